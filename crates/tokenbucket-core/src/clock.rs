@@ -1,0 +1,38 @@
+//! Time, as whole ticks of one clock.
+//!
+//! The clock belongs to the store: every number that a store keeps was read from the one clock that
+//! the store names. Ticks are nanoseconds. Invariant: `now() >= EPOCH`, so that `now - burst`
+//! is never negative (a burst is at most [`EPOCH`]).
+
+use rustix::time::{ClockId, clock_gettime};
+
+/// An instant, or a span, in nanoseconds.
+pub type Ticks = u64;
+
+/// Ticks in a second.
+pub const TICKS_PER_SECOND: Ticks = 1_000_000_000;
+
+/// What a clock shows when its host booted: 2^60 ns, the greatest burst.
+///
+/// A host that is up for 18 years shows less than 2^60 + 2^59; an instant that is at most
+/// 2^60 later still leaves bits 62 and 63 of a word free.
+pub const EPOCH: Ticks = 1 << 60;
+
+/// A source of instants that never goes back.
+pub trait Clock {
+    /// The present instant.
+    fn now(&self) -> Ticks;
+}
+
+/// The host's boot-time clock: monotone over all processors, running on in suspend.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct BootClock;
+
+impl Clock for BootClock {
+    #[inline]
+    fn now(&self) -> Ticks {
+        let time = clock_gettime(ClockId::Boottime);
+        // The boot-time clock is never negative, and 2^59 ns are 18 years of uptime.
+        EPOCH + time.tv_sec.cast_unsigned() * TICKS_PER_SECOND + time.tv_nsec.cast_unsigned()
+    }
+}

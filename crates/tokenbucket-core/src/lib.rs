@@ -1,0 +1,29 @@
+//! The token bucket's engine, without PHP.
+//!
+//! A bucket is one number: the instant at which it was, or will be, empty ([`Step`] explains the
+//! arithmetic). A [`Quota`] turns a capacity and a rate into whole ticks, a [`Step`] decides on
+//! them, a [`Store`] keeps the number and makes the decision atomic, and a [`Decision`] is the
+//! answer in words that callers understand.
+//!
+//! Floats do not enter here but through [`Tokens`] and [`seconds`], which are exact.
+
+pub mod batch;
+pub mod clock;
+pub mod decision;
+pub mod key;
+pub mod memory;
+pub mod quota;
+pub mod seconds;
+pub mod shared_memory;
+pub mod step;
+pub mod store;
+pub mod tokens;
+
+pub use clock::{Clock, TICKS_PER_SECOND, Ticks};
+pub use decision::{Decision, Reason};
+pub use key::{Key, KeyHasher};
+pub use memory::MemoryStore;
+pub use quota::{Quota, QuotaError};
+pub use step::{Denial, Outcome, Step, Verdict};
+pub use store::{Put, Store};
+pub use tokens::{AmountError, Tokens};

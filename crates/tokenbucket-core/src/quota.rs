@@ -1,0 +1,211 @@
+//! How many tokens, how fast: a capacity and a rate as whole ticks.
+//!
+//! Invariant of every `Quota`: `1 <= burst <= MAX_BURST`, and the cost of any amount up to the
+//! capacity is at most `burst`. Sums of an instant and a few spans therefore fit in 64 bits.
+
+use crate::clock::{EPOCH, TICKS_PER_SECOND, Ticks};
+use crate::tokens::{AmountError, Tokens};
+
+/// The greatest time in which a bucket may refill: 2^60 ns, 36 years.
+pub const MAX_BURST: Ticks = EPOCH;
+
+/// The greatest rate: 10^15 tokens a second.
+const MAX_RATE: i64 = 1_000_000_000_000_000;
+
+/// A unit shorter than this would round the rate by more than 0.1 %.
+const LEAST_UNIT: Ticks = 1_000;
+
+/// A validated capacity and rate.
+///
+/// The rate becomes `unit`, the ticks in which `group` tokens are added, rounded up: the rate is
+/// never above what was asked and less than 0.1 % below. `group` is the least power of ten for
+/// which `unit >= 1000`; up to a million tokens a second it is 1, every token costs exactly `unit`,
+/// and a full bucket of n tokens grants exactly n.
+///
+/// Worked example: 10 tokens, 3 a second. `unit = ceil(10^9 / 3) = 333,333,334 ns`,
+/// `burst = 10 * unit = 3,333,333,340 ns`: a full bucket grants ten single tokens, then one every
+/// 333,333,334 ns.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Quota {
+    unit: Ticks,
+    group: u64,
+    burst: Ticks,
+    capacity: Tokens,
+    whole_capacity: u64,
+}
+
+/// Why a capacity and a rate are no quota.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum QuotaError {
+    /// The capacity is no amount.
+    #[error("capacity {0}")]
+    Capacity(AmountError),
+    /// The capacity is zero.
+    #[error("capacity must be greater than 0")]
+    NoCapacity,
+    /// The rate is no amount.
+    #[error("rate {0}")]
+    Rate(AmountError),
+    /// The rate is zero.
+    #[error("rate must be greater than 0")]
+    NoRate,
+    /// The rate is above 10^15.
+    #[error("rate must be less than or equal to 1e15")]
+    RateTooHigh,
+    /// The bucket would take more than [`MAX_BURST`] to refill.
+    #[error("capacity must refill within 2^60 nanoseconds at this rate")]
+    BurstTooLong,
+}
+
+impl Quota {
+    /// `capacity` tokens at most, `rate` tokens a second.
+    ///
+    /// # Errors
+    /// [`QuotaError`] when one of them is zero or the burst too long.
+    pub fn new(capacity: Tokens, rate: Tokens) -> Result<Self, QuotaError> {
+        if capacity.is_zero() {
+            return Err(QuotaError::NoCapacity);
+        }
+        if rate.is_zero() {
+            return Err(QuotaError::NoRate);
+        }
+        if Tokens::from_int(MAX_RATE).is_ok_and(|greatest| rate > greatest) {
+            return Err(QuotaError::RateTooHigh);
+        }
+        let (unit, group) = Self::unit(rate).ok_or(QuotaError::BurstTooLong)?;
+        let burst = capacity
+            .scale_up(unit, group)
+            .filter(|&burst| burst <= MAX_BURST)
+            .ok_or(QuotaError::BurstTooLong)?;
+        Ok(Self {
+            unit,
+            group,
+            burst,
+            capacity,
+            whole_capacity: capacity.floor(),
+        })
+    }
+
+    /// The least group of tokens whose refill takes [`LEAST_UNIT`], and that time.
+    fn unit(rate: Tokens) -> Option<(Ticks, u64)> {
+        let mut group = 1;
+        loop {
+            // MAX_RATE bounds the group by 10^9, hence the numerator by 10^18.
+            let unit = rate.divide_up(group * TICKS_PER_SECOND)?;
+            if unit >= LEAST_UNIT {
+                return Some((unit, group));
+            }
+            group *= 10;
+        }
+    }
+
+    /// Most tokens the bucket holds.
+    #[must_use]
+    pub const fn capacity(&self) -> Tokens {
+        self.capacity
+    }
+
+    /// The time to refill the whole bucket.
+    #[must_use]
+    pub const fn burst(&self) -> Ticks {
+        self.burst
+    }
+
+    /// The time to refill `tokens`, rounded up to a tick; `None` for more than the capacity.
+    #[inline]
+    #[must_use]
+    pub fn cost(&self, tokens: Tokens) -> Option<Ticks> {
+        if tokens > self.capacity {
+            return None;
+        }
+        tokens.scale_up(self.unit, self.group)
+    }
+
+    /// [`Quota::cost`] of whole tokens, for the path where every nanosecond counts.
+    #[inline]
+    #[must_use]
+    pub fn cost_whole(&self, tokens: u64) -> Option<Ticks> {
+        if tokens > self.whole_capacity {
+            return None;
+        }
+        if self.group == 1 {
+            // tokens <= capacity, so the product is at most the burst, 2^60.
+            return Some(tokens * self.unit);
+        }
+        // The burst bounds tokens * unit by 2^60 * 10^9.
+        let cost = (u128::from(tokens) * u128::from(self.unit)).div_ceil(u128::from(self.group));
+        u64::try_from(cost).ok()
+    }
+
+    /// The whole tokens that refill in `available` ticks, at most the capacity.
+    ///
+    /// Whole `n` can be taken exactly when `n <= tokens(available)`.
+    #[must_use]
+    pub fn tokens(&self, available: Ticks) -> u64 {
+        let available = u128::from(available.min(self.burst));
+        let tokens = available * u128::from(self.group) / u128::from(self.unit);
+        u64::try_from(tokens).map_or(self.whole_capacity, |tokens| {
+            tokens.min(self.whole_capacity)
+        })
+    }
+
+    /// The time in which whole `tokens` refill, at most the burst: what HTTP fields call a window.
+    #[must_use]
+    pub fn refill(&self, tokens: u64) -> Ticks {
+        self.cost_whole(tokens).unwrap_or(self.burst)
+    }
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use super::*;
+
+    fn quota(capacity: f64, rate: f64) -> Result<Quota, QuotaError> {
+        Quota::new(
+            Tokens::from_float(capacity).unwrap(),
+            Tokens::from_float(rate).unwrap(),
+        )
+    }
+
+    #[test]
+    fn the_worked_example_holds() {
+        let quota = quota(10.0, 3.0).unwrap();
+        assert_eq!(quota.cost(Tokens::ONE), Some(333_333_334));
+        assert_eq!(quota.burst(), 3_333_333_340);
+        assert_eq!(quota.tokens(quota.burst()), 10);
+        assert_eq!(quota.tokens(333_333_333), 0);
+    }
+
+    #[test]
+    fn senseless_quotas_are_refused() {
+        assert_eq!(quota(0.0, 1.0), Err(QuotaError::NoCapacity));
+        assert_eq!(quota(1.0, 0.0), Err(QuotaError::NoRate));
+        assert_eq!(quota(1.0, 2e15), Err(QuotaError::RateTooHigh));
+        assert_eq!(quota(1.0, 1e-300), Err(QuotaError::BurstTooLong));
+        assert_eq!(quota(1e300, 1e15), Err(QuotaError::BurstTooLong));
+        assert_eq!(quota(1e10, 1.0), Err(QuotaError::BurstTooLong));
+    }
+
+    #[test]
+    fn a_fraction_above_the_capacity_has_no_cost() {
+        let quota = quota(1.000_05, 1e6).unwrap();
+        assert!(quota.cost(Tokens::from_float(1.000_09).unwrap()).is_none());
+        assert!(quota.cost(Tokens::from_float(1.000_05).unwrap()).is_some());
+    }
+
+    #[test]
+    fn whole_costs_agree_with_exact_ones() {
+        for (capacity, rate) in [(10.0, 3.0), (1e6, 1e7), (2.5, 1e12), (1e12, 1e15)] {
+            let quota = quota(capacity, rate).unwrap();
+            for n in [0u64, 1, 2, 3, 9, 10, 999_999] {
+                let tokens = Tokens::from_int(n.cast_signed()).unwrap();
+                assert_eq!(
+                    quota.cost_whole(n),
+                    quota.cost(tokens),
+                    "{capacity} {rate} {n}"
+                );
+            }
+        }
+    }
+}

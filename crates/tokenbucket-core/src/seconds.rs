@@ -1,0 +1,112 @@
+//! Seconds as doubles, at the PHP edge, to whole ticks and back.
+//!
+//! The storage interface speaks in seconds. Costs and spans are rounded up, so that nothing is taken
+//! too cheaply; what is told to a caller is rounded up too, so that waiting for it is enough.
+
+use crate::clock::{TICKS_PER_SECOND, Ticks};
+use crate::quota::MAX_BURST;
+use crate::step::Step;
+use crate::tokens::{AmountError, Tokens};
+
+/// `seconds` in ticks, rounded up, at most [`MAX_BURST`].
+///
+/// # Errors
+/// [`AmountError`] for NaN, infinities and negative numbers.
+pub fn to_ticks(seconds: f64) -> Result<Ticks, AmountError> {
+    let ticks = Tokens::from_float(seconds)?.scale_up(TICKS_PER_SECOND, 1);
+    Ok(ticks.map_or(MAX_BURST, |ticks| ticks.min(MAX_BURST)))
+}
+
+/// `ticks` in seconds: the least double that is not too small.
+#[must_use]
+pub fn from_ticks(ticks: Ticks) -> f64 {
+    let seconds = ticks as f64 / TICKS_PER_SECOND as f64;
+    match to_ticks(seconds) {
+        Ok(reached) if reached < ticks && ticks <= MAX_BURST => seconds.next_up(),
+        _ => seconds,
+    }
+}
+
+/// The step that the storage interface names by two spans in seconds.
+///
+/// Rounding each span by itself would lose a token: 1/3 s rounds up to more than a tenth of 10/3 s.
+/// So a span that is n costs, to within n ticks, becomes exactly n costs, as in a quota.
+///
+/// # Errors
+/// [`SpanError`] names the offending span.
+pub fn to_step(cost: f64, full: f64) -> Result<Step, SpanError> {
+    let cost_ticks = to_ticks(cost).map_err(SpanError::Cost)?;
+    let full_ticks = to_ticks(full).map_err(SpanError::Full)?;
+    let ratio = (full / cost).round();
+    let mut burst = full_ticks;
+    if ratio.is_finite() && ratio < MAX_BURST as f64 {
+        // Checked: not negative and below 2^60.
+        #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)]
+        let costs = ratio as u64;
+        if let Some(whole) = costs.checked_mul(cost_ticks)
+            && whole > full_ticks
+            && whole - full_ticks <= costs
+        {
+            burst = whole.min(MAX_BURST);
+        }
+    }
+    Ok(Step::new(cost_ticks, burst))
+}
+
+/// Which span of a step is no amount of seconds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum SpanError {
+    /// The span that the tokens refill in.
+    #[error("cost {0}")]
+    Cost(AmountError),
+    /// The span that the whole bucket refills in.
+    #[error("full span {0}")]
+    Full(AmountError),
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn told_seconds_are_enough_and_tight() {
+        for ticks in [
+            0,
+            1,
+            3,
+            333_333_334,
+            999_999_999,
+            1 << 53,
+            (1 << 59) + 1,
+            MAX_BURST,
+        ] {
+            let told = from_ticks(ticks);
+            assert!(to_ticks(told).unwrap() >= ticks);
+            assert!(ticks == 0 || to_ticks(told.next_down()).unwrap() <= ticks);
+        }
+    }
+
+    #[test]
+    fn a_full_span_of_n_costs_grants_n() {
+        for rate in [3.0, 7.0, 0.3, 11.5, 1e5 / 7.0] {
+            for n in [1.0, 2.0, 10.0, 97.0, 1000.0] {
+                let step = to_step(1.0 / rate, n / rate).unwrap();
+                assert_eq!(step.burst / step.cost, n as u64, "{rate} {n}");
+            }
+        }
+    }
+
+    #[test]
+    fn bad_spans_are_told_apart() {
+        assert_eq!(
+            to_step(-1.0, 1.0),
+            Err(SpanError::Cost(AmountError::Negative))
+        );
+        assert_eq!(
+            to_step(1.0, f64::NAN),
+            Err(SpanError::Full(AmountError::NotFinite))
+        );
+        assert_eq!(to_step(0.0, 0.0).unwrap(), Step::new(0, 0));
+    }
+}

@@ -1,0 +1,252 @@
+//! An amount of tokens, exact.
+//!
+//! PHP hands over integers and doubles; both are a mantissa times a power of two, and are kept so.
+//! Invariant: `mantissa` is odd or zero, hence the amount is whole exactly when `exponent >= 0`.
+
+use std::cmp::Ordering;
+
+/// A finite amount of tokens that is not negative, as `mantissa * 2^exponent`.
+///
+/// ```
+/// use tokenbucket_core::Tokens;
+/// assert_eq!(Tokens::from_float(2.5).unwrap(), Tokens::from_float(2.50).unwrap());
+/// assert!(Tokens::from_int(3).unwrap() > Tokens::from_float(2.5).unwrap());
+/// assert!(Tokens::from_float(f64::NAN).is_err());
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Tokens {
+    mantissa: u64,
+    exponent: i32,
+}
+
+/// Why a number is no amount of tokens.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum AmountError {
+    /// NaN or an infinity.
+    #[error("must be finite")]
+    NotFinite,
+    /// Below zero.
+    #[error("must be greater than or equal to 0")]
+    Negative,
+}
+
+impl Tokens {
+    /// No token.
+    pub const ZERO: Self = Self {
+        mantissa: 0,
+        exponent: 0,
+    };
+    /// One token.
+    pub const ONE: Self = Self {
+        mantissa: 1,
+        exponent: 0,
+    };
+
+    /// # Errors
+    /// [`AmountError::Negative`] below zero.
+    pub fn from_int(amount: i64) -> Result<Self, AmountError> {
+        let mantissa = u64::try_from(amount).map_err(|_| AmountError::Negative)?;
+        Ok(Self::new(mantissa, 0))
+    }
+
+    /// # Errors
+    /// [`AmountError::NotFinite`] for NaN and infinities, [`AmountError::Negative`] below zero.
+    pub fn from_float(amount: f64) -> Result<Self, AmountError> {
+        if !amount.is_finite() {
+            return Err(AmountError::NotFinite);
+        }
+        if amount < 0.0 {
+            return Err(AmountError::Negative);
+        }
+        // IEEE 754 binary64: 52 bits of fraction, 11 of exponent; subnormals share exponent 1.
+        let bits = amount.abs().to_bits();
+        let fraction = bits & ((1 << 52) - 1);
+        let (mantissa, biased) = match bits >> 52 {
+            0 => (fraction, 1),
+            biased => (fraction | (1 << 52), biased),
+        };
+        // `biased` has 11 bits.
+        #[allow(clippy::cast_possible_truncation)]
+        Ok(Self::new(mantissa, biased as i32 - 1075))
+    }
+
+    fn new(mantissa: u64, exponent: i32) -> Self {
+        if mantissa == 0 {
+            return Self::ZERO;
+        }
+        let zeros = mantissa.trailing_zeros();
+        Self {
+            mantissa: mantissa >> zeros,
+            // At most 63 is added to at most 971.
+            exponent: exponent + zeros.cast_signed(),
+        }
+    }
+
+    /// Whether this is no token at all.
+    #[must_use]
+    pub const fn is_zero(self) -> bool {
+        self.mantissa == 0
+    }
+
+    /// The nearest double.
+    #[must_use]
+    pub fn to_float(self) -> f64 {
+        self.mantissa as f64 * 2f64.powi(self.exponent)
+    }
+
+    /// The whole tokens in the amount; `u64::MAX` when there are more.
+    #[must_use]
+    pub fn floor(self) -> u64 {
+        match self.exponent {
+            0 => self.mantissa,
+            1.. if self.width() <= 64 => self.mantissa << self.exponent,
+            1.. => u64::MAX,
+            _ => self
+                .mantissa
+                .checked_shr(self.exponent.unsigned_abs())
+                .unwrap_or(0),
+        }
+    }
+
+    /// `ceil(amount * factor / divisor)`, or `None` above `u64::MAX`.
+    ///
+    /// `divisor` is not zero.
+    #[must_use]
+    pub fn scale_up(self, factor: u64, divisor: u64) -> Option<u64> {
+        let product = u128::from(self.mantissa) * u128::from(factor);
+        let shifted = if self.exponent >= 0 {
+            // A product of width + exponent <= 127 bits keeps every bit.
+            let shift = self.exponent.unsigned_abs();
+            if product != 0 && (128 - product.leading_zeros()) + shift > 127 {
+                return None;
+            }
+            product << (if product == 0 { 0 } else { shift })
+        } else {
+            // ceil(ceil(x / 2^s) / d) = ceil(x / (2^s * d)) for positive integers.
+            let shift = self.exponent.unsigned_abs();
+            match product {
+                0 => 0,
+                _ if shift >= 128 => 1,
+                _ => ((product - 1) >> shift) + 1,
+            }
+        };
+        u64::try_from(shifted.div_ceil(u128::from(divisor))).ok()
+    }
+
+    /// `ceil(numerator / amount)`, or `None` above `u64::MAX` or for a zero amount.
+    #[must_use]
+    pub fn divide_up(self, numerator: u64) -> Option<u64> {
+        if self.is_zero() {
+            return None;
+        }
+        let mantissa = u128::from(self.mantissa);
+        let quotient = if self.exponent <= 0 {
+            let shift = self.exponent.unsigned_abs();
+            if numerator == 0 {
+                return Some(0);
+            }
+            // 64 bits above a mantissa of at most 64: beyond 127 bits the quotient is over u64::MAX.
+            if (64 - numerator.leading_zeros()) + shift > 127 {
+                return None;
+            }
+            (u128::from(numerator) << shift).div_ceil(mantissa)
+        } else if self.width() > 64 {
+            // The amount exceeds every u64, so the quotient is a fraction of one.
+            u128::from(numerator != 0)
+        } else {
+            u128::from(numerator).div_ceil(mantissa << self.exponent)
+        };
+        u64::try_from(quotient).ok()
+    }
+
+    /// Binary digits before the point; 0 or less for amounts below one.
+    fn width(self) -> i32 {
+        // `leading_zeros` is at most 64.
+        64 - self.mantissa.leading_zeros().cast_signed() + self.exponent
+    }
+}
+
+impl PartialOrd for Tokens {
+    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+impl Ord for Tokens {
+    fn cmp(&self, other: &Self) -> Ordering {
+        match (self.mantissa, other.mantissa) {
+            (0, 0) => Ordering::Equal,
+            (0, _) => Ordering::Less,
+            (_, 0) => Ordering::Greater,
+            // Of equal width, the mantissas differ only in how many digits they spell out.
+            _ => self.width().cmp(&other.width()).then_with(|| {
+                let (a, b) = (
+                    self.mantissa.leading_zeros(),
+                    other.mantissa.leading_zeros(),
+                );
+                (self.mantissa << a).cmp(&(other.mantissa << b))
+            }),
+        }
+    }
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use super::*;
+
+    fn float(amount: f64) -> Tokens {
+        Tokens::from_float(amount).unwrap()
+    }
+
+    #[test]
+    fn floats_and_integers_of_one_value_are_equal() {
+        for n in [0i64, 1, 2, 3, 10, 1 << 52, 1 << 60] {
+            assert_eq!(Tokens::from_int(n).unwrap(), float(n as f64));
+        }
+        assert_eq!(float(-0.0), Tokens::ZERO);
+    }
+
+    #[test]
+    fn order_is_numeric() {
+        let ascending = [0.0, 5e-324, 1e-300, 0.1, 0.5, 1.0, 1.5, 2.0, 1e15, 1e300];
+        for pair in ascending.windows(2) {
+            assert!(float(pair[0]) < float(pair[1]), "{pair:?}");
+        }
+        assert!(Tokens::from_int((1 << 53) + 1).unwrap() > float(9_007_199_254_740_992.0));
+    }
+
+    #[test]
+    fn floor_drops_the_fraction() {
+        assert_eq!(float(2.999).floor(), 2);
+        assert_eq!(float(0.5).floor(), 0);
+        assert_eq!(float(5e-324).floor(), 0);
+        assert_eq!(float(1e300).floor(), u64::MAX);
+        assert_eq!(Tokens::from_int(i64::MAX).unwrap().floor(), i64::MAX as u64);
+    }
+
+    #[test]
+    fn scaling_rounds_up_and_never_wraps() {
+        assert_eq!(float(2.5).scale_up(1000, 1), Some(2500));
+        assert_eq!(
+            float(0.1).scale_up(10, 1),
+            Some(2),
+            "0.1 is a little over a tenth"
+        );
+        assert_eq!(float(5e-324).scale_up(u64::MAX, 1), Some(1));
+        assert_eq!(float(1e300).scale_up(1, 1), None);
+        assert_eq!(Tokens::ZERO.scale_up(u64::MAX, 7), Some(0));
+    }
+
+    #[test]
+    fn dividing_rounds_up_and_never_wraps() {
+        assert_eq!(float(3.0).divide_up(10), Some(4));
+        assert_eq!(
+            float(0.001).divide_up(1_000_000_000),
+            Some(1_000_000_000_000)
+        );
+        assert_eq!(float(1e-300).divide_up(1), None);
+        assert_eq!(float(1e300).divide_up(1), Some(1));
+        assert_eq!(Tokens::ZERO.divide_up(1), None);
+    }
+}

@@ -1,0 +1,241 @@
+<?php
+
+/**
+ * What the tokenbucket extension declares, for IDEs and static analysers.
+ *
+ * Seconds are floats; tokens may be fractions. A test holds this file equal to Reflection.
+ */
+
+namespace {
+    /**
+     * A place where buckets live. Any class may implement it; the extension's own do so natively.
+     *
+     * Storages know time, not tokens: costs and spans are given in seconds, so that a storage
+     * needs neither the capacity nor the rate of a bucket.
+     */
+    interface TokenBucketStorage
+    {
+        /** Prepares the storage (creates a table, say). Never called by TokenBucket itself. */
+        public function prepare();
+
+        /**
+         * Creates the bucket's record when there is none; never overwrites one.
+         *
+         * @param string $identifier the bucket's name
+         * @param float $microtime the wall-clock second (as from microtime(true)) at which the bucket was, or will be, empty
+         */
+        public function bootstrap($identifier, $microtime);
+
+        /**
+         * Takes tokens, atomically, if they are there.
+         *
+         * @param string $identifier the bucket's name
+         * @param float $microtime seconds that refill what is to be taken
+         * @param float $full_microtime seconds that refill the whole bucket
+         * @param \Closure(): bool $bootstrap_closure called when the bucket has no record; a falsy result means "denied"
+         * @return bool whether the tokens were taken
+         */
+        public function consume($identifier, $microtime, $full_microtime, $bootstrap_closure);
+    }
+
+    /**
+     * A token bucket: holds at most $bucket_capacity tokens and gains $tokens_per_second.
+     *
+     * Not final. The untyped methods and properties are untyped on purpose: code written against
+     * the well-known userland class of this name overrides them without types.
+     */
+    class TokenBucket
+    {
+        public const MILLISECOND = 0.001;
+        public const SECOND = 1;
+        public const MINUTE = 60;
+        public const HOUR = 3600;
+        public const DAY = 86400;
+        public const WEEK = 604800;
+        public const MICROTIME_DELTA = 0.0001;
+
+        private $_storage;
+        protected $_identifier;
+        protected $_bucket_capacity;
+        protected $_tokens_per_second;
+
+        /**
+         * Compares two times with the relative tolerance MICROTIME_DELTA.
+         *
+         * @param float $m1
+         * @param float $m2
+         * @return int 0 when equal within the tolerance, 1 when $m1 is later, -1 when it is earlier
+         */
+        public static function compare_microtimes($m1, $m2) {}
+
+        /**
+         * @param string $identifier any bytes of any length
+         * @param int|float $bucket_capacity most tokens the bucket holds; finite and greater than 0
+         * @param int|float $tokens_per_second tokens added a second; finite and greater than 0
+         * @throws ValueError naming the argument that is out of range
+         */
+        public function __construct(TokenBucketStorage $storage, $identifier, $bucket_capacity, $tokens_per_second) {}
+
+        /**
+         * Takes tokens if they are there.
+         *
+         * @param int|float $token_count 0 or more; more than the capacity is denied without asking the storage
+         * @return bool whether the tokens were taken
+         */
+        public function consume($token_count = 1) {}
+
+        /** Takes tokens if they are there, and tells the whole answer. */
+        public function attempt(int|float $tokens = 1): TokenBucket\Decision {}
+
+        /** What attempt() would answer now. Takes nothing. */
+        public function peek(int|float $tokens = 1): TokenBucket\Decision {}
+
+        /**
+         * Takes tokens, sleeping until they are there.
+         *
+         * Returns a denial at once when they cannot be there within $timeout, and when a signal
+         * that PHP must handle arrives.
+         *
+         * @param float $timeout seconds, 0 or more
+         */
+        public function wait(float $timeout, int|float $tokens = 1): TokenBucket\Decision {}
+
+        /** Gives tokens back. The bucket never holds more than its capacity. */
+        public function refund(int|float $tokens = 1): void {}
+
+        /** Fills the bucket. */
+        public function reset(): void {}
+
+        /**
+         * Takes tokens from every bucket, or from none.
+         *
+         * A bucket named twice pays twice. In shared memory the buckets are asked first and then
+         * charged one after the other; what was charged is refunded when one of them refuses after all.
+         *
+         * @param non-empty-array<TokenBucket> $buckets
+         * @return TokenBucket\Decision the refusing bucket's, else that of the bucket with the fewest tokens left
+         */
+        public static function attemptAll(array $buckets, int|float $tokens = 1): TokenBucket\Decision {}
+
+        /**
+         * Writes the first record of a bucket that holds $initialTokens.
+         *
+         * @param int|float $initialTokens
+         */
+        protected function _bootstrap($initialTokens) {}
+
+        /**
+         * @param int|float $tokens
+         * @return float seconds that refill so many tokens
+         */
+        protected function _tokens_to_seconds($tokens) {}
+
+        /**
+         * @param float $seconds
+         * @return float tokens added in so many seconds
+         */
+        protected function _seconds_to_tokens($seconds) {}
+    }
+
+    /**
+     * Buckets in memory shared by every worker of a php-fpm master (see tokenbucket.shm_path for more).
+     */
+    final class TokenBucketStorageSharedMemory implements TokenBucketStorage
+    {
+        /** @param string $namespace keeps apart buckets of the same identifier */
+        public function __construct(string $namespace = '') {}
+
+        /** Does nothing: shared memory needs no preparation. */
+        public function prepare() {}
+
+        public function bootstrap($identifier, $microtime) {}
+
+        public function consume($identifier, $microtime, $full_microtime, $bootstrap_closure) {}
+    }
+
+    /**
+     * Buckets in the memory of this object, on a clock that stands still until it is advanced. For tests.
+     */
+    final class TokenBucketStorageMemory implements TokenBucketStorage
+    {
+        public function __construct() {}
+
+        /** Does nothing. */
+        public function prepare() {}
+
+        public function bootstrap($identifier, $microtime) {}
+
+        public function consume($identifier, $microtime, $full_microtime, $bootstrap_closure) {}
+
+        /**
+         * Lets time pass. wait() on a bucket in this storage advances it too, instead of sleeping.
+         *
+         * @param float $seconds 0 or more
+         */
+        public function advance(float $seconds): void {}
+    }
+}
+
+namespace TokenBucket {
+    /** Implemented by every exception class of this extension. */
+    interface Exception extends \Throwable
+    {
+    }
+
+    /** A storage failed. */
+    class StorageException extends \RuntimeException implements Exception
+    {
+    }
+
+    /** The answer to one call: read-only, and complete without asking the storage again. */
+    final class Decision
+    {
+        /** Whether the tokens were taken (for peek(): would be). */
+        public readonly bool $allowed;
+
+        /** Whole tokens left. */
+        public readonly float $remaining;
+
+        /** Most tokens the bucket holds. */
+        public readonly float $capacity;
+
+        /** Seconds until the same call would succeed if nobody else took tokens; 0 when allowed, INF when never. */
+        public readonly float $retryAfter;
+
+        /** Seconds until the bucket is full if nobody took tokens. */
+        public readonly float $resetAfter;
+
+        /** 'granted', 'insufficient_tokens', 'exceeds_capacity', 'contended', 'table_full' or 'interrupted'. */
+        public readonly string $reason;
+
+        private function __construct() {}
+
+        /**
+         * HTTP response fields of draft-ietf-httpapi-ratelimit-headers, and Retry-After on a denial.
+         *
+         * @param string $policy the policy's name: printable ASCII
+         * @param bool $legacy adds X-RateLimit-Limit, -Remaining and -Reset (an epoch second)
+         * @return array<string, string>
+         */
+        public function headers(string $policy = 'default', bool $legacy = false): array {}
+    }
+
+    /**
+     * What the extension did and holds on this host.
+     *
+     * @return array{
+     *     version: string,
+     *     shared_memory: array{
+     *         backing: string, path: string, size: int, full: string,
+     *         slots: int, live: int, reclaimable: int, pending: int, empty: int,
+     *         granted: int, denied: int, refunds: int, resets: int,
+     *         inserted: int, reclaimed: int, adopted: int, duplicates: int, stolen: int,
+     *         conflicts: int, contended: int, refused: int,
+     *         evicted: int, evicted_seconds: float, evicted_seconds_max: float,
+     *         age: float
+     *     },
+     *     most_denied: list<array{identifier: string, denied: int}>
+     * }
+     */
+    function status(): array {}
+}
