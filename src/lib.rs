@@ -1,1 +1,56 @@
+//! tokenbucket: exact token-bucket rate limiting for PHP, in shared memory.
+//!
+//! The module's entry and hooks, nothing else. A call goes from a class's method through the match of
+//! [`storage`] to a store of the core crate, and comes back as a value of PHP.
 
+mod decision;
+mod exceptions;
+mod info;
+mod ini;
+mod segment;
+mod storage;
+mod token_bucket;
+mod zend;
+
+use ext_php_rs::prelude::*;
+
+#[php_module]
+/// Describes the module to PHP.
+pub fn get_module(module: ModuleBuilder) -> ModuleBuilder {
+    module
+        .startup_function(startup)
+        .shutdown_function(shutdown)
+        .request_startup_function(request_startup)
+        .info_function(info::phpinfo)
+        .function(info::status_function())
+}
+
+const SUCCESS: i32 = 0;
+const FAILURE: i32 = -1;
+
+/// MINIT: once in the master, and anew when it executes itself (php-fpm on USR2).
+extern "C" fn startup(_kind: i32, module: i32) -> i32 {
+    ini::register(module);
+    if let Err(error) = segment::attach() {
+        zend::throw::startup_warning(&error.to_string());
+        return FAILURE;
+    }
+    exceptions::register();
+    storage::register();
+    decision::register();
+    token_bucket::register();
+    SUCCESS
+}
+
+/// MSHUTDOWN: in every exiting child too, so it may detach but not destroy.
+extern "C" fn shutdown(_kind: i32, module: i32) -> i32 {
+    ini::unregister(module);
+    segment::detach();
+    SUCCESS
+}
+
+/// RINIT.
+extern "C" fn request_startup(_kind: i32, _module: i32) -> i32 {
+    segment::request_begins();
+    SUCCESS
+}

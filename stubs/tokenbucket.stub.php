@@ -142,6 +142,8 @@ namespace {
      */
     final class TokenBucketStorageSharedMemory implements TokenBucketStorage
     {
+        private readonly string $namespace;
+
         /** @param string $namespace keeps apart buckets of the same identifier */
         public function __construct(string $namespace = '') {}
 

@@ -248,7 +248,8 @@ fn survey<S: Slots>(slots: &S, now: Ticks) -> Option<Place> {
             let line = index / half;
             free_count[line] += 1;
             free[line] = free[line].or(Some((index, word)));
-        } else if word.is_abandoned(now) {
+        // A clock reading that is older than the claim would make a young claim look old.
+        } else if word.is_pending() && word.is_abandoned(slots.now()) {
             abandoned = abandoned.or(Some((index, word)));
         } else if !word.is_pending()
             && fullest.is_none_or(|(_, other)| word.full_at() < other.full_at())

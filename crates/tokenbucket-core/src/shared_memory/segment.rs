@@ -375,8 +375,10 @@ impl Segment {
         })
     }
 
+    /// Whether a bucket that is not full may be forgotten when there is no other place.
     #[inline]
-    pub(super) const fn may_evict(&self) -> bool {
+    #[must_use]
+    pub const fn may_evict(&self) -> bool {
         self.evict
     }
 
@@ -384,6 +386,15 @@ impl Segment {
     #[must_use]
     pub const fn backing(&self) -> &Backing {
         &self.backing
+    }
+
+    /// The memfd's number, if there is one.
+    #[must_use]
+    pub fn descriptor(&self) -> Option<RawFd> {
+        match &self.backing {
+            Backing::Memfd(fd) => Some(fd.as_raw_fd()),
+            _ => None,
+        }
     }
 
     /// How large each part is.

@@ -1,0 +1,191 @@
+//! `TokenBucket\Decision`: the whole answer to one call.
+
+use crate::zend::class::{Declaration, Property};
+use crate::zend::declare::{END, Entry, Info, Table, Type, entry, handlers, optional, returns};
+use crate::zend::{Call, Class, State, Thrown, Zval, object, throw, value};
+use ext_php_rs::ffi::{ZEND_ACC_FINAL, ZEND_ACC_PRIVATE, ZEND_ACC_PUBLIC};
+use ext_php_rs::types::ZendHashTable;
+use std::time::{SystemTime, UNIX_EPOCH};
+use tokenbucket_core::{Decision, Quota, TICKS_PER_SECOND, Ticks, seconds};
+
+/// The greatest integer of a structured HTTP field.
+const GREATEST_FIELD: u64 = 999_999_999_999_999;
+
+static CLASS: Class = Class::new();
+
+/// What the object was made of; `headers()` needs it.
+#[derive(Clone, Copy, Debug)]
+pub struct Answer(Option<(Quota, Decision)>);
+
+impl State for Answer {
+    fn class() -> &'static Class {
+        &CLASS
+    }
+
+    fn born() -> Self {
+        Self(None)
+    }
+
+    fn cloned(&self) -> Option<Self> {
+        Some(*self)
+    }
+}
+
+static CONSTRUCT: Table<[Info; 1]> = Table([returns(0, Type::NONE)]);
+static HEADERS: Table<[Info; 3]> = Table([
+    returns(0, Type::ARRAY),
+    optional(c"policy", Type::STRING, c"'default'"),
+    optional(c"legacy", Type::BOOL, c"false"),
+]);
+
+handlers! {
+    construct_handler => construct;
+    headers_handler => headers;
+}
+
+static METHODS: Table<[Entry; 3]> = Table([
+    entry(
+        c"__construct",
+        construct_handler,
+        &CONSTRUCT.0,
+        ZEND_ACC_PRIVATE,
+    ),
+    entry(c"headers", headers_handler, &HEADERS.0, ZEND_ACC_PUBLIC),
+    END,
+]);
+
+pub fn register() {
+    let declaration = Declaration {
+        name: c"TokenBucket\\Decision",
+        flags: ZEND_ACC_FINAL,
+        methods: &METHODS,
+        constants: &[],
+        properties: &[
+            Property::ReadOnly(c"allowed", ZEND_ACC_PUBLIC, Type::BOOL),
+            Property::ReadOnly(c"remaining", ZEND_ACC_PUBLIC, Type::FLOAT),
+            Property::ReadOnly(c"capacity", ZEND_ACC_PUBLIC, Type::FLOAT),
+            Property::ReadOnly(c"retryAfter", ZEND_ACC_PUBLIC, Type::FLOAT),
+            Property::ReadOnly(c"resetAfter", ZEND_ACC_PUBLIC, Type::FLOAT),
+            Property::ReadOnly(c"reason", ZEND_ACC_PUBLIC, Type::STRING),
+        ],
+        cloneable: true,
+    };
+    CLASS.register::<Answer, _>(&declaration, &[]);
+}
+
+/// The PHP object for an answer under `quota`.
+///
+/// # Errors
+/// When there is no memory for it.
+pub fn to_object(quota: &Quota, decision: &Decision) -> Result<Zval, Thrown> {
+    let mut created = object::instantiate::<Answer>().ok_or(Thrown)?;
+    let (object, state) = object::state_of::<Answer>(&mut created).ok_or(Thrown)?;
+    state.0 = Some((*quota, *decision));
+    let mut allowed = Zval::new();
+    allowed.set_bool(decision.allowed());
+    let retry_after = decision
+        .retry_after
+        .map_or(f64::INFINITY, seconds::from_ticks);
+    object.set_property(0, allowed);
+    object.set_property(1, value::of_float(decision.remaining as f64));
+    object.set_property(2, value::of_float(quota.capacity().to_float()));
+    object.set_property(3, value::of_float(retry_after));
+    object.set_property(
+        4,
+        value::of_float(seconds::from_ticks(decision.reset_after)),
+    );
+    object.set_property(5, value::of_bytes(decision.reason.as_str().as_bytes()));
+    Ok(created)
+}
+
+fn construct(_call: &mut Call<'_>, _result: &mut Zval) -> Result<(), Thrown> {
+    Ok(())
+}
+
+fn headers(call: &mut Call<'_>, result: &mut Zval) -> Result<(), Thrown> {
+    call.arity(0, 2)?;
+    let policy: &[u8] = if call.count() >= 1 {
+        call.string(1)?
+    } else {
+        b"default"
+    };
+    let legacy = call.count() >= 2 && call.bool(2)?;
+    let policy = quoted(policy)
+        .ok_or_else(|| throw::argument_value(1, "must contain only printable ASCII characters"))?;
+    let this = call.this::<Answer>();
+    let fields = this
+        .0
+        .map(|(quota, decision)| fields(&quota, &decision, &policy, legacy))
+        .unwrap_or_default();
+    let mut table = ZendHashTable::new();
+    for (name, value) in fields {
+        table.insert(name, value).map_err(|_| Thrown)?;
+    }
+    result.set_hashtable(table);
+    Ok(())
+}
+
+/// A structured field's string (RFC 9651): printable ASCII in quotes.
+fn quoted(text: &[u8]) -> Option<String> {
+    let mut quoted = String::from('"');
+    for &byte in text {
+        if !(0x20..=0x7e).contains(&byte) {
+            return None;
+        }
+        if matches!(byte, b'"' | b'\\') {
+            quoted.push('\\');
+        }
+        quoted.push(char::from(byte));
+    }
+    quoted.push('"');
+    Some(quoted)
+}
+
+/// draft-ietf-httpapi-ratelimit-headers-11: q and r in tokens, w and t in seconds, all rounded so that
+/// a client that believes them is not denied. `Retry-After` (RFC 9110) never ends before t does.
+fn fields(
+    quota: &Quota,
+    decision: &Decision,
+    policy: &str,
+    legacy: bool,
+) -> Vec<(&'static str, String)> {
+    let capacity = quota.capacity().floor().min(GREATEST_FIELD);
+    let remaining = decision.remaining.min(GREATEST_FIELD);
+    let window = whole_seconds(quota.burst());
+    let reset = if remaining > 0 {
+        whole_seconds(quota.refill(remaining))
+    } else {
+        // The bucket is full after reset_after; one token is there when all but one refill remain.
+        let others = quota.burst() - quota.refill(1);
+        whole_seconds(decision.reset_after.saturating_sub(others))
+    };
+    let mut fields = vec![
+        (
+            "RateLimit-Policy",
+            format!("{policy};q={capacity};w={window}"),
+        ),
+        ("RateLimit", format!("{policy};r={remaining};t={reset}")),
+    ];
+    if !decision.allowed()
+        && let Some(retry_after) = decision.retry_after
+    {
+        fields.push((
+            "Retry-After",
+            whole_seconds(retry_after).max(reset).to_string(),
+        ));
+    }
+    if legacy {
+        let now = SystemTime::now()
+            .duration_since(UNIX_EPOCH)
+            .unwrap_or_default();
+        let reset = now.as_secs() + whole_seconds(decision.reset_after);
+        fields.push(("X-RateLimit-Limit", capacity.to_string()));
+        fields.push(("X-RateLimit-Remaining", remaining.to_string()));
+        fields.push(("X-RateLimit-Reset", reset.to_string()));
+    }
+    fields
+}
+
+fn whole_seconds(ticks: Ticks) -> u64 {
+    ticks.div_ceil(TICKS_PER_SECOND)
+}

@@ -1,0 +1,92 @@
+//! The extension's exceptions, and what errors of the core become in PHP.
+//!
+//! An argument fault is a `ValueError` that names the argument. A failing store is a
+//! `TokenBucket\StorageException`. A denial is neither: it is an answer.
+
+use crate::zend::Class;
+use crate::zend::class::Declaration;
+use crate::zend::declare::{END, Entry, Table};
+use crate::zend::throw::{self, Thrown};
+use tokenbucket_core::seconds::SpanError;
+use tokenbucket_core::{AmountError, QuotaError};
+
+/// `TokenBucket\Exception`: implemented by all the others.
+pub static EXCEPTION: Class = Class::new();
+/// `TokenBucket\StorageException`: a storage failed.
+pub static STORAGE_EXCEPTION: Class = Class::new();
+
+static NO_METHODS: Table<[Entry; 1]> = Table([END]);
+
+pub fn register() {
+    EXCEPTION.register_interface(c"TokenBucket\\Exception", &NO_METHODS, true);
+    let declaration = Declaration {
+        name: c"TokenBucket\\StorageException",
+        flags: 0,
+        methods: &NO_METHODS,
+        constants: &[],
+        properties: &[],
+        cloneable: false,
+    };
+    STORAGE_EXCEPTION.register_runtime_exception(&declaration, &[&EXCEPTION]);
+}
+
+/// A number of tokens or seconds that is none.
+#[cold]
+pub fn bad_amount(argument: u32, error: AmountError) -> Thrown {
+    throw::argument_value(argument, &error.to_string())
+}
+
+/// A cost (`argument`) or a full span (the one behind it) that is none.
+#[cold]
+pub fn bad_span(argument: u32, error: SpanError) -> Thrown {
+    match error {
+        SpanError::Cost(error) => bad_amount(argument, error),
+        SpanError::Full(error) => bad_amount(argument + 1, error),
+    }
+}
+
+/// Where a capacity and a rate came from.
+#[derive(Clone, Copy, Debug)]
+pub enum Origin {
+    /// `TokenBucket::__construct()`.
+    Constructor,
+    /// Properties that a subclass changed.
+    Properties,
+}
+
+/// A capacity and a rate that make no quota.
+#[cold]
+pub fn bad_quota(origin: Origin, error: QuotaError) -> Thrown {
+    let message = match error {
+        QuotaError::Capacity(AmountError::NotFinite) | QuotaError::Rate(AmountError::NotFinite) => {
+            "must be finite"
+        }
+        QuotaError::Capacity(AmountError::Negative)
+        | QuotaError::NoCapacity
+        | QuotaError::Rate(AmountError::Negative)
+        | QuotaError::NoRate => "must be greater than 0",
+        QuotaError::RateTooHigh => "must be less than or equal to 1.0E+15",
+        QuotaError::BurstTooLong => "must refill within 2^60 nanoseconds at the given rate",
+    };
+    let (argument, property) = match error {
+        QuotaError::Rate(_) | QuotaError::NoRate | QuotaError::RateTooHigh => {
+            (4, "tokens_per_second")
+        }
+        _ => (3, "bucket_capacity"),
+    };
+    match origin {
+        Origin::Constructor => throw::argument_value(argument, message),
+        Origin::Properties => throw::value_error(&format!("TokenBucket::$_{property} {message}")),
+    }
+}
+
+/// A property of a bucket whose type is of no use.
+#[cold]
+pub fn bad_property(property: &str, expected: &str) -> Thrown {
+    if throw::is_pending() {
+        return Thrown;
+    }
+    throw::type_error(&format!(
+        "TokenBucket::${property} must be of type {expected}"
+    ))
+}

@@ -1,0 +1,146 @@
+//! `TokenBucket\status()` and phpinfo(): what the extension did and holds on this host.
+
+use crate::segment;
+use crate::zend::{Call, Thrown, Zval, call, system, value};
+use ext_php_rs::boxed::ZBox;
+use ext_php_rs::builders::FunctionBuilder;
+use ext_php_rs::flags::DataType;
+use ext_php_rs::types::ZendHashTable;
+use ext_php_rs::zend::{ExecuteData, ModuleEntry};
+use tokenbucket_core::shared_memory::SharedMemory;
+use tokenbucket_core::shared_memory::counters::Event;
+use tokenbucket_core::{Ticks, seconds};
+
+/// How many of the most denied are listed.
+const MOST_DENIED: usize = 20;
+
+/// The counters, by the names that status() and phpinfo() give them.
+const COUNTERS: [(&str, Event); 13] = [
+    ("granted", Event::Granted),
+    ("denied", Event::Denied),
+    ("refunds", Event::Refund),
+    ("resets", Event::Reset),
+    ("inserted", Event::Inserted),
+    ("reclaimed", Event::Reclaimed),
+    ("adopted", Event::Adopted),
+    ("duplicates", Event::Duplicate),
+    ("stolen", Event::Stolen),
+    ("conflicts", Event::Conflict),
+    ("contended", Event::Contended),
+    ("refused", Event::Refused),
+    ("evicted", Event::Evicted),
+];
+
+pub fn status_function() -> FunctionBuilder<'static> {
+    FunctionBuilder::new("TokenBucket\\status", status_handler).returns(
+        DataType::Array,
+        false,
+        false,
+    )
+}
+
+extern "C" fn status_handler(frame: &mut ExecuteData, result: &mut Zval) {
+    call::run(frame, result, status);
+}
+
+type Table = ZBox<ZendHashTable>;
+
+fn status(call: &mut Call<'_>, result: &mut Zval) -> Result<(), Thrown> {
+    call.arity(0, 0)?;
+    result.set_hashtable(status_table().map_err(|_| Thrown)?);
+    Ok(())
+}
+
+fn status_table() -> ext_php_rs::error::Result<Table> {
+    let mut table = ZendHashTable::new();
+    table.insert("version", env!("CARGO_PKG_VERSION"))?;
+    if let Some(store) = segment::store() {
+        table.insert("shared_memory", shared_memory(store)?)?;
+        table.insert("most_denied", most_denied(store)?)?;
+    }
+    Ok(table)
+}
+
+fn shared_memory(store: &SharedMemory) -> ext_php_rs::error::Result<Table> {
+    let segment = store.table().segment();
+    let (backing, path) = segment::backing(store);
+    let (usage, totals) = (store.table().usage(), store.table().totals());
+    let mut table = ZendHashTable::new();
+    table.insert("backing", backing)?;
+    table.insert("path", path)?;
+    table.insert("size", count(segment.geometry().size() as u64))?;
+    table.insert(
+        "full",
+        if segment.may_evict() {
+            "evict"
+        } else {
+            "refuse"
+        },
+    )?;
+    for (name, slots) in [
+        (
+            "slots",
+            usage.live + usage.reclaimable + usage.pending + usage.empty,
+        ),
+        ("live", usage.live),
+        ("reclaimable", usage.reclaimable),
+        ("pending", usage.pending),
+        ("empty", usage.empty),
+    ] {
+        table.insert(name, count(slots as u64))?;
+    }
+    for (name, event) in COUNTERS {
+        table.insert(name, count(totals.get(event)))?;
+    }
+    table.insert("evicted_seconds", seconds::from_ticks(totals.evicted_ticks))?;
+    table.insert(
+        "evicted_seconds_max",
+        seconds::from_ticks(totals.evicted_ticks_max),
+    )?;
+    table.insert("age", seconds::from_ticks(age(store)))?;
+    Ok(table)
+}
+
+fn most_denied(store: &SharedMemory) -> ext_php_rs::error::Result<Table> {
+    let mut list = ZendHashTable::new();
+    let diagnostics = store.table().diagnostics();
+    for (identifier, denied) in diagnostics
+        .map(|all| all.most_denied(MOST_DENIED))
+        .unwrap_or_default()
+    {
+        let mut row = ZendHashTable::new();
+        row.insert("identifier", value::of_bytes(&identifier))?;
+        row.insert("denied", count(denied))?;
+        list.push(row)?;
+    }
+    Ok(list)
+}
+
+fn age(store: &SharedMemory) -> Ticks {
+    store.table().segment().age()
+}
+
+/// A count as PHP's `int`.
+fn count(count: u64) -> i64 {
+    i64::try_from(count).unwrap_or(i64::MAX)
+}
+
+pub extern "C" fn phpinfo(module: *mut ModuleEntry) {
+    let mut rows = vec![
+        ("tokenbucket support", "enabled".to_owned()),
+        ("Version", env!("CARGO_PKG_VERSION").to_owned()),
+    ];
+    if let Some(store) = segment::store() {
+        let segment = store.table().segment();
+        let (backing, path) = segment::backing(store);
+        rows.push((
+            "Shared memory",
+            format!("{backing} {path}").trim().to_owned(),
+        ));
+        rows.push(("Size", format!("{} bytes", segment.geometry().size())));
+        let totals = store.table().totals();
+        rows.extend(COUNTERS.map(|(name, event)| (name, totals.get(event).to_string())));
+    }
+    system::print_table(&rows);
+    system::print_settings(module);
+}

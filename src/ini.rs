@@ -1,0 +1,136 @@
+//! The settings, and what they mean. A value that makes no sense is warned of and replaced by the default.
+
+use crate::zend::system;
+use crate::zend::throw::startup_warning;
+use ext_php_rs::flags::IniEntryPermission;
+use ext_php_rs::zend::{IniEntryDef, IniEntryDefs};
+use std::ffi::CStr;
+use std::os::unix::ffi::OsStringExt;
+use std::path::PathBuf;
+use tokenbucket_core::shared_memory::layout::Geometry;
+use tokenbucket_core::shared_memory::segment::{Access, Settings};
+
+const SIZE: &CStr = c"tokenbucket.shm_size";
+const PATH: &CStr = c"tokenbucket.shm_path";
+const MODE: &CStr = c"tokenbucket.shm_mode";
+const GROUP: &CStr = c"tokenbucket.shm_group";
+const FULL: &CStr = c"tokenbucket.shm_full";
+const TRACK: &CStr = c"tokenbucket.track_identifiers";
+const NAMESPACE: &CStr = c"tokenbucket.namespace";
+
+const DEFAULT_SIZE: usize = 32 << 20;
+const LEAST_SIZE: usize = 4 << 10;
+const GREATEST_SIZE: usize = 256 << 30;
+const DEFAULT_MODE: u32 = 0o600;
+
+static ENTRIES: IniEntryDefs<8> = IniEntryDefs::new([
+    IniEntryDef::new(SIZE, c"32M", IniEntryPermission::System),
+    IniEntryDef::new(PATH, c"", IniEntryPermission::System),
+    IniEntryDef::new(MODE, c"0600", IniEntryPermission::System),
+    IniEntryDef::new(GROUP, c"", IniEntryPermission::System),
+    IniEntryDef::new(FULL, c"evict", IniEntryPermission::System),
+    IniEntryDef::new(TRACK, c"0", IniEntryPermission::System),
+    IniEntryDef::new(NAMESPACE, c"", IniEntryPermission::PerDir),
+    IniEntryDef::end(),
+]);
+
+pub fn register(module: i32) {
+    IniEntryDef::register(ENTRIES.as_slice(), module);
+}
+
+pub fn unregister(module: i32) {
+    system::forget_settings(module);
+}
+
+/// What the shared memory should be like.
+pub struct SharedMemorySettings {
+    /// Size and policy.
+    pub segment: Settings,
+    /// The file of a named segment.
+    pub path: Option<PathBuf>,
+    /// Who may use a named segment.
+    pub access: Access,
+}
+
+/// Reads the settings, once, while the module starts.
+pub fn shared_memory() -> SharedMemorySettings {
+    let path = system::setting(PATH);
+    SharedMemorySettings {
+        segment: Settings {
+            geometry: Geometry::of_size(
+                checked(SIZE, "a size of 4K to 256G", DEFAULT_SIZE, size),
+                checked(TRACK, "0 or 1", false, switch),
+            ),
+            evict: checked(FULL, "\"evict\" or \"refuse\"", true, evict),
+        },
+        path: (!path.is_empty()).then(|| PathBuf::from(std::ffi::OsString::from_vec(path))),
+        access: Access {
+            mode: checked(MODE, "an octal mode such as 0600", DEFAULT_MODE, mode),
+            group: checked(GROUP, "a group", None, group),
+        },
+    }
+}
+
+/// The namespace that applies now; it may differ between pools and requests.
+pub fn namespace() -> Vec<u8> {
+    system::setting(NAMESPACE)
+}
+
+fn checked<T>(name: &CStr, expected: &str, default: T, read: fn(&str) -> Option<T>) -> T {
+    let value = system::setting(name);
+    let read = std::str::from_utf8(&value)
+        .ok()
+        .and_then(|value| read(value.trim()));
+    read.unwrap_or_else(|| {
+        let (name, value) = (name.to_string_lossy(), String::from_utf8_lossy(&value));
+        startup_warning(&format!(
+            "{name} must be {expected}, \"{value}\" given; using the default"
+        ));
+        default
+    })
+}
+
+fn size(value: &str) -> Option<usize> {
+    let digits = value.trim_end_matches(['k', 'K', 'm', 'M', 'g', 'G']);
+    let shift = match value.strip_prefix(digits)? {
+        "" => 0,
+        "k" | "K" => 10,
+        "m" | "M" => 20,
+        "g" | "G" => 30,
+        _ => return None,
+    };
+    let bytes = digits.parse::<usize>().ok()?.checked_mul(1 << shift)?;
+    (LEAST_SIZE..=GREATEST_SIZE)
+        .contains(&bytes)
+        .then_some(bytes)
+}
+
+fn switch(value: &str) -> Option<bool> {
+    match value.to_ascii_lowercase().as_str() {
+        "1" | "on" | "yes" | "true" => Some(true),
+        "0" | "off" | "no" | "false" | "" => Some(false),
+        _ => None,
+    }
+}
+
+fn evict(value: &str) -> Option<bool> {
+    match value {
+        "evict" => Some(true),
+        "refuse" => Some(false),
+        _ => None,
+    }
+}
+
+fn mode(value: &str) -> Option<u32> {
+    let mode = u32::from_str_radix(value, 8).ok()?;
+    // Its owner must be able to use it, and a segment is no program.
+    (mode & 0o600 == 0o600 && mode & !0o666 == 0).then_some(mode)
+}
+
+fn group(value: &str) -> Option<Option<u32>> {
+    if value.is_empty() {
+        return Some(None);
+    }
+    let number = value.parse().ok();
+    number.or_else(|| system::group_id(value)).map(Some)
+}

@@ -1,0 +1,142 @@
+//! The process's segment: made or found when the module starts, inherited by every worker.
+//!
+//! A php-fpm master that gets USR2 executes itself anew and starts its modules again; the memfd's
+//! number and nonce, handed over in the environment, let it find the segment that it had, so a
+//! reload resets no limit. The process's number is no help there: it stays the same over USR2 and
+//! changes when the master becomes a daemon.
+
+use crate::ini::{self, SharedMemorySettings};
+use crate::zend::system::{self, Shared};
+use crate::zend::throw::startup_warning;
+use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
+use tokenbucket_core::shared_memory::SharedMemory;
+use tokenbucket_core::shared_memory::segment::{Backing, Segment, SegmentError};
+use tokenbucket_core::shared_memory::table::is_lock_free;
+
+/// Holds `descriptor:nonce` from one execution of a master to the next.
+const HANDOVER: &str = "TOKENBUCKET_SEGMENT";
+
+static STORE: Shared<SharedMemory> = Shared::new();
+
+/// The process that started the module; 0 once its children need not be told apart.
+static STARTED_BY: AtomicU32 = AtomicU32::new(0);
+
+/// Why there is no shared memory, and the module does not start.
+#[derive(Debug, thiserror::Error)]
+pub enum AttachError {
+    #[error("this processor has no lock-free 128-bit compare-and-swap")]
+    NotLockFree,
+    #[error("no shared memory: {0}")]
+    Segment(#[from] SegmentError),
+}
+
+/// The store in the process's segment.
+///
+/// `None` only before the module has started and after it has shut down.
+#[inline]
+pub fn store() -> Option<&'static SharedMemory> {
+    STORE.get()
+}
+
+/// Makes or finds the segment.
+///
+/// # Errors
+/// When no mapping at all can be had, or 128 bits cannot be swapped without a lock.
+pub fn attach() -> Result<(), AttachError> {
+    if !is_lock_free() {
+        return Err(AttachError::NotLockFree);
+    }
+    let settings = ini::shared_memory();
+    let segment = match named(&settings) {
+        Some(segment) => segment,
+        None => private(&settings)?,
+    };
+    STORE.set(SharedMemory::new(segment));
+    Ok(())
+}
+
+/// Unmaps the segment from this process; others keep it.
+pub fn detach() {
+    STORE.release();
+}
+
+/// The named segment, if one is asked for and can be had.
+fn named(settings: &SharedMemorySettings) -> Option<Segment> {
+    let path = settings.path.as_ref()?;
+    match Segment::named(path, settings.access, settings.segment) {
+        Ok(segment) => Some(segment),
+        Err(error) => {
+            startup_warning(&format!(
+                "the segment {} is refused ({error}); using private shared memory instead",
+                path.display()
+            ));
+            None
+        }
+    }
+}
+
+/// The segment that the master had before it executed itself, or a new one.
+fn private(settings: &SharedMemorySettings) -> Result<Segment, SegmentError> {
+    let executes_itself = matches!(
+        system::interface_name().as_str(),
+        "fpm-fcgi" | "apache2handler"
+    );
+    if !executes_itself {
+        return Segment::private(settings.segment);
+    }
+    let adopted = handed_over().and_then(|(fd, nonce)| {
+        Segment::adopt(fd, nonce, settings.segment)
+            .inspect_err(|error| {
+                startup_warning(&format!(
+                    "the segment of before the reload is refused ({error}); limits start afresh"
+                ));
+            })
+            .ok()
+    });
+    let segment = match adopted {
+        Some(segment) => segment,
+        None => Segment::private(settings.segment)?,
+    };
+    hand_over(&segment);
+    Ok(segment)
+}
+
+fn handed_over() -> Option<(i32, u64)> {
+    let value = std::env::var(HANDOVER).ok()?;
+    let (fd, nonce) = value.split_once(':')?;
+    Some((fd.parse().ok()?, u64::from_str_radix(nonce, 16).ok()?))
+}
+
+fn hand_over(segment: &Segment) {
+    let Some(fd) = segment.descriptor() else {
+        return;
+    };
+    if segment.keep_on_exec(true).is_ok() {
+        system::set_environment(HANDOVER, &format!("{fd}:{:x}", segment.nonce()));
+        STARTED_BY.store(std::process::id(), Relaxed);
+    }
+}
+
+/// In a worker: programs that PHP code executes must not inherit the descriptor.
+///
+/// Not done right after the fork, for a master that becomes a daemon forks too.
+pub fn request_begins() {
+    let started_by = STARTED_BY.load(Relaxed);
+    if started_by == 0 || started_by == std::process::id() {
+        return;
+    }
+    STARTED_BY.store(0, Relaxed);
+    if let Some(store) = store() {
+        // A descriptor that is gone is not inherited either.
+        store.table().segment().keep_on_exec(false).ok();
+    }
+}
+
+/// What is behind the memory, in a word, and the path of a named segment.
+pub fn backing(store: &SharedMemory) -> (&'static str, String) {
+    match store.table().segment().backing() {
+        Backing::Memfd(_) => ("memfd", String::new()),
+        Backing::Anonymous => ("anonymous", String::new()),
+        Backing::Named(path) => ("named", path.display().to_string()),
+    }
+}

@@ -1,0 +1,154 @@
+//! `TokenBucketStorage`, and how ours answer when a userland bucket calls them.
+//!
+//! The interface speaks in seconds: a span that refills what is wanted, and one that refills the whole
+//! bucket. Wall-clock instants, which only `bootstrap()` is given, are converted by their age.
+
+use super::Native;
+use crate::exceptions;
+use crate::zend::declare::{END, Entry, Info, Table, Type, abstract_entry, required, returns};
+use crate::zend::{Call, Class, Thrown, Zval, invoke, throw, value};
+use std::time::{SystemTime, UNIX_EPOCH};
+use tokenbucket_core::quota::MAX_BURST;
+use tokenbucket_core::store::empty_at;
+use tokenbucket_core::{AmountError, Key, Put, Step, TICKS_PER_SECOND, seconds};
+
+pub static PREPARE: Table<[Info; 1]> = Table([returns(0, Type::NONE)]);
+pub static BOOTSTRAP: Table<[Info; 3]> = Table([
+    returns(2, Type::NONE),
+    required(c"identifier", Type::NONE),
+    required(c"microtime", Type::NONE),
+]);
+pub static CONSUME: Table<[Info; 5]> = Table([
+    returns(4, Type::NONE),
+    required(c"identifier", Type::NONE),
+    required(c"microtime", Type::NONE),
+    required(c"full_microtime", Type::NONE),
+    required(c"bootstrap_closure", Type::NONE),
+]);
+
+static METHODS: Table<[Entry; 4]> = Table([
+    abstract_entry(c"prepare", &PREPARE.0),
+    abstract_entry(c"bootstrap", &BOOTSTRAP.0),
+    abstract_entry(c"consume", &CONSUME.0),
+    END,
+]);
+
+pub fn register(interface: &Class) {
+    interface.register_interface(c"TokenBucketStorage", &METHODS, false);
+}
+
+/// `prepare()`: nothing to do in memory.
+pub fn prepare(call: &mut Call<'_>, _result: &mut Zval) -> Result<(), Thrown> {
+    call.arity(0, 0)
+}
+
+/// `bootstrap($identifier, $microtime)`
+pub fn bootstrap(call: &mut Call<'_>, native: Native<'_>) -> Result<(), Thrown> {
+    call.arity(2, 2)?;
+    let identifier = call.untyped_string(1)?;
+    let microtime = call.untyped_number(2)?.to_float();
+    if !microtime.is_finite() {
+        return Err(exceptions::bad_amount(2, AmountError::NotFinite));
+    }
+    start_at(native, value::bytes(&identifier), age(microtime));
+    Ok(())
+}
+
+/// Makes the first record, or proposes it to the `consume()` whose closure is running.
+pub fn start_at(native: Native<'_>, identifier: &[u8], age: i64) {
+    let first = empty_at(native.now(), age);
+    if !native.proposals().propose(identifier, first) {
+        let key = Key {
+            identifier,
+            hash: native.hash(identifier),
+        };
+        native.put(key, &Put::Bootstrap { age });
+    }
+}
+
+/// `microtime(true)`
+pub fn wall_clock() -> f64 {
+    let now = SystemTime::now().duration_since(UNIX_EPOCH);
+    now.unwrap_or_default().as_secs_f64()
+}
+
+/// How long ago a wall-clock second was, in ticks: negative if it is still to come, at most 2^60.
+pub fn age(microtime: f64) -> i64 {
+    let seconds = wall_clock() - microtime;
+    let limit = MAX_BURST as f64;
+    let ticks = (seconds * TICKS_PER_SECOND as f64).clamp(-limit, limit);
+    // Clamped to 2^60.
+    #[allow(clippy::cast_possible_truncation)]
+    {
+        ticks as i64
+    }
+}
+
+/// `consume($identifier, $microtime, $full_microtime, $bootstrap_closure)`
+pub fn consume(call: &mut Call<'_>, result: &mut Zval, native: Native<'_>) -> Result<(), Thrown> {
+    call.arity(4, 4)?;
+    let identifier = call.untyped_string(1)?;
+    let cost = call.untyped_number(2)?.to_float();
+    let full = call.untyped_number(3)?.to_float();
+    let closure = call.arg(4);
+    if !invoke::is_callable(closure) {
+        return Err(throw::argument_type(4, "must be a valid callback"));
+    }
+    let step = seconds::to_step(cost, full).map_err(|error| exceptions::bad_span(2, error))?;
+    let identifier = value::bytes(&identifier);
+    let key = Key {
+        identifier,
+        hash: native.hash(identifier),
+    };
+    let started = start(native, key, &step, || {
+        Ok(value::is_truthy(&invoke::callable(closure)?))
+    })?;
+    let granted = match started {
+        Start::Refused => false,
+        // A closure that says yes without naming a state has seen to it itself, as in userland.
+        Start::Silent => true,
+        Start::At(first) => native.take(key, &step, Some(first)).granted(),
+        Start::Unneeded => native.take(key, &step, None).granted(),
+    };
+    value::set_bool(result, granted);
+    Ok(())
+}
+
+/// What came of the bootstrap of a bucket.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Start {
+    /// The bucket has a record, or can have none of what is asked.
+    Unneeded,
+    /// Not to be.
+    Refused,
+    /// Agreed to, without a first state.
+    Silent,
+    /// To start from this state.
+    At(tokenbucket_core::Ticks),
+}
+
+/// Runs `bootstrap` if the bucket has no record, and tells what it proposed.
+///
+/// # Errors
+/// What `bootstrap` threw; nothing is written then.
+pub fn start(
+    native: Native<'_>,
+    key: Key<'_>,
+    step: &Step,
+    bootstrap: impl FnOnce() -> Result<bool, Thrown>,
+) -> Result<Start, Thrown> {
+    if step.cost > step.burst {
+        return Ok(Start::Unneeded);
+    }
+    if native.contains(key) {
+        return Ok(Start::Unneeded);
+    }
+    native.proposals().open(key.identifier);
+    let agreed = bootstrap();
+    let proposed = native.proposals().close();
+    Ok(match (agreed?, proposed) {
+        (false, _) => Start::Refused,
+        (true, None) => Start::Silent,
+        (true, Some(first)) => Start::At(first),
+    })
+}

@@ -1,0 +1,165 @@
+//! `TokenBucketStorageSharedMemory`: buckets that all workers share.
+
+use super::proposals::Proposals;
+use super::{INTERFACE, Native, interface};
+use crate::zend::class::{Declaration, Property};
+use crate::zend::declare::{END, Entry, Info, Table, Type, entry, handlers, optional, returns};
+use crate::zend::{Call, Class, Object, State, Thrown, Zval, value};
+use crate::{ini, segment};
+use ext_php_rs::ffi::{ZEND_ACC_FINAL, ZEND_ACC_PRIVATE, ZEND_ACC_PUBLIC};
+use tokenbucket_core::clock::BootClock;
+use tokenbucket_core::{Clock, Denial, Key, KeyHasher, Outcome, Put, Step, Ticks, Verdict};
+
+static CLASS: Class = Class::new();
+
+/// What an object of the class keeps: how it names buckets, not the buckets.
+#[derive(Debug)]
+pub struct Storage {
+    hasher: std::cell::Cell<KeyHasher>,
+    proposals: Proposals,
+}
+
+impl State for Storage {
+    fn class() -> &'static Class {
+        &CLASS
+    }
+
+    fn born() -> Self {
+        Self {
+            hasher: std::cell::Cell::new(hasher(b"")),
+            proposals: Proposals::default(),
+        }
+    }
+
+    fn cloned(&self) -> Option<Self> {
+        None
+    }
+}
+
+impl Storage {
+    pub fn hash(&self, identifier: &[u8]) -> u128 {
+        self.hasher.get().key(identifier).hash
+    }
+
+    pub fn proposals(&self) -> &Proposals {
+        &self.proposals
+    }
+}
+
+/// Names buckets of the setting's namespace and, in it, of the constructor's.
+fn hasher(namespace: &[u8]) -> KeyHasher {
+    let root = segment::store().map_or(KeyHasher::new([0; 2]), |store| store.hasher());
+    root.namespace(&ini::namespace()).namespace(namespace)
+}
+
+#[inline]
+pub fn take(key: Key<'_>, step: &Step, first: Option<Ticks>) -> Outcome {
+    match segment::store() {
+        Some(store) => store.take(key, step, first),
+        // The module has shut down: nothing calls any more, and nothing is granted.
+        None => Outcome {
+            verdict: Verdict::Denied(Denial::TableFull),
+            now: now(),
+            empty_at: 0,
+        },
+    }
+}
+
+pub fn put(key: Key<'_>, put: &Put) {
+    if let Some(store) = segment::store() {
+        store.put(key, put);
+    }
+}
+
+pub fn contains(key: Key<'_>) -> bool {
+    segment::store().is_some_and(|store| store.contains(key))
+}
+
+pub fn now() -> Ticks {
+    BootClock.now()
+}
+
+static CONSTRUCT: Table<[Info; 2]> = Table([
+    returns(0, Type::NONE),
+    optional(c"namespace", Type::STRING, c"''"),
+]);
+
+handlers! {
+    construct_handler => construct;
+    prepare_handler => interface::prepare;
+    bootstrap_handler => bootstrap;
+    consume_handler => consume;
+}
+
+static METHODS: Table<[Entry; 5]> = Table([
+    entry(
+        c"__construct",
+        construct_handler,
+        &CONSTRUCT.0,
+        ZEND_ACC_PUBLIC,
+    ),
+    entry(
+        c"prepare",
+        prepare_handler,
+        &interface::PREPARE.0,
+        ZEND_ACC_PUBLIC,
+    ),
+    entry(
+        c"bootstrap",
+        bootstrap_handler,
+        &interface::BOOTSTRAP.0,
+        ZEND_ACC_PUBLIC,
+    ),
+    entry(
+        c"consume",
+        consume_handler,
+        &interface::CONSUME.0,
+        ZEND_ACC_PUBLIC,
+    ),
+    END,
+]);
+
+pub fn register() {
+    let declaration = Declaration {
+        name: c"TokenBucketStorageSharedMemory",
+        flags: ZEND_ACC_FINAL,
+        methods: &METHODS,
+        constants: &[],
+        properties: &[Property::ReadOnly(
+            c"namespace",
+            ZEND_ACC_PRIVATE,
+            Type::STRING,
+        )],
+        cloneable: false,
+    };
+    CLASS.register::<Storage, _>(&declaration, &[&INTERFACE]);
+}
+
+fn construct(call: &mut Call<'_>, _result: &mut Zval) -> Result<(), Thrown> {
+    call.arity(0, 1)?;
+    let namespace: &[u8] = if call.count() == 1 {
+        call.string(1)?
+    } else {
+        b""
+    };
+    let this = call.this::<Storage>();
+    this.set_property(0, value::of_bytes(namespace));
+    this.hasher.set(hasher(namespace));
+    Ok(())
+}
+
+fn native<'a>(call: &Call<'a>) -> Native<'a> {
+    Native::SharedMemory(call.this::<Storage>())
+}
+
+fn bootstrap(call: &mut Call<'_>, _result: &mut Zval) -> Result<(), Thrown> {
+    let native = native(call);
+    interface::bootstrap(call, native)
+}
+
+fn consume(call: &mut Call<'_>, result: &mut Zval) -> Result<(), Thrown> {
+    let native = native(call);
+    interface::consume(call, result, native)
+}
+
+const _: () = assert!(size_of::<Object<Storage>>() < 256);

@@ -1,0 +1,108 @@
+//! `attemptAll()`: tokens from every bucket, or from none.
+
+use super::Bucket;
+use super::ask::Asked;
+use crate::decision;
+use crate::zend::{Call, Number, Object, Thrown, Zval, throw, value};
+use std::convert::Infallible;
+use tokenbucket_core::batch::{Batch, Taken, take_all};
+use tokenbucket_core::{Outcome, Put, Step, Ticks};
+
+/// `attemptAll(array $buckets, int|float $tokens = 1): TokenBucket\Decision`
+pub fn attempt_all(call: &mut Call<'_>, result: &mut Zval) -> Result<(), Thrown> {
+    call.arity(1, 2)?;
+    let list = call.array(1)?;
+    let number = if call.count() == 2 {
+        call.number(2)?
+    } else {
+        Number::Int(1)
+    };
+    if list.is_empty() {
+        return Err(throw::argument_value(1, "must not be empty"));
+    }
+    let buckets = list.values().map(|zval| {
+        value::object(value::dereference(zval))
+            .and_then(Object::<Bucket>::of)
+            .ok_or_else(|| throw::argument_type(1, "must contain only TokenBucket objects"))
+    });
+    let buckets = buckets.collect::<Result<Vec<_>, _>>()?;
+    let mut calls = Calls::of(&buckets, number)?;
+    let (asked, taken) = match calls.too_many() {
+        Some(refused) => refused,
+        None => {
+            let Ok(answer) = take_all(&mut calls);
+            let taken = answer.unwrap_or_else(|refused| vec![refused]);
+            calls.tightest(&taken)?
+        }
+    };
+    let decision = asked.decision_on(&taken.step, &taken.outcome);
+    *result = decision::to_object(&asked.quota, &decision)?;
+    Ok(())
+}
+
+/// The buckets' questions.
+struct Calls<'a> {
+    asked: Vec<Asked<'a>>,
+    steps: Vec<Step>,
+}
+
+impl<'a> Calls<'a> {
+    fn of(buckets: &[&'a Object<Bucket>], number: Number) -> Result<Self, Thrown> {
+        let asked = buckets
+            .iter()
+            .map(|bucket| Asked::of(bucket, number, 2, "attemptAll"));
+        let asked = asked.collect::<Result<Vec<_>, _>>()?;
+        let steps = asked.iter().map(Asked::step).collect();
+        Ok(Self { asked, steps })
+    }
+
+    /// The first bucket that can never hold so many, and a look at it.
+    fn too_many(&self) -> Option<(&Asked<'a>, Taken)> {
+        let index = self.asked.iter().position(|asked| asked.cost.is_none())?;
+        let asked = &self.asked[index];
+        let step = asked.step();
+        let outcome = asked.native.take(asked.key(), &step, None);
+        Some((
+            asked,
+            Taken {
+                index,
+                step,
+                outcome,
+            },
+        ))
+    }
+
+    /// Of the answers the one with the fewest tokens left.
+    fn tightest(&self, taken: &[Taken]) -> Result<(&Asked<'a>, Taken), Thrown> {
+        let answers = taken.iter().map(|&taken| (&self.asked[taken.index], taken));
+        let left = |(asked, taken): &(&Asked<'a>, Taken)| {
+            asked.decision_on(&taken.step, &taken.outcome).remaining
+        };
+        answers.min_by_key(left).ok_or(Thrown)
+    }
+}
+
+impl Batch for Calls<'_> {
+    type Error = Infallible;
+
+    fn steps(&self) -> &[Step] {
+        &self.steps
+    }
+
+    fn same_bucket(&self, a: usize, b: usize) -> bool {
+        let (a, b) = (&self.asked[a], &self.asked[b]);
+        a.native.is_same(b.native) && a.key() == b.key()
+    }
+
+    fn take(&mut self, index: usize, step: &Step) -> Result<Outcome, Infallible> {
+        let asked = &self.asked[index];
+        Ok(asked.native.take(asked.key(), step, None))
+    }
+
+    fn refund(&mut self, index: usize, cost: Ticks) -> Result<(), Infallible> {
+        let asked = &self.asked[index];
+        let burst = asked.burst;
+        asked.native.put(asked.key(), &Put::Refund { cost, burst });
+        Ok(())
+    }
+}

@@ -1,0 +1,172 @@
+//! What is derived from a bucket's properties, kept as long as they are the same.
+//!
+//! A subclass may change a property at any time, so the values in the property slots count. Each call
+//! compares them, by identity, with those that the plan was made from: four comparisons instead of a
+//! division, a hash and a conversion.
+
+use super::{Bucket, CAPACITY, IDENTIFIER, RATE, STORAGE};
+use crate::exceptions::{self, Origin};
+use crate::storage::Backend;
+use crate::zend::{Identity, Number, Object, Thrown, Zval, invoke, throw, value};
+use ext_php_rs::ffi::{IS_DOUBLE, IS_LONG, IS_STRING};
+use ext_php_rs::types::ZendObject;
+use tokenbucket_core::{Key, Quota, QuotaError};
+
+/// The four properties, wherever they come from.
+#[derive(Clone, Copy, Debug)]
+pub struct Source<'a> {
+    pub storage: &'a Zval,
+    pub identifier: &'a Zval,
+    pub capacity: &'a Zval,
+    pub rate: &'a Zval,
+}
+
+/// What follows from them.
+#[derive(Debug)]
+pub struct Plan {
+    made_from: [Identity; 4],
+    /// A string. Holding it keeps the identity of the property's string from being given to another.
+    identifier: Zval,
+    /// Two halves, for the engine aligns objects to 8 bytes only.
+    hash: [u64; 2],
+    pub quota: Quota,
+    pub overrides: Overrides,
+}
+
+/// What a subclass does in its own way.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Overrides {
+    pub bootstrap: bool,
+    pub tokens_to_seconds: bool,
+}
+
+impl Overrides {
+    const NONE: Self = Self {
+        bootstrap: false,
+        tokens_to_seconds: false,
+    };
+
+    fn of(bucket: &Object<Bucket>) -> Self {
+        if bucket.is_exact() {
+            return Self::NONE;
+        }
+        let overrides = |method| invoke::overrides(bucket.zend(), method, super::class());
+        Self {
+            bootstrap: overrides("_bootstrap"),
+            tokens_to_seconds: overrides("_tokens_to_seconds"),
+        }
+    }
+
+    /// Whether the class decides exactly as `TokenBucket` does.
+    #[inline]
+    pub fn none(self) -> bool {
+        self == Self::NONE
+    }
+}
+
+impl<'a> Source<'a> {
+    /// The properties as they are now.
+    #[inline]
+    pub fn of(bucket: &'a Object<Bucket>) -> Self {
+        Self {
+            storage: bucket.property(STORAGE),
+            identifier: bucket.property(IDENTIFIER),
+            capacity: bucket.property(CAPACITY),
+            rate: bucket.property(RATE),
+        }
+    }
+
+    #[inline]
+    fn identity(&self) -> [Identity; 4] {
+        [self.storage, self.identifier, self.capacity, self.rate].map(Identity::of)
+    }
+
+    /// Whether equal bits will mean equal values: numbers do, and the string that the plan holds.
+    fn has_identity(&self) -> bool {
+        let is_number = |zval| matches!(value::kind(zval), IS_LONG | IS_DOUBLE);
+        let identifier = matches!(value::kind(self.identifier), IS_STRING | IS_LONG);
+        identifier && is_number(self.capacity) && is_number(self.rate)
+    }
+
+    /// The storage.
+    ///
+    /// # Errors
+    /// `Error` when no constructor has set one.
+    pub fn storage(&self) -> Result<&'a ZendObject, Thrown> {
+        value::object(self.storage).ok_or_else(|| {
+            throw::error(
+                "The TokenBucket object has not been correctly initialized by calling \
+                 parent::__construct() in its constructor",
+            )
+        })
+    }
+}
+
+impl Plan {
+    /// Whether the properties are still those that it was made from.
+    #[inline]
+    pub fn is_current(&self, source: &Source<'_>) -> bool {
+        self.made_from == source.identity()
+    }
+
+    /// Derives a plan. May call `__toString()` of an identifier.
+    ///
+    /// # Errors
+    /// `ValueError` or `TypeError` naming the argument or property that is of no use.
+    pub fn derive(
+        bucket: &Object<Bucket>,
+        source: &Source<'_>,
+        origin: Origin,
+    ) -> Result<Self, Thrown> {
+        let storage = source.storage()?;
+        let quota = quota(source, origin)?;
+        let identifier = value::to_string(source.identifier)
+            .ok_or_else(|| exceptions::bad_property("_identifier", "string"))?;
+        let hash = match Backend::of(storage) {
+            Backend::Native(native) => native.hash(value::bytes(&identifier)),
+            Backend::Userland(_) => 0,
+        };
+        let made_from = if source.has_identity() {
+            source.identity()
+        } else {
+            [Identity::NONE; 4]
+        };
+        // Each half of the hash.
+        #[allow(clippy::cast_possible_truncation)]
+        let hash = [hash as u64, (hash >> 64) as u64];
+        Ok(Self {
+            made_from,
+            identifier,
+            hash,
+            quota,
+            overrides: Overrides::of(bucket),
+        })
+    }
+
+    /// The bucket's name in its storage.
+    #[inline]
+    pub fn key(&self) -> Key<'_> {
+        Key {
+            identifier: value::bytes(&self.identifier),
+            hash: u128::from(self.hash[0]) | u128::from(self.hash[1]) << 64,
+        }
+    }
+
+    /// The identifier as a string of PHP.
+    pub fn identifier(&self) -> &Zval {
+        &self.identifier
+    }
+}
+
+fn quota(source: &Source<'_>, origin: Origin) -> Result<Quota, Thrown> {
+    let number = |zval, property| -> Result<Number, Thrown> {
+        value::to_number(zval).ok_or_else(|| exceptions::bad_property(property, "int|float"))
+    };
+    let capacity = number(source.capacity, "_bucket_capacity")?;
+    let rate = number(source.rate, "_tokens_per_second")?;
+    let quota = || -> Result<Quota, QuotaError> {
+        let capacity = capacity.tokens().map_err(QuotaError::Capacity)?;
+        Quota::new(capacity, rate.tokens().map_err(QuotaError::Rate)?)
+    };
+    quota().map_err(|error| exceptions::bad_quota(origin, error))
+}

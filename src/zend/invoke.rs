@@ -1,0 +1,92 @@
+//! Calls into PHP code. Any of them may throw, and a fatal error in them never comes back: hold no
+//! borrow and no lock over one.
+
+use super::class::Class;
+use super::throw::{self, Thrown};
+use ext_php_rs::ffi::{
+    _call_user_function_impl, zend_call_known_function, zend_function, zend_hash_str_find_ptr_lc,
+    zend_is_callable,
+};
+use ext_php_rs::types::{ZendObject, Zval};
+use std::ptr;
+
+fn find(object: &ZendObject, method: &str) -> *mut zend_function {
+    // SAFETY: every object has a class, and every class a table of functions, which holds functions.
+    unsafe {
+        let table = &raw const (*object.ce).function_table;
+        zend_hash_str_find_ptr_lc(table, method.as_ptr().cast(), method.len()).cast()
+    }
+}
+
+/// Whether the object's class has a `method` (in lower case) of its own instead of `class`'s.
+pub fn overrides(object: &ZendObject, method: &str, class: &Class) -> bool {
+    let function = find(object, method);
+    // SAFETY: not null, hence a live function.
+    !function.is_null() && unsafe { !ptr::eq((*function).common.scope, class.entry()) }
+}
+
+/// Calls `method` (in lower case) of the object, whatever its visibility.
+///
+/// # Errors
+/// What it threw.
+pub fn method(object: &ZendObject, method: &str, arguments: &mut [Zval]) -> Result<Zval, Thrown> {
+    let function = find(object, method);
+    if function.is_null() {
+        return Err(throw::error(&format!(
+            "Call to undefined method {method}()"
+        )));
+    }
+    let mut result = Zval::new();
+    let this = ptr::from_ref(object).cast_mut();
+    // A method of ours takes a handful of arguments.
+    #[allow(clippy::cast_possible_truncation)]
+    let count = arguments.len() as u32;
+    // SAFETY: the function belongs to the object's class; the callee copies what it keeps of the
+    // arguments, and the caller of this function keeps the object alive.
+    unsafe {
+        zend_call_known_function(
+            function,
+            this,
+            object.ce,
+            &raw mut result,
+            count,
+            arguments.as_mut_ptr(),
+            ptr::null_mut(),
+        );
+    }
+    if throw::is_pending() {
+        Err(Thrown)
+    } else {
+        Ok(result)
+    }
+}
+
+/// Whether `callable` can be called from here.
+pub fn is_callable(callable: &Zval) -> bool {
+    // SAFETY: a live value, which is not changed.
+    unsafe { zend_is_callable(ptr::from_ref(callable).cast_mut(), 0, ptr::null_mut()) }
+}
+
+/// Calls `callable` without arguments.
+///
+/// # Errors
+/// What it threw.
+pub fn callable(callable: &Zval) -> Result<Zval, Thrown> {
+    let mut result = Zval::new();
+    // SAFETY: a live value, which is not changed; the caller keeps it alive.
+    let status = unsafe {
+        _call_user_function_impl(
+            ptr::null_mut(),
+            ptr::from_ref(callable).cast_mut(),
+            &raw mut result,
+            0,
+            ptr::null_mut(),
+            ptr::null_mut(),
+        )
+    };
+    if throw::is_pending() || status != 0 {
+        Err(Thrown)
+    } else {
+        Ok(result)
+    }
+}

@@ -1,0 +1,124 @@
+//! What the engine knows about this process: settings, its name, pending interrupts.
+
+use super::symbols;
+use ext_php_rs::ffi::{
+    ext_php_rs_executor_globals, ext_php_rs_sapi_module, php_info_print_table_end,
+    php_info_print_table_row, php_info_print_table_start,
+};
+use ext_php_rs::zend::ModuleEntry;
+use std::ffi::{CStr, CString};
+use std::ptr;
+use std::sync::atomic::{AtomicPtr, Ordering};
+
+/// The value of a setting, now.
+pub fn setting(name: &CStr) -> Vec<u8> {
+    let mut exists = false;
+    // SAFETY: the engine returns a C string that lives until the setting changes; it is copied here.
+    unsafe {
+        let value =
+            symbols::zend_ini_string_ex(name.as_ptr(), name.count_bytes(), 0, &raw mut exists);
+        if value.is_null() {
+            Vec::new()
+        } else {
+            CStr::from_ptr(value).to_bytes().to_vec()
+        }
+    }
+}
+
+/// Forgets the settings of a module that is unloaded.
+pub fn forget_settings(module: i32) {
+    // SAFETY: called once, while the module shuts down.
+    unsafe { symbols::zend_unregister_ini_entries(module) };
+}
+
+/// Prints the settings of a module, for phpinfo().
+pub fn print_settings(module: *mut ModuleEntry) {
+    // SAFETY: the engine passed its own module entry; both types describe the same.
+    unsafe { symbols::display_ini_entries(module.cast()) };
+}
+
+/// The name of the server interface: `cli`, `fpm-fcgi`, ….
+pub fn interface_name() -> String {
+    // SAFETY: set before modules start, for the life of the process.
+    unsafe {
+        let module = ext_php_rs_sapi_module();
+        if module.is_null() || (*module).name.is_null() {
+            return String::new();
+        }
+        CStr::from_ptr((*module).name)
+            .to_string_lossy()
+            .into_owned()
+    }
+}
+
+/// Whether PHP code waits to run a signal handler or to end at a time limit.
+pub fn is_interrupted() -> bool {
+    // SAFETY: the globals live as long as the engine. The flag is a byte that signal handlers set.
+    unsafe {
+        let globals = ext_php_rs_executor_globals();
+        ptr::read_volatile(&raw const (*globals).vm_interrupt.value)
+    }
+}
+
+/// Sets a variable of the environment that the next image of this process will see.
+pub fn set_environment(name: &str, value: &str) {
+    // SAFETY: called while modules start, before there is a second thread.
+    unsafe { std::env::set_var(name, value) };
+}
+
+/// The number of the group with this name.
+pub fn group_id(name: &str) -> Option<u32> {
+    let name = CString::new(name).ok()?;
+    // SAFETY: called while modules start, on the only thread; the entry is read at once.
+    unsafe { libc::getgrnam(name.as_ptr()).as_ref() }.map(|group| group.gr_gid)
+}
+
+/// A value that lives from the module's start to its end.
+#[derive(Debug)]
+pub struct Shared<T>(AtomicPtr<T>);
+
+impl<T: Sync> Shared<T> {
+    /// Not there yet.
+    pub const fn new() -> Self {
+        Self(AtomicPtr::new(ptr::null_mut()))
+    }
+
+    /// The value, while the module is started.
+    #[inline]
+    pub fn get(&self) -> Option<&'static T> {
+        // SAFETY: null or set by `set`. It is released only in MSHUTDOWN, when no method can run.
+        // Acquire: pairs with the release in `set`.
+        unsafe { self.0.load(Ordering::Acquire).as_ref() }
+    }
+
+    /// Called in MINIT.
+    pub fn set(&self, value: T) {
+        self.release();
+        self.0
+            .store(Box::into_raw(Box::new(value)), Ordering::Release);
+    }
+
+    /// Called in MSHUTDOWN.
+    pub fn release(&self) {
+        let old = self.0.swap(ptr::null_mut(), Ordering::AcqRel);
+        if !old.is_null() {
+            // SAFETY: made by `set`, and taken out by this thread alone.
+            drop(unsafe { Box::from_raw(old) });
+        }
+    }
+}
+
+/// Prints a table of phpinfo().
+pub fn print_table(rows: &[(&str, String)]) {
+    // SAFETY: called while phpinfo() prints; each row passes as many C strings as it says.
+    unsafe {
+        php_info_print_table_start();
+        for (name, value) in rows {
+            let (name, value) = (CString::new(*name), CString::new(value.as_str()));
+            if let (Ok(name), Ok(value)) = (name, value) {
+                php_info_print_table_row(2, name.as_ptr(), value.as_ptr());
+            }
+        }
+        php_info_print_table_end();
+    }
+}

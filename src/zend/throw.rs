@@ -1,0 +1,105 @@
+//! Throwing: messages in PHP's own words, with the argument's name where there is one.
+
+use super::class::Class;
+use super::symbols;
+use ext_php_rs::ffi::{zend_class_entry, zend_throw_exception};
+use ext_php_rs::zend::ExecutorGlobals;
+use std::any::Any;
+use std::ffi::CString;
+
+/// An exception is pending: unwind to PHP.
+#[derive(Clone, Copy, Debug)]
+pub struct Thrown;
+
+fn text(message: &str) -> CString {
+    // Our own messages hold no NUL byte; a panic's might.
+    CString::new(message.replace('\0', "")).unwrap_or_default()
+}
+
+/// Whether an exception waits to be handled.
+pub fn is_pending() -> bool {
+    ExecutorGlobals::has_exception()
+}
+
+/// `ValueError: Class::method(): Argument #number ($name) message`.
+#[cold]
+pub fn argument_value(number: u32, message: &str) -> Thrown {
+    let message = text(message);
+    // SAFETY: the format takes one C string; the engine adds the names of the running function, which
+    // has at least `number` parameters.
+    unsafe { symbols::zend_argument_value_error(number, c"%s".as_ptr(), message.as_ptr()) };
+    Thrown
+}
+
+/// `TypeError: Class::method(): Argument #number ($name) message`.
+#[cold]
+pub fn argument_type(number: u32, message: &str) -> Thrown {
+    let message = text(message);
+    // SAFETY: as in `argument_value`.
+    unsafe { symbols::zend_argument_type_error(number, c"%s".as_ptr(), message.as_ptr()) };
+    Thrown
+}
+
+/// `ValueError: message`.
+#[cold]
+pub fn value_error(message: &str) -> Thrown {
+    let message = text(message);
+    // SAFETY: the format takes one C string.
+    unsafe { symbols::zend_value_error(c"%s".as_ptr(), message.as_ptr()) };
+    Thrown
+}
+
+/// `TypeError: message`.
+#[cold]
+pub fn type_error(message: &str) -> Thrown {
+    let message = text(message);
+    // SAFETY: the format takes one C string.
+    unsafe { symbols::zend_type_error(c"%s".as_ptr(), message.as_ptr()) };
+    Thrown
+}
+
+/// `Error: message`.
+#[cold]
+pub fn error(message: &str) -> Thrown {
+    let class = std::ptr::from_ref(ext_php_rs::zend::ce::error());
+    exception(class.cast_mut(), message)
+}
+
+/// `LogicException: message`.
+#[cold]
+pub fn logic(message: &str) -> Thrown {
+    // SAFETY: set once, when the engine started.
+    exception(unsafe { symbols::spl_ce_LogicException }, message)
+}
+
+/// An exception of one of this extension's classes.
+#[cold]
+#[allow(dead_code)]
+pub fn of_class(class: &Class, message: &str) -> Thrown {
+    exception(class.entry(), message)
+}
+
+fn exception(class: *mut zend_class_entry, message: &str) -> Thrown {
+    let message = text(message);
+    // SAFETY: a registered class and a C string, which is copied.
+    unsafe { zend_throw_exception(class, message.as_ptr(), 0) };
+    Thrown
+}
+
+/// A bug of ours, told as an `Error` instead of unwinding into PHP.
+#[cold]
+pub fn panicked(panic: &(dyn Any + Send)) {
+    let message = panic
+        .downcast_ref::<&str>()
+        .map(ToString::to_string)
+        .or_else(|| panic.downcast_ref::<String>().cloned())
+        .unwrap_or_default();
+    error(&format!("tokenbucket panicked, which is a bug: {message}"));
+}
+
+/// Warns while PHP starts, before any script could see it.
+pub fn startup_warning(message: &str) {
+    let message = text(&format!("tokenbucket: {message}"));
+    // SAFETY: the format takes one C string. 32 is E_CORE_WARNING.
+    unsafe { symbols::zend_error(32, c"%s".as_ptr(), message.as_ptr()) };
+}

@@ -1,0 +1,235 @@
+//! Values of PHP, as far as this extension looks at them.
+
+use super::symbols;
+use ext_php_rs::ffi::{
+    IS_DOUBLE, IS_LONG, IS_NULL, IS_OBJECT, IS_OBJECT_EX, IS_REFERENCE, IS_STRING, IS_TRUE,
+};
+use ext_php_rs::types::Zval;
+use ext_php_rs::types::{ZendObject, ZendStr};
+use std::ptr;
+use tokenbucket_core::{AmountError, Tokens};
+
+/// PHP's `int|float`.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Number {
+    /// An `int`.
+    Int(i64),
+    /// A `float`.
+    Float(f64),
+}
+
+impl Number {
+    /// As an amount of tokens.
+    ///
+    /// # Errors
+    /// What makes it none.
+    pub fn tokens(self) -> Result<Tokens, AmountError> {
+        match self {
+            Self::Int(int) => Tokens::from_int(int),
+            Self::Float(float) => Tokens::from_float(float),
+        }
+    }
+
+    /// As a double; integers beyond 2^53 are rounded, as PHP does.
+    pub const fn to_float(self) -> f64 {
+        match self {
+            Self::Int(int) => int as f64,
+            Self::Float(float) => float,
+        }
+    }
+
+    /// As a value of PHP.
+    pub fn to_zval(self) -> Zval {
+        let mut value = Zval::new();
+        match self {
+            Self::Int(int) => value.set_long(int),
+            Self::Float(float) => value.set_double(float),
+        }
+        value
+    }
+}
+
+/// What a value is, without its flags.
+#[inline]
+pub fn kind(value: &Zval) -> u32 {
+    // SAFETY: both views of `u1` are plain integers.
+    u32::from(unsafe { value.u1.v.type_ })
+}
+
+/// The value behind a reference, or the value itself.
+#[inline]
+pub fn dereference(value: &Zval) -> &Zval {
+    if kind(value) == IS_REFERENCE {
+        // SAFETY: a value of this kind holds a pointer to a live reference.
+        unsafe { &(*value.value.ref_).val }
+    } else {
+        value
+    }
+}
+
+/// The number that the value holds, without conversion.
+#[inline]
+pub fn as_number(value: &Zval) -> Option<Number> {
+    match kind(value) {
+        // SAFETY: the kind says which field of the union was written.
+        IS_LONG => Some(Number::Int(unsafe { value.value.lval })),
+        // SAFETY: as above.
+        IS_DOUBLE => Some(Number::Float(unsafe { value.value.dval })),
+        _ => None,
+    }
+}
+
+/// The number that the value is in weak mode, whatever the caller's mode: for untyped parameters.
+pub fn to_number(value: &Zval) -> Option<Number> {
+    if let Some(number) = as_number(value) {
+        return Some(number);
+    }
+    if kind(value) == IS_NULL || kind(value) == IS_OBJECT {
+        return None;
+    }
+    let mut float = 0.0;
+    // SAFETY: the value is live and is not changed; null, which alone needs a parameter's name for its
+    // deprecation, was excluded.
+    unsafe { symbols::zend_parse_arg_double_weak(value, &raw mut float, u32::MAX) }
+        .then(|| whole(float))
+}
+
+/// A whole double as an integer, so that "10" and 10 are one amount.
+// Checked to be whole and within 2^53.
+#[allow(clippy::cast_possible_truncation)]
+fn whole(float: f64) -> Number {
+    const EXACT: f64 = 9_007_199_254_740_992.0;
+    if float.fract() == 0.0 && float.abs() <= EXACT {
+        Number::Int(float as i64)
+    } else {
+        Number::Float(float)
+    }
+}
+
+/// The value as a string of PHP in weak mode; `None` for arrays and objects that are none, or when
+/// `__toString` threw.
+pub fn to_string(value: &Zval) -> Option<Zval> {
+    if kind(value) == IS_STRING {
+        return Some(value.shallow_clone());
+    }
+    let mut copy = if kind(value) == IS_NULL {
+        of_bytes(b"")
+    } else {
+        value.shallow_clone()
+    };
+    let mut string = ptr::null_mut();
+    // SAFETY: `copy` is ours to convert in place, and is live; it is not null.
+    let converted =
+        unsafe { symbols::zend_parse_arg_str_weak(&raw mut copy, &raw mut string, u32::MAX) };
+    converted.then_some(copy)
+}
+
+/// The bytes of a value that holds a string; none for another.
+#[inline]
+pub fn bytes(value: &Zval) -> &[u8] {
+    if kind(value) == IS_STRING {
+        // SAFETY: the kind says so; the string lives as long as the value.
+        unsafe { &*value.value.str_.cast::<ZendStr>() }.as_bytes()
+    } else {
+        &[]
+    }
+}
+
+/// A string of PHP.
+pub fn of_bytes(bytes: &[u8]) -> Zval {
+    let mut value = Zval::new();
+    value.set_zend_string(ZendStr::new(bytes, false));
+    value
+}
+
+/// A `float` of PHP.
+pub fn of_float(float: f64) -> Zval {
+    Number::Float(float).to_zval()
+}
+
+/// A value that holds the object, too.
+pub fn of_object(object: &ZendObject) -> Zval {
+    let mut value = Zval::new();
+    let object = ptr::from_ref(object).cast_mut();
+    // SAFETY: the object is live; the value holds the reference that is counted here.
+    unsafe {
+        (*object).gc.refcount += 1;
+        value.value.obj = object;
+        value.u1.type_info = IS_OBJECT_EX;
+    }
+    value
+}
+
+/// The object that the value holds.
+#[inline]
+pub fn object(value: &Zval) -> Option<&ZendObject> {
+    if kind(value) == IS_OBJECT {
+        // SAFETY: the kind says so; the object lives as long as the value.
+        unsafe { value.value.obj.as_ref() }
+    } else {
+        None
+    }
+}
+
+/// Whether PHP's `if` would take the value for true.
+pub fn is_truthy(value: &Zval) -> bool {
+    match kind(value) {
+        IS_TRUE => true,
+        // SAFETY: a live value.
+        _ => unsafe { ext_php_rs::ffi::zend_is_true(ptr::from_ref(value).cast_mut()) != 0 },
+    }
+}
+
+/// Writes `true` or `false` over a value that holds nothing to release.
+#[inline]
+pub fn set_bool(value: &mut Zval, truth: bool) {
+    value.u1.type_info = if truth {
+        IS_TRUE
+    } else {
+        ext_php_rs::ffi::IS_FALSE
+    };
+}
+
+/// The bits by which a value that needs no conversion is recognised again.
+///
+/// Equal bits mean an equal value only while the string behind them is kept alive by somebody, so a
+/// value of any other kind that is counted has no identity.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Identity {
+    bits: i64,
+    kind: u32,
+}
+
+impl Identity {
+    /// Of no value.
+    pub const NONE: Self = Self { bits: 0, kind: 0 };
+
+    /// The bits and kind of `value`, whatever it is.
+    #[inline]
+    pub fn of(value: &Zval) -> Self {
+        Self {
+            // SAFETY: every field of the union is plain bits; all have 64.
+            bits: unsafe { value.value.lval },
+            kind: kind(value),
+        }
+    }
+}
+
+macro_rules! arithmetic {
+    ($($name:ident => $function:ident, $what:literal;)*) => {$(
+        #[doc = concat!("PHP's own `", $what, "`, warnings and all; `None` when it threw.")]
+        pub fn $name(a: &Zval, b: &Zval) -> Option<Zval> {
+            let mut result = Zval::new();
+            let (a, b) = (ptr::from_ref(a).cast_mut(), ptr::from_ref(b).cast_mut());
+            // SAFETY: both operands are live and are not changed, for the result is another value.
+            let status = unsafe { symbols::$function(&raw mut result, a, b) };
+            (status == 0 && !super::throw::is_pending()).then_some(result)
+        }
+    )*};
+}
+
+arithmetic! {
+    subtract => sub_function, "-";
+    multiply => mul_function, "*";
+    divide => div_function, "/";
+}
