@@ -7,6 +7,7 @@ use crate::zend::declare::{END, Entry, Info, Table, Type, entry, handlers, optio
 use crate::zend::{Call, Class, Object, State, Thrown, Zval, value};
 use crate::{ini, segment};
 use ext_php_rs::ffi::{ZEND_ACC_FINAL, ZEND_ACC_PRIVATE, ZEND_ACC_PUBLIC};
+use std::cell::Cell;
 use tokenbucket_core::clock::BootClock;
 use tokenbucket_core::{Clock, Denial, Key, KeyHasher, Outcome, Put, Step, Ticks, Verdict};
 
@@ -15,7 +16,7 @@ static CLASS: Class = Class::new();
 /// What an object of the class keeps: how it names buckets, not the buckets.
 #[derive(Debug)]
 pub struct Storage {
-    hasher: std::cell::Cell<KeyHasher>,
+    hasher: Cell<Option<KeyHasher>>,
     proposals: Proposals,
 }
 
@@ -26,7 +27,7 @@ impl State for Storage {
 
     fn born() -> Self {
         Self {
-            hasher: std::cell::Cell::new(hasher(b"")),
+            hasher: Cell::new(None),
             proposals: Proposals::default(),
         }
     }
@@ -38,7 +39,8 @@ impl State for Storage {
 
 impl Storage {
     pub fn hash(&self, identifier: &[u8]) -> u128 {
-        self.hasher.get().key(identifier).hash
+        let hasher = self.hasher.get().unwrap_or_else(|| hasher(b""));
+        hasher.key(identifier).hash
     }
 
     pub fn proposals(&self) -> &Proposals {
@@ -144,7 +146,7 @@ fn construct(call: &mut Call<'_>, _result: &mut Zval) -> Result<(), Thrown> {
     };
     let this = call.this::<Storage>();
     this.set_property(0, value::of_bytes(namespace));
-    this.hasher.set(hasher(namespace));
+    this.hasher.set(Some(hasher(namespace)));
     Ok(())
 }
 

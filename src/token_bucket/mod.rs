@@ -17,7 +17,7 @@ use crate::zend::declare::{
     END, Entry, Info, Table, Type, entry, handlers, optional, required, returns,
 };
 use crate::zend::{Call, Class, Number, Object, State, Thrown, Zval, value};
-use ext_php_rs::ffi::{ZEND_ACC_PRIVATE, ZEND_ACC_PROTECTED, ZEND_ACC_PUBLIC, ZEND_ACC_STATIC};
+use ext_php_rs::ffi::{IS_STRING, ZEND_ACC_PRIVATE, ZEND_ACC_PROTECTED, ZEND_ACC_PUBLIC, ZEND_ACC_STATIC};
 use plan::{Plan, Source};
 use std::cell::RefCell;
 use tokenbucket_core::{AmountError, Put, Quota, Step, Ticks};
@@ -230,7 +230,9 @@ fn construct(call: &mut Call<'_>, _result: &mut Zval) -> Result<(), Thrown> {
     call.arity(4, 4)?;
     let storage = call.object_of(1, &storage::INTERFACE)?;
     // Only to throw what names the argument; the properties keep what was passed, as the document's do.
-    call.untyped_string(2)?;
+    if value::kind(call.arg(2)) != IS_STRING {
+        call.untyped_string(2)?;
+    }
     call.untyped_number(3)?;
     call.untyped_number(4)?;
     let bucket = call.this::<Bucket>();

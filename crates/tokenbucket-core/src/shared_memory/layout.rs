@@ -47,8 +47,6 @@ pub struct Header {
     pub nonce: AtomicU64,
     /// When the segment was made.
     pub created: AtomicU64,
-    /// The shard for the next process.
-    pub next_shard: AtomicU64,
 }
 
 /// A line of slots.

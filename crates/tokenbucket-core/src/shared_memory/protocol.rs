@@ -109,14 +109,29 @@ impl Point {
 /// Takes one step. `first` is the state that a bucket without a record starts from instead of full.
 #[inline]
 pub fn take<S: Slots>(slots: &S, step: &Step, first: Option<Ticks>) -> Outcome {
+    // Nearly every call ends here, and pays for nothing that trying again needs.
+    match try_take(slots, step, first) {
+        Some(outcome) => outcome,
+        None => take_again(slots, step, first),
+    }
+}
+
+#[cold]
+#[inline(never)]
+fn take_again<S: Slots>(slots: &S, step: &Step, first: Option<Ticks>) -> Outcome {
     for tries in 0..S::PATIENCE {
+        slots.count(Event::Conflict);
+        slots.pause(tries);
         if let Some(outcome) = try_take(slots, step, first) {
             return outcome;
         }
-        slots.count(Event::Conflict);
-        slots.pause(tries);
     }
-    contended(slots)
+    let empty_at = find(slots).map_or(0, |(_, word)| word.empty_at());
+    Outcome {
+        verdict: Verdict::Denied(Denial::Contended),
+        now: slots.now(),
+        empty_at,
+    }
 }
 
 /// `None` when another process changed the slot first.
@@ -354,14 +369,4 @@ pub fn bootstrap<S: Slots>(slots: &S, age: i64) {
 /// Whether the key has a record that is not full.
 pub fn contains<S: Slots>(slots: &S) -> bool {
     find(slots).is_some_and(|(_, word)| !word.is_reclaimable(slots.now()))
-}
-
-#[cold]
-fn contended<S: Slots>(slots: &S) -> Outcome {
-    let empty_at = find(slots).map_or(0, |(_, word)| word.empty_at());
-    Outcome {
-        verdict: Verdict::Denied(Denial::Contended),
-        now: slots.now(),
-        empty_at,
-    }
 }

@@ -97,12 +97,9 @@ impl<V: Variant> Table<V> {
         }
     }
 
+    #[inline]
     pub(super) fn shard(&self) -> usize {
-        counters::shard(|| {
-            let next = self.segment.header().next_shard.fetch_add(1, Relaxed);
-            // Wrapped to the number of shards there.
-            usize::try_from(next).unwrap_or_default()
-        })
+        counters::shard(self.segment.shards())
     }
 
     #[inline]
