@@ -63,8 +63,17 @@ impl Native<'_> {
         }
     }
 
+    /// Takes one step on one bucket, and tells only whether it was granted: the shortest way.
+    #[inline(always)]
+    pub fn grants(self, key: Key<'_>, step: &Step) -> bool {
+        match self {
+            Self::SharedMemory(_) => shared_memory::take(key, step, None).granted(),
+            Self::Memory(_) => self.take(key, step, None).granted(),
+        }
+    }
+
     /// Takes one step on one bucket.
-    #[inline]
+    #[inline(never)]
     pub fn take(self, key: Key<'_>, step: &Step, first: Option<Ticks>) -> Outcome {
         match self {
             Self::SharedMemory(_) => shared_memory::take(key, step, first),

@@ -54,7 +54,7 @@ fn hasher(namespace: &[u8]) -> KeyHasher {
     root.namespace(&ini::namespace()).namespace(namespace)
 }
 
-#[inline]
+#[inline(always)]
 pub fn take(key: Key<'_>, step: &Step, first: Option<Ticks>) -> Outcome {
     match segment::store() {
         Some(store) => store.take(key, step, first),

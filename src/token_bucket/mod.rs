@@ -86,15 +86,14 @@ fn derive(bucket: &Object<Bucket>, source: &Source<'_>, origin: Origin) -> Resul
 ///
 /// # Errors
 /// When it is no amount.
-#[inline]
+#[inline(always)]
 fn cost(quota: &Quota, number: Number) -> Result<Option<Ticks>, AmountError> {
-    match number {
-        Number::Int(int) => match u64::try_from(int) {
-            Ok(whole) => Ok(quota.cost_whole(whole)),
-            Err(_) => Err(AmountError::Negative),
-        },
-        Number::Float(_) => number.tokens().map(|tokens| quota.cost(tokens)),
+    if let Number::Int(int) = number
+        && let Ok(whole) = u64::try_from(int)
+    {
+        return Ok(quota.cost_whole(whole));
     }
+    number.tokens().map(|tokens| quota.cost(tokens))
 }
 
 static CONSTRUCT: Table<[Info; 5]> = Table([
@@ -272,7 +271,7 @@ fn consume(call: &mut Call<'_>, result: &mut Zval) -> Result<(), Thrown> {
         let cost = cost(&plan.quota, number).map_err(|error| exceptions::bad_amount(1, error))?;
         let step = |cost| Step::new(cost, plan.quota.burst());
         Ok(Some(cost.is_some_and(|cost| {
-            native.take(plan.key(), &step(cost), None).granted()
+            native.grants(plan.key(), &step(cost))
         })))
     })??;
     let granted = match direct {

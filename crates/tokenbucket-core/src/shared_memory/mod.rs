@@ -53,7 +53,9 @@ impl<V: Variant> SharedMemory<V> {
     }
 
     /// [`Store::take`], which cannot fail here.
-    #[inline]
+    ///
+    /// Always inlined: an outcome that is only asked for its verdict is then never written down.
+    #[inline(always)]
     pub fn take(&self, key: Key<'_>, step: &Step, first: Option<Ticks>) -> Outcome {
         let slots = self.table.slots(key.hash);
         let outcome = protocol::take(&slots, step, first);
@@ -63,21 +65,30 @@ impl<V: Variant> SharedMemory<V> {
         outcome
     }
 
-    #[inline]
+    #[inline(always)]
     fn count(&self, key: Key<'_>, outcome: &Outcome) {
         match outcome.verdict {
             Verdict::Granted => self.table.count(Event::Granted),
             Verdict::Denied(denial) => {
                 self.table.count(Event::Denied);
-                match denial {
-                    Denial::Contended => self.table.count(Event::Contended),
-                    Denial::TableFull => self.table.count(Event::Refused),
-                    _ => {}
-                }
-                if let Some(diagnostics) = self.table.diagnostics() {
-                    diagnostics.denied(self.table.shard(), key);
+                if denial != Denial::Insufficient || self.table.diagnostics().is_some() {
+                    self.explain(key, denial);
                 }
             }
+        }
+    }
+
+    /// Counts a denial of a rare kind, and notes whose it was where that is asked for.
+    #[cold]
+    #[inline(never)]
+    fn explain(&self, key: Key<'_>, denial: Denial) {
+        match denial {
+            Denial::Contended => self.table.count(Event::Contended),
+            Denial::TableFull => self.table.count(Event::Refused),
+            Denial::Insufficient | Denial::ExceedsCapacity => {}
+        }
+        if let Some(diagnostics) = self.table.diagnostics() {
+            diagnostics.denied(self.table.shard(), key);
         }
     }
 

@@ -107,7 +107,7 @@ impl Point {
 }
 
 /// Takes one step. `first` is the state that a bucket without a record starts from instead of full.
-#[inline]
+#[inline(always)]
 pub fn take<S: Slots>(slots: &S, step: &Step, first: Option<Ticks>) -> Outcome {
     // Nearly every call ends here, and pays for nothing that trying again needs.
     match try_take(slots, step, first) {
@@ -135,7 +135,7 @@ fn take_again<S: Slots>(slots: &S, step: &Step, first: Option<Ticks>) -> Outcome
 }
 
 /// `None` when another process changed the slot first.
-#[inline]
+#[inline(always)]
 fn try_take<S: Slots>(slots: &S, step: &Step, first: Option<Ticks>) -> Option<Outcome> {
     let Some((index, word)) = find(slots) else {
         return take_absent(slots, step, first);
@@ -181,7 +181,7 @@ fn take_absent<S: Slots>(slots: &S, step: &Step, first: Option<Ticks>) -> Option
 }
 
 /// The slot in which the key lives.
-#[inline]
+#[inline(always)]
 fn find<S: Slots>(slots: &S) -> Option<(usize, Word)> {
     let fingerprint = slots.fingerprint();
     (0..slots.len()).find_map(|index| {
