@@ -1,6 +1,6 @@
 //! The settings, and what they mean. A value that makes no sense is warned of and replaced by the default.
 
-use crate::zend::system;
+use crate::zend::system::{self, Followed};
 use crate::zend::throw::startup_warning;
 use ext_php_rs::flags::IniEntryPermission;
 use ext_php_rs::zend::{IniEntryDef, IniEntryDefs};
@@ -16,7 +16,8 @@ const MODE: &CStr = c"tokenbucket.shm_mode";
 const GROUP: &CStr = c"tokenbucket.shm_group";
 const FULL: &CStr = c"tokenbucket.shm_full";
 const TRACK: &CStr = c"tokenbucket.track_identifiers";
-const NAMESPACE: &CStr = c"tokenbucket.namespace";
+
+static NAMESPACE: Followed = Followed::new();
 
 const DEFAULT_SIZE: usize = 32 << 20;
 const LEAST_SIZE: usize = 4 << 10;
@@ -30,7 +31,7 @@ static ENTRIES: IniEntryDefs<8> = IniEntryDefs::new([
     IniEntryDef::new(GROUP, c"", IniEntryPermission::System),
     IniEntryDef::new(FULL, c"evict", IniEntryPermission::System),
     IniEntryDef::new(TRACK, c"0", IniEntryPermission::System),
-    IniEntryDef::new(NAMESPACE, c"", IniEntryPermission::PerDir),
+    NAMESPACE.definition(c"tokenbucket.namespace", c"", IniEntryPermission::PerDir),
     IniEntryDef::end(),
 ]);
 
@@ -72,8 +73,8 @@ pub fn shared_memory() -> SharedMemorySettings {
 }
 
 /// The namespace that applies now; it may differ between pools and requests.
-pub fn namespace() -> Vec<u8> {
-    system::setting(NAMESPACE)
+pub fn namespace() -> &'static [u8] {
+    NAMESPACE.value()
 }
 
 fn checked<T>(name: &CStr, expected: &str, default: T, read: fn(&str) -> Option<T>) -> T {

@@ -51,7 +51,7 @@ impl Storage {
 /// Names buckets of the setting's namespace and, in it, of the constructor's.
 fn hasher(namespace: &[u8]) -> KeyHasher {
     let root = segment::store().map_or(KeyHasher::new([0; 2]), |store| store.hasher());
-    root.namespace(&ini::namespace()).namespace(namespace)
+    root.namespace(&[ini::namespace(), namespace])
 }
 
 #[inline(always)]
@@ -139,7 +139,7 @@ pub fn register() {
 
 fn construct(call: &mut Call<'_>, _result: &mut Zval) -> Result<(), Thrown> {
     call.arity(0, 1)?;
-    let namespace: &[u8] = if call.count() == 1 {
+    let namespace = if call.count() == 1 {
         call.string(1)?
     } else {
         b""

@@ -17,7 +17,9 @@ use crate::zend::declare::{
     END, Entry, Info, Table, Type, entry, handlers, optional, required, returns,
 };
 use crate::zend::{Call, Class, Number, Object, State, Thrown, Zval, value};
-use ext_php_rs::ffi::{IS_STRING, ZEND_ACC_PRIVATE, ZEND_ACC_PROTECTED, ZEND_ACC_PUBLIC, ZEND_ACC_STATIC};
+use ext_php_rs::ffi::{
+    IS_STRING, ZEND_ACC_PRIVATE, ZEND_ACC_PROTECTED, ZEND_ACC_PUBLIC, ZEND_ACC_STATIC,
+};
 use plan::{Plan, Source};
 use std::cell::RefCell;
 use tokenbucket_core::{AmountError, Put, Quota, Step, Ticks};

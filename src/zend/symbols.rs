@@ -21,6 +21,7 @@ pub const EXPECTED_NUMBER: c_int = 22;
 unsafe extern "C" {
     pub static mut spl_ce_RuntimeException: *mut zend_class_entry;
     pub static mut spl_ce_LogicException: *mut zend_class_entry;
+    pub static mut zend_empty_string: *mut zend_string;
     pub static mut zend_standard_class_def: *mut zend_class_entry;
 
     pub fn zend_parse_arg_bool_slow(arg: *const zval, dest: *mut bool, num: u32) -> bool;

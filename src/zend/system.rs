@@ -3,10 +3,12 @@
 use super::symbols;
 use ext_php_rs::ffi::{
     ext_php_rs_executor_globals, ext_php_rs_sapi_module, php_info_print_table_end,
-    php_info_print_table_row, php_info_print_table_start,
+    php_info_print_table_row, php_info_print_table_start, zend_ini_entry, zend_string,
 };
-use ext_php_rs::zend::ModuleEntry;
-use std::ffi::{CStr, CString};
+use ext_php_rs::flags::IniEntryPermission;
+use ext_php_rs::types::ZendStr;
+use ext_php_rs::zend::{IniEntryDef, ModuleEntry};
+use std::ffi::{CStr, CString, c_int, c_void};
 use std::ptr;
 use std::sync::atomic::{AtomicPtr, Ordering};
 
@@ -121,4 +123,56 @@ pub fn print_table(rows: &[(&str, String)]) {
         }
         php_info_print_table_end();
     }
+}
+
+const _: () = assert!(
+    ext_php_rs::ffi::USING_ZTS == 0,
+    "thread-safe builds of PHP are not supported yet: a followed setting is one a process"
+);
+
+/// A setting that is followed as it changes, so that reading it takes no look-up.
+#[derive(Debug)]
+pub struct Followed(AtomicPtr<zend_string>);
+
+impl Followed {
+    /// Not registered yet.
+    pub const fn new() -> Self {
+        Self(AtomicPtr::new(ptr::null_mut()))
+    }
+
+    /// The setting's definition.
+    pub const fn definition(
+        &'static self,
+        name: &'static CStr,
+        default: &'static CStr,
+        permission: IniEntryPermission,
+    ) -> IniEntryDef {
+        IniEntryDef {
+            on_modify: Some(follow),
+            mh_arg1: ptr::from_ref(self).cast_mut().cast(),
+            ..IniEntryDef::new(name, default, permission)
+        }
+    }
+
+    /// The value, now. Must not be kept.
+    pub fn value(&self) -> &[u8] {
+        // SAFETY: null, or the value that the engine told of last and keeps until it tells of another.
+        unsafe { self.0.load(Ordering::Relaxed).cast::<ZendStr>().as_ref() }
+            .map_or(b"", ZendStr::as_bytes)
+    }
+}
+
+unsafe extern "C" fn follow(
+    _entry: *mut zend_ini_entry,
+    value: *mut zend_string,
+    followed: *mut c_void,
+    _second: *mut c_void,
+    _third: *mut c_void,
+    _stage: c_int,
+) -> c_int {
+    // SAFETY: the definition passes the address of a static.
+    unsafe { &*followed.cast::<Followed>() }
+        .0
+        .store(value, Ordering::Relaxed);
+    0
 }

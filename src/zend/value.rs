@@ -138,7 +138,15 @@ pub fn bytes(value: &Zval) -> &[u8] {
 /// A string of PHP.
 pub fn of_bytes(bytes: &[u8]) -> Zval {
     let mut value = Zval::new();
-    value.set_zend_string(ZendStr::new(bytes, false));
+    if bytes.is_empty() {
+        // SAFETY: set when the engine started; an interned string is not counted.
+        unsafe {
+            value.value.str_ = symbols::zend_empty_string;
+            value.u1.type_info = IS_STRING;
+        }
+    } else {
+        value.set_zend_string(ZendStr::new(bytes, false));
+    }
     value
 }
 

@@ -1,7 +1,8 @@
 //! A bucket's name, and its keyed hash.
 //!
-//! The hash is SipHash-1-3 under a secret of the store, over the namespace and the identifier, each
-//! namespace preceded by its length so that no two pairs read alike.
+//! The hash is SipHash-1-3 under a secret of the store. Each namespace has a secret of its own, made of
+//! the store's and the namespace's names, so that equal identifiers in two namespaces have nothing to
+//! do with each other; where there is no namespace, it is the store's.
 
 use siphasher::sip128::{Hasher128, SipHasher13};
 use std::hash::Hasher;
@@ -16,34 +17,49 @@ pub struct Key<'a> {
 }
 
 /// Makes the keys of one namespace of one store.
-#[derive(Clone, Copy, Debug)]
-pub struct KeyHasher(SipHasher13);
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct KeyHasher {
+    secret: [u64; 2],
+}
 
 impl KeyHasher {
     /// A hasher under `secret`, in no namespace yet.
     #[must_use]
-    pub fn new(secret: [u64; 2]) -> Self {
-        Self(SipHasher13::new_with_keys(secret[0], secret[1]))
+    pub const fn new(secret: [u64; 2]) -> Self {
+        Self { secret }
     }
 
-    /// The hasher of a namespace inside this one.
+    /// The hasher of the namespace that is called `names`, from the outermost in.
     #[must_use]
-    pub fn namespace(mut self, name: &[u8]) -> Self {
-        self.0.write_u64(name.len() as u64);
-        self.0.write(name);
-        self
+    pub fn namespace(self, names: &[&[u8]]) -> Self {
+        if names.iter().all(|name| name.is_empty()) {
+            return self;
+        }
+        let mut hasher = self.hasher();
+        for name in names {
+            // The length keeps ("a", "bc") and ("ab", "c") apart.
+            hasher.write_u64(name.len() as u64);
+            hasher.write(name);
+        }
+        let hash = hasher.finish128();
+        Self::new([hash.h1, hash.h2])
     }
 
     /// The key of `identifier`.
     #[inline]
     #[must_use]
-    pub fn key<'a>(&self, identifier: &'a [u8]) -> Key<'a> {
-        let mut hasher = self.0;
+    pub fn key(self, identifier: &[u8]) -> Key<'_> {
+        let mut hasher = self.hasher();
         hasher.write(identifier);
         Key {
             identifier,
             hash: hasher.finish128().as_u128(),
         }
+    }
+
+    #[inline]
+    fn hasher(self) -> SipHasher13 {
+        SipHasher13::new_with_keys(self.secret[0], self.secret[1])
     }
 }
 
@@ -54,10 +70,13 @@ mod tests {
     #[test]
     fn namespaces_keep_identifiers_apart() {
         let root = KeyHasher::new([1, 2]);
-        let hash = |namespace: &[u8], identifier| root.namespace(namespace).key(identifier).hash;
-        assert_ne!(hash(b"a", b"bc"), hash(b"ab", b"c"));
-        assert_ne!(hash(b"", b"abc"), hash(b"abc", b""));
-        assert_eq!(hash(b"a", b"bc"), hash(b"a", b"bc"));
+        let hash = |names: &[&[u8]], identifier| root.namespace(names).key(identifier).hash;
+        assert_ne!(hash(&[b"a"], b"bc"), hash(&[b"ab"], b"c"));
+        assert_ne!(hash(&[], b"abc"), hash(&[b"abc"], b""));
+        assert_ne!(hash(&[b"a", b""], b"x"), hash(&[b"", b"a"], b"x"));
+        assert_ne!(hash(&[b"a", b"bc"], b"x"), hash(&[b"ab", b"c"], b"x"));
+        assert_eq!(hash(&[b"a"], b"bc"), hash(&[b"a"], b"bc"));
+        assert_eq!(hash(&[b"", b""], b"x"), root.key(b"x").hash);
         assert_ne!(KeyHasher::new([1, 3]).key(b"x").hash, root.key(b"x").hash);
     }
 }

@@ -130,7 +130,11 @@ impl Tokens {
                 _ => ((product - 1) >> shift) + 1,
             }
         };
-        u64::try_from(shifted.div_ceil(u128::from(divisor))).ok()
+        // Dividing 128 bits takes longer than all the rest of making a quota.
+        match u64::try_from(shifted) {
+            Ok(shifted) => Some(shifted.div_ceil(divisor)),
+            Err(_) => u64::try_from(shifted.div_ceil(u128::from(divisor))).ok(),
+        }
     }
 
     /// `ceil(numerator / amount)`, or `None` above `u64::MAX` or for a zero amount.
@@ -149,12 +153,17 @@ impl Tokens {
             if (64 - numerator.leading_zeros()) + shift > 127 {
                 return None;
             }
-            (u128::from(numerator) << shift).div_ceil(mantissa)
+            let shifted = u128::from(numerator) << shift;
+            match u64::try_from(shifted) {
+                Ok(shifted) => u128::from(shifted.div_ceil(self.mantissa)),
+                Err(_) => shifted.div_ceil(mantissa),
+            }
         } else if self.width() > 64 {
             // The amount exceeds every u64, so the quotient is a fraction of one.
             u128::from(numerator != 0)
         } else {
-            u128::from(numerator).div_ceil(mantissa << self.exponent)
+            // A width of at most 64 bits.
+            u128::from(numerator.div_ceil(self.mantissa << self.exponent))
         };
         u64::try_from(quotient).ok()
     }

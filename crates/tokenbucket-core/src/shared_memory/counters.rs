@@ -78,7 +78,11 @@ impl Shard {
         };
         let mine = process.as_raw_nonzero().get().cast_unsigned();
         // Relaxed: nothing is read or written because of it but counters.
-        is_free && self.owner.compare_exchange(owner, mine, Relaxed, Relaxed).is_ok()
+        is_free
+            && self
+                .owner
+                .compare_exchange(owner, mine, Relaxed, Relaxed)
+                .is_ok()
     }
 
     /// Counts an eviction and by how much the victim was not full.
@@ -141,7 +145,11 @@ static SHARD: AtomicUsize = AtomicUsize::new(UNDECIDED);
 pub fn shard(shards: &[Shard; SHARDS]) -> usize {
     // Relaxed: threads that race here decide alike or count in different shards.
     let shard = SHARD.load(Relaxed);
-    if shard < SHARDS { shard } else { decide(shards) }
+    if shard < SHARDS {
+        shard
+    } else {
+        decide(shards)
+    }
 }
 
 /// A shard that no living process owns; when there is none, one to share.
