@@ -65,18 +65,28 @@ pub fn class() -> &'static Class {
 /// What is wrong with the properties.
 #[inline]
 fn with_plan<R>(bucket: &Object<Bucket>, read: impl FnOnce(&Plan) -> R) -> Result<R, Thrown> {
-    let source = Source::of(bucket);
     if let Some(plan) = &*bucket.plan.borrow()
-        && plan.is_current(&source)
+        && plan.is_current(&Source::of_slots(bucket))
     {
         return Ok(read(plan));
     }
-    derive(bucket, &source, Origin::Properties)?;
+    renew(bucket)?;
     // Derived above; nothing else takes it away.
     bucket.plan.borrow().as_ref().map(read).ok_or(Thrown)
 }
 
+/// Derives the plan anew, unless the properties are the same behind a reference.
 #[cold]
+#[inline(never)]
+fn renew(bucket: &Object<Bucket>) -> Result<(), Thrown> {
+    let source = Source::of(bucket);
+    let is_current = |plan: &Plan| plan.is_current(&source);
+    if bucket.plan.borrow().as_ref().is_some_and(is_current) {
+        return Ok(());
+    }
+    derive(bucket, &source, Origin::Properties)
+}
+
 fn derive(bucket: &Object<Bucket>, source: &Source<'_>, origin: Origin) -> Result<(), Thrown> {
     let plan = Plan::derive(bucket, source, origin)?;
     let old = bucket.plan.replace(Some(plan));

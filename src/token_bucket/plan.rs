@@ -76,6 +76,18 @@ impl<'a> Source<'a> {
         }
     }
 
+    /// The properties as their slots hold them: not behind references, hence not those of a plan if one
+    /// has become a reference.
+    #[inline]
+    pub fn of_slots(bucket: &'a Object<Bucket>) -> Self {
+        Self {
+            storage: bucket.slot_value(STORAGE),
+            identifier: bucket.slot_value(IDENTIFIER),
+            capacity: bucket.slot_value(CAPACITY),
+            rate: bucket.slot_value(RATE),
+        }
+    }
+
     #[inline]
     fn identity(&self) -> [Identity; 4] {
         [self.storage, self.identifier, self.capacity, self.rate].map(Identity::of)

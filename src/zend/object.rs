@@ -97,11 +97,17 @@ impl<T: State> Object<T> {
         }
     }
 
-    /// The value of property number `index`, behind any reference; undefined if it was unset.
+    /// What the slot of property number `index` holds: undefined if it was unset, perhaps a reference.
+    #[inline]
+    pub fn slot_value(&self, index: usize) -> &Zval {
+        // SAFETY: the slot is live as long as the object is.
+        unsafe { &*self.slot(index) }
+    }
+
+    /// The value of property number `index`, behind any reference.
     #[inline]
     pub fn property(&self, index: usize) -> &Zval {
-        // SAFETY: the slot is live as long as the object is.
-        super::value::dereference(unsafe { &*self.slot(index) })
+        super::value::dereference(self.slot_value(index))
     }
 
     /// Sets property number `index`, whatever its declaration says.
