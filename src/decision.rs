@@ -3,13 +3,18 @@
 use crate::zend::class::{Declaration, Property};
 use crate::zend::declare::{END, Entry, Info, Table, Type, entry, handlers, optional, returns};
 use crate::zend::{Call, Class, State, Thrown, Zval, object, throw, value};
-use ext_php_rs::ffi::{ZEND_ACC_FINAL, ZEND_ACC_PRIVATE, ZEND_ACC_PUBLIC};
+use ext_php_rs::ffi::{
+    ZEND_ACC_FINAL, ZEND_ACC_NO_DYNAMIC_PROPERTIES, ZEND_ACC_PRIVATE, ZEND_ACC_PUBLIC,
+};
 use ext_php_rs::types::ZendHashTable;
 use std::time::{SystemTime, UNIX_EPOCH};
 use tokenbucket_core::{Decision, Quota, TICKS_PER_SECOND, Ticks, seconds};
 
 /// The greatest integer of a structured HTTP field.
 const GREATEST_FIELD: u64 = 999_999_999_999_999;
+
+/// A millionth of a second, in ticks.
+const MICROSECOND: Ticks = TICKS_PER_SECOND / 1_000_000;
 
 static CLASS: Class = Class::new();
 
@@ -57,7 +62,7 @@ static METHODS: Table<[Entry; 3]> = Table([
 pub fn register() {
     let declaration = Declaration {
         name: c"TokenBucket\\Decision",
-        flags: ZEND_ACC_FINAL,
+        flags: ZEND_ACC_FINAL | ZEND_ACC_NO_DYNAMIC_PROPERTIES,
         methods: &METHODS,
         constants: &[],
         properties: &[
@@ -151,13 +156,13 @@ fn fields(
 ) -> Vec<(&'static str, String)> {
     let capacity = quota.capacity().floor().min(GREATEST_FIELD);
     let remaining = decision.remaining.min(GREATEST_FIELD);
-    let window = whole_seconds(quota.burst());
+    let window = whole_seconds(quota.burst(), capacity);
     let reset = if remaining > 0 {
-        whole_seconds(quota.refill(remaining))
+        whole_seconds(quota.refill(remaining), remaining)
     } else {
         // The bucket is full after reset_after; one token is there when all but one refill remain.
         let others = quota.burst() - quota.refill(1);
-        whole_seconds(decision.reset_after.saturating_sub(others))
+        whole_seconds(decision.reset_after.saturating_sub(others), 1)
     };
     let mut fields = vec![
         (
@@ -171,14 +176,14 @@ fn fields(
     {
         fields.push((
             "Retry-After",
-            whole_seconds(retry_after).max(reset).to_string(),
+            whole_seconds(retry_after, 1).max(reset).to_string(),
         ));
     }
     if legacy {
         let now = SystemTime::now()
             .duration_since(UNIX_EPOCH)
             .unwrap_or_default();
-        let reset = now.as_secs() + whole_seconds(decision.reset_after);
+        let reset = now.as_secs() + whole_seconds(decision.reset_after, capacity);
         fields.push(("X-RateLimit-Limit", capacity.to_string()));
         fields.push(("X-RateLimit-Remaining", remaining.to_string()));
         fields.push(("X-RateLimit-Reset", reset.to_string()));
@@ -186,6 +191,9 @@ fn fields(
     fields
 }
 
-fn whole_seconds(ticks: Ticks) -> u64 {
-    ticks.div_ceil(TICKS_PER_SECOND)
+/// `ticks` in whole seconds, rounded up, for the refill of `tokens`: each was rounded up to a tick, which
+/// must not make 61 seconds of a minute. Nor must a microsecond, which the answer itself takes longer than.
+fn whole_seconds(ticks: Ticks, tokens: u64) -> u64 {
+    let rounded = tokens.max(MICROSECOND);
+    ticks.saturating_sub(rounded).div_ceil(TICKS_PER_SECOND)
 }

@@ -18,7 +18,8 @@ const HANDOVER: &str = "TOKENBUCKET_SEGMENT";
 
 static STORE: Shared<SharedMemory> = Shared::new();
 
-/// The process that started the module; 0 once its children need not be told apart.
+/// The process that started the module and handed its segment over; 0 in a worker, and where nothing
+/// was handed over.
 static STARTED_BY: AtomicU32 = AtomicU32::new(0);
 
 /// Why there is no shared memory, and the module does not start.
@@ -56,8 +57,18 @@ pub fn attach() -> Result<(), AttachError> {
 }
 
 /// Unmaps the segment from this process; others keep it.
+///
+/// This also runs in a master just before it executes itself, so what was handed over stays open.
 pub fn detach() {
-    STORE.release();
+    let Some(store) = STORE.take() else {
+        return;
+    };
+    let segment = store.into_segment();
+    if STARTED_BY.load(Relaxed) == 0 {
+        drop(segment);
+    } else {
+        segment.leave();
+    }
 }
 
 /// The named segment, if one is asked for and can be had.

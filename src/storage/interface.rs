@@ -10,7 +10,7 @@ use crate::zend::{Call, Class, Thrown, Zval, invoke, throw, value};
 use std::time::{SystemTime, UNIX_EPOCH};
 use tokenbucket_core::quota::MAX_BURST;
 use tokenbucket_core::store::empty_at;
-use tokenbucket_core::{AmountError, Key, Put, Step, TICKS_PER_SECOND, seconds};
+use tokenbucket_core::{AmountError, Key, Put, Step, TICKS_PER_SECOND, Ticks, seconds};
 
 pub static PREPARE: Table<[Info; 1]> = Table([returns(0, Type::NONE)]);
 pub static BOOTSTRAP: Table<[Info; 3]> = Table([
@@ -73,10 +73,13 @@ pub fn wall_clock() -> f64 {
 }
 
 /// How long ago a wall-clock second was, in ticks: negative if it is still to come, at most 2^60.
+///
+/// A double of today's seconds is coarser than a tenth of a microsecond, so a microsecond is added:
+/// k tokens proposed are k tokens held.
 pub fn age(microtime: f64) -> i64 {
     let seconds = wall_clock() - microtime;
     let limit = MAX_BURST as f64;
-    let ticks = (seconds * TICKS_PER_SECOND as f64).clamp(-limit, limit);
+    let ticks = (seconds * TICKS_PER_SECOND as f64 + 1e3).clamp(-limit, limit);
     // Clamped to 2^60.
     #[allow(clippy::cast_possible_truncation)]
     {
@@ -105,10 +108,7 @@ pub fn consume(call: &mut Call<'_>, result: &mut Zval, native: Native<'_>) -> Re
     })?;
     let granted = match started {
         Start::Refused => false,
-        // A closure that says yes without naming a state has seen to it itself, as in userland.
-        Start::Silent => true,
-        Start::At(first) => native.take(key, &step, Some(first)).granted(),
-        Start::Unneeded => native.take(key, &step, None).granted(),
+        Start::At(first) => native.take(key, &step, first).granted(),
     };
     value::set_bool(result, granted);
     Ok(())
@@ -117,14 +117,11 @@ pub fn consume(call: &mut Call<'_>, result: &mut Zval, native: Native<'_>) -> Re
 /// What came of the bootstrap of a bucket.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Start {
-    /// The bucket has a record, or can have none of what is asked.
-    Unneeded,
-    /// Not to be.
+    /// The bucket is not to be.
     Refused,
-    /// Agreed to, without a first state.
-    Silent,
-    /// To start from this state.
-    At(tokenbucket_core::Ticks),
+    /// It starts from this state if it has no record; without one, full. The tokens are charged in
+    /// either case: a bootstrap that says yes must not be a way around the limit.
+    At(Option<Ticks>),
 }
 
 /// Runs `bootstrap` if the bucket has no record, and tells what it proposed.
@@ -137,18 +134,15 @@ pub fn start(
     step: &Step,
     bootstrap: impl FnOnce() -> Result<bool, Thrown>,
 ) -> Result<Start, Thrown> {
-    if step.cost > step.burst {
-        return Ok(Start::Unneeded);
+    if step.cost > step.burst || native.contains(key) {
+        return Ok(Start::At(None));
     }
-    if native.contains(key) {
-        return Ok(Start::Unneeded);
-    }
-    native.proposals().open(key.identifier);
+    let proposal = native.proposals().open(key.identifier);
     let agreed = bootstrap();
-    let proposed = native.proposals().close();
-    Ok(match (agreed?, proposed) {
-        (false, _) => Start::Refused,
-        (true, None) => Start::Silent,
-        (true, Some(first)) => Start::At(first),
+    let first = native.proposals().close(proposal);
+    Ok(if agreed? {
+        Start::At(first)
+    } else {
+        Start::Refused
     })
 }

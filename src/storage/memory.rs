@@ -6,7 +6,7 @@ use crate::exceptions;
 use crate::zend::class::Declaration;
 use crate::zend::declare::{END, Entry, Info, Table, Type, entry, handlers, required, returns};
 use crate::zend::{Call, Class, State, Thrown, Zval};
-use ext_php_rs::ffi::{ZEND_ACC_FINAL, ZEND_ACC_PUBLIC};
+use ext_php_rs::ffi::{ZEND_ACC_FINAL, ZEND_ACC_NO_DYNAMIC_PROPERTIES, ZEND_ACC_PUBLIC};
 use tokenbucket_core::{Key, MemoryStore, Outcome, Put, Step, Store, Ticks, seconds};
 
 static CLASS: Class = Class::new();
@@ -108,7 +108,7 @@ static METHODS: Table<[Entry; 6]> = Table([
 pub fn register() {
     let declaration = Declaration {
         name: c"TokenBucketStorageMemory",
-        flags: ZEND_ACC_FINAL,
+        flags: ZEND_ACC_FINAL | ZEND_ACC_NO_DYNAMIC_PROPERTIES,
         methods: &METHODS,
         constants: &[],
         properties: &[],

@@ -6,7 +6,9 @@ use crate::zend::class::{Declaration, Property};
 use crate::zend::declare::{END, Entry, Info, Table, Type, entry, handlers, optional, returns};
 use crate::zend::{Call, Class, Object, State, Thrown, Zval, value};
 use crate::{ini, segment};
-use ext_php_rs::ffi::{ZEND_ACC_FINAL, ZEND_ACC_PRIVATE, ZEND_ACC_PUBLIC};
+use ext_php_rs::ffi::{
+    ZEND_ACC_FINAL, ZEND_ACC_NO_DYNAMIC_PROPERTIES, ZEND_ACC_PRIVATE, ZEND_ACC_PUBLIC,
+};
 use std::cell::Cell;
 use tokenbucket_core::clock::BootClock;
 use tokenbucket_core::{Clock, Denial, Key, KeyHasher, Outcome, Put, Step, Ticks, Verdict};
@@ -124,7 +126,7 @@ static METHODS: Table<[Entry; 5]> = Table([
 pub fn register() {
     let declaration = Declaration {
         name: c"TokenBucketStorageSharedMemory",
-        flags: ZEND_ACC_FINAL,
+        flags: ZEND_ACC_FINAL | ZEND_ACC_NO_DYNAMIC_PROPERTIES,
         methods: &METHODS,
         constants: &[],
         properties: &[Property::ReadOnly(

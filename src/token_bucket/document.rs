@@ -156,9 +156,7 @@ pub fn first_state(
         call_bootstrap(bucket, &number.to_zval()).map(|()| true)
     })?;
     Ok(match start {
-        // An override that names no state leaves the bucket full; the tokens are charged all the same.
-        Start::Unneeded | Start::Silent => First::At(None),
-        Start::At(first) => First::At(Some(first)),
+        Start::At(first) => First::At(first),
         Start::Refused => First::Refused(Outcome {
             verdict: Verdict::Denied(Denial::Insufficient),
             now: asked.native.now(),

@@ -6,7 +6,7 @@ use super::symbols;
 use super::throw::{self, Thrown};
 use super::value::{self, Number};
 use ext_php_rs::ffi::{
-    IS_ARRAY, IS_FALSE, IS_OBJECT, IS_STRING, IS_TRUE, zend_execute_data, zend_object,
+    IS_ARRAY, IS_FALSE, IS_NULL, IS_OBJECT, IS_STRING, IS_TRUE, zend_execute_data, zend_object,
     zend_wrong_parameters_count_error, zval,
 };
 use ext_php_rs::types::{ZendHashTable, ZendStr, Zval};
@@ -92,10 +92,10 @@ impl<'a> Call<'a> {
         unsafe { Object::of_zend(self.frame.This.value.obj) }
     }
 
-    /// The engine's part of the object that the method was called on.
-    pub(super) fn this_zend(&self) -> *mut zend_object {
-        // SAFETY: an instance method runs with an object.
-        unsafe { self.frame.This.value.obj }
+    /// The engine's part of the object that runs, if there is one: a closure can be bound to none.
+    pub(super) fn this_zend(&self) -> Option<*mut zend_object> {
+        // SAFETY: the kind says what the value holds.
+        (value::kind(&self.frame.This) == IS_OBJECT).then(|| unsafe { self.frame.This.value.obj })
     }
 
     /// `static::NAME`, if a class that extends `class` was called and has it as a number.
@@ -177,8 +177,16 @@ impl<'a> Call<'a> {
     /// # Errors
     /// `TypeError`, or what `__toString` threw.
     pub fn untyped_string(&mut self, number: u32) -> Result<Zval, Thrown> {
-        value::to_string(self.arg(number))
-            .ok_or_else(|| self.wrong(number, symbols::EXPECTED_STRING))
+        let arg = self.arg(number);
+        if value::kind(arg) != IS_NULL {
+            return value::to_string(arg)
+                .ok_or_else(|| self.wrong(number, symbols::EXPECTED_STRING));
+        }
+        let (mut null, mut string) = (Zval::null(), ptr::null_mut());
+        // SAFETY: a copy of ours, converted in place, with the deprecation that PHP has for this.
+        let converted =
+            unsafe { symbols::zend_parse_arg_str_weak(&raw mut null, &raw mut string, number) };
+        if converted { Ok(null) } else { Err(Thrown) }
     }
 
     /// `float`, in the caller's mode.

@@ -69,9 +69,11 @@ impl super::Call<'_> {
     /// What the running closure remembers under `name`; null when it remembers nothing.
     pub fn remembered(&self, name: &str) -> Zval {
         let mut buffer = Zval::new();
-        // SAFETY: a closure made here runs with its plain object; reading a property of that runs no code.
+        let Some(this) = self.this_zend() else {
+            return Zval::null();
+        };
+        // SAFETY: the object is live; a plain object runs no code when a property is read.
         unsafe {
-            let this = self.this_zend();
             zend_read_property(
                 (*this).ce,
                 this,

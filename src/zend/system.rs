@@ -62,6 +62,12 @@ pub fn is_interrupted() -> bool {
     }
 }
 
+/// What tells the running fiber from others; 0 outside of fibers.
+pub fn fiber() -> usize {
+    // SAFETY: the globals live as long as the engine.
+    unsafe { (*ext_php_rs_executor_globals()).active_fiber.addr() }
+}
+
 /// Sets a variable of the environment that the next image of this process will see.
 pub fn set_environment(name: &str, value: &str) {
     // SAFETY: called while modules start, before there is a second thread.
@@ -95,18 +101,16 @@ impl<T: Sync> Shared<T> {
 
     /// Called in MINIT.
     pub fn set(&self, value: T) {
-        self.release();
+        drop(self.take());
         self.0
             .store(Box::into_raw(Box::new(value)), Ordering::Release);
     }
 
     /// Called in MSHUTDOWN.
-    pub fn release(&self) {
+    pub fn take(&self) -> Option<Box<T>> {
         let old = self.0.swap(ptr::null_mut(), Ordering::AcqRel);
-        if !old.is_null() {
-            // SAFETY: made by `set`, and taken out by this thread alone.
-            drop(unsafe { Box::from_raw(old) });
-        }
+        // SAFETY: made by `set`, and taken out by this thread alone.
+        (!old.is_null()).then(|| unsafe { Box::from_raw(old) })
     }
 }
 

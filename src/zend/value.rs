@@ -109,16 +109,14 @@ fn whole(float: f64) -> Number {
 /// The value as a string of PHP in weak mode; `None` for arrays and objects that are none, or when
 /// `__toString` threw.
 pub fn to_string(value: &Zval) -> Option<Zval> {
-    if kind(value) == IS_STRING {
-        return Some(value.shallow_clone());
+    match kind(value) {
+        IS_STRING => return Some(value.shallow_clone()),
+        IS_NULL => return Some(of_bytes(b"")),
+        _ => {}
     }
-    let mut copy = if kind(value) == IS_NULL {
-        of_bytes(b"")
-    } else {
-        value.shallow_clone()
-    };
-    let mut string = ptr::null_mut();
-    // SAFETY: `copy` is ours to convert in place, and is live; it is not null.
+    let (mut copy, mut string) = (value.shallow_clone(), ptr::null_mut());
+    // SAFETY: `copy` is ours to convert in place, and is live; it is not null, which alone needs a
+    // parameter's name for its deprecation.
     let converted =
         unsafe { symbols::zend_parse_arg_str_weak(&raw mut copy, &raw mut string, u32::MAX) };
     converted.then_some(copy)

@@ -10,10 +10,20 @@ use crate::tokens::{AmountError, Tokens};
 
 /// `seconds` in ticks, rounded up, at most [`MAX_BURST`].
 ///
+/// A double that is the nearest to a whole number of ticks means that number: 0.01 s is 10^7 ticks,
+/// though the double is a little more.
+///
 /// # Errors
 /// [`AmountError`] for NaN, infinities and negative numbers.
 pub fn to_ticks(seconds: f64) -> Result<Ticks, AmountError> {
-    let ticks = Tokens::from_float(seconds)?.scale_up(TICKS_PER_SECOND, 1);
+    let exact = Tokens::from_float(seconds)?;
+    let nearest = (seconds * TICKS_PER_SECOND as f64).round();
+    if nearest / TICKS_PER_SECOND as f64 == seconds && nearest < MAX_BURST as f64 {
+        // Whole, not negative and below 2^60.
+        #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)]
+        return Ok(nearest as Ticks);
+    }
+    let ticks = exact.scale_up(TICKS_PER_SECOND, 1);
     Ok(ticks.map_or(MAX_BURST, |ticks| ticks.min(MAX_BURST)))
 }
 
@@ -85,6 +95,15 @@ mod tests {
             assert!(to_ticks(told).unwrap() >= ticks);
             assert!(ticks == 0 || to_ticks(told.next_down()).unwrap() <= ticks);
         }
+    }
+
+    #[test]
+    fn a_double_means_the_ticks_that_it_is_nearest_to() {
+        for ticks in [1, 10_000_000, 20_000_000, 50_000_000, 1_100_000_007] {
+            assert_eq!(to_ticks(ticks as f64 / 1e9), Ok(ticks));
+        }
+        assert_eq!(to_ticks(1.0 / 3.0), Ok(333_333_334));
+        assert_eq!(to_ticks(1e300), Ok(MAX_BURST));
     }
 
     #[test]

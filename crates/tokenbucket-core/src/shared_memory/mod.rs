@@ -40,6 +40,12 @@ impl<V: Variant> SharedMemory<V> {
         }
     }
 
+    /// The segment, when nobody uses the store any more.
+    #[must_use]
+    pub fn into_segment(self) -> Segment {
+        self.table.into_segment()
+    }
+
     /// Makes keys of this store, in no namespace yet.
     #[must_use]
     pub fn hasher(&self) -> KeyHasher {

@@ -416,6 +416,14 @@ impl Segment {
         BootClock.now().saturating_sub(created)
     }
 
+    /// Unmaps the segment, but leaves its descriptor open for the next image of this process to adopt.
+    pub fn leave(mut self) {
+        // Dropping the rest unmaps.
+        if let Backing::Memfd(fd) = std::mem::replace(&mut self.backing, Backing::Anonymous) {
+            std::mem::forget(fd);
+        }
+    }
+
     /// Lets the memfd survive, or not, when this process executes a program.
     ///
     /// # Errors

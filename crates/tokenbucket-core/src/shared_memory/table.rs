@@ -61,6 +61,10 @@ impl<V: Variant> Table<V> {
         }
     }
 
+    pub(super) fn into_segment(self) -> Segment {
+        self.segment
+    }
+
     /// The memory underneath.
     #[must_use]
     pub fn segment(&self) -> &Segment {
