@@ -103,8 +103,9 @@ pub fn to_object(quota: &Quota, decision: &Decision) -> Result<Zval, Thrown> {
     Ok(created)
 }
 
-fn construct(_call: &mut Call<'_>, _result: &mut Zval) -> Result<(), Thrown> {
-    Ok(())
+/// Private: only the extension makes decisions.
+fn construct(call: &mut Call<'_>, _result: &mut Zval) -> Result<(), Thrown> {
+    call.arity(0, 0)
 }
 
 fn headers(call: &mut Call<'_>, result: &mut Zval) -> Result<(), Thrown> {

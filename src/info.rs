@@ -1,4 +1,4 @@
-//! `TokenBucket\status()` and phpinfo(): what the extension did and holds on this host.
+//! `TokenBucket\status()` and `phpinfo()`: what the extension did and holds on this host.
 
 use crate::segment;
 use crate::zend::{Call, Thrown, Zval, call, system, value};
@@ -14,7 +14,7 @@ use tokenbucket_core::{Ticks, seconds};
 /// How many of the most denied are listed.
 const MOST_DENIED: usize = 20;
 
-/// The counters, by the names that status() and phpinfo() give them.
+/// The counters, by the names that `status()` and `phpinfo()` give them.
 const COUNTERS: [(&str, Event); 13] = [
     ("granted", Event::Granted),
     ("denied", Event::Denied),

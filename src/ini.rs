@@ -128,6 +128,8 @@ fn mode(value: &str) -> Option<u32> {
     (mode & 0o600 == 0o600 && mode & !0o666 == 0).then_some(mode)
 }
 
+/// A group's number or name; empty for none.
+#[allow(clippy::option_option)]
 fn group(value: &str) -> Option<Option<u32>> {
     if value.is_empty() {
         return Some(None);

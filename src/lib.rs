@@ -3,6 +3,9 @@
 //! The module's entry and hooks, nothing else. A call goes from a class's method through the match of
 //! [`storage`] to a store of the core crate, and comes back as a value of PHP.
 
+// The entry point that the macro makes is the only public item, and cannot be documented.
+#![allow(missing_docs)]
+
 mod decision;
 mod exceptions;
 mod info;
@@ -14,8 +17,8 @@ mod zend;
 
 use ext_php_rs::prelude::*;
 
-#[php_module]
 /// Describes the module to PHP.
+#[php_module]
 pub fn get_module(module: ModuleBuilder) -> ModuleBuilder {
     module
         .startup_function(startup)

@@ -115,7 +115,9 @@ fn private(settings: &SharedMemorySettings) -> Result<Segment, SegmentError> {
 fn handed_over() -> Option<(i32, u64)> {
     let value = std::env::var(HANDOVER).ok()?;
     let (fd, nonce) = value.split_once(':')?;
-    Some((fd.parse().ok()?, u64::from_str_radix(nonce, 16).ok()?))
+    // Never one of the standard streams.
+    let fd = fd.parse().ok().filter(|&fd: &i32| fd > 2)?;
+    Some((fd, u64::from_str_radix(nonce, 16).ok()?))
 }
 
 fn hand_over(segment: &Segment) {

@@ -44,9 +44,9 @@ impl<'a> Backend<'a> {
     /// Which storage the object is.
     #[inline]
     pub fn of(object: &'a ZendObject) -> Self {
-        if let Some(storage) = Object::of_exact(object) {
+        if let Some(storage) = Object::<shared_memory::Storage>::of_exact(object) {
             Self::Native(Native::SharedMemory(storage))
-        } else if let Some(storage) = Object::of_exact(object) {
+        } else if let Some(storage) = Object::<memory::Storage>::of_exact(object) {
             Self::Native(Native::Memory(storage))
         } else {
             Self::Userland(object)

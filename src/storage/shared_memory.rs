@@ -11,6 +11,7 @@ use ext_php_rs::ffi::{
 };
 use std::cell::Cell;
 use tokenbucket_core::clock::BootClock;
+use tokenbucket_core::shared_memory::SharedMemory;
 use tokenbucket_core::{Clock, Denial, Key, KeyHasher, Outcome, Put, Step, Ticks, Verdict};
 
 static CLASS: Class = Class::new();
@@ -52,7 +53,7 @@ impl Storage {
 
 /// Names buckets of the setting's namespace and, in it, of the constructor's.
 fn hasher(namespace: &[u8]) -> KeyHasher {
-    let root = segment::store().map_or(KeyHasher::new([0; 2]), |store| store.hasher());
+    let root = segment::store().map_or(KeyHasher::new([0; 2]), SharedMemory::hasher);
     root.namespace(&[ini::namespace(), namespace])
 }
 

@@ -10,6 +10,8 @@ use tokenbucket_core::{Decision, Denial, Key, Outcome, Quota, Reason, Step, Tick
 #[derive(Debug)]
 pub struct Asked<'a> {
     pub native: Native<'a>,
+    /// Keeps the storage alive, whatever PHP code that runs meanwhile does to the bucket.
+    _storage: Zval,
     identifier: Zval,
     hash: u128,
     pub quota: Quota,
@@ -60,6 +62,7 @@ impl<'a> Asked<'a> {
         };
         let mut asked = Self {
             native,
+            _storage: Source::of(bucket).storage.shallow_clone(),
             identifier,
             hash,
             quota,

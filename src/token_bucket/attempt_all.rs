@@ -27,13 +27,12 @@ pub fn attempt_all(call: &mut Call<'_>, result: &mut Zval) -> Result<(), Thrown>
     });
     let buckets = buckets.collect::<Result<Vec<_>, _>>()?;
     let mut calls = Calls::of(&buckets, number)?;
-    let (asked, taken) = match calls.too_many() {
-        Some(refused) => refused,
-        None => {
-            let Ok(answer) = take_all(&mut calls);
-            let taken = answer.unwrap_or_else(|refused| vec![refused]);
-            calls.tightest(&taken)?
-        }
+    let (asked, taken) = if let Some(refused) = calls.too_many() {
+        refused
+    } else {
+        let Ok(answer) = take_all(&mut calls);
+        let taken = answer.unwrap_or_else(|refused| vec![refused]);
+        calls.tightest(&taken)?
     };
     let decision = asked.decision_on(&taken.step, &taken.outcome);
     *result = decision::to_object(&asked.quota, &decision)?;

@@ -221,6 +221,8 @@ pub fn estimate(bucket: &Object<Bucket>, number: Number) -> Result<(Quota, Decis
     let cost = cost(&quota, number).unwrap_or(None);
     let (reason, retry_after) = match (granted, cost) {
         (true, _) => (Reason::Granted, Some(0)),
+        // No tokens, and denied: in a debt of unknown depth.
+        (false, Some(0)) => (Reason::InsufficientTokens, Some(quota.burst())),
         (false, Some(cost)) => (Reason::InsufficientTokens, Some(cost)),
         (false, None) => (Reason::ExceedsCapacity, None),
     };

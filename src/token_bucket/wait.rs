@@ -7,7 +7,8 @@ use crate::{decision, exceptions};
 use rustix::io::Errno;
 use rustix::thread::{NanosleepRelativeResult, nanosleep};
 use rustix::time::Timespec;
-use tokenbucket_core::{TICKS_PER_SECOND, Ticks, seconds};
+use tokenbucket_core::clock::BootClock;
+use tokenbucket_core::{Clock, TICKS_PER_SECOND, Ticks, seconds};
 
 /// A signal that arrives just before a sleep is noticed after this long.
 const NAP: Ticks = TICKS_PER_SECOND / 20;
@@ -47,8 +48,7 @@ fn pass(bucket: &Object<Bucket>, ticks: Ticks) -> Result<Option<Ticks>, Thrown> 
 }
 
 fn sleep(ticks: Ticks) -> Option<Ticks> {
-    use tokenbucket_core::Clock;
-    let clock = tokenbucket_core::clock::BootClock;
+    let clock = BootClock;
     let start = clock.now();
     // An instant and a span.
     let end = start + ticks;
@@ -67,8 +67,9 @@ fn sleep(ticks: Ticks) -> Option<Ticks> {
             tv_nsec: nap.cast_signed(),
         };
         match nanosleep(&request) {
-            NanosleepRelativeResult::Ok | NanosleepRelativeResult::Interrupted(_) => {}
-            NanosleepRelativeResult::Err(Errno::INTR) => {}
+            NanosleepRelativeResult::Ok
+            | NanosleepRelativeResult::Interrupted(_)
+            | NanosleepRelativeResult::Err(Errno::INTR) => {}
             NanosleepRelativeResult::Err(_) => return None,
         }
     }

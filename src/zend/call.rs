@@ -66,8 +66,8 @@ impl<'a> Call<'a> {
     /// Argument `number`, from 1, behind any reference. There must be that many.
     #[inline]
     fn raw(&mut self, number: u32) -> *mut Zval {
-        debug_assert!(number >= 1 && number <= self.count());
         const HEAD: usize = size_of::<zend_execute_data>().div_ceil(size_of::<zval>());
+        debug_assert!(number >= 1 && number <= self.count());
         // SAFETY: the arguments follow the frame, as ZEND_CALL_ARG has it.
         unsafe {
             let arg = ptr::from_mut(self.frame)
@@ -94,8 +94,9 @@ impl<'a> Call<'a> {
 
     /// The engine's part of the object that runs, if there is one: a closure can be bound to none.
     pub(super) fn this_zend(&self) -> Option<*mut zend_object> {
-        // SAFETY: the kind says what the value holds.
-        (value::kind(&self.frame.This) == IS_OBJECT).then(|| unsafe { self.frame.This.value.obj })
+        let is_object = value::kind(&self.frame.This) == IS_OBJECT;
+        // SAFETY: every field of the union is plain bits.
+        is_object.then_some(unsafe { self.frame.This.value.obj })
     }
 
     /// `static::NAME`, if a class that extends `class` was called and has it as a number.

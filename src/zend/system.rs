@@ -33,7 +33,7 @@ pub fn forget_settings(module: i32) {
     unsafe { symbols::zend_unregister_ini_entries(module) };
 }
 
-/// Prints the settings of a module, for phpinfo().
+/// Prints the settings of a module, for `phpinfo()`.
 pub fn print_settings(module: *mut ModuleEntry) {
     // SAFETY: the engine passed its own module entry; both types describe the same.
     unsafe { symbols::display_ini_entries(module.cast()) };
@@ -114,7 +114,7 @@ impl<T: Sync> Shared<T> {
     }
 }
 
-/// Prints a table of phpinfo().
+/// Prints a table of `phpinfo()`.
 pub fn print_table(rows: &[(&str, String)]) {
     // SAFETY: called while phpinfo() prints; each row passes as many C strings as it says.
     unsafe {
