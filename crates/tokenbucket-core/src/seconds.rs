@@ -17,8 +17,11 @@ use crate::tokens::{AmountError, Tokens};
 /// [`AmountError`] for NaN, infinities and negative numbers.
 pub fn to_ticks(seconds: f64) -> Result<Ticks, AmountError> {
     let exact = Tokens::from_float(seconds)?;
+    // The comparison is meant to be of every bit.
+    #[allow(clippy::float_cmp)]
+    let is_nearest = |ticks: f64| ticks / TICKS_PER_SECOND as f64 == seconds;
     let nearest = (seconds * TICKS_PER_SECOND as f64).round();
-    if nearest / TICKS_PER_SECOND as f64 == seconds && nearest < MAX_BURST as f64 {
+    if is_nearest(nearest) && nearest < MAX_BURST as f64 {
         // Whole, not negative and below 2^60.
         #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)]
         return Ok(nearest as Ticks);

@@ -62,6 +62,7 @@ impl<V: Variant> SharedMemory<V> {
     ///
     /// Always inlined: an outcome that is only asked for its verdict is then never written down.
     #[inline(always)]
+    #[must_use]
     pub fn take(&self, key: Key<'_>, step: &Step, first: Option<Ticks>) -> Outcome {
         let slots = self.table.slots(key.hash);
         let outcome = protocol::take(&slots, step, first);

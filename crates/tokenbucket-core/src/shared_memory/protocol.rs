@@ -35,8 +35,11 @@ use crate::store::{Put, empty_at};
 
 /// The slots in which one key may live, and what surrounds them.
 ///
+/// There is always more than one of them.
+///
 /// In production a pair of lines of the table; in the model a few words that every interleaving of
 /// a few threads is tried on.
+#[allow(clippy::len_without_is_empty)]
 pub trait Slots {
     /// `false` breaks the protocol on purpose: a claim becomes LIVE without a look around.
     const VALIDATE: bool = true;
