@@ -63,16 +63,17 @@ pub fn class() -> &'static Class {
 ///
 /// # Errors
 /// What is wrong with the properties.
-#[inline]
+#[inline(always)]
 fn with_plan<R>(bucket: &Object<Bucket>, read: impl FnOnce(&Plan) -> R) -> Result<R, Thrown> {
-    if let Some(plan) = &*bucket.plan.borrow()
-        && plan.is_current(&Source::of_slots(bucket))
-    {
-        return Ok(read(plan));
+    let is_current = |plan: &Plan| plan.is_current(&Source::of_slots(bucket));
+    let mut plan = bucket.plan.borrow();
+    if !plan.as_ref().is_some_and(is_current) {
+        drop(plan);
+        renew(bucket)?;
+        plan = bucket.plan.borrow();
     }
-    renew(bucket)?;
-    // Derived above; nothing else takes it away.
-    bucket.plan.borrow().as_ref().map(read).ok_or(Thrown)
+    // Derived above if it was not there; nothing else takes it away.
+    plan.as_ref().map(read).ok_or(Thrown)
 }
 
 /// Derives the plan anew, unless the properties are the same behind a reference.

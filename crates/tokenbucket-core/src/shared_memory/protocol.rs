@@ -32,6 +32,7 @@ use super::word::{Fingerprint, Span, Word};
 use crate::clock::Ticks;
 use crate::step::{Denial, Outcome, Step, Verdict};
 use crate::store::{Put, empty_at};
+use std::hint::black_box;
 
 /// The slots in which one key may live, and what surrounds them.
 ///
@@ -144,13 +145,15 @@ fn try_take<S: Slots>(slots: &S, step: &Step, first: Option<Ticks>) -> Option<Ou
         return take_absent(slots, step, first);
     };
     slots.reached(Point::Loaded);
+    // Held back, it would be worked out behind the clock, where every grant waits for it.
+    let span = black_box(Span::covering(step.span()));
     // The clock is read after the slot: a denial is true at the instant that it states.
     let outcome = step.decide(word.empty_at(), slots.now());
     if outcome.empty_at == word.empty_at() {
         return Some(outcome);
     }
     slots.reached(Point::Decided);
-    let next = word.moved(outcome.empty_at, Span::covering(step.span()));
+    let next = word.moved(outcome.empty_at, span);
     if !slots.swap(index, word, next) {
         return None;
     }
