@@ -59,7 +59,7 @@ impl Native<'_> {
     pub fn hash(self, identifier: &[u8]) -> u128 {
         match self {
             Self::SharedMemory(storage) => storage.hash(identifier),
-            Self::Memory(_) => 0,
+            Self::Memory(storage) => storage.hash(identifier),
         }
     }
 

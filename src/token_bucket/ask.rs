@@ -4,7 +4,9 @@ use super::{Bucket, Source, document, tokens, with_plan};
 use crate::storage::{Backend, Native};
 use crate::zend::{Call, Number, Object, Thrown, Zval, throw, value};
 use crate::{decision, exceptions};
-use tokenbucket_core::{Decision, Denial, Key, Outcome, Quota, Reason, Step, Ticks, Verdict};
+use tokenbucket_core::{
+    AmountError, Decision, Denial, Key, Outcome, Quota, Reason, Step, Ticks, Verdict,
+};
 
 /// A question to a storage of ours, apart from the bucket that asks it.
 #[derive(Debug)]
@@ -92,6 +94,18 @@ impl<'a> Asked<'a> {
         } else {
             step.dry()
         }
+    }
+
+    /// What giving `number` tokens back is worth.
+    ///
+    /// # Errors
+    /// When it is no amount.
+    pub fn refund(&self, number: Number) -> Result<Ticks, AmountError> {
+        if self.burst == self.quota.burst() {
+            return Ok(self.quota.refund(number.tokens()?));
+        }
+        // A subclass has its own price; more than the capacity fills the bucket.
+        Ok(self.cost.unwrap_or(self.burst))
     }
 
     /// The answer in words.

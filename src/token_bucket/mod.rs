@@ -85,10 +85,14 @@ fn renew(bucket: &Object<Bucket>) -> Result<(), Thrown> {
     if bucket.plan.borrow().as_ref().is_some_and(is_current) {
         return Ok(());
     }
-    derive(bucket, &source, Origin::Properties)
+    derive(bucket, || Source::of(bucket), Origin::Properties)
 }
 
-fn derive(bucket: &Object<Bucket>, source: &Source<'_>, origin: Origin) -> Result<(), Thrown> {
+fn derive<'a>(
+    bucket: &Object<Bucket>,
+    source: impl Fn() -> Source<'a>,
+    origin: Origin,
+) -> Result<(), Thrown> {
     let plan = Plan::derive(bucket, source, origin)?;
     let old = bucket.plan.replace(Some(plan));
     drop(old);
@@ -254,7 +258,7 @@ fn construct(call: &mut Call<'_>, _result: &mut Zval) -> Result<(), Thrown> {
         capacity: call.arg(3),
         rate: call.arg(4),
     };
-    derive(bucket, &source, Origin::Constructor)?;
+    derive(bucket, || source, Origin::Constructor)?;
     for (index, zval) in [
         (STORAGE, source.storage),
         (IDENTIFIER, source.identifier),
@@ -300,8 +304,9 @@ fn refund(call: &mut Call<'_>, _result: &mut Zval) -> Result<(), Thrown> {
     let number = tokens(call, 0, 1)?;
     let bucket = call.this::<Bucket>();
     let asked = ask::Asked::of(bucket, number, 1, "refund")?;
-    // More than the capacity fills the bucket, and so does the capacity.
-    let cost = asked.cost.unwrap_or(asked.burst);
+    let cost = asked
+        .refund(number)
+        .map_err(|error| exceptions::bad_amount(1, error))?;
     let burst = asked.burst;
     asked.native.put(asked.key(), &Put::Refund { cost, burst });
     Ok(())

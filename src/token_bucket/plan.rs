@@ -89,8 +89,8 @@ impl<'a> Source<'a> {
     }
 
     #[inline]
-    fn identity(&self) -> [Identity; 4] {
-        [self.storage, self.identifier, self.capacity, self.rate].map(Identity::of)
+    fn values(&self) -> [&'a Zval; 4] {
+        [self.storage, self.identifier, self.capacity, self.rate]
     }
 
     /// Whether equal bits will mean equal values: numbers do, and the string that the plan holds.
@@ -118,28 +118,32 @@ impl Plan {
     /// Whether the properties are still those that it was made from.
     #[inline]
     pub fn is_current(&self, source: &Source<'_>) -> bool {
-        self.made_from == source.identity()
+        let mut pairs = self.made_from.iter().zip(source.values());
+        pairs.all(|(identity, value)| identity.is_of(value))
     }
 
-    /// Derives a plan. May call `__toString()` of an identifier.
+    /// Derives a plan. `source` may call `__toString()` of an identifier, which may change everything:
+    /// it is read again afterwards.
     ///
     /// # Errors
     /// `ValueError` or `TypeError` naming the argument or property that is of no use.
-    pub fn derive(
+    pub fn derive<'a>(
         bucket: &Object<Bucket>,
-        source: &Source<'_>,
+        source: impl Fn() -> Source<'a>,
         origin: Origin,
     ) -> Result<Self, Thrown> {
-        let storage = source.storage()?;
-        let quota = quota(source, origin)?;
-        let identifier = value::to_string(source.identifier)
+        source().storage()?;
+        let identifier = value::to_string(source().identifier)
             .ok_or_else(|| exceptions::bad_property("_identifier", "string"))?;
+        let source = source();
+        let storage = source.storage()?;
+        let quota = quota(&source, origin)?;
         let hash = match Backend::of(storage) {
             Backend::Native(native) => native.hash(value::bytes(&identifier)),
             Backend::Userland(_) => 0,
         };
         let made_from = if source.has_identity() {
-            source.identity()
+            source.values().map(Identity::of)
         } else {
             [Identity::NONE; 4]
         };

@@ -7,7 +7,7 @@ use super::class::{Class, interned};
 use super::declare::Handler;
 use super::symbols;
 use ext_php_rs::ffi::{
-    ZEND_ACC_PUBLIC, zend_execute_data, zend_function, zend_hash_str_find_ptr_lc,
+    ZEND_ACC_PUBLIC, zend_execute_data, zend_hash_str_find_ptr_lc, zend_internal_function,
     zend_read_property, zval,
 };
 use ext_php_rs::types::Zval;
@@ -42,11 +42,12 @@ pub fn closure(
             );
         }
         let table = &raw const (*class.entry()).function_table;
-        let model: *mut zend_function =
+        let model: *const zend_internal_function =
             zend_hash_str_find_ptr_lc(table, model.as_ptr().cast(), model.len()).cast();
-        let mut function = MaybeUninit::<zend_function>::uninit();
+        let mut function = MaybeUninit::<zend_internal_function>::uninit();
+        // Only as much as an internal function has: others are longer.
         ptr::copy_nonoverlapping(model.as_ref()?, function.as_mut_ptr(), 1);
-        let internal = &mut (*function.as_mut_ptr()).internal_function;
+        let internal = &mut *function.as_mut_ptr();
         internal.handler = Some(std::mem::transmute::<
             Handler,
             unsafe extern "C" fn(*mut zend_execute_data, *mut zval),
@@ -56,7 +57,7 @@ pub fn closure(
         internal.scope = plain;
         symbols::zend_create_closure(
             &raw mut result,
-            function.as_mut_ptr(),
+            function.as_mut_ptr().cast(),
             plain,
             plain,
             &raw mut this,

@@ -207,18 +207,35 @@ pub struct Identity {
 }
 
 impl Identity {
-    /// Of no value.
-    pub const NONE: Self = Self { bits: 0, kind: 0 };
+    /// Of no value: no value has this kind.
+    pub const NONE: Self = Self {
+        bits: 0,
+        kind: u32::MAX,
+    };
 
-    /// The bits and kind of `value`, whatever it is.
-    #[inline]
+    /// Of a number, a string or an object; none of what has no bits.
     pub fn of(value: &Zval) -> Self {
-        Self {
-            // SAFETY: every field of the union is plain bits; all have 64.
-            bits: unsafe { value.value.lval },
-            kind: kind(value),
+        match kind(value) {
+            kind @ (IS_LONG | IS_DOUBLE | IS_STRING | IS_OBJECT) => Self {
+                bits: bits(value),
+                kind,
+            },
+            _ => Self::NONE,
         }
     }
+
+    /// Whether `value` is the same value.
+    #[inline]
+    pub fn is_of(self, value: &Zval) -> bool {
+        kind(value) == self.kind && bits(value) == self.bits
+    }
+}
+
+/// The bits of a value of a kind that has any.
+#[inline]
+fn bits(value: &Zval) -> i64 {
+    // SAFETY: every field of the union is plain bits, and kinds that have any have 64.
+    unsafe { value.value.lval }
 }
 
 macro_rules! arithmetic {

@@ -5,14 +5,15 @@
 //! until the refund they may be denied. Nobody is ever granted too much.
 
 use crate::clock::Ticks;
-use crate::step::{Outcome, Step};
+use crate::quota::MAX_BURST;
+use crate::step::{Denial, Outcome, Step, Verdict};
 
 /// One step of a batch and what came of it.
 #[derive(Clone, Copy, Debug)]
 pub struct Taken {
     /// Its place in the batch.
     pub index: usize,
-    /// The step as it was asked, with all that the batch asks of that bucket.
+    /// The step as it was asked; of a bucket that refuses, all that was asked of it.
     pub step: Step,
     /// The answer.
     pub outcome: Outcome,
@@ -50,14 +51,9 @@ pub fn take_all<B: Batch>(batch: &mut B) -> Result<Result<Vec<Taken>, Taken>, B:
         if (0..index).any(|earlier| batch.same_bucket(earlier, index)) {
             continue;
         }
-        let step = merged(batch, &steps, index);
-        let outcome = batch.take(index, &step.dry())?;
-        if !outcome.granted() {
-            return Ok(Err(Taken {
-                index,
-                step,
-                outcome,
-            }));
+        let seen = batch.take(index, &steps[index].dry())?;
+        if let Some(refused) = refused(batch, &steps, index, seen) {
+            return Ok(Err(refused));
         }
     }
     let mut taken = Vec::with_capacity(steps.len());
@@ -83,21 +79,40 @@ pub fn take_all<B: Batch>(batch: &mut B) -> Result<Result<Vec<Taken>, Taken>, B:
     Ok(Ok(taken))
 }
 
-/// All that the batch asks of the bucket of step `index`: under the smallest burst, so that what the
-/// merged step is granted, its parts are granted one after the other.
-fn merged<B: Batch>(batch: &B, steps: &[Step], index: usize) -> Step {
-    let mut whole = steps[index];
-    for (later, step) in steps.iter().enumerate().skip(index + 1) {
-        if batch.same_bucket(index, later) {
-            // Saturating at 2^60 keeps the step's own bound; it is denied anyhow.
-            whole.cost = whole
-                .cost
-                .saturating_add(step.cost)
-                .min(crate::quota::MAX_BURST);
-            whole.burst = whole.burst.min(step.burst);
-        }
+/// The first of the batch's steps on the bucket of step `first` that would be refused, were they taken
+/// one after the other on the bucket as it was `seen`; with all that they ask of it, for it takes
+/// that long until they are granted.
+fn refused<B: Batch>(batch: &B, steps: &[Step], first: usize, seen: Outcome) -> Option<Taken> {
+    let is_mine = |&other: &usize| other == first || batch.same_bucket(first, other);
+    let mine: Vec<_> = (first..steps.len()).filter(is_mine).collect();
+    let refusal = |from: Ticks| {
+        let mut empty_at = from;
+        mine.iter().copied().find(|&index| {
+            let outcome = steps[index].decide(empty_at, seen.now);
+            empty_at = outcome.empty_at;
+            !outcome.granted()
+        })
+    };
+    let mut outcome = seen;
+    let mut index = first;
+    if seen.granted() {
+        index = refusal(seen.empty_at)?;
+        outcome.verdict = Verdict::Denied(Denial::Insufficient);
     }
-    whole
+    // What even a full bucket does not hold, no waiting brings.
+    if refusal(0).is_some() {
+        outcome.verdict = Verdict::Denied(Denial::ExceedsCapacity);
+    }
+    let asked = mine.iter().map(|&index| steps[index].cost);
+    let cost = asked.fold(0, Ticks::saturating_add).min(MAX_BURST);
+    Some(Taken {
+        index,
+        step: Step {
+            cost,
+            ..steps[index]
+        },
+        outcome,
+    })
 }
 
 fn give_back<B: Batch>(batch: &mut B, taken: &[Taken]) -> Result<(), B::Error> {

@@ -14,7 +14,7 @@ use std::convert::Infallible;
 #[derive(Debug)]
 pub struct MemoryStore {
     now: Cell<Ticks>,
-    records: RefCell<HashMap<Box<[u8]>, Record>>,
+    records: RefCell<HashMap<u128, Record>>,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -66,7 +66,7 @@ impl MemoryStore {
     /// Whether the bucket has a record.
     #[must_use]
     pub fn contains(&self, key: Key<'_>) -> bool {
-        self.records.borrow().contains_key(key.identifier)
+        self.records.borrow().contains_key(&key.hash)
     }
 }
 
@@ -76,7 +76,7 @@ impl Store for MemoryStore {
     fn take(&self, key: Key<'_>, step: &Step, first: Option<Ticks>) -> Result<Outcome, Infallible> {
         let now = self.now.get();
         let mut records = self.records.borrow_mut();
-        let record = records.get(key.identifier).copied();
+        let record = records.get(&key.hash).copied();
         let outcome = match (record, first) {
             (Some(record), _) => step.decide(record.empty_at, now),
             (None, Some(first)) => step.decide_first(first, now),
@@ -92,7 +92,7 @@ impl Store for MemoryStore {
                 empty_at: outcome.empty_at,
                 span: Some(span),
             };
-            records.insert(key.identifier.into(), record);
+            records.insert(key.hash, record);
         }
         Ok(outcome)
     }
@@ -102,15 +102,15 @@ impl Store for MemoryStore {
         let mut records = self.records.borrow_mut();
         match *put {
             Put::Reset => {
-                records.remove(key.identifier);
+                records.remove(&key.hash);
             }
             Put::Refund { cost, burst } => {
-                if let Some(record) = records.get_mut(key.identifier) {
+                if let Some(record) = records.get_mut(&key.hash) {
                     record.empty_at = Put::refunded(record.empty_at, now, cost, burst);
                 }
             }
             Put::Bootstrap { age } => {
-                records.entry(key.identifier.into()).or_insert(Record {
+                records.entry(key.hash).or_insert(Record {
                     empty_at: empty_at(now, age),
                     span: None,
                 });

@@ -121,6 +121,15 @@ impl Quota {
         tokens.scale_up(self.unit, self.group)
     }
 
+    /// What giving `tokens` back is worth, rounded down to a tick; the burst for more than the capacity.
+    ///
+    /// Rounded as costs are, a thousand small refunds would return more than was taken.
+    #[must_use]
+    pub fn refund(&self, tokens: Tokens) -> Ticks {
+        let worth = tokens.scale_down(self.unit, self.group);
+        worth.unwrap_or(self.burst).min(self.burst)
+    }
+
     /// [`Quota::cost`] of whole tokens, for the path where every nanosecond counts.
     #[inline]
     #[must_use]
@@ -192,6 +201,18 @@ mod tests {
         let quota = quota(1.000_05, 1e6).unwrap();
         assert!(quota.cost(Tokens::from_float(1.000_09).unwrap()).is_none());
         assert!(quota.cost(Tokens::from_float(1.000_05).unwrap()).is_some());
+    }
+
+    #[test]
+    fn refunds_of_parts_return_no_more_than_was_taken() {
+        let quota = quota(1000.0, 4e9).unwrap();
+        let taken = quota.cost(Tokens::from_int(1000).unwrap()).unwrap();
+        assert!(1000 * quota.refund(Tokens::ONE) <= taken);
+        assert_eq!(quota.refund(Tokens::from_int(1000).unwrap()), taken);
+        assert_eq!(
+            quota.refund(Tokens::from_float(1e300).unwrap()),
+            quota.burst()
+        );
     }
 
     #[test]

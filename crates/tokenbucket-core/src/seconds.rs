@@ -21,10 +21,14 @@ pub fn to_ticks(seconds: f64) -> Result<Ticks, AmountError> {
     #[allow(clippy::float_cmp)]
     let is_nearest = |ticks: f64| ticks / TICKS_PER_SECOND as f64 == seconds;
     let nearest = (seconds * TICKS_PER_SECOND as f64).round();
-    if is_nearest(nearest) && nearest < MAX_BURST as f64 {
+    // From 2^22 seconds on the product may round to the tick next to the one that was named.
+    let named = [nearest, nearest - 1.0, nearest + 1.0]
+        .into_iter()
+        .find(|&ticks| is_nearest(ticks));
+    if let Some(ticks) = named.filter(|&ticks| ticks < MAX_BURST as f64) {
         // Whole, not negative and below 2^60.
         #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)]
-        return Ok(nearest as Ticks);
+        return Ok(ticks as Ticks);
     }
     let ticks = exact.scale_up(TICKS_PER_SECOND, 1);
     Ok(ticks.map_or(MAX_BURST, |ticks| ticks.min(MAX_BURST)))
@@ -33,11 +37,18 @@ pub fn to_ticks(seconds: f64) -> Result<Ticks, AmountError> {
 /// `ticks` in seconds: the least double that is not too small.
 #[must_use]
 pub fn from_ticks(ticks: Ticks) -> f64 {
-    let seconds = ticks as f64 / TICKS_PER_SECOND as f64;
-    match to_ticks(seconds) {
-        Ok(reached) if reached < ticks && ticks <= MAX_BURST => seconds.next_up(),
-        _ => seconds,
+    // Below zero there are no ticks.
+    let reached = |seconds| to_ticks(seconds).unwrap_or(0);
+    let wanted = ticks.min(MAX_BURST);
+    let mut seconds = ticks as f64 / TICKS_PER_SECOND as f64;
+    // Beyond 2^53 ticks it was rounded twice, and may be two doubles off, either way.
+    while reached(seconds) < wanted {
+        seconds = seconds.next_up();
     }
+    while reached(seconds.next_down()) > wanted {
+        seconds = seconds.next_down();
+    }
+    seconds
 }
 
 /// The step that the storage interface names by two spans in seconds.
@@ -58,7 +69,8 @@ pub fn to_step(cost: f64, full: f64) -> Result<Step, SpanError> {
         let costs = ratio as u64;
         if let Some(whole) = costs.checked_mul(cost_ticks)
             && whole > full_ticks
-            && whole - full_ticks <= costs
+            // Each cost was rounded up by less than a tick; each double is off by less than 2^-52.
+            && whole - full_ticks <= costs + (full_ticks >> 51)
         {
             burst = whole.min(MAX_BURST);
         }

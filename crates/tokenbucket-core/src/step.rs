@@ -105,6 +105,14 @@ impl Step {
                 empty_at,
             };
         }
+        if self.cost > self.burst {
+            // What is never granted is never charged.
+            return Outcome {
+                verdict: Verdict::Denied(Denial::ExceedsCapacity),
+                now,
+                empty_at,
+            };
+        }
         let empty_at = if self.max_debt == 0 || self.dry {
             empty_at
         } else {
@@ -124,6 +132,9 @@ impl Step {
     /// proposal that comes late gives nothing away.
     #[must_use]
     pub fn decide_first(&self, first: Ticks, now: Ticks) -> Outcome {
+        if self.dry || self.cost > self.burst {
+            return self.decide(0, now);
+        }
         Outcome {
             verdict: Verdict::Granted,
             now,

@@ -113,28 +113,41 @@ impl Tokens {
     /// `divisor` is not zero.
     #[must_use]
     pub fn scale_up(self, factor: u64, divisor: u64) -> Option<u64> {
-        let product = u128::from(self.mantissa) * u128::from(factor);
-        let shifted = if self.exponent >= 0 {
-            // A product of width + exponent <= 127 bits keeps every bit.
-            let shift = self.exponent.unsigned_abs();
-            if product != 0 && (128 - product.leading_zeros()) + shift > 127 {
-                return None;
-            }
-            product << (if product == 0 { 0 } else { shift })
-        } else {
-            // ceil(ceil(x / 2^s) / d) = ceil(x / (2^s * d)) for positive integers.
-            let shift = self.exponent.unsigned_abs();
-            match product {
-                0 => 0,
-                _ if shift >= 128 => 1,
-                _ => ((product - 1) >> shift) + 1,
-            }
-        };
+        // ceil(ceil(x / 2^s) / d) = ceil(x / (2^s * d)) for positive integers, and so for floor.
+        let shifted = self.shifted(factor, |product, shift| match product {
+            0 => 0,
+            _ if shift >= u128::BITS => 1,
+            _ => ((product - 1) >> shift) + 1,
+        })?;
         // Dividing 128 bits takes longer than all the rest of making a quota.
         match u64::try_from(shifted) {
             Ok(shifted) => Some(shifted.div_ceil(divisor)),
             Err(_) => u64::try_from(shifted.div_ceil(u128::from(divisor))).ok(),
         }
+    }
+
+    /// `floor(amount * factor / divisor)`, or `None` above `u64::MAX`.
+    ///
+    /// `divisor` is not zero.
+    #[must_use]
+    pub fn scale_down(self, factor: u64, divisor: u64) -> Option<u64> {
+        let down = |product: u128, shift| product.checked_shr(shift).unwrap_or(0);
+        let shifted = self.shifted(factor, down)?;
+        u64::try_from(shifted / u128::from(divisor)).ok()
+    }
+
+    /// `amount * factor`, rounded by `shift_right` where the amount has a fraction; `None` beyond 127 bits.
+    fn shifted(self, factor: u64, shift_right: impl Fn(u128, u32) -> u128) -> Option<u128> {
+        let product = u128::from(self.mantissa) * u128::from(factor);
+        let shift = self.exponent.unsigned_abs();
+        if self.exponent < 0 {
+            return Some(shift_right(product, shift));
+        }
+        if product == 0 {
+            return Some(0);
+        }
+        // A product of width + exponent <= 127 bits keeps every bit.
+        ((u128::BITS - product.leading_zeros()) + shift <= 127).then(|| product << shift)
     }
 
     /// `ceil(numerator / amount)`, or `None` above `u64::MAX` or for a zero amount.
@@ -245,6 +258,15 @@ mod tests {
         assert_eq!(float(5e-324).scale_up(u64::MAX, 1), Some(1));
         assert_eq!(float(1e300).scale_up(1, 1), None);
         assert_eq!(Tokens::ZERO.scale_up(u64::MAX, 7), Some(0));
+    }
+
+    #[test]
+    fn scaling_down_drops_what_scaling_up_adds() {
+        assert_eq!(float(2.5).scale_down(1000, 1), Some(2500));
+        assert_eq!(float(0.1).scale_down(10, 1), Some(1));
+        assert_eq!(float(3.0).scale_down(10, 4), Some(7));
+        assert_eq!(float(5e-324).scale_down(u64::MAX, 1), Some(0));
+        assert_eq!(float(1e300).scale_down(1, 1), None);
     }
 
     #[test]

@@ -14,9 +14,12 @@ use super::diagnostics::Diagnostics;
 use super::layout::{Geometry, Header, Line, MAGIC, VERSION};
 use crate::clock::{BootClock, Clock, Ticks};
 use rustix::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd, RawFd};
-use rustix::fs::{self, AtFlags, FallocateFlags, FileType, MemfdFlags, Mode, OFlags, SealFlags};
+use rustix::fs::{
+    self, AtFlags, FallocateFlags, FileType, MemfdFlags, Mode, OFlags, SealFlags, SeekFrom,
+};
 use rustix::io::Errno;
 use rustix::mm::{self, Advice, MapFlags, ProtFlags};
+use std::ops::Range;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 use std::ptr::NonNull;
@@ -105,6 +108,9 @@ pub enum SegmentError {
     /// Not the segment that was handed over.
     #[error("another segment than the one handed over")]
     Nonce,
+    /// There is no folder to make it in.
+    #[error("its folder is missing")]
+    NoFolder,
     /// The path cannot be a file's.
     #[error("not an absolute path of a file")]
     Path,
@@ -157,7 +163,11 @@ impl Segment {
     /// # Errors
     /// When the descriptor is anything but that segment; it is then left alone.
     pub fn adopt(fd: RawFd, nonce: u64, settings: Settings) -> Result<Self, SegmentError> {
-        // SAFETY: borrowed for the checks only; a number that is not open fails the first of them.
+        if fd < 0 {
+            return Err(SegmentError::System("fstat", Errno::BADF));
+        }
+        // SAFETY: not -1, and borrowed for the checks only; a number that is not open fails the
+        // first of them.
         let candidate = unsafe { BorrowedFd::borrow_raw(fd) };
         let stat = fs::fstat(candidate).map_err(system("fstat"))?;
         let seals = fs::fcntl_get_seals(candidate).map_err(system("reading the seals"))?;
@@ -236,8 +246,8 @@ impl Segment {
         let mode = Mode::from_raw_mode(access.mode);
         let flags = OFlags::TMPFILE | OFlags::RDWR | OFlags::CLOEXEC;
         let fd = fs::open(folder, flags, Mode::RUSR | Mode::WUSR).map_err(|errno| match errno {
-            // The folder is missing, not the file: trying again would not help.
-            Errno::NOENT => SegmentError::System("opening the folder", Errno::NOTDIR),
+            // Not the file, which is to be made.
+            Errno::NOENT => SegmentError::NoFolder,
             errno => SegmentError::System("opening the folder", errno),
         })?;
         if let Some(group) = access.group {
@@ -380,6 +390,38 @@ impl Segment {
     #[must_use]
     pub const fn may_evict(&self) -> bool {
         self.evict
+    }
+
+    /// The lines that were ever written, in runs, as numbers of lines.
+    ///
+    /// Only to look at a page that was never written would take memory for it.
+    #[must_use]
+    pub fn written_lines(&self) -> Vec<Range<usize>> {
+        let lines = self.geometry.lines;
+        let Backing::Memfd(fd) = &self.backing else {
+            return vec![0..lines];
+        };
+        let mut runs = Vec::new();
+        let mut from = 0;
+        let end = self.geometry.size() as u64;
+        // Who else moves the descriptor's offset meanwhile does not matter: each search names its start.
+        while let Ok(data) = fs::seek(fd, SeekFrom::Data(from))
+            && let Ok(hole) = fs::seek(fd, SeekFrom::Hole(data))
+        {
+            let line = |offset: u64| {
+                let offset = usize::try_from(offset).unwrap_or(usize::MAX);
+                offset.saturating_sub(Geometry::LINES_AT) / size_of::<Line>()
+            };
+            let run = line(data).min(lines)..line(hole + (size_of::<Line>() as u64 - 1)).min(lines);
+            if !run.is_empty() {
+                runs.push(run);
+            }
+            from = hole;
+            if hole >= end {
+                break;
+            }
+        }
+        runs
     }
 
     /// What is behind the memory.

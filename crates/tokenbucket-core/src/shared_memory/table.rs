@@ -129,13 +129,21 @@ impl<V: Variant> Table<V> {
         self.segment.diagnostics()
     }
 
-    /// Counts slots by state: a look at every one, for status only.
+    /// Counts slots by state: a look at every one that was ever written, for status only.
     #[must_use]
     pub fn usage(&self) -> Usage {
         let now = BootClock.now();
+        let lines = self.segment.lines();
         let mut usage = Usage::default();
-        for slot in self.segment.lines().iter().flat_map(|line| &line.0) {
+        let mut seen = 0;
+        let written = self.segment.written_lines();
+        for slot in written
+            .into_iter()
+            .flat_map(|run| &lines[run])
+            .flat_map(|line| &line.0)
+        {
             let word = Word::from(slot.load(Relaxed));
+            seen += 1;
             if word == Word::EMPTY {
                 usage.empty += 1;
             } else if word.is_pending() {
@@ -146,6 +154,7 @@ impl<V: Variant> Table<V> {
                 usage.live += 1;
             }
         }
+        usage.empty += lines.len() * SLOTS_PER_LINE - seen;
         usage
     }
 

@@ -1,0 +1,139 @@
+<?php
+/**
+ * TokenBucket in shared memory next to apcu_inc(), to what PHP itself costs, and to a bucket in userland.
+ *
+ * All rows are net of the empty loop, and of nothing else.
+ */
+require __DIR__ . '/measure.inc.php';
+require __DIR__ . '/apcu_storage.inc.php';
+require __DIR__ . '/../php-tests/processes.inc.php';
+
+const ROUNDS = 300;
+const KEYS = 1 << 20;
+
+final class Nothing
+{
+    public function nothing()
+    {
+    }
+}
+
+/** Prints rows that were measured together. */
+function report(string $title, array $rows, array $targets = []): void
+{
+    $loop = $rows['loop']->median();
+    $floor = $rows['apcu_inc']->median() - $loop;
+    printf("\n%-44s %9s %17s %12s\n", $title, 'median ns', 'p10 to p90', 'x apcu_inc');
+    foreach ($rows as $name => $row) {
+        $net = fn (float $part) => $row->quantile($part) - ($name === 'loop' ? 0 : $loop);
+        $ratio = $net(0.5) / $floor;
+        $target = isset($targets[$name])
+            ? sprintf('  target %.2f: %s', $targets[$name], $ratio <= $targets[$name] ? 'met' : 'MISSED')
+            : '';
+        printf("%-44s %9.1f %8.1f %8.1f %12.2f%s\n", $row->name, $net(0.5), $net(0.1), $net(0.9), $ratio, $target);
+    }
+}
+
+function must(bool $holds, string $what): void
+{
+    if (!$holds) {
+        fwrite(STDERR, "The measurement is void: $what\n");
+        exit(1);
+    }
+}
+
+/** Samples the rows in two processes at once; what both measured. */
+function in_two_processes(array $rows): void
+{
+    $measured = in_processes(2, function (int $index, callable $barrier) use ($rows) {
+        measure(array_values($rows), intdiv(ROUNDS, 3), $barrier);
+        return array_map(fn (Row $row) => [$row->samples, $row->calls], $rows);
+    });
+    foreach ($rows as $name => $row) {
+        $row->samples = array_merge($measured[0][$name][0], $measured[1][$name][0]);
+        $row->calls = $measured[0][$name][1] + $measured[1][$name][1];
+    }
+}
+
+/** What the extension counted since the last time. */
+function counted(): array
+{
+    static $before = ['granted' => 0, 'denied' => 0];
+    $now = TokenBucket\status()['shared_memory'];
+    $difference = ['granted' => $now['granted'] - $before['granted'], 'denied' => $now['denied'] - $before['denied']];
+    $before = $now;
+    return $difference;
+}
+
+$storage = new TokenBucketStorageSharedMemory;
+// A thousand million tokens: never empty here. One a second: the burst is 30 years.
+$granting = ['bucket' => new TokenBucket($storage, 'granting', 1e9, 1)];
+$denying = ['bucket' => new TokenBucket($storage, 'denying', 1, 1e-6)];
+$denying['bucket']->consume();
+$userland = new ApcuStorage;
+$userland_granting = ['bucket' => new UserlandTokenBucket($userland, 'granting', 1e9, 1)];
+$userland_denying = ['bucket' => new UserlandTokenBucket($userland, 'denying', 1, 1e-6)];
+$userland_denying['bucket']->consume();
+
+printf("PHP %s, tokenbucket %s, apcu %s; %d rounds, all net of the empty loop\n", PHP_VERSION, phpversion('tokenbucket'), phpversion('apcu'), ROUNDS);
+
+$rows = [
+    'loop' => new Row('(the empty loop)', ''),
+    'internal' => new Row('an empty internal method', '$object->next()', ['object' => new EmptyIterator]),
+    'userland' => new Row('an empty userland method', '$object->nothing()', ['object' => new Nothing]),
+    'microtime' => new Row('microtime(true)', 'microtime(true)'),
+    'apcu_inc' => new Row('apcu_inc()', 'apcu_inc("one")'),
+    'granted' => new Row('consume(1), granted', '$bucket->consume(1)', $granting),
+    'denied' => new Row('consume(1), denied', '$bucket->consume(1)', $denying),
+    'attempt' => new Row('attempt(1), granted', '$bucket->attempt(1)', $granting),
+    'attempt_denied' => new Row('attempt(1), denied', '$bucket->attempt(1)', $denying),
+    'new' => new Row(
+        'new storage, new bucket, consume(1)',
+        '(new TokenBucket(new TokenBucketStorageSharedMemory, "new", 1e9, 1))->consume(1)'
+    ),
+    'document' => new Row('userland bucket on APCu, granted', '$bucket->consume(1)', $userland_granting),
+    'document_denied' => new Row('userland bucket on APCu, denied', '$bucket->consume(1)', $userland_denying),
+];
+counted();
+measure(array_values($rows), ROUNDS);
+$counted = counted();
+must(apcu_fetch('one') === $rows['apcu_inc']->calls, 'apcu_inc() did not count');
+must($counted['granted'] === $rows['granted']->calls + $rows['attempt']->calls + $rows['new']->calls, 'not all was granted');
+must($counted['denied'] === $rows['denied']->calls + $rows['attempt_denied']->calls, 'not all was denied');
+report('One process, one key', $rows, ['granted' => 0.75, 'denied' => 0.75, 'new' => 3.0]);
+
+$rows = [
+    'loop' => new Row('(the empty loop)', '', [], 5000),
+    'apcu_inc' => new Row('apcu_inc()', 'apcu_inc("two")', [], 5000),
+    'granted' => new Row('consume(1), granted', '$bucket->consume(1)', $granting, 5000),
+    'denied' => new Row('consume(1), denied', '$bucket->consume(1)', $denying, 5000),
+];
+in_two_processes($rows);
+$counted = counted();
+must(apcu_fetch('two') === $rows['apcu_inc']->calls, 'apcu_inc() did not count');
+must($counted['granted'] === $rows['granted']->calls && $counted['denied'] === $rows['denied']->calls, 'consume() did not count');
+report('Two processes at once, one key', $rows, ['granted' => 0.5]);
+
+for ($i = 0; $i < KEYS; $i++) {
+    apcu_store("user:$i", 0);
+    (new TokenBucket($storage, "user:$i", 1e9, 1))->consume();
+}
+must(TokenBucket\status()['shared_memory']['live'] > 0.999 * KEYS, 'the table is too small');
+// In a random order, in which all keys come before one comes again.
+$key = '"user:" . (++$at * 0x9E3779B1 & ' . (KEYS - 1) . ')';
+$rows = fn (int $turns) => [
+    'loop' => new Row('(a loop that makes a key)', $key, [], $turns),
+    'apcu_inc' => new Row('apcu_inc()', "apcu_inc($key)", [], $turns),
+    'new' => new Row(
+        'new bucket, consume(1), granted',
+        "(new TokenBucket(\$storage, $key, 1e9, 1))->consume(1)",
+        ['storage' => $storage],
+        $turns
+    ),
+];
+$one = $rows(50);
+measure(array_values($one), ROUNDS);
+report('One process, ' . number_format(KEYS) . ' keys', $one);
+$two = $rows(1000);
+in_two_processes($two);
+report('Two processes at once, ' . number_format(KEYS) . ' keys', $two);

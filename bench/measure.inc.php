@@ -1,0 +1,72 @@
+<?php
+/** One line of a benchmark: a statement, and how long each sample of it took. */
+final class Row
+{
+    /** Copies of the statement in one turn of the loop, so that the loop itself hardly counts. */
+    private const UNROLLED = 20;
+
+    /** @var list<float> nanoseconds a call */
+    public array $samples = [];
+    public int $calls = 0;
+    private readonly Closure $run;
+
+    /**
+     * @param string $statement the code; where it uses $at, that goes on from sample to sample
+     * @param array<string, mixed> $variables what it uses
+     * @param int $turns of the loop in one sample
+     */
+    public function __construct(
+        public readonly string $name,
+        string $statement,
+        array $variables = [],
+        private readonly int $turns = 50,
+    ) {
+        extract($variables);
+        $use = $variables === [] ? '' : 'use ($' . implode(', $', array_keys($variables)) . ')';
+        $this->run = eval("return static function (int \$turns, int \$at) $use {
+            \$start = hrtime(true);
+            for (\$turn = 0; \$turn < \$turns; \$turn++) {
+                " . str_repeat("$statement;\n", self::UNROLLED) . '
+            }
+            return hrtime(true) - $start;
+        };');
+    }
+
+    public function sample(): void
+    {
+        $this->samples[] = ($this->run)($this->turns, $this->calls) / ($this->turns * self::UNROLLED);
+        $this->calls += $this->turns * self::UNROLLED;
+    }
+
+    /** The value below which that part of the samples lies. */
+    public function quantile(float $part): float
+    {
+        $samples = $this->samples;
+        sort($samples);
+        return $samples[(int) round($part * (count($samples) - 1))];
+    }
+
+    public function median(): float
+    {
+        return $this->quantile(0.5);
+    }
+}
+
+/**
+ * Samples all rows in turn, so that whatever disturbs the machine disturbs all of them.
+ *
+ * @param list<Row> $rows
+ * @param ?callable $barrier waits for the other processes that measure the same rows
+ */
+function measure(array $rows, int $rounds, ?callable $barrier = null): void
+{
+    for ($round = 0; $round < $rounds; $round++) {
+        foreach ($rows as $row) {
+            if ($barrier !== null) {
+                $barrier();
+            }
+            $row->sample();
+        }
+        $rows[] = array_shift($rows);
+    }
+}

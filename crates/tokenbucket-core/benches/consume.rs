@@ -1,0 +1,217 @@
+//! What a call on shared memory costs, against the least that any such call must do.
+//!
+//! The floor reads the clock, hashes the identifier under a secret, loads 128 bits at a place that the
+//! hash chooses and, for a grant, swaps them. It runs over as many bytes as the store's slots, in
+//! pages of the same size, so that among a million keys it pays one random cache miss, as a call
+//! must. Floor and store take turns within a round and a ratio is taken round by round, so that a
+//! machine that slows down slows both. Printed: the median of all rounds, and in brackets where
+//! the middle 80 % of them lie.
+//!
+//! `cargo bench -p tokenbucket-core --bench consume [-- ROUNDS]`
+#![allow(clippy::unwrap_used)]
+
+use portable_atomic::AtomicU128;
+use std::hint::black_box;
+use std::sync::atomic::Ordering::{AcqRel, Acquire};
+use std::time::Instant;
+use tokenbucket_core::clock::BootClock;
+use tokenbucket_core::shared_memory::SharedMemory;
+use tokenbucket_core::shared_memory::layout::{Geometry, Line, SLOTS_PER_LINE};
+use tokenbucket_core::shared_memory::segment::{Segment, Settings};
+use tokenbucket_core::{Clock, KeyHasher, Put, Step, TICKS_PER_SECOND, Ticks};
+
+/// DESIGN.md's memory for a million live buckets: a load of one half.
+const SLOT_BYTES: usize = 32 << 20;
+const HOUR: Ticks = 3600 * TICKS_PER_SECOND;
+const CALLS: u64 = 200_000;
+
+/// One number of keys, and what a call on them may cost in floors.
+struct Case {
+    keys: u64,
+    target: f64,
+}
+
+const CASES: [Case; 3] = [
+    Case {
+        keys: 1,
+        target: 1.3,
+    },
+    Case {
+        keys: 1_000,
+        target: 1.3,
+    },
+    Case {
+        keys: 1_000_000,
+        target: 1.4,
+    },
+];
+
+fn main() {
+    // Cargo passes `--bench`.
+    let rounds = std::env::args().find_map(|argument| argument.parse().ok());
+    let rounds = rounds.unwrap_or(51).max(1);
+    println!(
+        "ns a call, median of {rounds} rounds (middle 80 %); a ratio above its target is marked"
+    );
+    for case in CASES {
+        let bench = Bench::new(case.keys);
+        bench.check();
+        let mut times: [Vec<f64>; 4] = Default::default();
+        for _ in 0..rounds {
+            times[0].push(bench.floor(true));
+            times[1].push(bench.take(&GRANTED));
+            times[2].push(bench.floor(false));
+            times[3].push(bench.take(&DENIED));
+        }
+        for (what, floor, take) in [
+            ("granted", &times[0], &times[1]),
+            ("denied", &times[2], &times[3]),
+        ] {
+            let ratios: Vec<f64> = take
+                .iter()
+                .zip(floor)
+                .map(|(take, floor)| take / floor)
+                .collect();
+            let mark = if spread(&ratios).median > case.target {
+                " <<<"
+            } else {
+                ""
+            };
+            println!(
+                "{:>9} keys, {what}: floor {}, store {}, ratio {}, target {}{mark}",
+                case.keys,
+                spread(floor),
+                spread(take),
+                spread(&ratios),
+                case.target,
+            );
+        }
+    }
+}
+
+/// Always there: it refills faster than anyone can ask.
+const GRANTED: Step = Step::new(1, HOUR);
+/// Never there: the buckets start half full, and stay so for the length of a benchmark.
+const DENIED: Step = Step::new(HOUR, HOUR);
+
+struct Bench {
+    keys: u64,
+    store: SharedMemory,
+    hasher: KeyHasher,
+    places: Vec<AtomicU128>,
+}
+
+impl Bench {
+    fn new(keys: u64) -> Self {
+        let settings = Settings {
+            geometry: Geometry {
+                lines: SLOT_BYTES / size_of::<Line>(),
+                diagnostics: false,
+            },
+            evict: false,
+        };
+        let store = SharedMemory::new(Segment::private(settings).unwrap());
+        let hasher = store.hasher();
+        let age = (HOUR / 2).cast_signed();
+        for key in 0..keys {
+            store.put(hasher.key(&identifier(key)), &Put::Bootstrap { age });
+        }
+        // At this load a few in a million find both their lines full; more would falsify the rest.
+        let live = store.table().usage().live as u64;
+        assert!(
+            keys - live <= keys / 10_000,
+            "{live} of {keys} found a place"
+        );
+        let places = SLOT_BYTES / size_of::<Line>() * SLOTS_PER_LINE;
+        Self {
+            keys,
+            store,
+            hasher,
+            // Written, or all pages would be the one page of zeros.
+            places: (1..=places as u128).map(AtomicU128::new).collect(),
+        }
+    }
+
+    /// The two steps are what they are called.
+    fn check(&self) {
+        for (step, granted) in [(&GRANTED, true), (&DENIED, false)] {
+            let first = identifier(0);
+            let outcome = self.store.take(self.hasher.key(&first), step, None);
+            assert_eq!(outcome.granted(), granted);
+        }
+    }
+
+    /// The least work: nanoseconds a call.
+    fn floor(&self, granted: bool) -> f64 {
+        self.each(|identifier| {
+            let hash = self.hasher.key(identifier).hash;
+            // The product of 32 bits and a length below 2^32, without its low 32 bits.
+            #[allow(clippy::cast_possible_truncation)]
+            let place =
+                ((u64::from((hash >> 64) as u32) * self.places.len() as u64) >> 32) as usize;
+            let place = &self.places[place];
+            let old = place.load(Acquire);
+            let now = u128::from(BootClock.now());
+            if granted {
+                place.compare_exchange(old, now, AcqRel, Acquire).is_ok()
+            } else {
+                old > now
+            }
+        })
+    }
+
+    /// The store's work: nanoseconds a call.
+    fn take(&self, step: &Step) -> f64 {
+        self.each(|identifier| {
+            let key = self.hasher.key(identifier);
+            self.store.take(key, step, None).granted()
+        })
+    }
+
+    fn each(&self, call: impl Fn(&[u8; 16]) -> bool) -> f64 {
+        // The same walk over the keys for everyone, new in no round: what is cached is the same too.
+        let mut random = 0x9e37_79b9_7f4a_7c15_u64;
+        let start = Instant::now();
+        for _ in 0..CALLS {
+            random ^= random << 13;
+            random ^= random >> 7;
+            random ^= random << 17;
+            // 32 bits times fewer than 2^32 keys.
+            let key = ((random >> 32) * self.keys) >> 32;
+            black_box(call(black_box(&identifier(key))));
+        }
+        start.elapsed().as_nanos() as f64 / CALLS as f64
+    }
+}
+
+/// Sixteen bytes, made without touching memory: fetching names would cost a miss that is not ours.
+fn identifier(key: u64) -> [u8; 16] {
+    let mut bytes = *b"user:id:........";
+    bytes[8..].copy_from_slice(&key.to_le_bytes());
+    bytes
+}
+
+/// Where the rounds lie.
+struct Spread {
+    low: f64,
+    median: f64,
+    high: f64,
+}
+
+fn spread(samples: &[f64]) -> Spread {
+    let mut sorted = samples.to_vec();
+    sorted.sort_by(f64::total_cmp);
+    let at = |tenths: usize| sorted[(sorted.len() - 1) * tenths / 10];
+    Spread {
+        low: at(1),
+        median: at(5),
+        high: at(9),
+    }
+}
+
+impl std::fmt::Display for Spread {
+    fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let Self { low, median, high } = self;
+        write!(out, "{median:.2} ({low:.2}..{high:.2})")
+    }
+}

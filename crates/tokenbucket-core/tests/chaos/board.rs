@@ -1,0 +1,130 @@
+//! What workers leave behind when they die: a mapping that they share with their supervisor.
+//!
+//! Invariant: a lane is written by one process at a time, and an entry counts once the length
+//! covers it, so a worker that is killed while it writes loses that one entry.
+
+use rustix::mm::{MapFlags, ProtFlags, mmap_anonymous, munmap};
+use std::ops::Deref;
+use std::ptr::NonNull;
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed, Ordering::SeqCst};
+use tokenbucket_core::Ticks;
+use tokenbucket_core::shared_memory::protocol::Point;
+
+pub const WORKERS: usize = 8;
+const ENTRIES: usize = 1 << 20;
+
+/// Zeroed memory, valid as it is.
+#[repr(C)]
+pub struct Sheet {
+    deaths: [AtomicU64; Point::ALL.len()],
+    pub lanes: [Lane; WORKERS],
+}
+
+#[repr(C, align(64))]
+pub struct Lane {
+    /// Calls that returned.
+    pub calls: AtomicU64,
+    /// Grants that were written into a slot, journalled or not.
+    pub written: AtomicU64,
+    /// Tokens given back.
+    pub returned: AtomicU64,
+    /// How many entries count.
+    length: AtomicU64,
+    entries: [Entry; ENTRIES],
+}
+
+#[repr(C)]
+struct Entry {
+    key: AtomicU64,
+    now: AtomicU64,
+    cost: AtomicU64,
+}
+
+/// One call that was granted.
+#[derive(Clone, Copy, Debug)]
+pub struct Grant {
+    pub key: u64,
+    pub now: Ticks,
+    pub cost: Ticks,
+}
+
+impl Lane {
+    /// Notes a grant; `false` when the lane is full.
+    pub fn note(&self, grant: Grant) -> bool {
+        let length = self.length.load(Relaxed);
+        let Some(entry) = self.entries.get(usize::try_from(length).unwrap()) else {
+            return false;
+        };
+        entry.key.store(grant.key, Relaxed);
+        entry.now.store(grant.now, Relaxed);
+        entry.cost.store(grant.cost, Relaxed);
+        self.length.store(length + 1, SeqCst);
+        true
+    }
+
+    pub fn length(&self) -> u64 {
+        self.length.load(SeqCst)
+    }
+
+    fn grants(&self) -> impl Iterator<Item = Grant> {
+        let entries = &self.entries[..usize::try_from(self.length()).unwrap()];
+        entries.iter().map(|entry| Grant {
+            key: entry.key.load(Relaxed),
+            now: entry.now.load(Relaxed),
+            cost: entry.cost.load(Relaxed),
+        })
+    }
+}
+
+impl Sheet {
+    pub fn dies(&self, point: Point) {
+        self.deaths[point as usize].fetch_add(1, SeqCst);
+    }
+
+    pub fn deaths(&self) -> [u64; Point::ALL.len()] {
+        self.deaths.each_ref().map(|count| count.load(SeqCst))
+    }
+
+    pub fn sum(&self, field: impl Fn(&Lane) -> &AtomicU64) -> u64 {
+        self.lanes.iter().map(|lane| field(lane).load(SeqCst)).sum()
+    }
+
+    pub fn length(&self) -> u64 {
+        self.lanes.iter().map(Lane::length).sum()
+    }
+
+    pub fn grants(&self) -> impl Iterator<Item = Grant> {
+        self.lanes.iter().flat_map(Lane::grants)
+    }
+}
+
+/// A sheet in a mapping that forks share. Pages that nobody writes to cost nothing.
+pub struct Board(NonNull<Sheet>);
+
+impl Board {
+    pub fn new() -> Self {
+        let protection = ProtFlags::READ | ProtFlags::WRITE;
+        let flags = MapFlags::SHARED | MapFlags::NORESERVE;
+        let hint = std::ptr::null_mut();
+        // SAFETY: a fresh mapping at an address that the kernel chooses aliases nothing.
+        let base = unsafe { mmap_anonymous(hint, size_of::<Sheet>(), protection, flags) };
+        Self(NonNull::new(base.expect("a shared mapping").cast()).unwrap())
+    }
+}
+
+impl Deref for Board {
+    type Target = Sheet;
+
+    fn deref(&self) -> &Sheet {
+        // SAFETY: the mapping is page-aligned, of a sheet's size and zeroed, which is a valid sheet
+        // of atomics; it lives as long as `self`.
+        unsafe { self.0.as_ref() }
+    }
+}
+
+impl Drop for Board {
+    fn drop(&mut self) {
+        // SAFETY: the range is the mapping made in `new`; no reference into it outlives `self`.
+        unsafe { munmap(self.0.as_ptr().cast(), size_of::<Sheet>()) }.ok();
+    }
+}

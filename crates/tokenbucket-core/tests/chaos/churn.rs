@@ -1,0 +1,232 @@
+//! More keys than slots: records are made, forgotten, fought for and left behind all the time.
+
+use crate::board::{Board, Grant, Sheet};
+use crate::fate::{Dice, Mood};
+use crate::replay::{Verdict, replay, twice_alive};
+use crate::supervisor::{Supervisor, Tally, Treatment};
+use std::sync::atomic::Ordering::Relaxed;
+use std::time::{Duration, Instant};
+use tokenbucket_core::clock::BootClock;
+use tokenbucket_core::shared_memory::SharedMemory;
+use tokenbucket_core::shared_memory::counters::{Event, Totals};
+use tokenbucket_core::shared_memory::layout::Geometry;
+use tokenbucket_core::shared_memory::protocol::Point;
+use tokenbucket_core::shared_memory::segment::{Segment, Settings};
+use tokenbucket_core::shared_memory::table::Variant;
+use tokenbucket_core::shared_memory::word::Span;
+use tokenbucket_core::{Clock, Step, Ticks};
+
+/// A quota: what one call costs, and what a full bucket holds.
+#[derive(Clone, Copy, Debug)]
+pub struct Limit {
+    pub cost: Ticks,
+    pub burst: Ticks,
+}
+
+pub const SMALL: Limit = Limit {
+    cost: 20_000,
+    burst: 100_000,
+};
+/// One call empties the bucket.
+pub const SINGLE: Limit = Limit {
+    cost: 100_000,
+    burst: 100_000,
+};
+pub const GREAT: Limit = Limit {
+    cost: 50_000,
+    burst: 400_000,
+};
+
+#[derive(Clone, Copy, Debug)]
+pub struct Churn {
+    pub lines: usize,
+    pub keys: u64,
+    pub evict: bool,
+    pub limits: &'static [Limit],
+    pub treatment: Treatment,
+}
+
+/// What one churn did.
+pub struct Outcome {
+    pub tally: Tally,
+    pub calls: u64,
+    /// Grants that were written and not journalled, and that were written and not counted.
+    pub lost: [i128; 2],
+    pub deaths: [u64; Point::ALL.len()],
+    pub totals: Totals,
+    pub twice: usize,
+    /// Of each limit alone.
+    pub alone: Vec<Verdict>,
+    /// Of all limits, against the greatest burst.
+    pub together: Verdict,
+}
+
+pub fn shared<V: Variant>(lines: usize, evict: bool) -> SharedMemory<V> {
+    let geometry = Geometry {
+        lines,
+        diagnostics: false,
+    };
+    SharedMemory::new(Segment::memfd(Settings { geometry, evict }).expect("a memfd"))
+}
+
+impl Churn {
+    pub fn run<V: Variant>(&self) -> Result<Outcome, String> {
+        let store = shared::<V>(self.lines, self.evict);
+        let board = Board::new();
+        let time = u64::try_from(self.treatment.time.as_nanos()).unwrap();
+        let end = BootClock.now() + time;
+        let work = |lane: usize, seed: u64| self.work(&store, &board, lane, seed, end);
+        let mut twice = 0;
+        let tally = Supervisor::new(&board, self.treatment, &work).run(&mut || {
+            twice += twice_alive(&store.table().words());
+            twice == 0
+        })?;
+        twice += twice_alive(&store.table().words());
+        let counted = store.table().totals().get(Event::Granted);
+        self.everybody_is_served(&store)?;
+        let limits = self.limits.iter();
+        let of_limit = |limit: &Limit| {
+            let grants = board.grants().filter(|grant| grant.cost == limit.cost);
+            replay(grants, limit.burst)
+        };
+        let greatest = self.limits.iter().map(|limit| limit.burst).max();
+        Ok(Outcome {
+            tally,
+            calls: board.sum(|lane| &lane.calls),
+            lost: [board.length(), counted]
+                .map(|known| i128::from(board.sum(|lane| &lane.written)) - i128::from(known)),
+            deaths: board.deaths(),
+            totals: store.table().totals(),
+            twice,
+            alone: limits.map(of_limit).collect(),
+            together: replay(board.grants(), greatest.unwrap_or_default()),
+        })
+    }
+
+    fn work<V: Variant>(
+        &self,
+        store: &SharedMemory<V>,
+        board: &Sheet,
+        lane: usize,
+        seed: u64,
+        end: Ticks,
+    ) {
+        let lane = &board.lanes[lane];
+        let mut dice = Dice(seed | 1);
+        // Six keys at a time, and always new ones: all processes meet them when they are new.
+        let period = if self.treatment.mood == Mood::Sleepy {
+            40_000
+        } else {
+            150_000
+        };
+        loop {
+            let now = BootClock.now();
+            if now > end {
+                return;
+            }
+            let rolled = dice.roll() >> 8;
+            let key = (now / period + rolled % 6) % self.keys;
+            let limit = self.limits[usize::try_from(rolled >> 16).unwrap() % self.limits.len()];
+            let name = key.to_le_bytes();
+            let step = Step::new(limit.cost, limit.burst);
+            let outcome = store.take(store.hasher().key(&name), &step, None);
+            lane.calls.fetch_add(1, Relaxed);
+            let (now, cost) = (outcome.now, limit.cost);
+            if outcome.granted() && !lane.note(Grant { key, now, cost }) {
+                return;
+            }
+        }
+    }
+
+    /// After a rest every bucket is full and every claim abandoned, whoever died where.
+    fn everybody_is_served<V: Variant>(&self, store: &SharedMemory<V>) -> Result<(), String> {
+        std::thread::sleep(Duration::from_millis(20));
+        for key in 0..self.keys.min(32) {
+            let begin = Instant::now();
+            let (name, limit) = (key.to_le_bytes(), self.limits[0]);
+            let step = Step::new(limit.burst, limit.burst);
+            while !store.take(store.hasher().key(&name), &step, None).granted() {
+                if begin.elapsed() > Duration::from_secs(1) {
+                    return Err(format!("key {key} is not served afterwards"));
+                }
+                std::thread::sleep(Duration::from_millis(1));
+            }
+        }
+        Ok(())
+    }
+
+    /// The most that one eviction gives away.
+    fn victim(&self) -> Ticks {
+        let greatest = self.limits.iter().map(|limit| limit.burst).max();
+        Span::covering(greatest.unwrap_or_default()).ticks()
+    }
+}
+
+impl Outcome {
+    /// Whether something happened that must not.
+    pub fn is_violated(&self) -> bool {
+        let alone = self.alone.iter().any(|verdict| verdict.violations > 0);
+        alone || self.together.violations > 0 || self.twice > 0
+    }
+
+    /// Whether all is as it must be; with evictions, grants exceed by what those gave away.
+    pub fn judge(&self, churn: &Churn) -> Result<(), String> {
+        if self.twice > 0 {
+            return Err(format!("{} keys live twice", self.twice));
+        }
+        if churn.evict {
+            // A worker that dies between an eviction and its count leaves one uncounted.
+            let uncounted = self.tally.kills * churn.victim();
+            let allowed = self.totals.evicted_ticks + uncounted;
+            if self.totals.get(Event::Evicted) == 0 {
+                return Err("nothing was evicted".to_owned());
+            }
+            if self.together.excess > allowed {
+                return Err(format!("{} above {allowed}", self.together.excess));
+            }
+        } else if self.is_violated() {
+            return Err(format!("{:?} {:?}", self.alone, self.together));
+        }
+        let kills = i128::from(self.tally.kills);
+        if self
+            .lost
+            .iter()
+            .any(|lost| !(-kills..=kills).contains(lost))
+        {
+            return Err(format!("{:?} grants lost", self.lost));
+        }
+        Ok(())
+    }
+}
+
+impl std::fmt::Display for Outcome {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let count = |event| self.totals.get(event);
+        write!(
+            f,
+            "{} calls, {} grants of {} keys, {} kills, {} stops, {} audits, {:?} grants lost; \
+             violations {}, excess {} ticks, twice alive {}; inserted {}, reclaimed {}, adopted {}, \
+             duplicates {}, stolen {}, conflicts {}, contended {}, refused {}, evicted {} ({} ticks)",
+            self.calls,
+            self.together.grants,
+            self.together.keys,
+            self.tally.kills,
+            self.tally.stops,
+            self.tally.audits,
+            self.lost,
+            self.together.violations + self.alone.iter().map(|alone| alone.violations).sum::<u64>(),
+            self.together.excess,
+            self.twice,
+            count(Event::Inserted),
+            count(Event::Reclaimed),
+            count(Event::Adopted),
+            count(Event::Duplicate),
+            count(Event::Stolen),
+            count(Event::Conflict),
+            count(Event::Contended),
+            count(Event::Refused),
+            count(Event::Evicted),
+            self.totals.evicted_ticks,
+        )
+    }
+}

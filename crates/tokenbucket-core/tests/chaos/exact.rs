@@ -1,0 +1,67 @@
+//! One bucket that never runs dry: its state says how many tokens were taken, whoever was killed.
+
+use crate::board::Board;
+use crate::churn::shared;
+use crate::fate::Meant;
+use crate::supervisor::{Supervisor, Treatment};
+use std::sync::atomic::Ordering::SeqCst;
+use tokenbucket_core::clock::BootClock;
+use tokenbucket_core::quota::MAX_BURST;
+use tokenbucket_core::shared_memory::SharedMemory;
+use tokenbucket_core::{Clock, Put, Step, TICKS_PER_SECOND, Ticks};
+
+/// A token; all of them together last longer than the test takes them.
+const TOKEN: Ticks = TICKS_PER_SECOND;
+/// Taken first, so that the bucket is not full again however long its workers sleep.
+const AHEAD: Ticks = 1_000_000 * TOKEN;
+
+/// What the bucket's one record says.
+fn state(store: &SharedMemory<Meant>) -> Ticks {
+    let words = store.table().words();
+    let mut records = words.iter().filter(|word| word.tag != 0);
+    let record = records.next().expect("a record");
+    assert!(!record.is_pending() && records.next().is_none());
+    record.empty_at()
+}
+
+/// Takes, and gives every fourth token back if `refunding`.
+pub fn run(treatment: Treatment, refunding: bool) -> Result<String, String> {
+    let store = shared::<Meant>(2, false);
+    let key = store.hasher().key(b"exact");
+    let first = store.take(key, &Step::new(AHEAD, MAX_BURST), None);
+    if !first.granted() || state(&store) != first.empty_at {
+        return Err(format!("{first:?}"));
+    }
+    let board = Board::new();
+    let end = BootClock.now() + u64::try_from(treatment.time.as_nanos()).unwrap();
+    let work = |lane: usize, _: u64| {
+        let lane = &board.lanes[lane];
+        while BootClock.now() < end {
+            let outcome = store.take(key, &Step::new(TOKEN, MAX_BURST), None);
+            assert!(outcome.granted(), "{outcome:?}");
+            let taken = lane.calls.fetch_add(1, SeqCst);
+            if refunding && taken.is_multiple_of(4) {
+                let (cost, burst) = (TOKEN, MAX_BURST);
+                store.put(key, &Put::Refund { cost, burst });
+                lane.returned.fetch_add(1, SeqCst);
+            }
+        }
+    };
+    let tally = Supervisor::new(&board, treatment, &work).run(&mut || true)?;
+    let recorded =
+        i128::from(board.sum(|lane| &lane.calls)) - i128::from(board.sum(|lane| &lane.returned));
+    let moved = i128::from(state(&store)) - i128::from(first.empty_at);
+    let consumed = moved / i128::from(TOKEN);
+    let lost = consumed - recorded;
+    let kills = i128::from(tally.kills);
+    let told = format!(
+        "recorded {recorded}, consumed {consumed}, lost {lost}, {kills} kills, {} stops",
+        tally.stops
+    );
+    // A refund that dies before it is recorded is lost the other way.
+    let least = if refunding { -kills } else { 0 };
+    if moved % i128::from(TOKEN) != 0 || !(least..=kills).contains(&lost) {
+        return Err(told);
+    }
+    Ok(told)
+}

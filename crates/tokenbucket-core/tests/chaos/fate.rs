@@ -1,0 +1,132 @@
+//! What befalls a worker at the marked steps: it yields, sleeps, stops itself or kills itself.
+//!
+//! The protocol calls `reached` without a receiver, so a worker's mood, its dice and its lane are
+//! statics of its process, set right after the fork.
+
+use crate::board::Sheet;
+use rustix::process::{Signal, getpid, kill_process};
+use std::ptr::null_mut;
+use std::sync::atomic::{AtomicPtr, AtomicU8, AtomicU64, AtomicUsize, Ordering::Relaxed};
+use std::time::Duration;
+use tokenbucket_core::shared_memory::protocol::Point;
+use tokenbucket_core::shared_memory::table::Variant;
+
+/// How a worker behaves at the marked steps.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Mood {
+    /// Nothing happens.
+    Calm,
+    /// It yields and sleeps.
+    Restless,
+    /// It stops and kills itself too.
+    Deadly,
+    /// It sleeps long between its reading of the clock and its claim.
+    Sleepy,
+}
+
+static MOOD: AtomicU8 = AtomicU8::new(Mood::Calm as u8);
+static DICE: AtomicU64 = AtomicU64::new(1);
+static SHEET: AtomicPtr<Sheet> = AtomicPtr::new(null_mut());
+static LANE: AtomicUsize = AtomicUsize::new(0);
+
+/// Dice, not secrets: xorshift.
+pub struct Dice(pub u64);
+
+impl Dice {
+    pub fn roll(&mut self) -> u64 {
+        self.0 ^= self.0 << 13;
+        self.0 ^= self.0 >> 7;
+        self.0 ^= self.0 << 17;
+        self.0
+    }
+}
+
+/// Dice of this process, going on where they stopped.
+fn roll() -> u64 {
+    let mut dice = Dice(DICE.load(Relaxed));
+    let rolled = dice.roll();
+    DICE.store(dice.0, Relaxed);
+    // The low bits of a xorshift are its weakest.
+    rolled >> 8
+}
+
+/// Makes this process the worker of `lane`.
+pub fn enter(sheet: &'static Sheet, lane: usize, mood: Mood, seed: u64) {
+    SHEET.store(std::ptr::from_ref(sheet).cast_mut(), Relaxed);
+    LANE.store(lane, Relaxed);
+    MOOD.store(mood as u8, Relaxed);
+    DICE.store(seed | 1, Relaxed);
+}
+
+fn sheet() -> Option<&'static Sheet> {
+    // SAFETY: null, or a pointer from the `&'static Sheet` given to `enter`.
+    unsafe { SHEET.load(Relaxed).as_ref() }
+}
+
+fn befall(point: Point) {
+    let Some(sheet) = sheet() else { return };
+    if matches!(point, Point::Granted | Point::Living) {
+        sheet.lanes[LANE.load(Relaxed)]
+            .written
+            .fetch_add(1, Relaxed);
+    }
+    let mood = MOOD.load(Relaxed);
+    if mood == Mood::Calm as u8 {
+        return;
+    }
+    let rolled = roll();
+    if mood == Mood::Sleepy as u8 {
+        if point == Point::Chosen && rolled.is_multiple_of(4) {
+            std::thread::sleep(Duration::from_micros(50 + (rolled >> 8) % 800));
+        }
+        return;
+    }
+    // Claims are rare, and so are the steps of a claim.
+    let common = matches!(point, Point::Loaded | Point::Decided | Point::Granted);
+    if !rolled.is_multiple_of(if common { 64 } else { 4 }) {
+        return;
+    }
+    match (rolled >> 6) % 256 {
+        0..150 => std::thread::yield_now(),
+        150..200 => std::thread::sleep(Duration::from_micros(20 + (rolled >> 14) % 300)),
+        200..204 if mood == Mood::Deadly as u8 => end(Signal::STOP),
+        204..212 if mood == Mood::Deadly as u8 => {
+            sheet.dies(point);
+            end(Signal::KILL);
+        }
+        _ => (0..(rolled >> 14) % 256).for_each(|_| std::hint::spin_loop()),
+    }
+}
+
+fn end(signal: Signal) {
+    kill_process(getpid(), signal).expect("a process may signal itself");
+}
+
+/// The protocol as it is meant, with the fate of its process.
+#[derive(Debug)]
+pub struct Meant;
+impl Variant for Meant {
+    fn reached(point: Point) {
+        befall(point);
+    }
+}
+
+/// Control: a claim becomes LIVE without a look around.
+#[derive(Debug)]
+pub struct Unvalidated;
+impl Variant for Unvalidated {
+    const VALIDATE: bool = false;
+    fn reached(point: Point) {
+        befall(point);
+    }
+}
+
+/// Control: the clock is not read again after a claim.
+#[derive(Debug)]
+pub struct Once;
+impl Variant for Once {
+    const REREAD_CLOCK: bool = false;
+    fn reached(point: Point) {
+        befall(point);
+    }
+}

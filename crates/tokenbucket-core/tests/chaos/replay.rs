@@ -1,0 +1,55 @@
+//! Judges what was journalled.
+
+use crate::board::Grant;
+use std::collections::{HashMap, HashSet};
+use tokenbucket_core::Ticks;
+use tokenbucket_core::shared_memory::word::Word;
+
+/// What a replay found.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Verdict {
+    pub grants: u64,
+    pub keys: u64,
+    /// Grants that their bucket did not hold.
+    pub violations: u64,
+    /// Over all keys, the most that one was above its bound, in ticks.
+    pub excess: Ticks,
+}
+
+/// Lindley's recursion for each key, on the instants that the grants state.
+///
+/// Grants of equal instants are in one sum, so their order does not matter.
+pub fn replay(grants: impl Iterator<Item = Grant>, burst: Ticks) -> Verdict {
+    let mut of_keys: HashMap<u64, Vec<(Ticks, Ticks)>> = HashMap::new();
+    for grant in grants {
+        let of_key = of_keys.entry(grant.key).or_default();
+        of_key.push((grant.now, grant.cost));
+    }
+    let mut verdict = Verdict {
+        keys: of_keys.len() as u64,
+        ..Verdict::default()
+    };
+    for of_key in of_keys.values_mut() {
+        of_key.sort_unstable();
+        let mut empty_at = 0;
+        let mut most = 0;
+        for &(now, cost) in of_key.iter() {
+            empty_at = (now - burst).max(empty_at) + cost;
+            let above = empty_at.saturating_sub(now);
+            verdict.violations += u64::from(above > 0);
+            most = most.max(above);
+        }
+        verdict.grants += of_key.len() as u64;
+        verdict.excess += most;
+    }
+    verdict
+}
+
+/// How many records there are of keys that have one already.
+pub fn twice_alive(words: &[Word]) -> usize {
+    let mut seen = HashSet::new();
+    let records = words.iter().filter(|word| !word.is_pending());
+    records
+        .filter(|&&word| word != Word::EMPTY && !seen.insert(word.tag >> 16))
+        .count()
+}

@@ -1,0 +1,211 @@
+//! Starts workers as processes, kills and stops them, and starts others in their place.
+//!
+//! From time to time all are stopped at once, wherever they are, and the table is looked at: what
+//! must hold, must hold at every instant.
+
+use crate::board::{Board, Sheet, WORKERS};
+use crate::fate::{self, Dice, Mood};
+use rustix::process::{
+    Pid, Signal, WaitOptions, WaitStatus, getpid, kill_process, set_parent_process_death_signal,
+    waitpid,
+};
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::time::{Duration, Instant};
+
+/// Longer than any call can take on a loaded machine, once nothing kills or stops any more.
+const PATIENCE: Duration = Duration::from_secs(20);
+const BETWEEN_AUDITS: Duration = Duration::from_millis(100);
+const PANICKED: i32 = 101;
+
+/// How a run treats its workers.
+#[derive(Clone, Copy, Debug)]
+pub struct Treatment {
+    pub mood: Mood,
+    /// Whether they are killed and stopped from outside too, at any instruction.
+    pub outside: bool,
+    pub time: Duration,
+}
+
+/// What happened to the workers.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Tally {
+    pub kills: u64,
+    pub stops: u64,
+    pub audits: u64,
+}
+
+struct Worker {
+    pid: Pid,
+    stopped: Option<Instant>,
+}
+
+pub struct Supervisor<'a> {
+    board: &'static Sheet,
+    treatment: Treatment,
+    work: &'a dyn Fn(usize, u64),
+    dice: Dice,
+    workers: [Option<Worker>; WORKERS],
+    tally: Tally,
+}
+
+impl Drop for Supervisor<'_> {
+    fn drop(&mut self) {
+        for worker in self.workers.iter().flatten() {
+            kill_process(worker.pid, Signal::KILL).ok();
+            waitpid(Some(worker.pid), WaitOptions::empty()).ok();
+        }
+    }
+}
+
+impl<'a> Supervisor<'a> {
+    /// `work` gets its lane and a seed, and returns when the time is over.
+    pub fn new(board: &'a Board, treatment: Treatment, work: &'a dyn Fn(usize, u64)) -> Self {
+        let sheet: &Sheet = board;
+        Self {
+            // SAFETY: only forked workers keep the longer lifetime; the mapping is never unmapped
+            // in them, and `self` borrows the board here.
+            board: unsafe { &*std::ptr::from_ref(sheet) },
+            treatment,
+            work,
+            dice: Dice(0x9e37_79b9_7f4a_7c15 ^ u64::from(std::process::id())),
+            workers: [const { None }; WORKERS],
+            tally: Tally::default(),
+        }
+    }
+
+    /// Until the time is over or `audit` is not content with what it sees while all stand still.
+    pub fn run(mut self, audit: &mut dyn FnMut() -> bool) -> Result<Tally, String> {
+        let end = Instant::now() + self.treatment.time;
+        let mut audited = Instant::now();
+        for lane in 0..WORKERS {
+            self.start(lane);
+        }
+        while Instant::now() < end {
+            std::thread::sleep(Duration::from_micros(300 + self.dice.roll() % 1500));
+            if self.treatment.outside {
+                self.strike();
+            }
+            self.resume(false);
+            self.reap(true)?;
+            if audited.elapsed() > BETWEEN_AUDITS {
+                self.tally.audits += 1;
+                self.freeze()?;
+                let content = audit();
+                self.resume(true);
+                if !content {
+                    return Ok(self.tally);
+                }
+                audited = Instant::now();
+            }
+        }
+        self.finish()
+    }
+
+    fn finish(mut self) -> Result<Tally, String> {
+        let begin = Instant::now();
+        while self.workers.iter().any(Option::is_some) {
+            if begin.elapsed() > PATIENCE {
+                return Err("a worker hangs".to_owned());
+            }
+            self.resume(true);
+            std::thread::sleep(Duration::from_millis(1));
+            self.reap(false)?;
+        }
+        Ok(self.tally)
+    }
+
+    fn start(&mut self, lane: usize) {
+        let seed = self.dice.roll();
+        let parent = getpid();
+        // SAFETY: this process has one thread, so the child may do all that the parent may.
+        let pid = unsafe { libc::fork() };
+        assert!(pid >= 0, "fork: {}", std::io::Error::last_os_error());
+        if let Some(pid) = Pid::from_raw(pid) {
+            let stopped = None;
+            self.workers[lane] = Some(Worker { pid, stopped });
+            return;
+        }
+        set_parent_process_death_signal(Some(Signal::KILL)).ok();
+        if rustix::process::getppid() == Some(parent) {
+            fate::enter(self.board, lane, self.treatment.mood, seed);
+        }
+        let worked = catch_unwind(AssertUnwindSafe(|| (self.work)(lane, seed)));
+        let code = if worked.is_ok() { 0 } else { PANICKED };
+        // SAFETY: ends the child at once, without the parent's destructors.
+        unsafe { libc::_exit(code) }
+    }
+
+    /// Kills or stops one of them, wherever it is.
+    fn strike(&mut self) {
+        let victim = usize::try_from(self.dice.roll() % WORKERS as u64).unwrap();
+        let stop = self.dice.roll().is_multiple_of(4);
+        if let Some(worker) = &self.workers[victim] {
+            let signal = if stop { Signal::STOP } else { Signal::KILL };
+            kill_process(worker.pid, signal).ok();
+        }
+    }
+
+    /// Lets those go on that were stopped long enough.
+    fn resume(&mut self, all: bool) {
+        for worker in self.workers.iter_mut().flatten() {
+            let Some(since) = worker.stopped else {
+                continue;
+            };
+            let sleep = Duration::from_micros(500 + self.dice.roll() % 20_000);
+            if all || since.elapsed() > sleep {
+                kill_process(worker.pid, Signal::CONT).ok();
+                worker.stopped = None;
+            }
+        }
+    }
+
+    /// Stops all of them at once.
+    fn freeze(&mut self) -> Result<(), String> {
+        for worker in self.workers.iter().flatten() {
+            kill_process(worker.pid, Signal::STOP).ok();
+        }
+        for lane in 0..WORKERS {
+            while let Some(Worker { pid, stopped: None }) = self.workers[lane] {
+                if let Ok(Some((_, status))) = waitpid(Some(pid), WaitOptions::UNTRACED) {
+                    self.ended(lane, status)?;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Looks after those that stopped or died.
+    fn reap(&mut self, again: bool) -> Result<(), String> {
+        for lane in 0..WORKERS {
+            let options = WaitOptions::NOHANG | WaitOptions::UNTRACED;
+            if let Some(worker) = &self.workers[lane]
+                && let Ok(Some((_, status))) = waitpid(Some(worker.pid), options)
+            {
+                self.ended(lane, status)?;
+            }
+            if again && self.workers[lane].is_none() {
+                self.start(lane);
+            }
+        }
+        Ok(())
+    }
+
+    fn ended(&mut self, lane: usize, status: WaitStatus) -> Result<(), String> {
+        if status.stopped() {
+            self.tally.stops += 1;
+            if let Some(worker) = &mut self.workers[lane] {
+                worker.stopped = Some(Instant::now());
+            }
+            return Ok(());
+        }
+        self.workers[lane] = None;
+        if status.terminating_signal() == Some(Signal::KILL.as_raw()) {
+            self.tally.kills += 1;
+            return Ok(());
+        }
+        match status.exit_status() {
+            Some(0) => Ok(()),
+            _ => Err(format!("a worker ended with {status:?}")),
+        }
+    }
+}

@@ -1,0 +1,256 @@
+//! The promises: what may be admitted in any window, and why anything is denied.
+//!
+//! Sums are exact fractions of what was **asked**, so nothing that the code rounds can hide in them.
+
+use crate::history::{Asked, Call, Kind, any_quotas, calls, even_quotas};
+use crate::model::{Exact, exact, whole};
+use crate::tried;
+use num_traits::{Signed, Zero};
+use proptest::prelude::*;
+use tokenbucket_core::clock::EPOCH;
+use tokenbucket_core::{Put, Step, Ticks};
+
+/// What came of one call.
+struct Event {
+    who: usize,
+    /// The instant by which the step measures: a drain tick, or now.
+    at: Ticks,
+    tokens: Exact,
+    step: Step,
+    what: What,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum What {
+    Granted,
+    Denied,
+    Refunded,
+}
+
+/// Runs `calls` on one bucket; peeks are left out, and so are refunds unless asked for.
+fn run(
+    asked: &[Asked],
+    calls: &[Call],
+    refunds: bool,
+    step: impl Fn(&Call, Asked) -> Step,
+) -> Vec<Event> {
+    let (mut empty_at, mut now) = (0, EPOCH);
+    let mut events = Vec::new();
+    for call in calls {
+        let who = call.who.index(asked.len());
+        now += call.gap(&asked[who].quota(), calls.len());
+        let step = step(call, asked[who]);
+        let what = if call.kind == Kind::Refund {
+            if !refunds {
+                continue;
+            }
+            empty_at = Put::refunded(empty_at, now, step.cost, step.burst);
+            What::Refunded
+        } else {
+            let outcome = step.decide(empty_at, now);
+            empty_at = outcome.empty_at;
+            match (outcome.granted(), step.dry) {
+                (true, true) => continue,
+                (true, false) => What::Granted,
+                (false, _) => What::Denied,
+            }
+        };
+        let at = now - now % step.tick;
+        let tokens = exact(call.amount.of(asked[who]));
+        events.push(Event {
+            who,
+            at,
+            tokens,
+            step,
+            what,
+        });
+    }
+    events
+}
+
+fn plain(call: &Call, asked: Asked) -> Step {
+    call.step(&asked.quota(), asked)
+}
+
+/// The most by which the sums of any window `[t1, t2]` exceed `rate * (t2 - t1)`.
+///
+/// One pass: of all windows that end at an event, the worst begins where the sum before it, less
+/// what time had earned by then, was least.
+fn greatest_excess(amounts: impl IntoIterator<Item = (Ticks, Exact)>, per_tick: &Exact) -> Exact {
+    let (mut sum, mut worst) = (Exact::zero(), Exact::zero());
+    let mut least: Option<Exact> = None;
+    for (at, amount) in amounts {
+        let earned = whole(at) * per_tick;
+        let before = &sum - &earned;
+        let start = match least {
+            Some(least) => least.min(before),
+            None => before,
+        };
+        sum += amount;
+        worst = worst.max(&sum - &earned - &start);
+        least = Some(start);
+    }
+    worst
+}
+
+fn granted(events: &[Event], who: usize) -> impl Iterator<Item = (Ticks, Exact)> + '_ {
+    let of = move |event: &&Event| event.what == What::Granted && event.who == who;
+    events
+        .iter()
+        .filter(of)
+        .map(|event| (event.at, event.tokens.clone()))
+}
+
+/// Tokens a tick, as asked.
+fn per_tick(asked: Asked) -> Exact {
+    asked.exact_rate() / whole(1_000_000_000)
+}
+
+/// What a burst of whole ticks holds beyond the capacity: less than comes in one tick, and nothing
+/// where a token takes a whole number of ticks and the capacity is whole.
+fn burst_rounding(asked: Asked) -> Exact {
+    let refill = asked.refill();
+    refill.burst * refill.per_tick - asked.exact_capacity()
+}
+
+/// Whether some window of grants that ends at the denial `events[last]` leaves too little for it.
+fn is_explained(events: &[Event], last: usize) -> bool {
+    let denied = &events[last];
+    let mut spent = denied.step.cost;
+    events[..last].iter().rev().any(|event| {
+        if event.what != What::Granted {
+            return false;
+        }
+        spent += event.step.cost;
+        // Drain ticks of two callers may be in the other order than their calls.
+        i128::from(spent) > i128::from(event.step.burst) + span(event.at, denied.at)
+    })
+}
+
+fn span(from: Ticks, to: Ticks) -> i128 {
+    i128::from(to) - i128::from(from)
+}
+
+/// As [`is_explained`], in tokens and at no less than 99.9 % of the rate that was asked; each call
+/// may have been rounded up by `rounding`.
+fn is_explained_as_asked(events: &[Event], last: usize, asked: Asked, rounding: &Exact) -> bool {
+    let denied = &events[last];
+    let rate = per_tick(asked) * exact(0.999);
+    let mut spent = &denied.tokens + rounding;
+    events[..last].iter().rev().any(|event| {
+        if event.what != What::Granted {
+            return false;
+        }
+        spent += &event.tokens + rounding;
+        let earned = whole(span(event.at, denied.at)) * &rate;
+        spent > asked.exact_capacity() + earned
+    })
+}
+
+proptest! {
+    #![proptest_config(tried(700))]
+
+    #[test]
+    fn no_window_admits_more_than_was_asked(asked in even_quotas(), calls in calls(false)) {
+        let events = run(&[asked], &calls, false, plain);
+        let excess = greatest_excess(granted(&events, 0), &per_tick(asked));
+        prop_assert!(excess <= asked.exact_capacity(), "{excess}");
+    }
+
+    #[test]
+    fn a_burst_between_two_ticks_admits_less_than_a_tick_more(
+        asked in any_quotas(),
+        calls in calls(true),
+    ) {
+        let more = burst_rounding(asked);
+        prop_assert!(!more.is_negative() && more < per_tick(asked));
+        let events = run(&[asked], &calls, false, plain);
+        let excess = greatest_excess(granted(&events, 0), &per_tick(asked));
+        prop_assert!(excess <= asked.exact_capacity() + more, "{excess}");
+    }
+
+    #[test]
+    fn a_drain_tick_bounds_the_windows_between_its_ticks(
+        asked in any_quotas(),
+        calls in calls(true),
+    ) {
+        let stern = |call: &Call, asked: Asked| Step {
+            tick: calls[0].stern_step(&asked.quota(), asked).tick,
+            ..call.stern_step(&asked.quota(), asked)
+        };
+        let events = run(&[asked], &calls, false, stern);
+        let excess = greatest_excess(granted(&events, 0), &per_tick(asked));
+        let most = asked.exact_capacity() + burst_rounding(asked);
+        prop_assert!(excess <= most, "{excess}");
+    }
+
+    #[test]
+    fn refunds_made_inside_a_window_add_themselves(asked in even_quotas(), calls in calls(false)) {
+        let events = run(&[asked], &calls, true, plain);
+        let changes = events.iter().filter_map(|event| match event.what {
+            What::Granted => Some((event.at, event.tokens.clone())),
+            What::Refunded => Some((event.at, -event.tokens.clone())),
+            What::Denied => None,
+        });
+        let excess = greatest_excess(changes, &per_tick(asked));
+        prop_assert!(excess <= asked.exact_capacity(), "{excess}");
+    }
+
+    #[test]
+    fn several_quotas_on_one_key_keep_each_its_own_and_a_joint_bound(
+        asked in prop::collection::vec(any_quotas(), 2..4),
+        calls in calls(true),
+    ) {
+        let events = run(&asked, &calls, false, plain);
+        for (who, &asked) in asked.iter().enumerate() {
+            let excess = greatest_excess(granted(&events, who), &per_tick(asked));
+            let most = asked.exact_capacity() + burst_rounding(asked);
+            prop_assert!(excess <= most, "{asked:?}: {excess}");
+        }
+        let spans = events.iter().filter(|event| event.what == What::Granted);
+        let spans = spans.map(|event| (event.at, &event.tokens / per_tick(asked[event.who])));
+        let greatest = asked.iter().map(|asked| asked.refill().burst).max().unwrap();
+        let excess = greatest_excess(spans, &whole(1));
+        prop_assert!(excess <= greatest, "{excess} > {greatest}");
+    }
+
+    #[test]
+    fn every_denial_is_explained_by_earlier_grants(
+        asked in prop::collection::vec(any_quotas(), 1..4),
+        calls in calls(true),
+    ) {
+        let drained = |call: &Call, asked: Asked| Step {
+            max_debt: 0,
+            ..call.stern_step(&asked.quota(), asked)
+        };
+        let events = run(&asked, &calls, false, drained);
+        for (last, event) in events.iter().enumerate() {
+            if event.what == What::Denied {
+                prop_assert!(is_explained(&events, last), "denied without a cause: call {last}");
+            }
+        }
+    }
+
+    #[test]
+    fn denials_are_explained_in_what_was_asked(asked in even_quotas(), calls in calls(false)) {
+        let events = run(&[asked], &calls, false, plain);
+        for (last, event) in events.iter().enumerate() {
+            if event.what == What::Denied {
+                prop_assert!(is_explained_as_asked(&events, last, asked, &Exact::zero()));
+            }
+        }
+    }
+
+    #[test]
+    fn at_any_rate_each_call_is_rounded_up_by_less_than_a_tick(
+        asked in any_quotas(),
+        calls in calls(true),
+    ) {
+        let events = run(&[asked], &calls, false, plain);
+        for (last, event) in events.iter().enumerate() {
+            if event.what == What::Denied {
+                prop_assert!(is_explained_as_asked(&events, last, asked, &per_tick(asked)));
+            }
+        }
+    }
+}

@@ -1,0 +1,219 @@
+//! Random quotas and random histories: who asks what of a bucket, and when.
+//!
+//! Spans are drawn in parts of the quota that they meet, so that the instants at which a verdict
+//! turns are hit often and from both sides.
+
+use crate::model::{Exact, Refill, exact};
+use proptest::prelude::*;
+use tokenbucket_core::quota::MAX_BURST;
+use tokenbucket_core::{Quota, Step, Ticks, Tokens};
+
+/// A capacity and a rate as a caller names them.
+#[derive(Clone, Copy, Debug)]
+pub struct Asked {
+    pub capacity: f64,
+    pub rate: f64,
+}
+
+impl Asked {
+    pub fn quota(self) -> Quota {
+        self.checked().expect("drawn from valid ones")
+    }
+
+    fn checked(self) -> Option<Quota> {
+        Quota::new(tokens(self.capacity), tokens(self.rate)).ok()
+    }
+
+    pub fn refill(self) -> Refill {
+        Refill::new(self.capacity, self.rate)
+    }
+
+    pub fn exact_capacity(self) -> Exact {
+        exact(self.capacity)
+    }
+
+    pub fn exact_rate(self) -> Exact {
+        exact(self.rate)
+    }
+}
+
+/// The amount that a double names.
+pub fn tokens(amount: f64) -> Tokens {
+    Tokens::from_float(amount).expect("an amount")
+}
+
+/// Rates between `10^least` and `10^most` in all orders of magnitude, whole, odd and reciprocal.
+fn rates(least: f64, most: f64) -> impl Strategy<Value = f64> {
+    prop_oneof![
+        4 => (least..most).prop_map(|magnitude| 10f64.powf(magnitude)),
+        2 => (0.0..most).prop_map(|magnitude| 10f64.powf(magnitude).round()),
+        2 => (1.0..5e3).prop_map(|seconds| 1.0 / f64::round(seconds)),
+        1 => Just(10f64.powf(most)),
+    ]
+}
+
+/// Capacities of whole tokens, mostly small.
+fn whole_capacities() -> impl Strategy<Value = f64> {
+    prop_oneof![
+        6 => (1u32..20).prop_map(f64::from),
+        2 => (1u32..3000).prop_map(f64::from),
+        1 => any::<u32>().prop_map(|n| f64::from(n.max(1))),
+    ]
+}
+
+fn valid(asked: impl Strategy<Value = (f64, f64)>) -> impl Strategy<Value = Asked> {
+    asked.prop_filter_map("refills within 2^60 ns", |(capacity, rate)| {
+        let asked = Asked { capacity, rate };
+        asked.checked().map(|_| asked)
+    })
+}
+
+/// Whole capacities at up to a million a second: where a token costs the same in any company.
+pub fn even_quotas() -> impl Strategy<Value = Asked> {
+    valid((whole_capacities(), rates(-4.0, 6.0)))
+}
+
+/// All quotas: fractions of tokens, fractions of ticks.
+pub fn any_quotas() -> impl Strategy<Value = Asked> {
+    let fractions = (-3.0..6.0).prop_map(|magnitude| 10f64.powf(magnitude));
+    let capacities = prop_oneof![whole_capacities(), fractions];
+    valid((capacities, rates(-4.0, 15.0)))
+}
+
+/// A span in parts of the quota that it is used with.
+#[derive(Clone, Copy, Debug)]
+pub enum Part {
+    Ticks(Ticks),
+    /// Eighths of what a token takes, and a few ticks more or less.
+    OfToken(u64, i64),
+    /// Eighths of what the bucket takes.
+    OfBurst(u64),
+}
+
+impl Part {
+    /// In ticks, at most `most`.
+    pub fn of(self, quota: &Quota, most: Ticks) -> Ticks {
+        let token = quota.cost(Tokens::ONE).unwrap_or(quota.burst());
+        let ticks = match self {
+            Self::Ticks(ticks) => ticks,
+            Self::OfToken(eighths, more) => {
+                (token / 8 * eighths + token % 8 * eighths / 8).saturating_add_signed(more)
+            }
+            Self::OfBurst(eighths) => quota.burst() / 8 * eighths,
+        };
+        ticks.min(most)
+    }
+}
+
+fn parts() -> impl Strategy<Value = Part> {
+    prop_oneof![
+        1 => (0u64..5).prop_map(Part::Ticks),
+        // Drains and debts are often whole tokens' worth, the worst case for an off-by-one.
+        3 => (0u64..4, -1i64..=1).prop_map(|(tokens, more)| Part::OfToken(8 * tokens, more)),
+        3 => (0u64..40, -1i64..=1).prop_map(|(eighths, more)| Part::OfToken(eighths, more)),
+        2 => (0u64..12).prop_map(Part::OfBurst),
+    ]
+}
+
+/// How much is asked for.
+#[derive(Clone, Copy, Debug)]
+pub enum Amount {
+    Whole(u64),
+    /// 64ths of the capacity.
+    Fraction(u32),
+}
+
+impl Amount {
+    /// As a double, at most the capacity.
+    pub fn of(self, asked: Asked) -> f64 {
+        let most = tokens(asked.capacity).floor();
+        match self {
+            Self::Whole(_) if most == 0 => asked.capacity,
+            Self::Whole(n) => n.min(most) as f64,
+            Self::Fraction(parts) => asked.capacity * f64::from(parts) / 64.0,
+        }
+    }
+}
+
+fn amounts(fractions: bool) -> impl Strategy<Value = Amount> {
+    let most = if fractions { 3 } else { 0 };
+    prop_oneof![
+        6 => Just(Amount::Whole(1)),
+        3 => (0u64..8).prop_map(Amount::Whole),
+        1 => Just(Amount::Whole(u64::MAX)),
+        most => (0u32..=64).prop_map(Amount::Fraction),
+    ]
+}
+
+/// What one caller does, some time after the one before.
+#[derive(Clone, Copy, Debug)]
+pub struct Call {
+    pub who: prop::sample::Index,
+    pub gap: Part,
+    pub amount: Amount,
+    pub tick: Part,
+    pub max_debt: Part,
+    pub kind: Kind,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    Take,
+    Peek,
+    Refund,
+}
+
+impl Call {
+    /// How long after the call before, so that a history of `calls` stays within the clock's range.
+    pub fn gap(&self, quota: &Quota, calls: usize) -> Ticks {
+        self.gap.of(quota, MAX_BURST / 2 / calls as u64)
+    }
+
+    /// A plain step.
+    pub fn step(&self, quota: &Quota, asked: Asked) -> Step {
+        let wanted = tokens(self.amount.of(asked));
+        let step = Step::new(quota.cost(wanted).expect("within capacity"), quota.burst());
+        if self.kind == Kind::Peek {
+            step.dry()
+        } else {
+            step
+        }
+    }
+
+    /// A step with a drain tick and a debt.
+    pub fn stern_step(&self, quota: &Quota, asked: Asked) -> Step {
+        Step {
+            // now - tick - burst must not be before the clock's beginning.
+            tick: self.tick.of(quota, MAX_BURST - quota.burst()).max(1),
+            max_debt: self.max_debt.of(quota, MAX_BURST),
+            ..self.step(quota, asked)
+        }
+    }
+}
+
+/// Calls of whole amounts, or of any.
+pub fn calls(fractions: bool) -> impl Strategy<Value = Vec<Call>> {
+    let free = || Just(Part::Ticks(0));
+    let kinds = prop_oneof![
+        8 => Just(Kind::Take),
+        1 => Just(Kind::Peek),
+        1 => Just(Kind::Refund),
+    ];
+    let call = (
+        any::<prop::sample::Index>(),
+        prop_oneof![2 => free(), 3 => parts()],
+        amounts(fractions),
+        prop_oneof![free(), parts()],
+        prop_oneof![free(), parts()],
+        kinds,
+    )
+        .prop_map(|(who, gap, amount, tick, max_debt, kind)| Call {
+            who,
+            gap,
+            amount,
+            tick,
+            max_debt,
+            kind,
+        });
+    prop::collection::vec(call, 1..60)
+}

@@ -1,0 +1,63 @@
+//! Runs a scenario through its interleavings.
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use std::time::Instant;
+
+/// No interleaving may violate what the scenario asserts.
+pub fn holds(name: &str, preemptions: usize, scenario: impl Fn() + Send + Sync + 'static) {
+    let bound = (!is_exhaustive()).then_some(preemptions);
+    if let Err(violation) = explore(name, bound, scenario) {
+        std::panic::resume_unwind(violation);
+    }
+}
+
+/// The same for three threads, which nobody lives long enough to see without a bound.
+pub fn holds_for_three(name: &str, scenario: impl Fn() + Send + Sync + 'static) {
+    let bound = if is_exhaustive() { 4 } else { 2 };
+    if let Err(violation) = explore(name, Some(bound), scenario) {
+        std::panic::resume_unwind(violation);
+    }
+}
+
+/// Some interleaving must: the scenario lacks a guard.
+pub fn is_violated(name: &str, preemptions: usize, scenario: impl Fn() + Send + Sync + 'static) {
+    let explored = explore(name, Some(preemptions), scenario);
+    assert!(explored.is_err(), "{name}: nothing misses the guard");
+}
+
+fn is_exhaustive() -> bool {
+    std::env::var("TOKENBUCKET_MODEL").is_ok_and(|mode| mode == "exhaustive")
+}
+
+fn explore(
+    name: &str,
+    preemption_bound: Option<usize>,
+    scenario: impl Fn() + Send + Sync + 'static,
+) -> std::thread::Result<()> {
+    let mut model = loom::model::Builder::new();
+    model.preemption_bound = preemption_bound;
+    model.max_branches = 100_000;
+    let executions = Arc::new(AtomicU64::new(0));
+    let counted = Arc::clone(&executions);
+    let begin = Instant::now();
+    let result = catch_unwind(AssertUnwindSafe(|| {
+        model.check(move || {
+            counted.fetch_add(1, Relaxed);
+            scenario();
+        });
+    }));
+    println!(
+        "{name}: {} executions, {:.1} s, preemptions {}, {}",
+        executions.load(Relaxed),
+        begin.elapsed().as_secs_f64(),
+        preemption_bound.map_or("unbounded".to_owned(), |bound| bound.to_string()),
+        if result.is_ok() {
+            "no violation"
+        } else {
+            "a violation"
+        },
+    );
+    result
+}

@@ -1,0 +1,304 @@
+//! Slots, a clock and their callers, made of loom atomics.
+//!
+//! The clock is what a real one is and no more: every reading is the newest value, and readings
+//! order nothing else. So its value is not loom's: as an atomic there, it would publish what
+//! happened before, and hide a missing fence.
+
+use crate::gates::Gates;
+use crate::packing::{pack, unpack};
+use loom::sync::atomic::{AtomicU64, Ordering, fence};
+use loom::thread::ThreadId;
+use std::cell::Cell;
+use std::marker::PhantomData;
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
+use std::sync::atomic::{AtomicU64 as Plain, Ordering::Relaxed};
+use std::sync::{Arc, Mutex};
+use tokenbucket_core::shared_memory::counters::Event;
+use tokenbucket_core::shared_memory::protocol::{self, Point, Slots};
+use tokenbucket_core::shared_memory::word::{Fingerprint, Span, Word};
+use tokenbucket_core::{Outcome, Step, Ticks};
+
+/// The key that most scenarios are about, and three others.
+pub const K: Fingerprint = Fingerprint::new(7);
+pub const X: Fingerprint = Fingerprint::new(9);
+pub const Y: Fingerprint = Fingerprint::new(11);
+pub const Z: Fingerprint = Fingerprint::new(13);
+
+/// When a scenario begins.
+pub const START: Ticks = 1 << 40;
+/// A claim that is older is taken to be abandoned.
+pub const ABANDONED: Ticks = 13_000_000;
+
+/// An instant of a scenario.
+pub const fn at(ticks: Ticks) -> Ticks {
+    START + ticks
+}
+
+/// A bucket whose full burst of `span` is there again at `full_at`.
+pub fn live(key: Fingerprint, span: Ticks, full_at: Ticks) -> Word {
+    Word::live(key, Span::covering(span), full_at - span)
+}
+
+/// Which of the protocol's guards stand.
+pub trait Guards: 'static {
+    const VALIDATE: bool = true;
+    const REREAD_CLOCK: bool = true;
+    const FENCE: bool = true;
+}
+
+/// All of them.
+pub struct Meant;
+impl Guards for Meant {}
+
+/// How many writes a thread may try before it is killed.
+pub type Life = u32;
+pub const IMMORTAL: Life = Life::MAX;
+
+/// What the threads share.
+pub struct Memory {
+    slots: Vec<Slot>,
+    clock: Clock,
+    evict: bool,
+    threads: Mutex<Vec<ThreadId>>,
+    callers: Plain,
+    stolen: Plain,
+    evicted: Plain,
+}
+
+struct Slot {
+    gates: Gates,
+    word: AtomicU64,
+}
+
+/// A clock that stands still while threads run needs no gates.
+struct Clock {
+    gates: Option<Gates>,
+    now: Plain,
+}
+
+impl Memory {
+    /// With a clock that stands still while threads run.
+    pub fn still(slots: &[Word], now: Ticks) -> Arc<Self> {
+        Self::new(slots, None, now, false)
+    }
+
+    /// With a clock that threads move by [`Memory::until`].
+    pub fn running(slots: &[Word], now: Ticks) -> Arc<Self> {
+        Self::new(slots, Some(Gates::new()), now, false)
+    }
+
+    /// As [`Memory::running`], and a bucket that is not full may be forgotten.
+    pub fn evicting(slots: &[Word], now: Ticks) -> Arc<Self> {
+        Self::new(slots, Some(Gates::new()), now, true)
+    }
+
+    fn new(slots: &[Word], gates: Option<Gates>, now: Ticks, evict: bool) -> Arc<Self> {
+        let slots = slots.iter().map(|&word| Slot {
+            gates: Gates::new(),
+            word: AtomicU64::new(pack(word)),
+        });
+        Arc::new(Self {
+            slots: slots.collect(),
+            clock: Clock {
+                gates,
+                now: Plain::new(now),
+            },
+            evict,
+            threads: Mutex::default(),
+            callers: Plain::new(0),
+            stolen: Plain::new(0),
+            evicted: Plain::new(0),
+        })
+    }
+
+    fn now(&self) -> Ticks {
+        if let Some(gates) = &self.clock.gates {
+            gates.pass(self.thread());
+        }
+        self.clock.now.load(Relaxed)
+    }
+
+    /// Lets time pass until `instant`.
+    pub fn until(&self, instant: Ticks) {
+        let advance = || self.clock.now.fetch_max(instant, Relaxed);
+        match &self.clock.gates {
+            Some(gates) => gates.write(advance),
+            None => advance(),
+        };
+    }
+
+    /// The number of the running thread, in order of appearance.
+    fn thread(&self) -> usize {
+        let this = loom::thread::current().id();
+        let mut threads = self.threads.lock().unwrap();
+        let known = threads.iter().position(|&thread| thread == this);
+        known.unwrap_or_else(|| {
+            threads.push(this);
+            threads.len() - 1
+        })
+    }
+
+    /// A caller of `key` that is not killed, under a protocol as it is meant.
+    pub fn caller(self: &Arc<Self>, key: Fingerprint) -> Caller<Meant> {
+        self.mortal(key, IMMORTAL)
+    }
+
+    /// A caller of `key` that is killed before it tries to write once more than `life` times.
+    pub fn mortal<G: Guards>(self: &Arc<Self>, key: Fingerprint, life: Life) -> Caller<G> {
+        Caller {
+            memory: Arc::clone(self),
+            key,
+            number: self.callers.fetch_add(1, Relaxed),
+            claims: Cell::new(0),
+            life: Cell::new(life),
+            guards: PhantomData,
+        }
+    }
+
+    /// Every word, once the threads are gone.
+    pub fn words(&self) -> Vec<Word> {
+        let slots = self.slots.iter();
+        slots
+            .map(|slot| unpack(slot.word.load(Ordering::Acquire)))
+            .collect()
+    }
+
+    /// The one record of `key`, once the threads are gone.
+    pub fn record(&self, key: Fingerprint) -> Option<Word> {
+        let is_record = |word: &Word| word.is_of(key) && !word.is_pending();
+        let records: Vec<Word> = self.words().into_iter().filter(is_record).collect();
+        assert!(records.len() <= 1, "a key lives twice: {records:?}");
+        records.first().copied()
+    }
+
+    /// How many claims were taken to be abandoned.
+    pub fn stolen(&self) -> u64 {
+        self.stolen.load(Relaxed)
+    }
+
+    /// By how much all evicted buckets were not full.
+    pub fn evicted(&self) -> Ticks {
+        self.evicted.load(Relaxed)
+    }
+}
+
+/// A thread's calls of one key.
+pub struct Caller<G: Guards> {
+    memory: Arc<Memory>,
+    key: Fingerprint,
+    number: u64,
+    claims: Cell<u64>,
+    life: Cell<Life>,
+    guards: PhantomData<G>,
+}
+
+/// What unwinds out of a thread that is killed. Nothing in the protocol is dropped on the way, so
+/// this ends a call as kill -9 does.
+struct Killed;
+
+impl<G: Guards> Caller<G> {
+    fn alive<R>(&self, call: impl FnOnce(&Self) -> R) -> Option<R> {
+        match catch_unwind(AssertUnwindSafe(|| call(self))) {
+            Ok(answer) => Some(answer),
+            Err(reason) if reason.is::<Killed>() => None,
+            Err(reason) => resume_unwind(reason),
+        }
+    }
+
+    /// `None` when killed meanwhile.
+    pub fn take(&self, cost: Ticks, burst: Ticks) -> Option<Outcome> {
+        self.alive(|slots| protocol::take(slots, &Step::new(cost, burst), None))
+    }
+
+    /// As [`Caller::take`], with a proposal for a bucket that has no record.
+    pub fn take_first(&self, cost: Ticks, burst: Ticks, first: Ticks) -> Option<Outcome> {
+        self.alive(|slots| protocol::take(slots, &Step::new(cost, burst), Some(first)))
+    }
+
+    pub fn refund(&self, cost: Ticks, burst: Ticks) {
+        self.alive(|slots| protocol::refund(slots, cost, burst));
+    }
+
+    pub fn reset(&self) {
+        self.alive(protocol::reset);
+    }
+
+    pub fn bootstrap(&self, age: i64) {
+        self.alive(|slots| protocol::bootstrap(slots, age));
+    }
+
+    pub fn until(&self, instant: Ticks) {
+        self.memory.until(instant);
+    }
+}
+
+impl<G: Guards> Slots for Caller<G> {
+    const VALIDATE: bool = G::VALIDATE;
+    const REREAD_CLOCK: bool = G::REREAD_CLOCK;
+    /// Nobody should need so many tries where so few threads are: a `Contended` is a livelock.
+    const PATIENCE: u32 = 24;
+
+    fn len(&self) -> usize {
+        self.memory.slots.len()
+    }
+
+    fn fingerprint(&self) -> Fingerprint {
+        self.key
+    }
+
+    fn load(&self, index: usize) -> Word {
+        let slot = &self.memory.slots[index];
+        slot.gates.pass(self.memory.thread());
+        unpack(slot.word.load(Ordering::Acquire))
+    }
+
+    fn swap(&self, index: usize, old: Word, new: Word) -> bool {
+        match self.life.get() {
+            0 => resume_unwind(Box::new(Killed)),
+            IMMORTAL => {}
+            life => self.life.set(life - 1),
+        }
+        let (old, new) = (pack(old), pack(new));
+        let slot = &self.memory.slots[index];
+        slot.gates.write(|| {
+            slot.word
+                .compare_exchange(old, new, Ordering::AcqRel, Ordering::Acquire)
+                .is_ok()
+        })
+    }
+
+    fn now(&self) -> Ticks {
+        self.memory.now()
+    }
+
+    fn ticket(&self) -> u64 {
+        self.claims.set(self.claims.get() + 1);
+        (self.number << 8) | self.claims.get()
+    }
+
+    fn may_evict(&self) -> bool {
+        self.memory.evict
+    }
+
+    fn fence(&self) {
+        if G::FENCE {
+            fence(Ordering::SeqCst);
+        }
+    }
+
+    fn pause(&self, _: u32) {
+        loom::thread::yield_now();
+    }
+
+    fn reached(&self, _: Point) {}
+
+    fn count(&self, event: Event) {
+        if event == Event::Stolen {
+            self.memory.stolen.fetch_add(1, Relaxed);
+        }
+    }
+
+    fn count_eviction(&self, missing: Ticks) {
+        self.memory.evicted.fetch_add(missing, Relaxed);
+    }
+}

@@ -1,0 +1,41 @@
+//! A slot's 128 bits in a loom atomic's 64, without loss: the model's fingerprints, tickets and
+//! instants are small, and packing fails loudly where one is not.
+
+use tokenbucket_core::shared_memory::word::Word;
+
+const PENDING: u64 = 1 << 63;
+const KEY_SHIFT: u32 = 59;
+const SPAN_SHIFT: u32 = 43;
+const STAMP_SHIFT: u32 = 54;
+const TICKET_BITS: u32 = 16;
+
+/// `pending: 1 | fingerprint: 4 |` and `span: 16 | empty_at: 43` or `stamp: 8 | ticket: 16`.
+pub fn pack(word: Word) -> u64 {
+    let key = (word.tag >> 16) << KEY_SHIFT;
+    let rest = if word.is_pending() {
+        let stamp = (word.state & !PENDING) >> STAMP_SHIFT;
+        let ticket = word.state & ((1 << STAMP_SHIFT) - 1);
+        PENDING | (stamp << TICKET_BITS) | ticket
+    } else {
+        ((word.tag & 0xffff) << SPAN_SHIFT) | word.state
+    };
+    let packed = key | rest;
+    assert_eq!(unpack(packed), word, "too much for 64 bits");
+    packed
+}
+
+pub fn unpack(packed: u64) -> Word {
+    let key = ((packed & !PENDING) >> KEY_SHIFT) << 16;
+    if packed & PENDING == 0 {
+        return Word {
+            tag: key | ((packed >> SPAN_SHIFT) & 0xffff),
+            state: packed & ((1 << SPAN_SHIFT) - 1),
+        };
+    }
+    let stamp = (packed >> TICKET_BITS) & 0xff;
+    let ticket = packed & ((1 << TICKET_BITS) - 1);
+    Word {
+        tag: key,
+        state: PENDING | (stamp << STAMP_SHIFT) | ticket,
+    }
+}

@@ -1,0 +1,80 @@
+//! What must be true of the grants of one key, whatever the interleaving.
+
+use crate::memory::{ABANDONED, K, Memory, Y, at};
+use std::sync::Arc;
+use tokenbucket_core::shared_memory::word::Fingerprint;
+use tokenbucket_core::{Denial, Outcome, Step, Ticks, Verdict};
+
+/// Grants of one key: the instants that they state and their costs.
+pub type Grants = Vec<(Ticks, Ticks)>;
+
+/// The grants among `outcomes` of calls that cost `cost`. A killed call grants nothing.
+///
+/// No call may lose so many races that it gives up.
+pub fn grants(cost: Ticks, outcomes: &[Option<Outcome>]) -> Grants {
+    let outcomes = outcomes.iter().flatten();
+    outcomes
+        .inspect(|outcome| {
+            let contended = Verdict::Denied(Denial::Contended);
+            assert_ne!(outcome.verdict, contended, "a livelock");
+        })
+        .filter(|outcome| outcome.granted())
+        .map(|outcome| (outcome.now, cost))
+        .collect()
+}
+
+/// By how much `grants` from a bucket in state `empty_at` exceed what it held, in ticks.
+///
+/// Lindley's recursion: what a bucket does that no two grants can race for.
+pub fn excess(mut empty_at: Ticks, mut grants: Grants, burst: Ticks) -> Ticks {
+    grants.sort_unstable();
+    let mut most = 0;
+    for (now, cost) in grants {
+        empty_at = empty_at.max(now - burst) + cost;
+        most = most.max(empty_at.saturating_sub(now));
+    }
+    most
+}
+
+/// Whether the grants are within the bound of a bucket that was in state `empty_at`.
+pub fn assert_bounded(empty_at: Ticks, grants: &Grants, burst: Ticks) {
+    let excess = excess(empty_at, grants.clone(), burst);
+    assert_eq!(excess, 0, "more than the bucket held: {grants:?}");
+}
+
+/// Whether each denial is explained by grants that state no later instant, from a bucket that was in
+/// state `empty_at`. All calls cost the same.
+pub fn assert_explained(empty_at: Ticks, cost: Ticks, burst: Ticks, outcomes: &[Option<Outcome>]) {
+    let denied = Verdict::Denied(Denial::Insufficient);
+    let denials = outcomes
+        .iter()
+        .flatten()
+        .filter(|one| one.verdict == denied);
+    for denial in denials {
+        let mut earlier = grants(cost, outcomes);
+        earlier.retain(|&(now, _)| now <= denial.now);
+        earlier.push((denial.now, cost));
+        let excess = excess(empty_at, earlier, burst);
+        assert!(excess > 0, "a false denial: {outcomes:?}");
+    }
+}
+
+/// Later, each of these keys is served, and exactly as a full bucket serves.
+pub fn assert_nobody_is_blocked(memory: &Arc<Memory>, keys: &[Fingerprint]) {
+    memory.until(at(2 * ABANDONED));
+    for &key in keys {
+        let caller = memory.caller(key);
+        let step = Step::new(10, 10);
+        let first = caller
+            .take(step.cost, step.burst)
+            .expect("nobody is killed");
+        assert_eq!(first.verdict, Verdict::Granted, "blocked");
+        let second = caller
+            .take(step.cost, step.burst)
+            .expect("nobody is killed");
+        assert_eq!(second.verdict, Verdict::Denied(Denial::Insufficient));
+    }
+    for key in [K, Y] {
+        memory.record(key);
+    }
+}

@@ -1,0 +1,72 @@
+//! Children share their parent's buckets, and count in shards of their own.
+
+use crate::{SETTINGS, empties, store};
+use rustix::process::{Pid, WaitOptions, waitpid};
+use std::fs::File;
+use std::os::unix::fs::FileExt;
+use tokenbucket_core::shared_memory::SharedMemory;
+use tokenbucket_core::shared_memory::counters::{Event, SHARDS, Shard};
+use tokenbucket_core::shared_memory::segment::{Backing, Segment};
+
+const SHARDS_AT: usize = 4096;
+
+/// Runs `work` in a child and tells what it returned.
+fn in_child(work: impl FnOnce() -> bool) -> bool {
+    // SAFETY: other tests run in threads, so the child makes system calls and atomic accesses only,
+    // and ends without destructors.
+    let pid = unsafe { libc::fork() };
+    let Some(pid) = Pid::from_raw(pid) else {
+        let code = i32::from(!work());
+        // SAFETY: ends the child at once.
+        unsafe { libc::_exit(code) }
+    };
+    let ended = waitpid(Some(pid), WaitOptions::empty()).unwrap();
+    ended.is_some_and(|(_, status)| status.exit_status() == Some(0))
+}
+
+/// How often each shard of the segment counted a grant.
+fn grants_of_shards(store: &SharedMemory) -> Vec<u64> {
+    let Backing::Memfd(fd) = store.table().segment().backing() else {
+        panic!("a memfd");
+    };
+    let file = File::from(fd.try_clone().unwrap());
+    let grants_of = |shard: usize| {
+        let mut bytes = [0; 8];
+        let at = SHARDS_AT + shard * size_of::<Shard>() + Event::Granted as usize * 8;
+        file.read_exact_at(&mut bytes, at as u64).unwrap();
+        u64::from_ne_bytes(bytes)
+    };
+    (0..SHARDS).map(grants_of).collect()
+}
+
+#[test]
+fn a_child_shares_the_buckets_of_its_parent() {
+    for segment in [
+        Segment::memfd(SETTINGS).unwrap(),
+        Segment::anonymous(SETTINGS).unwrap(),
+    ] {
+        let store = store(segment);
+        assert!(empties(&store, b"before"));
+        assert!(in_child(
+            || !empties(&store, b"before") && empties(&store, b"in it")
+        ));
+        assert!(!empties(&store, b"in it"));
+    }
+}
+
+#[test]
+fn a_child_counts_in_another_shard() {
+    let store = store(Segment::memfd(SETTINGS).unwrap());
+    // The first of this segment to count, its child, and its child's child. Both are dead when the
+    // last child looks for a shard.
+    let worked = in_child(|| {
+        let first = empties(&store, b"1") && empties(&store, b"2");
+        first
+            && in_child(|| empties(&store, b"3") && in_child(|| empties(&store, b"4")))
+            && in_child(|| empties(&store, b"5"))
+            && empties(&store, b"6")
+    });
+    assert!(worked);
+    assert_eq!(grants_of_shards(&store)[..4], [3, 2, 1, 0]);
+    assert_eq!(store.table().totals().get(Event::Granted), 6);
+}

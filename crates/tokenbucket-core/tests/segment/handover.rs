@@ -1,0 +1,161 @@
+//! A memfd is sealed, and handed by its number to the next image of the same master.
+
+use crate::{Folder, SETTINGS, empties, is_root, store};
+use rustix::fd::{AsFd, AsRawFd, BorrowedFd, IntoRawFd, OwnedFd, RawFd};
+use rustix::fs::{self, MemfdFlags, SealFlags};
+use rustix::io::{Errno, FdFlags, fcntl_dupfd_cloexec, fcntl_getfd};
+use std::fs::File;
+use std::os::fd::FromRawFd;
+use tokenbucket_core::shared_memory::segment::{Backing, Segment, SegmentError};
+
+/// Numbers above this are given by these tests alone, so that a closed one stays closed.
+const HIGH: RawFd = 500;
+
+fn descriptor(segment: &Segment) -> &OwnedFd {
+    match segment.backing() {
+        Backing::Memfd(fd) => fd,
+        other => panic!("{other:?}"),
+    }
+}
+
+/// A number that nobody here owns, as an earlier image leaves it.
+fn left_open(fd: impl AsFd) -> RawFd {
+    fcntl_dupfd_cloexec(fd, HIGH).unwrap().into_raw_fd()
+}
+
+fn is_open(fd: RawFd) -> bool {
+    // SAFETY: borrowed for one question, which a closed number answers with an error.
+    fcntl_getfd(unsafe { BorrowedFd::borrow_raw(fd) }).is_ok()
+}
+
+/// Refused, and left as it was.
+fn why(fd: impl AsFd, nonce: u64) -> SegmentError {
+    let number = left_open(fd);
+    let refused = Segment::adopt(number, nonce, SETTINGS).expect_err("refused");
+    assert!(is_open(number), "{refused:?} closed it");
+    // SAFETY: `left_open` made the number and nobody else owns it.
+    drop(unsafe { OwnedFd::from_raw_fd(number) });
+    refused
+}
+
+#[test]
+fn the_next_image_sees_the_same_buckets() {
+    let first = Segment::memfd(SETTINGS).unwrap();
+    let (nonce, number) = (first.nonce(), left_open(descriptor(&first)));
+    let first = store(first);
+    assert!(empties(&first, b"key"));
+    let second = Segment::adopt(number, nonce, SETTINGS).unwrap();
+    assert!(!is_open(number), "the number handed over would leak");
+    let flags = fcntl_getfd(descriptor(&second)).unwrap();
+    assert!(flags.contains(FdFlags::CLOEXEC));
+    let second = store(second);
+    assert!(!empties(&second, b"key"));
+    assert!(empties(&second, b"other") && !empties(&first, b"other"));
+    // And the one after that.
+    let number = left_open(descriptor(second.table().segment()));
+    drop((first, second));
+    let third = store(Segment::adopt(number, nonce, SETTINGS).unwrap());
+    assert!(!empties(&third, b"key"));
+}
+
+#[test]
+fn another_segment_is_refused() {
+    let segment = Segment::memfd(SETTINGS).unwrap();
+    let refused = why(descriptor(&segment), segment.nonce() ^ 1);
+    assert!(matches!(refused, SegmentError::Nonce), "{refused:?}");
+    let mut larger = SETTINGS;
+    larger.geometry.lines *= 2;
+    let larger = Segment::memfd(larger).unwrap();
+    let refused = why(descriptor(&larger), larger.nonce());
+    assert!(matches!(refused, SegmentError::Size(_, _)), "{refused:?}");
+}
+
+#[test]
+fn an_unsealed_memfd_is_refused() {
+    let size = SETTINGS.geometry.size() as u64;
+    let all = SealFlags::SHRINK | SealFlags::GROW | SealFlags::SEAL;
+    for missing in [all, SealFlags::SHRINK, SealFlags::GROW, SealFlags::SEAL] {
+        let memfd = fs::memfd_create("test", MemfdFlags::ALLOW_SEALING).unwrap();
+        fs::ftruncate(&memfd, size).unwrap();
+        fs::fcntl_add_seals(&memfd, all - missing).unwrap();
+        let refused = why(&memfd, 0);
+        assert!(matches!(refused, SegmentError::Unsealed), "{refused:?}");
+    }
+    let memfd = fs::memfd_create("test", MemfdFlags::ALLOW_SEALING).unwrap();
+    fs::ftruncate(&memfd, size).unwrap();
+    fs::fcntl_add_seals(&memfd, all).unwrap();
+    let refused = why(&memfd, 0);
+    assert!(matches!(refused, SegmentError::Magic), "{refused:?}");
+}
+
+#[test]
+fn a_strangers_memfd_is_refused() {
+    if !is_root() {
+        println!("skipped: only root can give a memfd away");
+        return;
+    }
+    let segment = Segment::memfd(SETTINGS).unwrap();
+    let stranger = rustix::process::Uid::from_raw(12_345);
+    fs::fchown(descriptor(&segment), Some(stranger), None).unwrap();
+    let refused = why(descriptor(&segment), segment.nonce());
+    assert!(
+        matches!(refused, SegmentError::Owner(12_345)),
+        "{refused:?}"
+    );
+}
+
+#[test]
+fn what_is_no_memfd_is_refused() {
+    let folder = Folder::new();
+    let file = File::create_new(folder.file()).unwrap();
+    file.set_len(SETTINGS.geometry.size() as u64).unwrap();
+    assert!(matches!(
+        why(&file, 0),
+        SegmentError::System(_, Errno::INVAL)
+    ));
+    let (reader, _writer) = std::io::pipe().unwrap();
+    assert!(matches!(
+        why(&reader, 0),
+        SegmentError::System(_, Errno::INVAL)
+    ));
+}
+
+#[test]
+fn a_number_that_is_not_open_is_refused() {
+    // -100 is what system calls take for the working directory.
+    for number in [HIGH - 1, RawFd::MAX, -1, -2, -100, RawFd::MIN] {
+        let refused = Segment::adopt(number, 0, SETTINGS).unwrap_err();
+        assert!(
+            matches!(refused, SegmentError::System(_, Errno::BADF)),
+            "{number}: {refused:?}"
+        );
+    }
+}
+
+#[test]
+fn nobody_can_change_its_size() {
+    let segment = Segment::memfd(SETTINGS).unwrap();
+    let size = SETTINGS.geometry.size() as u64;
+    for other in [0, size - 1, size + 4096] {
+        assert_eq!(fs::ftruncate(descriptor(&segment), other), Err(Errno::PERM));
+    }
+    let more = fs::fcntl_add_seals(descriptor(&segment), SealFlags::WRITE);
+    assert_eq!(more, Err(Errno::PERM));
+}
+
+#[test]
+fn only_a_master_about_to_execute_itself_keeps_it_open() {
+    let segment = Segment::private(SETTINGS).unwrap();
+    let closes = || fcntl_getfd(descriptor(&segment)).unwrap() == FdFlags::CLOEXEC;
+    assert!(closes());
+    segment.keep_on_exec(true).unwrap();
+    assert!(!closes());
+    segment.keep_on_exec(true).unwrap();
+    assert!(!closes());
+    segment.keep_on_exec(false).unwrap();
+    assert!(closes());
+    assert!(descriptor(&segment).as_raw_fd() >= 0);
+    let anonymous = Segment::anonymous(SETTINGS).unwrap();
+    anonymous.keep_on_exec(true).unwrap();
+    assert!(matches!(anonymous.backing(), Backing::Anonymous));
+}

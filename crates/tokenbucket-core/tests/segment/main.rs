@@ -1,0 +1,79 @@
+//! The memory under the table: how it is made, opened and handed over, and what is refused.
+//!
+//! A refused file is left byte for byte as it was, a refused descriptor is left open.
+#![allow(unsafe_code, clippy::unwrap_used, clippy::expect_used)]
+
+mod diagnostics;
+mod forks;
+mod handover;
+mod named;
+mod refused;
+
+use std::os::unix::fs::PermissionsExt;
+use std::path::PathBuf;
+use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
+use tokenbucket_core::shared_memory::SharedMemory;
+use tokenbucket_core::shared_memory::layout::Geometry;
+use tokenbucket_core::shared_memory::segment::{Access, Segment, Settings};
+use tokenbucket_core::{Step, TICKS_PER_SECOND};
+
+const SETTINGS: Settings = Settings {
+    geometry: Geometry {
+        lines: 64,
+        diagnostics: false,
+    },
+    evict: false,
+};
+
+const PRIVATE: Access = Access {
+    mode: 0o600,
+    group: None,
+};
+
+/// A folder of its own for each test, gone afterwards.
+struct Folder(PathBuf);
+
+impl Folder {
+    fn new() -> Self {
+        static NEXT: AtomicU32 = AtomicU32::new(0);
+        let number = NEXT.fetch_add(1, Relaxed);
+        let name = format!("segment-{}-{number}", std::process::id());
+        let path = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join(name);
+        std::fs::create_dir(&path).unwrap();
+        Self(path)
+    }
+
+    fn file(&self) -> PathBuf {
+        self.0.join("segment")
+    }
+
+    /// How many files are in it.
+    fn count(&self) -> usize {
+        std::fs::read_dir(&self.0).unwrap().count()
+    }
+}
+
+impl Drop for Folder {
+    fn drop(&mut self) {
+        std::fs::remove_dir_all(&self.0).ok();
+    }
+}
+
+fn is_root() -> bool {
+    rustix::process::geteuid().is_root()
+}
+
+fn mode_of(path: &std::path::Path) -> u32 {
+    std::fs::metadata(path).unwrap().permissions().mode() & 0o7777
+}
+
+/// Takes everything from a bucket of one token an hour: granted once in a segment's life.
+fn empties(store: &SharedMemory, identifier: &[u8]) -> bool {
+    let hour = 3600 * TICKS_PER_SECOND;
+    let key = store.hasher().key(identifier);
+    store.take(key, &Step::new(hour, hour), None).granted()
+}
+
+fn store(segment: Segment) -> SharedMemory {
+    SharedMemory::new(segment)
+}

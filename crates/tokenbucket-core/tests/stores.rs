@@ -1,0 +1,287 @@
+//! One contract, run over every store there is.
+//!
+//! A store is added by one line in [`homes::all`]. Nothing here looks behind the `Store` trait, sleeps
+//! or expects an exact instant: tokens take hours to come, so the moments that a test takes are
+//! never worth one.
+#![allow(clippy::unwrap_used, clippy::expect_used)]
+
+#[path = "stores/batches.rs"]
+mod batches;
+#[path = "stores/homes.rs"]
+mod homes;
+#[path = "stores/records.rs"]
+mod records;
+
+use homes::Home;
+use tokenbucket_core::{Denial, Key, Outcome, Put, Step, TICKS_PER_SECOND, Ticks, Verdict};
+
+const HOUR: Ticks = 3600 * TICKS_PER_SECOND;
+/// What the bucket of most tests holds, at one token an hour.
+const CAPACITY: u64 = 5;
+
+/// `n` tokens of a bucket of [`CAPACITY`].
+fn take(n: u64) -> Step {
+    Step::new(n * HOUR, CAPACITY * HOUR)
+}
+
+/// `n` tokens back into a bucket of [`CAPACITY`].
+fn refund(n: u64) -> Put {
+    Put::Refund {
+        cost: n * HOUR,
+        burst: CAPACITY * HOUR,
+    }
+}
+
+/// Takes single tokens until one is denied.
+fn singles(home: &Home, key: Key<'_>) -> u64 {
+    (0..=2 * CAPACITY)
+        .find(|_| !home.take(key, &take(1), None).granted())
+        .expect("a bucket without a bottom")
+}
+
+/// The store's present instant.
+fn now(home: &Home, key: Key<'_>) -> Ticks {
+    home.take(key, &take(0).dry(), None).now
+}
+
+fn assert_insufficient(outcome: &Outcome) {
+    assert_eq!(outcome.verdict, Verdict::Denied(Denial::Insufficient));
+}
+
+#[test]
+fn a_fresh_bucket_of_n_grants_n_and_then_denies() {
+    homes::each(|home| {
+        let key = home.key(b"fresh");
+        for left in (0..CAPACITY).rev() {
+            let outcome = home.take(key, &take(1), None);
+            assert!(outcome.granted());
+            let available = take(1).available(outcome.empty_at, outcome.now);
+            assert_eq!(available / HOUR, left);
+        }
+        let denied = home.take(key, &take(1), None);
+        assert_insufficient(&denied);
+        let retry = take(1).retry_after(denied.empty_at, denied.now);
+        assert!(retry > 0 && retry <= HOUR);
+        assert_eq!(singles(home, home.key(b"another")), CAPACITY);
+    });
+}
+
+#[test]
+fn a_denial_changes_nothing() {
+    homes::each(|home| {
+        let key = home.key(b"denied");
+        let before = home.take(key, &take(4), None);
+        for _ in 0..10 {
+            let denied = home.take(key, &take(2), None);
+            assert_insufficient(&denied);
+            assert_eq!(denied.empty_at, before.empty_at);
+            assert!(denied.now >= before.now);
+        }
+        assert_eq!(singles(home, key), 1);
+    });
+}
+
+#[test]
+fn a_dry_step_changes_nothing() {
+    homes::each(|home| {
+        let key = home.key(b"dry");
+        let (whole, proposed) = (take(CAPACITY).dry(), Some(now(home, key)));
+        assert!(home.take(key, &whole, None).granted());
+        assert!(home.take(key, &whole, proposed).granted());
+        let one_left = Put::Bootstrap {
+            age: HOUR.cast_signed(),
+        };
+        home.put(key, &one_left);
+        let peek = home.take(key, &take(1).dry(), None);
+        assert!(peek.granted(), "an hour's worth of a made record");
+        let charging = Step {
+            max_debt: HOUR,
+            ..take(2).dry()
+        };
+        let denied = home.take(key, &charging, proposed);
+        assert_insufficient(&denied);
+        assert_eq!(denied.empty_at, peek.empty_at);
+        assert_eq!(
+            singles(home, key),
+            1,
+            "the dry steps left no record, or took"
+        );
+    });
+}
+
+#[test]
+fn nothing_is_granted_for_nothing_unless_in_debt() {
+    homes::each(|home| {
+        let key = home.key(b"nothing");
+        assert!(home.take(key, &take(0), None).granted());
+        assert_eq!(singles(home, key), CAPACITY);
+        let drained = home.take(key, &take(0), None);
+        assert!(drained.granted());
+        let owing = home.key(b"owing");
+        let age = -HOUR.cast_signed();
+        home.put(owing, &Put::Bootstrap { age });
+        assert_insufficient(&home.take(owing, &take(0), None));
+    });
+}
+
+#[test]
+fn what_the_bucket_never_holds_is_told_so_and_costs_nothing() {
+    homes::each(|home| {
+        let charging = Step {
+            max_debt: CAPACITY * HOUR,
+            ..take(CAPACITY + 1)
+        };
+        let never = Verdict::Denied(Denial::ExceedsCapacity);
+        for step in [take(CAPACITY + 1), take(CAPACITY + 1).dry(), charging] {
+            let fresh = home.key(b"never");
+            home.put(fresh, &Put::Reset);
+            assert_eq!(home.take(fresh, &step, None).verdict, never, "{step:?}");
+            assert!(home.take(fresh, &take(1), None).granted());
+            assert_eq!(home.take(fresh, &step, None).verdict, never, "{step:?}");
+            assert_eq!(singles(home, fresh), CAPACITY - 1, "{step:?}");
+        }
+    });
+}
+
+#[test]
+fn a_charged_denial_stops_at_the_debt() {
+    homes::each(|home| {
+        let key = home.key(b"debt");
+        let charging = Step {
+            max_debt: 2 * HOUR,
+            ..take(1)
+        };
+        assert!(home.take(key, &take(CAPACITY), None).granted());
+        let mut last = home.take(key, &charging, None);
+        for _ in 0..5 {
+            last = home.take(key, &charging, None);
+            assert_insufficient(&last);
+        }
+        assert!(last.empty_at <= last.now + 2 * HOUR);
+        assert!(last.empty_at > last.now + HOUR, "denials were free");
+        let free = home.take(key, &take(1), None);
+        assert_eq!(free.empty_at, last.empty_at);
+    });
+}
+
+#[test]
+fn every_answer_is_the_steps_own() {
+    homes::each(|home| {
+        let key = home.key(b"history");
+        let mut state = 0;
+        // A congruential generator, its high bits: the same history everywhere.
+        let mut seed = 1u64;
+        let mut below = |most: u64| {
+            seed = seed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+            (seed >> 33) % most
+        };
+        for call in 0..2000 {
+            if below(40) == 0 {
+                home.put(key, &Put::Reset);
+                state = 0;
+                continue;
+            }
+            let burst = (1 + below(20)) * HOUR;
+            let step = Step {
+                cost: below(burst),
+                burst,
+                tick: match below(3) {
+                    0 => 1,
+                    1 => HOUR / 7,
+                    _ => 3 * HOUR,
+                },
+                max_debt: below(3) * below(25) * HOUR,
+                dry: below(4) == 0,
+            };
+            let outcome = home.take(key, &step, None);
+            assert_eq!(
+                outcome,
+                step.decide(state, outcome.now),
+                "call {call}: {step:?}"
+            );
+            state = outcome.empty_at;
+        }
+    });
+}
+
+#[test]
+fn two_quotas_on_one_key_share_the_bucket() {
+    homes::each(|home| {
+        let large = |n: u64| Step::new(n * HOUR, 8 * HOUR);
+        let quick = |n: u64| Step::new(n * HOUR / 2, 8 * HOUR);
+        let key = home.key(b"large, then small");
+        assert!(home.take(key, &large(2), None).granted());
+        assert!(
+            home.take(key, &take(CAPACITY), None).granted(),
+            "six hours' worth are left"
+        );
+        assert!(!home.take(key, &large(1), None).granted());
+        let key = home.key(b"small, then large");
+        assert!(home.take(key, &take(CAPACITY), None).granted());
+        assert!(!home.take(key, &large(1), None).granted(), "a windfall");
+        let key = home.key(b"slow, then quick");
+        assert!(home.take(key, &large(5), None).granted());
+        assert!(home.take(key, &quick(6), None).granted());
+        assert!(!home.take(key, &quick(1), None).granted());
+    });
+}
+
+#[test]
+fn identifiers_are_any_bytes() {
+    homes::each(|home| {
+        let long = vec![b'x'; 1 << 20];
+        let mut longer = long.clone();
+        longer.push(b'x');
+        let mut other = long.clone();
+        *other.last_mut().unwrap() = b'y';
+        let odd: [&[u8]; 10] = [
+            b"",
+            b"a\0b",
+            b"a\0",
+            b"a b",
+            b"a\r\nset b 0 0 1\r\n",
+            b"\xff\xfe",
+            "\u{1f525}".as_bytes(),
+            &long,
+            &longer,
+            &other,
+        ];
+        let singles = (0..=255).map(|byte| vec![byte]);
+        let identifiers: Vec<_> = singles.chain(odd.map(<[u8]>::to_vec)).collect();
+        for identifier in &identifiers {
+            let key = home.key(identifier);
+            assert!(
+                home.take(key, &take(CAPACITY), None).granted(),
+                "{:?} is another's bucket",
+                &identifier[..identifier.len().min(20)]
+            );
+        }
+        for identifier in &identifiers {
+            assert_insufficient(&home.take(home.key(identifier), &take(1), None));
+        }
+    });
+}
+
+#[test]
+fn namespaces_are_apart() {
+    homes::each(|home| {
+        let key = |namespace, identifier| home.hasher.namespace(&[namespace]).key(identifier);
+        for (namespace, identifier) in [
+            (b"a".as_slice(), b"id".as_slice()),
+            (b"b", b"id"),
+            (b"", b"id"),
+            (b"ai", b"d"),
+            (b"", b"aid"),
+        ] {
+            let key = key(namespace, identifier);
+            assert_eq!(singles(home, key), CAPACITY, "{namespace:?}");
+        }
+        for names in [[b"a", b"b"], [b"b", b"a"]] {
+            let nested = home.hasher.namespace(&names.map(<[u8; 1]>::as_slice));
+            assert_eq!(singles(home, nested.key(b"id")), CAPACITY, "{names:?}");
+        }
+        home.put(key(b"a", b"id"), &Put::Reset);
+        assert!(!home.take(key(b"b", b"id"), &take(1), None).granted());
+        assert!(home.take(key(b"a", b"id"), &take(1), None).granted());
+    });
+}

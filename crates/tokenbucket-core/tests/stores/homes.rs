@@ -1,0 +1,138 @@
+//! The stores that the contract is run over.
+
+use std::fmt::Debug;
+use std::path::PathBuf;
+use std::sync::atomic::{AtomicU32, Ordering};
+use tokenbucket_core::shared_memory::SharedMemory;
+use tokenbucket_core::shared_memory::layout::Geometry;
+use tokenbucket_core::shared_memory::segment::{Access, Segment, Settings};
+use tokenbucket_core::{Key, KeyHasher, MemoryStore, Outcome, Put, Step, Store, Ticks};
+
+/// A store, whatever its way to fail.
+pub struct Home {
+    name: &'static str,
+    store: Box<dyn Infallible>,
+    /// Makes keys of this store, in no namespace yet.
+    pub hasher: KeyHasher,
+}
+
+/// Every constructor: the one place that knows which stores there are.
+fn all() -> [fn() -> Home; 5] {
+    [
+        || Home::new("memory", MemoryStore::new(), KeyHasher::new([1, 2])),
+        || Home::shared("private", Segment::private(settings()).unwrap()),
+        || Home::shared("memfd", Segment::memfd(settings()).unwrap()),
+        || Home::shared("anonymous", Segment::anonymous(settings()).unwrap()),
+        || {
+            let folder = Folder::new();
+            Home::shared("named", named(&folder))
+        },
+    ]
+}
+
+/// Runs one part of the contract on a new store of every kind.
+pub fn each(part: impl Fn(&Home)) {
+    for make in all() {
+        let home = make();
+        // Shown only when the part fails.
+        println!("store: {}", home.name);
+        part(&home);
+    }
+}
+
+impl Home {
+    fn new<S: Store + 'static>(name: &'static str, store: S, hasher: KeyHasher) -> Self
+    where
+        S::Error: Debug,
+    {
+        Self {
+            name,
+            store: Box::new(store),
+            hasher,
+        }
+    }
+
+    fn shared(name: &'static str, segment: Segment) -> Self {
+        let store =
+            SharedMemory::<tokenbucket_core::shared_memory::table::Production>::new(segment);
+        let hasher = store.hasher();
+        Self::new(name, store, hasher)
+    }
+
+    pub fn key<'a>(&self, identifier: &'a [u8]) -> Key<'a> {
+        self.hasher.key(identifier)
+    }
+
+    pub fn take(&self, key: Key<'_>, step: &Step, first: Option<Ticks>) -> Outcome {
+        self.store.take(key, step, first)
+    }
+
+    pub fn put(&self, key: Key<'_>, put: &Put) {
+        self.store.put(key, put);
+    }
+}
+
+/// A store whose failures fail the test.
+trait Infallible {
+    fn take(&self, key: Key<'_>, step: &Step, first: Option<Ticks>) -> Outcome;
+    fn put(&self, key: Key<'_>, put: &Put);
+}
+
+impl<S: Store> Infallible for S
+where
+    S::Error: Debug,
+{
+    fn take(&self, key: Key<'_>, step: &Step, first: Option<Ticks>) -> Outcome {
+        Store::take(self, key, step, first).unwrap()
+    }
+
+    fn put(&self, key: Key<'_>, put: &Put) {
+        Store::put(self, key, put).unwrap();
+    }
+}
+
+fn settings() -> Settings {
+    Settings {
+        geometry: Geometry::of_size(1 << 20, false),
+        evict: false,
+    }
+}
+
+fn named(folder: &Folder) -> Segment {
+    let access = Access {
+        mode: 0o600,
+        group: None,
+    };
+    Segment::named(&folder.0.join("segment"), access, settings()).unwrap()
+}
+
+/// A folder of its own, gone with its owner; a mapping stays when its file goes.
+struct Folder(PathBuf);
+
+impl Folder {
+    fn new() -> Self {
+        static NUMBER: AtomicU32 = AtomicU32::new(0);
+        let number = NUMBER.fetch_add(1, Ordering::Relaxed);
+        let name = format!("tokenbucket-stores-{}-{number}", std::process::id());
+        let path = std::env::temp_dir().join(name);
+        std::fs::create_dir(&path).unwrap();
+        Self(path)
+    }
+}
+
+impl Drop for Folder {
+    fn drop(&mut self) {
+        std::fs::remove_dir_all(&self.0).ok();
+    }
+}
+
+#[test]
+fn a_named_segment_is_one_store_to_all_who_open_it() {
+    let folder = Folder::new();
+    let homes = [(); 2].map(|()| Home::shared("named", named(&folder)));
+    let step = Step::new(1 << 50, 1 << 50);
+    assert!(homes[0].take(homes[0].key(b"id"), &step, None).granted());
+    assert!(!homes[1].take(homes[1].key(b"id"), &step, None).granted());
+    homes[1].put(homes[1].key(b"id"), &Put::Reset);
+    assert!(homes[0].take(homes[0].key(b"id"), &step, None).granted());
+}

@@ -1,0 +1,13 @@
+--TEST--
+An application that declares a class TokenBucket itself gets PHP's usual error
+--FILE--
+<?php
+echo "not reached when early binding finds it\n";
+if (true) {
+    class TokenBucket
+    {
+    }
+}
+?>
+--EXPECTF--
+%AFatal error: Cannot declare class TokenBucket, because the name is already in use in %sclass_redeclared.php on line %d

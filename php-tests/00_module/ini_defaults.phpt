@@ -1,0 +1,36 @@
+--TEST--
+INI: every setting, its default and who may change it
+--FILE--
+<?php
+const ACCESS = [INI_SYSTEM => 'SYSTEM', INI_PERDIR => 'PERDIR', INI_SYSTEM | INI_PERDIR => 'PERDIR', INI_ALL => 'ALL'];
+foreach (ini_get_all('tokenbucket') as $name => $setting) {
+    printf("%s = '%s' %s\n", $name, $setting['global_value'], ACCESS[$setting['access']] ?? $setting['access']);
+}
+echo "-- at run time --\n";
+foreach (ini_get_all('tokenbucket') as $name => $setting) {
+    var_dump(ini_set($name, '1'), ini_get($name) === $setting['global_value']);
+}
+?>
+--EXPECT--
+tokenbucket.namespace = '' PERDIR
+tokenbucket.shm_full = 'evict' SYSTEM
+tokenbucket.shm_group = '' SYSTEM
+tokenbucket.shm_mode = '0600' SYSTEM
+tokenbucket.shm_path = '' SYSTEM
+tokenbucket.shm_size = '32M' SYSTEM
+tokenbucket.track_identifiers = '0' SYSTEM
+-- at run time --
+bool(false)
+bool(true)
+bool(false)
+bool(true)
+bool(false)
+bool(true)
+bool(false)
+bool(true)
+bool(false)
+bool(true)
+bool(false)
+bool(true)
+bool(false)
+bool(true)

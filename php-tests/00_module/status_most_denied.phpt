@@ -1,0 +1,39 @@
+--TEST--
+TokenBucket\status() names the most denied identifiers when it may
+--INI--
+tokenbucket.track_identifiers=1
+--FILE--
+<?php
+require __DIR__ . '/../check.inc.php';
+
+$storage = new TokenBucketStorageSharedMemory;
+$denials = ['polite' => 0, 'keen' => 3, 'rude' => 400, "nul\0byte" => 100, str_repeat('long', 100) => 30];
+foreach ($denials as $identifier => $count) {
+    $bucket = new TokenBucket($storage, $identifier, 1, 0.001);
+    for ($i = 0; $i <= $count; $i++) {
+        $bucket->consume();
+    }
+}
+$most = TokenBucket\status()['most_denied'];
+var_dump(array_is_list($most), array_keys($most[0]));
+// Counts are lower bounds: two identifiers that share an entry of the sketch wear each other down.
+var_dump($most[0]['identifier'], $most[0]['denied'] <= 400, $most[0]['denied'] >= 400 - 133);
+$last = INF;
+foreach ($most as ['identifier' => $identifier, 'denied' => $denied]) {
+    $whole = $identifier === substr(str_repeat('long', 100), 0, strlen($identifier)) ? str_repeat('long', 100) : $identifier;
+    check(isset($denials[$whole]) && $denied > 0 && $denied <= $denials[$whole], json_encode([$identifier, $denied]));
+    check(strlen($identifier) <= 48 && $denied <= $last, 'cut, and in order');
+    $last = $denied;
+}
+?>
+--EXPECT--
+bool(true)
+array(2) {
+  [0]=>
+  string(10) "identifier"
+  [1]=>
+  string(6) "denied"
+}
+string(4) "rude"
+bool(true)
+bool(true)

@@ -1,0 +1,98 @@
+--TEST--
+attemptAll(): all or nothing
+--FILE--
+<?php
+require __DIR__ . '/../check.inc.php';
+
+$storage = new TokenBucketStorageMemory;
+$second = new TokenBucket($storage, 'per second', 3, 1);
+$minute = new TokenBucket($storage, 'per minute', 5, 0.1);
+$left = fn(...$buckets) => implode(' ', array_map(fn($bucket) => $bucket->peek()->remaining, $buckets));
+
+echo "-- granted: the decision of the bucket with the fewest left --\n";
+show(TokenBucket::attemptAll([$second, $minute]));
+show(TokenBucket::attemptAll([$minute, $second], 2));
+echo $left($second, $minute), "\n";
+echo "-- refused: the decision of the one that refuses, and nothing is taken --\n";
+show(TokenBucket::attemptAll([$minute, $second]));
+echo $left($second, $minute), "\n";
+$storage->advance(3);
+show(TokenBucket::attemptAll([$second, $minute], 3));
+echo $left($second, $minute), "\n";
+show(TokenBucket::attemptAll([$second, $minute], 4));
+echo $left($second, $minute), "\n";
+show(TokenBucket::attemptAll(['a' => $second, 7 => $minute], 2));
+echo $left($second, $minute), "\n";
+
+echo "-- a bucket named twice pays twice --\n";
+$twice = new TokenBucket($storage, 'twice', 5, 1);
+$again = new TokenBucket($storage, 'twice', 5, 1);
+show(TokenBucket::attemptAll([$twice, $twice]));
+show(TokenBucket::attemptAll([$twice, $again]));
+var_dump(TokenBucket::attemptAll([$twice, $again])->allowed);
+echo $left($twice), "\n";
+show(TokenBucket::attemptAll([$twice]));
+
+echo "-- across storages --\n";
+$shared = new TokenBucketStorageSharedMemory;
+$a = new TokenBucket($storage, 'same name', 2, 0.001);
+$b = new TokenBucket($shared, 'same name', 3, 0.001);
+$c = new TokenBucket(new TokenBucketStorageMemory, 'same name', 4, 0.001);
+var_dump(TokenBucket::attemptAll([$a, $b, $c])->remaining);
+echo $left($a, $b, $c), "\n";
+$b->consume(2);
+$decision = TokenBucket::attemptAll([$a, $b, $c]);
+var_dump($decision->allowed, $decision->capacity);
+echo $left($a, $b, $c), "\n";
+
+echo "-- nothing is always there, more than the capacity never --\n";
+var_dump(TokenBucket::attemptAll([$a, $c], 0)->allowed);
+show(TokenBucket::attemptAll([$c, $a], 3));
+echo $left($a, $c), "\n";
+
+echo "-- subclasses, and their changed members --\n";
+class Sub extends TokenBucket
+{
+    public function capacity($capacity)
+    {
+        $this->_bucket_capacity = $capacity;
+    }
+}
+$sub = new Sub(new TokenBucketStorageMemory, 'x', 10, 1);
+$sub->capacity(2);
+show(TokenBucket::attemptAll([$sub], 2));
+show(Sub::attemptAll([$sub]));
+?>
+--EXPECT--
+-- granted: the decision of the bucket with the fewest left --
+allowed granted remaining=2.0 capacity=3.0 retryAfter=0.0 resetAfter=1.0
+allowed granted remaining=0.0 capacity=3.0 retryAfter=0.0 resetAfter=3.0
+0 2
+-- refused: the decision of the one that refuses, and nothing is taken --
+denied insufficient_tokens remaining=0.0 capacity=3.0 retryAfter=1.0 resetAfter=3.0
+0 2
+denied insufficient_tokens remaining=2.0 capacity=5.0 retryAfter=7.0 resetAfter=27.0
+3 2
+denied exceeds_capacity remaining=3.0 capacity=3.0 retryAfter=INF resetAfter=0.0
+3 2
+allowed granted remaining=0.0 capacity=5.0 retryAfter=0.0 resetAfter=47.0
+1 0
+-- a bucket named twice pays twice --
+allowed granted remaining=3.0 capacity=5.0 retryAfter=0.0 resetAfter=2.0
+allowed granted remaining=1.0 capacity=5.0 retryAfter=0.0 resetAfter=4.0
+bool(false)
+1
+allowed granted remaining=0.0 capacity=5.0 retryAfter=0.0 resetAfter=5.0
+-- across storages --
+float(1)
+1 2 3
+bool(false)
+float(3)
+1 0 3
+-- nothing is always there, more than the capacity never --
+bool(true)
+denied exceeds_capacity remaining=1.0 capacity=2.0 retryAfter=INF resetAfter=1000.0
+1 3
+-- subclasses, and their changed members --
+allowed granted remaining=0.0 capacity=2.0 retryAfter=0.0 resetAfter=2.0
+denied insufficient_tokens remaining=0.0 capacity=2.0 retryAfter=1.0 resetAfter=2.0

@@ -1,0 +1,68 @@
+--TEST--
+The closure that a userland storage is given is an ordinary Closure, whatever is done with it
+--FILE--
+<?php
+require __DIR__ . '/../check.inc.php';
+
+class Keeper implements TokenBucketStorage
+{
+    public $closure;
+    public $bootstrapped = 0;
+
+    public function prepare()
+    {
+    }
+
+    public function bootstrap($identifier, $microtime)
+    {
+        $this->bootstrapped++;
+    }
+
+    public function consume($identifier, $microtime, $full_microtime, $bootstrap_closure)
+    {
+        $this->closure = $bootstrap_closure;
+        return true;
+    }
+}
+$storage = new Keeper;
+$bucket = new TokenBucket($storage, 'x', 10, 1);
+$bucket->consume();
+$closure = $storage->closure;
+
+var_dump($closure(), (clone $closure)(), $closure(1, 2), call_user_func($closure), (new ReflectionFunction($closure))->invoke());
+var_dump($storage->bootstrapped, (new ReflectionFunction($closure))->getNumberOfParameters());
+ob_start();
+var_dump($closure);
+print_r($closure);
+echo new ReflectionFunction($closure);
+check(strlen(ob_get_clean()) > 0, 'it can be shown');
+echo thrown(fn() => serialize($closure)), "\n";
+
+echo "-- bound to something else: whatever comes, no crash --\n";
+$other = (object) ['bucket' => $bucket, 'token_count' => 'not a number'];
+foreach ([null, new stdClass, new ArrayObject, $bucket, $other, $storage] as $this_) {
+    foreach (['static', 'stdClass', 'TokenBucket'] as $scope) {
+        thrown(function () use ($closure, $this_, $scope) {
+            $bound = @Closure::bind($closure, $this_, $scope);
+            return $bound && $bound();
+        });
+    }
+    if ($this_) {
+        thrown(fn() => @$closure->call($this_));
+    }
+}
+$before = $storage->bootstrapped;
+var_dump($closure(), $storage->bootstrapped - $before);
+?>
+--EXPECT--
+bool(true)
+bool(true)
+bool(true)
+bool(true)
+bool(true)
+int(5)
+int(0)
+Exception: Serialization of 'Closure' is not allowed
+-- bound to something else: whatever comes, no crash --
+bool(true)
+int(1)

@@ -1,0 +1,55 @@
+--TEST--
+TokenBucket::consume(): nothing, too much, and debt
+--FILE--
+<?php
+$storage = new TokenBucketStorageMemory;
+$bucket = new TokenBucket($storage, 'x', 10, 1);
+echo "-- more than the capacity --\n";
+var_dump($bucket->consume(10.000001), $bucket->consume(11), $bucket->consume(PHP_INT_MAX), $bucket->consume(1e308));
+var_dump($bucket->peek()->remaining);
+echo "-- nothing --\n";
+var_dump($bucket->consume(0), $bucket->consume(0.0), $bucket->consume(-0.0), $bucket->peek()->remaining);
+var_dump($bucket->consume(10), $bucket->consume(0));
+echo "-- in debt --\n";
+$storage->bootstrap('debt', microtime(true) + 5);
+$debtor = new TokenBucket($storage, 'debt', 10, 1);
+var_dump($debtor->consume(0), $debtor->consume(1), $debtor->peek(0)->remaining);
+$storage->advance(4);
+var_dump($debtor->consume(0));
+$storage->advance(1.1);
+var_dump($debtor->consume(0), $debtor->consume(1));
+echo "-- a smaller capacity later: locked out for no more than one refill --\n";
+$large = new TokenBucket($storage, 'changed', 100, 1);
+$small = new TokenBucket($storage, 'changed', 2, 1);
+var_dump($large->consume(95), $small->peek()->remaining, $small->consume(2), $small->consume(1));
+echo "-- a larger capacity later: what had been left, not a full one --\n";
+var_dump($large->peek()->remaining);
+?>
+--EXPECT--
+-- more than the capacity --
+bool(false)
+bool(false)
+bool(false)
+bool(false)
+float(10)
+-- nothing --
+bool(true)
+bool(true)
+bool(true)
+float(10)
+bool(true)
+bool(true)
+-- in debt --
+bool(false)
+bool(false)
+float(0)
+bool(false)
+bool(true)
+bool(false)
+-- a smaller capacity later: locked out for no more than one refill --
+bool(true)
+float(2)
+bool(true)
+bool(false)
+-- a larger capacity later: what had been left, not a full one --
+float(0)

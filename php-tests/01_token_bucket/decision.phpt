@@ -1,0 +1,99 @@
+--TEST--
+attempt() and peek() tell the whole answer
+--FILE--
+<?php
+require __DIR__ . '/../check.inc.php';
+
+$storage = new TokenBucketStorageMemory;
+$bucket = new TokenBucket($storage, 'x', 10, 1);
+echo "-- full --\n";
+show($bucket->peek());
+show($bucket->peek(10));
+show($bucket->peek(0));
+echo "-- taking --\n";
+show($bucket->attempt(3));
+show($bucket->peek());
+show($bucket->attempt(8));
+show($bucket->peek(7));
+echo "-- half a token later --\n";
+$storage->advance(0.5);
+show($bucket->attempt(8));
+show($bucket->attempt(0));
+show($bucket->attempt(7.5));
+show($bucket->attempt());
+echo "-- never --\n";
+foreach ([10.5, 11, PHP_INT_MAX, 1e308] as $tokens) {
+    $decision = $bucket->attempt($tokens);
+    var_dump($decision->allowed, $decision->reason, $decision->retryAfter, $decision == $bucket->peek($tokens));
+}
+echo "-- fractions --\n";
+$bucket = new TokenBucket($storage, 'fraction', 2.5, 0.5);
+show($bucket->peek(2.5));
+show($bucket->attempt(2.5));
+show($bucket->peek(0.5));
+$storage->advance(3);
+show($bucket->attempt(0.5));
+echo "-- less than one token at most --\n";
+$bucket = new TokenBucket($storage, 'tiny', 0.5, 1);
+show($bucket->peek(0.5));
+show($bucket->attempt());
+show($bucket->attempt(0.25));
+echo "-- shared memory: the same, on a clock that runs --\n";
+$bucket = new TokenBucket(new TokenBucketStorageSharedMemory, 'x', 10, 0.001);
+$decision = $bucket->attempt(3);
+var_dump($decision->allowed, $decision->remaining, $decision->capacity, $decision->retryAfter, round($decision->resetAfter));
+$decision = $bucket->attempt(8);
+var_dump($decision->allowed, $decision->remaining, round($decision->retryAfter, -2), round($decision->resetAfter, -2), $decision->reason);
+?>
+--EXPECTF--
+-- full --
+allowed granted remaining=10.0 capacity=10.0 retryAfter=0.0 resetAfter=0.0
+allowed granted remaining=10.0 capacity=10.0 retryAfter=0.0 resetAfter=0.0
+allowed granted remaining=10.0 capacity=10.0 retryAfter=0.0 resetAfter=0.0
+-- taking --
+allowed granted remaining=7.0 capacity=10.0 retryAfter=0.0 resetAfter=3.0
+allowed granted remaining=7.0 capacity=10.0 retryAfter=0.0 resetAfter=3.0
+denied insufficient_tokens remaining=7.0 capacity=10.0 retryAfter=1.0 resetAfter=3.0
+allowed granted remaining=7.0 capacity=10.0 retryAfter=0.0 resetAfter=3.0
+-- half a token later --
+denied insufficient_tokens remaining=7.0 capacity=10.0 retryAfter=0.5 resetAfter=2.5
+allowed granted remaining=7.0 capacity=10.0 retryAfter=0.0 resetAfter=2.5
+allowed granted remaining=0.0 capacity=10.0 retryAfter=0.0 resetAfter=10.0
+denied insufficient_tokens remaining=0.0 capacity=10.0 retryAfter=1.0 resetAfter=10.0
+-- never --
+bool(false)
+string(16) "exceeds_capacity"
+float(INF)
+bool(true)
+bool(false)
+string(16) "exceeds_capacity"
+float(INF)
+bool(true)
+bool(false)
+string(16) "exceeds_capacity"
+float(INF)
+bool(true)
+bool(false)
+string(16) "exceeds_capacity"
+float(INF)
+bool(true)
+-- fractions --
+allowed granted remaining=2.0 capacity=2.5 retryAfter=0.0 resetAfter=0.0
+allowed granted remaining=0.0 capacity=2.5 retryAfter=0.0 resetAfter=5.0
+denied insufficient_tokens remaining=0.0 capacity=2.5 retryAfter=1.0 resetAfter=5.0
+allowed granted remaining=1.0 capacity=2.5 retryAfter=0.0 resetAfter=3.0
+-- less than one token at most --
+allowed granted remaining=0.0 capacity=0.5 retryAfter=0.0 resetAfter=0.0
+denied exceeds_capacity remaining=0.0 capacity=0.5 retryAfter=INF resetAfter=%f
+allowed granted remaining=0.0 capacity=0.5 retryAfter=0.0 resetAfter=0.25
+-- shared memory: the same, on a clock that runs --
+bool(true)
+float(7)
+float(10)
+float(0)
+float(3000)
+bool(false)
+float(7)
+float(1000)
+float(3000)
+string(19) "insufficient_tokens"

@@ -1,0 +1,87 @@
+--TEST--
+Decision: final, read-only, made by buckets only
+--FILE--
+<?php
+require __DIR__ . '/../check.inc.php';
+
+$bucket = new TokenBucket(new TokenBucketStorageMemory, 'x', 10, 4);
+$decision = $bucket->attempt(5);
+var_dump($decision);
+print_r($decision);
+echo json_encode($decision), "\n";
+var_dump((new ReflectionClass($decision))->isFinal());
+
+echo "-- read-only --\n";
+foreach (['allowed' => true, 'remaining' => 1.0, 'capacity' => 1.0, 'retryAfter' => 1.0, 'resetAfter' => 1.0, 'reason' => 'x'] as $name => $value) {
+    echo thrown(function () use ($decision, $name, $value) {
+        $decision->$name = $value;
+    }), "\n";
+    check(thrown(function () use ($decision, $name) {
+        unset($decision->$name);
+    }) !== 'nothing thrown', "unset $name");
+    check(thrown(function () use ($decision, $name) {
+        $reference = &$decision->$name;
+        $reference = null;
+    }) !== 'nothing thrown', "reference to $name");
+}
+echo thrown(function () use ($decision) {
+    $decision->extra = 1;
+}), "\n";
+
+echo "-- not made by others --\n";
+echo thrown(fn() => new TokenBucket\Decision), "\n";
+var_dump(thrown(fn() => (new ReflectionClass('TokenBucket\Decision'))->newInstanceWithoutConstructor()) !== 'nothing thrown');
+echo thrown(fn() => serialize($decision)), "\n";
+echo thrown(fn() => unserialize('O:20:"TokenBucket\Decision":0:{}')), "\n";
+
+echo "-- copies --\n";
+$clone = clone $decision;
+var_dump($clone == $decision, $clone === $decision, $clone->headers() === $decision->headers());
+unset($decision, $bucket);
+var_dump($clone->remaining, $clone->reason);
+?>
+--EXPECTF--
+object(TokenBucket\Decision)#%d (6) {
+  ["allowed"]=>
+  bool(true)
+  ["remaining"]=>
+  float(5)
+  ["capacity"]=>
+  float(10)
+  ["retryAfter"]=>
+  float(0)
+  ["resetAfter"]=>
+  float(1.25)
+  ["reason"]=>
+  string(7) "granted"
+}
+TokenBucket\Decision Object
+(
+    [allowed] => 1
+    [remaining] => 5
+    [capacity] => 10
+    [retryAfter] => 0
+    [resetAfter] => 1.25
+    [reason] => granted
+)
+{"allowed":true,"remaining":5,"capacity":10,"retryAfter":0,"resetAfter":1.25,"reason":"granted"}
+bool(true)
+-- read-only --
+Error: Cannot modify readonly property TokenBucket\Decision::$allowed
+Error: Cannot modify readonly property TokenBucket\Decision::$remaining
+Error: Cannot modify readonly property TokenBucket\Decision::$capacity
+Error: Cannot modify readonly property TokenBucket\Decision::$retryAfter
+Error: Cannot modify readonly property TokenBucket\Decision::$resetAfter
+Error: Cannot modify readonly property TokenBucket\Decision::$reason
+Error: Cannot create dynamic property TokenBucket\Decision::$extra
+-- not made by others --
+Error: Call to private TokenBucket\Decision::__construct() from global scope
+bool(true)
+Exception: Serialization of 'TokenBucket\Decision' is not allowed
+Exception: Unserialization of 'TokenBucket\Decision' is not allowed
+-- copies --
+bool(true)
+bool(false)
+bool(true)
+float(5)
+string(7) "granted"

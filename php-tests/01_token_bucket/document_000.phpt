@@ -1,0 +1,96 @@
+--TEST--
+The userland class over native storages decides as the native class does
+--FILE--
+<?php
+require __DIR__ . '/../check.inc.php';
+require __DIR__ . '/../document_000.inc.php';
+
+echo "-- memory: any history, decision for decision --\n";
+mt_srand(3);
+$storage = new TokenBucketStorageMemory;
+for ($round = 0; $round < 300; $round++) {
+    $capacity = mt_rand(1, 40);
+    // Where a token is no whole number of nanoseconds, n at once and n by one differ by some of them in
+    // the interface's seconds; on a clock that stands still that would show.
+    [$rate, $most] = [[1, 9], [2, 9], [0.5, 9], [100, 9], [3, 1], [7, 1], [1 / 60, 1], [mt_rand(1, 100000) / mt_rand(1, 1000), 1]][$round % 8];
+    $native = new TokenBucket($storage, "native $round", $capacity, $rate);
+    $userland = new UserlandTokenBucket($storage, "userland $round", $capacity, $rate);
+    $history = [];
+    for ($i = 0; $i < 60; $i++) {
+        $tokens = mt_rand(0, 9) < $most && $most > 1 ? mt_rand(0, $capacity + 2) : 1;
+        if (mt_rand(0, 3) === 0) {
+            // Never near the edge of a whole token: the two spell seconds differently there.
+            $seconds = (mt_rand(0, $capacity) + mt_rand(1, 999999) / 1000003) / $rate;
+            $storage->advance($seconds);
+            $history[] = "+$seconds";
+        }
+        $a = $native->consume($tokens);
+        $b = $userland->consume($tokens);
+        $history[] = "$tokens:" . json_encode($a);
+        if ($a !== $b) {
+            check(false, "$capacity at $rate: " . implode(' ', $history) . ' userland ' . json_encode($b));
+            break;
+        }
+    }
+}
+
+foreach (['TokenBucketStorageMemory', 'TokenBucketStorageSharedMemory'] as $class) {
+    echo "-- $class: a fresh bucket of n grants n --\n";
+    $storage = new $class;
+    $granted = 0;
+    for ($i = 0; $i < 500; $i++) {
+        // On a clock that runs, tokens must not come back while this does.
+        $rate = [0.001, 0.003, 0.0007][$i % 3];
+        $bucket = new UserlandTokenBucket($storage, "$class fresh $i", 10, $rate);
+        for ($k = 0; $k < 12; $k++) {
+            $granted += (int) $bucket->consume();
+        }
+    }
+    var_dump($granted);
+
+    echo "-- both in one bucket --\n";
+    $native = new TokenBucket($storage, "both $class", 10, 0.001);
+    $userland = new UserlandTokenBucket($storage, "both $class", 10, 0.001);
+    var_dump($userland->consume(2), $native->consume(3), $userland->consume(4), $native->peek()->remaining);
+    var_dump($userland->consume(2), $native->consume(2), $userland->consume(1), $native->consume(1));
+}
+
+echo "-- the native class over a userland storage that decides as published --\n";
+$a = new ArrayStorage;
+$b = new ArrayStorage;
+$native = new TokenBucket($a, 'x', 10, 0.5);
+$userland = new UserlandTokenBucket($b, 'x', 10, 0.5);
+for ($i = 0; $i < 300; $i++) {
+    $tokens = mt_rand(1, 4);
+    check($native->consume($tokens) === $userland->consume($tokens), "step $i: $tokens");
+    $a->elapsed = $b->elapsed += mt_rand(0, 3) * 1.3;
+}
+var_dump($a->prepared, $b->prepared);
+?>
+--EXPECT--
+-- memory: any history, decision for decision --
+-- TokenBucketStorageMemory: a fresh bucket of n grants n --
+int(5000)
+-- both in one bucket --
+bool(true)
+bool(true)
+bool(true)
+float(1)
+bool(false)
+bool(false)
+bool(true)
+bool(false)
+-- TokenBucketStorageSharedMemory: a fresh bucket of n grants n --
+int(5000)
+-- both in one bucket --
+bool(true)
+bool(true)
+bool(true)
+float(1)
+bool(false)
+bool(false)
+bool(true)
+bool(false)
+-- the native class over a userland storage that decides as published --
+int(0)
+int(0)

@@ -1,0 +1,135 @@
+--TEST--
+Nothing leaks: cycles through storages and closures are collected
+--FILE--
+<?php
+class Holder implements TokenBucketStorage
+{
+    public $held;
+
+    public function prepare()
+    {
+    }
+
+    public function bootstrap($identifier, $microtime)
+    {
+    }
+
+    public function consume($identifier, $microtime, $full_microtime, $bootstrap_closure)
+    {
+        $this->held[] = $bootstrap_closure;
+        return true;
+    }
+}
+class Sub extends TokenBucket
+{
+    public $more;
+}
+gc_collect_cycles();
+
+echo "-- bucket and storage hold each other --\n";
+$storage = new Holder;
+$bucket = new TokenBucket($storage, 'x', 10, 1);
+$storage->held[] = $bucket;
+$references = [WeakReference::create($storage), WeakReference::create($bucket)];
+unset($storage, $bucket);
+var_dump($references[0]->get() !== null, gc_collect_cycles() > 0, $references[0]->get(), $references[1]->get());
+
+echo "-- the storage holds the closure, which holds the bucket --\n";
+$storage = new Holder;
+$bucket = new TokenBucket($storage, 'x', 10, 1);
+$bucket->consume();
+$references = [WeakReference::create($storage), WeakReference::create($bucket), WeakReference::create($storage->held[0])];
+unset($storage, $bucket);
+var_dump($references[2]->get() !== null, gc_collect_cycles() > 0);
+var_dump(array_map(fn($reference) => $reference->get(), $references));
+
+echo "-- a subclass that holds itself --\n";
+$bucket = new Sub(new TokenBucketStorageMemory, 'x', 10, 1);
+$bucket->more = [$bucket];
+$bucket->dynamic = $bucket;
+$reference = WeakReference::create($bucket);
+unset($bucket);
+var_dump(gc_collect_cycles() > 0, $reference->get());
+
+echo "-- no cycle: freed at once --\n";
+$memory = new TokenBucketStorageMemory;
+$reference = WeakReference::create($memory);
+$bucket = new TokenBucket($memory, 'x', 10, 1);
+unset($memory);
+var_dump($reference->get() instanceof TokenBucketStorageMemory, $bucket->consume());
+$decision = $bucket->peek();
+unset($bucket);
+var_dump($reference->get(), $decision->remaining);
+$reference = WeakReference::create($decision);
+unset($decision);
+var_dump($reference->get());
+
+echo "-- memory does not grow --\n";
+$run = function () {
+    $storage = new TokenBucketStorageMemory;
+    $shared = new TokenBucketStorageSharedMemory;
+    $userland = new Holder;
+    for ($i = 0; $i < 50; $i++) {
+        $bucket = new Sub($storage, "identifier $i", 10, 1);
+        $bucket->consume();
+        $bucket->attempt(3)->headers('p', true);
+        (clone $bucket)->peek();
+        $bucket->refund();
+        TokenBucket::attemptAll([$bucket, new TokenBucket($shared, "identifier $i", 10, 1)]);
+        (new TokenBucket($userland, "identifier $i", 10, 1))->consume();
+        $storage->consume("closure $i", 1, 10, function () use ($storage, $i) {
+            $storage->bootstrap("closure $i", microtime(true) - 5);
+            return true;
+        });
+        try {
+            $bucket->consume(-1);
+        } catch (ValueError $e) {
+        }
+        try {
+            new TokenBucket($storage, "x $i", 0, 1);
+        } catch (ValueError $e) {
+        }
+    }
+    TokenBucket\status();
+};
+for ($i = 0; $i < 3; $i++) {
+    $run();
+}
+gc_collect_cycles();
+$before = memory_get_usage();
+for ($i = 0; $i < 5; $i++) {
+    $run();
+}
+gc_collect_cycles();
+var_dump(memory_get_usage() - $before < 1000);
+?>
+--EXPECTF--
+-- bucket and storage hold each other --
+bool(true)
+bool(true)
+NULL
+NULL
+-- the storage holds the closure, which holds the bucket --
+bool(true)
+bool(true)
+array(3) {
+  [0]=>
+  NULL
+  [1]=>
+  NULL
+  [2]=>
+  NULL
+}
+-- a subclass that holds itself --
+
+Deprecated: Creation of dynamic property Sub::$dynamic is deprecated in %s on line %d
+bool(true)
+NULL
+-- no cycle: freed at once --
+bool(true)
+bool(true)
+NULL
+float(9)
+NULL
+-- memory does not grow --
+bool(true)

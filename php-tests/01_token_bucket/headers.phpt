@@ -1,0 +1,126 @@
+--TEST--
+Decision::headers(): RateLimit fields, and Retry-After on a denial
+--FILE--
+<?php
+require __DIR__ . '/../check.inc.php';
+
+$storage = new TokenBucketStorageMemory;
+$bucket = new TokenBucket($storage, 'x', 10, 1);
+echo "-- full, half, empty --\n";
+var_dump($bucket->peek()->headers());
+var_dump($bucket->attempt(5)->headers());
+var_dump($bucket->attempt(5)->headers());
+echo "-- denied --\n";
+var_dump($bucket->attempt()->headers());
+var_dump($bucket->attempt(7)->headers());
+$storage->advance(3.4);
+var_dump($bucket->attempt(7)->headers());
+echo "-- never: no Retry-After --\n";
+var_dump(array_keys($bucket->attempt(11)->headers()));
+echo "-- slow and fast --\n";
+$slow = new TokenBucket($storage, 'slow', 3, 0.05);
+var_dump($slow->attempt(3)->headers());
+var_dump($slow->attempt()->headers());
+$fast = new TokenBucket($storage, 'fast', 1000, 5000);
+var_dump($fast->attempt(1000)->headers());
+var_dump($fast->attempt(1)->headers());
+echo "-- Retry-After is never before the end of t --\n";
+mt_srand(5);
+for ($i = 0; $i < 500; $i++) {
+    $capacity = mt_rand(1, 100);
+    $random = new TokenBucket($storage, "random $i", $capacity, mt_rand(1, 1000) / mt_rand(1, 1000));
+    $random->attempt(mt_rand(0, $capacity));
+    $decision = $random->attempt(mt_rand(0, $capacity));
+    $headers = $decision->headers();
+    check(preg_match('/^"default";r=(\d+);t=(\d+)$/D', $headers['RateLimit'], $m) === 1, $headers['RateLimit']);
+    check((float) $m[1] === $decision->remaining, 'r is what is left');
+    check($decision->allowed === !isset($headers['Retry-After']), 'Retry-After only on a denial');
+    if (!$decision->allowed) {
+        // Less than a microsecond is less than the answer itself takes to arrive.
+        check($headers['Retry-After'] > $decision->retryAfter - 1e-6 && $headers['Retry-After'] >= $m[2], json_encode($headers));
+        check($headers['Retry-After'] < max($decision->retryAfter, (int) $m[2]) + 1, json_encode($headers));
+    }
+}
+?>
+--EXPECT--
+-- full, half, empty --
+array(2) {
+  ["RateLimit-Policy"]=>
+  string(19) ""default";q=10;w=10"
+  ["RateLimit"]=>
+  string(19) ""default";r=10;t=10"
+}
+array(2) {
+  ["RateLimit-Policy"]=>
+  string(19) ""default";q=10;w=10"
+  ["RateLimit"]=>
+  string(17) ""default";r=5;t=5"
+}
+array(2) {
+  ["RateLimit-Policy"]=>
+  string(19) ""default";q=10;w=10"
+  ["RateLimit"]=>
+  string(17) ""default";r=0;t=1"
+}
+-- denied --
+array(3) {
+  ["RateLimit-Policy"]=>
+  string(19) ""default";q=10;w=10"
+  ["RateLimit"]=>
+  string(17) ""default";r=0;t=1"
+  ["Retry-After"]=>
+  string(1) "1"
+}
+array(3) {
+  ["RateLimit-Policy"]=>
+  string(19) ""default";q=10;w=10"
+  ["RateLimit"]=>
+  string(17) ""default";r=0;t=1"
+  ["Retry-After"]=>
+  string(1) "7"
+}
+array(3) {
+  ["RateLimit-Policy"]=>
+  string(19) ""default";q=10;w=10"
+  ["RateLimit"]=>
+  string(17) ""default";r=3;t=3"
+  ["Retry-After"]=>
+  string(1) "4"
+}
+-- never: no Retry-After --
+array(2) {
+  [0]=>
+  string(16) "RateLimit-Policy"
+  [1]=>
+  string(9) "RateLimit"
+}
+-- slow and fast --
+array(2) {
+  ["RateLimit-Policy"]=>
+  string(18) ""default";q=3;w=60"
+  ["RateLimit"]=>
+  string(18) ""default";r=0;t=20"
+}
+array(3) {
+  ["RateLimit-Policy"]=>
+  string(18) ""default";q=3;w=60"
+  ["RateLimit"]=>
+  string(18) ""default";r=0;t=20"
+  ["Retry-After"]=>
+  string(2) "20"
+}
+array(2) {
+  ["RateLimit-Policy"]=>
+  string(20) ""default";q=1000;w=1"
+  ["RateLimit"]=>
+  string(17) ""default";r=0;t=1"
+}
+array(3) {
+  ["RateLimit-Policy"]=>
+  string(20) ""default";q=1000;w=1"
+  ["RateLimit"]=>
+  string(17) ""default";r=0;t=1"
+  ["Retry-After"]=>
+  string(1) "1"
+}
+-- Retry-After is never before the end of t --

@@ -1,0 +1,30 @@
+--TEST--
+Decision::headers(): a rate written as n per minute, hour or day is a window of that many seconds
+--FILE--
+<?php
+require __DIR__ . '/../check.inc.php';
+
+$storage = new TokenBucketStorageMemory;
+foreach ([TokenBucket::MINUTE, TokenBucket::HOUR, TokenBucket::DAY] as $span) {
+    $wrong = 0;
+    for ($n = 1; $n <= 200; $n++) {
+        $bucket = new TokenBucket($storage, "$n/$span", $n, $n / $span);
+        $fields = $bucket->attempt($n)->headers()['RateLimit-Policy'];
+        $expected = sprintf('"default";q=%d;w=%d', $n, $span);
+        if ($fields !== $expected) {
+            $wrong++;
+            $example = "$fields instead of $expected";
+        }
+    }
+    echo $span, ': ', $wrong ? "$wrong of 200 are wrong, such as $example" : 'exact', "\n";
+}
+// One token a minute: the next one is there after a minute, not after 61 seconds.
+$bucket = new TokenBucket($storage, 'one', 1, 1 / 60);
+$bucket->consume();
+echo implode(' | ', $bucket->attempt()->headers()), "\n";
+?>
+--EXPECT--
+60: exact
+3600: exact
+86400: exact
+"default";q=1;w=60 | "default";r=0;t=60 | 60

@@ -1,0 +1,50 @@
+--TEST--
+Identifiers are any bytes of any length; each is a bucket of its own
+--FILE--
+<?php
+require __DIR__ . '/../check.inc.php';
+require __DIR__ . '/../document_000.inc.php';
+
+$long = str_repeat('0123456789abcdef', 65536);
+$identifiers = [
+    '', "\0", "\0\0", 'a', "a\0", "\0a", 'A', 'a ', ' a', "a\n", 'a/b', "a\0b", "a\0c", 'ab',
+    "\xff", "\xff\xfe", "\xc3\xa4", "a\xcc\x88", "\xe4", "0", "00", "0.0", "-0", 'null',
+    $long, $long . 'x', 'x' . $long, substr($long, 1), str_repeat('a', 255), str_repeat('a', 256),
+    str_repeat('a', 257), "'; DROP TABLE buckets", '*', '%', 'a:b', 'tokenbucket:a',
+];
+foreach (['TokenBucketStorageMemory', 'TokenBucketStorageSharedMemory'] as $class) {
+    $storage = new $class;
+    foreach ($identifiers as $number => $identifier) {
+        $bucket = new TokenBucket($storage, $identifier, 100, 0.001);
+        check($bucket->peek()->remaining === 100.0, "$class: $number is fresh");
+        $bucket->consume($number + 1);
+    }
+    foreach ($identifiers as $number => $identifier) {
+        $remaining = (new TokenBucket($storage, $identifier, 100, 0.001))->peek()->remaining;
+        check($remaining === 99.0 - $number, "$class: $number has $remaining");
+        // The storage interface means the same bucket.
+        check($storage->consume($identifier, 1000, 100000, fn() => exit('not a bucket yet')), "$class: $number directly");
+        $remaining = (new TokenBucket($storage, $identifier, 100, 0.001))->peek()->remaining;
+        check($remaining === 98.0 - $number, "$class: $number has $remaining after that");
+    }
+}
+echo "-- userland storages get them unchanged --\n";
+$storage = new ArrayStorage;
+foreach ($identifiers as $identifier) {
+    (new TokenBucket($storage, $identifier, 100, 1))->consume();
+}
+var_dump(array_map('strval', array_keys($storage->rows)) === $identifiers);
+echo "-- the caller's string is not kept nor changed --\n";
+$name = str_repeat('n', 10);
+$bucket = new TokenBucket(new TokenBucketStorageMemory, $name, 5, 1);
+$bucket->consume(2);
+$name .= 'more';
+$name[0] = 'X';
+var_dump($bucket->peek()->remaining, $name);
+?>
+--EXPECT--
+-- userland storages get them unchanged --
+bool(true)
+-- the caller's string is not kept nor changed --
+float(3)
+string(14) "Xnnnnnnnnnmore"

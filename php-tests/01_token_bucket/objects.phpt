@@ -1,0 +1,108 @@
+--TEST--
+Buckets and storages as objects: dumps, clones, serialisation, comparison
+--FILE--
+<?php
+require __DIR__ . '/../check.inc.php';
+
+class Sub extends TokenBucket
+{
+    public $extra = 1;
+}
+$memory = new TokenBucketStorageMemory;
+$shared = new TokenBucketStorageSharedMemory('shop');
+$bucket = new TokenBucket($memory, 'x', 10, 2.5);
+echo "-- dumps --\n";
+var_dump($bucket);
+print_r(new Sub($shared, 'y', 1, 1));
+foreach ([$memory, $shared] as $storage) {
+    ob_start();
+    var_dump($storage);
+    print_r($storage);
+    var_export($storage);
+    var_dump((array) $storage);
+    $dump = ob_get_clean();
+    check(str_contains($dump, get_class($storage)), get_class($storage));
+}
+echo "-- serialisation --\n";
+foreach ([$bucket, new Sub($memory, 'y', 1, 1), $memory, $shared] as $object) {
+    echo thrown(fn() => serialize($object)), "\n";
+    $name = get_class($object);
+    echo thrown(fn() => unserialize(sprintf('O:%d:"%s":0:{}', strlen($name), $name))), "\n";
+}
+echo "-- clones --\n";
+echo thrown(fn() => clone $memory), "\n";
+echo thrown(fn() => clone $shared), "\n";
+echo "-- not made without a constructor, not made of interfaces --\n";
+echo thrown(fn() => new TokenBucketStorage), "\n";
+echo thrown(fn() => (new ReflectionClass($memory))->newInstanceWithoutConstructor()), "\n";
+echo thrown(fn() => (new ReflectionClass($shared))->newInstanceWithoutConstructor()), "\n";
+echo "-- comparison --\n";
+var_dump($bucket == new TokenBucket($memory, 'x', 10, 2.5), $bucket == new TokenBucket($memory, 'y', 10, 2.5), $memory == new TokenBucketStorageMemory);
+echo "-- the private member stays private --\n";
+echo thrown(fn() => $bucket->_storage), "\n";
+echo thrown(function () use ($bucket) {
+    $bucket->_storage = null;
+}), "\n";
+var_dump($bucket->consume());
+echo "-- reflection may write it: no crash --\n";
+$property = new ReflectionProperty('TokenBucket', '_storage');
+$property->setValue($bucket, null);
+echo thrown(fn() => $bucket->consume()), "\n";
+$property->setValue($bucket, new stdClass);
+echo thrown(fn() => $bucket->consume()), "\n";
+$property->setValue($bucket, $other = new TokenBucketStorageMemory);
+var_dump(is_string(thrown(fn() => $bucket->consume())));
+?>
+--EXPECTF--
+-- dumps --
+object(TokenBucket)#%d (4) {
+  ["_storage":"TokenBucket":private]=>
+  object(TokenBucketStorageMemory)#%d (0) {
+  }
+  ["_identifier":protected]=>
+  string(1) "x"
+  ["_bucket_capacity":protected]=>
+  int(10)
+  ["_tokens_per_second":protected]=>
+  float(2.5)
+}
+Sub Object
+(
+    [_storage:TokenBucket:private] => TokenBucketStorageSharedMemory Object
+        (
+            [namespace:TokenBucketStorageSharedMemory:private] => shop
+        )
+
+    [_identifier:protected] => y
+    [_bucket_capacity:protected] => 1
+    [_tokens_per_second:protected] => 1
+    [extra] => 1
+)
+-- serialisation --
+Exception: Serialization of 'TokenBucket' is not allowed
+Exception: Unserialization of 'TokenBucket' is not allowed
+Exception: Serialization of 'Sub' is not allowed
+Exception: Unserialization of 'Sub' is not allowed
+Exception: Serialization of 'TokenBucketStorageMemory' is not allowed
+Exception: Unserialization of 'TokenBucketStorageMemory' is not allowed
+Exception: Serialization of 'TokenBucketStorageSharedMemory' is not allowed
+Exception: Unserialization of 'TokenBucketStorageSharedMemory' is not allowed
+-- clones --
+Error: Trying to clone an uncloneable object of class TokenBucketStorageMemory
+Error: Trying to clone an uncloneable object of class TokenBucketStorageSharedMemory
+-- not made without a constructor, not made of interfaces --
+Error: Cannot instantiate interface TokenBucketStorage
+ReflectionException: Class TokenBucketStorageMemory is an internal class marked as final that cannot be instantiated without invoking its constructor
+ReflectionException: Class TokenBucketStorageSharedMemory is an internal class marked as final that cannot be instantiated without invoking its constructor
+-- comparison --
+bool(true)
+bool(false)
+bool(true)
+-- the private member stays private --
+Error: Cannot access private property TokenBucket::$_storage
+Error: Cannot access private property TokenBucket::$_storage
+bool(true)
+-- reflection may write it: no crash --
+Error: The TokenBucket object has not been correctly initialized by calling parent::__construct() in its constructor
+Error: Call to undefined method consume()
+bool(true)

@@ -1,0 +1,102 @@
+--TEST--
+bootstrap() creates a bucket, and never overwrites one
+--FILE--
+<?php
+foreach (['TokenBucketStorageMemory', 'TokenBucketStorageSharedMemory'] as $class) {
+    echo "-- $class --\n";
+    $storage = new $class;
+    $bucket = fn($id) => new TokenBucket($storage, $id, 10, 0.001);
+    var_dump($storage->bootstrap('x', microtime(true) - 2500));
+    var_dump($bucket('x')->peek()->remaining);
+    $storage->bootstrap('x', microtime(true) - 9500);
+    var_dump($bucket('x')->peek()->remaining);
+    var_dump($bucket('x')->consume(2), $bucket('x')->consume(1));
+    $storage->bootstrap('x', 0);
+    var_dump($bucket('x')->consume(1));
+    echo "a time to come is a debt\n";
+    $storage->bootstrap('debt', microtime(true) + 1500);
+    $decision = $bucket('debt')->peek(0);
+    var_dump($decision->allowed, $decision->retryAfter > 1490 && $decision->retryAfter <= 1500);
+    echo "long ago is full, far ahead is far ahead\n";
+    $storage->bootstrap('epoch', 0.0);
+    $storage->bootstrap('before', -1e18);
+    $storage->bootstrap('after', 1e18);
+    var_dump($bucket('epoch')->peek()->remaining, $bucket('before')->peek()->remaining, $bucket('after')->peek(0)->allowed);
+    echo "numeric strings, as from a database\n";
+    $storage->bootstrap('string', (string) (microtime(true) - 4500));
+    var_dump($bucket('string')->peek()->remaining);
+    echo "and reset fills\n";
+    foreach (['x', 'debt', 'after'] as $id) {
+        $bucket($id)->reset();
+        var_dump($bucket($id)->peek()->remaining);
+    }
+}
+
+echo "-- _bootstrap() of a bucket --\n";
+class Starter extends TokenBucket
+{
+    public function start($tokens)
+    {
+        return $this->_bootstrap($tokens);
+    }
+}
+$storage = new TokenBucketStorageMemory;
+$starter = new Starter($storage, 'x', 10, 3);
+var_dump($starter->start(4), $starter->peek()->remaining);
+$starter->start(9);
+var_dump($starter->peek()->remaining, $starter->consume(4), $starter->consume(1));
+for ($i = 0; $i <= 10; $i++) {
+    $starter = new Starter($storage, "x $i", 10, 3);
+    $starter->start($i);
+    echo $starter->peek()->remaining, ' ';
+}
+echo "\n";
+?>
+--EXPECT--
+-- TokenBucketStorageMemory --
+NULL
+float(2)
+float(2)
+bool(true)
+bool(false)
+bool(false)
+a time to come is a debt
+bool(false)
+bool(true)
+long ago is full, far ahead is far ahead
+float(10)
+float(10)
+bool(false)
+numeric strings, as from a database
+float(4)
+and reset fills
+float(10)
+float(10)
+float(10)
+-- TokenBucketStorageSharedMemory --
+NULL
+float(2)
+float(2)
+bool(true)
+bool(false)
+bool(false)
+a time to come is a debt
+bool(false)
+bool(true)
+long ago is full, far ahead is far ahead
+float(10)
+float(10)
+bool(false)
+numeric strings, as from a database
+float(4)
+and reset fills
+float(10)
+float(10)
+float(10)
+-- _bootstrap() of a bucket --
+NULL
+float(4)
+float(4)
+bool(true)
+bool(false)
+0 1 2 3 4 5 6 7 8 9 10 

@@ -1,0 +1,66 @@
+--TEST--
+Closures that run interleaved, in fibers, keep their proposals apart
+--FILE--
+<?php
+foreach (['TokenBucketStorageMemory', 'TokenBucketStorageSharedMemory'] as $class) {
+    echo "-- $class --\n";
+    $storage = new $class;
+    $left = fn($id) => (new TokenBucket($storage, $id, 10, 0.001))->peek()->remaining;
+    $start = function (string $id, float $proposed) use ($storage): Fiber {
+        $fiber = new Fiber(fn() => $storage->consume($id, 1000, 10000, function () use ($storage, $id, $proposed) {
+            Fiber::suspend();
+            $storage->bootstrap($id, microtime(true) - $proposed * 1000);
+            Fiber::suspend();
+            return true;
+        }));
+        $fiber->start();
+        return $fiber;
+    };
+    $a = $start('a', 2.5);
+    $b = $start('b', 5.5);
+    $c = $start('c', 7.5);
+    foreach ([$b, $a, $c, $a, $c, $b] as $fiber) {
+        $fiber->resume();
+    }
+    var_dump($a->getReturn(), $b->getReturn(), $c->getReturn());
+    echo $left('a'), ' ', $left('b'), ' ', $left('c'), "\n";
+
+    echo "two for one bucket: the first one done makes it, the second one pays\n";
+    $a = $start('same', 5.5);
+    $b = $start('same', 8.5);
+    foreach ([$a, $b, $a, $b] as $fiber) {
+        $fiber->resume();
+    }
+    var_dump($a->getReturn(), $b->getReturn(), $left('same'));
+
+    echo "one that never returns leaves nothing behind\n";
+    $a = $start('never', 5.5);
+    unset($a, $fiber);
+    gc_collect_cycles();
+    $storage->bootstrap('never', microtime(true) - 3500);
+    var_dump($left('never'));
+}
+?>
+--EXPECT--
+-- TokenBucketStorageMemory --
+bool(true)
+bool(true)
+bool(true)
+2 5 7
+two for one bucket: the first one done makes it, the second one pays
+bool(true)
+bool(true)
+float(4)
+one that never returns leaves nothing behind
+float(3)
+-- TokenBucketStorageSharedMemory --
+bool(true)
+bool(true)
+bool(true)
+2 5 7
+two for one bucket: the first one done makes it, the second one pays
+bool(true)
+bool(true)
+float(4)
+one that never returns leaves nothing behind
+float(3)

@@ -1,0 +1,96 @@
+--TEST--
+A subclass overrides _bootstrap(): a fresh bucket starts as it says
+--FILE--
+<?php
+class HalfFull extends TokenBucket
+{
+    public $asked = [];
+
+    protected function _bootstrap($initialTokens)
+    {
+        $this->asked[] = $initialTokens;
+        parent::_bootstrap($initialTokens - $this->_bucket_capacity / 2);
+    }
+}
+class Silent extends TokenBucket
+{
+    protected function _bootstrap($initialTokens)
+    {
+    }
+}
+class Failing extends TokenBucket
+{
+    protected function _bootstrap($initialTokens)
+    {
+        throw new DomainException('no bucket today');
+    }
+}
+class Greedy extends TokenBucket
+{
+    protected function _bootstrap($initialTokens)
+    {
+        parent::_bootstrap(1000);
+    }
+}
+foreach (['TokenBucketStorageMemory', 'TokenBucketStorageSharedMemory'] as $class) {
+    echo "-- $class --\n";
+    $storage = new $class;
+    // A rate that adds nothing while this runs.
+    $bucket = new HalfFull($storage, 'half', 10, 0.001);
+    var_dump($bucket->consume(1), (float) $bucket->asked[0]);
+    var_dump($bucket->peek()->remaining, $bucket->consume(5), $bucket->consume(4), $bucket->consume(1));
+    var_dump(count($bucket->asked));
+
+    echo "it proposes nothing: full\n";
+    $bucket = new Silent($storage, 'silent', 10, 0.001);
+    var_dump($bucket->consume(4), $bucket->peek()->remaining);
+
+    echo "it throws: nothing is taken\n";
+    $bucket = new Failing($storage, 'failing', 10, 0.001);
+    try {
+        $bucket->consume(4);
+    } catch (DomainException $e) {
+        echo $e->getMessage(), "\n";
+    }
+    var_dump((new TokenBucket($storage, 'failing', 10, 0.001))->peek()->remaining);
+
+    echo "it proposes more than there can be: the tokens are charged all the same\n";
+    $bucket = new Greedy($storage, 'greedy', 10, 0.001);
+    var_dump($bucket->consume(4), $bucket->peek()->remaining);
+}
+?>
+--EXPECT--
+-- TokenBucketStorageMemory --
+bool(true)
+float(9)
+float(4)
+bool(false)
+bool(true)
+bool(false)
+int(1)
+it proposes nothing: full
+bool(true)
+float(6)
+it throws: nothing is taken
+no bucket today
+float(10)
+it proposes more than there can be: the tokens are charged all the same
+bool(true)
+float(6)
+-- TokenBucketStorageSharedMemory --
+bool(true)
+float(9)
+float(4)
+bool(false)
+bool(true)
+bool(false)
+int(1)
+it proposes nothing: full
+bool(true)
+float(6)
+it throws: nothing is taken
+no bucket today
+float(10)
+it proposes more than there can be: the tokens are charged all the same
+bool(true)
+float(6)

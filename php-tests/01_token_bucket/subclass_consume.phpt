@@ -1,0 +1,36 @@
+--TEST--
+A subclass overrides consume() without types, as code for the userland class does
+--FILE--
+<?php
+class Logged extends TokenBucket
+{
+    public $log = [];
+
+    public function consume($token_count = 1)
+    {
+        $granted = parent::consume($token_count);
+        $this->log[] = [$token_count, $granted];
+        return $granted ? 'yes' : 'no';
+    }
+}
+$bucket = new Logged(new TokenBucketStorageMemory, 'x', 3, 1);
+var_dump($bucket->consume(2), $bucket->consume(2), $bucket->consume());
+echo json_encode($bucket->log), "\n";
+
+class Optional extends TokenBucket
+{
+    public function consume($token_count = 2, $more = null)
+    {
+        return parent::consume($token_count);
+    }
+}
+$bucket = new Optional(new TokenBucketStorageMemory, 'x', 3, 1);
+var_dump($bucket->consume(), $bucket->consume());
+?>
+--EXPECT--
+string(3) "yes"
+string(2) "no"
+string(3) "yes"
+[[2,true],[2,false],[1,true]]
+bool(true)
+bool(false)

@@ -1,0 +1,76 @@
+--TEST--
+A userland storage: attempt() answers by its consume(), what it cannot do is a LogicException
+--FILE--
+<?php
+require __DIR__ . '/../check.inc.php';
+require __DIR__ . '/../document_000.inc.php';
+
+class YesNo extends ArrayStorage
+{
+    public $answer = true;
+    public $asked = 0;
+
+    public function consume($identifier, $microtime, $full_microtime, $bootstrap_closure)
+    {
+        $this->asked++;
+        return $this->answer;
+    }
+}
+$storage = new YesNo;
+$bucket = new TokenBucket($storage, 'x', 10, 4.0);
+$decision = $bucket->attempt(3);
+var_dump($decision->allowed, $decision->reason, $decision->capacity, $decision->retryAfter);
+$storage->answer = false;
+show($bucket->attempt(3));
+$storage->asked = 0;
+show($bucket->attempt(11));
+var_dump($storage->asked);
+
+echo "-- not to be had --\n";
+$native = new TokenBucket(new TokenBucketStorageMemory, 'x', 10, 1);
+$calls = [
+    'peek' => fn() => $bucket->peek(),
+    'refund' => fn() => $bucket->refund(),
+    'reset' => fn() => $bucket->reset(),
+    'attemptAll' => fn() => TokenBucket::attemptAll([$bucket]),
+    'attemptAll with a native one' => fn() => TokenBucket::attemptAll([$native, $bucket]),
+];
+foreach ($calls as $name => $call) {
+    $thrown = thrown($call);
+    echo "$name: ", explode(':', $thrown)[0], "\n";
+    check(strlen($thrown) > strlen('LogicException: ') + 20, "$name says why");
+    check(str_contains($thrown, 'YesNo') || str_contains($thrown, 'storage'), "$name says that it is the storage: $thrown");
+}
+var_dump($storage->asked, $native->peek()->remaining);
+
+echo "-- a real one --\n";
+$storage = new ArrayStorage;
+$bucket = new TokenBucket($storage, 'x', 10, 1);
+$granted = 0;
+for ($i = 0; $i < 20; $i++) {
+    $granted += (int) $bucket->attempt()->allowed;
+}
+var_dump($granted);
+$storage->elapsed += 4.01;
+var_dump($bucket->attempt(5)->allowed, $bucket->attempt(4)->allowed);
+?>
+--EXPECTF--
+bool(true)
+string(7) "granted"
+float(10)
+float(0)
+denied insufficient_tokens remaining=0.0 capacity=10.0 retryAfter=0.75 resetAfter=2.5
+denied exceeds_capacity remaining=0.0 capacity=10.0 retryAfter=INF resetAfter=%s
+int(0)
+-- not to be had --
+peek: LogicException
+refund: LogicException
+reset: LogicException
+attemptAll: LogicException
+attemptAll with a native one: LogicException
+int(0)
+float(10)
+-- a real one --
+int(10)
+bool(false)
+bool(true)

@@ -1,0 +1,45 @@
+--TEST--
+wait() on shared memory sleeps until the tokens are there
+--FILE--
+<?php
+require __DIR__ . '/../check.inc.php';
+
+$bucket = new TokenBucket(new TokenBucketStorageSharedMemory, 'x', 10, 50);
+$start = hrtime(true);
+var_dump($bucket->wait(1, 10)->allowed);
+$immediate = (hrtime(true) - $start) / 1e9;
+// Ten tokens are back 0.2 seconds after they were taken.
+$decision = $bucket->wait(10.0, 10);
+$slept = (hrtime(true) - $start) / 1e9;
+var_dump($decision->allowed, $decision->reason);
+$slack = is_slow() ? 5 : 0.5;
+check($immediate < $slack, "at once: $immediate");
+check($slept >= 0.2 && $slept < 0.2 + 2 * $slack, "about 0.2 s: $slept");
+
+echo "-- not within the timeout: at once --\n";
+$slow = new TokenBucket(new TokenBucketStorageSharedMemory, 'slow', 1, 0.01);
+$slow->consume();
+$start = hrtime(true);
+$decision = $slow->wait(50.0);
+$waited = (hrtime(true) - $start) / 1e9;
+var_dump($decision->allowed, $decision->reason, $decision->retryAfter > 90 && $decision->retryAfter <= 100);
+check($waited < $slack, "at once: $waited");
+
+echo "-- one after the other --\n";
+$many = new TokenBucket(new TokenBucketStorageSharedMemory, 'many', 1, 100);
+$start = hrtime(true);
+for ($i = 0; $i < 20; $i++) {
+    check($many->wait(10)->allowed, "wait $i");
+}
+$took = (hrtime(true) - $start) / 1e9;
+check($took > 0.18 && $took < 0.2 + 2 * $slack, "20 at 100 a second: $took");
+?>
+--EXPECT--
+bool(true)
+bool(true)
+string(7) "granted"
+-- not within the timeout: at once --
+bool(false)
+string(19) "insufficient_tokens"
+bool(true)
+-- one after the other --

@@ -1,0 +1,36 @@
+--TEST--
+attemptAll() of many processes in different orders: never above either bound, nothing lost
+--EXTENSIONS--
+pcntl
+--SKIPIF--
+<?php
+if (getenv('SKIP_SLOW_TESTS') || getenv('USE_ZEND_ALLOC') === '0') {
+    die('skip slow');
+}
+?>
+--FILE--
+<?php
+require __DIR__ . '/../check.inc.php';
+require __DIR__ . '/../processes.inc.php';
+
+$storage = new TokenBucketStorageSharedMemory;
+for ($round = 0; $round < 5; $round++) {
+    $small = new TokenBucket($storage, "small $round", 5000, 0.001);
+    $large = new TokenBucket($storage, "large $round", 8000, 0.001);
+    $both = array_sum(in_processes(4, function (int $index, callable $barrier) use ($small, $large): int {
+        $buckets = $index % 2 ? [$small, $large] : [$large, $small];
+        $granted = 0;
+        $barrier();
+        for ($i = 0; $i < 5000; $i++) {
+            $granted += (int) TokenBucket::attemptAll($buckets)->allowed;
+        }
+        return $granted;
+    }));
+    check($both === 5000, "granted $both of 5000");
+    check($small->peek()->remaining === 0.0, 'small is empty');
+    check($large->peek()->remaining === 3000.0, 'large has ' . $large->peek()->remaining);
+}
+echo "done\n";
+?>
+--EXPECT--
+done

@@ -1,0 +1,26 @@
+--TEST--
+Control: a check-then-set limiter on APCu over-admits in the same harness
+--EXTENSIONS--
+pcntl
+--SKIPIF--
+<?php
+if (getenv('SKIP_SLOW_TESTS') || getenv('USE_ZEND_ALLOC') === '0') {
+    die('skip slow');
+}
+if (!extension_loaded('apcu') && !is_file(PHP_EXTENSION_DIR . '/apcu.so')) {
+    die('skip APCu is not installed');
+}
+?>
+--FILE--
+<?php
+require __DIR__ . '/../child.inc.php';
+
+$ini = ['apc.enable_cli' => '1'];
+if (!extension_loaded('apcu')) {
+    $ini['extension'] = PHP_EXTENSION_DIR . '/apcu.so';
+}
+echo php_run_file(__DIR__ . '/control_apcu.inc.php', $ini);
+?>
+--EXPECT--
+check-then-set on APCu: more than 100000
+TokenBucket: 100000

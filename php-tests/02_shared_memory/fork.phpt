@@ -1,0 +1,54 @@
+--TEST--
+Forked children share the buckets; one that ends, or is killed, takes nothing with it
+--EXTENSIONS--
+pcntl
+--FILE--
+<?php
+require __DIR__ . '/../check.inc.php';
+require __DIR__ . '/../processes.inc.php';
+
+$bucket = new TokenBucket(new TokenBucketStorageSharedMemory, 'x', 10, 0.001);
+$bucket->consume();
+echo json_encode(in_processes(3, fn($index) => $bucket->consume($index + 1))), ' ', $bucket->peek()->remaining, "\n";
+
+echo "-- a child's own new bucket is the parent's too --\n";
+in_processes(1, fn() => (new TokenBucket(new TokenBucketStorageSharedMemory, 'y', 10, 0.001))->consume(4));
+var_dump((new TokenBucket(new TokenBucketStorageSharedMemory, 'y', 10, 0.001))->peek()->remaining);
+
+echo "-- grandchildren, after their parent's end --\n";
+in_processes(1, function () use ($bucket) {
+    if (pcntl_fork() === 0) {
+        $bucket->consume();
+        send_signal('KILL', getmypid());
+        sleep(60);
+    }
+    pcntl_wait($status);
+});
+var_dump($bucket->peek()->remaining);
+
+echo "-- what children did is counted --\n";
+$memory = TokenBucket\status()['shared_memory'];
+var_dump($memory['granted'], $memory['denied'], $memory['live']);
+
+echo "-- memory storages are each process's own --\n";
+$private = new TokenBucket(new TokenBucketStorageMemory, 'x', 10, 1);
+var_dump(in_processes(2, fn() => $private->consume(10)), $private->peek()->remaining);
+?>
+--EXPECT--
+[true,true,true] 3
+-- a child's own new bucket is the parent's too --
+float(6)
+-- grandchildren, after their parent's end --
+float(2)
+-- what children did is counted --
+int(6)
+int(0)
+int(2)
+-- memory storages are each process's own --
+array(2) {
+  [0]=>
+  bool(true)
+  [1]=>
+  bool(true)
+}
+float(10)

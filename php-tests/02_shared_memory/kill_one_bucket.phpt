@@ -1,0 +1,61 @@
+--TEST--
+Processes killed in mid-traffic: never over-admits, never hangs, at most one token each is lost
+--EXTENSIONS--
+pcntl
+--SKIPIF--
+<?php
+if (getenv('SKIP_SLOW_TESTS') || getenv('USE_ZEND_ALLOC') === '0') {
+    die('skip slow');
+}
+?>
+--FILE--
+<?php
+require __DIR__ . '/../check.inc.php';
+require __DIR__ . '/../child.inc.php';
+require __DIR__ . '/../processes.inc.php';
+
+const CAPACITY = 100000;
+$folder = temporary_folder();
+mt_srand(8);
+for ($round = 0; $round < 8; $round++) {
+    $bucket = new TokenBucket(new TokenBucketStorageSharedMemory, "kill $round", CAPACITY, 0.0001);
+    $pids = [];
+    for ($child = 0; $child < 12; $child++) {
+        $pid = pcntl_fork();
+        if ($pid === 0) {
+            // A byte a grant, written at once: what a killed child got can be counted.
+            $file = fopen("$folder/$round-$child", 'w');
+            stream_set_write_buffer($file, 0);
+            while (true) {
+                if ($bucket->consume()) {
+                    fwrite($file, '.');
+                }
+            }
+        }
+        $pids[] = $pid;
+    }
+    usleep(mt_rand(5000, 60000));
+    foreach (array_chunk($pids, 3) as $victims) {
+        send_signal('KILL', ...$victims);
+    }
+    foreach ($pids as $pid) {
+        pcntl_waitpid($pid, $status);
+        check(pcntl_wifsignaled($status) && pcntl_wtermsig($status) === SIGKILL, 'the child was killed');
+    }
+    clearstatcache();
+    $written = array_sum(array_map('filesize', glob("$folder/$round-*")));
+    $rest = 0;
+    $start = hrtime(true);
+    while ($bucket->consume()) {
+        $rest++;
+    }
+    check((hrtime(true) - $start) / 1e9 < 20, 'the bucket still answers quickly');
+    $total = $written + $rest;
+    check($written > 0, 'there was traffic');
+    check($total <= CAPACITY, "over-admitted: $written + $rest");
+    check($total >= CAPACITY - count($pids), "lost: $written + $rest");
+}
+echo "done\n";
+?>
+--EXPECT--
+done

@@ -1,0 +1,92 @@
+--TEST--
+A named segment that is refused: a warning, a private segment, and the file is left alone
+--FILE--
+<?php
+require __DIR__ . '/../check.inc.php';
+require __DIR__ . '/../child.inc.php';
+
+$folder = temporary_folder();
+$path = "$folder/segment";
+$ini = ['tokenbucket.shm_path' => $path, 'tokenbucket.shm_size' => '64K'];
+$code = <<<'PHP'
+$bucket = new TokenBucket(new TokenBucketStorageSharedMemory, "x", 5, 0.001);
+$memory = TokenBucket\status()["shared_memory"];
+echo json_encode([$bucket->consume(2), $bucket->peek()->remaining, $memory["backing"]]), "\n";
+PHP;
+$try = function (string $name, array $more = []) use ($ini, $code, $folder): void {
+    $more += $ini;
+    $path = $more['tokenbucket.shm_path'];
+    clearstatcache();
+    $before = is_file($path) ? [hash_file('sha256', $path), fileperms($path), fileinode($path)] : null;
+    $output = trim(str_replace($folder, 'FOLDER', php_run($code, $more)));
+    echo "== $name\n", str_replace(' in Unknown on line 0', '', $output), "\n";
+    clearstatcache();
+    $after = is_file($path) ? [hash_file('sha256', $path), fileperms($path), fileinode($path)] : null;
+    check($before === $after, 'the file was changed');
+};
+
+php_run($code, $ini);
+$whole = file_get_contents($path);
+
+$try('another size', ['tokenbucket.shm_size' => '128K']);
+$try('diagnostics or not is another layout', ['tokenbucket.track_identifiers' => '1']);
+chmod($path, 0666);
+$try('others may write');
+chmod($path, 0600);
+rename($path, "$folder/real");
+symlink("$folder/real", $path);
+$try('a symbolic link');
+var_dump(is_link($path));
+unlink($path);
+link("$folder/real", $path);
+$try('a second hard link');
+unlink($path);
+file_put_contents($path, str_repeat("\0", strlen($whole)));
+chmod($path, 0600);
+$try('zeros');
+file_put_contents($path, 'something else');
+$try('another file');
+file_put_contents($path, substr_replace($whole, pack('P', 99), 8, 8));
+$try('another layout version');
+unlink($path);
+mkdir("$folder/x");
+rmdir("$folder/x");
+$try('no such folder', ['tokenbucket.shm_path' => "$folder/x/segment"]);
+$try('a folder', ['tokenbucket.shm_path' => $folder]);
+rename("$folder/real", $path);
+echo "== and the good one again\n", php_run($code, $ini);
+?>
+--EXPECTF--
+== another size
+Warning: tokenbucket: the segment FOLDER/segment is refused (size %d instead of %d: made with other settings); using private shared memory instead
+[true,3,"memfd"]
+== diagnostics or not is another layout
+Warning: tokenbucket: the segment FOLDER/segment is refused (size %d instead of %d: made with other settings); using private shared memory instead
+[true,3,"memfd"]
+== others may write
+Warning: tokenbucket: the segment FOLDER/segment is refused (mode 0666 is wider than allowed); using private shared memory instead
+[true,3,"memfd"]
+== a symbolic link
+Warning: tokenbucket: the segment FOLDER/segment is refused (opening: Too many levels of symbolic links%S); using private shared memory instead
+[true,3,"memfd"]
+bool(true)
+== a second hard link
+Warning: tokenbucket: the segment FOLDER/segment is refused (has 2 hard links instead of one); using private shared memory instead
+[true,3,"memfd"]
+== zeros
+Warning: tokenbucket: the segment FOLDER/segment is refused (not a tokenbucket segment); using private shared memory instead
+[true,3,"memfd"]
+== another file
+Warning: tokenbucket: the segment FOLDER/segment is refused (size %d instead of %d: made with other settings); using private shared memory instead
+[true,3,"memfd"]
+== another layout version
+Warning: tokenbucket: the segment FOLDER/segment is refused (layout version 99 instead of 1); using private shared memory instead
+[true,3,"memfd"]
+== no such folder
+Warning: tokenbucket: the segment FOLDER/x/segment is refused (its folder is missing); using private shared memory instead
+[true,3,"memfd"]
+== a folder
+Warning: tokenbucket: the segment FOLDER is refused (opening: Is a directory%S); using private shared memory instead
+[true,3,"memfd"]
+== and the good one again
+[true,1,"named"]

@@ -1,0 +1,71 @@
+--TEST--
+Eight processes on one bucket are granted exactly its capacity
+--EXTENSIONS--
+pcntl
+--SKIPIF--
+<?php
+if (getenv('SKIP_SLOW_TESTS') || getenv('USE_ZEND_ALLOC') === '0') {
+    die('skip slow');
+}
+?>
+--FILE--
+<?php
+require __DIR__ . '/../check.inc.php';
+require __DIR__ . '/../processes.inc.php';
+
+const PROCESSES = 8;
+const TRIES = 100000;
+const CAPACITY = 100000;
+// So many tries between two barriers that no process can take all before the others began.
+const CHUNK = 5000;
+
+$before = TokenBucket\status()['shared_memory'];
+for ($round = 0; $round < 10; $round++) {
+    $granted = in_processes(PROCESSES, function (int $index, callable $barrier) use ($round): int {
+        $bucket = new TokenBucket(new TokenBucketStorageSharedMemory, "round $round", CAPACITY, 0.001);
+        $granted = 0;
+        for ($done = 0; $done < TRIES; $done += CHUNK) {
+            $barrier();
+            for ($i = 0; $i < CHUNK; $i++) {
+                if ($bucket->consume()) {
+                    $granted++;
+                }
+            }
+        }
+        return $granted;
+    });
+    echo array_sum($granted), min($granted) > 0 ? '' : ' some got nothing', "\n";
+}
+$after = TokenBucket\status()['shared_memory'];
+$change = fn($name) => $after[$name] - $before[$name];
+var_dump($change('contended'), $change('granted'), $change('denied'), $change('inserted'));
+
+// The processes did meet. Where others want the processors too, that may take more than the above.
+$conflicts = fn() => TokenBucket\status()['shared_memory']['conflicts'];
+for ($round = 0; $conflicts() === 0 && $round < 50; $round++) {
+    in_processes(4, function () use ($round): int {
+        $bucket = new TokenBucket(new TokenBucketStorageSharedMemory, "meet $round", 1000000, 0.001);
+        for ($i = 0; $i < 200000; $i++) {
+            $bucket->consume();
+        }
+        return 0;
+    });
+}
+var_dump($conflicts() > 0);
+?>
+--EXPECT--
+100000
+100000
+100000
+100000
+100000
+100000
+100000
+100000
+100000
+100000
+int(0)
+int(1000000)
+int(7000000)
+int(10)
+bool(true)

@@ -1,0 +1,54 @@
+--TEST--
+Processes at random rates: never above capacity + rate * time, and no token lost
+--EXTENSIONS--
+pcntl
+--SKIPIF--
+<?php
+if (getenv('SKIP_SLOW_TESTS') || getenv('USE_ZEND_ALLOC') === '0') {
+    die('skip slow');
+}
+?>
+--FILE--
+<?php
+require __DIR__ . '/../check.inc.php';
+require __DIR__ . '/../processes.inc.php';
+
+mt_srand(7);
+for ($round = 0; $round < 20; $round++) {
+    $rate = round(10 ** (mt_rand(0, 5500) / 1000), 3);
+    // Half a second to refill: a shorter pause of all processes at once loses nothing.
+    $capacity = max(1, (int) ($rate * mt_rand(500, 1500) / 1000));
+    $tokens = mt_rand(1, min(3, $capacity));
+    $began = hrtime(true);
+    $results = in_processes(4, function (int $index) use ($round, $rate, $capacity, $tokens): array {
+        $bucket = new TokenBucket(new TokenBucketStorageSharedMemory, "rates $round", $capacity, $rate);
+        $granted = (int) $bucket->consume($tokens);
+        $first = $denied = hrtime(true);
+        do {
+            $now = hrtime(true);
+            if ($bucket->consume($tokens)) {
+                $granted++;
+            } else {
+                $denied = $now;
+            }
+        } while ($now - $first < 150e6);
+        return ['granted' => $granted, 'first' => $first, 'denied' => $denied];
+    });
+    $seconds = (hrtime(true) - $began) / 1e9;
+    $granted = array_sum(array_column($results, 'granted')) * $tokens;
+    $name = "$tokens of $capacity at $rate: $granted in $seconds s";
+    check($granted <= $capacity + $rate * $seconds, "$name: over the bound");
+
+    // Somebody was denied at $denied, so less than $tokens were there; the bucket was no longer full
+    // from the end of the first call on. The rate is at most 0.1 % below what was asked.
+    $first = min(array_column($results, 'first'));
+    $denied = max(array_column($results, 'denied'));
+    if ($denied > $first) {
+        $earned = $rate * 0.999 * ($denied - $first) / 1e9;
+        check($granted > $capacity + $earned - $tokens - 1, "$name: tokens were lost");
+    }
+}
+echo "done\n";
+?>
+--EXPECT--
+done

@@ -1,0 +1,45 @@
+--TEST--
+A full table with tokenbucket.shm_full=evict: the fullest neighbour is forgotten, and counted
+--INI--
+tokenbucket.shm_size=4K
+--FILE--
+<?php
+require __DIR__ . '/../check.inc.php';
+
+$storage = new TokenBucketStorageSharedMemory;
+$allowed = 0;
+for ($i = 0; $i < 1000; $i++) {
+    $allowed += (int) (new TokenBucket($storage, "id $i", 2, 0.001))->attempt()->allowed;
+}
+$memory = TokenBucket\status()['shared_memory'];
+var_dump($memory['full'], $allowed, $memory['refused'], $memory['denied']);
+var_dump($memory['evicted'] > 700, $memory['inserted'], $memory['evicted'] + $memory['live']);
+// Each one missed about one token, a thousand seconds; spans are kept rounded up.
+var_dump($memory['evicted_seconds'] / $memory['evicted'] > 900 && $memory['evicted_seconds'] / $memory['evicted'] <= 1001);
+var_dump($memory['evicted_seconds_max'] > 900 && $memory['evicted_seconds_max'] <= 1001);
+
+echo "-- buckets that are full are taken first: nothing is lost --\n";
+for ($i = 0; $i < 1000; $i++) {
+    (new TokenBucket($storage, "id $i", 2, 0.001))->reset();
+}
+$before = TokenBucket\status()['shared_memory'];
+for ($i = 0; $i < 1000; $i++) {
+    (new TokenBucket($storage, "quick $i", 2, 1e6))->consume();
+    usleep(10);
+}
+$after = TokenBucket\status()['shared_memory'];
+var_dump($after['evicted'] - $before['evicted'], $after['reclaimed'] - $before['reclaimed'] > 700);
+?>
+--EXPECT--
+string(5) "evict"
+int(1000)
+int(0)
+int(0)
+bool(true)
+int(1000)
+int(1000)
+bool(true)
+bool(true)
+-- buckets that are full are taken first: nothing is lost --
+int(0)
+bool(true)

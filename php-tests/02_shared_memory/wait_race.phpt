@@ -1,0 +1,32 @@
+--TEST--
+Processes that wait for one bucket are all served, and not faster than it refills
+--EXTENSIONS--
+pcntl
+--SKIPIF--
+<?php
+if (getenv('SKIP_SLOW_TESTS') || getenv('USE_ZEND_ALLOC') === '0') {
+    die('skip slow');
+}
+?>
+--FILE--
+<?php
+require __DIR__ . '/../check.inc.php';
+require __DIR__ . '/../processes.inc.php';
+
+$bucket = new TokenBucket(new TokenBucketStorageSharedMemory, 'x', 5, 100);
+$start = hrtime(true);
+$granted = in_processes(6, function () use ($bucket): int {
+    $granted = 0;
+    for ($i = 0; $i < 10; $i++) {
+        $granted += (int) $bucket->wait(30)->allowed;
+    }
+    return $granted;
+});
+$took = (hrtime(true) - $start) / 1e9;
+echo json_encode($granted), "\n";
+// 60 tokens, five of them at once.
+check($took >= 0.55, "too fast: $took");
+check($took < 5, "too slow: $took");
+?>
+--EXPECT--
+[10,10,10,10,10,10]

@@ -1,0 +1,31 @@
+--TEST--
+Under php-fpm: pools share buckets, unless tokenbucket.namespace separates them
+--SKIPIF--
+<?php require __DIR__ . '/skipif.inc.php'; ?>
+--FILE--
+<?php
+require __DIR__ . '/../check.inc.php';
+require __DIR__ . '/traffic.inc.php';
+
+$namespace = fn (string $name) => ['php_admin_value[tokenbucket.namespace]' => $name];
+$fpm = new Fpm([
+    'plain_1' => [],
+    'plain_2' => [],
+    'alone' => $namespace('alone'),
+    'shared_1' => $namespace('shared'),
+    'shared_2' => $namespace('shared'),
+]);
+$consume = $fpm->script('consume', CONSUME);
+foreach ([['plain_1', 'plain_2'], ['alone'], ['shared_1', 'shared_2']] as $pools) {
+    $traffic = Traffic::of(4, 300, function () use ($fpm, $consume, $pools) {
+        static $turn = 0;
+        return $fpm->get($consume, ['id' => 'x', 'capacity' => 500], $pools[$turn++ % count($pools)]);
+    });
+    echo implode(' and ', $pools), ": $traffic->granted granted, $traffic->denied denied\n";
+    check(count($traffic->workers) > count($pools), 'workers of each pool');
+}
+?>
+--EXPECT--
+plain_1 and plain_2: 500 granted, 700 denied
+alone: 500 granted, 700 denied
+shared_1 and shared_2: 500 granted, 700 denied

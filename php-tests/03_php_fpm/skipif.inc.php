@@ -1,0 +1,13 @@
+<?php
+require_once __DIR__ . '/../check.inc.php';
+require_once __DIR__ . '/fpm.inc.php';
+
+if (is_slow()) {
+    die('skip php-fpm and its workers are not run under valgrind');
+}
+if (Fpm::binary() === null) {
+    die('skip there is no php-fpm for this php');
+}
+if (!function_exists('pcntl_fork')) {
+    die('skip the clients need pcntl');
+}
