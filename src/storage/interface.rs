@@ -6,7 +6,7 @@
 use super::Native;
 use crate::exceptions;
 use crate::zend::declare::{END, Entry, Info, Table, Type, abstract_entry, required, returns};
-use crate::zend::{Call, Class, Thrown, Zval, invoke, throw, value};
+use crate::zend::{Call, Class, Object, State, Thrown, Zval, invoke, throw, value};
 use std::time::{SystemTime, UNIX_EPOCH};
 use tokenbucket_core::quota::MAX_BURST;
 use tokenbucket_core::store::empty_at;
@@ -42,9 +42,16 @@ pub fn prepare(call: &mut Call<'_>, _result: &mut Zval) -> Result<(), Thrown> {
     call.arity(0, 0)
 }
 
+/// A class of ours that implements the interface.
+pub trait Storage: State {
+    /// The storage that an object of the class is.
+    fn native(object: &Object<Self>) -> Native<'_>;
+}
+
 /// `bootstrap($identifier, $microtime)`
-pub fn bootstrap(call: &mut Call<'_>, native: Native<'_>) -> Result<(), Thrown> {
+pub fn bootstrap<S: Storage>(call: &mut Call<'_>, _result: &mut Zval) -> Result<(), Thrown> {
     call.arity(2, 2)?;
+    let native = S::native(call.this());
     let identifier = call.untyped_string(1)?;
     let microtime = call.untyped_number(2)?.to_float();
     if !microtime.is_finite() {
@@ -88,8 +95,9 @@ pub fn age(microtime: f64) -> i64 {
 }
 
 /// `consume($identifier, $microtime, $full_microtime, $bootstrap_closure)`
-pub fn consume(call: &mut Call<'_>, result: &mut Zval, native: Native<'_>) -> Result<(), Thrown> {
+pub fn consume<S: Storage>(call: &mut Call<'_>, result: &mut Zval) -> Result<(), Thrown> {
     call.arity(4, 4)?;
+    let native = S::native(call.this());
     let identifier = call.untyped_string(1)?;
     let cost = call.untyped_number(2)?.to_float();
     let full = call.untyped_number(3)?.to_float();

@@ -5,7 +5,7 @@ use super::{INTERFACE, Native, interface};
 use crate::exceptions;
 use crate::zend::class::Declaration;
 use crate::zend::declare::{END, Entry, Info, Table, Type, entry, handlers, required, returns};
-use crate::zend::{Call, Class, State, Thrown, Zval};
+use crate::zend::{Call, Class, Object, State, Thrown, Zval};
 use ext_php_rs::ffi::{ZEND_ACC_FINAL, ZEND_ACC_NO_DYNAMIC_PROPERTIES, ZEND_ACC_PUBLIC};
 use tokenbucket_core::{Key, KeyHasher, MemoryStore, Outcome, Put, Step, Store, Ticks, seconds};
 
@@ -32,12 +32,18 @@ impl State for Storage {
     }
 }
 
-impl Storage {
-    /// Nobody attacks a test: the secret is none.
-    pub fn hash(&self, identifier: &[u8]) -> u128 {
-        KeyHasher::new([0; 2]).key(identifier).hash
-    }
+/// Nobody attacks a test: the secret is none.
+pub fn hash(identifier: &[u8]) -> u128 {
+    KeyHasher::new([0; 2]).key(identifier).hash
+}
 
+impl interface::Storage for Storage {
+    fn native(object: &Object<Self>) -> Native<'_> {
+        Native::Memory(object)
+    }
+}
+
+impl Storage {
     pub fn take(&self, key: Key<'_>, step: &Step, first: Option<Ticks>) -> Outcome {
         match self.store.take(key, step, first) {
             Ok(outcome) => outcome,
@@ -76,8 +82,8 @@ static ADVANCE: Table<[Info; 2]> =
 handlers! {
     construct_handler => construct;
     prepare_handler => interface::prepare;
-    bootstrap_handler => bootstrap;
-    consume_handler => consume;
+    bootstrap_handler => interface::bootstrap::<Storage>;
+    consume_handler => interface::consume::<Storage>;
     advance_handler => advance;
 }
 
@@ -132,18 +138,4 @@ fn advance(call: &mut Call<'_>, _result: &mut Zval) -> Result<(), Thrown> {
     let ticks = seconds::to_ticks(seconds).map_err(|error| exceptions::bad_amount(1, error))?;
     call.this::<Storage>().advance_by(ticks);
     Ok(())
-}
-
-fn native<'a>(call: &Call<'a>) -> Native<'a> {
-    Native::Memory(call.this::<Storage>())
-}
-
-fn bootstrap(call: &mut Call<'_>, _result: &mut Zval) -> Result<(), Thrown> {
-    let native = native(call);
-    interface::bootstrap(call, native)
-}
-
-fn consume(call: &mut Call<'_>, result: &mut Zval) -> Result<(), Thrown> {
-    let native = native(call);
-    interface::consume(call, result, native)
 }

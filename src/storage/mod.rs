@@ -59,7 +59,7 @@ impl Native<'_> {
     pub fn hash(self, identifier: &[u8]) -> u128 {
         match self {
             Self::SharedMemory(storage) => storage.hash(identifier),
-            Self::Memory(storage) => storage.hash(identifier),
+            Self::Memory(_) => memory::hash(identifier),
         }
     }
 

@@ -40,6 +40,12 @@ impl State for Storage {
     }
 }
 
+impl interface::Storage for Storage {
+    fn native(object: &Object<Self>) -> Native<'_> {
+        Native::SharedMemory(object)
+    }
+}
+
 impl Storage {
     pub fn hash(&self, identifier: &[u8]) -> u128 {
         let hasher = self.hasher.get().unwrap_or_else(|| hasher(b""));
@@ -92,8 +98,8 @@ static CONSTRUCT: Table<[Info; 2]> = Table([
 handlers! {
     construct_handler => construct;
     prepare_handler => interface::prepare;
-    bootstrap_handler => bootstrap;
-    consume_handler => consume;
+    bootstrap_handler => interface::bootstrap::<Storage>;
+    consume_handler => interface::consume::<Storage>;
 }
 
 static METHODS: Table<[Entry; 5]> = Table([
@@ -151,20 +157,6 @@ fn construct(call: &mut Call<'_>, _result: &mut Zval) -> Result<(), Thrown> {
     this.set_property(0, value::of_bytes(namespace));
     this.hasher.set(Some(hasher(namespace)));
     Ok(())
-}
-
-fn native<'a>(call: &Call<'a>) -> Native<'a> {
-    Native::SharedMemory(call.this::<Storage>())
-}
-
-fn bootstrap(call: &mut Call<'_>, _result: &mut Zval) -> Result<(), Thrown> {
-    let native = native(call);
-    interface::bootstrap(call, native)
-}
-
-fn consume(call: &mut Call<'_>, result: &mut Zval) -> Result<(), Thrown> {
-    let native = native(call);
-    interface::consume(call, result, native)
 }
 
 const _: () = assert!(size_of::<Object<Storage>>() < 256);

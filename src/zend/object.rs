@@ -148,6 +148,10 @@ pub fn state_of<T: State>(value: &mut Zval) -> Option<(&Object<T>, &mut T)> {
     }
 }
 
+/// The engine's `create_object`.
+///
+/// # Safety
+/// Called by the engine, with a class whose objects have a `T`.
 pub(super) unsafe extern "C" fn create<T: State>(class: *mut zend_class_entry) -> *mut zend_object {
     const { Object::<T>::ALIGNED };
     allocate(class, T::born())
@@ -168,6 +172,10 @@ fn allocate<T: State>(class: *mut zend_class_entry, state: T) -> *mut zend_objec
     }
 }
 
+/// The engine's `free_obj`.
+///
+/// # Safety
+/// Called by the engine, once, with an object that `allocate` made.
 pub(super) unsafe extern "C" fn free<T: State>(object: *mut zend_object) {
     // SAFETY: called once, at the end of an object that `allocate` made; the engine frees the memory.
     unsafe {
@@ -180,6 +188,10 @@ pub(super) unsafe extern "C" fn free<T: State>(object: *mut zend_object) {
     }
 }
 
+/// The engine's `clone_obj`.
+///
+/// # Safety
+/// Called by the engine, with an object that `allocate` made.
 pub(super) unsafe extern "C" fn clone<T: State>(old: *mut zend_object) -> *mut zend_object {
     // SAFETY: an object that `allocate` made.
     let state = unsafe { Object::<T>::of_zend(old) }.cloned();

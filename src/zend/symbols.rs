@@ -18,6 +18,7 @@ pub const EXPECTED_DOUBLE: c_int = 20;
 /// `Z_EXPECTED_NUMBER`.
 pub const EXPECTED_NUMBER: c_int = 22;
 
+// SAFETY: each signature is that of the headers of the PHP that this is built against.
 unsafe extern "C" {
     pub static mut spl_ce_RuntimeException: *mut zend_class_entry;
     pub static mut spl_ce_LogicException: *mut zend_class_entry;

@@ -166,6 +166,10 @@ impl Followed {
     }
 }
 
+/// The engine's `on_modify`.
+///
+/// # Safety
+/// Called by the engine, with the pointer of a definition that `Followed::definition` made.
 unsafe extern "C" fn follow(
     _entry: *mut zend_ini_entry,
     value: *mut zend_string,

@@ -124,9 +124,9 @@ mod tests {
     #[test]
     fn a_full_span_of_n_costs_grants_n() {
         for rate in [3.0, 7.0, 0.3, 11.5, 1e5 / 7.0] {
-            for n in [1.0, 2.0, 10.0, 97.0, 1000.0] {
-                let step = to_step(1.0 / rate, n / rate).unwrap();
-                assert_eq!(step.burst / step.cost, n as u64, "{rate} {n}");
+            for n in [1, 2, 10, 97, 1000u32] {
+                let step = to_step(1.0 / rate, f64::from(n) / rate).unwrap();
+                assert_eq!(step.burst / step.cost, u64::from(n), "{rate} {n}");
             }
         }
     }

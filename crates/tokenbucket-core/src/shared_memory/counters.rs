@@ -3,7 +3,8 @@
 //! Which shard a process counts in is decided at its first count after a fork: a shard that is
 //! inherited by all workers would be one contended line. A process owns its shard until it dies, so it
 //! may count without an atomic addition. Sums are exact for up to 64 processes at a time; beyond, some
-//! share a shard and may lose each other's counts. A process that is killed between a grant and its
+//! share a shard and may lose each other's counts, and so do processes that cannot see each other's numbers
+//! (containers that share a named segment). A process that is killed between a grant and its
 //! count leaves that one grant uncounted.
 
 use rustix::io::Errno;

@@ -365,7 +365,10 @@ pub fn bootstrap<S: Slots>(slots: &S, age: i64) {
             now,
             empty_at: empty_at(now, age),
         };
-        if claim(slots, Span::UNKNOWN, birth).is_some() {
+        if let Some(outcome) = claim(slots, Span::UNKNOWN, birth) {
+            if !outcome.granted() {
+                slots.count(Event::Refused);
+            }
             return;
         }
         slots.pause(tries);

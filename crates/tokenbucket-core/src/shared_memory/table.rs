@@ -216,8 +216,10 @@ impl<V: Variant> Slots for Neighbourhood<'_, V> {
     }
 
     fn ticket(&self) -> u64 {
+        // One reading of the shard: number and count must belong together.
         let shard = self.table.shard();
-        (shard as u64) << 48 | (self.table.counters().ticket() & ((1 << 48) - 1))
+        let count = self.table.segment.shards()[shard].ticket();
+        (shard as u64) << 48 | (count & ((1 << 48) - 1))
     }
 
     fn may_evict(&self) -> bool {

@@ -7,7 +7,7 @@
 //! of the protocol's guards has a control: without it a counterexample must be found.
 //!
 //! Plain `cargo test` bounds how often a running thread is preempted. Without a bound for two
-//! threads, in about twenty minutes:
+//! threads, in a few hours:
 //! `TOKENBUCKET_MODEL=exhaustive cargo test --release --test model -- --nocapture`.
 //!
 //! [`protocol::take`]: tokenbucket_core::shared_memory::protocol::take
