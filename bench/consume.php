@@ -2,7 +2,8 @@
 /**
  * TokenBucket in shared memory next to apcu_inc(), to what PHP itself costs, and to a bucket in userland.
  *
- * All rows are net of the empty loop, and of nothing else.
+ * All rows are net of the empty loop, and of nothing else. A ratio is taken round by round, so that what
+ * slows down the machine slows down both.
  */
 require __DIR__ . '/measure.inc.php';
 require __DIR__ . '/apcu_storage.inc.php';
@@ -22,15 +23,14 @@ final class Nothing
 function report(string $title, array $rows, array $targets = []): void
 {
     $loop = $rows['loop']->median();
-    $floor = $rows['apcu_inc']->median() - $loop;
     printf("\n%-44s %9s %17s %12s\n", $title, 'median ns', 'p10 to p90', 'x apcu_inc');
     foreach ($rows as $name => $row) {
-        $net = fn (float $part) => $row->quantile($part) - ($name === 'loop' ? 0 : $loop);
-        $ratio = $net(0.5) / $floor;
+        $net = fn (float $part) => quantile($row->samples, $part) - ($name === 'loop' ? 0 : $loop);
+        $ratio = $row->ratio($rows['apcu_inc'], $loop);
         $target = isset($targets[$name])
             ? sprintf('  target %.2f: %s', $targets[$name], $ratio <= $targets[$name] ? 'met' : 'MISSED')
             : '';
-        printf("%-44s %9.1f %8.1f %8.1f %12.2f%s\n", $row->name, $net(0.5), $net(0.1), $net(0.9), $ratio, $target);
+        printf("%-44s %9.1f %8.1f %8.1f %12.3f%s\n", $row->name, $net(0.5), $net(0.1), $net(0.9), $ratio, $target);
     }
 }
 

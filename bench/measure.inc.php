@@ -38,18 +38,24 @@ final class Row
         $this->calls += $this->turns * self::UNROLLED;
     }
 
-    /** The value below which that part of the samples lies. */
-    public function quantile(float $part): float
-    {
-        $samples = $this->samples;
-        sort($samples);
-        return $samples[(int) round($part * (count($samples) - 1))];
-    }
-
     public function median(): float
     {
-        return $this->quantile(0.5);
+        return quantile($this->samples, 0.5);
     }
+
+    /** How many times as long as another row, net of the loop: the median over the rounds. */
+    public function ratio(self $other, float $loop): float
+    {
+        $of_round = fn (float $mine, float $others): float => ($mine - $loop) / ($others - $loop);
+        return quantile(array_map($of_round, $this->samples, $other->samples), 0.5);
+    }
+}
+
+/** The value below which that part of the values lies. */
+function quantile(array $values, float $part): float
+{
+    sort($values);
+    return $values[(int) round($part * (count($values) - 1))];
 }
 
 /**

@@ -79,8 +79,8 @@ function costs(): void
     measure($rows, 300);
     echo "\nOne call, median of 300 interleaved rounds:\n";
     foreach (array_slice($rows, 1) as $row) {
-        $net = $row->median() - $loop->median();
-        printf("  %-22s %10.0f  ns   %.2f x apcu_inc()\n", $row->name, $net, $net / ($floor->median() - $loop->median()));
+        $ratio = $row->ratio($floor, $loop->median());
+        printf("  %-22s %10.0f  ns   %.2f x apcu_inc()\n", $row->name, $row->median() - $loop->median(), $ratio);
     }
 }
 

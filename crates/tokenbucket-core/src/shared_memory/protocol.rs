@@ -47,7 +47,7 @@ pub trait Slots {
     /// `false` breaks the protocol on purpose: the clock is not read again after a claim.
     const REREAD_CLOCK: bool = true;
     /// After so many lost races a call gives up and is denied.
-    const PATIENCE: u32 = 10_000;
+    const PATIENCE: u32 = 1_000;
 
     /// How many slots; the lower and the upper half are a line each.
     fn len(&self) -> usize;
