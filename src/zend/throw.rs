@@ -99,7 +99,12 @@ pub fn panicked(panic: &(dyn Any + Send)) {
 
 /// Warns while PHP starts, before any script could see it.
 pub fn startup_warning(message: &str) {
-    let message = text(&format!("tokenbucket: {message}"));
+    let message = format!("tokenbucket: {message}");
+    if super::system::interface_name() == "fpm-fcgi" {
+        // Its log is not open yet: without error_log in php.ini the warning would go nowhere.
+        eprintln!("WARNING: {message}");
+    }
+    let message = text(&message);
     // SAFETY: the format takes one C string. 32 is E_CORE_WARNING.
     unsafe { symbols::zend_error(32, c"%s".as_ptr(), message.as_ptr()) };
 }
