@@ -2,6 +2,8 @@
 A closure that uses storages itself: the record found meanwhile wins
 --FILE--
 <?php
+require __DIR__ . '/../check.inc.php';
+
 foreach (['TokenBucketStorageMemory', 'TokenBucketStorageSharedMemory'] as $class) {
     echo "-- $class --\n";
     $storage = new $class;

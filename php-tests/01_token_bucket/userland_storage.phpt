@@ -2,6 +2,8 @@
 A userland storage is called as the userland class calls it
 --FILE--
 <?php
+require __DIR__ . '/../check.inc.php';
+
 class Recorder implements TokenBucketStorage
 {
     public $calls = [];
