@@ -4,7 +4,7 @@ use super::proposals::Proposals;
 use super::{INTERFACE, Native, interface};
 use crate::zend::class::{Declaration, Property};
 use crate::zend::declare::{END, Entry, Info, Table, Type, entry, handlers, optional, returns};
-use crate::zend::{Call, Class, Object, State, Thrown, Zval, value};
+use crate::zend::{Call, Class, Object, State, Thrown, Zval, throw, value};
 use crate::{ini, segment};
 use ext_php_rs::ffi::{
     ZEND_ACC_FINAL, ZEND_ACC_NO_DYNAMIC_PROPERTIES, ZEND_ACC_PRIVATE, ZEND_ACC_PUBLIC,
@@ -154,6 +154,11 @@ fn construct(call: &mut Call<'_>, _result: &mut Zval) -> Result<(), Thrown> {
         b""
     };
     let this = call.this::<Storage>();
+    if this.hasher.get().is_some() {
+        return Err(throw::error(
+            "TokenBucketStorageSharedMemory is constructed already",
+        ));
+    }
     this.set_property(0, value::of_bytes(namespace));
     this.hasher.set(Some(hasher(namespace)));
     Ok(())

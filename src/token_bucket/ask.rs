@@ -20,6 +20,8 @@ pub struct Asked<'a> {
     /// `None` for more than the capacity.
     pub cost: Option<Ticks>,
     pub burst: Ticks,
+    /// Whether the class has a price of its own.
+    own_price: bool,
 }
 
 impl<'a> Asked<'a> {
@@ -70,6 +72,7 @@ impl<'a> Asked<'a> {
             quota,
             cost,
             burst: quota.burst(),
+            own_price: overrides.tokens_to_seconds,
         };
         if overrides.tokens_to_seconds && cost.is_some() {
             let step = document::step(bucket, number)?;
@@ -101,11 +104,11 @@ impl<'a> Asked<'a> {
     /// # Errors
     /// When it is no amount.
     pub fn refund(&self, number: Number) -> Result<Ticks, AmountError> {
-        if self.burst == self.quota.burst() {
-            return Ok(self.quota.refund(number.tokens()?));
-        }
-        // A subclass has its own price; more than the capacity fills the bucket.
-        Ok(self.cost.unwrap_or(self.burst))
+        Ok(match self.cost {
+            Some(cost) if self.own_price => cost,
+            // More than the capacity fills the bucket.
+            _ => self.quota.refund(number.tokens()?).min(self.burst),
+        })
     }
 
     /// The answer in words.

@@ -1,7 +1,7 @@
 //! `attemptAll()`: tokens from every bucket, or from none.
 
-use super::Bucket;
 use super::ask::Asked;
+use super::{Bucket, with_plan};
 use crate::decision;
 use crate::zend::{Call, Number, Object, Thrown, Zval, throw, value};
 use std::convert::Infallible;
@@ -20,8 +20,13 @@ pub fn attempt_all(call: &mut Call<'_>, result: &mut Zval) -> Result<(), Thrown>
     if list.is_empty() {
         return Err(throw::argument_value(1, "must not be empty"));
     }
-    let buckets = list.values().map(|zval| {
-        value::object(value::dereference(zval))
+    // Held: an element may be a reference, and what asking runs may empty it.
+    let held: Vec<Zval> = list
+        .values()
+        .map(|zval| value::dereference(zval).shallow_clone())
+        .collect();
+    let buckets = held.iter().map(|zval| {
+        value::object(zval)
             .and_then(Object::<Bucket>::of)
             .ok_or_else(|| throw::argument_type(1, "must contain only TokenBucket objects"))
     });
@@ -47,9 +52,15 @@ struct Calls<'a> {
 
 impl<'a> Calls<'a> {
     fn of(buckets: &[&'a Object<Bucket>], number: Number) -> Result<Self, Thrown> {
-        let asked = buckets
-            .iter()
-            .map(|bucket| Asked::of(bucket, number, 2, "attemptAll"));
+        let asked = buckets.iter().map(|bucket| {
+            // How many tokens a new bucket is left with is told only by taking some.
+            if with_plan(bucket, |plan| plan.overrides.bootstrap)? {
+                return Err(throw::logic(
+                    "TokenBucket::attemptAll() cannot ask a class that overrides _bootstrap()",
+                ));
+            }
+            Asked::of(bucket, number, 2, "attemptAll")
+        });
         let asked = asked.collect::<Result<Vec<_>, _>>()?;
         let steps = asked.iter().map(Asked::step).collect();
         Ok(Self { asked, steps })

@@ -5,7 +5,7 @@
 //! userland storage see what they would see there.
 
 use super::ask::Asked;
-use super::{Bucket, CAPACITY, IDENTIFIER, RATE, STORAGE, Source, class, cost, with_plan};
+use super::{Bucket, CAPACITY, IDENTIFIER, RATE, STORAGE, class, cost, with_plan};
 use crate::exceptions;
 use crate::storage::{self, Backend, Start};
 use crate::zend::closure::closure;
@@ -48,16 +48,16 @@ pub fn compare_microtimes(call: &mut Call<'_>, result: &mut Zval) -> Result<(), 
 /// `_tokens_to_seconds($tokens)`
 pub fn tokens_to_seconds(call: &mut Call<'_>, result: &mut Zval) -> Result<(), Thrown> {
     call.arity(1, 1)?;
-    let rate = call.this::<Bucket>().property(RATE);
-    *result = value::divide(call.arg(1), rate).ok_or(Thrown)?;
+    let rate = call.this::<Bucket>().copy_property(RATE);
+    *result = value::divide(call.arg(1), &rate).ok_or(Thrown)?;
     Ok(())
 }
 
 /// `_seconds_to_tokens($seconds)`
 pub fn seconds_to_tokens(call: &mut Call<'_>, result: &mut Zval) -> Result<(), Thrown> {
     call.arity(1, 1)?;
-    let rate = call.this::<Bucket>().property(RATE);
-    *result = value::multiply(call.arg(1), rate).ok_or(Thrown)?;
+    let rate = call.this::<Bucket>().copy_property(RATE);
+    *result = value::multiply(call.arg(1), &rate).ok_or(Thrown)?;
     Ok(())
 }
 
@@ -71,13 +71,15 @@ pub fn bootstrap(call: &mut Call<'_>, _result: &mut Zval) -> Result<(), Thrown> 
         return Err(exceptions::bad_amount(1, AmountError::NotFinite));
     }
     let microtime = storage::wall_clock() - span;
-    match Backend::of(Source::of(bucket).storage()?) {
+    let name = with_plan(bucket, |plan| plan.identifier().shallow_clone())?;
+    // Held: what runs below may give the bucket another.
+    let held = bucket.copy_property(STORAGE);
+    match Backend::of(value::object(&held).ok_or(Thrown)?) {
         Backend::Native(native) => {
-            let identifier = with_plan(bucket, |plan| plan.identifier().shallow_clone())?;
-            storage::start_at(native, value::bytes(&identifier), storage::age(microtime));
+            storage::start_at(native, value::bytes(&name), storage::age(microtime));
         }
         Backend::Userland(object) => {
-            let identifier = bucket.property(IDENTIFIER).shallow_clone();
+            let identifier = bucket.copy_property(IDENTIFIER);
             let mut arguments = [identifier, value::of_float(microtime)];
             invoke::method(object, "bootstrap", &mut arguments)?;
         }
@@ -95,7 +97,7 @@ fn to_seconds(bucket: &Object<Bucket>, tokens: &Zval) -> Result<Zval, Thrown> {
             &mut [tokens.shallow_clone()],
         )
     } else {
-        value::divide(tokens, bucket.property(RATE)).ok_or(Thrown)
+        value::divide(tokens, &bucket.copy_property(RATE)).ok_or(Thrown)
     }
 }
 
@@ -106,7 +108,7 @@ fn to_seconds(bucket: &Object<Bucket>, tokens: &Zval) -> Result<Zval, Thrown> {
 pub fn step(bucket: &Object<Bucket>, number: Number) -> Result<Step, Thrown> {
     let float = |zval: &Zval| value::to_number(zval).map_or(f64::NAN, Number::to_float);
     let cost = float(&to_seconds(bucket, &number.to_zval())?);
-    let full = float(&to_seconds(bucket, bucket.property(CAPACITY))?);
+    let full = float(&to_seconds(bucket, &bucket.copy_property(CAPACITY))?);
     seconds::to_step(cost, full)
         .map_err(|error| throw::value_error(&format!("_tokens_to_seconds(): {error}")))
 }
@@ -167,7 +169,7 @@ pub fn first_state(
 
 /// `$this->_bootstrap($this->_bucket_capacity - $token_count)`
 fn call_bootstrap(bucket: &Object<Bucket>, token_count: &Zval) -> Result<(), Thrown> {
-    let initial = value::subtract(bucket.property(CAPACITY), token_count).ok_or(Thrown)?;
+    let initial = value::subtract(&bucket.copy_property(CAPACITY), token_count).ok_or(Thrown)?;
     invoke::method(bucket.zend(), "_bootstrap", &mut [initial]).map(drop)
 }
 
@@ -180,7 +182,7 @@ fn bootstrap_closure(call: &mut Call<'_>, result: &mut Zval) -> Result<(), Throw
     let bucket = call.remembered("bucket");
     let bucket = value::object(&bucket)
         .and_then(Object::<Bucket>::of)
-        .ok_or(Thrown)?;
+        .ok_or_else(|| throw::error("The bootstrap closure was bound to another object"))?;
     call_bootstrap(bucket, &call.remembered("token_count"))?;
     value::set_bool(result, true);
     Ok(())
@@ -197,14 +199,14 @@ fn ask_userland(bucket: &Object<Bucket>, number: Number) -> Result<bool, Thrown>
     }
     let count = number.to_zval();
     let wanted = to_seconds(bucket, &count)?;
-    let full = to_seconds(bucket, bucket.property(CAPACITY))?;
+    let full = to_seconds(bucket, &bucket.copy_property(CAPACITY))?;
     let this = value::of_object(bucket.zend());
     let memory = [("bucket", &this), ("token_count", &count)];
     let start = closure(class(), "reset", bootstrap_closure_handler, &memory).ok_or(Thrown)?;
     // Held for the call: the method may replace the property.
-    let storage = bucket.property(STORAGE).shallow_clone();
+    let storage = bucket.copy_property(STORAGE);
     let object = value::object(&storage).ok_or(Thrown)?;
-    let identifier = bucket.property(IDENTIFIER).shallow_clone();
+    let identifier = bucket.copy_property(IDENTIFIER);
     let answer = invoke::method(object, "consume", &mut [identifier, wanted, full, start])?;
     Ok(value::is_truthy(&answer))
 }

@@ -59,7 +59,8 @@ pub fn class() -> &'static Class {
 
 /// Reads the plan of a bucket, derived anew if a property has changed.
 ///
-/// `read` must not call into PHP.
+/// `read` must not call into PHP. Deriving may: `__toString()` of an identifier runs. No reference into a
+/// property, an argument or an array element may be held over this, but to what is counted.
 ///
 /// # Errors
 /// What is wrong with the properties.

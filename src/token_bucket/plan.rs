@@ -25,6 +25,9 @@ pub struct Source<'a> {
 #[derive(Debug)]
 pub struct Plan {
     made_from: [Identity; 4],
+    /// A storage of ours, null for one of userland. Ours hold no objects, so holding them makes no cycle;
+    /// a plan over a userland storage, which might, is made anew each time.
+    _storage: Zval,
     /// A string. Holding it keeps the identity of the property's string from being given to another.
     identifier: Zval,
     /// Two halves, for the engine aligns objects to 8 bytes only.
@@ -93,7 +96,7 @@ impl<'a> Source<'a> {
         [self.storage, self.identifier, self.capacity, self.rate]
     }
 
-    /// Whether equal bits will mean equal values: numbers do, and the string that the plan holds.
+    /// Whether equal bits will mean equal values: numbers do, and what the plan holds.
     fn has_identity(&self) -> bool {
         let is_number = |zval| matches!(value::kind(zval), IS_LONG | IS_DOUBLE);
         let identifier = matches!(value::kind(self.identifier), IS_STRING | IS_LONG);
@@ -138,11 +141,14 @@ impl Plan {
         let source = source();
         let storage = source.storage()?;
         let quota = quota(&source, origin)?;
-        let hash = match Backend::of(storage) {
-            Backend::Native(native) => native.hash(value::bytes(&identifier)),
-            Backend::Userland(_) => 0,
+        let (hash, held) = match Backend::of(storage) {
+            Backend::Native(native) => (
+                native.hash(value::bytes(&identifier)),
+                source.storage.shallow_clone(),
+            ),
+            Backend::Userland(_) => (0, Zval::null()),
         };
-        let made_from = if source.has_identity() {
+        let made_from = if source.has_identity() && value::object(&held).is_some() {
             source.values().map(Identity::of)
         } else {
             [Identity::NONE; 4]
@@ -152,6 +158,7 @@ impl Plan {
         let hash = [hash as u64, (hash >> 64) as u64];
         Ok(Self {
             made_from,
+            _storage: held,
             identifier,
             hash,
             quota,

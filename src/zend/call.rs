@@ -26,8 +26,9 @@ pub fn run<'a>(
     body: impl FnOnce(&mut Call<'a>, &mut Zval) -> Result<(), Thrown>,
 ) {
     let body = AssertUnwindSafe(|| {
-        // What was thrown is pending in the engine already.
-        let _ = body(&mut Call { frame }, result);
+        if body(&mut Call { frame }, result).is_err() && !throw::is_pending() {
+            throw::error("tokenbucket failed without saying why, which is a bug");
+        }
     });
     if let Err(panic) = catch_unwind(body) {
         throw::panicked(panic.as_ref());

@@ -194,7 +194,7 @@ fn template<const N: usize>(
     template
 }
 
-/// A string that lives as long as the engine.
+/// A string that nobody counts: it lives as long as the engine, or, made in a request, as long as that.
 pub fn interned(text: &CStr) -> *mut zend_string {
     // SAFETY: the engine set this function when it started; modules start afterwards.
     unsafe {

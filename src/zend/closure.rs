@@ -73,7 +73,7 @@ impl super::Call<'_> {
         let Some(this) = self.this_zend() else {
             return Zval::null();
         };
-        // SAFETY: the object is live; a plain object runs no code when a property is read.
+        // SAFETY: the object is live, and the closure holds it: code of a class that it was bound to may run.
         unsafe {
             zend_read_property(
                 (*this).ce,

@@ -5,7 +5,7 @@
 
 use super::class::Class;
 use ext_php_rs::ffi::{
-    ext_php_rs_zend_object_alloc, object_properties_init, zend_class_entry, zend_object,
+    IS_UNDEF, ext_php_rs_zend_object_alloc, object_properties_init, zend_class_entry, zend_object,
     zend_object_std_dtor, zend_object_std_init, zend_objects_clone_members, zval_ptr_dtor,
 };
 use ext_php_rs::types::{ZendObject, Zval};
@@ -110,6 +110,17 @@ impl<T: State> Object<T> {
         super::value::dereference(self.slot_value(index))
     }
 
+    /// A copy of the value of property number `index`, null if it was unset: it survives whatever PHP
+    /// code does to the object.
+    pub fn copy_property(&self, index: usize) -> Zval {
+        let value = self.property(index);
+        if super::value::kind(value) == IS_UNDEF {
+            Zval::null()
+        } else {
+            value.shallow_clone()
+        }
+    }
+
     /// Sets property number `index`, whatever its declaration says.
     pub fn set_property(&self, index: usize, value: Zval) {
         let slot = self.slot(index);
@@ -183,8 +194,9 @@ pub(super) unsafe extern "C" fn free<T: State>(object: *mut zend_object) {
             .cast::<u8>()
             .sub(Object::<T>::OFFSET)
             .cast::<Object<T>>();
-        ptr::drop_in_place(&raw mut (*whole).state);
+        // First, for it may run PHP code that still reaches the object (values of a WeakMap).
         zend_object_std_dtor(object);
+        ptr::drop_in_place(&raw mut (*whole).state);
     }
 }
 

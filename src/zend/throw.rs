@@ -1,6 +1,5 @@
 //! Throwing: messages in PHP's own words, with the argument's name where there is one.
 
-use super::class::Class;
 use super::symbols;
 use ext_php_rs::ffi::{zend_class_entry, zend_throw_exception};
 use ext_php_rs::zend::ExecutorGlobals;
@@ -70,13 +69,6 @@ pub fn error(message: &str) -> Thrown {
 pub fn logic(message: &str) -> Thrown {
     // SAFETY: set once, when the engine started.
     exception(unsafe { symbols::spl_ce_LogicException }, message)
-}
-
-/// An exception of one of this extension's classes.
-#[cold]
-#[allow(dead_code)]
-pub fn of_class(class: &Class, message: &str) -> Thrown {
-    exception(class.entry(), message)
 }
 
 fn exception(class: *mut zend_class_entry, message: &str) -> Thrown {
