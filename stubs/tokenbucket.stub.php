@@ -87,7 +87,11 @@ namespace {
         /** Takes tokens if they are there, and tells the whole answer. */
         public function attempt(int|float $tokens = 1): TokenBucket\Decision {}
 
-        /** What attempt() would answer now. Takes nothing. */
+        /**
+         * What attempt() would answer now. Takes nothing. A bucket without a record counts as full.
+         *
+         * @throws LogicException over a userland storage; likewise refund() and reset()
+         */
         public function peek(int|float $tokens = 1): TokenBucket\Decision {}
 
         /**
@@ -111,7 +115,9 @@ namespace {
          *
          * A bucket named twice pays twice. In shared memory the buckets are asked first and then
          * charged one after the other; what was charged is refunded when one of them refuses after all.
+         * Meant for a handful: the time grows with the square of their number.
          *
+         * @throws LogicException over a userland storage, and for a class that overrides _bootstrap()
          * @param non-empty-array<TokenBucket> $buckets
          * @return TokenBucket\Decision the refusing bucket's, else that of the bucket with the fewest tokens left
          */
