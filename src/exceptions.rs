@@ -7,6 +7,7 @@ use crate::zend::Class;
 use crate::zend::class::Declaration;
 use crate::zend::declare::{END, Entry, Table};
 use crate::zend::throw::{self, Thrown};
+use tokenbucket_core::remote::Failure;
 use tokenbucket_core::seconds::SpanError;
 use tokenbucket_core::{AmountError, QuotaError};
 
@@ -43,6 +44,12 @@ pub fn bad_span(argument: u32, error: SpanError) -> Thrown {
         SpanError::Cost(error) => bad_amount(argument, error),
         SpanError::Full(error) => bad_amount(argument + 1, error),
     }
+}
+
+/// A store that failed, where its policy is to throw.
+#[cold]
+pub fn storage_failed(failure: &Failure) -> Thrown {
+    throw::of_class(&STORAGE_EXCEPTION, &failure.to_string())
 }
 
 /// Where a capacity and a rate came from.

@@ -7,15 +7,30 @@ use ext_php_rs::builders::FunctionBuilder;
 use ext_php_rs::flags::DataType;
 use ext_php_rs::types::ZendHashTable;
 use ext_php_rs::zend::{ExecuteData, ModuleEntry};
+use tokenbucket_core::clock::BootClock;
 use tokenbucket_core::shared_memory::SharedMemory;
 use tokenbucket_core::shared_memory::counters::Event;
-use tokenbucket_core::{Ticks, seconds};
+use tokenbucket_core::{Clock, Ticks, seconds};
 
 /// How many of the most denied are listed.
 const MOST_DENIED: usize = 20;
 
+type Counters<const N: usize> = [(&'static str, Event); N];
+
+/// What remote stores were asked, and what happened instead, by the names that `status()` gives it.
+const REMOTE: Counters<8> = [
+    ("asked", Event::Asked),
+    ("hinted", Event::Hinted),
+    ("failed", Event::Failed),
+    ("opened", Event::Opened),
+    ("local", Event::FellBack),
+    ("allowed", Event::LetThrough),
+    ("denied", Event::TurnedAway),
+    ("thrown", Event::Thrown),
+];
+
 /// The counters, by the names that `status()` and `phpinfo()` give them.
-const COUNTERS: [(&str, Event); 13] = [
+const COUNTERS: Counters<13> = [
     ("granted", Event::Granted),
     ("denied", Event::Denied),
     ("refunds", Event::Refund),
@@ -57,6 +72,8 @@ fn status_table() -> ext_php_rs::error::Result<Table> {
     if let Some(store) = segment::store() {
         table.insert("shared_memory", shared_memory(store)?)?;
         table.insert("most_denied", most_denied(store)?)?;
+        table.insert("remote", remote(store)?)?;
+        table.insert("stores", stores(store)?)?;
     }
     Ok(table)
 }
@@ -116,6 +133,37 @@ fn most_denied(store: &SharedMemory) -> ext_php_rs::error::Result<Table> {
     Ok(list)
 }
 
+fn remote(store: &SharedMemory) -> ext_php_rs::error::Result<Table> {
+    let totals = store.table().totals();
+    let mut table = ZendHashTable::new();
+    for (name, event) in REMOTE {
+        table.insert(name, count(totals.get(event)))?;
+    }
+    Ok(table)
+}
+
+/// The remote stores that this host has used, and their breakers.
+fn stores(store: &SharedMemory) -> ext_php_rs::error::Result<Table> {
+    let now = BootClock.now();
+    let mut list = ZendHashTable::new();
+    for state in store.breakers().states() {
+        let mut row = ZendHashTable::new();
+        row.insert("name", value::of_bytes(state.name.as_bytes()))?;
+        let breaker = if state.open_until.is_some() {
+            "open"
+        } else {
+            "closed"
+        };
+        row.insert("breaker", breaker)?;
+        row.insert("failures", i64::from(state.failures))?;
+        row.insert("opened", count(state.openings))?;
+        let pause = state.open_until.unwrap_or(0).saturating_sub(now);
+        row.insert("retry_after", seconds::from_ticks(pause))?;
+        list.push(row)?;
+    }
+    Ok(list)
+}
+
 fn age(store: &SharedMemory) -> Ticks {
     store.table().segment().age()
 }
@@ -140,6 +188,13 @@ pub extern "C" fn phpinfo(module: *mut ModuleEntry) {
         rows.push(("Size", format!("{} bytes", segment.geometry().size())));
         let totals = store.table().totals();
         rows.extend(COUNTERS.map(|(name, event)| (name, totals.get(event).to_string())));
+        let stores = store.breakers().states();
+        if !stores.is_empty() {
+            let counts = REMOTE.map(|(name, event)| format!("{name} {}", totals.get(event)));
+            rows.push(("Remote stores", counts.join(", ")));
+            let names = stores.into_iter().map(|state| ("Store", state.name));
+            rows.extend(names);
+        }
     }
     system::print_table(&rows);
     system::print_settings(module);

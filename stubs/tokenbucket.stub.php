@@ -113,9 +113,10 @@ namespace {
         /**
          * Takes tokens from every bucket, or from none.
          *
-         * A bucket named twice pays twice. In shared memory the buckets are asked first and then
-         * charged one after the other; what was charged is refunded when one of them refuses after all.
-         * Meant for a handful: the time grows with the square of their number.
+         * A bucket named twice pays twice. On one Redis server this is one operation. Elsewhere the
+         * buckets are asked first and then charged one after the other; what was charged is refunded when
+         * one of them refuses after all. Meant for a handful: the time grows with the square of their
+         * number.
          *
          * @throws LogicException over a userland storage, and for a class that overrides _bootstrap()
          * @param non-empty-array<TokenBucket> $buckets
@@ -162,6 +163,85 @@ namespace {
     }
 
     /**
+     * Buckets on a Redis server (or Valkey), shared by every host that uses it. One round trip a decision, on
+     * the server's clock; none for a denial that this host has seen within $hintMaxAge.
+     */
+    final class TokenBucketStorageRedis implements TokenBucketStorage
+    {
+        private readonly string $server;
+
+        private readonly string $prefix;
+
+        /**
+         * Connects to nothing yet: the first call does, and the connection is kept for the worker's life.
+         *
+         * @param string $dsn redis://[user[:password]@]host[:port][/database], rediss://… for TLS
+         *     (?cafile=/path/ca.pem, ?servername=name), or unix:///path[?db=n&user=…&password=…];
+         *     user, password and path percent-encoded
+         * @param string $prefix a bucket's key is prefix and identifier
+         * @param float $timeout seconds that one call may take, connecting included; the look-up of a name is not
+         * @param bool $hints whether this host remembers denials, so as not to ask again at once, and to hold them
+         *     when the server has lost its data
+         * @param float $hintMaxAge seconds for which a denial is told unasked, hence after which a refund or reset
+         *     of another host is honoured
+         * @throws ValueError for a DSN or a number that makes no sense
+         */
+        public function __construct(
+            #[\SensitiveParameter] string $dsn,
+            string $prefix = 'tokenbucket:',
+            float $timeout = 0.05,
+            TokenBucket\OnFailure $onFailure = TokenBucket\OnFailure::Local,
+            bool $hints = true,
+            float $hintMaxAge = 1.0
+        ) {}
+
+        /** Does nothing: Redis needs no preparation. */
+        public function prepare() {}
+
+        public function bootstrap($identifier, $microtime) {}
+
+        public function consume($identifier, $microtime, $full_microtime, $bootstrap_closure) {}
+    }
+
+    /**
+     * Buckets on memcached servers, shared by every host that uses them, on the hosts' wall clocks: keep them
+     * in step. One round trip a decision as long as nobody else takes from the bucket.
+     */
+    final class TokenBucketStorageMemcached implements TokenBucketStorage
+    {
+        private readonly string $servers;
+
+        private readonly string $prefix;
+
+        /**
+         * Connects to nothing yet: the first call does, and the connection is kept for the worker's life.
+         *
+         * @param string|list<string> $servers host[:port] or unix:///path, each with ?weight=n if need be; several
+         *     in one string apart by commas. Keys are placed as ext-memcached does with OPT_LIBKETAMA_COMPATIBLE
+         * @param string $prefix a bucket's key is prefix and identifier; what memcached cannot take is hashed
+         * @param float $timeout seconds that one call may take, connecting included; the look-up of a name is not
+         * @param bool $hints as in TokenBucketStorageRedis
+         * @param float $hintMaxAge as in TokenBucketStorageRedis
+         * @throws ValueError for a server or a number that makes no sense
+         */
+        public function __construct(
+            string|array $servers,
+            string $prefix = 'tokenbucket:',
+            float $timeout = 0.05,
+            TokenBucket\OnFailure $onFailure = TokenBucket\OnFailure::Local,
+            bool $hints = true,
+            float $hintMaxAge = 1.0
+        ) {}
+
+        /** Does nothing: memcached needs no preparation. */
+        public function prepare() {}
+
+        public function bootstrap($identifier, $microtime) {}
+
+        public function consume($identifier, $microtime, $full_microtime, $bootstrap_closure) {}
+    }
+
+    /**
      * Buckets in the memory of this object, on a clock that stands still until it is advanced. For tests.
      */
     final class TokenBucketStorageMemory implements TokenBucketStorage
@@ -190,6 +270,19 @@ namespace TokenBucket {
     {
     }
 
+    /** What happens when a store fails: each use is counted in status(), and the first of an outage warns. */
+    enum OnFailure
+    {
+        /** Buckets of the same quota in this host's shared memory decide: on H hosts up to H times the limit. */
+        case Local;
+        /** Every call is allowed. */
+        case Allow;
+        /** Every call is denied, with the reason 'unavailable'. */
+        case Deny;
+        /** A StorageException is thrown. */
+        case Throw;
+    }
+
     /** A storage failed. */
     class StorageException extends \RuntimeException implements Exception
     {
@@ -213,7 +306,7 @@ namespace TokenBucket {
         /** Seconds until the bucket is full if nobody took tokens. */
         public readonly float $resetAfter;
 
-        /** 'granted', 'insufficient_tokens', 'exceeds_capacity', 'contended', 'table_full' or 'interrupted'. */
+        /** 'granted', 'insufficient_tokens', 'exceeds_capacity', 'contended', 'table_full', 'unavailable' or 'interrupted'. */
         public readonly string $reason;
 
         private function __construct() {}
@@ -242,7 +335,14 @@ namespace TokenBucket {
      *         evicted: int, evicted_seconds: float, evicted_seconds_max: float,
      *         age: float
      *     },
-     *     most_denied: list<array{identifier: string, denied: int}>
+     *     most_denied: list<array{identifier: string, denied: int}>,
+     *     remote: array{
+     *         asked: int, hinted: int, failed: int, opened: int,
+     *         local: int, allowed: int, denied: int, thrown: int
+     *     },
+     *     stores: list<array{
+     *         name: string, breaker: 'closed'|'open', failures: int, opened: int, retry_after: float
+     *     }>
      * }
      */
     function status(): array {}

@@ -31,10 +31,13 @@ foreach ($extension as $number => $line) {
 --EXPECT--
 TokenBucket
 TokenBucketStorage
+TokenBucketStorageMemcached
 TokenBucketStorageMemory
+TokenBucketStorageRedis
 TokenBucketStorageSharedMemory
 TokenBucket\Decision
 TokenBucket\Exception
+TokenBucket\OnFailure
 TokenBucket\StorageException
 TokenBucket\status
 Equal.

@@ -17,12 +17,13 @@ shape($status);
 
 $memory = $status['shared_memory'];
 var_dump($status['version'] === phpversion('tokenbucket'), $memory['backing'], $memory['path'], $memory['full']);
-var_dump($memory['size'] >= 32 << 20 && $memory['size'] < 33 << 20);
+var_dump($memory['size'] >= 32 << 20 && $memory['size'] < 35 << 20);
 var_dump($memory['slots'] === (32 << 20) / 16);
 var_dump($memory['slots'] === $memory['live'] + $memory['reclaimable'] + $memory['pending'] + $memory['empty']);
 var_dump($memory['empty'] === $memory['slots']);
 var_dump($memory['age'] >= 0 && $memory['age'] < 300);
-var_dump($status['most_denied']);
+var_dump($status['most_denied'], $status['stores']);
+var_dump(array_unique(array_values($status['remote'])));
 ?>
 --EXPECT--
 version: string
@@ -53,6 +54,16 @@ shared_memory: array
   evicted_seconds_max: float
   age: float
 most_denied: array
+remote: array
+  asked: int
+  hinted: int
+  failed: int
+  opened: int
+  local: int
+  allowed: int
+  denied: int
+  thrown: int
+stores: array
 bool(true)
 string(5) "memfd"
 string(0) ""
@@ -63,4 +74,10 @@ bool(true)
 bool(true)
 bool(true)
 array(0) {
+}
+array(0) {
+}
+array(1) {
+  [0]=>
+  int(0)
 }

@@ -57,20 +57,23 @@ pub fn bootstrap<S: Storage>(call: &mut Call<'_>, _result: &mut Zval) -> Result<
     if !microtime.is_finite() {
         return Err(exceptions::bad_amount(2, AmountError::NotFinite));
     }
-    start_at(native, value::bytes(&identifier), age(microtime));
-    Ok(())
+    start_at(native, value::bytes(&identifier), age(microtime))
 }
 
 /// Makes the first record, or proposes it to the `consume()` whose closure is running.
-pub fn start_at(native: Native<'_>, identifier: &[u8], age: i64) {
+///
+/// # Errors
+/// As [`Native::put`].
+pub fn start_at(native: Native<'_>, identifier: &[u8], age: i64) -> Result<(), Thrown> {
     let first = empty_at(native.now(), age);
     if !native.proposals().propose(identifier, first) {
         let key = Key {
             identifier,
             hash: native.hash(identifier),
         };
-        native.put(key, &Put::Bootstrap { age });
+        native.put(key, &Put::Bootstrap { age })?;
     }
+    Ok(())
 }
 
 /// `microtime(true)`
@@ -105,7 +108,8 @@ pub fn consume<S: Storage>(call: &mut Call<'_>, result: &mut Zval) -> Result<(),
     if !invoke::is_callable(closure) {
         return Err(throw::argument_type(4, "must be a valid callback"));
     }
-    let step = seconds::to_step(cost, full).map_err(|error| exceptions::bad_span(2, error))?;
+    let step = seconds::to_step(cost, full, native.grain())
+        .map_err(|error| exceptions::bad_span(2, error))?;
     let identifier = value::bytes(&identifier);
     let key = Key {
         identifier,
@@ -116,7 +120,7 @@ pub fn consume<S: Storage>(call: &mut Call<'_>, result: &mut Zval) -> Result<(),
     })?;
     let granted = match started {
         Start::Refused => false,
-        Start::At(first) => native.take(key, &step, first).granted(),
+        Start::At(first) => native.take(key, &step, first)?.granted(),
     };
     value::set_bool(result, granted);
     Ok(())
@@ -142,7 +146,7 @@ pub fn start(
     step: &Step,
     bootstrap: impl FnOnce() -> Result<bool, Thrown>,
 ) -> Result<Start, Thrown> {
-    if step.cost > step.burst || native.contains(key) {
+    if step.cost > step.burst || native.contains(key)? {
         return Ok(Start::At(None));
     }
     let proposal = native.proposals().open(key.identifier);

@@ -3,23 +3,34 @@
 //! A new storage is a file here with its class, a variant of [`Native`] and an arm of each match.
 
 mod interface;
+mod memcached;
 mod memory;
+mod on_failure;
 mod proposals;
+mod redis;
+mod remote;
 mod shared_memory;
 
-use crate::zend::{Class, Object};
+use crate::zend::{Class, Object, Thrown};
 use ext_php_rs::types::ZendObject;
-use tokenbucket_core::{Key, Outcome, Put, Step, Ticks};
+use tokenbucket_core::remote::memcached::Memcached;
+use tokenbucket_core::remote::redis::Redis;
+use tokenbucket_core::{Grain, Key, Outcome, Put, Step, Ticks};
 
 pub use interface::{Start, age, start, start_at, wall_clock};
+pub use remote::exceeds_capacity;
+pub use tokenbucket_core::remote::Batched;
 
 /// `TokenBucketStorage`.
 pub static INTERFACE: Class = Class::new();
 
 pub fn register() {
     interface::register(&INTERFACE);
+    on_failure::register();
     shared_memory::register();
     memory::register();
+    redis::register();
+    memcached::register();
 }
 
 /// A storage, as a bucket sees it.
@@ -38,6 +49,10 @@ pub enum Native<'a> {
     SharedMemory(&'a Object<shared_memory::Storage>),
     /// `TokenBucketStorageMemory`
     Memory(&'a Object<memory::Storage>),
+    /// `TokenBucketStorageRedis`
+    Redis(&'a Object<remote::Storage<Redis>>),
+    /// `TokenBucketStorageMemcached`
+    Memcached(&'a Object<remote::Storage<Memcached>>),
 }
 
 impl<'a> Backend<'a> {
@@ -48,6 +63,10 @@ impl<'a> Backend<'a> {
             Self::Native(Native::SharedMemory(storage))
         } else if let Some(storage) = Object::<memory::Storage>::of_exact(object) {
             Self::Native(Native::Memory(storage))
+        } else if let Some(storage) = Object::<remote::Storage<Redis>>::of_exact(object) {
+            Self::Native(Native::Redis(storage))
+        } else if let Some(storage) = Object::<remote::Storage<Memcached>>::of_exact(object) {
+            Self::Native(Native::Memcached(storage))
         } else {
             Self::Userland(object)
         }
@@ -60,48 +79,101 @@ impl Native<'_> {
         match self {
             Self::SharedMemory(storage) => storage.hash(identifier),
             Self::Memory(_) => memory::hash(identifier),
+            Self::Redis(storage) => storage.hash(identifier),
+            Self::Memcached(storage) => storage.hash(identifier),
         }
     }
 
-    /// Takes one step on one bucket, and tells only whether it was granted: the shortest way.
+    /// Takes one step on one bucket in shared memory, and tells only whether it was granted: the shortest
+    /// way. `None` for other storages, which may warn, and so run PHP code.
     #[inline(always)]
-    pub fn grants(self, key: Key<'_>, step: &Step) -> bool {
+    pub fn grants(self, key: Key<'_>, step: &Step) -> Option<bool> {
         match self {
-            Self::SharedMemory(_) => shared_memory::take(key, step, None).granted(),
-            Self::Memory(_) => self.take(key, step, None).granted(),
+            Self::SharedMemory(_) => Some(shared_memory::take(key, step, None).granted()),
+            _ => None,
         }
     }
 
-    /// Takes one step on one bucket.
+    /// Takes one step on one bucket. May run PHP code.
+    ///
+    /// # Errors
+    /// What a failing store makes throw, or a warning's handler.
     #[inline(never)]
-    pub fn take(self, key: Key<'_>, step: &Step, first: Option<Ticks>) -> Outcome {
+    pub fn take(self, key: Key<'_>, step: &Step, first: Option<Ticks>) -> Result<Outcome, Thrown> {
         match self {
-            Self::SharedMemory(_) => shared_memory::take(key, step, first),
-            Self::Memory(storage) => storage.take(key, step, first),
+            Self::SharedMemory(_) => Ok(shared_memory::take(key, step, first)),
+            Self::Memory(storage) => Ok(storage.take(key, step, first)),
+            Self::Redis(storage) => storage.take(key, step, first),
+            Self::Memcached(storage) => storage.take(key, step, first),
         }
     }
 
-    /// Changes a bucket without asking for tokens.
-    pub fn put(self, key: Key<'_>, put: &Put) {
+    /// Takes all steps or none, in one operation; `None` if the storages cannot do that together. May run
+    /// PHP code.
+    ///
+    /// # Errors
+    /// As [`Native::take`].
+    pub fn take_all(
+        buckets: &[(Self, Key<'_>)],
+        steps: &[Step],
+    ) -> Result<Option<Batched>, Thrown> {
+        let redis = buckets.iter().map(|&(native, key)| match native {
+            Self::Redis(storage) => Some((&**storage, key)),
+            _ => None,
+        });
+        match redis.collect::<Option<Vec<_>>>() {
+            Some(buckets) => remote::Storage::take_all(&buckets, steps),
+            None => Ok(None),
+        }
+    }
+
+    /// Changes a bucket without asking for tokens. May run PHP code.
+    ///
+    /// # Errors
+    /// As [`Native::take`].
+    pub fn put(self, key: Key<'_>, put: &Put) -> Result<(), Thrown> {
         match self {
             Self::SharedMemory(_) => shared_memory::put(key, put),
             Self::Memory(storage) => storage.put(key, put),
+            Self::Redis(storage) => return storage.put(key, put),
+            Self::Memcached(storage) => return storage.put(key, put),
         }
+        Ok(())
     }
 
-    /// Whether the bucket has a record.
-    pub fn contains(self, key: Key<'_>) -> bool {
+    /// Whether the bucket has a record. May run PHP code.
+    ///
+    /// # Errors
+    /// As [`Native::take`].
+    pub fn contains(self, key: Key<'_>) -> Result<bool, Thrown> {
         match self {
-            Self::SharedMemory(_) => shared_memory::contains(key),
-            Self::Memory(storage) => storage.contains(key),
+            Self::SharedMemory(_) => Ok(shared_memory::contains(key)),
+            Self::Memory(storage) => Ok(storage.contains(key)),
+            Self::Redis(storage) => storage.contains(key),
+            Self::Memcached(storage) => storage.contains(key),
         }
     }
 
-    /// The present instant of the storage's clock.
+    /// The present instant of the clock on which first states are proposed.
     pub fn now(self) -> Ticks {
         match self {
             Self::SharedMemory(_) => shared_memory::now(),
             Self::Memory(storage) => storage.now(),
+            Self::Redis(_) | Self::Memcached(_) => remote::now(),
+        }
+    }
+
+    /// Whether asking takes a round trip.
+    pub const fn is_remote(self) -> bool {
+        matches!(self, Self::Redis(_) | Self::Memcached(_))
+    }
+
+    /// How fine the storage counts time.
+    pub const fn grain(self) -> Grain {
+        if self.is_remote() {
+            Grain::Microsecond
+        } else {
+            Grain::Nanosecond
         }
     }
 
@@ -110,25 +182,29 @@ impl Native<'_> {
         match self {
             Self::SharedMemory(storage) => storage.proposals(),
             Self::Memory(storage) => storage.proposals(),
+            Self::Redis(storage) => storage.proposals(),
+            Self::Memcached(storage) => storage.proposals(),
         }
     }
 
     /// Lets `ticks` pass instead of sleeping, where the storage has a clock of its own.
     pub fn advance(self, ticks: Ticks) -> bool {
         match self {
-            Self::SharedMemory(_) => false,
             Self::Memory(storage) => {
                 storage.advance_by(ticks);
                 true
             }
+            Self::SharedMemory(_) | Self::Redis(_) | Self::Memcached(_) => false,
         }
     }
 
     /// Whether both are the same place: equal keys then name one bucket.
     pub fn is_same(self, other: Native<'_>) -> bool {
         match (self, other) {
-            // Their namespaces are part of the hash.
-            (Self::SharedMemory(_), Native::SharedMemory(_)) => true,
+            // Their namespaces, or servers and prefixes, are part of the hash.
+            (Self::SharedMemory(_), Native::SharedMemory(_))
+            | (Self::Redis(_), Native::Redis(_))
+            | (Self::Memcached(_), Native::Memcached(_)) => true,
             (Self::Memory(a), Native::Memory(b)) => std::ptr::eq(a.zend(), b.zend()),
             _ => false,
         }

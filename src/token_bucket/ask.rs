@@ -1,7 +1,7 @@
 //! `attempt()` and `peek()`: the whole answer, and what the other methods need to ask for it.
 
 use super::{Bucket, Source, document, tokens, with_plan};
-use crate::storage::{Backend, Native};
+use crate::storage::{self, Backend, Native};
 use crate::zend::{Call, Number, Object, Thrown, Zval, throw, value};
 use crate::{decision, exceptions};
 use tokenbucket_core::{
@@ -75,7 +75,7 @@ impl<'a> Asked<'a> {
             own_price: overrides.tokens_to_seconds,
         };
         if overrides.tokens_to_seconds && cost.is_some() {
-            let step = document::step(bucket, number)?;
+            let step = document::step(bucket, number, native.grain())?;
             (asked.cost, asked.burst) = (Some(step.cost), step.burst);
         }
         Ok(Some(asked))
@@ -109,6 +109,17 @@ impl<'a> Asked<'a> {
             // More than the capacity fills the bucket.
             _ => self.quota.refund(number.tokens()?).min(self.burst),
         })
+    }
+
+    /// Takes a step that differs from [`Asked::step`] at most in taking nothing. May run PHP code.
+    ///
+    /// # Errors
+    /// As [`Native::take`].
+    pub fn take(&self, step: &Step, first: Option<Ticks>) -> Result<Outcome, Thrown> {
+        if self.cost.is_none() && self.native.is_remote() {
+            return Ok(storage::exceeds_capacity());
+        }
+        self.native.take(self.key(), step, first)
     }
 
     /// The answer in words.
@@ -145,7 +156,7 @@ pub fn attempt(call: &mut Call<'_>, result: &mut Zval) -> Result<(), Thrown> {
 pub fn peek(call: &mut Call<'_>, result: &mut Zval) -> Result<(), Thrown> {
     let number = tokens(call, 0, 1)?;
     let asked = Asked::of(call.this::<Bucket>(), number, 1, "peek")?;
-    let outcome = asked.native.take(asked.key(), &asked.step().dry(), None);
+    let outcome = asked.take(&asked.step().dry(), None)?;
     *result = decision::to_object(&asked.quota, &asked.decision(&outcome))?;
     Ok(())
 }
@@ -164,7 +175,7 @@ pub fn decide(
     };
     let outcome = match document::first_state(bucket, number, &asked)? {
         document::First::Refused(outcome) => outcome,
-        document::First::At(first) => asked.native.take(asked.key(), &asked.step(), first),
+        document::First::At(first) => asked.take(&asked.step(), first)?,
     };
     Ok((asked.quota, asked.decision(&outcome)))
 }

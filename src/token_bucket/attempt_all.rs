@@ -3,8 +3,8 @@
 use super::ask::Asked;
 use super::{Bucket, with_plan};
 use crate::decision;
+use crate::storage::{Batched, Native};
 use crate::zend::{Call, Number, Object, Thrown, Zval, throw, value};
-use std::convert::Infallible;
 use tokenbucket_core::batch::{Batch, Taken, take_all};
 use tokenbucket_core::{Outcome, Put, Step, Ticks};
 
@@ -32,10 +32,13 @@ pub fn attempt_all(call: &mut Call<'_>, result: &mut Zval) -> Result<(), Thrown>
     });
     let buckets = buckets.collect::<Result<Vec<_>, _>>()?;
     let mut calls = Calls::of(&buckets, number)?;
-    let (asked, taken) = if let Some(refused) = calls.too_many() {
+    let (asked, taken) = if let Some(refused) = calls.too_many()? {
         refused
     } else {
-        let Ok(answer) = take_all(&mut calls);
+        let answer = match calls.take_at_once()? {
+            Some(answer) => answer,
+            None => take_all(&mut calls)?,
+        };
         let taken = answer.unwrap_or_else(|refused| vec![refused]);
         calls.tightest(&taken)?
     };
@@ -67,19 +70,28 @@ impl<'a> Calls<'a> {
     }
 
     /// The first bucket that can never hold so many, and a look at it.
-    fn too_many(&self) -> Option<(&Asked<'a>, Taken)> {
-        let index = self.asked.iter().position(|asked| asked.cost.is_none())?;
+    fn too_many(&self) -> Result<Option<(&Asked<'a>, Taken)>, Thrown> {
+        let Some(index) = self.asked.iter().position(|asked| asked.cost.is_none()) else {
+            return Ok(None);
+        };
         let asked = &self.asked[index];
         let step = asked.step();
-        let outcome = asked.native.take(asked.key(), &step, None);
-        Some((
+        let outcome = asked.take(&step, None)?;
+        Ok(Some((
             asked,
             Taken {
                 index,
                 step,
                 outcome,
             },
-        ))
+        )))
+    }
+
+    /// All or none in one operation, if the storages can do that.
+    fn take_at_once(&self) -> Result<Option<Batched>, Thrown> {
+        let buckets = self.asked.iter().map(|asked| (asked.native, asked.key()));
+        let buckets: Vec<_> = buckets.collect();
+        Native::take_all(&buckets, &self.steps)
     }
 
     /// Of the answers the one with the fewest tokens left.
@@ -93,7 +105,7 @@ impl<'a> Calls<'a> {
 }
 
 impl Batch for Calls<'_> {
-    type Error = Infallible;
+    type Error = Thrown;
 
     fn steps(&self) -> &[Step] {
         &self.steps
@@ -104,15 +116,13 @@ impl Batch for Calls<'_> {
         a.native.is_same(b.native) && a.key() == b.key()
     }
 
-    fn take(&mut self, index: usize, step: &Step) -> Result<Outcome, Infallible> {
-        let asked = &self.asked[index];
-        Ok(asked.native.take(asked.key(), step, None))
+    fn take(&mut self, index: usize, step: &Step) -> Result<Outcome, Thrown> {
+        self.asked[index].take(step, None)
     }
 
-    fn refund(&mut self, index: usize, cost: Ticks) -> Result<(), Infallible> {
+    fn refund(&mut self, index: usize, cost: Ticks) -> Result<(), Thrown> {
         let asked = &self.asked[index];
         let burst = asked.burst;
-        asked.native.put(asked.key(), &Put::Refund { cost, burst });
-        Ok(())
+        asked.native.put(asked.key(), &Put::Refund { cost, burst })
     }
 }

@@ -12,7 +12,7 @@ use crate::zend::closure::closure;
 use crate::zend::declare::handlers;
 use crate::zend::{Call, Number, Object, Thrown, Zval, invoke, throw, value};
 use tokenbucket_core::{
-    AmountError, Decision, Denial, Outcome, Quota, Reason, Step, Ticks, Verdict, seconds,
+    AmountError, Decision, Denial, Grain, Outcome, Quota, Reason, Step, Ticks, Verdict, seconds,
 };
 
 /// `TokenBucket::MICROTIME_DELTA`
@@ -76,7 +76,7 @@ pub fn bootstrap(call: &mut Call<'_>, _result: &mut Zval) -> Result<(), Thrown> 
     let held = bucket.copy_property(STORAGE);
     match Backend::of(value::object(&held).ok_or(Thrown)?) {
         Backend::Native(native) => {
-            storage::start_at(native, value::bytes(&name), storage::age(microtime));
+            storage::start_at(native, value::bytes(&name), storage::age(microtime))?;
         }
         Backend::Userland(object) => {
             let identifier = bucket.copy_property(IDENTIFIER);
@@ -105,11 +105,11 @@ fn to_seconds(bucket: &Object<Bucket>, tokens: &Zval) -> Result<Zval, Thrown> {
 ///
 /// # Errors
 /// What it threw, or `ValueError` for spans that are none.
-pub fn step(bucket: &Object<Bucket>, number: Number) -> Result<Step, Thrown> {
+pub fn step(bucket: &Object<Bucket>, number: Number, grain: Grain) -> Result<Step, Thrown> {
     let float = |zval: &Zval| value::to_number(zval).map_or(f64::NAN, Number::to_float);
     let cost = float(&to_seconds(bucket, &number.to_zval())?);
     let full = float(&to_seconds(bucket, &bucket.copy_property(CAPACITY))?);
-    seconds::to_step(cost, full)
+    seconds::to_step(cost, full, grain)
         .map_err(|error| throw::value_error(&format!("_tokens_to_seconds(): {error}")))
 }
 
@@ -126,10 +126,7 @@ pub fn consume(bucket: &Object<Bucket>, number: Number) -> Result<bool, Thrown> 
     }
     Ok(match first_state(bucket, number, &asked)? {
         First::Refused(_) => false,
-        First::At(first) => asked
-            .native
-            .take(asked.key(), &asked.step(), first)
-            .granted(),
+        First::At(first) => asked.take(&asked.step(), first)?.granted(),
     })
 }
 

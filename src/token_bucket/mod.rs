@@ -288,9 +288,10 @@ fn consume(call: &mut Call<'_>, result: &mut Zval) -> Result<(), Thrown> {
         }
         let cost = cost(&plan.quota, number).map_err(|error| exceptions::bad_amount(1, error))?;
         let step = |cost| Step::new(cost, plan.quota.burst());
-        Ok(Some(cost.is_some_and(|cost| {
-            native.grants(plan.key(), &step(cost))
-        })))
+        Ok(match cost {
+            Some(cost) => native.grants(plan.key(), &step(cost)),
+            None => Some(false),
+        })
     })??;
     let granted = match direct {
         Some(granted) => granted,
@@ -309,8 +310,7 @@ fn refund(call: &mut Call<'_>, _result: &mut Zval) -> Result<(), Thrown> {
         .refund(number)
         .map_err(|error| exceptions::bad_amount(1, error))?;
     let burst = asked.burst;
-    asked.native.put(asked.key(), &Put::Refund { cost, burst });
-    Ok(())
+    asked.native.put(asked.key(), &Put::Refund { cost, burst })
 }
 
 /// `reset(): void`
@@ -318,8 +318,8 @@ fn reset(call: &mut Call<'_>, _result: &mut Zval) -> Result<(), Thrown> {
     call.arity(0, 0)?;
     let bucket = call.this::<Bucket>();
     let asked = ask::Asked::of(bucket, Number::Int(0), 1, "reset")?;
-    asked.native.put(asked.key(), &Put::Reset);
-    Ok(())
+    let burst = asked.burst;
+    asked.native.put(asked.key(), &Put::Reset { burst })
 }
 
 /// The optional last argument `$tokens`, behind `before` required ones.

@@ -10,7 +10,7 @@ use crate::storage::Backend;
 use crate::zend::{Identity, Number, Object, Thrown, Zval, invoke, throw, value};
 use ext_php_rs::ffi::{IS_DOUBLE, IS_LONG, IS_STRING};
 use ext_php_rs::types::ZendObject;
-use tokenbucket_core::{Key, Quota, QuotaError};
+use tokenbucket_core::{Grain, Key, Quota, QuotaError};
 
 /// The four properties, wherever they come from.
 #[derive(Clone, Copy, Debug)]
@@ -140,14 +140,15 @@ impl Plan {
             .ok_or_else(|| exceptions::bad_property("_identifier", "string"))?;
         let source = source();
         let storage = source.storage()?;
-        let quota = quota(&source, origin)?;
-        let (hash, held) = match Backend::of(storage) {
+        let (hash, grain, held) = match Backend::of(storage) {
             Backend::Native(native) => (
                 native.hash(value::bytes(&identifier)),
+                native.grain(),
                 source.storage.shallow_clone(),
             ),
-            Backend::Userland(_) => (0, Zval::null()),
+            Backend::Userland(_) => (0, Grain::Nanosecond, Zval::null()),
         };
+        let quota = quota(&source, grain, origin)?;
         let made_from = if source.has_identity() && value::object(&held).is_some() {
             source.values().map(Identity::of)
         } else {
@@ -181,7 +182,7 @@ impl Plan {
     }
 }
 
-fn quota(source: &Source<'_>, origin: Origin) -> Result<Quota, Thrown> {
+fn quota(source: &Source<'_>, grain: Grain, origin: Origin) -> Result<Quota, Thrown> {
     let number = |zval, property| -> Result<Number, Thrown> {
         value::to_number(zval).ok_or_else(|| exceptions::bad_property(property, "int|float"))
     };
@@ -189,7 +190,8 @@ fn quota(source: &Source<'_>, origin: Origin) -> Result<Quota, Thrown> {
     let rate = number(source.rate, "_tokens_per_second")?;
     let quota = || -> Result<Quota, QuotaError> {
         let capacity = capacity.tokens().map_err(QuotaError::Capacity)?;
-        Quota::new(capacity, rate.tokens().map_err(QuotaError::Rate)?)
+        let rate = rate.tokens().map_err(QuotaError::Rate)?;
+        Quota::with_grain(capacity, rate, grain)
     };
     quota().map_err(|error| exceptions::bad_quota(origin, error))
 }

@@ -245,6 +245,31 @@ impl<'a> Call<'a> {
         Err(self.wrong(number, symbols::EXPECTED_STRING))
     }
 
+    /// `array|string`: the string, or else the array.
+    ///
+    /// # Errors
+    /// `TypeError`, or what `__toString` threw.
+    pub fn string_or_array(
+        &mut self,
+        number: u32,
+    ) -> Result<Result<&'a [u8], &'a ZendHashTable>, Thrown> {
+        let arg = self.arg(number);
+        match value::kind(arg) {
+            IS_STRING => return Ok(Ok(value::bytes(arg))),
+            // SAFETY: the kind says so; the argument keeps it alive.
+            IS_ARRAY => return Ok(Err(unsafe { &*arg.value.arr })),
+            _ => {}
+        }
+        let mut string = ptr::null_mut();
+        // SAFETY: as in `string`.
+        unsafe {
+            if symbols::zend_parse_arg_str_slow(self.raw(number), &raw mut string, number) {
+                return Ok(Ok((*string.cast::<ZendStr>()).as_bytes()));
+            }
+        }
+        Err(self.wrong(number, symbols::EXPECTED_ARRAY_OR_STRING))
+    }
+
     /// `array`.
     ///
     /// # Errors

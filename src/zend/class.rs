@@ -4,9 +4,10 @@ use super::declare::{Entry, Table, Type};
 use super::object::{self, Object, State};
 use super::symbols;
 use ext_php_rs::ffi::{
-    ZEND_ACC_NOT_SERIALIZABLE, instanceof_function_slow, std_object_handlers, zend_class_entry,
-    zend_object, zend_object_handlers, zend_register_internal_class_ex,
-    zend_register_internal_interface, zend_string, zend_string_init_interned,
+    ZEND_ACC_FINAL, ZEND_ACC_NOT_SERIALIZABLE, instanceof_function_slow, std_object_handlers,
+    zend_class_entry, zend_function, zend_hash_str_find_ptr_lc, zend_object, zend_object_handlers,
+    zend_register_internal_class_ex, zend_register_internal_interface, zend_string,
+    zend_string_init_interned,
 };
 use ext_php_rs::types::{ZendObject, ZendStr, Zval};
 use std::cell::UnsafeCell;
@@ -14,6 +15,9 @@ use std::ffi::{CStr, CString};
 use std::mem::MaybeUninit;
 use std::ptr;
 use std::sync::atomic::{AtomicPtr, Ordering::Relaxed};
+
+/// `ZEND_ATTRIBUTE_PERSISTENT`: of an internal function.
+const ATTRIBUTE_PERSISTENT: u32 = 1;
 
 /// `readonly`, which the binding does not name.
 const READONLY: u32 = 1 << 7;
@@ -138,6 +142,40 @@ impl Class {
         );
     }
 
+    /// Registers an enum without values.
+    pub fn register_enum(&self, name: &'static CStr, cases: &[&'static CStr]) {
+        // SAFETY: called while the module starts; the engine copies the names. IS_UNDEF (0) is the type of
+        // an enum without values.
+        unsafe {
+            let entry = symbols::zend_register_internal_enum(name.as_ptr(), 0, ptr::null());
+            // As those that are written in PHP are.
+            (*entry).ce_flags |= ZEND_ACC_FINAL;
+            self.entry.store(entry, Relaxed);
+            for case in cases {
+                symbols::zend_enum_add_case_cstr(entry, case.as_ptr(), ptr::null_mut());
+            }
+        }
+    }
+
+    /// Keeps argument `number` of a method out of stack traces.
+    pub fn hide_argument(&self, method: &str, number: u32) {
+        // SAFETY: the class was just registered, and has the method.
+        unsafe {
+            let table = &raw mut (*self.entry()).function_table;
+            let function: *mut zend_function =
+                zend_hash_str_find_ptr_lc(table, method.as_ptr().cast(), method.len()).cast();
+            symbols::zend_add_attribute(
+                &raw mut (*function).common.attributes,
+                interned(c"SensitiveParameter"),
+                0,
+                ATTRIBUTE_PERSISTENT,
+                // 0 is the function itself.
+                number,
+                0,
+            );
+        }
+    }
+
     fn register_class<const N: usize>(
         &self,
         declaration: &Declaration<N>,
@@ -192,6 +230,15 @@ fn template<const N: usize>(
     template.name = interned(name);
     template.info.internal.builtin_functions = methods.0.as_ptr();
     template
+}
+
+/// The name of an enum's case.
+pub fn case_name(case: &Zval) -> &[u8] {
+    super::value::object(case).map_or(b"", |object| {
+        // SAFETY: an object of an enum has its name in its first slot, for as long as it lives.
+        let name = unsafe { &*(&raw const object.properties_table).cast::<Zval>() };
+        super::value::bytes(name)
+    })
 }
 
 /// A string that nobody counts: it lives as long as the engine, or, made in a request, as long as that.

@@ -31,6 +31,8 @@ impl Type {
     pub const FLOAT: Self = Self(1 << 5, None);
     /// `string`
     pub const STRING: Self = Self(1 << 6, None);
+    /// `array|string`
+    pub const STRING_OR_ARRAY: Self = Self(1 << 6 | 1 << 7, None);
     /// `array`
     pub const ARRAY: Self = Self(1 << 7, None);
 

@@ -1,7 +1,8 @@
 //! Functions of the engine that the binding does not declare. Signatures as in PHP's headers.
 
 use ext_php_rs::ffi::{
-    zend_class_entry, zend_function, zend_long, zend_module_entry, zend_string, zend_type, zval,
+    HashTable, zend_class_entry, zend_function, zend_function_entry, zend_long, zend_module_entry,
+    zend_string, zend_type, zval,
 };
 use std::ffi::{c_char, c_int, c_void};
 
@@ -13,6 +14,8 @@ pub const EXPECTED_BOOL: c_int = 2;
 pub const EXPECTED_STRING: c_int = 4;
 /// `Z_EXPECTED_ARRAY`.
 pub const EXPECTED_ARRAY: c_int = 6;
+/// `Z_EXPECTED_ARRAY_OR_STRING`.
+pub const EXPECTED_ARRAY_OR_STRING: c_int = 24;
 /// `Z_EXPECTED_DOUBLE`.
 pub const EXPECTED_DOUBLE: c_int = 20;
 /// `Z_EXPECTED_NUMBER`.
@@ -45,6 +48,7 @@ unsafe extern "C" {
     pub fn zend_argument_type_error(num: u32, format: *const c_char, ...);
     pub fn zend_value_error(format: *const c_char, ...);
     pub fn zend_type_error(format: *const c_char, ...);
+    pub fn php_error_docref(doc: *const c_char, kind: c_int, format: *const c_char, ...);
     pub fn zend_error(kind: c_int, format: *const c_char, ...);
 
     pub fn zend_declare_typed_property(
@@ -67,6 +71,24 @@ unsafe extern "C" {
         length: usize,
         value: f64,
     );
+    pub fn zend_register_internal_enum(
+        name: *const c_char,
+        kind: u8,
+        functions: *const zend_function_entry,
+    ) -> *mut zend_class_entry;
+    pub fn zend_enum_add_case_cstr(
+        ce: *mut zend_class_entry,
+        name: *const c_char,
+        value: *mut zval,
+    );
+    pub fn zend_add_attribute(
+        attributes: *mut *mut HashTable,
+        name: *mut zend_string,
+        count: u32,
+        flags: u32,
+        offset: u32,
+        line: u32,
+    ) -> *mut c_void;
     pub fn zend_class_implements(ce: *mut zend_class_entry, count: c_int, ...);
 
     pub fn zend_create_closure(

@@ -2,6 +2,7 @@
 
 use super::symbols;
 use ext_php_rs::ffi::{zend_class_entry, zend_throw_exception};
+use ext_php_rs::types::ZendStr;
 use ext_php_rs::zend::ExecutorGlobals;
 use std::any::Any;
 use std::ffi::CString;
@@ -87,6 +88,29 @@ pub fn panicked(panic: &(dyn Any + Send)) {
         .or_else(|| panic.downcast_ref::<String>().cloned())
         .unwrap_or_default();
     error(&format!("tokenbucket panicked, which is a bug: {message}"));
+}
+
+/// A storage failed: an exception of `class`, which is one of ours.
+#[cold]
+pub fn of_class(class: &super::Class, message: &str) -> Thrown {
+    exception(class.entry(), message)
+}
+
+/// Warns: runs the handler that PHP code has set, which may throw, or end the request and never come back.
+///
+/// # Errors
+/// What the handler threw.
+#[cold]
+pub fn warning(message: String) -> Result<(), Thrown> {
+    // In the request's memory, which is released even if this never comes back.
+    let held = ZendStr::new(message.replace('\0', ""), false);
+    drop(message);
+    // SAFETY: the format takes one C string, and the engine's strings end as those do. 2 is E_WARNING.
+    unsafe {
+        let text = held.as_bytes().as_ptr().cast::<std::ffi::c_char>();
+        symbols::php_error_docref(std::ptr::null(), 2, c"%s".as_ptr(), text);
+    }
+    if is_pending() { Err(Thrown) } else { Ok(()) }
 }
 
 /// Warns while PHP starts, before any script could see it.

@@ -52,7 +52,8 @@ pub fn take_all<B: Batch>(batch: &mut B) -> Result<Result<Vec<Taken>, Taken>, B:
             continue;
         }
         let seen = batch.take(index, &steps[index].dry())?;
-        if let Some(refused) = refused(batch, &steps, index, seen) {
+        let same_bucket = |a, b| batch.same_bucket(a, b);
+        if let Some(refused) = refused(&same_bucket, &steps, index, seen) {
             return Ok(Err(refused));
         }
     }
@@ -82,8 +83,13 @@ pub fn take_all<B: Batch>(batch: &mut B) -> Result<Result<Vec<Taken>, Taken>, B:
 /// The first of the batch's steps on the bucket of step `first` that would be refused, were they taken
 /// one after the other on the bucket as it was `seen`; with all that they ask of it, for it takes
 /// that long until they are granted.
-fn refused<B: Batch>(batch: &B, steps: &[Step], first: usize, seen: Outcome) -> Option<Taken> {
-    let is_mine = |&other: &usize| other == first || batch.same_bucket(first, other);
+pub(crate) fn refused(
+    same_bucket: &impl Fn(usize, usize) -> bool,
+    steps: &[Step],
+    first: usize,
+    seen: Outcome,
+) -> Option<Taken> {
+    let is_mine = |&other: &usize| other == first || same_bucket(first, other);
     let mine: Vec<_> = (first..steps.len()).filter(is_mine).collect();
     let refusal = |from: Ticks| {
         let mut empty_at = from;

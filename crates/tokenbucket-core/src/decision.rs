@@ -35,6 +35,8 @@ pub enum Reason {
     Contended,
     /// The store has no place for another bucket; counted in the store's status.
     TableFull,
+    /// The store failed, and its failure policy is to deny; counted in the store's status.
+    Unavailable,
     /// A signal ended the waiting.
     Interrupted,
 }
@@ -49,6 +51,7 @@ impl Reason {
             Self::ExceedsCapacity => "exceeds_capacity",
             Self::Contended => "contended",
             Self::TableFull => "table_full",
+            Self::Unavailable => "unavailable",
             Self::Interrupted => "interrupted",
         }
     }
@@ -66,6 +69,7 @@ impl Decision {
                 match denial {
                     Denial::Contended => (Reason::Contended, Some(retry.max(CONTENDED_RETRY))),
                     Denial::TableFull => (Reason::TableFull, Some(retry.max(CONTENDED_RETRY))),
+                    Denial::Unavailable => (Reason::Unavailable, Some(retry.max(CONTENDED_RETRY))),
                     _ => (Reason::InsufficientTokens, Some(retry)),
                 }
             }

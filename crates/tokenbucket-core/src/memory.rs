@@ -101,7 +101,7 @@ impl Store for MemoryStore {
         let now = self.now.get();
         let mut records = self.records.borrow_mut();
         match *put {
-            Put::Reset => {
+            Put::Reset { .. } => {
                 records.remove(&key.hash);
             }
             Put::Refund { cost, burst } => {

@@ -12,8 +12,32 @@ pub const MAX_BURST: Ticks = EPOCH;
 /// The greatest rate: 10^15 tokens a second.
 const MAX_RATE: i64 = 1_000_000_000_000_000;
 
-/// A unit shorter than this would round the rate by more than 0.1 %.
-const LEAST_UNIT: Ticks = 1_000;
+/// A unit of fewer grains than this would round the rate by more than 0.1 %.
+const LEAST_UNIT: u64 = 1_000;
+
+/// How fine a store counts time: its numbers are multiples of a grain, so many ticks.
+///
+/// What is kept as a double, as Lua and SQL do, is exact in microseconds since the epoch, not in
+/// nanoseconds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Grain {
+    /// One tick.
+    Nanosecond,
+    /// A thousand ticks.
+    Microsecond,
+}
+
+impl Grain {
+    /// The grain in ticks.
+    #[inline]
+    #[must_use]
+    pub const fn ticks(self) -> Ticks {
+        match self {
+            Self::Nanosecond => 1,
+            Self::Microsecond => 1_000,
+        }
+    }
+}
 
 /// A validated capacity and rate.
 ///
@@ -22,6 +46,9 @@ const LEAST_UNIT: Ticks = 1_000;
 /// which `unit >= 1000`; up to a million tokens a second it is 1, every token costs exactly `unit`,
 /// and a full bucket of n tokens grants exactly n.
 ///
+/// In a store whose [`Grain`] is a microsecond, `unit`, every cost and the burst are whole microseconds,
+/// and the group is 1 up to a thousand tokens a second.
+///
 /// Worked example: 10 tokens, 3 a second. `unit = ceil(10^9 / 3) = 333,333,334 ns`,
 /// `burst = 10 * unit = 3,333,333,340 ns`: a full bucket grants ten single tokens, then one every
 /// 333,333,334 ns.
@@ -29,6 +56,7 @@ const LEAST_UNIT: Ticks = 1_000;
 pub struct Quota {
     unit: Ticks,
     group: u64,
+    grain: Grain,
     burst: Ticks,
     capacity: Tokens,
     whole_capacity: u64,
@@ -58,11 +86,19 @@ pub enum QuotaError {
 }
 
 impl Quota {
-    /// `capacity` tokens at most, `rate` tokens a second.
+    /// `capacity` tokens at most, `rate` tokens a second, in nanoseconds.
     ///
     /// # Errors
     /// [`QuotaError`] when one of them is zero or the burst too long.
     pub fn new(capacity: Tokens, rate: Tokens) -> Result<Self, QuotaError> {
+        Self::with_grain(capacity, rate, Grain::Nanosecond)
+    }
+
+    /// `capacity` tokens at most, `rate` tokens a second, for a store that counts in grains.
+    ///
+    /// # Errors
+    /// As [`Quota::new`].
+    pub fn with_grain(capacity: Tokens, rate: Tokens, grain: Grain) -> Result<Self, QuotaError> {
         if capacity.is_zero() {
             return Err(QuotaError::NoCapacity);
         }
@@ -72,28 +108,30 @@ impl Quota {
         if Tokens::from_int(MAX_RATE).is_ok_and(|greatest| rate > greatest) {
             return Err(QuotaError::RateTooHigh);
         }
-        let (unit, group) = Self::unit(rate).ok_or(QuotaError::BurstTooLong)?;
+        let (unit, group) = Self::unit(rate, grain).ok_or(QuotaError::BurstTooLong)?;
         let burst = capacity
-            .scale_up(unit, group)
+            .scale_up(unit, group * grain.ticks())
+            .and_then(|grains| grains.checked_mul(grain.ticks()))
             .filter(|&burst| burst <= MAX_BURST)
             .ok_or(QuotaError::BurstTooLong)?;
         Ok(Self {
             unit,
             group,
+            grain,
             burst,
             capacity,
             whole_capacity: capacity.floor(),
         })
     }
 
-    /// The least group of tokens whose refill takes [`LEAST_UNIT`], and that time.
-    fn unit(rate: Tokens) -> Option<(Ticks, u64)> {
+    /// The least group of tokens whose refill takes [`LEAST_UNIT`] grains, and that time.
+    fn unit(rate: Tokens, grain: Grain) -> Option<(Ticks, u64)> {
         let mut group = 1;
         loop {
-            // MAX_RATE bounds the group by 10^9, hence the numerator by 10^18.
-            let unit = rate.divide_up(group * TICKS_PER_SECOND)?;
+            // MAX_RATE bounds group * TICKS_PER_SECOND / grain by 10^18, hence group * grain by 10^15.
+            let unit = rate.divide_up(group * (TICKS_PER_SECOND / grain.ticks()))?;
             if unit >= LEAST_UNIT {
-                return Some((unit, group));
+                return Some((unit.checked_mul(grain.ticks())?, group));
             }
             group *= 10;
         }
@@ -103,6 +141,12 @@ impl Quota {
     #[must_use]
     pub const fn capacity(&self) -> Tokens {
         self.capacity
+    }
+
+    /// How fine the store counts.
+    #[must_use]
+    pub const fn grain(&self) -> Grain {
+        self.grain
     }
 
     /// The time to refill the whole bucket.
@@ -118,7 +162,9 @@ impl Quota {
         if tokens > self.capacity {
             return None;
         }
-        tokens.scale_up(self.unit, self.group)
+        let grains = tokens.scale_up(self.unit, self.group * self.grain.ticks())?;
+        // At most the burst, for the tokens are at most the capacity.
+        Some(grains * self.grain.ticks())
     }
 
     /// What giving `tokens` back is worth, rounded down to a tick; the burst for more than the capacity.
@@ -126,7 +172,8 @@ impl Quota {
     /// Rounded as costs are, a thousand small refunds would return more than was taken.
     #[must_use]
     pub fn refund(&self, tokens: Tokens) -> Ticks {
-        let worth = tokens.scale_down(self.unit, self.group);
+        let grains = tokens.scale_down(self.unit, self.group * self.grain.ticks());
+        let worth = grains.and_then(|grains| grains.checked_mul(self.grain.ticks()));
         worth.unwrap_or(self.burst).min(self.burst)
     }
 
@@ -141,9 +188,12 @@ impl Quota {
             // tokens <= capacity, so the product is at most the burst, 2^60.
             return Some(tokens * self.unit);
         }
-        // The burst bounds tokens * unit by 2^60 * 10^9.
-        let cost = (u128::from(tokens) * u128::from(self.unit)).div_ceil(u128::from(self.group));
-        u64::try_from(cost).ok()
+        let grain = self.grain.ticks();
+        // The burst bounds tokens * unit by 2^60 * 10^12.
+        let cost = u128::from(tokens) * u128::from(self.unit);
+        let grains = u64::try_from(cost.div_ceil(u128::from(self.group * grain))).ok()?;
+        // At most the burst.
+        Some(grains * grain)
     }
 
     /// The whole tokens that refill in `available` ticks, at most the capacity.
@@ -151,7 +201,9 @@ impl Quota {
     /// Whole `n` can be taken exactly when `n <= tokens(available)`.
     #[must_use]
     pub fn tokens(&self, available: Ticks) -> u64 {
-        let available = u128::from(available.min(self.burst));
+        let available = available.min(self.burst);
+        // What is less than a grain buys nothing.
+        let available = u128::from(available - available % self.grain.ticks());
         let tokens = available * u128::from(self.group) / u128::from(self.unit);
         u64::try_from(tokens).map_or(self.whole_capacity, |tokens| {
             tokens.min(self.whole_capacity)
@@ -184,6 +236,29 @@ mod tests {
         assert_eq!(quota.burst(), 3_333_333_340);
         assert_eq!(quota.tokens(quota.burst()), 10);
         assert_eq!(quota.tokens(333_333_333), 0);
+    }
+
+    #[test]
+    fn coarse_quotas_are_whole_microseconds() {
+        for (capacity, rate) in [(10.0, 3.0), (1e6, 1e7), (2.5, 1e12), (1e12, 1e15)] {
+            let tokens = |n| Tokens::from_float(n).unwrap();
+            let quota =
+                Quota::with_grain(tokens(capacity), tokens(rate), Grain::Microsecond).unwrap();
+            assert_eq!(quota.burst() % 1_000, 0);
+            for n in [1u64, 2, 3, 9, 10, 999_999] {
+                let Some(cost) = quota.cost_whole(n) else {
+                    continue;
+                };
+                assert_eq!(cost % 1_000, 0, "{capacity} {rate} {n}");
+                assert_eq!(quota.cost(tokens(n as f64)), Some(cost));
+                assert!(
+                    quota.tokens(cost) >= n && quota.tokens(cost - 1) < n.max(quota.tokens(cost))
+                );
+                // Never faster than asked, and less than 0.1 % slower.
+                let exact = n as f64 / rate * 1e9;
+                assert!(cost as f64 >= exact && (cost as f64) < exact * 1.001 + 1_000.0);
+            }
+        }
     }
 
     #[test]

@@ -4,7 +4,7 @@
 //! too cheaply; what is told to a caller is rounded up too, so that waiting for it is enough.
 
 use crate::clock::{TICKS_PER_SECOND, Ticks};
-use crate::quota::MAX_BURST;
+use crate::quota::{Grain, MAX_BURST};
 use crate::step::Step;
 use crate::tokens::{AmountError, Tokens};
 
@@ -54,13 +54,16 @@ pub fn from_ticks(ticks: Ticks) -> f64 {
 /// The step that the storage interface names by two spans in seconds.
 ///
 /// Rounding each span by itself would lose a token: 1/3 s rounds up to more than a tenth of 10/3 s.
-/// So a span that is n costs, to within n ticks, becomes exactly n costs, as in a quota.
+/// So a span that is n costs, to within n grains, becomes exactly n costs, as in a quota.
 ///
 /// # Errors
 /// [`SpanError`] names the offending span.
-pub fn to_step(cost: f64, full: f64) -> Result<Step, SpanError> {
-    let cost_ticks = to_ticks(cost).map_err(SpanError::Cost)?;
-    let full_ticks = to_ticks(full).map_err(SpanError::Full)?;
+pub fn to_step(cost: f64, full: f64, grain: Grain) -> Result<Step, SpanError> {
+    let grain = grain.ticks();
+    // At most 2^60, and a grain.
+    let whole = |ticks: Ticks| ticks.next_multiple_of(grain);
+    let cost_ticks = whole(to_ticks(cost).map_err(SpanError::Cost)?);
+    let full_ticks = whole(to_ticks(full).map_err(SpanError::Full)?);
     let ratio = (full / cost).round();
     let mut burst = full_ticks;
     if ratio.is_finite() && ratio < MAX_BURST as f64 {
@@ -69,13 +72,15 @@ pub fn to_step(cost: f64, full: f64) -> Result<Step, SpanError> {
         let costs = ratio as u64;
         if let Some(whole) = costs.checked_mul(cost_ticks)
             && whole > full_ticks
-            // Each cost was rounded up by less than a tick; each double is off by less than 2^-52.
-            && whole - full_ticks <= costs + (full_ticks >> 51)
+            // Each cost was rounded up by less than a grain; each double is off by less than 2^-52.
+            && whole - full_ticks <= costs.saturating_mul(grain) + (full_ticks >> 51)
         {
-            burst = whole.min(MAX_BURST);
+            burst = whole;
         }
     }
-    Ok(Step::new(cost_ticks, burst))
+    // The greatest burst, in whole grains.
+    let most = MAX_BURST - MAX_BURST % grain;
+    Ok(Step::new(cost_ticks.min(most), burst.min(most)))
 }
 
 /// Which span of a step is no amount of seconds.
@@ -125,8 +130,11 @@ mod tests {
     fn a_full_span_of_n_costs_grants_n() {
         for rate in [3.0, 7.0, 0.3, 11.5, 1e5 / 7.0] {
             for n in [1, 2, 10, 97, 1000u32] {
-                let step = to_step(1.0 / rate, f64::from(n) / rate).unwrap();
-                assert_eq!(step.burst / step.cost, u64::from(n), "{rate} {n}");
+                for grain in [Grain::Nanosecond, Grain::Microsecond] {
+                    let step = to_step(1.0 / rate, f64::from(n) / rate, grain).unwrap();
+                    assert_eq!(step.burst / step.cost, u64::from(n), "{rate} {n}");
+                    assert_eq!(step.burst % grain.ticks(), 0);
+                }
             }
         }
     }
@@ -134,13 +142,16 @@ mod tests {
     #[test]
     fn bad_spans_are_told_apart() {
         assert_eq!(
-            to_step(-1.0, 1.0),
+            to_step(-1.0, 1.0, Grain::Nanosecond),
             Err(SpanError::Cost(AmountError::Negative))
         );
         assert_eq!(
-            to_step(1.0, f64::NAN),
+            to_step(1.0, f64::NAN, Grain::Nanosecond),
             Err(SpanError::Full(AmountError::NotFinite))
         );
-        assert_eq!(to_step(0.0, 0.0).unwrap(), Step::new(0, 0));
+        assert_eq!(
+            to_step(0.0, 0.0, Grain::Nanosecond).unwrap(),
+            Step::new(0, 0)
+        );
     }
 }

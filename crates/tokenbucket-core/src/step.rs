@@ -64,6 +64,8 @@ pub enum Denial {
     Contended,
     /// No place for another bucket. Counted.
     TableFull,
+    /// The store failed, and its failure policy is to deny. Counted.
+    Unavailable,
 }
 
 impl Step {

@@ -36,8 +36,12 @@ pub enum Put {
         /// The time in which the whole bucket refills.
         burst: Ticks,
     },
-    /// Forget the bucket, so that it is full.
-    Reset,
+    /// Fill the bucket.
+    Reset {
+        /// The time in which the whole bucket refills; a store that others try to heal keeps a full
+        /// record for so long.
+        burst: Ticks,
+    },
     /// Create a record that was, or will be, empty `age` ticks ago (negative: from now), unless there is one.
     Bootstrap {
         /// Ticks since the bucket was empty; at most 2^60 either way.

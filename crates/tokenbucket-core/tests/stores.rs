@@ -32,6 +32,11 @@ fn refund(n: u64) -> Put {
     }
 }
 
+/// Fills a bucket of [`CAPACITY`].
+const RESET: Put = Put::Reset {
+    burst: CAPACITY * HOUR,
+};
+
 /// Takes single tokens until one is denied.
 fn singles(home: &Home, key: Key<'_>) -> u64 {
     (0..=2 * CAPACITY)
@@ -134,7 +139,7 @@ fn what_the_bucket_never_holds_is_told_so_and_costs_nothing() {
         let never = Verdict::Denied(Denial::ExceedsCapacity);
         for step in [take(CAPACITY + 1), take(CAPACITY + 1).dry(), charging] {
             let fresh = home.key(b"never");
-            home.put(fresh, &Put::Reset);
+            home.put(fresh, &RESET);
             assert_eq!(home.take(fresh, &step, None).verdict, never, "{step:?}");
             assert!(home.take(fresh, &take(1), None).granted());
             assert_eq!(home.take(fresh, &step, None).verdict, never, "{step:?}");
@@ -177,7 +182,7 @@ fn every_answer_is_the_steps_own() {
         };
         for call in 0..2000 {
             if below(40) == 0 {
-                home.put(key, &Put::Reset);
+                home.put(key, &RESET);
                 state = 0;
                 continue;
             }
@@ -280,7 +285,7 @@ fn namespaces_are_apart() {
             let nested = home.hasher.namespace(&names.map(<[u8; 1]>::as_slice));
             assert_eq!(singles(home, nested.key(b"id")), CAPACITY, "{names:?}");
         }
-        home.put(key(b"a", b"id"), &Put::Reset);
+        home.put(key(b"a", b"id"), &RESET);
         assert!(!home.take(key(b"b", b"id"), &take(1), None).granted());
         assert!(home.take(key(b"a", b"id"), &take(1), None).granted());
     });

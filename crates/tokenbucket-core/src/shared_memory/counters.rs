@@ -43,9 +43,25 @@ pub enum Event {
     Refused,
     /// A bucket that was not full was forgotten.
     Evicted,
+    /// A remote store was asked.
+    Asked,
+    /// A remote store's denial was told from a hint, without asking.
+    Hinted,
+    /// A remote store did not answer as it should.
+    Failed,
+    /// A breaker opened.
+    Opened,
+    /// Answered by the local bucket, for a remote store failed.
+    FellBack,
+    /// Granted because a remote store failed.
+    LetThrough,
+    /// Denied because a remote store failed.
+    TurnedAway,
+    /// Thrown because a remote store failed.
+    Thrown,
 }
 
-const EVENTS: usize = Event::Evicted as usize + 1;
+const EVENTS: usize = Event::Thrown as usize + 1;
 
 /// The counters of one shard, alone on its cache lines.
 #[repr(C, align(128))]

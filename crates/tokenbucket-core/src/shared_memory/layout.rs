@@ -3,7 +3,9 @@
 //! ```text
 //! header                        one page
 //! counters                      64 shards
+//! breakers                      64 cells, one a remote store
 //! lines                         64 bytes each: four slots of 16 bytes
+//! hints                         64 bytes each: three hints of 16 bytes, one set for sixteen lines
 //! diagnostics                   only when asked for
 //! ```
 //!
@@ -11,15 +13,17 @@
 //! never trusted with an index, a length or a pointer. Geometry comes from the settings of the
 //! process that maps it, and is compared with the header once.
 
+use super::breaker::Breakers;
 use super::counters::{SHARDS, Shard};
 use super::diagnostics::Diagnostics;
+use super::hints::HintSet;
 use portable_atomic::AtomicU128;
 use std::sync::atomic::AtomicU64;
 
 /// `tokenbkt`, so that `xxd` shows it.
 pub const MAGIC: u64 = u64::from_le_bytes(*b"tokenbkt");
 /// Raised with every change of what a segment's bytes mean.
-pub const VERSION: u64 = 1;
+pub const VERSION: u64 = 2;
 /// Slots in a line.
 pub const SLOTS_PER_LINE: usize = 4;
 /// The least table: a key needs two lines to choose from.
@@ -75,12 +79,24 @@ impl Geometry {
 
     /// Where the counters begin.
     pub(super) const SHARDS_AT: usize = size_of::<Header>();
-    /// Where the lines begin: on a page, for the counters are a whole number of pages.
-    pub(super) const LINES_AT: usize = Self::SHARDS_AT + SHARDS * size_of::<Shard>();
+    /// Where the breakers begin.
+    pub(super) const BREAKERS_AT: usize = Self::SHARDS_AT + SHARDS * size_of::<Shard>();
+    /// Where the lines begin: on a page, for counters and breakers are a whole number of pages.
+    pub(super) const LINES_AT: usize = Self::BREAKERS_AT + size_of::<Breakers>();
+
+    /// How many sets of hints: one for sixteen lines, within sense.
+    pub(super) fn hint_sets(self) -> usize {
+        (self.lines / 16).clamp(16, 1 << 20)
+    }
+
+    /// Where the hints begin: lines and sets of hints are alike in size and alignment.
+    pub(super) fn hints_at(self) -> usize {
+        Self::LINES_AT + self.lines * size_of::<Line>()
+    }
 
     /// Where the diagnostics begin.
     pub(super) fn diagnostics_at(self) -> usize {
-        let end = Self::LINES_AT + self.lines * size_of::<Line>();
+        let end = self.hints_at() + self.hint_sets() * size_of::<HintSet>();
         end.next_multiple_of(align_of::<Diagnostics>())
     }
 
@@ -95,3 +111,6 @@ impl Geometry {
         (self.diagnostics_at() + diagnostics).next_multiple_of(4096)
     }
 }
+
+const _: () =
+    assert!(size_of::<HintSet>() == size_of::<Line>() && Geometry::LINES_AT.is_multiple_of(4096));

@@ -8,8 +8,10 @@
 //! call or as after it, and blocks nobody.
 #![allow(unsafe_code)]
 
+pub mod breaker;
 pub mod counters;
 pub mod diagnostics;
+pub mod hints;
 pub mod layout;
 pub mod protocol;
 pub mod segment;
@@ -20,7 +22,9 @@ use crate::clock::Ticks;
 use crate::key::{Key, KeyHasher};
 use crate::step::{Denial, Outcome, Step, Verdict};
 use crate::store::{Put, Store};
+use breaker::Breakers;
 use counters::Event;
+use hints::Hints;
 use segment::Segment;
 use std::convert::Infallible;
 use table::{Production, Table, Variant};
@@ -58,6 +62,23 @@ impl<V: Variant> SharedMemory<V> {
         &self.table
     }
 
+    /// The breakers of remote stores.
+    #[must_use]
+    pub fn breakers(&self) -> &Breakers {
+        self.table.segment().breakers()
+    }
+
+    /// What is known of buckets in remote stores.
+    #[must_use]
+    pub fn hints(&self) -> Hints<'_> {
+        self.table.segment().hints()
+    }
+
+    /// Counts what happened.
+    pub fn count(&self, event: Event) {
+        self.table.count(event);
+    }
+
     /// [`Store::take`], which cannot fail here.
     ///
     /// Always inlined: an outcome that is only asked for its verdict is then never written down.
@@ -67,13 +88,13 @@ impl<V: Variant> SharedMemory<V> {
         let slots = self.table.slots(key.hash);
         let outcome = protocol::take(&slots, step, first);
         if !step.dry {
-            self.count(key, &outcome);
+            self.tally(key, &outcome);
         }
         outcome
     }
 
     #[inline(always)]
-    fn count(&self, key: Key<'_>, outcome: &Outcome) {
+    fn tally(&self, key: Key<'_>, outcome: &Outcome) {
         match outcome.verdict {
             Verdict::Granted => self.table.count(Event::Granted),
             Verdict::Denied(denial) => {
@@ -92,7 +113,7 @@ impl<V: Variant> SharedMemory<V> {
         match denial {
             Denial::Contended => self.table.count(Event::Contended),
             Denial::TableFull => self.table.count(Event::Refused),
-            Denial::Insufficient | Denial::ExceedsCapacity => {}
+            Denial::Insufficient | Denial::ExceedsCapacity | Denial::Unavailable => {}
         }
         if let Some(diagnostics) = self.table.diagnostics() {
             diagnostics.denied(self.table.shard(), key);
@@ -107,7 +128,7 @@ impl<V: Variant> SharedMemory<V> {
                 self.table.count(Event::Refund);
                 protocol::refund(&slots, cost, burst);
             }
-            Put::Reset => {
+            Put::Reset { .. } => {
                 self.table.count(Event::Reset);
                 protocol::reset(&slots);
             }

@@ -4,9 +4,9 @@ use crate::model::{exact, whole};
 use crate::tried;
 use num_traits::ToPrimitive;
 use proptest::prelude::*;
-use tokenbucket_core::Ticks;
 use tokenbucket_core::quota::MAX_BURST;
 use tokenbucket_core::seconds::{from_ticks, to_step, to_ticks};
+use tokenbucket_core::{Grain, Ticks};
 
 /// `n` tokens at a rate, as document 000 computes the two spans: `1 / rate` and `n / rate`.
 fn spans() -> impl Strategy<Value = (f64, f64, u64)> {
@@ -32,7 +32,7 @@ proptest! {
     #[test]
     fn n_singles_fit_in_a_full_span_that_is_n_costs((cost, full, n) in spans()) {
         for full in [full, cost * n as f64] {
-            let step = to_step(cost, full).unwrap();
+            let step = to_step(cost, full, Grain::Nanosecond).unwrap();
             prop_assert_eq!(step.burst / step.cost, n, "{:?} {}", step, full);
         }
     }
@@ -43,7 +43,7 @@ proptest! {
         costs in 0.01f64..1000.0,
     ) {
         let full = cost * costs;
-        let step = to_step(cost, full).unwrap();
+        let step = to_step(cost, full, Grain::Nanosecond).unwrap();
         let ticks = |seconds| exact(seconds) * whole(1_000_000_000);
         // A double next to a whole tick means that tick; nothing is cheaper by a whole double.
         prop_assert!(whole(step.cost) >= ticks(cost.next_down()) || step.cost == MAX_BURST);

@@ -133,6 +133,6 @@ fn a_named_segment_is_one_store_to_all_who_open_it() {
     let step = Step::new(1 << 50, 1 << 50);
     assert!(homes[0].take(homes[0].key(b"id"), &step, None).granted());
     assert!(!homes[1].take(homes[1].key(b"id"), &step, None).granted());
-    homes[1].put(homes[1].key(b"id"), &Put::Reset);
+    homes[1].put(homes[1].key(b"id"), &crate::RESET);
     assert!(homes[0].take(homes[0].key(b"id"), &step, None).granted());
 }

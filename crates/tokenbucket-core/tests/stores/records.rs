@@ -1,7 +1,7 @@
 //! What changes a bucket without asking for tokens: refunds, resets and first states.
 
 use crate::homes::{self, Home};
-use crate::{CAPACITY, HOUR, assert_insufficient, now, refund, singles, take};
+use crate::{CAPACITY, HOUR, RESET, assert_insufficient, now, refund, singles, take};
 use tokenbucket_core::quota::MAX_BURST;
 use tokenbucket_core::{Key, Put, Step};
 
@@ -53,9 +53,9 @@ fn a_refund_into_a_smaller_bucket_takes_nothing() {
 fn a_reset_fills() {
     homes::each(|home| {
         let key = home.key(b"reset");
-        home.put(key, &Put::Reset);
+        home.put(key, &RESET);
         assert_eq!(singles(home, key), CAPACITY);
-        home.put(key, &Put::Reset);
+        home.put(key, &RESET);
         assert_eq!(singles(home, key), CAPACITY);
     });
 }
@@ -75,7 +75,7 @@ fn a_bootstrap_creates() {
         let more = home.key(b"more than full");
         bootstrap(home, more, 20);
         assert_eq!(singles(home, more), CAPACITY);
-        home.put(key, &Put::Reset);
+        home.put(key, &RESET);
         bootstrap(home, key, 1);
         assert_eq!(singles(home, key), 1, "after a reset there is no record");
     });

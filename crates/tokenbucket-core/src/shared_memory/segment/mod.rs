@@ -17,8 +17,10 @@ mod private;
 pub use error::SegmentError;
 pub use named::Access;
 
+use super::breaker::Breakers;
 use super::counters::{self, SHARDS, Shard};
 use super::diagnostics::Diagnostics;
+use super::hints::{HintSet, Hints};
 use super::layout::{Geometry, Header, Line};
 use crate::clock::{BootClock, Clock, Ticks};
 use error::system;
@@ -134,6 +136,26 @@ impl Segment {
             let first = self.base.add(Geometry::LINES_AT).cast::<Line>();
             std::slice::from_raw_parts(first.as_ptr(), self.geometry.lines)
         }
+    }
+
+    /// The breakers of remote stores.
+    #[must_use]
+    pub fn breakers(&self) -> &Breakers {
+        // SAFETY: as for the header; `Geometry::size` leaves room for them at this offset, which is a
+        // multiple of their alignment.
+        unsafe { self.base.add(Geometry::BREAKERS_AT).cast().as_ref() }
+    }
+
+    /// The denial hints of remote stores.
+    #[must_use]
+    pub fn hints(&self) -> Hints<'_> {
+        // SAFETY: as for the header; `Geometry::size` leaves room for so many sets at this offset, a
+        // multiple of 64.
+        let sets = unsafe {
+            let first = self.base.add(self.geometry.hints_at()).cast::<HintSet>();
+            std::slice::from_raw_parts(first.as_ptr(), self.geometry.hint_sets())
+        };
+        Hints::new(sets)
     }
 
     #[inline]

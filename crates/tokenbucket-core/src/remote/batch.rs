@@ -1,0 +1,130 @@
+//! Several steps on one remote store, all or none.
+
+use super::{Answer, Ask, Failure, OnFailure, Remote, Replies, Transport, sure};
+use crate::batch::{self, Batch, Taken, take_all};
+use crate::clock::{BootClock, Clock, Ticks};
+use crate::key::Key;
+use crate::shared_memory::SharedMemory;
+use crate::shared_memory::counters::Event;
+use crate::step::{Outcome, Step};
+use crate::store::Put;
+use std::convert::Infallible;
+
+/// What became of a batch: all that was taken, or the one that refused.
+pub type Batched = Result<Vec<Taken>, Taken>;
+
+impl<T: Transport> Remote<T> {
+    /// Takes all steps or none in one operation; `None` if the stores cannot do that. The buckets are of
+    /// this store and others; this one's settings apply.
+    ///
+    /// # Errors
+    /// As [`Remote::take`].
+    pub fn take_all(
+        &self,
+        host: &SharedMemory,
+        buckets: &[(&Self, Key<'_>)],
+        steps: &[Step],
+    ) -> Result<Option<Answer<Batched>>, Failure> {
+        let joins = |other: &Self| self.transport.joins(&other.transport);
+        let Some((&(first, key), true)) = buckets
+            .first()
+            .map(|first| (first, buckets.iter().all(|(store, _)| joins(store))))
+        else {
+            return Ok(None);
+        };
+        let now = BootClock.now();
+        let mut asks = Vec::with_capacity(buckets.len());
+        for (index, (&(store, key), &step)) in buckets.iter().zip(steps).enumerate() {
+            let hint = store.hint(host, key, &step, now);
+            if let Some(outcome) = hint.and_then(|hint| store.told_by(&hint, &step, now)) {
+                host.count(Event::Hinted);
+                let refused = Taken {
+                    index,
+                    step,
+                    outcome,
+                };
+                return Ok(Some(sure(Err(refused))));
+            }
+            asks.push(Ask {
+                name: store.transport.name(key.identifier),
+                step,
+                first: None,
+                seen: hint.and_then(|hint| store.seen(&hint, step.burst, now)),
+            });
+        }
+        let keys: Vec<_> = buckets.iter().map(|&(_, key)| key).collect();
+        let name = first.transport.name(key.identifier);
+        let asked = self.call(host, &name, now, |deadline| {
+            self.transport.take_all(&asks, deadline)
+        });
+        let answer = match asked {
+            Ok(replies) => sure(read(&keys, steps, &replies)),
+            Err(failed) => self.stand_in(host, failed, || {
+                let mut local = StandIn {
+                    policy: self.settings.on_failure,
+                    host,
+                    keys: &keys,
+                    steps,
+                };
+                let Ok(answer) = take_all(&mut local);
+                answer
+            })?,
+        };
+        Ok(Some(answer))
+    }
+}
+
+/// What the replies say of each step.
+fn read(keys: &[Key<'_>], steps: &[Step], replies: &Replies) -> Batched {
+    let outcomes = replies.outcomes.iter();
+    if replies.granted {
+        let taken = outcomes.zip(steps).enumerate();
+        return Ok(taken
+            .map(|(index, (&outcome, &step))| Taken {
+                index,
+                step,
+                outcome,
+            })
+            .collect());
+    }
+    let same_bucket = |a: usize, b: usize| keys[a] == keys[b];
+    let found = outcomes.enumerate().find_map(|(index, found)| {
+        let seen = steps[index].dry().decide(found.empty_at, found.now);
+        batch::refused(&same_bucket, steps, index, seen)
+    });
+    // The store has refused by the same arithmetic, so one of the steps does.
+    found.map_or_else(|| Ok(Vec::new()), Err)
+}
+
+/// The buckets that stand in while the store is down.
+struct StandIn<'a> {
+    policy: OnFailure,
+    host: &'a SharedMemory,
+    keys: &'a [Key<'a>],
+    steps: &'a [Step],
+}
+
+impl Batch for StandIn<'_> {
+    type Error = Infallible;
+
+    fn steps(&self) -> &[Step] {
+        self.steps
+    }
+
+    fn same_bucket(&self, a: usize, b: usize) -> bool {
+        self.keys[a] == self.keys[b]
+    }
+
+    fn take(&mut self, index: usize, step: &Step) -> Result<Outcome, Infallible> {
+        Ok(self.policy.answer(self.host, self.keys[index], step, None))
+    }
+
+    fn refund(&mut self, index: usize, cost: Ticks) -> Result<(), Infallible> {
+        let burst = self.steps[index].burst;
+        if self.policy == OnFailure::Local {
+            self.host
+                .put(self.keys[index], &Put::Refund { cost, burst });
+        }
+        Ok(())
+    }
+}

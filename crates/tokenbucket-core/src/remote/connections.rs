@@ -1,0 +1,84 @@
+//! The connections of this process, kept from one call, and one request of PHP, to the next.
+//!
+//! A connection is taken out while it is used and given back only when every reply has been read. So
+//! one that broke, timed out or was left in the middle of a reply is never used again, and no lock is
+//! held while a call waits. A connection belongs to the process that made it: a child finds its
+//! parent's and drops them, which closes its descriptors and says nothing to the server.
+
+use parking_lot::Mutex;
+
+/// A process has a handful of servers, and one call at a time.
+const MOST: usize = 64;
+
+/// Idle connections `C` to servers that `K` tells apart.
+#[derive(Debug)]
+pub struct Connections<K, C>(Mutex<Vec<Idle<K, C>>>);
+
+#[derive(Debug)]
+struct Idle<K, C> {
+    process: u32,
+    server: K,
+    connection: C,
+}
+
+impl<K: PartialEq + Clone, C> Connections<K, C> {
+    /// None yet.
+    #[must_use]
+    pub const fn new() -> Self {
+        Self(Mutex::new(Vec::new()))
+    }
+
+    /// Takes out a connection that this process made to `server`.
+    pub fn take(&self, server: &K) -> Option<C> {
+        let process = std::process::id();
+        let mut all = self.0.lock();
+        all.retain(|idle| idle.process == process);
+        let place = all.iter().position(|idle| idle.server == *server)?;
+        Some(all.swap_remove(place).connection)
+    }
+
+    /// Keeps a connection for the next call. Every reply on it must have been read.
+    pub fn keep(&self, server: &K, connection: C) {
+        let mut all = self.0.lock();
+        if all.len() == MOST {
+            all.remove(0);
+        }
+        all.push(Idle {
+            process: std::process::id(),
+            server: server.clone(),
+            connection,
+        });
+    }
+}
+
+impl<K: PartialEq + Clone, C> Default for Connections<K, C> {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_connection_is_used_by_one_call_at_a_time() {
+        let connections = Connections::new();
+        assert_eq!(connections.take(&"a"), None);
+        connections.keep(&"a", 1);
+        connections.keep(&"b", 2);
+        assert_eq!(connections.take(&"a"), Some(1));
+        assert_eq!(connections.take(&"a"), None);
+        assert_eq!(connections.take(&"b"), Some(2));
+    }
+
+    #[test]
+    fn not_more_are_kept_than_make_sense() {
+        let connections = Connections::new();
+        for server in 0..100 {
+            connections.keep(&server, server);
+        }
+        let kept = (0..100).filter(|server| connections.take(server).is_some());
+        assert_eq!(kept.count(), MOST);
+    }
+}

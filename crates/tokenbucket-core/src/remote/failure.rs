@@ -1,0 +1,108 @@
+//! Why a remote store gave no answer.
+//!
+//! Invariant: no text in here holds a password. What servers say is cleaned by [`Cause::refused`].
+
+use super::secret::Secret;
+use super::tls::TlsError;
+use std::io;
+
+/// A failure of one store.
+#[derive(Debug, thiserror::Error)]
+#[error("{store}: {cause}")]
+pub struct Failure {
+    /// Which store, as it may be shown.
+    pub store: String,
+    /// What happened.
+    pub cause: Cause,
+}
+
+/// What happened.
+#[derive(Debug, thiserror::Error)]
+pub enum Cause {
+    /// The deadline passed. Whether the store acted is unknown.
+    #[error("no answer in time")]
+    Timeout,
+    /// Its name has no address.
+    #[error("its name cannot be looked up: {0}")]
+    Lookup(#[source] io::Error),
+    /// No connection.
+    #[error("cannot connect: {0}")]
+    Connect(#[source] io::Error),
+    /// The connection broke. Whether the store acted is unknown.
+    #[error("the connection broke: {0}")]
+    Broken(#[source] io::Error),
+    /// No trust.
+    #[error("{0}")]
+    Tls(String),
+    /// It answered that it will not: loading, read-only, out of memory, wrong password, ….
+    #[error("it answered: {0}")]
+    Refused(String),
+    /// Its answer is none.
+    #[error("its answer is not understood: {0}")]
+    Answer(&'static str),
+    /// What is kept under the bucket's name is no bucket. It is left as it is.
+    #[error("the key of this bucket holds something else")]
+    Record,
+    /// It failed before, and is not asked again yet.
+    #[error("it failed and is not asked again yet")]
+    Waiting,
+}
+
+/// What a server says is cut here.
+const LONGEST_TEXT: usize = 200;
+
+impl Cause {
+    /// Whether the store is to blame, not what one key holds.
+    #[must_use]
+    pub const fn is_of_store(&self) -> bool {
+        !matches!(self, Self::Record)
+    }
+
+    /// What a server answered, made fit to be shown.
+    #[must_use]
+    pub fn refused(text: &str, secret: Option<&Secret>) -> Self {
+        let mut text: String = text
+            .chars()
+            .map(|char| if char.is_control() { ' ' } else { char })
+            .take(LONGEST_TEXT)
+            .collect();
+        if let Some(secret) = secret.map(Secret::expose).filter(|s| !s.is_empty()) {
+            text = text.replace(secret, "***");
+        }
+        Self::Refused(text)
+    }
+}
+
+impl From<TlsError> for Cause {
+    fn from(error: TlsError) -> Self {
+        match error {
+            TlsError::Transport(error) => error.into(),
+            error => Self::Tls(error.to_string()),
+        }
+    }
+}
+
+impl From<io::Error> for Cause {
+    /// Of an exchange on a connection that stood.
+    fn from(error: io::Error) -> Self {
+        if error.kind() == io::ErrorKind::TimedOut {
+            Self::Timeout
+        } else {
+            Self::Broken(error)
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_a_server_says_is_cleaned() {
+        let secret = Secret::new("hunter2");
+        let cause = Cause::refused("WRONGPASS hunter2\r\nx", Some(&secret));
+        assert_eq!(cause.to_string(), "it answered: WRONGPASS ***  x");
+        let long = Cause::refused(&"x".repeat(10_000), None);
+        assert!(long.to_string().len() < 300);
+    }
+}

@@ -1,0 +1,299 @@
+//! Which server keeps an item: the placement of libmemcached, as ext-memcached configures it.
+//!
+//! Both clients then look for one item on the same server, and a fleet of PHP hosts may mix them.
+//! All was compared with ext-memcached 3.2.0 on libmemcached 1.1.4, x86-64.
+//!
+//! A ring is a circle of 2^32 positions. Every server has many points on it, the hashes of its name
+//! and a counter; an item belongs to the first point at or after the hash of its key.
+//!
+//! What ext-memcached hashes, and hence what must be written as it is there:
+//! - The server's name as it was given, in its case, without the port when that is 11211. Another
+//!   spelling of one host is another server.
+//! - A socket's path alone, by `addServer($path, 0)`. By `addServers()` it appends `:0`, whatever
+//!   the port, and places keys otherwise.
+//! - The key without `OPT_PREFIX_KEY`, unless `OPT_HASH_WITH_PREFIX_KEY` is set. [`Ring::place`]
+//!   hashes what it is given, and is meant to be given the whole key: a client agrees that has the
+//!   prefix in its keys, or sets both options.
+
+use super::servers::{DEFAULT_PORT, Server};
+use crate::remote::endpoint::Endpoint;
+use md5::{Digest, Md5};
+use std::os::unix::ffi::OsStrExt;
+
+/// How keys are spread over several servers: which settings of ext-memcached a ring agrees with.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Distribution {
+    /// `OPT_LIBKETAMA_COMPATIBLE`: 160 points for each server on average, by weight; MD5.
+    #[default]
+    Ketama,
+    /// `OPT_DISTRIBUTION => DISTRIBUTION_CONSISTENT`, set before the servers: 100 points for each
+    /// server, one-at-a-time. With a weight above 1, the points are those of [`Self::Ketama`], but
+    /// keys are still hashed one-at-a-time. (Set after the servers, it ignores their weights.)
+    Consistent,
+    /// The default of ext-memcached: one-at-a-time, modulo the number of servers, whatever their
+    /// weights. One server more moves nearly all keys.
+    Modula,
+}
+
+/// Points of each server where weights do not count.
+const POINTS: u32 = 100;
+
+/// MD5 digests of each server on average where weights count; each is four points.
+const DIGESTS: f32 = 40.0;
+
+/// Where keys belong.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Ring {
+    distribution: Distribution,
+    servers: usize,
+    /// Each point with the index of its server, ascending; of equal points, the first server's wins.
+    points: Box<[(u32, usize)]>,
+}
+
+impl Ring {
+    /// The ring of `servers`, in their order.
+    #[must_use]
+    pub fn new(servers: &[Server], distribution: Distribution) -> Self {
+        let is_weighted = servers.iter().any(|server| server.weight > 1);
+        let mut points = match distribution {
+            _ if servers.len() < 2 => Vec::new(),
+            Distribution::Modula => Vec::new(),
+            Distribution::Consistent if !is_weighted => points(servers),
+            Distribution::Consistent | Distribution::Ketama => weighted_points(servers),
+        };
+        points.sort_unstable();
+        Self {
+            distribution,
+            servers: servers.len(),
+            points: points.into_boxed_slice(),
+        }
+    }
+
+    /// The index of the server that keeps the item `key`; 0 where there is but one.
+    #[must_use]
+    pub fn place(&self, key: &[u8]) -> usize {
+        if self.servers < 2 {
+            return 0;
+        }
+        let hash = match self.distribution {
+            Distribution::Ketama => md5_points(key)[0],
+            Distribution::Consistent | Distribution::Modula => one_at_a_time(key),
+        };
+        if self.distribution == Distribution::Modula {
+            return hash as usize % self.servers;
+        }
+        let next = self.points.partition_point(|&(point, _)| point < hash);
+        // Past the last point, the ring begins again.
+        let point = self.points.get(next).or_else(|| self.points.first());
+        point.map_or(0, |&(_, server)| server)
+    }
+}
+
+fn points(servers: &[Server]) -> Vec<(u32, usize)> {
+    let mut points = Vec::new();
+    for (index, server) in servers.iter().enumerate() {
+        let name = name(&server.endpoint);
+        points.extend((0..POINTS).map(|n| (one_at_a_time(&nth(&name, n)), index)));
+    }
+    points
+}
+
+fn weighted_points(servers: &[Server]) -> Vec<(u32, usize)> {
+    let total: u64 = servers.iter().map(|server| u64::from(server.weight)).sum();
+    let mut points = Vec::new();
+    for (index, server) in servers.iter().enumerate() {
+        let name = name(&server.endpoint);
+        for n in 0..digests(server.weight, total, servers.len()) {
+            points.extend(md5_points(&nth(&name, n)).map(|point| (point, index)));
+        }
+    }
+    points
+}
+
+/// The digests of one server, in libmemcached's order of roundings: exact arithmetic would give
+/// another number now and then.
+#[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)]
+fn digests(weight: u32, total: u64, servers: usize) -> u32 {
+    let share = weight as f32 / total as f32;
+    // libmemcached multiplies by 160 and divides by 4, which rounds no differently.
+    (share * DIGESTS * servers as f32).floor() as u32
+}
+
+/// What libmemcached calls a server: without the default port; a socket by its path alone.
+fn name(endpoint: &Endpoint) -> Vec<u8> {
+    match endpoint {
+        Endpoint::Tcp { host, port } if *port == DEFAULT_PORT => host.clone().into_bytes(),
+        Endpoint::Tcp { host, port } => format!("{host}:{port}").into_bytes(),
+        Endpoint::Unix { path } => path.as_os_str().as_bytes().to_vec(),
+    }
+}
+
+fn nth(name: &[u8], n: u32) -> Vec<u8> {
+    [name, format!("-{n}").as_bytes()].concat()
+}
+
+/// The four little-endian words of the MD5 of `text`.
+fn md5_points(text: &[u8]) -> [u32; 4] {
+    let digest: [u8; 16] = Md5::digest(text).into();
+    let mut points = [0; 4];
+    for (point, word) in points.iter_mut().zip(digest.as_chunks::<4>().0) {
+        *point = u32::from_le_bytes(*word);
+    }
+    points
+}
+
+/// Bob Jenkins's one-at-a-time hash, as libmemcached computes it where `char` is signed.
+fn one_at_a_time(text: &[u8]) -> u32 {
+    let mut hash = 0u32;
+    for &byte in text {
+        // Bytes from 0x80 on enter as negative numbers.
+        hash = hash.wrapping_add(i32::from(byte.cast_signed()).cast_unsigned());
+        hash = hash.wrapping_add(hash << 10);
+        hash ^= hash >> 6;
+    }
+    hash = hash.wrapping_add(hash << 3);
+    hash ^= hash >> 11;
+    hash.wrapping_add(hash << 15)
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use super::super::servers::parse_servers;
+    use super::*;
+
+    fn ring(servers: &str, distribution: Distribution) -> Ring {
+        Ring::new(&parse_servers([servers]).unwrap(), distribution)
+    }
+
+    /// The servers of `zoë:0` to `zoë:39`, a digit each; the ë has bytes above 0x7f.
+    fn places(ring: &Ring) -> String {
+        (0..40)
+            .map(|n| ring.place(format!("zoë:{n}").as_bytes()).to_string())
+            .collect()
+    }
+
+    /// Each row was printed by ext-memcached 3.2.0, libmemcached 1.1.4, with the row's servers
+    /// (a socket as `[path, 0]`) and, from `Ketama` to `Modula`, with this option, with
+    /// `OPT_DISTRIBUTION => DISTRIBUTION_CONSISTENT`, and with none:
+    ///
+    /// ```text
+    /// php -r '$m = new Memcached; $m->setOption(Memcached::OPT_LIBKETAMA_COMPATIBLE, true);
+    ///   foreach ([["10.0.0.0", 11211, 1], ["10.0.0.1", 11212, 7], ["10.0.0.2", 11211, 3]] as $s)
+    ///     $m->addServer(...$s);
+    ///   for ($n = 0; $n < 40; $n++) echo substr($m->getServerByKey("zoë:$n")["host"], -1);'
+    /// ```
+    #[test]
+    fn keys_are_where_ext_memcached_puts_them() {
+        for (distribution, servers, expected) in [
+            (
+                Distribution::Ketama,
+                "10.0.0.0,10.0.0.1",
+                "1010110100011000011110011011101110010010",
+            ),
+            (
+                Distribution::Ketama,
+                "10.0.0.0,10.0.0.1:11212,Cache2:22122",
+                "2012120210020020112210012002102220020010",
+            ),
+            (
+                Distribution::Ketama,
+                "10.0.0.0,10.0.0.1,10.0.0.2,10.0.0.3,10.0.0.4,10.0.0.5,10.0.0.6",
+                "4244116320653525313260641062202623330420",
+            ),
+            (
+                Distribution::Ketama,
+                "10.0.0.0,10.0.0.1:11212?weight=7,10.0.0.2?weight=3",
+                "1211111220111112212212111002112211011211",
+            ),
+            (
+                Distribution::Ketama,
+                "unix:///run/0,[::1],unix:///run/2,[::3]:11212",
+                "1121212022132231130132103121021301112121",
+            ),
+            (
+                Distribution::Consistent,
+                "10.0.0.0,10.0.0.1",
+                "1001101000100011101001000011101010110100",
+            ),
+            (
+                Distribution::Consistent,
+                "10.0.0.0,10.0.0.1:11212,Cache2:22122",
+                "1212001002111202202212000011212010120100",
+            ),
+            (
+                Distribution::Consistent,
+                "10.0.0.0,10.0.0.1,10.0.0.2,10.0.0.3,10.0.0.4,10.0.0.5,10.0.0.6",
+                "3444606533565522544565503016122023150436",
+            ),
+            (
+                Distribution::Consistent,
+                "10.0.0.0,10.0.0.1:11212?weight=7,10.0.0.2?weight=3",
+                "1121212112111011211212211111111121211210",
+            ),
+            (
+                Distribution::Consistent,
+                "unix:///run/0,[::1],unix:///run/2,[::3]:11212",
+                "2232200031233003110011110230033331211313",
+            ),
+            (
+                Distribution::Modula,
+                "10.0.0.0,10.0.0.1",
+                "1101101100010000001000110110011100110110",
+            ),
+            (
+                Distribution::Modula,
+                "10.0.0.0,10.0.0.1:11212,Cache2:22122",
+                "2112211111011110222002200000002222222220",
+            ),
+            (
+                Distribution::Modula,
+                "10.0.0.0,10.0.0.1,10.0.0.2,10.0.0.3,10.0.0.4,10.0.0.5,10.0.0.6",
+                "2026244662210623455632441543536552332030",
+            ),
+            (
+                Distribution::Modula,
+                "10.0.0.0,10.0.0.1:11212?weight=7,10.0.0.2?weight=3",
+                "2112211111011110222002200000002222222220",
+            ),
+            (
+                Distribution::Modula,
+                "unix:///run/0,[::1],unix:///run/2,[::3]:11212",
+                "1121303302232200223200312112033322310110",
+            ),
+        ] {
+            let ring = ring(servers, distribution);
+            assert_eq!(places(&ring), expected, "{distribution:?} {servers}");
+        }
+    }
+
+    #[test]
+    fn one_server_has_every_key() {
+        use Distribution::{Consistent, Ketama, Modula};
+        for distribution in [Ketama, Consistent, Modula] {
+            assert_eq!(places(&ring("a?weight=3", distribution)), "0".repeat(40));
+            assert_eq!(Ring::new(&[], distribution).place(b"k"), 0);
+        }
+    }
+
+    #[test]
+    fn a_server_of_next_to_no_weight_may_have_no_key() {
+        let ring = ring("a,b?weight=65535", Distribution::Ketama);
+        assert_eq!(places(&ring), "1".repeat(40));
+    }
+
+    #[test]
+    fn a_server_more_takes_keys_only_to_itself() {
+        for distribution in [Distribution::Ketama, Distribution::Consistent] {
+            let (three, four) = (ring("a,b,c", distribution), ring("a,b,c,d", distribution));
+            let mut moved = 0;
+            for n in 0..10_000 {
+                let key = format!("user:{n}");
+                let (before, after) = (three.place(key.as_bytes()), four.place(key.as_bytes()));
+                assert!(after == before || after == 3);
+                moved += usize::from(after == 3);
+            }
+            assert!((1_500..3_500).contains(&moved), "{moved} of 10000");
+        }
+    }
+}

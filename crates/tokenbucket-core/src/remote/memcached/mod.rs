@@ -1,0 +1,321 @@
+//! memcached: compare and swap on one item a bucket, on this host's wall clock.
+//!
+//! ```text
+//! what is known of the item     is sent in one write
+//! nothing                       write if there is none  +  read
+//! its state, as it was          write if unchanged      +  read
+//! its state, and it denies      read
+//! ```
+//!
+//! So a grant is one round trip as long as nobody else takes from the bucket, and whoever loses a race
+//! has the new state in the same reply. A denial is told only of a state that was read in this call.
+//!
+//! Hosts whose clocks differ by e admit up to rate × 2e more in any window, for the state is never
+//! moved back: setting right what a fast host wrote would admit without bound.
+
+pub mod ketama;
+pub mod key;
+pub mod servers;
+mod wire;
+
+use super::connections::Connections;
+use super::endpoint::Endpoint;
+use super::stream::Stream;
+use super::{Ask, Cause, Reply, Server, Transport};
+use crate::clock::{BootClock, Clock, TICKS_PER_SECOND, Ticks};
+use crate::quota::Grain;
+use crate::step::{Denial, Outcome, Verdict};
+use crate::store::{Put, UNKNOWN_SPAN, empty_at};
+use ketama::{Distribution, Ring};
+use key::item_key;
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use wire::{Connection, Item, Unless};
+
+static CONNECTIONS: Connections<Endpoint, Connection> = Connections::new();
+
+/// After so many lost races a call is denied.
+const TRIES: u32 = 16;
+/// Whatever is more is no instant of ours: 2^52 microseconds.
+const GREATEST_STATE: u64 = 1 << 52;
+const MICROSECOND: Ticks = Grain::Microsecond.ticks();
+/// Times to live beyond that are taken for instants.
+const LONGEST_RELATIVE: i64 = 30 * 86_400;
+
+/// memcached servers.
+#[derive(Debug)]
+pub struct Memcached {
+    endpoints: Vec<Endpoint>,
+    servers: Vec<Server>,
+    ring: Ring,
+    prefix: Vec<u8>,
+}
+
+impl Memcached {
+    /// Buckets spread over `servers`, of which there is at least one; a bucket's key is `prefix` and identifier.
+    #[must_use]
+    pub fn new(servers: &[servers::Server], prefix: &[u8]) -> Self {
+        let named = |server: &servers::Server| {
+            let name = format!("memcached at {}", server.endpoint);
+            Server::new(&name.clone().into_bytes(), name)
+        };
+        Self {
+            endpoints: servers.iter().map(|s| s.endpoint.clone()).collect(),
+            servers: servers.iter().map(named).collect(),
+            ring: Ring::new(servers, Distribution::default()),
+            prefix: prefix.to_vec(),
+        }
+    }
+
+    fn connection(&self, name: &[u8], deadline: Ticks) -> Result<Connection, Cause> {
+        let endpoint = &self.endpoints[self.ring.place(name)];
+        while let Some(mut connection) = CONNECTIONS.take(endpoint) {
+            if connection.is_quiet() {
+                connection.set_deadline(deadline);
+                return Ok(connection);
+            }
+        }
+        Ok(Connection::new(Stream::connect(endpoint, deadline)?))
+    }
+
+    /// Only what was read to its end is used again.
+    fn keep(&self, name: &[u8], connection: Connection) {
+        CONNECTIONS.keep(&self.endpoints[self.ring.place(name)], connection);
+    }
+}
+
+/// What an item says of its bucket.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Record {
+    /// 0 for a bucket that was reset, or that there is no record of.
+    empty_at: Ticks,
+    /// When there is an item: its version and how long it lives.
+    item: Option<(u64, i64)>,
+    healed: bool,
+}
+
+impl Record {
+    /// # Errors
+    /// [`Cause::Record`] when the item is none of ours.
+    fn of(item: Option<&Item>, seen: Option<i64>, now: Ticks) -> Result<Self, Cause> {
+        let Some(item) = item else {
+            return Ok(Self {
+                empty_at: seen.map_or(0, |age| floor(empty_at(now, age))),
+                item: None,
+                healed: seen.is_some(),
+            });
+        };
+        let digits = item.value.iter().all(u8::is_ascii_digit) && item.value.len() <= 16;
+        let state = std::str::from_utf8(&item.value)
+            .ok()
+            .and_then(|text| text.parse::<u64>().ok())
+            .filter(|&state| digits && state <= GREATEST_STATE)
+            .ok_or(Cause::Record)?;
+        Ok(Self {
+            empty_at: state * MICROSECOND,
+            item: Some((item.cas, item.left)),
+            healed: false,
+        })
+    }
+
+    fn is_absent(self) -> bool {
+        self.empty_at == 0
+    }
+
+    fn decide(self, ask: &Ask, now: Ticks) -> Outcome {
+        match ask.first {
+            // Rounded up: what was empty later holds less.
+            Some(age) if self.is_absent() => {
+                let first = empty_at(now, age).next_multiple_of(MICROSECOND);
+                ask.step.decide_first(first, now)
+            }
+            _ => ask.step.decide(self.empty_at, now),
+        }
+    }
+
+    /// Writes a state over this record if it is still this one. Whether it was, and the record by then.
+    fn replace(
+        self,
+        connection: &mut Connection,
+        key: &[u8],
+        state: Ticks,
+        full_at: Ticks,
+        now: Ticks,
+    ) -> Result<(bool, Option<Item>), Cause> {
+        let value = (state / MICROSECOND).to_string();
+        let unless = self
+            .item
+            .map_or(Unless::Exists, |(cas, _)| Unless::Changed(cas));
+        let life = life(full_at, now, self.item.map_or(0, |(_, left)| left));
+        connection.write(key, &value, life, unless)
+    }
+}
+
+/// How long an item is to live, as the protocol has it: a second more than until `full_at`, never less than
+/// it had `left`. 0 is for ever.
+fn life(full_at: Ticks, now: Ticks, left: i64) -> i64 {
+    if left < 0 {
+        return 0;
+    }
+    let needed = full_at.saturating_sub(now).div_ceil(TICKS_PER_SECOND) + 1;
+    // Spans are below 2^62 ticks.
+    let seconds = needed.cast_signed().max(left);
+    if seconds <= LONGEST_RELATIVE {
+        return seconds;
+    }
+    let until = (now / TICKS_PER_SECOND).cast_signed() + seconds;
+    // The protocol's instants have 31 bits.
+    if until < i64::from(i32::MAX) {
+        until
+    } else {
+        0
+    }
+}
+
+/// This host's wall clock, in whole microseconds.
+fn wall_clock() -> Ticks {
+    let now = SystemTime::now().duration_since(UNIX_EPOCH);
+    let micros = now.unwrap_or_default().as_micros();
+    // Below 2^52 for a century.
+    u64::try_from(micros).unwrap_or(GREATEST_STATE) * MICROSECOND
+}
+
+const fn floor(instant: Ticks) -> Ticks {
+    instant - instant % MICROSECOND
+}
+
+/// Lets others finish: up to some dozens of microseconds, longer with each try.
+fn pause(tries: u32) {
+    if tries > 1 {
+        let chance = BootClock.now() ^ u64::from(std::process::id()).wrapping_mul(0x9e37_79b9);
+        std::thread::sleep(Duration::from_micros(chance % (20 << tries.min(6))));
+    }
+}
+
+fn is_over(deadline: Ticks) -> bool {
+    BootClock.now() >= deadline
+}
+
+impl Transport for Memcached {
+    fn identity(&self) -> Vec<u8> {
+        let ids = self.servers.iter().flat_map(|s| s.id.to_ne_bytes());
+        ids.chain(self.prefix.iter().copied()).collect()
+    }
+
+    fn name(&self, identifier: &[u8]) -> Vec<u8> {
+        item_key(&self.prefix, identifier)
+    }
+
+    fn server(&self, name: &[u8]) -> &Server {
+        &self.servers[self.ring.place(name)]
+    }
+
+    fn take(&self, ask: &Ask, deadline: Ticks) -> Result<Reply, Cause> {
+        let mut connection = self.connection(&ask.name, deadline)?;
+        let answer = take(&mut connection, ask, deadline)?;
+        self.keep(&ask.name, connection);
+        answer.ok_or(Cause::Record)
+    }
+
+    fn put(&self, name: &[u8], put: &Put, seen: Option<i64>, deadline: Ticks) -> Result<(), Cause> {
+        let mut connection = self.connection(name, deadline)?;
+        let done = change(&mut connection, name, put, seen)?;
+        self.keep(name, connection);
+        done.ok_or(Cause::Record)
+    }
+}
+
+/// `None` when the item is none of ours.
+fn take(connection: &mut Connection, ask: &Ask, deadline: Ticks) -> Result<Option<Reply>, Cause> {
+    let (key, step) = (&ask.name, &ask.step);
+    let mut item = connection.remembered(key).cloned();
+    // Whether `item` was read in this call.
+    let mut is_fresh = false;
+    let mut tries = 0;
+    loop {
+        // After the state, so that a denial is true at the instant that it states.
+        let now = wall_clock();
+        // What was lost is made up for only where it is known to be lost.
+        let seen = ask.seen.filter(|_| is_fresh);
+        let Ok(record) = Record::of(item.as_ref(), seen, now) else {
+            if is_fresh {
+                return Ok(None);
+            }
+            (item, is_fresh) = (connection.read(key)?, true);
+            continue;
+        };
+        let outcome = record.decide(ask, now);
+        let changes = !step.dry && outcome.empty_at != record.empty_at;
+        let reply = Reply {
+            outcome,
+            absent: record.is_absent(),
+            healed: record.healed,
+        };
+        if !changes && is_fresh {
+            return Ok(Some(reply));
+        }
+        if !changes || (item.is_none() && !is_fresh && ask.seen.is_some()) {
+            (item, is_fresh) = (connection.read(key)?, true);
+            continue;
+        }
+        if tries == TRIES || (tries > 0 && is_over(deadline)) {
+            let verdict = Verdict::Denied(Denial::Contended);
+            let outcome = Outcome {
+                verdict,
+                now,
+                empty_at: record.empty_at,
+            };
+            return Ok(Some(Reply { outcome, ..reply }));
+        }
+        tries += 1;
+        let full_at = outcome.empty_at + step.span();
+        let (written, now_there) =
+            record.replace(connection, key, outcome.empty_at, full_at, now)?;
+        if written {
+            return Ok(Some(reply));
+        }
+        (item, is_fresh) = (now_there, true);
+        pause(tries);
+    }
+}
+
+/// `None` when the item is none of ours. Tries until the deadline: a caller who gives back must not be
+/// refused.
+fn change(
+    connection: &mut Connection,
+    key: &[u8],
+    put: &Put,
+    seen: Option<i64>,
+) -> Result<Option<()>, Cause> {
+    let mut item = connection.read(key)?;
+    for tries in 0.. {
+        let now = wall_clock();
+        let seen = seen.filter(|_| matches!(put, Put::Refund { .. }));
+        let Ok(record) = Record::of(item.as_ref(), seen, now) else {
+            return Ok(None);
+        };
+        let (state, full_at) = match *put {
+            // Nothing to give back to; but see to it that no host makes up for a record that was lost
+            // before the refund.
+            Put::Refund { burst, .. } if record.is_absent() => (0, now + burst),
+            Put::Refund { cost, burst } => {
+                let state = Put::refunded(record.empty_at, now, cost, burst);
+                (floor(state), state + burst)
+            }
+            Put::Reset { burst } => (0, now + burst),
+            Put::Bootstrap { age } => {
+                let state = empty_at(now, age).next_multiple_of(MICROSECOND);
+                if !record.is_absent() || state + UNKNOWN_SPAN <= now {
+                    return Ok(Some(()));
+                }
+                (state, state + UNKNOWN_SPAN)
+            }
+        };
+        let (written, now_there) = record.replace(connection, key, state, full_at, now)?;
+        if written {
+            break;
+        }
+        item = now_there;
+        pause(tries);
+    }
+    Ok(Some(()))
+}

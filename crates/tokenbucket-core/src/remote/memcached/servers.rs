@@ -1,0 +1,299 @@
+//! The list of memcached servers, as PHP gives it.
+//!
+//! Their order and the way each host is written are kept: [`Ring`](super::ketama::Ring) places keys
+//! by both, and another client of the same servers must be given the same.
+
+use crate::remote::endpoint::Endpoint;
+use std::collections::HashSet;
+use std::ffi::OsStr;
+use std::net::Ipv6Addr;
+use std::os::unix::ffi::OsStrExt;
+use std::path::Path;
+
+/// The port of a server that names none; memcached's own.
+pub const DEFAULT_PORT: u16 = 11211;
+
+/// One memcached server.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Server {
+    /// Where it listens.
+    pub endpoint: Endpoint,
+    /// Its share of the keys, in proportion to the others' weights; from 1 to 65535.
+    pub weight: u32,
+}
+
+/// Why a list of servers is none. Each message follows "must".
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum ServersError {
+    /// There is no server in the list.
+    #[error("must name at least one server")]
+    NoServer,
+    /// One of several servers is empty, as in `a,,b`, or has no host, as in `:11211`.
+    #[error("must name a host for each server")]
+    NoHost,
+    /// A host is no name and no address.
+    #[error("must name each host by its name or address")]
+    BadHost,
+    /// A v6 address stands without brackets, or in brackets stands something else.
+    #[error("must have IPv6 addresses, and only them, in brackets, as in [::1]:11211")]
+    BadBrackets,
+    /// A port is no number, or out of range.
+    #[error("must have a port from 1 to 65535")]
+    BadPort,
+    /// A socket has no absolute path.
+    #[error("must name a socket by its absolute path, as in unix:///run/memcached.sock")]
+    BadPath,
+    /// A weight is no number, or out of range.
+    #[error("must have a weight from 1 to 65535")]
+    BadWeight,
+    /// Something else than `weight=` follows the question mark.
+    #[error("must have no option other than weight")]
+    UnknownOption,
+    /// A control character or a NUL byte.
+    #[error("must not contain control characters")]
+    ControlCharacter,
+    /// A server is named twice.
+    #[error("must name each server once")]
+    Duplicate,
+}
+
+/// The servers that `list` names, in its order; each string is one, or several between commas.
+///
+/// A server is `host`, `host:port`, `[v6]`, `[v6]:port` or `unix:///path`, and `?weight=3` may
+/// follow. There is no escape: a path with a comma or a question mark cannot be written.
+///
+/// # Errors
+/// [`ServersError`] at the first server that is none of these.
+pub fn parse_servers<I>(list: I) -> Result<Vec<Server>, ServersError>
+where
+    I: IntoIterator<Item: AsRef<[u8]>>,
+{
+    let mut servers = Vec::new();
+    let mut known = HashSet::new();
+    let mut blanks = 0;
+    for names in list {
+        for name in names.as_ref().split(|&byte| byte == b',') {
+            if name.iter().any(u8::is_ascii_control) {
+                return Err(ServersError::ControlCharacter);
+            }
+            let name = name.trim_ascii();
+            if name.is_empty() {
+                blanks += 1;
+                continue;
+            }
+            let server = parse_server(name)?;
+            if !known.insert(identity(&server.endpoint)) {
+                return Err(ServersError::Duplicate);
+            }
+            servers.push(server);
+        }
+    }
+    match (servers.is_empty(), blanks) {
+        (true, _) => Err(ServersError::NoServer),
+        (false, 0) => Ok(servers),
+        // A lost element shifts keys to other servers: better refused than skipped.
+        (false, _) => Err(ServersError::NoHost),
+    }
+}
+
+fn parse_server(name: &[u8]) -> Result<Server, ServersError> {
+    let (address, option) = match name.iter().position(|&byte| byte == b'?') {
+        Some(mark) => (&name[..mark], Some(&name[mark + 1..])),
+        None => (name, None),
+    };
+    let endpoint = if address.starts_with(b"unix:") || address.starts_with(b"/") {
+        parse_socket(address)?
+    } else {
+        let address = str::from_utf8(address).map_err(|_| ServersError::BadHost)?;
+        parse_host_and_port(address)?
+    };
+    let weight = option.map_or(Ok(1), parse_weight)?;
+    Ok(Server { endpoint, weight })
+}
+
+fn parse_socket(address: &[u8]) -> Result<Endpoint, ServersError> {
+    let path = address
+        .strip_prefix(b"unix://")
+        .map(|path| Path::new(OsStr::from_bytes(path)))
+        .filter(|path| path.is_absolute() && path.file_name().is_some())
+        .ok_or(ServersError::BadPath)?;
+    let path = path.to_owned();
+    Ok(Endpoint::Unix { path })
+}
+
+fn parse_host_and_port(address: &str) -> Result<Endpoint, ServersError> {
+    let (host, port) = if let Some(rest) = address.strip_prefix('[') {
+        let (host, rest) = rest.split_once(']').ok_or(ServersError::BadBrackets)?;
+        if !is_v6(host) {
+            return Err(ServersError::BadBrackets);
+        }
+        match rest.strip_prefix(':') {
+            Some(port) => (host, Some(port)),
+            None if rest.is_empty() => (host, None),
+            None => return Err(ServersError::BadPort),
+        }
+    } else if is_v6(address) {
+        return Err(ServersError::BadBrackets);
+    } else {
+        let (host, port) = match address.split_once(':') {
+            Some((host, port)) => (host, Some(port)),
+            None => (address, None),
+        };
+        if host.is_empty() {
+            return Err(ServersError::NoHost);
+        }
+        if !host.bytes().all(is_name_byte) {
+            return Err(ServersError::BadHost);
+        }
+        (host, port)
+    };
+    let port = port.map_or(Ok(DEFAULT_PORT), |port| {
+        parse_number(port.as_bytes()).ok_or(ServersError::BadPort)
+    })?;
+    let host = host.to_owned();
+    Ok(Endpoint::Tcp { host, port })
+}
+
+/// Underscores are in no host name by the standard, but in Docker's.
+const fn is_name_byte(byte: u8) -> bool {
+    byte.is_ascii_alphanumeric() || matches!(byte, b'.' | b'-' | b'_')
+}
+
+/// Whether `host` is a v6 address, with or without the zone of a link-local one: `fe80::1%eth0`.
+fn is_v6(host: &str) -> bool {
+    let (address, zone) = host.split_once('%').unwrap_or((host, "0"));
+    address.parse::<Ipv6Addr>().is_ok() && !zone.is_empty() && zone.bytes().all(is_name_byte)
+}
+
+fn parse_weight(option: &[u8]) -> Result<u32, ServersError> {
+    let digits = option
+        .strip_prefix(b"weight=")
+        .ok_or(ServersError::UnknownOption)?;
+    parse_number(digits)
+        .map(u32::from)
+        .ok_or(ServersError::BadWeight)
+}
+
+/// A number from 1 to 65535, in digits alone: `parse` would take a plus sign, too.
+fn parse_number(digits: &[u8]) -> Option<u16> {
+    let digits = str::from_utf8(digits).ok()?;
+    let is_number = digits.bytes().all(|byte| byte.is_ascii_digit());
+    let number = digits.parse().ok()?;
+    (is_number && number != 0).then_some(number)
+}
+
+/// The same for every way in which an endpoint can be written.
+fn identity(endpoint: &Endpoint) -> Endpoint {
+    match endpoint {
+        Endpoint::Tcp { host, port } => Endpoint::Tcp {
+            host: host
+                .parse::<Ipv6Addr>()
+                .map_or_else(|_| host.to_ascii_lowercase(), |address| address.to_string()),
+            port: *port,
+        },
+        Endpoint::Unix { .. } => endpoint.clone(),
+    }
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use super::*;
+
+    fn tcp(host: &str, port: u16, weight: u32) -> Server {
+        let host = host.to_owned();
+        let endpoint = Endpoint::Tcp { host, port };
+        Server { endpoint, weight }
+    }
+
+    fn unix(path: &str, weight: u32) -> Server {
+        let path = path.into();
+        let endpoint = Endpoint::Unix { path };
+        Server { endpoint, weight }
+    }
+
+    fn error(list: &[&str]) -> Option<ServersError> {
+        parse_servers(list).err()
+    }
+
+    #[test]
+    fn each_form_is_understood() {
+        let servers = parse_servers([
+            "cache-1.example",
+            "10.0.0.1:11212,[::1]:1?weight=65535, [fe80::1%eth0]",
+            "unix:///run/memcached.sock",
+            "my_host:65535?weight=1",
+            "unix:///run/b.sock?weight=3",
+        ]);
+        let expected = vec![
+            tcp("cache-1.example", 11211, 1),
+            tcp("10.0.0.1", 11212, 1),
+            tcp("::1", 1, 65535),
+            tcp("fe80::1%eth0", 11211, 1),
+            unix("/run/memcached.sock", 1),
+            tcp("my_host", 65535, 1),
+            unix("/run/b.sock", 3),
+        ];
+        assert_eq!(servers, Ok(expected));
+    }
+
+    #[test]
+    fn every_other_form_is_refused() {
+        use ServersError as E;
+        for (server, expected) in [
+            ("", E::NoServer),
+            (" , ", E::NoServer),
+            ("a,,b", E::NoHost),
+            ("a,", E::NoHost),
+            (":11211", E::NoHost),
+            ("?weight=3", E::NoHost),
+            ("a b", E::BadHost),
+            ("user@a", E::BadHost),
+            ("ä", E::BadHost),
+            ("tcp//a", E::BadHost),
+            ("::1", E::BadBrackets),
+            ("[::1", E::BadBrackets),
+            ("[a]:1", E::BadBrackets),
+            ("[]", E::BadBrackets),
+            ("[::1%]", E::BadBrackets),
+            ("[::1]1", E::BadPort),
+            ("[::1]:", E::BadPort),
+            ("a:", E::BadPort),
+            ("a:0", E::BadPort),
+            ("a:65536", E::BadPort),
+            ("a:+1", E::BadPort),
+            ("a:-1", E::BadPort),
+            ("a:1:2", E::BadPort),
+            ("tcp://a", E::BadPort),
+            ("unix://run/a", E::BadPath),
+            ("unix:/run/a", E::BadPath),
+            ("unix:///", E::BadPath),
+            ("unix://", E::BadPath),
+            ("/run/a", E::BadPath),
+            ("a?weight=0", E::BadWeight),
+            ("a?weight=65536", E::BadWeight),
+            ("a?weight=", E::BadWeight),
+            ("a?weight=1.5", E::BadWeight),
+            ("a?weight=+2", E::BadWeight),
+            ("a?", E::UnknownOption),
+            ("a?timeout=3", E::UnknownOption),
+            ("a\0", E::ControlCharacter),
+            ("a\r\n", E::ControlCharacter),
+            ("unix:///run/\x7f", E::ControlCharacter),
+        ] {
+            assert_eq!(error(&[server]), Some(expected), "{server:?}");
+        }
+        assert_eq!(error(&[]), Some(E::NoServer));
+        assert_eq!(parse_servers([b"\xff"]), Err(E::BadHost));
+    }
+
+    #[test]
+    fn a_server_is_named_once_however_it_is_written() {
+        let duplicate = Some(ServersError::Duplicate);
+        assert_eq!(error(&["a", "a:11211"]), duplicate);
+        assert_eq!(error(&["A,a?weight=2"]), duplicate);
+        assert_eq!(error(&["[::1]", "[0:0::1]"]), duplicate);
+        assert_eq!(error(&["unix:///a", "unix:///a"]), duplicate);
+        assert_eq!(error(&["a:1", "a:2", "b:1"]), None);
+    }
+}

@@ -1,0 +1,465 @@
+//! Stores that other hosts share: what stands between a caller and one of them.
+//!
+//! One linear function, hint → breaker → call → policy, in [`Remote`]; the stores themselves are
+//! [`Transport`]s. What is known of them on this host is in shared memory: denial hints, breakers, and
+//! the buckets that stand in while a store is down.
+//!
+//! Invariant: a request whose fate is unknown is never sent again, for the store may have acted on it.
+
+mod batch;
+pub mod channel;
+pub mod connections;
+pub mod endpoint;
+pub mod failure;
+pub mod memcached;
+pub mod redis;
+mod resolve;
+pub mod secret;
+pub mod stream;
+pub mod tls;
+
+use crate::clock::{BootClock, Clock, Ticks};
+use crate::key::{Key, KeyHasher};
+use crate::shared_memory::SharedMemory;
+use crate::shared_memory::breaker::Passage;
+use crate::shared_memory::counters::Event;
+use crate::shared_memory::hints::Hint;
+use crate::step::{Denial, Outcome, Step, Verdict};
+use crate::store::Put;
+pub use batch::Batched;
+pub use failure::{Cause, Failure};
+
+/// What happens when the store fails.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum OnFailure {
+    /// A bucket of the same quota in this host's shared memory decides: on H hosts H times the limit.
+    Local,
+    /// Every call is granted.
+    Allow,
+    /// Every call is denied.
+    Deny,
+    /// The failure is the answer.
+    Throw,
+}
+
+impl OnFailure {
+    /// What is answered instead of the store.
+    fn answer(
+        self,
+        host: &SharedMemory,
+        key: Key<'_>,
+        step: &Step,
+        first: Option<Ticks>,
+    ) -> Outcome {
+        let now = BootClock.now();
+        match self {
+            Self::Local => host.take(key, step, first),
+            Self::Allow => Outcome {
+                verdict: Verdict::Granted,
+                now,
+                empty_at: 0,
+            },
+            Self::Deny | Self::Throw => denied(Denial::Unavailable, now),
+        }
+    }
+}
+
+/// How a remote store is used.
+#[derive(Clone, Copy, Debug)]
+pub struct Settings {
+    /// How long one call may take, connecting included.
+    pub timeout: Ticks,
+    /// What happens when it fails.
+    pub on_failure: OnFailure,
+    /// How long a denial may be told unasked after it was last seen; `None` never to do so.
+    pub hint_max_age: Option<Ticks>,
+}
+
+/// A server, as breakers and messages know it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Server {
+    /// Tells servers apart.
+    pub id: u64,
+    /// May be shown: holds no password.
+    pub name: String,
+}
+
+impl Server {
+    /// The server that `identity` names in full.
+    #[must_use]
+    pub fn new(identity: &[u8], name: String) -> Self {
+        // The low half of a hash is a hash.
+        #[allow(clippy::cast_possible_truncation)]
+        let id = KeyHasher::new([0; 2]).key(identity).hash as u64;
+        Self { id, name }
+    }
+}
+
+/// A step, as a transport is asked for it.
+#[derive(Clone, Debug)]
+pub struct Ask {
+    /// What the store calls the bucket.
+    pub name: Vec<u8>,
+    /// All spans are whole microseconds.
+    pub step: Step,
+    /// How long ago a bucket without a record was empty, if the caller proposes that.
+    pub first: Option<i64>,
+    /// How long ago the bucket was empty at least, as this host saw before, in case the record was lost.
+    pub seen: Option<i64>,
+}
+
+/// The answer of a store, on its own clock.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Reply {
+    /// The answer.
+    pub outcome: Outcome,
+    /// Whether the bucket had no record.
+    pub absent: bool,
+    /// Whether the record was lost, and what the caller saw before was taken for it.
+    pub healed: bool,
+}
+
+/// What became of several steps.
+#[derive(Clone, Debug)]
+pub struct Replies {
+    /// Whether all were granted; else none was.
+    pub granted: bool,
+    /// After each step when granted; else what was found.
+    pub outcomes: Vec<Outcome>,
+}
+
+/// A way to a store. Nothing here looks at hints, breakers or policies.
+pub trait Transport {
+    /// Tells stores apart: endpoints, user, database, prefix.
+    fn identity(&self) -> Vec<u8>;
+
+    /// What the store calls a bucket.
+    fn name(&self, identifier: &[u8]) -> Vec<u8>;
+
+    /// The server that keeps what is called `name`.
+    fn server(&self, name: &[u8]) -> &Server;
+
+    /// Takes one step before `deadline`.
+    ///
+    /// # Errors
+    /// When the store cannot tell, or did not in time.
+    fn take(&self, ask: &Ask, deadline: Ticks) -> Result<Reply, Cause>;
+
+    /// Changes a bucket before `deadline`. `seen` as in [`Ask`].
+    ///
+    /// # Errors
+    /// When the store cannot do it, or did not in time.
+    fn put(&self, name: &[u8], put: &Put, seen: Option<i64>, deadline: Ticks) -> Result<(), Cause>;
+
+    /// Whether one operation can take steps on buckets of both.
+    fn joins(&self, _other: &Self) -> bool {
+        false
+    }
+
+    /// Takes all steps or none, in one operation. Asked only where the transports of all buckets join.
+    ///
+    /// # Errors
+    /// As [`Transport::take`].
+    fn take_all(&self, _asks: &[Ask], _deadline: Ticks) -> Result<Replies, Cause> {
+        Err(Cause::Answer("one bucket at a time"))
+    }
+}
+
+/// An answer, and what the caller should be warned of.
+#[derive(Debug)]
+pub struct Answer<T> {
+    /// The answer.
+    pub value: T,
+    /// The first failure since the store last answered.
+    pub warning: Option<Failure>,
+}
+
+/// A remote store as callers on this host use it.
+#[derive(Debug)]
+pub struct Remote<T> {
+    transport: T,
+    settings: Settings,
+}
+
+/// A call that came to nothing.
+struct Failed {
+    failure: Failure,
+    warns: bool,
+}
+
+impl<T: Transport> Remote<T> {
+    /// Nothing is connected yet.
+    #[must_use]
+    pub const fn new(transport: T, settings: Settings) -> Self {
+        Self {
+            transport,
+            settings,
+        }
+    }
+
+    /// The way to the store.
+    #[must_use]
+    pub const fn transport(&self) -> &T {
+        &self.transport
+    }
+
+    /// What happens when the store fails.
+    #[must_use]
+    pub const fn on_failure(&self) -> OnFailure {
+        self.settings.on_failure
+    }
+
+    /// Makes the keys by which this host knows the store's buckets.
+    #[must_use]
+    pub fn hasher(&self, host: &SharedMemory) -> KeyHasher {
+        host.hasher()
+            .namespace(&[b"remote", &self.transport.identity(), b""])
+    }
+
+    /// Takes one step. `first` is on this host's clock; the answer is on the store's, or on this host's if it
+    /// was given here.
+    ///
+    /// # Errors
+    /// When the store fails and the policy is to say so.
+    pub fn take(
+        &self,
+        host: &SharedMemory,
+        key: Key<'_>,
+        step: &Step,
+        first: Option<Ticks>,
+    ) -> Result<Answer<Outcome>, Failure> {
+        let now = BootClock.now();
+        if step.cost > step.burst {
+            // Never asked, for it is never granted.
+            return Ok(sure(denied(Denial::ExceedsCapacity, now)));
+        }
+        let hint = self.hint(host, key, step, now);
+        if let Some(outcome) = hint.and_then(|hint| self.told_by(&hint, step, now)) {
+            host.count(Event::Hinted);
+            return Ok(sure(outcome));
+        }
+        let ask = Ask {
+            name: self.transport.name(key.identifier),
+            step: *step,
+            first: first.map(|first| age(now, first)),
+            seen: hint.and_then(|hint| self.seen(&hint, step.burst, now)),
+        };
+        let asked = self.call(host, &ask.name, now, |deadline| {
+            self.transport.take(&ask, deadline)
+        });
+        match asked {
+            Ok(reply) => {
+                self.learn(host, key, step, &reply, hint.as_ref(), now);
+                Ok(sure(reply.outcome))
+            }
+            Err(failed) => self.stand_in(host, failed, || {
+                self.settings.on_failure.answer(host, key, step, first)
+            }),
+        }
+    }
+
+    /// Whether the bucket has a record.
+    ///
+    /// # Errors
+    /// As [`Remote::take`].
+    pub fn contains(&self, host: &SharedMemory, key: Key<'_>) -> Result<Answer<bool>, Failure> {
+        let ask = Ask {
+            name: self.transport.name(key.identifier),
+            step: Step::new(0, 0).dry(),
+            first: None,
+            seen: None,
+        };
+        let asked = self.call(host, &ask.name, BootClock.now(), |deadline| {
+            self.transport.take(&ask, deadline)
+        });
+        match asked {
+            Ok(reply) => Ok(sure(!reply.absent)),
+            // What is not asked starts no bucket.
+            Err(failed) => self.stand_in(host, failed, || {
+                self.settings.on_failure != OnFailure::Local || host.contains(key)
+            }),
+        }
+    }
+
+    /// Changes a bucket.
+    ///
+    /// # Errors
+    /// As [`Remote::take`].
+    pub fn put(&self, host: &SharedMemory, key: Key<'_>, put: &Put) -> Result<Answer<()>, Failure> {
+        let now = BootClock.now();
+        let seen = match *put {
+            Put::Refund { burst, .. } => self
+                .find(host, key, now)
+                .and_then(|hint| self.seen(&hint, burst, now)),
+            _ => None,
+        };
+        let name = self.transport.name(key.identifier);
+        let asked = self.call(host, &name, now, |deadline| {
+            self.transport.put(&name, put, seen, deadline)
+        });
+        if !matches!(put, Put::Bootstrap { .. }) {
+            // Also when nobody knows whether the store acted.
+            host.hints().clear(key.hash, BootClock.now());
+        }
+        match asked {
+            Ok(()) => Ok(sure(())),
+            Err(failed) => self.stand_in(host, failed, || {
+                if self.settings.on_failure == OnFailure::Local {
+                    host.put(key, put);
+                }
+            }),
+        }
+    }
+
+    /// Asks the store, unless its breaker is open.
+    fn call<R>(
+        &self,
+        host: &SharedMemory,
+        name: &[u8],
+        now: Ticks,
+        ask: impl FnOnce(Ticks) -> Result<R, Cause>,
+    ) -> Result<R, Failed> {
+        let server = self.transport.server(name);
+        let breaker = host.breakers().of(server.id, &server.name);
+        // Who probes has answered or failed by then.
+        let passage = breaker.enter(now, 2 * self.settings.timeout);
+        let failed = |cause: Cause| {
+            let warns = breaker.warns();
+            let store = server.name.clone();
+            Failed {
+                failure: Failure { store, cause },
+                warns,
+            }
+        };
+        if let Passage::Open(_) = passage {
+            return Err(failed(Cause::Waiting));
+        }
+        host.count(Event::Asked);
+        match ask(now + self.settings.timeout) {
+            Ok(answer) => {
+                breaker.succeeded();
+                Ok(answer)
+            }
+            Err(cause) if cause.is_of_store() => {
+                host.count(Event::Failed);
+                let later = BootClock.now();
+                if breaker.failed(passage, later, later ^ u64::from(std::process::id())) {
+                    host.count(Event::Opened);
+                }
+                Err(failed(cause))
+            }
+            Err(cause) => {
+                breaker.succeeded();
+                Err(failed(cause))
+            }
+        }
+    }
+
+    /// What the policy makes of a failure.
+    fn stand_in<R>(
+        &self,
+        host: &SharedMemory,
+        failed: Failed,
+        answer: impl FnOnce() -> R,
+    ) -> Result<Answer<R>, Failure> {
+        let event = match self.settings.on_failure {
+            OnFailure::Local => Event::FellBack,
+            OnFailure::Allow => Event::LetThrough,
+            OnFailure::Deny => Event::TurnedAway,
+            OnFailure::Throw => Event::Thrown,
+        };
+        host.count(event);
+        if self.settings.on_failure == OnFailure::Throw {
+            return Err(failed.failure);
+        }
+        Ok(Answer {
+            value: answer(),
+            warning: failed.warns.then_some(failed.failure),
+        })
+    }
+
+    /// What this host knows of a bucket, for steps that it may answer: a denial must cost nothing, and a
+    /// tick is the store's clock's.
+    fn hint(&self, host: &SharedMemory, key: Key<'_>, step: &Step, now: Ticks) -> Option<Hint> {
+        if step.max_debt != 0 || step.tick != 1 {
+            return None;
+        }
+        self.find(host, key, now)
+    }
+
+    fn find(&self, host: &SharedMemory, key: Key<'_>, now: Ticks) -> Option<Hint> {
+        self.settings.hint_max_age?;
+        host.hints().find(key.hash, now)
+    }
+
+    /// The denial that a fresh hint tells. The verdict errs to asking: the other clock may run faster than
+    /// this one, by a thousandth. The numbers err to waiting.
+    fn told_by(&self, hint: &Hint, step: &Step, now: Ticks) -> Option<Outcome> {
+        if step.dry || hint.age > self.settings.hint_max_age? {
+            return None;
+        }
+        let drift = hint.age / 1024;
+        let early = step.decide(hint.bound, now + drift);
+        (!early.granted()).then(|| Outcome {
+            verdict: Verdict::Denied(Denial::Insufficient),
+            now,
+            empty_at: hint.bound + hint.error + drift,
+        })
+    }
+
+    /// How long ago the bucket was empty at least, while that still matters.
+    fn seen(&self, hint: &Hint, burst: Ticks, now: Ticks) -> Option<i64> {
+        // The request may take until the deadline to arrive.
+        let slack = self.settings.timeout + hint.age / 1024;
+        (hint.bound + burst > now + slack).then(|| age(now + slack, hint.bound))
+    }
+
+    /// Notes what a denial says, on this host's clock.
+    fn learn(
+        &self,
+        host: &SharedMemory,
+        key: Key<'_>,
+        step: &Step,
+        reply: &Reply,
+        known: Option<&Hint>,
+        sent: Ticks,
+    ) {
+        let is_plain = step.max_debt == 0 && step.tick == 1;
+        let insufficient = Verdict::Denied(Denial::Insufficient);
+        if self.settings.hint_max_age.is_none()
+            || !is_plain
+            || reply.outcome.verdict != insufficient
+        {
+            return;
+        }
+        let mut error = BootClock.now() - sent;
+        // The server looked at its clock after the request was sent.
+        let mut bound = sent.saturating_add_signed(-age(reply.outcome.now, reply.outcome.empty_at));
+        if let Some(known) = known.filter(|_| reply.healed) {
+            // What was made up for was taken to be earlier than it was.
+            bound = bound.max(known.bound);
+            error = error.max(known.error);
+        }
+        host.hints().record(key.hash, bound, error, sent);
+    }
+}
+
+/// How long before `now` an instant was; negative if it is still to come. Instants are below 2^62.
+const fn age(now: Ticks, instant: Ticks) -> i64 {
+    now.cast_signed() - instant.cast_signed()
+}
+
+const fn denied(denial: Denial, now: Ticks) -> Outcome {
+    Outcome {
+        verdict: Verdict::Denied(denial),
+        now,
+        empty_at: now,
+    }
+}
+
+const fn sure<T>(value: T) -> Answer<T> {
+    Answer {
+        value,
+        warning: None,
+    }
+}

@@ -1,0 +1,227 @@
+//! The address of a Redis server, as users write it.
+//!
+//! ```text
+//! redis://[[user]:password@]host[:port][/db]
+//! rediss://[[user]:password@]host[:port][/db][?cafile=/path/ca.pem&servername=name]
+//! unix:///path[?db=N&user=...&password=...]          also redis+unix://
+//! ```
+//!
+//! User, password, path and the values of options are percent-encoded UTF-8; a "+" is a plus sign.
+//! A password may hold a plain ":" or "@", for the user ends at the first ":" and the host starts
+//! after the last "@". Reading an address does no I/O.
+//!
+//! Invariant: whatever is not understood is refused, and no error shows any part of the text.
+
+mod error;
+mod options;
+#[cfg(test)]
+mod refusals;
+#[cfg(test)]
+mod tests;
+
+pub use error::DsnError;
+
+use crate::remote::endpoint::Endpoint;
+use crate::remote::secret::Secret;
+use options::Options;
+use percent_encoding::percent_decode_str;
+use rustls::pki_types::ServerName;
+use std::path::{Path, PathBuf};
+
+const DEFAULT_PORT: u16 = 6379;
+
+/// Redis counts its databases in a C int.
+const MAX_DATABASE: u32 = i32::MAX.cast_unsigned();
+
+/// Linux has 108 bytes for a socket's path, with the closing NUL.
+const MAX_SOCKET_PATH: usize = 107;
+
+/// A Redis server and how to enter it.
+///
+/// Debug shows everything but the password.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Dsn {
+    /// Where it listens.
+    pub endpoint: Endpoint,
+    /// The ACL user; `None` for the default user. Never without a password, which may be empty.
+    pub user: Option<String>,
+    /// The password; `None` where the server asks for none. Never empty without a user.
+    pub password: Option<Secret>,
+    /// The number to `SELECT`, at most 2^31 - 1.
+    pub database: u32,
+    /// How to check the server's certificate; `None` without TLS.
+    pub tls: Option<Tls>,
+}
+
+/// How to check the certificate of a server.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Tls {
+    /// PEM certificates of the only CAs to trust; `None` for the public ones.
+    pub ca_file: Option<PathBuf>,
+    /// The DNS name or IP address that the certificate must be for.
+    pub server_name: String,
+}
+
+impl Dsn {
+    /// Reads an address.
+    ///
+    /// # Errors
+    /// [`DsnError`], which tells the rule that `text` breaks but nothing of `text`.
+    pub fn parse(text: &str) -> Result<Self, DsnError> {
+        if text.chars().any(char::is_control) {
+            return Err(DsnError::Character);
+        }
+        let (scheme, rest) = text.split_once("://").ok_or(DsnError::Scheme)?;
+        // Other clients turn certificate checks off by "#insecure": to ignore a fragment would be wrong.
+        if rest.contains('#') {
+            return Err(DsnError::Fragment);
+        }
+        let (target, query) = rest.split_once('?').unwrap_or((rest, ""));
+        match scheme.to_ascii_lowercase().as_str() {
+            "redis" => Self::parse_tcp(target, Options::parse(query, &[])?, false),
+            "rediss" => {
+                let options = Options::parse(query, &["cafile", "servername"])?;
+                Self::parse_tcp(target, options, true)
+            }
+            "unix" | "redis+unix" => {
+                let options = Options::parse(query, &["db", "user", "password"])?;
+                Self::parse_unix(target, options)
+            }
+            _ => Err(DsnError::Scheme),
+        }
+    }
+
+    fn parse_tcp(target: &str, mut options: Options, tls: bool) -> Result<Self, DsnError> {
+        let (authority, database) = target.split_once('/').unwrap_or((target, ""));
+        let (userinfo, host) = match authority.rsplit_once('@') {
+            Some((userinfo, host)) => (Some(userinfo), host),
+            None => (None, authority),
+        };
+        let (user, password) = match userinfo.map(|userinfo| userinfo.split_once(':')) {
+            Some(Some((user, password))) => (Some(decode(user)?), Some(decode(password)?)),
+            Some(None) => (userinfo.map(decode).transpose()?, None),
+            None => (None, None),
+        };
+        let (user, password) = credentials(user, password)?;
+        let endpoint = Endpoint::parse_authority(host, DEFAULT_PORT)?;
+        let tls = match &endpoint {
+            Endpoint::Tcp { host, .. } if tls => Some(Tls::parse(host, &mut options)?),
+            _ => None,
+        };
+        Ok(Self {
+            endpoint,
+            user,
+            password,
+            database: match database {
+                "" => 0,
+                database => parse_database(database)?,
+            },
+            tls,
+        })
+    }
+
+    fn parse_unix(target: &str, mut options: Options) -> Result<Self, DsnError> {
+        // What stands before the path would be a host: "unix://run/redis.sock" lacks a slash.
+        if !target.starts_with('/') || target.ends_with('/') {
+            return Err(DsnError::SocketPath);
+        }
+        let path = decode(target)?;
+        if path.len() > MAX_SOCKET_PATH {
+            return Err(DsnError::SocketPathTooLong);
+        }
+        let (user, password) = credentials(options.take("user"), options.take("password"))?;
+        Ok(Self {
+            endpoint: Endpoint::Unix { path: path.into() },
+            user,
+            password,
+            database: match options.take("db") {
+                None => 0,
+                Some(database) => parse_database(&database)?,
+            },
+            tls: None,
+        })
+    }
+
+    /// The address without user, password and options, for errors and status.
+    ///
+    /// The user is left out too, for a token of an account is sometimes given as its user.
+    #[must_use]
+    pub fn public_name(&self) -> String {
+        let (endpoint, database) = (&self.endpoint, self.database);
+        match (endpoint, &self.tls) {
+            (Endpoint::Unix { .. }, _) => format!("{endpoint}?db={database}"),
+            (Endpoint::Tcp { .. }, None) => format!("redis://{endpoint}/{database}"),
+            (Endpoint::Tcp { .. }, Some(_)) => format!("rediss://{endpoint}/{database}"),
+        }
+    }
+}
+
+impl Tls {
+    fn parse(host: &str, options: &mut Options) -> Result<Self, DsnError> {
+        let server_name = options.take("servername");
+        let server_name = server_name.unwrap_or_else(|| host.to_owned());
+        if ServerName::try_from(server_name.as_str()).is_err() {
+            return Err(DsnError::ServerName);
+        }
+        let ca_file = options.take("cafile").map(PathBuf::from);
+        // Which directory a relative path starts from differs between PHP-FPM and the command line.
+        if ca_file.as_deref().is_some_and(Path::is_relative) {
+            return Err(DsnError::CaFile);
+        }
+        Ok(Self {
+            ca_file,
+            server_name,
+        })
+    }
+}
+
+/// Sorts out which of the two are meant.
+///
+/// A user alone is refused, for clients disagree on it: it is the password to some, a user with an
+/// empty password to redis-py, and nothing to the redis crate. Nothing on either side is refused too:
+/// it is what an unset variable in a template leaves.
+fn credentials(
+    user: Option<String>,
+    password: Option<String>,
+) -> Result<(Option<String>, Option<Secret>), DsnError> {
+    if user.is_none() && password.is_none() {
+        return Ok((None, None));
+    }
+    let user = user.filter(|user| !user.is_empty());
+    let password = password.map(Secret::new);
+    match (&user, &password) {
+        (Some(_), None) => Err(DsnError::UserWithoutPassword),
+        (None, None) => Err(DsnError::EmptyCredentials),
+        (None, Some(password)) if password.expose().is_empty() => Err(DsnError::EmptyCredentials),
+        _ => Ok((user, password)),
+    }
+}
+
+fn parse_database(text: &str) -> Result<u32, DsnError> {
+    // from_str takes a sign.
+    if !text.bytes().all(|byte| byte.is_ascii_digit()) {
+        return Err(DsnError::Database);
+    }
+    let database = text.parse().map_err(|_| DsnError::Database)?;
+    if database > MAX_DATABASE {
+        return Err(DsnError::Database);
+    }
+    Ok(database)
+}
+
+fn decode(text: &str) -> Result<String, DsnError> {
+    // percent_encoding leaves broken escapes as they are; whoever wrote one forgot to encode.
+    let escapes = |rest: &str| {
+        let digits = rest.as_bytes().get(..2);
+        digits.is_some_and(|digits| digits.iter().all(u8::is_ascii_hexdigit))
+    };
+    if !text.split('%').skip(1).all(escapes) {
+        return Err(DsnError::Escape);
+    }
+    let decoded = percent_decode_str(text).decode_utf8();
+    let decoded = decoded.map_err(|_| DsnError::Encoding)?;
+    if decoded.chars().any(char::is_control) {
+        return Err(DsnError::Character);
+    }
+    Ok(decoded.into_owned())
+}

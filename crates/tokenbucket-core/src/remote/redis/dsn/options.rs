@@ -1,0 +1,45 @@
+//! What stands after the "?" of a DSN: `name=value`, joined by "&".
+//!
+//! Invariant: every option is one that its scheme has, and is there once.
+
+use super::{DsnError, decode};
+use std::collections::BTreeMap;
+
+/// The options of all schemes.
+const KNOWN: [&str; 5] = ["cafile", "servername", "db", "user", "password"];
+
+/// Options with their decoded values.
+#[derive(Default)]
+pub struct Options<'a>(BTreeMap<&'a str, String>);
+
+impl<'a> Options<'a> {
+    /// Reads `query` for a scheme that has the options `allowed`.
+    pub fn parse(query: &'a str, allowed: &[&str]) -> Result<Self, DsnError> {
+        let mut options = Self::default();
+        if query.is_empty() {
+            return Ok(options);
+        }
+        for pair in query.split('&') {
+            let (name, value) = match pair.split_once('=') {
+                Some((name, value)) => (name, Some(value)),
+                None => (pair, None),
+            };
+            if !KNOWN.contains(&name) {
+                return Err(DsnError::UnknownOption);
+            }
+            if !allowed.contains(&name) {
+                return Err(DsnError::MisplacedOption);
+            }
+            let value = decode(value.ok_or(DsnError::NoValue)?)?;
+            if options.0.insert(name, value).is_some() {
+                return Err(DsnError::DuplicateOption);
+            }
+        }
+        Ok(options)
+    }
+
+    /// The value of `name`.
+    pub fn take(&mut self, name: &str) -> Option<String> {
+        self.0.remove(name)
+    }
+}

@@ -1,0 +1,349 @@
+//! Redis, and what speaks as it does: one script a decision, on the server's clock.
+//!
+//! The `redis` crate encodes and parses; the connection is ours, for the crate's own does not hold a
+//! deadline. Scripts are called by their hash; only a server that says that it does not know one is
+//! sent the text, for that is the one answer after which a command may be repeated.
+
+pub mod dsn;
+
+use super::channel::Channel;
+use super::connections::Connections;
+use super::secret::Secret;
+use super::stream::Stream;
+use super::{Ask, Cause, Replies, Reply, Server, Transport, tls};
+use crate::clock::Ticks;
+use crate::quota::Grain;
+use crate::step::{Denial, Outcome, Step, Verdict};
+use crate::store::{Put, UNKNOWN_SPAN};
+use dsn::Dsn;
+use redis::{Cmd, Parser, Value, cmd};
+use std::io::{self, Read, Write};
+use std::sync::LazyLock;
+
+static TAKE: LazyLock<Script> = LazyLock::new(|| Script::new(include_str!("take.lua")));
+static TAKE_ALL: LazyLock<Script> = LazyLock::new(|| Script::new(include_str!("take_all.lua")));
+static PUT: LazyLock<Script> = LazyLock::new(|| Script::new(include_str!("put.lua")));
+
+/// A script and the hash that servers know it by.
+struct Script {
+    text: &'static str,
+    hash: String,
+}
+
+impl Script {
+    fn new(text: &'static str) -> Self {
+        let hash = redis::Script::new(text).get_hash().to_owned();
+        Self { text, hash }
+    }
+}
+
+static CONNECTIONS: Connections<Dsn, Channel> = Connections::new();
+
+const MICROSECOND: Ticks = Grain::Microsecond.ticks();
+
+/// A Redis server.
+#[derive(Debug)]
+pub struct Redis {
+    dsn: Dsn,
+    prefix: Vec<u8>,
+    server: Server,
+}
+
+impl Redis {
+    /// The server at `dsn`; a bucket's key is `prefix` and identifier.
+    #[must_use]
+    pub fn new(dsn: Dsn, prefix: &[u8]) -> Self {
+        let name = dsn.public_name();
+        let identity = format!("redis\0{name}\0{}", dsn.user.as_deref().unwrap_or_default());
+        Self {
+            prefix: prefix.to_vec(),
+            server: Server::new(identity.as_bytes(), name),
+            dsn,
+        }
+    }
+
+    fn secret(&self) -> Option<&Secret> {
+        self.dsn.password.as_ref()
+    }
+
+    /// A connection, and what must be said first on a new one.
+    fn connection(&self, deadline: Ticks) -> Result<(Channel, Vec<Cmd>), Cause> {
+        while let Some(mut channel) = CONNECTIONS.take(&self.dsn) {
+            if channel.is_quiet() {
+                channel.set_deadline(deadline);
+                return Ok((channel, Vec::new()));
+            }
+        }
+        let stream = Stream::connect(&self.dsn.endpoint, deadline)?;
+        let channel = match &self.dsn.tls {
+            Some(tls) => {
+                let client = tls::client(tls.ca_file.as_deref(), &tls.server_name)?;
+                Channel::Tls(Box::new(tls::handshake(client, stream)?))
+            }
+            None => Channel::Plain(stream),
+        };
+        let mut greeting = Vec::new();
+        if let Some(password) = self.secret() {
+            let mut auth = cmd("AUTH");
+            if let Some(user) = &self.dsn.user {
+                auth.arg(user);
+            }
+            auth.arg(password.expose());
+            greeting.push(auth);
+        }
+        if self.dsn.database != 0 {
+            let mut select = cmd("SELECT");
+            select.arg(self.dsn.database);
+            greeting.push(select);
+        }
+        Ok((channel, greeting))
+    }
+
+    /// Runs a script.
+    fn run(
+        &self,
+        script: &Script,
+        keys: &[&[u8]],
+        arguments: &[Argument],
+        deadline: Ticks,
+    ) -> Result<Value, Cause> {
+        let (mut channel, mut commands) = self.connection(deadline)?;
+        if self.dsn.database != 0 && !commands.is_empty() {
+            // Apart: were the database refused, what follows would act on another.
+            self.exchange(&mut channel, &commands)?;
+            commands.clear();
+        }
+        let invoke = |command: &str, script: &str| {
+            let mut invocation = cmd(command);
+            invocation.arg(script).arg(keys.len());
+            for key in keys {
+                invocation.arg(*key);
+            }
+            for argument in arguments {
+                match argument {
+                    Argument::Word(word) => invocation.arg(*word),
+                    Argument::Number(number) => invocation.arg(*number),
+                };
+            }
+            invocation
+        };
+        commands.push(invoke("EVALSHA", &script.hash));
+        let mut value = self.exchange(&mut channel, &commands)?;
+        if is_error(&value, "NOSCRIPT") {
+            value = self.exchange(&mut channel, &[invoke("EVAL", script.text)])?;
+        }
+        CONNECTIONS.keep(&self.dsn, channel);
+        match value {
+            Value::ServerError(_) if is_error(&value, "TOKENBUCKET") => Err(Cause::Record),
+            Value::ServerError(_) if is_error(&value, "WRONGTYPE") => Err(Cause::Record),
+            Value::ServerError(error) => Err(self.refused(&error)),
+            value => Ok(value),
+        }
+    }
+
+    /// Sends commands in one write and reads all their replies; the last one's is the result, the others
+    /// must be fine.
+    fn exchange(&self, channel: &mut Channel, commands: &[Cmd]) -> Result<Value, Cause> {
+        let mut bytes = Vec::new();
+        for command in commands {
+            command.write_packed_command(&mut bytes);
+        }
+        let sent = channel.write_all(&bytes).and_then(|()| channel.flush());
+        if let Err(error) = sent {
+            // A server that turns connections away says why before it closes them.
+            return Err(self.last_words(channel).unwrap_or_else(|| error.into()));
+        }
+        let mut parser = Parser::new();
+        let mut replies = Replying::new(channel);
+        let mut last = Value::Nil;
+        for place in 0..commands.len() {
+            last = replies.next(&mut parser)?;
+            if let (Value::ServerError(error), true) = (&last, place + 1 < commands.len()) {
+                return Err(self.refused(error));
+            }
+        }
+        Ok(last)
+    }
+
+    fn last_words(&self, channel: &mut Channel) -> Option<Cause> {
+        match Replying::new(channel).next(&mut Parser::new()) {
+            Ok(Value::ServerError(error)) => Some(self.refused(&error)),
+            _ => None,
+        }
+    }
+
+    fn refused(&self, error: &redis::ServerError) -> Cause {
+        let text = format!("{} {}", error.code(), error.details().unwrap_or_default());
+        Cause::refused(text.trim(), self.secret())
+    }
+}
+
+/// What a script is given.
+enum Argument {
+    Word(&'static str),
+    Number(i64),
+}
+
+/// Whole microseconds. Spans are below 2^62.
+const fn micros(ticks: Ticks) -> Argument {
+    Argument::Number((ticks / MICROSECOND).cast_signed())
+}
+
+/// An age in microseconds, rounded down: what was empty later holds less.
+fn micros_ago(age: Option<i64>) -> Argument {
+    age.map_or(Argument::Word(""), |age| {
+        Argument::Number(age.div_euclid(MICROSECOND.cast_signed()))
+    })
+}
+
+fn is_error(value: &Value, code: &str) -> bool {
+    matches!(value, Value::ServerError(error) if error.code() == code)
+}
+
+/// Reads replies, and keeps what the parser would hide: why there was nothing to read.
+struct Replying<'a> {
+    channel: &'a mut Channel,
+    error: Option<io::Error>,
+}
+
+impl<'a> Replying<'a> {
+    fn new(channel: &'a mut Channel) -> Self {
+        let error = None;
+        Self { channel, error }
+    }
+
+    fn next(&mut self, parser: &mut Parser) -> Result<Value, Cause> {
+        parser.parse_value(&mut *self).map_err(|_| {
+            let error = self.error.take().map(Cause::from);
+            error.unwrap_or(Cause::Answer("no reply of Redis"))
+        })
+    }
+}
+
+impl Read for Replying<'_> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        self.channel.read(buffer).map_err(|error| {
+            let kind = error.kind();
+            self.error = Some(error);
+            kind.into()
+        })
+    }
+}
+
+/// A whole number that is not negative; on the wire microseconds, here ticks.
+fn ticks(value: &Value) -> Result<Ticks, Cause> {
+    match value {
+        // Within 2^53 microseconds, or it is not ours.
+        Value::Int(number @ 0..=0x001f_ffff_ffff_ffff) => {
+            Ok(number.cast_unsigned().saturating_mul(MICROSECOND))
+        }
+        _ => Err(Cause::Answer("a number is missing")),
+    }
+}
+
+fn list(value: &Value, length: usize) -> Result<&[Value], Cause> {
+    match value {
+        Value::Array(values) if values.len() == length => Ok(values),
+        _ => Err(Cause::Answer("not as many numbers as were asked for")),
+    }
+}
+
+fn outcome(step: &Step, granted: bool, now: Ticks, empty_at: Ticks) -> Outcome {
+    let verdict = if granted {
+        Verdict::Granted
+    } else if step.cost > step.burst {
+        Verdict::Denied(Denial::ExceedsCapacity)
+    } else {
+        Verdict::Denied(Denial::Insufficient)
+    };
+    Outcome {
+        verdict,
+        now,
+        empty_at,
+    }
+}
+
+impl Transport for Redis {
+    fn identity(&self) -> Vec<u8> {
+        [&self.server.id.to_ne_bytes(), self.prefix.as_slice()].concat()
+    }
+
+    fn name(&self, identifier: &[u8]) -> Vec<u8> {
+        [&self.prefix, identifier].concat()
+    }
+
+    fn server(&self, _name: &[u8]) -> &Server {
+        &self.server
+    }
+
+    fn take(&self, ask: &Ask, deadline: Ticks) -> Result<Reply, Cause> {
+        let step = &ask.step;
+        let arguments = [
+            micros(step.cost),
+            micros(step.burst),
+            micros(step.tick.max(MICROSECOND)),
+            micros(step.max_debt),
+            Argument::Number(i64::from(step.dry)),
+            micros_ago(ask.first),
+            micros_ago(ask.seen.map(|age| age + MICROSECOND.cast_signed())),
+        ];
+        let value = self.run(&TAKE, &[&ask.name], &arguments, deadline)?;
+        let [granted, now, empty_at, absent, healed] = list(&value, 5)? else {
+            return Err(Cause::Answer("five numbers are expected"));
+        };
+        let yes = |value: &Value| ticks(value).map(|ticks| ticks != 0);
+        Ok(Reply {
+            outcome: outcome(step, yes(granted)?, ticks(now)?, ticks(empty_at)?),
+            absent: yes(absent)?,
+            healed: yes(healed)?,
+        })
+    }
+
+    fn put(&self, name: &[u8], put: &Put, seen: Option<i64>, deadline: Ticks) -> Result<(), Cause> {
+        let arguments = match *put {
+            Put::Refund { cost, burst } => vec![
+                Argument::Word("refund"),
+                micros(cost),
+                micros(burst),
+                micros_ago(seen.map(|age| age + MICROSECOND.cast_signed())),
+            ],
+            Put::Reset { burst } => vec![Argument::Word("reset"), micros(burst)],
+            Put::Bootstrap { age } => vec![
+                Argument::Word("bootstrap"),
+                micros_ago(Some(age)),
+                micros(UNKNOWN_SPAN),
+            ],
+        };
+        self.run(&PUT, &[name], &arguments, deadline).map(drop)
+    }
+
+    fn joins(&self, other: &Self) -> bool {
+        self.dsn == other.dsn
+    }
+
+    fn take_all(&self, asks: &[Ask], deadline: Ticks) -> Result<Replies, Cause> {
+        let keys: Vec<_> = asks.iter().map(|ask| ask.name.as_slice()).collect();
+        let arguments = asks.iter().flat_map(|ask| {
+            let seen = ask.seen.map(|age| age + MICROSECOND.cast_signed());
+            [
+                micros(ask.step.cost),
+                micros(ask.step.burst),
+                micros_ago(seen),
+            ]
+        });
+        let arguments: Vec<_> = arguments.collect();
+        let value = self.run(&TAKE_ALL, &keys, &arguments, deadline)?;
+        let [granted, now, states @ ..] = list(&value, asks.len() + 2)? else {
+            return Err(Cause::Answer("a verdict is expected"));
+        };
+        let (granted, now) = (ticks(granted)? != 0, ticks(now)?);
+        let outcomes = asks
+            .iter()
+            .zip(states)
+            .map(|(ask, state)| Ok(outcome(&ask.step, granted, now, ticks(state)?)));
+        Ok(Replies {
+            granted,
+            outcomes: outcomes.collect::<Result<_, Cause>>()?,
+        })
+    }
+}

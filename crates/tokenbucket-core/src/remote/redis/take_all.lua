@@ -1,0 +1,56 @@
+-- Several steps, all or none.
+--
+-- KEYS     the bucket of each step; one bucket may be named more than once
+-- ARGV     three for each step: cost and burst in microseconds, then "" or how long ago the bucket was
+--          empty at least, as the caller saw before the record was lost
+-- Reply    1 when all are granted, the server's time, then for each step the bucket's state: when
+--          granted, after it; when not, as it was found. Nothing is written then.
+
+local call = redis.call
+local time = call('TIME')
+local now = time[1] * 1000000 + time[2]
+local found, states, spans = {}, {}, {}
+local granted, reply = 1, { 1, now }
+
+for i, key in ipairs(KEYS) do
+    local cost, burst, lost = ARGV[3 * i - 2] + 0, ARGV[3 * i - 1] + 0, ARGV[3 * i]
+    if not found[key] then
+        local record = call('GET', key)
+        found[key] = 0
+        if record then
+            if #record == 0 or #record > 16 or string.find(record, '%D') or record + 0 > 2 ^ 52 then
+                return redis.error_reply('TOKENBUCKET the key holds something else')
+            end
+            found[key] = record + 0
+        elseif lost ~= '' then
+            found[key] = now - lost
+        end
+        states[key], spans[key] = found[key], 0
+    end
+    states[key] = math.max(states[key], now - burst) + cost
+    spans[key] = math.max(spans[key], burst)
+    reply[i + 2] = states[key]
+    if states[key] > now then
+        granted = 0
+    end
+end
+
+if granted == 0 then
+    reply[1] = 0
+    for i, key in ipairs(KEYS) do
+        reply[i + 2] = found[key]
+    end
+    return reply
+end
+for key, state in pairs(states) do
+    if state ~= found[key] then
+        local life = math.ceil((state + spans[key] - now) / 1000) + 1
+        local left = call('PTTL', key)
+        if left == -1 or left >= life then
+            call('SET', key, string.format('%.0f', state), 'KEEPTTL')
+        else
+            call('SET', key, string.format('%.0f', state), 'PX', life)
+        end
+    end
+end
+return reply

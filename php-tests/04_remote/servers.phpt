@@ -1,0 +1,95 @@
+--TEST--
+The controls of the servers and of the wire that the tests of remote storages rely on
+--FILE--
+<?php
+require __DIR__ . '/../check.inc.php';
+require __DIR__ . '/../servers.inc.php';
+require __DIR__ . '/../proxy.inc.php';
+
+/** Sends a command of one line; what comes back until $length bytes, the end, or half a second. */
+function talk(int $port, string $line, int $length, $stream = null): string
+{
+    $stream ??= stream_socket_client("tcp://127.0.0.1:$port");
+    stream_set_timeout($stream, 0, 500_000);
+    fwrite($stream, "$line\r\n");
+    return (string) stream_get_contents($stream, $length);
+}
+
+$redis = RedisServer::start(['--maxmemory', '50mb', '--requirepass', 'secret']);
+check($redis->command('SET', 'key', '1') === 'OK', 'redis sets');
+check($redis->command('INCR', 'key') === 2, 'redis counts');
+check($redis->command('CONFIG', 'GET', 'maxmemory') === ['maxmemory', '52428800'], 'redis has its options');
+check(str_starts_with(talk($redis->port, 'PING', 7), '-NOAUTH'), 'redis listens on its port');
+check(thrown(fn () => $redis->command('NONE')) !== 'nothing thrown', 'redis refuses');
+
+$redis = RedisServer::start();
+$before = [$redis->port, $redis->socket];
+$pid = $redis->pid;
+$redis->command('SET', 'key', '1');
+$redis->kill();
+check(!file_exists("/proc/$pid") && @stream_socket_client("tcp://127.0.0.1:$redis->port") === false, 'redis is killed');
+$redis->restart();
+check([$redis->port, $redis->socket] === $before && $redis->pid !== $pid, 'redis is the same');
+check($redis->command('GET', 'key') === null, 'redis is empty');
+$redis->signal('STOP');
+check(talk($redis->port, 'PING', 7) === '', 'redis is suspended');
+$redis->signal('CONT');
+check(talk($redis->port, 'PING', 7) === "+PONG\r\n", 'redis goes on');
+
+foreach ([MemcachedServer::startTcp(), MemcachedServer::startUnix()] as $memcached) {
+    check($memcached->command("set key 0 0 5\r\nvalue", 'STORED') === [], 'memcached sets');
+    check($memcached->stats()['curr_items'] === '1', 'memcached holds');
+    $memcached->restart();
+    check($memcached->stats()['curr_items'] === '0', 'memcached is empty');
+}
+
+$proxy = new Proxy("unix://$redis->socket");
+$stream = stream_socket_client("tcp://127.0.0.1:$proxy->port");
+for ($i = 0; $i < 10; $i++) {
+    check(talk($proxy->port, 'PING', 7, $stream) === "+PONG\r\n", 'the proxy passes');
+}
+check(talk($proxy->port, "PING\r\nPING", 14, $stream) === "+PONG\r\n+PONG\r\n", 'the proxy passes a pipeline');
+check(
+    $proxy->counts() === [
+        'connections' => 1, 'round_trips' => 11, 'requests' => 11, 'request_bytes' => 72, 'reply_bytes' => 84,
+    ],
+    'the proxy counts: ' . json_encode($proxy->counts())
+);
+$proxy->set(Proxy::DRIP, 20);
+$start = hrtime(true);
+check(talk($proxy->port, 'PING', 7) === "+PONG\r\n" && hrtime(true) - $start >= 120e6, 'the proxy drips');
+$proxy->set(Proxy::HALF_REPLY);
+check(talk($proxy->port, 'PING', 7) === '+PO', 'the proxy passes a half');
+$proxy->set(Proxy::SWALLOW_REPLIES);
+check(talk($proxy->port, 'INCR hits', 4) === '' && $redis->command('GET', 'hits') === '1', 'the proxy swallows a reply');
+$proxy->set(Proxy::SWALLOW_REQUESTS);
+check(talk($proxy->port, 'INCR hits', 4) === '' && $redis->command('GET', 'hits') === '1', 'the proxy swallows a request');
+$proxy->set(Proxy::PASS);
+$proxy->cut();
+check(talk($proxy->port, 'PING', 7, $stream) === '' && feof($stream), 'the proxy cuts');
+check(talk($proxy->port, 'PING', 7) === "+PONG\r\n", 'the proxy passes again');
+
+// A child's end is not the end of the servers.
+if (($child = pcntl_fork()) === 0) {
+    exit(0);
+}
+pcntl_waitpid($child, $status);
+check($redis->command('PING') === 'PONG' && $proxy->roundTrips() > 11, 'the servers outlive a child');
+
+// The control of the watchdog: a test that dies without its shutdown.
+$code = 'require $argv[1]; $redis = RedisServer::start(); echo "$redis->pid $redis->folder"; flush();'
+    . ' exec("kill -KILL " . getmypid()); sleep(10);';
+$said = (string) shell_exec('exec ' . implode(' ', array_map(escapeshellarg(...), [
+    PHP_BINARY, '-n', '-r', $code, dirname(__DIR__) . '/servers.inc.php',
+])));
+[$pid, $folder] = explode(' ', $said) + ['', ''];
+$gone = fn () => !file_exists($folder)
+    && preg_match('/\) [^Z]/', (string) @file_get_contents("/proc/$pid/stat")) === 0;
+for ($i = 0; $i < 500 && !$gone(); $i++) {
+    usleep(10_000);
+}
+check($folder !== '' && $gone(), 'nothing is left of a killed test\'s server');
+echo "done\n";
+?>
+--EXPECT--
+done

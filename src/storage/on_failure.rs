@@ -1,0 +1,29 @@
+//! `TokenBucket\OnFailure`: what happens when a store fails.
+
+use crate::zend::{Call, Class, Thrown, class};
+use tokenbucket_core::remote::OnFailure;
+
+static CLASS: Class = Class::new();
+
+const CASES: [(&std::ffi::CStr, OnFailure); 4] = [
+    (c"Local", OnFailure::Local),
+    (c"Allow", OnFailure::Allow),
+    (c"Deny", OnFailure::Deny),
+    (c"Throw", OnFailure::Throw),
+];
+
+pub fn register() {
+    CLASS.register_enum(c"TokenBucket\\OnFailure", &CASES.map(|(name, _)| name));
+}
+
+/// Argument `number`.
+///
+/// # Errors
+/// `TypeError`.
+pub fn argument(call: &mut Call<'_>, number: u32) -> Result<OnFailure, Thrown> {
+    let case = call.object_of(number, &CLASS)?;
+    let name = class::case_name(case);
+    let found = CASES.iter().find(|(case, _)| case.to_bytes() == name);
+    // An object of the enum is one of its cases.
+    found.map(|&(_, policy)| policy).ok_or(Thrown)
+}

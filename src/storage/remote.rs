@@ -1,0 +1,224 @@
+//! What the classes of remote storages have in common: their state, their arguments, their warnings.
+
+use super::interface;
+use super::proposals::Proposals;
+use super::{Native, on_failure};
+use crate::zend::{Call, Class, Object, State, Thrown, throw, value};
+use crate::{exceptions, segment};
+use std::cell::OnceCell;
+use tokenbucket_core::clock::BootClock;
+use tokenbucket_core::remote::failure::Failure;
+use tokenbucket_core::remote::{Answer, OnFailure, Remote, Settings, Transport};
+use tokenbucket_core::shared_memory::SharedMemory;
+use tokenbucket_core::{
+    Clock, Denial, Key, KeyHasher, Outcome, Put, Step, TICKS_PER_SECOND, Ticks, Verdict, seconds,
+};
+
+/// The greatest timeout, and the greatest age of a hint: an hour.
+const MOST: Ticks = 3_600 * TICKS_PER_SECOND;
+const DEFAULT_TIMEOUT: Ticks = TICKS_PER_SECOND / 20;
+const DEFAULT_HINT_AGE: Ticks = TICKS_PER_SECOND;
+
+/// A transport that has a class.
+pub trait Kind: Transport + Sized + 'static {
+    /// The class.
+    fn class() -> &'static Class;
+    /// A storage of it, as buckets see it.
+    fn native(object: &Object<Storage<Self>>) -> Native<'_>;
+}
+
+/// What an object of such a class keeps.
+#[derive(Debug)]
+pub struct Storage<T> {
+    /// Set by the constructor.
+    made: OnceCell<Made<T>>,
+    proposals: Proposals,
+}
+
+#[derive(Debug)]
+struct Made<T> {
+    remote: Remote<T>,
+    hasher: KeyHasher,
+}
+
+impl<T: Kind> State for Storage<T> {
+    fn class() -> &'static Class {
+        T::class()
+    }
+
+    fn born() -> Self {
+        Self {
+            made: OnceCell::new(),
+            proposals: Proposals::default(),
+        }
+    }
+
+    fn cloned(&self) -> Option<Self> {
+        None
+    }
+}
+
+impl<T: Kind> interface::Storage for Storage<T> {
+    fn native(object: &Object<Self>) -> Native<'_> {
+        T::native(object)
+    }
+}
+
+impl<T: Kind> Storage<T> {
+    /// Whether the constructor has run.
+    pub fn is_made(&self) -> bool {
+        self.made.get().is_some()
+    }
+
+    /// What the constructor makes of its arguments.
+    pub fn make(&self, transport: T, settings: Settings) {
+        let remote = Remote::new(transport, settings);
+        let hasher = segment::store().map_or(KeyHasher::new([0; 2]), |host| remote.hasher(host));
+        // Whoever constructs checks that it was not made before.
+        self.made.set(Made { remote, hasher }).ok();
+    }
+
+    pub fn hash(&self, identifier: &[u8]) -> u128 {
+        let hasher = self.made.get().map(|made| made.hasher);
+        let hasher = hasher.unwrap_or(KeyHasher::new([0; 2]));
+        hasher.key(identifier).hash
+    }
+
+    pub fn proposals(&self) -> &Proposals {
+        &self.proposals
+    }
+
+    /// The store and this host's memory.
+    fn parts(&self) -> Result<(&Remote<T>, &'static SharedMemory), Thrown> {
+        let made = self.made.get().ok_or_else(|| {
+            let class = T::class().name();
+            throw::error(&format!(
+                "The {} object has not been constructed",
+                class.to_string_lossy()
+            ))
+        })?;
+        let host = segment::store().ok_or(Thrown)?;
+        Ok((&made.remote, host))
+    }
+
+    pub fn take(&self, key: Key<'_>, step: &Step, first: Option<Ticks>) -> Result<Outcome, Thrown> {
+        let (remote, host) = self.parts()?;
+        tell(remote, remote.take(host, key, step, first))
+    }
+
+    pub fn put(&self, key: Key<'_>, put: &Put) -> Result<(), Thrown> {
+        let (remote, host) = self.parts()?;
+        tell(remote, remote.put(host, key, put))
+    }
+
+    pub fn contains(&self, key: Key<'_>) -> Result<bool, Thrown> {
+        let (remote, host) = self.parts()?;
+        tell(remote, remote.contains(host, key))
+    }
+
+    /// Takes all steps on buckets of these storages or none, in one operation, if that can be.
+    pub fn take_all(
+        buckets: &[(&Self, Key<'_>)],
+        steps: &[Step],
+    ) -> Result<Option<super::Batched>, Thrown> {
+        let parts = buckets.iter().map(|(storage, key)| {
+            let (remote, _) = storage.parts()?;
+            Ok((remote, *key))
+        });
+        let parts = parts.collect::<Result<Vec<_>, Thrown>>()?;
+        let (Some((remote, _)), Some(host)) = (parts.first(), segment::store()) else {
+            return Ok(None);
+        };
+        match remote.take_all(host, &parts, steps) {
+            Ok(None) => Ok(None),
+            Ok(Some(answer)) => tell(remote, Ok(answer)).map(Some),
+            Err(failure) => tell(remote, Err(failure)),
+        }
+    }
+}
+
+/// The present instant of this host's clock, on which first states are proposed.
+pub fn now() -> Ticks {
+    BootClock.now()
+}
+
+/// More than the capacity: never asked, for it is never granted.
+pub fn exceeds_capacity() -> Outcome {
+    let now = now();
+    Outcome {
+        verdict: Verdict::Denied(Denial::ExceedsCapacity),
+        now,
+        empty_at: now,
+    }
+}
+
+/// Throws what failed, or warns of it.
+fn tell<T: Kind, R>(remote: &Remote<T>, answer: Result<Answer<R>, Failure>) -> Result<R, Thrown> {
+    match answer {
+        Ok(Answer {
+            value,
+            warning: None,
+        }) => Ok(value),
+        Ok(Answer {
+            value,
+            warning: Some(failure),
+        }) => {
+            let meanwhile = match remote.on_failure() {
+                OnFailure::Local => "buckets of this host decide",
+                OnFailure::Allow => "all calls are allowed",
+                OnFailure::Deny | OnFailure::Throw => "all calls are denied",
+            };
+            let message = format!("{failure}; {meanwhile} until it is back");
+            drop(failure);
+            throw::warning(message)?;
+            Ok(value)
+        }
+        Err(failure) => Err(exceptions::storage_failed(&failure)),
+    }
+}
+
+/// The arguments from number 3 on: `$timeout`, `$onFailure`, `$hints`, `$hintMaxAge`.
+///
+/// # Errors
+/// `TypeError` or `ValueError`.
+pub fn settings(call: &mut Call<'_>) -> Result<Settings, Thrown> {
+    let timeout = span(call, 3, DEFAULT_TIMEOUT)?;
+    if timeout == 0 {
+        return Err(throw::argument_value(3, "must be greater than 0"));
+    }
+    let on_failure = if call.count() >= 4 {
+        on_failure::argument(call, 4)?
+    } else {
+        OnFailure::Local
+    };
+    let hints = call.count() < 5 || call.bool(5)?;
+    let hint_max_age = span(call, 6, DEFAULT_HINT_AGE)?;
+    Ok(Settings {
+        timeout,
+        on_failure,
+        hint_max_age: hints.then_some(hint_max_age),
+    })
+}
+
+/// Argument `number` in seconds, up to [`MOST`].
+fn span(call: &mut Call<'_>, number: u32, default: Ticks) -> Result<Ticks, Thrown> {
+    if call.count() < number {
+        return Ok(default);
+    }
+    let seconds = call.float(number)?;
+    let ticks =
+        seconds::to_ticks(seconds).map_err(|error| exceptions::bad_amount(number, error))?;
+    if ticks > MOST {
+        return Err(throw::argument_value(
+            number,
+            "must be less than or equal to 3600",
+        ));
+    }
+    Ok(ticks)
+}
+
+/// Sets the properties that dumps show.
+pub fn show<T: Kind>(this: &Object<Storage<T>>, server: &str, prefix: &[u8]) {
+    this.set_property(0, value::of_bytes(server.as_bytes()));
+    this.set_property(1, value::of_bytes(prefix));
+}
