@@ -30,8 +30,7 @@ impl Channel {
             Self::Plain(stream) => stream.is_quiet(),
             Self::Tls(session) => {
                 while !session.sock.is_quiet() {
-                    // What is there is read without waiting: the deadline of the last call stands, and
-                    // there is something to read.
+                    // There is something to read, so this does not wait.
                     let read = session.conn.read_tls(&mut session.sock);
                     if !read.is_ok_and(|count| count > 0) {
                         return false;

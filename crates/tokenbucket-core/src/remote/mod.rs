@@ -253,6 +253,11 @@ impl<T: Transport> Remote<T> {
                 Ok(sure(reply.outcome))
             }
             Err(failed) => self.stand_in(host, failed, || {
+                if let (OnFailure::Local, Some(hint)) = (self.settings.on_failure, hint) {
+                    // A new bucket stands in where the old one is known to have been.
+                    let age = age(now, hint.bound);
+                    host.put(key, &Put::Bootstrap { age });
+                }
                 self.settings.on_failure.answer(host, key, step, first)
             }),
         }

@@ -69,8 +69,8 @@ impl Redis {
     /// A connection, and what must be said first on a new one.
     fn connection(&self, deadline: Ticks) -> Result<(Channel, Vec<Cmd>), Cause> {
         while let Some(mut channel) = CONNECTIONS.take(&self.dsn) {
+            channel.set_deadline(deadline);
             if channel.is_quiet() {
-                channel.set_deadline(deadline);
                 return Ok((channel, Vec::new()));
             }
         }
