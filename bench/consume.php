@@ -34,14 +34,6 @@ function report(string $title, array $rows, array $targets = []): void
     }
 }
 
-function must(bool $holds, string $what): void
-{
-    if (!$holds) {
-        fwrite(STDERR, "The measurement is void: $what\n");
-        exit(1);
-    }
-}
-
 /** Samples the rows in two processes at once; what both measured. */
 function in_two_processes(array $rows): void
 {

@@ -46,8 +46,29 @@ final class Row
     /** How many times as long as another row, net of the loop: the median over the rounds. */
     public function ratio(self $other, float $loop): float
     {
+        return quantile($this->ratios($other, $loop), 0.5);
+    }
+
+    /** @return list<float> the same for each round */
+    public function ratios(self $other, float $loop): array
+    {
         $of_round = fn (float $mine, float $others): float => ($mine - $loop) / ($others - $loop);
-        return quantile(array_map($of_round, $this->samples, $other->samples), 0.5);
+        return array_map($of_round, $this->samples, $other->samples);
+    }
+
+    /** Makes rounds of many samples: of each the value below which that part of its samples lies. */
+    public function gather(int $rounds, float $part): void
+    {
+        $of_round = array_chunk($this->samples, intdiv(count($this->samples), $rounds));
+        $this->samples = array_map(fn (array $samples) => quantile($samples, $part), $of_round);
+    }
+}
+
+function must(bool $holds, string $what): void
+{
+    if (!$holds) {
+        fwrite(STDERR, "The measurement is void: $what\n");
+        exit(1);
     }
 }
 

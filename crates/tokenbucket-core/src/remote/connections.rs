@@ -4,7 +4,11 @@
 //! one that broke, timed out or was left in the middle of a reply is never used again, and no lock is
 //! held while a call waits. A connection belongs to the process that made it: a child finds its
 //! parent's and drops them, which closes its descriptors and says nothing to the server.
+//!
+//! Processes are told apart by how often was forked until then, not by their numbers: that takes no
+//! system call.
 
+use crate::shared_memory::counters::generation;
 use parking_lot::Mutex;
 
 /// A process has a handful of servers, and one call at a time.
@@ -16,7 +20,8 @@ pub struct Connections<K, C>(Mutex<Vec<Idle<K, C>>>);
 
 #[derive(Debug)]
 struct Idle<K, C> {
-    process: u32,
+    /// Of the process that made it.
+    generation: u32,
     server: K,
     connection: C,
 }
@@ -30,9 +35,9 @@ impl<K: PartialEq + Clone, C> Connections<K, C> {
 
     /// Takes out a connection that this process made to `server`.
     pub fn take(&self, server: &K) -> Option<C> {
-        let process = std::process::id();
+        let generation = generation();
         let mut all = self.0.lock();
-        all.retain(|idle| idle.process == process);
+        all.retain(|idle| idle.generation == generation);
         let place = all.iter().position(|idle| idle.server == *server)?;
         Some(all.swap_remove(place).connection)
     }
@@ -44,7 +49,7 @@ impl<K: PartialEq + Clone, C> Connections<K, C> {
             all.remove(0);
         }
         all.push(Idle {
-            process: std::process::id(),
+            generation: generation(),
             server: server.clone(),
             connection,
         });

@@ -18,7 +18,7 @@ use crate::store::{Put, UNKNOWN_SPAN};
 use dsn::Dsn;
 use redis::{Cmd, Parser, Value, cmd};
 use std::io::{self, Read, Write};
-use std::sync::LazyLock;
+use std::sync::{Arc, LazyLock};
 
 static TAKE: LazyLock<Script> = LazyLock::new(|| Script::new(include_str!("take.lua")));
 static TAKE_ALL: LazyLock<Script> = LazyLock::new(|| Script::new(include_str!("take_all.lua")));
@@ -37,14 +37,16 @@ impl Script {
     }
 }
 
-static CONNECTIONS: Connections<Dsn, Channel> = Connections::new();
+static CONNECTIONS: Connections<Arc<Dsn>, Channel> = Connections::new();
 
 const MICROSECOND: Ticks = Grain::Microsecond.ticks();
+/// Of a call, in bytes.
+const LIKELY_LENGTH: usize = 256;
 
 /// A Redis server.
 #[derive(Debug)]
 pub struct Redis {
-    dsn: Dsn,
+    dsn: Arc<Dsn>,
     prefix: Vec<u8>,
     server: Server,
 }
@@ -58,7 +60,7 @@ impl Redis {
         Self {
             prefix: prefix.to_vec(),
             server: Server::new(identity.as_bytes(), name),
-            dsn,
+            dsn: Arc::new(dsn),
         }
     }
 
@@ -114,8 +116,9 @@ impl Redis {
             commands.clear();
         }
         let invoke = |command: &str, script: &str| {
-            let mut invocation = cmd(command);
-            invocation.arg(script).arg(keys.len());
+            let words = 3 + keys.len() + arguments.len();
+            let mut invocation = Cmd::with_capacity(words, LIKELY_LENGTH);
+            invocation.arg(command).arg(script).arg(keys.len());
             for key in keys {
                 invocation.arg(*key);
             }
@@ -144,7 +147,7 @@ impl Redis {
     /// Sends commands in one write and reads all their replies; the last one's is the result, the others
     /// must be fine.
     fn exchange(&self, channel: &mut Channel, commands: &[Cmd]) -> Result<Value, Cause> {
-        let mut bytes = Vec::new();
+        let mut bytes = Vec::with_capacity(2 * LIKELY_LENGTH);
         for command in commands {
             command.write_packed_command(&mut bytes);
         }

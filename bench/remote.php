@@ -1,0 +1,181 @@
+<?php
+/**
+ * TokenBucket on Redis and on memcached next to one round trip of PHP's own clients, and to what
+ * documents 002 and 003 ask of these servers.
+ *
+ * All rows are of one process and one run, on real servers of its own, and nothing is subtracted. Every
+ * row is sampled in turn, a millisecond or so at a time. Ratios are taken round by round.
+ */
+require __DIR__ . '/measure.inc.php';
+require __DIR__ . '/watch_bucket.inc.php';
+require __DIR__ . '/lock_bucket.inc.php';
+require __DIR__ . '/../php-tests/servers.inc.php';
+
+const ROUNDS = 10;
+/** Of a row in a round; each is TURNS * 20 calls, which is less than a turn of the scheduler. */
+const SAMPLES = 50;
+const TURNS = 2;
+/** Of the samples of a round that much lies below its figure: others only ever make a sample longer. */
+const LEAST = 0.1;
+/** For what takes a fraction of a microsecond. */
+const MANY_TURNS = 100;
+/** A thousand million tokens: never empty here. One a second: the burst is 30 years. */
+const MUCH = 1_000_000_000;
+/** A denial is told unasked for longer than this runs. */
+const HINT_AGE = 600.0;
+/** Seconds: what is measured is no outage. */
+const PATIENCE = 5.0;
+const TAKE = __DIR__ . '/../crates/tokenbucket-core/src/remote/redis/take.lua';
+
+/** A storage that fails aloud, whose buckets no other one has. */
+function storage(string $class, string $server): TokenBucketStorage
+{
+    return new $class($server, crc32($server) . ':', PATIENCE, TokenBucket\OnFailure::Throw, true, HINT_AGE);
+}
+
+function granting(TokenBucketStorage $storage): TokenBucket
+{
+    return new TokenBucket($storage, 'granting', MUCH, 1);
+}
+
+function denying(TokenBucketStorage $storage): TokenBucket
+{
+    $bucket = new TokenBucket($storage, 'denying', 1, 1e-6);
+    must($bucket->consume() && !$bucket->consume(), 'a bucket of one token is not empty after one');
+    return $bucket;
+}
+
+/** @return list<string> the words of the command by which a bucket that has a record is asked */
+function command_of(TokenBucket $bucket, RedisServer $server): array
+{
+    $bucket->consume();
+    $stream = stream_socket_client("unix://$server->socket");
+    stream_set_timeout($stream, 5);
+    fwrite($stream, "MONITOR\r\n");
+    must(fgets($stream) === "+OK\r\n", 'no MONITOR');
+    $bucket->consume();
+    preg_match_all('/"([^"]*)"/', fgets($stream), $words);
+    return $words[1];
+}
+
+/** @return array<string, mixed> what calls the extension's own script as it does, on a key of the same length */
+function script_of(TokenBucket $bucket, RedisServer $server, Redis $redis): array
+{
+    $words = command_of($bucket, $server);
+    [$command, $hash, $keys, $key] = $words;
+    must($command === 'EVALSHA' && $keys === '1', 'the extension sends something else than EVALSHA');
+    must($redis->script('load', file_get_contents(TAKE)) === $hash, 'the extension has another script');
+    return ['redis' => $redis, 'hash' => $hash, 'words' => [strrev($key), ...array_slice($words, 4)]];
+}
+
+/** @return array<string, Row> */
+function redis_rows(RedisServer $server, bool $tcp): array
+{
+    $redis = new Redis;
+    $tcp ? $redis->connect('127.0.0.1', $server->port) : $redis->connect($server->socket);
+    $store = storage('TokenBucketStorageRedis', $tcp ? "redis://127.0.0.1:$server->port" : "unix://$server->socket");
+    $granting = granting($store);
+    $watching = new WatchingRateLimiter($redis, $tcp ? 'document tcp' : 'document unix', MUCH, 60);
+    must($watching->handler(), 'the bucket under WATCH denies');
+    $script = script_of($granting, $server, $redis);
+    return [
+        'ping' => new Row('phpredis ping()', '$redis->ping()', ['redis' => $redis], TURNS),
+        'script' => new Row('phpredis evalSha() of our script', '$redis->evalSha($hash, $words, 1)', $script, TURNS),
+        'granted' => new Row('consume() on Redis, granted', '$bucket->consume()', ['bucket' => $granting], TURNS),
+        'denied' => new Row('consume() on Redis, denied by a hint', '$bucket->consume()', ['bucket' => denying($store)], MANY_TURNS),
+        'document' => new Row('JSON bucket under WATCH, by phpredis', '$limiter->handler()', ['limiter' => $watching], 1),
+    ];
+}
+
+/** @return array<string, Row> */
+function memcached_rows(MemcachedServer $server, bool $tcp): array
+{
+    $memcached = new Memcached;
+    $memcached->setOptions([
+        Memcached::OPT_BINARY_PROTOCOL => false,
+        Memcached::OPT_TCP_NODELAY => true,
+        Memcached::OPT_NO_BLOCK => false,
+    ]);
+    $memcached->addServer($tcp ? '127.0.0.1' : $server->socket, $server->port);
+    must($memcached->set('floor', '1790000000000000'), 'memcached stores nothing');
+    must($memcached->get('floor') === '1790000000000000', 'memcached has lost a value');
+    $memcache = new Memcache;
+    // It declares not all of its properties, which PHP 8.2 deprecates.
+    @$memcache->connect($tcp ? '127.0.0.1' : "unix://$server->socket", $server->port);
+    $limiter = ['limiter' => new LockingRateLimiter($memcache)];
+    must(!$limiter['limiter']->check('document', MUCH, 60), 'the bucket behind a lock denies');
+    $store = storage('TokenBucketStorageMemcached', $tcp ? "127.0.0.1:$server->port" : "unix://$server->socket");
+    return [
+        'get' => new Row('ext-memcached get()', '$memcached->get("floor")', ['memcached' => $memcached], TURNS),
+        'granted' => new Row('consume() on memcached, granted', '$bucket->consume()', ['bucket' => granting($store)], TURNS),
+        'denied' => new Row('consume() on memcached, denied by a hint', '$bucket->consume()', ['bucket' => denying($store)], MANY_TURNS),
+        'document' => new Row('bucket behind a lock, by ext-memcache', '$limiter->check("document", ' . MUCH . ', 60)', $limiter, 1),
+    ];
+}
+
+/** @param ?float $target what the ratio to the floor must not exceed */
+function report(Row $row, ?Row $floor = null, ?float $target = null): void
+{
+    $spread = fn (array $values, string $format) => vsprintf($format, array_map(fn (float $part) => quantile($values, $part), [0.5, 0, 1]));
+    $micros = array_map(fn (float $nanos) => $nanos / 1000, $row->samples);
+    printf('%-41s %s', $row->name, $spread($micros, '%8.2f %8.2f to %7.2f'));
+    if ($floor !== null) {
+        $ratios = $row->ratios($floor, 0);
+        printf('  %s x %s', $spread($ratios, '%7.3f (%.3f to %.3f)'), $floor->name);
+        if ($target !== null) {
+            printf(': target %.2f %s', $target, quantile($ratios, 0.5) <= $target ? 'met' : 'MISSED');
+        }
+    }
+    echo "\n";
+}
+
+function title(string $title): void
+{
+    printf("\n%-41s %8s %19s  %s\n", $title, 'µs', 'least to most', 'ratio, least to most');
+}
+
+$redis = RedisServer::start();
+$memory = ['bucket' => granting(new TokenBucketStorageSharedMemory)];
+$shared = new Row('consume() in shared memory, granted', '$bucket->consume()', $memory, MANY_TURNS);
+$transports = [];
+foreach (['a Unix socket' => false, 'TCP, 127.0.0.1' => true] as $name => $tcp) {
+    $memcached = $tcp ? MemcachedServer::startTcp() : MemcachedServer::startUnix();
+    $transports[$name] = [redis_rows($redis, $tcp), memcached_rows($memcached, $tcp)];
+}
+$rows = [$shared];
+foreach ($transports as [$on_redis, $on_memcached]) {
+    array_push($rows, ...array_values($on_redis), ...array_values($on_memcached));
+}
+
+$versions = array_map(phpversion(...), ['tokenbucket', 'redis', 'memcached', 'memcache']);
+printf("PHP %s, tokenbucket %s, phpredis %s, ext-memcached %s, ext-memcache %s\n", PHP_VERSION, ...$versions);
+printf("%d rounds; a round's figure is the 10th percentile of %d samples\n", ROUNDS, SAMPLES);
+echo "ext-memcached: text protocol, OPT_TCP_NODELAY, no OPT_NO_BLOCK\n";
+preg_match('/^Cpus_allowed_list:\s*(.*)$/m', file_get_contents('/proc/self/status'), $processors);
+echo "Client and servers on processor $processors[1]\n";
+
+$before = TokenBucket\status()['remote'];
+measure($rows, ROUNDS * SAMPLES);
+$counted = array_map(fn (int $now, int $then) => $now - $then, TokenBucket\status()['remote'], $before);
+$counted = array_combine(array_keys($before), $counted);
+$calls = fn (string $row) => array_sum(array_map(fn (array $of) => $of[0][$row]->calls + $of[1][$row]->calls, $transports));
+must($counted['asked'] === $calls('granted'), 'not every grant asked, or a denial did');
+must($counted['hinted'] === $calls('denied'), 'not every denial came from a hint');
+must($counted['failed'] === 0, 'a store failed');
+array_map(fn (Row $row) => $row->gather(ROUNDS, LEAST), $rows);
+
+title('No server');
+report($shared, $transports['a Unix socket'][0]['granted']);
+foreach ($transports as $name => [$on_redis, $on_memcached]) {
+    title("Over $name");
+    report($on_redis['ping']);
+    report($on_redis['script'], $on_redis['ping']);
+    report($on_redis['granted'], $on_redis['script'], 1.05);
+    report($on_redis['granted'], $on_redis['ping']);
+    report($on_redis['denied'], $on_redis['ping'], 0.02);
+    report($on_redis['document'], $on_redis['granted']);
+    report($on_memcached['get']);
+    report($on_memcached['granted'], $on_memcached['get'], 1.15);
+    report($on_memcached['denied'], $on_memcached['get'], 0.02);
+    report($on_memcached['document'], $on_memcached['granted']);
+}
