@@ -2,7 +2,7 @@
 //!
 //! A store is added by one line in [`homes::all`]. Nothing here looks behind the `Store` trait, sleeps
 //! or expects an exact instant: tokens take hours to come, so the moments that a test takes are
-//! never worth one.
+//! never worth one. Spans are whole microseconds, for remote stores count no less.
 #![allow(clippy::unwrap_used, clippy::expect_used)]
 
 #[path = "stores/batches.rs"]
@@ -11,10 +11,14 @@ mod batches;
 mod homes;
 #[path = "stores/records.rs"]
 mod records;
+#[path = "stores/remotes.rs"]
+mod remotes;
+mod servers;
 
 use homes::Home;
-use tokenbucket_core::{Denial, Key, Outcome, Put, Step, TICKS_PER_SECOND, Ticks, Verdict};
+use tokenbucket_core::{Denial, Grain, Key, Outcome, Put, Step, TICKS_PER_SECOND, Ticks, Verdict};
 
+const MICROSECOND: Ticks = Grain::Microsecond.ticks();
 const HOUR: Ticks = 3600 * TICKS_PER_SECOND;
 /// What the bucket of most tests holds, at one token an hour.
 const CAPACITY: u64 = 5;
@@ -188,11 +192,11 @@ fn every_answer_is_the_steps_own() {
             }
             let burst = (1 + below(20)) * HOUR;
             let step = Step {
-                cost: below(burst),
+                cost: below(burst / MICROSECOND) * MICROSECOND,
                 burst,
                 tick: match below(3) {
                     0 => 1,
-                    1 => HOUR / 7,
+                    1 => HOUR / 7 / MICROSECOND * MICROSECOND,
                     _ => 3 * HOUR,
                 },
                 max_debt: below(3) * below(25) * HOUR,

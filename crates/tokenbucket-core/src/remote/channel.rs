@@ -30,7 +30,7 @@ impl Channel {
             Self::Plain(stream) => stream.is_quiet(),
             Self::Tls(session) => {
                 while !session.sock.is_quiet() {
-                    // There is something to read, so this does not wait.
+                    // Without waiting, for there is something to read.
                     let read = session.conn.read_tls(&mut session.sock);
                     if !read.is_ok_and(|count| count > 0) {
                         return false;

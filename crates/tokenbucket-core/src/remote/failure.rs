@@ -61,14 +61,18 @@ impl Cause {
     /// What a server answered, made fit to be shown.
     #[must_use]
     pub fn refused(text: &str, secret: Option<&Secret>) -> Self {
-        let mut text: String = text
+        // Redis repeats the beginning of what a command was given that it does not know, so of AUTH, too.
+        let (text, _) = text.split_once(", with args").unwrap_or((text, ""));
+        // Before it is cut, which could leave the half of a secret.
+        let text = match secret.map(Secret::expose).filter(|s| !s.is_empty()) {
+            Some(secret) => text.replace(secret, "***"),
+            None => text.to_owned(),
+        };
+        let text = text
             .chars()
             .map(|char| if char.is_control() { ' ' } else { char })
             .take(LONGEST_TEXT)
             .collect();
-        if let Some(secret) = secret.map(Secret::expose).filter(|s| !s.is_empty()) {
-            text = text.replace(secret, "***");
-        }
         Self::Refused(text)
     }
 }
@@ -104,5 +108,11 @@ mod tests {
         assert_eq!(cause.to_string(), "it answered: WRONGPASS ***  x");
         let long = Cause::refused(&"x".repeat(10_000), None);
         assert!(long.to_string().len() < 300);
+        let cut = format!("{}hunter2", "x".repeat(LONGEST_TEXT - 4));
+        let cause = Cause::refused(&cut, Some(&secret));
+        assert!(!cause.to_string().contains("hunt"), "{cause}");
+        let told = "ERR unknown command 'AUTH', with args beginning with: 'hunt";
+        let cause = Cause::refused(told, Some(&secret));
+        assert_eq!(cause.to_string(), "it answered: ERR unknown command 'AUTH'");
     }
 }

@@ -329,7 +329,11 @@ impl<T: Transport> Remote<T> {
         // Who probes has answered or failed by then.
         let passage = breaker.enter(now, 2 * self.settings.timeout);
         let failed = |cause: Cause| {
-            let warns = breaker.warns();
+            let warns = if cause.is_of_store() {
+                breaker.warns()
+            } else {
+                breaker.warns_of_key(now)
+            };
             let store = server.name.clone();
             Failed {
                 failure: Failure { store, cause },

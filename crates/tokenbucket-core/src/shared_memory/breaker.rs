@@ -48,6 +48,8 @@ pub struct Breaker {
     failures: AtomicU32,
     /// Whether somebody has been warned since the store last answered.
     warned: AtomicU32,
+    /// When somebody was last warned of a key that holds something else.
+    warned_of_key_at: AtomicU64,
     name: [AtomicU64; NAME / 8],
 }
 
@@ -187,6 +189,19 @@ impl Breaker {
         self.warned.load(Relaxed) == 0 && self.warned.swap(1, Relaxed) == 0
     }
 
+    /// Whether a key that holds something else is to be told of, once a minute: it is no failure of the
+    /// store's, and ends with none of its answers.
+    #[must_use]
+    pub fn warns_of_key(&self, now: Ticks) -> bool {
+        let last = self.warned_of_key_at.load(Relaxed);
+        let is_due = last == 0 || now.saturating_sub(last) >= 60 * TICKS_PER_SECOND;
+        is_due
+            && self
+                .warned_of_key_at
+                .compare_exchange(last, now, Relaxed, Relaxed)
+                .is_ok()
+    }
+
     fn set_name(&self, name: &str) {
         let mut bytes = [0; NAME];
         let kept = name.len().min(NAME);
@@ -228,6 +243,7 @@ mod tests {
             openings: AtomicU64::new(0),
             failures: AtomicU32::new(0),
             warned: AtomicU32::new(0),
+            warned_of_key_at: AtomicU64::new(0),
             name: Default::default(),
         };
         Box::new(Breakers(std::array::from_fn(|_| breaker())))
@@ -299,7 +315,12 @@ mod tests {
         breaker.failed(Passage::Closed, 1, 0);
         assert!(breaker.warns() && !breaker.warns());
         breaker.succeeded();
-        assert!(!breaker.warns() || !breaker.warns());
+        breaker.failed(Passage::Closed, 1, 0);
+        assert!(breaker.warns() && !breaker.warns());
+        for (seconds, warns) in [(1, true), (2, false), (60, false), (61, true)] {
+            let now = seconds * TICKS_PER_SECOND;
+            assert_eq!(breaker.warns_of_key(now), warns, "{seconds}");
+        }
     }
 
     #[test]

@@ -1,5 +1,6 @@
 //! The stores that the contract is run over.
 
+use crate::remotes;
 use std::fmt::Debug;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -17,7 +18,7 @@ pub struct Home {
 }
 
 /// Every constructor: the one place that knows which stores there are.
-fn all() -> [fn() -> Home; 5] {
+fn all() -> [fn() -> Home; 10] {
     [
         || Home::new("memory", MemoryStore::new(), KeyHasher::new([1, 2])),
         || Home::shared("private", Segment::private(settings()).unwrap()),
@@ -27,6 +28,11 @@ fn all() -> [fn() -> Home; 5] {
             let folder = Folder::new();
             Home::shared("named", named(&folder))
         },
+        remotes::redis_tcp,
+        remotes::redis_unix,
+        remotes::redis_tls,
+        remotes::memcached_tcp,
+        remotes::memcached_unix,
     ]
 }
 
@@ -41,7 +47,7 @@ pub fn each(part: impl Fn(&Home)) {
 }
 
 impl Home {
-    fn new<S: Store + 'static>(name: &'static str, store: S, hasher: KeyHasher) -> Self
+    pub fn new<S: Store + 'static>(name: &'static str, store: S, hasher: KeyHasher) -> Self
     where
         S::Error: Debug,
     {
@@ -91,7 +97,7 @@ where
     }
 }
 
-fn settings() -> Settings {
+pub fn settings() -> Settings {
     Settings {
         geometry: Geometry::of_size(1 << 20, false),
         evict: false,

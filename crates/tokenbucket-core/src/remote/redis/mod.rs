@@ -71,6 +71,7 @@ impl Redis {
     /// A connection, and what must be said first on a new one.
     fn connection(&self, deadline: Ticks) -> Result<(Channel, Vec<Cmd>), Cause> {
         while let Some(mut channel) = CONNECTIONS.take(&self.dsn) {
+            // First, for under TLS what came meanwhile must be read.
             channel.set_deadline(deadline);
             if channel.is_quiet() {
                 return Ok((channel, Vec::new()));
@@ -112,7 +113,9 @@ impl Redis {
         let (mut channel, mut commands) = self.connection(deadline)?;
         if self.dsn.database != 0 && !commands.is_empty() {
             // Apart: were the database refused, what follows would act on another.
-            self.exchange(&mut channel, &commands)?;
+            if let Value::ServerError(error) = self.exchange(&mut channel, &commands)? {
+                return Err(self.refused(&error));
+            }
             commands.clear();
         }
         let invoke = |command: &str, script: &str| {
@@ -177,7 +180,13 @@ impl Redis {
 
     fn refused(&self, error: &redis::ServerError) -> Cause {
         let text = format!("{} {}", error.code(), error.details().unwrap_or_default());
-        Cause::refused(text.trim(), self.secret())
+        // To whom it does not know it does not even listen to more than ten words.
+        let text = if text.contains("unauthenticated multibulk length") {
+            "NOAUTH Authentication required."
+        } else {
+            text.trim()
+        };
+        Cause::refused(text, self.secret())
     }
 }
 

@@ -8,7 +8,11 @@
 -- Reply    1
 
 local call = redis.call
-local record = call('GET', KEYS[1])
+local record = redis.pcall('GET', KEYS[1])
+if type(record) == 'table' then
+    -- Before Redis 7 a call would hide which error it is: a list under that name is WRONGTYPE.
+    return record
+end
 if record and (#record == 0 or #record > 16 or string.find(record, '%D') or record + 0 > 2 ^ 52) then
     return redis.error_reply('TOKENBUCKET the key holds something else')
 end

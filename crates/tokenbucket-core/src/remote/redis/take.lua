@@ -12,7 +12,11 @@
 
 local call = redis.call
 local cost, burst, tick, debt = ARGV[1] + 0, ARGV[2] + 0, ARGV[3] + 0, ARGV[4] + 0
-local record = call('GET', KEYS[1])
+local record = redis.pcall('GET', KEYS[1])
+if type(record) == 'table' then
+    -- Before Redis 7 a call would hide which error it is: a list under that name is WRONGTYPE.
+    return record
+end
 local time = call('TIME')
 local now = time[1] * 1000000 + time[2]
 

@@ -15,7 +15,10 @@ local granted, reply = 1, { 1, now }
 for i, key in ipairs(KEYS) do
     local cost, burst, lost = ARGV[3 * i - 2] + 0, ARGV[3 * i - 1] + 0, ARGV[3 * i]
     if not found[key] then
-        local record = call('GET', key)
+        local record = redis.pcall('GET', key)
+        if type(record) == 'table' then
+            return record
+        end
         found[key] = 0
         if record then
             if #record == 0 or #record > 16 or string.find(record, '%D') or record + 0 > 2 ^ 52 then

@@ -1,0 +1,30 @@
+//! Remote stores on real servers, over real wires, when these work and when they fail.
+#![allow(clippy::unwrap_used, clippy::expect_used)]
+
+#[path = "remote/batches.rs"]
+mod batches;
+#[path = "remote/caller.rs"]
+mod caller;
+#[path = "remote/exactness.rs"]
+mod exactness;
+#[path = "remote/faults.rs"]
+mod faults;
+#[path = "remote/foreign.rs"]
+mod foreign;
+#[path = "remote/healing.rs"]
+mod healing;
+#[path = "remote/hints.rs"]
+mod hints;
+#[path = "remote/lives.rs"]
+mod lives;
+#[path = "remote/outages.rs"]
+mod outages;
+#[path = "remote/placement.rs"]
+mod placement;
+#[path = "remote/refusals.rs"]
+mod refusals;
+#[path = "remote/round_trips.rs"]
+mod round_trips;
+#[path = "remote/secrets.rs"]
+mod secrets;
+mod servers;

@@ -1,0 +1,224 @@
+//! Several buckets of one Redis at once: all or none, in one round trip.
+
+use crate::caller::{CAPACITY, HASTY, HOUR, MILLISECOND, PLAIN, PREFIX, host, take};
+use crate::servers::{Memcached, Proxy, Redis, Upstream};
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use std::thread::scope;
+use tokenbucket_core::remote::memcached::servers::parse_servers;
+use tokenbucket_core::remote::redis::dsn::Dsn;
+use tokenbucket_core::remote::{
+    Answer, Batched, Cause, Failure, OnFailure, Remote, Settings, Transport, memcached, redis,
+};
+use tokenbucket_core::shared_memory::SharedMemory;
+use tokenbucket_core::shared_memory::counters::Event;
+use tokenbucket_core::{Denial, Key, Step, Verdict};
+
+fn remote(port: u16, prefix: &str, settings: Settings) -> Remote<redis::Redis> {
+    let dsn = Dsn::parse(&format!("redis://127.0.0.1:{port}")).unwrap();
+    Remote::new(redis::Redis::new(dsn, prefix.as_bytes()), settings)
+}
+
+/// Takes `steps` from the buckets of these names.
+fn take_all<T: Transport>(
+    remote: &Remote<T>,
+    host: &SharedMemory,
+    buckets: &[(&str, Step)],
+) -> Result<Option<Answer<Batched>>, Failure> {
+    let hasher = remote.hasher(host);
+    let keys: Vec<_> = buckets
+        .iter()
+        .map(|(name, _)| hasher.key(name.as_bytes()))
+        .collect();
+    let steps: Vec<_> = buckets.iter().map(|&(_, step)| step).collect();
+    let stores: Vec<(&Remote<T>, Key<'_>)> = keys.iter().map(|&key| (remote, key)).collect();
+    remote.take_all(host, &stores, &steps)
+}
+
+/// The answer of a store that works.
+fn batched(
+    remote: &Remote<redis::Redis>,
+    host: &SharedMemory,
+    buckets: &[(&str, Step)],
+) -> Batched {
+    let answer = take_all(remote, host, buckets).unwrap().unwrap();
+    assert!(answer.warning.is_none());
+    answer.value
+}
+
+fn left(remote: &Remote<redis::Redis>, host: &SharedMemory, name: &str) -> u64 {
+    let key = remote.hasher(host).key(name.as_bytes());
+    let outcome = remote.take(host, key, &take(0).dry(), None).unwrap().value;
+    take(0).available(outcome.empty_at, outcome.now) / HOUR
+}
+
+#[test]
+fn all_or_none_in_one_round_trip() {
+    let server = Redis::start(&[]);
+    let proxy = Proxy::tcp(Upstream::Tcp(server.port()));
+    let (remote, host) = (remote(proxy.port(), PREFIX, PLAIN), host());
+    let first = batched(&remote, &host, &[("a", take(1)), ("b", take(2))]).unwrap();
+    assert_eq!(first.len(), 2);
+    assert!(first.iter().all(|taken| taken.outcome.granted()));
+    let before = proxy.round_trips();
+    let refusal = batched(
+        &remote,
+        &host,
+        &[("a", take(4)), ("b", take(4)), ("c", take(1))],
+    );
+    let refusal = refusal.unwrap_err();
+    assert_eq!(refusal.index, 1);
+    assert_eq!(
+        refusal.outcome.verdict,
+        Verdict::Denied(Denial::Insufficient)
+    );
+    assert!(
+        batched(
+            &remote,
+            &host,
+            &[("a", take(4)), ("b", take(3)), ("c", take(1))]
+        )
+        .is_ok()
+    );
+    assert_eq!(proxy.round_trips() - before, 2);
+    assert_eq!(
+        ["a", "b", "c"].map(|name| left(&remote, &host, name)),
+        [0, 0, 4]
+    );
+}
+
+#[test]
+fn a_bucket_named_twice_pays_twice() {
+    let server = Redis::start(&[]);
+    let (remote, host) = (remote(server.port(), PREFIX, PLAIN), host());
+    assert!(
+        batched(
+            &remote,
+            &host,
+            &[("a", take(2)), ("b", take(1)), ("a", take(2))]
+        )
+        .is_ok()
+    );
+    assert_eq!(left(&remote, &host, "a"), 1);
+    let refusal = batched(
+        &remote,
+        &host,
+        &[("a", take(1)), ("b", take(1)), ("a", take(1))],
+    );
+    assert_eq!(refusal.unwrap_err().index, 2);
+    let refusal = batched(&remote, &host, &[("c", take(CAPACITY)), ("c", take(1))]).unwrap_err();
+    assert_eq!(
+        refusal.outcome.verdict,
+        Verdict::Denied(Denial::ExceedsCapacity)
+    );
+    assert_eq!(left(&remote, &host, "c"), CAPACITY);
+}
+
+#[test]
+fn a_foreign_key_stops_them_all() {
+    let server = Redis::start(&[]);
+    let (remote, host) = (remote(server.port(), PREFIX, PLAIN), host());
+    server.cli(&["SET", "t:strange", "hello"]);
+    server.cli(&["RPUSH", "t:list", "1"]);
+    for strange in ["strange", "list"] {
+        let failure = take_all(&remote, &host, &[("a", take(1)), (strange, take(1))]).unwrap_err();
+        assert!(matches!(failure.cause, Cause::Record), "{failure}");
+    }
+    assert_eq!(left(&remote, &host, "a"), CAPACITY);
+    assert_eq!(server.cli(&["GET", "t:strange"]), "hello");
+}
+
+#[test]
+fn a_hint_refuses_without_asking() {
+    let server = Redis::start(&[]);
+    let settings = Settings {
+        hint_max_age: Some(1000 * MILLISECOND),
+        ..PLAIN
+    };
+    let (remote, host) = (remote(server.port(), PREFIX, settings), host());
+    let key = remote.hasher(&host).key(b"b");
+    assert!(batched(&remote, &host, &[("b", take(CAPACITY))]).is_ok());
+    let denied = remote.take(&host, key, &take(1), None).unwrap().value;
+    assert!(!denied.granted());
+    let refusal = batched(&remote, &host, &[("a", take(1)), ("b", take(1))]).unwrap_err();
+    assert_eq!(
+        (refusal.index, host.table().totals().get(Event::Hinted)),
+        (1, 1)
+    );
+    assert_eq!(left(&remote, &host, "a"), CAPACITY);
+}
+
+#[test]
+fn the_local_buckets_stand_in_for_all() {
+    let mut server = Redis::start(&[]);
+    server.kill();
+    let settings = Settings {
+        on_failure: OnFailure::Local,
+        ..HASTY
+    };
+    let (remote, host) = (remote(server.port(), PREFIX, settings), host());
+    let buckets = [("a", take(2)), ("b", take(1)), ("a", take(1))];
+    let answer = take_all(&remote, &host, &buckets).unwrap().unwrap();
+    assert!(answer.value.is_ok() && answer.warning.is_some());
+    let answer = take_all(&remote, &host, &buckets).unwrap().unwrap();
+    assert_eq!(answer.value.unwrap_err().index, 2);
+    assert!(answer.warning.is_none());
+}
+
+#[test]
+fn only_buckets_of_one_redis_are_taken_at_once() {
+    let server = Redis::start(&[]);
+    let port = server.port();
+    let host = host();
+    let remotes = ["x:", "y:"].map(|prefix| remote(port, prefix, PLAIN));
+    let key = |remote: &Remote<redis::Redis>| remote.hasher(&host).key(b"a");
+    let buckets = [
+        (&remotes[0], key(&remotes[0])),
+        (&remotes[1], key(&remotes[1])),
+    ];
+    let answer = remotes[0].take_all(&host, &buckets, &[take(2), take(3)]);
+    assert!(answer.unwrap().unwrap().value.is_ok());
+    assert_eq!(left(&remotes[0], &host, "a"), 3);
+    assert_eq!(left(&remotes[1], &host, "a"), 2);
+    let elsewhere = remote(Redis::start(&[]).port(), "x:", PLAIN);
+    let buckets = [buckets[0], (&elsewhere, key(&elsewhere))];
+    let answer = remotes[0].take_all(&host, &buckets, &[take(1), take(1)]);
+    assert!(answer.unwrap().is_none());
+    let server = Memcached::start_tcp(&[]);
+    let list = parse_servers([format!("127.0.0.1:{}", server.port())]).unwrap();
+    let remote = Remote::new(memcached::Memcached::new(&list, b"x:"), PLAIN);
+    let answer = take_all(&remote, &host, &[("a", take(1)), ("b", take(1))]);
+    assert!(answer.unwrap().is_none());
+}
+
+#[test]
+fn batches_that_race_take_what_is_there() {
+    let server = Redis::start(&[]);
+    let host = host();
+    let step = Step::new(HOUR, 300 * HOUR);
+    let granted = AtomicU64::new(0);
+    scope(|scope| {
+        for worker in 0..4 {
+            let (host, granted) = (&host, &granted);
+            let remote = remote(server.port(), PREFIX, PLAIN);
+            scope.spawn(move || {
+                let names = [["a", "b"], ["b", "a"]][worker % 2];
+                for _ in 0..500 {
+                    let buckets = [(names[0], step), (names[1], step)];
+                    granted.fetch_add(batched(&remote, host, &buckets).is_ok().into(), Relaxed);
+                }
+            });
+        }
+    });
+    assert_eq!(granted.into_inner(), 300);
+    let remote = remote(server.port(), PREFIX, PLAIN);
+    for name in ["a", "b"] {
+        let key = remote.hasher(&host).key(name.as_bytes());
+        assert!(
+            !remote
+                .take(&host, key, &step, None)
+                .unwrap()
+                .value
+                .granted()
+        );
+    }
+}

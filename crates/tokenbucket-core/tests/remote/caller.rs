@@ -1,0 +1,245 @@
+//! Who calls a remote store, and the servers of both kinds behind one face.
+
+use crate::servers::{self, Proxy, Upstream};
+use std::sync::Arc;
+use tokenbucket_core::remote::memcached::Memcached;
+use tokenbucket_core::remote::memcached::servers::parse_servers;
+use tokenbucket_core::remote::redis::Redis;
+use tokenbucket_core::remote::redis::dsn::Dsn;
+use tokenbucket_core::remote::{Answer, Cause, Failure, OnFailure, Remote, Settings, Transport};
+use tokenbucket_core::shared_memory::SharedMemory;
+use tokenbucket_core::shared_memory::counters::Event;
+use tokenbucket_core::shared_memory::layout::Geometry;
+use tokenbucket_core::shared_memory::segment::{self, Segment};
+use tokenbucket_core::{Denial, Key, Outcome, Put, Step, TICKS_PER_SECOND, Ticks, Verdict};
+
+pub const MILLISECOND: Ticks = TICKS_PER_SECOND / 1000;
+pub const HOUR: Ticks = 3600 * TICKS_PER_SECOND;
+/// What the bucket of most tests holds, at one token an hour.
+pub const CAPACITY: u64 = 5;
+/// Every key begins so.
+pub const PREFIX: &str = "t:";
+
+/// No hints; failures are told.
+pub const PLAIN: Settings = Settings {
+    timeout: 5 * TICKS_PER_SECOND,
+    on_failure: OnFailure::Throw,
+    hint_max_age: None,
+};
+/// In a hurry.
+pub const HASTY: Settings = Settings {
+    timeout: 100 * MILLISECOND,
+    ..PLAIN
+};
+
+/// `n` tokens of a bucket of [`CAPACITY`].
+pub fn take(n: u64) -> Step {
+    Step::new(n * HOUR, CAPACITY * HOUR)
+}
+
+/// Fills a bucket of [`CAPACITY`].
+pub const RESET: Put = Put::Reset {
+    burst: CAPACITY * HOUR,
+};
+
+/// `n` tokens back into a bucket of [`CAPACITY`].
+pub fn refund(n: u64) -> Put {
+    Put::Refund {
+        cost: n * HOUR,
+        burst: CAPACITY * HOUR,
+    }
+}
+
+/// A host's shared memory.
+pub fn host() -> Arc<SharedMemory> {
+    let settings = segment::Settings {
+        geometry: Geometry::of_size(1 << 20, false),
+        evict: false,
+    };
+    Arc::new(SharedMemory::new(Segment::private(settings).unwrap()))
+}
+
+/// A remote store of any kind.
+trait AnyRemote: Send + Sync {
+    fn key<'a>(&self, host: &SharedMemory, identifier: &'a [u8]) -> Key<'a>;
+    fn take(
+        &self,
+        host: &SharedMemory,
+        key: Key<'_>,
+        step: &Step,
+    ) -> Result<Answer<Outcome>, Failure>;
+    fn put(&self, host: &SharedMemory, key: Key<'_>, put: &Put) -> Result<Answer<()>, Failure>;
+}
+
+impl<T: Transport + Send + Sync> AnyRemote for Remote<T> {
+    fn key<'a>(&self, host: &SharedMemory, identifier: &'a [u8]) -> Key<'a> {
+        self.hasher(host).key(identifier)
+    }
+
+    fn take(
+        &self,
+        host: &SharedMemory,
+        key: Key<'_>,
+        step: &Step,
+    ) -> Result<Answer<Outcome>, Failure> {
+        Remote::take(self, host, key, step, None)
+    }
+
+    fn put(&self, host: &SharedMemory, key: Key<'_>, put: &Put) -> Result<Answer<()>, Failure> {
+        Remote::put(self, host, key, put)
+    }
+}
+
+/// A remote store, and the host that uses it.
+pub struct Caller {
+    remote: Box<dyn AnyRemote>,
+    pub host: Arc<SharedMemory>,
+}
+
+impl Caller {
+    pub fn redis(dsn: &str, settings: Settings) -> Self {
+        let dsn = Dsn::parse(dsn).unwrap();
+        Self::new(Remote::new(Redis::new(dsn, PREFIX.as_bytes()), settings))
+    }
+
+    pub fn memcached(list: &str, settings: Settings) -> Self {
+        let transport = Memcached::new(&parse_servers([list]).unwrap(), PREFIX.as_bytes());
+        Self::new(Remote::new(transport, settings))
+    }
+
+    fn new<T: Transport + Send + Sync + 'static>(remote: Remote<T>) -> Self {
+        Self {
+            remote: Box::new(remote),
+            host: host(),
+        }
+    }
+
+    /// The same store, used on this host.
+    pub fn on(self, host: &Arc<SharedMemory>) -> Self {
+        let host = Arc::clone(host);
+        Self { host, ..self }
+    }
+
+    pub fn ask(&self, identifier: &[u8], step: &Step) -> Result<Answer<Outcome>, Failure> {
+        let key = self.remote.key(&self.host, identifier);
+        self.remote.take(&self.host, key, step)
+    }
+
+    /// The answer of a store that works.
+    pub fn take(&self, identifier: &str, step: &Step) -> Outcome {
+        let answer = self.ask(identifier.as_bytes(), step).unwrap();
+        assert!(answer.warning.is_none(), "{:?}", answer.warning);
+        answer.value
+    }
+
+    pub fn grants(&self, identifier: &str, step: &Step) -> bool {
+        let outcome = self.take(identifier, step);
+        let denied = Verdict::Denied(Denial::Insufficient);
+        assert!(outcome.granted() || outcome.verdict == denied);
+        outcome.granted()
+    }
+
+    /// Why the store did not answer.
+    pub fn fails(&self, identifier: &str, step: &Step) -> Cause {
+        self.ask(identifier.as_bytes(), step).unwrap_err().cause
+    }
+
+    pub fn put(&self, identifier: &str, put: &Put) {
+        self.change(identifier, put).unwrap();
+    }
+
+    pub fn change(&self, identifier: &str, put: &Put) -> Result<Answer<()>, Failure> {
+        let key = self.remote.key(&self.host, identifier.as_bytes());
+        self.remote.put(&self.host, key, put)
+    }
+
+    /// Whole tokens in a bucket of [`CAPACITY`].
+    pub fn left(&self, identifier: &str) -> u64 {
+        let outcome = self.take(identifier, &take(0).dry());
+        take(0).available(outcome.empty_at, outcome.now) / HOUR
+    }
+
+    pub fn count(&self, event: Event) -> u64 {
+        self.host.table().totals().get(event)
+    }
+}
+
+/// A server of either kind.
+pub enum Server {
+    Redis(servers::Redis),
+    Memcached(servers::Memcached),
+}
+
+impl Server {
+    /// Runs `part` against a new server of each kind.
+    pub fn each(part: impl Fn(Self)) {
+        println!("redis");
+        part(Self::Redis(servers::Redis::start(&[])));
+        println!("memcached");
+        part(Self::Memcached(servers::Memcached::start_tcp(&[])));
+    }
+
+    pub fn port(&self) -> u16 {
+        match self {
+            Self::Redis(server) => server.port(),
+            Self::Memcached(server) => server.port(),
+        }
+    }
+
+    pub fn proxy(&self) -> Proxy {
+        Proxy::tcp(Upstream::Tcp(self.port()))
+    }
+
+    /// Calls a server of this kind that listens at `port`.
+    pub fn caller_at(&self, port: u16, settings: Settings) -> Caller {
+        match self {
+            Self::Redis(_) => Caller::redis(&format!("redis://127.0.0.1:{port}"), settings),
+            Self::Memcached(_) => Caller::memcached(&format!("127.0.0.1:{port}"), settings),
+        }
+    }
+
+    pub fn caller(&self, settings: Settings) -> Caller {
+        self.caller_at(self.port(), settings)
+    }
+
+    pub fn stop(&self) {
+        match self {
+            Self::Redis(server) => server.stop(),
+            Self::Memcached(server) => server.stop(),
+        }
+    }
+
+    pub fn cont(&self) {
+        match self {
+            Self::Redis(server) => server.cont(),
+            Self::Memcached(server) => server.cont(),
+        }
+    }
+
+    pub fn kill(&mut self) {
+        match self {
+            Self::Redis(server) => server.kill(),
+            Self::Memcached(server) => server.kill(),
+        }
+    }
+
+    /// Starts it anew, empty, at the same port.
+    pub fn restart(&mut self) {
+        match self {
+            Self::Redis(server) => server.restart(),
+            Self::Memcached(server) => server.restart(),
+        }
+    }
+
+    /// What it keeps for a bucket; empty when nothing.
+    pub fn record(&self, identifier: &str) -> String {
+        let key = format!("{PREFIX}{identifier}");
+        match self {
+            Self::Redis(server) => server.cli(&["GET", &key]),
+            Self::Memcached(server) => {
+                let lines = server.command(&format!("get {key}"), "END");
+                lines.get(1).cloned().unwrap_or_default()
+            }
+        }
+    }
+}

@@ -1,0 +1,144 @@
+//! Not one token more than the quota allows, whoever asks at the same time, and not one less.
+
+use crate::caller::{Caller, HOUR, MILLISECOND, PLAIN, Server, host};
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use std::sync::{Barrier, Mutex};
+use std::thread::scope;
+use std::time::{Duration, Instant};
+use tokenbucket_core::remote::Settings;
+use tokenbucket_core::{Denial, Outcome, Step, Ticks, Verdict};
+
+const WORKERS: u64 = 8;
+const HINTED: Settings = Settings {
+    hint_max_age: Some(1000 * MILLISECOND),
+    ..PLAIN
+};
+
+/// Runs `work` in as many threads as there are workers of a host, each with a caller of its own.
+fn workers(server: &Server, settings: Settings, work: impl Fn(u64, &Caller) + Sync) {
+    let host = host();
+    let start = Barrier::new(usize::try_from(WORKERS).unwrap());
+    scope(|scope| {
+        for worker in 0..WORKERS {
+            let caller = server.caller(settings).on(&host);
+            let (start, work) = (&start, &work);
+            scope.spawn(move || {
+                start.wait();
+                work(worker, &caller);
+            });
+        }
+    });
+}
+
+#[test]
+fn a_thousand_tokens_are_a_thousand_grants() {
+    let step = Step::new(HOUR, 1000 * HOUR);
+    Server::each(|server| {
+        for round in 0..2 {
+            for settings in [PLAIN, HINTED] {
+                let id = format!("{round}{:?}", settings.hint_max_age).replace(['(', ')'], "");
+                let granted = AtomicU64::new(0);
+                workers(&server, settings, |_, caller| {
+                    for _ in 0..5000 {
+                        let granted_one = caller.take(&id, &step).granted();
+                        granted.fetch_add(granted_one.into(), Relaxed);
+                    }
+                });
+                assert_eq!(granted.into_inner(), 1000, "{id}");
+            }
+        }
+    });
+}
+
+/// The tokens of a bucket that was full at `from`, if nobody had taken any, up to `to`.
+fn tokens(step: &Step, from: Ticks, to: Ticks) -> u64 {
+    (step.burst + (to - from)) / step.cost
+}
+
+/// Every answer is the step's own, for the state that the grant before has left.
+fn assert_is_a_history(step: &Step, answers: &[Outcome]) {
+    let mut grants: Vec<_> = answers.iter().filter(|outcome| outcome.granted()).collect();
+    grants.sort_by_key(|outcome| outcome.empty_at);
+    let mut states = vec![0];
+    for grant in &grants {
+        assert_eq!(**grant, step.decide(states[states.len() - 1], grant.now));
+        states.push(grant.empty_at);
+    }
+    let insufficient = Verdict::Denied(Denial::Insufficient);
+    for denied in answers.iter().filter(|o| o.verdict == insufficient) {
+        assert!(states.binary_search(&denied.empty_at).is_ok(), "{denied:?}");
+        assert_eq!(*denied, step.decide(denied.empty_at, denied.now));
+    }
+    let instants = answers.iter().map(|outcome| outcome.now);
+    let (first, last) = (instants.clone().min().unwrap(), instants.max().unwrap());
+    assert!(grants.len() as u64 <= tokens(step, first, last));
+    println!("{} of {} granted", grants.len(), answers.len());
+}
+
+#[test]
+fn at_a_rate_as_many_as_the_time_allows() {
+    for (unit, capacity) in [
+        (MILLISECOND, 50),
+        (MILLISECOND / 4, 400),
+        (20 * MILLISECOND, 7),
+    ] {
+        let step = Step::new(unit, capacity * unit);
+        Server::each(|server| {
+            let asking = Instant::now();
+            let answers = Mutex::new(Vec::new());
+            workers(&server, PLAIN, |_, caller| {
+                let mut mine = Vec::new();
+                while asking.elapsed() < Duration::from_millis(400) {
+                    mine.push(caller.take("id", &step));
+                }
+                answers.lock().unwrap().extend(mine);
+            });
+            assert_is_a_history(&step, &answers.into_inner().unwrap());
+        });
+    }
+}
+
+#[test]
+fn hints_admit_no_more_and_hardly_less() {
+    let step = Step::new(20 * MILLISECOND, 140 * MILLISECOND);
+    Server::each(|server| {
+        let granted = AtomicU64::new(0);
+        let start = Instant::now();
+        workers(&server, HINTED, |_, caller| {
+            while start.elapsed() < Duration::from_millis(500) {
+                granted.fetch_add(caller.take("id", &step).granted().into(), Relaxed);
+            }
+        });
+        let most = tokens(&step, 0, start.elapsed().as_nanos().try_into().unwrap());
+        let least = tokens(&step, 0, 500 * MILLISECOND) / 2;
+        let granted = granted.into_inner();
+        assert!((least..=most).contains(&granted), "{granted} of {most}");
+    });
+}
+
+#[test]
+fn two_quotas_share_what_the_larger_one_allows() {
+    // A token an hour, up to 100; two tokens an hour, up to 60.
+    let quotas = [Step::new(HOUR, 100 * HOUR), Step::new(HOUR / 2, 30 * HOUR)];
+    Server::each(|server| {
+        for settings in [PLAIN, HINTED] {
+            let id = if settings.hint_max_age.is_some() {
+                "hinted"
+            } else {
+                "plain"
+            };
+            let halves = AtomicU64::new(0);
+            workers(&server, settings, |worker, caller| {
+                let quota = usize::from(worker % 2 == 0);
+                for _ in 0..500 {
+                    if caller.take(id, &quotas[quota]).granted() {
+                        halves.fetch_add(2 - quota as u64, Relaxed);
+                    }
+                }
+            });
+            // The smaller one takes what it never holds for gone, so it may be less.
+            let halves = halves.into_inner();
+            assert!((60..=200).contains(&halves), "{id}: {halves}");
+        }
+    });
+}

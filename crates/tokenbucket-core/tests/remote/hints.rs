@@ -1,0 +1,132 @@
+//! Denials that are told unasked, on two hosts of one store.
+
+use crate::caller::{CAPACITY, Caller, MILLISECOND, PLAIN, RESET, Server, refund, take};
+use std::thread::sleep;
+use std::time::{Duration, Instant};
+use tokenbucket_core::remote::Settings;
+use tokenbucket_core::shared_memory::counters::Event;
+use tokenbucket_core::{Put, Step, Ticks};
+
+const HINTED: Settings = Settings {
+    hint_max_age: Some(300 * MILLISECOND),
+    ..PLAIN
+};
+
+fn hosts(server: &Server) -> [Caller; 2] {
+    [(); 2].map(|()| server.caller(HINTED))
+}
+
+#[test]
+fn another_hosts_reset_is_seen_within_the_age_of_a_hint() {
+    Server::each(|server| {
+        for put in [RESET, refund(CAPACITY)] {
+            let [host, other] = hosts(&server);
+            host.put("id", &RESET);
+            assert!(host.grants("id", &take(CAPACITY)));
+            assert!(!host.grants("id", &take(1)));
+            let seen = Instant::now();
+            other.put("id", &put);
+            assert!(!host.grants("id", &take(1)), "the control: a hint is used");
+            while !host.grants("id", &take(1)) {
+                assert!(seen.elapsed() < Duration::from_millis(400));
+                sleep(Duration::from_millis(5));
+            }
+            assert!(host.count(Event::Hinted) > 3);
+        }
+    });
+}
+
+#[test]
+fn another_hosts_grant_is_no_reason_to_ask() {
+    Server::each(|server| {
+        let [host, other] = hosts(&server);
+        assert!(other.grants("id", &take(3)));
+        assert!(!host.grants("id", &take(3)));
+        assert!(other.grants("id", &take(2)));
+        assert!(!host.grants("id", &take(3)));
+        assert_eq!(host.count(Event::Hinted), 1);
+        // Not denied by the bound: asked, and the server knows better.
+        assert!(!host.grants("id", &take(1)));
+        assert_eq!(host.count(Event::Hinted), 1);
+    });
+}
+
+/// The same numbers everywhere.
+struct Chance(u64);
+
+impl Chance {
+    fn below(&mut self, most: u64) -> u64 {
+        self.0 = self
+            .0
+            .wrapping_mul(6_364_136_223_846_793_005)
+            .wrapping_add(1);
+        (self.0 >> 33) % most
+    }
+}
+
+#[test]
+fn a_hint_never_denies_what_the_store_would_grant() {
+    // Two milliseconds a token, so that all happens in a second: full, empty, and hints in between.
+    const UNIT: Ticks = 2 * MILLISECOND;
+    Server::each(|server| {
+        let hosts = hosts(&server);
+        for seed in 1..=3 {
+            let id = format!("id{seed}");
+            let mut chance = Chance(seed);
+            for call in 0..1500 {
+                let host = &hosts[usize::from(chance.below(2) == 0)];
+                let burst = (1 + chance.below(20)) * UNIT;
+                let step = Step::new(chance.below(burst / 1000) * 1000, burst);
+                if chance.below(50) == 0 {
+                    let cost = chance.below(3) * UNIT;
+                    // The other host would deny for a while, rightly: so on both.
+                    for host in &hosts {
+                        host.put(&id, &Put::Refund { cost, burst });
+                    }
+                }
+                // A look is never told unasked.
+                let look = host.take(&id, &step.dry());
+                let denied = !host.grants(&id, &step);
+                assert!(!(look.granted() && denied), "call {call}: {step:?}");
+                if denied && chance.below(20) == 0 {
+                    let outcome = host.take(&id, &step);
+                    if !outcome.granted() {
+                        let wait = step.retry_after(outcome.empty_at, outcome.now);
+                        sleep(Duration::from_nanos(wait));
+                        assert!(
+                            host.grants(&id, &step),
+                            "call {call}: after the time it told"
+                        );
+                    }
+                }
+            }
+        }
+        let hinted: u64 = hosts.iter().map(|host| host.count(Event::Hinted)).sum();
+        println!("{hinted} hinted");
+        assert!(hinted > 50, "{hinted}: nothing was tested");
+    });
+}
+
+#[test]
+fn limiters_that_charge_denials_or_drain_in_ticks_are_asked() {
+    Server::each(|server| {
+        let [host, _] = hosts(&server);
+        assert!(host.grants("id", &take(CAPACITY)));
+        assert!(!host.grants("id", &take(1)));
+        let one = take(1);
+        let steps = [
+            Step {
+                max_debt: 1000,
+                ..one
+            },
+            Step { tick: 1000, ..one },
+            one.dry(),
+        ];
+        for step in steps {
+            assert!(!host.grants("id", &step));
+        }
+        assert_eq!(host.count(Event::Hinted), 0);
+        assert!(!host.grants("id", &one));
+        assert_eq!(host.count(Event::Hinted), 1);
+    });
+}

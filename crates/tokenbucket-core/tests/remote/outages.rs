@@ -1,0 +1,156 @@
+//! A store that is down: few calls find that out, the policy answers all, one is warned, and a store that
+//! is back is used again.
+
+use crate::caller::{CAPACITY, Caller, MILLISECOND, PLAIN, Server, take};
+use std::thread::sleep;
+use std::time::{Duration, Instant};
+use tokenbucket_core::remote::{Cause, Failure, OnFailure, Settings};
+use tokenbucket_core::shared_memory::counters::Event;
+use tokenbucket_core::{Denial, Outcome, Verdict};
+
+fn under(on_failure: OnFailure) -> Settings {
+    Settings {
+        on_failure,
+        ..PLAIN
+    }
+}
+
+/// Many calls at a policy that does not throw: what was answered, and what was warned of.
+fn many(caller: &Caller) -> (Vec<Outcome>, Vec<Failure>) {
+    let answers = (0..20).map(|_| caller.ask(b"id", &take(1)).unwrap());
+    let (outcomes, warnings): (Vec<_>, Vec<_>) = answers.map(|a| (a.value, a.warning)).unzip();
+    (outcomes, warnings.into_iter().flatten().collect())
+}
+
+fn granted(outcomes: &[Outcome]) -> usize {
+    outcomes.iter().filter(|outcome| outcome.granted()).count()
+}
+
+/// Calls until the store itself answers.
+fn recovers(caller: &Caller) {
+    let start = Instant::now();
+    let failed = || caller.count(Event::FellBack) + caller.count(Event::Thrown);
+    loop {
+        let before = failed();
+        let answer = caller.ask(b"other", &take(0));
+        if answer.is_ok() && failed() == before {
+            return;
+        }
+        assert!(start.elapsed() < Duration::from_secs(5), "still open");
+        sleep(Duration::from_millis(5));
+    }
+}
+
+#[test]
+fn three_failures_open_the_breaker() {
+    Server::each(|mut server| {
+        server.kill();
+        let caller = server.caller(PLAIN);
+        for _ in 0..3 {
+            assert!(matches!(caller.fails("id", &take(1)), Cause::Connect(_)));
+        }
+        let cause = caller.fails("id", &take(1));
+        assert!(matches!(cause, Cause::Waiting), "{cause}");
+        assert_eq!(caller.count(Event::Opened), 1);
+        assert_eq!(caller.count(Event::Thrown), 4);
+    });
+}
+
+#[test]
+fn a_server_that_hangs_is_asked_by_few() {
+    Server::each(|server| {
+        let proxy = server.proxy();
+        let settings = Settings {
+            timeout: 50 * MILLISECOND,
+            ..under(OnFailure::Local)
+        };
+        let caller = server.caller_at(proxy.port(), settings);
+        recovers(&caller);
+        server.stop();
+        let (start, before) = (Instant::now(), proxy.requests());
+        let mut calls = 0u64;
+        while start.elapsed() < Duration::from_secs(1) {
+            assert!(caller.ask(b"id", &take(1)).is_ok());
+            calls += 1;
+        }
+        let asked = proxy.requests() - before;
+        assert!((3..=8).contains(&asked), "{asked} of {calls}");
+        assert!(calls > 10_000, "{calls}: the others waited, too");
+        server.cont();
+        recovers(&caller);
+        assert_eq!(caller.count(Event::Opened), 1);
+    });
+}
+
+#[test]
+fn the_local_bucket_stands_in() {
+    Server::each(|mut server| {
+        let caller = server.caller(under(OnFailure::Local));
+        server.kill();
+        let (outcomes, warnings) = many(&caller);
+        assert_eq!(granted(&outcomes) as u64, CAPACITY);
+        let insufficient = Verdict::Denied(Denial::Insufficient);
+        let denied = outcomes.iter().filter(|o| o.verdict == insufficient);
+        assert_eq!(denied.count() + granted(&outcomes), outcomes.len());
+        assert_eq!(warnings.len(), 1, "{warnings:?}");
+        assert!(matches!(warnings[0].cause, Cause::Connect(_)));
+        assert_eq!(caller.count(Event::FellBack), 20);
+        server.restart();
+        recovers(&caller);
+        let answer = caller.ask(b"id", &take(CAPACITY)).unwrap();
+        assert!(answer.value.granted(), "decided by the store again");
+    });
+}
+
+#[test]
+fn all_are_let_through_or_turned_away() {
+    Server::each(|mut server| {
+        let allowing = server.caller(under(OnFailure::Allow));
+        let denying = server.caller(under(OnFailure::Deny));
+        server.kill();
+        let (outcomes, warnings) = many(&allowing);
+        assert_eq!((granted(&outcomes), warnings.len()), (20, 1));
+        assert_eq!(allowing.count(Event::LetThrough), 20);
+        let (outcomes, warnings) = many(&denying);
+        assert_eq!((granted(&outcomes), warnings.len()), (0, 1));
+        let unavailable = Verdict::Denied(Denial::Unavailable);
+        assert!(outcomes.iter().all(|o| o.verdict == unavailable));
+        assert_eq!(denying.count(Event::TurnedAway), 20);
+        // What is never granted is not let through either.
+        let never = allowing.ask(b"id", &take(CAPACITY + 1)).unwrap().value;
+        assert_eq!(never.verdict, Verdict::Denied(Denial::ExceedsCapacity));
+    });
+}
+
+#[test]
+fn each_outage_is_warned_of_once() {
+    Server::each(|mut server| {
+        let caller = server.caller(under(OnFailure::Local));
+        for _ in 0..3 {
+            server.kill();
+            assert_eq!(many(&caller).1.len(), 1);
+            server.restart();
+            recovers(&caller);
+        }
+        assert_eq!(caller.count(Event::Opened), 3);
+    });
+}
+
+#[test]
+fn a_foreign_key_does_not_hide_the_next_outage() {
+    let mut redis = crate::servers::Redis::start(&[]);
+    let dsn = format!("unix://{}", redis.socket().display());
+    let caller = Caller::redis(&dsn, under(OnFailure::Local));
+    redis.cli(&["SET", "t:strange", "hello"]);
+    let answer = caller.ask(b"strange", &take(1)).unwrap();
+    assert!(matches!(
+        answer.warning,
+        Some(Failure {
+            cause: Cause::Record,
+            ..
+        })
+    ));
+    assert!(caller.take("id", &take(1)).granted());
+    redis.kill();
+    assert_eq!(many(&caller).1.len(), 1);
+}

@@ -1,0 +1,166 @@
+//! Redis servers that answer, and will not.
+
+use crate::caller::{Caller, HASTY, PLAIN, take};
+use crate::servers::{Redis, eventually};
+use std::io::Read;
+use std::net::TcpStream;
+use std::time::Duration;
+use tokenbucket_core::remote::Cause;
+
+fn dsn(redis: &Redis) -> String {
+    format!("redis://127.0.0.1:{}", redis.port())
+}
+
+/// What the server answers instead.
+fn refusal(caller: &Caller) -> String {
+    match caller.fails("id", &take(1)) {
+        Cause::Refused(text) => text,
+        cause => panic!("{cause:?}"),
+    }
+}
+
+#[track_caller]
+fn assert_refuses(caller: &Caller, code: &str) {
+    let text = refusal(caller);
+    assert!(text.starts_with(code), "{text}");
+}
+
+#[test]
+fn a_wrong_password_or_none() {
+    let redis = Redis::start(&["--requirepass", "right"]);
+    redis.cli(&["ACL", "SETUSER", "ann", "on", ">hers", "~t:*", "+@all"]);
+    redis.cli(&["ACL", "SETUSER", "bob", "on", ">his", "~t:*", "+get"]);
+    let at = |userinfo: &str| {
+        let dsn = format!("redis://{userinfo}127.0.0.1:{}", redis.port());
+        Caller::redis(&dsn, PLAIN)
+    };
+    assert_refuses(&at(""), "NOAUTH");
+    assert_refuses(&at(":wrong@"), "WRONGPASS");
+    assert_refuses(&at("ann:right@"), "WRONGPASS");
+    assert_refuses(&at("eve:hers@"), "WRONGPASS");
+    assert_refuses(&at("bob:his@"), "NOPERM");
+    assert_eq!(redis.cli(&["DBSIZE"]), "0");
+    assert!(at(":right@").grants("id", &take(1)));
+    assert!(at("ann:hers@").grants("id", &take(1)));
+    assert_eq!(at("default:right@").left("id"), 3);
+    // Whoever knows the password is not served by the connection of who does not.
+    assert_refuses(&at(":wrong@"), "WRONGPASS");
+    assert_refuses(&at(""), "NOAUTH");
+}
+
+#[test]
+fn a_database_that_is_not_there() {
+    let redis = Redis::start(&[]);
+    let caller = Caller::redis(&format!("{}/99", dsn(&redis)), PLAIN);
+    // Before and after the server knows the script.
+    assert_refuses(&caller, "ERR DB index is out of range");
+    let right = Caller::redis(&format!("{}/9", dsn(&redis)), PLAIN);
+    assert!(right.grants("id", &take(1)));
+    assert_refuses(&caller, "ERR DB index is out of range");
+    assert_eq!(redis.cli(&["DBSIZE"]), "0");
+    assert!(redis.cli(&["INFO", "keyspace"]).contains("db9:keys=1"));
+}
+
+#[test]
+fn another_script_that_does_not_end() {
+    let redis = Redis::start(&["--busy-reply-threshold", "20"]);
+    let caller = Caller::redis(&dsn(&redis), PLAIN);
+    assert!(caller.grants("id", &take(1)));
+    let socket = redis.socket();
+    let busy = std::thread::spawn(move || {
+        let mut stream = std::os::unix::net::UnixStream::connect(socket).unwrap();
+        std::io::Write::write_all(&mut stream, b"EVAL \"while true do end\" 0\r\n").unwrap();
+        // Until the script ends.
+        stream.read_exact(&mut [0; 1]).unwrap();
+    });
+    assert!(eventually(|| redis.cli(&["PING"]).starts_with("BUSY")));
+    assert_refuses(&caller, "BUSY");
+    redis.cli(&["SCRIPT", "KILL"]);
+    busy.join().unwrap();
+    assert!(caller.grants("id", &take(1)));
+    assert_eq!(caller.left("id"), 3);
+}
+
+#[test]
+fn no_memory_left() {
+    let redis = Redis::start(&["--maxmemory-policy", "noeviction"]);
+    let caller = Caller::redis(&dsn(&redis), PLAIN);
+    assert!(caller.grants("id", &take(4)));
+    redis.cli(&["CONFIG", "SET", "maxmemory", "1"]);
+    assert_refuses(&caller, "OOM");
+    redis.cli(&["CONFIG", "SET", "maxmemory", "0"]);
+    assert_eq!(caller.left("id"), 1);
+}
+
+#[test]
+fn a_replica() {
+    let redis = Redis::start(&[]);
+    let main = Redis::start(&[]);
+    let caller = Caller::redis(&dsn(&redis), PLAIN);
+    assert!(caller.grants("id", &take(1)));
+    redis.cli(&["REPLICAOF", "127.0.0.1", &main.port().to_string()]);
+    let linked = || {
+        let info = redis.cli(&["INFO", "replication"]);
+        info.contains("master_link_status:up")
+    };
+    // A replica asks its main server for all once a second.
+    let is_linked = eventually(linked) || eventually(linked);
+    assert!(is_linked);
+    assert_refuses(&caller, "READONLY");
+    redis.cli(&["CONFIG", "SET", "replica-serve-stale-data", "no"]);
+    drop(main);
+    assert!(eventually(|| !linked()));
+    assert_refuses(&caller, "MASTERDOWN");
+    redis.cli(&["REPLICAOF", "NO", "ONE"]);
+    assert!(caller.grants("id", &take(5)), "all was the main server's");
+}
+
+#[test]
+fn too_many_clients() {
+    let redis = Redis::start(&["--maxclients", "1"]);
+    let caller = Caller::redis(&dsn(&redis), PLAIN);
+    let guest = TcpStream::connect(("127.0.0.1", redis.port())).unwrap();
+    // It is a client once the server has seen it.
+    std::thread::sleep(Duration::from_millis(100));
+    for _ in 0..2 {
+        let cause = caller.fails("id", &take(1));
+        assert!(
+            cause.to_string().contains("max number of clients"),
+            "{cause}"
+        );
+    }
+    drop(guest);
+    assert!(eventually(|| caller.ask(b"id", &take(1)).is_ok()));
+}
+
+#[test]
+fn a_server_that_is_loading() {
+    let delays = [
+        "--key-load-delay",
+        "300",
+        "--loading-process-events-interval-bytes",
+        "1024",
+    ];
+    let mut redis = Redis::start(&delays);
+    let dsn = dsn(&redis);
+    assert!(Caller::redis(&dsn, PLAIN).grants("id", &take(1)));
+    redis.cli(&["DEBUG", "POPULATE", "3000", "key", "100"]);
+    assert_eq!(redis.cli(&["SAVE"]), "OK");
+    let refused = std::thread::scope(|scope| {
+        // Over as soon as the server has loaded all.
+        let restart = scope.spawn(|| redis.restart());
+        let mut texts = Vec::new();
+        while !restart.is_finished() {
+            // A host that has not seen it fail.
+            let caller = Caller::redis(&dsn, HASTY);
+            if let Err(failure) = caller.ask(b"other", &take(1)) {
+                texts.push(failure.cause.to_string());
+            }
+            std::thread::sleep(Duration::from_millis(20));
+        }
+        texts
+    });
+    let loading = |text: &String| text.starts_with("it answered: LOADING");
+    assert!(refused.iter().any(loading), "{refused:?}");
+    assert_eq!(Caller::redis(&dsn, PLAIN).left("id"), 4);
+}

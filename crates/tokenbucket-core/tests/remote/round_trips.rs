@@ -1,0 +1,147 @@
+//! How often a call waits for the network. The control of the counting is in `harness.rs`.
+
+use crate::caller::{CAPACITY, Caller, HOUR, MILLISECOND, PLAIN, RESET, Server, refund, take};
+use crate::servers::{Proxy, Redis, Upstream};
+use std::thread::sleep;
+use std::time::Duration;
+use tokenbucket_core::Step;
+use tokenbucket_core::remote::Settings;
+use tokenbucket_core::shared_memory::counters::Event;
+
+/// What `call` waits for.
+fn trips(proxy: &Proxy, call: impl FnOnce()) -> u64 {
+    let before = proxy.round_trips();
+    call();
+    proxy.round_trips() - before
+}
+
+#[test]
+fn a_grant_is_one() {
+    Server::each(|server| {
+        let proxy = server.proxy();
+        let caller = server.caller_at(proxy.port(), PLAIN);
+        assert!(caller.grants("id", &take(1)));
+        let before = proxy.requests();
+        for _ in 1..CAPACITY {
+            assert_eq!(trips(&proxy, || assert!(caller.grants("id", &take(1)))), 1);
+        }
+        assert_eq!(proxy.requests() - before, CAPACITY - 1, "in one write each");
+        // The first token of another bucket, a denial, a look.
+        assert_eq!(trips(&proxy, || assert!(caller.grants("b", &take(1)))), 1);
+        assert_eq!(trips(&proxy, || assert!(!caller.grants("id", &take(1)))), 1);
+        assert_eq!(trips(&proxy, || assert_eq!(caller.left("b"), 4)), 1);
+        assert_eq!(proxy.connections(), 1);
+    });
+}
+
+#[test]
+fn what_is_never_granted_is_not_asked() {
+    Server::each(|server| {
+        let proxy = server.proxy();
+        let caller = server.caller_at(proxy.port(), PLAIN);
+        assert!(!caller.take("id", &take(CAPACITY + 1)).granted());
+        assert_eq!(proxy.connections(), 0);
+    });
+}
+
+#[test]
+fn a_denial_that_was_seen_before_is_none() {
+    Server::each(|server| {
+        let proxy = server.proxy();
+        let settings = Settings {
+            hint_max_age: Some(400 * MILLISECOND),
+            ..PLAIN
+        };
+        let caller = server.caller_at(proxy.port(), settings);
+        assert!(caller.grants("id", &take(CAPACITY)));
+        let deny = || assert!(!caller.grants("id", &take(1)));
+        assert_eq!(trips(&proxy, deny), 1);
+        assert_eq!(trips(&proxy, || (0..100).for_each(|_| deny())), 0);
+        assert_eq!(caller.count(Event::Hinted), 100);
+        // Another quota, the same bucket.
+        let other = Step::new(HOUR / 2, CAPACITY * HOUR);
+        assert_eq!(trips(&proxy, || assert!(!caller.grants("id", &other))), 0);
+        sleep(Duration::from_millis(450));
+        assert_eq!(trips(&proxy, deny), 1, "too old a hint");
+        assert_eq!(trips(&proxy, deny), 0);
+        assert_eq!(trips(&proxy, || assert_eq!(caller.left("id"), 0)), 1);
+        for put in [RESET, refund(CAPACITY)] {
+            caller.put("id", &put);
+            let grant = || assert!(caller.grants("id", &take(CAPACITY)));
+            assert_eq!(trips(&proxy, grant), 1);
+            assert_eq!(trips(&proxy, deny), 1, "a hint outlived the change");
+        }
+    });
+}
+
+#[test]
+fn without_hints_every_denial_is_one() {
+    // The control of the above.
+    Server::each(|server| {
+        let proxy = server.proxy();
+        let caller = server.caller_at(proxy.port(), PLAIN);
+        assert!(caller.grants("id", &take(CAPACITY)));
+        let deny = || assert!(!caller.grants("id", &take(1)));
+        assert_eq!(trips(&proxy, || (0..10).for_each(|_| deny())), 10);
+        assert_eq!(caller.count(Event::Hinted), 0);
+    });
+}
+
+#[test]
+fn a_script_is_sent_to_a_server_that_does_not_know_it() {
+    let redis = Redis::start(&[]);
+    let proxy = Proxy::tcp(Upstream::Tcp(redis.port()));
+    let caller = Caller::redis(&format!("redis://127.0.0.1:{}", proxy.port()), PLAIN);
+    let grant = || assert!(caller.grants("id", &take(1)));
+    assert_eq!(trips(&proxy, grant), 2);
+    assert_eq!(trips(&proxy, grant), 1);
+    redis.cli(&["SCRIPT", "FLUSH"]);
+    assert_eq!(trips(&proxy, grant), 2);
+    assert_eq!(trips(&proxy, grant), 1);
+    redis.cli(&["FLUSHALL"]);
+    assert_eq!(trips(&proxy, grant), 1);
+    assert_eq!(caller.left("id"), CAPACITY - 1);
+    assert_eq!(proxy.connections(), 1);
+}
+
+#[test]
+fn a_password_travels_with_the_first_command() {
+    let redis = Redis::start(&["--requirepass", "secret"]);
+    redis.cli(&["ACL", "SETUSER", "ann", "on", ">hers", "~*", "+@all"]);
+    let proxy = Proxy::tcp(Upstream::Tcp(redis.port()));
+    let port = proxy.port();
+    let dsn = format!("redis://:secret@127.0.0.1:{port}");
+    Caller::redis(&dsn, PLAIN).take("id", &take(1));
+    proxy.cut();
+    let caller = Caller::redis(&dsn, PLAIN);
+    assert_eq!(trips(&proxy, || assert!(caller.grants("id", &take(1)))), 1);
+    assert_eq!(trips(&proxy, || assert!(caller.grants("id", &take(1)))), 1);
+    let caller = Caller::redis(&format!("redis://ann:hers@127.0.0.1:{port}"), PLAIN);
+    assert_eq!(trips(&proxy, || assert!(caller.grants("id", &take(1)))), 1);
+    // A database comes first, alone: what follows must not act on another.
+    let caller = Caller::redis(&format!("{dsn}/3"), PLAIN);
+    assert_eq!(trips(&proxy, || assert!(caller.grants("id", &take(1)))), 2);
+    assert_eq!(trips(&proxy, || assert!(caller.grants("id", &take(1)))), 1);
+    assert!(redis.cli(&["INFO", "keyspace"]).contains("db3:keys=1"));
+    assert_eq!(proxy.connections(), 4);
+}
+
+#[test]
+fn under_tls_a_connection_is_used_again() {
+    let redis = Redis::start_tls();
+    let proxy = Proxy::tcp(Upstream::Tcp(redis.tls_port()));
+    let (port, authority) = (proxy.port(), redis.ca_file());
+    let dsn = format!("rediss://127.0.0.1:{port}?cafile={}", authority.display());
+    let settings = Settings {
+        timeout: 300 * MILLISECOND,
+        ..PLAIN
+    };
+    let caller = Caller::redis(&dsn, settings);
+    assert!(caller.grants("id", &take(1)));
+    for _ in 0..3 {
+        // Beyond the deadline of the call before.
+        sleep(Duration::from_millis(310));
+        assert_eq!(trips(&proxy, || assert!(caller.grants("id", &take(1)))), 1);
+    }
+    assert_eq!(proxy.connections(), 1);
+}

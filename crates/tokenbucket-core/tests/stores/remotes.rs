@@ -1,0 +1,137 @@
+//! Remote stores as the contract sees them: on real servers, one of each kind for all tests.
+
+use crate::homes::{Home, settings};
+use crate::servers;
+use std::sync::LazyLock;
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::time::{SystemTime, UNIX_EPOCH};
+use tokenbucket_core::clock::BootClock;
+use tokenbucket_core::remote::memcached::Memcached;
+use tokenbucket_core::remote::memcached::servers::parse_servers;
+use tokenbucket_core::remote::redis::Redis;
+use tokenbucket_core::remote::redis::dsn::Dsn;
+use tokenbucket_core::remote::{Answer, Failure, OnFailure, Remote, Settings, Transport};
+use tokenbucket_core::shared_memory::SharedMemory;
+use tokenbucket_core::shared_memory::segment::Segment;
+use tokenbucket_core::{Clock, Key, KeyHasher, Outcome, Put, Step, Store, TICKS_PER_SECOND, Ticks};
+
+// Ended by their watchdogs: nothing drops a static.
+static REDIS: LazyLock<servers::Redis> = LazyLock::new(servers::Redis::start_tls);
+static MEMCACHED: LazyLock<servers::Memcached> =
+    LazyLock::new(|| servers::Memcached::start_tcp(&[]));
+static MEMCACHED_UNIX: LazyLock<servers::Memcached> =
+    LazyLock::new(|| servers::Memcached::start_unix(&[]));
+
+pub fn redis_tcp() -> Home {
+    redis("redis tcp", &format!("redis://127.0.0.1:{}", REDIS.port()))
+}
+
+pub fn redis_unix() -> Home {
+    redis(
+        "redis unix",
+        &format!("unix://{}", REDIS.socket().display()),
+    )
+}
+
+pub fn redis_tls() -> Home {
+    let (port, authority) = (REDIS.tls_port(), REDIS.ca_file());
+    let dsn = format!("rediss://localhost:{port}?cafile={}", authority.display());
+    redis("redis tls", &dsn)
+}
+
+pub fn memcached_tcp() -> Home {
+    let server = format!("127.0.0.1:{}", MEMCACHED.port());
+    memcached("memcached tcp", &server)
+}
+
+pub fn memcached_unix() -> Home {
+    let server = format!("unix://{}", MEMCACHED_UNIX.socket().display());
+    memcached("memcached unix", &server)
+}
+
+fn redis(name: &'static str, dsn: &str) -> Home {
+    let dsn = Dsn::parse(dsn).unwrap();
+    home(name, Redis::new(dsn, prefix().as_bytes()))
+}
+
+fn memcached(name: &'static str, server: &str) -> Home {
+    let servers = parse_servers([server]).unwrap();
+    home(name, Memcached::new(&servers, prefix().as_bytes()))
+}
+
+/// The servers are shared, the buckets are not.
+fn prefix() -> String {
+    static NUMBER: AtomicU32 = AtomicU32::new(0);
+    format!("home{}:", NUMBER.fetch_add(1, Ordering::Relaxed))
+}
+
+fn home<T: Transport + 'static>(name: &'static str, transport: T) -> Home {
+    let plain = Settings {
+        timeout: 5 * TICKS_PER_SECOND,
+        on_failure: OnFailure::Throw,
+        hint_max_age: None,
+    };
+    let host = SharedMemory::new(Segment::private(settings()).unwrap());
+    let remote = Remote::new(transport, plain);
+    let hasher = remote.hasher(&host);
+    let store = RemoteHome {
+        remote,
+        host,
+        hasher,
+    };
+    Home::new(name, store, hasher)
+}
+
+/// A remote store and a host of its own.
+struct RemoteHome<T> {
+    remote: Remote<T>,
+    host: SharedMemory,
+    hasher: KeyHasher,
+}
+
+impl<T> RemoteHome<T> {
+    /// A remote store knows a bucket by its identifier alone: outside every namespace by the caller's
+    /// bytes as they are, elsewhere by the hash, too, which the namespace has changed.
+    fn identifier(&self, key: Key<'_>) -> Vec<u8> {
+        if key == self.hasher.key(key.identifier) {
+            return key.identifier.to_vec();
+        }
+        let head = format!("{:032x}:", key.hash);
+        [head.as_bytes(), key.identifier].concat()
+    }
+}
+
+fn value<R>(answer: Answer<R>) -> R {
+    assert!(answer.warning.is_none(), "{:?}", answer.warning);
+    answer.value
+}
+
+impl<T: Transport> Store for RemoteHome<T> {
+    type Error = Failure;
+
+    /// `first` is on the store's clock, which is this machine's wall clock.
+    fn take(&self, key: Key<'_>, step: &Step, first: Option<Ticks>) -> Result<Outcome, Failure> {
+        let identifier = self.identifier(key);
+        let key = Key {
+            identifier: &identifier,
+            ..key
+        };
+        let age = |first: Ticks| wall_clock().cast_signed() - first.cast_signed();
+        let first = first.map(|first| BootClock.now().saturating_add_signed(-age(first)));
+        self.remote.take(&self.host, key, step, first).map(value)
+    }
+
+    fn put(&self, key: Key<'_>, put: &Put) -> Result<(), Failure> {
+        let identifier = self.identifier(key);
+        let key = Key {
+            identifier: &identifier,
+            ..key
+        };
+        self.remote.put(&self.host, key, put).map(value)
+    }
+}
+
+fn wall_clock() -> Ticks {
+    let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap();
+    now.as_nanos().try_into().unwrap()
+}
