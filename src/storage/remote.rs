@@ -168,7 +168,12 @@ fn tell<T: Kind, R>(remote: &Remote<T>, answer: Result<Answer<R>, Failure>) -> R
                 OnFailure::Allow => "all calls are allowed",
                 OnFailure::Deny | OnFailure::Throw => "all calls are denied",
             };
-            let message = format!("{failure}; {meanwhile} until it is back");
+            let until = if failure.cause.is_of_store() {
+                " until it is back"
+            } else {
+                ""
+            };
+            let message = format!("{failure}; {meanwhile}{until}");
             drop(failure);
             throw::warning(message)?;
             Ok(value)
@@ -182,10 +187,10 @@ fn tell<T: Kind, R>(remote: &Remote<T>, answer: Result<Answer<R>, Failure>) -> R
 /// # Errors
 /// `TypeError` or `ValueError`.
 pub fn settings(call: &mut Call<'_>) -> Result<Settings, Thrown> {
-    let timeout = span(call, 3, DEFAULT_TIMEOUT)?;
-    if timeout == 0 {
+    if call.count() >= 3 && call.float(3)? <= 0.0 {
         return Err(throw::argument_value(3, "must be greater than 0"));
     }
+    let timeout = span(call, 3, DEFAULT_TIMEOUT)?;
     let on_failure = if call.count() >= 4 {
         on_failure::argument(call, 4)?
     } else {

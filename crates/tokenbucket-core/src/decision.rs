@@ -2,12 +2,15 @@
 //!
 //! Computed from an [`Outcome`]'s integers, without asking the store again.
 
-use crate::clock::Ticks;
+use crate::clock::{TICKS_PER_SECOND, Ticks};
 use crate::quota::Quota;
 use crate::step::{Denial, Outcome, Step, Verdict};
 
 /// Milliseconds are long enough for a contended bucket to calm down.
 const CONTENDED_RETRY: Ticks = 1_000_000;
+
+/// A store that failed is asked again every 0.1 to 4 seconds.
+const UNAVAILABLE_RETRY: Ticks = TICKS_PER_SECOND;
 
 /// The answer to one call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -69,7 +72,7 @@ impl Decision {
                 match denial {
                     Denial::Contended => (Reason::Contended, Some(retry.max(CONTENDED_RETRY))),
                     Denial::TableFull => (Reason::TableFull, Some(retry.max(CONTENDED_RETRY))),
-                    Denial::Unavailable => (Reason::Unavailable, Some(retry.max(CONTENDED_RETRY))),
+                    Denial::Unavailable => (Reason::Unavailable, Some(UNAVAILABLE_RETRY)),
                     _ => (Reason::InsufficientTokens, Some(retry)),
                 }
             }

@@ -1,6 +1,6 @@
 //! Several steps on one remote store, all or none.
 
-use super::{Answer, Ask, Failure, OnFailure, Remote, Replies, Transport, sure};
+use super::{Answer, Ask, Failure, OnFailure, Remote, Replies, Reply, Transport, sure};
 use crate::batch::{self, Batch, Taken, take_all};
 use crate::clock::{BootClock, Clock, Ticks};
 use crate::key::Key;
@@ -58,7 +58,12 @@ impl<T: Transport> Remote<T> {
             self.transport.take_all(&asks, deadline)
         });
         let answer = match asked {
-            Ok(replies) => sure(read(&keys, steps, &replies)),
+            Ok(replies) => {
+                if !replies.granted {
+                    learn(host, buckets, steps, &replies, now);
+                }
+                sure(read(&keys, steps, &replies))
+            }
             Err(failed) => self.stand_in(host, failed, || {
                 let mut local = StandIn {
                     policy: self.settings.on_failure,
@@ -71,6 +76,24 @@ impl<T: Transport> Remote<T> {
             })?,
         };
         Ok(Some(answer))
+    }
+}
+
+/// Notes which buckets deny their step even by itself.
+fn learn<T: Transport>(
+    host: &SharedMemory,
+    buckets: &[(&Remote<T>, Key<'_>)],
+    steps: &[Step],
+    replies: &Replies,
+    sent: Ticks,
+) {
+    for ((&(store, key), step), found) in buckets.iter().zip(steps).zip(&replies.outcomes) {
+        let reply = Reply {
+            outcome: step.decide(found.empty_at, found.now),
+            absent: false,
+            healed: false,
+        };
+        store.learn(host, key, step, &reply, None, sent);
     }
 }
 

@@ -329,11 +329,13 @@ impl<T: Transport> Remote<T> {
         // Who probes has answered or failed by then.
         let passage = breaker.enter(now, 2 * self.settings.timeout);
         let failed = |cause: Cause| {
-            let warns = if cause.is_of_store() {
-                breaker.warns()
-            } else {
-                breaker.warns_of_key(now)
-            };
+            // Where everything is thrown, nobody is warned: somebody else may still have to be.
+            let warns = self.settings.on_failure != OnFailure::Throw
+                && if cause.is_of_store() {
+                    breaker.warns()
+                } else {
+                    breaker.warns_of_key(now)
+                };
             let store = server.name.clone();
             Failed {
                 failure: Failure { store, cause },

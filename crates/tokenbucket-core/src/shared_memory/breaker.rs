@@ -103,7 +103,21 @@ impl Breakers {
                 }
             }
         }
-        // All taken: share one.
+        // All taken: one that has nothing to tell changes hands, else one is shared. Its old store finds
+        // another when it is used again.
+        for cell in &self.0 {
+            let owner = cell.store.load(Acquire);
+            let is_idle = cell.failures.load(Relaxed) == 0 && cell.open_until.load(Relaxed) == 0;
+            if is_idle
+                && cell
+                    .store
+                    .compare_exchange(owner, store, AcqRel, Acquire)
+                    .is_ok()
+            {
+                cell.set_name(name);
+                return cell;
+            }
+        }
         &self.0[first]
     }
 
@@ -330,8 +344,13 @@ mod tests {
             let name = format!("store {store}");
             let cell = breakers.of(store * 64 + 3, &name);
             assert!(std::ptr::eq(cell, breakers.of(store * 64 + 3, "again")));
-            assert!(store >= 64 || cell.state().name == name);
+            assert_eq!(cell.state().name, name, "an idle cell changes hands");
         }
         assert_eq!(breakers.states().len(), CELLS);
+        for cell in &breakers.0 {
+            cell.failed(Passage::Closed, 1, 0);
+        }
+        let shared = breakers.of(1_000_000, "another");
+        assert_ne!(shared.state().name, "another");
     }
 }

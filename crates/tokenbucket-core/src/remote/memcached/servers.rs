@@ -40,8 +40,10 @@ pub enum ServersError {
     /// A port is no number, or out of range.
     #[error("must have a port from 1 to 65535")]
     BadPort,
-    /// A socket has no absolute path.
-    #[error("must name a socket by its absolute path, as in unix:///run/memcached.sock")]
+    /// A socket has no absolute path, or one that is longer than the system takes.
+    #[error(
+        "must name a socket by its absolute path of at most 107 bytes, as in unix:///run/mc.sock"
+    )]
     BadPath,
     /// A weight is no number, or out of range.
     #[error("must have a weight from 1 to 65535")]
@@ -114,6 +116,7 @@ fn parse_server(name: &[u8]) -> Result<Server, ServersError> {
 fn parse_socket(address: &[u8]) -> Result<Endpoint, ServersError> {
     let path = address
         .strip_prefix(b"unix://")
+        .filter(|path| path.len() <= 107)
         .map(|path| Path::new(OsStr::from_bytes(path)))
         .filter(|path| path.is_absolute() && path.file_name().is_some())
         .ok_or(ServersError::BadPath)?;

@@ -1,0 +1,269 @@
+<?php
+require_once __DIR__ . '/../check.inc.php';
+require_once __DIR__ . '/../document_000.inc.php';
+
+/** A subclass that starts with less than it can hold. */
+class StartsWith extends TokenBucket
+{
+    public $initial = 0;
+
+    protected function _bootstrap($initialTokens)
+    {
+        parent::_bootstrap(min($initialTokens, $this->initial));
+    }
+}
+
+/**
+ * What every storage does, whatever it keeps its buckets in.
+ *
+ * Rates are so low that nothing comes back meanwhile; $pass lets seconds pass.
+ */
+final class Contract
+{
+    private int $number = 0;
+
+    public function __construct(
+        private readonly string $name,
+        private readonly TokenBucketStorage $storage,
+        private readonly Closure $pass,
+    ) {
+    }
+
+    public function check(): void
+    {
+        foreach (get_class_methods($this) as $method) {
+            if (!in_array($method, ['__construct', 'check', 'bucket', 'is', 'name'], true)) {
+                $this->$method();
+            }
+        }
+    }
+
+    private function bucket(string $identifier, int|float $capacity = 10, int|float $rate = 0.001): TokenBucket
+    {
+        return new TokenBucket($this->storage, $identifier, $capacity, $rate);
+    }
+
+    private function name(): string
+    {
+        return 'bucket ' . ++$this->number;
+    }
+
+    private function is(mixed $expected, mixed $found, string $what): void
+    {
+        check($expected === $found, "$this->name: $what: " . var_export($found, true));
+    }
+
+    private function a_fresh_bucket_of_n_grants_n(): void
+    {
+        foreach ([[1, 0.001], [7, 0.003], [25, 0.0007], [10, 1 / 86400], [3, 1 / 3600]] as [$capacity, $rate]) {
+            foreach ([TokenBucket::class, UserlandTokenBucket::class] as $class) {
+                $bucket = new $class($this->storage, $this->name(), $capacity, $rate);
+                $granted = 0;
+                for ($i = 0; $i < $capacity + 3; $i++) {
+                    $granted += (int) $bucket->consume();
+                }
+                $this->is($capacity, $granted, "$class grants $capacity");
+            }
+        }
+    }
+
+    private function a_denial_changes_nothing(): void
+    {
+        $bucket = $this->bucket($this->name());
+        $this->is(true, $bucket->consume(7), '7 of 10');
+        for ($i = 0; $i < 20; $i++) {
+            $this->is(false, $bucket->consume(4), '4 of 3');
+        }
+        $this->is(3.0, $bucket->peek()->remaining, 'left after denials');
+        $this->is(true, $bucket->consume(3), '3 of 3');
+        $this->is(false, $bucket->consume(), '1 of 0');
+    }
+
+    private function decisions_tell_the_whole_answer(): void
+    {
+        $bucket = $this->bucket($this->name());
+        $fresh = $bucket->peek(10);
+        $this->is([true, 10.0, 10.0, 0.0, 0.0, 'granted'], array_values((array) $fresh), 'fresh');
+        $granted = $bucket->attempt(3);
+        $this->is([true, 7.0, 10.0, 0.0, 'granted'], [
+            $granted->allowed, $granted->remaining, $granted->capacity, $granted->retryAfter, $granted->reason,
+        ], 'granted');
+        $this->is(3000.0, round($granted->resetAfter, -1), 'full again after');
+        $denied = $bucket->attempt(8);
+        $this->is([false, 7.0, 10.0, 'insufficient_tokens'], [
+            $denied->allowed, $denied->remaining, $denied->capacity, $denied->reason,
+        ], 'denied');
+        $this->is([1000.0, 3000.0], [round($denied->retryAfter, -2), round($denied->resetAfter, -2)], 'denied until');
+        $this->is([true, false], [$bucket->peek(7)->allowed, $bucket->peek(8)->allowed], 'peeks');
+        $this->is(7.0, $bucket->peek()->remaining, 'what peek and a denial left');
+    }
+
+    private function nothing_and_too_much(): void
+    {
+        $bucket = $this->bucket($this->name());
+        $this->is([true, true], [$bucket->consume(0), $bucket->attempt(0)->allowed], 'nothing, of a full bucket');
+        $bucket->consume(10);
+        $this->is([true, 0.0], [$bucket->consume(0), $bucket->peek()->remaining], 'nothing, of an empty bucket');
+        foreach ([10.5, 11, PHP_INT_MAX] as $tokens) {
+            $decision = $bucket->attempt($tokens);
+            $this->is([false, 'exceeds_capacity', INF], [
+                $decision->allowed, $decision->reason, $decision->retryAfter,
+            ], "$tokens of 10");
+            $this->is(false, $bucket->consume($tokens), "$tokens of 10");
+        }
+    }
+
+    private function refund_and_reset(): void
+    {
+        $bucket = $this->bucket($this->name());
+        $bucket->refund(3);
+        $this->is(10.0, $bucket->peek()->remaining, 'a refund to a full bucket');
+        $bucket->consume(10);
+        $bucket->refund(4);
+        $this->is([4.0, false, true, false], [
+            $bucket->peek()->remaining, $bucket->consume(5), $bucket->consume(4), $bucket->consume(),
+        ], 'refunded 4');
+        $bucket->refund(100);
+        $this->is([true, false], [$bucket->consume(10), $bucket->consume()], 'refunded to the brim');
+        $bucket->reset();
+        $this->is([10.0, true, false], [
+            $bucket->peek()->remaining, $bucket->consume(10), $bucket->consume(),
+        ], 'reset');
+    }
+
+    private function fractions(): void
+    {
+        $bucket = $this->bucket($this->name(), 2.5);
+        $this->is([true, true, false, true, false], [
+            $bucket->consume(0.5), $bucket->consume(1.75), $bucket->consume(0.5), $bucket->consume(0.25),
+            $bucket->consume(0.25),
+        ], 'fractions');
+    }
+
+    private function quotas_that_change(): void
+    {
+        $name = $this->name();
+        $this->is(true, $this->bucket($name, 10)->consume(10), 'ten of ten');
+        $this->is([false, false], [
+            $this->bucket($name, 100)->consume(), $this->bucket($name, 5)->consume(),
+        ], 'no windfall by a larger capacity, none by a smaller');
+        $name = $this->name();
+        $this->bucket($name, 10)->consume(4);
+        $this->is([3.0, 6.0], [
+            $this->bucket($name, 3)->peek()->remaining, $this->bucket($name, 10)->peek()->remaining,
+        ], 'a smaller capacity');
+        $this->is([true, false], [
+            $this->bucket($name, 3)->consume(3), $this->bucket($name, 3)->consume(),
+        ], 'a smaller capacity is what it says');
+    }
+
+    private function identifiers_are_any_bytes(): void
+    {
+        $identifiers = [
+            '', "\0", "\0\0", 'a', "a\0", 'A', 'a ', ' a', "a\n", "a\r\n", 'a b', "\xff", "\xc3\xa4", "\xe4", '0', '00',
+            str_repeat('l', 200), str_repeat('l', 249), str_repeat('l', 250), str_repeat('l', 251), str_repeat('l', 70000),
+            "flush_all\r\n", '*1', '{a}b', "a\x7f",
+        ];
+        foreach ($identifiers as $number => $identifier) {
+            $bucket = $this->bucket($identifier, 100);
+            $this->is(100.0, $bucket->peek()->remaining, "identifier $number is fresh");
+            $bucket->consume($number + 1);
+        }
+        foreach ($identifiers as $number => $identifier) {
+            $this->is(99.0 - $number, $this->bucket($identifier, 100)->peek()->remaining, "identifier $number");
+        }
+    }
+
+    private function the_storage_interface(): void
+    {
+        $this->is(null, $this->storage->prepare(), 'prepare()');
+        $name = $this->name();
+        $this->is(null, $this->storage->bootstrap($name, microtime(true) - 2500), 'bootstrap()');
+        $this->is(2.0, $this->bucket($name)->peek()->remaining, 'bootstrapped with 2');
+        $this->storage->bootstrap($name, microtime(true) - 9500);
+        $this->is([2.0, true, false], [
+            $this->bucket($name)->peek()->remaining, $this->bucket($name)->consume(2), $this->bucket($name)->consume(),
+        ], 'never overwritten');
+        $name = $this->name();
+        $this->storage->bootstrap($name, microtime(true) + 1500);
+        $debt = $this->bucket($name)->peek(0);
+        $this->is([false, 1500.0], [$debt->allowed, round($debt->retryAfter, -1)], 'a debt');
+        $name = $this->name();
+        $asked = 0;
+        $start = function () use (&$asked, $name): bool {
+            $asked++;
+            $this->storage->bootstrap($name, microtime(true) - 3500);
+            return true;
+        };
+        $consume = fn () => $this->storage->consume($name, 1000, 10000, $start);
+        // The first call is granted by the closure itself, as document 000 has it.
+        $this->is([true, true, true, true, false, 1], [
+            $consume(), $consume(), $consume(), $consume(), $consume(), $asked,
+        ], 'consume() with a closure');
+        $refused = $this->storage->consume($this->name(), 1000, 10000, fn () => false);
+        $this->is(false, $refused, 'a closure that refuses');
+        $this->is(false, $this->storage->consume($name, 11000, 10000, fn () => true), 'more than a full bucket');
+    }
+
+    private function a_subclass_that_starts_otherwise(): void
+    {
+        $bucket = new StartsWith($this->storage, $this->name(), 10, 0.001);
+        $bucket->initial = 3;
+        $granted = 0;
+        for ($i = 0; $i < 10; $i++) {
+            $granted += (int) $bucket->consume();
+        }
+        // What starts the bucket is granted on top of what it starts with.
+        $this->is(4, $granted, 'granted of a bucket that starts with 3');
+    }
+
+    private function the_userland_class_shares_the_bucket(): void
+    {
+        $name = $this->name();
+        $native = $this->bucket($name);
+        $userland = new UserlandTokenBucket($this->storage, $name, 10, 0.001);
+        $this->is([true, true, true, 1.0, false, false, true, false], [
+            $userland->consume(2), $native->consume(3), $userland->consume(4), $native->peek()->remaining,
+            $userland->consume(2), $native->consume(2), $userland->consume(), $native->consume(),
+        ], 'both in one bucket');
+    }
+
+    private function all_or_nothing(): void
+    {
+        [$few, $many] = [$this->bucket($this->name(), 3), $this->bucket($this->name(), 5)];
+        $left = fn () => [$few->peek()->remaining, $many->peek()->remaining];
+        $all = fn (int|float $tokens, TokenBucket ...$buckets) => TokenBucket::attemptAll($buckets, $tokens);
+        $this->is([true, 1.0, 3.0], [($decision = $all(2, $many, $few))->allowed, $decision->remaining, $decision->capacity], 'all');
+        $denied = $all(2, $many, $few);
+        $this->is([false, 'insufficient_tokens', 3.0, 1.0], [
+            $denied->allowed, $denied->reason, $denied->capacity, $denied->remaining,
+        ], 'none');
+        $this->is([1.0, 3.0], $left(), 'none was taken');
+        $this->is('exceeds_capacity', $all(4, $many, $few)->reason, 'more than one can hold');
+        $this->is([1.0, 3.0], $left(), 'none was taken');
+        $again = new TokenBucket($this->storage, 'bucket ' . $this->number, 5, 0.001);
+        $this->is([true, false], [$all(1, $many, $again)->allowed, $all(1, $many, $again)->allowed], 'twice pays twice');
+        $this->is([1.0, 1.0], $left(), 'left of both');
+        $elsewhere = new TokenBucket(new TokenBucketStorageMemory, 'x', 10, 0.001);
+        $this->is([true, false], [$all(1, $elsewhere, $few)->allowed, $all(1, $elsewhere, $few)->allowed], 'mixed storages');
+        $this->is([0.0, 9.0], [$few->peek()->remaining, $elsewhere->peek()->remaining], 'mixed storages: left');
+    }
+
+    private function tokens_come_back(): void
+    {
+        $bucket = $this->bucket($this->name(), 2, 20);
+        $bucket->consume(2);
+        $denied = $bucket->attempt(2);
+        check(!$denied->allowed && $denied->retryAfter > 0 && $denied->retryAfter <= 0.1, "$this->name: tokens are to come back");
+        ($this->pass)($denied->retryAfter);
+        $this->is(true, $bucket->consume(2), 'granted after retryAfter');
+        $bucket->consume(2);
+        $this->is([true, 'granted'], [($waited = $bucket->wait(5, 2))->allowed, $waited->reason], 'wait()');
+        $this->is(false, $this->bucket($this->name())->wait(1, 11)->allowed, 'wait() for more than the capacity');
+        $slow = $this->bucket($this->name(), 1);
+        $slow->consume();
+        $start = hrtime(true);
+        $this->is([false, 'insufficient_tokens'], [($waited = $slow->wait(1))->allowed, $waited->reason], 'wait() in vain');
+        check(hrtime(true) - $start < 900e6, "$this->name: wait() in vain does not wait");
+    }
+}

@@ -1,0 +1,34 @@
+--TEST--
+The contract of storages: memcached over TCP and a Unix socket, one and several, with hints and without
+--EXTENSIONS--
+pcntl
+--FILE--
+<?php
+require __DIR__ . '/contract.inc.php';
+require __DIR__ . '/../servers.inc.php';
+
+$sleep = fn (float $seconds) => usleep((int) ceil($seconds * 1e6));
+$tcp = MemcachedServer::startTcp();
+$unix = MemcachedServer::startUnix();
+$lists = [
+    'tcp' => "127.0.0.1:$tcp->port",
+    'unix' => "unix://$unix->socket",
+    'both' => ["unix://$unix->socket?weight=2", "127.0.0.1:$tcp->port"],
+    'both in a string' => "unix://$unix->socket,127.0.0.1:$tcp->port",
+];
+foreach ($lists as $name => $servers) {
+    foreach ([true, false] as $hints) {
+        $storage = new TokenBucketStorageMemcached($servers, "$name " . json_encode($hints) . ':', is_slow() ? 20.0 : 2.0, TokenBucket\OnFailure::Throw, $hints);
+        (new Contract("$name, hints " . json_encode($hints), $storage, $sleep))->check();
+    }
+}
+$status = TokenBucket\status()['remote'];
+check($status['asked'] > 1000 && $status['hinted'] > 50 && $status['failed'] === 0, json_encode($status));
+foreach ([$tcp, $unix] as $server) {
+    check($server->stats()['curr_items'] > 100, 'both servers hold buckets');
+    check($server->stats()['total_connections'] < 20, 'connections are kept');
+}
+echo "done\n";
+?>
+--EXPECT--
+done

@@ -1,0 +1,40 @@
+--TEST--
+The contract of storages: Redis over TCP, a Unix socket and TLS, with hints and without
+--EXTENSIONS--
+pcntl
+--FILE--
+<?php
+require __DIR__ . '/contract.inc.php';
+require __DIR__ . '/tls.inc.php';
+
+$sleep = fn (float $seconds) => usleep((int) ceil($seconds * 1e6));
+$tls = new TlsRedis;
+$redis = $tls->server;
+$dsns = [
+    'tcp' => "redis://127.0.0.1:$redis->port/1",
+    'unix' => "unix://$redis->socket?db=2",
+];
+// To valgrind what the cipher's assembly makes is uninitialised.
+if (!is_slow()) {
+    $dsns['tls'] = $tls->dsn();
+}
+foreach ($dsns as $name => $dsn) {
+    foreach ([true, false] as $hints) {
+        $storage = new TokenBucketStorageRedis($dsn, "$name " . json_encode($hints) . ':', is_slow() ? 20.0 : 2.0, TokenBucket\OnFailure::Throw, $hints);
+        (new Contract("$name, hints " . json_encode($hints), $storage, $sleep))->check();
+    }
+}
+
+echo "-- each in its own database, all buckets with a time to live --\n";
+$keys = array_filter(explode("\r\n", $redis->command('INFO', 'keyspace')), fn ($line) => preg_match('/^db[12]/', $line));
+foreach ($keys as $line) {
+    preg_match('/^(db\d):keys=(\d+),expires=(\d+)/', $line, $match);
+    echo $match[1], ' ', $match[2] >= 90 && $match[2] === $match[3] ? 'all expire' : $line, "\n";
+}
+$status = TokenBucket\status()['remote'];
+check($status['asked'] > 1000 && $status['hinted'] > 50 && $status['failed'] === 0, json_encode($status));
+?>
+--EXPECT--
+-- each in its own database, all buckets with a time to live --
+db1 all expire
+db2 all expire

@@ -1,0 +1,88 @@
+--TEST--
+A key that holds something else is left as it is, said to be so, and decided by the policy
+--EXTENSIONS--
+pcntl
+--FILE--
+<?php
+require __DIR__ . '/outage.inc.php';
+
+use TokenBucket\OnFailure;
+
+Warnings::collect();
+$patient = is_slow() ? 20.0 : 2.0;
+foreach (Store::each() as $kind => $store) {
+    $server = $store->server;
+    $values = ['text' => 'hello', 'empty' => '', 'spaces' => ' 5', 'sign' => '-5', 'fraction' => '1.5', 'exponent' => '1e15',
+        'too long' => str_repeat('1', 17), 'too great' => '9007199254740993', 'newline' => "1\n", 'NUL' => "1\0", 'hexadecimal' => '0x1f', 'nan' => 'nan'];
+    $dump = $kind === 'Redis'
+        ? fn (string $key) => $server->command('DUMP', $key) . $server->command('PTTL', $key)
+        : fn (string $key) => implode("\n", $server->command("gets $key", 'END'));
+    if ($kind === 'Redis') {
+        $values += ['list' => 1, 'hash' => 2, 'set' => 3, 'sorted set' => 4, 'stream' => 5];
+    }
+    foreach ($values as $name => $value) {
+        $name = strtr($name, ' ', '_');
+        $key = "p:$name";
+        match (true) {
+            $kind === 'Memcached' => $server->command("set $key 7 0 " . strlen($value) . "\r\n$value", 'STORED'),
+            $value === 1 => $server->command('RPUSH', $key, '1', '2'),
+            $value === 2 => $server->command('HSET', $key, 'a', '1'),
+            $value === 3 => $server->command('SADD', $key, 'a'),
+            $value === 4 => $server->command('ZADD', $key, '1', 'a'),
+            $value === 5 => $server->command('XADD', $key, '1-1', 'a', 'b'),
+            default => $server->command('SET', $key, $value),
+        };
+        $before = $dump($key);
+        check(strlen($before) > 1, "$kind: $name is there");
+        foreach (OnFailure::cases() as $policy) {
+            $class = "TokenBucketStorage$kind";
+            $bucket = new TokenBucket(new $class("unix://$server->socket", 'p:', $patient, $policy), $name, 2, 0.001);
+            $granted = 0;
+            foreach (['consume', 'attempt', 'peek', 'refund', 'reset', 'consume', 'consume', 'consume'] as $method) {
+                try {
+                    $answer = $bucket->$method();
+                    $granted += (int) ($method === 'consume' && $answer);
+                    check($policy !== OnFailure::Throw, "$kind: $name: $method() did not throw");
+                } catch (TokenBucket\StorageException $e) {
+                    check($policy === OnFailure::Throw, "$kind: $name: $method() threw");
+                    check(str_ends_with($e->getMessage(), 'the key of this bucket holds something else'), $e->getMessage());
+                }
+            }
+            // Of two, one was taken, the bucket was filled, and two were taken of three tries.
+            $expected = ['Local' => 3, 'Allow' => 4, 'Deny' => 0, 'Throw' => 0][$policy->name];
+            check($granted === $expected, "$kind: $name: $policy->name: $granted granted");
+            check($dump($key) === $before, "$kind: $name: $policy->name: the record is changed");
+        }
+        $others = new TokenBucket($store->storage(OnFailure::Throw), "beside $name", 2, 0.001);
+        check($others->consume() && $others->peek()->remaining === 1.0, "$kind: other buckets are fine");
+        check(TokenBucket::attemptAll([$others], 1)->allowed, "$kind: other buckets are fine");
+    }
+    $mixed = [new TokenBucket($store->storage(OnFailure::Throw), 'good', 2, 0.001), new TokenBucket($store->storage(OnFailure::Throw), 'text', 2, 0.001)];
+    echo Warnings::plain(thrown(fn () => TokenBucket::attemptAll($mixed))), "\n";
+    check($mixed[0]->peek()->remaining === 2.0, "$kind: attemptAll() takes nothing");
+    $state = $store->state();
+    check($state['breaker'] === 'closed' && $state['failures'] === 0 && $state['opened'] === 0, "$kind: the store is not to blame: " . json_encode($state));
+    // What follows the semicolon is the policy's.
+    echo implode("\n", array_unique(preg_replace(['/;.*/', '/::\w+/'], '', Warnings::take()))), "\n";
+
+    echo "-- what becomes of the server itself is warned of all the same --\n";
+    $server->kill();
+    $store->bucket(OnFailure::Local, 'later')->consume();
+    foreach (Warnings::take() as $warning) {
+        echo $warning, "\n";
+    }
+    $server->restart();
+    check($store->is_back(), 'back');
+}
+$remote = TokenBucket\status()['remote'];
+check($remote['failed'] === 2 && $remote['opened'] === 0, json_encode($remote));
+?>
+--EXPECT--
+TokenBucket\StorageException: unix:redis.sock?db=0: the key of this bucket holds something else
+Warning: TokenBucket(): unix:redis.sock?db=0: the key of this bucket holds something else
+-- what becomes of the server itself is warned of all the same --
+Warning: TokenBucket::consume(): unix:redis.sock?db=0: cannot connect: Connection refused (os error); buckets of this host decide until it is back
+TokenBucket\StorageException: memcached at unix:memcached.sock: the key of this bucket holds something else
+Warning: TokenBucket(): memcached at unix:memcached.sock: the key of this bucket holds something else
+-- what becomes of the server itself is warned of all the same --
+Warning: TokenBucket::consume(): memcached at unix:memcached.sock: cannot connect: Connection refused (os error); buckets of this host decide until it is back

@@ -1,0 +1,99 @@
+--TEST--
+After a fork no reply reaches another process, and a child's end leaves the parent's connection alone
+--EXTENSIONS--
+pcntl
+--FILE--
+<?php
+require __DIR__ . '/../check.inc.php';
+require __DIR__ . '/../processes.inc.php';
+require __DIR__ . '/tls.inc.php';
+
+const CHILDREN = 4;
+$calls = is_slow() ? 50 : 500;
+$timeout = is_slow() ? 20.0 : 5.0;
+$tls = new TlsRedis;
+$redis = $tls->server;
+$memcached = MemcachedServer::startTcp();
+$throw = TokenBucket\OnFailure::Throw;
+$storages = array_filter([
+    'Redis' => new TokenBucketStorageRedis("unix://$redis->socket", 'unix:', $timeout, $throw, false),
+    'Redis with TLS' => new TokenBucketStorageRedis($tls->dsn(), 'tls:', $timeout, $throw, false),
+    'memcached' => new TokenBucketStorageMemcached("127.0.0.1:$memcached->port", 'tcp:', $timeout, $throw, false),
+    // To valgrind what the cipher's assembly makes is uninitialised.
+], fn (string $name) => !is_slow() || $name !== 'Redis with TLS', ARRAY_FILTER_USE_KEY);
+/** The ids of the connections that run scripts. */
+$clients = function () use ($redis): array {
+    preg_match_all('/^id=(\d+) .*cmd=evalsha/m', $redis->command('CLIENT', 'LIST'), $matches);
+    return array_map(intval(...), $matches[1]);
+};
+
+foreach ($storages as $name => $storage) {
+    // Each process has a bucket of its own size: a reply of another would show.
+    $play = function (int $who) use ($storage, $name, $calls): array {
+        $capacity = 1000 + 100 * $who;
+        $bucket = new TokenBucket($storage, "of $who", $capacity, 1e-5);
+        $wrong = [];
+        for ($i = 1; $i <= $calls; $i++) {
+            $decision = $bucket->attempt();
+            if (!$decision->allowed || $decision->remaining !== (float) ($capacity - $i) || $decision->capacity !== (float) $capacity) {
+                $wrong[] = "$name, $who: $i: " . json_encode($decision);
+            }
+            if ($i % 10 === 0 && $bucket->peek(0)->remaining !== (float) ($capacity - $i)) {
+                $wrong[] = "$name, $who: peek at $i";
+            }
+        }
+        return $wrong;
+    };
+    $parent = new TokenBucket($storage, 'parent', 1e6, 0.01);
+    $parent->consume();
+    $parent->consume();
+    $before = $clients();
+    $expected = 1e6 - 2;
+    for ($round = 0; $round < 2; $round++) {
+        $children = [];
+        for ($who = 0; $who < CHILDREN; $who++) {
+            if (($pid = pcntl_fork()) === 0) {
+                foreach ($play($round * CHILDREN + $who) as $wrong) {
+                    echo "FAILED: $wrong\n";
+                }
+                // Half of them end as PHP does, half are killed.
+                $who % 2 ? exit(0) : send_signal('KILL', getmypid());
+                sleep(10);
+            }
+            $children[] = $pid;
+        }
+        // Meanwhile the parent goes on.
+        do {
+            for ($i = 0; $i < 20; $i++) {
+                $remaining = $parent->attempt()->remaining;
+                check($remaining === --$expected, "$name: the parent has $remaining, not $expected");
+            }
+            $children = array_filter($children, fn ($pid) => pcntl_waitpid($pid, $status, WNOHANG) === 0);
+        } while ($children !== []);
+    }
+    $after = $clients();
+    if (str_starts_with($name, 'Redis')) {
+        $own = array_intersect($before, $after);
+        check($before !== [] && $own === $before, "$name: the parent's connections stay: " . json_encode([$before, $after]));
+        check(count($after) === count($before), "$name: the children's are closed: " . json_encode([$before, $after]));
+    }
+}
+
+echo "-- a child's child, and one that never used the storage --\n";
+$bucket = new TokenBucket($storages['Redis'], 'family', 10, 1e-6);
+$bucket->consume();
+in_processes(2, function (int $index) use ($bucket): void {
+    if ($index === 0) {
+        $bucket->consume();
+        in_processes(2, fn () => $bucket->consume());
+        $bucket->consume();
+    }
+});
+var_dump($bucket->peek()->remaining);
+$connections = (int) $memcached->stats()['curr_connections'];
+check($connections < 8, "$connections connections of memcached");
+check(TokenBucket\status()['remote']['failed'] === 0, 'nothing failed');
+?>
+--EXPECT--
+-- a child's child, and one that never used the storage --
+float(5)

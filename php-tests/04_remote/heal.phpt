@@ -1,0 +1,88 @@
+--TEST--
+A store that lost its records learns from who was denied; a reset on another host still counts
+--EXTENSIONS--
+pcntl
+--SKIPIF--
+<?php
+if (getenv('USE_ZEND_ALLOC') === '0') {
+    die('skip times matter');
+}
+?>
+--FILE--
+<?php
+require __DIR__ . '/../check.inc.php';
+require __DIR__ . '/../child.inc.php';
+require __DIR__ . '/../servers.inc.php';
+
+const AGE = 0.3;
+
+/** What the server keeps of a bucket. */
+function record(ServerProcess $server, string $key): ?string
+{
+    return $server instanceof RedisServer ? $server->command('GET', $key) : $server->command("get $key", 'END')[1] ?? null;
+}
+
+/** How often the server was asked since it started. */
+function asked(ServerProcess $server): int
+{
+    if ($server instanceof MemcachedServer) {
+        return (int) $server->stats()['cmd_get'];
+    }
+    preg_match_all('/cmdstat_eval(?:sha)?:calls=(\d+)/', $server->command('INFO', 'commandstats'), $matches);
+    return array_sum($matches[1]);
+}
+
+foreach (['Redis' => RedisServer::start(), 'Memcached' => MemcachedServer::startUnix()] as $kind => $server) {
+    $class = "TokenBucketStorage$kind";
+    $address = "unix://$server->socket";
+    $make = fn (string $name, bool $hints = true) => new TokenBucket(
+        new $class($address, 'p:', 2.0, TokenBucket\OnFailure::Throw, $hints, AGE), $name, 5, 0.01
+    );
+    $is = fn (mixed $expected, mixed $found, string $what) => check($expected === $found, "$kind: $what: " . json_encode($found));
+    $drain = function (string $name, bool $hints = true) use ($make, $is): TokenBucket {
+        $bucket = $make($name, $hints);
+        $is([true, false, false], [$bucket->consume(5), $bucket->consume(), $bucket->consume()], "$name is drained");
+        return $bucket;
+    };
+    [$drained, $both, $refunded, $batched] = [$drain('drained'), $drain('both'), $drain('refunded'), $drain('batched')];
+    $unhinted = $drain('unhinted', false);
+    $granted = $make('granted');
+    $granted->consume(5);
+    $server->restart();
+    usleep((int) ((AGE + 0.1) * 1e6));
+    $is(null, record($server, 'p:drained'), 'the record is lost');
+
+    $before = asked($server);
+    $decision = $drained->attempt();
+    $is(false, $decision->allowed, 'denied still');
+    $is(1, min(1, asked($server) - $before), 'the server was asked');
+    check($decision->retryAfter > 95 && $decision->retryAfter <= 103, "$kind: retryAfter $decision->retryAfter");
+    for ($i = 0; $i < 3; $i++) {
+        usleep((int) ((AGE + 0.1) * 1e6));
+        $is(false, $drained->consume(), 'denied whenever it is asked');
+    }
+    // The controls: nobody on this host knows that these were drained.
+    $is(true, $unhinted->consume(), 'without hints the loss is a full bucket');
+    $is(true, $granted->consume(), 'what was never denied is a full bucket');
+
+    // What this host gives back is counted on what it knows.
+    $refunded->refund(2);
+    $is([true, true, false], [$refunded->consume(), $refunded->consume(), $refunded->consume()], 'refunded 2 of nothing');
+    $fresh = $make('fresh');
+    $is(false, TokenBucket::attemptAll([$fresh, $batched])->allowed, 'attemptAll() knows it, too');
+    $is(5.0, $fresh->peek()->remaining, 'and takes nothing');
+
+    // A reset of another host, which has another segment, is kept as a record, not as a deletion.
+    php_run(sprintf('(new TokenBucket(new %s(%s, "p:", 2.0), "both", 5, 0.01))->reset();', $class, var_export($address, true)));
+    $is('0', record($server, 'p:both'), 'a reset is a record');
+    $is([true, true], [$both->consume(4), $both->consume()], 'reset elsewhere');
+    $is(false, $both->consume(), 'and drained again');
+
+    // The bucket of this host heals nothing of another's.
+    $there = php_run(sprintf('var_dump((new TokenBucket(new %s(%s, "p:", 2.0), "drained", 5, 0.01))->consume());', $class, var_export($address, true)));
+    echo "$kind: a host that knew nothing: ", $there;
+}
+?>
+--EXPECT--
+Redis: a host that knew nothing: bool(true)
+Memcached: a host that knew nothing: bool(true)

@@ -1,0 +1,23 @@
+--TEST--
+A hung Redis costs eight workers its timeout a few times, then next to nothing; limits hold meanwhile
+--EXTENSIONS--
+pcntl
+--SKIPIF--
+<?php
+if (getenv('SKIP_SLOW_TESTS') || getenv('USE_ZEND_ALLOC') === '0') {
+    die('skip slow');
+}
+?>
+--FILE--
+<?php
+require __DIR__ . '/hung.inc.php';
+
+foreach (Store::each() as $kind => $store) {
+    if ($kind === 'Redis') {
+        hang($store);
+    }
+}
+echo "done\n";
+?>
+--EXPECT--
+done

@@ -1,0 +1,109 @@
+<?php
+require_once __DIR__ . '/../check.inc.php';
+require_once __DIR__ . '/../processes.inc.php';
+require_once __DIR__ . '/../servers.inc.php';
+
+use TokenBucket\OnFailure;
+
+/** Seconds that a call may take here: enough for a server that answers, little for one that does not. */
+const TIMEOUT = 0.05;
+
+/** A server, and storages on it by prefix and policy. */
+final class Store
+{
+    private function __construct(public readonly ServerProcess $server, public readonly string $kind)
+    {
+    }
+
+    /** @return iterable<string, self> */
+    public static function each(): iterable
+    {
+        yield 'Redis' => new self(RedisServer::start(), 'Redis');
+        yield 'Memcached' => new self(MemcachedServer::startUnix(), 'Memcached');
+    }
+
+    public function storage(OnFailure $policy, string $prefix = 'p:', bool $hints = false): TokenBucketStorage
+    {
+        $class = "TokenBucketStorage$this->kind";
+        return new $class("unix://{$this->server->socket}", $prefix, is_slow() ? 2.0 : TIMEOUT, $policy, $hints);
+    }
+
+    public function bucket(OnFailure $policy, string $name = 'x', int $capacity = 5): TokenBucket
+    {
+        return new TokenBucket($this->storage($policy), $name, $capacity, 0.001);
+    }
+
+    /** What status() knows of its breaker. */
+    public function state(): array
+    {
+        foreach (TokenBucket\status()['stores'] as $state) {
+            if (str_starts_with($this->name(), $state['name'])) {
+                return $state;
+            }
+        }
+        return [];
+    }
+
+    /** As messages and status() have it. */
+    public function name(): string
+    {
+        return $this->kind === 'Redis' ? "unix://{$this->server->socket}?db=0" : "memcached at unix://{$this->server->socket}";
+    }
+
+    /** Whether the store is used again within five seconds; a probe is what finds out. */
+    public function is_back(): bool
+    {
+        $bucket = $this->bucket(OnFailure::Throw, 'probe');
+        for ($start = microtime(true); microtime(true) - $start < 5; usleep(20_000)) {
+            try {
+                $bucket->peek();
+                return true;
+            } catch (TokenBucket\StorageException) {
+            }
+        }
+        return false;
+    }
+}
+
+/** Collects what is warned of, with folders and the system's words taken out. */
+final class Warnings
+{
+    public static array $all = [];
+
+    public static function collect(): void
+    {
+        set_error_handler(function (int $level, string $message): bool {
+            // Not what is silenced.
+            if ((error_reporting() & $level) === 0) {
+                return true;
+            }
+            self::$all[] = ($level === E_WARNING ? 'Warning: ' : "level $level: ") . self::plain($message);
+            return true;
+        });
+    }
+
+    public static function take(): array
+    {
+        [$all, self::$all] = [self::$all, []];
+        return $all;
+    }
+
+    public static function plain(string $message): string
+    {
+        return preg_replace(['~/\S*/(\w+\.sock)~', '/\(os error \d+\)/', '/127\.0\.0\.1:\d+/'], ['$1', '(os error)', 'address'], $message);
+    }
+}
+
+/** What one call changes in status()['remote']. */
+function changes(callable $call): string
+{
+    $before = TokenBucket\status()['remote'];
+    $call();
+    $changes = [];
+    foreach (TokenBucket\status()['remote'] as $name => $count) {
+        if ($count !== $before[$name]) {
+            $changes[] = "$name +" . ($count - $before[$name]);
+        }
+    }
+    return implode(', ', $changes) ?: 'nothing';
+}

@@ -1,0 +1,27 @@
+--TEST--
+An outage is warned of although an exception told of it first
+--EXTENSIONS--
+pcntl
+--FILE--
+<?php
+require __DIR__ . '/outage.inc.php';
+
+use TokenBucket\OnFailure;
+
+Warnings::collect();
+foreach (Store::each() as $kind => $store) {
+    check($store->is_back(), 'back before');
+    $store->server->kill();
+    // Half of the code of this host catches exceptions; the other half relies on the log.
+    check(str_contains(thrown(fn () => $store->bucket(OnFailure::Throw)->consume()), 'StorageException'), 'thrown');
+    check($store->bucket(OnFailure::Local)->consume(), 'granted');
+    echo count(Warnings::take()), " warning\n";
+    check($store->bucket(OnFailure::Local)->consume(), 'granted');
+    echo count(Warnings::take()), " more\n";
+}
+?>
+--EXPECT--
+1 warning
+0 more
+1 warning
+0 more

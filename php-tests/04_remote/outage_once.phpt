@@ -1,0 +1,54 @@
+--TEST--
+Of one outage one process of a host warns, once; every call after it costs next to nothing
+--EXTENSIONS--
+pcntl
+--FILE--
+<?php
+require __DIR__ . '/outage.inc.php';
+
+use TokenBucket\OnFailure;
+
+$calls = is_slow() ? 100 : 2000;
+foreach (Store::each() as $kind => $store) {
+    for ($outage = 1; $outage <= 2; $outage++) {
+        check($store->is_back(), 'back before');
+        $store->server->kill();
+        $before = TokenBucket\status()['remote'];
+        $results = in_processes(4, function () use ($store, $outage, $calls): array {
+            Warnings::collect();
+            $bucket = $store->bucket(OnFailure::Local, "outage $outage", 100);
+            $granted = 0;
+            for ($i = 0; $i < $calls; $i++) {
+                $granted += (int) $bucket->consume();
+            }
+            return [$granted, Warnings::take()];
+        });
+        $after = TokenBucket\status()['remote'];
+        $warnings = array_merge(...array_column($results, 1));
+        echo "$kind: ", array_sum(array_column($results, 0)), ' granted, ', count($warnings), " warning\n  ";
+        echo implode("\n  ", array_unique($warnings)), "\n";
+        check($after['local'] - $before['local'] === 4 * $calls, 'all fell back');
+        check($after['opened'] - $before['opened'] === 1, 'opened once');
+        // Three failures, some of others that were on their way, and probes.
+        $asked = $after['asked'] - $before['asked'];
+        check($asked >= 3 && $asked <= (is_slow() ? 300 : 30), "asked $asked times");
+        check($after['failed'] - $before['failed'] === $asked, 'all that was asked failed');
+        $store->server->restart();
+    }
+    check($store->is_back(), 'back after');
+    // The store decides again, and knows nothing of what this host granted meanwhile.
+    var_dump($store->bucket(OnFailure::Local, 'outage 2', 100)->peek()->remaining);
+    check(TokenBucket\status()['remote']['local'] === $after['local'], 'nothing falls back any more');
+}
+?>
+--EXPECT--
+Redis: 100 granted, 1 warning
+  Warning: TokenBucket::consume(): unix:redis.sock?db=0: cannot connect: Connection refused (os error); buckets of this host decide until it is back
+Redis: 100 granted, 1 warning
+  Warning: TokenBucket::consume(): unix:redis.sock?db=0: cannot connect: Connection refused (os error); buckets of this host decide until it is back
+float(100)
+Memcached: 100 granted, 1 warning
+  Warning: TokenBucket::consume(): memcached at unix:memcached.sock: cannot connect: Connection refused (os error); buckets of this host decide until it is back
+Memcached: 100 granted, 1 warning
+  Warning: TokenBucket::consume(): memcached at unix:memcached.sock: cannot connect: Connection refused (os error); buckets of this host decide until it is back
+float(100)

@@ -1,0 +1,102 @@
+--TEST--
+A store that is killed or suspended: what each policy answers, what is counted, one warning
+--EXTENSIONS--
+pcntl
+--FILE--
+<?php
+require __DIR__ . '/outage.inc.php';
+
+use TokenBucket\OnFailure;
+
+Warnings::collect();
+foreach (Store::each() as $kind => $store) {
+    foreach (['killed' => ['kill', 'restart'], 'suspended' => ['STOP', 'CONT']] as $how => [$down, $up]) {
+        echo "-- $kind $how --\n";
+        foreach (OnFailure::cases() as $policy) {
+            // So that there is a connection, and a warning would be due again.
+            check($store->is_back(), "$policy->name: back before");
+            check($store->bucket($policy, "$how before")->consume(), "$policy->name: granted before");
+            $granted = 0;
+            $reasons = [];
+            check($store->state()['breaker'] === 'closed' && $store->state()['failures'] === 0, 'closed before');
+            $opened = $store->state()['opened'];
+            $down === 'kill' ? $store->server->kill() : $store->server->signal($down);
+            $bucket = $store->bucket($policy, "$how $policy->name");
+            $start = hrtime(true);
+            $changes = changes(function () use ($bucket, &$granted, &$reasons): void {
+                for ($i = 0; $i < 10; $i++) {
+                    try {
+                        $decision = $bucket->attempt();
+                        $granted += (int) $decision->allowed;
+                        $reasons[$decision->reason] = true;
+                    } catch (TokenBucket\StorageException $e) {
+                        $reasons[preg_replace('/ \(.*|: Resource.*/', '', substr(strrchr(Warnings::plain($e->getMessage()), ': '), 2))] = true;
+                    }
+                }
+            });
+            // Where the processor is slow, one more has probed.
+            echo $policy->name, ': ', preg_replace('/(asked|failed) \+4/', '$1 +3', $changes), "\n";
+            echo "  granted $granted, ", implode(', ', array_keys($reasons)), "\n";
+            check((hrtime(true) - $start) / 1e9 < (is_slow() ? 20 : 8 * TIMEOUT), "$policy->name: the timeout was paid again and again");
+            foreach (Warnings::take() as $warning) {
+                echo '  ', $warning, "\n";
+            }
+            $state = $store->state();
+            check($state['breaker'] === 'open' && in_array($state['failures'], [3, 4], true) && $state['opened'] === $opened + 1, json_encode($state));
+            check($state['retry_after'] <= 0.2 && str_starts_with($store->name(), $state['name']), json_encode($state));
+            $up === 'restart' ? $store->server->restart() : $store->server->signal($up);
+        }
+        check($store->is_back(), 'back in the end');
+        check(Warnings::take() === [], 'a warning after the outage');
+    }
+}
+?>
+--EXPECT--
+-- Redis killed --
+Local: asked +3, failed +3, opened +1, local +10
+  granted 5, granted, insufficient_tokens
+  Warning: TokenBucket::attempt(): unix:redis.sock?db=0: cannot connect: Connection refused (os error); buckets of this host decide until it is back
+Allow: asked +3, failed +3, opened +1, allowed +10
+  granted 10, granted
+  Warning: TokenBucket::attempt(): unix:redis.sock?db=0: cannot connect: Connection refused (os error); all calls are allowed until it is back
+Deny: asked +3, failed +3, opened +1, denied +10
+  granted 0, unavailable
+  Warning: TokenBucket::attempt(): unix:redis.sock?db=0: cannot connect: Connection refused (os error); all calls are denied until it is back
+Throw: asked +3, failed +3, opened +1, thrown +10
+  granted 0, Connection refused, it failed and is not asked again yet
+-- Redis suspended --
+Local: asked +3, failed +3, opened +1, local +10
+  granted 5, granted, insufficient_tokens
+  Warning: TokenBucket::attempt(): unix:redis.sock?db=0: no answer in time; buckets of this host decide until it is back
+Allow: asked +3, failed +3, opened +1, allowed +10
+  granted 10, granted
+  Warning: TokenBucket::attempt(): unix:redis.sock?db=0: no answer in time; all calls are allowed until it is back
+Deny: asked +3, failed +3, opened +1, denied +10
+  granted 0, unavailable
+  Warning: TokenBucket::attempt(): unix:redis.sock?db=0: no answer in time; all calls are denied until it is back
+Throw: asked +3, failed +3, opened +1, thrown +10
+  granted 0, no answer in time, it failed and is not asked again yet
+-- Memcached killed --
+Local: asked +3, failed +3, opened +1, local +10
+  granted 5, granted, insufficient_tokens
+  Warning: TokenBucket::attempt(): memcached at unix:memcached.sock: cannot connect: Connection refused (os error); buckets of this host decide until it is back
+Allow: asked +3, failed +3, opened +1, allowed +10
+  granted 10, granted
+  Warning: TokenBucket::attempt(): memcached at unix:memcached.sock: cannot connect: Connection refused (os error); all calls are allowed until it is back
+Deny: asked +3, failed +3, opened +1, denied +10
+  granted 0, unavailable
+  Warning: TokenBucket::attempt(): memcached at unix:memcached.sock: cannot connect: Connection refused (os error); all calls are denied until it is back
+Throw: asked +3, failed +3, opened +1, thrown +10
+  granted 0, Connection refused, it failed and is not asked again yet
+-- Memcached suspended --
+Local: asked +3, failed +3, opened +1, local +10
+  granted 5, granted, insufficient_tokens
+  Warning: TokenBucket::attempt(): memcached at unix:memcached.sock: no answer in time; buckets of this host decide until it is back
+Allow: asked +3, failed +3, opened +1, allowed +10
+  granted 10, granted
+  Warning: TokenBucket::attempt(): memcached at unix:memcached.sock: no answer in time; all calls are allowed until it is back
+Deny: asked +3, failed +3, opened +1, denied +10
+  granted 0, unavailable
+  Warning: TokenBucket::attempt(): memcached at unix:memcached.sock: no answer in time; all calls are denied until it is back
+Throw: asked +3, failed +3, opened +1, thrown +10
+  granted 0, no answer in time, it failed and is not asked again yet

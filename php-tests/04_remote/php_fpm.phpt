@@ -1,0 +1,75 @@
+--TEST--
+Under php-fpm: workers share a bucket on a store to the token, and keep a connection each
+--SKIPIF--
+<?php require __DIR__ . '/../03_php_fpm/skipif.inc.php'; ?>
+--FILE--
+<?php
+require __DIR__ . '/../check.inc.php';
+require __DIR__ . '/../03_php_fpm/traffic.inc.php';
+require __DIR__ . '/../servers.inc.php';
+
+const WORKERS = 5;
+
+$redis = RedisServer::start();
+$memcached = MemcachedServer::startTcp();
+$fpm = new Fpm(['www' => ['pm.max_children' => WORKERS]]);
+$status = $fpm->script('status', '<?php echo json_encode(TokenBucket\status());');
+$phpinfo = $fpm->script('phpinfo', '<?php phpinfo(INFO_MODULES);');
+$new = [
+    'redis' => "new TokenBucketStorageRedis('redis://127.0.0.1:$redis->port/1', timeout: 5.0, onFailure: TokenBucket\OnFailure::Throw, hints: (bool) \$_GET['hints'])",
+    'memcached' => "new TokenBucketStorageMemcached('127.0.0.1:$memcached->port', timeout: 5.0, onFailure: TokenBucket\OnFailure::Throw, hints: (bool) \$_GET['hints'])",
+];
+$connections = [
+    'redis' => fn () => preg_match_all('/ db=1 /', $redis->command('CLIENT', 'LIST')),
+    // One of them asks.
+    'memcached' => fn () => (int) $memcached->stats()['curr_connections'] - 1,
+];
+$made = [
+    'redis' => fn () => (int) preg_replace('/.*total_connections_received:(\d+).*/s', '$1', $redis->command('INFO', 'stats')),
+    'memcached' => fn () => (int) $memcached->stats()['total_connections'],
+];
+foreach ($new as $kind => $storage) {
+    $consume = $fpm->script($kind, str_replace('new TokenBucketStorageSharedMemory', $storage, CONSUME));
+    $idle = $connections[$kind]();
+    $before = [$made[$kind](), json_decode($fpm->get($status), true)['remote']];
+    foreach ([1, 0] as $hints) {
+        $traffic = Traffic::of(8, 250, fn () => $fpm->get($consume, ['id' => "hints $hints", 'capacity' => 1250, 'hints' => $hints]));
+        check($traffic->granted === 1250, "$kind: $traffic->granted granted of 1250");
+        check($traffic->denied === 750 && $traffic->lost === 0, "$kind: $traffic->denied denied, $traffic->lost lost");
+        check(count($traffic->workers) === WORKERS, 'served by ' . count($traffic->workers) . ' workers');
+    }
+    $open = $connections[$kind]() - $idle;
+    check($open === WORKERS, "$kind: $open connections");
+    // Those of this test are among them.
+    $count = $made[$kind]() - $before[0];
+    check($count >= WORKERS && $count <= WORKERS + 5, "$kind: $count connections made");
+    $after = json_decode($fpm->get($status), true)['remote'];
+    $change = fn (string $name) => $after[$name] - $before[1][$name];
+    check($change('asked') + $change('hinted') === 4000 && $change('hinted') > 500, json_encode($after));
+    check($after['failed'] === 0, json_encode($after));
+}
+$stores = json_decode($fpm->get($status), true)['stores'];
+check(array_column($stores, 'breaker') === ['closed', 'closed'], json_encode($stores));
+check(str_contains($fpm->get($phpinfo), "redis://127.0.0.1:$redis->port/1"), 'phpinfo() names the store');
+
+// Workers that were replaced leave nothing behind, and the bucket is as it was.
+$script = "$fpm->folder/redis.php";
+$fpm->reload();
+check(!str_starts_with($fpm->get($script, ['id' => 'hints 0', 'capacity' => 1250, 'hints' => 0]), 'granted'), 'denied after a reload');
+for ($i = 0; $i < 100 && $connections['redis']() > WORKERS; $i++) {
+    usleep(10_000);
+}
+check($connections['redis']() <= WORKERS, $connections['redis']() . ' connections after a reload');
+foreach ($fpm->workers() as $worker) {
+    send_signal('KILL', $worker);
+}
+for ($i = 0; $i < 100 && $connections['redis']() > 0; $i++) {
+    usleep(10_000);
+}
+check($connections['redis']() === 0, $connections['redis']() . ' connections of killed workers');
+$traffic = Traffic::of(4, 50, fn () => $fpm->get($script, ['id' => 'after', 'capacity' => 100, 'hints' => 1]));
+check($traffic->granted === 100, "$traffic->granted granted after the workers were killed");
+echo "done\n";
+?>
+--EXPECT--
+done

@@ -1,0 +1,28 @@
+--TEST--
+Eight processes on one bucket on Memcached are granted exactly its capacity
+--EXTENSIONS--
+pcntl
+--SKIPIF--
+<?php
+if (getenv('SKIP_SLOW_TESTS') || getenv('USE_ZEND_ALLOC') === '0') {
+    die('skip slow');
+}
+?>
+--FILE--
+<?php
+require __DIR__ . '/race.inc.php';
+
+$server = MemcachedServer::startUnix();
+// Each exchange ends with one read.
+$trips = fn (): int => (int) $server->stats()['cmd_get'];
+race(fn (bool $hints) => new TokenBucketStorageMemcached(
+    "unix://$server->socket",
+    prefix: json_encode($hints),
+    timeout: 10.0,
+    onFailure: TokenBucket\OnFailure::Throw,
+    hints: $hints,
+), $trips);
+?>
+--EXPECTF--
+hints true: %f round trips a try, %f a grant
+hints false: %f round trips a try, %f a grant

@@ -1,0 +1,30 @@
+--TEST--
+Eight processes on one bucket on Redis are granted exactly its capacity
+--EXTENSIONS--
+pcntl
+--SKIPIF--
+<?php
+if (getenv('SKIP_SLOW_TESTS') || getenv('USE_ZEND_ALLOC') === '0') {
+    die('skip slow');
+}
+?>
+--FILE--
+<?php
+require __DIR__ . '/race.inc.php';
+
+$server = RedisServer::start();
+$trips = function () use ($server): int {
+    preg_match('/cmdstat_evalsha:calls=(\d+)/', $server->command('INFO', 'commandstats'), $match);
+    return (int) ($match[1] ?? 0);
+};
+race(fn (bool $hints) => new TokenBucketStorageRedis(
+    "unix://$server->socket",
+    prefix: json_encode($hints),
+    timeout: 10.0,
+    onFailure: TokenBucket\OnFailure::Throw,
+    hints: $hints,
+), $trips);
+?>
+--EXPECTF--
+hints true: %f round trips a try, %f a grant
+hints false: %f round trips a try, %f a grant

@@ -1,0 +1,62 @@
+<?php
+require_once __DIR__ . '/../servers.inc.php';
+
+/** A Redis that also speaks TLS, with a certificate for "localhost" of a CA of its own. */
+final class TlsRedis
+{
+    public readonly RedisServer $server;
+    public readonly int $port;
+    public readonly string $ca_file;
+    private readonly string $folder;
+    private readonly int $owner;
+
+    public function __construct()
+    {
+        $this->owner = getmypid();
+        $this->folder = sys_get_temp_dir() . "/tokenbucket-tls-$this->owner-" . bin2hex(random_bytes(4));
+        mkdir($this->folder);
+        chmod($this->folder, 0755);
+        register_shutdown_function($this->remove(...));
+        $this->ca_file = "$this->folder/ca.pem";
+        $this->certify();
+        $listener = stream_socket_server('tcp://127.0.0.1:0');
+        $this->port = (int) substr(strrchr(stream_socket_get_name($listener, false), ':'), 1);
+        fclose($listener);
+        $this->server = RedisServer::start([
+            '--tls-port', (string) $this->port, '--tls-auth-clients', 'no', '--tls-ca-cert-file', $this->ca_file,
+            '--tls-cert-file', "$this->folder/server.pem", '--tls-key-file', "$this->folder/server.key",
+        ]);
+    }
+
+    /** The address of it, with options of its own in place of those that fit. */
+    public function dsn(string $userinfo = '', ?string $ca_file = null, string $name = 'localhost', int|string $database = 0): string
+    {
+        return "rediss://{$userinfo}127.0.0.1:$this->port/$database?servername=$name&cafile=" . ($ca_file ?? $this->ca_file);
+    }
+
+    private function certify(): void
+    {
+        file_put_contents("$this->folder/leaf.txt", "subjectAltName=DNS:localhost\n");
+        $commands = [
+            'req -x509 -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes -days 2 -subj /CN=ca -keyout ca.key -out ca.pem',
+            'req -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes -subj /CN=localhost -keyout server.key -out server.csr',
+            'x509 -req -in server.csr -CA ca.pem -CAkey ca.key -set_serial 1 -days 2 -extfile leaf.txt -out server.pem',
+        ];
+        foreach ($commands as $command) {
+            exec("cd $this->folder && openssl $command 2>&1", $said, $code);
+            if ($code !== 0) {
+                throw new RuntimeException(implode("\n", $said));
+            }
+        }
+        array_map(fn ($file) => chmod($file, 0644), glob("$this->folder/*"));
+    }
+
+    private function remove(): void
+    {
+        // Forked children of the test inherit this function.
+        if (getmypid() === $this->owner) {
+            array_map(unlink(...), glob("$this->folder/*"));
+            rmdir($this->folder);
+        }
+    }
+}
