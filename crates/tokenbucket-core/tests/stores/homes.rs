@@ -18,8 +18,8 @@ pub struct Home {
 }
 
 /// Every constructor: the one place that knows which stores there are.
-fn all() -> [fn() -> Home; 10] {
-    [
+fn all() -> Vec<fn() -> Home> {
+    let mut all: Vec<fn() -> Home> = vec![
         || Home::new("memory", MemoryStore::new(), KeyHasher::new([1, 2])),
         || Home::shared("private", Segment::private(settings()).unwrap()),
         || Home::shared("memfd", Segment::memfd(settings()).unwrap()),
@@ -33,7 +33,11 @@ fn all() -> [fn() -> Home; 10] {
         remotes::redis_tls,
         remotes::memcached_tcp,
         remotes::memcached_unix,
-    ]
+    ];
+    if remotes::has_valkey() {
+        all.push(remotes::valkey);
+    }
+    all
 }
 
 /// Runs one part of the contract on a new store of every kind.

@@ -17,6 +17,8 @@ use tokenbucket_core::{Clock, Key, KeyHasher, Outcome, Put, Step, Store, TICKS_P
 
 // Ended by their watchdogs: nothing drops a static.
 static REDIS: LazyLock<servers::Redis> = LazyLock::new(servers::Redis::start_tls);
+static VALKEY: LazyLock<Option<servers::Redis>> =
+    LazyLock::new(|| servers::Redis::start_valkey(&[]));
 static MEMCACHED: LazyLock<servers::Memcached> =
     LazyLock::new(|| servers::Memcached::start_tcp(&[]));
 static MEMCACHED_UNIX: LazyLock<servers::Memcached> =
@@ -37,6 +39,15 @@ pub fn redis_tls() -> Home {
     let (port, authority) = (REDIS.tls_port(), REDIS.ca_file());
     let dsn = format!("rediss://localhost:{port}?cafile={}", authority.display());
     redis("redis tls", &dsn)
+}
+
+pub fn has_valkey() -> bool {
+    VALKEY.is_some()
+}
+
+pub fn valkey() -> Home {
+    let server = VALKEY.as_ref().unwrap();
+    redis("valkey", &format!("unix://{}", server.socket().display()))
 }
 
 pub fn memcached_tcp() -> Home {
