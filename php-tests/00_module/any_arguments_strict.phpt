@@ -1,0 +1,26 @@
+--TEST--
+Every method with arguments of every kind, in strict mode: an answer or an exception, never a crash
+--INI--
+error_reporting=0
+--FILE--
+<?php
+declare(strict_types=1);
+require __DIR__ . '/any_arguments.inc.php';
+
+$rounds = getenv('USE_ZEND_ALLOC') === '0' ? 20 : 300;
+$any = new AnyArguments(fn(callable $callable, array $arguments) => $callable(...$arguments), seed: 7);
+$any->run($rounds);
+var_dump($any->returned > $rounds, $any->thrown > $rounds);
+echo implode("\n", array_keys($any->classes)), "\n";
+?>
+--EXPECT--
+bool(true)
+bool(true)
+TokenBucket
+TokenBucketStorageMemcached
+TokenBucketStorageMemory
+TokenBucketStorageRedis
+TokenBucketStorageSharedMemory
+TokenBucket\Decision
+TokenBucket\OnFailure
+TokenBucket\StorageException
