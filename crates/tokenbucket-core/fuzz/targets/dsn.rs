@@ -1,0 +1,28 @@
+//! A DSN is any text. What is no DSN is refused without repeating it; what is one has a name that parses to
+//! itself.
+#![no_main]
+
+use libfuzzer_sys::fuzz_target;
+use tokenbucket_core::remote::redis::dsn::Dsn;
+
+fuzz_target!(|text: &str| {
+    match Dsn::parse(text) {
+        Ok(dsn) => {
+            let name = dsn.public_name();
+            let again = Dsn::parse(&name).expect("a public name is a DSN");
+            assert_eq!(again.public_name(), name);
+            assert_eq!(
+                (again.endpoint, again.database),
+                (dsn.endpoint, dsn.database)
+            );
+            assert!(again.password.is_none() && again.user.is_none());
+        }
+        Err(error) => {
+            let told = error.to_string();
+            for word in text.split(|c: char| !c.is_ascii_alphanumeric()) {
+                // Words of the language and of the message apart.
+                assert!(word.len() < 12 || !told.contains(word), "{told}");
+            }
+        }
+    }
+});

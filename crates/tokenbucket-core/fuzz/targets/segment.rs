@@ -1,0 +1,83 @@
+//! The contents of a named segment are anybody's who may write to it: any bytes are refused, or used without harm.
+#![no_main]
+
+use libfuzzer_sys::fuzz_target;
+use std::io::{Seek, SeekFrom, Write};
+use std::path::PathBuf;
+use std::sync::LazyLock;
+use tokenbucket_core::shared_memory::SharedMemory;
+use tokenbucket_core::shared_memory::layout::Geometry;
+use tokenbucket_core::shared_memory::segment::{Access, Segment, Settings};
+use tokenbucket_core::{Put, Step};
+
+const ACCESS: Access = Access {
+    mode: 0o600,
+    group: None,
+};
+
+fn settings() -> Settings {
+    Settings {
+        geometry: Geometry::of_size(4096, true),
+        evict: true,
+    }
+}
+
+/// A segment that is in order, and its bytes.
+static SEGMENT: LazyLock<(PathBuf, Vec<u8>)> = LazyLock::new(|| {
+    let path =
+        std::env::temp_dir().join(format!("tokenbucket-fuzz-{}.segment", std::process::id()));
+    std::fs::remove_file(&path).ok();
+    drop(Segment::named(&path, ACCESS, settings()).expect("a segment"));
+    let bytes = std::fs::read(&path).expect("its bytes");
+    (path, bytes)
+});
+
+fuzz_target!(|changes: Vec<(u32, u64)>| {
+    let (path, bytes) = &*SEGMENT;
+    let mut bytes = bytes.clone();
+    for (place, word) in changes {
+        let place = (place as usize * 8) % bytes.len();
+        bytes[place..place + 8].copy_from_slice(&word.to_le_bytes());
+    }
+    let mut file = std::fs::OpenOptions::new()
+        .write(true)
+        .open(path)
+        .expect("the file");
+    file.seek(SeekFrom::Start(0)).expect("its beginning");
+    file.write_all(&bytes).expect("its bytes");
+    let Ok(segment) = Segment::named(path, ACCESS, settings()) else {
+        return;
+    };
+    let store: SharedMemory = SharedMemory::new(segment);
+    for identifier in [b"a".as_slice(), b"b", b"c"] {
+        let key = store.hasher().key(identifier);
+        let step = Step::new(1_000, 5_000);
+        let outcome = store.take(key, &step, None);
+        let _ = step.retry_after(outcome.empty_at, outcome.now);
+        store.put(
+            key,
+            &Put::Refund {
+                cost: 500,
+                burst: 5_000,
+            },
+        );
+        store.put(key, &Put::Reset { burst: 5_000 });
+        let now = outcome.now;
+        if let Some(hint) = store.hints().find(key.hash, now) {
+            let _ = step.decide(hint.bound, now + hint.age / 1024);
+            let _ = step.reset_after(hint.bound + hint.error, now);
+        }
+        store.hints().record(key.hash, now, 5, now);
+        store.hints().clear(key.hash, now);
+        let breaker = store.breakers().of(7, "seven");
+        let passage = breaker.enter(now, 5_000);
+        breaker.failed(passage, now, now);
+        breaker.succeeded();
+    }
+    let _ = (
+        store.table().usage(),
+        store.breakers().states(),
+        store.table().totals(),
+    );
+    let _ = store.table().diagnostics().map(|all| all.most_denied(5));
+});

@@ -1,0 +1,72 @@
+// Included by the targets that talk to a server: one that answers every request with the same bytes and closes.
+
+use std::io::{Read, Write};
+use std::os::unix::net::UnixListener;
+use std::path::PathBuf;
+use std::sync::{LazyLock, Mutex};
+use tokenbucket_core::clock::BootClock;
+use tokenbucket_core::remote::Ask;
+use tokenbucket_core::{Clock, Put, Step, TICKS_PER_SECOND, Ticks};
+
+static ANSWER: Mutex<Vec<u8>> = Mutex::new(Vec::new());
+
+static SOCKET: LazyLock<PathBuf> = LazyLock::new(|| {
+    let path = std::env::temp_dir().join(format!("tokenbucket-fuzz-{}.sock", std::process::id()));
+    std::fs::remove_file(&path).ok();
+    let listener = UnixListener::bind(&path).expect("a socket");
+    std::thread::spawn(move || {
+        for stream in listener.incoming() {
+            let mut stream = stream.expect("a connection");
+            let mut request = [0; 4096];
+            if stream.read(&mut request).is_ok() {
+                let answer = ANSWER.lock().expect("no poison").clone();
+                stream.write_all(&answer).ok();
+            }
+        }
+    });
+    path
+});
+
+fn deadline() -> Ticks {
+    BootClock.now() + TICKS_PER_SECOND
+}
+
+/// A plain step, one that charges denials, one that proposes a first state, and a look.
+fn asks() -> [Ask; 3] {
+    let step = Step::new(1_000_000, 10_000_000);
+    let ask = |step, first, seen| Ask {
+        name: b"name".to_vec(),
+        step,
+        first,
+        seen,
+    };
+    [
+        ask(step, None, None),
+        ask(
+            Step {
+                max_debt: 5_000_000,
+                tick: 1_000_000,
+                ..step
+            },
+            Some(7_000),
+            Some(5_000),
+        ),
+        ask(step.dry(), None, Some(-5_000)),
+    ]
+}
+
+/// Whatever came back must be fit for arithmetic.
+fn check(step: &Step, outcome: &tokenbucket_core::Outcome) {
+    let _ = step.retry_after(outcome.empty_at, outcome.now);
+    let _ = step.reset_after(outcome.empty_at, outcome.now);
+    let _ = step.available(outcome.empty_at, outcome.now);
+}
+
+const PUTS: [Put; 3] = [
+    Put::Refund {
+        cost: 1_000_000,
+        burst: 10_000_000,
+    },
+    Put::Reset { burst: 10_000_000 },
+    Put::Bootstrap { age: 5_000_000 },
+];
