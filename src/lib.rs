@@ -6,6 +6,7 @@
 // The entry point that the macro makes is the only public item, and cannot be documented.
 #![allow(missing_docs)]
 
+mod compat;
 mod decision;
 mod exceptions;
 mod info;
@@ -42,6 +43,7 @@ extern "C" fn startup(_kind: i32, module: i32) -> i32 {
     storage::register();
     decision::register();
     token_bucket::register();
+    compat::register();
     SUCCESS
 }
 

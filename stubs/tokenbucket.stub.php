@@ -195,6 +195,26 @@ namespace {
             float $hintMaxAge = 1.0
         ) {}
 
+        /**
+         * The storage on the server that a live client of phpredis is connected to, over a connection of its own:
+         * the client is asked for host, port, socket, user, password, database and its own prefix, nothing else.
+         *
+         * A bucket's key is the client's Redis::OPT_PREFIX, $prefix and identifier. Over TLS the public CAs are
+         * trusted, for a client does not tell which others it trusts: give a DSN with cafile then.
+         *
+         * @param \Redis $redis or another client with its methods
+         * @throws TypeError for what is no client
+         * @throws ValueError for a client that is not connected
+         */
+        public static function fromClient(
+            object $redis,
+            string $prefix = 'tokenbucket:',
+            float $timeout = 0.05,
+            TokenBucket\OnFailure $onFailure = TokenBucket\OnFailure::Local,
+            bool $hints = true,
+            float $hintMaxAge = 1.0
+        ): static {}
+
         /** Does nothing: Redis needs no preparation. */
         public function prepare() {}
 
@@ -346,4 +366,83 @@ namespace TokenBucket {
      * }
      */
     function status(): array {}
+}
+
+namespace TokenBucket\Compat {
+    /**
+     * $initNum requests at once, and as many more each $expire seconds: the Yii component of this name.
+     *
+     * On Redis the bucket is the component's JSON object under $cacheKey itself, without the storage's prefix; on
+     * other storages it is a bucket as any other. The values in the properties count, at each call.
+     */
+    class RateLimiter
+    {
+        /**
+         * @var \TokenBucketStorage|\Redis|null one of the extension's own storages, or a connected client, asked for
+         *     its settings once; null for the shared memory of this host, as new TokenBucketStorageSharedMemory
+         */
+        public $redis = null;
+
+        public $cacheKey = null;
+
+        /** @var int|float requests in $expire seconds; 0 allows none */
+        public $initNum = 30;
+
+        /** @var int|float seconds */
+        public $expire = 60;
+
+        private $_storage = null;
+
+        private $_client = null;
+
+        /**
+         * Without a key nothing is set.
+         *
+         * @param int|float|string|null $initNum null or '' leaves the property as it is, and so for $expire
+         */
+        public function __construct($cacheKey = '', $initNum = 30, $expire = 60) {}
+
+        /**
+         * @return bool whether the request is allowed
+         * @throws \ValueError for properties of no use
+         */
+        public function handler() {}
+    }
+
+    /**
+     * $limit hits of a client's action, of which one leaks every $period seconds.
+     *
+     * On Redis the hits are in the sorted sets set01 to set10, placed by Flexihash, and "locked" counts denials.
+     */
+    class LeakyBucket
+    {
+        private $_storages = null;
+
+        /**
+         * @param \TokenBucketStorage|\Redis|list<\TokenBucketStorageRedis|\Redis> $storage one of the extension's own
+         *     storages, a connected client, or several servers: set number n is on number n modulo their count,
+         *     the first set on the first
+         * @param int $period seconds in which one hit leaks
+         * @param int $limit hits held at most
+         * @param bool $dryRun whether every request is admitted, and locked() tells who would not be
+         */
+        public function __construct($storage, int $period = 30, int $limit = 6, bool $dryRun = false) {}
+
+        /** Gives an action limits of its own, and sets of its own: "action:set01" to "action:set10". */
+        public function bucket(string $action, int $period, int $limit): static {}
+
+        /** Whether the request is admitted: always in a dry run. */
+        public function request($clientId, $actionId): bool {}
+
+        /** Lets leak what is due. request() does so too, so this is only for sets that nobody asks for. */
+        public function cleanup(): void {}
+
+        /**
+         * Who was denied most, and how often; kept on Redis only, for the 10,000 worst at least.
+         *
+         * @return array<string, int> denials by "client-action"
+         * @throws \LogicException on other storages
+         */
+        public function locked(int $top = 10): array {}
+    }
 }

@@ -20,6 +20,8 @@ TokenBucketStorageMemcached
 TokenBucketStorageMemory
 TokenBucketStorageRedis
 TokenBucketStorageSharedMemory
+TokenBucket\Compat\LeakyBucket
+TokenBucket\Compat\RateLimiter
 TokenBucket\Decision
 TokenBucket\OnFailure
 TokenBucket\StorageException

@@ -35,6 +35,8 @@ TokenBucketStorageMemcached
 TokenBucketStorageMemory
 TokenBucketStorageRedis
 TokenBucketStorageSharedMemory
+TokenBucket\Compat\LeakyBucket
+TokenBucket\Compat\RateLimiter
 TokenBucket\Decision
 TokenBucket\Exception
 TokenBucket\OnFailure

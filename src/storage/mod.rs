@@ -8,6 +8,7 @@ mod memory;
 mod on_failure;
 mod proposals;
 mod redis;
+mod redis_client;
 mod remote;
 mod shared_memory;
 
@@ -18,7 +19,8 @@ use tokenbucket_core::remote::redis::Redis;
 use tokenbucket_core::{Grain, Key, Outcome, Put, Step, Ticks};
 
 pub use interface::{Start, age, start, start_at, wall_clock};
-pub use remote::exceeds_capacity;
+pub use redis_client::{Unfit, is_client, storage_of};
+pub use remote::{exceeds_capacity, stand_in};
 pub use tokenbucket_core::remote::Batched;
 
 /// `TokenBucketStorage`.
@@ -40,6 +42,13 @@ pub enum Backend<'a> {
     Native(Native<'a>),
     /// An object of userland: decisions are its own.
     Userland(&'a ZendObject),
+}
+
+/// Takes one step on a bucket in shared memory, where no storage was given: as on a new
+/// `TokenBucketStorageSharedMemory`.
+pub fn take_here(identifier: &[u8], step: &Step) -> Outcome {
+    let key = shared_memory::hasher(b"").key(identifier);
+    shared_memory::take(key, step, None)
 }
 
 /// A storage of ours.

@@ -8,7 +8,7 @@ use crate::{exceptions, segment};
 use std::cell::OnceCell;
 use tokenbucket_core::clock::BootClock;
 use tokenbucket_core::remote::failure::Failure;
-use tokenbucket_core::remote::{Answer, OnFailure, Remote, Settings, Transport};
+use tokenbucket_core::remote::{Answer, Cause, OnFailure, Remote, Settings, Transport};
 use tokenbucket_core::shared_memory::SharedMemory;
 use tokenbucket_core::{
     Clock, Denial, Key, KeyHasher, Outcome, Put, Step, TICKS_PER_SECOND, Ticks, Verdict, seconds,
@@ -116,6 +116,21 @@ impl<T: Kind> Storage<T> {
         tell(remote, remote.contains(host, key))
     }
 
+    /// Does with the store what no step is, under its breaker and policy; see [`Remote::ask`].
+    ///
+    /// # Errors
+    /// As [`Native::take`].
+    pub fn ask<R>(
+        &self,
+        name: impl FnOnce(&T) -> Vec<u8>,
+        ask: impl FnOnce(&T, Ticks) -> Result<R, Cause>,
+        stand_in: impl FnOnce(OnFailure) -> R,
+    ) -> Result<R, Thrown> {
+        let (remote, host) = self.parts()?;
+        let name = name(remote.transport());
+        tell(remote, remote.ask(host, &name, ask, stand_in))
+    }
+
     /// Takes all steps on buckets of these storages or none, in one operation, if that can be.
     pub fn take_all(
         buckets: &[(&Self, Key<'_>)],
@@ -134,6 +149,15 @@ impl<T: Kind> Storage<T> {
             Ok(Some(answer)) => tell(remote, Ok(answer)).map(Some),
             Err(failure) => tell(remote, Err(failure)),
         }
+    }
+}
+
+/// What a policy answers to a step on a bucket of a store that failed.
+pub fn stand_in(policy: OnFailure, key: Key<'_>, step: &Step) -> Outcome {
+    match segment::store() {
+        Some(host) => policy.answer(host, key, step, None),
+        // The module has shut down: nothing calls any more, and nothing is granted.
+        None => exceeds_capacity(),
     }
 }
 
@@ -179,6 +203,15 @@ fn tell<T: Kind, R>(remote: &Remote<T>, answer: Result<Answer<R>, Failure>) -> R
             Ok(value)
         }
         Err(failure) => Err(exceptions::storage_failed(&failure)),
+    }
+}
+
+/// What a storage has that nobody gave arguments to.
+pub const fn default_settings() -> Settings {
+    Settings {
+        timeout: DEFAULT_TIMEOUT,
+        on_failure: OnFailure::Local,
+        hint_max_age: Some(DEFAULT_HINT_AGE),
     }
 }
 

@@ -58,7 +58,7 @@ impl Storage {
 }
 
 /// Names buckets of the setting's namespace and, in it, of the constructor's.
-fn hasher(namespace: &[u8]) -> KeyHasher {
+pub fn hasher(namespace: &[u8]) -> KeyHasher {
     let root = segment::store().map_or(KeyHasher::new([0; 2]), SharedMemory::hasher);
     root.namespace(&[ini::namespace(), namespace])
 }

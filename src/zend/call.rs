@@ -208,6 +208,22 @@ impl<'a> Call<'a> {
         Err(self.wrong(number, symbols::EXPECTED_DOUBLE))
     }
 
+    /// `int`, in the caller's mode.
+    ///
+    /// # Errors
+    /// `TypeError`.
+    pub fn int(&mut self, number: u32) -> Result<i64, Thrown> {
+        if let Some(Number::Int(int)) = value::as_number(self.arg(number)) {
+            return Ok(int);
+        }
+        let mut int = 0;
+        // SAFETY: the argument is live.
+        if unsafe { symbols::zend_parse_arg_long_slow(self.raw(number), &raw mut int, number) } {
+            return Ok(int);
+        }
+        Err(self.wrong(number, symbols::EXPECTED_INT))
+    }
+
     /// `bool`, in the caller's mode.
     ///
     /// # Errors

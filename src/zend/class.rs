@@ -46,6 +46,8 @@ pub enum Constant {
 pub enum Property {
     /// Without a type; null at first.
     Untyped(&'static CStr, u32),
+    /// Without a type; a number at first.
+    UntypedInt(&'static CStr, u32, i64),
     /// Read-only, with a type; without a value at first.
     ReadOnly(&'static CStr, u32, Type),
 }
@@ -275,6 +277,9 @@ fn declare_constant(entry: *mut zend_class_entry, constant: Constant) {
 fn declare_property(entry: *mut zend_class_entry, property: Property) {
     let (name, access, kind, mut default) = match property {
         Property::Untyped(name, access) => (name, access, Type::NONE, Zval::null()),
+        Property::UntypedInt(name, access, int) => {
+            (name, access, Type::NONE, super::Number::Int(int).to_zval())
+        }
         Property::ReadOnly(name, access, kind) => {
             // SAFETY: all zero is "undefined".
             let undefined = unsafe { MaybeUninit::zeroed().assume_init() };

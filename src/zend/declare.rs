@@ -25,6 +25,8 @@ impl Type {
     pub const VOID: Self = Self(1 << 14, None);
     /// `bool`
     pub const BOOL: Self = Self(1 << 2 | 1 << 3, None);
+    /// `int`
+    pub const INT: Self = Self(1 << 4, None);
     /// `int|float`
     pub const NUMBER: Self = Self(1 << 4 | 1 << 5, None);
     /// `float`
@@ -35,6 +37,11 @@ impl Type {
     pub const STRING_OR_ARRAY: Self = Self(1 << 6 | 1 << 7, None);
     /// `array`
     pub const ARRAY: Self = Self(1 << 7, None);
+
+    /// `object`
+    pub const OBJECT: Self = Self(1 << 8, None);
+    /// `static`
+    pub const STATIC: Self = Self(1 << 15, None);
 
     /// A class.
     pub const fn class(name: &'static CStr) -> Self {

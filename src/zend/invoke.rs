@@ -25,6 +25,11 @@ pub fn overrides(object: &ZendObject, method: &str, class: &Class) -> bool {
     !function.is_null() && unsafe { !ptr::eq((*function).common.scope, class.entry()) }
 }
 
+/// Whether the object's class has all of these methods (in lower case).
+pub fn has_methods(object: &ZendObject, methods: &[&str]) -> bool {
+    methods.iter().all(|method| !find(object, method).is_null())
+}
+
 /// Calls `method` (in lower case) of the object, whatever its visibility.
 ///
 /// # Errors

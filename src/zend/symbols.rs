@@ -8,6 +8,8 @@ use std::ffi::{c_char, c_int, c_void};
 
 /// `ZPP_ERROR_WRONG_ARG`.
 pub const WRONG_ARGUMENT: c_int = 9;
+/// `Z_EXPECTED_LONG`.
+pub const EXPECTED_INT: c_int = 0;
 /// `Z_EXPECTED_BOOL`.
 pub const EXPECTED_BOOL: c_int = 2;
 /// `Z_EXPECTED_STRING`.
@@ -29,6 +31,7 @@ unsafe extern "C" {
     pub static mut zend_standard_class_def: *mut zend_class_entry;
 
     pub fn zend_parse_arg_bool_slow(arg: *const zval, dest: *mut bool, num: u32) -> bool;
+    pub fn zend_parse_arg_long_slow(arg: *const zval, dest: *mut zend_long, num: u32) -> bool;
     pub fn zend_parse_arg_double_slow(arg: *const zval, dest: *mut f64, num: u32) -> bool;
     pub fn zend_parse_arg_double_weak(arg: *const zval, dest: *mut f64, num: u32) -> bool;
     pub fn zend_parse_arg_str_slow(arg: *mut zval, dest: *mut *mut zend_string, num: u32) -> bool;
@@ -112,6 +115,8 @@ unsafe extern "C" {
         length: usize,
         value: *mut zval,
     );
+
+    pub fn add_assoc_zval_ex(array: *mut zval, key: *const c_char, length: usize, value: *mut zval);
 
     pub fn sub_function(result: *mut zval, a: *mut zval, b: *mut zval) -> c_int;
     pub fn mul_function(result: *mut zval, a: *mut zval, b: *mut zval) -> c_int;

@@ -5,7 +5,7 @@ use ext_php_rs::ffi::{
     IS_DOUBLE, IS_LONG, IS_NULL, IS_OBJECT, IS_OBJECT_EX, IS_REFERENCE, IS_STRING, IS_TRUE,
 };
 use ext_php_rs::types::Zval;
-use ext_php_rs::types::{ZendObject, ZendStr};
+use ext_php_rs::types::{ZendHashTable, ZendObject, ZendStr};
 use std::ptr;
 use tokenbucket_core::{AmountError, Tokens};
 
@@ -175,6 +175,33 @@ pub fn object(value: &Zval) -> Option<&ZendObject> {
     } else {
         None
     }
+}
+
+/// The elements of an array, in order; none for another value.
+pub fn elements(value: &Zval) -> Vec<&Zval> {
+    let array = value.array();
+    array.map_or_else(Vec::new, |array| array.values().map(dereference).collect())
+}
+
+/// A list; `None` if it has more elements than an array can.
+pub fn of_list(elements: impl IntoIterator<Item = Zval>) -> Option<Zval> {
+    let mut list = ZendHashTable::new();
+    for element in elements {
+        list.push(element).ok()?;
+    }
+    let mut value = Zval::new();
+    value.set_hashtable(list);
+    Some(value)
+}
+
+/// Sets an element of an array, under an integer if the key's digits are one, as PHP does.
+pub fn insert(array: &mut Zval, key: &[u8], mut element: Zval) {
+    debug_assert!(array.is_array());
+    // SAFETY: a live value that holds an array nobody else has; it owns the element from here on.
+    unsafe {
+        symbols::add_assoc_zval_ex(array, key.as_ptr().cast(), key.len(), &raw mut element);
+    }
+    std::mem::forget(element);
 }
 
 /// Whether PHP's `if` would take the value for true.

@@ -13,6 +13,7 @@ pub mod decision;
 pub mod key;
 pub mod memory;
 pub mod quota;
+pub mod record;
 pub mod remote;
 pub mod seconds;
 pub mod shared_memory;

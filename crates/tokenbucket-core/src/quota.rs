@@ -109,6 +109,41 @@ impl Quota {
             return Err(QuotaError::RateTooHigh);
         }
         let (unit, group) = Self::unit(rate, grain).ok_or(QuotaError::BurstTooLong)?;
+        Self::of_unit(capacity, unit, group, grain)
+    }
+
+    /// `capacity` tokens at most, that many in a `span`, for a store that counts in grains.
+    ///
+    /// No rate is rounded on the way: 7 tokens a minute cost exactly a seventh of it, rounded up.
+    ///
+    /// # Errors
+    /// As [`Quota::new`]; a span of 0 is [`QuotaError::RateTooHigh`].
+    pub fn within(capacity: Tokens, span: Ticks, grain: Grain) -> Result<Self, QuotaError> {
+        if capacity.is_zero() {
+            return Err(QuotaError::NoCapacity);
+        }
+        let mut group = 1;
+        while group <= 1_000_000_000_000 {
+            let grains = (span / grain.ticks()).checked_mul(group);
+            let unit = grains.and_then(|grains| capacity.divide_up(grains));
+            // A span this long has a long unit, or so many tokens that no group is of use.
+            let unit = unit.ok_or(QuotaError::BurstTooLong)?;
+            if unit >= LEAST_UNIT {
+                let unit = unit.checked_mul(grain.ticks());
+                let unit = unit.ok_or(QuotaError::BurstTooLong)?;
+                return Self::of_unit(capacity, unit, group, grain);
+            }
+            group *= 10;
+        }
+        Err(QuotaError::RateTooHigh)
+    }
+
+    fn of_unit(
+        capacity: Tokens,
+        unit: Ticks,
+        group: u64,
+        grain: Grain,
+    ) -> Result<Self, QuotaError> {
         let burst = capacity
             .scale_up(unit, group * grain.ticks())
             .and_then(|grains| grains.checked_mul(grain.ticks()))
@@ -259,6 +294,30 @@ mod tests {
                 assert!(cost as f64 >= exact && (cost as f64) < exact * 1.001 + 1_000.0);
             }
         }
+    }
+
+    #[test]
+    fn a_span_holds_its_tokens() {
+        let within = |tokens: i64, span, grain| {
+            Quota::within(Tokens::from_int(tokens).unwrap(), span, grain).unwrap()
+        };
+        let quota = within(30, 60 * TICKS_PER_SECOND, Grain::Microsecond);
+        assert_eq!(
+            (quota.cost_whole(1), quota.burst()),
+            (Some(2_000_000_000), 60_000_000_000)
+        );
+        let quota = within(7, 60 * TICKS_PER_SECOND, Grain::Nanosecond);
+        assert_eq!(
+            (quota.cost_whole(1), quota.burst()),
+            (Some(8_571_428_572), 60_000_000_004)
+        );
+        let quota = within(5_000_000, TICKS_PER_SECOND, Grain::Microsecond);
+        assert_eq!(
+            (quota.cost_whole(5), quota.burst()),
+            (Some(1_000), TICKS_PER_SECOND)
+        );
+        let none = Quota::within(Tokens::ONE, 0, Grain::Nanosecond);
+        assert_eq!(none, Err(QuotaError::RateTooHigh));
     }
 
     #[test]

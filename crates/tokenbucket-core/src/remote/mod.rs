@@ -44,7 +44,8 @@ pub enum OnFailure {
 
 impl OnFailure {
     /// What is answered instead of the store.
-    fn answer(
+    #[must_use]
+    pub fn answer(
         self,
         host: &SharedMemory,
         key: Key<'_>,
@@ -260,6 +261,27 @@ impl<T: Transport> Remote<T> {
                 }
                 self.settings.on_failure.answer(host, key, step, first)
             }),
+        }
+    }
+
+    /// Does with the store what no step is, under its breaker and policy. `name` is what the store calls
+    /// the thing; `stand_in` is the answer when the store fails and the policy is not to throw.
+    ///
+    /// # Errors
+    /// As [`Remote::take`].
+    pub fn ask<R>(
+        &self,
+        host: &SharedMemory,
+        name: &[u8],
+        ask: impl FnOnce(&T, Ticks) -> Result<R, Cause>,
+        stand_in: impl FnOnce(OnFailure) -> R,
+    ) -> Result<Answer<R>, Failure> {
+        let asked = self.call(host, name, BootClock.now(), |deadline| {
+            ask(&self.transport, deadline)
+        });
+        match asked {
+            Ok(answer) => Ok(sure(answer)),
+            Err(failed) => self.stand_in(host, failed, || stand_in(self.settings.on_failure)),
         }
     }
 

@@ -21,7 +21,7 @@ mod tests;
 
 pub use error::DsnError;
 
-use crate::remote::endpoint::Endpoint;
+use crate::remote::endpoint::{Endpoint, EndpointError};
 use crate::remote::secret::Secret;
 use options::Options;
 use percent_encoding::percent_decode_str;
@@ -89,6 +89,57 @@ impl Dsn {
             }
             _ => Err(DsnError::Scheme),
         }
+    }
+
+    /// The address of the server that a client of PHP is connected to.
+    ///
+    /// `host` is a name, an address, `tls://` and one of these, or the path of a socket. What the client
+    /// says of certificates is not known: the public CAs are trusted.
+    ///
+    /// # Errors
+    /// As [`Dsn::parse`].
+    pub fn of_client(
+        host: &str,
+        port: u16,
+        database: u32,
+        user: Option<String>,
+        password: Option<String>,
+    ) -> Result<Self, DsnError> {
+        let (endpoint, tls) = if host.starts_with('/') {
+            if host.len() > MAX_SOCKET_PATH {
+                return Err(DsnError::SocketPathTooLong);
+            }
+            (Endpoint::Unix { path: host.into() }, None)
+        } else {
+            let (scheme, host) = host.split_once("://").unwrap_or(("tcp", host));
+            let is_literal = host.contains(':') && !host.starts_with('[');
+            let authority = if is_literal {
+                format!("[{host}]")
+            } else {
+                host.to_owned()
+            };
+            let endpoint = Endpoint::parse_authority(&authority, port)?;
+            if port == 0 {
+                return Err(EndpointError::Port.into());
+            }
+            let tls = match (scheme, &endpoint) {
+                ("tcp", _) => None,
+                ("tls" | "ssl", Endpoint::Tcp { host, .. }) => {
+                    Some(Tls::parse(host, &mut Options::parse("", &[])?)?)
+                }
+                _ => return Err(DsnError::Scheme),
+            };
+            (endpoint, tls)
+        };
+        let password = password.filter(|password| !password.is_empty() || user.is_some());
+        let (user, password) = credentials(user, password)?;
+        Ok(Self {
+            endpoint,
+            user,
+            password,
+            database,
+            tls,
+        })
     }
 
     fn parse_tcp(target: &str, mut options: Options, tls: bool) -> Result<Self, DsnError> {

@@ -5,6 +5,8 @@
 //! sent the text, for that is the one answer after which a command may be repeated.
 
 pub mod dsn;
+pub mod json_bucket;
+pub mod leaky_bucket;
 
 use super::channel::Channel;
 use super::connections::Connections;
@@ -25,13 +27,16 @@ static TAKE_ALL: LazyLock<Script> = LazyLock::new(|| Script::new(include_str!("t
 static PUT: LazyLock<Script> = LazyLock::new(|| Script::new(include_str!("put.lua")));
 
 /// A script and the hash that servers know it by.
-struct Script {
+#[derive(Debug)]
+pub struct Script {
     text: &'static str,
     hash: String,
 }
 
 impl Script {
-    fn new(text: &'static str) -> Self {
+    /// Of its text.
+    #[must_use]
+    pub fn new(text: &'static str) -> Self {
         let hash = redis::Script::new(text).get_hash().to_owned();
         Self { text, hash }
     }
@@ -47,6 +52,8 @@ const LIKELY_LENGTH: usize = 256;
 #[derive(Debug)]
 pub struct Redis {
     dsn: Arc<Dsn>,
+    /// Stands before every key, `prefix` included, which it is a part of.
+    root: Vec<u8>,
     prefix: Vec<u8>,
     server: Server,
 }
@@ -58,10 +65,25 @@ impl Redis {
         let name = dsn.public_name();
         let identity = format!("redis\0{name}\0{}", dsn.user.as_deref().unwrap_or_default());
         Self {
+            root: Vec::new(),
             prefix: prefix.to_vec(),
             server: Server::new(identity.as_bytes(), name),
             dsn: Arc::new(dsn),
         }
+    }
+
+    /// The same, but that `root` stands before every key, as a client's own prefix does.
+    #[must_use]
+    pub fn under(mut self, root: &[u8]) -> Self {
+        self.prefix = [root, &self.prefix].concat();
+        self.root = root.to_vec();
+        self
+    }
+
+    /// What the server calls a record that is not a bucket of ours, and has no prefix of ours.
+    #[must_use]
+    pub fn raw_name(&self, key: &[u8]) -> Vec<u8> {
+        [&self.root, key].concat()
     }
 
     fn secret(&self) -> Option<&Secret> {
@@ -102,12 +124,15 @@ impl Redis {
         Ok((channel, greeting))
     }
 
-    /// Runs a script.
-    fn run(
+    /// Runs a script on `keys`, which are what [`Transport::name`] made, or as they are.
+    ///
+    /// # Errors
+    /// [`Cause::Record`] for a key that holds something else: WRONGTYPE, or a script's own TOKENBUCKET.
+    pub fn run(
         &self,
         script: &Script,
         keys: &[&[u8]],
-        arguments: &[Argument],
+        arguments: &[Argument<'_>],
         deadline: Ticks,
     ) -> Result<Value, Cause> {
         let (mut channel, mut commands) = self.connection(deadline)?;
@@ -191,19 +216,22 @@ impl Redis {
 }
 
 /// What a script is given.
-enum Argument {
-    Word(&'static str),
+#[derive(Clone, Copy, Debug)]
+pub enum Argument<'a> {
+    /// Bytes.
+    Word(&'a [u8]),
+    /// A number in decimal digits.
     Number(i64),
 }
 
 /// Whole microseconds. Spans are below 2^62.
-const fn micros(ticks: Ticks) -> Argument {
+const fn micros(ticks: Ticks) -> Argument<'static> {
     Argument::Number((ticks / MICROSECOND).cast_signed())
 }
 
 /// An age in microseconds, rounded down: what was empty later holds less.
-fn micros_ago(age: Option<i64>) -> Argument {
-    age.map_or(Argument::Word(""), |age| {
+fn micros_ago(age: Option<i64>) -> Argument<'static> {
+    age.map_or(Argument::Word(b""), |age| {
         Argument::Number(age.div_euclid(MICROSECOND.cast_signed()))
     })
 }
@@ -314,14 +342,14 @@ impl Transport for Redis {
     fn put(&self, name: &[u8], put: &Put, seen: Option<i64>, deadline: Ticks) -> Result<(), Cause> {
         let arguments = match *put {
             Put::Refund { cost, burst } => vec![
-                Argument::Word("refund"),
+                Argument::Word(b"refund"),
                 micros(cost),
                 micros(burst),
                 micros_ago(seen.map(|age| age + MICROSECOND.cast_signed())),
             ],
-            Put::Reset { burst } => vec![Argument::Word("reset"), micros(burst)],
+            Put::Reset { burst } => vec![Argument::Word(b"reset"), micros(burst)],
             Put::Bootstrap { age } => vec![
-                Argument::Word("bootstrap"),
+                Argument::Word(b"bootstrap"),
                 micros_ago(Some(age)),
                 micros(UNKNOWN_SPAN),
             ],

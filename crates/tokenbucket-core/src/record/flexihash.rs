@@ -1,0 +1,81 @@
+//! Consistent hashing as the PHP library Flexihash does it with its defaults.
+//!
+//! Each target stands at 64 points of a ring, `crc32(target . i)`; a resource belongs to the first
+//! target whose point is strictly greater than `crc32(resource)`, or to the first of all. Where two
+//! targets meet on a point, the one added last has it.
+
+use std::collections::BTreeMap;
+
+/// Points of a target.
+const REPLICAS: usize = 64;
+
+/// The ring of some targets.
+#[derive(Clone, Debug)]
+pub struct Ring {
+    /// Points in ascending order, with the number of the target that stands there.
+    points: Vec<(u32, usize)>,
+}
+
+impl Ring {
+    /// The ring of `targets` in the order in which they were added.
+    pub fn new<T: AsRef<[u8]>>(targets: impl IntoIterator<Item = T>) -> Self {
+        let mut points = BTreeMap::new();
+        for (number, target) in targets.into_iter().enumerate() {
+            let head = crc32fast::hash(target.as_ref());
+            for replica in 0..REPLICAS {
+                let mut hasher =
+                    crc32fast::Hasher::new_with_initial_len(head, target.as_ref().len() as u64);
+                hasher.update(replica.to_string().as_bytes());
+                points.insert(hasher.finalize(), number);
+            }
+        }
+        let points = points.into_iter().collect();
+        Self { points }
+    }
+
+    /// The number of the target, from 0, that `resource` belongs to; `None` on an empty ring.
+    #[must_use]
+    pub fn lookup(&self, resource: &[u8]) -> Option<usize> {
+        let place = crc32fast::hash(resource);
+        let next = self.points.partition_point(|&(point, _)| point <= place);
+        let (_, number) = self.points.get(next).or(self.points.first())?;
+        Some(*number)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn resources_are_placed_as_flexihash_does() {
+        let ring = Ring::new((1..=10).map(|number| format!("set{number:02}")));
+        for (resource, number) in [
+            ("A-search", 5),
+            ("1.2.3.4-search", 3),
+            ("127.0.0.1-login", 6),
+        ] {
+            assert_eq!(ring.lookup(resource.as_bytes()), Some(number - 1));
+        }
+    }
+
+    #[test]
+    fn whoever_hits_a_point_belongs_to_the_next_one() {
+        // "a0" is what the first point of "a" is the hash of.
+        let ring = Ring::new(["a", "b"]);
+        let at = crc32fast::hash(b"a0");
+        let place = ring.points.iter().position(|&(point, _)| point == at);
+        let next = place.and_then(|place| ring.points.get(place + 1));
+        let expected = next.or(ring.points.first()).map(|&(_, number)| number);
+        assert_eq!(ring.lookup(b"a0"), expected);
+    }
+
+    #[test]
+    fn few_targets_are_no_special_case() {
+        assert_eq!(Ring::new([] as [&str; 0]).lookup(b"x"), None);
+        let one = Ring::new(["only"]);
+        assert!((0..100).all(|n: u32| one.lookup(&n.to_ne_bytes()) == Some(0)));
+        // Each point is the same, and the last who came has it.
+        assert_eq!(Ring::new(["same", "same"]).lookup(b"x"), Some(1));
+    }
+}

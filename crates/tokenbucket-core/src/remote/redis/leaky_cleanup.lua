@@ -1,0 +1,11 @@
+-- Drains a set if that is due.
+--
+-- KEYS     the set and its control
+-- ARGV[1]  its period in seconds
+-- Reply    1
+
+-- A set whose periods were never counted starts to be one when it is not empty.
+if call('EXISTS', KEYS[1]) == 1 then
+    drain(KEYS[1], KEYS[2], ARGV[1])
+end
+return 1

@@ -1,0 +1,103 @@
+--TEST--
+LeakyBucket: random histories agree with the model, on a clock that is given; and placement with the library's rule
+--EXTENSIONS--
+igbinary
+redis
+--SKIPIF--
+<?php
+if (getenv('SKIP_SLOW_TESTS') || getenv('USE_ZEND_ALLOC') === '0') {
+    die('skip slow');
+}
+?>
+--FILE--
+<?php
+require __DIR__ . '/../check.inc.php';
+require __DIR__ . '/../servers.inc.php';
+require __DIR__ . '/models.inc.php';
+
+mt_srand(20260102);
+
+// As steps: the memory's clock starts at 2^60 ns, and its periods are multiples.
+$differ = 0;
+foreach ([[30, 6], [1, 1], [7, 100], [86400, 3]] as [$period, $limit]) {
+    $bucket = new TokenBucket\Compat\LeakyBucket($memory = new TokenBucketStorageMemory, $period, $limit);
+    $ticks = $period * 1_000_000_000;
+    $now = 2 ** 60;
+    $model = new LeakyModel($ticks, $limit, $now);
+    for ($i = 0; $i < 3000; $i++) {
+        if (mt_rand(0, 3) === 0) {
+            $span = [mt_rand(0, $ticks), mt_rand(0, 3) * $ticks, -$now % $ticks + $ticks, -$now % $ticks + $ticks - 1][mt_rand(0, 3)];
+            $memory->advance($span / 1e9);
+            $now += $span;
+        }
+        $client = ['a', 'b', 'c-d'][mt_rand(0, 2)];
+        $differ += $bucket->request($client, 'x') !== $model->request("$client-x", $now) ? 1 : 0;
+    }
+}
+var_dump($differ);
+
+// As sets on Redis, with clean-ups between. A set that is not asked for leaks later, but no less.
+$server = RedisServer::start();
+$redis = new Redis;
+$redis->connect($server->socket);
+$request = script(5, 'leaky_drain', 'leaky_request');
+$cleanup = script(2, 'leaky_drain', 'leaky_cleanup');
+$differ = $denied = 0;
+foreach ([[30, 6], [1, 1], [7, 100], [86400, 3]] as [$period, $limit]) {
+    $redis->flushAll();
+    $now = 1_800_000_000 + mt_rand(0, 100_000);
+    $model = new LeakyModel($period, $limit, $now);
+    for ($i = 0; $i < 2000; $i++) {
+        if (mt_rand(0, 3) === 0) {
+            $now += [mt_rand(0, $period), mt_rand(0, 3) * $period, $period - $now % $period, 0][mt_rand(0, 3)];
+        }
+        if (mt_rand(0, 5) === 0) {
+            $redis->eval($cleanup, ['set01', 'set01:control', $period, $now, 0], 2);
+            $model->drain($now);
+        }
+        $member = ['a-x', 'b-x', 'c-x', 'd-y'][mt_rand(0, 3)];
+        $keys = ['set01', 'set01:control', 'locked'];
+        $admitted = $redis->eval($request, [...$keys, $member, $period, $limit, 10000, $now, 0], 3);
+        check($admitted === 0 || $admitted === 1, 'an answer: ' . $redis->getLastError());
+        $differ += ($admitted === 1) !== $model->request($member, $now) ? 1 : 0;
+        $denied += 1 - $admitted;
+        $hits = array_filter($redis->zRange('set01', 0, -1, true), fn ($member) => $member[0] !== ':', ARRAY_FILTER_USE_KEY);
+        $expected = $model->hits;
+        ksort($hits);
+        ksort($expected);
+        check($hits == $expected, 'the hits: ' . json_encode([$hits, $expected]));
+        $members = $redis->zRange('set01', 0, -1);
+        $controls = $redis->zRange('set01:control', 0, -1, true);
+        check(array_diff($members, array_keys($controls)) === [] && array_unique($controls) == [array_key_first($controls) => -1], 'the control');
+    }
+    $locked = $redis->zRange('locked', 0, -1, true);
+    ksort($locked);
+    ksort($model->locked);
+    check($locked == $model->locked, 'the denials');
+}
+var_dump($differ, $denied > 100);
+
+// Placement.
+foreach (['A-search' => 'set05', '1.2.3.4-search' => 'set03', '127.0.0.1-login' => 'set06'] as $member => $set) {
+    check(flexihash(sets(), $member) === $set, "the model: $member");
+}
+$redis->flushAll();
+$bucket = new TokenBucket\Compat\LeakyBucket(TokenBucketStorageRedis::fromClient($redis, timeout: 5.0));
+$all = [];
+for ($i = 0; $i < 2000; $i++) {
+    $client = mt_rand(0, 1) ? long2ip(mt_rand(0, 0xffffffff)) : substr(md5((string) $i), mt_rand(0, 32));
+    $action = ['search', 'login', 'a', ''][mt_rand(0, 3)];
+    $bucket->request($client, $action);
+    $all[flexihash(sets(), "$client-$action")]["$client-$action"] = true;
+}
+foreach (sets() as $set) {
+    $members = array_filter($redis->zRange($set, 0, -1), fn ($member) => $member[0] !== ':');
+    check(count($members) > 50 && array_diff_key(array_flip($members), $all[$set]) === [] && count($members) === count($all[$set]), "placement on $set");
+}
+echo "done\n";
+?>
+--EXPECT--
+int(0)
+int(0)
+bool(true)
+done

@@ -1,0 +1,141 @@
+--TEST--
+LeakyBucket and plain PHP on the same sets, with a clean-up by cron: both read both, nothing leaks twice
+--EXTENSIONS--
+igbinary
+redis
+pcntl
+--SKIPIF--
+<?php
+if (getenv('SKIP_SLOW_TESTS') || getenv('USE_ZEND_ALLOC') === '0') {
+    die('skip slow');
+}
+?>
+--FILE--
+<?php
+require __DIR__ . '/../check.inc.php';
+require __DIR__ . '/../servers.inc.php';
+require __DIR__ . '/../processes.inc.php';
+require __DIR__ . '/models.inc.php';
+require __DIR__ . '/plain.inc.php';
+
+$server = RedisServer::start();
+$connect = function () use ($server): Redis {
+    $redis = new Redis;
+    $redis->connect($server->socket);
+    return $redis;
+};
+$ours = fn (int $period, int $limit) => new TokenBucket\Compat\LeakyBucket(
+    new TokenBucketStorageRedis("unix://$server->socket", timeout: 5.0, onFailure: TokenBucket\OnFailure::Throw),
+    $period,
+    $limit
+);
+$redis = $connect();
+mt_srand(11);
+
+// In turn, in any order.
+$bucket = $ours(86400, 100);
+$admitted = ['ours' => 0, 'plain' => 0];
+for ($i = 0; $i < 300; $i++) {
+    if (mt_rand(0, 1)) {
+        $admitted['ours'] += $bucket->request('127.0.0.1', 'login') ? 1 : 0;
+    } else {
+        $admitted['plain'] += plain_request($redis, 'set06', '127.0.0.1-login', 100) ? 1 : 0;
+    }
+}
+check(array_sum($admitted) === 100 && min($admitted) > 0, json_encode($admitted));
+check($bucket->locked() === ['127.0.0.1-login' => 200], 'the denials of both');
+
+// At once: above the limit are only those that looked before another counted, at most one for each plain process.
+$granted = in_processes(8, function (int $index, callable $barrier) use ($connect, $ours): int {
+    $redis = $connect();
+    $bucket = $ours(86400, 300);
+    $set = flexihash(sets(), 'race-x');
+    $barrier();
+    for ($admitted = $i = 0; $i < 100; $i++) {
+        $is_admitted = $index % 2 ? $bucket->request('race', 'x') : plain_request($redis, $set, 'race-x', 300);
+        $admitted += $is_admitted ? 1 : 0;
+    }
+    return $admitted;
+});
+$total = array_sum($granted);
+check($total >= 300 && $total <= 304, "a race: $total");
+
+// A clean-up by cron, once in each period: at most one drain ahead of the clock, for ever. On a given clock.
+$request = script(5, 'leaky_drain', 'leaky_request');
+$cleanup = script(2, 'leaky_drain', 'leaky_cleanup');
+foreach (['at the beginning', 'at the end', 'in the middle', 'by chance', 'dies'] as $cron) {
+    $redis->flushAll();
+    $now = 1_800_000_000;
+    // A client that never goes away: what leaked is what is missing.
+    $redis->zAdd('set01', 10_000, 'big-x');
+    $redis->zAdd('set01:control', -1, 'big-x');
+    for ($period = 0; $period < 60; $period++) {
+        $at = ['at the beginning' => 1, 'at the end' => 28, 'in the middle' => 15, 'by chance' => mt_rand(1, 28), 'dies' => 5][$cron];
+        for ($second = 0; $second < 30; $second += mt_rand(1, 4)) {
+            if ($at <= $second) {
+                if ($cron !== 'dies' || $period < 30) {
+                    plain_cleanup($redis, ['set01']);
+                }
+                $at = 30;
+            }
+            if (mt_rand(0, 1)) {
+                $redis->eval($request, ['set01', 'set01:control', 'locked', 'a-x', 30, 6, 10000, $now + $second, 0], 3);
+            } else {
+                $redis->eval($cleanup, ['set01', 'set01:control', 30, $now + $second, 0], 2);
+            }
+            if (mt_rand(0, 1)) {
+                plain_request($redis, 'set01', 'b-x', 6);
+            }
+            // The count starts with the first look, in period 0.
+            $leaked = 10_000 - $redis->zScore('set01', 'big-x');
+            check($leaked >= $period && $leaked <= $period + 2, "cron $cron, $period periods: $leaked");
+            check($redis->zScore('set01', 'a-x') <= 6 && $redis->zScore('set01', 'b-x') <= 6, 'the limit');
+        }
+        $now += 30;
+    }
+    $leaked = 10_000 - $redis->zScore('set01', 'big-x');
+    echo "$cron: ", abs($leaked - 60) <= 1 ? 'once in a period' : $leaked, "\n";
+}
+
+// A cron that runs four times as often leaks as much as it leaks; we then wait two periods, not more.
+$redis->flushAll();
+$redis->zAdd('set01', 1000, 'big-x');
+$redis->zAdd('set01:control', -1, 'big-x');
+$drain = fn (int $now) => $redis->eval($cleanup, ['set01', 'set01:control', 30, $now, 0], 2);
+$drain(1_800_000_000);
+for ($i = 0; $i < 40; $i++) {
+    plain_cleanup($redis, ['set01']);
+}
+for ($i = 0; $i < 10; $i++) {
+    $drain(1_800_000_000 + 30 * $i);
+}
+echo 1000 - $redis->zScore('set01', 'big-x'), "\n";
+// And a clock that is set back by a day stops the leak for two periods.
+for ($i = 0; $i < 10; $i++) {
+    $drain(1_800_000_000 - 86400 + 30 * $i);
+}
+echo 1000 - $redis->zScore('set01', 'big-x'), "\n";
+
+// While servers disagree on the period, the shorter one counts, once; then the longer, two of its periods later.
+$redis->flushAll();
+$redis->zAdd('set01', 1000, 'big-x');
+$redis->zAdd('set01:control', -1, 'big-x');
+$leaked = [];
+for ($now = 1_800_000_000; $now <= 1_800_000_000 + 3600; $now += 10) {
+    if ($now <= 1_800_000_000 + 1800) {
+        $redis->eval($cleanup, ['set01', 'set01:control', 30, $now, 0], 2);
+    }
+    $redis->eval($cleanup, ['set01', 'set01:control', 60, $now, 0], 2);
+    $leaked[$now - 1_800_000_000] = 1000 - (int) $redis->zScore('set01', 'big-x');
+}
+echo "$leaked[1800] $leaked[3600]\n";
+?>
+--EXPECT--
+at the beginning: once in a period
+at the end: once in a period
+in the middle: once in a period
+by chance: once in a period
+dies: once in a period
+47
+54
+60 88

@@ -1,0 +1,101 @@
+<?php
+/** What the limiters are meant to do, in plain PHP, with whole numbers. */
+
+/** A bucket of $tokens that refills in $span ticks; time does not go back. */
+final class TokenModel
+{
+    public readonly int $cost;
+    /** Ticks' worth of tokens, at the last look. */
+    public int $held;
+    private readonly int $full;
+
+    public function __construct(int $tokens, int $span, private int $now)
+    {
+        $this->cost = intdiv($span + $tokens - 1, $tokens);
+        $this->held = $this->full = $tokens * $this->cost;
+    }
+
+    public function take(int $now): bool
+    {
+        $this->held = min($this->full, $this->held + $now - $this->now);
+        $this->now = $now;
+        if ($this->held < $this->cost) {
+            return false;
+        }
+        $this->held -= $this->cost;
+        return true;
+    }
+}
+
+/** Hits by member, of which one leaks at each multiple of $period. */
+final class LeakyModel
+{
+    /** @var array<string, int> */
+    public array $hits = [];
+    /** @var array<string, int> */
+    public array $locked = [];
+    private int $drained;
+
+    public function __construct(private int $period, private int $limit, int $now)
+    {
+        $this->drained = intdiv($now, $period);
+    }
+
+    public function drain(int $now): void
+    {
+        for (; $this->drained < intdiv($now, $this->period); $this->drained++) {
+            $this->hits = array_map(fn (int $hits) => $hits - 1, array_filter($this->hits, fn (int $hits) => $hits > 1));
+        }
+    }
+
+    public function request(string $member, int $now): bool
+    {
+        $this->drain($now);
+        if (($this->hits[$member] ?? 0) >= $this->limit) {
+            $this->locked[$member] = ($this->locked[$member] ?? 0) + 1;
+            return false;
+        }
+        $this->hits[$member] = ($this->hits[$member] ?? 0) + 1;
+        return true;
+    }
+}
+
+/** The library's consistent hashing, by its rule. */
+function flexihash(array $targets, string $resource): string
+{
+    static $rings = [];
+    $ring = &$rings[implode(' ', $targets)];
+    if ($ring === null) {
+        $ring = [];
+        foreach ($targets as $target) {
+            for ($i = 0; $i < 64; $i++) {
+                $ring[crc32($target . $i)] = $target;
+            }
+        }
+        ksort($ring);
+    }
+    $place = crc32($resource);
+    foreach ($ring as $position => $target) {
+        if ($position > $place) {
+            return $target;
+        }
+    }
+    return reset($ring);
+}
+
+/** @return list<string> set01 to set10 */
+function sets(): array
+{
+    return array_map(fn (int $number) => sprintf('set%02d', $number), range(1, 10));
+}
+
+/** A script of ours, on a clock that is an argument (number $argument: seconds; the next: microseconds). */
+function script(int $argument, string ...$files): string
+{
+    $text = '';
+    foreach ($files as $file) {
+        $text .= file_get_contents(dirname(__DIR__, 2) . "/crates/tokenbucket-core/src/remote/redis/$file.lua");
+    }
+    $next = $argument + 1;
+    return str_replace("call('TIME')", "({ARGV[$argument], ARGV[$next]})", $text, $count);
+}

@@ -1,0 +1,90 @@
+--TEST--
+RateLimiter: a burst of initNum, properties that count at each call, and where it keeps its bucket
+--FILE--
+<?php
+require __DIR__ . '/../check.inc.php';
+
+use TokenBucket\Compat\RateLimiter;
+
+$burst = function (RateLimiter $limiter): int {
+    for ($allowed = 0; $allowed < 1000 && $limiter->handler(); $allowed++) {
+    }
+    return $allowed;
+};
+
+$limiter = new RateLimiter('key');
+var_dump($limiter->redis, $limiter->cacheKey, $limiter->initNum, $limiter->expire);
+$limiter->redis = $memory = new TokenBucketStorageMemory;
+check($limiter->handler() === true, 'a bool');
+check($burst($limiter) === 29 && $limiter->handler() === false, 'thirty at once');
+$memory->advance(1.999999999);
+check($burst($limiter) === 0, 'no token before its time');
+$memory->advance(0.000000001);
+check($burst($limiter) === 1, 'one each two seconds');
+$memory->advance(3600);
+check($burst($limiter) === 30, 'an idle hour is worth no more than a full bucket');
+
+foreach ([[null, null], ['', ''], [false, false], [30, 60], ['30', '60'], [30.0, '6e1']] as [$num, $expire]) {
+    $limiter = new RateLimiter('other', $num, $expire);
+    $limiter->redis = new TokenBucketStorageMemory;
+    check($burst($limiter) === 30, 'defaults: ' . json_encode([$num, $expire]));
+}
+$limiter = new RateLimiter('7', 2.5, 10);
+$limiter->redis = new TokenBucketStorageMemory;
+check($burst($limiter) === 2, 'half a token is none');
+$limiter = new RateLimiter('none', 0);
+check($burst($limiter) === 0, 'a limit of none');
+$limiter->redis = new TokenBucketStorageMemory;
+check($burst($limiter) === 0, 'a limit of none, elsewhere');
+
+// Without a key nothing is set, by anybody.
+class Configured extends RateLimiter
+{
+    public $cacheKey = 'class';
+    public $initNum = 3;
+    public $redis;
+    public function __construct() {}
+}
+$limiter = new Configured;
+$limiter->redis = $memory = new TokenBucketStorageMemory;
+check($burst($limiter) === 3, 'a class that calls no constructor');
+$limiter->initNum = 5;
+$memory->advance(60);
+check($burst($limiter) === 5, 'a property that changed');
+$limiter->cacheKey = 12;
+check($burst($limiter) === 5, 'another key');
+$limiter->cacheKey = new class {
+    public function __toString(): string
+    {
+        return '12';
+    }
+};
+check($burst($limiter) === 0, 'the same key');
+$other = clone $limiter;
+$other->cacheKey = 'other';
+check($burst($other) === 5 && $limiter->cacheKey != 'other', 'a clone');
+check((new RateLimiter)->cacheKey === null && (new RateLimiter('0', 1))->initNum === 30, 'an empty key');
+
+// Without a storage: shared memory, as a new storage of it has it.
+$limiter = new RateLimiter('shared', 4, 3600);
+check($burst($limiter) === 4, 'shared memory');
+$limiter = new RateLimiter('shared', 4, 3600);
+$limiter->redis = new TokenBucketStorageSharedMemory;
+check($burst($limiter) === 0, 'the same bucket');
+$limiter->redis = new TokenBucketStorageSharedMemory('apart');
+check($burst($limiter) === 4, 'another namespace');
+
+// From PHP 8.3 on a class of an extension can have another name; before, a class that extends it has.
+eval(PHP_VERSION_ID < 80300
+    ? 'namespace app\components; class RateLimiter extends \TokenBucket\Compat\RateLimiter {}'
+    : 'class_alias("TokenBucket\Compat\RateLimiter", "app\components\RateLimiter");');
+var_dump((new app\components\RateLimiter('alias', 1))->handler());
+echo "done\n";
+?>
+--EXPECT--
+NULL
+string(3) "key"
+int(30)
+int(60)
+bool(true)
+done

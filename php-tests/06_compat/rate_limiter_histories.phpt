@@ -1,0 +1,76 @@
+--TEST--
+RateLimiter: random histories agree with the model, on a clock that is given
+--EXTENSIONS--
+igbinary
+redis
+--SKIPIF--
+<?php
+if (getenv('SKIP_SLOW_TESTS') || getenv('USE_ZEND_ALLOC') === '0') {
+    die('skip slow');
+}
+?>
+--FILE--
+<?php
+require __DIR__ . '/../check.inc.php';
+require __DIR__ . '/../servers.inc.php';
+require __DIR__ . '/models.inc.php';
+
+mt_srand(20260101);
+$quotas = [[30, 60], [1, 1], [7, 60], [1000, 3600], [3, 86400], [13, 7], [999, 1]];
+
+// As a step.
+$differ = 0;
+foreach ($quotas as [$num, $expire]) {
+    $limiter = new TokenBucket\Compat\RateLimiter('key', $num, $expire);
+    $limiter->redis = $memory = new TokenBucketStorageMemory;
+    $now = 0;
+    $model = new TokenModel($num, $expire * 1_000_000_000, $now);
+    for ($i = 0; $i < 3000; $i++) {
+        if (mt_rand(0, 2) === 0) {
+            // Now and then the very nanosecond of a token, or the one before.
+            $span = [mt_rand(0, 2 * $model->cost), $model->cost, $model->cost - 1, mt_rand(0, 40) * $model->cost][mt_rand(0, 3)];
+            $memory->advance($span / 1e9);
+            $now += $span;
+        }
+        $differ += $limiter->handler() !== $model->take($now) ? 1 : 0;
+    }
+}
+var_dump($differ);
+
+// As JSON on Redis.
+$server = RedisServer::start();
+$redis = new Redis;
+$redis->connect($server->socket);
+$text = script(4, 'json_bucket');
+$differ = $records = 0;
+foreach ($quotas as [$num, $expire]) {
+    $now = 1_800_000_000_000_000 + mt_rand(0, 1_000_000);
+    $model = new TokenModel($num, $expire * 1_000_000, $now);
+    $redis->del('key');
+    for ($i = 0; $i < 2000; $i++) {
+        if (mt_rand(0, 2) === 0) {
+            $now += [mt_rand(0, 2 * $model->cost), $model->cost, $model->cost - 1, mt_rand(0, 40) * $model->cost][mt_rand(0, 3)];
+        }
+        $arguments = ['key', $model->cost, $model->cost * $num, $num, intdiv($now, 1_000_000), $now % 1_000_000];
+        $before = $redis->get('key');
+        $allowed = $redis->eval($text, $arguments, 1);
+        check($allowed === 0 || $allowed === 1, 'an answer: ' . $redis->getLastError());
+        $differ += ($allowed === 1) !== $model->take($now) ? 1 : 0;
+        $after = $redis->get('key');
+        check($allowed === 1 || $before === $after, 'a denial writes nothing');
+        if ($allowed === 1) {
+            // PHP reads the very doubles that the script reads, and writes them the same.
+            $data = json_decode($after, true);
+            $same = array_keys($data) === ['num', 'time'] && json_decode(json_encode($data), true) === $data
+                && (int) round($data['time'] * 1e6) === $now && (int) round($data['num'] * $model->cost) === $model->held;
+            check($same, "a record: $after");
+            $records++;
+        }
+    }
+}
+var_dump($differ, $records > 1000);
+?>
+--EXPECT--
+int(0)
+int(0)
+bool(true)

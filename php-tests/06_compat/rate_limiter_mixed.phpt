@@ -1,0 +1,68 @@
+--TEST--
+RateLimiter and plain PHP on one record: both read both, and together they keep to the limit
+--EXTENSIONS--
+igbinary
+redis
+pcntl
+--SKIPIF--
+<?php
+if (getenv('SKIP_SLOW_TESTS') || getenv('USE_ZEND_ALLOC') === '0') {
+    die('skip slow');
+}
+?>
+--FILE--
+<?php
+require __DIR__ . '/../check.inc.php';
+require __DIR__ . '/../servers.inc.php';
+require __DIR__ . '/../processes.inc.php';
+require __DIR__ . '/plain.inc.php';
+
+$server = RedisServer::start();
+$connect = function () use ($server): Redis {
+    $redis = new Redis;
+    $redis->connect($server->socket);
+    return $redis;
+};
+$ours = function (string $key, int $num, int $expire) use ($server): TokenBucket\Compat\RateLimiter {
+    $limiter = new TokenBucket\Compat\RateLimiter($key, $num, $expire);
+    $limiter->redis = new TokenBucketStorageRedis("unix://$server->socket", 'unused:', 5.0, TokenBucket\OnFailure::Throw);
+    return $limiter;
+};
+
+// In turn, in any order: no token is lost, and none is made. Its clock ticks in seconds: a second's worth is the play.
+$redis = $connect();
+mt_srand(7);
+foreach ([[30, 3600], [100, 86400], [7, 3600]] as $round => [$num, $expire]) {
+    $limiter = $ours("turns $round", $num, $expire);
+    $allowed = ['ours' => 0, 'plain' => 0];
+    for ($i = 0; $i < 4 * $num; $i++) {
+        if (mt_rand(0, 1) === 0) {
+            $allowed['ours'] += $limiter->handler() ? 1 : 0;
+        } else {
+            $allowed['plain'] += plain_rate_limiter($redis, "turns $round", $num, $expire) ? 1 : 0;
+        }
+        $data = json_decode($redis->get("turns $round"), true);
+        check(array_keys($data) === ['num', 'time'] && $data['num'] > -1e-9 && $data['num'] <= $num, 'readable by both');
+    }
+    check(array_sum($allowed) === $num && min($allowed) > 0, json_encode($allowed));
+}
+
+// At once: whoever writes between another's look and write makes that one's write void.
+foreach (range(1, 3) as $round) {
+    $granted = in_processes(8, function (int $index, callable $barrier) use ($connect, $ours, $round): int {
+        $redis = $connect();
+        $limiter = $ours("race $round", 300, 86400);
+        $barrier();
+        for ($granted = $i = 0; $i < 100; $i++) {
+            $is_allowed = $index % 2 ? $limiter->handler() : plain_rate_limiter($redis, "race $round", 300, 86400);
+            $granted += $is_allowed ? 1 : 0;
+        }
+        return $granted;
+    });
+    // It counts in whole seconds, so a second of the refill may come early: 300/86400.
+    check(array_sum($granted) === 300, 'a race: ' . json_encode($granted));
+}
+echo "done\n";
+?>
+--EXPECT--
+done

@@ -1,0 +1,50 @@
+--TEST--
+RateLimiter: eight processes are allowed exactly the limit, on each kind of storage
+--EXTENSIONS--
+igbinary
+redis
+pcntl
+--SKIPIF--
+<?php
+if (getenv('SKIP_SLOW_TESTS') || getenv('USE_ZEND_ALLOC') === '0') {
+    die('skip slow');
+}
+?>
+--FILE--
+<?php
+require __DIR__ . '/../servers.inc.php';
+require __DIR__ . '/../processes.inc.php';
+
+$server = RedisServer::start();
+$memcached = MemcachedServer::startTcp();
+$stores = [
+    'redis' => fn () => new TokenBucketStorageRedis("unix://$server->socket", timeout: 5.0, onFailure: TokenBucket\OnFailure::Throw),
+    'shared memory' => fn () => new TokenBucketStorageSharedMemory,
+    'none given' => fn () => null,
+    'memcached' => fn () => new TokenBucketStorageMemcached("127.0.0.1:$memcached->port", timeout: 5.0, onFailure: TokenBucket\OnFailure::Throw),
+];
+foreach ($stores as $name => $storage) {
+    $granted = in_processes(8, function (int $index, callable $barrier) use ($storage, $name): int {
+        $limiter = new TokenBucket\Compat\RateLimiter("race on $name", 1000, 864000);
+        $limiter->redis = $storage();
+        $granted = 0;
+        for ($chunk = 0; $chunk < 10; $chunk++) {
+            $barrier();
+            for ($i = 0; $i < 40; $i++) {
+                $granted += $limiter->handler() ? 1 : 0;
+            }
+        }
+        // memcached answers some that they came at the same time as too many others.
+        for ($i = 0; $i < 500 && $name === 'memcached'; $i++) {
+            $granted += $limiter->handler() ? 1 : 0;
+        }
+        return $granted;
+    });
+    echo $name, ': ', array_sum($granted), min($granted) > 0 ? '' : ' some got nothing', "\n";
+}
+?>
+--EXPECT--
+redis: 1000
+shared memory: 1000
+none given: 1000
+memcached: 1000

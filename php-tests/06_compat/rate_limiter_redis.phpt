@@ -1,0 +1,109 @@
+--TEST--
+RateLimiter on Redis: its record, its life, what is no record, and a server that is down
+--EXTENSIONS--
+igbinary
+redis
+--FILE--
+<?php
+require __DIR__ . '/../check.inc.php';
+require __DIR__ . '/../servers.inc.php';
+
+use TokenBucket\Compat\RateLimiter;
+use TokenBucket\OnFailure;
+
+$server = RedisServer::start();
+$dsn = "redis://127.0.0.1:$server->port";
+$storage = fn (OnFailure $policy) => new TokenBucketStorageRedis($dsn, 'unused:', 5.0, $policy);
+$limiter = fn (string $key, $num = 30, $expire = 60, OnFailure $policy = OnFailure::Throw): RateLimiter
+    => [$limiter = new RateLimiter($key, $num, $expire), $limiter->redis = $storage($policy)][0];
+
+// The raw key, whole numbers whole, and an end.
+$a = $limiter('user 1');
+check($a->handler() && $server->command('KEYS', '*') === ['user 1'], 'the raw key');
+$record = $server->command('GET', 'user 1');
+check(preg_match('/^\{"num":29,"time":\d{10}(\.\d{1,6})?\}$/', $record) === 1, "a first record: $record");
+$life = $server->command('PTTL', 'user 1');
+check($life > 1500 && $life <= 3000, "lives until full, and a second: $life");
+for ($allowed = 1; $a->handler(); $allowed++) {
+}
+check($allowed === 30, "a burst: $allowed");
+$record = $server->command('GET', 'user 1');
+$life = $server->command('PTTL', 'user 1');
+check($life > 59_000 && $life <= 61_000, "empty, it lives longest: $life");
+check(!$a->handler() && $server->command('GET', 'user 1') === $record, 'a denial writes nothing');
+check($server->command('PTTL', 'user 1') <= $life, 'nor does it prolong');
+check(abs(json_decode($record)->time - microtime(true)) < 5, 'the server\'s time');
+
+// A bucket is what it says, whoever wrote it.
+$write = fn (string $record) => $server->command('SET', 'key', $record);
+$burst = function (int $num = 30, int $expire = 60) use ($limiter): int {
+    $limiter = $limiter('key', $num, $expire);
+    for ($allowed = 0; $limiter->handler(); $allowed++) {
+    }
+    return $allowed;
+};
+$now = time();
+foreach ([
+    ['{"num":5,"time":' . $now . '}', 5], ['{"time":' . $now . ',"num":5.5}', 5], ['{"num":"5","time":' . $now . '}', 5],
+    ['{"num":0.01,"time":' . $now . '}', 0], ['{"num":29,"time":' . ($now - 1) . '}', 29],
+    ['{"num":400,"time":' . $now . '}', 30], ['{"num":3,"time":' . ($now + 600) . '}', 0],
+    [" {\"num\": 2,\n\"time\": $now.0e0} ", 2], ['{"num":-3,"time":' . $now . '}', 0],
+    ['{"num":-1e15,"time":' . ($now - 121) . '}', 30], ['{"num":0,"time":1}', 30],
+] as [$record, $expected]) {
+    $write($record);
+    // A token may come while it is taken.
+    $allowed = $burst();
+    check($allowed === $expected || $allowed === $expected + 1 && $expected % 30, "$record: $allowed");
+}
+$write('{"num":5,"time":' . $now . '}');
+check($server->command('PTTL', 'key') === -1 && $burst() >= 5 && $server->command('PTTL', 'key') > 1000, 'it gets an end');
+
+// What is no bucket is refused, and left as it is.
+$foreign = [
+    '', '0', 'x', '{}', '[]', 'null', '5', '{"num":5}', '{"time":5}', '[5,5]', '{"num":5,"time":' . $now, '{"num":null,"time":5}',
+    '{"num":0x10,"time":5}', '{"num":"x","time":5}', '{"num":"0x10","time":5}', '{"num":5,"time":5,"more":1}', '{"num":[],"time":5}', '{"num":NaN,"time":5}',
+    '{"num":1e999,"time":5}', '{"num":5,"time":1e300}', '{"num":5,"time":-1}', '{"num":5,"time":1700000000000}', "{\"num\":5,\"time\":5}\0",
+    's:23:"{\"num\":29,\"time\":17}"', str_repeat('[', 5000), '{"num":5,"time":nan}', '{"num":5,"time":inf}', '{"num":true,"time":5}',
+];
+$warnings = [];
+set_error_handler(function (int $level, string $message) use (&$warnings): bool {
+    $warnings[] = $message;
+    return true;
+});
+foreach ($foreign as $record) {
+    $write($record);
+    $said = thrown(fn () => $limiter('key')->handler());
+    $shown = substr($record, 0, 40);
+    check($said === "TokenBucket\\StorageException: $dsn/0: the key of this bucket holds something else", "$shown: $said");
+    check($limiter('key', policy: OnFailure::Deny)->handler() === false, "denied: $shown");
+    check($limiter('key', policy: OnFailure::Allow)->handler() === true, "allowed: $shown");
+    check($server->command('GET', 'key') === $record && $server->command('PTTL', 'key') === -1, "left alone: $shown");
+}
+restore_error_handler();
+check(count($warnings) === 1 && str_contains($warnings[0], 'something else'), 'one warning a minute: ' . implode("\n", $warnings));
+$server->command('DEL', 'key');
+$server->command('RPUSH', 'key', 'one');
+check(str_contains(thrown(fn () => $limiter('key')->handler()), 'something else'), 'a list');
+check($server->command('LRANGE', 'key', '0', '-1') === ['one'], 'the list is left alone');
+// A record of a kind of its own is nothing to be warned of as an outage: it is an error of this key alone.
+check($limiter('healthy')->handler(), 'other keys work');
+
+// A server that is down.
+$server->kill();
+$down = function (OnFailure $policy) use ($dsn): RateLimiter {
+    $limiter = new RateLimiter('down', 5, 3600);
+    $limiter->redis = new TokenBucketStorageRedis($dsn, timeout: 0.2, onFailure: $policy);
+    return $limiter;
+};
+check(str_starts_with(thrown(fn () => $down(OnFailure::Throw)->handler()), 'TokenBucket\StorageException: ' . $dsn), 'thrown');
+foreach ([[OnFailure::Deny, 0], [OnFailure::Allow, 20], [OnFailure::Local, 5]] as [$policy, $expected]) {
+    $limiter = $down($policy);
+    for ($allowed = $i = 0; $i < 20; $i++) {
+        $allowed += @$limiter->handler() ? 1 : 0;
+    }
+    check($allowed === $expected, "$policy->name: $allowed");
+}
+echo "done\n";
+?>
+--EXPECT--
+done

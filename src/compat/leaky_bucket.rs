@@ -1,0 +1,287 @@
+//! `TokenBucket\Compat\LeakyBucket`: so many hits of a client's action, of which one leaks each period.
+//!
+//! On Redis the hits are in the sorted sets that scripts of that kind keep, so servers with either share
+//! them, and a clean-up by cron may go on meanwhile or be left away. On other storages an action of a
+//! client is a bucket that drains at multiples of the period.
+
+mod servers;
+
+use crate::storage::{self, Native};
+use crate::zend::class::{Declaration, Property};
+use crate::zend::declare::{
+    END, Entry, Info, Table, Type, entry, handlers, optional, required, returns,
+};
+use crate::zend::{Call, Class, Number, State, Thrown, Zval, throw, value};
+use ext_php_rs::ffi::{ZEND_ACC_PRIVATE, ZEND_ACC_PUBLIC};
+use servers::Servers;
+use std::cell::{Cell, RefCell};
+use tokenbucket_core::quota::MAX_BURST;
+use tokenbucket_core::record::leaky_bucket::{SETS, member, set_of};
+use tokenbucket_core::remote::redis::leaky_bucket::{self, Family, Limits};
+use tokenbucket_core::{Key, Step, TICKS_PER_SECOND, Ticks};
+
+static CLASS: Class = Class::new();
+
+/// The slot of the list of storages.
+const STORAGES: usize = 0;
+
+/// What an object keeps besides its storages.
+#[derive(Clone, Debug, Default)]
+pub struct Bucket {
+    /// Set by the constructor.
+    limits: Cell<Option<Limits>>,
+    dry_run: Cell<bool>,
+    /// Actions with limits of their own. Never borrowed over PHP code.
+    actions: RefCell<Vec<(Vec<u8>, Limits)>>,
+}
+
+impl State for Bucket {
+    fn class() -> &'static Class {
+        &CLASS
+    }
+
+    fn born() -> Self {
+        Self::default()
+    }
+
+    fn cloned(&self) -> Option<Self> {
+        Some(self.clone())
+    }
+}
+
+impl Bucket {
+    /// The limits of an action, and whether they are its own.
+    fn limits(&self, action: &[u8]) -> Result<(Limits, bool), Thrown> {
+        let actions = self.actions.borrow();
+        let own = actions.iter().find(|(name, _)| name == action);
+        if let Some(&(_, limits)) = own {
+            return Ok((limits, true));
+        }
+        let limits = self.limits.get().ok_or_else(not_constructed)?;
+        Ok((limits, false))
+    }
+
+    /// Every family of sets: that of the actions without limits of their own, then each other's.
+    fn families(&self) -> Result<Vec<Family>, Thrown> {
+        let limits = self.limits.get().ok_or_else(not_constructed)?;
+        let shared = Family {
+            action: None,
+            limits,
+        };
+        let actions = self.actions.borrow();
+        let own = actions.iter().map(|(name, limits)| Family {
+            action: Some(name.clone()),
+            limits: *limits,
+        });
+        let families = std::iter::once(shared).chain(own).collect();
+        Ok(families)
+    }
+}
+
+fn not_constructed() -> Thrown {
+    throw::error("The TokenBucket\\Compat\\LeakyBucket object has not been constructed")
+}
+
+static CONSTRUCT: Table<[Info; 5]> = Table([
+    returns(1, Type::NONE),
+    required(c"storage", Type::NONE),
+    optional(c"period", Type::INT, c"30"),
+    optional(c"limit", Type::INT, c"6"),
+    optional(c"dryRun", Type::BOOL, c"false"),
+]);
+static BUCKET: Table<[Info; 4]> = Table([
+    returns(3, Type::STATIC),
+    required(c"action", Type::STRING),
+    required(c"period", Type::INT),
+    required(c"limit", Type::INT),
+]);
+static REQUEST: Table<[Info; 3]> = Table([
+    returns(2, Type::BOOL),
+    required(c"clientId", Type::NONE),
+    required(c"actionId", Type::NONE),
+]);
+static CLEANUP: Table<[Info; 1]> = Table([returns(0, Type::VOID)]);
+static LOCKED: Table<[Info; 2]> =
+    Table([returns(0, Type::ARRAY), optional(c"top", Type::INT, c"10")]);
+
+handlers! {
+    construct_handler => construct;
+    bucket_handler => bucket;
+    request_handler => request;
+    cleanup_handler => cleanup;
+    locked_handler => locked;
+}
+
+const PUBLIC: u32 = ZEND_ACC_PUBLIC;
+
+static METHODS: Table<[Entry; 6]> = Table([
+    entry(c"__construct", construct_handler, &CONSTRUCT.0, PUBLIC),
+    entry(c"bucket", bucket_handler, &BUCKET.0, PUBLIC),
+    entry(c"request", request_handler, &REQUEST.0, PUBLIC),
+    entry(c"cleanup", cleanup_handler, &CLEANUP.0, PUBLIC),
+    entry(c"locked", locked_handler, &LOCKED.0, PUBLIC),
+    END,
+]);
+
+pub fn register() {
+    let declaration = Declaration {
+        name: c"TokenBucket\\Compat\\LeakyBucket",
+        flags: 0,
+        methods: &METHODS,
+        constants: &[],
+        properties: &[Property::Untyped(c"_storages", ZEND_ACC_PRIVATE)],
+        cloneable: true,
+    };
+    CLASS.register::<Bucket, _>(&declaration, &[]);
+}
+
+/// `__construct($storage, int $period = 30, int $limit = 6, bool $dryRun = false)`
+fn construct(call: &mut Call<'_>, _result: &mut Zval) -> Result<(), Thrown> {
+    call.arity(1, 4)?;
+    let limits = limits(call, 2)?;
+    let dry_run = call.count() >= 4 && call.bool(4)?;
+    let storages = servers::list(call.arg(1))?;
+    let this = call.this::<Bucket>();
+    this.limits.set(Some(limits));
+    this.dry_run.set(dry_run);
+    this.set_property(STORAGES, storages);
+    Ok(())
+}
+
+/// `bucket(string $action, int $period, int $limit): static`
+fn bucket(call: &mut Call<'_>, result: &mut Zval) -> Result<(), Thrown> {
+    call.arity(3, 3)?;
+    let action = call.string(1)?.to_vec();
+    let limits = limits(call, 2)?;
+    let this = call.this::<Bucket>();
+    let mut actions = this.actions.borrow_mut();
+    actions.retain(|(name, _)| *name != action);
+    actions.push((action, limits));
+    *result = value::of_object(this.zend());
+    Ok(())
+}
+
+/// The arguments `$period` and `$limit`, the first of which is number `first`.
+fn limits(call: &mut Call<'_>, first: u32) -> Result<Limits, Thrown> {
+    let mut positive = |number, default| {
+        if call.count() < number {
+            return Ok(default);
+        }
+        match call.int(number)? {
+            ..1 => Err(throw::argument_value(number, "must be greater than 0")),
+            int => u32::try_from(int).map_err(|_| {
+                throw::argument_value(number, "must be less than or equal to 4294967295")
+            }),
+        }
+    };
+    let limits = Limits {
+        period: positive(first, 30)?,
+        limit: positive(first + 1, 6)?,
+    };
+    // Each is below 2^32, so their product is below 2^64.
+    let seconds = u64::from(limits.period) * u64::from(limits.limit);
+    if seconds > MAX_BURST / TICKS_PER_SECOND {
+        let message = "must leak within 2^60 nanoseconds at the given period";
+        return Err(throw::argument_value(first + 1, message));
+    }
+    Ok(limits)
+}
+
+/// `request($clientId, $actionId): bool`: whether this request is admitted.
+fn request(call: &mut Call<'_>, result: &mut Zval) -> Result<(), Thrown> {
+    call.arity(2, 2)?;
+    let (client, action) = (call.untyped_string(1)?, call.untyped_string(2)?);
+    let (client, action) = (value::bytes(&client), value::bytes(&action));
+    let this = call.this::<Bucket>();
+    let (limits, is_own) = this.limits(action)?;
+    let member = member(client, action);
+    let set = set_of(&member);
+    let servers = Servers::of(this)?;
+    let native = servers.of_set(set)?;
+    let step = step(limits);
+    let admitted = match native {
+        Native::Redis(redis) => redis.ask(
+            |redis| redis.raw_name(b""),
+            |redis, deadline| {
+                let own = is_own.then_some(action);
+                leaky_bucket::request(redis, own, set, &member, limits, deadline)
+            },
+            |policy| {
+                let identifier = &[b"LeakyBucket\0", member.as_slice()].concat();
+                let hash = redis.hash(identifier);
+                storage::stand_in(policy, Key { identifier, hash }, &step).granted()
+            },
+        )?,
+        native => {
+            let (identifier, hash) = (member.as_slice(), native.hash(&member));
+            native
+                .take(Key { identifier, hash }, &step, None)?
+                .granted()
+        }
+    };
+    value::set_bool(result, admitted || this.dry_run.get());
+    Ok(())
+}
+
+/// A hit, where each is a period's worth and nothing leaks but at the end of one.
+fn step(limits: Limits) -> Step {
+    // The constructor bounds their product by 2^60.
+    let period = Ticks::from(limits.period) * TICKS_PER_SECOND;
+    Step {
+        tick: period,
+        ..Step::new(period, period * Ticks::from(limits.limit))
+    }
+}
+
+/// `cleanup(): void`: does what is due. Nothing is twice in a period, however often it is called.
+fn cleanup(call: &mut Call<'_>, _result: &mut Zval) -> Result<(), Thrown> {
+    call.arity(0, 0)?;
+    let this = call.this::<Bucket>();
+    let families = this.families()?;
+    let servers = Servers::of(this)?;
+    for family in &families {
+        for set in 0..SETS {
+            if let Native::Redis(redis) = servers.of_set(set)? {
+                redis.ask(
+                    |redis| redis.raw_name(b""),
+                    |redis, deadline| leaky_bucket::cleanup(redis, family, set, deadline),
+                    |_| (),
+                )?;
+            }
+        }
+    }
+    Ok(())
+}
+
+/// `locked(int $top = 10): array`: who was denied most, and how often.
+fn locked(call: &mut Call<'_>, result: &mut Zval) -> Result<(), Thrown> {
+    call.arity(0, 1)?;
+    let top = if call.count() == 1 { call.int(1)? } else { 10 };
+    if top < 1 {
+        return Err(throw::argument_value(1, "must be greater than 0"));
+    }
+    let top = u32::try_from(top).unwrap_or(u32::MAX);
+    let servers = Servers::of(call.this::<Bucket>())?;
+    let mut rows = Vec::new();
+    for place in 0..servers.count() {
+        let Native::Redis(redis) = servers.at(place)? else {
+            return Err(throw::logic(
+                "TokenBucket\\Compat\\LeakyBucket::locked() needs a TokenBucketStorageRedis",
+            ));
+        };
+        rows.extend(redis.ask(
+            |redis| redis.raw_name(b""),
+            |redis, deadline| leaky_bucket::locked(redis, top, deadline),
+            |_| Vec::new(),
+        )?);
+    }
+    rows.sort_by(|(_, a), (_, b)| b.cmp(a));
+    rows.truncate(top as usize);
+    let mut table = value::of_list([]).ok_or(Thrown)?;
+    for (member, denials) in &rows {
+        let denials = i64::try_from(*denials).unwrap_or(i64::MAX);
+        value::insert(&mut table, member, Number::Int(denials).to_zval());
+    }
+    *result = table;
+    Ok(())
+}

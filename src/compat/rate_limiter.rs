@@ -1,0 +1,225 @@
+//! `TokenBucket\Compat\RateLimiter`: a bucket of `initNum` tokens that refills in `expire` seconds.
+//!
+//! On Redis the bucket is the JSON object that the component of that name keeps under `cacheKey`, so
+//! servers with either share it. On other storages it is a bucket as any other.
+//!
+//! The values in the public properties count, at each call.
+
+use crate::storage::{self, Backend, Native, Unfit};
+use crate::zend::class::{Declaration, Property};
+use crate::zend::declare::{END, Entry, Info, Table, Type, entry, handlers, optional, returns};
+use crate::zend::{Call, Class, Identity, Object, State, Thrown, Zval, throw, value};
+use ext_php_rs::ffi::{IS_FALSE, IS_NULL, ZEND_ACC_PRIVATE, ZEND_ACC_PUBLIC};
+use tokenbucket_core::remote::redis::json_bucket;
+use tokenbucket_core::{AmountError, Grain, Key, Quota, QuotaError, Step, Tokens, seconds};
+
+static CLASS: Class = Class::new();
+
+// The slots of the properties, in the order of their declaration.
+const REDIS: usize = 0;
+const CACHE_KEY: usize = 1;
+const INIT_NUM: usize = 2;
+const EXPIRE: usize = 3;
+/// The storage made of the client in [`CLIENT`].
+const STORAGE: usize = 4;
+const CLIENT: usize = 5;
+
+/// All that a limiter knows stands in its properties.
+#[derive(Debug)]
+pub struct Limiter;
+
+impl State for Limiter {
+    fn class() -> &'static Class {
+        &CLASS
+    }
+
+    fn born() -> Self {
+        Self
+    }
+
+    fn cloned(&self) -> Option<Self> {
+        Some(Self)
+    }
+}
+
+static CONSTRUCT: Table<[Info; 4]> = Table([
+    returns(0, Type::NONE),
+    optional(c"cacheKey", Type::NONE, c"''"),
+    optional(c"initNum", Type::NONE, c"30"),
+    optional(c"expire", Type::NONE, c"60"),
+]);
+static HANDLER: Table<[Info; 1]> = Table([returns(0, Type::NONE)]);
+
+handlers! {
+    construct_handler => construct;
+    handler_handler => handler;
+}
+
+static METHODS: Table<[Entry; 3]> = Table([
+    entry(
+        c"__construct",
+        construct_handler,
+        &CONSTRUCT.0,
+        ZEND_ACC_PUBLIC,
+    ),
+    entry(c"handler", handler_handler, &HANDLER.0, ZEND_ACC_PUBLIC),
+    END,
+]);
+
+pub fn register() {
+    let declaration = Declaration {
+        name: c"TokenBucket\\Compat\\RateLimiter",
+        flags: 0,
+        methods: &METHODS,
+        constants: &[],
+        properties: &[
+            Property::Untyped(c"redis", ZEND_ACC_PUBLIC),
+            Property::Untyped(c"cacheKey", ZEND_ACC_PUBLIC),
+            Property::UntypedInt(c"initNum", ZEND_ACC_PUBLIC, 30),
+            Property::UntypedInt(c"expire", ZEND_ACC_PUBLIC, 60),
+            Property::Untyped(c"_storage", ZEND_ACC_PRIVATE),
+            Property::Untyped(c"_client", ZEND_ACC_PRIVATE),
+        ],
+        cloneable: true,
+    };
+    CLASS.register::<Limiter, _>(&declaration, &[]);
+}
+
+/// `__construct($cacheKey = '', $initNum = 30, $expire = 60)`
+fn construct(call: &mut Call<'_>, _result: &mut Zval) -> Result<(), Thrown> {
+    call.arity(0, 3)?;
+    let this = call.this::<Limiter>();
+    // Without a key nothing is set: properties of a class that extends this one stay as they are.
+    if call.count() == 0 || !value::is_truthy(call.arg(1)) {
+        return Ok(());
+    }
+    for (argument, property) in [(2, INIT_NUM), (3, EXPIRE)] {
+        if call.count() < argument || is_left_out(call.arg(argument)) {
+            continue;
+        }
+        let amount = call.untyped_number(argument)?.tokens();
+        amount.map_err(|error| crate::exceptions::bad_amount(argument, error))?;
+        this.set_property(property, call.arg(argument).shallow_clone());
+    }
+    this.set_property(CACHE_KEY, call.arg(1).shallow_clone());
+    Ok(())
+}
+
+/// Whether an argument stands for its default. 0 does not: a limit of none is a limit.
+fn is_left_out(argument: &Zval) -> bool {
+    let is_empty_string = argument.is_string() && value::bytes(argument).is_empty();
+    is_empty_string || matches!(value::kind(argument), IS_NULL | IS_FALSE)
+}
+
+/// `handler()`: whether this request is allowed.
+fn handler(call: &mut Call<'_>, result: &mut Zval) -> Result<(), Thrown> {
+    call.arity(0, 0)?;
+    value::set_bool(result, decide(call.this::<Limiter>())?);
+    Ok(())
+}
+
+fn decide(this: &Object<Limiter>) -> Result<bool, Thrown> {
+    // PHP code runs on the way (`__toString()`, a client's methods): all that is looked at is held.
+    let key = this.copy_property(CACHE_KEY);
+    if !value::is_truthy(&key) {
+        return Err(throw::value_error(&of("cacheKey", "must not be empty")));
+    }
+    let key = value::to_string(&key).ok_or_else(|| wrong_type("cacheKey", "string"))?;
+    let identifier = value::bytes(&key);
+    let storage = storage(this)?;
+    let Some(object) = value::object(&storage) else {
+        let step = step(this, Grain::Nanosecond)?;
+        return Ok(step.is_some_and(|(_, step)| storage::take_here(identifier, &step).granted()));
+    };
+    let Backend::Native(native) = Backend::of(object) else {
+        return Err(unfit());
+    };
+    let Some((quota, step)) = step(this, native.grain())? else {
+        return Ok(false);
+    };
+    let Native::Redis(redis) = native else {
+        let hash = native.hash(identifier);
+        let key = Key { identifier, hash };
+        return Ok(native.take(key, &step, None)?.granted());
+    };
+    redis.ask(
+        |redis| redis.raw_name(identifier),
+        |redis, deadline| json_bucket::take(redis, &redis.raw_name(identifier), &quota, deadline),
+        |policy| {
+            // What is kept under a raw key is not the bucket that the prefix would make of it.
+            let identifier = &[b"RateLimiter\0", identifier].concat();
+            let hash = redis.hash(identifier);
+            storage::stand_in(policy, Key { identifier, hash }, &step).granted()
+        },
+    )
+}
+
+/// The storage of ours that `$redis` is or stands for; null when there is none.
+fn storage(this: &Object<Limiter>) -> Result<Zval, Thrown> {
+    let redis = this.copy_property(REDIS);
+    let Some(object) = value::object(&redis) else {
+        return if value::kind(&redis) == IS_NULL {
+            Ok(redis)
+        } else {
+            Err(unfit())
+        };
+    };
+    if matches!(Backend::of(object), Backend::Native(_)) || !storage::is_client(object) {
+        return Ok(redis);
+    }
+    // The slot holds the client, so nobody else can have its identity.
+    if Identity::of(this.property(CLIENT)).is_of(&redis) {
+        return Ok(this.copy_property(STORAGE));
+    }
+    let storage = storage::storage_of(object).map_err(|unfit| match unfit {
+        Unfit::Thrown(thrown) => thrown,
+        Unfit::Client(why) => throw::value_error(&of("redis", &format!("must {why}"))),
+    })?;
+    this.set_property(STORAGE, storage.shallow_clone());
+    this.set_property(CLIENT, redis.shallow_clone());
+    Ok(storage)
+}
+
+/// What one request asks for; `None` when nothing is ever allowed.
+fn step(this: &Object<Limiter>, grain: Grain) -> Result<Option<(Quota, Step)>, Thrown> {
+    let number = |slot, name| {
+        let number = value::to_number(&this.copy_property(slot));
+        number.ok_or_else(|| wrong_type(name, "int|float"))
+    };
+    let amount = |name, error: AmountError| throw::value_error(&of(name, &error.to_string()));
+    let tokens = number(INIT_NUM, "initNum")?.tokens();
+    let tokens = tokens.map_err(|error| amount("initNum", error))?;
+    let span = seconds::to_ticks(number(EXPIRE, "expire")?.to_float());
+    let span = span.map_err(|error| amount("expire", error))?;
+    if span < grain.ticks() {
+        return Err(throw::value_error(&of("expire", "must be greater than 0")));
+    }
+    let quota = match Quota::within(tokens, span, grain) {
+        Err(QuotaError::NoCapacity) => return Ok(None),
+        Err(_) => {
+            let message = "must not be more than can be counted in $expire seconds";
+            return Err(throw::value_error(&of("initNum", message)));
+        }
+        Ok(quota) => quota,
+    };
+    let cost = quota.cost(Tokens::ONE);
+    Ok(cost.map(|cost| (quota, Step::new(cost, quota.burst()))))
+}
+
+fn of(property: &str, message: &str) -> String {
+    format!("TokenBucket\\Compat\\RateLimiter::${property} {message}")
+}
+
+fn wrong_type(property: &str, expected: &str) -> Thrown {
+    if throw::is_pending() {
+        return Thrown;
+    }
+    throw::type_error(&of(property, &format!("must be of type {expected}")))
+}
+
+fn unfit() -> Thrown {
+    throw::type_error(&of(
+        "redis",
+        "must be one of the extension's own storages, a client of type Redis, or null",
+    ))
+}

@@ -1,0 +1,123 @@
+//! `TokenBucketStorageRedis::fromClient()`: the storage on the server that a live client is connected to.
+//!
+//! Only the client's settings are taken, by asking it; the connection is the storage's own. The client's
+//! own prefix (`Redis::OPT_PREFIX`) stands before every key, as it does before the keys that the client
+//! writes. Its serializer and compression do not matter, for our records are no values of PHP.
+
+use super::redis::{DEFAULT_PREFIX, prefix};
+use super::remote::{self, Storage};
+use crate::zend::object::instantiate;
+use crate::zend::{Call, Object, Thrown, Zval, invoke, throw, value};
+use ext_php_rs::types::ZendObject;
+use tokenbucket_core::remote::Settings;
+use tokenbucket_core::remote::redis::Redis;
+use tokenbucket_core::remote::redis::dsn::Dsn;
+
+/// What a client can be asked; other clients of that name have them, too.
+const METHODS: [&str; 6] = [
+    "isconnected",
+    "gethost",
+    "getport",
+    "getauth",
+    "getdbnum",
+    "getoption",
+];
+
+/// `Redis::OPT_PREFIX`
+const OPT_PREFIX: i64 = 2;
+
+/// Why there is no storage.
+#[derive(Debug)]
+pub enum Unfit {
+    /// An exception of the client's is pending.
+    Thrown(Thrown),
+    /// What is wrong with the client; reads on from "must". Shows no password.
+    Client(String),
+}
+
+impl From<Thrown> for Unfit {
+    fn from(thrown: Thrown) -> Self {
+        Self::Thrown(thrown)
+    }
+}
+
+/// Whether the object is a client of Redis.
+pub fn is_client(object: &ZendObject) -> bool {
+    invoke::has_methods(object, &METHODS)
+}
+
+/// The storage of a client, with the settings that a storage has by default.
+///
+/// # Errors
+/// [`Unfit`]; the caller says whose client it was.
+pub fn storage_of(client: &ZendObject) -> Result<Zval, Unfit> {
+    make(client, DEFAULT_PREFIX, remote::default_settings())
+}
+
+/// `fromClient(object $redis, …): static`
+pub fn from_client(call: &mut Call<'_>, result: &mut Zval) -> Result<(), Thrown> {
+    call.arity(1, 6)?;
+    // In the frame until the call returns.
+    let client = value::object(call.arg(1)).filter(|object| is_client(object));
+    let client = client.ok_or_else(|| throw::argument_type(1, "must be a client of type Redis"))?;
+    let prefix = prefix(call)?;
+    let settings = remote::settings(call)?;
+    *result = make(client, prefix, settings).map_err(|unfit| match unfit {
+        Unfit::Thrown(thrown) => thrown,
+        Unfit::Client(why) => throw::argument_value(1, &format!("must {why}")),
+    })?;
+    Ok(())
+}
+
+fn make(client: &ZendObject, prefix: &[u8], settings: Settings) -> Result<Zval, Unfit> {
+    let ask = |method, arguments: &mut [Zval]| invoke::method(client, method, arguments);
+    if !value::is_truthy(&ask("isconnected", &mut [])?) {
+        return Err(Unfit::Client("be connected".to_owned()));
+    }
+    let host = text(&ask("gethost", &mut [])?, "a host")?;
+    let port = ask("getport", &mut [])?.long().unwrap_or_default();
+    let database = ask("getdbnum", &mut [])?.long();
+    let database = database.and_then(|number| u32::try_from(number).ok());
+    let database = database.ok_or_else(|| Unfit::Client("have a database".to_owned()))?;
+    let (user, password) = credentials(&ask("getauth", &mut [])?)?;
+    let mut option = [value::Number::Int(OPT_PREFIX).to_zval()];
+    let root = ask("getoption", &mut option)?;
+    let dsn = Dsn::of_client(
+        &host,
+        // A socket has none, and says -1; 0 is none.
+        u16::try_from(port).unwrap_or_default(),
+        database,
+        user,
+        password,
+    );
+    let dsn = dsn.map_err(|error| Unfit::Client(error.to_string()))?;
+    let name = dsn.public_name();
+    let redis = Redis::new(dsn, prefix).under(value::bytes(&root));
+    let storage = instantiate::<Storage<Redis>>().ok_or(Thrown)?;
+    let object = value::object(&storage).and_then(Object::<Storage<Redis>>::of_exact);
+    let object = object.ok_or(Thrown)?;
+    remote::show(object, &name, &[value::bytes(&root), prefix].concat());
+    object.make(redis, settings);
+    Ok(storage)
+}
+
+/// What `getAuth()` said: nothing, a password, or a list of a user and a password.
+fn credentials(auth: &Zval) -> Result<(Option<String>, Option<String>), Unfit> {
+    let elements = value::elements(auth);
+    let (user, password) = match elements.as_slice() {
+        [user, password] => (Some(*user), Some(*password)),
+        [password] => (None, Some(*password)),
+        _ => (None, auth.is_string().then_some(auth)),
+    };
+    let read = |value: Option<&Zval>| {
+        let read = value.map(|value| text(value, "a user and a password"));
+        read.transpose()
+    };
+    Ok((read(user)?, read(password)?))
+}
+
+fn text(value: &Zval, what: &str) -> Result<String, Unfit> {
+    let text = value.is_string().then(|| value::bytes(value).to_vec());
+    text.and_then(|bytes| String::from_utf8(bytes).ok())
+        .ok_or_else(|| Unfit::Client(format!("have {what} of valid UTF-8")))
+}
