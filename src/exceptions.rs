@@ -4,7 +4,7 @@
 //! `TokenBucket\StorageException`. A denial is neither: it is an answer.
 
 use crate::zend::Class;
-use crate::zend::class::Declaration;
+use crate::zend::class::{Declaration, Parent};
 use crate::zend::declare::{END, Entry, Table};
 use crate::zend::throw::{self, Thrown};
 use tokenbucket_core::remote::Failure;
@@ -16,19 +16,31 @@ pub static EXCEPTION: Class = Class::new();
 /// `TokenBucket\StorageException`: a storage failed.
 pub static STORAGE_EXCEPTION: Class = Class::new();
 
+/// `TokenBucket\Compat\RateExceededException`: what `MinuteWindow` answers instead of "no".
+pub static RATE_EXCEEDED: Class = Class::new();
+
 static NO_METHODS: Table<[Entry; 1]> = Table([END]);
 
 pub fn register() {
     EXCEPTION.register_interface(c"TokenBucket\\Exception", &NO_METHODS, true);
-    let declaration = Declaration {
-        name: c"TokenBucket\\StorageException",
+    let declaration = |name| Declaration {
+        name,
         flags: 0,
         methods: &NO_METHODS,
         constants: &[],
         properties: &[],
         cloneable: false,
     };
-    STORAGE_EXCEPTION.register_runtime_exception(&declaration, &[&EXCEPTION]);
+    STORAGE_EXCEPTION.register_exception(
+        &declaration(c"TokenBucket\\StorageException"),
+        Parent::RuntimeException,
+        &[&EXCEPTION],
+    );
+    RATE_EXCEEDED.register_exception(
+        &declaration(c"TokenBucket\\Compat\\RateExceededException"),
+        Parent::Exception,
+        &[&EXCEPTION],
+    );
 }
 
 /// A number of tokens or seconds that is none.
@@ -50,6 +62,12 @@ pub fn bad_span(argument: u32, error: SpanError) -> Thrown {
 #[cold]
 pub fn storage_failed(failure: &Failure) -> Thrown {
     throw::of_class(&STORAGE_EXCEPTION, &failure.to_string())
+}
+
+/// More requests than were allowed: without a message, as in the class that this one replaces.
+#[cold]
+pub fn rate_exceeded() -> Thrown {
+    throw::of_class(&RATE_EXCEEDED, "")
 }
 
 /// Where a capacity and a rate came from.

@@ -253,6 +253,26 @@ namespace {
             float $hintMaxAge = 1.0
         ) {}
 
+        /**
+         * The storage that a client of ext-memcached is set up for: its servers, its placement, and its
+         * OPT_PREFIX_KEY in front of every key. The connection is another one.
+         *
+         * Weights cannot be read from a client: with several servers of different ones, name them in the
+         * constructor. So with a \Memcache, which does not tell its servers at all.
+         *
+         * @param \Memcached $client
+         * @param string $prefix a bucket's key is the client's prefix, this one and the identifier
+         * @throws ValueError for a client whose keys would be looked for elsewhere
+         */
+        public static function fromClient(
+            object $client,
+            string $prefix = 'tokenbucket:',
+            float $timeout = 0.05,
+            TokenBucket\OnFailure $onFailure = TokenBucket\OnFailure::Local,
+            bool $hints = true,
+            float $hintMaxAge = 1.0
+        ): static {}
+
         /** Does nothing: memcached needs no preparation. */
         public function prepare() {}
 
@@ -368,7 +388,80 @@ namespace TokenBucket {
     function status(): array {}
 }
 
+/**
+ * Limiters that people run already, with their own interfaces and records.
+ *
+ * Not final, and untyped on purpose: code written against the well-known userland classes extends them.
+ */
 namespace TokenBucket\Compat {
+    /** More requests than MinuteWindow allows. Its message is empty. */
+    class RateExceededException extends \Exception implements \TokenBucket\Exception
+    {
+    }
+
+    /**
+     * So many requests in the last so many minutes; denied ones count, too.
+     *
+     * On memcached the counters are those that code on ext-memcache writes (the raw key is prefix, address and
+     * date('dHi') in the script's time zone, whatever the storage's own prefix), so old and new servers
+     * count together. On Redis there are the same under the storage's prefix. Elsewhere it is a bucket for each
+     * prefix, address and number of minutes, whose denials are charged up to one window.
+     */
+    class MinuteWindow
+    {
+        private $storage;
+        private $ip;
+        private $prefix;
+
+        /**
+         * @param \TokenBucketStorage $storage one of the extension's own
+         * @param string $ip
+         * @param string $prefix
+         */
+        public function __construct($storage, $ip, $prefix = 'rate') {}
+
+        /**
+         * @param int $allowedRequests
+         * @param int $minutes from 1 to 40320
+         * @throws RateExceededException for every request beyond
+         */
+        public function limitRequestsInMinutes($allowedRequests, $minutes) {}
+    }
+
+    /**
+     * Is a client over its limit in a window?
+     *
+     * On memcached the record is the array that code on ext-memcache keeps under key(), changed inside of
+     * its lock; anything else found there is left alone, and the storage's policy decides. Elsewhere it is a
+     * bucket. Denied calls take tokens, too, down to what one window makes good.
+     */
+    class ClientThrottle
+    {
+        private $storage;
+
+        /** @param \TokenBucketStorage $storage one of the extension's own */
+        public function __construct($storage) {}
+
+        /**
+         * Where the store gives no answer: FALSE and an E_USER_WARNING "Unable to obtain lock ob <key>" if the
+         * storage's policy is Local or Allow; TRUE if it is Deny; an exception if it is Throw.
+         *
+         * @param string $id
+         * @param int|float $limit calls a window; 0 or more
+         * @param int|float $window seconds, more than 0
+         * @return bool TRUE if the client is limited
+         */
+        public function check($id, $limit, $window = 300) {}
+
+        /**
+         * The name of a client's bucket; here "throttle_<id>". Override it to give each application its own.
+         *
+         * @param string $id
+         * @return string
+         */
+        protected function key($id) {}
+    }
+
     /**
      * $initNum requests at once, and as many more each $expire seconds: the Yii component of this name.
      *

@@ -21,7 +21,10 @@ TokenBucketStorageMemcached
 TokenBucketStorageMemory
 TokenBucketStorageRedis
 TokenBucketStorageSharedMemory
+TokenBucket\Compat\ClientThrottle
 TokenBucket\Compat\LeakyBucket
+TokenBucket\Compat\MinuteWindow
+TokenBucket\Compat\RateExceededException
 TokenBucket\Compat\RateLimiter
 TokenBucket\Decision
 TokenBucket\OnFailure

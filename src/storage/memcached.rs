@@ -1,14 +1,16 @@
 //! `TokenBucketStorageMemcached`: buckets that a fleet shares, on memcached.
 
 use super::remote::{self, Kind, Storage};
-use super::{INTERFACE, Native, interface};
+use super::{INTERFACE, Native, interface, memcached_client};
 use crate::zend::class::{Declaration, Property};
 use crate::zend::declare::{
     END, Entry, Info, Table, Type, entry, handlers, optional, required, returns,
 };
+use crate::zend::object::instantiate;
 use crate::zend::{Call, Class, Object, Thrown, Zval, throw, value};
 use ext_php_rs::ffi::{
     IS_STRING, ZEND_ACC_FINAL, ZEND_ACC_NO_DYNAMIC_PROPERTIES, ZEND_ACC_PRIVATE, ZEND_ACC_PUBLIC,
+    ZEND_ACC_STATIC,
 };
 use tokenbucket_core::remote::memcached::Memcached;
 use tokenbucket_core::remote::memcached::servers::{Server, parse_servers};
@@ -39,19 +41,40 @@ static CONSTRUCT: Table<[Info; 7]> = Table([
     optional(c"hintMaxAge", Type::FLOAT, c"1.0"),
 ]);
 
+static FROM_CLIENT: Table<[Info; 7]> = Table([
+    returns(1, Type::STATIC),
+    required(c"client", Type::OBJECT),
+    optional(c"prefix", Type::STRING, c"'tokenbucket:'"),
+    optional(c"timeout", Type::FLOAT, c"0.05"),
+    optional(
+        c"onFailure",
+        Type::class(c"TokenBucket\\OnFailure"),
+        c"TokenBucket\\OnFailure::Local",
+    ),
+    optional(c"hints", Type::BOOL, c"true"),
+    optional(c"hintMaxAge", Type::FLOAT, c"1.0"),
+]);
+
 handlers! {
     construct_handler => construct;
+    from_client_handler => from_client;
     prepare_handler => interface::prepare;
     bootstrap_handler => interface::bootstrap::<Storage<Memcached>>;
     consume_handler => interface::consume::<Storage<Memcached>>;
 }
 
-static METHODS: Table<[Entry; 5]> = Table([
+static METHODS: Table<[Entry; 6]> = Table([
     entry(
         c"__construct",
         construct_handler,
         &CONSTRUCT.0,
         ZEND_ACC_PUBLIC,
+    ),
+    entry(
+        c"fromClient",
+        from_client_handler,
+        &FROM_CLIENT.0,
+        ZEND_ACC_PUBLIC | ZEND_ACC_STATIC,
     ),
     entry(
         c"prepare",
@@ -92,11 +115,7 @@ pub fn register() {
 fn construct(call: &mut Call<'_>, _result: &mut Zval) -> Result<(), Thrown> {
     call.arity(1, 6)?;
     let servers = servers(call)?;
-    let prefix = if call.count() >= 2 {
-        call.string(2)?
-    } else {
-        b"tokenbucket:"
-    };
+    let prefix = prefix(call)?;
     let settings = remote::settings(call)?;
     let this = call.this::<Storage<Memcached>>();
     if this.is_made() {
@@ -104,10 +123,45 @@ fn construct(call: &mut Call<'_>, _result: &mut Zval) -> Result<(), Thrown> {
             "TokenBucketStorageMemcached is constructed already",
         ));
     }
-    let names: Vec<_> = servers.iter().map(|s| s.endpoint.to_string()).collect();
-    remote::show(this, &names.join(","), prefix);
+    show(this, &servers, prefix);
     this.make(Memcached::new(&servers, prefix), settings);
     Ok(())
+}
+
+/// `fromClient(object $client, …): static`
+fn from_client(call: &mut Call<'_>, result: &mut Zval) -> Result<(), Thrown> {
+    call.arity(1, 6)?;
+    let prefix = prefix(call)?;
+    let settings = remote::settings(call)?;
+    let client = memcached_client::read(call)?;
+    let made = instantiate::<Storage<Memcached>>().ok_or(Thrown)?;
+    let this = value::object(&made).and_then(Object::<Storage<Memcached>>::of_exact);
+    let this = this.ok_or(Thrown)?;
+    show(
+        this,
+        &client.servers,
+        &[client.prefix.as_slice(), prefix].concat(),
+    );
+    let memcached = Memcached::new(&client.servers, prefix)
+        .placed(&client.servers, client.distribution)
+        .among(&client.prefix, client.places_prefix);
+    this.make(memcached, settings);
+    *result = made;
+    Ok(())
+}
+
+fn show(this: &Object<Storage<Memcached>>, servers: &[Server], prefix: &[u8]) {
+    let names: Vec<_> = servers.iter().map(|s| s.endpoint.to_string()).collect();
+    remote::show(this, &names.join(","), prefix);
+}
+
+/// `string $prefix`
+fn prefix<'a>(call: &mut Call<'a>) -> Result<&'a [u8], Thrown> {
+    if call.count() >= 2 {
+        call.string(2)
+    } else {
+        Ok(b"tokenbucket:")
+    }
 }
 
 /// `string|array $servers`

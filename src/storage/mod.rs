@@ -4,8 +4,10 @@
 
 mod interface;
 mod memcached;
+mod memcached_client;
 mod memory;
 mod on_failure;
+mod openly;
 mod proposals;
 mod redis;
 mod redis_client;
@@ -114,6 +116,25 @@ impl Native<'_> {
             Self::Memory(storage) => Ok(storage.take(key, step, first)),
             Self::Redis(storage) => storage.take(key, step, first),
             Self::Memcached(storage) => storage.take(key, step, first),
+        }
+    }
+
+    /// Takes one step; `None` where a store gave no answer and its policy is no denial: the caller lets pass
+    /// then, and says so in its own words. May run PHP code.
+    ///
+    /// # Errors
+    /// As [`Native::take`].
+    pub fn take_openly(self, identifier: &[u8], step: &Step) -> Result<Option<bool>, Thrown> {
+        let key = Key {
+            identifier,
+            hash: self.hash(identifier),
+        };
+        match self {
+            Self::Redis(storage) => storage.take_openly(key, step),
+            Self::Memcached(storage) => storage.take_openly(key, step),
+            Self::SharedMemory(_) | Self::Memory(_) => {
+                Ok(Some(self.take(key, step, None)?.granted()))
+            }
         }
     }
 

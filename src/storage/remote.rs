@@ -89,7 +89,7 @@ impl<T: Kind> Storage<T> {
     }
 
     /// The store and this host's memory.
-    fn parts(&self) -> Result<(&Remote<T>, &'static SharedMemory), Thrown> {
+    pub(super) fn parts(&self) -> Result<(&Remote<T>, &'static SharedMemory), Thrown> {
         let made = self.made.get().ok_or_else(|| {
             let class = T::class().name();
             throw::error(&format!(
@@ -177,7 +177,10 @@ pub fn exceeds_capacity() -> Outcome {
 }
 
 /// Throws what failed, or warns of it.
-fn tell<T: Kind, R>(remote: &Remote<T>, answer: Result<Answer<R>, Failure>) -> Result<R, Thrown> {
+pub(super) fn tell<T: Kind, R>(
+    remote: &Remote<T>,
+    answer: Result<Answer<R>, Failure>,
+) -> Result<R, Thrown> {
     match answer {
         Ok(Answer {
             value,

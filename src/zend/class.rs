@@ -41,6 +41,15 @@ pub enum Constant {
     Float(&'static CStr, f64),
 }
 
+/// What an exception of ours extends.
+#[derive(Clone, Copy, Debug)]
+pub enum Parent {
+    /// `Exception`
+    Exception,
+    /// `RuntimeException`
+    RuntimeException,
+}
+
 /// A property, in the order of its slot.
 #[derive(Clone, Copy, Debug)]
 pub enum Property {
@@ -130,18 +139,19 @@ impl Class {
         }
     }
 
-    /// Registers an exception that extends PHP's `RuntimeException`.
-    pub fn register_runtime_exception<const N: usize>(
+    /// Registers an exception.
+    pub fn register_exception<const N: usize>(
         &self,
         declaration: &Declaration<N>,
+        parent: Parent,
         interfaces: &[&Self],
     ) {
-        // SAFETY: set when the engine started.
-        self.register_class(
-            declaration,
-            unsafe { symbols::spl_ce_RuntimeException },
-            interfaces,
-        );
+        let parent = match parent {
+            Parent::Exception => ptr::from_ref(ext_php_rs::zend::ce::exception()).cast_mut(),
+            // SAFETY: set when the engine started.
+            Parent::RuntimeException => unsafe { symbols::spl_ce_RuntimeException },
+        };
+        self.register_class(declaration, parent, interfaces);
     }
 
     /// Registers an enum without values.

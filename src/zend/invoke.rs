@@ -7,7 +7,7 @@ use ext_php_rs::ffi::{
     _call_user_function_impl, zend_call_known_function, zend_function, zend_hash_str_find_ptr_lc,
     zend_is_callable,
 };
-use ext_php_rs::types::{ZendObject, Zval};
+use ext_php_rs::types::{ZendObject, ZendStr, Zval};
 use std::ptr;
 
 fn find(object: &ZendObject, method: &str) -> *mut zend_function {
@@ -23,6 +23,23 @@ pub fn overrides(object: &ZendObject, method: &str, class: &Class) -> bool {
     let function = find(object, method);
     // SAFETY: not null, hence a live function.
     !function.is_null() && unsafe { !ptr::eq((*function).common.scope, class.entry()) }
+}
+
+/// Whether the object's class is called `name`, or extends one that is.
+pub fn is_a(object: &ZendObject, name: &str) -> bool {
+    let mut class = object.ce;
+    // SAFETY: every object has a class, every class a name, and a class whose object lives is linked to its
+    // parent, if it has one.
+    unsafe {
+        while let Some(live) = class.as_ref() {
+            let its = &*live.name.cast::<ZendStr>();
+            if its.as_bytes().eq_ignore_ascii_case(name.as_bytes()) {
+                return true;
+            }
+            class = live.__bindgen_anon_1.parent;
+        }
+    }
+    false
 }
 
 /// Whether the object's class has all of these methods (in lower case).

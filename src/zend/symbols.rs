@@ -53,6 +53,13 @@ unsafe extern "C" {
     pub fn zend_type_error(format: *const c_char, ...);
     pub fn php_error_docref(doc: *const c_char, kind: c_int, format: *const c_char, ...);
     pub fn zend_error(kind: c_int, format: *const c_char, ...);
+    pub fn zend_error_zstr(kind: c_int, message: *mut zend_string);
+    pub fn php_format_date(
+        format: *const c_char,
+        length: usize,
+        instant: i64,
+        local: bool,
+    ) -> *mut zend_string;
 
     pub fn zend_declare_typed_property(
         ce: *mut zend_class_entry,

@@ -2,11 +2,11 @@
 
 use super::symbols;
 use ext_php_rs::ffi::{
-    ext_php_rs_executor_globals, ext_php_rs_sapi_module, php_info_print_table_end,
+    IS_STRING_EX, ext_php_rs_executor_globals, ext_php_rs_sapi_module, php_info_print_table_end,
     php_info_print_table_row, php_info_print_table_start, zend_ini_entry, zend_string,
 };
 use ext_php_rs::flags::IniEntryPermission;
-use ext_php_rs::types::ZendStr;
+use ext_php_rs::types::{ZendStr, Zval};
 use ext_php_rs::zend::{IniEntryDef, ModuleEntry};
 use std::ffi::{CStr, CString, c_int, c_void};
 use std::ptr;
@@ -66,6 +66,21 @@ pub fn is_interrupted() -> bool {
 pub fn fiber() -> usize {
     // SAFETY: the globals live as long as the engine.
     unsafe { (*ext_php_rs_executor_globals()).active_fiber.addr() }
+}
+
+/// PHP's `date($format, $instant)`, in the script's time zone.
+pub fn local_date(format: &CStr, instant: i64) -> Vec<u8> {
+    // SAFETY: a C string and its length; what comes back is a string of ours, or null, which is released here.
+    unsafe {
+        let text = symbols::php_format_date(format.as_ptr(), format.count_bytes(), instant, true);
+        if text.is_null() {
+            return Vec::new();
+        }
+        let mut held = Zval::new();
+        held.value.str_ = text;
+        held.u1.type_info = IS_STRING_EX;
+        super::value::bytes(&held).to_vec()
+    }
 }
 
 /// Sets a variable of the environment that the next image of this process will see.

@@ -113,6 +113,19 @@ pub fn warning(message: String) -> Result<(), Thrown> {
     if is_pending() { Err(Thrown) } else { Ok(()) }
 }
 
+/// Warns as `trigger_error()` does; see [`warning`].
+///
+/// # Errors
+/// What the handler threw.
+#[cold]
+pub fn user_warning(message: Vec<u8>) -> Result<(), Thrown> {
+    let held = ZendStr::new(&message, false);
+    drop(message);
+    // SAFETY: a live string, which the engine does not keep. 512 is E_USER_WARNING.
+    unsafe { symbols::zend_error_zstr(512, std::ptr::from_ref(&*held).cast_mut().cast()) };
+    if is_pending() { Err(Thrown) } else { Ok(()) }
+}
+
 /// Warns while PHP starts, before any script could see it.
 pub fn startup_warning(message: &str) {
     let message = format!("tokenbucket: {message}");

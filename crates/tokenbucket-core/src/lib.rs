@@ -8,6 +8,7 @@
 //! Floats do not enter here but through [`Tokens`] and [`seconds`], which are exact.
 
 pub mod batch;
+pub mod charged;
 pub mod clock;
 pub mod decision;
 pub mod key;

@@ -38,6 +38,20 @@ pub fn item_key(prefix: &[u8], identifier: &[u8]) -> Vec<u8> {
     if is_plain(&name) { name } else { hashed(&name) }
 }
 
+/// The key of an item that ext-memcache calls `name`: what it cannot send becomes an underscore. It cuts what is
+/// longer than memcached takes, so that different names meet; such a name, or one that leaves no
+/// `room` for what is appended to make another key, is hashed here instead.
+#[must_use]
+pub fn shared_key(name: &[u8], room: usize) -> Vec<u8> {
+    if name.is_empty() || name.len() + room > MAX_KEY {
+        return hashed(name);
+    }
+    let sent = name
+        .iter()
+        .map(|&byte| if byte > b' ' { byte } else { b'_' });
+    sent.collect()
+}
+
 /// Whether `name` is a valid key that no hashed one can equal.
 fn is_plain(name: &[u8]) -> bool {
     (1..=MAX_KEY).contains(&name.len())
@@ -77,6 +91,16 @@ mod tests {
 
     fn is_valid(key: &[u8]) -> bool {
         (1..=250).contains(&key.len()) && !key.iter().any(|&byte| byte <= 0x20 || byte == 0x7f)
+    }
+
+    #[test]
+    fn shared_keys_are_those_of_ext_memcache_until_it_would_cut_them() {
+        assert_eq!(shared_key(b"rate10.0.0.1010203", 0), b"rate10.0.0.1010203");
+        assert_eq!(shared_key(b"a b\nc\x00\x7f", 0), b"a_b_c_\x7f");
+        assert_eq!(shared_key(&[b'x'; 245], 5), [b'x'; 245]);
+        let cut = shared_key(&[b'x'; 246], 5);
+        assert!(is_valid(&cut) && cut.ends_with(&hashed(&[b'x'; 246])[MAX_HEAD..]));
+        assert!(is_valid(&shared_key(b"", 0)));
     }
 
     #[test]

@@ -13,9 +13,12 @@
 //! Hosts whose clocks differ by e admit up to rate × 2e more in any window, for the state is never
 //! moved back: setting right what a fast host wrote would admit without bound.
 
+pub mod counters;
 pub mod ketama;
 pub mod key;
+mod placement;
 pub mod servers;
+pub mod throttle;
 mod wire;
 
 use super::connections::Connections;
@@ -48,6 +51,10 @@ pub struct Memcached {
     servers: Vec<Server>,
     ring: Ring,
     prefix: Vec<u8>,
+    /// Before every key, whosoever's record it is of.
+    client_prefix: Vec<u8>,
+    /// How many bytes of a key do not count in its placement.
+    places_from: usize,
 }
 
 impl Memcached {
@@ -63,11 +70,13 @@ impl Memcached {
             servers: servers.iter().map(named).collect(),
             ring: Ring::new(servers, Distribution::default()),
             prefix: prefix.to_vec(),
+            client_prefix: Vec::new(),
+            places_from: 0,
         }
     }
 
     fn connection(&self, name: &[u8], deadline: Ticks) -> Result<Connection, Cause> {
-        let endpoint = &self.endpoints[self.ring.place(name)];
+        let endpoint = &self.endpoints[self.place(name)];
         while let Some(mut connection) = CONNECTIONS.take(endpoint) {
             if connection.is_quiet() {
                 connection.set_deadline(deadline);
@@ -79,7 +88,7 @@ impl Memcached {
 
     /// Only what was read to its end is used again.
     fn keep(&self, name: &[u8], connection: Connection) {
-        CONNECTIONS.keep(&self.endpoints[self.ring.place(name)], connection);
+        CONNECTIONS.keep(&self.endpoints[self.place(name)], connection);
     }
 }
 
@@ -206,7 +215,7 @@ impl Transport for Memcached {
     }
 
     fn server(&self, name: &[u8]) -> &Server {
-        &self.servers[self.ring.place(name)]
+        &self.servers[self.place(name)]
     }
 
     fn take(&self, ask: &Ask, deadline: Ticks) -> Result<Reply, Cause> {

@@ -37,6 +37,31 @@ pub struct Item {
     pub left: i64,
 }
 
+/// What came of one command of several.
+#[derive(Clone, Debug)]
+pub struct Found {
+    response: MetaResponse,
+    /// The item's value, where it was asked for and is there.
+    pub value: Option<Vec<u8>>,
+}
+
+impl Found {
+    /// The number behind a letter.
+    pub fn number(&self, letter: u8) -> Option<i64> {
+        flag(&self.response, letter)
+    }
+
+    /// Whether the command did what it was to do.
+    pub fn is_done(&self) -> bool {
+        matches!(self.response.rc(), ReturnCode::Hd | ReturnCode::Va)
+    }
+
+    /// Whether there is no such item.
+    pub fn is_missing(&self) -> bool {
+        matches!(self.response.rc(), ReturnCode::En | ReturnCode::Nf)
+    }
+}
+
 /// When a write is to be done.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Unless {
@@ -125,6 +150,29 @@ impl Connection {
         Ok((written, item))
     }
 
+    /// Sends commands in one write and reads all their replies.
+    ///
+    /// # Errors
+    /// As [`Connection::read`]; [`Cause::Record`] for an item that is no number and was to be one.
+    pub fn exchange<I>(&mut self, commands: I) -> Result<Vec<Found>, Cause>
+    where
+        I: IntoIterator<Item = MetaCommand>,
+    {
+        let mut request = Vec::new();
+        let numbers = commands
+            .into_iter()
+            .map(|command| self.encode(command, &mut request))
+            .collect::<Result<Vec<_>, _>>()?;
+        self.send(&request)?;
+        numbers
+            .into_iter()
+            .map(|number| {
+                let (response, value) = self.response(number)?;
+                Ok(Found { response, value })
+            })
+            .collect()
+    }
+
     fn remember(&mut self, key: &[u8], item: Option<Item>) {
         match item {
             Some(item) => {
@@ -169,6 +217,7 @@ impl Connection {
     fn response(&mut self, number: u64) -> Result<(MetaResponse, Option<Vec<u8>>), Cause> {
         let line = self.line()?;
         let response = MetaResponse::parse_header(&line).map_err(|error| match error {
+            Error::Rejected(text) if text.contains("non-numeric") => Cause::Record,
             Error::Rejected(text) | Error::Server(text) => Cause::refused(&text, None),
             _ => Cause::Answer("no reply of the meta protocol"),
         })?;

@@ -7,6 +7,7 @@
 pub mod dsn;
 pub mod json_bucket;
 pub mod leaky_bucket;
+mod minutes;
 
 use super::channel::Channel;
 use super::connections::Connections;

@@ -1,0 +1,101 @@
+--TEST--
+ClientThrottle: check() and key() on each storage; its record on memcached
+--EXTENSIONS--
+memcache
+--FILE--
+<?php
+require __DIR__ . '/../check.inc.php';
+require __DIR__ . '/../servers.inc.php';
+require __DIR__ . '/memcached_plain.inc.php';
+
+use TokenBucket\Compat\ClientThrottle;
+
+class Application extends ClientThrottle
+{
+    public array $asked = [];
+
+    protected function key($id)
+    {
+        $this->asked[] = $id;
+        return "app:$id";
+    }
+}
+$server = MemcachedServer::startTcp();
+$redis = RedisServer::start();
+$memcached = new TokenBucketStorageMemcached("127.0.0.1:$server->port", timeout: 5.0);
+$memcache = memcache($server->port);
+$storages = [
+    new TokenBucketStorageMemory,
+    new TokenBucketStorageSharedMemory,
+    $memcached,
+    new TokenBucketStorageRedis("unix://$redis->socket", timeout: 5.0),
+];
+foreach ($storages as $storage) {
+    $name = get_class($storage);
+    $id = uniqid();
+    $throttle = new ClientThrottle($storage);
+    $answers = [];
+    for ($i = 0; $i < 5; $i++) {
+        $answers[] = $throttle->check($id, 3);
+    }
+    check($answers === [false, false, false, true, true], "$name: three are not limited");
+    check(!$throttle->check("$id other", '3', '60'), "$name: another client");
+    check($throttle->check($id, 0), "$name: none is allowed");
+    check((clone $throttle)->check($id, 3), "$name: a clone");
+    $application = new Application($storage);
+    check(!$application->check($id, 1, 60.5) && $application->check($id, 1, 60.5), "$name: its own key()");
+    check($application->asked === [$id, $id], "$name: asked");
+}
+
+// The record: raw keys, ext-memcache's bytes, an expiry that is no shorter than the window; no lock is left.
+$throttle = new Application($memcached);
+$before = floor(1000 * microtime(true));
+$throttle->check('a', 5);
+$bucket = $memcache->get('app:a');
+check($bucket['tokens'] === 4000 && is_float($bucket['filled']), 'an array');
+check($bucket['filled'] >= $before && $bucket['filled'] <= 1000 * microtime(true), 'filled now');
+[$head, $value] = $server->command("mg app:a v f t\r\nmn", 'MN');
+check(preg_match('/^VA \d+ f1 t30[0-2]$/', $head) === 1, $head);
+check($value === serialize($bucket), $value);
+check($memcache->get('app:a_lock') === false, 'no lock');
+$memcache->set('app:a', $bucket);
+$throttle->check('a', 5, 1000);
+check(preg_match('/t100[0-2]$/', $server->command("mg app:a t\r\nmn", 'MN')[0]) === 1, 'no record without an expiry is left');
+
+// What ext-memcache cannot send it replaces; what it would cut is hashed instead.
+$throttle->check("b c\n", 5);
+check($memcache->get("app:b c\n")['tokens'] === 4000, 'a mangled key');
+$long = str_repeat('x', 300);
+check(!$throttle->check("{$long}1", 1) && !$throttle->check("{$long}2", 1) && $throttle->check("{$long}2", 1), 'long keys');
+foreach (range(240, 252) as $length) {
+    $id = str_repeat('y', $length - 4);
+    check(!$throttle->check($id, 1) && $throttle->check($id, 1), "a key of $length bytes");
+}
+
+// Round trips: enter and read, write and leave.
+$gets = (int) $server->stats()['cmd_get'];
+$sets = (int) $server->stats()['cmd_set'];
+for ($i = 0; $i < 10; $i++) {
+    $throttle->check('counted', 100);
+}
+var_dump((int) $server->stats()['cmd_get'] - $gets, (int) $server->stats()['cmd_set'] - $sets);
+
+// One of theirs is inside and never leaves: the decision is late, and right.
+$slow = new Application(new TokenBucketStorageMemcached("127.0.0.1:$server->port", timeout: 0.4));
+$memcache->add('app:stuck_lock', 1, 0, 15);
+$start = microtime(true);
+check(!$slow->check('stuck', 1) && $slow->check('stuck', 1), 'a lock that nobody gives back');
+check(microtime(true) - $start < 2, 'is not waited for for long');
+check((int) $memcache->get('app:stuck_lock') % 1000 === 1, 'and left as it is');
+// One of ours was killed inside: nobody waits.
+$memcache->set('app:killed_lock', 7000, 0, 15);
+$start = microtime(true);
+check(!$slow->check('killed', 1) && $slow->check('killed', 1), 'a lock of ours');
+check(microtime(true) - $start < 0.15, 'is not waited for');
+check($memcache->get('app:killed_lock') === false, 'and given back');
+echo "done\n";
+?>
+--EXPECT--
+int(10)
+int(10)
+done

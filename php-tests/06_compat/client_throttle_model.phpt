@@ -1,0 +1,94 @@
+--TEST--
+ClientThrottle decides as its model on random histories: as a step, and by its record on memcached
+--EXTENSIONS--
+memcache
+--FILE--
+<?php
+require __DIR__ . '/../check.inc.php';
+require __DIR__ . '/../servers.inc.php';
+require __DIR__ . '/memcached_models.inc.php';
+require __DIR__ . '/memcached_plain.inc.php';
+
+use TokenBucket\Compat\ClientThrottle;
+
+$seed = random_int(0, PHP_INT_MAX);
+mt_srand($seed);
+$history = is_slow() ? 200 : 20_000;
+$quotas = [[1, 1], [3, 300], [1000, 60], [7, 3600]];
+
+$model = new ChargedModel;
+$storage = new TokenBucketStorageMemory;
+$throttle = new ClientThrottle($storage);
+$decisions = [0, 0];
+for ($i = 0; $i < $history; $i++) {
+    $id = mt_rand(0, 3);
+    [$limit, $window] = $quotas[$id];
+    $seconds = mt_rand(0, 1) === 0 ? 0 : mt_rand(0, 2 * $window) / mt_rand(1, 2 * min($limit, 50));
+    $microseconds = (int) ($seconds * 1e6);
+    $storage->advance($microseconds / 1e6);
+    $model->now += $microseconds * 1000;
+    $limited = !$model->allows((string) $id, $limit, $window);
+    $decisions[(int) $limited]++;
+    check($throttle->check($id, $limit, $window) === $limited, "step $i, seed $seed");
+}
+check(min($decisions) > $history / 20, 'both decisions happen: ' . json_encode($decisions));
+
+// The clock is the host's: time passes by moving the record back. When the call was, its record tells.
+$server = MemcachedServer::startTcp();
+$memcache = memcache($server->port);
+$throttle = new class(new TokenBucketStorageMemcached("127.0.0.1:$server->port", timeout: 5.0)) extends ClientThrottle {
+    protected function key($id)
+    {
+        return "app_$id";
+    }
+};
+$decisions = [0, 0];
+for ($i = 0; $i < $history / 10; $i++) {
+    $id = mt_rand(0, 3);
+    [$limit, $window] = $quotas[$id];
+    $before = $memcache->get("app_$id") ?: null;
+    if ($before !== null && mt_rand(0, 2) > 0) {
+        $before['filled'] -= floor(mt_rand(0, 2 * $window) * 1000 / mt_rand(1, 3 * min($limit, 50)));
+        $memcache->set("app_$id", $before);
+    }
+    $limited = $throttle->check($id, $limit, $window);
+    $after = $memcache->get("app_$id");
+    [$expected, $bucket] = throttle_model($before, $after['filled'], $limit, $window);
+    $decisions[(int) $limited]++;
+    check($limited === $expected, "call $i, seed $seed");
+    check(abs($after['tokens'] - $bucket['tokens']) < 0.001, "tokens after call $i, seed $seed: $after[tokens], not $bucket[tokens]");
+}
+check(min($decisions) > $history / 200, 'both decisions happen: ' . json_encode($decisions));
+
+// Deep in a debt that plain code left: bounded from the next call on.
+$now = floor(1000 * microtime(true));
+$memcache->set('app_debt', ['tokens' => -1e9, 'filled' => $now]);
+check($throttle->check('debt', 5) && $memcache->get('app_debt')['tokens'] >= -4000, 'the debt is bounded');
+// More than the limit, as plain code leaves it: no more than the limit is taken.
+$memcache->set('app_much', ['tokens' => 99000, 'filled' => $now]);
+$limited = [];
+for ($i = 0; $i < 4; $i++) {
+    $limited[] = $throttle->check('much', 3);
+}
+check($limited === [false, false, false, true], 'the refill is bounded');
+// Filled by a host whose clock is ahead: nothing is added, and it is not moved back.
+$memcache->set('app_ahead', ['tokens' => 1000, 'filled' => $now + 60_000]);
+check(!$throttle->check('ahead', 5) && $throttle->check('ahead', 5), 'a clock that is ahead');
+check($memcache->get('app_ahead')['filled'] === $now + 60_000, 'stays ahead');
+// Polled faster than tokens are whole, nothing is lost: 50 tokens a second in thousandths.
+$memcache->set('app_polled', ['tokens' => 0, 'filled' => floor(1000 * microtime(true))]);
+$start = microtime(true);
+$granted = 0;
+while (microtime(true) - $start < 0.5) {
+    $bucket = $memcache->get('app_polled');
+    if ($bucket['tokens'] < 0) {
+        $bucket['tokens'] += 1000;
+        $memcache->set('app_polled', $bucket);
+    }
+    $granted += (int) !$throttle->check('polled', 1, 0.7);
+}
+check($granted <= 1, "polling grants $granted");
+echo "done\n";
+?>
+--EXPECT--
+done

@@ -1,0 +1,53 @@
+--TEST--
+A decision of MinuteWindow is one round trip, one of ClientThrottle two on memcached and one on Redis
+--EXTENSIONS--
+pcntl
+--FILE--
+<?php
+require __DIR__ . '/../check.inc.php';
+require __DIR__ . '/../servers.inc.php';
+require __DIR__ . '/../proxy.inc.php';
+require __DIR__ . '/memcached_models.inc.php';
+
+use TokenBucket\Compat\ClientThrottle;
+use TokenBucket\Compat\MinuteWindow;
+
+const CALLS = 20;
+
+$memcached = MemcachedServer::startUnix();
+$redis = RedisServer::start();
+$wires = [
+    'memcached' => new Proxy("unix://$memcached->socket"),
+    'redis' => new Proxy("unix://$redis->socket"),
+];
+$storages = [
+    'memcached' => new TokenBucketStorageMemcached("127.0.0.1:{$wires['memcached']->port}", timeout: 5.0),
+    'redis' => new TokenBucketStorageRedis("redis://127.0.0.1:{$wires['redis']->port}", timeout: 5.0),
+];
+foreach ($storages as $place => $storage) {
+    $count = function (string $what, callable $call) use ($wires, $place) {
+        // Connects, and lets Redis know the script.
+        $call(-1);
+        $before = $wires[$place]->roundTrips();
+        for ($i = 0; $i < CALLS; $i++) {
+            $call($i);
+        }
+        echo "$what, $place: ", ($wires[$place]->roundTrips() - $before) / CALLS, "\n";
+    };
+    $count('window', fn (int $i) => allows(new MinuteWindow($storage, "fresh $i"), 10, 30));
+    $window = new MinuteWindow($storage, 'one');
+    $count('window, some denied', fn () => allows($window, 10, 30));
+    $throttle = new ClientThrottle($storage);
+    $count('throttle', fn (int $i) => $throttle->check("fresh $i", 10));
+    $count('throttle, some limited', fn () => $throttle->check('one', 10));
+}
+?>
+--EXPECT--
+window, memcached: 1
+window, some denied, memcached: 1
+throttle, memcached: 2
+throttle, some limited, memcached: 2
+window, redis: 1
+window, some denied, redis: 1
+throttle, redis: 1
+throttle, some limited, redis: 1

@@ -1,0 +1,197 @@
+//! `TokenBucket\Compat\ClientThrottle`: is a client over its limit in a window? TRUE if so.
+//!
+//! On memcached its record is the serialised array that ext-memcache writes, changed inside of the lock that
+//! others take who keep such records; elsewhere it is a step. Denied calls are charged either way.
+//!
+//! It lets pass, and warns in the words that people look for in their logs, when the store gives no answer
+//! and the storage's policy is `Local`, which is the default, or `Allow`; `Deny` and `Throw` mean what they
+//! say.
+
+use super::{native, storage};
+use crate::exceptions;
+use crate::storage::Native;
+use crate::zend::class::{Declaration, Property};
+use crate::zend::declare::{
+    END, Entry, Info, Table, Type, entry, handlers, optional, required, returns,
+};
+use crate::zend::{Call, Class, Object, State, Thrown, Zval, invoke, throw, value};
+use ext_php_rs::ffi::{ZEND_ACC_PRIVATE, ZEND_ACC_PROTECTED, ZEND_ACC_PUBLIC};
+use tokenbucket_core::charged::charged;
+use tokenbucket_core::record::serialized_bucket::Throttle;
+use tokenbucket_core::remote::memcached::throttle::Items;
+use tokenbucket_core::{Step, seconds};
+
+static CLASS: Class = Class::new();
+
+/// The slot of the property `$storage`.
+const STORAGE: usize = 0;
+/// The window of who names none, in seconds.
+const WINDOW: f64 = 300.0;
+/// The longest window, in seconds: 31 years.
+const LONGEST_WINDOW: f64 = 1e9;
+/// What a record's key is followed by in its lock's.
+const LOCK: &[u8] = b"_lock";
+
+/// All that an object keeps is in its property.
+#[derive(Debug)]
+pub struct Limiter;
+
+impl State for Limiter {
+    fn class() -> &'static Class {
+        &CLASS
+    }
+
+    fn born() -> Self {
+        Self
+    }
+
+    fn cloned(&self) -> Option<Self> {
+        Some(Self)
+    }
+}
+
+static CONSTRUCT: Table<[Info; 2]> =
+    Table([returns(1, Type::NONE), required(c"storage", Type::NONE)]);
+static CHECK: Table<[Info; 4]> = Table([
+    returns(2, Type::NONE),
+    required(c"id", Type::NONE),
+    required(c"limit", Type::NONE),
+    optional(c"window", Type::NONE, c"300"),
+]);
+static KEY: Table<[Info; 2]> = Table([returns(1, Type::NONE), required(c"id", Type::NONE)]);
+
+handlers! {
+    construct_handler => construct;
+    check_handler => check;
+    key_handler => key;
+}
+
+static METHODS: Table<[Entry; 4]> = Table([
+    entry(
+        c"__construct",
+        construct_handler,
+        &CONSTRUCT.0,
+        ZEND_ACC_PUBLIC,
+    ),
+    entry(c"check", check_handler, &CHECK.0, ZEND_ACC_PUBLIC),
+    entry(c"key", key_handler, &KEY.0, ZEND_ACC_PROTECTED),
+    END,
+]);
+
+pub fn register() {
+    let declaration = Declaration {
+        name: c"TokenBucket\\Compat\\ClientThrottle",
+        flags: 0,
+        methods: &METHODS,
+        constants: &[],
+        properties: &[Property::Untyped(c"storage", ZEND_ACC_PRIVATE)],
+        cloneable: true,
+    };
+    CLASS.register::<Limiter, _>(&declaration, &[]);
+}
+
+fn construct(call: &mut Call<'_>, _result: &mut Zval) -> Result<(), Thrown> {
+    call.arity(1, 1)?;
+    let storage = storage(call)?.shallow_clone();
+    call.this::<Limiter>().set_property(STORAGE, storage);
+    Ok(())
+}
+
+/// `key($id)`: what a client's bucket is called, in all applications alike. Meant to be overridden.
+fn key(call: &mut Call<'_>, result: &mut Zval) -> Result<(), Thrown> {
+    call.arity(1, 1)?;
+    let id = call.untyped_string(1)?;
+    *result = value::of_bytes(&[b"throttle_".as_slice(), value::bytes(&id)].concat());
+    Ok(())
+}
+
+/// `check($id, $limit, $window = 300): bool`
+fn check(call: &mut Call<'_>, result: &mut Zval) -> Result<(), Thrown> {
+    call.arity(2, 3)?;
+    let limit = amount(call, 2)?;
+    let window = if call.count() == 3 {
+        amount(call, 3)?
+    } else {
+        WINDOW
+    };
+    if window == 0.0 {
+        return Err(throw::argument_value(3, "must be greater than 0"));
+    }
+    if window > LONGEST_WINDOW {
+        return Err(throw::argument_value(
+            3,
+            "must be less than or equal to 1.0E+9",
+        ));
+    }
+    let this = call.this::<Limiter>();
+    let key = key_of(this, call.arg(1))?;
+    // Held: what runs below may give the object another.
+    let held = this.copy_property(STORAGE);
+    let native = native::<Limiter>(&held)?;
+    // Less than a token is never enough for one.
+    let granted = if limit < 1.0 {
+        Some(false)
+    } else {
+        take(native, value::bytes(&key), limit, window)?
+    };
+    if granted.is_none() {
+        let warning = [b"Unable to obtain lock ob ".as_slice(), value::bytes(&key)].concat();
+        throw::user_warning(warning)?;
+    }
+    value::set_bool(result, granted == Some(false));
+    Ok(())
+}
+
+/// Argument `number`, finite and not negative.
+fn amount(call: &mut Call<'_>, number: u32) -> Result<f64, Thrown> {
+    let amount = call.untyped_number(number)?;
+    match amount.tokens() {
+        Ok(_) => Ok(amount.to_float()),
+        Err(error) => Err(exceptions::bad_amount(number, error)),
+    }
+}
+
+/// `$this->key($id)`, as a string.
+fn key_of(this: &Object<Limiter>, id: &Zval) -> Result<Zval, Thrown> {
+    let key = invoke::method(this.zend(), "key", &mut [id.shallow_clone()])?;
+    value::to_string(&key).ok_or_else(|| {
+        if throw::is_pending() {
+            return Thrown;
+        }
+        let name = CLASS.name();
+        throw::type_error(&format!(
+            "{}::key() must return a string",
+            name.to_string_lossy()
+        ))
+    })
+}
+
+/// Takes a token: whether it was there, `None` if nobody knows.
+fn take(native: Native<'_>, key: &[u8], limit: f64, window: f64) -> Result<Option<bool>, Thrown> {
+    let identifier = [b"client-throttle:".as_slice(), key].concat();
+    let step = step(native, limit, window);
+    let Native::Memcached(storage) = native else {
+        return native.take_openly(&identifier, &step);
+    };
+    // Up to 10^12.
+    #[allow(clippy::cast_possible_truncation)]
+    let milliseconds = (window * 1e3).ceil() as i64;
+    // What is wrong with either was said above.
+    let throttle = Throttle::new(limit, milliseconds).ok_or(Thrown)?;
+    storage.ask_openly(
+        |memcached| memcached.shared_key(key, LOCK.len()),
+        |memcached, deadline| {
+            let items = Items {
+                record: &memcached.shared_key(key, LOCK.len()),
+                lock: &memcached.shared_key(&[key, LOCK].concat(), 0),
+            };
+            memcached.throttle(items, &throttle, deadline)
+        },
+        |policy| storage.stand_in(policy, &identifier, &step),
+    )
+}
+
+fn step(native: Native<'_>, limit: f64, window: f64) -> Step {
+    let window = seconds::to_ticks(window).unwrap_or(0);
+    charged(limit, window, native.grain())
+}

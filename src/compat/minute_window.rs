@@ -1,0 +1,239 @@
+//! `TokenBucket\Compat\MinuteWindow`: so many requests in the last so many minutes, denied ones included.
+//!
+//! On memcached and Redis there is a counter a minute, named by prefix, address and `date("dHi")` in the
+//! script's time zone. A call counts up this minute's, then looks at its own count and at the minutes
+//! before: of two calls that race, one has the greater count. Elsewhere it is a step whose denials are
+//! charged.
+
+use super::{native, storage};
+use crate::exceptions;
+use crate::storage::Native;
+use crate::zend::class::{Declaration, Property};
+use crate::zend::declare::{
+    END, Entry, Info, Table, Type, entry, handlers, optional, required, returns,
+};
+use crate::zend::{Call, Class, State, Thrown, Zval, system, throw, value};
+use ext_php_rs::ffi::{ZEND_ACC_PRIVATE, ZEND_ACC_PUBLIC};
+use std::time::{SystemTime, UNIX_EPOCH};
+use tokenbucket_core::charged::charged;
+use tokenbucket_core::record::minutes::{self, Life, MOST_MINUTES};
+use tokenbucket_core::remote::Transport;
+use tokenbucket_core::{Key, Step, TICKS_PER_SECOND};
+
+static CLASS: Class = Class::new();
+
+// The slots of the properties, in the order of their declaration.
+const STORAGE: usize = 0;
+const IP: usize = 1;
+const PREFIX: usize = 2;
+
+/// Where each counter's name ends: day, hour and minute.
+const NAME: &std::ffi::CStr = c"dHi";
+
+/// All that an object keeps is in its properties.
+#[derive(Debug)]
+pub struct Window;
+
+impl State for Window {
+    fn class() -> &'static Class {
+        &CLASS
+    }
+
+    fn born() -> Self {
+        Self
+    }
+
+    fn cloned(&self) -> Option<Self> {
+        Some(Self)
+    }
+}
+
+static CONSTRUCT: Table<[Info; 4]> = Table([
+    returns(2, Type::NONE),
+    required(c"storage", Type::NONE),
+    required(c"ip", Type::NONE),
+    optional(c"prefix", Type::NONE, c"'rate'"),
+]);
+static LIMIT: Table<[Info; 3]> = Table([
+    returns(2, Type::NONE),
+    required(c"allowedRequests", Type::NONE),
+    required(c"minutes", Type::NONE),
+]);
+
+handlers! {
+    construct_handler => construct;
+    limit_handler => limit_requests_in_minutes;
+}
+
+static METHODS: Table<[Entry; 3]> = Table([
+    entry(
+        c"__construct",
+        construct_handler,
+        &CONSTRUCT.0,
+        ZEND_ACC_PUBLIC,
+    ),
+    entry(
+        c"limitRequestsInMinutes",
+        limit_handler,
+        &LIMIT.0,
+        ZEND_ACC_PUBLIC,
+    ),
+    END,
+]);
+
+pub fn register() {
+    let declaration = Declaration {
+        name: c"TokenBucket\\Compat\\MinuteWindow",
+        flags: 0,
+        methods: &METHODS,
+        constants: &[],
+        properties: &[
+            Property::Untyped(c"storage", ZEND_ACC_PRIVATE),
+            Property::Untyped(c"ip", ZEND_ACC_PRIVATE),
+            Property::Untyped(c"prefix", ZEND_ACC_PRIVATE),
+        ],
+        cloneable: true,
+    };
+    CLASS.register::<Window, _>(&declaration, &[]);
+}
+
+fn construct(call: &mut Call<'_>, _result: &mut Zval) -> Result<(), Thrown> {
+    call.arity(2, 3)?;
+    let storage = storage(call)?.shallow_clone();
+    let ip = call.untyped_string(2)?;
+    let prefix = if call.count() == 3 {
+        call.untyped_string(3)?
+    } else {
+        value::of_bytes(b"rate")
+    };
+    let this = call.this::<Window>();
+    this.set_property(STORAGE, storage);
+    this.set_property(IP, ip);
+    this.set_property(PREFIX, prefix);
+    Ok(())
+}
+
+/// `limitRequestsInMinutes($allowedRequests, $minutes)`
+fn limit_requests_in_minutes(call: &mut Call<'_>, _result: &mut Zval) -> Result<(), Thrown> {
+    call.arity(2, 2)?;
+    let allowed = call.untyped_number(1)?.to_float();
+    if allowed.is_nan() {
+        return Err(throw::argument_value(1, "must not be NAN"));
+    }
+    let minutes = minutes_argument(call)?;
+    let this = call.this::<Window>();
+    // Held: what runs below may give the object another.
+    let held = this.copy_property(STORAGE);
+    let asked = Asked {
+        native: native::<Window>(&held)?,
+        prefix: this.copy_property(PREFIX),
+        ip: this.copy_property(IP),
+        allowed: allowed.floor().max(0.0),
+        minutes,
+    };
+    if asked.is_allowed()? {
+        Ok(())
+    } else {
+        Err(exceptions::rate_exceeded())
+    }
+}
+
+/// `$minutes`
+fn minutes_argument(call: &mut Call<'_>) -> Result<u32, Thrown> {
+    let minutes = call.untyped_number(2)?.to_float();
+    if minutes.fract() != 0.0 || !(1.0..=f64::from(MOST_MINUTES)).contains(&minutes) {
+        return Err(throw::argument_value(
+            2,
+            "must be a whole number from 1 to 40320",
+        ));
+    }
+    // Checked above.
+    #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)]
+    Ok(minutes as u32)
+}
+
+/// One question.
+struct Asked<'a> {
+    native: Native<'a>,
+    prefix: Zval,
+    ip: Zval,
+    /// Whole, or infinite.
+    allowed: f64,
+    minutes: u32,
+}
+
+impl Asked<'_> {
+    fn is_allowed(&self) -> Result<bool, Thrown> {
+        let is_within = |sum: u64| sum as f64 <= self.allowed;
+        match self.native {
+            Native::Redis(storage) => {
+                let (names, life) = self.counters();
+                let first = names.first().cloned().unwrap_or_default();
+                storage.ask(
+                    |redis| redis.name(&first),
+                    move |redis, deadline| {
+                        let keys: Vec<_> = names.iter().map(|name| redis.name(name)).collect();
+                        redis.count(&keys, life, deadline).map(is_within)
+                    },
+                    |policy| storage.stand_in(policy, &self.bucket(), &self.step()),
+                )
+            }
+            Native::Memcached(storage) => {
+                let (names, life) = self.counters();
+                let memcached = storage.transport()?;
+                let keys = names.iter().map(|name| memcached.shared_key(name, 0));
+                let keys = keys.collect();
+                drop(names);
+                let mut sum = 0u64;
+                // This minute's counter comes first.
+                let mut life = Some(life);
+                for keys in memcached.by_server(keys) {
+                    let (first, life) = (keys.first().cloned(), life.take());
+                    let seen = storage.ask(
+                        |_| first.unwrap_or_default(),
+                        move |memcached, deadline| memcached.count(&keys, life, deadline).map(Ok),
+                        |policy| Err(storage.stand_in(policy, &self.bucket(), &self.step())),
+                    )?;
+                    match seen {
+                        Ok(seen) => sum = sum.saturating_add(seen),
+                        Err(instead) => return Ok(instead),
+                    }
+                }
+                Ok(is_within(sum))
+            }
+            native => {
+                let identifier = self.bucket();
+                let key = Key {
+                    identifier: &identifier,
+                    hash: native.hash(&identifier),
+                };
+                Ok(native.take(key, &self.step(), None)?.granted())
+            }
+        }
+    }
+
+    /// The names of the counters, this minute's first, and how long that one lives.
+    fn counters(&self) -> (Vec<Vec<u8>>, Life) {
+        let now = SystemTime::now().duration_since(UNIX_EPOCH);
+        // Below 2^33 for two centuries.
+        let now = now.unwrap_or_default().as_secs().cast_signed();
+        let (prefix, ip) = (value::bytes(&self.prefix), value::bytes(&self.ip));
+        let names = minutes::window(self.minutes, now, |second| {
+            [prefix, ip, &system::local_date(NAME, second)].concat()
+        });
+        (names, Life::new(self.minutes, now))
+    }
+
+    /// What a bucket is called where there are no counters: unlike a counter's name, never that of another
+    /// prefix and address.
+    fn bucket(&self) -> Vec<u8> {
+        let (prefix, ip) = (value::bytes(&self.prefix), value::bytes(&self.ip));
+        let head = format!("minute-window:{}:{}:", self.minutes, prefix.len());
+        [head.as_bytes(), prefix, ip].concat()
+    }
+
+    fn step(&self) -> Step {
+        let window = u64::from(self.minutes) * 60 * TICKS_PER_SECOND;
+        charged(self.allowed, window, self.native.grain())
+    }
+}
