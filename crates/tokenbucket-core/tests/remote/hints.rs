@@ -73,9 +73,11 @@ fn a_hint_never_denies_what_the_store_would_grant() {
         for seed in 1..=3 {
             let id = format!("id{seed}");
             let mut chance = Chance(seed);
+            // One for each bucket: the store forgets a bucket that is full to all who took from it, but a hint
+            // still tells a larger one, who never did, how full it really is.
+            let burst = (1 + chance.below(20)) * UNIT;
             for call in 0..1500 {
                 let host = &hosts[usize::from(chance.below(2) == 0)];
-                let burst = (1 + chance.below(20)) * UNIT;
                 let step = Step::new(chance.below(burst / 1000) * 1000, burst);
                 if chance.below(50) == 0 {
                     let cost = chance.below(3) * UNIT;
