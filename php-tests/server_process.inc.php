@@ -144,7 +144,6 @@ abstract class ServerProcess
             return;
         }
         $this->kill();
-        array_map(unlink(...), glob("$this->folder/*"));
-        @rmdir($this->folder);
+        exec('rm -rf ' . escapeshellarg($this->folder));
     }
 }

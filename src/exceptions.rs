@@ -3,10 +3,10 @@
 //! An argument fault is a `ValueError` that names the argument. A failing store is a
 //! `TokenBucket\StorageException`. A denial is neither: it is an answer.
 
-use crate::zend::Class;
 use crate::zend::class::{Declaration, Parent};
 use crate::zend::declare::{END, Entry, Table};
 use crate::zend::throw::{self, Thrown};
+use crate::zend::{Class, Zval};
 use tokenbucket_core::remote::Failure;
 use tokenbucket_core::seconds::SpanError;
 use tokenbucket_core::{AmountError, QuotaError};
@@ -58,16 +58,16 @@ pub fn bad_span(argument: u32, error: SpanError) -> Thrown {
     }
 }
 
-/// A store that failed, where its policy is to throw.
+/// A store that failed, where its policy is to throw; because of what another extension threw, if it did.
 #[cold]
-pub fn storage_failed(failure: &Failure) -> Thrown {
-    throw::of_class(&STORAGE_EXCEPTION, &failure.to_string())
+pub fn storage_failed(failure: &Failure, previous: Option<Zval>) -> Thrown {
+    throw::of_class(&STORAGE_EXCEPTION, &failure.to_string(), previous)
 }
 
 /// More requests than were allowed: without a message, as in the class that this one replaces.
 #[cold]
 pub fn rate_exceeded() -> Thrown {
-    throw::of_class(&RATE_EXCEEDED, "")
+    throw::of_class(&RATE_EXCEEDED, "", None)
 }
 
 /// Where a capacity and a rate came from.

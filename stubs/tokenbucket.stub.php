@@ -282,6 +282,84 @@ namespace {
     }
 
     /**
+     * Buckets in a table of MySQL, MariaDB, PostgreSQL or SQLite (3.35), through the application's own PDO object.
+     * One statement a decision, on the server's clock (SQLite: the host's); none for a denial that this host has seen
+     * within $hintMaxAge. Denials write nothing.
+     *
+     * Inside a transaction of the application's a decision is part of it: a rollback gives the tokens back, others
+     * that ask for the same bucket wait until its end, and nothing is denied unasked. PDO knows no deadline.
+     * On MySQL and MariaDB a decision sets what PDO::lastInsertId() returns.
+     *
+     * Not final; a class that overrides prepare(), bootstrap() or consume() is treated as a userland storage.
+     */
+    class TokenBucketStoragePDO implements TokenBucketStorage
+    {
+        private $db;
+
+        private $table;
+
+        private $take;
+
+        private $step;
+
+        private $look;
+
+        private $refund;
+
+        private $reset;
+
+        private $start;
+
+        /**
+         * Runs nothing on the connection. Statements are prepared once for this object.
+         *
+         * @param PDO $db in any error mode, with emulated or native prepares
+         * @param string $table the table, or schema.table: letters, digits, "_", "$" and "-". It is quoted, so
+         *     PostgreSQL takes upper-case letters for what they are
+         * @param bool $hints whether this host remembers denials, so as not to ask again at once; not in a transaction,
+         *     nor where the data source does not tell which database it is: SQLite in memory or at a relative path
+         * @param float $hintMaxAge seconds for which a denial is told unasked
+         * @throws ValueError for another driver, or a table or a number that makes no sense
+         */
+        public function __construct(
+            PDO $db,
+            string $table,
+            TokenBucket\OnFailure $onFailure = TokenBucket\OnFailure::Throw,
+            bool $hints = true,
+            float $hintMaxAge = 1.0
+        ) {}
+
+        /**
+         * Creates the table (identifier varchar(255) PRIMARY KEY, microtime double) when it is missing.
+         *
+         * @throws TokenBucket\StorageException when that fails, or would commit an open transaction (MySQL, MariaDB)
+         */
+        public function prepare() {}
+
+        public function bootstrap($identifier, $microtime) {}
+
+        public function consume($identifier, $microtime, $full_microtime, $bootstrap_closure) {}
+
+        /**
+         * Deletes, some at a time, the rows of buckets that have been full for so long that they are as good as new.
+         *
+         * @param float $full_microtime seconds that refill the largest bucket of the table
+         * @return int how many there were
+         */
+        public function purge(float $full_microtime): int {}
+    }
+
+    /** The same on MySQL and MariaDB only, with the constructor of the well-known userland class of this name. */
+    class TokenBucketStoragePDOMySQL extends TokenBucketStoragePDO
+    {
+        /**
+         * @param PDO $db
+         * @param string $table_name
+         */
+        public function __construct($db, $table_name) {}
+    }
+
+    /**
      * Buckets in the memory of this object, on a clock that stands still until it is advanced. For tests.
      */
     final class TokenBucketStorageMemory implements TokenBucketStorage

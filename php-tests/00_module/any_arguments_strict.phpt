@@ -19,6 +19,8 @@ bool(true)
 TokenBucket
 TokenBucketStorageMemcached
 TokenBucketStorageMemory
+TokenBucketStoragePDO
+TokenBucketStoragePDOMySQL
 TokenBucketStorageRedis
 TokenBucketStorageSharedMemory
 TokenBucket\Compat\ClientThrottle

@@ -33,6 +33,8 @@ TokenBucket
 TokenBucketStorage
 TokenBucketStorageMemcached
 TokenBucketStorageMemory
+TokenBucketStoragePDO
+TokenBucketStoragePDOMySQL
 TokenBucketStorageRedis
 TokenBucketStorageSharedMemory
 TokenBucket\Compat\ClientThrottle

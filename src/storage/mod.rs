@@ -8,6 +8,7 @@ mod memcached_client;
 mod memory;
 mod on_failure;
 mod openly;
+mod pdo;
 mod proposals;
 mod redis;
 mod redis_client;
@@ -35,6 +36,7 @@ pub fn register() {
     memory::register();
     redis::register();
     memcached::register();
+    pdo::register();
 }
 
 /// A storage, as a bucket sees it.
@@ -64,6 +66,8 @@ pub enum Native<'a> {
     Redis(&'a Object<remote::Storage<Redis>>),
     /// `TokenBucketStorageMemcached`
     Memcached(&'a Object<remote::Storage<Memcached>>),
+    /// `TokenBucketStoragePDO`, and what extends it without deciding itself.
+    Pdo(&'a Object<pdo::Storage>),
 }
 
 impl<'a> Backend<'a> {
@@ -78,6 +82,8 @@ impl<'a> Backend<'a> {
             Self::Native(Native::Redis(storage))
         } else if let Some(storage) = Object::<remote::Storage<Memcached>>::of_exact(object) {
             Self::Native(Native::Memcached(storage))
+        } else if let Some(storage) = pdo::Storage::of(object) {
+            Self::Native(Native::Pdo(storage))
         } else {
             Self::Userland(object)
         }
@@ -92,6 +98,7 @@ impl Native<'_> {
             Self::Memory(_) => memory::hash(identifier),
             Self::Redis(storage) => storage.hash(identifier),
             Self::Memcached(storage) => storage.hash(identifier),
+            Self::Pdo(storage) => storage.hash(identifier),
         }
     }
 
@@ -116,6 +123,7 @@ impl Native<'_> {
             Self::Memory(storage) => Ok(storage.take(key, step, first)),
             Self::Redis(storage) => storage.take(key, step, first),
             Self::Memcached(storage) => storage.take(key, step, first),
+            Self::Pdo(storage) => pdo::take(storage, key, step, first),
         }
     }
 
@@ -132,7 +140,8 @@ impl Native<'_> {
         match self {
             Self::Redis(storage) => storage.take_openly(key, step),
             Self::Memcached(storage) => storage.take_openly(key, step),
-            Self::SharedMemory(_) | Self::Memory(_) => {
+            // A database follows its own policy, which throws unless it was told otherwise.
+            Self::SharedMemory(_) | Self::Memory(_) | Self::Pdo(_) => {
                 Ok(Some(self.take(key, step, None)?.granted()))
             }
         }
@@ -167,6 +176,7 @@ impl Native<'_> {
             Self::Memory(storage) => storage.put(key, put),
             Self::Redis(storage) => return storage.put(key, put),
             Self::Memcached(storage) => return storage.put(key, put),
+            Self::Pdo(storage) => return pdo::put(storage, key, put),
         }
         Ok(())
     }
@@ -181,6 +191,7 @@ impl Native<'_> {
             Self::Memory(storage) => Ok(storage.contains(key)),
             Self::Redis(storage) => storage.contains(key),
             Self::Memcached(storage) => storage.contains(key),
+            Self::Pdo(storage) => pdo::contains(storage, key),
         }
     }
 
@@ -189,13 +200,18 @@ impl Native<'_> {
         match self {
             Self::SharedMemory(_) => shared_memory::now(),
             Self::Memory(storage) => storage.now(),
-            Self::Redis(_) | Self::Memcached(_) => remote::now(),
+            Self::Redis(_) | Self::Memcached(_) | Self::Pdo(_) => remote::now(),
         }
     }
 
     /// Whether asking takes a round trip.
     pub const fn is_remote(self) -> bool {
-        matches!(self, Self::Redis(_) | Self::Memcached(_))
+        matches!(self, Self::Redis(_) | Self::Memcached(_) | Self::Pdo(_))
+    }
+
+    /// Whether its object may hold others, among them the bucket: of userland classes, too.
+    pub const fn holds_objects(self) -> bool {
+        matches!(self, Self::Pdo(_))
     }
 
     /// How fine the storage counts time.
@@ -214,6 +230,7 @@ impl Native<'_> {
             Self::Memory(storage) => storage.proposals(),
             Self::Redis(storage) => storage.proposals(),
             Self::Memcached(storage) => storage.proposals(),
+            Self::Pdo(storage) => storage.proposals(),
         }
     }
 
@@ -224,7 +241,7 @@ impl Native<'_> {
                 storage.advance_by(ticks);
                 true
             }
-            Self::SharedMemory(_) | Self::Redis(_) | Self::Memcached(_) => false,
+            Self::SharedMemory(_) | Self::Redis(_) | Self::Memcached(_) | Self::Pdo(_) => false,
         }
     }
 
@@ -236,6 +253,7 @@ impl Native<'_> {
             | (Self::Redis(_), Native::Redis(_))
             | (Self::Memcached(_), Native::Memcached(_)) => true,
             (Self::Memory(a), Native::Memory(b)) => std::ptr::eq(a.zend(), b.zend()),
+            (Self::Pdo(a), Native::Pdo(b)) => pdo::is_same(a, b),
             _ => false,
         }
     }

@@ -53,7 +53,7 @@ impl<T: Kind> Storage<T> {
         drop(name);
         match answer {
             Ok(Answer { value: None, .. }) => Ok(None),
-            answer => tell(remote, answer),
+            answer => tell(remote, answer, || None),
         }
     }
 

@@ -3,7 +3,7 @@
 use super::interface;
 use super::proposals::Proposals;
 use super::{Native, on_failure};
-use crate::zend::{Call, Class, Object, State, Thrown, throw, value};
+use crate::zend::{Call, Class, Object, State, Thrown, Zval, throw, value};
 use crate::{exceptions, segment};
 use std::cell::OnceCell;
 use tokenbucket_core::clock::BootClock;
@@ -17,7 +17,7 @@ use tokenbucket_core::{
 /// The greatest timeout, and the greatest age of a hint: an hour.
 const MOST: Ticks = 3_600 * TICKS_PER_SECOND;
 const DEFAULT_TIMEOUT: Ticks = TICKS_PER_SECOND / 20;
-const DEFAULT_HINT_AGE: Ticks = TICKS_PER_SECOND;
+pub const DEFAULT_HINT_AGE: Ticks = TICKS_PER_SECOND;
 
 /// A transport that has a class.
 pub trait Kind: Transport + Sized + 'static {
@@ -103,17 +103,17 @@ impl<T: Kind> Storage<T> {
 
     pub fn take(&self, key: Key<'_>, step: &Step, first: Option<Ticks>) -> Result<Outcome, Thrown> {
         let (remote, host) = self.parts()?;
-        tell(remote, remote.take(host, key, step, first))
+        tell(remote, remote.take(host, key, step, first), || None)
     }
 
     pub fn put(&self, key: Key<'_>, put: &Put) -> Result<(), Thrown> {
         let (remote, host) = self.parts()?;
-        tell(remote, remote.put(host, key, put))
+        tell(remote, remote.put(host, key, put), || None)
     }
 
     pub fn contains(&self, key: Key<'_>) -> Result<bool, Thrown> {
         let (remote, host) = self.parts()?;
-        tell(remote, remote.contains(host, key))
+        tell(remote, remote.contains(host, key), || None)
     }
 
     /// Does with the store what no step is, under its breaker and policy; see [`Remote::ask`].
@@ -128,7 +128,7 @@ impl<T: Kind> Storage<T> {
     ) -> Result<R, Thrown> {
         let (remote, host) = self.parts()?;
         let name = name(remote.transport());
-        tell(remote, remote.ask(host, &name, ask, stand_in))
+        tell(remote, remote.ask(host, &name, ask, stand_in), || None)
     }
 
     /// Takes all steps on buckets of these storages or none, in one operation, if that can be.
@@ -146,8 +146,8 @@ impl<T: Kind> Storage<T> {
         };
         match remote.take_all(host, &parts, steps) {
             Ok(None) => Ok(None),
-            Ok(Some(answer)) => tell(remote, Ok(answer)).map(Some),
-            Err(failure) => tell(remote, Err(failure)),
+            Ok(Some(answer)) => tell(remote, Ok(answer), || None).map(Some),
+            Err(failure) => tell(remote, Err(failure), || None),
         }
     }
 }
@@ -176,10 +176,14 @@ pub fn exceeds_capacity() -> Outcome {
     }
 }
 
-/// Throws what failed, or warns of it.
-pub(super) fn tell<T: Kind, R>(
+/// Throws what failed, or warns of it. `previous` is what made it fail, if that was an exception.
+///
+/// # Errors
+/// As it says.
+pub fn tell<T: Transport, R>(
     remote: &Remote<T>,
     answer: Result<Answer<R>, Failure>,
+    previous: impl FnOnce() -> Option<Zval>,
 ) -> Result<R, Thrown> {
     match answer {
         Ok(Answer {
@@ -205,7 +209,7 @@ pub(super) fn tell<T: Kind, R>(
             throw::warning(message)?;
             Ok(value)
         }
-        Err(failure) => Err(exceptions::storage_failed(&failure)),
+        Err(failure) => Err(exceptions::storage_failed(&failure, previous())),
     }
 }
 
@@ -241,8 +245,11 @@ pub fn settings(call: &mut Call<'_>) -> Result<Settings, Thrown> {
     })
 }
 
-/// Argument `number` in seconds, up to [`MOST`].
-fn span(call: &mut Call<'_>, number: u32, default: Ticks) -> Result<Ticks, Thrown> {
+/// Argument `number` in seconds, up to an hour.
+///
+/// # Errors
+/// `TypeError` or `ValueError`.
+pub fn span(call: &mut Call<'_>, number: u32, default: Ticks) -> Result<Ticks, Thrown> {
     if call.count() < number {
         return Ok(default);
     }

@@ -25,8 +25,8 @@ pub struct Source<'a> {
 #[derive(Debug)]
 pub struct Plan {
     made_from: [Identity; 4],
-    /// A storage of ours, null for one of userland. Ours hold no objects, so holding them makes no cycle;
-    /// a plan over a userland storage, which might, is made anew each time.
+    /// A storage of ours that holds no objects, for holding it makes no cycle; null for others, over which
+    /// a plan is made anew each time.
     _storage: Zval,
     /// A string. Holding it keeps the identity of the property's string from being given to another.
     identifier: Zval,
@@ -144,7 +144,11 @@ impl Plan {
             Backend::Native(native) => (
                 native.hash(value::bytes(&identifier)),
                 native.grain(),
-                source.storage.shallow_clone(),
+                if native.holds_objects() {
+                    Zval::null()
+                } else {
+                    source.storage.shallow_clone()
+                },
             ),
             Backend::Userland(_) => (0, Grain::Nanosecond, Zval::null()),
         };

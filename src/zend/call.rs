@@ -66,7 +66,7 @@ impl<'a> Call<'a> {
 
     /// Argument `number`, from 1, behind any reference. There must be that many.
     #[inline]
-    fn raw(&mut self, number: u32) -> *mut Zval {
+    pub(super) fn raw(&mut self, number: u32) -> *mut Zval {
         const HEAD: usize = size_of::<zend_execute_data>().div_ceil(size_of::<zval>());
         debug_assert!(number >= 1 && number <= self.count());
         // SAFETY: the arguments follow the frame, as ZEND_CALL_ARG has it.

@@ -139,6 +139,11 @@ impl Class {
         }
     }
 
+    /// Registers a class that extends one of ours; its objects carry what those of `parent` do.
+    pub fn register_extending<const N: usize>(&self, declaration: &Declaration<N>, parent: &Self) {
+        self.register_class(declaration, parent.entry(), &[]);
+    }
+
     /// Registers an exception.
     pub fn register_exception<const N: usize>(
         &self,

@@ -2,7 +2,7 @@
 
 use ext_php_rs::ffi::{
     HashTable, zend_class_entry, zend_function, zend_function_entry, zend_long, zend_module_entry,
-    zend_string, zend_type, zval,
+    zend_object, zend_string, zend_type, zval,
 };
 use std::ffi::{c_char, c_int, c_void};
 
@@ -115,6 +115,9 @@ unsafe extern "C" {
         scope: *mut zend_class_entry,
         flags: u32,
     ) -> *mut zval;
+
+    pub fn zend_clear_exception();
+    pub fn zend_exception_set_previous(exception: *mut zend_object, previous: *mut zend_object);
 
     pub fn add_property_zval_ex(
         object: *mut zval,

@@ -1,8 +1,10 @@
 //! Throwing: messages in PHP's own words, with the argument's name where there is one.
 
 use super::symbols;
-use ext_php_rs::ffi::{zend_class_entry, zend_throw_exception};
-use ext_php_rs::types::ZendStr;
+use ext_php_rs::ffi::{
+    ext_php_rs_executor_globals, zend_class_entry, zend_object, zend_throw_exception,
+};
+use ext_php_rs::types::{ZendStr, Zval};
 use ext_php_rs::zend::ExecutorGlobals;
 use std::any::Any;
 use std::ffi::CString;
@@ -73,10 +75,28 @@ pub fn logic(message: &str) -> Thrown {
 }
 
 fn exception(class: *mut zend_class_entry, message: &str) -> Thrown {
+    raise(class, message);
+    Thrown
+}
+
+fn raise(class: *mut zend_class_entry, message: &str) -> *mut zend_object {
     let message = text(message);
     // SAFETY: a registered class and a C string, which is copied.
-    unsafe { zend_throw_exception(class, message.as_ptr(), 0) };
-    Thrown
+    unsafe { zend_throw_exception(class, message.as_ptr(), 0) }
+}
+
+/// Catches the pending exception if it is of the class that is called `class`, in lower case, or of one that
+/// extends it. Others stay pending.
+pub fn catch(class: &str) -> Option<Zval> {
+    // SAFETY: the globals live as long as the engine; a pending exception is a live object.
+    let pending = unsafe { (*ext_php_rs_executor_globals()).exception.as_ref()? };
+    if !super::foreign::is_of(pending, class) {
+        return None;
+    }
+    let held = super::value::of_object(pending);
+    // SAFETY: there is one, and it is held.
+    unsafe { symbols::zend_clear_exception() };
+    Some(held)
 }
 
 /// A bug of ours, told as an `Error` instead of unwinding into PHP.
@@ -90,10 +110,18 @@ pub fn panicked(panic: &(dyn Any + Send)) {
     error(&format!("tokenbucket panicked, which is a bug: {message}"));
 }
 
-/// A storage failed: an exception of `class`, which is one of ours.
+/// A storage failed: an exception of `class`, which is one of ours, because of another one, if there is one.
 #[cold]
-pub fn of_class(class: &super::Class, message: &str) -> Thrown {
-    exception(class.entry(), message)
+pub fn of_class(class: &super::Class, message: &str, previous: Option<Zval>) -> Thrown {
+    let thrown = raise(class.entry(), message);
+    if let Some(previous) = previous.filter(|value| super::value::object(value).is_some()) {
+        // SAFETY: both are live exceptions; the new one takes over the reference, which is forgotten here.
+        unsafe {
+            symbols::zend_exception_set_previous(thrown, previous.value.obj);
+            std::mem::forget(previous);
+        }
+    }
+    Thrown
 }
 
 /// Warns: runs the handler that PHP code has set, which may throw, or end the request and never come back.

@@ -18,6 +18,7 @@ pub mod record;
 pub mod remote;
 pub mod seconds;
 pub mod shared_memory;
+pub mod sql;
 pub mod step;
 pub mod store;
 pub mod tokens;

@@ -43,6 +43,15 @@ pub enum Cause {
     /// What is kept under the bucket's name is no bucket. It is left as it is.
     #[error("the key of this bucket holds something else")]
     Record,
+    /// The connection, which is not ours to make anew, is of no use now.
+    #[error("the connection is lost: {0}")]
+    Lost(String),
+    /// One statement failed; the store goes on.
+    #[error("the statement failed: {0}")]
+    Statement(String),
+    /// Code of the caller's threw while the store was asked.
+    #[error("an exception came between")]
+    Thrown,
     /// It failed before, and is not asked again yet.
     #[error("it failed and is not asked again yet")]
     Waiting,
@@ -52,10 +61,10 @@ pub enum Cause {
 const LONGEST_TEXT: usize = 200;
 
 impl Cause {
-    /// Whether the store is to blame, not what one key holds.
+    /// Whether the store is to blame, not what one key holds or one statement says.
     #[must_use]
     pub const fn is_of_store(&self) -> bool {
-        !matches!(self, Self::Record)
+        !matches!(self, Self::Record | Self::Statement(_) | Self::Thrown)
     }
 
     /// What a server answered, made fit to be shown.
@@ -65,16 +74,20 @@ impl Cause {
         let (text, _) = text.split_once(", with args").unwrap_or((text, ""));
         // Before it is cut, which could leave the half of a secret.
         let text = match secret.map(Secret::expose).filter(|s| !s.is_empty()) {
-            Some(secret) => text.replace(secret, "***"),
-            None => text.to_owned(),
+            Some(secret) => shown(&text.replace(secret, "***")),
+            None => shown(text),
         };
-        let text = text
-            .chars()
-            .map(|char| if char.is_control() { ' ' } else { char })
-            .take(LONGEST_TEXT)
-            .collect();
         Self::Refused(text)
     }
+}
+
+/// What a server says, made fit to be shown.
+#[must_use]
+pub fn shown(text: &str) -> String {
+    text.chars()
+        .map(|char| if char.is_control() { ' ' } else { char })
+        .take(LONGEST_TEXT)
+        .collect()
 }
 
 impl From<TlsError> for Cause {

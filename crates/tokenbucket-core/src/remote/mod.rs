@@ -382,7 +382,7 @@ impl<T: Transport> Remote<T> {
                 Err(failed(cause))
             }
             Err(cause) => {
-                breaker.succeeded();
+                breaker.answered();
                 Err(failed(cause))
             }
         }

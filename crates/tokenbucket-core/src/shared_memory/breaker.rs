@@ -153,14 +153,22 @@ impl Breaker {
         }
     }
 
-    /// The store answered.
+    /// The store answered, and did what it was asked to.
     #[inline]
     pub fn succeeded(&self) {
+        self.answered();
+        if self.warned.load(Relaxed) != 0 {
+            self.warned.store(0, Relaxed);
+        }
+    }
+
+    /// The store answered that it will not do what it was asked to, but would do others.
+    #[inline]
+    pub fn answered(&self) {
         // Only looked at in the common case: the line stays shared by all workers.
         if self.failures.load(Relaxed) != 0 || self.open_until.load(Relaxed) != 0 {
             self.failures.store(0, Relaxed);
             self.pause.store(0, Relaxed);
-            self.warned.store(0, Relaxed);
             self.open_until.store(0, Release);
         }
     }

@@ -1,0 +1,215 @@
+//! Buckets in the table of a database: the statements as text, and how to read what comes back.
+//!
+//! Nothing here connects; who does fills the placeholders, runs the statement, and hands over the numbers.
+//!
+//! A row is the bucket's name and the second at which it was, or will be, empty, as a double. Invariant:
+//! that double is a whole number k of microseconds divided by 1e6, and is read as `round(x * 1e6)`, which
+//! gives k again. (A decimal division, or a ceiling, drifts and loses tokens.) A row that holds 0 is a
+//! bucket without a record: it is full.
+//!
+//! One decision is one statement, a conditional upsert on the server's clock. It never reads first what it
+//! writes later, so there is nothing to lock for longer and no deadlock.
+
+pub mod failure;
+mod identifier;
+mod mysql;
+mod pgsql;
+pub mod reply;
+mod sqlite;
+mod table;
+mod template;
+
+pub use identifier::stored;
+pub use table::{Table, TableError};
+pub use template::{Bind, Statement};
+
+/// How many rows a purge deletes at once.
+pub const BATCH: usize = 100;
+
+/// A kind of database.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Dialect {
+    /// `MySQL` and `MariaDB`.
+    MySql,
+    /// `PostgreSQL`.
+    PgSql,
+    /// `SQLite`, from 3.35 on.
+    Sqlite,
+}
+
+impl Dialect {
+    /// By the name of PDO's driver.
+    #[must_use]
+    pub fn of_driver(name: &[u8]) -> Option<Self> {
+        match name {
+            b"mysql" => Some(Self::MySql),
+            b"pgsql" => Some(Self::PgSql),
+            b"sqlite" => Some(Self::Sqlite),
+            _ => None,
+        }
+    }
+
+    /// The name of PDO's driver.
+    #[must_use]
+    pub const fn driver(self) -> &'static str {
+        match self {
+            Self::MySql => "mysql",
+            Self::PgSql => "pgsql",
+            Self::Sqlite => "sqlite",
+        }
+    }
+}
+
+/// What is asked of the database.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Query {
+    /// A plain step, on a bucket that starts full.
+    Take,
+    /// A step with a tick, a debt or a first state.
+    Step,
+    /// The clock and a bucket's state; changes nothing.
+    Look,
+    /// Give back.
+    Refund,
+    /// Fill.
+    Reset,
+    /// Create, unless there is a record.
+    Start,
+    /// Whether there is the table: 1 or 0.
+    Find,
+    /// Create the table.
+    Create,
+    /// The first names whose buckets have been full for a while, in order.
+    Stale,
+    /// The next such names.
+    StaleAfter,
+    /// Delete rows by name if they still are stale.
+    Delete,
+}
+
+impl Query {
+    /// How many there are.
+    pub const COUNT: usize = Self::Delete as usize + 1;
+
+    /// The statement that asks it.
+    #[must_use]
+    pub fn statement(self, dialect: Dialect, table: &Table) -> Statement {
+        let expand = match dialect {
+            Dialect::MySql => mysql::words,
+            Dialect::PgSql => pgsql::words,
+            Dialect::Sqlite => sqlite::words,
+        };
+        let text = match (self, dialect) {
+            (Self::Take, Dialect::MySql) => mysql::TAKE,
+            (Self::Step, Dialect::MySql) => mysql::STEP,
+            (Self::Take | Self::Step, Dialect::PgSql) => pgsql::TAKE,
+            (Self::Take | Self::Step, Dialect::Sqlite) => sqlite::TAKE,
+            (Self::Look, _) => LOOK,
+            (Self::Refund, _) => REFUND,
+            (Self::Reset, _) => "UPDATE :table SET microtime = 0 WHERE identifier = :name",
+            (Self::Start, Dialect::MySql) => mysql::START,
+            (Self::Start, _) => START,
+            (Self::Find, Dialect::MySql) => mysql::FIND,
+            (Self::Find, Dialect::PgSql) => pgsql::FIND,
+            // Creating it, where it is, does nothing and locks nothing.
+            (Self::Find, Dialect::Sqlite) => "SELECT 0",
+            (Self::Create, _) => CREATE,
+            (Self::Stale, _) => STALE,
+            (Self::StaleAfter, _) => STALE_AFTER,
+            (Self::Delete, _) => DELETE,
+        };
+        let full = self == Self::Step;
+        template::fill(text, dialect, &|word| {
+            let common = match word {
+                "table" => Some(table.quoted(dialect)),
+                "schema" => Some(table.schema_literal()),
+                "relation" => Some(table.name_literal()),
+                "keys" => Some([":key"; BATCH].join(", ")),
+                "batch" => Some(BATCH.to_string()),
+                _ => None,
+            };
+            common.or_else(|| expand(word, full).map(str::to_owned))
+        })
+    }
+}
+
+/// Without a row, too, for the clock is asked as well.
+const LOOK: &str =
+    "SELECT :now, COALESCE((SELECT :state FROM :table AS s WHERE identifier = :name), 0)";
+
+/// Never forward, never below full; not where there is no bucket.
+const REFUND: &str = "UPDATE :table SET microtime = :lesser(microtime, :greater(:bare - :cost, :now - :burst) / 1e6) \
+     WHERE identifier = :name AND :bare < :foreign";
+
+const START: &str = "INSERT INTO :table AS s (identifier, microtime) VALUES (:name, (:now - :age) / 1e6) \
+     ON CONFLICT (identifier) DO UPDATE SET microtime = (:now - :age) / 1e6 WHERE :state = 0";
+
+const CREATE: &str = "CREATE TABLE IF NOT EXISTS :table \
+     (identifier varchar(255) NOT NULL PRIMARY KEY, microtime :double NOT NULL)";
+
+const STALE: &str =
+    "SELECT identifier FROM :table WHERE :bare < :now - :span ORDER BY identifier LIMIT :batch";
+
+const STALE_AFTER: &str = "SELECT identifier FROM :table WHERE identifier > :last AND :bare < :now - :span \
+     ORDER BY identifier LIMIT :batch";
+
+const DELETE: &str = "DELETE FROM :table WHERE identifier IN (:keys) AND :bare < :now - :span";
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use super::*;
+
+    const DIALECTS: [Dialect; 3] = [Dialect::MySql, Dialect::PgSql, Dialect::Sqlite];
+    const QUERIES: [Query; Query::COUNT] = [
+        Query::Take,
+        Query::Step,
+        Query::Look,
+        Query::Refund,
+        Query::Reset,
+        Query::Start,
+        Query::Find,
+        Query::Create,
+        Query::Stale,
+        Query::StaleAfter,
+        Query::Delete,
+    ];
+
+    #[test]
+    fn each_placeholder_has_its_value_and_nothing_is_left_to_fill() {
+        for dialect in DIALECTS {
+            let table = Table::parse(b"app.limits", dialect).unwrap();
+            for query in QUERIES {
+                let Statement { text, binds } = query.statement(dialect, &table);
+                assert_eq!(text.matches('?').count(), binds.len(), "{text}");
+                assert!(!text.contains(':'), "{text}");
+                assert_eq!(text.matches('(').count(), text.matches(')').count());
+            }
+        }
+    }
+
+    #[test]
+    fn the_table_is_quoted_wherever_it_stands() {
+        for (dialect, quoted) in [
+            (Dialect::MySql, "`app`.`limits`"),
+            (Dialect::PgSql, "\"app\".\"limits\""),
+            (Dialect::Sqlite, "\"app\".\"limits\""),
+        ] {
+            let table = Table::parse(b"app.limits", dialect).unwrap();
+            for query in QUERIES {
+                let text = query.statement(dialect, &table).text;
+                let bare = text.replace(quoted, "");
+                assert!(!bare.contains("limits") || query == Query::Find, "{text}");
+            }
+        }
+    }
+
+    #[test]
+    fn mysql_is_given_nothing_that_a_mode_takes_for_something_else() {
+        let table = Table::parse(b"t", Dialect::MySql).unwrap();
+        for query in QUERIES {
+            let text = query.statement(Dialect::MySql, &table).text;
+            assert!(!text.contains(['"', '|', '%']), "{text}");
+        }
+    }
+}

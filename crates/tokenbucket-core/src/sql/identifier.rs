@@ -1,0 +1,85 @@
+//! What a bucket is called in a table.
+//!
+//! The column may fold case, ignore spaces at the end, cut, or refuse bytes that are no text. So only
+//! what every column keeps apart is stored as it is, which is what code of others can share a row under;
+//! every other identifier is hashed.
+//!
+//! Invariant: two identifiers have one name only if they are the same, as far as SHA-256 goes: what looks
+//! like a hashed one is hashed itself.
+
+use sha2::{Digest, Sha256};
+use std::borrow::Cow;
+
+const MARKER: &[u8] = b"tokenbucket-sha256:";
+
+const DIGITS: &[u8; 16] = b"0123456789abcdef";
+
+/// What a `varchar(255)` holds.
+const LONGEST: usize = 255;
+
+/// The name of `identifier` in the table.
+///
+/// Worked example: `ip 10.0.0.1` is stored so; `Ann` as `tokenbucket-sha256:` and 64 digits, for a column
+/// may take it for `ann`.
+#[must_use]
+pub fn stored(identifier: &[u8]) -> Cow<'_, [u8]> {
+    if is_plain(identifier) {
+        return Cow::Borrowed(identifier);
+    }
+    let mut name = MARKER.to_vec();
+    for byte in Sha256::digest(identifier) {
+        name.extend([byte >> 4, byte & 15].map(|digit| DIGITS[usize::from(digit)]));
+    }
+    Cow::Owned(name)
+}
+
+fn is_plain(identifier: &[u8]) -> bool {
+    let is_kept = |byte: &u8| matches!(byte, b' '..=b'~') && !byte.is_ascii_uppercase();
+    identifier.len() <= LONGEST
+        && identifier.iter().all(is_kept)
+        && identifier.last() != Some(&b' ')
+        && !identifier.starts_with(MARKER)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_every_column_keeps_apart_is_stored_as_it_is() {
+        let longest = [b'x'; 255];
+        for plain in [
+            &b"ip 10.0.0.1"[..],
+            b"",
+            b" a",
+            b"it's \\ \"?:%_`~",
+            &longest,
+        ] {
+            assert_eq!(&*stored(plain), plain);
+        }
+    }
+
+    #[test]
+    fn the_rest_is_hashed_and_nothing_is_taken_for_it() {
+        let hashed = stored(b"Ann").into_owned();
+        assert!(hashed.len() == 83 && hashed.starts_with(MARKER));
+        let long = [b'x'; 256];
+        let mut names = vec![hashed.clone(), stored(b"ann").into_owned()];
+        for other in [
+            &b"ann "[..],
+            b"ann\0",
+            b"\xff",
+            "\u{e4}".as_bytes(),
+            b" ",
+            &long,
+            &hashed,
+        ] {
+            names.push(stored(other).into_owned());
+        }
+        let all = names.len();
+        assert!(names.iter().skip(2).all(|name| name.len() == 83));
+        names.sort();
+        names.dedup();
+        assert_eq!(names.len(), all);
+    }
+}

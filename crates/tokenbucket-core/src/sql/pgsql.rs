@@ -1,0 +1,43 @@
+//! `PostgreSQL`. The row is read before it is written, so that a denial writes nothing, not even a log record.
+
+/// Words that texts for this database may use.
+pub fn words(word: &str, full: bool) -> Option<&'static str> {
+    Some(match (word, full) {
+        ("now", _) => "CAST(EXTRACT(EPOCH FROM statement_timestamp()) * 1000000 AS bigint)",
+        ("state", _) => {
+            "CAST(LEAST(GREATEST(round(COALESCE(s.microtime, 9e9) * 1e6), -9e15), 9e15) AS bigint)"
+        }
+        ("bare", _) => {
+            "CAST(LEAST(GREATEST(round(COALESCE(microtime, 9e9) * 1e6), -9e15), 9e15) AS bigint)"
+        }
+        ("drained", false) => ":now",
+        ("drained", true) => "(:now - :now % :tick)",
+        ("lesser", _) => "LEAST",
+        ("greater", _) => "GREATEST",
+        ("fits", false) => ":state <= :drained - :cost",
+        ("fits", true) => "(:state <= :drained - :cost OR :debt > 0)",
+        ("next", false) => "GREATEST(:now - :slack, :state + :cost)",
+        ("next", true) => {
+            "CASE WHEN :state <= :drained - :cost THEN \
+             GREATEST(:drained - :slack, CASE WHEN :state = 0 THEN :now - :age ELSE :state + :cost END) \
+             ELSE GREATEST(:state, LEAST(:state + :cost, :now + :debt)) END"
+        }
+        ("first", false) => ":now - :slack",
+        ("first", true) => "GREATEST(:drained - :slack, :now - :age)",
+        ("granted", false) => "(SELECT count(*) FROM put)",
+        // What was charged is in debt.
+        ("granted", true) => "(SELECT count(*) FROM put WHERE k <= :drained)",
+        ("foreign", _) => "9000000000000000",
+        ("double", _) => "double precision",
+        _ => return None,
+    })
+}
+
+pub const TAKE: &str = "WITH seen AS (SELECT :state AS k, :fits AS fits FROM :table AS s WHERE identifier = :name), \
+     put AS (INSERT INTO :table AS s (identifier, microtime) \
+     SELECT :name, (:first) / 1e6 WHERE NOT EXISTS (SELECT 1 FROM seen WHERE NOT fits) \
+     ON CONFLICT (identifier) DO UPDATE SET microtime = (:next) / 1e6 WHERE :fits RETURNING :state AS k) \
+     SELECT :now, COALESCE((SELECT k FROM put), (SELECT k FROM seen), 0), :granted, \
+     (SELECT count(*) FROM put) + (SELECT count(*) FROM seen WHERE NOT fits)";
+
+pub const FIND: &str = "SELECT CASE WHEN to_regclass(:relation) IS NULL THEN 0 ELSE 1 END";

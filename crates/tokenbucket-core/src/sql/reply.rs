@@ -1,0 +1,129 @@
+//! What comes back.
+//!
+//! `MySQL` answers by one number, a bucket's age and two bits in it:
+//!
+//! ```text
+//! bit 62    always, so that an id of somebody's table is not taken for an answer
+//! 57 - 61   the call's own number, so that an answer to another call is not, either
+//! 0 - 56    4 * (age + 2^54), + 3 for a bucket that had no record, or else + 1 for a grant
+//! ```
+//!
+//! A plain step leaves out the 1: it was granted if the age is at least its cost. The age is the server's clock less the state before the step, in microseconds.
+
+use crate::clock::Ticks;
+use crate::quota::Grain;
+
+const MICROSECOND: Ticks = Grain::Microsecond.ticks();
+
+const MARK: i64 = 1 << 62;
+const ZERO: i64 = 4 << 54;
+
+/// A state later than this is no bucket's: bursts and debts are at most 2^60 ns.
+const FARTHEST: i64 = 1 << 51;
+
+/// The mark of call number `call`.
+#[must_use]
+pub const fn tag(call: u64) -> i64 {
+    MARK + ((call % 32) << 57).cast_signed() + ZERO
+}
+
+/// The answer for a bucket that had no record: it was granted.
+#[must_use]
+pub const fn absent(tag: i64) -> i64 {
+    tag + 3
+}
+
+/// The least answer to a plain step that is a grant. Costs are at most 2^50 microseconds.
+#[must_use]
+pub const fn least(tag: i64, cost: i64) -> i64 {
+    tag + 4 * cost
+}
+
+/// An answer of `MySQL`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Answer {
+    /// How long ago the bucket was empty; negative for one that is in debt.
+    pub age: i64,
+    /// Whether it had no record.
+    pub absent: bool,
+    /// Whether it says that the step was granted.
+    pub granted: bool,
+}
+
+/// Takes an answer apart; `None` for a number that is no answer to the call of `tag`.
+#[must_use]
+pub fn answer(number: i64, tag: i64) -> Option<Answer> {
+    let low = number.checked_sub(tag)?;
+    (-ZERO..ZERO).contains(&low).then_some(Answer {
+        age: low >> 2,
+        absent: low & 2 != 0,
+        granted: low & 1 != 0,
+    })
+}
+
+/// Whether a row that is empty at `state` is no bucket of ours: without a value, or in another unit.
+#[must_use]
+pub const fn is_foreign(state: i64, now: i64) -> bool {
+    state.saturating_sub(now) > FARTHEST
+}
+
+/// Microseconds of an epoch as ticks; what was before it is long full.
+#[must_use]
+pub fn ticks(micros: i64) -> Ticks {
+    u64::try_from(micros)
+        .unwrap_or(0)
+        .saturating_mul(MICROSECOND)
+}
+
+/// Whole microseconds. Spans are below 2^62 ticks, and whole microseconds here.
+#[must_use]
+pub const fn micros(ticks: Ticks) -> i64 {
+    (ticks / MICROSECOND).cast_signed()
+}
+
+/// An age in microseconds, rounded down: what was empty later holds less.
+#[must_use]
+pub const fn micros_ago(age: i64) -> i64 {
+    age.div_euclid(MICROSECOND.cast_signed())
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn answers_are_taken_apart() {
+        for call in [0, 1, 31, 32, 77] {
+            let tag = tag(call);
+            assert!(tag > 0);
+            for age in [0, 1, -1, 9_000_000_000_000_000, -9_000_000_000_000_000] {
+                let number = tag + 4 * age + 1;
+                let expected = Answer {
+                    age,
+                    absent: false,
+                    granted: true,
+                };
+                assert_eq!(answer(number, tag), Some(expected));
+            }
+            let first = answer(absent(tag), tag).unwrap();
+            assert!(first.absent && first.granted);
+        }
+    }
+
+    #[test]
+    fn ids_of_others_are_no_answers() {
+        for number in [0, 1, 17, i64::MAX, -1, i64::MIN] {
+            assert_eq!(answer(number, tag(3)), None);
+        }
+        assert_eq!(answer(tag(4) + 1, tag(3)), None);
+    }
+
+    #[test]
+    fn rows_of_others_are_told_by_their_distance() {
+        let now = 1_790_000_000_000_000;
+        assert!(is_foreign(9_000_000_000_000_000, now));
+        assert!(!is_foreign(now + (1 << 50), now));
+        assert!(!is_foreign(-5, now));
+    }
+}

@@ -1,0 +1,131 @@
+//! Texts with words in them: `:word` is a placeholder for a value, or stands for a longer text.
+
+use super::Dialect;
+
+/// What a placeholder stands for. Spans, ages and instants are whole microseconds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Bind {
+    /// The bucket's name.
+    Name,
+    /// What is taken or given back.
+    Cost,
+    /// The span that refills the bucket.
+    Burst,
+    /// The span less the cost.
+    Slack,
+    /// How long ago a bucket without a record was empty.
+    Age,
+    /// The drain tick.
+    Tick,
+    /// The greatest debt.
+    Debt,
+    /// The present instant on this host's clock.
+    Clock,
+    /// What marks a reply; see [`super::reply`].
+    Tag,
+    /// The reply for a bucket without a record.
+    Absent,
+    /// The least reply that is a grant.
+    Least,
+    /// How long a bucket must have been full to be stale: its burst.
+    Span,
+    /// The last name seen.
+    Last,
+    /// The next name to delete.
+    Key,
+}
+
+impl Bind {
+    fn of(word: &str) -> Option<Self> {
+        Some(match word {
+            "name" => Self::Name,
+            "cost" => Self::Cost,
+            "burst" => Self::Burst,
+            "slack" => Self::Slack,
+            "age" => Self::Age,
+            "tick" => Self::Tick,
+            "debt" => Self::Debt,
+            "clock" => Self::Clock,
+            "tag" => Self::Tag,
+            "absent" => Self::Absent,
+            "least" => Self::Least,
+            "span" => Self::Span,
+            "last" => Self::Last,
+            "key" => Self::Key,
+            _ => return None,
+        })
+    }
+
+    /// Whether it is text, not a number.
+    #[must_use]
+    pub const fn is_text(self) -> bool {
+        matches!(self, Self::Name | Self::Last | Self::Key)
+    }
+
+    /// `PostgreSQL` must be told the types of what it has no column to guess from.
+    const fn placeholder(self, dialect: Dialect) -> &'static str {
+        match dialect {
+            Dialect::PgSql if self.is_text() => "CAST(? AS varchar)",
+            Dialect::PgSql => "CAST(? AS bigint)",
+            Dialect::MySql | Dialect::Sqlite => "?",
+        }
+    }
+}
+
+/// A statement with positional placeholders, each of which stands once for one value.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Statement {
+    /// As it is prepared.
+    pub text: String,
+    /// The values, in the order of their placeholders.
+    pub binds: Vec<Bind>,
+}
+
+/// Fills a text: `meaning` is asked for each word first.
+pub fn fill(text: &str, dialect: Dialect, meaning: &dyn Fn(&str) -> Option<String>) -> Statement {
+    let mut statement = Statement {
+        text: String::new(),
+        binds: Vec::new(),
+    };
+    append(&mut statement, text, dialect, meaning);
+    statement
+}
+
+fn append(
+    statement: &mut Statement,
+    text: &str,
+    dialect: Dialect,
+    meaning: &dyn Fn(&str) -> Option<String>,
+) {
+    let mut parts = text.split(':');
+    statement.text.push_str(parts.next().unwrap_or_default());
+    for part in parts {
+        let end = part.find(|c: char| !c.is_ascii_lowercase());
+        let (word, rest) = part.split_at(end.unwrap_or(part.len()));
+        if let Some(longer) = meaning(word) {
+            append(statement, &longer, dialect, meaning);
+        } else if let Some(bind) = Bind::of(word) {
+            statement.text.push_str(bind.placeholder(dialect));
+            statement.binds.push(bind);
+        } else {
+            statement.text.push(':');
+            statement.text.push_str(word);
+        }
+        statement.text.push_str(rest);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn words_are_filled_in_and_the_rest_are_placeholders() {
+        let meaning = |word: &str| (word == "now").then(|| "(:clock + 1)".to_owned());
+        let statement = fill("x = :name, :now - :age", Dialect::Sqlite, &meaning);
+        assert_eq!(statement.text, "x = ?, (? + 1) - ?");
+        assert_eq!(statement.binds, [Bind::Name, Bind::Clock, Bind::Age]);
+        let typed = fill(":name :cost", Dialect::PgSql, &|_| None);
+        assert_eq!(typed.text, "CAST(? AS varchar) CAST(? AS bigint)");
+    }
+}

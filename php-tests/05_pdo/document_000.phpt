@@ -1,0 +1,132 @@
+--TEST--
+The well-known userland limiter and ours share a table: each reads the other's records, together they keep the limit
+--EXTENSIONS--
+mysqlnd
+pdo
+pdo_mysql
+--FILE--
+<?php
+require __DIR__ . '/../check.inc.php';
+require __DIR__ . '/../processes.inc.php';
+require __DIR__ . '/../sql_servers.inc.php';
+require __DIR__ . '/../document_000.inc.php';
+require __DIR__ . '/../document_000_pdo.inc.php';
+
+$server = MariaDbServer::start();
+$db = $server->connect();
+$theirs = new UserlandStoragePDOMySQL($db, 'limits');
+$ours = new TokenBucketStoragePDOMySQL($db, 'limits');
+// Either makes the table that the other takes.
+$theirs->prepare();
+$ours->prepare();
+$columns = $db->query('SHOW COLUMNS FROM limits')->fetchAll(PDO::FETCH_NUM);
+$ours_alone = new TokenBucketStoragePDOMySQL($db, 'limits2');
+$ours_alone->prepare();
+(new UserlandStoragePDOMySQL($db, 'limits2'))->prepare();
+foreach ($db->query('SHOW COLUMNS FROM limits2')->fetchAll(PDO::FETCH_NUM) as $number => $column) {
+    check([$column[0], $column[1], $column[3]] === [$columns[$number][0], $columns[$number][1], $columns[$number][3]], json_encode($column));
+}
+
+// In turns, in every pairing of class and storage.
+$makers = [
+    'ours on ours' => fn ($id) => new TokenBucket($ours, $id, 10, 0.01),
+    'theirs on theirs' => fn ($id) => new UserlandTokenBucket($theirs, $id, 10, 0.01),
+    'theirs on ours' => fn ($id) => new UserlandTokenBucket($ours, $id, 10, 0.01),
+    'ours on theirs' => fn ($id) => new TokenBucket($theirs, $id, 10, 0.01),
+];
+mt_srand(7);
+for ($round = 0; $round < 20; $round++) {
+    $left = 10;
+    $names = array_keys($makers);
+    shuffle($names);
+    for ($call = 0; $call < 12; $call++) {
+        $name = $names[$call % 4];
+        $count = mt_rand(0, 4);
+        $granted = $makers[$name]("round-$round")->consume($count);
+        check($granted === ($count <= $left), "round $round, $name: $count of $left");
+        $left -= $granted ? $count : 0;
+    }
+}
+$record = (float) $db->query("SELECT microtime FROM limits WHERE identifier = 'round-0'")->fetchColumn();
+check($record > microtime(true) - 1000 && $record < microtime(true), "record $record");
+
+// Ours writes whole microseconds, so theirs loses nothing by reading.
+$bucket = $makers['ours on ours']('exact');
+$bucket->consume(10);
+$a = $db->query("SELECT CAST(ROUND(microtime * 1e6) AS SIGNED) FROM limits WHERE identifier = 'exact'")->fetchColumn();
+$b = $db->query("SELECT microtime FROM limits WHERE identifier = 'exact'")->fetchColumn();
+check(round($b * 1e6) == $a, "$a $b");
+
+// A fleet: half of it is migrated. The bucket exists, for the userland class fails on a missing row that others make.
+$limit = is_slow() ? 100 : 1000;
+$fleet = function (string $id, int $processes) use ($server, $limit) {
+    return in_processes($processes, function ($index) use ($server, $id, $limit) {
+        $db = $server->connect();
+        $bucket = $index % 2 === 0
+            ? new TokenBucket(new TokenBucketStoragePDOMySQL($db, 'limits'), $id, $limit, 1e-6)
+            : new UserlandTokenBucket(new UserlandStoragePDOMySQL($db, 'limits'), $id, $limit, 1e-6);
+        for ($granted = 0; $bucket->consume(); $granted++);
+        return $granted;
+    });
+};
+$db->exec('DELETE FROM limits');
+$makers['ours on ours']('warm')->consume(0);
+$ours->consume('fleet', 0.0, $limit / 1e-6, fn () => true);
+$granted = $fleet('fleet', 8);
+// The userland class compares with a tolerance of a ten-thousandth: a debt of a tenth of a token.
+check(array_sum($granted) === $limit, 'fleet: ' . json_encode($granted));
+check(count(array_filter($granted)) > 1, 'no race');
+// Both deny now.
+check(!$makers['ours on ours']('fleet')->consume(), 'ours denies');
+
+// One statement a decision, by the server's own count.
+$questions = fn ($db, $name = 'Questions') => (int) $db->query("SHOW SESSION STATUS LIKE '$name'")->fetchColumn(1);
+// SHOW is a question, too: four of them, which the native way prepares.
+foreach ([[true, 'Com_insert', [200, 0, 0, 204]], [false, 'Com_stmt_execute', [204, 0, 4, 204]]] as [$emulated, $name, $expected]) {
+    $db = $server->connect([PDO::ATTR_EMULATE_PREPARES => $emulated]);
+    $storage = new TokenBucketStoragePDO($db, 'limits', hints: false);
+    $bucket = new TokenBucket($storage, 'count', 50, 1e-3);
+    $bucket->consume();
+    $before = [$questions($db, $name), $questions($db, 'Com_select'), $questions($db, 'Com_stmt_prepare'), $questions($db)];
+    for ($i = 0; $i < 100; $i++) {
+        $bucket->consume();
+        $bucket->attempt();
+    }
+    $after = [$questions($db, $name), $questions($db, 'Com_select'), $questions($db, 'Com_stmt_prepare'), $questions($db)];
+    $done = array_map(fn ($a, $b) => $a - $b, $after, $before);
+    check($done === $expected, "$name: " . json_encode($done));
+}
+// A denial that is remembered is none.
+$bucket = new TokenBucket(new TokenBucketStoragePDO($db, 'limits'), 'count', 50, 1e-3);
+$bucket->consume(50);
+$before = $questions($db);
+for ($i = 0; $i < 100; $i++) {
+    $bucket->consume(50);
+}
+$asked = $questions($db) - $before;
+check($asked <= 3, "hints: $asked");
+// A denial writes nothing.
+$db = $server->connect();
+$bucket = new TokenBucket(new TokenBucketStoragePDO($db, 'limits', hints: false), 'count', 50, 1e-3);
+$written = fn () => $questions($db, 'Handler_update') + $questions($db, 'Handler_write');
+$bucket->consume(50);
+$before = $written();
+$bucket->consume(50);
+$reading = $written() - $before;
+$before = $written();
+$bucket->refund(1);
+$granting = $written() - $before;
+check($granting > 0, "the control, a refund: $granting");
+// The attempt to insert, which finds the row.
+$before = [$questions($db, 'Handler_update'), $db->query("SHOW STATUS LIKE 'Innodb_lsn_current'")->fetchColumn(1)];
+for ($i = 0; $i < 100; $i++) {
+    $bucket->consume(50);
+}
+$after = [$questions($db, 'Handler_update'), $db->query("SHOW STATUS LIKE 'Innodb_lsn_current'")->fetchColumn(1)];
+check($after[0] === $before[0], "denials update $before[0] $after[0]");
+// The server may note something of its own meanwhile; a grant takes hundreds of bytes.
+check($after[1] - $before[1] < 2000, 'denials log ' . $after[1] - $before[1]);
+echo "done\n";
+?>
+--EXPECT--
+done

@@ -1,0 +1,106 @@
+--TEST--
+Random histories on a database whose clock stands still agree with an exact model, call by call
+--EXTENSIONS--
+mysqlnd
+pdo
+pdo_mysql
+--FILE--
+<?php
+require __DIR__ . '/../check.inc.php';
+require __DIR__ . '/../sql_servers.inc.php';
+
+/** A bucket in whole microseconds, as the contract has it. */
+final class Model
+{
+    public int $empty_at = 0;
+
+    public function __construct(public int $now)
+    {
+    }
+
+    public function next(int $cost, int $burst): int
+    {
+        return max($this->empty_at, $this->now - $burst) + $cost;
+    }
+
+    public function consume(int $cost, int $burst): bool
+    {
+        $next = $this->next($cost, $burst);
+        if ($next > $this->now) {
+            return false;
+        }
+        $this->empty_at = $next;
+        return true;
+    }
+
+    public function refund(int $cost, int $burst): void
+    {
+        $this->empty_at = min($this->empty_at, max($this->empty_at - $cost, $this->now - $burst));
+    }
+}
+
+$server = MariaDbServer::start();
+$seed = (int) (getenv('TOKENBUCKET_SEED') ?: mt_rand());
+mt_srand($seed);
+foreach ([true, false] as $emulated) {
+    $db = $server->connect([PDO::ATTR_EMULATE_PREPARES => $emulated]);
+    $storage = new TokenBucketStoragePDOMySQL($db, 'limits');
+    $storage->prepare();
+    $storage = new TokenBucketStoragePDO($db, 'limits', hints: false);
+    for ($history = 0; $history < (is_slow() ? 3 : 40); $history++) {
+        $id = "history $history " . (int) $emulated;
+        $model = new Model(mt_rand(1_600_000_000, 2_000_000_000) * 1_000_000 + mt_rand(0, 999_999));
+        $quotas = [];
+        for ($i = 0; $i < 3; $i++) {
+            // Units of whole microseconds.
+            $unit = [1_000, 4_000, 125_000, 1_000_000, 8_000_000, 1_000_000_000][mt_rand(0, 5)];
+            $quotas[] = [new TokenBucket($storage, $id, $capacity = mt_rand(1, 50), 1e6 / $unit), $unit, $capacity];
+        }
+        for ($call = 0; $call < 60; $call++) {
+            [$bucket, $unit, $capacity] = $quotas[mt_rand(0, 2)];
+            $model->now += mt_rand(0, 3) === 0 ? mt_rand(0, 2 * $unit * $capacity) : mt_rand(0, $unit);
+            $db->exec(sprintf('SET timestamp = %d.%06d', intdiv($model->now, 1_000_000), $model->now % 1_000_000));
+            $count = mt_rand(0, $capacity);
+            [$cost, $burst] = [$count * $unit, $capacity * $unit];
+            $where = "seed $seed, history $history, call $call";
+            switch (mt_rand(0, 8)) {
+                case 0:
+                    $bucket->refund($count);
+                    $model->refund($cost, $burst);
+                    break;
+                case 1:
+                    $decision = $bucket->peek($count);
+                    check($decision->allowed === ($model->next($cost, $burst) <= $model->now), "$where: peek");
+                    break;
+                case 2:
+                    if (mt_rand(0, 3) === 0) {
+                        $bucket->reset();
+                        $model->empty_at = 0;
+                    }
+                    break;
+                default:
+                    $wait = max(0, $model->next($cost, $burst) - $model->now);
+                    $decision = $bucket->attempt($count);
+                    check($decision->allowed === $model->consume($cost, $burst), "$where: $count of $capacity");
+                    check(abs($decision->retryAfter * 1e6 - $wait) < 0.5, "$where: $decision->retryAfter, not $wait");
+                    $left = intdiv(max(0, min($model->now - $model->empty_at, $burst)), $unit);
+                    check((int) $decision->remaining === $left, "$where: $decision->remaining left, not $left");
+            }
+            $row = $db->query("SELECT CAST(ROUND(microtime * 1e6) AS SIGNED) FROM limits WHERE identifier = '$id'")->fetchColumn();
+            check(($row ?: 0) == $model->empty_at, "$where: state $row, not $model->empty_at");
+        }
+    }
+}
+// A denial waits exactly so long: granted at the instant it names, not a microsecond before.
+$bucket = new TokenBucket($storage, 'wait', 3, 8);
+$bucket->consume(3);
+$wait = (int) round($bucket->attempt(1)->retryAfter * 1e6);
+foreach ([[$wait - 1, false], [$wait, true]] as [$after, $expected]) {
+    $then = $model->now + $after;
+    $db->exec(sprintf('SET timestamp = %d.%06d', intdiv($then, 1_000_000), $then % 1_000_000));
+    check($bucket->peek(1)->allowed === $expected, "$after of $wait");
+}
+echo "done\n";
+?>
+--EXPECT--
+done

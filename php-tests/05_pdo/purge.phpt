@@ -1,0 +1,67 @@
+--TEST--
+purge() deletes what has been full for so long, in batches, and nothing else
+--EXTENSIONS--
+mysqlnd
+pdo
+pdo_mysql
+pdo_pgsql
+pdo_sqlite
+--FILE--
+<?php
+require __DIR__ . '/../check.inc.php';
+require __DIR__ . '/../sql_servers.inc.php';
+
+foreach (sql_servers() as $driver => $server) {
+    $db = $server->connect([PDO::ATTR_EMULATE_PREPARES => $driver !== 'mysql']);
+    $storage = new TokenBucketStoragePDO($db, 'limits');
+    $storage->prepare();
+    check($storage->purge(1.0) === 0, "$driver: nothing");
+    $fill = function (int $count, float $age, string $head) use ($db) {
+        $insert = $db->prepare('INSERT INTO limits (identifier, microtime) VALUES (?, ?)');
+        $db->beginTransaction();
+        for ($i = 0; $i < $count; $i++) {
+            $insert->execute(["$head $i", microtime(true) - $age]);
+        }
+        $db->commit();
+    };
+    $left = fn () => (int) $db->query('SELECT count(*) FROM limits')->fetchColumn();
+    $fill(1000, 100, 'old');
+    $fill(250, 10, 'new');
+    $fill(1, 100, '');
+    $db->exec("INSERT INTO limits (identifier, microtime) VALUES ('', 0)");
+    check($storage->purge(100 + 5) === 1 && $left() === 1251, "$driver: only what a reset left");
+    check($storage->purge(50) === 1001 && $left() === 250, "$driver: the old ones");
+    check($storage->purge(50) === 0 && $left() === 250, "$driver: not twice");
+
+    // Exactly a multiple of a batch, and in a transaction.
+    $fill(200, 100, 'Even');
+    $db->beginTransaction();
+    check($storage->purge(50) === 200 && $db->inTransaction(), "$driver: in a transaction");
+    $db->rollBack();
+    check($left() === 450 && $storage->purge(5) === 450 && $left() === 0, "$driver: all");
+
+    // A bucket is never made fuller than it was: what is purged is full.
+    $bucket = new TokenBucket($storage, 'live', 10, 100);
+    $bucket->consume(10);
+    check($storage->purge(0.1) === 0 && $bucket->peek()->remaining < 10, "$driver: a live bucket stays");
+    usleep(150_000);
+    check($storage->purge(0.1) === 1 && $bucket->peek()->remaining === 10.0, "$driver: until it is full");
+    foreach ([-1.0, NAN, INF] as $span) {
+        echo thrown(fn () => $storage->purge($span)), "\n";
+    }
+    echo "$driver\n";
+}
+?>
+--EXPECT--
+ValueError: TokenBucketStoragePDO::purge(): Argument #1 ($full_microtime) must be greater than or equal to 0
+ValueError: TokenBucketStoragePDO::purge(): Argument #1 ($full_microtime) must be finite
+ValueError: TokenBucketStoragePDO::purge(): Argument #1 ($full_microtime) must be finite
+mysql
+ValueError: TokenBucketStoragePDO::purge(): Argument #1 ($full_microtime) must be greater than or equal to 0
+ValueError: TokenBucketStoragePDO::purge(): Argument #1 ($full_microtime) must be finite
+ValueError: TokenBucketStoragePDO::purge(): Argument #1 ($full_microtime) must be finite
+pgsql
+ValueError: TokenBucketStoragePDO::purge(): Argument #1 ($full_microtime) must be greater than or equal to 0
+ValueError: TokenBucketStoragePDO::purge(): Argument #1 ($full_microtime) must be finite
+ValueError: TokenBucketStoragePDO::purge(): Argument #1 ($full_microtime) must be finite
+sqlite

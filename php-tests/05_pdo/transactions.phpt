@@ -1,0 +1,109 @@
+--TEST--
+A decision in a transaction is part of it, and leaves it open; a rollback gives the tokens back
+--EXTENSIONS--
+mysqlnd
+pdo
+pdo_mysql
+pdo_pgsql
+pdo_sqlite
+--FILE--
+<?php
+require __DIR__ . '/../check.inc.php';
+require __DIR__ . '/../sql_servers.inc.php';
+
+foreach (sql_servers() as $driver => $server) {
+    $db = $server->connect();
+    $storage = new TokenBucketStoragePDO($db, 'limits');
+    $storage->prepare();
+    $db->exec('CREATE TABLE orders (id int)');
+    $bucket = new TokenBucket($storage, 'b', 2, 0.001);
+
+    $db->beginTransaction();
+    $db->exec('INSERT INTO orders VALUES (1)');
+    check($bucket->consume() && $bucket->consume() && !$bucket->consume(), "$driver: in a transaction");
+    check($db->inTransaction(), "$driver: it is open still");
+    $storage->prepare();
+    check($db->inTransaction(), "$driver: prepare() leaves it open");
+    $db->rollBack();
+    check($db->query('SELECT count(*) FROM orders')->fetchColumn() == 0, "$driver: nothing of it was committed");
+    // Had the denial been remembered, this would be denied.
+    check($bucket->consume(), "$driver: a rollback gives back, and no hint stays");
+    $db->beginTransaction();
+    check($bucket->consume(), "$driver: the last one");
+    $db->commit();
+    check(!$bucket->consume(), "$driver: a commit keeps");
+
+    // Outside, the host has seen the denial and asks no more; inside, the database is asked.
+    $before = TokenBucket\status()['remote'];
+    $bucket->consume();
+    $after = TokenBucket\status()['remote'];
+    $hinted = [$after['asked'] - $before['asked'], $after['hinted'] - $before['hinted']];
+    check($hinted === [0, 1], "$driver: hints outside: " . json_encode($hinted));
+    $db->beginTransaction();
+    $bucket->consume();
+    $inside = TokenBucket\status()['remote'];
+    check($inside['asked'] === $after['asked'] + 1, "$driver: no hints inside");
+    $db->commit();
+
+    // A savepoint of the caller's.
+    $bucket->reset();
+    $db->beginTransaction();
+    $db->exec('SAVEPOINT s');
+    check($bucket->consume(2), "$driver: behind a savepoint");
+    $db->exec('ROLLBACK TO SAVEPOINT s');
+    check($bucket->consume(2), "$driver: as if it had not been");
+    $db->commit();
+
+    if ($driver !== 'sqlite') {
+        // The row is locked until the end.
+        $other = $server->connect();
+        $other->exec($driver === 'mysql' ? 'SET innodb_lock_wait_timeout = 1' : 'SET lock_timeout = 300');
+        $its = new TokenBucket(new TokenBucketStoragePDO($other, 'limits', hints: false), 'locked', 2, 0.001);
+        $mine = new TokenBucket($storage, 'locked', 2, 0.001);
+        $mine->consume();
+        $db->beginTransaction();
+        $mine->consume();
+        $message = thrown(fn () => $its->consume());
+        check(str_contains($message, 'StorageException') && stripos($message, 'lock'), "$driver: $message");
+        check(!$other->inTransaction(), "$driver: nothing is left open");
+        $db->rollBack();
+        check($its->consume() && !$its->consume() && !$mine->consume(), "$driver: once it has ended");
+        check(TokenBucket\status()['stores'][0]['breaker'] === 'closed', "$driver: a lock is no outage");
+    }
+    // On MySQL, creating a table would commit.
+    $db->beginTransaction();
+    $db->exec('INSERT INTO orders VALUES (2)');
+    $missing = new TokenBucketStoragePDO($db, 'missing');
+    $message = thrown(fn () => $missing->prepare());
+    check(
+        $driver === 'mysql' ? str_contains($message, 'would commit') : $message === 'nothing thrown',
+        "$driver: prepare() of a missing table: $message"
+    );
+    check($db->inTransaction(), "$driver: is open");
+    $db->rollBack();
+    check($db->query('SELECT count(*) FROM orders')->fetchColumn() == 0, "$driver: is undone");
+    if ($driver === 'pgsql') {
+        // A transaction that has failed already says so, and stays failed.
+        $db->beginTransaction();
+        thrown(fn () => $db->exec('SELECT nonsense'));
+        check(str_contains(thrown(fn () => $bucket->refund()), '25P02'), 'an aborted transaction');
+        $db->rollBack();
+        // At REPEATABLE READ the caller's transaction must end when others changed the row.
+        $other = $server->connect();
+        $its = new TokenBucket(new TokenBucketStoragePDO($other, 'limits'), 'serial', 9, 0.001);
+        $mine = new TokenBucket($storage, 'serial', 9, 0.001);
+        $mine->consume();
+        $db->exec('BEGIN ISOLATION LEVEL REPEATABLE READ');
+        $db->query('SELECT 1 FROM limits')->fetchAll();
+        $its->consume();
+        check(str_contains(thrown(fn () => $mine->consume()), '40001'), 'a snapshot that is too old');
+        $db->exec('ROLLBACK');
+        check($mine->peek()->remaining === 7.0, 'and nothing was taken');
+    }
+    echo "$driver\n";
+}
+?>
+--EXPECT--
+mysql
+pgsql
+sqlite

@@ -1,0 +1,112 @@
+//! What the constructors make of a connection and a table's name.
+
+use super::connection::dialect;
+use super::{DB, Made, Storage, TABLE};
+use crate::segment;
+use crate::storage::{on_failure, remote};
+use crate::zend::{Call, Object, Thrown, Zval, pdo, throw, value};
+use tokenbucket_core::KeyHasher;
+use tokenbucket_core::clock::{TICKS_PER_SECOND, Ticks};
+use tokenbucket_core::remote::{OnFailure, Server, Settings};
+use tokenbucket_core::shared_memory::SharedMemory;
+use tokenbucket_core::sql::{Dialect, Table};
+
+/// How long a probe of a store that was down may take; PDO itself knows no deadline.
+const PATIENCE: Ticks = TICKS_PER_SECOND;
+
+/// `__construct(PDO $db, string $table, …)`
+///
+/// # Errors
+/// `TypeError` or `ValueError`; what a class that extends PDO throws.
+pub fn construct(call: &mut Call<'_>, _result: &mut Zval) -> Result<(), Thrown> {
+    call.arity(2, 5)?;
+    let db = call.object_of_foreign(1, c"PDO")?;
+    let table = call.string(2)?;
+    let on_failure = if call.count() >= 3 {
+        on_failure::argument(call, 3)?
+    } else {
+        OnFailure::Throw
+    };
+    let hints = call.count() < 4 || call.bool(4)?;
+    let hint_max_age = remote::span(call, 5, remote::DEFAULT_HINT_AGE)?;
+    let settings = Settings {
+        timeout: PATIENCE,
+        on_failure,
+        hint_max_age: hints.then_some(hint_max_age),
+    };
+    make(call.this(), db, table, settings, None)
+}
+
+/// `__construct($db, $table_name)` of the class for `MySQL`.
+///
+/// # Errors
+/// As [`construct`].
+pub fn construct_mysql(call: &mut Call<'_>, _result: &mut Zval) -> Result<(), Thrown> {
+    call.arity(2, 2)?;
+    let db = call.object_of_foreign(1, c"PDO")?;
+    let table = call.untyped_string(2)?;
+    let settings = Settings {
+        timeout: PATIENCE,
+        on_failure: OnFailure::Throw,
+        hint_max_age: Some(remote::DEFAULT_HINT_AGE),
+    };
+    let only = Some(Dialect::MySql);
+    make(call.this(), db, value::bytes(&table), settings, only)
+}
+
+fn make(
+    this: &Object<Storage>,
+    db: &Zval,
+    table: &[u8],
+    settings: Settings,
+    only: Option<Dialect>,
+) -> Result<(), Thrown> {
+    if this.made.get().is_some() {
+        return Err(throw::error("TokenBucketStoragePDO is constructed already"));
+    }
+    let held = db.shallow_clone();
+    let object = value::object(&held).ok_or(Thrown)?;
+    let dialect = dialect(object)?.filter(|it| only.is_none_or(|only| only == *it));
+    let dialect = dialect.ok_or_else(|| {
+        throw::argument_value(
+            1,
+            match only {
+                Some(_) => "must be connected to MySQL or MariaDB",
+                None => "must be connected by the driver mysql, pgsql or sqlite",
+            },
+        )
+    })?;
+    let table = Table::parse(table, dialect)
+        .map_err(|error| throw::argument_value(2, &error.to_string()))?;
+    let target = pdo::target(object).filter(|target| leads_somewhere(dialect, &target.data_source));
+    let is_known = target.is_some();
+    let (source, user) = target.map_or_else(Default::default, |it| (it.data_source, it.user));
+    let base = segment::store().map_or(KeyHasher::new([0; 2]), SharedMemory::hasher);
+    // Hashed under this host's secret, for it may hold a password.
+    let place = base.key(&source).hash.to_ne_bytes();
+    let driver = dialect.driver();
+    let name = table.shown();
+    let identity = [driver.as_bytes(), &place, &user, b"\0", name.as_bytes()].concat();
+    let server = Server::new(&identity, format!("{driver} table {name}"));
+    let made = Made {
+        dialect,
+        statements: Default::default(),
+        server,
+        hasher: base.namespace(&[b"remote", &identity, b""]),
+        identity,
+        is_known,
+        settings,
+        table,
+    };
+    this.set_property(DB, held.shallow_clone());
+    this.set_property(TABLE, value::of_bytes(name.as_bytes()));
+    // Whoever constructs checks that it was not made before.
+    this.made.set(made).ok();
+    Ok(())
+}
+
+/// Whether a data source names one database, from wherever it is opened: not so one in memory, or a file
+/// somewhere below the current folder.
+fn leads_somewhere(dialect: Dialect, data_source: &[u8]) -> bool {
+    dialect != Dialect::Sqlite || data_source.starts_with(b"/")
+}

@@ -1,0 +1,273 @@
+//! `TokenBucketStoragePDO`: buckets in the table of a database that the application is connected to, through
+//! its own PDO object, inside its own transactions.
+//!
+//! PDO is another extension, which may not be there: its classes are looked up when an object of one is
+//! passed. The object, and the statements that were prepared on it, stand in property slots, where the cycle
+//! collector sees them. A statement is prepared once for an object of this class.
+
+mod connection;
+mod construct;
+mod transport;
+mod upkeep;
+
+use super::proposals::Proposals;
+use super::remote::tell;
+use super::{INTERFACE, Native, interface};
+use crate::segment;
+use crate::zend::class::{Declaration, Property};
+use crate::zend::declare::{
+    END, Entry, Info, Table as Static, Type, entry, handlers, optional, required, returns,
+};
+use crate::zend::{Class, Object, State, Thrown, invoke, throw, value};
+use connection::Connection;
+use ext_php_rs::ffi::{ZEND_ACC_PRIVATE, ZEND_ACC_PUBLIC};
+use ext_php_rs::types::ZendObject;
+use std::cell::{Cell, OnceCell};
+use tokenbucket_core::remote::{Answer, Failure, Remote, Server, Settings};
+use tokenbucket_core::shared_memory::SharedMemory;
+use tokenbucket_core::sql::{Dialect, Query, Statement, Table};
+use tokenbucket_core::{Key, KeyHasher, Outcome, Put, Step, Ticks};
+
+static CLASS: Class = Class::new();
+static MYSQL: Class = Class::new();
+
+// The slots of the properties, in the order of their declaration; the statements follow.
+const DB: usize = 0;
+const TABLE: usize = 1;
+const STATEMENTS: usize = 2;
+
+/// What an object keeps besides its properties.
+#[derive(Debug)]
+pub struct Storage {
+    /// Set by the constructor.
+    made: OnceCell<Made>,
+    proposals: Proposals,
+    /// Whether the connection was lost: it is not made anew, and its failures say nothing new of the server.
+    lost: Cell<bool>,
+    calls: Cell<u64>,
+}
+
+#[derive(Debug)]
+struct Made {
+    dialect: Dialect,
+    table: Table,
+    statements: [OnceCell<Statement>; Query::COUNT],
+    server: Server,
+    /// Tells stores apart: where the connection leads, as whom, and the table.
+    identity: Vec<u8>,
+    /// Whether the identity is one: else nothing is known that another object may be told.
+    is_known: bool,
+    hasher: KeyHasher,
+    settings: Settings,
+}
+
+impl State for Storage {
+    fn class() -> &'static Class {
+        &CLASS
+    }
+
+    fn born() -> Self {
+        Self {
+            made: OnceCell::new(),
+            proposals: Proposals::default(),
+            lost: Cell::new(false),
+            calls: Cell::new(0),
+        }
+    }
+
+    fn cloned(&self) -> Option<Self> {
+        None
+    }
+}
+
+impl interface::Storage for Storage {
+    fn native(object: &Object<Self>) -> Native<'_> {
+        Native::Pdo(object)
+    }
+}
+
+impl Storage {
+    /// The object, if its class decides as these do.
+    pub fn of(object: &ZendObject) -> Option<&Object<Self>> {
+        let storage = Object::<Self>::of(object)?;
+        let is_ours = storage.is_exact() || std::ptr::eq(object.ce, MYSQL.entry());
+        let overrides = |method| invoke::overrides(object, method, &CLASS);
+        let decides = || {
+            ["prepare", "bootstrap", "consume"]
+                .into_iter()
+                .any(overrides)
+        };
+        (is_ours || !decides()).then_some(storage)
+    }
+
+    pub fn hash(&self, identifier: &[u8]) -> u128 {
+        let hasher = self.made.get().map(|made| made.hasher);
+        let hasher = hasher.unwrap_or(KeyHasher::new([0; 2]));
+        hasher.key(identifier).hash
+    }
+
+    pub fn proposals(&self) -> &Proposals {
+        &self.proposals
+    }
+}
+
+impl Made {
+    fn statement(&self, query: Query) -> &Statement {
+        self.statements[query as usize].get_or_init(|| query.statement(self.dialect, &self.table))
+    }
+}
+
+/// Whether both are one place. Equal keys tell that of those whose identity is known.
+pub fn is_same(a: &Object<Storage>, b: &Object<Storage>) -> bool {
+    let known = |storage: &Object<Storage>| storage.made.get().is_some_and(|made| made.is_known);
+    let db =
+        |storage: &Object<Storage>| value::object(storage.property(DB)).map(std::ptr::from_ref);
+    (known(a) && known(b)) || db(a) == db(b)
+}
+
+pub fn take(
+    object: &Object<Storage>,
+    key: Key<'_>,
+    step: &Step,
+    first: Option<Ticks>,
+) -> Result<Outcome, Thrown> {
+    with(object, |remote, host| remote.take(host, key, step, first))
+}
+
+pub fn put(object: &Object<Storage>, key: Key<'_>, put: &Put) -> Result<(), Thrown> {
+    with(object, |remote, host| remote.put(host, key, put))
+}
+
+pub fn contains(object: &Object<Storage>, key: Key<'_>) -> Result<bool, Thrown> {
+    with(object, |remote, host| remote.contains(host, key))
+}
+
+/// Runs `call` on the connection, and throws or warns of what failed.
+fn with<R>(
+    object: &Object<Storage>,
+    call: impl FnOnce(&Remote<Connection<'_>>, &SharedMemory) -> Result<Answer<R>, Failure>,
+) -> Result<R, Thrown> {
+    let made = object
+        .made
+        .get()
+        .ok_or_else(|| throw::error("The TokenBucketStoragePDO object has not been constructed"))?;
+    let host = segment::store().ok_or(Thrown)?;
+    let connection = Connection::open(object, made)?;
+    let hints = made.is_known && !connection.in_transaction();
+    let settings = Settings {
+        // A transaction may undo what it has seen, and nobody else has seen it.
+        hint_max_age: made.settings.hint_max_age.filter(|_| hints),
+        ..made.settings
+    };
+    let remote = Remote::new(connection, settings);
+    let answer = call(&remote, host);
+    if throw::is_pending() {
+        return Err(Thrown);
+    }
+    tell(&remote, answer, || remote.transport().caught())
+}
+
+static CONSTRUCT: Static<[Info; 6]> = Static([
+    returns(2, Type::NONE),
+    required(c"db", Type::class(c"PDO")),
+    required(c"table", Type::STRING),
+    optional(
+        c"onFailure",
+        Type::class(c"TokenBucket\\OnFailure"),
+        c"TokenBucket\\OnFailure::Throw",
+    ),
+    optional(c"hints", Type::BOOL, c"true"),
+    optional(c"hintMaxAge", Type::FLOAT, c"1.0"),
+]);
+static CONSTRUCT_MYSQL: Static<[Info; 3]> = Static([
+    returns(2, Type::NONE),
+    required(c"db", Type::NONE),
+    required(c"table_name", Type::NONE),
+]);
+static PURGE: Static<[Info; 2]> = Static([
+    returns(1, Type::INT),
+    required(c"full_microtime", Type::FLOAT),
+]);
+
+handlers! {
+    construct_handler => construct::construct;
+    construct_mysql_handler => construct::construct_mysql;
+    prepare_handler => upkeep::prepare;
+    bootstrap_handler => interface::bootstrap::<Storage>;
+    consume_handler => interface::consume::<Storage>;
+    purge_handler => upkeep::purge;
+}
+
+static METHODS: Static<[Entry; 6]> = Static([
+    entry(
+        c"__construct",
+        construct_handler,
+        &CONSTRUCT.0,
+        ZEND_ACC_PUBLIC,
+    ),
+    entry(
+        c"prepare",
+        prepare_handler,
+        &interface::PREPARE.0,
+        ZEND_ACC_PUBLIC,
+    ),
+    entry(
+        c"bootstrap",
+        bootstrap_handler,
+        &interface::BOOTSTRAP.0,
+        ZEND_ACC_PUBLIC,
+    ),
+    entry(
+        c"consume",
+        consume_handler,
+        &interface::CONSUME.0,
+        ZEND_ACC_PUBLIC,
+    ),
+    entry(c"purge", purge_handler, &PURGE.0, ZEND_ACC_PUBLIC),
+    END,
+]);
+
+static METHODS_MYSQL: Static<[Entry; 2]> = Static([
+    entry(
+        c"__construct",
+        construct_mysql_handler,
+        &CONSTRUCT_MYSQL.0,
+        ZEND_ACC_PUBLIC,
+    ),
+    END,
+]);
+
+pub fn register() {
+    let declaration = Declaration {
+        name: c"TokenBucketStoragePDO",
+        flags: 0,
+        methods: &METHODS,
+        constants: &[],
+        properties: &[
+            Property::Untyped(c"db", ZEND_ACC_PRIVATE),
+            Property::Untyped(c"table", ZEND_ACC_PRIVATE),
+            Property::Untyped(c"take", ZEND_ACC_PRIVATE),
+            Property::Untyped(c"step", ZEND_ACC_PRIVATE),
+            Property::Untyped(c"look", ZEND_ACC_PRIVATE),
+            Property::Untyped(c"refund", ZEND_ACC_PRIVATE),
+            Property::Untyped(c"reset", ZEND_ACC_PRIVATE),
+            Property::Untyped(c"start", ZEND_ACC_PRIVATE),
+        ],
+        cloneable: false,
+    };
+    CLASS.register::<Storage, _>(&declaration, &[&INTERFACE]);
+    let declaration = Declaration {
+        name: c"TokenBucketStoragePDOMySQL",
+        flags: 0,
+        methods: &METHODS_MYSQL,
+        constants: &[],
+        properties: &[],
+        cloneable: false,
+    };
+    MYSQL.register_extending(&declaration, &CLASS);
+}
+
+/// The slot of a query whose statement is kept.
+fn slot(query: Query) -> Option<usize> {
+    (query as usize <= Query::Start as usize).then_some(STATEMENTS + query as usize)
+}

@@ -1,0 +1,226 @@
+//! A step, and other changes, as statements; what their numbers mean.
+
+use super::connection::{Connection, Values, number};
+use std::time::{SystemTime, UNIX_EPOCH};
+use tokenbucket_core::clock::BootClock;
+use tokenbucket_core::remote::{Ask, Cause, Reply, Server, Transport};
+use tokenbucket_core::sql::reply::{self, micros, micros_ago};
+use tokenbucket_core::sql::{Dialect, Query, stored};
+use tokenbucket_core::{Clock, Denial, Grain, Outcome, Put, Ticks, Verdict};
+
+/// How long ago a bucket was empty for whose first state nobody has another proposal: longer than any burst.
+const LONG_AGO: i64 = 1 << 51;
+
+/// How often a step is asked that others come before each time.
+const TRIES: u32 = 100;
+
+/// This host's clock, in microseconds.
+pub fn wall_clock() -> i64 {
+    let now = SystemTime::now().duration_since(UNIX_EPOCH);
+    i64::try_from(now.unwrap_or_default().as_micros()).unwrap_or(i64::MAX)
+}
+
+impl Transport for Connection<'_> {
+    fn identity(&self) -> Vec<u8> {
+        self.made.identity.clone()
+    }
+
+    fn name(&self, identifier: &[u8]) -> Vec<u8> {
+        stored(identifier).into_owned()
+    }
+
+    fn server(&self, _name: &[u8]) -> &Server {
+        &self.made.server
+    }
+
+    /// The clock is read before a lock is waited for. So what was denied for less than the call took is asked
+    /// once more.
+    fn take(&self, ask: &Ask, _deadline: Ticks) -> Result<Reply, Cause> {
+        let began = BootClock.now();
+        let reply = self.decide(ask)?;
+        let Outcome {
+            verdict,
+            now,
+            empty_at,
+        } = reply.outcome;
+        let wait = ask.step.retry_after(empty_at, now);
+        let is_late = verdict == Verdict::Denied(Denial::Insufficient)
+            && ask.step.max_debt == 0
+            && wait <= BootClock.now() - began;
+        if is_late { self.decide(ask) } else { Ok(reply) }
+    }
+
+    fn put(&self, name: &[u8], put: &Put, _seen: Option<i64>, _: Ticks) -> Result<(), Cause> {
+        let values = Values {
+            name,
+            clock: wall_clock(),
+            ..Values::default()
+        };
+        let (query, values) = match *put {
+            Put::Refund { cost, burst } => {
+                let (cost, burst) = (micros(cost), micros(burst));
+                let values = Values {
+                    cost,
+                    burst,
+                    ..values
+                };
+                (Query::Refund, values)
+            }
+            Put::Reset { .. } => (Query::Reset, values),
+            Put::Bootstrap { age } => {
+                let age = micros_ago(age);
+                (Query::Start, Values { age, ..values })
+            }
+        };
+        self.ask(query, &values, |_| Ok(()))
+    }
+}
+
+impl Connection<'_> {
+    fn decide(&self, ask: &Ask) -> Result<Reply, Cause> {
+        let step = &ask.step;
+        if step.dry {
+            let (now, state) = self.look(&ask.name)?;
+            return Ok(Reply {
+                outcome: step.decide(reply::ticks(state), reply::ticks(now)),
+                absent: state == 0,
+                healed: false,
+            });
+        }
+        let tick = micros(step.tick.max(Grain::Microsecond.ticks()));
+        let is_plain = step.max_debt == 0 && tick == 1 && ask.first.is_none();
+        let query = if is_plain { Query::Take } else { Query::Step };
+        let first = ask.first.map_or(LONG_AGO, micros_ago);
+        let values = Values {
+            name: &ask.name,
+            cost: micros(step.cost),
+            burst: micros(step.burst),
+            // With a debt, what is charged is told from what is taken by being in the future.
+            age: if step.max_debt == 0 {
+                first
+            } else {
+                first.max(tick)
+            },
+            tick,
+            debt: micros(step.max_debt),
+            ..Values::default()
+        };
+        match self.made.dialect {
+            Dialect::MySql => self.take_mysql(ask, query, values, tick),
+            Dialect::PgSql => self.take_pgsql(query, &values),
+            Dialect::Sqlite => self.take_sqlite(query, values),
+        }
+    }
+
+    /// The store's clock, and the bucket's state on it.
+    fn look(&self, name: &[u8]) -> Result<(i64, i64), Cause> {
+        let values = Values {
+            name,
+            clock: wall_clock(),
+            ..Values::default()
+        };
+        let numbers = self.ask(Query::Look, &values, |statement| self.numbers(statement))?;
+        let [now, state] = numbers.ok_or(Cause::Answer("no row"))?;
+        Ok((now, known(state, now)?))
+    }
+
+    fn take_mysql(
+        &self,
+        ask: &Ask,
+        query: Query,
+        values: Values<'_>,
+        tick: i64,
+    ) -> Result<Reply, Cause> {
+        let call = self.object.calls.get();
+        self.object.calls.set(call.wrapping_add(1));
+        let tag = reply::tag(call);
+        let answer = self.ask(query, &Values { tag, ..values }, |_| {
+            let id = self.call(&self.db, "lastinsertid", &mut [])?;
+            number(&id)
+                .and_then(|id| reply::answer(id, tag))
+                .ok_or(Cause::Answer("the last insert id is not of this statement"))
+        })?;
+        let granted = answer.granted || (query == Query::Take && answer.age >= values.cost);
+        if tick != 1 {
+            // Waiting ends at a tick of the server's clock, which the number has no room for.
+            let found = self.look(&ask.name)?;
+            return Ok(answered(granted, found));
+        }
+        let (now, slack) = (wall_clock(), values.burst - values.cost);
+        // A row that holds 0 was empty in 1970: longer ago than any burst.
+        let age = if answer.absent || answer.age >= LONG_AGO / 2 {
+            values.age.min(slack)
+        } else if granted {
+            (answer.age - values.cost).min(slack)
+        } else {
+            charged(&values, answer.age)
+        };
+        known(-answer.age, 0)?;
+        Ok(answered(granted, (now, now.saturating_sub(age))))
+    }
+
+    fn take_pgsql(&self, query: Query, values: &Values<'_>) -> Result<Reply, Cause> {
+        let mut found = (0, 0);
+        for _ in 0..TRIES {
+            let numbers = self.ask(query, values, |statement| self.numbers(statement))?;
+            let Some([now, state, granted, told]) = numbers else {
+                return Err(Cause::Answer("no row"));
+            };
+            found = (now, state);
+            if told != 0 {
+                known(state, now)?;
+                return Ok(answered(granted != 0, found));
+            }
+            // What was seen has changed before it could be written: somebody else was granted.
+        }
+        let mut contended = answered(false, found);
+        contended.outcome.verdict = Verdict::Denied(Denial::Contended);
+        Ok(contended)
+    }
+
+    fn take_sqlite(&self, query: Query, values: Values<'_>) -> Result<Reply, Cause> {
+        let clock = wall_clock();
+        let values = Values { clock, ..values };
+        let numbers = self.ask(query, &values, |statement| self.numbers(statement))?;
+        match numbers {
+            Some([now, state, granted]) => Ok(answered(granted != 0, (now, state))),
+            None => Ok(answered(false, self.look(values.name)?)),
+        }
+    }
+}
+
+/// What a charged denial made of a bucket that was empty so long ago.
+fn charged(values: &Values<'_>, age: i64) -> i64 {
+    if values.debt == 0 {
+        return age;
+    }
+    age.min((age - values.cost).max(-values.debt))
+}
+
+/// The state, unless the row is no bucket of ours.
+fn known(state: i64, now: i64) -> Result<i64, Cause> {
+    if reply::is_foreign(state, now) {
+        Err(Cause::Record)
+    } else {
+        Ok(state)
+    }
+}
+
+/// The answer to a step: the clock, and the state after it.
+fn answered(granted: bool, (now, state): (i64, i64)) -> Reply {
+    let verdict = if granted {
+        Verdict::Granted
+    } else {
+        Verdict::Denied(Denial::Insufficient)
+    };
+    Reply {
+        outcome: Outcome {
+            verdict,
+            now: reply::ticks(now),
+            empty_at: reply::ticks(state),
+        },
+        // Only who takes nothing asks for this.
+        absent: false,
+        healed: false,
+    }
+}

@@ -1,0 +1,71 @@
+//! What a PDO object knows of its connection but does not tell by any method: where it leads.
+//!
+//! PDO's own headers give other extensions this view; drivers are written against it. Only its head is
+//! read, which is the same in every PHP from 8.1 on.
+
+use super::foreign;
+use ext_php_rs::ffi::zend_object;
+use ext_php_rs::types::ZendObject;
+use std::ffi::{CStr, c_char, c_void};
+use std::mem::offset_of;
+use std::ptr;
+
+/// The head of `pdo_dbh_t`.
+#[repr(C)]
+struct Handle {
+    methods: *const c_void,
+    driver_data: *mut c_void,
+    username: *const c_char,
+    password: *const c_char,
+    flags: u32,
+    data_source: *const c_char,
+    data_source_len: usize,
+}
+
+/// `pdo_dbh_object_t`
+#[repr(C)]
+struct Whole {
+    inner: *const Handle,
+    std: zend_object,
+}
+
+/// Where a connection leads.
+#[derive(Debug)]
+pub struct Target {
+    /// The data source behind the driver's name and the colon. May hold a password: never show it.
+    pub data_source: Vec<u8>,
+    /// The user, if one was given beside the data source.
+    pub user: Vec<u8>,
+}
+
+/// Where the connection of a PDO object leads; `None` for an object of another class, or without a connection
+/// of its own: a class that extends PDO need not call its constructor.
+pub fn target(object: &ZendObject) -> Option<Target> {
+    if !foreign::is_of(object, "pdo") || !foreign::is_internal("pdo") {
+        return None;
+    }
+    // SAFETY: an object has handlers. Those of PDO's objects say how far its own part is from theirs.
+    let offset = unsafe { (*object.handlers).offset };
+    if usize::try_from(offset) != Ok(offset_of!(Whole, std)) {
+        return None;
+    }
+    // SAFETY: an object of PDO's class, which stands in a `pdo_dbh_object_t`; `inner` is made with it and
+    // lives as long, and its texts are null or C strings that do so, too. No PHP code runs here.
+    unsafe {
+        let whole = ptr::from_ref(object)
+            .byte_sub(offset_of!(Whole, std))
+            .cast::<Whole>();
+        let handle = (*whole).inner.as_ref()?;
+        if handle.driver_data.is_null() || handle.data_source.is_null() {
+            return None;
+        }
+        let source = handle.data_source.cast::<u8>();
+        let data_source = std::slice::from_raw_parts(source, handle.data_source_len).to_vec();
+        let user = if handle.username.is_null() {
+            Vec::new()
+        } else {
+            CStr::from_ptr(handle.username).to_bytes().to_vec()
+        };
+        Some(Target { data_source, user })
+    }
+}
