@@ -7,6 +7,7 @@
  * row is sampled in turn, a millisecond or so at a time. Ratios are taken round by round.
  */
 require __DIR__ . '/measure.inc.php';
+require __DIR__ . '/report.inc.php';
 require __DIR__ . '/watch_bucket.inc.php';
 require __DIR__ . '/lock_bucket.inc.php';
 require __DIR__ . '/../php-tests/servers.inc.php';
@@ -113,27 +114,6 @@ function memcached_rows(MemcachedServer $server, bool $tcp): array
     ];
 }
 
-/** @param ?float $target what the ratio to the floor must not exceed */
-function report(Row $row, ?Row $floor = null, ?float $target = null): void
-{
-    $spread = fn (array $values, string $format) => vsprintf($format, array_map(fn (float $part) => quantile($values, $part), [0.5, 0, 1]));
-    $micros = array_map(fn (float $nanos) => $nanos / 1000, $row->samples);
-    printf('%-41s %s', $row->name, $spread($micros, '%8.2f %8.2f to %7.2f'));
-    if ($floor !== null) {
-        $ratios = $row->ratios($floor, 0);
-        printf('  %s x %s', $spread($ratios, '%7.3f (%.3f to %.3f)'), $floor->name);
-        if ($target !== null) {
-            printf(': target %.2f %s', $target, quantile($ratios, 0.5) <= $target ? 'met' : 'MISSED');
-        }
-    }
-    echo "\n";
-}
-
-function title(string $title): void
-{
-    printf("\n%-41s %8s %19s  %s\n", $title, 'µs', 'least to most', 'ratio, least to most');
-}
-
 $redis = RedisServer::start();
 $memory = ['bucket' => granting(new TokenBucketStorageSharedMemory)];
 $shared = new Row('consume() in shared memory, granted', '$bucket->consume()', $memory, MANY_TURNS);
@@ -151,8 +131,7 @@ $versions = array_map(phpversion(...), ['tokenbucket', 'redis', 'memcached', 'me
 printf("PHP %s, tokenbucket %s, phpredis %s, ext-memcached %s, ext-memcache %s\n", PHP_VERSION, ...$versions);
 printf("%d rounds; a round's figure is the 10th percentile of %d samples\n", ROUNDS, SAMPLES);
 echo "ext-memcached: text protocol, OPT_TCP_NODELAY, no OPT_NO_BLOCK\n";
-preg_match('/^Cpus_allowed_list:\s*(.*)$/m', file_get_contents('/proc/self/status'), $processors);
-echo "Client and servers on processor $processors[1]\n";
+printf("Client and servers on processor %s\n", processors());
 
 $before = TokenBucket\status()['remote'];
 measure($rows, ROUNDS * SAMPLES);
