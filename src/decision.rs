@@ -2,7 +2,7 @@
 
 use crate::zend::class::{Declaration, Property};
 use crate::zend::declare::{END, Entry, Info, Table, Type, entry, handlers, optional, returns};
-use crate::zend::{Call, Class, State, Thrown, Zval, object, throw, value};
+use crate::zend::{Call, Class, Object, State, Thrown, Zval, object, throw, value};
 use ext_php_rs::ffi::{
     ZEND_ACC_FINAL, ZEND_ACC_NO_DYNAMIC_PROPERTIES, ZEND_ACC_PRIVATE, ZEND_ACC_PUBLIC,
 };
@@ -83,9 +83,10 @@ pub fn register() {
 /// # Errors
 /// When there is no memory for it.
 pub fn to_object(quota: &Quota, decision: &Decision) -> Result<Zval, Thrown> {
-    let mut created = object::instantiate::<Answer>().ok_or(Thrown)?;
-    let (object, state) = object::state_of::<Answer>(&mut created).ok_or(Thrown)?;
-    state.0 = Some((*quota, *decision));
+    let created = object::instantiate(Answer(Some((*quota, *decision)))).ok_or(Thrown)?;
+    let object = value::object(&created)
+        .and_then(Object::<Answer>::of_exact)
+        .ok_or(Thrown)?;
     let mut allowed = Zval::new();
     allowed.set_bool(decision.allowed());
     let retry_after = decision

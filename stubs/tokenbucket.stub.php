@@ -317,7 +317,7 @@ namespace {
          * @param string $table the table, or schema.table: letters, digits, "_", "$" and "-". It is quoted, so
          *     PostgreSQL takes upper-case letters for what they are
          * @param bool $hints whether this host remembers denials, so as not to ask again at once; not in a transaction,
-         *     nor where the data source does not tell which database it is: SQLite in memory or at a relative path
+         *     nor on SQLite, which does not tell of every transaction
          * @param float $hintMaxAge seconds for which a denial is told unasked
          * @throws ValueError for another driver, or a table or a number that makes no sense
          */

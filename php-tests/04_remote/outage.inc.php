@@ -6,7 +6,7 @@ require_once __DIR__ . '/../servers.inc.php';
 use TokenBucket\OnFailure;
 
 /** Seconds that a call may take here: enough for a server that answers, little for one that does not. */
-const TIMEOUT = 0.05;
+const TIMEOUT = 0.2;
 
 /** A server, and storages on it by prefix and policy. */
 final class Store

@@ -38,7 +38,8 @@ foreach (sql_servers() as $driver => $server) {
     $bucket->consume();
     $after = TokenBucket\status()['remote'];
     $hinted = [$after['asked'] - $before['asked'], $after['hinted'] - $before['hinted']];
-    check($hinted === [0, 1], "$driver: hints outside: " . json_encode($hinted));
+    // SQLite does not tell of every transaction, so nothing is remembered there.
+    check($hinted === ($driver === 'sqlite' ? [1, 0] : [0, 1]), "$driver: hints outside: " . json_encode($hinted));
     $db->beginTransaction();
     $bucket->consume();
     $inside = TokenBucket\status()['remote'];

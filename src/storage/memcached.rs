@@ -7,7 +7,7 @@ use crate::zend::declare::{
     END, Entry, Info, Table, Type, entry, handlers, optional, required, returns,
 };
 use crate::zend::object::instantiate;
-use crate::zend::{Call, Class, Object, Thrown, Zval, throw, value};
+use crate::zend::{Call, Class, Object, State, Thrown, Zval, throw, value};
 use ext_php_rs::ffi::{
     IS_STRING, ZEND_ACC_FINAL, ZEND_ACC_NO_DYNAMIC_PROPERTIES, ZEND_ACC_PRIVATE, ZEND_ACC_PUBLIC,
     ZEND_ACC_STATIC,
@@ -134,7 +134,7 @@ fn from_client(call: &mut Call<'_>, result: &mut Zval) -> Result<(), Thrown> {
     let prefix = prefix(call)?;
     let settings = remote::settings(call)?;
     let client = memcached_client::read(call)?;
-    let made = instantiate::<Storage<Memcached>>().ok_or(Thrown)?;
+    let made = instantiate(<Storage<Memcached> as State>::born()).ok_or(Thrown)?;
     let this = value::object(&made).and_then(Object::<Storage<Memcached>>::of_exact);
     let this = this.ok_or(Thrown)?;
     show(

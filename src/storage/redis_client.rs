@@ -7,7 +7,7 @@
 use super::redis::{DEFAULT_PREFIX, prefix};
 use super::remote::{self, Storage};
 use crate::zend::object::instantiate;
-use crate::zend::{Call, Object, Thrown, Zval, invoke, throw, value};
+use crate::zend::{Call, Object, State, Thrown, Zval, invoke, throw, value};
 use ext_php_rs::types::ZendObject;
 use tokenbucket_core::remote::Settings;
 use tokenbucket_core::remote::redis::Redis;
@@ -93,7 +93,7 @@ fn make(client: &ZendObject, prefix: &[u8], settings: Settings) -> Result<Zval, 
     let dsn = dsn.map_err(|error| Unfit::Client(error.to_string()))?;
     let name = dsn.public_name();
     let redis = Redis::new(dsn, prefix).under(value::bytes(&root));
-    let storage = instantiate::<Storage<Redis>>().ok_or(Thrown)?;
+    let storage = instantiate(<Storage<Redis> as State>::born()).ok_or(Thrown)?;
     let object = value::object(&storage).and_then(Object::<Storage<Redis>>::of_exact);
     let object = object.ok_or(Thrown)?;
     remote::show(object, &name, &[value::bytes(&root), prefix].concat());

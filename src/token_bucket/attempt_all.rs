@@ -123,6 +123,7 @@ impl Batch for Calls<'_> {
     fn refund(&mut self, index: usize, cost: Ticks) -> Result<(), Thrown> {
         let asked = &self.asked[index];
         let burst = asked.burst;
-        asked.native.put(asked.key(), &Put::Refund { cost, burst })
+        // Also when another storage has thrown: a database cannot be asked while an exception is pending.
+        throw::aside(|| asked.native.put(asked.key(), &Put::Refund { cost, burst }))
     }
 }

@@ -3,7 +3,8 @@
 //! The binding's class macros are not used, for what users call hot, subclass or catch must behave as
 //! in a C extension: arguments that coerce, objects that are valid from birth, property slots that
 //! the cycle collector sees. This is the binding's only unsafe code; what leaves it is safe to use on
-//! the thread that PHP runs on.
+//! the thread that PHP runs on, under one rule that types do not express: a reference into an argument, a
+//! property or an array is not held over a conversion of that argument, a write to that slot, or PHP code.
 //!
 //! Invariant: no panic unwinds into PHP ([`call::run`] catches it), and no call into PHP happens while
 //! a borrow or a lock is held, for a fatal error jumps over these frames without unwinding them.

@@ -134,29 +134,26 @@ impl<T: State> Object<T> {
     }
 }
 
-/// A new object of the class itself, and its value.
-pub fn instantiate<T: State>() -> Option<Zval> {
+/// A new object of the class itself, with this state.
+pub fn instantiate<T: State>(state: T) -> Option<Zval> {
     let mut value = Zval::new();
     // SAFETY: a registered class that can be instantiated.
     let status = unsafe { super::symbols::object_init_ex(&raw mut value, T::class().entry()) };
-    (status == 0).then_some(value)
-}
-
-/// The state of an object that [`instantiate`] made.
-pub fn state_of<T: State>(value: &mut Zval) -> Option<(&Object<T>, &mut T)> {
-    let object = super::value::object(value)?;
-    if !T::class().has(object) {
+    if status != 0 {
         return None;
     }
-    let object = ptr::from_ref(object).cast_mut();
-    // SAFETY: the class is checked, and a fresh object has no other user.
+    // SAFETY: the value holds the object that was just made of the class; nobody else has a reference to
+    // it or to its state, which is replaced.
     unsafe {
-        let whole = object
+        let whole = value
+            .value
+            .obj
             .cast::<u8>()
             .sub(Object::<T>::OFFSET)
             .cast::<Object<T>>();
-        Some((&*whole, &mut (*whole).state))
+        (*whole).state = state;
     }
+    Some(value)
 }
 
 /// The engine's `create_object`.

@@ -51,6 +51,8 @@ unsafe extern "C" {
     pub fn zend_argument_type_error(num: u32, format: *const c_char, ...);
     pub fn zend_value_error(format: *const c_char, ...);
     pub fn zend_type_error(format: *const c_char, ...);
+    pub fn zend_exception_save();
+    pub fn zend_exception_restore();
     pub fn php_error_docref(doc: *const c_char, kind: c_int, format: *const c_char, ...);
     pub fn zend_error(kind: c_int, format: *const c_char, ...);
     pub fn zend_error_zstr(kind: c_int, message: *mut zend_string);

@@ -23,6 +23,18 @@ pub fn is_pending() -> bool {
     ExecutorGlobals::has_exception()
 }
 
+/// Runs `body` as if nothing had been thrown: a pending exception waits until it is done, and becomes the
+/// previous one of any that `body` leaves pending.
+pub fn aside<R>(body: impl FnOnce() -> R) -> R {
+    // SAFETY: called in the frame of a function of ours, whose exceptions are pending in the engine's
+    // globals; saved and restored in pairs.
+    unsafe { symbols::zend_exception_save() };
+    let result = body();
+    // SAFETY: as above.
+    unsafe { symbols::zend_exception_restore() };
+    result
+}
+
 /// `ValueError: Class::method(): Argument #number ($name) message`.
 #[cold]
 pub fn argument_value(number: u32, message: &str) -> Thrown {

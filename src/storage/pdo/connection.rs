@@ -13,7 +13,7 @@ use tokenbucket_core::remote::failure::shown;
 use tokenbucket_core::sql::failure::{Failure, sort};
 use tokenbucket_core::sql::{Bind, Dialect, Query, reply};
 
-// Numbers of PDO's that never change, for it says that Doctrine has them by heart.
+// Numbers of PDO's, which others have written down, too: they do not change.
 const ATTR_DRIVER_NAME: i64 = 16;
 const PARAM_INT: i64 = 1;
 const PARAM_STR: i64 = 2;
@@ -122,7 +122,7 @@ impl<'a> Connection<'a> {
 
     /// Calls a method of PDO that answers false when it fails.
     pub fn call(&self, on: &Zval, method: &str, arguments: &mut [Zval]) -> Result<Zval, Cause> {
-        let object = value::object(on).ok_or(Cause::Answer("no object"))?;
+        let object = value::object(on).ok_or(Cause::Caller("no object"))?;
         match invoke::method(object, method, arguments) {
             Ok(answer) if !answer.is_false() => Ok(answer),
             _ => Err(self.failure(object)),
@@ -188,7 +188,7 @@ impl<'a> Connection<'a> {
 
     /// The next row, `None` behind the last.
     pub fn row(&self, statement: &Zval) -> Result<Option<Zval>, Cause> {
-        let object = value::object(statement).ok_or(Cause::Answer("no object"))?;
+        let object = value::object(statement).ok_or(Cause::Caller("no object"))?;
         let row = invoke::method(object, "fetch", &mut [int(FETCH_NUM)]);
         match row {
             Ok(row) if row.is_array() => Ok(Some(row)),
@@ -216,7 +216,7 @@ impl<'a> Connection<'a> {
             let cell = row.array().and_then(|row| row.get_index(place));
             *into = cell
                 .and_then(number)
-                .ok_or(Cause::Answer("a number is missing"))?;
+                .ok_or(Cause::Caller("a number is missing"))?;
         }
         Ok(Some(numbers))
     }
@@ -262,11 +262,10 @@ impl<'a> Connection<'a> {
         };
         self.undone.set(failure == Failure::Undone);
         // A connection that is not made anew fails for ever; that says nothing of the server any more.
-        let is_news = failure == Failure::Lost && !self.object.lost.replace(true);
-        if is_news {
-            Cause::Lost(message)
-        } else {
-            Cause::Statement(message)
+        match failure {
+            Failure::Lost if self.object.lost.replace(true) => Cause::LostBefore(message),
+            Failure::Lost => Cause::Lost(message),
+            _ => Cause::Statement(message),
         }
     }
 }

@@ -5,6 +5,7 @@ use super::{DB, Made, Storage, TABLE};
 use crate::segment;
 use crate::storage::{on_failure, remote};
 use crate::zend::{Call, Object, Thrown, Zval, pdo, throw, value};
+use std::sync::atomic::{AtomicU64, Ordering};
 use tokenbucket_core::KeyHasher;
 use tokenbucket_core::clock::{TICKS_PER_SECOND, Ticks};
 use tokenbucket_core::remote::{OnFailure, Server, Settings};
@@ -86,7 +87,16 @@ fn make(
     let place = base.key(&source).hash.to_ne_bytes();
     let driver = dialect.driver();
     let name = table.shown();
-    let identity = [driver.as_bytes(), &place, &user, b"\0", name.as_bytes()].concat();
+    let own = if is_known { Vec::new() } else { unique() };
+    let identity = [
+        driver.as_bytes(),
+        &place,
+        &user,
+        b"\0",
+        name.as_bytes(),
+        &own,
+    ]
+    .concat();
     let server = Server::new(&identity, format!("{driver} table {name}"));
     let made = Made {
         dialect,
@@ -98,11 +108,21 @@ fn make(
         settings,
         table,
     };
+    // Asking PDO may have run code that constructed this object meanwhile.
+    if this.made.set(made).is_err() {
+        return Err(throw::error("TokenBucketStoragePDO is constructed already"));
+    }
     this.set_property(DB, held.shallow_clone());
     this.set_property(TABLE, value::of_bytes(name.as_bytes()));
-    // Whoever constructs checks that it was not made before.
-    this.made.set(made).ok();
     Ok(())
+}
+
+/// What no other object on this host has: for a database that cannot be told from others, so that neither its
+/// failures nor the buckets that stand in for it are taken for theirs.
+fn unique() -> Vec<u8> {
+    static NUMBER: AtomicU64 = AtomicU64::new(0);
+    let number = NUMBER.fetch_add(1, Ordering::Relaxed).to_ne_bytes();
+    [std::process::id().to_ne_bytes().as_slice(), &number].concat()
 }
 
 /// Whether a data source names one database, from wherever it is opened: not so one in memory, or a file

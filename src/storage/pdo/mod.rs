@@ -153,7 +153,9 @@ fn with<R>(
         .ok_or_else(|| throw::error("The TokenBucketStoragePDO object has not been constructed"))?;
     let host = segment::store().ok_or(Thrown)?;
     let connection = Connection::open(object, made)?;
-    let hints = made.is_known && !connection.in_transaction();
+    // PDO does not tell of a transaction that was begun by a statement of SQLite's.
+    let tells = made.dialect != Dialect::Sqlite;
+    let hints = made.is_known && tells && !connection.in_transaction();
     let settings = Settings {
         // A transaction may undo what it has seen, and nobody else has seen it.
         hint_max_age: made.settings.hint_max_age.filter(|_| hints),

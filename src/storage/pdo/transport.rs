@@ -120,7 +120,7 @@ impl Connection<'_> {
             ..Values::default()
         };
         let numbers = self.ask(Query::Look, &values, |statement| self.numbers(statement))?;
-        let [now, state] = numbers.ok_or(Cause::Answer("no row"))?;
+        let [now, state] = numbers.ok_or(Cause::Caller("no row"))?;
         Ok((now, known(state, now)?))
     }
 
@@ -138,7 +138,7 @@ impl Connection<'_> {
             let id = self.call(&self.db, "lastinsertid", &mut [])?;
             number(&id)
                 .and_then(|id| reply::answer(id, tag))
-                .ok_or(Cause::Answer("the last insert id is not of this statement"))
+                .ok_or(Cause::Caller("the last insert id is not of this statement"))
         })?;
         let granted = answer.granted || (query == Query::Take && answer.age >= values.cost);
         if tick != 1 {
@@ -164,7 +164,7 @@ impl Connection<'_> {
         for _ in 0..TRIES {
             let numbers = self.ask(query, values, |statement| self.numbers(statement))?;
             let Some([now, state, granted, told]) = numbers else {
-                return Err(Cause::Answer("no row"));
+                return Err(Cause::Caller("no row"));
             };
             found = (now, state);
             if told != 0 {

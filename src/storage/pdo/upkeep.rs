@@ -74,7 +74,7 @@ impl Connection<'_> {
             let values = stale(span, &names);
             deleted += self.ask(Query::Delete, &values, |statement| {
                 let count = self.call(statement, "rowcount", &mut [])?;
-                number(&count).ok_or(Cause::Answer("a number is missing"))
+                number(&count).ok_or(Cause::Caller("a number is missing"))
             })?;
             if names.len() < BATCH {
                 return Ok(deleted);
@@ -88,7 +88,7 @@ impl Connection<'_> {
         while let Some(row) = self.row(statement)? {
             let name = row.array().and_then(|row| row.get_index(0));
             names.push(
-                name.ok_or(Cause::Answer("a name is missing"))?
+                name.ok_or(Cause::Caller("a name is missing"))?
                     .shallow_clone(),
             );
         }

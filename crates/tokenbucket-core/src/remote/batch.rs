@@ -6,6 +6,7 @@ use crate::clock::{BootClock, Clock, Ticks};
 use crate::key::Key;
 use crate::shared_memory::SharedMemory;
 use crate::shared_memory::counters::Event;
+use crate::shared_memory::hints::Hint;
 use crate::step::{Outcome, Step};
 use crate::store::Put;
 use std::convert::Infallible;
@@ -34,6 +35,7 @@ impl<T: Transport> Remote<T> {
         };
         let now = BootClock.now();
         let mut asks = Vec::with_capacity(buckets.len());
+        let mut hints = Vec::with_capacity(buckets.len());
         for (index, (&(store, key), &step)) in buckets.iter().zip(steps).enumerate() {
             let hint = store.hint(host, key, &step, now);
             if let Some(outcome) = hint.and_then(|hint| store.told_by(&hint, &step, now)) {
@@ -45,6 +47,7 @@ impl<T: Transport> Remote<T> {
                 };
                 return Ok(Some(sure(Err(refused))));
             }
+            hints.push(hint);
             asks.push(Ask {
                 name: store.transport.name(key.identifier),
                 step,
@@ -60,7 +63,7 @@ impl<T: Transport> Remote<T> {
         let answer = match asked {
             Ok(replies) => {
                 if !replies.granted {
-                    learn(host, buckets, steps, &replies, now);
+                    learn(host, buckets, steps, &replies, now, &hints);
                 }
                 sure(read(&keys, steps, &replies))
             }
@@ -86,14 +89,16 @@ fn learn<T: Transport>(
     steps: &[Step],
     replies: &Replies,
     sent: Ticks,
+    hints: &[Option<Hint>],
 ) {
-    for ((&(store, key), step), found) in buckets.iter().zip(steps).zip(&replies.outcomes) {
+    let found = replies.outcomes.iter().zip(&replies.healed).zip(hints);
+    for ((&(store, key), step), ((found, &healed), hint)) in buckets.iter().zip(steps).zip(found) {
         let reply = Reply {
             outcome: step.decide(found.empty_at, found.now),
             absent: false,
-            healed: false,
+            healed,
         };
-        store.learn(host, key, step, &reply, None, sent);
+        store.learn(host, key, step, &reply, hint.as_ref(), sent);
     }
 }
 

@@ -49,6 +49,12 @@ pub enum Cause {
     /// One statement failed; the store goes on.
     #[error("the statement failed: {0}")]
     Statement(String),
+    /// The connection was lost before; that is known.
+    #[error("the connection was lost: {0}")]
+    LostBefore(String),
+    /// Code of the caller's does not do what it should.
+    #[error("the caller's own code came between: {0}")]
+    Caller(&'static str),
     /// Code of the caller's threw while the store was asked.
     #[error("an exception came between")]
     Thrown,
@@ -61,10 +67,17 @@ pub enum Cause {
 const LONGEST_TEXT: usize = 200;
 
 impl Cause {
-    /// Whether the store is to blame, not what one key holds or one statement says.
+    /// Whether the store is to blame: not what one key holds or one statement says, nor the caller.
     #[must_use]
     pub const fn is_of_store(&self) -> bool {
-        !matches!(self, Self::Record | Self::Statement(_) | Self::Thrown)
+        !self.is_an_answer()
+            && !matches!(self, Self::LostBefore(_) | Self::Caller(_) | Self::Thrown)
+    }
+
+    /// Whether the store is well, and answered about one key or one statement.
+    #[must_use]
+    pub const fn is_an_answer(&self) -> bool {
+        matches!(self, Self::Record | Self::Statement(_))
     }
 
     /// What a server answered, made fit to be shown.

@@ -127,6 +127,8 @@ pub struct Replies {
     pub granted: bool,
     /// After each step when granted; else what was found.
     pub outcomes: Vec<Outcome>,
+    /// For each step, whether the record was lost and made up for.
+    pub healed: Vec<bool>,
 }
 
 /// A way to a store. Nothing here looks at hints, breakers or policies.
@@ -382,7 +384,11 @@ impl<T: Transport> Remote<T> {
                 Err(failed(cause))
             }
             Err(cause) => {
-                breaker.answered();
+                if cause.is_an_answer() {
+                    breaker.answered();
+                } else {
+                    breaker.unanswered(passage, BootClock.now());
+                }
                 Err(failed(cause))
             }
         }

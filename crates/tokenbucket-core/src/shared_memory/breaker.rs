@@ -173,6 +173,13 @@ impl Breaker {
         }
     }
 
+    /// Nothing was learnt of the store, at `now`, by a call that had this `passage`: another may probe soon.
+    pub fn unanswered(&self, passage: Passage, now: Ticks) {
+        if passage == Passage::Probe {
+            self.open_until.store(now + LEAST_PAUSE, Release);
+        }
+    }
+
     /// The store failed a call that had this `passage`, at `now`; whether that opened the breaker.
     ///
     /// `chance` is any number: it shortens the pause by up to a half.

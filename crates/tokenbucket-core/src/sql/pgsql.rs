@@ -25,8 +25,8 @@ pub fn words(word: &str, full: bool) -> Option<&'static str> {
         ("first", false) => ":now - :slack",
         ("first", true) => "GREATEST(:drained - :slack, :now - :age)",
         ("granted", false) => "(SELECT count(*) FROM put)",
-        // What was charged is in debt.
-        ("granted", true) => "(SELECT count(*) FROM put WHERE k <= :drained)",
+        // What was charged is in debt; without debts, only what was granted is put.
+        ("granted", true) => "(SELECT count(*) FROM put WHERE k <= :drained OR :debt = 0)",
         ("foreign", _) => "9000000000000000",
         ("double", _) => "double precision",
         _ => return None,

@@ -23,7 +23,8 @@ pub fn words(word: &str, full: bool) -> Option<&'static str> {
         ("first", false) => ":now - :slack",
         ("first", true) => "max(:drained - :slack, :now - :age)",
         ("granted", false) => "1",
-        ("granted", true) => ":state <= :drained",
+        // What was charged is in debt; without debts, only what was granted returns.
+        ("granted", true) => "(:state <= :drained OR :debt = 0)",
         ("foreign", _) => "9000000000000000",
         ("double", _) => "double precision",
         _ => return None,

@@ -237,6 +237,11 @@ fn micros_ago(age: Option<i64>) -> Argument<'static> {
     })
 }
 
+/// The age of a state that was seen before its record was lost, rounded up: it must not be taken for later.
+fn lost_ago(seen: Option<i64>) -> Argument<'static> {
+    micros_ago(seen.map(|age| age + MICROSECOND.cast_signed()))
+}
+
 fn is_error(value: &Value, code: &str) -> bool {
     matches!(value, Value::ServerError(error) if error.code() == code)
 }
@@ -326,7 +331,7 @@ impl Transport for Redis {
             micros(step.max_debt),
             Argument::Number(i64::from(step.dry)),
             micros_ago(ask.first),
-            micros_ago(ask.seen.map(|age| age + MICROSECOND.cast_signed())),
+            lost_ago(ask.seen),
         ];
         let value = self.run(&TAKE, &[&ask.name], &arguments, deadline)?;
         let [granted, now, empty_at, absent, healed] = list(&value, 5)? else {
@@ -346,7 +351,7 @@ impl Transport for Redis {
                 Argument::Word(b"refund"),
                 micros(cost),
                 micros(burst),
-                micros_ago(seen.map(|age| age + MICROSECOND.cast_signed())),
+                lost_ago(seen),
             ],
             Put::Reset { burst } => vec![Argument::Word(b"reset"), micros(burst)],
             Put::Bootstrap { age } => vec![
@@ -365,26 +370,30 @@ impl Transport for Redis {
     fn take_all(&self, asks: &[Ask], deadline: Ticks) -> Result<Replies, Cause> {
         let keys: Vec<_> = asks.iter().map(|ask| ask.name.as_slice()).collect();
         let arguments = asks.iter().flat_map(|ask| {
-            let seen = ask.seen.map(|age| age + MICROSECOND.cast_signed());
             [
                 micros(ask.step.cost),
                 micros(ask.step.burst),
-                micros_ago(seen),
+                lost_ago(ask.seen),
             ]
         });
         let arguments: Vec<_> = arguments.collect();
         let value = self.run(&TAKE_ALL, &keys, &arguments, deadline)?;
-        let [granted, now, states @ ..] = list(&value, asks.len() + 2)? else {
+        let [granted, now, states @ ..] = list(&value, 2 * asks.len() + 2)? else {
             return Err(Cause::Answer("a verdict is expected"));
         };
         let (granted, now) = (ticks(granted)? != 0, ticks(now)?);
-        let outcomes = asks
-            .iter()
-            .zip(states)
-            .map(|(ask, state)| Ok(outcome(&ask.step, granted, now, ticks(state)?)));
-        Ok(Replies {
+        let mut replies = Replies {
             granted,
-            outcomes: outcomes.collect::<Result<_, Cause>>()?,
-        })
+            outcomes: Vec::with_capacity(asks.len()),
+            healed: Vec::with_capacity(asks.len()),
+        };
+        for (ask, state) in asks.iter().zip(states.chunks_exact(2)) {
+            let empty_at = ticks(&state[0])?;
+            replies
+                .outcomes
+                .push(outcome(&ask.step, granted, now, empty_at));
+            replies.healed.push(ticks(&state[1])? != 0);
+        }
+        Ok(replies)
     }
 }

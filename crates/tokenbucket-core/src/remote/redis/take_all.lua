@@ -3,13 +3,14 @@
 -- KEYS     the bucket of each step; one bucket may be named more than once
 -- ARGV     three for each step: cost and burst in microseconds, then "" or how long ago the bucket was
 --          empty at least, as the caller saw before the record was lost
--- Reply    1 when all are granted, the server's time, then for each step the bucket's state: when
---          granted, after it; when not, as it was found. Nothing is written then.
+-- Reply    1 when all are granted, the server's time, then two for each step: the bucket's state, when
+--          granted after it, when not as it was found, and 1 when the lost record was made up for.
+--          Nothing is written when not all are granted.
 
 local call = redis.call
 local time = call('TIME')
 local now = time[1] * 1000000 + time[2]
-local found, states, spans = {}, {}, {}
+local found, states, spans, healed = {}, {}, {}, {}
 local granted, reply = 1, { 1, now }
 
 for i, key in ipairs(KEYS) do
@@ -19,20 +20,20 @@ for i, key in ipairs(KEYS) do
         if type(record) == 'table' then
             return record
         end
-        found[key] = 0
+        found[key], healed[key] = 0, 0
         if record then
             if #record == 0 or #record > 16 or string.find(record, '%D') or record + 0 > 2 ^ 52 then
                 return redis.error_reply('TOKENBUCKET the key holds something else')
             end
             found[key] = record + 0
         elseif lost ~= '' then
-            found[key] = now - lost
+            found[key], healed[key] = now - lost, 1
         end
         states[key], spans[key] = found[key], 0
     end
     states[key] = math.max(states[key], now - burst) + cost
     spans[key] = math.max(spans[key], burst)
-    reply[i + 2] = states[key]
+    reply[2 * i + 1], reply[2 * i + 2] = states[key], healed[key]
     if states[key] > now then
         granted = 0
     end
@@ -41,7 +42,7 @@ end
 if granted == 0 then
     reply[1] = 0
     for i, key in ipairs(KEYS) do
-        reply[i + 2] = found[key]
+        reply[2 * i + 1] = found[key]
     end
     return reply
 end

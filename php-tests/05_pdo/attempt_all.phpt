@@ -1,0 +1,56 @@
+--TEST--
+attemptAll() over databases: what was taken is given back, also when the one that refuses throws
+--EXTENSIONS--
+pdo
+pdo_sqlite
+--FILE--
+<?php
+require __DIR__ . '/../check.inc.php';
+require __DIR__ . '/../servers.inc.php';
+
+$databases = [];
+foreach (['first', 'second'] as $name) {
+    $file = tempnam(sys_get_temp_dir(), 'tokenbucket');
+    register_shutdown_function(fn () => unlink($file));
+    $databases[$name] = new PDO("sqlite:$file");
+    (new TokenBucketStoragePDO($databases[$name], 'limits'))->prepare();
+}
+$bucket = fn (string $name) => new TokenBucket(new TokenBucketStoragePDO($databases[$name], 'limits'), 'x', 5, 1e-6);
+check(TokenBucket::attemptAll([$bucket('first'), $bucket('second')])->allowed, 'both');
+
+// It can be read, so the look says yes.
+$databases['second']->exec('PRAGMA query_only = ON');
+for ($i = 0; $i < 3; $i++) {
+    try {
+        TokenBucket::attemptAll([$bucket('first'), $bucket('second')]);
+        check(false, 'it cannot be written');
+    } catch (TokenBucket\StorageException $e) {
+        check($e->getPrevious() instanceof PDOException, 'what the database threw');
+    }
+    check($bucket('first')->peek()->remaining === 4.0, 'given back');
+}
+
+// On Redis: a lost record is made up for again and again, and no later for it.
+$server = RedisServer::start();
+$storage = new TokenBucketStorageRedis("redis://127.0.0.1:$server->port", timeout: 1.0, hintMaxAge: 0.0);
+foreach (['attempt' => fn ($bucket) => $bucket->attempt(), 'all' => fn ($bucket) => TokenBucket::attemptAll([$bucket])] as $name => $ask) {
+    // Ten seconds a token.
+    $bucket = new TokenBucket($storage, $name, 10, 0.1);
+    $bucket->consume(10);
+    check(!$ask($bucket)->allowed, "$name: empty");
+    $server->command('DEL', "tokenbucket:$name");
+    for ($i = 0; $i < 100; $i++) {
+        check(!$ask($bucket)->allowed, "$name: the record is lost, the tokens are not there: call $i");
+    }
+}
+
+// A first state in the future is a debt for whoever comes next, on every storage.
+foreach ([new TokenBucketStorageMemory(), $storage, new TokenBucketStoragePDO($databases['first'], 'limits')] as $home) {
+    $starts = fn () => [$home->bootstrap('late', microtime(true) + 50), true][1];
+    $said = [$home->consume('late', 1.0, 10.0, $starts), $home->consume('late', 1.0, 10.0, $starts)];
+    check($said === [true, false], get_class($home) . json_encode($said));
+}
+echo "done\n";
+?>
+--EXPECT--
+done
