@@ -47,6 +47,12 @@ final class Proxy
         $this->ask(['mode' => $mode, 'drip' => $drip_milliseconds]);
     }
 
+    /** Where new connections lead to; open ones end. */
+    public function lead(string $upstream): void
+    {
+        $this->ask(['upstream' => $upstream, 'cut' => true]);
+    }
+
     /** Ends all open connections; new ones are accepted. */
     public function cut(): void
     {
@@ -95,7 +101,7 @@ final class ProxyWire
     /** @var array<int, true> by the client's id: it has been answered since it last sent */
     private array $answered = [];
 
-    public function __construct(private readonly string $upstream, private $listener, private $control)
+    public function __construct(private string $upstream, private $listener, private $control)
     {
     }
 
@@ -129,6 +135,7 @@ final class ProxyWire
         $command = json_decode($line, true);
         $this->mode = $command['mode'] ?? $this->mode;
         $this->drip = $command['drip'] ?? $this->drip;
+        $this->upstream = $command['upstream'] ?? $this->upstream;
         if (isset($command['cut'])) {
             array_map($this->end(...), array_keys($this->ends));
         }

@@ -62,9 +62,7 @@ impl<T: Transport> Remote<T> {
         });
         let answer = match asked {
             Ok(replies) => {
-                if !replies.granted {
-                    learn(host, buckets, steps, &replies, now, &hints);
-                }
+                learn(host, buckets, steps, &replies, now, &hints);
                 sure(read(&keys, steps, &replies))
             }
             Err(failed) => self.stand_in(host, failed, || {
@@ -82,7 +80,7 @@ impl<T: Transport> Remote<T> {
     }
 }
 
-/// Notes which buckets deny their step even by itself.
+/// Notes what was granted, or else which buckets deny their step even by itself.
 fn learn<T: Transport>(
     host: &SharedMemory,
     buckets: &[(&Remote<T>, Key<'_>)],
@@ -94,7 +92,11 @@ fn learn<T: Transport>(
     let found = replies.outcomes.iter().zip(&replies.healed).zip(hints);
     for ((&(store, key), step), ((found, &healed), hint)) in buckets.iter().zip(steps).zip(found) {
         let reply = Reply {
-            outcome: step.decide(found.empty_at, found.now),
+            outcome: if replies.granted {
+                *found
+            } else {
+                step.decide(found.empty_at, found.now)
+            },
             absent: false,
             healed,
         };

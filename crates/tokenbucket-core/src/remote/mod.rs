@@ -453,7 +453,8 @@ impl<T: Transport> Remote<T> {
         (hint.bound + burst > now + slack).then(|| age(now + slack, hint.bound))
     }
 
-    /// Notes what a denial says, on this host's clock.
+    /// Notes what a denial says, on this host's clock; of a bucket that something is known of also what a grant
+    /// says, or its denials would be told the numbers of before.
     fn learn(
         &self,
         host: &SharedMemory,
@@ -464,11 +465,11 @@ impl<T: Transport> Remote<T> {
         sent: Ticks,
     ) {
         let is_plain = step.max_debt == 0 && step.tick == 1;
-        let insufficient = Verdict::Denied(Denial::Insufficient);
-        if self.settings.hint_max_age.is_none()
-            || !is_plain
-            || reply.outcome.verdict != insufficient
-        {
+        let tells = match reply.outcome.verdict {
+            Verdict::Granted => known.is_some(),
+            Verdict::Denied(denial) => denial == Denial::Insufficient,
+        };
+        if self.settings.hint_max_age.is_none() || !is_plain || !tells {
             return;
         }
         let mut error = BootClock.now() - sent;

@@ -1,0 +1,89 @@
+<?php
+/**
+ * Tries stores under load and faults, and then limiters that must be convicted. See scripts/prove and docs/proof.md.
+ *
+ *   php campaign.php STORE|all SECONDS SEED
+ */
+require __DIR__ . '/trial.inc.php';
+require __DIR__ . '/../php-tests/servers.inc.php';
+require __DIR__ . '/../php-tests/proxy.inc.php';
+foreach (glob(__DIR__ . '/subjects/*.inc.php') as $file) {
+    require_once $file;
+}
+if (is_file(__DIR__ . '/../php-tests/sql_servers.inc.php')) {
+    require __DIR__ . '/../php-tests/sql_servers.inc.php';
+}
+
+/** Longer trials are split: logs stay small, and many segments and servers are tried. */
+const ROUND = 30.0;
+const CONTROL = 3.0;
+
+/** @return array<string, callable(): (Subject|string)> a subject, or why there is none, by store and variant */
+function subjects(): array
+{
+    $sql = fn (string $driver, string $server, array $credentials, array $statements = []) => match (true) {
+        !class_exists('TokenBucketStoragePDO'), !class_exists($server) => 'there is no TokenBucketStoragePDO in this build',
+        !extension_loaded("pdo_$driver") => "pdo_$driver is not loaded",
+        default => new SqlSubject($server, $credentials, $statements),
+    };
+    return [
+        'memory' => fn () => new SharedMemorySubject,
+        'memory, full table' => fn () => new FullTableSubject,
+        'memory, evicting table' => fn () => new EvictingTableSubject,
+        'redis' => fn () => new RedisSubject,
+        'redis, local fallback' => fn () => new RedisLocalSubject,
+        'memcached' => fn () => new MemcachedSubject,
+        'memcached, clocks' => fn () => MemcachedClocksSubject::is_possible() ? new MemcachedClocksSubject : 'libfaketime is not installed',
+        'mariadb' => fn () => $sql('mysql', 'MariaDbServer', ['root', '']),
+        'postgresql' => fn () => $sql('pgsql', 'PostgreSqlServer', ['postgres', '']),
+        'sqlite' => fn () => $sql('sqlite', 'SqliteFile', [null, null], ['PRAGMA synchronous = OFF']),
+    ];
+}
+
+/** Tries one subject; the judge's code. */
+function attempt(string $name, Subject $subject, float $seconds, int $seed): int
+{
+    $trial = new Trial($subject, $seconds, $seed);
+    try {
+        [$told, $code] = $trial->run();
+    } catch (RuntimeException $error) {
+        [$told, $code] = ['FAILED: ' . $error->getMessage(), 2];
+    }
+    $subject->stop();
+    $counts = array_map(fn (string $fault, int $count) => "$fault $count", array_keys($trial->counts), $trial->counts);
+    printf("%s, %g s, seed %d: %s\n  %s\n", $name, $seconds, $seed, implode(', ', $counts), $told);
+    $kept = getenv('PROVE_KEEP');
+    if ($kept !== false) {
+        exec('rm -rf ' . escapeshellarg("$kept/$name") . '; mkdir -p ' . escapeshellarg($kept)
+            . '; cp -r ' . escapeshellarg($trial->folder) . ' ' . escapeshellarg("$kept/$name"));
+    }
+    $trial->remove();
+    return $code;
+}
+
+[, $store, $seconds, $seed] = $argv;
+$failures = 0;
+$chosen = array_filter(subjects(), fn ($name) => $store === 'all' || explode(',', $name)[0] === $store, ARRAY_FILTER_USE_KEY);
+if ($chosen === [] && $store !== 'controls') {
+    $names = array_unique(array_map(fn ($name) => explode(',', $name)[0], array_keys(subjects())));
+    exit("There is no store $store: " . implode(', ', $names) . ", all\n");
+}
+foreach ($chosen as $name => $make) {
+    $rounds = max(1, (int) ceil($seconds / ROUND));
+    for ($round = 0; $round < $rounds; $round++) {
+        $subject = $make();
+        if (is_string($subject)) {
+            echo "$name: skipped, $subject\n";
+            break;
+        }
+        $failures += attempt($name, $subject, $seconds / $rounds, $seed + $round) === 0 ? 0 : 1;
+    }
+}
+foreach (['CheckThenIncrement', 'FetchDecideSave', 'BlindRetry'] as $control) {
+    $subject = $control === 'BlindRetry' ? new BlindRetrySubject : new ControlSubject($control);
+    $code = attempt("control: $control", $subject, CONTROL, (int) $seed);
+    echo $code === 1 ? "  as it must be\n" : "  NOT CONVICTED\n";
+    $failures += $code === 1 ? 0 : 1;
+}
+echo $failures === 0 ? "All verdicts are as they must be.\n" : "$failures verdicts are not as they must be.\n";
+exit($failures === 0 ? 0 : 1);

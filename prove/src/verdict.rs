@@ -1,0 +1,205 @@
+//! All rules over all buckets of a log, and how much the answer is worth.
+//!
+//! An acquittal is worth little when what was allowed on top is much, so slack above [`MOST_SLACK`] of the bound is a
+//! conviction by itself. Slack is what weakens every window: ticks, clocks, evictions. What is known to have
+//! happened at an instant (a refund, a reset, a lost store) widens only the windows around it, and is told apart.
+
+use crate::bound::{self, Worst};
+use crate::call::{Call, Kind, Outcome, TOKEN, Tokens};
+use crate::denials;
+use crate::log::Log;
+use crate::rules::{Quota, Rules};
+use crate::waits;
+use std::fmt;
+
+/// Hundredths of the bound.
+pub const MOST_SLACK: Tokens = 1;
+
+/// What was found. Sums are over all buckets.
+#[derive(Clone, Debug, Default)]
+pub struct Verdict {
+    /// Takes that were granted.
+    pub granted: u64,
+    /// Takes that were denied for want of tokens.
+    pub denied: u64,
+    /// Takes that were denied for a reason that the limiter counts.
+    pub excused: u64,
+    /// Calls of unknown outcome.
+    pub unknown: u64,
+    /// Refunds and resets that were done.
+    pub gifts: u64,
+    /// What capacities, rates, refunds, resets and losses allowed.
+    pub bound: Tokens,
+    /// What the rules allowed on top.
+    pub slack: Tokens,
+    /// Of the bound, what losses of state allowed.
+    pub lost: Tokens,
+    /// Windows above their bound; the excess of the worst of each bucket, summed.
+    pub over: (u64, Tokens),
+    /// How far the worst window of all was below its bound.
+    pub nearest: Option<Tokens>,
+    /// Denials that nothing explains.
+    pub unexplained: u64,
+    /// Denials that contradict an earlier one, and how many were bound by one.
+    pub contradicted: (u64, u64),
+    /// What convicts, in words; the first few of each rule.
+    pub faults: Vec<String>,
+    evicted: Tokens,
+}
+
+impl Verdict {
+    /// Judges all buckets.
+    #[must_use]
+    pub fn of(log: &Log) -> Self {
+        let mut verdict = Self {
+            evicted: log.rules.evicted,
+            slack: log.rules.evicted,
+            ..Self::default()
+        };
+        for (bucket, (quota, calls)) in &log.buckets {
+            let mut rules = log.rules;
+            if log.unhinted.contains(bucket) {
+                rules.hint = 0;
+            }
+            verdict.count(calls, quota, &rules);
+            verdict.judge(*bucket, calls, quota, &rules);
+        }
+        verdict
+    }
+
+    /// Whether any rule was broken.
+    #[must_use]
+    pub fn is_convicted(&self) -> bool {
+        self.is_over() || self.unexplained > 0 || self.contradicted.0 > 0
+    }
+
+    /// Whether so much was allowed that the answer says little.
+    #[must_use]
+    pub fn is_slack(&self) -> bool {
+        self.slack * 100 > self.bound * MOST_SLACK
+    }
+
+    fn is_over(&self) -> bool {
+        self.over.1 > self.evicted
+    }
+
+    fn count(&mut self, calls: &[Call], quota: &Quota, rules: &Rules) {
+        let whole = quota.times(rules.buckets);
+        let mut grants = 0;
+        for call in calls {
+            match (call.kind, call.outcome) {
+                (Kind::Lost, _) => self.lost += whole.capacity,
+                (_, Outcome::Unknown) => self.unknown += 1,
+                (Kind::Take, Outcome::Done) => grants += 1,
+                (Kind::Take, Outcome::Denied { .. }) => self.denied += 1,
+                (Kind::Take, Outcome::Excused) => self.excused += 1,
+                (Kind::Refund | Kind::Reset, _) => self.gifts += 1,
+            }
+            self.bound += bound::gift(call, &whole, rules).unwrap_or(0);
+        }
+        let first = calls.iter().map(|call| call.start).min().unwrap_or(0);
+        let last = calls.iter().map(|call| call.end).max().unwrap_or(0);
+        self.granted += grants;
+        self.bound += whole.capacity + whole.refill(last - first);
+        self.slack += Tokens::from(grants) * whole.refill(rules.tick);
+        self.slack += whole.refill(rules.tick + rules.skew);
+    }
+
+    fn judge(&mut self, bucket: u32, calls: &[Call], quota: &Quota, rules: &Rules) {
+        let worst = bound::judge(calls, quota, rules);
+        self.over(bucket, &worst);
+        if rules.buckets > 1 {
+            return;
+        }
+        let unexplained = denials::judge(calls, quota, rules);
+        self.unexplained += unexplained.violations;
+        if let Some((call, spare)) = unexplained.first {
+            let what = "denied, though it held as much and more";
+            self.fault("2", bucket, what, &call, spare);
+        }
+        let contradicted = waits::judge(calls, quota, rules);
+        self.contradicted.0 += contradicted.violations;
+        self.contradicted.1 += contradicted.judged;
+        if let Some((call, spare)) = contradicted.first {
+            let what = "denied, though an earlier retryAfter was over with as much and more";
+            self.fault("3", bucket, what, &call, spare);
+        }
+    }
+
+    fn over(&mut self, bucket: u32, worst: &Worst) {
+        let Some(window) = worst.window else { return };
+        self.nearest = self.nearest.max(Some(window.excess));
+        self.over.0 += worst.violations;
+        self.over.1 += window.excess.max(0);
+        if let Some(first) = worst.first {
+            self.faults.push(format!(
+                "(1) bucket {bucket}: {} tokens too many in the worst window, which ends at {}; {} windows, the first at {}",
+                tokens(window.excess),
+                window.end,
+                worst.violations,
+                first.end,
+            ));
+        }
+    }
+
+    fn fault(&mut self, rule: &str, bucket: u32, what: &str, call: &Call, spare: Tokens) {
+        self.faults.push(format!(
+            "({rule}) bucket {bucket}: {} tokens {what}: {} more, between {} and {}",
+            tokens(call.cost),
+            tokens(spare),
+            call.start,
+            call.end,
+        ));
+    }
+}
+
+#[expect(clippy::cast_precision_loss, reason = "only shown")]
+fn tokens(amount: Tokens) -> String {
+    format!("{:.3}", amount as f64 / TOKEN as f64)
+}
+
+#[expect(clippy::cast_precision_loss, reason = "only shown")]
+fn percent(part: Tokens, whole: Tokens) -> String {
+    format!("{:.2} %", 100.0 * part as f64 / whole.max(1) as f64)
+}
+
+impl fmt::Display for Verdict {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let word = match (self.is_convicted(), self.is_slack()) {
+            (true, _) => "CONVICTED",
+            (false, true) => "TOO SLACK",
+            (false, false) => "holds",
+        };
+        write!(
+            f,
+            "{word}: {} granted, {} denied, {} excused, {} unknown, {} given back; ",
+            self.granted, self.denied, self.excused, self.unknown, self.gifts
+        )?;
+        write!(
+            f,
+            "{} windows over{}, {} denials unexplained, {} of {} contradicted; ",
+            self.over.0,
+            if self.over.0 > 0 && !self.is_over() {
+                " by what was evicted"
+            } else {
+                ""
+            },
+            self.unexplained,
+            self.contradicted.0,
+            self.contradicted.1
+        )?;
+        if let Some(nearest) = self.nearest.filter(|&nearest| nearest <= 0) {
+            write!(
+                f,
+                "worst window {} tokens below its bound; ",
+                tokens(-nearest)
+            )?;
+        }
+        write!(
+            f,
+            "slack {} and lost state {} of the bound",
+            percent(self.slack, self.bound),
+            percent(self.lost, self.bound)
+        )
+    }
+}

@@ -1,0 +1,64 @@
+<?php
+require_once __DIR__ . '/redis.inc.php';
+
+/** Known-bad limiters: the judge must convict each, or its acquittals are worth nothing. */
+class ControlSubject extends Subject
+{
+    private readonly RedisServer|MemcachedServer $server;
+
+    public function __construct(private readonly string $control)
+    {
+        $memcached = $control === 'CheckThenIncrement';
+        $this->server = $memcached ? MemcachedServer::startUnix() : RedisServer::start();
+    }
+
+    public function load(): array
+    {
+        return ['control' => $this->control, 'address' => "unix://{$this->server->socket}", 'refunds' => 0, 'resets' => 0] + parent::load();
+    }
+
+    protected function storage(): array
+    {
+        return [];
+    }
+
+    protected function allowances(): array
+    {
+        return ['tick' => 1_000, 'linger' => 500_000_000];
+    }
+
+    protected function store_faults(): array
+    {
+        return ['server stopped' => $this->paused($this->server)];
+    }
+
+    public function stop(): void
+    {
+        $this->server->kill();
+    }
+}
+
+/** Replies are lost, and a caller who asks again without knowing pays twice: others are denied what nobody got. */
+class BlindRetrySubject extends RedisSubject
+{
+    public function __construct()
+    {
+        parent::__construct();
+        // Until the first fault ends: tokens are charged in vain while the buckets are full.
+        $this->proxy->set(Proxy::SWALLOW_REPLIES);
+    }
+
+    public function load(): array
+    {
+        // So slow that what was charged in vain does not come back before somebody is denied for it.
+        $buckets = array_map(fn (int $id) => [$id, 5, 0.05], range(0, 39));
+        return [
+            'control' => 'BlindRetry', 'shared' => $buckets, 'own' => [], 'refunds' => 0, 'resets' => 0, 'costs' => 1, 'pause' => 8_000,
+        ] + parent::load();
+    }
+
+    protected function store_faults(): array
+    {
+        return array_map(fn (array $fault) => [3, $fault[1]], array_slice($this->replies_lost($this->proxy), 0, 2));
+    }
+}

@@ -1,0 +1,102 @@
+<?php
+/** A memcached behind a wire that fails. */
+class MemcachedSubject extends Subject
+{
+    protected const HINTS = true;
+
+    private readonly MemcachedServer $server;
+    private readonly Proxy $proxy;
+    protected readonly string $folder;
+
+    public function __construct()
+    {
+        $this->folder = temporary_folder();
+        $this->server = MemcachedServer::startTcp();
+        $this->proxy = new Proxy("tcp://127.0.0.1:{$this->server->port}");
+    }
+
+    protected function ini(): array
+    {
+        return ['tokenbucket.shm_path' => "$this->folder/segment", 'tokenbucket.shm_size' => '1M'];
+    }
+
+    protected function storage(): array
+    {
+        return ['class' => 'TokenBucketStorageMemcached', 'arguments' => [
+            'servers' => "127.0.0.1:{$this->proxy->port}", 'onFailure' => 'Throw', 'hintMaxAge' => 0.1,
+        ]];
+    }
+
+    protected function allowances(): array
+    {
+        return ['tick' => 1_000, 'linger' => 500_000_000, 'wait' => 300_000_000, 'hint' => 110_000_000];
+    }
+
+    protected function store_faults(): array
+    {
+        return [
+            'server stopped' => $this->paused($this->server),
+            'server killed' => [0.1, fn (Trial $trial) => $trial->lost(fn () => $this->server->restart())],
+            'server emptied' => [0.1, fn (Trial $trial) => $trial->lost(function () {
+                $this->go_on();
+                $this->server->command('flush_all', 'OK');
+            })],
+        ] + $this->replies_lost($this->proxy);
+    }
+
+    public function stop(): void
+    {
+        parent::stop();
+        $this->proxy->stop();
+        $this->server->kill();
+    }
+}
+
+/** Two hosts whose wall clocks are stepped to and fro, in steps of up to EPSILON around the right time. */
+class MemcachedClocksSubject extends MemcachedSubject
+{
+    /** Microseconds. */
+    private const EPSILON = 5_000;
+    private const LIBRARY = '/usr/lib/*/faketime/libfaketime.so.1';
+
+    public function __construct()
+    {
+        parent::__construct();
+        foreach ([0, 1] as $host) {
+            $this->step($host, 0);
+        }
+    }
+
+    /** Whether libfaketime is installed. */
+    public static function is_possible(): bool
+    {
+        return glob(self::LIBRARY) !== [];
+    }
+
+    public function command(int $slot): string
+    {
+        $host = $slot % 2;
+        $environment = 'LD_PRELOAD=' . glob(self::LIBRARY)[0] . " FAKETIME_TIMESTAMP_FILE=$this->folder/clock$host"
+            . ' FAKETIME_NO_CACHE=1 FAKETIME_DONT_FAKE_MONOTONIC=1 FAKETIME_DONT_RESET=1';
+        return "env $environment " . php_command(['tokenbucket.shm_path' => "$this->folder/segment$host"] + $this->ini());
+    }
+
+    protected function allowances(): array
+    {
+        return ['skew' => 2_000 * self::EPSILON] + parent::allowances();
+    }
+
+    protected function store_faults(): array
+    {
+        return [
+            'clock stepped' => [3, fn (Trial $trial, int $roll) => $this->step($roll % 2, ($roll >> 1) % (2 * self::EPSILON + 1) - self::EPSILON)],
+        ] + parent::store_faults();
+    }
+
+    private function step(int $host, int $microseconds): void
+    {
+        // At once: a half-written file would be another time.
+        file_put_contents("$this->folder/next", sprintf('%+.6f', $microseconds / 1e6));
+        rename("$this->folder/next", "$this->folder/clock$host");
+    }
+}

@@ -1,0 +1,276 @@
+//! Logs made by hand: those that must pass, and those that must fail, rule by rule.
+//!
+//! The bucket holds 2 tokens and gains one a second. Times are in seconds.
+
+use prove::call::{Call, Kind, Outcome, TOKEN, Tokens};
+use prove::rules::{Quota, Rules};
+use prove::{bound, denials, waits};
+
+const QUOTA: Quota = Quota {
+    capacity: 2 * TOKEN,
+    rate: 1_000,
+};
+
+fn nanos(seconds: f64) -> u64 {
+    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss)]
+    let nanos = (seconds * 1e9).round() as u64;
+    nanos
+}
+
+fn call(kind: Kind, outcome: Outcome, start: f64, end: f64, cost: Tokens) -> Call {
+    Call {
+        start: nanos(start),
+        end: nanos(end),
+        kind,
+        cost: cost * TOKEN,
+        outcome,
+    }
+}
+
+fn grant(start: f64, end: f64, cost: Tokens) -> Call {
+    call(Kind::Take, Outcome::Done, start, end, cost)
+}
+
+fn unknown(start: f64, end: f64, cost: Tokens) -> Call {
+    call(Kind::Take, Outcome::Unknown, start, end, cost)
+}
+
+fn denial(start: f64, end: f64, cost: Tokens, wait: f64) -> Call {
+    let retry_after = Some(nanos(wait));
+    call(
+        Kind::Take,
+        Outcome::Denied { retry_after },
+        start,
+        end,
+        cost,
+    )
+}
+
+fn over(calls: &[Call]) -> u64 {
+    bound::judge(calls, &QUOTA, &Rules::EXACT).violations
+}
+
+fn unexplained(calls: &[Call]) -> u64 {
+    denials::judge(calls, &QUOTA, &Rules::EXACT).violations
+}
+
+fn contradicted(calls: &[Call]) -> u64 {
+    waits::judge(calls, &QUOTA, &Rules::EXACT).violations
+}
+
+#[test]
+fn a_full_bucket_grants_its_capacity_at_once_and_no_more() {
+    let two = [grant(1.0, 1.0, 1), grant(1.0, 1.0, 1)];
+    assert_eq!(over(&two), 0);
+    let three = [two[0], two[1], grant(1.0, 1.0, 1)];
+    assert_eq!(over(&three), 1);
+}
+
+#[test]
+fn a_window_that_starts_late_is_judged_too() {
+    // Over the whole log 4 of 2 + 9: only the window of the last three is above its bound.
+    let calls = [
+        grant(1.0, 1.0, 1),
+        grant(9.0, 9.1, 1),
+        grant(9.2, 9.3, 1),
+        grant(9.4, 9.5, 1),
+    ];
+    let worst = bound::judge(&calls, &QUOTA, &Rules::EXACT);
+    assert_eq!(worst.violations, 1);
+    assert_eq!(worst.window.map(|window| window.excess), Some(TOKEN / 2));
+}
+
+#[test]
+fn a_grant_that_sticks_out_of_the_window_does_not_count() {
+    let calls = [grant(1.0, 1.0, 2), grant(1.0, 2.0, 1)];
+    assert_eq!(over(&calls), 0);
+    let narrower = [grant(1.0, 1.0, 2), grant(1.0, 1.9, 1)];
+    assert_eq!(over(&narrower), 1);
+}
+
+#[test]
+fn calls_of_unknown_outcome_do_not_count_against_the_bound() {
+    let calls = [grant(1.0, 1.0, 2), unknown(1.0, 1.0, 2)];
+    assert_eq!(over(&calls), 0);
+}
+
+#[test]
+fn refunds_resets_and_losses_widen_the_windows_that_they_overlap_only() {
+    for (kind, cost) in [(Kind::Refund, 2), (Kind::Reset, 0), (Kind::Lost, 0)] {
+        let gift = |start, end| call(kind, Outcome::Done, start, end, cost);
+        let grants = [grant(5.0, 5.0, 2), grant(5.2, 5.2, 2)];
+        assert_eq!(over(&[grants[0], grants[1], gift(5.1, 5.1)]), 0);
+        assert_eq!(over(&[grants[0], grants[1], gift(5.2, 6.0)]), 0);
+        assert_eq!(over(&[grants[0], grants[1], gift(4.0, 4.9)]), 1);
+        assert_eq!(over(&[grants[0], grants[1], gift(5.3, 5.4)]), 1);
+    }
+}
+
+#[test]
+fn a_tick_a_grant_is_allowed_and_no_more() {
+    let calls = [grant(1.0, 1.0, 2), grant(1.0, 1.99, 1)];
+    let rules = |tick| Rules {
+        tick,
+        ..Rules::EXACT
+    };
+    // 0.01 tokens above the bound; three ticks count, one a grant and one for the window.
+    let judge = |tick| bound::judge(&calls, &QUOTA, &rules(tick)).violations;
+    assert_eq!(judge(3_300_000), 1);
+    assert_eq!(judge(3_400_000), 0);
+}
+
+#[test]
+fn a_denial_of_a_full_bucket_is_not_explained() {
+    assert_eq!(unexplained(&[denial(1.0, 1.1, 1, 1.0)]), 1);
+    assert_eq!(unexplained(&[denial(1.0, 1.1, 3, 1.0)]), 0);
+}
+
+#[test]
+fn a_denial_is_explained_by_what_may_have_preceded_it() {
+    let early = [grant(1.0, 1.1, 2), denial(2.0, 2.0, 1, 0.1)];
+    assert_eq!(unexplained(&early), 0);
+    let refilled = [grant(1.0, 1.1, 2), denial(2.1, 2.2, 1, 0.1)];
+    assert_eq!(unexplained(&refilled), 1);
+    let overlapping = [grant(2.15, 3.0, 2), denial(2.1, 2.2, 1, 0.1)];
+    assert_eq!(unexplained(&overlapping), 0);
+    let later = [grant(2.25, 3.0, 2), denial(2.1, 2.2, 1, 0.1)];
+    assert_eq!(unexplained(&later), 1);
+}
+
+#[test]
+fn a_killed_call_explains_a_denial_until_it_is_refilled() {
+    let calls = [unknown(1.0, 1.5, 2), denial(2.4, 2.4, 1, 0.1)];
+    assert_eq!(unexplained(&calls), 0);
+    let late = [unknown(1.0, 1.5, 2), denial(2.6, 2.6, 1, 0.1)];
+    assert_eq!(unexplained(&late), 1);
+}
+
+#[test]
+fn a_bucket_never_lacks_more_than_its_capacity() {
+    // Nine unknown calls take two tokens at most: a second later one is back.
+    let mut calls = vec![unknown(1.0, 1.0, 1); 9];
+    calls.push(denial(1.9, 1.9, 1, 0.1));
+    assert_eq!(unexplained(&calls), 0);
+    calls.push(denial(2.1, 2.1, 1, 0.1));
+    assert_eq!(unexplained(&calls), 1);
+}
+
+#[test]
+fn a_refund_takes_away_what_explained_a_denial() {
+    let refund = |start, end| call(Kind::Refund, Outcome::Done, start, end, 2);
+    let calls = |refund| [grant(1.0, 1.0, 2), refund, denial(1.3, 1.3, 1, 0.1)];
+    assert_eq!(unexplained(&calls(refund(1.1, 1.2))), 1);
+    // It may come after the denial.
+    assert_eq!(unexplained(&calls(refund(1.1, 1.4))), 0);
+    // It may have come before the grant, and done nothing.
+    assert_eq!(unexplained(&calls(refund(0.9, 1.2))), 0);
+    // Others may not know of it yet.
+    let rules = Rules {
+        hint: nanos(0.2),
+        ..Rules::EXACT
+    };
+    let known = denials::judge(&calls(refund(1.1, 1.2)), &QUOTA, &rules);
+    assert_eq!(known.violations, 0);
+    // Nobody knows whether it was done.
+    let lost = call(Kind::Refund, Outcome::Unknown, 1.1, 1.2, 2);
+    assert_eq!(unexplained(&calls(lost)), 0);
+}
+
+#[test]
+fn a_reset_takes_away_what_explained_a_denial() {
+    let reset = call(Kind::Reset, Outcome::Done, 1.1, 1.2, 0);
+    let calls = [grant(1.0, 1.0, 2), reset, denial(1.3, 1.3, 1, 0.1)];
+    assert_eq!(unexplained(&calls), 1);
+}
+
+#[test]
+fn a_denial_after_the_wait_is_a_contradiction() {
+    let first = denial(1.0, 1.0, 1, 0.5);
+    assert_eq!(contradicted(&[first, denial(1.4, 1.45, 1, 0.1)]), 0);
+    assert_eq!(contradicted(&[first, denial(1.5, 1.6, 1, 0.1)]), 1);
+    // Twice as much takes a second more.
+    assert_eq!(contradicted(&[first, denial(1.6, 1.6, 2, 0.1)]), 0);
+    assert_eq!(contradicted(&[first, denial(2.5, 2.5, 2, 0.1)]), 1);
+    // Never was said: nothing was.
+    let never = Outcome::Denied { retry_after: None };
+    let never = call(Kind::Take, never, 1.0, 1.0, 1);
+    assert_eq!(contradicted(&[never, denial(9.0, 9.0, 1, 0.1)]), 0);
+}
+
+#[test]
+fn a_wait_was_not_enough_when_others_took() {
+    let denials = [denial(1.0, 1.0, 1, 0.5), denial(1.6, 1.6, 1, 0.1)];
+    for taken in [grant(1.2, 1.3, 1), unknown(1.2, 1.3, 1), grant(1.6, 1.7, 1)] {
+        assert_eq!(contradicted(&[denials[0], taken, denials[1]]), 0);
+    }
+    for not_between in [grant(0.8, 0.9, 1), grant(1.7, 1.8, 1)] {
+        assert_eq!(contradicted(&[denials[0], not_between, denials[1]]), 1);
+    }
+    // What was taken is back a second later.
+    let late = denial(2.5, 2.5, 1, 0.1);
+    assert_eq!(contradicted(&[denials[0], grant(1.2, 1.3, 1), late]), 1);
+}
+
+#[test]
+fn a_full_bucket_may_be_emptied_however_long_ago_the_wait_was_over() {
+    let long_after = denial(9.0, 9.0, 1, 0.1);
+    let calls = [denial(1.0, 1.0, 1, 0.5), grant(8.9, 8.9, 2), long_after];
+    assert_eq!(contradicted(&calls), 0);
+}
+
+#[test]
+fn a_wait_is_not_contradicted_by_who_does_not_know_of_a_refund_yet() {
+    let refund = call(Kind::Refund, Outcome::Done, 0.9, 0.95, 1);
+    let calls = [refund, denial(1.0, 1.0, 1, 0.1), denial(1.2, 1.2, 1, 0.9)];
+    assert_eq!(known(&calls), [1, 1, 0]);
+}
+
+#[test]
+fn a_wait_is_not_contradicted_when_it_was_told_by_who_did_not_know_of_a_grant_yet() {
+    let taken = grant(0.9, 0.95, 1);
+    let calls = [taken, denial(1.0, 1.0, 1, 0.1), denial(1.2, 1.2, 1, 0.9)];
+    assert_eq!(known(&calls), [1, 1, 0]);
+}
+
+/// Rule 3 where what was known is as old as nothing, 0.02 and 0.3 seconds.
+fn known(calls: &[Call]) -> [u64; 3] {
+    [0.0, 0.02, 0.3].map(|hint| {
+        let rules = Rules {
+            hint: nanos(hint),
+            ..Rules::EXACT
+        };
+        waits::judge(calls, &QUOTA, &rules).violations
+    })
+}
+
+#[test]
+fn a_store_that_lost_its_state_may_have_lost_a_refund_with_it() {
+    let refund = call(Kind::Refund, Outcome::Done, 1.1, 1.1, 2);
+    let lost = call(Kind::Lost, Outcome::Done, 1.2, 1.2, 0);
+    let calls = |wait| {
+        let late = 1.2 + wait;
+        [grant(1.0, 1.0, 2), refund, lost, denial(late, late, 1, 0.7)]
+    };
+    assert_eq!(unexplained(&calls(0.9)), 0);
+    assert_eq!(unexplained(&calls(1.1)), 1);
+}
+
+#[test]
+fn a_reset_fills_a_bucket_as_of_the_time_that_its_call_read() {
+    let reset = call(Kind::Reset, Outcome::Done, 4.0, 5.0, 0);
+    let calls = [
+        grant(4.9, 4.9, 2),
+        reset,
+        grant(5.0, 5.0, 2),
+        grant(5.5, 5.5, 1),
+    ];
+    let judge = |wait| {
+        let rules = Rules {
+            wait: nanos(wait),
+            ..Rules::EXACT
+        };
+        bound::judge(&calls, &QUOTA, &rules).violations
+    };
+    assert_eq!(judge(0.3), 1);
+    assert_eq!(judge(0.5), 0);
+}

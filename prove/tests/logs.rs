@@ -1,0 +1,112 @@
+//! What callers wrote becomes what they knew, whether they lived or died.
+
+use prove::call::{Call, Kind, Outcome, TOKEN};
+use prove::log::Log;
+use prove::record::{Record, SIZE};
+
+const START: u8 = 0;
+const END: u8 = 1;
+const DEATH: u8 = 2;
+const RULES: &str = "tick 1\nlinger 100\nbucket 7 20000 400000\nbucket 8 5000 100000\nunhinted 8\n";
+
+fn record(time: u64, bucket: u32, phase: u8, kind: u8, answer: u8, sequence: u32) -> Record {
+    let mut bytes = [0; SIZE];
+    bytes[..8].copy_from_slice(&time.to_le_bytes());
+    bytes[8..12].copy_from_slice(&bucket.to_le_bytes());
+    bytes[12..16].copy_from_slice(&2_000_u32.to_le_bytes());
+    bytes[16..19].copy_from_slice(&[phase, kind, answer]);
+    bytes[20..24].copy_from_slice(&sequence.to_le_bytes());
+    bytes[24..].copy_from_slice(&55_u64.to_le_bytes());
+    Record::parse(&bytes).unwrap_or_else(|| panic!("no record: {bytes:?}"))
+}
+
+fn read(files: &[(u32, Vec<Record>)]) -> Log {
+    let mut log = Log::from_rules(RULES).unwrap_or_else(|error| panic!("{error}"));
+    log.add(files).unwrap_or_else(|error| panic!("{error}"));
+    log
+}
+
+fn calls(log: &Log, bucket: u32) -> &[Call] {
+    &log.buckets[&bucket].1
+}
+
+#[test]
+fn a_call_is_what_lies_between_its_two_records() {
+    let log = read(&[(
+        1,
+        vec![
+            record(10, 7, START, 0, 0, 0),
+            record(20, 7, END, 0, 2, 0),
+            record(30, 7, START, 1, 0, 1),
+            record(40, 7, END, 1, 1, 1),
+            record(50, 7, START, 0, 0, 2),
+            record(60, 7, END, 0, 5, 2),
+        ],
+    )]);
+    let denied = Call {
+        start: 10,
+        end: 20,
+        kind: Kind::Take,
+        cost: 2 * TOKEN,
+        outcome: Outcome::Denied {
+            retry_after: Some(55),
+        },
+    };
+    let refunded = Call {
+        start: 30,
+        end: 40,
+        kind: Kind::Refund,
+        outcome: Outcome::Done,
+        ..denied
+    };
+    // The third was never asked.
+    assert_eq!(calls(&log, 7), [denied, refunded]);
+    assert!(log.unhinted.contains(&8) && !log.unhinted.contains(&7));
+}
+
+#[test]
+fn a_call_without_an_end_may_have_acted_until_its_caller_was_dead_and_a_while_longer() {
+    let unfinished = |at| vec![record(at, 7, START, 0, 0, 0)];
+    let end = |log: &Log| calls(log, 7)[0].end;
+    let later = vec![record(900, 8, START, 0, 0, 0)];
+    // The process's number was another one's before.
+    let deaths = vec![record(5, 3, DEATH, 0, 0, 0), record(60, 3, DEATH, 0, 0, 0)];
+    let log = read(&[(3, unfinished(10)), (0, deaths), (4, later.clone())]);
+    assert_eq!(end(&log), 160);
+    assert_eq!(calls(&log, 7)[0].outcome, Outcome::Unknown);
+    // Nobody saw it die.
+    assert_eq!(end(&read(&[(3, unfinished(10)), (4, later)])), 1_000);
+    // It went on without noting the end.
+    let went_on = [unfinished(10), unfinished(30)].concat();
+    assert_eq!(end(&read(&[(3, went_on)])), 130);
+}
+
+#[test]
+fn an_error_may_have_acted() {
+    let log = read(&[(
+        1,
+        vec![record(10, 7, START, 0, 0, 0), record(20, 7, END, 0, 4, 0)],
+    )]);
+    assert_eq!(calls(&log, 7)[0].outcome, Outcome::Unknown);
+    assert_eq!(calls(&log, 7)[0].end, 120);
+}
+
+#[test]
+fn a_loss_is_every_bucket_s() {
+    let log = read(&[(
+        0,
+        vec![record(10, 0, START, 3, 0, 0), record(20, 0, END, 3, 1, 0)],
+    )]);
+    assert_eq!(calls(&log, 7).len(), 1);
+    assert_eq!(calls(&log, 8).len(), 1);
+}
+
+#[test]
+fn what_makes_no_sense_is_said() {
+    assert!(Log::from_rules("bucket 1 2").is_err());
+    assert!(Log::from_rules("tolerance 5").is_err());
+    assert_eq!(Record::parse(&[9; SIZE]), None);
+    let mut log = Log::from_rules("").unwrap_or_else(|error| panic!("{error}"));
+    let unknown = vec![record(10, 7, START, 0, 0, 0)];
+    assert!(log.add(&[(1, unknown)]).is_err());
+}

@@ -1,0 +1,147 @@
+//! Logs of an exact limiter are acquitted; with one thing wrong in them they are convicted.
+
+mod simulated;
+
+use prove::call::{Call, Kind, Nanos, Outcome, TOKEN};
+use prove::rules::Rules;
+use prove::{bound, denials, waits};
+use simulated::{BUSY, Dice, Habits};
+
+const HISTORIES: u64 = 300;
+
+fn violations(calls: &[Call], habits: &Habits) -> [u64; 3] {
+    [
+        bound::judge(calls, &habits.quota, &Rules::EXACT).violations,
+        denials::judge(calls, &habits.quota, &Rules::EXACT).violations,
+        waits::judge(calls, &habits.quota, &Rules::EXACT).violations,
+    ]
+}
+
+#[test]
+fn exact_histories_are_acquitted_however_their_calls_overlap() {
+    let mut kinds = [0_u64; 3];
+    for seed in 1..=4 * HISTORIES {
+        let mut dice = Dice(seed * 0x9e37_79b9);
+        let habits = Habits {
+            pause: [200_000, 2_000_000, 6_000_000][usize::try_from(dice.below(3)).unwrap_or(0)],
+            width: [0, 100_000, 3_000_000, 30_000_000][usize::try_from(dice.below(4)).unwrap_or(0)],
+            unknown: [0, 5, 30][usize::try_from(dice.below(3)).unwrap_or(0)],
+            refund: [0, 4, 20][usize::try_from(dice.below(3)).unwrap_or(0)],
+            reset: [0, 50][usize::try_from(dice.below(2)).unwrap_or(0)],
+            lost: [0, 50][usize::try_from(dice.below(2)).unwrap_or(0)],
+            ..BUSY
+        };
+        let calls = habits.history(&mut dice);
+        assert_eq!(violations(&calls, &habits), [0; 3], "seed {seed}");
+        kinds[0] += calls.iter().filter(|call| call.is_granted()).count() as u64;
+        kinds[1] += calls.iter().filter(|call| call.is_denied()).count() as u64;
+        let unknown = |call: &&Call| call.outcome == Outcome::Unknown;
+        kinds[2] += calls.iter().filter(unknown).count() as u64;
+    }
+    assert!(kinds.iter().all(|&count| count > 10_000), "{kinds:?}");
+}
+
+/// Histories with short intervals, each with the index of a denial in its second half.
+fn with_a_denial(mutate: impl Fn(&mut Vec<Call>, usize) -> bool) -> [u64; 4] {
+    let mut found = [0; 4];
+    for seed in 1..=HISTORIES {
+        let mut dice = Dice(seed * 0x9e37_79b9);
+        let habits = Habits {
+            width: 1_000,
+            ..BUSY
+        };
+        let mut calls = habits.history(&mut dice);
+        let later = calls.iter().enumerate().skip(200);
+        let denial = later.clone().find(|(_, call)| call.is_denied());
+        let Some((index, _)) = denial else { continue };
+        assert_eq!(violations(&calls, &habits), [0; 3], "seed {seed}");
+        if !mutate(&mut calls, index) {
+            continue;
+        }
+        found[3] += 1;
+        for (sum, violations) in found.iter_mut().zip(violations(&calls, &habits)) {
+            *sum += u64::from(violations > 0);
+        }
+    }
+    assert!(found[3] > HISTORIES / 2, "{found:?}");
+    found
+}
+
+#[test]
+fn one_grant_added_is_caught() {
+    let found = with_a_denial(|calls, index| {
+        // Beside a denial that the bucket was short of a tenth of a token at least.
+        let Outcome::Denied { retry_after } = calls[index].outcome else {
+            return false;
+        };
+        calls[index].outcome = Outcome::Done;
+        retry_after > Some(100_000)
+    });
+    assert_eq!(found[0], found[3], "{found:?}");
+}
+
+#[test]
+fn one_denial_added_is_caught() {
+    let found = with_a_denial(|calls, index| {
+        // Right before a grant of as much, of which nobody else took meanwhile.
+        let Some(grant) = calls[index..].iter().position(Call::is_granted) else {
+            return false;
+        };
+        let mut denial = calls[index + grant];
+        denial.start -= 1;
+        denial.end = denial.start;
+        denial.outcome = Outcome::Denied {
+            retry_after: Some(1_000_000),
+        };
+        let before = calls[index + grant - 1].end;
+        calls.truncate(index + grant + 1);
+        calls.push(denial);
+        // A tenth of a token may have come since.
+        denial.start > before + 100_000 && spare(calls, index + grant)
+    });
+    assert_eq!(found[1], found[3], "{found:?}");
+}
+
+/// Whether the bucket held a tenth of a token more than the last grant took: with that on top it is in bounds.
+fn spare(calls: &[Call], index: usize) -> bool {
+    let mut more = calls.to_vec();
+    more[index].cost += TOKEN / 10;
+    bound::judge(&more, &BUSY.quota, &Rules::EXACT).violations == 0
+}
+
+#[test]
+fn one_shortened_retry_after_is_caught() {
+    let found = with_a_denial(|calls, index| {
+        // Two denials with nothing between them: the second one's word gives the first one the lie.
+        let pair = (index..calls.len() - 1).find(|&index| {
+            let [first, second] = [calls[index], calls[index + 1]];
+            first.is_denied()
+                && second.is_denied()
+                && first.cost == second.cost
+                && second.start > first.end + 100_000
+        });
+        let Some(first) = pair else { return false };
+        let until_then: Nanos = calls[first + 1].start - calls[first].end;
+        calls[first].outcome = Outcome::Denied {
+            retry_after: Some(until_then - 50_000),
+        };
+        true
+    });
+    assert_eq!(found[2], found[3], "{found:?}");
+}
+
+#[test]
+fn a_refund_that_is_not_noted_is_caught() {
+    let mut caught = 0;
+    for seed in 1..=HISTORIES {
+        let habits = Habits {
+            refund: 10,
+            width: 1_000,
+            ..BUSY
+        };
+        let mut calls = habits.history(&mut Dice(seed * 0x9e37_79b9));
+        calls.retain(|call| call.kind != Kind::Refund);
+        caught += u64::from(violations(&calls, &habits)[0] > 0);
+    }
+    assert_eq!(caught, HISTORIES);
+}

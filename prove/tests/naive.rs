@@ -1,0 +1,157 @@
+//! The sweeps say what the definitions say, on small random logs that no limiter made.
+
+mod simulated;
+
+use prove::call::{Call, Kind, Nanos, Outcome, TOKEN, Tokens};
+use prove::rules::{Quota, Rules};
+use prove::{bound, denials, waits};
+use simulated::Dice;
+
+const QUOTA: Quota = Quota {
+    capacity: 4 * TOKEN,
+    rate: 1_000_000_000_000,
+};
+const RULES: Rules = Rules::EXACT;
+
+/// Calls at whole nanoseconds, so that ties are common; a token is refilled in one.
+fn random(dice: &mut Dice) -> Vec<Call> {
+    let count = 1 + dice.below(14);
+    let calls = (0..count).map(|_| {
+        let start = 10 + dice.below(12);
+        let kind = [Kind::Take, Kind::Take, Kind::Take, Kind::Refund, Kind::Lost];
+        let kind = kind[usize::try_from(dice.below(5)).unwrap_or(0)];
+        let wait = Some(dice.below(4));
+        let outcome = match dice.below(5) {
+            0 => Outcome::Unknown,
+            1 | 2 if kind == Kind::Take => Outcome::Denied { retry_after: wait },
+            _ => Outcome::Done,
+        };
+        Call {
+            start,
+            end: start + dice.below(4),
+            kind,
+            cost: Tokens::from(1 + dice.below(4)) * TOKEN,
+            outcome,
+        }
+    });
+    calls.collect()
+}
+
+fn sum<'a>(calls: impl Iterator<Item = &'a Call>) -> Tokens {
+    calls.map(|call| call.cost).sum()
+}
+
+/// The greatest excess of all windows between any two instants, those around a grant at least.
+fn naive_bound(calls: &[Call]) -> Option<Tokens> {
+    let windows = (0..40_u64).flat_map(|from| (from..40).map(move |to| (from, to)));
+    let excesses = windows.filter_map(|(from, to)| {
+        let inside = |call: &&Call| from <= call.start && call.end <= to;
+        let mut granted = calls
+            .iter()
+            .filter(|call| call.is_granted())
+            .filter(inside)
+            .peekable();
+        granted.peek()?;
+        let gifts = calls
+            .iter()
+            .filter(|call| call.start <= to && from <= call.end)
+            .filter_map(|call| bound::gift(call, &QUOTA, &RULES));
+        let allowed = QUOTA.capacity + QUOTA.refill(to - from) + gifts.sum::<Tokens>();
+        Some(sum(granted) - allowed)
+    });
+    excesses.max()
+}
+
+/// What a bucket can lack at most at p, with each take as late as it can be, over every beginning of the window.
+fn naive_lack(calls: &[Call], p: Nanos) -> Tokens {
+    let takes = || {
+        calls
+            .iter()
+            .filter(|call| call.may_have_taken() && call.start <= p)
+    };
+    let from = (0..=p).map(|from| {
+        let after = takes().filter(|call| call.end.min(p) >= from);
+        sum(after) - QUOTA.refill(p - from)
+    });
+    from.max().unwrap_or(0).max(0)
+}
+
+fn naive_unexplained(calls: &[Call]) -> u64 {
+    let denials = calls.iter().filter(|call| call.is_denied());
+    let unexplained = denials.filter(|denial| {
+        (denial.start..=denial.end).all(|p| QUOTA.capacity - naive_lack(calls, p) >= denial.cost)
+    });
+    unexplained.count() as u64
+}
+
+fn naive_contradicted(calls: &[Call]) -> u64 {
+    let denials = || calls.iter().filter(|call| call.is_denied());
+    let contradicts = |later: &&Call| {
+        denials().any(|earlier| {
+            let Outcome::Denied {
+                retry_after: Some(wait),
+            } = earlier.outcome
+            else {
+                return false;
+            };
+            let between = calls.iter().filter(|call| {
+                call.may_have_taken() && call.start <= later.end && earlier.start <= call.end
+            });
+            let taken = sum(between);
+            let passed = Tokens::from(later.start) - Tokens::from(earlier.end + wait);
+            earlier.end <= later.start
+                && earlier.cost + QUOTA.rate * passed - taken >= later.cost
+                && QUOTA.capacity - taken >= later.cost
+        })
+    };
+    denials().filter(contradicts).count() as u64
+}
+
+#[test]
+fn the_worst_window_is_that_of_all_windows() {
+    for seed in 1..=5_000 {
+        let calls = random(&mut Dice(seed * 0x9e37_79b9));
+        let worst = bound::judge(&calls, &QUOTA, &RULES).window;
+        let excess = worst.map(|window| window.excess);
+        assert_eq!(excess, naive_bound(&calls), "seed {seed}: {calls:?}");
+    }
+}
+
+#[test]
+fn the_unexplained_denials_are_those_of_the_definition() {
+    let mut counts = [0; 2];
+    for seed in 1..=5_000 {
+        let mut calls = random(&mut Dice(seed * 0x9e37_79b9));
+        // Without gifts, and without more than there was: the definition knows neither.
+        calls.retain(|call| call.kind == Kind::Take);
+        if (0..40).any(|p| naive_lack(&calls, p) > QUOTA.capacity) {
+            continue;
+        }
+        let found = denials::judge(&calls, &QUOTA, &RULES);
+        assert_eq!(
+            found.violations,
+            naive_unexplained(&calls),
+            "seed {seed}: {calls:?}"
+        );
+        counts[0] += found.violations;
+        counts[1] += found.denials - found.violations;
+    }
+    assert!(counts.iter().all(|&count| count > 100), "{counts:?}");
+}
+
+#[test]
+fn the_contradicted_denials_are_those_of_the_definition() {
+    let mut counts = [0; 2];
+    for seed in 1..=5_000 {
+        let calls = random(&mut Dice(seed * 0x9e37_79b9));
+        let found = waits::judge(&calls, &QUOTA, &RULES);
+        assert_eq!(
+            found.violations,
+            naive_contradicted(&calls),
+            "seed {seed}: {calls:?}"
+        );
+        counts[0] += found.violations;
+        counts[1] += found.judged - found.violations;
+    }
+    assert!(counts.iter().all(|&count| count > 100), "{counts:?}");
+}

@@ -1,0 +1,250 @@
+<?php
+require_once __DIR__ . '/worker.php';
+require_once __DIR__ . '/subject.inc.php';
+require_once __DIR__ . '/../php-tests/child.inc.php';
+require_once __DIR__ . '/../php-tests/03_php_fpm/fpm.inc.php';
+
+/**
+ * One subject under load and faults for some seconds, and what the judge says of it.
+ *
+ * The plan of faults (which, when, to whom, how long) follows from the seed alone. What a fault meets does not: that
+ * is up to the scheduler.
+ */
+final class Trial
+{
+    /** Seconds that workers may take to end once nothing disturbs them any more. */
+    private const PATIENCE = 20;
+    /** Milliseconds of one request under php-fpm. */
+    private const REQUEST = 60;
+
+    /** @var array<string, int> how often each fault was done */
+    public array $counts = [];
+    public readonly string $folder;
+    private readonly CallLog $events;
+    private readonly \Random\Randomizer $dice;
+    /** @var array<int, array{resource, int}> each worker's process by slot, and its id */
+    private array $workers = [];
+    /** @var list<int> the processes that ask php-fpm */
+    private array $clients = [];
+    /** @var list<array{int, callable}> what ends a fault, and when */
+    private array $endings = [];
+    private int $lives = 0;
+    private int $end;
+
+    public function __construct(private readonly Subject $subject, private readonly float $seconds, int $seed)
+    {
+        $this->dice = new \Random\Randomizer(new \Random\Engine\Mt19937($seed));
+        $this->folder = sys_get_temp_dir() . '/tokenbucket-prove-' . getmypid() . '-' . bin2hex(random_bytes(4));
+        mkdir($this->folder);
+        // Workers of another user write here too.
+        chmod($this->folder, 01777);
+        $this->events = new CallLog($this->folder, 'events');
+        $owner = getmypid();
+        register_shutdown_function(fn () => getmypid() === $owner && $this->remove());
+    }
+
+    /** Runs it; what the judge printed, and its exit code: 0 holds, 1 convicted, 2 proves nothing. */
+    public function run(): array
+    {
+        $plan = $this->plan();
+        $this->end = hrtime(true) + (int) ($this->seconds * 1e9);
+        $begin = hrtime(true);
+        file_put_contents("$this->folder/load.json", json_encode(
+            ['logs' => $this->folder, 'end' => $this->end] + $this->subject->load()
+        ));
+        chmod("$this->folder/load.json", 0644);
+        for ($slot = 0; $slot < $this->subject->workers; $slot++) {
+            $this->start($slot);
+        }
+        $this->ask_fpm();
+        foreach ($plan as [$at, $name, $roll]) {
+            $this->sleep_until($begin + $at);
+            $this->fault($name, $roll);
+        }
+        $this->sleep_until($this->end);
+        $this->finish();
+        file_put_contents("$this->folder/rules", $this->subject->rules());
+        exec(escapeshellarg(getenv('PROVE_JUDGE')) . ' ' . escapeshellarg($this->folder), $told, $code);
+        return [implode("\n", $told), $code];
+    }
+
+    public function remove(): void
+    {
+        foreach (array_keys($this->workers) as $slot) {
+            $this->end_worker($slot);
+        }
+        exec('rm -rf ' . escapeshellarg($this->folder));
+    }
+
+    /** A short name of the plan, so that two runs can be seen to have had the same. */
+    public static function fingerprint(array $plan): string
+    {
+        return substr(hash('sha256', json_encode($plan)), 0, 8);
+    }
+
+    /** @return list<array{int, string, int}> when in nanoseconds, which, and a number for the rest */
+    private function plan(): array
+    {
+        $plan = [];
+        foreach ($this->subject->faults() as $name => [$a_second]) {
+            for ($i = max(1, (int) round($a_second * $this->seconds)); $i > 0; $i--) {
+                $at = $this->dice->getInt((int) 2e8, (int) (max(0.3, $this->seconds - 0.3) * 1e9));
+                $plan[] = [$at, $name, $this->dice->getInt(0, 1 << 30)];
+            }
+        }
+        sort($plan);
+        $this->counts['plan ' . self::fingerprint($plan)] = count($plan);
+        return $plan;
+    }
+
+    private function fault(string $name, int $roll): void
+    {
+        [, $do] = $this->subject->faults()[$name];
+        $milliseconds = 5 + $roll % 240;
+        $ending = $do($this, $roll >> 8, $milliseconds);
+        if ($ending === false) {
+            return;
+        }
+        $this->counts[$name] = ($this->counts[$name] ?? 0) + 1;
+        if (is_callable($ending)) {
+            $this->endings[] = [hrtime(true) + $milliseconds * 1_000_000, $ending];
+        }
+    }
+
+    /** Notes that the store may have lost all buckets while this ran. */
+    public function lost(callable $fault): void
+    {
+        $this->events->start(CallLog::LOST, 0);
+        $fault();
+        $this->events->end(hrtime(true), CallLog::LOST, 0, CallLog::DONE);
+    }
+
+    public function kill_worker(int $roll): void
+    {
+        $slot = $roll % $this->subject->workers;
+        $this->end_worker($slot);
+        $this->start($slot);
+    }
+
+    public function pause_worker(int $roll): callable
+    {
+        $process = $this->workers[$roll % $this->subject->workers][1];
+        send_signal('STOP', $process);
+        return fn () => send_signal('CONT', $process);
+    }
+
+    public function kill_fpm_worker(int $roll): bool
+    {
+        $workers = $this->subject->fpm->workers();
+        if ($workers === []) {
+            return false;
+        }
+        $worker = $workers[$roll % count($workers)];
+        send_signal('KILL', $worker);
+        for ($i = 0; $i < 1_000 && preg_match('/.*\) [^ZX] /s', (string) @file_get_contents("/proc/$worker/stat")); $i++) {
+            usleep(1_000);
+        }
+        $this->events->death($worker);
+        return true;
+    }
+
+    public function pause_fpm_worker(int $roll): callable|false
+    {
+        $workers = $this->subject->fpm->workers();
+        if ($workers === []) {
+            return false;
+        }
+        $worker = $workers[$roll % count($workers)];
+        send_signal('STOP', $worker);
+        return fn () => send_signal('CONT', $worker);
+    }
+
+    private function start(int $slot): void
+    {
+        // Its own dice, so that what it asks follows from the seed as well.
+        $seed = crc32("$slot " . ++$this->lives);
+        $command = $this->subject->command($slot) . ' -f ' . escapeshellarg(__DIR__ . '/worker.php')
+            . ' -- ' . escapeshellarg("$this->folder/load.json") . " $slot $seed";
+        $out = ['file', "$this->folder/out", 'a'];
+        $process = proc_open("exec $command", [['file', '/dev/null', 'r'], $out, $out], $pipes);
+        $this->workers[$slot] = [$process, proc_get_status($process)['pid']];
+    }
+
+    private function end_worker(int $slot): void
+    {
+        [$process, $id] = $this->workers[$slot];
+        unset($this->workers[$slot]);
+        proc_terminate($process, 9);
+        proc_close($process);
+        $this->events->death($id);
+    }
+
+    private function ask_fpm(): void
+    {
+        $fpm = $this->subject->fpm;
+        if ($fpm === null) {
+            return;
+        }
+        $script = $fpm->script('worker', file_get_contents(__DIR__ . '/worker.php'));
+        for ($client = 0; $client < $this->subject->clients; $client++) {
+            $pid = pcntl_fork();
+            if ($pid !== 0) {
+                $this->clients[] = $pid;
+                continue;
+            }
+            for ($request = 1; hrtime(true) < $this->end; $request++) {
+                try {
+                    $fpm->get($script, [
+                        'load' => "$this->folder/load.json",
+                        'slot' => -1,
+                        'seed' => crc32("fpm $client $request"),
+                        'milliseconds' => self::REQUEST,
+                    ]);
+                } catch (RuntimeException) {
+                    // It is just being reloaded.
+                    usleep(5_000);
+                }
+            }
+            exit(0);
+        }
+    }
+
+    private function sleep_until(int $time): void
+    {
+        do {
+            $now = hrtime(true);
+            foreach ($this->endings as $key => [$when, $ending]) {
+                if ($when <= $now) {
+                    unset($this->endings[$key]);
+                    $ending();
+                }
+            }
+            usleep(max(0, min(1_000, intdiv($time - $now, 1_000))));
+        } while ($now < $time);
+    }
+
+    /** Everybody must come to an end by himself: who hangs is a fault by itself. */
+    private function finish(): void
+    {
+        foreach ($this->endings as [, $ending]) {
+            $ending();
+        }
+        $deadline = microtime(true) + self::PATIENCE;
+        foreach ($this->workers as $slot => [$process]) {
+            while (proc_get_status($process)['running']) {
+                if (microtime(true) > $deadline) {
+                    throw new RuntimeException("worker $slot hangs");
+                }
+                usleep(1_000);
+            }
+            $this->end_worker($slot);
+        }
+        foreach ($this->clients as $client) {
+            pcntl_waitpid($client, $status);
+        }
+        $said = file_get_contents("$this->folder/out");
+        if (str_replace('done', '', $said) !== '') {
+            throw new RuntimeException('a worker said: ' . substr($said, 0, 2_000));
+        }
+    }
+}
