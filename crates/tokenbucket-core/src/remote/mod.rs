@@ -15,8 +15,10 @@ pub mod memcached;
 pub mod redis;
 mod resolve;
 pub mod secret;
+mod settings;
 pub mod stream;
 pub mod tls;
+mod transport;
 
 use crate::clock::{BootClock, Clock, Ticks};
 use crate::key::{Key, KeyHasher};
@@ -28,145 +30,8 @@ use crate::step::{Denial, Outcome, Step, Verdict};
 use crate::store::Put;
 pub use batch::Batched;
 pub use failure::{Cause, Failure};
-
-/// What happens when the store fails.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum OnFailure {
-    /// A bucket of the same quota in this host's shared memory decides: on H hosts H times the limit.
-    Local,
-    /// Every call is granted.
-    Allow,
-    /// Every call is denied.
-    Deny,
-    /// The failure is the answer.
-    Throw,
-}
-
-impl OnFailure {
-    /// What is answered instead of the store.
-    #[must_use]
-    pub fn answer(
-        self,
-        host: &SharedMemory,
-        key: Key<'_>,
-        step: &Step,
-        first: Option<Ticks>,
-    ) -> Outcome {
-        let now = BootClock.now();
-        match self {
-            Self::Local => host.take(key, step, first),
-            Self::Allow => Outcome {
-                verdict: Verdict::Granted,
-                now,
-                empty_at: 0,
-            },
-            Self::Deny | Self::Throw => denied(Denial::Unavailable, now),
-        }
-    }
-}
-
-/// How a remote store is used.
-#[derive(Clone, Copy, Debug)]
-pub struct Settings {
-    /// How long one call may take, connecting included.
-    pub timeout: Ticks,
-    /// What happens when it fails.
-    pub on_failure: OnFailure,
-    /// How long a denial may be told unasked after it was last seen; `None` never to do so.
-    pub hint_max_age: Option<Ticks>,
-}
-
-/// A server, as breakers and messages know it.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Server {
-    /// Tells servers apart.
-    pub id: u64,
-    /// May be shown: holds no password.
-    pub name: String,
-}
-
-impl Server {
-    /// The server that `identity` names in full.
-    #[must_use]
-    pub fn new(identity: &[u8], name: String) -> Self {
-        // The low half of a hash is a hash.
-        #[allow(clippy::cast_possible_truncation)]
-        let id = KeyHasher::new([0; 2]).key(identity).hash as u64;
-        Self { id, name }
-    }
-}
-
-/// A step, as a transport is asked for it.
-#[derive(Clone, Debug)]
-pub struct Ask {
-    /// What the store calls the bucket.
-    pub name: Vec<u8>,
-    /// All spans are whole microseconds.
-    pub step: Step,
-    /// How long ago a bucket without a record was empty, if the caller proposes that.
-    pub first: Option<i64>,
-    /// How long ago the bucket was empty at least, as this host saw before, in case the record was lost.
-    pub seen: Option<i64>,
-}
-
-/// The answer of a store, on its own clock.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Reply {
-    /// The answer.
-    pub outcome: Outcome,
-    /// Whether the bucket had no record.
-    pub absent: bool,
-    /// Whether the record was lost, and what the caller saw before was taken for it.
-    pub healed: bool,
-}
-
-/// What became of several steps.
-#[derive(Clone, Debug)]
-pub struct Replies {
-    /// Whether all were granted; else none was.
-    pub granted: bool,
-    /// After each step when granted; else what was found.
-    pub outcomes: Vec<Outcome>,
-    /// For each step, whether the record was lost and made up for.
-    pub healed: Vec<bool>,
-}
-
-/// A way to a store. Nothing here looks at hints, breakers or policies.
-pub trait Transport {
-    /// Tells stores apart: endpoints, user, database, prefix.
-    fn identity(&self) -> Vec<u8>;
-
-    /// What the store calls a bucket.
-    fn name(&self, identifier: &[u8]) -> Vec<u8>;
-
-    /// The server that keeps what is called `name`.
-    fn server(&self, name: &[u8]) -> &Server;
-
-    /// Takes one step before `deadline`.
-    ///
-    /// # Errors
-    /// When the store cannot tell, or did not in time.
-    fn take(&self, ask: &Ask, deadline: Ticks) -> Result<Reply, Cause>;
-
-    /// Changes a bucket before `deadline`. `seen` as in [`Ask`].
-    ///
-    /// # Errors
-    /// When the store cannot do it, or did not in time.
-    fn put(&self, name: &[u8], put: &Put, seen: Option<i64>, deadline: Ticks) -> Result<(), Cause>;
-
-    /// Whether one operation can take steps on buckets of both.
-    fn joins(&self, _other: &Self) -> bool {
-        false
-    }
-
-    /// Takes all steps or none, in one operation. Asked only where the transports of all buckets join.
-    ///
-    /// # Errors
-    /// As [`Transport::take`].
-    fn take_all(&self, _asks: &[Ask], _deadline: Ticks) -> Result<Replies, Cause> {
-        Err(Cause::Answer("one bucket at a time"))
-    }
-}
+pub use settings::{OnFailure, Settings};
+pub use transport::{Ask, Replies, Reply, Server, Transport};
 
 /// An answer, and what the caller should be warned of.
 #[derive(Debug)]

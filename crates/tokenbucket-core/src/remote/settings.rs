@@ -1,0 +1,54 @@
+//! How a remote store is used, and what happens when it fails.
+
+use super::denied;
+use crate::clock::{BootClock, Clock, Ticks};
+use crate::key::Key;
+use crate::shared_memory::SharedMemory;
+use crate::step::{Denial, Outcome, Step, Verdict};
+
+/// What happens when the store fails.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum OnFailure {
+    /// A bucket of the same quota in this host's shared memory decides: on H hosts H times the limit.
+    Local,
+    /// Every call is granted.
+    Allow,
+    /// Every call is denied.
+    Deny,
+    /// The failure is the answer.
+    Throw,
+}
+
+impl OnFailure {
+    /// What is answered instead of the store.
+    #[must_use]
+    pub fn answer(
+        self,
+        host: &SharedMemory,
+        key: Key<'_>,
+        step: &Step,
+        first: Option<Ticks>,
+    ) -> Outcome {
+        let now = BootClock.now();
+        match self {
+            Self::Local => host.take(key, step, first),
+            Self::Allow => Outcome {
+                verdict: Verdict::Granted,
+                now,
+                empty_at: 0,
+            },
+            Self::Deny | Self::Throw => denied(Denial::Unavailable, now),
+        }
+    }
+}
+
+/// How a remote store is used.
+#[derive(Clone, Copy, Debug)]
+pub struct Settings {
+    /// How long one call may take, connecting included.
+    pub timeout: Ticks,
+    /// What happens when it fails.
+    pub on_failure: OnFailure,
+    /// How long a denial may be told unasked after it was last seen; `None` never to do so.
+    pub hint_max_age: Option<Ticks>,
+}
