@@ -42,7 +42,7 @@ final class AnyArguments
             null, true, false, 0, 1, -1, 7, PHP_INT_MAX, PHP_INT_MIN, 0.0, -0.0, 0.5, 1e-320, 1e300, NAN, INF, -INF,
             '', '0', '1', '1.5', ' 2', '3 ', 'abc', "a\0b", "\xff\xfe", str_repeat('x', 300), '1e3', 'redis://[::1]:1/3',
             'redis://:geheim@h:99999', 'unix:///nowhere', '127.0.0.1:1?weight=2', [], [1, 2], ['a' => null], [[]],
-            new stdClass(), fn() => true, fn() => throw new LogicException('thrown by a closure'),
+            new stdClass(), static fn() => true, static fn() => throw new LogicException('thrown by a closure'),
             $storage, new TokenBucket($storage, 'any', 3, 1), [new TokenBucket($storage, 'any', 3, 1)],
             TokenBucket\OnFailure::Local, TokenBucket\OnFailure::Throw, fopen('php://memory', 'r'),
             new class { public function __toString(): string { return 'text'; } },
@@ -129,5 +129,8 @@ final class AnyArguments
             }
         }
         ksort($this->classes);
+        // What was made of such arguments may hold itself.
+        $this->subjects = [];
+        gc_collect_cycles();
     }
 }
