@@ -47,40 +47,65 @@ pub fn has_methods(object: &ZendObject, methods: &[&str]) -> bool {
     methods.iter().all(|method| !find(object, method).is_null())
 }
 
+/// A method of an object, looked up once for several calls.
+#[derive(Clone, Copy, Debug)]
+pub struct Method<'a> {
+    object: &'a ZendObject,
+    function: *mut zend_function,
+}
+
+impl<'a> Method<'a> {
+    /// The object's `method` (in lower case), whatever its visibility.
+    ///
+    /// # Errors
+    /// When its class has none.
+    pub fn of(object: &'a ZendObject, method: &str) -> Result<Self, Thrown> {
+        let function = find(object, method);
+        if function.is_null() {
+            return Err(throw::error(&format!(
+                "Call to undefined method {method}()"
+            )));
+        }
+        Ok(Self { object, function })
+    }
+
+    /// Calls it.
+    ///
+    /// # Errors
+    /// What it threw.
+    pub fn call(&self, arguments: &mut [Zval]) -> Result<Zval, Thrown> {
+        let mut result = Zval::new();
+        let this = ptr::from_ref(self.object).cast_mut();
+        // A method of ours takes a handful of arguments.
+        #[allow(clippy::cast_possible_truncation)]
+        let count = arguments.len() as u32;
+        // SAFETY: the function belongs to the object's class, which outlives the object; the callee copies what
+        // it keeps of the arguments, and whoever made this keeps the object alive.
+        unsafe {
+            zend_call_known_function(
+                self.function,
+                this,
+                self.object.ce,
+                &raw mut result,
+                count,
+                arguments.as_mut_ptr(),
+                ptr::null_mut(),
+            );
+        }
+        if throw::is_pending() {
+            Err(Thrown)
+        } else {
+            Ok(result)
+        }
+    }
+}
+
 /// Calls `method` (in lower case) of the object, whatever its visibility.
 ///
 /// # Errors
 /// What it threw.
 pub fn method(object: &ZendObject, method: &str, arguments: &mut [Zval]) -> Result<Zval, Thrown> {
-    let function = find(object, method);
-    if function.is_null() {
-        return Err(throw::error(&format!(
-            "Call to undefined method {method}()"
-        )));
-    }
-    let mut result = Zval::new();
-    let this = ptr::from_ref(object).cast_mut();
-    // A method of ours takes a handful of arguments.
-    #[allow(clippy::cast_possible_truncation)]
-    let count = arguments.len() as u32;
-    // SAFETY: the function belongs to the object's class; the callee copies what it keeps of the
-    // arguments, and the caller of this function keeps the object alive.
-    unsafe {
-        zend_call_known_function(
-            function,
-            this,
-            object.ce,
-            &raw mut result,
-            count,
-            arguments.as_mut_ptr(),
-            ptr::null_mut(),
-        );
-    }
-    if throw::is_pending() {
-        Err(Thrown)
-    } else {
-        Ok(result)
-    }
+    Method::of(object, method)?.call(arguments)
 }
 
 /// Whether `callable` can be called from here.

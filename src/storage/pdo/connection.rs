@@ -5,7 +5,8 @@
 //! comes back here meanwhile prepares another.
 
 use super::{DB, Made, Storage, slot};
-use crate::zend::{Object, Thrown, Zval, invoke, throw, value};
+use crate::zend::invoke::{self, Method};
+use crate::zend::{Object, Thrown, Zval, throw, value};
 use ext_php_rs::types::ZendObject;
 use std::cell::{Cell, RefCell};
 use tokenbucket_core::remote::Cause;
@@ -99,7 +100,9 @@ impl<'a> Connection<'a> {
         let pdo = value::object(&db).ok_or_else(|| {
             throw::error("The TokenBucketStoragePDO object has lost its connection")
         })?;
-        let in_transaction = value::is_truthy(&invoke::method(pdo, "intransaction", &mut [])?);
+        // PDO does not tell of a transaction that was begun by a statement of SQLite's, and nothing hangs on it.
+        let in_transaction = made.dialect != Dialect::Sqlite
+            && value::is_truthy(&invoke::method(pdo, "intransaction", &mut [])?);
         Ok(Self {
             object,
             made,
@@ -110,7 +113,7 @@ impl<'a> Connection<'a> {
         })
     }
 
-    /// Whether the caller had a transaction open when the call began.
+    /// Whether the caller had a transaction open when the call began. Of `SQLite` it is not known.
     pub const fn in_transaction(&self) -> bool {
         self.in_transaction
     }
@@ -123,9 +126,13 @@ impl<'a> Connection<'a> {
     /// Calls a method of PDO that answers false when it fails.
     pub fn call(&self, on: &Zval, method: &str, arguments: &mut [Zval]) -> Result<Zval, Cause> {
         let object = value::object(on).ok_or(Cause::Caller("no object"))?;
-        match invoke::method(object, method, arguments) {
+        self.checked(object, invoke::method(object, method, arguments))
+    }
+
+    fn checked(&self, on: &ZendObject, answer: Result<Zval, Thrown>) -> Result<Zval, Cause> {
+        match answer {
             Ok(answer) if !answer.is_false() => Ok(answer),
-            _ => Err(self.failure(object)),
+            _ => Err(self.failure(on)),
         }
     }
 
@@ -165,6 +172,8 @@ impl<'a> Connection<'a> {
                 self.call(&self.db, "prepare", &mut [text])?
             }
         };
+        let object = value::object(&statement).ok_or(Cause::Caller("no statement"))?;
+        let bind_value = Method::of(object, "bindvalue").map_err(|_| Cause::Thrown)?;
         let mut keys = values.keys.iter().cycle();
         for (place, &bind) in (1..).zip(&text.binds) {
             let (bound, kind) = match bind {
@@ -175,8 +184,8 @@ impl<'a> Connection<'a> {
                 }
                 bind => (int(values.number(bind)), PARAM_INT),
             };
-            let mut arguments = [int(place), bound, int(kind)];
-            self.call(&statement, "bindvalue", &mut arguments)?;
+            let bound = bind_value.call(&mut [int(place), bound, int(kind)]);
+            self.checked(object, bound)?;
         }
         self.call(&statement, "execute", &mut [])?;
         let answer = read(&statement)?;
@@ -203,13 +212,23 @@ impl<'a> Connection<'a> {
         }
     }
 
-    /// The numbers of the only row; `None` if there is none. Reads to the end, for a database may fail only
-    /// there to keep what it did.
+    /// The numbers of the only row; `None` if there is none.
     pub fn numbers<const N: usize>(&self, statement: &Zval) -> Result<Option<[i64; N]>, Cause> {
+        let row = self.row(statement)?;
+        row.map(|row| self.numbers_of(&row, statement)).transpose()
+    }
+
+    /// The same of a statement that changes something. Reads to the end, for `SQLite` may fail only there to keep
+    /// what it did; other databases have kept it before they answer.
+    pub fn changed<const N: usize>(&self, statement: &Zval) -> Result<Option<[i64; N]>, Cause> {
         let Some(row) = self.row(statement)? else {
             return Ok(None);
         };
-        while self.row(statement)?.is_some() {}
+        while self.made.dialect == Dialect::Sqlite && self.row(statement)?.is_some() {}
+        self.numbers_of(&row, statement).map(Some)
+    }
+
+    fn numbers_of<const N: usize>(&self, row: &Zval, statement: &Zval) -> Result<[i64; N], Cause> {
         self.call(statement, "closecursor", &mut [])?;
         let mut numbers = [0; N];
         for (place, into) in (0..).zip(&mut numbers) {
@@ -218,7 +237,7 @@ impl<'a> Connection<'a> {
                 .and_then(number)
                 .ok_or(Cause::Caller("a number is missing"))?;
         }
-        Ok(Some(numbers))
+        Ok(numbers)
     }
 
     /// Why a method of `on`, the connection or a statement, failed. What else than an exception of PDO's is

@@ -171,7 +171,7 @@ impl Connection<'_> {
     fn take_pgsql(&self, query: Query, values: &Values<'_>) -> Result<Reply, Cause> {
         let mut found = (0, 0);
         for _ in 0..TRIES {
-            let numbers = self.ask(query, values, |statement| self.numbers(statement))?;
+            let numbers = self.ask(query, values, |statement| self.changed(statement))?;
             let Some([now, state, granted, told]) = numbers else {
                 return Err(Cause::Caller("no row"));
             };
@@ -190,7 +190,7 @@ impl Connection<'_> {
     fn take_sqlite(&self, query: Query, values: Values<'_>) -> Result<Reply, Cause> {
         let clock = wall_clock();
         let values = Values { clock, ..values };
-        let numbers = self.ask(query, &values, |statement| self.numbers(statement))?;
+        let numbers = self.ask(query, &values, |statement| self.changed(statement))?;
         match numbers {
             Some([now, state, granted]) => Ok(answered(granted != 0, (now, state))),
             None => Ok(answered(false, self.look(values.name)?)),
