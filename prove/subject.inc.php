@@ -29,6 +29,16 @@ abstract class Subject
     /** What happens to the store: name => [how often a second, callable(Trial, roll, milliseconds): ?callable its end]. */
     abstract protected function store_faults(): array;
 
+    /**
+     * How the store may lose all buckets. Each time allows a capacity more, so they take turns.
+     *
+     * @return array<string, callable(Trial): mixed> by name
+     */
+    public function losses(): array
+    {
+        return [];
+    }
+
     /** Settings of the workers' php. */
     protected function ini(): array
     {

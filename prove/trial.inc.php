@@ -16,6 +16,8 @@ final class Trial
     private const PATIENCE = 20;
     /** Milliseconds of one request under php-fpm. */
     private const REQUEST = 60;
+    /** How often a second a store loses its state. */
+    private const LOSSES = 0.1;
 
     /** @var array<string, int> how often each fault was done */
     public array $counts = [];
@@ -87,9 +89,13 @@ final class Trial
     {
         $plan = [];
         foreach ($this->subject->faults() as $name => [$a_second]) {
-            for ($i = max(1, (int) round($a_second * $this->seconds)); $i > 0; $i--) {
-                $at = $this->dice->getInt((int) 2e8, (int) (max(0.3, $this->seconds - 0.3) * 1e9));
-                $plan[] = [$at, $name, $this->dice->getInt(0, 1 << 30)];
+            $plan = [...$plan, ...array_map($this->chance(...), array_fill(0, $this->often($a_second), $name))];
+        }
+        $losses = array_keys($this->subject->losses());
+        if ($losses !== []) {
+            $first = $this->dice->getInt(0, count($losses) - 1);
+            for ($i = 0; $i < $this->often(self::LOSSES); $i++) {
+                $plan[] = $this->chance($losses[($first + $i) % count($losses)]);
             }
         }
         sort($plan);
@@ -97,22 +103,45 @@ final class Trial
         return $plan;
     }
 
+    private function often(float $a_second): int
+    {
+        return max(1, (int) round($a_second * $this->seconds));
+    }
+
+    /** @return array{int, string, int} */
+    private function chance(string $fault): array
+    {
+        $at = $this->dice->getInt((int) 2e8, (int) (max(0.3, $this->seconds - 0.3) * 1e9));
+        return [$at, $fault, $this->dice->getInt(0, 1 << 30)];
+    }
+
     private function fault(string $name, int $roll): void
     {
+        $loss = $this->subject->losses()[$name] ?? null;
+        if ($loss !== null) {
+            $this->lost($loss);
+            $this->count($name);
+            return;
+        }
         [, $do] = $this->subject->faults()[$name];
         $milliseconds = 5 + $roll % 240;
         $ending = $do($this, $roll >> 8, $milliseconds);
         if ($ending === false) {
             return;
         }
-        $this->counts[$name] = ($this->counts[$name] ?? 0) + 1;
+        $this->count($name);
         if (is_callable($ending)) {
             $this->endings[] = [hrtime(true) + $milliseconds * 1_000_000, $ending];
         }
     }
 
+    private function count(string $fault): void
+    {
+        $this->counts[$fault] = ($this->counts[$fault] ?? 0) + 1;
+    }
+
     /** Notes that the store may have lost all buckets while this ran. */
-    public function lost(callable $fault): void
+    private function lost(callable $fault): void
     {
         $this->events->start(CallLog::LOST, 0);
         $fault();

@@ -1,8 +1,8 @@
 //! All rules over all buckets of a log, and how much the answer is worth.
 //!
-//! An acquittal is worth little when what was allowed on top is much, so slack above [`MOST_SLACK`] of the bound is a
-//! conviction by itself. Slack is what weakens every window: ticks, clocks, evictions. What is known to have
-//! happened at an instant (a refund, a reset, a lost store) widens only the windows around it, and is told apart.
+//! An acquittal is worth little when what was allowed on top is much, so slack above [`MOST_SLACK`] of the bound proves
+//! nothing. Slack is what weakens every window: ticks, clocks, evictions. Lost state counts with it, though
+//! it happened at a known instant and widens only the windows around that. A refund or a reset is what was asked for.
 
 use crate::bound::{self, Worst};
 use crate::call::{Call, Kind, Outcome, TOKEN, Tokens};
@@ -76,7 +76,7 @@ impl Verdict {
     /// Whether so much was allowed that the answer says little.
     #[must_use]
     pub fn is_slack(&self) -> bool {
-        self.slack * 100 > self.bound * MOST_SLACK
+        (self.slack + self.lost) * 100 > self.bound * MOST_SLACK
     }
 
     fn is_over(&self) -> bool {

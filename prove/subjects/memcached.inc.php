@@ -34,14 +34,18 @@ class MemcachedSubject extends Subject
 
     protected function store_faults(): array
     {
+        return ['server stopped' => $this->paused($this->server)] + $this->replies_lost($this->proxy);
+    }
+
+    public function losses(): array
+    {
         return [
-            'server stopped' => $this->paused($this->server),
-            'server killed' => [0.1, fn (Trial $trial) => $trial->lost(fn () => $this->server->restart())],
-            'server emptied' => [0.1, fn (Trial $trial) => $trial->lost(function () {
+            'server killed' => fn () => $this->server->restart(),
+            'server emptied' => function () {
                 $this->go_on();
                 $this->server->command('flush_all', 'OK');
-            })],
-        ] + $this->replies_lost($this->proxy);
+            },
+        ];
     }
 
     public function stop(): void

@@ -43,13 +43,19 @@ class RedisSubject extends Subject
         return [
             // Who is the primary changes.
             'server stopped' => [0.5, fn (Trial $trial, int $roll) => $this->paused($this->primary)[1]()],
-            'server killed' => [0.1, fn (Trial $trial) => $trial->lost(fn () => $this->primary->restart())],
-            'server emptied' => [0.1, fn (Trial $trial) => $trial->lost(function () {
+        ] + $this->replies_lost($this->proxy);
+    }
+
+    public function losses(): array
+    {
+        return [
+            'server killed' => fn () => $this->primary->restart(),
+            'server emptied' => function () {
                 $this->go_on();
                 $this->primary->command('FLUSHALL');
-            })],
-            'replica promoted' => [0.1, fn (Trial $trial) => $trial->lost($this->promote(...))],
-        ] + $this->replies_lost($this->proxy);
+            },
+            'replica promoted' => $this->promote(...),
+        ];
     }
 
     private function promote(): void

@@ -40,25 +40,27 @@ class SqlSubject extends Subject
 
     protected function store_faults(): array
     {
-        $emptied = ['table emptied' => [0.1, fn (Trial $trial) => $trial->lost(function () {
+        return $this->server instanceof SqliteFile ? [] : ['server stopped' => $this->paused($this->server)];
+    }
+
+    public function losses(): array
+    {
+        $losses = ['table emptied' => function () {
             $this->go_on();
             try {
                 $this->server->connect([PDO::ATTR_TIMEOUT => 5])->exec('DELETE FROM buckets');
             } catch (PDOException) {
                 // A worker that is stopped holds the lock.
             }
-        })]];
-        if ($this->server instanceof SqliteFile) {
-            return $emptied;
-        }
-        return $emptied + [
-            'server stopped' => $this->paused($this->server),
+        }];
+        if (!$this->server instanceof SqliteFile) {
             // What it had not written yet it may lose.
-            'server killed' => [0.1, fn (Trial $trial) => $trial->lost(function () {
+            $losses['server killed'] = function () {
                 $this->go_on();
                 $this->server->restart();
-            })],
-        ];
+            };
+        }
+        return $losses;
     }
 
     public function stop(): void

@@ -3,8 +3,11 @@
 //! The bucket holds 2 tokens and gains one a second. Times are in seconds.
 
 use prove::call::{Call, Kind, Outcome, TOKEN, Tokens};
+use prove::log::Log;
 use prove::rules::{Quota, Rules};
+use prove::verdict::Verdict;
 use prove::{bound, denials, waits};
+use std::collections::{BTreeMap, BTreeSet};
 
 const QUOTA: Quota = Quota {
     capacity: 2 * TOKEN,
@@ -273,4 +276,31 @@ fn a_reset_fills_a_bucket_as_of_the_time_that_its_call_read() {
     };
     assert_eq!(judge(0.3), 1);
     assert_eq!(judge(0.5), 0);
+}
+
+/// Of 1,000 seconds: the bound is a little more than 1,000 tokens.
+fn is_slack(calls: &[Call], rules: Rules) -> bool {
+    let ends = [grant(0.0, 0.0, 1), grant(1_000.0, 1_000.0, 1)];
+    let verdict = Verdict::of(&Log {
+        rules,
+        buckets: BTreeMap::from([(1, (QUOTA, [&ends, calls].concat()))]),
+        unhinted: BTreeSet::new(),
+    });
+    assert!(!verdict.is_convicted(), "{verdict}");
+    verdict.is_slack()
+}
+
+#[test]
+fn what_is_allowed_on_top_must_not_exceed_a_hundredth_of_the_bound() {
+    let allowed = |seconds| Rules {
+        skew: nanos(seconds),
+        ..Rules::EXACT
+    };
+    assert!(!is_slack(&[], allowed(10.0)));
+    assert!(is_slack(&[], allowed(10.1)));
+    let lost = |at: u32| call(Kind::Lost, Outcome::Done, f64::from(at), f64::from(at), 0);
+    let losses: Vec<Call> = (1..=6).map(lost).collect();
+    assert!(!is_slack(&losses[..5], Rules::EXACT));
+    assert!(is_slack(&losses, Rules::EXACT));
+    assert!(is_slack(&losses[..3], allowed(6.0)));
 }
