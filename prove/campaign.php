@@ -30,6 +30,7 @@ function subjects(): array
         'memory' => fn () => new SharedMemorySubject,
         'memory, full table' => fn () => new FullTableSubject,
         'memory, evicting table' => fn () => new EvictingTableSubject,
+        'memory, deaths within' => fn () => new DyingSubject,
         'redis' => fn () => new RedisSubject,
         'redis, local fallback' => fn () => new RedisLocalSubject,
         'memcached' => fn () => new MemcachedSubject,
@@ -50,6 +51,7 @@ function attempt(string $name, Subject $subject, float $seconds, int $seed): int
         [$told, $code] = ['FAILED: ' . $error->getMessage(), 2];
     }
     $subject->stop();
+    ksort($trial->counts);
     $counts = array_map(fn (string $fault, int $count) => "$fault $count", array_keys($trial->counts), $trial->counts);
     printf("%s, %g s, seed %d: %s\n  %s\n", $name, $seconds, $seed, implode(', ', $counts), $told);
     $kept = getenv('PROVE_KEEP');

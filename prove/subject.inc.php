@@ -12,6 +12,9 @@ abstract class Subject
     /** Whether workers may remember denials of the store. */
     protected const HINTS = false;
 
+    /** Whether workers die by themselves. */
+    public const DIES = false;
+
     /** Workers of the command line. */
     public int $workers = 4;
     /** How many ask php-fpm at the same time. */

@@ -208,6 +208,16 @@ final class Trial
         $this->events->death($id);
     }
 
+    private function replace_the_dead(): void
+    {
+        foreach ($this->workers as $slot => [$process]) {
+            if (proc_get_status($process)['signaled']) {
+                $this->end_worker($slot);
+                $this->start($slot);
+            }
+        }
+    }
+
     private function ask_fpm(): void
     {
         $fpm = $this->subject->fpm;
@@ -242,6 +252,7 @@ final class Trial
     {
         do {
             $now = hrtime(true);
+            $this->subject::DIES && $this->replace_the_dead();
             foreach ($this->endings as $key => [$when, $ending]) {
                 if ($when <= $now) {
                     unset($this->endings[$key]);
@@ -274,6 +285,11 @@ final class Trial
         $said = file_get_contents("$this->folder/out");
         // The client library of PostgreSQL passes on what a server says that is killed.
         $said = preg_replace('/^WARNING:  terminating connection.*\n/m', '', $said);
+        if ($this->subject::DIES) {
+            preg_match_all('/^(died at: \w+)\n/m', str_replace('done', '', $said), $deaths);
+            array_map($this->count(...), $deaths[1]);
+            $said = str_replace($deaths[0], '', $said);
+        }
         if (str_replace('done', '', $said) !== '') {
             throw new RuntimeException('a worker said: ' . substr($said, 0, 2_000));
         }

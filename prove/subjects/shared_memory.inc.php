@@ -69,6 +69,24 @@ class FullTableSubject extends SharedMemorySubject
     }
 }
 
+/** Workers die at the marked steps of the slot protocol, in a table in which slots change hands all the time. */
+class DyingSubject extends FullTableSubject
+{
+    protected const BUCKETS = 300;
+    public const DIES = true;
+    /** A worker dies at one of so many steps on a live bucket; claims are rarer, and deaths in them likelier. */
+    private const ONE_IN = 1_500;
+
+    public function command(int $slot): string
+    {
+        $command = str_replace('extension=' . dirname(__DIR__, 2) . '/modules/tokenbucket.so', 'extension=' . getenv('PROVE_DYING'), parent::command($slot), $count);
+        if ($count !== 1) {
+            throw new RuntimeException("another extension than this tree's: $command");
+        }
+        return 'env TOKENBUCKET_DEATHS=' . self::ONE_IN . " $command";
+    }
+}
+
 /** A table that is full now and then, and forgets the bucket that is nearest to full. */
 class EvictingTableSubject extends FullTableSubject
 {

@@ -10,6 +10,8 @@
 
 pub mod breaker;
 pub mod counters;
+#[cfg(feature = "deaths")]
+mod deaths;
 pub mod diagnostics;
 pub mod hints;
 pub mod layout;

@@ -28,7 +28,12 @@ pub trait Variant {
 #[derive(Clone, Copy, Debug)]
 pub struct Production;
 
-impl Variant for Production {}
+impl Variant for Production {
+    #[cfg(feature = "deaths")]
+    fn reached(point: Point) {
+        super::deaths::reached(point);
+    }
+}
 
 /// The slots of a segment.
 #[derive(Debug)]
