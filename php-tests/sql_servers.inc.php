@@ -68,7 +68,8 @@ final class MariaDbServer extends SqlServer
     {
         return [
             'mariadb-install-db', '--no-defaults', "--datadir=$data", '--auth-root-authentication-method=normal',
-            '--skip-name-resolve', '--skip-test-db',
+            // Not /tmp: a server that starts there removes the temporary tables of others.
+            '--skip-name-resolve', '--skip-test-db', "--tmpdir=$this->folder",
         ];
     }
 
@@ -77,7 +78,7 @@ final class MariaDbServer extends SqlServer
         return [
             'mariadbd', '--no-defaults', '--datadir=' . $this->data(), "--socket=$this->socket", '--skip-networking',
             "--pid-file=$this->folder/pid", '--innodb-flush-log-at-trx-commit=0', '--innodb-buffer-pool-size=32M',
-            '--performance-schema=OFF', ...$this->options,
+            "--tmpdir=$this->folder", '--performance-schema=OFF', ...$this->options,
         ];
     }
 
