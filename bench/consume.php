@@ -6,6 +6,7 @@
  * slows down the machine slows down both.
  */
 require __DIR__ . '/measure.inc.php';
+require __DIR__ . '/record.inc.php';
 require __DIR__ . '/apcu_storage.inc.php';
 require __DIR__ . '/../php-tests/processes.inc.php';
 
@@ -19,19 +20,45 @@ final class Nothing
     }
 }
 
-/** Prints rows that were measured together. */
+/** Prints and keeps rows that were measured together. */
 function report(string $title, array $rows, array $targets = []): void
 {
-    $loop = $rows['loop']->median();
+    Record::title($title);
     printf("\n%-44s %9s %17s %12s\n", $title, 'median ns', 'p10 to p90', 'x apcu_inc');
     foreach ($rows as $name => $row) {
-        $net = fn (float $part) => quantile($row->samples, $part) - ($name === 'loop' ? 0 : $loop);
-        $ratio = $row->ratio($rows['apcu_inc'], $loop);
-        $target = isset($targets[$name])
-            ? sprintf('  target %.2f: %s', $targets[$name], $ratio <= $targets[$name] ? 'met' : 'MISSED')
-            : '';
-        printf("%-44s %9.1f %8.1f %8.1f %12.3f%s\n", $row->name, $net(0.5), $net(0.1), $net(0.9), $ratio, $target);
+        $figures = figures($row, $name === 'loop' ? 0 : $rows['loop']->median(), $rows);
+        $target = '';
+        if (isset($targets[$name])) {
+            $figures += ['target' => $targets[$name], 'met' => $figures['ratio'][0] <= $targets[$name]];
+            $target = sprintf('  target %.2f: %s', $figures['target'], $figures['met'] ? 'met' : 'MISSED');
+        }
+        printf("%-44s %9.1f %8.1f %8.1f %12.3f%s\n", $row->name, ...[...$figures['ns'], $figures['ratio'][0], $target]);
+        Record::row($row->name, $figures);
     }
+}
+
+/** @return array<string, mixed> what a row costs, net of that much, and its ratio to apcu_inc(), net of the loop */
+function figures(Row $row, float $less, array $rows): array
+{
+    $parts = [0.5, 0.1, 0.9];
+    $loop = $rows['loop']->median();
+    return [
+        'ns' => array_map(fn (float $nanos) => $nanos - $less, quantiles($row->samples, $parts)),
+        'beside' => $rows['apcu_inc']->name,
+        'beside_ns' => array_map(fn (float $nanos) => $nanos - $loop, quantiles($rows['apcu_inc']->samples, $parts)),
+        'ratio' => quantiles($row->ratios($rows['apcu_inc'], $loop), $parts),
+    ];
+}
+
+/** So many buckets that are not full, at 16 bytes a slot, in the memory that is set aside by default. */
+function report_memory(array $memory): void
+{
+    $bytes = ini_parse_quantity(ini_get('tokenbucket.shm_size'));
+    $figures = ['live' => $memory['live'], 'slots' => $memory['slots'], 'bytes' => $bytes, 'size' => $memory['size']];
+    $met = $memory['live'] >= 1_000_000 && $bytes === 32 << 20 && $bytes / $memory['slots'] <= 16;
+    printf("\n%d live buckets in %d slots of %g bytes: %s\n", $memory['live'], $memory['slots'], $bytes / $memory['slots'], $met ? 'met' : 'MISSED');
+    Record::title('Memory');
+    Record::row('slots of live buckets', $figures + ['target' => '1M live in 32M', 'met' => $met]);
 }
 
 /** Samples the rows in two processes at once; what both measured. */
@@ -110,7 +137,9 @@ for ($i = 0; $i < KEYS; $i++) {
     apcu_store("user:$i", 0);
     (new TokenBucket($storage, "user:$i", 1e9, 1))->consume();
 }
-must(TokenBucket\status()['shared_memory']['live'] > 0.999 * KEYS, 'the table is too small');
+$memory = TokenBucket\status()['shared_memory'];
+must($memory['live'] > 0.999 * KEYS, 'the table is too small');
+report_memory($memory);
 // In a random order, in which all keys come before one comes again.
 $key = '"user:" . (++$at * 0x9E3779B1 & ' . (KEYS - 1) . ')';
 $rows = fn (int $turns) => [

@@ -75,8 +75,17 @@ function must(bool $holds, string $what): void
 /** The value below which that part of the values lies. */
 function quantile(array $values, float $part): float
 {
+    return quantiles($values, [$part])[0];
+}
+
+/**
+ * @param list<float> $parts
+ * @return list<float> the same for several parts
+ */
+function quantiles(array $values, array $parts): array
+{
     sort($values);
-    return $values[(int) round($part * (count($values) - 1))];
+    return array_map(fn (float $part) => $values[(int) round($part * (count($values) - 1))], $parts);
 }
 
 /**

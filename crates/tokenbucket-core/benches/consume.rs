@@ -5,13 +5,16 @@
 //! pages of the same size, so that among a million keys it pays one random cache miss, as a call
 //! must. Floor and store take turns within a round and a ratio is taken round by round, so that a
 //! machine that slows down slows both. Printed: the median of all rounds, and in brackets where
-//! the middle 80 % of them lie.
+//! the middle 80 % of them lie. Where `TOKENBUCKET_BENCH_ROWS` names a file, they are added to it too, a
+//! line of JSON a row.
 //!
 //! `cargo bench -p tokenbucket-core --bench consume [-- ROUNDS]`
 #![allow(clippy::unwrap_used)]
 
 use portable_atomic::AtomicU128;
+use std::fs::File;
 use std::hint::black_box;
+use std::io::Write;
 use std::sync::atomic::Ordering::{AcqRel, Acquire};
 use std::time::Instant;
 use tokenbucket_core::clock::BootClock;
@@ -72,11 +75,16 @@ fn main() {
                 .zip(floor)
                 .map(|(take, floor)| take / floor)
                 .collect();
-            let mark = if spread(&ratios).median > case.target {
-                " <<<"
-            } else {
-                ""
-            };
+            let met = spread(&ratios).median <= case.target;
+            let mark = if met { "" } else { " <<<" };
+            keep(&format!(
+                r#"{{"program":"core","title":"Without PHP, keys: {}","name":"{what}","ns":{},"beside":"clock, hash, 128-bit CAS","beside_ns":{},"ratio":{},"target":{},"met":{met}}}"#,
+                case.keys,
+                spread(take).json(),
+                spread(floor).json(),
+                spread(&ratios).json(),
+                case.target,
+            ));
             println!(
                 "{:>9} keys, {what}: floor {}, store {}, ratio {}, target {}{mark}",
                 case.keys,
@@ -86,6 +94,18 @@ fn main() {
                 case.target,
             );
         }
+    }
+}
+
+/// Adds a line to the file of rows, where there is to be one.
+fn keep(row: &str) {
+    if let Ok(path) = std::env::var("TOKENBUCKET_BENCH_ROWS") {
+        let mut file = File::options()
+            .append(true)
+            .create(true)
+            .open(path)
+            .unwrap();
+        writeln!(file, "{row}").unwrap();
     }
 }
 
@@ -206,6 +226,12 @@ fn spread(samples: &[f64]) -> Spread {
         low: at(1),
         median: at(5),
         high: at(9),
+    }
+}
+
+impl Spread {
+    fn json(&self) -> String {
+        format!("[{:.4},{:.4},{:.4}]", self.median, self.low, self.high)
     }
 }
 
