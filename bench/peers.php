@@ -1,0 +1,200 @@
+<?php
+/**
+ * A decision of ours next to one of the limiters that one would run instead, in the same home: what it takes,
+ * granted and denied, how often its server is asked, and how the times of single calls are spread.
+ *
+ * The rows of a home take turns, and nothing is subtracted. Round trips on Redis are the server's own count of what
+ * it read from clients (total_reads_processed); on the others a proxy counts them, in calls of their own. Single
+ * calls are timed by hrtime() around each, less the median of what hrtime() takes for nothing.
+ */
+require __DIR__ . '/measure.inc.php';
+require __DIR__ . '/report.inc.php';
+require __DIR__ . '/limiters.inc.php';
+require __DIR__ . '/../php-tests/proxy.inc.php';
+
+const ROUNDS = 10;
+/** Of a row in a round; each is some 20 calls, which is less than a turn of the scheduler. */
+const SAMPLES = 20;
+/** Of the samples of a round that much lies below its figure: others only ever make a sample longer. */
+const LEAST = 0.1;
+/** For what takes microseconds or less. */
+const MANY_TURNS = 20;
+/** Decisions whose round trips are counted. */
+const COUNTED = 200;
+/** Single calls that are timed. */
+const CALLS_IN_MEMORY = 400_000;
+const CALLS_OF_A_SERVER = 20_000;
+const BATCHES = 20;
+
+/** One limiter with a bucket that grants and one that denies, and what was measured of it. */
+final class Candidate
+{
+    public readonly Row $granted;
+    public readonly Row $denied;
+    /** @var list<int> nanoseconds of single calls that are granted */
+    public array $times = [];
+    private readonly Closure $time;
+    private readonly Closure $grants;
+    private readonly Closure $denies;
+
+    public function __construct(public readonly Limiter $limiter, int $turns)
+    {
+        $granting = $limiter->make(fresh('granting'), MUCH, 1);
+        $denying = $limiter->exhausted();
+        $this->grants = $limiter->asking($granting);
+        $this->denies = fn () => !$limiter->asking($denying)();
+        $this->check();
+        $this->granted = new Row("$limiter->name, granted", $limiter->take, ['limiter' => $granting], $turns);
+        $this->denied = new Row("$limiter->name, denied", $limiter->take, ['limiter' => $denying], $turns);
+        $this->time = timing($limiter->take, $granting);
+    }
+
+    /** Before and after: the rows are what they are called. */
+    public function check(): void
+    {
+        must(($this->grants)(), "{$this->limiter->name}, granted: denies");
+        must(($this->denies)(), "{$this->limiter->name}, denied: grants");
+    }
+
+    public function time(int $calls): void
+    {
+        array_push($this->times, ...($this->time)($calls));
+    }
+
+    /** @return array<string, float> by what they are asked: round trips a decision, by a counter of them all */
+    public function round_trips(Closure $counter): array
+    {
+        return ['granted' => self::count($this->grants, $counter), 'denied' => self::count($this->denies, $counter)];
+    }
+
+    private static function count(Closure $ask, Closure $counter): float
+    {
+        $ask();
+        // What counting costs itself.
+        $counting = -$counter() + $counter();
+        $before = $counter();
+        for ($i = 0; $i < COUNTED; $i++) {
+            $ask();
+        }
+        return ($counter() - $before - $counting) / COUNTED;
+    }
+}
+
+/** @return Closure(int): list<int> nanoseconds of so many calls, each for itself */
+function timing(string $take, ?object $limiter): Closure
+{
+    return eval("return static function (int \$calls) use (\$limiter): array {
+        \$times = [];
+        for (\$i = 0; \$i < \$calls; \$i++) {
+            \$start = hrtime(true);
+            $take;
+            \$times[] = hrtime(true) - \$start;
+        }
+        return \$times;
+    };");
+}
+
+/** Nanoseconds between two looks at the clock: the median. */
+function clock_cost(): int
+{
+    return quantile(timing('', null)(10_000), 0.5);
+}
+
+/** @param list<Candidate> $candidates in an order that changes each time */
+function sample(array $candidates): void
+{
+    $rows = array_merge(...array_map(fn (Candidate $candidate) => [$candidate->granted, $candidate->denied], $candidates));
+    for ($i = 0; $i < ROUNDS * SAMPLES; $i++) {
+        shuffle($rows);
+        array_map(fn (Row $row) => $row->sample(), $rows);
+    }
+    array_map(fn (Row $row) => $row->gather(ROUNDS, LEAST), $rows);
+}
+
+/** @param list<Candidate> $candidates ours first */
+function report_costs(string $home, array $candidates): void
+{
+    title($home);
+    $ours = $candidates[0];
+    foreach ($candidates as $candidate) {
+        report($candidate->granted, $candidate === $ours ? null : $ours->granted);
+        report($candidate->denied, $candidate === $ours ? null : $ours->denied);
+    }
+}
+
+/** @param array<string, array<string, float>> $trips by limiter and by what it answers */
+function report_round_trips(string $home, array $trips): void
+{
+    Record::title("$home, round trips");
+    printf("\n%-44s %8s %8s\n", "$home, round trips", 'granted', 'denied');
+    foreach ($trips as $name => $of) {
+        printf("%-44s %8.2f %8.2f\n", $name, $of['granted'], $of['denied']);
+        Record::row($name, ['round_trips' => $of]);
+    }
+}
+
+/** @param list<Candidate> $candidates */
+function report_latency(string $home, array $candidates, int $calls): void
+{
+    $clock = clock_cost();
+    for ($batch = 0; $batch < BATCHES; $batch++) {
+        shuffle($candidates);
+        array_map(fn (Candidate $candidate) => $candidate->time(intdiv($calls, BATCHES)), $candidates);
+    }
+    usort($candidates, fn (Candidate $one, Candidate $other) => quantile($one->times, 0.5) <=> quantile($other->times, 0.5));
+    Record::title("$home, single calls");
+    printf("\n%-44s %9s %9s %9s %9s\n", "$home, $calls single calls, granted", 'p50 µs', 'p99', 'p99.9', 'most');
+    foreach ($candidates as $candidate) {
+        $times = array_map(fn (int $nanos) => $nanos - $clock, quantiles($candidate->times, [0.5, 0.99, 0.999, 1]));
+        printf("%-44s %9.2f %9.2f %9.2f %9.0f\n", $candidate->limiter->name, ...array_map(fn (int $nanos) => $nanos / 1000, $times));
+        Record::row($candidate->limiter->name, ['p50' => $times[0], 'p99' => $times[1], 'p999' => $times[2], 'most' => $times[3], 'calls' => $calls, 'clock' => $clock]);
+    }
+}
+
+/**
+ * @param list<Limiter> $limiters ours first
+ * @param ?list<Limiter> $counted the same, where their round trips are counted
+ * @param ?Closure(): int $counter the round trips so far
+ */
+function compare(string $home, array $limiters, ?array $counted, ?Closure $counter): void
+{
+    $candidates = array_map(fn (Limiter $limiter) => new Candidate($limiter, $counter === null ? MANY_TURNS : 1), $limiters);
+    sample($candidates);
+    report_costs($home, $candidates);
+    if ($counter !== null) {
+        $trips = [];
+        foreach ($counted as $limiter) {
+            $trips[$limiter->name] = (new Candidate($limiter, 1))->round_trips($counter);
+        }
+        report_round_trips($home, $trips);
+    }
+    report_latency($home, $candidates, $counter === null ? CALLS_IN_MEMORY : CALLS_OF_A_SERVER);
+    array_map(fn (Candidate $candidate) => $candidate->check(), $candidates);
+}
+
+printf("PHP %s with opcache %s, tokenbucket %s\n", PHP_VERSION, ini_get('opcache.enable_cli') ? 'on' : 'off', phpversion('tokenbucket'));
+printf("%d rounds; a round's figure is the 10th percentile of %d samples; client and servers on processor %s\n", ROUNDS, SAMPLES, processors());
+
+compare("One host's memory", limiters_of_a_host(), null, null);
+
+$redis = RedisServer::start();
+$on_redis = limiters_on_redis($redis);
+compare('Redis, Unix socket', $on_redis, $on_redis, function () use ($redis): int {
+    preg_match('/^total_reads_processed:(\d+)/m', $redis->command('INFO', 'stats'), $found);
+    return (int) $found[1];
+});
+$redis->kill();
+
+$memcached = MemcachedServer::startTcp();
+$proxy = new Proxy("tcp://127.0.0.1:$memcached->port");
+compare('memcached, TCP', limiters_on_memcached($memcached->port), limiters_on_memcached($proxy->port), $proxy->roundTrips(...));
+$memcached->kill();
+
+$mariadb = mariadb_with_table();
+$proxy = new Proxy("unix://$mariadb->socket");
+// As the userland class was published.
+$native = [PDO::ATTR_EMULATE_PREPARES => false];
+$connect = fn () => $mariadb->connect($native);
+$connect_to_proxy = fn () => new PDO(str_replace("unix_socket=$mariadb->socket", "host=127.0.0.1;port=$proxy->port", $mariadb->dsn()), 'root', '', $native);
+compare('MariaDB, Unix socket', limiters_in_a_table($connect), limiters_in_a_table($connect_to_proxy), $proxy->roundTrips(...));
+$mariadb->kill();

@@ -1,0 +1,113 @@
+<?php
+/**
+ * Eight processes that ask limiters for one token at a time, of which there are a thousand and none comes back: how
+ * many each limiter grants. They start together, and wait for each other again and again.
+ *
+ * A denial that was over before the last grant began is a false one: there was still a token.
+ */
+require __DIR__ . '/measure.inc.php';
+require __DIR__ . '/record.inc.php';
+require __DIR__ . '/limiters.inc.php';
+require __DIR__ . '/../php-tests/processes.inc.php';
+
+const PROCESSES = 8;
+/** Each with a bucket of its own, for no two go alike. */
+const RACES = 3;
+const TOKENS = 1_000;
+/** Of each process; between two of them all wait for each other. */
+const CHUNKS = 20;
+const TRIES_A_CHUNK = 100;
+
+/** What one process got: grants and failures, when its last grant began and its denials were over. */
+function race_in(Limiter $limiter, string $identifier, callable $barrier): array
+{
+    $got = ['granted' => 0, 'failed' => 0, 'last_grant' => 0, 'denials' => []];
+    $ask = $limiter->asking($limiter->make($identifier, TOKENS, NEVER));
+    for ($chunk = 0; $chunk < CHUNKS; $chunk++) {
+        $barrier();
+        for ($i = 0; $i < TRIES_A_CHUNK; $i++) {
+            $asked = hrtime(true);
+            try {
+                if ($ask()) {
+                    $got['granted']++;
+                    $got['last_grant'] = $asked;
+                } else {
+                    $got['denials'][] = hrtime(true);
+                }
+            } catch (Exception) {
+                $got['failed']++;
+            }
+        }
+    }
+    return $got;
+}
+
+/** @return array<string, int|float> what became of all tries of a race */
+function race(Limiter $limiter): array
+{
+    $identifier = fresh('race');
+    $start = hrtime(true);
+    $got = in_processes(PROCESSES, fn (int $index, callable $barrier) => race_in($limiter, $identifier, $barrier));
+    $seconds = (hrtime(true) - $start) / 1e9;
+    must(!in_array(null, $got, true), "a process of $limiter->name died");
+    $denials = array_merge(...array_column($got, 'denials'));
+    $last_grant = max(array_column($got, 'last_grant'));
+    $figures = [
+        'granted' => array_sum(array_column($got, 'granted')),
+        'denied' => count($denials),
+        'failed' => array_sum(array_column($got, 'failed')),
+        'early' => count(array_filter($denials, fn (int $over) => $over < $last_grant)),
+        'seconds' => $seconds,
+    ];
+    must($figures['granted'] + $figures['denied'] + $figures['failed'] === PROCESSES * CHUNKS * TRIES_A_CHUNK, "$limiter->name was not asked as often as it should");
+    must($figures['granted'] > 0, "$limiter->name grants nothing");
+    // A lost update may have left a few.
+    [$more] = in_processes(1, fn () => grants($limiter, $identifier, intdiv(TOKENS, 10)));
+    must($more < intdiv(TOKENS, 10) || $figures['granted'] < TOKENS, "the processes of $limiter->name did not share a bucket");
+    return $figures;
+}
+
+/** How many of so many tries are granted. */
+function grants(Limiter $limiter, string $identifier, int $tries): int
+{
+    $ask = $limiter->asking($limiter->make($identifier, TOKENS, NEVER));
+    $granted = 0;
+    for ($i = 0; $i < $tries; $i++) {
+        $granted += $ask() ? 1 : 0;
+    }
+    return $granted;
+}
+
+function races(Limiter $limiter): void
+{
+    // In a process of its own, whose connections nobody inherits.
+    must(in_processes(1, fn () => is_object($limiter->exhausted())) === [true], "$limiter->name does not limit");
+    $races = [];
+    for ($i = 0; $i < RACES; $i++) {
+        $races[] = race($limiter);
+    }
+    $column = fn (string $what) => array_column($races, $what);
+    $to = fn (array $values) => min($values) === max($values) ? (string) max($values) : min($values) . ' to ' . max($values);
+    $excess = max($column('granted')) - TOKENS;
+    $verdict = match (true) {
+        $excess > 0 => "up to $excess TOO MANY",
+        min($column('granted')) < TOKENS => 'up to ' . TOKENS - min($column('granted')) . ' too few',
+        default => 'exact',
+    };
+    printf("%-44s %14s %14s %14s %8.2f  %s\n", $limiter->name, $to($column('granted')), $to($column('early')), $to($column('failed')), max($column('seconds')), $verdict);
+    $figures = array_combine(array_keys($races[0]), array_map($column, array_keys($races[0])));
+    Record::row($limiter->name, $figures + ['of' => TOKENS, 'processes' => PROCESSES, 'tries' => PROCESSES * CHUNKS * TRIES_A_CHUNK]);
+}
+
+$title = sprintf('%d processes, %d tokens, %d races', PROCESSES, TOKENS, RACES);
+Record::title($title);
+printf("%-44s %14s %14s %14s %8s\n", $title, 'granted', 'falsely denied', 'failed', 'most s');
+array_map(races(...), limiters_of_a_host());
+$redis = RedisServer::start();
+array_map(races(...), limiters_on_redis($redis));
+$redis->kill();
+$memcached = MemcachedServer::startTcp();
+array_map(races(...), limiters_on_memcached($memcached->port));
+$memcached->kill();
+$mariadb = mariadb_with_table();
+array_map(races(...), limiters_in_a_table(fn () => $mariadb->connect([PDO::ATTR_EMULATE_PREPARES => false])));
