@@ -1,0 +1,111 @@
+<?php
+/**
+ * Decisions a second of one, two, four and eight processes together, on one key and on a key each: in shared memory
+ * next to apcu_inc(), and on Redis and memcached. Processes beyond the machine's processors take turns on them.
+ *
+ * In a round all processes start together and each does the same number of calls; the time runs from the first that
+ * starts to the last that is done. No bucket is ever empty, so a denial is one for contention; they are counted.
+ */
+require __DIR__ . '/measure.inc.php';
+require __DIR__ . '/record.inc.php';
+require __DIR__ . '/../php-tests/servers.inc.php';
+require __DIR__ . '/../php-tests/processes.inc.php';
+
+const NUMBERS = [1, 2, 4, 8];
+const ROUNDS = 9;
+/** Of all processes together: far longer than a turn of the scheduler. */
+const CALLS_IN_MEMORY = 4_000_000;
+const CALLS_OF_A_SERVER = 16_000;
+const PATIENCE = 5.0;
+
+/** Calls that many processes make at once. */
+final class Load
+{
+    /** @param Closure(string): Closure(int): int $make for a key: what makes so many calls, and counts those that are denied */
+    public function __construct(public readonly string $name, public readonly int $calls, private readonly Closure $make)
+    {
+    }
+
+    /** @return array{list<float>, float} calls a second of all processes, by round, and the part of them that is denied */
+    public function run(int $processes, bool $one_key): array
+    {
+        $calls = intdiv($this->calls, $processes);
+        $rounds = in_processes($processes, fn (int $index, callable $barrier) => $this->run_in($one_key ? $this->name : "$this->name $index", $calls, $barrier));
+        must(!in_array(null, $rounds, true), "a process of $this->name died");
+        $rates = [];
+        for ($i = 0; $i < ROUNDS; $i++) {
+            $of_round = array_column($rounds, $i);
+            $rates[] = $processes * $calls / (max(array_column($of_round, 'end')) - min(array_column($of_round, 'start'))) * 1e9;
+        }
+        return [$rates, array_sum(array_column(array_merge(...$rounds), 'denied')) / ($processes * $calls * ROUNDS)];
+    }
+
+    /** @return list<array{start: int, end: int, denied: int}> by round, in one process */
+    private function run_in(string $key, int $calls, callable $barrier): array
+    {
+        $run = ($this->make)($key);
+        must($run(1) === 0, "$this->name denies at once");
+        $rounds = [];
+        for ($i = 0; $i < ROUNDS; $i++) {
+            $barrier();
+            $start = hrtime(true);
+            $denied = $run($calls);
+            $rounds[] = ['start' => $start, 'end' => hrtime(true), 'denied' => $denied];
+        }
+        return $rounds;
+    }
+}
+
+/** Calls of a bucket that is never empty. */
+function load(string $name, int $calls, Closure $storage): Load
+{
+    return new Load($name, $calls, function (string $key) use ($storage) {
+        // After the fork: a connection is a process's own.
+        $bucket = new TokenBucket($storage(), $key, 1e9, 1);
+        return function (int $calls) use ($bucket) {
+            $granted = 0;
+            for ($i = 0; $i < $calls; $i++) {
+                $granted += $bucket->consume(1) ? 1 : 0;
+            }
+            return $calls - $granted;
+        };
+    });
+}
+
+/** @param list<Load> $loads */
+function report(array $loads, bool $one_key): void
+{
+    $title = $one_key ? 'Processes on one key' : 'Processes on a key each';
+    Record::title($title);
+    printf("\n%-44s" . str_repeat(' %12d', count(NUMBERS)) . "\n", "$title, thousand calls/s", ...NUMBERS);
+    foreach ($loads as $load) {
+        printf('%-44s', $load->name);
+        $rates = $denied = [];
+        foreach (NUMBERS as $processes) {
+            [$of_rounds, $denied[$processes]] = $load->run($processes, $one_key);
+            $rates[$processes] = quantiles($of_rounds, [0.5, 0, 1]);
+            printf(' %12.1f', $rates[$processes][0] / 1000);
+        }
+        echo max($denied) > 0 ? sprintf("  up to %.2g %% denied for contention\n", 100 * max($denied)) : "\n";
+        Record::row($load->name, ['per_second' => $rates, 'denied' => $denied]);
+    }
+}
+
+$redis = RedisServer::start();
+$memcached = MemcachedServer::startUnix();
+$throw = TokenBucket\OnFailure::Throw;
+$loads = [
+    new Load('apcu_inc()', CALLS_IN_MEMORY, fn (string $key) => function (int $calls) use ($key) {
+        for ($i = 0; $i < $calls; $i++) {
+            apcu_inc($key);
+        }
+        must(apcu_fetch($key) >= $calls, 'apcu_inc() did not count');
+        return 0;
+    }),
+    load('consume(1) in shared memory', CALLS_IN_MEMORY, fn () => new TokenBucketStorageSharedMemory),
+    load('consume(1) on Redis, Unix socket', CALLS_OF_A_SERVER, fn () => new TokenBucketStorageRedis("unix://$redis->socket", '', PATIENCE, $throw)),
+    load('consume(1) on memcached, Unix socket', CALLS_OF_A_SERVER, fn () => new TokenBucketStorageMemcached("unix://$memcached->socket", '', PATIENCE, $throw)),
+];
+printf("%d rounds, medians; %d processors\n", ROUNDS, count(preg_grep('/^processor/', file('/proc/cpuinfo'))));
+report($loads, true);
+report($loads, false);

@@ -1,0 +1,154 @@
+<?php
+/**
+ * Requests a second of nginx and php-fpm, with a limiter at the head of the script and without one.
+ *
+ * Each script makes its limiter anew, as every request must, and asks it for one token; opcache is on. All scripts
+ * are asked in turns, by ab over connections that stay open. Client, nginx, workers and Redis share the processors.
+ */
+require __DIR__ . '/measure.inc.php';
+require __DIR__ . '/record.inc.php';
+require __DIR__ . '/nginx.inc.php';
+require __DIR__ . '/../php-tests/03_php_fpm/fpm.inc.php';
+require __DIR__ . '/../php-tests/servers.inc.php';
+
+const ROUNDS = 9;
+const REQUESTS = 4_000;
+const CLIENTS = 8;
+/** Of the scripts. */
+const NAMES = [
+    'none' => 'no limiter',
+    'shared-memory' => 'TokenBucket, shared memory',
+    'redis' => 'TokenBucket, Redis',
+    'userland' => 'userland bucket on APCu',
+    'symfony' => 'Symfony on APCu, no lock',
+    'symfony-locked' => 'Symfony on APCu, semaphore',
+    'laravel-redis' => 'Laravel RateLimiter on Redis',
+];
+
+/** Around what asks a limiter. Without a length, ab's connections do not stay open. */
+const SCRIPT = <<<'PHP'
+    <?php
+    $identifier = $_GET['identifier'];
+    $capacity = (int) $_GET['capacity'];
+    %s
+    http_response_code($passes ? 200 : 429);
+    header('Content-Length: 6');
+    echo $passes ? 'passes' : 'denied';
+    PHP;
+
+/** @return array<string, string> by name: sets $passes, for an $identifier with a bucket of $capacity */
+function limiters(RedisServer $redis): array
+{
+    $symfony = <<<'PHP'
+        require 'Symfony/Component/RateLimiter/autoload.php';
+        require 'Symfony/Component/Cache/autoload.php';
+        $config = ['id' => 'web', 'policy' => 'token_bucket', 'limit' => $capacity, 'rate' => ['interval' => '1 second', 'amount' => 1]];
+        $storage = new Symfony\Component\RateLimiter\Storage\CacheStorage(new Symfony\Component\Cache\Adapter\ApcuAdapter('web'));
+        $locks = %s;
+        $passes = (new Symfony\Component\RateLimiter\RateLimiterFactory($config, $storage, $locks))->create($identifier)->consume(1)->isAccepted();
+        PHP;
+    $laravel = <<<PHP
+        require 'Illuminate/Cache/autoload.php';
+        require 'Illuminate/Redis/autoload.php';
+        \$manager = new Illuminate\Redis\RedisManager(null, 'phpredis', ['default' => ['host' => '$redis->socket', 'port' => 0, 'persistent' => true]]);
+        \$limiter = new Illuminate\Cache\RateLimiter(new Illuminate\Cache\Repository(new Illuminate\Cache\RedisStore(\$manager)));
+        \$passes = \$limiter->attempt(\$identifier, \$capacity, static fn () => true, 3600);
+        PHP;
+    return [
+        'none' => '$passes = true;',
+        'shared-memory' => '$passes = (new TokenBucket(new TokenBucketStorageSharedMemory, $identifier, $capacity, 1))->consume();',
+        'redis' => "\$passes = (new TokenBucket(new TokenBucketStorageRedis('unix://$redis->socket', timeout: 5.0, onFailure: TokenBucket\OnFailure::Throw), \$identifier, \$capacity, 1))->consume();",
+        'userland' => "require 'document_000.inc.php'; require 'apcu_storage.inc.php';"
+            . '$passes = (new UserlandTokenBucket(new ApcuStorage, $identifier, $capacity, 1))->consume();',
+        'symfony' => sprintf($symfony, 'null'),
+        'symfony-locked' => sprintf($symfony, 'new Symfony\Component\Lock\LockFactory(new Symfony\Component\Lock\Store\SemaphoreStore)'),
+        'laravel-redis' => $laravel,
+    ];
+}
+
+/** Asks for a script; its status and what it printed. */
+function answer(Nginx $nginx, string $name, string $identifier, int $capacity): array
+{
+    $context = stream_context_create(['http' => ['ignore_errors' => true, 'timeout' => 10]]);
+    $body = file_get_contents(url($nginx, $name, $identifier, $capacity), false, $context);
+    return [(int) explode(' ', $http_response_header[0])[1], $body];
+}
+
+function url(Nginx $nginx, string $name, string $identifier, int $capacity): string
+{
+    return "http://127.0.0.1:$nginx->port/$name?identifier=$identifier&capacity=$capacity";
+}
+
+/** A limiter that lets everyone pass is none. */
+function check(Nginx $nginx, string $name): void
+{
+    $identifier = 'checked' . hrtime(true);
+    $answers = [];
+    for ($i = 0; $i < 8; $i++) {
+        $answers[] = answer($nginx, $name, $identifier, 2);
+    }
+    must($answers[0] === [200, 'passes'], "$name: " . json_encode($answers[0]));
+    must($name === 'none' || in_array([429, 'denied'], $answers, true), "$name does not limit: " . json_encode($answers));
+}
+
+/** Requests a second, all of which must pass. */
+function load(Nginx $nginx, string $name): float
+{
+    $url = escapeshellarg(url($nginx, $name, $name, 1_000_000_000));
+    exec(sprintf('ab -q -k -n %d -c %d %s 2>&1', REQUESTS, CLIENTS, $url), $lines);
+    $output = implode("\n", $lines);
+    $found = preg_match('/^Complete requests:\s+(\d+)\nFailed requests:\s+0$/m', $output, $complete) && preg_match('/^Requests per second:\s+([\d.]+)/m', $output, $rate);
+    must($found && (int) $complete[1] === REQUESTS && !str_contains($output, 'Non-2xx'), "$name: $output");
+    return (float) $rate[1];
+}
+
+/** @return array{granted: int, asked: int} what the extension counted under this php-fpm */
+function counted(Fpm $fpm): array
+{
+    $status = json_decode($fpm->get("$fpm->folder/status.php"), true);
+    return ['granted' => $status['shared_memory']['granted'], 'asked' => $status['remote']['asked']];
+}
+
+/** @param array<string, list<float>> $rates by limiter */
+function report(array $rates): void
+{
+    $title = 'nginx and php-fpm';
+    Record::title($title);
+    printf("%-34s %12s %19s %8s\n", $title, 'requests/s', 'least to most', 'of none');
+    foreach ($rates as $name => $of_rounds) {
+        $parts = quantiles($of_rounds, [0.5, 0, 1]);
+        $ratio = quantiles(array_map(fn (float $rate, float $none) => $rate / $none, $of_rounds, $rates['none']), [0.5, 0, 1]);
+        printf("%-34s %12.0f %8.0f to %7.0f %8.3f\n", NAMES[$name], ...[...$parts, $ratio[0]]);
+        Record::row(NAMES[$name], ['per_second' => $parts, 'beside' => NAMES['none'], 'ratio' => $ratio]);
+    }
+}
+
+$redis = RedisServer::start();
+$fpm = new Fpm(['www' => ['listen.mode' => '0666']], arguments: $argv[1]);
+$fpm->script('status', '<?php echo json_encode(TokenBucket\status());');
+// What is in this repository may be out of the workers' reach.
+$fpm->script('document_000.inc', file_get_contents(__DIR__ . '/../php-tests/document_000.inc.php'));
+$fpm->script('apcu_storage.inc', str_replace("__DIR__ . '/../php-tests/", "__DIR__ . '/", file_get_contents(__DIR__ . '/apcu_storage.inc.php')));
+foreach (limiters($redis) as $name => $code) {
+    $fpm->script($name, sprintf(SCRIPT, $code));
+}
+$nginx = new Nginx($fpm);
+printf("%d rounds of %d requests by ab from %d clients; %d workers, opcache %s\n\n", ROUNDS, REQUESTS, CLIENTS, count($fpm->workers()), str_contains($argv[1], 'opcache') ? 'on' : 'off');
+array_map(fn (string $name) => check($nginx, $name), array_keys(NAMES));
+// Once for the caches.
+array_map(fn (string $name) => load($nginx, $name), array_keys(NAMES));
+$before = counted($fpm);
+$rates = [];
+for ($round = 0; $round < ROUNDS; $round++) {
+    $names = array_keys(NAMES);
+    shuffle($names);
+    foreach ($names as $name) {
+        $rates[$name][] = load($nginx, $name);
+    }
+}
+$after = counted($fpm);
+must($after['granted'] - $before['granted'] === ROUNDS * REQUESTS, 'not every request asked the bucket in shared memory');
+must($after['asked'] - $before['asked'] === ROUNDS * REQUESTS, 'not every request asked Redis');
+array_map(fn (string $name) => check($nginx, $name), array_keys(NAMES));
+report(array_replace(NAMES, $rates));
+$nginx->kill();
