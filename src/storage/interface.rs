@@ -5,8 +5,11 @@
 
 use super::Native;
 use crate::exceptions;
-use crate::zend::declare::{END, Entry, Info, Table, Type, abstract_entry, required, returns};
+use crate::zend::declare::{
+    END, Entry, Info, Table, Type, abstract_entry, entry, handlers, required, returns,
+};
 use crate::zend::{Call, Class, Object, State, Thrown, Zval, invoke, throw, value};
+use ext_php_rs::ffi::ZEND_ACC_PUBLIC;
 use std::time::{SystemTime, UNIX_EPOCH};
 use tokenbucket_core::quota::MAX_BURST;
 use tokenbucket_core::store::empty_at;
@@ -37,8 +40,8 @@ pub fn register(interface: &Class) {
     interface.register_interface(c"TokenBucketStorage", &METHODS, false);
 }
 
-/// `prepare()`: nothing to do in memory.
-pub fn prepare(call: &mut Call<'_>, _result: &mut Zval) -> Result<(), Thrown> {
+/// `prepare()`: nothing to do, but in a database.
+fn prepare(call: &mut Call<'_>, _result: &mut Zval) -> Result<(), Thrown> {
     call.arity(0, 0)
 }
 
@@ -46,6 +49,32 @@ pub fn prepare(call: &mut Call<'_>, _result: &mut Zval) -> Result<(), Thrown> {
 pub trait Storage: State {
     /// The storage that an object of the class is.
     fn native(object: &Object<Self>) -> Native<'_>;
+}
+
+handlers! {
+    prepare_handler => prepare;
+    bootstrap_handler<S: Storage> => bootstrap::<S>;
+    consume_handler<S: Storage> => consume::<S>;
+}
+
+/// The methods of the interface for the table of a class that has nothing to prepare: `prepare`,
+/// `bootstrap`, `consume`.
+pub const fn methods<S: Storage>() -> [Entry; 3] {
+    [
+        entry(c"prepare", prepare_handler, &PREPARE.0, ZEND_ACC_PUBLIC),
+        entry(
+            c"bootstrap",
+            bootstrap_handler::<S>,
+            &BOOTSTRAP.0,
+            ZEND_ACC_PUBLIC,
+        ),
+        entry(
+            c"consume",
+            consume_handler::<S>,
+            &CONSUME.0,
+            ZEND_ACC_PUBLIC,
+        ),
+    ]
 }
 
 /// `bootstrap($identifier, $microtime)`

@@ -57,44 +57,29 @@ static FROM_CLIENT: Table<[Info; 7]> = Table([
 handlers! {
     construct_handler => construct;
     from_client_handler => redis_client::from_client;
-    prepare_handler => interface::prepare;
-    bootstrap_handler => interface::bootstrap::<Storage<Redis>>;
-    consume_handler => interface::consume::<Storage<Redis>>;
 }
 
-static METHODS: Table<[Entry; 6]> = Table([
-    entry(
-        c"__construct",
-        construct_handler,
-        &CONSTRUCT.0,
-        ZEND_ACC_PUBLIC,
-    ),
-    entry(
-        c"fromClient",
-        from_client_handler,
-        &FROM_CLIENT.0,
-        ZEND_ACC_PUBLIC | ZEND_ACC_STATIC,
-    ),
-    entry(
-        c"prepare",
-        prepare_handler,
-        &interface::PREPARE.0,
-        ZEND_ACC_PUBLIC,
-    ),
-    entry(
-        c"bootstrap",
-        bootstrap_handler,
-        &interface::BOOTSTRAP.0,
-        ZEND_ACC_PUBLIC,
-    ),
-    entry(
-        c"consume",
-        consume_handler,
-        &interface::CONSUME.0,
-        ZEND_ACC_PUBLIC,
-    ),
-    END,
-]);
+static METHODS: Table<[Entry; 6]> = {
+    let [prepare, bootstrap, consume] = interface::methods::<Storage<Redis>>();
+    Table([
+        entry(
+            c"__construct",
+            construct_handler,
+            &CONSTRUCT.0,
+            ZEND_ACC_PUBLIC,
+        ),
+        entry(
+            c"fromClient",
+            from_client_handler,
+            &FROM_CLIENT.0,
+            ZEND_ACC_PUBLIC | ZEND_ACC_STATIC,
+        ),
+        prepare,
+        bootstrap,
+        consume,
+        END,
+    ])
+};
 
 pub fn register() {
     let declaration = Declaration {

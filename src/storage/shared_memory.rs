@@ -97,38 +97,23 @@ static CONSTRUCT: Table<[Info; 2]> = Table([
 
 handlers! {
     construct_handler => construct;
-    prepare_handler => interface::prepare;
-    bootstrap_handler => interface::bootstrap::<Storage>;
-    consume_handler => interface::consume::<Storage>;
 }
 
-static METHODS: Table<[Entry; 5]> = Table([
-    entry(
-        c"__construct",
-        construct_handler,
-        &CONSTRUCT.0,
-        ZEND_ACC_PUBLIC,
-    ),
-    entry(
-        c"prepare",
-        prepare_handler,
-        &interface::PREPARE.0,
-        ZEND_ACC_PUBLIC,
-    ),
-    entry(
-        c"bootstrap",
-        bootstrap_handler,
-        &interface::BOOTSTRAP.0,
-        ZEND_ACC_PUBLIC,
-    ),
-    entry(
-        c"consume",
-        consume_handler,
-        &interface::CONSUME.0,
-        ZEND_ACC_PUBLIC,
-    ),
-    END,
-]);
+static METHODS: Table<[Entry; 5]> = {
+    let [prepare, bootstrap, consume] = interface::methods::<Storage>();
+    Table([
+        entry(
+            c"__construct",
+            construct_handler,
+            &CONSTRUCT.0,
+            ZEND_ACC_PUBLIC,
+        ),
+        prepare,
+        bootstrap,
+        consume,
+        END,
+    ])
+};
 
 pub fn register() {
     let declaration = Declaration {

@@ -150,10 +150,11 @@ const fn raw(
 // SAFETY: all pointers null, all numbers zero: what the engine looks for.
 pub const END: Entry = unsafe { MaybeUninit::zeroed().assume_init() };
 
-/// Makes engine handlers of plain Rust functions: `handlers! { handler => body; … }`.
+/// Makes engine handlers of plain Rust functions: `handlers! { handler => body; … }`, where `handler` may be
+/// generic over one class: `handler<S: Storage> => body::<S>`.
 macro_rules! handlers {
-    ($($handler:ident => $body:path;)*) => {$(
-        extern "C" fn $handler(
+    ($($handler:ident $(<$class:ident: $bound:path>)? => $body:path;)*) => {$(
+        extern "C" fn $handler $(<$class: $bound>)? (
             frame: &mut ::ext_php_rs::ffi::zend_execute_data,
             result: &mut ::ext_php_rs::ffi::zval,
         ) {
