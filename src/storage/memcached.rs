@@ -1,16 +1,12 @@
 //! `TokenBucketStorageMemcached`: buckets that a fleet shares, on memcached.
 
 use super::remote::{self, Kind, Storage};
-use super::{INTERFACE, Native, interface, memcached_client};
+use super::{INTERFACE, Native, memcached_client};
 use crate::zend::class::{Declaration, Property};
-use crate::zend::declare::{
-    END, Entry, Info, Table, Type, entry, handlers, optional, required, returns,
-};
-use crate::zend::object::instantiate;
-use crate::zend::{Call, Class, Object, State, Thrown, Zval, throw, value};
+use crate::zend::declare::{Entry, Info, Table, Type, handlers, required};
+use crate::zend::{Call, Class, Object, Thrown, Zval, throw, value};
 use ext_php_rs::ffi::{
-    IS_STRING, ZEND_ACC_FINAL, ZEND_ACC_NO_DYNAMIC_PROPERTIES, ZEND_ACC_PRIVATE, ZEND_ACC_PUBLIC,
-    ZEND_ACC_STATIC,
+    IS_STRING, ZEND_ACC_FINAL, ZEND_ACC_NO_DYNAMIC_PROPERTIES, ZEND_ACC_PRIVATE,
 };
 use tokenbucket_core::remote::memcached::Memcached;
 use tokenbucket_core::remote::memcached::servers::{Server, parse_servers};
@@ -27,60 +23,20 @@ impl Kind for Memcached {
     }
 }
 
-static CONSTRUCT: Table<[Info; 7]> = Table([
-    returns(1, Type::NONE),
-    required(c"servers", Type::STRING_OR_ARRAY),
-    optional(c"prefix", Type::STRING, c"'tokenbucket:'"),
-    optional(c"timeout", Type::FLOAT, c"0.05"),
-    optional(
-        c"onFailure",
-        Type::class(c"TokenBucket\\OnFailure"),
-        c"TokenBucket\\OnFailure::Local",
-    ),
-    optional(c"hints", Type::BOOL, c"true"),
-    optional(c"hintMaxAge", Type::FLOAT, c"1.0"),
-]);
-
-static FROM_CLIENT: Table<[Info; 7]> = Table([
-    returns(1, Type::STATIC),
-    required(c"client", Type::OBJECT),
-    optional(c"prefix", Type::STRING, c"'tokenbucket:'"),
-    optional(c"timeout", Type::FLOAT, c"0.05"),
-    optional(
-        c"onFailure",
-        Type::class(c"TokenBucket\\OnFailure"),
-        c"TokenBucket\\OnFailure::Local",
-    ),
-    optional(c"hints", Type::BOOL, c"true"),
-    optional(c"hintMaxAge", Type::FLOAT, c"1.0"),
-]);
+static CONSTRUCT: Table<[Info; 7]> =
+    remote::parameters(Type::NONE, required(c"servers", Type::STRING_OR_ARRAY));
+static FROM_CLIENT: Table<[Info; 7]> =
+    remote::parameters(Type::STATIC, required(c"client", Type::OBJECT));
 
 handlers! {
     construct_handler => construct;
-    from_client_handler => from_client;
+    from_client_handler => memcached_client::from_client;
 }
 
-static METHODS: Table<[Entry; 6]> = {
-    let [prepare, bootstrap, consume] = interface::methods::<Storage<Memcached>>();
-    Table([
-        entry(
-            c"__construct",
-            construct_handler,
-            &CONSTRUCT.0,
-            ZEND_ACC_PUBLIC,
-        ),
-        entry(
-            c"fromClient",
-            from_client_handler,
-            &FROM_CLIENT.0,
-            ZEND_ACC_PUBLIC | ZEND_ACC_STATIC,
-        ),
-        prepare,
-        bootstrap,
-        consume,
-        END,
-    ])
-};
+static METHODS: Table<[Entry; 6]> = remote::methods::<Memcached>(
+    (construct_handler, &CONSTRUCT),
+    (from_client_handler, &FROM_CLIENT),
+);
 
 pub fn register() {
     let declaration = Declaration {
@@ -100,53 +56,16 @@ pub fn register() {
 fn construct(call: &mut Call<'_>, _result: &mut Zval) -> Result<(), Thrown> {
     call.arity(1, 6)?;
     let servers = servers(call)?;
-    let prefix = prefix(call)?;
+    let prefix = remote::prefix(call)?;
     let settings = remote::settings(call)?;
-    let this = call.this::<Storage<Memcached>>();
-    if this.is_made() {
-        return Err(throw::error(
-            "TokenBucketStorageMemcached is constructed already",
-        ));
-    }
-    show(this, &servers, prefix);
-    this.make(Memcached::new(&servers, prefix), settings);
-    Ok(())
+    let memcached = Memcached::new(&servers, prefix);
+    Storage::construct(call.this(), memcached, settings, &shown(&servers), prefix)
 }
 
-/// `fromClient(object $client, …): static`
-fn from_client(call: &mut Call<'_>, result: &mut Zval) -> Result<(), Thrown> {
-    call.arity(1, 6)?;
-    let prefix = prefix(call)?;
-    let settings = remote::settings(call)?;
-    let client = memcached_client::read(call)?;
-    let made = instantiate(<Storage<Memcached> as State>::born()).ok_or(Thrown)?;
-    let this = value::object(&made).and_then(Object::<Storage<Memcached>>::of_exact);
-    let this = this.ok_or(Thrown)?;
-    show(
-        this,
-        &client.servers,
-        &[client.prefix.as_slice(), prefix].concat(),
-    );
-    let memcached = Memcached::new(&client.servers, prefix)
-        .placed(&client.servers, client.distribution)
-        .among(&client.prefix, client.places_prefix);
-    this.make(memcached, settings);
-    *result = made;
-    Ok(())
-}
-
-fn show(this: &Object<Storage<Memcached>>, servers: &[Server], prefix: &[u8]) {
+/// Servers as dumps show them.
+pub fn shown(servers: &[Server]) -> String {
     let names: Vec<_> = servers.iter().map(|s| s.endpoint.to_string()).collect();
-    remote::show(this, &names.join(","), prefix);
-}
-
-/// `string $prefix`
-fn prefix<'a>(call: &mut Call<'a>) -> Result<&'a [u8], Thrown> {
-    if call.count() >= 2 {
-        call.string(2)
-    } else {
-        Ok(b"tokenbucket:")
-    }
+    names.join(",")
 }
 
 /// `string|array $servers`

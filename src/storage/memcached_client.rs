@@ -4,9 +4,12 @@
 //! read, so where there are several servers the client is asked where it puts some keys (which it tells
 //! without asking a server), and a ring that puts them elsewhere is refused.
 
+use super::memcached::shown;
+use super::remote::{self, Storage};
 use crate::zend::{Call, Thrown, Zval, invoke, throw, value};
 use ext_php_rs::types::ZendObject;
 use tokenbucket_core::remote::endpoint::Endpoint;
+use tokenbucket_core::remote::memcached::Memcached;
 use tokenbucket_core::remote::memcached::ketama::{Distribution, Ring};
 use tokenbucket_core::remote::memcached::servers::{Server, parse_servers};
 
@@ -18,21 +21,34 @@ const OPT_HASH_WITH_PREFIX_KEY: i64 = 25;
 const PROBES: u32 = 64;
 
 /// What a client is set up for.
-#[derive(Debug)]
-pub struct Client {
-    pub servers: Vec<Server>,
-    pub distribution: Distribution,
+struct Client {
+    servers: Vec<Server>,
+    distribution: Distribution,
     /// Stands before each key.
-    pub prefix: Vec<u8>,
+    prefix: Vec<u8>,
     /// Whether keys are placed with it.
-    pub places_prefix: bool,
+    places_prefix: bool,
+}
+
+/// `fromClient(object $client, …): static`
+pub fn from_client(call: &mut Call<'_>, result: &mut Zval) -> Result<(), Thrown> {
+    call.arity(1, 6)?;
+    let prefix = remote::prefix(call)?;
+    let settings = remote::settings(call)?;
+    let client = read(call)?;
+    let memcached = Memcached::new(&client.servers, prefix)
+        .placed(&client.servers, client.distribution)
+        .among(&client.prefix, client.places_prefix);
+    let prefix = [client.prefix.as_slice(), prefix].concat();
+    *result = Storage::create(memcached, settings, &shown(&client.servers), &prefix)?;
+    Ok(())
 }
 
 /// Reads the client that is argument 1.
 ///
 /// # Errors
 /// `TypeError` for what is none; `ValueError` for one whose keys would not be found again.
-pub fn read(call: &mut Call<'_>) -> Result<Client, Thrown> {
+fn read(call: &mut Call<'_>) -> Result<Client, Thrown> {
     let client = match value::object(call.arg(1)) {
         Some(object) if invoke::is_a(object, "Memcached") => object,
         Some(object) if invoke::is_a(object, "Memcache") => {

@@ -4,10 +4,8 @@
 //! own prefix (`Redis::OPT_PREFIX`) stands before every key, as it does before the keys that the client
 //! writes. Its serializer and compression do not matter, for our records are no values of PHP.
 
-use super::redis::{DEFAULT_PREFIX, prefix};
-use super::remote::{self, Storage};
-use crate::zend::object::instantiate;
-use crate::zend::{Call, Object, State, Thrown, Zval, invoke, throw, value};
+use super::remote::{self, DEFAULT_PREFIX, Storage};
+use crate::zend::{Call, Thrown, Zval, invoke, throw, value};
 use ext_php_rs::types::ZendObject;
 use tokenbucket_core::remote::Settings;
 use tokenbucket_core::remote::redis::Redis;
@@ -60,7 +58,7 @@ pub fn from_client(call: &mut Call<'_>, result: &mut Zval) -> Result<(), Thrown>
     // In the frame until the call returns.
     let client = value::object(call.arg(1)).filter(|object| is_client(object));
     let client = client.ok_or_else(|| throw::argument_type(1, "must be a client of type Redis"))?;
-    let prefix = prefix(call)?;
+    let prefix = remote::prefix(call)?;
     let settings = remote::settings(call)?;
     *result = make(client, prefix, settings).map_err(|unfit| match unfit {
         Unfit::Thrown(thrown) => thrown,
@@ -91,14 +89,10 @@ fn make(client: &ZendObject, prefix: &[u8], settings: Settings) -> Result<Zval, 
         password,
     );
     let dsn = dsn.map_err(|error| Unfit::Client(error.to_string()))?;
-    let name = dsn.public_name();
+    let server = dsn.public_name();
     let redis = Redis::new(dsn, prefix).under(value::bytes(&root));
-    let storage = instantiate(<Storage<Redis> as State>::born()).ok_or(Thrown)?;
-    let object = value::object(&storage).and_then(Object::<Storage<Redis>>::of_exact);
-    let object = object.ok_or(Thrown)?;
-    remote::show(object, &name, &[value::bytes(&root), prefix].concat());
-    object.make(redis, settings);
-    Ok(storage)
+    let prefix = [value::bytes(&root), prefix].concat();
+    Ok(Storage::create(redis, settings, &server, &prefix)?)
 }
 
 /// What `getAuth()` said: nothing, a password, or a list of a user and a password.

@@ -3,8 +3,11 @@
 use super::interface;
 use super::proposals::Proposals;
 use super::{Native, on_failure};
+use crate::zend::declare::{END, Entry, Handler, Info, Table, Type, entry, optional, returns};
+use crate::zend::object::instantiate;
 use crate::zend::{Call, Class, Object, State, Thrown, Zval, throw, value};
 use crate::{exceptions, segment};
+use ext_php_rs::ffi::{ZEND_ACC_PUBLIC, ZEND_ACC_STATIC};
 use std::cell::OnceCell;
 use tokenbucket_core::clock::BootClock;
 use tokenbucket_core::remote::failure::Failure;
@@ -18,6 +21,8 @@ use tokenbucket_core::{
 const MOST: Ticks = 3_600 * TICKS_PER_SECOND;
 const DEFAULT_TIMEOUT: Ticks = TICKS_PER_SECOND / 20;
 pub const DEFAULT_HINT_AGE: Ticks = TICKS_PER_SECOND;
+/// What stands before identifiers where nobody says otherwise.
+pub const DEFAULT_PREFIX: &[u8] = b"tokenbucket:";
 
 /// A transport that has a class.
 pub trait Kind: Transport + Sized + 'static {
@@ -65,17 +70,47 @@ impl<T: Kind> interface::Storage for Storage<T> {
 }
 
 impl<T: Kind> Storage<T> {
-    /// Whether the constructor has run.
-    pub fn is_made(&self) -> bool {
-        self.made.get().is_some()
-    }
-
-    /// What the constructor makes of its arguments.
-    pub fn make(&self, transport: T, settings: Settings) {
+    /// What a constructor makes of its arguments. Dumps show `server`, which holds no password, and `prefix`.
+    ///
+    /// # Errors
+    /// `Error` when a constructor has run before.
+    pub fn construct(
+        this: &Object<Self>,
+        transport: T,
+        settings: Settings,
+        server: &str,
+        prefix: &[u8],
+    ) -> Result<(), Thrown> {
+        if this.made.get().is_some() {
+            let class = T::class().name();
+            return Err(throw::error(&format!(
+                "{} is constructed already",
+                class.to_string_lossy()
+            )));
+        }
+        this.set_property(0, value::of_bytes(server.as_bytes()));
+        this.set_property(1, value::of_bytes(prefix));
         let remote = Remote::new(transport, settings);
         let hasher = segment::store().map_or(KeyHasher::new([0; 2]), |host| remote.hasher(host));
-        // Whoever constructs checks that it was not made before.
-        self.made.set(Made { remote, hasher }).ok();
+        // Checked above.
+        this.made.set(Made { remote, hasher }).ok();
+        Ok(())
+    }
+
+    /// A new object of the class; the arguments are those of [`Storage::construct`].
+    ///
+    /// # Errors
+    /// When there is no memory for it.
+    pub fn create(
+        transport: T,
+        settings: Settings,
+        server: &str,
+        prefix: &[u8],
+    ) -> Result<Zval, Thrown> {
+        let created = instantiate(Self::born()).ok_or(Thrown)?;
+        let this = value::object(&created).and_then(Object::<Self>::of_exact);
+        Self::construct(this.ok_or(Thrown)?, transport, settings, server, prefix)?;
+        Ok(created)
     }
 
     pub fn hash(&self, identifier: &[u8]) -> u128 {
@@ -222,6 +257,57 @@ pub const fn default_settings() -> Settings {
     }
 }
 
+/// The parameters of a constructor or of `fromClient()`: `place`, which says where the store is, and those that
+/// [`prefix`] and [`settings`] read.
+pub const fn parameters(returned: Type, place: Info) -> Table<[Info; 7]> {
+    Table([
+        returns(1, returned),
+        place,
+        optional(c"prefix", Type::STRING, c"'tokenbucket:'"),
+        optional(c"timeout", Type::FLOAT, c"0.05"),
+        optional(
+            c"onFailure",
+            Type::class(c"TokenBucket\\OnFailure"),
+            c"TokenBucket\\OnFailure::Local",
+        ),
+        optional(c"hints", Type::BOOL, c"true"),
+        optional(c"hintMaxAge", Type::FLOAT, c"1.0"),
+    ])
+}
+
+/// The methods of a class, made by its constructor and its `fromClient()`.
+pub const fn methods<T: Kind>(
+    construct: (Handler, &'static Table<[Info; 7]>),
+    from_client: (Handler, &'static Table<[Info; 7]>),
+) -> Table<[Entry; 6]> {
+    let [prepare, bootstrap, consume] = interface::methods::<Storage<T>>();
+    Table([
+        entry(c"__construct", construct.0, &construct.1.0, ZEND_ACC_PUBLIC),
+        entry(
+            c"fromClient",
+            from_client.0,
+            &from_client.1.0,
+            ZEND_ACC_PUBLIC | ZEND_ACC_STATIC,
+        ),
+        prepare,
+        bootstrap,
+        consume,
+        END,
+    ])
+}
+
+/// Argument 2, `$prefix`.
+///
+/// # Errors
+/// `TypeError`.
+pub fn prefix<'a>(call: &mut Call<'a>) -> Result<&'a [u8], Thrown> {
+    if call.count() >= 2 {
+        call.string(2)
+    } else {
+        Ok(DEFAULT_PREFIX)
+    }
+}
+
 /// The arguments from number 3 on: `$timeout`, `$onFailure`, `$hints`, `$hintMaxAge`.
 ///
 /// # Errors
@@ -263,10 +349,4 @@ pub fn span(call: &mut Call<'_>, number: u32, default: Ticks) -> Result<Ticks, T
         ));
     }
     Ok(ticks)
-}
-
-/// Sets the properties that dumps show.
-pub fn show<T: Kind>(this: &Object<Storage<T>>, server: &str, prefix: &[u8]) {
-    this.set_property(0, value::of_bytes(server.as_bytes()));
-    this.set_property(1, value::of_bytes(prefix));
 }
