@@ -6,7 +6,7 @@
 
 mod servers;
 
-use crate::storage::{self, Native};
+use crate::storage::Native;
 use crate::zend::class::{Declaration, Property};
 use crate::zend::declare::{
     END, Entry, Info, Table, Type, entry, handlers, optional, required, returns,
@@ -18,7 +18,7 @@ use std::cell::{Cell, RefCell};
 use tokenbucket_core::quota::MAX_BURST;
 use tokenbucket_core::record::leaky_bucket::{SETS, member, set_of};
 use tokenbucket_core::remote::redis::leaky_bucket::{self, Family, Limits};
-use tokenbucket_core::{Key, Step, TICKS_PER_SECOND, Ticks};
+use tokenbucket_core::{Step, TICKS_PER_SECOND, Ticks};
 
 static CLASS: Class = Class::new();
 
@@ -207,17 +207,11 @@ fn request(call: &mut Call<'_>, result: &mut Zval) -> Result<(), Thrown> {
                 leaky_bucket::request(redis, own, set, &member, limits, deadline)
             },
             |policy| {
-                let identifier = &[b"LeakyBucket\0", member.as_slice()].concat();
-                let hash = redis.hash(identifier);
-                storage::stand_in(policy, Key { identifier, hash }, &step).granted()
+                let identifier = [b"LeakyBucket\0", member.as_slice()].concat();
+                redis.stand_in(policy, &identifier, &step)
             },
         )?,
-        native => {
-            let (identifier, hash) = (member.as_slice(), native.hash(&member));
-            native
-                .take(Key { identifier, hash }, &step, None)?
-                .granted()
-        }
+        native => native.take(native.key(&member), &step, None)?.granted(),
     };
     value::set_bool(result, admitted || this.dry_run.get());
     Ok(())

@@ -18,7 +18,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 use tokenbucket_core::charged::charged;
 use tokenbucket_core::record::minutes::{self, Life, MOST_MINUTES};
 use tokenbucket_core::remote::Transport;
-use tokenbucket_core::{Key, Step, TICKS_PER_SECOND};
+use tokenbucket_core::{Step, TICKS_PER_SECOND};
 
 static CLASS: Class = Class::new();
 
@@ -203,10 +203,7 @@ impl Asked<'_> {
             }
             native => {
                 let identifier = self.bucket();
-                let key = Key {
-                    identifier: &identifier,
-                    hash: native.hash(&identifier),
-                };
+                let key = native.key(&identifier);
                 Ok(native.take(key, &self.step(), None)?.granted())
             }
         }

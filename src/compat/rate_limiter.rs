@@ -11,7 +11,7 @@ use crate::zend::declare::{END, Entry, Info, Table, Type, entry, handlers, optio
 use crate::zend::{Call, Class, Identity, Object, State, Thrown, Zval, throw, value};
 use ext_php_rs::ffi::{IS_FALSE, IS_NULL, ZEND_ACC_PRIVATE, ZEND_ACC_PUBLIC};
 use tokenbucket_core::remote::redis::json_bucket;
-use tokenbucket_core::{AmountError, Grain, Key, Quota, QuotaError, Step, Tokens, seconds};
+use tokenbucket_core::{AmountError, Grain, Quota, QuotaError, Step, Tokens, seconds};
 
 static CLASS: Class = Class::new();
 
@@ -138,18 +138,14 @@ fn decide(this: &Object<Limiter>) -> Result<bool, Thrown> {
         return Ok(false);
     };
     let Native::Redis(redis) = native else {
-        let hash = native.hash(identifier);
-        let key = Key { identifier, hash };
-        return Ok(native.take(key, &step, None)?.granted());
+        return Ok(native.take(native.key(identifier), &step, None)?.granted());
     };
     redis.ask(
         |redis| redis.raw_name(identifier),
         |redis, deadline| json_bucket::take(redis, &redis.raw_name(identifier), &quota, deadline),
         |policy| {
             // What is kept under a raw key is not the bucket that the prefix would make of it.
-            let identifier = &[b"RateLimiter\0", identifier].concat();
-            let hash = redis.hash(identifier);
-            storage::stand_in(policy, Key { identifier, hash }, &step).granted()
+            redis.stand_in(policy, &[b"RateLimiter\0", identifier].concat(), &step)
         },
     )
 }

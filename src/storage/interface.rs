@@ -96,11 +96,7 @@ pub fn bootstrap<S: Storage>(call: &mut Call<'_>, _result: &mut Zval) -> Result<
 pub fn start_at(native: Native<'_>, identifier: &[u8], age: i64) -> Result<(), Thrown> {
     let first = empty_at(native.now(), age);
     if !native.proposals().propose(identifier, first) {
-        let key = Key {
-            identifier,
-            hash: native.hash(identifier),
-        };
-        native.put(key, &Put::Bootstrap { age })?;
+        native.put(native.key(identifier), &Put::Bootstrap { age })?;
     }
     Ok(())
 }
@@ -139,11 +135,7 @@ pub fn consume<S: Storage>(call: &mut Call<'_>, result: &mut Zval) -> Result<(),
     }
     let step = seconds::to_step(cost, full, native.grain())
         .map_err(|error| exceptions::bad_span(2, error))?;
-    let identifier = value::bytes(&identifier);
-    let key = Key {
-        identifier,
-        hash: native.hash(identifier),
-    };
+    let key = native.key(value::bytes(&identifier));
     let started = start(native, key, &step, || {
         Ok(value::is_truthy(&invoke::callable(closure)?))
     })?;

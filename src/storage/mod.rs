@@ -23,7 +23,7 @@ use tokenbucket_core::{Grain, Key, Outcome, Put, Step, Ticks};
 
 pub use interface::{Start, age, start, start_at, wall_clock};
 pub use redis_client::{Unfit, is_client, storage_of};
-pub use remote::{exceeds_capacity, stand_in};
+pub use remote::exceeds_capacity;
 pub use tokenbucket_core::remote::Batched;
 
 /// `TokenBucketStorage`.
@@ -91,14 +91,17 @@ impl<'a> Backend<'a> {
 }
 
 impl Native<'_> {
-    /// The hash of the bucket's name in this storage.
-    pub fn hash(self, identifier: &[u8]) -> u128 {
+    /// The bucket's name in this storage.
+    pub fn key(self, identifier: &[u8]) -> Key<'_> {
         match self {
-            Self::SharedMemory(storage) => storage.hash(identifier),
-            Self::Memory(_) => memory::hash(identifier),
-            Self::Redis(storage) => storage.hash(identifier),
-            Self::Memcached(storage) => storage.hash(identifier),
-            Self::Pdo(storage) => storage.hash(identifier),
+            Self::SharedMemory(storage) => storage.key(identifier),
+            Self::Memory(_) => memory::key(identifier),
+            Self::Redis(storage) => storage.key(identifier),
+            Self::Memcached(storage) => storage.key(identifier),
+            Self::Pdo(storage) => Key {
+                identifier,
+                hash: storage.hash(identifier),
+            },
         }
     }
 
@@ -133,10 +136,7 @@ impl Native<'_> {
     /// # Errors
     /// As [`Native::take`].
     pub fn take_openly(self, identifier: &[u8], step: &Step) -> Result<Option<bool>, Thrown> {
-        let key = Key {
-            identifier,
-            hash: self.hash(identifier),
-        };
+        let key = self.key(identifier);
         match self {
             Self::Redis(storage) => storage.take_openly(key, step),
             Self::Memcached(storage) => storage.take_openly(key, step),

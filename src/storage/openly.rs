@@ -1,7 +1,6 @@
 //! Remote storages as limiters use them that let pass when their store gives no answer.
 
 use super::remote::{Kind, Storage, tell};
-use crate::segment;
 use crate::zend::Thrown;
 use std::cell::Cell;
 use tokenbucket_core::remote::{Answer, Ask, Cause, OnFailure};
@@ -14,13 +13,6 @@ impl<T: Kind> Storage<T> {
     /// `Error` when no constructor has run.
     pub fn transport(&self) -> Result<&T, Thrown> {
         Ok(self.parts()?.0.transport())
-    }
-
-    /// What the policy answers to a step instead of the store.
-    pub fn stand_in(&self, policy: OnFailure, identifier: &[u8], step: &Step) -> bool {
-        let hash = self.hash(identifier);
-        let key = Key { identifier, hash };
-        segment::store().is_some_and(|host| policy.answer(host, key, step, None).granted())
     }
 
     /// [`Storage::ask`], but `None` when the store gave no answer and the policy is no denial. A record that

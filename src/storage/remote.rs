@@ -113,10 +113,9 @@ impl<T: Kind> Storage<T> {
         Ok(created)
     }
 
-    pub fn hash(&self, identifier: &[u8]) -> u128 {
+    pub fn key<'a>(&self, identifier: &'a [u8]) -> Key<'a> {
         let hasher = self.made.get().map(|made| made.hasher);
-        let hasher = hasher.unwrap_or(KeyHasher::new([0; 2]));
-        hasher.key(identifier).hash
+        hasher.unwrap_or(KeyHasher::new([0; 2])).key(identifier)
     }
 
     pub fn proposals(&self) -> &Proposals {
@@ -166,6 +165,12 @@ impl<T: Kind> Storage<T> {
         tell(remote, remote.ask(host, &name, ask, stand_in), || None)
     }
 
+    /// Whether the policy, instead of the store, grants a step on the bucket that stands in.
+    pub fn stand_in(&self, policy: OnFailure, identifier: &[u8], step: &Step) -> bool {
+        let key = self.key(identifier);
+        segment::store().is_some_and(|host| policy.answer(host, key, step, None).granted())
+    }
+
     /// Takes all steps on buckets of these storages or none, in one operation, if that can be.
     pub fn take_all(
         buckets: &[(&Self, Key<'_>)],
@@ -184,15 +189,6 @@ impl<T: Kind> Storage<T> {
             Ok(Some(answer)) => tell(remote, Ok(answer), || None).map(Some),
             Err(failure) => tell(remote, Err(failure), || None),
         }
-    }
-}
-
-/// What a policy answers to a step on a bucket of a store that failed.
-pub fn stand_in(policy: OnFailure, key: Key<'_>, step: &Step) -> Outcome {
-    match segment::store() {
-        Some(host) => policy.answer(host, key, step, None),
-        // The module has shut down: nothing calls any more, and nothing is granted.
-        None => exceeds_capacity(),
     }
 }
 

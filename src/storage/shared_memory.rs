@@ -47,9 +47,9 @@ impl interface::Storage for Storage {
 }
 
 impl Storage {
-    pub fn hash(&self, identifier: &[u8]) -> u128 {
+    pub fn key<'a>(&self, identifier: &'a [u8]) -> Key<'a> {
         let hasher = self.hasher.get().unwrap_or_else(|| hasher(b""));
-        hasher.key(identifier).hash
+        hasher.key(identifier)
     }
 
     pub fn proposals(&self) -> &Proposals {

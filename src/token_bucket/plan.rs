@@ -142,7 +142,7 @@ impl Plan {
         let storage = source.storage()?;
         let (hash, grain, held) = match Backend::of(storage) {
             Backend::Native(native) => (
-                native.hash(value::bytes(&identifier)),
+                native.key(value::bytes(&identifier)).hash,
                 native.grain(),
                 if native.holds_objects() {
                     Zval::null()
