@@ -51,7 +51,12 @@ pub enum Backend<'a> {
 /// Takes one step on a bucket in shared memory, where no storage was given: as on a new
 /// `TokenBucketStorageSharedMemory`.
 pub fn take_here(identifier: &[u8], step: &Step) -> Outcome {
-    let key = shared_memory::hasher(b"").key(identifier);
+    take_directly(shared_memory::hasher(b"").key(identifier), step)
+}
+
+/// Takes one step on a bucket of a storage that [`Native::is_direct`]: the shortest way. Runs no PHP code.
+#[inline(always)]
+pub fn take_directly(key: Key<'_>, step: &Step) -> Outcome {
     shared_memory::take(key, step, None)
 }
 
@@ -102,16 +107,6 @@ impl Native<'_> {
                 identifier,
                 hash: storage.hash(identifier),
             },
-        }
-    }
-
-    /// Takes one step on one bucket in shared memory, and tells only whether it was granted: the shortest
-    /// way. `None` for other storages, which may warn, and so run PHP code.
-    #[inline(always)]
-    pub fn grants(self, key: Key<'_>, step: &Step) -> Option<bool> {
-        match self {
-            Self::SharedMemory(_) => Some(shared_memory::take(key, step, None).granted()),
-            _ => None,
         }
     }
 
@@ -202,6 +197,11 @@ impl Native<'_> {
             Self::Memory(storage) => storage.now(),
             Self::Redis(_) | Self::Memcached(_) | Self::Pdo(_) => remote::now(),
         }
+    }
+
+    /// Whether a step needs no more than its key and runs no PHP code: others may warn.
+    pub const fn is_direct(self) -> bool {
+        matches!(self, Self::SharedMemory(_))
     }
 
     /// Whether asking takes a round trip.

@@ -1,6 +1,7 @@
 //! `attempt()` and `peek()`: the whole answer, and what the other methods need to ask for it.
 
-use super::{Bucket, Source, document, tokens, with_plan};
+use super::plan::{Overrides, Source};
+use super::{Bucket, document, tokens, with_plan};
 use crate::storage::{self, Backend, Native};
 use crate::zend::{Call, Number, Object, Thrown, Zval, throw, value};
 use crate::{decision, exceptions};
@@ -20,8 +21,7 @@ pub struct Asked<'a> {
     /// `None` for more than the capacity.
     pub cost: Option<Ticks>,
     pub burst: Ticks,
-    /// Whether the class has a price of its own.
-    own_price: bool,
+    pub overrides: Overrides,
 }
 
 impl<'a> Asked<'a> {
@@ -72,7 +72,7 @@ impl<'a> Asked<'a> {
             quota,
             cost,
             burst: quota.burst(),
-            own_price: overrides.tokens_to_seconds,
+            overrides,
         };
         if overrides.tokens_to_seconds && cost.is_some() {
             let step = document::step(bucket, number, native.grain())?;
@@ -105,7 +105,7 @@ impl<'a> Asked<'a> {
     /// When it is no amount.
     pub fn refund(&self, number: Number) -> Result<Ticks, AmountError> {
         Ok(match self.cost {
-            Some(cost) if self.own_price => cost,
+            Some(cost) if self.overrides.tokens_to_seconds => cost,
             // More than the capacity fills the bucket.
             _ => self.quota.refund(number.tokens()?).min(self.burst),
         })

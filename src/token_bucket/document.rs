@@ -147,7 +147,7 @@ pub fn first_state(
     number: Number,
     asked: &Asked<'_>,
 ) -> Result<First, Thrown> {
-    if asked.cost.is_none() || !with_plan(bucket, |plan| plan.overrides.bootstrap)? {
+    if asked.cost.is_none() || !asked.overrides.bootstrap {
         return Ok(First::At(None));
     }
     let step = asked.step();

@@ -11,7 +11,7 @@ mod plan;
 mod wait;
 
 use crate::exceptions::{self, Origin};
-use crate::storage::{self, Backend};
+use crate::storage;
 use crate::zend::class::{Constant, Declaration, Property};
 use crate::zend::declare::{
     END, Entry, Info, Table, Type, entry, handlers, optional, required, returns,
@@ -280,18 +280,15 @@ fn consume(call: &mut Call<'_>, result: &mut Zval) -> Result<(), Thrown> {
     };
     let bucket = call.this::<Bucket>();
     let direct = with_plan(bucket, |plan| {
-        let Backend::Native(native) = Backend::of(Source::of(bucket).storage()?) else {
-            return Ok(None);
-        };
-        if !plan.overrides.none() {
+        if !plan.is_direct {
             return Ok(None);
         }
         let cost = cost(&plan.quota, number).map_err(|error| exceptions::bad_amount(1, error))?;
-        let step = |cost| Step::new(cost, plan.quota.burst());
-        Ok(match cost {
-            Some(cost) => native.grants(plan.key(), &step(cost)),
-            None => Some(false),
-        })
+        // More than the capacity is never granted.
+        Ok(Some(cost.is_some_and(|cost| {
+            let step = Step::new(cost, plan.quota.burst());
+            storage::take_directly(plan.key(), &step).granted()
+        })))
     })??;
     let granted = match direct {
         Some(granted) => granted,

@@ -34,6 +34,8 @@ pub struct Plan {
     hash: [u64; 2],
     pub quota: Quota,
     pub overrides: Overrides,
+    /// Whether `consume()` is one step in shared memory and nothing else.
+    pub is_direct: bool,
 }
 
 /// What a subclass does in its own way.
@@ -58,12 +60,6 @@ impl Overrides {
             bootstrap: overrides("_bootstrap"),
             tokens_to_seconds: overrides("_tokens_to_seconds"),
         }
-    }
-
-    /// Whether the class decides exactly as `TokenBucket` does.
-    #[inline]
-    pub fn none(self) -> bool {
-        self == Self::NONE
     }
 }
 
@@ -140,7 +136,7 @@ impl Plan {
             .ok_or_else(|| exceptions::bad_property("_identifier", "string"))?;
         let source = source();
         let storage = source.storage()?;
-        let (hash, grain, held) = match Backend::of(storage) {
+        let (hash, grain, held, is_direct) = match Backend::of(storage) {
             Backend::Native(native) => (
                 native.key(value::bytes(&identifier)).hash,
                 native.grain(),
@@ -149,8 +145,9 @@ impl Plan {
                 } else {
                     source.storage.shallow_clone()
                 },
+                native.is_direct(),
             ),
-            Backend::Userland(_) => (0, Grain::Nanosecond, Zval::null()),
+            Backend::Userland(_) => (0, Grain::Nanosecond, Zval::null(), false),
         };
         let quota = quota(&source, grain, origin)?;
         let made_from = if source.has_identity() && value::object(&held).is_some() {
@@ -158,6 +155,7 @@ impl Plan {
         } else {
             [Identity::NONE; 4]
         };
+        let overrides = Overrides::of(bucket);
         // Each half of the hash.
         #[allow(clippy::cast_possible_truncation)]
         let hash = [hash as u64, (hash >> 64) as u64];
@@ -167,7 +165,8 @@ impl Plan {
             identifier,
             hash,
             quota,
-            overrides: Overrides::of(bucket),
+            overrides,
+            is_direct: is_direct && overrides == Overrides::NONE,
         })
     }
 
