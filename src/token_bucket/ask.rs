@@ -1,7 +1,7 @@
 //! `attempt()` and `peek()`: the whole answer, and what the other methods need to ask for it.
 
 use super::plan::{Overrides, Source};
-use super::{Bucket, document, tokens, with_plan};
+use super::{Bucket, tokens, userland, with_plan};
 use crate::storage::{self, Backend, Native};
 use crate::zend::{Call, Number, Object, Thrown, Zval, throw, value};
 use crate::{decision, exceptions};
@@ -75,7 +75,7 @@ impl<'a> Asked<'a> {
             overrides,
         };
         if overrides.tokens_to_seconds && cost.is_some() {
-            let step = document::step(bucket, number, native.grain())?;
+            let step = userland::step(bucket, number, native.grain())?;
             (asked.cost, asked.burst) = (Some(step.cost), step.burst);
         }
         Ok(Some(asked))
@@ -171,11 +171,11 @@ pub fn decide(
     argument: u32,
 ) -> Result<(Quota, Decision), Thrown> {
     let Some(asked) = Asked::native(bucket, number, argument)? else {
-        return document::estimate(bucket, number);
+        return userland::estimate(bucket, number);
     };
-    let outcome = match document::first_state(bucket, number, &asked)? {
-        document::First::Refused(outcome) => outcome,
-        document::First::At(first) => asked.take(&asked.step(), first)?,
+    let outcome = match userland::first_state(bucket, number, &asked)? {
+        userland::First::Refused(outcome) => outcome,
+        userland::First::At(first) => asked.take(&asked.step(), first)?,
     };
     Ok((asked.quota, asked.decision(&outcome)))
 }

@@ -1,13 +1,13 @@
 //! `TokenBucket`: the class that users call.
 //!
 //! `consume()` on a storage of ours goes from the property slots ([`plan`]) straight to the store. What
-//! a subclass or a userland storage does in its own way takes the longer road of [`document`]; the
+//! a subclass or a userland storage does in its own way takes the longer road of [`userland`]; the
 //! rest is in [`ask`], [`wait`] and [`attempt_all`].
 
 mod ask;
 mod attempt_all;
-mod document;
 mod plan;
+mod userland;
 mod wait;
 
 use crate::exceptions::{self, Origin};
@@ -161,7 +161,7 @@ static TO_TOKENS: Table<[Info; 2]> =
 
 handlers! {
     construct_handler => construct;
-    compare_handler => document::compare_microtimes;
+    compare_handler => userland::compare_microtimes;
     consume_handler => consume;
     attempt_handler => ask::attempt;
     peek_handler => ask::peek;
@@ -169,9 +169,9 @@ handlers! {
     refund_handler => refund;
     reset_handler => reset;
     attempt_all_handler => attempt_all::attempt_all;
-    bootstrap_handler => document::bootstrap;
-    to_seconds_handler => document::tokens_to_seconds;
-    to_tokens_handler => document::seconds_to_tokens;
+    bootstrap_handler => userland::bootstrap;
+    to_seconds_handler => userland::tokens_to_seconds;
+    to_tokens_handler => userland::seconds_to_tokens;
 }
 
 const PUBLIC: u32 = ZEND_ACC_PUBLIC;
@@ -230,7 +230,7 @@ pub fn register() {
             Constant::Int(c"HOUR", 3_600),
             Constant::Int(c"DAY", 86_400),
             Constant::Int(c"WEEK", 604_800),
-            Constant::Float(c"MICROTIME_DELTA", document::MICROTIME_DELTA),
+            Constant::Float(c"MICROTIME_DELTA", userland::MICROTIME_DELTA),
         ],
         properties: &[
             Property::Untyped(c"_storage", ZEND_ACC_PRIVATE),
@@ -246,7 +246,8 @@ pub fn register() {
 fn construct(call: &mut Call<'_>, _result: &mut Zval) -> Result<(), Thrown> {
     call.arity(4, 4)?;
     let storage = call.object_of(1, &storage::INTERFACE)?;
-    // Only to throw what names the argument; the properties keep what was passed, as the document's do.
+    // Only to throw what names the argument; the properties keep what was passed, as the userland
+    // class's do.
     if value::kind(call.arg(2)) != IS_STRING {
         call.untyped_string(2)?;
     }
@@ -292,7 +293,7 @@ fn consume(call: &mut Call<'_>, result: &mut Zval) -> Result<(), Thrown> {
     })??;
     let granted = match direct {
         Some(granted) => granted,
-        None => document::consume(bucket, number)?,
+        None => userland::consume(bucket, number)?,
     };
     value::set_bool(result, granted);
     Ok(())

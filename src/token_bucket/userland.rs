@@ -28,7 +28,7 @@ pub fn compare_microtimes(call: &mut Call<'_>, result: &mut Zval) -> Result<(), 
     let delta = call
         .static_constant(class(), "MICROTIME_DELTA")
         .unwrap_or(MICROTIME_DELTA);
-    // As the document has it, but that it divides by a second argument of zero.
+    // As the userland class has it, but that it divides by a second argument of zero.
     let equal = if m2 == 0.0 {
         (m1 - m2).abs() < delta
     } else {
@@ -185,7 +185,7 @@ fn bootstrap_closure(call: &mut Call<'_>, result: &mut Zval) -> Result<(), Throw
     Ok(())
 }
 
-/// Asks a userland storage, as the document does.
+/// Asks a userland storage, as the userland class does.
 fn ask_userland(bucket: &Object<Bucket>, number: Number) -> Result<bool, Thrown> {
     let cost = with_plan(bucket, |plan| cost(&plan.quota, number))?;
     if cost
