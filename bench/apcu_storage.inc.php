@@ -1,5 +1,5 @@
 <?php
-require_once __DIR__ . '/../php-tests/document_000.inc.php';
+require_once __DIR__ . '/../php-tests/userland_bucket.inc.php';
 
 /** What the published PDO storage does, on APCu: as fast as userland can be, and atomic. */
 final class ApcuStorage implements TokenBucketStorage

@@ -6,7 +6,7 @@
 require __DIR__ . '/apcu_storage.inc.php';
 require __DIR__ . '/watch_bucket.inc.php';
 require __DIR__ . '/lock_bucket.inc.php';
-require __DIR__ . '/../php-tests/document_000_pdo.inc.php';
+require __DIR__ . '/../php-tests/userland_pdo.inc.php';
 require __DIR__ . '/../php-tests/06_compat/plain.inc.php';
 require __DIR__ . '/../php-tests/06_compat/memcached_plain.inc.php';
 // Debian has them in the include path.

@@ -58,7 +58,7 @@ function limiters(RedisServer $redis): array
         'none' => '$passes = true;',
         'shared-memory' => '$passes = (new TokenBucket(new TokenBucketStorageSharedMemory, $identifier, $capacity, 1))->consume();',
         'redis' => "\$passes = (new TokenBucket(new TokenBucketStorageRedis('unix://$redis->socket', timeout: 5.0, onFailure: TokenBucket\OnFailure::Throw), \$identifier, \$capacity, 1))->consume();",
-        'userland' => "require 'document_000.inc.php'; require 'apcu_storage.inc.php';"
+        'userland' => "require 'userland_bucket.inc.php'; require 'apcu_storage.inc.php';"
             . '$passes = (new UserlandTokenBucket(new ApcuStorage, $identifier, $capacity, 1))->consume();',
         'symfony' => sprintf($symfony, 'null'),
         'symfony-locked' => sprintf($symfony, 'new Symfony\Component\Lock\LockFactory(new Symfony\Component\Lock\Store\SemaphoreStore)'),
@@ -127,7 +127,7 @@ $redis = RedisServer::start();
 $fpm = new Fpm(['www' => ['listen.mode' => '0666']], arguments: $argv[1]);
 $fpm->script('status', '<?php echo json_encode(TokenBucket\status());');
 // What is in this repository may be out of the workers' reach.
-$fpm->script('document_000.inc', file_get_contents(__DIR__ . '/../php-tests/document_000.inc.php'));
+$fpm->script('userland_bucket.inc', file_get_contents(__DIR__ . '/../php-tests/userland_bucket.inc.php'));
 $fpm->script('apcu_storage.inc', str_replace("__DIR__ . '/../php-tests/", "__DIR__ . '/", file_get_contents(__DIR__ . '/apcu_storage.inc.php')));
 foreach (limiters($redis) as $name => $code) {
     $fpm->script($name, sprintf(SCRIPT, $code));

@@ -3,7 +3,7 @@ TokenBucket::compare_microtimes(): the relative tolerance, and an honest answer 
 --FILE--
 <?php
 require __DIR__ . '/../check.inc.php';
-require __DIR__ . '/../document_000.inc.php';
+require __DIR__ . '/../userland_bucket.inc.php';
 
 $pairs = [
     [1, 2], [2, 1], [1, 1], [1.0, 1.00009], [1.0, 1.0002], [1.0002, 1.0],

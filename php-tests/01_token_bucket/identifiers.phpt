@@ -3,7 +3,7 @@ Identifiers are any bytes of any length; each is a bucket of its own
 --FILE--
 <?php
 require __DIR__ . '/../check.inc.php';
-require __DIR__ . '/../document_000.inc.php';
+require __DIR__ . '/../userland_bucket.inc.php';
 
 $long = str_repeat('0123456789abcdef', 65536);
 $identifiers = [

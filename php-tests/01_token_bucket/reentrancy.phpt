@@ -3,7 +3,7 @@ Userland code that a call runs may replace and free anything: no crash (valgrind
 --FILE--
 <?php
 require __DIR__ . '/../check.inc.php';
-require __DIR__ . '/../document_000.inc.php';
+require __DIR__ . '/../userland_bucket.inc.php';
 
 /** Takes the memory of what has just been freed. */
 function scribble(): array

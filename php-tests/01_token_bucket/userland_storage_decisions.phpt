@@ -3,7 +3,7 @@ A userland storage: attempt() answers by its consume(), what it cannot do is a L
 --FILE--
 <?php
 require __DIR__ . '/../check.inc.php';
-require __DIR__ . '/../document_000.inc.php';
+require __DIR__ . '/../userland_bucket.inc.php';
 
 class YesNo extends ArrayStorage
 {

@@ -1,6 +1,6 @@
 <?php
 require_once __DIR__ . '/../check.inc.php';
-require_once __DIR__ . '/../document_000.inc.php';
+require_once __DIR__ . '/../userland_bucket.inc.php';
 
 /** A subclass that starts with less than it can hold. */
 class StartsWith extends TokenBucket
@@ -196,7 +196,7 @@ final class Contract
             return true;
         };
         $consume = fn () => $this->storage->consume($name, 1000, 10000, $start);
-        // The first call is granted by the closure itself, as document 000 has it.
+        // The first call is granted by the closure itself, as the userland class has it.
         $this->is([true, true, true, true, false, 1], [
             $consume(), $consume(), $consume(), $consume(), $consume(), $asked,
         ], 'consume() with a closure');

@@ -7,7 +7,7 @@ pcntl
 require __DIR__ . '/../check.inc.php';
 require __DIR__ . '/../servers.inc.php';
 require __DIR__ . '/../proxy.inc.php';
-require __DIR__ . '/../document_000.inc.php';
+require __DIR__ . '/../userland_bucket.inc.php';
 
 const PATIENCE = 5.0;
 

@@ -8,7 +8,7 @@ use tokenbucket_core::quota::MAX_BURST;
 use tokenbucket_core::seconds::{from_ticks, to_step, to_ticks};
 use tokenbucket_core::{Grain, Ticks};
 
-/// `n` tokens at a rate, as document 000 computes the two spans: `1 / rate` and `n / rate`.
+/// `n` tokens at a rate, as the userland class computes the two spans: `1 / rate` and `n / rate`.
 fn spans() -> impl Strategy<Value = (f64, f64, u64)> {
     let rates = prop_oneof![
         4 => (-8.0..6.0).prop_map(|magnitude| 10f64.powf(magnitude)),

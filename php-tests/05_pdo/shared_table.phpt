@@ -9,8 +9,8 @@ pdo_mysql
 require __DIR__ . '/../check.inc.php';
 require __DIR__ . '/../processes.inc.php';
 require __DIR__ . '/../sql_servers.inc.php';
-require __DIR__ . '/../document_000.inc.php';
-require __DIR__ . '/../document_000_pdo.inc.php';
+require __DIR__ . '/../userland_bucket.inc.php';
+require __DIR__ . '/../userland_pdo.inc.php';
 
 $server = MariaDbServer::start();
 $db = $server->connect();

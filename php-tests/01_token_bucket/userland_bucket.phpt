@@ -3,7 +3,7 @@ The userland class over native storages decides as the native class does
 --FILE--
 <?php
 require __DIR__ . '/../check.inc.php';
-require __DIR__ . '/../document_000.inc.php';
+require __DIR__ . '/../userland_bucket.inc.php';
 
 echo "-- memory: any history, decision for decision --\n";
 mt_srand(3);
