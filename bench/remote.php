@@ -26,7 +26,11 @@ const MUCH = 1_000_000_000;
 const HINT_AGE = 600.0;
 /** Seconds: what is measured is no outage. */
 const PATIENCE = 5.0;
-const TAKE = __DIR__ . '/../crates/tokenbucket-core/src/remote/redis/take.lua';
+/** The files of the script that takes. */
+const TAKE = [
+    __DIR__ . '/../crates/tokenbucket-core/src/remote/redis/bucket.lua',
+    __DIR__ . '/../crates/tokenbucket-core/src/remote/redis/take.lua',
+];
 
 /** A storage that fails aloud, whose buckets no other one has. */
 function storage(string $class, string $server): TokenBucketStorage
@@ -65,7 +69,7 @@ function script_of(TokenBucket $bucket, RedisServer $server, Redis $redis): arra
     $words = command_of($bucket, $server);
     [$command, $hash, $keys, $key] = $words;
     must($command === 'EVALSHA' && $keys === '1', 'the extension sends something else than EVALSHA');
-    must($redis->script('load', file_get_contents(TAKE)) === $hash, 'the extension has another script');
+    must($redis->script('load', implode('', array_map('file_get_contents', TAKE))) === $hash, 'the extension has another script');
     return ['redis' => $redis, 'hash' => $hash, 'words' => [strrev($key), ...array_slice($words, 4)]];
 }
 

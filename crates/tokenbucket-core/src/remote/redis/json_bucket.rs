@@ -7,7 +7,7 @@ use crate::remote::Cause;
 use crate::tokens::Tokens;
 use std::sync::LazyLock;
 
-static TAKE: LazyLock<Script> = LazyLock::new(|| Script::new(include_str!("json_bucket.lua")));
+static TAKE: LazyLock<Script> = script!("json_bucket.lua");
 
 /// Takes one token from the bucket at `key`, which is what [`Redis::raw_name`] made.
 ///

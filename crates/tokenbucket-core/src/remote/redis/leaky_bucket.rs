@@ -7,22 +7,9 @@ use crate::remote::Cause;
 use redis::Value;
 use std::sync::LazyLock;
 
-/// A script with the head that all of them need.
-macro_rules! script {
-    ($file:literal) => {
-        LazyLock::new(|| {
-            Script::new(concat!(
-                include_str!("leaky_drain.lua"),
-                include_str!($file)
-            ))
-        })
-    };
-}
-
-static REQUEST: LazyLock<Script> = script!("leaky_request.lua");
-static CLEANUP: LazyLock<Script> = script!("leaky_cleanup.lua");
-static LOCKED_MOST: LazyLock<Script> =
-    LazyLock::new(|| Script::new(include_str!("leaky_locked.lua")));
+static REQUEST: LazyLock<Script> = script!("leaky_drain.lua", "leaky_request.lua");
+static CLEANUP: LazyLock<Script> = script!("leaky_drain.lua", "leaky_cleanup.lua");
+static LOCKED_MOST: LazyLock<Script> = script!("leaky_locked.lua");
 
 /// To how many members the count of denials is cut.
 const MOST_LOCKED: i64 = 10_000;

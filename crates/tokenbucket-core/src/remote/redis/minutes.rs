@@ -6,7 +6,7 @@ use crate::record::minutes::Life;
 use crate::remote::failure::Cause;
 use std::sync::LazyLock;
 
-static MINUTES: LazyLock<Script> = LazyLock::new(|| Script::new(include_str!("minutes.lua")));
+static MINUTES: LazyLock<Script> = script!("minutes.lua");
 
 impl Redis {
     /// Counts the first of some counters up, and sums all up, in one round trip.

@@ -4,6 +4,13 @@
 //! deadline. Scripts are called by their hash; only a server that says that it does not know one is
 //! sent the text, for that is the one answer after which a command may be repeated.
 
+/// A script of one file, behind the heads that it needs.
+macro_rules! script {
+    ($($file:literal),+) => {
+        LazyLock::new(|| Script::new(concat!($(include_str!($file)),+)))
+    };
+}
+
 pub mod dsn;
 pub mod json_bucket;
 pub mod leaky_bucket;
@@ -23,9 +30,9 @@ use redis::{Cmd, Parser, Value, cmd};
 use std::io::{self, Read, Write};
 use std::sync::{Arc, LazyLock};
 
-static TAKE: LazyLock<Script> = LazyLock::new(|| Script::new(include_str!("take.lua")));
-static TAKE_ALL: LazyLock<Script> = LazyLock::new(|| Script::new(include_str!("take_all.lua")));
-static PUT: LazyLock<Script> = LazyLock::new(|| Script::new(include_str!("put.lua")));
+static TAKE: LazyLock<Script> = script!("bucket.lua", "take.lua");
+static TAKE_ALL: LazyLock<Script> = script!("bucket.lua", "take_all.lua");
+static PUT: LazyLock<Script> = script!("bucket.lua", "put.lua");
 
 /// A script and the hash that servers know it by.
 #[derive(Debug)]

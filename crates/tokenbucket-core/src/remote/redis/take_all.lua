@@ -7,26 +7,18 @@
 --          granted after it, when not as it was found, and 1 when the lost record was made up for.
 --          Nothing is written when not all are granted.
 
-local call = redis.call
-local time = call('TIME')
-local now = time[1] * 1000000 + time[2]
 local found, states, spans, healed = {}, {}, {}, {}
 local granted, reply = 1, { 1, now }
 
 for i, key in ipairs(KEYS) do
     local cost, burst, lost = ARGV[3 * i - 2] + 0, ARGV[3 * i - 1] + 0, ARGV[3 * i]
     if not found[key] then
-        local record = redis.pcall('GET', key)
-        if type(record) == 'table' then
-            return record
+        local record, refusal = read(key)
+        if refusal then
+            return refusal
         end
-        found[key], healed[key] = 0, 0
-        if record then
-            if #record == 0 or #record > 16 or string.find(record, '%D') or record + 0 > 2 ^ 52 then
-                return redis.error_reply('TOKENBUCKET the key holds something else')
-            end
-            found[key] = record + 0
-        elseif lost ~= '' then
+        found[key], healed[key] = record or 0, 0
+        if not record and lost ~= '' then
             found[key], healed[key] = now - lost, 1
         end
         states[key], spans[key] = found[key], 0
@@ -48,13 +40,7 @@ if granted == 0 then
 end
 for key, state in pairs(states) do
     if state ~= found[key] then
-        local life = math.ceil((state + spans[key] - now) / 1000) + 1
-        local left = call('PTTL', key)
-        if left == -1 or left >= life then
-            call('SET', key, string.format('%.0f', state), 'KEEPTTL')
-        else
-            call('SET', key, string.format('%.0f', state), 'PX', life)
-        end
+        write(key, state, state + spans[key])
     end
 end
 return reply
