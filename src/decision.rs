@@ -7,14 +7,11 @@ use ext_php_rs::ffi::{
     ZEND_ACC_FINAL, ZEND_ACC_NO_DYNAMIC_PROPERTIES, ZEND_ACC_PRIVATE, ZEND_ACC_PUBLIC,
 };
 use ext_php_rs::types::ZendHashTable;
-use std::time::{SystemTime, UNIX_EPOCH};
+use tokenbucket_core::clock::{TICKS_PER_MICROSECOND, wall_clock};
 use tokenbucket_core::{Decision, Quota, TICKS_PER_SECOND, Ticks, seconds};
 
 /// The greatest integer of a structured HTTP field.
 const GREATEST_FIELD: u64 = 999_999_999_999_999;
-
-/// A millionth of a second, in ticks.
-const MICROSECOND: Ticks = TICKS_PER_SECOND / 1_000_000;
 
 static CLASS: Class = Class::new();
 
@@ -182,10 +179,7 @@ fn fields(
         ));
     }
     if legacy {
-        let now = SystemTime::now()
-            .duration_since(UNIX_EPOCH)
-            .unwrap_or_default();
-        let reset = now.as_secs() + whole_seconds(decision.reset_after, capacity);
+        let reset = wall_clock().as_secs() + whole_seconds(decision.reset_after, capacity);
         fields.push(("X-RateLimit-Limit", capacity.to_string()));
         fields.push(("X-RateLimit-Remaining", remaining.to_string()));
         fields.push(("X-RateLimit-Reset", reset.to_string()));
@@ -196,6 +190,6 @@ fn fields(
 /// `ticks` in whole seconds, rounded up, for the refill of `tokens`: each was rounded up to a tick, which
 /// must not make 61 seconds of a minute. Nor must a microsecond, which the answer itself takes longer than.
 fn whole_seconds(ticks: Ticks, tokens: u64) -> u64 {
-    let rounded = tokens.max(MICROSECOND);
+    let rounded = tokens.max(TICKS_PER_MICROSECOND);
     ticks.saturating_sub(rounded).div_ceil(TICKS_PER_SECOND)
 }

@@ -14,8 +14,8 @@ use crate::zend::declare::{
 };
 use crate::zend::{Call, Class, State, Thrown, Zval, system, throw, value};
 use ext_php_rs::ffi::{ZEND_ACC_PRIVATE, ZEND_ACC_PUBLIC};
-use std::time::{SystemTime, UNIX_EPOCH};
 use tokenbucket_core::charged::charged;
+use tokenbucket_core::clock::wall_clock;
 use tokenbucket_core::record::minutes::{self, Life, MOST_MINUTES};
 use tokenbucket_core::remote::Transport;
 use tokenbucket_core::{Step, TICKS_PER_SECOND};
@@ -211,9 +211,8 @@ impl Asked<'_> {
 
     /// The names of the counters, this minute's first, and how long that one lives.
     fn counters(&self) -> (Vec<Vec<u8>>, Life) {
-        let now = SystemTime::now().duration_since(UNIX_EPOCH);
         // Below 2^33 for two centuries.
-        let now = now.unwrap_or_default().as_secs().cast_signed();
+        let now = wall_clock().as_secs().cast_signed();
         let (prefix, ip) = (value::bytes(&self.prefix), value::bytes(&self.ip));
         let names = minutes::window(self.minutes, now, |second| {
             [prefix, ip, &system::local_date(NAME, second)].concat()

@@ -10,7 +10,7 @@ use crate::zend::declare::{
 };
 use crate::zend::{Call, Class, Object, State, Thrown, Zval, invoke, throw, value};
 use ext_php_rs::ffi::ZEND_ACC_PUBLIC;
-use std::time::{SystemTime, UNIX_EPOCH};
+use tokenbucket_core::clock::wall_clock;
 use tokenbucket_core::quota::MAX_BURST;
 use tokenbucket_core::store::empty_at;
 use tokenbucket_core::{AmountError, Key, Put, Step, TICKS_PER_SECOND, Ticks, seconds};
@@ -101,18 +101,12 @@ pub fn start_at(native: Native<'_>, identifier: &[u8], age: i64) -> Result<(), T
     Ok(())
 }
 
-/// `microtime(true)`
-pub fn wall_clock() -> f64 {
-    let now = SystemTime::now().duration_since(UNIX_EPOCH);
-    now.unwrap_or_default().as_secs_f64()
-}
-
 /// How long ago a wall-clock second was, in ticks: negative if it is still to come, at most 2^60.
 ///
 /// A double of today's seconds is coarser than a tenth of a microsecond, so a microsecond is added:
 /// k tokens proposed are k tokens held.
 pub fn age(microtime: f64) -> i64 {
-    let seconds = wall_clock() - microtime;
+    let seconds = wall_clock().as_secs_f64() - microtime;
     let limit = MAX_BURST as f64;
     let ticks = (seconds * TICKS_PER_SECOND as f64 + 1e3).clamp(-limit, limit);
     // Clamped to 2^60.

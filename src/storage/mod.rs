@@ -21,7 +21,7 @@ use tokenbucket_core::remote::memcached::Memcached;
 use tokenbucket_core::remote::redis::Redis;
 use tokenbucket_core::{Grain, Key, Outcome, Put, Step, Ticks};
 
-pub use interface::{Start, age, start, start_at, wall_clock};
+pub use interface::{Start, age, start, start_at};
 pub use redis_client::{Unfit, is_client, storage_of};
 pub use remote::exceeds_capacity;
 pub use tokenbucket_core::remote::Batched;

@@ -11,6 +11,7 @@ use crate::storage::{self, Backend, Start};
 use crate::zend::closure::closure;
 use crate::zend::declare::handlers;
 use crate::zend::{Call, Number, Object, Thrown, Zval, invoke, throw, value};
+use tokenbucket_core::clock::wall_clock;
 use tokenbucket_core::{
     AmountError, Decision, Denial, Grain, Outcome, Quota, Reason, Step, Ticks, Verdict, seconds,
 };
@@ -70,7 +71,7 @@ pub fn bootstrap(call: &mut Call<'_>, _result: &mut Zval) -> Result<(), Thrown> 
     if !span.is_finite() {
         return Err(exceptions::bad_amount(1, AmountError::NotFinite));
     }
-    let microtime = storage::wall_clock() - span;
+    let microtime = wall_clock().as_secs_f64() - span;
     let name = with_plan(bucket, |plan| plan.identifier().shallow_clone())?;
     // Held: what runs below may give the bucket another.
     let held = bucket.copy_property(STORAGE);

@@ -5,12 +5,16 @@
 //! is never negative (a burst is at most [`EPOCH`]).
 
 use rustix::time::{ClockId, clock_gettime};
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 /// An instant, or a span, in nanoseconds.
 pub type Ticks = u64;
 
 /// Ticks in a second.
 pub const TICKS_PER_SECOND: Ticks = 1_000_000_000;
+
+/// Ticks in a microsecond, which is what remote stores count.
+pub const TICKS_PER_MICROSECOND: Ticks = 1_000;
 
 /// What a clock shows when its host booted: 2^60 ns, the greatest burst.
 ///
@@ -35,4 +39,13 @@ impl Clock for BootClock {
         // The boot-time clock is never negative, and 2^59 ns are 18 years of uptime.
         EPOCH + time.tv_sec.cast_unsigned() * TICKS_PER_SECOND + time.tv_nsec.cast_unsigned()
     }
+}
+
+/// The time since the epoch on this host's wall clock, which may be set back. Only for what others read: records
+/// that hosts share, and instants that PHP names.
+#[must_use]
+pub fn wall_clock() -> Duration {
+    let now = SystemTime::now().duration_since(UNIX_EPOCH);
+    // Before the epoch there is no time.
+    now.unwrap_or_default()
 }

@@ -3,7 +3,7 @@
 //! Invariant of every `Quota`: `1 <= burst <= MAX_BURST`, and the cost of any amount up to the
 //! capacity is at most `burst`. Sums of an instant and a few spans therefore fit in 64 bits.
 
-use crate::clock::{EPOCH, TICKS_PER_SECOND, Ticks};
+use crate::clock::{EPOCH, TICKS_PER_MICROSECOND, TICKS_PER_SECOND, Ticks};
 use crate::tokens::{AmountError, Tokens};
 
 /// The greatest time in which a bucket may refill: 2^60 ns, 36 years.
@@ -23,7 +23,7 @@ const LEAST_UNIT: u64 = 1_000;
 pub enum Grain {
     /// One tick.
     Nanosecond,
-    /// A thousand ticks.
+    /// [`TICKS_PER_MICROSECOND`].
     Microsecond,
 }
 
@@ -34,7 +34,7 @@ impl Grain {
     pub const fn ticks(self) -> Ticks {
         match self {
             Self::Nanosecond => 1,
-            Self::Microsecond => 1_000,
+            Self::Microsecond => TICKS_PER_MICROSECOND,
         }
     }
 }

@@ -8,12 +8,10 @@
 //! 0 - 56    4 * (age + 2^54), + 3 for a bucket that had no record, or else + 1 for a grant
 //! ```
 //!
-//! A plain step leaves out the 1: it was granted if the age is at least its cost. The age is the server's clock less the state before the step, in microseconds.
+//! A plain step leaves out the 1: it was granted if the age is at least its cost. The age is the server's clock
+//! less the state before the step, in microseconds.
 
-use crate::clock::Ticks;
-use crate::quota::Grain;
-
-const MICROSECOND: Ticks = Grain::Microsecond.ticks();
+use crate::clock::{TICKS_PER_MICROSECOND, Ticks};
 
 const MARK: i64 = 1 << 62;
 const ZERO: i64 = 4 << 54;
@@ -72,19 +70,19 @@ pub const fn is_foreign(state: i64, now: i64) -> bool {
 pub fn ticks(micros: i64) -> Ticks {
     u64::try_from(micros)
         .unwrap_or(0)
-        .saturating_mul(MICROSECOND)
+        .saturating_mul(TICKS_PER_MICROSECOND)
 }
 
 /// Whole microseconds. Spans are below 2^62 ticks, and whole microseconds here.
 #[must_use]
 pub const fn micros(ticks: Ticks) -> i64 {
-    (ticks / MICROSECOND).cast_signed()
+    (ticks / TICKS_PER_MICROSECOND).cast_signed()
 }
 
 /// An age in microseconds, rounded down: what was empty later holds less.
 #[must_use]
 pub const fn micros_ago(age: i64) -> i64 {
-    age.div_euclid(MICROSECOND.cast_signed())
+    age.div_euclid(TICKS_PER_MICROSECOND.cast_signed())
 }
 
 #[cfg(test)]

@@ -25,13 +25,12 @@ use super::connections::Connections;
 use super::endpoint::Endpoint;
 use super::stream::Stream;
 use super::{Ask, Cause, Reply, Server, Transport};
-use crate::clock::{BootClock, Clock, TICKS_PER_SECOND, Ticks};
-use crate::quota::Grain;
+use crate::clock::{BootClock, Clock, TICKS_PER_MICROSECOND, TICKS_PER_SECOND, Ticks, wall_clock};
 use crate::step::{Denial, Outcome, Verdict};
 use crate::store::{Put, UNKNOWN_SPAN, empty_at};
 use ketama::{Distribution, Ring};
 use key::item_key;
-use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use std::time::Duration;
 use wire::{Connection, Item, Unless};
 
 static CONNECTIONS: Connections<Endpoint, Connection> = Connections::new();
@@ -40,7 +39,6 @@ static CONNECTIONS: Connections<Endpoint, Connection> = Connections::new();
 const TRIES: u32 = 16;
 /// Whatever is more is no instant of ours: 2^52 microseconds.
 const GREATEST_STATE: u64 = 1 << 52;
-const MICROSECOND: Ticks = Grain::Microsecond.ticks();
 /// Times to live beyond that are taken for instants.
 const LONGEST_RELATIVE: i64 = 30 * 86_400;
 
@@ -120,7 +118,7 @@ impl Record {
             .filter(|&state| digits && state <= GREATEST_STATE)
             .ok_or(Cause::Record)?;
         Ok(Self {
-            empty_at: state * MICROSECOND,
+            empty_at: state * TICKS_PER_MICROSECOND,
             item: Some((item.cas, item.left)),
             healed: false,
         })
@@ -134,7 +132,7 @@ impl Record {
         match ask.first {
             // Rounded up: what was empty later holds less.
             Some(age) if self.is_absent() => {
-                let first = empty_at(now, age).next_multiple_of(MICROSECOND);
+                let first = empty_at(now, age).next_multiple_of(TICKS_PER_MICROSECOND);
                 ask.step.decide_first(first, now)
             }
             _ => ask.step.decide(self.empty_at, now),
@@ -150,7 +148,7 @@ impl Record {
         full_at: Ticks,
         now: Ticks,
     ) -> Result<(bool, Option<Item>), Cause> {
-        let value = (state / MICROSECOND).to_string();
+        let value = (state / TICKS_PER_MICROSECOND).to_string();
         let unless = self
             .item
             .map_or(Unless::Exists, |(cas, _)| Unless::Changed(cas));
@@ -180,16 +178,15 @@ fn life(full_at: Ticks, now: Ticks, left: i64) -> i64 {
     }
 }
 
-/// This host's wall clock, in whole microseconds.
-fn wall_clock() -> Ticks {
-    let now = SystemTime::now().duration_since(UNIX_EPOCH);
-    let micros = now.unwrap_or_default().as_micros();
+/// The present instant of this host's wall clock, a whole number of microseconds.
+fn wall_ticks() -> Ticks {
     // Below 2^52 for a century.
-    u64::try_from(micros).unwrap_or(GREATEST_STATE) * MICROSECOND
+    let micros = u64::try_from(wall_clock().as_micros()).unwrap_or(GREATEST_STATE);
+    micros * TICKS_PER_MICROSECOND
 }
 
 const fn floor(instant: Ticks) -> Ticks {
-    instant - instant % MICROSECOND
+    instant - instant % TICKS_PER_MICROSECOND
 }
 
 /// Lets others finish: up to some dozens of microseconds, longer with each try.
@@ -242,7 +239,7 @@ fn take(connection: &mut Connection, ask: &Ask, deadline: Ticks) -> Result<Optio
     let mut tries = 0;
     loop {
         // After the state, so that a denial is true at the instant that it states.
-        let now = wall_clock();
+        let now = wall_ticks();
         // What was lost is made up for only where it is known to be lost.
         let seen = ask.seen.filter(|_| is_fresh);
         let Ok(record) = Record::of(item.as_ref(), seen, now) else {
@@ -297,7 +294,7 @@ fn change(
 ) -> Result<Option<()>, Cause> {
     let mut item = connection.read(key)?;
     for tries in 0.. {
-        let now = wall_clock();
+        let now = wall_ticks();
         let seen = seen.filter(|_| matches!(put, Put::Refund { .. }));
         let Ok(record) = Record::of(item.as_ref(), seen, now) else {
             return Ok(None);
@@ -312,7 +309,7 @@ fn change(
             }
             Put::Reset { burst } => (0, now + burst),
             Put::Bootstrap { age } => {
-                let state = empty_at(now, age).next_multiple_of(MICROSECOND);
+                let state = empty_at(now, age).next_multiple_of(TICKS_PER_MICROSECOND);
                 if !record.is_absent() || state + UNKNOWN_SPAN <= now {
                     return Ok(Some(()));
                 }

@@ -20,11 +20,11 @@
 
 use super::wire::{Connection, Found};
 use super::{Memcached, is_over, pause};
-use crate::clock::{BootClock, Clock, Ticks};
+use crate::clock::{BootClock, Clock, Ticks, wall_clock};
 use crate::record::serialized_bucket::{Bucket, Throttle};
 use crate::remote::failure::Cause;
 use memcache::exp::{MetaCommand, MetaOp};
-use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use std::time::Duration;
 
 /// ext-memcache's client flags of a serialised value, not compressed.
 const SERIALIZED: i64 = 1;
@@ -130,7 +130,7 @@ impl<'a> Way<'a> {
                 self.leave(&inside, None)?;
                 return Ok(Decided::Foreign);
             };
-            let (granted, after) = throttle.take(found, wall_clock());
+            let (granted, after) = throttle.take(found, wall_milliseconds());
             let unchanged = found == Some(after);
             let write = (!unchanged).then(|| self.write(&inside.found, &after, throttle.life()));
             if self.leave(&inside, write)? {
@@ -222,9 +222,8 @@ fn bucket(found: &Found) -> Result<Option<Bucket>, Cause> {
     value.and_then(Bucket::parse).map(Some).ok_or(Cause::Record)
 }
 
-/// Milliseconds of this host's wall clock.
-fn wall_clock() -> i64 {
-    let now = SystemTime::now().duration_since(UNIX_EPOCH);
+/// This host's wall clock, in milliseconds.
+fn wall_milliseconds() -> i64 {
     // Below 2^53 for an age.
-    i64::try_from(now.unwrap_or_default().as_millis()).unwrap_or(0)
+    i64::try_from(wall_clock().as_millis()).unwrap_or(0)
 }

@@ -21,8 +21,7 @@ use super::connections::Connections;
 use super::secret::Secret;
 use super::stream::Stream;
 use super::{Ask, Cause, Replies, Reply, Server, Transport, tls};
-use crate::clock::Ticks;
-use crate::quota::Grain;
+use crate::clock::{TICKS_PER_MICROSECOND, Ticks};
 use crate::step::{Denial, Outcome, Step, Verdict};
 use crate::store::{Put, UNKNOWN_SPAN};
 use dsn::Dsn;
@@ -52,7 +51,6 @@ impl Script {
 
 static CONNECTIONS: Connections<Arc<Dsn>, Channel> = Connections::new();
 
-const MICROSECOND: Ticks = Grain::Microsecond.ticks();
 /// Of a call, in bytes.
 const LIKELY_LENGTH: usize = 256;
 
@@ -234,19 +232,19 @@ pub enum Argument<'a> {
 
 /// Whole microseconds. Spans are below 2^62.
 const fn micros(ticks: Ticks) -> Argument<'static> {
-    Argument::Number((ticks / MICROSECOND).cast_signed())
+    Argument::Number((ticks / TICKS_PER_MICROSECOND).cast_signed())
 }
 
 /// An age in microseconds, rounded down: what was empty later holds less.
 fn micros_ago(age: Option<i64>) -> Argument<'static> {
     age.map_or(Argument::Word(b""), |age| {
-        Argument::Number(age.div_euclid(MICROSECOND.cast_signed()))
+        Argument::Number(age.div_euclid(TICKS_PER_MICROSECOND.cast_signed()))
     })
 }
 
 /// The age of a state that was seen before its record was lost, rounded up: it must not be taken for later.
 fn lost_ago(seen: Option<i64>) -> Argument<'static> {
-    micros_ago(seen.map(|age| age + MICROSECOND.cast_signed()))
+    micros_ago(seen.map(|age| age + TICKS_PER_MICROSECOND.cast_signed()))
 }
 
 fn is_error(value: &Value, code: &str) -> bool {
@@ -288,7 +286,7 @@ fn ticks(value: &Value) -> Result<Ticks, Cause> {
     match value {
         // Within 2^53 microseconds, or it is not ours.
         Value::Int(number @ 0..=0x001f_ffff_ffff_ffff) => {
-            Ok(number.cast_unsigned().saturating_mul(MICROSECOND))
+            Ok(number.cast_unsigned().saturating_mul(TICKS_PER_MICROSECOND))
         }
         _ => Err(Cause::Answer("a number is missing")),
     }
@@ -334,7 +332,7 @@ impl Transport for Redis {
         let arguments = [
             micros(step.cost),
             micros(step.burst),
-            micros(step.tick.max(MICROSECOND)),
+            micros(step.tick.max(TICKS_PER_MICROSECOND)),
             micros(step.max_debt),
             Argument::Number(i64::from(step.dry)),
             micros_ago(ask.first),
