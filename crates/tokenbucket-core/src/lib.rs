@@ -11,6 +11,7 @@ pub mod batch;
 pub mod charged;
 pub mod clock;
 pub mod decision;
+mod digest;
 pub mod key;
 pub mod memory;
 pub mod quota;

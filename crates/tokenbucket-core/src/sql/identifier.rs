@@ -7,12 +7,10 @@
 //! Invariant: two identifiers have one name only if they are the same, as far as SHA-256 goes: what looks
 //! like a hashed one is hashed itself.
 
-use sha2::{Digest, Sha256};
+use crate::digest::digits;
 use std::borrow::Cow;
 
 const MARKER: &[u8] = b"tokenbucket-sha256:";
-
-const DIGITS: &[u8; 16] = b"0123456789abcdef";
 
 /// What a `varchar(255)` holds.
 const LONGEST: usize = 255;
@@ -26,11 +24,7 @@ pub fn stored(identifier: &[u8]) -> Cow<'_, [u8]> {
     if is_plain(identifier) {
         return Cow::Borrowed(identifier);
     }
-    let mut name = MARKER.to_vec();
-    for byte in Sha256::digest(identifier) {
-        name.extend([byte >> 4, byte & 15].map(|digit| DIGITS[usize::from(digit)]));
-    }
-    Cow::Owned(name)
+    Cow::Owned([MARKER, &digits(identifier)].concat())
 }
 
 fn is_plain(identifier: &[u8]) -> bool {

@@ -13,7 +13,7 @@
 //! The prefix is joined as every memcached client joins it, without a separator: `a` + `bc` and
 //! `ab` + `c` are one key. Whoever needs two prefixes apart ends both in the same delimiter.
 
-use sha2::{Digest, Sha256};
+use crate::digest::{DIGITS, digits};
 
 /// The most bytes memcached takes as a key.
 pub const MAX_KEY: usize = 250;
@@ -21,12 +21,8 @@ pub const MAX_KEY: usize = 250;
 /// Stands between the readable head and the hash.
 const MARKER: &[u8] = b"~sha256:";
 
-/// SHA-256 in hexadecimal digits; all of it, because callers choose the identifiers and would need
-/// only 2^64 attempts for two with the same half.
-const HASH_DIGITS: usize = 64;
-
 /// How much of prefix and identifier stays readable before a hash.
-const MAX_HEAD: usize = MAX_KEY - MARKER.len() - HASH_DIGITS;
+const MAX_HEAD: usize = MAX_KEY - MARKER.len() - DIGITS;
 
 /// The key of `identifier` among the items whose keys begin with `prefix`.
 ///
@@ -62,7 +58,7 @@ fn is_plain(name: &[u8]) -> bool {
 /// Whether `name` has the marker where a hashed key has it.
 fn is_marked(name: &[u8]) -> bool {
     name.len()
-        .checked_sub(HASH_DIGITS)
+        .checked_sub(DIGITS)
         .is_some_and(|head| name[..head].ends_with(MARKER))
 }
 
@@ -71,16 +67,12 @@ const fn is_allowed(byte: u8) -> bool {
 }
 
 fn hashed(name: &[u8]) -> Vec<u8> {
-    const DIGITS: &[u8; 16] = b"0123456789abcdef";
     let head = name.iter().take(MAX_HEAD);
     let mut key: Vec<u8> = head
         .map(|&byte| if is_allowed(byte) { byte } else { b'_' })
         .collect();
     key.extend_from_slice(MARKER);
-    for byte in Sha256::digest(name) {
-        key.push(DIGITS[usize::from(byte >> 4)]);
-        key.push(DIGITS[usize::from(byte & 15)]);
-    }
+    key.extend_from_slice(&digits(name));
     key
 }
 
