@@ -58,7 +58,7 @@ extern "C" fn status_handler(frame: &mut ExecuteData, result: &mut Zval) {
     call::run(frame, result, status);
 }
 
-type Table = ZBox<ZendHashTable>;
+type Array = ZBox<ZendHashTable>;
 
 fn status(call: &mut Call<'_>, result: &mut Zval) -> Result<(), Thrown> {
     call.arity(0, 0)?;
@@ -66,7 +66,7 @@ fn status(call: &mut Call<'_>, result: &mut Zval) -> Result<(), Thrown> {
     Ok(())
 }
 
-fn status_table() -> ext_php_rs::error::Result<Table> {
+fn status_table() -> ext_php_rs::error::Result<Array> {
     let mut table = ZendHashTable::new();
     table.insert("version", env!("CARGO_PKG_VERSION"))?;
     if let Some(store) = segment::store() {
@@ -78,7 +78,7 @@ fn status_table() -> ext_php_rs::error::Result<Table> {
     Ok(table)
 }
 
-fn shared_memory(store: &SharedMemory) -> ext_php_rs::error::Result<Table> {
+fn shared_memory(store: &SharedMemory) -> ext_php_rs::error::Result<Array> {
     let segment = store.table().segment();
     let (backing, path) = segment::backing(store);
     let (usage, totals) = (store.table().usage(), store.table().totals());
@@ -118,7 +118,7 @@ fn shared_memory(store: &SharedMemory) -> ext_php_rs::error::Result<Table> {
     Ok(table)
 }
 
-fn most_denied(store: &SharedMemory) -> ext_php_rs::error::Result<Table> {
+fn most_denied(store: &SharedMemory) -> ext_php_rs::error::Result<Array> {
     let mut list = ZendHashTable::new();
     let diagnostics = store.table().diagnostics();
     for (identifier, denied) in diagnostics
@@ -133,7 +133,7 @@ fn most_denied(store: &SharedMemory) -> ext_php_rs::error::Result<Table> {
     Ok(list)
 }
 
-fn remote(store: &SharedMemory) -> ext_php_rs::error::Result<Table> {
+fn remote(store: &SharedMemory) -> ext_php_rs::error::Result<Array> {
     let totals = store.table().totals();
     let mut table = ZendHashTable::new();
     for (name, event) in REMOTE {
@@ -143,7 +143,7 @@ fn remote(store: &SharedMemory) -> ext_php_rs::error::Result<Table> {
 }
 
 /// The remote stores that this host has used, and their breakers.
-fn stores(store: &SharedMemory) -> ext_php_rs::error::Result<Table> {
+fn stores(store: &SharedMemory) -> ext_php_rs::error::Result<Array> {
     let now = BootClock.now();
     let mut list = ZendHashTable::new();
     for state in store.breakers().states() {

@@ -4,7 +4,7 @@
 //! them, and a clean-up by cron may go on meanwhile or be left away. On other storages an action of a
 //! client is a bucket that drains at multiples of the period.
 
-mod servers;
+mod storages;
 
 use crate::storage::Native;
 use crate::zend::class::{Declaration, Property};
@@ -13,8 +13,8 @@ use crate::zend::declare::{
 };
 use crate::zend::{Call, Class, Number, State, Thrown, Zval, throw, value};
 use ext_php_rs::ffi::{ZEND_ACC_PRIVATE, ZEND_ACC_PUBLIC};
-use servers::Servers;
 use std::cell::{Cell, RefCell};
+use storages::Storages;
 use tokenbucket_core::quota::MAX_BURST;
 use tokenbucket_core::record::leaky_bucket::{SETS, member, set_of};
 use tokenbucket_core::remote::redis::leaky_bucket::{self, Family, Limits};
@@ -140,7 +140,7 @@ fn construct(call: &mut Call<'_>, _result: &mut Zval) -> Result<(), Thrown> {
     call.arity(1, 4)?;
     let limits = limits(call, 2)?;
     let dry_run = call.count() >= 4 && call.bool(4)?;
-    let storages = servers::list(call.arg(1))?;
+    let storages = storages::list(call.arg(1))?;
     let this = call.this::<Bucket>();
     this.limits.set(Some(limits));
     this.dry_run.set(dry_run);
@@ -196,8 +196,8 @@ fn request(call: &mut Call<'_>, result: &mut Zval) -> Result<(), Thrown> {
     let (limits, is_own) = this.limits(action)?;
     let member = member(client, action);
     let set = set_of(&member);
-    let servers = Servers::of(this)?;
-    let native = servers.of_set(set)?;
+    let storages = Storages::of(this)?;
+    let native = storages.of_set(set)?;
     let step = step(limits);
     let admitted = match native {
         Native::Redis(redis) => redis.ask(
@@ -232,10 +232,10 @@ fn cleanup(call: &mut Call<'_>, _result: &mut Zval) -> Result<(), Thrown> {
     call.arity(0, 0)?;
     let this = call.this::<Bucket>();
     let families = this.families()?;
-    let servers = Servers::of(this)?;
+    let storages = Storages::of(this)?;
     for family in &families {
         for set in 0..SETS {
-            if let Native::Redis(redis) = servers.of_set(set)? {
+            if let Native::Redis(redis) = storages.of_set(set)? {
                 redis.ask(
                     |redis| redis.raw_name(b""),
                     |redis, deadline| leaky_bucket::cleanup(redis, family, set, deadline),
@@ -255,10 +255,10 @@ fn locked(call: &mut Call<'_>, result: &mut Zval) -> Result<(), Thrown> {
         return Err(throw::argument_value(1, "must be greater than 0"));
     }
     let top = u32::try_from(top).unwrap_or(u32::MAX);
-    let servers = Servers::of(call.this::<Bucket>())?;
+    let storages = Storages::of(call.this::<Bucket>())?;
     let mut rows = Vec::new();
-    for place in 0..servers.count() {
-        let Native::Redis(redis) = servers.at(place)? else {
+    for place in 0..storages.count() {
+        let Native::Redis(redis) = storages.at(place)? else {
             return Err(throw::logic(
                 "TokenBucket\\Compat\\LeakyBucket::locked() needs a TokenBucketStorageRedis",
             ));

@@ -1,6 +1,6 @@
 //! `TokenBucketStorageMemcached`: buckets that a fleet shares, on memcached.
 
-use super::remote::{self, Kind, Storage};
+use super::remote::{self, Storage, StorageClass};
 use super::{INTERFACE, Native, memcached_client};
 use crate::zend::class::{Declaration, Property};
 use crate::zend::declare::{Entry, Info, Table, Type, handlers, required};
@@ -13,7 +13,7 @@ use tokenbucket_core::remote::memcached::servers::{Server, parse_servers};
 
 static CLASS: Class = Class::new();
 
-impl Kind for Memcached {
+impl StorageClass for Memcached {
     fn class() -> &'static Class {
         &CLASS
     }

@@ -1,12 +1,12 @@
 //! Remote storages as limiters use them that let pass when their store gives no answer.
 
-use super::remote::{Kind, Storage, tell};
+use super::remote::{Storage, StorageClass, tell};
 use crate::zend::Thrown;
 use std::cell::Cell;
 use tokenbucket_core::remote::{Answer, Ask, Cause, OnFailure};
 use tokenbucket_core::{Key, Step, Ticks};
 
-impl<T: Kind> Storage<T> {
+impl<T: StorageClass> Storage<T> {
     /// The way to the store.
     ///
     /// # Errors

@@ -1,6 +1,6 @@
 //! `TokenBucketStorageRedis`: buckets that a fleet shares, on Redis or what speaks as it does.
 
-use super::remote::{self, Kind, Storage};
+use super::remote::{self, Storage, StorageClass};
 use super::{INTERFACE, Native, redis_client};
 use crate::zend::class::{Declaration, Property};
 use crate::zend::declare::{Entry, Info, Table, Type, handlers, required};
@@ -11,7 +11,7 @@ use tokenbucket_core::remote::redis::dsn::Dsn;
 
 static CLASS: Class = Class::new();
 
-impl Kind for Redis {
+impl StorageClass for Redis {
     fn class() -> &'static Class {
         &CLASS
     }

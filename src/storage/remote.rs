@@ -25,7 +25,7 @@ pub const DEFAULT_HINT_AGE: Ticks = TICKS_PER_SECOND;
 pub const DEFAULT_PREFIX: &[u8] = b"tokenbucket:";
 
 /// A transport that has a class.
-pub trait Kind: Transport + Sized + 'static {
+pub trait StorageClass: Transport + Sized + 'static {
     /// The class.
     fn class() -> &'static Class;
     /// A storage of it, as buckets see it.
@@ -46,7 +46,7 @@ struct Made<T> {
     hasher: KeyHasher,
 }
 
-impl<T: Kind> State for Storage<T> {
+impl<T: StorageClass> State for Storage<T> {
     fn class() -> &'static Class {
         T::class()
     }
@@ -63,13 +63,13 @@ impl<T: Kind> State for Storage<T> {
     }
 }
 
-impl<T: Kind> interface::Storage for Storage<T> {
+impl<T: StorageClass> interface::Storage for Storage<T> {
     fn native(object: &Object<Self>) -> Native<'_> {
         T::native(object)
     }
 }
 
-impl<T: Kind> Storage<T> {
+impl<T: StorageClass> Storage<T> {
     /// What a constructor makes of its arguments. Dumps show `server`, which holds no password, and `prefix`.
     ///
     /// # Errors
@@ -272,7 +272,7 @@ pub const fn parameters(returned: Type, place: Info) -> Table<[Info; 7]> {
 }
 
 /// The methods of a class, made by its constructor and its `fromClient()`.
-pub const fn methods<T: Kind>(
+pub const fn methods<T: StorageClass>(
     construct: (Handler, &'static Table<[Info; 7]>),
     from_client: (Handler, &'static Table<[Info; 7]>),
 ) -> Table<[Entry; 6]> {

@@ -29,12 +29,12 @@ use counters::Event;
 use hints::Hints;
 use segment::Segment;
 use std::convert::Infallible;
-use table::{Production, Table, Variant};
+use table::{Production, SlotTable, Variant};
 
 /// The store in shared memory. `V` is [`Production`] but in tests that break the protocol on purpose.
 #[derive(Debug)]
 pub struct SharedMemory<V: Variant = Production> {
-    table: Table<V>,
+    table: SlotTable<V>,
 }
 
 impl<V: Variant> SharedMemory<V> {
@@ -42,7 +42,7 @@ impl<V: Variant> SharedMemory<V> {
     #[must_use]
     pub fn new(segment: Segment) -> Self {
         Self {
-            table: Table::new(segment),
+            table: SlotTable::new(segment),
         }
     }
 
@@ -60,7 +60,7 @@ impl<V: Variant> SharedMemory<V> {
 
     /// The slots, for status and tests.
     #[must_use]
-    pub fn table(&self) -> &Table<V> {
+    pub fn table(&self) -> &SlotTable<V> {
         &self.table
     }
 

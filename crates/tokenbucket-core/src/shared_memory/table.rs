@@ -37,7 +37,7 @@ impl Variant for Production {
 
 /// The slots of a segment.
 #[derive(Debug)]
-pub struct Table<V: Variant> {
+pub struct SlotTable<V: Variant> {
     segment: Segment,
     secret: [u64; 2],
     variant: PhantomData<V>,
@@ -56,7 +56,7 @@ pub struct Usage {
     pub empty: usize,
 }
 
-impl<V: Variant> Table<V> {
+impl<V: Variant> SlotTable<V> {
     pub(super) fn new(segment: Segment) -> Self {
         let secret = [0, 1].map(|half: usize| segment.header().secret[half].load(Relaxed));
         Self {
@@ -174,7 +174,7 @@ impl<V: Variant> Table<V> {
 /// The eight slots of one key.
 #[derive(Debug)]
 pub struct Neighbourhood<'a, V: Variant> {
-    table: &'a Table<V>,
+    table: &'a SlotTable<V>,
     lines: [&'a [AtomicU128; SLOTS_PER_LINE]; 2],
     fingerprint: Fingerprint,
 }

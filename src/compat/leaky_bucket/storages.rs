@@ -7,9 +7,9 @@ use ext_php_rs::ffi::IS_ARRAY;
 
 /// The storages of one bucket, held while they are in use.
 #[derive(Debug)]
-pub struct Servers(Vec<Zval>);
+pub struct Storages(Vec<Zval>);
 
-impl Servers {
+impl Storages {
     /// Those in the property.
     ///
     /// # Errors
@@ -32,7 +32,7 @@ impl Servers {
     /// The storage that keeps a set.
     ///
     /// # Errors
-    /// As [`Servers::at`].
+    /// As [`Storages::at`].
     pub fn of_set(&self, set: usize) -> Result<Native<'_>, Thrown> {
         self.at(set % self.0.len())
     }
