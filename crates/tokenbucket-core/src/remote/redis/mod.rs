@@ -1,8 +1,7 @@
 //! Redis, and what speaks as it does: one script a decision, on the server's clock.
 //!
 //! The `redis` crate encodes and parses; the connection is ours, for the crate's own does not hold a
-//! deadline. Scripts are called by their hash; only a server that says that it does not know one is
-//! sent the text, for that is the one answer after which a command may be repeated.
+//! deadline. `script.rs` has both; here is what steps and other changes are as arguments and replies.
 
 /// A script of one file, behind the heads that it needs.
 macro_rules! script {
@@ -15,44 +14,20 @@ pub mod dsn;
 pub mod json_bucket;
 pub mod leaky_bucket;
 mod minutes;
+mod script;
 
-use super::channel::Channel;
-use super::connections::Connections;
-use super::secret::Secret;
-use super::stream::Stream;
-use super::{Ask, Cause, Replies, Reply, Server, Transport, tls};
+use super::{Ask, Cause, Replies, Reply, Server, Transport};
 use crate::clock::{TICKS_PER_MICROSECOND, Ticks};
 use crate::step::{Denial, Outcome, Step, Verdict};
 use crate::store::{Put, UNKNOWN_SPAN};
 use dsn::Dsn;
-use redis::{Cmd, Parser, Value, cmd};
-use std::io::{self, Read, Write};
+use redis::Value;
+use script::{Argument, Script};
 use std::sync::{Arc, LazyLock};
 
 static TAKE: LazyLock<Script> = script!("bucket.lua", "take.lua");
 static TAKE_ALL: LazyLock<Script> = script!("bucket.lua", "take_all.lua");
 static PUT: LazyLock<Script> = script!("bucket.lua", "put.lua");
-
-/// A script and the hash that servers know it by.
-#[derive(Debug)]
-pub struct Script {
-    text: &'static str,
-    hash: String,
-}
-
-impl Script {
-    /// Of its text.
-    #[must_use]
-    pub fn new(text: &'static str) -> Self {
-        let hash = redis::Script::new(text).get_hash().to_owned();
-        Self { text, hash }
-    }
-}
-
-static CONNECTIONS: Connections<Arc<Dsn>, Channel> = Connections::new();
-
-/// Of a call, in bytes.
-const LIKELY_LENGTH: usize = 256;
 
 /// A Redis server.
 #[derive(Debug)]
@@ -91,143 +66,6 @@ impl Redis {
     pub fn raw_name(&self, key: &[u8]) -> Vec<u8> {
         [&self.root, key].concat()
     }
-
-    fn secret(&self) -> Option<&Secret> {
-        self.dsn.password.as_ref()
-    }
-
-    /// A connection, and what must be said first on a new one.
-    fn connection(&self, deadline: Ticks) -> Result<(Channel, Vec<Cmd>), Cause> {
-        while let Some(mut channel) = CONNECTIONS.take(&self.dsn) {
-            // First, for under TLS what came meanwhile must be read.
-            channel.set_deadline(deadline);
-            if channel.is_quiet() {
-                return Ok((channel, Vec::new()));
-            }
-        }
-        let stream = Stream::connect(&self.dsn.endpoint, deadline)?;
-        let channel = match &self.dsn.tls {
-            Some(tls) => {
-                let client = tls::client(tls.ca_file.as_deref(), &tls.server_name)?;
-                Channel::Tls(Box::new(tls::handshake(client, stream)?))
-            }
-            None => Channel::Plain(stream),
-        };
-        let mut greeting = Vec::new();
-        if let Some(password) = self.secret() {
-            let mut auth = cmd("AUTH");
-            if let Some(user) = &self.dsn.user {
-                auth.arg(user);
-            }
-            auth.arg(password.expose());
-            greeting.push(auth);
-        }
-        if self.dsn.database != 0 {
-            let mut select = cmd("SELECT");
-            select.arg(self.dsn.database);
-            greeting.push(select);
-        }
-        Ok((channel, greeting))
-    }
-
-    /// Runs a script on `keys`, which are what [`Transport::name`] made, or as they are.
-    ///
-    /// # Errors
-    /// [`Cause::Record`] for a key that holds something else: WRONGTYPE, or a script's own TOKENBUCKET.
-    pub fn run(
-        &self,
-        script: &Script,
-        keys: &[&[u8]],
-        arguments: &[Argument<'_>],
-        deadline: Ticks,
-    ) -> Result<Value, Cause> {
-        let (mut channel, mut commands) = self.connection(deadline)?;
-        if self.dsn.database != 0 && !commands.is_empty() {
-            // Apart: were the database refused, what follows would act on another.
-            if let Value::ServerError(error) = self.exchange(&mut channel, &commands)? {
-                return Err(self.refused(&error));
-            }
-            commands.clear();
-        }
-        let invoke = |command: &str, script: &str| {
-            let words = 3 + keys.len() + arguments.len();
-            let mut invocation = Cmd::with_capacity(words, LIKELY_LENGTH);
-            invocation.arg(command).arg(script).arg(keys.len());
-            for key in keys {
-                invocation.arg(*key);
-            }
-            for argument in arguments {
-                match argument {
-                    Argument::Word(word) => invocation.arg(*word),
-                    Argument::Number(number) => invocation.arg(*number),
-                };
-            }
-            invocation
-        };
-        commands.push(invoke("EVALSHA", &script.hash));
-        let mut value = self.exchange(&mut channel, &commands)?;
-        if is_error(&value, "NOSCRIPT") {
-            value = self.exchange(&mut channel, &[invoke("EVAL", script.text)])?;
-        }
-        CONNECTIONS.keep(&self.dsn, channel);
-        match value {
-            Value::ServerError(_) if is_error(&value, "TOKENBUCKET") => Err(Cause::Record),
-            Value::ServerError(_) if is_error(&value, "WRONGTYPE") => Err(Cause::Record),
-            Value::ServerError(error) => Err(self.refused(&error)),
-            value => Ok(value),
-        }
-    }
-
-    /// Sends commands in one write and reads all their replies; the last one's is the result, the others
-    /// must be fine.
-    fn exchange(&self, channel: &mut Channel, commands: &[Cmd]) -> Result<Value, Cause> {
-        let mut bytes = Vec::with_capacity(2 * LIKELY_LENGTH);
-        for command in commands {
-            command.write_packed_command(&mut bytes);
-        }
-        let sent = channel.write_all(&bytes).and_then(|()| channel.flush());
-        if let Err(error) = sent {
-            // A server that turns connections away says why before it closes them.
-            return Err(self.last_words(channel).unwrap_or_else(|| error.into()));
-        }
-        let mut parser = Parser::new();
-        let mut replies = Replying::new(channel);
-        let mut last = Value::Nil;
-        for place in 0..commands.len() {
-            last = replies.next(&mut parser)?;
-            if let (Value::ServerError(error), true) = (&last, place + 1 < commands.len()) {
-                return Err(self.refused(error));
-            }
-        }
-        Ok(last)
-    }
-
-    fn last_words(&self, channel: &mut Channel) -> Option<Cause> {
-        match Replying::new(channel).next(&mut Parser::new()) {
-            Ok(Value::ServerError(error)) => Some(self.refused(&error)),
-            _ => None,
-        }
-    }
-
-    fn refused(&self, error: &redis::ServerError) -> Cause {
-        let text = format!("{} {}", error.code(), error.details().unwrap_or_default());
-        // To whom it does not know it does not even listen to more than ten words.
-        let text = if text.contains("unauthenticated multibulk length") {
-            "NOAUTH Authentication required."
-        } else {
-            text.trim()
-        };
-        Cause::refused(text, self.secret())
-    }
-}
-
-/// What a script is given.
-#[derive(Clone, Copy, Debug)]
-pub enum Argument<'a> {
-    /// Bytes.
-    Word(&'a [u8]),
-    /// A number in decimal digits.
-    Number(i64),
 }
 
 /// Whole microseconds. Spans are below 2^62.
@@ -245,40 +83,6 @@ fn micros_ago(age: Option<i64>) -> Argument<'static> {
 /// The age of a state that was seen before its record was lost, rounded up: it must not be taken for later.
 fn lost_ago(seen: Option<i64>) -> Argument<'static> {
     micros_ago(seen.map(|age| age + TICKS_PER_MICROSECOND.cast_signed()))
-}
-
-fn is_error(value: &Value, code: &str) -> bool {
-    matches!(value, Value::ServerError(error) if error.code() == code)
-}
-
-/// Reads replies, and keeps what the parser would hide: why there was nothing to read.
-struct Replying<'a> {
-    channel: &'a mut Channel,
-    error: Option<io::Error>,
-}
-
-impl<'a> Replying<'a> {
-    fn new(channel: &'a mut Channel) -> Self {
-        let error = None;
-        Self { channel, error }
-    }
-
-    fn next(&mut self, parser: &mut Parser) -> Result<Value, Cause> {
-        parser.parse_value(&mut *self).map_err(|_| {
-            let error = self.error.take().map(Cause::from);
-            error.unwrap_or(Cause::Answer("no reply of Redis"))
-        })
-    }
-}
-
-impl Read for Replying<'_> {
-    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
-        self.channel.read(buffer).map_err(|error| {
-            let kind = error.kind();
-            self.error = Some(error);
-            kind.into()
-        })
-    }
 }
 
 /// A whole number that is not negative; on the wire microseconds, here ticks.
