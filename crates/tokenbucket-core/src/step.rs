@@ -81,6 +81,12 @@ impl Step {
         }
     }
 
+    /// Whether the bucket drains all the time and denials are free.
+    #[must_use]
+    pub const fn is_plain(&self) -> bool {
+        self.tick == 1 && self.max_debt == 0
+    }
+
     /// The same question, changing nothing.
     #[must_use]
     pub const fn dry(self) -> Self {

@@ -11,6 +11,7 @@ pub mod channel;
 pub mod connections;
 pub mod endpoint;
 pub mod failure;
+mod hints;
 pub mod memcached;
 pub mod redis;
 mod resolve;
@@ -25,7 +26,6 @@ use crate::key::{Key, KeyHasher};
 use crate::shared_memory::SharedMemory;
 use crate::shared_memory::breaker::Passage;
 use crate::shared_memory::counters::Event;
-use crate::shared_memory::hints::Hint;
 use crate::step::{Denial, Outcome, Step, Verdict};
 use crate::store::Put;
 pub use batch::Batched;
@@ -280,72 +280,6 @@ impl<T: Transport> Remote<T> {
             value: answer(),
             warning: failed.warns.then_some(failed.failure),
         })
-    }
-
-    /// What this host knows of a bucket, for steps that it may answer: a denial must cost nothing, and a
-    /// tick is the store's clock's.
-    fn hint(&self, host: &SharedMemory, key: Key<'_>, step: &Step, now: Ticks) -> Option<Hint> {
-        if step.max_debt != 0 || step.tick != 1 {
-            return None;
-        }
-        self.find(host, key, now)
-    }
-
-    fn find(&self, host: &SharedMemory, key: Key<'_>, now: Ticks) -> Option<Hint> {
-        self.settings.hint_max_age?;
-        host.hints().find(key.hash, now)
-    }
-
-    /// The denial that a fresh hint tells. The verdict errs to asking: the other clock may run faster than
-    /// this one, by a thousandth. The numbers err to waiting.
-    fn told_by(&self, hint: &Hint, step: &Step, now: Ticks) -> Option<Outcome> {
-        if step.dry || hint.age > self.settings.hint_max_age? {
-            return None;
-        }
-        let drift = hint.age / 1024;
-        let early = step.decide(hint.bound, now + drift);
-        (!early.granted()).then(|| Outcome {
-            verdict: Verdict::Denied(Denial::Insufficient),
-            now,
-            empty_at: hint.bound + hint.error + drift,
-        })
-    }
-
-    /// How long ago the bucket was empty at least, while that still matters.
-    fn seen(&self, hint: &Hint, burst: Ticks, now: Ticks) -> Option<i64> {
-        // The request may take until the deadline to arrive.
-        let slack = self.settings.timeout + hint.age / 1024;
-        (hint.bound + burst > now + slack).then(|| age(now + slack, hint.bound))
-    }
-
-    /// Notes what a denial says, on this host's clock; of a bucket that something is known of also what a grant
-    /// says, or its denials would be told the numbers of before.
-    fn learn(
-        &self,
-        host: &SharedMemory,
-        key: Key<'_>,
-        step: &Step,
-        reply: &Reply,
-        known: Option<&Hint>,
-        sent: Ticks,
-    ) {
-        let is_plain = step.max_debt == 0 && step.tick == 1;
-        let tells = match reply.outcome.verdict {
-            Verdict::Granted => known.is_some(),
-            Verdict::Denied(denial) => denial == Denial::Insufficient,
-        };
-        if self.settings.hint_max_age.is_none() || !is_plain || !tells {
-            return;
-        }
-        let mut error = BootClock.now() - sent;
-        // The server looked at its clock after the request was sent.
-        let mut bound = sent.saturating_add_signed(-age(reply.outcome.now, reply.outcome.empty_at));
-        if let Some(known) = known.filter(|_| reply.healed) {
-            // What was made up for was taken to be earlier than it was.
-            bound = bound.max(known.bound);
-            error = error.max(known.error);
-        }
-        host.hints().record(key.hash, bound, error, sent);
     }
 }
 
