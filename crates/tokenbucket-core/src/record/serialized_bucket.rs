@@ -17,7 +17,7 @@ const TOKEN: i128 = 1_000 * PARTS;
 /// No number in a record is greater: all whole ones up to it are doubles.
 const GREATEST: f64 = 9_007_199_254_740_992.0;
 /// The greatest limit, in tokens.
-pub const MOST_CALLS: f64 = 1e9;
+const MOST_CALLS: f64 = 1e9;
 
 /// A bucket as it was found or is to be written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -7,8 +7,8 @@
 //! Invariant: a request whose fate is unknown is never sent again, for the store may have acted on it.
 
 mod batch;
-pub mod channel;
-pub mod connections;
+mod channel;
+mod connections;
 pub mod endpoint;
 pub mod failure;
 mod hints;
@@ -17,8 +17,8 @@ pub mod redis;
 mod resolve;
 pub mod secret;
 mod settings;
-pub mod stream;
-pub mod tls;
+mod stream;
+mod tls;
 mod transport;
 
 use crate::clock::{BootClock, Clock, Ticks};

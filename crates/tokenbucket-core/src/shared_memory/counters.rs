@@ -185,12 +185,12 @@ static FORKS: AtomicU32 = AtomicU32::new(0);
 
 /// Differs between a process and its children, as their numbers do, without asking the system.
 #[must_use]
-pub fn generation() -> u32 {
+pub(crate) fn generation() -> u32 {
     FORKS.load(Relaxed)
 }
 
 /// Forgets the shard, in a child right after a fork.
-pub extern "C" fn forked() {
+pub(super) extern "C" fn forked() {
     SHARD.store(UNDECIDED, Relaxed);
     FORKS.fetch_add(1, Relaxed);
 }

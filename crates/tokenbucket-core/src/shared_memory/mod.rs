@@ -8,12 +8,12 @@
 //! call or as after it, and blocks nobody.
 #![allow(unsafe_code)]
 
-pub mod breaker;
+pub(crate) mod breaker;
 pub mod counters;
 #[cfg(feature = "deaths")]
 mod deaths;
-pub mod diagnostics;
-pub mod hints;
+mod diagnostics;
+pub(crate) mod hints;
 pub mod layout;
 pub mod protocol;
 pub mod segment;
@@ -72,7 +72,7 @@ impl<V: Variant> SharedMemory<V> {
 
     /// What is known of buckets in remote stores.
     #[must_use]
-    pub fn hints(&self) -> Hints<'_> {
+    pub(crate) fn hints(&self) -> Hints<'_> {
         self.table.segment().hints()
     }
 

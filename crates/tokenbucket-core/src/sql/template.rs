@@ -58,7 +58,7 @@ impl Bind {
 
     /// Whether it is text, not a number.
     #[must_use]
-    pub const fn is_text(self) -> bool {
+    const fn is_text(self) -> bool {
         matches!(self, Self::Name | Self::Last | Self::Key)
     }
 

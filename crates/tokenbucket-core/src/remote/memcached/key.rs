@@ -16,7 +16,7 @@
 use crate::digest::{DIGITS, digits};
 
 /// The most bytes memcached takes as a key.
-pub const MAX_KEY: usize = 250;
+const MAX_KEY: usize = 250;
 
 /// Stands between the readable head and the hash.
 const MARKER: &[u8] = b"~sha256:";

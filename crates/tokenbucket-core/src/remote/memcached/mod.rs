@@ -13,7 +13,7 @@
 //! Hosts whose clocks differ by e admit up to rate × 2e more in any window, for the state is never
 //! moved back: setting right what a fast host wrote would admit without bound.
 
-pub mod counters;
+mod counters;
 pub mod ketama;
 pub mod key;
 mod placement;

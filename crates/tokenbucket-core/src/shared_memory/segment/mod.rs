@@ -140,7 +140,7 @@ impl Segment {
 
     /// The breakers of remote stores.
     #[must_use]
-    pub fn breakers(&self) -> &Breakers {
+    pub(super) fn breakers(&self) -> &Breakers {
         // SAFETY: as for the header; `Geometry::size` leaves room for them at this offset, which is a
         // multiple of their alignment.
         unsafe { self.base.add(Geometry::BREAKERS_AT).cast().as_ref() }
@@ -148,7 +148,7 @@ impl Segment {
 
     /// The denial hints of remote stores.
     #[must_use]
-    pub fn hints(&self) -> Hints<'_> {
+    pub(super) fn hints(&self) -> Hints<'_> {
         // SAFETY: as for the header; `Geometry::size` leaves room for so many sets at this offset, a
         // multiple of 64.
         let sets = unsafe {

@@ -109,7 +109,7 @@ impl Segment {
     ///
     /// Only to look at a page that was never written would take memory for it.
     #[must_use]
-    pub fn written_lines(&self) -> Vec<Range<usize>> {
+    pub(in crate::shared_memory) fn written_lines(&self) -> Vec<Range<usize>> {
         let lines = self.geometry.lines;
         let Backing::Memfd(fd) = &self.backing else {
             return Vec::from([Range {
