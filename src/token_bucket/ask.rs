@@ -180,6 +180,23 @@ pub fn decide(
     Ok((asked.quota, asked.decision(&outcome)))
 }
 
+/// Whether `number` tokens were taken: [`decide`] without the words.
+///
+/// # Errors
+/// As there.
+pub fn granted(bucket: &Object<Bucket>, number: Number) -> Result<bool, Thrown> {
+    let Some(asked) = Asked::native(bucket, number, 1)? else {
+        return userland::consume(bucket, number);
+    };
+    if asked.cost.is_none() {
+        return Ok(false);
+    }
+    Ok(match userland::first_state(bucket, number, &asked)? {
+        userland::First::Refused(_) => false,
+        userland::First::At(first) => asked.take(&asked.step(), first)?.granted(),
+    })
+}
+
 /// A denial because of a signal, in place of `decision`.
 pub fn interrupted(decision: Decision) -> Decision {
     Decision {

@@ -1,28 +1,25 @@
 //! `TokenBucket`: the class that users call.
 //!
-//! `consume()` on a storage of ours goes from the property slots ([`plan`]) straight to the store. What
-//! a subclass or a userland storage does in its own way takes the longer road of [`userland`]; the
-//! rest is in [`ask`], [`wait`] and [`attempt_all`].
+//! `consume()` in shared memory goes from the property slots ([`plan`]) straight to the store. Other
+//! storages, and other methods, go by way of [`ask`]; what a subclass or a userland storage does in its
+//! own way is in [`userland`].
 
 mod ask;
 mod attempt_all;
+mod declaration;
 mod plan;
 mod userland;
 mod wait;
 
 use crate::exceptions::{self, Origin};
 use crate::storage;
-use crate::zend::class::{Constant, Declaration, Property};
-use crate::zend::declare::{
-    END, Entry, Info, Table, Type, entry, handlers, optional, required, returns,
-};
 use crate::zend::{Call, Class, Number, Object, State, Thrown, Zval, value};
-use ext_php_rs::ffi::{
-    IS_STRING, ZEND_ACC_PRIVATE, ZEND_ACC_PROTECTED, ZEND_ACC_PUBLIC, ZEND_ACC_STATIC,
-};
+use ext_php_rs::ffi::IS_STRING;
 use plan::{Plan, Source};
 use std::cell::RefCell;
 use tokenbucket_core::{AmountError, Put, Quota, Step, Ticks};
+
+pub use declaration::register;
 
 static CLASS: Class = Class::new();
 
@@ -50,11 +47,6 @@ impl State for Bucket {
     fn cloned(&self) -> Option<Self> {
         Some(Self::default())
     }
-}
-
-/// The class.
-pub fn class() -> &'static Class {
-    &CLASS
 }
 
 /// Reads the plan of a bucket, derived anew if a property has changed.
@@ -89,6 +81,7 @@ fn renew(bucket: &Object<Bucket>) -> Result<(), Thrown> {
     derive(bucket, || Source::of(bucket), Origin::Properties)
 }
 
+/// Derives the plan from the properties that `source` names.
 fn derive<'a>(
     bucket: &Object<Bucket>,
     source: impl Fn() -> Source<'a>,
@@ -114,135 +107,7 @@ fn cost(quota: &Quota, number: Number) -> Result<Option<Ticks>, AmountError> {
     number.tokens().map(|tokens| quota.cost(tokens))
 }
 
-static CONSTRUCT: Table<[Info; 5]> = Table([
-    returns(4, Type::NONE),
-    required(c"storage", Type::class(c"TokenBucketStorage")),
-    required(c"identifier", Type::NONE),
-    required(c"bucket_capacity", Type::NONE),
-    required(c"tokens_per_second", Type::NONE),
-]);
-static COMPARE: Table<[Info; 3]> = Table([
-    returns(2, Type::NONE),
-    required(c"m1", Type::NONE),
-    required(c"m2", Type::NONE),
-]);
-static CONSUME: Table<[Info; 2]> = Table([
-    returns(0, Type::NONE),
-    optional(c"token_count", Type::NONE, c"1"),
-]);
-const DECISION: Type = Type::class(c"TokenBucket\\Decision");
-static ATTEMPT: Table<[Info; 2]> = Table([
-    returns(0, DECISION),
-    optional(c"tokens", Type::NUMBER, c"1"),
-]);
-static WAIT: Table<[Info; 3]> = Table([
-    returns(1, DECISION),
-    required(c"timeout", Type::FLOAT),
-    optional(c"tokens", Type::NUMBER, c"1"),
-]);
-static REFUND: Table<[Info; 2]> = Table([
-    returns(0, Type::VOID),
-    optional(c"tokens", Type::NUMBER, c"1"),
-]);
-static RESET: Table<[Info; 1]> = Table([returns(0, Type::VOID)]);
-static ATTEMPT_ALL: Table<[Info; 3]> = Table([
-    returns(1, DECISION),
-    required(c"buckets", Type::ARRAY),
-    optional(c"tokens", Type::NUMBER, c"1"),
-]);
-static BOOTSTRAP: Table<[Info; 2]> = Table([
-    returns(1, Type::NONE),
-    required(c"initialTokens", Type::NONE),
-]);
-static TO_SECONDS: Table<[Info; 2]> =
-    Table([returns(1, Type::NONE), required(c"tokens", Type::NONE)]);
-static TO_TOKENS: Table<[Info; 2]> =
-    Table([returns(1, Type::NONE), required(c"seconds", Type::NONE)]);
-
-handlers! {
-    construct_handler => construct;
-    compare_handler => userland::compare_microtimes;
-    consume_handler => consume;
-    attempt_handler => ask::attempt;
-    peek_handler => ask::peek;
-    wait_handler => wait::wait;
-    refund_handler => refund;
-    reset_handler => reset;
-    attempt_all_handler => attempt_all::attempt_all;
-    bootstrap_handler => userland::bootstrap;
-    to_seconds_handler => userland::tokens_to_seconds;
-    to_tokens_handler => userland::seconds_to_tokens;
-}
-
-const PUBLIC: u32 = ZEND_ACC_PUBLIC;
-const PUBLIC_STATIC: u32 = ZEND_ACC_PUBLIC | ZEND_ACC_STATIC;
-
-static METHODS: Table<[Entry; 13]> = Table([
-    entry(
-        c"compare_microtimes",
-        compare_handler,
-        &COMPARE.0,
-        PUBLIC_STATIC,
-    ),
-    entry(c"__construct", construct_handler, &CONSTRUCT.0, PUBLIC),
-    entry(c"consume", consume_handler, &CONSUME.0, PUBLIC),
-    entry(c"attempt", attempt_handler, &ATTEMPT.0, PUBLIC),
-    entry(c"peek", peek_handler, &ATTEMPT.0, PUBLIC),
-    entry(c"wait", wait_handler, &WAIT.0, PUBLIC),
-    entry(c"refund", refund_handler, &REFUND.0, PUBLIC),
-    entry(c"reset", reset_handler, &RESET.0, PUBLIC),
-    entry(
-        c"attemptAll",
-        attempt_all_handler,
-        &ATTEMPT_ALL.0,
-        PUBLIC_STATIC,
-    ),
-    entry(
-        c"_bootstrap",
-        bootstrap_handler,
-        &BOOTSTRAP.0,
-        ZEND_ACC_PROTECTED,
-    ),
-    entry(
-        c"_tokens_to_seconds",
-        to_seconds_handler,
-        &TO_SECONDS.0,
-        ZEND_ACC_PROTECTED,
-    ),
-    entry(
-        c"_seconds_to_tokens",
-        to_tokens_handler,
-        &TO_TOKENS.0,
-        ZEND_ACC_PROTECTED,
-    ),
-    END,
-]);
-
-pub fn register() {
-    let declaration = Declaration {
-        name: c"TokenBucket",
-        flags: 0,
-        methods: &METHODS,
-        constants: &[
-            Constant::Float(c"MILLISECOND", 0.001),
-            Constant::Int(c"SECOND", 1),
-            Constant::Int(c"MINUTE", 60),
-            Constant::Int(c"HOUR", 3_600),
-            Constant::Int(c"DAY", 86_400),
-            Constant::Int(c"WEEK", 604_800),
-            Constant::Float(c"MICROTIME_DELTA", userland::MICROTIME_DELTA),
-        ],
-        properties: &[
-            Property::Untyped(c"_storage", ZEND_ACC_PRIVATE),
-            Property::Untyped(c"_identifier", ZEND_ACC_PROTECTED),
-            Property::Untyped(c"_bucket_capacity", ZEND_ACC_PROTECTED),
-            Property::Untyped(c"_tokens_per_second", ZEND_ACC_PROTECTED),
-        ],
-        cloneable: true,
-    };
-    CLASS.register::<Bucket, _>(&declaration, &[]);
-}
-
+/// `__construct(TokenBucketStorage $storage, $identifier, $bucket_capacity, $tokens_per_second)`
 fn construct(call: &mut Call<'_>, _result: &mut Zval) -> Result<(), Thrown> {
     call.arity(4, 4)?;
     let storage = call.object_of(1, &storage::INTERFACE)?;
@@ -293,7 +158,7 @@ fn consume(call: &mut Call<'_>, result: &mut Zval) -> Result<(), Thrown> {
     })??;
     let granted = match direct {
         Some(granted) => granted,
-        None => userland::consume(bucket, number)?,
+        None => ask::granted(bucket, number)?,
     };
     value::set_bool(result, granted);
     Ok(())

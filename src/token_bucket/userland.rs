@@ -5,7 +5,7 @@
 //! userland storage see what they would see there.
 
 use super::ask::Asked;
-use super::{Bucket, CAPACITY, IDENTIFIER, RATE, STORAGE, class, cost, with_plan};
+use super::{Bucket, CAPACITY, CLASS, IDENTIFIER, RATE, STORAGE, cost, with_plan};
 use crate::exceptions;
 use crate::storage::{self, Backend, Start};
 use crate::zend::closure::closure;
@@ -27,7 +27,7 @@ pub fn compare_microtimes(call: &mut Call<'_>, result: &mut Zval) -> Result<(), 
         call.untyped_number(2)?.to_float(),
     );
     let delta = call
-        .static_constant(class(), "MICROTIME_DELTA")
+        .static_constant(&CLASS, "MICROTIME_DELTA")
         .unwrap_or(MICROTIME_DELTA);
     // As the userland class has it, but that it divides by a second argument of zero.
     let equal = if m2 == 0.0 {
@@ -114,23 +114,6 @@ pub fn step(bucket: &Object<Bucket>, number: Number, grain: Grain) -> Result<Ste
         .map_err(|error| throw::value_error(&format!("_tokens_to_seconds(): {error}")))
 }
 
-/// `consume()` where something is not ours.
-///
-/// # Errors
-/// What is wrong with the number or the bucket, or what userland threw.
-pub fn consume(bucket: &Object<Bucket>, number: Number) -> Result<bool, Thrown> {
-    let Some(asked) = Asked::native(bucket, number, 1)? else {
-        return ask_userland(bucket, number);
-    };
-    if asked.cost.is_none() {
-        return Ok(false);
-    }
-    Ok(match first_state(bucket, number, &asked)? {
-        First::Refused(_) => false,
-        First::At(first) => asked.take(&asked.step(), first)?.granted(),
-    })
-}
-
 /// How a bucket without a record starts.
 pub enum First {
     /// Not at all.
@@ -187,7 +170,10 @@ fn bootstrap_closure(call: &mut Call<'_>, result: &mut Zval) -> Result<(), Throw
 }
 
 /// Asks a userland storage, as the userland class does.
-fn ask_userland(bucket: &Object<Bucket>, number: Number) -> Result<bool, Thrown> {
+///
+/// # Errors
+/// What is wrong with the number or the bucket, or what userland threw.
+pub fn consume(bucket: &Object<Bucket>, number: Number) -> Result<bool, Thrown> {
     let cost = with_plan(bucket, |plan| cost(&plan.quota, number))?;
     if cost
         .map_err(|error| exceptions::bad_amount(1, error))?
@@ -200,7 +186,7 @@ fn ask_userland(bucket: &Object<Bucket>, number: Number) -> Result<bool, Thrown>
     let full = to_seconds(bucket, &bucket.copy_property(CAPACITY))?;
     let this = value::of_object(bucket.zend());
     let memory = [("bucket", &this), ("token_count", &count)];
-    let start = closure(class(), "reset", bootstrap_closure_handler, &memory).ok_or(Thrown)?;
+    let start = closure(&CLASS, "reset", bootstrap_closure_handler, &memory).ok_or(Thrown)?;
     // Held for the call: the method may replace the property.
     let storage = bucket.copy_property(STORAGE);
     let object = value::object(&storage).ok_or(Thrown)?;
@@ -216,7 +202,7 @@ fn ask_userland(bucket: &Object<Bucket>, number: Number) -> Result<bool, Thrown>
 /// # Errors
 /// What is wrong with the number or the bucket, or what userland threw.
 pub fn estimate(bucket: &Object<Bucket>, number: Number) -> Result<(Quota, Decision), Thrown> {
-    let granted = ask_userland(bucket, number)?;
+    let granted = consume(bucket, number)?;
     let quota = with_plan(bucket, |plan| plan.quota)?;
     let cost = cost(&quota, number).unwrap_or(None);
     let (reason, retry_after) = match (granted, cost) {
