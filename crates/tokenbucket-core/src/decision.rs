@@ -6,8 +6,8 @@ use crate::clock::{TICKS_PER_SECOND, Ticks};
 use crate::quota::Quota;
 use crate::step::{Denial, Outcome, Step, Verdict};
 
-/// Milliseconds are long enough for a contended bucket to calm down.
-const CONTENDED_RETRY: Ticks = 1_000_000;
+/// A millisecond: by then the others who were in the way have finished, and some bucket may be full.
+const CROWDED_RETRY: Ticks = 1_000_000;
 
 /// A store that failed is asked again every 0.1 to 4 seconds.
 const UNAVAILABLE_RETRY: Ticks = TICKS_PER_SECOND;
@@ -64,18 +64,18 @@ impl Decision {
     /// Reads the answer to `step` under `quota`.
     #[must_use]
     pub fn new(quota: &Quota, step: &Step, outcome: &Outcome) -> Self {
+        let retry = || step.retry_after(outcome.empty_at, outcome.now);
         let (reason, retry_after) = match outcome.verdict {
             Verdict::Granted => (Reason::Granted, Some(0)),
+            Verdict::Denied(Denial::Insufficient) => (Reason::InsufficientTokens, Some(retry())),
             Verdict::Denied(Denial::ExceedsCapacity) => (Reason::ExceedsCapacity, None),
-            Verdict::Denied(denial) => {
-                let retry = step.retry_after(outcome.empty_at, outcome.now);
-                match denial {
-                    Denial::Contended => (Reason::Contended, Some(retry.max(CONTENDED_RETRY))),
-                    Denial::TableFull => (Reason::TableFull, Some(retry.max(CONTENDED_RETRY))),
-                    Denial::Unavailable => (Reason::Unavailable, Some(UNAVAILABLE_RETRY)),
-                    _ => (Reason::InsufficientTokens, Some(retry)),
-                }
+            Verdict::Denied(Denial::Contended) => {
+                (Reason::Contended, Some(retry().max(CROWDED_RETRY)))
             }
+            Verdict::Denied(Denial::TableFull) => {
+                (Reason::TableFull, Some(retry().max(CROWDED_RETRY)))
+            }
+            Verdict::Denied(Denial::Unavailable) => (Reason::Unavailable, Some(UNAVAILABLE_RETRY)),
         };
         Self {
             reason,
