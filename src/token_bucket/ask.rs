@@ -1,6 +1,7 @@
 //! `attempt()` and `peek()`: the whole answer, and what the other methods need to ask for it.
 
 use super::plan::{Overrides, Source};
+use super::userland::First;
 use super::{Bucket, tokens, userland, with_plan};
 use crate::storage::{self, Backend, Native};
 use crate::zend::{Call, Number, Object, Thrown, Zval, throw, value};
@@ -173,10 +174,7 @@ pub fn decide(
     let Some(asked) = Asked::native(bucket, number, argument)? else {
         return userland::estimate(bucket, number);
     };
-    let outcome = match userland::first_state(bucket, number, &asked)? {
-        userland::First::Refused(outcome) => outcome,
-        userland::First::At(first) => asked.take(&asked.step(), first)?,
-    };
+    let outcome = take(bucket, number, &asked)?;
     Ok((asked.quota, asked.decision(&outcome)))
 }
 
@@ -188,13 +186,16 @@ pub fn granted(bucket: &Object<Bucket>, number: Number) -> Result<bool, Thrown> 
     let Some(asked) = Asked::native(bucket, number, 1)? else {
         return userland::consume(bucket, number);
     };
-    if asked.cost.is_none() {
-        return Ok(false);
+    // More than the capacity is never granted.
+    Ok(asked.cost.is_some() && take(bucket, number, &asked)?.granted())
+}
+
+/// Takes the tokens, of a bucket without a record in the way that an overriding `_bootstrap()` says.
+fn take(bucket: &Object<Bucket>, number: Number, asked: &Asked<'_>) -> Result<Outcome, Thrown> {
+    match userland::first_state(bucket, number, asked)? {
+        First::Refused(outcome) => Ok(outcome),
+        First::At(first) => asked.take(&asked.step(), first),
     }
-    Ok(match userland::first_state(bucket, number, &asked)? {
-        userland::First::Refused(_) => false,
-        userland::First::At(first) => asked.take(&asked.step(), first)?.granted(),
-    })
 }
 
 /// A denial because of a signal, in place of `decision`.
