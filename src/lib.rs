@@ -1,4 +1,4 @@
-//! tokenbucket: exact token-bucket rate limiting for PHP, in shared memory.
+//! tokenbucket: exact token-bucket rate limiting for PHP, in shared memory or in stores that hosts share.
 //!
 //! The module's entry and hooks, nothing else. A call goes from a class's method through the match of
 //! [`storage`] to a store of the core crate, and comes back as a value of PHP.

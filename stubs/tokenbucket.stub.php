@@ -283,7 +283,7 @@ namespace {
 
     /**
      * Buckets in a table of MySQL, MariaDB, PostgreSQL or SQLite (3.35), through the application's own PDO object.
-     * One statement a decision, on the server's clock (SQLite: the host's); none for a denial that this host has seen
+     * One statement a decision, on the server's clock (SQLite: two for a denial, on the host's); none for a denial that this host has seen
      * within $hintMaxAge. Denials write nothing.
      *
      * Inside a transaction of the application's a decision is part of it: a rollback gives the tokens back, others

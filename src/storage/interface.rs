@@ -40,7 +40,7 @@ pub fn register(interface: &Class) {
     interface.register_interface(c"TokenBucketStorage", &METHODS, false);
 }
 
-/// `prepare()`: nothing to do, but in a database.
+/// `prepare()`, where there is nothing to do.
 fn prepare(call: &mut Call<'_>, _result: &mut Zval) -> Result<(), Thrown> {
     call.arity(0, 0)
 }

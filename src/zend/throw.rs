@@ -122,7 +122,7 @@ pub fn panicked(panic: &(dyn Any + Send)) {
     error(&format!("tokenbucket panicked, which is a bug: {message}"));
 }
 
-/// A storage failed: an exception of `class`, which is one of ours, because of another one, if there is one.
+/// An exception of `class`, which is one of ours, because of another one, if there is one.
 #[cold]
 pub fn of_class(class: &super::Class, message: &str, previous: Option<Zval>) -> Thrown {
     let thrown = raise(class.entry(), message);

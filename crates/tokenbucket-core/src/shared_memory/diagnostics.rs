@@ -10,7 +10,9 @@ use crate::key::Key;
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
+/// Entries in a shard's sketch.
 const ENTRIES: usize = 64;
+/// Bytes of an identifier, and before them how many.
 const PREFIX: usize = 48;
 
 /// The diagnostic part of a segment.
@@ -49,7 +51,7 @@ impl Diagnostics {
         }
     }
 
-    /// The `most` most denied, worst first: identifier (cut at 48 bytes) and how often at least.
+    /// The `most` most denied, worst first: identifier (cut at 47 bytes) and how often at least.
     #[must_use]
     pub fn most_denied(&self, most: usize) -> Vec<(Vec<u8>, u64)> {
         let mut sums: HashMap<u64, (Vec<u8>, u64)> = HashMap::new();

@@ -65,7 +65,7 @@ pub fn client(ca_file: Option<&Path>, server_name: &str) -> Result<ClientConnect
 
 /// Shakes hands over `transport`; returns once the server's certificate has been checked.
 ///
-/// The transport's own timeouts bound each read and write, not the handshake as a whole.
+/// Only the transport bounds how long that takes: a stream by its one deadline.
 ///
 /// # Errors
 /// [`TlsError::Rustls`] when the server is not who it should be, [`TlsError::Transport`] when the
