@@ -1,7 +1,7 @@
 //! `TokenBucketStorageMemcached`: buckets that a fleet shares, on memcached.
 
-use super::remote::{self, Storage, StorageClass};
-use super::{INTERFACE, Native, memcached_client};
+use super::remote::{Storage, StorageClass};
+use super::{INTERFACE, Native, arguments, memcached_client};
 use crate::zend::class::{Declaration, Property};
 use crate::zend::declare::{Entry, Info, Table, Type, handlers, required};
 use crate::zend::{Call, Class, Object, Thrown, Zval, throw, value};
@@ -24,16 +24,16 @@ impl StorageClass for Memcached {
 }
 
 static CONSTRUCT: Table<[Info; 7]> =
-    remote::parameters(Type::NONE, required(c"servers", Type::STRING_OR_ARRAY));
+    arguments::parameters(Type::NONE, required(c"servers", Type::STRING_OR_ARRAY));
 static FROM_CLIENT: Table<[Info; 7]> =
-    remote::parameters(Type::STATIC, required(c"client", Type::OBJECT));
+    arguments::parameters(Type::STATIC, required(c"client", Type::OBJECT));
 
 handlers! {
     construct_handler => construct;
     from_client_handler => memcached_client::from_client;
 }
 
-static METHODS: Table<[Entry; 6]> = remote::methods::<Memcached>(
+static METHODS: Table<[Entry; 6]> = arguments::methods::<Memcached>(
     (construct_handler, &CONSTRUCT),
     (from_client_handler, &FROM_CLIENT),
 );
@@ -56,8 +56,8 @@ pub fn register() {
 fn construct(call: &mut Call<'_>, _result: &mut Zval) -> Result<(), Thrown> {
     call.arity(1, 6)?;
     let servers = servers(call)?;
-    let prefix = remote::prefix(call)?;
-    let settings = remote::settings(call)?;
+    let prefix = arguments::prefix(call)?;
+    let settings = arguments::settings(call)?;
     let memcached = Memcached::new(&servers, prefix);
     Storage::construct(call.this(), memcached, settings, &shown(&servers), prefix)
 }

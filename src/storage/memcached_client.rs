@@ -4,8 +4,9 @@
 //! read, so where there are several servers the client is asked where it puts some keys (which it tells
 //! without asking a server), and a ring that puts them elsewhere is refused.
 
+use super::arguments;
 use super::memcached::shown;
-use super::remote::{self, Storage};
+use super::remote::Storage;
 use crate::zend::{Call, Thrown, Zval, invoke, throw, value};
 use ext_php_rs::types::ZendObject;
 use tokenbucket_core::remote::endpoint::Endpoint;
@@ -33,8 +34,8 @@ struct Client {
 /// `fromClient(object $client, …): static`
 pub fn from_client(call: &mut Call<'_>, result: &mut Zval) -> Result<(), Thrown> {
     call.arity(1, 6)?;
-    let prefix = remote::prefix(call)?;
-    let settings = remote::settings(call)?;
+    let prefix = arguments::prefix(call)?;
+    let settings = arguments::settings(call)?;
     let client = read(call)?;
     let memcached = Memcached::new(&client.servers, prefix)
         .placed(&client.servers, client.distribution)

@@ -2,6 +2,7 @@
 //!
 //! A new storage is a file here with its class, a variant of [`Native`] and an arm of each match.
 
+mod arguments;
 mod interface;
 mod memcached;
 mod memcached_client;

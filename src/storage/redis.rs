@@ -1,7 +1,7 @@
 //! `TokenBucketStorageRedis`: buckets that a fleet shares, on Redis or what speaks as it does.
 
-use super::remote::{self, Storage, StorageClass};
-use super::{INTERFACE, Native, redis_client};
+use super::remote::{Storage, StorageClass};
+use super::{INTERFACE, Native, arguments, redis_client};
 use crate::zend::class::{Declaration, Property};
 use crate::zend::declare::{Entry, Info, Table, Type, handlers, required};
 use crate::zend::{Call, Class, Object, Thrown, Zval, throw};
@@ -21,16 +21,17 @@ impl StorageClass for Redis {
     }
 }
 
-static CONSTRUCT: Table<[Info; 7]> = remote::parameters(Type::NONE, required(c"dsn", Type::STRING));
+static CONSTRUCT: Table<[Info; 7]> =
+    arguments::parameters(Type::NONE, required(c"dsn", Type::STRING));
 static FROM_CLIENT: Table<[Info; 7]> =
-    remote::parameters(Type::STATIC, required(c"redis", Type::OBJECT));
+    arguments::parameters(Type::STATIC, required(c"redis", Type::OBJECT));
 
 handlers! {
     construct_handler => construct;
     from_client_handler => redis_client::from_client;
 }
 
-static METHODS: Table<[Entry; 6]> = remote::methods::<Redis>(
+static METHODS: Table<[Entry; 6]> = arguments::methods::<Redis>(
     (construct_handler, &CONSTRUCT),
     (from_client_handler, &FROM_CLIENT),
 );
@@ -58,8 +59,8 @@ fn construct(call: &mut Call<'_>, _result: &mut Zval) -> Result<(), Thrown> {
         .map_err(|_| throw::argument_value(1, "must be valid UTF-8"))?;
     let dsn =
         Dsn::parse(dsn).map_err(|error| throw::argument_value(1, &format!("must {error}")))?;
-    let prefix = remote::prefix(call)?;
-    let settings = remote::settings(call)?;
+    let prefix = arguments::prefix(call)?;
+    let settings = arguments::settings(call)?;
     let server = dsn.public_name();
     let redis = Redis::new(dsn, prefix);
     Storage::construct(call.this(), redis, settings, &server, prefix)

@@ -4,7 +4,8 @@
 //! own prefix (`Redis::OPT_PREFIX`) stands before every key, as it does before the keys that the client
 //! writes. Its serializer and compression do not matter, for our records are no values of PHP.
 
-use super::remote::{self, DEFAULT_PREFIX, Storage};
+use super::arguments::{self, DEFAULT_PREFIX};
+use super::remote::Storage;
 use crate::zend::{Call, Thrown, Zval, invoke, throw, value};
 use ext_php_rs::types::ZendObject;
 use tokenbucket_core::remote::Settings;
@@ -39,6 +40,16 @@ impl From<Thrown> for Unfit {
     }
 }
 
+impl Unfit {
+    /// What is thrown where the client is argument `number`.
+    pub fn of_argument(self, number: u32) -> Thrown {
+        match self {
+            Self::Thrown(thrown) => thrown,
+            Self::Client(why) => throw::argument_value(number, &format!("must {why}")),
+        }
+    }
+}
+
 /// Whether the object is a client of Redis.
 pub fn is_client(object: &ZendObject) -> bool {
     invoke::has_methods(object, &METHODS)
@@ -49,7 +60,7 @@ pub fn is_client(object: &ZendObject) -> bool {
 /// # Errors
 /// [`Unfit`]; the caller says whose client it was.
 pub fn storage_of(client: &ZendObject) -> Result<Zval, Unfit> {
-    make(client, DEFAULT_PREFIX, remote::default_settings())
+    make(client, DEFAULT_PREFIX, arguments::default_settings())
 }
 
 /// `fromClient(object $redis, …): static`
@@ -58,12 +69,9 @@ pub fn from_client(call: &mut Call<'_>, result: &mut Zval) -> Result<(), Thrown>
     // In the frame until the call returns.
     let client = value::object(call.arg(1)).filter(|object| is_client(object));
     let client = client.ok_or_else(|| throw::argument_type(1, "must be a client of type Redis"))?;
-    let prefix = remote::prefix(call)?;
-    let settings = remote::settings(call)?;
-    *result = make(client, prefix, settings).map_err(|unfit| match unfit {
-        Unfit::Thrown(thrown) => thrown,
-        Unfit::Client(why) => throw::argument_value(1, &format!("must {why}")),
-    })?;
+    let prefix = arguments::prefix(call)?;
+    let settings = arguments::settings(call)?;
+    *result = make(client, prefix, settings).map_err(|unfit| unfit.of_argument(1))?;
     Ok(())
 }
 

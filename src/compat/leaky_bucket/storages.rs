@@ -1,7 +1,7 @@
 //! Which storage a set lives on: set number i on storage i modulo their number, in the order given.
 
 use super::{Bucket, STORAGES, not_constructed};
-use crate::storage::{self, Backend, Native, Unfit};
+use crate::storage::{self, Backend, Native};
 use crate::zend::{Object, Thrown, Zval, throw, value};
 use ext_php_rs::ffi::IS_ARRAY;
 
@@ -78,11 +78,9 @@ fn one(element: &Zval, among_others: bool) -> Result<Zval, Thrown> {
     match Backend::of(object) {
         Backend::Native(Native::Redis(_)) => Ok(element.shallow_clone()),
         Backend::Native(_) if !among_others => Ok(element.shallow_clone()),
-        Backend::Userland(client) if storage::is_client(client) => storage::storage_of(client)
-            .map_err(|unfit| match unfit {
-                Unfit::Thrown(thrown) => thrown,
-                Unfit::Client(why) => throw::argument_value(1, &format!("must {why}")),
-            }),
+        Backend::Userland(client) if storage::is_client(client) => {
+            storage::storage_of(client).map_err(|unfit| unfit.of_argument(1))
+        }
         _ => Err(wrong()),
     }
 }
