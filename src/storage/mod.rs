@@ -52,13 +52,15 @@ pub enum Backend<'a> {
 /// Takes one step on a bucket in shared memory, where no storage was given: as on a new
 /// `TokenBucketStorageSharedMemory`.
 pub fn take_here(identifier: &[u8], step: &Step) -> Outcome {
-    take_directly(shared_memory::hasher(b"").key(identifier), step)
+    let key = shared_memory::hasher(b"").key(identifier);
+    shared_memory::take(key, step, None)
 }
 
-/// Takes one step on a bucket of a storage that [`Native::is_direct`]: the shortest way. Runs no PHP code.
+/// Takes one step on a bucket of a storage that [`Native::is_direct`], and tells only whether it was granted: the
+/// shortest way. Runs no PHP code.
 #[inline(always)]
-pub fn take_directly(key: Key<'_>, step: &Step) -> Outcome {
-    shared_memory::take(key, step, None)
+pub fn grants(key: Key<'_>, step: &Step) -> bool {
+    shared_memory::take(key, step, None).granted()
 }
 
 /// A storage of ours.

@@ -150,11 +150,12 @@ fn consume(call: &mut Call<'_>, result: &mut Zval) -> Result<(), Thrown> {
             return Ok(None);
         }
         let cost = cost(&plan.quota, number).map_err(|error| exceptions::bad_amount(1, error))?;
-        // More than the capacity is never granted.
-        Ok(Some(cost.is_some_and(|cost| {
-            let step = Step::new(cost, plan.quota.burst());
-            storage::take_directly(plan.key(), &step).granted()
-        })))
+        let Some(cost) = cost else {
+            // More than the capacity is never granted.
+            return Ok(Some(false));
+        };
+        let step = Step::new(cost, plan.quota.burst());
+        Ok(Some(storage::grants(plan.key(), &step)))
     })??;
     let granted = match direct {
         Some(granted) => granted,
