@@ -54,7 +54,11 @@ pub enum Verdict {
 }
 
 /// Why tokens were not taken.
+///
+/// A word wide, as the rest of an [`Outcome`] is: a byte that is written and read back as a part of a word has to
+/// wait until it is in the cache, which took a sixth of a grant.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u64)]
 pub enum Denial {
     /// The bucket does not hold that many now.
     Insufficient,
