@@ -184,7 +184,7 @@ pub fn consume(bucket: &Object<Bucket>, number: Number) -> Result<bool, Thrown> 
     let count = number.to_zval();
     let wanted = to_seconds(bucket, &count)?;
     let full = to_seconds(bucket, &bucket.copy_property(CAPACITY))?;
-    let this = value::of_object(bucket.zend());
+    let this = bucket.to_zval();
     let memory = [("bucket", &this), ("token_count", &count)];
     let start = closure(&CLASS, "reset", bootstrap_closure_handler, &memory).ok_or(Thrown)?;
     // Held for the call: the method may replace the property.

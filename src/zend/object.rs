@@ -82,6 +82,12 @@ impl<T: State> Object<T> {
         unsafe { &*self.zend.get() }
     }
 
+    /// A value that holds this object, too.
+    pub fn to_zval(&self) -> Zval {
+        // SAFETY: live as long as the reference to it.
+        unsafe { super::value::of_object(self.zend.get()) }
+    }
+
     /// Whether it is of the class itself, not of one that extends it.
     pub fn is_exact(&self) -> bool {
         ptr::eq(self.zend().ce, T::class().entry())

@@ -101,14 +101,17 @@ fn raise(class: *mut zend_class_entry, message: &str) -> *mut zend_object {
 /// extends it. Others stay pending.
 pub fn catch(class: &str) -> Option<Zval> {
     // SAFETY: the globals live as long as the engine; a pending exception is a live object.
-    let pending = unsafe { (*ext_php_rs_executor_globals()).exception.as_ref()? };
-    if !super::foreign::is_of(pending, class) {
+    let pending = unsafe { (*ext_php_rs_executor_globals()).exception };
+    // SAFETY: as above, if there is one.
+    if !super::foreign::is_of(unsafe { pending.as_ref()? }, class) {
         return None;
     }
-    let held = super::value::of_object(pending);
-    // SAFETY: there is one, and it is held.
-    unsafe { symbols::zend_clear_exception() };
-    Some(held)
+    // SAFETY: there is one; it is held before it is cleared.
+    unsafe {
+        let held = super::value::of_object(pending);
+        symbols::zend_clear_exception();
+        Some(held)
+    }
 }
 
 /// A bug of ours, told as an `Error` instead of unwinding into PHP.

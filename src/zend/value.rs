@@ -3,6 +3,7 @@
 use super::symbols;
 use ext_php_rs::ffi::{
     IS_DOUBLE, IS_LONG, IS_NULL, IS_OBJECT, IS_OBJECT_EX, IS_REFERENCE, IS_STRING, IS_TRUE,
+    zend_object,
 };
 use ext_php_rs::types::Zval;
 use ext_php_rs::types::{ZendHashTable, ZendObject, ZendStr};
@@ -154,10 +155,14 @@ pub fn of_float(float: f64) -> Zval {
 }
 
 /// A value that holds the object, too.
-pub fn of_object(object: &ZendObject) -> Zval {
+///
+/// A pointer, not a reference: the compiler may drop a write to what a shared reference points to, and did.
+///
+/// # Safety
+/// A live object.
+pub(super) unsafe fn of_object(object: *mut zend_object) -> Zval {
     let mut value = Zval::new();
-    let object = ptr::from_ref(object).cast_mut();
-    // SAFETY: the object is live; the value holds the reference that is counted here.
+    // SAFETY: the object is live by contract; the value holds the reference that is counted here.
     unsafe {
         (*object).gc.refcount += 1;
         value.value.obj = object;

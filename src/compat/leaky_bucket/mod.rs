@@ -157,7 +157,7 @@ fn bucket(call: &mut Call<'_>, result: &mut Zval) -> Result<(), Thrown> {
     let mut actions = this.actions.borrow_mut();
     actions.retain(|(name, _)| *name != action);
     actions.push((action, limits));
-    *result = value::of_object(this.zend());
+    *result = this.to_zval();
     Ok(())
 }
 
