@@ -209,6 +209,10 @@ final class Fpm
             return;
         }
         $this->stop();
+        // What only a PHP with debugging says.
+        foreach (array_unique(preg_grep('/memory leaks detected|Assertion .* failed/', explode("\n", $this->log()))) as $line) {
+            echo "$line\n";
+        }
         array_map(unlink(...), glob("$this->folder/*"));
         rmdir($this->folder);
     }

@@ -38,7 +38,8 @@ foreach (sql_servers() as $driver => $server) {
             return $granted;
         });
         check(array_sum($granted) === $limit, "$driver $level: " . json_encode($granted));
-        check(count(array_filter($granted)) > 1, "$driver $level: no race");
+        // A hundred tokens may be gone before the second process is there.
+        $slow || check(count(array_filter($granted)) > 1, "$driver $level: no race");
 
         // Buckets that nobody has used before, all at once.
         $fresh = in_processes(PROCESSES, function ($index, $barrier) use ($connect, $level) {
