@@ -90,10 +90,10 @@ impl Bucket {
         let (tokens, text) = text.split_once(';')?;
         let text = text.strip_prefix("s:6:\"filled\";")?;
         let filled = number(text.strip_suffix(";}")?)?;
-        // To the nearest part, for parts are what was written. Both are below 2^53 * 10^6.
+        // At most 2^53.
         #[allow(clippy::cast_possible_truncation)]
         Some(Self {
-            tokens: (number(tokens)? * PARTS as f64).round() as i128,
+            tokens: parts(tokens)?,
             // Up: what was filled later holds less.
             filled: filled.ceil() as i64,
         })
@@ -114,6 +114,20 @@ impl Bucket {
         let filled = self.filled;
         format!("a:2:{{s:6:\"tokens\";{tokens};s:6:\"filled\";d:{filled};}}")
     }
+}
+
+/// A number of a record in parts. What [`Bucket::print`] writes is read digit by digit, for a bucket of millions of
+/// calls has more of them than a double; anything else is rounded to the nearest part.
+fn parts(text: &str) -> Option<i128> {
+    let number = number(text)?;
+    let digits = text.get(2..)?;
+    let (whole, fraction) = digits.split_once('.').unwrap_or((digits, ""));
+    let plain = format!("{whole}{fraction:0<6}").parse();
+    let plain = plain.ok().filter(|_| fraction.len() <= 6);
+    // Below 2^53 * 10^6.
+    #[allow(clippy::cast_possible_truncation)]
+    let rounded = (number * PARTS as f64).round() as i128;
+    Some(plain.unwrap_or(rounded))
 }
 
 /// An `i:` or a `d:`, finite and not beyond [`GREATEST`].
@@ -153,6 +167,9 @@ mod tests {
             ("d:-1000", -1_000 * PARTS),
             ("i:-1", -PARTS),
             ("d:1.0E-6", 1),
+            ("d:1.0E+3", 1_000 * PARTS),
+            ("d:0.29999999999999999", 300_000),
+            ("d:-0.5", -500_000),
         ] {
             let found = Bucket::parse(&bucket(tokens, "d:1795273403490")).unwrap();
             assert_eq!((found.tokens, found.filled), (parts, NOW));
@@ -242,7 +259,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn what_is_written_is_read(tokens in -1_000_000_000_000_000i128..=1_000_000_000_000_000, filled in 0i64..=2_000_000_000_000) {
+        fn what_is_written_is_read(tokens in -1_000_000_000_000_000_000i128..=1_000_000_000_000_000_000, filled in 0i64..=2_000_000_000_000) {
             let bucket = Bucket { tokens, filled };
             prop_assert_eq!(Bucket::parse(bucket.print().as_bytes()), Some(bucket));
         }

@@ -105,11 +105,14 @@ impl Dsn {
         user: Option<String>,
         password: Option<String>,
     ) -> Result<Self, DsnError> {
+        if host.chars().any(char::is_control) {
+            return Err(DsnError::Character);
+        }
+        if database > MAX_DATABASE {
+            return Err(DsnError::Database);
+        }
         let (endpoint, tls) = if host.starts_with('/') {
-            if host.len() > MAX_SOCKET_PATH {
-                return Err(DsnError::SocketPathTooLong);
-            }
-            (Endpoint::Unix { path: host.into() }, None)
+            (socket(host)?, None)
         } else {
             let (scheme, host) = host.split_once("://").unwrap_or(("tcp", host));
             let is_literal = host.contains(':') && !host.starts_with('[');
@@ -176,13 +179,10 @@ impl Dsn {
         if !target.starts_with('/') || target.ends_with('/') {
             return Err(DsnError::SocketPath);
         }
-        let path = decode(target)?;
-        if path.len() > MAX_SOCKET_PATH {
-            return Err(DsnError::SocketPathTooLong);
-        }
+        let endpoint = socket(&decode(target)?)?;
         let (user, password) = credentials(options.take("user"), options.take("password"))?;
         Ok(Self {
-            endpoint: Endpoint::Unix { path: path.into() },
+            endpoint,
             user,
             password,
             database: match options.take("db") {
@@ -246,6 +246,16 @@ fn credentials(
         (None, Some(password)) if password.expose().is_empty() => Err(DsnError::EmptyCredentials),
         _ => Ok((user, password)),
     }
+}
+
+fn socket(path: &str) -> Result<Endpoint, DsnError> {
+    if path.ends_with('/') {
+        return Err(DsnError::SocketPath);
+    }
+    if path.len() > MAX_SOCKET_PATH {
+        return Err(DsnError::SocketPathTooLong);
+    }
+    Ok(Endpoint::Unix { path: path.into() })
 }
 
 fn parse_database(text: &str) -> Result<u32, DsnError> {

@@ -129,6 +129,7 @@ const BROKEN: &[(DsnError, &[&str])] = &[
             "unix://hunter2/s",
             "unix://:hunter2@/s",
             "unix:///hunter2/",
+            "unix:///hunter2%2f",
             "unix://?password=hunter2",
             "redis+unix://s",
         ],
@@ -215,6 +216,23 @@ fn broken_addresses_are_refused_by_their_rule() {
             assert_eq!(Dsn::parse(text), Err(*error), "{text:?}");
         }
     }
+}
+
+/// What a client may say of itself without being connected so.
+#[test]
+fn clients_are_refused_by_the_same_rules() {
+    for (host, database, error) in [
+        ("h", MAX_DATABASE + 1, DsnError::Database),
+        ("/s/", 0, DsnError::SocketPath),
+        ("/s\0", 0, DsnError::Character),
+        ("h\n", 0, DsnError::Character),
+        ("udp://h", 0, DsnError::Scheme),
+        ("", 0, DsnError::Endpoint(EndpointError::NoHost)),
+    ] {
+        let read = |database| Dsn::of_client(host, 1, database, None, None);
+        assert_eq!(read(database), Err(error), "{host:?}");
+    }
+    assert!(Dsn::of_client("/s", 0, MAX_DATABASE, None, None).is_ok());
 }
 
 #[test]
