@@ -4,20 +4,72 @@
 include!("server.inc.rs");
 
 use libfuzzer_sys::fuzz_target;
-use tokenbucket_core::remote::Transport;
-use tokenbucket_core::remote::redis::Redis;
+use redis::Value;
+use tokenbucket_core::record::minutes::Life;
 use tokenbucket_core::remote::redis::dsn::Dsn;
+use tokenbucket_core::remote::redis::leaky_bucket::{self, Limits};
+use tokenbucket_core::remote::redis::{Redis, json_bucket};
+use tokenbucket_core::remote::{Cause, Transport};
+use tokenbucket_core::{Grain, Quota, Tokens};
 
 static REDIS: LazyLock<Redis> = LazyLock::new(|| {
     let dsn = format!("unix://{}?password=geheim-geheim", SOCKET.display());
     Redis::new(Dsn::parse(&dsn).expect("a DSN"), b"prefix:")
 });
 
+/// The answer to the script: what comes behind the reply to AUTH.
+fn script_reply(mut bytes: &[u8]) -> Option<Value> {
+    let mut parser = redis::Parser::new();
+    let mut next = || parser.parse_value(&mut bytes).ok();
+    match (next()?, next()?) {
+        (Value::ServerError(_), _) => None,
+        (_, Value::ServerError(error)) if error.code() == "NOSCRIPT" => next(),
+        (_, reply) => Some(reply),
+    }
+}
+
+/// The records of other limiters: what is granted, counted and listed stands in the reply, in its very form.
+fn other_records(answer: &[u8], told: impl Fn(Cause) + Copy) {
+    let reply = script_reply(answer);
+    let number = |least| match reply {
+        Some(Value::Int(number)) if number >= least => Some(number.cast_unsigned()),
+        _ => None,
+    };
+    let quota = Quota::within(Tokens::ONE, 60 * TICKS_PER_SECOND, Grain::Microsecond);
+    let limits = Limits {
+        period: 30,
+        limit: 6,
+    };
+    let grants = [
+        json_bucket::take(&REDIS, b"json", &quota.expect("a quota"), deadline()),
+        leaky_bucket::request(&REDIS, None, 3, b"client-action", limits, deadline()),
+    ];
+    for granted in grants {
+        match granted {
+            Ok(granted) => assert_eq!(Some(granted), number(0).map(|number| number != 0)),
+            Err(cause) => told(cause),
+        }
+    }
+    match REDIS.count(&[b"minute".to_vec()], Life::new(5, 120), deadline()) {
+        Ok(sum) => assert_eq!(Some(sum), number(i64::MIN).map(|_| number(0).unwrap_or(0))),
+        Err(cause) => told(cause),
+    }
+    match leaky_bucket::locked(&REDIS, 10, deadline()) {
+        Ok(rows) => {
+            let Some(Value::Array(reply)) = &reply else {
+                panic!("a list from none");
+            };
+            assert_eq!(2 * rows.len(), reply.len());
+        }
+        Err(cause) => told(cause),
+    }
+}
+
 fuzz_target!(|answer: &[u8]| {
     // Behind the reply to AUTH, and instead of it.
     for head in [b"+OK\r\n".as_slice(), b""] {
         *ANSWER.lock().expect("no poison") = [head, answer].concat();
-        let told = |cause: tokenbucket_core::remote::Cause| {
+        let told = |cause: Cause| {
             assert!(!cause.to_string().contains("geheim-geheim"));
         };
         for ask in asks() {
@@ -33,5 +85,6 @@ fuzz_target!(|answer: &[u8]| {
                 .map_err(told)
                 .ok();
         }
+        other_records(&[head, answer].concat(), told);
     }
 });

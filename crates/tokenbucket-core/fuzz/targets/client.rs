@@ -1,0 +1,37 @@
+//! What a live client says of its server is any text and any number. What is taken over is an address that a DSN
+//! could have named; no error and no name shows the password.
+#![no_main]
+
+use libfuzzer_sys::fuzz_target;
+use tokenbucket_core::remote::redis::dsn::Dsn;
+
+type Input = (String, u16, u32, Option<String>, Option<String>);
+
+fuzz_target!(|input: Input| {
+    let (host, port, database, user, password) = input;
+    // Nobody's words but the password's.
+    let password = password.map(|password| format!("geheim{password}"));
+    let shows = |text: &str| text.contains("geheim") && !host.contains("geheim");
+    match Dsn::of_client(&host, port, database, user.clone(), password.clone()) {
+        Ok(dsn) => {
+            let name = dsn.public_name();
+            assert!(!shows(&name), "{name}");
+            let again = Dsn::parse(&name).unwrap_or_else(|error| panic!("{name}: {error}"));
+            assert_eq!(again.public_name(), name);
+            assert_eq!(
+                (&again.endpoint, again.database, again.tls.is_some()),
+                (&dsn.endpoint, dsn.database, dsn.tls.is_some())
+            );
+            assert_eq!(dsn.database, database);
+            assert_eq!(dsn.user, user.filter(|user| !user.is_empty()));
+            let taken = dsn
+                .password
+                .as_ref()
+                .map(|password| password.expose().to_owned());
+            assert_eq!(taken, password);
+            let user = dsn.user.clone().unwrap_or_default();
+            assert!(user.contains("geheim") || !shows(&format!("{dsn:?}")));
+        }
+        Err(error) => assert!(!shows(&format!("{error} {error:?}"))),
+    }
+});

@@ -1,0 +1,116 @@
+//! An identifier, the name of a table and the number that a database answers are anything. Two identifiers share a
+//! row of no column; a name changes nothing of a statement but where it stands; an answer is one to its own call.
+#![no_main]
+
+use libfuzzer_sys::fuzz_target;
+use tokenbucket_core::sql::{Dialect, Query, Table, reply, stored};
+
+const DIALECTS: [Dialect; 3] = [Dialect::MySql, Dialect::PgSql, Dialect::Sqlite];
+const QUERIES: [Query; Query::COUNT] = [
+    Query::Take,
+    Query::Step,
+    Query::Look,
+    Query::Refund,
+    Query::Reset,
+    Query::Start,
+    Query::Find,
+    Query::Create,
+    Query::Stale,
+    Query::StaleAfter,
+    Query::Delete,
+];
+
+/// What the column that keeps least apart makes of a name.
+fn folded(name: &[u8]) -> Vec<u8> {
+    name.trim_ascii_end().to_ascii_lowercase()
+}
+
+fn names(first: &[u8], second: &[u8]) {
+    for identifier in [first, second] {
+        let name = stored(identifier);
+        assert!(name.len() <= 255 && name.iter().all(|byte| (b' '..=b'~').contains(byte)));
+        assert_eq!(folded(&name), &*name);
+        // What is stored as it is stays so; a hash is no name of its own.
+        assert_eq!(*name == *identifier, *stored(&name) == *name);
+    }
+    assert_eq!(
+        first == second,
+        folded(&stored(first)) == folded(&stored(second))
+    );
+}
+
+/// A statement without the names in it.
+fn bare(query: Query, dialect: Dialect, name: &str) -> String {
+    let table = Table::parse(name.as_bytes(), dialect).expect("a name");
+    assert_eq!(table.shown(), name);
+    let statement = query.statement(dialect, &table);
+    assert_eq!(statement.text.matches('?').count(), statement.binds.len());
+    let quoted = table.quoted(dialect);
+    let mut text = statement.text.replace(&format!("'{quoted}'"), "<name>");
+    text = text.replace(&quoted, "<table>");
+    for part in name.split('.') {
+        text = text.replace(&format!("'{part}'"), "<name>");
+    }
+    text
+}
+
+fn table(name: &[u8]) {
+    for dialect in DIALECTS {
+        if Table::parse(name, dialect).is_err() {
+            continue;
+        }
+        let name = std::str::from_utf8(name).expect("a name is text");
+        let plain = if name.contains('.') {
+            "plain.table"
+        } else {
+            "table"
+        };
+        for query in QUERIES {
+            assert_eq!(bare(query, dialect, name), bare(query, dialect, plain));
+        }
+    }
+}
+
+fn answers(number: i64, age: i64, cost: i64, call: u64, other: u64) {
+    let tag = reply::tag(call);
+    if let Some(answer) = reply::answer(number, tag) {
+        let bits = i64::from(answer.absent) * 2 + i64::from(answer.granted);
+        assert_eq!(tag + 4 * answer.age + bits, number);
+        assert_eq!(
+            call % 32 == other % 32,
+            reply::answer(number, reply::tag(other)).is_some()
+        );
+        // Smaller ids are rows of somebody's table.
+        assert!(number >= 1 << 62);
+    }
+    // An age that is possible: twice 2^52 microseconds.
+    let (age, cost) = (age % (1 << 53), cost.rem_euclid((1 << 50) + 1));
+    for bits in 0..4 {
+        let answer = reply::answer(tag + 4 * age + bits, tag).expect("an answer");
+        assert_eq!(
+            (answer.age, answer.absent, answer.granted),
+            (age, bits & 2 != 0, bits & 1 != 0)
+        );
+    }
+    assert_eq!(tag + 4 * age >= reply::least(tag, cost), age >= cost);
+    let absent = reply::answer(reply::absent(tag), tag).expect("an answer");
+    assert!(absent.absent && absent.granted);
+
+    let _ = reply::is_foreign(number, age);
+    let ticks = reply::ticks(number);
+    // Whole microseconds, and never later than they say.
+    assert!(ticks == u64::MAX || reply::micros(ticks) == number.max(0));
+    let micros = reply::micros_ago(number);
+    assert!(
+        micros
+            .checked_mul(1_000)
+            .is_none_or(|ago| ago <= number && number - ago < 1_000)
+    );
+}
+
+fuzz_target!(|input: (Vec<u8>, Vec<u8>, Vec<u8>, [i64; 3], [u64; 2])| {
+    let (first, second, name, [number, age, cost], [call, other]) = input;
+    names(&first, &second);
+    table(&name);
+    answers(number, age, cost, call, other);
+});
