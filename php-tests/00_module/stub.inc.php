@@ -1,0 +1,34 @@
+<?php
+/**
+ * Compares the stub file with the extension, and prints what both declare. Ends with 0 if they are equal.
+ *
+ * The extension is that of php_command(); scripts/lint names it by TEST_PHP_EXTRA_ARGS.
+ */
+require __DIR__ . '/../child.inc.php';
+
+$extension = php_run_file(__DIR__ . '/reflection.inc.php', [], 'extension tokenbucket');
+$stub = php_run_bare(__DIR__ . '/reflection.inc.php', 'file ' . escapeshellarg(dirname(__DIR__, 2) . '/stubs/tokenbucket.stub.php'));
+$declared = json_decode($extension, true);
+if ($declared === null || json_decode($stub, true) === null) {
+    echo "No JSON: $extension$stub";
+    exit(1);
+}
+echo implode("\n", array_keys($declared['classes'])), "\n";
+echo implode("\n", array_keys($declared['functions'])), "\n";
+
+$extension = explode("\n", $extension);
+$stub = explode("\n", $stub);
+if ($extension === $stub) {
+    echo "Equal.\n";
+    exit(0);
+}
+foreach ($extension as $number => $line) {
+    if ($line !== ($stub[$number] ?? null)) {
+        echo "First difference, line $number:\n";
+        foreach (['extension' => $extension, 'stub' => $stub] as $side => $lines) {
+            echo "$side:\n", implode("\n", array_slice($lines, max(0, $number - 12), 20)), "\n";
+        }
+        break;
+    }
+}
+exit(1);
