@@ -15,6 +15,19 @@ local record = call('GET', KEYS[1])
 local time = call('TIME')
 local now = time[1] * 1000000 + time[2]
 
+-- The library takes more for a number than JSON does: too many zeros, signs and points, hexadecimal digits,
+-- not-a-number; and it stops at a NUL byte. All but those in strings, of which `number` judges.
+local function has_json_numbers(text)
+    for word in string.gmatch(string.gsub(text, '"[^"]*"', ''), '[^%s{}:,]+') do
+        local digits = string.gsub(word, '[eE][+-]?%d+$', '')
+        local is_whole = string.find(digits, '^-?%d+$')
+        if string.find(digits, '^-?0%d') or not (is_whole or string.find(digits, '^-?%d+%.%d+$')) then
+            return false
+        end
+    end
+    return true
+end
+
 local function number(value)
     if type(value) == 'string' and string.find(value, '^-?%d+%.?%d*$') then
         value = tonumber(value)
@@ -26,9 +39,7 @@ local empty_at = 0
 if record then
     local is_json, bucket = pcall(cjson.decode, record)
     local num, second, fields = false, false, 0
-    -- The library stops at a NUL byte and reads hexadecimal digits; neither is JSON.
-    is_json = is_json and not string.find(record, '[xX%z]')
-    if is_json and type(bucket) == 'table' then
+    if is_json and type(bucket) == 'table' and has_json_numbers(record) then
         num, second = number(bucket.num), number(bucket.time)
         for _ in pairs(bucket) do
             fields = fields + 1
