@@ -9,6 +9,7 @@ use std::collections::HashMap;
 use std::io::{BufRead, BufReader, Read, Write};
 use std::os::unix::net::{UnixListener, UnixStream};
 use std::path::PathBuf;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{LazyLock, Mutex};
 use std::time::{SystemTime, UNIX_EPOCH};
 use tokenbucket_core::clock::BootClock;
@@ -30,13 +31,20 @@ struct Item {
 
 static ITEMS: LazyLock<Mutex<HashMap<Vec<u8>, Item>>> = LazyLock::new(Mutex::default);
 
+/// Connections that were accepted, and are not yet read to their end.
+static SERVED: AtomicUsize = AtomicUsize::new(0);
+
 static SOCKET: LazyLock<PathBuf> = LazyLock::new(|| {
     let path = std::env::temp_dir().join(format!("tokenbucket-fuzz-{}.sock", std::process::id()));
     std::fs::remove_file(&path).ok();
     let listener = UnixListener::bind(&path).expect("a socket");
     std::thread::spawn(move || {
         for stream in listener.incoming() {
-            std::thread::spawn(|| serve(stream.expect("a connection")));
+            SERVED.fetch_add(1, Ordering::SeqCst);
+            std::thread::spawn(|| {
+                serve(stream.expect("a connection"));
+                SERVED.fetch_sub(1, Ordering::SeqCst);
+            });
         }
     });
     path
@@ -66,7 +74,10 @@ fn serve(mut stream: UnixStream) {
             }
             value.truncate(length);
         }
-        replies.extend(answer(&words, value));
+        replies.extend(match words[0] {
+            b"mn" => b"MN\r\n".to_vec(),
+            _ => answer(&words, value),
+        });
         // One write for what came in one write.
         if reader.buffer().is_empty() && stream.write_all(&std::mem::take(&mut replies)).is_err() {
             return;
@@ -206,14 +217,20 @@ fn deadline() -> Ticks {
     BootClock.now() + TICKS_PER_SECOND / if is_theirs { 250 } else { 50 }
 }
 
-/// Whether a call failed for time alone, which says nothing: what was sent may be done at any later instant.
+/// Whether a call failed for time alone, which says nothing. What was sent has been done when this returns.
 fn is_late<T>(asked: &Result<T, Cause>) -> bool {
     let is_late = matches!(
         asked,
         Err(Cause::Timeout | Cause::Connect(_) | Cause::Broken(_))
     );
     if is_late {
-        std::thread::sleep(std::time::Duration::from_millis(50));
+        // Accepted after all that came before it, which the client has closed.
+        let mut last = UnixStream::connect(&*SOCKET).expect("a connection");
+        last.write_all(b"mn\r\n").expect("a request");
+        last.read_exact(&mut [0; 4]).expect("a reply");
+        while SERVED.load(Ordering::SeqCst) > 1 {
+            std::thread::yield_now();
+        }
     }
     is_late
 }
