@@ -103,9 +103,11 @@ for ($i = 0; $i < $rounds; $i++) {
     }
     $after = $redis->get('key');
     $shown = substr(addcslashes($record, "\0..\37\177..\377"), 0, 200);
-    if ($bucket === null) {
+    $expected = [null, false, true][$i % 3];
+    // Who names a member twice may be refused.
+    $is_twice = substr_count($record, '"num"') > 1 || substr_count($record, '"time"') > 1;
+    if ($bucket === null || $is_twice && $answer === $expected && $after === $record) {
         $met['foreign']++;
-        $expected = [null, false, true][$i % 3];
         check($answer === $expected && str_ends_with($said, $expected === null ? $refused : ''), "foreign, yet: $shown");
         check($after === $record && $redis->ttl('key') === -1, "foreign, yet changed: $shown");
         continue;

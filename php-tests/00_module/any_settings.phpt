@@ -1,0 +1,56 @@
+--TEST--
+Settings of any value: php starts, warns of each that makes no sense in our words, and limits
+--FILE--
+<?php
+require __DIR__ . '/../check.inc.php';
+require __DIR__ . '/../child.inc.php';
+
+$folder = temporary_folder();
+file_put_contents("$folder/foreign", 'not ours');
+symlink("$folder/foreign", "$folder/link");
+chmod("$folder/foreign", 0600);
+
+$any = fn (array $values): string => (string) $values[mt_rand(0, count($values) - 1)];
+$text = function (): string {
+    // Neither what ends a value on the command line nor what stands for something else there.
+    $bytes = array_map('chr', [...range(32, 33), ...range(37, 91), ...range(93, 126), ...range(128, 255), 9]);
+    shuffle($bytes);
+    return implode('', array_slice($bytes, 0, mt_rand(0, 20)));
+};
+$settings = fn (): array => array_filter([
+    'shm_size' => $any(['4K', '1M', '1m', ' 64K ', '', '0', '-1', '4095', '4096', 'K', '1KK', '1.5M', '0x10', '257G', '18446744073709551615', '18446744073709551616G', '+8K', $text()]),
+    'shm_path' => $any(['', '', "$folder/segment", "$folder/foreign", "$folder/link", "$folder", "$folder/", "$folder/no/such", 'relative', '.', '/', '/dev/null', "$folder/" . str_repeat('x', 300)]),
+    'shm_mode' => $any(['0600', '600', '0660', '0777', '0', '', '01777', '-600', '0o600', '99999999999', 'rw', $text()]),
+    'shm_group' => $any(['', 'root', '0', '-1', '4294967296', 'no such group', str_repeat('g', 5000), $text()]),
+    'shm_full' => $any(['evict', 'refuse', 'EVICT', '', '1', $text()]),
+    'track_identifiers' => $any(['0', '1', 'on', 'OFF', '2', '-1', $text()]),
+    'namespace' => $any(['', 'a', str_repeat('n', 5000), "\xff", $text()]),
+], fn () => mt_rand(0, 2) === 0);
+
+$code = <<<'PHP'
+$bucket = new TokenBucket(new TokenBucketStorageSharedMemory, uniqid("", true), 2, 0.001);
+echo "granted ", $bucket->consume() + $bucket->consume() + $bucket->consume(), ", ", TokenBucket\status()["shared_memory"]["full"], "\n";
+PHP;
+mt_srand(20261121);
+$well = 0;
+for ($i = 0, $rounds = is_slow() ? 5 : 60; $i < $rounds; $i++) {
+    $ini = [];
+    foreach ($settings() as $name => $value) {
+        $ini["tokenbucket.$name"] = $value;
+    }
+    $lines = explode("\n", trim(php_run($code, $ini)));
+    $shown = json_encode($ini, JSON_INVALID_UTF8_SUBSTITUTE);
+    check(preg_match('/^granted 2, (evict|refuse)$/', array_pop($lines)) === 1, "$shown: " . implode("\n", $lines));
+    $warnings = array_filter($lines, fn ($line) => trim($line) !== '');
+    foreach ($warnings as $warning) {
+        check(str_starts_with($warning, 'Warning: tokenbucket: '), "$shown: $warning");
+    }
+    check(count($warnings) <= count($ini), "$shown: " . implode("\n", $warnings));
+    $well += $warnings === [] ? 1 : 0;
+    check(file_get_contents("$folder/foreign") === 'not ours' && is_link("$folder/link"), "$shown: a foreign file is left alone");
+}
+check(is_slow() || $well > 5 && $well < $rounds - 5, "some are fine, some are not: $well");
+echo "done\n";
+?>
+--EXPECT--
+done
