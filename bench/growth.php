@@ -49,7 +49,7 @@ function report(int $keys, array $rows, float $load): void
     $ratios = quantiles($rows['new']->ratios($rows['apcu_inc'], $loop), $parts);
     printf("%12s %6.3f %9.1f %8.1f %8.1f %9.1f %8.1f %8.1f %8.3f\n", number_format($keys), ...[$load, ...$ours, ...$floor, $ratios[0]]);
     $figures = ['keys' => $keys, 'load' => $load, 'ns' => $ours, 'beside' => 'apcu_inc()', 'beside_ns' => $floor, 'ratio' => $ratios];
-    Record::row('new bucket, consume(1), of ' . number_format($keys), $figures);
+    Record::row('new bucket, consume(1), keys: ' . number_format($keys), $figures);
 }
 
 $storage = new TokenBucketStorageSharedMemory;
