@@ -1,7 +1,7 @@
 <?php
 /**
  * Prints the README's table from bench/results.json, and below it what missed its target or is slower than what it is
- * beside. Ends with 1 where a figure is not there that DESIGN promises.
+ * beside. Ends with 1 where a figure is missing that the table must have.
  */
 
 /** What a run has kept. */
@@ -196,7 +196,7 @@ function losses(Results $results): void
     }
 }
 
-/** The rows without which a target of DESIGN 10 would be neither met nor missed. */
+/** The rows without which a target would be neither met nor missed. */
 function must_have_targets(Results $results): void
 {
     $needed = [

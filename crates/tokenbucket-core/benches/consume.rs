@@ -23,7 +23,7 @@ use tokenbucket_core::shared_memory::layout::{Geometry, Line, SLOTS_PER_LINE};
 use tokenbucket_core::shared_memory::segment::{Segment, Settings};
 use tokenbucket_core::{Clock, KeyHasher, Put, Step, TICKS_PER_SECOND, Ticks};
 
-/// DESIGN.md's memory for a million live buckets: a load of one half.
+/// The memory meant for a million live buckets: a load of one half.
 const SLOT_BYTES: usize = 32 << 20;
 const HOUR: Ticks = 3600 * TICKS_PER_SECOND;
 const CALLS: u64 = 200_000;
