@@ -16,12 +16,12 @@ use tokenbucket_core::store::empty_at;
 use tokenbucket_core::{AmountError, Key, Put, Step, TICKS_PER_SECOND, Ticks, seconds};
 
 pub static PREPARE: Table<[Info; 1]> = Table([returns(0, Type::NONE)]);
-pub static BOOTSTRAP: Table<[Info; 3]> = Table([
+static BOOTSTRAP: Table<[Info; 3]> = Table([
     returns(2, Type::NONE),
     required(c"identifier", Type::NONE),
     required(c"microtime", Type::NONE),
 ]);
-pub static CONSUME: Table<[Info; 5]> = Table([
+static CONSUME: Table<[Info; 5]> = Table([
     returns(4, Type::NONE),
     required(c"identifier", Type::NONE),
     required(c"microtime", Type::NONE),
@@ -57,7 +57,7 @@ handlers! {
     consume_handler<S: Storage> => consume::<S>;
 }
 
-/// The methods of the interface for the table of a class that has nothing to prepare: `prepare`,
+/// The methods of the interface for the table of a class: a `prepare` for one that has nothing to prepare,
 /// `bootstrap`, `consume`.
 pub const fn methods<S: Storage>() -> [Entry; 3] {
     [
@@ -78,7 +78,7 @@ pub const fn methods<S: Storage>() -> [Entry; 3] {
 }
 
 /// `bootstrap($identifier, $microtime)`
-pub fn bootstrap<S: Storage>(call: &mut Call<'_>, _result: &mut Zval) -> Result<(), Thrown> {
+fn bootstrap<S: Storage>(call: &mut Call<'_>, _result: &mut Zval) -> Result<(), Thrown> {
     call.arity(2, 2)?;
     let native = S::native(call.this());
     let identifier = call.untyped_string(1)?;
@@ -117,7 +117,7 @@ pub fn age(microtime: f64) -> i64 {
 }
 
 /// `consume($identifier, $microtime, $full_microtime, $bootstrap_closure)`
-pub fn consume<S: Storage>(call: &mut Call<'_>, result: &mut Zval) -> Result<(), Thrown> {
+fn consume<S: Storage>(call: &mut Call<'_>, result: &mut Zval) -> Result<(), Thrown> {
     call.arity(4, 4)?;
     let native = S::native(call.this());
     let identifier = call.untyped_string(1)?;

@@ -106,10 +106,7 @@ impl Native<'_> {
             Self::Memory(_) => memory::key(identifier),
             Self::Redis(storage) => storage.key(identifier),
             Self::Memcached(storage) => storage.key(identifier),
-            Self::Pdo(storage) => Key {
-                identifier,
-                hash: storage.hash(identifier),
-            },
+            Self::Pdo(storage) => storage.key(identifier),
         }
     }
 

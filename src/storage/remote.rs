@@ -12,8 +12,6 @@ use tokenbucket_core::remote::{Answer, Cause, OnFailure, Remote, Settings, Trans
 use tokenbucket_core::shared_memory::SharedMemory;
 use tokenbucket_core::{Clock, Denial, Key, KeyHasher, Outcome, Put, Step, Ticks, Verdict};
 
-pub use super::arguments::{DEFAULT_HINT_AGE, span};
-
 /// A transport that has a class.
 pub trait StorageClass: Transport + Sized + 'static {
     /// The class.

@@ -1,9 +1,9 @@
 //! What the constructors make of a connection and a table's name.
 
-use super::connection::dialect;
+use super::database::dialect;
 use super::{DB, Made, Storage, TABLE};
 use crate::segment;
-use crate::storage::{on_failure, remote};
+use crate::storage::{arguments, on_failure};
 use crate::zend::{Call, Object, Thrown, Zval, pdo, throw, value};
 use std::sync::atomic::{AtomicU64, Ordering};
 use tokenbucket_core::KeyHasher;
@@ -29,7 +29,7 @@ pub fn construct(call: &mut Call<'_>, _result: &mut Zval) -> Result<(), Thrown> 
         OnFailure::Throw
     };
     let hints = call.count() < 4 || call.bool(4)?;
-    let hint_max_age = remote::span(call, 5, remote::DEFAULT_HINT_AGE)?;
+    let hint_max_age = arguments::span(call, 5, arguments::DEFAULT_HINT_AGE)?;
     let settings = Settings {
         timeout: PATIENCE,
         on_failure,
@@ -49,7 +49,7 @@ pub fn construct_mysql(call: &mut Call<'_>, _result: &mut Zval) -> Result<(), Th
     let settings = Settings {
         timeout: PATIENCE,
         on_failure: OnFailure::Throw,
-        hint_max_age: Some(remote::DEFAULT_HINT_AGE),
+        hint_max_age: Some(arguments::DEFAULT_HINT_AGE),
     };
     let only = Some(Dialect::MySql);
     make(call.this(), db, value::bytes(&table), settings, only)

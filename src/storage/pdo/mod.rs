@@ -5,8 +5,8 @@
 //! passed. The object, and the statements that were prepared on it, stand in property slots, where the cycle
 //! collector sees them. A statement is prepared once for an object of this class.
 
-mod connection;
 mod construct;
+mod database;
 mod transport;
 mod upkeep;
 
@@ -19,7 +19,7 @@ use crate::zend::declare::{
     END, Entry, Info, Table as Static, Type, entry, handlers, optional, required, returns,
 };
 use crate::zend::{Class, Object, State, Thrown, invoke, throw, value};
-use connection::Connection;
+use database::Database;
 use ext_php_rs::ffi::{ZEND_ACC_PRIVATE, ZEND_ACC_PUBLIC};
 use ext_php_rs::types::ZendObject;
 use std::cell::{Cell, OnceCell};
@@ -100,10 +100,9 @@ impl Storage {
         (is_ours || !decides()).then_some(storage)
     }
 
-    pub fn hash(&self, identifier: &[u8]) -> u128 {
+    pub fn key<'a>(&self, identifier: &'a [u8]) -> Key<'a> {
         let hasher = self.made.get().map(|made| made.hasher);
-        let hasher = hasher.unwrap_or(KeyHasher::new([0; 2]));
-        hasher.key(identifier).hash
+        hasher.unwrap_or(KeyHasher::new([0; 2])).key(identifier)
     }
 
     pub fn proposals(&self) -> &Proposals {
@@ -145,23 +144,23 @@ pub fn contains(object: &Object<Storage>, key: Key<'_>) -> Result<bool, Thrown> 
 /// Runs `call` on the connection, and throws or warns of what failed.
 fn with<R>(
     object: &Object<Storage>,
-    call: impl FnOnce(&Remote<Connection<'_>>, &SharedMemory) -> Result<Answer<R>, Failure>,
+    call: impl FnOnce(&Remote<Database<'_>>, &SharedMemory) -> Result<Answer<R>, Failure>,
 ) -> Result<R, Thrown> {
     let made = object
         .made
         .get()
         .ok_or_else(|| throw::error("The TokenBucketStoragePDO object has not been constructed"))?;
     let host = segment::store().ok_or(Thrown)?;
-    let connection = Connection::open(object, made)?;
+    let database = Database::open(object, made)?;
     // PDO does not tell of a transaction that was begun by a statement of SQLite's.
     let tells = made.dialect != Dialect::Sqlite;
-    let hints = made.is_known && tells && !connection.in_transaction();
+    let hints = made.is_known && tells && !database.in_transaction();
     let settings = Settings {
         // A transaction may undo what it has seen, and nobody else has seen it.
         hint_max_age: made.settings.hint_max_age.filter(|_| hints),
         ..made.settings
     };
-    let remote = Remote::new(connection, settings);
+    let remote = Remote::new(database, settings);
     let answer = call(&remote, host);
     if throw::is_pending() {
         return Err(Thrown);
@@ -195,39 +194,30 @@ handlers! {
     construct_handler => construct::construct;
     construct_mysql_handler => construct::construct_mysql;
     prepare_handler => upkeep::prepare;
-    bootstrap_handler => interface::bootstrap::<Storage>;
-    consume_handler => interface::consume::<Storage>;
     purge_handler => upkeep::purge;
 }
 
-static METHODS: Static<[Entry; 6]> = Static([
-    entry(
-        c"__construct",
-        construct_handler,
-        &CONSTRUCT.0,
-        ZEND_ACC_PUBLIC,
-    ),
-    entry(
-        c"prepare",
-        prepare_handler,
-        &interface::PREPARE.0,
-        ZEND_ACC_PUBLIC,
-    ),
-    entry(
-        c"bootstrap",
-        bootstrap_handler,
-        &interface::BOOTSTRAP.0,
-        ZEND_ACC_PUBLIC,
-    ),
-    entry(
-        c"consume",
-        consume_handler,
-        &interface::CONSUME.0,
-        ZEND_ACC_PUBLIC,
-    ),
-    entry(c"purge", purge_handler, &PURGE.0, ZEND_ACC_PUBLIC),
-    END,
-]);
+static METHODS: Static<[Entry; 6]> = {
+    let [_, bootstrap, consume] = interface::methods::<Storage>();
+    Static([
+        entry(
+            c"__construct",
+            construct_handler,
+            &CONSTRUCT.0,
+            ZEND_ACC_PUBLIC,
+        ),
+        entry(
+            c"prepare",
+            prepare_handler,
+            &interface::PREPARE.0,
+            ZEND_ACC_PUBLIC,
+        ),
+        bootstrap,
+        consume,
+        entry(c"purge", purge_handler, &PURGE.0, ZEND_ACC_PUBLIC),
+        END,
+    ])
+};
 
 static METHODS_MYSQL: Static<[Entry; 2]> = Static([
     entry(

@@ -1,8 +1,7 @@
 //! A step, and other changes, as statements; what their numbers mean.
 
-use super::connection::{Connection, Values, number};
-use std::time::{SystemTime, UNIX_EPOCH};
-use tokenbucket_core::clock::BootClock;
+use super::database::{Database, Values, number};
+use tokenbucket_core::clock::{self, BootClock};
 use tokenbucket_core::remote::{Ask, Cause, Reply, Server, Transport};
 use tokenbucket_core::sql::reply::{self, micros, micros_ago};
 use tokenbucket_core::sql::{Dialect, Query, stored};
@@ -19,11 +18,10 @@ const LATE: u32 = 8;
 
 /// This host's clock, in microseconds.
 pub fn wall_clock() -> i64 {
-    let now = SystemTime::now().duration_since(UNIX_EPOCH);
-    i64::try_from(now.unwrap_or_default().as_micros()).unwrap_or(i64::MAX)
+    i64::try_from(clock::wall_clock().as_micros()).unwrap_or(i64::MAX)
 }
 
-impl Transport for Connection<'_> {
+impl Transport for Database<'_> {
     fn identity(&self) -> Vec<u8> {
         self.made.identity.clone()
     }
@@ -85,7 +83,7 @@ impl Transport for Connection<'_> {
     }
 }
 
-impl Connection<'_> {
+impl Database<'_> {
     fn decide(&self, ask: &Ask) -> Result<Reply, Cause> {
         let step = &ask.step;
         if step.dry {

@@ -1,6 +1,6 @@
 //! The table itself: made when it is missing, and rid of what is full.
 
-use super::connection::{Connection, Values, number};
+use super::database::{Database, Values, number};
 use super::{Storage, with};
 use crate::exceptions;
 use crate::zend::{Call, Thrown, Zval};
@@ -14,7 +14,7 @@ use tokenbucket_core::{Grain, seconds};
 pub fn prepare(call: &mut Call<'_>, _result: &mut Zval) -> Result<(), Thrown> {
     call.arity(0, 0)?;
     with(call.this::<Storage>(), |remote, host| {
-        remote.ask(host, b"", |connection, _| connection.create(), |_| ())
+        remote.ask(host, b"", |database, _| database.create(), |_| ())
     })
 }
 
@@ -27,13 +27,13 @@ pub fn purge(call: &mut Call<'_>, result: &mut Zval) -> Result<(), Thrown> {
     })?;
     let span = micros(step.burst);
     let deleted = with(call.this::<Storage>(), |remote, host| {
-        remote.ask(host, b"", |connection, _| connection.purge(span), |_| 0)
+        remote.ask(host, b"", |database, _| database.purge(span), |_| 0)
     })?;
     result.set_long(deleted);
     Ok(())
 }
 
-impl Connection<'_> {
+impl Database<'_> {
     /// Asks first, for a user who may not create a table may use one.
     fn create(&self) -> Result<(), Cause> {
         if self.finds()? {

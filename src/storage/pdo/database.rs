@@ -25,7 +25,7 @@ const TRIES: u32 = 100;
 
 /// The connection of a storage, for one call.
 #[derive(Debug)]
-pub struct Connection<'a> {
+pub struct Database<'a> {
     pub object: &'a Object<Storage>,
     pub made: &'a Made,
     pub db: Zval,
@@ -92,7 +92,7 @@ pub fn number(zval: &Zval) -> Option<i64> {
     }
 }
 
-impl<'a> Connection<'a> {
+impl<'a> Database<'a> {
     /// # Errors
     /// What a class that extends PDO throws.
     pub fn open(object: &'a Object<Storage>, made: &'a Made) -> Result<Self, Thrown> {
