@@ -36,7 +36,7 @@ use wire::{Connection, Item, Unless};
 static CONNECTIONS: Connections<Endpoint, Connection> = Connections::new();
 
 /// After so many lost races a call is denied.
-const TRIES: u32 = 16;
+const TRIES: u32 = 64;
 /// Whatever is more is no instant of ours: 2^52 microseconds.
 const GREATEST_STATE: u64 = 1 << 52;
 /// Times to live beyond that are taken for instants.
@@ -189,12 +189,14 @@ const fn floor(instant: Ticks) -> Ticks {
     instant - instant % TICKS_PER_MICROSECOND
 }
 
-/// Lets others finish: up to some dozens of microseconds, longer with each try.
-fn pause(tries: u32) {
-    if tries > 1 {
+/// Lets others finish: up to some dozens of microseconds, longer with each try. Whether it did.
+fn pause(tries: u32) -> bool {
+    let waits = tries > 1;
+    if waits {
         let chance = BootClock.now() ^ u64::from(std::process::id()).wrapping_mul(0x9e37_79b9);
         std::thread::sleep(Duration::from_micros(chance % (20 << tries.min(6))));
     }
+    waits
 }
 
 fn is_over(deadline: Ticks) -> bool {
@@ -236,6 +238,8 @@ fn take(connection: &mut Connection, ask: &Ask, deadline: Ticks) -> Result<Optio
     let mut item = connection.remembered(key).cloned();
     // Whether `item` was read in this call.
     let mut is_fresh = false;
+    // What is begun later may have no answer by the deadline, and nobody could say then what became of it.
+    let patience = BootClock.now().midpoint(deadline);
     let mut tries = 0;
     loop {
         // After the state, so that a denial is true at the instant that it states.
@@ -263,7 +267,7 @@ fn take(connection: &mut Connection, ask: &Ask, deadline: Ticks) -> Result<Optio
             (item, is_fresh) = (connection.read(key)?, true);
             continue;
         }
-        if tries == TRIES || (tries > 0 && is_over(deadline)) {
+        if tries == TRIES || (tries > 0 && is_over(patience)) {
             let verdict = Verdict::Denied(Denial::Contended);
             let outcome = Outcome {
                 verdict,
@@ -280,7 +284,10 @@ fn take(connection: &mut Connection, ask: &Ask, deadline: Ticks) -> Result<Optio
             return Ok(Some(reply));
         }
         (item, is_fresh) = (now_there, true);
-        pause(tries);
+        if pause(tries) && !is_over(patience) {
+            // What was there then will hardly be there still.
+            item = connection.read(key)?;
+        }
     }
 }
 
@@ -320,8 +327,11 @@ fn change(
         if written {
             break;
         }
-        item = now_there;
-        pause(tries);
+        item = if pause(tries) {
+            connection.read(key)?
+        } else {
+            now_there
+        };
     }
     Ok(Some(()))
 }
