@@ -2,7 +2,7 @@
 /**
  * Tries stores under load and faults, and then limiters that must be convicted. See scripts/prove and docs/proof.md.
  *
- *   php campaign.php STORE|all SECONDS SEED
+ *   php campaign.php STORE|TRIAL|all SECONDS SEED
  */
 require __DIR__ . '/trial.inc.php';
 require __DIR__ . '/../php-tests/servers.inc.php';
@@ -65,7 +65,7 @@ function attempt(string $name, Subject $subject, float $seconds, int $seed): int
 
 [, $store, $seconds, $seed] = $argv;
 $failures = 0;
-$chosen = array_filter(subjects(), fn ($name) => $store === 'all' || explode(',', $name)[0] === $store, ARRAY_FILTER_USE_KEY);
+$chosen = array_filter(subjects(), fn ($name) => in_array($store, ['all', $name, explode(',', $name)[0]], true), ARRAY_FILTER_USE_KEY);
 if ($chosen === [] && $store !== 'controls') {
     $names = array_unique(array_map(fn ($name) => explode(',', $name)[0], array_keys(subjects())));
     exit("There is no store $store: " . implode(', ', $names) . ", all\n");

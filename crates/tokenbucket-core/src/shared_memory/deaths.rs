@@ -3,6 +3,7 @@
 use super::protocol::Point;
 use crate::clock::{BootClock, Clock};
 use rustix::process::{Signal, getpid, kill_process};
+use std::io::Write;
 use std::sync::LazyLock;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
@@ -23,8 +24,9 @@ pub fn reached(point: Point) {
         _ => one_in.div_ceil(CLAIMS_ARE_RARER),
     };
     if roll().is_multiple_of(one_in) {
-        // The trial counts them.
-        eprintln!("died at: {point:?}");
+        // The trial counts them. In one piece, for others may be dying, too.
+        let last_words = format!("died at: {point:?}\n");
+        std::io::stderr().write_all(last_words.as_bytes()).ok();
         // A process may signal itself.
         kill_process(getpid(), Signal::KILL).ok();
     }
