@@ -95,7 +95,7 @@ function limiters_of_a_host(): array
         ),
         $symfony('no lock', fn () => null),
         $symfony('semaphore', fn () => new SemaphoreStore),
-        $symfony('flock', fn () => new FlockStore),
+        $symfony('flock', fn () => new FlockStore(temporary_folder())),
         new Limiter(
             'Laravel RateLimiter on APCu',
             '$limiter->attempt()',
