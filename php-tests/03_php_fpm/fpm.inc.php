@@ -125,8 +125,10 @@ final class Fpm
             'process_control_timeout' => '5s',
         ]];
         $user = fileowner('/proc/self') === 0 ? ['user' => 'nobody'] : [];
+        // What a PHP with debugging finds in a worker it says to nobody otherwise.
+        $catch = PHP_DEBUG ? ['catch_workers_output' => 'yes'] : [];
         foreach ($this->pools as $pool => $directives) {
-            $sections[$pool] = $directives + $user + [
+            $sections[$pool] = $directives + $user + $catch + [
                 'listen' => "$this->folder/$pool.sock",
                 'pm' => 'static',
                 'pm.max_children' => 4,
