@@ -46,6 +46,19 @@ fn a_record_lives_until_its_bucket_is_full() {
     });
 }
 
+/// Its clock counts seconds, and may skip some: what is to live for two is gone at once now and then.
+#[test]
+fn memcached_keeps_it_some_seconds_longer() {
+    Server::each(|server| {
+        if let Server::Memcached(_) = server {
+            let step = Step::new(TICKS_PER_SECOND / 2, TICKS_PER_SECOND / 2);
+            assert!(server.caller(PLAIN).grants("id", &step));
+            let life = life(&server).unwrap();
+            assert!((9..=11).contains(&life), "{life}");
+        }
+    });
+}
+
 #[test]
 fn a_smaller_bucket_never_shortens_it() {
     Server::each(|server| {

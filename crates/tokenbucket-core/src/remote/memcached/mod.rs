@@ -39,6 +39,10 @@ static CONNECTIONS: Connections<Endpoint, Connection> = Connections::new();
 const TRIES: u32 = 64;
 /// Whatever is more is no instant of ours: 2^52 microseconds.
 const GREATEST_STATE: u64 = 1 << 52;
+/// Seconds. memcached counts them when a timer wakes it up, which may be late: a tick that comes a little behind the
+/// whole second counts for two, one that comes after a stop for as many more, and an item that was stored right
+/// before it, at the old time, is gone so much sooner. With one second it was gone at once now and then.
+const LONGER: u64 = 10;
 /// Times to live beyond that are taken for instants.
 const LONGEST_RELATIVE: i64 = 30 * 86_400;
 
@@ -157,13 +161,13 @@ impl Record {
     }
 }
 
-/// How long an item is to live, as the protocol has it: a second more than until `full_at`, never less than
-/// it had `left`. 0 is for ever.
+/// How long an item is to live, as the protocol has it: [`LONGER`] than until `full_at`, never less than it had
+/// `left`. 0 is for ever.
 fn life(full_at: Ticks, now: Ticks, left: i64) -> i64 {
     if left < 0 {
         return 0;
     }
-    let needed = full_at.saturating_sub(now).div_ceil(TICKS_PER_SECOND) + 1;
+    let needed = full_at.saturating_sub(now).div_ceil(TICKS_PER_SECOND) + LONGER;
     // Spans are below 2^62 ticks.
     let seconds = needed.cast_signed().max(left);
     if seconds <= LONGEST_RELATIVE {
