@@ -16,7 +16,7 @@ if (is_file(__DIR__ . '/../php-tests/sql_servers.inc.php')) {
 
 /** Longer trials are split: logs stay small, and many segments and servers are tried. */
 const ROUND = 30.0;
-const CONTROL = 3.0;
+const CONTROL = 8.0;
 
 /** @return array<string, callable(): (Subject|string)> a subject, or why there is none, by store and variant */
 function subjects(): array

@@ -74,10 +74,12 @@ abstract class Subject
         return static::HINTS ? array_map(fn (array $bucket) => [$bucket[0] + $offset, $bucket[1], $bucket[2], false], $buckets) : [];
     }
 
-    public function rules(): string
+    /** @param int $late by how many nanoseconds somebody was stopped longer than meant: server and worker may both have been */
+    public function rules(int $late): string
     {
         $text = '';
         foreach ($this->allowances() as $name => $number) {
+            $number += in_array($name, ['linger', 'wait'], true) ? 2 * $late : 0;
             $text .= "$name $number\n";
         }
         $load = $this->load();

@@ -61,4 +61,10 @@ class BlindRetrySubject extends RedisSubject
     {
         return array_map(fn (array $fault) => [3, $fault[1]], array_slice($this->replies_lost($this->proxy), 0, 2));
     }
+
+    public function losses(): array
+    {
+        // A lost state would explain every denial.
+        return [];
+    }
 }
