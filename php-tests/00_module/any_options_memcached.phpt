@@ -1,0 +1,28 @@
+--TEST--
+The same beside live clients of memcached, which say anything
+--EXTENSIONS--
+igbinary
+msgpack
+memcached
+--SKIPIF--
+<?php if (getenv('USE_ZEND_ALLOC') === '0') die('skip the loader itself, when it loads libmemcached, reads beyond what it has copied'); ?>
+--INI--
+zend.exception_ignore_args=0
+zend.exception_string_param_max_len=1000
+--FILE--
+<?php
+require __DIR__ . '/any_options.inc.php';
+
+any_options(
+    20261122,
+    6_000,
+    TokenBucketStorageRedis::class,
+    TokenBucketStorageMemcached::class,
+    TokenBucket\Compat\LeakyBucket::class,
+    TokenBucket\Compat\RateLimiter::class,
+    TokenBucket\Compat\MinuteWindow::class,
+    TokenBucket\Compat\ClientThrottle::class,
+);
+?>
+--EXPECT--
+done
