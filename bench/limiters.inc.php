@@ -4,6 +4,7 @@
  * asks for one token.
  */
 require __DIR__ . '/peers.inc.php';
+require_once __DIR__ . '/../php-tests/child.inc.php';
 require __DIR__ . '/../php-tests/servers.inc.php';
 require __DIR__ . '/../php-tests/sql_servers.inc.php';
 
@@ -86,6 +87,8 @@ function limiters_of_a_host(): array
         '$limiter->consume(1)->isAccepted()',
         fn (...$quota) => symfony(new ApcuAdapter('bench'), $locks(), ...$quota)
     );
+    // One for all processes of a race.
+    $locks = temporary_folder();
     return [
         ours('shared memory', fn () => new TokenBucketStorageSharedMemory),
         new Limiter(
@@ -95,7 +98,7 @@ function limiters_of_a_host(): array
         ),
         $symfony('no lock', fn () => null),
         $symfony('semaphore', fn () => new SemaphoreStore),
-        $symfony('flock', fn () => new FlockStore(temporary_folder())),
+        $symfony('flock', fn () => new FlockStore($locks)),
         new Limiter(
             'Laravel RateLimiter on APCu',
             '$limiter->attempt()',
