@@ -125,8 +125,9 @@ final class Fpm
             'process_control_timeout' => '5s',
         ]];
         $user = fileowner('/proc/self') === 0 ? ['user' => 'nobody'] : [];
-        // What a PHP with debugging finds in a worker it says to nobody otherwise.
-        $catch = PHP_DEBUG ? ['catch_workers_output' => 'yes'] : [];
+        // What a PHP with debugging finds in a worker it says to nobody otherwise. The environment tells it, and what it is
+        // built with, how to look.
+        $catch = PHP_DEBUG ? ['catch_workers_output' => 'yes', 'clear_env' => 'no'] : [];
         foreach ($this->pools as $pool => $directives) {
             $sections[$pool] = $directives + $user + $catch + [
                 'listen' => "$this->folder/$pool.sock",
