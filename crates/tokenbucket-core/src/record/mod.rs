@@ -2,7 +2,7 @@
 //!
 //! Names, placement and shapes only; where a record is in a store that decides, the decisions are made there.
 
-mod flexihash;
+pub mod flexihash;
 pub mod leaky_bucket;
 pub mod minutes;
 pub mod serialized_bucket;

@@ -13,7 +13,7 @@ pub mod counters;
 #[cfg(feature = "deaths")]
 mod deaths;
 mod diagnostics;
-pub(crate) mod hints;
+pub mod hints;
 pub mod layout;
 pub mod protocol;
 pub mod segment;
@@ -72,7 +72,7 @@ impl<V: Variant> SharedMemory<V> {
 
     /// What is known of buckets in remote stores.
     #[must_use]
-    pub(crate) fn hints(&self) -> Hints<'_> {
+    pub fn hints(&self) -> Hints<'_> {
         self.table.segment().hints()
     }
 
