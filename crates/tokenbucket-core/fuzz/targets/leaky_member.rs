@@ -2,6 +2,7 @@
 //! families of sets share a key, and a resource is where a naive ring has it.
 #![no_main]
 
+use libfuzzer_sys::arbitrary::{self, Arbitrary};
 use libfuzzer_sys::fuzz_target;
 use std::collections::HashSet;
 use tokenbucket_core::record::flexihash::Ring;
@@ -54,46 +55,59 @@ fn apart(member: &[u8]) -> (Vec<u8>, Vec<u8>) {
     (client.to_vec(), action)
 }
 
-fuzz_target!(
-    |input: (Vec<u8>, Vec<u8>, Vec<u8>, Vec<Vec<u8>>, Vec<u8>)| {
-        let (client, action, other, mut targets, counter) = input;
-        let member = member(&client, &action);
-        assert_eq!(apart(&member), (client, action.clone()));
-        // The member that a script keeps its own count in has none.
-        assert!(member.contains(&b'-'));
+#[derive(Arbitrary, Debug)]
+struct Input {
+    client: Vec<u8>,
+    action: Vec<u8>,
+    other: Vec<u8>,
+    targets: Vec<Vec<u8>>,
+    counter: Vec<u8>,
+}
 
-        let set = set_of(&member);
-        let sets: Vec<_> = (1..=10)
-            .map(|n| format!("set{n:02}").into_bytes())
-            .collect();
-        assert_eq!(sets.len(), SETS);
-        assert_eq!(Some(set), place(&sets, &member));
+fuzz_target!(|input: Input| {
+    let Input {
+        client,
+        action,
+        other,
+        mut targets,
+        counter,
+    } = input;
+    let member = member(&client, &action);
+    assert_eq!(apart(&member), (client, action.clone()));
+    // The member that a script keeps its own count in has none.
+    assert!(member.contains(&b'-'));
 
-        let mut families = vec![None, Some(action.as_slice())];
-        if other != action {
-            families.push(Some(&other));
-        }
-        let mut seen = HashSet::from([LOCKED.to_vec()]);
-        for family in families {
-            for key in (0..SETS).flat_map(|set| keys(family, set)) {
-                assert!(seen.insert(key), "two families share a key");
-            }
-        }
+    let set = set_of(&member);
+    let sets: Vec<_> = (1..=10)
+        .map(|n| format!("set{n:02}").into_bytes())
+        .collect();
+    assert_eq!(sets.len(), SETS);
+    assert_eq!(Some(set), place(&sets, &member));
 
-        targets.truncate(8);
-        assert_eq!(
-            Ring::new(&targets).lookup(&member),
-            place(&targets, &member)
-        );
-
-        // A counter is digits, behind which there may be spaces.
-        let end = counter.iter().rposition(|byte| !byte.is_ascii_whitespace());
-        let digits = &counter[..end.map_or(0, |end| end + 1)];
-        let is_counter = !digits.is_empty() && digits.iter().all(u8::is_ascii_digit);
-        let value = digits.iter().try_fold(0u64, |sum, byte| {
-            sum.checked_mul(10)?
-                .checked_add(u64::from(byte.wrapping_sub(b'0')))
-        });
-        assert_eq!(minutes::parse(&counter), value.filter(|_| is_counter));
+    let mut families = vec![None, Some(action.as_slice())];
+    if other != action {
+        families.push(Some(&other));
     }
-);
+    let mut seen = HashSet::from([LOCKED.to_vec()]);
+    for family in families {
+        for key in (0..SETS).flat_map(|set| keys(family, set)) {
+            assert!(seen.insert(key), "two families share a key");
+        }
+    }
+
+    targets.truncate(8);
+    assert_eq!(
+        Ring::new(&targets).lookup(&member),
+        place(&targets, &member)
+    );
+
+    // A counter is digits, behind which there may be spaces.
+    let end = counter.iter().rposition(|byte| !byte.is_ascii_whitespace());
+    let digits = &counter[..end.map_or(0, |end| end + 1)];
+    let is_counter = !digits.is_empty() && digits.iter().all(u8::is_ascii_digit);
+    let value = digits.iter().try_fold(0u64, |sum, byte| {
+        sum.checked_mul(10)?
+            .checked_add(u64::from(byte.wrapping_sub(b'0')))
+    });
+    assert_eq!(minutes::parse(&counter), value.filter(|_| is_counter));
+});

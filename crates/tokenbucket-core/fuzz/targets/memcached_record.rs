@@ -358,10 +358,10 @@ fuzz_target!(|input: Input| {
         }
     }
     *ITEMS.lock().expect("no poison") = items;
-    if let Some(limits) = Throttle::new(input.limit, i64::from(input.window)) {
-        if !(0..3).all(|_| throttle(&limits)) {
-            return;
-        }
+    if let Some(limits) = Throttle::new(input.limit, i64::from(input.window))
+        && !(0..3).all(|_| throttle(&limits))
+    {
+        return;
     }
     count(&keys, input.counts);
 });

@@ -2,6 +2,7 @@
 //! row of no column; a name changes nothing of a statement but where it stands; an answer is one to its own call.
 #![no_main]
 
+use libfuzzer_sys::arbitrary::{self, Arbitrary};
 use libfuzzer_sys::fuzz_target;
 use tokenbucket_core::sql::{Dialect, Query, Table, reply, stored};
 
@@ -108,9 +109,19 @@ fn answers(number: i64, age: i64, cost: i64, call: u64, other: u64) {
     );
 }
 
-fuzz_target!(|input: (Vec<u8>, Vec<u8>, Vec<u8>, [i64; 3], [u64; 2])| {
-    let (first, second, name, [number, age, cost], [call, other]) = input;
-    names(&first, &second);
-    table(&name);
-    answers(number, age, cost, call, other);
+#[derive(Arbitrary, Debug)]
+struct Input {
+    identifiers: (Vec<u8>, Vec<u8>),
+    table: Vec<u8>,
+    number: i64,
+    age: i64,
+    cost: i64,
+    call: u64,
+    other: u64,
+}
+
+fuzz_target!(|input: Input| {
+    names(&input.identifiers.0, &input.identifiers.1);
+    table(&input.table);
+    answers(input.number, input.age, input.cost, input.call, input.other);
 });
