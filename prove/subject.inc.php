@@ -20,7 +20,7 @@ abstract class Subject
     /** How many ask php-fpm at the same time. */
     public int $clients = 2;
     public ?Fpm $fpm = null;
-    /** @var list<int> servers' processes */
+    /** @var list<int> processes of the server that was stopped last */
     private array $stopped = [];
 
     /** What a worker makes its limiter of: see Extension in worker.php. */
@@ -95,12 +95,12 @@ abstract class Subject
     {
         $faults = [
             'worker killed' => [4, fn (Trial $trial, int $roll) => $trial->kill_worker($roll)],
-            'worker stopped' => [4, fn (Trial $trial, int $roll) => $trial->pause_worker($roll)],
+            'worker stopped' => [4, fn (Trial $trial, int $roll, int $milliseconds) => $trial->stop_worker($roll, $milliseconds)],
         ];
         if ($this->fpm !== null) {
             $faults += [
                 'fpm worker killed' => [2, fn (Trial $trial, int $roll) => $trial->kill_fpm_worker($roll)],
-                'fpm worker stopped' => [2, fn (Trial $trial, int $roll) => $trial->pause_fpm_worker($roll)],
+                'fpm worker stopped' => [2, fn (Trial $trial, int $roll, int $milliseconds) => $trial->stop_fpm_worker($roll, $milliseconds)],
                 'fpm reloaded' => [0.3, fn () => send_signal('USR2', $this->fpm->master())],
             ];
         }
@@ -114,24 +114,20 @@ abstract class Subject
     }
 
     /** Stops the server and its processes for the while that the fault lasts. */
-    protected function paused(ServerProcess $server): array
+    protected function stopped(ServerProcess $server): array
     {
-        return [0.5, function () use ($server) {
+        return [0.5, function (Trial $trial, int $roll, int $milliseconds) use ($server) {
             $children = @file_get_contents("/proc/$server->pid/task/$server->pid/children");
-            $processes = array_map(intval(...), [$server->pid, ...preg_split('/ /', (string) $children, 0, PREG_SPLIT_NO_EMPTY)]);
-            $server->signal('STOP');
-            send_signal('STOP', ...$processes);
-            $this->stopped = [...$this->stopped, ...$processes];
-            return $this->go_on(...);
+            $this->stopped = array_map(intval(...), [$server->pid, ...preg_split('/ /', (string) $children, 0, PREG_SPLIT_NO_EMPTY)]);
+            $trial->stop($milliseconds, ...$this->stopped);
         }];
     }
 
-    /** Lets the stopped servers go on: who is stopped answers nobody, this process included. */
+    /** Lets a stopped server go on at once: who is stopped answers nobody, this process included. */
     protected function go_on(): void
     {
         if ($this->stopped !== []) {
             send_signal('CONT', ...$this->stopped);
-            $this->stopped = [];
         }
     }
 

@@ -1,6 +1,7 @@
 <?php
 require_once __DIR__ . '/worker.php';
 require_once __DIR__ . '/subject.inc.php';
+require_once __DIR__ . '/stopping.inc.php';
 require_once __DIR__ . '/../php-tests/child.inc.php';
 require_once __DIR__ . '/../php-tests/03_php_fpm/fpm.inc.php';
 
@@ -28,13 +29,9 @@ final class Trial
     private array $workers = [];
     /** @var list<int> the processes that ask php-fpm */
     private array $clients = [];
-    /** The longest that anybody is meant to be stopped, in milliseconds. */
-    private const LONGEST_STOP = 244;
-
+    private readonly Stopping $stopping;
     /** @var list<array{int, callable}> what ends a fault, and when */
     private array $endings = [];
-    /** How much longer than that a fault lasted, in nanoseconds: the campaign has to wait for a processor, too. */
-    private int $late = 0;
     private int $lives = 0;
     private int $end;
 
@@ -46,6 +43,7 @@ final class Trial
         // Workers of another user write here too.
         chmod($this->folder, 01777);
         $this->events = new CallLog($this->folder, 'events');
+        $this->stopping = new Stopping;
         $owner = getmypid();
         register_shutdown_function(fn () => getmypid() === $owner && $this->remove());
     }
@@ -69,9 +67,9 @@ final class Trial
             $this->fault($name, $roll);
         }
         $this->sleep_until($this->end);
-        $this->finish();
-        $this->counts['ended late by ms'] = intdiv($this->late, 1_000_000);
-        file_put_contents("$this->folder/rules", $this->subject->rules($this->late));
+        $late = $this->finish();
+        $this->counts['stopped longer by ms'] = intdiv($late, 1_000_000);
+        file_put_contents("$this->folder/rules", $this->subject->rules($late));
         exec(escapeshellarg(getenv('PROVE_JUDGE')) . ' ' . escapeshellarg($this->folder), $told, $code);
         return [implode("\n", $told), $code];
     }
@@ -130,7 +128,7 @@ final class Trial
             return;
         }
         [, $do] = $this->subject->faults()[$name];
-        $milliseconds = 5 + $roll % (self::LONGEST_STOP - 4);
+        $milliseconds = 5 + $roll % (Stopping::LONGEST - 4);
         $ending = $do($this, $roll >> 8, $milliseconds);
         if ($ending === false) {
             return;
@@ -161,11 +159,14 @@ final class Trial
         $this->start($slot);
     }
 
-    public function pause_worker(int $roll): callable
+    public function stop_worker(int $roll, int $milliseconds): void
     {
-        $process = $this->workers[$roll % $this->subject->workers][1];
-        send_signal('STOP', $process);
-        return fn () => send_signal('CONT', $process);
+        $this->stop($milliseconds, $this->workers[$roll % $this->subject->workers][1]);
+    }
+
+    public function stop(int $milliseconds, int ...$processes): void
+    {
+        $this->stopping->stop($milliseconds, ...$processes);
     }
 
     public function kill_fpm_worker(int $roll): bool
@@ -183,15 +184,14 @@ final class Trial
         return true;
     }
 
-    public function pause_fpm_worker(int $roll): callable|false
+    public function stop_fpm_worker(int $roll, int $milliseconds): bool
     {
         $workers = $this->subject->fpm->workers();
         if ($workers === []) {
             return false;
         }
-        $worker = $workers[$roll % count($workers)];
-        send_signal('STOP', $worker);
-        return fn () => send_signal('CONT', $worker);
+        $this->stop($milliseconds, $workers[$roll % count($workers)]);
+        return true;
     }
 
     private function start(int $slot): void
@@ -263,16 +263,20 @@ final class Trial
                 if ($when <= $now) {
                     unset($this->endings[$key]);
                     $ending();
-                    $this->late = max($this->late, hrtime(true) - $when);
                 }
             }
             usleep(max(0, min(1_000, intdiv($time - $now, 1_000))));
         } while ($now < $time);
     }
 
-    /** Everybody must come to an end by himself: who hangs is a fault by itself. */
-    private function finish(): void
+    /**
+     * Everybody must come to an end by himself: who hangs is a fault by itself.
+     *
+     * @return int by how many nanoseconds somebody was stopped longer than meant
+     */
+    private function finish(): int
     {
+        $late = $this->stopping->end();
         foreach ($this->endings as [, $ending]) {
             $ending();
         }
@@ -300,5 +304,6 @@ final class Trial
         if (str_replace('done', '', $said) !== '') {
             throw new RuntimeException('a worker said: ' . substr($said, 0, 2_000));
         }
+        return $late;
     }
 }

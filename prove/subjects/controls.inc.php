@@ -29,7 +29,7 @@ class ControlSubject extends Subject
 
     protected function store_faults(): array
     {
-        return ['server stopped' => $this->paused($this->server)];
+        return ['server stopped' => $this->stopped($this->server)];
     }
 
     public function stop(): void

@@ -34,7 +34,7 @@ class MemcachedSubject extends Subject
 
     protected function store_faults(): array
     {
-        return ['server stopped' => $this->paused($this->server)] + $this->replies_lost($this->proxy);
+        return ['server stopped' => $this->stopped($this->server)] + $this->replies_lost($this->proxy);
     }
 
     public function losses(): array

@@ -42,7 +42,7 @@ class RedisSubject extends Subject
     {
         return [
             // Who is the primary changes.
-            'server stopped' => [0.5, fn (Trial $trial, int $roll) => $this->paused($this->primary)[1]()],
+            'server stopped' => [0.5, fn (mixed ...$with) => $this->stopped($this->primary)[1](...$with)],
         ] + $this->replies_lost($this->proxy);
     }
 

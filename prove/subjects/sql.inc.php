@@ -40,7 +40,7 @@ class SqlSubject extends Subject
 
     protected function store_faults(): array
     {
-        return $this->server instanceof SqliteFile ? [] : ['server stopped' => $this->paused($this->server)];
+        return $this->server instanceof SqliteFile ? [] : ['server stopped' => $this->stopped($this->server)];
     }
 
     public function losses(): array
