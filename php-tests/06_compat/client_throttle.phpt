@@ -55,12 +55,12 @@ $bucket = $memcache->get('app:a');
 check($bucket['tokens'] === 4000 && is_float($bucket['filled']), 'an array');
 check($bucket['filled'] >= $before && $bucket['filled'] <= 1000 * microtime(true), 'filled now');
 [$head, $value] = $server->command("mg app:a v f t\r\nmn", 'MN');
-check(preg_match('/^VA \d+ f1 t30[0-2]$/', $head) === 1, $head);
+check(preg_match('/^VA \d+ f1 t3(09|1[01])$/', $head) === 1, $head);
 check($value === serialize($bucket), $value);
 check($memcache->get('app:a_lock') === false, 'no lock');
 $memcache->set('app:a', $bucket);
 $throttle->check('a', 5, 1000);
-check(preg_match('/t100[0-2]$/', $server->command("mg app:a t\r\nmn", 'MN')[0]) === 1, 'no record without an expiry is left');
+check(preg_match('/t10(09|1[01])$/', $server->command("mg app:a t\r\nmn", 'MN')[0]) === 1, 'no record without an expiry is left');
 
 // What ext-memcache cannot send it replaces; what it would cut is hashed instead.
 $throttle->check("b c\n", 5);

@@ -61,7 +61,7 @@ in_one_minute(function () use ($memcached, $server, $redis) {
     allows(new MinuteWindow($memcached, $ip), 5, 1);
     allows(new MinuteWindow($memcached, $ip), 5, 9);
     $left = (int) substr($server->command("mg rate$ip" . date('dHi') . " t\r\nmn", 'MN')[0], 4);
-    check($left > 470 && $left <= 541, "it lives on for $left seconds");
+    check($left > 470 && $left <= 551, "it lives on for $left seconds");
 
     $ip = uniqid();
     $window = new MinuteWindow(new TokenBucketStorageRedis("unix://$redis->socket", 'app:', 5.0), $ip, 'r');

@@ -34,6 +34,7 @@ foreach ($storages as $place => $storage) {
         }
         echo "$what, $place: ", ($wires[$place]->roundTrips() - $before) / CALLS, "\n";
     };
+    after_its_first_seconds();
     $count('window', fn (int $i) => allows(new MinuteWindow($storage, "fresh $i"), 10, 30));
     $window = new MinuteWindow($storage, 'one');
     $count('window, some denied', fn () => allows($window, 10, 30));

@@ -14,7 +14,8 @@ pub const MOST_MINUTES: u32 = 40_320;
 pub struct Life {
     /// Seconds from when it is made; at most 30 days.
     pub whole: u32,
-    /// Seconds from now for which it will be looked at. What was made to live shorter is made to live so long.
+    /// Seconds from now for which it will be looked at, and one more. What was made to live shorter is made to live
+    /// so long.
     pub rest: u32,
 }
 

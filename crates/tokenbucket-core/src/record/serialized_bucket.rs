@@ -74,10 +74,10 @@ impl Throttle {
         (tokens >= TOKEN, bucket)
     }
 
-    /// How long a record is to live, in whole seconds: when it is older than a window, it is as good as none.
+    /// How long a record is to live at least, in whole seconds: when it is older than a window, it is as good as none.
     #[must_use]
     pub fn life(&self) -> u64 {
-        self.window.unsigned_abs().div_ceil(1_000) + 2
+        self.window.unsigned_abs().div_ceil(1_000) + 1
     }
 }
 
@@ -230,7 +230,7 @@ mod tests {
         // A clock that goes back fills nothing and moves nothing back.
         let (granted, after) = throttle.take(bucket, NOW - 5_000);
         assert_eq!((granted, after.filled), (false, NOW));
-        assert_eq!(throttle.life(), 302);
+        assert_eq!(throttle.life(), 301);
     }
 
     #[test]

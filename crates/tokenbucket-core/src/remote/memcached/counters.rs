@@ -1,7 +1,7 @@
 //! Counters as ext-memcache keeps integers: decimal text under its flags for them.
 
-use super::Memcached;
 use super::wire::{Connection, Found};
+use super::{LONGER, Memcached};
 use crate::clock::Ticks;
 use crate::record::minutes::{self, Life};
 use crate::remote::failure::Cause;
@@ -28,7 +28,7 @@ impl Memcached {
     }
 
     /// The sum of some counters, all of one server, the first of which is counted up before if it has a
-    /// `life`. One round trip, but that a counter which was made to live too short takes another.
+    /// `life`. One round trip, but that a counter which does not live long enough takes another, once.
     ///
     /// # Errors
     /// When the server did not answer; [`Cause::Record`] when one of them is no counter.
@@ -76,7 +76,8 @@ fn count_up(key: &[u8], life: Life) -> [MetaCommand; 2] {
     [make, count]
 }
 
-/// Whoever counts fewer minutes makes counters that live shorter.
+/// Whoever counts fewer minutes makes counters that live shorter. And the server's clock may be two seconds behind
+/// when a counter is made, which is then gone so much sooner: too soon in the first second of its minute.
 fn prolong(
     connection: &mut Connection,
     key: &[u8],
@@ -84,9 +85,10 @@ fn prolong(
     life: Life,
 ) -> Result<(), Cause> {
     let left = counted.number(b't').unwrap_or(-1);
-    // Of a second's difference, the server's clock is the reason.
-    if left >= 0 && left + 1 < i64::from(life.rest) {
-        let touch = MetaCommand::new(MetaOp::Get, key).flag(format!("T{}", life.rest));
+    // The rest has a second to spare already.
+    if left >= 0 && left <= i64::from(life.rest) {
+        let longer = u64::from(life.rest) + LONGER;
+        let touch = MetaCommand::new(MetaOp::Get, key).flag(format!("T{longer}"));
         connection.exchange([touch])?;
     }
     Ok(())

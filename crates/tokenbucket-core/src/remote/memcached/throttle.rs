@@ -19,7 +19,7 @@
 //! longer than half the deadline: who died inside, or locks without heeding the lock, delays nobody more.
 
 use super::wire::{Connection, Found};
-use super::{Memcached, is_over, pause};
+use super::{LONGER, Memcached, is_over, pause};
 use crate::clock::{BootClock, Clock, Ticks, wall_clock};
 use crate::record::serialized_bucket::{Bucket, Throttle};
 use crate::remote::failure::Cause;
@@ -132,7 +132,8 @@ impl<'a> Way<'a> {
             };
             let (granted, after) = throttle.take(found, wall_milliseconds());
             let unchanged = found == Some(after);
-            let write = (!unchanged).then(|| self.write(&inside.found, &after, throttle.life()));
+            let life = throttle.life().saturating_add(LONGER);
+            let write = (!unchanged).then(|| self.write(&inside.found, &after, life));
             if self.leave(&inside, write)? {
                 return Ok(if granted {
                     Decided::Granted
