@@ -1,25 +1,22 @@
 //! Tells the code which PHP it is built against.
 
-/// The engine's releases by their module API number, newest first.
-const RELEASES: [(u32, &str); 2] = [(20_240_924, "php84"), (20_230_831, "php83")];
+use std::error::Error;
+use std::process::Command;
 
-fn main() {
+/// PHP's releases from which on something is different, as `php-config --vernum` has them.
+const RELEASES: [(u32, &str); 2] = [(80_300, "php83"), (80_400, "php84")];
+
+fn main() -> Result<(), Box<dyn Error>> {
     println!("cargo::rerun-if-env-changed=PHP_CONFIG");
-    for (_, release) in RELEASES {
-        println!("cargo::rustc-check-cfg=cfg({release})");
-    }
-    for (number, release) in RELEASES {
-        if api_number().is_some_and(|api| api >= number) {
-            println!("cargo::rustc-cfg={release}");
+    let config = std::env::var("PHP_CONFIG").unwrap_or_else(|_| "php-config".to_owned());
+    let output = Command::new(&config).arg("--vernum").output();
+    let output = output.map_err(|error| format!("{config}: {error}"))?.stdout;
+    let version: u32 = String::from_utf8(output)?.trim().parse()?;
+    for (first, name) in RELEASES {
+        println!("cargo::rustc-check-cfg=cfg({name})");
+        if version >= first {
+            println!("cargo::rustc-cfg={name}");
         }
     }
-}
-
-fn api_number() -> Option<u32> {
-    let config = std::env::var("PHP_CONFIG").unwrap_or_else(|_| "php-config".to_owned());
-    let output = std::process::Command::new(config)
-        .arg("--phpapi")
-        .output()
-        .ok()?;
-    String::from_utf8(output.stdout).ok()?.trim().parse().ok()
+    Ok(())
 }

@@ -12,7 +12,7 @@ coerce(
     fn($bucket, $method, ...$arguments) => $bucket->$method(...$arguments),
 );
 ?>
---EXPECT--
+--EXPECTF--
 -- identifiers --
 "42": 1
 "1.5": 1
@@ -53,19 +53,19 @@ false: true 10
 -- typed: int|float $tokens --
 TokenBucket::attempt(): Argument #1 ($tokens) must be of type int|float, string given
 TokenBucket::attempt(): Argument #1 ($tokens) must be of type int|float, string given
-TokenBucket::attempt(): Argument #1 ($tokens) must be of type int|float, bool given
+TokenBucket::attempt(): Argument #1 ($tokens) must be of type int|float, %rbool|true%r given
 attempt(2): 3
 attempt(0.5): 4.5
 TokenBucket::attempt(): Argument #1 ($tokens) must be of type int|float, string given
 TokenBucket::peek(): Argument #1 ($tokens) must be of type int|float, string given
 TokenBucket::peek(): Argument #1 ($tokens) must be of type int|float, string given
-TokenBucket::peek(): Argument #1 ($tokens) must be of type int|float, bool given
+TokenBucket::peek(): Argument #1 ($tokens) must be of type int|float, %rbool|true%r given
 peek(2): 5
 peek(0.5): 5
 TokenBucket::peek(): Argument #1 ($tokens) must be of type int|float, string given
 TokenBucket::refund(): Argument #1 ($tokens) must be of type int|float, string given
 TokenBucket::refund(): Argument #1 ($tokens) must be of type int|float, string given
-TokenBucket::refund(): Argument #1 ($tokens) must be of type int|float, bool given
+TokenBucket::refund(): Argument #1 ($tokens) must be of type int|float, %rbool|true%r given
 refund(2): 7
 refund(0.5): 5.5
 TokenBucket::refund(): Argument #1 ($tokens) must be of type int|float, string given

@@ -9,7 +9,7 @@ require __DIR__ . '/construct.inc.php';
 
 construct(fn (string $class, ...$arguments) => new $class(...$arguments));
 ?>
---EXPECT--
+--EXPECTF--
 -- TokenBucketStorageRedis --
 server: TypeError: TokenBucketStorageRedis::__construct(): Argument #1 ($dsn) must be of type string, class@anonymous given 
 number as a server: TypeError: TokenBucketStorageRedis::__construct(): Argument #1 ($dsn) must be of type string, int given 
@@ -17,7 +17,7 @@ prefix: TypeError: TokenBucketStorageRedis::__construct(): Argument #2 ($prefix)
 null as a prefix: TypeError: TokenBucketStorageRedis::__construct(): Argument #2 ($prefix) must be of type string, null given 
 timeout: TypeError: TokenBucketStorageRedis::__construct(): Argument #3 ($timeout) must be of type float, string given 
 integer as a timeout: "redis:\/\/h:6379\/0" "tokenbucket:" nothing thrown 
-true as a timeout: TypeError: TokenBucketStorageRedis::__construct(): Argument #3 ($timeout) must be of type float, bool given 
+true as a timeout: TypeError: TokenBucketStorageRedis::__construct(): Argument #3 ($timeout) must be of type float, %rbool|true%r given 
 text as a timeout: TypeError: TokenBucketStorageRedis::__construct(): Argument #3 ($timeout) must be of type float, string given 
 hints: TypeError: TokenBucketStorageRedis::__construct(): Argument #5 ($hints) must be of type bool, int given 
 text as hints: TypeError: TokenBucketStorageRedis::__construct(): Argument #5 ($hints) must be of type bool, string given 
@@ -37,7 +37,7 @@ prefix: TypeError: TokenBucketStorageMemcached::__construct(): Argument #2 ($pre
 null as a prefix: TypeError: TokenBucketStorageMemcached::__construct(): Argument #2 ($prefix) must be of type string, null given 
 timeout: TypeError: TokenBucketStorageMemcached::__construct(): Argument #3 ($timeout) must be of type float, string given 
 integer as a timeout: "h:11211" "tokenbucket:" nothing thrown 
-true as a timeout: TypeError: TokenBucketStorageMemcached::__construct(): Argument #3 ($timeout) must be of type float, bool given 
+true as a timeout: TypeError: TokenBucketStorageMemcached::__construct(): Argument #3 ($timeout) must be of type float, %rbool|true%r given 
 text as a timeout: TypeError: TokenBucketStorageMemcached::__construct(): Argument #3 ($timeout) must be of type float, string given 
 hints: TypeError: TokenBucketStorageMemcached::__construct(): Argument #5 ($hints) must be of type bool, int given 
 text as hints: TypeError: TokenBucketStorageMemcached::__construct(): Argument #5 ($hints) must be of type bool, string given 

@@ -86,14 +86,14 @@ $states = array_unique(array_column(TokenBucket\status()['stores'], 'failures'))
 sort($states);
 echo json_encode($states), "\n";
 ?>
---EXPECT--
+--EXPECTF--
 no password: TokenBucket\StorageException: store: it answered: NOAUTH Authentication required.
 a wrong one: TokenBucket\StorageException: store: it answered: WRONGPASS invalid username-password pair or user is disabled.
 the right one: nothing thrown
 a user that there is not: TokenBucket\StorageException: store: it answered: WRONGPASS invalid username-password pair or user is disabled.
-a user without these keys: TokenBucket\StorageException: store: it answered: NOPERM this user has no permissions to access one of the keys used as arguments
-a user without scripts: TokenBucket\StorageException: store: it answered: NOPERM this user has no permissions to run the 'evalsha' command
-a user without databases: TokenBucket\StorageException: store: it answered: NOPERM this user has no permissions to run the 'select' command
+a user without these keys: TokenBucket\StorageException: store: it answered: NOPERM %spermissions to access %skey%S
+a user without scripts: TokenBucket\StorageException: store: it answered: NOPERM %s permissions to run the 'evalsha' command
+a user without databases: TokenBucket\StorageException: store: it answered: NOPERM %s permissions to run the 'select' command
 a user who may do no more than needed: nothing thrown
 a database that there is not: TokenBucket\StorageException: store: it answered: ERR DB index is out of range
 no memory: TokenBucket\StorageException: store: it answered: OOM command not allowed when used memory > 'maxmemory'.

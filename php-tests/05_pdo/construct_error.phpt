@@ -56,12 +56,12 @@ foreach ([
     echo thrown($call), "\n";
 }
 ?>
---EXPECT--
+--EXPECTF--
 ArgumentCountError: TokenBucketStoragePDO::__construct() expects at least 2 arguments, 0 given
 TypeError: TokenBucketStoragePDO::__construct(): Argument #1 ($db) must be of type PDO, null given
 TypeError: TokenBucketStoragePDO::__construct(): Argument #1 ($db) must be of type PDO, stdClass given
 TypeError: TokenBucketStoragePDO::__construct(): Argument #2 ($table) must be of type string, array given
-Error: PDO object is not initialized, constructor was not called
+Error: %sinitialized%S
 ValueError: TokenBucketStoragePDO::__construct(): Argument #1 ($db) must be connected by the driver mysql, pgsql or sqlite
 ValueError: TokenBucketStoragePDO::__construct(): Argument #2 ($table) must be the name of a table, or of a schema and a table with a dot between
 ValueError: TokenBucketStoragePDO::__construct(): Argument #2 ($table) must contain only letters, digits, "_", "$", "-" and one dot

@@ -86,14 +86,15 @@ $modes = [
         PDO::ATTR_CASE => PDO::CASE_UPPER, PDO::ATTR_DEFAULT_FETCH_MODE => PDO::FETCH_OBJ,
     ],
 ];
+// PHP 8.5 has other names for these options, and 8.2 only these.
 $own = [
     'mysql' => [
-        'found rows' => [PDO::MYSQL_ATTR_FOUND_ROWS => true],
-        'found rows, native' => [PDO::MYSQL_ATTR_FOUND_ROWS => true, PDO::ATTR_EMULATE_PREPARES => false],
-        'unbuffered' => [PDO::MYSQL_ATTR_USE_BUFFERED_QUERY => false],
-        'unbuffered, native' => [PDO::MYSQL_ATTR_USE_BUFFERED_QUERY => false, PDO::ATTR_EMULATE_PREPARES => false],
+        'found rows' => [@PDO::MYSQL_ATTR_FOUND_ROWS => true],
+        'found rows, native' => [@PDO::MYSQL_ATTR_FOUND_ROWS => true, PDO::ATTR_EMULATE_PREPARES => false],
+        'unbuffered' => [@PDO::MYSQL_ATTR_USE_BUFFERED_QUERY => false],
+        'unbuffered, native' => [@PDO::MYSQL_ATTR_USE_BUFFERED_QUERY => false, PDO::ATTR_EMULATE_PREPARES => false],
     ],
-    'pgsql' => ['unprepared' => [PDO::PGSQL_ATTR_DISABLE_PREPARES => true]],
+    'pgsql' => ['unprepared' => [@PDO::PGSQL_ATTR_DISABLE_PREPARES => true]],
     'sqlite' => [],
 ];
 $settings = [

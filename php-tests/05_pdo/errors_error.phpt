@@ -99,7 +99,8 @@ foreach (sql_servers() as $driver => $server) {
     }
     if ($driver === 'mysql') {
         // The rows of another query wait on the connection: nothing can be asked, and they are left as they are.
-        $db = $server->connect([PDO::MYSQL_ATTR_USE_BUFFERED_QUERY => false]);
+        // PHP 8.5 has another name for the option, and 8.2 only this.
+        $db = $server->connect([@PDO::MYSQL_ATTR_USE_BUFFERED_QUERY => false]);
         $storage = new TokenBucketStoragePDO($db, 'waiting');
         $storage->prepare();
         $rows = $db->query('SELECT 1 UNION SELECT 2 UNION SELECT 3');

@@ -7,8 +7,8 @@ use super::class::{Class, interned};
 use super::declare::Handler;
 use super::symbols;
 use ext_php_rs::ffi::{
-    ZEND_ACC_PUBLIC, zend_execute_data, zend_hash_str_find_ptr_lc, zend_internal_function,
-    zend_read_property, zval,
+    ZEND_ACC_FAKE_CLOSURE, ZEND_ACC_PUBLIC, zend_execute_data, zend_hash_str_find_ptr_lc,
+    zend_internal_function, zend_read_property, zval,
 };
 use ext_php_rs::types::Zval;
 use std::mem::MaybeUninit;
@@ -53,7 +53,8 @@ pub fn closure(
             unsafe extern "C" fn(*mut zend_execute_data, *mut zval),
         >(handler));
         internal.function_name = interned(c"{closure}");
-        internal.fn_flags = ZEND_ACC_PUBLIC;
+        // A closure made of a function, to the engine. Of any other PHP 8.4 tells the file in var_dump().
+        internal.fn_flags = ZEND_ACC_PUBLIC | ZEND_ACC_FAKE_CLOSURE;
         internal.scope = plain;
         symbols::zend_create_closure(
             &raw mut result,

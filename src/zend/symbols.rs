@@ -17,7 +17,7 @@ pub const EXPECTED_STRING: c_int = 4;
 /// `Z_EXPECTED_ARRAY`.
 pub const EXPECTED_ARRAY: c_int = 6;
 /// `Z_EXPECTED_ARRAY_OR_STRING`.
-pub const EXPECTED_ARRAY_OR_STRING: c_int = 24;
+pub const EXPECTED_ARRAY_OR_STRING: c_int = if cfg!(php83) { 26 } else { 24 };
 /// `Z_EXPECTED_DOUBLE`.
 pub const EXPECTED_DOUBLE: c_int = 20;
 /// `Z_EXPECTED_NUMBER`.

@@ -211,11 +211,15 @@ pub fn insert(array: &mut Zval, key: &[u8], mut element: Zval) {
 
 /// Whether PHP's `if` would take the value for true.
 pub fn is_truthy(value: &Zval) -> bool {
-    match kind(value) {
-        IS_TRUE => true,
-        // SAFETY: a live value.
-        _ => unsafe { ext_php_rs::ffi::zend_is_true(ptr::from_ref(value).cast_mut()) != 0 },
+    if kind(value) == IS_TRUE {
+        return true;
     }
+    // SAFETY: a live value.
+    let is_true = unsafe { ext_php_rs::ffi::zend_is_true(ptr::from_ref(value).cast_mut()) };
+    // An int; since PHP 8.4 a bool.
+    #[allow(clippy::useless_conversion)]
+    let is_true = i32::from(is_true) != 0;
+    is_true
 }
 
 /// Writes `true` or `false` over a value that holds nothing to release.
