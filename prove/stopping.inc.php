@@ -1,6 +1,4 @@
 <?php
-require_once __DIR__ . '/../php-tests/processes.inc.php';
-
 /**
  * Stops processes for a while.
  *
@@ -25,7 +23,7 @@ final class Stopping
             @pcntl_setpriority(-10);
             fwrite($its, self::let_go_on($its) . "\n");
             // Not what the campaign does at its end.
-            send_signal('KILL', getmypid());
+            posix_kill(getmypid(), SIGKILL);
         }
         fclose($its);
     }
@@ -33,7 +31,7 @@ final class Stopping
     public function stop(int $milliseconds, int ...$processes): void
     {
         $until = hrtime(true) + $milliseconds * 1_000_000;
-        send_signal('STOP', ...$processes);
+        self::signal(SIGSTOP, ...$processes);
         fwrite($this->control, json_encode([$until, ...$processes]) . "\n");
     }
 
@@ -44,6 +42,14 @@ final class Stopping
         $late = (int) fgets($this->control);
         pcntl_waitpid($this->process, $status);
         return $late;
+    }
+
+    /** At once: to start a `kill` may take seconds where others write to the disk. */
+    private static function signal(int $signal, int ...$processes): void
+    {
+        foreach ($processes as $process) {
+            posix_kill($process, $signal);
+        }
     }
 
     /** Until there is nobody left who could stop anybody, which is so when the campaign died, too. */
@@ -63,7 +69,7 @@ final class Stopping
             $ended = feof($control);
             foreach ($stopped as $key => [$until]) {
                 if ($ended || $until <= hrtime(true)) {
-                    send_signal('CONT', ...array_slice($stopped[$key], 1));
+                    self::signal(SIGCONT, ...array_slice($stopped[$key], 1));
                     $late = max($late, hrtime(true) - $until);
                     unset($stopped[$key]);
                 }
