@@ -1,7 +1,7 @@
 <?php
 /**
  * TokenBucket on Redis and on memcached next to one round trip of PHP's own clients, and to what
- * documents 002 and 003 ask of these servers.
+ * limiters in plain PHP ask of these servers: a JSON bucket under WATCH, and `check()` behind a lock.
  *
  * All rows are of one process and one run, on real servers of its own, and nothing is subtracted. Every
  * row is sampled in turn, a millisecond or so at a time. Ratios are taken round by round.
