@@ -16,13 +16,6 @@ final class RedisServer extends ServerProcess
         return new self(getenv('REDIS_SERVER') ?: 'redis-server', $options);
     }
 
-    /** Starts VALKEY_SERVER, or what scripts/setup valkey unpacked; null where neither is there. */
-    public static function startValkey(array $options = []): ?self
-    {
-        $program = getenv('VALKEY_SERVER') ?: dirname(__DIR__) . '/target/valkey/valkey-server';
-        return is_executable($program) ? new self($program, $options) : null;
-    }
-
     /** Its reply: null, int, string, or an array of these; an error is a RuntimeException. */
     public function command(string ...$words): mixed
     {
