@@ -1,7 +1,7 @@
 //! Redis servers that answer, and will not.
 
 use crate::caller::{Caller, HASTY, PLAIN, take};
-use crate::servers::{Redis, eventually};
+use testkit::{Redis, eventually};
 use std::io::Read;
 use std::net::TcpStream;
 use std::time::Duration;

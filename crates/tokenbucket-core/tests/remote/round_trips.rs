@@ -1,7 +1,7 @@
 //! How often a call waits for the network. The control of the counting is in `harness.rs`.
 
 use crate::caller::{CAPACITY, Caller, HOUR, MILLISECOND, PLAIN, RESET, Server, refund, take};
-use crate::servers::{Proxy, Redis, Upstream};
+use testkit::{Proxy, Redis, Upstream};
 use std::thread::sleep;
 use std::time::Duration;
 use tokenbucket_core::Step;
