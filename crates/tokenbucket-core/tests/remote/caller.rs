@@ -1,7 +1,7 @@
 //! Who calls a remote store, and the servers of both kinds behind one face.
 
-use testkit::{Proxy, Upstream};
 use std::sync::Arc;
+use testkit::{Proxy, Upstream};
 use tokenbucket_core::remote::memcached::Memcached;
 use tokenbucket_core::remote::memcached::servers::parse_servers;
 use tokenbucket_core::remote::redis::Redis;

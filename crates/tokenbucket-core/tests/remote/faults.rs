@@ -2,10 +2,10 @@
 //! next one after that is right.
 
 use crate::caller::{Caller, HASTY, MILLISECOND, PLAIN, Server, take};
-use testkit::{Blackhole, Mode};
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::thread::sleep;
 use std::time::{Duration, Instant};
+use testkit::{Blackhole, Mode};
 use tokenbucket_core::remote::{Cause, Settings};
 
 /// What a call may take beyond its deadline on a machine at rest.
