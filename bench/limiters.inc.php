@@ -1,7 +1,7 @@
 <?php
 /**
- * Limiters in one home each, ours and those of others: Debian's packages, and the plain PHP that people run. Each has
- * an expression that asks it for one token.
+ * Limiters in one home each, ours and those of others: Debian's packages, and the plain PHP that
+ * people run. Each has an expression that asks it for one token.
  */
 require __DIR__ . '/../testkit/php/userland_apcu.php';
 require __DIR__ . '/../testkit/php/userland_pdo.php';

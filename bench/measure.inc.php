@@ -111,7 +111,8 @@ function measure(array $rows, int $rounds, ?callable $barrier = null): void
 }
 
 /**
- * Samples all rows in an order that changes each time, because a database goes on cleaning up after the last writer.
+ * Samples all rows in an order that changes each time, because a database goes on cleaning up after
+ * the last writer.
  *
  * @param array<Row> $rows
  * @param float $part the part of a round's samples that lies below the round's figure

@@ -120,7 +120,9 @@ function json_rows(Redis $redis, TokenBucketStorage $storage): array
     return array_merge(...$rows);
 }
 
-/** Sorted sets. In plain PHP the set is looked up beforehand, which is less than its script does. */
+/**
+ * Sorted sets. In plain PHP the set is looked up beforehand, which is less than its script does.
+ */
 function leaky_rows(Redis $redis, TokenBucketStorage $storage): array
 {
     $rows = [];

@@ -2,8 +2,9 @@
 /**
  * Keeps the measured rows for bench/results.json.
  *
- * scripts/bench starts a file with begin(), each program adds its rows to the file that TOKENBUCKET_BENCH_ROWS names, a
- * line of JSON each, and finish() makes one document of them. Without that variable nothing is kept.
+ * scripts/bench starts a file with begin(), each program adds its rows to the file that
+ * TOKENBUCKET_BENCH_ROWS names, a line of JSON each, and finish() makes one document of them.
+ * Without that variable nothing is kept.
  */
 final class Record
 {
@@ -28,7 +29,10 @@ final class Record
         file_put_contents($file, json_encode(self::rounded($row), self::JSON) . "\n", FILE_APPEND);
     }
 
-    /** Prints the circumstances in one line of JSON: the date, the machine, and the versions of what is measured. */
+    /**
+     * Prints the circumstances in one line of JSON: the date, the machine, and the versions of what
+     * is measured.
+     */
     public static function begin(): void
     {
         echo json_encode([

@@ -1,8 +1,8 @@
 <?php
 /**
- * Buckets in a table, all on one connection: the userland class, our class, and the upsert that our class sends, written
- * by hand in PHP. By hand it is prepared once, its values are bound one by one, and of the answer only the verdict is
- * read.
+ * Buckets in a table, all on one connection: the userland class, our class, and the upsert that our
+ * class sends, written by hand in PHP. By hand it is prepared once, its values are bound one by
+ * one, and of the answer only the verdict is read.
  */
 
 /** Hears what is prepared. */

@@ -1,4 +1,5 @@
-# Chooses the PHP to build and test with; the other scripts source this file. PHP_CONFIG chooses another one.
+# Chooses the PHP to build and test with; the other scripts source this file. PHP_CONFIG chooses
+# another one.
 
 PHP_CONFIG=${PHP_CONFIG:-$(command -v php-config8.2 || command -v php-config || true)}
 if [ -z "$PHP_CONFIG" ]; then

@@ -64,7 +64,8 @@ function contract(string $mode, PDO $db, TokenBucketStorage $storage): void
 }
 
 /**
- * Tries the contract in all modes of PDO, under settings of the session, and on tables of several names.
+ * Tries the contract in all modes of PDO, under settings of the session, and on tables of several
+ * names.
  *
  * @param array<string, array<int, mixed>> $own attributes of this driver by mode
  * @param list<string> $settings statements that change the session

@@ -1,5 +1,7 @@
 <?php
-/** What $call threw, as "Class: message". */
+/** Assertions that print, for tests that compare their output with what they expect. */
+
+/** Returns the exception that $call threw, as "Class: message". */
 function thrown(callable $call): string
 {
     try {
@@ -10,7 +12,7 @@ function thrown(callable $call): string
     return 'nothing thrown';
 }
 
-/** Says which of many conditions does not hold. */
+/** Prints $what if the condition does not hold. */
 function check(bool $holds, string $what): void
 {
     if (!$holds) {
@@ -18,7 +20,7 @@ function check(bool $holds, string $what): void
     }
 }
 
-/** One line that shows a whole Decision. */
+/** Prints all of a Decision in one line. */
 function show(TokenBucket\Decision $decision): void
 {
     printf(
@@ -32,14 +34,17 @@ function show(TokenBucket\Decision $decision): void
     );
 }
 
-/** Whether everything here is slower by an order of magnitude: run-tests -m sets this for valgrind. */
+/**
+ * Returns whether the test runs under valgrind, ten times slower: run-tests -m sets this variable.
+ */
 function is_slow(): bool
 {
     return getenv('USE_ZEND_ALLOC') === '0';
 }
 
-// What is still there when PHP ends, in a cycle, is released but not freed, and would be a leak to valgrind. A PHP
-// with debugging looks for leaks itself: PDO leaks a statement of mysqlnd's that is released after its connection.
+// PHP does not free cycles that still exist when it ends, and valgrind would report them as leaks.
+// A debug build of PHP looks for leaks itself: PDO leaks a statement of mysqlnd that is released
+// after its connection.
 if (is_slow() || PHP_DEBUG) {
     register_shutdown_function(function () {
         foreach (array_keys($GLOBALS) as $name) {

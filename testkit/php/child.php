@@ -1,8 +1,11 @@
 <?php
+/** Other php processes with the settings of this test, and temporary folders. */
+
 /**
- * A php with the settings of this test, and $ini on top.
+ * Returns the command of a php with the settings of this test, and $ini on top.
  *
- * run-tests exports the arguments that it started this process with; without it they are rebuilt.
+ * run-tests exports the arguments that it started this process with. Without run-tests they are
+ * rebuilt.
  */
 function php_command(array $ini = []): string
 {
@@ -18,26 +21,29 @@ function php_command(array $ini = []): string
     return escapeshellarg($php) . ' ' . $arguments;
 }
 
-/** Runs $code (no opening tag) in a child php; what it printed on stdout and stderr. */
+/** Runs $code (no opening tag) in a child php; returns what it printed on stdout and stderr. */
 function php_run(string $code, array $ini = [], string $arguments = ''): string
 {
     return (string) shell_exec(php_command($ini) . ' -r ' . escapeshellarg($code) . ($arguments === '' ? '' : " -- $arguments") . ' 2>&1');
 }
 
-/** Runs a file in a child php. */
+/** Runs a file in a child php; returns what it printed. */
 function php_run_file(string $file, array $ini = [], string $arguments = ''): string
 {
     return (string) shell_exec(php_command($ini) . ' -f ' . escapeshellarg($file) . ($arguments === '' ? '' : " -- $arguments") . ' 2>&1');
 }
 
-/** A php without any extension but the built-in ones. */
+/** Runs a file in a php that has only its built-in extensions; returns what it printed. */
 function php_run_bare(string $file, string $arguments = ''): string
 {
     $php = getenv('TEST_PHP_EXECUTABLE') ?: PHP_BINARY;
     return (string) shell_exec(escapeshellarg($php) . ' -n -d display_errors=1 -f ' . escapeshellarg($file) . ($arguments === '' ? '' : " -- $arguments") . ' 2>&1');
 }
 
-/** A fresh folder for named segments and other files of this test, removed at the end of it. */
+/**
+ * Creates a folder for named segments and other files of this test, and removes it when the test
+ * ends.
+ */
 function temporary_folder(): string
 {
     $base = is_dir('/dev/shm') && is_writable('/dev/shm') ? '/dev/shm' : sys_get_temp_dir();

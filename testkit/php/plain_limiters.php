@@ -1,7 +1,7 @@
 <?php
 /**
- * The limiters that people run, in plain PHP on ext-memcache and phpredis. They keep the records that the classes of
- * TokenBucket\Compat share with them.
+ * The limiters that people run, in plain PHP on ext-memcache and phpredis. They keep the records
+ * that the classes of TokenBucket\Compat share with them.
  */
 
 /** One client of one server; ext-memcache makes a dynamic property, which PHP 8.2 deprecates. */
@@ -80,7 +80,10 @@ final class PlainClientThrottle
     }
 }
 
-/** A bucket in JSON, under optimistic locking; it counts whole tokens right, and retries a lost race. */
+/**
+ * A bucket in JSON, under optimistic locking; it counts whole tokens right, and retries a lost
+ * race.
+ */
 function plain_rate_limiter(Redis $redis, string $key, int $initNum, int $expire): bool
 {
     for (;;) {
@@ -102,8 +105,8 @@ function plain_rate_limiter(Redis $redis, string $key, int $initNum, int $expire
 }
 
 /**
- * A JSON bucket under WATCH as it was published: five round trips a decision, a lost EXEC is a denial, and of a full
- * bucket one token stays.
+ * A JSON bucket under WATCH as it was published: five round trips a decision, a lost EXEC is a
+ * denial, and of a full bucket one token stays.
  */
 final class WatchingRateLimiter
 {

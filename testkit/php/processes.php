@@ -1,9 +1,9 @@
 <?php
 /**
- * Forked children that start together, and may wait for each other again at every chunk of work.
+ * Runs $work in forked children that start together; returns its results in order.
  *
- * Each child runs $work($index, $barrier); $barrier() returns when all children have called it equally
- * often. What $work returns comes back, in order. All children must call $barrier equally often.
+ * Each child runs $work($index, $barrier). $barrier() blocks until all children have called it
+ * equally often, so all of them must call it equally often.
  */
 function in_processes(int $count, callable $work): array
 {
@@ -72,7 +72,7 @@ function in_processes(int $count, callable $work): array
     return $results;
 }
 
-/** Sends a signal without the posix extension. */
+/** Sends a signal by its name, without the posix extension. */
 function send_signal(string $signal, int ...$pids): void
 {
     exec("kill -$signal " . implode(' ', $pids) . ' 2>/dev/null');

@@ -1,9 +1,9 @@
 <?php
 /**
- * A wire between a client and a server that counts, and that fails on demand.
+ * A proxy between a client and a server that counts, and that fails on demand.
  *
- * A process of its own, commanded over a pair of sockets; it ends with the test, however that ends.
- * It knows no protocol: a reply is what one read from the server yields.
+ * It is a process of its own, is commanded over a pair of sockets, and ends with the test. It knows
+ * no protocol: a reply is the result of one read from the server.
  */
 final class Proxy
 {
@@ -41,13 +41,13 @@ final class Proxy
         register_shutdown_function($this->stop(...));
     }
 
-    /** What becomes of bytes from the next read on, in open connections too. */
+    /** Chooses what happens to bytes from the next read on, in open connections too. */
     public function set(string $mode, int $drip_milliseconds = 0): void
     {
         $this->ask(['mode' => $mode, 'drip' => $drip_milliseconds]);
     }
 
-    /** Where new connections lead to; open ones end. */
+    /** Sends new connections to another server; open ones end. */
     public function lead(string $upstream): void
     {
         $this->ask(['upstream' => $upstream, 'cut' => true]);
@@ -59,7 +59,7 @@ final class Proxy
         $this->ask(['cut' => true]);
     }
 
-    /** How often a client sent something after it had been answered, or first in its connection. */
+    /** Counts how often a client sent something after a reply, or first in its connection. */
     public function roundTrips(): int
     {
         return $this->counts()['round_trips'];
@@ -88,7 +88,7 @@ final class Proxy
     }
 }
 
-/** What runs in the proxy's process. */
+/** The process of a proxy. */
 final class ProxyWire
 {
     private string $mode = Proxy::PASS;

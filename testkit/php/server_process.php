@@ -2,12 +2,12 @@
 /**
  * A server's process, run as an unprivileged user, with its sockets and log in a temporary folder.
  *
- * It ends with the test. If the test dies without a shutdown, a watchdog ends the server: the watchdog waits for the
- * end of a pipe whose other end only the test and its forked children hold.
+ * It ends with the test. If the test dies without a shutdown, a watchdog ends the server: the
+ * watchdog waits for the end of a pipe whose other end only the test and its forked children hold.
  */
 abstract class ServerProcess
 {
-    /** Seconds until a server must have done what it was asked to. */
+    /** Seconds that a server has to start or stop. */
     private const PATIENCE = 10;
 
     /** Kills the server and removes its folder once its input ends. */
@@ -27,10 +27,10 @@ abstract class ServerProcess
     /** @var array<resource> the end of the pipe that the watchdog listens to */
     private array $pipes = [];
 
-    /** @return list<string> what starts it, in the foreground, at this port */
+    /** @return list<string> the command that starts it, in the foreground, at this port */
     abstract protected function arguments(int $port): array;
 
-    /** Whether this very server answers, and not another that got the port meanwhile. */
+    /** Returns whether this server answers, and not another one that took the port meanwhile. */
     abstract protected function answers(int $port): bool;
 
     protected function __construct(private readonly bool $needs_port, string $socket_name)
@@ -63,7 +63,7 @@ abstract class ServerProcess
         if ($this->process === null) {
             return;
         }
-        // The watchdog first, lest it kills who gets the server's process id next.
+        // The watchdog ends first, because it would kill a process that got the server's id next.
         proc_terminate($this->watchdog, 9);
         array_map(fclose(...), $this->pipes);
         proc_close($this->watchdog);

@@ -1,7 +1,10 @@
 <?php
 require_once __DIR__ . '/userland_bucket.php';
 
-/** What the published PDO storage does, on APCu: as fast as userland can be, and atomic. */
+/**
+ * The published PDO storage's algorithm on APCu: the fastest that is possible in userland, and
+ * atomic.
+ */
 final class ApcuStorage implements TokenBucketStorage
 {
     public function prepare()
