@@ -21,11 +21,11 @@ pub struct Redis {
 impl Redis {
     /// Starts `REDIS_SERVER`, or else the Redis in the path, with options as on its command line.
     pub fn start(options: &[&str]) -> Self {
-        let program = std::env::var("REDIS_SERVER").unwrap_or_else(|_| "redis-server".into());
-        Self::launch(program, options, Folder::new(), false)
+        Self::launch(redis(), options, Folder::new(), false)
     }
 
-    /// Starts `VALKEY_SERVER`, or what `scripts/setup valkey` unpacked; none where neither is there.
+    /// Starts `VALKEY_SERVER`, or the Valkey that `scripts/setup valkey` unpacked; returns none
+    /// without either.
     pub fn start_valkey(options: &[&str]) -> Option<Self> {
         let unpacked = concat!(
             env!("CARGO_MANIFEST_DIR"),
@@ -56,8 +56,7 @@ impl Redis {
         all.extend(["--tls-ca-cert-file", &authority_file]);
         all.extend(["--tls-cert-file", &certificate, "--tls-key-file", &key]);
         all.extend(options);
-        let program = std::env::var("REDIS_SERVER").unwrap_or_else(|_| "redis-server".into());
-        Self::launch(program, &all, folder, true)
+        Self::launch(redis(), &all, folder, true)
     }
 
     fn launch(program: String, options: &[&str], folder: Folder, tls: bool) -> Self {
@@ -144,6 +143,11 @@ impl Redis {
         }
         connection.command(words).unwrap()
     }
+}
+
+/// The path or name of the Redis to start.
+fn redis() -> String {
+    std::env::var("REDIS_SERVER").unwrap_or_else(|_| "redis-server".into())
 }
 
 fn run(
