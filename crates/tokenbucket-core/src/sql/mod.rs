@@ -94,10 +94,10 @@ impl Query {
     /// The statement that asks it.
     #[must_use]
     pub fn statement(self, dialect: Dialect, table: &Table) -> Statement {
-        let expand = match dialect {
-            Dialect::MySql => mysql::words,
-            Dialect::PgSql => pgsql::words,
-            Dialect::Sqlite => sqlite::words,
+        let own = match dialect {
+            Dialect::MySql => mysql::word,
+            Dialect::PgSql => pgsql::word,
+            Dialect::Sqlite => sqlite::word,
         };
         let text = match (self, dialect) {
             (Self::Take, Dialect::MySql) => mysql::TAKE,
@@ -120,17 +120,38 @@ impl Query {
         };
         let full = self == Self::Step;
         template::fill(text, dialect, &|word| {
-            let common = match word {
-                "table" => Some(table.quoted(dialect)),
-                "schema" => Some(table.schema_literal()),
-                "relation" => Some(table.name_literal()),
-                "keys" => Some([":key"; BATCH].join(", ")),
-                "batch" => Some(BATCH.to_string()),
-                _ => None,
-            };
-            common.or_else(|| expand(word, full).map(str::to_owned))
+            Some(match word {
+                "table" => table.quoted(dialect),
+                "schema" => table.schema_literal(),
+                "relation" => table.name_literal(),
+                "keys" => [":key"; BATCH].join(", "),
+                "batch" => BATCH.to_string(),
+                _ => own(word, full).or_else(|| common(word, full))?.to_owned(),
+            })
         })
     }
+}
+
+/// Returns what a word means where the database has no word of its own for it. `full` is for
+/// [`Query::Step`].
+fn common(word: &str, full: bool) -> Option<&'static str> {
+    Some(match (word, full) {
+        ("lesser", _) => "LEAST",
+        ("greater", _) => "GREATEST",
+        ("drained", false) => ":now",
+        ("drained", true) => "(:now - :now % :tick)",
+        ("fits", false) => ":state <= :drained - :cost",
+        ("fits", true) => "(:state <= :drained - :cost OR :debt > 0)",
+        ("next", false) => ":greater(:now - :slack, :state + :cost)",
+        ("next", true) => {
+            "CASE WHEN :state <= :drained - :cost THEN \
+             :greater(:drained - :slack, CASE WHEN :state = 0 THEN :now - :age ELSE :state + :cost END) \
+             ELSE :greater(:state, :lesser(:state + :cost, :now + :debt)) END"
+        }
+        ("first", false) => ":now - :slack",
+        ("first", true) => ":greater(:drained - :slack, :now - :age)",
+        _ => return None,
+    })
 }
 
 /// Without a row, too, for the clock is asked as well.
@@ -139,13 +160,13 @@ const LOOK: &str =
 
 /// Never forward, never below full; not where there is no bucket.
 const REFUND: &str = "UPDATE :table SET microtime = :lesser(microtime, :greater(:bare - :cost, :now - :burst) / 1e6) \
-     WHERE identifier = :name AND :bare < :foreign";
+     WHERE identifier = :name AND :bare < 9000000000000000";
 
 const START: &str = "INSERT INTO :table AS s (identifier, microtime) VALUES (:name, (:now - :age) / 1e6) \
      ON CONFLICT (identifier) DO UPDATE SET microtime = (:now - :age) / 1e6 WHERE :state = 0";
 
 const CREATE: &str = "CREATE TABLE IF NOT EXISTS :table \
-     (identifier varchar(255) NOT NULL PRIMARY KEY, microtime :double NOT NULL)";
+     (identifier varchar(255) NOT NULL PRIMARY KEY, microtime double precision NOT NULL)";
 
 const STALE: &str =
     "SELECT identifier FROM :table WHERE :bare < :now - :span ORDER BY identifier LIMIT :batch";
