@@ -121,8 +121,36 @@ impl Native<'_> {
             Self::Memory(storage) => Ok(storage.take(key, step, first)),
             Self::Redis(storage) => storage.take(key, step, first),
             Self::Memcached(storage) => storage.take(key, step, first),
-            Self::Pdo(storage) => pdo::take(storage, key, step, first),
+            Self::Pdo(storage) => pdo::take_or_stand_in(storage, key, step, first).map(|(o, _)| o),
         }
+    }
+
+    /// [`Native::take`] of a step that may have to be given back, and whether the failure policy
+    /// answered instead of the store. May run PHP code.
+    ///
+    /// # Errors
+    /// As [`Native::take`].
+    pub fn take_or_stand_in(self, key: Key<'_>, step: &Step) -> Result<(Outcome, bool), Thrown> {
+        match self {
+            Self::Redis(storage) => storage.take_or_stand_in(key, step, None),
+            Self::Memcached(storage) => storage.take_or_stand_in(key, step, None),
+            Self::Pdo(storage) => pdo::take_or_stand_in(storage, key, step, None),
+            Self::SharedMemory(_) | Self::Memory(_) => Ok((self.take(key, step, None)?, false)),
+        }
+    }
+
+    /// Undoes what [`Native::take_or_stand_in`] took, in the bucket that lost the tokens: the store's,
+    /// or this host's if the failure policy answered. May run PHP code.
+    ///
+    /// # Errors
+    /// As [`Native::take`].
+    pub fn give_back(self, key: Key<'_>, put: &Put, stood_in: bool) -> Result<(), Thrown> {
+        if stood_in {
+            // A policy that granted without a bucket left no state, which makes this worth nothing.
+            shared_memory::put(key, put);
+            return Ok(());
+        }
+        self.put(key, put)
     }
 
     /// Takes one step; `None` where a store gave no answer and its policy is no denial: the caller lets pass

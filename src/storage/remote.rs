@@ -124,8 +124,20 @@ impl<T: StorageClass> Storage<T> {
     }
 
     pub fn take(&self, key: Key<'_>, step: &Step, first: Option<Ticks>) -> Result<Outcome, Thrown> {
+        self.take_or_stand_in(key, step, first)
+            .map(|(outcome, _)| outcome)
+    }
+
+    /// [`Storage::take`], and whether the failure policy answered instead of the store.
+    pub fn take_or_stand_in(
+        &self,
+        key: Key<'_>,
+        step: &Step,
+        first: Option<Ticks>,
+    ) -> Result<(Outcome, bool), Thrown> {
         let (remote, host) = self.parts()?;
-        tell(remote, remote.take(host, key, step, first), || None)
+        let answer = remote.take(host, key, step, first);
+        tell(remote, answer.map(Answer::with_origin), || None)
     }
 
     pub fn put(&self, key: Key<'_>, put: &Put) -> Result<(), Thrown> {
@@ -208,10 +220,12 @@ pub fn tell<T: Transport, R>(
         Ok(Answer {
             value,
             warning: None,
+            ..
         }) => Ok(value),
         Ok(Answer {
             value,
             warning: Some(failure),
+            ..
         }) => {
             let meanwhile = match remote.on_failure() {
                 OnFailure::Local => "buckets of this host decide",

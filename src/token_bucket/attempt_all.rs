@@ -6,7 +6,7 @@ use crate::decision;
 use crate::storage::{Batched, Native};
 use crate::zend::{Call, Number, Object, Thrown, Zval, throw, value};
 use tokenbucket_core::batch::{Batch, Taken, take_all};
-use tokenbucket_core::{Outcome, Put, Step, Ticks};
+use tokenbucket_core::{Outcome, Step};
 
 /// `attemptAll(array $buckets, int|float $tokens = 1): TokenBucket\Decision`
 pub fn attempt_all(call: &mut Call<'_>, result: &mut Zval) -> Result<(), Thrown> {
@@ -51,6 +51,8 @@ pub fn attempt_all(call: &mut Call<'_>, result: &mut Zval) -> Result<(), Thrown>
 struct Calls<'a> {
     asked: Vec<Asked<'a>>,
     steps: Vec<Step>,
+    /// Whether a failure policy, not the store, answered each bucket's last step.
+    stood_in: Vec<bool>,
 }
 
 impl<'a> Calls<'a> {
@@ -66,7 +68,12 @@ impl<'a> Calls<'a> {
         });
         let asked = asked.collect::<Result<Vec<_>, _>>()?;
         let steps = asked.iter().map(Asked::step).collect();
-        Ok(Self { asked, steps })
+        let stood_in = vec![false; asked.len()];
+        Ok(Self {
+            asked,
+            steps,
+            stood_in,
+        })
     }
 
     /// The first bucket that can never hold so many, and a look at it.
@@ -117,13 +124,19 @@ impl Batch for Calls<'_> {
     }
 
     fn take(&mut self, index: usize, step: &Step) -> Result<Outcome, Thrown> {
-        self.asked[index].take(step, None)
+        let asked = &self.asked[index];
+        let (outcome, stood_in) = asked.native.take_or_stand_in(asked.key(), step)?;
+        self.stood_in[index] = stood_in;
+        Ok(outcome)
     }
 
-    fn refund(&mut self, index: usize, cost: Ticks) -> Result<(), Thrown> {
-        let asked = &self.asked[index];
-        let burst = asked.burst;
+    fn give_back(&mut self, taken: &Taken) -> Result<(), Thrown> {
+        let (asked, stood_in) = (&self.asked[taken.index], self.stood_in[taken.index]);
         // Also when another storage has thrown: a database cannot be asked while an exception is pending.
-        throw::aside(|| asked.native.put(asked.key(), &Put::Refund { cost, burst }))
+        throw::aside(|| {
+            asked
+                .native
+                .give_back(asked.key(), &taken.give_back(), stood_in)
+        })
     }
 }

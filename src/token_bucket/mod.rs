@@ -174,7 +174,7 @@ fn refund(call: &mut Call<'_>, _result: &mut Zval) -> Result<(), Thrown> {
         .refund(number)
         .map_err(|error| exceptions::bad_amount(1, error))?;
     let burst = asked.burst;
-    asked.native.put(asked.key(), &Put::Refund { cost, burst })
+    asked.native.put(asked.key(), &Put::refund(cost, burst))
 }
 
 /// `reset(): void`

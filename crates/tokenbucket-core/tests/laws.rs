@@ -10,6 +10,8 @@
 
 #[path = "laws/admission.rs"]
 mod admission;
+#[path = "laws/give_backs.rs"]
+mod give_backs;
 #[path = "laws/history.rs"]
 mod history;
 #[path = "laws/model.rs"]

@@ -124,13 +124,17 @@ pub fn is_same(a: &Object<Storage>, b: &Object<Storage>) -> bool {
     (known(a) && known(b)) || db(a) == db(b)
 }
 
-pub fn take(
+/// The answer, and whether the failure policy gave it instead of the database.
+pub fn take_or_stand_in(
     object: &Object<Storage>,
     key: Key<'_>,
     step: &Step,
     first: Option<Ticks>,
-) -> Result<Outcome, Thrown> {
-    with(object, |remote, host| remote.take(host, key, step, first))
+) -> Result<(Outcome, bool), Thrown> {
+    with(object, |remote, host| {
+        let answer = remote.take(host, key, step, first);
+        answer.map(Answer::with_origin)
+    })
 }
 
 pub fn put(object: &Object<Storage>, key: Key<'_>, put: &Put) -> Result<(), Thrown> {

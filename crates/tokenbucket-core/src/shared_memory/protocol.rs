@@ -327,10 +327,14 @@ fn validate<S: Slots>(slots: &S, mine: usize, pending: Word) -> bool {
     true
 }
 
-/// Gives `cost` back; a bucket without a record is full already.
-pub fn refund<S: Slots>(slots: &S, cost: Ticks, burst: Ticks) {
+/// Gives `cost` back, or what it is still worth to the take that left the state `taken`; a bucket
+/// without a record is full already.
+pub fn refund<S: Slots>(slots: &S, cost: Ticks, burst: Ticks, taken: Ticks) {
     change(slots, |word| {
-        let refunded = Put::refunded(word.empty_at(), slots.now(), cost, burst);
+        // The clock is read after the slot: no step on this state is later.
+        let now = slots.now();
+        let cost = Put::worth(cost, burst, taken, now);
+        let refunded = Put::refunded(word.empty_at(), now, cost, burst);
         word.moved(refunded, Span::UNKNOWN)
     });
 }
