@@ -10,6 +10,8 @@
 
 #[path = "laws/admission.rs"]
 mod admission;
+#[path = "laws/evictions.rs"]
+mod evictions;
 #[path = "laws/give_backs.rs"]
 mod give_backs;
 #[path = "laws/history.rs"]
