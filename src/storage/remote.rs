@@ -59,8 +59,16 @@ impl<T: StorageClass> Storage for Object<RemoteStorage<T>> {
         &self.proposals
     }
 
-    fn take(&self, key: Key<'_>, step: &Step, first: Option<Ticks>) -> Result<Outcome, Thrown> {
-        self.with(|remote, host| remote.take(host, key, step, first))
+    fn take_or_fall_back(
+        &self,
+        key: Key<'_>,
+        step: &Step,
+        first: Option<Ticks>,
+    ) -> Result<(Outcome, bool), Thrown> {
+        self.with(|remote, host| {
+            let answer = remote.take(host, key, step, first);
+            answer.map(Answer::with_origin)
+        })
     }
 
     fn put(&self, key: Key<'_>, put: &Put) -> Result<(), Thrown> {
@@ -198,10 +206,12 @@ pub fn tell<T: Transport, R>(
         Ok(Answer {
             value,
             warning: None,
+            ..
         }) => Ok(value),
         Ok(Answer {
             value,
             warning: Some(failure),
+            ..
         }) => {
             let meanwhile = match remote.on_failure() {
                 OnFailure::Local => "buckets of this host decide",

@@ -42,14 +42,17 @@ impl Storage for Object<SharedMemoryStorage> {
         &self.proposals
     }
 
-    fn take(&self, key: Key<'_>, step: &Step, first: Option<Ticks>) -> Result<Outcome, Thrown> {
-        Ok(take(key, step, first))
+    fn take_or_fall_back(
+        &self,
+        key: Key<'_>,
+        step: &Step,
+        first: Option<Ticks>,
+    ) -> Result<(Outcome, bool), Thrown> {
+        Ok((take(key, step, first), false))
     }
 
     fn put(&self, key: Key<'_>, put: &Put) -> Result<(), Thrown> {
-        if let Some(store) = segment::store() {
-            store.put(key, put);
-        }
+        self::put(key, put);
         Ok(())
     }
 
@@ -78,6 +81,13 @@ fn take(key: Key<'_>, step: &Step, first: Option<Ticks>) -> Outcome {
             now: BootClock.now(),
             empty_at: 0,
         },
+    }
+}
+
+/// Changes a bucket of this host.
+pub fn put(key: Key<'_>, put: &Put) {
+    if let Some(store) = segment::store() {
+        store.put(key, put);
     }
 }
 

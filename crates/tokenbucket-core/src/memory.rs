@@ -104,7 +104,8 @@ impl Store for MemoryStore {
             Put::Reset { .. } => {
                 records.remove(&key.hash);
             }
-            Put::Refund { cost, burst } => {
+            Put::Refund { cost, burst, taken } => {
+                let cost = Put::worth(cost, burst, taken, now);
                 if let Some(record) = records.get_mut(&key.hash) {
                     record.empty_at = Put::refunded(record.empty_at, now, cost, burst);
                 }

@@ -86,8 +86,16 @@ impl Storage for Object<PdoStorage> {
         &self.proposals
     }
 
-    fn take(&self, key: Key<'_>, step: &Step, first: Option<Ticks>) -> Result<Outcome, Thrown> {
-        with(self, |remote, host| remote.take(host, key, step, first))
+    fn take_or_fall_back(
+        &self,
+        key: Key<'_>,
+        step: &Step,
+        first: Option<Ticks>,
+    ) -> Result<(Outcome, bool), Thrown> {
+        with(self, |remote, host| {
+            let answer = remote.take(host, key, step, first);
+            answer.map(Answer::with_origin)
+        })
     }
 
     fn put(&self, key: Key<'_>, put: &Put) -> Result<(), Thrown> {

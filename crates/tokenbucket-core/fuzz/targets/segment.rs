@@ -59,6 +59,7 @@ fuzz_target!(|changes: Vec<(u32, u64)>| {
             &Put::Refund {
                 cost: 500,
                 burst: 5_000,
+                taken: outcome.empty_at,
             },
         );
         store.put(key, &Put::Reset { burst: 5_000 });

@@ -8,7 +8,6 @@ use crate::shared_memory::SharedMemory;
 use crate::shared_memory::counters::Event;
 use crate::shared_memory::hints::Hint;
 use crate::step::{Outcome, Step};
-use crate::store::Put;
 use std::convert::Infallible;
 
 /// What became of a batch: all that was taken, or the one that refused.
@@ -149,11 +148,9 @@ impl Batch for StandIn<'_> {
         Ok(self.policy.answer(self.host, self.keys[index], step, None))
     }
 
-    fn refund(&mut self, index: usize, cost: Ticks) -> Result<(), Infallible> {
-        let burst = self.steps[index].burst;
+    fn give_back(&mut self, taken: &Taken) -> Result<(), Infallible> {
         if self.policy == OnFailure::Local {
-            self.host
-                .put(self.keys[index], &Put::Refund { cost, burst });
+            self.host.put(self.keys[taken.index], &taken.give_back());
         }
         Ok(())
     }

@@ -40,6 +40,20 @@ pub struct Answer<T> {
     pub value: T,
     /// The first failure since the store last answered.
     pub warning: Option<Failure>,
+    /// Whether the failure policy answered, not the store.
+    pub stood_in: bool,
+}
+
+impl<T> Answer<T> {
+    /// Keeps with the value whether the failure policy gave it.
+    #[must_use]
+    pub fn with_origin(self) -> Answer<(T, bool)> {
+        Answer {
+            value: (self.value, self.stood_in),
+            warning: self.warning,
+            stood_in: self.stood_in,
+        }
+    }
 }
 
 /// A remote store as callers on this host use it.
@@ -177,6 +191,12 @@ impl<T: Transport> Remote<T> {
 
     /// Changes a bucket.
     ///
+    /// A give-back is the store's only if the store answered the take: `taken` is on its clock, and
+    /// the bucket that stands in has not lost the tokens. So when the store fails, a give-back is
+    /// dropped (the tokens come back with time). The caller gives back what the policy granted
+    /// ([`Answer::stood_in`]) to this host's bucket, and never here: the store's bucket has not lost
+    /// those.
+    ///
     /// # Errors
     /// As [`Remote::take`].
     pub fn put(&self, host: &SharedMemory, key: Key<'_>, put: &Put) -> Result<Answer<()>, Failure> {
@@ -198,7 +218,9 @@ impl<T: Transport> Remote<T> {
         match asked {
             Ok(()) => Ok(sure(())),
             Err(failed) => self.stand_in(host, failed, || {
-                if self.settings.on_failure == OnFailure::Local {
+                let is_give_back =
+                    matches!(*put, Put::Refund { taken, .. } if taken != Put::VOUCHED);
+                if self.settings.on_failure == OnFailure::Local && !is_give_back {
                     host.put(key, put);
                 }
             }),
@@ -279,6 +301,7 @@ impl<T: Transport> Remote<T> {
         Ok(Answer {
             value: answer(),
             warning: failed.warns.then_some(failed.failure),
+            stood_in: true,
         })
     }
 }
@@ -300,5 +323,6 @@ const fn sure<T>(value: T) -> Answer<T> {
     Answer {
         value,
         warning: None,
+        stood_in: false,
     }
 }

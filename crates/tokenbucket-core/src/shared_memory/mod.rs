@@ -126,9 +126,9 @@ impl<V: Variant> SharedMemory<V> {
     pub fn put(&self, key: Key<'_>, put: &Put) {
         let slots = self.table.slots(key.hash);
         match *put {
-            Put::Refund { cost, burst } => {
+            Put::Refund { cost, burst, taken } => {
                 self.table.count(Event::Refund);
-                protocol::refund(&slots, cost, burst);
+                protocol::refund(&slots, cost, burst, taken);
             }
             Put::Reset { .. } => {
                 self.table.count(Event::Reset);

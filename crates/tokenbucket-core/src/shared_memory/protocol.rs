@@ -14,6 +14,11 @@
 //! LIVE(K)          EMPTY            a caller of K                               `reset`
 //! ```
 //!
+//! Eviction takes the bucket that lacks the smallest share of its own burst, because that share is
+//! what forgetting it gives away. The instant of being full would be the wrong measure: a drained
+//! bucket of ten minutes is full before a daily bucket at 99 %, and would lose everything. Of equal
+//! shares the shorter missing span goes, of equal spans the lower slot.
+//!
 //! Invariant: at most one slot is LIVE(K). Suppose slots i and j both became LIVE(K), j first. The
 //! claimant of i looked at j after its own claim and saw no K, so j was claimed later. Then the
 //! claimant of j looked at i after *its* claim, while i was PENDING(K), and had to give way or empty
@@ -266,7 +271,7 @@ fn survey<S: Slots>(slots: &S, now: Ticks) -> Option<Place> {
         } else if word.is_pending() && word.is_abandoned(slots.now()) {
             abandoned = abandoned.or(Some((index, word)));
         } else if !word.is_pending()
-            && fullest.is_none_or(|(_, other)| word.full_at() < other.full_at())
+            && fullest.is_none_or(|(_, other)| word.lacks_less_than(other, now))
         {
             fullest = Some((index, word));
         }
@@ -320,10 +325,14 @@ fn validate<S: Slots>(slots: &S, mine: usize, pending: Word) -> bool {
     true
 }
 
-/// Gives `cost` back; a bucket without a record is full already.
-pub fn refund<S: Slots>(slots: &S, cost: Ticks, burst: Ticks) {
+/// Gives `cost` back, or what it is still worth to the take that left the state `taken`; a bucket
+/// without a record is full already.
+pub fn refund<S: Slots>(slots: &S, cost: Ticks, burst: Ticks, taken: Ticks) {
     change(slots, |word| {
-        let refunded = Put::refunded(word.empty_at(), slots.now(), cost, burst);
+        // The clock is read after the slot: no step on this state is later.
+        let now = slots.now();
+        let cost = Put::worth(cost, burst, taken, now);
+        let refunded = Put::refunded(word.empty_at(), now, cost, burst);
         word.moved(refunded, Span::UNKNOWN)
     });
 }

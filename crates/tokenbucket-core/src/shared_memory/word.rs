@@ -110,6 +110,16 @@ impl Word {
             .saturating_add(Span(self.tag & SPAN_MASK).ticks())
     }
 
+    /// Whether it lacks a smaller share of its span at `now` than `other`, or an equal share that is
+    /// the shorter time. Any two words can be compared: products of 64 bits fit 128.
+    #[must_use]
+    pub fn lacks_less_than(self, other: Self, now: Ticks) -> bool {
+        let missing = |word: Self| u128::from(word.full_at().saturating_sub(now));
+        let span = |word: Self| u128::from(Span(word.tag & SPAN_MASK).ticks());
+        let (mine, its) = (missing(self), missing(other));
+        (mine * span(other), mine) < (its * span(self), its)
+    }
+
     /// Whether anyone may take the slot: it is empty, or its bucket is full.
     #[must_use]
     pub fn is_reclaimable(self, now: Ticks) -> bool {

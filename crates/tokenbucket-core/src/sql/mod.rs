@@ -69,12 +69,14 @@ pub enum Query {
     Step,
     /// The clock and a bucket's state; changes nothing.
     Look,
-    /// Give back.
+    /// Give back what the caller vouches for.
     Refund,
     /// Fill.
     Reset,
     /// Create, unless there is a record.
     Start,
+    /// Undo a take as far as the bucket still lacks the tokens because of it.
+    GiveBack,
     /// Whether there is the table: 1 or 0.
     Find,
     /// Create the table.
@@ -106,6 +108,7 @@ impl Query {
             (Self::Take | Self::Step, Dialect::Sqlite) => sqlite::TAKE,
             (Self::Look, _) => LOOK,
             (Self::Refund, _) => REFUND,
+            (Self::GiveBack, _) => GIVE_BACK,
             (Self::Reset, _) => "UPDATE :table SET microtime = 0 WHERE identifier = :name",
             (Self::Start, Dialect::MySql) => mysql::START,
             (Self::Start, _) => START,
@@ -162,6 +165,12 @@ const LOOK: &str =
 const REFUND: &str = "UPDATE :table SET microtime = :lesser(microtime, :greater(:bare - :cost, :now - :burst) / 1e6) \
      WHERE identifier = :name AND :bare < 9000000000000000";
 
+/// As [`REFUND`], of `Put::worth` at an instant that is not before any step on the row: read while the
+/// row is locked.
+const GIVE_BACK: &str = "UPDATE :table SET microtime = :lesser(microtime, :greater(:bare - \
+     :lesser(:cost, :greater(:taken - (:late - :burst), 0)), :late - :burst) / 1e6) \
+     WHERE identifier = :name AND :bare < :foreign";
+
 const START: &str = "INSERT INTO :table AS s (identifier, microtime) VALUES (:name, (:now - :age) / 1e6) \
      ON CONFLICT (identifier) DO UPDATE SET microtime = (:now - :age) / 1e6 WHERE :state = 0";
 
@@ -189,6 +198,7 @@ mod tests {
         Query::Refund,
         Query::Reset,
         Query::Start,
+        Query::GiveBack,
         Query::Find,
         Query::Create,
         Query::Stale,

@@ -9,6 +9,10 @@ pub fn word(word: &str, _full: bool) -> Option<&'static str> {
     Some(match word {
         // The server's clock without a time zone, the same all through a statement.
         "now" => "TIMESTAMPDIFF(MICROSECOND, '1970-01-01', UTC_TIMESTAMP(6))",
+        // The clock as it is now, also after waiting for a lock. `SYSDATE` knows only the session's time
+        // zone, so it is compared with `NOW`. If that zone's clock goes back meanwhile, the distance
+        // is too long: less is given back.
+        "late" => "(:now + ABS(TIMESTAMPDIFF(MICROSECOND, NOW(6), SYSDATE(6))))",
         "state" | "bare" => {
             "CAST(LEAST(GREATEST(ROUND(COALESCE(microtime, 9e9) * 1e6), -9e15), 9e15) AS SIGNED)"
         }

@@ -4,6 +4,11 @@
 pub fn word(word: &str, full: bool) -> Option<&'static str> {
     Some(match (word, full) {
         ("now", _) => ":clock",
+        // The clock as it is now, also after waiting for a lock: its milliseconds, rounded up. `:clock`
+        // was read before.
+        ("late", _) => {
+            "max(:clock, (CAST(round((julianday('now') - 2440587.5) * 86400000) AS INTEGER) + 1) * 1000)"
+        }
         // Columns have no types here: a text would count as 0, which is a full bucket.
         ("state" | "bare", _) => {
             "CAST(max(min(round(CASE WHEN typeof(microtime) IN ('real', 'integer') THEN microtime ELSE 9e9 END \

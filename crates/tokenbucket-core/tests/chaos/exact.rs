@@ -42,7 +42,7 @@ pub fn run(treatment: Treatment, refunding: bool) -> Result<String, String> {
             let taken = lane.calls.fetch_add(1, SeqCst);
             if refunding && taken.is_multiple_of(4) {
                 let (cost, burst) = (TOKEN, MAX_BURST);
-                store.put(key, &Put::Refund { cost, burst });
+                store.put(key, &Put::refund(cost, burst));
                 lane.returned.fetch_add(1, SeqCst);
             }
         }

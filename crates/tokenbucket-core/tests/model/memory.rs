@@ -16,7 +16,7 @@ use std::sync::{Arc, Mutex};
 use tokenbucket_core::shared_memory::counters::Event;
 use tokenbucket_core::shared_memory::protocol::{self, Point, Slots};
 use tokenbucket_core::shared_memory::word::{Fingerprint, Span, Word};
-use tokenbucket_core::{Outcome, Step, Ticks};
+use tokenbucket_core::{Outcome, Put, Step, Ticks};
 
 /// The key that most scenarios are about, and three others.
 pub const K: Fingerprint = Fingerprint::new(7);
@@ -216,7 +216,7 @@ impl<G: Guards> Caller<G> {
     }
 
     pub fn refund(&self, cost: Ticks, burst: Ticks) {
-        self.alive(|slots| protocol::refund(slots, cost, burst));
+        self.alive(|slots| protocol::refund(slots, cost, burst, Put::VOUCHED));
     }
 
     pub fn reset(&self) {

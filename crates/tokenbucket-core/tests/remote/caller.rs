@@ -44,10 +44,7 @@ pub const RESET: Put = Put::Reset {
 
 /// `n` tokens back into a bucket of [`CAPACITY`].
 pub fn refund(n: u64) -> Put {
-    Put::Refund {
-        cost: n * HOUR,
-        burst: CAPACITY * HOUR,
-    }
+    Put::refund(n * HOUR, CAPACITY * HOUR)
 }
 
 /// A host's shared memory.

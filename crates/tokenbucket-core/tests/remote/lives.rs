@@ -101,7 +101,7 @@ fn a_smaller_bucket_never_shortens_it() {
         assert!(caller.grants("id", &small));
         assert_lives(&server, 6 * HOUR);
         let (cost, burst) = (HOUR, 2 * HOUR);
-        caller.put("id", &Put::Refund { cost, burst });
+        caller.put("id", &Put::refund(cost, burst));
         assert_lives(&server, 6 * HOUR);
         caller.put("id", &Put::Reset { burst });
         assert_lives(&server, 6 * HOUR);

@@ -4,9 +4,11 @@ use crate::remotes;
 use std::fmt::Debug;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicU32, Ordering};
+use std::time::Duration;
 use tokenbucket_core::shared_memory::SharedMemory;
 use tokenbucket_core::shared_memory::layout::Geometry;
 use tokenbucket_core::shared_memory::segment::{Access, Segment, Settings};
+use tokenbucket_core::shared_memory::table::{Production, Variant};
 use tokenbucket_core::{Key, KeyHasher, MemoryStore, Outcome, Put, Step, Store, Ticks};
 
 /// A store, whatever its way to fail.
@@ -50,8 +52,23 @@ pub fn each(part: impl Fn(&Home)) {
     }
 }
 
+/// How a store's time passes.
+pub trait Timed {
+    fn pass(&self, ticks: Ticks) {
+        std::thread::sleep(Duration::from_nanos(ticks));
+    }
+}
+
+impl Timed for MemoryStore {
+    fn pass(&self, ticks: Ticks) {
+        self.advance(ticks);
+    }
+}
+
+impl<V: Variant> Timed for SharedMemory<V> {}
+
 impl Home {
-    pub fn new<S: Store + 'static>(name: &'static str, store: S, hasher: KeyHasher) -> Self
+    pub fn new<S: Store + Timed + 'static>(name: &'static str, store: S, hasher: KeyHasher) -> Self
     where
         S::Error: Debug,
     {
@@ -63,8 +80,7 @@ impl Home {
     }
 
     fn shared(name: &'static str, segment: Segment) -> Self {
-        let store =
-            SharedMemory::<tokenbucket_core::shared_memory::table::Production>::new(segment);
+        let store = SharedMemory::<Production>::new(segment);
         let hasher = store.hasher();
         Self::new(name, store, hasher)
     }
@@ -80,15 +96,20 @@ impl Home {
     pub fn put(&self, key: Key<'_>, put: &Put) {
         self.store.put(key, put);
     }
+
+    pub fn pass(&self, ticks: Ticks) {
+        self.store.pass(ticks);
+    }
 }
 
 /// A store whose failures fail the test.
 trait Infallible {
     fn take(&self, key: Key<'_>, step: &Step, first: Option<Ticks>) -> Outcome;
     fn put(&self, key: Key<'_>, put: &Put);
+    fn pass(&self, ticks: Ticks);
 }
 
-impl<S: Store> Infallible for S
+impl<S: Store + Timed> Infallible for S
 where
     S::Error: Debug,
 {
@@ -98,6 +119,10 @@ where
 
     fn put(&self, key: Key<'_>, put: &Put) {
         Store::put(self, key, put).unwrap();
+    }
+
+    fn pass(&self, ticks: Ticks) {
+        Timed::pass(self, ticks);
     }
 }
 

@@ -1,6 +1,6 @@
 //! Remote stores as the contract sees them: on real servers, one of each kind for all tests.
 
-use crate::homes::{Home, settings};
+use crate::homes::{Home, Timed, settings};
 use std::sync::LazyLock;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::{SystemTime, UNIX_EPOCH};
@@ -98,6 +98,8 @@ struct RemoteHome<T> {
     host: SharedMemory,
     hasher: KeyHasher,
 }
+
+impl<T> Timed for RemoteHome<T> {}
 
 impl<T> RemoteHome<T> {
     /// A remote store knows a bucket by its identifier alone: outside every namespace by the caller's

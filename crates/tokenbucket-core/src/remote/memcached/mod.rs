@@ -314,7 +314,9 @@ fn change(
             // Nothing to give back to; but see to it that no host makes up for a record that was lost
             // before the refund.
             Put::Refund { burst, .. } if record.is_absent() => (0, now + burst),
-            Put::Refund { cost, burst } => {
+            Put::Refund { cost, burst, taken } => {
+                // The clock was read after the item, and the item is unchanged when this is written.
+                let cost = Put::worth(cost, burst, taken, now);
                 let state = Put::refunded(record.empty_at, now, cost, burst);
                 (floor(state), state + burst)
             }

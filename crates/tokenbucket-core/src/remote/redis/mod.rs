@@ -25,6 +25,9 @@ use redis::Value;
 use script::{Argument, Script};
 use std::sync::{Arc, LazyLock};
 
+/// A later state is not a bucket's: 2^52 microseconds, so that the scripts' doubles are exact.
+const GREATEST_STATE: u64 = 1 << 52;
+
 static TAKE: LazyLock<Script> = script!("bucket.lua", "take.lua");
 static TAKE_ALL: LazyLock<Script> = script!("bucket.lua", "take_all.lua");
 static PUT: LazyLock<Script> = script!("bucket.lua", "put.lua");
@@ -154,11 +157,13 @@ impl Transport for Redis {
 
     fn put(&self, name: &[u8], put: &Put, seen: Option<i64>, deadline: Ticks) -> Result<(), Cause> {
         let arguments = match *put {
-            Put::Refund { cost, burst } => vec![
+            Put::Refund { cost, burst, taken } => vec![
                 Argument::Word(b"refund"),
                 micros(cost),
                 micros(burst),
                 lost_ago(seen),
+                // 2^52 is later than any state, so a refund is worth its whole cost then.
+                micros(taken.min(GREATEST_STATE * TICKS_PER_MICROSECOND)),
             ],
             Put::Reset { burst } => vec![Argument::Word(b"reset"), micros(burst)],
             Put::Bootstrap { age } => vec![
