@@ -8,8 +8,8 @@ use ext_php_rs::flags::DataType;
 use ext_php_rs::types::ZendHashTable;
 use ext_php_rs::zend::{ExecuteData, ModuleEntry};
 use tokenbucket_core::clock::BootClock;
-use tokenbucket_core::shared_memory::SharedMemory;
-use tokenbucket_core::shared_memory::counters::Event;
+use tokenbucket_core::slots::SharedMemory;
+use tokenbucket_core::slots::counters::Event;
 use tokenbucket_core::{Clock, Ticks, seconds};
 
 /// How many of the most denied are listed.

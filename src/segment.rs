@@ -9,9 +9,9 @@ use crate::ini::{self, SharedMemorySettings};
 use crate::zend::system::{self, Shared};
 use crate::zend::throw::startup_warning;
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
-use tokenbucket_core::shared_memory::SharedMemory;
-use tokenbucket_core::shared_memory::segment::{Backing, Segment, SegmentError};
-use tokenbucket_core::shared_memory::table::is_lock_free;
+use tokenbucket_core::memory::{Backing, Segment, SegmentError};
+use tokenbucket_core::slots::SharedMemory;
+use tokenbucket_core::slots::table::is_lock_free;
 
 /// Holds `descriptor:nonce` from one execution of a master to the next.
 const HANDOVER: &str = "TOKENBUCKET_SEGMENT";

@@ -9,7 +9,7 @@ use std::cell::OnceCell;
 use tokenbucket_core::clock::BootClock;
 use tokenbucket_core::remote::failure::Failure;
 use tokenbucket_core::remote::{Answer, Cause, OnFailure, Remote, Settings, Transport};
-use tokenbucket_core::shared_memory::SharedMemory;
+use tokenbucket_core::slots::SharedMemory;
 use tokenbucket_core::{Clock, Denial, Key, KeyHasher, Outcome, Put, Step, Ticks, Verdict};
 
 /// A transport that has a class.

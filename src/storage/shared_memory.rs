@@ -11,7 +11,7 @@ use ext_php_rs::ffi::{
 };
 use std::cell::Cell;
 use tokenbucket_core::clock::BootClock;
-use tokenbucket_core::shared_memory::SharedMemory;
+use tokenbucket_core::slots::SharedMemory;
 use tokenbucket_core::{Clock, Denial, Key, KeyHasher, Outcome, Put, Step, Ticks, Verdict};
 
 static CLASS: Class = Class::new();

@@ -18,9 +18,9 @@ use std::io::Write;
 use std::sync::atomic::Ordering::{AcqRel, Acquire};
 use std::time::Instant;
 use tokenbucket_core::clock::BootClock;
-use tokenbucket_core::shared_memory::SharedMemory;
-use tokenbucket_core::shared_memory::layout::{Geometry, Line, SLOTS_PER_LINE};
-use tokenbucket_core::shared_memory::segment::{Segment, Settings};
+use tokenbucket_core::host::{Geometry, Line, SLOTS_PER_LINE};
+use tokenbucket_core::memory::{Segment, Settings};
+use tokenbucket_core::slots::SharedMemory;
 use tokenbucket_core::{Clock, KeyHasher, Put, Step, TICKS_PER_SECOND, Ticks};
 
 /// The memory meant for a million live buckets: a load of one half.

@@ -24,7 +24,7 @@ use ext_php_rs::ffi::{ZEND_ACC_PRIVATE, ZEND_ACC_PUBLIC};
 use ext_php_rs::types::ZendObject;
 use std::cell::{Cell, OnceCell};
 use tokenbucket_core::remote::{Answer, Failure, Remote, Server, Settings};
-use tokenbucket_core::shared_memory::SharedMemory;
+use tokenbucket_core::slots::SharedMemory;
 use tokenbucket_core::sql::{Dialect, Query, Statement, Table};
 use tokenbucket_core::{Key, KeyHasher, Outcome, Put, Step, Ticks};
 

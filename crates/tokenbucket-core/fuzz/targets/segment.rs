@@ -5,9 +5,9 @@ use libfuzzer_sys::fuzz_target;
 use std::io::{Seek, SeekFrom, Write};
 use std::path::PathBuf;
 use std::sync::LazyLock;
-use tokenbucket_core::shared_memory::SharedMemory;
-use tokenbucket_core::shared_memory::layout::Geometry;
-use tokenbucket_core::shared_memory::segment::{Access, Segment, Settings};
+use tokenbucket_core::slots::SharedMemory;
+use tokenbucket_core::host::Geometry;
+use tokenbucket_core::memory::{Access, Segment, Settings};
 use tokenbucket_core::{Put, Step};
 
 const ACCESS: Access = Access {

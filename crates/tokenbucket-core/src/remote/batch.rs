@@ -4,9 +4,9 @@ use super::{Answer, Ask, Failure, OnFailure, Remote, Replies, Reply, Transport, 
 use crate::batch::{self, Batch, Taken, take_all};
 use crate::clock::{BootClock, Clock, Ticks};
 use crate::key::Key;
-use crate::shared_memory::SharedMemory;
-use crate::shared_memory::counters::Event;
-use crate::shared_memory::hints::Hint;
+use crate::remote::denial_cache::Hint;
+use crate::slots::SharedMemory;
+use crate::slots::counters::Event;
 use crate::step::{Outcome, Step};
 use crate::store::Put;
 use std::convert::Infallible;

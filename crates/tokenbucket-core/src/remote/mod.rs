@@ -7,11 +7,13 @@
 //! Invariant: a request whose fate is unknown is never sent again, for the store may have acted on it.
 
 mod batch;
+pub mod breaker;
+mod cached;
 mod channel;
 mod connections;
+pub mod denial_cache;
 pub mod endpoint;
 pub mod failure;
-mod hints;
 pub mod memcached;
 pub mod redis;
 mod resolve;
@@ -23,9 +25,9 @@ mod transport;
 
 use crate::clock::{BootClock, Clock, Ticks};
 use crate::key::{Key, KeyHasher};
-use crate::shared_memory::SharedMemory;
-use crate::shared_memory::breaker::Passage;
-use crate::shared_memory::counters::Event;
+use crate::remote::breaker::Passage;
+use crate::slots::SharedMemory;
+use crate::slots::counters::Event;
 use crate::step::{Denial, Outcome, Step, Verdict};
 use crate::store::Put;
 pub use batch::Batched;

@@ -3,7 +3,7 @@
 use super::denied;
 use crate::clock::{BootClock, Clock, Ticks};
 use crate::key::Key;
-use crate::shared_memory::SharedMemory;
+use crate::slots::SharedMemory;
 use crate::step::{Denial, Outcome, Step, Verdict};
 
 /// What happens when the store fails.

@@ -7,13 +7,13 @@ use crate::supervisor::{Supervisor, Tally, Treatment};
 use std::sync::atomic::Ordering::Relaxed;
 use std::time::{Duration, Instant};
 use tokenbucket_core::clock::BootClock;
-use tokenbucket_core::shared_memory::SharedMemory;
-use tokenbucket_core::shared_memory::counters::{Event, Totals};
-use tokenbucket_core::shared_memory::layout::Geometry;
-use tokenbucket_core::shared_memory::protocol::Point;
-use tokenbucket_core::shared_memory::segment::{Segment, Settings};
-use tokenbucket_core::shared_memory::table::Variant;
-use tokenbucket_core::shared_memory::word::Span;
+use tokenbucket_core::host::Geometry;
+use tokenbucket_core::memory::{Segment, Settings};
+use tokenbucket_core::slots::SharedMemory;
+use tokenbucket_core::slots::counters::{Event, Totals};
+use tokenbucket_core::slots::protocol::Point;
+use tokenbucket_core::slots::table::Variant;
+use tokenbucket_core::slots::word::Span;
 use tokenbucket_core::{Clock, Step, Ticks};
 
 /// A quota: what one call costs, and what a full bucket holds.

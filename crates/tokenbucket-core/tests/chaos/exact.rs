@@ -7,7 +7,7 @@ use crate::supervisor::{Supervisor, Treatment};
 use std::sync::atomic::Ordering::SeqCst;
 use tokenbucket_core::clock::BootClock;
 use tokenbucket_core::quota::MAX_BURST;
-use tokenbucket_core::shared_memory::SharedMemory;
+use tokenbucket_core::slots::SharedMemory;
 use tokenbucket_core::{Clock, Put, Step, TICKS_PER_SECOND, Ticks};
 
 /// A token; all of them together last longer than the test takes them.

@@ -4,7 +4,7 @@ use crate::explore::{holds, holds_for_three, is_violated};
 use crate::memory::{ABANDONED, Guards, IMMORTAL, K, Life, Meant, Memory, START, X, Y, at, live};
 use crate::replay::{assert_bounded, assert_explained, assert_nobody_is_blocked, grants};
 use loom::thread::spawn;
-use tokenbucket_core::shared_memory::word::Word;
+use tokenbucket_core::slots::word::Word;
 
 /// Slot 0 becomes free between the two calls, so that they choose different slots for one key.
 pub fn two_births<G: Guards>(lives: [Life; 2]) {

@@ -13,9 +13,9 @@ use std::marker::PhantomData;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::atomic::{AtomicU64 as Plain, Ordering::Relaxed};
 use std::sync::{Arc, Mutex};
-use tokenbucket_core::shared_memory::counters::Event;
-use tokenbucket_core::shared_memory::protocol::{self, Point, Slots};
-use tokenbucket_core::shared_memory::word::{Fingerprint, Span, Word};
+use tokenbucket_core::slots::counters::Event;
+use tokenbucket_core::slots::protocol::{self, Point, Slots};
+use tokenbucket_core::slots::word::{Fingerprint, Span, Word};
 use tokenbucket_core::{Outcome, Step, Ticks};
 
 /// The key that most scenarios are about, and three others.

@@ -9,8 +9,8 @@ use tokenbucket_core::remote::redis::dsn::Dsn;
 use tokenbucket_core::remote::{
     Answer, Batched, Cause, Failure, OnFailure, Remote, Settings, Transport, memcached, redis,
 };
-use tokenbucket_core::shared_memory::SharedMemory;
-use tokenbucket_core::shared_memory::counters::Event;
+use tokenbucket_core::slots::SharedMemory;
+use tokenbucket_core::slots::counters::Event;
 use tokenbucket_core::{Denial, Key, Step, Verdict};
 
 fn remote(port: u16, prefix: &str, settings: Settings) -> Remote<redis::Redis> {

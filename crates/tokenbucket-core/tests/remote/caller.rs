@@ -2,15 +2,15 @@
 
 use crate::servers::{self, Proxy, Upstream};
 use std::sync::Arc;
+use tokenbucket_core::host::Geometry;
+use tokenbucket_core::memory::{self, Segment};
 use tokenbucket_core::remote::memcached::Memcached;
 use tokenbucket_core::remote::memcached::servers::parse_servers;
 use tokenbucket_core::remote::redis::Redis;
 use tokenbucket_core::remote::redis::dsn::Dsn;
 use tokenbucket_core::remote::{Answer, Cause, Failure, OnFailure, Remote, Settings, Transport};
-use tokenbucket_core::shared_memory::SharedMemory;
-use tokenbucket_core::shared_memory::counters::Event;
-use tokenbucket_core::shared_memory::layout::Geometry;
-use tokenbucket_core::shared_memory::segment::{self, Segment};
+use tokenbucket_core::slots::SharedMemory;
+use tokenbucket_core::slots::counters::Event;
 use tokenbucket_core::{Denial, Key, Outcome, Put, Step, TICKS_PER_SECOND, Ticks, Verdict};
 
 pub const MILLISECOND: Ticks = TICKS_PER_SECOND / 1000;
@@ -52,7 +52,7 @@ pub fn refund(n: u64) -> Put {
 
 /// A host's shared memory.
 pub fn host() -> Arc<SharedMemory> {
-    let settings = segment::Settings {
+    let settings = memory::Settings {
         geometry: Geometry::of_size(1 << 20, false),
         evict: false,
     };

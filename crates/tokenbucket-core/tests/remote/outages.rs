@@ -5,7 +5,7 @@ use crate::caller::{CAPACITY, Caller, MILLISECOND, PLAIN, Server, take};
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 use tokenbucket_core::remote::{Cause, Failure, OnFailure, Settings};
-use tokenbucket_core::shared_memory::counters::Event;
+use tokenbucket_core::slots::counters::Event;
 use tokenbucket_core::{Denial, Outcome, Verdict};
 
 fn under(on_failure: OnFailure) -> Settings {

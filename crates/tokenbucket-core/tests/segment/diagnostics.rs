@@ -2,8 +2,8 @@
 
 use crate::{SETTINGS, empties, store};
 use std::collections::HashSet;
-use tokenbucket_core::shared_memory::SharedMemory;
-use tokenbucket_core::shared_memory::segment::Segment;
+use tokenbucket_core::memory::Segment;
+use tokenbucket_core::slots::SharedMemory;
 
 /// Direct-mapped entries of the sketch of a shard.
 const ENTRIES: u128 = 64;

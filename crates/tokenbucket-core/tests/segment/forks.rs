@@ -4,9 +4,9 @@ use crate::{SETTINGS, empties, store};
 use rustix::process::{Pid, WaitOptions, waitpid};
 use std::fs::File;
 use std::os::unix::fs::FileExt;
-use tokenbucket_core::shared_memory::SharedMemory;
-use tokenbucket_core::shared_memory::counters::{Event, SHARDS, Shard};
-use tokenbucket_core::shared_memory::segment::{Backing, Segment};
+use tokenbucket_core::memory::{Backing, Segment};
+use tokenbucket_core::slots::SharedMemory;
+use tokenbucket_core::slots::counters::{Event, SHARDS, Shard};
 
 const SHARDS_AT: usize = 4096;
 

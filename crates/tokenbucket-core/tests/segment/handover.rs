@@ -6,7 +6,7 @@ use rustix::fs::{self, MemfdFlags, SealFlags};
 use rustix::io::{Errno, FdFlags, fcntl_dupfd_cloexec, fcntl_getfd};
 use std::fs::File;
 use std::os::fd::FromRawFd;
-use tokenbucket_core::shared_memory::segment::{Backing, Segment, SegmentError};
+use tokenbucket_core::memory::{Backing, Segment, SegmentError};
 
 /// Numbers above this are given by these tests alone, so that a closed one stays closed.
 const HIGH: RawFd = 500;

@@ -12,9 +12,9 @@ mod refused;
 use std::os::unix::fs::PermissionsExt;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
-use tokenbucket_core::shared_memory::SharedMemory;
-use tokenbucket_core::shared_memory::layout::Geometry;
-use tokenbucket_core::shared_memory::segment::{Access, Segment, Settings};
+use tokenbucket_core::host::Geometry;
+use tokenbucket_core::memory::{Access, Segment, Settings};
+use tokenbucket_core::slots::SharedMemory;
 use tokenbucket_core::{Step, TICKS_PER_SECOND};
 
 const SETTINGS: Settings = Settings {

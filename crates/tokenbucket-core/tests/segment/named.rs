@@ -7,7 +7,7 @@ use std::os::unix::process::CommandExt;
 use std::path::Path;
 use std::process::Command;
 use std::sync::Barrier;
-use tokenbucket_core::shared_memory::segment::{Access, Backing, Segment, SegmentError};
+use tokenbucket_core::memory::{Access, Backing, Segment, SegmentError};
 
 #[test]
 fn a_second_opener_finds_the_buckets_of_the_first() {

@@ -6,8 +6,8 @@ use rustix::io::Errno;
 use std::fs::{self, OpenOptions};
 use std::os::unix::fs::{FileExt, PermissionsExt, chown, symlink};
 use std::path::Path;
-use tokenbucket_core::shared_memory::layout::{Geometry, VERSION};
-use tokenbucket_core::shared_memory::segment::{Access, Segment, SegmentError, Settings};
+use tokenbucket_core::host::{Geometry, VERSION};
+use tokenbucket_core::memory::{Access, Segment, SegmentError, Settings};
 
 const FIELD: u64 = 8;
 const MAGIC_AT: u64 = 0;

@@ -4,9 +4,9 @@ use crate::remotes;
 use std::fmt::Debug;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicU32, Ordering};
-use tokenbucket_core::shared_memory::SharedMemory;
-use tokenbucket_core::shared_memory::layout::Geometry;
-use tokenbucket_core::shared_memory::segment::{Access, Segment, Settings};
+use tokenbucket_core::host::Geometry;
+use tokenbucket_core::memory::{Access, Segment, Settings};
+use tokenbucket_core::slots::SharedMemory;
 use tokenbucket_core::{Key, KeyHasher, MemoryStore, Outcome, Put, Step, Store, Ticks};
 
 /// A store, whatever its way to fail.
@@ -63,8 +63,7 @@ impl Home {
     }
 
     fn shared(name: &'static str, segment: Segment) -> Self {
-        let store =
-            SharedMemory::<tokenbucket_core::shared_memory::table::Production>::new(segment);
+        let store = SharedMemory::<tokenbucket_core::slots::table::Production>::new(segment);
         let hasher = store.hasher();
         Self::new(name, store, hasher)
     }

@@ -6,13 +6,13 @@ use std::sync::LazyLock;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::{SystemTime, UNIX_EPOCH};
 use tokenbucket_core::clock::BootClock;
+use tokenbucket_core::memory::Segment;
 use tokenbucket_core::remote::memcached::Memcached;
 use tokenbucket_core::remote::memcached::servers::parse_servers;
 use tokenbucket_core::remote::redis::Redis;
 use tokenbucket_core::remote::redis::dsn::Dsn;
 use tokenbucket_core::remote::{Answer, Failure, OnFailure, Remote, Settings, Transport};
-use tokenbucket_core::shared_memory::SharedMemory;
-use tokenbucket_core::shared_memory::segment::Segment;
+use tokenbucket_core::slots::SharedMemory;
 use tokenbucket_core::{Clock, Key, KeyHasher, Outcome, Put, Step, Store, TICKS_PER_SECOND, Ticks};
 
 // Ended by their watchdogs: nothing drops a static.

@@ -63,7 +63,7 @@ pub struct Hints<'a>(&'a [HintSet]);
 
 impl<'a> Hints<'a> {
     /// There is at least one set.
-    pub(super) const fn new(sets: &'a [HintSet]) -> Self {
+    pub(crate) const fn new(sets: &'a [HintSet]) -> Self {
         Self(sets)
     }
 

@@ -1,6 +1,6 @@
 //! Buckets in memory that processes share, without a lock.
 //!
-//! [`segment`] makes the memory, [`table`] lays slots out in it, [`protocol`] changes them, one
+//! [`crate::memory`] makes the memory, [`table`] lays slots out in it, [`protocol`] changes them, one
 //! 128-bit compare-and-swap at a time, and [`word`] is what a slot holds. [`SharedMemory`] is the
 //! store made of them.
 //!
@@ -8,26 +8,22 @@
 //! call or as after it, and blocks nobody.
 #![allow(unsafe_code)]
 
-pub(crate) mod breaker;
 pub mod counters;
 #[cfg(feature = "deaths")]
 mod deaths;
-mod diagnostics;
-pub mod hints;
-pub mod layout;
+pub mod diagnostics;
 pub mod protocol;
-pub mod segment;
 pub mod table;
 pub mod word;
 
 use crate::clock::Ticks;
 use crate::key::{Key, KeyHasher};
+use crate::memory::Segment;
+use crate::remote::breaker::Breakers;
+use crate::remote::denial_cache::Hints;
 use crate::step::{Denial, Outcome, Step, Verdict};
 use crate::store::{Put, Store};
-use breaker::Breakers;
 use counters::Event;
-use hints::Hints;
-use segment::Segment;
 use std::convert::Infallible;
 use table::{Production, SlotTable, Variant};
 

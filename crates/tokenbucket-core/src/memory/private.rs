@@ -1,8 +1,8 @@
 //! Segments without a name: a sealed memfd, which the next image of a master adopts, or plain memory.
 
-use super::super::layout::{Geometry, Line};
 use super::error::system;
 use super::{Backing, Segment, SegmentError, Settings};
+use crate::host::{Geometry, Line};
 use rustix::fd::{AsFd, BorrowedFd, FromRawFd, OwnedFd, RawFd};
 use rustix::fs::{self, MemfdFlags, SealFlags, SeekFrom};
 use rustix::io::Errno;
@@ -109,7 +109,7 @@ impl Segment {
     ///
     /// Only to look at a page that was never written would take memory for it.
     #[must_use]
-    pub(in crate::shared_memory) fn written_lines(&self) -> Vec<Range<usize>> {
+    pub(crate) fn written_lines(&self) -> Vec<Range<usize>> {
         let lines = self.geometry.lines;
         let Backing::Memfd(fd) = &self.backing else {
             return Vec::from([Range {

@@ -190,7 +190,7 @@ pub(crate) fn generation() -> u32 {
 }
 
 /// Forgets the shard, in a child right after a fork.
-pub(super) extern "C" fn forked() {
+pub(crate) extern "C" fn forked() {
     SHARD.store(UNDECIDED, Relaxed);
     FORKS.fetch_add(1, Relaxed);
 }

@@ -1,13 +1,13 @@
 //! What hints say to a step, and what an answer says to hints.
 //!
-//! A hint is a lower bound of `empty_at` on this host's clock ([`crate::shared_memory::hints`]). What decides
+//! A hint is a lower bound of `empty_at` on this host's clock ([`crate::remote::denial_cache`]). What decides
 //! errs to asking; what is told errs to waiting.
 
 use super::{Remote, Reply, Transport, age};
 use crate::clock::{BootClock, Clock, Ticks};
 use crate::key::Key;
-use crate::shared_memory::SharedMemory;
-use crate::shared_memory::hints::Hint;
+use crate::remote::denial_cache::Hint;
+use crate::slots::SharedMemory;
 use crate::step::{Denial, Outcome, Step, Verdict};
 
 impl<T: Transport> Remote<T> {

@@ -8,6 +8,7 @@
 //! Invariant: what is mapped is finished (the magic is written last), is of the geometry asked for,
 //! belongs to this boot's clock, and cannot be truncated by a stranger: a memfd is sealed, a named
 //! file belongs to this user or to root.
+#![allow(unsafe_code)]
 
 mod error;
 mod header;
@@ -17,12 +18,12 @@ mod private;
 pub use error::SegmentError;
 pub use named::Access;
 
-use super::breaker::Breakers;
-use super::counters::{self, SHARDS, Shard};
-use super::diagnostics::Diagnostics;
-use super::hints::{HintSet, Hints};
-use super::layout::{Geometry, Header, Line};
 use crate::clock::{BootClock, Clock, Ticks};
+use crate::host::{Geometry, Header, Line};
+use crate::remote::breaker::Breakers;
+use crate::remote::denial_cache::{HintSet, Hints};
+use crate::slots::counters::{self, SHARDS, Shard};
+use crate::slots::diagnostics::Diagnostics;
 use error::system;
 use rustix::fd::{AsRawFd, BorrowedFd, OwnedFd, RawFd};
 use rustix::fs;
@@ -115,21 +116,21 @@ impl Segment {
         })
     }
 
-    pub(super) fn header(&self) -> &Header {
+    pub(crate) fn header(&self) -> &Header {
         // SAFETY: `base` is page-aligned and the mapping begins with a header; every bit pattern of
         // its atomics is valid. The reference lives no longer than the mapping.
         unsafe { self.base.cast::<Header>().as_ref() }
     }
 
     #[inline]
-    pub(super) fn shards(&self) -> &[Shard; SHARDS] {
+    pub(crate) fn shards(&self) -> &[Shard; SHARDS] {
         // SAFETY: as for the header; `Geometry::size` leaves room for all shards at this offset,
         // which is a multiple of their alignment.
         unsafe { self.base.add(Geometry::SHARDS_AT).cast().as_ref() }
     }
 
     #[inline]
-    pub(super) fn lines(&self) -> &[Line] {
+    pub(crate) fn lines(&self) -> &[Line] {
         // SAFETY: as for the header; `Geometry::size` leaves room for `lines` lines at this offset,
         // which is a multiple of 64.
         unsafe {
@@ -140,7 +141,7 @@ impl Segment {
 
     /// The breakers of remote stores.
     #[must_use]
-    pub(super) fn breakers(&self) -> &Breakers {
+    pub(crate) fn breakers(&self) -> &Breakers {
         // SAFETY: as for the header; `Geometry::size` leaves room for them at this offset, which is a
         // multiple of their alignment.
         unsafe { self.base.add(Geometry::BREAKERS_AT).cast().as_ref() }
@@ -148,7 +149,7 @@ impl Segment {
 
     /// The denial hints of remote stores.
     #[must_use]
-    pub(super) fn hints(&self) -> Hints<'_> {
+    pub(crate) fn hints(&self) -> Hints<'_> {
         // SAFETY: as for the header; `Geometry::size` leaves room for so many sets at this offset, a
         // multiple of 64.
         let sets = unsafe {
@@ -159,7 +160,7 @@ impl Segment {
     }
 
     #[inline]
-    pub(super) fn diagnostics(&self) -> Option<&Diagnostics> {
+    pub(crate) fn diagnostics(&self) -> Option<&Diagnostics> {
         if !self.geometry.diagnostics {
             return None;
         }

@@ -1,6 +1,6 @@
 //! Why a segment could not be had.
 
-use super::super::layout::VERSION;
+use crate::host::VERSION;
 use rustix::io::Errno;
 
 /// Why a segment could not be had.

@@ -1,9 +1,9 @@
 //! The header of a segment: filled once, checked by whoever did not fill it.
 
-use super::super::layout::{MAGIC, VERSION};
 use super::error::system;
 use super::{Segment, SegmentError};
 use crate::clock::{BootClock, Clock};
+use crate::host::{MAGIC, VERSION};
 use rustix::io::Errno;
 use std::os::unix::ffi::OsStrExt;
 use std::sync::atomic::{AtomicU64, Ordering};

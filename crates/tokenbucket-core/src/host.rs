@@ -13,10 +13,10 @@
 //! never trusted with an index, a length or a pointer. Geometry comes from the settings of the
 //! process that maps it, and is compared with the header once.
 
-use super::breaker::Breakers;
-use super::counters::{SHARDS, Shard};
-use super::diagnostics::Diagnostics;
-use super::hints::HintSet;
+use crate::remote::breaker::Breakers;
+use crate::remote::denial_cache::HintSet;
+use crate::slots::counters::{SHARDS, Shard};
+use crate::slots::diagnostics::Diagnostics;
 use portable_atomic::AtomicU128;
 use std::sync::atomic::AtomicU64;
 
@@ -78,24 +78,24 @@ impl Geometry {
     }
 
     /// Where the counters begin.
-    pub(super) const SHARDS_AT: usize = size_of::<Header>();
+    pub(crate) const SHARDS_AT: usize = size_of::<Header>();
     /// Where the breakers begin.
-    pub(super) const BREAKERS_AT: usize = Self::SHARDS_AT + SHARDS * size_of::<Shard>();
+    pub(crate) const BREAKERS_AT: usize = Self::SHARDS_AT + SHARDS * size_of::<Shard>();
     /// Where the lines begin: on a page, for counters and breakers are a whole number of pages.
-    pub(super) const LINES_AT: usize = Self::BREAKERS_AT + size_of::<Breakers>();
+    pub(crate) const LINES_AT: usize = Self::BREAKERS_AT + size_of::<Breakers>();
 
     /// How many sets of hints: one for sixteen lines, within sense.
-    pub(super) fn hint_sets(self) -> usize {
+    pub(crate) fn hint_sets(self) -> usize {
         (self.lines / 16).clamp(16, 1 << 20)
     }
 
     /// Where the hints begin: lines and sets of hints are alike in size and alignment.
-    pub(super) fn hints_at(self) -> usize {
+    pub(crate) fn hints_at(self) -> usize {
         Self::LINES_AT + self.lines * size_of::<Line>()
     }
 
     /// Where the diagnostics begin.
-    pub(super) fn diagnostics_at(self) -> usize {
+    pub(crate) fn diagnostics_at(self) -> usize {
         let end = self.hints_at() + self.hint_sets() * size_of::<HintSet>();
         end.next_multiple_of(align_of::<Diagnostics>())
     }

@@ -4,11 +4,11 @@
 
 use super::counters::{self, Event, Shard, Totals};
 use super::diagnostics::Diagnostics;
-use super::layout::{Header, Line, SLOTS_PER_LINE};
 use super::protocol::{Point, Slots};
-use super::segment::Segment;
 use super::word::{Fingerprint, Word};
 use crate::clock::{BootClock, Clock, Ticks};
+use crate::host::{Header, Line, SLOTS_PER_LINE};
+use crate::memory::Segment;
 use portable_atomic::AtomicU128;
 use std::marker::PhantomData;
 use std::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed, SeqCst};
