@@ -7,9 +7,9 @@ use crate::zend::{Class, Object, State, Thrown, Zval, throw, value};
 use crate::{exceptions, segment};
 use std::cell::OnceCell;
 use tokenbucket_core::clock::BootClock;
+use tokenbucket_core::host::Host;
 use tokenbucket_core::remote::failure::Failure;
 use tokenbucket_core::remote::{Answer, Cause, OnFailure, Remote, Settings, Transport};
-use tokenbucket_core::slots::SharedMemory;
 use tokenbucket_core::{Clock, Denial, Key, KeyHasher, Outcome, Put, Step, Ticks, Verdict};
 
 /// A transport that has a class.
@@ -79,7 +79,7 @@ impl<T: StorageClass> Storage<T> {
         this.set_property(0, value::of_bytes(server.as_bytes()));
         this.set_property(1, value::of_bytes(prefix));
         let remote = Remote::new(transport, settings);
-        let hasher = segment::store().map_or(KeyHasher::new([0; 2]), |host| remote.hasher(host));
+        let hasher = segment::host().map_or(KeyHasher::new([0; 2]), |host| remote.hasher(host));
         // Checked above.
         this.made.set(Made { remote, hasher }).ok();
         Ok(())
@@ -111,7 +111,7 @@ impl<T: StorageClass> Storage<T> {
     }
 
     /// The store and this host's memory.
-    pub(super) fn parts(&self) -> Result<(&Remote<T>, &'static SharedMemory), Thrown> {
+    pub(super) fn parts(&self) -> Result<(&Remote<T>, &'static Host), Thrown> {
         let made = self.made.get().ok_or_else(|| {
             let class = T::class().name();
             throw::error(&format!(
@@ -119,7 +119,7 @@ impl<T: StorageClass> Storage<T> {
                 class.to_string_lossy()
             ))
         })?;
-        let host = segment::store().ok_or(Thrown)?;
+        let host = segment::host().ok_or(Thrown)?;
         Ok((&made.remote, host))
     }
 
@@ -156,7 +156,7 @@ impl<T: StorageClass> Storage<T> {
     /// Whether the policy, instead of the store, grants a step on the bucket that stands in.
     pub fn stand_in(&self, policy: OnFailure, identifier: &[u8], step: &Step) -> bool {
         let key = self.key(identifier);
-        segment::store().is_some_and(|host| policy.answer(host, key, step, None).granted())
+        segment::host().is_some_and(|host| policy.answer(host, key, step, None).granted())
     }
 
     /// Takes all steps on buckets of these storages or none, in one operation, if that can be.
@@ -169,7 +169,7 @@ impl<T: StorageClass> Storage<T> {
             Ok((remote, *key))
         });
         let parts = parts.collect::<Result<Vec<_>, Thrown>>()?;
-        let (Some((remote, _)), Some(host)) = (parts.first(), segment::store()) else {
+        let (Some((remote, _)), Some(host)) = (parts.first(), segment::host()) else {
             return Ok(None);
         };
         match remote.take_all(host, &parts, steps) {

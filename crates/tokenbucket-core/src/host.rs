@@ -1,64 +1,47 @@
-//! Where things are in a segment.
+//! A host's shared memory: slots, counters, breaker cells and the denial cache on one mapping.
 //!
 //! ```text
 //! header                        one page
 //! counters                      64 shards
 //! breakers                      64 cells, one a remote store
 //! lines                         64 bytes each: four slots of 16 bytes
-//! hints                         64 bytes each: three hints of 16 bytes, one set for sixteen lines
+//! denial cache                  64 bytes each: three entries of 16 bytes, one set for sixteen lines
 //! diagnostics                   only when asked for
 //! ```
 //!
-//! Everything is an atomic, so any bytes are a valid content: a segment that others can write is
-//! never trusted with an index, a length or a pointer. Geometry comes from the settings of the
-//! process that maps it, and is compared with the header once.
+//! Everything is an atomic, so any bytes are valid content: a segment that others can write is never
+//! trusted with an index, a length or a pointer. The layout follows from the settings of the process
+//! that maps the segment, and is compared with the header once.
+#![allow(unsafe_code)]
 
-use crate::remote::breaker::Breakers;
-use crate::remote::denial_cache::HintSet;
-use crate::slots::counters::{SHARDS, Shard};
+use crate::memory::{Layout, Place, Region, Segment, SegmentError, Shareable};
+use crate::remote::breaker::{Breaker, Breakers, CELLS};
+use crate::remote::denial_cache::{DenialCache, EntrySet};
+use crate::slots::SharedMemory;
+use crate::slots::counters::{Counters, SHARDS, Shard};
 use crate::slots::diagnostics::Diagnostics;
-use portable_atomic::AtomicU128;
-use std::sync::atomic::AtomicU64;
+use crate::slots::protocol::{Production, Variant};
+use crate::slots::table::{Line, Usage};
 
-/// `tokenbkt`, so that `xxd` shows it.
-pub const MAGIC: u64 = u64::from_le_bytes(*b"tokenbkt");
 /// Raised with every change of what a segment's bytes mean.
 pub const VERSION: u64 = 2;
-/// Slots in a line.
-pub const SLOTS_PER_LINE: usize = 4;
 /// The least table: a key needs two lines to choose from.
-pub const MIN_LINES: usize = 2;
+const MIN_LINES: usize = 2;
 /// The greatest table, 256 GiB: line numbers have 32 bits.
-pub const MAX_LINES: usize = 1 << 32;
+const MAX_LINES: usize = 1 << 32;
 
-/// The first page.
-#[repr(C, align(4096))]
-#[derive(Debug)]
-pub struct Header {
-    /// [`MAGIC`], written last: a segment without it is not finished.
-    pub magic: AtomicU64,
-    /// [`VERSION`].
-    pub version: AtomicU64,
-    /// [`Geometry::lines`].
-    pub lines: AtomicU64,
-    /// Bytes in all.
-    pub size: AtomicU64,
-    /// The hash secret.
-    pub secret: [AtomicU64; 2],
-    /// Which boot of which host, and which view of its clock, the instants belong to.
-    pub clock_domain: [AtomicU64; 3],
-    /// A random number that a re-executed master recognises its own segment by.
-    pub nonce: AtomicU64,
-    /// When the segment was made.
-    pub created: AtomicU64,
-}
+// SAFETY: atomics only, and any bytes are valid.
+unsafe impl Shareable for Shard {}
+// SAFETY: as above.
+unsafe impl Shareable for Breaker {}
+// SAFETY: as above.
+unsafe impl Shareable for Line {}
+// SAFETY: as above.
+unsafe impl Shareable for EntrySet {}
+// SAFETY: as above.
+unsafe impl Shareable for Diagnostics {}
 
-/// A line of slots.
-#[repr(C, align(64))]
-#[derive(Debug)]
-pub struct Line(pub [AtomicU128; SLOTS_PER_LINE]);
-
-/// How large each part is.
+/// The sizes that the settings choose.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Geometry {
     /// How many lines.
@@ -67,8 +50,18 @@ pub struct Geometry {
     pub diagnostics: bool,
 }
 
+/// Where everything lies.
+struct Places {
+    shards: Place<Shard>,
+    breakers: Place<Breaker>,
+    lines: Place<Line>,
+    denials: Place<EntrySet>,
+    diagnostics: Place<Diagnostics>,
+    layout: Layout,
+}
+
 impl Geometry {
-    /// As many lines as fit in `bytes`, at least [`MIN_LINES`].
+    /// Returns as many lines as fit in `bytes`, at least two.
     #[must_use]
     pub fn of_size(bytes: usize, diagnostics: bool) -> Self {
         Self {
@@ -77,40 +70,111 @@ impl Geometry {
         }
     }
 
-    /// Where the counters begin.
-    pub(crate) const SHARDS_AT: usize = size_of::<Header>();
-    /// Where the breakers begin.
-    pub(crate) const BREAKERS_AT: usize = Self::SHARDS_AT + SHARDS * size_of::<Shard>();
-    /// Where the lines begin: on a page, for counters and breakers are a whole number of pages.
-    pub(crate) const LINES_AT: usize = Self::BREAKERS_AT + size_of::<Breakers>();
-
-    /// How many sets of hints: one for sixteen lines, within sense.
-    pub(crate) fn hint_sets(self) -> usize {
-        (self.lines / 16).clamp(16, 1 << 20)
-    }
-
-    /// Where the hints begin: lines and sets of hints are alike in size and alignment.
-    pub(crate) fn hints_at(self) -> usize {
-        Self::LINES_AT + self.lines * size_of::<Line>()
-    }
-
-    /// Where the diagnostics begin.
-    pub(crate) fn diagnostics_at(self) -> usize {
-        let end = self.hints_at() + self.hint_sets() * size_of::<HintSet>();
-        end.next_multiple_of(align_of::<Diagnostics>())
-    }
-
-    /// Bytes in all, whole pages.
+    /// Returns the layout of a segment with these sizes.
     #[must_use]
-    pub fn size(self) -> usize {
-        let diagnostics = if self.diagnostics {
-            size_of::<Diagnostics>()
-        } else {
-            0
-        };
-        (self.diagnostics_at() + diagnostics).next_multiple_of(4096)
+    pub fn layout(self) -> Layout {
+        self.places().layout
+    }
+
+    fn places(self) -> Places {
+        let mut layout = Layout::new(VERSION, self.lines as u64);
+        Places {
+            shards: layout.place(SHARDS),
+            breakers: layout.place(CELLS),
+            lines: layout.place(self.lines),
+            // One set for sixteen lines, within reason.
+            denials: layout.place((self.lines / 16).clamp(16, 1 << 20)),
+            diagnostics: layout.place(usize::from(self.diagnostics)),
+            layout,
+        }
     }
 }
 
-const _: () =
-    assert!(size_of::<HintSet>() == size_of::<Line>() && Geometry::LINES_AT.is_multiple_of(4096));
+/// How a host's shared memory is laid out and used.
+#[derive(Clone, Copy, Debug)]
+pub struct Settings {
+    /// How large each part is.
+    pub geometry: Geometry,
+    /// Whether a bucket that is not full may be forgotten when there is no other place.
+    pub evict: bool,
+}
+
+/// A host's shared memory. `V` is [`Production`] except in tests that break the protocol on purpose.
+#[derive(Debug)]
+pub struct Host<V: Variant = Production> {
+    slots: SharedMemory<V>,
+    breakers: Region<Breaker>,
+    denials: Region<EntrySet>,
+    segment: Segment,
+}
+
+impl<V: Variant> Host<V> {
+    /// Lays everything onto the segment that `make` returns for the layout.
+    ///
+    /// ```
+    /// # use tokenbucket_core::host::{Geometry, Host, Settings};
+    /// # use tokenbucket_core::memory::{Segment, SegmentError};
+    /// let geometry = Geometry::of_size(1 << 20, false);
+    /// let host: Host = Host::new(Settings { geometry, evict: true }, Segment::private)?;
+    /// # Ok::<(), SegmentError>(())
+    /// ```
+    ///
+    /// # Errors
+    /// Those of `make`.
+    pub fn new(
+        settings: Settings,
+        make: impl FnOnce(Layout) -> Result<Segment, SegmentError>,
+    ) -> Result<Self, SegmentError> {
+        let places = settings.geometry.places();
+        let segment = make(places.layout)?;
+        Ok(Self {
+            slots: SharedMemory::new(
+                segment.region(&places.lines),
+                Counters::new(segment.region(&places.shards)),
+                segment.region(&places.diagnostics),
+                segment.secret(),
+                settings.evict,
+            ),
+            breakers: segment.region(&places.breakers),
+            denials: segment.region(&places.denials),
+            segment,
+        })
+    }
+
+    /// Returns the store in shared memory.
+    #[inline]
+    #[must_use]
+    pub const fn slots(&self) -> &SharedMemory<V> {
+        &self.slots
+    }
+
+    /// Returns the breakers of remote stores.
+    #[must_use]
+    pub fn breakers(&self) -> Breakers<'_> {
+        Breakers::new(&self.breakers)
+    }
+
+    /// Returns what this host knows of buckets in remote stores.
+    #[must_use]
+    pub fn denial_cache(&self) -> DenialCache<'_> {
+        DenialCache::new(&self.denials)
+    }
+
+    /// Returns the mapping underneath.
+    #[must_use]
+    pub const fn segment(&self) -> &Segment {
+        &self.segment
+    }
+
+    /// Returns the segment, and gives up all that lies on it.
+    #[must_use]
+    pub fn into_segment(self) -> Segment {
+        self.segment
+    }
+
+    /// Counts slots by state.
+    #[must_use]
+    pub fn usage(&self) -> Usage {
+        self.slots.usage(&self.segment)
+    }
+}

@@ -23,8 +23,8 @@ use database::Database;
 use ext_php_rs::ffi::{ZEND_ACC_PRIVATE, ZEND_ACC_PUBLIC};
 use ext_php_rs::types::ZendObject;
 use std::cell::{Cell, OnceCell};
+use tokenbucket_core::host::Host;
 use tokenbucket_core::remote::{Answer, Failure, Remote, Server, Settings};
-use tokenbucket_core::slots::SharedMemory;
 use tokenbucket_core::sql::{Dialect, Query, Statement, Table};
 use tokenbucket_core::{Key, KeyHasher, Outcome, Put, Step, Ticks};
 
@@ -144,13 +144,13 @@ pub fn contains(object: &Object<Storage>, key: Key<'_>) -> Result<bool, Thrown> 
 /// Runs `call` on the connection, and throws or warns of what failed.
 fn with<R>(
     object: &Object<Storage>,
-    call: impl FnOnce(&Remote<Database<'_>>, &SharedMemory) -> Result<Answer<R>, Failure>,
+    call: impl FnOnce(&Remote<Database<'_>>, &Host) -> Result<Answer<R>, Failure>,
 ) -> Result<R, Thrown> {
     let made = object
         .made
         .get()
         .ok_or_else(|| throw::error("The TokenBucketStoragePDO object has not been constructed"))?;
-    let host = segment::store().ok_or(Thrown)?;
+    let host = segment::host().ok_or(Thrown)?;
     let database = Database::open(object, made)?;
     // PDO does not tell of a transaction that was begun by a statement of SQLite's.
     let tells = made.dialect != Dialect::Sqlite;

@@ -1,25 +1,19 @@
-//! What hints say to a step, and what an answer says to hints.
+//! How the denial cache answers a step, and what it learns from the store's answers.
 //!
-//! A hint is a lower bound of `empty_at` on this host's clock ([`crate::remote::denial_cache`]). What decides
-//! errs to asking; what is told errs to waiting.
+//! An entry is a lower bound of `empty_at` on this host's clock ([`super::denial_cache`]). A decision
+//! errs towards asking the store; the numbers of a denial err towards waiting.
 
+use super::denial_cache::Entry;
 use super::{Remote, Reply, Transport, age};
 use crate::clock::{BootClock, Clock, Ticks};
+use crate::host::Host;
 use crate::key::Key;
-use crate::remote::denial_cache::Hint;
-use crate::slots::SharedMemory;
 use crate::step::{Denial, Outcome, Step, Verdict};
 
 impl<T: Transport> Remote<T> {
-    /// What this host knows of a bucket, for steps that it may answer: a denial must cost nothing, and a
-    /// tick is the store's clock's.
-    pub(super) fn hint(
-        &self,
-        host: &SharedMemory,
-        key: Key<'_>,
-        step: &Step,
-        now: Ticks,
-    ) -> Option<Hint> {
+    /// Returns what this host knows of a bucket, for steps that it may answer: a denial must be free,
+    /// and a drain tick belongs to the store's clock.
+    pub(super) fn hint(&self, host: &Host, key: Key<'_>, step: &Step, now: Ticks) -> Option<Entry> {
         if step.is_plain() {
             self.find(host, key, now)
         } else {
@@ -27,43 +21,43 @@ impl<T: Transport> Remote<T> {
         }
     }
 
-    /// What this host knows of a bucket, if it remembers anything.
-    pub(super) fn find(&self, host: &SharedMemory, key: Key<'_>, now: Ticks) -> Option<Hint> {
+    /// Returns what this host knows of a bucket, if it uses the denial cache.
+    pub(super) fn find(&self, host: &Host, key: Key<'_>, now: Ticks) -> Option<Entry> {
         self.settings.hint_max_age?;
-        host.hints().find(key.hash, now)
+        host.denial_cache().find(key.hash, now)
     }
 
-    /// The denial that a fresh hint tells. The verdict errs to asking: the other clock may run faster than
-    /// this one, by a thousandth. The numbers err to waiting.
-    pub(super) fn told_by(&self, hint: &Hint, step: &Step, now: Ticks) -> Option<Outcome> {
-        if step.dry || hint.age > self.settings.hint_max_age? {
+    /// Returns the denial that a fresh entry proves. The verdict errs towards asking the store, because
+    /// its clock may run faster than this one, by a thousandth. The numbers err towards waiting.
+    pub(super) fn told_by(&self, entry: &Entry, step: &Step, now: Ticks) -> Option<Outcome> {
+        if step.dry || entry.age > self.settings.hint_max_age? {
             return None;
         }
-        let drift = hint.age / 1024;
-        let early = step.decide(hint.bound, now + drift);
+        let drift = entry.age / 1024;
+        let early = step.decide(entry.bound, now + drift);
         (!early.granted()).then(|| Outcome {
             verdict: Verdict::Denied(Denial::Insufficient),
             now,
-            empty_at: hint.bound + hint.error + drift,
+            empty_at: entry.bound + entry.error + drift,
         })
     }
 
-    /// How long ago the bucket was empty at least, while that still matters.
-    pub(super) fn seen(&self, hint: &Hint, burst: Ticks, now: Ticks) -> Option<i64> {
+    /// Returns how long ago the bucket was empty at least, while that still matters.
+    pub(super) fn seen(&self, entry: &Entry, burst: Ticks, now: Ticks) -> Option<i64> {
         // The request may take until the deadline to arrive.
-        let slack = self.settings.timeout + hint.age / 1024;
-        (hint.bound + burst > now + slack).then(|| age(now + slack, hint.bound))
+        let slack = self.settings.timeout + entry.age / 1024;
+        (entry.bound + burst > now + slack).then(|| age(now + slack, entry.bound))
     }
 
-    /// Notes what a denial says, on this host's clock; of a bucket that something is known of also what a grant
-    /// says, or its denials would be told the numbers of before.
+    /// Records what a denial says, on this host's clock. Of a known bucket it also records what a grant
+    /// says, because its next cached denial would state outdated numbers otherwise.
     pub(super) fn learn(
         &self,
-        host: &SharedMemory,
+        host: &Host,
         key: Key<'_>,
         step: &Step,
         reply: &Reply,
-        known: Option<&Hint>,
+        known: Option<&Entry>,
         sent: Ticks,
     ) {
         let tells = match reply.outcome.verdict {
@@ -77,10 +71,10 @@ impl<T: Transport> Remote<T> {
         // The server looked at its clock after the request was sent.
         let mut bound = sent.saturating_add_signed(-age(reply.outcome.now, reply.outcome.empty_at));
         if let Some(known) = known.filter(|_| reply.healed) {
-            // What was made up for was taken to be earlier than it was.
+            // The store took the healed denial to be earlier than it was.
             bound = bound.max(known.bound);
             error = error.max(known.error);
         }
-        host.hints().record(key.hash, bound, error, sent);
+        host.denial_cache().record(key.hash, bound, error, sent);
     }
 }

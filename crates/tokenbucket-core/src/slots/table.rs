@@ -1,45 +1,36 @@
-//! The slots of a segment, and the two lines of each key.
+//! The table of slots, and the two lines of each key.
 //!
 //! Invariant: a key's two lines are different, and the same in every process that maps the segment.
 
-use super::counters::{self, Event, Shard, Totals};
+use super::counters::{Counters, Event, Shard, Totals};
 use super::diagnostics::Diagnostics;
-use super::protocol::{Point, Slots};
+use super::protocol::{AtomicWord, Production, Slots, Variant};
 use super::word::{Fingerprint, Word};
 use crate::clock::{BootClock, Clock, Ticks};
-use crate::host::{Header, Line, SLOTS_PER_LINE};
-use crate::memory::Segment;
+use crate::key::KeyHasher;
+use crate::memory::{Region, Segment};
 use portable_atomic::AtomicU128;
 use std::marker::PhantomData;
-use std::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed, SeqCst};
+use std::sync::atomic::Ordering::{self, Acquire, Relaxed};
 
-/// How the protocol runs: as in [`Production`], or broken on purpose, or killed at a marked step.
-pub trait Variant {
-    /// See [`Slots::VALIDATE`].
-    const VALIDATE: bool = true;
-    /// See [`Slots::REREAD_CLOCK`].
-    const REREAD_CLOCK: bool = true;
-    /// See [`Slots::reached`].
-    #[inline]
-    fn reached(_: Point) {}
-}
+/// Slots in a line.
+pub const SLOTS_PER_LINE: usize = 4;
 
-/// The protocol as it is meant.
-#[derive(Clone, Copy, Debug)]
-pub struct Production;
-
-impl Variant for Production {
-    #[cfg(feature = "deaths")]
-    fn reached(point: Point) {
-        super::deaths::reached(point);
-    }
-}
-
-/// The slots of a segment.
+/// A line of slots: a cache line.
+#[repr(C, align(64))]
 #[derive(Debug)]
-pub struct SlotTable<V: Variant> {
-    segment: Segment,
-    secret: [u64; 2],
+pub struct Line(pub [AtomicU128; SLOTS_PER_LINE]);
+
+/// The store in shared memory. `V` is [`Production`] except in tests that break the protocol on
+/// purpose.
+#[derive(Debug)]
+pub struct SharedMemory<V: Variant = Production> {
+    lines: Region<Line>,
+    counters: Counters,
+    /// One where identifiers are kept, else none.
+    diagnostics: Region<Diagnostics>,
+    hasher: KeyHasher,
+    evict: bool,
     variant: PhantomData<V>,
 }
 
@@ -56,38 +47,39 @@ pub struct Usage {
     pub empty: usize,
 }
 
-impl<V: Variant> SlotTable<V> {
-    pub(super) fn new(segment: Segment) -> Self {
-        let secret = [0, 1].map(|half: usize| segment.header().secret[half].load(Relaxed));
+impl<V: Variant> SharedMemory<V> {
+    /// Lays the store onto its regions: at least two lines, and as many shards as there are.
+    pub(crate) const fn new(
+        lines: Region<Line>,
+        counters: Counters,
+        diagnostics: Region<Diagnostics>,
+        secret: [u64; 2],
+        evict: bool,
+    ) -> Self {
         Self {
-            segment,
-            secret,
+            lines,
+            counters,
+            diagnostics,
+            hasher: KeyHasher::new(secret),
+            evict,
             variant: PhantomData,
         }
     }
 
-    pub(super) fn into_segment(self) -> Segment {
-        self.segment
-    }
-
-    /// The memory underneath.
+    /// Makes keys of this store, in no namespace yet.
     #[must_use]
-    pub fn segment(&self) -> &Segment {
-        &self.segment
+    pub const fn hasher(&self) -> KeyHasher {
+        self.hasher
     }
 
-    pub(super) const fn secret(&self) -> [u64; 2] {
-        self.secret
-    }
-
-    /// The eight slots of the key with this hash.
+    /// Returns the eight slots of the key with this hash.
     ///
     /// 48 bits of the hash are the fingerprint, 64 others choose the lines: a false match needs both.
     #[inline]
     // Each cast takes the bits it names.
     #[allow(clippy::cast_possible_truncation)]
     pub(super) fn slots(&self, hash: u128) -> Neighbourhood<'_, V> {
-        let lines = self.segment.lines();
+        let lines: &[Line] = &self.lines;
         let choice = |bits: u32| ((u64::from(bits) * lines.len() as u64) >> 32) as usize;
         let lower = choice((hash >> 64) as u32);
         let upper = choice((hash >> 96) as u32);
@@ -100,51 +92,51 @@ impl<V: Variant> SlotTable<V> {
             lower - 1
         };
         Neighbourhood {
-            table: self,
+            store: self,
             lines: [&lines[lower].0, &lines[upper].0],
             fingerprint: Fingerprint::new(hash as u64),
         }
     }
 
     #[inline]
-    pub(super) fn shard(&self) -> usize {
-        counters::shard(self.segment.shards())
+    pub(super) const fn counters(&self) -> &Counters {
+        &self.counters
     }
 
+    /// Counts an event.
     #[inline]
-    fn counters(&self) -> &Shard {
-        &self.segment.shards()[self.shard()]
+    pub fn count(&self, event: Event) {
+        self.counters.shard().1.count(event);
     }
 
-    #[inline]
-    pub(super) fn count(&self, event: Event) {
-        self.counters().count(event);
-    }
-
-    /// What happened since the segment was made, in all processes.
+    /// Returns what happened since the segment was made, in all processes.
     #[must_use]
     pub fn totals(&self) -> Totals {
-        Totals::of(self.segment.shards())
+        self.counters.totals()
     }
 
-    /// Identifiers, if they are kept.
+    /// Returns the identifiers that were denied, if they are kept.
     #[inline]
     #[must_use]
     pub fn diagnostics(&self) -> Option<&Diagnostics> {
-        self.segment.diagnostics()
+        self.diagnostics.first()
     }
 
-    /// Counts slots by state: a look at every one that was ever written, for status only.
+    /// Returns whether a bucket that is not full may be forgotten when there is no other place.
     #[must_use]
-    pub fn usage(&self) -> Usage {
+    pub const fn may_evict(&self) -> bool {
+        self.evict
+    }
+
+    /// Counts slots by state. Reads every slot that was ever written: for status only.
+    #[must_use]
+    pub fn usage(&self, segment: &Segment) -> Usage {
         let now = BootClock.now();
-        let lines = self.segment.lines();
         let mut usage = Usage::default();
         let mut seen = 0;
-        let written = self.segment.written_lines();
+        let written = segment.written(&self.lines).into_iter();
         for slot in written
-            .into_iter()
-            .flat_map(|run| &lines[run])
+            .flat_map(|run| &self.lines[run])
             .flat_map(|line| &line.0)
         {
             let word = Word::from(slot.load(Relaxed));
@@ -159,14 +151,14 @@ impl<V: Variant> SlotTable<V> {
                 usage.live += 1;
             }
         }
-        usage.empty += lines.len() * SLOTS_PER_LINE - seen;
+        usage.empty += self.lines.len() * SLOTS_PER_LINE - seen;
         usage
     }
 
-    /// Every word, for tests that look for a key that lives twice.
+    /// Returns every word, for tests that look for a key that lives twice.
     #[must_use]
     pub fn words(&self) -> Vec<Word> {
-        let slots = self.segment.lines().iter().flat_map(|line| &line.0);
+        let slots = self.lines.iter().flat_map(|line| &line.0);
         slots.map(|slot| Word::from(slot.load(Acquire))).collect()
     }
 }
@@ -174,21 +166,17 @@ impl<V: Variant> SlotTable<V> {
 /// The eight slots of one key.
 #[derive(Debug)]
 pub struct Neighbourhood<'a, V: Variant> {
-    table: &'a SlotTable<V>,
+    store: &'a SharedMemory<V>,
     lines: [&'a [AtomicU128; SLOTS_PER_LINE]; 2],
     fingerprint: Fingerprint,
 }
 
-impl<V: Variant> Neighbourhood<'_, V> {
-    #[inline]
-    fn slot(&self, index: usize) -> &AtomicU128 {
-        &self.lines[index / SLOTS_PER_LINE][index % SLOTS_PER_LINE]
-    }
-}
-
 impl<V: Variant> Slots for Neighbourhood<'_, V> {
-    const VALIDATE: bool = V::VALIDATE;
-    const REREAD_CLOCK: bool = V::REREAD_CLOCK;
+    type Variant = V;
+    type Slot<'s>
+        = &'s AtomicU128
+    where
+        Self: 's;
 
     #[inline]
     fn len(&self) -> usize {
@@ -201,18 +189,13 @@ impl<V: Variant> Slots for Neighbourhood<'_, V> {
     }
 
     #[inline]
-    fn load(&self, index: usize) -> Word {
-        // Acquire: the clock must not be read before the slot.
-        Word::from(self.slot(index).load(Acquire))
+    fn slot(&self, index: usize) -> &AtomicU128 {
+        &self.lines[index / SLOTS_PER_LINE][index % SLOTS_PER_LINE]
     }
 
     #[inline]
-    fn swap(&self, index: usize, old: Word, new: Word) -> bool {
-        // AcqRel: a claim's own reads come after it, and everything before it is done.
-        // Acquire on failure, as every load.
-        self.slot(index)
-            .compare_exchange(old.into(), new.into(), AcqRel, Acquire)
-            .is_ok()
+    fn shard(&self) -> (usize, &Shard) {
+        self.store.counters.shard()
     }
 
     #[inline]
@@ -220,26 +203,19 @@ impl<V: Variant> Slots for Neighbourhood<'_, V> {
         BootClock.now()
     }
 
-    fn ticket(&self) -> u64 {
-        // One reading of the shard: number and count must belong together.
-        let shard = self.table.shard();
-        let count = self.table.segment.shards()[shard].ticket();
-        (shard as u64) << 48 | (count & ((1 << 48) - 1))
-    }
-
     fn may_evict(&self) -> bool {
-        self.table.segment.may_evict()
+        self.store.evict
     }
 
-    fn fence(&self) {
-        portable_atomic::fence(SeqCst);
+    fn fence(&self, order: Ordering) {
+        portable_atomic::fence(order);
     }
 
     #[cold]
     fn pause(&self, tries: u32) {
-        // A loser waits for longer each time, up to some microseconds: the winner then keeps the line in
-        // its cache for several calls, and both get three times as much done. Whoever loses again and
-        // again lets others run.
+        // A loser waits longer each time, up to some microseconds: the winner then keeps the line in
+        // its cache for several calls, and both get three times as much done. A process that loses
+        // again and again lets others run.
         if tries % 64 == 63 {
             std::thread::yield_now();
         }
@@ -247,25 +223,25 @@ impl<V: Variant> Slots for Neighbourhood<'_, V> {
             std::hint::spin_loop();
         }
     }
+}
 
-    #[inline]
-    fn reached(&self, point: Point) {
-        V::reached(point);
+impl AtomicWord for &AtomicU128 {
+    #[inline(always)]
+    fn load(self, order: Ordering) -> Word {
+        Word::from(AtomicU128::load(self, order))
     }
 
-    fn count(&self, event: Event) {
-        self.table.count(event);
-    }
-
-    fn count_eviction(&self, missing: Ticks) {
-        self.table.counters().count_eviction(missing);
+    #[inline(always)]
+    fn swap(self, old: Word, new: Word, done: Ordering, failed: Ordering) -> bool {
+        self.compare_exchange(old.into(), new.into(), done, failed)
+            .is_ok()
     }
 }
 
-/// Whether the processor swaps 128 bits without a lock. Without that there is no sharing memory.
+/// Returns whether the processor swaps 128 bits without a lock. Memory cannot be shared without that.
 #[must_use]
 pub fn is_lock_free() -> bool {
     AtomicU128::is_lock_free()
 }
 
-const _: () = assert!(size_of::<Line>() == 64 && size_of::<Header>() == 4096);
+const _: () = assert!(size_of::<Line>() == 64);

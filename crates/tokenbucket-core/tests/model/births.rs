@@ -41,9 +41,14 @@ impl Guards for Unvalidated {
 
 #[test]
 fn without_validation_a_key_lives_twice() {
-    is_violated("control: no validation", 3, || {
-        two_births::<Unvalidated>([IMMORTAL; 2]);
-    });
+    is_violated(
+        "control: no validation",
+        3,
+        "more than the bucket held",
+        || {
+            two_births::<Unvalidated>([IMMORTAL; 2]);
+        },
+    );
 }
 
 struct Unfenced;
@@ -53,7 +58,7 @@ impl Guards for Unfenced {
 
 #[test]
 fn without_the_fence_a_key_lives_twice() {
-    is_violated("control: no fence", 3, || {
+    is_violated("control: no fence", 3, "more than the bucket held", || {
         two_births::<Unfenced>([IMMORTAL; 2]);
     });
 }

@@ -78,6 +78,7 @@ fn with_one_clock_reading_a_stalled_claim_admits_too_much() {
     is_violated(
         "control: the clock is not read again",
         3,
+        "more than the bucket held",
         forgotten_meanwhile::<Once>,
     );
 }
