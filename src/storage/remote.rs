@@ -7,9 +7,9 @@ use crate::zend::{Class, Object, State, Thrown, Zval, throw, value};
 use crate::{exceptions, segment};
 use std::cell::OnceCell;
 use std::fmt::Debug;
+use tokenbucket_core::host::Host;
 use tokenbucket_core::remote::failure::Failure;
 use tokenbucket_core::remote::{Answer, Batched, Cause, OnFailure, Remote, Settings, Transport};
-use tokenbucket_core::shared_memory::SharedMemory;
 use tokenbucket_core::{Grain, Key, KeyHasher, Outcome, Put, Step, Ticks};
 
 /// A transport that has a class of its own.
@@ -125,7 +125,7 @@ impl<T: StorageClass> RemoteStorage<T> {
         this.set_property(0, value::of_bytes(server.as_bytes()));
         this.set_property(1, value::of_bytes(prefix));
         let remote = Remote::new(transport, settings);
-        let hasher = segment::store().map_or(KeyHasher::new([0; 2]), |host| remote.hasher(host));
+        let hasher = segment::host().map_or(KeyHasher::new([0; 2]), |host| remote.hasher(host));
         // Checked above.
         this.made.set(Made { remote, hasher }).ok();
         Ok(())
@@ -148,7 +148,7 @@ impl<T: StorageClass> RemoteStorage<T> {
     }
 
     /// The store and this host's memory.
-    pub(super) fn parts(&self) -> Result<(&Remote<T>, &'static SharedMemory), Thrown> {
+    pub(super) fn parts(&self) -> Result<(&Remote<T>, &'static Host), Thrown> {
         let made = self.made.get().ok_or_else(|| {
             let class = T::class().name();
             throw::error(&format!(
@@ -156,13 +156,13 @@ impl<T: StorageClass> RemoteStorage<T> {
                 class.to_string_lossy()
             ))
         })?;
-        let host = segment::store().ok_or(Thrown)?;
+        let host = segment::host().ok_or(Thrown)?;
         Ok((&made.remote, host))
     }
 
     fn with<R>(
         &self,
-        call: impl FnOnce(&Remote<T>, &SharedMemory) -> Result<Answer<R>, Failure>,
+        call: impl FnOnce(&Remote<T>, &Host) -> Result<Answer<R>, Failure>,
     ) -> Result<R, Thrown> {
         let (remote, host) = self.parts()?;
         tell(remote, call(remote, host), || None)
@@ -189,7 +189,7 @@ impl<T: StorageClass> Object<RemoteStorage<T>> {
     /// Tells whether the failure policy, instead of the store, grants a step.
     pub fn stand_in(&self, policy: OnFailure, identifier: &[u8], step: &Step) -> bool {
         let key = self.key(identifier);
-        segment::store().is_some_and(|host| policy.answer(host, key, step, None).granted())
+        segment::host().is_some_and(|host| policy.answer(host, key, step, None).granted())
     }
 }
 

@@ -6,7 +6,7 @@ use crate::zend::{Call, Class, Object, State, Thrown, Zval, throw, value};
 use crate::{declared, ini, segment};
 use std::cell::Cell;
 use tokenbucket_core::clock::BootClock;
-use tokenbucket_core::shared_memory::SharedMemory;
+use tokenbucket_core::slots::SharedMemory;
 use tokenbucket_core::{Clock, Denial, Key, KeyHasher, Outcome, Put, Step, Ticks, Verdict};
 
 /// The state of an object: how it names buckets, not the buckets.

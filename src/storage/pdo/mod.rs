@@ -19,8 +19,8 @@ use crate::zend::{Class, Object, State, Thrown, invoke, throw, value};
 use database::Database;
 use ext_php_rs::types::ZendObject;
 use std::cell::{Cell, OnceCell};
+use tokenbucket_core::host::Host;
 use tokenbucket_core::remote::{Answer, Failure, Remote, Server, Settings};
-use tokenbucket_core::shared_memory::SharedMemory;
 use tokenbucket_core::sql::{Dialect, Query, Statement, Table};
 use tokenbucket_core::{Grain, Key, KeyHasher, Outcome, Put, Step, Ticks};
 
@@ -152,13 +152,13 @@ impl Made {
 /// Runs `call` on the connection, and throws or warns of what failed.
 fn with<R>(
     object: &Object<PdoStorage>,
-    call: impl FnOnce(&Remote<Database<'_>>, &SharedMemory) -> Result<Answer<R>, Failure>,
+    call: impl FnOnce(&Remote<Database<'_>>, &Host) -> Result<Answer<R>, Failure>,
 ) -> Result<R, Thrown> {
     let made = object
         .made
         .get()
         .ok_or_else(|| throw::error("The TokenBucketStoragePDO object has not been constructed"))?;
-    let host = segment::store().ok_or(Thrown)?;
+    let host = segment::host().ok_or(Thrown)?;
     let database = Database::open(object, made)?;
     // PDO does not tell of a transaction that was begun by a statement of SQLite's.
     let tells = made.dialect != Dialect::Sqlite;

@@ -1,17 +1,19 @@
-//! Stores that other hosts share: what stands between a caller and one of them.
+//! Stores that other hosts share.
 //!
-//! One linear function, hint → breaker → call → policy, in [`Remote`]; the stores themselves are
-//! [`Transport`]s. What is known of them on this host is in shared memory: denial hints, breakers, and
-//! the buckets that stand in while a store is down.
+//! One linear function, denial cache → breaker → call → policy, is [`Remote`]; the stores themselves
+//! are [`Transport`]s. This host's knowledge of them is in shared memory: the denial cache, breakers,
+//! and the buckets that decide while a store is down.
 //!
 //! Invariant: a request whose fate is unknown is never sent again, for the store may have acted on it.
 
 mod batch;
+pub mod breaker;
+mod cached;
 mod channel;
 mod connections;
+pub mod denial_cache;
 pub mod endpoint;
 pub mod failure;
-mod hints;
 pub mod memcached;
 pub mod redis;
 mod resolve;
@@ -22,13 +24,13 @@ mod tls;
 mod transport;
 
 use crate::clock::{BootClock, Clock, Ticks};
+use crate::host::Host;
 use crate::key::{Key, KeyHasher};
-use crate::shared_memory::SharedMemory;
-use crate::shared_memory::breaker::Passage;
-use crate::shared_memory::counters::Event;
+use crate::slots::counters::Event;
 use crate::step::{Denial, Outcome, Step, Verdict};
 use crate::store::Put;
 pub use batch::Batched;
+use breaker::Passage;
 pub use failure::{Cause, Failure};
 pub use settings::{OnFailure, Settings};
 pub use transport::{Ask, Replies, Reply, Server, Transport};
@@ -93,8 +95,9 @@ impl<T: Transport> Remote<T> {
 
     /// Makes the keys by which this host knows the store's buckets.
     #[must_use]
-    pub fn hasher(&self, host: &SharedMemory) -> KeyHasher {
-        host.hasher()
+    pub fn hasher(&self, host: &Host) -> KeyHasher {
+        host.slots()
+            .hasher()
             .namespace(&[b"remote", &self.transport.identity(), b""])
     }
 
@@ -105,7 +108,7 @@ impl<T: Transport> Remote<T> {
     /// When the store fails and the policy is to say so.
     pub fn take(
         &self,
-        host: &SharedMemory,
+        host: &Host,
         key: Key<'_>,
         step: &Step,
         first: Option<Ticks>,
@@ -117,7 +120,7 @@ impl<T: Transport> Remote<T> {
         }
         let hint = self.hint(host, key, step, now);
         if let Some(outcome) = hint.and_then(|hint| self.told_by(&hint, step, now)) {
-            host.count(Event::Hinted);
+            host.slots().count(Event::Hinted);
             return Ok(sure(outcome));
         }
         let ask = Ask {
@@ -138,7 +141,7 @@ impl<T: Transport> Remote<T> {
                 if let (OnFailure::Local, Some(hint)) = (self.settings.on_failure, hint) {
                     // A new bucket stands in where the old one is known to have been.
                     let age = age(now, hint.bound);
-                    host.put(key, &Put::Bootstrap { age });
+                    host.slots().put(key, &Put::Bootstrap { age });
                 }
                 self.settings.on_failure.answer(host, key, step, first)
             }),
@@ -152,7 +155,7 @@ impl<T: Transport> Remote<T> {
     /// As [`Remote::take`].
     pub fn ask<R>(
         &self,
-        host: &SharedMemory,
+        host: &Host,
         name: &[u8],
         ask: impl FnOnce(&T, Ticks) -> Result<R, Cause>,
         stand_in: impl FnOnce(OnFailure) -> R,
@@ -170,7 +173,7 @@ impl<T: Transport> Remote<T> {
     ///
     /// # Errors
     /// As [`Remote::take`].
-    pub fn contains(&self, host: &SharedMemory, key: Key<'_>) -> Result<Answer<bool>, Failure> {
+    pub fn contains(&self, host: &Host, key: Key<'_>) -> Result<Answer<bool>, Failure> {
         let ask = Ask {
             name: self.transport.name(key.identifier),
             step: Step::new(0, 0).dry(),
@@ -184,7 +187,7 @@ impl<T: Transport> Remote<T> {
             Ok(reply) => Ok(sure(!reply.absent)),
             // What is not asked starts no bucket.
             Err(failed) => self.stand_in(host, failed, || {
-                self.settings.on_failure != OnFailure::Local || host.contains(key)
+                self.settings.on_failure != OnFailure::Local || host.slots().contains(key)
             }),
         }
     }
@@ -199,7 +202,7 @@ impl<T: Transport> Remote<T> {
     ///
     /// # Errors
     /// As [`Remote::take`].
-    pub fn put(&self, host: &SharedMemory, key: Key<'_>, put: &Put) -> Result<Answer<()>, Failure> {
+    pub fn put(&self, host: &Host, key: Key<'_>, put: &Put) -> Result<Answer<()>, Failure> {
         let now = BootClock.now();
         let seen = match *put {
             Put::Refund { burst, .. } => self
@@ -213,7 +216,7 @@ impl<T: Transport> Remote<T> {
         });
         if !matches!(put, Put::Bootstrap { .. }) {
             // Also when nobody knows whether the store acted.
-            host.hints().clear(key.hash, BootClock.now());
+            host.denial_cache().clear(key.hash, BootClock.now());
         }
         match asked {
             Ok(()) => Ok(sure(())),
@@ -221,7 +224,7 @@ impl<T: Transport> Remote<T> {
                 let is_give_back =
                     matches!(*put, Put::Refund { taken, .. } if taken != Put::VOUCHED);
                 if self.settings.on_failure == OnFailure::Local && !is_give_back {
-                    host.put(key, put);
+                    host.slots().put(key, put);
                 }
             }),
         }
@@ -230,7 +233,7 @@ impl<T: Transport> Remote<T> {
     /// Asks the store, unless its breaker is open.
     fn call<R>(
         &self,
-        host: &SharedMemory,
+        host: &Host,
         name: &[u8],
         now: Ticks,
         ask: impl FnOnce(Ticks) -> Result<R, Cause>,
@@ -256,17 +259,17 @@ impl<T: Transport> Remote<T> {
         if let Passage::Open(_) = passage {
             return Err(failed(Cause::Waiting));
         }
-        host.count(Event::Asked);
+        host.slots().count(Event::Asked);
         match ask(now + self.settings.timeout) {
             Ok(answer) => {
                 breaker.succeeded();
                 Ok(answer)
             }
             Err(cause) if cause.is_of_store() => {
-                host.count(Event::Failed);
+                host.slots().count(Event::Failed);
                 let later = BootClock.now();
                 if breaker.failed(passage, later, later ^ u64::from(std::process::id())) {
-                    host.count(Event::Opened);
+                    host.slots().count(Event::Opened);
                 }
                 Err(failed(cause))
             }
@@ -284,7 +287,7 @@ impl<T: Transport> Remote<T> {
     /// What the policy makes of a failure.
     fn stand_in<R>(
         &self,
-        host: &SharedMemory,
+        host: &Host,
         failed: Failed,
         answer: impl FnOnce() -> R,
     ) -> Result<Answer<R>, Failure> {
@@ -294,7 +297,7 @@ impl<T: Transport> Remote<T> {
             OnFailure::Deny => Event::TurnedAway,
             OnFailure::Throw => Event::Thrown,
         };
-        host.count(event);
+        host.slots().count(event);
         if self.settings.on_failure == OnFailure::Throw {
             return Err(failed.failure);
         }

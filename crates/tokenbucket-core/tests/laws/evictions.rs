@@ -3,11 +3,12 @@
 use crate::model::{Exact, whole};
 use crate::tried;
 use proptest::prelude::*;
-use std::cell::{Cell, RefCell};
+use std::cell::Cell;
+use std::sync::atomic::Ordering;
 use tokenbucket_core::clock::EPOCH;
-use tokenbucket_core::shared_memory::counters::Event;
-use tokenbucket_core::shared_memory::protocol::{self, Point, Slots};
-use tokenbucket_core::shared_memory::word::{Fingerprint, Span, Word};
+use tokenbucket_core::slots::counters::{Event, Shard, Totals};
+use tokenbucket_core::slots::protocol::{self, AtomicWord, Production, Slots};
+use tokenbucket_core::slots::word::{Fingerprint, Span, Word};
 use tokenbucket_core::{Step, TICKS_PER_SECOND, Ticks};
 
 const NOW: Ticks = EPOCH + 1_000_000 * TICKS_PER_SECOND;
@@ -16,68 +17,73 @@ const NEW: Fingerprint = Fingerprint::new(1000);
 
 /// The slots of one key in a table that may evict, with one caller and a clock that stands still.
 struct Table {
-    slots: RefCell<Vec<Word>>,
-    missing: Cell<Option<Ticks>>,
+    slots: Vec<Cell<Word>>,
+    shard: Shard,
+}
+
+/// One of them.
+struct Slot<'s>(&'s Cell<Word>);
+
+impl AtomicWord for Slot<'_> {
+    fn load(self, _: Ordering) -> Word {
+        self.0.get()
+    }
+
+    fn swap(self, old: Word, new: Word, _: Ordering, _: Ordering) -> bool {
+        let same = self.0.get() == old;
+        if same {
+            self.0.set(new);
+        }
+        same
+    }
 }
 
 impl Slots for Table {
+    type Variant = Production;
+    type Slot<'s> = Slot<'s>;
+
     fn len(&self) -> usize {
-        self.slots.borrow().len()
+        self.slots.len()
     }
 
     fn fingerprint(&self) -> Fingerprint {
         NEW
     }
 
-    fn load(&self, index: usize) -> Word {
-        self.slots.borrow()[index]
+    fn slot(&self, index: usize) -> Slot<'_> {
+        Slot(&self.slots[index])
     }
 
-    fn swap(&self, index: usize, old: Word, new: Word) -> bool {
-        let slot = &mut self.slots.borrow_mut()[index];
-        let same = *slot == old;
-        if same {
-            *slot = new;
-        }
-        same
+    fn shard(&self) -> (usize, &Shard) {
+        (0, &self.shard)
     }
 
     fn now(&self) -> Ticks {
         NOW
     }
 
-    fn ticket(&self) -> u64 {
-        1
-    }
-
     fn may_evict(&self) -> bool {
         true
     }
 
-    fn fence(&self) {}
+    fn fence(&self, _: Ordering) {}
 
     fn pause(&self, _: u32) {}
-
-    fn reached(&self, _: Point) {}
-
-    fn count(&self, _: Event) {}
-
-    fn count_eviction(&self, missing: Ticks) {
-        self.missing.set(Some(missing));
-    }
 }
 
 /// Takes from a new bucket. Returns the slot that it was given and what its old bucket lacked.
 fn evict(slots: &[Word]) -> (usize, Option<Ticks>) {
     let table = Table {
-        slots: RefCell::new(slots.to_vec()),
-        missing: Cell::new(None),
+        slots: slots.iter().copied().map(Cell::new).collect(),
+        shard: Shard::default(),
     };
     let outcome = protocol::take(&table, &Step::new(TICKS_PER_SECOND, DAY), None);
     assert!(outcome.granted());
-    let after = table.slots.borrow();
-    let index = after.iter().position(|word| word.is_of(NEW)).unwrap();
-    (index, table.missing.get())
+    let after = table.slots.iter();
+    let index = after.into_iter().position(|slot| slot.get().is_of(NEW));
+    let totals = Totals::of(std::slice::from_ref(&table.shard));
+    let missing = (totals.get(Event::Evicted) > 0).then_some(totals.evicted_ticks);
+    (index.unwrap(), missing)
 }
 
 /// A bucket that lacks `missing` of `span`.

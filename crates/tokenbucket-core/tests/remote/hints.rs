@@ -4,7 +4,7 @@ use crate::caller::{CAPACITY, Caller, MILLISECOND, PLAIN, RESET, Server, refund,
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 use tokenbucket_core::remote::Settings;
-use tokenbucket_core::shared_memory::counters::Event;
+use tokenbucket_core::slots::counters::Event;
 use tokenbucket_core::{Put, Step, Ticks};
 
 const HINTED: Settings = Settings {

@@ -6,7 +6,7 @@ use std::thread::sleep;
 use std::time::{Duration, Instant};
 use tokenbucket_core::batch::Taken;
 use tokenbucket_core::remote::{Cause, Failure, OnFailure, Settings};
-use tokenbucket_core::shared_memory::counters::Event;
+use tokenbucket_core::slots::counters::Event;
 use tokenbucket_core::{Denial, Outcome, Verdict};
 
 fn under(on_failure: OnFailure) -> Settings {

@@ -5,10 +5,8 @@ use std::fmt::Debug;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
-use tokenbucket_core::shared_memory::SharedMemory;
-use tokenbucket_core::shared_memory::layout::Geometry;
-use tokenbucket_core::shared_memory::segment::{Access, Segment, Settings};
-use tokenbucket_core::shared_memory::table::{Production, Variant};
+use tokenbucket_core::host::{Geometry, Host, Settings};
+use tokenbucket_core::memory::{Access, Segment};
 use tokenbucket_core::{Key, KeyHasher, MemoryStore, Outcome, Put, Step, Store, Ticks};
 
 /// A store, whatever its way to fail.
@@ -23,9 +21,24 @@ pub struct Home {
 fn all() -> Vec<fn() -> Home> {
     let mut all: Vec<fn() -> Home> = vec![
         || Home::new("memory", MemoryStore::new(), KeyHasher::new([1, 2])),
-        || Home::shared("private", Segment::private(settings()).unwrap()),
-        || Home::shared("memfd", Segment::memfd(settings()).unwrap()),
-        || Home::shared("anonymous", Segment::anonymous(settings()).unwrap()),
+        || {
+            Home::shared(
+                "private",
+                Segment::private(settings().geometry.layout()).unwrap(),
+            )
+        },
+        || {
+            Home::shared(
+                "memfd",
+                Segment::memfd(settings().geometry.layout()).unwrap(),
+            )
+        },
+        || {
+            Home::shared(
+                "anonymous",
+                Segment::anonymous(settings().geometry.layout()).unwrap(),
+            )
+        },
         || {
             let folder = Folder::new();
             Home::shared("named", named(&folder))
@@ -65,8 +78,6 @@ impl Timed for MemoryStore {
     }
 }
 
-impl<V: Variant> Timed for SharedMemory<V> {}
-
 impl Home {
     pub fn new<S: Store + Timed + 'static>(name: &'static str, store: S, hasher: KeyHasher) -> Self
     where
@@ -80,9 +91,9 @@ impl Home {
     }
 
     fn shared(name: &'static str, segment: Segment) -> Self {
-        let store = SharedMemory::<Production>::new(segment);
-        let hasher = store.hasher();
-        Self::new(name, store, hasher)
+        let host = Host::new(settings(), |_| Ok(segment)).unwrap();
+        let hasher = host.slots().hasher();
+        Self::new(name, OnHost(host), hasher)
     }
 
     pub fn key<'a>(&self, identifier: &'a [u8]) -> Key<'a> {
@@ -99,6 +110,28 @@ impl Home {
 
     pub fn pass(&self, ticks: Ticks) {
         self.store.pass(ticks);
+    }
+}
+
+/// The store in a host's shared memory.
+struct OnHost(Host);
+
+impl Timed for OnHost {}
+
+impl Store for OnHost {
+    type Error = std::convert::Infallible;
+
+    fn take(
+        &self,
+        key: Key<'_>,
+        step: &Step,
+        first: Option<Ticks>,
+    ) -> Result<Outcome, Self::Error> {
+        Store::take(self.0.slots(), key, step, first)
+    }
+
+    fn put(&self, key: Key<'_>, put: &Put) -> Result<(), Self::Error> {
+        Store::put(self.0.slots(), key, put)
     }
 }
 
@@ -138,7 +171,12 @@ fn named(folder: &Folder) -> Segment {
         mode: 0o600,
         group: None,
     };
-    Segment::named(&folder.0.join("segment"), access, settings()).unwrap()
+    Segment::named(
+        &folder.0.join("segment"),
+        access,
+        settings().geometry.layout(),
+    )
+    .unwrap()
 }
 
 /// A folder of its own, gone with its owner; a mapping stays when its file goes.

@@ -1,21 +1,22 @@
-//! Denial hints: what this host knows of buckets in remote stores.
+//! The denial cache: what this host knows of buckets in remote stores.
 //!
-//! `empty_at` only moves forward, so whoever has seen it once may deny on that lower bound without
-//! asking. A hint is the bound on this host's clock, when it was seen, and how far off it may be. It is
-//! kept apart from the buckets, so a hint never takes a bucket's place, and may be lost at any time:
-//! that costs a round trip.
+//! `empty_at` only moves forward, so a host that has seen it once may deny on that lower bound without
+//! contacting the store. An entry is the bound on this host's clock, when it was seen, and how far off
+//! it may be. The cache has memory of its own, so an entry never takes a bucket's place, and may be lost
+//! at any time: that costs a round trip.
 //!
 //! ```text
-//! set    cleared_at: 64 bits | unused: 64 bits | three hints
-//! hint   fingerprint: 48 bits | seen: 22 bits | error: 6 bits | bound: 52 bits
+//! set    cleared_at: 64 bits | unused: 64 bits | three entries
+//! entry  fingerprint: 48 bits | seen: 22 bits | error: 6 bits | bound: 52 bits
 //! ```
 //!
-//! Refunds and resets move `empty_at` back. Whoever does that stamps the set's `cleared_at` when the
-//! store has answered, and what was asked before that instant records nothing in the set.
+//! Refunds and resets move `empty_at` back. A worker that does so stamps the set's `cleared_at` when the
+//! store has answered, and requests that were sent before that instant record nothing in the set.
 //!
-//! Invariant: no hint stays that a reply to an earlier request wrote after the stamp. The recorder writes
-//! its hint and then looks at the stamp; the clearer stamps and then looks for the hint; sequentially
-//! consistent fences between make at least one of them see the other, and either removes the hint.
+//! Invariant: no entry stays that a reply to an earlier request wrote after the stamp. The recorder
+//! writes its entry and then looks at the stamp; the clearer stamps and then looks for the entry.
+//! Sequentially consistent fences between make at least one of them see the other, and either removes
+//! the entry.
 
 use crate::clock::Ticks;
 use portable_atomic::AtomicU128;
@@ -25,7 +26,7 @@ use std::sync::atomic::{
     fence,
 };
 
-const HINTS: usize = 3;
+const ENTRIES: usize = 3;
 const FINGERPRINT_MASK: u128 = (1 << 48) - 1;
 const SEEN_BITS: u32 = 22;
 /// `seen` counts units of 2^24 ns, 17 ms, and comes round after 19 hours.
@@ -37,18 +38,18 @@ const GREATEST_ERROR: u32 = 40;
 /// The bound counts units of 1024 ns, rounded down.
 const BOUND_UNIT: u32 = 10;
 
-/// Three hints and the instant up to which their keys were cleared.
+/// Three entries, and the instant up to which their keys were cleared.
 #[repr(C, align(64))]
-#[derive(Debug)]
-pub struct HintSet {
+#[derive(Debug, Default)]
+pub struct EntrySet {
     cleared_at: AtomicU64,
     unused: AtomicU64,
-    hints: [AtomicU128; HINTS],
+    entries: [AtomicU128; ENTRIES],
 }
 
-/// What is known of a bucket.
+/// What is known of a bucket in a remote store.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Hint {
+pub struct Entry {
     /// Its `empty_at` on this host's clock, or a little earlier.
     pub bound: Ticks,
     /// How much later than the bound it may have been.
@@ -57,39 +58,39 @@ pub struct Hint {
     pub age: Ticks,
 }
 
-/// The hints of a segment.
+/// The denial cache of a host.
 #[derive(Clone, Copy, Debug)]
-pub struct Hints<'a>(&'a [HintSet]);
+pub struct DenialCache<'a>(&'a [EntrySet]);
 
-impl<'a> Hints<'a> {
+impl<'a> DenialCache<'a> {
     /// There is at least one set.
-    pub(super) const fn new(sets: &'a [HintSet]) -> Self {
+    pub(crate) const fn new(sets: &'a [EntrySet]) -> Self {
         Self(sets)
     }
 
     // Each cast takes the bits it names.
     #[allow(clippy::cast_possible_truncation)]
-    fn set(&self, hash: u128) -> &'a HintSet {
+    fn set(&self, hash: u128) -> &'a EntrySet {
         let bits = u64::from((hash >> 96) as u32);
         &self.0[((bits * self.0.len() as u64) >> 32) as usize]
     }
 
-    /// What is known at `now` of the bucket with this hash.
+    /// Returns what is known at `now` of the bucket with this hash.
     #[inline]
     #[must_use]
-    pub fn find(&self, hash: u128, now: Ticks) -> Option<Hint> {
+    pub fn find(&self, hash: u128, now: Ticks) -> Option<Entry> {
         let fingerprint = fingerprint(hash);
-        let hints = &self.set(hash).hints;
-        // Relaxed: a hint is whole in one word and orders nothing.
-        let word = hints.iter().map(|slot| slot.load(Relaxed));
+        let entries = &self.set(hash).entries;
+        // Relaxed: an entry is whole in one word and orders nothing.
+        let word = entries.iter().map(|slot| slot.load(Relaxed));
         let word = word
             .into_iter()
             .find(|word| word & FINGERPRINT_MASK == fingerprint)?;
         Some(unpack(word, now))
     }
 
-    /// Notes that the bucket's `empty_at` was at least `bound` and at most `error` later, as the reply to a
-    /// request that was sent at `sent` says. Drops it if the set was cleared since.
+    /// Records that the bucket's `empty_at` was at least `bound` and at most `error` later, according to
+    /// the reply to a request of `sent`. Drops the entry if the set was cleared since.
     pub fn record(&self, hash: u128, bound: Ticks, error: Ticks, sent: Ticks) {
         let set = self.set(hash);
         let word = pack(fingerprint(hash), bound, error, sent);
@@ -105,26 +106,26 @@ impl<'a> Hints<'a> {
         }
     }
 
-    /// Forgets the bucket, and whatever requests that were sent up to `now` will say of it.
+    /// Forgets the bucket, and ignores replies to requests that were sent up to `now`.
     pub fn clear(&self, hash: u128, now: Ticks) {
         let set = self.set(hash);
         set.cleared_at.fetch_max(now, AcqRel);
         fence(SeqCst);
-        for slot in &set.hints {
+        for slot in &set.entries {
             let word = slot.load(Acquire);
             if word & FINGERPRINT_MASK == fingerprint(hash) {
-                // Whoever changed it meanwhile looks at the stamp.
+                // A worker that changed it meanwhile looks at the stamp.
                 slot.compare_exchange(word, 0, AcqRel, Relaxed).ok();
             }
         }
     }
 }
 
-impl HintSet {
-    /// Where a hint goes: over an older one of the same bucket, else over the one seen longest ago.
+impl EntrySet {
+    /// Returns the place of a new entry: an older entry of the same bucket, else the oldest one.
     fn place(&self, word: u128, now: Ticks) -> &AtomicU128 {
-        let mut oldest = (&self.hints[0], 0);
-        for slot in &self.hints {
+        let mut oldest = (&self.entries[0], 0);
+        for slot in &self.entries {
             let other = slot.load(Relaxed);
             if other & FINGERPRINT_MASK == word & FINGERPRINT_MASK {
                 return slot;
@@ -163,12 +164,12 @@ fn pack(fingerprint: u128, bound: Ticks, error: Ticks, seen: Ticks) -> u128 {
 
 // Each cast takes the bits it names.
 #[allow(clippy::cast_possible_truncation)]
-fn unpack(word: u128, now: Ticks) -> Hint {
+fn unpack(word: u128, now: Ticks) -> Entry {
     let seen = (word >> 48) as u64 & SEEN_MASK;
     let error = (word >> (48 + SEEN_BITS)) as u32 & ((1 << ERROR_BITS) - 1);
     let bound = (word >> (48 + SEEN_BITS + ERROR_BITS)) as u64;
     let units = (now >> SEEN_UNIT).wrapping_sub(seen) & SEEN_MASK;
-    Hint {
+    Entry {
         bound: bound << BOUND_UNIT,
         // What rounding the bound down has added.
         error: (1 << error.min(GREATEST_ERROR)) + (1 << BOUND_UNIT),
@@ -185,59 +186,56 @@ mod tests {
 
     const NOW: Ticks = EPOCH + 123 * TICKS_PER_SECOND;
 
-    fn sets(count: usize) -> Vec<HintSet> {
-        let set = || HintSet {
-            cleared_at: AtomicU64::new(0),
-            unused: AtomicU64::new(0),
-            hints: Default::default(),
-        };
-        std::iter::repeat_with(set).take(count).collect()
+    fn sets(count: usize) -> Vec<EntrySet> {
+        std::iter::repeat_with(EntrySet::default)
+            .take(count)
+            .collect()
     }
 
     #[test]
-    fn a_hint_is_a_lower_bound_and_says_how_far_off_it_is() {
+    fn an_entry_is_a_lower_bound_with_an_error() {
         let sets = sets(4);
-        let hints = Hints::new(&sets);
+        let cache = DenialCache::new(&sets);
         for (bound, error) in [
             (NOW - 5, 0),
             (NOW + 12_345_678, 33_000),
             (EPOCH * 3, 1 << 40),
         ] {
-            hints.record(77, bound, error, NOW);
-            let hint = hints.find(77, NOW).expect("it was just recorded");
-            assert!(hint.bound <= bound && bound - hint.bound < 1 << BOUND_UNIT);
-            assert!(hint.bound + hint.error >= bound + error);
-            let later = hints.find(77, NOW + TICKS_PER_SECOND).expect("still there");
+            cache.record(77, bound, error, NOW);
+            let entry = cache.find(77, NOW).expect("it was just recorded");
+            assert!(entry.bound <= bound && bound - entry.bound < 1 << BOUND_UNIT);
+            assert!(entry.bound + entry.error >= bound + error);
+            let later = cache.find(77, NOW + TICKS_PER_SECOND).expect("still there");
             assert!(later.age >= TICKS_PER_SECOND);
             assert!(later.age <= TICKS_PER_SECOND + (2 << SEEN_UNIT));
         }
-        assert_eq!(hints.find(78, NOW), None);
+        assert_eq!(cache.find(78, NOW), None);
     }
 
     #[test]
-    fn what_was_asked_before_a_set_was_cleared_records_nothing() {
+    fn a_request_sent_before_a_set_was_cleared_records_nothing() {
         let sets = sets(1);
-        let hints = Hints::new(&sets);
-        hints.record(77, NOW, 0, NOW);
-        hints.clear(77, NOW + 10);
-        assert_eq!(hints.find(77, NOW), None);
+        let cache = DenialCache::new(&sets);
+        cache.record(77, NOW, 0, NOW);
+        cache.clear(77, NOW + 10);
+        assert_eq!(cache.find(77, NOW), None);
         for (sent, stays) in [(NOW, false), (NOW + 10, false), (NOW + 11, true)] {
-            hints.record(77, NOW, 0, sent);
-            assert_eq!(hints.find(77, NOW).is_some(), stays, "{sent}");
+            cache.record(77, NOW, 0, sent);
+            assert_eq!(cache.find(77, NOW).is_some(), stays, "{sent}");
         }
     }
 
     #[test]
-    fn the_hint_seen_longest_ago_gives_way() {
+    fn the_entry_seen_longest_ago_is_replaced() {
         let sets = sets(1);
-        let hints = Hints::new(&sets);
+        let cache = DenialCache::new(&sets);
         for key in 1..=4u128 {
             // The last of three is the oldest.
             let seen =
                 NOW - Ticks::from(key != 4) * u64::try_from(key).expect("small") * TICKS_PER_SECOND;
-            hints.record(key, NOW, 0, seen);
+            cache.record(key, NOW, 0, seen);
         }
-        let found = [1, 2, 3, 4].map(|key| hints.find(key, NOW).is_some());
+        let found = [1, 2, 3, 4].map(|key| cache.find(key, NOW).is_some());
         assert_eq!(found, [true, true, false, true]);
     }
 }

@@ -1,9 +1,10 @@
 //! Segments with a name: a file that several masters and the command line share.
 //!
-//! A file that is there is checked and never changed; every check is made on the descriptor.
+//! An existing file is checked and never changed; every check is made on the descriptor.
 
 use super::error::system;
-use super::{Backing, Segment, SegmentError, Settings};
+use super::mapping::Mapping;
+use super::{Backing, Layout, Segment, SegmentError, check_limit};
 use rustix::fd::{AsFd, AsRawFd};
 use rustix::fs::{self, AtFlags, FallocateFlags, FileType, Mode, OFlags};
 use rustix::io::Errno;
@@ -19,21 +20,21 @@ pub struct Access {
 }
 
 impl Segment {
-    /// The named segment at `path`, made if it is not there.
+    /// Opens the named segment at `path`, or makes it if it is missing.
     ///
     /// # Errors
-    /// When the file fails a check, or cannot be made. A file that is there is never changed.
-    pub fn named(path: &Path, access: Access, settings: Settings) -> Result<Self, SegmentError> {
+    /// When the file fails a check, or cannot be made. An existing file is never changed.
+    pub fn named(path: &Path, access: Access, layout: Layout) -> Result<Self, SegmentError> {
         if !path.is_absolute() || path.file_name().is_none() {
             return Err(SegmentError::Path);
         }
-        // Of several who make it at once, one links first and the others open what it linked.
+        // When several processes make it at once, one links first and the others open its file.
         for _ in 0..8 {
-            match Self::open(path, access, settings) {
+            match Self::open(path, access, layout) {
                 Err(SegmentError::System(_, Errno::NOENT)) => {}
                 opened => return opened,
             }
-            match Self::create(path, access, settings) {
+            match Self::create(path, access, layout) {
                 Err(SegmentError::System(_, Errno::EXIST)) => {}
                 created => return created,
             }
@@ -42,7 +43,7 @@ impl Segment {
     }
 
     /// Every check is made on the descriptor, never on the path.
-    fn open(path: &Path, access: Access, settings: Settings) -> Result<Self, SegmentError> {
+    fn open(path: &Path, access: Access, layout: Layout) -> Result<Self, SegmentError> {
         let flags = OFlags::RDWR | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
         let fd = fs::open(path, flags, Mode::empty()).map_err(system("opening"))?;
         let stat = fs::fstat(&fd).map_err(system("fstat"))?;
@@ -67,20 +68,17 @@ impl Segment {
         if links != 1 {
             return Err(SegmentError::Links(links));
         }
-        Self::check_size(&stat, settings.geometry)?;
-        let mut segment = Self::map(Some(fd.as_fd()), settings)?;
-        segment.check_header()?;
-        segment.backing = Backing::Named(path.to_owned());
-        Ok(segment)
+        let mapping = Mapping::open(fd.as_fd(), &stat, layout)?;
+        Ok(Self::new(mapping, Backing::Named(path.to_owned())))
     }
 
-    /// Made without a name, filled, then linked: nobody ever sees half of it.
-    fn create(path: &Path, access: Access, settings: Settings) -> Result<Self, SegmentError> {
+    /// Makes it without a name, fills it, then links it: no process ever sees half of it.
+    fn create(path: &Path, access: Access, layout: Layout) -> Result<Self, SegmentError> {
         let folder = path.parent().ok_or(SegmentError::Path)?;
         let mode = Mode::from_raw_mode(access.mode);
         let flags = OFlags::TMPFILE | OFlags::RDWR | OFlags::CLOEXEC;
         let fd = fs::open(folder, flags, Mode::RUSR | Mode::WUSR).map_err(|errno| match errno {
-            // Not the file, which is to be made.
+            // The folder: the file is yet to be made.
             Errno::NOENT => SegmentError::NoFolder,
             errno => SegmentError::System("opening the folder", errno),
         })?;
@@ -89,12 +87,11 @@ impl Segment {
             fs::fchown(&fd, None, Some(group)).map_err(system("giving it to the group"))?;
         }
         fs::fchmod(&fd, mode).map_err(system("fchmod"))?;
-        Self::check_limit(settings.geometry)?;
+        check_limit(layout)?;
         // Every page now: a full disk is an error here instead of a SIGBUS later.
-        let size = settings.geometry.size() as u64;
-        fs::fallocate(&fd, FallocateFlags::empty(), 0, size).map_err(system("fallocate"))?;
-        let mut segment = Self::map(Some(fd.as_fd()), settings)?;
-        segment.initialise()?;
+        fs::fallocate(&fd, FallocateFlags::empty(), 0, layout.size() as u64)
+            .map_err(system("fallocate"))?;
+        let mapping = Mapping::create(Some(fd.as_fd()), layout)?;
         let link = format!("/proc/self/fd/{}", fd.as_raw_fd());
         fs::linkat(
             fs::CWD,
@@ -104,7 +101,6 @@ impl Segment {
             AtFlags::SYMLINK_FOLLOW,
         )
         .map_err(system("linking"))?;
-        segment.backing = Backing::Named(path.to_owned());
-        Ok(segment)
+        Ok(Self::new(mapping, Backing::Named(path.to_owned())))
     }
 }

@@ -1,20 +1,22 @@
-//! What happened, counted for status: one shard a process, so that no line is shared.
+//! Counters of events, for status: one shard a process, so that no cache line is shared.
 //!
-//! Which shard a process counts in is decided at its first count after a fork: a shard that is
-//! inherited by all workers would be one contended line. A process owns its shard until it dies, so it
-//! may count without an atomic addition. Sums are exact for up to 64 processes at a time; beyond, some
-//! share a shard and may lose each other's counts, and so do processes that cannot see each other's numbers
-//! (containers that share a named segment). A process that is killed between a grant and its
-//! count leaves that one grant uncounted.
+//! A process chooses its shard at its first count after a fork, because a shard that all workers
+//! inherit would be one contended line. It owns the shard until it dies, so it may count without an
+//! atomic addition. Sums are exact for up to 64 processes at a time. Beyond that, some share a shard
+//! and may lose each other's counts; so do processes that cannot see each other's numbers (containers
+//! that share a named segment). A process that is killed between a grant and its count leaves that
+//! one grant uncounted.
 
+use crate::memory::Region;
+use crate::memory::fork::generation;
 use rustix::io::Errno;
 use rustix::process::{Pid, getpid, test_kill_process};
-use std::sync::atomic::{AtomicU32, AtomicU64, AtomicUsize, Ordering::Relaxed};
+use std::sync::atomic::{AtomicU32, AtomicU64, Ordering::Relaxed};
 
 /// How many shards. More workers than that share some.
 pub const SHARDS: usize = 64;
 
-/// What is counted.
+/// The events that are counted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Event {
     /// Tokens were taken.
@@ -65,7 +67,7 @@ const EVENTS: usize = Event::Thrown as usize + 1;
 
 /// The counters of one shard, alone on its cache lines.
 #[repr(C, align(128))]
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub struct Shard {
     events: [AtomicU64; EVENTS],
     evicted_ticks: AtomicU64,
@@ -85,12 +87,12 @@ impl Shard {
         counter.store(counter.load(Relaxed).wrapping_add(1), Relaxed);
     }
 
-    /// Makes `process` the owner, if the old one is none or dead.
+    /// Makes `process` the owner, if there is none or it is dead.
     fn claim(&self, process: Pid) -> bool {
         let owner = self.owner.load(Relaxed);
         let is_free = match Pid::from_raw(owner.cast_signed()) {
             None => true,
-            // Who may not be asked is alive.
+            // A process that may not be signalled is alive.
             Some(pid) => pid == process || test_kill_process(pid) == Err(Errno::SRCH),
         };
         let mine = process.as_raw_nonzero().get().cast_unsigned();
@@ -109,9 +111,9 @@ impl Shard {
         self.evicted_ticks_max.fetch_max(missing, Relaxed);
     }
 
-    /// A number that this shard has not given before.
+    /// Returns a number that this shard has not returned before.
     pub fn ticket(&self) -> u64 {
-        // Relaxed: only its being unique counts, and an atomic addition sees to that.
+        // Relaxed: it must only be unique, which an atomic addition guarantees.
         self.tickets.fetch_add(1, Relaxed)
     }
 }
@@ -127,7 +129,7 @@ pub struct Totals {
 }
 
 impl Totals {
-    /// Of all `shards`.
+    /// Adds up all `shards`.
     #[must_use]
     pub fn of(shards: &[Shard]) -> Self {
         let mut totals = Self::default();
@@ -145,52 +147,60 @@ impl Totals {
         totals
     }
 
-    /// How often `event` was counted.
+    /// Returns how often `event` was counted.
     #[must_use]
     pub const fn get(&self, event: Event) -> u64 {
         self.events[event as usize]
     }
 }
 
-const UNDECIDED: usize = usize::MAX;
+/// The shards of a segment, and the one that this process counts in.
+#[derive(Debug)]
+pub struct Counters {
+    shards: Region<Shard>,
+    /// The generation that chose in the upper half, the number of its shard in the lower.
+    chosen: AtomicU64,
+}
 
-/// This process's shard; undecided after a fork.
-static SHARD: AtomicUsize = AtomicUsize::new(UNDECIDED);
-
-/// This process's shard.
-#[inline]
-pub fn shard(shards: &[Shard; SHARDS]) -> usize {
-    // Relaxed: threads that race here decide alike or count in different shards.
-    let shard = SHARD.load(Relaxed);
-    if shard < SHARDS {
-        shard
-    } else {
-        decide(shards)
+impl Counters {
+    pub(crate) const fn new(shards: Region<Shard>) -> Self {
+        Self {
+            shards,
+            // No process has so many ancestors.
+            chosen: AtomicU64::new(u64::MAX),
+        }
     }
-}
 
-/// A shard that no living process owns; when there is none, one to share.
-#[cold]
-fn decide(shards: &[Shard; SHARDS]) -> usize {
-    let process = getpid();
-    let shared = process.as_raw_nonzero().get().cast_unsigned() as usize % SHARDS;
-    let shard = shards.iter().position(|shard| shard.claim(process));
-    let shard = shard.unwrap_or(shared);
-    SHARD.store(shard, Relaxed);
-    shard
-}
+    /// Returns this process's shard and its number.
+    #[inline]
+    // Each cast takes the half it names.
+    #[allow(clippy::cast_possible_truncation)]
+    pub fn shard(&self) -> (usize, &Shard) {
+        // Relaxed: threads that race here choose the same shard or count in different ones.
+        let chosen = self.chosen.load(Relaxed);
+        let number = if (chosen >> 32) as u32 == generation() {
+            chosen as u32 as usize % SHARDS
+        } else {
+            self.choose()
+        };
+        (number, &self.shards[number])
+    }
 
-/// How often this process's line of ancestors has forked since the first segment was mapped.
-static FORKS: AtomicU32 = AtomicU32::new(0);
+    /// Chooses a shard that no living process owns, or one to share.
+    #[cold]
+    fn choose(&self) -> usize {
+        let process = getpid();
+        let shared = process.as_raw_nonzero().get().cast_unsigned() as usize % SHARDS;
+        let number = self.shards.iter().position(|shard| shard.claim(process));
+        let number = number.unwrap_or(shared);
+        let chosen = u64::from(generation()) << 32 | number as u64;
+        self.chosen.store(chosen, Relaxed);
+        number
+    }
 
-/// Differs between a process and its children, as their numbers do, without asking the system.
-#[must_use]
-pub(crate) fn generation() -> u32 {
-    FORKS.load(Relaxed)
-}
-
-/// Forgets the shard, in a child right after a fork.
-pub(super) extern "C" fn forked() {
-    SHARD.store(UNDECIDED, Relaxed);
-    FORKS.fetch_add(1, Relaxed);
+    /// Adds up what happened since the segment was made, in all processes.
+    #[must_use]
+    pub fn totals(&self) -> Totals {
+        Totals::of(&self.shards)
+    }
 }

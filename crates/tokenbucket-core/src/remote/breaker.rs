@@ -19,22 +19,21 @@ use std::sync::atomic::{
     Ordering::{AcqRel, Acquire, Relaxed, Release},
 };
 
-/// How many stores a host may use; more share cells.
-const CELLS: usize = 64;
+/// How many stores have a cell of their own; more share cells.
+pub(crate) const CELLS: usize = 64;
 /// Failures in a row that open a breaker.
 const PATIENCE: u32 = 3;
 const LEAST_PAUSE: Ticks = TICKS_PER_SECOND / 10;
 const LONGEST_PAUSE: Ticks = 4 * TICKS_PER_SECOND;
 const NAME: usize = 64;
 
-/// The breakers of a segment.
-#[repr(C, align(4096))]
-#[derive(Debug)]
-pub struct Breakers([Breaker; CELLS]);
+/// The breakers of a host.
+#[derive(Clone, Copy, Debug)]
+pub struct Breakers<'a>(&'a [Breaker]);
 
 /// The breaker of one store.
 #[repr(C, align(128))]
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub struct Breaker {
     /// A hash of the store's identity; 0 while the cell is free.
     store: AtomicU64,
@@ -77,10 +76,15 @@ pub struct State {
     pub open_until: Option<Ticks>,
 }
 
-impl Breakers {
-    /// The breaker of `store`, a hash of its identity, shown as `name`.
+impl<'a> Breakers<'a> {
+    /// There are [`CELLS`] of them.
+    pub(crate) const fn new(cells: &'a [Breaker]) -> Self {
+        Self(cells)
+    }
+
+    /// Returns the breaker of `store`, a hash of its identity, shown as `name`.
     #[must_use]
-    pub fn of(&self, store: u64, name: &str) -> &Breaker {
+    pub fn of(self, store: u64, name: &str) -> &'a Breaker {
         let store = store.max(1);
         // The rest is below the number of cells.
         #[allow(clippy::cast_possible_truncation)]
@@ -105,7 +109,7 @@ impl Breakers {
         }
         // All taken: one that has nothing to tell changes hands, else one is shared. Its old store finds
         // another when it is used again.
-        for cell in &self.0 {
+        for cell in self.0 {
             let owner = cell.store.load(Acquire);
             let is_idle = cell.failures.load(Relaxed) == 0 && cell.open_until.load(Relaxed) == 0;
             if is_idle
@@ -123,7 +127,7 @@ impl Breakers {
 
     /// Every store that was used on this host.
     #[must_use]
-    pub fn states(&self) -> Vec<State> {
+    pub fn states(self) -> Vec<State> {
         let used = self.0.iter().filter(|cell| cell.store.load(Acquire) != 0);
         used.map(Breaker::state).collect()
     }
@@ -264,23 +268,14 @@ mod tests {
 
     const LEASE: Ticks = TICKS_PER_SECOND / 20;
 
-    fn breakers() -> Box<Breakers> {
-        let breaker = || Breaker {
-            store: AtomicU64::new(0),
-            open_until: AtomicU64::new(0),
-            pause: AtomicU64::new(0),
-            openings: AtomicU64::new(0),
-            failures: AtomicU32::new(0),
-            warned: AtomicU32::new(0),
-            warned_of_key_at: AtomicU64::new(0),
-            name: Default::default(),
-        };
-        Box::new(Breakers(std::array::from_fn(|_| breaker())))
+    fn cells() -> [Breaker; CELLS] {
+        std::array::from_fn(|_| Breaker::default())
     }
 
     #[test]
     fn three_failures_in_a_row_open_it() {
-        let breakers = breakers();
+        let cells = cells();
+        let breakers = Breakers::new(&cells);
         let breaker = breakers.of(7, "seven");
         for _ in 0..5 {
             assert!(!breaker.failed(Passage::Closed, 1, 0));
@@ -296,7 +291,8 @@ mod tests {
 
     #[test]
     fn one_probes_and_the_pause_doubles_up_to_its_limit() {
-        let breakers = breakers();
+        let cells = cells();
+        let breakers = Breakers::new(&cells);
         let breaker = breakers.of(7, "seven");
         for _ in 0..3 {
             breaker.failed(Passage::Closed, 0, 0);
@@ -324,7 +320,8 @@ mod tests {
 
     #[test]
     fn chance_only_shortens() {
-        let breakers = breakers();
+        let cells = cells();
+        let breakers = Breakers::new(&cells);
         for chance in [0, 1, 12_345, u64::MAX] {
             let breaker = breakers.of(chance, "any");
             for _ in 0..3 {
@@ -339,7 +336,8 @@ mod tests {
 
     #[test]
     fn one_warning_until_the_store_answers() {
-        let breakers = breakers();
+        let cells = cells();
+        let breakers = Breakers::new(&cells);
         let breaker = breakers.of(7, "seven");
         breaker.failed(Passage::Closed, 1, 0);
         assert!(breaker.warns() && !breaker.warns());
@@ -354,7 +352,8 @@ mod tests {
 
     #[test]
     fn stores_have_cells_of_their_own_until_there_is_none() {
-        let breakers = breakers();
+        let cells = cells();
+        let breakers = Breakers::new(&cells);
         for store in 0..200u64 {
             let name = format!("store {store}");
             let cell = breakers.of(store * 64 + 3, &name);
@@ -362,7 +361,7 @@ mod tests {
             assert_eq!(cell.state().name, name, "an idle cell changes hands");
         }
         assert_eq!(breakers.states().len(), CELLS);
-        for cell in &breakers.0 {
+        for cell in &cells {
             cell.failed(Passage::Closed, 1, 0);
         }
         let shared = breakers.of(1_000_000, "another");

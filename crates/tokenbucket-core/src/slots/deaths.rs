@@ -1,4 +1,4 @@
-//! Deaths at the marked steps of the protocol, for `scripts/prove`: the feature is in no build that serves anyone.
+//! Deaths at the marked steps of the protocol, for `scripts/prove`: production builds lack the feature.
 
 use super::protocol::Point;
 use crate::clock::{BootClock, Clock};
@@ -7,7 +7,7 @@ use std::io::Write;
 use std::sync::LazyLock;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
-/// `TOKENBUCKET_DEATHS=n`: a process dies at one of n steps. Without it nobody does.
+/// `TOKENBUCKET_DEATHS=n`: a process dies at one of n steps. Without it no process dies.
 static ONE_IN: LazyLock<Option<u64>> = LazyLock::new(|| {
     let one_in = std::env::var("TOKENBUCKET_DEATHS").ok()?;
     one_in.parse().ok().filter(|&one_in| one_in > 0)
@@ -16,7 +16,7 @@ static ONE_IN: LazyLock<Option<u64>> = LazyLock::new(|| {
 /// How many steps on a live record there are for one of a claim, about.
 const CLAIMS_ARE_RARER: u64 = 16;
 
-/// Ends the process by SIGKILL, or does not.
+/// Ends the process by SIGKILL at one of many steps.
 pub fn reached(point: Point) {
     let Some(one_in) = *ONE_IN else { return };
     let one_in = match point {
@@ -24,7 +24,7 @@ pub fn reached(point: Point) {
         _ => one_in.div_ceil(CLAIMS_ARE_RARER),
     };
     if roll().is_multiple_of(one_in) {
-        // The trial counts them. In one piece, for others may be dying, too.
+        // The trial counts them. Written in one piece, because others may be dying too.
         let last_words = format!("died at: {point:?}\n");
         std::io::stderr().write_all(last_words.as_bytes()).ok();
         // A process may signal itself.

@@ -1,9 +1,9 @@
-//! Who is denied most: identifiers, kept only where the operator asks for them.
+//! The identifiers that are denied most, kept only where the operator asks for them.
 //!
 //! Identifiers are personal data, so this part of a segment exists only when it is asked for, and no
 //! decision ever reads it. A small sketch a shard holds the heaviest hitters among the denied
-//! (Misra-Gries, on direct-mapped entries): a hit raises its entry, a miss lowers it, an entry at
-//! zero changes hands. What survives is what was denied most; counts are lower bounds.
+//! (Misra-Gries, on direct-mapped entries): a hit raises its entry, a miss lowers it, and an entry at
+//! zero is replaced. The identifiers that were denied most survive; counts are lower bounds.
 
 use super::counters::SHARDS;
 use crate::key::Key;
@@ -12,7 +12,7 @@ use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
 /// Entries in a shard's sketch.
 const ENTRIES: usize = 64;
-/// Bytes of an identifier, and before them how many.
+/// Bytes of an entry for an identifier: its length, then its beginning.
 const PREFIX: usize = 48;
 
 /// The diagnostic part of a segment.
@@ -51,7 +51,7 @@ impl Diagnostics {
         }
     }
 
-    /// The `most` most denied, worst first: identifier (cut at 47 bytes) and how often at least.
+    /// Returns the `most` most denied, worst first: identifier (cut at 47 bytes) and how often at least.
     #[must_use]
     pub fn most_denied(&self, most: usize) -> Vec<(Vec<u8>, u64)> {
         let mut sums: HashMap<u64, (Vec<u8>, u64)> = HashMap::new();

@@ -1,4 +1,4 @@
-//! What one slot holds: 128 bits that change together.
+//! The content of a slot: 128 bits that change together.
 //!
 //! ```text
 //! tag    fingerprint: 48 bits | span: 16 bits
@@ -6,9 +6,9 @@
 //!        PENDING  1 | 0 | age stamp: 8 bits | shard: 6 bits | count: 48 bits
 //! ```
 //!
-//! A fingerprint of 0 is no bucket: the word `EMPTY`. The span is the greatest burst of those who
-//! took from the bucket, rounded **up**, so that anyone can see that it is full; 0 says that nobody
-//! has named one yet. Stamp, shard and count together make every claim a different word.
+//! A fingerprint of 0 is no bucket: the word `EMPTY`. The span is the greatest burst of the callers
+//! that took from the bucket, rounded **up**, so that every process can see that it is full; 0 means
+//! that no caller has named one yet. Stamp, shard and count make every claim a different word.
 
 use crate::clock::Ticks;
 use crate::store::UNKNOWN_SPAN;

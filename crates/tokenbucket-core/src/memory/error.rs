@@ -1,24 +1,23 @@
-//! Why a segment could not be had.
+//! The reasons why a segment is refused or cannot be made.
 
-use super::super::layout::VERSION;
 use rustix::io::Errno;
 
-/// Why a segment could not be had.
+/// The reason why a segment is refused or cannot be made.
 #[derive(Debug, thiserror::Error)]
 pub enum SegmentError {
-    /// The system said no.
+    /// A system call failed.
     #[error("{0}: {1}")]
     System(&'static str, #[source] Errno),
-    /// It is no plain file.
+    /// It is not a regular file.
     #[error("not a regular file")]
     NotRegular,
-    /// Its owner could change its size under us.
+    /// Its owner could truncate it.
     #[error("owned by uid {0}, neither this user nor root")]
     Owner(u32),
-    /// More people may write to it than the settings say.
+    /// Its mode is wider than the settings allow.
     #[error("mode {0:04o} is wider than allowed")]
     Mode(u32),
-    /// Another group than the settings name may write to it.
+    /// A group other than the configured one may write to it.
     #[error("writable by gid {0}, another group than asked for")]
     Group(u32),
     /// It has another name somewhere.
@@ -31,24 +30,24 @@ pub enum SegmentError {
     #[error("not a tokenbucket segment")]
     Magic,
     /// It was made by another release.
-    #[error("layout version {0} instead of {VERSION}")]
-    Version(u64),
+    #[error("layout version {0} instead of {1}")]
+    Version(u64, u64),
     /// It was made with other settings.
     #[error("made with other settings")]
-    Geometry,
-    /// Its instants mean nothing on this clock.
+    Shape,
+    /// Its instants belong to another boot or another clock.
     #[error("made before the last boot, or under another clock; remove it")]
     ClockDomain,
-    /// Somebody could still change its size.
+    /// Its size could still change.
     #[error("not sealed")]
     Unsealed,
     /// Not the segment that was handed over.
     #[error("another segment than the one handed over")]
     Nonce,
-    /// There is no folder to make it in.
+    /// The folder for it is missing.
     #[error("its folder is missing")]
     NoFolder,
-    /// The path cannot be a file's.
+    /// The path is not absolute, or names no file.
     #[error("not an absolute path of a file")]
     Path,
 }

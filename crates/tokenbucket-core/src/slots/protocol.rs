@@ -32,21 +32,56 @@
 //! took no tokens: callers of the same key finish it at once, others take the slot after ~12 ms
 //! (sooner, and two claimants steal from each other for ever).
 
-use super::counters::Event;
+use super::counters::{Event, Shard};
 use super::word::{Fingerprint, Span, Word};
 use crate::clock::Ticks;
 use crate::step::{Denial, Outcome, Step, Verdict};
 use crate::store::{Put, empty_at};
 use std::hint::black_box;
+use std::sync::atomic::Ordering::{self, AcqRel, Acquire, SeqCst};
 
-/// The slots in which one key may live, and what surrounds them.
+/// The slots in which one key may live, and their surroundings. There is always more than one slot.
 ///
-/// There is always more than one of them.
-///
-/// In production a pair of lines of the table; in the model a few words that every interleaving of
-/// a few threads is tried on.
+/// In production these are two lines of the table. In the model they are a few atomics of loom, which
+/// tries every interleaving of a few threads on them. The orderings are the protocol's, so that the
+/// model explores those that production uses.
 #[allow(clippy::len_without_is_empty)]
 pub trait Slots {
+    /// How the protocol runs.
+    type Variant: Variant;
+    /// A slot.
+    type Slot<'s>: AtomicWord
+    where
+        Self: 's;
+
+    /// Returns how many slots there are; the lower and the upper half are a line each.
+    fn len(&self) -> usize;
+    /// Returns the fingerprint of the key that these slots are for.
+    fn fingerprint(&self) -> Fingerprint;
+    /// Returns a slot.
+    fn slot(&self, index: usize) -> Self::Slot<'_>;
+    /// Returns the shard in which the caller counts, and its number.
+    fn shard(&self) -> (usize, &Shard);
+    /// Returns the present instant.
+    fn now(&self) -> Ticks;
+    /// Returns whether a bucket that is not full may be forgotten when there is no other place.
+    fn may_evict(&self) -> bool;
+    /// Orders the accesses before and after it.
+    fn fence(&self, order: Ordering);
+    /// Waits between two tries.
+    fn pause(&self, tries: u32);
+}
+
+/// A word that all processes change.
+pub trait AtomicWord {
+    /// Returns the word.
+    fn load(self, order: Ordering) -> Word;
+    /// Replaces `old` by `new`; `false` if the slot holds something else.
+    fn swap(self, old: Word, new: Word, done: Ordering, failed: Ordering) -> bool;
+}
+
+/// How the protocol runs: as in [`Production`], or broken on purpose, or killed at a marked step.
+pub trait Variant {
     /// `false` breaks the protocol on purpose: a claim becomes LIVE without a look around.
     const VALIDATE: bool = true;
     /// `false` breaks the protocol on purpose: the clock is not read again after a claim.
@@ -54,30 +89,20 @@ pub trait Slots {
     /// After so many lost races a call gives up and is denied.
     const PATIENCE: u32 = 1_000;
 
-    /// How many slots; the lower and the upper half are a line each.
-    fn len(&self) -> usize;
-    /// The fingerprint of the key that these slots are for.
-    fn fingerprint(&self) -> Fingerprint;
-    /// What a slot holds now. An acquiring load.
-    fn load(&self, index: usize) -> Word;
-    /// Replaces `old` by `new`, or tells that the slot holds something else. Acquires and releases.
-    fn swap(&self, index: usize, old: Word, new: Word) -> bool;
-    /// The present instant.
-    fn now(&self) -> Ticks;
-    /// A number that no other claim has, at most 54 bits.
-    fn ticket(&self) -> u64;
-    /// Whether a bucket that is not full may be forgotten when there is no other place.
-    fn may_evict(&self) -> bool;
-    /// Orders every earlier swap before every later load, in all processes.
-    fn fence(&self);
-    /// Called between tries.
-    fn pause(&self, tries: u32);
-    /// Called at each marked step; does nothing but in tests that kill there.
-    fn reached(&self, point: Point);
-    /// Counts what happened.
-    fn count(&self, event: Event);
-    /// Counts an eviction, and by how much the victim was not full.
-    fn count_eviction(&self, missing: Ticks);
+    /// Called at each marked step. Does nothing except in tests that kill there.
+    #[inline]
+    fn reached(_: Point) {}
+}
+
+/// The protocol as it is meant.
+#[derive(Clone, Copy, Debug)]
+pub struct Production;
+
+impl Variant for Production {
+    #[cfg(feature = "deaths")]
+    fn reached(point: Point) {
+        super::deaths::reached(point);
+    }
 }
 
 /// The marked steps.
@@ -115,6 +140,35 @@ impl Point {
     ];
 }
 
+#[inline(always)]
+fn load<S: Slots>(slots: &S, index: usize) -> Word {
+    // Acquire: the clock must not be read before the slot.
+    slots.slot(index).load(Acquire)
+}
+
+#[inline(always)]
+fn swap<S: Slots>(slots: &S, index: usize, old: Word, new: Word) -> bool {
+    // AcqRel: a claim's own reads come after it, and everything before it is done.
+    // Acquire on failure, as every load.
+    slots.slot(index).swap(old, new, AcqRel, Acquire)
+}
+
+#[inline(always)]
+fn reached<S: Slots>(point: Point) {
+    S::Variant::reached(point);
+}
+
+fn count<S: Slots>(slots: &S, event: Event) {
+    slots.shard().1.count(event);
+}
+
+/// Returns a number that no other claim has, of 54 bits.
+fn ticket<S: Slots>(slots: &S) -> u64 {
+    // One reading of the shard: number and count must belong together.
+    let (number, shard) = slots.shard();
+    (number as u64) << 48 | (shard.ticket() & ((1 << 48) - 1))
+}
+
 /// Takes one step. `first` is the state that a bucket without a record starts from instead of full.
 #[inline(always)]
 pub fn take<S: Slots>(slots: &S, step: &Step, first: Option<Ticks>) -> Outcome {
@@ -128,8 +182,8 @@ pub fn take<S: Slots>(slots: &S, step: &Step, first: Option<Ticks>) -> Outcome {
 #[cold]
 #[inline(never)]
 fn take_again<S: Slots>(slots: &S, step: &Step, first: Option<Ticks>) -> Outcome {
-    for tries in 0..S::PATIENCE {
-        slots.count(Event::Conflict);
+    for tries in 0..S::Variant::PATIENCE {
+        count(slots, Event::Conflict);
         slots.pause(tries);
         if let Some(outcome) = try_take(slots, step, first) {
             return outcome;
@@ -149,7 +203,7 @@ fn try_take<S: Slots>(slots: &S, step: &Step, first: Option<Ticks>) -> Option<Ou
     let Some((index, word)) = find(slots) else {
         return take_absent(slots, step, first);
     };
-    slots.reached(Point::Loaded);
+    reached::<S>(Point::Loaded);
     // Held back, it would be worked out behind the clock, where every grant waits for it.
     let span = black_box(Span::covering(step.span()));
     // The clock is read after the slot: a denial is true at the instant that it states.
@@ -157,12 +211,12 @@ fn try_take<S: Slots>(slots: &S, step: &Step, first: Option<Ticks>) -> Option<Ou
     if outcome.empty_at == word.empty_at() {
         return Some(outcome);
     }
-    slots.reached(Point::Decided);
+    reached::<S>(Point::Decided);
     let next = word.moved(outcome.empty_at, span);
-    if !slots.swap(index, word, next) {
+    if !swap(slots, index, word, next) {
         return None;
     }
-    slots.reached(Point::Granted);
+    reached::<S>(Point::Granted);
     Some(outcome)
 }
 
@@ -189,7 +243,7 @@ fn take_absent<S: Slots>(slots: &S, step: &Step, first: Option<Ticks>) -> Option
 fn find<S: Slots>(slots: &S) -> Option<(usize, Word)> {
     let fingerprint = slots.fingerprint();
     (0..slots.len()).find_map(|index| {
-        let word = slots.load(index);
+        let word = load(slots, index);
         (word.is_of(fingerprint) && !word.is_pending()).then_some((index, word))
     })
 }
@@ -199,17 +253,17 @@ fn claim<S: Slots>(slots: &S, span: Span, birth: impl Fn(Ticks) -> Outcome) -> O
     let now = slots.now();
     let (index, pending) = match survey(slots, now)? {
         Place::Claimed(index, pending) => {
-            slots.count(Event::Adopted);
+            count(slots, Event::Adopted);
             (index, pending)
         }
         Place::Free(index, old) => {
-            let pending = Word::pending(slots.fingerprint(), slots.ticket(), now);
-            slots.reached(Point::Chosen);
-            if !slots.swap(index, old, pending) {
+            let pending = Word::pending(slots.fingerprint(), ticket(slots), now);
+            reached::<S>(Point::Chosen);
+            if !swap(slots, index, old, pending) {
                 return None;
             }
             count_claim(slots, old, now);
-            slots.reached(Point::Claimed);
+            reached::<S>(Point::Claimed);
             (index, pending)
         }
         Place::None => {
@@ -221,19 +275,23 @@ fn claim<S: Slots>(slots: &S, span: Span, birth: impl Fn(Ticks) -> Outcome) -> O
         }
     };
     // Orders the claim before the look around; free on x86-64, needed on AArch64.
-    slots.fence();
-    if S::VALIDATE && !validate(slots, index, pending) {
+    slots.fence(SeqCst);
+    if S::Variant::VALIDATE && !validate(slots, index, pending) {
         return None;
     }
-    slots.reached(Point::Validated);
-    let outcome = birth(if S::REREAD_CLOCK { slots.now() } else { now });
-    slots.reached(Point::Born);
+    reached::<S>(Point::Validated);
+    let outcome = birth(if S::Variant::REREAD_CLOCK {
+        slots.now()
+    } else {
+        now
+    });
+    reached::<S>(Point::Born);
     let live = Word::live(slots.fingerprint(), span, outcome.empty_at);
-    if !slots.swap(index, pending, live) {
+    if !swap(slots, index, pending, live) {
         return None;
     }
-    slots.count(Event::Inserted);
-    slots.reached(Point::Living);
+    count(slots, Event::Inserted);
+    reached::<S>(Point::Living);
     Some(outcome)
 }
 
@@ -249,58 +307,77 @@ enum Place {
 
 /// Looks for a place; `None` when the key lives by now.
 fn survey<S: Slots>(slots: &S, now: Ticks) -> Option<Place> {
-    let fingerprint = slots.fingerprint();
-    let half = slots.len().div_ceil(2);
-    let mut claimed = None;
-    let mut free = [None; 2];
-    let mut free_count = [0u32; 2];
-    let mut abandoned = None;
-    let mut fullest: Option<(usize, Word)> = None;
+    let mut survey = Survey::default();
     for index in 0..slots.len() {
-        let word = slots.load(index);
-        if word.is_of(fingerprint) {
-            if !word.is_pending() {
-                return None;
-            }
-            claimed = claimed.or(Some(Place::Claimed(index, word)));
+        let word = load(slots, index);
+        if word.is_of(slots.fingerprint()) && !word.is_pending() {
+            return None;
+        }
+        survey.note(slots, now, (index, word));
+    }
+    Some(survey.best(slots.may_evict()))
+}
+
+/// The candidates for a place, each the first or best of its kind.
+#[derive(Default)]
+struct Survey {
+    claimed: Option<(usize, Word)>,
+    /// Of each line.
+    free: [Option<(usize, Word)>; 2],
+    free_count: [u32; 2],
+    abandoned: Option<(usize, Word)>,
+    fullest: Option<(usize, Word)>,
+}
+
+impl Survey {
+    fn note<S: Slots>(&mut self, slots: &S, now: Ticks, slot: (usize, Word)) {
+        let (index, word) = slot;
+        if word.is_of(slots.fingerprint()) {
+            self.claimed.get_or_insert(slot);
         } else if word.is_reclaimable(now) {
-            let line = index / half;
-            free_count[line] += 1;
-            free[line] = free[line].or(Some((index, word)));
-        // A clock reading that is older than the claim would make a young claim look old.
-        } else if word.is_pending() && word.is_abandoned(slots.now()) {
-            abandoned = abandoned.or(Some((index, word)));
-        } else if !word.is_pending()
-            && fullest.is_none_or(|(_, other)| word.lacks_less_than(other, now))
+            let line = index / slots.len().div_ceil(2);
+            self.free_count[line] += 1;
+            self.free[line].get_or_insert(slot);
+        } else if word.is_pending() {
+            // A clock reading that is older than the claim would make a young claim look old.
+            if word.is_abandoned(slots.now()) {
+                self.abandoned.get_or_insert(slot);
+            }
+        } else if self
+            .fullest
+            .is_none_or(|(_, other)| word.lacks_less_than(other, now))
         {
-            fullest = Some((index, word));
+            self.fullest = Some(slot);
         }
     }
-    if claimed.is_some() {
-        return claimed;
+
+    fn best(self, may_evict: bool) -> Place {
+        if let Some((index, word)) = self.claimed {
+            return Place::Claimed(index, word);
+        }
+        // The less loaded line: two choices keep overflow rare.
+        let free = if self.free_count[1] > self.free_count[0] {
+            self.free[1]
+        } else {
+            self.free[0].or(self.free[1])
+        };
+        let victim = self.fullest.filter(|_| may_evict);
+        match free.or(self.abandoned).or(victim) {
+            Some((index, word)) => Place::Free(index, word),
+            None => Place::None,
+        }
     }
-    // The less loaded line: two choices keep overflow rare.
-    let free = if free_count[1] > free_count[0] {
-        free[1]
-    } else {
-        free[0].or(free[1])
-    };
-    let victim = || fullest.filter(|_| slots.may_evict());
-    Some(match free.or(abandoned).or_else(victim) {
-        Some((index, word)) => Place::Free(index, word),
-        None => Place::None,
-    })
 }
 
 /// Counts what a claim replaced.
 fn count_claim<S: Slots>(slots: &S, old: Word, now: Ticks) {
     if old == Word::EMPTY {
     } else if old.is_pending() {
-        slots.count(Event::Stolen);
+        count(slots, Event::Stolen);
     } else if old.is_reclaimable(now) {
-        slots.count(Event::Reclaimed);
+        count(slots, Event::Reclaimed);
     } else {
-        slots.count_eviction(old.full_at() - now);
+        slots.shard().1.count_eviction(old.full_at() - now);
     }
 }
 
@@ -309,16 +386,16 @@ fn count_claim<S: Slots>(slots: &S, old: Word, now: Ticks) {
 fn validate<S: Slots>(slots: &S, mine: usize, pending: Word) -> bool {
     let fingerprint = slots.fingerprint();
     for index in (0..slots.len()).filter(|&index| index != mine) {
-        let word = slots.load(index);
+        let word = load(slots, index);
         if !word.is_of(fingerprint) {
             continue;
         }
-        slots.count(Event::Duplicate);
+        count(slots, Event::Duplicate);
         if !word.is_pending() || index < mine {
-            slots.swap(mine, pending, Word::EMPTY);
+            swap(slots, mine, pending, Word::EMPTY);
             return false;
         }
-        if !slots.swap(index, word, Word::EMPTY) {
+        if !swap(slots, index, word, Word::EMPTY) {
             return false;
         }
     }
@@ -348,17 +425,17 @@ fn change<S: Slots>(slots: &S, next: impl Fn(Word) -> Word) {
         let Some((index, word)) = find(slots) else {
             return;
         };
-        if slots.swap(index, word, next(word)) {
+        if swap(slots, index, word, next(word)) {
             return;
         }
-        slots.count(Event::Conflict);
+        count(slots, Event::Conflict);
         slots.pause(tries);
     }
 }
 
 /// Makes a record that was, or will be, empty `age` ticks ago, unless there is one.
 pub fn bootstrap<S: Slots>(slots: &S, age: i64) {
-    for tries in 0..S::PATIENCE {
+    for tries in 0..S::Variant::PATIENCE {
         if find(slots).is_some() {
             return;
         }
@@ -369,7 +446,7 @@ pub fn bootstrap<S: Slots>(slots: &S, age: i64) {
         };
         if let Some(outcome) = claim(slots, Span::UNKNOWN, birth) {
             if !outcome.granted() {
-                slots.count(Event::Refused);
+                count(slots, Event::Refused);
             }
             return;
         }
