@@ -16,9 +16,8 @@ use crate::zend::declare::{
 };
 use crate::zend::{Call, Class, Object, State, Thrown, Zval, invoke, throw, value};
 use ext_php_rs::ffi::{ZEND_ACC_PRIVATE, ZEND_ACC_PROTECTED, ZEND_ACC_PUBLIC};
-use tokenbucket_core::charged::charged;
-use tokenbucket_core::record::serialized_bucket::Throttle;
-use tokenbucket_core::remote::memcached::throttle::Items;
+use tokenbucket_compat::charged::charged;
+use tokenbucket_compat::throttle::{self, Items, Throttle};
 use tokenbucket_core::{Step, seconds};
 
 static CLASS: Class = Class::new();
@@ -177,7 +176,7 @@ fn take(native: Native<'_>, key: &[u8], limit: f64, window: f64) -> Result<Optio
     #[allow(clippy::cast_possible_truncation)]
     let milliseconds = (window * 1e3).ceil() as i64;
     // What is wrong with either was said above.
-    let throttle = Throttle::new(limit, milliseconds).ok_or(Thrown)?;
+    let limits = Throttle::new(limit, milliseconds).ok_or(Thrown)?;
     storage.ask_openly(
         |memcached| memcached.shared_key(key, LOCK.len()),
         |memcached, deadline| {
@@ -185,7 +184,7 @@ fn take(native: Native<'_>, key: &[u8], limit: f64, window: f64) -> Result<Optio
                 record: &memcached.shared_key(key, LOCK.len()),
                 lock: &memcached.shared_key(&[key, LOCK].concat(), 0),
             };
-            memcached.throttle(items, &throttle, deadline)
+            throttle::take(memcached, items, &limits, deadline)
         },
         |policy| storage.stand_in(policy, &identifier, &step),
     )

@@ -14,9 +14,9 @@ use crate::zend::declare::{
 };
 use crate::zend::{Call, Class, State, Thrown, Zval, system, throw, value};
 use ext_php_rs::ffi::{ZEND_ACC_PRIVATE, ZEND_ACC_PUBLIC};
-use tokenbucket_core::charged::charged;
+use tokenbucket_compat::charged::charged;
+use tokenbucket_compat::minutes::{self, Counters, Life, MOST_MINUTES};
 use tokenbucket_core::clock::wall_clock;
-use tokenbucket_core::record::minutes::{self, Life, MOST_MINUTES};
 use tokenbucket_core::remote::Transport;
 use tokenbucket_core::{Step, TICKS_PER_SECOND};
 
@@ -173,21 +173,17 @@ impl Asked<'_> {
                     |redis| redis.name(&first),
                     move |redis, deadline| {
                         let keys: Vec<_> = names.iter().map(|name| redis.name(name)).collect();
-                        redis.count(&keys, life, deadline).map(is_within)
+                        redis.count(&keys, Some(life), deadline).map(is_within)
                     },
                     |policy| storage.stand_in(policy, &self.bucket(), &self.step()),
                 )
             }
             Native::Memcached(storage) => {
                 let (names, life) = self.counters();
-                let memcached = storage.transport()?;
-                let keys = names.iter().map(|name| memcached.shared_key(name, 0));
-                let keys = keys.collect();
-                drop(names);
                 let mut sum = 0u64;
                 // This minute's counter comes first.
                 let mut life = Some(life);
-                for keys in memcached.by_server(keys) {
+                for keys in storage.transport()?.by_server(&names) {
                     let (first, life) = (keys.first().cloned(), life.take());
                     let seen = storage.ask(
                         |_| first.unwrap_or_default(),

@@ -10,7 +10,7 @@ use crate::zend::class::{Declaration, Property};
 use crate::zend::declare::{END, Entry, Info, Table, Type, entry, handlers, optional, returns};
 use crate::zend::{Call, Class, Identity, Object, State, Thrown, Zval, throw, value};
 use ext_php_rs::ffi::{IS_FALSE, IS_NULL, ZEND_ACC_PRIVATE, ZEND_ACC_PUBLIC};
-use tokenbucket_core::remote::redis::json_bucket;
+use tokenbucket_compat::json_bucket;
 use tokenbucket_core::{AmountError, Grain, Quota, QuotaError, Step, Tokens, seconds};
 
 static CLASS: Class = Class::new();

@@ -8,14 +8,12 @@
 //! Floats do not enter here but through [`Tokens`] and [`seconds`], which are exact.
 
 pub mod batch;
-pub mod charged;
 pub mod clock;
 pub mod decision;
 mod digest;
 pub mod key;
 pub mod memory;
 pub mod quota;
-pub mod record;
 pub mod remote;
 pub mod seconds;
 pub mod shared_memory;

@@ -15,9 +15,8 @@ use crate::zend::{Call, Class, Number, State, Thrown, Zval, throw, value};
 use ext_php_rs::ffi::{ZEND_ACC_PRIVATE, ZEND_ACC_PUBLIC};
 use std::cell::{Cell, RefCell};
 use storages::Storages;
+use tokenbucket_compat::leaky_bucket::{self, Family, Limits, SETS, member, set_of};
 use tokenbucket_core::quota::MAX_BURST;
-use tokenbucket_core::record::leaky_bucket::{SETS, member, set_of};
-use tokenbucket_core::remote::redis::leaky_bucket::{self, Family, Limits};
 use tokenbucket_core::{Step, TICKS_PER_SECOND, Ticks};
 
 static CLASS: Class = Class::new();

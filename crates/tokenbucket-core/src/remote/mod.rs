@@ -6,6 +6,7 @@
 //!
 //! Invariant: a request whose fate is unknown is never sent again, for the store may have acted on it.
 
+pub mod back_off;
 mod batch;
 mod channel;
 mod connections;
@@ -13,6 +14,7 @@ pub mod endpoint;
 pub mod failure;
 mod hints;
 pub mod memcached;
+pub mod record;
 pub mod redis;
 mod resolve;
 pub mod secret;
