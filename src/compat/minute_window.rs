@@ -5,19 +5,21 @@
 //! before: of two calls that race, one has the greater count. Elsewhere it is a step whose denials are
 //! charged.
 
-use super::{native, storage};
+use super::{native, storage as argument};
 use crate::exceptions;
-use crate::storage::Native;
+use crate::storage::{self, RemoteStorage, Storage};
 use crate::zend::class::{Declaration, Property};
 use crate::zend::declare::{
     END, Entry, Info, Table, Type, entry, handlers, optional, required, returns,
 };
-use crate::zend::{Call, Class, State, Thrown, Zval, system, throw, value};
+use crate::zend::{Call, Class, Object, State, Thrown, Zval, system, throw, value};
 use ext_php_rs::ffi::{ZEND_ACC_PRIVATE, ZEND_ACC_PUBLIC};
 use tokenbucket_compat::charged::charged;
 use tokenbucket_compat::minutes::{self, Counters, Life, MOST_MINUTES};
 use tokenbucket_core::clock::wall_clock;
 use tokenbucket_core::remote::Transport;
+use tokenbucket_core::remote::memcached::Memcached;
+use tokenbucket_core::remote::redis::Redis;
 use tokenbucket_core::{Step, TICKS_PER_SECOND};
 
 static CLASS: Class = Class::new();
@@ -99,7 +101,7 @@ pub fn register() {
 
 fn construct(call: &mut Call<'_>, _result: &mut Zval) -> Result<(), Thrown> {
     call.arity(2, 3)?;
-    let storage = storage(call)?.shallow_clone();
+    let storage = argument(call)?.shallow_clone();
     let ip = call.untyped_string(2)?;
     let prefix = if call.count() == 3 {
         call.untyped_string(3)?
@@ -154,7 +156,7 @@ fn minutes_argument(call: &mut Call<'_>) -> Result<u32, Thrown> {
 
 /// One question.
 struct Asked<'a> {
-    native: Native<'a>,
+    native: &'a dyn Storage,
     prefix: Zval,
     ip: Zval,
     /// Whole, or infinite.
@@ -164,45 +166,57 @@ struct Asked<'a> {
 
 impl Asked<'_> {
     fn is_allowed(&self) -> Result<bool, Thrown> {
-        let is_within = |sum: u64| sum as f64 <= self.allowed;
-        match self.native {
-            Native::Redis(storage) => {
-                let (names, life) = self.counters();
-                let first = names.first().cloned().unwrap_or_default();
-                storage.ask(
-                    |redis| redis.name(&first),
-                    move |redis, deadline| {
-                        let keys: Vec<_> = names.iter().map(|name| redis.name(name)).collect();
-                        redis.count(&keys, Some(life), deadline).map(is_within)
-                    },
-                    |policy| storage.stand_in(policy, &self.bucket(), &self.step()),
-                )
-            }
-            Native::Memcached(storage) => {
-                let (names, life) = self.counters();
-                let mut sum = 0u64;
-                // This minute's counter comes first.
-                let mut life = Some(life);
-                for keys in storage.transport()?.by_server(&names) {
-                    let (first, life) = (keys.first().cloned(), life.take());
-                    let seen = storage.ask(
-                        |_| first.unwrap_or_default(),
-                        move |memcached, deadline| memcached.count(&keys, life, deadline).map(Ok),
-                        |policy| Err(storage.stand_in(policy, &self.bucket(), &self.step())),
-                    )?;
-                    match seen {
-                        Ok(seen) => sum = sum.saturating_add(seen),
-                        Err(instead) => return Ok(instead),
-                    }
-                }
-                Ok(is_within(sum))
-            }
-            native => {
-                let identifier = self.bucket();
-                let key = native.key(&identifier);
-                Ok(native.take(key, &self.step(), None)?.granted())
+        if let Some(redis) = storage::remote::<Redis>(self.native) {
+            return self.is_allowed_on_redis(redis);
+        }
+        if let Some(memcached) = storage::remote::<Memcached>(self.native) {
+            return self.is_allowed_on_memcached(memcached);
+        }
+        let identifier = self.bucket();
+        let key = self.native.key(&identifier);
+        Ok(self.native.take(key, &self.step(), None)?.granted())
+    }
+
+    fn is_within(&self, sum: u64) -> bool {
+        sum as f64 <= self.allowed
+    }
+
+    fn is_allowed_on_redis(&self, redis: &Object<RemoteStorage<Redis>>) -> Result<bool, Thrown> {
+        let (names, life) = self.counters();
+        let first = names.first().cloned().unwrap_or_default();
+        redis.ask(
+            |redis| Transport::name(redis, &first),
+            |redis, deadline| {
+                let name = |name: &Vec<u8>| Transport::name(redis, name);
+                let keys: Vec<_> = names.iter().map(name).collect();
+                let sum = redis.count(&keys, Some(life), deadline)?;
+                Ok(self.is_within(sum))
+            },
+            |policy| redis.stand_in(policy, &self.bucket(), &self.step()),
+        )
+    }
+
+    fn is_allowed_on_memcached(
+        &self,
+        storage: &Object<RemoteStorage<Memcached>>,
+    ) -> Result<bool, Thrown> {
+        let (names, life) = self.counters();
+        let mut sum = 0u64;
+        // This minute's counter comes first.
+        let mut life = Some(life);
+        for keys in storage.transport()?.by_server(&names) {
+            let (first, life) = (keys.first().cloned(), life.take());
+            let seen = storage.ask(
+                |_| first.unwrap_or_default(),
+                move |memcached, deadline| memcached.count(&keys, life, deadline).map(Ok),
+                |policy| Err(storage.stand_in(policy, &self.bucket(), &self.step())),
+            )?;
+            match seen {
+                Ok(seen) => sum = sum.saturating_add(seen),
+                Err(instead) => return Ok(instead),
             }
         }
+        Ok(self.is_within(sum))
     }
 
     /// The names of the counters, this minute's first, and how long that one lives.

@@ -5,7 +5,7 @@ mod leaky_bucket;
 mod minute_window;
 mod rate_limiter;
 
-use crate::storage::{self, Backend, Native};
+use crate::storage::{self, Storage};
 use crate::zend::{Call, State, Thrown, Zval, throw, value};
 
 pub fn register() {
@@ -21,26 +21,25 @@ pub fn register() {
 /// `TypeError`.
 fn storage<'a>(call: &mut Call<'a>) -> Result<&'a Zval, Thrown> {
     let storage = call.object_of(1, &storage::INTERFACE)?;
-    match value::object(storage).map(Backend::of) {
-        Some(Backend::Native(_)) => Ok(storage),
-        _ => Err(throw::argument_type(
-            1,
-            "must be one of the extension's own storages",
-        )),
+    if value::object(storage).and_then(storage::of).is_some() {
+        return Ok(storage);
     }
+    Err(throw::argument_type(
+        1,
+        "must be one of the extension's own storages",
+    ))
 }
 
 /// The storage of ours that a property's value is.
 ///
 /// # Errors
 /// `Error` when no constructor has set it.
-fn native<T: State>(storage: &Zval) -> Result<Native<'_>, Thrown> {
-    if let Some(Backend::Native(native)) = value::object(storage).map(Backend::of) {
-        return Ok(native);
-    }
-    Err(throw::error(&format!(
-        "The {} object has not been correctly initialized by calling parent::__construct() in its \
-         constructor",
-        T::class().name().to_string_lossy()
-    )))
+fn native<T: State>(storage: &Zval) -> Result<&dyn Storage, Thrown> {
+    value::object(storage).and_then(storage::of).ok_or_else(|| {
+        throw::error(&format!(
+            "The {} object has not been correctly initialized by calling parent::__construct() in \
+             its constructor",
+            T::class().name().to_string_lossy()
+        ))
+    })
 }

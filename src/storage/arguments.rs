@@ -1,7 +1,7 @@
 //! How remote storages are made: by a constructor or by `fromClient()`, whose parameters are declared here, and
 //! whose arguments are read.
 
-use super::remote::{Storage, StorageClass};
+use super::remote::{RemoteStorage, StorageClass};
 use super::{interface, on_failure};
 use crate::exceptions;
 use crate::zend::declare::{END, Entry, Handler, Info, Table, Type, entry, optional, returns};
@@ -51,7 +51,7 @@ pub const fn methods<T: StorageClass>(
     construct: (Handler, &'static Table<[Info; 7]>),
     from_client: (Handler, &'static Table<[Info; 7]>),
 ) -> Table<[Entry; 6]> {
-    let [prepare, bootstrap, consume] = interface::methods::<Storage<T>>();
+    let [prepare, bootstrap, consume] = interface::methods::<RemoteStorage<T>>();
     Table([
         entry(c"__construct", construct.0, &construct.1.0, ZEND_ACC_PUBLIC),
         entry(

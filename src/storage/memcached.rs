@@ -1,10 +1,10 @@
 //! `TokenBucketStorageMemcached`: buckets that a fleet shares, on memcached.
 
-use super::remote::{Storage, StorageClass};
-use super::{INTERFACE, Native, arguments, memcached_client};
+use super::remote::{RemoteStorage, StorageClass};
+use super::{INTERFACE, arguments, memcached_client};
 use crate::zend::class::{Declaration, Property};
 use crate::zend::declare::{Entry, Info, Table, Type, handlers, required};
-use crate::zend::{Call, Class, Object, Thrown, Zval, throw, value};
+use crate::zend::{Call, Class, Thrown, Zval, throw, value};
 use ext_php_rs::ffi::{
     IS_STRING, ZEND_ACC_FINAL, ZEND_ACC_NO_DYNAMIC_PROPERTIES, ZEND_ACC_PRIVATE,
 };
@@ -17,11 +17,10 @@ impl StorageClass for Memcached {
     fn class() -> &'static Class {
         &CLASS
     }
-
-    fn native(object: &Object<Storage<Self>>) -> Native<'_> {
-        Native::Memcached(object)
-    }
 }
+
+/// The state of an object of the class.
+pub type MemcachedStorage = RemoteStorage<Memcached>;
 
 static CONSTRUCT: Table<[Info; 7]> =
     arguments::parameters(Type::NONE, required(c"servers", Type::STRING_OR_ARRAY));
@@ -50,7 +49,7 @@ pub fn register() {
         ],
         cloneable: false,
     };
-    CLASS.register::<Storage<Memcached>, _>(&declaration, &[&INTERFACE]);
+    CLASS.register::<MemcachedStorage, _>(&declaration, &[&INTERFACE]);
 }
 
 fn construct(call: &mut Call<'_>, _result: &mut Zval) -> Result<(), Thrown> {
@@ -59,7 +58,7 @@ fn construct(call: &mut Call<'_>, _result: &mut Zval) -> Result<(), Thrown> {
     let prefix = arguments::prefix(call)?;
     let settings = arguments::settings(call)?;
     let memcached = Memcached::new(&servers, prefix);
-    Storage::construct(call.this(), memcached, settings, &shown(&servers), prefix)
+    MemcachedStorage::construct(call.this(), memcached, settings, &shown(&servers), prefix)
 }
 
 /// Servers as dumps show them.

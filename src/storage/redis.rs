@@ -1,10 +1,10 @@
 //! `TokenBucketStorageRedis`: buckets that a fleet shares, on Redis or what speaks as it does.
 
-use super::remote::{Storage, StorageClass};
-use super::{INTERFACE, Native, arguments, redis_client};
+use super::remote::{RemoteStorage, StorageClass};
+use super::{INTERFACE, arguments, redis_client};
 use crate::zend::class::{Declaration, Property};
 use crate::zend::declare::{Entry, Info, Table, Type, handlers, required};
-use crate::zend::{Call, Class, Object, Thrown, Zval, throw};
+use crate::zend::{Call, Class, Thrown, Zval, throw};
 use ext_php_rs::ffi::{ZEND_ACC_FINAL, ZEND_ACC_NO_DYNAMIC_PROPERTIES, ZEND_ACC_PRIVATE};
 use tokenbucket_core::remote::redis::Redis;
 use tokenbucket_core::remote::redis::dsn::Dsn;
@@ -15,11 +15,10 @@ impl StorageClass for Redis {
     fn class() -> &'static Class {
         &CLASS
     }
-
-    fn native(object: &Object<Storage<Self>>) -> Native<'_> {
-        Native::Redis(object)
-    }
 }
+
+/// The state of an object of the class.
+pub type RedisStorage = RemoteStorage<Redis>;
 
 static CONSTRUCT: Table<[Info; 7]> =
     arguments::parameters(Type::NONE, required(c"dsn", Type::STRING));
@@ -48,7 +47,7 @@ pub fn register() {
         ],
         cloneable: false,
     };
-    CLASS.register::<Storage<Redis>, _>(&declaration, &[&INTERFACE]);
+    CLASS.register::<RedisStorage, _>(&declaration, &[&INTERFACE]);
     // It may hold a password.
     CLASS.hide_argument("__construct", 1);
 }
@@ -63,5 +62,5 @@ fn construct(call: &mut Call<'_>, _result: &mut Zval) -> Result<(), Thrown> {
     let settings = arguments::settings(call)?;
     let server = dsn.public_name();
     let redis = Redis::new(dsn, prefix);
-    Storage::construct(call.this(), redis, settings, &server, prefix)
+    RedisStorage::construct(call.this(), redis, settings, &server, prefix)
 }

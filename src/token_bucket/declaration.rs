@@ -1,6 +1,7 @@
 //! What the class declares: constants, properties, methods and their parameters.
 
-use super::{Bucket, CLASS, ask, attempt_all, userland, wait};
+use super::bucket::{Bucket, CLASS};
+use super::{attempt, attempt_all, consume, overrides, refund, wait};
 use crate::zend::class::{Constant, Declaration, Property};
 use crate::zend::declare::{
     END, Entry, Info, Table, Type, entry, handlers, optional, required, returns,
@@ -53,18 +54,18 @@ static TO_TOKENS: Table<[Info; 2]> =
     Table([returns(1, Type::NONE), required(c"seconds", Type::NONE)]);
 
 handlers! {
-    construct_handler => super::construct;
-    compare_handler => userland::compare_microtimes;
-    consume_handler => super::consume;
-    attempt_handler => ask::attempt;
-    peek_handler => ask::peek;
+    construct_handler => consume::construct;
+    compare_handler => overrides::compare_microtimes;
+    consume_handler => consume::consume;
+    attempt_handler => attempt::attempt;
+    peek_handler => attempt::peek;
     wait_handler => wait::wait;
-    refund_handler => super::refund;
-    reset_handler => super::reset;
+    refund_handler => refund::refund;
+    reset_handler => refund::reset;
     attempt_all_handler => attempt_all::attempt_all;
-    bootstrap_handler => userland::bootstrap;
-    to_seconds_handler => userland::tokens_to_seconds;
-    to_tokens_handler => userland::seconds_to_tokens;
+    bootstrap_handler => overrides::protected_bootstrap;
+    to_seconds_handler => overrides::tokens_to_seconds;
+    to_tokens_handler => overrides::seconds_to_tokens;
 }
 
 const PUBLIC: u32 = ZEND_ACC_PUBLIC;
@@ -123,7 +124,7 @@ pub fn register() {
             Constant::Int(c"HOUR", 3_600),
             Constant::Int(c"DAY", 86_400),
             Constant::Int(c"WEEK", 604_800),
-            Constant::Float(c"MICROTIME_DELTA", userland::MICROTIME_DELTA),
+            Constant::Float(c"MICROTIME_DELTA", overrides::MICROTIME_DELTA),
         ],
         properties: &[
             Property::Untyped(c"_storage", ZEND_ACC_PRIVATE),

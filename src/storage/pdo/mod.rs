@@ -12,7 +12,7 @@ mod upkeep;
 
 use super::proposals::Proposals;
 use super::remote::tell;
-use super::{INTERFACE, Native, interface};
+use super::{INTERFACE, Storage, downcast, interface};
 use crate::segment;
 use crate::zend::class::{Declaration, Property};
 use crate::zend::declare::{
@@ -26,7 +26,7 @@ use std::cell::{Cell, OnceCell};
 use tokenbucket_core::remote::{Answer, Failure, Remote, Server, Settings};
 use tokenbucket_core::shared_memory::SharedMemory;
 use tokenbucket_core::sql::{Dialect, Query, Statement, Table};
-use tokenbucket_core::{Key, KeyHasher, Outcome, Put, Step, Ticks};
+use tokenbucket_core::{Grain, Key, KeyHasher, Outcome, Put, Step, Ticks};
 
 static CLASS: Class = Class::new();
 static MYSQL: Class = Class::new();
@@ -36,9 +36,9 @@ const DB: usize = 0;
 const TABLE: usize = 1;
 const STATEMENTS: usize = 2;
 
-/// What an object keeps besides its properties.
+/// The state of an object, besides its properties.
 #[derive(Debug)]
-pub struct Storage {
+pub struct PdoStorage {
     /// Set by the constructor.
     made: OnceCell<Made>,
     proposals: Proposals,
@@ -61,7 +61,7 @@ struct Made {
     settings: Settings,
 }
 
-impl State for Storage {
+impl State for PdoStorage {
     fn class() -> &'static Class {
         &CLASS
     }
@@ -80,34 +80,58 @@ impl State for Storage {
     }
 }
 
-impl interface::Storage for Storage {
-    fn native(object: &Object<Self>) -> Native<'_> {
-        Native::Pdo(object)
+impl Storage for Object<PdoStorage> {
+    fn hasher(&self) -> KeyHasher {
+        let made = self.made.get();
+        made.map_or(KeyHasher::new([0; 2]), |made| made.hasher)
+    }
+
+    fn proposals(&self) -> &Proposals {
+        &self.proposals
+    }
+
+    fn take(&self, key: Key<'_>, step: &Step, first: Option<Ticks>) -> Result<Outcome, Thrown> {
+        with(self, |remote, host| remote.take(host, key, step, first))
+    }
+
+    fn put(&self, key: Key<'_>, put: &Put) -> Result<(), Thrown> {
+        with(self, |remote, host| remote.put(host, key, put))
+    }
+
+    fn contains(&self, key: Key<'_>) -> Result<bool, Thrown> {
+        with(self, |remote, host| remote.contains(host, key))
+    }
+
+    fn grain(&self) -> Grain {
+        Grain::Microsecond
+    }
+
+    fn holds_objects(&self) -> bool {
+        true
+    }
+
+    /// Compares the PDO objects where the DSN does not identify the database.
+    fn is_same(&self, other: &dyn Storage) -> bool {
+        let Some(other) = downcast::<Self>(other) else {
+            return false;
+        };
+        let known = |storage: &Self| storage.made.get().is_some_and(|made| made.is_known);
+        let db = |storage: &Self| value::object(storage.property(DB)).map(std::ptr::from_ref);
+        (known(self) && known(other)) || db(self) == db(other)
     }
 }
 
-impl Storage {
-    /// The object, if its class decides as these do.
-    pub fn of(object: &ZendObject) -> Option<&Object<Self>> {
-        let storage = Object::<Self>::of(object)?;
-        let is_ours = storage.is_exact() || std::ptr::eq(object.ce, MYSQL.entry());
-        let overrides = |method| invoke::overrides(object, method, &CLASS);
-        let decides = || {
-            ["prepare", "bootstrap", "consume"]
-                .into_iter()
-                .any(overrides)
-        };
-        (is_ours || !decides()).then_some(storage)
-    }
-
-    pub fn key<'a>(&self, identifier: &'a [u8]) -> Key<'a> {
-        let hasher = self.made.get().map(|made| made.hasher);
-        hasher.unwrap_or(KeyHasher::new([0; 2])).key(identifier)
-    }
-
-    pub fn proposals(&self) -> &Proposals {
-        &self.proposals
-    }
+/// Returns the object as a storage, if its class decides as the extension's own do.
+pub fn of(object: &ZendObject) -> Option<&dyn Storage> {
+    let storage = Object::<PdoStorage>::of(object)?;
+    let is_ours = storage.is_exact() || std::ptr::eq(object.ce, MYSQL.entry());
+    let overrides = |method| invoke::overrides(object, method, &CLASS);
+    let decides = || {
+        ["prepare", "bootstrap", "consume"]
+            .into_iter()
+            .any(overrides)
+    };
+    (is_ours || !decides()).then_some(storage as &dyn Storage)
 }
 
 impl Made {
@@ -116,34 +140,9 @@ impl Made {
     }
 }
 
-/// Whether both are one place. Equal keys tell that of those whose identity is known.
-pub fn is_same(a: &Object<Storage>, b: &Object<Storage>) -> bool {
-    let known = |storage: &Object<Storage>| storage.made.get().is_some_and(|made| made.is_known);
-    let db =
-        |storage: &Object<Storage>| value::object(storage.property(DB)).map(std::ptr::from_ref);
-    (known(a) && known(b)) || db(a) == db(b)
-}
-
-pub fn take(
-    object: &Object<Storage>,
-    key: Key<'_>,
-    step: &Step,
-    first: Option<Ticks>,
-) -> Result<Outcome, Thrown> {
-    with(object, |remote, host| remote.take(host, key, step, first))
-}
-
-pub fn put(object: &Object<Storage>, key: Key<'_>, put: &Put) -> Result<(), Thrown> {
-    with(object, |remote, host| remote.put(host, key, put))
-}
-
-pub fn contains(object: &Object<Storage>, key: Key<'_>) -> Result<bool, Thrown> {
-    with(object, |remote, host| remote.contains(host, key))
-}
-
 /// Runs `call` on the connection, and throws or warns of what failed.
 fn with<R>(
-    object: &Object<Storage>,
+    object: &Object<PdoStorage>,
     call: impl FnOnce(&Remote<Database<'_>>, &SharedMemory) -> Result<Answer<R>, Failure>,
 ) -> Result<R, Thrown> {
     let made = object
@@ -198,7 +197,7 @@ handlers! {
 }
 
 static METHODS: Static<[Entry; 6]> = {
-    let [_, bootstrap, consume] = interface::methods::<Storage>();
+    let [_, bootstrap, consume] = interface::methods::<PdoStorage>();
     Static([
         entry(
             c"__construct",
@@ -247,7 +246,7 @@ pub fn register() {
         ],
         cloneable: false,
     };
-    CLASS.register::<Storage, _>(&declaration, &[&INTERFACE]);
+    CLASS.register::<PdoStorage, _>(&declaration, &[&INTERFACE]);
     let declaration = Declaration {
         name: c"TokenBucketStoragePDOMySQL",
         flags: 0,
