@@ -8,7 +8,6 @@ mod memcached;
 mod memcached_client;
 mod memory;
 mod on_failure;
-mod openly;
 mod pdo;
 mod proposals;
 mod redis;
@@ -26,9 +25,8 @@ use tokenbucket_core::remote::Batched;
 use tokenbucket_core::{Clock, Grain, Key, KeyHasher, Outcome, Put, Step, Ticks};
 
 pub use interface::{First, age, first_state, start_at};
-pub use openly::take_openly;
 pub use redis_client::{Unfit, is_client, storage_of};
-pub use remote::{RemoteStorage, StorageClass};
+pub use remote::{RemoteStorage, StorageClass, tell};
 pub use shared_memory::{grants, take_here};
 
 /// `TokenBucketStorage`.

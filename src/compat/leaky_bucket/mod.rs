@@ -11,7 +11,7 @@ use crate::zend::class::{Declaration, Property};
 use crate::zend::declare::{
     END, Entry, Info, Table, Type, entry, handlers, optional, required, returns,
 };
-use crate::zend::{Call, Class, Number, State, Thrown, Zval, throw, value};
+use crate::zend::{Call, Class, Number, Thrown, Zval, throw, value};
 use ext_php_rs::ffi::{ZEND_ACC_PRIVATE, ZEND_ACC_PUBLIC};
 use std::cell::{Cell, RefCell};
 use storages::Storages;
@@ -35,17 +35,9 @@ pub struct Bucket {
     actions: RefCell<Vec<(Vec<u8>, Limits)>>,
 }
 
-impl State for Bucket {
+impl super::Limiter for Bucket {
     fn class() -> &'static Class {
         &CLASS
-    }
-
-    fn born() -> Self {
-        Self::default()
-    }
-
-    fn cloned(&self) -> Option<Self> {
-        Some(self.clone())
     }
 }
 
@@ -200,16 +192,14 @@ fn request(call: &mut Call<'_>, result: &mut Zval) -> Result<(), Thrown> {
     let native = storages.of_set(set)?;
     let step = step(limits);
     let admitted = match storage::remote::<Redis>(native) {
-        Some(redis) => redis.ask(
+        Some(redis) => redis.decide(
             |redis| redis.raw_name(b""),
             |redis, deadline| {
                 let own = is_own.then_some(action);
                 leaky_bucket::request(redis, own, set, &member, limits, deadline)
             },
-            |policy| {
-                let identifier = [b"LeakyBucket\0", member.as_slice()].concat();
-                redis.stand_in(policy, &identifier, &step)
-            },
+            &[b"LeakyBucket\0", &member],
+            &step,
         )?,
         None => native.take(native.key(&member), &step, None)?.granted(),
     };

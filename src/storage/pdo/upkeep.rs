@@ -14,7 +14,7 @@ use tokenbucket_core::{Grain, seconds};
 pub fn prepare(call: &mut Call<'_>, _result: &mut Zval) -> Result<(), Thrown> {
     call.arity(0, 0)?;
     with(call.this::<PdoStorage>(), |remote, host| {
-        remote.ask(host, b"", |database, _| database.create(), |_| ())
+        remote.ask(host, b"", |database, _| database.create(), |_, _| ())
     })
 }
 
@@ -27,7 +27,7 @@ pub fn purge(call: &mut Call<'_>, result: &mut Zval) -> Result<(), Thrown> {
     })?;
     let span = micros(step.burst);
     let deleted = with(call.this::<PdoStorage>(), |remote, host| {
-        remote.ask(host, b"", |database, _| database.purge(span), |_| 0)
+        remote.ask(host, b"", |database, _| database.purge(span), |_, _| 0)
     })?;
     result.set_long(deleted);
     Ok(())

@@ -122,7 +122,7 @@ impl<T: Transport> Remote<T> {
                 self.learn(host, key, step, &reply, hint.as_ref(), now);
                 Ok(sure(reply.outcome))
             }
-            Err(failed) => self.stand_in(host, failed, || {
+            Err(failed) => self.stand_in(host, failed, |_| {
                 if let (OnFailure::Local, Some(hint)) = (self.settings.on_failure, hint) {
                     // A new bucket stands in where the old one is known to have been.
                     let age = age(now, hint.bound);
@@ -133,8 +133,8 @@ impl<T: Transport> Remote<T> {
         }
     }
 
-    /// Does with the store what no step is, under its breaker and policy. `name` is what the store calls
-    /// the thing; `stand_in` is the answer when the store fails and the policy is not to throw.
+    /// Runs an operation other than a step, under the store's breaker and policy. `name` is the store's
+    /// name for the record; `stand_in` answers if the store failed and the policy is not to throw.
     ///
     /// # Errors
     /// As [`Remote::take`].
@@ -143,14 +143,16 @@ impl<T: Transport> Remote<T> {
         host: &SharedMemory,
         name: &[u8],
         ask: impl FnOnce(&T, Ticks) -> Result<R, Cause>,
-        stand_in: impl FnOnce(OnFailure) -> R,
+        stand_in: impl FnOnce(OnFailure, &Cause) -> R,
     ) -> Result<Answer<R>, Failure> {
         let asked = self.call(host, name, BootClock.now(), |deadline| {
             ask(&self.transport, deadline)
         });
         match asked {
             Ok(answer) => Ok(sure(answer)),
-            Err(failed) => self.stand_in(host, failed, || stand_in(self.settings.on_failure)),
+            Err(failed) => self.stand_in(host, failed, |cause| {
+                stand_in(self.settings.on_failure, cause)
+            }),
         }
     }
 
@@ -171,7 +173,7 @@ impl<T: Transport> Remote<T> {
         match asked {
             Ok(reply) => Ok(sure(!reply.absent)),
             // What is not asked starts no bucket.
-            Err(failed) => self.stand_in(host, failed, || {
+            Err(failed) => self.stand_in(host, failed, |_| {
                 self.settings.on_failure != OnFailure::Local || host.contains(key)
             }),
         }
@@ -199,7 +201,7 @@ impl<T: Transport> Remote<T> {
         }
         match asked {
             Ok(()) => Ok(sure(())),
-            Err(failed) => self.stand_in(host, failed, || {
+            Err(failed) => self.stand_in(host, failed, |_| {
                 if self.settings.on_failure == OnFailure::Local {
                     host.put(key, put);
                 }
@@ -266,7 +268,7 @@ impl<T: Transport> Remote<T> {
         &self,
         host: &SharedMemory,
         failed: Failed,
-        answer: impl FnOnce() -> R,
+        answer: impl FnOnce(&Cause) -> R,
     ) -> Result<Answer<R>, Failure> {
         let event = match self.settings.on_failure {
             OnFailure::Local => Event::FellBack,
@@ -279,7 +281,7 @@ impl<T: Transport> Remote<T> {
             return Err(failed.failure);
         }
         Ok(Answer {
-            value: answer(),
+            value: answer(&failed.failure.cause),
             warning: failed.warns.then_some(failed.failure),
         })
     }
