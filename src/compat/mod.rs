@@ -1,10 +1,11 @@
 //! Limiters that applications run today, class for class: their API, and on their own stores their records.
 
-mod client_throttle;
-mod leaky_bucket;
-mod minute_window;
-mod rate_limiter;
+pub mod client_throttle;
+pub mod leaky_bucket;
+pub mod minute_window;
+pub mod rate_limiter;
 
+use crate::declared::TOKEN_BUCKET_STORAGE;
 use crate::storage::{self, Storage};
 use crate::zend::{Call, Class, State, Thrown, Zval, throw, value};
 
@@ -27,19 +28,12 @@ impl<L: Limiter> State for L {
     }
 }
 
-pub fn register() {
-    rate_limiter::register();
-    leaky_bucket::register();
-    minute_window::register();
-    client_throttle::register();
-}
-
 /// Returns argument 1, which must be a storage of ours.
 ///
 /// # Errors
 /// `TypeError`.
 fn storage<'a>(call: &mut Call<'a>) -> Result<&'a Zval, Thrown> {
-    let storage = call.object_of(1, &storage::INTERFACE)?;
+    let storage = call.object_of(1, &TOKEN_BUCKET_STORAGE)?;
     if value::object(storage).and_then(storage::of).is_some() {
         return Ok(storage);
     }

@@ -3,19 +3,19 @@
 //! A storage is one file that implements [`Storage`] and one line of [`STORAGES`].
 
 mod arguments;
-mod interface;
-mod memcached;
+pub mod interface;
+pub mod memcached;
 mod memcached_client;
-mod memory;
+pub mod memory;
 mod on_failure;
-mod pdo;
+pub mod pdo;
 mod proposals;
-mod redis;
+pub mod redis;
 mod redis_client;
 mod remote;
-mod shared_memory;
+pub mod shared_memory;
 
-use crate::zend::{Class, Held, Object, State, Thrown, Zval};
+use crate::zend::{Held, Object, State, Thrown, Zval};
 use ext_php_rs::types::ZendObject;
 use proposals::Proposals;
 use std::any::Any;
@@ -29,37 +29,22 @@ pub use redis_client::{Unfit, is_client, storage_of};
 pub use remote::{RemoteStorage, StorageClass, tell};
 pub use shared_memory::{grants, take_here};
 
-/// `TokenBucketStorage`.
-pub static INTERFACE: Class = Class::new();
+/// Recognises the objects of one storage.
+type Recognise = fn(&ZendObject) -> Option<&dyn Storage>;
 
-/// How a storage's class is registered, and how its objects are recognised.
-type Entry = (fn(), fn(&ZendObject) -> Option<&dyn Storage>);
-
-/// Every storage. Shared memory is first because it is the one that is looked for most.
-const STORAGES: [Entry; 5] = [
-    (
-        shared_memory::register,
-        exact::<shared_memory::SharedMemoryStorage>,
-    ),
-    (memory::register, exact::<memory::MemoryStorage>),
-    (redis::register, exact::<redis::RedisStorage>),
-    (memcached::register, exact::<memcached::MemcachedStorage>),
-    (pdo::register, pdo::of),
+/// Every storage. Shared memory is first because it is looked for most.
+const STORAGES: [Recognise; 5] = [
+    exact::<shared_memory::SharedMemoryStorage>,
+    exact::<memory::MemoryStorage>,
+    exact::<redis::RedisStorage>,
+    exact::<memcached::MemcachedStorage>,
+    pdo::of,
 ];
-
-/// Registers the interface, the failure policies and every storage.
-pub fn register() {
-    interface::register(&INTERFACE);
-    on_failure::register();
-    for (register, _) in STORAGES {
-        register();
-    }
-}
 
 /// Returns the object as a storage of the extension; `None` for an object of userland, which
 /// decides by itself.
 pub fn of(object: &ZendObject) -> Option<&dyn Storage> {
-    STORAGES.iter().find_map(|(_, recognise)| recognise(object))
+    STORAGES.iter().find_map(|recognise| recognise(object))
 }
 
 /// Returns the value as a storage of the extension that stays alive as long as the result.
@@ -112,6 +97,14 @@ pub trait Storage: Any + Debug {
     /// # Errors
     /// As [`Storage::take`].
     fn contains(&self, key: Key<'_>) -> Result<bool, Thrown>;
+
+    /// Runs `prepare()` of the interface, where there is something to do.
+    ///
+    /// # Errors
+    /// As [`Storage::take`].
+    fn prepare(&self) -> Result<(), Thrown> {
+        Ok(())
+    }
 
     /// Returns the bucket's name in this storage.
     fn key<'a>(&self, identifier: &'a [u8]) -> Key<'a> {

@@ -9,7 +9,7 @@ use tokenbucket_core::Decision;
 
 /// `attempt(int|float $tokens = 1): TokenBucket\Decision`
 pub fn attempt(call: &mut Call<'_>, result: &mut Zval) -> Result<(), Thrown> {
-    let number = tokens::optional(call, 0, 1)?;
+    let number = tokens::optional(call, 0)?;
     let question = Question::of(call.this::<Bucket>(), number, 1)?;
     *result = decision::to_object(&question.quota, &decide(&question)?)?;
     Ok(())
@@ -17,7 +17,7 @@ pub fn attempt(call: &mut Call<'_>, result: &mut Zval) -> Result<(), Thrown> {
 
 /// `peek(int|float $tokens = 1): TokenBucket\Decision`
 pub fn peek(call: &mut Call<'_>, result: &mut Zval) -> Result<(), Thrown> {
-    let number = tokens::optional(call, 0, 1)?;
+    let number = tokens::optional(call, 0)?;
     let question = Question::of(call.this::<Bucket>(), number, 1)?;
     let storage = question.native("peek")?;
     let outcome = storage.take(question.key(), &question.step.dry(), None)?;

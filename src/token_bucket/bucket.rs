@@ -1,12 +1,10 @@
 //! The state of a `TokenBucket` object: its four properties, and the plan derived from them.
 
 use super::plan::{Overrides, Plan, Source};
+use crate::declared::TOKEN_BUCKET;
 use crate::exceptions::Origin;
 use crate::zend::{Class, Object, State, Thrown};
 use std::cell::RefCell;
-
-/// `TokenBucket`
-pub static CLASS: Class = Class::new();
 
 // The slots of the properties, in the order of their declaration.
 pub const STORAGE: usize = 0;
@@ -22,7 +20,7 @@ pub struct Bucket {
 
 impl State for Bucket {
     fn class() -> &'static Class {
-        &CLASS
+        &TOKEN_BUCKET
     }
 
     fn born() -> Self {
@@ -110,7 +108,7 @@ pub fn derive<'a>(
     let overrides = if bucket.is_exact() {
         Overrides::NONE
     } else {
-        Overrides::of(bucket.zend(), &CLASS)
+        Overrides::of(bucket.zend(), &TOKEN_BUCKET)
     };
     let plan = Plan::derive(overrides, source, origin)?;
     let old = bucket.plan.replace(Some(plan));

@@ -5,14 +5,13 @@ use super::bucket::{Bucket, CAPACITY, IDENTIFIER, RATE, STORAGE, derive, with_pl
 use super::plan::Source;
 use super::question::Question;
 use crate::exceptions::{self, Origin};
-use crate::storage;
 use crate::zend::{Call, Number, Thrown, Zval, value};
+use crate::{declared, storage};
 use ext_php_rs::ffi::IS_STRING;
 
 /// `__construct(TokenBucketStorage $storage, $identifier, $bucket_capacity, $tokens_per_second)`
 pub fn construct(call: &mut Call<'_>, _result: &mut Zval) -> Result<(), Thrown> {
-    call.arity(4, 4)?;
-    let storage = call.object_of(1, &storage::INTERFACE)?;
+    let storage = call.object_of(1, &declared::TOKEN_BUCKET_STORAGE)?;
     // Converted only to throw an error that names the argument. The properties keep what was passed,
     // as the userland class's do.
     if value::kind(call.arg(2)) != IS_STRING {
@@ -45,8 +44,7 @@ pub fn construct(call: &mut Call<'_>, _result: &mut Zval) -> Result<(), Thrown> 
 pub fn consume(call: &mut Call<'_>, result: &mut Zval) -> Result<(), Thrown> {
     let number = match call.count() {
         0 => Number::Int(1),
-        1 => call.untyped_number(1)?,
-        _ => return call.arity(0, 1),
+        _ => call.untyped_number(1)?,
     };
     let bucket = call.this::<Bucket>();
     let direct = with_plan(bucket, |plan| {

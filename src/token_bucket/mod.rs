@@ -7,7 +7,6 @@ mod attempt;
 mod attempt_all;
 mod bucket;
 mod consume;
-mod declaration;
 mod overrides;
 mod plan;
 mod question;
@@ -16,4 +15,12 @@ mod tokens;
 mod userland;
 mod wait;
 
-pub use declaration::register;
+pub use attempt::{attempt, peek};
+pub use attempt_all::attempt_all;
+pub use bucket::Bucket;
+pub use consume::{construct, consume};
+pub use overrides::{
+    compare_microtimes, protected_bootstrap as bootstrap, seconds_to_tokens, tokens_to_seconds,
+};
+pub use refund::{refund, reset};
+pub use wait::wait;

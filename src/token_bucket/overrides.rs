@@ -3,8 +3,9 @@
 //! Arithmetic here is PHP's own, on the values in the properties, so that an overriding method sees
 //! the values that it would see in the userland class.
 
-use super::bucket::{Bucket, CAPACITY, CLASS, IDENTIFIER, RATE, STORAGE, with_plan};
+use super::bucket::{Bucket, CAPACITY, IDENTIFIER, RATE, STORAGE, with_plan};
 use super::plan::Overrides;
+use crate::declared::TOKEN_BUCKET;
 use crate::exceptions;
 use crate::storage;
 use crate::zend::{Call, Number, Object, Thrown, Zval, invoke, throw, value};
@@ -12,17 +13,16 @@ use tokenbucket_core::clock::wall_clock;
 use tokenbucket_core::{AmountError, Grain, Step, seconds};
 
 /// `TokenBucket::MICROTIME_DELTA`
-pub const MICROTIME_DELTA: f64 = 0.0001;
+const MICROTIME_DELTA: f64 = 0.0001;
 
 /// `compare_microtimes($m1, $m2)`: 0, 1 or -1, equal within a relative tolerance.
 pub fn compare_microtimes(call: &mut Call<'_>, result: &mut Zval) -> Result<(), Thrown> {
-    call.arity(2, 2)?;
     let (m1, m2) = (
         call.untyped_number(1)?.to_float(),
         call.untyped_number(2)?.to_float(),
     );
     let delta = call
-        .static_constant(&CLASS, "MICROTIME_DELTA")
+        .static_constant(&TOKEN_BUCKET, "MICROTIME_DELTA")
         .unwrap_or(MICROTIME_DELTA);
     // As the userland class has it, but that it divides by a second argument of zero.
     let equal = if m2 == 0.0 {
@@ -43,7 +43,6 @@ pub fn compare_microtimes(call: &mut Call<'_>, result: &mut Zval) -> Result<(), 
 
 /// `_tokens_to_seconds($tokens)`
 pub fn tokens_to_seconds(call: &mut Call<'_>, result: &mut Zval) -> Result<(), Thrown> {
-    call.arity(1, 1)?;
     let rate = call.this::<Bucket>().copy_property(RATE);
     *result = value::divide(call.arg(1), &rate).ok_or(Thrown)?;
     Ok(())
@@ -51,7 +50,6 @@ pub fn tokens_to_seconds(call: &mut Call<'_>, result: &mut Zval) -> Result<(), T
 
 /// `_seconds_to_tokens($seconds)`
 pub fn seconds_to_tokens(call: &mut Call<'_>, result: &mut Zval) -> Result<(), Thrown> {
-    call.arity(1, 1)?;
     let rate = call.this::<Bucket>().copy_property(RATE);
     *result = value::multiply(call.arg(1), &rate).ok_or(Thrown)?;
     Ok(())
@@ -59,7 +57,6 @@ pub fn seconds_to_tokens(call: &mut Call<'_>, result: &mut Zval) -> Result<(), T
 
 /// `_bootstrap($initialTokens)`
 pub fn protected_bootstrap(call: &mut Call<'_>, _result: &mut Zval) -> Result<(), Thrown> {
-    call.arity(1, 1)?;
     let bucket = call.this::<Bucket>();
     let (identifier, overrides) = with_plan(bucket, |plan| {
         (plan.identifier().shallow_clone(), plan.overrides)

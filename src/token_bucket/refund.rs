@@ -9,7 +9,7 @@ use tokenbucket_core::Put;
 
 /// `refund(int|float $tokens = 1): void`
 pub fn refund(call: &mut Call<'_>, _result: &mut Zval) -> Result<(), Thrown> {
-    let number = tokens::optional(call, 0, 1)?;
+    let number = tokens::optional(call, 0)?;
     let question = Question::of(call.this::<Bucket>(), number, 1)?;
     let burst = question.step.burst;
     let cost = if question.overrides.tokens_to_seconds {
@@ -27,7 +27,6 @@ pub fn refund(call: &mut Call<'_>, _result: &mut Zval) -> Result<(), Thrown> {
 
 /// `reset(): void`
 pub fn reset(call: &mut Call<'_>, _result: &mut Zval) -> Result<(), Thrown> {
-    call.arity(0, 0)?;
     let question = Question::of(call.this::<Bucket>(), Number::Int(0), 1)?;
     let burst = question.step.burst;
     question

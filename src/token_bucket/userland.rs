@@ -3,17 +3,14 @@
 //! Arithmetic here is PHP's own, on the values in the properties, so that the storage is called with
 //! the values that the userland class would pass.
 
-use super::bucket::{Bucket, CAPACITY, CLASS, IDENTIFIER};
+use super::bucket::{Bucket, CAPACITY, IDENTIFIER};
 use super::overrides::{self, to_seconds};
 use super::question::Question;
+use crate::declared::TOKEN_BUCKET;
 use crate::zend::closure::closure;
-use crate::zend::declare::handlers;
+use crate::zend::declare::handler;
 use crate::zend::{Call, Object, Thrown, Zval, invoke, throw, value};
 use tokenbucket_core::{Decision, Reason};
-
-handlers! {
-    bootstrap_closure_handler => bootstrap_closure;
-}
 
 /// The closure that a userland storage is given.
 fn bootstrap_closure(call: &mut Call<'_>, result: &mut Zval) -> Result<(), Thrown> {
@@ -40,7 +37,8 @@ pub fn consume(question: &Question<'_>, object: &Zval) -> Result<bool, Thrown> {
     let full = to_seconds(bucket, overrides, &bucket.copy_property(CAPACITY))?;
     let this = bucket.to_zval();
     let memory = [("bucket", &this), ("token_count", &count)];
-    let start = closure(&CLASS, "reset", bootstrap_closure_handler, &memory).ok_or(Thrown)?;
+    let start =
+        closure(&TOKEN_BUCKET, "reset", handler!(bootstrap_closure), &memory).ok_or(Thrown)?;
     let object = value::object(object).ok_or(Thrown)?;
     let identifier = bucket.copy_property(IDENTIFIER);
     let answer = invoke::method(object, "consume", &mut [identifier, wanted, full, start])?;

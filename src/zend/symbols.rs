@@ -25,7 +25,6 @@ pub const EXPECTED_NUMBER: c_int = 22;
 
 // SAFETY: each signature is that of the headers of the PHP that this is built against.
 unsafe extern "C" {
-    pub static mut spl_ce_RuntimeException: *mut zend_class_entry;
     pub static mut spl_ce_LogicException: *mut zend_class_entry;
     pub static mut zend_empty_string: *mut zend_string;
     pub static mut zend_standard_class_def: *mut zend_class_entry;
@@ -101,6 +100,12 @@ unsafe extern "C" {
         offset: u32,
         line: u32,
     ) -> *mut c_void;
+    pub fn zend_register_functions(
+        scope: *mut zend_class_entry,
+        functions: *const zend_function_entry,
+        table: *mut HashTable,
+        kind: c_int,
+    ) -> c_int;
     pub fn zend_class_implements(ce: *mut zend_class_entry, count: c_int, ...);
 
     pub fn zend_create_closure(

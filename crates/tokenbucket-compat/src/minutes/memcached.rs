@@ -1,6 +1,6 @@
 //! Counters as ext-memcache keeps integers: decimal text under its flags for them.
 
-use super::{Counters, Life, parse};
+use super::{Counters, Life, Name, parse};
 use tokenbucket_core::Ticks;
 use tokenbucket_core::remote::Cause;
 use tokenbucket_core::remote::memcached::wire::{Connection, Found, MetaCommand, MetaOp};
@@ -12,8 +12,8 @@ const INTEGER: u32 = 768;
 const AT_ONCE: usize = 512;
 
 impl Counters for Memcached {
-    fn by_server(&self, names: &[Vec<u8>]) -> Vec<Vec<Vec<u8>>> {
-        let mut groups: Vec<(usize, Vec<Vec<u8>>)> = Vec::new();
+    fn by_server(&self, names: &[Name]) -> Vec<Vec<Name>> {
+        let mut groups: Vec<(usize, Vec<Name>)> = Vec::new();
         for name in names {
             let key = self.shared_key(name, 0);
             let place = self.place(&key);

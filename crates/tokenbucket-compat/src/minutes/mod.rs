@@ -11,10 +11,13 @@ use std::collections::HashSet;
 use tokenbucket_core::Ticks;
 use tokenbucket_core::remote::{Cause, Transport, record};
 
+/// The name of a counter, or its key on a server.
+pub type Name = Vec<u8>;
+
 /// A store that keeps counters of minutes.
 pub trait Counters: Transport {
     /// Returns the keys of counters by the server that keeps them; that of the first counter first.
-    fn by_server(&self, names: &[Vec<u8>]) -> Vec<Vec<Vec<u8>>>;
+    fn by_server(&self, names: &[Name]) -> Vec<Vec<Name>>;
 
     /// Returns the sum of counters, all of one server. If there is a `life`, counts the first up before.
     ///

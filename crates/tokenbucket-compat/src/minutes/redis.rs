@@ -1,6 +1,6 @@
 //! Counters on Redis: one script, one round trip.
 
-use super::{Counters, Life};
+use super::{Counters, Life, Name};
 use std::sync::LazyLock;
 use tokenbucket_core::Ticks;
 use tokenbucket_core::remote::redis::{Argument, RECORD, Redis, Script, Value};
@@ -10,7 +10,7 @@ static COUNT: LazyLock<Script> =
     LazyLock::new(|| Script::new(&[RECORD, include_str!("count.lua")]));
 
 impl Counters for Redis {
-    fn by_server(&self, names: &[Vec<u8>]) -> Vec<Vec<Vec<u8>>> {
+    fn by_server(&self, names: &[Name]) -> Vec<Vec<Name>> {
         vec![names.iter().map(|name| self.name(name)).collect()]
     }
 

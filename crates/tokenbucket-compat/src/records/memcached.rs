@@ -1,6 +1,6 @@
 //! Records on memcached: one item each, on this host's wall clock.
 
-use super::{Found, Next, Records};
+use super::{Found, Next, Records, Swapped};
 use tokenbucket_core::Ticks;
 use tokenbucket_core::remote::Cause;
 use tokenbucket_core::remote::memcached::wire::{Item, Unless};
@@ -22,13 +22,7 @@ impl Records for Memcached {
             .map(found)
     }
 
-    fn swap(
-        &self,
-        key: &[u8],
-        seen: &Found,
-        next: &Next,
-        deadline: Ticks,
-    ) -> Result<Option<Found>, Cause> {
+    fn swap(&self, key: &[u8], seen: &Found, next: &Next, deadline: Ticks) -> Swapped {
         let (version, left) = seen.item;
         let unless = match seen.record {
             Some(_) => Unless::Changed(version),

@@ -25,19 +25,15 @@ pub trait Records: Transport {
     /// If the store did not answer before `deadline`.
     fn read(&self, key: &[u8], deadline: Ticks) -> Result<Found, Cause>;
 
-    /// Writes `next` over the record of `key` if that is still `found`. Returns `None` then, else the
-    /// record as it is now.
+    /// Writes `next` over the record of `key` if that is still `found`.
     ///
     /// # Errors
     /// As [`Records::read`]; whether the store has written is unknown then.
-    fn swap(
-        &self,
-        key: &[u8],
-        found: &Found,
-        next: &Next,
-        deadline: Ticks,
-    ) -> Result<Option<Found>, Cause>;
+    fn swap(&self, key: &[u8], found: &Found, next: &Next, deadline: Ticks) -> Swapped;
 }
+
+/// `None` if written, else the record that is there instead.
+pub type Swapped = Result<Option<Found>, Cause>;
 
 /// A record as a store holds it.
 #[derive(Clone, Debug)]

@@ -1,6 +1,6 @@
 //! Records on Redis: one script compares and swaps, on the server's clock.
 
-use super::{Found, Next, Records};
+use super::{Found, Next, Records, Swapped};
 use std::sync::LazyLock;
 use tokenbucket_core::clock::TICKS_PER_MICROSECOND;
 use tokenbucket_core::remote::Cause;
@@ -11,20 +11,15 @@ static SWAP: LazyLock<Script> =
     LazyLock::new(|| Script::new(&[RECORD, CLOCK, include_str!("swap.lua")]));
 
 /// Runs the script; returns the record unless it was swapped.
-fn run(
-    redis: &Redis,
-    key: &[u8],
-    arguments: &[Argument<'_>],
-    deadline: Ticks,
-) -> Result<Option<Found>, Cause> {
-    let reply = redis.run(&SWAP, &[key], arguments, deadline)?;
-    let (now, record) = match reply {
+fn run(redis: &Redis, key: &[u8], arguments: &[Argument<'_>], deadline: Ticks) -> Swapped {
+    let reply = match redis.run(&SWAP, &[key], arguments, deadline)? {
         Value::Int(1) => return Ok(None),
-        Value::Array(reply) => match <[Value; 2]>::try_from(reply) {
-            Ok([Value::Int(now @ 0..), Value::Nil]) => (now, None),
-            Ok([Value::Int(now @ 0..), Value::BulkString(record)]) => (now, Some(record)),
-            _ => return Err(Cause::Answer("a record is expected")),
-        },
+        Value::Array(reply) => reply,
+        _ => Vec::new(),
+    };
+    let (now, record) = match <[Value; 2]>::try_from(reply) {
+        Ok([Value::Int(now @ 0..), Value::Nil]) => (now, None),
+        Ok([Value::Int(now @ 0..), Value::BulkString(record)]) => (now, Some(record)),
         _ => return Err(Cause::Answer("a record is expected")),
     };
     Ok(Some(Found {
@@ -39,18 +34,10 @@ impl Records for Redis {
         run(self, key, &[], deadline)?.ok_or(Cause::Answer("a record is expected"))
     }
 
-    fn swap(
-        &self,
-        key: &[u8],
-        found: &Found,
-        next: &Next,
-        deadline: Ticks,
-    ) -> Result<Option<Found>, Cause> {
+    fn swap(&self, key: &[u8], found: &Found, next: &Next, deadline: Ticks) -> Swapped {
         let life = next.life.div_ceil(TICKS_PER_SECOND / 1000) + 1;
-        let mut arguments = vec![
-            Argument::Word(&next.record),
-            Argument::Number(life.cast_signed()),
-        ];
+        let life = Argument::Number(life.cast_signed());
+        let mut arguments = vec![Argument::Word(&next.record), life];
         arguments.extend(found.record.as_deref().map(Argument::Word));
         run(self, key, &arguments, deadline)
     }

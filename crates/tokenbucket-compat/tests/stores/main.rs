@@ -4,8 +4,6 @@
 mod json_bucket;
 mod minutes;
 mod records;
-#[path = "../../../tokenbucket-core/tests/servers/mod.rs"]
-mod servers;
 
 use tokenbucket_core::clock::BootClock;
 use tokenbucket_core::remote::memcached::Memcached;
@@ -18,14 +16,14 @@ fn deadline() -> Ticks {
     BootClock.now() + 5 * TICKS_PER_SECOND
 }
 
-fn redis() -> (servers::Redis, Redis) {
-    let server = servers::Redis::start(&[]);
+fn redis() -> (testkit::Redis, Redis) {
+    let server = testkit::Redis::start(&[]);
     let dsn = Dsn::parse(&format!("redis://127.0.0.1:{}", server.port())).unwrap();
     (server, Redis::new(dsn, b""))
 }
 
-fn memcached() -> (servers::Memcached, Memcached) {
-    let server = servers::Memcached::start_tcp(&[]);
+fn memcached() -> (testkit::Memcached, Memcached) {
+    let server = testkit::Memcached::start_tcp(&[]);
     let list = parse_servers([format!("127.0.0.1:{}", server.port())]).unwrap();
     (server, Memcached::new(&list, b""))
 }
