@@ -77,7 +77,8 @@ if now % 1000000 ~= 0 then
     second = second .. string.gsub(string.format('.%06d', now % 1000000), '0+$', '')
 end
 local bucket = '{"num":' .. shortest((now - state) * capacity / burst) .. ',"time":' .. second .. '}'
--- A second more than it takes to be full, because others read whole seconds.
+-- A second more than it takes to be full, because others read whole seconds; never less than it was to
+-- live, but not for ever.
 local life = math.ceil((state + burst - now) / 1000) + 1000
-keep(KEYS[1], bucket, life)
+call('SET', KEYS[1], bucket, 'PX', math.max(life, call('PTTL', KEYS[1])))
 return 1
