@@ -8,7 +8,6 @@ pub mod memcached;
 mod memcached_client;
 pub mod memory;
 mod on_failure;
-mod openly;
 pub mod pdo;
 mod proposals;
 pub mod redis;
@@ -26,13 +25,15 @@ use tokenbucket_core::remote::Batched;
 use tokenbucket_core::{Clock, Grain, Key, KeyHasher, Outcome, Put, Step, Ticks};
 
 pub use interface::{First, age, first_state, start_at};
-pub use openly::take_openly;
 pub use redis_client::{Unfit, is_client, storage_of};
-pub use remote::{RemoteStorage, StorageClass};
+pub use remote::{RemoteStorage, StorageClass, tell};
 pub use shared_memory::{grants, take_here};
 
+/// Recognises the objects of one storage.
+type Recognise = fn(&ZendObject) -> Option<&dyn Storage>;
+
 /// Every storage. Shared memory is first because it is looked for most.
-const STORAGES: [fn(&ZendObject) -> Option<&dyn Storage>; 5] = [
+const STORAGES: [Recognise; 5] = [
     exact::<shared_memory::SharedMemoryStorage>,
     exact::<memory::MemoryStorage>,
     exact::<redis::RedisStorage>,

@@ -147,8 +147,11 @@ impl<T: StorageClass> RemoteStorage<T> {
         Ok(created)
     }
 
-    /// The store and this host's memory.
-    pub(super) fn parts(&self) -> Result<(&Remote<T>, &'static Host), Thrown> {
+    /// Returns the store and this host's memory.
+    ///
+    /// # Errors
+    /// `Error` if no constructor has run.
+    pub fn parts(&self) -> Result<(&Remote<T>, &'static Host), Thrown> {
         let made = self.made.get().ok_or_else(|| {
             let class = T::class().name();
             throw::error(&format!(
@@ -183,7 +186,26 @@ impl<T: StorageClass> Object<RemoteStorage<T>> {
     ) -> Result<R, Thrown> {
         let (remote, host) = self.parts()?;
         let name = name(remote.transport());
-        tell(remote, remote.ask(host, &name, ask, stand_in), || None)
+        let answer = remote.ask(host, &name, ask, |policy, _| stand_in(policy));
+        drop(name);
+        tell(remote, answer, || None)
+    }
+
+    /// Asks for the verdict of a limiter that keeps a record of its own on this store. If the store fails,
+    /// its policy decides about `step` on the bucket whose identifier is all of `bucket`.
+    ///
+    /// # Errors
+    /// As [`Storage::take`].
+    pub fn decide(
+        &self,
+        name: impl FnOnce(&T) -> Vec<u8>,
+        ask: impl FnOnce(&T, Ticks) -> Result<bool, Cause>,
+        bucket: &[&[u8]],
+        step: &Step,
+    ) -> Result<bool, Thrown> {
+        self.ask(name, ask, |policy| {
+            self.stand_in(policy, &bucket.concat(), step)
+        })
     }
 
     /// Tells whether the failure policy, instead of the store, grants a step.

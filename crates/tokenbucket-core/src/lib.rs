@@ -8,7 +8,6 @@
 //! Floats do not enter here but through [`Tokens`] and [`seconds`], which are exact.
 
 pub mod batch;
-pub mod charged;
 pub mod clock;
 pub mod decision;
 mod digest;
@@ -16,7 +15,6 @@ pub mod host;
 pub mod key;
 pub mod memory;
 pub mod quota;
-pub mod record;
 pub mod reference;
 pub mod remote;
 pub mod seconds;

@@ -64,7 +64,7 @@ impl<T: Transport> Remote<T> {
                 learn(host, buckets, steps, &replies, now, &hints);
                 sure(read(&keys, steps, &replies))
             }
-            Err(failed) => self.stand_in(host, failed, || {
+            Err(failed) => self.stand_in(host, failed, |_| {
                 let mut local = StandIn {
                     policy: self.settings.on_failure,
                     host,

@@ -6,6 +6,7 @@
 //!
 //! Invariant: a request whose fate is unknown is never sent again, for the store may have acted on it.
 
+pub mod back_off;
 mod batch;
 pub mod breaker;
 mod cached;
@@ -15,6 +16,7 @@ pub mod denial_cache;
 pub mod endpoint;
 pub mod failure;
 pub mod memcached;
+pub mod record;
 pub mod redis;
 mod resolve;
 pub mod secret;
@@ -137,7 +139,7 @@ impl<T: Transport> Remote<T> {
                 self.learn(host, key, step, &reply, hint.as_ref(), now);
                 Ok(sure(reply.outcome))
             }
-            Err(failed) => self.stand_in(host, failed, || {
+            Err(failed) => self.stand_in(host, failed, |_| {
                 if let (OnFailure::Local, Some(hint)) = (self.settings.on_failure, hint) {
                     // A new bucket stands in where the old one is known to have been.
                     let age = age(now, hint.bound);
@@ -148,8 +150,8 @@ impl<T: Transport> Remote<T> {
         }
     }
 
-    /// Does with the store what no step is, under its breaker and policy. `name` is what the store calls
-    /// the thing; `stand_in` is the answer when the store fails and the policy is not to throw.
+    /// Runs an operation other than a step, under the store's breaker and policy. `name` is the store's
+    /// name for the record; `stand_in` answers if the store failed and the policy is not to throw.
     ///
     /// # Errors
     /// As [`Remote::take`].
@@ -158,14 +160,16 @@ impl<T: Transport> Remote<T> {
         host: &Host,
         name: &[u8],
         ask: impl FnOnce(&T, Ticks) -> Result<R, Cause>,
-        stand_in: impl FnOnce(OnFailure) -> R,
+        stand_in: impl FnOnce(OnFailure, &Cause) -> R,
     ) -> Result<Answer<R>, Failure> {
         let asked = self.call(host, name, BootClock.now(), |deadline| {
             ask(&self.transport, deadline)
         });
         match asked {
             Ok(answer) => Ok(sure(answer)),
-            Err(failed) => self.stand_in(host, failed, || stand_in(self.settings.on_failure)),
+            Err(failed) => self.stand_in(host, failed, |cause| {
+                stand_in(self.settings.on_failure, cause)
+            }),
         }
     }
 
@@ -186,7 +190,7 @@ impl<T: Transport> Remote<T> {
         match asked {
             Ok(reply) => Ok(sure(!reply.absent)),
             // What is not asked starts no bucket.
-            Err(failed) => self.stand_in(host, failed, || {
+            Err(failed) => self.stand_in(host, failed, |_| {
                 self.settings.on_failure != OnFailure::Local || host.slots().contains(key)
             }),
         }
@@ -220,7 +224,7 @@ impl<T: Transport> Remote<T> {
         }
         match asked {
             Ok(()) => Ok(sure(())),
-            Err(failed) => self.stand_in(host, failed, || {
+            Err(failed) => self.stand_in(host, failed, |_| {
                 let is_give_back =
                     matches!(*put, Put::Refund { taken, .. } if taken != Put::VOUCHED);
                 if self.settings.on_failure == OnFailure::Local && !is_give_back {
@@ -289,7 +293,7 @@ impl<T: Transport> Remote<T> {
         &self,
         host: &Host,
         failed: Failed,
-        answer: impl FnOnce() -> R,
+        answer: impl FnOnce(&Cause) -> R,
     ) -> Result<Answer<R>, Failure> {
         let event = match self.settings.on_failure {
             OnFailure::Local => Event::FellBack,
@@ -302,7 +306,7 @@ impl<T: Transport> Remote<T> {
             return Err(failed.failure);
         }
         Ok(Answer {
-            value: answer(),
+            value: answer(&failed.failure.cause),
             warning: failed.warns.then_some(failed.failure),
             stood_in: true,
         })

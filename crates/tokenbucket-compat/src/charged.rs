@@ -1,19 +1,18 @@
-//! Steps of limiters that count denied calls, too: so many calls a window.
+//! The step of limiters that count denied calls, too: a number of calls in a window.
 //!
-//! A denied call pushes the bucket's empty time on, but not beyond what one window makes good: whoever
-//! goes on hammering stays denied, and whoever stops is granted a call after a window at most.
+//! A denied call delays the bucket's empty time, but by no more than refills in one window. A client
+//! that goes on calling stays denied; one that stops is granted a call after at most one window.
 
-use crate::clock::Ticks;
-use crate::quota::{Grain, MAX_BURST};
-use crate::step::Step;
+use tokenbucket_core::quota::MAX_BURST;
+use tokenbucket_core::{Grain, Step, Ticks};
 
 /// Parts of a call.
 const PARTS: u128 = 1_000_000_000;
 /// The most calls.
 const MOST_CALLS: f64 = 1e9;
 
-/// The step of one call where `calls` are allowed in `window` ticks. Both are more than 0; fewer than one call
-/// is a step that is never granted.
+/// Returns the step of one call where `calls` are allowed in `window` ticks. Both are more than 0; with
+/// fewer than one call the step is never granted.
 ///
 /// Worked example: 5 calls in 300 s cost 60 s each; the debt of denied calls ends at 240 s.
 #[must_use]
@@ -41,7 +40,7 @@ pub fn charged(calls: f64, window: Ticks, grain: Grain) -> Step {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::clock::TICKS_PER_SECOND as S;
+    use tokenbucket_core::TICKS_PER_SECOND as S;
 
     #[test]
     fn the_worked_example_holds() {

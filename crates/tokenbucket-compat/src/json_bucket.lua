@@ -9,14 +9,11 @@
 -- In here a bucket is the microsecond at which it was empty. Both numbers of the record are doubles that
 -- are exact enough to give back that very microsecond.
 
-local call = redis.call
 local cost, burst, capacity = ARGV[1] + 0, ARGV[2] + 0, ARGV[3] + 0
 local record = call('GET', KEYS[1])
-local time = call('TIME')
-local now = time[1] * 1000000 + time[2]
 
 -- The library takes more for a number than JSON does: too many zeros, signs and points, hexadecimal digits,
--- not-a-number; and it stops at a NUL byte. All but those in strings, of which `number` judges.
+-- not-a-number; and it stops at a NUL byte. All but those in strings, which `amount` checks.
 local function has_json_numbers(text)
     for word in string.gmatch(string.gsub(text, '"[^"]*"', ''), '[^%s{}:,]+') do
         local digits = string.gsub(word, '[eE][+-]?%d+$', '')
@@ -28,7 +25,7 @@ local function has_json_numbers(text)
     return true
 end
 
-local function number(value)
+local function amount(value)
     if type(value) == 'string' and string.find(value, '^-?%d+%.?%d*$') then
         value = tonumber(value)
     end
@@ -40,7 +37,7 @@ if record then
     local is_json, bucket = pcall(cjson.decode, record)
     local num, second, fields = false, false, 0
     if is_json and type(bucket) == 'table' and has_json_numbers(record) then
-        num, second = number(bucket.num), number(bucket.time)
+        num, second = amount(bucket.num), amount(bucket.time)
         for _ in pairs(bucket) do
             fields = fields + 1
         end
@@ -80,7 +77,8 @@ if now % 1000000 ~= 0 then
     second = second .. string.gsub(string.format('.%06d', now % 1000000), '0+$', '')
 end
 local bucket = '{"num":' .. shortest((now - state) * capacity / burst) .. ',"time":' .. second .. '}'
--- A second more than it takes to be full, for others read whole seconds; never less than it was to live.
+-- A second more than it takes to be full, because others read whole seconds; never less than it was to
+-- live, but not for ever.
 local life = math.ceil((state + burst - now) / 1000) + 1000
 call('SET', KEYS[1], bucket, 'PX', math.max(life, call('PTTL', KEYS[1])))
 return 1

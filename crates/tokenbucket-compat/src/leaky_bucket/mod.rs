@@ -1,4 +1,4 @@
-//! How a leaky bucket is kept in sorted sets: hits by client and action, spread over ten sets.
+//! A leaky bucket in sorted sets on Redis: hits by client and action, spread over ten sets.
 //!
 //! A set `setNN` holds the hits of each client and action that did not leak yet; `setNN:control`
 //! holds the same members with -1, which a clean-up adds to them; `locked` counts denials.
@@ -6,7 +6,11 @@
 //! Invariant: one member, one client and action. Action names hold no "-" but an escaped one, so the
 //! last "-" of a member is the one between the two.
 
-use super::flexihash::Ring;
+pub mod flexihash;
+mod redis;
+
+pub use self::redis::{Family, Limits, cleanup, locked, request};
+use flexihash::Ring;
 use std::sync::LazyLock;
 
 /// Over how many sets members are spread.

@@ -1,26 +1,47 @@
-//! A counter a minute: which of them a window looks at, how long they live, what they say.
+//! A counter a minute: which of them a window reads, how long they live, what they hold.
 //!
-//! Each is named by the local time of its minute. A window's instants are a minute apart, each in the offset
-//! that holds at it. So a change of the clocks skips names or meets one twice, but never makes a window
-//! look at a wrong one; one that is met twice is counted once.
+//! The name of a counter is the local time of its minute. A window's instants are a minute apart, each
+//! in the offset that holds at it. So a change of the clocks skips names or meets one twice, but never
+//! makes a window read a wrong one. A counter that is met twice is counted once.
+
+mod memcached;
+mod redis;
 
 use std::collections::HashSet;
+use tokenbucket_core::Ticks;
+use tokenbucket_core::remote::{Cause, Transport, record};
+
+/// The name of a counter, or its key on a server.
+pub type Name = Vec<u8>;
+
+/// A store that keeps counters of minutes.
+pub trait Counters: Transport {
+    /// Returns the keys of counters by the server that keeps them; that of the first counter first.
+    fn by_server(&self, names: &[Name]) -> Vec<Vec<Name>>;
+
+    /// Returns the sum of counters, all of one server. If there is a `life`, counts the first up before.
+    ///
+    /// # Errors
+    /// [`Cause::Record`] if one of them is not a counter; any other [`Cause`] if the server did not
+    /// answer in time.
+    fn count(&self, keys: &[Vec<u8>], life: Option<Life>, deadline: Ticks) -> Result<u64, Cause>;
+}
 
 /// Names of day, hour and minute come again after a month: 28 days.
 pub const MOST_MINUTES: u32 = 40_320;
 
-/// How long a counter lives that is counted up.
+/// The time to live of a counter that is counted up.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Life {
     /// Seconds from when it is made; at most 30 days.
     pub whole: u32,
-    /// Seconds from now for which it will be looked at, and one more. What was made to live shorter is made to live
-    /// so long.
+    /// Seconds from now for which windows read it, and one more. A counter with less left gets so much.
     pub rest: u32,
 }
 
 impl Life {
-    /// Of this minute's counter at the second `now`, in a window of `minutes`, at most [`MOST_MINUTES`].
+    /// Returns the life of this minute's counter at the second `now`, in a window of `minutes`, at most
+    /// [`MOST_MINUTES`].
     #[must_use]
     pub fn new(minutes: u32, now: i64) -> Self {
         let whole = minutes * 60 + 1;
@@ -33,8 +54,8 @@ impl Life {
     }
 }
 
-/// The names of the counters of the last `minutes` at the second `now`, this minute's first. `name` names the
-/// minute of a second.
+/// Returns the names of the counters of the last `minutes` at the second `now`, this minute's first.
+/// `name` names the minute of a second.
 pub fn window(minutes: u32, now: i64, mut name: impl FnMut(i64) -> Vec<u8>) -> Vec<Vec<u8>> {
     let mut met = HashSet::new();
     (0..i64::from(minutes))
@@ -45,12 +66,11 @@ pub fn window(minutes: u32, now: i64, mut name: impl FnMut(i64) -> Vec<u8>) -> V
         .collect()
 }
 
-/// What a counter says; `None` if it is none. Counting down pads with spaces.
+/// Returns the count in a counter; `None` if it is not a counter. memcached pads with spaces when it
+/// counts down.
 #[must_use]
 pub fn parse(counter: &[u8]) -> Option<u64> {
-    let text = std::str::from_utf8(counter.trim_ascii_end()).ok()?;
-    let is_number = text.bytes().all(|byte| byte.is_ascii_digit());
-    text.parse().ok().filter(|_| is_number)
+    record::digits(counter.trim_ascii_end())
 }
 
 #[cfg(test)]

@@ -4,8 +4,8 @@
 //! Nothing is unserialised: bytes of exactly this shape are a bucket, all others are not.
 //!
 //! The limit and the window come with each call. A bucket that was last filled longer than a window ago is
-//! full. A denied call takes tokens, too, down to what one window makes good: whoever goes on hammering
-//! stays limited, whoever stops for a window does not.
+//! full. A denied call takes tokens, too, but no more than refill in one window: a client that goes on
+//! calling stays limited, one that stops for a window does not.
 //!
 //! Worked example: 5 calls in 300 s. A new bucket holds 5,000 thousandths; five calls leave 0, the sixth is
 //! denied and leaves -1,000; -4,000 is the deepest debt, and 300 s later there are 1,000 again: one call.
@@ -38,7 +38,7 @@ pub struct Throttle {
 }
 
 impl Throttle {
-    /// `limit` calls, up to [`MOST_CALLS`], in `window` milliseconds; `None` where one of them is no amount.
+    /// Allows `limit` calls, up to 10^9, in `window` milliseconds; `None` if one of them is invalid.
     #[must_use]
     pub fn new(limit: f64, window: i64) -> Option<Self> {
         if !limit.is_finite() || limit < 0.0 || window <= 0 {
@@ -51,7 +51,8 @@ impl Throttle {
         Some(Self { limit, window })
     }
 
-    /// Takes a token of a bucket at the millisecond `now`: whether it was there, and the bucket afterwards.
+    /// Takes a token of a bucket at the millisecond `now`. Returns whether it was there, and the bucket
+    /// afterwards.
     #[must_use]
     pub fn take(&self, found: Option<Bucket>, now: i64) -> (bool, Bucket) {
         let full = Bucket {
@@ -74,7 +75,8 @@ impl Throttle {
         (tokens >= TOKEN, bucket)
     }
 
-    /// How long a record is to live at least, in whole seconds: when it is older than a window, it is as good as none.
+    /// Returns the least time to live of a record in whole seconds: a record that is older than a window means
+    /// the same as a missing one.
     #[must_use]
     pub fn life(&self) -> u64 {
         self.window.unsigned_abs().div_ceil(1_000) + 1
@@ -82,7 +84,7 @@ impl Throttle {
 }
 
 impl Bucket {
-    /// The bucket in `bytes`, if that is what they hold.
+    /// Returns the bucket in `bytes`; `None` if they have another shape.
     #[must_use]
     pub fn parse(bytes: &[u8]) -> Option<Self> {
         let text = std::str::from_utf8(bytes).ok()?;
@@ -99,7 +101,7 @@ impl Bucket {
         })
     }
 
-    /// What `serialize()` makes of it, or what is the same to `unserialize()`.
+    /// Returns what `serialize()` makes of it, or text that `unserialize()` reads alike.
     #[must_use]
     pub fn print(&self) -> String {
         let (whole, parts) = (self.tokens / PARTS, (self.tokens % PARTS).abs());

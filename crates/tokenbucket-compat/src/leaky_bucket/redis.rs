@@ -1,15 +1,19 @@
-//! A leaky bucket in sorted sets, as [`crate::record::leaky_bucket`] lays it out.
+//! Hits, clean-ups and the list of denials: one script each.
 
-use super::{Argument, Redis, Script, ticks};
-use crate::clock::Ticks;
-use crate::record::leaky_bucket::{LOCKED, keys};
-use crate::remote::Cause;
-use redis::Value;
+use super::{LOCKED, keys};
+use crate::verdict;
 use std::sync::LazyLock;
+use tokenbucket_core::Ticks;
+use tokenbucket_core::remote::Cause;
+use tokenbucket_core::remote::redis::{Argument, Redis, Script, Value};
 
-static REQUEST: LazyLock<Script> = script!("leaky_drain.lua", "leaky_request.lua");
-static CLEANUP: LazyLock<Script> = script!("leaky_drain.lua", "leaky_cleanup.lua");
-static LOCKED_MOST: LazyLock<Script> = script!("leaky_locked.lua");
+const DRAIN: &str = include_str!("drain.lua");
+
+static REQUEST: LazyLock<Script> =
+    LazyLock::new(|| Script::new(&[DRAIN, include_str!("request.lua")]));
+static CLEANUP: LazyLock<Script> =
+    LazyLock::new(|| Script::new(&[DRAIN, include_str!("cleanup.lua")]));
+static LOCKED_MOST: LazyLock<Script> = LazyLock::new(|| Script::new(&[include_str!("locked.lua")]));
 
 /// To how many members the count of denials is cut.
 const MOST_LOCKED: i64 = 10_000;
@@ -32,7 +36,8 @@ pub struct Family {
     pub limits: Limits,
 }
 
-/// One hit of `member` in a set, of an action that has limits of its own if there is one.
+/// Counts one hit of `member` in a set, of an action that has limits of its own if `action` names one.
+/// Returns whether it was admitted.
 ///
 /// # Errors
 /// As [`Redis::run`].
@@ -51,34 +56,28 @@ pub fn request(
         Argument::Number(limits.limit.into()),
         Argument::Number(MOST_LOCKED),
     ];
-    let keys: [&[u8]; 3] = [&set, &control, &redis.raw_name(LOCKED)];
-    let admitted = redis.run(&REQUEST, &keys, &arguments, deadline)?;
-    Ok(ticks(&admitted)? != 0)
+    let keys = [set, control, redis.raw_name(LOCKED)];
+    verdict(&redis.run(&REQUEST, &keys, &arguments, deadline)?)
 }
 
-/// Drains one set of a family, if that is due. One at a time, for others wait meanwhile.
+/// Drains one set of a family, if that is due. One at a time, because other clients wait meanwhile.
 ///
 /// # Errors
 /// As [`Redis::run`].
 pub fn cleanup(redis: &Redis, family: &Family, set: usize, deadline: Ticks) -> Result<(), Cause> {
-    let [set, control] = keys(family.action.as_deref(), set).map(|key| redis.raw_name(&key));
+    let keys = keys(family.action.as_deref(), set).map(|key| redis.raw_name(&key));
     let period = Argument::Number(family.limits.period.into());
-    let drained = redis.run(&CLEANUP, &[&set, &control], &[period], deadline);
-    drained.map(drop)
+    redis.run(&CLEANUP, &keys, &[period], deadline).map(drop)
 }
 
-/// The members that were denied most, and how often, the most denied first.
+/// Returns the `top` members that were denied most, and how often, the most denied first.
 ///
 /// # Errors
 /// As [`Redis::run`].
 pub fn locked(redis: &Redis, top: u32, deadline: Ticks) -> Result<Vec<(Vec<u8>, u64)>, Cause> {
     let arguments = [Argument::Number(top.into())];
-    let found = redis.run(
-        &LOCKED_MOST,
-        &[&redis.raw_name(LOCKED)],
-        &arguments,
-        deadline,
-    )?;
+    let key = redis.raw_name(LOCKED);
+    let found = redis.run(&LOCKED_MOST, &[key], &arguments, deadline)?;
     let Value::Array(found) = found else {
         return Err(Cause::Answer("a list is expected"));
     };
