@@ -122,15 +122,15 @@ impl<'a> Call<'a> {
     }
 
     #[cold]
-    fn wrong(&mut self, number: u32, expected: i32) -> Thrown {
+    fn wrong(&mut self, number: u32, expected: symbols::zend_expected_type) -> Thrown {
         let arg = self.raw(number);
         if !throw::is_pending() {
             // SAFETY: called in the frame of the function that it speaks of, with its argument.
             unsafe {
                 symbols::zend_wrong_parameter_error(
-                    symbols::WRONG_ARGUMENT,
+                    symbols::ZPP_ERROR_WRONG_ARG.cast_signed(),
                     number,
-                    ptr::null(),
+                    ptr::null_mut(),
                     expected,
                     arg,
                 );
@@ -159,7 +159,7 @@ impl<'a> Call<'a> {
         {
             return Ok(plain);
         }
-        Err(self.wrong(number, symbols::EXPECTED_NUMBER))
+        Err(self.wrong(number, symbols::Z_EXPECTED_NUMBER))
     }
 
     /// A number in weak mode, whatever the caller's: for a parameter without a type.
@@ -170,7 +170,7 @@ impl<'a> Call<'a> {
     pub fn untyped_number(&mut self, number: u32) -> Result<Number, Thrown> {
         match value::to_number(self.arg(number)) {
             Some(plain) => Ok(plain),
-            None => Err(self.wrong(number, symbols::EXPECTED_NUMBER)),
+            None => Err(self.wrong(number, symbols::Z_EXPECTED_NUMBER)),
         }
     }
 
@@ -182,7 +182,7 @@ impl<'a> Call<'a> {
         let arg = self.arg(number);
         if value::kind(arg) != IS_NULL {
             return value::to_string(arg)
-                .ok_or_else(|| self.wrong(number, symbols::EXPECTED_STRING));
+                .ok_or_else(|| self.wrong(number, symbols::Z_EXPECTED_STRING));
         }
         let (mut null, mut string) = (Zval::null(), ptr::null_mut());
         // SAFETY: a copy of ours, converted in place, with the deprecation that PHP has for this.
@@ -205,7 +205,7 @@ impl<'a> Call<'a> {
         {
             return Ok(float);
         }
-        Err(self.wrong(number, symbols::EXPECTED_DOUBLE))
+        Err(self.wrong(number, symbols::Z_EXPECTED_DOUBLE))
     }
 
     /// `int`, in the caller's mode.
@@ -221,7 +221,7 @@ impl<'a> Call<'a> {
         if unsafe { symbols::zend_parse_arg_long_slow(self.raw(number), &raw mut int, number) } {
             return Ok(int);
         }
-        Err(self.wrong(number, symbols::EXPECTED_INT))
+        Err(self.wrong(number, symbols::Z_EXPECTED_LONG))
     }
 
     /// `bool`, in the caller's mode.
@@ -239,7 +239,7 @@ impl<'a> Call<'a> {
         if unsafe { symbols::zend_parse_arg_bool_slow(self.raw(number), &raw mut truth, number) } {
             return Ok(truth);
         }
-        Err(self.wrong(number, symbols::EXPECTED_BOOL))
+        Err(self.wrong(number, symbols::Z_EXPECTED_BOOL))
     }
 
     /// `string`, in the caller's mode.
@@ -258,7 +258,7 @@ impl<'a> Call<'a> {
                 return Ok((*string.cast::<ZendStr>()).as_bytes());
             }
         }
-        Err(self.wrong(number, symbols::EXPECTED_STRING))
+        Err(self.wrong(number, symbols::Z_EXPECTED_STRING))
     }
 
     /// `array|string`: the string, or else the array.
@@ -283,7 +283,7 @@ impl<'a> Call<'a> {
                 return Ok(Ok((*string.cast::<ZendStr>()).as_bytes()));
             }
         }
-        Err(self.wrong(number, symbols::EXPECTED_ARRAY_OR_STRING))
+        Err(self.wrong(number, symbols::Z_EXPECTED_ARRAY_OR_STRING))
     }
 
     /// `array`.
@@ -296,7 +296,7 @@ impl<'a> Call<'a> {
             // SAFETY: the kind says so; the argument keeps it alive.
             return Ok(unsafe { &*arg.value.arr });
         }
-        Err(self.wrong(number, symbols::EXPECTED_ARRAY))
+        Err(self.wrong(number, symbols::Z_EXPECTED_ARRAY))
     }
 
     /// An object of `class`.

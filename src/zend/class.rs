@@ -16,12 +16,6 @@ use std::mem::MaybeUninit;
 use std::ptr;
 use std::sync::atomic::{AtomicPtr, Ordering::Relaxed};
 
-/// `ZEND_ATTRIBUTE_PERSISTENT`: of an internal function.
-const ATTRIBUTE_PERSISTENT: u32 = 1;
-
-/// `readonly`, which the binding does not name.
-const READONLY: u32 = 1 << 7;
-
 /// A class or interface of this extension, once it is registered.
 #[derive(Debug)]
 pub struct Class {
@@ -185,7 +179,7 @@ impl Class {
                 &raw mut (*function).common.attributes,
                 interned(c"SensitiveParameter"),
                 0,
-                ATTRIBUTE_PERSISTENT,
+                symbols::ZEND_ATTRIBUTE_PERSISTENT,
                 // 0 is the function itself.
                 number,
                 0,
@@ -298,7 +292,7 @@ fn declare_property(entry: *mut zend_class_entry, property: Property) {
         Property::ReadOnly(name, access, kind) => {
             // SAFETY: all zero is "undefined".
             let undefined = unsafe { MaybeUninit::zeroed().assume_init() };
-            (name, access | READONLY, kind, undefined)
+            (name, access | symbols::ZEND_ACC_READONLY, kind, undefined)
         }
     };
     // SAFETY: a class that was just registered; the default holds nothing to release.

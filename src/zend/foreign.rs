@@ -9,9 +9,6 @@ use ext_php_rs::types::{ZendObject, Zval};
 use std::ffi::CStr;
 use std::ptr;
 
-/// `ZEND_INTERNAL_CLASS`
-const INTERNAL_CLASS: std::ffi::c_char = 1;
-
 fn find(class: &str) -> *mut zend_class_entry {
     // SAFETY: the globals live as long as the engine; the table of classes holds classes.
     unsafe {
@@ -32,7 +29,8 @@ pub fn is_of(object: &ZendObject, class: &str) -> bool {
 /// Whether an extension has declared the class that is called so, and not PHP code.
 pub fn is_internal(class: &str) -> bool {
     // SAFETY: null or a class.
-    unsafe { find(class).as_ref() }.is_some_and(|entry| entry.type_ == INTERNAL_CLASS)
+    unsafe { find(class).as_ref() }
+        .is_some_and(|entry| u32::from(entry.type_.cast_unsigned()) == symbols::ZEND_INTERNAL_CLASS)
 }
 
 impl<'a> Call<'a> {

@@ -29,6 +29,15 @@ struct Whole {
     std: zend_object,
 }
 
+// `engine.h` asserts the same of PDO's headers.
+const _: () = assert!(
+    offset_of!(Handle, driver_data) == 8
+        && offset_of!(Handle, username) == 16
+        && offset_of!(Handle, data_source) == 40
+        && offset_of!(Handle, data_source_len) == 48
+        && offset_of!(Whole, std) == 8
+);
+
 /// Where a connection leads.
 #[derive(Debug)]
 pub struct Target {

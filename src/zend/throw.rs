@@ -148,10 +148,11 @@ pub fn warning(message: String) -> Result<(), Thrown> {
     // In the request's memory, which is released even if this never comes back.
     let held = ZendStr::new(message.replace('\0', ""), false);
     drop(message);
-    // SAFETY: the format takes one C string, and the engine's strings end as those do. 2 is E_WARNING.
+    // SAFETY: the format takes one C string, and the engine's strings end as those do.
     unsafe {
         let text = held.as_bytes().as_ptr().cast::<std::ffi::c_char>();
-        symbols::php_error_docref(std::ptr::null(), 2, c"%s".as_ptr(), text);
+        let kind = symbols::E_WARNING.cast_signed();
+        symbols::php_error_docref(std::ptr::null(), kind, c"%s".as_ptr(), text);
     }
     if is_pending() { Err(Thrown) } else { Ok(()) }
 }
@@ -164,8 +165,13 @@ pub fn warning(message: String) -> Result<(), Thrown> {
 pub fn user_warning(message: Vec<u8>) -> Result<(), Thrown> {
     let held = ZendStr::new(&message, false);
     drop(message);
-    // SAFETY: a live string, which the engine does not keep. 512 is E_USER_WARNING.
-    unsafe { symbols::zend_error_zstr(512, std::ptr::from_ref(&*held).cast_mut().cast()) };
+    // SAFETY: a live string, which the engine does not keep.
+    unsafe {
+        symbols::zend_error_zstr(
+            symbols::E_USER_WARNING.cast_signed(),
+            std::ptr::from_ref(&*held).cast_mut().cast(),
+        );
+    };
     if is_pending() { Err(Thrown) } else { Ok(()) }
 }
 
@@ -177,6 +183,12 @@ pub fn startup_warning(message: &str) {
         eprintln!("WARNING: {message}");
     }
     let message = text(&message);
-    // SAFETY: the format takes one C string. 32 is E_CORE_WARNING.
-    unsafe { symbols::zend_error(32, c"%s".as_ptr(), message.as_ptr()) };
+    // SAFETY: the format takes one C string.
+    unsafe {
+        symbols::zend_error(
+            symbols::E_CORE_WARNING.cast_signed(),
+            c"%s".as_ptr(),
+            message.as_ptr(),
+        );
+    };
 }

@@ -91,8 +91,14 @@ pub fn to_number(value: &Zval) -> Option<Number> {
     let mut float = 0.0;
     // SAFETY: the value is live and is not changed; null, which alone needs a parameter's name for its
     // deprecation, was excluded.
-    unsafe { symbols::zend_parse_arg_double_weak(value, &raw mut float, u32::MAX) }
-        .then(|| whole(float))
+    unsafe {
+        symbols::zend_parse_arg_double_weak(
+            ptr::from_ref(value).cast_mut(),
+            &raw mut float,
+            u32::MAX,
+        )
+    }
+    .then(|| whole(float))
 }
 
 /// A whole double as an integer, so that "10" and 10 are one amount.
