@@ -1,11 +1,7 @@
 //! `TokenBucket\Decision`: the whole answer to one call.
 
-use crate::zend::class::{Declaration, Property};
-use crate::zend::declare::{END, Entry, Info, Table, Type, entry, handlers, optional, returns};
+use crate::declared;
 use crate::zend::{Call, Class, Object, State, Thrown, Zval, object, throw, value};
-use ext_php_rs::ffi::{
-    ZEND_ACC_FINAL, ZEND_ACC_NO_DYNAMIC_PROPERTIES, ZEND_ACC_PRIVATE, ZEND_ACC_PUBLIC,
-};
 use ext_php_rs::types::ZendHashTable;
 use tokenbucket_core::clock::{TICKS_PER_MICROSECOND, wall_clock};
 use tokenbucket_core::{Decision, Quota, TICKS_PER_SECOND, Ticks, seconds};
@@ -13,15 +9,13 @@ use tokenbucket_core::{Decision, Quota, TICKS_PER_SECOND, Ticks, seconds};
 /// The greatest integer of a structured HTTP field.
 const GREATEST_FIELD: u64 = 999_999_999_999_999;
 
-static CLASS: Class = Class::new();
-
 /// What the object was made of; `headers()` needs it.
 #[derive(Clone, Copy, Debug)]
 pub struct Answer(Option<(Quota, Decision)>);
 
 impl State for Answer {
     fn class() -> &'static Class {
-        &CLASS
+        &declared::DECISION
     }
 
     fn born() -> Self {
@@ -31,48 +25,6 @@ impl State for Answer {
     fn cloned(&self) -> Option<Self> {
         Some(*self)
     }
-}
-
-static CONSTRUCT: Table<[Info; 1]> = Table([returns(0, Type::NONE)]);
-static HEADERS: Table<[Info; 3]> = Table([
-    returns(0, Type::ARRAY),
-    optional(c"policy", Type::STRING, c"'default'"),
-    optional(c"legacy", Type::BOOL, c"false"),
-]);
-
-handlers! {
-    construct_handler => construct;
-    headers_handler => headers;
-}
-
-static METHODS: Table<[Entry; 3]> = Table([
-    entry(
-        c"__construct",
-        construct_handler,
-        &CONSTRUCT.0,
-        ZEND_ACC_PRIVATE,
-    ),
-    entry(c"headers", headers_handler, &HEADERS.0, ZEND_ACC_PUBLIC),
-    END,
-]);
-
-pub fn register() {
-    let declaration = Declaration {
-        name: c"TokenBucket\\Decision",
-        flags: ZEND_ACC_FINAL | ZEND_ACC_NO_DYNAMIC_PROPERTIES,
-        methods: &METHODS,
-        constants: &[],
-        properties: &[
-            Property::ReadOnly(c"allowed", ZEND_ACC_PUBLIC, Type::BOOL),
-            Property::ReadOnly(c"remaining", ZEND_ACC_PUBLIC, Type::FLOAT),
-            Property::ReadOnly(c"capacity", ZEND_ACC_PUBLIC, Type::FLOAT),
-            Property::ReadOnly(c"retryAfter", ZEND_ACC_PUBLIC, Type::FLOAT),
-            Property::ReadOnly(c"resetAfter", ZEND_ACC_PUBLIC, Type::FLOAT),
-            Property::ReadOnly(c"reason", ZEND_ACC_PUBLIC, Type::STRING),
-        ],
-        cloneable: true,
-    };
-    CLASS.register::<Answer, _>(&declaration, &[]);
 }
 
 /// The PHP object for an answer under `quota`.
@@ -102,12 +54,12 @@ pub fn to_object(quota: &Quota, decision: &Decision) -> Result<Zval, Thrown> {
 }
 
 /// Private: only the extension makes decisions.
-fn construct(call: &mut Call<'_>, _result: &mut Zval) -> Result<(), Thrown> {
-    call.arity(0, 0)
+#[allow(clippy::unnecessary_wraps)]
+pub fn construct(_call: &mut Call<'_>, _result: &mut Zval) -> Result<(), Thrown> {
+    Ok(())
 }
 
-fn headers(call: &mut Call<'_>, result: &mut Zval) -> Result<(), Thrown> {
-    call.arity(0, 2)?;
+pub fn headers(call: &mut Call<'_>, result: &mut Zval) -> Result<(), Thrown> {
     let policy: &[u8] = if call.count() >= 1 {
         call.string(1)?
     } else {

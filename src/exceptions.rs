@@ -3,45 +3,12 @@
 //! An argument fault is a `ValueError` that names the argument. A failing store is a
 //! `TokenBucket\StorageException`. A denial is neither: it is an answer.
 
-use crate::zend::class::{Declaration, Parent};
-use crate::zend::declare::{END, Entry, Table};
+use crate::declared;
+use crate::zend::Zval;
 use crate::zend::throw::{self, Thrown};
-use crate::zend::{Class, Zval};
 use tokenbucket_core::remote::Failure;
 use tokenbucket_core::seconds::SpanError;
 use tokenbucket_core::{AmountError, QuotaError};
-
-/// `TokenBucket\Exception`: implemented by all the others.
-pub static EXCEPTION: Class = Class::new();
-/// `TokenBucket\StorageException`: a storage failed.
-pub static STORAGE_EXCEPTION: Class = Class::new();
-
-/// `TokenBucket\Compat\RateExceededException`: what `MinuteWindow` answers instead of "no".
-pub static RATE_EXCEEDED: Class = Class::new();
-
-static NO_METHODS: Table<[Entry; 1]> = Table([END]);
-
-pub fn register() {
-    EXCEPTION.register_interface(c"TokenBucket\\Exception", &NO_METHODS, true);
-    let declaration = |name| Declaration {
-        name,
-        flags: 0,
-        methods: &NO_METHODS,
-        constants: &[],
-        properties: &[],
-        cloneable: false,
-    };
-    STORAGE_EXCEPTION.register_exception(
-        &declaration(c"TokenBucket\\StorageException"),
-        Parent::RuntimeException,
-        &[&EXCEPTION],
-    );
-    RATE_EXCEEDED.register_exception(
-        &declaration(c"TokenBucket\\Compat\\RateExceededException"),
-        Parent::Exception,
-        &[&EXCEPTION],
-    );
-}
 
 /// A number of tokens or seconds that is none.
 #[cold]
@@ -61,13 +28,13 @@ pub fn bad_span(argument: u32, error: SpanError) -> Thrown {
 /// A store that failed, where its policy is to throw; because of what another extension threw, if it did.
 #[cold]
 pub fn storage_failed(failure: &Failure, previous: Option<Zval>) -> Thrown {
-    throw::of_class(&STORAGE_EXCEPTION, &failure.to_string(), previous)
+    throw::of_class(&declared::STORAGE_EXCEPTION, &failure.to_string(), previous)
 }
 
 /// More requests than were allowed: without a message, as in the class that this one replaces.
 #[cold]
 pub fn rate_exceeded() -> Thrown {
-    throw::of_class(&RATE_EXCEEDED, "", None)
+    throw::of_class(&declared::RATE_EXCEEDED_EXCEPTION, "", None)
 }
 
 /// Where a capacity and a rate came from.

@@ -1,12 +1,10 @@
 //! `TokenBucket\status()` and `phpinfo()`: what the extension did and holds on this host.
 
 use crate::segment;
-use crate::zend::{Call, Thrown, Zval, call, system, value};
+use crate::zend::{Call, Thrown, Zval, system, value};
 use ext_php_rs::boxed::ZBox;
-use ext_php_rs::builders::FunctionBuilder;
-use ext_php_rs::flags::DataType;
 use ext_php_rs::types::ZendHashTable;
-use ext_php_rs::zend::{ExecuteData, ModuleEntry};
+use ext_php_rs::zend::ModuleEntry;
 use tokenbucket_core::clock::BootClock;
 use tokenbucket_core::shared_memory::SharedMemory;
 use tokenbucket_core::shared_memory::counters::Event;
@@ -46,22 +44,10 @@ const COUNTERS: Counters<13> = [
     ("evicted", Event::Evicted),
 ];
 
-pub fn status_function() -> FunctionBuilder<'static> {
-    FunctionBuilder::new("TokenBucket\\status", status_handler).returns(
-        DataType::Array,
-        false,
-        false,
-    )
-}
-
-extern "C" fn status_handler(frame: &mut ExecuteData, result: &mut Zval) {
-    call::run(frame, result, status);
-}
-
 type Array = ZBox<ZendHashTable>;
 
-fn status(call: &mut Call<'_>, result: &mut Zval) -> Result<(), Thrown> {
-    call.arity(0, 0)?;
+/// `status(): array`
+pub fn status(_call: &mut Call<'_>, result: &mut Zval) -> Result<(), Thrown> {
     result.set_hashtable(status_table().map_err(|_| Thrown)?);
     Ok(())
 }

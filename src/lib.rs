@@ -8,6 +8,8 @@
 
 mod compat;
 mod decision;
+#[rustfmt::skip]
+mod declared;
 mod exceptions;
 mod info;
 mod ini;
@@ -26,7 +28,6 @@ pub fn get_module(module: ModuleBuilder) -> ModuleBuilder {
         .shutdown_function(shutdown)
         .request_startup_function(request_startup)
         .info_function(info::phpinfo)
-        .function(info::status_function())
 }
 
 const SUCCESS: i32 = 0;
@@ -39,11 +40,10 @@ extern "C" fn startup(_kind: i32, module: i32) -> i32 {
         zend::throw::startup_warning(&error.to_string());
         return FAILURE;
     }
-    exceptions::register();
-    storage::register();
-    decision::register();
-    token_bucket::register();
-    compat::register();
+    zend::class::register_functions(&declared::FUNCTIONS);
+    for (class, declaration) in &declared::CLASSES {
+        class.register(declaration);
+    }
     SUCCESS
 }
 

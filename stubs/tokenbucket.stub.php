@@ -3,7 +3,8 @@
 /**
  * What the tokenbucket extension declares, for IDEs and static analysers.
  *
- * Seconds are floats; tokens may be fractions. A test holds this file equal to Reflection.
+ * Seconds are floats; tokens may be fractions. scripts/declare.php generates the extension's own tables
+ * from this file; it explains the tags implementation, strict-properties and not-serializable.
  */
 
 namespace {
@@ -12,6 +13,8 @@ namespace {
      *
      * Storages know time, not tokens: costs and spans are given in seconds, so that a storage
      * needs neither the capacity nor the rate of a bucket.
+     *
+     * @implementation storage::interface::Storage
      */
     interface TokenBucketStorage
     {
@@ -43,6 +46,9 @@ namespace {
      *
      * Not final. The untyped methods and properties are untyped on purpose: code written against
      * the well-known userland class of this name overrides them without types.
+     *
+     * @implementation token_bucket::Bucket
+     * @not-serializable
      */
     class TokenBucket
     {
@@ -146,6 +152,10 @@ namespace {
 
     /**
      * Buckets in memory shared by every worker of a php-fpm master (see tokenbucket.shm_path for more).
+     *
+     * @implementation storage::shared_memory::Storage
+     * @strict-properties
+     * @not-serializable
      */
     final class TokenBucketStorageSharedMemory implements TokenBucketStorage
     {
@@ -165,6 +175,10 @@ namespace {
     /**
      * Buckets on a Redis server (or Valkey), shared by every host that uses it. One round trip a decision, on
      * the server's clock; none for a denial that this host has seen within $hintMaxAge.
+     *
+     * @implementation storage::redis::Storage
+     * @strict-properties
+     * @not-serializable
      */
     final class TokenBucketStorageRedis implements TokenBucketStorage
     {
@@ -226,6 +240,10 @@ namespace {
     /**
      * Buckets on memcached servers, shared by every host that uses them, on the hosts' wall clocks: keep them
      * in step. One round trip a decision as long as nobody else takes from the bucket.
+     *
+     * @implementation storage::memcached::Storage
+     * @strict-properties
+     * @not-serializable
      */
     final class TokenBucketStorageMemcached implements TokenBucketStorage
     {
@@ -291,6 +309,9 @@ namespace {
      * On MySQL and MariaDB a decision sets what PDO::lastInsertId() returns.
      *
      * Not final; a class that overrides prepare(), bootstrap() or consume() is treated as a userland storage.
+     *
+     * @implementation storage::pdo::Storage
+     * @not-serializable
      */
     class TokenBucketStoragePDO implements TokenBucketStorage
     {
@@ -355,12 +376,17 @@ namespace {
         /**
          * @param PDO $db
          * @param string $table_name
+         * @implementation-alias storage::pdo::construct_mysql
          */
         public function __construct($db, $table_name) {}
     }
 
     /**
      * Buckets in the memory of this object, on a clock that stands still until it is advanced. For tests.
+     *
+     * @implementation storage::memory::Storage
+     * @strict-properties
+     * @not-serializable
      */
     final class TokenBucketStorageMemory implements TokenBucketStorage
     {
@@ -406,7 +432,13 @@ namespace TokenBucket {
     {
     }
 
-    /** The answer to one call: read-only, and complete without asking the storage again. */
+    /**
+     * The answer to one call: read-only, and complete without asking the storage again.
+     *
+     * @implementation decision::Answer
+     * @strict-properties
+     * @not-serializable
+     */
     final class Decision
     {
         /** Whether the tokens were taken (for peek(): would be). */
@@ -462,6 +494,7 @@ namespace TokenBucket {
      *         name: string, breaker: 'closed'|'open', failures: int, opened: int, retry_after: float
      *     }>
      * }
+     * @implementation info::status
      */
     function status(): array {}
 }
@@ -484,6 +517,9 @@ namespace TokenBucket\Compat {
      * date('dHi') in the script's time zone, whatever the storage's own prefix), so old and new servers
      * count together. On Redis there are the same under the storage's prefix. Elsewhere it is a bucket for each
      * prefix, address and number of minutes, whose denials are charged up to one window.
+     *
+     * @implementation compat::minute_window::Window
+     * @not-serializable
      */
     class MinuteWindow
     {
@@ -512,6 +548,9 @@ namespace TokenBucket\Compat {
      * On memcached the record is the array that code on ext-memcache keeps under key(), changed inside of
      * its lock; anything else found there is left alone, and the storage's policy decides. Elsewhere it is a
      * bucket. Denied calls take tokens, too, down to what one window makes good.
+     *
+     * @implementation compat::client_throttle::Limiter
+     * @not-serializable
      */
     class ClientThrottle
     {
@@ -545,6 +584,9 @@ namespace TokenBucket\Compat {
      *
      * On Redis the bucket is the component's JSON object under $cacheKey itself, without the storage's prefix; on
      * other storages it is a bucket as any other. The values in the properties count, at each call.
+     *
+     * @implementation compat::rate_limiter::Limiter
+     * @not-serializable
      */
     class RateLimiter
     {
@@ -584,6 +626,9 @@ namespace TokenBucket\Compat {
      * $limit hits of a client's action, of which one leaks every $period seconds.
      *
      * On Redis the hits are in the sorted sets set01 to set10, placed by Flexihash, and "locked" counts denials.
+     *
+     * @implementation compat::leaky_bucket::Bucket
+     * @not-serializable
      */
     class LeakyBucket
     {

@@ -8,20 +8,14 @@
 //! say.
 
 use super::{native, storage};
+use crate::declared;
 use crate::exceptions;
 use crate::storage::Native;
-use crate::zend::class::{Declaration, Property};
-use crate::zend::declare::{
-    END, Entry, Info, Table, Type, entry, handlers, optional, required, returns,
-};
 use crate::zend::{Call, Class, Object, State, Thrown, Zval, invoke, throw, value};
-use ext_php_rs::ffi::{ZEND_ACC_PRIVATE, ZEND_ACC_PROTECTED, ZEND_ACC_PUBLIC};
 use tokenbucket_core::charged::charged;
 use tokenbucket_core::record::serialized_bucket::Throttle;
 use tokenbucket_core::remote::memcached::throttle::Items;
 use tokenbucket_core::{Step, seconds};
-
-static CLASS: Class = Class::new();
 
 /// The slot of the property `$storage`.
 const STORAGE: usize = 0;
@@ -38,7 +32,7 @@ pub struct Limiter;
 
 impl State for Limiter {
     fn class() -> &'static Class {
-        &CLASS
+        &declared::CLIENT_THROTTLE
     }
 
     fn born() -> Self {
@@ -50,64 +44,21 @@ impl State for Limiter {
     }
 }
 
-static CONSTRUCT: Table<[Info; 2]> =
-    Table([returns(1, Type::NONE), required(c"storage", Type::NONE)]);
-static CHECK: Table<[Info; 4]> = Table([
-    returns(2, Type::NONE),
-    required(c"id", Type::NONE),
-    required(c"limit", Type::NONE),
-    optional(c"window", Type::NONE, c"300"),
-]);
-static KEY: Table<[Info; 2]> = Table([returns(1, Type::NONE), required(c"id", Type::NONE)]);
-
-handlers! {
-    construct_handler => construct;
-    check_handler => check;
-    key_handler => key;
-}
-
-static METHODS: Table<[Entry; 4]> = Table([
-    entry(
-        c"__construct",
-        construct_handler,
-        &CONSTRUCT.0,
-        ZEND_ACC_PUBLIC,
-    ),
-    entry(c"check", check_handler, &CHECK.0, ZEND_ACC_PUBLIC),
-    entry(c"key", key_handler, &KEY.0, ZEND_ACC_PROTECTED),
-    END,
-]);
-
-pub fn register() {
-    let declaration = Declaration {
-        name: c"TokenBucket\\Compat\\ClientThrottle",
-        flags: 0,
-        methods: &METHODS,
-        constants: &[],
-        properties: &[Property::Untyped(c"storage", ZEND_ACC_PRIVATE)],
-        cloneable: true,
-    };
-    CLASS.register::<Limiter, _>(&declaration, &[]);
-}
-
-fn construct(call: &mut Call<'_>, _result: &mut Zval) -> Result<(), Thrown> {
-    call.arity(1, 1)?;
+pub fn construct(call: &mut Call<'_>, _result: &mut Zval) -> Result<(), Thrown> {
     let storage = storage(call)?.shallow_clone();
     call.this::<Limiter>().set_property(STORAGE, storage);
     Ok(())
 }
 
 /// `key($id)`: what a client's bucket is called, in all applications alike. Meant to be overridden.
-fn key(call: &mut Call<'_>, result: &mut Zval) -> Result<(), Thrown> {
-    call.arity(1, 1)?;
+pub fn key(call: &mut Call<'_>, result: &mut Zval) -> Result<(), Thrown> {
     let id = call.untyped_string(1)?;
     *result = value::of_bytes(&[b"throttle_".as_slice(), value::bytes(&id)].concat());
     Ok(())
 }
 
 /// `check($id, $limit, $window = 300): bool`
-fn check(call: &mut Call<'_>, result: &mut Zval) -> Result<(), Thrown> {
-    call.arity(2, 3)?;
+pub fn check(call: &mut Call<'_>, result: &mut Zval) -> Result<(), Thrown> {
     let limit = amount(call, 2)?;
     let window = if call.count() == 3 {
         amount(call, 3)?
@@ -158,7 +109,7 @@ fn key_of(this: &Object<Limiter>, id: &Zval) -> Result<Zval, Thrown> {
         if throw::is_pending() {
             return Thrown;
         }
-        let name = CLASS.name();
+        let name = declared::CLIENT_THROTTLE.name();
         throw::type_error(&format!(
             "{}::key() must return a string",
             name.to_string_lossy()

@@ -6,21 +6,15 @@
 //! charged.
 
 use super::{native, storage};
+use crate::declared;
 use crate::exceptions;
 use crate::storage::Native;
-use crate::zend::class::{Declaration, Property};
-use crate::zend::declare::{
-    END, Entry, Info, Table, Type, entry, handlers, optional, required, returns,
-};
 use crate::zend::{Call, Class, State, Thrown, Zval, system, throw, value};
-use ext_php_rs::ffi::{ZEND_ACC_PRIVATE, ZEND_ACC_PUBLIC};
 use tokenbucket_core::charged::charged;
 use tokenbucket_core::clock::wall_clock;
 use tokenbucket_core::record::minutes::{self, Life, MOST_MINUTES};
 use tokenbucket_core::remote::Transport;
 use tokenbucket_core::{Step, TICKS_PER_SECOND};
-
-static CLASS: Class = Class::new();
 
 // The slots of the properties, in the order of their declaration.
 const STORAGE: usize = 0;
@@ -36,7 +30,7 @@ pub struct Window;
 
 impl State for Window {
     fn class() -> &'static Class {
-        &CLASS
+        &declared::MINUTE_WINDOW
     }
 
     fn born() -> Self {
@@ -48,57 +42,7 @@ impl State for Window {
     }
 }
 
-static CONSTRUCT: Table<[Info; 4]> = Table([
-    returns(2, Type::NONE),
-    required(c"storage", Type::NONE),
-    required(c"ip", Type::NONE),
-    optional(c"prefix", Type::NONE, c"'rate'"),
-]);
-static LIMIT: Table<[Info; 3]> = Table([
-    returns(2, Type::NONE),
-    required(c"allowedRequests", Type::NONE),
-    required(c"minutes", Type::NONE),
-]);
-
-handlers! {
-    construct_handler => construct;
-    limit_handler => limit_requests_in_minutes;
-}
-
-static METHODS: Table<[Entry; 3]> = Table([
-    entry(
-        c"__construct",
-        construct_handler,
-        &CONSTRUCT.0,
-        ZEND_ACC_PUBLIC,
-    ),
-    entry(
-        c"limitRequestsInMinutes",
-        limit_handler,
-        &LIMIT.0,
-        ZEND_ACC_PUBLIC,
-    ),
-    END,
-]);
-
-pub fn register() {
-    let declaration = Declaration {
-        name: c"TokenBucket\\Compat\\MinuteWindow",
-        flags: 0,
-        methods: &METHODS,
-        constants: &[],
-        properties: &[
-            Property::Untyped(c"storage", ZEND_ACC_PRIVATE),
-            Property::Untyped(c"ip", ZEND_ACC_PRIVATE),
-            Property::Untyped(c"prefix", ZEND_ACC_PRIVATE),
-        ],
-        cloneable: true,
-    };
-    CLASS.register::<Window, _>(&declaration, &[]);
-}
-
-fn construct(call: &mut Call<'_>, _result: &mut Zval) -> Result<(), Thrown> {
-    call.arity(2, 3)?;
+pub fn construct(call: &mut Call<'_>, _result: &mut Zval) -> Result<(), Thrown> {
     let storage = storage(call)?.shallow_clone();
     let ip = call.untyped_string(2)?;
     let prefix = if call.count() == 3 {
@@ -114,8 +58,7 @@ fn construct(call: &mut Call<'_>, _result: &mut Zval) -> Result<(), Thrown> {
 }
 
 /// `limitRequestsInMinutes($allowedRequests, $minutes)`
-fn limit_requests_in_minutes(call: &mut Call<'_>, _result: &mut Zval) -> Result<(), Thrown> {
-    call.arity(2, 2)?;
+pub fn limit_requests_in_minutes(call: &mut Call<'_>, _result: &mut Zval) -> Result<(), Thrown> {
     let allowed = call.untyped_number(1)?.to_float();
     if allowed.is_nan() {
         return Err(throw::argument_value(1, "must not be NAN"));

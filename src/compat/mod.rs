@@ -1,26 +1,20 @@
 //! Limiters that applications run today, class for class: their API, and on their own stores their records.
 
-mod client_throttle;
-mod leaky_bucket;
-mod minute_window;
-mod rate_limiter;
+pub mod client_throttle;
+pub mod leaky_bucket;
+pub mod minute_window;
+pub mod rate_limiter;
 
-use crate::storage::{self, Backend, Native};
+use crate::declared::TOKEN_BUCKET_STORAGE;
+use crate::storage::{Backend, Native};
 use crate::zend::{Call, State, Thrown, Zval, throw, value};
-
-pub fn register() {
-    rate_limiter::register();
-    leaky_bucket::register();
-    minute_window::register();
-    client_throttle::register();
-}
 
 /// Argument 1, which must be a storage of ours.
 ///
 /// # Errors
 /// `TypeError`.
 fn storage<'a>(call: &mut Call<'a>) -> Result<&'a Zval, Thrown> {
-    let storage = call.object_of(1, &storage::INTERFACE)?;
+    let storage = call.object_of(1, &TOKEN_BUCKET_STORAGE)?;
     match value::object(storage).map(Backend::of) {
         Some(Backend::Native(_)) => Ok(storage),
         _ => Err(throw::argument_type(

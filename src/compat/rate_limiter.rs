@@ -5,15 +5,12 @@
 //!
 //! The values in the public properties count, at each call.
 
+use crate::declared;
 use crate::storage::{self, Backend, Native, Unfit};
-use crate::zend::class::{Declaration, Property};
-use crate::zend::declare::{END, Entry, Info, Table, Type, entry, handlers, optional, returns};
 use crate::zend::{Call, Class, Identity, Object, State, Thrown, Zval, throw, value};
-use ext_php_rs::ffi::{IS_FALSE, IS_NULL, ZEND_ACC_PRIVATE, ZEND_ACC_PUBLIC};
+use ext_php_rs::ffi::{IS_FALSE, IS_NULL};
 use tokenbucket_core::remote::redis::json_bucket;
 use tokenbucket_core::{AmountError, Grain, Quota, QuotaError, Step, Tokens, seconds};
-
-static CLASS: Class = Class::new();
 
 // The slots of the properties, in the order of their declaration.
 const REDIS: usize = 0;
@@ -30,7 +27,7 @@ pub struct Limiter;
 
 impl State for Limiter {
     fn class() -> &'static Class {
-        &CLASS
+        &declared::RATE_LIMITER
     }
 
     fn born() -> Self {
@@ -42,52 +39,8 @@ impl State for Limiter {
     }
 }
 
-static CONSTRUCT: Table<[Info; 4]> = Table([
-    returns(0, Type::NONE),
-    optional(c"cacheKey", Type::NONE, c"''"),
-    optional(c"initNum", Type::NONE, c"30"),
-    optional(c"expire", Type::NONE, c"60"),
-]);
-static HANDLER: Table<[Info; 1]> = Table([returns(0, Type::NONE)]);
-
-handlers! {
-    construct_handler => construct;
-    handler_handler => handler;
-}
-
-static METHODS: Table<[Entry; 3]> = Table([
-    entry(
-        c"__construct",
-        construct_handler,
-        &CONSTRUCT.0,
-        ZEND_ACC_PUBLIC,
-    ),
-    entry(c"handler", handler_handler, &HANDLER.0, ZEND_ACC_PUBLIC),
-    END,
-]);
-
-pub fn register() {
-    let declaration = Declaration {
-        name: c"TokenBucket\\Compat\\RateLimiter",
-        flags: 0,
-        methods: &METHODS,
-        constants: &[],
-        properties: &[
-            Property::Untyped(c"redis", ZEND_ACC_PUBLIC),
-            Property::Untyped(c"cacheKey", ZEND_ACC_PUBLIC),
-            Property::UntypedInt(c"initNum", ZEND_ACC_PUBLIC, 30),
-            Property::UntypedInt(c"expire", ZEND_ACC_PUBLIC, 60),
-            Property::Untyped(c"_storage", ZEND_ACC_PRIVATE),
-            Property::Untyped(c"_client", ZEND_ACC_PRIVATE),
-        ],
-        cloneable: true,
-    };
-    CLASS.register::<Limiter, _>(&declaration, &[]);
-}
-
 /// `__construct($cacheKey = '', $initNum = 30, $expire = 60)`
-fn construct(call: &mut Call<'_>, _result: &mut Zval) -> Result<(), Thrown> {
-    call.arity(0, 3)?;
+pub fn construct(call: &mut Call<'_>, _result: &mut Zval) -> Result<(), Thrown> {
     let this = call.this::<Limiter>();
     // Without a key nothing is set: properties of a class that extends this one stay as they are.
     if call.count() == 0 || !value::is_truthy(call.arg(1)) {
@@ -112,8 +65,7 @@ fn is_left_out(argument: &Zval) -> bool {
 }
 
 /// `handler()`: whether this request is allowed.
-fn handler(call: &mut Call<'_>, result: &mut Zval) -> Result<(), Thrown> {
-    call.arity(0, 0)?;
+pub fn handler(call: &mut Call<'_>, result: &mut Zval) -> Result<(), Thrown> {
     value::set_bool(result, decide(call.this::<Limiter>())?);
     Ok(())
 }

@@ -1,20 +1,16 @@
-//! How remote storages are made: by a constructor or by `fromClient()`, whose parameters are declared here, and
-//! whose arguments are read.
+//! How remote storages are made: the arguments of a constructor or of `fromClient()`.
 
-use super::remote::{Storage, StorageClass};
-use super::{interface, on_failure};
+use super::on_failure;
 use crate::exceptions;
-use crate::zend::declare::{END, Entry, Handler, Info, Table, Type, entry, optional, returns};
 use crate::zend::{Call, Thrown, throw};
-use ext_php_rs::ffi::{ZEND_ACC_PUBLIC, ZEND_ACC_STATIC};
 use tokenbucket_core::remote::{OnFailure, Settings};
 use tokenbucket_core::{TICKS_PER_SECOND, Ticks, seconds};
 
 /// The greatest timeout, and the greatest age of a hint: an hour.
 const MOST: Ticks = 3_600 * TICKS_PER_SECOND;
-/// What `parameters` says.
+/// What the stub says.
 const DEFAULT_TIMEOUT: Ticks = TICKS_PER_SECOND / 20;
-/// What `parameters` says.
+/// What the stub says.
 pub const DEFAULT_HINT_AGE: Ticks = TICKS_PER_SECOND;
 /// What stands before identifiers where nobody says otherwise.
 pub const DEFAULT_PREFIX: &[u8] = b"tokenbucket:";
@@ -26,45 +22,6 @@ pub const fn default_settings() -> Settings {
         on_failure: OnFailure::Local,
         hint_max_age: Some(DEFAULT_HINT_AGE),
     }
-}
-
-/// The parameters of a constructor or of `fromClient()`: `place`, which says where the store is, and those that
-/// [`prefix`] and [`settings`] read.
-pub const fn parameters(returned: Type, place: Info) -> Table<[Info; 7]> {
-    Table([
-        returns(1, returned),
-        place,
-        optional(c"prefix", Type::STRING, c"'tokenbucket:'"),
-        optional(c"timeout", Type::FLOAT, c"0.05"),
-        optional(
-            c"onFailure",
-            Type::class(c"TokenBucket\\OnFailure"),
-            c"TokenBucket\\OnFailure::Local",
-        ),
-        optional(c"hints", Type::BOOL, c"true"),
-        optional(c"hintMaxAge", Type::FLOAT, c"1.0"),
-    ])
-}
-
-/// The methods of a class, made by its constructor and its `fromClient()`.
-pub const fn methods<T: StorageClass>(
-    construct: (Handler, &'static Table<[Info; 7]>),
-    from_client: (Handler, &'static Table<[Info; 7]>),
-) -> Table<[Entry; 6]> {
-    let [prepare, bootstrap, consume] = interface::methods::<Storage<T>>();
-    Table([
-        entry(c"__construct", construct.0, &construct.1.0, ZEND_ACC_PUBLIC),
-        entry(
-            c"fromClient",
-            from_client.0,
-            &from_client.1.0,
-            ZEND_ACC_PUBLIC | ZEND_ACC_STATIC,
-        ),
-        prepare,
-        bootstrap,
-        consume,
-        END,
-    ])
 }
 
 /// Argument 2, `$prefix`.

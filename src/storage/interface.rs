@@ -5,81 +5,33 @@
 
 use super::Native;
 use crate::exceptions;
-use crate::zend::declare::{
-    END, Entry, Info, Table, Type, abstract_entry, entry, handlers, required, returns,
-};
-use crate::zend::{Call, Class, Object, State, Thrown, Zval, invoke, throw, value};
-use ext_php_rs::ffi::ZEND_ACC_PUBLIC;
+use crate::zend::{Call, Object, State, Thrown, Zval, invoke, throw, value};
 use tokenbucket_core::clock::wall_clock;
 use tokenbucket_core::quota::MAX_BURST;
 use tokenbucket_core::store::empty_at;
 use tokenbucket_core::{AmountError, Key, Put, Step, TICKS_PER_SECOND, Ticks, seconds};
 
-pub static PREPARE: Table<[Info; 1]> = Table([returns(0, Type::NONE)]);
-static BOOTSTRAP: Table<[Info; 3]> = Table([
-    returns(2, Type::NONE),
-    required(c"identifier", Type::NONE),
-    required(c"microtime", Type::NONE),
-]);
-static CONSUME: Table<[Info; 5]> = Table([
-    returns(4, Type::NONE),
-    required(c"identifier", Type::NONE),
-    required(c"microtime", Type::NONE),
-    required(c"full_microtime", Type::NONE),
-    required(c"bootstrap_closure", Type::NONE),
-]);
-
-static METHODS: Table<[Entry; 4]> = Table([
-    abstract_entry(c"prepare", &PREPARE.0),
-    abstract_entry(c"bootstrap", &BOOTSTRAP.0),
-    abstract_entry(c"consume", &CONSUME.0),
-    END,
-]);
-
-pub fn register(interface: &Class) {
-    interface.register_interface(c"TokenBucketStorage", &METHODS, false);
-}
-
-/// `prepare()`, where there is nothing to do.
-fn prepare(call: &mut Call<'_>, _result: &mut Zval) -> Result<(), Thrown> {
-    call.arity(0, 0)
-}
-
 /// A class of ours that implements the interface.
 pub trait Storage: State {
     /// The storage that an object of the class is.
     fn native(object: &Object<Self>) -> Native<'_>;
+
+    /// What `prepare()` does, where there is something to do.
+    ///
+    /// # Errors
+    /// What a failing store makes throw.
+    fn prepare(_object: &Object<Self>) -> Result<(), Thrown> {
+        Ok(())
+    }
 }
 
-handlers! {
-    prepare_handler => prepare;
-    bootstrap_handler<S: Storage> => bootstrap::<S>;
-    consume_handler<S: Storage> => consume::<S>;
-}
-
-/// The methods of the interface for the table of a class: a `prepare` for one that has nothing to prepare,
-/// `bootstrap`, `consume`.
-pub const fn methods<S: Storage>() -> [Entry; 3] {
-    [
-        entry(c"prepare", prepare_handler, &PREPARE.0, ZEND_ACC_PUBLIC),
-        entry(
-            c"bootstrap",
-            bootstrap_handler::<S>,
-            &BOOTSTRAP.0,
-            ZEND_ACC_PUBLIC,
-        ),
-        entry(
-            c"consume",
-            consume_handler::<S>,
-            &CONSUME.0,
-            ZEND_ACC_PUBLIC,
-        ),
-    ]
+/// `prepare()`
+pub fn prepare<S: Storage>(call: &mut Call<'_>, _result: &mut Zval) -> Result<(), Thrown> {
+    S::prepare(call.this())
 }
 
 /// `bootstrap($identifier, $microtime)`
-fn bootstrap<S: Storage>(call: &mut Call<'_>, _result: &mut Zval) -> Result<(), Thrown> {
-    call.arity(2, 2)?;
+pub fn bootstrap<S: Storage>(call: &mut Call<'_>, _result: &mut Zval) -> Result<(), Thrown> {
     let native = S::native(call.this());
     let identifier = call.untyped_string(1)?;
     let microtime = call.untyped_number(2)?.to_float();
@@ -117,8 +69,7 @@ pub fn age(microtime: f64) -> i64 {
 }
 
 /// `consume($identifier, $microtime, $full_microtime, $bootstrap_closure)`
-fn consume<S: Storage>(call: &mut Call<'_>, result: &mut Zval) -> Result<(), Thrown> {
-    call.arity(4, 4)?;
+pub fn consume<S: Storage>(call: &mut Call<'_>, result: &mut Zval) -> Result<(), Thrown> {
     let native = S::native(call.this());
     let identifier = call.untyped_string(1)?;
     let cost = call.untyped_number(2)?.to_float();

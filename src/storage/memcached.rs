@@ -1,60 +1,30 @@
 //! `TokenBucketStorageMemcached`: buckets that a fleet shares, on memcached.
 
-use super::remote::{Storage, StorageClass};
-use super::{INTERFACE, Native, arguments, memcached_client};
-use crate::zend::class::{Declaration, Property};
-use crate::zend::declare::{Entry, Info, Table, Type, handlers, required};
+use super::remote::{self, StorageClass};
+use super::{Native, arguments};
+use crate::declared;
 use crate::zend::{Call, Class, Object, Thrown, Zval, throw, value};
-use ext_php_rs::ffi::{
-    IS_STRING, ZEND_ACC_FINAL, ZEND_ACC_NO_DYNAMIC_PROPERTIES, ZEND_ACC_PRIVATE,
-};
+use ext_php_rs::ffi::IS_STRING;
 use tokenbucket_core::remote::memcached::Memcached;
 use tokenbucket_core::remote::memcached::servers::{Server, parse_servers};
 
-static CLASS: Class = Class::new();
+pub use super::memcached_client::from_client;
+
+/// What an object of the class keeps.
+pub type Storage = remote::Storage<Memcached>;
 
 impl StorageClass for Memcached {
     fn class() -> &'static Class {
-        &CLASS
+        &declared::TOKEN_BUCKET_STORAGE_MEMCACHED
     }
 
-    fn native(object: &Object<Storage<Self>>) -> Native<'_> {
+    fn native(object: &Object<Storage>) -> Native<'_> {
         Native::Memcached(object)
     }
 }
 
-static CONSTRUCT: Table<[Info; 7]> =
-    arguments::parameters(Type::NONE, required(c"servers", Type::STRING_OR_ARRAY));
-static FROM_CLIENT: Table<[Info; 7]> =
-    arguments::parameters(Type::STATIC, required(c"client", Type::OBJECT));
-
-handlers! {
-    construct_handler => construct;
-    from_client_handler => memcached_client::from_client;
-}
-
-static METHODS: Table<[Entry; 6]> = arguments::methods::<Memcached>(
-    (construct_handler, &CONSTRUCT),
-    (from_client_handler, &FROM_CLIENT),
-);
-
-pub fn register() {
-    let declaration = Declaration {
-        name: c"TokenBucketStorageMemcached",
-        flags: ZEND_ACC_FINAL | ZEND_ACC_NO_DYNAMIC_PROPERTIES,
-        methods: &METHODS,
-        constants: &[],
-        properties: &[
-            Property::ReadOnly(c"servers", ZEND_ACC_PRIVATE, Type::STRING),
-            Property::ReadOnly(c"prefix", ZEND_ACC_PRIVATE, Type::STRING),
-        ],
-        cloneable: false,
-    };
-    CLASS.register::<Storage<Memcached>, _>(&declaration, &[&INTERFACE]);
-}
-
-fn construct(call: &mut Call<'_>, _result: &mut Zval) -> Result<(), Thrown> {
-    call.arity(1, 6)?;
+/// `__construct(…)`
+pub fn construct(call: &mut Call<'_>, _result: &mut Zval) -> Result<(), Thrown> {
     let servers = servers(call)?;
     let prefix = arguments::prefix(call)?;
     let settings = arguments::settings(call)?;

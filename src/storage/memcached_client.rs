@@ -33,7 +33,6 @@ struct Client {
 
 /// `fromClient(object $client, …): static`
 pub fn from_client(call: &mut Call<'_>, result: &mut Zval) -> Result<(), Thrown> {
-    call.arity(1, 6)?;
     let prefix = arguments::prefix(call)?;
     let settings = arguments::settings(call)?;
     let client = read(call)?;

@@ -1,15 +1,10 @@
 //! `TokenBucketStorageMemory`: buckets of one object, on a clock that stands still. For people's tests.
 
 use super::proposals::Proposals;
-use super::{INTERFACE, Native, interface};
-use crate::exceptions;
-use crate::zend::class::Declaration;
-use crate::zend::declare::{END, Entry, Info, Table, Type, entry, handlers, required, returns};
+use super::{Native, interface};
 use crate::zend::{Call, Class, Object, State, Thrown, Zval};
-use ext_php_rs::ffi::{ZEND_ACC_FINAL, ZEND_ACC_NO_DYNAMIC_PROPERTIES, ZEND_ACC_PUBLIC};
+use crate::{declared, exceptions};
 use tokenbucket_core::{Key, KeyHasher, MemoryStore, Outcome, Put, Step, Store, Ticks, seconds};
-
-static CLASS: Class = Class::new();
 
 /// The buckets.
 #[derive(Debug, Default)]
@@ -20,7 +15,7 @@ pub struct Storage {
 
 impl State for Storage {
     fn class() -> &'static Class {
-        &CLASS
+        &declared::TOKEN_BUCKET_STORAGE_MEMORY
     }
 
     fn born() -> Self {
@@ -75,50 +70,14 @@ impl Storage {
     }
 }
 
-static CONSTRUCT: Table<[Info; 1]> = Table([returns(0, Type::NONE)]);
-static ADVANCE: Table<[Info; 2]> =
-    Table([returns(1, Type::VOID), required(c"seconds", Type::FLOAT)]);
-
-handlers! {
-    construct_handler => construct;
-    advance_handler => advance;
+/// `__construct()`
+#[allow(clippy::unnecessary_wraps)]
+pub fn construct(_call: &mut Call<'_>, _result: &mut Zval) -> Result<(), Thrown> {
+    Ok(())
 }
 
-static METHODS: Table<[Entry; 6]> = {
-    let [prepare, bootstrap, consume] = interface::methods::<Storage>();
-    Table([
-        entry(
-            c"__construct",
-            construct_handler,
-            &CONSTRUCT.0,
-            ZEND_ACC_PUBLIC,
-        ),
-        prepare,
-        bootstrap,
-        consume,
-        entry(c"advance", advance_handler, &ADVANCE.0, ZEND_ACC_PUBLIC),
-        END,
-    ])
-};
-
-pub fn register() {
-    let declaration = Declaration {
-        name: c"TokenBucketStorageMemory",
-        flags: ZEND_ACC_FINAL | ZEND_ACC_NO_DYNAMIC_PROPERTIES,
-        methods: &METHODS,
-        constants: &[],
-        properties: &[],
-        cloneable: false,
-    };
-    CLASS.register::<Storage, _>(&declaration, &[&INTERFACE]);
-}
-
-fn construct(call: &mut Call<'_>, _result: &mut Zval) -> Result<(), Thrown> {
-    call.arity(0, 0)
-}
-
-fn advance(call: &mut Call<'_>, _result: &mut Zval) -> Result<(), Thrown> {
-    call.arity(1, 1)?;
+/// `advance(float $seconds): void`
+pub fn advance(call: &mut Call<'_>, _result: &mut Zval) -> Result<(), Thrown> {
     let seconds = call.float(1)?;
     let ticks = seconds::to_ticks(seconds).map_err(|error| exceptions::bad_amount(1, error))?;
     call.this::<Storage>().advance_by(ticks);

@@ -3,20 +3,20 @@
 //! A new storage is a file here with its class, a variant of [`Native`] and an arm of each match.
 
 mod arguments;
-mod interface;
-mod memcached;
+pub mod interface;
+pub mod memcached;
 mod memcached_client;
-mod memory;
+pub mod memory;
 mod on_failure;
 mod openly;
-mod pdo;
+pub mod pdo;
 mod proposals;
-mod redis;
+pub mod redis;
 mod redis_client;
 mod remote;
-mod shared_memory;
+pub mod shared_memory;
 
-use crate::zend::{Class, Object, Thrown};
+use crate::zend::{Object, Thrown};
 use ext_php_rs::types::ZendObject;
 use tokenbucket_core::remote::memcached::Memcached;
 use tokenbucket_core::remote::redis::Redis;
@@ -26,19 +26,6 @@ pub use interface::{Start, age, start, start_at};
 pub use redis_client::{Unfit, is_client, storage_of};
 pub use remote::exceeds_capacity;
 pub use tokenbucket_core::remote::Batched;
-
-/// `TokenBucketStorage`.
-pub static INTERFACE: Class = Class::new();
-
-pub fn register() {
-    interface::register(&INTERFACE);
-    on_failure::register();
-    shared_memory::register();
-    memory::register();
-    redis::register();
-    memcached::register();
-    pdo::register();
-}
 
 /// A storage, as a bucket sees it.
 #[derive(Clone, Copy, Debug)]

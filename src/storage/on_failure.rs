@@ -1,9 +1,8 @@
 //! `TokenBucket\OnFailure`: what happens when a store fails.
 
-use crate::zend::{Call, Class, Thrown, class};
+use crate::declared;
+use crate::zend::{Call, Thrown, class};
 use tokenbucket_core::remote::OnFailure;
-
-static CLASS: Class = Class::new();
 
 const CASES: [(&std::ffi::CStr, OnFailure); 4] = [
     (c"Local", OnFailure::Local),
@@ -12,16 +11,12 @@ const CASES: [(&std::ffi::CStr, OnFailure); 4] = [
     (c"Throw", OnFailure::Throw),
 ];
 
-pub fn register() {
-    CLASS.register_enum(c"TokenBucket\\OnFailure", &CASES.map(|(name, _)| name));
-}
-
 /// Argument `number`.
 ///
 /// # Errors
 /// `TypeError`.
 pub fn argument(call: &mut Call<'_>, number: u32) -> Result<OnFailure, Thrown> {
-    let case = call.object_of(number, &CLASS)?;
+    let case = call.object_of(number, &declared::ON_FAILURE)?;
     let name = class::case_name(case);
     let found = CASES.iter().find(|(case, _)| case.to_bytes() == name);
     // An object of the enum is one of its cases.

@@ -1,60 +1,29 @@
 //! `TokenBucketStorageRedis`: buckets that a fleet shares, on Redis or what speaks as it does.
 
-use super::remote::{Storage, StorageClass};
-use super::{INTERFACE, Native, arguments, redis_client};
-use crate::zend::class::{Declaration, Property};
-use crate::zend::declare::{Entry, Info, Table, Type, handlers, required};
+use super::remote::{self, StorageClass};
+use super::{Native, arguments};
+use crate::declared;
 use crate::zend::{Call, Class, Object, Thrown, Zval, throw};
-use ext_php_rs::ffi::{ZEND_ACC_FINAL, ZEND_ACC_NO_DYNAMIC_PROPERTIES, ZEND_ACC_PRIVATE};
 use tokenbucket_core::remote::redis::Redis;
 use tokenbucket_core::remote::redis::dsn::Dsn;
 
-static CLASS: Class = Class::new();
+pub use super::redis_client::from_client;
+
+/// What an object of the class keeps.
+pub type Storage = remote::Storage<Redis>;
 
 impl StorageClass for Redis {
     fn class() -> &'static Class {
-        &CLASS
+        &declared::TOKEN_BUCKET_STORAGE_REDIS
     }
 
-    fn native(object: &Object<Storage<Self>>) -> Native<'_> {
+    fn native(object: &Object<Storage>) -> Native<'_> {
         Native::Redis(object)
     }
 }
 
-static CONSTRUCT: Table<[Info; 7]> =
-    arguments::parameters(Type::NONE, required(c"dsn", Type::STRING));
-static FROM_CLIENT: Table<[Info; 7]> =
-    arguments::parameters(Type::STATIC, required(c"redis", Type::OBJECT));
-
-handlers! {
-    construct_handler => construct;
-    from_client_handler => redis_client::from_client;
-}
-
-static METHODS: Table<[Entry; 6]> = arguments::methods::<Redis>(
-    (construct_handler, &CONSTRUCT),
-    (from_client_handler, &FROM_CLIENT),
-);
-
-pub fn register() {
-    let declaration = Declaration {
-        name: c"TokenBucketStorageRedis",
-        flags: ZEND_ACC_FINAL | ZEND_ACC_NO_DYNAMIC_PROPERTIES,
-        methods: &METHODS,
-        constants: &[],
-        properties: &[
-            Property::ReadOnly(c"server", ZEND_ACC_PRIVATE, Type::STRING),
-            Property::ReadOnly(c"prefix", ZEND_ACC_PRIVATE, Type::STRING),
-        ],
-        cloneable: false,
-    };
-    CLASS.register::<Storage<Redis>, _>(&declaration, &[&INTERFACE]);
-    // It may hold a password.
-    CLASS.hide_argument("__construct", 1);
-}
-
-fn construct(call: &mut Call<'_>, _result: &mut Zval) -> Result<(), Thrown> {
-    call.arity(1, 6)?;
+/// `__construct(…)`
+pub fn construct(call: &mut Call<'_>, _result: &mut Zval) -> Result<(), Thrown> {
     let dsn = std::str::from_utf8(call.string(1)?)
         .map_err(|_| throw::argument_value(1, "must be valid UTF-8"))?;
     let dsn =

@@ -65,7 +65,6 @@ pub fn storage_of(client: &ZendObject) -> Result<Zval, Unfit> {
 
 /// `fromClient(object $redis, …): static`
 pub fn from_client(call: &mut Call<'_>, result: &mut Zval) -> Result<(), Thrown> {
-    call.arity(1, 6)?;
     // In the frame until the call returns.
     let client = value::object(call.arg(1)).filter(|object| is_client(object));
     let client = client.ok_or_else(|| throw::argument_type(1, "must be a client of type Redis"))?;

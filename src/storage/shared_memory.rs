@@ -1,20 +1,13 @@
 //! `TokenBucketStorageSharedMemory`: buckets that all workers share.
 
 use super::proposals::Proposals;
-use super::{INTERFACE, Native, interface};
-use crate::zend::class::{Declaration, Property};
-use crate::zend::declare::{END, Entry, Info, Table, Type, entry, handlers, optional, returns};
+use super::{Native, interface};
 use crate::zend::{Call, Class, Object, State, Thrown, Zval, throw, value};
-use crate::{ini, segment};
-use ext_php_rs::ffi::{
-    ZEND_ACC_FINAL, ZEND_ACC_NO_DYNAMIC_PROPERTIES, ZEND_ACC_PRIVATE, ZEND_ACC_PUBLIC,
-};
+use crate::{declared, ini, segment};
 use std::cell::Cell;
 use tokenbucket_core::clock::BootClock;
 use tokenbucket_core::shared_memory::SharedMemory;
 use tokenbucket_core::{Clock, Denial, Key, KeyHasher, Outcome, Put, Step, Ticks, Verdict};
-
-static CLASS: Class = Class::new();
 
 /// What an object of the class keeps: how it names buckets, not the buckets.
 #[derive(Debug)]
@@ -25,7 +18,7 @@ pub struct Storage {
 
 impl State for Storage {
     fn class() -> &'static Class {
-        &CLASS
+        &declared::TOKEN_BUCKET_STORAGE_SHARED_MEMORY
     }
 
     fn born() -> Self {
@@ -90,49 +83,8 @@ pub fn now() -> Ticks {
     BootClock.now()
 }
 
-static CONSTRUCT: Table<[Info; 2]> = Table([
-    returns(0, Type::NONE),
-    optional(c"namespace", Type::STRING, c"''"),
-]);
-
-handlers! {
-    construct_handler => construct;
-}
-
-static METHODS: Table<[Entry; 5]> = {
-    let [prepare, bootstrap, consume] = interface::methods::<Storage>();
-    Table([
-        entry(
-            c"__construct",
-            construct_handler,
-            &CONSTRUCT.0,
-            ZEND_ACC_PUBLIC,
-        ),
-        prepare,
-        bootstrap,
-        consume,
-        END,
-    ])
-};
-
-pub fn register() {
-    let declaration = Declaration {
-        name: c"TokenBucketStorageSharedMemory",
-        flags: ZEND_ACC_FINAL | ZEND_ACC_NO_DYNAMIC_PROPERTIES,
-        methods: &METHODS,
-        constants: &[],
-        properties: &[Property::ReadOnly(
-            c"namespace",
-            ZEND_ACC_PRIVATE,
-            Type::STRING,
-        )],
-        cloneable: false,
-    };
-    CLASS.register::<Storage, _>(&declaration, &[&INTERFACE]);
-}
-
-fn construct(call: &mut Call<'_>, _result: &mut Zval) -> Result<(), Thrown> {
-    call.arity(0, 1)?;
+/// `__construct(string $namespace = '')`
+pub fn construct(call: &mut Call<'_>, _result: &mut Zval) -> Result<(), Thrown> {
     let namespace = if call.count() == 1 {
         call.string(1)?
     } else {

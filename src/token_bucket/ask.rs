@@ -147,7 +147,7 @@ impl<'a> Asked<'a> {
 
 /// `attempt(int|float $tokens = 1): TokenBucket\Decision`
 pub fn attempt(call: &mut Call<'_>, result: &mut Zval) -> Result<(), Thrown> {
-    let number = tokens(call, 0, 1)?;
+    let number = tokens(call, 0)?;
     let (quota, decision) = decide(call.this::<Bucket>(), number, 1)?;
     *result = decision::to_object(&quota, &decision)?;
     Ok(())
@@ -155,7 +155,7 @@ pub fn attempt(call: &mut Call<'_>, result: &mut Zval) -> Result<(), Thrown> {
 
 /// `peek(int|float $tokens = 1): TokenBucket\Decision`
 pub fn peek(call: &mut Call<'_>, result: &mut Zval) -> Result<(), Thrown> {
-    let number = tokens(call, 0, 1)?;
+    let number = tokens(call, 0)?;
     let asked = Asked::of(call.this::<Bucket>(), number, 1, "peek")?;
     let outcome = asked.take(&asked.step().dry(), None)?;
     *result = decision::to_object(&asked.quota, &asked.decision(&outcome))?;

@@ -10,7 +10,6 @@ use tokenbucket_core::{Outcome, Put, Step, Ticks};
 
 /// `attemptAll(array $buckets, int|float $tokens = 1): TokenBucket\Decision`
 pub fn attempt_all(call: &mut Call<'_>, result: &mut Zval) -> Result<(), Thrown> {
-    call.arity(1, 2)?;
     let list = call.array(1)?;
     let number = if call.count() == 2 {
         call.number(2)?

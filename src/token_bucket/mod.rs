@@ -6,22 +6,22 @@
 
 mod ask;
 mod attempt_all;
-mod declaration;
 mod plan;
 mod userland;
 mod wait;
 
 use crate::exceptions::{self, Origin};
-use crate::storage;
 use crate::zend::{Call, Class, Number, Object, State, Thrown, Zval, value};
+use crate::{declared, storage};
 use ext_php_rs::ffi::IS_STRING;
 use plan::{Plan, Source};
 use std::cell::RefCell;
 use tokenbucket_core::{AmountError, Put, Quota, Step, Ticks};
 
-pub use declaration::register;
-
-static CLASS: Class = Class::new();
+pub use ask::{attempt, peek};
+pub use attempt_all::attempt_all;
+pub use userland::{bootstrap, compare_microtimes, seconds_to_tokens, tokens_to_seconds};
+pub use wait::wait;
 
 // The slots of the properties, in the order of their declaration.
 const STORAGE: usize = 0;
@@ -37,7 +37,7 @@ pub struct Bucket {
 
 impl State for Bucket {
     fn class() -> &'static Class {
-        &CLASS
+        &declared::TOKEN_BUCKET
     }
 
     fn born() -> Self {
@@ -108,9 +108,8 @@ fn cost(quota: &Quota, number: Number) -> Result<Option<Ticks>, AmountError> {
 }
 
 /// `__construct(TokenBucketStorage $storage, $identifier, $bucket_capacity, $tokens_per_second)`
-fn construct(call: &mut Call<'_>, _result: &mut Zval) -> Result<(), Thrown> {
-    call.arity(4, 4)?;
-    let storage = call.object_of(1, &storage::INTERFACE)?;
+pub fn construct(call: &mut Call<'_>, _result: &mut Zval) -> Result<(), Thrown> {
+    let storage = call.object_of(1, &declared::TOKEN_BUCKET_STORAGE)?;
     // Only to throw what names the argument; the properties keep what was passed, as the userland
     // class's do.
     if value::kind(call.arg(2)) != IS_STRING {
@@ -138,11 +137,10 @@ fn construct(call: &mut Call<'_>, _result: &mut Zval) -> Result<(), Thrown> {
 }
 
 /// `consume($token_count = 1): bool`
-fn consume(call: &mut Call<'_>, result: &mut Zval) -> Result<(), Thrown> {
+pub fn consume(call: &mut Call<'_>, result: &mut Zval) -> Result<(), Thrown> {
     let number = match call.count() {
         0 => Number::Int(1),
-        1 => call.untyped_number(1)?,
-        _ => return call.arity(0, 1),
+        _ => call.untyped_number(1)?,
     };
     let bucket = call.this::<Bucket>();
     let direct = with_plan(bucket, |plan| {
@@ -166,8 +164,8 @@ fn consume(call: &mut Call<'_>, result: &mut Zval) -> Result<(), Thrown> {
 }
 
 /// `refund(int|float $tokens = 1): void`
-fn refund(call: &mut Call<'_>, _result: &mut Zval) -> Result<(), Thrown> {
-    let number = tokens(call, 0, 1)?;
+pub fn refund(call: &mut Call<'_>, _result: &mut Zval) -> Result<(), Thrown> {
+    let number = tokens(call, 0)?;
     let bucket = call.this::<Bucket>();
     let asked = ask::Asked::of(bucket, number, 1, "refund")?;
     let cost = asked
@@ -178,8 +176,7 @@ fn refund(call: &mut Call<'_>, _result: &mut Zval) -> Result<(), Thrown> {
 }
 
 /// `reset(): void`
-fn reset(call: &mut Call<'_>, _result: &mut Zval) -> Result<(), Thrown> {
-    call.arity(0, 0)?;
+pub fn reset(call: &mut Call<'_>, _result: &mut Zval) -> Result<(), Thrown> {
     let bucket = call.this::<Bucket>();
     let asked = ask::Asked::of(bucket, Number::Int(0), 1, "reset")?;
     let burst = asked.burst;
@@ -187,8 +184,7 @@ fn reset(call: &mut Call<'_>, _result: &mut Zval) -> Result<(), Thrown> {
 }
 
 /// The optional last argument `$tokens`, behind `before` required ones.
-fn tokens(call: &mut Call<'_>, before: u32, most: u32) -> Result<Number, Thrown> {
-    call.arity(before, most)?;
+fn tokens(call: &mut Call<'_>, before: u32) -> Result<Number, Thrown> {
     if call.count() > before {
         call.number(before + 1)
     } else {

@@ -4,7 +4,8 @@
 //! compares them, by identity, with those that the plan was made from: four comparisons instead of a
 //! division, a hash and a conversion.
 
-use super::{Bucket, CAPACITY, CLASS, IDENTIFIER, RATE, STORAGE};
+use super::{Bucket, CAPACITY, IDENTIFIER, RATE, STORAGE};
+use crate::declared::TOKEN_BUCKET;
 use crate::exceptions::{self, Origin};
 use crate::storage::Backend;
 use crate::zend::{Identity, Number, Object, Thrown, Zval, invoke, throw, value};
@@ -55,7 +56,7 @@ impl Overrides {
         if bucket.is_exact() {
             return Self::NONE;
         }
-        let overrides = |method| invoke::overrides(bucket.zend(), method, &CLASS);
+        let overrides = |method| invoke::overrides(bucket.zend(), method, &TOKEN_BUCKET);
         Self {
             bootstrap: overrides("_bootstrap"),
             tokens_to_seconds: overrides("_tokens_to_seconds"),

@@ -5,11 +5,12 @@
 //! userland storage see what they would see there.
 
 use super::ask::Asked;
-use super::{Bucket, CAPACITY, CLASS, IDENTIFIER, RATE, STORAGE, cost, with_plan};
+use super::{Bucket, CAPACITY, IDENTIFIER, RATE, STORAGE, cost, with_plan};
+use crate::declared::TOKEN_BUCKET;
 use crate::exceptions;
 use crate::storage::{self, Backend, Start};
 use crate::zend::closure::closure;
-use crate::zend::declare::handlers;
+use crate::zend::declare::handler;
 use crate::zend::{Call, Number, Object, Thrown, Zval, invoke, throw, value};
 use tokenbucket_core::clock::wall_clock;
 use tokenbucket_core::{
@@ -21,13 +22,12 @@ pub const MICROTIME_DELTA: f64 = 0.0001;
 
 /// `compare_microtimes($m1, $m2)`: 0, 1 or -1, equal within a relative tolerance.
 pub fn compare_microtimes(call: &mut Call<'_>, result: &mut Zval) -> Result<(), Thrown> {
-    call.arity(2, 2)?;
     let (m1, m2) = (
         call.untyped_number(1)?.to_float(),
         call.untyped_number(2)?.to_float(),
     );
     let delta = call
-        .static_constant(&CLASS, "MICROTIME_DELTA")
+        .static_constant(&TOKEN_BUCKET, "MICROTIME_DELTA")
         .unwrap_or(MICROTIME_DELTA);
     // As the userland class has it, but that it divides by a second argument of zero.
     let equal = if m2 == 0.0 {
@@ -48,7 +48,6 @@ pub fn compare_microtimes(call: &mut Call<'_>, result: &mut Zval) -> Result<(), 
 
 /// `_tokens_to_seconds($tokens)`
 pub fn tokens_to_seconds(call: &mut Call<'_>, result: &mut Zval) -> Result<(), Thrown> {
-    call.arity(1, 1)?;
     let rate = call.this::<Bucket>().copy_property(RATE);
     *result = value::divide(call.arg(1), &rate).ok_or(Thrown)?;
     Ok(())
@@ -56,7 +55,6 @@ pub fn tokens_to_seconds(call: &mut Call<'_>, result: &mut Zval) -> Result<(), T
 
 /// `_seconds_to_tokens($seconds)`
 pub fn seconds_to_tokens(call: &mut Call<'_>, result: &mut Zval) -> Result<(), Thrown> {
-    call.arity(1, 1)?;
     let rate = call.this::<Bucket>().copy_property(RATE);
     *result = value::multiply(call.arg(1), &rate).ok_or(Thrown)?;
     Ok(())
@@ -64,7 +62,6 @@ pub fn seconds_to_tokens(call: &mut Call<'_>, result: &mut Zval) -> Result<(), T
 
 /// `_bootstrap($initialTokens)`
 pub fn bootstrap(call: &mut Call<'_>, _result: &mut Zval) -> Result<(), Thrown> {
-    call.arity(1, 1)?;
     let bucket = call.this::<Bucket>();
     let span = to_seconds(bucket, call.arg(1))?;
     let span = value::to_number(&span).map_or(f64::NAN, Number::to_float);
@@ -154,10 +151,6 @@ fn call_bootstrap(bucket: &Object<Bucket>, token_count: &Zval) -> Result<(), Thr
     invoke::method(bucket.zend(), "_bootstrap", &mut [initial]).map(drop)
 }
 
-handlers! {
-    bootstrap_closure_handler => bootstrap_closure;
-}
-
 /// The closure that a userland storage is given.
 fn bootstrap_closure(call: &mut Call<'_>, result: &mut Zval) -> Result<(), Thrown> {
     let bucket = call.remembered("bucket");
@@ -186,7 +179,8 @@ pub fn consume(bucket: &Object<Bucket>, number: Number) -> Result<bool, Thrown> 
     let full = to_seconds(bucket, &bucket.copy_property(CAPACITY))?;
     let this = bucket.to_zval();
     let memory = [("bucket", &this), ("token_count", &count)];
-    let start = closure(&CLASS, "reset", bootstrap_closure_handler, &memory).ok_or(Thrown)?;
+    let start =
+        closure(&TOKEN_BUCKET, "reset", handler!(bootstrap_closure), &memory).ok_or(Thrown)?;
     // Held for the call: the method may replace the property.
     let storage = bucket.copy_property(STORAGE);
     let object = value::object(&storage).ok_or(Thrown)?;

@@ -15,7 +15,7 @@ const NAP: Ticks = TICKS_PER_SECOND / 20;
 
 /// `wait(float $timeout, int|float $tokens = 1): TokenBucket\Decision`
 pub fn wait(call: &mut Call<'_>, result: &mut Zval) -> Result<(), Thrown> {
-    let number = tokens(call, 1, 2)?;
+    let number = tokens(call, 1)?;
     let timeout = call.float(1)?;
     let mut left = seconds::to_ticks(timeout).map_err(|error| exceptions::bad_amount(1, error))?;
     let bucket = call.this::<Bucket>();

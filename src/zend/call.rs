@@ -43,14 +43,16 @@ impl<'a> Call<'a> {
         unsafe { self.frame.This.u2.num_args }
     }
 
-    /// Throws unless there are between `least` and `most` arguments.
+    /// Throws unless as many arguments were passed as the function declares.
     ///
     /// # Errors
     /// `ArgumentCountError`.
-    #[inline]
-    pub fn arity(&self, least: u32, most: u32) -> Result<(), Thrown> {
-        let count = self.count();
-        if count >= least && count <= most {
+    #[inline(always)]
+    pub fn check_count(&self) -> Result<(), Thrown> {
+        // SAFETY: the frame of a running function names it.
+        let function = unsafe { &(*self.frame.func).common };
+        let (least, most) = (function.required_num_args, function.num_args);
+        if (least..=most).contains(&self.count()) {
             return Ok(());
         }
         // SAFETY: called in the frame of the function that it speaks of.

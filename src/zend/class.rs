@@ -1,10 +1,10 @@
 //! Registering classes and interfaces.
 
-use super::declare::{Entry, Table, Type};
+use super::declare::{END, Entries, Type};
 use super::object::{self, Object, State};
 use super::symbols;
 use ext_php_rs::ffi::{
-    ZEND_ACC_FINAL, ZEND_ACC_NOT_SERIALIZABLE, instanceof_function_slow, std_object_handlers,
+    MODULE_PERSISTENT, ext_php_rs_compiler_globals, instanceof_function_slow, std_object_handlers,
     zend_class_entry, zend_function, zend_hash_str_find_ptr_lc, zend_object, zend_object_handlers,
     zend_register_internal_class_ex, zend_register_internal_interface, zend_string,
     zend_string_init_interned,
@@ -35,13 +35,17 @@ pub enum Constant {
     Float(&'static CStr, f64),
 }
 
-/// What an exception of ours extends.
+/// What a declaration declares.
 #[derive(Clone, Copy, Debug)]
-pub enum Parent {
-    /// `Exception`
-    Exception,
-    /// `RuntimeException`
-    RuntimeException,
+pub enum Kind {
+    /// A class that extends no other.
+    Class,
+    /// A class that extends the one of this name.
+    Extends(&'static CStr),
+    /// An interface.
+    Interface,
+    /// An enum with these cases, which have no values.
+    Enum(&'static [&'static CStr]),
 }
 
 /// A property, in the order of its slot.
@@ -55,21 +59,42 @@ pub enum Property {
     ReadOnly(&'static CStr, u32, Type),
 }
 
-/// What a class declares.
+/// What a class or interface declares.
 #[derive(Clone, Copy, Debug)]
-pub struct Declaration<const METHODS: usize> {
+pub struct Declaration {
     /// Its full name.
     pub name: &'static CStr,
-    /// `ZEND_ACC_FINAL` or 0.
+    /// Whether it is a class.
+    pub kind: Kind,
+    /// `FINAL` and the like.
     pub flags: u32,
-    /// Its methods, ended by [`super::declare::END`].
-    pub methods: &'static Table<[Entry; METHODS]>,
+    /// The interfaces that it names itself.
+    pub interfaces: &'static [&'static CStr],
+    /// [`Class::carry`] of the state that its objects have.
+    pub state: Option<fn(&Class)>,
     /// Its constants.
     pub constants: &'static [Constant],
     /// Its properties.
     pub properties: &'static [Property],
-    /// Whether `clone` works.
-    pub cloneable: bool,
+    /// Its methods.
+    pub methods: Entries,
+    /// Arguments that stack traces do not show: a method and a number, from 1.
+    pub hidden: &'static [(&'static str, u32)],
+}
+
+impl Declaration {
+    /// Of a class without anything.
+    pub const EMPTY: Self = Self {
+        name: c"",
+        kind: Kind::Class,
+        flags: 0,
+        interfaces: &[],
+        state: None,
+        constants: &[],
+        properties: &[],
+        methods: Entries(&[END]),
+        hidden: &[],
+    };
 }
 
 impl Class {
@@ -107,21 +132,67 @@ impl Class {
             || unsafe { instanceof_function_slow(object.ce, self.entry()) }
     }
 
-    /// Registers a class whose objects carry a `T`.
-    pub fn register<T: State, const N: usize>(
-        &self,
-        declaration: &Declaration<N>,
-        interfaces: &[&Self],
-    ) {
-        let entry = self.register_class(declaration, ptr::null_mut(), interfaces);
+    /// Registers the class. Those that it extends or implements must have been before.
+    pub fn register(&self, declared: &Declaration) {
+        let entry = self.create(declared);
+        // SAFETY: the class was just registered; the interfaces were before.
+        unsafe {
+            (*entry).ce_flags |= declared.flags;
+            for interface in declared.interfaces {
+                symbols::zend_class_implements(entry, 1, named(interface));
+            }
+        }
+        for constant in declared.constants {
+            declare_constant(entry, *constant);
+        }
+        for property in declared.properties {
+            declare_property(entry, *property);
+        }
+        if let Some(carry) = declared.state {
+            carry(self);
+        }
+        for &(method, number) in declared.hidden {
+            self.hide_argument(method, number);
+        }
+    }
+
+    fn create(&self, declared: &Declaration) -> *mut zend_class_entry {
+        // SAFETY: INIT_CLASS_ENTRY zeroes the template, then sets name and methods; the engine copies
+        // it, and the names. IS_UNDEF (0) is the type of an enum without values.
+        let entry = unsafe {
+            let mut template: zend_class_entry = MaybeUninit::zeroed().assume_init();
+            template.name = interned(declared.name);
+            template.info.internal.builtin_functions = declared.methods.0.as_ptr();
+            match declared.kind {
+                Kind::Class => zend_register_internal_class_ex(&raw mut template, ptr::null_mut()),
+                Kind::Extends(parent) => {
+                    zend_register_internal_class_ex(&raw mut template, named(parent))
+                }
+                Kind::Interface => zend_register_internal_interface(&raw mut template),
+                Kind::Enum(cases) => {
+                    let name = declared.name.as_ptr();
+                    let entry = symbols::zend_register_internal_enum(name, 0, ptr::null());
+                    for case in cases {
+                        symbols::zend_enum_add_case_cstr(entry, case.as_ptr(), ptr::null_mut());
+                    }
+                    entry
+                }
+            }
+        };
+        self.entry.store(entry, Relaxed);
+        entry
+    }
+
+    /// Lets each object of the class carry a `T`.
+    pub fn carry<T: State>(&self) {
+        let handlers = self.handlers.get().cast::<zend_object_handlers>();
         // SAFETY: the class was just registered, on the only thread; the handlers are filled whole.
         unsafe {
-            (*entry).__bindgen_anon_2.create_object = Some(std::mem::transmute::<
-                unsafe extern "C" fn(*mut zend_class_entry) -> *mut zend_object,
-                extern "C" fn(*mut zend_class_entry) -> *mut zend_object,
-            >(object::create::<T>));
-            (*entry).ce_flags |= ZEND_ACC_NOT_SERIALIZABLE;
-            let handlers = self.handlers.get().cast::<zend_object_handlers>();
+            (*self.entry()).__bindgen_anon_2.create_object =
+                Some(std::mem::transmute::<
+                    unsafe extern "C" fn(*mut zend_class_entry) -> *mut zend_object,
+                    extern "C" fn(*mut zend_class_entry) -> *mut zend_object,
+                >(object::create::<T>));
             ptr::copy_nonoverlapping(&raw const std_object_handlers, handlers, 1);
             // A state is small.
             #[allow(clippy::cast_possible_truncation, clippy::cast_possible_wrap)]
@@ -129,47 +200,14 @@ impl Class {
                 (*handlers).offset = Object::<T>::OFFSET as i32;
             }
             (*handlers).free_obj = Some(object::free::<T>);
-            (*handlers).clone_obj = declaration.cloneable.then_some(object::clone::<T>);
-        }
-    }
-
-    /// Registers a class that extends one of ours; its objects carry what those of `parent` do.
-    pub fn register_extending<const N: usize>(&self, declaration: &Declaration<N>, parent: &Self) {
-        self.register_class(declaration, parent.entry(), &[]);
-    }
-
-    /// Registers an exception.
-    pub fn register_exception<const N: usize>(
-        &self,
-        declaration: &Declaration<N>,
-        parent: Parent,
-        interfaces: &[&Self],
-    ) {
-        let parent = match parent {
-            Parent::Exception => ptr::from_ref(ext_php_rs::zend::ce::exception()).cast_mut(),
-            // SAFETY: set when the engine started.
-            Parent::RuntimeException => unsafe { symbols::spl_ce_RuntimeException },
-        };
-        self.register_class(declaration, parent, interfaces);
-    }
-
-    /// Registers an enum without values.
-    pub fn register_enum(&self, name: &'static CStr, cases: &[&'static CStr]) {
-        // SAFETY: called while the module starts; the engine copies the names. IS_UNDEF (0) is the type of
-        // an enum without values.
-        unsafe {
-            let entry = symbols::zend_register_internal_enum(name.as_ptr(), 0, ptr::null());
-            // As those that are written in PHP are.
-            (*entry).ce_flags |= ZEND_ACC_FINAL;
-            self.entry.store(entry, Relaxed);
-            for case in cases {
-                symbols::zend_enum_add_case_cstr(entry, case.as_ptr(), ptr::null_mut());
-            }
+            // States that cannot be cloned never can.
+            let can_be_cloned = T::born().cloned().is_some();
+            (*handlers).clone_obj = can_be_cloned.then_some(object::clone::<T>);
         }
     }
 
     /// Keeps argument `number` of a method out of stack traces.
-    pub fn hide_argument(&self, method: &str, number: u32) {
+    fn hide_argument(&self, method: &str, number: u32) {
         // SAFETY: the class was just registered, and has the method.
         unsafe {
             let table = &raw mut (*self.entry()).function_table;
@@ -186,61 +224,25 @@ impl Class {
             );
         }
     }
+}
 
-    fn register_class<const N: usize>(
-        &self,
-        declaration: &Declaration<N>,
-        parent: *mut zend_class_entry,
-        interfaces: &[&Self],
-    ) -> *mut zend_class_entry {
-        let mut template = template(declaration.name, declaration.methods);
-        // SAFETY: the template is what INIT_CLASS_ENTRY makes; the engine copies it.
-        let entry = unsafe { zend_register_internal_class_ex(&raw mut template, parent) };
-        self.entry.store(entry, Relaxed);
-        // SAFETY: the class was just registered; the interfaces were before.
-        unsafe {
-            (*entry).ce_flags |= declaration.flags;
-            for interface in interfaces {
-                symbols::zend_class_implements(entry, 1, interface.entry());
-            }
-        }
-        for constant in declaration.constants {
-            declare_constant(entry, *constant);
-        }
-        for property in declaration.properties {
-            declare_property(entry, *property);
-        }
-        entry
-    }
-
-    /// Registers an interface, which extends `Throwable` if `throwable`.
-    pub fn register_interface<const N: usize>(
-        &self,
-        name: &'static CStr,
-        methods: &'static Table<[Entry; N]>,
-        throwable: bool,
-    ) {
-        let mut template = template(name, methods);
-        // SAFETY: as in `register_class`.
-        unsafe {
-            let entry = zend_register_internal_interface(&raw mut template);
-            self.entry.store(entry, Relaxed);
-            if throwable {
-                symbols::zend_class_implements(entry, 1, ext_php_rs::ffi::zend_ce_throwable);
-            }
-        }
+/// Registers functions, while the module starts.
+pub fn register_functions(functions: &Entries) {
+    // SAFETY: a list with its end; null stands for no class, and for the engine's own table.
+    unsafe {
+        let (class, table) = (ptr::null_mut(), ptr::null_mut());
+        let kind = MODULE_PERSISTENT.cast_signed();
+        symbols::zend_register_functions(class, functions.0.as_ptr(), table, kind);
     }
 }
 
-fn template<const N: usize>(
-    name: &'static CStr,
-    methods: &'static Table<[Entry; N]>,
-) -> zend_class_entry {
-    // SAFETY: INIT_CLASS_ENTRY zeroes the template, then sets name and methods.
-    let mut template: zend_class_entry = unsafe { MaybeUninit::zeroed().assume_init() };
-    template.name = interned(name);
-    template.info.internal.builtin_functions = methods.0.as_ptr();
-    template
+/// The engine's class of this name, which is registered.
+fn named(name: &CStr) -> *mut zend_class_entry {
+    // SAFETY: while a module starts there is one table of classes.
+    unsafe {
+        let table = (*ext_php_rs_compiler_globals()).class_table;
+        zend_hash_str_find_ptr_lc(table, name.as_ptr(), name.count_bytes()).cast()
+    }
 }
 
 /// The name of an enum's case.

@@ -1,19 +1,18 @@
 //! Static tables that describe methods to the engine, as a C extension's arginfo does.
 
 use super::symbols;
-use ext_php_rs::ffi::{ZEND_ACC_ABSTRACT, ZEND_ACC_PUBLIC, zend_execute_data};
-use ext_php_rs::ffi::{zend_function_entry, zend_internal_arg_info, zend_type, zval};
+use ext_php_rs::ffi::{
+    ZEND_ACC_ABSTRACT, zend_execute_data, zend_function_entry, zend_internal_arg_info, zend_type,
+    zval,
+};
+pub use ext_php_rs::ffi::{
+    ZEND_ACC_FINAL as FINAL, ZEND_ACC_NO_DYNAMIC_PROPERTIES as NO_DYNAMIC_PROPERTIES,
+    ZEND_ACC_NOT_SERIALIZABLE as NOT_SERIALIZABLE, ZEND_ACC_PRIVATE as PRIVATE,
+    ZEND_ACC_PROTECTED as PROTECTED, ZEND_ACC_PUBLIC as PUBLIC, ZEND_ACC_STATIC as STATIC,
+};
 use std::ffi::CStr;
 use std::mem::MaybeUninit;
 use std::ptr;
-
-/// A table that only the engine reads.
-#[repr(transparent)]
-#[derive(Debug)]
-pub struct Table<T>(pub T);
-
-// SAFETY: the tables are constants; their pointers are to constants, too.
-unsafe impl<T> Sync for Table<T> {}
 
 /// The type of a parameter, a return value or a property, as the engine's mask.
 #[derive(Clone, Copy, Debug)]
@@ -28,17 +27,12 @@ impl Type {
     pub const BOOL: Self = Self(symbols::MAY_BE_BOOL, None);
     /// `int`
     pub const INT: Self = Self(symbols::MAY_BE_LONG, None);
-    /// `int|float`
-    pub const NUMBER: Self = Self(symbols::MAY_BE_LONG | symbols::MAY_BE_DOUBLE, None);
     /// `float`
     pub const FLOAT: Self = Self(symbols::MAY_BE_DOUBLE, None);
     /// `string`
     pub const STRING: Self = Self(symbols::MAY_BE_STRING, None);
-    /// `array|string`
-    pub const STRING_OR_ARRAY: Self = Self(symbols::MAY_BE_STRING | symbols::MAY_BE_ARRAY, None);
     /// `array`
     pub const ARRAY: Self = Self(symbols::MAY_BE_ARRAY, None);
-
     /// `object`
     pub const OBJECT: Self = Self(symbols::MAY_BE_OBJECT, None);
     /// `static`
@@ -47,6 +41,11 @@ impl Type {
     /// A class.
     pub const fn class(name: &'static CStr) -> Self {
         Self(0, Some(name))
+    }
+
+    /// This type or another one that is no class.
+    pub const fn or(self, other: Self) -> Self {
+        Self(self.0 | other.0, self.1)
     }
 
     pub(super) const fn raw(self) -> zend_type {
@@ -58,7 +57,7 @@ impl Type {
             // Internal functions name a class by a C string; registration turns it into the engine's own.
             Some(name) => zend_type {
                 ptr: name.as_ptr().cast_mut().cast(),
-                type_mask: LITERAL_CLASS_NAME,
+                type_mask: LITERAL_CLASS_NAME | self.0,
             },
         }
     }
@@ -108,9 +107,9 @@ pub type Entry = zend_function_entry;
 /// A method or function with a body.
 pub const fn entry(
     name: &'static CStr,
+    flags: u32,
     handler: Handler,
     info: &'static [Info],
-    flags: u32,
 ) -> Entry {
     // SAFETY: a reference is passed as a pointer is; the engine passes a live frame and a live result.
     let handler = unsafe {
@@ -123,7 +122,7 @@ pub const fn entry(
 
 /// A method of an interface.
 pub const fn abstract_entry(name: &'static CStr, info: &'static [Info]) -> Entry {
-    raw(name, None, info, ZEND_ACC_PUBLIC | ZEND_ACC_ABSTRACT)
+    raw(name, None, info, PUBLIC | ZEND_ACC_ABSTRACT)
 }
 
 const fn raw(
@@ -147,21 +146,38 @@ const fn raw(
     }
 }
 
+/// Methods or functions, ended by [`END`].
+#[derive(Clone, Copy, Debug)]
+pub struct Entries(pub &'static [Entry]);
+
+// SAFETY: only the engine reads them; their pointers are to constants.
+unsafe impl Sync for Entries {}
+
 /// Ends a list of methods.
 // SAFETY: all pointers null, all numbers zero: what the engine looks for.
 pub const END: Entry = unsafe { MaybeUninit::zeroed().assume_init() };
 
-/// Makes engine handlers of plain Rust functions: `handlers! { handler => body; … }`, where `handler` may be
-/// generic over one class: `handler<S: Storage> => body::<S>`.
-macro_rules! handlers {
-    ($($handler:ident $(<$class:ident: $bound:path>)? => $body:path;)*) => {$(
-        extern "C" fn $handler $(<$class: $bound>)? (
+/// Makes an engine handler of a plain Rust function.
+macro_rules! handler {
+    ($body:expr) => {{
+        extern "C" fn handler(
             frame: &mut ::ext_php_rs::ffi::zend_execute_data,
             result: &mut ::ext_php_rs::ffi::zval,
         ) {
             $crate::zend::call::run(frame, result, $body);
         }
-    )*};
+        handler
+    }};
 }
 
-pub(crate) use handlers;
+/// As [`handler!`], and checks first that as many arguments were passed as are declared.
+macro_rules! method {
+    ($body:expr) => {
+        $crate::zend::declare::handler!(|call, result| {
+            call.check_count()?;
+            $body(call, result)
+        })
+    };
+}
+
+pub(crate) use {handler, method};

@@ -6,21 +6,15 @@
 
 mod storages;
 
+use crate::declared;
 use crate::storage::Native;
-use crate::zend::class::{Declaration, Property};
-use crate::zend::declare::{
-    END, Entry, Info, Table, Type, entry, handlers, optional, required, returns,
-};
 use crate::zend::{Call, Class, Number, State, Thrown, Zval, throw, value};
-use ext_php_rs::ffi::{ZEND_ACC_PRIVATE, ZEND_ACC_PUBLIC};
 use std::cell::{Cell, RefCell};
 use storages::Storages;
 use tokenbucket_core::quota::MAX_BURST;
 use tokenbucket_core::record::leaky_bucket::{SETS, member, set_of};
 use tokenbucket_core::remote::redis::leaky_bucket::{self, Family, Limits};
 use tokenbucket_core::{Step, TICKS_PER_SECOND, Ticks};
-
-static CLASS: Class = Class::new();
 
 /// The slot of the list of storages.
 const STORAGES: usize = 0;
@@ -37,7 +31,7 @@ pub struct Bucket {
 
 impl State for Bucket {
     fn class() -> &'static Class {
-        &CLASS
+        &declared::LEAKY_BUCKET
     }
 
     fn born() -> Self {
@@ -82,62 +76,8 @@ fn not_constructed() -> Thrown {
     throw::error("The TokenBucket\\Compat\\LeakyBucket object has not been constructed")
 }
 
-static CONSTRUCT: Table<[Info; 5]> = Table([
-    returns(1, Type::NONE),
-    required(c"storage", Type::NONE),
-    optional(c"period", Type::INT, c"30"),
-    optional(c"limit", Type::INT, c"6"),
-    optional(c"dryRun", Type::BOOL, c"false"),
-]);
-static BUCKET: Table<[Info; 4]> = Table([
-    returns(3, Type::STATIC),
-    required(c"action", Type::STRING),
-    required(c"period", Type::INT),
-    required(c"limit", Type::INT),
-]);
-static REQUEST: Table<[Info; 3]> = Table([
-    returns(2, Type::BOOL),
-    required(c"clientId", Type::NONE),
-    required(c"actionId", Type::NONE),
-]);
-static CLEANUP: Table<[Info; 1]> = Table([returns(0, Type::VOID)]);
-static LOCKED: Table<[Info; 2]> =
-    Table([returns(0, Type::ARRAY), optional(c"top", Type::INT, c"10")]);
-
-handlers! {
-    construct_handler => construct;
-    bucket_handler => bucket;
-    request_handler => request;
-    cleanup_handler => cleanup;
-    locked_handler => locked;
-}
-
-const PUBLIC: u32 = ZEND_ACC_PUBLIC;
-
-static METHODS: Table<[Entry; 6]> = Table([
-    entry(c"__construct", construct_handler, &CONSTRUCT.0, PUBLIC),
-    entry(c"bucket", bucket_handler, &BUCKET.0, PUBLIC),
-    entry(c"request", request_handler, &REQUEST.0, PUBLIC),
-    entry(c"cleanup", cleanup_handler, &CLEANUP.0, PUBLIC),
-    entry(c"locked", locked_handler, &LOCKED.0, PUBLIC),
-    END,
-]);
-
-pub fn register() {
-    let declaration = Declaration {
-        name: c"TokenBucket\\Compat\\LeakyBucket",
-        flags: 0,
-        methods: &METHODS,
-        constants: &[],
-        properties: &[Property::Untyped(c"_storages", ZEND_ACC_PRIVATE)],
-        cloneable: true,
-    };
-    CLASS.register::<Bucket, _>(&declaration, &[]);
-}
-
 /// `__construct($storage, int $period = 30, int $limit = 6, bool $dryRun = false)`
-fn construct(call: &mut Call<'_>, _result: &mut Zval) -> Result<(), Thrown> {
-    call.arity(1, 4)?;
+pub fn construct(call: &mut Call<'_>, _result: &mut Zval) -> Result<(), Thrown> {
     let limits = limits(call, 2)?;
     let dry_run = call.count() >= 4 && call.bool(4)?;
     let storages = storages::list(call.arg(1))?;
@@ -149,8 +89,7 @@ fn construct(call: &mut Call<'_>, _result: &mut Zval) -> Result<(), Thrown> {
 }
 
 /// `bucket(string $action, int $period, int $limit): static`
-fn bucket(call: &mut Call<'_>, result: &mut Zval) -> Result<(), Thrown> {
-    call.arity(3, 3)?;
+pub fn bucket(call: &mut Call<'_>, result: &mut Zval) -> Result<(), Thrown> {
     let action = call.string(1)?.to_vec();
     let limits = limits(call, 2)?;
     let this = call.this::<Bucket>();
@@ -188,8 +127,7 @@ fn limits(call: &mut Call<'_>, first: u32) -> Result<Limits, Thrown> {
 }
 
 /// `request($clientId, $actionId): bool`: whether this request is admitted.
-fn request(call: &mut Call<'_>, result: &mut Zval) -> Result<(), Thrown> {
-    call.arity(2, 2)?;
+pub fn request(call: &mut Call<'_>, result: &mut Zval) -> Result<(), Thrown> {
     let (client, action) = (call.untyped_string(1)?, call.untyped_string(2)?);
     let (client, action) = (value::bytes(&client), value::bytes(&action));
     let this = call.this::<Bucket>();
@@ -228,8 +166,7 @@ fn step(limits: Limits) -> Step {
 }
 
 /// `cleanup(): void`: does what is due. Nothing is twice in a period, however often it is called.
-fn cleanup(call: &mut Call<'_>, _result: &mut Zval) -> Result<(), Thrown> {
-    call.arity(0, 0)?;
+pub fn cleanup(call: &mut Call<'_>, _result: &mut Zval) -> Result<(), Thrown> {
     let this = call.this::<Bucket>();
     let families = this.families()?;
     let storages = Storages::of(this)?;
@@ -248,8 +185,7 @@ fn cleanup(call: &mut Call<'_>, _result: &mut Zval) -> Result<(), Thrown> {
 }
 
 /// `locked(int $top = 10): array`: who was denied most, and how often.
-fn locked(call: &mut Call<'_>, result: &mut Zval) -> Result<(), Thrown> {
-    call.arity(0, 1)?;
+pub fn locked(call: &mut Call<'_>, result: &mut Zval) -> Result<(), Thrown> {
     let top = if call.count() == 1 { call.int(1)? } else { 10 };
     if top < 1 {
         return Err(throw::argument_value(1, "must be greater than 0"));

@@ -20,7 +20,6 @@ const PATIENCE: Ticks = TICKS_PER_SECOND;
 /// # Errors
 /// `TypeError` or `ValueError`; what a class that extends PDO throws.
 pub fn construct(call: &mut Call<'_>, _result: &mut Zval) -> Result<(), Thrown> {
-    call.arity(2, 5)?;
     let db = call.object_of_foreign(1, c"PDO")?;
     let table = call.string(2)?;
     let on_failure = if call.count() >= 3 {
@@ -43,7 +42,6 @@ pub fn construct(call: &mut Call<'_>, _result: &mut Zval) -> Result<(), Thrown> 
 /// # Errors
 /// As [`construct`].
 pub fn construct_mysql(call: &mut Call<'_>, _result: &mut Zval) -> Result<(), Thrown> {
-    call.arity(2, 2)?;
     let db = call.object_of_foreign(1, c"PDO")?;
     let table = call.untyped_string(2)?;
     let settings = Settings {

@@ -12,15 +12,11 @@ mod upkeep;
 
 use super::proposals::Proposals;
 use super::remote::tell;
-use super::{INTERFACE, Native, interface};
+use super::{Native, interface};
+use crate::declared::{TOKEN_BUCKET_STORAGE_PDO, TOKEN_BUCKET_STORAGE_PDO_MY_SQL};
 use crate::segment;
-use crate::zend::class::{Declaration, Property};
-use crate::zend::declare::{
-    END, Entry, Info, Table as Static, Type, entry, handlers, optional, required, returns,
-};
 use crate::zend::{Class, Object, State, Thrown, invoke, throw, value};
 use database::Database;
-use ext_php_rs::ffi::{ZEND_ACC_PRIVATE, ZEND_ACC_PUBLIC};
 use ext_php_rs::types::ZendObject;
 use std::cell::{Cell, OnceCell};
 use tokenbucket_core::remote::{Answer, Failure, Remote, Server, Settings};
@@ -28,8 +24,8 @@ use tokenbucket_core::shared_memory::SharedMemory;
 use tokenbucket_core::sql::{Dialect, Query, Statement, Table};
 use tokenbucket_core::{Key, KeyHasher, Outcome, Put, Step, Ticks};
 
-static CLASS: Class = Class::new();
-static MYSQL: Class = Class::new();
+pub use construct::{construct, construct_mysql};
+pub use upkeep::purge;
 
 // The slots of the properties, in the order of their declaration; the statements follow.
 const DB: usize = 0;
@@ -63,7 +59,7 @@ struct Made {
 
 impl State for Storage {
     fn class() -> &'static Class {
-        &CLASS
+        &TOKEN_BUCKET_STORAGE_PDO
     }
 
     fn born() -> Self {
@@ -84,14 +80,19 @@ impl interface::Storage for Storage {
     fn native(object: &Object<Self>) -> Native<'_> {
         Native::Pdo(object)
     }
+
+    fn prepare(object: &Object<Self>) -> Result<(), Thrown> {
+        upkeep::prepare(object)
+    }
 }
 
 impl Storage {
     /// The object, if its class decides as these do.
     pub fn of(object: &ZendObject) -> Option<&Object<Self>> {
         let storage = Object::<Self>::of(object)?;
-        let is_ours = storage.is_exact() || std::ptr::eq(object.ce, MYSQL.entry());
-        let overrides = |method| invoke::overrides(object, method, &CLASS);
+        let is_ours =
+            storage.is_exact() || std::ptr::eq(object.ce, TOKEN_BUCKET_STORAGE_PDO_MY_SQL.entry());
+        let overrides = |method| invoke::overrides(object, method, &TOKEN_BUCKET_STORAGE_PDO);
         let decides = || {
             ["prepare", "bootstrap", "consume"]
                 .into_iter()
@@ -166,97 +167,6 @@ fn with<R>(
         return Err(Thrown);
     }
     tell(&remote, answer, || remote.transport().caught())
-}
-
-static CONSTRUCT: Static<[Info; 6]> = Static([
-    returns(2, Type::NONE),
-    required(c"db", Type::class(c"PDO")),
-    required(c"table", Type::STRING),
-    optional(
-        c"onFailure",
-        Type::class(c"TokenBucket\\OnFailure"),
-        c"TokenBucket\\OnFailure::Throw",
-    ),
-    optional(c"hints", Type::BOOL, c"true"),
-    optional(c"hintMaxAge", Type::FLOAT, c"1.0"),
-]);
-static CONSTRUCT_MYSQL: Static<[Info; 3]> = Static([
-    returns(2, Type::NONE),
-    required(c"db", Type::NONE),
-    required(c"table_name", Type::NONE),
-]);
-static PURGE: Static<[Info; 2]> = Static([
-    returns(1, Type::INT),
-    required(c"full_microtime", Type::FLOAT),
-]);
-
-handlers! {
-    construct_handler => construct::construct;
-    construct_mysql_handler => construct::construct_mysql;
-    prepare_handler => upkeep::prepare;
-    purge_handler => upkeep::purge;
-}
-
-static METHODS: Static<[Entry; 6]> = {
-    let [_, bootstrap, consume] = interface::methods::<Storage>();
-    Static([
-        entry(
-            c"__construct",
-            construct_handler,
-            &CONSTRUCT.0,
-            ZEND_ACC_PUBLIC,
-        ),
-        entry(
-            c"prepare",
-            prepare_handler,
-            &interface::PREPARE.0,
-            ZEND_ACC_PUBLIC,
-        ),
-        bootstrap,
-        consume,
-        entry(c"purge", purge_handler, &PURGE.0, ZEND_ACC_PUBLIC),
-        END,
-    ])
-};
-
-static METHODS_MYSQL: Static<[Entry; 2]> = Static([
-    entry(
-        c"__construct",
-        construct_mysql_handler,
-        &CONSTRUCT_MYSQL.0,
-        ZEND_ACC_PUBLIC,
-    ),
-    END,
-]);
-
-pub fn register() {
-    let declaration = Declaration {
-        name: c"TokenBucketStoragePDO",
-        flags: 0,
-        methods: &METHODS,
-        constants: &[],
-        properties: &[
-            Property::Untyped(c"db", ZEND_ACC_PRIVATE),
-            Property::Untyped(c"table", ZEND_ACC_PRIVATE),
-            Property::Untyped(c"take", ZEND_ACC_PRIVATE),
-            Property::Untyped(c"step", ZEND_ACC_PRIVATE),
-            Property::Untyped(c"look", ZEND_ACC_PRIVATE),
-            Property::Untyped(c"refund", ZEND_ACC_PRIVATE),
-            Property::Untyped(c"reset", ZEND_ACC_PRIVATE),
-            Property::Untyped(c"start", ZEND_ACC_PRIVATE),
-        ],
-        cloneable: false,
-    };
-    CLASS.register::<Storage, _>(&declaration, &[&INTERFACE]);
-    let declaration = Declaration {
-        name: c"TokenBucketStoragePDOMySQL",
-        flags: 0,
-        methods: &METHODS_MYSQL,
-        constants: &[],
-        properties: &[],
-        cloneable: false,
-    };
-    MYSQL.register_extending(&declaration, &CLASS);
 }
 
 /// The slot of a query whose statement is kept.

@@ -3,7 +3,7 @@
 use super::database::{Database, Values, number};
 use super::{Storage, with};
 use crate::exceptions;
-use crate::zend::{Call, Thrown, Zval};
+use crate::zend::{Call, Object, Thrown, Zval};
 use tokenbucket_core::remote::Cause;
 use tokenbucket_core::seconds::SpanError;
 use tokenbucket_core::sql::reply::micros;
@@ -11,16 +11,14 @@ use tokenbucket_core::sql::{BATCH, Dialect, Query};
 use tokenbucket_core::{Grain, seconds};
 
 /// `prepare()`: creates the table when it is missing.
-pub fn prepare(call: &mut Call<'_>, _result: &mut Zval) -> Result<(), Thrown> {
-    call.arity(0, 0)?;
-    with(call.this::<Storage>(), |remote, host| {
+pub fn prepare(object: &Object<Storage>) -> Result<(), Thrown> {
+    with(object, |remote, host| {
         remote.ask(host, b"", |database, _| database.create(), |_| ())
     })
 }
 
 /// `purge(float $full_microtime): int`: deletes what has been full for so long, and tells how much that was.
 pub fn purge(call: &mut Call<'_>, result: &mut Zval) -> Result<(), Thrown> {
-    call.arity(1, 1)?;
     let full = call.float(1)?;
     let step = seconds::to_step(0.0, full, Grain::Microsecond).map_err(|error| match error {
         SpanError::Cost(error) | SpanError::Full(error) => exceptions::bad_amount(1, error),

@@ -1,0 +1,9 @@
+--TEST--
+The generated tables are those of the stub file
+--FILE--
+<?php
+require __DIR__ . '/../child.inc.php';
+echo php_run_bare(dirname(__DIR__, 2) . '/scripts/declare.php', '--check');
+?>
+--EXPECT--
+src/declared.rs is up to date.
