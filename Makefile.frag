@@ -3,12 +3,15 @@ CARGO_TARGET_DIR ?= $(builddir)/.cargo-target
 PHP_TEST_SHARED_EXTENSIONS = -d extension_dir=$(EXTENSION_DIR) -d extension=$(abspath modules)/tokenbucket.so
 TESTS ?= $(srcdir)/php-tests
 
-.PHONY: cargo-build
+.PHONY: cargo-build remove-installed-symbols
 all: cargo-build
 test: cargo-build
 install-modules: cargo-build
 cargo-build:
-	PHP="$(PHP_EXECUTABLE)" PHP_CONFIG="$(EXT_PHP_CONFIG)" CARGO_TARGET_DIR="$(CARGO_TARGET_DIR)" \
-	  "$(CARGO)" build --release --locked --manifest-path "$(srcdir)/Cargo.toml"
-	@mkdir -p modules
-	@install -m 755 "$(CARGO_TARGET_DIR)/release/libtokenbucket.so" modules/tokenbucket.so
+	PHP_CONFIG="$(EXT_PHP_CONFIG)" CARGO="$(CARGO)" CARGO_TARGET_DIR="$(abspath $(CARGO_TARGET_DIR))" \
+	  "$(srcdir)/scripts/build" "$(abspath modules)"
+
+# PHP's own rule installs every file in modules; the symbols stay there and are not installed.
+install: remove-installed-symbols
+remove-installed-symbols: install-modules
+	@rm -f "$(INSTALL_ROOT)$(EXTENSION_DIR)/tokenbucket.so.debug"

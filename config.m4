@@ -8,5 +8,7 @@ if test "$PHP_TOKENBUCKET" != "no"; then
   AS_CASE([$PHP_CONFIG], [/*], [EXT_PHP_CONFIG=$PHP_CONFIG], [EXT_PHP_CONFIG=`command -v "$PHP_CONFIG"`])
   PHP_SUBST([CARGO])
   PHP_SUBST([EXT_PHP_CONFIG])
+  dnl Without a folder to make, PHP's configure calls mkdir with no argument and prints an error.
+  PHP_ADD_BUILD_DIR([modules])
   PHP_ADD_MAKEFILE_FRAGMENT([$abs_srcdir/Makefile.frag], [$abs_srcdir], [$abs_builddir])
 fi

@@ -6,9 +6,8 @@
  * slows down the machine slows down both.
  */
 require __DIR__ . '/measure.inc.php';
-require __DIR__ . '/record.inc.php';
-require __DIR__ . '/apcu_storage.inc.php';
-require __DIR__ . '/../php-tests/processes.inc.php';
+require __DIR__ . '/../testkit/php/userland_apcu.php';
+require __DIR__ . '/../testkit/php/processes.php';
 
 const ROUNDS = 300;
 const KEYS = 1 << 20;
@@ -21,12 +20,12 @@ final class Nothing
 }
 
 /** Prints and keeps rows that were measured together. */
-function report(string $title, array $rows, array $targets = []): void
+function report_rows(string $title, array $rows, array $targets = []): void
 {
     Record::title($title);
     printf("\n%-44s %9s %17s %12s\n", $title, 'median ns', 'p10 to p90', 'x apcu_inc');
     foreach ($rows as $name => $row) {
-        $figures = figures($row, $name === 'loop' ? 0 : $rows['loop']->median(), $rows);
+        $figures = figures_beside_apcu($row, $name === 'loop' ? 0 : $rows['loop']->median(), $rows);
         $target = '';
         if (isset($targets[$name])) {
             $figures += ['target' => $targets[$name], 'met' => $figures['ratio'][0] <= $targets[$name]];
@@ -38,7 +37,7 @@ function report(string $title, array $rows, array $targets = []): void
 }
 
 /** @return array<string, mixed> what a row costs, net of that much, and its ratio to apcu_inc(), net of the loop */
-function figures(Row $row, float $less, array $rows): array
+function figures_beside_apcu(Row $row, float $less, array $rows): array
 {
     $parts = [0.5, 0.1, 0.9];
     $loop = $rows['loop']->median();
@@ -119,7 +118,7 @@ $counted = counted();
 must(apcu_fetch('one') === $rows['apcu_inc']->calls, 'apcu_inc() did not count');
 must($counted['granted'] === $rows['granted']->calls + $rows['attempt']->calls + $rows['new']->calls, 'not all was granted');
 must($counted['denied'] === $rows['denied']->calls + $rows['attempt_denied']->calls, 'not all was denied');
-report('One process, one key', $rows, ['granted' => 0.75, 'denied' => 0.75, 'new' => 3.0]);
+report_rows('One process, one key', $rows, ['granted' => 0.75, 'denied' => 0.75, 'new' => 3.0]);
 
 $rows = [
     'loop' => new Row('(the empty loop)', '', [], 5000),
@@ -131,7 +130,7 @@ in_two_processes($rows);
 $counted = counted();
 must(apcu_fetch('two') === $rows['apcu_inc']->calls, 'apcu_inc() did not count');
 must($counted['granted'] === $rows['granted']->calls && $counted['denied'] === $rows['denied']->calls, 'consume() did not count');
-report('Two processes at once, one key', $rows, ['granted' => 0.5]);
+report_rows('Two processes at once, one key', $rows, ['granted' => 0.5]);
 
 for ($i = 0; $i < KEYS; $i++) {
     apcu_store("user:$i", 0);
@@ -154,7 +153,7 @@ $rows = fn (int $turns) => [
 ];
 $one = $rows(50);
 measure(array_values($one), ROUNDS);
-report('One process, ' . number_format(KEYS) . ' keys', $one);
+report_rows('One process, ' . number_format(KEYS) . ' keys', $one);
 $two = $rows(1000);
 in_two_processes($two);
-report('Two processes at once, ' . number_format(KEYS) . ' keys', $two);
+report_rows('Two processes at once, ' . number_format(KEYS) . ' keys', $two);

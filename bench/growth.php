@@ -6,7 +6,6 @@
  * Net of making the key. Before a number is measured, both have a record for each of so many keys.
  */
 require __DIR__ . '/measure.inc.php';
-require __DIR__ . '/record.inc.php';
 
 const ROUNDS = 200;
 const NUMBERS = [1, 1_000, 100_000, 1_000_000, 10_000_000];
@@ -40,7 +39,7 @@ function rows(TokenBucketStorage $storage, int $keys): array
 }
 
 /** @param array<string, Row> $rows */
-function report(int $keys, array $rows, float $load): void
+function report_keys(int $keys, array $rows, float $load): void
 {
     $parts = [0.5, 0.1, 0.9];
     $loop = $rows['loop']->median();
@@ -65,5 +64,5 @@ foreach (NUMBERS as $keys) {
     measure(array_values($rows), ROUNDS);
     $after = TokenBucket\status()['shared_memory'];
     must($after['granted'] - $before['granted'] === $rows['new']->calls && $after['denied'] === 0, 'not all was granted');
-    report($keys, $rows, $after['live'] / $after['slots']);
+    report_keys($keys, $rows, $after['live'] / $after['slots']);
 }

@@ -1,22 +1,39 @@
 <?php
 /**
- * Limiters in one home each, ours and others': how an application would make them, and the expression by which it
- * asks for one token.
+ * Limiters in one home each, ours and those of others: Debian's packages, and the plain PHP that
+ * people run. Each has an expression that asks it for one token.
  */
-require __DIR__ . '/peers.inc.php';
-require_once __DIR__ . '/../php-tests/child.inc.php';
-require __DIR__ . '/../php-tests/servers.inc.php';
-require __DIR__ . '/../php-tests/sql_servers.inc.php';
+require __DIR__ . '/../testkit/php/userland_apcu.php';
+require __DIR__ . '/../testkit/php/userland_pdo.php';
+require __DIR__ . '/../testkit/php/plain_limiters.php';
+require_once __DIR__ . '/../testkit/php/child.php';
+require __DIR__ . '/../testkit/php/servers.php';
+require __DIR__ . '/../testkit/php/sql_servers.php';
+// Debian has them in the include path.
+require 'Symfony/Component/RateLimiter/autoload.php';
+require 'Symfony/Component/Cache/autoload.php';
+require 'Illuminate/Cache/autoload.php';
+require 'Illuminate/Redis/autoload.php';
 
 use Illuminate\Cache\ApcStore;
 use Illuminate\Cache\ApcWrapper;
+use Illuminate\Cache\RateLimiter as LaravelRateLimiter;
 use Illuminate\Cache\RedisStore as LaravelRedisStore;
+use Illuminate\Cache\Repository;
+use Illuminate\Contracts\Cache\Store;
 use Illuminate\Redis\Limiters\DurationLimiter;
+use Illuminate\Redis\RedisManager;
+use Psr\Cache\CacheItemPoolInterface;
 use Symfony\Component\Cache\Adapter\ApcuAdapter;
 use Symfony\Component\Cache\Adapter\RedisAdapter;
+use Symfony\Component\Lock\LockFactory;
+use Symfony\Component\Lock\PersistingStoreInterface;
 use Symfony\Component\Lock\Store\FlockStore;
 use Symfony\Component\Lock\Store\RedisStore as RedisLockStore;
 use Symfony\Component\Lock\Store\SemaphoreStore;
+use Symfony\Component\RateLimiter\LimiterInterface;
+use Symfony\Component\RateLimiter\RateLimiterFactory;
+use Symfony\Component\RateLimiter\Storage\CacheStorage;
 
 /** Seconds: what is measured is no outage. */
 const PATIENCE = 5.0;
@@ -192,4 +209,79 @@ function mariadb_with_table(): MariaDbServer
     $server = MariaDbServer::start();
     (new TokenBucketStoragePDO($server->connect(), 'limits'))->prepare();
     return $server;
+}
+
+/** Symfony's token bucket, from its factory. */
+function symfony(CacheItemPoolInterface $pool, ?PersistingStoreInterface $locks, string $identifier, int $capacity, int $seconds): LimiterInterface
+{
+    $rate = ['interval' => "$seconds seconds", 'amount' => 1];
+    $config = ['id' => 'bench', 'policy' => 'token_bucket', 'limit' => $capacity, 'rate' => $rate];
+    $factory = new RateLimiterFactory($config, new CacheStorage($pool), $locks === null ? null : new LockFactory($locks));
+    return $factory->create($identifier);
+}
+
+/** Laravel's limiter, which counts an identifier's hits in a window. */
+final class LaravelWindow
+{
+    private readonly LaravelRateLimiter $limiter;
+
+    public function __construct(Store $store, private readonly string $identifier, private readonly int $limit)
+    {
+        $this->limiter = new LaravelRateLimiter(new Repository($store));
+    }
+
+    public function attempt(): bool
+    {
+        return $this->limiter->attempt($this->identifier, $this->limit, static fn () => true, 3600);
+    }
+}
+
+function laravel_redis(RedisServer $server): RedisManager
+{
+    return new RedisManager(null, 'phpredis', ['default' => ['host' => $server->socket, 'port' => 0]]);
+}
+
+/** A set of hits for each client, looked up first. */
+final class SortedSetLimiter
+{
+    public function __construct(private readonly Redis $redis, private readonly string $member, private readonly int $limit)
+    {
+    }
+
+    public function request(): bool
+    {
+        return plain_request($this->redis, 'hits', $this->member, $this->limit);
+    }
+}
+
+/** A bucket behind a lock. */
+final class LockedBucket
+{
+    private readonly PlainClientThrottle $limiter;
+
+    public function __construct(Memcache $memcache, private readonly string $key, private readonly int $limit, private readonly int $window)
+    {
+        $this->limiter = new PlainClientThrottle($memcache);
+    }
+
+    public function check(): bool
+    {
+        return !$this->limiter->check($this->key, $this->limit, $this->window);
+    }
+}
+
+/** A counter a minute, of which the last five are added up. */
+final class MinuteCounter
+{
+    private readonly PlainMinuteWindow $window;
+
+    public function __construct(Memcache $memcache, string $client, private readonly int $limit)
+    {
+        $this->window = new PlainMinuteWindow($memcache, $client);
+    }
+
+    public function request(): bool
+    {
+        return $this->window->limitRequestsInMinutes($this->limit, 5);
+    }
 }

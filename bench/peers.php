@@ -8,9 +8,8 @@
  * calls are timed by hrtime() around each, less the median of what hrtime() takes for nothing.
  */
 require __DIR__ . '/measure.inc.php';
-require __DIR__ . '/report.inc.php';
 require __DIR__ . '/limiters.inc.php';
-require __DIR__ . '/../php-tests/proxy.inc.php';
+require __DIR__ . '/../testkit/php/proxy.php';
 
 const ROUNDS = 10;
 /** Of a row in a round; each is some 20 calls, which is less than a turn of the scheduler. */
@@ -100,17 +99,6 @@ function clock_cost(): int
     return quantile(timing('', null)(10_000), 0.5);
 }
 
-/** @param list<Candidate> $candidates in an order that changes each time */
-function sample(array $candidates): void
-{
-    $rows = array_merge(...array_map(fn (Candidate $candidate) => [$candidate->granted, $candidate->denied], $candidates));
-    for ($i = 0; $i < ROUNDS * SAMPLES; $i++) {
-        shuffle($rows);
-        array_map(fn (Row $row) => $row->sample(), $rows);
-    }
-    array_map(fn (Row $row) => $row->gather(ROUNDS, LEAST), $rows);
-}
-
 /** @param list<Candidate> $candidates ours first */
 function report_costs(string $home, array $candidates): void
 {
@@ -159,7 +147,8 @@ function report_latency(string $home, array $candidates, int $calls): void
 function compare(string $home, array $limiters, ?array $counted, ?Closure $counter): void
 {
     $candidates = array_map(fn (Limiter $limiter) => new Candidate($limiter, $counter === null ? MANY_TURNS : 1), $limiters);
-    sample($candidates);
+    $rows = array_merge(...array_map(fn (Candidate $candidate) => [$candidate->granted, $candidate->denied], $candidates));
+    sample_shuffled($rows, ROUNDS, SAMPLES, LEAST);
     report_costs($home, $candidates);
     if ($counter !== null) {
         $trips = [];

@@ -7,9 +7,8 @@
  * starts to the last that is done. No bucket is ever empty, so a denial is one for contention; they are counted.
  */
 require __DIR__ . '/measure.inc.php';
-require __DIR__ . '/record.inc.php';
-require __DIR__ . '/../php-tests/servers.inc.php';
-require __DIR__ . '/../php-tests/processes.inc.php';
+require __DIR__ . '/../testkit/php/servers.php';
+require __DIR__ . '/../testkit/php/processes.php';
 
 const NUMBERS = [1, 2, 4, 8];
 const ROUNDS = 9;
@@ -73,7 +72,7 @@ function load(string $name, int $calls, Closure $storage): Load
 }
 
 /** @param list<Load> $loads */
-function report(array $loads, bool $one_key): void
+function report_loads(array $loads, bool $one_key): void
 {
     $title = $one_key ? 'Processes on one key' : 'Processes on a key each';
     Record::title($title);
@@ -107,5 +106,5 @@ $loads = [
     load('consume(1) on memcached, Unix socket', CALLS_OF_A_SERVER, fn () => new TokenBucketStorageMemcached("unix://$memcached->socket", '', PATIENCE, $throw)),
 ];
 printf("%d rounds, medians; %d processors\n", ROUNDS, count(preg_grep('/^processor/', file('/proc/cpuinfo'))));
-report($loads, true);
-report($loads, false);
+report_loads($loads, true);
+report_loads($loads, false);

@@ -6,9 +6,8 @@
  * A denial that was over before the thousandth grant began, or the last, is a false one: there was still a token.
  */
 require __DIR__ . '/measure.inc.php';
-require __DIR__ . '/record.inc.php';
 require __DIR__ . '/limiters.inc.php';
-require __DIR__ . '/../php-tests/processes.inc.php';
+require __DIR__ . '/../testkit/php/processes.php';
 
 const PROCESSES = 8;
 /** Each with a bucket of its own, for no two go alike. */

@@ -1,10 +1,18 @@
 <?php
-/** Keeps what is measured: a line of JSON a row, in the file that scripts/bench names. Without one, nothing is kept. */
+/**
+ * Keeps the measured rows for bench/results.json.
+ *
+ * scripts/bench starts a file with begin(), each program adds its rows to the file that
+ * TOKENBUCKET_BENCH_ROWS names, a line of JSON each, and finish() makes one document of them.
+ * Without that variable nothing is kept.
+ */
 final class Record
 {
+    private const JSON = JSON_UNESCAPED_UNICODE | JSON_UNESCAPED_SLASHES | JSON_THROW_ON_ERROR;
+
     private static string $title = '';
 
-    /** What the rows from here on have in common. */
+    /** Sets the title that the following rows have in common. */
     public static function title(string $title): void
     {
         self::$title = $title;
@@ -18,7 +26,83 @@ final class Record
             return;
         }
         $row = ['program' => basename($_SERVER['SCRIPT_FILENAME'], '.php'), 'title' => self::$title, 'name' => $name] + $figures;
-        file_put_contents($file, json_encode(self::rounded($row), JSON_UNESCAPED_UNICODE | JSON_UNESCAPED_SLASHES | JSON_THROW_ON_ERROR) . "\n", FILE_APPEND);
+        file_put_contents($file, json_encode(self::rounded($row), self::JSON) . "\n", FILE_APPEND);
+    }
+
+    /**
+     * Prints the circumstances in one line of JSON: the date, the machine, and the versions of what
+     * is measured.
+     */
+    public static function begin(): void
+    {
+        echo json_encode([
+            'date' => gmdate('Y-m-d\TH:i:s\Z'),
+            'command' => 'scripts/bench',
+            'commit' => self::first_line('git rev-parse HEAD'),
+            // False if the tree differs from that commit.
+            'clean' => self::first_line('git status --porcelain --untracked-files=no -- . ":!bench/results.json"') === '',
+            'machine' => [
+                'processor' => self::value_in('/proc/cpuinfo', 'model name') ?: php_uname('m'),
+                'processors' => count(preg_grep('/^processor\s*:/', file('/proc/cpuinfo'))),
+                'hypervisor' => preg_match('/^flags\s*:.* hypervisor\b/m', file_get_contents('/proc/cpuinfo')) === 1,
+                'memory' => self::value_in('/proc/meminfo', 'MemTotal'),
+                'kernel' => php_uname('s') . ' ' . php_uname('r'),
+                // At the start. Above 0.5 or so, the machine was busy with something else.
+                'load' => (float) explode(' ', file_get_contents('/proc/loadavg'))[0],
+            ],
+            'versions' => ['php' => PHP_VERSION, 'tokenbucket' => phpversion('tokenbucket'), 'rustc' => self::first_line('rustc --version')] + self::packages(
+                'php8.2-apcu',
+                'php8.2-redis',
+                'php8.2-memcached',
+                'php8.2-memcache',
+                'redis-server',
+                'memcached',
+                'mariadb-server',
+                'postgresql',
+                'php-symfony-rate-limiter',
+                'php-illuminate-cache',
+                'nginx-light',
+                'apache2-utils'
+            ),
+        ], self::JSON), "\n";
+    }
+
+    /** Prints one JSON document, a row a line, from a file of circumstances and rows. */
+    public static function finish(string $file): void
+    {
+        $rows = file($file, FILE_IGNORE_NEW_LINES);
+        $decode = fn (string $line): array => json_decode($line, true, 512, JSON_THROW_ON_ERROR);
+        $circumstances = $decode(array_shift($rows));
+        array_map($decode, $rows);
+        echo "{\n";
+        foreach ($circumstances as $name => $value) {
+            printf("\"%s\": %s,\n", $name, json_encode($value, self::JSON));
+        }
+        echo "\"rows\": [\n", implode(",\n", $rows), "\n]}\n";
+    }
+
+    /** Returns the first line that a command prints, or an empty string. */
+    private static function first_line(string $command): string
+    {
+        exec("$command 2>/dev/null", $lines);
+        return $lines[0] ?? '';
+    }
+
+    /** Returns the value of a name in a file of /proc, as "model name". */
+    private static function value_in(string $file, string $name): string
+    {
+        preg_match("/^$name\s*:\s*(.*)$/m", (string) @file_get_contents($file), $found);
+        return $found[1] ?? '';
+    }
+
+    /** @return array<string, string> the installed version of each Debian package */
+    private static function packages(string ...$names): array
+    {
+        $versions = [];
+        foreach ($names as $name) {
+            $versions[$name] = self::first_line("dpkg-query --show --showformat='\${Version}\\n' " . escapeshellarg($name));
+        }
+        return $versions;
     }
 
     /** Six digits: more would be noise. */

@@ -7,10 +7,8 @@
  * row is sampled in turn, a millisecond or so at a time. Ratios are taken round by round.
  */
 require __DIR__ . '/measure.inc.php';
-require __DIR__ . '/report.inc.php';
-require __DIR__ . '/watch_bucket.inc.php';
-require __DIR__ . '/lock_bucket.inc.php';
-require __DIR__ . '/../php-tests/servers.inc.php';
+require __DIR__ . '/../testkit/php/plain_limiters.php';
+require __DIR__ . '/../testkit/php/servers.php';
 
 const ROUNDS = 10;
 /** Of a row in a round; each is TURNS * 20 calls, which is less than a turn of the scheduler. */
@@ -107,7 +105,7 @@ function memcached_rows(MemcachedServer $server, bool $tcp): array
     $memcache = new Memcache;
     // It declares not all of its properties, which PHP 8.2 deprecates.
     @$memcache->connect($tcp ? '127.0.0.1' : "unix://$server->socket", $server->port);
-    $limiter = ['limiter' => new LockingRateLimiter($memcache)];
+    $limiter = ['limiter' => new PlainClientThrottle($memcache)];
     must(!$limiter['limiter']->check('document', MUCH, 60), 'the bucket behind a lock denies');
     $store = storage('TokenBucketStorageMemcached', $tcp ? "127.0.0.1:$server->port" : "unix://$server->socket");
     return [

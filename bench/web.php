@@ -6,10 +6,9 @@
  * are asked in turns, by ab over connections that stay open. Client, nginx, workers and Redis share the processors.
  */
 require __DIR__ . '/measure.inc.php';
-require __DIR__ . '/record.inc.php';
-require __DIR__ . '/nginx.inc.php';
-require __DIR__ . '/../php-tests/03_php_fpm/fpm.inc.php';
-require __DIR__ . '/../php-tests/servers.inc.php';
+require __DIR__ . '/../testkit/php/nginx.php';
+require __DIR__ . '/../testkit/php/fpm.php';
+require __DIR__ . '/../testkit/php/servers.php';
 
 const ROUNDS = 9;
 const REQUESTS = 4_000;
@@ -58,7 +57,7 @@ function limiters(RedisServer $redis): array
         'none' => '$passes = true;',
         'shared-memory' => '$passes = (new TokenBucket(new TokenBucketStorageSharedMemory, $identifier, $capacity, 1))->consume();',
         'redis' => "\$passes = (new TokenBucket(new TokenBucketStorageRedis('unix://$redis->socket', timeout: 5.0, onFailure: TokenBucket\OnFailure::Throw), \$identifier, \$capacity, 1))->consume();",
-        'userland' => "require 'userland_bucket.inc.php'; require 'apcu_storage.inc.php';"
+        'userland' => "require 'userland_apcu.php';"
             . '$passes = (new UserlandTokenBucket(new ApcuStorage, $identifier, $capacity, 1))->consume();',
         'symfony' => sprintf($symfony, 'null'),
         'symfony-locked' => sprintf($symfony, 'new Symfony\Component\Lock\LockFactory(new Symfony\Component\Lock\Store\SemaphoreStore)'),
@@ -110,7 +109,7 @@ function counted(Fpm $fpm): array
 }
 
 /** @param array<string, list<float>> $rates by limiter */
-function report(array $rates): void
+function report_rates(array $rates): void
 {
     $title = 'nginx and php-fpm';
     Record::title($title);
@@ -126,9 +125,10 @@ function report(array $rates): void
 $redis = RedisServer::start();
 $fpm = new Fpm(['www' => ['listen.mode' => '0666']], arguments: $argv[1]);
 $fpm->script('status', '<?php echo json_encode(TokenBucket\status());');
-// What is in this repository may be out of the workers' reach.
-$fpm->script('userland_bucket.inc', file_get_contents(__DIR__ . '/../php-tests/userland_bucket.inc.php'));
-$fpm->script('apcu_storage.inc', str_replace("__DIR__ . '/../php-tests/", "__DIR__ . '/", file_get_contents(__DIR__ . '/apcu_storage.inc.php')));
+// Copies, because the workers may not be allowed to read this repository.
+foreach (['userland_bucket', 'userland_apcu'] as $name) {
+    $fpm->script($name, file_get_contents(__DIR__ . "/../testkit/php/$name.php"));
+}
 foreach (limiters($redis) as $name => $code) {
     $fpm->script($name, sprintf(SCRIPT, $code));
 }
@@ -150,5 +150,5 @@ $after = counted($fpm);
 must($after['granted'] - $before['granted'] === ROUNDS * REQUESTS, 'not every request asked the bucket in shared memory');
 must($after['asked'] - $before['asked'] === ROUNDS * REQUESTS, 'not every request asked Redis');
 array_map(fn (string $name) => check($nginx, $name), array_keys(NAMES));
-report(array_replace(NAMES, $rates));
+report_rates(array_replace(NAMES, $rates));
 $nginx->kill();

@@ -5,13 +5,11 @@
  *   php campaign.php STORE|TRIAL|all SECONDS SEED
  */
 require __DIR__ . '/trial.inc.php';
-require __DIR__ . '/../php-tests/servers.inc.php';
-require __DIR__ . '/../php-tests/proxy.inc.php';
+require __DIR__ . '/../testkit/php/servers.php';
+require __DIR__ . '/../testkit/php/sql_servers.php';
+require __DIR__ . '/../testkit/php/proxy.php';
 foreach (glob(__DIR__ . '/subjects/*.inc.php') as $file) {
     require_once $file;
-}
-if (is_file(__DIR__ . '/../php-tests/sql_servers.inc.php')) {
-    require __DIR__ . '/../php-tests/sql_servers.inc.php';
 }
 
 /** Longer trials are split: logs stay small, and many segments and servers are tried. */

@@ -2,8 +2,8 @@
 require_once __DIR__ . '/worker.php';
 require_once __DIR__ . '/subject.inc.php';
 require_once __DIR__ . '/stopping.inc.php';
-require_once __DIR__ . '/../php-tests/child.inc.php';
-require_once __DIR__ . '/../php-tests/03_php_fpm/fpm.inc.php';
+require_once __DIR__ . '/../testkit/php/child.php';
+require_once __DIR__ . '/../testkit/php/fpm.php';
 
 /**
  * One subject under load and faults for some seconds, and what the judge says of it.

@@ -14,7 +14,7 @@ namespace {
      * Storages know time, not tokens: costs and spans are given in seconds, so that a storage
      * needs neither the capacity nor the rate of a bucket.
      *
-     * @implementation storage::interface::Storage
+     * @implementation storage::interface::StorageState
      */
     interface TokenBucketStorage
     {
@@ -153,7 +153,7 @@ namespace {
     /**
      * Buckets in memory shared by every worker of a php-fpm master (see tokenbucket.shm_path for more).
      *
-     * @implementation storage::shared_memory::Storage
+     * @implementation storage::shared_memory::SharedMemoryStorage
      * @strict-properties
      * @not-serializable
      */
@@ -176,7 +176,7 @@ namespace {
      * Buckets on a Redis server (or Valkey), shared by every host that uses it. One round trip a decision, on
      * the server's clock; none for a denial that this host has seen within $hintMaxAge.
      *
-     * @implementation storage::redis::Storage
+     * @implementation storage::redis::RedisStorage
      * @strict-properties
      * @not-serializable
      */
@@ -241,7 +241,7 @@ namespace {
      * Buckets on memcached servers, shared by every host that uses them, on the hosts' wall clocks: keep them
      * in step. One round trip a decision as long as nobody else takes from the bucket.
      *
-     * @implementation storage::memcached::Storage
+     * @implementation storage::memcached::MemcachedStorage
      * @strict-properties
      * @not-serializable
      */
@@ -310,7 +310,7 @@ namespace {
      *
      * Not final; a class that overrides prepare(), bootstrap() or consume() is treated as a userland storage.
      *
-     * @implementation storage::pdo::Storage
+     * @implementation storage::pdo::PdoStorage
      * @not-serializable
      */
     class TokenBucketStoragePDO implements TokenBucketStorage
@@ -384,7 +384,7 @@ namespace {
     /**
      * Buckets in the memory of this object, on a clock that stands still until it is advanced. For tests.
      *
-     * @implementation storage::memory::Storage
+     * @implementation storage::memory::MemoryStorage
      * @strict-properties
      * @not-serializable
      */

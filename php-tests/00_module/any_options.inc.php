@@ -5,7 +5,7 @@
  * What comes of it is an object or an exception of the kinds that are documented. Nothing connects: nobody
  * listens where these options lead.
  */
-require __DIR__ . '/../check.inc.php';
+require __DIR__ . '/../../testkit/php/check.php';
 
 use TokenBucket\Compat;
 use TokenBucket\OnFailure;

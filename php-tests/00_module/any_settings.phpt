@@ -2,8 +2,8 @@
 Settings of any value: php starts, warns of each that makes no sense in our words, and limits
 --FILE--
 <?php
-require __DIR__ . '/../check.inc.php';
-require __DIR__ . '/../child.inc.php';
+require __DIR__ . '/../../testkit/php/check.php';
+require __DIR__ . '/../../testkit/php/child.php';
 
 $folder = temporary_folder();
 file_put_contents("$folder/foreign", 'not ours');

@@ -2,7 +2,7 @@
 TokenBucket has the constants of the userland class
 --FILE--
 <?php
-require __DIR__ . '/../userland_bucket.inc.php';
+require __DIR__ . '/../../testkit/php/userland_bucket.php';
 
 $native = (new ReflectionClass('TokenBucket'))->getConstants();
 $userland = (new ReflectionClass('UserlandTokenBucket'))->getConstants();

@@ -2,7 +2,7 @@
 INI: a bad value is warned about and the default is used
 --FILE--
 <?php
-require __DIR__ . '/../child.inc.php';
+require __DIR__ . '/../../testkit/php/child.php';
 
 $code = <<<'PHP'
 $bucket = new TokenBucket(new TokenBucketStorageSharedMemory, "x", 1, 1);

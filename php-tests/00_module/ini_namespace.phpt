@@ -2,7 +2,7 @@
 INI: tokenbucket.namespace separates the buckets of one segment
 --FILE--
 <?php
-require __DIR__ . '/../child.inc.php';
+require __DIR__ . '/../../testkit/php/child.php';
 
 $segment = temporary_folder() . '/segment';
 $code = <<<'PHP'

@@ -4,7 +4,7 @@ TokenBucket\status() names the most denied identifiers when it may
 tokenbucket.track_identifiers=1
 --FILE--
 <?php
-require __DIR__ . '/../check.inc.php';
+require __DIR__ . '/../../testkit/php/check.php';
 
 $storage = new TokenBucketStorageSharedMemory;
 $denials = ['polite' => 0, 'keen' => 3, 'rude' => 400, "nul\0byte" => 100, str_repeat('long', 100) => 30];

@@ -4,7 +4,7 @@
  *
  * The extension is that of php_command(); scripts/lint names it by TEST_PHP_EXTRA_ARGS.
  */
-require __DIR__ . '/../child.inc.php';
+require __DIR__ . '/../../testkit/php/child.php';
 
 $extension = php_run_file(__DIR__ . '/reflection.inc.php', [], 'extension tokenbucket');
 $stub = php_run_bare(__DIR__ . '/reflection.inc.php', 'file ' . escapeshellarg(dirname(__DIR__, 2) . '/stubs/tokenbucket.stub.php'));

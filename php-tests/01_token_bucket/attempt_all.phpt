@@ -2,7 +2,7 @@
 attemptAll(): all or nothing
 --FILE--
 <?php
-require __DIR__ . '/../check.inc.php';
+require __DIR__ . '/../../testkit/php/check.php';
 
 $storage = new TokenBucketStorageMemory;
 $second = new TokenBucket($storage, 'per second', 3, 1);

@@ -2,7 +2,7 @@
 attemptAll() with nonsense: an error, and nothing is taken
 --FILE--
 <?php
-require __DIR__ . '/../check.inc.php';
+require __DIR__ . '/../../testkit/php/check.php';
 
 $storage = new TokenBucketStorageMemory;
 $bucket = new TokenBucket($storage, 'x', 10, 1);

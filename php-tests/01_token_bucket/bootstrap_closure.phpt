@@ -2,7 +2,7 @@
 The closure that a userland storage is given is an ordinary Closure, whatever is done with it
 --FILE--
 <?php
-require __DIR__ . '/../check.inc.php';
+require __DIR__ . '/../../testkit/php/check.php';
 
 class Keeper implements TokenBucketStorage
 {

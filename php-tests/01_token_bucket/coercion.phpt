@@ -2,7 +2,7 @@
 Untyped parameters coerce as PHP's own functions do in weak mode
 --FILE--
 <?php
-require __DIR__ . '/../check.inc.php';
+require __DIR__ . '/../../testkit/php/check.php';
 require __DIR__ . '/coercion.inc.php';
 
 coerce(

@@ -4,7 +4,7 @@ Under strict_types untyped parameters coerce all the same, typed ones do not
 <?php
 declare(strict_types=1);
 
-require __DIR__ . '/../check.inc.php';
+require __DIR__ . '/../../testkit/php/check.php';
 require __DIR__ . '/coercion.inc.php';
 
 coerce(

@@ -2,8 +2,8 @@
 TokenBucket::compare_microtimes(): the relative tolerance, and an honest answer against zero
 --FILE--
 <?php
-require __DIR__ . '/../check.inc.php';
-require __DIR__ . '/../userland_bucket.inc.php';
+require __DIR__ . '/../../testkit/php/check.php';
+require __DIR__ . '/../../testkit/php/userland_bucket.php';
 
 $pairs = [
     [1, 2], [2, 1], [1, 1], [1.0, 1.00009], [1.0, 1.0002], [1.0002, 1.0],

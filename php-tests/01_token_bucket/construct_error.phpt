@@ -2,7 +2,7 @@
 TokenBucket::__construct() with nonsense: errors that name the argument
 --FILE--
 <?php
-require __DIR__ . '/../check.inc.php';
+require __DIR__ . '/../../testkit/php/check.php';
 
 $storage = new TokenBucketStorageMemory;
 echo "-- capacity --\n";

@@ -2,7 +2,7 @@
 TokenBucket::consume(): a full bucket of n grants n, then one every 1/rate seconds
 --FILE--
 <?php
-require __DIR__ . '/../check.inc.php';
+require __DIR__ . '/../../testkit/php/check.php';
 
 $storage = new TokenBucketStorageMemory;
 $bucket = new TokenBucket($storage, 'x', 3, 2);

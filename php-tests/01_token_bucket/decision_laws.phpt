@@ -2,7 +2,7 @@
 Laws of decisions: peek(n) is allowed exactly when n <= remaining; retryAfter is tight; a denial changes nothing
 --FILE--
 <?php
-require __DIR__ . '/../check.inc.php';
+require __DIR__ . '/../../testkit/php/check.php';
 
 mt_srand(4);
 $tight = $laws = 0;

@@ -2,7 +2,7 @@
 Decision: final, read-only, made by buckets only
 --FILE--
 <?php
-require __DIR__ . '/../check.inc.php';
+require __DIR__ . '/../../testkit/php/check.php';
 
 $bucket = new TokenBucket(new TokenBucketStorageMemory, 'x', 10, 4);
 $decision = $bucket->attempt(5);

@@ -2,7 +2,7 @@
 Decision::headers(): a rate written as n per minute, hour or day is a window of that many seconds
 --FILE--
 <?php
-require __DIR__ . '/../check.inc.php';
+require __DIR__ . '/../../testkit/php/check.php';
 
 $storage = new TokenBucketStorageMemory;
 foreach ([TokenBucket::MINUTE, TokenBucket::HOUR, TokenBucket::DAY] as $span) {

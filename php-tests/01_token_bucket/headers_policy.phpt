@@ -2,7 +2,7 @@
 Decision::headers(): policy names, and sizes that still fit the field's syntax
 --FILE--
 <?php
-require __DIR__ . '/../check.inc.php';
+require __DIR__ . '/../../testkit/php/check.php';
 
 $storage = new TokenBucketStorageMemory;
 $decision = (new TokenBucket($storage, 'x', 10, 1))->attempt(4);

@@ -2,8 +2,8 @@
 Identifiers are any bytes of any length; each is a bucket of its own
 --FILE--
 <?php
-require __DIR__ . '/../check.inc.php';
-require __DIR__ . '/../userland_bucket.inc.php';
+require __DIR__ . '/../../testkit/php/check.php';
+require __DIR__ . '/../../testkit/php/userland_bucket.php';
 
 $long = str_repeat('0123456789abcdef', 65536);
 $identifiers = [

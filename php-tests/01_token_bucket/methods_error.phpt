@@ -2,7 +2,7 @@
 Methods with nonsense: errors that name the argument, and nothing is taken
 --FILE--
 <?php
-require __DIR__ . '/../check.inc.php';
+require __DIR__ . '/../../testkit/php/check.php';
 
 class Sub extends TokenBucket
 {

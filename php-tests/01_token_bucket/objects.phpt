@@ -2,7 +2,7 @@
 Buckets and storages as objects: dumps, clones, serialisation, comparison
 --FILE--
 <?php
-require __DIR__ . '/../check.inc.php';
+require __DIR__ . '/../../testkit/php/check.php';
 
 class Sub extends TokenBucket
 {

@@ -2,7 +2,7 @@
 Native storages called directly: the closure is only called when there is no bucket
 --FILE--
 <?php
-require __DIR__ . '/../check.inc.php';
+require __DIR__ . '/../../testkit/php/check.php';
 
 foreach (['TokenBucketStorageMemory', 'TokenBucketStorageSharedMemory'] as $class) {
     echo "-- $class --\n";

@@ -2,7 +2,7 @@
 A closure that uses storages itself: the record found meanwhile wins
 --FILE--
 <?php
-require __DIR__ . '/../check.inc.php';
+require __DIR__ . '/../../testkit/php/check.php';
 
 foreach (['TokenBucketStorageMemory', 'TokenBucketStorageSharedMemory'] as $class) {
     echo "-- $class --\n";

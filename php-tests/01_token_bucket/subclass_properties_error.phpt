@@ -2,7 +2,7 @@
 A subclass sets a protected property to nonsense: an error that names it, and nothing is taken
 --FILE--
 <?php
-require __DIR__ . '/../check.inc.php';
+require __DIR__ . '/../../testkit/php/check.php';
 
 class Changing extends TokenBucket
 {

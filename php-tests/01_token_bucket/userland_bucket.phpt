@@ -2,8 +2,8 @@
 The userland class over native storages decides as the native class does
 --FILE--
 <?php
-require __DIR__ . '/../check.inc.php';
-require __DIR__ . '/../userland_bucket.inc.php';
+require __DIR__ . '/../../testkit/php/check.php';
+require __DIR__ . '/../../testkit/php/userland_bucket.php';
 
 echo "-- memory: any history, decision for decision --\n";
 mt_srand(3);

@@ -2,8 +2,8 @@
 A userland storage: attempt() answers by its consume(), what it cannot do is a LogicException
 --FILE--
 <?php
-require __DIR__ . '/../check.inc.php';
-require __DIR__ . '/../userland_bucket.inc.php';
+require __DIR__ . '/../../testkit/php/check.php';
+require __DIR__ . '/../../testkit/php/userland_bucket.php';
 
 class YesNo extends ArrayStorage
 {

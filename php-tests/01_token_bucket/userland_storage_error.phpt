@@ -2,7 +2,7 @@
 What a userland storage throws arrives at the caller
 --FILE--
 <?php
-require __DIR__ . '/../check.inc.php';
+require __DIR__ . '/../../testkit/php/check.php';
 
 class Failing implements TokenBucketStorage
 {

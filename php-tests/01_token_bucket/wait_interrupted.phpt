@@ -4,7 +4,7 @@ wait() ends when a signal arrives that PHP must handle
 pcntl
 --FILE--
 <?php
-require __DIR__ . '/../check.inc.php';
+require __DIR__ . '/../../testkit/php/check.php';
 
 $handled = 0;
 pcntl_async_signals(true);

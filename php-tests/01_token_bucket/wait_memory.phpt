@@ -2,7 +2,7 @@
 wait() on TokenBucketStorageMemory advances its clock instead of sleeping
 --FILE--
 <?php
-require __DIR__ . '/../check.inc.php';
+require __DIR__ . '/../../testkit/php/check.php';
 
 $storage = new TokenBucketStorageMemory;
 $bucket = new TokenBucket($storage, 'x', 10, 0.001);

@@ -1,6 +1,6 @@
 <?php
 /** One harness, two limiters: both may grant 100,000 to eight processes. */
-require __DIR__ . '/../processes.inc.php';
+require __DIR__ . '/../../testkit/php/processes.php';
 
 const CAPACITY = 100000;
 

@@ -4,8 +4,8 @@ Forked children share the buckets; one that ends, or is killed, takes nothing wi
 pcntl
 --FILE--
 <?php
-require __DIR__ . '/../check.inc.php';
-require __DIR__ . '/../processes.inc.php';
+require __DIR__ . '/../../testkit/php/check.php';
+require __DIR__ . '/../../testkit/php/processes.php';
 
 $bucket = new TokenBucket(new TokenBucketStorageSharedMemory, 'x', 10, 0.001);
 $bucket->consume();

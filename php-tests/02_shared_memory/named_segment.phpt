@@ -2,8 +2,8 @@
 A named segment is shared by separately started processes, at once and one after the other
 --FILE--
 <?php
-require __DIR__ . '/../check.inc.php';
-require __DIR__ . '/../child.inc.php';
+require __DIR__ . '/../../testkit/php/check.php';
+require __DIR__ . '/../../testkit/php/child.php';
 
 $folder = temporary_folder();
 $ini = ['tokenbucket.shm_path' => "$folder/segment", 'tokenbucket.shm_size' => '64K'];

@@ -2,8 +2,8 @@
 A named segment that is refused: a warning, a private segment, and the file is left alone
 --FILE--
 <?php
-require __DIR__ . '/../check.inc.php';
-require __DIR__ . '/../child.inc.php';
+require __DIR__ . '/../../testkit/php/check.php';
+require __DIR__ . '/../../testkit/php/child.php';
 
 $folder = temporary_folder();
 $path = "$folder/segment";

@@ -4,7 +4,7 @@ A full table with tokenbucket.shm_full=evict: the fullest neighbour is forgotten
 tokenbucket.shm_size=4K
 --FILE--
 <?php
-require __DIR__ . '/../check.inc.php';
+require __DIR__ . '/../../testkit/php/check.php';
 
 $storage = new TokenBucketStorageSharedMemory;
 $allowed = 0;

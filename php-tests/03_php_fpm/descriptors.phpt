@@ -4,7 +4,7 @@ Under php-fpm: programs that workers execute do not inherit the shared memory
 <?php require __DIR__ . '/skipif.inc.php'; ?>
 --FILE--
 <?php
-require __DIR__ . '/../check.inc.php';
+require __DIR__ . '/../../testkit/php/check.php';
 require __DIR__ . '/traffic.inc.php';
 
 /** Shows whether there is a descriptor of the segment, or a mapping of it. */

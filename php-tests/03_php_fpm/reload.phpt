@@ -4,7 +4,7 @@ Under php-fpm: a reload refills nothing, however the master was started
 <?php require __DIR__ . '/skipif.inc.php'; ?>
 --FILE--
 <?php
-require __DIR__ . '/../check.inc.php';
+require __DIR__ . '/../../testkit/php/check.php';
 require __DIR__ . '/traffic.inc.php';
 
 foreach ([

@@ -1,5 +1,5 @@
 <?php
-require_once __DIR__ . '/fpm.inc.php';
+require_once __DIR__ . '/../../testkit/php/fpm.php';
 
 /** A worker that asks for one token, and says what came of it and who it is. */
 const CONSUME = <<<'PHP'

@@ -4,7 +4,7 @@ Under php-fpm: workers killed in mid-traffic lose at most the token that each wa
 <?php require __DIR__ . '/skipif.inc.php'; ?>
 --FILE--
 <?php
-require __DIR__ . '/../check.inc.php';
+require __DIR__ . '/../../testkit/php/check.php';
 require __DIR__ . '/traffic.inc.php';
 
 const CAPACITY = 2_000_000;

@@ -4,7 +4,7 @@ Under php-fpm: workers share a bucket to the token, and status() sees the work o
 <?php require __DIR__ . '/skipif.inc.php'; ?>
 --FILE--
 <?php
-require __DIR__ . '/../check.inc.php';
+require __DIR__ . '/../../testkit/php/check.php';
 require __DIR__ . '/traffic.inc.php';
 
 $fpm = new Fpm(['www' => ['pm.max_children' => 5]]);

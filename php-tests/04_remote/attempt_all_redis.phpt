@@ -4,9 +4,9 @@ attemptAll() on one Redis server is one operation, whatever the prefixes; elsewh
 pcntl
 --FILE--
 <?php
-require __DIR__ . '/../check.inc.php';
-require __DIR__ . '/../servers.inc.php';
-require __DIR__ . '/../proxy.inc.php';
+require __DIR__ . '/../../testkit/php/check.php';
+require __DIR__ . '/../../testkit/php/servers.php';
+require __DIR__ . '/../../testkit/php/proxy.php';
 
 $redis = RedisServer::start();
 $other = RedisServer::start();

@@ -2,7 +2,7 @@
 The constructors of remote storages coerce as functions of PHP do in weak mode; named arguments
 --FILE--
 <?php
-require __DIR__ . '/../check.inc.php';
+require __DIR__ . '/../../testkit/php/check.php';
 require __DIR__ . '/construct.inc.php';
 
 construct(fn (string $class, ...$arguments) => new $class(...$arguments));

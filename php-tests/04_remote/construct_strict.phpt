@@ -4,7 +4,7 @@ Under strict_types the constructors of remote storages take the types that they 
 <?php
 declare(strict_types=1);
 
-require __DIR__ . '/../check.inc.php';
+require __DIR__ . '/../../testkit/php/check.php';
 require __DIR__ . '/construct.inc.php';
 
 construct(fn (string $class, ...$arguments) => new $class(...$arguments));

@@ -1,6 +1,6 @@
 <?php
-require_once __DIR__ . '/../check.inc.php';
-require_once __DIR__ . '/../userland_bucket.inc.php';
+require_once __DIR__ . '/../../testkit/php/check.php';
+require_once __DIR__ . '/../../testkit/php/userland_bucket.php';
 
 /** A subclass that starts with less than it can hold. */
 class StartsWith extends TokenBucket

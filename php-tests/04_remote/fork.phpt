@@ -4,8 +4,8 @@ After a fork no reply reaches another process, and a child's end leaves the pare
 pcntl
 --FILE--
 <?php
-require __DIR__ . '/../check.inc.php';
-require __DIR__ . '/../processes.inc.php';
+require __DIR__ . '/../../testkit/php/check.php';
+require __DIR__ . '/../../testkit/php/processes.php';
 require __DIR__ . '/tls.inc.php';
 
 const CHILDREN = 4;

@@ -10,9 +10,9 @@ if (getenv('USE_ZEND_ALLOC') === '0') {
 ?>
 --FILE--
 <?php
-require __DIR__ . '/../check.inc.php';
-require __DIR__ . '/../child.inc.php';
-require __DIR__ . '/../servers.inc.php';
+require __DIR__ . '/../../testkit/php/check.php';
+require __DIR__ . '/../../testkit/php/child.php';
+require __DIR__ . '/../../testkit/php/servers.php';
 
 const AGE = 0.3;
 

@@ -4,8 +4,8 @@ Identifiers and prefixes are names, whatever is in them: nothing of them is a co
 pcntl
 --FILE--
 <?php
-require __DIR__ . '/../check.inc.php';
-require __DIR__ . '/../servers.inc.php';
+require __DIR__ . '/../../testkit/php/check.php';
+require __DIR__ . '/../../testkit/php/servers.php';
 
 $redis = RedisServer::start();
 $memcached = MemcachedServer::startTcp();

@@ -1,7 +1,7 @@
 <?php
-require_once __DIR__ . '/../check.inc.php';
-require_once __DIR__ . '/../processes.inc.php';
-require_once __DIR__ . '/../servers.inc.php';
+require_once __DIR__ . '/../../testkit/php/check.php';
+require_once __DIR__ . '/../../testkit/php/processes.php';
+require_once __DIR__ . '/../../testkit/php/servers.php';
 
 use TokenBucket\OnFailure;
 

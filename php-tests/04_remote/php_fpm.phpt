@@ -4,9 +4,9 @@ Under php-fpm: workers share a bucket on a store to the token, and keep a connec
 <?php require __DIR__ . '/../03_php_fpm/skipif.inc.php'; ?>
 --FILE--
 <?php
-require __DIR__ . '/../check.inc.php';
+require __DIR__ . '/../../testkit/php/check.php';
 require __DIR__ . '/../03_php_fpm/traffic.inc.php';
-require __DIR__ . '/../servers.inc.php';
+require __DIR__ . '/../../testkit/php/servers.php';
 
 const WORKERS = 5;
 

@@ -4,8 +4,8 @@ A Redis that answers, but refuses: said in its words; what can be helped is
 pcntl
 --FILE--
 <?php
-require __DIR__ . '/../check.inc.php';
-require __DIR__ . '/../servers.inc.php';
+require __DIR__ . '/../../testkit/php/check.php';
+require __DIR__ . '/../../testkit/php/servers.php';
 
 $timeout = is_slow() ? 20.0 : 2.0;
 $throw = TokenBucket\OnFailure::Throw;

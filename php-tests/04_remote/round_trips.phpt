@@ -4,10 +4,10 @@ How often a store is asked: once a decision, never for more than the capacity
 pcntl
 --FILE--
 <?php
-require __DIR__ . '/../check.inc.php';
-require __DIR__ . '/../servers.inc.php';
-require __DIR__ . '/../proxy.inc.php';
-require __DIR__ . '/../userland_bucket.inc.php';
+require __DIR__ . '/../../testkit/php/check.php';
+require __DIR__ . '/../../testkit/php/servers.php';
+require __DIR__ . '/../../testkit/php/proxy.php';
+require __DIR__ . '/../../testkit/php/userland_bucket.php';
 
 const PATIENCE = 5.0;
 

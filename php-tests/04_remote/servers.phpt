@@ -2,9 +2,9 @@
 The controls of the servers and of the wire that the tests of remote storages rely on
 --FILE--
 <?php
-require __DIR__ . '/../check.inc.php';
-require __DIR__ . '/../servers.inc.php';
-require __DIR__ . '/../proxy.inc.php';
+require __DIR__ . '/../../testkit/php/check.php';
+require __DIR__ . '/../../testkit/php/servers.php';
+require __DIR__ . '/../../testkit/php/proxy.php';
 
 /** Sends a command of one line; what comes back until $length bytes, the end, or half a second. */
 function talk(int $port, string $line, int $length, $stream = null): string
@@ -80,7 +80,7 @@ check($redis->command('PING') === 'PONG' && $proxy->roundTrips() > 11, 'the serv
 $code = 'require $argv[1]; $redis = RedisServer::start(); echo "$redis->pid $redis->folder"; flush();'
     . ' exec("kill -KILL " . getmypid()); sleep(10);';
 $said = (string) shell_exec('exec ' . implode(' ', array_map(escapeshellarg(...), [
-    PHP_BINARY, '-n', '-r', $code, dirname(__DIR__) . '/servers.inc.php',
+    PHP_BINARY, '-n', '-r', $code, dirname(__DIR__, 2) . '/testkit/php/servers.php',
 ])));
 [$pid, $folder] = explode(' ', $said) + ['', ''];
 $gone = fn () => !file_exists($folder)

@@ -1,5 +1,5 @@
 <?php
-require_once __DIR__ . '/../servers.inc.php';
+require_once __DIR__ . '/../../testkit/php/servers.php';
 
 /** A Redis that also speaks TLS, with a certificate for "localhost" of a CA of its own. */
 final class TlsRedis

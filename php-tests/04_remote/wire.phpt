@@ -11,7 +11,7 @@ if (getenv('USE_ZEND_ALLOC') === '0') {
 --FILE--
 <?php
 require __DIR__ . '/outage.inc.php';
-require __DIR__ . '/../proxy.inc.php';
+require __DIR__ . '/../../testkit/php/proxy.php';
 
 use TokenBucket\OnFailure;
 

@@ -5,8 +5,8 @@ pdo
 pdo_sqlite
 --FILE--
 <?php
-require __DIR__ . '/../check.inc.php';
-require __DIR__ . '/../servers.inc.php';
+require __DIR__ . '/../../testkit/php/check.php';
+require __DIR__ . '/../../testkit/php/servers.php';
 
 $databases = [];
 foreach (['first', 'second'] as $name) {

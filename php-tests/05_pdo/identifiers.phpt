@@ -8,8 +8,8 @@ pdo_pgsql
 pdo_sqlite
 --FILE--
 <?php
-require __DIR__ . '/../check.inc.php';
-require __DIR__ . '/../sql_servers.inc.php';
+require __DIR__ . '/../../testkit/php/check.php';
+require __DIR__ . '/../../testkit/php/sql_servers.php';
 
 $long = str_repeat('x', 255);
 $identifiers = [

@@ -6,8 +6,8 @@ pdo
 pdo_mysql
 --FILE--
 <?php
-require __DIR__ . '/../check.inc.php';
-require __DIR__ . '/../sql_servers.inc.php';
+require __DIR__ . '/../../testkit/php/check.php';
+require __DIR__ . '/../../testkit/php/sql_servers.php';
 
 /** A bucket in whole microseconds, as the contract has it. */
 final class Model

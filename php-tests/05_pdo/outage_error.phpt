@@ -7,8 +7,8 @@ pdo_mysql
 pdo_pgsql
 --FILE--
 <?php
-require __DIR__ . '/../check.inc.php';
-require __DIR__ . '/../sql_servers.inc.php';
+require __DIR__ . '/../../testkit/php/check.php';
+require __DIR__ . '/../../testkit/php/sql_servers.php';
 
 use TokenBucket\OnFailure;
 

@@ -5,8 +5,8 @@ pdo
 pdo_pgsql
 --FILE--
 <?php
-require __DIR__ . '/../check.inc.php';
-require __DIR__ . '/../sql_servers.inc.php';
+require __DIR__ . '/../../testkit/php/check.php';
+require __DIR__ . '/../../testkit/php/sql_servers.php';
 
 // What the server writes by itself is little, but would be in the way.
 $server = PostgreSqlServer::start(['-c', 'autovacuum=off', '-c', 'bgwriter_lru_maxpages=0', '-c', 'wal_level=minimal', '-c', 'max_wal_senders=0']);

@@ -5,10 +5,10 @@ pcntl
 memcache
 --FILE--
 <?php
-require __DIR__ . '/../check.inc.php';
-require __DIR__ . '/../servers.inc.php';
-require __DIR__ . '/../processes.inc.php';
-require __DIR__ . '/memcached_plain.inc.php';
+require __DIR__ . '/../../testkit/php/check.php';
+require __DIR__ . '/../../testkit/php/servers.php';
+require __DIR__ . '/../../testkit/php/processes.php';
+require_once __DIR__ . '/../../testkit/php/plain_limiters.php';
 
 use TokenBucket\Compat\ClientThrottle;
 

@@ -4,10 +4,10 @@ ClientThrottle decides as its model on random histories: as a step, and by its r
 memcache
 --FILE--
 <?php
-require __DIR__ . '/../check.inc.php';
-require __DIR__ . '/../servers.inc.php';
+require __DIR__ . '/../../testkit/php/check.php';
+require __DIR__ . '/../../testkit/php/servers.php';
 require __DIR__ . '/memcached_models.inc.php';
-require __DIR__ . '/memcached_plain.inc.php';
+require_once __DIR__ . '/../../testkit/php/plain_limiters.php';
 
 use TokenBucket\Compat\ClientThrottle;
 

@@ -2,7 +2,7 @@
 LeakyBucket: so many hits, one leaks each period, actions with limits of their own, and a dry run
 --FILE--
 <?php
-require __DIR__ . '/../check.inc.php';
+require __DIR__ . '/../../testkit/php/check.php';
 
 use TokenBucket\Compat\LeakyBucket;
 

@@ -2,7 +2,7 @@
 LeakyBucket: what is wrong is said
 --FILE--
 <?php
-require __DIR__ . '/../check.inc.php';
+require __DIR__ . '/../../testkit/php/check.php';
 
 use TokenBucket\Compat\LeakyBucket;
 

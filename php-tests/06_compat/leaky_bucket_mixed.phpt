@@ -12,11 +12,11 @@ if (getenv('SKIP_SLOW_TESTS') || getenv('USE_ZEND_ALLOC') === '0') {
 ?>
 --FILE--
 <?php
-require __DIR__ . '/../check.inc.php';
-require __DIR__ . '/../servers.inc.php';
-require __DIR__ . '/../processes.inc.php';
+require __DIR__ . '/../../testkit/php/check.php';
+require __DIR__ . '/../../testkit/php/servers.php';
+require __DIR__ . '/../../testkit/php/processes.php';
 require __DIR__ . '/models.inc.php';
-require __DIR__ . '/plain.inc.php';
+require_once __DIR__ . '/../../testkit/php/plain_limiters.php';
 
 $server = RedisServer::start();
 $connect = function () use ($server): Redis {

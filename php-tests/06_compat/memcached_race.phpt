@@ -4,9 +4,9 @@ Eight processes behind a barrier are granted exactly 1,000, by each limiter on e
 pcntl
 --FILE--
 <?php
-require __DIR__ . '/../check.inc.php';
-require __DIR__ . '/../servers.inc.php';
-require __DIR__ . '/../processes.inc.php';
+require __DIR__ . '/../../testkit/php/check.php';
+require __DIR__ . '/../../testkit/php/servers.php';
+require __DIR__ . '/../../testkit/php/processes.php';
 require __DIR__ . '/memcached_models.inc.php';
 
 use TokenBucket\Compat\ClientThrottle;

@@ -4,10 +4,10 @@ MinuteWindow: so many requests in so many minutes, on each storage; its counters
 memcache
 --FILE--
 <?php
-require __DIR__ . '/../check.inc.php';
-require __DIR__ . '/../servers.inc.php';
+require __DIR__ . '/../../testkit/php/check.php';
+require __DIR__ . '/../../testkit/php/servers.php';
 require __DIR__ . '/memcached_models.inc.php';
-require __DIR__ . '/memcached_plain.inc.php';
+require_once __DIR__ . '/../../testkit/php/plain_limiters.php';
 date_default_timezone_set('Asia/Kathmandu');
 
 use TokenBucket\Compat\MinuteWindow;

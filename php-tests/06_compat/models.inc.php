@@ -1,5 +1,6 @@
 <?php
-/** What the limiters are meant to do, in plain PHP, with whole numbers. */
+/** The limiters' behaviour in plain PHP, with whole numbers. */
+require_once __DIR__ . '/../../testkit/php/plain_limiters.php';
 
 /** A bucket of $tokens that refills in $span ticks; time does not go back. */
 final class TokenModel
@@ -58,35 +59,6 @@ final class LeakyModel
         $this->hits[$member] = ($this->hits[$member] ?? 0) + 1;
         return true;
     }
-}
-
-/** The library's consistent hashing, by its rule. */
-function flexihash(array $targets, string $resource): string
-{
-    static $rings = [];
-    $ring = &$rings[implode(' ', $targets)];
-    if ($ring === null) {
-        $ring = [];
-        foreach ($targets as $target) {
-            for ($i = 0; $i < 64; $i++) {
-                $ring[crc32($target . $i)] = $target;
-            }
-        }
-        ksort($ring);
-    }
-    $place = crc32($resource);
-    foreach ($ring as $position => $target) {
-        if ($position > $place) {
-            return $target;
-        }
-    }
-    return reset($ring);
-}
-
-/** @return list<string> set01 to set10 */
-function sets(): array
-{
-    return array_map(fn (int $number) => sprintf('set%02d', $number), range(1, 10));
 }
 
 /** A script of ours, on a clock that is an argument (number $argument: seconds; the next: microseconds). */

@@ -2,7 +2,7 @@
 RateLimiter: a burst of initNum, properties that count at each call, and where it keeps its bucket
 --FILE--
 <?php
-require __DIR__ . '/../check.inc.php';
+require __DIR__ . '/../../testkit/php/check.php';
 
 use TokenBucket\Compat\RateLimiter;
 

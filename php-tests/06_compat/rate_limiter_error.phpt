@@ -2,7 +2,7 @@
 RateLimiter: what is wrong is said, and by the name of what is wrong
 --FILE--
 <?php
-require __DIR__ . '/../check.inc.php';
+require __DIR__ . '/../../testkit/php/check.php';
 
 use TokenBucket\Compat\RateLimiter;
 

@@ -12,8 +12,8 @@ if (getenv('SKIP_SLOW_TESTS') || getenv('USE_ZEND_ALLOC') === '0') {
 ?>
 --FILE--
 <?php
-require __DIR__ . '/../servers.inc.php';
-require __DIR__ . '/../processes.inc.php';
+require __DIR__ . '/../../testkit/php/servers.php';
+require __DIR__ . '/../../testkit/php/processes.php';
 
 $server = RedisServer::start();
 $memcached = MemcachedServer::startTcp();

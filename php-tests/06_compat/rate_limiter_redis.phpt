@@ -5,8 +5,8 @@ igbinary
 redis
 --FILE--
 <?php
-require __DIR__ . '/../check.inc.php';
-require __DIR__ . '/../servers.inc.php';
+require __DIR__ . '/../../testkit/php/check.php';
+require __DIR__ . '/../../testkit/php/servers.php';
 
 use TokenBucket\Compat\RateLimiter;
 use TokenBucket\OnFailure;

@@ -4,9 +4,9 @@ A decision of MinuteWindow is one round trip, one of ClientThrottle two on memca
 pcntl
 --FILE--
 <?php
-require __DIR__ . '/../check.inc.php';
-require __DIR__ . '/../servers.inc.php';
-require __DIR__ . '/../proxy.inc.php';
+require __DIR__ . '/../../testkit/php/check.php';
+require __DIR__ . '/../../testkit/php/servers.php';
+require __DIR__ . '/../../testkit/php/proxy.php';
 require __DIR__ . '/memcached_models.inc.php';
 
 use TokenBucket\Compat\ClientThrottle;

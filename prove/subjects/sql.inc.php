@@ -7,7 +7,7 @@ class SqlSubject extends Subject
     private readonly MariaDbServer|PostgreSqlServer|SqliteFile $server;
     private readonly string $folder;
 
-    /** @param class-string $server of php-tests/sql_servers.inc.php */
+    /** @param class-string $server of testkit/php/sql_servers.php */
     public function __construct(string $server, private readonly array $credentials, private readonly array $statements = [])
     {
         $this->folder = temporary_folder();

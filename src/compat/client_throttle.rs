@@ -7,13 +7,14 @@
 //! and the storage's policy is `Local`, which is the default, or `Allow`; `Deny` and `Throw` mean what they
 //! say.
 
-use super::{native, storage};
+use super::{native, storage as argument};
 use crate::declared;
 use crate::exceptions;
-use crate::storage::Native;
+use crate::storage::{self, Storage, take_openly};
 use crate::zend::{Call, Class, Object, State, Thrown, Zval, invoke, throw, value};
 use tokenbucket_core::charged::charged;
 use tokenbucket_core::record::serialized_bucket::Throttle;
+use tokenbucket_core::remote::memcached::Memcached;
 use tokenbucket_core::remote::memcached::throttle::Items;
 use tokenbucket_core::{Step, seconds};
 
@@ -45,7 +46,7 @@ impl State for Limiter {
 }
 
 pub fn construct(call: &mut Call<'_>, _result: &mut Zval) -> Result<(), Thrown> {
-    let storage = storage(call)?.shallow_clone();
+    let storage = argument(call)?.shallow_clone();
     call.this::<Limiter>().set_property(STORAGE, storage);
     Ok(())
 }
@@ -118,11 +119,11 @@ fn key_of(this: &Object<Limiter>, id: &Zval) -> Result<Zval, Thrown> {
 }
 
 /// Takes a token: whether it was there, `None` if nobody knows.
-fn take(native: Native<'_>, key: &[u8], limit: f64, window: f64) -> Result<Option<bool>, Thrown> {
+fn take(native: &dyn Storage, key: &[u8], limit: f64, window: f64) -> Result<Option<bool>, Thrown> {
     let identifier = [b"client-throttle:".as_slice(), key].concat();
     let step = step(native, limit, window);
-    let Native::Memcached(storage) = native else {
-        return native.take_openly(&identifier, &step);
+    let Some(storage) = storage::remote::<Memcached>(native) else {
+        return take_openly(native, &identifier, &step);
     };
     // Up to 10^12.
     #[allow(clippy::cast_possible_truncation)]
@@ -142,7 +143,7 @@ fn take(native: Native<'_>, key: &[u8], limit: f64, window: f64) -> Result<Optio
     )
 }
 
-fn step(native: Native<'_>, limit: f64, window: f64) -> Step {
+fn step(native: &dyn Storage, limit: f64, window: f64) -> Step {
     let window = seconds::to_ticks(window).unwrap_or(0);
     charged(limit, window, native.grain())
 }

@@ -5,15 +5,17 @@
 //! before: of two calls that race, one has the greater count. Elsewhere it is a step whose denials are
 //! charged.
 
-use super::{native, storage};
+use super::{native, storage as argument};
 use crate::declared;
 use crate::exceptions;
-use crate::storage::Native;
-use crate::zend::{Call, Class, State, Thrown, Zval, system, throw, value};
+use crate::storage::{self, RemoteStorage, Storage};
+use crate::zend::{Call, Class, Object, State, Thrown, Zval, system, throw, value};
 use tokenbucket_core::charged::charged;
 use tokenbucket_core::clock::wall_clock;
 use tokenbucket_core::record::minutes::{self, Life, MOST_MINUTES};
 use tokenbucket_core::remote::Transport;
+use tokenbucket_core::remote::memcached::Memcached;
+use tokenbucket_core::remote::redis::Redis;
 use tokenbucket_core::{Step, TICKS_PER_SECOND};
 
 // The slots of the properties, in the order of their declaration.
@@ -43,7 +45,7 @@ impl State for Window {
 }
 
 pub fn construct(call: &mut Call<'_>, _result: &mut Zval) -> Result<(), Thrown> {
-    let storage = storage(call)?.shallow_clone();
+    let storage = argument(call)?.shallow_clone();
     let ip = call.untyped_string(2)?;
     let prefix = if call.count() == 3 {
         call.untyped_string(3)?
@@ -97,7 +99,7 @@ fn minutes_argument(call: &mut Call<'_>) -> Result<u32, Thrown> {
 
 /// One question.
 struct Asked<'a> {
-    native: Native<'a>,
+    native: &'a dyn Storage,
     prefix: Zval,
     ip: Zval,
     /// Whole, or infinite.
@@ -107,49 +109,61 @@ struct Asked<'a> {
 
 impl Asked<'_> {
     fn is_allowed(&self) -> Result<bool, Thrown> {
-        let is_within = |sum: u64| sum as f64 <= self.allowed;
-        match self.native {
-            Native::Redis(storage) => {
-                let (names, life) = self.counters();
-                let first = names.first().cloned().unwrap_or_default();
-                storage.ask(
-                    |redis| redis.name(&first),
-                    move |redis, deadline| {
-                        let keys: Vec<_> = names.iter().map(|name| redis.name(name)).collect();
-                        redis.count(&keys, life, deadline).map(is_within)
-                    },
-                    |policy| storage.stand_in(policy, &self.bucket(), &self.step()),
-                )
-            }
-            Native::Memcached(storage) => {
-                let (names, life) = self.counters();
-                let memcached = storage.transport()?;
-                let keys = names.iter().map(|name| memcached.shared_key(name, 0));
-                let keys = keys.collect();
-                drop(names);
-                let mut sum = 0u64;
-                // This minute's counter comes first.
-                let mut life = Some(life);
-                for keys in memcached.by_server(keys) {
-                    let (first, life) = (keys.first().cloned(), life.take());
-                    let seen = storage.ask(
-                        |_| first.unwrap_or_default(),
-                        move |memcached, deadline| memcached.count(&keys, life, deadline).map(Ok),
-                        |policy| Err(storage.stand_in(policy, &self.bucket(), &self.step())),
-                    )?;
-                    match seen {
-                        Ok(seen) => sum = sum.saturating_add(seen),
-                        Err(instead) => return Ok(instead),
-                    }
-                }
-                Ok(is_within(sum))
-            }
-            native => {
-                let identifier = self.bucket();
-                let key = native.key(&identifier);
-                Ok(native.take(key, &self.step(), None)?.granted())
+        if let Some(redis) = storage::remote::<Redis>(self.native) {
+            return self.is_allowed_on_redis(redis);
+        }
+        if let Some(memcached) = storage::remote::<Memcached>(self.native) {
+            return self.is_allowed_on_memcached(memcached);
+        }
+        let identifier = self.bucket();
+        let key = self.native.key(&identifier);
+        Ok(self.native.take(key, &self.step(), None)?.granted())
+    }
+
+    fn is_within(&self, sum: u64) -> bool {
+        sum as f64 <= self.allowed
+    }
+
+    fn is_allowed_on_redis(&self, redis: &Object<RemoteStorage<Redis>>) -> Result<bool, Thrown> {
+        let (names, life) = self.counters();
+        let first = names.first().cloned().unwrap_or_default();
+        redis.ask(
+            |redis| Transport::name(redis, &first),
+            |redis, deadline| {
+                let name = |name: &Vec<u8>| Transport::name(redis, name);
+                let keys: Vec<_> = names.iter().map(name).collect();
+                let sum = redis.count(&keys, life, deadline)?;
+                Ok(self.is_within(sum))
+            },
+            |policy| redis.stand_in(policy, &self.bucket(), &self.step()),
+        )
+    }
+
+    fn is_allowed_on_memcached(
+        &self,
+        storage: &Object<RemoteStorage<Memcached>>,
+    ) -> Result<bool, Thrown> {
+        let (names, life) = self.counters();
+        let memcached = storage.transport()?;
+        let keys = names.iter().map(|name| memcached.shared_key(name, 0));
+        let keys = keys.collect();
+        drop(names);
+        let mut sum = 0u64;
+        // This minute's counter comes first.
+        let mut life = Some(life);
+        for keys in memcached.by_server(keys) {
+            let (first, life) = (keys.first().cloned(), life.take());
+            let seen = storage.ask(
+                |_| first.unwrap_or_default(),
+                move |memcached, deadline| memcached.count(&keys, life, deadline).map(Ok),
+                |policy| Err(storage.stand_in(policy, &self.bucket(), &self.step())),
+            )?;
+            match seen {
+                Ok(seen) => sum = sum.saturating_add(seen),
+                Err(instead) => return Ok(instead),
             }
         }
+        Ok(self.is_within(sum))
     }
 
     /// The names of the counters, this minute's first, and how long that one lives.

@@ -6,10 +6,10 @@
 //! The values in the public properties count, at each call.
 
 use crate::declared;
-use crate::storage::{self, Backend, Native, Unfit};
+use crate::storage::{self, Unfit};
 use crate::zend::{Call, Class, Identity, Object, State, Thrown, Zval, throw, value};
 use ext_php_rs::ffi::{IS_FALSE, IS_NULL};
-use tokenbucket_core::remote::redis::json_bucket;
+use tokenbucket_core::remote::redis::{Redis, json_bucket};
 use tokenbucket_core::{AmountError, Grain, Quota, QuotaError, Step, Tokens, seconds};
 
 // The slots of the properties, in the order of their declaration.
@@ -83,13 +83,11 @@ fn decide(this: &Object<Limiter>) -> Result<bool, Thrown> {
         let step = step(this, Grain::Nanosecond)?;
         return Ok(step.is_some_and(|(_, step)| storage::take_here(identifier, &step).granted()));
     };
-    let Backend::Native(native) = Backend::of(object) else {
-        return Err(unfit());
-    };
+    let native = storage::of(object).ok_or_else(unfit)?;
     let Some((quota, step)) = step(this, native.grain())? else {
         return Ok(false);
     };
-    let Native::Redis(redis) = native else {
+    let Some(redis) = storage::remote::<Redis>(native) else {
         return Ok(native.take(native.key(identifier), &step, None)?.granted());
     };
     redis.ask(
@@ -112,7 +110,7 @@ fn storage(this: &Object<Limiter>) -> Result<Zval, Thrown> {
             Err(unfit())
         };
     };
-    if matches!(Backend::of(object), Backend::Native(_)) || !storage::is_client(object) {
+    if storage::of(object).is_some() || !storage::is_client(object) {
         return Ok(redis);
     }
     // The slot holds the client, so nobody else can have its identity.

@@ -3,7 +3,7 @@
 //! The interface speaks in seconds: a span that refills what is wanted, and one that refills the whole
 //! bucket. Wall-clock instants, which only `bootstrap()` is given, are converted by their age.
 
-use super::Native;
+use super::Storage;
 use crate::exceptions;
 use crate::zend::{Call, Object, State, Thrown, Zval, invoke, throw, value};
 use tokenbucket_core::clock::wall_clock;
@@ -11,49 +11,51 @@ use tokenbucket_core::quota::MAX_BURST;
 use tokenbucket_core::store::empty_at;
 use tokenbucket_core::{AmountError, Key, Put, Step, TICKS_PER_SECOND, Ticks, seconds};
 
-/// A class of ours that implements the interface.
-pub trait Storage: State {
-    /// The storage that an object of the class is.
-    fn native(object: &Object<Self>) -> Native<'_>;
+/// A state whose objects are storages.
+pub trait StorageState: State {
+    /// Returns the object as a storage.
+    fn storage(object: &Object<Self>) -> &dyn Storage;
+}
 
-    /// What `prepare()` does, where there is something to do.
-    ///
-    /// # Errors
-    /// What a failing store makes throw.
-    fn prepare(_object: &Object<Self>) -> Result<(), Thrown> {
-        Ok(())
+impl<S: State> StorageState for S
+where
+    Object<S>: Storage,
+{
+    fn storage(object: &Object<Self>) -> &dyn Storage {
+        object
     }
 }
 
 /// `prepare()`
-pub fn prepare<S: Storage>(call: &mut Call<'_>, _result: &mut Zval) -> Result<(), Thrown> {
-    S::prepare(call.this())
+pub fn prepare<S: StorageState>(call: &mut Call<'_>, _result: &mut Zval) -> Result<(), Thrown> {
+    S::storage(call.this()).prepare()
 }
 
 /// `bootstrap($identifier, $microtime)`
-pub fn bootstrap<S: Storage>(call: &mut Call<'_>, _result: &mut Zval) -> Result<(), Thrown> {
-    let native = S::native(call.this());
+pub fn bootstrap<S: StorageState>(call: &mut Call<'_>, _result: &mut Zval) -> Result<(), Thrown> {
+    let storage = S::storage(call.this());
     let identifier = call.untyped_string(1)?;
     let microtime = call.untyped_number(2)?.to_float();
     if !microtime.is_finite() {
         return Err(exceptions::bad_amount(2, AmountError::NotFinite));
     }
-    start_at(native, value::bytes(&identifier), age(microtime))
+    start_at(storage, value::bytes(&identifier), age(microtime))
 }
 
 /// Makes the first record, or proposes it to the `consume()` whose closure is running.
 ///
 /// # Errors
-/// As [`Native::put`].
-pub fn start_at(native: Native<'_>, identifier: &[u8], age: i64) -> Result<(), Thrown> {
-    let first = empty_at(native.now(), age);
-    if !native.proposals().propose(identifier, first) {
-        native.put(native.key(identifier), &Put::Bootstrap { age })?;
+/// As [`Storage::put`].
+pub fn start_at(storage: &dyn Storage, identifier: &[u8], age: i64) -> Result<(), Thrown> {
+    let first = empty_at(storage.now(), age);
+    if !storage.proposals().propose(identifier, first) {
+        storage.put(storage.key(identifier), &Put::Bootstrap { age })?;
     }
     Ok(())
 }
 
-/// How long ago a wall-clock second was, in ticks: negative if it is still to come, at most 2^60.
+/// Returns how long ago a wall-clock second was, in ticks: negative if it is still to come, at most
+/// 2^60.
 ///
 /// A double of today's seconds is coarser than a tenth of a microsecond, so a microsecond is added:
 /// k tokens proposed are k tokens held.
@@ -69,8 +71,8 @@ pub fn age(microtime: f64) -> i64 {
 }
 
 /// `consume($identifier, $microtime, $full_microtime, $bootstrap_closure)`
-pub fn consume<S: Storage>(call: &mut Call<'_>, result: &mut Zval) -> Result<(), Thrown> {
-    let native = S::native(call.this());
+pub fn consume<S: StorageState>(call: &mut Call<'_>, result: &mut Zval) -> Result<(), Thrown> {
+    let storage = S::storage(call.this());
     let identifier = call.untyped_string(1)?;
     let cost = call.untyped_number(2)?.to_float();
     let full = call.untyped_number(3)?.to_float();
@@ -78,49 +80,49 @@ pub fn consume<S: Storage>(call: &mut Call<'_>, result: &mut Zval) -> Result<(),
     if !invoke::is_callable(closure) {
         return Err(throw::argument_type(4, "must be a valid callback"));
     }
-    let step = seconds::to_step(cost, full, native.grain())
+    let step = seconds::to_step(cost, full, storage.grain())
         .map_err(|error| exceptions::bad_span(2, error))?;
-    let key = native.key(value::bytes(&identifier));
-    let started = start(native, key, &step, || {
+    let key = storage.key(value::bytes(&identifier));
+    let first = first_state(storage, key, &step, || {
         Ok(value::is_truthy(&invoke::callable(closure)?))
     })?;
-    let granted = match started {
-        Start::Refused => false,
-        Start::At(first) => native.take(key, &step, first)?.granted(),
+    let granted = match first {
+        First::Refused => false,
+        First::At(first) => storage.take(key, &step, first)?.granted(),
     };
     value::set_bool(result, granted);
     Ok(())
 }
 
-/// What came of the bootstrap of a bucket.
+/// How a bucket without a record starts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Start {
-    /// The bucket is not to be.
+pub enum First {
+    /// It does not start: its bootstrap refused.
     Refused,
-    /// It starts from this state if it has no record; without one, full. The tokens are charged in
-    /// either case: a bootstrap that says yes must not be a way around the limit.
+    /// From this state, or full without one. The tokens are charged in either case: a bootstrap
+    /// that agrees must not be a way around the limit.
     At(Option<Ticks>),
 }
 
-/// Runs `bootstrap` if the bucket has no record, and tells what it proposed.
+/// Runs `bootstrap` if the bucket has no record, and returns what it proposed.
 ///
 /// # Errors
 /// What `bootstrap` threw; nothing is written then.
-pub fn start(
-    native: Native<'_>,
+pub fn first_state(
+    storage: &dyn Storage,
     key: Key<'_>,
     step: &Step,
     bootstrap: impl FnOnce() -> Result<bool, Thrown>,
-) -> Result<Start, Thrown> {
-    if step.cost > step.burst || native.contains(key)? {
-        return Ok(Start::At(None));
+) -> Result<First, Thrown> {
+    if step.exceeds_capacity() || storage.contains(key)? {
+        return Ok(First::At(None));
     }
-    let proposal = native.proposals().open(key.identifier);
+    let proposal = storage.proposals().open(key.identifier);
     let agreed = bootstrap();
-    let first = native.proposals().close(proposal);
+    let first = storage.proposals().close(proposal);
     Ok(if agreed? {
-        Start::At(first)
+        First::At(first)
     } else {
-        Start::Refused
+        First::Refused
     })
 }

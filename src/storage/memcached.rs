@@ -1,27 +1,23 @@
 //! `TokenBucketStorageMemcached`: buckets that a fleet shares, on memcached.
 
-use super::remote::{self, StorageClass};
-use super::{Native, arguments};
+use super::arguments;
+use super::remote::{RemoteStorage, StorageClass};
 use crate::declared;
-use crate::zend::{Call, Class, Object, Thrown, Zval, throw, value};
+use crate::zend::{Call, Class, Thrown, Zval, throw, value};
 use ext_php_rs::ffi::IS_STRING;
 use tokenbucket_core::remote::memcached::Memcached;
 use tokenbucket_core::remote::memcached::servers::{Server, parse_servers};
 
 pub use super::memcached_client::from_client;
 
-/// What an object of the class keeps.
-pub type Storage = remote::Storage<Memcached>;
-
 impl StorageClass for Memcached {
     fn class() -> &'static Class {
         &declared::TOKEN_BUCKET_STORAGE_MEMCACHED
     }
-
-    fn native(object: &Object<Storage>) -> Native<'_> {
-        Native::Memcached(object)
-    }
 }
+
+/// The state of an object of the class.
+pub type MemcachedStorage = RemoteStorage<Memcached>;
 
 /// `__construct(…)`
 pub fn construct(call: &mut Call<'_>, _result: &mut Zval) -> Result<(), Thrown> {
@@ -29,7 +25,7 @@ pub fn construct(call: &mut Call<'_>, _result: &mut Zval) -> Result<(), Thrown> 
     let prefix = arguments::prefix(call)?;
     let settings = arguments::settings(call)?;
     let memcached = Memcached::new(&servers, prefix);
-    Storage::construct(call.this(), memcached, settings, &shown(&servers), prefix)
+    MemcachedStorage::construct(call.this(), memcached, settings, &shown(&servers), prefix)
 }
 
 /// Servers as dumps show them.

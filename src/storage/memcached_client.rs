@@ -6,7 +6,7 @@
 
 use super::arguments;
 use super::memcached::shown;
-use super::remote::Storage;
+use super::remote::RemoteStorage;
 use crate::zend::{Call, Thrown, Zval, invoke, throw, value};
 use ext_php_rs::types::ZendObject;
 use tokenbucket_core::remote::endpoint::Endpoint;
@@ -40,7 +40,7 @@ pub fn from_client(call: &mut Call<'_>, result: &mut Zval) -> Result<(), Thrown>
         .placed(&client.servers, client.distribution)
         .among(&client.prefix, client.places_prefix);
     let prefix = [client.prefix.as_slice(), prefix].concat();
-    *result = Storage::create(memcached, settings, &shown(&client.servers), &prefix)?;
+    *result = RemoteStorage::create(memcached, settings, &shown(&client.servers), &prefix)?;
     Ok(())
 }
 

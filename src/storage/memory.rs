@@ -1,19 +1,19 @@
 //! `TokenBucketStorageMemory`: buckets of one object, on a clock that stands still. For people's tests.
 
+use super::Storage;
 use super::proposals::Proposals;
-use super::{Native, interface};
 use crate::zend::{Call, Class, Object, State, Thrown, Zval};
 use crate::{declared, exceptions};
 use tokenbucket_core::{Key, KeyHasher, MemoryStore, Outcome, Put, Step, Store, Ticks, seconds};
 
 /// The buckets.
 #[derive(Debug, Default)]
-pub struct Storage {
+pub struct MemoryStorage {
     store: MemoryStore,
     proposals: Proposals,
 }
 
-impl State for Storage {
+impl State for MemoryStorage {
     fn class() -> &'static Class {
         &declared::TOKEN_BUCKET_STORAGE_MEMORY
     }
@@ -27,46 +27,41 @@ impl State for Storage {
     }
 }
 
-/// Nobody attacks a test: the secret is none.
-pub fn key(identifier: &[u8]) -> Key<'_> {
-    KeyHasher::new([0; 2]).key(identifier)
-}
-
-impl interface::Storage for Storage {
-    fn native(object: &Object<Self>) -> Native<'_> {
-        Native::Memory(object)
-    }
-}
-
-impl Storage {
-    pub fn take(&self, key: Key<'_>, step: &Step, first: Option<Ticks>) -> Outcome {
-        match self.store.take(key, step, first) {
-            Ok(outcome) => outcome,
-            Err(never) => match never {},
-        }
+impl Storage for Object<MemoryStorage> {
+    /// Needs no secret because nobody attacks a test.
+    fn hasher(&self) -> KeyHasher {
+        KeyHasher::new([0; 2])
     }
 
-    pub fn put(&self, key: Key<'_>, put: &Put) {
-        match self.store.put(key, put) {
-            Ok(()) => {}
-            Err(never) => match never {},
-        }
+    fn proposals(&self) -> &Proposals {
+        &self.proposals
     }
 
-    pub fn contains(&self, key: Key<'_>) -> bool {
-        self.store.contains(key)
+    fn take(&self, key: Key<'_>, step: &Step, first: Option<Ticks>) -> Result<Outcome, Thrown> {
+        let Ok(outcome) = self.store.take(key, step, first);
+        Ok(outcome)
     }
 
-    pub fn now(&self) -> Ticks {
+    fn put(&self, key: Key<'_>, put: &Put) -> Result<(), Thrown> {
+        let Ok(()) = self.store.put(key, put);
+        Ok(())
+    }
+
+    fn contains(&self, key: Key<'_>) -> Result<bool, Thrown> {
+        Ok(self.store.contains(key))
+    }
+
+    fn now(&self) -> Ticks {
         self.store.now()
     }
 
-    pub fn advance_by(&self, ticks: Ticks) {
+    fn advance(&self, ticks: Ticks) -> bool {
         self.store.advance(ticks);
+        true
     }
 
-    pub fn proposals(&self) -> &Proposals {
-        &self.proposals
+    fn is_same(&self, other: &dyn Storage) -> bool {
+        super::downcast::<Self>(other).is_some_and(|other| std::ptr::eq(self, other))
     }
 }
 
@@ -80,6 +75,6 @@ pub fn construct(_call: &mut Call<'_>, _result: &mut Zval) -> Result<(), Thrown>
 pub fn advance(call: &mut Call<'_>, _result: &mut Zval) -> Result<(), Thrown> {
     let seconds = call.float(1)?;
     let ticks = seconds::to_ticks(seconds).map_err(|error| exceptions::bad_amount(1, error))?;
-    call.this::<Storage>().advance_by(ticks);
+    call.this::<MemoryStorage>().advance(ticks);
     Ok(())
 }

@@ -1,6 +1,6 @@
-//! The storages, and the one place that tells them apart.
+//! Storages: what a bucket asks of one, and the list of those that there are.
 //!
-//! A new storage is a file here with its class, a variant of [`Native`] and an arm of each match.
+//! A storage is one file that implements [`Storage`] and one line of [`STORAGES`].
 
 mod arguments;
 pub mod interface;
@@ -16,232 +16,142 @@ mod redis_client;
 mod remote;
 pub mod shared_memory;
 
-use crate::zend::{Object, Thrown};
+use crate::zend::{Held, Object, State, Thrown, Zval};
 use ext_php_rs::types::ZendObject;
-use tokenbucket_core::remote::memcached::Memcached;
-use tokenbucket_core::remote::redis::Redis;
-use tokenbucket_core::{Grain, Key, Outcome, Put, Step, Ticks};
+use proposals::Proposals;
+use std::any::Any;
+use std::fmt::Debug;
+use tokenbucket_core::clock::BootClock;
+use tokenbucket_core::remote::Batched;
+use tokenbucket_core::{Clock, Grain, Key, KeyHasher, Outcome, Put, Step, Ticks};
 
-pub use interface::{Start, age, start, start_at};
+pub use interface::{First, age, first_state, start_at};
+pub use openly::take_openly;
 pub use redis_client::{Unfit, is_client, storage_of};
-pub use remote::exceeds_capacity;
-pub use tokenbucket_core::remote::Batched;
+pub use remote::{RemoteStorage, StorageClass};
+pub use shared_memory::{grants, take_here};
 
-/// A storage, as a bucket sees it.
-#[derive(Clone, Copy, Debug)]
-pub enum Backend<'a> {
-    /// One of ours: decisions are made here.
-    Native(Native<'a>),
-    /// An object of userland: decisions are its own.
-    Userland(&'a ZendObject),
+/// Every storage. Shared memory is first because it is looked for most.
+const STORAGES: [fn(&ZendObject) -> Option<&dyn Storage>; 5] = [
+    exact::<shared_memory::SharedMemoryStorage>,
+    exact::<memory::MemoryStorage>,
+    exact::<redis::RedisStorage>,
+    exact::<memcached::MemcachedStorage>,
+    pdo::of,
+];
+
+/// Returns the object as a storage of the extension; `None` for an object of userland, which
+/// decides by itself.
+pub fn of(object: &ZendObject) -> Option<&dyn Storage> {
+    STORAGES.iter().find_map(|recognise| recognise(object))
 }
 
-/// Takes one step on a bucket in shared memory, where no storage was given: as on a new
-/// `TokenBucketStorageSharedMemory`.
-pub fn take_here(identifier: &[u8], step: &Step) -> Outcome {
-    let key = shared_memory::hasher(b"").key(identifier);
-    shared_memory::take(key, step, None)
+/// Returns the value as a storage of the extension that stays alive as long as the result.
+pub fn held(value: &Zval) -> Option<Held<dyn Storage>> {
+    Held::of(value, of)
 }
 
-/// Takes one step on a bucket of a storage that [`Native::is_direct`], and tells only whether it was granted: the
-/// shortest way. Runs no PHP code.
-#[inline(always)]
-pub fn grants(key: Key<'_>, step: &Step) -> bool {
-    shared_memory::take(key, step, None).granted()
+/// Returns the storage as one of a known type.
+fn downcast<S: 'static>(storage: &dyn Storage) -> Option<&S> {
+    (storage as &dyn Any).downcast_ref()
 }
 
-/// A storage of ours.
-#[derive(Clone, Copy, Debug)]
-pub enum Native<'a> {
-    /// `TokenBucketStorageSharedMemory`
-    SharedMemory(&'a Object<shared_memory::Storage>),
-    /// `TokenBucketStorageMemory`
-    Memory(&'a Object<memory::Storage>),
-    /// `TokenBucketStorageRedis`
-    Redis(&'a Object<remote::Storage<Redis>>),
-    /// `TokenBucketStorageMemcached`
-    Memcached(&'a Object<remote::Storage<Memcached>>),
-    /// `TokenBucketStoragePDO`, and what extends it without deciding itself.
-    Pdo(&'a Object<pdo::Storage>),
+/// Returns the storage as one on a remote store of a known kind: for a limiter that keeps records of
+/// its own there.
+pub fn remote<T: StorageClass>(storage: &dyn Storage) -> Option<&Object<RemoteStorage<T>>> {
+    downcast(storage)
 }
 
-impl<'a> Backend<'a> {
-    /// Which storage the object is.
-    #[inline]
-    pub fn of(object: &'a ZendObject) -> Self {
-        if let Some(storage) = Object::<shared_memory::Storage>::of_exact(object) {
-            Self::Native(Native::SharedMemory(storage))
-        } else if let Some(storage) = Object::<memory::Storage>::of_exact(object) {
-            Self::Native(Native::Memory(storage))
-        } else if let Some(storage) = Object::<remote::Storage<Redis>>::of_exact(object) {
-            Self::Native(Native::Redis(storage))
-        } else if let Some(storage) = Object::<remote::Storage<Memcached>>::of_exact(object) {
-            Self::Native(Native::Memcached(storage))
-        } else if let Some(storage) = pdo::Storage::of(object) {
-            Self::Native(Native::Pdo(storage))
-        } else {
-            Self::Userland(object)
-        }
-    }
+/// Recognises objects of exactly this class; such classes are final.
+fn exact<S: State>(object: &ZendObject) -> Option<&dyn Storage>
+where
+    Object<S>: Storage,
+{
+    Object::<S>::of_exact(object).map(|storage| storage as &dyn Storage)
 }
 
-impl Native<'_> {
-    /// The bucket's name in this storage.
-    pub fn key(self, identifier: &[u8]) -> Key<'_> {
-        match self {
-            Self::SharedMemory(storage) => storage.key(identifier),
-            Self::Memory(_) => memory::key(identifier),
-            Self::Redis(storage) => storage.key(identifier),
-            Self::Memcached(storage) => storage.key(identifier),
-            Self::Pdo(storage) => storage.key(identifier),
-        }
-    }
+/// What a bucket asks of its storage. Methods that return [`Thrown`] may run PHP code.
+pub trait Storage: Any + Debug {
+    /// Returns the hasher of bucket names. Namespaces, servers and prefixes are part of the hash.
+    fn hasher(&self) -> KeyHasher;
 
-    /// Takes one step on one bucket. May run PHP code.
+    /// Returns the place where running bootstrap closures propose first states.
+    fn proposals(&self) -> &Proposals;
+
+    /// Takes one step on one bucket. `first` is the state from which a bucket without a record
+    /// starts instead of full.
     ///
     /// # Errors
-    /// What a failing store makes throw, or a warning's handler.
-    #[inline(never)]
-    pub fn take(self, key: Key<'_>, step: &Step, first: Option<Ticks>) -> Result<Outcome, Thrown> {
-        match self {
-            Self::SharedMemory(_) => Ok(shared_memory::take(key, step, first)),
-            Self::Memory(storage) => Ok(storage.take(key, step, first)),
-            Self::Redis(storage) => storage.take(key, step, first),
-            Self::Memcached(storage) => storage.take(key, step, first),
-            Self::Pdo(storage) => pdo::take(storage, key, step, first),
-        }
-    }
+    /// The exception of a store that failed, or of a handler that a warning ran.
+    fn take(&self, key: Key<'_>, step: &Step, first: Option<Ticks>) -> Result<Outcome, Thrown>;
 
-    /// Takes one step; `None` where a store gave no answer and its policy is no denial: the caller lets pass
-    /// then, and says so in its own words. May run PHP code.
+    /// Changes a bucket without asking for tokens.
     ///
     /// # Errors
-    /// As [`Native::take`].
-    pub fn take_openly(self, identifier: &[u8], step: &Step) -> Result<Option<bool>, Thrown> {
-        let key = self.key(identifier);
-        match self {
-            Self::Redis(storage) => storage.take_openly(key, step),
-            Self::Memcached(storage) => storage.take_openly(key, step),
-            // A database follows its own policy, which throws unless it was told otherwise.
-            Self::SharedMemory(_) | Self::Memory(_) | Self::Pdo(_) => {
-                Ok(Some(self.take(key, step, None)?.granted()))
-            }
-        }
-    }
+    /// As [`Storage::take`].
+    fn put(&self, key: Key<'_>, put: &Put) -> Result<(), Thrown>;
 
-    /// Takes all steps or none, in one operation; `None` if the storages cannot do that together. May run
-    /// PHP code.
+    /// Tells whether the bucket has a record.
     ///
     /// # Errors
-    /// As [`Native::take`].
-    pub fn take_all(
-        buckets: &[(Self, Key<'_>)],
-        steps: &[Step],
-    ) -> Result<Option<Batched>, Thrown> {
-        let redis = buckets.iter().map(|&(native, key)| match native {
-            Self::Redis(storage) => Some((&**storage, key)),
-            _ => None,
-        });
-        match redis.collect::<Option<Vec<_>>>() {
-            Some(buckets) => remote::Storage::take_all(&buckets, steps),
-            None => Ok(None),
-        }
-    }
+    /// As [`Storage::take`].
+    fn contains(&self, key: Key<'_>) -> Result<bool, Thrown>;
 
-    /// Changes a bucket without asking for tokens. May run PHP code.
+    /// Runs `prepare()` of the interface, where there is something to do.
     ///
     /// # Errors
-    /// As [`Native::take`].
-    pub fn put(self, key: Key<'_>, put: &Put) -> Result<(), Thrown> {
-        match self {
-            Self::SharedMemory(_) => shared_memory::put(key, put),
-            Self::Memory(storage) => storage.put(key, put),
-            Self::Redis(storage) => return storage.put(key, put),
-            Self::Memcached(storage) => return storage.put(key, put),
-            Self::Pdo(storage) => return pdo::put(storage, key, put),
-        }
+    /// As [`Storage::take`].
+    fn prepare(&self) -> Result<(), Thrown> {
         Ok(())
     }
 
-    /// Whether the bucket has a record. May run PHP code.
+    /// Returns the bucket's name in this storage.
+    fn key<'a>(&self, identifier: &'a [u8]) -> Key<'a> {
+        self.hasher().key(identifier)
+    }
+
+    /// Takes all steps or none in one operation; `None` if the buckets' storages cannot do that
+    /// together. `self` is the storage of the first bucket.
     ///
     /// # Errors
-    /// As [`Native::take`].
-    pub fn contains(self, key: Key<'_>) -> Result<bool, Thrown> {
-        match self {
-            Self::SharedMemory(_) => Ok(shared_memory::contains(key)),
-            Self::Memory(storage) => Ok(storage.contains(key)),
-            Self::Redis(storage) => storage.contains(key),
-            Self::Memcached(storage) => storage.contains(key),
-            Self::Pdo(storage) => pdo::contains(storage, key),
-        }
+    /// As [`Storage::take`].
+    fn take_all(
+        &self,
+        _buckets: &[(&dyn Storage, Key<'_>)],
+        _steps: &[Step],
+    ) -> Result<Option<Batched>, Thrown> {
+        Ok(None)
     }
 
-    /// The present instant of the clock on which first states are proposed.
-    pub fn now(self) -> Ticks {
-        match self {
-            Self::SharedMemory(_) => shared_memory::now(),
-            Self::Memory(storage) => storage.now(),
-            Self::Redis(_) | Self::Memcached(_) | Self::Pdo(_) => remote::now(),
-        }
+    /// Returns the present instant of the clock on which first states are proposed.
+    fn now(&self) -> Ticks {
+        BootClock.now()
     }
 
-    /// Whether a step needs no more than its key and runs no PHP code: others may warn.
-    pub const fn is_direct(self) -> bool {
-        matches!(self, Self::SharedMemory(_))
+    /// Returns the unit in which the storage counts time.
+    fn grain(&self) -> Grain {
+        Grain::Nanosecond
     }
 
-    /// Whether asking takes a round trip.
-    pub const fn is_remote(self) -> bool {
-        matches!(self, Self::Redis(_) | Self::Memcached(_) | Self::Pdo(_))
+    /// Lets `ticks` pass where the storage has a clock of its own; `false` where the caller must
+    /// sleep.
+    fn advance(&self, _ticks: Ticks) -> bool {
+        false
     }
 
-    /// Whether its object may hold others, among them the bucket: of userland classes, too.
-    pub const fn holds_objects(self) -> bool {
-        matches!(self, Self::Pdo(_))
+    /// True if a step needs only its key and runs no PHP code: [`grants`] answers it.
+    fn is_direct(&self) -> bool {
+        false
     }
 
-    /// How fine the storage counts time.
-    pub const fn grain(self) -> Grain {
-        if self.is_remote() {
-            Grain::Microsecond
-        } else {
-            Grain::Nanosecond
-        }
+    /// True if the storage's object may refer to a bucket. A bucket must not hold such a storage
+    /// where the cycle collector cannot see it.
+    fn holds_objects(&self) -> bool {
+        false
     }
 
-    /// Where the storage's closures propose first states.
-    fn proposals(&self) -> &proposals::Proposals {
-        match self {
-            Self::SharedMemory(storage) => storage.proposals(),
-            Self::Memory(storage) => storage.proposals(),
-            Self::Redis(storage) => storage.proposals(),
-            Self::Memcached(storage) => storage.proposals(),
-            Self::Pdo(storage) => storage.proposals(),
-        }
-    }
-
-    /// Lets `ticks` pass instead of sleeping, where the storage has a clock of its own.
-    pub fn advance(self, ticks: Ticks) -> bool {
-        match self {
-            Self::Memory(storage) => {
-                storage.advance_by(ticks);
-                true
-            }
-            Self::SharedMemory(_) | Self::Redis(_) | Self::Memcached(_) | Self::Pdo(_) => false,
-        }
-    }
-
-    /// Whether both are the same place: equal keys then name one bucket.
-    pub fn is_same(self, other: Native<'_>) -> bool {
-        match (self, other) {
-            // Their namespaces, or servers and prefixes, are part of the hash.
-            (Self::SharedMemory(_), Native::SharedMemory(_))
-            | (Self::Redis(_), Native::Redis(_))
-            | (Self::Memcached(_), Native::Memcached(_)) => true,
-            (Self::Memory(a), Native::Memory(b)) => std::ptr::eq(a.zend(), b.zend()),
-            (Self::Pdo(a), Native::Pdo(b)) => pdo::is_same(a, b),
-            _ => false,
-        }
+    /// True if equal keys name one bucket in both storages.
+    fn is_same(&self, other: &dyn Storage) -> bool {
+        (other as &dyn Any).type_id() == self.type_id()
     }
 }

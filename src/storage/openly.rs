@@ -1,12 +1,14 @@
 //! Remote storages as limiters use them that let pass when their store gives no answer.
 
-use super::remote::{Storage, StorageClass, tell};
-use crate::zend::Thrown;
+use super::Storage;
+use super::remote::{RemoteStorage, StorageClass, tell};
+use crate::zend::{Object, Thrown};
 use std::cell::Cell;
-use tokenbucket_core::remote::{Answer, Ask, Cause, OnFailure};
-use tokenbucket_core::{Key, Step, Ticks};
+use tokenbucket_core::remote::redis::Redis;
+use tokenbucket_core::remote::{Answer, Ask, Cause, OnFailure, Transport};
+use tokenbucket_core::{Step, Ticks};
 
-impl<T: StorageClass> Storage<T> {
+impl<T: StorageClass> Object<RemoteStorage<T>> {
     /// The way to the store.
     ///
     /// # Errors
@@ -15,11 +17,11 @@ impl<T: StorageClass> Storage<T> {
         Ok(self.parts()?.0.transport())
     }
 
-    /// [`Storage::ask`], but `None` when the store gave no answer and the policy is no denial. A record that
+    /// [`Object::ask`], but `None` when the store gave no answer and the policy is no denial. A record that
     /// is none is an answer: the policy decides then, as everywhere.
     ///
     /// # Errors
-    /// As [`Storage::ask`].
+    /// As [`Object::ask`].
     pub fn ask_openly<R>(
         &self,
         name: impl FnOnce(&T) -> Vec<u8>,
@@ -48,21 +50,32 @@ impl<T: StorageClass> Storage<T> {
             answer => tell(remote, answer, || None),
         }
     }
+}
 
-    /// Takes one step; see [`super::Native::take_openly`].
-    pub fn take_openly(&self, key: Key<'_>, step: &Step) -> Result<Option<bool>, Thrown> {
-        self.ask_openly(
-            |transport| transport.name(key.identifier),
-            |transport, deadline| {
-                let ask = Ask {
-                    name: transport.name(key.identifier),
-                    step: *step,
-                    first: None,
-                    seen: None,
-                };
-                Ok(transport.take(&ask, deadline)?.outcome.granted())
-            },
-            |policy| self.stand_in(policy, key.identifier, step),
-        )
-    }
+/// Takes one step; `None` where the store gave no answer and its policy is no denial.
+///
+/// # Errors
+/// As [`Storage::take`].
+pub fn take_openly(
+    storage: &dyn Storage,
+    identifier: &[u8],
+    step: &Step,
+) -> Result<Option<bool>, Thrown> {
+    let key = storage.key(identifier);
+    let Some(redis) = super::remote::<Redis>(storage) else {
+        return Ok(Some(storage.take(key, step, None)?.granted()));
+    };
+    redis.ask_openly(
+        |transport| transport.name(identifier),
+        |transport, deadline| {
+            let ask = Ask {
+                name: transport.name(identifier),
+                step: *step,
+                first: None,
+                seen: None,
+            };
+            Ok(transport.take(&ask, deadline)?.outcome.granted())
+        },
+        |policy| redis.stand_in(policy, identifier, step),
+    )
 }

@@ -1,26 +1,22 @@
 //! `TokenBucketStorageRedis`: buckets that a fleet shares, on Redis or what speaks as it does.
 
-use super::remote::{self, StorageClass};
-use super::{Native, arguments};
+use super::arguments;
+use super::remote::{RemoteStorage, StorageClass};
 use crate::declared;
-use crate::zend::{Call, Class, Object, Thrown, Zval, throw};
+use crate::zend::{Call, Class, Thrown, Zval, throw};
 use tokenbucket_core::remote::redis::Redis;
 use tokenbucket_core::remote::redis::dsn::Dsn;
 
 pub use super::redis_client::from_client;
 
-/// What an object of the class keeps.
-pub type Storage = remote::Storage<Redis>;
-
 impl StorageClass for Redis {
     fn class() -> &'static Class {
         &declared::TOKEN_BUCKET_STORAGE_REDIS
     }
-
-    fn native(object: &Object<Storage>) -> Native<'_> {
-        Native::Redis(object)
-    }
 }
+
+/// The state of an object of the class.
+pub type RedisStorage = RemoteStorage<Redis>;
 
 /// `__construct(…)`
 pub fn construct(call: &mut Call<'_>, _result: &mut Zval) -> Result<(), Thrown> {
@@ -32,5 +28,5 @@ pub fn construct(call: &mut Call<'_>, _result: &mut Zval) -> Result<(), Thrown> 
     let settings = arguments::settings(call)?;
     let server = dsn.public_name();
     let redis = Redis::new(dsn, prefix);
-    Storage::construct(call.this(), redis, settings, &server, prefix)
+    RedisStorage::construct(call.this(), redis, settings, &server, prefix)
 }

@@ -5,7 +5,7 @@
 //! writes. Its serializer and compression do not matter, for our records are no values of PHP.
 
 use super::arguments::{self, DEFAULT_PREFIX};
-use super::remote::Storage;
+use super::remote::RemoteStorage;
 use crate::zend::{Call, Thrown, Zval, invoke, throw, value};
 use ext_php_rs::types::ZendObject;
 use tokenbucket_core::remote::Settings;
@@ -99,7 +99,7 @@ fn make(client: &ZendObject, prefix: &[u8], settings: Settings) -> Result<Zval, 
     let server = dsn.public_name();
     let redis = Redis::new(dsn, prefix).under(value::bytes(&root));
     let prefix = [value::bytes(&root), prefix].concat();
-    Ok(Storage::create(redis, settings, &server, &prefix)?)
+    Ok(RemoteStorage::create(redis, settings, &server, &prefix)?)
 }
 
 /// What `getAuth()` said: nothing, a password, or a list of a user and a password.

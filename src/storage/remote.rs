@@ -1,28 +1,26 @@
-//! What the classes of remote storages have in common: their state, their calls, their warnings.
+//! What the storages on remote stores have in common: their state, their calls, their warnings.
 
 use super::proposals::Proposals;
-use super::{Native, interface};
+use super::{Storage, downcast};
 use crate::zend::object::instantiate;
 use crate::zend::{Class, Object, State, Thrown, Zval, throw, value};
 use crate::{exceptions, segment};
 use std::cell::OnceCell;
-use tokenbucket_core::clock::BootClock;
+use std::fmt::Debug;
 use tokenbucket_core::remote::failure::Failure;
-use tokenbucket_core::remote::{Answer, Cause, OnFailure, Remote, Settings, Transport};
+use tokenbucket_core::remote::{Answer, Batched, Cause, OnFailure, Remote, Settings, Transport};
 use tokenbucket_core::shared_memory::SharedMemory;
-use tokenbucket_core::{Clock, Denial, Key, KeyHasher, Outcome, Put, Step, Ticks, Verdict};
+use tokenbucket_core::{Grain, Key, KeyHasher, Outcome, Put, Step, Ticks};
 
-/// A transport that has a class.
-pub trait StorageClass: Transport + Sized + 'static {
-    /// The class.
+/// A transport that has a class of its own.
+pub trait StorageClass: Transport + Debug + Sized + 'static {
+    /// Returns the class.
     fn class() -> &'static Class;
-    /// A storage of it, as buckets see it.
-    fn native(object: &Object<Storage<Self>>) -> Native<'_>;
 }
 
-/// What an object of such a class keeps.
+/// The state of an object of such a class.
 #[derive(Debug)]
-pub struct Storage<T> {
+pub struct RemoteStorage<T> {
     /// Set by the constructor.
     made: OnceCell<Made<T>>,
     proposals: Proposals,
@@ -34,7 +32,7 @@ struct Made<T> {
     hasher: KeyHasher,
 }
 
-impl<T: StorageClass> State for Storage<T> {
+impl<T: StorageClass> State for RemoteStorage<T> {
     fn class() -> &'static Class {
         T::class()
     }
@@ -51,13 +49,53 @@ impl<T: StorageClass> State for Storage<T> {
     }
 }
 
-impl<T: StorageClass> interface::Storage for Storage<T> {
-    fn native(object: &Object<Self>) -> Native<'_> {
-        T::native(object)
+impl<T: StorageClass> Storage for Object<RemoteStorage<T>> {
+    fn hasher(&self) -> KeyHasher {
+        let made = self.made.get();
+        made.map_or(KeyHasher::new([0; 2]), |made| made.hasher)
+    }
+
+    fn proposals(&self) -> &Proposals {
+        &self.proposals
+    }
+
+    fn take(&self, key: Key<'_>, step: &Step, first: Option<Ticks>) -> Result<Outcome, Thrown> {
+        self.with(|remote, host| remote.take(host, key, step, first))
+    }
+
+    fn put(&self, key: Key<'_>, put: &Put) -> Result<(), Thrown> {
+        self.with(|remote, host| remote.put(host, key, put))
+    }
+
+    fn contains(&self, key: Key<'_>) -> Result<bool, Thrown> {
+        self.with(|remote, host| remote.contains(host, key))
+    }
+
+    fn take_all(
+        &self,
+        buckets: &[(&dyn Storage, Key<'_>)],
+        steps: &[Step],
+    ) -> Result<Option<Batched>, Thrown> {
+        let mut remotes = Vec::with_capacity(buckets.len());
+        for &(storage, key) in buckets {
+            let Some(storage) = downcast::<Self>(storage) else {
+                return Ok(None);
+            };
+            remotes.push((storage.parts()?.0, key));
+        }
+        let (remote, host) = self.parts()?;
+        let answer = remote.take_all(host, &remotes, steps).transpose();
+        answer
+            .map(|answer| tell(remote, answer, || None))
+            .transpose()
+    }
+
+    fn grain(&self) -> Grain {
+        Grain::Microsecond
     }
 }
 
-impl<T: StorageClass> Storage<T> {
+impl<T: StorageClass> RemoteStorage<T> {
     /// What a constructor makes of its arguments. Dumps show `server`, which holds no password, and `prefix`.
     ///
     /// # Errors
@@ -85,7 +123,7 @@ impl<T: StorageClass> Storage<T> {
         Ok(())
     }
 
-    /// A new object of the class; the arguments are those of [`Storage::construct`].
+    /// A new object of the class; the arguments are those of [`RemoteStorage::construct`].
     ///
     /// # Errors
     /// When there is no memory for it.
@@ -101,15 +139,6 @@ impl<T: StorageClass> Storage<T> {
         Ok(created)
     }
 
-    pub fn key<'a>(&self, identifier: &'a [u8]) -> Key<'a> {
-        let hasher = self.made.get().map(|made| made.hasher);
-        hasher.unwrap_or(KeyHasher::new([0; 2])).key(identifier)
-    }
-
-    pub fn proposals(&self) -> &Proposals {
-        &self.proposals
-    }
-
     /// The store and this host's memory.
     pub(super) fn parts(&self) -> Result<(&Remote<T>, &'static SharedMemory), Thrown> {
         let made = self.made.get().ok_or_else(|| {
@@ -123,25 +152,21 @@ impl<T: StorageClass> Storage<T> {
         Ok((&made.remote, host))
     }
 
-    pub fn take(&self, key: Key<'_>, step: &Step, first: Option<Ticks>) -> Result<Outcome, Thrown> {
+    fn with<R>(
+        &self,
+        call: impl FnOnce(&Remote<T>, &SharedMemory) -> Result<Answer<R>, Failure>,
+    ) -> Result<R, Thrown> {
         let (remote, host) = self.parts()?;
-        tell(remote, remote.take(host, key, step, first), || None)
+        tell(remote, call(remote, host), || None)
     }
+}
 
-    pub fn put(&self, key: Key<'_>, put: &Put) -> Result<(), Thrown> {
-        let (remote, host) = self.parts()?;
-        tell(remote, remote.put(host, key, put), || None)
-    }
-
-    pub fn contains(&self, key: Key<'_>) -> Result<bool, Thrown> {
-        let (remote, host) = self.parts()?;
-        tell(remote, remote.contains(host, key), || None)
-    }
-
-    /// Does with the store what no step is, under its breaker and policy; see [`Remote::ask`].
+impl<T: StorageClass> Object<RemoteStorage<T>> {
+    /// Runs an operation other than a step, under the store's breaker and policy; see
+    /// [`Remote::ask`].
     ///
     /// # Errors
-    /// As [`Native::take`].
+    /// As [`Storage::take`].
     pub fn ask<R>(
         &self,
         name: impl FnOnce(&T) -> Vec<u8>,
@@ -153,45 +178,10 @@ impl<T: StorageClass> Storage<T> {
         tell(remote, remote.ask(host, &name, ask, stand_in), || None)
     }
 
-    /// Whether the policy, instead of the store, grants a step on the bucket that stands in.
+    /// Tells whether the failure policy, instead of the store, grants a step.
     pub fn stand_in(&self, policy: OnFailure, identifier: &[u8], step: &Step) -> bool {
         let key = self.key(identifier);
         segment::store().is_some_and(|host| policy.answer(host, key, step, None).granted())
-    }
-
-    /// Takes all steps on buckets of these storages or none, in one operation, if that can be.
-    pub fn take_all(
-        buckets: &[(&Self, Key<'_>)],
-        steps: &[Step],
-    ) -> Result<Option<super::Batched>, Thrown> {
-        let parts = buckets.iter().map(|(storage, key)| {
-            let (remote, _) = storage.parts()?;
-            Ok((remote, *key))
-        });
-        let parts = parts.collect::<Result<Vec<_>, Thrown>>()?;
-        let (Some((remote, _)), Some(host)) = (parts.first(), segment::store()) else {
-            return Ok(None);
-        };
-        match remote.take_all(host, &parts, steps) {
-            Ok(None) => Ok(None),
-            Ok(Some(answer)) => tell(remote, Ok(answer), || None).map(Some),
-            Err(failure) => tell(remote, Err(failure), || None),
-        }
-    }
-}
-
-/// The present instant of this host's clock, on which first states are proposed.
-pub fn now() -> Ticks {
-    BootClock.now()
-}
-
-/// More than the capacity: never asked, for it is never granted.
-pub fn exceeds_capacity() -> Outcome {
-    let now = now();
-    Outcome {
-        verdict: Verdict::Denied(Denial::ExceedsCapacity),
-        now,
-        empty_at: now,
     }
 }
 

@@ -1,12 +1,13 @@
 //! `attemptAll()`: tokens from every bucket, or from none.
 
-use super::ask::Asked;
-use super::{Bucket, with_plan};
+use super::bucket::Bucket;
+use super::question::Question;
 use crate::decision;
-use crate::storage::{Batched, Native};
+use crate::storage::Storage;
 use crate::zend::{Call, Number, Object, Thrown, Zval, throw, value};
 use tokenbucket_core::batch::{Batch, Taken, take_all};
-use tokenbucket_core::{Outcome, Put, Step, Ticks};
+use tokenbucket_core::remote::Batched;
+use tokenbucket_core::{Decision, Outcome, Put, Step, Ticks};
 
 /// `attemptAll(array $buckets, int|float $tokens = 1): TokenBucket\Decision`
 pub fn attempt_all(call: &mut Call<'_>, result: &mut Zval) -> Result<(), Thrown> {
@@ -30,8 +31,10 @@ pub fn attempt_all(call: &mut Call<'_>, result: &mut Zval) -> Result<(), Thrown>
             .ok_or_else(|| throw::argument_type(1, "must contain only TokenBucket objects"))
     });
     let buckets = buckets.collect::<Result<Vec<_>, _>>()?;
-    let mut calls = Calls::of(&buckets, number)?;
-    let (asked, taken) = if let Some(refused) = calls.too_many()? {
+    let questions = buckets.iter().map(|bucket| Question::of(bucket, number, 2));
+    let questions = questions.collect::<Result<Vec<_>, _>>()?;
+    let mut calls = Calls::of(&questions)?;
+    let taken = if let Some(refused) = calls.too_many()? {
         refused
     } else {
         let answer = match calls.take_at_once()? {
@@ -39,67 +42,69 @@ pub fn attempt_all(call: &mut Call<'_>, result: &mut Zval) -> Result<(), Thrown>
             None => take_all(&mut calls)?,
         };
         let taken = answer.unwrap_or_else(|refused| vec![refused]);
-        calls.tightest(&taken)?
+        calls.tightest(taken).ok_or(Thrown)?
     };
-    let decision = asked.decision_on(&taken.step, &taken.outcome);
-    *result = decision::to_object(&asked.quota, &decision)?;
+    let quota = &questions[taken.index].quota;
+    *result = decision::to_object(quota, &Decision::new(quota, &taken.step, &taken.outcome))?;
     Ok(())
 }
 
-/// The buckets' questions.
+/// The buckets' questions, and the storages that they go to.
 struct Calls<'a> {
-    asked: Vec<Asked<'a>>,
+    questions: &'a [Question<'a>],
+    storages: Vec<&'a dyn Storage>,
     steps: Vec<Step>,
 }
 
 impl<'a> Calls<'a> {
-    fn of(buckets: &[&'a Object<Bucket>], number: Number) -> Result<Self, Thrown> {
-        let asked = buckets.iter().map(|bucket| {
-            // How many tokens a new bucket is left with is told only by taking some.
-            if with_plan(bucket, |plan| plan.overrides.bootstrap)? {
-                return Err(throw::logic(
-                    "TokenBucket::attemptAll() cannot ask a class that overrides _bootstrap()",
-                ));
-            }
-            Asked::of(bucket, number, 2, "attemptAll")
-        });
-        let asked = asked.collect::<Result<Vec<_>, _>>()?;
-        let steps = asked.iter().map(Asked::step).collect();
-        Ok(Self { asked, steps })
+    fn of(questions: &'a [Question<'a>]) -> Result<Self, Thrown> {
+        // An overriding method proposes a first state only for tokens that are taken at once.
+        if questions
+            .iter()
+            .any(|question| question.overrides.bootstrap)
+        {
+            return Err(throw::logic(
+                "TokenBucket::attemptAll() cannot ask a class that overrides _bootstrap()",
+            ));
+        }
+        let storages = questions.iter().map(|it| it.native("attemptAll"));
+        Ok(Self {
+            questions,
+            storages: storages.collect::<Result<_, _>>()?,
+            steps: questions.iter().map(|question| question.step).collect(),
+        })
     }
 
-    /// The first bucket that can never hold so many, and a look at it.
-    fn too_many(&self) -> Result<Option<(&Asked<'a>, Taken)>, Thrown> {
-        let Some(index) = self.asked.iter().position(|asked| asked.cost.is_none()) else {
+    /// Looks at the first bucket that can never hold so many tokens.
+    fn too_many(&mut self) -> Result<Option<Taken>, Thrown> {
+        let Some(index) = self.steps.iter().position(Step::exceeds_capacity) else {
             return Ok(None);
         };
-        let asked = &self.asked[index];
-        let step = asked.step();
-        let outcome = asked.take(&step, None)?;
-        Ok(Some((
-            asked,
-            Taken {
-                index,
-                step,
-                outcome,
-            },
-        )))
+        let step = self.steps[index];
+        let outcome = self.take(index, &step.dry())?;
+        Ok(Some(Taken {
+            index,
+            step,
+            outcome,
+        }))
     }
 
-    /// All or none in one operation, if the storages can do that.
+    /// Takes all or none in one operation, if the storages can do that.
     fn take_at_once(&self) -> Result<Option<Batched>, Thrown> {
-        let buckets = self.asked.iter().map(|asked| (asked.native, asked.key()));
-        let buckets: Vec<_> = buckets.collect();
-        Native::take_all(&buckets, &self.steps)
+        let keys = self.questions.iter().map(Question::key);
+        let buckets: Vec<_> = self.storages.iter().copied().zip(keys).collect();
+        match self.storages.first() {
+            Some(first) => first.take_all(&buckets, &self.steps),
+            None => Ok(None),
+        }
     }
 
-    /// Of the answers the one with the fewest tokens left.
-    fn tightest(&self, taken: &[Taken]) -> Result<(&Asked<'a>, Taken), Thrown> {
-        let answers = taken.iter().map(|&taken| (&self.asked[taken.index], taken));
-        let left = |(asked, taken): &(&Asked<'a>, Taken)| {
-            asked.decision_on(&taken.step, &taken.outcome).remaining
-        };
-        answers.min_by_key(left).ok_or(Thrown)
+    /// Returns the answer that leaves the fewest tokens.
+    fn tightest(&self, taken: Vec<Taken>) -> Option<Taken> {
+        taken.into_iter().min_by_key(|taken| {
+            let quota = &self.questions[taken.index].quota;
+            Decision::new(quota, &taken.step, &taken.outcome).remaining
+        })
     }
 }
 
@@ -111,18 +116,19 @@ impl Batch for Calls<'_> {
     }
 
     fn same_bucket(&self, a: usize, b: usize) -> bool {
-        let (a, b) = (&self.asked[a], &self.asked[b]);
-        a.native.is_same(b.native) && a.key() == b.key()
+        self.storages[a].is_same(self.storages[b])
+            && self.questions[a].key() == self.questions[b].key()
     }
 
     fn take(&mut self, index: usize, step: &Step) -> Result<Outcome, Thrown> {
-        self.asked[index].take(step, None)
+        self.storages[index].take(self.questions[index].key(), step, None)
     }
 
     fn refund(&mut self, index: usize, cost: Ticks) -> Result<(), Thrown> {
-        let asked = &self.asked[index];
-        let burst = asked.burst;
-        // Also when another storage has thrown: a database cannot be asked while an exception is pending.
-        throw::aside(|| asked.native.put(asked.key(), &Put::Refund { cost, burst }))
+        let burst = self.steps[index].burst;
+        let put = Put::Refund { cost, burst };
+        // An exception may be pending because another storage threw, and no database can be asked
+        // while one is.
+        throw::aside(|| self.storages[index].put(self.questions[index].key(), &put))
     }
 }

@@ -4,14 +4,12 @@
 //! compares them, by identity, with those that the plan was made from: four comparisons instead of a
 //! division, a hash and a conversion.
 
-use super::{Bucket, CAPACITY, IDENTIFIER, RATE, STORAGE};
-use crate::declared::TOKEN_BUCKET;
 use crate::exceptions::{self, Origin};
-use crate::storage::Backend;
-use crate::zend::{Identity, Number, Object, Thrown, Zval, invoke, throw, value};
+use crate::storage;
+use crate::zend::{Class, Identity, Number, Thrown, Zval, invoke, throw, value};
 use ext_php_rs::ffi::{IS_DOUBLE, IS_LONG, IS_STRING};
 use ext_php_rs::types::ZendObject;
-use tokenbucket_core::{Grain, Key, Quota, QuotaError};
+use tokenbucket_core::{AmountError, Grain, Key, Quota, QuotaError, Step};
 
 /// The four properties, wherever they come from.
 #[derive(Clone, Copy, Debug)]
@@ -47,16 +45,15 @@ pub struct Overrides {
 }
 
 impl Overrides {
-    const NONE: Self = Self {
+    /// Nothing.
+    pub const NONE: Self = Self {
         bootstrap: false,
         tokens_to_seconds: false,
     };
 
-    fn of(bucket: &Object<Bucket>) -> Self {
-        if bucket.is_exact() {
-            return Self::NONE;
-        }
-        let overrides = |method| invoke::overrides(bucket.zend(), method, &TOKEN_BUCKET);
+    /// Looks at the methods of an object whose class extends `class`.
+    pub fn of(object: &ZendObject, class: &Class) -> Self {
+        let overrides = |method| invoke::overrides(object, method, class);
         Self {
             bootstrap: overrides("_bootstrap"),
             tokens_to_seconds: overrides("_tokens_to_seconds"),
@@ -65,29 +62,6 @@ impl Overrides {
 }
 
 impl<'a> Source<'a> {
-    /// The properties as they are now.
-    #[inline]
-    pub fn of(bucket: &'a Object<Bucket>) -> Self {
-        Self {
-            storage: bucket.property(STORAGE),
-            identifier: bucket.property(IDENTIFIER),
-            capacity: bucket.property(CAPACITY),
-            rate: bucket.property(RATE),
-        }
-    }
-
-    /// The properties as their slots hold them: not behind references, hence not those of a plan if one
-    /// has become a reference.
-    #[inline]
-    pub fn of_slots(bucket: &'a Object<Bucket>) -> Self {
-        Self {
-            storage: bucket.slot_value(STORAGE),
-            identifier: bucket.slot_value(IDENTIFIER),
-            capacity: bucket.slot_value(CAPACITY),
-            rate: bucket.slot_value(RATE),
-        }
-    }
-
     #[inline]
     fn values(&self) -> [&'a Zval; 4] {
         [self.storage, self.identifier, self.capacity, self.rate]
@@ -128,7 +102,7 @@ impl Plan {
     /// # Errors
     /// `ValueError` or `TypeError` naming the argument or property that is of no use.
     pub fn derive<'a>(
-        bucket: &Object<Bucket>,
+        overrides: Overrides,
         source: impl Fn() -> Source<'a>,
         origin: Origin,
     ) -> Result<Self, Thrown> {
@@ -137,18 +111,18 @@ impl Plan {
             .ok_or_else(|| exceptions::bad_property("_identifier", "string"))?;
         let source = source();
         let storage = source.storage()?;
-        let (hash, grain, held, is_direct) = match Backend::of(storage) {
-            Backend::Native(native) => (
-                native.key(value::bytes(&identifier)).hash,
-                native.grain(),
-                if native.holds_objects() {
+        let (hash, grain, held, is_direct) = match storage::of(storage) {
+            Some(storage) => (
+                storage.key(value::bytes(&identifier)).hash,
+                storage.grain(),
+                if storage.holds_objects() {
                     Zval::null()
                 } else {
                     source.storage.shallow_clone()
                 },
-                native.is_direct(),
+                storage.is_direct(),
             ),
-            Backend::Userland(_) => (0, Grain::Nanosecond, Zval::null(), false),
+            None => (0, Grain::Nanosecond, Zval::null(), false),
         };
         let quota = quota(&source, grain, origin)?;
         let made_from = if source.has_identity() && value::object(&held).is_some() {
@@ -156,7 +130,6 @@ impl Plan {
         } else {
             [Identity::NONE; 4]
         };
-        let overrides = Overrides::of(bucket);
         // Each half of the hash.
         #[allow(clippy::cast_possible_truncation)]
         let hash = [hash as u64, (hash >> 64) as u64];
@@ -169,6 +142,20 @@ impl Plan {
             overrides,
             is_direct: is_direct && overrides == Overrides::NONE,
         })
+    }
+
+    /// Returns the step that takes a number of tokens.
+    ///
+    /// # Errors
+    /// When it is no amount.
+    #[inline(always)]
+    pub fn step(&self, number: Number) -> Result<Step, AmountError> {
+        if let Number::Int(int) = number
+            && let Ok(whole) = u64::try_from(int)
+        {
+            return Ok(self.quota.step_whole(whole));
+        }
+        number.tokens().map(|tokens| self.quota.step(tokens))
     }
 
     /// The bucket's name in its storage.

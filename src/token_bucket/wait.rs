@@ -1,50 +1,58 @@
 //! `wait()`: take tokens, sleeping until they are there.
 
-use super::{Bucket, Source, ask, tokens};
-use crate::storage::Backend;
-use crate::zend::{Call, Object, Thrown, Zval, system};
+use super::bucket::Bucket;
+use super::question::{Home, Question};
+use super::{attempt, tokens};
+use crate::zend::{Call, Thrown, Zval, system};
 use crate::{decision, exceptions};
 use rustix::io::Errno;
 use rustix::thread::{NanosleepRelativeResult, nanosleep};
 use rustix::time::Timespec;
 use tokenbucket_core::clock::BootClock;
-use tokenbucket_core::{Clock, TICKS_PER_SECOND, Ticks, seconds};
+use tokenbucket_core::{Clock, Decision, Reason, TICKS_PER_SECOND, Ticks, seconds};
 
 /// A signal that arrives just before a sleep is noticed after this long.
 const NAP: Ticks = TICKS_PER_SECOND / 20;
 
 /// `wait(float $timeout, int|float $tokens = 1): TokenBucket\Decision`
 pub fn wait(call: &mut Call<'_>, result: &mut Zval) -> Result<(), Thrown> {
-    let number = tokens(call, 1)?;
+    let number = tokens::optional(call, 1)?;
     let timeout = call.float(1)?;
-    let mut left = seconds::to_ticks(timeout).map_err(|error| exceptions::bad_amount(1, error))?;
-    let bucket = call.this::<Bucket>();
-    let (quota, decision) = loop {
-        let (quota, decision) = ask::decide(bucket, number, 2)?;
+    let timeout = seconds::to_ticks(timeout).map_err(|error| exceptions::bad_amount(1, error))?;
+    let question = Question::of(call.this::<Bucket>(), number, 2)?;
+    *result = decision::to_object(&question.quota, &decide_within(&question, timeout)?)?;
+    Ok(())
+}
+
+/// Takes the tokens, sleeping at most `left` in all until they are there.
+fn decide_within(question: &Question<'_>, mut left: Ticks) -> Result<Decision, Thrown> {
+    loop {
+        let decision = attempt::decide(question)?;
         let patience = decision
             .retry_after
             .filter(|&retry_after| retry_after <= left);
         let (false, Some(retry_after)) = (decision.allowed(), patience) else {
-            break (quota, decision);
+            return Ok(decision);
         };
-        let Some(slept) = pass(bucket, retry_after)? else {
-            break (quota, ask::interrupted(decision));
+        let Some(slept) = pass(question, retry_after) else {
+            return Ok(Decision {
+                reason: Reason::Interrupted,
+                ..decision
+            });
         };
         left = left.saturating_sub(slept);
-    };
-    *result = decision::to_object(&quota, &decision)?;
-    Ok(())
+    }
 }
 
-/// Lets `ticks` pass on the storage's clock; how many passed at least. `None` when PHP must run
-/// something first.
-fn pass(bucket: &Object<Bucket>, ticks: Ticks) -> Result<Option<Ticks>, Thrown> {
-    if let Backend::Native(native) = Backend::of(Source::of(bucket).storage()?)
-        && native.advance(ticks)
+/// Lets `ticks` pass on the storage's clock, and returns how many passed at least; `None` when PHP
+/// must run something first.
+fn pass(question: &Question<'_>, ticks: Ticks) -> Option<Ticks> {
+    if let Home::Native(storage) = &question.home
+        && storage.advance(ticks)
     {
-        return Ok(Some(ticks));
+        return Some(ticks);
     }
-    Ok(sleep(ticks))
+    sleep(ticks)
 }
 
 fn sleep(ticks: Ticks) -> Option<Ticks> {

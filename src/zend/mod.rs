@@ -26,6 +26,6 @@ pub mod value;
 pub use call::Call;
 pub use class::Class;
 pub use ext_php_rs::types::Zval;
-pub use object::{Object, State};
+pub use object::{Held, Object, State};
 pub use throw::Thrown;
 pub use value::{Identity, Number};

@@ -140,6 +140,36 @@ impl<T: State> Object<T> {
     }
 }
 
+/// A reference to something inside an object of PHP, together with a count that keeps the object
+/// alive.
+#[derive(Debug)]
+pub struct Held<T: ?Sized> {
+    part: ptr::NonNull<T>,
+    _object: Zval,
+}
+
+impl<T: ?Sized> Held<T> {
+    /// Finds the part in the object that `value` is; `None` if it is no object, or has none.
+    pub fn of(value: &Zval, find: fn(&ZendObject) -> Option<&T>) -> Option<Self> {
+        let part = find(super::value::object(value)?)?;
+        Some(Self {
+            part: part.into(),
+            _object: value.shallow_clone(),
+        })
+    }
+}
+
+impl<T: ?Sized> Deref for Held<T> {
+    type Target = T;
+
+    #[inline]
+    fn deref(&self) -> &T {
+        // SAFETY: `find` made it from a reference to the object for any lifetime, so it lives as
+        // long as the object, which the count keeps alive. Objects do not move.
+        unsafe { self.part.as_ref() }
+    }
+}
+
 /// A new object of the class itself, with this state.
 pub fn instantiate<T: State>(state: T) -> Option<Zval> {
     let mut value = Zval::new();

@@ -4,6 +4,7 @@
 //! capacity is at most `burst`. Sums of an instant and a few spans therefore fit in 64 bits.
 
 use crate::clock::{EPOCH, TICKS_PER_MICROSECOND, TICKS_PER_SECOND, Ticks};
+use crate::step::Step;
 use crate::tokens::{AmountError, Tokens};
 
 /// The greatest time in which a bucket may refill: 2^60 ns, 36 years.
@@ -200,6 +201,27 @@ impl Quota {
         let grains = tokens.scale_up(self.unit, self.group * self.grain.ticks())?;
         // At most the burst, for the tokens are at most the capacity.
         Some(grains * self.grain.ticks())
+    }
+
+    /// Returns the step that takes `tokens`; one that no bucket grants for more than the capacity.
+    #[inline]
+    #[must_use]
+    pub fn step(&self, tokens: Tokens) -> Step {
+        self.step_of(self.cost(tokens))
+    }
+
+    /// [`Quota::step`] of whole tokens, for the path where every nanosecond counts.
+    #[inline]
+    #[must_use]
+    pub fn step_whole(&self, tokens: u64) -> Step {
+        self.step_of(self.cost_whole(tokens))
+    }
+
+    #[inline]
+    fn step_of(&self, cost: Option<Ticks>) -> Step {
+        // A burst is at most 2^60. A whole grain more, or a store would round it away.
+        let too_much = self.burst + self.grain.ticks();
+        Step::new(cost.unwrap_or(too_much), self.burst)
     }
 
     /// What giving `tokens` back is worth, rounded down to a tick; the burst for more than the capacity.

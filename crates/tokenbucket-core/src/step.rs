@@ -21,7 +21,8 @@ use crate::clock::Ticks;
 /// What is asked of one bucket.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Step {
-    /// The time in which the wanted tokens refill. At most `burst`.
+    /// The time in which the wanted tokens refill. A step that costs more than `burst` is never
+    /// granted.
     pub cost: Ticks,
     /// The time in which the whole bucket refills. At most 2^60.
     pub burst: Ticks,
@@ -91,6 +92,13 @@ impl Step {
         self.tick == 1 && self.max_debt == 0
     }
 
+    /// True if not even a full bucket holds the tokens.
+    #[inline]
+    #[must_use]
+    pub const fn exceeds_capacity(&self) -> bool {
+        self.cost > self.burst
+    }
+
     /// The same question, changing nothing.
     #[must_use]
     pub const fn dry(self) -> Self {
@@ -117,8 +125,8 @@ impl Step {
                 empty_at,
             };
         }
-        if self.cost > self.burst {
-            // What is never granted is never charged.
+        if self.exceeds_capacity() {
+            // A call that is never granted is never charged.
             return Outcome {
                 verdict: Verdict::Denied(Denial::ExceedsCapacity),
                 now,
@@ -144,7 +152,7 @@ impl Step {
     /// proposal that comes late gives nothing away.
     #[must_use]
     pub fn decide_first(&self, first: Ticks, now: Ticks) -> Outcome {
-        if self.dry || self.cost > self.burst {
+        if self.dry || self.exceeds_capacity() {
             return self.decide(0, now);
         }
         Outcome {

@@ -27,4 +27,3 @@ mod refusals;
 mod round_trips;
 #[path = "remote/secrets.rs"]
 mod secrets;
-mod servers;

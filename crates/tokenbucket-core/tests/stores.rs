@@ -13,7 +13,6 @@ mod homes;
 mod records;
 #[path = "stores/remotes.rs"]
 mod remotes;
-mod servers;
 
 use homes::Home;
 use tokenbucket_core::{Denial, Grain, Key, Outcome, Put, Step, TICKS_PER_SECOND, Ticks, Verdict};

@@ -7,12 +7,13 @@
 mod storages;
 
 use crate::declared;
-use crate::storage::Native;
+use crate::storage;
 use crate::zend::{Call, Class, Number, State, Thrown, Zval, throw, value};
 use std::cell::{Cell, RefCell};
 use storages::Storages;
 use tokenbucket_core::quota::MAX_BURST;
 use tokenbucket_core::record::leaky_bucket::{SETS, member, set_of};
+use tokenbucket_core::remote::redis::Redis;
 use tokenbucket_core::remote::redis::leaky_bucket::{self, Family, Limits};
 use tokenbucket_core::{Step, TICKS_PER_SECOND, Ticks};
 
@@ -137,8 +138,8 @@ pub fn request(call: &mut Call<'_>, result: &mut Zval) -> Result<(), Thrown> {
     let storages = Storages::of(this)?;
     let native = storages.of_set(set)?;
     let step = step(limits);
-    let admitted = match native {
-        Native::Redis(redis) => redis.ask(
+    let admitted = match storage::remote::<Redis>(native) {
+        Some(redis) => redis.ask(
             |redis| redis.raw_name(b""),
             |redis, deadline| {
                 let own = is_own.then_some(action);
@@ -149,7 +150,7 @@ pub fn request(call: &mut Call<'_>, result: &mut Zval) -> Result<(), Thrown> {
                 redis.stand_in(policy, &identifier, &step)
             },
         )?,
-        native => native.take(native.key(&member), &step, None)?.granted(),
+        None => native.take(native.key(&member), &step, None)?.granted(),
     };
     value::set_bool(result, admitted || this.dry_run.get());
     Ok(())
@@ -172,7 +173,7 @@ pub fn cleanup(call: &mut Call<'_>, _result: &mut Zval) -> Result<(), Thrown> {
     let storages = Storages::of(this)?;
     for family in &families {
         for set in 0..SETS {
-            if let Native::Redis(redis) = storages.of_set(set)? {
+            if let Some(redis) = storage::remote::<Redis>(storages.of_set(set)?) {
                 redis.ask(
                     |redis| redis.raw_name(b""),
                     |redis, deadline| leaky_bucket::cleanup(redis, family, set, deadline),
@@ -194,7 +195,7 @@ pub fn locked(call: &mut Call<'_>, result: &mut Zval) -> Result<(), Thrown> {
     let storages = Storages::of(call.this::<Bucket>())?;
     let mut rows = Vec::new();
     for place in 0..storages.count() {
-        let Native::Redis(redis) = storages.at(place)? else {
+        let Some(redis) = storage::remote::<Redis>(storages.at(place)?) else {
             return Err(throw::logic(
                 "TokenBucket\\Compat\\LeakyBucket::locked() needs a TokenBucketStorageRedis",
             ));

@@ -1,9 +1,10 @@
 //! Which storage a set lives on: set number i on storage i modulo their number, in the order given.
 
 use super::{Bucket, STORAGES, not_constructed};
-use crate::storage::{self, Backend, Native};
+use crate::storage::{self, Storage};
 use crate::zend::{Object, Thrown, Zval, throw, value};
 use ext_php_rs::ffi::IS_ARRAY;
+use tokenbucket_core::remote::redis::Redis;
 
 /// The storages of one bucket, held while they are in use.
 #[derive(Debug)]
@@ -33,7 +34,7 @@ impl Storages {
     ///
     /// # Errors
     /// As [`Storages::at`].
-    pub fn of_set(&self, set: usize) -> Result<Native<'_>, Thrown> {
+    pub fn of_set(&self, set: usize) -> Result<&dyn Storage, Thrown> {
         self.at(set % self.0.len())
     }
 
@@ -41,12 +42,9 @@ impl Storages {
     ///
     /// # Errors
     /// `Error` for what the constructor did not put there.
-    pub fn at(&self, place: usize) -> Result<Native<'_>, Thrown> {
+    pub fn at(&self, place: usize) -> Result<&dyn Storage, Thrown> {
         let object = self.0.get(place).and_then(value::object);
-        match object.map(Backend::of) {
-            Some(Backend::Native(native)) => Ok(native),
-            _ => Err(not_constructed()),
-        }
+        object.and_then(storage::of).ok_or_else(not_constructed)
     }
 }
 
@@ -75,11 +73,12 @@ fn one(element: &Zval, among_others: bool) -> Result<Zval, Thrown> {
     let Some(object) = value::object(element) else {
         return Err(wrong());
     };
-    match Backend::of(object) {
-        Backend::Native(Native::Redis(_)) => Ok(element.shallow_clone()),
-        Backend::Native(_) if !among_others => Ok(element.shallow_clone()),
-        Backend::Userland(client) if storage::is_client(client) => {
-            storage::storage_of(client).map_err(|unfit| unfit.of_argument(1))
+    match storage::of(object) {
+        Some(native) if !among_others || storage::remote::<Redis>(native).is_some() => {
+            Ok(element.shallow_clone())
+        }
+        None if storage::is_client(object) => {
+            storage::storage_of(object).map_err(|unfit| unfit.of_argument(1))
         }
         _ => Err(wrong()),
     }

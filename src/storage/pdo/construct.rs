@@ -1,7 +1,7 @@
 //! What the constructors make of a connection and a table's name.
 
 use super::database::dialect;
-use super::{DB, Made, Storage, TABLE};
+use super::{DB, Made, PdoStorage, TABLE};
 use crate::segment;
 use crate::storage::{arguments, on_failure};
 use crate::zend::{Call, Object, Thrown, Zval, pdo, throw, value};
@@ -54,7 +54,7 @@ pub fn construct_mysql(call: &mut Call<'_>, _result: &mut Zval) -> Result<(), Th
 }
 
 fn make(
-    this: &Object<Storage>,
+    this: &Object<PdoStorage>,
     db: &Zval,
     table: &[u8],
     settings: Settings,

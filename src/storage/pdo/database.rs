@@ -4,7 +4,7 @@
 //! counted values are held meanwhile. A statement that is in use is out of its slot, so that code which
 //! comes back here meanwhile prepares another.
 
-use super::{DB, Made, Storage, slot};
+use super::{DB, Made, PdoStorage, slot};
 use crate::zend::invoke::{self, Method};
 use crate::zend::{Object, Thrown, Zval, throw, value};
 use ext_php_rs::types::ZendObject;
@@ -26,7 +26,7 @@ const TRIES: u32 = 100;
 /// The connection of a storage, for one call.
 #[derive(Debug)]
 pub struct Database<'a> {
-    pub object: &'a Object<Storage>,
+    pub object: &'a Object<PdoStorage>,
     pub made: &'a Made,
     pub db: Zval,
     in_transaction: bool,
@@ -95,7 +95,7 @@ pub fn number(zval: &Zval) -> Option<i64> {
 impl<'a> Database<'a> {
     /// # Errors
     /// What a class that extends PDO throws.
-    pub fn open(object: &'a Object<Storage>, made: &'a Made) -> Result<Self, Thrown> {
+    pub fn open(object: &'a Object<PdoStorage>, made: &'a Made) -> Result<Self, Thrown> {
         let db = object.copy_property(DB);
         let pdo = value::object(&db).ok_or_else(|| {
             throw::error("The TokenBucketStoragePDO object has lost its connection")

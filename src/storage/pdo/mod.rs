@@ -12,7 +12,7 @@ mod upkeep;
 
 use super::proposals::Proposals;
 use super::remote::tell;
-use super::{Native, interface};
+use super::{Storage, downcast};
 use crate::declared::{TOKEN_BUCKET_STORAGE_PDO, TOKEN_BUCKET_STORAGE_PDO_MY_SQL};
 use crate::segment;
 use crate::zend::{Class, Object, State, Thrown, invoke, throw, value};
@@ -22,7 +22,7 @@ use std::cell::{Cell, OnceCell};
 use tokenbucket_core::remote::{Answer, Failure, Remote, Server, Settings};
 use tokenbucket_core::shared_memory::SharedMemory;
 use tokenbucket_core::sql::{Dialect, Query, Statement, Table};
-use tokenbucket_core::{Key, KeyHasher, Outcome, Put, Step, Ticks};
+use tokenbucket_core::{Grain, Key, KeyHasher, Outcome, Put, Step, Ticks};
 
 pub use construct::{construct, construct_mysql};
 pub use upkeep::purge;
@@ -32,9 +32,9 @@ const DB: usize = 0;
 const TABLE: usize = 1;
 const STATEMENTS: usize = 2;
 
-/// What an object keeps besides its properties.
+/// The state of an object, besides its properties.
 #[derive(Debug)]
-pub struct Storage {
+pub struct PdoStorage {
     /// Set by the constructor.
     made: OnceCell<Made>,
     proposals: Proposals,
@@ -57,7 +57,7 @@ struct Made {
     settings: Settings,
 }
 
-impl State for Storage {
+impl State for PdoStorage {
     fn class() -> &'static Class {
         &TOKEN_BUCKET_STORAGE_PDO
     }
@@ -76,39 +76,63 @@ impl State for Storage {
     }
 }
 
-impl interface::Storage for Storage {
-    fn native(object: &Object<Self>) -> Native<'_> {
-        Native::Pdo(object)
+impl Storage for Object<PdoStorage> {
+    fn hasher(&self) -> KeyHasher {
+        let made = self.made.get();
+        made.map_or(KeyHasher::new([0; 2]), |made| made.hasher)
     }
 
-    fn prepare(object: &Object<Self>) -> Result<(), Thrown> {
-        upkeep::prepare(object)
+    fn proposals(&self) -> &Proposals {
+        &self.proposals
+    }
+
+    fn take(&self, key: Key<'_>, step: &Step, first: Option<Ticks>) -> Result<Outcome, Thrown> {
+        with(self, |remote, host| remote.take(host, key, step, first))
+    }
+
+    fn put(&self, key: Key<'_>, put: &Put) -> Result<(), Thrown> {
+        with(self, |remote, host| remote.put(host, key, put))
+    }
+
+    fn contains(&self, key: Key<'_>) -> Result<bool, Thrown> {
+        with(self, |remote, host| remote.contains(host, key))
+    }
+
+    fn prepare(&self) -> Result<(), Thrown> {
+        upkeep::prepare(self)
+    }
+
+    fn grain(&self) -> Grain {
+        Grain::Microsecond
+    }
+
+    fn holds_objects(&self) -> bool {
+        true
+    }
+
+    /// Compares the PDO objects where the DSN does not identify the database.
+    fn is_same(&self, other: &dyn Storage) -> bool {
+        let Some(other) = downcast::<Self>(other) else {
+            return false;
+        };
+        let known = |storage: &Self| storage.made.get().is_some_and(|made| made.is_known);
+        let db = |storage: &Self| value::object(storage.property(DB)).map(std::ptr::from_ref);
+        (known(self) && known(other)) || db(self) == db(other)
     }
 }
 
-impl Storage {
-    /// The object, if its class decides as these do.
-    pub fn of(object: &ZendObject) -> Option<&Object<Self>> {
-        let storage = Object::<Self>::of(object)?;
-        let is_ours =
-            storage.is_exact() || std::ptr::eq(object.ce, TOKEN_BUCKET_STORAGE_PDO_MY_SQL.entry());
-        let overrides = |method| invoke::overrides(object, method, &TOKEN_BUCKET_STORAGE_PDO);
-        let decides = || {
-            ["prepare", "bootstrap", "consume"]
-                .into_iter()
-                .any(overrides)
-        };
-        (is_ours || !decides()).then_some(storage)
-    }
-
-    pub fn key<'a>(&self, identifier: &'a [u8]) -> Key<'a> {
-        let hasher = self.made.get().map(|made| made.hasher);
-        hasher.unwrap_or(KeyHasher::new([0; 2])).key(identifier)
-    }
-
-    pub fn proposals(&self) -> &Proposals {
-        &self.proposals
-    }
+/// Returns the object as a storage, if its class decides as the extension's own do.
+pub fn of(object: &ZendObject) -> Option<&dyn Storage> {
+    let storage = Object::<PdoStorage>::of(object)?;
+    let is_ours =
+        storage.is_exact() || std::ptr::eq(object.ce, TOKEN_BUCKET_STORAGE_PDO_MY_SQL.entry());
+    let overrides = |method| invoke::overrides(object, method, &TOKEN_BUCKET_STORAGE_PDO);
+    let decides = || {
+        ["prepare", "bootstrap", "consume"]
+            .into_iter()
+            .any(overrides)
+    };
+    (is_ours || !decides()).then_some(storage as &dyn Storage)
 }
 
 impl Made {
@@ -117,34 +141,9 @@ impl Made {
     }
 }
 
-/// Whether both are one place. Equal keys tell that of those whose identity is known.
-pub fn is_same(a: &Object<Storage>, b: &Object<Storage>) -> bool {
-    let known = |storage: &Object<Storage>| storage.made.get().is_some_and(|made| made.is_known);
-    let db =
-        |storage: &Object<Storage>| value::object(storage.property(DB)).map(std::ptr::from_ref);
-    (known(a) && known(b)) || db(a) == db(b)
-}
-
-pub fn take(
-    object: &Object<Storage>,
-    key: Key<'_>,
-    step: &Step,
-    first: Option<Ticks>,
-) -> Result<Outcome, Thrown> {
-    with(object, |remote, host| remote.take(host, key, step, first))
-}
-
-pub fn put(object: &Object<Storage>, key: Key<'_>, put: &Put) -> Result<(), Thrown> {
-    with(object, |remote, host| remote.put(host, key, put))
-}
-
-pub fn contains(object: &Object<Storage>, key: Key<'_>) -> Result<bool, Thrown> {
-    with(object, |remote, host| remote.contains(host, key))
-}
-
 /// Runs `call` on the connection, and throws or warns of what failed.
 fn with<R>(
-    object: &Object<Storage>,
+    object: &Object<PdoStorage>,
     call: impl FnOnce(&Remote<Database<'_>>, &SharedMemory) -> Result<Answer<R>, Failure>,
 ) -> Result<R, Thrown> {
     let made = object

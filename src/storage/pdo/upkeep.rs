@@ -1,7 +1,7 @@
 //! The table itself: made when it is missing, and rid of what is full.
 
 use super::database::{Database, Values, number};
-use super::{Storage, with};
+use super::{PdoStorage, with};
 use crate::exceptions;
 use crate::zend::{Call, Object, Thrown, Zval};
 use tokenbucket_core::remote::Cause;
@@ -11,7 +11,7 @@ use tokenbucket_core::sql::{BATCH, Dialect, Query};
 use tokenbucket_core::{Grain, seconds};
 
 /// `prepare()`: creates the table when it is missing.
-pub fn prepare(object: &Object<Storage>) -> Result<(), Thrown> {
+pub fn prepare(object: &Object<PdoStorage>) -> Result<(), Thrown> {
     with(object, |remote, host| {
         remote.ask(host, b"", |database, _| database.create(), |_| ())
     })
@@ -24,7 +24,7 @@ pub fn purge(call: &mut Call<'_>, result: &mut Zval) -> Result<(), Thrown> {
         SpanError::Cost(error) | SpanError::Full(error) => exceptions::bad_amount(1, error),
     })?;
     let span = micros(step.burst);
-    let deleted = with(call.this::<Storage>(), |remote, host| {
+    let deleted = with(call.this::<PdoStorage>(), |remote, host| {
         remote.ask(host, b"", |database, _| database.purge(span), |_| 0)
     })?;
     result.set_long(deleted);

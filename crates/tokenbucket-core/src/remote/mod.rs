@@ -97,9 +97,9 @@ impl<T: Transport> Remote<T> {
         first: Option<Ticks>,
     ) -> Result<Answer<Outcome>, Failure> {
         let now = BootClock.now();
-        if step.cost > step.burst {
-            // Never asked, for it is never granted.
-            return Ok(sure(denied(Denial::ExceedsCapacity, now)));
+        if step.exceeds_capacity() {
+            // No round trip, because the store would deny it, too.
+            return Ok(sure(step.decide(now, now)));
         }
         let hint = self.hint(host, key, step, now);
         if let Some(outcome) = hint.and_then(|hint| self.told_by(&hint, step, now)) {

@@ -169,18 +169,11 @@ fn take_absent<S: Slots>(slots: &S, step: &Step, first: Option<Ticks>) -> Option
         Some(first) => step.decide_first(first, now),
         None => step.decide(0, now),
     };
-    if step.dry || (first.is_none() && step.cost == 0) {
+    if step.dry || step.exceeds_capacity() || (first.is_none() && step.cost == 0) {
         // Nothing to write; a bucket that nobody took from needs no slot.
         return Some(Outcome {
             empty_at: 0,
             ..step.decide(0, slots.now())
-        });
-    }
-    if step.cost > step.burst {
-        return Some(Outcome {
-            verdict: Verdict::Denied(Denial::ExceedsCapacity),
-            now: slots.now(),
-            empty_at: 0,
         });
     }
     claim(slots, Span::covering(step.span()), birth)

@@ -1,9 +1,9 @@
 //! Several buckets of one Redis at once: all or none, in one round trip.
 
 use crate::caller::{CAPACITY, HASTY, HOUR, MILLISECOND, PLAIN, PREFIX, host, take};
-use crate::servers::{Memcached, Proxy, Redis, Upstream};
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::thread::scope;
+use testkit::{Memcached, Proxy, Redis, Upstream};
 use tokenbucket_core::remote::memcached::servers::parse_servers;
 use tokenbucket_core::remote::redis::dsn::Dsn;
 use tokenbucket_core::remote::{

@@ -1,7 +1,7 @@
 //! Who calls a remote store, and the servers of both kinds behind one face.
 
-use crate::servers::{self, Proxy, Upstream};
 use std::sync::Arc;
+use testkit::{Proxy, Upstream};
 use tokenbucket_core::remote::memcached::Memcached;
 use tokenbucket_core::remote::memcached::servers::parse_servers;
 use tokenbucket_core::remote::redis::Redis;
@@ -166,17 +166,17 @@ impl Caller {
 
 /// A server of either kind.
 pub enum Server {
-    Redis(servers::Redis),
-    Memcached(servers::Memcached),
+    Redis(testkit::Redis),
+    Memcached(testkit::Memcached),
 }
 
 impl Server {
     /// Runs `part` against a new server of each kind.
     pub fn each(part: impl Fn(Self)) {
         println!("redis");
-        part(Self::Redis(servers::Redis::start(&[])));
+        part(Self::Redis(testkit::Redis::start(&[])));
         println!("memcached");
-        part(Self::Memcached(servers::Memcached::start_tcp(&[])));
+        part(Self::Memcached(testkit::Memcached::start_tcp(&[])));
     }
 
     pub fn port(&self) -> u16 {

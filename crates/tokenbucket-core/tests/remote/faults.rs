@@ -2,10 +2,10 @@
 //! next one after that is right.
 
 use crate::caller::{Caller, HASTY, MILLISECOND, PLAIN, Server, take};
-use crate::servers::{Blackhole, Mode};
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::thread::sleep;
 use std::time::{Duration, Instant};
+use testkit::{Blackhole, Mode};
 use tokenbucket_core::remote::{Cause, Settings};
 
 /// What a call may take beyond its deadline on a machine at rest.
@@ -110,8 +110,8 @@ fn a_server_that_hangs() {
 
 #[test]
 fn a_tls_handshake_that_hangs() {
-    let redis = crate::servers::Redis::start_tls();
-    let proxy = crate::servers::Proxy::tcp(crate::servers::Upstream::Tcp(redis.tls_port()));
+    let redis = testkit::Redis::start_tls();
+    let proxy = testkit::Proxy::tcp(testkit::Upstream::Tcp(redis.tls_port()));
     let (port, authority) = (proxy.port(), redis.ca_file());
     let dsn = format!("rediss://127.0.0.1:{port}?cafile={}", authority.display());
     let [caller, hasty] = [PLAIN, HASTY].map(|settings| Caller::redis(&dsn, settings));

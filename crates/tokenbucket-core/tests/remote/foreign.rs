@@ -1,7 +1,7 @@
 //! Keys that hold something else: the call says so and changes nothing, and the store is not to blame.
 
 use crate::caller::{Caller, HOUR, PLAIN, RESET, refund, take};
-use crate::servers::{Memcached, Redis};
+use testkit::{Memcached, Redis};
 use tokenbucket_core::Put;
 use tokenbucket_core::remote::Cause;
 use tokenbucket_core::shared_memory::counters::Event;

@@ -1,7 +1,7 @@
 //! How long a store keeps a record: at least until the bucket is full, whoever changes it meanwhile.
 
 use crate::caller::{CAPACITY, HOUR, PLAIN, RESET, Server, refund, take};
-use crate::servers::Memcached;
+use testkit::Memcached;
 use tokenbucket_core::clock::{BootClock, Clock};
 use tokenbucket_core::record::minutes::Life;
 use tokenbucket_core::remote::memcached;

@@ -138,7 +138,7 @@ fn each_outage_is_warned_of_once() {
 
 #[test]
 fn a_foreign_key_does_not_hide_the_next_outage() {
-    let mut redis = crate::servers::Redis::start(&[]);
+    let mut redis = testkit::Redis::start(&[]);
     let dsn = format!("unix://{}", redis.socket().display());
     let caller = Caller::redis(&dsn, under(OnFailure::Local));
     redis.cli(&["SET", "t:strange", "hello"]);

@@ -1,7 +1,7 @@
 //! What reaches memcached under which name, and on which server.
 
 use crate::caller::{CAPACITY, Caller, PLAIN, take};
-use crate::servers::Memcached;
+use testkit::Memcached;
 use tokenbucket_core::remote::Cause;
 
 #[test]

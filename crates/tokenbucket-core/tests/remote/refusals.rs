@@ -1,10 +1,10 @@
 //! Redis servers that answer, and will not.
 
 use crate::caller::{Caller, HASTY, PLAIN, take};
-use crate::servers::{Redis, eventually};
 use std::io::Read;
 use std::net::TcpStream;
 use std::time::Duration;
+use testkit::{Redis, eventually};
 use tokenbucket_core::remote::Cause;
 
 fn dsn(redis: &Redis) -> String {

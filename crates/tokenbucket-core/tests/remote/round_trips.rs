@@ -1,9 +1,9 @@
-//! How often a call waits for the network. The control of the counting is in `harness.rs`.
+//! How often a call waits for the network. The counting is checked in testkit.
 
 use crate::caller::{CAPACITY, Caller, HOUR, MILLISECOND, PLAIN, RESET, Server, refund, take};
-use crate::servers::{Proxy, Redis, Upstream};
 use std::thread::sleep;
 use std::time::Duration;
+use testkit::{Proxy, Redis, Upstream};
 use tokenbucket_core::Step;
 use tokenbucket_core::remote::Settings;
 use tokenbucket_core::shared_memory::counters::Event;

@@ -1,7 +1,7 @@
 //! Passwords stay where they are.
 
 use crate::caller::{Caller, PLAIN, PREFIX, take};
-use crate::servers::Redis;
+use testkit::Redis;
 use tokenbucket_core::remote::redis::dsn::Dsn;
 use tokenbucket_core::remote::{Remote, redis};
 

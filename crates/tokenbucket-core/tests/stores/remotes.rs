@@ -1,7 +1,6 @@
 //! Remote stores as the contract sees them: on real servers, one of each kind for all tests.
 
 use crate::homes::{Home, settings};
-use crate::servers;
 use std::sync::LazyLock;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::{SystemTime, UNIX_EPOCH};
@@ -16,13 +15,13 @@ use tokenbucket_core::shared_memory::segment::Segment;
 use tokenbucket_core::{Clock, Key, KeyHasher, Outcome, Put, Step, Store, TICKS_PER_SECOND, Ticks};
 
 // Ended by their watchdogs: nothing drops a static.
-static REDIS: LazyLock<servers::Redis> = LazyLock::new(servers::Redis::start_tls);
-static VALKEY: LazyLock<Option<servers::Redis>> =
-    LazyLock::new(|| servers::Redis::start_valkey(&[]));
-static MEMCACHED: LazyLock<servers::Memcached> =
-    LazyLock::new(|| servers::Memcached::start_tcp(&[]));
-static MEMCACHED_UNIX: LazyLock<servers::Memcached> =
-    LazyLock::new(|| servers::Memcached::start_unix(&[]));
+static REDIS: LazyLock<testkit::Redis> = LazyLock::new(testkit::Redis::start_tls);
+static VALKEY: LazyLock<Option<testkit::Redis>> =
+    LazyLock::new(|| testkit::Redis::start_valkey(&[]));
+static MEMCACHED: LazyLock<testkit::Memcached> =
+    LazyLock::new(|| testkit::Memcached::start_tcp(&[]));
+static MEMCACHED_UNIX: LazyLock<testkit::Memcached> =
+    LazyLock::new(|| testkit::Memcached::start_unix(&[]));
 
 pub fn redis_tcp() -> Home {
     redis("redis tcp", &format!("redis://127.0.0.1:{}", REDIS.port()))

@@ -18,7 +18,7 @@ mod script;
 
 use super::{Ask, Cause, Replies, Reply, Server, Transport};
 use crate::clock::{TICKS_PER_MICROSECOND, Ticks};
-use crate::step::{Denial, Outcome, Step, Verdict};
+use crate::step::{Denial, Outcome, Verdict};
 use crate::store::{Put, UNKNOWN_SPAN};
 use dsn::Dsn;
 use redis::Value;
@@ -103,11 +103,9 @@ fn list(value: &Value, length: usize) -> Result<&[Value], Cause> {
     }
 }
 
-fn outcome(step: &Step, granted: bool, now: Ticks, empty_at: Ticks) -> Outcome {
+fn outcome(granted: bool, now: Ticks, empty_at: Ticks) -> Outcome {
     let verdict = if granted {
         Verdict::Granted
-    } else if step.cost > step.burst {
-        Verdict::Denied(Denial::ExceedsCapacity)
     } else {
         Verdict::Denied(Denial::Insufficient)
     };
@@ -148,7 +146,7 @@ impl Transport for Redis {
         };
         let yes = |value: &Value| ticks(value).map(|ticks| ticks != 0);
         Ok(Reply {
-            outcome: outcome(step, yes(granted)?, ticks(now)?, ticks(empty_at)?),
+            outcome: outcome(yes(granted)?, ticks(now)?, ticks(empty_at)?),
             absent: yes(absent)?,
             healed: yes(healed)?,
         })
@@ -196,11 +194,9 @@ impl Transport for Redis {
             outcomes: Vec::with_capacity(asks.len()),
             healed: Vec::with_capacity(asks.len()),
         };
-        for (ask, state) in asks.iter().zip(states.chunks_exact(2)) {
+        for state in states.chunks_exact(2) {
             let empty_at = ticks(&state[0])?;
-            replies
-                .outcomes
-                .push(outcome(&ask.step, granted, now, empty_at));
+            replies.outcomes.push(outcome(granted, now, empty_at));
             replies.healed.push(ticks(&state[1])? != 0);
         }
         Ok(replies)

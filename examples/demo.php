@@ -1,0 +1,129 @@
+<?php
+/**
+ * php-fpm workers share one bucket while they are being killed: what was granted, and what could have been.
+ *
+ * Every request asks for one token. Exits with 1 when more was granted than capacity and rate allow,
+ * or less than was there.
+ */
+require __DIR__ . '/../bench/measure.inc.php';
+require __DIR__ . '/../testkit/php/fpm.php';
+
+const CAPACITY = 5_000;
+const RATE = 500;
+const SECONDS = 10;
+const WORKERS = 6;
+const CLIENTS = 8;
+const KILLS_A_SECOND = 10;
+/** Once so many are granted, the bucket is not full again under this load. */
+const BEGUN = 100;
+
+/** A client: one request after the other until $end. All times are in nanoseconds. */
+function send(Fpm $fpm, string $script, int $end): array
+{
+    $sent = ['granted' => 0, 'denied' => 0, 'lost' => 0, 'first' => hrtime(true), 'begun' => [], 'last_denial' => 0, 'workers' => []];
+    do {
+        $asked = hrtime(true);
+        [$answer, $worker] = explode(' ', ($fpm->get($script) ?? 'lost') . ' ');
+        $sent['last'] = hrtime(true);
+        $sent[$answer]++;
+        $sent['workers'][$worker] = true;
+        if ($answer === 'denied') {
+            $sent['last_denial'] = $asked;
+        } elseif ($answer === 'granted' && count($sent['begun']) < BEGUN) {
+            $sent['begun'][] = $sent['last'];
+        }
+    } while ($sent['last'] < $end);
+    return $sent;
+}
+
+/** Kills workers until $end, and shows now and then what the extension counted; how many were killed. */
+function kill(Fpm $fpm, string $status, int $end): int
+{
+    $killed = 0;
+    $start = hrtime(true);
+    while (hrtime(true) < $end) {
+        for ($i = 0; $i < KILLS_A_SECOND && hrtime(true) < $end; $i++) {
+            usleep(intdiv(1_000_000, KILLS_A_SECOND));
+            $workers = $fpm->workers();
+            if ($workers !== []) {
+                send_signal('KILL', $workers[array_rand($workers)]);
+                $killed++;
+            }
+        }
+        // The worker that is asked may have been the one that was killed.
+        while (($counted = $fpm->get($status)) === null) {
+        }
+        printf("  after %4.1f s  %s, %5d workers killed\n", (hrtime(true) - $start) / 1e9, $counted, $killed);
+    }
+    return $killed;
+}
+
+/** Prints one figure. */
+function line(string $name, int|float $value, string $remark = ''): void
+{
+    printf("  %-22s %10s  %s\n", $name, number_format($value), $remark);
+}
+
+/** What one call costs, next to apcu_inc(). */
+function costs(): void
+{
+    $storage = new TokenBucketStorageSharedMemory;
+    $empty = new TokenBucket($storage, 'empty', 1, 1e-6);
+    $empty->consume();
+    $rows = [
+        $loop = new Row('loop', ''),
+        $floor = new Row('apcu_inc()', 'apcu_inc("demo")'),
+        new Row('consume(1), granted', '$bucket->consume(1)', ['bucket' => new TokenBucket($storage, 'full', 1e9, 1)]),
+        new Row('consume(1), denied', '$bucket->consume(1)', ['bucket' => $empty]),
+    ];
+    measure($rows, 300);
+    echo "\nOne call, median of 300 interleaved rounds:\n";
+    foreach (array_slice($rows, 1) as $row) {
+        $ratio = $row->ratio($floor, $loop->median());
+        printf("  %-22s %10.0f  ns   %.2f x apcu_inc()\n", $row->name, $row->median() - $loop->median(), $ratio);
+    }
+}
+
+$fpm = new Fpm(['www' => ['pm.max_children' => WORKERS]], arguments: $argv[1]);
+$consume = $fpm->script('consume', sprintf(<<<'PHP'
+    <?php
+    $bucket = new TokenBucket(new TokenBucketStorageSharedMemory, 'demo', %d, %d);
+    echo $bucket->consume(1) ? 'granted' : 'denied', ' ', getmypid();
+    PHP, CAPACITY, RATE));
+$status = $fpm->script('status', <<<'PHP'
+    <?php
+    $memory = TokenBucket\status()['shared_memory'];
+    printf('%6d granted, %7d denied', $memory['granted'], $memory['denied']);
+    PHP);
+
+printf("php-fpm with %d workers; %d clients; one bucket; kill -9 for a worker %d times a second\n\n", WORKERS, CLIENTS, KILLS_A_SECOND);
+$end = hrtime(true) + SECONDS * 1_000_000_000;
+$results = in_processes(CLIENTS + 1, fn (int $index) => $index === 0 ? kill($fpm, $status, $end) : send($fpm, $consume, $end));
+$killed = array_shift($results);
+$fpm->stop();
+
+$sum = fn (string $what): int => array_sum(array_column($results, $what));
+[$granted, $denied, $lost] = [$sum('granted'), $sum('denied'), $sum('lost')];
+$elapsed = (max(array_column($results, 'last')) - min(array_column($results, 'first'))) / 1e9;
+$bound = (int) floor(CAPACITY + RATE * $elapsed);
+// Between these two instants the bucket was never full, so no token was wasted; at the second it was empty.
+$begun = array_merge(...array_column($results, 'begun'));
+sort($begun);
+$there = (int) floor(CAPACITY + RATE * (max(array_column($results, 'last_denial')) - $begun[BEGUN - 1]) / 1e9) - 1;
+
+echo "\n";
+line('capacity', CAPACITY, 'tokens');
+line('rate', RATE, 'tokens a second');
+line('requests sent', $granted + $denied + $lost, sprintf('in %.2f s, answered by %d workers', $elapsed, count(array_replace(...array_column($results, 'workers')))));
+line('granted', $granted);
+line('denied', $denied);
+line('workers killed', $killed, 'by kill -9');
+line('requests lost', $lost, 'with their worker, and at most a token each');
+line('bound', $bound, 'capacity + rate * elapsed');
+line('excess', max(0, $granted - $bound), 'granted beyond the bound');
+line('missing', max(0, $there - $granted - $lost), "of the $there that were there, less those that were lost");
+costs();
+
+$exact = $granted <= $bound && $granted + $lost >= $there && $lost <= $killed;
+echo $exact ? "\nExact: not one token too many, not one too few.\n" : "\nNOT EXACT.\n";
+exit($exact ? 0 : 1);

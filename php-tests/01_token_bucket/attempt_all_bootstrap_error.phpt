@@ -1,0 +1,21 @@
+--TEST--
+attemptAll() refuses a class that overrides _bootstrap(), and a storage a second construction
+--FILE--
+<?php
+require __DIR__ . '/../../testkit/php/check.php';
+
+$storage = new TokenBucketStorageMemory;
+class Starved extends TokenBucket
+{
+    protected function _bootstrap($initialTokens)
+    {
+        parent::_bootstrap(0);
+    }
+}
+echo thrown(fn() => TokenBucket::attemptAll([new Starved($storage, 'starved', 10, 1)])), "\n";
+$shared = new TokenBucketStorageSharedMemory('a');
+echo thrown(fn() => $shared->__construct('b')), "\n";
+?>
+--EXPECT--
+LogicException: TokenBucket::attemptAll() cannot ask a class that overrides _bootstrap()
+Error: TokenBucketStorageSharedMemory is constructed already

@@ -1,0 +1,29 @@
+--TEST--
+The value of a WeakMap may use the storage that is its key while that is freed
+--FILE--
+<?php
+require __DIR__ . '/../../testkit/php/check.php';
+
+class Late
+{
+    public WeakReference $storage;
+
+    public function __destruct()
+    {
+        $storage = $this->storage->get();
+        echo $storage === null ? 'gone' : json_encode((new TokenBucket($storage, 'late', 1, 1))->consume()), "\n";
+    }
+}
+$storage = new TokenBucketStorageMemory;
+for ($i = 0; $i < 50; $i++) {
+    (new TokenBucket($storage, "bucket $i", 10, 1))->consume();
+}
+$map = new WeakMap;
+$map[$storage] = new Late;
+$map[$storage]->storage = WeakReference::create($storage);
+unset($storage);
+echo "done\n";
+?>
+--EXPECTF--
+%s
+done

@@ -1,0 +1,15 @@
+<?php
+/** PHP code that a call runs may replace and free anything; under valgrind these tests see more. */
+require __DIR__ . '/../../testkit/php/check.php';
+require __DIR__ . '/../../testkit/php/userland_bucket.php';
+
+/** Takes the memory of what has just been freed. */
+function scribble(): array
+{
+    $list = [];
+    for ($i = 0; $i < 50; $i++) {
+        $list[] = new TokenBucketStorageMemory;
+        $list[] = new TokenBucket(new TokenBucketStorageMemory, str_repeat('scribble', $i), 3, 1);
+    }
+    return $list;
+}

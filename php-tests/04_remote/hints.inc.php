@@ -1,0 +1,38 @@
+<?php
+/** Buckets on Redis and on memcached behind a proxy, which counts the round trips of each call. */
+require __DIR__ . '/../../testkit/php/check.php';
+require __DIR__ . '/../../testkit/php/child.php';
+require __DIR__ . '/../../testkit/php/processes.php';
+require __DIR__ . '/../../testkit/php/servers.php';
+require __DIR__ . '/../../testkit/php/proxy.php';
+
+const AGE = 0.8;
+
+/** Calls $test with each kind of store. */
+function on_each_store(Closure $test): void
+{
+    $redis = RedisServer::start();
+    $memcached = MemcachedServer::startTcp();
+    $stores = [
+        'Redis' => [new Proxy("unix://$redis->socket"), 'redis://'],
+        'Memcached' => [new Proxy("tcp://127.0.0.1:$memcached->port"), ''],
+    ];
+    foreach ($stores as $kind => [$proxy, $scheme]) {
+        $class = "TokenBucketStorage$kind";
+        $address = "{$scheme}127.0.0.1:$proxy->port";
+        $storage = fn (bool $hints = true, float $age = AGE) => new $class($address, 'p:', 2.0, TokenBucket\OnFailure::Throw, $hints, $age);
+        $bucket = fn (string $name, int $capacity = 5, float $rate = 0.001) => new TokenBucket($storage(), $name, $capacity, $rate);
+        $asked = function (callable $call) use ($proxy): array {
+            $before = $proxy->roundTrips();
+            return [$call(), $proxy->roundTrips() - $before];
+        };
+        // A php of its own is another host: it has another segment.
+        $elsewhere = fn (string $name, string $call) => php_run(sprintf(
+            'echo json_encode((new TokenBucket(new %s(%s, "p:", 2.0), %s, 5, 0.001))->%s);',
+            $class, var_export($address, true), var_export($name, true), $call
+        ));
+        $is = fn (mixed $expected, mixed $found, string $what) => check($expected === $found, "$kind: $what: " . json_encode($found));
+        $test($kind, $bucket, $asked, $is, $storage, $elsewhere, $class, $address);
+    }
+    echo "done\n";
+}

@@ -1,0 +1,36 @@
+--TEST--
+A bucket grants after the retryAfter of a cached denial
+--EXTENSIONS--
+pcntl
+--SKIPIF--
+<?php
+if (getenv('USE_ZEND_ALLOC') === '0') {
+    die('skip times matter');
+}
+?>
+--FILE--
+<?php
+require __DIR__ . '/hints.inc.php';
+
+on_each_store(function (string $kind, Closure $bucket, Closure $asked, Closure $is) {
+    // retryAfter, told or not, is enough.
+    foreach ([[3, 20.0], [1, 7.0], [10, 300.0]] as [$capacity, $rate]) {
+        for ($round = 0; $round < 3; $round++) {
+            $quick = $bucket("quick $rate $round", $capacity, $rate);
+            $quick->consume($capacity);
+            $quick->consume($capacity);
+            [$decision, $trips] = $asked(fn () => $quick->attempt($capacity));
+            $is([false, 0], [$decision->allowed, $trips], 'told');
+            check($decision->retryAfter > 0 && $decision->retryAfter <= $capacity / $rate + 0.05, "$kind: retryAfter $decision->retryAfter");
+            usleep((int) ceil($decision->retryAfter * 1e6));
+            $is(true, $quick->consume($capacity), "granted after retryAfter of $rate");
+        }
+    }
+    $waiting = $bucket('waiting', 2, 10.0);
+    $waiting->consume(2);
+    $waiting->consume(2);
+    $is(true, $waiting->wait(5, 2)->allowed, 'wait() on a told denial');
+});
+?>
+--EXPECT--
+done

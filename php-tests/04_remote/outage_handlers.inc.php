@@ -1,0 +1,42 @@
+<?php
+/** Storages whose server is down, for error handlers that interfere with the call that warns. */
+require __DIR__ . '/outage.inc.php';
+
+use TokenBucket\OnFailure;
+
+class Changing extends TokenBucket
+{
+    public function change(string $identifier, int $capacity): void
+    {
+        $this->_identifier = $identifier;
+        $this->_bucket_capacity = $capacity;
+        $this->_tokens_per_second = 0.5;
+    }
+}
+
+/** Overwrites what was freed. */
+function scribble(): array
+{
+    return array_map(fn ($i) => str_repeat(chr(65 + $i % 26), 10 + $i), range(0, 300));
+}
+
+const METHODS = ['consume', 'attempt', 'peek', 'wait', 'refund', 'reset'];
+
+/** Another database, or prefix of a path, is another store, which has not been warned of. */
+final class Down
+{
+    private static int $number = 0;
+
+    public static function storage(OnFailure $policy = OnFailure::Local): TokenBucketStorage
+    {
+        $number = ++self::$number;
+        return $number % 2
+            ? new TokenBucketStorageRedis("unix:///nowhere/tokenbucket.sock?db=$number", 'p', 1.0, $policy)
+            : new TokenBucketStorageMemcached("unix:///nowhere/tokenbucket-$number.sock", 'p', 1.0, $policy);
+    }
+}
+
+function call(TokenBucket $bucket, string $method): mixed
+{
+    return $method === 'wait' ? $bucket->wait(1) : $bucket->$method();
+}

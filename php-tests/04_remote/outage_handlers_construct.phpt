@@ -1,0 +1,23 @@
+--TEST--
+An error handler may construct the bucket anew during the call that warns
+--EXTENSIONS--
+pcntl
+--FILE--
+<?php
+require __DIR__ . '/outage_handlers.inc.php';
+
+foreach (METHODS as $method) {
+    $bucket = new TokenBucket(Down::storage(), str_repeat('x', 30), 5, 0.001);
+    set_error_handler(function () use ($bucket): bool {
+        $bucket->__construct(new TokenBucketStorageMemory, str_repeat('z', 50), 2, 1);
+        scribble();
+        return true;
+    });
+    call($bucket, $method);
+    check($bucket->consume(2) && !$bucket->consume(), "$method: another storage from then on");
+}
+
+echo "done\n";
+?>
+--EXPECT--
+done

@@ -1,0 +1,123 @@
+<?php
+/** Looks for a planted password in everything that PHP code can see of a storage. */
+require __DIR__ . '/../../testkit/php/check.php';
+require __DIR__ . '/tls.inc.php';
+
+// A long one, of more than what Redis quotes of a command that it does not know.
+const PASSWORDS = [
+    'plain' => 'hunter2-planted',
+    'with signs' => 'p@ss:w%rd "planted" \'x\'/?#',
+    'long' => 'planted0123456789planted0123456789planted0123456789planted0123456789planted0123456789planted0123456789planted0123456789planted0123456789planted0123456789',
+];
+
+/** Which spellings of a password are in a text, or a part of it long enough to be of use. */
+function found(string $text, string $password): array
+{
+    $found = [];
+    foreach ([
+        'as it is' => $password, 'encoded' => rawurlencode($password), 'escaped' => addcslashes($password, "'\\\""),
+        'its head' => substr($password, 0, 8), 'its tail' => substr($password, -8),
+        'base64' => base64_encode($password),
+    ] as $how => $spelling) {
+        if (str_contains($text, $spelling)) {
+            $found[] = $how;
+        }
+    }
+    return $found;
+}
+
+/** All that can be seen of an exception; its trace holds who threw it. */
+function seen_of(Throwable $e): string
+{
+    ob_start();
+    var_dump($e->getTrace());
+    print_r($e);
+    debug_zval_dump($e);
+    return ob_get_clean() . $e->getMessage() . $e . $e->getTraceAsString() . var_export(array_map(
+        // Exporting an object that holds itself is an error; traces hold none here but storages.
+        fn ($frame) => array_diff_key($frame, ['object' => 0]), $e->getTrace()
+    ), true) . serialize(array_map(fn ($frame) => $frame['function'] ?? '', $e->getTrace()));
+}
+
+/** All that can be seen of a storage, a bucket in it, and what the extension tells. */
+function seen(TokenBucketStorage $storage): string
+{
+    $bucket = new TokenBucket($storage, 'x', 1, 1);
+    ob_start();
+    foreach ([$storage, $bucket, (array) $storage, get_mangled_object_vars($storage)] as $value) {
+        var_dump($value);
+        print_r($value);
+        var_export($value);
+        debug_zval_dump($value);
+        echo json_encode($value);
+    }
+    foreach ((new ReflectionClass($storage))->getProperties() as $property) {
+        var_dump($property->getValue($storage));
+    }
+    var_dump(TokenBucket\status());
+    phpinfo(INFO_MODULES);
+    return ob_get_clean();
+}
+
+/** What the test itself knows is kept where no trace, dump or closure shows it. */
+final class Planted
+{
+    public static string $password = '';
+    public static array $arguments = [];
+    public static string $class = '';
+    public static string $seen = '';
+
+    public static function storage(TokenBucket\OnFailure $policy): TokenBucketStorage
+    {
+        return new self::$class(...self::$arguments, onFailure: $policy);
+    }
+
+    public static function warned(int $level, string $message): bool
+    {
+        self::$seen .= $message . print_r(debug_backtrace(), true) . seen_of(new ErrorException($message));
+        return true;
+    }
+}
+
+/** Looks at all there is; what was seen must be something. */
+function look(string $what): void
+{
+    Planted::$seen = '';
+    $exceptions = 0;
+    try {
+        // The first of an outage is warned of, and the third is the last that asks.
+        $local = Planted::storage(TokenBucket\OnFailure::Local);
+        (new TokenBucket($local, 'x', 1, 1))->consume();
+        check(str_contains(Planted::$seen, 'until it is back'), "$what: no warning");
+        Planted::$seen .= seen($local);
+        $throwing = Planted::storage(TokenBucket\OnFailure::Throw);
+        foreach (['attempt', 'reset', 'consume', 'peek', 'refund'] as $method) {
+            try {
+                (new TokenBucket($throwing, 'x', 1, 1))->$method();
+            } catch (TokenBucket\StorageException $e) {
+                Planted::$seen .= seen_of($e);
+                $exceptions++;
+            }
+        }
+        Planted::$seen .= seen($throwing);
+    } catch (ValueError $e) {
+        Planted::$seen .= seen_of($e);
+        $exceptions++;
+    }
+    $found = found(Planted::$seen, Planted::$password);
+    check($found === [], "$what: " . implode(', ', $found) . around(Planted::$seen));
+    check($exceptions > 0 && strlen(Planted::$seen) > 1000, "$what: nothing failed");
+}
+
+/** Where in a text the password's head or tail is. */
+function around(string $text): string
+{
+    foreach ([substr(Planted::$password, 0, 8), substr(Planted::$password, -8)] as $part) {
+        if (($place = strpos($text, $part)) !== false) {
+            return ': ' . substr($text, max(0, $place - 100), 400);
+        }
+    }
+    return '';
+}
+
+set_error_handler(Planted::warned(...));

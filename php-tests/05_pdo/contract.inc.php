@@ -1,0 +1,120 @@
+<?php
+/** The contract that every storage keeps, in every mode of its connection. */
+require __DIR__ . '/../../testkit/php/check.php';
+require __DIR__ . '/../../testkit/php/sql_servers.php';
+
+/** What every storage promises, on buckets of their own. */
+function contract(string $mode, PDO $db, TokenBucketStorage $storage): void
+{
+    static $number = 0;
+    $id = 'bucket ' . ++$number;
+    $in = $db->inTransaction();
+    $bucket = new TokenBucket($storage, $id, 3, 0.01);
+    check($bucket->peek(3)->allowed && $bucket->peek()->remaining === 3.0, "$mode: full at first");
+    check([$bucket->consume(), $bucket->consume(2), $bucket->consume()] === [true, true, false], "$mode: three of three");
+    check($bucket->consume(0) === true && $bucket->consume(4) === false, "$mode: none and too many");
+    $denied = $bucket->attempt();
+    check($denied->reason === 'insufficient_tokens' && $denied->remaining === 0.0, "$mode: denied");
+    // What a hint tells errs by the time that the statement took: milliseconds on a busy machine.
+    check($denied->retryAfter > 95 && $denied->retryAfter <= 101, "$mode: retryAfter $denied->retryAfter");
+    check($denied->resetAfter > 295 && $denied->resetAfter <= 301, "$mode: resetAfter $denied->resetAfter");
+    $bucket->refund(2);
+    check($bucket->peek()->remaining === 2.0, "$mode: refund");
+    $bucket->refund(3);
+    check($bucket->peek()->remaining === 3.0, "$mode: refund up to the capacity");
+    $bucket->consume(3);
+    $bucket->reset();
+    check($bucket->attempt(3)->allowed, "$mode: reset");
+
+    // Waiting for what is missing, and no longer.
+    $fast = new TokenBucket($storage, "fast $id", 2, 50);
+    check($fast->consume(2) && $fast->wait(1.0, 1)->allowed, "$mode: wait");
+    // The least span: a microsecond.
+    $finest = new TokenBucket($storage, "finest $id", 5, 1_000_000);
+    check($finest->consume(5), "$mode: five at once");
+
+    // bootstrap() creates, and never overwrites.
+    $storage->bootstrap("boot $id", microtime(true) - 150);
+    $boot = new TokenBucket($storage, "boot $id", 3, 0.01);
+    check($boot->peek()->remaining === 1.0, "$mode: bootstrap");
+    $storage->bootstrap("boot $id", microtime(true) - 1000);
+    check($boot->peek()->remaining === 1.0, "$mode: bootstrap does not overwrite");
+    $boot->reset();
+    $storage->bootstrap("boot $id", microtime(true) - 150);
+    check($boot->peek()->remaining === 1.0, "$mode: bootstrap after reset");
+
+    // The interface's own consume(), and its closure.
+    $refuse = fn () => false;
+    check($storage->consume("raw $id", 100, 300, $refuse) === false, "$mode: the closure refuses");
+    $accept = function () use ($storage, $id) {
+        $storage->bootstrap("raw $id", microtime(true) - 200);
+        return true;
+    };
+    check($storage->consume("raw $id", 100, 300, $accept) === true, "$mode: the closure accepts");
+    $raw = new TokenBucket($storage, "raw $id", 3, 0.01);
+    // It proposed what is left after the call.
+    check($raw->peek()->remaining === 2.0, "$mode: as it proposed");
+    $never = fn () => throw new LogicException('not to be called');
+    check($storage->consume("raw $id", 100, 300, $never) === true, "$mode: later the closure is not called");
+
+    $all = [$raw, new TokenBucket($storage, "other $id", 5, 0.01)];
+    check(TokenBucket::attemptAll($all)->allowed && $raw->peek()->remaining === 0.0, "$mode: attemptAll");
+    check(!TokenBucket::attemptAll($all)->allowed && $all[1]->peek()->remaining === 4.0, "$mode: attemptAll refuses");
+    check($db->inTransaction() === $in, "$mode: the transaction is left as it was");
+}
+
+/**
+ * Tries the contract in all modes of PDO, under settings of the session, and on tables of several
+ * names.
+ *
+ * @param array<string, array<int, mixed>> $own attributes of this driver by mode
+ * @param list<string> $settings statements that change the session
+ */
+function contract_in_all_modes(string $driver, MariaDbServer|PostgreSqlServer|SqliteFile $server, array $own, array $settings, string $schema): void
+{
+    $modes = [
+        'emulated' => [PDO::ATTR_EMULATE_PREPARES => true],
+        'native' => [PDO::ATTR_EMULATE_PREPARES => false],
+        'silent' => [PDO::ATTR_ERRMODE => PDO::ERRMODE_SILENT],
+        'warning, native' => [PDO::ATTR_ERRMODE => PDO::ERRMODE_WARNING, PDO::ATTR_EMULATE_PREPARES => false],
+        'persistent' => [PDO::ATTR_PERSISTENT => true],
+        'persistent, native' => [PDO::ATTR_PERSISTENT => true, PDO::ATTR_EMULATE_PREPARES => false],
+        'strings' => [
+            PDO::ATTR_STRINGIFY_FETCHES => true, PDO::ATTR_ORACLE_NULLS => PDO::NULL_TO_STRING,
+            PDO::ATTR_CASE => PDO::CASE_UPPER, PDO::ATTR_DEFAULT_FETCH_MODE => PDO::FETCH_OBJ,
+        ],
+    ];
+    $modes += $own;
+    foreach ($modes as $mode => $attributes) {
+        $db = $server->connect($attributes);
+        $storage = new TokenBucketStoragePDO($db, 'limits');
+        $storage->prepare();
+        contract("$driver, $mode", $db, $storage);
+        $db->beginTransaction();
+        contract("$driver, $mode, in a transaction", $db, $storage);
+        $db->commit();
+        unset($storage, $db);
+    }
+    foreach ($settings as $setting) {
+        foreach ([true, false] as $emulated) {
+            $db = $server->connect([PDO::ATTR_EMULATE_PREPARES => $emulated]);
+            $db->exec($setting);
+            $storage = new TokenBucketStoragePDO($db, 'limits');
+            // Where nothing commits by itself, a transaction begins with the first statement.
+            if (!str_contains($setting, 'autocommit')) {
+                contract("$driver, $setting", $db, $storage);
+            }
+            $db->inTransaction() || $db->beginTransaction();
+            contract("$driver, $setting, in a transaction", $db, $storage);
+            $db->commit();
+        }
+    }
+    $db = $server->connect();
+    foreach (["$schema.limits", "$schema.odd-name_$1", 'select', 'Order'] as $table) {
+        $storage = new TokenBucketStoragePDO($db, $table);
+        $storage->prepare();
+        $storage->prepare();
+        contract("$driver, $table", $db, $storage);
+    }
+    echo "$driver\n";
+}

@@ -1,0 +1,23 @@
+--TEST--
+PostgreSQL keeps the contract of a storage in every mode of the connection
+--EXTENSIONS--
+pdo
+pdo_pgsql
+--FLAKY--
+It compares times, which a busy machine delays.
+--FILE--
+<?php
+require __DIR__ . '/contract.inc.php';
+
+$server = PostgreSqlServer::start();
+// PHP 8.5 has other names for these options, and 8.2 only these.
+$own = ['unprepared' => [@PDO::PGSQL_ATTR_DISABLE_PREPARES => true]];
+$settings = [
+    "SET TIME ZONE 'Asia/Kolkata'", 'SET standard_conforming_strings = off', 'SET client_encoding = LATIN1',
+    "SET SESSION CHARACTERISTICS AS TRANSACTION ISOLATION LEVEL REPEATABLE READ",
+    "SET SESSION CHARACTERISTICS AS TRANSACTION ISOLATION LEVEL SERIALIZABLE", "SET DateStyle = 'German'",
+];
+contract_in_all_modes('pgsql', $server, $own, $settings, 'public');
+?>
+--EXPECT--
+pgsql

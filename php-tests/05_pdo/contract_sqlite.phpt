@@ -1,0 +1,18 @@
+--TEST--
+SQLite keeps the contract of a storage in every mode of the connection
+--EXTENSIONS--
+pdo
+pdo_sqlite
+--FLAKY--
+It compares times, which a busy machine delays.
+--FILE--
+<?php
+require __DIR__ . '/contract.inc.php';
+
+$server = SqliteFile::start();
+$own = [];
+$settings = ['PRAGMA journal_mode = WAL', 'PRAGMA case_sensitive_like = 1'];
+contract_in_all_modes('sqlite', $server, $own, $settings, 'main');
+?>
+--EXPECT--
+sqlite

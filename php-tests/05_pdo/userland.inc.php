@@ -1,0 +1,95 @@
+<?php
+/** Classes that extend PDO, its statements or the storage, on each kind of server. */
+require __DIR__ . '/../../testkit/php/check.php';
+require __DIR__ . '/../../testkit/php/sql_servers.php';
+
+/** Counts, and asks another bucket on the same storage behind every statement. */
+class BusyStatement extends PDOStatement
+{
+    public static ?Closure $behind = null;
+    public static int $executed = 0;
+
+    protected function __construct()
+    {
+    }
+
+    public function execute(?array $params = null): bool
+    {
+        self::$executed++;
+        $done = parent::execute($params);
+        if ($behind = self::$behind) {
+            self::$behind = null;
+            $behind();
+        }
+        return $done;
+    }
+}
+class LoudPDO extends PDO
+{
+    public array $prepared = [];
+
+    public function prepare(string $query, array $options = []): PDOStatement|false
+    {
+        $this->prepared[] = strtok($query, ' ');
+        return parent::prepare($query, $options);
+    }
+}
+/** Reaches its connection only when it is asked. */
+class LazyPDO extends PDO
+{
+    public static ?PDO $real = null;
+
+    public function __construct()
+    {
+    }
+
+    public function getAttribute(int $attribute): mixed
+    {
+        return self::$real->getAttribute($attribute);
+    }
+
+    public function prepare(string $query, array $options = []): PDOStatement|false
+    {
+        return self::$real->prepare($query, $options);
+    }
+
+    public function inTransaction(): bool
+    {
+        return self::$real->inTransaction();
+    }
+
+    public function lastInsertId(?string $name = null): string|false
+    {
+        return self::$real->lastInsertId($name);
+    }
+
+    public function errorInfo(): array
+    {
+        return self::$real->errorInfo();
+    }
+}
+class Prefixed extends TokenBucketStoragePDO
+{
+    public function consume($identifier, $microtime, $full_microtime, $bootstrap_closure)
+    {
+        echo "consume $identifier\n";
+        return parent::consume("my $identifier", $microtime, $full_microtime, function () use ($identifier, $microtime, $full_microtime) {
+            $this->bootstrap("my $identifier", microtime(true) - $full_microtime + $microtime);
+            return true;
+        });
+    }
+}
+class Plain extends TokenBucketStoragePDO
+{
+    public $note = 'mine';
+}
+
+
+/** Calls $test with the name of each driver and a server that has the table. */
+function on_each_server(Closure $test): void
+{
+    foreach (['mysql' => MariaDbServer::start(), 'sqlite' => SqliteFile::start()] as $driver => $server) {
+        (new TokenBucketStoragePDO($server->connect(), 'limits'))->prepare();
+        $test($driver, $server);
+    }
+}

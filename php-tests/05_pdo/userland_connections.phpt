@@ -1,0 +1,32 @@
+--TEST--
+Accepts a PDO object that connects late, and keeps databases in memory apart
+--EXTENSIONS--
+mysqlnd
+pdo
+pdo_mysql
+pdo_sqlite
+--FILE--
+<?php
+require __DIR__ . '/userland.inc.php';
+
+on_each_server(function (string $driver, MariaDbServer|SqliteFile $server) {
+    // A connection that is not told by the object itself.
+    LazyPDO::$real = $server->connect();
+    $lazy = new TokenBucketStoragePDO(new LazyPDO, 'limits');
+    $bucket = new TokenBucket($lazy, 'lazy', 1, 0.001);
+    check([$bucket->consume(), $bucket->consume(), $bucket->consume()] === [true, false, false], "$driver: lazy");
+    check(TokenBucket::attemptAll([$bucket])->allowed === false, "$driver: lazy, all");
+});
+// Databases in memory are each for themselves, whatever is remembered of others.
+$answers = [];
+for ($i = 0; $i < 3; $i++) {
+    $storage = new TokenBucketStoragePDO(new PDO('sqlite::memory:'), 'limits');
+    $storage->prepare();
+    $bucket = new TokenBucket($storage, 'b', 1, 0.001);
+    $answers[] = [$bucket->consume(), $bucket->consume()];
+}
+check($answers === array_fill(0, 3, [true, false]), json_encode($answers));
+echo "done\n";
+?>
+--EXPECT--
+done

@@ -1,0 +1,40 @@
+--TEST--
+Notices other statements that run behind its own, and passes their exceptions on
+--EXTENSIONS--
+mysqlnd
+pdo
+pdo_mysql
+pdo_sqlite
+--FILE--
+<?php
+require __DIR__ . '/userland.inc.php';
+
+on_each_server(function (string $driver, MariaDbServer|SqliteFile $server) {
+    $db = $server->connect([], LoudPDO::class);
+    // What runs behind a statement uses the same storage, and leaves another id behind.
+    $db->setAttribute(PDO::ATTR_STATEMENT_CLASS, [BusyStatement::class]);
+    $storage = new TokenBucketStoragePDO($db, 'limits', hints: false);
+    $outer = new TokenBucket($storage, 'outer', 1, 0.001);
+    $inner = new TokenBucket($storage, 'inner', 5, 0.001);
+    $outer->consume();
+    BusyStatement::$behind = function () use ($inner) {
+        check($inner->consume(), 'inner');
+    };
+    // The inner call's id is not taken for the outer's; on SQLite each has rows of its own.
+    $said = thrown(fn () => check(!$outer->consume(), 'outer is empty'));
+    $expected = $driver === 'mysql' ? '/last insert id is not of this statement/' : '/^nothing thrown$/';
+    check(preg_match($expected, $said) === 1, "$driver: $said");
+    check($inner->peek()->remaining === 4.0 && !$outer->consume(), "$driver: after it");
+    if ($driver === 'mysql') {
+        $db->exec('CREATE TABLE log (id int AUTO_INCREMENT PRIMARY KEY)');
+        BusyStatement::$behind = fn () => $db->exec('INSERT INTO log VALUES ()');
+        check(str_contains(thrown(fn () => $inner->consume()), 'last insert id'), 'a log is no answer');
+    }
+    BusyStatement::$behind = fn () => throw new DomainException('not of PDO');
+    check(thrown(fn () => $inner->consume()) === 'DomainException: not of PDO', "$driver: exceptions of others");
+    check($inner->consume(), "$driver: then as before");
+});
+echo "done\n";
+?>
+--EXPECT--
+done

@@ -1,0 +1,62 @@
+--TEST--
+ClientThrottle leaves foreign records as they are and follows onFailure
+--EXTENSIONS--
+memcache
+--FILE--
+<?php
+require __DIR__ . '/client_throttle_servers.inc.php';
+
+use TokenBucket\Compat\ClientThrottle;
+use TokenBucket\OnFailure;
+
+// Records that are no bucket of that very shape: the policy, and the record stays.
+class Spy
+{
+    public function __wakeup()
+    {
+        echo "unserialised\n";
+    }
+}
+$foreign = [
+    'text' => fn ($key) => $memcache->set($key, 'foreign'),
+    'object' => fn ($key) => $memcache->set($key, new Spy),
+    'other array' => fn ($key) => $memcache->set($key, ['tokens' => 1000, 'filled' => 1.0, 'more' => 1]),
+    'compressed' => fn ($key) => $server->command("set $key 3 0 4\r\nzlib", 'STORED'),
+];
+foreach ($foreign as $what => $put) {
+    foreach (OnFailure::cases() as $policy) {
+        $id = uniqid();
+        $put("throttle_$id");
+        $before = $server->command("mg throttle_$id v f t\r\nmn", 'MN');
+        $throttle = new ClientThrottle($make('memcached', $policy));
+        $answers = [];
+        for ($i = 0; $i < 3; $i++) {
+            $answers[] = thrown(function () use ($throttle, $id) {
+                throw new Exception(var_export(@$throttle->check($id, 2), true));
+            });
+        }
+        $answers = preg_replace('/^Exception: |at \S+/', '', $answers);
+        echo "$what, $policy->name: ", implode(' ', array_unique(array_slice($answers, 0, 2))), ' ', $answers[2], "\n";
+        check($server->command("mg throttle_$id v f t\r\nmn", 'MN') === $before, 'the record stays');
+        check($memcache->get("throttle_{$id}_lock") === false, 'no lock is left');
+    }
+}
+?>
+--EXPECT--
+E_WARNING: TokenBucket\Compat\ClientThrottle::check(): memcached … the key of this bucket holds something else; buckets of this host decide
+text, Local: false true
+text, Allow: false false
+text, Deny: true true
+text, Throw: TokenBucket\StorageException: memcached  the key of this bucket holds something else TokenBucket\StorageException: memcached  the key of this bucket holds something else
+object, Local: false true
+object, Allow: false false
+object, Deny: true true
+object, Throw: TokenBucket\StorageException: memcached  the key of this bucket holds something else TokenBucket\StorageException: memcached  the key of this bucket holds something else
+other array, Local: false true
+other array, Allow: false false
+other array, Deny: true true
+other array, Throw: TokenBucket\StorageException: memcached  the key of this bucket holds something else TokenBucket\StorageException: memcached  the key of this bucket holds something else
+compressed, Local: false true
+compressed, Allow: false false
+compressed, Deny: true true
+compressed, Throw: TokenBucket\StorageException: memcached  the key of this bucket holds something else TokenBucket\StorageException: memcached  the key of this bucket holds something else

@@ -1,0 +1,22 @@
+<?php
+/** Storages on memcached and Redis that fail, and a handler that prints their warnings. */
+require __DIR__ . '/../../testkit/php/check.php';
+require __DIR__ . '/../../testkit/php/servers.php';
+require_once __DIR__ . '/../../testkit/php/plain_limiters.php';
+
+use TokenBucket\OnFailure;
+
+$server = MemcachedServer::startTcp();
+$redis = RedisServer::start();
+$memcache = memcache($server->port);
+set_error_handler(function (int $kind, string $message) {
+    if ($kind === E_DEPRECATED) {
+        return true;
+    }
+    $kind = [E_WARNING => 'E_WARNING', E_USER_WARNING => 'E_USER_WARNING'][$kind] ?? $kind;
+    echo "$kind: ", preg_replace('/at \S+|unix:\S+/', '…', $message), "\n";
+    return true;
+});
+$make = fn (string $kind, OnFailure $policy) => $kind === 'memcached'
+    ? new TokenBucketStorageMemcached("127.0.0.1:$server->port", onFailure: $policy, timeout: 1.0)
+    : new TokenBucketStorageRedis("unix://$redis->socket", onFailure: $policy, timeout: 1.0);

@@ -1,0 +1,31 @@
+<?php
+/** A Redis for LeakyBucket, bursts of requests, and a pause that avoids the end of a period. */
+require __DIR__ . '/../../testkit/php/check.php';
+require __DIR__ . '/../../testkit/php/servers.php';
+require __DIR__ . '/models.inc.php';
+
+use TokenBucket\Compat\LeakyBucket;
+use TokenBucket\OnFailure;
+
+$connect = function (RedisServer $server): Redis {
+    $redis = new Redis;
+    $redis->connect($server->socket);
+    return $redis;
+};
+$storage = fn (RedisServer $server, OnFailure $policy = OnFailure::Throw)
+    => new TokenBucketStorageRedis("unix://$server->socket", 'unused:', 5.0, $policy);
+$burst = function (LeakyBucket $bucket, string $client, string $action, int $most = 50): int {
+    for ($admitted = 0; $admitted < $most && $bucket->request($client, $action); $admitted++) {
+    }
+    return $admitted;
+};
+// Not over the end of a period.
+$settle = function (int $period, float $needed = 0.7): void {
+    $left = $period - fmod(microtime(true), $period);
+    if ($left < $needed) {
+        usleep((int) ($left * 1e6) + 20_000);
+    }
+};
+
+$server = RedisServer::start();
+$redis = $connect($server);

@@ -1,0 +1,27 @@
+<?php
+/** A Redis with a password and a user, and storages from its clients. */
+require __DIR__ . '/../../testkit/php/check.php';
+require __DIR__ . '/../../testkit/php/servers.php';
+
+$server = RedisServer::start(['--requirepass', 'pa:ss@/%']);
+$server->command('ACL', 'SETUSER', 'bob', 'on', '>secret', '~*', '+@all');
+$storage = fn (Redis $redis) => TokenBucketStorageRedis::fromClient($redis, timeout: 5.0, onFailure: TokenBucket\OnFailure::Throw);
+$keys = function (int $database) use ($server): array {
+    $redis = new Redis;
+    $redis->connect($server->socket);
+    $redis->auth('pa:ss@/%');
+    $redis->select($database);
+    $keys = $redis->keys('*');
+    $redis->flushAll();
+    return $keys;
+};
+
+
+/** Returns a client that is connected and authenticated as bob. */
+function bob(RedisServer $server): Redis
+{
+    $redis = new Redis;
+    $redis->connect($server->socket);
+    $redis->auth(['user' => 'bob', 'pass' => 'secret']);
+    return $redis;
+}

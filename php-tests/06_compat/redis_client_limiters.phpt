@@ -1,0 +1,44 @@
+--TEST--
+Limiters accept a client and see its prefix
+--EXTENSIONS--
+igbinary
+redis
+--FILE--
+<?php
+require __DIR__ . '/redis_client.inc.php';
+
+$redis = bob($server);
+// A storage in a limiter, from a client, asked once; the raw key has the client's prefix, too.
+$redis->setOption(Redis::OPT_PREFIX, 'app:');
+$limiter = new TokenBucket\Compat\RateLimiter('key', 3, 3600);
+$limiter->redis = $redis;
+check([$limiter->handler(), $limiter->handler(), $limiter->handler(), $limiter->handler()] === [true, true, true, false], 'a limiter');
+check(json_decode($redis->get('key'))->num < 1 && $limiter->redis === $redis, 'the client sees its key');
+$redis->flushAll();
+$other = new Redis;
+$other->connect($server->socket);
+$other->auth(['bob', 'secret']);
+$limiter->redis = $other;
+check($limiter->handler() && $keys(0) === ['key'], 'another client');
+$bucket = new TokenBucket\Compat\LeakyBucket($redis);
+check($bucket->request('127.0.0.1', 'login') && $redis->zScore('set06', '127.0.0.1-login') === 1.0, 'sets');
+
+// A cycle over the client is collected.
+class Application extends Redis
+{
+    public $limiter;
+}
+$application = new Application;
+$application->connect($server->socket);
+$application->auth(['bob', 'secret']);
+$application->limiter = new TokenBucket\Compat\RateLimiter('cycle');
+$application->limiter->redis = $application;
+check($application->limiter->handler(), 'a client that extends Redis');
+$gone = WeakReference::create($application->limiter);
+unset($application);
+gc_collect_cycles();
+check($gone->get() === null, 'a cycle');
+echo "done\n";
+?>
+--EXPECT--
+done

@@ -1,0 +1,48 @@
+//! `attempt()` and `peek()`: the whole answer to a question.
+
+use super::bucket::Bucket;
+use super::question::{Home, Question};
+use super::{tokens, userland};
+use crate::decision;
+use crate::zend::{Call, Thrown, Zval};
+use tokenbucket_core::Decision;
+
+/// `attempt(int|float $tokens = 1): TokenBucket\Decision`
+pub fn attempt(call: &mut Call<'_>, result: &mut Zval) -> Result<(), Thrown> {
+    let number = tokens::optional(call, 0)?;
+    let question = Question::of(call.this::<Bucket>(), number, 1)?;
+    *result = decision::to_object(&question.quota, &decide(&question)?)?;
+    Ok(())
+}
+
+/// `peek(int|float $tokens = 1): TokenBucket\Decision`
+pub fn peek(call: &mut Call<'_>, result: &mut Zval) -> Result<(), Thrown> {
+    let number = tokens::optional(call, 0)?;
+    let question = Question::of(call.this::<Bucket>(), number, 1)?;
+    let storage = question.native("peek")?;
+    let outcome = storage.take(question.key(), &question.step.dry(), None)?;
+    *result = decision::to_object(&question.quota, &question.decision(&outcome))?;
+    Ok(())
+}
+
+/// Takes the tokens if they are there, and says everything about it.
+///
+/// # Errors
+/// The exception of a store that failed, or of PHP code that ran.
+pub fn decide(question: &Question<'_>) -> Result<Decision, Thrown> {
+    match &question.home {
+        Home::Native(storage) => Ok(question.decision(&question.take(&**storage)?)),
+        Home::Userland(object) => userland::estimate(question, object),
+    }
+}
+
+/// Takes the tokens if they are there, and says only whether they were.
+///
+/// # Errors
+/// As [`decide`].
+pub fn granted(question: &Question<'_>) -> Result<bool, Thrown> {
+    match &question.home {
+        Home::Native(storage) => Ok(question.take(&**storage)?.granted()),
+        Home::Userland(object) => userland::consume(question, object),
+    }
+}

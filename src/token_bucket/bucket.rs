@@ -1,0 +1,117 @@
+//! The state of a `TokenBucket` object: its four properties, and the plan derived from them.
+
+use super::plan::{Overrides, Plan, Source};
+use crate::declared::TOKEN_BUCKET;
+use crate::exceptions::Origin;
+use crate::zend::{Class, Object, State, Thrown};
+use std::cell::RefCell;
+
+// The slots of the properties, in the order of their declaration.
+pub const STORAGE: usize = 0;
+pub const IDENTIFIER: usize = 1;
+pub const CAPACITY: usize = 2;
+pub const RATE: usize = 3;
+
+/// The state besides the properties.
+#[derive(Debug, Default)]
+pub struct Bucket {
+    plan: RefCell<Option<Plan>>,
+}
+
+impl State for Bucket {
+    fn class() -> &'static Class {
+        &TOKEN_BUCKET
+    }
+
+    fn born() -> Self {
+        Self::default()
+    }
+
+    fn cloned(&self) -> Option<Self> {
+        Some(Self::default())
+    }
+}
+
+/// Returns the properties as they are now.
+#[inline]
+pub fn properties(bucket: &Object<Bucket>) -> Source<'_> {
+    source(|index| bucket.property(index))
+}
+
+/// Returns the properties as their slots hold them. A property that has become a reference then
+/// differs from the one that a plan was made from.
+#[inline]
+fn slots(bucket: &Object<Bucket>) -> Source<'_> {
+    source(|index| bucket.slot_value(index))
+}
+
+#[inline(always)]
+fn source<'a>(read: impl Fn(usize) -> &'a crate::zend::Zval) -> Source<'a> {
+    Source {
+        storage: read(STORAGE),
+        identifier: read(IDENTIFIER),
+        capacity: read(CAPACITY),
+        rate: read(RATE),
+    }
+}
+
+/// Reads the plan of a bucket, derived anew if a property has changed.
+///
+/// `read` must not call into PHP. Deriving may: it runs `__toString()` of an identifier. No
+/// reference into a property, an argument or an array element may be held over this call, except to
+/// counted values.
+///
+/// # Errors
+/// `ValueError` or `TypeError` for a property that makes no bucket.
+#[inline(always)]
+pub fn with_plan<R>(bucket: &Object<Bucket>, read: impl FnOnce(&Plan) -> R) -> Result<R, Thrown> {
+    let is_current = |plan: &Plan| plan.is_current(&slots(bucket));
+    let mut plan = bucket.plan.borrow();
+    if !plan.as_ref().is_some_and(is_current) {
+        drop(plan);
+        renew(bucket)?;
+        plan = bucket.plan.borrow();
+    }
+    // `renew` has derived it if it was missing, and nothing else removes it.
+    plan.as_ref().map(read).ok_or(Thrown)
+}
+
+/// Reads the plan as [`with_plan`] has left it. No PHP code may have run in between.
+pub fn with_latest_plan<R>(
+    bucket: &Object<Bucket>,
+    read: impl FnOnce(&Plan) -> R,
+) -> Result<R, Thrown> {
+    bucket.plan.borrow().as_ref().map(read).ok_or(Thrown)
+}
+
+/// Derives the plan anew, unless the properties are the same behind a reference.
+#[cold]
+#[inline(never)]
+fn renew(bucket: &Object<Bucket>) -> Result<(), Thrown> {
+    let source = properties(bucket);
+    let is_current = |plan: &Plan| plan.is_current(&source);
+    if bucket.plan.borrow().as_ref().is_some_and(is_current) {
+        return Ok(());
+    }
+    derive(bucket, || properties(bucket), Origin::Properties)
+}
+
+/// Derives the plan from the properties that `source` names.
+///
+/// # Errors
+/// As [`with_plan`]; `origin` says what the message names.
+pub fn derive<'a>(
+    bucket: &Object<Bucket>,
+    source: impl Fn() -> Source<'a>,
+    origin: Origin,
+) -> Result<(), Thrown> {
+    let overrides = if bucket.is_exact() {
+        Overrides::NONE
+    } else {
+        Overrides::of(bucket.zend(), &TOKEN_BUCKET)
+    };
+    let plan = Plan::derive(overrides, source, origin)?;
+    let old = bucket.plan.replace(Some(plan));
+    drop(old);
+    Ok(())
+}

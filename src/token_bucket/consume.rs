@@ -1,0 +1,62 @@
+//! The constructor and `consume()`, the path that is measured.
+
+use super::attempt;
+use super::bucket::{Bucket, CAPACITY, IDENTIFIER, RATE, STORAGE, derive, with_plan};
+use super::plan::Source;
+use super::question::Question;
+use crate::exceptions::{self, Origin};
+use crate::zend::{Call, Number, Thrown, Zval, value};
+use crate::{declared, storage};
+use ext_php_rs::ffi::IS_STRING;
+
+/// `__construct(TokenBucketStorage $storage, $identifier, $bucket_capacity, $tokens_per_second)`
+pub fn construct(call: &mut Call<'_>, _result: &mut Zval) -> Result<(), Thrown> {
+    let storage = call.object_of(1, &declared::TOKEN_BUCKET_STORAGE)?;
+    // Converted only to throw an error that names the argument. The properties keep what was passed,
+    // as the userland class's do.
+    if value::kind(call.arg(2)) != IS_STRING {
+        call.untyped_string(2)?;
+    }
+    call.untyped_number(3)?;
+    call.untyped_number(4)?;
+    let bucket = call.this::<Bucket>();
+    let source = Source {
+        storage,
+        identifier: call.arg(2),
+        capacity: call.arg(3),
+        rate: call.arg(4),
+    };
+    derive(bucket, || source, Origin::Constructor)?;
+    for (index, zval) in [
+        (STORAGE, source.storage),
+        (IDENTIFIER, source.identifier),
+        (CAPACITY, source.capacity),
+        (RATE, source.rate),
+    ] {
+        bucket.set_property(index, zval.shallow_clone());
+    }
+    Ok(())
+}
+
+/// `consume($token_count = 1): bool`
+///
+/// In shared memory this goes from the property slots straight to the slots of the bucket.
+pub fn consume(call: &mut Call<'_>, result: &mut Zval) -> Result<(), Thrown> {
+    let number = match call.count() {
+        0 => Number::Int(1),
+        _ => call.untyped_number(1)?,
+    };
+    let bucket = call.this::<Bucket>();
+    let direct = with_plan(bucket, |plan| {
+        plan.is_direct.then(|| {
+            let step = plan.step(number)?;
+            Ok(storage::grants(plan.key(), &step))
+        })
+    })?;
+    let granted = match direct {
+        Some(granted) => granted.map_err(|error| exceptions::bad_amount(1, error))?,
+        None => attempt::granted(&Question::of_latest_plan(bucket, number, 1)?)?,
+    };
+    value::set_bool(result, granted);
+    Ok(())
+}

@@ -1,0 +1,123 @@
+//! The protected methods of the class, and calls of those that a subclass overrides.
+//!
+//! Arithmetic here is PHP's own, on the values in the properties, so that an overriding method sees
+//! the values that it would see in the userland class.
+
+use super::bucket::{Bucket, CAPACITY, IDENTIFIER, RATE, STORAGE, with_plan};
+use super::plan::Overrides;
+use crate::declared::TOKEN_BUCKET;
+use crate::exceptions;
+use crate::storage;
+use crate::zend::{Call, Number, Object, Thrown, Zval, invoke, throw, value};
+use tokenbucket_core::clock::wall_clock;
+use tokenbucket_core::{AmountError, Grain, Step, seconds};
+
+/// `TokenBucket::MICROTIME_DELTA`
+const MICROTIME_DELTA: f64 = 0.0001;
+
+/// `compare_microtimes($m1, $m2)`: 0, 1 or -1, equal within a relative tolerance.
+pub fn compare_microtimes(call: &mut Call<'_>, result: &mut Zval) -> Result<(), Thrown> {
+    let (m1, m2) = (
+        call.untyped_number(1)?.to_float(),
+        call.untyped_number(2)?.to_float(),
+    );
+    let delta = call
+        .static_constant(&TOKEN_BUCKET, "MICROTIME_DELTA")
+        .unwrap_or(MICROTIME_DELTA);
+    // As the userland class has it, but that it divides by a second argument of zero.
+    let equal = if m2 == 0.0 {
+        (m1 - m2).abs() < delta
+    } else {
+        ((m1 - m2) / m2).abs() < delta
+    };
+    let order = if equal {
+        0
+    } else if m1 > m2 {
+        1
+    } else {
+        -1
+    };
+    result.set_long(order);
+    Ok(())
+}
+
+/// `_tokens_to_seconds($tokens)`
+pub fn tokens_to_seconds(call: &mut Call<'_>, result: &mut Zval) -> Result<(), Thrown> {
+    let rate = call.this::<Bucket>().copy_property(RATE);
+    *result = value::divide(call.arg(1), &rate).ok_or(Thrown)?;
+    Ok(())
+}
+
+/// `_seconds_to_tokens($seconds)`
+pub fn seconds_to_tokens(call: &mut Call<'_>, result: &mut Zval) -> Result<(), Thrown> {
+    let rate = call.this::<Bucket>().copy_property(RATE);
+    *result = value::multiply(call.arg(1), &rate).ok_or(Thrown)?;
+    Ok(())
+}
+
+/// `_bootstrap($initialTokens)`
+pub fn protected_bootstrap(call: &mut Call<'_>, _result: &mut Zval) -> Result<(), Thrown> {
+    let bucket = call.this::<Bucket>();
+    let (identifier, overrides) = with_plan(bucket, |plan| {
+        (plan.identifier().shallow_clone(), plan.overrides)
+    })?;
+    let span = to_seconds(bucket, overrides, call.arg(1))?;
+    let span = value::to_number(&span).map_or(f64::NAN, Number::to_float);
+    if !span.is_finite() {
+        return Err(exceptions::bad_amount(1, AmountError::NotFinite));
+    }
+    let microtime = wall_clock().as_secs_f64() - span;
+    // Held, because the code that runs below may give the bucket another storage.
+    let held = bucket.copy_property(STORAGE);
+    if let Some(storage) = storage::held(&held) {
+        return storage::start_at(
+            &*storage,
+            value::bytes(&identifier),
+            storage::age(microtime),
+        );
+    }
+    let mut arguments = [bucket.copy_property(IDENTIFIER), value::of_float(microtime)];
+    let object = value::object(&held).ok_or(Thrown)?;
+    invoke::method(object, "bootstrap", &mut arguments).map(drop)
+}
+
+/// Returns the seconds in which `tokens` refill, by the `_tokens_to_seconds()` of the bucket's class.
+///
+/// # Errors
+/// What an overriding method threw.
+pub fn to_seconds(
+    bucket: &Object<Bucket>,
+    overrides: Overrides,
+    tokens: &Zval,
+) -> Result<Zval, Thrown> {
+    if overrides.tokens_to_seconds {
+        let mut arguments = [tokens.shallow_clone()];
+        return invoke::method(bucket.zend(), "_tokens_to_seconds", &mut arguments);
+    }
+    value::divide(tokens, &bucket.copy_property(RATE)).ok_or(Thrown)
+}
+
+/// Returns the step that an overriding `_tokens_to_seconds()` makes of `number` tokens.
+///
+/// # Errors
+/// What it threw, or `ValueError` for a span that is no number of seconds.
+pub fn step(bucket: &Object<Bucket>, number: Number, grain: Grain) -> Result<Step, Thrown> {
+    let spans = |tokens: &Zval| {
+        let mut arguments = [tokens.shallow_clone()];
+        let span = invoke::method(bucket.zend(), "_tokens_to_seconds", &mut arguments)?;
+        Ok(value::to_number(&span).map_or(f64::NAN, Number::to_float))
+    };
+    let cost = spans(&number.to_zval())?;
+    let full = spans(&bucket.copy_property(CAPACITY))?;
+    seconds::to_step(cost, full, grain)
+        .map_err(|error| throw::value_error(&format!("_tokens_to_seconds(): {error}")))
+}
+
+/// Calls `$this->_bootstrap($this->_bucket_capacity - $token_count)`.
+///
+/// # Errors
+/// What it threw.
+pub fn bootstrap(bucket: &Object<Bucket>, token_count: &Zval) -> Result<(), Thrown> {
+    let initial = value::subtract(&bucket.copy_property(CAPACITY), token_count).ok_or(Thrown)?;
+    invoke::method(bucket.zend(), "_bootstrap", &mut [initial]).map(drop)
+}

@@ -1,0 +1,55 @@
+<?php
+/** Assertions that print, for tests that compare their output with what they expect. */
+
+/** Returns the exception that $call threw, as "Class: message". */
+function thrown(callable $call): string
+{
+    try {
+        $call();
+    } catch (Throwable $e) {
+        return get_class($e) . ': ' . $e->getMessage();
+    }
+    return 'nothing thrown';
+}
+
+/** Prints $what if the condition does not hold. */
+function check(bool $holds, string $what): void
+{
+    if (!$holds) {
+        echo "FAILED: $what\n";
+    }
+}
+
+/** Prints all of a Decision in one line. */
+function show(TokenBucket\Decision $decision): void
+{
+    printf(
+        "%s %s remaining=%s capacity=%s retryAfter=%s resetAfter=%s\n",
+        $decision->allowed ? 'allowed' : 'denied',
+        $decision->reason,
+        var_export($decision->remaining, true),
+        var_export($decision->capacity, true),
+        var_export($decision->retryAfter, true),
+        var_export($decision->resetAfter, true)
+    );
+}
+
+/**
+ * Returns whether the test runs under valgrind, ten times slower: run-tests -m sets this variable.
+ */
+function is_slow(): bool
+{
+    return getenv('USE_ZEND_ALLOC') === '0';
+}
+
+// PHP does not free cycles that still exist when it ends, and valgrind would report them as leaks.
+// A debug build of PHP looks for leaks itself: PDO leaks a statement of mysqlnd that is released
+// after its connection.
+if (is_slow() || PHP_DEBUG) {
+    register_shutdown_function(function () {
+        foreach (array_keys($GLOBALS) as $name) {
+            unset($GLOBALS[$name]);
+        }
+        gc_collect_cycles();
+    });
+}

@@ -1,0 +1,222 @@
+<?php
+require_once __DIR__ . '/fast_cgi.php';
+require_once __DIR__ . '/processes.php';
+
+/**
+ * A php-fpm of the test's own, with the settings of the php that runs the test.
+ *
+ * Its configuration, scripts, sockets and logs are in one folder. Both end with the test. Where
+ * root starts it, the workers are another user's, as everywhere.
+ */
+final class Fpm
+{
+    /** Seconds until php-fpm must have done what it was asked to. */
+    private const PATIENCE = 20;
+
+    public readonly string $folder;
+    private readonly int $owner;
+    /** @var ?resource what was started: the master, or the process that made the daemon */
+    private $process;
+
+    /**
+     * @param array<string, array<string, string|int>> $pools directives by pool, on top of four static workers
+     * @param array<string, string> $ini settings on top of those of the test
+     * @param ?string $arguments arguments of php, in the place of those of the test
+     */
+    public function __construct(
+        private array $pools = ['www' => []],
+        array $ini = [],
+        bool $daemon = false,
+        string $working_folder = '.',
+        ?string $arguments = null,
+    ) {
+        $this->owner = getmypid();
+        $this->folder = sys_get_temp_dir() . "/tokenbucket-fpm-$this->owner-" . bin2hex(random_bytes(4));
+        mkdir($this->folder);
+        // Workers of another user must get in, whatever the umask.
+        chmod($this->folder, 0755);
+        register_shutdown_function($this->remove(...));
+        file_put_contents("$this->folder/fpm.conf", $this->configuration());
+        $this->start($arguments ?? (getenv('TEST_PHP_EXTRA_ARGS') ?: '-n'), $ini, $daemon, $working_folder);
+    }
+
+    /** The php-fpm that belongs to this php, if there is one. */
+    public static function binary(): ?string
+    {
+        $folders = [...explode(':', (string) getenv('PATH')), dirname(PHP_BINDIR) . '/sbin', '/usr/sbin'];
+        foreach (['php-fpm' . PHP_MAJOR_VERSION . '.' . PHP_MINOR_VERSION, 'php-fpm'] as $name) {
+            foreach ($folders as $folder) {
+                if (is_executable("$folder/$name")) {
+                    return "$folder/$name";
+                }
+            }
+        }
+        return null;
+    }
+
+    /** Adds a script that the workers can run; its path. */
+    public function script(string $name, string $code): string
+    {
+        $path = "$this->folder/$name.php";
+        file_put_contents($path, $code);
+        chmod($path, 0644);
+        return $path;
+    }
+
+    /** What the script printed; null when its worker died. */
+    public function get(string $script, array $query = [], string $pool = 'www'): ?string
+    {
+        return FastCgi::get("$this->folder/$pool.sock", $script, $query);
+    }
+
+    /** The master's process; 0 when there is none. */
+    public function master(): int
+    {
+        return (int) @file_get_contents("$this->folder/fpm.pid");
+    }
+
+    /** @return list<int> the workers of all pools */
+    public function workers(): array
+    {
+        $master = $this->master();
+        return $master === 0 ? [] : self::children($master);
+    }
+
+    /** Reloads by USR2; returns when every worker is a new one. */
+    public function reload(): void
+    {
+        $before = $this->workers();
+        send_signal('USR2', $this->master());
+        $this->wait_until('php-fpm has reloaded', fn () => count($this->workers()) === count($before)
+            && array_intersect($before, $this->workers()) === [] && $this->answers());
+    }
+
+    /** Ends the master and its workers; what does not end by itself is killed. */
+    public function stop(): void
+    {
+        $master = $this->master();
+        $processes = $master === 0 ? [] : [$master, ...$this->workers()];
+        if (self::lives($master)) {
+            send_signal('TERM', $master);
+        }
+        for ($i = 0; $i < 500 && array_filter($processes, self::lives(...)) !== []; $i++) {
+            usleep(10_000);
+        }
+        foreach (array_filter($processes, self::lives(...)) as $process) {
+            send_signal('KILL', $process);
+        }
+        if ($this->process !== null) {
+            proc_close($this->process);
+            $this->process = null;
+        }
+    }
+
+    /** What php-fpm and its php said. */
+    public function log(): string
+    {
+        return @file_get_contents("$this->folder/fpm.log") . @file_get_contents("$this->folder/out.log");
+    }
+
+    private function configuration(): string
+    {
+        $sections = ['global' => [
+            'pid' => "$this->folder/fpm.pid",
+            'error_log' => "$this->folder/fpm.log",
+            'process_control_timeout' => '5s',
+        ]];
+        $user = fileowner('/proc/self') === 0 ? ['user' => 'nobody'] : [];
+        // What a PHP with debugging finds in a worker it says to nobody otherwise. The environment tells it, and what it is
+        // built with, how to look.
+        $catch = PHP_DEBUG ? ['catch_workers_output' => 'yes', 'clear_env' => 'no'] : [];
+        foreach ($this->pools as $pool => $directives) {
+            $sections[$pool] = $directives + $user + $catch + [
+                'listen' => "$this->folder/$pool.sock",
+                'pm' => 'static',
+                'pm.max_children' => 4,
+                'ping.path' => '/ping',
+            ];
+        }
+        $text = '';
+        foreach ($sections as $section => $directives) {
+            $text .= "[$section]\n";
+            foreach ($directives as $name => $value) {
+                $text .= "$name = $value\n";
+            }
+        }
+        return $text;
+    }
+
+    private function start(string $arguments, array $ini, bool $daemon, string $working_folder): void
+    {
+        foreach ($ini as $name => $value) {
+            $arguments .= ' -d ' . escapeshellarg("$name=\"$value\"");
+        }
+        $out = ['file', "$this->folder/out.log", 'a'];
+        $this->process = proc_open(
+            'exec ' . self::binary() . " $arguments " . ($daemon ? '-D' : '-F') . " -y $this->folder/fpm.conf",
+            [['file', '/dev/null', 'r'], $out, $out],
+            $pipes,
+            $working_folder
+        );
+        $this->wait_until('php-fpm has started', $this->answers(...));
+    }
+
+    private function answers(): bool
+    {
+        try {
+            foreach (array_keys($this->pools) as $pool) {
+                if ($this->get('/ping', [], $pool) !== 'pong') {
+                    return false;
+                }
+            }
+        } catch (RuntimeException) {
+            return false;
+        }
+        return true;
+    }
+
+    private function wait_until(string $what, callable $condition): void
+    {
+        $deadline = microtime(true) + self::PATIENCE;
+        while (!$condition()) {
+            if (microtime(true) > $deadline) {
+                throw new RuntimeException("Not in " . self::PATIENCE . " s: $what\n" . $this->log());
+            }
+            usleep(10_000);
+        }
+    }
+
+    /** @return list<int> */
+    private static function children(int $parent): array
+    {
+        $children = [];
+        foreach (glob('/proc/[0-9]*') as $process) {
+            // The name, in brackets, may contain anything; the state and the parent follow.
+            if (preg_match('/.*\) (\S) (\d+)/s', (string) @file_get_contents("$process/stat"), $stat)
+                && (int) $stat[2] === $parent && $stat[1] !== 'Z') {
+                $children[] = (int) basename($process);
+            }
+        }
+        return $children;
+    }
+
+    private static function lives(int $process): bool
+    {
+        return preg_match('/.*\) [^ZX] /s', (string) @file_get_contents("/proc/$process/stat")) === 1;
+    }
+
+    private function remove(): void
+    {
+        // Forked children of the test inherit this function.
+        if (getmypid() !== $this->owner) {
+            return;
+        }
+        $this->stop();
+        // What only a PHP with debugging says.
+        foreach (array_unique(preg_grep('/memory leaks detected|Assertion .* failed/', explode("\n", $this->log()))) as $line) {
+            echo "$line\n";
+        }
+        array_map(unlink(...), glob("$this->folder/*"));
+        rmdir($this->folder);
+    }
+}

@@ -1,0 +1,79 @@
+<?php
+/**
+ * Runs $work in forked children that start together; returns its results in order.
+ *
+ * Each child runs $work($index, $barrier). $barrier() blocks until all children have called it
+ * equally often, so all of them must call it equally often.
+ */
+function in_processes(int $count, callable $work): array
+{
+    $parents = [];
+    $pids = [];
+    for ($index = 0; $index < $count; $index++) {
+        [$mine, $its] = stream_socket_pair(STREAM_PF_UNIX, STREAM_SOCK_STREAM, STREAM_IPPROTO_IP);
+        $pid = pcntl_fork();
+        if ($pid === -1) {
+            exit("fork failed\n");
+        }
+        if ($pid === 0) {
+            foreach ($parents as $other) {
+                fclose($other);
+            }
+            fclose($mine);
+            $barrier = static function () use ($its): void {
+                fwrite($its, 'B');
+                if (fread($its, 1) !== 'G') {
+                    exit(1);
+                }
+            };
+            $barrier();
+            try {
+                $result = $work($index, $barrier);
+            } catch (Throwable $e) {
+                $result = $e;
+                echo get_class($e), ': ', $e->getMessage(), ' on line ', $e->getLine(), "\n";
+            }
+            fwrite($its, 'R' . json_encode($result) . "\n");
+            fclose($its);
+            exit(0);
+        }
+        fclose($its);
+        stream_set_timeout($mine, 300);
+        $parents[$index] = $mine;
+        $pids[$index] = $pid;
+    }
+    $results = [];
+    while (count($results) < $count) {
+        $waiting = [];
+        foreach ($parents as $index => $stream) {
+            if (array_key_exists($index, $results)) {
+                continue;
+            }
+            switch (fread($stream, 1)) {
+                case 'B':
+                    $waiting[] = $stream;
+                    break;
+                case 'R':
+                    $results[$index] = json_decode(fgets($stream), true);
+                    break;
+                default:
+                    echo "child $index died\n";
+                    $results[$index] = null;
+            }
+        }
+        foreach ($waiting as $stream) {
+            fwrite($stream, 'G');
+        }
+    }
+    foreach ($pids as $pid) {
+        pcntl_waitpid($pid, $status);
+    }
+    ksort($results);
+    return $results;
+}
+
+/** Sends a signal by its name, without the posix extension. */
+function send_signal(string $signal, int ...$pids): void
+{
+    exec("kill -$signal " . implode(' ', $pids) . ' 2>/dev/null');
+}

@@ -1,0 +1,159 @@
+<?php
+/**
+ * A server's process, run as an unprivileged user, with its sockets and log in a temporary folder.
+ *
+ * It ends with the test. If the test dies without a shutdown, a watchdog ends the server: the
+ * watchdog waits for the end of a pipe whose other end only the test and its forked children hold.
+ */
+abstract class ServerProcess
+{
+    /** Seconds that a server has to start or stop. */
+    private const PATIENCE = 10;
+
+    /** Kills the server and removes its folder once its input ends. */
+    private const WATCHDOG = 'cat >/dev/null; kill -9 "$1"; rm -rf "$2"';
+
+    public readonly string $folder;
+    /** The port of 127.0.0.1 that it listens on; 0 for none. */
+    public readonly int $port;
+    /** The Unix socket that it listens on; empty for none. */
+    public readonly string $socket;
+    public int $pid = 0;
+    private readonly int $owner;
+    /** @var ?resource */
+    private $process = null;
+    /** @var ?resource */
+    private $watchdog = null;
+    /** @var array<resource> the end of the pipe that the watchdog listens to */
+    private array $pipes = [];
+
+    /** @return list<string> the command that starts it, in the foreground, at this port */
+    abstract protected function arguments(int $port): array;
+
+    /** Returns whether this server answers, and not another one that took the port meanwhile. */
+    abstract protected function answers(int $port): bool;
+
+    protected function __construct(private readonly bool $needs_port, string $socket_name)
+    {
+        $this->owner = getmypid();
+        $this->folder = sys_get_temp_dir() . "/tokenbucket-servers-$this->owner-" . bin2hex(random_bytes(4));
+        mkdir($this->folder);
+        chmod($this->folder, 0755);
+        if (self::is_root()) {
+            chown($this->folder, 'nobody');
+            chgrp($this->folder, 'nogroup');
+        }
+        $this->socket = $socket_name === '' ? '' : "$this->folder/$socket_name";
+        register_shutdown_function($this->remove(...));
+        $this->start();
+    }
+
+    /** Sends a signal by its name, as STOP; returns when STOP has stopped all its threads. */
+    public function signal(string $signal): void
+    {
+        exec("kill -$signal $this->pid");
+        while ($signal === 'STOP' && preg_grep('/^T/', $this->states(), PREG_GREP_INVERT) !== []) {
+            usleep(1_000);
+        }
+    }
+
+    /** Ends it as a crash does; nothing of it is left when this returns. */
+    public function kill(): void
+    {
+        if ($this->process === null) {
+            return;
+        }
+        // The watchdog ends first, because it would kill a process that got the server's id next.
+        proc_terminate($this->watchdog, 9);
+        array_map(fclose(...), $this->pipes);
+        proc_close($this->watchdog);
+        proc_terminate($this->process, 9);
+        proc_close($this->process);
+        $this->pipes = [];
+        $this->watchdog = $this->process = null;
+    }
+
+    /** Starts it anew, empty, at the same port and socket. */
+    public function restart(): void
+    {
+        $this->kill();
+        $this->start();
+    }
+
+    private function start(): void
+    {
+        for ($attempt = 0; $attempt < 10; $attempt++) {
+            $port = $this->port ?? ($this->needs_port ? self::free_port() : 0);
+            $this->launch($port);
+            $deadline = microtime(true) + self::PATIENCE;
+            // A server whose port was taken meanwhile ends, and is tried again.
+            while (proc_get_status($this->process)['running'] && microtime(true) < $deadline) {
+                if ($this->answers($port)) {
+                    $this->port ??= $port;
+                    return;
+                }
+                usleep(2_000);
+            }
+            $this->kill();
+        }
+        throw new RuntimeException('A server does not start: ' . file_get_contents("$this->folder/log"));
+    }
+
+    private function launch(int $port): void
+    {
+        $command = self::unprivileged($this->arguments($port));
+        $null = ['file', '/dev/null', 'r+'];
+        $log = ['file', "$this->folder/log", 'a'];
+        $this->process = proc_open($command, [$null, $log, $log], $none, $this->folder)
+            ?: throw new RuntimeException("Cannot start $command[0]: run scripts/setup test");
+        $this->pid = proc_get_status($this->process)['pid'];
+        $this->watchdog = proc_open(
+            ['/bin/sh', '-c', self::WATCHDOG, 'watchdog', (string) $this->pid, $this->folder],
+            [['pipe', 'r'], $null, $null],
+            $this->pipes,
+            '/'
+        );
+    }
+
+    /** @return list<string> the state of each of its threads, a letter as in ps */
+    private function states(): array
+    {
+        return array_map(
+            // The name, in brackets, may contain anything; the state follows.
+            fn ($stat) => preg_replace('/.*\) (\S).*/s', '$1', (string) @file_get_contents($stat)),
+            glob("/proc/$this->pid/task/*/stat")
+        );
+    }
+
+    /**
+     * Runs a command as nobody if root runs the tests.
+     *
+     * @param list<string> $command
+     * @return list<string>
+     */
+    protected static function unprivileged(array $command): array
+    {
+        return self::is_root() ? ['setpriv', '--reuid=nobody', '--regid=nogroup', '--clear-groups', ...$command] : $command;
+    }
+
+    private static function is_root(): bool
+    {
+        return fileowner('/proc/self') === 0;
+    }
+
+    private static function free_port(): int
+    {
+        $listener = stream_socket_server('tcp://127.0.0.1:0');
+        return (int) substr(strrchr(stream_socket_get_name($listener, false), ':'), 1);
+    }
+
+    private function remove(): void
+    {
+        // Forked children of the test inherit this function.
+        if (getmypid() !== $this->owner) {
+            return;
+        }
+        $this->kill();
+        exec('rm -rf ' . escapeshellarg($this->folder));
+    }
+}

@@ -1,0 +1,157 @@
+<?php
+require_once __DIR__ . '/server_process.php';
+
+/** A Redis that keeps nothing, on a port of 127.0.0.1 and a Unix socket. */
+final class RedisServer extends ServerProcess
+{
+    /** @param list<string> $options as on its command line */
+    private function __construct(private readonly string $program, private readonly array $options)
+    {
+        parent::__construct(true, 'redis.sock');
+    }
+
+    /** Starts REDIS_SERVER, or else the Redis in the path. */
+    public static function start(array $options = []): self
+    {
+        return new self(getenv('REDIS_SERVER') ?: 'redis-server', $options);
+    }
+
+    /** Its reply: null, int, string, or an array of these; an error is a RuntimeException. */
+    public function command(string ...$words): mixed
+    {
+        $stream = stream_socket_client("unix://$this->socket", $code, $error, 5)
+            ?: throw new RuntimeException($error);
+        stream_set_timeout($stream, 5);
+        $password = array_search('--requirepass', $this->options, true);
+        if ($password !== false) {
+            self::exchange($stream, ['AUTH', $this->options[$password + 1]]);
+        }
+        return self::exchange($stream, $words);
+    }
+
+    protected function arguments(int $port): array
+    {
+        return [
+            $this->program, '--port', (string) $port, '--bind', '127.0.0.1', '--dir', $this->folder,
+            '--unixsocket', $this->socket, '--unixsocketperm', '777', '--save', '', '--appendonly', 'no',
+            '--daemonize', 'no', '--loglevel', 'warning', '--enable-debug-command', 'yes', ...$this->options,
+        ];
+    }
+
+    protected function answers(int $port): bool
+    {
+        // It has its port by the time it listens on its socket.
+        $stream = @stream_socket_client("unix://$this->socket");
+        if ($stream === false) {
+            return false;
+        }
+        stream_set_timeout($stream, 5);
+        fwrite($stream, "PING\r\n");
+        return preg_match('/^(\+PONG|-NOAUTH)/', (string) fgets($stream)) === 1;
+    }
+
+    private static function exchange($stream, array $words): mixed
+    {
+        $request = '*' . count($words) . "\r\n";
+        foreach ($words as $word) {
+            $request .= '$' . strlen($word) . "\r\n$word\r\n";
+        }
+        fwrite($stream, $request);
+        return self::reply($stream);
+    }
+
+    private static function reply($stream): mixed
+    {
+        $line = rtrim((string) fgets($stream), "\r\n");
+        $rest = substr($line, 1);
+        switch ($line[0] ?? '') {
+            case '+':
+                return $rest;
+            case ':':
+                return (int) $rest;
+            case '$':
+                return $rest === '-1' ? null : substr(stream_get_contents($stream, $rest + 2), 0, -2);
+            case '*':
+                $elements = [];
+                for ($i = 0; $i < (int) $rest; $i++) {
+                    $elements[] = self::reply($stream);
+                }
+                return $elements;
+            default:
+                throw new RuntimeException($line === '' ? 'no reply' : $rest);
+        }
+    }
+}
+
+/** A memcached on a port of 127.0.0.1 or on a Unix socket: it cannot listen on both. */
+final class MemcachedServer extends ServerProcess
+{
+    /** @param list<string> $options as on its command line */
+    private function __construct(private readonly array $options, private readonly bool $tcp)
+    {
+        parent::__construct($tcp, $tcp ? '' : 'memcached.sock');
+    }
+
+    public static function startTcp(array $options = []): self
+    {
+        return new self($options, true);
+    }
+
+    public static function startUnix(array $options = []): self
+    {
+        return new self($options, false);
+    }
+
+    /** @return array<string, string> its counters by name, as cmd_get */
+    public function stats(): array
+    {
+        $stats = [];
+        foreach ($this->command('stats', 'END') as $line) {
+            [, $name, $value] = explode(' ', $line, 3);
+            $stats[$name] = $value;
+        }
+        return $stats;
+    }
+
+    /** @return list<string> the reply to a command of the text protocol, up to the line that ends it */
+    public function command(string $command, string $last): array
+    {
+        return self::exchange($this->address($this->port), $command, $last);
+    }
+
+    private static function exchange(string $address, string $command, string $last): array
+    {
+        $stream = @stream_socket_client($address, $code, $error, 5)
+            ?: throw new RuntimeException($error);
+        stream_set_timeout($stream, 5);
+        fwrite($stream, "$command\r\n");
+        $lines = [];
+        while (($line = fgets($stream)) !== false) {
+            if (rtrim($line) === $last) {
+                return $lines;
+            }
+            $lines[] = rtrim($line);
+        }
+        throw new RuntimeException("no $last after: " . implode(', ', $lines));
+    }
+
+    protected function arguments(int $port): array
+    {
+        $listener = $this->tcp ? ['-l', '127.0.0.1', '-p', (string) $port] : ['-s', $this->socket, '-a', '777'];
+        return ['memcached', ...$listener, '-U', '0', '-m', '64', ...$this->options];
+    }
+
+    protected function answers(int $port): bool
+    {
+        try {
+            return self::exchange($this->address($port), 'stats', 'END')[0] === "STAT pid $this->pid";
+        } catch (RuntimeException) {
+            return false;
+        }
+    }
+
+    private function address(int $port): string
+    {
+        return $this->tcp ? "tcp://127.0.0.1:$port" : "unix://$this->socket";
+    }
+}

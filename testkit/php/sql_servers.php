@@ -1,0 +1,172 @@
+<?php
+require_once __DIR__ . '/server_process.php';
+
+/** A database server on a Unix socket, with fresh data in a folder of its own. */
+abstract class SqlServer extends ServerProcess
+{
+    /** @param list<string> $options as on its command line */
+    final private function __construct(protected readonly array $options)
+    {
+        parent::__construct(false, static::SOCKET);
+    }
+
+    public static function start(array $options = []): static
+    {
+        return new static($options);
+    }
+
+    abstract public function dsn(): string;
+
+    /** A new connection. */
+    public function connect(array $attributes = [], string $class = PDO::class): PDO
+    {
+        return new $class($this->dsn(), static::USER, '', $attributes);
+    }
+
+    /** Makes the data that it starts from, as the user that it runs as. */
+    abstract protected function initialise(string $data): array;
+
+    protected function data(): string
+    {
+        $data = "$this->folder/data";
+        if (!is_dir($data)) {
+            $command = implode(' ', array_map(escapeshellarg(...), self::unprivileged($this->initialise($data))));
+            exec("cd $this->folder && HOME=$this->folder $command >>$this->folder/log 2>&1", $output, $code);
+            $code === 0 || throw new RuntimeException(file_get_contents("$this->folder/log"));
+        }
+        return $data;
+    }
+
+    protected function answers(int $port): bool
+    {
+        try {
+            $this->greet();
+            return true;
+        } catch (PDOException) {
+            return false;
+        }
+    }
+
+    protected function greet(): void
+    {
+        $this->connect();
+    }
+}
+
+final class MariaDbServer extends SqlServer
+{
+    protected const SOCKET = 'mysql.sock';
+    protected const USER = 'root';
+
+    public function dsn(): string
+    {
+        return "mysql:unix_socket=$this->socket;dbname=test;charset=utf8mb4";
+    }
+
+    protected function initialise(string $data): array
+    {
+        return [
+            'mariadb-install-db', '--no-defaults', "--datadir=$data", '--auth-root-authentication-method=normal',
+            // Not /tmp: a server that starts there removes the temporary tables of others.
+            '--skip-name-resolve', '--skip-test-db', "--tmpdir=$this->folder",
+        ];
+    }
+
+    protected function arguments(int $port): array
+    {
+        return [
+            'mariadbd', '--no-defaults', '--datadir=' . $this->data(), "--socket=$this->socket", '--skip-networking',
+            "--pid-file=$this->folder/pid", '--innodb-flush-log-at-trx-commit=0', '--innodb-buffer-pool-size=32M',
+            "--tmpdir=$this->folder", '--performance-schema=OFF', ...$this->options,
+        ];
+    }
+
+    protected function greet(): void
+    {
+        $db = new PDO("mysql:unix_socket=$this->socket", 'root', '');
+        $db->exec('CREATE DATABASE IF NOT EXISTS test');
+    }
+}
+
+final class PostgreSqlServer extends SqlServer
+{
+    // As it names it itself.
+    protected const SOCKET = '.s.PGSQL.5432';
+    protected const USER = 'postgres';
+
+    public function dsn(): string
+    {
+        return "pgsql:host=$this->folder;dbname=postgres";
+    }
+
+    /** An immediate shutdown, which leaves no shared memory behind. */
+    public function kill(): void
+    {
+        if ($this->pid !== 0 && file_exists("/proc/$this->pid")) {
+            exec("kill -QUIT $this->pid");
+            for ($i = 0; $i < 500 && preg_match('/\) [^Z]/', (string) @file_get_contents("/proc/$this->pid/stat")); $i++) {
+                usleep(10_000);
+            }
+        }
+        parent::kill();
+    }
+
+    protected function initialise(string $data): array
+    {
+        return [self::program('initdb'), '-D', $data, '-U', 'postgres', '-A', 'trust', '-E', 'UTF8', '--no-locale', '--no-sync'];
+    }
+
+    protected function arguments(int $port): array
+    {
+        return [
+            self::program('postgres'), '-D', $this->data(), '-k', $this->folder, '-c', 'listen_addresses=',
+            '-c', 'fsync=off', '-c', 'synchronous_commit=off', '-c', 'shared_buffers=16MB', '-c', 'max_connections=50',
+            ...$this->options,
+        ];
+    }
+
+    /** Debian keeps each version's programs out of the path. */
+    private static function program(string $name): string
+    {
+        $programs = glob("/usr/lib/postgresql/*/bin/$name");
+        return end($programs) ?: $name;
+    }
+}
+
+/** A SQLite file that is gone with the test. */
+final class SqliteFile
+{
+    private function __construct(public readonly string $path)
+    {
+    }
+
+    public static function start(): self
+    {
+        $path = tempnam(sys_get_temp_dir(), 'tokenbucket-sqlite-');
+        $owner = getmypid();
+        register_shutdown_function(function () use ($path, $owner) {
+            if (getmypid() === $owner) {
+                array_map(unlink(...), glob("$path*"));
+            }
+        });
+        return new self($path);
+    }
+
+    public function dsn(): string
+    {
+        return "sqlite:$this->path";
+    }
+
+    public function connect(array $attributes = [], string $class = PDO::class): PDO
+    {
+        $db = new $class($this->dsn(), null, null, $attributes);
+        $db->exec('PRAGMA synchronous = OFF');
+        return $db;
+    }
+}
+
+/** @return array<string, MariaDbServer|PostgreSqlServer|SqliteFile> by the name of PDO's driver */
+function sql_servers(): array
+{
+    return ['mysql' => MariaDbServer::start(), 'pgsql' => PostgreSqlServer::start(), 'sqlite' => SqliteFile::start()];
+}

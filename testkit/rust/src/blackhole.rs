@@ -1,0 +1,79 @@
+//! An address that accepts no connection, so that connecting blocks until it times out.
+
+use crate::folder::Folder;
+use rustix::net::{
+    AddressFamily, SocketAddrUnix, SocketFlags, SocketType, connect, listen, socket_with,
+};
+use std::net::{SocketAddr, TcpListener, TcpStream};
+use std::os::fd::OwnedFd;
+use std::os::unix::net::UnixListener;
+use std::path::PathBuf;
+use std::time::Duration;
+
+/// A listener whose queue of connections is full and is never accepted from.
+pub struct Blackhole<L> {
+    listener: L,
+    // Held, so that the queue stays full and the socket's folder stays.
+    _queued: Vec<OwnedFd>,
+    _folder: Option<Folder>,
+}
+
+impl Blackhole<TcpListener> {
+    /// Listens on a port of 127.0.0.1.
+    pub fn tcp() -> Self {
+        let listener = TcpListener::bind(("127.0.0.1", 0)).unwrap();
+        listen(&listener, 0).unwrap();
+        let address = listener.local_addr().unwrap();
+        let mut queued = Vec::new();
+        while let Ok(stream) = TcpStream::connect_timeout(&address, Duration::from_millis(200)) {
+            queued.push(stream.into());
+        }
+        Self {
+            listener,
+            _queued: queued,
+            _folder: None,
+        }
+    }
+
+    /// Returns the address that never accepts.
+    pub fn address(&self) -> SocketAddr {
+        self.listener.local_addr().unwrap()
+    }
+
+    /// Returns the port that never accepts.
+    pub fn port(&self) -> u16 {
+        self.address().port()
+    }
+}
+
+impl Blackhole<UnixListener> {
+    /// Listens on a Unix socket.
+    pub fn unix() -> Self {
+        let folder = Folder::new();
+        let path = folder.file("blackhole.sock");
+        let listener = UnixListener::bind(&path).unwrap();
+        listen(&listener, 0).unwrap();
+        let address = SocketAddrUnix::new(&path).unwrap();
+        let mut queued = Vec::new();
+        loop {
+            let (family, kind) = (AddressFamily::UNIX, SocketType::STREAM);
+            let flags = SocketFlags::NONBLOCK | SocketFlags::CLOEXEC;
+            let socket = socket_with(family, kind, flags, None).unwrap();
+            if connect(&socket, &address).is_err() {
+                break;
+            }
+            queued.push(socket);
+        }
+        Self {
+            listener,
+            _queued: queued,
+            _folder: Some(folder),
+        }
+    }
+
+    /// Returns the path of the socket that never accepts.
+    pub fn socket(&self) -> PathBuf {
+        let address = self.listener.local_addr().unwrap();
+        address.as_pathname().unwrap().to_owned()
+    }
+}

@@ -1,0 +1,43 @@
+//! Where a server keeps its sockets and its log.
+
+use crate::process::unprivileged;
+use std::os::unix::fs::{PermissionsExt, chown};
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
+
+/// A folder of the server's user, gone afterwards.
+///
+/// In the system's temporary folder: a socket's path may have 107 bytes only, and another user must
+/// get in.
+pub struct Folder(PathBuf);
+
+impl Folder {
+    pub fn new() -> Self {
+        static NEXT: AtomicU32 = AtomicU32::new(0);
+        let number = NEXT.fetch_add(1, Relaxed);
+        let name = format!("tokenbucket-servers-{}-{number}", std::process::id());
+        let path = std::env::temp_dir().join(name);
+        // Left there by a process of the same id that was killed.
+        std::fs::remove_dir_all(&path).ok();
+        std::fs::create_dir(&path).unwrap();
+        std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o755)).unwrap();
+        if let Some((user, group)) = unprivileged() {
+            chown(&path, Some(user), Some(group)).unwrap();
+        }
+        Self(path)
+    }
+
+    pub fn path(&self) -> &Path {
+        &self.0
+    }
+
+    pub fn file(&self, name: &str) -> PathBuf {
+        self.0.join(name)
+    }
+}
+
+impl Drop for Folder {
+    fn drop(&mut self) {
+        std::fs::remove_dir_all(&self.0).ok();
+    }
+}

@@ -1,0 +1,138 @@
+//! A server's process.
+//!
+//! Invariant: it ends when its owner is dropped, and also when the test process ends without
+//! dropping anything: a watchdog waits for the end of a pipe whose other end only the test process
+//! (and what it forked) has.
+
+use crate::eventually;
+use crate::folder::Folder;
+use rustix::process::{Pid, Signal, kill_process};
+use std::fs::{File, read_dir, read_to_string};
+use std::os::unix::process::CommandExt;
+use std::process::{Child, Command, Stdio};
+
+/// Kills the server and removes its folder once its input ends.
+const WATCHDOG: &str = r#"cat >/dev/null; kill -9 "$1"; rm -rf "$2""#;
+
+/// The user and group that servers run as when root runs the tests: nobody and nogroup.
+pub fn unprivileged() -> Option<(u32, u32)> {
+    rustix::process::geteuid()
+        .is_root()
+        .then_some((65534, 65534))
+}
+
+pub struct Process {
+    server: Child,
+    watchdog: Child,
+}
+
+impl Process {
+    /// Starts `program`, which logs to the folder's `log`.
+    pub fn start(program: &str, arguments: &[String], folder: &Folder) -> Self {
+        let log = File::options()
+            .create(true)
+            .append(true)
+            .open(folder.file("log"))
+            .unwrap();
+        let mut command = Command::new(program);
+        command
+            .args(arguments)
+            .current_dir(folder.path())
+            .stdin(Stdio::null())
+            .stdout(log.try_clone().unwrap())
+            .stderr(log);
+        if let Some((user, group)) = unprivileged() {
+            command.uid(user).gid(group);
+        }
+        let server = command
+            .spawn()
+            .unwrap_or_else(|error| panic!("{program}: {error}. Run scripts/setup test"));
+        let watchdog = Command::new("/bin/sh")
+            .args(["-c", WATCHDOG, "watchdog"])
+            .arg(server.id().to_string())
+            .arg(folder.path())
+            .current_dir("/")
+            .stdin(Stdio::piped())
+            .stdout(Stdio::null())
+            .stderr(Stdio::null())
+            .spawn()
+            .unwrap();
+        Self { server, watchdog }
+    }
+
+    /// Starts what can fail for a port that was taken meanwhile, until it answers.
+    ///
+    /// `attempt` starts it, with a new port wherever the port may be a new one.
+    pub fn until_ready(
+        folder: &Folder,
+        mut attempt: impl FnMut() -> Self,
+        mut ready: impl FnMut(u32) -> bool,
+    ) -> Self {
+        for _ in 0..10 {
+            let mut process = attempt();
+            let mut ended = false;
+            let settled = eventually(|| {
+                ended = process.has_ended();
+                ended || ready(process.pid())
+            });
+            if settled && !ended {
+                return process;
+            }
+        }
+        let log = read_to_string(folder.file("log")).unwrap_or_default();
+        panic!("a server does not start\n{log}");
+    }
+
+    pub fn pid(&self) -> u32 {
+        self.server.id()
+    }
+
+    /// Suspends all its threads; returns when they are.
+    pub fn stop(&self) {
+        self.signal(Signal::STOP);
+        assert!(eventually(|| self.states().all(|state| state == 'T')));
+    }
+
+    /// Ends a suspension.
+    pub fn cont(&self) {
+        self.signal(Signal::CONT);
+        assert!(eventually(|| self.states().all(|state| state != 'T')));
+    }
+
+    /// Ends it at once; nothing of it is left when this returns.
+    pub fn kill(&mut self) {
+        // First, lest it kills who gets the server's process id next.
+        self.watchdog.kill().ok();
+        self.watchdog.wait().ok();
+        self.server.kill().ok();
+        self.server.wait().ok();
+    }
+
+    fn has_ended(&mut self) -> bool {
+        self.server.try_wait().unwrap().is_some()
+    }
+
+    fn signal(&self, signal: Signal) {
+        let pid = Pid::from_raw(self.pid().cast_signed()).unwrap();
+        kill_process(pid, signal).unwrap();
+    }
+
+    /// The state of each of its threads, a letter as in `ps`.
+    fn states(&self) -> impl Iterator<Item = char> {
+        let threads = read_dir(format!("/proc/{}/task", self.pid())).unwrap();
+        threads.map(|thread| {
+            let stat = read_to_string(thread.unwrap().path().join("stat")).unwrap_or_default();
+            // The name, in brackets, may contain anything; the state follows.
+            let state = stat.rsplit_once(") ");
+            state
+                .and_then(|(_, rest)| rest.chars().next())
+                .unwrap_or('X')
+        })
+    }
+}
+
+impl Drop for Process {
+    fn drop(&mut self) {
+        self.kill();
+    }
+}

@@ -1,0 +1,281 @@
+//! A wire between a client and a server that counts, and that fails on demand.
+//!
+//! It knows no protocol: a reply is what one read from the server yields, which for the short
+//! replies of these stores is all of a reply, or of a pipeline of them.
+
+use crate::folder::Folder;
+use rustix::net::{Shutdown, shutdown};
+use std::fs::File;
+use std::io::{Read, Result, Write};
+use std::net::{TcpListener, TcpStream};
+use std::os::fd::OwnedFd;
+use std::os::unix::net::{UnixListener, UnixStream};
+use std::path::PathBuf;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::SeqCst};
+use std::sync::{Arc, Mutex};
+use std::thread::{JoinHandle, sleep, spawn};
+use std::time::Duration;
+
+/// What becomes of the bytes. It applies from the next read on, to open connections too.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Mode {
+    /// All pass.
+    Pass,
+    /// Replies arrive byte by byte, with this pause after each.
+    Drip(Duration),
+    /// The first half of a reply arrives, then the connection ends.
+    HalfReply,
+    /// The server acts, its replies vanish, the connection stays.
+    SwallowReplies,
+    /// Connections are accepted, and nothing reaches the server.
+    SwallowRequests,
+}
+
+/// Where the server listens.
+#[derive(Clone, Debug)]
+pub enum Upstream {
+    /// On this port of 127.0.0.1.
+    Tcp(u16),
+    /// On the Unix socket at this path.
+    Unix(PathBuf),
+}
+
+/// Ends with its owner, and with it all connections.
+pub struct Proxy {
+    wire: Arc<Wire>,
+    listener: Arc<OwnedFd>,
+    accepting: Option<JoinHandle<()>>,
+    port: Option<u16>,
+    folder: Option<Folder>,
+}
+
+/// What all connections share.
+struct Wire {
+    upstream: Upstream,
+    mode: Mutex<Mode>,
+    counts: Counts,
+    open: Mutex<Vec<Arc<File>>>,
+}
+
+#[derive(Default)]
+struct Counts {
+    connections: AtomicU64,
+    round_trips: AtomicU64,
+    requests: AtomicU64,
+    request_bytes: AtomicU64,
+    reply_bytes: AtomicU64,
+}
+
+impl Proxy {
+    /// Listens on a port of 127.0.0.1.
+    pub fn tcp(upstream: Upstream) -> Self {
+        let listener = TcpListener::bind(("127.0.0.1", 0)).unwrap();
+        let port = listener.local_addr().unwrap().port();
+        let accepting = listener.try_clone().unwrap();
+        let accept = move || accepting.accept().map(|(stream, _)| undelayed(stream));
+        Self::run(upstream, listener.into(), accept, Some(port), None)
+    }
+
+    /// Listens on a Unix socket.
+    pub fn unix(upstream: Upstream) -> Self {
+        let folder = Folder::new();
+        let listener = UnixListener::bind(folder.file("proxy.sock")).unwrap();
+        let accepting = listener.try_clone().unwrap();
+        let accept = move || accepting.accept().map(|(stream, _)| file(stream));
+        Self::run(upstream, listener.into(), accept, None, Some(folder))
+    }
+
+    fn run(
+        upstream: Upstream,
+        listener: OwnedFd,
+        accept: impl Fn() -> Result<File> + Send + 'static,
+        port: Option<u16>,
+        folder: Option<Folder>,
+    ) -> Self {
+        let wire = Arc::new(Wire {
+            upstream,
+            mode: Mutex::new(Mode::Pass),
+            counts: Counts::default(),
+            open: Mutex::default(),
+        });
+        let shared = Arc::clone(&wire);
+        let accepting = spawn(move || {
+            while let Ok(client) = accept() {
+                shared.connect(client);
+            }
+        });
+        Self {
+            wire,
+            listener: Arc::new(listener),
+            accepting: Some(accepting),
+            port,
+            folder,
+        }
+    }
+
+    /// The port of a proxy from [`Self::tcp`].
+    pub fn port(&self) -> u16 {
+        self.port.expect("a proxy on a port")
+    }
+
+    /// The socket of a proxy from [`Self::unix`].
+    pub fn socket(&self) -> PathBuf {
+        let folder = self.folder.as_ref().expect("a proxy on a socket");
+        folder.file("proxy.sock")
+    }
+
+    /// Chooses what happens to the bytes from the next read on.
+    pub fn set(&self, mode: Mode) {
+        *self.wire.mode.lock().unwrap() = mode;
+    }
+
+    /// Ends all open connections; new ones are accepted.
+    pub fn cut(&self) {
+        self.wire.cut();
+    }
+
+    /// How often a client sent something after it had been answered, or for the first time in its
+    /// connection: the waits for the network that it asked for.
+    pub fn round_trips(&self) -> u64 {
+        self.wire.counts.round_trips.load(SeqCst)
+    }
+
+    /// How many connections were accepted.
+    pub fn connections(&self) -> u64 {
+        self.wire.counts.connections.load(SeqCst)
+    }
+
+    /// How many reads it took to get what clients sent: at most the number of their writes.
+    pub fn requests(&self) -> u64 {
+        self.wire.counts.requests.load(SeqCst)
+    }
+
+    /// The bytes that clients sent.
+    pub fn request_bytes(&self) -> u64 {
+        self.wire.counts.request_bytes.load(SeqCst)
+    }
+
+    /// The bytes that the server sent, whether or not they got through.
+    pub fn reply_bytes(&self) -> u64 {
+        self.wire.counts.reply_bytes.load(SeqCst)
+    }
+}
+
+impl Drop for Proxy {
+    fn drop(&mut self) {
+        // Ends the wait in accept().
+        shutdown(&self.listener, Shutdown::Both).ok();
+        if let Some(accepting) = self.accepting.take() {
+            accepting.join().ok();
+        }
+        self.wire.cut();
+    }
+}
+
+impl Wire {
+    fn connect(self: &Arc<Self>, client: File) {
+        self.counts.connections.fetch_add(1, SeqCst);
+        let server = match &self.upstream {
+            Upstream::Tcp(port) => TcpStream::connect(("127.0.0.1", *port)).map(undelayed),
+            Upstream::Unix(path) => UnixStream::connect(path).map(file),
+        };
+        // Without a server the client sees its connection end.
+        let Ok(server) = server else { return };
+        let (client, server) = (Arc::new(client), Arc::new(server));
+        let both = [Arc::clone(&client), Arc::clone(&server)];
+        self.open.lock().unwrap().extend(both.clone());
+        let answered = Arc::new(AtomicBool::new(true));
+        for requests in [true, false] {
+            let (wire, answered) = (Arc::clone(self), Arc::clone(&answered));
+            let (client, server) = (Arc::clone(&client), Arc::clone(&server));
+            spawn(move || {
+                let ended = if requests {
+                    wire.carry_requests(&client, &server, &answered)
+                } else {
+                    wire.carry_replies(&server, &client, &answered)
+                };
+                // Either side's end, orderly or not, is the other's.
+                drop(ended);
+                wire.end(&client);
+                wire.end(&server);
+            });
+        }
+    }
+
+    fn carry_requests(&self, client: &File, server: &File, answered: &AtomicBool) -> Result<()> {
+        let mut buffer = vec![0; 1 << 16];
+        loop {
+            let bytes = read(client, &mut buffer)?;
+            // Counted before the server can answer, and so before the next request.
+            if answered.swap(false, SeqCst) {
+                self.counts.round_trips.fetch_add(1, SeqCst);
+            }
+            self.counts.requests.fetch_add(1, SeqCst);
+            let length = u64::try_from(bytes.len()).unwrap_or(u64::MAX);
+            self.counts.request_bytes.fetch_add(length, SeqCst);
+            if self.mode() != Mode::SwallowRequests {
+                (&*server).write_all(bytes)?;
+            }
+        }
+    }
+
+    fn carry_replies(&self, server: &File, client: &File, answered: &AtomicBool) -> Result<()> {
+        let mut buffer = vec![0; 1 << 16];
+        let mut client = client;
+        loop {
+            let bytes = read(server, &mut buffer)?;
+            let length = u64::try_from(bytes.len()).unwrap_or(u64::MAX);
+            self.counts.reply_bytes.fetch_add(length, SeqCst);
+            let mode = self.mode();
+            if mode != Mode::SwallowReplies {
+                answered.store(true, SeqCst);
+            }
+            match mode {
+                Mode::Pass | Mode::SwallowRequests => client.write_all(bytes)?,
+                Mode::Drip(pause) => {
+                    for byte in bytes {
+                        client.write_all(&[*byte])?;
+                        sleep(pause);
+                    }
+                }
+                Mode::HalfReply => return client.write_all(&bytes[..bytes.len() / 2]),
+                Mode::SwallowReplies => (),
+            }
+        }
+    }
+
+    fn mode(&self) -> Mode {
+        *self.mode.lock().unwrap()
+    }
+
+    fn end(&self, side: &Arc<File>) {
+        shutdown(side, Shutdown::Both).ok();
+        let mut open = self.open.lock().unwrap();
+        open.retain(|other| !Arc::ptr_eq(side, other));
+    }
+
+    fn cut(&self) {
+        for side in self.open.lock().unwrap().drain(..) {
+            shutdown(&side, Shutdown::Both).ok();
+        }
+    }
+}
+
+/// What one read yields; the end of the stream is an error.
+fn read<'a>(mut from: &File, buffer: &'a mut [u8]) -> Result<&'a [u8]> {
+    match from.read(buffer)? {
+        0 => Err(std::io::ErrorKind::UnexpectedEof.into()),
+        length => Ok(&buffer[..length]),
+    }
+}
+
+/// A socket of either kind, to read from and write to.
+fn file(stream: impl Into<OwnedFd>) -> File {
+    File::from(stream.into())
+}
+
+fn undelayed(stream: TcpStream) -> File {
+    // Each byte of Mode::Drip travels alone.
+    stream.set_nodelay(true).ok();
+    file(stream)
+}

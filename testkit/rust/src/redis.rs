@@ -1,0 +1,183 @@
+//! A Redis, or a Valkey, that keeps nothing.
+
+use crate::certificates::Authority;
+use crate::folder::Folder;
+use crate::free_port;
+use crate::process::Process;
+use crate::resp::Connection;
+use std::path::{Path, PathBuf};
+
+/// Listens on a TCP port of 127.0.0.1 and on a Unix socket.
+pub struct Redis {
+    // Before the folder, which is removed when the server has ended.
+    process: Process,
+    folder: Folder,
+    program: String,
+    options: Vec<String>,
+    port: u16,
+    tls_port: Option<u16>,
+}
+
+impl Redis {
+    /// Starts `REDIS_SERVER`, or else the Redis in the path, with options as on its command line.
+    pub fn start(options: &[&str]) -> Self {
+        Self::launch(redis(), options, Folder::new(), false)
+    }
+
+    /// Starts `VALKEY_SERVER`, or the Valkey that `scripts/setup valkey` unpacked; returns none
+    /// without either.
+    pub fn start_valkey(options: &[&str]) -> Option<Self> {
+        let unpacked = concat!(
+            env!("CARGO_MANIFEST_DIR"),
+            "/../../target/valkey/valkey-server"
+        );
+        let program = std::env::var("VALKEY_SERVER").unwrap_or_else(|_| unpacked.into());
+        if !Path::new(&program).exists() {
+            eprintln!("skipped: no Valkey, which scripts/setup valkey fetches");
+            return None;
+        }
+        Some(Self::launch(program, options, Folder::new(), false))
+    }
+
+    /// Also listens for TLS, as localhost and 127.0.0.1.
+    pub fn start_tls() -> Self {
+        Self::start_tls_as(&["localhost", "127.0.0.1"], &[])
+    }
+
+    /// Also listens for TLS, with a certificate for these names.
+    pub fn start_tls_as(names: &[&str], options: &[&str]) -> Self {
+        let folder = Folder::new();
+        let authority = Authority::new();
+        std::fs::write(folder.file("ca.crt"), &authority.pem).unwrap();
+        let issued = authority.issue(names, folder.path());
+        let authority_file = text(&folder.file("ca.crt"));
+        let (certificate, key) = (text(&issued.certificate), text(&issued.key));
+        let mut all = vec!["--tls-auth-clients", "no"];
+        all.extend(["--tls-ca-cert-file", &authority_file]);
+        all.extend(["--tls-cert-file", &certificate, "--tls-key-file", &key]);
+        all.extend(options);
+        Self::launch(redis(), &all, folder, true)
+    }
+
+    fn launch(program: String, options: &[&str], folder: Folder, tls: bool) -> Self {
+        let options: Vec<String> = options.iter().map(ToString::to_string).collect();
+        let (mut port, mut tls_port) = (0, None);
+        let process = Process::until_ready(
+            &folder,
+            || {
+                port = free_port();
+                tls_port = tls.then(free_port);
+                run(&program, &options, &folder, port, tls_port)
+            },
+            |_| answers(&folder.file("redis.sock")),
+        );
+        Self {
+            process,
+            folder,
+            program,
+            options,
+            port,
+            tls_port,
+        }
+    }
+
+    /// Returns its TCP port on 127.0.0.1.
+    pub fn port(&self) -> u16 {
+        self.port
+    }
+
+    /// The port that speaks TLS, of a server from [`Self::start_tls`].
+    pub fn tls_port(&self) -> u16 {
+        self.tls_port.expect("a server with TLS")
+    }
+
+    /// The certificate of the authority that issued the server's.
+    pub fn ca_file(&self) -> PathBuf {
+        self.folder.file("ca.crt")
+    }
+
+    /// Returns the path of its Unix socket.
+    pub fn socket(&self) -> PathBuf {
+        self.folder.file("redis.sock")
+    }
+
+    /// Returns its process id.
+    pub fn pid(&self) -> u32 {
+        self.process.pid()
+    }
+
+    /// Suspends it: it accepts connections, and answers nothing.
+    pub fn stop(&self) {
+        self.process.stop();
+    }
+
+    /// Resumes it.
+    pub fn cont(&self) {
+        self.process.cont();
+    }
+
+    /// Ends it as a crash does.
+    pub fn kill(&mut self) {
+        self.process.kill();
+    }
+
+    /// Starts it anew, empty, at the same ports and socket.
+    pub fn restart(&mut self) {
+        self.process.kill();
+        self.process = Process::until_ready(
+            &self.folder,
+            || {
+                let (port, tls_port) = (self.port, self.tls_port);
+                run(&self.program, &self.options, &self.folder, port, tls_port)
+            },
+            |_| answers(&self.folder.file("redis.sock")),
+        );
+    }
+
+    /// What it replies to a command, as text; see [`Connection::command`].
+    pub fn cli(&self, words: &[&str]) -> String {
+        let mut connection = Connection::open(&self.socket()).unwrap();
+        let password = self.options.iter().skip_while(|o| *o != "--requirepass");
+        if let Some(password) = password.into_iter().nth(1) {
+            connection.command(&["AUTH", password]).unwrap();
+        }
+        connection.command(words).unwrap()
+    }
+}
+
+/// The path or name of the Redis to start.
+fn redis() -> String {
+    std::env::var("REDIS_SERVER").unwrap_or_else(|_| "redis-server".into())
+}
+
+fn run(
+    program: &str,
+    options: &[String],
+    folder: &Folder,
+    port: u16,
+    tls_port: Option<u16>,
+) -> Process {
+    let (path, socket) = (text(folder.path()), text(&folder.file("redis.sock")));
+    let (port, tls_port) = (port.to_string(), tls_port.map(|port| port.to_string()));
+    let mut arguments = vec!["--port", &port, "--bind", "127.0.0.1", "--dir", &path];
+    arguments.extend(["--unixsocket", &socket, "--unixsocketperm", "777"]);
+    arguments.extend(["--save", "", "--appendonly", "no", "--daemonize", "no"]);
+    arguments.extend(["--loglevel", "warning", "--enable-debug-command", "yes"]);
+    if let Some(tls_port) = &tls_port {
+        arguments.extend(["--tls-port", tls_port]);
+    }
+    let mut arguments: Vec<String> = arguments.into_iter().map(Into::into).collect();
+    arguments.extend_from_slice(options);
+    Process::start(program, &arguments, folder)
+}
+
+/// Whether it serves commands; it has its ports by the time it listens on its socket. Refusing
+/// them for want of a password is an answer too.
+fn answers(socket: &Path) -> bool {
+    let reply = Connection::open(socket).and_then(|mut server| server.command(&["PING"]));
+    reply.is_ok_and(|text| text == "PONG" || text.starts_with("NOAUTH"))
+}
+
+fn text(path: &Path) -> String {
+    path.to_str().unwrap().to_owned()
+}

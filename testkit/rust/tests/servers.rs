@@ -1,0 +1,236 @@
+//! Checks the servers and the wire that other tests rely on.
+#![allow(clippy::unwrap_used, clippy::expect_used)]
+
+use std::io::{ErrorKind, Read, Write};
+use std::net::TcpStream;
+use std::os::unix::net::UnixStream;
+use std::path::Path;
+use std::process::Command;
+use std::time::{Duration, Instant};
+use testkit::{Blackhole, Memcached, Mode, Proxy, Redis, Upstream, eventually};
+
+const SOON: Duration = Duration::from_millis(200);
+
+fn connect(port: u16) -> TcpStream {
+    let stream = TcpStream::connect(("127.0.0.1", port)).unwrap();
+    stream.set_read_timeout(Some(SOON)).unwrap();
+    stream
+}
+
+/// Sends one PING and reads what one PONG has, or less.
+fn ping(stream: &mut (impl Read + Write)) -> std::io::Result<Vec<u8>> {
+    stream.write_all(b"PING\r\n")?;
+    let mut reply = vec![0; 7];
+    let mut length = 0;
+    while length < reply.len() {
+        match stream.read(&mut reply[length..])? {
+            0 => break,
+            more => length += more,
+        }
+    }
+    reply.truncate(length);
+    Ok(reply)
+}
+
+/// Whether a read found nothing in time.
+fn timed_out<T: std::fmt::Debug>(result: &std::io::Result<T>) -> bool {
+    matches!(result, Err(error) if error.kind() == ErrorKind::WouldBlock)
+}
+
+#[test]
+fn redis_serves_both_of_its_sockets() {
+    let redis = Redis::start(&["--maxmemory", "50mb"]);
+    assert_eq!(redis.cli(&["SET", "key", "value"]), "OK");
+    assert_eq!(redis.cli(&["GET", "key"]), "value");
+    assert_eq!(redis.cli(&["GET", "other"]), "");
+    assert_eq!(
+        redis.cli(&["CONFIG", "GET", "maxmemory"]),
+        "maxmemory\n52428800"
+    );
+    assert_eq!(ping(&mut connect(redis.port())).unwrap(), b"+PONG\r\n");
+    let mut local = UnixStream::connect(redis.socket()).unwrap();
+    assert_eq!(ping(&mut local).unwrap(), b"+PONG\r\n");
+}
+
+#[test]
+fn redis_with_a_password_obeys_its_own_test() {
+    let redis = Redis::start(&["--requirepass", "secret"]);
+    assert_eq!(redis.cli(&["PING"]), "PONG");
+    assert!(ping(&mut connect(redis.port())).unwrap().starts_with(b"-"));
+}
+
+#[test]
+fn a_suspended_redis_answers_later() {
+    let redis = Redis::start(&[]);
+    let mut stream = connect(redis.port());
+    redis.stop();
+    assert!(timed_out(&ping(&mut stream)));
+    redis.cont();
+    let mut reply = [0; 7];
+    stream.set_read_timeout(None).unwrap();
+    stream.read_exact(&mut reply).unwrap();
+    assert_eq!(&reply, b"+PONG\r\n");
+}
+
+#[test]
+fn a_restarted_redis_is_empty_at_the_same_port() {
+    let mut redis = Redis::start(&[]);
+    let (port, pid) = (redis.port(), redis.pid());
+    redis.cli(&["SET", "key", "value"]);
+    redis.kill();
+    assert!(TcpStream::connect(("127.0.0.1", port)).is_err());
+    redis.restart();
+    assert_eq!(redis.port(), port);
+    assert_ne!(redis.pid(), pid);
+    assert_eq!(redis.cli(&["DBSIZE"]), "0");
+    assert_eq!(ping(&mut connect(port)).unwrap(), b"+PONG\r\n");
+}
+
+#[test]
+fn nothing_is_left_of_a_server() {
+    let redis = Redis::start(&[]);
+    let (pid, socket) = (redis.pid(), redis.socket());
+    drop(redis);
+    assert!(!Path::new(&format!("/proc/{pid}")).exists());
+    assert!(!socket.parent().unwrap().exists());
+}
+
+#[test]
+fn nothing_is_left_of_a_server_whose_test_was_killed() {
+    // The control of the watchdog: this very test, in a process that dies in the middle.
+    const INNER: &str = "TOKENBUCKET_DIES";
+    if std::env::var_os(INNER).is_some() {
+        let redis = Redis::start(&[]);
+        println!("<{} {}>", redis.pid(), redis.socket().display());
+        std::process::abort();
+    }
+    let output = Command::new(std::env::current_exe().unwrap())
+        .args([
+            "--nocapture",
+            "--exact",
+            "nothing_is_left_of_a_server_whose_test_was_killed",
+        ])
+        .env(INNER, "1")
+        .output()
+        .unwrap();
+    let text = String::from_utf8_lossy(&output.stdout).into_owned();
+    let said = text.split(['<', '>']).nth(1).unwrap();
+    let (pid, socket) = said.split_once(' ').unwrap();
+    let process = format!("/proc/{pid}/status");
+    // Its new parent need not reap it.
+    let gone = || std::fs::read_to_string(&process).map_or(true, |text| text.contains("zombie"));
+    assert!(eventually(gone));
+    assert!(eventually(|| {
+        !Path::new(socket).parent().unwrap().exists()
+    }));
+}
+
+#[test]
+fn redis_speaks_tls_as_localhost() {
+    let redis = Redis::start_tls();
+    let output = Command::new("openssl")
+        .args(["s_client", "-brief", "-verify_return_error"])
+        .args(["-verify_hostname", "localhost", "-CAfile"])
+        .arg(redis.ca_file())
+        .args(["-connect", &format!("127.0.0.1:{}", redis.tls_port())])
+        .stdin(std::process::Stdio::null())
+        .output()
+        .unwrap();
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert!(said.contains("Verification: OK"), "{said}");
+    assert_eq!(ping(&mut connect(redis.port())).unwrap(), b"+PONG\r\n");
+}
+
+#[test]
+fn valkey_serves() {
+    if let Some(valkey) = Redis::start_valkey(&[]) {
+        assert!(valkey.cli(&["INFO", "server"]).contains("valkey_version"));
+    }
+}
+
+#[test]
+fn memcached_serves_its_one_socket() {
+    for mut memcached in [Memcached::start_tcp(&[]), Memcached::start_unix(&[])] {
+        let before = memcached.pid();
+        memcached.command("set key 0 0 5\r\nvalue", "STORED");
+        assert_eq!(memcached.stats()["curr_items"], "1");
+        memcached.restart();
+        assert_eq!(memcached.stats()["curr_items"], "0");
+        assert_ne!(memcached.pid(), before);
+        memcached.stop();
+        memcached.cont();
+        assert_eq!(memcached.stats()["pid"], memcached.pid().to_string());
+    }
+}
+
+#[test]
+fn a_round_trip_is_a_change_of_direction() {
+    let redis = Redis::start(&[]);
+    for proxy in [
+        Proxy::tcp(Upstream::Unix(redis.socket())),
+        Proxy::tcp(Upstream::Tcp(redis.port())),
+    ] {
+        let mut stream = connect(proxy.port());
+        for _ in 0..10 {
+            ping(&mut stream).unwrap();
+        }
+        assert_eq!(proxy.round_trips(), 10);
+        assert_eq!((proxy.requests(), proxy.request_bytes()), (10, 60));
+        // A pipeline waits once.
+        stream.write_all(b"PING\r\nPING\r\n").unwrap();
+        stream.read_exact(&mut [0; 14]).unwrap();
+        assert_eq!(proxy.round_trips(), 11);
+        assert_eq!((proxy.connections(), proxy.reply_bytes()), (1, 12 * 7));
+    }
+    let proxy = Proxy::unix(Upstream::Unix(redis.socket()));
+    ping(&mut UnixStream::connect(proxy.socket()).unwrap()).unwrap();
+    assert_eq!(proxy.round_trips(), 1);
+}
+
+#[test]
+fn the_wire_fails_as_told() {
+    let redis = Redis::start(&[]);
+    let proxy = Proxy::tcp(Upstream::Unix(redis.socket()));
+
+    let mut stream = connect(proxy.port());
+    proxy.set(Mode::Drip(Duration::from_millis(20)));
+    let start = Instant::now();
+    assert_eq!(ping(&mut stream).unwrap(), b"+PONG\r\n");
+    assert!(start.elapsed() >= Duration::from_millis(6 * 20));
+
+    proxy.set(Mode::HalfReply);
+    assert_eq!(ping(&mut connect(proxy.port())).unwrap(), b"+PO");
+
+    proxy.set(Mode::SwallowReplies);
+    let mut stream = connect(proxy.port());
+    stream.write_all(b"INCR hits\r\n").unwrap();
+    assert!(timed_out(&stream.read(&mut [0; 1])));
+    assert_eq!(redis.cli(&["GET", "hits"]), "1");
+
+    proxy.set(Mode::SwallowRequests);
+    let mut stream = connect(proxy.port());
+    stream.write_all(b"INCR hits\r\n").unwrap();
+    assert!(timed_out(&stream.read(&mut [0; 1])));
+    assert_eq!(redis.cli(&["GET", "hits"]), "1");
+
+    proxy.set(Mode::Pass);
+    let mut stream = connect(proxy.port());
+    ping(&mut stream).unwrap();
+    proxy.cut();
+    assert_eq!(stream.read(&mut [0; 1]).unwrap(), 0);
+    ping(&mut connect(proxy.port())).unwrap();
+}
+
+#[test]
+fn connecting_to_a_black_hole_takes_forever() {
+    let hole = Blackhole::tcp();
+    let failed = TcpStream::connect_timeout(&hole.address(), SOON);
+    assert_eq!(failed.unwrap_err().kind(), ErrorKind::TimedOut);
+    let hole = Blackhole::unix();
+    let socket = hole.socket();
+    let connecting = std::thread::spawn(move || UnixStream::connect(socket).is_err());
+    std::thread::sleep(SOON);
+    assert!(!connecting.is_finished());
+    drop(hole);
+    assert!(connecting.join().unwrap());
+}
