@@ -32,6 +32,8 @@ const LOCK: &[u8] = b"_lock";
 pub struct Limiter;
 
 impl State for Limiter {
+    const SLOTS: usize = STORAGE + 1;
+
     fn class() -> &'static Class {
         &declared::CLIENT_THROTTLE
     }
@@ -46,7 +48,7 @@ impl State for Limiter {
 }
 
 pub fn construct(call: &mut Call<'_>, _result: &mut Zval) -> Result<(), Thrown> {
-    let storage = argument(call)?.shallow_clone();
+    let storage = argument(call)?;
     call.this::<Limiter>().set_property(STORAGE, storage);
     Ok(())
 }

@@ -13,9 +13,9 @@ use crate::zend::{Call, State, Thrown, Zval, throw, value};
 ///
 /// # Errors
 /// `TypeError`.
-fn storage<'a>(call: &mut Call<'a>) -> Result<&'a Zval, Thrown> {
+fn storage(call: &Call<'_>) -> Result<Zval, Thrown> {
     let storage = call.object_of(1, &TOKEN_BUCKET_STORAGE)?;
-    if value::object(storage).and_then(storage::of).is_some() {
+    if value::object(&storage).and_then(storage::of).is_some() {
         return Ok(storage);
     }
     Err(throw::argument_type(

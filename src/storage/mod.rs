@@ -16,8 +16,7 @@ mod redis_client;
 mod remote;
 pub mod shared_memory;
 
-use crate::zend::{Held, Object, State, Thrown, Zval};
-use ext_php_rs::types::ZendObject;
+use crate::zend::{Held, Obj, Object, State, Thrown, Zval};
 use proposals::Proposals;
 use std::any::Any;
 use std::fmt::Debug;
@@ -32,7 +31,7 @@ pub use remote::{RemoteStorage, StorageClass};
 pub use shared_memory::{grants, take_here};
 
 /// Every storage. Shared memory is first because it is looked for most.
-const STORAGES: [fn(&ZendObject) -> Option<&dyn Storage>; 5] = [
+const STORAGES: [fn(Obj<'_>) -> Option<&dyn Storage>; 5] = [
     exact::<shared_memory::SharedMemoryStorage>,
     exact::<memory::MemoryStorage>,
     exact::<redis::RedisStorage>,
@@ -42,7 +41,7 @@ const STORAGES: [fn(&ZendObject) -> Option<&dyn Storage>; 5] = [
 
 /// Returns the object as a storage of the extension; `None` for an object of userland, which
 /// decides by itself.
-pub fn of(object: &ZendObject) -> Option<&dyn Storage> {
+pub fn of(object: Obj<'_>) -> Option<&dyn Storage> {
     STORAGES.iter().find_map(|recognise| recognise(object))
 }
 
@@ -63,7 +62,7 @@ pub fn remote<T: StorageClass>(storage: &dyn Storage) -> Option<&Object<RemoteSt
 }
 
 /// Recognises objects of exactly this class; such classes are final.
-fn exact<S: State>(object: &ZendObject) -> Option<&dyn Storage>
+fn exact<S: State>(object: Obj<'_>) -> Option<&dyn Storage>
 where
     Object<S>: Storage,
 {

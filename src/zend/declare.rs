@@ -156,28 +156,3 @@ unsafe impl Sync for Entries {}
 /// Ends a list of methods.
 // SAFETY: all pointers null, all numbers zero: what the engine looks for.
 pub const END: Entry = unsafe { MaybeUninit::zeroed().assume_init() };
-
-/// Makes an engine handler of a plain Rust function.
-macro_rules! handler {
-    ($body:expr) => {{
-        extern "C" fn handler(
-            frame: &mut ::ext_php_rs::ffi::zend_execute_data,
-            result: &mut ::ext_php_rs::ffi::zval,
-        ) {
-            $crate::zend::call::run(frame, result, $body);
-        }
-        handler
-    }};
-}
-
-/// As [`handler!`], and checks first that as many arguments were passed as are declared.
-macro_rules! method {
-    ($body:expr) => {
-        $crate::zend::declare::handler!(|call, result| {
-            call.check_count()?;
-            $body(call, result)
-        })
-    };
-}
-
-pub(crate) use {handler, method};

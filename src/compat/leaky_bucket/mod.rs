@@ -31,6 +31,8 @@ pub struct Bucket {
 }
 
 impl State for Bucket {
+    const SLOTS: usize = STORAGES + 1;
+
     fn class() -> &'static Class {
         &declared::LEAKY_BUCKET
     }
