@@ -1,22 +1,76 @@
-//! Tells the code which PHP it is built against.
+//! Generates the engine's declarations from PHP's headers and checks that this PHP is supported.
 
+use std::env;
 use std::error::Error;
+use std::path::PathBuf;
 use std::process::Command;
 
-/// PHP's releases from which on something is different, as `php-config --vernum` has them.
+/// PHP's releases that change something for us, as `php-config --vernum` prints them.
 const RELEASES: [(u32, &str); 2] = [(80_300, "php83"), (80_400, "php84")];
+/// The oldest supported release.
+const FIRST: u32 = 80_100;
+/// The first release that nobody has tested: 8.6 can be made to compile and then misbehaves silently.
+const UNTESTED: u32 = 80_600;
+
+/// Names that `zend/symbols.rs` takes from the headers.
+const FUNCTIONS: &str = "zend_parse_arg_(bool|long|double|str|number)_slow|zend_parse_arg_(double|str)_weak\
+    |zend_wrong_parameter(s_none|_class|)_error|zend_argument_(value|type)_error|zend_(value|type)_error\
+    |zend_exception_(save|restore|set_previous)|zend_clear_exception|php_error_docref|zend_error(_zstr)?\
+    |php_format_date|zend_declare_typed_property|zend_declare_class_constant_(long|double)\
+    |zend_register_(internal_enum|functions)|zend_enum_add_case_cstr|zend_add_attribute|zend_class_implements\
+    |zend_create_closure|object_init_ex|zend_get_class_constant_ex|add_(property|assoc)_zval_ex\
+    |(sub|mul|div)_function|zend_ini_string_ex|zend_unregister_ini_entries|display_ini_entries";
+const VARIABLES: &str = "spl_ce_LogicException|zend_empty_string|zend_standard_class_def\
+    |ZPP_ERROR_WRONG_ARG|ZEND_ACC_READONLY|ZEND_ATTRIBUTE_PERSISTENT|ZEND_INTERNAL_CLASS\
+    |MAY_BE_(VOID|BOOL|LONG|DOUBLE|STRING|ARRAY|OBJECT|STATIC)|E_(WARNING|USER_WARNING|CORE_WARNING)";
+const TYPES: &str =
+    "_?zend_expected_type|zend_result|ZEND_RESULT_CODE|_?zend_attribute|(__)?time_t";
 
 fn main() -> Result<(), Box<dyn Error>> {
+    println!("cargo::rerun-if-changed=build.rs");
     println!("cargo::rerun-if-env-changed=PHP_CONFIG");
-    let config = std::env::var("PHP_CONFIG").unwrap_or_else(|_| "php-config".to_owned());
-    let output = Command::new(&config).arg("--vernum").output();
-    let output = output.map_err(|error| format!("{config}: {error}"))?.stdout;
-    let version: u32 = String::from_utf8(output)?.trim().parse()?;
+    println!("cargo::rerun-if-env-changed=PATH");
+    let version: u32 = php_config("--vernum")?.parse()?;
+    if !(FIRST..UNTESTED).contains(&version) {
+        let release = format!("{}.{}", version / 10_000, version / 100 % 100);
+        return Err(
+            format!("tokenbucket supports PHP 8.1 to 8.5, and this is PHP {release}").into(),
+        );
+    }
     for (first, name) in RELEASES {
         println!("cargo::rustc-check-cfg=cfg({name})");
         if version >= first {
             println!("cargo::rustc-cfg={name}");
         }
     }
+    declare_engine(&php_config("--includes")?)
+}
+
+/// Writes the declarations to `engine.rs`. Cargo runs this again when one of the headers changes.
+fn declare_engine(includes: &str) -> Result<(), Box<dyn Error>> {
+    bindgen::builder()
+        .header("src/zend/engine.h")
+        .clang_args(includes.split_whitespace())
+        .parse_callbacks(Box::new(bindgen::CargoCallbacks::new()))
+        .allowlist_function(FUNCTIONS)
+        .allowlist_var(VARIABLES)
+        .allowlist_type(TYPES)
+        // The other types are ext-php-rs's own, so that both sets of declarations fit together.
+        .allowlist_recursively(false)
+        .opaque_type("_zend_attribute")
+        .prepend_enum_name(false)
+        .formatter(bindgen::Formatter::None)
+        .generate()?
+        .write_to_file(PathBuf::from(env::var("OUT_DIR")?).join("engine.rs"))?;
     Ok(())
+}
+
+fn php_config(argument: &str) -> Result<String, Box<dyn Error>> {
+    let config = env::var("PHP_CONFIG").unwrap_or_else(|_| "php-config".to_owned());
+    let output = Command::new(&config).arg(argument).output();
+    let output = output.map_err(|error| format!("{config}: {error}"))?;
+    if !output.status.success() {
+        return Err(format!("{config} {argument}: {}", output.status).into());
+    }
+    Ok(String::from_utf8(output.stdout)?.trim().to_owned())
 }

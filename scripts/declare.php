@@ -255,10 +255,10 @@ function declared(array $classes, array $functions): string
     sort($roots);
     $text = "//! The classes and functions that the extension declares to PHP.\n//!\n"
         . "//! Generated from stubs/tokenbucket.stub.php by `php -n scripts/declare.php`. Do not edit.\n\n"
-        . "use crate::zend::Class;\n"
+        . "use crate::zend::Class;\nuse crate::zend::call::method;\n"
         . "use crate::zend::class::{Constant, Declaration, Kind, Property};\n"
         . "use crate::zend::declare::{\n    END, Entries, FINAL, Info, NO_DYNAMIC_PROPERTIES, NOT_SERIALIZABLE, PRIVATE, PROTECTED,\n"
-        . "    PUBLIC, STATIC, Type, abstract_entry, entry, method, optional, required, returns,\n};\n"
+        . "    PUBLIC, STATIC, Type, abstract_entry, entry, optional, required, returns,\n};\n"
         . 'use crate::{' . implode(', ', $roots) . "};\n\n";
     foreach ($classes as $class) {
         $text .= 'pub static ' . static_name($class->name) . ": Class = Class::new();\n";

@@ -14,6 +14,8 @@ const GREATEST_FIELD: u64 = 999_999_999_999_999;
 pub struct Answer(Option<(Quota, Decision)>);
 
 impl State for Answer {
+    const SLOTS: usize = 6;
+
     fn class() -> &'static Class {
         &declared::DECISION
     }

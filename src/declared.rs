@@ -3,10 +3,11 @@
 //! Generated from stubs/tokenbucket.stub.php by `php -n scripts/declare.php`. Do not edit.
 
 use crate::zend::Class;
+use crate::zend::call::method;
 use crate::zend::class::{Constant, Declaration, Kind, Property};
 use crate::zend::declare::{
     END, Entries, FINAL, Info, NO_DYNAMIC_PROPERTIES, NOT_SERIALIZABLE, PRIVATE, PROTECTED,
-    PUBLIC, STATIC, Type, abstract_entry, entry, method, optional, required, returns,
+    PUBLIC, STATIC, Type, abstract_entry, entry, optional, required, returns,
 };
 use crate::{compat, decision, info, storage, token_bucket};
 

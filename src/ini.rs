@@ -73,7 +73,7 @@ pub fn shared_memory() -> SharedMemorySettings {
 }
 
 /// The namespace that applies now; it may differ between pools and requests.
-pub fn namespace() -> &'static [u8] {
+pub fn namespace() -> Vec<u8> {
     NAMESPACE.value()
 }
 

@@ -19,43 +19,44 @@ mod token_bucket;
 mod zend;
 
 use ext_php_rs::prelude::*;
+use zend::system::{self, Ending, Hooks, Starting};
 
 /// Describes the module to PHP.
 #[php_module]
 pub fn get_module(module: ModuleBuilder) -> ModuleBuilder {
     module
-        .startup_function(startup)
-        .shutdown_function(shutdown)
+        .startup_function(system::startup::<Extension>)
+        .shutdown_function(system::shutdown::<Extension>)
         .request_startup_function(request_startup)
         .info_function(info::phpinfo)
 }
 
-const SUCCESS: i32 = 0;
-const FAILURE: i32 = -1;
+struct Extension;
 
-/// MINIT: once in the master, and anew when it executes itself (php-fpm on USR2).
-extern "C" fn startup(_kind: i32, module: i32) -> i32 {
-    ini::register(module);
-    if let Err(error) = segment::attach() {
-        zend::throw::startup_warning(&error.to_string());
-        return FAILURE;
+impl Hooks for Extension {
+    /// Runs once in the master, and anew when it executes itself (php-fpm on USR2).
+    fn start(starting: &Starting, module: i32) -> bool {
+        ini::register(module);
+        if let Err(error) = segment::attach(starting) {
+            zend::throw::startup_warning(&error.to_string());
+            return false;
+        }
+        zend::class::register_functions(&declared::FUNCTIONS);
+        for (class, declaration) in &declared::CLASSES {
+            class.register(declaration);
+        }
+        true
     }
-    zend::class::register_functions(&declared::FUNCTIONS);
-    for (class, declaration) in &declared::CLASSES {
-        class.register(declaration);
-    }
-    SUCCESS
-}
 
-/// MSHUTDOWN: in every exiting child too, so it may detach but not destroy.
-extern "C" fn shutdown(_kind: i32, module: i32) -> i32 {
-    ini::unregister(module);
-    segment::detach();
-    SUCCESS
+    /// Runs in every exiting child too, so it may detach but not destroy.
+    fn end(ending: &Ending, module: i32) {
+        ini::unregister(module);
+        segment::detach(ending);
+    }
 }
 
 /// RINIT.
 extern "C" fn request_startup(_kind: i32, _module: i32) -> i32 {
     segment::request_begins();
-    SUCCESS
+    0
 }

@@ -6,7 +6,7 @@
 //! changes when the master becomes a daemon.
 
 use crate::ini::{self, SharedMemorySettings};
-use crate::zend::system::{self, Shared};
+use crate::zend::system::{self, Ending, Shared, Starting};
 use crate::zend::throw::startup_warning;
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 use tokenbucket_core::host::Host;
@@ -50,23 +50,23 @@ pub fn store() -> Option<&'static SharedMemory> {
 ///
 /// # Errors
 /// When no mapping at all can be had, or 128 bits cannot be swapped without a lock.
-pub fn attach() -> Result<(), AttachError> {
+pub fn attach(starting: &Starting) -> Result<(), AttachError> {
     if !is_lock_free() {
         return Err(AttachError::NotLockFree);
     }
     let settings = ini::shared_memory();
     let host = Host::new(settings.segment, |layout| {
-        named(&settings, layout).map_or_else(|| private(layout), Ok)
+        named(&settings, layout).map_or_else(|| private(starting, layout), Ok)
     })?;
-    HOST.set(host);
+    HOST.set(starting, host);
     Ok(())
 }
 
 /// Unmaps the segment from this process; others keep it.
 ///
 /// This also runs in a master just before it executes itself, so what was handed over stays open.
-pub fn detach() {
-    let Some(host) = HOST.take() else {
+pub fn detach(ending: &Ending) {
+    let Some(host) = HOST.take(ending) else {
         return;
     };
     let segment = host.into_segment();
@@ -93,7 +93,7 @@ fn named(settings: &SharedMemorySettings, layout: Layout) -> Option<Segment> {
 }
 
 /// The segment that the master had before it executed itself, or a new one.
-fn private(layout: Layout) -> Result<Segment, SegmentError> {
+fn private(starting: &Starting, layout: Layout) -> Result<Segment, SegmentError> {
     let executes_itself = matches!(
         system::interface_name().as_str(),
         "fpm-fcgi" | "apache2handler"
@@ -114,7 +114,7 @@ fn private(layout: Layout) -> Result<Segment, SegmentError> {
         Some(segment) => segment,
         None => Segment::private(layout)?,
     };
-    hand_over(&segment);
+    hand_over(starting, &segment);
     Ok(segment)
 }
 
@@ -126,12 +126,12 @@ fn handed_over() -> Option<(i32, u64)> {
     Some((fd, u64::from_str_radix(nonce, 16).ok()?))
 }
 
-fn hand_over(segment: &Segment) {
+fn hand_over(starting: &Starting, segment: &Segment) {
     let Some(fd) = segment.descriptor() else {
         return;
     };
     if segment.keep_on_exec(true).is_ok() {
-        system::set_environment(HANDOVER, &format!("{fd}:{:x}", segment.nonce()));
+        system::set_environment(starting, HANDOVER, &format!("{fd}:{:x}", segment.nonce()));
         STARTED_BY.store(std::process::id(), Relaxed);
     }
 }

@@ -33,13 +33,15 @@ const LOCK: &[u8] = b"_lock";
 pub struct Limiter;
 
 impl super::Limiter for Limiter {
+    const SLOTS: usize = STORAGE + 1;
+
     fn class() -> &'static Class {
         &declared::CLIENT_THROTTLE
     }
 }
 
 pub fn construct(call: &mut Call<'_>, _result: &mut Zval) -> Result<(), Thrown> {
-    let storage = argument(call)?.shallow_clone();
+    let storage = argument(call)?;
     call.this::<Limiter>().set_property(STORAGE, storage);
     Ok(())
 }

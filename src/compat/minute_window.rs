@@ -30,13 +30,15 @@ const NAME: &std::ffi::CStr = c"dHi";
 pub struct Window;
 
 impl super::Limiter for Window {
+    const SLOTS: usize = PREFIX + 1;
+
     fn class() -> &'static Class {
         &declared::MINUTE_WINDOW
     }
 }
 
 pub fn construct(call: &mut Call<'_>, _result: &mut Zval) -> Result<(), Thrown> {
-    let storage = argument(call)?.shallow_clone();
+    let storage = argument(call)?;
     let ip = call.untyped_string(2)?;
     let prefix = if call.count() == 3 {
         call.untyped_string(3)?

@@ -11,10 +11,15 @@ use crate::zend::{Call, Class, State, Thrown, Zval, throw, value};
 
 /// The state of a limiter's objects. A clone has a copy of it.
 trait Limiter: Clone + Default + 'static {
+    /// As [`State::SLOTS`].
+    const SLOTS: usize;
+    /// Returns the class.
     fn class() -> &'static Class;
 }
 
 impl<L: Limiter> State for L {
+    const SLOTS: usize = L::SLOTS;
+
     fn class() -> &'static Class {
         L::class()
     }
@@ -32,9 +37,9 @@ impl<L: Limiter> State for L {
 ///
 /// # Errors
 /// `TypeError`.
-fn storage<'a>(call: &mut Call<'a>) -> Result<&'a Zval, Thrown> {
+fn storage(call: &Call<'_>) -> Result<Zval, Thrown> {
     let storage = call.object_of(1, &TOKEN_BUCKET_STORAGE)?;
-    if value::object(storage).and_then(storage::of).is_some() {
+    if value::object(&storage).and_then(storage::of).is_some() {
         return Ok(storage);
     }
     Err(throw::argument_type(

@@ -27,6 +27,8 @@ const CLIENT: usize = 5;
 pub struct Limiter;
 
 impl super::Limiter for Limiter {
+    const SLOTS: usize = CLIENT + 1;
+
     fn class() -> &'static Class {
         &declared::RATE_LIMITER
     }
@@ -106,7 +108,7 @@ fn storage(this: &Object<Limiter>) -> Result<Zval, Thrown> {
         return Ok(redis);
     }
     // The slot holds the client, so nobody else can have its identity.
-    if Identity::of(this.property(CLIENT)).is_of(&redis) {
+    if Identity::of(&this.copy_property(CLIENT)).is_of(&redis) {
         return Ok(this.copy_property(STORAGE));
     }
     let storage = storage::storage_of(object).map_err(|unfit| match unfit {

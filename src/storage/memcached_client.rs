@@ -7,8 +7,7 @@
 use super::arguments;
 use super::memcached::shown;
 use super::remote::RemoteStorage;
-use crate::zend::{Call, Thrown, Zval, invoke, throw, value};
-use ext_php_rs::types::ZendObject;
+use crate::zend::{Call, Obj, Thrown, Zval, invoke, throw, value};
 use tokenbucket_core::remote::endpoint::Endpoint;
 use tokenbucket_core::remote::memcached::Memcached;
 use tokenbucket_core::remote::memcached::ketama::{Distribution, Ring};
@@ -78,13 +77,13 @@ fn read(call: &mut Call<'_>) -> Result<Client, Thrown> {
     })
 }
 
-fn option(client: &ZendObject, number: i64) -> Result<Zval, Thrown> {
+fn option(client: Obj<'_>, number: i64) -> Result<Zval, Thrown> {
     let mut option = Zval::new();
     option.set_long(number);
     invoke::method(client, "getoption", &mut [option])
 }
 
-fn servers(client: &ZendObject) -> Result<Vec<Server>, Thrown> {
+fn servers(client: Obj<'_>) -> Result<Vec<Server>, Thrown> {
     let list = invoke::method(client, "getserverlist", &mut [])?;
     let list = list.array().into_iter().flat_map(|list| list.values());
     let texts: Vec<Vec<u8>> = list.filter_map(text).collect();
@@ -112,7 +111,7 @@ fn text(server: &Zval) -> Option<Vec<u8>> {
 
 /// The placement by which the client puts all probes where it does.
 fn distribution(
-    client: &ZendObject,
+    client: Obj<'_>,
     servers: &[Server],
     prefix: &[u8],
 ) -> Result<Distribution, Thrown> {

@@ -15,8 +15,7 @@ mod redis_client;
 mod remote;
 pub mod shared_memory;
 
-use crate::zend::{Held, Object, State, Thrown, Zval};
-use ext_php_rs::types::ZendObject;
+use crate::zend::{Held, Obj, Object, State, Thrown, Zval};
 use proposals::Proposals;
 use std::any::Any;
 use std::fmt::Debug;
@@ -30,7 +29,7 @@ pub use remote::{RemoteStorage, StorageClass, tell};
 pub use shared_memory::{grants, take_here};
 
 /// Recognises the objects of one storage.
-type Recognise = fn(&ZendObject) -> Option<&dyn Storage>;
+type Recognise = fn(Obj<'_>) -> Option<&dyn Storage>;
 
 /// Every storage. Shared memory is first because it is looked for most.
 const STORAGES: [Recognise; 5] = [
@@ -43,7 +42,7 @@ const STORAGES: [Recognise; 5] = [
 
 /// Returns the object as a storage of the extension; `None` for an object of userland, which
 /// decides by itself.
-pub fn of(object: &ZendObject) -> Option<&dyn Storage> {
+pub fn of(object: Obj<'_>) -> Option<&dyn Storage> {
     STORAGES.iter().find_map(|recognise| recognise(object))
 }
 
@@ -64,7 +63,7 @@ pub fn remote<T: StorageClass>(storage: &dyn Storage) -> Option<&Object<RemoteSt
 }
 
 /// Recognises objects of exactly this class; such classes are final.
-fn exact<S: State>(object: &ZendObject) -> Option<&dyn Storage>
+fn exact<S: State>(object: Obj<'_>) -> Option<&dyn Storage>
 where
     Object<S>: Storage,
 {

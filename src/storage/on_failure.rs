@@ -1,7 +1,7 @@
 //! `TokenBucket\OnFailure`: what happens when a store fails.
 
 use crate::declared;
-use crate::zend::{Call, Thrown, class};
+use crate::zend::{Call, Thrown, class, value};
 use tokenbucket_core::remote::OnFailure;
 
 const CASES: [(&std::ffi::CStr, OnFailure); 4] = [
@@ -15,10 +15,12 @@ const CASES: [(&std::ffi::CStr, OnFailure); 4] = [
 ///
 /// # Errors
 /// `TypeError`.
-pub fn argument(call: &mut Call<'_>, number: u32) -> Result<OnFailure, Thrown> {
+pub fn argument(call: &Call<'_>, number: u32) -> Result<OnFailure, Thrown> {
     let case = call.object_of(number, &declared::ON_FAILURE)?;
-    let name = class::case_name(case);
-    let found = CASES.iter().find(|(case, _)| case.to_bytes() == name);
+    let name = class::case_name(&case);
+    let found = CASES
+        .iter()
+        .find(|(case, _)| case.to_bytes() == value::bytes(&name));
     // An object of the enum is one of its cases.
     found.map(|&(_, policy)| policy).ok_or(Thrown)
 }

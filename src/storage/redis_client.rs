@@ -6,8 +6,7 @@
 
 use super::arguments::{self, DEFAULT_PREFIX};
 use super::remote::RemoteStorage;
-use crate::zend::{Call, Thrown, Zval, invoke, throw, value};
-use ext_php_rs::types::ZendObject;
+use crate::zend::{Call, Obj, Thrown, Zval, invoke, throw, value};
 use tokenbucket_core::remote::Settings;
 use tokenbucket_core::remote::redis::Redis;
 use tokenbucket_core::remote::redis::dsn::Dsn;
@@ -51,7 +50,7 @@ impl Unfit {
 }
 
 /// Whether the object is a client of Redis.
-pub fn is_client(object: &ZendObject) -> bool {
+pub fn is_client(object: Obj<'_>) -> bool {
     invoke::has_methods(object, &METHODS)
 }
 
@@ -59,14 +58,14 @@ pub fn is_client(object: &ZendObject) -> bool {
 ///
 /// # Errors
 /// [`Unfit`]; the caller says whose client it was.
-pub fn storage_of(client: &ZendObject) -> Result<Zval, Unfit> {
+pub fn storage_of(client: Obj<'_>) -> Result<Zval, Unfit> {
     make(client, DEFAULT_PREFIX, arguments::default_settings())
 }
 
 /// `fromClient(object $redis, …): static`
 pub fn from_client(call: &mut Call<'_>, result: &mut Zval) -> Result<(), Thrown> {
-    // In the frame until the call returns.
-    let client = value::object(call.arg(1)).filter(|object| is_client(object));
+    let held = call.arg(1).shallow_clone();
+    let client = value::object(&held).filter(|&object| is_client(object));
     let client = client.ok_or_else(|| throw::argument_type(1, "must be a client of type Redis"))?;
     let prefix = arguments::prefix(call)?;
     let settings = arguments::settings(call)?;
@@ -74,7 +73,7 @@ pub fn from_client(call: &mut Call<'_>, result: &mut Zval) -> Result<(), Thrown>
     Ok(())
 }
 
-fn make(client: &ZendObject, prefix: &[u8], settings: Settings) -> Result<Zval, Unfit> {
+fn make(client: Obj<'_>, prefix: &[u8], settings: Settings) -> Result<Zval, Unfit> {
     let ask = |method, arguments: &mut [Zval]| invoke::method(client, method, arguments);
     if !value::is_truthy(&ask("isconnected", &mut [])?) {
         return Err(Unfit::Client("be connected".to_owned()));

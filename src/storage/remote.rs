@@ -33,6 +33,8 @@ struct Made<T> {
 }
 
 impl<T: StorageClass> State for RemoteStorage<T> {
+    const SLOTS: usize = 2;
+
     fn class() -> &'static Class {
         T::class()
     }

@@ -17,6 +17,8 @@ pub struct SharedMemoryStorage {
 }
 
 impl State for SharedMemoryStorage {
+    const SLOTS: usize = 1;
+
     fn class() -> &'static Class {
         &declared::TOKEN_BUCKET_STORAGE_SHARED_MEMORY
     }
@@ -68,7 +70,7 @@ impl Storage for Object<SharedMemoryStorage> {
 /// Returns the hasher for the setting's namespace and, in it, the constructor's.
 fn hasher(namespace: &[u8]) -> KeyHasher {
     let root = segment::store().map_or(KeyHasher::new([0; 2]), SharedMemory::hasher);
-    root.namespace(&[ini::namespace(), namespace])
+    root.namespace(&[&ini::namespace(), namespace])
 }
 
 #[inline(always)]

@@ -19,6 +19,8 @@ pub struct Bucket {
 }
 
 impl State for Bucket {
+    const SLOTS: usize = RATE + 1;
+
     fn class() -> &'static Class {
         &TOKEN_BUCKET
     }
@@ -32,40 +34,29 @@ impl State for Bucket {
     }
 }
 
-/// Returns the properties as they are now.
-#[inline]
-pub fn properties(bucket: &Object<Bucket>) -> Source<'_> {
-    source(|index| bucket.property(index))
-}
-
-/// Returns the properties as their slots hold them. A property that has become a reference then
-/// differs from the one that a plan was made from.
-#[inline]
-fn slots(bucket: &Object<Bucket>) -> Source<'_> {
-    source(|index| bucket.slot_value(index))
-}
-
-#[inline(always)]
-fn source<'a>(read: impl Fn(usize) -> &'a crate::zend::Zval) -> Source<'a> {
+/// Copies the properties as they are now.
+fn properties(bucket: &Object<Bucket>) -> Source {
     Source {
-        storage: read(STORAGE),
-        identifier: read(IDENTIFIER),
-        capacity: read(CAPACITY),
-        rate: read(RATE),
+        storage: bucket.copy_property(STORAGE),
+        identifier: bucket.copy_property(IDENTIFIER),
+        capacity: bucket.copy_property(CAPACITY),
+        rate: bucket.copy_property(RATE),
     }
 }
 
 /// Reads the plan of a bucket, derived anew if a property has changed.
 ///
 /// `read` must not call into PHP. Deriving may: it runs `__toString()` of an identifier. No
-/// reference into a property, an argument or an array element may be held over this call, except to
-/// counted values.
+/// reference to an array element may be held over this call, except to counted values.
 ///
 /// # Errors
 /// `ValueError` or `TypeError` for a property that makes no bucket.
 #[inline(always)]
 pub fn with_plan<R>(bucket: &Object<Bucket>, read: impl FnOnce(&Plan) -> R) -> Result<R, Thrown> {
-    let is_current = |plan: &Plan| plan.is_current(&slots(bucket));
+    let is_current = |plan: &Plan| {
+        // A property that has become a reference differs here from the one that the plan was made from.
+        plan.is_current(|slot, identity| bucket.slot(slot).is(identity))
+    };
     let mut plan = bucket.plan.borrow();
     if !plan.as_ref().is_some_and(is_current) {
         drop(plan);
@@ -89,7 +80,8 @@ pub fn with_latest_plan<R>(
 #[inline(never)]
 fn renew(bucket: &Object<Bucket>) -> Result<(), Thrown> {
     let source = properties(bucket);
-    let is_current = |plan: &Plan| plan.is_current(&source);
+    let is_current =
+        |plan: &Plan| plan.is_current(|slot, identity| identity.is_of(source.values()[slot]));
     if bucket.plan.borrow().as_ref().is_some_and(is_current) {
         return Ok(());
     }
@@ -100,9 +92,9 @@ fn renew(bucket: &Object<Bucket>) -> Result<(), Thrown> {
 ///
 /// # Errors
 /// As [`with_plan`]; `origin` says what the message names.
-pub fn derive<'a>(
+pub fn derive(
     bucket: &Object<Bucket>,
-    source: impl Fn() -> Source<'a>,
+    source: impl Fn() -> Source,
     origin: Origin,
 ) -> Result<(), Thrown> {
     let overrides = if bucket.is_exact() {

@@ -11,7 +11,7 @@ use ext_php_rs::ffi::IS_STRING;
 
 /// `__construct(TokenBucketStorage $storage, $identifier, $bucket_capacity, $tokens_per_second)`
 pub fn construct(call: &mut Call<'_>, _result: &mut Zval) -> Result<(), Thrown> {
-    let storage = call.object_of(1, &declared::TOKEN_BUCKET_STORAGE)?;
+    call.object_of(1, &declared::TOKEN_BUCKET_STORAGE)?;
     // Converted only to throw an error that names the argument. The properties keep what was passed,
     // as the userland class's do.
     if value::kind(call.arg(2)) != IS_STRING {
@@ -20,20 +20,15 @@ pub fn construct(call: &mut Call<'_>, _result: &mut Zval) -> Result<(), Thrown> 
     call.untyped_number(3)?;
     call.untyped_number(4)?;
     let bucket = call.this::<Bucket>();
-    let source = Source {
-        storage,
-        identifier: call.arg(2),
-        capacity: call.arg(3),
-        rate: call.arg(4),
+    let source = || Source {
+        storage: call.arg(1).shallow_clone(),
+        identifier: call.arg(2).shallow_clone(),
+        capacity: call.arg(3).shallow_clone(),
+        rate: call.arg(4).shallow_clone(),
     };
-    derive(bucket, || source, Origin::Constructor)?;
-    for (index, zval) in [
-        (STORAGE, source.storage),
-        (IDENTIFIER, source.identifier),
-        (CAPACITY, source.capacity),
-        (RATE, source.rate),
-    ] {
-        bucket.set_property(index, zval.shallow_clone());
+    derive(bucket, source, Origin::Constructor)?;
+    for (number, index) in (1..).zip([STORAGE, IDENTIFIER, CAPACITY, RATE]) {
+        bucket.set_property(index, call.arg(number).shallow_clone());
     }
     Ok(())
 }

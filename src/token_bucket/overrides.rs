@@ -8,7 +8,7 @@ use super::plan::Overrides;
 use crate::declared::TOKEN_BUCKET;
 use crate::exceptions;
 use crate::storage;
-use crate::zend::{Call, Number, Object, Thrown, Zval, invoke, throw, value};
+use crate::zend::{Call, Number, Object, Thrown, Zval, arithmetic, invoke, throw, value};
 use tokenbucket_core::clock::wall_clock;
 use tokenbucket_core::{AmountError, Grain, Step, seconds};
 
@@ -44,14 +44,14 @@ pub fn compare_microtimes(call: &mut Call<'_>, result: &mut Zval) -> Result<(), 
 /// `_tokens_to_seconds($tokens)`
 pub fn tokens_to_seconds(call: &mut Call<'_>, result: &mut Zval) -> Result<(), Thrown> {
     let rate = call.this::<Bucket>().copy_property(RATE);
-    *result = value::divide(call.arg(1), &rate).ok_or(Thrown)?;
+    *result = arithmetic::divide(call.arg(1), &rate).ok_or(Thrown)?;
     Ok(())
 }
 
 /// `_seconds_to_tokens($seconds)`
 pub fn seconds_to_tokens(call: &mut Call<'_>, result: &mut Zval) -> Result<(), Thrown> {
     let rate = call.this::<Bucket>().copy_property(RATE);
-    *result = value::multiply(call.arg(1), &rate).ok_or(Thrown)?;
+    *result = arithmetic::multiply(call.arg(1), &rate).ok_or(Thrown)?;
     Ok(())
 }
 
@@ -94,7 +94,7 @@ pub fn to_seconds(
         let mut arguments = [tokens.shallow_clone()];
         return invoke::method(bucket.zend(), "_tokens_to_seconds", &mut arguments);
     }
-    value::divide(tokens, &bucket.copy_property(RATE)).ok_or(Thrown)
+    arithmetic::divide(tokens, &bucket.copy_property(RATE)).ok_or(Thrown)
 }
 
 /// Returns the step that an overriding `_tokens_to_seconds()` makes of `number` tokens.
@@ -118,6 +118,7 @@ pub fn step(bucket: &Object<Bucket>, number: Number, grain: Grain) -> Result<Ste
 /// # Errors
 /// What it threw.
 pub fn bootstrap(bucket: &Object<Bucket>, token_count: &Zval) -> Result<(), Thrown> {
-    let initial = value::subtract(&bucket.copy_property(CAPACITY), token_count).ok_or(Thrown)?;
+    let initial =
+        arithmetic::subtract(&bucket.copy_property(CAPACITY), token_count).ok_or(Thrown)?;
     invoke::method(bucket.zend(), "_bootstrap", &mut [initial]).map(drop)
 }

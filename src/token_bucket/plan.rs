@@ -6,18 +6,17 @@
 
 use crate::exceptions::{self, Origin};
 use crate::storage;
-use crate::zend::{Class, Identity, Number, Thrown, Zval, invoke, throw, value};
+use crate::zend::{Class, Identity, Number, Obj, Thrown, Zval, invoke, throw, value};
 use ext_php_rs::ffi::{IS_DOUBLE, IS_LONG, IS_STRING};
-use ext_php_rs::types::ZendObject;
 use tokenbucket_core::{AmountError, Grain, Key, Quota, QuotaError, Step};
 
 /// The four properties, wherever they come from.
-#[derive(Clone, Copy, Debug)]
-pub struct Source<'a> {
-    pub storage: &'a Zval,
-    pub identifier: &'a Zval,
-    pub capacity: &'a Zval,
-    pub rate: &'a Zval,
+#[derive(Debug)]
+pub struct Source {
+    pub storage: Zval,
+    pub identifier: Zval,
+    pub capacity: Zval,
+    pub rate: Zval,
 }
 
 /// What follows from them.
@@ -52,7 +51,7 @@ impl Overrides {
     };
 
     /// Looks at the methods of an object whose class extends `class`.
-    pub fn of(object: &ZendObject, class: &Class) -> Self {
+    pub fn of(object: Obj<'_>, class: &Class) -> Self {
         let overrides = |method| invoke::overrides(object, method, class);
         Self {
             bootstrap: overrides("_bootstrap"),
@@ -61,25 +60,25 @@ impl Overrides {
     }
 }
 
-impl<'a> Source<'a> {
-    #[inline]
-    fn values(&self) -> [&'a Zval; 4] {
-        [self.storage, self.identifier, self.capacity, self.rate]
+impl Source {
+    /// Returns the values in the order of their slots.
+    pub fn values(&self) -> [&Zval; 4] {
+        [&self.storage, &self.identifier, &self.capacity, &self.rate]
     }
 
     /// Whether equal bits will mean equal values: numbers do, and what the plan holds.
     fn has_identity(&self) -> bool {
-        let is_number = |zval| matches!(value::kind(zval), IS_LONG | IS_DOUBLE);
-        let identifier = matches!(value::kind(self.identifier), IS_STRING | IS_LONG);
-        identifier && is_number(self.capacity) && is_number(self.rate)
+        let is_number = |zval: &Zval| matches!(value::kind(zval), IS_LONG | IS_DOUBLE);
+        let identifier = matches!(value::kind(&self.identifier), IS_STRING | IS_LONG);
+        identifier && is_number(&self.capacity) && is_number(&self.rate)
     }
 
     /// The storage.
     ///
     /// # Errors
     /// `Error` when no constructor has set one.
-    pub fn storage(&self) -> Result<&'a ZendObject, Thrown> {
-        value::object(self.storage).ok_or_else(|| {
+    pub fn storage(&self) -> Result<Obj<'_>, Thrown> {
+        value::object(&self.storage).ok_or_else(|| {
             throw::error(
                 "The TokenBucket object has not been correctly initialized by calling \
                  parent::__construct() in its constructor",
@@ -91,9 +90,9 @@ impl<'a> Source<'a> {
 impl Plan {
     /// Whether the properties are still those that it was made from.
     #[inline]
-    pub fn is_current(&self, source: &Source<'_>) -> bool {
-        let mut pairs = self.made_from.iter().zip(source.values());
-        pairs.all(|(identity, value)| identity.is_of(value))
+    pub fn is_current(&self, is: impl Fn(usize, Identity) -> bool) -> bool {
+        let mut pairs = self.made_from.iter().enumerate();
+        pairs.all(|(slot, &identity)| is(slot, identity))
     }
 
     /// Derives a plan. `source` may call `__toString()` of an identifier, which may change everything:
@@ -101,13 +100,13 @@ impl Plan {
     ///
     /// # Errors
     /// `ValueError` or `TypeError` naming the argument or property that is of no use.
-    pub fn derive<'a>(
+    pub fn derive(
         overrides: Overrides,
-        source: impl Fn() -> Source<'a>,
+        source: impl Fn() -> Source,
         origin: Origin,
     ) -> Result<Self, Thrown> {
         source().storage()?;
-        let identifier = value::to_string(source().identifier)
+        let identifier = value::to_string(&source().identifier)
             .ok_or_else(|| exceptions::bad_property("_identifier", "string"))?;
         let source = source();
         let storage = source.storage()?;
@@ -173,12 +172,12 @@ impl Plan {
     }
 }
 
-fn quota(source: &Source<'_>, grain: Grain, origin: Origin) -> Result<Quota, Thrown> {
-    let number = |zval, property| -> Result<Number, Thrown> {
+fn quota(source: &Source, grain: Grain, origin: Origin) -> Result<Quota, Thrown> {
+    let number = |zval: &Zval, property| -> Result<Number, Thrown> {
         value::to_number(zval).ok_or_else(|| exceptions::bad_property(property, "int|float"))
     };
-    let capacity = number(source.capacity, "_bucket_capacity")?;
-    let rate = number(source.rate, "_tokens_per_second")?;
+    let capacity = number(&source.capacity, "_bucket_capacity")?;
+    let rate = number(&source.rate, "_tokens_per_second")?;
     let quota = || -> Result<Quota, QuotaError> {
         let capacity = capacity.tokens().map_err(QuotaError::Capacity)?;
         let rate = rate.tokens().map_err(QuotaError::Rate)?;

@@ -1,6 +1,6 @@
 //! A question to a bucket: derived once for a call, then passed down.
 
-use super::bucket::{Bucket, properties, with_latest_plan, with_plan};
+use super::bucket::{Bucket, STORAGE, with_latest_plan, with_plan};
 use super::overrides;
 use super::plan::Overrides;
 use crate::exceptions;
@@ -60,10 +60,10 @@ impl<'a> Question<'a> {
                 step,
             )
         })?;
-        let object = properties(bucket).storage;
-        let home = match storage::held(object) {
+        let object = bucket.copy_property(STORAGE);
+        let home = match storage::held(&object) {
             Some(storage) => Home::Native(storage),
-            None => Home::Userland(object.shallow_clone()),
+            None => Home::Userland(object),
         };
         let mut question = Self {
             bucket,

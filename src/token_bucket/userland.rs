@@ -7,8 +7,8 @@ use super::bucket::{Bucket, CAPACITY, IDENTIFIER};
 use super::overrides::{self, to_seconds};
 use super::question::Question;
 use crate::declared::TOKEN_BUCKET;
+use crate::zend::call::handler;
 use crate::zend::closure::closure;
-use crate::zend::declare::handler;
 use crate::zend::{Call, Object, Thrown, Zval, invoke, throw, value};
 use tokenbucket_core::{Decision, Reason};
 

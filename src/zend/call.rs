@@ -1,21 +1,26 @@
 //! One call from PHP: its arguments, coerced as PHP's own functions coerce theirs.
 
 use super::class::Class;
+use super::obj::Obj;
 use super::object::{Object, State};
-use super::symbols;
 use super::throw::{self, Thrown};
 use super::value::{self, Number};
+use super::{foreign, symbols};
 use ext_php_rs::ffi::{
-    IS_ARRAY, IS_FALSE, IS_NULL, IS_OBJECT, IS_STRING, IS_TRUE, zend_execute_data, zend_object,
+    IS_ARRAY, IS_FALSE, IS_NULL, IS_OBJECT, IS_REFERENCE, IS_STRING, IS_TRUE, zend_execute_data,
     zend_wrong_parameters_count_error, zval,
 };
 use ext_php_rs::types::{ZendHashTable, ZendStr, Zval};
+use std::ffi::CStr;
+use std::marker::PhantomData;
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::ptr;
+use std::ptr::{self, NonNull};
 
 /// A running call.
 pub struct Call<'a> {
-    frame: &'a mut zend_execute_data,
+    /// No reference, because the arguments lie behind it.
+    frame: NonNull<zend_execute_data>,
+    life: PhantomData<&'a mut zend_execute_data>,
 }
 
 /// Runs a method's body. Nothing unwinds out of it.
@@ -25,8 +30,16 @@ pub fn run<'a>(
     result: &mut Zval,
     body: impl FnOnce(&mut Call<'a>, &mut Zval) -> Result<(), Thrown>,
 ) {
+    // The frame came from C, so that its provenance is exposed. A pointer made of this reference would
+    // end before the arguments.
+    let frame = ptr::with_exposed_provenance_mut(ptr::from_mut(frame).addr());
     let body = AssertUnwindSafe(|| {
-        if body(&mut Call { frame }, result).is_err() && !throw::is_pending() {
+        let mut call = Call {
+            // SAFETY: made of a reference.
+            frame: unsafe { NonNull::new_unchecked(frame) },
+            life: PhantomData,
+        };
+        if body(&mut call, result).is_err() && !throw::is_pending() {
             throw::error("tokenbucket failed without saying why, which is a bug");
         }
     });
@@ -40,7 +53,7 @@ impl<'a> Call<'a> {
     #[inline]
     pub fn count(&self) -> u32 {
         // SAFETY: the engine keeps the number of arguments there.
-        unsafe { self.frame.This.u2.num_args }
+        unsafe { (*self.frame.as_ptr()).This.u2.num_args }
     }
 
     /// Throws unless as many arguments were passed as the function declares.
@@ -50,7 +63,7 @@ impl<'a> Call<'a> {
     #[inline(always)]
     pub fn check_count(&self) -> Result<(), Thrown> {
         // SAFETY: the frame of a running function names it.
-        let function = unsafe { &(*self.frame.func).common };
+        let function = unsafe { &(*(*self.frame.as_ptr()).func).common };
         let (least, most) = (function.required_num_args, function.num_args);
         if (least..=most).contains(&self.count()) {
             return Ok(());
@@ -66,47 +79,70 @@ impl<'a> Call<'a> {
         Err(Thrown)
     }
 
-    /// Argument `number`, from 1, behind any reference. There must be that many.
+    /// Returns the place of argument `number`, from 1, behind any reference.
+    ///
+    /// # Panics
+    /// If fewer arguments were passed.
     #[inline]
-    pub(super) fn raw(&mut self, number: u32) -> *mut Zval {
+    fn raw(&self, number: u32) -> *mut Zval {
         const HEAD: usize = size_of::<zend_execute_data>().div_ceil(size_of::<zval>());
-        debug_assert!(number >= 1 && number <= self.count());
-        // SAFETY: the arguments follow the frame, as ZEND_CALL_ARG has it.
+        assert!(number >= 1 && number <= self.count(), "no such argument");
+        // SAFETY: the arguments follow the frame, as ZEND_CALL_ARG has it. A value of the kind of a
+        // reference holds a pointer to a live one.
         unsafe {
-            let arg = ptr::from_mut(self.frame)
-                .cast::<Zval>()
-                .add(HEAD + number as usize - 1);
-            ptr::from_ref(value::dereference(&*arg)).cast_mut()
+            let arg = self.frame.as_ptr().cast::<Zval>();
+            let arg = arg.add(HEAD + number as usize - 1);
+            if value::kind(&*arg) == IS_REFERENCE {
+                &raw mut (*(*arg).value.ref_).val
+            } else {
+                arg
+            }
         }
     }
 
-    /// Argument `number`, from 1, as it was passed.
+    /// Returns argument `number`, from 1, as it was passed.
+    ///
+    /// # Panics
+    /// If fewer arguments were passed.
     #[inline]
-    pub fn arg(&mut self, number: u32) -> &'a Zval {
-        // SAFETY: arguments stay in the frame until the call returns.
+    pub fn arg(&self, number: u32) -> &Zval {
+        // SAFETY: arguments stay in the frame until the call returns, and only a method of this type
+        // that borrows it mutably converts one.
         unsafe { &*self.raw(number) }
     }
 
-    /// The object that the method was called on.
+    /// Returns the object that the method was called on.
+    ///
+    /// # Panics
+    /// If its class has another state.
     #[inline]
     pub fn this<T: State>(&self) -> &'a Object<T> {
-        // SAFETY: an instance method runs with an object of its class, and classes with a state `T`
-        // make only objects that have one. The frame holds a reference to it.
-        unsafe { Object::of_zend(self.frame.This.value.obj) }
+        match self.this_object().and_then(Object::of) {
+            Some(object) => object,
+            None => panic!("a method of another class"),
+        }
     }
 
-    /// The engine's part of the object that runs, if there is one: a closure can be bound to none.
-    pub(super) fn this_zend(&self) -> Option<*mut zend_object> {
-        let is_object = value::kind(&self.frame.This) == IS_OBJECT;
-        // SAFETY: every field of the union is plain bits.
-        is_object.then_some(unsafe { self.frame.This.value.obj })
+    /// Returns the object that runs, if there is one: a closure can be bound to none.
+    #[inline]
+    pub(super) fn this_object(&self) -> Option<Obj<'a>> {
+        // SAFETY: the frame holds a reference to its object until the call returns. Every field of
+        // the union is plain bits.
+        unsafe {
+            let this = &raw const (*self.frame.as_ptr()).This;
+            if value::kind(&*this) == IS_OBJECT {
+                Obj::new((*this).value.obj)
+            } else {
+                None
+            }
+        }
     }
 
     /// `static::NAME`, if a class that extends `class` was called and has it as a number.
     pub fn static_constant(&self, class: &Class, name: &str) -> Option<f64> {
         // SAFETY: a static method's frame holds the called class; the names are released here.
         unsafe {
-            if ptr::eq(self.frame.This.value.ce, class.entry()) {
+            if ptr::eq((*self.frame.as_ptr()).This.value.ce, class.entry()) {
                 return None;
             }
             let (scope, name) = (ZendStr::new("static", false), ZendStr::new(name, false));
@@ -124,15 +160,15 @@ impl<'a> Call<'a> {
     }
 
     #[cold]
-    fn wrong(&mut self, number: u32, expected: i32) -> Thrown {
+    fn wrong(&mut self, number: u32, expected: symbols::zend_expected_type) -> Thrown {
         let arg = self.raw(number);
         if !throw::is_pending() {
             // SAFETY: called in the frame of the function that it speaks of, with its argument.
             unsafe {
                 symbols::zend_wrong_parameter_error(
-                    symbols::WRONG_ARGUMENT,
+                    symbols::ZPP_ERROR_WRONG_ARG.cast_signed(),
                     number,
-                    ptr::null(),
+                    ptr::null_mut(),
                     expected,
                     arg,
                 );
@@ -150,10 +186,12 @@ impl<'a> Call<'a> {
         if let Some(plain) = value::as_number(self.arg(number)) {
             return Ok(plain);
         }
+        // A copy, because a string's bytes may be borrowed.
+        let mut copy = self.arg(number).shallow_clone();
         let mut converted = ptr::null_mut();
-        // SAFETY: the argument is live; converting it in place is what PHP's own functions do.
+        // SAFETY: a value of ours, converted in place.
         let parsed = unsafe {
-            symbols::zend_parse_arg_number_slow(self.raw(number), &raw mut converted, number)
+            symbols::zend_parse_arg_number_slow(&raw mut copy, &raw mut converted, number)
         };
         if parsed
             // SAFETY: set by the conversion, to a live value.
@@ -161,7 +199,7 @@ impl<'a> Call<'a> {
         {
             return Ok(plain);
         }
-        Err(self.wrong(number, symbols::EXPECTED_NUMBER))
+        Err(self.wrong(number, symbols::Z_EXPECTED_NUMBER))
     }
 
     /// A number in weak mode, whatever the caller's: for a parameter without a type.
@@ -172,7 +210,7 @@ impl<'a> Call<'a> {
     pub fn untyped_number(&mut self, number: u32) -> Result<Number, Thrown> {
         match value::to_number(self.arg(number)) {
             Some(plain) => Ok(plain),
-            None => Err(self.wrong(number, symbols::EXPECTED_NUMBER)),
+            None => Err(self.wrong(number, symbols::Z_EXPECTED_NUMBER)),
         }
     }
 
@@ -184,7 +222,7 @@ impl<'a> Call<'a> {
         let arg = self.arg(number);
         if value::kind(arg) != IS_NULL {
             return value::to_string(arg)
-                .ok_or_else(|| self.wrong(number, symbols::EXPECTED_STRING));
+                .ok_or_else(|| self.wrong(number, symbols::Z_EXPECTED_STRING));
         }
         let (mut null, mut string) = (Zval::null(), ptr::null_mut());
         // SAFETY: a copy of ours, converted in place, with the deprecation that PHP has for this.
@@ -207,7 +245,7 @@ impl<'a> Call<'a> {
         {
             return Ok(float);
         }
-        Err(self.wrong(number, symbols::EXPECTED_DOUBLE))
+        Err(self.wrong(number, symbols::Z_EXPECTED_DOUBLE))
     }
 
     /// `int`, in the caller's mode.
@@ -223,7 +261,7 @@ impl<'a> Call<'a> {
         if unsafe { symbols::zend_parse_arg_long_slow(self.raw(number), &raw mut int, number) } {
             return Ok(int);
         }
-        Err(self.wrong(number, symbols::EXPECTED_INT))
+        Err(self.wrong(number, symbols::Z_EXPECTED_LONG))
     }
 
     /// `bool`, in the caller's mode.
@@ -241,7 +279,7 @@ impl<'a> Call<'a> {
         if unsafe { symbols::zend_parse_arg_bool_slow(self.raw(number), &raw mut truth, number) } {
             return Ok(truth);
         }
-        Err(self.wrong(number, symbols::EXPECTED_BOOL))
+        Err(self.wrong(number, symbols::Z_EXPECTED_BOOL))
     }
 
     /// `string`, in the caller's mode.
@@ -249,18 +287,31 @@ impl<'a> Call<'a> {
     /// # Errors
     /// `TypeError`, or what `__toString` threw.
     pub fn string(&mut self, number: u32) -> Result<&'a [u8], Thrown> {
+        let text = self.text(number);
+        text.ok_or_else(|| self.wrong(number, symbols::Z_EXPECTED_STRING))
+    }
+
+    /// Returns the bytes of an argument that is a string, or can be converted to one.
+    fn text(&mut self, number: u32) -> Option<&'a [u8]> {
+        let arg = self.raw(number);
         let mut string = ptr::null_mut();
-        if value::kind(self.arg(number)) == IS_STRING {
-            return Ok(value::bytes(self.arg(number)));
-        }
-        // SAFETY: the argument is live; converting it in place is what PHP's own functions do, and
-        // keeps the string alive until the call returns.
+        // SAFETY: the argument is live; converting it in place is what PHP's own functions do. No
+        // conversion replaces a string, so the frame keeps it alive until the call returns.
         unsafe {
-            if symbols::zend_parse_arg_str_slow(self.raw(number), &raw mut string, number) {
-                return Ok((*string.cast::<ZendStr>()).as_bytes());
+            if value::kind(&*arg) == IS_STRING {
+                return Some(value::bytes(&*arg));
             }
+            let converted = symbols::zend_parse_arg_str_slow(arg, &raw mut string, number);
+            converted.then(|| (*string.cast::<ZendStr>()).as_bytes())
         }
-        Err(self.wrong(number, symbols::EXPECTED_STRING))
+    }
+
+    /// Returns an argument that is an array.
+    fn elements(&self, number: u32) -> Option<&'a ZendHashTable> {
+        let arg = self.arg(number);
+        // SAFETY: the kind says so. No conversion replaces an array, so the frame keeps it alive
+        // until the call returns.
+        (value::kind(arg) == IS_ARRAY).then(|| unsafe { &*arg.value.arr.cast_const() })
     }
 
     /// `array|string`: the string, or else the array.
@@ -271,21 +322,11 @@ impl<'a> Call<'a> {
         &mut self,
         number: u32,
     ) -> Result<Result<&'a [u8], &'a ZendHashTable>, Thrown> {
-        let arg = self.arg(number);
-        match value::kind(arg) {
-            IS_STRING => return Ok(Ok(value::bytes(arg))),
-            // SAFETY: the kind says so; the argument keeps it alive.
-            IS_ARRAY => return Ok(Err(unsafe { &*arg.value.arr })),
-            _ => {}
+        if let Some(array) = self.elements(number) {
+            return Ok(Err(array));
         }
-        let mut string = ptr::null_mut();
-        // SAFETY: as in `string`.
-        unsafe {
-            if symbols::zend_parse_arg_str_slow(self.raw(number), &raw mut string, number) {
-                return Ok(Ok((*string.cast::<ZendStr>()).as_bytes()));
-            }
-        }
-        Err(self.wrong(number, symbols::EXPECTED_ARRAY_OR_STRING))
+        let text = self.text(number).map(Ok);
+        text.ok_or_else(|| self.wrong(number, symbols::Z_EXPECTED_ARRAY_OR_STRING))
     }
 
     /// `array`.
@@ -293,28 +334,65 @@ impl<'a> Call<'a> {
     /// # Errors
     /// `TypeError`.
     pub fn array(&mut self, number: u32) -> Result<&'a ZendHashTable, Thrown> {
-        let arg = self.arg(number);
-        if value::kind(arg) == IS_ARRAY {
-            // SAFETY: the kind says so; the argument keeps it alive.
-            return Ok(unsafe { &*arg.value.arr });
-        }
-        Err(self.wrong(number, symbols::EXPECTED_ARRAY))
+        let array = self.elements(number);
+        array.ok_or_else(|| self.wrong(number, symbols::Z_EXPECTED_ARRAY))
     }
 
     /// An object of `class`.
     ///
     /// # Errors
     /// `TypeError`.
-    pub fn object_of(&mut self, number: u32, class: &Class) -> Result<&'a Zval, Thrown> {
+    pub fn object_of(&self, number: u32, class: &Class) -> Result<Zval, Thrown> {
         let arg = self.arg(number);
-        if value::kind(arg) == IS_OBJECT && value::object(arg).is_some_and(|o| class.has(o)) {
-            return Ok(arg);
+        if value::object(arg).is_some_and(|object| class.has(object)) {
+            return Ok(arg.shallow_clone());
         }
-        let name = class.name();
+        Err(self.wrong_class(number, &class.name()))
+    }
+
+    /// An object of a class of PHP's or of another extension's, which may be missing.
+    ///
+    /// # Errors
+    /// `TypeError`.
+    pub fn object_of_foreign(&self, number: u32, class: &CStr) -> Result<Zval, Thrown> {
+        let arg = self.arg(number);
+        let name = class.to_str().unwrap_or_default();
+        if value::object(arg).is_some_and(|object| foreign::is_of(object, name)) {
+            return Ok(arg.shallow_clone());
+        }
+        Err(self.wrong_class(number, class))
+    }
+
+    #[cold]
+    fn wrong_class(&self, number: u32, class: &CStr) -> Thrown {
+        let (class, arg) = (class.as_ptr(), self.raw(number));
         // SAFETY: called in the frame of the function that it speaks of, with its argument.
-        unsafe {
-            symbols::zend_wrong_parameter_class_error(number, name.as_ptr(), self.raw(number));
-        }
-        Err(Thrown)
+        unsafe { symbols::zend_wrong_parameter_class_error(number, class, arg) };
+        Thrown
     }
 }
+
+/// Makes an engine handler of a plain Rust function.
+macro_rules! handler {
+    ($body:expr) => {{
+        extern "C" fn handler(
+            frame: &mut ::ext_php_rs::ffi::zend_execute_data,
+            result: &mut ::ext_php_rs::ffi::zval,
+        ) {
+            $crate::zend::call::run(frame, result, $body);
+        }
+        handler
+    }};
+}
+
+/// As [`handler!`], and checks first that as many arguments were passed as are declared.
+macro_rules! method {
+    ($body:expr) => {
+        $crate::zend::call::handler!(|call, result| {
+            call.check_count()?;
+            $body(call, result)
+        })
+    };
+}
+
+pub(crate) use {handler, method};

@@ -1,29 +1,21 @@
 //! Registering classes and interfaces.
 
 use super::declare::{END, Entries, Type};
-use super::object::{self, Object, State};
+use super::obj::Obj;
 use super::symbols;
+use super::value::{self, Number, Val};
 use ext_php_rs::ffi::{
-    ext_php_rs_compiler_globals, instanceof_function_slow, std_object_handlers, zend_class_entry,
-    zend_function, zend_hash_str_find_ptr_lc, zend_object, zend_object_handlers,
+    MODULE_PERSISTENT, ZEND_ACC_ENUM, ext_php_rs_compiler_globals, instanceof_function_slow,
+    zend_class_entry, zend_function, zend_hash_str_find_ptr_lc, zend_object_handlers,
     zend_register_internal_class_ex, zend_register_internal_interface, zend_string,
     zend_string_init_interned,
 };
-use ext_php_rs::types::{ZendObject, ZendStr, Zval};
+use ext_php_rs::types::{ZendStr, Zval};
 use std::cell::UnsafeCell;
 use std::ffi::{CStr, CString};
 use std::mem::MaybeUninit;
 use std::ptr;
 use std::sync::atomic::{AtomicPtr, Ordering::Relaxed};
-
-/// `ZEND_ATTRIBUTE_PERSISTENT`: of an internal function.
-const ATTRIBUTE_PERSISTENT: u32 = 1;
-
-/// `MODULE_PERSISTENT`: not loaded by `dl()`.
-const MODULE_PERSISTENT: i32 = 1;
-
-/// `readonly`, which the binding does not name.
-const READONLY: u32 = 1 << 7;
 
 /// A class or interface of this extension, once it is registered.
 #[derive(Debug)]
@@ -117,7 +109,7 @@ impl Class {
 
     /// The engine's class.
     #[inline]
-    pub fn entry(&self) -> *mut zend_class_entry {
+    pub(super) fn entry(&self) -> *mut zend_class_entry {
         // Relaxed: written while the module starts, before any other thread.
         self.entry.load(Relaxed)
     }
@@ -126,19 +118,30 @@ impl Class {
         self.handlers.get().cast()
     }
 
-    /// The class's full name.
+    /// The class's full name; empty before it is registered.
     pub fn name(&self) -> CString {
-        // SAFETY: a registered class has a name.
-        let name = unsafe { &*(*self.entry()).name.cast::<ZendStr>() };
-        CString::new(name.as_bytes()).unwrap_or_default()
+        // SAFETY: null, or a registered class, which has a name.
+        let name = unsafe {
+            let entry = self.entry().as_ref();
+            entry.map(|entry| &*entry.name.cast::<ZendStr>())
+        };
+        name.and_then(|name| CString::new(name.as_bytes()).ok())
+            .unwrap_or_default()
+    }
+
+    /// Whether the object is of this very class.
+    #[inline]
+    pub fn is_of(&self, object: Obj<'_>) -> bool {
+        ptr::eq(object.class(), self.entry())
     }
 
     /// Whether the object is of this class, or of one that extends or implements it.
     #[inline]
-    pub fn has(&self, object: &ZendObject) -> bool {
+    pub fn has(&self, object: Obj<'_>) -> bool {
         // SAFETY: both classes are registered.
-        ptr::eq(object.ce, self.entry())
-            || unsafe { instanceof_function_slow(object.ce, self.entry()) }
+        self.is_of(object)
+            || !self.entry().is_null()
+                && unsafe { instanceof_function_slow(object.class(), self.entry()) }
     }
 
     /// Registers the class. Those that it extends or implements must have been before.
@@ -192,29 +195,6 @@ impl Class {
         entry
     }
 
-    /// Lets each object of the class carry a `T`.
-    pub fn carry<T: State>(&self) {
-        let handlers = self.handlers.get().cast::<zend_object_handlers>();
-        // SAFETY: the class was just registered, on the only thread; the handlers are filled whole.
-        unsafe {
-            (*self.entry()).__bindgen_anon_2.create_object =
-                Some(std::mem::transmute::<
-                    unsafe extern "C" fn(*mut zend_class_entry) -> *mut zend_object,
-                    extern "C" fn(*mut zend_class_entry) -> *mut zend_object,
-                >(object::create::<T>));
-            ptr::copy_nonoverlapping(&raw const std_object_handlers, handlers, 1);
-            // A state is small.
-            #[allow(clippy::cast_possible_truncation, clippy::cast_possible_wrap)]
-            {
-                (*handlers).offset = Object::<T>::OFFSET as i32;
-            }
-            (*handlers).free_obj = Some(object::free::<T>);
-            // States that cannot be cloned never can.
-            let can_be_cloned = T::born().cloned().is_some();
-            (*handlers).clone_obj = can_be_cloned.then_some(object::clone::<T>);
-        }
-    }
-
     /// Keeps argument `number` of a method out of stack traces.
     fn hide_argument(&self, method: &str, number: u32) {
         // SAFETY: the class was just registered, and has the method.
@@ -226,7 +206,7 @@ impl Class {
                 &raw mut (*function).common.attributes,
                 interned(c"SensitiveParameter"),
                 0,
-                ATTRIBUTE_PERSISTENT,
+                symbols::ZEND_ATTRIBUTE_PERSISTENT,
                 // 0 is the function itself.
                 number,
                 0,
@@ -240,7 +220,8 @@ pub fn register_functions(functions: &Entries) {
     // SAFETY: a list with its end; null stands for no class, and for the engine's own table.
     unsafe {
         let (class, table) = (ptr::null_mut(), ptr::null_mut());
-        symbols::zend_register_functions(class, functions.0.as_ptr(), table, MODULE_PERSISTENT);
+        let kind = MODULE_PERSISTENT.cast_signed();
+        symbols::zend_register_functions(class, functions.0.as_ptr(), table, kind);
     }
 }
 
@@ -253,12 +234,14 @@ fn named(name: &CStr) -> *mut zend_class_entry {
     }
 }
 
-/// The name of an enum's case.
-pub fn case_name(case: &Zval) -> &[u8] {
-    super::value::object(case).map_or(b"", |object| {
+/// The name of an enum's case; empty for another value.
+pub fn case_name(case: &Zval) -> Zval {
+    // SAFETY: a live object has a class.
+    let is_case = |object: &Obj<'_>| unsafe { (*object.class()).ce_flags & ZEND_ACC_ENUM != 0 };
+    let object = value::object(case).filter(is_case);
+    object.map_or_else(Zval::null, |object| {
         // SAFETY: an object of an enum has its name in its first slot, for as long as it lives.
-        let name = unsafe { &*(&raw const object.properties_table).cast::<Zval>() };
-        super::value::bytes(name)
+        unsafe { Val::new((&raw mut (*object.as_ptr()).properties_table).cast()).copy() }
     })
 }
 
@@ -297,12 +280,12 @@ fn declare_property(entry: *mut zend_class_entry, property: Property) {
     let (name, access, kind, mut default) = match property {
         Property::Untyped(name, access) => (name, access, Type::NONE, Zval::null()),
         Property::UntypedInt(name, access, int) => {
-            (name, access, Type::NONE, super::Number::Int(int).to_zval())
+            (name, access, Type::NONE, Number::Int(int).to_zval())
         }
         Property::ReadOnly(name, access, kind) => {
             // SAFETY: all zero is "undefined".
             let undefined = unsafe { MaybeUninit::zeroed().assume_init() };
-            (name, access | READONLY, kind, undefined)
+            (name, access | symbols::ZEND_ACC_READONLY, kind, undefined)
         }
     };
     // SAFETY: a class that was just registered; the default holds nothing to release.

@@ -41,7 +41,7 @@ pub fn closure(
                 &raw mut value,
             );
         }
-        let table = &raw const (*class.entry()).function_table;
+        let table = &raw const (*class.entry().as_ref()?).function_table;
         let model: *const zend_internal_function =
             zend_hash_str_find_ptr_lc(table, model.as_ptr().cast(), model.len()).cast();
         let mut function = MaybeUninit::<zend_internal_function>::uninit();
@@ -71,14 +71,14 @@ impl super::Call<'_> {
     /// What the running closure remembers under `name`; null when it remembers nothing.
     pub fn remembered(&self, name: &str) -> Zval {
         let mut buffer = Zval::new();
-        let Some(this) = self.this_zend() else {
+        let Some(this) = self.this_object() else {
             return Zval::null();
         };
         // SAFETY: the object is live, and the closure holds it: code of a class that it was bound to may run.
         unsafe {
             zend_read_property(
-                (*this).ce,
-                this,
+                this.class(),
+                this.as_ptr(),
                 name.as_ptr().cast(),
                 name.len(),
                 true,

@@ -1,5 +1,6 @@
 //! Static tables that describe methods to the engine, as a C extension's arginfo does.
 
+use super::symbols;
 use ext_php_rs::ffi::{
     ZEND_ACC_ABSTRACT, zend_execute_data, zend_function_entry, zend_internal_arg_info, zend_type,
     zval,
@@ -21,21 +22,21 @@ impl Type {
     /// None declared.
     pub const NONE: Self = Self(0, None);
     /// `void`
-    pub const VOID: Self = Self(1 << 14, None);
+    pub const VOID: Self = Self(symbols::MAY_BE_VOID, None);
     /// `bool`
-    pub const BOOL: Self = Self(1 << 2 | 1 << 3, None);
+    pub const BOOL: Self = Self(symbols::MAY_BE_BOOL, None);
     /// `int`
-    pub const INT: Self = Self(1 << 4, None);
+    pub const INT: Self = Self(symbols::MAY_BE_LONG, None);
     /// `float`
-    pub const FLOAT: Self = Self(1 << 5, None);
+    pub const FLOAT: Self = Self(symbols::MAY_BE_DOUBLE, None);
     /// `string`
-    pub const STRING: Self = Self(1 << 6, None);
+    pub const STRING: Self = Self(symbols::MAY_BE_STRING, None);
     /// `array`
-    pub const ARRAY: Self = Self(1 << 7, None);
+    pub const ARRAY: Self = Self(symbols::MAY_BE_ARRAY, None);
     /// `object`
-    pub const OBJECT: Self = Self(1 << 8, None);
+    pub const OBJECT: Self = Self(symbols::MAY_BE_OBJECT, None);
     /// `static`
-    pub const STATIC: Self = Self(1 << 15, None);
+    pub const STATIC: Self = Self(symbols::MAY_BE_STATIC, None);
 
     /// A class.
     pub const fn class(name: &'static CStr) -> Self {
@@ -155,28 +156,3 @@ unsafe impl Sync for Entries {}
 /// Ends a list of methods.
 // SAFETY: all pointers null, all numbers zero: what the engine looks for.
 pub const END: Entry = unsafe { MaybeUninit::zeroed().assume_init() };
-
-/// Makes an engine handler of a plain Rust function.
-macro_rules! handler {
-    ($body:expr) => {{
-        extern "C" fn handler(
-            frame: &mut ::ext_php_rs::ffi::zend_execute_data,
-            result: &mut ::ext_php_rs::ffi::zval,
-        ) {
-            $crate::zend::call::run(frame, result, $body);
-        }
-        handler
-    }};
-}
-
-/// As [`handler!`], and checks first that as many arguments were passed as are declared.
-macro_rules! method {
-    ($body:expr) => {
-        $crate::zend::declare::handler!(|call, result| {
-            call.check_count()?;
-            $body(call, result)
-        })
-    };
-}
-
-pub(crate) use {handler, method};

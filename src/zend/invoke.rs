@@ -2,32 +2,33 @@
 //! borrow and no lock over one.
 
 use super::class::Class;
+use super::obj::Obj;
 use super::throw::{self, Thrown};
 use ext_php_rs::ffi::{
     _call_user_function_impl, zend_call_known_function, zend_function, zend_hash_str_find_ptr_lc,
     zend_is_callable,
 };
-use ext_php_rs::types::{ZendObject, ZendStr, Zval};
+use ext_php_rs::types::{ZendStr, Zval};
 use std::ptr;
 
-fn find(object: &ZendObject, method: &str) -> *mut zend_function {
+fn find(object: Obj<'_>, method: &str) -> *mut zend_function {
     // SAFETY: every object has a class, and every class a table of functions, which holds functions.
     unsafe {
-        let table = &raw const (*object.ce).function_table;
+        let table = &raw const (*object.class()).function_table;
         zend_hash_str_find_ptr_lc(table, method.as_ptr().cast(), method.len()).cast()
     }
 }
 
 /// Whether the object's class has a `method` (in lower case) of its own instead of `class`'s.
-pub fn overrides(object: &ZendObject, method: &str, class: &Class) -> bool {
+pub fn overrides(object: Obj<'_>, method: &str, class: &Class) -> bool {
     let function = find(object, method);
     // SAFETY: not null, hence a live function.
     !function.is_null() && unsafe { !ptr::eq((*function).common.scope, class.entry()) }
 }
 
 /// Whether the object's class is called `name`, or extends one that is.
-pub fn is_a(object: &ZendObject, name: &str) -> bool {
-    let mut class = object.ce;
+pub fn is_a(object: Obj<'_>, name: &str) -> bool {
+    let mut class = object.class();
     // SAFETY: every object has a class, every class a name, and a class whose object lives is linked to its
     // parent, if it has one.
     unsafe {
@@ -43,14 +44,14 @@ pub fn is_a(object: &ZendObject, name: &str) -> bool {
 }
 
 /// Whether the object's class has all of these methods (in lower case).
-pub fn has_methods(object: &ZendObject, methods: &[&str]) -> bool {
+pub fn has_methods(object: Obj<'_>, methods: &[&str]) -> bool {
     methods.iter().all(|method| !find(object, method).is_null())
 }
 
 /// A method of an object, looked up once for several calls.
 #[derive(Clone, Copy, Debug)]
 pub struct Method<'a> {
-    object: &'a ZendObject,
+    object: Obj<'a>,
     function: *mut zend_function,
 }
 
@@ -59,7 +60,7 @@ impl<'a> Method<'a> {
     ///
     /// # Errors
     /// When its class has none.
-    pub fn of(object: &'a ZendObject, method: &str) -> Result<Self, Thrown> {
+    pub fn of(object: Obj<'a>, method: &str) -> Result<Self, Thrown> {
         let function = find(object, method);
         if function.is_null() {
             return Err(throw::error(&format!(
@@ -75,17 +76,17 @@ impl<'a> Method<'a> {
     /// What it threw.
     pub fn call(&self, arguments: &mut [Zval]) -> Result<Zval, Thrown> {
         let mut result = Zval::new();
-        let this = ptr::from_ref(self.object).cast_mut();
+        let this = self.object.as_ptr();
         // A method of ours takes a handful of arguments.
         #[allow(clippy::cast_possible_truncation)]
         let count = arguments.len() as u32;
         // SAFETY: the function belongs to the object's class, which outlives the object; the callee copies what
-        // it keeps of the arguments, and whoever made this keeps the object alive.
+        // it keeps of the arguments, and the object lives as long as this does.
         unsafe {
             zend_call_known_function(
                 self.function,
                 this,
-                self.object.ce,
+                self.object.class(),
                 &raw mut result,
                 count,
                 arguments.as_mut_ptr(),
@@ -104,7 +105,7 @@ impl<'a> Method<'a> {
 ///
 /// # Errors
 /// What it threw.
-pub fn method(object: &ZendObject, method: &str, arguments: &mut [Zval]) -> Result<Zval, Thrown> {
+pub fn method(object: Obj<'_>, method: &str, arguments: &mut [Zval]) -> Result<Zval, Thrown> {
     Method::of(object, method)?.call(arguments)
 }
 

@@ -4,11 +4,13 @@
 //! class registered with state `T` has a valid `T` from its birth, even if no constructor ever runs.
 
 use super::class::Class;
+use super::obj::Obj;
+use super::value::{self, Val};
 use ext_php_rs::ffi::{
-    IS_UNDEF, ext_php_rs_zend_object_alloc, object_properties_init, zend_class_entry, zend_object,
-    zend_object_std_dtor, zend_object_std_init, zend_objects_clone_members, zval_ptr_dtor,
+    ext_php_rs_zend_object_alloc, object_properties_init, std_object_handlers, zend_class_entry,
+    zend_object, zend_object_std_dtor, zend_object_std_init, zend_objects_clone_members,
 };
-use ext_php_rs::types::{ZendObject, Zval};
+use ext_php_rs::types::Zval;
 use std::cell::UnsafeCell;
 use std::mem::offset_of;
 use std::ops::Deref;
@@ -16,6 +18,8 @@ use std::ptr;
 
 /// What a class keeps in Rust.
 pub trait State: Sized + 'static {
+    /// The number of properties that the code names by their slots.
+    const SLOTS: usize = 0;
     /// The class whose objects have this state.
     fn class() -> &'static Class;
     /// The state of an object that no constructor has run on.
@@ -54,89 +58,74 @@ impl<T: State> Object<T> {
     /// # Safety
     /// The object's class was registered with the state `T`, and the object outlives the reference.
     #[inline]
-    pub unsafe fn of_zend<'a>(object: *mut zend_object) -> &'a Self {
+    unsafe fn of_zend<'a>(object: *mut zend_object) -> &'a Self {
         // SAFETY: by contract the state is there, at this distance.
         unsafe { &*object.cast::<u8>().sub(Self::OFFSET).cast::<Self>() }
     }
 
-    /// The object, if it is of this class or of one that extends it.
-    pub fn of(object: &ZendObject) -> Option<&Self> {
-        // SAFETY: the class is checked; subclasses inherit the function that makes objects.
-        T::class()
-            .has(object)
-            .then(|| unsafe { Self::of_zend(ptr::from_ref(object).cast_mut()) })
+    /// Returns the object, if it is of this class or of one that extends it.
+    #[inline]
+    pub fn of(object: Obj<'_>) -> Option<&Self> {
+        // SAFETY: a live object has handlers. Those of the class are its own and its subclasses',
+        // whose objects `create::<T>` makes, too.
+        let is_one = unsafe { ptr::eq((*object.as_ptr()).handlers, T::class().handlers()) };
+        // SAFETY: checked.
+        is_one.then(|| unsafe { Self::of_zend(object.as_ptr()) })
     }
 
-    /// The object, if it is of this very class.
+    /// Returns the object, if it is of this very class.
     #[inline]
-    pub fn of_exact(object: &ZendObject) -> Option<&Self> {
+    pub fn of_exact(object: Obj<'_>) -> Option<&Self> {
         // SAFETY: the class is checked.
-        ptr::eq(object.ce, T::class().entry())
-            .then(|| unsafe { Self::of_zend(ptr::from_ref(object).cast_mut()) })
+        T::class()
+            .is_of(object)
+            .then(|| unsafe { Self::of_zend(object.as_ptr()) })
     }
 
-    /// The engine's part.
+    /// Returns the engine's part.
     #[inline]
-    pub fn zend(&self) -> &ZendObject {
-        // SAFETY: live as long as the object; only the engine, on this thread, changes it.
-        unsafe { &*self.zend.get() }
+    pub fn zend(&self) -> Obj<'_> {
+        // The engine's memory came from C, so that its provenance is exposed. A pointer made of this
+        // reference would end before the property slots.
+        let object = ptr::with_exposed_provenance_mut(self.zend.get().addr());
+        // SAFETY: lives as long as the object; never null.
+        unsafe { Obj::new(object).unwrap_unchecked() }
     }
 
-    /// A value that holds this object, too.
+    /// Returns a value that holds this object, too.
     pub fn to_zval(&self) -> Zval {
-        // SAFETY: live as long as the reference to it.
-        unsafe { super::value::of_object(self.zend.get()) }
+        value::of_object(self.zend())
     }
 
     /// Whether it is of the class itself, not of one that extends it.
     pub fn is_exact(&self) -> bool {
-        ptr::eq(self.zend().ce, T::class().entry())
+        T::class().is_of(self.zend())
     }
 
-    /// The slot of the class's property number `index`, in the order of declaration.
+    /// Returns the slot of the class's property number `index`, in the order of declaration. It may
+    /// be undefined, or hold a reference.
+    ///
+    /// # Panics
+    /// If the state does not name so many slots.
     #[inline]
-    fn slot(&self, index: usize) -> *mut Zval {
-        // SAFETY: the class declares at least that many; subclasses add theirs behind them.
+    pub fn slot(&self, index: usize) -> Val<'_> {
+        assert!(index < T::SLOTS, "a property of another class");
+        // SAFETY: the class declares at least `SLOTS`, as `carry` has checked; subclasses add theirs
+        // behind them. The slot is live as long as the object.
         unsafe {
-            let table = &raw mut (*self.zend.get()).properties_table;
-            table.cast::<Zval>().add(index)
+            let table = &raw mut (*self.zend().as_ptr()).properties_table;
+            Val::new(table.cast::<Zval>().add(index))
         }
     }
 
-    /// What the slot of property number `index` holds: undefined if it was unset, perhaps a reference.
-    #[inline]
-    pub fn slot_value(&self, index: usize) -> &Zval {
-        // SAFETY: the slot is live as long as the object is.
-        unsafe { &*self.slot(index) }
-    }
-
-    /// The value of property number `index`, behind any reference.
-    #[inline]
-    pub fn property(&self, index: usize) -> &Zval {
-        super::value::dereference(self.slot_value(index))
-    }
-
-    /// A copy of the value of property number `index`, null if it was unset: it survives whatever PHP
-    /// code does to the object.
+    /// Copies the value of property number `index`, null if it was unset.
     pub fn copy_property(&self, index: usize) -> Zval {
-        let value = self.property(index);
-        if super::value::kind(value) == IS_UNDEF {
-            Zval::null()
-        } else {
-            value.shallow_clone()
-        }
+        self.slot(index).copy()
     }
 
     /// Sets property number `index`, whatever its declaration says.
     pub fn set_property(&self, index: usize, value: Zval) {
-        let slot = self.slot(index);
-        // SAFETY: the slot is live. The old value is released only when the new one stands, for its
-        // destructor may look at the object; it is forgotten here because the slot owns it no more.
-        unsafe {
-            let mut old = ptr::replace(slot, value);
-            zval_ptr_dtor(&raw mut old);
-            std::mem::forget(old);
-        }
+        self.slot(index).replace(value);
     }
 }
 
@@ -150,7 +139,7 @@ pub struct Held<T: ?Sized> {
 
 impl<T: ?Sized> Held<T> {
     /// Finds the part in the object that `value` is; `None` if it is no object, or has none.
-    pub fn of(value: &Zval, find: fn(&ZendObject) -> Option<&T>) -> Option<Self> {
+    pub fn of(value: &Zval, find: fn(Obj<'_>) -> Option<&T>) -> Option<Self> {
         let part = find(super::value::object(value)?)?;
         Some(Self {
             part: part.into(),
@@ -170,11 +159,44 @@ impl<T: ?Sized> Deref for Held<T> {
     }
 }
 
+impl Class {
+    /// Lets each object of the class carry a `T`.
+    ///
+    /// # Panics
+    /// If the class declares fewer properties than the state names.
+    pub fn carry<T: State>(&self) {
+        let handlers = self.handlers().cast_mut();
+        // SAFETY: the class was just registered, on the only thread; the handlers are filled whole.
+        unsafe {
+            let declared = usize::try_from((*self.entry()).default_properties_count);
+            assert!(declared.is_ok_and(|declared| T::SLOTS <= declared));
+            (*self.entry()).__bindgen_anon_2.create_object = Some(std::mem::transmute::<
+                unsafe extern "C" fn(*mut zend_class_entry) -> *mut zend_object,
+                extern "C" fn(*mut zend_class_entry) -> *mut zend_object,
+            >(create::<T>));
+            ptr::copy_nonoverlapping(&raw const std_object_handlers, handlers, 1);
+            // A state is small.
+            #[allow(clippy::cast_possible_truncation, clippy::cast_possible_wrap)]
+            {
+                (*handlers).offset = Object::<T>::OFFSET as i32;
+            }
+            (*handlers).free_obj = Some(free::<T>);
+            // States that cannot be cloned never can.
+            let can_be_cloned = T::born().cloned().is_some();
+            (*handlers).clone_obj = can_be_cloned.then_some(clone::<T>);
+        }
+    }
+}
+
 /// A new object of the class itself, with this state.
 pub fn instantiate<T: State>(state: T) -> Option<Zval> {
     let mut value = Zval::new();
-    // SAFETY: a registered class that can be instantiated.
-    let status = unsafe { super::symbols::object_init_ex(&raw mut value, T::class().entry()) };
+    let class = T::class().entry();
+    if class.is_null() {
+        return None;
+    }
+    // SAFETY: a registered class.
+    let status = unsafe { super::symbols::object_init_ex(&raw mut value, class) };
     if status != 0 {
         return None;
     }

@@ -4,11 +4,10 @@
 //! read, which is the same in every PHP from 8.1 on.
 
 use super::foreign;
+use super::obj::Obj;
 use ext_php_rs::ffi::zend_object;
-use ext_php_rs::types::ZendObject;
 use std::ffi::{CStr, c_char, c_void};
 use std::mem::offset_of;
-use std::ptr;
 
 /// The head of `pdo_dbh_t`.
 #[repr(C)]
@@ -29,6 +28,15 @@ struct Whole {
     std: zend_object,
 }
 
+// `engine.h` asserts the same of PDO's headers.
+const _: () = assert!(
+    offset_of!(Handle, driver_data) == 8
+        && offset_of!(Handle, username) == 16
+        && offset_of!(Handle, data_source) == 40
+        && offset_of!(Handle, data_source_len) == 48
+        && offset_of!(Whole, std) == 8
+);
+
 /// Where a connection leads.
 #[derive(Debug)]
 pub struct Target {
@@ -40,19 +48,20 @@ pub struct Target {
 
 /// Where the connection of a PDO object leads; `None` for an object of another class, or without a connection
 /// of its own: a class that extends PDO need not call its constructor.
-pub fn target(object: &ZendObject) -> Option<Target> {
+pub fn target(object: Obj<'_>) -> Option<Target> {
     if !foreign::is_of(object, "pdo") || !foreign::is_internal("pdo") {
         return None;
     }
     // SAFETY: an object has handlers. Those of PDO's objects say how far its own part is from theirs.
-    let offset = unsafe { (*object.handlers).offset };
+    let offset = unsafe { (*(*object.as_ptr()).handlers).offset };
     if usize::try_from(offset) != Ok(offset_of!(Whole, std)) {
         return None;
     }
     // SAFETY: an object of PDO's class, which stands in a `pdo_dbh_object_t`; `inner` is made with it and
     // lives as long, and its texts are null or C strings that do so, too. No PHP code runs here.
     unsafe {
-        let whole = ptr::from_ref(object)
+        let whole = object
+            .as_ptr()
             .byte_sub(offset_of!(Whole, std))
             .cast::<Whole>();
         let handle = (*whole).inner.as_ref()?;

@@ -1,6 +1,6 @@
 //! What the engine knows about this process: settings, its name, pending interrupts.
 
-use super::symbols;
+use super::symbols::{self, FAILURE, SUCCESS};
 use ext_php_rs::ffi::{
     IS_STRING_EX, ext_php_rs_executor_globals, ext_php_rs_sapi_module, php_info_print_table_end,
     php_info_print_table_row, php_info_print_table_start, zend_ini_entry, zend_string,
@@ -11,6 +11,37 @@ use ext_php_rs::zend::{IniEntryDef, ModuleEntry};
 use std::ffi::{CStr, CString, c_int, c_void};
 use std::ptr;
 use std::sync::atomic::{AtomicPtr, Ordering};
+
+/// Proof that the module is starting: there is one thread, and no PHP code runs.
+#[derive(Debug)]
+pub struct Starting(());
+
+/// Proof that the module is shutting down: no PHP code runs any more.
+#[derive(Debug)]
+pub struct Ending(());
+
+/// The start and the end of the module.
+pub trait Hooks {
+    /// MINIT: returns whether the module works.
+    fn start(starting: &Starting, module: i32) -> bool;
+    /// MSHUTDOWN.
+    fn end(ending: &Ending, module: i32);
+}
+
+/// MINIT, for the engine alone to call.
+pub extern "C" fn startup<H: Hooks>(_kind: i32, module: i32) -> i32 {
+    if H::start(&Starting(()), module) {
+        SUCCESS
+    } else {
+        FAILURE
+    }
+}
+
+/// MSHUTDOWN, for the engine alone to call.
+pub extern "C" fn shutdown<H: Hooks>(_kind: i32, module: i32) -> i32 {
+    H::end(&Ending(()), module);
+    SUCCESS
+}
 
 /// The value of a setting, now.
 pub fn setting(name: &CStr) -> Vec<u8> {
@@ -84,8 +115,8 @@ pub fn local_date(format: &CStr, instant: i64) -> Vec<u8> {
 }
 
 /// Sets a variable of the environment that the next image of this process will see.
-pub fn set_environment(name: &str, value: &str) {
-    // SAFETY: called while modules start, before there is a second thread.
+pub fn set_environment(_: &Starting, name: &str, value: &str) {
+    // SAFETY: the module is starting: there is no second thread.
     unsafe { std::env::set_var(name, value) };
 }
 
@@ -114,15 +145,16 @@ impl<T: Sync> Shared<T> {
         unsafe { self.0.load(Ordering::Acquire).as_ref() }
     }
 
-    /// Called in MINIT.
-    pub fn set(&self, value: T) {
-        drop(self.take());
-        self.0
-            .store(Box::into_raw(Box::new(value)), Ordering::Release);
+    /// Sets the value.
+    pub fn set(&self, _: &Starting, value: T) {
+        let old = self
+            .0
+            .swap(Box::into_raw(Box::new(value)), Ordering::AcqRel);
+        debug_assert!(old.is_null(), "the module started twice");
     }
 
-    /// Called in MSHUTDOWN.
-    pub fn take(&self) -> Option<Box<T>> {
+    /// Takes the value out. Nothing may use what `get` has returned before.
+    pub fn take(&self, _: &Ending) -> Option<Box<T>> {
         let old = self.0.swap(ptr::null_mut(), Ordering::AcqRel);
         // SAFETY: made by `set`, and taken out by this thread alone.
         (!old.is_null()).then(|| unsafe { Box::from_raw(old) })
@@ -173,11 +205,11 @@ impl Followed {
         }
     }
 
-    /// The value, now. Must not be kept.
-    pub fn value(&self) -> &[u8] {
+    /// Copies the value.
+    pub fn value(&self) -> Vec<u8> {
         // SAFETY: null, or the value that the engine told of last and keeps until it tells of another.
         unsafe { self.0.load(Ordering::Relaxed).cast::<ZendStr>().as_ref() }
-            .map_or(b"", ZendStr::as_bytes)
+            .map_or_else(Vec::new, |value| value.as_bytes().to_vec())
     }
 }
 

@@ -1,6 +1,8 @@
 //! Throwing: messages in PHP's own words, with the argument's name where there is one.
 
-use super::symbols;
+use super::class::Class;
+use super::obj::Obj;
+use super::{foreign, symbols, system, value};
 use ext_php_rs::ffi::{
     ext_php_rs_executor_globals, zend_class_entry, zend_object, zend_throw_exception,
 };
@@ -101,17 +103,15 @@ fn raise(class: *mut zend_class_entry, message: &str) -> *mut zend_object {
 /// extends it. Others stay pending.
 pub fn catch(class: &str) -> Option<Zval> {
     // SAFETY: the globals live as long as the engine; a pending exception is a live object.
-    let pending = unsafe { (*ext_php_rs_executor_globals()).exception };
-    // SAFETY: as above, if there is one.
-    if !super::foreign::is_of(unsafe { pending.as_ref()? }, class) {
+    let pending = unsafe { Obj::new((*ext_php_rs_executor_globals()).exception) }?;
+    if !foreign::is_of(pending, class) {
         return None;
     }
-    // SAFETY: there is one; it is held before it is cleared.
-    unsafe {
-        let held = super::value::of_object(pending);
-        symbols::zend_clear_exception();
-        Some(held)
-    }
+    // Held before it is cleared.
+    let held = value::of_object(pending);
+    // SAFETY: called in the frame of a function of ours.
+    unsafe { symbols::zend_clear_exception() };
+    Some(held)
 }
 
 /// A bug of ours, told as an `Error` instead of unwinding into PHP.
@@ -127,9 +127,9 @@ pub fn panicked(panic: &(dyn Any + Send)) {
 
 /// An exception of `class`, which is one of ours, because of another one, if there is one.
 #[cold]
-pub fn of_class(class: &super::Class, message: &str, previous: Option<Zval>) -> Thrown {
+pub fn of_class(class: &Class, message: &str, previous: Option<Zval>) -> Thrown {
     let thrown = raise(class.entry(), message);
-    if let Some(previous) = previous.filter(|value| super::value::object(value).is_some()) {
+    if let Some(previous) = previous.filter(|previous| value::object(previous).is_some()) {
         // SAFETY: both are live exceptions; the new one takes over the reference, which is forgotten here.
         unsafe {
             symbols::zend_exception_set_previous(thrown, previous.value.obj);
@@ -148,10 +148,11 @@ pub fn warning(message: String) -> Result<(), Thrown> {
     // In the request's memory, which is released even if this never comes back.
     let held = ZendStr::new(message.replace('\0', ""), false);
     drop(message);
-    // SAFETY: the format takes one C string, and the engine's strings end as those do. 2 is E_WARNING.
+    // SAFETY: the format takes one C string, and the engine's strings end as those do.
     unsafe {
         let text = held.as_bytes().as_ptr().cast::<std::ffi::c_char>();
-        symbols::php_error_docref(std::ptr::null(), 2, c"%s".as_ptr(), text);
+        let kind = symbols::E_WARNING.cast_signed();
+        symbols::php_error_docref(std::ptr::null(), kind, c"%s".as_ptr(), text);
     }
     if is_pending() { Err(Thrown) } else { Ok(()) }
 }
@@ -164,19 +165,30 @@ pub fn warning(message: String) -> Result<(), Thrown> {
 pub fn user_warning(message: Vec<u8>) -> Result<(), Thrown> {
     let held = ZendStr::new(&message, false);
     drop(message);
-    // SAFETY: a live string, which the engine does not keep. 512 is E_USER_WARNING.
-    unsafe { symbols::zend_error_zstr(512, std::ptr::from_ref(&*held).cast_mut().cast()) };
+    // SAFETY: a live string, which the engine does not keep.
+    unsafe {
+        symbols::zend_error_zstr(
+            symbols::E_USER_WARNING.cast_signed(),
+            std::ptr::from_ref(&*held).cast_mut().cast(),
+        );
+    };
     if is_pending() { Err(Thrown) } else { Ok(()) }
 }
 
 /// Warns while PHP starts, before any script could see it.
 pub fn startup_warning(message: &str) {
     let message = format!("tokenbucket: {message}");
-    if super::system::interface_name() == "fpm-fcgi" {
+    if system::interface_name() == "fpm-fcgi" {
         // Its log is not open yet: without error_log in php.ini the warning would go nowhere.
         eprintln!("WARNING: {message}");
     }
     let message = text(&message);
-    // SAFETY: the format takes one C string. 32 is E_CORE_WARNING.
-    unsafe { symbols::zend_error(32, c"%s".as_ptr(), message.as_ptr()) };
+    // SAFETY: the format takes one C string.
+    unsafe {
+        symbols::zend_error(
+            symbols::E_CORE_WARNING.cast_signed(),
+            c"%s".as_ptr(),
+            message.as_ptr(),
+        );
+    };
 }

@@ -1,12 +1,14 @@
 //! Values of PHP, as far as this extension looks at them.
 
+use super::obj::Obj;
 use super::symbols;
 use ext_php_rs::ffi::{
     IS_DOUBLE, IS_LONG, IS_NULL, IS_OBJECT, IS_OBJECT_EX, IS_REFERENCE, IS_STRING, IS_TRUE,
-    zend_object,
+    IS_UNDEF, zval_ptr_dtor,
 };
 use ext_php_rs::types::Zval;
-use ext_php_rs::types::{ZendHashTable, ZendObject, ZendStr};
+use ext_php_rs::types::{ZendHashTable, ZendStr};
+use std::marker::PhantomData;
 use std::ptr;
 use tokenbucket_core::{AmountError, Tokens};
 
@@ -91,8 +93,14 @@ pub fn to_number(value: &Zval) -> Option<Number> {
     let mut float = 0.0;
     // SAFETY: the value is live and is not changed; null, which alone needs a parameter's name for its
     // deprecation, was excluded.
-    unsafe { symbols::zend_parse_arg_double_weak(value, &raw mut float, u32::MAX) }
-        .then(|| whole(float))
+    unsafe {
+        symbols::zend_parse_arg_double_weak(
+            ptr::from_ref(value).cast_mut(),
+            &raw mut float,
+            u32::MAX,
+        )
+    }
+    .then(|| whole(float))
 }
 
 /// A whole double as an integer, so that "10" and 10 are one amount.
@@ -155,17 +163,13 @@ pub fn of_float(float: f64) -> Zval {
 }
 
 /// A value that holds the object, too.
-///
-/// A pointer, not a reference: the compiler may drop a write to what a shared reference points to, and did.
-///
-/// # Safety
-/// A live object.
-pub(super) unsafe fn of_object(object: *mut zend_object) -> Zval {
+pub fn of_object(object: Obj<'_>) -> Zval {
     let mut value = Zval::new();
-    // SAFETY: the object is live by contract; the value holds the reference that is counted here.
+    // SAFETY: the object is live, and its pointer may be written through; the value holds the
+    // reference that is counted here.
     unsafe {
-        (*object).gc.refcount += 1;
-        value.value.obj = object;
+        (*object.as_ptr()).gc.refcount += 1;
+        value.value.obj = object.as_ptr();
         value.u1.type_info = IS_OBJECT_EX;
     }
     value
@@ -173,12 +177,60 @@ pub(super) unsafe fn of_object(object: *mut zend_object) -> Zval {
 
 /// The object that the value holds.
 #[inline]
-pub fn object(value: &Zval) -> Option<&ZendObject> {
+pub fn object(value: &Zval) -> Option<Obj<'_>> {
     if kind(value) == IS_OBJECT {
-        // SAFETY: the kind says so; the object lives as long as the value.
-        unsafe { value.value.obj.as_ref() }
+        // SAFETY: the kind says so; the object lives as long as the value, which holds the engine's
+        // own pointer.
+        unsafe { Obj::new(value.value.obj) }
     } else {
         None
+    }
+}
+
+/// A place in the engine's memory that holds a value for `'a`: an argument, or a property's slot.
+///
+/// It is no reference, because PHP code may replace the value at any time. Whatever is read is copied.
+#[derive(Clone, Copy, Debug)]
+pub struct Val<'a>(ptr::NonNull<Zval>, PhantomData<&'a Zval>);
+
+impl Val<'_> {
+    /// Wraps a pointer.
+    ///
+    /// # Safety
+    /// The place holds a valid value for `'a`, and the pointer may be written through.
+    #[inline]
+    pub(super) unsafe fn new(place: *mut Zval) -> Self {
+        // SAFETY: by contract it is not null.
+        Self(unsafe { ptr::NonNull::new_unchecked(place) }, PhantomData)
+    }
+
+    /// Whether the place holds the value that `identity` was taken of, not behind a reference.
+    #[inline]
+    pub fn is(self, identity: Identity) -> bool {
+        // SAFETY: the place holds a valid value; no code runs that could change it meanwhile.
+        identity.is_of(unsafe { self.0.as_ref() })
+    }
+
+    /// Copies the value, behind any reference; null for a property that was unset.
+    pub fn copy(self) -> Zval {
+        // SAFETY: as above.
+        let value = dereference(unsafe { self.0.as_ref() });
+        if kind(value) == IS_UNDEF {
+            Zval::null()
+        } else {
+            value.shallow_clone()
+        }
+    }
+
+    /// Puts another value into the place, and releases the old one.
+    pub(super) fn replace(self, value: Zval) {
+        // SAFETY: by contract. The old value is released only when the new one stands, because its
+        // destructor may look at the place; it is forgotten here because it is released already.
+        unsafe {
+            let mut old = self.0.replace(value);
+            zval_ptr_dtor(&raw mut old);
+            std::mem::forget(old);
+        }
     }
 }
 
@@ -272,23 +324,4 @@ impl Identity {
 fn bits(value: &Zval) -> i64 {
     // SAFETY: every field of the union is plain bits, and kinds that have any have 64.
     unsafe { value.value.lval }
-}
-
-macro_rules! arithmetic {
-    ($($name:ident => $function:ident, $what:literal;)*) => {$(
-        #[doc = concat!("PHP's own `", $what, "`, warnings and all; `None` when it threw.")]
-        pub fn $name(a: &Zval, b: &Zval) -> Option<Zval> {
-            let mut result = Zval::new();
-            let (a, b) = (ptr::from_ref(a).cast_mut(), ptr::from_ref(b).cast_mut());
-            // SAFETY: both operands are live and are not changed, for the result is another value.
-            let status = unsafe { symbols::$function(&raw mut result, a, b) };
-            (status == 0 && !super::throw::is_pending()).then_some(result)
-        }
-    )*};
-}
-
-arithmetic! {
-    subtract => sub_function, "-";
-    multiply => mul_function, "*";
-    divide => div_function, "/";
 }

@@ -30,6 +30,8 @@ pub struct Bucket {
 }
 
 impl super::Limiter for Bucket {
+    const SLOTS: usize = STORAGES + 1;
+
     fn class() -> &'static Class {
         &declared::LEAKY_BUCKET
     }

@@ -55,7 +55,7 @@ pub fn construct_mysql(call: &mut Call<'_>, _result: &mut Zval) -> Result<(), Th
 
 fn make(
     this: &Object<PdoStorage>,
-    db: &Zval,
+    held: Zval,
     table: &[u8],
     settings: Settings,
     only: Option<Dialect>,
@@ -63,7 +63,6 @@ fn make(
     if this.made.get().is_some() {
         return Err(throw::error("TokenBucketStoragePDO is constructed already"));
     }
-    let held = db.shallow_clone();
     let object = value::object(&held).ok_or(Thrown)?;
     let dialect = dialect(object)?.filter(|it| only.is_none_or(|only| only == *it));
     let dialect = dialect.ok_or_else(|| {
@@ -110,7 +109,7 @@ fn make(
     if this.made.set(made).is_err() {
         return Err(throw::error("TokenBucketStoragePDO is constructed already"));
     }
-    this.set_property(DB, held.shallow_clone());
+    this.set_property(DB, held);
     this.set_property(TABLE, value::of_bytes(name.as_bytes()));
     Ok(())
 }

@@ -6,8 +6,7 @@
 
 use super::{DB, Made, PdoStorage, slot};
 use crate::zend::invoke::{self, Method};
-use crate::zend::{Object, Thrown, Zval, throw, value};
-use ext_php_rs::types::ZendObject;
+use crate::zend::{Obj, Object, Thrown, Zval, throw, value};
 use std::cell::{Cell, RefCell};
 use tokenbucket_core::remote::Cause;
 use tokenbucket_core::remote::failure::shown;
@@ -76,7 +75,7 @@ impl Values<'_> {
 ///
 /// # Errors
 /// What PDO throws for an object that has no connection.
-pub fn dialect(db: &ZendObject) -> Result<Option<Dialect>, Thrown> {
+pub fn dialect(db: Obj<'_>) -> Result<Option<Dialect>, Thrown> {
     let name = invoke::method(db, "getattribute", &mut [int(ATTR_DRIVER_NAME)])?;
     Ok(Dialect::of_driver(value::bytes(&name)))
 }
@@ -131,7 +130,7 @@ impl<'a> Database<'a> {
         self.checked(object, invoke::method(object, method, arguments))
     }
 
-    fn checked(&self, on: &ZendObject, answer: Result<Zval, Thrown>) -> Result<Zval, Cause> {
+    fn checked(&self, on: Obj<'_>, answer: Result<Zval, Thrown>) -> Result<Zval, Cause> {
         match answer {
             Ok(answer) if !answer.is_false() => Ok(answer),
             _ => Err(self.failure(on)),
@@ -245,7 +244,7 @@ impl<'a> Database<'a> {
     /// Why a method of `on`, the connection or a statement, failed. What else than an exception of PDO's is
     /// pending stays so.
     #[cold]
-    fn failure(&self, on: &ZendObject) -> Cause {
+    fn failure(&self, on: Obj<'_>) -> Cause {
         let mut message = String::new();
         if throw::is_pending() {
             let Some(caught) = throw::catch("pdoexception") else {

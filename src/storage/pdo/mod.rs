@@ -15,9 +15,8 @@ use super::remote::tell;
 use super::{Storage, downcast};
 use crate::declared::{TOKEN_BUCKET_STORAGE_PDO, TOKEN_BUCKET_STORAGE_PDO_MY_SQL};
 use crate::segment;
-use crate::zend::{Class, Object, State, Thrown, invoke, throw, value};
+use crate::zend::{Class, Obj, Object, State, Thrown, invoke, throw, value};
 use database::Database;
-use ext_php_rs::types::ZendObject;
 use std::cell::{Cell, OnceCell};
 use tokenbucket_core::host::Host;
 use tokenbucket_core::remote::{Answer, Failure, Remote, Server, Settings};
@@ -58,6 +57,8 @@ struct Made {
 }
 
 impl State for PdoStorage {
+    const SLOTS: usize = STATEMENTS + Query::Start as usize + 1;
+
     fn class() -> &'static Class {
         &TOKEN_BUCKET_STORAGE_PDO
     }
@@ -124,16 +125,15 @@ impl Storage for Object<PdoStorage> {
             return false;
         };
         let known = |storage: &Self| storage.made.get().is_some_and(|made| made.is_known);
-        let db = |storage: &Self| value::object(storage.property(DB)).map(std::ptr::from_ref);
-        (known(self) && known(other)) || db(self) == db(other)
+        let (db, others) = (self.copy_property(DB), other.copy_property(DB));
+        (known(self) && known(other)) || value::object(&db) == value::object(&others)
     }
 }
 
 /// Returns the object as a storage, if its class decides as the extension's own do.
-pub fn of(object: &ZendObject) -> Option<&dyn Storage> {
+pub fn of(object: Obj<'_>) -> Option<&dyn Storage> {
     let storage = Object::<PdoStorage>::of(object)?;
-    let is_ours =
-        storage.is_exact() || std::ptr::eq(object.ce, TOKEN_BUCKET_STORAGE_PDO_MY_SQL.entry());
+    let is_ours = storage.is_exact() || TOKEN_BUCKET_STORAGE_PDO_MY_SQL.is_of(object);
     let overrides = |method| invoke::overrides(object, method, &TOKEN_BUCKET_STORAGE_PDO);
     let decides = || {
         ["prepare", "bootstrap", "consume"]
