@@ -9,7 +9,9 @@ use std::cell::OnceCell;
 use std::fmt::Debug;
 use tokenbucket_core::host::Host;
 use tokenbucket_core::remote::failure::Failure;
-use tokenbucket_core::remote::{Answer, Batched, Cause, OnFailure, Remote, Settings, Transport};
+use tokenbucket_core::remote::{
+    Answer, Batched, Blame, Cause, OnFailure, Remote, Settings, Transport,
+};
 use tokenbucket_core::{Grain, Key, KeyHasher, Outcome, Put, Step, Ticks};
 
 /// A transport that has a class of its own.
@@ -242,7 +244,7 @@ pub fn tell<T: Transport, R>(
                 OnFailure::Allow => "all calls are allowed",
                 OnFailure::Deny | OnFailure::Throw => "all calls are denied",
             };
-            let until = if failure.cause.is_of_store() {
+            let until = if failure.cause.blame() == Blame::Store {
                 " until it is back"
             } else {
                 ""

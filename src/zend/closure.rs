@@ -41,30 +41,41 @@ pub fn closure(
                 &raw mut value,
             );
         }
-        let table = &raw const (*class.entry().as_ref()?).function_table;
-        let model: *const zend_internal_function =
-            zend_hash_str_find_ptr_lc(table, model.as_ptr().cast(), model.len()).cast();
-        let mut function = MaybeUninit::<zend_internal_function>::uninit();
-        // Only as much as an internal function has: others are longer.
-        ptr::copy_nonoverlapping(model.as_ref()?, function.as_mut_ptr(), 1);
-        let internal = &mut *function.as_mut_ptr();
-        internal.handler = Some(std::mem::transmute::<
-            Handler,
-            unsafe extern "C" fn(*mut zend_execute_data, *mut zval),
-        >(handler));
-        internal.function_name = interned(c"{closure}");
-        // A closure made of a function, to the engine. Of any other PHP 8.4 tells the file in var_dump().
-        internal.fn_flags = ZEND_ACC_PUBLIC | ZEND_ACC_FAKE_CLOSURE;
-        internal.scope = plain;
+        let mut function = function(class, model, handler)?;
+        function.scope = plain;
         symbols::zend_create_closure(
             &raw mut result,
-            function.as_mut_ptr().cast(),
+            (&raw mut function).cast(),
             plain,
             plain,
             &raw mut this,
         );
     }
     Some(result)
+}
+
+/// Returns a function like the method `model` of `class`, without a scope, that runs `handler`.
+fn function(class: &Class, model: &str, handler: Handler) -> Option<zend_internal_function> {
+    let mut function = MaybeUninit::<zend_internal_function>::uninit();
+    // SAFETY: the model is an internal function of a registered class, so the copy is complete. Only
+    // as much as an internal function has is copied, because other functions are longer.
+    let mut function = unsafe {
+        let table = &raw const class.entry().as_ref()?.function_table;
+        let model: *const zend_internal_function =
+            zend_hash_str_find_ptr_lc(table, model.as_ptr().cast(), model.len()).cast();
+        ptr::copy_nonoverlapping(model.as_ref()?, function.as_mut_ptr(), 1);
+        function.assume_init()
+    };
+    // SAFETY: a reference is passed as a pointer is.
+    function.handler = Some(unsafe {
+        std::mem::transmute::<Handler, unsafe extern "C" fn(*mut zend_execute_data, *mut zval)>(
+            handler,
+        )
+    });
+    function.function_name = interned(c"{closure}");
+    // A closure made of a function, to the engine. For any other, PHP 8.4 prints a file in var_dump().
+    function.fn_flags = ZEND_ACC_PUBLIC | ZEND_ACC_FAKE_CLOSURE;
+    Some(function)
 }
 
 impl super::Call<'_> {

@@ -4,7 +4,7 @@ use super::database::dialect;
 use super::{DB, Made, PdoStorage, TABLE};
 use crate::segment;
 use crate::storage::{arguments, on_failure};
-use crate::zend::{Call, Object, Thrown, Zval, pdo, throw, value};
+use crate::zend::{Call, Obj, Object, Thrown, Zval, pdo, throw, value};
 use std::sync::atomic::{AtomicU64, Ordering};
 use tokenbucket_core::KeyHasher;
 use tokenbucket_core::clock::{TICKS_PER_SECOND, Ticks};
@@ -66,39 +66,21 @@ fn make(
     let object = value::object(&held).ok_or(Thrown)?;
     let dialect = dialect(object)?.filter(|it| only.is_none_or(|only| only == *it));
     let dialect = dialect.ok_or_else(|| {
-        throw::argument_value(
-            1,
-            match only {
-                Some(_) => "must be connected to MySQL or MariaDB",
-                None => "must be connected by the driver mysql, pgsql or sqlite",
-            },
-        )
+        let message = match only {
+            Some(_) => "must be connected to MySQL or MariaDB",
+            None => "must be connected by the driver mysql, pgsql or sqlite",
+        };
+        throw::argument_value(1, message)
     })?;
     let table = Table::parse(table, dialect)
         .map_err(|error| throw::argument_value(2, &error.to_string()))?;
-    let target = pdo::target(object).filter(|target| leads_somewhere(dialect, &target.data_source));
-    let is_known = target.is_some();
-    let (source, user) = target.map_or_else(Default::default, |it| (it.data_source, it.user));
-    let base = segment::store().map_or(KeyHasher::new([0; 2]), SharedMemory::hasher);
-    // Hashed under this host's secret, for it may hold a password.
-    let place = base.key(&source).hash.to_ne_bytes();
-    let driver = dialect.driver();
     let name = table.shown();
-    let own = if is_known { Vec::new() } else { unique() };
-    let identity = [
-        driver.as_bytes(),
-        &place,
-        &user,
-        b"\0",
-        name.as_bytes(),
-        &own,
-    ]
-    .concat();
-    let server = Server::new(&identity, format!("{driver} table {name}"));
+    let base = segment::store().map_or(KeyHasher::new([0; 2]), SharedMemory::hasher);
+    let (identity, is_known) = identity(object, dialect, &name, &base);
     let made = Made {
         dialect,
         statements: Default::default(),
-        server,
+        server: Server::new(&identity, format!("{} table {name}", dialect.driver())),
         hasher: base.namespace(&[b"remote", &identity, b""]),
         identity,
         is_known,
@@ -114,8 +96,22 @@ fn make(
     Ok(())
 }
 
-/// What no other object on this host has: for a database that cannot be told from others, so that neither its
-/// failures nor the buckets that stand in for it are taken for theirs.
+/// Returns what tells the store from others, and whether another object with the same identity uses
+/// the same database.
+fn identity(object: Obj<'_>, dialect: Dialect, table: &str, base: &KeyHasher) -> (Vec<u8>, bool) {
+    let target = pdo::target(object).filter(|target| leads_somewhere(dialect, &target.data_source));
+    let is_known = target.is_some();
+    let (source, user) = target.map_or_else(Default::default, |it| (it.data_source, it.user));
+    // Hashed under this host's secret, because it may hold a password.
+    let place = base.key(&source).hash.to_ne_bytes();
+    let own = if is_known { Vec::new() } else { unique() };
+    let driver = dialect.driver().as_bytes();
+    let identity = [driver, &place, &user, b"\0", table.as_bytes(), &own].concat();
+    (identity, is_known)
+}
+
+/// Returns a process-unique suffix, so that an unknown database shares neither its breaker nor its
+/// fallback buckets with others.
 fn unique() -> Vec<u8> {
     static NUMBER: AtomicU64 = AtomicU64::new(0);
     let number = NUMBER.fetch_add(1, Ordering::Relaxed).to_ne_bytes();

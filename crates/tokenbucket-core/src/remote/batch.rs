@@ -25,58 +25,85 @@ impl<T: Transport> Remote<T> {
         buckets: &[(&Self, Key<'_>)],
         steps: &[Step],
     ) -> Result<Option<Answer<Batched>>, Failure> {
-        let joins = |other: &Self| self.transport.joins(&other.transport);
-        let Some((&(first, key), true)) = buckets
-            .first()
-            .map(|first| (first, buckets.iter().all(|(store, _)| joins(store))))
-        else {
+        let joins = |(store, _): &(&Self, Key<'_>)| self.transport.joins(&store.transport);
+        let Some(&(first, key)) = buckets.first().filter(|_| buckets.iter().all(joins)) else {
             return Ok(None);
         };
         let now = BootClock.now();
-        let mut asks = Vec::with_capacity(buckets.len());
-        let mut hints = Vec::with_capacity(buckets.len());
-        for (index, (&(store, key), &step)) in buckets.iter().zip(steps).enumerate() {
-            let hint = store.hint(host, key, &step, now);
-            if let Some(outcome) = hint.and_then(|hint| store.told_by(&hint, &step, now)) {
+        let known = match known(host, buckets, steps, now) {
+            Ok(known) => known,
+            Err(refused) => {
                 host.slots().count(Event::Hinted);
-                let refused = Taken {
-                    index,
-                    step,
-                    outcome,
-                };
                 return Ok(Some(sure(Err(refused))));
             }
-            hints.push(hint);
-            asks.push(Ask {
-                name: store.transport.name(key.identifier),
-                step,
-                first: None,
-                seen: hint.and_then(|hint| store.seen(&hint, step.burst, now)),
-            });
-        }
-        let keys: Vec<_> = buckets.iter().map(|&(_, key)| key).collect();
+        };
+        let asks = asks(buckets, steps, &known, now);
         let name = first.transport.name(key.identifier);
         let asked = self.call(host, &name, now, |deadline| {
             self.transport.take_all(&asks, deadline)
         });
+        let keys: Vec<_> = buckets.iter().map(|&(_, key)| key).collect();
         let answer = match asked {
             Ok(replies) => {
-                learn(host, buckets, steps, &replies, now, &hints);
+                learn(host, buckets, steps, &replies, now, &known);
                 sure(read(&keys, steps, &replies))
             }
             Err(failed) => self.stand_in(host, failed, |_| {
-                let mut local = StandIn {
+                let Ok(answer) = take_all(&mut StandIn {
                     policy: self.settings.on_failure,
                     host,
                     keys: &keys,
                     steps,
-                };
-                let Ok(answer) = take_all(&mut local);
+                });
                 answer
             })?,
         };
         Ok(Some(answer))
     }
+}
+
+/// Looks the buckets up in the denial cache.
+///
+/// # Errors
+/// The first denial that the cache answers; the store is not asked then.
+fn known<T: Transport>(
+    host: &Host,
+    buckets: &[(&Remote<T>, Key<'_>)],
+    steps: &[Step],
+    now: Ticks,
+) -> Result<Vec<Option<Entry>>, Taken> {
+    let buckets = buckets.iter().zip(steps).enumerate();
+    buckets
+        .map(|(index, (&(store, key), &step))| {
+            let entry = store.hint(host, key, &step, now);
+            match entry.and_then(|entry| store.told_by(&entry, &step, now)) {
+                Some(outcome) => Err(Taken {
+                    index,
+                    step,
+                    outcome,
+                }),
+                None => Ok(entry),
+            }
+        })
+        .collect()
+}
+
+/// Makes the requests to the store.
+fn asks<T: Transport>(
+    buckets: &[(&Remote<T>, Key<'_>)],
+    steps: &[Step],
+    known: &[Option<Entry>],
+    now: Ticks,
+) -> Vec<Ask> {
+    let buckets = buckets.iter().zip(steps).zip(known);
+    buckets
+        .map(|((&(store, key), &step), entry)| Ask {
+            name: store.transport.name(key.identifier),
+            step,
+            first: None,
+            seen: entry.and_then(|entry| store.seen(&entry, step.burst, now)),
+        })
+        .collect()
 }
 
 /// Notes what was granted, or else which buckets deny their step even by itself.

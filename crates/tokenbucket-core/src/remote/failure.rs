@@ -63,21 +63,29 @@ pub enum Cause {
     Waiting,
 }
 
+/// Whose failure it is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Blame {
+    /// The store's: its breaker counts it.
+    Store,
+    /// That of one key or one statement. The store is well, because it answered.
+    Request,
+    /// The caller's own connection or code: it says nothing of the store.
+    Caller,
+}
+
 /// What a server says is cut here.
 const LONGEST_TEXT: usize = 200;
 
 impl Cause {
-    /// Whether the store is to blame: not what one key holds or one statement says, nor the caller.
+    /// Says whose failure it is.
     #[must_use]
-    pub const fn is_of_store(&self) -> bool {
-        !self.is_an_answer()
-            && !matches!(self, Self::LostBefore(_) | Self::Caller(_) | Self::Thrown)
-    }
-
-    /// Whether the store is well, and answered about one key or one statement.
-    #[must_use]
-    pub const fn is_an_answer(&self) -> bool {
-        matches!(self, Self::Record | Self::Statement(_))
+    pub const fn blame(&self) -> Blame {
+        match self {
+            Self::Record | Self::Statement(_) => Blame::Request,
+            Self::LostBefore(_) | Self::Caller(_) | Self::Thrown => Blame::Caller,
+            _ => Blame::Store,
+        }
     }
 
     /// What a server answered, made fit to be shown.

@@ -32,8 +32,8 @@ use crate::slots::counters::Event;
 use crate::step::{Denial, Outcome, Step, Verdict};
 use crate::store::Put;
 pub use batch::Batched;
-use breaker::Passage;
-pub use failure::{Cause, Failure};
+use breaker::{Breaker, Passage};
+pub use failure::{Blame, Cause, Failure};
 pub use settings::{OnFailure, Settings};
 pub use transport::{Ask, Replies, Reply, Server, Transport};
 
@@ -246,46 +246,30 @@ impl<T: Transport> Remote<T> {
         let breaker = host.breakers().of(server.id, &server.name);
         // Who probes has answered or failed by then.
         let passage = breaker.enter(now, 2 * self.settings.timeout);
-        let failed = |cause: Cause| {
-            // Where everything is thrown, nobody is warned: somebody else may still have to be.
-            let warns = self.settings.on_failure != OnFailure::Throw
-                && if cause.is_of_store() {
-                    breaker.warns()
-                } else {
-                    breaker.warns_of_key(now)
-                };
-            let store = server.name.clone();
-            Failed {
-                failure: Failure { store, cause },
-                warns,
+        let cause = if let Passage::Open(_) = passage {
+            Cause::Waiting
+        } else {
+            host.slots().count(Event::Asked);
+            match ask(now + self.settings.timeout) {
+                Ok(answer) => {
+                    breaker.succeeded();
+                    return Ok(answer);
+                }
+                Err(cause) => {
+                    note(host, breaker, passage, &cause);
+                    cause
+                }
             }
         };
-        if let Passage::Open(_) = passage {
-            return Err(failed(Cause::Waiting));
-        }
-        host.slots().count(Event::Asked);
-        match ask(now + self.settings.timeout) {
-            Ok(answer) => {
-                breaker.succeeded();
-                Ok(answer)
-            }
-            Err(cause) if cause.is_of_store() => {
-                host.slots().count(Event::Failed);
-                let later = BootClock.now();
-                if breaker.failed(passage, later, later ^ u64::from(std::process::id())) {
-                    host.slots().count(Event::Opened);
-                }
-                Err(failed(cause))
-            }
-            Err(cause) => {
-                if cause.is_an_answer() {
-                    breaker.answered();
-                } else {
-                    breaker.unanswered(passage, BootClock.now());
-                }
-                Err(failed(cause))
-            }
-        }
+        // A policy that throws does not warn: a warning is for the first caller that would not know.
+        let warns = self.settings.on_failure != OnFailure::Throw
+            && match cause.blame() {
+                Blame::Store => breaker.warns(),
+                Blame::Request | Blame::Caller => breaker.warns_of_key(now),
+            };
+        let store = server.name.clone();
+        let failure = Failure { store, cause };
+        Err(Failed { failure, warns })
     }
 
     /// What the policy makes of a failure.
@@ -310,6 +294,21 @@ impl<T: Transport> Remote<T> {
             warning: failed.warns.then_some(failed.failure),
             stood_in: true,
         })
+    }
+}
+
+/// Tells the breaker what failed.
+fn note(host: &Host, breaker: &Breaker, passage: Passage, cause: &Cause) {
+    let now = BootClock.now();
+    match cause.blame() {
+        Blame::Store => {
+            host.slots().count(Event::Failed);
+            if breaker.failed(passage, now, now ^ u64::from(std::process::id())) {
+                host.slots().count(Event::Opened);
+            }
+        }
+        Blame::Request => breaker.answered(),
+        Blame::Caller => breaker.unanswered(passage, now),
     }
 }
 
