@@ -141,6 +141,7 @@ fn common(word: &str, full: bool) -> Option<&'static str> {
     Some(match (word, full) {
         ("lesser", _) => "LEAST",
         ("greater", _) => "GREATEST",
+        ("foreign", _) => "9000000000000000",
         ("drained", false) => ":now",
         ("drained", true) => "(:now - :now % :tick)",
         ("fits", false) => ":state <= :drained - :cost",
@@ -163,7 +164,7 @@ const LOOK: &str =
 
 /// Never forward, never below full; not where there is no bucket.
 const REFUND: &str = "UPDATE :table SET microtime = :lesser(microtime, :greater(:bare - :cost, :now - :burst) / 1e6) \
-     WHERE identifier = :name AND :bare < 9000000000000000";
+     WHERE identifier = :name AND :bare < :foreign";
 
 /// As [`REFUND`], of `Put::worth` at an instant that is not before any step on the row: read while the
 /// row is locked.
