@@ -30,8 +30,11 @@ pub use redis_client::{Unfit, is_client, storage_of};
 pub use remote::{RemoteStorage, StorageClass};
 pub use shared_memory::{grants, take_here};
 
+/// Finds the storage that an object is.
+type Recognise = fn(Obj<'_>) -> Option<&dyn Storage>;
+
 /// Every storage. Shared memory is first because it is looked for most.
-const STORAGES: [fn(Obj<'_>) -> Option<&dyn Storage>; 5] = [
+const STORAGES: [Recognise; 5] = [
     exact::<shared_memory::SharedMemoryStorage>,
     exact::<memory::MemoryStorage>,
     exact::<redis::RedisStorage>,

@@ -41,7 +41,7 @@ pub fn closure(
                 &raw mut value,
             );
         }
-        let table = &raw const (*class.entry().as_ref()?).function_table;
+        let table = &raw const class.entry().as_ref()?.function_table;
         let model: *const zend_internal_function =
             zend_hash_str_find_ptr_lc(table, model.as_ptr().cast(), model.len()).cast();
         let mut function = MaybeUninit::<zend_internal_function>::uninit();
