@@ -26,6 +26,8 @@ const HINT_AGE = 600.0;
 const PATIENCE = 5.0;
 /** The files of the script that takes. */
 const TAKE = [
+    __DIR__ . '/../crates/tokenbucket-core/src/remote/redis/record.lua',
+    __DIR__ . '/../crates/tokenbucket-core/src/remote/redis/clock.lua',
     __DIR__ . '/../crates/tokenbucket-core/src/remote/redis/bucket.lua',
     __DIR__ . '/../crates/tokenbucket-core/src/remote/redis/take.lua',
 ];

@@ -6,9 +6,9 @@ use ext_php_rs::boxed::ZBox;
 use ext_php_rs::types::ZendHashTable;
 use ext_php_rs::zend::ModuleEntry;
 use tokenbucket_core::clock::BootClock;
-use tokenbucket_core::shared_memory::SharedMemory;
-use tokenbucket_core::shared_memory::counters::Event;
-use tokenbucket_core::{Clock, Ticks, seconds};
+use tokenbucket_core::host::Host;
+use tokenbucket_core::slots::counters::Event;
+use tokenbucket_core::{Clock, seconds};
 
 /// How many of the most denied are listed.
 const MOST_DENIED: usize = 20;
@@ -55,26 +55,26 @@ pub fn status(_call: &mut Call<'_>, result: &mut Zval) -> Result<(), Thrown> {
 fn status_table() -> ext_php_rs::error::Result<Array> {
     let mut table = ZendHashTable::new();
     table.insert("version", env!("CARGO_PKG_VERSION"))?;
-    if let Some(store) = segment::store() {
-        table.insert("shared_memory", shared_memory(store)?)?;
-        table.insert("most_denied", most_denied(store)?)?;
-        table.insert("remote", remote(store)?)?;
-        table.insert("stores", stores(store)?)?;
+    if let Some(host) = segment::host() {
+        table.insert("shared_memory", shared_memory(host)?)?;
+        table.insert("most_denied", most_denied(host)?)?;
+        table.insert("remote", remote(host)?)?;
+        table.insert("stores", stores(host)?)?;
     }
     Ok(table)
 }
 
-fn shared_memory(store: &SharedMemory) -> ext_php_rs::error::Result<Array> {
-    let segment = store.table().segment();
-    let (backing, path) = segment::backing(store);
-    let (usage, totals) = (store.table().usage(), store.table().totals());
+fn shared_memory(host: &Host) -> ext_php_rs::error::Result<Array> {
+    let segment = host.segment();
+    let (backing, path) = segment::backing(segment);
+    let (usage, totals) = (host.usage(), host.slots().totals());
     let mut table = ZendHashTable::new();
     table.insert("backing", backing)?;
     table.insert("path", path)?;
-    table.insert("size", count(segment.geometry().size() as u64))?;
+    table.insert("size", count(segment.size() as u64))?;
     table.insert(
         "full",
-        if segment.may_evict() {
+        if host.slots().may_evict() {
             "evict"
         } else {
             "refuse"
@@ -100,13 +100,13 @@ fn shared_memory(store: &SharedMemory) -> ext_php_rs::error::Result<Array> {
         "evicted_seconds_max",
         seconds::from_ticks(totals.evicted_ticks_max),
     )?;
-    table.insert("age", seconds::from_ticks(age(store)))?;
+    table.insert("age", seconds::from_ticks(segment.age()))?;
     Ok(table)
 }
 
-fn most_denied(store: &SharedMemory) -> ext_php_rs::error::Result<Array> {
+fn most_denied(host: &Host) -> ext_php_rs::error::Result<Array> {
     let mut list = ZendHashTable::new();
-    let diagnostics = store.table().diagnostics();
+    let diagnostics = host.slots().diagnostics();
     for (identifier, denied) in diagnostics
         .map(|all| all.most_denied(MOST_DENIED))
         .unwrap_or_default()
@@ -119,8 +119,8 @@ fn most_denied(store: &SharedMemory) -> ext_php_rs::error::Result<Array> {
     Ok(list)
 }
 
-fn remote(store: &SharedMemory) -> ext_php_rs::error::Result<Array> {
-    let totals = store.table().totals();
+fn remote(host: &Host) -> ext_php_rs::error::Result<Array> {
+    let totals = host.slots().totals();
     let mut table = ZendHashTable::new();
     for (name, event) in REMOTE {
         table.insert(name, count(totals.get(event)))?;
@@ -129,10 +129,10 @@ fn remote(store: &SharedMemory) -> ext_php_rs::error::Result<Array> {
 }
 
 /// The remote stores that this host has used, and their breakers.
-fn stores(store: &SharedMemory) -> ext_php_rs::error::Result<Array> {
+fn stores(host: &Host) -> ext_php_rs::error::Result<Array> {
     let now = BootClock.now();
     let mut list = ZendHashTable::new();
-    for state in store.breakers().states() {
+    for state in host.breakers().states() {
         let mut row = ZendHashTable::new();
         row.insert("name", value::of_bytes(state.name.as_bytes()))?;
         let breaker = if state.open_until.is_some() {
@@ -150,10 +150,6 @@ fn stores(store: &SharedMemory) -> ext_php_rs::error::Result<Array> {
     Ok(list)
 }
 
-fn age(store: &SharedMemory) -> Ticks {
-    store.table().segment().age()
-}
-
 /// A count as PHP's `int`.
 fn count(count: u64) -> i64 {
     i64::try_from(count).unwrap_or(i64::MAX)
@@ -164,17 +160,17 @@ pub extern "C" fn phpinfo(module: *mut ModuleEntry) {
         ("tokenbucket support", "enabled".to_owned()),
         ("Version", env!("CARGO_PKG_VERSION").to_owned()),
     ];
-    if let Some(store) = segment::store() {
-        let segment = store.table().segment();
-        let (backing, path) = segment::backing(store);
+    if let Some(host) = segment::host() {
+        let segment = host.segment();
+        let (backing, path) = segment::backing(segment);
         rows.push((
             "Shared memory",
             format!("{backing} {path}").trim().to_owned(),
         ));
-        rows.push(("Size", format!("{} bytes", segment.geometry().size())));
-        let totals = store.table().totals();
+        rows.push(("Size", format!("{} bytes", segment.size())));
+        let totals = host.slots().totals();
         rows.extend(COUNTERS.map(|(name, event)| (name, totals.get(event).to_string())));
-        let stores = store.breakers().states();
+        let stores = host.breakers().states();
         if !stores.is_empty() {
             let counts = REMOTE.map(|(name, event)| format!("{name} {}", totals.get(event)));
             rows.push(("Remote stores", counts.join(", ")));

@@ -7,8 +7,8 @@ use ext_php_rs::zend::{IniEntryDef, IniEntryDefs};
 use std::ffi::CStr;
 use std::os::unix::ffi::OsStringExt;
 use std::path::PathBuf;
-use tokenbucket_core::shared_memory::layout::Geometry;
-use tokenbucket_core::shared_memory::segment::{Access, Settings};
+use tokenbucket_core::host::{Geometry, Settings};
+use tokenbucket_core::memory::Access;
 
 const SIZE: &CStr = c"tokenbucket.shm_size";
 const PATH: &CStr = c"tokenbucket.shm_path";

@@ -25,15 +25,15 @@ use zend::system::{self, Ending, Hooks, Starting};
 #[php_module]
 pub fn get_module(module: ModuleBuilder) -> ModuleBuilder {
     module
-        .startup_function(system::startup::<Module>)
-        .shutdown_function(system::shutdown::<Module>)
+        .startup_function(system::startup::<Extension>)
+        .shutdown_function(system::shutdown::<Extension>)
         .request_startup_function(request_startup)
         .info_function(info::phpinfo)
 }
 
-struct Module;
+struct Extension;
 
-impl Hooks for Module {
+impl Hooks for Extension {
     /// Runs once in the master, and anew when it executes itself (php-fpm on USR2).
     fn start(starting: &Starting, module: i32) -> bool {
         ini::register(module);

@@ -9,14 +9,15 @@ use crate::ini::{self, SharedMemorySettings};
 use crate::zend::system::{self, Ending, Shared, Starting};
 use crate::zend::throw::startup_warning;
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
-use tokenbucket_core::shared_memory::SharedMemory;
-use tokenbucket_core::shared_memory::segment::{Backing, Segment, SegmentError};
-use tokenbucket_core::shared_memory::table::is_lock_free;
+use tokenbucket_core::host::Host;
+use tokenbucket_core::memory::{Backing, Layout, Segment, SegmentError};
+use tokenbucket_core::slots::SharedMemory;
+use tokenbucket_core::slots::table::is_lock_free;
 
 /// Holds `descriptor:nonce` from one execution of a master to the next.
 const HANDOVER: &str = "TOKENBUCKET_SEGMENT";
 
-static STORE: Shared<SharedMemory> = Shared::new();
+static HOST: Shared<Host> = Shared::new();
 
 /// The process that started the module and handed its segment over; 0 in a worker, and where nothing
 /// was handed over.
@@ -31,12 +32,18 @@ pub enum AttachError {
     Segment(#[from] SegmentError),
 }
 
-/// The store in the process's segment.
+/// Returns what lies in the process's segment.
 ///
 /// `None` only before the module has started and after it has shut down.
 #[inline]
+pub fn host() -> Option<&'static Host> {
+    HOST.get()
+}
+
+/// Returns the buckets in the process's segment; `None` as for [`host`].
+#[inline]
 pub fn store() -> Option<&'static SharedMemory> {
-    STORE.get()
+    host().map(Host::slots)
 }
 
 /// Makes or finds the segment.
@@ -48,11 +55,10 @@ pub fn attach(starting: &Starting) -> Result<(), AttachError> {
         return Err(AttachError::NotLockFree);
     }
     let settings = ini::shared_memory();
-    let segment = match named(&settings) {
-        Some(segment) => segment,
-        None => private(starting, &settings)?,
-    };
-    STORE.set(starting, SharedMemory::new(segment));
+    let host = Host::new(settings.segment, |layout| {
+        named(&settings, layout).map_or_else(|| private(starting, layout), Ok)
+    })?;
+    HOST.set(starting, host);
     Ok(())
 }
 
@@ -60,10 +66,10 @@ pub fn attach(starting: &Starting) -> Result<(), AttachError> {
 ///
 /// This also runs in a master just before it executes itself, so what was handed over stays open.
 pub fn detach(ending: &Ending) {
-    let Some(store) = STORE.take(ending) else {
+    let Some(host) = HOST.take(ending) else {
         return;
     };
-    let segment = store.into_segment();
+    let segment = host.into_segment();
     if STARTED_BY.load(Relaxed) == 0 {
         drop(segment);
     } else {
@@ -72,9 +78,9 @@ pub fn detach(ending: &Ending) {
 }
 
 /// The named segment, if one is asked for and can be had.
-fn named(settings: &SharedMemorySettings) -> Option<Segment> {
+fn named(settings: &SharedMemorySettings, layout: Layout) -> Option<Segment> {
     let path = settings.path.as_ref()?;
-    match Segment::named(path, settings.access, settings.segment) {
+    match Segment::named(path, settings.access, layout) {
         Ok(segment) => Some(segment),
         Err(error) => {
             startup_warning(&format!(
@@ -87,16 +93,16 @@ fn named(settings: &SharedMemorySettings) -> Option<Segment> {
 }
 
 /// The segment that the master had before it executed itself, or a new one.
-fn private(starting: &Starting, settings: &SharedMemorySettings) -> Result<Segment, SegmentError> {
+fn private(starting: &Starting, layout: Layout) -> Result<Segment, SegmentError> {
     let executes_itself = matches!(
         system::interface_name().as_str(),
         "fpm-fcgi" | "apache2handler"
     );
     if !executes_itself {
-        return Segment::private(settings.segment);
+        return Segment::private(layout);
     }
     let adopted = handed_over().and_then(|(fd, nonce)| {
-        Segment::adopt(fd, nonce, settings.segment)
+        Segment::adopt(fd, nonce, layout)
             .inspect_err(|error| {
                 startup_warning(&format!(
                     "the segment of before the reload is refused ({error}); limits start afresh"
@@ -106,7 +112,7 @@ fn private(starting: &Starting, settings: &SharedMemorySettings) -> Result<Segme
     });
     let segment = match adopted {
         Some(segment) => segment,
-        None => Segment::private(settings.segment)?,
+        None => Segment::private(layout)?,
     };
     hand_over(starting, &segment);
     Ok(segment)
@@ -139,15 +145,15 @@ pub fn request_begins() {
         return;
     }
     STARTED_BY.store(0, Relaxed);
-    if let Some(store) = store() {
+    if let Some(host) = host() {
         // A descriptor that is gone is not inherited either.
-        store.table().segment().keep_on_exec(false).ok();
+        host.segment().keep_on_exec(false).ok();
     }
 }
 
 /// What is behind the memory, in a word, and the path of a named segment.
-pub fn backing(store: &SharedMemory) -> (&'static str, String) {
-    match store.table().segment().backing() {
+pub fn backing(segment: &Segment) -> (&'static str, String) {
+    match segment.backing() {
         Backing::Memfd(_) => ("memfd", String::new()),
         Backing::Anonymous => ("anonymous", String::new()),
         Backing::Named(path) => ("named", path.display().to_string()),

@@ -40,8 +40,8 @@ var_dump($differ);
 $server = RedisServer::start();
 $redis = new Redis;
 $redis->connect($server->socket);
-$request = script(5, 'leaky_drain', 'leaky_request');
-$cleanup = script(2, 'leaky_drain', 'leaky_cleanup');
+$request = script(5, 'tokenbucket-compat/src/leaky_bucket/drain', 'tokenbucket-compat/src/leaky_bucket/request');
+$cleanup = script(2, 'tokenbucket-compat/src/leaky_bucket/drain', 'tokenbucket-compat/src/leaky_bucket/cleanup');
 $differ = $denied = 0;
 foreach ([[30, 6], [1, 1], [7, 100], [86400, 3]] as [$period, $limit]) {
     $redis->flushAll();

@@ -61,8 +61,8 @@ $total = array_sum($granted);
 check($total >= 300 && $total <= 304, "a race: $total");
 
 // A clean-up by cron, once in each period: at most one drain ahead of the clock, for ever. On a given clock.
-$request = script(5, 'leaky_drain', 'leaky_request');
-$cleanup = script(2, 'leaky_drain', 'leaky_cleanup');
+$request = script(5, 'tokenbucket-compat/src/leaky_bucket/drain', 'tokenbucket-compat/src/leaky_bucket/request');
+$cleanup = script(2, 'tokenbucket-compat/src/leaky_bucket/drain', 'tokenbucket-compat/src/leaky_bucket/cleanup');
 foreach (['at the beginning', 'at the end', 'in the middle', 'by chance', 'dies'] as $cron) {
     $redis->flushAll();
     $now = 1_800_000_000;

@@ -61,12 +61,12 @@ final class LeakyModel
     }
 }
 
-/** A script of ours, on a clock that is an argument (number $argument: seconds; the next: microseconds). */
+/** One of our scripts, on a clock that is an argument (number $argument: seconds; the next: microseconds). */
 function script(int $argument, string ...$files): string
 {
     $text = '';
     foreach ($files as $file) {
-        $text .= file_get_contents(dirname(__DIR__, 2) . "/crates/tokenbucket-core/src/remote/redis/$file.lua");
+        $text .= file_get_contents(dirname(__DIR__, 2) . "/crates/$file.lua");
     }
     $next = $argument + 1;
     return str_replace("call('TIME')", "({ARGV[$argument], ARGV[$next]})", $text, $count);

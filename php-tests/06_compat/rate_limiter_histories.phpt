@@ -41,7 +41,7 @@ var_dump($differ);
 $server = RedisServer::start();
 $redis = new Redis;
 $redis->connect($server->socket);
-$text = script(4, 'json_bucket');
+$text = script(4, 'tokenbucket-core/src/remote/redis/record', 'tokenbucket-core/src/remote/redis/clock', 'tokenbucket-compat/src/json_bucket');
 $differ = $records = 0;
 foreach ($quotas as [$num, $expire]) {
     $now = 1_800_000_000_000_000 + mt_rand(0, 1_000_000);

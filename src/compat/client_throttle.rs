@@ -10,13 +10,14 @@
 use super::{native, storage as argument};
 use crate::declared;
 use crate::exceptions;
-use crate::storage::{self, Storage, take_openly};
-use crate::zend::{Call, Class, Object, State, Thrown, Zval, invoke, throw, value};
-use tokenbucket_core::charged::charged;
-use tokenbucket_core::record::serialized_bucket::Throttle;
+use crate::storage::{self, RemoteStorage, Storage, StorageClass};
+use crate::zend::{Call, Class, Object, Thrown, Zval, invoke, throw, value};
+use tokenbucket_compat::charged::charged;
+use tokenbucket_compat::throttle::{self, Items, Throttle};
 use tokenbucket_core::remote::memcached::Memcached;
-use tokenbucket_core::remote::memcached::throttle::Items;
-use tokenbucket_core::{Step, seconds};
+use tokenbucket_core::remote::redis::Redis;
+use tokenbucket_core::remote::{Answer, Ask, Cause, OnFailure, Transport};
+use tokenbucket_core::{Step, Ticks, seconds};
 
 /// The slot of the property `$storage`.
 const STORAGE: usize = 0;
@@ -28,22 +29,14 @@ const LONGEST_WINDOW: f64 = 1e9;
 const LOCK: &[u8] = b"_lock";
 
 /// All that an object keeps is in its property.
-#[derive(Debug)]
+#[derive(Clone, Debug, Default)]
 pub struct Limiter;
 
-impl State for Limiter {
+impl super::Limiter for Limiter {
     const SLOTS: usize = STORAGE + 1;
 
     fn class() -> &'static Class {
         &declared::CLIENT_THROTTLE
-    }
-
-    fn born() -> Self {
-        Self
-    }
-
-    fn cloned(&self) -> Option<Self> {
-        Some(Self)
     }
 }
 
@@ -120,32 +113,100 @@ fn key_of(this: &Object<Limiter>, id: &Zval) -> Result<Zval, Thrown> {
     })
 }
 
-/// Takes a token: whether it was there, `None` if nobody knows.
+/// Takes a token. Returns whether it was there; `None` if the store gave no answer and its policy is not a
+/// denial.
 fn take(native: &dyn Storage, key: &[u8], limit: f64, window: f64) -> Result<Option<bool>, Thrown> {
-    let identifier = [b"client-throttle:".as_slice(), key].concat();
-    let step = step(native, limit, window);
-    let Some(storage) = storage::remote::<Memcached>(native) else {
-        return take_openly(native, &identifier, &step);
+    let bucket = Bucket {
+        identifier: &[b"client-throttle:".as_slice(), key].concat(),
+        step: charged(
+            limit,
+            seconds::to_ticks(window).unwrap_or(0),
+            native.grain(),
+        ),
     };
-    // Up to 10^12.
-    #[allow(clippy::cast_possible_truncation)]
-    let milliseconds = (window * 1e3).ceil() as i64;
-    // What is wrong with either was said above.
-    let throttle = Throttle::new(limit, milliseconds).ok_or(Thrown)?;
-    storage.ask_openly(
+    if let Some(memcached) = storage::remote::<Memcached>(native) {
+        // Up to 10^12.
+        #[allow(clippy::cast_possible_truncation)]
+        let milliseconds = (window * 1e3).ceil() as i64;
+        // The arguments were checked before.
+        let limits = Throttle::new(limit, milliseconds).ok_or(Thrown)?;
+        return on_memcached(memcached, key, &limits, &bucket);
+    }
+    if let Some(redis) = storage::remote::<Redis>(native) {
+        return on_redis(redis, &bucket);
+    }
+    let granted = native.take(native.key(bucket.identifier), &bucket.step, None)?;
+    Ok(Some(granted.granted()))
+}
+
+/// The bucket that decides where there is no record of ext-memcache's.
+struct Bucket<'a> {
+    identifier: &'a [u8],
+    step: Step,
+}
+
+fn on_memcached(
+    storage: &Object<RemoteStorage<Memcached>>,
+    key: &[u8],
+    limits: &Throttle,
+    bucket: &Bucket<'_>,
+) -> Result<Option<bool>, Thrown> {
+    ask_openly(
+        storage,
         |memcached| memcached.shared_key(key, LOCK.len()),
         |memcached, deadline| {
             let items = Items {
                 record: &memcached.shared_key(key, LOCK.len()),
                 lock: &memcached.shared_key(&[key, LOCK].concat(), 0),
             };
-            memcached.throttle(items, &throttle, deadline)
+            throttle::take(memcached, items, limits, deadline)
         },
-        |policy| storage.stand_in(policy, &identifier, &step),
+        bucket,
     )
 }
 
-fn step(native: &dyn Storage, limit: f64, window: f64) -> Step {
-    let window = seconds::to_ticks(window).unwrap_or(0);
-    charged(limit, window, native.grain())
+fn on_redis(
+    storage: &Object<RemoteStorage<Redis>>,
+    bucket: &Bucket<'_>,
+) -> Result<Option<bool>, Thrown> {
+    ask_openly(
+        storage,
+        |redis| redis.name(bucket.identifier),
+        |redis, deadline| {
+            let ask = Ask {
+                name: redis.name(bucket.identifier),
+                step: bucket.step,
+                first: None,
+                seen: None,
+            };
+            Ok(redis.take(&ask, deadline)?.outcome.granted())
+        },
+        bucket,
+    )
+}
+
+/// Asks the store. Returns `None`, without a warning, if the store gave no answer and its policy is not a
+/// denial. An invalid record is an answer: the policy decides about the bucket then, as everywhere.
+fn ask_openly<T: StorageClass>(
+    storage: &Object<RemoteStorage<T>>,
+    name: impl FnOnce(&T) -> Vec<u8>,
+    ask: impl FnOnce(&T, Ticks) -> Result<bool, Cause>,
+    bucket: &Bucket<'_>,
+) -> Result<Option<bool>, Thrown> {
+    let (remote, host) = storage.parts()?;
+    let answer = remote.ask(
+        host,
+        &name(remote.transport()),
+        |transport, deadline| ask(transport, deadline).map(Some),
+        |policy, cause| match (policy, cause) {
+            (OnFailure::Deny | OnFailure::Throw, _) | (_, Cause::Record) => {
+                Some(storage.stand_in(policy, bucket.identifier, &bucket.step))
+            }
+            _ => None,
+        },
+    );
+    match answer {
+        Ok(Answer { value: None, .. }) => Ok(None),
+        answer => storage::tell(remote, answer, || None),
+    }
 }

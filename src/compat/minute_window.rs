@@ -8,12 +8,11 @@
 use super::{native, storage as argument};
 use crate::declared;
 use crate::exceptions;
-use crate::storage::{self, RemoteStorage, Storage};
-use crate::zend::{Call, Class, Object, State, Thrown, Zval, system, throw, value};
-use tokenbucket_core::charged::charged;
+use crate::storage::{self, RemoteStorage, Storage, StorageClass};
+use crate::zend::{Call, Class, Object, Thrown, Zval, system, throw, value};
+use tokenbucket_compat::charged::charged;
+use tokenbucket_compat::minutes::{self, Counters, Life, MOST_MINUTES, Name};
 use tokenbucket_core::clock::wall_clock;
-use tokenbucket_core::record::minutes::{self, Life, MOST_MINUTES};
-use tokenbucket_core::remote::Transport;
 use tokenbucket_core::remote::memcached::Memcached;
 use tokenbucket_core::remote::redis::Redis;
 use tokenbucket_core::{Step, TICKS_PER_SECOND};
@@ -27,22 +26,14 @@ const PREFIX: usize = 2;
 const NAME: &std::ffi::CStr = c"dHi";
 
 /// All that an object keeps is in its properties.
-#[derive(Debug)]
+#[derive(Clone, Debug, Default)]
 pub struct Window;
 
-impl State for Window {
+impl super::Limiter for Window {
     const SLOTS: usize = PREFIX + 1;
 
     fn class() -> &'static Class {
         &declared::MINUTE_WINDOW
-    }
-
-    fn born() -> Self {
-        Self
-    }
-
-    fn cloned(&self) -> Option<Self> {
-        Some(Self)
     }
 }
 
@@ -109,78 +100,62 @@ struct Asked<'a> {
     minutes: u32,
 }
 
+/// The answer of one server's counters.
+enum Counted {
+    Sum(u64),
+    /// The store failed, and its policy decided.
+    Verdict(bool),
+}
+
 impl Asked<'_> {
     fn is_allowed(&self) -> Result<bool, Thrown> {
         if let Some(redis) = storage::remote::<Redis>(self.native) {
-            return self.is_allowed_on_redis(redis);
+            return self.by_counters(redis);
         }
         if let Some(memcached) = storage::remote::<Memcached>(self.native) {
-            return self.is_allowed_on_memcached(memcached);
+            return self.by_counters(memcached);
         }
         let identifier = self.bucket();
         let key = self.native.key(&identifier);
         Ok(self.native.take(key, &self.step(), None)?.granted())
     }
 
-    fn is_within(&self, sum: u64) -> bool {
-        sum as f64 <= self.allowed
-    }
-
-    fn is_allowed_on_redis(&self, redis: &Object<RemoteStorage<Redis>>) -> Result<bool, Thrown> {
-        let (names, life) = self.counters();
-        let first = names.first().cloned().unwrap_or_default();
-        redis.ask(
-            |redis| Transport::name(redis, &first),
-            |redis, deadline| {
-                let name = |name: &Vec<u8>| Transport::name(redis, name);
-                let keys: Vec<_> = names.iter().map(name).collect();
-                let sum = redis.count(&keys, life, deadline)?;
-                Ok(self.is_within(sum))
-            },
-            |policy| redis.stand_in(policy, &self.bucket(), &self.step()),
-        )
-    }
-
-    fn is_allowed_on_memcached(
+    fn by_counters<T: StorageClass + Counters>(
         &self,
-        storage: &Object<RemoteStorage<Memcached>>,
+        storage: &Object<RemoteStorage<T>>,
     ) -> Result<bool, Thrown> {
-        let (names, life) = self.counters();
-        let memcached = storage.transport()?;
-        let keys = names.iter().map(|name| memcached.shared_key(name, 0));
-        let keys = keys.collect();
-        drop(names);
-        let mut sum = 0u64;
-        // This minute's counter comes first.
-        let mut life = Some(life);
-        for keys in memcached.by_server(keys) {
+        let (store, _) = storage.parts()?;
+        let (keys, life) = self.counters(store.transport());
+        let (mut sum, mut life) = (0u64, Some(life));
+        for keys in keys {
+            // The first server has this minute's counter, which comes first.
             let (first, life) = (keys.first().cloned(), life.take());
-            let seen = storage.ask(
+            let counted = storage.ask(
                 |_| first.unwrap_or_default(),
-                move |memcached, deadline| memcached.count(&keys, life, deadline).map(Ok),
-                |policy| Err(storage.stand_in(policy, &self.bucket(), &self.step())),
+                move |store, deadline| store.count(&keys, life, deadline).map(Counted::Sum),
+                |policy| Counted::Verdict(storage.stand_in(policy, &self.bucket(), &self.step())),
             )?;
-            match seen {
-                Ok(seen) => sum = sum.saturating_add(seen),
-                Err(instead) => return Ok(instead),
+            match counted {
+                Counted::Sum(more) => sum = sum.saturating_add(more),
+                Counted::Verdict(verdict) => return Ok(verdict),
             }
         }
-        Ok(self.is_within(sum))
+        Ok(sum as f64 <= self.allowed)
     }
 
-    /// The names of the counters, this minute's first, and how long that one lives.
-    fn counters(&self) -> (Vec<Vec<u8>>, Life) {
+    /// Returns the keys of the counters by server, and how long this minute's lives.
+    fn counters(&self, store: &impl Counters) -> (Vec<Vec<Name>>, Life) {
         // Below 2^33 for two centuries.
         let now = wall_clock().as_secs().cast_signed();
         let (prefix, ip) = (value::bytes(&self.prefix), value::bytes(&self.ip));
         let names = minutes::window(self.minutes, now, |second| {
             [prefix, ip, &system::local_date(NAME, second)].concat()
         });
-        (names, Life::new(self.minutes, now))
+        (store.by_server(&names), Life::new(self.minutes, now))
     }
 
-    /// What a bucket is called where there are no counters: unlike a counter's name, never that of another
-    /// prefix and address.
+    /// Returns the bucket's name where there are no counters. Unlike a counter's, no other prefix and
+    /// address have it.
     fn bucket(&self) -> Vec<u8> {
         let (prefix, ip) = (value::bytes(&self.prefix), value::bytes(&self.ip));
         let head = format!("minute-window:{}:{}:", self.minutes, prefix.len());

@@ -7,9 +7,33 @@ pub mod rate_limiter;
 
 use crate::declared::TOKEN_BUCKET_STORAGE;
 use crate::storage::{self, Storage};
-use crate::zend::{Call, State, Thrown, Zval, throw, value};
+use crate::zend::{Call, Class, State, Thrown, Zval, throw, value};
 
-/// Argument 1, which must be a storage of ours.
+/// The state of a limiter's objects. A clone has a copy of it.
+trait Limiter: Clone + Default + 'static {
+    /// As [`State::SLOTS`].
+    const SLOTS: usize;
+    /// Returns the class.
+    fn class() -> &'static Class;
+}
+
+impl<L: Limiter> State for L {
+    const SLOTS: usize = L::SLOTS;
+
+    fn class() -> &'static Class {
+        L::class()
+    }
+
+    fn born() -> Self {
+        Self::default()
+    }
+
+    fn cloned(&self) -> Option<Self> {
+        Some(self.clone())
+    }
+}
+
+/// Returns argument 1, which must be a storage of ours.
 ///
 /// # Errors
 /// `TypeError`.
@@ -24,10 +48,10 @@ fn storage(call: &Call<'_>) -> Result<Zval, Thrown> {
     ))
 }
 
-/// The storage of ours that a property's value is.
+/// Returns the storage that is a property's value.
 ///
 /// # Errors
-/// `Error` when no constructor has set it.
+/// `Error` if no constructor has set it.
 fn native<T: State>(storage: &Zval) -> Result<&dyn Storage, Thrown> {
     value::object(storage).and_then(storage::of).ok_or_else(|| {
         throw::error(&format!(

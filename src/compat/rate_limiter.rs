@@ -7,9 +7,10 @@
 
 use crate::declared;
 use crate::storage::{self, Unfit};
-use crate::zend::{Call, Class, Identity, Object, State, Thrown, Zval, throw, value};
+use crate::zend::{Call, Class, Identity, Object, Thrown, Zval, throw, value};
 use ext_php_rs::ffi::{IS_FALSE, IS_NULL};
-use tokenbucket_core::remote::redis::{Redis, json_bucket};
+use tokenbucket_compat::json_bucket;
+use tokenbucket_core::remote::redis::Redis;
 use tokenbucket_core::{AmountError, Grain, Quota, QuotaError, Step, Tokens, seconds};
 
 // The slots of the properties, in the order of their declaration.
@@ -22,22 +23,14 @@ const STORAGE: usize = 4;
 const CLIENT: usize = 5;
 
 /// All that a limiter knows stands in its properties.
-#[derive(Debug)]
+#[derive(Clone, Debug, Default)]
 pub struct Limiter;
 
-impl State for Limiter {
+impl super::Limiter for Limiter {
     const SLOTS: usize = CLIENT + 1;
 
     fn class() -> &'static Class {
         &declared::RATE_LIMITER
-    }
-
-    fn born() -> Self {
-        Self
-    }
-
-    fn cloned(&self) -> Option<Self> {
-        Some(Self)
     }
 }
 
@@ -92,13 +85,12 @@ fn decide(this: &Object<Limiter>) -> Result<bool, Thrown> {
     let Some(redis) = storage::remote::<Redis>(native) else {
         return Ok(native.take(native.key(identifier), &step, None)?.granted());
     };
-    redis.ask(
+    redis.decide(
         |redis| redis.raw_name(identifier),
         |redis, deadline| json_bucket::take(redis, &redis.raw_name(identifier), &quota, deadline),
-        |policy| {
-            // What is kept under a raw key is not the bucket that the prefix would make of it.
-            redis.stand_in(policy, &[b"RateLimiter\0", identifier].concat(), &step)
-        },
+        // The record of a raw key is not that of the bucket with this identifier.
+        &[b"RateLimiter\0", identifier],
+        &step,
     )
 }
 

@@ -37,9 +37,14 @@ impl Storage for Object<MemoryStorage> {
         &self.proposals
     }
 
-    fn take(&self, key: Key<'_>, step: &Step, first: Option<Ticks>) -> Result<Outcome, Thrown> {
+    fn take_or_fall_back(
+        &self,
+        key: Key<'_>,
+        step: &Step,
+        first: Option<Ticks>,
+    ) -> Result<(Outcome, bool), Thrown> {
         let Ok(outcome) = self.store.take(key, step, first);
-        Ok(outcome)
+        Ok((outcome, false))
     }
 
     fn put(&self, key: Key<'_>, put: &Put) -> Result<(), Thrown> {

@@ -8,7 +8,6 @@ pub mod memcached;
 mod memcached_client;
 pub mod memory;
 mod on_failure;
-mod openly;
 pub mod pdo;
 mod proposals;
 pub mod redis;
@@ -25,12 +24,11 @@ use tokenbucket_core::remote::Batched;
 use tokenbucket_core::{Clock, Grain, Key, KeyHasher, Outcome, Put, Step, Ticks};
 
 pub use interface::{First, age, first_state, start_at};
-pub use openly::take_openly;
 pub use redis_client::{Unfit, is_client, storage_of};
-pub use remote::{RemoteStorage, StorageClass};
+pub use remote::{RemoteStorage, StorageClass, tell};
 pub use shared_memory::{grants, take_here};
 
-/// Finds the storage that an object is.
+/// Recognises the objects of one storage.
 type Recognise = fn(Obj<'_>) -> Option<&dyn Storage>;
 
 /// Every storage. Shared memory is first because it is looked for most.
@@ -80,12 +78,17 @@ pub trait Storage: Any + Debug {
     /// Returns the place where running bootstrap closures propose first states.
     fn proposals(&self) -> &Proposals;
 
-    /// Takes one step on one bucket. `first` is the state from which a bucket without a record
-    /// starts instead of full.
+    /// Takes one step on one bucket, and tells whether the failure policy answered instead of the
+    /// store. `first` is the state from which a bucket without a record starts instead of full.
     ///
     /// # Errors
     /// The exception of a store that failed, or of a handler that a warning ran.
-    fn take(&self, key: Key<'_>, step: &Step, first: Option<Ticks>) -> Result<Outcome, Thrown>;
+    fn take_or_fall_back(
+        &self,
+        key: Key<'_>,
+        step: &Step,
+        first: Option<Ticks>,
+    ) -> Result<(Outcome, bool), Thrown>;
 
     /// Changes a bucket without asking for tokens.
     ///
@@ -98,6 +101,29 @@ pub trait Storage: Any + Debug {
     /// # Errors
     /// As [`Storage::take`].
     fn contains(&self, key: Key<'_>) -> Result<bool, Thrown>;
+
+    /// Takes one step on one bucket.
+    ///
+    /// # Errors
+    /// As [`Storage::take_or_fall_back`].
+    fn take(&self, key: Key<'_>, step: &Step, first: Option<Ticks>) -> Result<Outcome, Thrown> {
+        let answer = self.take_or_fall_back(key, step, first);
+        answer.map(|(outcome, _)| outcome)
+    }
+
+    /// Undoes a step in the bucket that lost the tokens: the store's, or this host's if the failure
+    /// policy answered. A policy that granted without a bucket left no state, which makes `put`
+    /// worth nothing.
+    ///
+    /// # Errors
+    /// As [`Storage::take`].
+    fn give_back(&self, key: Key<'_>, put: &Put, fell_back: bool) -> Result<(), Thrown> {
+        if fell_back {
+            shared_memory::put(key, put);
+            return Ok(());
+        }
+        self.put(key, put)
+    }
 
     /// Runs `prepare()` of the interface, where there is something to do.
     ///

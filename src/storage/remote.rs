@@ -7,9 +7,9 @@ use crate::zend::{Class, Object, State, Thrown, Zval, throw, value};
 use crate::{exceptions, segment};
 use std::cell::OnceCell;
 use std::fmt::Debug;
+use tokenbucket_core::host::Host;
 use tokenbucket_core::remote::failure::Failure;
 use tokenbucket_core::remote::{Answer, Batched, Cause, OnFailure, Remote, Settings, Transport};
-use tokenbucket_core::shared_memory::SharedMemory;
 use tokenbucket_core::{Grain, Key, KeyHasher, Outcome, Put, Step, Ticks};
 
 /// A transport that has a class of its own.
@@ -61,8 +61,16 @@ impl<T: StorageClass> Storage for Object<RemoteStorage<T>> {
         &self.proposals
     }
 
-    fn take(&self, key: Key<'_>, step: &Step, first: Option<Ticks>) -> Result<Outcome, Thrown> {
-        self.with(|remote, host| remote.take(host, key, step, first))
+    fn take_or_fall_back(
+        &self,
+        key: Key<'_>,
+        step: &Step,
+        first: Option<Ticks>,
+    ) -> Result<(Outcome, bool), Thrown> {
+        self.with(|remote, host| {
+            let answer = remote.take(host, key, step, first);
+            answer.map(Answer::with_origin)
+        })
     }
 
     fn put(&self, key: Key<'_>, put: &Put) -> Result<(), Thrown> {
@@ -119,7 +127,7 @@ impl<T: StorageClass> RemoteStorage<T> {
         this.set_property(0, value::of_bytes(server.as_bytes()));
         this.set_property(1, value::of_bytes(prefix));
         let remote = Remote::new(transport, settings);
-        let hasher = segment::store().map_or(KeyHasher::new([0; 2]), |host| remote.hasher(host));
+        let hasher = segment::host().map_or(KeyHasher::new([0; 2]), |host| remote.hasher(host));
         // Checked above.
         this.made.set(Made { remote, hasher }).ok();
         Ok(())
@@ -141,8 +149,11 @@ impl<T: StorageClass> RemoteStorage<T> {
         Ok(created)
     }
 
-    /// The store and this host's memory.
-    pub(super) fn parts(&self) -> Result<(&Remote<T>, &'static SharedMemory), Thrown> {
+    /// Returns the store and this host's memory.
+    ///
+    /// # Errors
+    /// `Error` if no constructor has run.
+    pub fn parts(&self) -> Result<(&Remote<T>, &'static Host), Thrown> {
         let made = self.made.get().ok_or_else(|| {
             let class = T::class().name();
             throw::error(&format!(
@@ -150,13 +161,13 @@ impl<T: StorageClass> RemoteStorage<T> {
                 class.to_string_lossy()
             ))
         })?;
-        let host = segment::store().ok_or(Thrown)?;
+        let host = segment::host().ok_or(Thrown)?;
         Ok((&made.remote, host))
     }
 
     fn with<R>(
         &self,
-        call: impl FnOnce(&Remote<T>, &SharedMemory) -> Result<Answer<R>, Failure>,
+        call: impl FnOnce(&Remote<T>, &Host) -> Result<Answer<R>, Failure>,
     ) -> Result<R, Thrown> {
         let (remote, host) = self.parts()?;
         tell(remote, call(remote, host), || None)
@@ -177,13 +188,32 @@ impl<T: StorageClass> Object<RemoteStorage<T>> {
     ) -> Result<R, Thrown> {
         let (remote, host) = self.parts()?;
         let name = name(remote.transport());
-        tell(remote, remote.ask(host, &name, ask, stand_in), || None)
+        let answer = remote.ask(host, &name, ask, |policy, _| stand_in(policy));
+        drop(name);
+        tell(remote, answer, || None)
+    }
+
+    /// Asks for the verdict of a limiter that keeps a record of its own on this store. If the store fails,
+    /// its policy decides about `step` on the bucket whose identifier is all of `bucket`.
+    ///
+    /// # Errors
+    /// As [`Storage::take`].
+    pub fn decide(
+        &self,
+        name: impl FnOnce(&T) -> Vec<u8>,
+        ask: impl FnOnce(&T, Ticks) -> Result<bool, Cause>,
+        bucket: &[&[u8]],
+        step: &Step,
+    ) -> Result<bool, Thrown> {
+        self.ask(name, ask, |policy| {
+            self.stand_in(policy, &bucket.concat(), step)
+        })
     }
 
     /// Tells whether the failure policy, instead of the store, grants a step.
     pub fn stand_in(&self, policy: OnFailure, identifier: &[u8], step: &Step) -> bool {
         let key = self.key(identifier);
-        segment::store().is_some_and(|host| policy.answer(host, key, step, None).granted())
+        segment::host().is_some_and(|host| policy.answer(host, key, step, None).granted())
     }
 }
 
@@ -200,10 +230,12 @@ pub fn tell<T: Transport, R>(
         Ok(Answer {
             value,
             warning: None,
+            ..
         }) => Ok(value),
         Ok(Answer {
             value,
             warning: Some(failure),
+            ..
         }) => {
             let meanwhile = match remote.on_failure() {
                 OnFailure::Local => "buckets of this host decide",

@@ -6,7 +6,7 @@ use crate::zend::{Call, Class, Object, State, Thrown, Zval, throw, value};
 use crate::{declared, ini, segment};
 use std::cell::Cell;
 use tokenbucket_core::clock::BootClock;
-use tokenbucket_core::shared_memory::SharedMemory;
+use tokenbucket_core::slots::SharedMemory;
 use tokenbucket_core::{Clock, Denial, Key, KeyHasher, Outcome, Put, Step, Ticks, Verdict};
 
 /// The state of an object: how it names buckets, not the buckets.
@@ -44,14 +44,17 @@ impl Storage for Object<SharedMemoryStorage> {
         &self.proposals
     }
 
-    fn take(&self, key: Key<'_>, step: &Step, first: Option<Ticks>) -> Result<Outcome, Thrown> {
-        Ok(take(key, step, first))
+    fn take_or_fall_back(
+        &self,
+        key: Key<'_>,
+        step: &Step,
+        first: Option<Ticks>,
+    ) -> Result<(Outcome, bool), Thrown> {
+        Ok((take(key, step, first), false))
     }
 
     fn put(&self, key: Key<'_>, put: &Put) -> Result<(), Thrown> {
-        if let Some(store) = segment::store() {
-            store.put(key, put);
-        }
+        self::put(key, put);
         Ok(())
     }
 
@@ -80,6 +83,13 @@ fn take(key: Key<'_>, step: &Step, first: Option<Ticks>) -> Outcome {
             now: BootClock.now(),
             empty_at: 0,
         },
+    }
+}
+
+/// Changes a bucket of this host.
+pub fn put(key: Key<'_>, put: &Put) {
+    if let Some(store) = segment::store() {
+        store.put(key, put);
     }
 }
 

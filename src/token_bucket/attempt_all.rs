@@ -7,7 +7,7 @@ use crate::storage::Storage;
 use crate::zend::{Call, Number, Object, Thrown, Zval, throw, value};
 use tokenbucket_core::batch::{Batch, Taken, take_all};
 use tokenbucket_core::remote::Batched;
-use tokenbucket_core::{Decision, Outcome, Put, Step, Ticks};
+use tokenbucket_core::{Decision, Outcome, Step};
 
 /// `attemptAll(array $buckets, int|float $tokens = 1): TokenBucket\Decision`
 pub fn attempt_all(call: &mut Call<'_>, result: &mut Zval) -> Result<(), Thrown> {
@@ -54,6 +54,8 @@ struct Calls<'a> {
     questions: &'a [Question<'a>],
     storages: Vec<&'a dyn Storage>,
     steps: Vec<Step>,
+    /// Whether the failure policy, not the store, answered each bucket's last step.
+    fell_back: Vec<bool>,
 }
 
 impl<'a> Calls<'a> {
@@ -72,6 +74,7 @@ impl<'a> Calls<'a> {
             questions,
             storages: storages.collect::<Result<_, _>>()?,
             steps: questions.iter().map(|question| question.step).collect(),
+            fell_back: vec![false; questions.len()],
         })
     }
 
@@ -121,14 +124,19 @@ impl Batch for Calls<'_> {
     }
 
     fn take(&mut self, index: usize, step: &Step) -> Result<Outcome, Thrown> {
-        self.storages[index].take(self.questions[index].key(), step, None)
+        let key = self.questions[index].key();
+        let (outcome, fell_back) = self.storages[index].take_or_fall_back(key, step, None)?;
+        self.fell_back[index] = fell_back;
+        Ok(outcome)
     }
 
-    fn refund(&mut self, index: usize, cost: Ticks) -> Result<(), Thrown> {
-        let burst = self.steps[index].burst;
-        let put = Put::Refund { cost, burst };
+    fn give_back(&mut self, taken: &Taken) -> Result<(), Thrown> {
+        let (storage, key) = (
+            self.storages[taken.index],
+            self.questions[taken.index].key(),
+        );
         // An exception may be pending because another storage threw, and no database can be asked
         // while one is.
-        throw::aside(|| self.storages[index].put(self.questions[index].key(), &put))
+        throw::aside(|| storage.give_back(key, &taken.give_back(), self.fell_back[taken.index]))
     }
 }

@@ -21,7 +21,7 @@ pub fn refund(call: &mut Call<'_>, _result: &mut Zval) -> Result<(), Thrown> {
     };
     // More than the capacity fills the bucket.
     let cost = cost.min(burst);
-    let put = Put::Refund { cost, burst };
+    let put = Put::refund(cost, burst);
     question.native("refund")?.put(question.key(), &put)
 }
 

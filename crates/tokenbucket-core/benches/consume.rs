@@ -18,9 +18,9 @@ use std::io::Write;
 use std::sync::atomic::Ordering::{AcqRel, Acquire};
 use std::time::Instant;
 use tokenbucket_core::clock::BootClock;
-use tokenbucket_core::shared_memory::SharedMemory;
-use tokenbucket_core::shared_memory::layout::{Geometry, Line, SLOTS_PER_LINE};
-use tokenbucket_core::shared_memory::segment::{Segment, Settings};
+use tokenbucket_core::host::{Geometry, Host, Settings};
+use tokenbucket_core::memory::Segment;
+use tokenbucket_core::slots::table::{Line, SLOTS_PER_LINE};
 use tokenbucket_core::{Clock, KeyHasher, Put, Step, TICKS_PER_SECOND, Ticks};
 
 /// The memory meant for a million live buckets: a load of one half.
@@ -116,7 +116,7 @@ const DENIED: Step = Step::new(HOUR, HOUR);
 
 struct Bench {
     keys: u64,
-    store: SharedMemory,
+    host: Host,
     hasher: KeyHasher,
     places: Vec<AtomicU128>,
 }
@@ -130,14 +130,15 @@ impl Bench {
             },
             evict: false,
         };
-        let store = SharedMemory::new(Segment::private(settings).unwrap());
-        let hasher = store.hasher();
+        let host = Host::new(settings, Segment::private).unwrap();
+        let hasher = host.slots().hasher();
         let age = (HOUR / 2).cast_signed();
         for key in 0..keys {
-            store.put(hasher.key(&identifier(key)), &Put::Bootstrap { age });
+            host.slots()
+                .put(hasher.key(&identifier(key)), &Put::Bootstrap { age });
         }
         // At this load a few in a million find both their lines full; more would falsify the rest.
-        let live = store.table().usage().live as u64;
+        let live = host.usage().live as u64;
         assert!(
             keys - live <= keys / 10_000,
             "{live} of {keys} found a place"
@@ -145,7 +146,7 @@ impl Bench {
         let places = SLOT_BYTES / size_of::<Line>() * SLOTS_PER_LINE;
         Self {
             keys,
-            store,
+            host,
             hasher,
             // Written, or all pages would be the one page of zeros.
             places: (1..=places as u128).map(AtomicU128::new).collect(),
@@ -156,7 +157,7 @@ impl Bench {
     fn check(&self) {
         for (step, granted) in [(&GRANTED, true), (&DENIED, false)] {
             let first = identifier(0);
-            let outcome = self.store.take(self.hasher.key(&first), step, None);
+            let outcome = self.host.slots().take(self.hasher.key(&first), step, None);
             assert_eq!(outcome.granted(), granted);
         }
     }
@@ -184,7 +185,7 @@ impl Bench {
     fn take(&self, step: &Step) -> f64 {
         self.each(|identifier| {
             let key = self.hasher.key(identifier);
-            self.store.take(key, step, None).granted()
+            self.host.slots().take(key, step, None).granted()
         })
     }
 

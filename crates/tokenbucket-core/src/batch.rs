@@ -2,11 +2,13 @@
 //!
 //! Every bucket is asked first (dry), then charged in order; what was charged is refunded when one
 //! refuses after all. Not atomic: between the question and the charge others may take tokens, and
-//! until the refund they may be denied. Nobody is ever granted too much.
+//! until the refund they may be denied. Nobody is ever granted too much: a give-back returns only
+//! what the bucket still lacks because of the take ([`Put::worth`]).
 
 use crate::clock::Ticks;
 use crate::quota::MAX_BURST;
 use crate::step::{Denial, Outcome, Step, Verdict};
+use crate::store::Put;
 
 /// One step of a batch and what came of it.
 #[derive(Clone, Copy, Debug)]
@@ -17,6 +19,18 @@ pub struct Taken {
     pub step: Step,
     /// The answer.
     pub outcome: Outcome,
+}
+
+impl Taken {
+    /// Returns the change that undoes it, in the store that answered it.
+    #[must_use]
+    pub const fn give_back(&self) -> Put {
+        Put::Refund {
+            cost: self.step.cost,
+            burst: self.step.burst,
+            taken: self.outcome.empty_at,
+        }
+    }
 }
 
 /// What `take_all` needs: steps, which of them share a bucket, and how to take and refund.
@@ -32,11 +46,11 @@ pub trait Batch {
     /// # Errors
     /// When its store fails.
     fn take(&mut self, index: usize, step: &Step) -> Result<Outcome, Self::Error>;
-    /// Gives back `cost` to the bucket of step `index`.
+    /// Undoes a take of this batch by [`Taken::give_back`].
     ///
     /// # Errors
     /// When its store fails.
-    fn refund(&mut self, index: usize, cost: Ticks) -> Result<(), Self::Error>;
+    fn give_back(&mut self, taken: &Taken) -> Result<(), Self::Error>;
 }
 
 /// Takes every step of the batch or none.
@@ -124,7 +138,7 @@ pub(crate) fn refused(
 fn give_back<B: Batch>(batch: &mut B, taken: &[Taken]) -> Result<(), B::Error> {
     let mut result = Ok(());
     for one in taken.iter().rev() {
-        result = batch.refund(one.index, one.step.cost).and(result);
+        result = batch.give_back(one).and(result);
     }
     result
 }

@@ -8,17 +8,17 @@
 //! Floats do not enter here but through [`Tokens`] and [`seconds`], which are exact.
 
 pub mod batch;
-pub mod charged;
 pub mod clock;
 pub mod decision;
 mod digest;
+pub mod host;
 pub mod key;
 pub mod memory;
 pub mod quota;
-pub mod record;
+pub mod reference;
 pub mod remote;
 pub mod seconds;
-pub mod shared_memory;
+pub mod slots;
 pub mod sql;
 pub mod step;
 pub mod store;
@@ -27,8 +27,8 @@ pub mod tokens;
 pub use clock::{Clock, TICKS_PER_SECOND, Ticks};
 pub use decision::{Decision, Reason};
 pub use key::{Key, KeyHasher};
-pub use memory::MemoryStore;
 pub use quota::{Grain, Quota, QuotaError};
+pub use reference::MemoryStore;
 pub use step::{Denial, Outcome, Step, Verdict};
 pub use store::{Put, Store};
 pub use tokens::{AmountError, Tokens};

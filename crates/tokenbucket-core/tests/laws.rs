@@ -10,6 +10,10 @@
 
 #[path = "laws/admission.rs"]
 mod admission;
+#[path = "laws/evictions.rs"]
+mod evictions;
+#[path = "laws/give_backs.rs"]
+mod give_backs;
 #[path = "laws/history.rs"]
 mod history;
 #[path = "laws/model.rs"]

@@ -1,8 +1,8 @@
 //! One contract, run over every store there is.
 //!
-//! A store is added by one line in [`homes::all`]. Nothing here looks behind the `Store` trait, sleeps
-//! or expects an exact instant: tokens take hours to come, so the moments that a test takes are
-//! never worth one. Spans are whole microseconds, for remote stores count no less.
+//! A store is added by one line in [`homes::all`]. Nothing here looks behind the `Store` trait or expects
+//! an exact instant. Tokens take hours to come, so the moments that a test takes are never worth one;
+//! only the give-backs wait for some milliseconds of refill. Spans are whole microseconds, for remote stores count no less.
 #![allow(clippy::unwrap_used, clippy::expect_used)]
 
 #[path = "stores/batches.rs"]
@@ -18,6 +18,7 @@ use homes::Home;
 use tokenbucket_core::{Denial, Grain, Key, Outcome, Put, Step, TICKS_PER_SECOND, Ticks, Verdict};
 
 const MICROSECOND: Ticks = Grain::Microsecond.ticks();
+const MILLISECOND: Ticks = TICKS_PER_SECOND / 1000;
 const HOUR: Ticks = 3600 * TICKS_PER_SECOND;
 /// What the bucket of most tests holds, at one token an hour.
 const CAPACITY: u64 = 5;
@@ -29,10 +30,7 @@ fn take(n: u64) -> Step {
 
 /// `n` tokens back into a bucket of [`CAPACITY`].
 fn refund(n: u64) -> Put {
-    Put::Refund {
-        cost: n * HOUR,
-        burst: CAPACITY * HOUR,
-    }
+    Put::refund(n * HOUR, CAPACITY * HOUR)
 }
 
 /// Fills a bucket of [`CAPACITY`].

@@ -8,13 +8,12 @@ mod storages;
 
 use crate::declared;
 use crate::storage;
-use crate::zend::{Call, Class, Number, State, Thrown, Zval, throw, value};
+use crate::zend::{Call, Class, Number, Thrown, Zval, throw, value};
 use std::cell::{Cell, RefCell};
 use storages::Storages;
+use tokenbucket_compat::leaky_bucket::{self, Family, Limits, SETS, member, set_of};
 use tokenbucket_core::quota::MAX_BURST;
-use tokenbucket_core::record::leaky_bucket::{SETS, member, set_of};
 use tokenbucket_core::remote::redis::Redis;
-use tokenbucket_core::remote::redis::leaky_bucket::{self, Family, Limits};
 use tokenbucket_core::{Step, TICKS_PER_SECOND, Ticks};
 
 /// The slot of the list of storages.
@@ -30,19 +29,11 @@ pub struct Bucket {
     actions: RefCell<Vec<(Vec<u8>, Limits)>>,
 }
 
-impl State for Bucket {
+impl super::Limiter for Bucket {
     const SLOTS: usize = STORAGES + 1;
 
     fn class() -> &'static Class {
         &declared::LEAKY_BUCKET
-    }
-
-    fn born() -> Self {
-        Self::default()
-    }
-
-    fn cloned(&self) -> Option<Self> {
-        Some(self.clone())
     }
 }
 
@@ -141,16 +132,14 @@ pub fn request(call: &mut Call<'_>, result: &mut Zval) -> Result<(), Thrown> {
     let native = storages.of_set(set)?;
     let step = step(limits);
     let admitted = match storage::remote::<Redis>(native) {
-        Some(redis) => redis.ask(
+        Some(redis) => redis.decide(
             |redis| redis.raw_name(b""),
             |redis, deadline| {
                 let own = is_own.then_some(action);
                 leaky_bucket::request(redis, own, set, &member, limits, deadline)
             },
-            |policy| {
-                let identifier = [b"LeakyBucket\0", member.as_slice()].concat();
-                redis.stand_in(policy, &identifier, &step)
-            },
+            &[b"LeakyBucket\0", &member],
+            &step,
         )?,
         None => native.take(native.key(&member), &step, None)?.granted(),
     };

@@ -9,7 +9,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use tokenbucket_core::KeyHasher;
 use tokenbucket_core::clock::{TICKS_PER_SECOND, Ticks};
 use tokenbucket_core::remote::{OnFailure, Server, Settings};
-use tokenbucket_core::shared_memory::SharedMemory;
+use tokenbucket_core::slots::SharedMemory;
 use tokenbucket_core::sql::{Dialect, Table};
 
 /// How long a probe of a store that was down may take; PDO itself knows no deadline.

@@ -18,8 +18,8 @@ use crate::segment;
 use crate::zend::{Class, Obj, Object, State, Thrown, invoke, throw, value};
 use database::Database;
 use std::cell::{Cell, OnceCell};
+use tokenbucket_core::host::Host;
 use tokenbucket_core::remote::{Answer, Failure, Remote, Server, Settings};
-use tokenbucket_core::shared_memory::SharedMemory;
 use tokenbucket_core::sql::{Dialect, Query, Statement, Table};
 use tokenbucket_core::{Grain, Key, KeyHasher, Outcome, Put, Step, Ticks};
 
@@ -87,8 +87,16 @@ impl Storage for Object<PdoStorage> {
         &self.proposals
     }
 
-    fn take(&self, key: Key<'_>, step: &Step, first: Option<Ticks>) -> Result<Outcome, Thrown> {
-        with(self, |remote, host| remote.take(host, key, step, first))
+    fn take_or_fall_back(
+        &self,
+        key: Key<'_>,
+        step: &Step,
+        first: Option<Ticks>,
+    ) -> Result<(Outcome, bool), Thrown> {
+        with(self, |remote, host| {
+            let answer = remote.take(host, key, step, first);
+            answer.map(Answer::with_origin)
+        })
     }
 
     fn put(&self, key: Key<'_>, put: &Put) -> Result<(), Thrown> {
@@ -144,13 +152,13 @@ impl Made {
 /// Runs `call` on the connection, and throws or warns of what failed.
 fn with<R>(
     object: &Object<PdoStorage>,
-    call: impl FnOnce(&Remote<Database<'_>>, &SharedMemory) -> Result<Answer<R>, Failure>,
+    call: impl FnOnce(&Remote<Database<'_>>, &Host) -> Result<Answer<R>, Failure>,
 ) -> Result<R, Thrown> {
     let made = object
         .made
         .get()
         .ok_or_else(|| throw::error("The TokenBucketStoragePDO object has not been constructed"))?;
-    let host = segment::store().ok_or(Thrown)?;
+    let host = segment::host().ok_or(Thrown)?;
     let database = Database::open(object, made)?;
     // PDO does not tell of a transaction that was begun by a statement of SQLite's.
     let tells = made.dialect != Dialect::Sqlite;

@@ -21,6 +21,11 @@ pub fn wall_clock() -> i64 {
     i64::try_from(clock::wall_clock().as_micros()).unwrap_or(i64::MAX)
 }
 
+/// This host's monotone clock, in microseconds: the ticks are below 2^62.
+fn boot_clock() -> i64 {
+    micros(BootClock.now())
+}
+
 impl Transport for Database<'_> {
     fn identity(&self) -> Vec<u8> {
         self.made.identity.clone()
@@ -64,14 +69,18 @@ impl Transport for Database<'_> {
             ..Values::default()
         };
         let (query, values) = match *put {
-            Put::Refund { cost, burst } => {
-                let (cost, burst) = (micros(cost), micros(burst));
+            Put::Refund { cost, burst, taken } => {
                 let values = Values {
-                    cost,
-                    burst,
+                    cost: micros(cost),
+                    burst: micros(burst),
                     ..values
                 };
-                (Query::Refund, values)
+                if taken == Put::VOUCHED {
+                    (Query::Refund, values)
+                } else {
+                    let taken = self.on_server_clock(name, micros(taken))?;
+                    (Query::GiveBack, Values { taken, ..values })
+                }
             }
             Put::Reset { .. } => (Query::Reset, values),
             Put::Bootstrap { age } => {
@@ -84,6 +93,18 @@ impl Transport for Database<'_> {
 }
 
 impl Database<'_> {
+    /// Returns the state that a plain step answered, on the clock that `GiveBack` reads. `MySQL`
+    /// answers an age, which [`Database::take_mysql`] tells from this host's clock before the statement:
+    /// that is not after the true state. This host's clock is read after the server's, so the result
+    /// is not, either. What the round trips took is not given back.
+    fn on_server_clock(&self, name: &[u8], taken: i64) -> Result<i64, Cause> {
+        if self.made.dialect != Dialect::MySql {
+            return Ok(taken);
+        }
+        let (there, _) = self.look(name)?;
+        Ok(taken.saturating_add(there).saturating_sub(boot_clock()))
+    }
+
     fn decide(&self, ask: &Ask) -> Result<Reply, Cause> {
         let step = &ask.step;
         if step.dry {
@@ -141,6 +162,8 @@ impl Database<'_> {
         let call = self.object.calls.get();
         self.object.calls.set(call.wrapping_add(1));
         let tag = reply::tag(call);
+        // Monotone, for a give-back; read before the statement, see `on_server_clock`.
+        let now = boot_clock();
         let answer = self.ask(query, &Values { tag, ..values }, |_| {
             let id = self.call(&self.db, "lastinsertid", &mut [])?;
             number(&id)
@@ -153,7 +176,7 @@ impl Database<'_> {
             let found = self.look(&ask.name)?;
             return Ok(answered(granted, found));
         }
-        let (now, slack) = (wall_clock(), values.burst - values.cost);
+        let slack = values.burst - values.cost;
         // A row that holds 0 was empty in 1970: longer ago than any burst.
         let age = if answer.absent || answer.age >= LONG_AGO / 2 {
             values.age.min(slack)

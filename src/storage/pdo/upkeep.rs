@@ -13,7 +13,7 @@ use tokenbucket_core::{Grain, seconds};
 /// `prepare()`: creates the table when it is missing.
 pub fn prepare(object: &Object<PdoStorage>) -> Result<(), Thrown> {
     with(object, |remote, host| {
-        remote.ask(host, b"", |database, _| database.create(), |_| ())
+        remote.ask(host, b"", |database, _| database.create(), |_, _| ())
     })
 }
 
@@ -25,7 +25,7 @@ pub fn purge(call: &mut Call<'_>, result: &mut Zval) -> Result<(), Thrown> {
     })?;
     let span = micros(step.burst);
     let deleted = with(call.this::<PdoStorage>(), |remote, host| {
-        remote.ask(host, b"", |database, _| database.purge(span), |_| 0)
+        remote.ask(host, b"", |database, _| database.purge(span), |_, _| 0)
     })?;
     result.set_long(deleted);
     Ok(())

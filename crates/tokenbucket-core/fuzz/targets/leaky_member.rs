@@ -5,9 +5,9 @@
 use libfuzzer_sys::arbitrary::{self, Arbitrary};
 use libfuzzer_sys::fuzz_target;
 use std::collections::HashSet;
-use tokenbucket_core::record::flexihash::Ring;
-use tokenbucket_core::record::leaky_bucket::{LOCKED, SETS, keys, member, set_of};
-use tokenbucket_core::record::minutes;
+use tokenbucket_compat::leaky_bucket::flexihash::Ring;
+use tokenbucket_compat::leaky_bucket::{LOCKED, SETS, keys, member, set_of};
+use tokenbucket_compat::minutes;
 
 /// CRC-32, a bit at a time.
 fn crc32(bytes: &[u8]) -> u32 {

@@ -12,13 +12,12 @@ use std::path::PathBuf;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{LazyLock, Mutex};
 use std::time::{SystemTime, UNIX_EPOCH};
+use tokenbucket_compat::minutes::{self, Counters, Life};
+use tokenbucket_compat::throttle::{self, Bucket, Items, Throttle};
 use tokenbucket_core::clock::BootClock;
-use tokenbucket_core::record::minutes::{self, Life};
-use tokenbucket_core::record::serialized_bucket::{Bucket, Throttle};
 use tokenbucket_core::remote::Cause;
 use tokenbucket_core::remote::memcached::Memcached;
 use tokenbucket_core::remote::memcached::servers::parse_servers;
-use tokenbucket_core::remote::memcached::throttle::Items;
 use tokenbucket_core::{Clock, TICKS_PER_SECOND, Ticks};
 
 /// An item: flags, value, version.
@@ -241,10 +240,10 @@ const ITEM: Items<'static> = Items {
 };
 
 /// One call; `false` if nothing can be said of it.
-fn throttle(throttle: &Throttle) -> bool {
+fn throttles(throttle: &Throttle) -> bool {
     let before = ITEMS.lock().expect("no poison").clone();
     let begun = milliseconds();
-    let asked = MEMCACHED.throttle(ITEM, throttle, deadline());
+    let asked = throttle::take(&MEMCACHED, ITEM, throttle, deadline());
     let ended = milliseconds();
     if is_late(&asked) {
         return false;
@@ -359,7 +358,7 @@ fuzz_target!(|input: Input| {
     }
     *ITEMS.lock().expect("no poison") = items;
     if let Some(limits) = Throttle::new(input.limit, i64::from(input.window))
-        && !(0..3).all(|_| throttle(&limits))
+        && !(0..3).all(|_| throttles(&limits))
     {
         return;
     }

@@ -4,12 +4,11 @@
 include!("server.inc.rs");
 
 use libfuzzer_sys::fuzz_target;
-use tokenbucket_core::record::minutes::Life;
-use tokenbucket_core::record::serialized_bucket::Throttle;
+use tokenbucket_compat::minutes::{Counters, Life};
+use tokenbucket_compat::throttle::{self, Items, Throttle};
 use tokenbucket_core::remote::Transport;
 use tokenbucket_core::remote::memcached::Memcached;
 use tokenbucket_core::remote::memcached::servers::parse_servers;
-use tokenbucket_core::remote::memcached::throttle::Items;
 
 static MEMCACHED: LazyLock<Memcached> = LazyLock::new(|| {
     let servers = parse_servers([format!("unix://{}", SOCKET.display())]).expect("a server");
@@ -32,8 +31,8 @@ fuzz_target!(|answer: &[u8]| {
     };
     // Short, for a lock that is said to be another's is waited for.
     let soon = BootClock.now() + TICKS_PER_SECOND / 500;
-    let throttle = Throttle::new(5.0, 300_000).expect("a limit");
-    let granted = MEMCACHED.throttle(items, &throttle, soon);
+    let limits = Throttle::new(5.0, 300_000).expect("a limit");
+    let granted = throttle::take(&MEMCACHED, items, &limits, soon);
     // A grant is a miss or a bucket, and a write that was done.
     let holds = |text: &[u8]| answer.windows(text.len()).any(|part| part == text);
     let is_bucket = holds(b"EN") || holds(b"NF") || holds(b"a:2:{s:6:\"tokens\";");

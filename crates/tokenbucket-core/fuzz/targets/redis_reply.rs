@@ -5,10 +5,11 @@ include!("server.inc.rs");
 
 use libfuzzer_sys::fuzz_target;
 use redis::Value;
-use tokenbucket_core::record::minutes::Life;
+use tokenbucket_compat::json_bucket;
+use tokenbucket_compat::leaky_bucket::{self, Limits};
+use tokenbucket_compat::minutes::{Counters, Life};
+use tokenbucket_core::remote::redis::Redis;
 use tokenbucket_core::remote::redis::dsn::Dsn;
-use tokenbucket_core::remote::redis::leaky_bucket::{self, Limits};
-use tokenbucket_core::remote::redis::{Redis, json_bucket};
 use tokenbucket_core::remote::{Cause, Transport};
 use tokenbucket_core::{Grain, Quota, Tokens};
 
@@ -50,7 +51,7 @@ fn other_records(answer: &[u8], told: impl Fn(Cause) + Copy) {
             Err(cause) => told(cause),
         }
     }
-    match REDIS.count(&[b"minute".to_vec()], Life::new(5, 120), deadline()) {
+    match REDIS.count(&[b"minute".to_vec()], Some(Life::new(5, 120)), deadline()) {
         Ok(sum) => assert_eq!(Some(sum), number(i64::MIN).map(|_| number(0).unwrap_or(0))),
         Err(cause) => told(cause),
     }

@@ -5,9 +5,8 @@ use libfuzzer_sys::fuzz_target;
 use std::io::{Seek, SeekFrom, Write};
 use std::path::PathBuf;
 use std::sync::LazyLock;
-use tokenbucket_core::shared_memory::SharedMemory;
-use tokenbucket_core::shared_memory::layout::Geometry;
-use tokenbucket_core::shared_memory::segment::{Access, Segment, Settings};
+use tokenbucket_core::host::{Geometry, Host, Settings};
+use tokenbucket_core::memory::{Access, Segment};
 use tokenbucket_core::{Put, Step};
 
 const ACCESS: Access = Access {
@@ -27,7 +26,7 @@ static SEGMENT: LazyLock<(PathBuf, Vec<u8>)> = LazyLock::new(|| {
     let path =
         std::env::temp_dir().join(format!("tokenbucket-fuzz-{}.segment", std::process::id()));
     std::fs::remove_file(&path).ok();
-    drop(Segment::named(&path, ACCESS, settings()).expect("a segment"));
+    drop(Segment::named(&path, ACCESS, settings().geometry.layout()).expect("a segment"));
     let bytes = std::fs::read(&path).expect("its bytes");
     (path, bytes)
 });
@@ -45,10 +44,11 @@ fuzz_target!(|changes: Vec<(u32, u64)>| {
         .expect("the file");
     file.seek(SeekFrom::Start(0)).expect("its beginning");
     file.write_all(&bytes).expect("its bytes");
-    let Ok(segment) = Segment::named(path, ACCESS, settings()) else {
+    let opened = Host::new(settings(), |layout| Segment::named(path, ACCESS, layout));
+    let Ok(host): Result<Host, _> = opened else {
         return;
     };
-    let store: SharedMemory = SharedMemory::new(segment);
+    let store = host.slots();
     for identifier in [b"a".as_slice(), b"b", b"c"] {
         let key = store.hasher().key(identifier);
         let step = Step::new(1_000, 5_000);
@@ -59,25 +59,22 @@ fuzz_target!(|changes: Vec<(u32, u64)>| {
             &Put::Refund {
                 cost: 500,
                 burst: 5_000,
+                taken: outcome.empty_at,
             },
         );
         store.put(key, &Put::Reset { burst: 5_000 });
         let now = outcome.now;
-        if let Some(hint) = store.hints().find(key.hash, now) {
-            let _ = step.decide(hint.bound, now + hint.age / 1024);
-            let _ = step.reset_after(hint.bound + hint.error, now);
+        if let Some(entry) = host.denial_cache().find(key.hash, now) {
+            let _ = step.decide(entry.bound, now + entry.age / 1024);
+            let _ = step.reset_after(entry.bound + entry.error, now);
         }
-        store.hints().record(key.hash, now, 5, now);
-        store.hints().clear(key.hash, now);
-        let breaker = store.breakers().of(7, "seven");
+        host.denial_cache().record(key.hash, now, 5, now);
+        host.denial_cache().clear(key.hash, now);
+        let breaker = host.breakers().of(7, "seven");
         let passage = breaker.enter(now, 5_000);
         breaker.failed(passage, now, now);
         breaker.succeeded();
     }
-    let _ = (
-        store.table().usage(),
-        store.breakers().states(),
-        store.table().totals(),
-    );
-    let _ = store.table().diagnostics().map(|all| all.most_denied(5));
+    let _ = (host.usage(), host.breakers().states(), store.totals());
+    let _ = store.diagnostics().map(|all| all.most_denied(5));
 });

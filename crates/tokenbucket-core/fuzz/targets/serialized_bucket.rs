@@ -4,7 +4,7 @@
 
 use libfuzzer_sys::arbitrary::{self, Arbitrary};
 use libfuzzer_sys::fuzz_target;
-use tokenbucket_core::record::serialized_bucket::{Bucket, Throttle};
+use tokenbucket_compat::throttle::{Bucket, Throttle};
 
 #[derive(Arbitrary, Debug)]
 struct Input {

@@ -63,10 +63,7 @@ fn check(step: &Step, outcome: &tokenbucket_core::Outcome) {
 }
 
 const PUTS: [Put; 3] = [
-    Put::Refund {
-        cost: 1_000_000,
-        burst: 10_000_000,
-    },
+    Put::refund(1_000_000, 10_000_000),
     Put::Reset { burst: 10_000_000 },
     Put::Bootstrap { age: 5_000_000 },
 ];

@@ -14,6 +14,7 @@ const QUERIES: [Query; Query::COUNT] = [
     Query::Refund,
     Query::Reset,
     Query::Start,
+    Query::GiveBack,
     Query::Find,
     Query::Create,
     Query::Stale,

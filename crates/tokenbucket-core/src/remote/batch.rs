@@ -1,14 +1,13 @@
 //! Several steps on one remote store, all or none.
 
+use super::denial_cache::Entry;
 use super::{Answer, Ask, Failure, OnFailure, Remote, Replies, Reply, Transport, sure};
 use crate::batch::{self, Batch, Taken, take_all};
 use crate::clock::{BootClock, Clock, Ticks};
+use crate::host::Host;
 use crate::key::Key;
-use crate::shared_memory::SharedMemory;
-use crate::shared_memory::counters::Event;
-use crate::shared_memory::hints::Hint;
+use crate::slots::counters::Event;
 use crate::step::{Outcome, Step};
-use crate::store::Put;
 use std::convert::Infallible;
 
 /// What became of a batch: all that was taken, or the one that refused.
@@ -22,7 +21,7 @@ impl<T: Transport> Remote<T> {
     /// As [`Remote::take`].
     pub fn take_all(
         &self,
-        host: &SharedMemory,
+        host: &Host,
         buckets: &[(&Self, Key<'_>)],
         steps: &[Step],
     ) -> Result<Option<Answer<Batched>>, Failure> {
@@ -39,7 +38,7 @@ impl<T: Transport> Remote<T> {
         for (index, (&(store, key), &step)) in buckets.iter().zip(steps).enumerate() {
             let hint = store.hint(host, key, &step, now);
             if let Some(outcome) = hint.and_then(|hint| store.told_by(&hint, &step, now)) {
-                host.count(Event::Hinted);
+                host.slots().count(Event::Hinted);
                 let refused = Taken {
                     index,
                     step,
@@ -65,7 +64,7 @@ impl<T: Transport> Remote<T> {
                 learn(host, buckets, steps, &replies, now, &hints);
                 sure(read(&keys, steps, &replies))
             }
-            Err(failed) => self.stand_in(host, failed, || {
+            Err(failed) => self.stand_in(host, failed, |_| {
                 let mut local = StandIn {
                     policy: self.settings.on_failure,
                     host,
@@ -82,12 +81,12 @@ impl<T: Transport> Remote<T> {
 
 /// Notes what was granted, or else which buckets deny their step even by itself.
 fn learn<T: Transport>(
-    host: &SharedMemory,
+    host: &Host,
     buckets: &[(&Remote<T>, Key<'_>)],
     steps: &[Step],
     replies: &Replies,
     sent: Ticks,
-    hints: &[Option<Hint>],
+    hints: &[Option<Entry>],
 ) {
     let found = replies.outcomes.iter().zip(&replies.healed).zip(hints);
     for ((&(store, key), step), ((found, &healed), hint)) in buckets.iter().zip(steps).zip(found) {
@@ -129,7 +128,7 @@ fn read(keys: &[Key<'_>], steps: &[Step], replies: &Replies) -> Batched {
 /// The buckets that stand in while the store is down.
 struct StandIn<'a> {
     policy: OnFailure,
-    host: &'a SharedMemory,
+    host: &'a Host,
     keys: &'a [Key<'a>],
     steps: &'a [Step],
 }
@@ -149,11 +148,10 @@ impl Batch for StandIn<'_> {
         Ok(self.policy.answer(self.host, self.keys[index], step, None))
     }
 
-    fn refund(&mut self, index: usize, cost: Ticks) -> Result<(), Infallible> {
-        let burst = self.steps[index].burst;
+    fn give_back(&mut self, taken: &Taken) -> Result<(), Infallible> {
         if self.policy == OnFailure::Local {
-            self.host
-                .put(self.keys[index], &Put::Refund { cost, burst });
+            let key = self.keys[taken.index];
+            self.host.slots().put(key, &taken.give_back());
         }
         Ok(())
     }

@@ -8,7 +8,7 @@
 //! Processes are told apart by how often was forked until then, not by their numbers: that takes no
 //! system call.
 
-use crate::shared_memory::counters::generation;
+use crate::memory::fork::generation;
 use parking_lot::Mutex;
 
 /// A process has a handful of servers, and one call at a time.

@@ -1,18 +1,22 @@
-//! Stores that other hosts share: what stands between a caller and one of them.
+//! Stores that other hosts share.
 //!
-//! One linear function, hint → breaker → call → policy, in [`Remote`]; the stores themselves are
-//! [`Transport`]s. What is known of them on this host is in shared memory: denial hints, breakers, and
-//! the buckets that stand in while a store is down.
+//! One linear function, denial cache → breaker → call → policy, is [`Remote`]; the stores themselves
+//! are [`Transport`]s. This host's knowledge of them is in shared memory: the denial cache, breakers,
+//! and the buckets that decide while a store is down.
 //!
 //! Invariant: a request whose fate is unknown is never sent again, for the store may have acted on it.
 
+pub mod back_off;
 mod batch;
+pub mod breaker;
+mod cached;
 mod channel;
 mod connections;
+pub mod denial_cache;
 pub mod endpoint;
 pub mod failure;
-mod hints;
 pub mod memcached;
+pub mod record;
 pub mod redis;
 mod resolve;
 pub mod secret;
@@ -22,13 +26,13 @@ mod tls;
 mod transport;
 
 use crate::clock::{BootClock, Clock, Ticks};
+use crate::host::Host;
 use crate::key::{Key, KeyHasher};
-use crate::shared_memory::SharedMemory;
-use crate::shared_memory::breaker::Passage;
-use crate::shared_memory::counters::Event;
+use crate::slots::counters::Event;
 use crate::step::{Denial, Outcome, Step, Verdict};
 use crate::store::Put;
 pub use batch::Batched;
+use breaker::Passage;
 pub use failure::{Cause, Failure};
 pub use settings::{OnFailure, Settings};
 pub use transport::{Ask, Replies, Reply, Server, Transport};
@@ -40,6 +44,20 @@ pub struct Answer<T> {
     pub value: T,
     /// The first failure since the store last answered.
     pub warning: Option<Failure>,
+    /// Whether the failure policy answered, not the store.
+    pub stood_in: bool,
+}
+
+impl<T> Answer<T> {
+    /// Keeps with the value whether the failure policy gave it.
+    #[must_use]
+    pub fn with_origin(self) -> Answer<(T, bool)> {
+        Answer {
+            value: (self.value, self.stood_in),
+            warning: self.warning,
+            stood_in: self.stood_in,
+        }
+    }
 }
 
 /// A remote store as callers on this host use it.
@@ -79,8 +97,9 @@ impl<T: Transport> Remote<T> {
 
     /// Makes the keys by which this host knows the store's buckets.
     #[must_use]
-    pub fn hasher(&self, host: &SharedMemory) -> KeyHasher {
-        host.hasher()
+    pub fn hasher(&self, host: &Host) -> KeyHasher {
+        host.slots()
+            .hasher()
             .namespace(&[b"remote", &self.transport.identity(), b""])
     }
 
@@ -91,7 +110,7 @@ impl<T: Transport> Remote<T> {
     /// When the store fails and the policy is to say so.
     pub fn take(
         &self,
-        host: &SharedMemory,
+        host: &Host,
         key: Key<'_>,
         step: &Step,
         first: Option<Ticks>,
@@ -103,7 +122,7 @@ impl<T: Transport> Remote<T> {
         }
         let hint = self.hint(host, key, step, now);
         if let Some(outcome) = hint.and_then(|hint| self.told_by(&hint, step, now)) {
-            host.count(Event::Hinted);
+            host.slots().count(Event::Hinted);
             return Ok(sure(outcome));
         }
         let ask = Ask {
@@ -120,35 +139,37 @@ impl<T: Transport> Remote<T> {
                 self.learn(host, key, step, &reply, hint.as_ref(), now);
                 Ok(sure(reply.outcome))
             }
-            Err(failed) => self.stand_in(host, failed, || {
+            Err(failed) => self.stand_in(host, failed, |_| {
                 if let (OnFailure::Local, Some(hint)) = (self.settings.on_failure, hint) {
                     // A new bucket stands in where the old one is known to have been.
                     let age = age(now, hint.bound);
-                    host.put(key, &Put::Bootstrap { age });
+                    host.slots().put(key, &Put::Bootstrap { age });
                 }
                 self.settings.on_failure.answer(host, key, step, first)
             }),
         }
     }
 
-    /// Does with the store what no step is, under its breaker and policy. `name` is what the store calls
-    /// the thing; `stand_in` is the answer when the store fails and the policy is not to throw.
+    /// Runs an operation other than a step, under the store's breaker and policy. `name` is the store's
+    /// name for the record; `stand_in` answers if the store failed and the policy is not to throw.
     ///
     /// # Errors
     /// As [`Remote::take`].
     pub fn ask<R>(
         &self,
-        host: &SharedMemory,
+        host: &Host,
         name: &[u8],
         ask: impl FnOnce(&T, Ticks) -> Result<R, Cause>,
-        stand_in: impl FnOnce(OnFailure) -> R,
+        stand_in: impl FnOnce(OnFailure, &Cause) -> R,
     ) -> Result<Answer<R>, Failure> {
         let asked = self.call(host, name, BootClock.now(), |deadline| {
             ask(&self.transport, deadline)
         });
         match asked {
             Ok(answer) => Ok(sure(answer)),
-            Err(failed) => self.stand_in(host, failed, || stand_in(self.settings.on_failure)),
+            Err(failed) => self.stand_in(host, failed, |cause| {
+                stand_in(self.settings.on_failure, cause)
+            }),
         }
     }
 
@@ -156,7 +177,7 @@ impl<T: Transport> Remote<T> {
     ///
     /// # Errors
     /// As [`Remote::take`].
-    pub fn contains(&self, host: &SharedMemory, key: Key<'_>) -> Result<Answer<bool>, Failure> {
+    pub fn contains(&self, host: &Host, key: Key<'_>) -> Result<Answer<bool>, Failure> {
         let ask = Ask {
             name: self.transport.name(key.identifier),
             step: Step::new(0, 0).dry(),
@@ -169,17 +190,23 @@ impl<T: Transport> Remote<T> {
         match asked {
             Ok(reply) => Ok(sure(!reply.absent)),
             // What is not asked starts no bucket.
-            Err(failed) => self.stand_in(host, failed, || {
-                self.settings.on_failure != OnFailure::Local || host.contains(key)
+            Err(failed) => self.stand_in(host, failed, |_| {
+                self.settings.on_failure != OnFailure::Local || host.slots().contains(key)
             }),
         }
     }
 
     /// Changes a bucket.
     ///
+    /// A give-back is the store's only if the store answered the take: `taken` is on its clock, and
+    /// the bucket that stands in has not lost the tokens. So when the store fails, a give-back is
+    /// dropped (the tokens come back with time). The caller gives back what the policy granted
+    /// ([`Answer::stood_in`]) to this host's bucket, and never here: the store's bucket has not lost
+    /// those.
+    ///
     /// # Errors
     /// As [`Remote::take`].
-    pub fn put(&self, host: &SharedMemory, key: Key<'_>, put: &Put) -> Result<Answer<()>, Failure> {
+    pub fn put(&self, host: &Host, key: Key<'_>, put: &Put) -> Result<Answer<()>, Failure> {
         let now = BootClock.now();
         let seen = match *put {
             Put::Refund { burst, .. } => self
@@ -193,13 +220,15 @@ impl<T: Transport> Remote<T> {
         });
         if !matches!(put, Put::Bootstrap { .. }) {
             // Also when nobody knows whether the store acted.
-            host.hints().clear(key.hash, BootClock.now());
+            host.denial_cache().clear(key.hash, BootClock.now());
         }
         match asked {
             Ok(()) => Ok(sure(())),
-            Err(failed) => self.stand_in(host, failed, || {
-                if self.settings.on_failure == OnFailure::Local {
-                    host.put(key, put);
+            Err(failed) => self.stand_in(host, failed, |_| {
+                let is_give_back =
+                    matches!(*put, Put::Refund { taken, .. } if taken != Put::VOUCHED);
+                if self.settings.on_failure == OnFailure::Local && !is_give_back {
+                    host.slots().put(key, put);
                 }
             }),
         }
@@ -208,7 +237,7 @@ impl<T: Transport> Remote<T> {
     /// Asks the store, unless its breaker is open.
     fn call<R>(
         &self,
-        host: &SharedMemory,
+        host: &Host,
         name: &[u8],
         now: Ticks,
         ask: impl FnOnce(Ticks) -> Result<R, Cause>,
@@ -234,17 +263,17 @@ impl<T: Transport> Remote<T> {
         if let Passage::Open(_) = passage {
             return Err(failed(Cause::Waiting));
         }
-        host.count(Event::Asked);
+        host.slots().count(Event::Asked);
         match ask(now + self.settings.timeout) {
             Ok(answer) => {
                 breaker.succeeded();
                 Ok(answer)
             }
             Err(cause) if cause.is_of_store() => {
-                host.count(Event::Failed);
+                host.slots().count(Event::Failed);
                 let later = BootClock.now();
                 if breaker.failed(passage, later, later ^ u64::from(std::process::id())) {
-                    host.count(Event::Opened);
+                    host.slots().count(Event::Opened);
                 }
                 Err(failed(cause))
             }
@@ -262,9 +291,9 @@ impl<T: Transport> Remote<T> {
     /// What the policy makes of a failure.
     fn stand_in<R>(
         &self,
-        host: &SharedMemory,
+        host: &Host,
         failed: Failed,
-        answer: impl FnOnce() -> R,
+        answer: impl FnOnce(&Cause) -> R,
     ) -> Result<Answer<R>, Failure> {
         let event = match self.settings.on_failure {
             OnFailure::Local => Event::FellBack,
@@ -272,13 +301,14 @@ impl<T: Transport> Remote<T> {
             OnFailure::Deny => Event::TurnedAway,
             OnFailure::Throw => Event::Thrown,
         };
-        host.count(event);
+        host.slots().count(event);
         if self.settings.on_failure == OnFailure::Throw {
             return Err(failed.failure);
         }
         Ok(Answer {
-            value: answer(),
+            value: answer(&failed.failure.cause),
             warning: failed.warns.then_some(failed.failure),
+            stood_in: true,
         })
     }
 }
@@ -300,5 +330,6 @@ const fn sure<T>(value: T) -> Answer<T> {
     Answer {
         value,
         warning: None,
+        stood_in: false,
     }
 }

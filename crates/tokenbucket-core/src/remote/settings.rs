@@ -2,8 +2,8 @@
 
 use super::denied;
 use crate::clock::{BootClock, Clock, Ticks};
+use crate::host::Host;
 use crate::key::Key;
-use crate::shared_memory::SharedMemory;
 use crate::step::{Denial, Outcome, Step, Verdict};
 
 /// What happens when the store fails.
@@ -22,16 +22,10 @@ pub enum OnFailure {
 impl OnFailure {
     /// What is answered instead of the store.
     #[must_use]
-    pub fn answer(
-        self,
-        host: &SharedMemory,
-        key: Key<'_>,
-        step: &Step,
-        first: Option<Ticks>,
-    ) -> Outcome {
+    pub fn answer(self, host: &Host, key: Key<'_>, step: &Step, first: Option<Ticks>) -> Outcome {
         let now = BootClock.now();
         match self {
-            Self::Local => host.take(key, step, first),
+            Self::Local => host.slots().take(key, step, first),
             Self::Allow => Outcome {
                 verdict: Verdict::Granted,
                 now,

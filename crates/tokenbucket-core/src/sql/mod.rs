@@ -69,12 +69,14 @@ pub enum Query {
     Step,
     /// The clock and a bucket's state; changes nothing.
     Look,
-    /// Give back.
+    /// Give back what the caller vouches for.
     Refund,
     /// Fill.
     Reset,
     /// Create, unless there is a record.
     Start,
+    /// Undo a take as far as the bucket still lacks the tokens because of it.
+    GiveBack,
     /// Whether there is the table: 1 or 0.
     Find,
     /// Create the table.
@@ -94,10 +96,10 @@ impl Query {
     /// The statement that asks it.
     #[must_use]
     pub fn statement(self, dialect: Dialect, table: &Table) -> Statement {
-        let expand = match dialect {
-            Dialect::MySql => mysql::words,
-            Dialect::PgSql => pgsql::words,
-            Dialect::Sqlite => sqlite::words,
+        let own = match dialect {
+            Dialect::MySql => mysql::word,
+            Dialect::PgSql => pgsql::word,
+            Dialect::Sqlite => sqlite::word,
         };
         let text = match (self, dialect) {
             (Self::Take, Dialect::MySql) => mysql::TAKE,
@@ -106,6 +108,7 @@ impl Query {
             (Self::Take | Self::Step, Dialect::Sqlite) => sqlite::TAKE,
             (Self::Look, _) => LOOK,
             (Self::Refund, _) => REFUND,
+            (Self::GiveBack, _) => GIVE_BACK,
             (Self::Reset, _) => "UPDATE :table SET microtime = 0 WHERE identifier = :name",
             (Self::Start, Dialect::MySql) => mysql::START,
             (Self::Start, _) => START,
@@ -120,17 +123,38 @@ impl Query {
         };
         let full = self == Self::Step;
         template::fill(text, dialect, &|word| {
-            let common = match word {
-                "table" => Some(table.quoted(dialect)),
-                "schema" => Some(table.schema_literal()),
-                "relation" => Some(table.name_literal()),
-                "keys" => Some([":key"; BATCH].join(", ")),
-                "batch" => Some(BATCH.to_string()),
-                _ => None,
-            };
-            common.or_else(|| expand(word, full).map(str::to_owned))
+            Some(match word {
+                "table" => table.quoted(dialect),
+                "schema" => table.schema_literal(),
+                "relation" => table.name_literal(),
+                "keys" => [":key"; BATCH].join(", "),
+                "batch" => BATCH.to_string(),
+                _ => own(word, full).or_else(|| common(word, full))?.to_owned(),
+            })
         })
     }
+}
+
+/// Returns what a word means where the database has no word of its own for it. `full` is for
+/// [`Query::Step`].
+fn common(word: &str, full: bool) -> Option<&'static str> {
+    Some(match (word, full) {
+        ("lesser", _) => "LEAST",
+        ("greater", _) => "GREATEST",
+        ("drained", false) => ":now",
+        ("drained", true) => "(:now - :now % :tick)",
+        ("fits", false) => ":state <= :drained - :cost",
+        ("fits", true) => "(:state <= :drained - :cost OR :debt > 0)",
+        ("next", false) => ":greater(:now - :slack, :state + :cost)",
+        ("next", true) => {
+            "CASE WHEN :state <= :drained - :cost THEN \
+             :greater(:drained - :slack, CASE WHEN :state = 0 THEN :now - :age ELSE :state + :cost END) \
+             ELSE :greater(:state, :lesser(:state + :cost, :now + :debt)) END"
+        }
+        ("first", false) => ":now - :slack",
+        ("first", true) => ":greater(:drained - :slack, :now - :age)",
+        _ => return None,
+    })
 }
 
 /// Without a row, too, for the clock is asked as well.
@@ -139,13 +163,19 @@ const LOOK: &str =
 
 /// Never forward, never below full; not where there is no bucket.
 const REFUND: &str = "UPDATE :table SET microtime = :lesser(microtime, :greater(:bare - :cost, :now - :burst) / 1e6) \
+     WHERE identifier = :name AND :bare < 9000000000000000";
+
+/// As [`REFUND`], of `Put::worth` at an instant that is not before any step on the row: read while the
+/// row is locked.
+const GIVE_BACK: &str = "UPDATE :table SET microtime = :lesser(microtime, :greater(:bare - \
+     :lesser(:cost, :greater(:taken - (:late - :burst), 0)), :late - :burst) / 1e6) \
      WHERE identifier = :name AND :bare < :foreign";
 
 const START: &str = "INSERT INTO :table AS s (identifier, microtime) VALUES (:name, (:now - :age) / 1e6) \
      ON CONFLICT (identifier) DO UPDATE SET microtime = (:now - :age) / 1e6 WHERE :state = 0";
 
 const CREATE: &str = "CREATE TABLE IF NOT EXISTS :table \
-     (identifier varchar(255) NOT NULL PRIMARY KEY, microtime :double NOT NULL)";
+     (identifier varchar(255) NOT NULL PRIMARY KEY, microtime double precision NOT NULL)";
 
 const STALE: &str =
     "SELECT identifier FROM :table WHERE :bare < :now - :span ORDER BY identifier LIMIT :batch";
@@ -168,6 +198,7 @@ mod tests {
         Query::Refund,
         Query::Reset,
         Query::Start,
+        Query::GiveBack,
         Query::Find,
         Query::Create,
         Query::Stale,

@@ -4,19 +4,19 @@
 //! Only single quotes stand for strings, and no operator is used that some `sql_mode` takes for another: `%`
 //! is none in ORACLE, `||` is or joins.
 
-/// Words that texts for this database may use.
-pub fn words(word: &str, _full: bool) -> Option<&'static str> {
+/// Returns what a word of a text means for this database alone.
+pub fn word(word: &str, _full: bool) -> Option<&'static str> {
     Some(match word {
         // The server's clock without a time zone, the same all through a statement.
         "now" => "TIMESTAMPDIFF(MICROSECOND, '1970-01-01', UTC_TIMESTAMP(6))",
+        // The clock as it is now, also after waiting for a lock. `SYSDATE` knows only the session's time
+        // zone, so it is compared with `NOW`. If that zone's clock goes back meanwhile, the distance
+        // is too long: less is given back.
+        "late" => "(:now + ABS(TIMESTAMPDIFF(MICROSECOND, NOW(6), SYSDATE(6))))",
         "state" | "bare" => {
             "CAST(LEAST(GREATEST(ROUND(COALESCE(microtime, 9e9) * 1e6), -9e15), 9e15) AS SIGNED)"
         }
         "drained" => "(:now - MOD(:now, :tick))",
-        "lesser" => "LEAST",
-        "greater" => "GREATEST",
-        "foreign" => "9000000000000000",
-        "double" => "double",
         _ => return None,
     })
 }

@@ -1,34 +1,20 @@
 //! `PostgreSQL`. The row is read before it is written, so that a denial writes nothing, not even a log record.
 
-/// Words that texts for this database may use.
-pub fn words(word: &str, full: bool) -> Option<&'static str> {
+/// Returns what a word of a text means for this database alone.
+pub fn word(word: &str, full: bool) -> Option<&'static str> {
     Some(match (word, full) {
         ("now", _) => "CAST(EXTRACT(EPOCH FROM statement_timestamp()) * 1000000 AS bigint)",
+        // The clock as it is now, also after waiting for a lock.
+        ("late", _) => "CAST(EXTRACT(EPOCH FROM clock_timestamp()) * 1000000 AS bigint)",
         ("state", _) => {
             "CAST(LEAST(GREATEST(round(COALESCE(s.microtime, 9e9) * 1e6), -9e15), 9e15) AS bigint)"
         }
         ("bare", _) => {
             "CAST(LEAST(GREATEST(round(COALESCE(microtime, 9e9) * 1e6), -9e15), 9e15) AS bigint)"
         }
-        ("drained", false) => ":now",
-        ("drained", true) => "(:now - :now % :tick)",
-        ("lesser", _) => "LEAST",
-        ("greater", _) => "GREATEST",
-        ("fits", false) => ":state <= :drained - :cost",
-        ("fits", true) => "(:state <= :drained - :cost OR :debt > 0)",
-        ("next", false) => "GREATEST(:now - :slack, :state + :cost)",
-        ("next", true) => {
-            "CASE WHEN :state <= :drained - :cost THEN \
-             GREATEST(:drained - :slack, CASE WHEN :state = 0 THEN :now - :age ELSE :state + :cost END) \
-             ELSE GREATEST(:state, LEAST(:state + :cost, :now + :debt)) END"
-        }
-        ("first", false) => ":now - :slack",
-        ("first", true) => "GREATEST(:drained - :slack, :now - :age)",
         ("granted", false) => "(SELECT count(*) FROM put)",
-        // What was charged is in debt; without debts, only what was granted is put.
+        // A charged denial is in debt; without debts, only grants are put.
         ("granted", true) => "(SELECT count(*) FROM put WHERE k <= :drained OR :debt = 0)",
-        ("foreign", _) => "9000000000000000",
-        ("double", _) => "double precision",
         _ => return None,
     })
 }

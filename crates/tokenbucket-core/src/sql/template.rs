@@ -15,6 +15,8 @@ pub enum Bind {
     Slack,
     /// How long ago a bucket without a record was empty.
     Age,
+    /// The state after the take that is undone.
+    Taken,
     /// The drain tick.
     Tick,
     /// The greatest debt.
@@ -43,6 +45,7 @@ impl Bind {
             "burst" => Self::Burst,
             "slack" => Self::Slack,
             "age" => Self::Age,
+            "taken" => Self::Taken,
             "tick" => Self::Tick,
             "debt" => Self::Debt,
             "clock" => Self::Clock,

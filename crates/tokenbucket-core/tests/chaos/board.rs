@@ -8,7 +8,7 @@ use std::ops::Deref;
 use std::ptr::NonNull;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed, Ordering::SeqCst};
 use tokenbucket_core::Ticks;
-use tokenbucket_core::shared_memory::protocol::Point;
+use tokenbucket_core::slots::protocol::Point;
 
 pub const WORKERS: usize = 8;
 const ENTRIES: usize = 1 << 20;

@@ -7,13 +7,11 @@ use crate::supervisor::{Supervisor, Tally, Treatment};
 use std::sync::atomic::Ordering::Relaxed;
 use std::time::{Duration, Instant};
 use tokenbucket_core::clock::BootClock;
-use tokenbucket_core::shared_memory::SharedMemory;
-use tokenbucket_core::shared_memory::counters::{Event, Totals};
-use tokenbucket_core::shared_memory::layout::Geometry;
-use tokenbucket_core::shared_memory::protocol::Point;
-use tokenbucket_core::shared_memory::segment::{Segment, Settings};
-use tokenbucket_core::shared_memory::table::Variant;
-use tokenbucket_core::shared_memory::word::Span;
+use tokenbucket_core::host::{Geometry, Host, Settings};
+use tokenbucket_core::memory::Segment;
+use tokenbucket_core::slots::counters::{Event, Totals};
+use tokenbucket_core::slots::protocol::{Point, Variant};
+use tokenbucket_core::slots::word::Span;
 use tokenbucket_core::{Clock, Step, Ticks};
 
 /// A quota: what one call costs, and what a full bucket holds.
@@ -61,12 +59,12 @@ pub struct Outcome {
     pub together: Verdict,
 }
 
-pub fn shared<V: Variant>(lines: usize, evict: bool) -> SharedMemory<V> {
+pub fn shared<V: Variant>(lines: usize, evict: bool) -> Host<V> {
     let geometry = Geometry {
         lines,
         diagnostics: false,
     };
-    SharedMemory::new(Segment::memfd(Settings { geometry, evict }).expect("a memfd"))
+    Host::new(Settings { geometry, evict }, Segment::memfd).expect("a memfd")
 }
 
 impl Churn {
@@ -78,11 +76,11 @@ impl Churn {
         let work = |lane: usize, seed: u64| self.work(&store, &board, lane, seed, end);
         let mut twice = 0;
         let tally = Supervisor::new(&board, self.treatment, &work).run(&mut || {
-            twice += twice_alive(&store.table().words());
+            twice += twice_alive(&store.slots().words());
             twice == 0
         })?;
-        twice += twice_alive(&store.table().words());
-        let counted = store.table().totals().get(Event::Granted);
+        twice += twice_alive(&store.slots().words());
+        let counted = store.slots().totals().get(Event::Granted);
         self.everybody_is_served(&store)?;
         let limits = self.limits.iter();
         let of_limit = |limit: &Limit| {
@@ -96,21 +94,14 @@ impl Churn {
             lost: [board.length(), counted]
                 .map(|known| i128::from(board.sum(|lane| &lane.written)) - i128::from(known)),
             deaths: board.deaths(),
-            totals: store.table().totals(),
+            totals: store.slots().totals(),
             twice,
             alone: limits.map(of_limit).collect(),
             together: replay(board.grants(), greatest.unwrap_or_default()),
         })
     }
 
-    fn work<V: Variant>(
-        &self,
-        store: &SharedMemory<V>,
-        board: &Sheet,
-        lane: usize,
-        seed: u64,
-        end: Ticks,
-    ) {
+    fn work<V: Variant>(&self, store: &Host<V>, board: &Sheet, lane: usize, seed: u64, end: Ticks) {
         let lane = &board.lanes[lane];
         let mut dice = Dice(seed | 1);
         // Six keys at a time, and always new ones: all processes meet them when they are new.
@@ -129,7 +120,9 @@ impl Churn {
             let limit = self.limits[usize::try_from(rolled >> 16).unwrap() % self.limits.len()];
             let name = key.to_le_bytes();
             let step = Step::new(limit.cost, limit.burst);
-            let outcome = store.take(store.hasher().key(&name), &step, None);
+            let outcome = store
+                .slots()
+                .take(store.slots().hasher().key(&name), &step, None);
             lane.calls.fetch_add(1, Relaxed);
             let (now, cost) = (outcome.now, limit.cost);
             if outcome.granted() && !lane.note(Grant { key, now, cost }) {
@@ -139,13 +132,17 @@ impl Churn {
     }
 
     /// After a rest every bucket is full and every claim abandoned, whoever died where.
-    fn everybody_is_served<V: Variant>(&self, store: &SharedMemory<V>) -> Result<(), String> {
+    fn everybody_is_served<V: Variant>(&self, store: &Host<V>) -> Result<(), String> {
         std::thread::sleep(Duration::from_millis(20));
         for key in 0..self.keys.min(32) {
             let begin = Instant::now();
             let (name, limit) = (key.to_le_bytes(), self.limits[0]);
             let step = Step::new(limit.burst, limit.burst);
-            while !store.take(store.hasher().key(&name), &step, None).granted() {
+            while !store
+                .slots()
+                .take(store.slots().hasher().key(&name), &step, None)
+                .granted()
+            {
                 if begin.elapsed() > Duration::from_secs(1) {
                     return Err(format!("key {key} is not served afterwards"));
                 }

@@ -6,8 +6,8 @@ use crate::fate::Meant;
 use crate::supervisor::{Supervisor, Treatment};
 use std::sync::atomic::Ordering::SeqCst;
 use tokenbucket_core::clock::BootClock;
+use tokenbucket_core::host::Host;
 use tokenbucket_core::quota::MAX_BURST;
-use tokenbucket_core::shared_memory::SharedMemory;
 use tokenbucket_core::{Clock, Put, Step, TICKS_PER_SECOND, Ticks};
 
 /// A token; all of them together last longer than the test takes them.
@@ -16,8 +16,8 @@ const TOKEN: Ticks = TICKS_PER_SECOND;
 const AHEAD: Ticks = 1_000_000 * TOKEN;
 
 /// What the bucket's one record says.
-fn state(store: &SharedMemory<Meant>) -> Ticks {
-    let words = store.table().words();
+fn state(store: &Host<Meant>) -> Ticks {
+    let words = store.slots().words();
     let mut records = words.iter().filter(|word| word.tag != 0);
     let record = records.next().expect("a record");
     assert!(!record.is_pending() && records.next().is_none());
@@ -27,8 +27,8 @@ fn state(store: &SharedMemory<Meant>) -> Ticks {
 /// Takes, and gives every fourth token back if `refunding`.
 pub fn run(treatment: Treatment, refunding: bool) -> Result<String, String> {
     let store = shared::<Meant>(2, false);
-    let key = store.hasher().key(b"exact");
-    let first = store.take(key, &Step::new(AHEAD, MAX_BURST), None);
+    let key = store.slots().hasher().key(b"exact");
+    let first = store.slots().take(key, &Step::new(AHEAD, MAX_BURST), None);
     if !first.granted() || state(&store) != first.empty_at {
         return Err(format!("{first:?}"));
     }
@@ -37,12 +37,12 @@ pub fn run(treatment: Treatment, refunding: bool) -> Result<String, String> {
     let work = |lane: usize, _: u64| {
         let lane = &board.lanes[lane];
         while BootClock.now() < end {
-            let outcome = store.take(key, &Step::new(TOKEN, MAX_BURST), None);
+            let outcome = store.slots().take(key, &Step::new(TOKEN, MAX_BURST), None);
             assert!(outcome.granted(), "{outcome:?}");
             let taken = lane.calls.fetch_add(1, SeqCst);
             if refunding && taken.is_multiple_of(4) {
                 let (cost, burst) = (TOKEN, MAX_BURST);
-                store.put(key, &Put::Refund { cost, burst });
+                store.slots().put(key, &Put::refund(cost, burst));
                 lane.returned.fetch_add(1, SeqCst);
             }
         }

@@ -8,8 +8,7 @@ use rustix::process::{Signal, getpid, kill_process};
 use std::ptr::null_mut;
 use std::sync::atomic::{AtomicPtr, AtomicU8, AtomicU64, AtomicUsize, Ordering::Relaxed};
 use std::time::Duration;
-use tokenbucket_core::shared_memory::protocol::Point;
-use tokenbucket_core::shared_memory::table::Variant;
+use tokenbucket_core::slots::protocol::{Point, Variant};
 
 /// How a worker behaves at the marked steps.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -22,8 +22,7 @@ use fate::{Meant, Mood, Once, Unvalidated};
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
 use supervisor::Treatment;
-use tokenbucket_core::shared_memory::protocol::Point;
-use tokenbucket_core::shared_memory::table::Variant;
+use tokenbucket_core::slots::protocol::{Point, Variant};
 
 const SECONDS: f64 = 27.0;
 /// A control that is not caught by then is not caught.

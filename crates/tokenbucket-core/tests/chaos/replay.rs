@@ -3,7 +3,7 @@
 use crate::board::Grant;
 use std::collections::{HashMap, HashSet};
 use tokenbucket_core::Ticks;
-use tokenbucket_core::shared_memory::word::Word;
+use tokenbucket_core::slots::word::Word;
 
 /// What a replay found.
 #[derive(Clone, Copy, Debug, Default)]

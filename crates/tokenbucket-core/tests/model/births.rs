@@ -4,7 +4,7 @@ use crate::explore::{holds, holds_for_three, is_violated};
 use crate::memory::{ABANDONED, Guards, IMMORTAL, K, Life, Meant, Memory, START, X, Y, at, live};
 use crate::replay::{assert_bounded, assert_explained, assert_nobody_is_blocked, grants};
 use loom::thread::spawn;
-use tokenbucket_core::shared_memory::word::Word;
+use tokenbucket_core::slots::word::Word;
 
 /// Slot 0 becomes free between the two calls, so that they choose different slots for one key.
 pub fn two_births<G: Guards>(lives: [Life; 2]) {
@@ -41,9 +41,14 @@ impl Guards for Unvalidated {
 
 #[test]
 fn without_validation_a_key_lives_twice() {
-    is_violated("control: no validation", 3, || {
-        two_births::<Unvalidated>([IMMORTAL; 2]);
-    });
+    is_violated(
+        "control: no validation",
+        3,
+        "more than the bucket held",
+        || {
+            two_births::<Unvalidated>([IMMORTAL; 2]);
+        },
+    );
 }
 
 struct Unfenced;
@@ -53,7 +58,7 @@ impl Guards for Unfenced {
 
 #[test]
 fn without_the_fence_a_key_lives_twice() {
-    is_violated("control: no fence", 3, || {
+    is_violated("control: no fence", 3, "more than the bucket held", || {
         two_births::<Unfenced>([IMMORTAL; 2]);
     });
 }

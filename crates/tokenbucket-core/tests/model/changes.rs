@@ -4,7 +4,7 @@ use crate::explore::{holds, holds_for_three};
 use crate::memory::{K, Meant, Memory, START, X, Y, at, live};
 use crate::replay::{assert_bounded, assert_nobody_is_blocked, grants};
 use loom::thread::spawn;
-use tokenbucket_core::shared_memory::word::Word;
+use tokenbucket_core::slots::word::Word;
 
 #[test]
 fn a_refund_races_with_takes() {

@@ -5,7 +5,7 @@ use crate::explore::holds;
 use crate::memory::{IMMORTAL, K, Life, Meant, Memory, START, X, Y, at, live};
 use crate::replay::{assert_bounded, assert_nobody_is_blocked, grants};
 use loom::thread::spawn;
-use tokenbucket_core::shared_memory::word::Word;
+use tokenbucket_core::slots::word::Word;
 
 /// More writes than any call makes in these scenarios without losing a race twice.
 const LIVES: std::ops::Range<Life> = 0..5;

@@ -21,10 +21,21 @@ pub fn holds_for_three(name: &str, scenario: impl Fn() + Send + Sync + 'static) 
     }
 }
 
-/// Some interleaving must: the scenario lacks a guard.
-pub fn is_violated(name: &str, preemptions: usize, scenario: impl Fn() + Send + Sync + 'static) {
-    let explored = explore(name, Some(preemptions), scenario);
-    assert!(explored.is_err(), "{name}: nothing misses the guard");
+/// Some interleaving must violate the assertion whose message contains `reason`: a guard is missing.
+pub fn is_violated(
+    name: &str,
+    preemptions: usize,
+    reason: &str,
+    scenario: impl Fn() + Send + Sync + 'static,
+) {
+    let violation = explore(name, Some(preemptions), scenario)
+        .expect_err("no interleaving needs the missing guard");
+    let message = violation
+        .downcast_ref::<String>()
+        .map(String::as_str)
+        .or_else(|| violation.downcast_ref::<&str>().copied())
+        .unwrap_or_default();
+    assert!(message.contains(reason), "{name}: {message}");
 }
 
 fn is_exhaustive() -> bool {

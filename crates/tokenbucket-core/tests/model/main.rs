@@ -10,7 +10,7 @@
 //! threads, in a few hours:
 //! `TOKENBUCKET_MODEL=exhaustive cargo test --release --test model -- --nocapture`.
 //!
-//! [`protocol::take`]: tokenbucket_core::shared_memory::protocol::take
+//! [`protocol::take`]: tokenbucket_core::slots::protocol::take
 #![allow(clippy::unwrap_used, clippy::expect_used)]
 
 mod births;

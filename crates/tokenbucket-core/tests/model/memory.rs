@@ -13,10 +13,10 @@ use std::marker::PhantomData;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::atomic::{AtomicU64 as Plain, Ordering::Relaxed};
 use std::sync::{Arc, Mutex};
-use tokenbucket_core::shared_memory::counters::Event;
-use tokenbucket_core::shared_memory::protocol::{self, Point, Slots};
-use tokenbucket_core::shared_memory::word::{Fingerprint, Span, Word};
-use tokenbucket_core::{Outcome, Step, Ticks};
+use tokenbucket_core::slots::counters::{Event, Shard, Totals};
+use tokenbucket_core::slots::protocol::{self, AtomicWord, Slots, Variant};
+use tokenbucket_core::slots::word::{Fingerprint, Span, Word};
+use tokenbucket_core::{Outcome, Put, Step, Ticks};
 
 /// The key that most scenarios are about, and three others.
 pub const K: Fingerprint = Fingerprint::new(7);
@@ -39,7 +39,7 @@ pub fn live(key: Fingerprint, span: Ticks, full_at: Ticks) -> Word {
     Word::live(key, Span::covering(span), full_at - span)
 }
 
-/// Which of the protocol's guards stand.
+/// The protocol with its guards, or without one of them.
 pub trait Guards: 'static {
     const VALIDATE: bool = true;
     const REREAD_CLOCK: bool = true;
@@ -49,6 +49,15 @@ pub trait Guards: 'static {
 /// All of them.
 pub struct Meant;
 impl Guards for Meant {}
+
+/// What the guards are to the protocol.
+pub struct Guarded<G>(PhantomData<G>);
+impl<G: Guards> Variant for Guarded<G> {
+    const VALIDATE: bool = G::VALIDATE;
+    const REREAD_CLOCK: bool = G::REREAD_CLOCK;
+    /// So few threads never need so many tries: a `Contended` is a livelock.
+    const PATIENCE: u32 = 24;
+}
 
 /// How many writes a thread may try before it is killed.
 pub type Life = u32;
@@ -60,9 +69,9 @@ pub struct Memory {
     clock: Clock,
     evict: bool,
     threads: Mutex<Vec<ThreadId>>,
-    callers: Plain,
-    stolen: Plain,
-    evicted: Plain,
+    /// All callers count in it, as more than 64 processes do. Its atomics are not loom's: counts order
+    /// nothing.
+    shard: Shard,
 }
 
 struct Slot {
@@ -105,9 +114,7 @@ impl Memory {
             },
             evict,
             threads: Mutex::default(),
-            callers: Plain::new(0),
-            stolen: Plain::new(0),
-            evicted: Plain::new(0),
+            shard: Shard::default(),
         })
     }
 
@@ -148,8 +155,6 @@ impl Memory {
         Caller {
             memory: Arc::clone(self),
             key,
-            number: self.callers.fetch_add(1, Relaxed),
-            claims: Cell::new(0),
             life: Cell::new(life),
             guards: PhantomData,
         }
@@ -173,12 +178,16 @@ impl Memory {
 
     /// How many claims were taken to be abandoned.
     pub fn stolen(&self) -> u64 {
-        self.stolen.load(Relaxed)
+        self.totals().get(Event::Stolen)
     }
 
     /// By how much all evicted buckets were not full.
     pub fn evicted(&self) -> Ticks {
-        self.evicted.load(Relaxed)
+        self.totals().evicted_ticks
+    }
+
+    fn totals(&self) -> Totals {
+        Totals::of(std::slice::from_ref(&self.shard))
     }
 }
 
@@ -186,8 +195,6 @@ impl Memory {
 pub struct Caller<G: Guards> {
     memory: Arc<Memory>,
     key: Fingerprint,
-    number: u64,
-    claims: Cell<u64>,
     life: Cell<Life>,
     guards: PhantomData<G>,
 }
@@ -216,7 +223,7 @@ impl<G: Guards> Caller<G> {
     }
 
     pub fn refund(&self, cost: Ticks, burst: Ticks) {
-        self.alive(|slots| protocol::refund(slots, cost, burst));
+        self.alive(|slots| protocol::refund(slots, cost, burst, Put::VOUCHED));
     }
 
     pub fn reset(&self) {
@@ -233,10 +240,8 @@ impl<G: Guards> Caller<G> {
 }
 
 impl<G: Guards> Slots for Caller<G> {
-    const VALIDATE: bool = G::VALIDATE;
-    const REREAD_CLOCK: bool = G::REREAD_CLOCK;
-    /// Nobody should need so many tries where so few threads are: a `Contended` is a livelock.
-    const PATIENCE: u32 = 24;
+    type Variant = Guarded<G>;
+    type Slot<'s> = Access<'s>;
 
     fn len(&self) -> usize {
         self.memory.slots.len()
@@ -246,59 +251,58 @@ impl<G: Guards> Slots for Caller<G> {
         self.key
     }
 
-    fn load(&self, index: usize) -> Word {
-        let slot = &self.memory.slots[index];
-        slot.gates.pass(self.memory.thread());
-        unpack(slot.word.load(Ordering::Acquire))
+    fn slot(&self, index: usize) -> Access<'_> {
+        Access {
+            slot: &self.memory.slots[index],
+            memory: &self.memory,
+            life: &self.life,
+        }
     }
 
-    fn swap(&self, index: usize, old: Word, new: Word) -> bool {
-        match self.life.get() {
-            0 => resume_unwind(Box::new(Killed)),
-            IMMORTAL => {}
-            life => self.life.set(life - 1),
-        }
-        let (old, new) = (pack(old), pack(new));
-        let slot = &self.memory.slots[index];
-        slot.gates.write(|| {
-            slot.word
-                .compare_exchange(old, new, Ordering::AcqRel, Ordering::Acquire)
-                .is_ok()
-        })
+    fn shard(&self) -> (usize, &Shard) {
+        (0, &self.memory.shard)
     }
 
     fn now(&self) -> Ticks {
         self.memory.now()
     }
 
-    fn ticket(&self) -> u64 {
-        self.claims.set(self.claims.get() + 1);
-        (self.number << 8) | self.claims.get()
-    }
-
     fn may_evict(&self) -> bool {
         self.memory.evict
     }
 
-    fn fence(&self) {
+    fn fence(&self, order: Ordering) {
         if G::FENCE {
-            fence(Ordering::SeqCst);
+            fence(order);
         }
     }
 
     fn pause(&self, _: u32) {
         loom::thread::yield_now();
     }
+}
 
-    fn reached(&self, _: Point) {}
+/// A caller's access to a slot.
+pub struct Access<'s> {
+    slot: &'s Slot,
+    memory: &'s Memory,
+    life: &'s Cell<Life>,
+}
 
-    fn count(&self, event: Event) {
-        if event == Event::Stolen {
-            self.memory.stolen.fetch_add(1, Relaxed);
-        }
+impl AtomicWord for Access<'_> {
+    fn load(self, order: Ordering) -> Word {
+        self.slot.gates.pass(self.memory.thread());
+        unpack(self.slot.word.load(order))
     }
 
-    fn count_eviction(&self, missing: Ticks) {
-        self.memory.evicted.fetch_add(missing, Relaxed);
+    fn swap(self, old: Word, new: Word, done: Ordering, failed: Ordering) -> bool {
+        match self.life.get() {
+            0 => resume_unwind(Box::new(Killed)),
+            IMMORTAL => {}
+            life => self.life.set(life - 1),
+        }
+        let (old, new) = (pack(old), pack(new));
+        let Slot { gates, word } = self.slot;
+        gates.write(|| word.compare_exchange(old, new, done, failed).is_ok())
     }
 }

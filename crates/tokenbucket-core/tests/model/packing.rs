@@ -1,7 +1,7 @@
 //! A slot's 128 bits in a loom atomic's 64, without loss: the model's fingerprints, tickets and
 //! instants are small, and packing fails loudly where one is not.
 
-use tokenbucket_core::shared_memory::word::Word;
+use tokenbucket_core::slots::word::Word;
 
 const PENDING: u64 = 1 << 63;
 const KEY_SHIFT: u32 = 59;

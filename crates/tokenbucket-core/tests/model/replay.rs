@@ -2,7 +2,7 @@
 
 use crate::memory::{ABANDONED, K, Memory, Y, at};
 use std::sync::Arc;
-use tokenbucket_core::shared_memory::word::Fingerprint;
+use tokenbucket_core::slots::word::Fingerprint;
 use tokenbucket_core::{Denial, Outcome, Step, Ticks, Verdict};
 
 /// Grants of one key: the instants that they state and their costs.

@@ -4,7 +4,7 @@ use crate::explore::{holds, is_violated};
 use crate::memory::{Guards, IMMORTAL, K, Meant, Memory, START, X, Y, Z, at, live};
 use crate::replay::{assert_bounded, assert_explained, assert_nobody_is_blocked, excess, grants};
 use loom::thread::spawn;
-use tokenbucket_core::shared_memory::word::Word;
+use tokenbucket_core::slots::word::Word;
 
 #[test]
 fn a_record_is_reclaimed_under_a_stalled_caller() {
@@ -78,6 +78,7 @@ fn with_one_clock_reading_a_stalled_claim_admits_too_much() {
     is_violated(
         "control: the clock is not read again",
         3,
+        "more than the bucket held",
         forgotten_meanwhile::<Once>,
     );
 }

@@ -4,13 +4,13 @@ use crate::caller::{CAPACITY, HASTY, HOUR, MILLISECOND, PLAIN, PREFIX, host, tak
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::thread::scope;
 use testkit::{Memcached, Proxy, Redis, Upstream};
+use tokenbucket_core::host::Host;
 use tokenbucket_core::remote::memcached::servers::parse_servers;
 use tokenbucket_core::remote::redis::dsn::Dsn;
 use tokenbucket_core::remote::{
     Answer, Batched, Cause, Failure, OnFailure, Remote, Settings, Transport, memcached, redis,
 };
-use tokenbucket_core::shared_memory::SharedMemory;
-use tokenbucket_core::shared_memory::counters::Event;
+use tokenbucket_core::slots::counters::Event;
 use tokenbucket_core::{Denial, Key, Step, Verdict};
 
 fn remote(port: u16, prefix: &str, settings: Settings) -> Remote<redis::Redis> {
@@ -21,7 +21,7 @@ fn remote(port: u16, prefix: &str, settings: Settings) -> Remote<redis::Redis> {
 /// Takes `steps` from the buckets of these names.
 fn take_all<T: Transport>(
     remote: &Remote<T>,
-    host: &SharedMemory,
+    host: &Host,
     buckets: &[(&str, Step)],
 ) -> Result<Option<Answer<Batched>>, Failure> {
     let hasher = remote.hasher(host);
@@ -35,17 +35,13 @@ fn take_all<T: Transport>(
 }
 
 /// The answer of a store that works.
-fn batched(
-    remote: &Remote<redis::Redis>,
-    host: &SharedMemory,
-    buckets: &[(&str, Step)],
-) -> Batched {
+fn batched(remote: &Remote<redis::Redis>, host: &Host, buckets: &[(&str, Step)]) -> Batched {
     let answer = take_all(remote, host, buckets).unwrap().unwrap();
     assert!(answer.warning.is_none());
     answer.value
 }
 
-fn left(remote: &Remote<redis::Redis>, host: &SharedMemory, name: &str) -> u64 {
+fn left(remote: &Remote<redis::Redis>, host: &Host, name: &str) -> u64 {
     let key = remote.hasher(host).key(name.as_bytes());
     let outcome = remote.take(host, key, &take(0).dry(), None).unwrap().value;
     take(0).available(outcome.empty_at, outcome.now) / HOUR
@@ -141,7 +137,7 @@ fn a_hint_refuses_without_asking() {
     assert!(!denied.granted());
     let refusal = batched(&remote, &host, &[("a", take(1)), ("b", take(1))]).unwrap_err();
     assert_eq!(
-        (refusal.index, host.table().totals().get(Event::Hinted)),
+        (refusal.index, host.slots().totals().get(Event::Hinted)),
         (1, 1)
     );
     assert_eq!(left(&remote, &host, "a"), CAPACITY);

@@ -2,15 +2,14 @@
 
 use std::sync::Arc;
 use testkit::{Proxy, Upstream};
+use tokenbucket_core::host::{self, Geometry, Host};
+use tokenbucket_core::memory::Segment;
 use tokenbucket_core::remote::memcached::Memcached;
 use tokenbucket_core::remote::memcached::servers::parse_servers;
 use tokenbucket_core::remote::redis::Redis;
 use tokenbucket_core::remote::redis::dsn::Dsn;
 use tokenbucket_core::remote::{Answer, Cause, Failure, OnFailure, Remote, Settings, Transport};
-use tokenbucket_core::shared_memory::SharedMemory;
-use tokenbucket_core::shared_memory::counters::Event;
-use tokenbucket_core::shared_memory::layout::Geometry;
-use tokenbucket_core::shared_memory::segment::{self, Segment};
+use tokenbucket_core::slots::counters::Event;
 use tokenbucket_core::{Denial, Key, Outcome, Put, Step, TICKS_PER_SECOND, Ticks, Verdict};
 
 pub const MILLISECOND: Ticks = TICKS_PER_SECOND / 1000;
@@ -44,48 +43,35 @@ pub const RESET: Put = Put::Reset {
 
 /// `n` tokens back into a bucket of [`CAPACITY`].
 pub fn refund(n: u64) -> Put {
-    Put::Refund {
-        cost: n * HOUR,
-        burst: CAPACITY * HOUR,
-    }
+    Put::refund(n * HOUR, CAPACITY * HOUR)
 }
 
 /// A host's shared memory.
-pub fn host() -> Arc<SharedMemory> {
-    let settings = segment::Settings {
+pub fn host() -> Arc<Host> {
+    let settings = host::Settings {
         geometry: Geometry::of_size(1 << 20, false),
         evict: false,
     };
-    Arc::new(SharedMemory::new(Segment::private(settings).unwrap()))
+    Arc::new(Host::new(settings, Segment::private).unwrap())
 }
 
 /// A remote store of any kind.
 trait AnyRemote: Send + Sync {
-    fn key<'a>(&self, host: &SharedMemory, identifier: &'a [u8]) -> Key<'a>;
-    fn take(
-        &self,
-        host: &SharedMemory,
-        key: Key<'_>,
-        step: &Step,
-    ) -> Result<Answer<Outcome>, Failure>;
-    fn put(&self, host: &SharedMemory, key: Key<'_>, put: &Put) -> Result<Answer<()>, Failure>;
+    fn key<'a>(&self, host: &Host, identifier: &'a [u8]) -> Key<'a>;
+    fn take(&self, host: &Host, key: Key<'_>, step: &Step) -> Result<Answer<Outcome>, Failure>;
+    fn put(&self, host: &Host, key: Key<'_>, put: &Put) -> Result<Answer<()>, Failure>;
 }
 
 impl<T: Transport + Send + Sync> AnyRemote for Remote<T> {
-    fn key<'a>(&self, host: &SharedMemory, identifier: &'a [u8]) -> Key<'a> {
+    fn key<'a>(&self, host: &Host, identifier: &'a [u8]) -> Key<'a> {
         self.hasher(host).key(identifier)
     }
 
-    fn take(
-        &self,
-        host: &SharedMemory,
-        key: Key<'_>,
-        step: &Step,
-    ) -> Result<Answer<Outcome>, Failure> {
+    fn take(&self, host: &Host, key: Key<'_>, step: &Step) -> Result<Answer<Outcome>, Failure> {
         Remote::take(self, host, key, step, None)
     }
 
-    fn put(&self, host: &SharedMemory, key: Key<'_>, put: &Put) -> Result<Answer<()>, Failure> {
+    fn put(&self, host: &Host, key: Key<'_>, put: &Put) -> Result<Answer<()>, Failure> {
         Remote::put(self, host, key, put)
     }
 }
@@ -93,7 +79,7 @@ impl<T: Transport + Send + Sync> AnyRemote for Remote<T> {
 /// A remote store, and the host that uses it.
 pub struct Caller {
     remote: Box<dyn AnyRemote>,
-    pub host: Arc<SharedMemory>,
+    pub host: Arc<Host>,
 }
 
 impl Caller {
@@ -115,7 +101,7 @@ impl Caller {
     }
 
     /// The same store, used on this host.
-    pub fn on(self, host: &Arc<SharedMemory>) -> Self {
+    pub fn on(self, host: &Arc<Host>) -> Self {
         let host = Arc::clone(host);
         Self { host, ..self }
     }
@@ -160,7 +146,7 @@ impl Caller {
     }
 
     pub fn count(&self, event: Event) -> u64 {
-        self.host.table().totals().get(event)
+        self.host.slots().totals().get(event)
     }
 }
 

@@ -4,7 +4,7 @@ use crate::caller::{Caller, HOUR, PLAIN, RESET, refund, take};
 use testkit::{Memcached, Redis};
 use tokenbucket_core::Put;
 use tokenbucket_core::remote::Cause;
-use tokenbucket_core::shared_memory::counters::Event;
+use tokenbucket_core::slots::counters::Event;
 
 const STRANGE: [&str; 12] = [
     "hello",

@@ -2,7 +2,7 @@
 
 use crate::caller::{CAPACITY, Caller, HOUR, PLAIN, RESET, Server, refund, take};
 use tokenbucket_core::remote::Settings;
-use tokenbucket_core::shared_memory::counters::Event;
+use tokenbucket_core::slots::counters::Event;
 
 /// Remembers denials, and asks all the same.
 const ASKING: Settings = Settings {

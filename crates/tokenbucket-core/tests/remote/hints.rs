@@ -4,7 +4,7 @@ use crate::caller::{CAPACITY, Caller, MILLISECOND, PLAIN, RESET, Server, refund,
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 use tokenbucket_core::remote::Settings;
-use tokenbucket_core::shared_memory::counters::Event;
+use tokenbucket_core::slots::counters::Event;
 use tokenbucket_core::{Put, Step, Ticks};
 
 const HINTED: Settings = Settings {
@@ -83,7 +83,7 @@ fn a_hint_never_denies_what_the_store_would_grant() {
                     let cost = chance.below(3) * UNIT;
                     // The other host would deny for a while, rightly: so on both.
                     for host in &hosts {
-                        host.put(&id, &Put::Refund { cost, burst });
+                        host.put(&id, &Put::refund(cost, burst));
                     }
                 }
                 // A look is never told unasked.

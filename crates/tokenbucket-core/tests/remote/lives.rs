@@ -1,11 +1,6 @@
 //! How long a store keeps a record: at least until the bucket is full, whoever changes it meanwhile.
 
 use crate::caller::{CAPACITY, HOUR, PLAIN, RESET, Server, refund, take};
-use testkit::Memcached;
-use tokenbucket_core::clock::{BootClock, Clock};
-use tokenbucket_core::record::minutes::Life;
-use tokenbucket_core::remote::memcached;
-use tokenbucket_core::remote::memcached::servers::parse_servers;
 use tokenbucket_core::{Put, Step, TICKS_PER_SECOND, Ticks};
 
 const LARGE: Ticks = 8 * HOUR;
@@ -64,33 +59,6 @@ fn memcached_keeps_it_some_seconds_longer() {
     });
 }
 
-/// A counter that is made in the first second of its minute would be gone before that minute is out of the window, for
-/// the clock was up to two seconds late.
-#[test]
-fn memcached_keeps_a_minute_to_its_end() {
-    let server = Memcached::start_tcp(&[]);
-    let list = parse_servers([format!("127.0.0.1:{}", server.port()).as_str()]).unwrap();
-    let memcached = memcached::Memcached::new(&list, b"");
-    let left = |key: &str| -> i64 {
-        let lines = server.command(&format!("mg {key} t\r\nmn"), "MN");
-        lines[0].strip_prefix("HD t").unwrap().parse().unwrap()
-    };
-    for (second, lives) in [(0, 71), (3, 61), (30, 61)] {
-        let key = format!("second{second}");
-        for calls in 1..=2 {
-            let deadline = BootClock.now() + 5 * TICKS_PER_SECOND;
-            let counted =
-                memcached.count(&[key.clone().into()], Some(Life::new(1, second)), deadline);
-            assert_eq!(counted.unwrap(), calls);
-            assert!(
-                (lives - 1..=lives).contains(&left(&key)),
-                "{second}: {}",
-                left(&key)
-            );
-        }
-    }
-}
-
 #[test]
 fn a_smaller_bucket_never_shortens_it() {
     Server::each(|server| {
@@ -101,7 +69,7 @@ fn a_smaller_bucket_never_shortens_it() {
         assert!(caller.grants("id", &small));
         assert_lives(&server, 6 * HOUR);
         let (cost, burst) = (HOUR, 2 * HOUR);
-        caller.put("id", &Put::Refund { cost, burst });
+        caller.put("id", &Put::refund(cost, burst));
         assert_lives(&server, 6 * HOUR);
         caller.put("id", &Put::Reset { burst });
         assert_lives(&server, 6 * HOUR);

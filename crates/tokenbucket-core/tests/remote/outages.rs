@@ -1,11 +1,12 @@
 //! A store that is down: few calls find that out, the policy answers all, one is warned, and a store that
 //! is back is used again.
 
-use crate::caller::{CAPACITY, Caller, MILLISECOND, PLAIN, Server, take};
+use crate::caller::{CAPACITY, Caller, MILLISECOND, PLAIN, Server, refund, take};
 use std::thread::sleep;
 use std::time::{Duration, Instant};
+use tokenbucket_core::batch::Taken;
 use tokenbucket_core::remote::{Cause, Failure, OnFailure, Settings};
-use tokenbucket_core::shared_memory::counters::Event;
+use tokenbucket_core::slots::counters::Event;
 use tokenbucket_core::{Denial, Outcome, Verdict};
 
 fn under(on_failure: OnFailure) -> Settings {
@@ -153,4 +154,25 @@ fn a_foreign_key_does_not_hide_the_next_outage() {
     assert!(caller.take("id", &take(1)).granted());
     redis.kill();
     assert_eq!(many(&caller).1.len(), 1);
+}
+
+#[test]
+fn what_the_store_took_is_not_given_back_to_the_bucket_that_stands_in() {
+    Server::each(|mut server| {
+        let caller = server.caller(under(OnFailure::Local));
+        let undone = Taken {
+            index: 0,
+            step: take(CAPACITY),
+            outcome: caller.take("id", &take(CAPACITY)),
+        };
+        server.kill();
+        let stood_in = caller.ask(b"id", &take(CAPACITY)).unwrap();
+        assert!(stood_in.stood_in && stood_in.value.granted());
+        caller.put("id", &undone.give_back());
+        let answer = caller.ask(b"id", &take(1)).unwrap();
+        assert!(answer.stood_in && !answer.value.granted(), "granted twice");
+        // Control: a refund that the caller vouches for reaches it.
+        caller.put("id", &refund(1));
+        assert!(caller.ask(b"id", &take(1)).unwrap().value.granted());
+    });
 }

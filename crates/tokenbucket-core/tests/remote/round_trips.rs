@@ -6,7 +6,7 @@ use std::time::Duration;
 use testkit::{Proxy, Redis, Upstream};
 use tokenbucket_core::Step;
 use tokenbucket_core::remote::Settings;
-use tokenbucket_core::shared_memory::counters::Event;
+use tokenbucket_core::slots::counters::Event;
 
 /// What `call` waits for.
 fn trips(proxy: &Proxy, call: impl FnOnce()) -> u64 {

@@ -1,43 +1,43 @@
 //! Who is denied most, where the operator asks for it.
 
-use crate::{SETTINGS, empties, store};
+use crate::{SETTINGS, empties, layout, store};
 use std::collections::HashSet;
-use tokenbucket_core::shared_memory::SharedMemory;
-use tokenbucket_core::shared_memory::segment::Segment;
+use tokenbucket_core::host::Host;
+use tokenbucket_core::memory::Segment;
 
 /// Direct-mapped entries of the sketch of a shard.
 const ENTRIES: u128 = 64;
 
-fn tracking() -> SharedMemory {
+fn tracking() -> Host {
     let mut settings = SETTINGS;
     settings.geometry.diagnostics = true;
-    store(Segment::memfd(settings).unwrap())
+    Host::new(settings, Segment::memfd).unwrap()
 }
 
 /// `count` identifiers that begin with `prefix` and have entries of their own.
-fn apart(store: &SharedMemory, prefix: &str, count: usize) -> Vec<Vec<u8>> {
+fn apart(store: &Host, prefix: &str, count: usize) -> Vec<Vec<u8>> {
     let mut taken = HashSet::new();
     let names = (0..).map(|number| format!("{prefix}{number}").into_bytes());
-    let lone = |name: &Vec<u8>| taken.insert(store.hasher().key(name).hash % ENTRIES);
+    let lone = |name: &Vec<u8>| taken.insert(store.slots().hasher().key(name).hash % ENTRIES);
     names.filter(lone).take(count).collect()
 }
 
-fn deny(store: &SharedMemory, name: &[u8], times: u64) {
+fn deny(store: &Host, name: &[u8], times: u64) {
     empties(store, name);
     for _ in 0..times {
         assert!(!empties(store, name));
     }
 }
 
-fn most_denied(store: &SharedMemory, most: usize) -> Vec<(Vec<u8>, u64)> {
-    store.table().diagnostics().unwrap().most_denied(most)
+fn most_denied(store: &Host, most: usize) -> Vec<(Vec<u8>, u64)> {
+    store.slots().diagnostics().unwrap().most_denied(most)
 }
 
 #[test]
 fn identifiers_are_not_kept_unless_asked_for() {
-    let store = store(Segment::memfd(SETTINGS).unwrap());
+    let store = store(Segment::memfd(layout()).unwrap());
     deny(&store, b"somebody", 3);
-    assert!(store.table().diagnostics().is_none());
+    assert!(store.slots().diagnostics().is_none());
 }
 
 #[test]

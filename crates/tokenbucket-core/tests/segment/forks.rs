@@ -1,12 +1,12 @@
 //! Children share their parent's buckets, and count in shards of their own.
 
-use crate::{SETTINGS, empties, store};
+use crate::{empties, layout, store};
 use rustix::process::{Pid, WaitOptions, waitpid};
 use std::fs::File;
 use std::os::unix::fs::FileExt;
-use tokenbucket_core::shared_memory::SharedMemory;
-use tokenbucket_core::shared_memory::counters::{Event, SHARDS, Shard};
-use tokenbucket_core::shared_memory::segment::{Backing, Segment};
+use tokenbucket_core::host::Host;
+use tokenbucket_core::memory::{Backing, Segment};
+use tokenbucket_core::slots::counters::{Event, SHARDS, Shard};
 
 const SHARDS_AT: usize = 4096;
 
@@ -25,8 +25,8 @@ fn in_child(work: impl FnOnce() -> bool) -> bool {
 }
 
 /// How often each shard of the segment counted a grant.
-fn grants_of_shards(store: &SharedMemory) -> Vec<u64> {
-    let Backing::Memfd(fd) = store.table().segment().backing() else {
+fn grants_of_shards(store: &Host) -> Vec<u64> {
+    let Backing::Memfd(fd) = store.segment().backing() else {
         panic!("a memfd");
     };
     let file = File::from(fd.try_clone().unwrap());
@@ -42,8 +42,8 @@ fn grants_of_shards(store: &SharedMemory) -> Vec<u64> {
 #[test]
 fn a_child_shares_the_buckets_of_its_parent() {
     for segment in [
-        Segment::memfd(SETTINGS).unwrap(),
-        Segment::anonymous(SETTINGS).unwrap(),
+        Segment::memfd(layout()).unwrap(),
+        Segment::anonymous(layout()).unwrap(),
     ] {
         let store = store(segment);
         assert!(empties(&store, b"before"));
@@ -56,7 +56,7 @@ fn a_child_shares_the_buckets_of_its_parent() {
 
 #[test]
 fn a_child_counts_in_another_shard() {
-    let store = store(Segment::memfd(SETTINGS).unwrap());
+    let store = store(Segment::memfd(layout()).unwrap());
     // The first of this segment to count, its child, and its child's child. Both are dead when the
     // last child looks for a shard.
     let worked = in_child(|| {
@@ -68,5 +68,5 @@ fn a_child_counts_in_another_shard() {
     });
     assert!(worked);
     assert_eq!(grants_of_shards(&store)[..4], [3, 2, 1, 0]);
-    assert_eq!(store.table().totals().get(Event::Granted), 6);
+    assert_eq!(store.slots().totals().get(Event::Granted), 6);
 }

@@ -1,12 +1,12 @@
 //! A memfd is sealed, and handed by its number to the next image of the same master.
 
-use crate::{Folder, SETTINGS, empties, is_root, store};
+use crate::{Folder, SETTINGS, empties, is_root, layout, store};
 use rustix::fd::{AsFd, AsRawFd, BorrowedFd, IntoRawFd, OwnedFd, RawFd};
 use rustix::fs::{self, MemfdFlags, SealFlags};
 use rustix::io::{Errno, FdFlags, fcntl_dupfd_cloexec, fcntl_getfd};
 use std::fs::File;
 use std::os::fd::FromRawFd;
-use tokenbucket_core::shared_memory::segment::{Backing, Segment, SegmentError};
+use tokenbucket_core::memory::{Backing, Segment, SegmentError};
 
 /// Numbers above this are given by these tests alone, so that a closed one stays closed.
 const HIGH: RawFd = 500;
@@ -31,7 +31,7 @@ fn is_open(fd: RawFd) -> bool {
 /// Refused, and left as it was.
 fn why(fd: impl AsFd, nonce: u64) -> SegmentError {
     let number = left_open(fd);
-    let refused = Segment::adopt(number, nonce, SETTINGS).expect_err("refused");
+    let refused = Segment::adopt(number, nonce, layout()).expect_err("refused");
     assert!(is_open(number), "{refused:?} closed it");
     // SAFETY: `left_open` made the number and nobody else owns it.
     drop(unsafe { OwnedFd::from_raw_fd(number) });
@@ -40,11 +40,11 @@ fn why(fd: impl AsFd, nonce: u64) -> SegmentError {
 
 #[test]
 fn the_next_image_sees_the_same_buckets() {
-    let first = Segment::memfd(SETTINGS).unwrap();
+    let first = Segment::memfd(layout()).unwrap();
     let (nonce, number) = (first.nonce(), left_open(descriptor(&first)));
     let first = store(first);
     assert!(empties(&first, b"key"));
-    let second = Segment::adopt(number, nonce, SETTINGS).unwrap();
+    let second = Segment::adopt(number, nonce, layout()).unwrap();
     assert!(!is_open(number), "the number handed over would leak");
     let flags = fcntl_getfd(descriptor(&second)).unwrap();
     assert!(flags.contains(FdFlags::CLOEXEC));
@@ -52,27 +52,27 @@ fn the_next_image_sees_the_same_buckets() {
     assert!(!empties(&second, b"key"));
     assert!(empties(&second, b"other") && !empties(&first, b"other"));
     // And the one after that.
-    let number = left_open(descriptor(second.table().segment()));
+    let number = left_open(descriptor(second.segment()));
     drop((first, second));
-    let third = store(Segment::adopt(number, nonce, SETTINGS).unwrap());
+    let third = store(Segment::adopt(number, nonce, layout()).unwrap());
     assert!(!empties(&third, b"key"));
 }
 
 #[test]
 fn another_segment_is_refused() {
-    let segment = Segment::memfd(SETTINGS).unwrap();
+    let segment = Segment::memfd(layout()).unwrap();
     let refused = why(descriptor(&segment), segment.nonce() ^ 1);
     assert!(matches!(refused, SegmentError::Nonce), "{refused:?}");
-    let mut larger = SETTINGS;
-    larger.geometry.lines *= 2;
-    let larger = Segment::memfd(larger).unwrap();
+    let mut larger = SETTINGS.geometry;
+    larger.lines *= 2;
+    let larger = Segment::memfd(larger.layout()).unwrap();
     let refused = why(descriptor(&larger), larger.nonce());
     assert!(matches!(refused, SegmentError::Size(_, _)), "{refused:?}");
 }
 
 #[test]
 fn an_unsealed_memfd_is_refused() {
-    let size = SETTINGS.geometry.size() as u64;
+    let size = layout().size() as u64;
     let all = SealFlags::SHRINK | SealFlags::GROW | SealFlags::SEAL;
     for missing in [all, SealFlags::SHRINK, SealFlags::GROW, SealFlags::SEAL] {
         let memfd = fs::memfd_create("test", MemfdFlags::ALLOW_SEALING).unwrap();
@@ -94,7 +94,7 @@ fn a_strangers_memfd_is_refused() {
         println!("skipped: only root can give a memfd away");
         return;
     }
-    let segment = Segment::memfd(SETTINGS).unwrap();
+    let segment = Segment::memfd(layout()).unwrap();
     let stranger = rustix::process::Uid::from_raw(12_345);
     fs::fchown(descriptor(&segment), Some(stranger), None).unwrap();
     let refused = why(descriptor(&segment), segment.nonce());
@@ -108,7 +108,7 @@ fn a_strangers_memfd_is_refused() {
 fn what_is_no_memfd_is_refused() {
     let folder = Folder::new();
     let file = File::create_new(folder.file()).unwrap();
-    file.set_len(SETTINGS.geometry.size() as u64).unwrap();
+    file.set_len(layout().size() as u64).unwrap();
     assert!(matches!(
         why(&file, 0),
         SegmentError::System(_, Errno::INVAL)
@@ -124,7 +124,7 @@ fn what_is_no_memfd_is_refused() {
 fn a_number_that_is_not_open_is_refused() {
     // -100 is what system calls take for the working directory.
     for number in [HIGH - 1, RawFd::MAX, -1, -2, -100, RawFd::MIN] {
-        let refused = Segment::adopt(number, 0, SETTINGS).unwrap_err();
+        let refused = Segment::adopt(number, 0, layout()).unwrap_err();
         assert!(
             matches!(refused, SegmentError::System(_, Errno::BADF)),
             "{number}: {refused:?}"
@@ -134,8 +134,8 @@ fn a_number_that_is_not_open_is_refused() {
 
 #[test]
 fn nobody_can_change_its_size() {
-    let segment = Segment::memfd(SETTINGS).unwrap();
-    let size = SETTINGS.geometry.size() as u64;
+    let segment = Segment::memfd(layout()).unwrap();
+    let size = layout().size() as u64;
     for other in [0, size - 1, size + 4096] {
         assert_eq!(fs::ftruncate(descriptor(&segment), other), Err(Errno::PERM));
     }
@@ -145,7 +145,7 @@ fn nobody_can_change_its_size() {
 
 #[test]
 fn only_a_master_about_to_execute_itself_keeps_it_open() {
-    let segment = Segment::private(SETTINGS).unwrap();
+    let segment = Segment::private(layout()).unwrap();
     let closes = || fcntl_getfd(descriptor(&segment)).unwrap() == FdFlags::CLOEXEC;
     assert!(closes());
     segment.keep_on_exec(true).unwrap();
@@ -155,7 +155,7 @@ fn only_a_master_about_to_execute_itself_keeps_it_open() {
     segment.keep_on_exec(false).unwrap();
     assert!(closes());
     assert!(descriptor(&segment).as_raw_fd() >= 0);
-    let anonymous = Segment::anonymous(SETTINGS).unwrap();
+    let anonymous = Segment::anonymous(layout()).unwrap();
     anonymous.keep_on_exec(true).unwrap();
     assert!(matches!(anonymous.backing(), Backing::Anonymous));
 }

@@ -12,9 +12,8 @@ mod refused;
 use std::os::unix::fs::PermissionsExt;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
-use tokenbucket_core::shared_memory::SharedMemory;
-use tokenbucket_core::shared_memory::layout::Geometry;
-use tokenbucket_core::shared_memory::segment::{Access, Segment, Settings};
+use tokenbucket_core::host::{Geometry, Host, Settings};
+use tokenbucket_core::memory::{Access, Layout, Segment};
 use tokenbucket_core::{Step, TICKS_PER_SECOND};
 
 const SETTINGS: Settings = Settings {
@@ -68,12 +67,17 @@ fn mode_of(path: &std::path::Path) -> u32 {
 }
 
 /// Takes everything from a bucket of one token an hour: granted once in a segment's life.
-fn empties(store: &SharedMemory, identifier: &[u8]) -> bool {
+fn empties(store: &Host, identifier: &[u8]) -> bool {
     let hour = 3600 * TICKS_PER_SECOND;
-    let key = store.hasher().key(identifier);
-    store.take(key, &Step::new(hour, hour), None).granted()
+    let slots = store.slots();
+    let key = slots.hasher().key(identifier);
+    slots.take(key, &Step::new(hour, hour), None).granted()
 }
 
-fn store(segment: Segment) -> SharedMemory {
-    SharedMemory::new(segment)
+fn layout() -> Layout {
+    SETTINGS.geometry.layout()
+}
+
+fn store(segment: Segment) -> Host {
+    Host::new(SETTINGS, |_| Ok(segment)).unwrap()
 }

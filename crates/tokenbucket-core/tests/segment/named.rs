@@ -1,29 +1,29 @@
 //! A named segment is made once, in full, and found again by everybody after that.
 
-use crate::{Folder, PRIVATE, SETTINGS, empties, is_root, mode_of, store};
+use crate::{Folder, PRIVATE, empties, is_root, layout, mode_of, store};
 use rustix::io::Errno;
 use std::os::unix::fs::MetadataExt;
 use std::os::unix::process::CommandExt;
 use std::path::Path;
 use std::process::Command;
 use std::sync::Barrier;
-use tokenbucket_core::shared_memory::segment::{Access, Backing, Segment, SegmentError};
+use tokenbucket_core::memory::{Access, Backing, Segment, SegmentError};
 
 #[test]
 fn a_second_opener_finds_the_buckets_of_the_first() {
     let folder = Folder::new();
-    let first = Segment::named(&folder.file(), PRIVATE, SETTINGS).unwrap();
+    let first = Segment::named(&folder.file(), PRIVATE, layout()).unwrap();
     let nonce = first.nonce();
     assert!(matches!(first.backing(), Backing::Named(path) if *path == folder.file()));
     let first = store(first);
     assert!(empties(&first, b"key"));
-    let second = store(Segment::named(&folder.file(), PRIVATE, SETTINGS).unwrap());
-    assert_eq!(second.table().segment().nonce(), nonce);
+    let second = store(Segment::named(&folder.file(), PRIVATE, layout()).unwrap());
+    assert_eq!(second.segment().nonce(), nonce);
     assert!(!empties(&second, b"key"));
     // A restart: nobody has it open, the file keeps it.
     drop((first, second));
-    let third = store(Segment::named(&folder.file(), PRIVATE, SETTINGS).unwrap());
-    assert_eq!(third.table().segment().nonce(), nonce);
+    let third = store(Segment::named(&folder.file(), PRIVATE, layout()).unwrap());
+    assert_eq!(third.segment().nonce(), nonce);
     assert!(!empties(&third, b"key"));
 }
 
@@ -37,7 +37,7 @@ fn of_sixteen_who_make_it_at_once_one_wins() {
                 .map(|_| {
                     scope.spawn(|| {
                         start.wait();
-                        Segment::named(&path, PRIVATE, SETTINGS).unwrap().nonce()
+                        Segment::named(&path, PRIVATE, layout()).unwrap().nonce()
                     })
                 })
                 .collect();
@@ -51,9 +51,9 @@ fn of_sixteen_who_make_it_at_once_one_wins() {
 #[test]
 fn every_page_is_there_and_nobody_else_may_touch_it() {
     let folder = Folder::new();
-    let made = Segment::named(&folder.file(), PRIVATE, SETTINGS).unwrap();
+    let made = Segment::named(&folder.file(), PRIVATE, layout()).unwrap();
     let file = std::fs::metadata(folder.file()).unwrap();
-    assert_eq!(file.size(), made.geometry().size() as u64);
+    assert_eq!(file.size(), made.size() as u64);
     assert!(file.blocks() * 512 >= file.size(), "a hole is a SIGBUS");
     assert_eq!(mode_of(&folder.file()), 0o600);
 }
@@ -70,22 +70,22 @@ fn mode_and_group_are_as_asked_for_whatever_the_umask() {
         mode: 0o666,
         group: Some(group),
     };
-    Segment::named(&folder.file(), access, SETTINGS).unwrap();
+    Segment::named(&folder.file(), access, layout()).unwrap();
     assert_eq!(mode_of(&folder.file()), 0o666);
     assert_eq!(std::fs::metadata(folder.file()).unwrap().gid(), group);
     // Stricter than allowed is fine.
-    Segment::named(&folder.file(), access, SETTINGS).unwrap();
+    Segment::named(&folder.file(), access, layout()).unwrap();
 }
 
 #[test]
 fn a_path_that_cannot_be_a_file_is_refused() {
     for path in ["segment", "./segment", "", "/", "/tmp/.."] {
-        let refused = Segment::named(Path::new(path), PRIVATE, SETTINGS);
+        let refused = Segment::named(Path::new(path), PRIVATE, layout());
         assert!(matches!(refused, Err(SegmentError::Path)), "{path}");
     }
     let folder = Folder::new();
     let inside = folder.0.join("missing").join("segment");
-    let refused = Segment::named(&inside, PRIVATE, SETTINGS).unwrap_err();
+    let refused = Segment::named(&inside, PRIVATE, layout()).unwrap_err();
     assert!(matches!(refused, SegmentError::NoFolder), "{refused:?}");
     assert_eq!(folder.count(), 0);
 }
@@ -99,7 +99,7 @@ fn a_full_disk_is_an_error_and_leaves_nothing_behind() {
         println!("skipped: no tmpfs of our own: {why}");
         return;
     }
-    let refused = Segment::named(&folder.file(), PRIVATE, SETTINGS).unwrap_err();
+    let refused = Segment::named(&folder.file(), PRIVATE, layout()).unwrap_err();
     assert!(
         matches!(refused, SegmentError::System("fallocate", Errno::NOSPC)),
         "{refused:?}"
@@ -133,7 +133,7 @@ const LIMITED: &str = "TOKENBUCKET_TEST_FOLDER_OF_A_LIMITED_PROCESS";
 fn a_limit_on_file_sizes_is_an_error_and_leaves_nothing_behind() {
     if let Some(folder) = std::env::var_os(LIMITED) {
         let path = Path::new(&folder).join("segment");
-        let refused = Segment::named(&path, PRIVATE, SETTINGS).unwrap_err();
+        let refused = Segment::named(&path, PRIVATE, layout()).unwrap_err();
         assert!(
             matches!(refused, SegmentError::System(_, Errno::FBIG)),
             "{refused:?}"

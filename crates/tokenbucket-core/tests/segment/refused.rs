@@ -1,13 +1,13 @@
 //! Whatever else lies at a named segment's path is refused, and not touched.
 
-use crate::{Folder, PRIVATE, SETTINGS, is_root};
+use crate::{Folder, PRIVATE, SETTINGS, is_root, layout};
 use rustix::fs::{CWD, FileType, Mode, mknodat};
 use rustix::io::Errno;
 use std::fs::{self, OpenOptions};
 use std::os::unix::fs::{FileExt, PermissionsExt, chown, symlink};
 use std::path::Path;
-use tokenbucket_core::shared_memory::layout::{Geometry, VERSION};
-use tokenbucket_core::shared_memory::segment::{Access, Segment, SegmentError, Settings};
+use tokenbucket_core::host::{Geometry, VERSION};
+use tokenbucket_core::memory::{Access, Segment, SegmentError};
 
 const FIELD: u64 = 8;
 const MAGIC_AT: u64 = 0;
@@ -19,14 +19,14 @@ const CLOCK_DOMAIN_AT: u64 = 6 * FIELD;
 /// A finished segment that nobody has open.
 fn made() -> Folder {
     let folder = Folder::new();
-    Segment::named(&folder.file(), PRIVATE, SETTINGS).unwrap();
+    Segment::named(&folder.file(), PRIVATE, layout()).unwrap();
     folder
 }
 
 /// Why the file at `path` is refused; it must be the same afterwards.
-fn why(path: &Path, access: Access, settings: Settings) -> SegmentError {
+fn why(path: &Path, access: Access, geometry: Geometry) -> SegmentError {
     let before = fs::read(path).unwrap();
-    let refused = Segment::named(path, access, settings).expect_err("refused");
+    let refused = Segment::named(path, access, geometry.layout()).expect_err("refused");
     assert_eq!(
         fs::read(path).unwrap(),
         before,
@@ -37,7 +37,7 @@ fn why(path: &Path, access: Access, settings: Settings) -> SegmentError {
 
 macro_rules! assert_refused {
     ($path:expr, $reason:pat) => {
-        let refused = why($path, PRIVATE, SETTINGS);
+        let refused = why($path, PRIVATE, SETTINGS.geometry);
         assert!(matches!(refused, $reason), "{refused:?}");
     };
 }
@@ -63,7 +63,7 @@ fn a_symbolic_link() {
     // Nor is anything made where a link points to nothing.
     let dangling = folder.0.join("dangling");
     symlink(folder.0.join("nothing"), &dangling).unwrap();
-    let refused = Segment::named(&dangling, PRIVATE, SETTINGS).unwrap_err();
+    let refused = Segment::named(&dangling, PRIVATE, layout()).unwrap_err();
     assert!(matches!(refused, SegmentError::System(_, Errno::LOOP)));
     assert!(!folder.0.join("nothing").exists());
 }
@@ -73,12 +73,12 @@ fn what_is_no_file() {
     let folder = Folder::new();
     let fifo = folder.0.join("fifo");
     mknodat(CWD, &fifo, FileType::Fifo, Mode::RUSR | Mode::WUSR, 0).unwrap();
-    let refused = Segment::named(&fifo, PRIVATE, SETTINGS).unwrap_err();
+    let refused = Segment::named(&fifo, PRIVATE, layout()).unwrap_err();
     assert!(matches!(refused, SegmentError::NotRegular), "{refused:?}");
-    let refused = Segment::named(&folder.0, PRIVATE, SETTINGS).unwrap_err();
+    let refused = Segment::named(&folder.0, PRIVATE, layout()).unwrap_err();
     assert!(matches!(refused, SegmentError::System(_, Errno::ISDIR)));
     let null = Path::new("/dev/null");
-    let refused = Segment::named(null, PRIVATE, SETTINGS).unwrap_err();
+    let refused = Segment::named(null, PRIVATE, layout()).unwrap_err();
     assert!(matches!(refused, SegmentError::NotRegular), "{refused:?}");
 }
 
@@ -113,7 +113,7 @@ fn a_wider_mode() {
 #[test]
 fn another_size() {
     let folder = made();
-    let size = SETTINGS.geometry.size() as u64;
+    let size = layout().size() as u64;
     for other in [0, 1, size - 1, size + 1, 2 * size] {
         let file = OpenOptions::new().write(true).open(folder.file()).unwrap();
         file.set_len(other).unwrap();
@@ -124,16 +124,16 @@ fn another_size() {
 #[test]
 fn other_settings() {
     let folder = made();
-    let mut other = SETTINGS;
-    other.geometry.lines *= 2;
+    let mut other = SETTINGS.geometry;
+    other.lines *= 2;
     let refused = why(&folder.file(), PRIVATE, other);
     assert!(matches!(refused, SegmentError::Size(_, _)), "{refused:?}");
     // Of the same size, which is rounded up to pages.
-    other.geometry.lines = SETTINGS.geometry.lines - 1;
-    assert_eq!(other.geometry.size(), SETTINGS.geometry.size());
+    other.lines = SETTINGS.geometry.lines - 1;
+    assert_eq!(other.layout().size(), layout().size());
     let refused = why(&folder.file(), PRIVATE, other);
-    assert!(matches!(refused, SegmentError::Geometry), "{refused:?}");
-    other.geometry = Geometry {
+    assert!(matches!(refused, SegmentError::Shape), "{refused:?}");
+    other = Geometry {
         diagnostics: true,
         ..SETTINGS.geometry
     };
@@ -148,7 +148,7 @@ fn another_header() {
     let spoilt = |at: u64, value: u64| {
         let good = field(&path, at);
         patch(&path, at, value);
-        let refused = why(&path, PRIVATE, SETTINGS);
+        let refused = why(&path, PRIVATE, SETTINGS.geometry);
         patch(&path, at, good);
         refused
     };
@@ -157,23 +157,23 @@ fn another_header() {
         assert!(matches!(refused, SegmentError::Magic), "{refused:?}");
     }
     let refused = spoilt(VERSION_AT, VERSION + 1);
-    assert!(matches!(refused, SegmentError::Version(version) if version == VERSION + 1));
+    assert!(matches!(refused, SegmentError::Version(found, VERSION) if found == VERSION + 1));
     for at in [LINES_AT, SIZE_AT] {
         let refused = spoilt(at, u64::MAX);
-        assert!(matches!(refused, SegmentError::Geometry), "{refused:?}");
+        assert!(matches!(refused, SegmentError::Shape), "{refused:?}");
     }
     for part in 0..3 {
         let at = CLOCK_DOMAIN_AT + part * FIELD;
         let refused = spoilt(at, field(&path, at) ^ 1);
         assert!(matches!(refused, SegmentError::ClockDomain), "{refused:?}");
     }
-    Segment::named(&path, PRIVATE, SETTINGS).expect("all is as it was");
+    Segment::named(&path, PRIVATE, layout()).expect("all is as it was");
 }
 
 #[test]
 fn a_file_of_something_else() {
     let folder = Folder::new();
-    let size = SETTINGS.geometry.size();
+    let size = layout().size();
     fs::write(folder.file(), vec![b'x'; size]).unwrap();
     fs::set_permissions(folder.file(), fs::Permissions::from_mode(0o600)).unwrap();
     assert_refused!(&folder.file(), SegmentError::Magic);

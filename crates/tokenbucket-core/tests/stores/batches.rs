@@ -1,10 +1,10 @@
 //! Several steps, all or none, on stores that take one at a time.
 
 use crate::homes::{self, Home};
-use crate::{CAPACITY, HOUR, singles, take};
+use crate::{CAPACITY, HOUR, MILLISECOND, now, singles, take};
 use std::convert::Infallible;
-use tokenbucket_core::batch::{Batch, take_all};
-use tokenbucket_core::{Denial, Key, Outcome, Put, Step, Ticks, Verdict};
+use tokenbucket_core::batch::{Batch, Taken, take_all};
+use tokenbucket_core::{Denial, Key, Outcome, Step, Ticks, Verdict};
 
 /// Steps on buckets of one store.
 struct Basket<'a> {
@@ -48,10 +48,8 @@ impl Batch for Basket<'_> {
         Ok(self.home.take(self.keys[index], step, None))
     }
 
-    fn refund(&mut self, index: usize, cost: Ticks) -> Result<(), Infallible> {
-        let burst = self.steps[index].burst;
-        self.home
-            .put(self.keys[index], &Put::Refund { cost, burst });
+    fn give_back(&mut self, taken: &Taken) -> Result<(), Infallible> {
+        self.home.put(self.keys[taken.index], &taken.give_back());
         Ok(())
     }
 }
@@ -139,5 +137,85 @@ fn a_batch_that_loses_a_race_gives_back_what_it_took() {
         for identifier in ["a", "b"] {
             assert_eq!(singles(home, home.key(identifier.as_bytes())), CAPACITY);
         }
+    });
+}
+
+/// A take of all tokens of `key`, whose bucket refills in `span`.
+fn undone(home: &Home, key: Key<'_>, span: Ticks) -> Taken {
+    let step = Step::new(span, span);
+    let outcome = home.take(key, &step, None);
+    assert!(outcome.granted());
+    let index = 0;
+    Taken {
+        index,
+        step,
+        outcome,
+    }
+}
+
+/// Lets the store's clock pass `instant`.
+fn pass(home: &Home, instant: Ticks) {
+    while now(home, home.key(b"clock")) < instant {
+        home.pass(MILLISECOND);
+    }
+}
+
+/// Others take all there is, at an hour a token, or owe an hour. Returns the state, which is not full
+/// for hours, so that no store forgets it.
+fn others_take(home: &Home, key: Key<'_>) -> Ticks {
+    let owing = Step {
+        max_debt: HOUR,
+        ..take(CAPACITY)
+    };
+    home.take(key, &owing, None).empty_at
+}
+
+fn state(home: &Home, key: Key<'_>) -> Ticks {
+    home.take(key, &take(0).dry(), None).empty_at
+}
+
+#[test]
+fn a_give_back_after_the_bucket_refilled_returns_nothing() {
+    const SPAN: Ticks = 20 * MILLISECOND;
+    homes::each(|home| {
+        let key = home.key(b"refilled");
+        let undone = undone(home, key, SPAN);
+        pass(home, undone.outcome.empty_at + SPAN);
+        let before = others_take(home, key);
+        home.put(key, &undone.give_back());
+        assert_eq!(state(home, key), before, "the tokens are granted twice");
+        // Control: a refund that the caller vouches for is one.
+        home.put(key, &crate::refund(1));
+        assert_eq!(state(home, key), before - HOUR);
+    });
+}
+
+#[test]
+fn a_give_back_after_some_refill_returns_the_missing_part() {
+    const SPAN: Ticks = 400 * MILLISECOND;
+    homes::each(|home| {
+        let key = home.key(b"part");
+        let undone = undone(home, key, SPAN);
+        pass(home, undone.outcome.empty_at + SPAN / 2);
+        let before = others_take(home, key);
+        home.put(key, &undone.give_back());
+        let returned = before - state(home, key);
+        assert!(
+            returned <= SPAN / 2,
+            "{returned}: more than a half is missing"
+        );
+        let full_at = undone.outcome.empty_at + SPAN;
+        let least = full_at.saturating_sub(now(home, key));
+        assert!(returned >= least, "{returned}, not {least}");
+    });
+}
+
+#[test]
+fn a_give_back_at_once_returns_all() {
+    homes::each(|home| {
+        let key = home.key(b"at once");
+        let undone = undone(home, key, CAPACITY * HOUR);
+        home.put(key, &undone.give_back());
+        assert_eq!(singles(home, key), CAPACITY);
     });
 }

@@ -4,9 +4,9 @@ use crate::remotes;
 use std::fmt::Debug;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicU32, Ordering};
-use tokenbucket_core::shared_memory::SharedMemory;
-use tokenbucket_core::shared_memory::layout::Geometry;
-use tokenbucket_core::shared_memory::segment::{Access, Segment, Settings};
+use std::time::Duration;
+use tokenbucket_core::host::{Geometry, Host, Settings};
+use tokenbucket_core::memory::{Access, Segment};
 use tokenbucket_core::{Key, KeyHasher, MemoryStore, Outcome, Put, Step, Store, Ticks};
 
 /// A store, whatever its way to fail.
@@ -21,9 +21,24 @@ pub struct Home {
 fn all() -> Vec<fn() -> Home> {
     let mut all: Vec<fn() -> Home> = vec![
         || Home::new("memory", MemoryStore::new(), KeyHasher::new([1, 2])),
-        || Home::shared("private", Segment::private(settings()).unwrap()),
-        || Home::shared("memfd", Segment::memfd(settings()).unwrap()),
-        || Home::shared("anonymous", Segment::anonymous(settings()).unwrap()),
+        || {
+            Home::shared(
+                "private",
+                Segment::private(settings().geometry.layout()).unwrap(),
+            )
+        },
+        || {
+            Home::shared(
+                "memfd",
+                Segment::memfd(settings().geometry.layout()).unwrap(),
+            )
+        },
+        || {
+            Home::shared(
+                "anonymous",
+                Segment::anonymous(settings().geometry.layout()).unwrap(),
+            )
+        },
         || {
             let folder = Folder::new();
             Home::shared("named", named(&folder))
@@ -50,8 +65,21 @@ pub fn each(part: impl Fn(&Home)) {
     }
 }
 
+/// How a store's time passes.
+pub trait Timed {
+    fn pass(&self, ticks: Ticks) {
+        std::thread::sleep(Duration::from_nanos(ticks));
+    }
+}
+
+impl Timed for MemoryStore {
+    fn pass(&self, ticks: Ticks) {
+        self.advance(ticks);
+    }
+}
+
 impl Home {
-    pub fn new<S: Store + 'static>(name: &'static str, store: S, hasher: KeyHasher) -> Self
+    pub fn new<S: Store + Timed + 'static>(name: &'static str, store: S, hasher: KeyHasher) -> Self
     where
         S::Error: Debug,
     {
@@ -63,10 +91,9 @@ impl Home {
     }
 
     fn shared(name: &'static str, segment: Segment) -> Self {
-        let store =
-            SharedMemory::<tokenbucket_core::shared_memory::table::Production>::new(segment);
-        let hasher = store.hasher();
-        Self::new(name, store, hasher)
+        let host = Host::new(settings(), |_| Ok(segment)).unwrap();
+        let hasher = host.slots().hasher();
+        Self::new(name, OnHost(host), hasher)
     }
 
     pub fn key<'a>(&self, identifier: &'a [u8]) -> Key<'a> {
@@ -80,15 +107,42 @@ impl Home {
     pub fn put(&self, key: Key<'_>, put: &Put) {
         self.store.put(key, put);
     }
+
+    pub fn pass(&self, ticks: Ticks) {
+        self.store.pass(ticks);
+    }
+}
+
+/// The store in a host's shared memory.
+struct OnHost(Host);
+
+impl Timed for OnHost {}
+
+impl Store for OnHost {
+    type Error = std::convert::Infallible;
+
+    fn take(
+        &self,
+        key: Key<'_>,
+        step: &Step,
+        first: Option<Ticks>,
+    ) -> Result<Outcome, Self::Error> {
+        Store::take(self.0.slots(), key, step, first)
+    }
+
+    fn put(&self, key: Key<'_>, put: &Put) -> Result<(), Self::Error> {
+        Store::put(self.0.slots(), key, put)
+    }
 }
 
 /// A store whose failures fail the test.
 trait Infallible {
     fn take(&self, key: Key<'_>, step: &Step, first: Option<Ticks>) -> Outcome;
     fn put(&self, key: Key<'_>, put: &Put);
+    fn pass(&self, ticks: Ticks);
 }
 
-impl<S: Store> Infallible for S
+impl<S: Store + Timed> Infallible for S
 where
     S::Error: Debug,
 {
@@ -98,6 +152,10 @@ where
 
     fn put(&self, key: Key<'_>, put: &Put) {
         Store::put(self, key, put).unwrap();
+    }
+
+    fn pass(&self, ticks: Ticks) {
+        Timed::pass(self, ticks);
     }
 }
 
@@ -113,7 +171,12 @@ fn named(folder: &Folder) -> Segment {
         mode: 0o600,
         group: None,
     };
-    Segment::named(&folder.0.join("segment"), access, settings()).unwrap()
+    Segment::named(
+        &folder.0.join("segment"),
+        access,
+        settings().geometry.layout(),
+    )
+    .unwrap()
 }
 
 /// A folder of its own, gone with its owner; a mapping stays when its file goes.

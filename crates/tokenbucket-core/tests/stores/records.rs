@@ -40,11 +40,7 @@ fn a_refund_into_a_smaller_bucket_takes_nothing() {
     homes::each(|home| {
         let key = home.key(b"smaller");
         let left = home.take(key, &take(1), None).empty_at;
-        let smaller = Put::Refund {
-            cost: HOUR,
-            burst: 2 * HOUR,
-        };
-        home.put(key, &smaller);
+        home.put(key, &Put::refund(HOUR, 2 * HOUR));
         assert_eq!(home.take(key, &take(1).dry(), None).empty_at, left);
     });
 }

@@ -1,17 +1,17 @@
 //! Remote stores as the contract sees them: on real servers, one of each kind for all tests.
 
-use crate::homes::{Home, settings};
+use crate::homes::{Home, Timed, settings};
 use std::sync::LazyLock;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::{SystemTime, UNIX_EPOCH};
 use tokenbucket_core::clock::BootClock;
+use tokenbucket_core::host::Host;
+use tokenbucket_core::memory::Segment;
 use tokenbucket_core::remote::memcached::Memcached;
 use tokenbucket_core::remote::memcached::servers::parse_servers;
 use tokenbucket_core::remote::redis::Redis;
 use tokenbucket_core::remote::redis::dsn::Dsn;
 use tokenbucket_core::remote::{Answer, Failure, OnFailure, Remote, Settings, Transport};
-use tokenbucket_core::shared_memory::SharedMemory;
-use tokenbucket_core::shared_memory::segment::Segment;
 use tokenbucket_core::{Clock, Key, KeyHasher, Outcome, Put, Step, Store, TICKS_PER_SECOND, Ticks};
 
 // Ended by their watchdogs: nothing drops a static.
@@ -81,7 +81,7 @@ fn home<T: Transport + 'static>(name: &'static str, transport: T) -> Home {
         on_failure: OnFailure::Throw,
         hint_max_age: None,
     };
-    let host = SharedMemory::new(Segment::private(settings()).unwrap());
+    let host = Host::new(settings(), Segment::private).unwrap();
     let remote = Remote::new(transport, plain);
     let hasher = remote.hasher(&host);
     let store = RemoteHome {
@@ -95,9 +95,11 @@ fn home<T: Transport + 'static>(name: &'static str, transport: T) -> Home {
 /// A remote store and a host of its own.
 struct RemoteHome<T> {
     remote: Remote<T>,
-    host: SharedMemory,
+    host: Host,
     hasher: KeyHasher,
 }
+
+impl<T> Timed for RemoteHome<T> {}
 
 impl<T> RemoteHome<T> {
     /// A remote store knows a bucket by its identifier alone: outside every namespace by the caller's

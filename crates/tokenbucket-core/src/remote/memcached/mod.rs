@@ -13,16 +13,16 @@
 //! Hosts whose clocks differ by e admit up to rate × 2e more in any window, for the state is never
 //! moved back: setting right what a fast host wrote would admit without bound.
 
-mod counters;
 pub mod ketama;
 pub mod key;
 mod placement;
 pub mod servers;
-pub mod throttle;
-mod wire;
+pub mod wire;
 
+use super::back_off::{is_over, pause};
 use super::connections::Connections;
 use super::endpoint::Endpoint;
+use super::record;
 use super::stream::Stream;
 use super::{Ask, Cause, Reply, Server, Transport};
 use crate::clock::{BootClock, Clock, TICKS_PER_MICROSECOND, TICKS_PER_SECOND, Ticks, wall_clock};
@@ -30,19 +30,18 @@ use crate::step::{Denial, Outcome, Verdict};
 use crate::store::{Put, UNKNOWN_SPAN, empty_at};
 use ketama::{Distribution, Ring};
 use key::item_key;
-use std::time::Duration;
 use wire::{Connection, Item, Unless};
 
 static CONNECTIONS: Connections<Endpoint, Connection> = Connections::new();
 
 /// After so many lost races a call is denied.
 const TRIES: u32 = 64;
-/// Whatever is more is no instant of ours: 2^52 microseconds.
-const GREATEST_STATE: u64 = 1 << 52;
-/// Seconds. memcached counts them when a timer wakes it up, which may be late: a tick that comes a little behind the
+/// The seconds that an item lives longer than its record needs.
+///
+/// memcached counts seconds when a timer wakes it up, which may be late: a tick that comes a little behind the
 /// whole second counts for two, one that comes after a stop for as many more, and an item that was stored right
 /// before it, at the old time, is gone so much sooner. With one second it was gone at once now and then.
-const LONGER: u64 = 10;
+pub const LONGER: u64 = 10;
 /// Times to live beyond that are taken for instants.
 const LONGEST_RELATIVE: i64 = 30 * 86_400;
 
@@ -77,8 +76,27 @@ impl Memcached {
         }
     }
 
-    fn connection(&self, name: &[u8], deadline: Ticks) -> Result<Connection, Cause> {
-        let endpoint = &self.endpoints[self.place(name)];
+    /// Lets `exchange` use a connection to the server that keeps the item `key`, before `deadline`.
+    ///
+    /// `exchange` returns `Ok` only if it has read every reply: the connection is used again then,
+    /// and closed otherwise.
+    ///
+    /// # Errors
+    /// Those of `exchange`, and those of connecting.
+    pub fn with<R>(
+        &self,
+        key: &[u8],
+        deadline: Ticks,
+        exchange: impl FnOnce(&mut Connection) -> Result<R, Cause>,
+    ) -> Result<R, Cause> {
+        let endpoint = &self.endpoints[self.place(key)];
+        let mut connection = Self::connection(endpoint, deadline)?;
+        let answer = exchange(&mut connection)?;
+        CONNECTIONS.keep(endpoint, connection);
+        Ok(answer)
+    }
+
+    fn connection(endpoint: &Endpoint, deadline: Ticks) -> Result<Connection, Cause> {
         while let Some(mut connection) = CONNECTIONS.take(endpoint) {
             if connection.is_quiet() {
                 connection.set_deadline(deadline);
@@ -86,11 +104,6 @@ impl Memcached {
             }
         }
         Ok(Connection::new(Stream::connect(endpoint, deadline)?))
-    }
-
-    /// Only what was read to its end is used again.
-    fn keep(&self, name: &[u8], connection: Connection) {
-        CONNECTIONS.keep(&self.endpoints[self.place(name)], connection);
     }
 }
 
@@ -115,12 +128,7 @@ impl Record {
                 healed: seen.is_some(),
             });
         };
-        let digits = item.value.iter().all(u8::is_ascii_digit) && item.value.len() <= 16;
-        let state = std::str::from_utf8(&item.value)
-            .ok()
-            .and_then(|text| text.parse::<u64>().ok())
-            .filter(|&state| digits && state <= GREATEST_STATE)
-            .ok_or(Cause::Record)?;
+        let state = record::parse(&item.value).ok_or(Cause::Record)?;
         Ok(Self {
             empty_at: state * TICKS_PER_MICROSECOND,
             item: Some((item.cas, item.left)),
@@ -157,13 +165,14 @@ impl Record {
             .item
             .map_or(Unless::Exists, |(cas, _)| Unless::Changed(cas));
         let life = life(full_at, now, self.item.map_or(0, |(_, left)| left));
-        connection.write(key, &value, life, unless)
+        connection.write(key, value.as_bytes(), life, unless)
     }
 }
 
-/// How long an item is to live, as the protocol has it: [`LONGER`] than until `full_at`, never less than it had
-/// `left`. 0 is for ever.
-fn life(full_at: Ticks, now: Ticks, left: i64) -> i64 {
+/// Returns the time to live of an item as the protocol has it: [`LONGER`] than from `now` until
+/// `full_at`, and never less than the seconds that it has `left`. 0 is for ever.
+#[must_use]
+pub fn life(full_at: Ticks, now: Ticks, left: i64) -> i64 {
     if left < 0 {
         return 0;
     }
@@ -182,29 +191,16 @@ fn life(full_at: Ticks, now: Ticks, left: i64) -> i64 {
     }
 }
 
-/// The present instant of this host's wall clock, a whole number of microseconds.
-fn wall_ticks() -> Ticks {
+/// Returns the present instant of this host's wall clock, a whole number of microseconds.
+#[must_use]
+pub fn wall_ticks() -> Ticks {
     // Below 2^52 for a century.
-    let micros = u64::try_from(wall_clock().as_micros()).unwrap_or(GREATEST_STATE);
+    let micros = u64::try_from(wall_clock().as_micros()).unwrap_or(record::GREATEST);
     micros * TICKS_PER_MICROSECOND
 }
 
 const fn floor(instant: Ticks) -> Ticks {
     instant - instant % TICKS_PER_MICROSECOND
-}
-
-/// Lets others finish: up to some dozens of microseconds, longer with each try. Whether it did.
-fn pause(tries: u32) -> bool {
-    let waits = tries > 1;
-    if waits {
-        let chance = BootClock.now() ^ u64::from(std::process::id()).wrapping_mul(0x9e37_79b9);
-        std::thread::sleep(Duration::from_micros(chance % (20 << tries.min(6))));
-    }
-    waits
-}
-
-fn is_over(deadline: Ticks) -> bool {
-    BootClock.now() >= deadline
 }
 
 impl Transport for Memcached {
@@ -222,17 +218,17 @@ impl Transport for Memcached {
     }
 
     fn take(&self, ask: &Ask, deadline: Ticks) -> Result<Reply, Cause> {
-        let mut connection = self.connection(&ask.name, deadline)?;
-        let answer = take(&mut connection, ask, deadline)?;
-        self.keep(&ask.name, connection);
-        answer.ok_or(Cause::Record)
+        self.with(&ask.name, deadline, |connection| {
+            take(connection, ask, deadline)
+        })?
+        .ok_or(Cause::Record)
     }
 
     fn put(&self, name: &[u8], put: &Put, seen: Option<i64>, deadline: Ticks) -> Result<(), Cause> {
-        let mut connection = self.connection(name, deadline)?;
-        let done = change(&mut connection, name, put, seen)?;
-        self.keep(name, connection);
-        done.ok_or(Cause::Record)
+        self.with(name, deadline, |connection| {
+            change(connection, name, put, seen)
+        })?
+        .ok_or(Cause::Record)
     }
 }
 
@@ -314,7 +310,9 @@ fn change(
             // Nothing to give back to; but see to it that no host makes up for a record that was lost
             // before the refund.
             Put::Refund { burst, .. } if record.is_absent() => (0, now + burst),
-            Put::Refund { cost, burst } => {
+            Put::Refund { cost, burst, taken } => {
+                // The clock was read after the item, and the item is unchanged when this is written.
+                let cost = Put::worth(cost, burst, taken, now);
                 let state = Put::refunded(record.empty_at, now, cost, burst);
                 (floor(state), state + burst)
             }

@@ -26,14 +26,15 @@ impl Memcached {
         self
     }
 
-    /// The key of an item that ext-memcache calls `name`; see [`super::key::shared_key`].
+    /// Returns the key of an item that ext-memcache calls `name`; see [`super::key::shared_key`].
     #[must_use]
     pub fn shared_key(&self, name: &[u8], room: usize) -> Vec<u8> {
         shared_key(&[self.client_prefix.as_slice(), name].concat(), room)
     }
 
-    /// The index of the server that keeps the item `key`.
-    pub(super) fn place(&self, key: &[u8]) -> usize {
+    /// Returns the index of the server that keeps the item `key`.
+    #[must_use]
+    pub fn place(&self, key: &[u8]) -> usize {
         self.ring.place(key.get(self.places_from..).unwrap_or(key))
     }
 }

@@ -6,7 +6,8 @@
 use crate::clock::Ticks;
 use crate::remote::failure::Cause;
 use crate::remote::stream::Stream;
-use memcache::exp::{Error, MetaCommand, MetaOp, MetaResponse, ReturnCode};
+use memcache::exp::{Error, MetaResponse, ReturnCode};
+pub use memcache::exp::{MetaCommand, MetaOp};
 use std::collections::HashMap;
 use std::io::{Read, Write};
 
@@ -41,7 +42,7 @@ pub struct Item {
     pub left: i64,
 }
 
-/// What came of one command of several.
+/// The reply to one command of several.
 #[derive(Clone, Debug)]
 pub struct Found {
     response: MetaResponse,
@@ -50,17 +51,20 @@ pub struct Found {
 }
 
 impl Found {
-    /// The number behind a letter.
+    /// Returns the number of a flag of the reply: `c` for the version, `t` for the time to live.
+    #[must_use]
     pub fn number(&self, letter: u8) -> Option<i64> {
         flag(&self.response, letter)
     }
 
-    /// Whether the command did what it was to do.
+    /// Returns whether the command succeeded.
+    #[must_use]
     pub fn is_done(&self) -> bool {
         matches!(self.response.rc(), ReturnCode::Hd | ReturnCode::Va)
     }
 
-    /// Whether there is no such item.
+    /// Returns whether there is no such item.
+    #[must_use]
     pub fn is_missing(&self) -> bool {
         matches!(self.response.rc(), ReturnCode::En | ReturnCode::Nf)
     }
@@ -77,8 +81,7 @@ pub enum Unless {
 
 impl Connection {
     /// Over a fresh stream.
-    #[must_use]
-    pub fn new(stream: Stream) -> Self {
+    pub(super) fn new(stream: Stream) -> Self {
         Self {
             stream,
             unread: Vec::new(),
@@ -88,13 +91,12 @@ impl Connection {
     }
 
     /// Gives what follows until `deadline`.
-    pub fn set_deadline(&mut self, deadline: Ticks) {
+    pub(super) fn set_deadline(&mut self, deadline: Ticks) {
         self.stream.set_deadline(deadline);
     }
 
     /// Whether nothing came since the last reply.
-    #[must_use]
-    pub fn is_quiet(&self) -> bool {
+    pub(super) fn is_quiet(&self) -> bool {
         self.unread.is_empty() && self.stream.is_quiet()
     }
 
@@ -117,15 +119,15 @@ impl Connection {
         Ok(item)
     }
 
-    /// Writes `value` to live for `life` seconds (0: for ever) unless something is in the way, and reads the
-    /// item as it is then, in one round trip. Whether it was written.
+    /// Writes `value`, to live for `life` as [`super::life`] makes it, and reads the item as it is
+    /// then, in one round trip. Returns whether it wrote, and the item.
     ///
     /// # Errors
     /// As [`Connection::read`]; whether the server has written is unknown then.
     pub fn write(
         &mut self,
         key: &[u8],
-        value: &str,
+        value: &[u8],
         life: i64,
         unless: Unless,
     ) -> Result<(bool, Option<Item>), Cause> {

@@ -3,31 +3,25 @@
 //! The `redis` crate encodes and parses; the connection is ours, for the crate's own does not hold a
 //! deadline. `script.rs` has both; here is what steps and other changes are as arguments and replies.
 
-/// A script of one file, behind the heads that it needs.
-macro_rules! script {
-    ($($file:literal),+) => {
-        LazyLock::new(|| Script::new(concat!($(include_str!($file)),+)))
-    };
-}
-
 pub mod dsn;
-pub mod json_bucket;
-pub mod leaky_bucket;
-mod minutes;
 mod script;
 
-use super::{Ask, Cause, Replies, Reply, Server, Transport};
+use super::{Ask, Cause, Replies, Reply, Server, Transport, record};
 use crate::clock::{TICKS_PER_MICROSECOND, Ticks};
 use crate::step::{Denial, Outcome, Verdict};
 use crate::store::{Put, UNKNOWN_SPAN};
 use dsn::Dsn;
-use redis::Value;
-use script::{Argument, Script};
+pub use redis::Value;
+pub use script::{Argument, CLOCK, RECORD, Script};
 use std::sync::{Arc, LazyLock};
 
-static TAKE: LazyLock<Script> = script!("bucket.lua", "take.lua");
-static TAKE_ALL: LazyLock<Script> = script!("bucket.lua", "take_all.lua");
-static PUT: LazyLock<Script> = script!("bucket.lua", "put.lua");
+static TAKE: LazyLock<Script> = LazyLock::new(|| on_buckets(include_str!("take.lua")));
+static TAKE_ALL: LazyLock<Script> = LazyLock::new(|| on_buckets(include_str!("take_all.lua")));
+static PUT: LazyLock<Script> = LazyLock::new(|| on_buckets(include_str!("put.lua")));
+
+fn on_buckets(script: &str) -> Script {
+    Script::new(&[RECORD, CLOCK, include_str!("bucket.lua"), script])
+}
 
 /// A Redis server.
 #[derive(Debug)]
@@ -61,16 +55,12 @@ impl Redis {
         self
     }
 
-    /// What the server calls a record that is not a bucket of ours, and has no prefix of ours.
+    /// Returns the server's name for a record that is not a bucket: `key` without the storage's
+    /// prefix, but behind the root of [`Redis::under`].
     #[must_use]
     pub fn raw_name(&self, key: &[u8]) -> Vec<u8> {
         [&self.root, key].concat()
     }
-}
-
-/// Whole microseconds. Spans are below 2^62.
-const fn micros(ticks: Ticks) -> Argument<'static> {
-    Argument::Number((ticks / TICKS_PER_MICROSECOND).cast_signed())
 }
 
 /// An age in microseconds, rounded down: what was empty later holds less.
@@ -132,10 +122,10 @@ impl Transport for Redis {
     fn take(&self, ask: &Ask, deadline: Ticks) -> Result<Reply, Cause> {
         let step = &ask.step;
         let arguments = [
-            micros(step.cost),
-            micros(step.burst),
-            micros(step.tick.max(TICKS_PER_MICROSECOND)),
-            micros(step.max_debt),
+            Argument::micros(step.cost),
+            Argument::micros(step.burst),
+            Argument::micros(step.tick.max(TICKS_PER_MICROSECOND)),
+            Argument::micros(step.max_debt),
             Argument::Number(i64::from(step.dry)),
             micros_ago(ask.first),
             lost_ago(ask.seen),
@@ -154,17 +144,19 @@ impl Transport for Redis {
 
     fn put(&self, name: &[u8], put: &Put, seen: Option<i64>, deadline: Ticks) -> Result<(), Cause> {
         let arguments = match *put {
-            Put::Refund { cost, burst } => vec![
+            Put::Refund { cost, burst, taken } => vec![
                 Argument::Word(b"refund"),
-                micros(cost),
-                micros(burst),
+                Argument::micros(cost),
+                Argument::micros(burst),
                 lost_ago(seen),
+                // The greatest record is later than any state, so a refund is worth its whole cost.
+                Argument::micros(taken.min(record::GREATEST * TICKS_PER_MICROSECOND)),
             ],
-            Put::Reset { burst } => vec![Argument::Word(b"reset"), micros(burst)],
+            Put::Reset { burst } => vec![Argument::Word(b"reset"), Argument::micros(burst)],
             Put::Bootstrap { age } => vec![
                 Argument::Word(b"bootstrap"),
                 micros_ago(Some(age)),
-                micros(UNKNOWN_SPAN),
+                Argument::micros(UNKNOWN_SPAN),
             ],
         };
         self.run(&PUT, &[name], &arguments, deadline).map(drop)
@@ -175,11 +167,11 @@ impl Transport for Redis {
     }
 
     fn take_all(&self, asks: &[Ask], deadline: Ticks) -> Result<Replies, Cause> {
-        let keys: Vec<_> = asks.iter().map(|ask| ask.name.as_slice()).collect();
+        let keys: Vec<_> = asks.iter().map(|ask| &ask.name).collect();
         let arguments = asks.iter().flat_map(|ask| {
             [
-                micros(ask.step.cost),
-                micros(ask.step.burst),
+                Argument::micros(ask.step.cost),
+                Argument::micros(ask.step.burst),
                 lost_ago(ask.seen),
             ]
         });

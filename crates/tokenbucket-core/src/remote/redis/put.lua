@@ -2,7 +2,8 @@
 --
 -- KEYS[1]  the bucket
 -- ARGV     "refund", cost and burst in microseconds, then "" or how long ago it was empty at least, as
---          the caller saw before the record was lost;
+--          the caller saw before the record was lost, then the state after the take that is undone, or
+--          2^52 for a refund that the caller vouches for;
 --          or "reset" and burst;
 --          or "bootstrap", how long ago it was empty, and how long a record lives whose burst is unknown.
 -- Reply    1
@@ -12,7 +13,9 @@ if refusal then
     return refusal
 end
 if ARGV[1] == 'refund' then
-    local cost, burst = ARGV[2] + 0, ARGV[3] + 0
+    local burst = ARGV[3] + 0
+    -- The part of the cost that the bucket still lacks because of the take.
+    local cost = math.min(ARGV[2] + 0, math.max(ARGV[5] - (now - burst), 0))
     if record or ARGV[4] ~= '' then
         local empty_at = record or now - ARGV[4]
         local state = math.min(empty_at, math.max(empty_at - cost, now - burst))

@@ -5,7 +5,7 @@
 
 use super::Redis;
 use super::dsn::Dsn;
-use crate::clock::Ticks;
+use crate::clock::{TICKS_PER_MICROSECOND, Ticks};
 use crate::remote::channel::Channel;
 use crate::remote::connections::Connections;
 use crate::remote::secret::Secret;
@@ -20,29 +20,43 @@ static CONNECTIONS: Connections<Arc<Dsn>, Channel> = Connections::new();
 /// Of a call, in bytes.
 const LIKELY_LENGTH: usize = 256;
 
-/// A script and the hash that servers know it by.
+/// The head of scripts on records: defines `call`, `number`, `read` and `keep`.
+pub const RECORD: &str = include_str!("record.lua");
+/// The head of scripts that need the server's time: defines `now`. It follows [`RECORD`].
+pub const CLOCK: &str = include_str!("clock.lua");
+
+/// A Lua script, and the hash by which servers know it.
 #[derive(Debug)]
 pub struct Script {
-    text: &'static str,
+    text: String,
     hash: String,
 }
 
 impl Script {
-    /// Of its text.
+    /// Joins `parts` to one script: the heads that it needs, then its own text.
     #[must_use]
-    pub fn new(text: &'static str) -> Self {
-        let hash = redis::Script::new(text).get_hash().to_owned();
+    pub fn new(parts: &[&str]) -> Self {
+        let text = parts.concat();
+        let hash = redis::Script::new(&text).get_hash().to_owned();
         Self { text, hash }
     }
 }
 
-/// What a script is given.
+/// An argument of a script.
 #[derive(Clone, Copy, Debug)]
 pub enum Argument<'a> {
     /// Bytes.
     Word(&'a [u8]),
     /// A number in decimal digits.
     Number(i64),
+}
+
+impl Argument<'_> {
+    /// Returns a span, below 2^62 ticks, in whole microseconds.
+    #[must_use]
+    pub const fn micros(ticks: Ticks) -> Self {
+        Self::Number((ticks / TICKS_PER_MICROSECOND).cast_signed())
+    }
 }
 
 impl Redis {
@@ -84,14 +98,18 @@ impl Redis {
         Ok((channel, greeting))
     }
 
-    /// Runs a script on `keys`, which are what [`super::Transport::name`] made, or as they are.
+    /// Runs a script before `deadline`, in one round trip on a connection that has run it before.
+    ///
+    /// `keys` are sent as they are: [`super::Transport::name`] makes the key of a bucket,
+    /// [`Redis::raw_name`] that of any other record.
     ///
     /// # Errors
-    /// [`Cause::Record`] for a key that holds something else: WRONGTYPE, or a script's own TOKENBUCKET.
-    pub fn run(
+    /// [`Cause::Record`] if a key holds something else: WRONGTYPE, or an error reply of the script
+    /// that begins with TOKENBUCKET. Any other [`Cause`] if the server did not answer in time.
+    pub fn run<K: AsRef<[u8]>>(
         &self,
         script: &Script,
-        keys: &[&[u8]],
+        keys: &[K],
         arguments: &[Argument<'_>],
         deadline: Ticks,
     ) -> Result<Value, Cause> {
@@ -108,7 +126,7 @@ impl Redis {
             let mut invocation = Cmd::with_capacity(words, LIKELY_LENGTH);
             invocation.arg(command).arg(script).arg(keys.len());
             for key in keys {
-                invocation.arg(*key);
+                invocation.arg(key.as_ref());
             }
             for argument in arguments {
                 match argument {
@@ -121,7 +139,7 @@ impl Redis {
         commands.push(invoke("EVALSHA", &script.hash));
         let mut value = self.exchange(&mut channel, &commands)?;
         if is_error(&value, "NOSCRIPT") {
-            value = self.exchange(&mut channel, &[invoke("EVAL", script.text)])?;
+            value = self.exchange(&mut channel, &[invoke("EVAL", &script.text)])?;
         }
         CONNECTIONS.keep(&self.dsn, channel);
         match value {

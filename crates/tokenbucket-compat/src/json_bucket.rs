@@ -1,0 +1,30 @@
+//! A token bucket whose record is a JSON object under a key of its own.
+
+use crate::verdict;
+use std::sync::LazyLock;
+use tokenbucket_core::remote::Cause;
+use tokenbucket_core::remote::redis::{Argument, CLOCK, RECORD, Redis, Script};
+use tokenbucket_core::{Quota, Ticks, Tokens};
+
+static TAKE: LazyLock<Script> =
+    LazyLock::new(|| Script::new(&[RECORD, CLOCK, include_str!("json_bucket.lua")]));
+
+/// Takes one token from the bucket at `key`, which [`Redis::raw_name`] made.
+///
+/// `quota` counts in microseconds. A capacity below one token is a denial without a round trip.
+///
+/// # Errors
+/// As [`Redis::run`].
+pub fn take(redis: &Redis, key: &[u8], quota: &Quota, deadline: Ticks) -> Result<bool, Cause> {
+    let Some(cost) = quota.cost(Tokens::ONE) else {
+        return Ok(false);
+    };
+    // As many digits as read back as the same double.
+    let capacity = quota.capacity().to_float().to_string();
+    let arguments = [
+        Argument::micros(cost),
+        Argument::micros(quota.burst()),
+        Argument::Word(capacity.as_bytes()),
+    ];
+    verdict(&redis.run(&TAKE, &[key], &arguments, deadline)?)
+}

@@ -1,0 +1,101 @@
+//! A leaky bucket in sorted sets on Redis: hits by client and action, spread over ten sets.
+//!
+//! A set `setNN` holds the hits of each client and action that did not leak yet; `setNN:control`
+//! holds the same members with -1, which a clean-up adds to them; `locked` counts denials.
+//!
+//! Invariant: one member, one client and action. Action names hold no "-" but an escaped one, so the
+//! last "-" of a member is the one between the two.
+
+pub mod flexihash;
+mod redis;
+
+pub use self::redis::{Family, Limits, cleanup, locked, request};
+use flexihash::Ring;
+use std::sync::LazyLock;
+
+/// Over how many sets members are spread.
+pub const SETS: usize = 10;
+
+/// The set that counts denials.
+pub const LOCKED: &[u8] = b"locked";
+
+static RING: LazyLock<Ring> = LazyLock::new(|| Ring::new((0..SETS).map(name)));
+
+fn name(set: usize) -> String {
+    format!("set{:02}", set + 1)
+}
+
+/// What a client's action is called: `client-action`.
+#[must_use]
+pub fn member(client: &[u8], action: &[u8]) -> Vec<u8> {
+    let mut member = [client, b"-"].concat();
+    for &byte in action {
+        match byte {
+            b'-' => member.extend(b"%2D"),
+            b'%' => member.extend(b"%25"),
+            byte => member.push(byte),
+        }
+    }
+    member
+}
+
+/// The number of the set, from 0, that holds a member.
+#[must_use]
+pub fn set_of(member: &[u8]) -> usize {
+    // The ring is not empty.
+    RING.lookup(member).unwrap_or_default()
+}
+
+/// The keys of a set and its control: `set05`, or `action:set05` of an action with limits of its own.
+#[must_use]
+pub fn keys(action: Option<&[u8]>, set: usize) -> [Vec<u8>; 2] {
+    let mut key = action.map_or_else(Vec::new, |action| [action, b":"].concat());
+    key.extend(name(set).as_bytes());
+    let control = [&key, b":control".as_slice()].concat();
+    [key, control]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ordinary_members_are_as_they_were() {
+        assert_eq!(member(b"1.2.3.4", b"search"), b"1.2.3.4-search");
+        assert_eq!(set_of(b"1.2.3.4-search"), 2);
+        assert_eq!(
+            member(b"0f-a1-77", b"search"),
+            b"0f-a1-77-search",
+            "a client may hold dashes"
+        );
+    }
+
+    #[test]
+    fn no_two_pairs_share_a_member() {
+        let texts = [
+            "", "a", "-", "%", "a-b", "b-c", "%2D", "a%2Db", "%252D", "c",
+        ];
+        let mut seen = std::collections::HashMap::new();
+        for client in texts {
+            for action in texts {
+                let member = member(client.as_bytes(), action.as_bytes());
+                assert!(member.contains(&b'-'));
+                let other = seen.insert(member, (client, action));
+                assert_eq!(other, None, "{client} {action}");
+            }
+        }
+    }
+
+    #[test]
+    fn sets_have_their_controls() {
+        assert_eq!(
+            keys(None, 0),
+            [b"set01".to_vec(), b"set01:control".to_vec()]
+        );
+        let [set, control] = keys(Some(b"login"), 9);
+        assert_eq!(
+            (set, control),
+            (b"login:set10".to_vec(), b"login:set10:control".to_vec())
+        );
+    }
+}

@@ -1,0 +1,95 @@
+//! Hits, clean-ups and the list of denials: one script each.
+
+use super::{LOCKED, keys};
+use crate::verdict;
+use std::sync::LazyLock;
+use tokenbucket_core::Ticks;
+use tokenbucket_core::remote::Cause;
+use tokenbucket_core::remote::redis::{Argument, Redis, Script, Value};
+
+const DRAIN: &str = include_str!("drain.lua");
+
+static REQUEST: LazyLock<Script> =
+    LazyLock::new(|| Script::new(&[DRAIN, include_str!("request.lua")]));
+static CLEANUP: LazyLock<Script> =
+    LazyLock::new(|| Script::new(&[DRAIN, include_str!("cleanup.lua")]));
+static LOCKED_MOST: LazyLock<Script> = LazyLock::new(|| Script::new(&[include_str!("locked.lua")]));
+
+/// To how many members the count of denials is cut.
+const MOST_LOCKED: i64 = 10_000;
+
+/// How many hits, and how fast they leak.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Limits {
+    /// The seconds in which one hit leaks; not 0.
+    pub period: u32,
+    /// Hits held at most; not 0.
+    pub limit: u32,
+}
+
+/// Ten sets that have their limits in common.
+#[derive(Clone, Debug)]
+pub struct Family {
+    /// The action that they are for; `None` for all that have no limits of their own.
+    pub action: Option<Vec<u8>>,
+    /// The limits.
+    pub limits: Limits,
+}
+
+/// Counts one hit of `member` in a set, of an action that has limits of its own if `action` names one.
+/// Returns whether it was admitted.
+///
+/// # Errors
+/// As [`Redis::run`].
+pub fn request(
+    redis: &Redis,
+    action: Option<&[u8]>,
+    set: usize,
+    member: &[u8],
+    limits: Limits,
+    deadline: Ticks,
+) -> Result<bool, Cause> {
+    let [set, control] = keys(action, set).map(|key| redis.raw_name(&key));
+    let arguments = [
+        Argument::Word(member),
+        Argument::Number(limits.period.into()),
+        Argument::Number(limits.limit.into()),
+        Argument::Number(MOST_LOCKED),
+    ];
+    let keys = [set, control, redis.raw_name(LOCKED)];
+    verdict(&redis.run(&REQUEST, &keys, &arguments, deadline)?)
+}
+
+/// Drains one set of a family, if that is due. One at a time, because other clients wait meanwhile.
+///
+/// # Errors
+/// As [`Redis::run`].
+pub fn cleanup(redis: &Redis, family: &Family, set: usize, deadline: Ticks) -> Result<(), Cause> {
+    let keys = keys(family.action.as_deref(), set).map(|key| redis.raw_name(&key));
+    let period = Argument::Number(family.limits.period.into());
+    redis.run(&CLEANUP, &keys, &[period], deadline).map(drop)
+}
+
+/// Returns the `top` members that were denied most, and how often, the most denied first.
+///
+/// # Errors
+/// As [`Redis::run`].
+pub fn locked(redis: &Redis, top: u32, deadline: Ticks) -> Result<Vec<(Vec<u8>, u64)>, Cause> {
+    let arguments = [Argument::Number(top.into())];
+    let key = redis.raw_name(LOCKED);
+    let found = redis.run(&LOCKED_MOST, &[key], &arguments, deadline)?;
+    let Value::Array(found) = found else {
+        return Err(Cause::Answer("a list is expected"));
+    };
+    let rows = found.chunks(2).map(|row| match row {
+        [Value::BulkString(member), Value::BulkString(score)] => {
+            let score = std::str::from_utf8(score).ok();
+            let score: f64 = score.and_then(|score| score.parse().ok()).unwrap_or(0.0);
+            // Counts; `as` saturates what others wrote.
+            #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)]
+            Ok((member.clone(), score as u64))
+        }
+        _ => Err(Cause::Answer("members and scores are expected")),
+    });
+    rows.collect()
+}

@@ -1,0 +1,96 @@
+//! Counters as ext-memcache keeps integers: decimal text under its flags for them.
+
+use super::{Counters, Life, Name, parse};
+use tokenbucket_core::Ticks;
+use tokenbucket_core::remote::Cause;
+use tokenbucket_core::remote::memcached::wire::{Connection, Found, MetaCommand, MetaOp};
+use tokenbucket_core::remote::memcached::{LONGER, Memcached};
+
+/// ext-memcache's client flags of an integer.
+const INTEGER: u32 = 768;
+/// So many counters go into one write: the replies to more could fill both sides' buffers.
+const AT_ONCE: usize = 512;
+
+impl Counters for Memcached {
+    fn by_server(&self, names: &[Name]) -> Vec<Vec<Name>> {
+        let mut groups: Vec<(usize, Vec<Name>)> = Vec::new();
+        for name in names {
+            let key = self.shared_key(name, 0);
+            let place = self.place(&key);
+            match groups.iter_mut().find(|group| group.0 == place) {
+                Some(group) => group.1.push(key),
+                None => groups.push((place, vec![key])),
+            }
+        }
+        groups.into_iter().map(|group| group.1).collect()
+    }
+
+    /// One round trip; once another, if the first counter does not live long enough.
+    fn count(&self, keys: &[Vec<u8>], life: Option<Life>, deadline: Ticks) -> Result<u64, Cause> {
+        let Some(first) = keys.first() else {
+            return Ok(0);
+        };
+        self.with(first, deadline, |connection| {
+            let (mut sum, mut life) = (0u64, life);
+            for keys in keys.chunks(AT_ONCE) {
+                let counted = usize::from(life.is_some());
+                let up = life.iter().flat_map(|life| count_up(first, *life));
+                let read = keys[counted..].iter();
+                let read = read.map(|key| MetaCommand::new(MetaOp::Get, key.as_slice()).flag("v"));
+                let found = connection.exchange(up.chain(read))?;
+                // The first reply only says whether the counter was made.
+                for found in &found[counted..] {
+                    sum = sum.saturating_add(number(found)?);
+                }
+                if let Some(life) = life.take() {
+                    prolong(connection, first, &found[1], life)?;
+                }
+            }
+            Ok(sum)
+        })
+    }
+}
+
+/// Makes a counter if it is missing, with the flags that counting up alone would not give it, and counts
+/// it up.
+fn count_up(key: &[u8], life: Life) -> [MetaCommand; 2] {
+    let make = MetaCommand::new(MetaOp::Set, key)
+        .flag("ME")
+        .flag(format!("F{INTEGER}"))
+        .flag(format!("T{}", life.whole))
+        .value("0");
+    let count = MetaCommand::new(MetaOp::Arithmetic, key)
+        .flag("v")
+        .flag("t");
+    [make, count]
+}
+
+/// Prolongs a counter that would expire too soon: one made for a window of fewer minutes, or one made in
+/// the first second of its minute, because the server's clock may be two seconds behind.
+fn prolong(
+    connection: &mut Connection,
+    key: &[u8],
+    counted: &Found,
+    life: Life,
+) -> Result<(), Cause> {
+    let left = counted.number(b't').unwrap_or(-1);
+    // The rest has a second to spare already.
+    if left >= 0 && left <= i64::from(life.rest) {
+        let longer = u64::from(life.rest) + LONGER;
+        let touch = MetaCommand::new(MetaOp::Get, key).flag(format!("T{longer}"));
+        connection.exchange([touch])?;
+    }
+    Ok(())
+}
+
+/// Returns the count in a counter; a missing one is 0.
+fn number(found: &Found) -> Result<u64, Cause> {
+    if found.is_missing() {
+        return Ok(0);
+    }
+    let value = found
+        .value
+        .as_deref()
+        .ok_or(Cause::Answer("not to a counter"))?;
+    parse(value).ok_or(Cause::Record)
+}

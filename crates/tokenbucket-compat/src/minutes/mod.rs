@@ -1,0 +1,155 @@
+//! A counter a minute: which of them a window reads, how long they live, what they hold.
+//!
+//! The name of a counter is the local time of its minute. A window's instants are a minute apart, each
+//! in the offset that holds at it. So a change of the clocks skips names or meets one twice, but never
+//! makes a window read a wrong one. A counter that is met twice is counted once.
+
+mod memcached;
+mod redis;
+
+use std::collections::HashSet;
+use tokenbucket_core::Ticks;
+use tokenbucket_core::remote::{Cause, Transport, record};
+
+/// The name of a counter, or its key on a server.
+pub type Name = Vec<u8>;
+
+/// A store that keeps counters of minutes.
+pub trait Counters: Transport {
+    /// Returns the keys of counters by the server that keeps them; that of the first counter first.
+    fn by_server(&self, names: &[Name]) -> Vec<Vec<Name>>;
+
+    /// Returns the sum of counters, all of one server. If there is a `life`, counts the first up before.
+    ///
+    /// # Errors
+    /// [`Cause::Record`] if one of them is not a counter; any other [`Cause`] if the server did not
+    /// answer in time.
+    fn count(&self, keys: &[Vec<u8>], life: Option<Life>, deadline: Ticks) -> Result<u64, Cause>;
+}
+
+/// Names of day, hour and minute come again after a month: 28 days.
+pub const MOST_MINUTES: u32 = 40_320;
+
+/// The time to live of a counter that is counted up.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Life {
+    /// Seconds from when it is made; at most 30 days.
+    pub whole: u32,
+    /// Seconds from now for which windows read it, and one more. A counter with less left gets so much.
+    pub rest: u32,
+}
+
+impl Life {
+    /// Returns the life of this minute's counter at the second `now`, in a window of `minutes`, at most
+    /// [`MOST_MINUTES`].
+    #[must_use]
+    pub fn new(minutes: u32, now: i64) -> Self {
+        let whole = minutes * 60 + 1;
+        // The part of the minute that is gone is below 60.
+        let gone = u32::try_from(now.rem_euclid(60)).unwrap_or(0);
+        Self {
+            whole,
+            rest: whole - gone,
+        }
+    }
+}
+
+/// Returns the names of the counters of the last `minutes` at the second `now`, this minute's first.
+/// `name` names the minute of a second.
+pub fn window(minutes: u32, now: i64, mut name: impl FnMut(i64) -> Vec<u8>) -> Vec<Vec<u8>> {
+    let mut met = HashSet::new();
+    (0..i64::from(minutes))
+        .filter_map(|ago| {
+            let name = name(now - 60 * ago);
+            met.insert(name.clone()).then_some(name)
+        })
+        .collect()
+}
+
+/// Returns the count in a counter; `None` if it is not a counter. memcached pads with spaces when it
+/// counts down.
+#[must_use]
+pub fn parse(counter: &[u8]) -> Option<u64> {
+    record::digits(counter.trim_ascii_end())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const HOUR: i64 = 3_600;
+    /// In these tests the clocks are put back by an hour, to 02:00, at this second.
+    const CHANGE: i64 = 100 * 24 * HOUR + 2 * HOUR;
+
+    /// Hour and minute of a second.
+    fn local(second: i64) -> Vec<u8> {
+        let shown = if second < CHANGE {
+            second + HOUR
+        } else {
+            second
+        };
+        let minute = shown.rem_euclid(24 * HOUR) / 60;
+        format!("{:02}{:02}", minute / 60, minute % 60).into_bytes()
+    }
+
+    fn names(minutes: u32, now: i64) -> Vec<String> {
+        let names = window(minutes, now, local).into_iter();
+        names
+            .map(|name| String::from_utf8_lossy(&name).into_owned())
+            .collect()
+    }
+
+    #[test]
+    fn a_window_looks_at_so_many_minutes() {
+        assert_eq!(names(3, CHANGE - 20 * HOUR + 59), ["0700", "0659", "0658"]);
+    }
+
+    #[test]
+    fn no_minute_is_missed_or_met_twice_when_the_clocks_are_put_back() {
+        // 02:59 came before the second 02:00.
+        assert_eq!(names(3, CHANGE), ["0200", "0259", "0258"]);
+        // An hour: every minute of it has a name of its own.
+        assert_eq!(names(60, CHANGE + 1_800).len(), 60);
+        // More: the minutes that come twice share a counter, which is counted once.
+        assert_eq!(names(90, CHANGE + 1_800).len(), 60);
+        let all = names(92, CHANGE + 1_800);
+        assert_eq!((all.len(), all[60].as_str()), (61, "0159"));
+    }
+
+    #[test]
+    fn a_counter_lives_while_a_window_looks_at_it() {
+        assert_eq!(
+            Life::new(5, 120),
+            Life {
+                whole: 301,
+                rest: 301
+            }
+        );
+        assert_eq!(
+            Life::new(5, 179),
+            Life {
+                whole: 301,
+                rest: 242
+            }
+        );
+        assert!(Life::new(MOST_MINUTES, 0).whole < 30 * 86_400);
+    }
+
+    #[test]
+    fn only_numbers_are_counters() {
+        assert_eq!(parse(b"12"), Some(12));
+        assert_eq!(parse(b"9 "), Some(9));
+        for other in [
+            &b""[..],
+            b" ",
+            b"-1",
+            b"+1",
+            b"1x",
+            b"1.5",
+            b"\xff",
+            b"99999999999999999999",
+        ] {
+            assert_eq!(parse(other), None);
+        }
+    }
+}

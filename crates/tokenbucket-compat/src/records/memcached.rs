@@ -1,0 +1,37 @@
+//! Records on memcached: one item each, on this host's wall clock.
+
+use super::{Found, Next, Records, Swapped};
+use tokenbucket_core::Ticks;
+use tokenbucket_core::remote::Cause;
+use tokenbucket_core::remote::memcached::wire::{Item, Unless};
+use tokenbucket_core::remote::memcached::{Memcached, life, wall_ticks};
+
+/// Reads the clock after the item, so that a denial is true at that instant.
+fn found(item: Option<Item>) -> Found {
+    let version = item.as_ref().map(|item| (item.cas, item.left));
+    Found {
+        record: item.map(|item| item.value),
+        now: wall_ticks(),
+        item: version.unwrap_or_default(),
+    }
+}
+
+impl Records for Memcached {
+    fn read(&self, key: &[u8], deadline: Ticks) -> Result<Found, Cause> {
+        self.with(key, deadline, |server| server.read(key))
+            .map(found)
+    }
+
+    fn swap(&self, key: &[u8], seen: &Found, next: &Next, deadline: Ticks) -> Swapped {
+        let (version, left) = seen.item;
+        let unless = match seen.record {
+            Some(_) => Unless::Changed(version),
+            None => Unless::Exists,
+        };
+        let life = life(seen.now.saturating_add(next.life), seen.now, left);
+        let (written, item) = self.with(key, deadline, |server| {
+            server.write(key, &next.record, life, unless)
+        })?;
+        Ok((!written).then(|| found(item)))
+    }
+}

@@ -1,0 +1,274 @@
+//! A bucket as `serialize()` writes `['tokens' => …, 'filled' => …]`: thousandths of tokens, and the
+//! millisecond of the wall clock at which it was last filled up.
+//!
+//! Nothing is unserialised: bytes of exactly this shape are a bucket, all others are not.
+//!
+//! The limit and the window come with each call. A bucket that was last filled longer than a window ago is
+//! full. A denied call takes tokens, too, but no more than refill in one window: a client that goes on
+//! calling stays limited, one that stops for a window does not.
+//!
+//! Worked example: 5 calls in 300 s. A new bucket holds 5,000 thousandths; five calls leave 0, the sixth is
+//! denied and leaves -1,000; -4,000 is the deepest debt, and 300 s later there are 1,000 again: one call.
+
+/// Parts of a thousandth of a token. What is added is rounded down to a part.
+const PARTS: i128 = 1_000_000;
+/// A token, in parts.
+const TOKEN: i128 = 1_000 * PARTS;
+/// No number in a record is greater: all whole ones up to it are doubles.
+const GREATEST: f64 = 9_007_199_254_740_992.0;
+/// The greatest limit, in tokens.
+const MOST_CALLS: f64 = 1e9;
+
+/// A bucket as it was found or is to be written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Bucket {
+    /// In parts; negative in debt.
+    tokens: i128,
+    /// In milliseconds since the epoch.
+    filled: i64,
+}
+
+/// So many calls a window.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Throttle {
+    /// The tokens of a full bucket, in parts. At most 10^18.
+    limit: i128,
+    /// In milliseconds, more than 0.
+    window: i64,
+}
+
+impl Throttle {
+    /// Allows `limit` calls, up to 10^9, in `window` milliseconds; `None` if one of them is invalid.
+    #[must_use]
+    pub fn new(limit: f64, window: i64) -> Option<Self> {
+        if !limit.is_finite() || limit < 0.0 || window <= 0 {
+            return None;
+        }
+        let thousandths = (limit.min(MOST_CALLS) * 1e3).floor();
+        // At most 10^12.
+        #[allow(clippy::cast_possible_truncation)]
+        let limit = thousandths as i128 * PARTS;
+        Some(Self { limit, window })
+    }
+
+    /// Takes a token of a bucket at the millisecond `now`. Returns whether it was there, and the bucket
+    /// afterwards.
+    #[must_use]
+    pub fn take(&self, found: Option<Bucket>, now: i64) -> (bool, Bucket) {
+        let full = Bucket {
+            tokens: self.limit,
+            filled: now,
+        };
+        // Both are below 2^54.
+        let bucket = found.filter(|bucket| now - bucket.filled <= self.window);
+        let mut bucket = bucket.unwrap_or(full);
+        if bucket.filled < now {
+            // At most a window of at most 2^63, and 10^18.
+            let passed = i128::from(now - bucket.filled);
+            bucket.tokens += passed * self.limit / i128::from(self.window);
+            bucket.filled = now;
+        }
+        // Another limit may have held before.
+        let tokens = bucket.tokens.min(self.limit);
+        let deepest = (TOKEN - self.limit).min(0);
+        bucket.tokens = (tokens - TOKEN).max(deepest);
+        (tokens >= TOKEN, bucket)
+    }
+
+    /// Returns the least time to live of a record in whole seconds: a record that is older than a window means
+    /// the same as a missing one.
+    #[must_use]
+    pub fn life(&self) -> u64 {
+        self.window.unsigned_abs().div_ceil(1_000) + 1
+    }
+}
+
+impl Bucket {
+    /// Returns the bucket in `bytes`; `None` if they have another shape.
+    #[must_use]
+    pub fn parse(bytes: &[u8]) -> Option<Self> {
+        let text = std::str::from_utf8(bytes).ok()?;
+        let text = text.strip_prefix("a:2:{s:6:\"tokens\";")?;
+        let (tokens, text) = text.split_once(';')?;
+        let text = text.strip_prefix("s:6:\"filled\";")?;
+        let filled = number(text.strip_suffix(";}")?)?;
+        // At most 2^53.
+        #[allow(clippy::cast_possible_truncation)]
+        Some(Self {
+            tokens: parts(tokens)?,
+            // Up: what was filled later holds less.
+            filled: filled.ceil() as i64,
+        })
+    }
+
+    /// Returns what `serialize()` makes of it, or text that `unserialize()` reads alike.
+    #[must_use]
+    pub fn print(&self) -> String {
+        let (whole, parts) = (self.tokens / PARTS, (self.tokens % PARTS).abs());
+        let tokens = if parts == 0 {
+            format!("i:{whole}")
+        } else {
+            let sign = if self.tokens < 0 { "-" } else { "" };
+            let digits = format!("{parts:06}");
+            let digits = digits.trim_end_matches('0');
+            format!("d:{sign}{}.{digits}", whole.abs())
+        };
+        let filled = self.filled;
+        format!("a:2:{{s:6:\"tokens\";{tokens};s:6:\"filled\";d:{filled};}}")
+    }
+}
+
+/// A number of a record in parts. What [`Bucket::print`] writes is read digit by digit, for a bucket of millions of
+/// calls has more of them than a double; anything else is rounded to the nearest part.
+fn parts(text: &str) -> Option<i128> {
+    let number = number(text)?;
+    let digits = text.get(2..)?;
+    let (whole, fraction) = digits.split_once('.').unwrap_or((digits, ""));
+    let plain = format!("{whole}{fraction:0<6}").parse();
+    let plain = plain.ok().filter(|_| fraction.len() <= 6);
+    // Below 2^53 * 10^6.
+    #[allow(clippy::cast_possible_truncation)]
+    let rounded = (number * PARTS as f64).round() as i128;
+    Some(plain.unwrap_or(rounded))
+}
+
+/// An `i:` or a `d:`, finite and not beyond [`GREATEST`].
+fn number(text: &str) -> Option<f64> {
+    let (kind, digits) = text.split_once(':')?;
+    let is_plain = digits
+        .trim_start_matches('-')
+        .starts_with(|c: char| c.is_ascii_digit());
+    let known = |byte: u8| match kind {
+        "i" => byte.is_ascii_digit() || byte == b'-',
+        "d" => byte.is_ascii_digit() || b"-+.eE".contains(&byte),
+        _ => false,
+    };
+    let number: f64 = digits.parse().ok()?;
+    let is_known = is_plain && digits.bytes().all(known) && number.abs() <= GREATEST;
+    is_known.then_some(number)
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    const NOW: i64 = 1_795_273_403_490;
+
+    fn bucket(tokens: &str, filled: &str) -> Vec<u8> {
+        format!("a:2:{{s:6:\"tokens\";{tokens};s:6:\"filled\";{filled};}}").into_bytes()
+    }
+
+    /// As PHP 8.2 printed them.
+    #[test]
+    fn what_serialize_writes_is_read() {
+        for (tokens, parts) in [
+            ("i:4000", 4_000 * PARTS),
+            ("d:4000.25", 4_000_250_000),
+            ("d:-1000", -1_000 * PARTS),
+            ("i:-1", -PARTS),
+            ("d:1.0E-6", 1),
+            ("d:1.0E+3", 1_000 * PARTS),
+            ("d:0.29999999999999999", 300_000),
+            ("d:-0.5", -500_000),
+        ] {
+            let found = Bucket::parse(&bucket(tokens, "d:1795273403490")).unwrap();
+            assert_eq!((found.tokens, found.filled), (parts, NOW));
+        }
+        let found = Bucket::parse(&bucket("i:1", "i:1795273403490")).unwrap();
+        assert_eq!(found.filled, NOW);
+    }
+
+    #[test]
+    fn nothing_else_is_read() {
+        for tokens in [
+            "i:",
+            "i:1.5",
+            "d:NAN",
+            "d:INF",
+            "d:-INF",
+            "b:1",
+            "s:1:\"1\"",
+            "N",
+            "d:1e300",
+            "i:+1",
+            "d: 1",
+            "i:0x1",
+        ] {
+            assert_eq!(Bucket::parse(&bucket(tokens, "d:1")), None, "{tokens}");
+            assert_eq!(Bucket::parse(&bucket("i:1", tokens)), None, "{tokens}");
+        }
+        let good = bucket("i:1", "d:1");
+        for end in 0..good.len() {
+            assert_eq!(Bucket::parse(&good[..end]), None);
+        }
+        for other in [
+            &b"O:8:\"stdClass\":0:{}"[..],
+            b"a:2:{s:6:\"filled\";d:1;s:6:\"tokens\";i:1;}",
+            b"a:3:{s:6:\"tokens\";i:1;s:6:\"filled\";d:1;s:1:\"x\";i:1;}",
+            b"a:2:{s:6:\"tokens\";i:1;s:6:\"filled\";d:1;} ",
+            b"\xff",
+        ] {
+            assert_eq!(Bucket::parse(other), None);
+        }
+    }
+
+    #[test]
+    fn the_worked_example_holds() {
+        let throttle = Throttle::new(5.0, 300_000).unwrap();
+        let mut bucket = None;
+        for call in 1..=12 {
+            let (granted, after) = throttle.take(bucket, NOW);
+            assert_eq!(granted, call <= 5);
+            bucket = Some(after);
+        }
+        assert_eq!(bucket.unwrap().tokens, -4_000 * PARTS);
+        assert!(!throttle.take(bucket, NOW + 299_999).0);
+        assert!(throttle.take(bucket, NOW + 300_000).0);
+        // Longer ago than a window: full, not only one token.
+        let (_, after) = throttle.take(bucket, NOW + 300_001);
+        assert_eq!(after.tokens, 4_000 * PARTS);
+        // A clock that goes back fills nothing and moves nothing back.
+        let (granted, after) = throttle.take(bucket, NOW - 5_000);
+        assert_eq!((granted, after.filled), (false, NOW));
+        assert_eq!(throttle.life(), 301);
+    }
+
+    #[test]
+    fn a_bucket_never_holds_more_than_the_limit() {
+        let throttle = Throttle::new(3.0, 1_000).unwrap();
+        let found = Bucket {
+            tokens: 10 * TOKEN,
+            filled: NOW,
+        };
+        assert_eq!(throttle.take(Some(found), NOW + 900).1.tokens, 2 * TOKEN);
+    }
+
+    #[test]
+    fn senseless_limits_are_refused() {
+        for (limit, window) in [
+            (f64::NAN, 1),
+            (f64::INFINITY, 1),
+            (-1.0, 1),
+            (1.0, 0),
+            (1.0, -1),
+        ] {
+            assert_eq!(Throttle::new(limit, window), None);
+        }
+        assert!(!Throttle::new(0.5, 1).unwrap().take(None, NOW).0);
+    }
+
+    proptest! {
+        #[test]
+        fn what_is_written_is_read(tokens in -1_000_000_000_000_000_000i128..=1_000_000_000_000_000_000, filled in 0i64..=2_000_000_000_000) {
+            let bucket = Bucket { tokens, filled };
+            prop_assert_eq!(Bucket::parse(bucket.print().as_bytes()), Some(bucket));
+        }
+
+        #[test]
+        fn any_bytes_are_a_bucket_or_none(bytes: Vec<u8>) {
+            let _ = Bucket::parse(&bytes);
+        }
+    }
+}

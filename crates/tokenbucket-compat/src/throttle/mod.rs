@@ -1,0 +1,203 @@
+//! Buckets as ext-memcache keeps arrays, under a lock that its users hold while they change one.
+//!
+//! The other library locks by adding an item, `1`, then reads, writes without comparing, and deletes the
+//! item. It overwrites any change that is made meanwhile, so we write only inside of that lock, too.
+//! Several of ours may be inside at once, because the compare-and-swap decides between them; and one that
+//! was killed inside delays none of ours:
+//!
+//! ```text
+//! lock       means                           entering makes it      one of theirs then
+//! none       it is free                      1000                   stays outside
+//! n × 1000   ours are, or were killed there  (n + 1) × 1000         stays outside
+//! … + 1      one of theirs is                one that is waited for is inside
+//! ```
+//!
+//! Leaving deletes the lock unless a call has entered since; so the last call that entered unlocks for all.
+//! A call that is still inside then loses the swap to the one that left, and enters again.
+//!
+//! A decision is two round trips: enter and read, write and leave. We wait for one of theirs no longer than
+//! half the deadline, because it may have died inside, or may not respect the lock at all.
+
+mod bucket;
+
+use crate::minutes;
+pub use bucket::{Bucket, Throttle};
+use std::time::Duration;
+use tokenbucket_core::clock::BootClock;
+use tokenbucket_core::remote::Cause;
+use tokenbucket_core::remote::back_off::{is_over, pause};
+use tokenbucket_core::remote::memcached::wire::{Connection, Found, MetaCommand, MetaOp};
+use tokenbucket_core::remote::memcached::{self, Memcached, wall_ticks};
+use tokenbucket_core::{Clock, TICKS_PER_SECOND, Ticks};
+
+/// ext-memcache's client flags of a serialised value, not compressed.
+const SERIALIZED: i64 = 1;
+/// The seconds after which a lock expires.
+const LOCK_LIFE: u32 = 15;
+/// What each of ours adds to the lock.
+const OURS: u64 = 1000;
+/// Between two looks at a lock of theirs.
+const NAP: Duration = Duration::from_micros(500);
+/// The ticks of a millisecond.
+const MILLISECOND: Ticks = TICKS_PER_SECOND / 1000;
+
+/// The keys of a bucket's items.
+#[derive(Clone, Copy, Debug)]
+pub struct Items<'a> {
+    /// The record's.
+    pub record: &'a [u8],
+    /// The lock's.
+    pub lock: &'a [u8],
+}
+
+/// Takes a token of a bucket; returns whether it was there. A call that loses race after race is denied in
+/// time for the reply to be read: only calls of the same client are in its way.
+///
+/// # Errors
+/// [`Cause::Record`] if the record is not a bucket, which is left alone; any other [`Cause`] if a server
+/// did not answer in time.
+pub fn take(
+    memcached: &Memcached,
+    items: Items<'_>,
+    throttle: &Throttle,
+    deadline: Ticks,
+) -> Result<bool, Cause> {
+    let is_apart = memcached.place(items.record) != memcached.place(items.lock);
+    let decide = |record: &mut _, lock: Option<&mut _>| {
+        let mut way = Way {
+            items,
+            record,
+            lock,
+        };
+        way.decide(throttle, deadline)
+    };
+    let granted = memcached.with(items.record, deadline, |record| {
+        if is_apart {
+            memcached.with(items.lock, deadline, |lock| decide(record, Some(lock)))
+        } else {
+            decide(record, None)
+        }
+    })?;
+    granted.ok_or(Cause::Record)
+}
+
+/// The way to both items, which may be on two servers.
+struct Way<'a> {
+    items: Items<'a>,
+    record: &'a mut Connection,
+    /// `None` where one server has both.
+    lock: Option<&'a mut Connection>,
+}
+
+/// One of ours inside the lock, and what it found.
+struct Inside {
+    /// Whether one of theirs is inside as well.
+    theirs: bool,
+    /// The lock's version, while it is only ours.
+    lock: i64,
+    found: Found,
+}
+
+impl Way<'_> {
+    /// Returns the verdict, `None` if the record is not a bucket. Every reply has been read then.
+    fn decide(&mut self, throttle: &Throttle, deadline: Ticks) -> Result<Option<bool>, Cause> {
+        let begun = BootClock.now();
+        let quarter = deadline.saturating_sub(begun) / 4;
+        let (patience, last) = (begun + 2 * quarter, begun + 3 * quarter);
+        for tries in 1.. {
+            let mut inside = self.enter()?;
+            while inside.theirs && !is_over(patience) {
+                std::thread::sleep(NAP);
+                inside = self.enter()?;
+            }
+            let Ok(found) = bucket(&inside.found) else {
+                self.leave(&inside, None)?;
+                return Ok(None);
+            };
+            let now = wall_ticks();
+            // Below 2^53 for an age.
+            let (granted, after) = throttle.take(found, (now / MILLISECOND).cast_signed());
+            let until = now.saturating_add(throttle.life().saturating_mul(TICKS_PER_SECOND));
+            let life = memcached::life(until, now, 0);
+            let changes = found != Some(after);
+            let write = changes.then(|| self.write(&inside.found, &after, life));
+            if self.leave(&inside, write)? {
+                return Ok(Some(granted));
+            }
+            if is_over(last) {
+                break;
+            }
+            pause(tries);
+        }
+        Ok(Some(false))
+    }
+
+    /// Enters the lock, and reads the record inside.
+    fn enter(&mut self) -> Result<Inside, Cause> {
+        let enter = MetaCommand::new(MetaOp::Arithmetic, self.items.lock)
+            .flag(format!("N{LOCK_LIFE}"))
+            .flag(format!("J{OURS}"))
+            .flag(format!("D{OURS}"))
+            .flag("v")
+            .flag("c");
+        let read = MetaCommand::new(MetaOp::Get, self.items.record)
+            .flag("v")
+            .flag("f")
+            .flag("c");
+        let found = if let Some(lock) = &mut self.lock {
+            let mut both = lock.exchange([enter])?;
+            both.extend(self.record.exchange([read])?);
+            both
+        } else {
+            self.record.exchange([enter, read])?
+        };
+        let [entered, found] =
+            <[Found; 2]>::try_from(found).map_err(|_| Cause::Answer("two replies are expected"))?;
+        let count = entered.value.as_deref().and_then(minutes::parse);
+        Ok(Inside {
+            theirs: count.is_none_or(|count| count % OURS != 0),
+            lock: entered.number(b'c').unwrap_or(0),
+            found,
+        })
+    }
+
+    /// Leaves the lock after a last write, if there is one. Returns whether the server has written.
+    fn leave(&mut self, inside: &Inside, write: Option<MetaCommand>) -> Result<bool, Cause> {
+        let writes = write.is_some();
+        // Theirs is deleted by them.
+        let leave = (!inside.theirs).then(|| {
+            MetaCommand::new(MetaOp::Delete, self.items.lock).flag(format!("C{}", inside.lock))
+        });
+        let found = if let Some(lock) = &mut self.lock {
+            let found = self.record.exchange(write)?;
+            lock.exchange(leave)?;
+            found
+        } else {
+            self.record.exchange(write.into_iter().chain(leave))?
+        };
+        Ok(!writes || found.first().is_some_and(Found::is_done))
+    }
+
+    /// Writes a bucket over what was found, if it is still that.
+    fn write(&self, found: &Found, after: &Bucket, life: i64) -> MetaCommand {
+        let condition = match found.number(b'c') {
+            Some(cas) => format!("C{cas}"),
+            None => "ME".to_owned(),
+        };
+        MetaCommand::new(MetaOp::Set, self.items.record)
+            .flag(condition)
+            .flag(format!("F{SERIALIZED}"))
+            .flag(format!("T{life}"))
+            .value(after.print())
+    }
+}
+
+/// Returns the bucket that was found, if any.
+fn bucket(found: &Found) -> Result<Option<Bucket>, Cause> {
+    if found.is_missing() {
+        return Ok(None);
+    }
+    let is_serialized = found.number(b'f') == Some(SERIALIZED);
+    let value = found.value.as_deref().filter(|_| is_serialized);
+    value.and_then(Bucket::parse).map(Some).ok_or(Cause::Record)
+}

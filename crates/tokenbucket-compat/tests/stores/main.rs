@@ -1,0 +1,29 @@
+//! Other limiters' records on real servers.
+#![allow(clippy::unwrap_used)]
+
+mod json_bucket;
+mod minutes;
+mod records;
+
+use tokenbucket_core::clock::BootClock;
+use tokenbucket_core::remote::memcached::Memcached;
+use tokenbucket_core::remote::memcached::servers::parse_servers;
+use tokenbucket_core::remote::redis::Redis;
+use tokenbucket_core::remote::redis::dsn::Dsn;
+use tokenbucket_core::{Clock, TICKS_PER_SECOND, Ticks};
+
+fn deadline() -> Ticks {
+    BootClock.now() + 5 * TICKS_PER_SECOND
+}
+
+fn redis() -> (testkit::Redis, Redis) {
+    let server = testkit::Redis::start(&[]);
+    let dsn = Dsn::parse(&format!("redis://127.0.0.1:{}", server.port())).unwrap();
+    (server, Redis::new(dsn, b""))
+}
+
+fn memcached() -> (testkit::Memcached, Memcached) {
+    let server = testkit::Memcached::start_tcp(&[]);
+    let list = parse_servers([format!("127.0.0.1:{}", server.port())]).unwrap();
+    (server, Memcached::new(&list, b""))
+}

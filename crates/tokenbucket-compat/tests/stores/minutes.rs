@@ -1,0 +1,97 @@
+//! Counters of minutes on real servers.
+
+use crate::{deadline, memcached, redis};
+use tokenbucket_compat::minutes::{Counters, Life};
+use tokenbucket_core::remote::Cause;
+
+/// A counter that is made in the first second of its minute would expire before that minute leaves the window,
+/// because memcached's clock may be two seconds late.
+#[test]
+fn memcached_keeps_a_minute_to_its_end() {
+    let (server, memcached) = memcached();
+    let left = |key: &str| -> i64 {
+        let lines = server.command(&format!("mg {key} t\r\nmn"), "MN");
+        lines[0].strip_prefix("HD t").unwrap().parse().unwrap()
+    };
+    for (second, lives) in [(0, 71), (3, 61), (30, 61)] {
+        let key = format!("second{second}");
+        for calls in 1..=2 {
+            let life = Some(Life::new(1, second));
+            let counted = memcached.count(&[key.clone().into()], life, deadline());
+            assert_eq!(counted.unwrap(), calls);
+            assert!(
+                (lives - 1..=lives).contains(&left(&key)),
+                "{second}: {}",
+                left(&key)
+            );
+        }
+    }
+}
+
+/// Counts up, sums, and refuses what is not a counter.
+fn counts(store: &impl Counters, set: impl Fn(&str, &str)) {
+    let keys = ["a", "b", "c"].map(|key| key.as_bytes().to_vec());
+    let life = Some(Life::new(3, 30));
+    set("b", "40");
+    assert_eq!(store.count(&keys, life, deadline()).unwrap(), 41);
+    assert_eq!(store.count(&keys, life, deadline()).unwrap(), 42);
+    assert_eq!(store.count(&keys, None, deadline()).unwrap(), 42);
+    set("c", "4x");
+    let refused = store.count(&keys, life, deadline());
+    assert!(matches!(refused, Err(Cause::Record)), "{refused:?}");
+}
+
+#[test]
+fn a_call_counts_itself_and_the_minutes_before() {
+    let (server, store) = redis();
+    counts(&store, |key, value| drop(server.cli(&["SET", key, value])));
+    assert_eq!(
+        server.cli(&["GET", "a"]),
+        "2",
+        "a refused call is not counted"
+    );
+    let life: u32 = server.cli(&["TTL", "a"]).parse().unwrap();
+    assert!((170..=181).contains(&life), "{life}");
+    let (server, store) = memcached();
+    counts(&store, |key, value| {
+        server.command(
+            &format!("set {key} 768 0 {}\r\n{value}", value.len()),
+            "STORED",
+        );
+    });
+}
+
+#[test]
+fn redis_sums_more_counters_than_a_command_takes() {
+    let (server, store) = redis();
+    let keys: Vec<_> = (0..2_500).map(|n| format!("c{n}").into_bytes()).collect();
+    for key in ["c999", "c1000", "c2499"] {
+        server.cli(&["SET", key, "5"]);
+    }
+    let life = Some(Life::new(5, 0));
+    assert_eq!(store.count(&keys, life, deadline()).unwrap(), 16);
+    // Beyond 2^53 in all: still more than any limit.
+    for key in ["c1", "c2", "c3"] {
+        server.cli(&["SET", key, "4503599627370496"]);
+    }
+    assert_eq!(store.count(&keys, life, deadline()).unwrap(), 1 << 53);
+}
+
+#[test]
+fn redis_never_shortens_a_counter() {
+    let (server, store) = redis();
+    let key = [b"a".to_vec()];
+    let lives = [(3, 181), (1, 181), (60, 3_601)];
+    for (minutes, expected) in lives {
+        store
+            .count(&key, Some(Life::new(minutes, 0)), deadline())
+            .unwrap();
+        let life: u32 = server.cli(&["TTL", "a"]).parse().unwrap();
+        assert!((expected - 5..=expected).contains(&life), "{life}");
+    }
+    server.cli(&["PERSIST", "a"]);
+    store
+        .count(&key, Some(Life::new(1, 0)), deadline())
+        .unwrap();
+    assert_eq!(server.cli(&["TTL", "a"]), "-1");
+}

@@ -1,0 +1,117 @@
+//! One contract of records on every store, with the simplest limiter: a number of calls in a fixed window.
+
+use crate::{deadline, memcached, redis};
+use tokenbucket_compat::records::{Next, Records, Stepped, take};
+use tokenbucket_core::remote::Cause;
+use tokenbucket_core::{TICKS_PER_SECOND, Ticks};
+
+const HOUR: Ticks = 3_600 * TICKS_PER_SECOND;
+
+/// `calls` in each window of `span`: the record is the window's number and the calls in it.
+fn step(calls: u64, span: Ticks, record: Option<&[u8]>, now: Ticks) -> Option<Stepped> {
+    let (window, used) = match record {
+        None => (0, 0),
+        Some(record) => {
+            let text = std::str::from_utf8(record).ok()?;
+            let (window, used) = text.split_once(' ')?;
+            (window.parse().ok()?, used.parse().ok()?)
+        }
+    };
+    let current = now / span;
+    let used: u64 = if window == current { used } else { 0 };
+    if used >= calls {
+        return Some((false, None));
+    }
+    let next = Next {
+        record: format!("{current} {}", used + 1).into_bytes(),
+        life: span,
+    };
+    Some((true, Some(next)))
+}
+
+fn granted(store: &impl Records, key: &str, calls: u64) -> bool {
+    // A window that no test outlives.
+    let step = |record: Option<&[u8]>, now| step(calls, 24 * 365 * 100 * HOUR, record, now);
+    take(store, key.as_bytes(), step, deadline()).unwrap()
+}
+
+fn contract(store: &(impl Records + Sync), set: impl Fn(&str, &str), get: impl Fn(&str) -> String) {
+    let grants = (0..8).filter(|_| granted(store, "calls", 5)).count();
+    assert_eq!(grants, 5);
+
+    let all: usize = std::thread::scope(|scope| {
+        let callers = [(); 4]
+            .map(|()| scope.spawn(|| (0..50).filter(|_| granted(store, "race", 100)).count()));
+        callers.map(|caller| caller.join().unwrap()).iter().sum()
+    });
+    assert_eq!(all, 100, "exact among callers");
+
+    set("other", "something else");
+    let refused = take(
+        store,
+        b"other",
+        |record, now| step(5, HOUR, record, now),
+        deadline(),
+    );
+    assert!(matches!(refused, Err(Cause::Record)), "{refused:?}");
+    assert_eq!(get("other"), "something else");
+
+    let read = store.read(b"none", deadline()).unwrap();
+    assert_eq!(read.record, None);
+    let wall = tokenbucket_core::clock::wall_clock().as_nanos();
+    assert!(u128::from(read.now).abs_diff(wall) < 5_000_000_000);
+}
+
+/// A swap over a record that has changed returns the record as it is; so does one over a missing record.
+fn swaps(store: &impl Records) {
+    let read = || store.read(b"swap", deadline()).unwrap();
+    let swap = |found: &_, record: &[u8], life| {
+        let record = record.to_vec();
+        store
+            .swap(b"swap", found, &Next { record, life }, deadline())
+            .unwrap()
+    };
+    let missing = read();
+    assert!(swap(&missing, b"one", 2 * HOUR).is_none());
+    let lost = swap(&missing, b"two", HOUR).unwrap();
+    assert_eq!(lost.record.as_deref(), Some(&b"one"[..]));
+    assert!(swap(&lost, b"two", HOUR).is_none());
+    let again = swap(&lost, b"three", HOUR).unwrap();
+    assert_eq!(again.record.as_deref(), Some(&b"two"[..]));
+    assert_eq!(read().record, again.record);
+}
+
+#[test]
+fn redis_keeps_the_contract() {
+    let (server, store) = redis();
+    let get = |key: &str| server.cli(&["GET", key]);
+    contract(
+        &store,
+        |key, value| drop(server.cli(&["SET", key, value])),
+        get,
+    );
+    server.cli(&["LPUSH", "list", "a"]);
+    let refused = store.read(b"list", deadline());
+    assert!(refused.is_err());
+    swaps(&store);
+    let life: u64 = server.cli(&["TTL", "swap"]).parse().unwrap();
+    assert!((7_190..=7_201).contains(&life), "never shortened: {life}");
+}
+
+#[test]
+fn memcached_keeps_the_contract() {
+    let (server, store) = memcached();
+    let set = |key: &str, value: &str| {
+        server.command(
+            &format!("set {key} 0 0 {}\r\n{value}", value.len()),
+            "STORED",
+        );
+    };
+    contract(&store, set, |key| {
+        server.command(&format!("get {key}"), "END")[1].clone()
+    });
+    swaps(&store);
+    let lines = server.command("mg swap t\r\nmn", "MN");
+    let life: u64 = lines[0].strip_prefix("HD t").unwrap().parse().unwrap();
+    assert!((7_190..=7_211).contains(&life), "never shortened: {life}");
+}

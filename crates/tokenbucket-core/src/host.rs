@@ -1,0 +1,180 @@
+//! A host's shared memory: slots, counters, breaker cells and the denial cache on one mapping.
+//!
+//! ```text
+//! header                        one page
+//! counters                      64 shards
+//! breakers                      64 cells, one a remote store
+//! lines                         64 bytes each: four slots of 16 bytes
+//! denial cache                  64 bytes each: three entries of 16 bytes, one set for sixteen lines
+//! diagnostics                   only when asked for
+//! ```
+//!
+//! Everything is an atomic, so any bytes are valid content: a segment that others can write is never
+//! trusted with an index, a length or a pointer. The layout follows from the settings of the process
+//! that maps the segment, and is compared with the header once.
+#![allow(unsafe_code)]
+
+use crate::memory::{Layout, Place, Region, Segment, SegmentError, Shareable};
+use crate::remote::breaker::{Breaker, Breakers, CELLS};
+use crate::remote::denial_cache::{DenialCache, EntrySet};
+use crate::slots::SharedMemory;
+use crate::slots::counters::{Counters, SHARDS, Shard};
+use crate::slots::diagnostics::Diagnostics;
+use crate::slots::protocol::{Production, Variant};
+use crate::slots::table::{Line, Usage};
+
+/// Raised with every change of what a segment's bytes mean.
+pub const VERSION: u64 = 2;
+/// The least table: a key needs two lines to choose from.
+const MIN_LINES: usize = 2;
+/// The greatest table, 256 GiB: line numbers have 32 bits.
+const MAX_LINES: usize = 1 << 32;
+
+// SAFETY: atomics only, and any bytes are valid.
+unsafe impl Shareable for Shard {}
+// SAFETY: as above.
+unsafe impl Shareable for Breaker {}
+// SAFETY: as above.
+unsafe impl Shareable for Line {}
+// SAFETY: as above.
+unsafe impl Shareable for EntrySet {}
+// SAFETY: as above.
+unsafe impl Shareable for Diagnostics {}
+
+/// The sizes that the settings choose.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Geometry {
+    /// How many lines.
+    pub lines: usize,
+    /// Whether there is room for diagnostics.
+    pub diagnostics: bool,
+}
+
+/// Where everything lies.
+struct Places {
+    shards: Place<Shard>,
+    breakers: Place<Breaker>,
+    lines: Place<Line>,
+    denials: Place<EntrySet>,
+    diagnostics: Place<Diagnostics>,
+    layout: Layout,
+}
+
+impl Geometry {
+    /// Returns as many lines as fit in `bytes`, at least two.
+    #[must_use]
+    pub fn of_size(bytes: usize, diagnostics: bool) -> Self {
+        Self {
+            lines: (bytes / size_of::<Line>()).clamp(MIN_LINES, MAX_LINES),
+            diagnostics,
+        }
+    }
+
+    /// Returns the layout of a segment with these sizes.
+    #[must_use]
+    pub fn layout(self) -> Layout {
+        self.places().layout
+    }
+
+    fn places(self) -> Places {
+        let mut layout = Layout::new(VERSION, self.lines as u64);
+        Places {
+            shards: layout.place(SHARDS),
+            breakers: layout.place(CELLS),
+            lines: layout.place(self.lines),
+            // One set for sixteen lines, within reason.
+            denials: layout.place((self.lines / 16).clamp(16, 1 << 20)),
+            diagnostics: layout.place(usize::from(self.diagnostics)),
+            layout,
+        }
+    }
+}
+
+/// How a host's shared memory is laid out and used.
+#[derive(Clone, Copy, Debug)]
+pub struct Settings {
+    /// How large each part is.
+    pub geometry: Geometry,
+    /// Whether a bucket that is not full may be forgotten when there is no other place.
+    pub evict: bool,
+}
+
+/// A host's shared memory. `V` is [`Production`] except in tests that break the protocol on purpose.
+#[derive(Debug)]
+pub struct Host<V: Variant = Production> {
+    slots: SharedMemory<V>,
+    breakers: Region<Breaker>,
+    denials: Region<EntrySet>,
+    segment: Segment,
+}
+
+impl<V: Variant> Host<V> {
+    /// Lays everything onto the segment that `make` returns for the layout.
+    ///
+    /// ```
+    /// # use tokenbucket_core::host::{Geometry, Host, Settings};
+    /// # use tokenbucket_core::memory::{Segment, SegmentError};
+    /// let geometry = Geometry::of_size(1 << 20, false);
+    /// let host: Host = Host::new(Settings { geometry, evict: true }, Segment::private)?;
+    /// # Ok::<(), SegmentError>(())
+    /// ```
+    ///
+    /// # Errors
+    /// Those of `make`.
+    pub fn new(
+        settings: Settings,
+        make: impl FnOnce(Layout) -> Result<Segment, SegmentError>,
+    ) -> Result<Self, SegmentError> {
+        let places = settings.geometry.places();
+        let segment = make(places.layout)?;
+        Ok(Self {
+            slots: SharedMemory::new(
+                segment.region(&places.lines),
+                Counters::new(segment.region(&places.shards)),
+                segment.region(&places.diagnostics),
+                segment.secret(),
+                settings.evict,
+            ),
+            breakers: segment.region(&places.breakers),
+            denials: segment.region(&places.denials),
+            segment,
+        })
+    }
+
+    /// Returns the store in shared memory.
+    #[inline]
+    #[must_use]
+    pub const fn slots(&self) -> &SharedMemory<V> {
+        &self.slots
+    }
+
+    /// Returns the breakers of remote stores.
+    #[must_use]
+    pub fn breakers(&self) -> Breakers<'_> {
+        Breakers::new(&self.breakers)
+    }
+
+    /// Returns what this host knows of buckets in remote stores.
+    #[must_use]
+    pub fn denial_cache(&self) -> DenialCache<'_> {
+        DenialCache::new(&self.denials)
+    }
+
+    /// Returns the mapping underneath.
+    #[must_use]
+    pub const fn segment(&self) -> &Segment {
+        &self.segment
+    }
+
+    /// Returns the segment, and gives up all that lies on it.
+    #[must_use]
+    pub fn into_segment(self) -> Segment {
+        self.segment
+    }
+
+    /// Counts slots by state.
+    #[must_use]
+    pub fn usage(&self) -> Usage {
+        self.slots.usage(&self.segment)
+    }
+}

@@ -1,0 +1,54 @@
+//! Places in a segment, by size and alignment.
+
+use std::marker::PhantomData;
+
+/// The header takes the first page, and a segment is a whole number of pages.
+pub(super) const PAGE: usize = 4096;
+
+/// What the mapping knows about the contents of a segment.
+///
+/// Processes share a segment only if all three numbers are the same.
+#[derive(Clone, Copy, Debug)]
+pub struct Layout {
+    pub(super) version: u64,
+    pub(super) shape: u64,
+    end: usize,
+}
+
+/// Where a run of values lies in a segment.
+#[derive(Debug)]
+pub struct Place<T> {
+    pub(super) at: usize,
+    pub(super) count: usize,
+    values: PhantomData<T>,
+}
+
+impl Layout {
+    /// Begins after the header. `version` says what the bytes mean, `shape` how many values there are.
+    #[must_use]
+    pub const fn new(version: u64, shape: u64) -> Self {
+        Self {
+            version,
+            shape,
+            end: PAGE,
+        }
+    }
+
+    /// Reserves the next aligned place for `count` values.
+    pub const fn place<T>(&mut self, count: usize) -> Place<T> {
+        const { assert!(align_of::<T>() <= PAGE) }
+        let at = self.end.next_multiple_of(align_of::<T>());
+        self.end = at + count * size_of::<T>();
+        Place {
+            at,
+            count,
+            values: PhantomData,
+        }
+    }
+
+    /// Returns the bytes in all: whole pages.
+    #[must_use]
+    pub const fn size(&self) -> usize {
+        self.end.next_multiple_of(PAGE)
+    }
+}

@@ -1,0 +1,130 @@
+//! A mapping, and the regions that keep it alive.
+
+use super::error::system;
+use super::header::Header;
+use super::layout::{Layout, Place};
+use super::{SegmentError, fork};
+use rustix::fd::BorrowedFd;
+use rustix::fs;
+use rustix::io::Errno;
+use rustix::mm::{self, Advice, MapFlags, ProtFlags};
+use std::ops::Deref;
+use std::ptr::NonNull;
+use std::sync::Arc;
+
+/// Memory that several processes may map. Unmapped when dropped.
+#[derive(Debug)]
+pub(super) struct Mapping {
+    base: NonNull<u8>,
+    pub(super) size: usize,
+}
+
+// SAFETY: everything in the mapping is an atomic, and the fields do not change.
+unsafe impl Send for Mapping {}
+// SAFETY: as above.
+unsafe impl Sync for Mapping {}
+
+impl Mapping {
+    /// Maps zeroed memory, of a file or of its own, and fills the header.
+    pub(super) fn create(fd: Option<BorrowedFd<'_>>, layout: Layout) -> Result<Self, SegmentError> {
+        let mapping = Self::map(fd, layout.size())?;
+        mapping.header().fill(layout)?;
+        Ok(mapping)
+    }
+
+    /// Maps a file that another process has filled, and checks its length and its header.
+    pub(super) fn open(
+        fd: BorrowedFd<'_>,
+        stat: &fs::Stat,
+        layout: Layout,
+    ) -> Result<Self, SegmentError> {
+        let (found, wanted) = (stat.st_size.cast_unsigned(), layout.size() as u64);
+        if found != wanted {
+            return Err(SegmentError::Size(found, wanted));
+        }
+        let mapping = Self::map(Some(fd), layout.size())?;
+        mapping.header().check(layout)?;
+        Ok(mapping)
+    }
+
+    fn map(fd: Option<BorrowedFd<'_>>, size: usize) -> Result<Self, SegmentError> {
+        let protection = ProtFlags::READ | ProtFlags::WRITE;
+        let hint = std::ptr::null_mut();
+        let base = match fd {
+            // SAFETY: a fresh mapping at an address that the kernel chooses aliases nothing of ours.
+            // The size of the file was checked or just set, and cannot shrink: a memfd is sealed, and
+            // a named file belongs to this user or to root.
+            Some(fd) => unsafe { mm::mmap(hint, size, protection, MapFlags::SHARED, fd, 0) },
+            // SAFETY: as above, without a file.
+            None => unsafe { mm::mmap_anonymous(hint, size, protection, MapFlags::SHARED) },
+        }
+        .map_err(system("mmap"))?;
+        let base =
+            NonNull::new(base.cast::<u8>()).ok_or(SegmentError::System("mmap", Errno::NOMEM))?;
+        // SAFETY: the range is the mapping just made; the advice only keeps it out of core dumps.
+        unsafe { mm::madvise(base.as_ptr().cast(), size, Advice::LinuxDontDump) }.ok();
+        fork::watch();
+        Ok(Self { base, size })
+    }
+
+    pub(super) fn header(&self) -> &Header {
+        // SAFETY: `base` is page-aligned and every layout begins with a header; any bytes are valid
+        // for its atomics. The reference lives no longer than the mapping.
+        unsafe { self.base.cast::<Header>().as_ref() }
+    }
+}
+
+impl Drop for Mapping {
+    fn drop(&mut self) {
+        // SAFETY: the range is the mapping made in `map`; regions keep `self` alive.
+        unsafe { mm::munmap(self.base.as_ptr().cast(), self.size) }.ok();
+    }
+}
+
+/// A type that other processes may write to at any time.
+///
+/// # Safety
+/// It consists of atomics only, and any bytes are a valid value.
+pub unsafe trait Shareable: Sync {}
+
+/// A run of values in a segment. It keeps the segment mapped.
+#[derive(Debug)]
+pub struct Region<T> {
+    first: NonNull<T>,
+    count: usize,
+    mapping: Arc<Mapping>,
+}
+
+// SAFETY: a region gives out shared references only, and a `Shareable` type is `Sync`.
+unsafe impl<T: Shareable> Send for Region<T> {}
+// SAFETY: as above.
+unsafe impl<T: Shareable> Sync for Region<T> {}
+
+impl<T: Shareable> Region<T> {
+    /// Panics where `place` is not of the mapping's layout.
+    pub(super) fn new(mapping: &Arc<Mapping>, place: &Place<T>) -> Self {
+        assert!(place.at + place.count * size_of::<T>() <= mapping.size);
+        Self {
+            // SAFETY: within the mapping, as just asserted.
+            first: unsafe { mapping.base.add(place.at) }.cast(),
+            count: place.count,
+            mapping: Arc::clone(mapping),
+        }
+    }
+
+    /// Returns how many bytes of the segment come before the region.
+    pub(super) fn offset(&self) -> usize {
+        self.first.addr().get() - self.mapping.base.addr().get()
+    }
+}
+
+impl<T: Shareable> Deref for Region<T> {
+    type Target = [T];
+
+    #[inline]
+    fn deref(&self) -> &[T] {
+        // SAFETY: `new` has checked that the values lie within the mapping, which `self` keeps; a
+        // place is aligned and the mapping begins on a page. Any bytes are valid for `T`.
+        unsafe { std::slice::from_raw_parts(self.first.as_ptr(), self.count) }
+    }
+}

@@ -1,0 +1,106 @@
+//! Segments with a name: a file that several masters and the command line share.
+//!
+//! An existing file is checked and never changed; every check is made on the descriptor.
+
+use super::error::system;
+use super::mapping::Mapping;
+use super::{Backing, Layout, Segment, SegmentError, check_limit};
+use rustix::fd::{AsFd, AsRawFd};
+use rustix::fs::{self, AtFlags, FallocateFlags, FileType, Mode, OFlags};
+use rustix::io::Errno;
+use std::path::Path;
+
+/// Who may use a named segment.
+#[derive(Clone, Copy, Debug)]
+pub struct Access {
+    /// Permission bits.
+    pub mode: u32,
+    /// The group that the file is given to.
+    pub group: Option<u32>,
+}
+
+impl Segment {
+    /// Opens the named segment at `path`, or makes it if it is missing.
+    ///
+    /// # Errors
+    /// When the file fails a check, or cannot be made. An existing file is never changed.
+    pub fn named(path: &Path, access: Access, layout: Layout) -> Result<Self, SegmentError> {
+        if !path.is_absolute() || path.file_name().is_none() {
+            return Err(SegmentError::Path);
+        }
+        // When several processes make it at once, one links first and the others open its file.
+        for _ in 0..8 {
+            match Self::open(path, access, layout) {
+                Err(SegmentError::System(_, Errno::NOENT)) => {}
+                opened => return opened,
+            }
+            match Self::create(path, access, layout) {
+                Err(SegmentError::System(_, Errno::EXIST)) => {}
+                created => return created,
+            }
+        }
+        Err(SegmentError::System("opening", Errno::AGAIN))
+    }
+
+    /// Every check is made on the descriptor, never on the path.
+    fn open(path: &Path, access: Access, layout: Layout) -> Result<Self, SegmentError> {
+        let flags = OFlags::RDWR | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
+        let fd = fs::open(path, flags, Mode::empty()).map_err(system("opening"))?;
+        let stat = fs::fstat(&fd).map_err(system("fstat"))?;
+        if FileType::from_raw_mode(stat.st_mode) != FileType::RegularFile {
+            return Err(SegmentError::NotRegular);
+        }
+        if stat.st_uid != 0 && stat.st_uid != rustix::process::geteuid().as_raw() {
+            return Err(SegmentError::Owner(stat.st_uid));
+        }
+        if stat.st_mode & 0o777 & !access.mode != 0 {
+            return Err(SegmentError::Mode(stat.st_mode & 0o777));
+        }
+        if let Some(group) = access.group
+            && stat.st_mode & 0o020 != 0
+            && stat.st_gid != group
+        {
+            return Err(SegmentError::Group(stat.st_gid));
+        }
+        // A field whose width differs between architectures.
+        #[allow(clippy::useless_conversion)]
+        let links = u64::from(stat.st_nlink);
+        if links != 1 {
+            return Err(SegmentError::Links(links));
+        }
+        let mapping = Mapping::open(fd.as_fd(), &stat, layout)?;
+        Ok(Self::new(mapping, Backing::Named(path.to_owned())))
+    }
+
+    /// Makes it without a name, fills it, then links it: no process ever sees half of it.
+    fn create(path: &Path, access: Access, layout: Layout) -> Result<Self, SegmentError> {
+        let folder = path.parent().ok_or(SegmentError::Path)?;
+        let mode = Mode::from_raw_mode(access.mode);
+        let flags = OFlags::TMPFILE | OFlags::RDWR | OFlags::CLOEXEC;
+        let fd = fs::open(folder, flags, Mode::RUSR | Mode::WUSR).map_err(|errno| match errno {
+            // The folder: the file is yet to be made.
+            Errno::NOENT => SegmentError::NoFolder,
+            errno => SegmentError::System("opening the folder", errno),
+        })?;
+        if let Some(group) = access.group {
+            let group = rustix::process::Gid::from_raw(group);
+            fs::fchown(&fd, None, Some(group)).map_err(system("giving it to the group"))?;
+        }
+        fs::fchmod(&fd, mode).map_err(system("fchmod"))?;
+        check_limit(layout)?;
+        // Every page now: a full disk is an error here instead of a SIGBUS later.
+        fs::fallocate(&fd, FallocateFlags::empty(), 0, layout.size() as u64)
+            .map_err(system("fallocate"))?;
+        let mapping = Mapping::create(Some(fd.as_fd()), layout)?;
+        let link = format!("/proc/self/fd/{}", fd.as_raw_fd());
+        fs::linkat(
+            fs::CWD,
+            link.as_str(),
+            fs::CWD,
+            path,
+            AtFlags::SYMLINK_FOLLOW,
+        )
+        .map_err(system("linking"))?;
+        Ok(Self::new(mapping, Backing::Named(path.to_owned())))
+    }
+}

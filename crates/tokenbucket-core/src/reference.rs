@@ -1,0 +1,122 @@
+//! Buckets in the memory of one owner, on a clock that stands still until it is advanced.
+//!
+//! For tests of the code that uses buckets, and the plain reference that other stores are compared with.
+
+use crate::clock::{EPOCH, Ticks};
+use crate::key::Key;
+use crate::step::{Outcome, Step};
+use crate::store::{Put, Store, UNKNOWN_SPAN, empty_at};
+use std::cell::{Cell, RefCell};
+use std::collections::HashMap;
+use std::convert::Infallible;
+
+/// Buckets of one owner.
+#[derive(Debug)]
+pub struct MemoryStore {
+    now: Cell<Ticks>,
+    records: RefCell<HashMap<u128, Record>>,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Record {
+    empty_at: Ticks,
+    /// The greatest burst of those who took from it; `None` until somebody did.
+    span: Option<Ticks>,
+}
+
+impl Record {
+    fn is_full(self, now: Ticks) -> bool {
+        // An instant below 2^62 and a span of at most 2^61.
+        self.empty_at + self.span.unwrap_or(UNKNOWN_SPAN) <= now
+    }
+}
+
+impl Default for MemoryStore {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl MemoryStore {
+    /// No buckets yet, at the epoch.
+    #[must_use]
+    pub fn new() -> Self {
+        Self {
+            now: Cell::new(EPOCH),
+            records: RefCell::default(),
+        }
+    }
+
+    /// The present instant of this store's clock.
+    #[must_use]
+    pub fn now(&self) -> Ticks {
+        self.now.get()
+    }
+
+    /// Lets time pass, up to 18 years in all, and forgets the buckets that are full by then.
+    pub fn advance(&self, ticks: Ticks) {
+        let latest = EPOCH + EPOCH / 2;
+        let now = self.now.get().saturating_add(ticks).min(latest);
+        self.now.set(now);
+        self.records
+            .borrow_mut()
+            .retain(|_, record| !record.is_full(now));
+    }
+
+    /// Whether the bucket has a record.
+    #[must_use]
+    pub fn contains(&self, key: Key<'_>) -> bool {
+        self.records.borrow().contains_key(&key.hash)
+    }
+}
+
+impl Store for MemoryStore {
+    type Error = Infallible;
+
+    fn take(&self, key: Key<'_>, step: &Step, first: Option<Ticks>) -> Result<Outcome, Infallible> {
+        let now = self.now.get();
+        let mut records = self.records.borrow_mut();
+        let record = records.get(&key.hash).copied();
+        let outcome = match (record, first) {
+            (Some(record), _) => step.decide(record.empty_at, now),
+            (None, Some(first)) => step.decide_first(first, now),
+            (None, None) => step.decide(0, now),
+        };
+        let before = record.map_or(0, |record| record.empty_at);
+        if !step.dry && outcome.empty_at != before {
+            let span = record
+                .and_then(|record| record.span)
+                .unwrap_or(0)
+                .max(step.span());
+            let record = Record {
+                empty_at: outcome.empty_at,
+                span: Some(span),
+            };
+            records.insert(key.hash, record);
+        }
+        Ok(outcome)
+    }
+
+    fn put(&self, key: Key<'_>, put: &Put) -> Result<(), Infallible> {
+        let now = self.now.get();
+        let mut records = self.records.borrow_mut();
+        match *put {
+            Put::Reset { .. } => {
+                records.remove(&key.hash);
+            }
+            Put::Refund { cost, burst, taken } => {
+                let cost = Put::worth(cost, burst, taken, now);
+                if let Some(record) = records.get_mut(&key.hash) {
+                    record.empty_at = Put::refunded(record.empty_at, now, cost, burst);
+                }
+            }
+            Put::Bootstrap { age } => {
+                records.entry(key.hash).or_insert(Record {
+                    empty_at: empty_at(now, age),
+                    span: None,
+                });
+            }
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,241 @@
+//! The denial cache: what this host knows of buckets in remote stores.
+//!
+//! `empty_at` only moves forward, so a host that has seen it once may deny on that lower bound without
+//! contacting the store. An entry is the bound on this host's clock, when it was seen, and how far off
+//! it may be. The cache has memory of its own, so an entry never takes a bucket's place, and may be lost
+//! at any time: that costs a round trip.
+//!
+//! ```text
+//! set    cleared_at: 64 bits | unused: 64 bits | three entries
+//! entry  fingerprint: 48 bits | seen: 22 bits | error: 6 bits | bound: 52 bits
+//! ```
+//!
+//! Refunds and resets move `empty_at` back. A worker that does so stamps the set's `cleared_at` when the
+//! store has answered, and requests that were sent before that instant record nothing in the set.
+//!
+//! Invariant: no entry stays that a reply to an earlier request wrote after the stamp. The recorder
+//! writes its entry and then looks at the stamp; the clearer stamps and then looks for the entry.
+//! Sequentially consistent fences between make at least one of them see the other, and either removes
+//! the entry.
+
+use crate::clock::Ticks;
+use portable_atomic::AtomicU128;
+use std::sync::atomic::{
+    AtomicU64,
+    Ordering::{AcqRel, Acquire, Relaxed, SeqCst},
+    fence,
+};
+
+const ENTRIES: usize = 3;
+const FINGERPRINT_MASK: u128 = (1 << 48) - 1;
+const SEEN_BITS: u32 = 22;
+/// `seen` counts units of 2^24 ns, 17 ms, and comes round after 19 hours.
+const SEEN_UNIT: u32 = 24;
+const SEEN_MASK: u64 = (1 << SEEN_BITS) - 1;
+const ERROR_BITS: u32 = 6;
+/// 2^40 ns, 18 minutes: longer than any call takes.
+const GREATEST_ERROR: u32 = 40;
+/// The bound counts units of 1024 ns, rounded down.
+const BOUND_UNIT: u32 = 10;
+
+/// Three entries, and the instant up to which their keys were cleared.
+#[repr(C, align(64))]
+#[derive(Debug, Default)]
+pub struct EntrySet {
+    cleared_at: AtomicU64,
+    unused: AtomicU64,
+    entries: [AtomicU128; ENTRIES],
+}
+
+/// What is known of a bucket in a remote store.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Entry {
+    /// Its `empty_at` on this host's clock, or a little earlier.
+    pub bound: Ticks,
+    /// How much later than the bound it may have been.
+    pub error: Ticks,
+    /// How long ago that was seen, or a little longer.
+    pub age: Ticks,
+}
+
+/// The denial cache of a host.
+#[derive(Clone, Copy, Debug)]
+pub struct DenialCache<'a>(&'a [EntrySet]);
+
+impl<'a> DenialCache<'a> {
+    /// There is at least one set.
+    pub(crate) const fn new(sets: &'a [EntrySet]) -> Self {
+        Self(sets)
+    }
+
+    // Each cast takes the bits it names.
+    #[allow(clippy::cast_possible_truncation)]
+    fn set(&self, hash: u128) -> &'a EntrySet {
+        let bits = u64::from((hash >> 96) as u32);
+        &self.0[((bits * self.0.len() as u64) >> 32) as usize]
+    }
+
+    /// Returns what is known at `now` of the bucket with this hash.
+    #[inline]
+    #[must_use]
+    pub fn find(&self, hash: u128, now: Ticks) -> Option<Entry> {
+        let fingerprint = fingerprint(hash);
+        let entries = &self.set(hash).entries;
+        // Relaxed: an entry is whole in one word and orders nothing.
+        let word = entries.iter().map(|slot| slot.load(Relaxed));
+        let word = word
+            .into_iter()
+            .find(|word| word & FINGERPRINT_MASK == fingerprint)?;
+        Some(unpack(word, now))
+    }
+
+    /// Records that the bucket's `empty_at` was at least `bound` and at most `error` later, according to
+    /// the reply to a request of `sent`. Drops the entry if the set was cleared since.
+    pub fn record(&self, hash: u128, bound: Ticks, error: Ticks, sent: Ticks) {
+        let set = self.set(hash);
+        let word = pack(fingerprint(hash), bound, error, sent);
+        let slot = set.place(word, sent);
+        let old = slot.load(Relaxed);
+        // Losing to another recorder is as good as winning.
+        if slot.compare_exchange(old, word, AcqRel, Relaxed).is_err() {
+            return;
+        }
+        fence(SeqCst);
+        if set.cleared_at.load(Acquire) >= sent {
+            slot.compare_exchange(word, 0, AcqRel, Relaxed).ok();
+        }
+    }
+
+    /// Forgets the bucket, and ignores replies to requests that were sent up to `now`.
+    pub fn clear(&self, hash: u128, now: Ticks) {
+        let set = self.set(hash);
+        set.cleared_at.fetch_max(now, AcqRel);
+        fence(SeqCst);
+        for slot in &set.entries {
+            let word = slot.load(Acquire);
+            if word & FINGERPRINT_MASK == fingerprint(hash) {
+                // A worker that changed it meanwhile looks at the stamp.
+                slot.compare_exchange(word, 0, AcqRel, Relaxed).ok();
+            }
+        }
+    }
+}
+
+impl EntrySet {
+    /// Returns the place of a new entry: an older entry of the same bucket, else the oldest one.
+    fn place(&self, word: u128, now: Ticks) -> &AtomicU128 {
+        let mut oldest = (&self.entries[0], 0);
+        for slot in &self.entries {
+            let other = slot.load(Relaxed);
+            if other & FINGERPRINT_MASK == word & FINGERPRINT_MASK {
+                return slot;
+            }
+            let age = if other == 0 {
+                Ticks::MAX
+            } else {
+                unpack(other, now).age
+            };
+            if age > oldest.1 {
+                oldest = (slot, age);
+            }
+        }
+        oldest.0
+    }
+}
+
+/// 48 bits of the hash that do not choose the set; never 0.
+const fn fingerprint(hash: u128) -> u128 {
+    let bits = hash & FINGERPRINT_MASK;
+    if bits == 0 { 1 } else { bits }
+}
+
+fn pack(fingerprint: u128, bound: Ticks, error: Ticks, seen: Ticks) -> u128 {
+    let seen = (seen >> SEEN_UNIT) & SEEN_MASK;
+    // The least power of two that is not below it, within sense.
+    let error = error.clamp(1, 1 << GREATEST_ERROR).next_power_of_two();
+    let error = u64::from(error.trailing_zeros());
+    // An instant on this host is below 2^62.
+    let bound = (bound >> BOUND_UNIT) & ((1 << 52) - 1);
+    fingerprint
+        | u128::from(seen) << 48
+        | u128::from(error) << (48 + SEEN_BITS)
+        | u128::from(bound) << (48 + SEEN_BITS + ERROR_BITS)
+}
+
+// Each cast takes the bits it names.
+#[allow(clippy::cast_possible_truncation)]
+fn unpack(word: u128, now: Ticks) -> Entry {
+    let seen = (word >> 48) as u64 & SEEN_MASK;
+    let error = (word >> (48 + SEEN_BITS)) as u32 & ((1 << ERROR_BITS) - 1);
+    let bound = (word >> (48 + SEEN_BITS + ERROR_BITS)) as u64;
+    let units = (now >> SEEN_UNIT).wrapping_sub(seen) & SEEN_MASK;
+    Entry {
+        bound: bound << BOUND_UNIT,
+        // What rounding the bound down has added.
+        error: (1 << error.min(GREATEST_ERROR)) + (1 << BOUND_UNIT),
+        // The unit in which it was seen had begun.
+        age: (units + 1) << SEEN_UNIT,
+    }
+}
+
+#[cfg(test)]
+#[allow(clippy::expect_used)]
+mod tests {
+    use super::*;
+    use crate::clock::{EPOCH, TICKS_PER_SECOND};
+
+    const NOW: Ticks = EPOCH + 123 * TICKS_PER_SECOND;
+
+    fn sets(count: usize) -> Vec<EntrySet> {
+        std::iter::repeat_with(EntrySet::default)
+            .take(count)
+            .collect()
+    }
+
+    #[test]
+    fn an_entry_is_a_lower_bound_with_an_error() {
+        let sets = sets(4);
+        let cache = DenialCache::new(&sets);
+        for (bound, error) in [
+            (NOW - 5, 0),
+            (NOW + 12_345_678, 33_000),
+            (EPOCH * 3, 1 << 40),
+        ] {
+            cache.record(77, bound, error, NOW);
+            let entry = cache.find(77, NOW).expect("it was just recorded");
+            assert!(entry.bound <= bound && bound - entry.bound < 1 << BOUND_UNIT);
+            assert!(entry.bound + entry.error >= bound + error);
+            let later = cache.find(77, NOW + TICKS_PER_SECOND).expect("still there");
+            assert!(later.age >= TICKS_PER_SECOND);
+            assert!(later.age <= TICKS_PER_SECOND + (2 << SEEN_UNIT));
+        }
+        assert_eq!(cache.find(78, NOW), None);
+    }
+
+    #[test]
+    fn a_request_sent_before_a_set_was_cleared_records_nothing() {
+        let sets = sets(1);
+        let cache = DenialCache::new(&sets);
+        cache.record(77, NOW, 0, NOW);
+        cache.clear(77, NOW + 10);
+        assert_eq!(cache.find(77, NOW), None);
+        for (sent, stays) in [(NOW, false), (NOW + 10, false), (NOW + 11, true)] {
+            cache.record(77, NOW, 0, sent);
+            assert_eq!(cache.find(77, NOW).is_some(), stays, "{sent}");
+        }
+    }
+
+    #[test]
+    fn the_entry_seen_longest_ago_is_replaced() {
+        let sets = sets(1);
+        let cache = DenialCache::new(&sets);
+        for key in 1..=4u128 {
+            // The last of three is the oldest.
+            let seen =
+                NOW - Ticks::from(key != 4) * u64::try_from(key).expect("small") * TICKS_PER_SECOND;
+            cache.record(key, NOW, 0, seen);
+        }
+        let found = [1, 2, 3, 4].map(|key| cache.find(key, NOW).is_some());
+        assert_eq!(found, [true, true, false, true]);
+    }
+}

@@ -1,0 +1,48 @@
+//! Deaths at the marked steps of the protocol, for `scripts/prove`: production builds lack the feature.
+
+use super::protocol::Point;
+use crate::clock::{BootClock, Clock};
+use rustix::process::{Signal, getpid, kill_process};
+use std::io::Write;
+use std::sync::LazyLock;
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+
+/// `TOKENBUCKET_DEATHS=n`: a process dies at one of n steps. Without it no process dies.
+static ONE_IN: LazyLock<Option<u64>> = LazyLock::new(|| {
+    let one_in = std::env::var("TOKENBUCKET_DEATHS").ok()?;
+    one_in.parse().ok().filter(|&one_in| one_in > 0)
+});
+
+/// How many steps on a live record there are for one of a claim, about.
+const CLAIMS_ARE_RARER: u64 = 16;
+
+/// Ends the process by SIGKILL at one of many steps.
+pub fn reached(point: Point) {
+    let Some(one_in) = *ONE_IN else { return };
+    let one_in = match point {
+        Point::Loaded | Point::Decided | Point::Granted => one_in,
+        _ => one_in.div_ceil(CLAIMS_ARE_RARER),
+    };
+    if roll().is_multiple_of(one_in) {
+        // The trial counts them. Written in one piece, because others may be dying too.
+        let last_words = format!("died at: {point:?}\n");
+        std::io::stderr().write_all(last_words.as_bytes()).ok();
+        // A process may signal itself.
+        kill_process(getpid(), Signal::KILL).ok();
+    }
+}
+
+/// Dice, not secrets: a xorshift, which starts at the process and the time.
+fn roll() -> u64 {
+    static DICE: AtomicU64 = AtomicU64::new(0);
+    let mut dice = match DICE.load(Relaxed) {
+        0 => BootClock.now() ^ u64::from(std::process::id()) << 40 | 1,
+        dice => dice,
+    };
+    dice ^= dice << 13;
+    dice ^= dice >> 7;
+    dice ^= dice << 17;
+    DICE.store(dice, Relaxed);
+    // The low bits of a xorshift are its weakest.
+    dice >> 8
+}

@@ -1,0 +1,102 @@
+//! Buckets in memory that processes share, without a lock.
+//!
+//! [`word`] is the content of a slot, [`protocol`] changes slots, one 128-bit compare-and-swap at a
+//! time, and [`table`] finds the slots of a key. [`SharedMemory`] is the store made of them.
+//!
+//! Invariant: a process that is killed at any instruction leaves every bucket either as before its
+//! call or as after it, and blocks nobody.
+
+pub mod counters;
+#[cfg(feature = "deaths")]
+mod deaths;
+pub mod diagnostics;
+pub mod protocol;
+pub mod table;
+pub mod word;
+
+pub use table::SharedMemory;
+
+use crate::clock::Ticks;
+use crate::key::Key;
+use crate::step::{Denial, Outcome, Step, Verdict};
+use crate::store::{Put, Store};
+use counters::Event;
+use protocol::Variant;
+use std::convert::Infallible;
+
+impl<V: Variant> SharedMemory<V> {
+    /// Takes one step: [`Store::take`], which cannot fail here.
+    ///
+    /// Always inlined, so that an outcome whose verdict alone is read is never written to memory.
+    #[inline(always)]
+    #[must_use]
+    pub fn take(&self, key: Key<'_>, step: &Step, first: Option<Ticks>) -> Outcome {
+        let outcome = protocol::take(&self.slots(key.hash), step, first);
+        if !step.dry {
+            self.tally(key, &outcome);
+        }
+        outcome
+    }
+
+    #[inline(always)]
+    fn tally(&self, key: Key<'_>, outcome: &Outcome) {
+        match outcome.verdict {
+            Verdict::Granted => self.count(Event::Granted),
+            Verdict::Denied(denial) => {
+                self.count(Event::Denied);
+                if denial != Denial::Insufficient || self.diagnostics().is_some() {
+                    self.explain(key, denial);
+                }
+            }
+        }
+    }
+
+    /// Counts a denial of a rare kind, and notes its identifier where the operator asks for that.
+    #[cold]
+    #[inline(never)]
+    fn explain(&self, key: Key<'_>, denial: Denial) {
+        match denial {
+            Denial::Contended => self.count(Event::Contended),
+            Denial::TableFull => self.count(Event::Refused),
+            Denial::Insufficient | Denial::ExceedsCapacity | Denial::Unavailable => {}
+        }
+        if let Some(diagnostics) = self.diagnostics() {
+            diagnostics.denied(self.counters().shard().0, key);
+        }
+    }
+
+    /// Changes a bucket: [`Store::put`], which cannot fail here.
+    pub fn put(&self, key: Key<'_>, put: &Put) {
+        let slots = self.slots(key.hash);
+        match *put {
+            Put::Refund { cost, burst, taken } => {
+                self.count(Event::Refund);
+                protocol::refund(&slots, cost, burst, taken);
+            }
+            Put::Reset { .. } => {
+                self.count(Event::Reset);
+                protocol::reset(&slots);
+            }
+            Put::Bootstrap { age } => protocol::bootstrap(&slots, age),
+        }
+    }
+
+    /// Returns whether the bucket has a record that is not full.
+    #[must_use]
+    pub fn contains(&self, key: Key<'_>) -> bool {
+        protocol::contains(&self.slots(key.hash))
+    }
+}
+
+impl<V: Variant> Store for SharedMemory<V> {
+    type Error = Infallible;
+
+    fn take(&self, key: Key<'_>, step: &Step, first: Option<Ticks>) -> Result<Outcome, Infallible> {
+        Ok(Self::take(self, key, step, first))
+    }
+
+    fn put(&self, key: Key<'_>, put: &Put) -> Result<(), Infallible> {
+        Self::put(self, key, put);
+        Ok(())
+    }
+}

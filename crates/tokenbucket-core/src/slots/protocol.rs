@@ -1,0 +1,460 @@
+//! How slots change: the protocol, over any memory that has slots.
+//!
+//! A key may live in any of a few slots (two lines of four). Each slot is one word:
+//!
+//! ```text
+//! from             to               by                                          when
+//! EMPTY            PENDING(K)       a caller of K that found no record          `claim`
+//! LIVE(X), full    PENDING(K)       the same; X is forgotten, it was full       `claim`
+//! LIVE(X)          PENDING(K)       the same, if the table may evict; counted   `claim`
+//! PENDING(X), old  PENDING(K)       the same; X's claimant died or sleeps       `claim`
+//! PENDING(K)       EMPTY            any caller of K that must give way          `validate`
+//! PENDING(K)       LIVE(K)          any caller of K, with its own tokens taken  `claim`
+//! LIVE(K)          LIVE(K)          any caller of K: a grant, a refund          `take`, `refund`
+//! LIVE(K)          EMPTY            a caller of K                               `reset`
+//! ```
+//!
+//! Eviction takes the bucket that lacks the smallest share of its own burst, because that share is
+//! what forgetting it gives away. The instant of being full would be the wrong measure: a drained
+//! bucket of ten minutes is full before a daily bucket at 99 %, and would lose everything. Of equal
+//! shares the shorter missing span goes, of equal spans the lower slot.
+//!
+//! Invariant: at most one slot is LIVE(K). Suppose slots i and j both became LIVE(K), j first. The
+//! claimant of i looked at j after its own claim and saw no K, so j was claimed later. Then the
+//! claimant of j looked at i after *its* claim, while i was PENDING(K), and had to give way or empty
+//! i: contradiction. This needs the claim to be visible before the look: hence the fence.
+//!
+//! Invariant: forgetting a full bucket loses nothing. A claimant reads the clock **again** after its
+//! claim, so its first grant is later than the instant at which the old record was seen to be full.
+//! This needs a clock that is monotone over processors.
+//!
+//! Killed anywhere, a process leaves a word as before or as after. A claim that it leaves behind
+//! took no tokens: callers of the same key finish it at once, others take the slot after ~12 ms
+//! (sooner, and two claimants steal from each other for ever).
+
+use super::counters::{Event, Shard};
+use super::word::{Fingerprint, Span, Word};
+use crate::clock::Ticks;
+use crate::step::{Denial, Outcome, Step, Verdict};
+use crate::store::{Put, empty_at};
+use std::hint::black_box;
+use std::sync::atomic::Ordering::{self, AcqRel, Acquire, SeqCst};
+
+/// The slots in which one key may live, and their surroundings. There is always more than one slot.
+///
+/// In production these are two lines of the table. In the model they are a few atomics of loom, which
+/// tries every interleaving of a few threads on them. The orderings are the protocol's, so that the
+/// model explores those that production uses.
+#[allow(clippy::len_without_is_empty)]
+pub trait Slots {
+    /// How the protocol runs.
+    type Variant: Variant;
+    /// A slot.
+    type Slot<'s>: AtomicWord
+    where
+        Self: 's;
+
+    /// Returns how many slots there are; the lower and the upper half are a line each.
+    fn len(&self) -> usize;
+    /// Returns the fingerprint of the key that these slots are for.
+    fn fingerprint(&self) -> Fingerprint;
+    /// Returns a slot.
+    fn slot(&self, index: usize) -> Self::Slot<'_>;
+    /// Returns the shard in which the caller counts, and its number.
+    fn shard(&self) -> (usize, &Shard);
+    /// Returns the present instant.
+    fn now(&self) -> Ticks;
+    /// Returns whether a bucket that is not full may be forgotten when there is no other place.
+    fn may_evict(&self) -> bool;
+    /// Orders the accesses before and after it.
+    fn fence(&self, order: Ordering);
+    /// Waits between two tries.
+    fn pause(&self, tries: u32);
+}
+
+/// A word that all processes change.
+pub trait AtomicWord {
+    /// Returns the word.
+    fn load(self, order: Ordering) -> Word;
+    /// Replaces `old` by `new`; `false` if the slot holds something else.
+    fn swap(self, old: Word, new: Word, done: Ordering, failed: Ordering) -> bool;
+}
+
+/// How the protocol runs: as in [`Production`], or broken on purpose, or killed at a marked step.
+pub trait Variant {
+    /// `false` breaks the protocol on purpose: a claim becomes LIVE without a look around.
+    const VALIDATE: bool = true;
+    /// `false` breaks the protocol on purpose: the clock is not read again after a claim.
+    const REREAD_CLOCK: bool = true;
+    /// After so many lost races a call gives up and is denied.
+    const PATIENCE: u32 = 1_000;
+
+    /// Called at each marked step. Does nothing except in tests that kill there.
+    #[inline]
+    fn reached(_: Point) {}
+}
+
+/// The protocol as it is meant.
+#[derive(Clone, Copy, Debug)]
+pub struct Production;
+
+impl Variant for Production {
+    #[cfg(feature = "deaths")]
+    fn reached(point: Point) {
+        super::deaths::reached(point);
+    }
+}
+
+/// The marked steps.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Point {
+    /// A live record was read and the clock was not.
+    Loaded,
+    /// A grant is decided, not written.
+    Decided,
+    /// A grant is written, not returned.
+    Granted,
+    /// A slot is chosen, not claimed.
+    Chosen,
+    /// A slot is claimed, nothing validated.
+    Claimed,
+    /// The claim stands alone, the clock was not read.
+    Validated,
+    /// The first state is decided, not written.
+    Born,
+    /// The first state is written, not returned.
+    Living,
+}
+
+impl Point {
+    /// Every marked step.
+    pub const ALL: [Self; 8] = [
+        Self::Loaded,
+        Self::Decided,
+        Self::Granted,
+        Self::Chosen,
+        Self::Claimed,
+        Self::Validated,
+        Self::Born,
+        Self::Living,
+    ];
+}
+
+#[inline(always)]
+fn load<S: Slots>(slots: &S, index: usize) -> Word {
+    // Acquire: the clock must not be read before the slot.
+    slots.slot(index).load(Acquire)
+}
+
+#[inline(always)]
+fn swap<S: Slots>(slots: &S, index: usize, old: Word, new: Word) -> bool {
+    // AcqRel: a claim's own reads come after it, and everything before it is done.
+    // Acquire on failure, as every load.
+    slots.slot(index).swap(old, new, AcqRel, Acquire)
+}
+
+#[inline(always)]
+fn reached<S: Slots>(point: Point) {
+    S::Variant::reached(point);
+}
+
+fn count<S: Slots>(slots: &S, event: Event) {
+    slots.shard().1.count(event);
+}
+
+/// Returns a number that no other claim has, of 54 bits.
+fn ticket<S: Slots>(slots: &S) -> u64 {
+    // One reading of the shard: number and count must belong together.
+    let (number, shard) = slots.shard();
+    (number as u64) << 48 | (shard.ticket() & ((1 << 48) - 1))
+}
+
+/// Takes one step. `first` is the state that a bucket without a record starts from instead of full.
+#[inline(always)]
+pub fn take<S: Slots>(slots: &S, step: &Step, first: Option<Ticks>) -> Outcome {
+    // Nearly every call ends here, and pays for nothing that trying again needs.
+    match try_take(slots, step, first) {
+        Some(outcome) => outcome,
+        None => take_again(slots, step, first),
+    }
+}
+
+#[cold]
+#[inline(never)]
+fn take_again<S: Slots>(slots: &S, step: &Step, first: Option<Ticks>) -> Outcome {
+    for tries in 0..S::Variant::PATIENCE {
+        count(slots, Event::Conflict);
+        slots.pause(tries);
+        if let Some(outcome) = try_take(slots, step, first) {
+            return outcome;
+        }
+    }
+    let empty_at = find(slots).map_or(0, |(_, word)| word.empty_at());
+    Outcome {
+        verdict: Verdict::Denied(Denial::Contended),
+        now: slots.now(),
+        empty_at,
+    }
+}
+
+/// `None` when another process changed the slot first.
+#[inline(always)]
+fn try_take<S: Slots>(slots: &S, step: &Step, first: Option<Ticks>) -> Option<Outcome> {
+    let Some((index, word)) = find(slots) else {
+        return take_absent(slots, step, first);
+    };
+    reached::<S>(Point::Loaded);
+    // Held back, it would be worked out behind the clock, where every grant waits for it.
+    let span = black_box(Span::covering(step.span()));
+    // The clock is read after the slot: a denial is true at the instant that it states.
+    let outcome = step.decide(word.empty_at(), slots.now());
+    if outcome.empty_at == word.empty_at() {
+        return Some(outcome);
+    }
+    reached::<S>(Point::Decided);
+    let next = word.moved(outcome.empty_at, span);
+    if !swap(slots, index, word, next) {
+        return None;
+    }
+    reached::<S>(Point::Granted);
+    Some(outcome)
+}
+
+/// A bucket without a record is full, unless a first state is proposed for it.
+#[cold]
+#[inline(never)]
+fn take_absent<S: Slots>(slots: &S, step: &Step, first: Option<Ticks>) -> Option<Outcome> {
+    let birth = |now| match first {
+        Some(first) => step.decide_first(first, now),
+        None => step.decide(0, now),
+    };
+    if step.dry || step.exceeds_capacity() || (first.is_none() && step.cost == 0) {
+        // Nothing to write; a bucket that nobody took from needs no slot.
+        return Some(Outcome {
+            empty_at: 0,
+            ..step.decide(0, slots.now())
+        });
+    }
+    claim(slots, Span::covering(step.span()), birth)
+}
+
+/// The slot in which the key lives.
+#[inline(always)]
+fn find<S: Slots>(slots: &S) -> Option<(usize, Word)> {
+    let fingerprint = slots.fingerprint();
+    (0..slots.len()).find_map(|index| {
+        let word = load(slots, index);
+        (word.is_of(fingerprint) && !word.is_pending()).then_some((index, word))
+    })
+}
+
+/// Makes a record whose state `birth` decides. `None` when the key lives by now or a race was lost.
+fn claim<S: Slots>(slots: &S, span: Span, birth: impl Fn(Ticks) -> Outcome) -> Option<Outcome> {
+    let now = slots.now();
+    let (index, pending) = match survey(slots, now)? {
+        Place::Claimed(index, pending) => {
+            count(slots, Event::Adopted);
+            (index, pending)
+        }
+        Place::Free(index, old) => {
+            let pending = Word::pending(slots.fingerprint(), ticket(slots), now);
+            reached::<S>(Point::Chosen);
+            if !swap(slots, index, old, pending) {
+                return None;
+            }
+            count_claim(slots, old, now);
+            reached::<S>(Point::Claimed);
+            (index, pending)
+        }
+        Place::None => {
+            return Some(Outcome {
+                verdict: Verdict::Denied(Denial::TableFull),
+                now,
+                empty_at: 0,
+            });
+        }
+    };
+    // Orders the claim before the look around; free on x86-64, needed on AArch64.
+    slots.fence(SeqCst);
+    if S::Variant::VALIDATE && !validate(slots, index, pending) {
+        return None;
+    }
+    reached::<S>(Point::Validated);
+    let outcome = birth(if S::Variant::REREAD_CLOCK {
+        slots.now()
+    } else {
+        now
+    });
+    reached::<S>(Point::Born);
+    let live = Word::live(slots.fingerprint(), span, outcome.empty_at);
+    if !swap(slots, index, pending, live) {
+        return None;
+    }
+    count(slots, Event::Inserted);
+    reached::<S>(Point::Living);
+    Some(outcome)
+}
+
+/// Where a record may be made.
+enum Place {
+    /// A claim for the same key stands here: finish it.
+    Claimed(usize, Word),
+    /// This word may be replaced by a claim.
+    Free(usize, Word),
+    /// Nowhere.
+    None,
+}
+
+/// Looks for a place; `None` when the key lives by now.
+fn survey<S: Slots>(slots: &S, now: Ticks) -> Option<Place> {
+    let mut survey = Survey::default();
+    for index in 0..slots.len() {
+        let word = load(slots, index);
+        if word.is_of(slots.fingerprint()) && !word.is_pending() {
+            return None;
+        }
+        survey.note(slots, now, (index, word));
+    }
+    Some(survey.best(slots.may_evict()))
+}
+
+/// The candidates for a place, each the first or best of its kind.
+#[derive(Default)]
+struct Survey {
+    claimed: Option<(usize, Word)>,
+    /// Of each line.
+    free: [Option<(usize, Word)>; 2],
+    free_count: [u32; 2],
+    abandoned: Option<(usize, Word)>,
+    fullest: Option<(usize, Word)>,
+}
+
+impl Survey {
+    fn note<S: Slots>(&mut self, slots: &S, now: Ticks, slot: (usize, Word)) {
+        let (index, word) = slot;
+        if word.is_of(slots.fingerprint()) {
+            self.claimed.get_or_insert(slot);
+        } else if word.is_reclaimable(now) {
+            let line = index / slots.len().div_ceil(2);
+            self.free_count[line] += 1;
+            self.free[line].get_or_insert(slot);
+        } else if word.is_pending() {
+            // A clock reading that is older than the claim would make a young claim look old.
+            if word.is_abandoned(slots.now()) {
+                self.abandoned.get_or_insert(slot);
+            }
+        } else if self
+            .fullest
+            .is_none_or(|(_, other)| word.lacks_less_than(other, now))
+        {
+            self.fullest = Some(slot);
+        }
+    }
+
+    fn best(self, may_evict: bool) -> Place {
+        if let Some((index, word)) = self.claimed {
+            return Place::Claimed(index, word);
+        }
+        // The less loaded line: two choices keep overflow rare.
+        let free = if self.free_count[1] > self.free_count[0] {
+            self.free[1]
+        } else {
+            self.free[0].or(self.free[1])
+        };
+        let victim = self.fullest.filter(|_| may_evict);
+        match free.or(self.abandoned).or(victim) {
+            Some((index, word)) => Place::Free(index, word),
+            None => Place::None,
+        }
+    }
+}
+
+/// Counts what a claim replaced.
+fn count_claim<S: Slots>(slots: &S, old: Word, now: Ticks) {
+    if old == Word::EMPTY {
+    } else if old.is_pending() {
+        count(slots, Event::Stolen);
+    } else if old.is_reclaimable(now) {
+        count(slots, Event::Reclaimed);
+    } else {
+        slots.shard().1.count_eviction(old.full_at() - now);
+    }
+}
+
+/// Makes sure that the key is nowhere else: gives way to a record and to a claim in a lower slot,
+/// empties a claim in a higher one. `false` when the race must be run again.
+fn validate<S: Slots>(slots: &S, mine: usize, pending: Word) -> bool {
+    let fingerprint = slots.fingerprint();
+    for index in (0..slots.len()).filter(|&index| index != mine) {
+        let word = load(slots, index);
+        if !word.is_of(fingerprint) {
+            continue;
+        }
+        count(slots, Event::Duplicate);
+        if !word.is_pending() || index < mine {
+            swap(slots, mine, pending, Word::EMPTY);
+            return false;
+        }
+        if !swap(slots, index, word, Word::EMPTY) {
+            return false;
+        }
+    }
+    true
+}
+
+/// Gives `cost` back, or what it is still worth to the take that left the state `taken`; a bucket
+/// without a record is full already.
+pub fn refund<S: Slots>(slots: &S, cost: Ticks, burst: Ticks, taken: Ticks) {
+    change(slots, |word| {
+        // The clock is read after the slot: no step on this state is later.
+        let now = slots.now();
+        let cost = Put::worth(cost, burst, taken, now);
+        let refunded = Put::refunded(word.empty_at(), now, cost, burst);
+        word.moved(refunded, Span::UNKNOWN)
+    });
+}
+
+/// Forgets the bucket.
+pub fn reset<S: Slots>(slots: &S) {
+    change(slots, |_| Word::EMPTY);
+}
+
+/// Replaces a live record, however often that takes: a caller who gives back must not be refused.
+fn change<S: Slots>(slots: &S, next: impl Fn(Word) -> Word) {
+    for tries in 0.. {
+        let Some((index, word)) = find(slots) else {
+            return;
+        };
+        if swap(slots, index, word, next(word)) {
+            return;
+        }
+        count(slots, Event::Conflict);
+        slots.pause(tries);
+    }
+}
+
+/// Makes a record that was, or will be, empty `age` ticks ago, unless there is one.
+pub fn bootstrap<S: Slots>(slots: &S, age: i64) {
+    for tries in 0..S::Variant::PATIENCE {
+        if find(slots).is_some() {
+            return;
+        }
+        let birth = |now| Outcome {
+            verdict: Verdict::Granted,
+            now,
+            empty_at: empty_at(now, age),
+        };
+        if let Some(outcome) = claim(slots, Span::UNKNOWN, birth) {
+            if !outcome.granted() {
+                count(slots, Event::Refused);
+            }
+            return;
+        }
+        slots.pause(tries);
+    }
+}
+
+/// Whether the key has a record that is not full.
+pub fn contains<S: Slots>(slots: &S) -> bool {
+    find(slots).is_some_and(|(_, word)| !word.is_reclaimable(slots.now()))
+}

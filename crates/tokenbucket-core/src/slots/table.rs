@@ -1,0 +1,247 @@
+//! The table of slots, and the two lines of each key.
+//!
+//! Invariant: a key's two lines are different, and the same in every process that maps the segment.
+
+use super::counters::{Counters, Event, Shard, Totals};
+use super::diagnostics::Diagnostics;
+use super::protocol::{AtomicWord, Production, Slots, Variant};
+use super::word::{Fingerprint, Word};
+use crate::clock::{BootClock, Clock, Ticks};
+use crate::key::KeyHasher;
+use crate::memory::{Region, Segment};
+use portable_atomic::AtomicU128;
+use std::marker::PhantomData;
+use std::sync::atomic::Ordering::{self, Acquire, Relaxed};
+
+/// Slots in a line.
+pub const SLOTS_PER_LINE: usize = 4;
+
+/// A line of slots: a cache line.
+#[repr(C, align(64))]
+#[derive(Debug)]
+pub struct Line(pub [AtomicU128; SLOTS_PER_LINE]);
+
+/// The store in shared memory. `V` is [`Production`] except in tests that break the protocol on
+/// purpose.
+#[derive(Debug)]
+pub struct SharedMemory<V: Variant = Production> {
+    lines: Region<Line>,
+    counters: Counters,
+    /// One where identifiers are kept, else none.
+    diagnostics: Region<Diagnostics>,
+    hasher: KeyHasher,
+    evict: bool,
+    variant: PhantomData<V>,
+}
+
+/// How many slots are in which state.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Usage {
+    /// Buckets that are not full.
+    pub live: usize,
+    /// Full buckets, free to take.
+    pub reclaimable: usize,
+    /// Claims.
+    pub pending: usize,
+    /// Nothing.
+    pub empty: usize,
+}
+
+impl<V: Variant> SharedMemory<V> {
+    /// Lays the store onto its regions: at least two lines, and as many shards as there are.
+    pub(crate) const fn new(
+        lines: Region<Line>,
+        counters: Counters,
+        diagnostics: Region<Diagnostics>,
+        secret: [u64; 2],
+        evict: bool,
+    ) -> Self {
+        Self {
+            lines,
+            counters,
+            diagnostics,
+            hasher: KeyHasher::new(secret),
+            evict,
+            variant: PhantomData,
+        }
+    }
+
+    /// Makes keys of this store, in no namespace yet.
+    #[must_use]
+    pub const fn hasher(&self) -> KeyHasher {
+        self.hasher
+    }
+
+    /// Returns the eight slots of the key with this hash.
+    ///
+    /// 48 bits of the hash are the fingerprint, 64 others choose the lines: a false match needs both.
+    #[inline]
+    // Each cast takes the bits it names.
+    #[allow(clippy::cast_possible_truncation)]
+    pub(super) fn slots(&self, hash: u128) -> Neighbourhood<'_, V> {
+        let lines: &[Line] = &self.lines;
+        let choice = |bits: u32| ((u64::from(bits) * lines.len() as u64) >> 32) as usize;
+        let lower = choice((hash >> 64) as u32);
+        let upper = choice((hash >> 96) as u32);
+        // There are at least two lines, so the neighbour is another.
+        let upper = if upper != lower {
+            upper
+        } else if lower == 0 {
+            1
+        } else {
+            lower - 1
+        };
+        Neighbourhood {
+            store: self,
+            lines: [&lines[lower].0, &lines[upper].0],
+            fingerprint: Fingerprint::new(hash as u64),
+        }
+    }
+
+    #[inline]
+    pub(super) const fn counters(&self) -> &Counters {
+        &self.counters
+    }
+
+    /// Counts an event.
+    #[inline]
+    pub fn count(&self, event: Event) {
+        self.counters.shard().1.count(event);
+    }
+
+    /// Returns what happened since the segment was made, in all processes.
+    #[must_use]
+    pub fn totals(&self) -> Totals {
+        self.counters.totals()
+    }
+
+    /// Returns the identifiers that were denied, if they are kept.
+    #[inline]
+    #[must_use]
+    pub fn diagnostics(&self) -> Option<&Diagnostics> {
+        self.diagnostics.first()
+    }
+
+    /// Returns whether a bucket that is not full may be forgotten when there is no other place.
+    #[must_use]
+    pub const fn may_evict(&self) -> bool {
+        self.evict
+    }
+
+    /// Counts slots by state. Reads every slot that was ever written: for status only.
+    #[must_use]
+    pub fn usage(&self, segment: &Segment) -> Usage {
+        let now = BootClock.now();
+        let mut usage = Usage::default();
+        let mut seen = 0;
+        let written = segment.written(&self.lines).into_iter();
+        for slot in written
+            .flat_map(|run| &self.lines[run])
+            .flat_map(|line| &line.0)
+        {
+            let word = Word::from(slot.load(Relaxed));
+            seen += 1;
+            if word == Word::EMPTY {
+                usage.empty += 1;
+            } else if word.is_pending() {
+                usage.pending += 1;
+            } else if word.is_reclaimable(now) {
+                usage.reclaimable += 1;
+            } else {
+                usage.live += 1;
+            }
+        }
+        usage.empty += self.lines.len() * SLOTS_PER_LINE - seen;
+        usage
+    }
+
+    /// Returns every word, for tests that look for a key that lives twice.
+    #[must_use]
+    pub fn words(&self) -> Vec<Word> {
+        let slots = self.lines.iter().flat_map(|line| &line.0);
+        slots.map(|slot| Word::from(slot.load(Acquire))).collect()
+    }
+}
+
+/// The eight slots of one key.
+#[derive(Debug)]
+pub struct Neighbourhood<'a, V: Variant> {
+    store: &'a SharedMemory<V>,
+    lines: [&'a [AtomicU128; SLOTS_PER_LINE]; 2],
+    fingerprint: Fingerprint,
+}
+
+impl<V: Variant> Slots for Neighbourhood<'_, V> {
+    type Variant = V;
+    type Slot<'s>
+        = &'s AtomicU128
+    where
+        Self: 's;
+
+    #[inline]
+    fn len(&self) -> usize {
+        2 * SLOTS_PER_LINE
+    }
+
+    #[inline]
+    fn fingerprint(&self) -> Fingerprint {
+        self.fingerprint
+    }
+
+    #[inline]
+    fn slot(&self, index: usize) -> &AtomicU128 {
+        &self.lines[index / SLOTS_PER_LINE][index % SLOTS_PER_LINE]
+    }
+
+    #[inline]
+    fn shard(&self) -> (usize, &Shard) {
+        self.store.counters.shard()
+    }
+
+    #[inline]
+    fn now(&self) -> Ticks {
+        BootClock.now()
+    }
+
+    fn may_evict(&self) -> bool {
+        self.store.evict
+    }
+
+    fn fence(&self, order: Ordering) {
+        portable_atomic::fence(order);
+    }
+
+    #[cold]
+    fn pause(&self, tries: u32) {
+        // A loser waits longer each time, up to some microseconds: the winner then keeps the line in
+        // its cache for several calls, and both get three times as much done. A process that loses
+        // again and again lets others run.
+        if tries % 64 == 63 {
+            std::thread::yield_now();
+        }
+        for _ in 0..16u32 << tries.min(4) {
+            std::hint::spin_loop();
+        }
+    }
+}
+
+impl AtomicWord for &AtomicU128 {
+    #[inline(always)]
+    fn load(self, order: Ordering) -> Word {
+        Word::from(AtomicU128::load(self, order))
+    }
+
+    #[inline(always)]
+    fn swap(self, old: Word, new: Word, done: Ordering, failed: Ordering) -> bool {
+        self.compare_exchange(old.into(), new.into(), done, failed)
+            .is_ok()
+    }
+}
+
+/// Returns whether the processor swaps 128 bits without a lock. Memory cannot be shared without that.
+#[must_use]
+pub fn is_lock_free() -> bool {
+    AtomicU128::is_lock_free()
+}
+
+const _: () = assert!(size_of::<Line>() == 64);

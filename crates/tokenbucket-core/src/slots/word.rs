@@ -1,0 +1,239 @@
+//! The content of a slot: 128 bits that change together.
+//!
+//! ```text
+//! tag    fingerprint: 48 bits | span: 16 bits
+//! state  LIVE     0 | 0 (free for a descriptor) | empty_at: 62 bits
+//!        PENDING  1 | 0 | age stamp: 8 bits | shard: 6 bits | count: 48 bits
+//! ```
+//!
+//! A fingerprint of 0 is no bucket: the word `EMPTY`. The span is the greatest burst of the callers
+//! that took from the bucket, rounded **up**, so that every process can see that it is full; 0 means
+//! that no caller has named one yet. Stamp, shard and count make every claim a different word.
+
+use crate::clock::Ticks;
+use crate::store::UNKNOWN_SPAN;
+
+const PENDING: u64 = 1 << 63;
+const FINGERPRINT_BITS: u32 = 48;
+const SPAN_BITS: u32 = 16;
+const SPAN_MASK: u64 = (1 << SPAN_BITS) - 1;
+const MANTISSA_BITS: u32 = 10;
+const STAMP_SHIFT: u32 = 54;
+const STAMP_MASK: u64 = 0xff;
+/// A stamp counts units of 2^22 ns, 4.2 ms.
+const STAMP_UNIT: u32 = 22;
+/// A claim this many units old is taken to be abandoned: 8.4 to 12.6 ms.
+const ABANDONED: u64 = 3;
+
+/// The content of a slot.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Word {
+    /// Fingerprint and span.
+    pub tag: u64,
+    /// `empty_at`, or a ticket.
+    pub state: u64,
+}
+
+/// The part of a key's hash that its slot keeps: 48 bits, never 0.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Fingerprint(u64);
+
+impl Fingerprint {
+    /// Of the low 48 bits.
+    #[inline]
+    #[must_use]
+    pub const fn new(bits: u64) -> Self {
+        let bits = bits & ((1 << FINGERPRINT_BITS) - 1);
+        Self(if bits == 0 { 1 } else { bits })
+    }
+}
+
+impl Word {
+    /// No bucket.
+    pub const EMPTY: Self = Self { tag: 0, state: 0 };
+
+    /// A claim on a slot. No tokens were ever taken through it.
+    #[must_use]
+    pub const fn pending(fingerprint: Fingerprint, ticket: u64, now: Ticks) -> Self {
+        let stamp = ((now >> STAMP_UNIT) & STAMP_MASK) << STAMP_SHIFT;
+        Self {
+            tag: fingerprint.0 << SPAN_BITS,
+            state: PENDING | stamp | (ticket & ((1 << STAMP_SHIFT) - 1)),
+        }
+    }
+
+    /// A bucket.
+    #[must_use]
+    pub const fn live(fingerprint: Fingerprint, span: Span, empty_at: Ticks) -> Self {
+        Self {
+            tag: (fingerprint.0 << SPAN_BITS) | span.0,
+            state: empty_at & !PENDING,
+        }
+    }
+
+    /// The same bucket in another state. Its span never shrinks while it lives.
+    #[inline]
+    #[must_use]
+    pub fn moved(self, empty_at: Ticks, span: Span) -> Self {
+        let span = span.max(Span(self.tag & SPAN_MASK));
+        Self {
+            tag: (self.tag & !SPAN_MASK) | span.0,
+            state: empty_at & !PENDING,
+        }
+    }
+
+    /// Whether the slot holds, or is claimed for, this bucket.
+    #[inline]
+    #[must_use]
+    pub const fn is_of(self, fingerprint: Fingerprint) -> bool {
+        self.tag >> SPAN_BITS == fingerprint.0
+    }
+
+    /// Whether the slot is claimed, not yet a bucket.
+    #[inline]
+    #[must_use]
+    pub const fn is_pending(self) -> bool {
+        self.state & PENDING != 0
+    }
+
+    /// The bucket's state. Meaningless for a claim.
+    #[inline]
+    #[must_use]
+    pub const fn empty_at(self) -> Ticks {
+        self.state
+    }
+
+    /// The instant from which the bucket is full.
+    #[must_use]
+    pub fn full_at(self) -> Ticks {
+        self.state
+            .saturating_add(Span(self.tag & SPAN_MASK).ticks())
+    }
+
+    /// Whether it lacks a smaller share of its span at `now` than `other`, or an equal share that is
+    /// the shorter time. Any two words can be compared: products of 64 bits fit 128.
+    #[must_use]
+    pub fn lacks_less_than(self, other: Self, now: Ticks) -> bool {
+        let missing = |word: Self| u128::from(word.full_at().saturating_sub(now));
+        let span = |word: Self| u128::from(Span(word.tag & SPAN_MASK).ticks());
+        let (mine, its) = (missing(self), missing(other));
+        (mine * span(other), mine) < (its * span(self), its)
+    }
+
+    /// Whether anyone may take the slot: it is empty, or its bucket is full.
+    #[must_use]
+    pub fn is_reclaimable(self, now: Ticks) -> bool {
+        self == Self::EMPTY || (!self.is_pending() && self.full_at() <= now)
+    }
+
+    /// Whether this claim is so old that its process must have died or been stopped.
+    ///
+    /// The stamp comes round every 1.07 s; for 12 ms of that a dead claim looks young, which only delays.
+    #[must_use]
+    pub const fn is_abandoned(self, now: Ticks) -> bool {
+        let stamp = self.state >> STAMP_SHIFT;
+        self.is_pending() && (now >> STAMP_UNIT).wrapping_sub(stamp) & STAMP_MASK >= ABANDONED
+    }
+}
+
+impl From<u128> for Word {
+    #[inline]
+    // Each half has 64 bits.
+    #[allow(clippy::cast_possible_truncation)]
+    fn from(bits: u128) -> Self {
+        Self {
+            tag: bits as u64,
+            state: (bits >> 64) as u64,
+        }
+    }
+}
+
+impl From<Word> for u128 {
+    #[inline]
+    fn from(word: Word) -> Self {
+        Self::from(word.tag) | Self::from(word.state) << 64
+    }
+}
+
+/// A span as a small float: 6 bits of exponent, 10 of mantissa. Greater spans have greater codes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Span(u64);
+
+impl Span {
+    /// Nobody has taken from the bucket yet, so nobody named its burst.
+    pub const UNKNOWN: Self = Self(0);
+
+    /// The least code that is not below `ticks`, at most 0.1 % above.
+    #[inline]
+    #[must_use]
+    pub const fn covering(ticks: Ticks) -> Self {
+        let bits = u64::BITS - ticks.leading_zeros();
+        if bits <= MANTISSA_BITS {
+            return Self(ticks);
+        }
+        let shift = bits - (MANTISSA_BITS + 1);
+        // A span is at most 2^61, so adding less than 2^51 cannot overflow. A mantissa that rounds
+        // up to 2^11 carries into the exponent, which is the right code.
+        let mantissa = (ticks + ((1 << shift) - 1)) >> shift;
+        Self(((shift as u64) << MANTISSA_BITS) + mantissa)
+    }
+
+    /// The span in ticks; a day when unknown.
+    #[must_use]
+    pub const fn ticks(self) -> Ticks {
+        if self.0 == 0 {
+            return UNKNOWN_SPAN;
+        }
+        let exponent = self.0 >> MANTISSA_BITS;
+        let mantissa = self.0 & ((1 << MANTISSA_BITS) - 1);
+        match exponent {
+            0 => mantissa,
+            // Only a corrupted word has a greater exponent: it is never full.
+            54.. => Ticks::MAX,
+            _ => (mantissa + (1 << MANTISSA_BITS)) << (exponent - 1),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_span_covers_and_is_tight() {
+        let mut ticks: Ticks = 1;
+        while ticks <= 1 << 61 {
+            for near in [ticks - 1, ticks, ticks + 1, ticks + ticks / 3] {
+                if near == 0 {
+                    continue;
+                }
+                let covered = Span::covering(near).ticks();
+                assert!(covered >= near, "{near}");
+                assert!(covered - near <= near / 1000, "{near} {covered}");
+                assert!(Span::covering(near) <= Span::covering(near + 1));
+            }
+            ticks *= 2;
+        }
+    }
+
+    #[test]
+    fn a_word_keeps_its_parts() {
+        let word = Word::live(Fingerprint::new(0xabc), Span::covering(5000), 77);
+        assert_eq!(Word::from(u128::from(word)), word);
+        assert!(word.is_of(Fingerprint::new(0xabc)) && !word.is_pending());
+        let moved = word.moved(99, Span::covering(10));
+        assert_eq!(moved.full_at(), 99 + Span::covering(5000).ticks());
+        assert!(moved.is_reclaimable(moved.full_at()));
+        assert!(!moved.is_reclaimable(moved.full_at() - 1));
+    }
+
+    #[test]
+    fn a_claim_is_abandoned_after_some_milliseconds() {
+        let now = crate::clock::EPOCH + 123_456_789_012;
+        let claim = Word::pending(Fingerprint::new(1), 5, now);
+        assert!(!claim.is_abandoned(now));
+        assert!(!claim.is_abandoned(now + 8_000_000));
+        assert!(claim.is_abandoned(now + 13_000_000));
+        assert!(!claim.is_reclaimable(now + (1 << 61)));
+    }
+}

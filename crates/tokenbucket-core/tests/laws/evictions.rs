@@ -1,0 +1,174 @@
+//! A full table that may evict forgets the bucket that lacks the smallest share of its burst.
+
+use crate::model::{Exact, whole};
+use crate::tried;
+use proptest::prelude::*;
+use std::cell::Cell;
+use std::sync::atomic::Ordering;
+use tokenbucket_core::clock::EPOCH;
+use tokenbucket_core::slots::counters::{Event, Shard, Totals};
+use tokenbucket_core::slots::protocol::{self, AtomicWord, Production, Slots};
+use tokenbucket_core::slots::word::{Fingerprint, Span, Word};
+use tokenbucket_core::{Step, TICKS_PER_SECOND, Ticks};
+
+const NOW: Ticks = EPOCH + 1_000_000 * TICKS_PER_SECOND;
+const DAY: Ticks = 86_400 * TICKS_PER_SECOND;
+const NEW: Fingerprint = Fingerprint::new(1000);
+
+/// The slots of one key in a table that may evict, with one caller and a clock that stands still.
+struct Table {
+    slots: Vec<Cell<Word>>,
+    shard: Shard,
+}
+
+/// One of them.
+struct Slot<'s>(&'s Cell<Word>);
+
+impl AtomicWord for Slot<'_> {
+    fn load(self, _: Ordering) -> Word {
+        self.0.get()
+    }
+
+    fn swap(self, old: Word, new: Word, _: Ordering, _: Ordering) -> bool {
+        let same = self.0.get() == old;
+        if same {
+            self.0.set(new);
+        }
+        same
+    }
+}
+
+impl Slots for Table {
+    type Variant = Production;
+    type Slot<'s> = Slot<'s>;
+
+    fn len(&self) -> usize {
+        self.slots.len()
+    }
+
+    fn fingerprint(&self) -> Fingerprint {
+        NEW
+    }
+
+    fn slot(&self, index: usize) -> Slot<'_> {
+        Slot(&self.slots[index])
+    }
+
+    fn shard(&self) -> (usize, &Shard) {
+        (0, &self.shard)
+    }
+
+    fn now(&self) -> Ticks {
+        NOW
+    }
+
+    fn may_evict(&self) -> bool {
+        true
+    }
+
+    fn fence(&self, _: Ordering) {}
+
+    fn pause(&self, _: u32) {}
+}
+
+/// Takes from a new bucket. Returns the slot that it was given and what its old bucket lacked.
+fn evict(slots: &[Word]) -> (usize, Option<Ticks>) {
+    let table = Table {
+        slots: slots.iter().copied().map(Cell::new).collect(),
+        shard: Shard::default(),
+    };
+    let outcome = protocol::take(&table, &Step::new(TICKS_PER_SECOND, DAY), None);
+    assert!(outcome.granted());
+    let after = table.slots.iter();
+    let index = after.into_iter().position(|slot| slot.get().is_of(NEW));
+    let totals = Totals::of(std::slice::from_ref(&table.shard));
+    let missing = (totals.get(Event::Evicted) > 0).then_some(totals.evicted_ticks);
+    (index.unwrap(), missing)
+}
+
+/// A bucket that lacks `missing` of `span`.
+fn lacking(number: u64, missing: Ticks, span: Ticks) -> Word {
+    let code = Span::covering(span);
+    Word::live(Fingerprint::new(number), code, NOW + missing - code.ticks())
+}
+
+/// Seven daily buckets that lack a hundredth, and in `slot` another.
+fn daily(slot: usize, other: Word) -> Vec<Word> {
+    let mut slots: Vec<_> = (1..=8).map(|n| lacking(n, DAY / 100 + n, DAY)).collect();
+    slots[slot] = other;
+    slots
+}
+
+#[test]
+fn a_drained_bucket_of_minutes_outlives_daily_buckets_at_99_percent() {
+    for slot in 0..8 {
+        let span = 600 * TICKS_PER_SECOND;
+        let (victim, missing) = evict(&daily(slot, lacking(99, span, span)));
+        assert_eq!(victim, usize::from(slot == 0), "the one that lacks least");
+        assert_eq!(missing, Some(DAY / 100 + victim as u64 + 1));
+    }
+}
+
+#[test]
+fn a_bucket_that_lacks_little_of_minutes_goes_before_daily_buckets_at_99_percent() {
+    for slot in 0..8 {
+        let span = 600 * TICKS_PER_SECOND;
+        let (victim, missing) = evict(&daily(slot, lacking(99, span / 200, span)));
+        assert_eq!((victim, missing), (slot, Some(span / 200)));
+    }
+}
+
+#[test]
+fn a_full_bucket_goes_first_and_nothing_is_given_away() {
+    for slot in 0..8 {
+        assert_eq!(evict(&daily(slot, lacking(99, 0, DAY))), (slot, None));
+        assert_eq!(evict(&daily(slot, Word::EMPTY)), (slot, None));
+    }
+}
+
+#[test]
+fn equal_shares_are_told_apart_by_time_and_then_by_place() {
+    let share = |number, span: Ticks| lacking(number, span / 4, span);
+    // Spans that a word keeps exactly.
+    let mut slots: Vec<_> = (1..=8).map(|n| share(n, 1 << 50)).collect();
+    assert_eq!(evict(&slots).0, 0);
+    slots[5] = share(6, 1 << 40);
+    assert_eq!(evict(&slots).0, 5);
+    slots[3] = share(4, 1 << 40);
+    assert_eq!(evict(&slots).0, 3);
+}
+
+/// Any bits that are a live bucket of another key, among them states and spans that no step writes.
+fn words() -> impl Strategy<Value = Word> {
+    let tag = any::<u64>().prop_filter("another key", |tag| tag >> 16 > 1000);
+    prop_oneof![
+        3 => (1001..1u64 << 48, 1..=DAY, 0..2 * DAY)
+            .prop_map(|(number, span, missing)| lacking(number, missing, span)),
+        1 => (tag, 0..1u64 << 63).prop_map(|(tag, state)| Word { tag, state }),
+    ]
+}
+
+/// The missing share as an exact fraction, and the missing time.
+fn lack(word: Word) -> (Exact, Ticks) {
+    let full_at = word.full_at();
+    let missing = full_at.saturating_sub(NOW);
+    let span = Word { state: 0, ..word }.full_at();
+    (whole(missing) / whole(span), missing)
+}
+
+proptest! {
+    #![proptest_config(tried(2000))]
+
+    #[test]
+    fn the_victim_lacks_the_smallest_share(slots in prop::collection::vec(words(), 8)) {
+        let (victim, missing) = evict(&slots);
+        // A full bucket anywhere goes first; which, the load of the lines decides.
+        if slots.iter().any(|word| word.is_reclaimable(NOW)) {
+            prop_assert!(slots[victim].is_reclaimable(NOW) && missing.is_none());
+            return Ok(());
+        }
+        let first = (0..8).min_by_key(|&index| lack(slots[index])).unwrap();
+        prop_assert_eq!(victim, first);
+        prop_assert_eq!(missing, Some(lack(slots[first]).1));
+    }
+}

@@ -1,0 +1,31 @@
+--TEST--
+tokenbucket.shm_full=evict: a drained bucket of minutes stays while daily buckets at 99 % can go
+--INI--
+tokenbucket.shm_size=4K
+--FILE--
+<?php
+require __DIR__ . '/../../testkit/php/check.php';
+
+$storage = new TokenBucketStorageSharedMemory;
+$login = fn (int $number) => new TokenBucket($storage, "login $number", 10, 10 / 600);
+for ($i = 0; $i < 20; $i++) {
+    check($login($i)->consume(10), "login $i: ten at first");
+}
+for ($i = 0; $i < 2000; $i++) {
+    check((new TokenBucket($storage, "daily $i", 100, 100 / 86400))->consume(), "daily $i");
+}
+$given = 0;
+for ($i = 0; $i < 20; $i++) {
+    $given += (int) $login($i)->consume(5);
+}
+var_dump($given);
+$memory = TokenBucket\status()['shared_memory'];
+var_dump($memory['full'], $memory['evicted'] > 1500);
+// A hundredth of a day each; spans are kept rounded up, by a thousandth at most.
+var_dump($memory['evicted_seconds_max'] <= 951);
+?>
+--EXPECT--
+int(0)
+string(5) "evict"
+bool(true)
+bool(true)

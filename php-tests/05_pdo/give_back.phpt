@@ -1,0 +1,125 @@
+--TEST--
+attemptAll() over databases gives back only what a bucket still lacks, also after waiting for a lock
+--EXTENSIONS--
+mysqlnd
+pdo
+pdo_mysql
+pdo_pgsql
+pdo_sqlite
+pcntl
+--FILE--
+<?php
+require __DIR__ . '/../../testkit/php/check.php';
+require __DIR__ . '/../../testkit/php/servers.php';
+require __DIR__ . '/../../testkit/php/sql_servers.php';
+
+/** A database that runs code when a bucket is charged, and then fails. */
+final class FailingStatement extends PDOStatement
+{
+    public static ?Closure $meanwhile = null;
+
+    protected function __construct()
+    {
+    }
+
+    public function execute(?array $params = null): bool
+    {
+        if (self::$meanwhile !== null && str_starts_with($this->queryString, 'INSERT')) {
+            (self::$meanwhile)();
+            throw new PDOException('no');
+        }
+        return parent::execute($params);
+    }
+}
+
+$failing = new PDO('sqlite::memory:', options: [PDO::ATTR_STATEMENT_CLASS => [FailingStatement::class]]);
+$other = new TokenBucketStoragePDO($failing, 'limits', hints: false);
+$other->prepare();
+/** A batch that takes all of the bucket; $meanwhile runs before it is undone. */
+$undo = function (TokenBucket $bucket, int $tokens, Closure $meanwhile) use ($other): void {
+    FailingStatement::$meanwhile = $meanwhile;
+    $said = thrown(fn () => TokenBucket::attemptAll([$bucket, new TokenBucket($other, 'other', 1000, 1)], $tokens));
+    FailingStatement::$meanwhile = null;
+    check(str_starts_with($said, 'TokenBucket\StorageException'), "the batch fails: $said");
+};
+
+foreach (sql_servers() as $driver => $server) {
+    foreach ([true, false] as $emulated) {
+        $db = $server->connect([PDO::ATTR_EMULATE_PREPARES => $emulated]);
+        $storage = new TokenBucketStoragePDO($db, 'limits', hints: false);
+        $storage->prepare();
+        $where = $driver . ($emulated ? ', emulated' : '');
+        $state = fn (string $id) => $db->query("SELECT microtime FROM limits WHERE identifier = '$id'")->fetchColumn();
+
+        // Refilled in 20 ms and taken by others: nothing is missing because of the batch.
+        $quick = new TokenBucket($storage, "quick $where", 10, 500);
+        $before = null;
+        $undo($quick, 10, function () use ($quick, $state, $where, &$before) {
+            usleep(25_000);
+            check($quick->consume(10), "$where: full again");
+            $before = $state("quick $where");
+        });
+        check($state("quick $where") === $before, "$where: given back though nothing was missing");
+
+        // Half refilled: at most the other half is missing.
+        $half = new TokenBucket($storage, "half $where", 10, 20);
+        $undo($half, 10, function () use ($half, $state, $where, &$before) {
+            usleep(250_000);
+            check($half->consume(5), "$where: half full");
+            $before = $state("half $where");
+        });
+        $returned = $before - $state("half $where");
+        check($returned <= 0.25 && $returned > 0.05, "$where: returned $returned of 0.25 s");
+
+        // At once: all but what the calls themselves took.
+        $slow = new TokenBucket($storage, "slow $where", 10, 0.01);
+        check($slow->consume(2), "$where: two for good");
+        $undo($slow, 5, fn () => null);
+        check($slow->peek()->remaining === 8.0, "$where: the rest");
+        check($db->inTransaction() === false, "$where: no transaction");
+    }
+
+    // The give-back waits for a lock, and the one who holds it takes what has refilled meanwhile.
+    $db = $server->connect();
+    $storage = new TokenBucketStoragePDO($db, 'limits', hints: false);
+    $bucket = new TokenBucket($storage, 'locked', 10, 20);
+    [$mine, $its] = stream_socket_pair(STREAM_PF_UNIX, STREAM_SOCK_STREAM, STREAM_IPPROTO_IP);
+    if (($pid = pcntl_fork()) === 0) {
+        fread($its, 1);
+        $db = $server->connect();
+        $rival = new TokenBucket(new TokenBucketStoragePDO($db, 'limits', hints: false), 'locked', 10, 20);
+        $db->exec($driver === 'sqlite' ? 'BEGIN IMMEDIATE' : 'BEGIN');
+        $db->exec("UPDATE limits SET microtime = microtime WHERE identifier = 'locked'");
+        fwrite($its, 'L');
+        usleep(600_000);
+        $rival->consume(10) || fwrite($its, 'not full');
+        $before = $db->query("SELECT microtime FROM limits WHERE identifier = 'locked'")->fetchColumn();
+        $db->exec('COMMIT');
+        fwrite($its, "$before\n");
+        exec('kill -KILL ' . getmypid());
+    }
+    $undo($bucket, 10, function () use ($mine) {
+        fwrite($mine, 'G');
+        fread($mine, 1);
+    });
+    $before = trim(fgets($mine));
+    $state = $db->query("SELECT microtime FROM limits WHERE identifier = 'locked'")->fetchColumn();
+    check((string) $state === $before, "$driver, locked: $state, not $before");
+    pcntl_waitpid($pid, $status);
+    echo "$driver\n";
+}
+
+// While the store is down, this host's buckets lose the tokens and get them back.
+$redis = RedisServer::start();
+$redis->kill();
+$far = new TokenBucketStorageRedis("unix://$redis->socket", onFailure: TokenBucket\OnFailure::Local, hints: false);
+$bucket = new TokenBucket($far, 'x', 5, 0.001);
+@$undo($bucket, 4, fn () => check($bucket->peek()->remaining === 1.0, 'local: taken'));
+check($bucket->peek()->remaining === 5.0, 'local: given back');
+echo "local\n";
+?>
+--EXPECT--
+mysql
+pgsql
+sqlite
+local
