@@ -170,7 +170,7 @@ const REFUND: &str = "UPDATE :table SET microtime = :lesser(microtime, :greater(
 /// row is locked.
 const GIVE_BACK: &str = "UPDATE :table SET microtime = :lesser(microtime, :greater(:bare - \
      :lesser(:cost, :greater(:taken - (:late - :burst), 0)), :late - :burst) / 1e6) \
-     WHERE identifier = :name AND :bare < :foreign";
+     WHERE identifier = :name AND :bare < 9000000000000000";
 
 const START: &str = "INSERT INTO :table AS s (identifier, microtime) VALUES (:name, (:now - :age) / 1e6) \
      ON CONFLICT (identifier) DO UPDATE SET microtime = (:now - :age) / 1e6 WHERE :state = 0";
