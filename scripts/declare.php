@@ -1,6 +1,6 @@
 <?php
 /**
- * Writes src/declared.rs: the tables that tell the engine what stubs/tokenbucket.stub.php declares.
+ * Writes src/classes.rs, the classes by name, and src/declared.rs: the tables that tell the engine what stubs/tokenbucket.stub.php declares.
  *
  *     php -n scripts/declare.php          writes the file
  *     php -n scripts/declare.php --check  fails if the file is stale
@@ -17,6 +17,7 @@
  *     @not-serializable                 of a class: serialize() throws.
  */
 const STUB = __DIR__ . '/../stubs/tokenbucket.stub.php';
+const CLASSES = __DIR__ . '/../src/classes.rs';
 const DECLARED = __DIR__ . '/../src/declared.rs';
 
 function unsupported(string $what): never
@@ -230,7 +231,7 @@ function declaration(ReflectionClass $class): string
         'methods' => $entries ? "Entries(&[\n" . implode('', $entries) . '            END,' . "\n        ])" : '',
         'hidden' => $list(hidden($methods)),
     ]);
-    $text = '    (&' . static_name($class->name) . ", Declaration {\n";
+    $text = '    (&classes::' . static_name($class->name) . ", Declaration {\n";
     foreach ($fields as $field => $value) {
         $text .= "        $field: $value,\n";
     }
@@ -243,7 +244,19 @@ function stub_function(ReflectionFunction $function): string
     return 'entry(' . literal($function->name) . ", 0, method!($path), " . signature($function) . ')';
 }
 
-/** The whole file. */
+/** The whole of src/classes.rs, which the rest of the extension imports. */
+function classes(array $classes): string
+{
+    $text = "//! The classes that the extension declares, by name.\n//!\n"
+        . "//! Generated from stubs/tokenbucket.stub.php by `php -n scripts/declare.php`. Do not edit.\n\n"
+        . "use crate::zend::Class;\n\n";
+    foreach ($classes as $class) {
+        $text .= 'pub static ' . static_name($class->name) . ": Class = Class::new();\n";
+    }
+    return $text;
+}
+
+/** The whole of src/declared.rs, which only the module's entry imports. */
 function declared(array $classes, array $functions): string
 {
     global $signatures;
@@ -251,7 +264,7 @@ function declared(array $classes, array $functions): string
     $declarations = implode('', array_map(declaration(...), $classes));
     $functions = items([...array_map(stub_function(...), $functions), 'END'], 0);
     preg_match_all('/(?:method!\(|carry::<)(\w+)::/', $declarations . $functions, $found);
-    $roots = array_unique($found[1]);
+    $roots = array_unique(['classes', ...$found[1]]);
     sort($roots);
     $text = "//! The classes and functions that the extension declares to PHP.\n//!\n"
         . "//! Generated from stubs/tokenbucket.stub.php by `php -n scripts/declare.php`. Do not edit.\n\n"
@@ -260,10 +273,6 @@ function declared(array $classes, array $functions): string
         . "use crate::zend::declare::{\n    END, Entries, FINAL, Info, NO_DYNAMIC_PROPERTIES, NOT_SERIALIZABLE, PRIVATE, PROTECTED,\n"
         . "    PUBLIC, STATIC, Type, abstract_entry, entry, optional, required, returns,\n};\n"
         . 'use crate::{' . implode(', ', $roots) . "};\n\n";
-    foreach ($classes as $class) {
-        $text .= 'pub static ' . static_name($class->name) . ": Class = Class::new();\n";
-    }
-    $text .= "\n";
     foreach ($signatures as ['name' => $name, 'text' => $infos]) {
         $text .= "const $name: &[Info] = $infos;\n";
     }
@@ -279,13 +288,17 @@ $classes = array_map(fn($name) => new ReflectionClass($name), array_values(array
 usort($classes, fn($a, $b) => $a->getStartLine() <=> $b->getStartLine());
 $functions = array_map(fn($name) => new ReflectionFunction($name), get_defined_functions()['user']);
 $stubs = fn($function) => realpath($function->getFileName()) === realpath(STUB);
-$declared = declared($classes, array_values(array_filter($functions, $stubs)));
+$files = [
+    CLASSES => classes($classes),
+    DECLARED => declared($classes, array_values(array_filter($functions, $stubs))),
+];
 
-if (($argv[1] ?? '') !== '--check') {
-    file_put_contents(DECLARED, $declared);
-} elseif (file_get_contents(DECLARED) === $declared) {
-    echo "src/declared.rs is up to date.\n";
-} else {
-    echo "src/declared.rs is stale: run php -n scripts/declare.php\n";
-    exit(1);
+foreach ($files as $file => $text) {
+    if (($argv[1] ?? '') !== '--check') {
+        file_put_contents($file, $text);
+    } elseif (file_get_contents($file) !== $text) {
+        echo 'src/' . basename($file) . " is stale: run php -n scripts/declare.php\n";
+        exit(1);
+    }
 }
+echo "src/classes.rs and src/declared.rs are up to date.\n";

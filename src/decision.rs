@@ -1,6 +1,6 @@
 //! `TokenBucket\Decision`: the whole answer to one call.
 
-use crate::declared;
+use crate::classes;
 use crate::zend::{Call, Class, Object, State, Thrown, Zval, object, throw, value};
 use ext_php_rs::types::ZendHashTable;
 use tokenbucket_core::clock::{TICKS_PER_MICROSECOND, wall_clock};
@@ -17,7 +17,7 @@ impl State for Answer {
     const SLOTS: usize = 6;
 
     fn class() -> &'static Class {
-        &declared::DECISION
+        &classes::DECISION
     }
 
     fn born() -> Self {

@@ -9,25 +9,7 @@ use crate::zend::declare::{
     END, Entries, FINAL, Info, NO_DYNAMIC_PROPERTIES, NOT_SERIALIZABLE, PRIVATE, PROTECTED,
     PUBLIC, STATIC, Type, abstract_entry, entry, optional, required, returns,
 };
-use crate::{compat, decision, info, storage, token_bucket};
-
-pub static TOKEN_BUCKET_STORAGE: Class = Class::new();
-pub static TOKEN_BUCKET: Class = Class::new();
-pub static TOKEN_BUCKET_STORAGE_SHARED_MEMORY: Class = Class::new();
-pub static TOKEN_BUCKET_STORAGE_REDIS: Class = Class::new();
-pub static TOKEN_BUCKET_STORAGE_MEMCACHED: Class = Class::new();
-pub static TOKEN_BUCKET_STORAGE_PDO: Class = Class::new();
-pub static TOKEN_BUCKET_STORAGE_PDO_MY_SQL: Class = Class::new();
-pub static TOKEN_BUCKET_STORAGE_MEMORY: Class = Class::new();
-pub static EXCEPTION: Class = Class::new();
-pub static ON_FAILURE: Class = Class::new();
-pub static STORAGE_EXCEPTION: Class = Class::new();
-pub static DECISION: Class = Class::new();
-pub static RATE_EXCEEDED_EXCEPTION: Class = Class::new();
-pub static MINUTE_WINDOW: Class = Class::new();
-pub static CLIENT_THROTTLE: Class = Class::new();
-pub static RATE_LIMITER: Class = Class::new();
-pub static LEAKY_BUCKET: Class = Class::new();
+use crate::{classes, compat, decision, info, storage, token_bucket};
 
 const TOKEN_BUCKET_STORAGE_PREPARE: &[Info] = &[returns(0, Type::NONE)];
 const TOKEN_BUCKET_STORAGE_BOOTSTRAP: &[Info] = &[
@@ -161,7 +143,7 @@ pub static FUNCTIONS: Entries = Entries(&[entry(c"TokenBucket\\status", 0, metho
 
 /// The classes, each behind those that it extends or implements.
 pub static CLASSES: [(&Class, Declaration); 17] = [
-    (&TOKEN_BUCKET_STORAGE, Declaration {
+    (&classes::TOKEN_BUCKET_STORAGE, Declaration {
         name: c"TokenBucketStorage",
         kind: Kind::Interface,
         methods: Entries(&[
@@ -172,7 +154,7 @@ pub static CLASSES: [(&Class, Declaration); 17] = [
         ]),
         ..Declaration::EMPTY
     }),
-    (&TOKEN_BUCKET, Declaration {
+    (&classes::TOKEN_BUCKET, Declaration {
         name: c"TokenBucket",
         flags: NOT_SERIALIZABLE,
         state: Some(Class::carry::<token_bucket::Bucket>),
@@ -209,7 +191,7 @@ pub static CLASSES: [(&Class, Declaration); 17] = [
         ]),
         ..Declaration::EMPTY
     }),
-    (&TOKEN_BUCKET_STORAGE_SHARED_MEMORY, Declaration {
+    (&classes::TOKEN_BUCKET_STORAGE_SHARED_MEMORY, Declaration {
         name: c"TokenBucketStorageSharedMemory",
         flags: FINAL | NO_DYNAMIC_PROPERTIES | NOT_SERIALIZABLE,
         interfaces: &[c"TokenBucketStorage"],
@@ -228,7 +210,7 @@ pub static CLASSES: [(&Class, Declaration); 17] = [
         ]),
         ..Declaration::EMPTY
     }),
-    (&TOKEN_BUCKET_STORAGE_REDIS, Declaration {
+    (&classes::TOKEN_BUCKET_STORAGE_REDIS, Declaration {
         name: c"TokenBucketStorageRedis",
         flags: FINAL | NO_DYNAMIC_PROPERTIES | NOT_SERIALIZABLE,
         interfaces: &[c"TokenBucketStorage"],
@@ -253,7 +235,7 @@ pub static CLASSES: [(&Class, Declaration); 17] = [
         hidden: &[("__construct", 1)],
         ..Declaration::EMPTY
     }),
-    (&TOKEN_BUCKET_STORAGE_MEMCACHED, Declaration {
+    (&classes::TOKEN_BUCKET_STORAGE_MEMCACHED, Declaration {
         name: c"TokenBucketStorageMemcached",
         flags: FINAL | NO_DYNAMIC_PROPERTIES | NOT_SERIALIZABLE,
         interfaces: &[c"TokenBucketStorage"],
@@ -277,7 +259,7 @@ pub static CLASSES: [(&Class, Declaration); 17] = [
         ]),
         ..Declaration::EMPTY
     }),
-    (&TOKEN_BUCKET_STORAGE_PDO, Declaration {
+    (&classes::TOKEN_BUCKET_STORAGE_PDO, Declaration {
         name: c"TokenBucketStoragePDO",
         flags: NOT_SERIALIZABLE,
         interfaces: &[c"TokenBucketStorage"],
@@ -302,7 +284,7 @@ pub static CLASSES: [(&Class, Declaration); 17] = [
         ]),
         ..Declaration::EMPTY
     }),
-    (&TOKEN_BUCKET_STORAGE_PDO_MY_SQL, Declaration {
+    (&classes::TOKEN_BUCKET_STORAGE_PDO_MY_SQL, Declaration {
         name: c"TokenBucketStoragePDOMySQL",
         kind: Kind::Extends(c"TokenBucketStoragePDO"),
         methods: Entries(&[
@@ -312,7 +294,7 @@ pub static CLASSES: [(&Class, Declaration); 17] = [
         ]),
         ..Declaration::EMPTY
     }),
-    (&TOKEN_BUCKET_STORAGE_MEMORY, Declaration {
+    (&classes::TOKEN_BUCKET_STORAGE_MEMORY, Declaration {
         name: c"TokenBucketStorageMemory",
         flags: FINAL | NO_DYNAMIC_PROPERTIES | NOT_SERIALIZABLE,
         interfaces: &[c"TokenBucketStorage"],
@@ -332,25 +314,25 @@ pub static CLASSES: [(&Class, Declaration); 17] = [
         ]),
         ..Declaration::EMPTY
     }),
-    (&EXCEPTION, Declaration {
+    (&classes::EXCEPTION, Declaration {
         name: c"TokenBucket\\Exception",
         kind: Kind::Interface,
         interfaces: &[c"Throwable"],
         ..Declaration::EMPTY
     }),
-    (&ON_FAILURE, Declaration {
+    (&classes::ON_FAILURE, Declaration {
         name: c"TokenBucket\\OnFailure",
         kind: Kind::Enum(&[c"Local", c"Allow", c"Deny", c"Throw"]),
         flags: FINAL,
         ..Declaration::EMPTY
     }),
-    (&STORAGE_EXCEPTION, Declaration {
+    (&classes::STORAGE_EXCEPTION, Declaration {
         name: c"TokenBucket\\StorageException",
         kind: Kind::Extends(c"RuntimeException"),
         interfaces: &[c"TokenBucket\\Exception"],
         ..Declaration::EMPTY
     }),
-    (&DECISION, Declaration {
+    (&classes::DECISION, Declaration {
         name: c"TokenBucket\\Decision",
         flags: FINAL | NO_DYNAMIC_PROPERTIES | NOT_SERIALIZABLE,
         state: Some(Class::carry::<decision::Answer>),
@@ -370,13 +352,13 @@ pub static CLASSES: [(&Class, Declaration); 17] = [
         ]),
         ..Declaration::EMPTY
     }),
-    (&RATE_EXCEEDED_EXCEPTION, Declaration {
+    (&classes::RATE_EXCEEDED_EXCEPTION, Declaration {
         name: c"TokenBucket\\Compat\\RateExceededException",
         kind: Kind::Extends(c"Exception"),
         interfaces: &[c"TokenBucket\\Exception"],
         ..Declaration::EMPTY
     }),
-    (&MINUTE_WINDOW, Declaration {
+    (&classes::MINUTE_WINDOW, Declaration {
         name: c"TokenBucket\\Compat\\MinuteWindow",
         flags: NOT_SERIALIZABLE,
         state: Some(Class::carry::<compat::minute_window::Window>),
@@ -393,7 +375,7 @@ pub static CLASSES: [(&Class, Declaration); 17] = [
         ]),
         ..Declaration::EMPTY
     }),
-    (&CLIENT_THROTTLE, Declaration {
+    (&classes::CLIENT_THROTTLE, Declaration {
         name: c"TokenBucket\\Compat\\ClientThrottle",
         flags: NOT_SERIALIZABLE,
         state: Some(Class::carry::<compat::client_throttle::Limiter>),
@@ -407,7 +389,7 @@ pub static CLASSES: [(&Class, Declaration); 17] = [
         ]),
         ..Declaration::EMPTY
     }),
-    (&RATE_LIMITER, Declaration {
+    (&classes::RATE_LIMITER, Declaration {
         name: c"TokenBucket\\Compat\\RateLimiter",
         flags: NOT_SERIALIZABLE,
         state: Some(Class::carry::<compat::rate_limiter::Limiter>),
@@ -426,7 +408,7 @@ pub static CLASSES: [(&Class, Declaration); 17] = [
         ]),
         ..Declaration::EMPTY
     }),
-    (&LEAKY_BUCKET, Declaration {
+    (&classes::LEAKY_BUCKET, Declaration {
         name: c"TokenBucket\\Compat\\LeakyBucket",
         flags: NOT_SERIALIZABLE,
         state: Some(Class::carry::<compat::leaky_bucket::Bucket>),

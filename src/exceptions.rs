@@ -3,7 +3,7 @@
 //! An argument fault is a `ValueError` that names the argument. A failing store is a
 //! `TokenBucket\StorageException`. A denial is neither: it is an answer.
 
-use crate::declared;
+use crate::classes;
 use crate::zend::Zval;
 use crate::zend::throw::{self, Thrown};
 use tokenbucket_core::remote::Failure;
@@ -28,13 +28,13 @@ pub fn bad_span(argument: u32, error: SpanError) -> Thrown {
 /// A store that failed, where its policy is to throw; because of what another extension threw, if it did.
 #[cold]
 pub fn storage_failed(failure: &Failure, previous: Option<Zval>) -> Thrown {
-    throw::of_class(&declared::STORAGE_EXCEPTION, &failure.to_string(), previous)
+    throw::of_class(&classes::STORAGE_EXCEPTION, &failure.to_string(), previous)
 }
 
 /// More requests than were allowed: without a message, as in the class that this one replaces.
 #[cold]
 pub fn rate_exceeded() -> Thrown {
-    throw::of_class(&declared::RATE_EXCEEDED_EXCEPTION, "", None)
+    throw::of_class(&classes::RATE_EXCEEDED_EXCEPTION, "", None)
 }
 
 /// Where a capacity and a rate came from.

@@ -6,6 +6,7 @@
 // The entry point that the macro makes is the only public item, and cannot be documented.
 #![allow(missing_docs)]
 
+mod classes;
 mod compat;
 mod decision;
 #[rustfmt::skip]

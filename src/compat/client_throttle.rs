@@ -8,7 +8,7 @@
 //! say.
 
 use super::{native, storage as argument};
-use crate::declared;
+use crate::classes;
 use crate::exceptions;
 use crate::storage::{self, RemoteStorage, Storage, StorageClass};
 use crate::zend::{Call, Class, Object, Thrown, Zval, invoke, throw, value};
@@ -36,7 +36,7 @@ impl super::Limiter for Limiter {
     const SLOTS: usize = STORAGE + 1;
 
     fn class() -> &'static Class {
-        &declared::CLIENT_THROTTLE
+        &classes::CLIENT_THROTTLE
     }
 }
 
@@ -105,7 +105,7 @@ fn key_of(this: &Object<Limiter>, id: &Zval) -> Result<Zval, Thrown> {
         if throw::is_pending() {
             return Thrown;
         }
-        let name = declared::CLIENT_THROTTLE.name();
+        let name = classes::CLIENT_THROTTLE.name();
         throw::type_error(&format!(
             "{}::key() must return a string",
             name.to_string_lossy()

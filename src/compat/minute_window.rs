@@ -6,7 +6,7 @@
 //! charged.
 
 use super::{native, storage as argument};
-use crate::declared;
+use crate::classes;
 use crate::exceptions;
 use crate::storage::{self, RemoteStorage, Storage, StorageClass};
 use crate::zend::{Call, Class, Object, Thrown, Zval, system, throw, value};
@@ -33,7 +33,7 @@ impl super::Limiter for Window {
     const SLOTS: usize = PREFIX + 1;
 
     fn class() -> &'static Class {
-        &declared::MINUTE_WINDOW
+        &classes::MINUTE_WINDOW
     }
 }
 

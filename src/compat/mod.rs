@@ -5,7 +5,7 @@ pub mod leaky_bucket;
 pub mod minute_window;
 pub mod rate_limiter;
 
-use crate::declared::TOKEN_BUCKET_STORAGE;
+use crate::classes::TOKEN_BUCKET_STORAGE;
 use crate::storage::{self, Storage};
 use crate::zend::{Call, Class, State, Thrown, Zval, throw, value};
 

@@ -5,7 +5,7 @@
 //!
 //! The values in the public properties count, at each call.
 
-use crate::declared;
+use crate::classes;
 use crate::storage::{self, Unfit};
 use crate::zend::{Call, Class, Identity, Object, Thrown, Zval, throw, value};
 use ext_php_rs::ffi::{IS_FALSE, IS_NULL};
@@ -30,7 +30,7 @@ impl super::Limiter for Limiter {
     const SLOTS: usize = CLIENT + 1;
 
     fn class() -> &'static Class {
-        &declared::RATE_LIMITER
+        &classes::RATE_LIMITER
     }
 }
 

@@ -3,7 +3,7 @@
 //! The interface speaks in seconds: a span that refills what is wanted, and one that refills the whole
 //! bucket. Wall-clock instants, which only `bootstrap()` is given, are converted by their age.
 
-use super::Storage;
+use super::contract::Storage;
 use crate::exceptions;
 use crate::zend::{Call, Object, State, Thrown, Zval, invoke, throw, value};
 use tokenbucket_core::clock::wall_clock;

@@ -1,8 +1,9 @@
 //! `TokenBucketStorageMemcached`: buckets that a fleet shares, on memcached.
 
 use super::arguments;
+use super::memcached_client::shown;
 use super::remote::{RemoteStorage, StorageClass};
-use crate::declared;
+use crate::classes;
 use crate::zend::{Call, Class, Thrown, Zval, throw, value};
 use ext_php_rs::ffi::IS_STRING;
 use tokenbucket_core::remote::memcached::Memcached;
@@ -12,7 +13,7 @@ pub use super::memcached_client::from_client;
 
 impl StorageClass for Memcached {
     fn class() -> &'static Class {
-        &declared::TOKEN_BUCKET_STORAGE_MEMCACHED
+        &classes::TOKEN_BUCKET_STORAGE_MEMCACHED
     }
 }
 
@@ -26,12 +27,6 @@ pub fn construct(call: &mut Call<'_>, _result: &mut Zval) -> Result<(), Thrown> 
     let settings = arguments::settings(call)?;
     let memcached = Memcached::new(&servers, prefix);
     MemcachedStorage::construct(call.this(), memcached, settings, &shown(&servers), prefix)
-}
-
-/// Servers as dumps show them.
-pub fn shown(servers: &[Server]) -> String {
-    let names: Vec<_> = servers.iter().map(|s| s.endpoint.to_string()).collect();
-    names.join(",")
 }
 
 /// `string|array $servers`

@@ -5,7 +5,6 @@
 //! without asking a server), and a ring that puts them elsewhere is refused.
 
 use super::arguments;
-use super::memcached::shown;
 use super::remote::RemoteStorage;
 use crate::zend::{Call, Obj, Thrown, Zval, invoke, throw, value};
 use tokenbucket_core::remote::endpoint::Endpoint;
@@ -28,6 +27,12 @@ struct Client {
     prefix: Vec<u8>,
     /// Whether keys are placed with it.
     places_prefix: bool,
+}
+
+/// Servers as dumps show them.
+pub fn shown(servers: &[Server]) -> String {
+    let names: Vec<_> = servers.iter().map(|s| s.endpoint.to_string()).collect();
+    names.join(",")
 }
 
 /// `fromClient(object $client, …): static`

@@ -1,9 +1,9 @@
 //! `TokenBucketStorageMemory`: buckets of one object, on a clock that stands still. For people's tests.
 
-use super::Storage;
+use super::contract::{Storage, downcast};
 use super::proposals::Proposals;
 use crate::zend::{Call, Class, Object, State, Thrown, Zval};
-use crate::{declared, exceptions};
+use crate::{classes, exceptions};
 use tokenbucket_core::{Key, KeyHasher, MemoryStore, Outcome, Put, Step, Store, Ticks, seconds};
 
 /// The buckets.
@@ -15,7 +15,7 @@ pub struct MemoryStorage {
 
 impl State for MemoryStorage {
     fn class() -> &'static Class {
-        &declared::TOKEN_BUCKET_STORAGE_MEMORY
+        &classes::TOKEN_BUCKET_STORAGE_MEMORY
     }
 
     fn born() -> Self {
@@ -66,7 +66,7 @@ impl Storage for Object<MemoryStorage> {
     }
 
     fn is_same(&self, other: &dyn Storage) -> bool {
-        super::downcast::<Self>(other).is_some_and(|other| std::ptr::eq(self, other))
+        downcast::<Self>(other).is_some_and(|other| std::ptr::eq(self, other))
     }
 }
 

@@ -1,6 +1,6 @@
 //! `TokenBucket\OnFailure`: what happens when a store fails.
 
-use crate::declared;
+use crate::classes;
 use crate::zend::{Call, Thrown, class, value};
 use tokenbucket_core::remote::OnFailure;
 
@@ -16,7 +16,7 @@ const CASES: [(&std::ffi::CStr, OnFailure); 4] = [
 /// # Errors
 /// `TypeError`.
 pub fn argument(call: &Call<'_>, number: u32) -> Result<OnFailure, Thrown> {
-    let case = call.object_of(number, &declared::ON_FAILURE)?;
+    let case = call.object_of(number, &classes::ON_FAILURE)?;
     let name = class::case_name(&case);
     let found = CASES
         .iter()

@@ -2,7 +2,7 @@
 
 use super::arguments;
 use super::remote::{RemoteStorage, StorageClass};
-use crate::declared;
+use crate::classes;
 use crate::zend::{Call, Class, Thrown, Zval, throw};
 use tokenbucket_core::remote::redis::Redis;
 use tokenbucket_core::remote::redis::dsn::Dsn;
@@ -11,7 +11,7 @@ pub use super::redis_client::from_client;
 
 impl StorageClass for Redis {
     fn class() -> &'static Class {
-        &declared::TOKEN_BUCKET_STORAGE_REDIS
+        &classes::TOKEN_BUCKET_STORAGE_REDIS
     }
 }
 

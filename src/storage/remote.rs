@@ -1,7 +1,7 @@
 //! What the storages on remote stores have in common: their state, their calls, their warnings.
 
+use super::contract::{Storage, downcast};
 use super::proposals::Proposals;
-use super::{Storage, downcast};
 use crate::zend::object::instantiate;
 use crate::zend::{Class, Object, State, Thrown, Zval, throw, value};
 use crate::{exceptions, segment};
@@ -18,6 +18,12 @@ use tokenbucket_core::{Grain, Key, KeyHasher, Outcome, Put, Step, Ticks};
 pub trait StorageClass: Transport + Debug + Sized + 'static {
     /// Returns the class.
     fn class() -> &'static Class;
+}
+
+/// Returns the storage as one on a remote store of a known kind: for a limiter that keeps records of
+/// its own there.
+pub fn remote<T: StorageClass>(storage: &dyn Storage) -> Option<&Object<RemoteStorage<T>>> {
+    downcast(storage)
 }
 
 /// The state of an object of such a class.

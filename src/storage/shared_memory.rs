@@ -1,9 +1,9 @@
 //! `TokenBucketStorageSharedMemory`: buckets that all workers share.
 
-use super::Storage;
+use super::contract::Storage;
 use super::proposals::Proposals;
 use crate::zend::{Call, Class, Object, State, Thrown, Zval, throw, value};
-use crate::{declared, ini, segment};
+use crate::{classes, ini, segment};
 use std::cell::Cell;
 use tokenbucket_core::clock::BootClock;
 use tokenbucket_core::slots::SharedMemory;
@@ -20,7 +20,7 @@ impl State for SharedMemoryStorage {
     const SLOTS: usize = 1;
 
     fn class() -> &'static Class {
-        &declared::TOKEN_BUCKET_STORAGE_SHARED_MEMORY
+        &classes::TOKEN_BUCKET_STORAGE_SHARED_MEMORY
     }
 
     fn born() -> Self {
@@ -54,7 +54,9 @@ impl Storage for Object<SharedMemoryStorage> {
     }
 
     fn put(&self, key: Key<'_>, put: &Put) -> Result<(), Thrown> {
-        self::put(key, put);
+        if let Some(store) = segment::store() {
+            store.put(key, put);
+        }
         Ok(())
     }
 
@@ -83,13 +85,6 @@ fn take(key: Key<'_>, step: &Step, first: Option<Ticks>) -> Outcome {
             now: BootClock.now(),
             empty_at: 0,
         },
-    }
-}
-
-/// Changes a bucket of this host.
-pub fn put(key: Key<'_>, put: &Put) {
-    if let Some(store) = segment::store() {
-        store.put(key, put);
     }
 }
 

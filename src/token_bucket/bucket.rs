@@ -1,7 +1,7 @@
 //! The state of a `TokenBucket` object: its four properties, and the plan derived from them.
 
 use super::plan::{Overrides, Plan, Source};
-use crate::declared::TOKEN_BUCKET;
+use crate::classes::TOKEN_BUCKET;
 use crate::exceptions::Origin;
 use crate::zend::{Class, Object, State, Thrown};
 use std::cell::RefCell;

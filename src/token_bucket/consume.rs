@@ -6,12 +6,12 @@ use super::plan::Source;
 use super::question::Question;
 use crate::exceptions::{self, Origin};
 use crate::zend::{Call, Number, Thrown, Zval, value};
-use crate::{declared, storage};
+use crate::{classes, storage};
 use ext_php_rs::ffi::IS_STRING;
 
 /// `__construct(TokenBucketStorage $storage, $identifier, $bucket_capacity, $tokens_per_second)`
 pub fn construct(call: &mut Call<'_>, _result: &mut Zval) -> Result<(), Thrown> {
-    call.object_of(1, &declared::TOKEN_BUCKET_STORAGE)?;
+    call.object_of(1, &classes::TOKEN_BUCKET_STORAGE)?;
     // Converted only to throw an error that names the argument. The properties keep what was passed,
     // as the userland class's do.
     if value::kind(call.arg(2)) != IS_STRING {

@@ -5,7 +5,7 @@
 
 use super::bucket::{Bucket, CAPACITY, IDENTIFIER, RATE, STORAGE, with_plan};
 use super::plan::Overrides;
-use crate::declared::TOKEN_BUCKET;
+use crate::classes::TOKEN_BUCKET;
 use crate::exceptions;
 use crate::storage;
 use crate::zend::{Call, Number, Object, Thrown, Zval, arithmetic, invoke, throw, value};

@@ -6,7 +6,7 @@
 use super::bucket::{Bucket, CAPACITY, IDENTIFIER};
 use super::overrides::{self, to_seconds};
 use super::question::Question;
-use crate::declared::TOKEN_BUCKET;
+use crate::classes::TOKEN_BUCKET;
 use crate::zend::call::handler;
 use crate::zend::closure::closure;
 use crate::zend::{Call, Object, Thrown, Zval, invoke, throw, value};

@@ -6,7 +6,7 @@
 
 mod storages;
 
-use crate::declared;
+use crate::classes;
 use crate::storage;
 use crate::zend::{Call, Class, Number, Thrown, Zval, throw, value};
 use std::cell::{Cell, RefCell};
@@ -33,7 +33,7 @@ impl super::Limiter for Bucket {
     const SLOTS: usize = STORAGES + 1;
 
     fn class() -> &'static Class {
-        &declared::LEAKY_BUCKET
+        &classes::LEAKY_BUCKET
     }
 }
 

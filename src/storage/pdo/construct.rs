@@ -1,7 +1,7 @@
 //! What the constructors make of a connection and a table's name.
 
 use super::database::dialect;
-use super::{DB, Made, PdoStorage, TABLE};
+use super::state::{DB, Made, PdoStorage, TABLE};
 use crate::segment;
 use crate::storage::{arguments, on_failure};
 use crate::zend::{Call, Obj, Object, Thrown, Zval, pdo, throw, value};

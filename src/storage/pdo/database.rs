@@ -4,7 +4,7 @@
 //! counted values are held meanwhile. A statement that is in use is out of its slot, so that code which
 //! comes back here meanwhile prepares another.
 
-use super::{DB, Made, PdoStorage, slot};
+use super::state::{DB, Made, PdoStorage, slot};
 use crate::zend::invoke::{self, Method};
 use crate::zend::{Obj, Object, Thrown, Zval, throw, value};
 use std::cell::{Cell, RefCell};

@@ -1,8 +1,15 @@
 //! A step, and other changes, as statements; what their numbers mean.
 
 use super::database::{Database, Values, number};
+use super::state::PdoStorage;
+use crate::segment;
+use crate::storage::remote::tell;
+use crate::zend::{Object, Thrown, throw};
 use tokenbucket_core::clock::{self, BootClock};
-use tokenbucket_core::remote::{Ask, Cause, Reply, Server, Transport};
+use tokenbucket_core::host::Host;
+use tokenbucket_core::remote::{
+    Answer, Ask, Cause, Failure, Remote, Reply, Server, Settings, Transport,
+};
 use tokenbucket_core::sql::reply::{self, micros, micros_ago};
 use tokenbucket_core::sql::{Dialect, Query, stored};
 use tokenbucket_core::{Clock, Denial, Grain, Outcome, Put, Ticks, Verdict};
@@ -24,6 +31,36 @@ pub fn wall_clock() -> i64 {
 /// This host's monotone clock, in microseconds: the ticks are below 2^62.
 fn boot_clock() -> i64 {
     micros(BootClock.now())
+}
+
+/// Runs `call` on the connection of a storage.
+///
+/// # Errors
+/// The exception for a failure, if the policy throws, or what PHP code threw. Other policies warn.
+pub fn with<R>(
+    object: &Object<PdoStorage>,
+    call: impl FnOnce(&Remote<Database<'_>>, &Host) -> Result<Answer<R>, Failure>,
+) -> Result<R, Thrown> {
+    let made = object
+        .made
+        .get()
+        .ok_or_else(|| throw::error("The TokenBucketStoragePDO object has not been constructed"))?;
+    let host = segment::host().ok_or(Thrown)?;
+    let database = Database::open(object, made)?;
+    // PDO does not tell of a transaction that was begun by a statement of SQLite's.
+    let tells = made.dialect != Dialect::Sqlite;
+    let hints = made.is_known && tells && !database.in_transaction();
+    let settings = Settings {
+        // A transaction may undo what it has seen, and nobody else has seen it.
+        hint_max_age: made.settings.hint_max_age.filter(|_| hints),
+        ..made.settings
+    };
+    let remote = Remote::new(database, settings);
+    let answer = call(&remote, host);
+    if throw::is_pending() {
+        return Err(Thrown);
+    }
+    tell(&remote, answer, || remote.transport().caught())
 }
 
 impl Transport for Database<'_> {

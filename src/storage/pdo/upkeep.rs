@@ -1,7 +1,8 @@
 //! The table itself: made when it is missing, and rid of what is full.
 
 use super::database::{Database, Values, number};
-use super::{PdoStorage, with};
+use super::state::PdoStorage;
+use super::transport::{wall_clock, with};
 use crate::exceptions;
 use crate::zend::{Call, Object, Thrown, Zval};
 use tokenbucket_core::remote::Cause;
@@ -99,7 +100,7 @@ fn stale(span: i64, keys: &[Zval]) -> Values<'_> {
     Values {
         span,
         keys,
-        clock: super::transport::wall_clock(),
+        clock: wall_clock(),
         ..Values::default()
     }
 }

@@ -1,0 +1,74 @@
+//! The state of a `TokenBucketStoragePDO` object.
+
+use crate::classes::TOKEN_BUCKET_STORAGE_PDO;
+use crate::storage::proposals::Proposals;
+use crate::zend::{Class, State};
+use std::cell::{Cell, OnceCell};
+use tokenbucket_core::KeyHasher;
+use tokenbucket_core::remote::{Server, Settings};
+use tokenbucket_core::sql::{Dialect, Query, Statement, Table};
+
+// The slots of the properties, in the order of their declaration; the statements follow.
+pub const DB: usize = 0;
+pub const TABLE: usize = 1;
+const STATEMENTS: usize = 2;
+
+/// The state of an object, besides its properties.
+#[derive(Debug)]
+pub struct PdoStorage {
+    /// Set by the constructor.
+    pub made: OnceCell<Made>,
+    pub proposals: Proposals,
+    /// True if the connection was lost. It is not made anew, so its failures say nothing new of the
+    /// server.
+    pub lost: Cell<bool>,
+    pub calls: Cell<u64>,
+}
+
+/// A store as the constructor has made it.
+#[derive(Debug)]
+pub struct Made {
+    pub dialect: Dialect,
+    pub table: Table,
+    pub statements: [OnceCell<Statement>; Query::COUNT],
+    pub server: Server,
+    /// Tells stores apart: the database, the user and the table.
+    pub identity: Vec<u8>,
+    /// True if the identity is that of a database; otherwise objects share no state.
+    pub is_known: bool,
+    pub hasher: KeyHasher,
+    pub settings: Settings,
+}
+
+impl State for PdoStorage {
+    const SLOTS: usize = STATEMENTS + Query::Start as usize + 1;
+
+    fn class() -> &'static Class {
+        &TOKEN_BUCKET_STORAGE_PDO
+    }
+
+    fn born() -> Self {
+        Self {
+            made: OnceCell::new(),
+            proposals: Proposals::default(),
+            lost: Cell::new(false),
+            calls: Cell::new(0),
+        }
+    }
+
+    fn cloned(&self) -> Option<Self> {
+        None
+    }
+}
+
+impl Made {
+    /// Returns the text of a query, made once.
+    pub fn statement(&self, query: Query) -> &Statement {
+        self.statements[query as usize].get_or_init(|| query.statement(self.dialect, &self.table))
+    }
+}
+
+/// Returns the property slot of a query whose statement is kept.
+pub fn slot(query: Query) -> Option<usize> {
+    (query as usize <= Query::Start as usize).then_some(STATEMENTS + query as usize)
+}
