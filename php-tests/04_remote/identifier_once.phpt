@@ -1,0 +1,75 @@
+--TEST--
+Converts an identifier to a string once a call on every storage
+--EXTENSIONS--
+pdo
+pdo_sqlite
+--FILE--
+<?php
+require __DIR__ . '/../../testkit/php/check.php';
+require __DIR__ . '/../../testkit/php/servers.php';
+require __DIR__ . '/../../testkit/php/sql_servers.php';
+
+final class Name
+{
+    public int $conversions = 0;
+
+    public function __toString(): string
+    {
+        $this->conversions++;
+        return 'name';
+    }
+}
+/** Ignores the identifier, so that only the bucket converts it. */
+final class Userland implements TokenBucketStorage
+{
+    public function prepare()
+    {
+    }
+
+    public function bootstrap($identifier, $microtime)
+    {
+    }
+
+    public function consume($identifier, $microtime, $full_microtime, $bootstrap_closure)
+    {
+        return true;
+    }
+}
+
+$redis = RedisServer::start();
+$memcached = MemcachedServer::startUnix();
+$sqlite = SqliteFile::start();
+$pdo = new TokenBucketStoragePDO($sqlite->connect(), 'limits');
+$pdo->prepare();
+$native = [
+    'shared memory' => new TokenBucketStorageSharedMemory,
+    'memory' => new TokenBucketStorageMemory,
+    'redis' => new TokenBucketStorageRedis("unix://$redis->socket"),
+    'memcached' => new TokenBucketStorageMemcached("unix://$memcached->socket"),
+    'sqlite' => $pdo,
+];
+$calls = [
+    'consume' => fn ($bucket) => $bucket->consume(),
+    'consume too many' => fn ($bucket) => $bucket->consume(11),
+    'attempt' => fn ($bucket) => $bucket->attempt(),
+    'wait' => fn ($bucket) => $bucket->wait(0),
+];
+$only_native = [
+    'peek' => fn ($bucket) => $bucket->peek(),
+    'refund' => fn ($bucket) => $bucket->refund(),
+    'attemptAll' => fn ($bucket) => TokenBucket::attemptAll([$bucket]),
+    'reset' => fn ($bucket) => $bucket->reset(),
+];
+foreach (['userland' => new Userland, ...$native] as $kind => $storage) {
+    $name = new Name;
+    $bucket = new TokenBucket($storage, $name, 10, 0.001);
+    foreach ($calls + ($kind === 'userland' ? [] : $only_native) as $method => $call) {
+        $name->conversions = 0;
+        $call($bucket);
+        check($name->conversions === 1, "$kind, $method: $name->conversions conversions");
+    }
+}
+echo "done\n";
+?>
+--EXPECT--
+done
