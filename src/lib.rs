@@ -39,7 +39,7 @@ impl Hooks for Extension {
     fn start(starting: &Starting, module: i32) -> bool {
         ini::register(module);
         if let Err(error) = segment::attach(starting) {
-            zend::throw::startup_warning(&error.to_string());
+            zend::throw::startup_warning(&format!("{error:#}"));
             return false;
         }
         zend::class::register_functions(&declared::FUNCTIONS);

@@ -8,6 +8,7 @@
 use crate::ini::{self, SharedMemorySettings};
 use crate::zend::system::{self, Ending, Shared, Starting};
 use crate::zend::throw::startup_warning;
+use anyhow::{Context, ensure};
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 use tokenbucket_core::host::Host;
 use tokenbucket_core::memory::{Backing, Layout, Segment, SegmentError};
@@ -22,15 +23,6 @@ static HOST: Shared<Host> = Shared::new();
 /// The process that started the module and handed its segment over; 0 in a worker, and where nothing
 /// was handed over.
 static STARTED_BY: AtomicU32 = AtomicU32::new(0);
-
-/// Why there is no shared memory, and the module does not start.
-#[derive(Debug, thiserror::Error)]
-pub enum AttachError {
-    #[error("this processor has no lock-free 128-bit compare-and-swap")]
-    NotLockFree,
-    #[error("no shared memory: {0}")]
-    Segment(#[from] SegmentError),
-}
 
 /// Returns what lies in the process's segment.
 ///
@@ -50,14 +42,16 @@ pub fn store() -> Option<&'static SharedMemory> {
 ///
 /// # Errors
 /// When no mapping at all can be had, or 128 bits cannot be swapped without a lock.
-pub fn attach(starting: &Starting) -> Result<(), AttachError> {
-    if !is_lock_free() {
-        return Err(AttachError::NotLockFree);
-    }
+pub fn attach(starting: &Starting) -> anyhow::Result<()> {
+    ensure!(
+        is_lock_free(),
+        "this processor has no lock-free 128-bit compare-and-swap"
+    );
     let settings = ini::shared_memory();
     let host = Host::new(settings.segment, |layout| {
         named(&settings, layout).map_or_else(|| private(starting, layout), Ok)
-    })?;
+    });
+    let host = host.context("no shared memory")?;
     HOST.set(starting, host);
     Ok(())
 }

@@ -1,34 +1,35 @@
 //! `prove FOLDER`: judges the logs in a folder. Ends with 0 when all rules hold, 1 when one is broken, and 2 when the
 //! logs prove nothing: they cannot be read, are empty, or the rules allow too much.
 
+use anyhow::bail;
 use prove::log::Log;
 use prove::verdict::Verdict;
 use std::path::Path;
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
+    judge().unwrap_or_else(|error| {
+        eprintln!("{error:#}");
+        ExitCode::from(2)
+    })
+}
+
+fn judge() -> anyhow::Result<ExitCode> {
     let mut arguments = std::env::args_os().skip(1);
     let (Some(folder), None) = (arguments.next(), arguments.next()) else {
-        eprintln!("usage: prove FOLDER");
-        return ExitCode::from(2);
+        bail!("usage: prove FOLDER");
     };
-    let log = match Log::read(Path::new(&folder)) {
-        Ok(log) => log,
-        Err(error) => {
-            eprintln!("{error}");
-            return ExitCode::from(2);
-        }
-    };
+    let log = Log::read(Path::new(&folder)).map_err(anyhow::Error::msg)?;
     let verdict = Verdict::of(&log);
     println!("{verdict}");
     if verdict.is_convicted() {
         for fault in verdict.faults.iter().take(6) {
             println!("  {fault}");
         }
-        ExitCode::from(1)
-    } else if verdict.is_slack() || verdict.granted == 0 {
-        ExitCode::from(2)
-    } else {
-        ExitCode::SUCCESS
+        return Ok(ExitCode::from(1));
     }
+    if verdict.is_slack() || verdict.granted == 0 {
+        return Ok(ExitCode::from(2));
+    }
+    Ok(ExitCode::SUCCESS)
 }
