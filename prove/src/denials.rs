@@ -68,9 +68,39 @@ struct Lack {
 }
 
 impl Lack {
+    fn new(quota: &Quota, now: Nanos) -> Self {
+        Self {
+            quota: *quota,
+            now,
+            open: 0,
+            closed: 0,
+            pending: 0,
+            total: 0,
+        }
+    }
+
     fn advance(&mut self, now: Nanos) {
         self.closed = (self.closed - self.quota.refill(now - self.now)).max(0);
         self.now = now;
+    }
+
+    /// Applies an event, which changes nothing if it is a denial's. `before` keeps the total from a
+    /// gift's start to its end.
+    fn apply(&mut self, event: Event, call: &Call, rules: &Rules, before: &mut Tokens) {
+        let charged = call.cost + self.quota.refill(rules.tick);
+        let is_refund = call.kind == Kind::Refund;
+        match event {
+            Event::TakeStarts => self.open += charged,
+            Event::TakeEnds => self.close(charged),
+            Event::Loses => self.closed = self.closed.max(self.quota.capacity),
+            Event::GiftStarts => {
+                self.pending += if is_refund { call.cost } else { 0 };
+                *before = self.total;
+            }
+            Event::GiftEnds if is_refund => self.refund(call.cost, *before),
+            Event::GiftEnds => self.reset(*before),
+            Event::DenialStarts | Event::DenialEnds => {}
+        }
     }
 
     fn close(&mut self, cost: Tokens) {
@@ -95,14 +125,7 @@ impl Lack {
 #[must_use]
 pub fn judge(calls: &[Call], quota: &Quota, rules: &Rules) -> Unexplained {
     let events = events(calls, rules);
-    let mut lack = Lack {
-        quota: *quota,
-        now: events.first().map_or(0, |event| event.0),
-        open: 0,
-        closed: 0,
-        pending: 0,
-        total: 0,
-    };
+    let mut lack = Lack::new(quota, events.first().map_or(0, |event| event.0));
     let candidates = events.iter().filter(|event| is_candidate(event.1)).count();
     let mut greatest = Maxima::new(candidates);
     let mut points = 0;
@@ -111,30 +134,16 @@ pub fn judge(calls: &[Call], quota: &Quota, rules: &Rules) -> Unexplained {
     let mut result = Unexplained::default();
     for (now, event, index) in events {
         let call = &calls[index];
-        let charged = call.cost + quota.refill(rules.tick);
         lack.advance(now);
+        lack.apply(event, call, rules, &mut remembered[index].1);
         match event {
-            Event::TakeStarts => lack.open += charged,
-            Event::TakeEnds => lack.close(charged),
-            Event::Loses => lack.closed = lack.closed.max(quota.capacity),
-            Event::GiftStarts => {
-                lack.pending += if call.kind == Kind::Refund {
-                    call.cost
-                } else {
-                    0
-                };
-                remembered[index].1 = lack.total;
-            }
-            Event::GiftEnds if call.kind == Kind::Refund => {
-                lack.refund(call.cost, remembered[index].1);
-            }
-            Event::GiftEnds => lack.reset(remembered[index].1),
             Event::DenialStarts => remembered[index].0 = points,
             Event::DenialEnds => {
                 let most = greatest.greatest(remembered[index].0, points).unwrap_or(0);
                 let most = most + quota.refill(rules.tick + rules.skew);
                 result.add(call, quota.capacity - most - call.cost);
             }
+            _ => {}
         }
         if is_candidate(event) {
             greatest.set(points, lack.open + lack.closed);

@@ -118,21 +118,16 @@ struct Record {
 }
 
 impl Record {
-    /// # Errors
-    /// [`Cause::Record`] when the item is none of ours.
-    fn of(item: Option<&Item>, seen: Option<i64>, now: Ticks) -> Result<Self, Cause> {
-        let Some(item) = item else {
-            return Ok(Self {
-                empty_at: seen.map_or(0, |age| floor(empty_at(now, age))),
-                item: None,
-                healed: seen.is_some(),
-            });
+    /// Reads the record of `item`, or that of a bucket seen `seen` ticks ago. `None` if the item is invalid.
+    fn of(item: Option<&Item>, seen: Option<i64>, now: Ticks) -> Option<Self> {
+        let empty_at = match item {
+            Some(item) => record::parse(&item.value)? * TICKS_PER_MICROSECOND,
+            None => seen.map_or(0, |age| floor(empty_at(now, age))),
         };
-        let state = record::parse(&item.value).ok_or(Cause::Record)?;
-        Ok(Self {
-            empty_at: state * TICKS_PER_MICROSECOND,
-            item: Some((item.cas, item.left)),
-            healed: false,
+        Some(Self {
+            empty_at,
+            item: item.map(|item| (item.cas, item.left)),
+            healed: item.is_none() && seen.is_some(),
         })
     }
 
@@ -232,83 +227,94 @@ impl Transport for Memcached {
     }
 }
 
-/// `None` when the item is none of ours.
+/// The decision on a record as it was seen, with the answer to the caller.
+enum Decision<R> {
+    /// The record stays as it is.
+    Keep(R),
+    /// The record changes to this state, which is full at the second instant.
+    Write(R, Ticks, Ticks),
+}
+
+/// Sees the item, lets `decide` decide, and writes, until a write wins or nothing is to be written.
+/// Returns `None` if the item is invalid.
+///
+/// `known` is the item and whether it was read in this call. `decide` is given the record, the
+/// present instant and the number of lost races. After `patience` the item is not read again.
+fn update<R>(
+    connection: &mut Connection,
+    key: &[u8],
+    known: (Option<Item>, bool),
+    seen: Option<i64>,
+    patience: Ticks,
+    decide: impl Fn(Record, Ticks, u32) -> Decision<R>,
+) -> Result<Option<R>, Cause> {
+    let (mut item, mut is_fresh) = known;
+    let mut lost = 0;
+    loop {
+        // Read after the state, so that a denial is true at the instant that it states.
+        let now = wall_ticks();
+        // A lost record is restored only if it is known to be lost.
+        let may_write = is_fresh || item.is_some() || seen.is_none();
+        let record = Record::of(item.as_ref(), seen.filter(|_| is_fresh), now);
+        match record.map(|record| (record, decide(record, now, lost))) {
+            None if is_fresh => return Ok(None),
+            Some((_, Decision::Keep(answer))) if is_fresh => return Ok(Some(answer)),
+            Some((record, Decision::Write(answer, state, full_at))) if may_write => {
+                let (written, there) = record.replace(connection, key, state, full_at, now)?;
+                if written {
+                    return Ok(Some(answer));
+                }
+                item = there;
+                lost += 1;
+                if pause(lost) && !is_over(patience) {
+                    // The item has probably changed during the pause.
+                    item = connection.read(key)?;
+                }
+            }
+            _ => item = connection.read(key)?,
+        }
+        is_fresh = true;
+    }
+}
+
 fn take(connection: &mut Connection, ask: &Ask, deadline: Ticks) -> Result<Option<Reply>, Cause> {
     let (key, step) = (&ask.name, &ask.step);
-    let mut item = connection.remembered(key).cloned();
-    // Whether `item` was read in this call.
-    let mut is_fresh = false;
-    // What is begun later may have no answer by the deadline, and nobody could say then what became of it.
+    let known = (connection.remembered(key).cloned(), false);
+    // A later write may have no reply by the deadline, and its fate would be unknown.
     let patience = BootClock.now().midpoint(deadline);
-    let mut tries = 0;
-    loop {
-        // After the state, so that a denial is true at the instant that it states.
-        let now = wall_ticks();
-        // What was lost is made up for only where it is known to be lost.
-        let seen = ask.seen.filter(|_| is_fresh);
-        let Ok(record) = Record::of(item.as_ref(), seen, now) else {
-            if is_fresh {
-                return Ok(None);
-            }
-            (item, is_fresh) = (connection.read(key)?, true);
-            continue;
-        };
-        let outcome = record.decide(ask, now);
-        let changes = !step.dry && outcome.empty_at != record.empty_at;
+    let decide = |record: Record, now: Ticks, lost: u32| {
+        let mut outcome = record.decide(ask, now);
+        let gives_up = lost == TRIES || (lost > 0 && is_over(patience));
+        if gives_up && outcome.empty_at != record.empty_at {
+            outcome.verdict = Verdict::Denied(Denial::Contended);
+            outcome.empty_at = record.empty_at;
+        }
         let reply = Reply {
             outcome,
             absent: record.is_absent(),
             healed: record.healed,
         };
-        if !changes && is_fresh {
-            return Ok(Some(reply));
+        if outcome.empty_at == record.empty_at {
+            return Decision::Keep(reply);
         }
-        if !changes || (item.is_none() && !is_fresh && ask.seen.is_some()) {
-            (item, is_fresh) = (connection.read(key)?, true);
-            continue;
-        }
-        if tries == TRIES || (tries > 0 && is_over(patience)) {
-            let verdict = Verdict::Denied(Denial::Contended);
-            let outcome = Outcome {
-                verdict,
-                now,
-                empty_at: record.empty_at,
-            };
-            return Ok(Some(Reply { outcome, ..reply }));
-        }
-        tries += 1;
-        let full_at = outcome.empty_at + step.span();
-        let (written, now_there) =
-            record.replace(connection, key, outcome.empty_at, full_at, now)?;
-        if written {
-            return Ok(Some(reply));
-        }
-        (item, is_fresh) = (now_there, true);
-        if pause(tries) && !is_over(patience) {
-            // What was there then will hardly be there still.
-            item = connection.read(key)?;
-        }
-    }
+        Decision::Write(reply, outcome.empty_at, outcome.empty_at + step.span())
+    };
+    update(connection, key, known, ask.seen, patience, decide)
 }
 
-/// `None` when the item is none of ours. Tries until the deadline: a caller who gives back must not be
-/// refused.
+/// Tries until the deadline, because a refund must not be refused.
 fn change(
     connection: &mut Connection,
     key: &[u8],
     put: &Put,
     seen: Option<i64>,
 ) -> Result<Option<()>, Cause> {
-    let mut item = connection.read(key)?;
-    for tries in 0.. {
-        let now = wall_ticks();
-        let seen = seen.filter(|_| matches!(put, Put::Refund { .. }));
-        let Ok(record) = Record::of(item.as_ref(), seen, now) else {
-            return Ok(None);
-        };
+    let known = (connection.read(key)?, true);
+    let seen = seen.filter(|_| matches!(put, Put::Refund { .. }));
+    let decide = |record: Record, now: Ticks, _: u32| {
         let (state, full_at) = match *put {
-            // Nothing to give back to; but see to it that no host makes up for a record that was lost
-            // before the refund.
+            // There is nothing to refund to, but no host may restore a record that was lost before
+            // the refund.
             Put::Refund { burst, .. } if record.is_absent() => (0, now + burst),
             Put::Refund { cost, burst, taken } => {
                 // The clock was read after the item, and the item is unchanged when this is written.
@@ -320,20 +326,12 @@ fn change(
             Put::Bootstrap { age } => {
                 let state = empty_at(now, age).next_multiple_of(TICKS_PER_MICROSECOND);
                 if !record.is_absent() || state + UNKNOWN_SPAN <= now {
-                    return Ok(Some(()));
+                    return Decision::Keep(());
                 }
                 (state, state + UNKNOWN_SPAN)
             }
         };
-        let (written, now_there) = record.replace(connection, key, state, full_at, now)?;
-        if written {
-            break;
-        }
-        item = if pause(tries) {
-            connection.read(key)?
-        } else {
-            now_there
-        };
-    }
-    Ok(Some(()))
+        Decision::Write((), state, full_at)
+    };
+    update(connection, key, known, seen, Ticks::MAX, decide)
 }

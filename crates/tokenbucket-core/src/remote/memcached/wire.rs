@@ -144,8 +144,7 @@ impl Connection {
             self.encode(reading(key), &mut request)?,
         );
         self.send(&request)?;
-        let (response, _) = self.response(numbers.0)?;
-        let written = match response.rc() {
+        let written = match self.reply(numbers.0)?.response.rc() {
             ReturnCode::Hd => true,
             ReturnCode::Ns | ReturnCode::Ex | ReturnCode::Nf => false,
             _ => return Err(Cause::Answer("not to a write")),
@@ -171,10 +170,7 @@ impl Connection {
         self.send(&request)?;
         numbers
             .into_iter()
-            .map(|number| {
-                let (response, value) = self.response(number)?;
-                Ok(Found { response, value })
-            })
+            .map(|number| self.reply(number))
             .collect()
     }
 
@@ -208,7 +204,7 @@ impl Connection {
     }
 
     fn item(&mut self, number: u64) -> Result<Option<Item>, Cause> {
-        let (response, value) = self.response(number)?;
+        let Found { response, value } = self.reply(number)?;
         match (response.rc(), value) {
             (ReturnCode::En, _) => Ok(None),
             (ReturnCode::Va, Some(value)) => Ok(Some(Item {
@@ -220,8 +216,8 @@ impl Connection {
         }
     }
 
-    /// The next reply, which must be to command `number`, and its value.
-    fn response(&mut self, number: u64) -> Result<(MetaResponse, Option<Vec<u8>>), Cause> {
+    /// Reads the next reply, which must be to command `number`.
+    fn reply(&mut self, number: u64) -> Result<Found, Cause> {
         let line = self.line()?;
         let response = MetaResponse::parse_header(&line).map_err(|error| match error {
             Error::Rejected(text) if text.contains("non-numeric") => Cause::Record,
@@ -245,7 +241,7 @@ impl Connection {
         if !is_mine {
             return Err(Cause::Answer("to another request"));
         }
-        Ok((response, value))
+        Ok(Found { response, value })
     }
 
     fn line(&mut self) -> Result<Vec<u8>, Cause> {

@@ -86,13 +86,6 @@ fn ticks(value: &Value) -> Result<Ticks, Cause> {
     }
 }
 
-fn list(value: &Value, length: usize) -> Result<&[Value], Cause> {
-    match value {
-        Value::Array(values) if values.len() == length => Ok(values),
-        _ => Err(Cause::Answer("not as many numbers as were asked for")),
-    }
-}
-
 fn outcome(granted: bool, now: Ticks, empty_at: Ticks) -> Outcome {
     let verdict = if granted {
         Verdict::Granted
@@ -131,7 +124,7 @@ impl Transport for Redis {
             lost_ago(ask.seen),
         ];
         let value = self.run(&TAKE, &[&ask.name], &arguments, deadline)?;
-        let [granted, now, empty_at, absent, healed] = list(&value, 5)? else {
+        let Some([granted, now, empty_at, absent, healed]) = value.as_sequence() else {
             return Err(Cause::Answer("five numbers are expected"));
         };
         let yes = |value: &Value| ticks(value).map(|ticks| ticks != 0);
@@ -177,8 +170,11 @@ impl Transport for Redis {
         });
         let arguments: Vec<_> = arguments.collect();
         let value = self.run(&TAKE_ALL, &keys, &arguments, deadline)?;
-        let [granted, now, states @ ..] = list(&value, 2 * asks.len() + 2)? else {
-            return Err(Cause::Answer("a verdict is expected"));
+        let numbers = value
+            .as_sequence()
+            .filter(|numbers| numbers.len() == 2 * asks.len() + 2);
+        let Some([granted, now, states @ ..]) = numbers else {
+            return Err(Cause::Answer("not as many numbers as were asked for"));
         };
         let (granted, now) = (ticks(granted)? != 0, ticks(now)?);
         let mut replies = Replies {

@@ -111,29 +111,7 @@ impl Dsn {
         if database > MAX_DATABASE {
             return Err(DsnError::Database);
         }
-        let (endpoint, tls) = if host.starts_with('/') {
-            (socket(host)?, None)
-        } else {
-            let (scheme, host) = host.split_once("://").unwrap_or(("tcp", host));
-            let is_literal = host.contains(':') && !host.starts_with('[');
-            let authority = if is_literal {
-                format!("[{host}]")
-            } else {
-                host.to_owned()
-            };
-            let endpoint = Endpoint::parse_authority(&authority, port)?;
-            if port == 0 {
-                return Err(EndpointError::Port.into());
-            }
-            let tls = match (scheme, &endpoint) {
-                ("tcp", _) => None,
-                ("tls" | "ssl", Endpoint::Tcp { host, .. }) => {
-                    Some(Tls::parse(host, &mut Options::parse("", &[])?)?)
-                }
-                _ => return Err(DsnError::Scheme),
-            };
-            (endpoint, tls)
-        };
+        let (endpoint, tls) = client_endpoint(host, port)?;
         let password = password.filter(|password| !password.is_empty() || user.is_some());
         let (user, password) = credentials(user, password)?;
         Ok(Self {
@@ -224,6 +202,32 @@ impl Tls {
             server_name,
         })
     }
+}
+
+/// Returns where a client of PHP is connected to, and its TLS if it has any.
+fn client_endpoint(host: &str, port: u16) -> Result<(Endpoint, Option<Tls>), DsnError> {
+    if host.starts_with('/') {
+        return Ok((socket(host)?, None));
+    }
+    let (scheme, host) = host.split_once("://").unwrap_or(("tcp", host));
+    let is_literal = host.contains(':') && !host.starts_with('[');
+    let authority = if is_literal {
+        format!("[{host}]")
+    } else {
+        host.to_owned()
+    };
+    let endpoint = Endpoint::parse_authority(&authority, port)?;
+    if port == 0 {
+        return Err(EndpointError::Port.into());
+    }
+    let tls = match (scheme, &endpoint) {
+        ("tcp", _) => None,
+        ("tls" | "ssl", Endpoint::Tcp { host, .. }) => {
+            Some(Tls::parse(host, &mut Options::default())?)
+        }
+        _ => return Err(DsnError::Scheme),
+    };
+    Ok((endpoint, tls))
 }
 
 /// Sorts out which of the two are meant.
