@@ -6,4 +6,4 @@ require __DIR__ . '/../../testkit/php/child.php';
 echo php_run_bare(dirname(__DIR__, 2) . '/scripts/declare.php', '--check');
 ?>
 --EXPECT--
-src/declared.rs is up to date.
+src/classes.rs and src/declared.rs are up to date.
