@@ -28,7 +28,7 @@ pub use shared_memory::{grants, take_here};
 type Recognise = fn(Obj<'_>) -> Option<&dyn Storage>;
 
 /// Every storage. Shared memory is first because it is looked for most.
-const STORAGES: [Recognise; 5] = [
+const STORAGES: &[Recognise] = &[
     exact::<shared_memory::SharedMemoryStorage>,
     exact::<memory::MemoryStorage>,
     exact::<redis::RedisStorage>,
