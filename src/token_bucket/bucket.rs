@@ -79,22 +79,28 @@ pub fn with_latest_plan<R>(
 #[cold]
 #[inline(never)]
 fn renew(bucket: &Object<Bucket>) -> Result<(), Thrown> {
-    let source = properties(bucket);
+    let mut source = properties(bucket);
     let is_current =
         |plan: &Plan| plan.is_current(|slot, identity| identity.is_of(source.values()[slot]));
     if bucket.plan.borrow().as_ref().is_some_and(is_current) {
         return Ok(());
     }
-    derive(bucket, || properties(bucket), Origin::Properties)
+    derive(
+        bucket,
+        &mut source,
+        || properties(bucket),
+        Origin::Properties,
+    )
 }
 
-/// Derives the plan from the properties that `source` names.
+/// Derives the plan from `source`; see [`Plan::derive`].
 ///
 /// # Errors
 /// As [`with_plan`]; `origin` says what the message names.
 pub fn derive(
     bucket: &Object<Bucket>,
-    source: impl Fn() -> Source,
+    source: &mut Source,
+    again: impl FnOnce() -> Source,
     origin: Origin,
 ) -> Result<(), Thrown> {
     let overrides = if bucket.is_exact() {
@@ -102,7 +108,7 @@ pub fn derive(
     } else {
         Overrides::of(bucket.zend(), &TOKEN_BUCKET)
     };
-    let plan = Plan::derive(overrides, source, origin)?;
+    let plan = Plan::derive(overrides, source, again, origin)?;
     let old = bucket.plan.replace(Some(plan));
     drop(old);
     Ok(())

@@ -20,16 +20,18 @@ pub fn construct(call: &mut Call<'_>, _result: &mut Zval) -> Result<(), Thrown> 
     call.untyped_number(3)?;
     call.untyped_number(4)?;
     let bucket = call.this::<Bucket>();
-    let source = || Source {
+    let arguments = || Source {
         storage: call.arg(1).shallow_clone(),
         identifier: call.arg(2).shallow_clone(),
         capacity: call.arg(3).shallow_clone(),
         rate: call.arg(4).shallow_clone(),
     };
-    derive(bucket, source, Origin::Constructor)?;
-    for (number, index) in (1..).zip([STORAGE, IDENTIFIER, CAPACITY, RATE]) {
-        bucket.set_property(index, call.arg(number).shallow_clone());
-    }
+    let mut source = arguments();
+    derive(bucket, &mut source, arguments, Origin::Constructor)?;
+    bucket.set_property(STORAGE, source.storage);
+    bucket.set_property(IDENTIFIER, source.identifier);
+    bucket.set_property(CAPACITY, source.capacity);
+    bucket.set_property(RATE, source.rate);
     Ok(())
 }
 

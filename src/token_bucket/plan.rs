@@ -95,20 +95,23 @@ impl Plan {
         pairs.all(|(slot, &identity)| is(slot, identity))
     }
 
-    /// Derives a plan. `source` may call `__toString()` of an identifier, which may change everything:
-    /// it is read again afterwards.
+    /// Derives a plan from `source`. If a conversion of the identifier may have run PHP code, which
+    /// can change everything, the source is read `again` first.
     ///
     /// # Errors
     /// `ValueError` or `TypeError` naming the argument or property that is of no use.
     pub fn derive(
         overrides: Overrides,
-        source: impl Fn() -> Source,
+        source: &mut Source,
+        again: impl FnOnce() -> Source,
         origin: Origin,
     ) -> Result<Self, Thrown> {
-        source().storage()?;
-        let identifier = value::to_string(&source().identifier)
+        source.storage()?;
+        let identifier = value::to_string(&source.identifier)
             .ok_or_else(|| exceptions::bad_property("_identifier", "string"))?;
-        let source = source();
+        if !matches!(value::kind(&source.identifier), IS_STRING | IS_LONG) {
+            *source = again();
+        }
         let storage = source.storage()?;
         let (hash, grain, held, is_direct) = match storage::of(storage) {
             Some(storage) => (
@@ -123,7 +126,7 @@ impl Plan {
             ),
             None => (0, Grain::Nanosecond, Zval::null(), false),
         };
-        let quota = quota(&source, grain, origin)?;
+        let quota = quota(source, grain, origin)?;
         let made_from = if source.has_identity() && value::object(&held).is_some() {
             source.values().map(Identity::of)
         } else {
