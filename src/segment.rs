@@ -145,7 +145,7 @@ pub fn request_begins() {
     }
 }
 
-/// What is behind the memory, in a word, and the path of a named segment.
+/// Returns the kind of memory in a word, and the path of a named segment.
 pub fn backing(segment: &Segment) -> (&'static str, String) {
     match segment.backing() {
         Backing::Memfd(_) => ("memfd", String::new()),

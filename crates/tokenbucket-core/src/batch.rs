@@ -2,7 +2,7 @@
 //!
 //! Every bucket is asked first (dry), then charged in order; what was charged is refunded when one
 //! refuses after all. Not atomic: between the question and the charge others may take tokens, and
-//! until the refund they may be denied. Nobody is ever granted too much: a give-back returns only
+//! until the refund they may be denied. No call is granted too much, because a give-back returns only
 //! what the bucket still lacks because of the take ([`Put::worth`]).
 
 use crate::clock::Ticks;

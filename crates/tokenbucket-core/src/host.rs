@@ -46,7 +46,7 @@ unsafe impl Shareable for Diagnostics {}
 pub struct Geometry {
     /// How many lines.
     pub lines: usize,
-    /// Whether there is room for diagnostics.
+    /// True if the segment has room for diagnostics.
     pub diagnostics: bool,
 }
 
@@ -95,7 +95,7 @@ impl Geometry {
 pub struct Settings {
     /// How large each part is.
     pub geometry: Geometry,
-    /// Whether a bucket that is not full may be forgotten when there is no other place.
+    /// True if a bucket that is not full may be evicted from a full table.
     pub evict: bool,
 }
 

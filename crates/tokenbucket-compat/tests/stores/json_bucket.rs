@@ -102,7 +102,7 @@ fn the_script_and_the_step_do_the_same() {
             };
             let (after, ended) = (record(), time());
             if !granted.unwrap() {
-                // What is denied at an instant is denied before.
+                // A call that is denied at an instant is also denied earlier.
                 prop_assert_eq!(step(before.as_deref(), began), Some((false, None)));
                 prop_assert_eq!(after, before);
                 continue;

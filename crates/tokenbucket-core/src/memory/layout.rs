@@ -5,7 +5,7 @@ use std::marker::PhantomData;
 /// The header takes the first page, and a segment is a whole number of pages.
 pub(super) const PAGE: usize = 4096;
 
-/// What the mapping knows about the contents of a segment.
+/// The version, shape and size of a segment. The mapping knows nothing else of its contents.
 ///
 /// Processes share a segment only if all three numbers are the same.
 #[derive(Clone, Copy, Debug)]

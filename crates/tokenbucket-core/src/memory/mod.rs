@@ -43,7 +43,7 @@ pub struct Segment {
     backing: Backing,
 }
 
-/// What is behind the memory.
+/// The kind of memory that is mapped.
 #[derive(Debug)]
 pub enum Backing {
     /// A sealed memfd.

@@ -40,7 +40,7 @@ impl Segment {
     /// Makes a private segment that is lost when the master executes itself.
     ///
     /// # Errors
-    /// When there is no memory.
+    /// If the system has no memory for it.
     pub fn anonymous(layout: Layout) -> Result<Self, SegmentError> {
         Ok(Self::new(
             Mapping::create(None, layout)?,
@@ -73,7 +73,7 @@ impl Segment {
         }
         let owned = rustix::io::fcntl_dupfd_cloexec(candidate, 0).map_err(system("dup"))?;
         // SAFETY: the checks above showed that this number is the descriptor that an earlier image
-        // of this process left open for us, so nobody else owns it.
+        // of this process left open for us, so no other code owns it.
         drop(unsafe { OwnedFd::from_raw_fd(fd) });
         Ok(Self::new(mapping, Backing::Memfd(owned)))
     }
