@@ -25,6 +25,7 @@ foreach (sql_servers() as $driver => $server) {
     $driver === 'sqlite' && $db->exec('PRAGMA journal_mode = WAL');
     (new TokenBucketStoragePDO($db, 'limits'))->prepare();
     $db = null;
+    $purged = '0';
     foreach ($levels[$driver] as $level) {
         $connect = function () use ($server, $driver, $set, $level) {
             $db = $server->connect([PDO::ATTR_EMULATE_PREPARES => false]);
@@ -52,29 +53,40 @@ foreach (sql_servers() as $driver => $server) {
         });
         check(array_sum($fresh) === 200, "$driver $level, fresh: " . json_encode($fresh));
 
-        // All that changes a bucket, and purge(), on few buckets.
+        // All that changes a bucket, on few buckets.
         $calls = $slow ? 50 : ['mysql' => 12_500, 'pgsql' => 1_250, 'sqlite' => 250][$driver];
-        $mixed = in_processes(PROCESSES, function ($index) use ($connect, $level, $calls) {
-            mt_srand($index);
-            $storage = new TokenBucketStoragePDO($connect(), 'limits', hints: false);
-            for ($done = 0; $done < $calls; $done++) {
-                $bucket = new TokenBucket($storage, "mixed $level " . mt_rand(0, 20), 50, 1000);
-                match (mt_rand(0, 9)) {
-                    0 => $bucket->refund(),
-                    1 => $bucket->peek(),
-                    2 => $bucket->reset(),
-                    3 => mt_rand(0, 9) === 0 && $storage->purge(0.05),
-                    default => $bucket->consume(mt_rand(1, 5)),
-                };
-            }
-            return $done;
-        });
-        check(array_sum($mixed) === PROCESSES * $calls, "$driver $level, mixed: " . json_encode($mixed));
-    }
-    if ($driver === 'mysql') {
-        // Had there been one, it would have been asked again.
-        $deadlocks = $server->connect()->query("SHOW GLOBAL STATUS LIKE 'Innodb_deadlocks'")->fetchColumn(1);
-        check($deadlocks === '0', "deadlocks: $deadlocks");
+        $mixed = function (int $calls, bool $purges) use ($connect, $level) {
+            return in_processes(PROCESSES, function ($index) use ($connect, $level, $calls, $purges) {
+                mt_srand($index);
+                $storage = new TokenBucketStoragePDO($connect(), 'limits', hints: false);
+                for ($done = 0; $done < $calls; $done++) {
+                    $bucket = new TokenBucket($storage, "mixed $level " . mt_rand(0, 20), 50, 1000);
+                    match (mt_rand(0, 9)) {
+                        0 => $bucket->refund(),
+                        1 => $bucket->peek(),
+                        2 => $bucket->reset(),
+                        3 => $purges && mt_rand(0, 9) === 0 && $storage->purge(0.05),
+                        default => $bucket->consume(mt_rand(1, 5)),
+                    };
+                }
+                return $done;
+            });
+        };
+        $done = $mixed($calls, false);
+        check(array_sum($done) === PROCESSES * $calls, "$driver $level, mixed: " . json_encode($done));
+        if ($driver === 'mysql') {
+            $deadlocks = $server->connect()->query("SHOW GLOBAL STATUS LIKE 'Innodb_deadlocks'")->fetchColumn(1);
+            check($deadlocks === $purged, "deadlocks: $deadlocks, not $purged");
+        }
+
+        // Where purge() deletes a row that two calls wait for, InnoDB may end one of them as a
+        // deadlock. That call is asked again, so no exception comes out.
+        $calls = intdiv($calls, 5);
+        $done = $mixed($calls, true);
+        check(array_sum($done) === PROCESSES * $calls, "$driver $level, with purge(): " . json_encode($done));
+        if ($driver === 'mysql') {
+            $purged = $server->connect()->query("SHOW GLOBAL STATUS LIKE 'Innodb_deadlocks'")->fetchColumn(1);
+        }
     }
     echo "$driver\n";
 }

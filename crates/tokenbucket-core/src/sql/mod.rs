@@ -8,7 +8,9 @@
 //! bucket without a record: it is full.
 //!
 //! One decision is one statement, a conditional upsert on the server's clock. It never reads first what it
-//! writes later, so there is nothing to lock for longer and no deadlock.
+//! writes later, so decisions do not deadlock with each other. A purge may deadlock with them: `InnoDB` gives
+//! two inserts that wait for a row the same gap lock when the deleted row is removed. The statement that
+//! `InnoDB` ends is sent again.
 
 pub mod failure;
 mod identifier;

@@ -1,0 +1,75 @@
+--TEST--
+purge() is retried after a deadlock; in the caller's transaction the deadlock is thrown
+--EXTENSIONS--
+mysqlnd
+pdo
+pdo_mysql
+pdo_pgsql
+--FILE--
+<?php
+require __DIR__ . '/../../testkit/php/check.php';
+require __DIR__ . '/../../testkit/php/processes.php';
+require __DIR__ . '/../../testkit/php/sql_servers.php';
+
+$waits = [
+    'mysql' => "SELECT COUNT(*) FROM information_schema.INNODB_TRX WHERE trx_state = 'LOCK WAIT'",
+    'pgsql' => "SELECT COUNT(*) FROM pg_stat_activity WHERE wait_event_type = 'Lock'",
+];
+$deadlocks = [
+    'mysql' => "SELECT VARIABLE_VALUE FROM information_schema.GLOBAL_STATUS WHERE VARIABLE_NAME = 'Innodb_deadlocks'",
+    'pgsql' => 'SELECT deadlocks FROM pg_stat_database WHERE datname = current_database()',
+];
+$servers = sql_servers();
+unset($servers['sqlite']);
+foreach ($servers as $driver => $server) {
+    (new TokenBucketStoragePDO($server->connect(), 'limits'))->prepare();
+    foreach ([false, true] as $in_transaction) {
+        $server->connect()->exec('DELETE FROM limits');
+        $server->connect()->exec("INSERT INTO limits (identifier, microtime) VALUES ('a', 1), ('b', 2)");
+        // The other transaction locks b; purge() locks a, then waits for b; the other one wants a.
+        [$outcome] = in_processes(2, function ($index, $barrier) use ($server, $driver, $waits, $in_transaction) {
+            $db = $server->connect();
+            if ($index === 0) {
+                $storage = new TokenBucketStoragePDO($db, 'limits');
+                $barrier();
+                $in_transaction && $db->beginTransaction();
+                try {
+                    return $storage->purge(50);
+                } catch (TokenBucket\StorageException $e) {
+                    return preg_match('/40001|40P01/', $e->getMessage()) ? 'deadlock' : $e->getMessage();
+                }
+            }
+            // PostgreSQL ends the transaction that looks for a deadlock first.
+            $driver === 'pgsql' && $db->exec("SET deadlock_timeout = '1h'");
+            $db->beginTransaction();
+            $db->exec("UPDATE limits SET microtime = 3 WHERE identifier = 'b'");
+            for ($i = 0; $i < 50; $i++) {
+                // InnoDB ends the transaction that has changed less.
+                $db->exec("INSERT INTO limits (identifier, microtime) VALUES ('new $i', " . microtime(true) . ')');
+            }
+            $barrier();
+            $watch = $server->connect();
+            do {
+                // InnoDB refreshes this table only when nobody has read it for 0.1 s.
+                usleep(200_000);
+            } while ((int) $watch->query($waits[$driver])->fetchColumn() === 0);
+            $db->query("SELECT 1 FROM limits WHERE identifier = 'a' FOR UPDATE")->fetchAll();
+            $db->commit();
+        });
+        check($outcome === ($in_transaction ? 'deadlock' : 2), "$driver: purge(): $outcome");
+        $left = (int) $server->connect()->query("SELECT COUNT(*) FROM limits WHERE identifier IN ('a', 'b')")->fetchColumn();
+        check($left === ($in_transaction ? 2 : 0), "$driver: $left rows are left");
+    }
+    // PostgreSQL counts after a while.
+    $db = $server->connect();
+    for ($tries = 0; ($count = (int) $db->query($deadlocks[$driver])->fetchColumn()) < 2 && $tries < 50; $tries++) {
+        usleep(100_000);
+    }
+    // More, if purge() was fast enough to lock a again before the other transaction.
+    check($count >= 2, "$driver: $count deadlocks");
+    echo "$driver\n";
+}
+?>
+--EXPECT--
+mysql
+pgsql
