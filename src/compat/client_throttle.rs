@@ -7,7 +7,7 @@
 //! and the storage's policy is `Local`, which is the default, or `Allow`; `Deny` and `Throw` mean what they
 //! say.
 
-use super::{native, storage as argument};
+use super::{native, storage as argument, wrong_type};
 use crate::classes;
 use crate::exceptions;
 use crate::storage::{self, RemoteStorage, Storage, StorageClass};
@@ -102,27 +102,17 @@ fn amount(call: &mut Call<'_>, number: u32) -> Result<f64, Thrown> {
 fn key_of(this: &Object<Limiter>, id: &Zval) -> Result<Zval, Thrown> {
     let key = invoke::method(this.zend(), "key", &mut [id.shallow_clone()])?;
     value::to_string(&key).ok_or_else(|| {
-        if throw::is_pending() {
-            return Thrown;
-        }
-        let name = classes::CLIENT_THROTTLE.name();
-        throw::type_error(&format!(
-            "{}::key() must return a string",
-            name.to_string_lossy()
-        ))
+        wrong_type("TokenBucket\\Compat\\ClientThrottle::key() must return a string")
     })
 }
 
 /// Takes a token. Returns whether it was there; `None` if the store gave no answer and its policy is not a
 /// denial.
 fn take(native: &dyn Storage, key: &[u8], limit: f64, window: f64) -> Result<Option<bool>, Thrown> {
+    let ticks = seconds::to_ticks(window).unwrap_or(0);
     let bucket = Bucket {
         identifier: &[b"client-throttle:".as_slice(), key].concat(),
-        step: charged(
-            limit,
-            seconds::to_ticks(window).unwrap_or(0),
-            native.grain(),
-        ),
+        step: charged(limit, ticks, native.grain()),
     };
     if let Some(memcached) = storage::remote::<Memcached>(native) {
         // Up to 10^12.
@@ -130,10 +120,26 @@ fn take(native: &dyn Storage, key: &[u8], limit: f64, window: f64) -> Result<Opt
         let milliseconds = (window * 1e3).ceil() as i64;
         // The arguments were checked before.
         let limits = Throttle::new(limit, milliseconds).ok_or(Thrown)?;
-        return on_memcached(memcached, key, &limits, &bucket);
+        let record = |memcached: &Memcached| memcached.shared_key(key, LOCK.len());
+        return ask_openly(memcached, &bucket, record, |memcached, deadline| {
+            let items = Items {
+                record: &record(memcached),
+                lock: &memcached.shared_key(&[key, LOCK].concat(), 0),
+            };
+            throttle::take(memcached, items, &limits, deadline)
+        });
     }
     if let Some(redis) = storage::remote::<Redis>(native) {
-        return on_redis(redis, &bucket);
+        let name = |redis: &Redis| redis.name(bucket.identifier);
+        return ask_openly(redis, &bucket, name, |redis, deadline| {
+            let ask = Ask {
+                name: name(redis),
+                step: bucket.step,
+                first: None,
+                seen: None,
+            };
+            Ok(redis.take(&ask, deadline)?.outcome.granted())
+        });
     }
     let granted = native.take(native.key(bucket.identifier), &bucket.step, None)?;
     Ok(Some(granted.granted()))
@@ -145,53 +151,14 @@ struct Bucket<'a> {
     step: Step,
 }
 
-fn on_memcached(
-    storage: &Object<RemoteStorage<Memcached>>,
-    key: &[u8],
-    limits: &Throttle,
-    bucket: &Bucket<'_>,
-) -> Result<Option<bool>, Thrown> {
-    ask_openly(
-        storage,
-        |memcached| memcached.shared_key(key, LOCK.len()),
-        |memcached, deadline| {
-            let items = Items {
-                record: &memcached.shared_key(key, LOCK.len()),
-                lock: &memcached.shared_key(&[key, LOCK].concat(), 0),
-            };
-            throttle::take(memcached, items, limits, deadline)
-        },
-        bucket,
-    )
-}
-
-fn on_redis(
-    storage: &Object<RemoteStorage<Redis>>,
-    bucket: &Bucket<'_>,
-) -> Result<Option<bool>, Thrown> {
-    ask_openly(
-        storage,
-        |redis| redis.name(bucket.identifier),
-        |redis, deadline| {
-            let ask = Ask {
-                name: redis.name(bucket.identifier),
-                step: bucket.step,
-                first: None,
-                seen: None,
-            };
-            Ok(redis.take(&ask, deadline)?.outcome.granted())
-        },
-        bucket,
-    )
-}
-
-/// Asks the store. Returns `None`, without a warning, if the store gave no answer and its policy is not a
-/// denial. An invalid record is an answer: the policy decides about the bucket then, as everywhere.
+/// Asks the store, which calls the record `name`. Returns `None`, without a warning, if the store gave no
+/// answer and its policy is not a denial. An invalid record is an answer: the policy decides about the
+/// bucket then, as everywhere.
 fn ask_openly<T: StorageClass>(
     storage: &Object<RemoteStorage<T>>,
+    bucket: &Bucket<'_>,
     name: impl FnOnce(&T) -> Vec<u8>,
     ask: impl FnOnce(&T, Ticks) -> Result<bool, Cause>,
-    bucket: &Bucket<'_>,
 ) -> Result<Option<bool>, Thrown> {
     let (remote, host) = storage.parts()?;
     let answer = remote.ask(

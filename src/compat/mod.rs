@@ -33,6 +33,14 @@ impl<L: Limiter> State for L {
     }
 }
 
+/// Throws a `TypeError` about a value that was to be converted, unless the conversion itself has thrown.
+fn wrong_type(message: &str) -> Thrown {
+    if throw::is_pending() {
+        return Thrown;
+    }
+    throw::type_error(message)
+}
+
 /// Returns argument 1, which must be a storage of ours.
 ///
 /// # Errors

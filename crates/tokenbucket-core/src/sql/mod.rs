@@ -193,12 +193,12 @@ const CREATE: &str = "CREATE TABLE IF NOT EXISTS :table \
      (identifier varchar(255) NOT NULL PRIMARY KEY, microtime double precision NOT NULL)";
 
 const STALE: &str =
-    "SELECT identifier FROM :table WHERE :bare < :now - :span ORDER BY identifier LIMIT :batch";
+    "SELECT identifier FROM :table WHERE :bare < :now - :burst ORDER BY identifier LIMIT :batch";
 
-const STALE_AFTER: &str = "SELECT identifier FROM :table WHERE identifier > :last AND :bare < :now - :span \
+const STALE_AFTER: &str = "SELECT identifier FROM :table WHERE identifier > :key AND :bare < :now - :burst \
      ORDER BY identifier LIMIT :batch";
 
-const DELETE: &str = "DELETE FROM :table WHERE identifier IN (:keys) AND :bare < :now - :span";
+const DELETE: &str = "DELETE FROM :table WHERE identifier IN (:keys) AND :bare < :now - :burst";
 
 #[cfg(test)]
 #[allow(clippy::unwrap_used)]
