@@ -80,10 +80,8 @@ pub fn limit_requests_in_minutes(call: &mut Call<'_>, _result: &mut Zval) -> Res
 fn minutes_argument(call: &mut Call<'_>) -> Result<u32, Thrown> {
     let minutes = call.untyped_number(2)?.to_float();
     if minutes.fract() != 0.0 || !(1.0..=f64::from(MOST_MINUTES)).contains(&minutes) {
-        return Err(throw::argument_value(
-            2,
-            "must be a whole number from 1 to 40320",
-        ));
+        let message = "must be a whole number from 1 to 40320";
+        return Err(throw::argument_value(2, message));
     }
     // Checked above.
     #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)]

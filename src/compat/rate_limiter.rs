@@ -5,7 +5,7 @@
 //!
 //! The values in the public properties count, at each call.
 
-use super::wrong_type;
+use super::{amount, wrong_type};
 use crate::classes;
 use crate::storage::{self, Unfit};
 use crate::zend::{Call, Class, Identity, Object, Thrown, Zval, throw, value};
@@ -46,8 +46,7 @@ pub fn construct(call: &mut Call<'_>, _result: &mut Zval) -> Result<(), Thrown> 
         if call.count() < argument || is_left_out(call.arg(argument)) {
             continue;
         }
-        let amount = call.untyped_number(argument)?.tokens();
-        amount.map_err(|error| crate::exceptions::bad_amount(argument, error))?;
+        amount(call, argument)?;
         this.set_property(property, call.arg(argument).shallow_clone());
     }
     this.set_property(CACHE_KEY, call.arg(1).shallow_clone());

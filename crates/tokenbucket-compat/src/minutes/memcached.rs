@@ -56,13 +56,9 @@ impl Counters for Memcached {
 /// it up.
 fn count_up(key: &[u8], life: Life) -> [MetaCommand; 2] {
     let make = MetaCommand::new(MetaOp::Set, key)
-        .flag("ME")
-        .flag(format!("F{INTEGER}"))
-        .flag(format!("T{}", life.whole))
+        .flag(format!("ME F{INTEGER} T{}", life.whole))
         .value("0");
-    let count = MetaCommand::new(MetaOp::Arithmetic, key)
-        .flag("v")
-        .flag("t");
+    let count = MetaCommand::new(MetaOp::Arithmetic, key).flag("v t");
     [make, count]
 }
 
