@@ -125,9 +125,9 @@ fn take(native: &dyn Storage, key: &[u8], limit: f64, window: f64) -> Result<Opt
     Ok(Some(outcome.granted()))
 }
 
-/// Asks the store, which calls the record `name`. Returns `None`, without a warning, if the store gave no
-/// answer and its policy is not a denial. An invalid record is an answer: the policy decides about `step`
-/// on the bucket `identifier` then, as everywhere.
+/// Asks the store, which calls the record `name`. Returns `None`, without a warning, if the store
+/// gave no answer and its policy is not a denial. An invalid record is an answer: the policy
+/// decides about `step` on the bucket `identifier` then, as everywhere.
 fn ask_openly<T: StorageClass>(
     storage: &Object<RemoteStorage<T>>,
     identifier: &[u8],

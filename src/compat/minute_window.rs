@@ -115,13 +115,13 @@ impl Asked<'_> {
         &self,
         storage: &Object<RemoteStorage<T>>,
     ) -> Result<bool, Thrown> {
+        let (store, _) = storage.parts()?;
         // Below 2^33 for two centuries.
         let now = wall_clock().as_secs().cast_signed();
         let (prefix, ip) = (value::bytes(&self.prefix), value::bytes(&self.ip));
         let names = minutes::window(self.minutes, now, |second| {
             [prefix, ip, &system::local_date(NAME, second)].concat()
         });
-        let (store, _) = storage.parts()?;
         let (mut sum, mut life) = (0u64, Some(Life::new(self.minutes, now)));
         for keys in store.transport().by_server(&names) {
             // The first server has this minute's counter, which comes first.

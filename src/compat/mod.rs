@@ -34,7 +34,7 @@ impl<L: Limiter> State for L {
     }
 }
 
-/// Throws a `TypeError` about a value that was to be converted, unless the conversion itself has thrown.
+/// Throws a `TypeError` about a value that was to be converted, unless the conversion has thrown.
 fn wrong_type(message: &str) -> Thrown {
     if throw::is_pending() {
         return Thrown;

@@ -22,8 +22,8 @@ const STORAGES: usize = 0;
 #[derive(Clone, Debug, Default)]
 pub struct Bucket {
     dry_run: Cell<bool>,
-    /// The family that the constructor sets, and one for each action with limits of its own. Never borrowed
-    /// over PHP code.
+    /// The family that the constructor sets, and one for each action with limits of its own. Never
+    /// borrowed over PHP code.
     families: RefCell<Vec<Family>>,
 }
 

@@ -62,8 +62,9 @@ fn count_up(key: &[u8], life: Life) -> [MetaCommand; 2] {
     [make, count]
 }
 
-/// Prolongs a counter with so many seconds left that would expire too soon: one made for a window of fewer minutes, or one made in
-/// the first second of its minute, because the server's clock may be two seconds behind.
+/// Prolongs a counter with `left` seconds to live if it would expire too soon: one made for a
+/// window of fewer minutes, or one made in the first second of its minute, because the server's
+/// clock may be two seconds behind.
 fn prolong(connection: &mut Connection, key: &[u8], left: i64, life: Life) -> Result<(), Cause> {
     // The rest has a second to spare already.
     if left >= 0 && left <= i64::from(life.rest) {

@@ -44,14 +44,14 @@ const MILLISECOND: Ticks = TICKS_PER_SECOND / 1000;
 /// What a record's key is followed by in its lock's.
 const LOCK: &[u8] = b"_lock";
 
-/// The server's name for the record of the bucket `key`.
+/// Returns the server's name for the record of the bucket `key`.
 #[must_use]
 pub fn record(memcached: &Memcached, key: &[u8]) -> Vec<u8> {
     memcached.shared_key(key, LOCK.len())
 }
 
-/// Takes a token of the bucket `key`; returns whether it was there. A call that loses race after race is denied in
-/// time for the reply to be read: only calls of the same client are in its way.
+/// Takes a token of the bucket `key`; returns whether it was there. A call that loses race after
+/// race is denied in time for the reply to be read: only calls of the same client are in its way.
 ///
 /// # Errors
 /// [`Cause::Record`] if the record is not a bucket, which is left alone; any other [`Cause`] if a server
