@@ -7,13 +7,12 @@
 //! and the storage's policy is `Local`, which is the default, or `Allow`; `Deny` and `Throw` mean what they
 //! say.
 
-use super::{native, storage as argument};
+use super::{amount, native, storage as argument, wrong_type};
 use crate::classes;
-use crate::exceptions;
 use crate::storage::{self, RemoteStorage, Storage, StorageClass};
 use crate::zend::{Call, Class, Object, Thrown, Zval, invoke, throw, value};
 use tokenbucket_compat::charged::charged;
-use tokenbucket_compat::throttle::{self, Items, Throttle};
+use tokenbucket_compat::throttle::{self, Throttle};
 use tokenbucket_core::remote::memcached::Memcached;
 use tokenbucket_core::remote::redis::Redis;
 use tokenbucket_core::remote::{Answer, Ask, Cause, OnFailure, Transport};
@@ -25,8 +24,6 @@ const STORAGE: usize = 0;
 const WINDOW: f64 = 300.0;
 /// The longest window, in seconds: 31 years.
 const LONGEST_WINDOW: f64 = 1e9;
-/// What a record's key is followed by in its lock's.
-const LOCK: &[u8] = b"_lock";
 
 /// All that an object keeps is in its property.
 #[derive(Clone, Debug, Default)]
@@ -65,10 +62,8 @@ pub fn check(call: &mut Call<'_>, result: &mut Zval) -> Result<(), Thrown> {
         return Err(throw::argument_value(3, "must be greater than 0"));
     }
     if window > LONGEST_WINDOW {
-        return Err(throw::argument_value(
-            3,
-            "must be less than or equal to 1.0E+9",
-        ));
+        let message = "must be less than or equal to 1.0E+9";
+        return Err(throw::argument_value(3, message));
     }
     let this = call.this::<Limiter>();
     let key = key_of(this, call.arg(1))?;
@@ -89,109 +84,56 @@ pub fn check(call: &mut Call<'_>, result: &mut Zval) -> Result<(), Thrown> {
     Ok(())
 }
 
-/// Argument `number`, finite and not negative.
-fn amount(call: &mut Call<'_>, number: u32) -> Result<f64, Thrown> {
-    let amount = call.untyped_number(number)?;
-    match amount.tokens() {
-        Ok(_) => Ok(amount.to_float()),
-        Err(error) => Err(exceptions::bad_amount(number, error)),
-    }
-}
-
 /// `$this->key($id)`, as a string.
 fn key_of(this: &Object<Limiter>, id: &Zval) -> Result<Zval, Thrown> {
     let key = invoke::method(this.zend(), "key", &mut [id.shallow_clone()])?;
     value::to_string(&key).ok_or_else(|| {
-        if throw::is_pending() {
-            return Thrown;
-        }
-        let name = classes::CLIENT_THROTTLE.name();
-        throw::type_error(&format!(
-            "{}::key() must return a string",
-            name.to_string_lossy()
-        ))
+        wrong_type("TokenBucket\\Compat\\ClientThrottle::key() must return a string")
     })
 }
 
 /// Takes a token. Returns whether it was there; `None` if the store gave no answer and its policy is not a
 /// denial.
 fn take(native: &dyn Storage, key: &[u8], limit: f64, window: f64) -> Result<Option<bool>, Thrown> {
-    let bucket = Bucket {
-        identifier: &[b"client-throttle:".as_slice(), key].concat(),
-        step: charged(
-            limit,
-            seconds::to_ticks(window).unwrap_or(0),
-            native.grain(),
-        ),
-    };
+    let ticks = seconds::to_ticks(window).unwrap_or(0);
+    let step = charged(limit, ticks, native.grain());
+    let identifier = [b"client-throttle:".as_slice(), key].concat();
     if let Some(memcached) = storage::remote::<Memcached>(native) {
         // Up to 10^12.
         #[allow(clippy::cast_possible_truncation)]
         let milliseconds = (window * 1e3).ceil() as i64;
         // The arguments were checked before.
         let limits = Throttle::new(limit, milliseconds).ok_or(Thrown)?;
-        return on_memcached(memcached, key, &limits, &bucket);
+        let record = |memcached: &Memcached| throttle::record(memcached, key);
+        let ask =
+            |memcached: &Memcached, deadline| throttle::take(memcached, key, &limits, deadline);
+        return ask_openly(memcached, &identifier, &step, record, ask);
     }
     if let Some(redis) = storage::remote::<Redis>(native) {
-        return on_redis(redis, &bucket);
-    }
-    let granted = native.take(native.key(bucket.identifier), &bucket.step, None)?;
-    Ok(Some(granted.granted()))
-}
-
-/// The bucket that decides where there is no record of ext-memcache's.
-struct Bucket<'a> {
-    identifier: &'a [u8],
-    step: Step,
-}
-
-fn on_memcached(
-    storage: &Object<RemoteStorage<Memcached>>,
-    key: &[u8],
-    limits: &Throttle,
-    bucket: &Bucket<'_>,
-) -> Result<Option<bool>, Thrown> {
-    ask_openly(
-        storage,
-        |memcached| memcached.shared_key(key, LOCK.len()),
-        |memcached, deadline| {
-            let items = Items {
-                record: &memcached.shared_key(key, LOCK.len()),
-                lock: &memcached.shared_key(&[key, LOCK].concat(), 0),
-            };
-            throttle::take(memcached, items, limits, deadline)
-        },
-        bucket,
-    )
-}
-
-fn on_redis(
-    storage: &Object<RemoteStorage<Redis>>,
-    bucket: &Bucket<'_>,
-) -> Result<Option<bool>, Thrown> {
-    ask_openly(
-        storage,
-        |redis| redis.name(bucket.identifier),
-        |redis, deadline| {
+        let name = |redis: &Redis| redis.name(&identifier);
+        return ask_openly(redis, &identifier, &step, name, |redis, deadline| {
             let ask = Ask {
-                name: redis.name(bucket.identifier),
-                step: bucket.step,
+                name: name(redis),
+                step,
                 first: None,
                 seen: None,
             };
             Ok(redis.take(&ask, deadline)?.outcome.granted())
-        },
-        bucket,
-    )
+        });
+    }
+    let outcome = native.take(native.key(&identifier), &step, None)?;
+    Ok(Some(outcome.granted()))
 }
 
-/// Asks the store. Returns `None`, without a warning, if the store gave no answer and its policy is not a
-/// denial. An invalid record is an answer: the policy decides about the bucket then, as everywhere.
+/// Asks the store, which calls the record `name`. Returns `None`, without a warning, if the store
+/// gave no answer and its policy is not a denial. An invalid record is an answer: the policy
+/// decides about `step` on the bucket `identifier` then, as everywhere.
 fn ask_openly<T: StorageClass>(
     storage: &Object<RemoteStorage<T>>,
+    identifier: &[u8],
+    step: &Step,
     name: impl FnOnce(&T) -> Vec<u8>,
     ask: impl FnOnce(&T, Ticks) -> Result<bool, Cause>,
-    bucket: &Bucket<'_>,
 ) -> Result<Option<bool>, Thrown> {
     let (remote, host) = storage.parts()?;
     let answer = remote.ask(
@@ -200,7 +142,7 @@ fn ask_openly<T: StorageClass>(
         |transport, deadline| ask(transport, deadline).map(Some),
         |policy, cause| match (policy, cause) {
             (OnFailure::Deny | OnFailure::Throw, _) | (_, Cause::Record) => {
-                Some(storage.stand_in(policy, bucket.identifier, &bucket.step))
+                Some(storage.stand_in(policy, identifier, step))
             }
             _ => None,
         },

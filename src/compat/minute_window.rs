@@ -11,7 +11,7 @@ use crate::exceptions;
 use crate::storage::{self, RemoteStorage, Storage, StorageClass};
 use crate::zend::{Call, Class, Object, Thrown, Zval, system, throw, value};
 use tokenbucket_compat::charged::charged;
-use tokenbucket_compat::minutes::{self, Counters, Life, MOST_MINUTES, Name};
+use tokenbucket_compat::minutes::{self, Counters, Life, MOST_MINUTES};
 use tokenbucket_core::clock::wall_clock;
 use tokenbucket_core::remote::memcached::Memcached;
 use tokenbucket_core::remote::redis::Redis;
@@ -80,10 +80,8 @@ pub fn limit_requests_in_minutes(call: &mut Call<'_>, _result: &mut Zval) -> Res
 fn minutes_argument(call: &mut Call<'_>) -> Result<u32, Thrown> {
     let minutes = call.untyped_number(2)?.to_float();
     if minutes.fract() != 0.0 || !(1.0..=f64::from(MOST_MINUTES)).contains(&minutes) {
-        return Err(throw::argument_value(
-            2,
-            "must be a whole number from 1 to 40320",
-        ));
+        let message = "must be a whole number from 1 to 40320";
+        return Err(throw::argument_value(2, message));
     }
     // Checked above.
     #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)]
@@ -98,13 +96,6 @@ struct Asked<'a> {
     /// Whole, or infinite.
     allowed: f64,
     minutes: u32,
-}
-
-/// The answer of one server's counters.
-enum Counted {
-    Sum(u64),
-    /// The store failed, and its policy decided.
-    Verdict(bool),
 }
 
 impl Asked<'_> {
@@ -125,33 +116,28 @@ impl Asked<'_> {
         storage: &Object<RemoteStorage<T>>,
     ) -> Result<bool, Thrown> {
         let (store, _) = storage.parts()?;
-        let (keys, life) = self.counters(store.transport());
-        let (mut sum, mut life) = (0u64, Some(life));
-        for keys in keys {
-            // The first server has this minute's counter, which comes first.
-            let (first, life) = (keys.first().cloned(), life.take());
-            let counted = storage.ask(
-                |_| first.unwrap_or_default(),
-                move |store, deadline| store.count(&keys, life, deadline).map(Counted::Sum),
-                |policy| Counted::Verdict(storage.stand_in(policy, &self.bucket(), &self.step())),
-            )?;
-            match counted {
-                Counted::Sum(more) => sum = sum.saturating_add(more),
-                Counted::Verdict(verdict) => return Ok(verdict),
-            }
-        }
-        Ok(sum as f64 <= self.allowed)
-    }
-
-    /// Returns the keys of the counters by server, and how long this minute's lives.
-    fn counters(&self, store: &impl Counters) -> (Vec<Vec<Name>>, Life) {
         // Below 2^33 for two centuries.
         let now = wall_clock().as_secs().cast_signed();
         let (prefix, ip) = (value::bytes(&self.prefix), value::bytes(&self.ip));
         let names = minutes::window(self.minutes, now, |second| {
             [prefix, ip, &system::local_date(NAME, second)].concat()
         });
-        (store.by_server(&names), Life::new(self.minutes, now))
+        let (mut sum, mut life) = (0u64, Some(Life::new(self.minutes, now)));
+        for keys in store.transport().by_server(&names) {
+            // The first server has this minute's counter, which comes first.
+            let (first, life) = (keys.first().cloned(), life.take());
+            let counted = storage.ask(
+                |_| first.unwrap_or_default(),
+                move |store, deadline| store.count(&keys, life, deadline).map(Ok),
+                |policy| Err(storage.stand_in(policy, &self.bucket(), &self.step())),
+            )?;
+            match counted {
+                Ok(more) => sum = sum.saturating_add(more),
+                // The store failed, and its policy decided.
+                Err(verdict) => return Ok(verdict),
+            }
+        }
+        Ok(sum as f64 <= self.allowed)
     }
 
     /// Returns the bucket's name where there are no counters. Unlike a counter's, no other prefix and

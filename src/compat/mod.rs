@@ -6,6 +6,7 @@ pub mod minute_window;
 pub mod rate_limiter;
 
 use crate::classes::TOKEN_BUCKET_STORAGE;
+use crate::exceptions;
 use crate::storage::{self, Storage};
 use crate::zend::{Call, Class, State, Thrown, Zval, throw, value};
 
@@ -33,19 +34,34 @@ impl<L: Limiter> State for L {
     }
 }
 
+/// Throws a `TypeError` about a value that was to be converted, unless the conversion has thrown.
+fn wrong_type(message: &str) -> Thrown {
+    if throw::is_pending() {
+        return Thrown;
+    }
+    throw::type_error(message)
+}
+
+/// Returns argument `number`, finite and not negative.
+///
+/// # Errors
+/// `TypeError` or `ValueError`.
+fn amount(call: &mut Call<'_>, number: u32) -> Result<f64, Thrown> {
+    let amount = call.untyped_number(number)?;
+    let tokens = amount.tokens();
+    tokens.map_err(|error| exceptions::bad_amount(number, error))?;
+    Ok(amount.to_float())
+}
+
 /// Returns argument 1, which must be a storage of ours.
 ///
 /// # Errors
 /// `TypeError`.
 fn storage(call: &Call<'_>) -> Result<Zval, Thrown> {
     let storage = call.object_of(1, &TOKEN_BUCKET_STORAGE)?;
-    if value::object(&storage).and_then(storage::of).is_some() {
-        return Ok(storage);
-    }
-    Err(throw::argument_type(
-        1,
-        "must be one of the extension's own storages",
-    ))
+    let is_ours = value::object(&storage).and_then(storage::of).is_some();
+    let wrong = || throw::argument_type(1, "must be one of the extension's own storages");
+    is_ours.then_some(storage).ok_or_else(wrong)
 }
 
 /// Returns the storage that is a property's value.

@@ -5,6 +5,7 @@
 //!
 //! The values in the public properties count, at each call.
 
+use super::{amount, wrong_type};
 use crate::classes;
 use crate::storage::{self, Unfit};
 use crate::zend::{Call, Class, Identity, Object, Thrown, Zval, throw, value};
@@ -45,8 +46,7 @@ pub fn construct(call: &mut Call<'_>, _result: &mut Zval) -> Result<(), Thrown> 
         if call.count() < argument || is_left_out(call.arg(argument)) {
             continue;
         }
-        let amount = call.untyped_number(argument)?.tokens();
-        amount.map_err(|error| crate::exceptions::bad_amount(argument, error))?;
+        amount(call, argument)?;
         this.set_property(property, call.arg(argument).shallow_clone());
     }
     this.set_property(CACHE_KEY, call.arg(1).shallow_clone());
@@ -71,7 +71,7 @@ fn decide(this: &Object<Limiter>) -> Result<bool, Thrown> {
     if !value::is_truthy(&key) {
         return Err(throw::value_error(&of("cacheKey", "must not be empty")));
     }
-    let key = value::to_string(&key).ok_or_else(|| wrong_type("cacheKey", "string"))?;
+    let key = value::to_string(&key).ok_or_else(|| not_of_type("cacheKey", "string"))?;
     let identifier = value::bytes(&key);
     let storage = storage(this)?;
     let Some(object) = value::object(&storage) else {
@@ -97,13 +97,10 @@ fn decide(this: &Object<Limiter>) -> Result<bool, Thrown> {
 /// The storage of ours that `$redis` is or stands for; null when there is none.
 fn storage(this: &Object<Limiter>) -> Result<Zval, Thrown> {
     let redis = this.copy_property(REDIS);
-    let Some(object) = value::object(&redis) else {
-        return if value::kind(&redis) == IS_NULL {
-            Ok(redis)
-        } else {
-            Err(unfit())
-        };
-    };
+    if value::kind(&redis) == IS_NULL {
+        return Ok(redis);
+    }
+    let object = value::object(&redis).ok_or_else(unfit)?;
     if storage::of(object).is_some() || !storage::is_client(object) {
         return Ok(redis);
     }
@@ -124,7 +121,7 @@ fn storage(this: &Object<Limiter>) -> Result<Zval, Thrown> {
 fn step(this: &Object<Limiter>, grain: Grain) -> Result<Option<(Quota, Step)>, Thrown> {
     let number = |slot, name| {
         let number = value::to_number(&this.copy_property(slot));
-        number.ok_or_else(|| wrong_type(name, "int|float"))
+        number.ok_or_else(|| not_of_type(name, "int|float"))
     };
     let amount = |name, error: AmountError| throw::value_error(&of(name, &error.to_string()));
     let tokens = number(INIT_NUM, "initNum")?.tokens();
@@ -150,11 +147,8 @@ fn of(property: &str, message: &str) -> String {
     format!("TokenBucket\\Compat\\RateLimiter::${property} {message}")
 }
 
-fn wrong_type(property: &str, expected: &str) -> Thrown {
-    if throw::is_pending() {
-        return Thrown;
-    }
-    throw::type_error(&of(property, &format!("must be of type {expected}")))
+fn not_of_type(property: &str, expected: &str) -> Thrown {
+    wrong_type(&of(property, &format!("must be of type {expected}")))
 }
 
 fn unfit() -> Thrown {

@@ -10,7 +10,6 @@ use crate::classes;
 use crate::storage;
 use crate::zend::{Call, Class, Number, Thrown, Zval, throw, value};
 use std::cell::{Cell, RefCell};
-use storages::Storages;
 use tokenbucket_compat::leaky_bucket::{self, Family, Limits, SETS, member, set_of};
 use tokenbucket_core::quota::MAX_BURST;
 use tokenbucket_core::remote::redis::Redis;
@@ -22,11 +21,10 @@ const STORAGES: usize = 0;
 /// What an object keeps besides its storages.
 #[derive(Clone, Debug, Default)]
 pub struct Bucket {
-    /// Set by the constructor.
-    limits: Cell<Option<Limits>>,
     dry_run: Cell<bool>,
-    /// Actions with limits of their own. Never borrowed over PHP code.
-    actions: RefCell<Vec<(Vec<u8>, Limits)>>,
+    /// The family that the constructor sets, and one for each action with limits of its own. Never
+    /// borrowed over PHP code.
+    families: RefCell<Vec<Family>>,
 }
 
 impl super::Limiter for Bucket {
@@ -38,31 +36,23 @@ impl super::Limiter for Bucket {
 }
 
 impl Bucket {
-    /// The limits of an action, and whether they are its own.
-    fn limits(&self, action: &[u8]) -> Result<(Limits, bool), Thrown> {
-        let actions = self.actions.borrow();
-        let own = actions.iter().find(|(name, _)| name == action);
-        if let Some(&(_, limits)) = own {
-            return Ok((limits, true));
-        }
-        let limits = self.limits.get().ok_or_else(not_constructed)?;
-        Ok((limits, false))
+    /// Sets the limits of an action, or of all others.
+    fn set(&self, action: Option<Vec<u8>>, limits: Limits) {
+        let mut families = self.families.borrow_mut();
+        families.retain(|family| family.action != action);
+        families.push(Family { action, limits });
     }
 
-    /// Every family of sets: that of the actions without limits of their own, then each other's.
-    fn families(&self) -> Result<Vec<Family>, Thrown> {
-        let limits = self.limits.get().ok_or_else(not_constructed)?;
-        let shared = Family {
-            action: None,
-            limits,
+    /// Returns the family of an action: its own, or that of all others.
+    fn family(&self, action: &[u8]) -> Result<Family, Thrown> {
+        let families = self.families.borrow();
+        let of = |action| {
+            families
+                .iter()
+                .find(|family| family.action.as_deref() == action)
         };
-        let actions = self.actions.borrow();
-        let own = actions.iter().map(|(name, limits)| Family {
-            action: Some(name.clone()),
-            limits: *limits,
-        });
-        let families = std::iter::once(shared).chain(own).collect();
-        Ok(families)
+        let family = of(Some(action)).or_else(|| of(None));
+        family.cloned().ok_or_else(not_constructed)
     }
 }
 
@@ -76,7 +66,7 @@ pub fn construct(call: &mut Call<'_>, _result: &mut Zval) -> Result<(), Thrown> 
     let dry_run = call.count() >= 4 && call.bool(4)?;
     let storages = storages::list(call.arg(1))?;
     let this = call.this::<Bucket>();
-    this.limits.set(Some(limits));
+    this.set(None, limits);
     this.dry_run.set(dry_run);
     this.set_property(STORAGES, storages);
     Ok(())
@@ -87,9 +77,7 @@ pub fn bucket(call: &mut Call<'_>, result: &mut Zval) -> Result<(), Thrown> {
     let action = call.string(1)?.to_vec();
     let limits = limits(call, 2)?;
     let this = call.this::<Bucket>();
-    let mut actions = this.actions.borrow_mut();
-    actions.retain(|(name, _)| *name != action);
-    actions.push((action, limits));
+    this.set(Some(action), limits);
     *result = this.to_zval();
     Ok(())
 }
@@ -125,19 +113,16 @@ pub fn request(call: &mut Call<'_>, result: &mut Zval) -> Result<(), Thrown> {
     let (client, action) = (call.untyped_string(1)?, call.untyped_string(2)?);
     let (client, action) = (value::bytes(&client), value::bytes(&action));
     let this = call.this::<Bucket>();
-    let (limits, is_own) = this.limits(action)?;
+    let family = this.family(action)?;
     let member = member(client, action);
     let set = set_of(&member);
-    let storages = Storages::of(this)?;
-    let native = storages.of_set(set)?;
-    let step = step(limits);
+    let storages = storages::of(this)?;
+    let native = &*storages[set % storages.len()];
+    let step = step(family.limits);
     let admitted = match storage::remote::<Redis>(native) {
         Some(redis) => redis.decide(
             |redis| redis.raw_name(b""),
-            |redis, deadline| {
-                let own = is_own.then_some(action);
-                leaky_bucket::request(redis, own, set, &member, limits, deadline)
-            },
+            |redis, deadline| leaky_bucket::request(redis, &family, set, &member, deadline),
             &[b"LeakyBucket\0", &member],
             &step,
         )?,
@@ -160,11 +145,11 @@ fn step(limits: Limits) -> Step {
 /// `cleanup(): void`: does what is due. Nothing is twice in a period, however often it is called.
 pub fn cleanup(call: &mut Call<'_>, _result: &mut Zval) -> Result<(), Thrown> {
     let this = call.this::<Bucket>();
-    let families = this.families()?;
-    let storages = Storages::of(this)?;
+    let families = this.families.borrow().clone();
+    let storages = storages::of(this)?;
     for family in &families {
         for set in 0..SETS {
-            if let Some(redis) = storage::remote::<Redis>(storages.of_set(set)?) {
+            if let Some(redis) = storage::remote::<Redis>(&*storages[set % storages.len()]) {
                 redis.ask(
                     |redis| redis.raw_name(b""),
                     |redis, deadline| leaky_bucket::cleanup(redis, family, set, deadline),
@@ -183,10 +168,10 @@ pub fn locked(call: &mut Call<'_>, result: &mut Zval) -> Result<(), Thrown> {
         return Err(throw::argument_value(1, "must be greater than 0"));
     }
     let top = u32::try_from(top).unwrap_or(u32::MAX);
-    let storages = Storages::of(call.this::<Bucket>())?;
+    let storages = storages::of(call.this::<Bucket>())?;
     let mut rows = Vec::new();
-    for place in 0..storages.count() {
-        let Some(redis) = storage::remote::<Redis>(storages.at(place)?) else {
+    for native in &storages {
+        let Some(redis) = storage::remote::<Redis>(&**native) else {
             return Err(throw::logic(
                 "TokenBucket\\Compat\\LeakyBucket::locked() needs a TokenBucketStorageRedis",
             ));

@@ -74,7 +74,7 @@ fn make(
     })?;
     let table = Table::parse(table, dialect)
         .map_err(|error| throw::argument_value(2, &error.to_string()))?;
-    let name = table.shown();
+    let name = table.shown().to_owned();
     let base = segment::store().map_or(KeyHasher::new([0; 2]), SharedMemory::hasher);
     let (identity, is_known) = identity(object, dialect, &name, &base);
     let made = Made {

@@ -47,7 +47,6 @@ pub struct Values<'a> {
     pub debt: i64,
     pub clock: i64,
     pub tag: i64,
-    pub span: i64,
     pub keys: &'a [Zval],
 }
 
@@ -65,8 +64,7 @@ impl Values<'_> {
             Bind::Tag => self.tag,
             Bind::Absent => reply::absent(self.tag),
             Bind::Least => reply::least(self.tag, self.cost),
-            Bind::Span => self.span,
-            Bind::Name | Bind::Last | Bind::Key => 0,
+            Bind::Name | Bind::Key => 0,
         }
     }
 }
@@ -179,7 +177,7 @@ impl<'a> Database<'a> {
         for (place, &bind) in (1..).zip(&text.binds) {
             let (bound, kind) = match bind {
                 Bind::Name => (value::of_bytes(values.name), PARAM_STR),
-                Bind::Key | Bind::Last => {
+                Bind::Key => {
                     let key = keys.next().map(Zval::shallow_clone);
                     (key.unwrap_or_default(), PARAM_STR)
                 }

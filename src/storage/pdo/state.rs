@@ -64,7 +64,7 @@ impl State for PdoStorage {
 impl Made {
     /// Returns the text of a query, made once.
     pub fn statement(&self, query: Query) -> &Statement {
-        self.statements[query as usize].get_or_init(|| query.statement(self.dialect, &self.table))
+        self.statements[query as usize].get_or_init(|| query.statement(&self.table))
     }
 }
 

@@ -96,9 +96,9 @@ impl Database<'_> {
     }
 }
 
-fn stale(span: i64, keys: &[Zval]) -> Values<'_> {
+fn stale(burst: i64, keys: &[Zval]) -> Values<'_> {
     Values {
-        span,
+        burst,
         keys,
         clock: wall_clock(),
         ..Values::default()

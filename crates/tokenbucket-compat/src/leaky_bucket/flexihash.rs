@@ -21,12 +21,9 @@ impl Ring {
     pub fn new<T: AsRef<[u8]>>(targets: impl IntoIterator<Item = T>) -> Self {
         let mut points = BTreeMap::new();
         for (number, target) in targets.into_iter().enumerate() {
-            let head = crc32fast::hash(target.as_ref());
             for replica in 0..REPLICAS {
-                let mut hasher =
-                    crc32fast::Hasher::new_with_initial_len(head, target.as_ref().len() as u64);
-                hasher.update(replica.to_string().as_bytes());
-                points.insert(hasher.finalize(), number);
+                let point = [target.as_ref(), replica.to_string().as_bytes()].concat();
+                points.insert(crc32fast::hash(&point), number);
             }
         }
         let points = points.into_iter().collect();

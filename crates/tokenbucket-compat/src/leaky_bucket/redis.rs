@@ -36,24 +36,22 @@ pub struct Family {
     pub limits: Limits,
 }
 
-/// Counts one hit of `member` in a set, of an action that has limits of its own if `action` names one.
-/// Returns whether it was admitted.
+/// Counts one hit of `member` in a set of a family. Returns whether it was admitted.
 ///
 /// # Errors
 /// As [`Redis::run`].
 pub fn request(
     redis: &Redis,
-    action: Option<&[u8]>,
+    family: &Family,
     set: usize,
     member: &[u8],
-    limits: Limits,
     deadline: Ticks,
 ) -> Result<bool, Cause> {
-    let [set, control] = keys(action, set).map(|key| redis.raw_name(&key));
+    let [set, control] = keys(family.action.as_deref(), set).map(|key| redis.raw_name(&key));
     let arguments = [
         Argument::Word(member),
-        Argument::Number(limits.period.into()),
-        Argument::Number(limits.limit.into()),
+        Argument::Number(family.limits.period.into()),
+        Argument::Number(family.limits.limit.into()),
         Argument::Number(MOST_LOCKED),
     ];
     let keys = [set, control, redis.raw_name(LOCKED)];
@@ -65,8 +63,8 @@ pub fn request(
 /// # Errors
 /// As [`Redis::run`].
 pub fn cleanup(redis: &Redis, family: &Family, set: usize, deadline: Ticks) -> Result<(), Cause> {
-    let keys = keys(family.action.as_deref(), set).map(|key| redis.raw_name(&key));
     let period = Argument::Number(family.limits.period.into());
+    let keys = keys(family.action.as_deref(), set).map(|key| redis.raw_name(&key));
     redis.run(&CLEANUP, &keys, &[period], deadline).map(drop)
 }
 

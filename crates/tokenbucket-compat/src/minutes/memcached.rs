@@ -43,7 +43,8 @@ impl Counters for Memcached {
                     sum = sum.saturating_add(number(found)?);
                 }
                 if let Some(life) = life.take() {
-                    prolong(connection, first, &found[1], life)?;
+                    let left = found[1].number(b't').unwrap_or(-1);
+                    prolong(connection, first, left, life)?;
                 }
             }
             Ok(sum)
@@ -55,25 +56,16 @@ impl Counters for Memcached {
 /// it up.
 fn count_up(key: &[u8], life: Life) -> [MetaCommand; 2] {
     let make = MetaCommand::new(MetaOp::Set, key)
-        .flag("ME")
-        .flag(format!("F{INTEGER}"))
-        .flag(format!("T{}", life.whole))
+        .flag(format!("ME F{INTEGER} T{}", life.whole))
         .value("0");
-    let count = MetaCommand::new(MetaOp::Arithmetic, key)
-        .flag("v")
-        .flag("t");
+    let count = MetaCommand::new(MetaOp::Arithmetic, key).flag("v t");
     [make, count]
 }
 
-/// Prolongs a counter that would expire too soon: one made for a window of fewer minutes, or one made in
-/// the first second of its minute, because the server's clock may be two seconds behind.
-fn prolong(
-    connection: &mut Connection,
-    key: &[u8],
-    counted: &Found,
-    life: Life,
-) -> Result<(), Cause> {
-    let left = counted.number(b't').unwrap_or(-1);
+/// Prolongs a counter with `left` seconds to live if it would expire too soon: one made for a
+/// window of fewer minutes, or one made in the first second of its minute, because the server's
+/// clock may be two seconds behind.
+fn prolong(connection: &mut Connection, key: &[u8], left: i64, life: Life) -> Result<(), Cause> {
     // The rest has a second to spare already.
     if left >= 0 && left <= i64::from(life.rest) {
         let longer = u64::from(life.rest) + LONGER;
@@ -88,9 +80,7 @@ fn number(found: &Found) -> Result<u64, Cause> {
     if found.is_missing() {
         return Ok(0);
     }
-    let value = found
-        .value
-        .as_deref()
-        .ok_or(Cause::Answer("not to a counter"))?;
+    let value = found.value.as_deref();
+    let value = value.ok_or(Cause::Answer("not to a counter"))?;
     parse(value).ok_or(Cause::Record)
 }

@@ -83,11 +83,7 @@ mod tests {
 
     /// Hour and minute of a second.
     fn local(second: i64) -> Vec<u8> {
-        let shown = if second < CHANGE {
-            second + HOUR
-        } else {
-            second
-        };
+        let shown = second + if second < CHANGE { HOUR } else { 0 };
         let minute = shown.rem_euclid(24 * HOUR) / 60;
         format!("{:02}{:02}", minute / 60, minute % 60).into_bytes()
     }
@@ -118,20 +114,10 @@ mod tests {
 
     #[test]
     fn a_counter_lives_while_a_window_looks_at_it() {
-        assert_eq!(
-            Life::new(5, 120),
-            Life {
-                whole: 301,
-                rest: 301
-            }
-        );
-        assert_eq!(
-            Life::new(5, 179),
-            Life {
-                whole: 301,
-                rest: 242
-            }
-        );
+        for (now, rest) in [(120, 301), (179, 242)] {
+            let life = Life::new(5, now);
+            assert_eq!((life.whole, life.rest), (301, rest));
+        }
         assert!(Life::new(MOST_MINUTES, 0).whole < 30 * 86_400);
     }
 

@@ -104,17 +104,13 @@ impl Bucket {
     /// Returns what `serialize()` makes of it, or text that `unserialize()` reads alike.
     #[must_use]
     pub fn print(&self) -> String {
-        let (whole, parts) = (self.tokens / PARTS, (self.tokens % PARTS).abs());
-        let tokens = if parts == 0 {
-            format!("i:{whole}")
-        } else {
-            let sign = if self.tokens < 0 { "-" } else { "" };
-            let digits = format!("{parts:06}");
-            let digits = digits.trim_end_matches('0');
-            format!("d:{sign}{}.{digits}", whole.abs())
-        };
+        let sign = if self.tokens < 0 { "-" } else { "" };
+        let size = self.tokens.abs();
+        let digits = format!("{}.{:06}", size / PARTS, size % PARTS);
+        let digits = digits.trim_end_matches('0').trim_end_matches('.');
+        let kind = if digits.contains('.') { 'd' } else { 'i' };
         let filled = self.filled;
-        format!("a:2:{{s:6:\"tokens\";{tokens};s:6:\"filled\";d:{filled};}}")
+        format!("a:2:{{s:6:\"tokens\";{kind}:{sign}{digits};s:6:\"filled\";d:{filled};}}")
     }
 }
 
@@ -182,20 +178,10 @@ mod tests {
 
     #[test]
     fn nothing_else_is_read() {
-        for tokens in [
-            "i:",
-            "i:1.5",
-            "d:NAN",
-            "d:INF",
-            "d:-INF",
-            "b:1",
-            "s:1:\"1\"",
-            "N",
-            "d:1e300",
-            "i:+1",
-            "d: 1",
-            "i:0x1",
-        ] {
+        let whole = ["i:", "i:1.5", "i:+1", "i:0x1"];
+        let doubles = ["d:NAN", "d:INF", "d:-INF", "d:1e300", "d: 1"];
+        let others = ["b:1", "s:1:\"1\"", "N"];
+        for tokens in whole.iter().chain(&doubles).chain(&others) {
             assert_eq!(Bucket::parse(&bucket(tokens, "d:1")), None, "{tokens}");
             assert_eq!(Bucket::parse(&bucket("i:1", tokens)), None, "{tokens}");
         }
@@ -247,14 +233,11 @@ mod tests {
 
     #[test]
     fn senseless_limits_are_refused() {
-        for (limit, window) in [
-            (f64::NAN, 1),
-            (f64::INFINITY, 1),
-            (-1.0, 1),
-            (1.0, 0),
-            (1.0, -1),
-        ] {
-            assert_eq!(Throttle::new(limit, window), None);
+        for limit in [f64::NAN, f64::INFINITY, -1.0] {
+            assert_eq!(Throttle::new(limit, 1), None);
+        }
+        for window in [0, -1] {
+            assert_eq!(Throttle::new(1.0, window), None);
         }
         assert!(!Throttle::new(0.5, 1).unwrap().take(None, NOW).0);
     }

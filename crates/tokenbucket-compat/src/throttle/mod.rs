@@ -41,39 +41,39 @@ const NAP: Duration = Duration::from_micros(500);
 /// The ticks of a millisecond.
 const MILLISECOND: Ticks = TICKS_PER_SECOND / 1000;
 
-/// The keys of a bucket's items.
-#[derive(Clone, Copy, Debug)]
-pub struct Items<'a> {
-    /// The record's.
-    pub record: &'a [u8],
-    /// The lock's.
-    pub lock: &'a [u8],
+/// What a record's key is followed by in its lock's.
+const LOCK: &[u8] = b"_lock";
+
+/// Returns the server's name for the record of the bucket `key`.
+#[must_use]
+pub fn record(memcached: &Memcached, key: &[u8]) -> Vec<u8> {
+    memcached.shared_key(key, LOCK.len())
 }
 
-/// Takes a token of a bucket; returns whether it was there. A call that loses race after race is denied in
-/// time for the reply to be read: only calls of the same client are in its way.
+/// Takes a token of the bucket `key`; returns whether it was there. A call that loses race after
+/// race is denied in time for the reply to be read: only calls of the same client are in its way.
 ///
 /// # Errors
 /// [`Cause::Record`] if the record is not a bucket, which is left alone; any other [`Cause`] if a server
 /// did not answer in time.
 pub fn take(
     memcached: &Memcached,
-    items: Items<'_>,
+    key: &[u8],
     throttle: &Throttle,
     deadline: Ticks,
 ) -> Result<bool, Cause> {
-    let is_apart = memcached.place(items.record) != memcached.place(items.lock);
+    let keys = Keys {
+        record: &record(memcached, key),
+        lock: &memcached.shared_key(&[key, LOCK].concat(), 0),
+    };
+    let is_apart = memcached.place(keys.record) != memcached.place(keys.lock);
     let decide = |record: &mut _, lock: Option<&mut _>| {
-        let mut way = Way {
-            items,
-            record,
-            lock,
-        };
+        let mut way = Way { keys, record, lock };
         way.decide(throttle, deadline)
     };
-    let granted = memcached.with(items.record, deadline, |record| {
+    let granted = memcached.with(keys.record, deadline, |record| {
         if is_apart {
-            memcached.with(items.lock, deadline, |lock| decide(record, Some(lock)))
+            memcached.with(keys.lock, deadline, |lock| decide(record, Some(lock)))
         } else {
             decide(record, None)
         }
@@ -81,9 +81,16 @@ pub fn take(
     granted.ok_or(Cause::Record)
 }
 
+/// The keys of a bucket's items.
+#[derive(Clone, Copy)]
+struct Keys<'a> {
+    record: &'a [u8],
+    lock: &'a [u8],
+}
+
 /// The way to both items, which may be on two servers.
 struct Way<'a> {
-    items: Items<'a>,
+    keys: Keys<'a>,
     record: &'a mut Connection,
     /// `None` where one server has both.
     lock: Option<&'a mut Connection>,
@@ -134,16 +141,9 @@ impl Way<'_> {
 
     /// Enters the lock, and reads the record inside.
     fn enter(&mut self) -> Result<Inside, Cause> {
-        let enter = MetaCommand::new(MetaOp::Arithmetic, self.items.lock)
-            .flag(format!("N{LOCK_LIFE}"))
-            .flag(format!("J{OURS}"))
-            .flag(format!("D{OURS}"))
-            .flag("v")
-            .flag("c");
-        let read = MetaCommand::new(MetaOp::Get, self.items.record)
-            .flag("v")
-            .flag("f")
-            .flag("c");
+        let enter = MetaCommand::new(MetaOp::Arithmetic, self.keys.lock)
+            .flag(format!("N{LOCK_LIFE} J{OURS} D{OURS} v c"));
+        let read = MetaCommand::new(MetaOp::Get, self.keys.record).flag("v f c");
         let found = if let Some(lock) = &mut self.lock {
             let mut both = lock.exchange([enter])?;
             both.extend(self.record.exchange([read])?);
@@ -166,7 +166,7 @@ impl Way<'_> {
         let writes = write.is_some();
         // Theirs is deleted by them.
         let leave = (!inside.theirs).then(|| {
-            MetaCommand::new(MetaOp::Delete, self.items.lock).flag(format!("C{}", inside.lock))
+            MetaCommand::new(MetaOp::Delete, self.keys.lock).flag(format!("C{}", inside.lock))
         });
         let found = if let Some(lock) = &mut self.lock {
             let found = self.record.exchange(write)?;
@@ -184,10 +184,8 @@ impl Way<'_> {
             Some(cas) => format!("C{cas}"),
             None => "ME".to_owned(),
         };
-        MetaCommand::new(MetaOp::Set, self.items.record)
-            .flag(condition)
-            .flag(format!("F{SERIALIZED}"))
-            .flag(format!("T{life}"))
+        MetaCommand::new(MetaOp::Set, self.keys.record)
+            .flag(format!("{condition} F{SERIALIZED} T{life}"))
             .value(after.print())
     }
 }

@@ -27,3 +27,18 @@ fn memcached() -> (testkit::Memcached, Memcached) {
     let list = parse_servers([format!("127.0.0.1:{}", server.port())]).unwrap();
     (server, Memcached::new(&list, b""))
 }
+
+/// Stores an item, as another client of memcached does.
+fn set_item(server: &testkit::Memcached, key: &str, flags: u32, value: &str) {
+    let length = value.len();
+    server.command(
+        &format!("set {key} {flags} 0 {length}\r\n{value}"),
+        "STORED",
+    );
+}
+
+/// Returns the seconds until an item of memcached expires.
+fn left(server: &testkit::Memcached, key: &str) -> i64 {
+    let lines = server.command(&format!("mg {key} t\r\nmn"), "MN");
+    lines[0].strip_prefix("HD t").unwrap().parse().unwrap()
+}

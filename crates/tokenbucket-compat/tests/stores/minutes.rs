@@ -1,6 +1,6 @@
 //! Counters of minutes on real servers.
 
-use crate::{deadline, memcached, redis};
+use crate::{deadline, left, memcached, redis, set_item};
 use tokenbucket_compat::minutes::{Counters, Life};
 use tokenbucket_core::remote::Cause;
 
@@ -9,21 +9,14 @@ use tokenbucket_core::remote::Cause;
 #[test]
 fn memcached_keeps_a_minute_to_its_end() {
     let (server, memcached) = memcached();
-    let left = |key: &str| -> i64 {
-        let lines = server.command(&format!("mg {key} t\r\nmn"), "MN");
-        lines[0].strip_prefix("HD t").unwrap().parse().unwrap()
-    };
     for (second, lives) in [(0, 71), (3, 61), (30, 61)] {
         let key = format!("second{second}");
         for calls in 1..=2 {
             let life = Some(Life::new(1, second));
             let counted = memcached.count(&[key.clone().into()], life, deadline());
             assert_eq!(counted.unwrap(), calls);
-            assert!(
-                (lives - 1..=lives).contains(&left(&key)),
-                "{second}: {}",
-                left(&key)
-            );
+            let left = left(&server, &key);
+            assert!((lives - 1..=lives).contains(&left), "{second}: {left}");
         }
     }
 }
@@ -45,20 +38,12 @@ fn counts(store: &impl Counters, set: impl Fn(&str, &str)) {
 fn a_call_counts_itself_and_the_minutes_before() {
     let (server, store) = redis();
     counts(&store, |key, value| drop(server.cli(&["SET", key, value])));
-    assert_eq!(
-        server.cli(&["GET", "a"]),
-        "2",
-        "a refused call is not counted"
-    );
+    let counted = server.cli(&["GET", "a"]);
+    assert_eq!(counted, "2", "a refused call is not counted");
     let life: u32 = server.cli(&["TTL", "a"]).parse().unwrap();
     assert!((170..=181).contains(&life), "{life}");
     let (server, store) = memcached();
-    counts(&store, |key, value| {
-        server.command(
-            &format!("set {key} 768 0 {}\r\n{value}", value.len()),
-            "STORED",
-        );
-    });
+    counts(&store, |key, value| set_item(&server, key, 768, value));
 }
 
 #[test]
@@ -81,17 +66,16 @@ fn redis_sums_more_counters_than_a_command_takes() {
 fn redis_never_shortens_a_counter() {
     let (server, store) = redis();
     let key = [b"a".to_vec()];
-    let lives = [(3, 181), (1, 181), (60, 3_601)];
-    for (minutes, expected) in lives {
-        store
-            .count(&key, Some(Life::new(minutes, 0)), deadline())
-            .unwrap();
+    let count = |minutes| {
+        let life = Some(Life::new(minutes, 0));
+        store.count(&key, life, deadline()).unwrap();
+    };
+    for (minutes, expected) in [(3, 181), (1, 181), (60, 3_601)] {
+        count(minutes);
         let life: u32 = server.cli(&["TTL", "a"]).parse().unwrap();
         assert!((expected - 5..=expected).contains(&life), "{life}");
     }
     server.cli(&["PERSIST", "a"]);
-    store
-        .count(&key, Some(Life::new(1, 0)), deadline())
-        .unwrap();
+    count(1);
     assert_eq!(server.cli(&["TTL", "a"]), "-1");
 }

@@ -1,6 +1,6 @@
 //! One contract of records on every store, with the simplest limiter: a number of calls in a fixed window.
 
-use crate::{deadline, memcached, redis};
+use crate::{deadline, left, memcached, redis, set_item};
 use tokenbucket_compat::records::{Next, Records, Stepped, take};
 use tokenbucket_core::remote::Cause;
 use tokenbucket_core::{TICKS_PER_SECOND, Ticks};
@@ -47,12 +47,8 @@ fn contract(store: &(impl Records + Sync), set: impl Fn(&str, &str), get: impl F
     assert_eq!(all, 100, "exact among callers");
 
     set("other", "something else");
-    let refused = take(
-        store,
-        b"other",
-        |record, now| step(5, HOUR, record, now),
-        deadline(),
-    );
+    let hourly = |record: Option<&[u8]>, now| step(5, HOUR, record, now);
+    let refused = take(store, b"other", hourly, deadline());
     assert!(matches!(refused, Err(Cause::Record)), "{refused:?}");
     assert_eq!(get("other"), "something else");
 
@@ -85,11 +81,8 @@ fn swaps(store: &impl Records) {
 fn redis_keeps_the_contract() {
     let (server, store) = redis();
     let get = |key: &str| server.cli(&["GET", key]);
-    contract(
-        &store,
-        |key, value| drop(server.cli(&["SET", key, value])),
-        get,
-    );
+    let set = |key: &str, value: &str| drop(server.cli(&["SET", key, value]));
+    contract(&store, set, get);
     server.cli(&["LPUSH", "list", "a"]);
     let refused = store.read(b"list", deadline());
     assert!(refused.is_err());
@@ -101,17 +94,11 @@ fn redis_keeps_the_contract() {
 #[test]
 fn memcached_keeps_the_contract() {
     let (server, store) = memcached();
-    let set = |key: &str, value: &str| {
-        server.command(
-            &format!("set {key} 0 0 {}\r\n{value}", value.len()),
-            "STORED",
-        );
-    };
+    let set = |key: &str, value: &str| set_item(&server, key, 0, value);
     contract(&store, set, |key| {
         server.command(&format!("get {key}"), "END")[1].clone()
     });
     swaps(&store);
-    let lines = server.command("mg swap t\r\nmn", "MN");
-    let life: u64 = lines[0].strip_prefix("HD t").unwrap().parse().unwrap();
+    let life = left(&server, "swap");
     assert!((7_190..=7_211).contains(&life), "never shortened: {life}");
 }

@@ -13,7 +13,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{LazyLock, Mutex};
 use std::time::{SystemTime, UNIX_EPOCH};
 use tokenbucket_compat::minutes::{self, Counters, Life};
-use tokenbucket_compat::throttle::{self, Bucket, Items, Throttle};
+use tokenbucket_compat::throttle::{self, Bucket, Throttle};
 use tokenbucket_core::clock::BootClock;
 use tokenbucket_core::remote::Cause;
 use tokenbucket_core::remote::memcached::Memcached;
@@ -209,9 +209,7 @@ fn milliseconds() -> i64 {
 fn deadline() -> Ticks {
     // A lock of theirs is waited for.
     let items = ITEMS.lock().expect("no poison");
-    let lock = items
-        .get(ITEM.lock)
-        .and_then(|item| minutes::parse(&item.value));
+    let lock = items.get(LOCK).and_then(|item| minutes::parse(&item.value));
     let is_theirs = lock.is_some_and(|lock| lock % 1_000 != 0);
     BootClock.now() + TICKS_PER_SECOND / if is_theirs { 250 } else { 50 }
 }
@@ -234,35 +232,31 @@ fn is_late<T>(asked: &Result<T, Cause>) -> bool {
     is_late
 }
 
-const ITEM: Items<'static> = Items {
-    record: b"record",
-    lock: b"lock",
-};
+const RECORD: &[u8] = b"record";
+const LOCK: &[u8] = b"record_lock";
 
 /// One call; `false` if nothing can be said of it.
 fn throttles(throttle: &Throttle) -> bool {
     let before = ITEMS.lock().expect("no poison").clone();
     let begun = milliseconds();
-    let asked = throttle::take(&MEMCACHED, ITEM, throttle, deadline());
+    let asked = throttle::take(&MEMCACHED, RECORD, throttle, deadline());
     let ended = milliseconds();
     if is_late(&asked) {
         return false;
     }
     let after = ITEMS.lock().expect("no poison").clone();
 
-    let record = before.get(ITEM.record);
+    let record = before.get(RECORD);
     let bucket = record.map(|item| Bucket::parse(&item.value).filter(|_| item.flags == 1));
-    let lock = before
-        .get(ITEM.lock)
-        .map(|item| minutes::parse(&item.value));
+    let lock = before.get(LOCK).map(|item| minutes::parse(&item.value));
     let is_readable = lock != Some(None);
     if bucket == Some(None) || !is_readable {
         assert!(matches!(asked, Err(Cause::Record)), "{asked:?}");
-        assert_eq!(after.get(ITEM.record), record, "what is foreign stays");
+        assert_eq!(after.get(RECORD), record, "what is foreign stays");
         return true;
     }
     let found = bucket.flatten();
-    let written = after.get(ITEM.record);
+    let written = after.get(RECORD);
     if written != record {
         let item = written.expect("nothing is deleted");
         let bucket = Bucket::parse(&item.value).expect("a bucket");
@@ -281,7 +275,7 @@ fn throttles(throttle: &Throttle) -> bool {
     );
     // Theirs stays theirs, ours is left.
     let theirs = lock.flatten().unwrap_or(0) % 1_000;
-    let left = after.get(ITEM.lock);
+    let left = after.get(LOCK);
     let left = left
         .and_then(|item| minutes::parse(&item.value))
         .unwrap_or(0);
@@ -343,10 +337,10 @@ fuzz_target!(|input: Input| {
     };
     if let Some((is_serialized, flags, value)) = &input.record {
         let flags = if *is_serialized { 1 } else { *flags };
-        items.insert(ITEM.record.to_vec(), item(value, flags));
+        items.insert(RECORD.to_vec(), item(value, flags));
     }
     if let Some(value) = &input.lock {
-        items.insert(ITEM.lock.to_vec(), item(value, 0));
+        items.insert(LOCK.to_vec(), item(value, 0));
     }
     let keys: Vec<_> = (0..input.counters.len().min(8))
         .map(|n| format!("c{n}").into_bytes())

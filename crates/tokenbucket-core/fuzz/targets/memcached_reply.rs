@@ -5,7 +5,7 @@ include!("server.inc.rs");
 
 use libfuzzer_sys::fuzz_target;
 use tokenbucket_compat::minutes::{Counters, Life};
-use tokenbucket_compat::throttle::{self, Items, Throttle};
+use tokenbucket_compat::throttle::{self, Throttle};
 use tokenbucket_core::remote::Transport;
 use tokenbucket_core::remote::memcached::Memcached;
 use tokenbucket_core::remote::memcached::servers::parse_servers;
@@ -25,14 +25,10 @@ fuzz_target!(|answer: &[u8]| {
     for put in &PUTS {
         MEMCACHED.put(b"name", put, Some(3), deadline()).ok();
     }
-    let items = Items {
-        record: b"record",
-        lock: b"lock",
-    };
     // Short, for a lock that is said to be another's is waited for.
     let soon = BootClock.now() + TICKS_PER_SECOND / 500;
     let limits = Throttle::new(5.0, 300_000).expect("a limit");
-    let granted = throttle::take(&MEMCACHED, items, &limits, soon);
+    let granted = throttle::take(&MEMCACHED, b"record", &limits, soon);
     // A grant is a miss or a bucket, and a write that was done.
     let holds = |text: &[u8]| answer.windows(text.len()).any(|part| part == text);
     let is_bucket = holds(b"EN") || holds(b"NF") || holds(b"a:2:{s:6:\"tokens\";");

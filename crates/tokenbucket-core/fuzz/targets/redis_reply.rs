@@ -6,7 +6,7 @@ include!("server.inc.rs");
 use libfuzzer_sys::fuzz_target;
 use redis::Value;
 use tokenbucket_compat::json_bucket;
-use tokenbucket_compat::leaky_bucket::{self, Limits};
+use tokenbucket_compat::leaky_bucket::{self, Family, Limits};
 use tokenbucket_compat::minutes::{Counters, Life};
 use tokenbucket_core::remote::redis::Redis;
 use tokenbucket_core::remote::redis::dsn::Dsn;
@@ -37,13 +37,16 @@ fn other_records(answer: &[u8], told: impl Fn(Cause) + Copy) {
         _ => None,
     };
     let quota = Quota::within(Tokens::ONE, 60 * TICKS_PER_SECOND, Grain::Microsecond);
-    let limits = Limits {
-        period: 30,
-        limit: 6,
+    let family = Family {
+        action: None,
+        limits: Limits {
+            period: 30,
+            limit: 6,
+        },
     };
     let grants = [
         json_bucket::take(&REDIS, b"json", &quota.expect("a quota"), deadline()),
-        leaky_bucket::request(&REDIS, None, 3, b"client-action", limits, deadline()),
+        leaky_bucket::request(&REDIS, &family, 3, b"client-action", deadline()),
     ];
     for granted in grants {
         match granted {

@@ -6,22 +6,6 @@ use libfuzzer_sys::arbitrary::{self, Arbitrary};
 use libfuzzer_sys::fuzz_target;
 use tokenbucket_core::sql::{Dialect, Query, Table, reply, stored};
 
-const DIALECTS: [Dialect; 3] = [Dialect::MySql, Dialect::PgSql, Dialect::Sqlite];
-const QUERIES: [Query; Query::COUNT] = [
-    Query::Take,
-    Query::Step,
-    Query::Look,
-    Query::Refund,
-    Query::Reset,
-    Query::Start,
-    Query::GiveBack,
-    Query::Find,
-    Query::Create,
-    Query::Stale,
-    Query::StaleAfter,
-    Query::Delete,
-];
-
 /// What the column that keeps least apart makes of a name.
 fn folded(name: &[u8]) -> Vec<u8> {
     name.trim_ascii_end().to_ascii_lowercase()
@@ -45,9 +29,9 @@ fn names(first: &[u8], second: &[u8]) {
 fn bare(query: Query, dialect: Dialect, name: &str) -> String {
     let table = Table::parse(name.as_bytes(), dialect).expect("a name");
     assert_eq!(table.shown(), name);
-    let statement = query.statement(dialect, &table);
+    let statement = query.statement(&table);
     assert_eq!(statement.text.matches('?').count(), statement.binds.len());
-    let quoted = table.quoted(dialect);
+    let quoted = table.quoted();
     let mut text = statement.text.replace(&format!("'{quoted}'"), "<name>");
     text = text.replace(&quoted, "<table>");
     for part in name.split('.') {
@@ -57,7 +41,7 @@ fn bare(query: Query, dialect: Dialect, name: &str) -> String {
 }
 
 fn table(name: &[u8]) {
-    for dialect in DIALECTS {
+    for dialect in Dialect::ALL {
         if Table::parse(name, dialect).is_err() {
             continue;
         }
@@ -67,7 +51,7 @@ fn table(name: &[u8]) {
         } else {
             "table"
         };
-        for query in QUERIES {
+        for query in Query::ALL {
             assert_eq!(bare(query, dialect, name), bare(query, dialect, plain));
         }
     }

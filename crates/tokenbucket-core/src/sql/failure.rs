@@ -16,30 +16,20 @@ pub enum Failure {
 
 /// Sorts an error by its SQLSTATE and the driver's own code.
 #[must_use]
+#[allow(clippy::match_same_arms)] // An arm for each reason.
 pub fn sort(dialect: Dialect, state: &[u8], code: i64) -> Failure {
-    if matches!(state, b"40001" | b"40P01") {
-        return Failure::Undone;
-    }
-    if state.starts_with(b"08") {
-        return Failure::Lost;
-    }
-    match dialect {
+    use Dialect::{MySql, PgSql};
+    match (dialect, state, code) {
+        (_, b"40001" | b"40P01", _) => Failure::Undone,
+        (_, [b'0', b'8', ..], _) => Failure::Lost,
         // Deadlock; a row that has changed since the snapshot.
-        Dialect::MySql if matches!(code, 1213 | 1020) => Failure::Undone,
+        (MySql, _, 1213 | 1020) => Failure::Undone,
         // Too many connections, shutdown, killed, gone away, lost, no network, turned read-only.
-        Dialect::MySql if matches!(code, 1040 | 1053 | 1158..=1161 | 1290 | 1836 | 1927) => {
-            Failure::Lost
-        }
-        Dialect::MySql if matches!(code, 2002 | 2003 | 2005 | 2006 | 2013 | 2055) => Failure::Lost,
+        (MySql, _, 1040 | 1053 | 1158..=1161 | 1290 | 1836 | 1927) => Failure::Lost,
+        (MySql, _, 2002 | 2003 | 2005 | 2006 | 2013 | 2055) => Failure::Lost,
         // Shutdown, no resources, errors of its system; libpq's own for what it cannot reach.
-        Dialect::PgSql
-            if [&b"57P"[..], b"53", b"58"]
-                .iter()
-                .any(|class| state.starts_with(class)) =>
-        {
-            Failure::Lost
-        }
-        Dialect::PgSql if state == b"HY000" && code == 7 => Failure::Lost,
+        (PgSql, [b'5', b'7', b'P', ..] | [b'5', b'3' | b'8', ..], _) => Failure::Lost,
+        (PgSql, b"HY000", 7) => Failure::Lost,
         _ => Failure::Statement,
     }
 }

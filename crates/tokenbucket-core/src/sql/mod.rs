@@ -40,15 +40,14 @@ pub enum Dialect {
 }
 
 impl Dialect {
+    /// Each of them.
+    pub const ALL: [Self; 3] = [Self::MySql, Self::PgSql, Self::Sqlite];
+
     /// By the name of PDO's driver.
     #[must_use]
     pub fn of_driver(name: &[u8]) -> Option<Self> {
-        match name {
-            b"mysql" => Some(Self::MySql),
-            b"pgsql" => Some(Self::PgSql),
-            b"sqlite" => Some(Self::Sqlite),
-            _ => None,
-        }
+        let mut all = Self::ALL.into_iter();
+        all.find(|dialect| dialect.driver().as_bytes() == name)
     }
 
     /// The name of PDO's driver.
@@ -94,10 +93,26 @@ pub enum Query {
 impl Query {
     /// How many there are.
     pub const COUNT: usize = Self::Delete as usize + 1;
+    /// Each of them.
+    pub const ALL: [Self; Self::COUNT] = [
+        Self::Take,
+        Self::Step,
+        Self::Look,
+        Self::Refund,
+        Self::Reset,
+        Self::Start,
+        Self::GiveBack,
+        Self::Find,
+        Self::Create,
+        Self::Stale,
+        Self::StaleAfter,
+        Self::Delete,
+    ];
 
     /// The statement that asks it.
     #[must_use]
-    pub fn statement(self, dialect: Dialect, table: &Table) -> Statement {
+    pub fn statement(self, table: &Table) -> Statement {
+        let dialect = table.dialect;
         let own = match dialect {
             Dialect::MySql => mysql::word,
             Dialect::PgSql => pgsql::word,
@@ -126,7 +141,7 @@ impl Query {
         let full = self == Self::Step;
         template::fill(text, dialect, &|word| {
             Some(match word {
-                "table" => table.quoted(dialect),
+                "table" => table.quoted(),
                 "schema" => table.schema_literal(),
                 "relation" => table.name_literal(),
                 "keys" => [":key"; BATCH].join(", "),
@@ -143,7 +158,6 @@ fn common(word: &str, full: bool) -> Option<&'static str> {
     Some(match (word, full) {
         ("lesser", _) => "LEAST",
         ("greater", _) => "GREATEST",
-        ("foreign", _) => "9000000000000000",
         ("drained", false) => ":now",
         ("drained", true) => "(:now - :now % :tick)",
         ("fits", false) => ":state <= :drained - :cost",
@@ -166,7 +180,7 @@ const LOOK: &str =
 
 /// Never forward, never below full; not where there is no bucket.
 const REFUND: &str = "UPDATE :table SET microtime = :lesser(microtime, :greater(:bare - :cost, :now - :burst) / 1e6) \
-     WHERE identifier = :name AND :bare < :foreign";
+     WHERE identifier = :name AND :bare < 9000000000000000";
 
 /// As [`REFUND`], of `Put::worth` at an instant that is not before any step on the row: read while the
 /// row is locked.
@@ -181,40 +195,24 @@ const CREATE: &str = "CREATE TABLE IF NOT EXISTS :table \
      (identifier varchar(255) NOT NULL PRIMARY KEY, microtime double precision NOT NULL)";
 
 const STALE: &str =
-    "SELECT identifier FROM :table WHERE :bare < :now - :span ORDER BY identifier LIMIT :batch";
+    "SELECT identifier FROM :table WHERE :bare < :now - :burst ORDER BY identifier LIMIT :batch";
 
-const STALE_AFTER: &str = "SELECT identifier FROM :table WHERE identifier > :last AND :bare < :now - :span \
+const STALE_AFTER: &str = "SELECT identifier FROM :table WHERE identifier > :key AND :bare < :now - :burst \
      ORDER BY identifier LIMIT :batch";
 
-const DELETE: &str = "DELETE FROM :table WHERE identifier IN (:keys) AND :bare < :now - :span";
+const DELETE: &str = "DELETE FROM :table WHERE identifier IN (:keys) AND :bare < :now - :burst";
 
 #[cfg(test)]
 #[allow(clippy::unwrap_used)]
 mod tests {
     use super::*;
 
-    const DIALECTS: [Dialect; 3] = [Dialect::MySql, Dialect::PgSql, Dialect::Sqlite];
-    const QUERIES: [Query; Query::COUNT] = [
-        Query::Take,
-        Query::Step,
-        Query::Look,
-        Query::Refund,
-        Query::Reset,
-        Query::Start,
-        Query::GiveBack,
-        Query::Find,
-        Query::Create,
-        Query::Stale,
-        Query::StaleAfter,
-        Query::Delete,
-    ];
-
     #[test]
     fn each_placeholder_has_its_value_and_nothing_is_left_to_fill() {
-        for dialect in DIALECTS {
+        for dialect in Dialect::ALL {
             let table = Table::parse(b"app.limits", dialect).unwrap();
-            for query in QUERIES {
-                let Statement { text, binds } = query.statement(dialect, &table);
+            for query in Query::ALL {
+                let Statement { text, binds } = query.statement(&table);
                 assert_eq!(text.matches('?').count(), binds.len(), "{text}");
                 assert!(!text.contains(':'), "{text}");
                 assert_eq!(text.matches('(').count(), text.matches(')').count());
@@ -230,8 +228,8 @@ mod tests {
             (Dialect::Sqlite, "\"app\".\"limits\""),
         ] {
             let table = Table::parse(b"app.limits", dialect).unwrap();
-            for query in QUERIES {
-                let text = query.statement(dialect, &table).text;
+            for query in Query::ALL {
+                let text = query.statement(&table).text;
                 let bare = text.replace(quoted, "");
                 assert!(!bare.contains("limits") || query == Query::Find, "{text}");
             }
@@ -241,8 +239,8 @@ mod tests {
     #[test]
     fn mysql_is_given_nothing_that_a_mode_takes_for_something_else() {
         let table = Table::parse(b"t", Dialect::MySql).unwrap();
-        for query in QUERIES {
-            let text = query.statement(Dialect::MySql, &table).text;
+        for query in Query::ALL {
+            let text = query.statement(&table).text;
             assert!(!text.contains(['"', '|', '%']), "{text}");
         }
     }

@@ -7,9 +7,9 @@ use super::Dialect;
 /// A table's name, perhaps behind its schema's.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Table {
-    schema: Option<String>,
     name: String,
-    dialect: Dialect,
+    /// The kind of database that it is in.
+    pub(super) dialect: Dialect,
 }
 
 /// What is wrong with a name.
@@ -32,20 +32,16 @@ impl Table {
     /// # Errors
     /// What is wrong with the name.
     pub fn parse(name: &[u8], dialect: Dialect) -> Result<Self, TableError> {
-        let allowed = |byte: &u8| byte.is_ascii_alphanumeric() || b"_$-.".contains(byte);
-        if !name.iter().all(allowed) {
-            return Err(TableError::Character);
+        let allowed = |char: char| char.is_ascii_alphanumeric() || "_$-.".contains(char);
+        let name = std::str::from_utf8(name).ok();
+        let name = name.filter(|name| name.chars().all(allowed));
+        let name = name.ok_or(TableError::Character)?;
+        if name.matches('.').count() > 1 {
+            return Err(TableError::Parts);
         }
-        let name = std::str::from_utf8(name).map_err(|_| TableError::Character)?;
-        let parts: Vec<&str> = name.split('.').collect();
-        let (schema, name) = match parts[..] {
-            [name] => (None, name),
-            [schema, name] => (Some(schema), name),
-            _ => return Err(TableError::Parts),
-        };
         // PostgreSQL cuts longer names, so that two tables would be one.
         let longest = if dialect == Dialect::PgSql { 63 } else { 64 };
-        for part in schema.iter().chain([&name]) {
+        for part in name.split('.') {
             if part.is_empty() {
                 return Err(TableError::Parts);
             }
@@ -53,45 +49,40 @@ impl Table {
                 return Err(TableError::Length(longest));
             }
         }
-        Ok(Self {
-            schema: schema.map(str::to_owned),
-            name: name.to_owned(),
-            dialect,
-        })
+        let name = name.to_owned();
+        Ok(Self { name, dialect })
     }
 
     /// As it stands in a statement.
     #[must_use]
-    pub fn quoted(&self, dialect: Dialect) -> String {
-        let quote = if dialect == Dialect::MySql { '`' } else { '"' };
-        let quoted = |part: &str| format!("{quote}{part}{quote}");
-        match &self.schema {
-            Some(schema) => format!("{}.{}", quoted(schema), quoted(&self.name)),
-            None => quoted(&self.name),
-        }
+    pub fn quoted(&self) -> String {
+        let quote = if self.dialect == Dialect::MySql {
+            '`'
+        } else {
+            '"'
+        };
+        let name = self.name.replace('.', &format!("{quote}.{quote}"));
+        format!("{quote}{name}{quote}")
     }
 
     /// As it may be shown.
     #[must_use]
-    pub fn shown(&self) -> String {
-        match &self.schema {
-            Some(schema) => format!("{schema}.{}", self.name),
-            None => self.name.clone(),
-        }
+    pub fn shown(&self) -> &str {
+        &self.name
     }
 
     pub(super) fn schema_literal(&self) -> String {
-        let schema = self.schema.as_ref();
-        schema.map_or_else(|| "NULL".to_owned(), |schema| format!("'{schema}'"))
+        let schema = self.name.split_once('.');
+        schema.map_or_else(|| "NULL".to_owned(), |(schema, _)| format!("'{schema}'"))
     }
 
     /// `PostgreSQL` takes the whole name as it is quoted.
     pub(super) fn name_literal(&self) -> String {
         if self.dialect == Dialect::PgSql {
-            format!("'{}'", self.quoted(Dialect::PgSql))
-        } else {
-            format!("'{}'", self.name)
+            return format!("'{}'", self.quoted());
         }
+        let name = self.name.split_once('.');
+        format!("'{}'", name.map_or(&*self.name, |(_, name)| name))
     }
 }
 
@@ -103,25 +94,15 @@ mod tests {
     #[test]
     fn names_are_checked() {
         let parse = |name: &[u8]| Table::parse(name, Dialect::MySql);
-        assert_eq!(
-            parse(b"app-1.limits_$9").unwrap().shown(),
-            "app-1.limits_$9"
-        );
+        let good = parse(b"app-1.limits_$9").unwrap();
+        assert_eq!(good.shown(), "app-1.limits_$9");
         for name in [&b""[..], b".", b"a.", b".a", b"a.b.c"] {
             assert_eq!(parse(name), Err(TableError::Parts));
         }
         for name in [
-            &b"a b"[..],
-            b"a`b",
-            b"a\"b",
-            b"a'b",
-            b"a;b",
-            b"a\0",
-            b"\xc3\xa4",
-            b"a?",
-            b"a:b",
+            "a b", "a`b", "a\"b", "a'b", "a;b", "a\0", "\u{e4}", "a?", "a:b",
         ] {
-            assert_eq!(parse(name), Err(TableError::Character));
+            assert_eq!(parse(name.as_bytes()), Err(TableError::Character));
         }
         assert_eq!(parse(&[b'a'; 65]), Err(TableError::Length(64)));
         assert!(parse(&[b'a'; 64]).is_ok());
@@ -131,8 +112,8 @@ mod tests {
 
     #[test]
     fn names_are_quoted_as_the_database_does() {
-        let table = Table::parse(b"a.b", Dialect::MySql).unwrap();
-        assert_eq!(table.quoted(Dialect::MySql), "`a`.`b`");
-        assert_eq!(table.quoted(Dialect::PgSql), "\"a\".\"b\"");
+        let quoted = |dialect| Table::parse(b"a.b", dialect).unwrap().quoted();
+        assert_eq!(quoted(Dialect::MySql), "`a`.`b`");
+        assert_eq!(quoted(Dialect::PgSql), "\"a\".\"b\"");
     }
 }

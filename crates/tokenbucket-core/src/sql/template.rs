@@ -9,7 +9,7 @@ pub enum Bind {
     Name,
     /// What is taken or given back.
     Cost,
-    /// The span that refills the bucket.
+    /// The span that refills the bucket. A bucket that has been full for so long is stale.
     Burst,
     /// The span less the cost.
     Slack,
@@ -29,11 +29,7 @@ pub enum Bind {
     Absent,
     /// The least reply that is a grant.
     Least,
-    /// How long a bucket must have been full to be stale: its burst.
-    Span,
-    /// The last name seen.
-    Last,
-    /// The next name to delete.
+    /// The last name seen, or the next one to delete.
     Key,
 }
 
@@ -52,31 +48,23 @@ impl Bind {
             "tag" => Self::Tag,
             "absent" => Self::Absent,
             "least" => Self::Least,
-            "span" => Self::Span,
-            "last" => Self::Last,
             "key" => Self::Key,
             _ => return None,
         })
     }
 
-    /// Whether it is text, not a number.
-    #[must_use]
-    const fn is_text(self) -> bool {
-        matches!(self, Self::Name | Self::Last | Self::Key)
-    }
-
     /// `PostgreSQL` must be told the types of what it has no column to guess from.
     const fn placeholder(self, dialect: Dialect) -> &'static str {
-        match dialect {
-            Dialect::PgSql if self.is_text() => "CAST(? AS varchar)",
-            Dialect::PgSql => "CAST(? AS bigint)",
-            Dialect::MySql | Dialect::Sqlite => "?",
+        match (dialect, self) {
+            (Dialect::PgSql, Self::Name | Self::Key) => "CAST(? AS varchar)",
+            (Dialect::PgSql, _) => "CAST(? AS bigint)",
+            (Dialect::MySql | Dialect::Sqlite, _) => "?",
         }
     }
 }
 
 /// A statement with positional placeholders, each of which stands once for one value.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Statement {
     /// As it is prepared.
     pub text: String,
@@ -86,35 +74,29 @@ pub struct Statement {
 
 /// Fills a text: `meaning` is asked for each word first.
 pub fn fill(text: &str, dialect: Dialect, meaning: &dyn Fn(&str) -> Option<String>) -> Statement {
-    let mut statement = Statement {
-        text: String::new(),
-        binds: Vec::new(),
-    };
-    append(&mut statement, text, dialect, meaning);
+    let mut statement = Statement::default();
+    statement.append(text, dialect, meaning);
     statement
 }
 
-fn append(
-    statement: &mut Statement,
-    text: &str,
-    dialect: Dialect,
-    meaning: &dyn Fn(&str) -> Option<String>,
-) {
-    let mut parts = text.split(':');
-    statement.text.push_str(parts.next().unwrap_or_default());
-    for part in parts {
-        let end = part.find(|c: char| !c.is_ascii_lowercase());
-        let (word, rest) = part.split_at(end.unwrap_or(part.len()));
-        if let Some(longer) = meaning(word) {
-            append(statement, &longer, dialect, meaning);
-        } else if let Some(bind) = Bind::of(word) {
-            statement.text.push_str(bind.placeholder(dialect));
-            statement.binds.push(bind);
-        } else {
-            statement.text.push(':');
-            statement.text.push_str(word);
+impl Statement {
+    fn append(&mut self, text: &str, dialect: Dialect, meaning: &dyn Fn(&str) -> Option<String>) {
+        let mut parts = text.split(':');
+        self.text.push_str(parts.next().unwrap_or_default());
+        for part in parts {
+            let end = part.find(|c: char| !c.is_ascii_lowercase());
+            let (word, rest) = part.split_at(end.unwrap_or(part.len()));
+            if let Some(longer) = meaning(word) {
+                self.append(&longer, dialect, meaning);
+            } else if let Some(bind) = Bind::of(word) {
+                self.text.push_str(bind.placeholder(dialect));
+                self.binds.push(bind);
+            } else {
+                self.text.push(':');
+                self.text.push_str(word);
+            }
+            self.text.push_str(rest);
         }
-        statement.text.push_str(rest);
     }
 }
 
