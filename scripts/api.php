@@ -6,8 +6,8 @@
  *     php -n scripts/api.php --check  fails if the file is stale
  *
  * Signatures come from Reflection, so the extension must not be loaded. Texts come from the doc
- * comments. Private members are left out, and so are methods without a comment: those are described
- * where their interface declares them.
+ * comments. Private members are left out. A method without a comment is described where its
+ * interface declares it.
  */
 const STUB = __DIR__ . '/../stubs/tokenbucket.stub.php';
 const PAGE = __DIR__ . '/../docs/reference/api.md';
@@ -203,14 +203,20 @@ function type(ReflectionClass $class): string
 {
     $text = "\n## $class->name\n\n" . fenced(declaration($class)) . description(new Comment($class->getDocComment()))
         . members($class);
-    $undescribed = [];
+    $inherited = [];
     foreach ($class->getMethods() as $method) {
         if ($method->class !== $class->name || $method->isPrivate() || $method->isInternal()) {
             continue;
         }
-        $method->getDocComment() ? $text .= method($method) : $undescribed[] = "{$method->name}()";
+        $is_inherited = array_filter($class->getInterfaces(), fn($interface) => $interface->hasMethod($method->name));
+        if ($method->getDocComment() || !$is_inherited) {
+            $text .= method($method);
+        } else {
+            $inherited[] = "{$method->name}()";
+        }
     }
-    return $text . ($undescribed ? "\n" . prose(implode(' and ', $undescribed) . ': as in [TokenBucketStorage](#tokenbucketstorage).') : '');
+    return $text . ($inherited === [] ? ''
+        : "\n" . prose(implode(' and ', $inherited) . ': as in [TokenBucketStorage](#tokenbucketstorage).'));
 }
 
 $all = fn() => array_merge(get_declared_classes(), get_declared_interfaces());
