@@ -266,7 +266,8 @@ namespace {
          *     `unix:///path[?db=n&user=…&password=…]`. User, password and path are percent-encoded
          * @param string $prefix a bucket's key is the prefix and the identifier
          * @param float $timeout seconds that one call may take, including the connection; greater
-         *     than 0, at most 3600. The timeout does not cover DNS lookups
+         *     than 0, at most 3600. The timeout does not cover DNS lookups, whose results are
+         *     cached for a minute
          * @param TokenBucket\OnFailure $onFailure decides while the server fails
          * @param bool $hints true to use the denial cache of this host, which also keeps denials if
          *     the server loses its data
@@ -340,7 +341,8 @@ namespace {
          * @param string $prefix a bucket's key is the prefix and the identifier. A key that
          *     memcached does not accept is hashed, after a readable beginning
          * @param float $timeout seconds that one call may take, including the connection; greater
-         *     than 0, at most 3600. The timeout does not cover DNS lookups
+         *     than 0, at most 3600. The timeout does not cover DNS lookups, whose results are
+         *     cached for a minute
          * @param TokenBucket\OnFailure $onFailure decides while a server fails
          * @param bool $hints as in TokenBucketStorageRedis
          * @param float $hintMaxAge as in TokenBucketStorageRedis
