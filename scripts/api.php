@@ -24,7 +24,7 @@ const HEAD = <<<'MARKDOWN'
     and the [glossary](glossary.md) the terms.
     MARKDOWN;
 
-/** A doc comment: paragraphs, and tags with their text. */
+/** Splits a doc comment into paragraphs, and tags with their text. */
 final class Comment
 {
     /** @var list<string> */
@@ -55,9 +55,9 @@ final class Comment
     }
 
     /**
-     * Splits the type off the texts of a tag.
+     * Returns the tags of a name.
      *
-     * @return list<array{string, string}> types and texts
+     * @return list<array{string, string}> the type and the text of each tag
      */
     public function tagged(string $name): array
     {
@@ -73,7 +73,7 @@ final class Comment
     }
 }
 
-/** Marks code in a text: names of methods, variables and settings, unless the text has marked them itself. */
+/** Puts names of methods, variables and settings into backticks, except inside of backticks. */
 function marked(string $text): string
 {
     $pieces = explode('`', $text);
@@ -85,7 +85,7 @@ function marked(string $text): string
     return implode('`', $pieces);
 }
 
-/** A paragraph, or with $first an item of a list. */
+/** Formats a paragraph, or with $first an item of a list. */
 function prose(string $text, string $first = ''): string
 {
     $space = str_repeat(' ', strlen($first));
@@ -123,7 +123,7 @@ function signature(ReflectionFunctionAbstract $function): string
     return strlen($line) <= WIDTH ? $line : "$head(\n    " . implode(",\n    ", $parameters) . "\n)$tail";
 }
 
-/** What a comment says: its paragraphs, then parameters, result and exceptions. */
+/** Formats a comment: its paragraphs, then parameters, result and exceptions. */
 function description(Comment $comment): string
 {
     $text = '';
@@ -158,7 +158,7 @@ function method(ReflectionFunctionAbstract $function): string
     return "\n### $name()\n\n" . fenced(signature($function)) . description($comment);
 }
 
-/** Constants, cases and properties, one a row. */
+/** Formats constants, cases and properties as a table. */
 function members(ReflectionClass $class): string
 {
     $rows = '';
