@@ -65,8 +65,9 @@ final class Comment
         foreach ($this->tags as [$tag, $text]) {
             if ($tag === $name) {
                 // A type may hold spaces within brackets, and after the colon of a Closure.
-                preg_match('/^((?:[^\s<{(]|(<(?:[^<>]|(?2))*>)|(\{(?:[^{}]|(?3))*\})|\([^)]*\)(?:: )?)+)\s*(.*)$/s', $text, $parts);
-                $found[] = [$parts[1], $parts[4]];
+                $brackets = '<(?:[^<>]|(?2))*>|\{(?:[^{}]|(?2))*\}|\([^)]*\)(?:: )?';
+                preg_match("/^((?:[^\\s<{(]|($brackets))+)\\s*(.*)$/s", $text, $parts);
+                $found[] = [$parts[1], $parts[3]];
             }
         }
         return $found;
@@ -136,7 +137,9 @@ function description(Comment $comment): string
         $items .= prose("`$name` (`$type`): " . ($meaning ?: 'see above'), '- ');
     }
     foreach ($comment->tagged('return') as [$type, $meaning]) {
-        $items .= str_contains($type, "\n") ? '' : prose("Returns `$type`" . ($meaning === '' ? '' : ": $meaning"), '- ');
+        if (!str_contains($type, "\n")) {
+            $items .= prose("Returns `$type`" . ($meaning === '' ? '' : ": $meaning"), '- ');
+        }
     }
     foreach ($comment->tagged('throws') as [$type, $meaning]) {
         $items .= prose("Throws `$type` $meaning", '- ');
@@ -168,9 +171,11 @@ function members(ReflectionClass $class): string
     }
     foreach ($class->isEnum() ? [] : $class->getProperties() as $property) {
         if (!$property->isPrivate() && $property->class === $class->name) {
-            $words = [...Reflection::getModifierNames($property->getModifiers()), $property->getType(), "\${$property->name}"];
+            $words = Reflection::getModifierNames($property->getModifiers());
+            array_push($words, $property->getType(), "\${$property->name}");
             $default = $property->getDefaultValue();
-            $rows .= row(implode(' ', array_filter($words)) . ($default === null ? '' : " = $default"), $property);
+            $declaration = implode(' ', array_filter($words)) . ($default === null ? '' : " = $default");
+            $rows .= row($declaration, $property);
         }
     }
     return $rows === '' ? '' : "\n| member | meaning |\n|---|---|\n$rows";
@@ -191,12 +196,20 @@ function row(string $declaration, Reflector $member): string
 
 function declaration(ReflectionClass $class): string
 {
-    $kind = $class->isEnum() ? 'enum' : ($class->isInterface() ? 'interface' : ($class->isFinal() ? 'final class' : 'class'));
+    $kind = match (true) {
+        $class->isEnum() => 'enum',
+        $class->isInterface() => 'interface',
+        $class->isFinal() => 'final class',
+        default => 'class',
+    };
     $parent = $class->getParentClass();
     $inherited = ['UnitEnum', 'Stringable', ...$parent ? $parent->getInterfaceNames() : []];
     $interfaces = array_values(array_diff($class->getInterfaceNames(), $inherited));
     $text = "$kind $class->name" . ($parent ? " extends $parent->name" : '');
-    return $text . ($interfaces ? ($class->isInterface() ? ' extends ' : ' implements ') . implode(', ', $interfaces) : '');
+    if ($interfaces !== []) {
+        $text .= ($class->isInterface() ? ' extends ' : ' implements ') . implode(', ', $interfaces);
+    }
+    return $text;
 }
 
 function type(ReflectionClass $class): string
@@ -208,7 +221,8 @@ function type(ReflectionClass $class): string
         if ($method->class !== $class->name || $method->isPrivate() || $method->isInternal()) {
             continue;
         }
-        $is_inherited = array_filter($class->getInterfaces(), fn($interface) => $interface->hasMethod($method->name));
+        $declares = fn($interface) => $interface->hasMethod($method->name);
+        $is_inherited = array_filter($class->getInterfaces(), $declares) !== [];
         if ($method->getDocComment() || !$is_inherited) {
             $text .= method($method);
         } else {
