@@ -1,157 +1,222 @@
 <?php
 
 /**
- * What the tokenbucket extension declares, for IDEs and static analysers.
+ * Declares the classes and functions of the tokenbucket extension, for IDEs and static analysers.
  *
- * Seconds are floats; tokens may be fractions. scripts/declare.php generates the extension's own tables
- * from this file; it explains the tags implementation, strict-properties and not-serializable.
+ * Times are float seconds. Token counts may be fractions. scripts/declare.php generates the
+ * extension's tables from this file and explains the tags implementation, strict-properties and
+ * not-serializable. scripts/api.php generates docs/reference/api.md from it.
  */
 
 namespace {
     /**
-     * A place where buckets live. Any class may implement it; the extension's own do so natively.
+     * Keeps the state of buckets. The extension's own storages implement it natively; any class
+     * may.
      *
-     * Storages know time, not tokens: costs and spans are given in seconds, so that a storage
-     * needs neither the capacity nor the rate of a bucket.
+     * A storage works in seconds, not in tokens. It gets the cost of a call and the span of a full
+     * bucket in seconds, so it needs neither the capacity nor the rate.
+     *
+     * Over a storage that is written in PHP, consume(), attempt() and wait() work. peek(),
+     * refund(), reset() and attemptAll() throw a LogicException.
      *
      * @implementation storage::interface::StorageState
      */
     interface TokenBucketStorage
     {
-        /** Prepares the storage (creates a table, say). Never called by TokenBucket itself. */
+        /** Prepares the storage, for example creates a table. TokenBucket never calls it. */
         public function prepare();
 
         /**
-         * Creates the bucket's record when there is none; never overwrites one.
+         * Creates the bucket's record if it is missing. Never overwrites a record.
          *
          * @param string $identifier the bucket's name
-         * @param float $microtime the wall-clock second (as from microtime(true)) at which the bucket was, or will be, empty
+         * @param float $microtime the instant at which the bucket was, or will be, empty: a
+         *     wall-clock second, as from microtime(true)
          */
         public function bootstrap($identifier, $microtime);
 
         /**
-         * Takes tokens, atomically, if they are there.
+         * Takes tokens atomically if the bucket holds them.
          *
          * @param string $identifier the bucket's name
-         * @param float $microtime seconds that refill what is to be taken
-         * @param float $full_microtime seconds that refill the whole bucket
-         * @param \Closure(): bool $bootstrap_closure called when the bucket has no record; a falsy result means "denied"
-         * @return bool whether the tokens were taken
+         * @param float $microtime the cost: seconds in which the tokens to take are refilled
+         * @param float $full_microtime the burst span: seconds in which the whole bucket is
+         *     refilled
+         * @param \Closure(): bool $bootstrap_closure called if the bucket has no record; a falsy
+         *     result denies the call
+         * @return bool true if the tokens were taken
          */
         public function consume($identifier, $microtime, $full_microtime, $bootstrap_closure);
     }
 
     /**
-     * A token bucket: holds at most $bucket_capacity tokens and gains $tokens_per_second.
+     * Limits a rate: a bucket holds at most $bucket_capacity tokens and gains $tokens_per_second.
      *
-     * Not final. The untyped methods and properties are untyped on purpose: code written against
-     * the well-known userland class of this name overrides them without types.
+     * An object is cheap: nothing is stored or contacted until tokens are taken. Create one in each
+     * request. Objects that share a storage and an identifier share one state, even if their
+     * capacity or rate differs.
+     *
+     * The class is not final. Some methods and properties are untyped so that subclasses written
+     * for the userland class of this name still compile. Untyped parameters are converted even in
+     * strict_types files, as in the userland class.
+     *
+     * Every method that takes a number of tokens throws a ValueError for a negative, infinite or
+     * NAN number. A storage with OnFailure::Throw throws a TokenBucket\StorageException if it
+     * fails. A denial is never an exception.
      *
      * @implementation token_bucket::Bucket
      * @not-serializable
      */
     class TokenBucket
     {
+        /** Seconds in a millisecond. */
         public const MILLISECOND = 0.001;
+        /** Seconds in a second. */
         public const SECOND = 1;
+        /** Seconds in a minute. */
         public const MINUTE = 60;
+        /** Seconds in an hour. */
         public const HOUR = 3600;
+        /** Seconds in a day. */
         public const DAY = 86400;
+        /** Seconds in a week. */
         public const WEEK = 604800;
+        /** The relative tolerance of compare_microtimes(). */
         public const MICROTIME_DELTA = 0.0001;
 
         private $_storage;
+
+        /** The bucket's name. A subclass may change it; the next call uses the new value. */
         protected $_identifier;
+
+        /** The most tokens that the bucket holds. A subclass may change it. */
         protected $_bucket_capacity;
+
+        /** The tokens that the bucket gains in a second. A subclass may change it. */
         protected $_tokens_per_second;
 
         /**
          * Compares two times with the relative tolerance MICROTIME_DELTA.
          *
-         * @param float $m1
-         * @param float $m2
-         * @return int 0 when equal within the tolerance, 1 when $m1 is later, -1 when it is earlier
+         * @param float $m1 seconds
+         * @param float $m2 seconds
+         * @return int 0 if they are equal within the tolerance, 1 if $m1 is later, -1 if it is
+         *     earlier
          */
         public static function compare_microtimes($m1, $m2) {}
 
         /**
-         * @param string $identifier any bytes of any length
-         * @param int|float $bucket_capacity most tokens the bucket holds; finite and greater than 0
-         * @param int|float $tokens_per_second tokens added a second; finite and greater than 0
-         * @throws ValueError naming the argument that is out of range
+         * Creates the object. Contacts no storage: a bucket without a record is full.
+         *
+         * @param TokenBucketStorage $storage keeps the state of the bucket
+         * @param string $identifier the bucket's name: any bytes, any length
+         * @param int|float $bucket_capacity the most tokens that the bucket holds; greater than 0
+         * @param int|float $tokens_per_second the tokens that it gains in a second; greater than 0
+         *     and at most 1e15. The bucket must refill within 2^60 nanoseconds (36 years)
+         * @throws ValueError if the capacity or the rate is out of range
          */
         public function __construct(TokenBucketStorage $storage, $identifier, $bucket_capacity, $tokens_per_second) {}
 
         /**
-         * Takes tokens if they are there.
+         * Takes tokens if the bucket holds them.
          *
-         * @param int|float $token_count 0 or more; more than the capacity is denied without asking the storage
-         * @return bool whether the tokens were taken
+         * @param int|float $token_count 0 or more; more than the capacity is denied without
+         *     contacting the storage
+         * @return bool true if the tokens were taken
          */
         public function consume($token_count = 1) {}
 
-        /** Takes tokens if they are there, and tells the whole answer. */
+        /**
+         * Takes tokens if the bucket holds them, and returns the details.
+         *
+         * Over a storage that is written in PHP, remaining is 0. retryAfter and resetAfter are
+         * upper bounds, unless the bucket is in debt.
+         */
         public function attempt(int|float $tokens = 1): TokenBucket\Decision {}
 
         /**
-         * What attempt() would answer now. Takes nothing. A bucket without a record counts as full.
+         * Returns what attempt() would return now, and takes nothing. A bucket without a record is
+         * full.
          *
-         * @throws LogicException over a userland storage; likewise refund() and reset()
+         * @throws LogicException over a storage that is written in PHP
          */
         public function peek(int|float $tokens = 1): TokenBucket\Decision {}
 
         /**
-         * Takes tokens, sleeping until they are there.
+         * Takes tokens, and sleeps until the bucket holds them.
          *
-         * Returns a denial at once when they cannot be there within $timeout, and when a signal
-         * that PHP must handle arrives.
+         * Returns a denial at once if that would take longer than $timeout. Returns a denial with
+         * the reason "interrupted" if a signal arrives that PHP must handle. The sleep blocks the
+         * whole process, also inside a fiber: in an event loop call attempt() and set a timer for
+         * retryAfter.
          *
          * @param float $timeout seconds, 0 or more
          */
         public function wait(float $timeout, int|float $tokens = 1): TokenBucket\Decision {}
 
-        /** Gives tokens back. The bucket never holds more than its capacity. */
+        /**
+         * Returns tokens to the bucket, up to its capacity. Tokens that were never taken are added,
+         * too.
+         *
+         * @throws LogicException over a storage that is written in PHP
+         */
         public function refund(int|float $tokens = 1): void {}
 
-        /** Fills the bucket. */
+        /**
+         * Fills the bucket.
+         *
+         * @throws LogicException over a storage that is written in PHP
+         */
         public function reset(): void {}
 
         /**
          * Takes tokens from every bucket, or from none.
          *
-         * A bucket named twice pays twice. On one Redis server this is one operation. Elsewhere the
-         * buckets are asked first and then charged one after the other; what was charged is refunded when
-         * one of them refuses after all. Meant for a handful: the time grows with the square of their
-         * number.
+         * A bucket that is listed twice is charged twice. Buckets on one Redis server are charged
+         * in one atomic operation. Elsewhere each bucket is checked first, and then charged in
+         * turn; if one of them denies after all, the others get their tokens back. That never
+         * grants too much, but other callers may be denied for an instant. Pass a handful of
+         * buckets: the time grows with the square of their number.
          *
-         * @throws LogicException over a userland storage, and for a class that overrides _bootstrap()
-         * @param non-empty-array<TokenBucket> $buckets
-         * @return TokenBucket\Decision the refusing bucket's, else that of the bucket with the fewest tokens left
+         * @throws LogicException over a storage that is written in PHP, and for a class that
+         *     overrides _bootstrap()
+         * @param non-empty-array<TokenBucket> $buckets the buckets
+         * @return TokenBucket\Decision that of the bucket that denies, or else of the bucket with
+         *     the fewest tokens left
          */
         public static function attemptAll(array $buckets, int|float $tokens = 1): TokenBucket\Decision {}
 
         /**
-         * Writes the first record of a bucket that holds $initialTokens.
+         * Creates the record of a bucket that holds $initialTokens. Runs when the bucket has no
+         * record. A subclass may override it so that new buckets start with fewer tokens.
          *
-         * @param int|float $initialTokens
+         * @param int|float $initialTokens the tokens that the new bucket holds
          */
         protected function _bootstrap($initialTokens) {}
 
         /**
-         * @param int|float $tokens
-         * @return float seconds that refill so many tokens
+         * Converts tokens to seconds. A subclass may override it.
+         *
+         * @param int|float $tokens a number of tokens
+         * @return float the seconds in which they are refilled
          */
         protected function _tokens_to_seconds($tokens) {}
 
         /**
-         * @param float $seconds
-         * @return float tokens added in so many seconds
+         * Converts seconds to tokens.
+         *
+         * @param float $seconds a number of seconds
+         * @return float the tokens that the bucket gains in them
          */
         protected function _seconds_to_tokens($seconds) {}
     }
 
     /**
-     * Buckets in memory shared by every worker of a php-fpm master (see tokenbucket.shm_path for more).
+     * Keeps buckets in memory that all workers of one php-fpm master share.
+     *
+     * Command-line processes share nothing unless tokenbucket.shm_path names a segment. A reload
+     * keeps the buckets. A restart of the master empties private memory, so that every bucket is
+     * full again. The storage cannot fail. If the table is full, tokenbucket.shm_full decides.
      *
      * @implementation storage::shared_memory::SharedMemoryStorage
      * @strict-properties
@@ -161,10 +226,14 @@ namespace {
     {
         private readonly string $namespace;
 
-        /** @param string $namespace keeps apart buckets of the same identifier */
+        /**
+         * Creates the object.
+         *
+         * @param string $namespace separates buckets that have the same identifier
+         */
         public function __construct(string $namespace = '') {}
 
-        /** Does nothing: shared memory needs no preparation. */
+        /** Does nothing, because shared memory needs no preparation. */
         public function prepare() {}
 
         public function bootstrap($identifier, $microtime) {}
@@ -173,8 +242,10 @@ namespace {
     }
 
     /**
-     * Buckets on a Redis server (or Valkey), shared by every host that uses it. One round trip a decision, on
-     * the server's clock; none for a denial that this host has seen within $hintMaxAge.
+     * Keeps buckets on a Redis or Valkey server that several hosts share.
+     *
+     * A decision takes one round trip and uses the server's clock. A denial that this host has seen
+     * within $hintMaxAge takes none. Times are whole microseconds.
      *
      * @implementation storage::redis::RedisStorage
      * @strict-properties
@@ -187,18 +258,23 @@ namespace {
         private readonly string $prefix;
 
         /**
-         * Connects to nothing yet: the first call does, and the connection is kept for the worker's life.
+         * Creates the object. Does not connect: the first call does. The worker keeps the
+         * connection for later requests.
          *
-         * @param string $dsn redis://[user[:password]@]host[:port][/database], rediss://… for TLS
-         *     (?cafile=/path/ca.pem, ?servername=name), or unix:///path[?db=n&user=…&password=…];
-         *     user, password and path percent-encoded
-         * @param string $prefix a bucket's key is prefix and identifier
-         * @param float $timeout seconds that one call may take, connecting included; the look-up of a name is not
-         * @param bool $hints whether this host remembers denials, so as not to ask again at once, and to hold them
-         *     when the server has lost its data
-         * @param float $hintMaxAge seconds for which a denial is told unasked, hence after which a refund or reset
-         *     of another host is honoured
-         * @throws ValueError for a DSN or a number that makes no sense
+         * @param string $dsn `redis://[user[:password]@]host[:port][/database]`, `rediss://…` for
+         *     TLS (`?cafile=/path/ca.pem`, `?servername=name`), or
+         *     `unix:///path[?db=n&user=…&password=…]`. User, password and path are percent-encoded
+         * @param string $prefix a bucket's key is the prefix and the identifier
+         * @param float $timeout seconds that one call may take, including the connection; greater
+         *     than 0, at most 3600. The timeout does not cover DNS lookups, whose results are
+         *     cached for a minute
+         * @param TokenBucket\OnFailure $onFailure decides while the server fails
+         * @param bool $hints true to use the denial cache of this host, which also keeps denials if
+         *     the server loses its data
+         * @param float $hintMaxAge seconds for which a cached denial is returned without contacting
+         *     the server, 0 to 3600. A refund or reset by another host takes effect that much later
+         *     at most
+         * @throws ValueError if the DSN is invalid or a number is out of range
          */
         public function __construct(
             #[\SensitiveParameter] string $dsn,
@@ -210,15 +286,16 @@ namespace {
         ) {}
 
         /**
-         * The storage on the server that a live client of phpredis is connected to, over a connection of its own:
-         * the client is asked for host, port, socket, user, password, database and its own prefix, nothing else.
+         * Creates a storage from a connected phpredis client. The storage opens its own connection.
          *
-         * A bucket's key is the client's Redis::OPT_PREFIX, $prefix and identifier. Over TLS the public CAs are
-         * trusted, for a client does not tell which others it trusts: give a DSN with cafile then.
+         * It reads host, port or socket, user, password, database and key prefix from the client. A
+         * bucket's key is the client's Redis::OPT_PREFIX, $prefix and the identifier. Over TLS the
+         * public CAs are trusted, because a client does not report its CA file: pass a DSN with
+         * cafile to the constructor if the server uses a private CA.
          *
-         * @param \Redis $redis or another client with its methods
-         * @throws TypeError for what is no client
-         * @throws ValueError for a client that is not connected
+         * @param \Redis $redis a connected client, or another object with the same methods
+         * @throws TypeError if $redis is not a client
+         * @throws ValueError if the client is not connected or a number is out of range
          */
         public static function fromClient(
             object $redis,
@@ -229,7 +306,7 @@ namespace {
             float $hintMaxAge = 1.0
         ): static {}
 
-        /** Does nothing: Redis needs no preparation. */
+        /** Does nothing, because Redis needs no preparation. */
         public function prepare() {}
 
         public function bootstrap($identifier, $microtime) {}
@@ -238,8 +315,11 @@ namespace {
     }
 
     /**
-     * Buckets on memcached servers, shared by every host that uses them, on the hosts' wall clocks: keep them
-     * in step. One round trip a decision as long as nobody else takes from the bucket.
+     * Keeps buckets on memcached servers that several hosts share.
+     *
+     * A decision takes one round trip, or more if other hosts change the same bucket at the same
+     * time. It uses the wall clock of the host, so keep the clocks synchronised. An item that
+     * memcached evicts is a full bucket. Times are whole microseconds.
      *
      * @implementation storage::memcached::MemcachedStorage
      * @strict-properties
@@ -252,15 +332,21 @@ namespace {
         private readonly string $prefix;
 
         /**
-         * Connects to nothing yet: the first call does, and the connection is kept for the worker's life.
+         * Creates the object. Does not connect: the first call does. The worker keeps the
+         * connections for later requests.
          *
-         * @param string|list<string> $servers host[:port] or unix:///path, each with ?weight=n if need be; several
-         *     in one string apart by commas. Keys are placed as ext-memcached does with OPT_LIBKETAMA_COMPATIBLE
-         * @param string $prefix a bucket's key is prefix and identifier; what memcached cannot take is hashed
-         * @param float $timeout seconds that one call may take, connecting included; the look-up of a name is not
+         * @param string|list<string> $servers `host[:port]`, `[v6]:port` or `unix:///path`, each
+         *     with an optional `?weight=n`; a string may hold several, separated by commas. Keys
+         *     are placed as ext-memcached places them with OPT_LIBKETAMA_COMPATIBLE
+         * @param string $prefix a bucket's key is the prefix and the identifier. A key that
+         *     memcached does not accept is hashed, after a readable beginning
+         * @param float $timeout seconds that one call may take, including the connection; greater
+         *     than 0, at most 3600. The timeout does not cover DNS lookups, whose results are
+         *     cached for a minute
+         * @param TokenBucket\OnFailure $onFailure decides while a server fails
          * @param bool $hints as in TokenBucketStorageRedis
          * @param float $hintMaxAge as in TokenBucketStorageRedis
-         * @throws ValueError for a server or a number that makes no sense
+         * @throws ValueError if a server is invalid or a number is out of range
          */
         public function __construct(
             string|array $servers,
@@ -272,15 +358,17 @@ namespace {
         ) {}
 
         /**
-         * The storage that a client of ext-memcached is set up for: its servers, its placement, and its
-         * OPT_PREFIX_KEY in front of every key. The connection is another one.
+         * Creates a storage from a client of ext-memcached. The storage opens its own connections.
          *
-         * Weights cannot be read from a client: with several servers of different ones, name them in the
-         * constructor. So with a \Memcache, which does not tell its servers at all.
+         * It reads the servers, the key placement and OPT_PREFIX_KEY from the client. Weights
+         * cannot be read: if the servers have different weights, pass them to the constructor. A
+         * \Memcache object does not report its servers: pass those to the constructor, too.
          *
-         * @param \Memcached $client
-         * @param string $prefix a bucket's key is the client's prefix, this one and the identifier
-         * @throws ValueError for a client whose keys would be looked for elsewhere
+         * @param \Memcached $client a client with at least one server
+         * @param string $prefix a bucket's key is the client's prefix, this prefix and the
+         *     identifier
+         * @throws TypeError if $client is not a Memcached object
+         * @throws ValueError if the storage would place keys on other servers than the client
          */
         public static function fromClient(
             object $client,
@@ -291,7 +379,7 @@ namespace {
             float $hintMaxAge = 1.0
         ): static {}
 
-        /** Does nothing: memcached needs no preparation. */
+        /** Does nothing, because memcached needs no preparation. */
         public function prepare() {}
 
         public function bootstrap($identifier, $microtime) {}
@@ -300,15 +388,19 @@ namespace {
     }
 
     /**
-     * Buckets in a table of MySQL, MariaDB, PostgreSQL or SQLite (3.35), through the application's own PDO object.
-     * One statement a decision, on the server's clock (SQLite: two for a denial, on the host's); none for a denial that this host has seen
-     * within $hintMaxAge. Denials write nothing.
+     * Keeps buckets in a table of MySQL, MariaDB, PostgreSQL or SQLite (3.35 or later), through a
+     * PDO object.
      *
-     * Inside a transaction of the application's a decision is part of it: a rollback gives the tokens back, others
-     * that ask for the same bucket wait until its end, and nothing is denied unasked. PDO knows no deadline.
-     * On MySQL and MariaDB a decision sets what PDO::lastInsertId() returns.
+     * A decision takes one statement and uses the server's clock. On SQLite a denial takes two, and
+     * the clock is the host's. A denial that this host has seen within $hintMaxAge takes none,
+     * except on SQLite. A denial writes nothing. PDO has no deadline: set the driver's timeouts.
      *
-     * Not final; a class that overrides prepare(), bootstrap() or consume() is treated as a userland storage.
+     * Inside an open transaction a decision is part of it. A rollback returns the tokens. Other
+     * callers of the same bucket wait until the transaction ends. The denial cache is not used. On
+     * MySQL and MariaDB a decision changes what PDO::lastInsertId() returns.
+     *
+     * The class is not final. A class that overrides prepare(), bootstrap() or consume() is treated
+     * as a storage that is written in PHP.
      *
      * @implementation storage::pdo::PdoStorage
      * @not-serializable
@@ -332,15 +424,18 @@ namespace {
         private $start;
 
         /**
-         * Runs nothing on the connection. Statements are prepared once for this object.
+         * Creates the object. Runs no statement. Each statement is prepared once for this object.
          *
-         * @param PDO $db in any error mode, with emulated or native prepares
-         * @param string $table the table, or schema.table: letters, digits, "_", "$" and "-". It is quoted, so
-         *     PostgreSQL takes upper-case letters for what they are
-         * @param bool $hints whether this host remembers denials, so as not to ask again at once; not in a transaction,
-         *     nor on SQLite, which does not tell of every transaction
-         * @param float $hintMaxAge seconds for which a denial is told unasked
-         * @throws ValueError for another driver, or a table or a number that makes no sense
+         * @param PDO $db a connection in any error mode, with emulated or native prepares
+         * @param string $table the table, or schema.table: letters, digits, "_", "$" and "-". The
+         *     name is quoted, so that PostgreSQL does not fold upper-case letters
+         * @param TokenBucket\OnFailure $onFailure decides while the database fails
+         * @param bool $hints true to use the denial cache of this host. It is never used in a
+         *     transaction, nor on SQLite, where PDO does not report every transaction
+         * @param float $hintMaxAge seconds for which a cached denial is returned without a
+         *     statement, 0 to 3600
+         * @throws ValueError if the driver is another one, the table's name is invalid, or a number
+         *     is out of range
          */
         public function __construct(
             PDO $db,
@@ -351,9 +446,11 @@ namespace {
         ) {}
 
         /**
-         * Creates the table (identifier varchar(255) PRIMARY KEY, microtime double) when it is missing.
+         * Creates the table (identifier varchar(255) PRIMARY KEY, microtime double) if it is
+         * missing.
          *
-         * @throws TokenBucket\StorageException when that fails, or would commit an open transaction (MySQL, MariaDB)
+         * @throws TokenBucket\StorageException if that fails, or would commit an open transaction
+         *     (MySQL, MariaDB)
          */
         public function prepare() {}
 
@@ -362,27 +459,33 @@ namespace {
         public function consume($identifier, $microtime, $full_microtime, $bootstrap_closure) {}
 
         /**
-         * Deletes, some at a time, the rows of buckets that have been full for so long that they are as good as new.
+         * Deletes the rows of full buckets, a hundred at a time. A full bucket needs no row.
          *
-         * @param float $full_microtime seconds that refill the largest bucket of the table
-         * @return int how many there were
+         * @param float $full_microtime seconds in which the largest bucket of the table is refilled
+         * @return int the number of deleted rows
          */
         public function purge(float $full_microtime): int {}
     }
 
-    /** The same on MySQL and MariaDB only, with the constructor of the well-known userland class of this name. */
+    /**
+     * Does the same on MySQL and MariaDB only, with the constructor of the userland class of this
+     * name.
+     */
     class TokenBucketStoragePDOMySQL extends TokenBucketStoragePDO
     {
         /**
-         * @param PDO $db
-         * @param string $table_name
+         * Creates the object. Runs no statement. The failure policy is OnFailure::Throw.
+         *
+         * @param PDO $db a connection to MySQL or MariaDB
+         * @param string $table_name the table, or schema.table
          * @implementation-alias storage::pdo::construct_mysql
          */
         public function __construct($db, $table_name) {}
     }
 
     /**
-     * Buckets in the memory of this object, on a clock that stands still until it is advanced. For tests.
+     * Keeps buckets in this object, on a clock that stands still until advance() moves it. For
+     * tests.
      *
      * @implementation storage::memory::MemoryStorage
      * @strict-properties
@@ -390,9 +493,10 @@ namespace {
      */
     final class TokenBucketStorageMemory implements TokenBucketStorage
     {
+        /** Creates the object, with no buckets. */
         public function __construct() {}
 
-        /** Does nothing. */
+        /** Does nothing, because memory needs no preparation. */
         public function prepare() {}
 
         public function bootstrap($identifier, $microtime) {}
@@ -400,7 +504,8 @@ namespace {
         public function consume($identifier, $microtime, $full_microtime, $bootstrap_closure) {}
 
         /**
-         * Lets time pass. wait() on a bucket in this storage advances it too, instead of sleeping.
+         * Moves the clock forward. wait() on a bucket in this storage moves it too, instead of
+         * sleeping.
          *
          * @param float $seconds 0 or more
          */
@@ -409,15 +514,25 @@ namespace {
 }
 
 namespace TokenBucket {
-    /** Implemented by every exception class of this extension. */
+    /**
+     * Marks every exception class of this extension, so that one catch block handles all of them.
+     */
     interface Exception extends \Throwable
     {
     }
 
-    /** What happens when a store fails: each use is counted in status(), and the first of an outage warns. */
+    /**
+     * Selects what decides while a store fails.
+     *
+     * Each use is counted in status(). The first use in an outage also raises an E_WARNING, except
+     * for Throw.
+     */
     enum OnFailure
     {
-        /** Buckets of the same quota in this host's shared memory decide: on H hosts up to H times the limit. */
+        /**
+         * Buckets of the same quota in this host's shared memory decide. On H hosts that admits H
+         * times the limit.
+         */
         case Local;
         /** Every call is allowed. */
         case Allow;
@@ -427,13 +542,16 @@ namespace TokenBucket {
         case Throw;
     }
 
-    /** A storage failed. */
+    /**
+     * Reports that a store failed and that its policy is OnFailure::Throw. Never contains a
+     * password.
+     */
     class StorageException extends \RuntimeException implements Exception
     {
     }
 
     /**
-     * The answer to one call: read-only, and complete without asking the storage again.
+     * Describes the result of one call. It is read-only and contacts no storage.
      *
      * @implementation decision::Answer
      * @strict-properties
@@ -441,38 +559,48 @@ namespace TokenBucket {
      */
     final class Decision
     {
-        /** Whether the tokens were taken (for peek(): would be). */
+        /** True if the tokens were taken. For peek(): if they would be. */
         public readonly bool $allowed;
 
-        /** Whole tokens left. */
+        /** Whole tokens left after the call. */
         public readonly float $remaining;
 
-        /** Most tokens the bucket holds. */
+        /** The most tokens that the bucket holds. */
         public readonly float $capacity;
 
-        /** Seconds until the same call would succeed if nobody else took tokens; 0 when allowed, INF when never. */
+        /**
+         * Seconds until the same call succeeds if no other caller takes tokens. 0 if allowed, INF
+         * if never.
+         */
         public readonly float $retryAfter;
 
-        /** Seconds until the bucket is full if nobody took tokens. */
+        /** Seconds until the bucket is full if no caller takes tokens. */
         public readonly float $resetAfter;
 
-        /** 'granted', 'insufficient_tokens', 'exceeds_capacity', 'contended', 'table_full', 'unavailable' or 'interrupted'. */
+        /**
+         * 'granted', 'insufficient_tokens', 'exceeds_capacity', 'contended', 'table_full',
+         * 'unavailable' or 'interrupted'.
+         */
         public readonly string $reason;
 
         private function __construct() {}
 
         /**
-         * HTTP response fields of draft-ietf-httpapi-ratelimit-headers, and Retry-After on a denial.
+         * Returns the HTTP fields RateLimit-Policy and RateLimit of
+         * draft-ietf-httpapi-ratelimit-headers, and Retry-After on a denial that ends.
          *
          * @param string $policy the policy's name: printable ASCII
-         * @param bool $legacy adds X-RateLimit-Limit, -Remaining and -Reset (an epoch second)
-         * @return array<string, string>
+         * @param bool $legacy true to add X-RateLimit-Limit, -Remaining and -Reset (a Unix
+         *     timestamp)
+         * @return array<string, string> values by field name; all seconds are whole and rounded up
+         * @throws ValueError if $policy contains other characters
          */
         public function headers(string $policy = 'default', bool $legacy = false): array {}
     }
 
     /**
-     * What the extension did and holds on this host.
+     * Returns the counters and the state of the extension on this host. docs/reference/status.md
+     * describes each field.
      *
      * @return array{
      *     version: string,
@@ -500,23 +628,25 @@ namespace TokenBucket {
 }
 
 /**
- * Limiters that people run already, with their own interfaces and records.
+ * Replaces well-known userland limiters, with their interfaces and their records.
  *
- * Not final, and untyped on purpose: code written against the well-known userland classes extends them.
+ * The classes are not final, and their methods are untyped, so that code written for the userland
+ * classes can extend them.
  */
 namespace TokenBucket\Compat {
-    /** More requests than MinuteWindow allows. Its message is empty. */
+    /** Reports more requests than MinuteWindow allows. Its message is empty and its code is 0. */
     class RateExceededException extends \Exception implements \TokenBucket\Exception
     {
     }
 
     /**
-     * So many requests in the last so many minutes; denied ones count, too.
+     * Limits the requests in the last minutes. Denied requests count, too.
      *
-     * On memcached the counters are those that code on ext-memcache writes (the raw key is prefix, address and
-     * date('dHi') in the script's time zone, whatever the storage's own prefix), so old and new servers
-     * count together. On Redis there are the same under the storage's prefix. Elsewhere it is a bucket for each
-     * prefix, address and number of minutes, whose denials are charged up to one window.
+     * On memcached it uses the counters of the ext-memcache limiter, so old and new hosts share
+     * them. A counter's key is prefix, address and `date('dHi')` in the script's time zone, without
+     * the storage's prefix. On Redis it uses the same counters under the storage's prefix. Other
+     * storages keep a bucket for each prefix, address and number of minutes. Denied requests are
+     * charged there up to one window.
      *
      * @implementation compat::minute_window::Window
      * @not-serializable
@@ -528,26 +658,30 @@ namespace TokenBucket\Compat {
         private $prefix;
 
         /**
+         * Creates the object. Contacts no storage.
+         *
          * @param \TokenBucketStorage $storage one of the extension's own
-         * @param string $ip
-         * @param string $prefix
+         * @param string $ip the client's address, or any other name
+         * @param string $prefix separates limiters of the same address
          */
         public function __construct($storage, $ip, $prefix = 'rate') {}
 
         /**
-         * @param int $allowedRequests
-         * @param int $minutes from 1 to 40320
-         * @throws RateExceededException for every request beyond
+         * Counts a request, and throws if there are more than allowed in the last minutes.
+         *
+         * @param int $allowedRequests requests in the window
+         * @param int $minutes the window: 1 to 40320 minutes
+         * @throws RateExceededException if the request is denied
          */
         public function limitRequestsInMinutes($allowedRequests, $minutes) {}
     }
 
     /**
-     * Is a client over its limit in a window?
+     * Tells whether a client is over its limit in a window.
      *
-     * On memcached the record is the array that code on ext-memcache keeps under key(), changed inside of
-     * its lock; anything else found there is left alone, and the storage's policy decides. Elsewhere it is a
-     * bucket. Denied calls take tokens, too, down to what one window makes good.
+     * On memcached it uses the record and the lock of the ext-memcache limiter under key(). Any
+     * other value there is left unchanged, and the storage's failure policy decides. Other storages
+     * keep a bucket. Denied calls take tokens, too, up to the debt that one window refills.
      *
      * @implementation compat::client_throttle::Limiter
      * @not-serializable
@@ -556,34 +690,44 @@ namespace TokenBucket\Compat {
     {
         private $storage;
 
-        /** @param \TokenBucketStorage $storage one of the extension's own */
+        /**
+         * Creates the object. Contacts no storage.
+         *
+         * @param \TokenBucketStorage $storage one of the extension's own
+         */
         public function __construct($storage) {}
 
         /**
-         * Where the store gives no answer: FALSE and an E_USER_WARNING "Unable to obtain lock ob <key>" if the
-         * storage's policy is Local or Allow; TRUE if it is Deny; an exception if it is Throw.
+         * Takes a token of the client, and tells whether the client is limited.
          *
-         * @param string $id
-         * @param int|float $limit calls a window; 0 or more
-         * @param int|float $window seconds, more than 0
+         * If memcached or Redis fails, the storage's policy decides. Local and Allow return FALSE
+         * and raise the E_USER_WARNING "Unable to obtain lock ob", followed by the key. Deny
+         * returns TRUE. Throw throws a TokenBucket\StorageException.
+         *
+         * @param string $id the client
+         * @param int|float $limit calls in the window; 0 or more
+         * @param int|float $window seconds; greater than 0, at most 1e9
          * @return bool TRUE if the client is limited
+         * @throws \ValueError if the limit or the window is out of range
          */
         public function check($id, $limit, $window = 300) {}
 
         /**
-         * The name of a client's bucket; here "throttle_<id>". Override it to give each application its own.
+         * Returns the name of a client's bucket: "throttle_" and the id. Override it to give each
+         * application its own buckets.
          *
-         * @param string $id
-         * @return string
+         * @param string $id the client
+         * @return string the name
          */
         protected function key($id) {}
     }
 
     /**
-     * $initNum requests at once, and as many more each $expire seconds: the Yii component of this name.
+     * Replaces the Yii component of this name: $initNum requests at once, and as many in each
+     * $expire seconds.
      *
-     * On Redis the bucket is the component's JSON object under $cacheKey itself, without the storage's prefix; on
-     * other storages it is a bucket as any other. The values in the properties count, at each call.
+     * On Redis it uses the component's JSON record under $cacheKey, without the storage's prefix.
+     * Other storages keep a bucket. Each call uses the values that the properties have then.
      *
      * @implementation compat::rate_limiter::Limiter
      * @not-serializable
@@ -591,14 +735,16 @@ namespace TokenBucket\Compat {
     class RateLimiter
     {
         /**
-         * @var \TokenBucketStorage|\Redis|null one of the extension's own storages, or a connected client, asked for
-         *     its settings once; null for the shared memory of this host, as new TokenBucketStorageSharedMemory
+         * @var \TokenBucketStorage|\Redis|null one of the extension's own storages, or a connected
+         *     client whose settings are read once; null for this host's shared memory, as
+         *     TokenBucketStorageSharedMemory without a namespace
          */
         public $redis = null;
 
+        /** @var string|null the bucket's name */
         public $cacheKey = null;
 
-        /** @var int|float requests in $expire seconds; 0 allows none */
+        /** @var int|float requests in $expire seconds; 0 denies every request */
         public $initNum = 30;
 
         /** @var int|float seconds */
@@ -609,23 +755,30 @@ namespace TokenBucket\Compat {
         private $_client = null;
 
         /**
-         * Without a key nothing is set.
+         * Sets the properties. An empty key sets none of them.
          *
-         * @param int|float|string|null $initNum null or '' leaves the property as it is, and so for $expire
+         * @param string $cacheKey the bucket's name
+         * @param int|float|string|null $initNum requests in $expire seconds; null or '' keeps the
+         *     default
+         * @param int|float|string|null $expire seconds; null or '' keeps the default
          */
         public function __construct($cacheKey = '', $initNum = 30, $expire = 60) {}
 
         /**
-         * @return bool whether the request is allowed
-         * @throws \ValueError for properties of no use
+         * Takes a request from the bucket.
+         *
+         * @return bool true if the request is allowed
+         * @throws \ValueError if $cacheKey is empty, or $initNum or $expire is out of range
+         * @throws \TypeError if a property has another type
          */
         public function handler() {}
     }
 
     /**
-     * $limit hits of a client's action, of which one leaks every $period seconds.
+     * Limits the hits of a client's action: $limit at once, and one leaks every $period seconds.
      *
-     * On Redis the hits are in the sorted sets set01 to set10, placed by Flexihash, and "locked" counts denials.
+     * On Redis it uses the sorted sets set01 to set10, placed by Flexihash, and counts denials in
+     * "locked". Other storages keep a bucket that leaks at multiples of the period.
      *
      * @implementation compat::leaky_bucket::Bucket
      * @not-serializable
@@ -635,29 +788,53 @@ namespace TokenBucket\Compat {
         private $_storages = null;
 
         /**
-         * @param \TokenBucketStorage|\Redis|list<\TokenBucketStorageRedis|\Redis> $storage one of the extension's own
-         *     storages, a connected client, or several servers: set number n is on number n modulo their count,
-         *     the first set on the first
-         * @param int $period seconds in which one hit leaks
-         * @param int $limit hits held at most
-         * @param bool $dryRun whether every request is admitted, and locked() tells who would not be
+         * Creates the object. Contacts no storage.
+         *
+         * @param \TokenBucketStorage|\Redis|list<\TokenBucketStorageRedis|\Redis> $storage one of
+         *     the extension's own storages, a connected client, or a list of Redis servers. The
+         *     first set is on the first server, the second on the second, and so on in turn
+         * @param int $period seconds in which one hit leaks; 1 to 4294967295
+         * @param int $limit the most hits that the bucket holds; 1 to 4294967295
+         * @param bool $dryRun true to admit every request; locked() then lists who would be denied
+         * @throws \TypeError if $storage is anything else
+         * @throws \ValueError if the list is empty, a client is not connected, or a number is out
+         *     of range
          */
         public function __construct($storage, int $period = 30, int $limit = 6, bool $dryRun = false) {}
 
-        /** Gives an action limits of its own, and sets of its own: "action:set01" to "action:set10". */
+        /**
+         * Gives an action its own limits and its own sets, "action:set01" to "action:set10".
+         *
+         * @param string $action the action
+         * @param int $period seconds in which one hit leaks
+         * @param int $limit the most hits that the bucket holds
+         * @return static this object
+         * @throws \ValueError if a number is out of range
+         */
         public function bucket(string $action, int $period, int $limit): static {}
 
-        /** Whether the request is admitted: always in a dry run. */
+        /**
+         * Counts a hit, and returns true if the request is admitted. A dry run always returns true.
+         *
+         * @param string $clientId the client
+         * @param string $actionId the action
+         * @return bool true if the request is admitted
+         */
         public function request($clientId, $actionId): bool {}
 
-        /** Lets leak what is due. request() does so too, so this is only for sets that nobody asks for. */
+        /**
+         * Removes the hits that have leaked. request() does so for the set that it uses, so this is
+         * only needed for sets that get no requests.
+         */
         public function cleanup(): void {}
 
         /**
-         * Who was denied most, and how often; kept on Redis only, for the 10,000 worst at least.
+         * Returns the most denied client-action pairs, most denied first. Redis keeps at least the
+         * 10,000 most denied.
          *
+         * @param int $top how many pairs to return; greater than 0
          * @return array<string, int> denials by "client-action"
-         * @throws \LogicException on other storages
+         * @throws \LogicException on other storages than Redis
          */
         public function locked(int $top = 10): array {}
     }
