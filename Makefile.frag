@@ -6,10 +6,14 @@ TESTS ?= $(srcdir)/php-tests
 .PHONY: cargo-build remove-installed-symbols
 all: cargo-build
 test: cargo-build
-install-modules: cargo-build
 cargo-build:
 	PHP_CONFIG="$(EXT_PHP_CONFIG)" CARGO="$(CARGO)" CARGO_TARGET_DIR="$(abspath $(CARGO_TARGET_DIR))" \
 	  "$(srcdir)/scripts/build" "$(abspath modules)"
+
+# Built here only if it is missing, so that `sudo make install` needs no Rust.
+install-modules: modules/tokenbucket.so
+modules/tokenbucket.so:
+	$(MAKE) cargo-build
 
 # PHP's own rule installs every file in modules; the symbols stay there and are not installed.
 install: remove-installed-symbols

@@ -1,0 +1,24 @@
+--TEST--
+The PHP blocks run and print what the document says: README.md, CONTRIBUTING.md and the tutorial
+--EXTENSIONS--
+apcu
+igbinary
+msgpack
+memcached
+redis
+mysqlnd
+pdo
+pdo_mysql
+pdo_pgsql
+pdo_sqlite
+--FILE--
+<?php
+require __DIR__ . '/../../testkit/php/documents.php';
+
+$root = dirname(__DIR__, 2);
+$paths = array_merge(...array_map(fn ($pattern) => glob("$root/$pattern"), explode(' ', 'README.md CONTRIBUTING.md docs/tutorial.md')));
+run_documents(...$paths);
+echo count($paths) > 0 ? 'done' : 'no documents', "\n";
+?>
+--EXPECT--
+done

@@ -1,0 +1,24 @@
+--TEST--
+The PHP blocks run and print what the document says: The reference and the explanations
+--EXTENSIONS--
+apcu
+igbinary
+msgpack
+memcached
+redis
+mysqlnd
+pdo
+pdo_mysql
+pdo_pgsql
+pdo_sqlite
+--FILE--
+<?php
+require __DIR__ . '/../../testkit/php/documents.php';
+
+$root = dirname(__DIR__, 2);
+$paths = array_merge(...array_map(fn ($pattern) => glob("$root/$pattern"), explode(' ', 'docs/reference/*.md docs/explanation/*.md docs/*.md')));
+run_documents(...$paths);
+echo count($paths) > 0 ? 'done' : 'no documents', "\n";
+?>
+--EXPECT--
+done
