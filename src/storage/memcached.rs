@@ -23,8 +23,7 @@ pub type MemcachedStorage = RemoteStorage<Memcached>;
 /// `__construct(…)`
 pub fn construct(call: &mut Call<'_>, _result: &mut Zval) -> Result<(), Thrown> {
     let servers = servers(call)?;
-    let prefix = arguments::prefix(call)?;
-    let settings = arguments::settings(call)?;
+    let (prefix, settings) = arguments::remote(call)?;
     let memcached = Memcached::new(&servers, prefix);
     MemcachedStorage::construct(call.this(), memcached, settings, &shown(&servers), prefix)
 }

@@ -8,7 +8,6 @@ pub mod interface;
 pub mod memcached;
 mod memcached_client;
 pub mod memory;
-mod on_failure;
 pub mod pdo;
 mod proposals;
 pub mod redis;
@@ -21,7 +20,7 @@ use interface::StorageState;
 
 pub use contract::Storage;
 pub use interface::{age, first_state, start_at};
-pub use redis_client::{Unfit, is_client, storage_of};
+pub use redis_client::{is_client, storage_of};
 pub use remote::{RemoteStorage, StorageClass, remote, tell};
 pub use shared_memory::{grants, take_here};
 

@@ -3,6 +3,7 @@
 use super::database::{Database, Values, number};
 use super::state::PdoStorage;
 use crate::segment;
+use crate::storage::arguments;
 use crate::storage::remote::tell;
 use crate::zend::{Object, Thrown, throw};
 use tokenbucket_core::clock::{self, BootClock};
@@ -41,10 +42,8 @@ pub fn with<R>(
     object: &Object<PdoStorage>,
     call: impl FnOnce(&Remote<Database<'_>>, &Host) -> Result<Answer<R>, Failure>,
 ) -> Result<R, Thrown> {
-    let made = object
-        .made
-        .get()
-        .ok_or_else(|| throw::error("The TokenBucketStoragePDO object has not been constructed"))?;
+    let made = object.made.get();
+    let made = made.ok_or_else(arguments::not_constructed::<PdoStorage>)?;
     let host = segment::host().ok_or(Thrown)?;
     let database = Database::open(object, made)?;
     // PDO does not tell of a transaction that was begun by a statement of SQLite's.
