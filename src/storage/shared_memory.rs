@@ -11,7 +11,7 @@ use tokenbucket_core::slots::SharedMemory;
 use tokenbucket_core::{Clock, Denial, Key, KeyHasher, Outcome, Put, Step, Ticks, Verdict};
 
 /// The state of an object: how it names buckets, not the buckets.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub struct SharedMemoryStorage {
     /// Set by the constructor.
     hasher: OnceCell<KeyHasher>,
@@ -26,10 +26,7 @@ impl State for SharedMemoryStorage {
     }
 
     fn born() -> Self {
-        Self {
-            hasher: OnceCell::new(),
-            proposals: Proposals::default(),
-        }
+        Self::default()
     }
 
     fn cloned(&self) -> Option<Self> {

@@ -84,7 +84,10 @@ fn make(
 /// Returns what tells the store from others, and whether another object with the same identity uses
 /// the same database.
 fn identity(object: Obj<'_>, dialect: Dialect, table: &str, base: &KeyHasher) -> (Vec<u8>, bool) {
-    let target = pdo::target(object).filter(|target| leads_somewhere(dialect, &target.data_source));
+    // A database of SQLite is known by its absolute path: not one in memory, or a file somewhere below
+    // the current folder.
+    let target = pdo::target(object)
+        .filter(|it| dialect != Dialect::Sqlite || it.data_source.starts_with(b"/"));
     let is_known = target.is_some();
     let (source, user) = target.map_or_else(Default::default, |it| (it.data_source, it.user));
     // Hashed under this host's secret, because it may hold a password.
@@ -101,10 +104,4 @@ fn unique() -> Vec<u8> {
     static NUMBER: AtomicU64 = AtomicU64::new(0);
     let number = NUMBER.fetch_add(1, Ordering::Relaxed).to_ne_bytes();
     [std::process::id().to_ne_bytes().as_slice(), &number].concat()
-}
-
-/// Whether a data source names one database, from wherever it is opened: not so one in memory, or a file
-/// somewhere below the current folder.
-fn leads_somewhere(dialect: Dialect, data_source: &[u8]) -> bool {
-    dialect != Dialect::Sqlite || data_source.starts_with(b"/")
 }

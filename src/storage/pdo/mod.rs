@@ -41,8 +41,7 @@ impl Storage for Object<PdoStorage> {
         first: Option<Ticks>,
     ) -> Result<(Outcome, bool), Thrown> {
         with(self, |remote, host| {
-            let answer = remote.take(host, key, step, first);
-            answer.map(Answer::with_origin)
+            remote.take(host, key, step, first).map(Answer::with_origin)
         })
     }
 
@@ -54,8 +53,11 @@ impl Storage for Object<PdoStorage> {
         with(self, |remote, host| remote.contains(host, key))
     }
 
+    /// Creates the table if it is missing.
     fn prepare(&self) -> Result<(), Thrown> {
-        upkeep::prepare(self)
+        with(self, |remote, host| {
+            remote.ask(host, b"", |database, _| database.create(), |_, _| ())
+        })
     }
 
     fn grain(&self) -> Grain {
@@ -82,10 +84,6 @@ pub fn of(object: Obj<'_>) -> Option<&dyn Storage> {
     let storage = Object::<PdoStorage>::of(object)?;
     let is_ours = storage.is_exact() || TOKEN_BUCKET_STORAGE_PDO_MY_SQL.is_of(object);
     let overrides = |method| invoke::overrides(object, method, &TOKEN_BUCKET_STORAGE_PDO);
-    let decides = || {
-        ["prepare", "bootstrap", "consume"]
-            .into_iter()
-            .any(overrides)
-    };
-    (is_ours || !decides()).then_some(storage as &dyn Storage)
+    let mut methods = ["prepare", "bootstrap", "consume"].into_iter();
+    (is_ours || !methods.any(overrides)).then_some(storage as &dyn Storage)
 }
