@@ -2,7 +2,6 @@
 
 use crate::zend::{Call, State, Thrown, class, throw, value};
 use crate::{classes, exceptions};
-use std::ffi::CStr;
 use tokenbucket_core::remote::{OnFailure, Settings};
 use tokenbucket_core::{TICKS_PER_SECOND, Ticks, seconds};
 
@@ -19,14 +18,6 @@ pub const DEFAULTS: Settings = Settings {
     hint_max_age: Some(HINT_MAX_AGE),
 };
 
-/// The cases of `TokenBucket\OnFailure`.
-const ON_FAILURE: [(&CStr, OnFailure); 4] = [
-    (c"Local", OnFailure::Local),
-    (c"Allow", OnFailure::Allow),
-    (c"Deny", OnFailure::Deny),
-    (c"Throw", OnFailure::Throw),
-];
-
 /// Returns the arguments from number 2 on: `$prefix`, `$timeout`, and those of [`policy`].
 ///
 /// # Errors
@@ -41,11 +32,9 @@ pub fn remote<'a>(call: &mut Call<'a>) -> Result<(&'a [u8], Settings), Thrown> {
         return Err(throw::argument_value(3, "must be greater than 0"));
     }
     let timeout = span(call, 3, DEFAULTS.timeout)?;
-    let defaults = Settings {
-        timeout,
-        ..DEFAULTS
-    };
-    Ok((prefix, policy(call, 4, defaults)?))
+    let mut settings = policy(call, 4, DEFAULTS)?;
+    settings.timeout = timeout;
+    Ok((prefix, settings))
 }
 
 /// Returns the settings with the arguments from number `first` on: `$onFailure`, `$hints`,
@@ -71,10 +60,14 @@ pub fn policy(call: &mut Call<'_>, first: u32, defaults: Settings) -> Result<Set
 /// Returns argument `number`, a case of `TokenBucket\OnFailure`.
 fn on_failure(call: &Call<'_>, number: u32) -> Result<OnFailure, Thrown> {
     let name = class::case_name(&call.object_of(number, &classes::ON_FAILURE)?);
-    let mut cases = ON_FAILURE.iter();
-    let found = cases.find(|(case, _)| case.to_bytes() == value::bytes(&name));
-    // An object of the enum is one of its cases.
-    found.map(|&(_, policy)| policy).ok_or(Thrown)
+    match value::bytes(&name) {
+        b"Local" => Ok(OnFailure::Local),
+        b"Allow" => Ok(OnFailure::Allow),
+        b"Deny" => Ok(OnFailure::Deny),
+        b"Throw" => Ok(OnFailure::Throw),
+        // An object of the enum is one of its cases.
+        _ => Err(Thrown),
+    }
 }
 
 /// Returns argument `number` in seconds, up to an hour.

@@ -54,10 +54,6 @@ impl<T: StorageClass> State for RemoteStorage<T> {
             proposals: Proposals::default(),
         }
     }
-
-    fn cloned(&self) -> Option<Self> {
-        None
-    }
 }
 
 impl<T: StorageClass> Storage for Object<RemoteStorage<T>> {

@@ -28,10 +28,6 @@ impl State for SharedMemoryStorage {
     fn born() -> Self {
         Self::default()
     }
-
-    fn cloned(&self) -> Option<Self> {
-        None
-    }
 }
 
 impl Storage for Object<SharedMemoryStorage> {

@@ -93,10 +93,8 @@ impl<'a> Calls<'a> {
     fn take_at_once(&self) -> Result<Option<Batched>, Thrown> {
         let keys = self.questions.iter().map(|question| question.plan.key());
         let buckets: Vec<_> = self.storages.iter().copied().zip(keys).collect();
-        match self.storages.first() {
-            Some(first) => first.take_all(&buckets, &self.steps),
-            None => Ok(None),
-        }
+        // There is at least one bucket.
+        self.storages[0].take_all(&buckets, &self.steps)
     }
 
     /// Returns the answer that leaves the fewest tokens.

@@ -258,8 +258,7 @@ impl<'a> Database<'a> {
             {
                 message = String::from_utf8_lossy(value::bytes(&said)).into_owned();
             }
-            let old = self.caught.replace(Some(caught));
-            drop(old);
+            drop(self.caught.replace(Some(caught)));
         }
         let Ok(info) = invoke::method(on, "errorinfo", &mut []) else {
             return Cause::Thrown;
@@ -268,10 +267,8 @@ impl<'a> Database<'a> {
         let state = cell(0).map(value::bytes).unwrap_or_default();
         let code = cell(1).and_then(number).unwrap_or(0);
         if let Some(said) = cell(2).map(value::bytes).filter(|said| !said.is_empty()) {
-            let (state, said) = (
-                String::from_utf8_lossy(state),
-                String::from_utf8_lossy(said),
-            );
+            let state = String::from_utf8_lossy(state);
+            let said = String::from_utf8_lossy(said);
             message = format!("SQLSTATE[{state}] {code}: {said}");
         }
         self.sorted(sort(self.made.dialect, state, code), &message)

@@ -70,12 +70,11 @@ impl Storage for Object<PdoStorage> {
 
     /// Compares the PDO objects where the DSN does not identify the database.
     fn is_same(&self, other: &dyn Storage) -> bool {
-        let Some(other) = downcast::<Self>(other) else {
-            return false;
-        };
         let known = |storage: &Self| storage.made.get().is_some_and(|made| made.is_known);
-        let (db, others) = (self.copy_property(DB), other.copy_property(DB));
-        (known(self) && known(other)) || value::object(&db) == value::object(&others)
+        downcast::<Self>(other).is_some_and(|other| {
+            let (db, others) = (self.copy_property(DB), other.copy_property(DB));
+            (known(self) && known(other)) || value::object(&db) == value::object(&others)
+        })
     }
 }
 

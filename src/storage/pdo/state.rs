@@ -50,10 +50,6 @@ impl State for PdoStorage {
     fn born() -> Self {
         Self::default()
     }
-
-    fn cloned(&self) -> Option<Self> {
-        None
-    }
 }
 
 impl Made {
