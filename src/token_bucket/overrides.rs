@@ -85,7 +85,10 @@ pub fn to_seconds(
     arithmetic::divide(tokens, &bucket.copy_property(RATE)).ok_or(Thrown)
 }
 
-/// Returns what [`to_seconds`] returns as a number; NaN for what is none.
+/// Returns the seconds in which `tokens` refill as a double; NaN if they are not a number.
+///
+/// # Errors
+/// As [`to_seconds`].
 fn seconds_of(bucket: &Object<Bucket>, overrides: Overrides, tokens: &Zval) -> Result<f64, Thrown> {
     let seconds = to_seconds(bucket, overrides, tokens)?;
     Ok(value::to_number(&seconds).map_or(f64::NAN, Number::to_float))

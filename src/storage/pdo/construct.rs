@@ -84,8 +84,8 @@ fn make(
 /// Returns what tells the store from others, and whether another object with the same identity uses
 /// the same database.
 fn identity(object: Obj<'_>, dialect: Dialect, table: &str, base: &KeyHasher) -> (Vec<u8>, bool) {
-    // A database of SQLite is known by its absolute path: not one in memory, or a file somewhere below
-    // the current folder.
+    // A database of SQLite is known by its absolute path: not one in memory, or a file somewhere
+    // below the current folder.
     let target = pdo::target(object)
         .filter(|it| dialect != Dialect::Sqlite || it.data_source.starts_with(b"/"));
     let is_known = target.is_some();

@@ -53,7 +53,7 @@ pub struct Values<'a> {
 }
 
 impl<'a> Values<'a> {
-    /// Those of a statement on one bucket.
+    /// Returns the values of a statement on the bucket of this name; the others are zero.
     pub fn of(name: &'a [u8]) -> Self {
         Self {
             name,
@@ -61,7 +61,7 @@ impl<'a> Values<'a> {
         }
     }
 
-    /// `clock` is this host's clock.
+    /// Returns the number that a placeholder stands for; `clock` is this host's clock.
     fn number(&self, bind: Bind, clock: i64) -> i64 {
         match bind {
             Bind::Cost => self.cost,
@@ -180,7 +180,7 @@ impl<'a> Database<'a> {
         };
         let object = value::object(&statement).ok_or(Cause::Caller("no statement"))?;
         let bind_value = Method::of(object, "bindvalue").map_err(|_| Cause::Thrown)?;
-        // Once, for it may stand for several placeholders.
+        // Read once, because several placeholders may stand for it.
         let clock = i64::try_from(clock::wall_clock().as_micros()).unwrap_or(i64::MAX);
         let mut keys = values.keys.iter().cycle();
         for (place, &bind) in (1..).zip(&text.binds) {
