@@ -7,7 +7,7 @@
 
 use super::{amount, wrong_type};
 use crate::classes;
-use crate::storage::{self, Unfit};
+use crate::storage;
 use crate::zend::{Call, Class, Identity, Object, Thrown, Zval, throw, value};
 use ext_php_rs::ffi::{IS_FALSE, IS_NULL};
 use tokenbucket_compat::json_bucket;
@@ -108,10 +108,8 @@ fn storage(this: &Object<Limiter>) -> Result<Zval, Thrown> {
     if Identity::of(&this.copy_property(CLIENT)).is_of(&redis) {
         return Ok(this.copy_property(STORAGE));
     }
-    let storage = storage::storage_of(object).map_err(|unfit| match unfit {
-        Unfit::Thrown(thrown) => thrown,
-        Unfit::Client(why) => throw::value_error(&of("redis", &format!("must {why}"))),
-    })?;
+    let unfit = |why: &str| throw::value_error(&of("redis", why));
+    let storage = storage::storage_of(object, &unfit)?;
     this.set_property(STORAGE, storage.shallow_clone());
     this.set_property(CLIENT, redis.shallow_clone());
     Ok(storage)

@@ -1,69 +1,77 @@
-//! How remote storages are made: the arguments of a constructor or of `fromClient()`.
+//! How storages are made: the arguments of a constructor or of `fromClient()`.
 
-use super::on_failure;
-use crate::exceptions;
-use crate::zend::{Call, Thrown, throw};
+use crate::zend::{Call, State, Thrown, class, throw, value};
+use crate::{classes, exceptions};
 use tokenbucket_core::remote::{OnFailure, Settings};
 use tokenbucket_core::{TICKS_PER_SECOND, Ticks, seconds};
 
 /// The greatest timeout, and the greatest age of a hint: an hour.
 const MOST: Ticks = 3_600 * TICKS_PER_SECOND;
-/// What the stub says.
-const DEFAULT_TIMEOUT: Ticks = TICKS_PER_SECOND / 20;
-/// What the stub says.
-pub const DEFAULT_HINT_AGE: Ticks = TICKS_PER_SECOND;
-/// What stands before identifiers where nobody says otherwise.
+/// The default of `$hintMaxAge` in the stub.
+const HINT_MAX_AGE: Ticks = TICKS_PER_SECOND;
+/// The default of `$prefix` in the stub.
 pub const DEFAULT_PREFIX: &[u8] = b"tokenbucket:";
+/// The defaults of the other arguments in the stub.
+pub const DEFAULTS: Settings = Settings {
+    timeout: TICKS_PER_SECOND / 20,
+    on_failure: OnFailure::Local,
+    hint_max_age: Some(HINT_MAX_AGE),
+};
 
-/// What a storage has that nobody gave arguments to.
-pub const fn default_settings() -> Settings {
-    Settings {
-        timeout: DEFAULT_TIMEOUT,
-        on_failure: OnFailure::Local,
-        hint_max_age: Some(DEFAULT_HINT_AGE),
-    }
-}
-
-/// Argument 2, `$prefix`.
-///
-/// # Errors
-/// `TypeError`.
-pub fn prefix<'a>(call: &mut Call<'a>) -> Result<&'a [u8], Thrown> {
-    if call.count() >= 2 {
-        call.string(2)
-    } else {
-        Ok(DEFAULT_PREFIX)
-    }
-}
-
-/// The arguments from number 3 on: `$timeout`, `$onFailure`, `$hints`, `$hintMaxAge`.
+/// Returns the arguments from number 2 on: `$prefix`, `$timeout`, and those of [`policy`].
 ///
 /// # Errors
 /// `TypeError` or `ValueError`.
-pub fn settings(call: &mut Call<'_>) -> Result<Settings, Thrown> {
+pub fn remote<'a>(call: &mut Call<'a>) -> Result<(&'a [u8], Settings), Thrown> {
+    let prefix = if call.count() >= 2 {
+        call.string(2)?
+    } else {
+        DEFAULT_PREFIX
+    };
     if call.count() >= 3 && call.float(3)? <= 0.0 {
         return Err(throw::argument_value(3, "must be greater than 0"));
     }
-    let timeout = span(call, 3, DEFAULT_TIMEOUT)?;
-    let on_failure = if call.count() >= 4 {
-        on_failure::argument(call, 4)?
-    } else {
-        OnFailure::Local
-    };
-    let hints = call.count() < 5 || call.bool(5)?;
-    let hint_max_age = span(call, 6, DEFAULT_HINT_AGE)?;
-    Ok(Settings {
-        timeout,
-        on_failure,
-        hint_max_age: hints.then_some(hint_max_age),
-    })
+    let timeout = span(call, 3, DEFAULTS.timeout)?;
+    let mut settings = policy(call, 4, DEFAULTS)?;
+    settings.timeout = timeout;
+    Ok((prefix, settings))
 }
 
-/// Argument `number` in seconds, up to an hour.
+/// Returns the settings with the arguments from number `first` on: `$onFailure`, `$hints`,
+/// `$hintMaxAge`.
 ///
 /// # Errors
 /// `TypeError` or `ValueError`.
-pub fn span(call: &mut Call<'_>, number: u32, default: Ticks) -> Result<Ticks, Thrown> {
+pub fn policy(call: &mut Call<'_>, first: u32, defaults: Settings) -> Result<Settings, Thrown> {
+    let on_failure = if call.count() >= first {
+        on_failure(call, first)?
+    } else {
+        defaults.on_failure
+    };
+    let hints = call.count() <= first || call.bool(first + 1)?;
+    let hint_max_age = span(call, first + 2, HINT_MAX_AGE)?;
+    Ok(Settings {
+        on_failure,
+        hint_max_age: hints.then_some(hint_max_age),
+        ..defaults
+    })
+}
+
+/// Returns argument `number`, a case of `TokenBucket\OnFailure`.
+fn on_failure(call: &Call<'_>, number: u32) -> Result<OnFailure, Thrown> {
+    let name = class::case_name(&call.object_of(number, &classes::ON_FAILURE)?);
+    match value::bytes(&name) {
+        b"Local" => Ok(OnFailure::Local),
+        b"Allow" => Ok(OnFailure::Allow),
+        b"Deny" => Ok(OnFailure::Deny),
+        b"Throw" => Ok(OnFailure::Throw),
+        // An object of the enum is one of its cases.
+        _ => Err(Thrown),
+    }
+}
+
+/// Returns argument `number` in seconds, up to an hour.
+fn span(call: &mut Call<'_>, number: u32, default: Ticks) -> Result<Ticks, Thrown> {
     if call.count() < number {
         return Ok(default);
     }
@@ -71,10 +79,20 @@ pub fn span(call: &mut Call<'_>, number: u32, default: Ticks) -> Result<Ticks, T
     let ticks =
         seconds::to_ticks(seconds).map_err(|error| exceptions::bad_amount(number, error))?;
     if ticks > MOST {
-        return Err(throw::argument_value(
-            number,
-            "must be less than or equal to 3600",
-        ));
+        let message = "must be less than or equal to 3600";
+        return Err(throw::argument_value(number, message));
     }
     Ok(ticks)
+}
+
+/// Throws an `Error` because a constructor has run before.
+pub fn constructed_already<S: State>() -> Thrown {
+    let class = S::class().name().to_string_lossy().into_owned();
+    throw::error(&format!("{class} is constructed already"))
+}
+
+/// Throws an `Error` because no constructor has run.
+pub fn not_constructed<S: State>() -> Thrown {
+    let class = S::class().name().to_string_lossy().into_owned();
+    throw::error(&format!("The {class} object has not been constructed"))
 }

@@ -83,28 +83,19 @@ pub fn consume<S: StorageState>(call: &mut Call<'_>, result: &mut Zval) -> Resul
     let step = seconds::to_step(cost, full, storage.grain())
         .map_err(|error| exceptions::bad_span(2, error))?;
     let key = storage.key(value::bytes(&identifier));
+    let mut agreed = true;
     let first = first_state(storage, key, &step, || {
-        Ok(value::is_truthy(&invoke::callable(closure)?))
+        agreed = value::is_truthy(&invoke::callable(closure)?);
+        Ok(())
     })?;
-    let granted = match first {
-        First::Refused => false,
-        First::At(first) => storage.take(key, &step, first)?.granted(),
-    };
+    let granted = agreed && storage.take(key, &step, first)?.granted();
     value::set_bool(result, granted);
     Ok(())
 }
 
-/// How a bucket without a record starts.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum First {
-    /// It does not start: its bootstrap refused.
-    Refused,
-    /// From this state, or full without one. The tokens are charged in either case: a bootstrap
-    /// that agrees must not be a way around the limit.
-    At(Option<Ticks>),
-}
-
-/// Runs `bootstrap` if the bucket has no record, and returns what it proposed.
+/// Runs `bootstrap` if the bucket has no record, and returns the state that it proposed. Without a
+/// proposal the bucket starts full. The tokens are charged in either case: a bootstrap that agrees
+/// must not be a way around the limit.
 ///
 /// # Errors
 /// What `bootstrap` threw; nothing is written then.
@@ -112,17 +103,13 @@ pub fn first_state(
     storage: &dyn Storage,
     key: Key<'_>,
     step: &Step,
-    bootstrap: impl FnOnce() -> Result<bool, Thrown>,
-) -> Result<First, Thrown> {
+    bootstrap: impl FnOnce() -> Result<(), Thrown>,
+) -> Result<Option<Ticks>, Thrown> {
     if step.exceeds_capacity() || storage.contains(key)? {
-        return Ok(First::At(None));
+        return Ok(None);
     }
     let proposal = storage.proposals().open(key.identifier);
-    let agreed = bootstrap();
+    let ran = bootstrap();
     let first = storage.proposals().close(proposal);
-    Ok(if agreed? {
-        First::At(first)
-    } else {
-        First::Refused
-    })
+    ran.map(|()| first)
 }

@@ -5,7 +5,6 @@ use super::memcached_client::shown;
 use super::remote::{RemoteStorage, StorageClass};
 use crate::classes;
 use crate::zend::{Call, Class, Thrown, Zval, throw, value};
-use ext_php_rs::ffi::IS_STRING;
 use tokenbucket_core::remote::memcached::Memcached;
 use tokenbucket_core::remote::memcached::servers::{Server, parse_servers};
 
@@ -23,8 +22,7 @@ pub type MemcachedStorage = RemoteStorage<Memcached>;
 /// `__construct(…)`
 pub fn construct(call: &mut Call<'_>, _result: &mut Zval) -> Result<(), Thrown> {
     let servers = servers(call)?;
-    let prefix = arguments::prefix(call)?;
-    let settings = arguments::settings(call)?;
+    let (prefix, settings) = arguments::remote(call)?;
     let memcached = Memcached::new(&servers, prefix);
     MemcachedStorage::construct(call.this(), memcached, settings, &shown(&servers), prefix)
 }
@@ -34,10 +32,8 @@ fn servers(call: &mut Call<'_>) -> Result<Vec<Server>, Thrown> {
     let list: Vec<&[u8]> = match call.string_or_array(1)? {
         Ok(text) => vec![text],
         Err(array) => {
-            let texts = array.values().map(|zval| {
-                let zval = value::dereference(zval);
-                (value::kind(zval) == IS_STRING).then(|| value::bytes(zval))
-            });
+            let texts = array.values().map(value::dereference);
+            let texts = texts.map(|zval| zval.is_string().then(|| value::bytes(zval)));
             texts
                 .collect::<Option<_>>()
                 .ok_or_else(|| throw::argument_type(1, "must contain only strings"))?

@@ -6,8 +6,7 @@
 
 use super::arguments;
 use super::remote::RemoteStorage;
-use crate::zend::{Call, Obj, Thrown, Zval, invoke, throw, value};
-use tokenbucket_core::remote::endpoint::Endpoint;
+use crate::zend::{Call, Number, Obj, Thrown, Zval, invoke, throw, value};
 use tokenbucket_core::remote::memcached::Memcached;
 use tokenbucket_core::remote::memcached::ketama::{Distribution, Ring};
 use tokenbucket_core::remote::memcached::servers::{Server, parse_servers};
@@ -19,16 +18,6 @@ const OPT_HASH_WITH_PREFIX_KEY: i64 = 25;
 /// Enough that two placements which agree on all of them are the same.
 const PROBES: u32 = 64;
 
-/// What a client is set up for.
-struct Client {
-    servers: Vec<Server>,
-    distribution: Distribution,
-    /// Stands before each key.
-    prefix: Vec<u8>,
-    /// Whether keys are placed with it.
-    places_prefix: bool,
-}
-
 /// Servers as dumps show them.
 pub fn shown(servers: &[Server]) -> String {
     let names: Vec<_> = servers.iter().map(|s| s.endpoint.to_string()).collect();
@@ -37,69 +26,54 @@ pub fn shown(servers: &[Server]) -> String {
 
 /// `fromClient(object $client, …): static`
 pub fn from_client(call: &mut Call<'_>, result: &mut Zval) -> Result<(), Thrown> {
-    let prefix = arguments::prefix(call)?;
-    let settings = arguments::settings(call)?;
-    let client = read(call)?;
-    let memcached = Memcached::new(&client.servers, prefix)
-        .placed(&client.servers, client.distribution)
-        .among(&client.prefix, client.places_prefix);
-    let prefix = [client.prefix.as_slice(), prefix].concat();
-    *result = RemoteStorage::create(memcached, settings, &shown(&client.servers), &prefix)?;
+    let (prefix, settings) = arguments::remote(call)?;
+    let client = client(call)?;
+    let list = invoke::method(client, "getserverlist", &mut [])?;
+    let list = list.array().into_iter().flat_map(|list| list.values());
+    let names: Vec<_> = list.filter_map(name).collect();
+    if names.is_empty() {
+        return Err(throw::argument_value(1, "must have a server"));
+    }
+    let servers = parse_servers(&names);
+    let servers = servers.map_err(|error| throw::argument_value(1, &error.to_string()))?;
+    // Stands before each key that the client writes.
+    let root = value::to_string(&option(client, OPT_PREFIX_KEY)?).unwrap_or_else(Zval::null);
+    let root = value::bytes(&root);
+    let places_root = value::is_truthy(&option(client, OPT_HASH_WITH_PREFIX_KEY)?);
+    let placed = if places_root { root } else { b"" };
+    let distribution = distribution(client, &names, &servers, placed)?;
+    let memcached = Memcached::new(&servers, prefix)
+        .placed(&servers, distribution)
+        .among(root, places_root);
+    let prefix = [root, prefix].concat();
+    *result = RemoteStorage::create(memcached, settings, &shown(&servers), &prefix)?;
     Ok(())
 }
 
-/// Reads the client that is argument 1.
+/// Returns the client that is argument 1.
 ///
 /// # Errors
-/// `TypeError` for what is none; `ValueError` for one whose keys would not be found again.
-fn read(call: &mut Call<'_>) -> Result<Client, Thrown> {
-    let client = match value::object(call.arg(1)) {
-        Some(object) if invoke::is_a(object, "Memcached") => object,
-        Some(object) if invoke::is_a(object, "Memcache") => {
-            return Err(throw::argument_type(
-                1,
-                "must be of type Memcached: a Memcache object does not tell its servers, so name them in the \
-                 constructor instead",
-            ));
-        }
-        _ => return Err(throw::argument_type(1, "must be of type Memcached")),
-    };
-    let servers = servers(client)?;
-    let prefix = value::to_string(&option(client, OPT_PREFIX_KEY)?).unwrap_or_else(Zval::null);
-    let prefix = value::bytes(&prefix).to_vec();
-    let places_prefix = value::is_truthy(&option(client, OPT_HASH_WITH_PREFIX_KEY)?);
-    let probed = if places_prefix {
-        prefix.as_slice()
-    } else {
-        b""
-    };
-    let distribution = distribution(client, &servers, probed)?;
-    Ok(Client {
-        servers,
-        distribution,
-        prefix,
-        places_prefix,
+/// `TypeError`.
+fn client<'a>(call: &'a Call<'_>) -> Result<Obj<'a>, Thrown> {
+    let object = value::object(call.arg(1));
+    let is_a = |class| object.filter(|&object| invoke::is_a(object, class));
+    is_a("Memcached").ok_or_else(|| {
+        let message = if is_a("Memcache").is_some() {
+            "must be of type Memcached: a Memcache object does not tell its servers, so name them in the \
+             constructor instead"
+        } else {
+            "must be of type Memcached"
+        };
+        throw::argument_type(1, message)
     })
 }
 
 fn option(client: Obj<'_>, number: i64) -> Result<Zval, Thrown> {
-    let mut option = Zval::new();
-    option.set_long(number);
-    invoke::method(client, "getoption", &mut [option])
+    invoke::method(client, "getoption", &mut [Number::Int(number).to_zval()])
 }
 
-fn servers(client: Obj<'_>) -> Result<Vec<Server>, Thrown> {
-    let list = invoke::method(client, "getserverlist", &mut [])?;
-    let list = list.array().into_iter().flat_map(|list| list.values());
-    let texts: Vec<Vec<u8>> = list.filter_map(text).collect();
-    if texts.is_empty() {
-        return Err(throw::argument_value(1, "must have a server"));
-    }
-    parse_servers(texts).map_err(|error| throw::argument_value(1, &error.to_string()))
-}
-
-/// A server of the client's list, as the constructor is given one.
-fn text(server: &Zval) -> Option<Vec<u8>> {
+/// Returns the name of a server of the client's list, as the constructor is given it.
+fn name(server: &Zval) -> Option<Vec<u8>> {
     let server = server.array()?;
     let host = value::bytes(server.get("host")?);
     if host.starts_with(b"/") {
@@ -117,6 +91,7 @@ fn text(server: &Zval) -> Option<Vec<u8>> {
 /// The placement by which the client puts all probes where it does.
 fn distribution(
     client: Obj<'_>,
+    names: &[Vec<u8>],
     servers: &[Server],
     prefix: &[u8],
 ) -> Result<Distribution, Thrown> {
@@ -132,12 +107,12 @@ fn distribution(
     for probe in 0..PROBES {
         let probe = format!("tokenbucket:probe:{probe}").into_bytes();
         let mut arguments = [value::of_bytes(&probe)];
-        let told = invoke::method(client, "getserverbykey", &mut arguments)?;
-        let told = text(&told);
+        let told = name(&invoke::method(client, "getserverbykey", &mut arguments)?);
+        // Each name is one server.
+        let place = names.iter().position(|name| Some(name) == told.as_ref());
         let key = [prefix, &probe].concat();
         for (_, ring) in &mut all {
-            let agrees = |ring: &Ring| told == Some(name(&servers[ring.place(&key)].endpoint));
-            *ring = ring.take().filter(agrees);
+            *ring = ring.take().filter(|ring| Some(ring.place(&key)) == place);
         }
     }
     let found = all.into_iter().find(|(_, ring)| ring.is_some());
@@ -148,15 +123,4 @@ fn distribution(
              name the servers and their weights in the constructor instead",
         )
     })
-}
-
-/// As [`text`] has it.
-fn name(endpoint: &Endpoint) -> Vec<u8> {
-    match endpoint {
-        Endpoint::Unix { path } => {
-            let path = std::os::unix::ffi::OsStrExt::as_bytes(path.as_os_str());
-            [b"unix://", path].concat()
-        }
-        endpoint @ Endpoint::Tcp { .. } => endpoint.to_string().into_bytes(),
-    }
 }

@@ -21,10 +21,6 @@ impl State for MemoryStorage {
     fn born() -> Self {
         Self::default()
     }
-
-    fn cloned(&self) -> Option<Self> {
-        None
-    }
 }
 
 impl Storage for Object<MemoryStorage> {

@@ -8,7 +8,6 @@ pub mod interface;
 pub mod memcached;
 mod memcached_client;
 pub mod memory;
-mod on_failure;
 pub mod pdo;
 mod proposals;
 pub mod redis;
@@ -16,11 +15,12 @@ mod redis_client;
 mod remote;
 pub mod shared_memory;
 
-use crate::zend::{Held, Obj, Object, State, Zval};
+use crate::zend::{Held, Obj, Object, Zval};
+use interface::StorageState;
 
 pub use contract::Storage;
-pub use interface::{First, age, first_state, start_at};
-pub use redis_client::{Unfit, is_client, storage_of};
+pub use interface::{age, first_state, start_at};
+pub use redis_client::{is_client, storage_of};
 pub use remote::{RemoteStorage, StorageClass, remote, tell};
 pub use shared_memory::{grants, take_here};
 
@@ -48,9 +48,6 @@ pub fn held(value: &Zval) -> Option<Held<dyn Storage>> {
 }
 
 /// Recognises objects of exactly this class; such classes are final.
-fn exact<S: State>(object: Obj<'_>) -> Option<&dyn Storage>
-where
-    Object<S>: Storage,
-{
-    Object::<S>::of_exact(object).map(|storage| storage as &dyn Storage)
+fn exact<S: StorageState>(object: Obj<'_>) -> Option<&dyn Storage> {
+    Object::<S>::of_exact(object).map(S::storage)
 }

@@ -24,8 +24,7 @@ pub fn construct(call: &mut Call<'_>, _result: &mut Zval) -> Result<(), Thrown> 
         .map_err(|_| throw::argument_value(1, "must be valid UTF-8"))?;
     let dsn =
         Dsn::parse(dsn).map_err(|error| throw::argument_value(1, &format!("must {error}")))?;
-    let prefix = arguments::prefix(call)?;
-    let settings = arguments::settings(call)?;
+    let (prefix, settings) = arguments::remote(call)?;
     let server = dsn.public_name();
     let redis = Redis::new(dsn, prefix);
     RedisStorage::construct(call.this(), redis, settings, &server, prefix)

@@ -4,7 +4,7 @@
 //! own prefix (`Redis::OPT_PREFIX`) stands before every key, as it does before the keys that the client
 //! writes. Its serializer and compression do not matter, for our records are no values of PHP.
 
-use super::arguments::{self, DEFAULT_PREFIX};
+use super::arguments::{self, DEFAULT_PREFIX, DEFAULTS};
 use super::remote::RemoteStorage;
 use crate::zend::{Call, Obj, Thrown, Zval, invoke, throw, value};
 use tokenbucket_core::remote::Settings;
@@ -24,42 +24,20 @@ const METHODS: [&str; 6] = [
 /// `Redis::OPT_PREFIX`
 const OPT_PREFIX: i64 = 2;
 
-/// Why there is no storage.
-#[derive(Debug)]
-pub enum Unfit {
-    /// An exception of the client's is pending.
-    Thrown(Thrown),
-    /// What is wrong with the client; reads on from "must". Shows no password.
-    Client(String),
-}
-
-impl From<Thrown> for Unfit {
-    fn from(thrown: Thrown) -> Self {
-        Self::Thrown(thrown)
-    }
-}
-
-impl Unfit {
-    /// What is thrown where the client is argument `number`.
-    pub fn of_argument(self, number: u32) -> Thrown {
-        match self {
-            Self::Thrown(thrown) => thrown,
-            Self::Client(why) => throw::argument_value(number, &format!("must {why}")),
-        }
-    }
-}
+/// Throws what is wrong with a client; the message opens with "must" and shows no password.
+type Unfit<'a> = &'a dyn Fn(&str) -> Thrown;
 
 /// Whether the object is a client of Redis.
 pub fn is_client(object: Obj<'_>) -> bool {
     invoke::has_methods(object, &METHODS)
 }
 
-/// The storage of a client, with the settings that a storage has by default.
+/// Returns the storage of a client, with the settings that a storage has by default.
 ///
 /// # Errors
-/// [`Unfit`]; the caller says whose client it was.
-pub fn storage_of(client: Obj<'_>) -> Result<Zval, Unfit> {
-    make(client, DEFAULT_PREFIX, arguments::default_settings())
+/// What the client threw, or `unfit`: the caller says whose client it was.
+pub fn storage_of(client: Obj<'_>, unfit: Unfit<'_>) -> Result<Zval, Thrown> {
+    make(client, DEFAULT_PREFIX, DEFAULTS, unfit)
 }
 
 /// `fromClient(object $redis, …): static`
@@ -67,42 +45,42 @@ pub fn from_client(call: &mut Call<'_>, result: &mut Zval) -> Result<(), Thrown>
     let held = call.arg(1).shallow_clone();
     let client = value::object(&held).filter(|&object| is_client(object));
     let client = client.ok_or_else(|| throw::argument_type(1, "must be a client of type Redis"))?;
-    let prefix = arguments::prefix(call)?;
-    let settings = arguments::settings(call)?;
-    *result = make(client, prefix, settings).map_err(|unfit| unfit.of_argument(1))?;
+    let (prefix, settings) = arguments::remote(call)?;
+    let unfit = |why: &str| throw::argument_value(1, why);
+    *result = make(client, prefix, settings, &unfit)?;
     Ok(())
 }
 
-fn make(client: Obj<'_>, prefix: &[u8], settings: Settings) -> Result<Zval, Unfit> {
+fn make(
+    client: Obj<'_>,
+    prefix: &[u8],
+    settings: Settings,
+    unfit: Unfit<'_>,
+) -> Result<Zval, Thrown> {
     let ask = |method, arguments: &mut [Zval]| invoke::method(client, method, arguments);
     if !value::is_truthy(&ask("isconnected", &mut [])?) {
-        return Err(Unfit::Client("be connected".to_owned()));
+        return Err(unfit("must be connected"));
     }
-    let host = text(&ask("gethost", &mut [])?, "a host")?;
+    let host = text(&ask("gethost", &mut [])?, "a host", unfit)?;
     let port = ask("getport", &mut [])?.long().unwrap_or_default();
     let database = ask("getdbnum", &mut [])?.long();
     let database = database.and_then(|number| u32::try_from(number).ok());
-    let database = database.ok_or_else(|| Unfit::Client("have a database".to_owned()))?;
-    let (user, password) = credentials(&ask("getauth", &mut [])?)?;
+    let database = database.ok_or_else(|| unfit("must have a database"))?;
+    let (user, password) = credentials(&ask("getauth", &mut [])?, unfit)?;
     let mut option = [value::Number::Int(OPT_PREFIX).to_zval()];
     let root = ask("getoption", &mut option)?;
-    let dsn = Dsn::of_client(
-        &host,
-        // A socket has none, and says -1; 0 is none.
-        u16::try_from(port).unwrap_or_default(),
-        database,
-        user,
-        password,
-    );
-    let dsn = dsn.map_err(|error| Unfit::Client(error.to_string()))?;
+    // A socket has none, and says -1; 0 is none.
+    let port = u16::try_from(port).unwrap_or_default();
+    let dsn = Dsn::of_client(&host, port, database, user, password);
+    let dsn = dsn.map_err(|error| unfit(&format!("must {error}")))?;
     let server = dsn.public_name();
     let redis = Redis::new(dsn, prefix).under(value::bytes(&root));
     let prefix = [value::bytes(&root), prefix].concat();
-    Ok(RemoteStorage::create(redis, settings, &server, &prefix)?)
+    RemoteStorage::create(redis, settings, &server, &prefix)
 }
 
 /// What `getAuth()` said: nothing, a password, or a list of a user and a password.
-fn credentials(auth: &Zval) -> Result<(Option<String>, Option<String>), Unfit> {
+fn credentials(auth: &Zval, unfit: Unfit<'_>) -> Result<(Option<String>, Option<String>), Thrown> {
     let elements = value::elements(auth);
     let (user, password) = match elements.as_slice() {
         [user, password] => (Some(*user), Some(*password)),
@@ -110,14 +88,14 @@ fn credentials(auth: &Zval) -> Result<(Option<String>, Option<String>), Unfit> {
         _ => (None, auth.is_string().then_some(auth)),
     };
     let read = |value: Option<&Zval>| {
-        let read = value.map(|value| text(value, "a user and a password"));
+        let read = value.map(|value| text(value, "a user and a password", unfit));
         read.transpose()
     };
     Ok((read(user)?, read(password)?))
 }
 
-fn text(value: &Zval, what: &str) -> Result<String, Unfit> {
+fn text(value: &Zval, what: &str, unfit: Unfit<'_>) -> Result<String, Thrown> {
     let text = value.is_string().then(|| value::bytes(value).to_vec());
     text.and_then(|bytes| String::from_utf8(bytes).ok())
-        .ok_or_else(|| Unfit::Client(format!("have {what} of valid UTF-8")))
+        .ok_or_else(|| unfit(&format!("must have {what} of valid UTF-8")))
 }

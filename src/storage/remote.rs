@@ -1,5 +1,6 @@
 //! What the storages on remote stores have in common: their state, their calls, their warnings.
 
+use super::arguments;
 use super::contract::{Storage, downcast};
 use super::proposals::Proposals;
 use crate::zend::object::instantiate;
@@ -53,10 +54,6 @@ impl<T: StorageClass> State for RemoteStorage<T> {
             proposals: Proposals::default(),
         }
     }
-
-    fn cloned(&self) -> Option<Self> {
-        None
-    }
 }
 
 impl<T: StorageClass> Storage for Object<RemoteStorage<T>> {
@@ -75,10 +72,7 @@ impl<T: StorageClass> Storage for Object<RemoteStorage<T>> {
         step: &Step,
         first: Option<Ticks>,
     ) -> Result<(Outcome, bool), Thrown> {
-        self.with(|remote, host| {
-            let answer = remote.take(host, key, step, first);
-            answer.map(Answer::with_origin)
-        })
+        self.with(|remote, host| remote.take(host, key, step, first).map(Answer::with_origin))
     }
 
     fn put(&self, key: Key<'_>, put: &Put) -> Result<(), Thrown> {
@@ -125,19 +119,12 @@ impl<T: StorageClass> RemoteStorage<T> {
         server: &str,
         prefix: &[u8],
     ) -> Result<(), Thrown> {
-        if this.made.get().is_some() {
-            let class = T::class().name();
-            return Err(throw::error(&format!(
-                "{} is constructed already",
-                class.to_string_lossy()
-            )));
-        }
-        this.set_property(0, value::of_bytes(server.as_bytes()));
-        this.set_property(1, value::of_bytes(prefix));
         let remote = Remote::new(transport, settings);
         let hasher = segment::host().map_or(KeyHasher::new([0; 2]), |host| remote.hasher(host));
-        // Checked above.
-        this.made.set(Made { remote, hasher }).ok();
+        let set = this.made.set(Made { remote, hasher });
+        set.map_err(|_| arguments::constructed_already::<Self>())?;
+        this.set_property(0, value::of_bytes(server.as_bytes()));
+        this.set_property(1, value::of_bytes(prefix));
         Ok(())
     }
 
@@ -162,13 +149,8 @@ impl<T: StorageClass> RemoteStorage<T> {
     /// # Errors
     /// `Error` if no constructor has run.
     pub fn parts(&self) -> Result<(&Remote<T>, &'static Host), Thrown> {
-        let made = self.made.get().ok_or_else(|| {
-            let class = T::class().name();
-            throw::error(&format!(
-                "The {} object has not been constructed",
-                class.to_string_lossy()
-            ))
-        })?;
+        let made = self.made.get();
+        let made = made.ok_or_else(arguments::not_constructed::<Self>)?;
         let host = segment::host().ok_or(Thrown)?;
         Ok((&made.remote, host))
     }
@@ -234,32 +216,19 @@ pub fn tell<T: Transport, R>(
     answer: Result<Answer<R>, Failure>,
     previous: impl FnOnce() -> Option<Zval>,
 ) -> Result<R, Thrown> {
-    match answer {
-        Ok(Answer {
-            value,
-            warning: None,
-            ..
-        }) => Ok(value),
-        Ok(Answer {
-            value,
-            warning: Some(failure),
-            ..
-        }) => {
-            let meanwhile = match remote.on_failure() {
-                OnFailure::Local => "buckets of this host decide",
-                OnFailure::Allow => "all calls are allowed",
-                OnFailure::Deny | OnFailure::Throw => "all calls are denied",
-            };
-            let until = if failure.cause.blame() == Blame::Store {
-                " until it is back"
-            } else {
-                ""
-            };
-            let message = format!("{failure}; {meanwhile}{until}");
-            drop(failure);
-            throw::warning(message)?;
-            Ok(value)
-        }
-        Err(failure) => Err(exceptions::storage_failed(&failure, previous())),
-    }
+    let answer = answer.map_err(|failure| exceptions::storage_failed(&failure, previous()))?;
+    let Some(failure) = answer.warning else {
+        return Ok(answer.value);
+    };
+    let meanwhile = match remote.on_failure() {
+        OnFailure::Local => "buckets of this host decide",
+        OnFailure::Allow => "all calls are allowed",
+        OnFailure::Deny | OnFailure::Throw => "all calls are denied",
+    };
+    let is_store = failure.cause.blame() == Blame::Store;
+    let until = if is_store { " until it is back" } else { "" };
+    let message = format!("{failure}; {meanwhile}{until}");
+    drop(failure);
+    throw::warning(message)?;
+    Ok(answer.value)
 }

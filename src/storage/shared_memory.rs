@@ -1,18 +1,20 @@
 //! `TokenBucketStorageSharedMemory`: buckets that all workers share.
 
+use super::arguments;
 use super::contract::Storage;
 use super::proposals::Proposals;
-use crate::zend::{Call, Class, Object, State, Thrown, Zval, throw, value};
+use crate::zend::{Call, Class, Object, State, Thrown, Zval, value};
 use crate::{classes, ini, segment};
-use std::cell::Cell;
+use std::cell::OnceCell;
 use tokenbucket_core::clock::BootClock;
 use tokenbucket_core::slots::SharedMemory;
 use tokenbucket_core::{Clock, Denial, Key, KeyHasher, Outcome, Put, Step, Ticks, Verdict};
 
 /// The state of an object: how it names buckets, not the buckets.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub struct SharedMemoryStorage {
-    hasher: Cell<Option<KeyHasher>>,
+    /// Set by the constructor.
+    hasher: OnceCell<KeyHasher>,
     proposals: Proposals,
 }
 
@@ -24,20 +26,13 @@ impl State for SharedMemoryStorage {
     }
 
     fn born() -> Self {
-        Self {
-            hasher: Cell::new(None),
-            proposals: Proposals::default(),
-        }
-    }
-
-    fn cloned(&self) -> Option<Self> {
-        None
+        Self::default()
     }
 }
 
 impl Storage for Object<SharedMemoryStorage> {
     fn hasher(&self) -> KeyHasher {
-        self.hasher.get().unwrap_or_else(|| hasher(b""))
+        self.hasher.get().copied().unwrap_or_else(|| hasher(b""))
     }
 
     fn proposals(&self) -> &Proposals {
@@ -108,13 +103,9 @@ pub fn construct(call: &mut Call<'_>, _result: &mut Zval) -> Result<(), Thrown> 
         b""
     };
     let this = call.this::<SharedMemoryStorage>();
-    if this.hasher.get().is_some() {
-        return Err(throw::error(
-            "TokenBucketStorageSharedMemory is constructed already",
-        ));
-    }
+    let set = this.hasher.set(hasher(namespace));
+    set.map_err(|_| arguments::constructed_already::<SharedMemoryStorage>())?;
     this.set_property(0, value::of_bytes(namespace));
-    this.hasher.set(Some(hasher(namespace)));
     Ok(())
 }
 

@@ -11,7 +11,7 @@ use tokenbucket_core::Decision;
 pub fn attempt(call: &mut Call<'_>, result: &mut Zval) -> Result<(), Thrown> {
     let number = tokens::optional(call, 0)?;
     let question = Question::of(call.this::<Bucket>(), number, 1)?;
-    *result = decision::to_object(&question.quota, &decide(&question)?)?;
+    *result = decision::to_object(&question.plan.quota, &decide(&question)?)?;
     Ok(())
 }
 
@@ -20,8 +20,8 @@ pub fn peek(call: &mut Call<'_>, result: &mut Zval) -> Result<(), Thrown> {
     let number = tokens::optional(call, 0)?;
     let question = Question::of(call.this::<Bucket>(), number, 1)?;
     let storage = question.native("peek")?;
-    let outcome = storage.take(question.key(), &question.step.dry(), None)?;
-    *result = decision::to_object(&question.quota, &question.decision(&outcome))?;
+    let outcome = storage.take(question.plan.key(), &question.step.dry(), None)?;
+    *result = decision::to_object(&question.plan.quota, &question.decision(&outcome))?;
     Ok(())
 }
 

@@ -2,9 +2,10 @@
 
 use super::bucket::Bucket;
 use super::question::Question;
+use super::tokens;
 use crate::decision;
 use crate::storage::Storage;
-use crate::zend::{Call, Number, Object, Thrown, Zval, throw, value};
+use crate::zend::{Call, Object, Thrown, Zval, throw, value};
 use tokenbucket_core::batch::{Batch, Taken, take_all};
 use tokenbucket_core::remote::Batched;
 use tokenbucket_core::{Decision, Outcome, Step};
@@ -12,11 +13,7 @@ use tokenbucket_core::{Decision, Outcome, Step};
 /// `attemptAll(array $buckets, int|float $tokens = 1): TokenBucket\Decision`
 pub fn attempt_all(call: &mut Call<'_>, result: &mut Zval) -> Result<(), Thrown> {
     let list = call.array(1)?;
-    let number = if call.count() == 2 {
-        call.number(2)?
-    } else {
-        Number::Int(1)
-    };
+    let number = tokens::optional(call, 1)?;
     if list.is_empty() {
         return Err(throw::argument_value(1, "must not be empty"));
     }
@@ -44,7 +41,7 @@ pub fn attempt_all(call: &mut Call<'_>, result: &mut Zval) -> Result<(), Thrown>
         let taken = answer.unwrap_or_else(|refused| vec![refused]);
         calls.tightest(taken).ok_or(Thrown)?
     };
-    let quota = &questions[taken.index].quota;
+    let quota = &questions[taken.index].plan.quota;
     *result = decision::to_object(quota, &Decision::new(quota, &taken.step, &taken.outcome))?;
     Ok(())
 }
@@ -63,7 +60,7 @@ impl<'a> Calls<'a> {
         // An overriding method proposes a first state only for tokens that are taken at once.
         if questions
             .iter()
-            .any(|question| question.overrides.bootstrap)
+            .any(|question| question.plan.overrides.bootstrap)
         {
             return Err(throw::logic(
                 "TokenBucket::attemptAll() cannot ask a class that overrides _bootstrap()",
@@ -94,18 +91,16 @@ impl<'a> Calls<'a> {
 
     /// Takes all or none in one operation, if the storages can do that.
     fn take_at_once(&self) -> Result<Option<Batched>, Thrown> {
-        let keys = self.questions.iter().map(Question::key);
+        let keys = self.questions.iter().map(|question| question.plan.key());
         let buckets: Vec<_> = self.storages.iter().copied().zip(keys).collect();
-        match self.storages.first() {
-            Some(first) => first.take_all(&buckets, &self.steps),
-            None => Ok(None),
-        }
+        // There is at least one bucket.
+        self.storages[0].take_all(&buckets, &self.steps)
     }
 
     /// Returns the answer that leaves the fewest tokens.
     fn tightest(&self, taken: Vec<Taken>) -> Option<Taken> {
         taken.into_iter().min_by_key(|taken| {
-            let quota = &self.questions[taken.index].quota;
+            let quota = &self.questions[taken.index].plan.quota;
             Decision::new(quota, &taken.step, &taken.outcome).remaining
         })
     }
@@ -120,23 +115,21 @@ impl Batch for Calls<'_> {
 
     fn same_bucket(&self, a: usize, b: usize) -> bool {
         self.storages[a].is_same(self.storages[b])
-            && self.questions[a].key() == self.questions[b].key()
+            && self.questions[a].plan.key() == self.questions[b].plan.key()
     }
 
     fn take(&mut self, index: usize, step: &Step) -> Result<Outcome, Thrown> {
-        let key = self.questions[index].key();
+        let key = self.questions[index].plan.key();
         let (outcome, fell_back) = self.storages[index].take_or_fall_back(key, step, None)?;
         self.fell_back[index] = fell_back;
         Ok(outcome)
     }
 
     fn give_back(&mut self, taken: &Taken) -> Result<(), Thrown> {
-        let (storage, key) = (
-            self.storages[taken.index],
-            self.questions[taken.index].key(),
-        );
+        let index = taken.index;
+        let (storage, key) = (self.storages[index], self.questions[index].plan.key());
         // An exception may be pending because another storage threw, and no database can be asked
         // while one is.
-        throw::aside(|| storage.give_back(key, &taken.give_back(), self.fell_back[taken.index]))
+        throw::aside(|| storage.give_back(key, &taken.give_back(), self.fell_back[index]))
     }
 }

@@ -1,16 +1,10 @@
 //! The state of a `TokenBucket` object: its four properties, and the plan derived from them.
 
-use super::plan::{Overrides, Plan, Source};
+use super::plan::{Overrides, Plan, RATE, Source};
 use crate::classes::TOKEN_BUCKET;
 use crate::exceptions::Origin;
 use crate::zend::{Class, Object, State, Thrown};
 use std::cell::RefCell;
-
-// The slots of the properties, in the order of their declaration.
-pub const STORAGE: usize = 0;
-pub const IDENTIFIER: usize = 1;
-pub const CAPACITY: usize = 2;
-pub const RATE: usize = 3;
 
 /// The state besides the properties.
 #[derive(Debug, Default)]
@@ -36,12 +30,7 @@ impl State for Bucket {
 
 /// Copies the properties as they are now.
 fn properties(bucket: &Object<Bucket>) -> Source {
-    Source {
-        storage: bucket.copy_property(STORAGE),
-        identifier: bucket.copy_property(IDENTIFIER),
-        capacity: bucket.copy_property(CAPACITY),
-        rate: bucket.copy_property(RATE),
-    }
+    std::array::from_fn(|slot| bucket.copy_property(slot))
 }
 
 /// Reads the plan of a bucket, derived anew if a property has changed.
@@ -80,8 +69,7 @@ pub fn with_latest_plan<R>(
 #[inline(never)]
 fn renew(bucket: &Object<Bucket>) -> Result<(), Thrown> {
     let mut source = properties(bucket);
-    let is_current =
-        |plan: &Plan| plan.is_current(|slot, identity| identity.is_of(source.values()[slot]));
+    let is_current = |plan: &Plan| plan.is_current(|slot, identity| identity.is_of(&source[slot]));
     if bucket.plan.borrow().as_ref().is_some_and(is_current) {
         return Ok(());
     }
@@ -103,11 +91,7 @@ pub fn derive(
     again: impl FnOnce() -> Source,
     origin: Origin,
 ) -> Result<(), Thrown> {
-    let overrides = if bucket.is_exact() {
-        Overrides::NONE
-    } else {
-        Overrides::of(bucket.zend(), &TOKEN_BUCKET)
-    };
+    let overrides = Overrides::of(bucket.zend(), &TOKEN_BUCKET);
     let plan = Plan::derive(overrides, source, again, origin)?;
     let old = bucket.plan.replace(Some(plan));
     drop(old);

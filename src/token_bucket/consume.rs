@@ -1,8 +1,7 @@
 //! The constructor and `consume()`, the path that is measured.
 
 use super::attempt;
-use super::bucket::{Bucket, CAPACITY, IDENTIFIER, RATE, STORAGE, derive, with_plan};
-use super::plan::Source;
+use super::bucket::{Bucket, derive, with_plan};
 use super::question::Question;
 use crate::exceptions::{self, Origin};
 use crate::zend::{Call, Number, Thrown, Zval, value};
@@ -20,18 +19,12 @@ pub fn construct(call: &mut Call<'_>, _result: &mut Zval) -> Result<(), Thrown> 
     call.untyped_number(3)?;
     call.untyped_number(4)?;
     let bucket = call.this::<Bucket>();
-    let arguments = || Source {
-        storage: call.arg(1).shallow_clone(),
-        identifier: call.arg(2).shallow_clone(),
-        capacity: call.arg(3).shallow_clone(),
-        rate: call.arg(4).shallow_clone(),
-    };
+    let arguments = || [1, 2, 3, 4].map(|number| call.arg(number).shallow_clone());
     let mut source = arguments();
     derive(bucket, &mut source, arguments, Origin::Constructor)?;
-    bucket.set_property(STORAGE, source.storage);
-    bucket.set_property(IDENTIFIER, source.identifier);
-    bucket.set_property(CAPACITY, source.capacity);
-    bucket.set_property(RATE, source.rate);
+    for (slot, value) in source.into_iter().enumerate() {
+        bucket.set_property(slot, value);
+    }
     Ok(())
 }
 

@@ -3,8 +3,8 @@
 //! Arithmetic here is PHP's own, on the values in the properties, so that an overriding method sees
 //! the values that it would see in the userland class.
 
-use super::bucket::{Bucket, CAPACITY, IDENTIFIER, RATE, STORAGE, with_plan};
-use super::plan::Overrides;
+use super::bucket::{Bucket, with_plan};
+use super::plan::{CAPACITY, IDENTIFIER, Overrides, Plan, RATE, STORAGE};
 use crate::classes::TOKEN_BUCKET;
 use crate::exceptions;
 use crate::storage;
@@ -17,20 +17,14 @@ const MICROTIME_DELTA: f64 = 0.0001;
 
 /// `compare_microtimes($m1, $m2)`: 0, 1 or -1, equal within a relative tolerance.
 pub fn compare_microtimes(call: &mut Call<'_>, result: &mut Zval) -> Result<(), Thrown> {
-    let (m1, m2) = (
-        call.untyped_number(1)?.to_float(),
-        call.untyped_number(2)?.to_float(),
-    );
+    let m1 = call.untyped_number(1)?.to_float();
+    let m2 = call.untyped_number(2)?.to_float();
     let delta = call
         .static_constant(&TOKEN_BUCKET, "MICROTIME_DELTA")
         .unwrap_or(MICROTIME_DELTA);
     // As the userland class has it, but that it divides by a second argument of zero.
-    let equal = if m2 == 0.0 {
-        (m1 - m2).abs() < delta
-    } else {
-        ((m1 - m2) / m2).abs() < delta
-    };
-    let order = if equal {
+    let scale = if m2 == 0.0 { 1.0 } else { m2 };
+    let order = if ((m1 - m2) / scale).abs() < delta {
         0
     } else if m1 > m2 {
         1
@@ -58,11 +52,8 @@ pub fn seconds_to_tokens(call: &mut Call<'_>, result: &mut Zval) -> Result<(), T
 /// `_bootstrap($initialTokens)`
 pub fn protected_bootstrap(call: &mut Call<'_>, _result: &mut Zval) -> Result<(), Thrown> {
     let bucket = call.this::<Bucket>();
-    let (identifier, overrides) = with_plan(bucket, |plan| {
-        (plan.identifier().shallow_clone(), plan.overrides)
-    })?;
-    let span = to_seconds(bucket, overrides, call.arg(1))?;
-    let span = value::to_number(&span).map_or(f64::NAN, Number::to_float);
+    let plan = with_plan(bucket, Plan::copy)?;
+    let span = seconds_of(bucket, plan.overrides, call.arg(1))?;
     if !span.is_finite() {
         return Err(exceptions::bad_amount(1, AmountError::NotFinite));
     }
@@ -70,11 +61,8 @@ pub fn protected_bootstrap(call: &mut Call<'_>, _result: &mut Zval) -> Result<()
     // Held, because the code that runs below may give the bucket another storage.
     let held = bucket.copy_property(STORAGE);
     if let Some(storage) = storage::held(&held) {
-        return storage::start_at(
-            &*storage,
-            value::bytes(&identifier),
-            storage::age(microtime),
-        );
+        let identifier = plan.key().identifier;
+        return storage::start_at(&*storage, identifier, storage::age(microtime));
     }
     let mut arguments = [bucket.copy_property(IDENTIFIER), value::of_float(microtime)];
     let object = value::object(&held).ok_or(Thrown)?;
@@ -97,18 +85,27 @@ pub fn to_seconds(
     arithmetic::divide(tokens, &bucket.copy_property(RATE)).ok_or(Thrown)
 }
 
+/// Returns the seconds in which `tokens` refill as a double; NaN if they are not a number.
+///
+/// # Errors
+/// As [`to_seconds`].
+fn seconds_of(bucket: &Object<Bucket>, overrides: Overrides, tokens: &Zval) -> Result<f64, Thrown> {
+    let seconds = to_seconds(bucket, overrides, tokens)?;
+    Ok(value::to_number(&seconds).map_or(f64::NAN, Number::to_float))
+}
+
 /// Returns the step that an overriding `_tokens_to_seconds()` makes of `number` tokens.
 ///
 /// # Errors
 /// What it threw, or `ValueError` for a span that is no number of seconds.
-pub fn step(bucket: &Object<Bucket>, number: Number, grain: Grain) -> Result<Step, Thrown> {
-    let spans = |tokens: &Zval| {
-        let mut arguments = [tokens.shallow_clone()];
-        let span = invoke::method(bucket.zend(), "_tokens_to_seconds", &mut arguments)?;
-        Ok(value::to_number(&span).map_or(f64::NAN, Number::to_float))
-    };
-    let cost = spans(&number.to_zval())?;
-    let full = spans(&bucket.copy_property(CAPACITY))?;
+pub fn step(
+    bucket: &Object<Bucket>,
+    overrides: Overrides,
+    number: Number,
+    grain: Grain,
+) -> Result<Step, Thrown> {
+    let cost = seconds_of(bucket, overrides, &number.to_zval())?;
+    let full = seconds_of(bucket, overrides, &bucket.copy_property(CAPACITY))?;
     seconds::to_step(cost, full, grain)
         .map_err(|error| throw::value_error(&format!("_tokens_to_seconds(): {error}")))
 }

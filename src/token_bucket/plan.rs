@@ -5,19 +5,19 @@
 //! division, a hash and a conversion.
 
 use crate::exceptions::{self, Origin};
-use crate::storage;
+use crate::storage::{self, Storage};
 use crate::zend::{Class, Identity, Number, Obj, Thrown, Zval, invoke, throw, value};
 use ext_php_rs::ffi::{IS_DOUBLE, IS_LONG, IS_STRING};
 use tokenbucket_core::{AmountError, Grain, Key, Quota, QuotaError, Step};
 
-/// The four properties, wherever they come from.
-#[derive(Debug)]
-pub struct Source {
-    pub storage: Zval,
-    pub identifier: Zval,
-    pub capacity: Zval,
-    pub rate: Zval,
-}
+// The slots of the properties, in the order of their declaration.
+pub const STORAGE: usize = 0;
+pub const IDENTIFIER: usize = 1;
+pub const CAPACITY: usize = 2;
+pub const RATE: usize = 3;
+
+/// The values of the four properties by slot, wherever they come from.
+pub type Source = [Zval; RATE + 1];
 
 /// What follows from them.
 #[derive(Debug)]
@@ -25,7 +25,7 @@ pub struct Plan {
     made_from: [Identity; 4],
     /// A storage of ours that holds no objects, for holding it makes no cycle; null for others, over which
     /// a plan is made anew each time.
-    _storage: Zval,
+    held: Zval,
     /// A string. Holding it keeps the identity of the property's string from being given to another.
     identifier: Zval,
     /// Two halves, for the engine aligns objects to 8 bytes only.
@@ -50,9 +50,10 @@ impl Overrides {
         tokens_to_seconds: false,
     };
 
-    /// Looks at the methods of an object whose class extends `class`.
+    /// Looks at the methods of an object of `class`, or of one that extends it.
     pub fn of(object: Obj<'_>, class: &Class) -> Self {
-        let overrides = |method| invoke::overrides(object, method, class);
+        let is_exact = class.is_of(object);
+        let overrides = |method| !is_exact && invoke::overrides(object, method, class);
         Self {
             bootstrap: overrides("_bootstrap"),
             tokens_to_seconds: overrides("_tokens_to_seconds"),
@@ -60,31 +61,24 @@ impl Overrides {
     }
 }
 
-impl Source {
-    /// Returns the values in the order of their slots.
-    pub fn values(&self) -> [&Zval; 4] {
-        [&self.storage, &self.identifier, &self.capacity, &self.rate]
-    }
+/// Returns true if equal bits will mean equal values: numbers do, and what the plan holds.
+fn has_identity(source: &Source) -> bool {
+    let is_number = |slot: usize| matches!(value::kind(&source[slot]), IS_LONG | IS_DOUBLE);
+    let identifier = matches!(value::kind(&source[IDENTIFIER]), IS_STRING | IS_LONG);
+    identifier && is_number(CAPACITY) && is_number(RATE)
+}
 
-    /// Whether equal bits will mean equal values: numbers do, and what the plan holds.
-    fn has_identity(&self) -> bool {
-        let is_number = |zval: &Zval| matches!(value::kind(zval), IS_LONG | IS_DOUBLE);
-        let identifier = matches!(value::kind(&self.identifier), IS_STRING | IS_LONG);
-        identifier && is_number(&self.capacity) && is_number(&self.rate)
-    }
-
-    /// The storage.
-    ///
-    /// # Errors
-    /// `Error` when no constructor has set one.
-    pub fn storage(&self) -> Result<Obj<'_>, Thrown> {
-        value::object(&self.storage).ok_or_else(|| {
-            throw::error(
-                "The TokenBucket object has not been correctly initialized by calling \
-                 parent::__construct() in its constructor",
-            )
-        })
-    }
+/// Returns the storage.
+///
+/// # Errors
+/// `Error` when no constructor has set one.
+fn storage_of(source: &Source) -> Result<Obj<'_>, Thrown> {
+    value::object(&source[STORAGE]).ok_or_else(|| {
+        throw::error(
+            "The TokenBucket object has not been correctly initialized by calling \
+             parent::__construct() in its constructor",
+        )
+    })
 }
 
 impl Plan {
@@ -106,29 +100,24 @@ impl Plan {
         again: impl FnOnce() -> Source,
         origin: Origin,
     ) -> Result<Self, Thrown> {
-        source.storage()?;
-        let identifier = value::to_string(&source.identifier)
+        storage_of(source)?;
+        let identifier = value::to_string(&source[IDENTIFIER])
             .ok_or_else(|| exceptions::bad_property("_identifier", "string"))?;
-        if !matches!(value::kind(&source.identifier), IS_STRING | IS_LONG) {
+        if !matches!(value::kind(&source[IDENTIFIER]), IS_STRING | IS_LONG) {
             *source = again();
         }
-        let storage = source.storage()?;
-        let (hash, grain, held, is_direct) = match storage::of(storage) {
-            Some(storage) => (
-                storage.key(value::bytes(&identifier)).hash,
-                storage.grain(),
-                if storage.holds_objects() {
-                    Zval::null()
-                } else {
-                    source.storage.shallow_clone()
-                },
-                storage.is_direct(),
-            ),
-            None => (0, Grain::Nanosecond, Zval::null(), false),
-        };
+        let storage = storage::of(storage_of(source)?);
+        let hash = storage.map_or(0, |it| it.key(value::bytes(&identifier)).hash);
+        let grain = storage.map_or(Grain::Nanosecond, Storage::grain);
         let quota = quota(source, grain, origin)?;
-        let made_from = if source.has_identity() && value::object(&held).is_some() {
-            source.values().map(Identity::of)
+        let can_be_held = storage.is_some_and(|it| !it.holds_objects());
+        let held = if can_be_held {
+            source[STORAGE].shallow_clone()
+        } else {
+            Zval::null()
+        };
+        let made_from = if can_be_held && has_identity(source) {
+            source.each_ref().map(Identity::of)
         } else {
             [Identity::NONE; 4]
         };
@@ -137,13 +126,22 @@ impl Plan {
         let hash = [hash as u64, (hash >> 64) as u64];
         Ok(Self {
             made_from,
-            _storage: held,
+            held,
             identifier,
             hash,
             quota,
             overrides,
-            is_direct: is_direct && overrides == Overrides::NONE,
+            is_direct: storage.is_some_and(Storage::is_direct) && overrides == Overrides::NONE,
         })
+    }
+
+    /// Returns a copy that holds the same values.
+    pub fn copy(&self) -> Self {
+        Self {
+            held: self.held.shallow_clone(),
+            identifier: self.identifier.shallow_clone(),
+            ..*self
+        }
     }
 
     /// Returns the step that takes a number of tokens.
@@ -168,19 +166,14 @@ impl Plan {
             hash: u128::from(self.hash[0]) | u128::from(self.hash[1]) << 64,
         }
     }
-
-    /// The identifier as a string of PHP.
-    pub fn identifier(&self) -> &Zval {
-        &self.identifier
-    }
 }
 
 fn quota(source: &Source, grain: Grain, origin: Origin) -> Result<Quota, Thrown> {
     let number = |zval: &Zval, property| -> Result<Number, Thrown> {
         value::to_number(zval).ok_or_else(|| exceptions::bad_property(property, "int|float"))
     };
-    let capacity = number(&source.capacity, "_bucket_capacity")?;
-    let rate = number(&source.rate, "_tokens_per_second")?;
+    let capacity = number(&source[CAPACITY], "_bucket_capacity")?;
+    let rate = number(&source[RATE], "_tokens_per_second")?;
     let quota = || -> Result<Quota, QuotaError> {
         let capacity = capacity.tokens().map_err(QuotaError::Capacity)?;
         let rate = rate.tokens().map_err(QuotaError::Rate)?;

@@ -1,24 +1,22 @@
 //! A question to a bucket: derived once for a call, then passed down.
 
-use super::bucket::{Bucket, STORAGE, with_latest_plan, with_plan};
+use super::bucket::{Bucket, with_latest_plan, with_plan};
 use super::overrides;
-use super::plan::Overrides;
+use super::plan::{Plan, STORAGE};
 use crate::exceptions;
-use crate::storage::{self, First, Storage};
-use crate::zend::{Held, Number, Object, Thrown, Zval, throw, value};
-use tokenbucket_core::{Decision, Denial, Key, Outcome, Quota, Step, Verdict};
+use crate::storage::{self, Storage};
+use crate::zend::{Held, Number, Object, Thrown, Zval, throw};
+use tokenbucket_core::{Decision, Outcome, Step};
 
 /// A number of tokens asked of a bucket.
 #[derive(Debug)]
 pub struct Question<'a> {
     pub bucket: &'a Object<Bucket>,
     pub number: Number,
-    pub quota: Quota,
     pub step: Step,
-    pub overrides: Overrides,
     pub home: Home,
-    identifier: Zval,
-    hash: u128,
+    /// The bucket's plan as it was when the call began.
+    pub plan: Plan,
 }
 
 /// The storage of a bucket, held because PHP code that runs meanwhile may give the bucket another.
@@ -49,47 +47,27 @@ impl<'a> Question<'a> {
         number: Number,
         argument: u32,
     ) -> Result<Self, Thrown> {
-        let (identifier, hash, quota, overrides, step) = with_latest_plan(bucket, |plan| {
-            let identifier = plan.identifier().shallow_clone();
-            let step = plan.step(number);
-            (
-                identifier,
-                plan.key().hash,
-                plan.quota,
-                plan.overrides,
-                step,
-            )
-        })?;
+        let plan = with_latest_plan(bucket, Plan::copy)?;
         let object = bucket.copy_property(STORAGE);
         let home = match storage::held(&object) {
             Some(storage) => Home::Native(storage),
             None => Home::Userland(object),
         };
-        let mut question = Self {
+        let step = plan.step(number);
+        let mut step = step.map_err(|error| exceptions::bad_amount(argument, error))?;
+        if let Home::Native(storage) = &home
+            && plan.overrides.tokens_to_seconds
+            && !step.exceeds_capacity()
+        {
+            step = overrides::step(bucket, plan.overrides, number, storage.grain())?;
+        }
+        Ok(Self {
             bucket,
             number,
-            quota,
-            step: step.map_err(|error| exceptions::bad_amount(argument, error))?,
-            overrides,
+            step,
             home,
-            identifier,
-            hash,
-        };
-        if let Home::Native(storage) = &question.home
-            && overrides.tokens_to_seconds
-            && !question.step.exceeds_capacity()
-        {
-            question.step = overrides::step(bucket, number, storage.grain())?;
-        }
-        Ok(question)
-    }
-
-    /// Returns the bucket's name.
-    pub fn key(&self) -> Key<'_> {
-        Key {
-            identifier: value::bytes(&self.identifier),
-            hash: self.hash,
-        }
+            plan,
+        })
     }
 
     /// Returns the storage for `method`, which userland storages do not have.
@@ -111,25 +89,19 @@ impl<'a> Question<'a> {
     /// # Errors
     /// As [`Storage::take`], or what `_bootstrap()` threw; nothing is written then.
     pub fn take(&self, storage: &dyn Storage) -> Result<Outcome, Thrown> {
-        let first = if self.overrides.bootstrap {
-            storage::first_state(storage, self.key(), &self.step, || {
-                overrides::bootstrap(self.bucket, &self.number.to_zval()).map(|()| true)
+        let (key, step) = (self.plan.key(), &self.step);
+        let first = if self.plan.overrides.bootstrap {
+            storage::first_state(storage, key, step, || {
+                overrides::bootstrap(self.bucket, &self.number.to_zval())
             })?
         } else {
-            First::At(None)
+            None
         };
-        match first {
-            First::At(first) => storage.take(self.key(), &self.step, first),
-            First::Refused => Ok(Outcome {
-                verdict: Verdict::Denied(Denial::Insufficient),
-                now: storage.now(),
-                empty_at: 0,
-            }),
-        }
+        storage.take(key, step, first)
     }
 
     /// Returns the answer in words.
     pub fn decision(&self, outcome: &Outcome) -> Decision {
-        Decision::new(&self.quota, &self.step, outcome)
+        Decision::new(&self.plan.quota, &self.step, outcome)
     }
 }

@@ -12,24 +12,23 @@ pub fn refund(call: &mut Call<'_>, _result: &mut Zval) -> Result<(), Thrown> {
     let number = tokens::optional(call, 0)?;
     let question = Question::of(call.this::<Bucket>(), number, 1)?;
     let burst = question.step.burst;
-    let cost = if question.overrides.tokens_to_seconds {
+    let cost = if question.plan.overrides.tokens_to_seconds {
         question.step.cost
     } else {
         let tokens = number.tokens();
         let tokens = tokens.map_err(|error| exceptions::bad_amount(1, error))?;
-        question.quota.refund(tokens)
+        question.plan.quota.refund(tokens)
     };
     // More than the capacity fills the bucket.
     let cost = cost.min(burst);
     let put = Put::refund(cost, burst);
-    question.native("refund")?.put(question.key(), &put)
+    question.native("refund")?.put(question.plan.key(), &put)
 }
 
 /// `reset(): void`
 pub fn reset(call: &mut Call<'_>, _result: &mut Zval) -> Result<(), Thrown> {
     let question = Question::of(call.this::<Bucket>(), Number::Int(0), 1)?;
     let burst = question.step.burst;
-    question
-        .native("reset")?
-        .put(question.key(), &Put::Reset { burst })
+    let storage = question.native("reset")?;
+    storage.put(question.plan.key(), &Put::Reset { burst })
 }

@@ -3,8 +3,9 @@
 //! Arithmetic here is PHP's own, on the values in the properties, so that the storage is called with
 //! the values that the userland class would pass.
 
-use super::bucket::{Bucket, CAPACITY, IDENTIFIER};
+use super::bucket::Bucket;
 use super::overrides::{self, to_seconds};
+use super::plan::{CAPACITY, IDENTIFIER};
 use super::question::Question;
 use crate::classes::TOKEN_BUCKET;
 use crate::zend::call::handler;
@@ -31,7 +32,7 @@ pub fn consume(question: &Question<'_>, object: &Zval) -> Result<bool, Thrown> {
     if question.step.exceeds_capacity() {
         return Ok(false);
     }
-    let (bucket, overrides) = (question.bucket, question.overrides);
+    let (bucket, overrides) = (question.bucket, question.plan.overrides);
     let count = question.number.to_zval();
     let wanted = to_seconds(bucket, overrides, &count)?;
     let full = to_seconds(bucket, overrides, &bucket.copy_property(CAPACITY))?;
@@ -53,7 +54,7 @@ pub fn consume(question: &Question<'_>, object: &Zval) -> Result<bool, Thrown> {
 /// As [`consume`].
 pub fn estimate(question: &Question<'_>, object: &Zval) -> Result<Decision, Thrown> {
     let granted = consume(question, object)?;
-    let (step, burst) = (&question.step, question.quota.burst());
+    let (step, burst) = (&question.step, question.plan.quota.burst());
     let (reason, retry_after) = if granted {
         (Reason::Granted, Some(0))
     } else if step.exceeds_capacity() {

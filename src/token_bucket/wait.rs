@@ -20,7 +20,7 @@ pub fn wait(call: &mut Call<'_>, result: &mut Zval) -> Result<(), Thrown> {
     let timeout = call.float(1)?;
     let timeout = seconds::to_ticks(timeout).map_err(|error| exceptions::bad_amount(1, error))?;
     let question = Question::of(call.this::<Bucket>(), number, 2)?;
-    *result = decision::to_object(&question.quota, &decide_within(&question, timeout)?)?;
+    *result = decision::to_object(&question.plan.quota, &decide_within(&question, timeout)?)?;
     Ok(())
 }
 
@@ -74,11 +74,10 @@ fn sleep(ticks: Ticks) -> Option<Ticks> {
             tv_sec: 0,
             tv_nsec: nap.cast_signed(),
         };
-        match nanosleep(&request) {
-            NanosleepRelativeResult::Ok
-            | NanosleepRelativeResult::Interrupted(_)
-            | NanosleepRelativeResult::Err(Errno::INTR) => {}
-            NanosleepRelativeResult::Err(_) => return None,
+        if let NanosleepRelativeResult::Err(error) = nanosleep(&request)
+            && error != Errno::INTR
+        {
+            return None;
         }
     }
 }

@@ -25,7 +25,9 @@ pub trait State: Sized + 'static {
     /// The state of an object that no constructor has run on.
     fn born() -> Self;
     /// The state of a clone; `None` if there is no cloning.
-    fn cloned(&self) -> Option<Self>;
+    fn cloned(&self) -> Option<Self> {
+        None
+    }
 }
 
 /// An object with its state.

@@ -46,7 +46,7 @@ fn one(element: &Zval, among_others: bool) -> Result<Zval, Thrown> {
             Ok(element.shallow_clone())
         }
         None if storage::is_client(object) => {
-            storage::storage_of(object).map_err(|unfit| unfit.of_argument(1))
+            storage::storage_of(object, &|why| throw::argument_value(1, why))
         }
         _ => Err(wrong()),
     }

@@ -3,17 +3,22 @@
 use super::database::dialect;
 use super::state::{DB, Made, PdoStorage, TABLE};
 use crate::segment;
-use crate::storage::{arguments, on_failure};
+use crate::storage::arguments;
 use crate::zend::{Call, Obj, Object, Thrown, Zval, pdo, throw, value};
 use std::sync::atomic::{AtomicU64, Ordering};
 use tokenbucket_core::KeyHasher;
-use tokenbucket_core::clock::{TICKS_PER_SECOND, Ticks};
+use tokenbucket_core::clock::TICKS_PER_SECOND;
 use tokenbucket_core::remote::{OnFailure, Server, Settings};
 use tokenbucket_core::slots::SharedMemory;
 use tokenbucket_core::sql::{Dialect, Table};
 
-/// How long a probe of a store that was down may take; PDO itself knows no deadline.
-const PATIENCE: Ticks = TICKS_PER_SECOND;
+/// The defaults of the arguments in the stub. The timeout is how long a probe of a store that was
+/// down may take; PDO itself knows no deadline.
+const DEFAULTS: Settings = Settings {
+    timeout: TICKS_PER_SECOND,
+    on_failure: OnFailure::Throw,
+    ..arguments::DEFAULTS
+};
 
 /// `__construct(PDO $db, string $table, …)`
 ///
@@ -22,18 +27,7 @@ const PATIENCE: Ticks = TICKS_PER_SECOND;
 pub fn construct(call: &mut Call<'_>, _result: &mut Zval) -> Result<(), Thrown> {
     let db = call.object_of_foreign(1, c"PDO")?;
     let table = call.string(2)?;
-    let on_failure = if call.count() >= 3 {
-        on_failure::argument(call, 3)?
-    } else {
-        OnFailure::Throw
-    };
-    let hints = call.count() < 4 || call.bool(4)?;
-    let hint_max_age = arguments::span(call, 5, arguments::DEFAULT_HINT_AGE)?;
-    let settings = Settings {
-        timeout: PATIENCE,
-        on_failure,
-        hint_max_age: hints.then_some(hint_max_age),
-    };
+    let settings = arguments::policy(call, 3, DEFAULTS)?;
     make(call.this(), db, table, settings, None)
 }
 
@@ -44,13 +38,8 @@ pub fn construct(call: &mut Call<'_>, _result: &mut Zval) -> Result<(), Thrown> 
 pub fn construct_mysql(call: &mut Call<'_>, _result: &mut Zval) -> Result<(), Thrown> {
     let db = call.object_of_foreign(1, c"PDO")?;
     let table = call.untyped_string(2)?;
-    let settings = Settings {
-        timeout: PATIENCE,
-        on_failure: OnFailure::Throw,
-        hint_max_age: Some(arguments::DEFAULT_HINT_AGE),
-    };
     let only = Some(Dialect::MySql);
-    make(call.this(), db, value::bytes(&table), settings, only)
+    make(call.this(), db, value::bytes(&table), DEFAULTS, only)
 }
 
 fn make(
@@ -60,9 +49,6 @@ fn make(
     settings: Settings,
     only: Option<Dialect>,
 ) -> Result<(), Thrown> {
-    if this.made.get().is_some() {
-        return Err(throw::error("TokenBucketStoragePDO is constructed already"));
-    }
     let object = value::object(&held).ok_or(Thrown)?;
     let dialect = dialect(object)?.filter(|it| only.is_none_or(|only| only == *it));
     let dialect = dialect.ok_or_else(|| {
@@ -87,10 +73,9 @@ fn make(
         settings,
         table,
     };
-    // Asking PDO may have run code that constructed this object meanwhile.
-    if this.made.set(made).is_err() {
-        return Err(throw::error("TokenBucketStoragePDO is constructed already"));
-    }
+    // This fails, too, if asking PDO has run code that constructed this object meanwhile.
+    let set = this.made.set(made);
+    set.map_err(|_| arguments::constructed_already::<PdoStorage>())?;
     this.set_property(DB, held);
     this.set_property(TABLE, value::of_bytes(name.as_bytes()));
     Ok(())
@@ -99,7 +84,10 @@ fn make(
 /// Returns what tells the store from others, and whether another object with the same identity uses
 /// the same database.
 fn identity(object: Obj<'_>, dialect: Dialect, table: &str, base: &KeyHasher) -> (Vec<u8>, bool) {
-    let target = pdo::target(object).filter(|target| leads_somewhere(dialect, &target.data_source));
+    // A database of SQLite is known by its absolute path: not one in memory, or a file somewhere
+    // below the current folder.
+    let target = pdo::target(object)
+        .filter(|it| dialect != Dialect::Sqlite || it.data_source.starts_with(b"/"));
     let is_known = target.is_some();
     let (source, user) = target.map_or_else(Default::default, |it| (it.data_source, it.user));
     // Hashed under this host's secret, because it may hold a password.
@@ -116,10 +104,4 @@ fn unique() -> Vec<u8> {
     static NUMBER: AtomicU64 = AtomicU64::new(0);
     let number = NUMBER.fetch_add(1, Ordering::Relaxed).to_ne_bytes();
     [std::process::id().to_ne_bytes().as_slice(), &number].concat()
-}
-
-/// Whether a data source names one database, from wherever it is opened: not so one in memory, or a file
-/// somewhere below the current folder.
-fn leads_somewhere(dialect: Dialect, data_source: &[u8]) -> bool {
-    dialect != Dialect::Sqlite || data_source.starts_with(b"/")
 }

@@ -8,6 +8,7 @@ use super::state::{DB, Made, PdoStorage, slot};
 use crate::zend::invoke::{self, Method};
 use crate::zend::{Obj, Object, Thrown, Zval, throw, value};
 use std::cell::{Cell, RefCell};
+use tokenbucket_core::clock;
 use tokenbucket_core::remote::Cause;
 use tokenbucket_core::remote::failure::shown;
 use tokenbucket_core::sql::failure::{Failure, sort};
@@ -28,7 +29,8 @@ pub struct Database<'a> {
     pub object: &'a Object<PdoStorage>,
     pub made: &'a Made,
     pub db: Zval,
-    in_transaction: bool,
+    /// Whether the caller had a transaction open when the call began. Of `SQLite` it is not known.
+    pub in_transaction: bool,
     /// What PDO threw last.
     caught: RefCell<Option<Zval>>,
     /// Whether what failed last was undone as a whole.
@@ -45,13 +47,21 @@ pub struct Values<'a> {
     pub taken: i64,
     pub tick: i64,
     pub debt: i64,
-    pub clock: i64,
     pub tag: i64,
     pub keys: &'a [Zval],
 }
 
-impl Values<'_> {
-    fn number(&self, bind: Bind) -> i64 {
+impl<'a> Values<'a> {
+    /// Returns the values of a statement on the bucket of this name; the others are zero.
+    pub fn of(name: &'a [u8]) -> Self {
+        Self {
+            name,
+            ..Self::default()
+        }
+    }
+
+    /// Returns the number that a placeholder stands for; `clock` is this host's clock.
+    fn number(&self, bind: Bind, clock: i64) -> i64 {
         match bind {
             Bind::Cost => self.cost,
             Bind::Burst => self.burst,
@@ -60,7 +70,7 @@ impl Values<'_> {
             Bind::Taken => self.taken,
             Bind::Tick => self.tick,
             Bind::Debt => self.debt,
-            Bind::Clock => self.clock,
+            Bind::Clock => clock,
             Bind::Tag => self.tag,
             Bind::Absent => reply::absent(self.tag),
             Bind::Least => reply::least(self.tag, self.cost),
@@ -110,11 +120,6 @@ impl<'a> Database<'a> {
             caught: RefCell::default(),
             undone: Cell::new(false),
         })
-    }
-
-    /// Whether the caller had a transaction open when the call began. Of `SQLite` it is not known.
-    pub const fn in_transaction(&self) -> bool {
-        self.in_transaction
     }
 
     /// What PDO threw last.
@@ -173,6 +178,8 @@ impl<'a> Database<'a> {
         };
         let object = value::object(&statement).ok_or(Cause::Caller("no statement"))?;
         let bind_value = Method::of(object, "bindvalue").map_err(|_| Cause::Thrown)?;
+        // Read once, because several placeholders may stand for it.
+        let clock = i64::try_from(clock::wall_clock().as_micros()).unwrap_or(i64::MAX);
         let mut keys = values.keys.iter().cycle();
         for (place, &bind) in (1..).zip(&text.binds) {
             let (bound, kind) = match bind {
@@ -181,7 +188,7 @@ impl<'a> Database<'a> {
                     let key = keys.next().map(Zval::shallow_clone);
                     (key.unwrap_or_default(), PARAM_STR)
                 }
-                bind => (int(values.number(bind)), PARAM_INT),
+                bind => (int(values.number(bind, clock)), PARAM_INT),
             };
             let bound = bind_value.call(&mut [int(place), bound, int(kind)]);
             self.checked(object, bound)?;
@@ -197,17 +204,13 @@ impl<'a> Database<'a> {
     /// The next row, `None` behind the last.
     pub fn row(&self, statement: &Zval) -> Result<Option<Zval>, Cause> {
         let object = value::object(statement).ok_or(Cause::Caller("no object"))?;
-        let row = invoke::method(object, "fetch", &mut [int(FETCH_NUM)]);
-        match row {
-            Ok(row) if row.is_array() => Ok(Some(row)),
-            Ok(_) => {
-                let code = invoke::method(object, "errorcode", &mut []);
-                match code {
-                    Ok(code) if matches!(value::bytes(&code), b"" | b"00000") => Ok(None),
-                    _ => Err(self.failure(object)),
-                }
-            }
-            Err(_) => Err(self.failure(object)),
+        let code = match invoke::method(object, "fetch", &mut [int(FETCH_NUM)]) {
+            Ok(row) if row.is_array() => return Ok(Some(row)),
+            end => end.and_then(|_| invoke::method(object, "errorcode", &mut [])),
+        };
+        match code {
+            Ok(code) if matches!(value::bytes(&code), b"" | b"00000") => Ok(None),
+            _ => Err(self.failure(object)),
         }
     }
 
@@ -253,8 +256,7 @@ impl<'a> Database<'a> {
             {
                 message = String::from_utf8_lossy(value::bytes(&said)).into_owned();
             }
-            let old = self.caught.replace(Some(caught));
-            drop(old);
+            drop(self.caught.replace(Some(caught)));
         }
         let Ok(info) = invoke::method(on, "errorinfo", &mut []) else {
             return Cause::Thrown;
@@ -263,10 +265,8 @@ impl<'a> Database<'a> {
         let state = cell(0).map(value::bytes).unwrap_or_default();
         let code = cell(1).and_then(number).unwrap_or(0);
         if let Some(said) = cell(2).map(value::bytes).filter(|said| !said.is_empty()) {
-            let (state, said) = (
-                String::from_utf8_lossy(state),
-                String::from_utf8_lossy(said),
-            );
+            let state = String::from_utf8_lossy(state);
+            let said = String::from_utf8_lossy(said);
             message = format!("SQLSTATE[{state}] {code}: {said}");
         }
         self.sorted(sort(self.made.dialect, state, code), &message)

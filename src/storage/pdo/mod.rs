@@ -41,8 +41,7 @@ impl Storage for Object<PdoStorage> {
         first: Option<Ticks>,
     ) -> Result<(Outcome, bool), Thrown> {
         with(self, |remote, host| {
-            let answer = remote.take(host, key, step, first);
-            answer.map(Answer::with_origin)
+            remote.take(host, key, step, first).map(Answer::with_origin)
         })
     }
 
@@ -54,8 +53,11 @@ impl Storage for Object<PdoStorage> {
         with(self, |remote, host| remote.contains(host, key))
     }
 
+    /// Creates the table if it is missing.
     fn prepare(&self) -> Result<(), Thrown> {
-        upkeep::prepare(self)
+        with(self, |remote, host| {
+            remote.ask(host, b"", |database, _| database.create(), |_, _| ())
+        })
     }
 
     fn grain(&self) -> Grain {
@@ -68,12 +70,11 @@ impl Storage for Object<PdoStorage> {
 
     /// Compares the PDO objects where the DSN does not identify the database.
     fn is_same(&self, other: &dyn Storage) -> bool {
-        let Some(other) = downcast::<Self>(other) else {
-            return false;
-        };
         let known = |storage: &Self| storage.made.get().is_some_and(|made| made.is_known);
-        let (db, others) = (self.copy_property(DB), other.copy_property(DB));
-        (known(self) && known(other)) || value::object(&db) == value::object(&others)
+        downcast::<Self>(other).is_some_and(|other| {
+            let (db, others) = (self.copy_property(DB), other.copy_property(DB));
+            (known(self) && known(other)) || value::object(&db) == value::object(&others)
+        })
     }
 }
 
@@ -82,10 +83,6 @@ pub fn of(object: Obj<'_>) -> Option<&dyn Storage> {
     let storage = Object::<PdoStorage>::of(object)?;
     let is_ours = storage.is_exact() || TOKEN_BUCKET_STORAGE_PDO_MY_SQL.is_of(object);
     let overrides = |method| invoke::overrides(object, method, &TOKEN_BUCKET_STORAGE_PDO);
-    let decides = || {
-        ["prepare", "bootstrap", "consume"]
-            .into_iter()
-            .any(overrides)
-    };
-    (is_ours || !decides()).then_some(storage as &dyn Storage)
+    let mut methods = ["prepare", "bootstrap", "consume"].into_iter();
+    (is_ours || !methods.any(overrides)).then_some(storage as &dyn Storage)
 }

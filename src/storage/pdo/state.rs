@@ -14,7 +14,7 @@ pub const TABLE: usize = 1;
 const STATEMENTS: usize = 2;
 
 /// The state of an object, besides its properties.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub struct PdoStorage {
     /// Set by the constructor.
     pub made: OnceCell<Made>,
@@ -48,16 +48,7 @@ impl State for PdoStorage {
     }
 
     fn born() -> Self {
-        Self {
-            made: OnceCell::new(),
-            proposals: Proposals::default(),
-            lost: Cell::new(false),
-            calls: Cell::new(0),
-        }
-    }
-
-    fn cloned(&self) -> Option<Self> {
-        None
+        Self::default()
     }
 }
 

@@ -3,9 +3,10 @@
 use super::database::{Database, Values, number};
 use super::state::PdoStorage;
 use crate::segment;
+use crate::storage::arguments;
 use crate::storage::remote::tell;
 use crate::zend::{Object, Thrown, throw};
-use tokenbucket_core::clock::{self, BootClock};
+use tokenbucket_core::clock::BootClock;
 use tokenbucket_core::host::Host;
 use tokenbucket_core::remote::{
     Answer, Ask, Cause, Failure, Remote, Reply, Server, Settings, Transport,
@@ -23,11 +24,6 @@ const TRIES: u32 = 100;
 /// How often a step is asked again that was denied for less than it waited.
 const LATE: u32 = 8;
 
-/// This host's clock, in microseconds.
-pub fn wall_clock() -> i64 {
-    i64::try_from(clock::wall_clock().as_micros()).unwrap_or(i64::MAX)
-}
-
 /// This host's monotone clock, in microseconds: the ticks are below 2^62.
 fn boot_clock() -> i64 {
     micros(BootClock.now())
@@ -41,15 +37,13 @@ pub fn with<R>(
     object: &Object<PdoStorage>,
     call: impl FnOnce(&Remote<Database<'_>>, &Host) -> Result<Answer<R>, Failure>,
 ) -> Result<R, Thrown> {
-    let made = object
-        .made
-        .get()
-        .ok_or_else(|| throw::error("The TokenBucketStoragePDO object has not been constructed"))?;
+    let made = object.made.get();
+    let made = made.ok_or_else(arguments::not_constructed::<PdoStorage>)?;
     let host = segment::host().ok_or(Thrown)?;
     let database = Database::open(object, made)?;
     // PDO does not tell of a transaction that was begun by a statement of SQLite's.
     let tells = made.dialect != Dialect::Sqlite;
-    let hints = made.is_known && tells && !database.in_transaction();
+    let hints = made.is_known && tells && !database.in_transaction;
     let settings = Settings {
         // A transaction may undo what it has seen, and nobody else has seen it.
         hint_max_age: made.settings.hint_max_age.filter(|_| hints),
@@ -83,13 +77,9 @@ impl Transport for Database<'_> {
         loop {
             let began = BootClock.now();
             let reply = self.decide(ask)?;
-            let Outcome {
-                verdict,
-                now,
-                empty_at,
-            } = reply.outcome;
-            let wait = ask.step.retry_after(empty_at, now);
-            let is_late = verdict == Verdict::Denied(Denial::Insufficient)
+            let outcome = reply.outcome;
+            let wait = ask.step.retry_after(outcome.empty_at, outcome.now);
+            let is_late = outcome.verdict == Verdict::Denied(Denial::Insufficient)
                 && ask.step.max_debt == 0
                 && wait <= BootClock.now() - began;
             if !is_late || tries == LATE {
@@ -100,29 +90,22 @@ impl Transport for Database<'_> {
     }
 
     fn put(&self, name: &[u8], put: &Put, _seen: Option<i64>, _: Ticks) -> Result<(), Cause> {
-        let values = Values {
-            name,
-            clock: wall_clock(),
-            ..Values::default()
-        };
-        let (query, values) = match *put {
+        let mut values = Values::of(name);
+        let query = match *put {
             Put::Refund { cost, burst, taken } => {
-                let values = Values {
-                    cost: micros(cost),
-                    burst: micros(burst),
-                    ..values
-                };
+                values.cost = micros(cost);
+                values.burst = micros(burst);
                 if taken == Put::VOUCHED {
-                    (Query::Refund, values)
+                    Query::Refund
                 } else {
-                    let taken = self.on_server_clock(name, micros(taken))?;
-                    (Query::GiveBack, Values { taken, ..values })
+                    values.taken = self.on_server_clock(name, micros(taken))?;
+                    Query::GiveBack
                 }
             }
-            Put::Reset { .. } => (Query::Reset, values),
+            Put::Reset { .. } => Query::Reset,
             Put::Bootstrap { age } => {
-                let age = micros_ago(age);
-                (Query::Start, Values { age, ..values })
+                values.age = micros_ago(age);
+                Query::Start
             }
         };
         self.ask(query, &values, |_| Ok(()))
@@ -156,46 +139,31 @@ impl Database<'_> {
         let is_plain = step.max_debt == 0 && tick == 1 && ask.first.is_none();
         let query = if is_plain { Query::Take } else { Query::Step };
         let first = ask.first.map_or(LONG_AGO, micros_ago);
+        // With a debt, what is charged is told from what is taken by being in the future.
+        let least = if step.max_debt == 0 { first } else { tick };
         let values = Values {
-            name: &ask.name,
             cost: micros(step.cost),
             burst: micros(step.burst),
-            // With a debt, what is charged is told from what is taken by being in the future.
-            age: if step.max_debt == 0 {
-                first
-            } else {
-                first.max(tick)
-            },
+            age: first.max(least),
             tick,
             debt: micros(step.max_debt),
-            ..Values::default()
+            ..Values::of(&ask.name)
         };
         match self.made.dialect {
-            Dialect::MySql => self.take_mysql(ask, query, values, tick),
+            Dialect::MySql => self.take_mysql(query, values),
             Dialect::PgSql => self.take_pgsql(query, &values),
-            Dialect::Sqlite => self.take_sqlite(query, values),
+            Dialect::Sqlite => self.take_sqlite(query, &values),
         }
     }
 
     /// The store's clock, and the bucket's state on it.
     fn look(&self, name: &[u8]) -> Result<(i64, i64), Cause> {
-        let values = Values {
-            name,
-            clock: wall_clock(),
-            ..Values::default()
-        };
-        let numbers = self.ask(Query::Look, &values, |statement| self.numbers(statement))?;
+        let numbers = self.ask(Query::Look, &Values::of(name), |it| self.numbers(it))?;
         let [now, state] = numbers.ok_or(Cause::Caller("no row"))?;
         Ok((now, known(state, now)?))
     }
 
-    fn take_mysql(
-        &self,
-        ask: &Ask,
-        query: Query,
-        values: Values<'_>,
-        tick: i64,
-    ) -> Result<Reply, Cause> {
+    fn take_mysql(&self, query: Query, values: Values<'_>) -> Result<Reply, Cause> {
         let call = self.object.calls.get();
         self.object.calls.set(call.wrapping_add(1));
         let tag = reply::tag(call);
@@ -208,9 +176,9 @@ impl Database<'_> {
                 .ok_or(Cause::Caller("the last insert id is not of this statement"))
         })?;
         let granted = answer.granted || (query == Query::Take && answer.age >= values.cost);
-        if tick != 1 {
+        if values.tick != 1 {
             // Waiting ends at a tick of the server's clock, which the number has no room for.
-            let found = self.look(&ask.name)?;
+            let found = self.look(values.name)?;
             return Ok(answered(granted, found));
         }
         let slack = values.burst - values.cost;
@@ -229,10 +197,8 @@ impl Database<'_> {
     fn take_pgsql(&self, query: Query, values: &Values<'_>) -> Result<Reply, Cause> {
         let mut found = (0, 0);
         for _ in 0..TRIES {
-            let numbers = self.ask(query, values, |statement| self.changed(statement))?;
-            let Some([now, state, granted, told]) = numbers else {
-                return Err(Cause::Caller("no row"));
-            };
+            let numbers = self.ask(query, values, |it| self.changed(it))?;
+            let [now, state, granted, told] = numbers.ok_or(Cause::Caller("no row"))?;
             found = (now, state);
             if told != 0 {
                 known(state, now)?;
@@ -245,11 +211,8 @@ impl Database<'_> {
         Ok(contended)
     }
 
-    fn take_sqlite(&self, query: Query, values: Values<'_>) -> Result<Reply, Cause> {
-        let clock = wall_clock();
-        let values = Values { clock, ..values };
-        let numbers = self.ask(query, &values, |statement| self.changed(statement))?;
-        match numbers {
+    fn take_sqlite(&self, query: Query, values: &Values<'_>) -> Result<Reply, Cause> {
+        match self.ask(query, values, |it| self.changed(it))? {
             Some([now, state, granted]) => Ok(answered(granted != 0, (now, state))),
             None => Ok(answered(false, self.look(values.name)?)),
         }

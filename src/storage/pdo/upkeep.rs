@@ -2,21 +2,14 @@
 
 use super::database::{Database, Values, number};
 use super::state::PdoStorage;
-use super::transport::{wall_clock, with};
+use super::transport::with;
 use crate::exceptions;
-use crate::zend::{Call, Object, Thrown, Zval};
+use crate::zend::{Call, Thrown, Zval};
 use tokenbucket_core::remote::Cause;
 use tokenbucket_core::seconds::SpanError;
 use tokenbucket_core::sql::reply::micros;
 use tokenbucket_core::sql::{BATCH, Dialect, Query};
 use tokenbucket_core::{Grain, seconds};
-
-/// `prepare()`: creates the table when it is missing.
-pub fn prepare(object: &Object<PdoStorage>) -> Result<(), Thrown> {
-    with(object, |remote, host| {
-        remote.ask(host, b"", |database, _| database.create(), |_, _| ())
-    })
-}
 
 /// `purge(float $full_microtime): int`: deletes what has been full for so long, and tells how much that was.
 pub fn purge(call: &mut Call<'_>, result: &mut Zval) -> Result<(), Thrown> {
@@ -34,20 +27,20 @@ pub fn purge(call: &mut Call<'_>, result: &mut Zval) -> Result<(), Thrown> {
 
 impl Database<'_> {
     /// Asks first, for a user who may not create a table may use one.
-    fn create(&self) -> Result<(), Cause> {
+    pub fn create(&self) -> Result<(), Cause> {
         if self.finds()? {
             return Ok(());
         }
-        if self.made.dialect == Dialect::MySql && self.in_transaction() {
+        if self.made.dialect == Dialect::MySql && self.in_transaction {
             let why = "creating the table would commit the open transaction";
             return Err(Cause::Statement(why.to_owned()));
         }
-        self.ask(Query::Create, &Values::default(), |_| Ok(()))
-            .or_else(|error| {
-                // Two that create it at once may get in each other's way.
-                let is_there = !self.in_transaction() && self.finds()?;
-                if is_there { Ok(()) } else { Err(error) }
-            })
+        let created = self.ask(Query::Create, &Values::default(), |_| Ok(()));
+        // Two that create it at once may get in each other's way.
+        if created.is_err() && !self.in_transaction && self.finds()? {
+            return Ok(());
+        }
+        created
     }
 
     fn finds(&self) -> Result<bool, Cause> {
@@ -58,27 +51,25 @@ impl Database<'_> {
     /// Looks for names without a lock, then deletes them by name if they are full still.
     fn purge(&self, span: i64) -> Result<i64, Cause> {
         let mut deleted = 0;
-        let mut last: Option<Zval> = None;
+        let mut names: Vec<Zval> = Vec::new();
         loop {
-            let from = last.as_slice();
-            let query = if from.is_empty() {
-                Query::Stale
-            } else {
-                Query::StaleAfter
+            // Empty, or the last name of the batch before.
+            let last = &names[names.len().saturating_sub(1)..];
+            let query = match last {
+                [] => Query::Stale,
+                _ => Query::StaleAfter,
             };
-            let names = self.ask(query, &stale(span, from), |it| self.names(it))?;
-            let Some(end) = names.last() else {
+            names = self.ask(query, &stale(span, last), |it| self.names(it))?;
+            if names.is_empty() {
                 return Ok(deleted);
-            };
-            let values = stale(span, &names);
-            deleted += self.ask(Query::Delete, &values, |statement| {
+            }
+            deleted += self.ask(Query::Delete, &stale(span, &names), |statement| {
                 let count = self.call(statement, "rowcount", &mut [])?;
                 number(&count).ok_or(Cause::Caller("a number is missing"))
             })?;
             if names.len() < BATCH {
                 return Ok(deleted);
             }
-            last = Some(end.shallow_clone());
         }
     }
 
@@ -86,10 +77,8 @@ impl Database<'_> {
         let mut names = Vec::with_capacity(BATCH);
         while let Some(row) = self.row(statement)? {
             let name = row.array().and_then(|row| row.get_index(0));
-            names.push(
-                name.ok_or(Cause::Caller("a name is missing"))?
-                    .shallow_clone(),
-            );
+            let name = name.ok_or(Cause::Caller("a name is missing"))?;
+            names.push(name.shallow_clone());
         }
         self.call(statement, "closecursor", &mut [])?;
         Ok(names)
@@ -100,7 +89,6 @@ fn stale(burst: i64, keys: &[Zval]) -> Values<'_> {
     Values {
         burst,
         keys,
-        clock: wall_clock(),
         ..Values::default()
     }
 }
