@@ -9,7 +9,7 @@ use rustix::io::Errno;
 use rustix::thread::{NanosleepRelativeResult, nanosleep};
 use rustix::time::Timespec;
 use tokenbucket_core::clock::BootClock;
-use tokenbucket_core::{Clock, Decision, Reason, TICKS_PER_SECOND, Ticks, seconds};
+use tokenbucket_core::{Clock, Decision, Denial, TICKS_PER_SECOND, Ticks, Verdict, seconds};
 
 /// A signal that arrives just before a sleep is noticed after this long.
 const NAP: Ticks = TICKS_PER_SECOND / 20;
@@ -36,7 +36,7 @@ fn decide_within(question: &Question<'_>, mut left: Ticks) -> Result<Decision, T
         };
         let Some(slept) = pass(question, retry_after) else {
             return Ok(Decision {
-                reason: Reason::Interrupted,
+                verdict: Verdict::Denied(Denial::Interrupted),
                 ..decision
             });
         };

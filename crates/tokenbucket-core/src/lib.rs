@@ -25,7 +25,7 @@ pub mod store;
 pub mod tokens;
 
 pub use clock::{Clock, TICKS_PER_SECOND, Ticks};
-pub use decision::{Decision, Reason};
+pub use decision::Decision;
 pub use key::{Key, KeyHasher};
 pub use quota::{Grain, Quota, QuotaError};
 pub use reference::MemoryStore;

@@ -71,6 +71,8 @@ pub enum Denial {
     TableFull,
     /// The store failed, and its failure policy is to deny. Counted.
     Unavailable,
+    /// A signal ended the waiting for tokens. No step answers this.
+    Interrupted,
 }
 
 impl Step {

@@ -58,7 +58,7 @@ impl<V: Variant> SharedMemory<V> {
         match denial {
             Denial::Contended => self.count(Event::Contended),
             Denial::TableFull => self.count(Event::Refused),
-            Denial::Insufficient | Denial::ExceedsCapacity | Denial::Unavailable => {}
+            _ => {}
         }
         if let Some(diagnostics) = self.diagnostics() {
             diagnostics.denied(self.counters().shard().0, key);

@@ -5,7 +5,7 @@ use crate::model::{Bucket, Draw, exact, whole};
 use crate::tried;
 use proptest::prelude::*;
 use tokenbucket_core::clock::EPOCH;
-use tokenbucket_core::{Decision, Denial, Put, Quota, Reason, Step, Ticks, Verdict};
+use tokenbucket_core::{Decision, Denial, Put, Quota, Step, Ticks, Verdict};
 
 /// A moment of a history: one call on a bucket in some state.
 struct Moment {
@@ -143,7 +143,7 @@ proptest! {
             if outcome.granted() {
                 prop_assert_eq!(retry, 0);
             } else {
-                prop_assert_eq!(decision.reason, Reason::InsufficientTokens);
+                prop_assert_eq!(decision.verdict, Verdict::Denied(Denial::Insufficient));
                 let again = |later| step.decide(outcome.empty_at, now + later).granted();
                 prop_assert!(again(retry), "refused after {retry}");
                 prop_assert!(retry > 0 && !again(retry - 1), "granted before {retry}");
