@@ -18,7 +18,7 @@ use std::io::Write;
 use std::sync::atomic::Ordering::{AcqRel, Acquire};
 use std::time::Instant;
 use tokenbucket_core::clock::BootClock;
-use tokenbucket_core::host::{Geometry, Host, Settings};
+use tokenbucket_core::host::{Host, Settings};
 use tokenbucket_core::memory::Segment;
 use tokenbucket_core::slots::table::{Line, SLOTS_PER_LINE};
 use tokenbucket_core::{Clock, KeyHasher, Put, Step, TICKS_PER_SECOND, Ticks};
@@ -124,10 +124,8 @@ struct Bench {
 impl Bench {
     fn new(keys: u64) -> Self {
         let settings = Settings {
-            geometry: Geometry {
-                lines: SLOT_BYTES / size_of::<Line>(),
-                diagnostics: false,
-            },
+            lines: SLOT_BYTES / size_of::<Line>(),
+            diagnostics: false,
             evict: false,
         };
         let host = Host::new(settings, Segment::private).unwrap();

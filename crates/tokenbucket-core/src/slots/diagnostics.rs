@@ -77,10 +77,7 @@ impl Entry {
         let kept = &identifier[..identifier.len().min(PREFIX - 1)];
         let mut bytes = [0; PREFIX];
         // At most 47.
-        #[allow(clippy::cast_possible_truncation)]
-        {
-            bytes[0] = kept.len() as u8;
-        }
+        bytes[0] = u8::try_from(kept.len()).unwrap_or_default();
         bytes[1..=kept.len()].copy_from_slice(kept);
         for (word, chunk) in self.prefix.iter().zip(bytes.chunks_exact(8)) {
             let chunk = chunk.try_into().unwrap_or_default();

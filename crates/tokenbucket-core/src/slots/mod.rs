@@ -61,7 +61,7 @@ impl<V: Variant> SharedMemory<V> {
             _ => {}
         }
         if let Some(diagnostics) = self.diagnostics() {
-            diagnostics.denied(self.counters().shard().0, key);
+            diagnostics.denied(self.counters.shard().0, key);
         }
     }
 

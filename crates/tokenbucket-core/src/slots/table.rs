@@ -25,13 +25,14 @@ pub struct Line(pub [AtomicU128; SLOTS_PER_LINE]);
 /// purpose.
 #[derive(Debug)]
 pub struct SharedMemory<V: Variant = Production> {
-    lines: Region<Line>,
-    counters: Counters,
+    /// At least two.
+    pub(crate) lines: Region<Line>,
+    pub(crate) counters: Counters,
     /// One where identifiers are kept, else none.
-    diagnostics: Region<Diagnostics>,
-    hasher: KeyHasher,
-    evict: bool,
-    variant: PhantomData<V>,
+    pub(crate) diagnostics: Region<Diagnostics>,
+    pub(crate) hasher: KeyHasher,
+    pub(crate) evict: bool,
+    pub(crate) variant: PhantomData<V>,
 }
 
 /// How many slots are in which state.
@@ -48,24 +49,6 @@ pub struct Usage {
 }
 
 impl<V: Variant> SharedMemory<V> {
-    /// Lays the store onto its regions: at least two lines, and as many shards as there are.
-    pub(crate) const fn new(
-        lines: Region<Line>,
-        counters: Counters,
-        diagnostics: Region<Diagnostics>,
-        secret: [u64; 2],
-        evict: bool,
-    ) -> Self {
-        Self {
-            lines,
-            counters,
-            diagnostics,
-            hasher: KeyHasher::new(secret),
-            evict,
-            variant: PhantomData,
-        }
-    }
-
     /// Makes keys of this store, in no namespace yet.
     #[must_use]
     pub const fn hasher(&self) -> KeyHasher {
@@ -98,11 +81,6 @@ impl<V: Variant> SharedMemory<V> {
         }
     }
 
-    #[inline]
-    pub(super) const fn counters(&self) -> &Counters {
-        &self.counters
-    }
-
     /// Counts an event.
     #[inline]
     pub fn count(&self, event: Event) {
@@ -112,7 +90,7 @@ impl<V: Variant> SharedMemory<V> {
     /// Returns what happened since the segment was made, in all processes.
     #[must_use]
     pub fn totals(&self) -> Totals {
-        self.counters.totals()
+        Totals::of(&self.counters.shards)
     }
 
     /// Returns the identifiers that were denied, if they are kept.

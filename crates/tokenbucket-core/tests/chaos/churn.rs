@@ -7,7 +7,7 @@ use crate::supervisor::{Supervisor, Tally, Treatment};
 use std::sync::atomic::Ordering::Relaxed;
 use std::time::{Duration, Instant};
 use tokenbucket_core::clock::BootClock;
-use tokenbucket_core::host::{Geometry, Host, Settings};
+use tokenbucket_core::host::{Host, Settings};
 use tokenbucket_core::memory::Segment;
 use tokenbucket_core::slots::counters::{Event, Totals};
 use tokenbucket_core::slots::protocol::{Point, Variant};
@@ -60,11 +60,12 @@ pub struct Outcome {
 }
 
 pub fn shared<V: Variant>(lines: usize, evict: bool) -> Host<V> {
-    let geometry = Geometry {
+    let settings = Settings {
         lines,
         diagnostics: false,
+        evict,
     };
-    Host::new(Settings { geometry, evict }, Segment::memfd).expect("a memfd")
+    Host::new(settings, Segment::memfd).expect("a memfd")
 }
 
 impl Churn {

@@ -5,7 +5,7 @@ use std::fmt::Debug;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
-use tokenbucket_core::host::{Geometry, Host, Settings};
+use tokenbucket_core::host::{self, Host, Settings};
 use tokenbucket_core::memory::{Access, Segment};
 use tokenbucket_core::{Key, KeyHasher, MemoryStore, Outcome, Put, Step, Store, Ticks};
 
@@ -21,22 +21,12 @@ pub struct Home {
 fn all() -> Vec<fn() -> Home> {
     let mut all: Vec<fn() -> Home> = vec![
         || Home::new("memory", MemoryStore::new(), KeyHasher::new([1, 2])),
-        || {
-            Home::shared(
-                "private",
-                Segment::private(settings().geometry.layout()).unwrap(),
-            )
-        },
-        || {
-            Home::shared(
-                "memfd",
-                Segment::memfd(settings().geometry.layout()).unwrap(),
-            )
-        },
+        || Home::shared("private", Segment::private(settings().layout()).unwrap()),
+        || Home::shared("memfd", Segment::memfd(settings().layout()).unwrap()),
         || {
             Home::shared(
                 "anonymous",
-                Segment::anonymous(settings().geometry.layout()).unwrap(),
+                Segment::anonymous(settings().layout()).unwrap(),
             )
         },
         || {
@@ -161,7 +151,8 @@ where
 
 pub fn settings() -> Settings {
     Settings {
-        geometry: Geometry::of_size(1 << 20, false),
+        lines: host::lines(1 << 20),
+        diagnostics: false,
         evict: false,
     }
 }
@@ -171,12 +162,7 @@ fn named(folder: &Folder) -> Segment {
         mode: 0o600,
         group: None,
     };
-    Segment::named(
-        &folder.0.join("segment"),
-        access,
-        settings().geometry.layout(),
-    )
-    .unwrap()
+    Segment::named(&folder.0.join("segment"), access, settings().layout()).unwrap()
 }
 
 /// A folder of its own, gone with its owner; a mapping stays when its file goes.
