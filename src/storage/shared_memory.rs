@@ -7,7 +7,7 @@ use crate::{classes, ini, segment};
 use std::cell::Cell;
 use tokenbucket_core::clock::BootClock;
 use tokenbucket_core::slots::SharedMemory;
-use tokenbucket_core::{Clock, Denial, Key, KeyHasher, Outcome, Put, Step, Ticks, Verdict};
+use tokenbucket_core::{Clock, Denial, Key, KeyHasher, Outcome, Put, Step, Ticks};
 
 /// The state of an object: how it names buckets, not the buckets.
 #[derive(Debug)]
@@ -80,11 +80,7 @@ fn take(key: Key<'_>, step: &Step, first: Option<Ticks>) -> Outcome {
     match segment::store() {
         Some(store) => store.take(key, step, first),
         // The module has shut down: nothing calls any more, and nothing is granted.
-        None => Outcome {
-            verdict: Verdict::Denied(Denial::TableFull),
-            now: BootClock.now(),
-            empty_at: 0,
-        },
+        None => Outcome::denied(Denial::TableFull, 0, BootClock.now()),
     }
 }
 

@@ -6,7 +6,7 @@ use super::plan::Overrides;
 use crate::exceptions;
 use crate::storage::{self, First, Storage};
 use crate::zend::{Held, Number, Object, Thrown, Zval, throw, value};
-use tokenbucket_core::{Decision, Denial, Key, Outcome, Quota, Step, Verdict};
+use tokenbucket_core::{Decision, Denial, Key, Outcome, Quota, Step};
 
 /// A number of tokens asked of a bucket.
 #[derive(Debug)]
@@ -120,11 +120,7 @@ impl<'a> Question<'a> {
         };
         match first {
             First::At(first) => storage.take(self.key(), &self.step, first),
-            First::Refused => Ok(Outcome {
-                verdict: Verdict::Denied(Denial::Insufficient),
-                now: storage.now(),
-                empty_at: 0,
-            }),
+            First::Refused => Ok(Outcome::denied(Denial::Insufficient, 0, storage.now())),
         }
     }
 

@@ -77,10 +77,9 @@ impl Store for MemoryStore {
         let now = self.now.get();
         let mut records = self.records.borrow_mut();
         let record = records.get(&key.hash).copied();
-        let outcome = match (record, first) {
-            (Some(record), _) => step.decide(record.empty_at, now),
-            (None, Some(first)) => step.decide_first(first, now),
-            (None, None) => step.decide(0, now),
+        let outcome = match record {
+            Some(record) => step.decide(record.empty_at, now),
+            None => step.decide_first(first, now),
         };
         let before = record.map_or(0, |record| record.empty_at);
         if !step.dry && outcome.empty_at != before {

@@ -35,11 +35,8 @@ impl<T: Transport> Remote<T> {
         }
         let drift = entry.age / 1024;
         let early = step.decide(entry.bound, now + drift);
-        (!early.granted()).then(|| Outcome {
-            verdict: Verdict::Denied(Denial::Insufficient),
-            now,
-            empty_at: entry.bound + entry.error + drift,
-        })
+        let latest = entry.bound + entry.error + drift;
+        (!early.granted()).then(|| Outcome::denied(Denial::Insufficient, latest, now))
     }
 
     /// Returns how long ago the bucket was empty at least, while that still matters.

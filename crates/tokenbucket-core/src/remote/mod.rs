@@ -29,7 +29,7 @@ use crate::clock::{BootClock, Clock, Ticks};
 use crate::host::Host;
 use crate::key::{Key, KeyHasher};
 use crate::slots::counters::Event;
-use crate::step::{Denial, Outcome, Step, Verdict};
+use crate::step::{Outcome, Step};
 use crate::store::Put;
 pub use batch::Batched;
 use breaker::{Breaker, Passage};
@@ -315,14 +315,6 @@ fn note(host: &Host, breaker: &Breaker, passage: Passage, cause: &Cause) {
 /// How long before `now` an instant was; negative if it is still to come. Instants are below 2^62.
 const fn age(now: Ticks, instant: Ticks) -> i64 {
     now.cast_signed() - instant.cast_signed()
-}
-
-const fn denied(denial: Denial, now: Ticks) -> Outcome {
-    Outcome {
-        verdict: Verdict::Denied(denial),
-        now,
-        empty_at: now,
-    }
 }
 
 const fn sure<T>(value: T) -> Answer<T> {

@@ -1,6 +1,5 @@
 //! How a remote store is used, and what happens when it fails.
 
-use super::denied;
 use crate::clock::{BootClock, Clock, Ticks};
 use crate::host::Host;
 use crate::key::Key;
@@ -31,7 +30,7 @@ impl OnFailure {
                 now,
                 empty_at: 0,
             },
-            Self::Deny | Self::Throw => denied(Denial::Unavailable, now),
+            Self::Deny | Self::Throw => Outcome::denied(Denial::Unavailable, now, now),
         }
     }
 }

@@ -202,7 +202,7 @@ proptest! {
     ) {
         let quota = asked.quota();
         let step = Step { dry: false, ..call[0].stern_step(&quota, asked) };
-        let outcome = step.decide_first(first, EPOCH);
+        let outcome = step.decide_first(Some(first), EPOCH);
         prop_assert!(outcome.granted());
         prop_assert!(outcome.empty_at >= step.decide(0, EPOCH).empty_at);
         prop_assert!(outcome.empty_at >= first, "a proposal for less is kept");

@@ -136,14 +136,12 @@ impl Record {
     }
 
     fn decide(self, ask: &Ask, now: Ticks) -> Outcome {
-        match ask.first {
-            // Rounded up: what was empty later holds less.
-            Some(age) if self.is_absent() => {
-                let first = empty_at(now, age).next_multiple_of(TICKS_PER_MICROSECOND);
-                ask.step.decide_first(first, now)
-            }
-            _ => ask.step.decide(self.empty_at, now),
+        if !self.is_absent() {
+            return ask.step.decide(self.empty_at, now);
         }
+        // Rounded up: what was empty later holds less.
+        let whole = |age| empty_at(now, age).next_multiple_of(TICKS_PER_MICROSECOND);
+        ask.step.decide_first(ask.first.map(whole), now)
     }
 
     /// Writes a state over this record if it is still this one. Whether it was, and the record by then.
