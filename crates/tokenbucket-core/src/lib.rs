@@ -2,8 +2,8 @@
 //!
 //! A bucket is one number: the instant at which it was, or will be, empty ([`Step`] explains the
 //! arithmetic). A [`Quota`] turns a capacity and a rate into whole ticks, a [`Step`] decides on
-//! them, a [`Store`] keeps the number and makes the decision atomic, and a [`Decision`] is the
-//! answer in words that callers understand.
+//! them, a store keeps the number and makes the decision atomic, and a [`Decision`] is the answer in
+//! words that callers understand.
 //!
 //! Floats do not enter here but through [`Tokens`] and [`seconds`], which are exact.
 
@@ -30,5 +30,5 @@ pub use key::{Key, KeyHasher};
 pub use quota::{Grain, Quota, QuotaError};
 pub use reference::MemoryStore;
 pub use step::{Denial, Outcome, Step, Verdict};
-pub use store::{Put, Store};
+pub use store::Put;
 pub use tokens::{AmountError, Tokens};
