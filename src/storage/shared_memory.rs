@@ -5,9 +5,8 @@ use super::proposals::Proposals;
 use crate::zend::{Call, Class, Object, State, Thrown, Zval, throw, value};
 use crate::{classes, ini, segment};
 use std::cell::Cell;
-use tokenbucket_core::clock::BootClock;
 use tokenbucket_core::slots::SharedMemory;
-use tokenbucket_core::{Clock, Denial, Key, KeyHasher, Outcome, Put, Step, Ticks};
+use tokenbucket_core::{Denial, Key, KeyHasher, Outcome, Put, Step, Ticks, boot_clock};
 
 /// The state of an object: how it names buckets, not the buckets.
 #[derive(Debug)]
@@ -80,7 +79,7 @@ fn take(key: Key<'_>, step: &Step, first: Option<Ticks>) -> Outcome {
     match segment::store() {
         Some(store) => store.take(key, step, first),
         // The module has shut down: nothing calls any more, and nothing is granted.
-        None => Outcome::denied(Denial::TableFull, 0, BootClock.now()),
+        None => Outcome::denied(Denial::TableFull, 0, boot_clock()),
     }
 }
 

@@ -24,7 +24,7 @@ pub mod step;
 pub mod store;
 pub mod tokens;
 
-pub use clock::{Clock, TICKS_PER_SECOND, Ticks};
+pub use clock::{TICKS_PER_SECOND, Ticks, boot_clock};
 pub use decision::Decision;
 pub use key::{Key, KeyHasher};
 pub use quota::{Grain, Quota, QuotaError};

@@ -5,14 +5,14 @@ use super::state::PdoStorage;
 use crate::segment;
 use crate::storage::remote::tell;
 use crate::zend::{Object, Thrown, throw};
-use tokenbucket_core::clock::{self, BootClock};
+use tokenbucket_core::clock;
 use tokenbucket_core::host::Host;
 use tokenbucket_core::remote::{
     Answer, Ask, Cause, Failure, Remote, Reply, Server, Settings, Transport,
 };
 use tokenbucket_core::sql::reply::{self, micros, micros_ago};
 use tokenbucket_core::sql::{Dialect, Query, stored};
-use tokenbucket_core::{Clock, Denial, Grain, Outcome, Put, Ticks, Verdict};
+use tokenbucket_core::{Denial, Grain, Outcome, Put, Ticks, Verdict};
 
 /// How long ago a bucket was empty for whose first state nobody has another proposal: longer than any burst.
 const LONG_AGO: i64 = 1 << 51;
@@ -30,7 +30,7 @@ pub fn wall_clock() -> i64 {
 
 /// This host's monotone clock, in microseconds: the ticks are below 2^62.
 fn boot_clock() -> i64 {
-    micros(BootClock.now())
+    micros(clock::boot_clock())
 }
 
 /// Runs `call` on the connection of a storage.
@@ -81,7 +81,7 @@ impl Transport for Database<'_> {
     fn take(&self, ask: &Ask, _deadline: Ticks) -> Result<Reply, Cause> {
         let mut tries = 0;
         loop {
-            let began = BootClock.now();
+            let began = clock::boot_clock();
             let reply = self.decide(ask)?;
             let Outcome {
                 verdict,
@@ -91,7 +91,7 @@ impl Transport for Database<'_> {
             let wait = ask.step.retry_after(empty_at, now);
             let is_late = verdict == Verdict::Denied(Denial::Insufficient)
                 && ask.step.max_debt == 0
-                && wait <= BootClock.now() - began;
+                && wait <= clock::boot_clock() - began;
             if !is_late || tries == LATE {
                 return Ok(reply);
             }

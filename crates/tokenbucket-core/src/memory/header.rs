@@ -3,7 +3,7 @@
 use super::SegmentError;
 use super::error::system;
 use super::layout::{Layout, PAGE};
-use crate::clock::{BootClock, Clock};
+use crate::clock::boot_clock;
 use rustix::io::Errno;
 use std::os::unix::fs::MetadataExt;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -47,7 +47,7 @@ impl Header {
         for (field, value) in self.clock_domain.iter().zip(clock_domain()) {
             store(field, value);
         }
-        store(&self.created, BootClock.now());
+        store(&self.created, boot_clock());
         // Release: a process that sees the magic sees the rest.
         self.magic.store(MAGIC, Ordering::Release);
         Ok(())

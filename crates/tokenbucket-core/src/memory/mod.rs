@@ -25,7 +25,7 @@ pub use layout::{Layout, Place};
 pub use mapping::{Region, Shareable};
 pub use named::Access;
 
-use crate::clock::{BootClock, Clock, Ticks};
+use crate::clock::{Ticks, boot_clock};
 use header::load;
 use mapping::Mapping;
 use rustix::fd::{AsRawFd, OwnedFd, RawFd};
@@ -134,7 +134,7 @@ impl Segment {
     #[must_use]
     pub fn age(&self) -> Ticks {
         let created = load(&self.mapping.header().created);
-        BootClock.now().saturating_sub(created)
+        boot_clock().saturating_sub(created)
     }
 }
 

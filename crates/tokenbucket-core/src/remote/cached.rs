@@ -5,7 +5,7 @@
 
 use super::denial_cache::Entry;
 use super::{Remote, Reply, Transport, age};
-use crate::clock::{BootClock, Clock, Ticks};
+use crate::clock::{Ticks, boot_clock};
 use crate::host::Host;
 use crate::key::Key;
 use crate::step::{Denial, Outcome, Step, Verdict};
@@ -64,7 +64,7 @@ impl<T: Transport> Remote<T> {
         if self.settings.hint_max_age.is_none() || !step.is_plain() || !tells {
             return;
         }
-        let mut error = BootClock.now() - sent;
+        let mut error = boot_clock() - sent;
         // The server looked at its clock after the request was sent.
         let mut bound = sent.saturating_add_signed(-age(reply.outcome.now, reply.outcome.empty_at));
         if let Some(known) = known.filter(|_| reply.healed) {

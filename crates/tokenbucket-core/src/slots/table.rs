@@ -6,7 +6,7 @@ use super::counters::{Counters, Event, Shard, Totals};
 use super::diagnostics::Diagnostics;
 use super::protocol::{AtomicWord, Production, Slots, Variant};
 use super::word::{Fingerprint, Word};
-use crate::clock::{BootClock, Clock, Ticks};
+use crate::clock::{Ticks, boot_clock};
 use crate::key::KeyHasher;
 use crate::memory::{Region, Segment};
 use portable_atomic::AtomicU128;
@@ -109,7 +109,7 @@ impl<V: Variant> SharedMemory<V> {
     /// Counts slots by state. Reads every slot that was ever written: for status only.
     #[must_use]
     pub fn usage(&self, segment: &Segment) -> Usage {
-        let now = BootClock.now();
+        let now = boot_clock();
         let mut usage = Usage::default();
         let mut seen = 0;
         let written = segment.written(&self.lines).into_iter();
@@ -178,7 +178,7 @@ impl<V: Variant> Slots for Neighbourhood<'_, V> {
 
     #[inline]
     fn now(&self) -> Ticks {
-        BootClock.now()
+        boot_clock()
     }
 
     fn may_evict(&self) -> bool {

@@ -4,7 +4,6 @@ use crate::homes::{Home, Store, settings};
 use std::sync::LazyLock;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::{SystemTime, UNIX_EPOCH};
-use tokenbucket_core::clock::BootClock;
 use tokenbucket_core::host::Host;
 use tokenbucket_core::memory::Segment;
 use tokenbucket_core::remote::memcached::Memcached;
@@ -12,7 +11,7 @@ use tokenbucket_core::remote::memcached::servers::parse_servers;
 use tokenbucket_core::remote::redis::Redis;
 use tokenbucket_core::remote::redis::dsn::Dsn;
 use tokenbucket_core::remote::{Answer, Failure, OnFailure, Remote, Settings, Transport};
-use tokenbucket_core::{Clock, Key, KeyHasher, Outcome, Put, Step, TICKS_PER_SECOND, Ticks};
+use tokenbucket_core::{Key, KeyHasher, Outcome, Put, Step, TICKS_PER_SECOND, Ticks, boot_clock};
 
 // Ended by their watchdogs: nothing drops a static.
 static REDIS: LazyLock<testkit::Redis> = LazyLock::new(testkit::Redis::start_tls);
@@ -126,7 +125,7 @@ impl<T: Transport> Store for RemoteHome<T> {
             ..key
         };
         let age = |first: Ticks| wall_clock().cast_signed() - first.cast_signed();
-        let first = first.map(|first| BootClock.now().saturating_add_signed(-age(first)));
+        let first = first.map(|first| boot_clock().saturating_add_signed(-age(first)));
         value(self.remote.take(&self.host, key, step, first))
     }
 

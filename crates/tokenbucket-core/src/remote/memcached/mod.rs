@@ -25,7 +25,7 @@ use super::endpoint::Endpoint;
 use super::record;
 use super::stream::Stream;
 use super::{Ask, Cause, Reply, Server, Transport};
-use crate::clock::{BootClock, Clock, TICKS_PER_MICROSECOND, TICKS_PER_SECOND, Ticks, wall_clock};
+use crate::clock::{TICKS_PER_MICROSECOND, TICKS_PER_SECOND, Ticks, boot_clock, wall_clock};
 use crate::step::{Denial, Outcome, Verdict};
 use crate::store::{Put, UNKNOWN_SPAN, empty_at};
 use ketama::{Distribution, Ring};
@@ -279,7 +279,7 @@ fn take(connection: &mut Connection, ask: &Ask, deadline: Ticks) -> Result<Optio
     let (key, step) = (&ask.name, &ask.step);
     let known = (connection.remembered(key).cloned(), false);
     // A later write may have no reply by the deadline, and its fate would be unknown.
-    let patience = BootClock.now().midpoint(deadline);
+    let patience = boot_clock().midpoint(deadline);
     let decide = |record: Record, now: Ticks, lost: u32| {
         let mut outcome = record.decide(ask, now);
         let gives_up = lost == TRIES || (lost > 0 && is_over(patience));
