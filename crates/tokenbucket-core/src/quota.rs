@@ -81,19 +81,11 @@ pub enum QuotaError {
 }
 
 impl Quota {
-    /// `capacity` tokens at most, `rate` tokens a second, in nanoseconds.
-    ///
-    /// # Errors
-    /// [`QuotaError`] when one of them is zero or the burst too long.
-    pub fn new(capacity: Tokens, rate: Tokens) -> Result<Self, QuotaError> {
-        Self::with_grain(capacity, rate, Grain::Nanosecond)
-    }
-
     /// `capacity` tokens at most, `rate` tokens a second, for a store that counts in grains.
     ///
     /// # Errors
-    /// As [`Quota::new`].
-    pub fn with_grain(capacity: Tokens, rate: Tokens, grain: Grain) -> Result<Self, QuotaError> {
+    /// [`QuotaError`] when one of them is zero or the burst too long.
+    pub fn new(capacity: Tokens, rate: Tokens, grain: Grain) -> Result<Self, QuotaError> {
         if capacity.is_zero() {
             return Err(QuotaError::NoCapacity);
         }
@@ -264,10 +256,12 @@ mod tests {
     use super::*;
 
     fn quota(capacity: f64, rate: f64) -> Result<Quota, QuotaError> {
-        Quota::new(
-            Tokens::from_float(capacity).unwrap(),
-            Tokens::from_float(rate).unwrap(),
-        )
+        quota_of(capacity, rate, Grain::Nanosecond)
+    }
+
+    fn quota_of(capacity: f64, rate: f64, grain: Grain) -> Result<Quota, QuotaError> {
+        let tokens = |amount| Tokens::from_float(amount).unwrap();
+        Quota::new(tokens(capacity), tokens(rate), grain)
     }
 
     #[test]
@@ -283,8 +277,7 @@ mod tests {
     fn coarse_quotas_are_whole_microseconds() {
         for (capacity, rate) in [(10.0, 3.0), (1e6, 1e7), (2.5, 1e12), (1e12, 1e15)] {
             let tokens = |n| Tokens::from_float(n).unwrap();
-            let quota =
-                Quota::with_grain(tokens(capacity), tokens(rate), Grain::Microsecond).unwrap();
+            let quota = quota_of(capacity, rate, Grain::Microsecond).unwrap();
             assert_eq!(quota.burst() % 1_000, 0);
             for n in [1u64, 2, 3, 9, 10, 999_999] {
                 let Some(cost) = quota.cost_whole(n) else {

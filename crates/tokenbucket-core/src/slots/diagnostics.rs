@@ -86,12 +86,9 @@ impl Entry {
     }
 
     fn identifier(&self) -> Vec<u8> {
-        let bytes: Vec<u8> = self
-            .prefix
-            .iter()
-            .flat_map(|word| word.load(Relaxed).to_le_bytes())
-            .collect();
-        let length = usize::from(bytes[0]).min(PREFIX - 1);
-        bytes[1..=length].to_vec()
+        let words = self.prefix.iter();
+        let mut bytes = words.flat_map(|word| word.load(Relaxed).to_le_bytes());
+        let length = usize::from(bytes.next().unwrap_or_default());
+        bytes.take(length).collect()
     }
 }

@@ -5,7 +5,7 @@ use crate::model::{Bucket, Draw, exact, whole};
 use crate::tried;
 use proptest::prelude::*;
 use tokenbucket_core::clock::EPOCH;
-use tokenbucket_core::{Decision, Denial, Put, Quota, Step, Ticks, Verdict};
+use tokenbucket_core::{Decision, Denial, Grain, Put, Quota, Step, Ticks, Verdict};
 
 /// A moment of a history: one call on a bucket in some state.
 struct Moment {
@@ -211,7 +211,7 @@ proptest! {
 
 #[test]
 fn a_shrinking_and_growing_capacity_does_the_right_thing() {
-    let quota = |capacity| Quota::new(tokens(capacity), tokens(1.0)).unwrap();
+    let quota = |capacity| Quota::new(tokens(capacity), tokens(1.0), Grain::Nanosecond).unwrap();
     let (small, large) = (quota(5.0), quota(50.0));
     let second = quota(1.0).burst();
     let step = |quota: &Quota, n| Step::new(n * second, quota.burst());
