@@ -51,7 +51,7 @@ pub fn to_object(quota: &Quota, decision: &Decision) -> Result<Zval, Thrown> {
         4,
         value::of_float(seconds::from_ticks(decision.reset_after)),
     );
-    object.set_property(5, value::of_bytes(decision.reason.as_str().as_bytes()));
+    object.set_property(5, value::of_bytes(decision.reason().as_bytes()));
     Ok(created)
 }
 

@@ -5,10 +5,9 @@ use crate::zend::{Call, Thrown, Zval, system, value};
 use ext_php_rs::boxed::ZBox;
 use ext_php_rs::types::ZendHashTable;
 use ext_php_rs::zend::ModuleEntry;
-use tokenbucket_core::clock::BootClock;
 use tokenbucket_core::host::Host;
 use tokenbucket_core::slots::counters::Event;
-use tokenbucket_core::{Clock, seconds};
+use tokenbucket_core::{boot_clock, seconds};
 
 /// How many of the most denied are listed.
 const MOST_DENIED: usize = 20;
@@ -130,7 +129,7 @@ fn remote(host: &Host) -> ext_php_rs::error::Result<Array> {
 
 /// The remote stores that this host has used, and their breakers.
 fn stores(host: &Host) -> ext_php_rs::error::Result<Array> {
-    let now = BootClock.now();
+    let now = boot_clock();
     let mut list = ZendHashTable::new();
     for state in host.breakers().states() {
         let mut row = ZendHashTable::new();

@@ -7,7 +7,7 @@ use ext_php_rs::zend::{IniEntryDef, IniEntryDefs};
 use std::ffi::CStr;
 use std::os::unix::ffi::OsStringExt;
 use std::path::PathBuf;
-use tokenbucket_core::host::{Geometry, Settings};
+use tokenbucket_core::host::{self, Settings};
 use tokenbucket_core::memory::Access;
 
 const SIZE: &CStr = c"tokenbucket.shm_size";
@@ -58,10 +58,8 @@ pub fn shared_memory() -> SharedMemorySettings {
     let path = system::setting(PATH);
     SharedMemorySettings {
         segment: Settings {
-            geometry: Geometry::of_size(
-                checked(SIZE, "a size of 4K to 256G", DEFAULT_SIZE, size),
-                checked(TRACK, "0 or 1", false, switch),
-            ),
+            lines: host::lines(checked(SIZE, "a size of 4K to 256G", DEFAULT_SIZE, size)),
+            diagnostics: checked(TRACK, "0 or 1", false, switch),
             evict: checked(FULL, "\"evict\" or \"refuse\"", true, evict),
         },
         path: (!path.is_empty()).then(|| PathBuf::from(std::ffi::OsString::from_vec(path))),

@@ -5,9 +5,8 @@ use crate::segment;
 use crate::zend::Thrown;
 use std::any::Any;
 use std::fmt::Debug;
-use tokenbucket_core::clock::BootClock;
 use tokenbucket_core::remote::Batched;
-use tokenbucket_core::{Clock, Grain, Key, KeyHasher, Outcome, Put, Step, Ticks};
+use tokenbucket_core::{Grain, Key, KeyHasher, Outcome, Put, Step, Ticks, boot_clock};
 
 /// Returns the storage as one of a known type.
 pub fn downcast<S: 'static>(storage: &dyn Storage) -> Option<&S> {
@@ -99,7 +98,7 @@ pub trait Storage: Any + Debug {
 
     /// Returns the present instant of the clock on which first states are proposed.
     fn now(&self) -> Ticks {
-        BootClock.now()
+        boot_clock()
     }
 
     /// Returns the unit in which the storage counts time.

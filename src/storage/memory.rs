@@ -4,7 +4,7 @@ use super::contract::{Storage, downcast};
 use super::proposals::Proposals;
 use crate::zend::{Call, Class, Object, State, Thrown, Zval};
 use crate::{classes, exceptions};
-use tokenbucket_core::{Key, KeyHasher, MemoryStore, Outcome, Put, Step, Store, Ticks, seconds};
+use tokenbucket_core::{Key, KeyHasher, MemoryStore, Outcome, Put, Step, Ticks, seconds};
 
 /// The buckets.
 #[derive(Debug, Default)]
@@ -39,12 +39,11 @@ impl Storage for Object<MemoryStorage> {
         step: &Step,
         first: Option<Ticks>,
     ) -> Result<(Outcome, bool), Thrown> {
-        let Ok(outcome) = self.store.take(key, step, first);
-        Ok((outcome, false))
+        Ok((self.store.take(key, step, first), false))
     }
 
     fn put(&self, key: Key<'_>, put: &Put) -> Result<(), Thrown> {
-        let Ok(()) = self.store.put(key, put);
+        self.store.put(key, put);
         Ok(())
     }
 

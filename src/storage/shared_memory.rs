@@ -6,9 +6,8 @@ use super::proposals::Proposals;
 use crate::zend::{Call, Class, Object, State, Thrown, Zval, value};
 use crate::{classes, ini, segment};
 use std::cell::OnceCell;
-use tokenbucket_core::clock::BootClock;
 use tokenbucket_core::slots::SharedMemory;
-use tokenbucket_core::{Clock, Denial, Key, KeyHasher, Outcome, Put, Step, Ticks, Verdict};
+use tokenbucket_core::{Denial, Key, KeyHasher, Outcome, Put, Step, Ticks, boot_clock};
 
 /// The state of an object: how it names buckets, not the buckets.
 #[derive(Debug, Default)]
@@ -75,11 +74,7 @@ fn take(key: Key<'_>, step: &Step, first: Option<Ticks>) -> Outcome {
     match segment::store() {
         Some(store) => store.take(key, step, first),
         // The module has shut down: nothing calls any more, and nothing is granted.
-        None => Outcome {
-            verdict: Verdict::Denied(Denial::TableFull),
-            now: BootClock.now(),
-            empty_at: 0,
-        },
+        None => Outcome::denied(Denial::TableFull, 0, boot_clock()),
     }
 }
 

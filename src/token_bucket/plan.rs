@@ -177,7 +177,7 @@ fn quota(source: &Source, grain: Grain, origin: Origin) -> Result<Quota, Thrown>
     let quota = || -> Result<Quota, QuotaError> {
         let capacity = capacity.tokens().map_err(QuotaError::Capacity)?;
         let rate = rate.tokens().map_err(QuotaError::Rate)?;
-        Quota::with_grain(capacity, rate, grain)
+        Quota::new(capacity, rate, grain)
     };
     quota().map_err(|error| exceptions::bad_quota(origin, error))
 }

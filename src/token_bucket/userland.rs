@@ -11,7 +11,7 @@ use crate::classes::TOKEN_BUCKET;
 use crate::zend::call::handler;
 use crate::zend::closure::closure;
 use crate::zend::{Call, Object, Thrown, Zval, invoke, throw, value};
-use tokenbucket_core::{Decision, Reason};
+use tokenbucket_core::{Decision, Denial, Verdict};
 
 /// The closure that a userland storage is given.
 fn bootstrap_closure(call: &mut Call<'_>, result: &mut Zval) -> Result<(), Thrown> {
@@ -55,18 +55,18 @@ pub fn consume(question: &Question<'_>, object: &Zval) -> Result<bool, Thrown> {
 pub fn estimate(question: &Question<'_>, object: &Zval) -> Result<Decision, Thrown> {
     let granted = consume(question, object)?;
     let (step, burst) = (&question.step, question.plan.quota.burst());
-    let (reason, retry_after) = if granted {
-        (Reason::Granted, Some(0))
+    let (verdict, retry_after) = if granted {
+        (Verdict::Granted, Some(0))
     } else if step.exceeds_capacity() {
-        (Reason::ExceedsCapacity, None)
+        (Verdict::Denied(Denial::ExceedsCapacity), None)
     } else if step.cost == 0 {
         // No tokens were asked for: the bucket is in a debt of unknown depth.
-        (Reason::InsufficientTokens, Some(burst))
+        (Verdict::Denied(Denial::Insufficient), Some(burst))
     } else {
-        (Reason::InsufficientTokens, Some(step.cost))
+        (Verdict::Denied(Denial::Insufficient), Some(step.cost))
     };
     Ok(Decision {
-        reason,
+        verdict,
         remaining: 0,
         retry_after,
         reset_after: burst,

@@ -8,8 +8,7 @@ use crate::{decision, exceptions};
 use rustix::io::Errno;
 use rustix::thread::{NanosleepRelativeResult, nanosleep};
 use rustix::time::Timespec;
-use tokenbucket_core::clock::BootClock;
-use tokenbucket_core::{Clock, Decision, Reason, TICKS_PER_SECOND, Ticks, seconds};
+use tokenbucket_core::{Decision, Denial, TICKS_PER_SECOND, Ticks, Verdict, boot_clock, seconds};
 
 /// A signal that arrives just before a sleep is noticed after this long.
 const NAP: Ticks = TICKS_PER_SECOND / 20;
@@ -36,7 +35,7 @@ fn decide_within(question: &Question<'_>, mut left: Ticks) -> Result<Decision, T
         };
         let Some(slept) = pass(question, retry_after) else {
             return Ok(Decision {
-                reason: Reason::Interrupted,
+                verdict: Verdict::Denied(Denial::Interrupted),
                 ..decision
             });
         };
@@ -56,12 +55,11 @@ fn pass(question: &Question<'_>, ticks: Ticks) -> Option<Ticks> {
 }
 
 fn sleep(ticks: Ticks) -> Option<Ticks> {
-    let clock = BootClock;
-    let start = clock.now();
+    let start = boot_clock();
     // An instant and a span.
     let end = start + ticks;
     loop {
-        let now = clock.now();
+        let now = boot_clock();
         if now >= end {
             return Some(now - start);
         }

@@ -17,11 +17,10 @@ use std::hint::black_box;
 use std::io::Write;
 use std::sync::atomic::Ordering::{AcqRel, Acquire};
 use std::time::Instant;
-use tokenbucket_core::clock::BootClock;
-use tokenbucket_core::host::{Geometry, Host, Settings};
+use tokenbucket_core::host::{Host, Settings};
 use tokenbucket_core::memory::Segment;
 use tokenbucket_core::slots::table::{Line, SLOTS_PER_LINE};
-use tokenbucket_core::{Clock, KeyHasher, Put, Step, TICKS_PER_SECOND, Ticks};
+use tokenbucket_core::{KeyHasher, Put, Step, TICKS_PER_SECOND, Ticks, boot_clock};
 
 /// The memory meant for a million live buckets: a load of one half.
 const SLOT_BYTES: usize = 32 << 20;
@@ -124,10 +123,8 @@ struct Bench {
 impl Bench {
     fn new(keys: u64) -> Self {
         let settings = Settings {
-            geometry: Geometry {
-                lines: SLOT_BYTES / size_of::<Line>(),
-                diagnostics: false,
-            },
+            lines: SLOT_BYTES / size_of::<Line>(),
+            diagnostics: false,
             evict: false,
         };
         let host = Host::new(settings, Segment::private).unwrap();
@@ -172,7 +169,7 @@ impl Bench {
                 ((u64::from((hash >> 64) as u32) * self.places.len() as u64) >> 32) as usize;
             let place = &self.places[place];
             let old = place.load(Acquire);
-            let now = u128::from(BootClock.now());
+            let now = u128::from(boot_clock());
             if granted {
                 place.compare_exchange(old, now, AcqRel, Acquire).is_ok()
             } else {

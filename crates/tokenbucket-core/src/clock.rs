@@ -1,7 +1,7 @@
 //! Time, as whole ticks of one clock.
 //!
 //! The clock belongs to the store: every number that a store keeps was read from the one clock that
-//! the store names. Ticks are nanoseconds. Invariant: `now() >= EPOCH`, so that `now - burst`
+//! the store names. Ticks are nanoseconds. Invariant: `boot_clock() >= EPOCH`, so that `now - burst`
 //! is never negative (a burst is at most [`EPOCH`]).
 
 use rustix::time::{ClockId, clock_gettime};
@@ -22,23 +22,14 @@ pub const TICKS_PER_MICROSECOND: Ticks = 1_000;
 /// 2^60 later still leaves bits 62 and 63 of a word free.
 pub const EPOCH: Ticks = 1 << 60;
 
-/// A source of instants that never goes back.
-pub trait Clock {
-    /// The present instant.
-    fn now(&self) -> Ticks;
-}
-
-/// The host's boot-time clock: monotone over all processors, running on in suspend.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct BootClock;
-
-impl Clock for BootClock {
-    #[inline]
-    fn now(&self) -> Ticks {
-        let time = clock_gettime(ClockId::Boottime);
-        // The boot-time clock is never negative, and 2^59 ns are 18 years of uptime.
-        EPOCH + time.tv_sec.cast_unsigned() * TICKS_PER_SECOND + time.tv_nsec.cast_unsigned()
-    }
+/// The present instant of the host's boot-time clock: monotone over all processors, running on in
+/// suspend.
+#[inline]
+#[must_use]
+pub fn boot_clock() -> Ticks {
+    let time = clock_gettime(ClockId::Boottime);
+    // The boot-time clock is never negative, and 2^59 ns are 18 years of uptime.
+    EPOCH + time.tv_sec.cast_unsigned() * TICKS_PER_SECOND + time.tv_nsec.cast_unsigned()
 }
 
 /// The time since the epoch on this host's wall clock, which may be set back. Only for what others read: records

@@ -14,6 +14,7 @@
 //! that maps the segment, and is compared with the header once.
 #![allow(unsafe_code)]
 
+use crate::key::KeyHasher;
 use crate::memory::{Layout, Place, Region, Segment, SegmentError, Shareable};
 use crate::remote::breaker::{Breaker, Breakers, CELLS};
 use crate::remote::denial_cache::{DenialCache, EntrySet};
@@ -22,6 +23,7 @@ use crate::slots::counters::{Counters, SHARDS, Shard};
 use crate::slots::diagnostics::Diagnostics;
 use crate::slots::protocol::{Production, Variant};
 use crate::slots::table::{Line, Usage};
+use std::marker::PhantomData;
 
 /// Raised with every change of what a segment's bytes mean.
 pub const VERSION: u64 = 2;
@@ -41,13 +43,21 @@ unsafe impl Shareable for EntrySet {}
 // SAFETY: as above.
 unsafe impl Shareable for Diagnostics {}
 
-/// The sizes that the settings choose.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Geometry {
-    /// How many lines.
+/// How a host's shared memory is laid out and used.
+#[derive(Clone, Copy, Debug)]
+pub struct Settings {
+    /// How many lines; [`lines`] tells it from a size.
     pub lines: usize,
     /// True if the segment has room for diagnostics.
     pub diagnostics: bool,
+    /// True if a bucket that is not full may be evicted from a full table.
+    pub evict: bool,
+}
+
+/// Returns as many lines as fit in `bytes`, at least two.
+#[must_use]
+pub fn lines(bytes: usize) -> usize {
+    (bytes / size_of::<Line>()).clamp(MIN_LINES, MAX_LINES)
 }
 
 /// Where everything lies.
@@ -60,17 +70,8 @@ struct Places {
     layout: Layout,
 }
 
-impl Geometry {
-    /// Returns as many lines as fit in `bytes`, at least two.
-    #[must_use]
-    pub fn of_size(bytes: usize, diagnostics: bool) -> Self {
-        Self {
-            lines: (bytes / size_of::<Line>()).clamp(MIN_LINES, MAX_LINES),
-            diagnostics,
-        }
-    }
-
-    /// Returns the layout of a segment with these sizes.
+impl Settings {
+    /// Returns the layout of a segment with these settings.
     #[must_use]
     pub fn layout(self) -> Layout {
         self.places().layout
@@ -90,15 +91,6 @@ impl Geometry {
     }
 }
 
-/// How a host's shared memory is laid out and used.
-#[derive(Clone, Copy, Debug)]
-pub struct Settings {
-    /// How large each part is.
-    pub geometry: Geometry,
-    /// True if a bucket that is not full may be evicted from a full table.
-    pub evict: bool,
-}
-
 /// A host's shared memory. `V` is [`Production`] except in tests that break the protocol on purpose.
 #[derive(Debug)]
 pub struct Host<V: Variant = Production> {
@@ -112,10 +104,10 @@ impl<V: Variant> Host<V> {
     /// Lays everything onto the segment that `make` returns for the layout.
     ///
     /// ```
-    /// # use tokenbucket_core::host::{Geometry, Host, Settings};
+    /// # use tokenbucket_core::host::{Host, Settings, lines};
     /// # use tokenbucket_core::memory::{Segment, SegmentError};
-    /// let geometry = Geometry::of_size(1 << 20, false);
-    /// let host: Host = Host::new(Settings { geometry, evict: true }, Segment::private)?;
+    /// let settings = Settings { lines: lines(1 << 20), diagnostics: false, evict: true };
+    /// let host: Host = Host::new(settings, Segment::private)?;
     /// # Ok::<(), SegmentError>(())
     /// ```
     ///
@@ -125,16 +117,17 @@ impl<V: Variant> Host<V> {
         settings: Settings,
         make: impl FnOnce(Layout) -> Result<Segment, SegmentError>,
     ) -> Result<Self, SegmentError> {
-        let places = settings.geometry.places();
+        let places = settings.places();
         let segment = make(places.layout)?;
         Ok(Self {
-            slots: SharedMemory::new(
-                segment.region(&places.lines),
-                Counters::new(segment.region(&places.shards)),
-                segment.region(&places.diagnostics),
-                segment.secret(),
-                settings.evict,
-            ),
+            slots: SharedMemory {
+                lines: segment.region(&places.lines),
+                counters: Counters::new(segment.region(&places.shards)),
+                diagnostics: segment.region(&places.diagnostics),
+                hasher: KeyHasher::new(segment.secret()),
+                evict: settings.evict,
+                variant: PhantomData,
+            },
             breakers: segment.region(&places.breakers),
             denials: segment.region(&places.denials),
             segment,

@@ -2,8 +2,8 @@
 //!
 //! A bucket is one number: the instant at which it was, or will be, empty ([`Step`] explains the
 //! arithmetic). A [`Quota`] turns a capacity and a rate into whole ticks, a [`Step`] decides on
-//! them, a [`Store`] keeps the number and makes the decision atomic, and a [`Decision`] is the
-//! answer in words that callers understand.
+//! them, a store keeps the number and makes the decision atomic, and a [`Decision`] is the answer in
+//! words that callers understand.
 //!
 //! Floats do not enter here but through [`Tokens`] and [`seconds`], which are exact.
 
@@ -24,11 +24,11 @@ pub mod step;
 pub mod store;
 pub mod tokens;
 
-pub use clock::{Clock, TICKS_PER_SECOND, Ticks};
-pub use decision::{Decision, Reason};
+pub use clock::{TICKS_PER_SECOND, Ticks, boot_clock};
+pub use decision::Decision;
 pub use key::{Key, KeyHasher};
 pub use quota::{Grain, Quota, QuotaError};
 pub use reference::MemoryStore;
 pub use step::{Denial, Outcome, Step, Verdict};
-pub use store::{Put, Store};
+pub use store::Put;
 pub use tokens::{AmountError, Tokens};

@@ -63,43 +63,29 @@ pub struct Quota {
     whole_capacity: u64,
 }
 
-/// Why a capacity and a rate are no quota.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+/// Why a capacity and a rate are no quota. The PHP face words it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum QuotaError {
     /// The capacity is no amount.
-    #[error("capacity {0}")]
     Capacity(AmountError),
     /// The capacity is zero.
-    #[error("capacity must be greater than 0")]
     NoCapacity,
     /// The rate is no amount.
-    #[error("rate {0}")]
     Rate(AmountError),
     /// The rate is zero.
-    #[error("rate must be greater than 0")]
     NoRate,
     /// The rate is above 10^15.
-    #[error("rate must be less than or equal to 1e15")]
     RateTooHigh,
     /// The bucket would take more than [`MAX_BURST`] to refill.
-    #[error("capacity must refill within 2^60 nanoseconds at this rate")]
     BurstTooLong,
 }
 
 impl Quota {
-    /// `capacity` tokens at most, `rate` tokens a second, in nanoseconds.
-    ///
-    /// # Errors
-    /// [`QuotaError`] when one of them is zero or the burst too long.
-    pub fn new(capacity: Tokens, rate: Tokens) -> Result<Self, QuotaError> {
-        Self::with_grain(capacity, rate, Grain::Nanosecond)
-    }
-
     /// `capacity` tokens at most, `rate` tokens a second, for a store that counts in grains.
     ///
     /// # Errors
-    /// As [`Quota::new`].
-    pub fn with_grain(capacity: Tokens, rate: Tokens, grain: Grain) -> Result<Self, QuotaError> {
+    /// [`QuotaError`] when one of them is zero or the burst too long.
+    pub fn new(capacity: Tokens, rate: Tokens, grain: Grain) -> Result<Self, QuotaError> {
         if capacity.is_zero() {
             return Err(QuotaError::NoCapacity);
         }
@@ -109,8 +95,7 @@ impl Quota {
         if Tokens::from_int(MAX_RATE).is_ok_and(|greatest| rate > greatest) {
             return Err(QuotaError::RateTooHigh);
         }
-        let (unit, group) = Self::unit(rate, grain).ok_or(QuotaError::BurstTooLong)?;
-        Self::of_unit(capacity, unit, group, grain)
+        Self::refilling(capacity, rate, TICKS_PER_SECOND, grain)
     }
 
     /// `capacity` tokens at most, that many in a `span`, for a store that counts in grains.
@@ -123,34 +108,38 @@ impl Quota {
         if capacity.is_zero() {
             return Err(QuotaError::NoCapacity);
         }
+        Self::refilling(capacity, capacity, span, grain)
+    }
+
+    /// `capacity` tokens at most, `added` tokens in a `span`.
+    fn refilling(
+        capacity: Tokens,
+        added: Tokens,
+        span: Ticks,
+        grain: Grain,
+    ) -> Result<Self, QuotaError> {
+        // The least group of tokens whose refill takes LEAST_UNIT grains, and that time. MAX_RATE
+        // tokens a second are grouped by 10^9, or by 10^12 where a grain is a microsecond.
         let mut group = 1;
         while group <= 1_000_000_000_000 {
             let grains = (span / grain.ticks()).checked_mul(group);
-            let unit = grains.and_then(|grains| capacity.divide_up(grains));
+            let unit = grains.and_then(|grains| added.divide_up(grains));
             // A span this long has a long unit, or so many tokens that no group is of use.
             let unit = unit.ok_or(QuotaError::BurstTooLong)?;
             if unit >= LEAST_UNIT {
-                let unit = unit.checked_mul(grain.ticks());
-                let unit = unit.ok_or(QuotaError::BurstTooLong)?;
-                return Self::of_unit(capacity, unit, group, grain);
+                return Self::of_unit(capacity, unit, group, grain).ok_or(QuotaError::BurstTooLong);
             }
             group *= 10;
         }
         Err(QuotaError::RateTooHigh)
     }
 
-    fn of_unit(
-        capacity: Tokens,
-        unit: Ticks,
-        group: u64,
-        grain: Grain,
-    ) -> Result<Self, QuotaError> {
-        let burst = capacity
-            .scale_up(unit, group * grain.ticks())
-            .and_then(|grains| grains.checked_mul(grain.ticks()))
-            .filter(|&burst| burst <= MAX_BURST)
-            .ok_or(QuotaError::BurstTooLong)?;
-        Ok(Self {
+    /// `None` if the burst is too long. `unit` is in grains.
+    fn of_unit(capacity: Tokens, unit: u64, group: u64, grain: Grain) -> Option<Self> {
+        let unit = unit.checked_mul(grain.ticks())?;
+        let grains = capacity.scale_up(unit, group * grain.ticks())?;
+        let burst = grains.checked_mul(grain.ticks())?;
+        (burst <= MAX_BURST).then_some(Self {
             unit,
             group,
             grain,
@@ -158,19 +147,6 @@ impl Quota {
             capacity,
             whole_capacity: capacity.floor(),
         })
-    }
-
-    /// The least group of tokens whose refill takes [`LEAST_UNIT`] grains, and that time.
-    fn unit(rate: Tokens, grain: Grain) -> Option<(Ticks, u64)> {
-        let mut group = 1;
-        loop {
-            // MAX_RATE bounds group * TICKS_PER_SECOND / grain by 10^18, hence group * grain by 10^15.
-            let unit = rate.divide_up(group * (TICKS_PER_SECOND / grain.ticks()))?;
-            if unit >= LEAST_UNIT {
-                return Some((unit.checked_mul(grain.ticks())?, group));
-            }
-            group *= 10;
-        }
     }
 
     /// Most tokens the bucket holds.
@@ -280,10 +256,12 @@ mod tests {
     use super::*;
 
     fn quota(capacity: f64, rate: f64) -> Result<Quota, QuotaError> {
-        Quota::new(
-            Tokens::from_float(capacity).unwrap(),
-            Tokens::from_float(rate).unwrap(),
-        )
+        quota_of(capacity, rate, Grain::Nanosecond)
+    }
+
+    fn quota_of(capacity: f64, rate: f64, grain: Grain) -> Result<Quota, QuotaError> {
+        let tokens = |amount| Tokens::from_float(amount).unwrap();
+        Quota::new(tokens(capacity), tokens(rate), grain)
     }
 
     #[test]
@@ -299,8 +277,7 @@ mod tests {
     fn coarse_quotas_are_whole_microseconds() {
         for (capacity, rate) in [(10.0, 3.0), (1e6, 1e7), (2.5, 1e12), (1e12, 1e15)] {
             let tokens = |n| Tokens::from_float(n).unwrap();
-            let quota =
-                Quota::with_grain(tokens(capacity), tokens(rate), Grain::Microsecond).unwrap();
+            let quota = quota_of(capacity, rate, Grain::Microsecond).unwrap();
             assert_eq!(quota.burst() % 1_000, 0);
             for n in [1u64, 2, 3, 9, 10, 999_999] {
                 let Some(cost) = quota.cost_whole(n) else {
@@ -323,21 +300,16 @@ mod tests {
         let within = |tokens: i64, span, grain| {
             Quota::within(Tokens::from_int(tokens).unwrap(), span, grain).unwrap()
         };
-        let quota = within(30, 60 * TICKS_PER_SECOND, Grain::Microsecond);
-        assert_eq!(
-            (quota.cost_whole(1), quota.burst()),
-            (Some(2_000_000_000), 60_000_000_000)
-        );
-        let quota = within(7, 60 * TICKS_PER_SECOND, Grain::Nanosecond);
-        assert_eq!(
-            (quota.cost_whole(1), quota.burst()),
-            (Some(8_571_428_572), 60_000_000_004)
-        );
+        let minute = 60 * TICKS_PER_SECOND;
+        let quota = within(30, minute, Grain::Microsecond);
+        assert_eq!(quota.cost_whole(1), Some(2_000_000_000));
+        assert_eq!(quota.burst(), minute);
+        let quota = within(7, minute, Grain::Nanosecond);
+        assert_eq!(quota.cost_whole(1), Some(8_571_428_572));
+        assert_eq!(quota.burst(), 60_000_000_004);
         let quota = within(5_000_000, TICKS_PER_SECOND, Grain::Microsecond);
-        assert_eq!(
-            (quota.cost_whole(5), quota.burst()),
-            (Some(1_000), TICKS_PER_SECOND)
-        );
+        assert_eq!(quota.cost_whole(5), Some(1_000));
+        assert_eq!(quota.burst(), TICKS_PER_SECOND);
         let none = Quota::within(Tokens::ONE, 0, Grain::Nanosecond);
         assert_eq!(none, Err(QuotaError::RateTooHigh));
     }

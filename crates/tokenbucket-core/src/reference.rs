@@ -5,10 +5,9 @@
 use crate::clock::{EPOCH, Ticks};
 use crate::key::Key;
 use crate::step::{Outcome, Step};
-use crate::store::{Put, Store, UNKNOWN_SPAN, empty_at};
+use crate::store::{Put, UNKNOWN_SPAN, empty_at};
 use std::cell::{Cell, RefCell};
 use std::collections::HashMap;
-use std::convert::Infallible;
 
 /// Buckets of one owner.
 #[derive(Debug)]
@@ -32,21 +31,16 @@ impl Record {
 }
 
 impl Default for MemoryStore {
-    fn default() -> Self {
-        Self::new()
-    }
-}
-
-impl MemoryStore {
     /// No buckets yet, at the epoch.
-    #[must_use]
-    pub fn new() -> Self {
+    fn default() -> Self {
         Self {
             now: Cell::new(EPOCH),
             records: RefCell::default(),
         }
     }
+}
 
+impl MemoryStore {
     /// The present instant of this store's clock.
     #[must_use]
     pub fn now(&self) -> Ticks {
@@ -68,36 +62,31 @@ impl MemoryStore {
     pub fn contains(&self, key: Key<'_>) -> bool {
         self.records.borrow().contains_key(&key.hash)
     }
-}
 
-impl Store for MemoryStore {
-    type Error = Infallible;
-
-    fn take(&self, key: Key<'_>, step: &Step, first: Option<Ticks>) -> Result<Outcome, Infallible> {
+    /// Takes one step; `first` is the state that a bucket without a record starts from instead of full.
+    pub fn take(&self, key: Key<'_>, step: &Step, first: Option<Ticks>) -> Outcome {
         let now = self.now.get();
         let mut records = self.records.borrow_mut();
         let record = records.get(&key.hash).copied();
-        let outcome = match (record, first) {
-            (Some(record), _) => step.decide(record.empty_at, now),
-            (None, Some(first)) => step.decide_first(first, now),
-            (None, None) => step.decide(0, now),
+        let outcome = match record {
+            Some(record) => step.decide(record.empty_at, now),
+            None => step.decide_first(first, now),
         };
         let before = record.map_or(0, |record| record.empty_at);
         if !step.dry && outcome.empty_at != before {
-            let span = record
-                .and_then(|record| record.span)
-                .unwrap_or(0)
-                .max(step.span());
+            let span = record.and_then(|record| record.span);
             let record = Record {
                 empty_at: outcome.empty_at,
-                span: Some(span),
+                // No span is less than any.
+                span: span.max(Some(step.span())),
             };
             records.insert(key.hash, record);
         }
-        Ok(outcome)
+        outcome
     }
 
-    fn put(&self, key: Key<'_>, put: &Put) -> Result<(), Infallible> {
+    /// Changes a bucket without asking for tokens.
+    pub fn put(&self, key: Key<'_>, put: &Put) {
         let now = self.now.get();
         let mut records = self.records.borrow_mut();
         match *put {
@@ -117,6 +106,5 @@ impl Store for MemoryStore {
                 });
             }
         }
-        Ok(())
     }
 }

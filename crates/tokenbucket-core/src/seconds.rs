@@ -141,17 +141,11 @@ mod tests {
 
     #[test]
     fn bad_spans_are_told_apart() {
-        assert_eq!(
-            to_step(-1.0, 1.0, Grain::Nanosecond),
-            Err(SpanError::Cost(AmountError::Negative))
-        );
-        assert_eq!(
-            to_step(1.0, f64::NAN, Grain::Nanosecond),
-            Err(SpanError::Full(AmountError::NotFinite))
-        );
-        assert_eq!(
-            to_step(0.0, 0.0, Grain::Nanosecond).unwrap(),
-            Step::new(0, 0)
-        );
+        let step = |cost, full| to_step(cost, full, Grain::Nanosecond);
+        let negative = SpanError::Cost(AmountError::Negative);
+        assert_eq!(step(-1.0, 1.0), Err(negative));
+        let infinite = SpanError::Full(AmountError::NotFinite);
+        assert_eq!(step(1.0, f64::NAN), Err(infinite));
+        assert_eq!(step(0.0, 0.0), Ok(Step::new(0, 0)));
     }
 }

@@ -71,6 +71,8 @@ pub enum Denial {
     TableFull,
     /// The store failed, and its failure policy is to deny. Counted.
     Unavailable,
+    /// A signal ended the waiting for tokens. No step answers this.
+    Interrupted,
 }
 
 impl Step {
@@ -127,11 +129,7 @@ impl Step {
         }
         if self.exceeds_capacity() {
             // A call that is never granted is never charged.
-            return Outcome {
-                verdict: Verdict::Denied(Denial::ExceedsCapacity),
-                now,
-                empty_at,
-            };
+            return Outcome::denied(Denial::ExceedsCapacity, empty_at, now);
         }
         let empty_at = if self.max_debt == 0 || self.dry {
             empty_at
@@ -139,26 +137,23 @@ impl Step {
             // now < 2^61 and a debt of 2^60 stay below 2^62.
             empty_at.max(next.min(now + self.max_debt))
         };
-        Outcome {
-            verdict: Verdict::Denied(Denial::Insufficient),
-            now,
-            empty_at,
-        }
+        Outcome::denied(Denial::Insufficient, empty_at, now)
     }
 
-    /// Grants the first tokens of a bucket without a record that starts from `first` instead of full.
+    /// Grants the first tokens of a bucket without a record that starts from `first` instead of full;
+    /// decides as for a full bucket if no first state is proposed.
     ///
     /// Who proposes a first state has decided already; the tokens are charged all the same, so a
     /// proposal that comes late gives nothing away.
     #[must_use]
-    pub fn decide_first(&self, first: Ticks, now: Ticks) -> Outcome {
-        if self.dry || self.exceeds_capacity() {
-            return self.decide(0, now);
-        }
-        Outcome {
-            verdict: Verdict::Granted,
-            now,
-            empty_at: first.max(self.next(0, now)),
+    pub fn decide_first(&self, first: Option<Ticks>, now: Ticks) -> Outcome {
+        match first {
+            Some(first) if !self.dry && !self.exceeds_capacity() => Outcome {
+                verdict: Verdict::Granted,
+                now,
+                empty_at: first.max(self.next(0, now)),
+            },
+            _ => self.decide(0, now),
         }
     }
 
@@ -203,6 +198,17 @@ impl Step {
 }
 
 impl Outcome {
+    /// A denial of a bucket in state `empty_at` at `now`.
+    #[inline]
+    #[must_use]
+    pub const fn denied(denial: Denial, empty_at: Ticks, now: Ticks) -> Self {
+        Self {
+            verdict: Verdict::Denied(denial),
+            now,
+            empty_at,
+        }
+    }
+
     /// Whether the tokens were taken.
     #[inline]
     #[must_use]

@@ -1,30 +1,8 @@
-//! What a bucket's home must be able to do.
+//! The changes of a bucket that take no tokens. Every store makes them, and takes steps besides.
+//!
+//! Each operation is atomic over all processes that share the store.
 
 use crate::clock::Ticks;
-use crate::key::Key;
-use crate::step::{Outcome, Step};
-
-/// A home of buckets. Each operation is atomic over all processes that share the store.
-pub trait Store {
-    /// How the store itself can fail. A denial is no failure.
-    type Error;
-
-    /// Takes one step on one bucket.
-    ///
-    /// `first` is the state that a bucket without a record starts from instead of full. A record
-    /// found meanwhile wins.
-    ///
-    /// # Errors
-    /// When the store cannot tell.
-    fn take(&self, key: Key<'_>, step: &Step, first: Option<Ticks>)
-    -> Result<Outcome, Self::Error>;
-
-    /// Changes a bucket without asking for tokens.
-    ///
-    /// # Errors
-    /// When the store cannot do it.
-    fn put(&self, key: Key<'_>, put: &Put) -> Result<(), Self::Error>;
-}
 
 /// A change of a bucket that takes no tokens.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

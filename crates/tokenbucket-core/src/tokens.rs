@@ -119,11 +119,7 @@ impl Tokens {
             _ if shift >= u128::BITS => 1,
             _ => ((product - 1) >> shift) + 1,
         })?;
-        // Dividing 128 bits takes longer than all the rest of making a quota.
-        match u64::try_from(shifted) {
-            Ok(shifted) => Some(shifted.div_ceil(divisor)),
-            Err(_) => u64::try_from(shifted.div_ceil(u128::from(divisor))).ok(),
-        }
+        divide_up(shifted, divisor)
     }
 
     /// `floor(amount * factor / divisor)`, or `None` above `u64::MAX`.
@@ -141,50 +137,49 @@ impl Tokens {
         let product = u128::from(self.mantissa) * u128::from(factor);
         let shift = self.exponent.unsigned_abs();
         if self.exponent < 0 {
-            return Some(shift_right(product, shift));
+            Some(shift_right(product, shift))
+        } else {
+            shift_left(product, shift)
         }
-        if product == 0 {
-            return Some(0);
-        }
-        // A product of width + exponent <= 127 bits keeps every bit.
-        ((u128::BITS - product.leading_zeros()) + shift <= 127).then(|| product << shift)
     }
 
     /// `ceil(numerator / amount)`, or `None` above `u64::MAX` or for a zero amount.
     #[must_use]
     pub fn divide_up(self, numerator: u64) -> Option<u64> {
         if self.is_zero() {
-            return None;
-        }
-        let mantissa = u128::from(self.mantissa);
-        let quotient = if self.exponent <= 0 {
-            let shift = self.exponent.unsigned_abs();
-            if numerator == 0 {
-                return Some(0);
-            }
-            // 64 bits above a mantissa of at most 64: beyond 127 bits the quotient is over u64::MAX.
-            if (64 - numerator.leading_zeros()) + shift > 127 {
-                return None;
-            }
-            let shifted = u128::from(numerator) << shift;
-            match u64::try_from(shifted) {
-                Ok(shifted) => u128::from(shifted.div_ceil(self.mantissa)),
-                Err(_) => shifted.div_ceil(mantissa),
-            }
-        } else if self.width() > 64 {
-            // The amount exceeds every u64, so the quotient is a fraction of one.
-            u128::from(numerator != 0)
+            None
+        } else if self.exponent >= 0 {
+            // Of an amount above every u64 the quotient is a fraction of one, as of u64::MAX.
+            Some(numerator.div_ceil(self.floor()))
         } else {
-            // A width of at most 64 bits.
-            u128::from(numerator.div_ceil(self.mantissa << self.exponent))
-        };
-        u64::try_from(quotient).ok()
+            // 64 bits above a mantissa of at most 64: beyond 127 bits the quotient is over u64::MAX.
+            let shifted = shift_left(u128::from(numerator), self.exponent.unsigned_abs())?;
+            divide_up(shifted, self.mantissa)
+        }
     }
 
     /// Binary digits before the point; 0 or less for amounts below one.
     fn width(self) -> i32 {
         // `leading_zeros` is at most 64.
         64 - self.mantissa.leading_zeros().cast_signed() + self.exponent
+    }
+}
+
+/// `value << shift`, or `None` beyond 127 bits.
+fn shift_left(value: u128, shift: u32) -> Option<u128> {
+    if value == 0 {
+        return Some(0);
+    }
+    // A value of width + shift <= 127 bits keeps every bit.
+    ((u128::BITS - value.leading_zeros()) + shift <= 127).then(|| value << shift)
+}
+
+/// `ceil(numerator / divisor)`, or `None` above `u64::MAX`.
+fn divide_up(numerator: u128, divisor: u64) -> Option<u64> {
+    // Dividing 128 bits takes longer than all the rest of making a quota.
+    match u64::try_from(numerator) {
+        Ok(numerator) => Some(numerator.div_ceil(divisor)),
+        Err(_) => u64::try_from(numerator.div_ceil(u128::from(divisor))).ok(),
     }
 }
 

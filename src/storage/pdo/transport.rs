@@ -6,14 +6,14 @@ use crate::segment;
 use crate::storage::arguments;
 use crate::storage::remote::tell;
 use crate::zend::{Object, Thrown, throw};
-use tokenbucket_core::clock::BootClock;
+use tokenbucket_core::clock;
 use tokenbucket_core::host::Host;
 use tokenbucket_core::remote::{
     Answer, Ask, Cause, Failure, Remote, Reply, Server, Settings, Transport,
 };
 use tokenbucket_core::sql::reply::{self, micros, micros_ago};
 use tokenbucket_core::sql::{Dialect, Query, stored};
-use tokenbucket_core::{Clock, Denial, Grain, Outcome, Put, Ticks, Verdict};
+use tokenbucket_core::{Denial, Grain, Outcome, Put, Ticks, Verdict};
 
 /// How long ago a bucket was empty for whose first state nobody has another proposal: longer than any burst.
 const LONG_AGO: i64 = 1 << 51;
@@ -26,7 +26,7 @@ const LATE: u32 = 8;
 
 /// This host's monotone clock, in microseconds: the ticks are below 2^62.
 fn boot_clock() -> i64 {
-    micros(BootClock.now())
+    micros(clock::boot_clock())
 }
 
 /// Runs `call` on the connection of a storage.
@@ -75,13 +75,13 @@ impl Transport for Database<'_> {
     fn take(&self, ask: &Ask, _deadline: Ticks) -> Result<Reply, Cause> {
         let mut tries = 0;
         loop {
-            let began = BootClock.now();
+            let began = clock::boot_clock();
             let reply = self.decide(ask)?;
             let outcome = reply.outcome;
             let wait = ask.step.retry_after(outcome.empty_at, outcome.now);
             let is_late = outcome.verdict == Verdict::Denied(Denial::Insufficient)
                 && ask.step.max_debt == 0
-                && wait <= BootClock.now() - began;
+                && wait <= clock::boot_clock() - began;
             if !is_late || tries == LATE {
                 return Ok(reply);
             }

@@ -9,10 +9,9 @@
 mod memcached;
 mod redis;
 
-use tokenbucket_core::clock::BootClock;
 use tokenbucket_core::remote::back_off::{is_over, pause};
 use tokenbucket_core::remote::{Cause, Transport};
-use tokenbucket_core::{Clock, Ticks};
+use tokenbucket_core::{Ticks, boot_clock};
 
 /// A call that has lost so many races is denied.
 const TRIES: u32 = 64;
@@ -74,7 +73,7 @@ pub fn take<S: Records>(
     deadline: Ticks,
 ) -> Result<bool, Cause> {
     // A try that begins later may have no answer by the deadline, and its fate would be unknown.
-    let patience = BootClock.now().midpoint(deadline);
+    let patience = boot_clock().midpoint(deadline);
     let mut found = store.read(key, deadline)?;
     for lost in 1..=TRIES {
         let (granted, next) = step(found.record.as_deref(), found.now).ok_or(Cause::Record)?;

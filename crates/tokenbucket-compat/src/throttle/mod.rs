@@ -23,12 +23,11 @@ mod bucket;
 use crate::minutes;
 pub use bucket::{Bucket, Throttle};
 use std::time::Duration;
-use tokenbucket_core::clock::BootClock;
 use tokenbucket_core::remote::Cause;
 use tokenbucket_core::remote::back_off::{is_over, pause};
 use tokenbucket_core::remote::memcached::wire::{Connection, Found, MetaCommand, MetaOp};
 use tokenbucket_core::remote::memcached::{self, Memcached, wall_ticks};
-use tokenbucket_core::{Clock, TICKS_PER_SECOND, Ticks};
+use tokenbucket_core::{TICKS_PER_SECOND, Ticks, boot_clock};
 
 /// ext-memcache's client flags of a serialised value, not compressed.
 const SERIALIZED: i64 = 1;
@@ -108,7 +107,7 @@ struct Inside {
 impl Way<'_> {
     /// Returns the verdict, `None` if the record is not a bucket. Every reply has been read then.
     fn decide(&mut self, throttle: &Throttle, deadline: Ticks) -> Result<Option<bool>, Cause> {
-        let begun = BootClock.now();
+        let begun = boot_clock();
         let quarter = deadline.saturating_sub(begun) / 4;
         let (patience, last) = (begun + 2 * quarter, begun + 3 * quarter);
         for tries in 1.. {

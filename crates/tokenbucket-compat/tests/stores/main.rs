@@ -5,15 +5,14 @@ mod json_bucket;
 mod minutes;
 mod records;
 
-use tokenbucket_core::clock::BootClock;
 use tokenbucket_core::remote::memcached::Memcached;
 use tokenbucket_core::remote::memcached::servers::parse_servers;
 use tokenbucket_core::remote::redis::Redis;
 use tokenbucket_core::remote::redis::dsn::Dsn;
-use tokenbucket_core::{Clock, TICKS_PER_SECOND, Ticks};
+use tokenbucket_core::{TICKS_PER_SECOND, Ticks, boot_clock};
 
 fn deadline() -> Ticks {
-    BootClock.now() + 5 * TICKS_PER_SECOND
+    boot_clock() + 5 * TICKS_PER_SECOND
 }
 
 fn redis() -> (testkit::Redis, Redis) {

@@ -14,11 +14,10 @@ use std::sync::{LazyLock, Mutex};
 use std::time::{SystemTime, UNIX_EPOCH};
 use tokenbucket_compat::minutes::{self, Counters, Life};
 use tokenbucket_compat::throttle::{self, Bucket, Throttle};
-use tokenbucket_core::clock::BootClock;
 use tokenbucket_core::remote::Cause;
 use tokenbucket_core::remote::memcached::Memcached;
 use tokenbucket_core::remote::memcached::servers::parse_servers;
-use tokenbucket_core::{Clock, TICKS_PER_SECOND, Ticks};
+use tokenbucket_core::{TICKS_PER_SECOND, Ticks, boot_clock};
 
 /// An item: flags, value, version.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -211,7 +210,7 @@ fn deadline() -> Ticks {
     let items = ITEMS.lock().expect("no poison");
     let lock = items.get(LOCK).and_then(|item| minutes::parse(&item.value));
     let is_theirs = lock.is_some_and(|lock| lock % 1_000 != 0);
-    BootClock.now() + TICKS_PER_SECOND / if is_theirs { 250 } else { 50 }
+    boot_clock() + TICKS_PER_SECOND / if is_theirs { 250 } else { 50 }
 }
 
 /// Whether a call failed for time alone, which says nothing. What was sent has been done when this returns.

@@ -26,7 +26,7 @@ fuzz_target!(|answer: &[u8]| {
         MEMCACHED.put(b"name", put, Some(3), deadline()).ok();
     }
     // Short, for a lock that is said to be another's is waited for.
-    let soon = BootClock.now() + TICKS_PER_SECOND / 500;
+    let soon = boot_clock() + TICKS_PER_SECOND / 500;
     let limits = Throttle::new(5.0, 300_000).expect("a limit");
     let granted = throttle::take(&MEMCACHED, b"record", &limits, soon);
     // A grant is a miss or a bucket, and a write that was done.

@@ -5,7 +5,7 @@ use libfuzzer_sys::fuzz_target;
 use std::io::{Seek, SeekFrom, Write};
 use std::path::PathBuf;
 use std::sync::LazyLock;
-use tokenbucket_core::host::{Geometry, Host, Settings};
+use tokenbucket_core::host::{Host, Settings, lines};
 use tokenbucket_core::memory::{Access, Segment};
 use tokenbucket_core::{Put, Step};
 
@@ -16,7 +16,8 @@ const ACCESS: Access = Access {
 
 fn settings() -> Settings {
     Settings {
-        geometry: Geometry::of_size(4096, true),
+        lines: lines(4096),
+        diagnostics: true,
         evict: true,
     }
 }
@@ -26,7 +27,7 @@ static SEGMENT: LazyLock<(PathBuf, Vec<u8>)> = LazyLock::new(|| {
     let path =
         std::env::temp_dir().join(format!("tokenbucket-fuzz-{}.segment", std::process::id()));
     std::fs::remove_file(&path).ok();
-    drop(Segment::named(&path, ACCESS, settings().geometry.layout()).expect("a segment"));
+    drop(Segment::named(&path, ACCESS, settings().layout()).expect("a segment"));
     let bytes = std::fs::read(&path).expect("its bytes");
     (path, bytes)
 });

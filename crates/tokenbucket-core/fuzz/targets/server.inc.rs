@@ -4,9 +4,8 @@ use std::io::{Read, Write};
 use std::os::unix::net::UnixListener;
 use std::path::PathBuf;
 use std::sync::{LazyLock, Mutex};
-use tokenbucket_core::clock::BootClock;
 use tokenbucket_core::remote::Ask;
-use tokenbucket_core::{Clock, Put, Step, TICKS_PER_SECOND, Ticks};
+use tokenbucket_core::{Put, Step, TICKS_PER_SECOND, Ticks, boot_clock};
 
 static ANSWER: Mutex<Vec<u8>> = Mutex::new(Vec::new());
 
@@ -28,7 +27,7 @@ static SOCKET: LazyLock<PathBuf> = LazyLock::new(|| {
 });
 
 fn deadline() -> Ticks {
-    BootClock.now() + TICKS_PER_SECOND
+    boot_clock() + TICKS_PER_SECOND
 }
 
 /// A plain step, one that charges denials, one that proposes a first state, and a look.

@@ -3,9 +3,9 @@
 use super::SegmentError;
 use super::error::system;
 use super::layout::{Layout, PAGE};
-use crate::clock::{BootClock, Clock};
+use crate::clock::boot_clock;
 use rustix::io::Errno;
-use std::os::unix::ffi::OsStrExt;
+use std::os::unix::fs::MetadataExt;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 /// `tokenbkt`, so that `xxd` shows it.
@@ -24,13 +24,13 @@ pub(super) struct Header {
     /// Bytes in all.
     size: AtomicU64,
     /// Random: the secret of whatever lies in the segment.
-    secret: [AtomicU64; 2],
+    pub(super) secret: [AtomicU64; 2],
     /// The boot, the host and the view of its clock that all instants belong to.
     clock_domain: [AtomicU64; 3],
     /// Random: a re-executed master recognises its own segment by it.
-    nonce: AtomicU64,
+    pub(super) nonce: AtomicU64,
     /// When the segment was made.
-    created: AtomicU64,
+    pub(super) created: AtomicU64,
 }
 
 impl Header {
@@ -47,7 +47,7 @@ impl Header {
         for (field, value) in self.clock_domain.iter().zip(clock_domain()) {
             store(field, value);
         }
-        store(&self.created, BootClock.now());
+        store(&self.created, boot_clock());
         // Release: a process that sees the magic sees the rest.
         self.magic.store(MAGIC, Ordering::Release);
         Ok(())
@@ -70,22 +70,10 @@ impl Header {
         }
         Ok(())
     }
-
-    pub(super) fn secret(&self) -> [u64; 2] {
-        self.secret.each_ref().map(load)
-    }
-
-    pub(super) fn nonce(&self) -> u64 {
-        load(&self.nonce)
-    }
-
-    pub(super) fn created(&self) -> u64 {
-        load(&self.created)
-    }
 }
 
 /// Relaxed: the acquiring load of the magic has ordered all fields.
-fn load(field: &AtomicU64) -> u64 {
+pub(super) fn load(field: &AtomicU64) -> u64 {
     field.load(Ordering::Relaxed)
 }
 
@@ -101,21 +89,16 @@ fn random() -> Result<u64, SegmentError> {
 }
 
 /// Returns the boot and the time namespace: instants of one mean nothing in another.
+///
+/// The inode of a namespace is its number, the one that the link names.
 fn clock_domain() -> [u64; 3] {
     let boot = std::fs::read_to_string("/proc/sys/kernel/random/boot_id").unwrap_or_default();
     let digits: String = boot.chars().filter(char::is_ascii_hexdigit).collect();
     let boot = u128::from_str_radix(&digits, 16).unwrap_or_default();
-    let namespace = std::fs::read_link("/proc/self/ns/time").unwrap_or_default();
-    let namespace = namespace.as_os_str().as_bytes();
-    let number = namespace.iter().filter(|byte| byte.is_ascii_digit());
-    let number = number.fold(0u64, |number, &digit| {
-        number
-            .wrapping_mul(10)
-            .wrapping_add(u64::from(digit - b'0'))
-    });
+    let namespace = std::fs::metadata("/proc/self/ns/time").map_or(0, |file| file.ino());
     // Each half of the boot's name.
     #[allow(clippy::cast_possible_truncation)]
-    [boot as u64, (boot >> 64) as u64, number]
+    [boot as u64, (boot >> 64) as u64, namespace]
 }
 
 const _: () = assert!(size_of::<Header>() == PAGE);

@@ -25,7 +25,8 @@ pub use layout::{Layout, Place};
 pub use mapping::{Region, Shareable};
 pub use named::Access;
 
-use crate::clock::{BootClock, Clock, Ticks};
+use crate::clock::{Ticks, boot_clock};
+use header::load;
 use mapping::Mapping;
 use rustix::fd::{AsRawFd, OwnedFd, RawFd};
 use rustix::fs::{self, SeekFrom};
@@ -120,21 +121,20 @@ impl Segment {
     /// Returns the segment's random secret.
     #[must_use]
     pub fn secret(&self) -> [u64; 2] {
-        self.mapping.header().secret()
+        self.mapping.header().secret.each_ref().map(load)
     }
 
     /// Returns the number by which [`Segment::adopt`] recognises the segment.
     #[must_use]
     pub fn nonce(&self) -> u64 {
-        self.mapping.header().nonce()
+        load(&self.mapping.header().nonce)
     }
 
     /// Returns the time since the segment was made.
     #[must_use]
     pub fn age(&self) -> Ticks {
-        BootClock
-            .now()
-            .saturating_sub(self.mapping.header().created())
+        let created = load(&self.mapping.header().created);
+        boot_clock().saturating_sub(created)
     }
 }
 

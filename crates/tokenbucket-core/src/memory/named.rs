@@ -6,7 +6,7 @@ use super::error::system;
 use super::mapping::Mapping;
 use super::{Backing, Layout, Segment, SegmentError, check_limit};
 use rustix::fd::{AsFd, AsRawFd};
-use rustix::fs::{self, AtFlags, FallocateFlags, FileType, Mode, OFlags};
+use rustix::fs::{self, AtFlags, CWD, FallocateFlags, FileType, Mode, OFlags};
 use rustix::io::Errno;
 use std::path::Path;
 
@@ -93,14 +93,7 @@ impl Segment {
             .map_err(system("fallocate"))?;
         let mapping = Mapping::create(Some(fd.as_fd()), layout)?;
         let link = format!("/proc/self/fd/{}", fd.as_raw_fd());
-        fs::linkat(
-            fs::CWD,
-            link.as_str(),
-            fs::CWD,
-            path,
-            AtFlags::SYMLINK_FOLLOW,
-        )
-        .map_err(system("linking"))?;
+        fs::linkat(CWD, &link, CWD, path, AtFlags::SYMLINK_FOLLOW).map_err(system("linking"))?;
         Ok(Self::new(mapping, Backing::Named(path.to_owned())))
     }
 }

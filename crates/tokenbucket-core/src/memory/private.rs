@@ -1,6 +1,7 @@
 //! Segments without a name: a sealed memfd, which the next image of a master adopts, or plain memory.
 
 use super::error::system;
+use super::header::load;
 use super::mapping::Mapping;
 use super::{Backing, Layout, Segment, SegmentError, check_limit};
 use rustix::fd::{AsFd, BorrowedFd, FromRawFd, OwnedFd, RawFd};
@@ -68,7 +69,7 @@ impl Segment {
             return Err(SegmentError::Owner(stat.st_uid));
         }
         let mapping = Mapping::open(candidate, &stat, layout)?;
-        if mapping.header().nonce() != nonce {
+        if load(&mapping.header().nonce) != nonce {
             return Err(SegmentError::Nonce);
         }
         let owned = rustix::io::fcntl_dupfd_cloexec(candidate, 0).map_err(system("dup"))?;

@@ -3,7 +3,7 @@
 use super::denial_cache::Entry;
 use super::{Answer, Ask, Failure, OnFailure, Remote, Replies, Reply, Transport, sure};
 use crate::batch::{self, Batch, Taken, take_all};
-use crate::clock::{BootClock, Clock, Ticks};
+use crate::clock::{Ticks, boot_clock};
 use crate::host::Host;
 use crate::key::Key;
 use crate::slots::counters::Event;
@@ -29,7 +29,7 @@ impl<T: Transport> Remote<T> {
         let Some(&(first, key)) = buckets.first().filter(|_| buckets.iter().all(joins)) else {
             return Ok(None);
         };
-        let now = BootClock.now();
+        let now = boot_clock();
         let known = match known(host, buckets, steps, now) {
             Ok(known) => known,
             Err(refused) => {

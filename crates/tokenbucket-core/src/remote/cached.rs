@@ -5,7 +5,7 @@
 
 use super::denial_cache::Entry;
 use super::{Remote, Reply, Transport, age};
-use crate::clock::{BootClock, Clock, Ticks};
+use crate::clock::{Ticks, boot_clock};
 use crate::host::Host;
 use crate::key::Key;
 use crate::step::{Denial, Outcome, Step, Verdict};
@@ -35,11 +35,8 @@ impl<T: Transport> Remote<T> {
         }
         let drift = entry.age / 1024;
         let early = step.decide(entry.bound, now + drift);
-        (!early.granted()).then(|| Outcome {
-            verdict: Verdict::Denied(Denial::Insufficient),
-            now,
-            empty_at: entry.bound + entry.error + drift,
-        })
+        let latest = entry.bound + entry.error + drift;
+        (!early.granted()).then(|| Outcome::denied(Denial::Insufficient, latest, now))
     }
 
     /// Returns how long ago the bucket was empty at least, while that still matters.
@@ -67,7 +64,7 @@ impl<T: Transport> Remote<T> {
         if self.settings.hint_max_age.is_none() || !step.is_plain() || !tells {
             return;
         }
-        let mut error = BootClock.now() - sent;
+        let mut error = boot_clock() - sent;
         // The server looked at its clock after the request was sent.
         let mut bound = sent.saturating_add_signed(-age(reply.outcome.now, reply.outcome.empty_at));
         if let Some(known) = known.filter(|_| reply.healed) {

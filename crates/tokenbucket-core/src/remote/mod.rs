@@ -25,11 +25,11 @@ mod stream;
 mod tls;
 mod transport;
 
-use crate::clock::{BootClock, Clock, Ticks};
+use crate::clock::{Ticks, boot_clock};
 use crate::host::Host;
 use crate::key::{Key, KeyHasher};
 use crate::slots::counters::Event;
-use crate::step::{Denial, Outcome, Step, Verdict};
+use crate::step::{Outcome, Step};
 use crate::store::Put;
 pub use batch::Batched;
 use breaker::{Breaker, Passage};
@@ -115,7 +115,7 @@ impl<T: Transport> Remote<T> {
         step: &Step,
         first: Option<Ticks>,
     ) -> Result<Answer<Outcome>, Failure> {
-        let now = BootClock.now();
+        let now = boot_clock();
         if step.exceeds_capacity() {
             // No round trip, because the store would deny it, too.
             return Ok(sure(step.decide(now, now)));
@@ -162,7 +162,7 @@ impl<T: Transport> Remote<T> {
         ask: impl FnOnce(&T, Ticks) -> Result<R, Cause>,
         stand_in: impl FnOnce(OnFailure, &Cause) -> R,
     ) -> Result<Answer<R>, Failure> {
-        let asked = self.call(host, name, BootClock.now(), |deadline| {
+        let asked = self.call(host, name, boot_clock(), |deadline| {
             ask(&self.transport, deadline)
         });
         match asked {
@@ -184,7 +184,7 @@ impl<T: Transport> Remote<T> {
             first: None,
             seen: None,
         };
-        let asked = self.call(host, &ask.name, BootClock.now(), |deadline| {
+        let asked = self.call(host, &ask.name, boot_clock(), |deadline| {
             self.transport.take(&ask, deadline)
         });
         match asked {
@@ -207,7 +207,7 @@ impl<T: Transport> Remote<T> {
     /// # Errors
     /// As [`Remote::take`].
     pub fn put(&self, host: &Host, key: Key<'_>, put: &Put) -> Result<Answer<()>, Failure> {
-        let now = BootClock.now();
+        let now = boot_clock();
         let seen = match *put {
             Put::Refund { burst, .. } => self
                 .find(host, key, now)
@@ -220,7 +220,7 @@ impl<T: Transport> Remote<T> {
         });
         if !matches!(put, Put::Bootstrap { .. }) {
             // Also when nobody knows whether the store acted.
-            host.denial_cache().clear(key.hash, BootClock.now());
+            host.denial_cache().clear(key.hash, boot_clock());
         }
         match asked {
             Ok(()) => Ok(sure(())),
@@ -299,7 +299,7 @@ impl<T: Transport> Remote<T> {
 
 /// Tells the breaker what failed.
 fn note(host: &Host, breaker: &Breaker, passage: Passage, cause: &Cause) {
-    let now = BootClock.now();
+    let now = boot_clock();
     match cause.blame() {
         Blame::Store => {
             host.slots().count(Event::Failed);
@@ -315,14 +315,6 @@ fn note(host: &Host, breaker: &Breaker, passage: Passage, cause: &Cause) {
 /// How long before `now` an instant was; negative if it is still to come. Instants are below 2^62.
 const fn age(now: Ticks, instant: Ticks) -> i64 {
     now.cast_signed() - instant.cast_signed()
-}
-
-const fn denied(denial: Denial, now: Ticks) -> Outcome {
-    Outcome {
-        verdict: Verdict::Denied(denial),
-        now,
-        empty_at: now,
-    }
 }
 
 const fn sure<T>(value: T) -> Answer<T> {

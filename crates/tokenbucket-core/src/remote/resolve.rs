@@ -1,6 +1,6 @@
 //! The addresses of names, remembered: a look-up may take seconds and knows no deadline.
 
-use crate::clock::{BootClock, Clock, TICKS_PER_SECOND, Ticks};
+use crate::clock::{TICKS_PER_SECOND, Ticks, boot_clock};
 use parking_lot::Mutex;
 use std::io;
 use std::net::{SocketAddr, ToSocketAddrs};
@@ -24,7 +24,7 @@ static KNOWN: Mutex<Vec<Known>> = Mutex::new(Vec::new());
 /// # Errors
 /// When there are none.
 pub fn addresses(host: &str, port: u16) -> io::Result<Vec<SocketAddr>> {
-    let now = BootClock.now();
+    let now = boot_clock();
     let is_current =
         |known: &&Known| known.host == host && known.port == port && now - known.since < BELIEVED;
     if let Some(known) = KNOWN.lock().iter().find(is_current) {

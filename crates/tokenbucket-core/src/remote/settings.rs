@@ -1,7 +1,6 @@
 //! How a remote store is used, and what happens when it fails.
 
-use super::denied;
-use crate::clock::{BootClock, Clock, Ticks};
+use crate::clock::{Ticks, boot_clock};
 use crate::host::Host;
 use crate::key::Key;
 use crate::step::{Denial, Outcome, Step, Verdict};
@@ -23,7 +22,7 @@ impl OnFailure {
     /// What is answered instead of the store.
     #[must_use]
     pub fn answer(self, host: &Host, key: Key<'_>, step: &Step, first: Option<Ticks>) -> Outcome {
-        let now = BootClock.now();
+        let now = boot_clock();
         match self {
             Self::Local => host.slots().take(key, step, first),
             Self::Allow => Outcome {
@@ -31,7 +30,7 @@ impl OnFailure {
                 now,
                 empty_at: 0,
             },
-            Self::Deny | Self::Throw => denied(Denial::Unavailable, now),
+            Self::Deny | Self::Throw => Outcome::denied(Denial::Unavailable, now, now),
         }
     }
 }

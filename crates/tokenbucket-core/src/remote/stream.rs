@@ -6,7 +6,7 @@
 use super::endpoint::Endpoint;
 use super::failure::Cause;
 use super::resolve;
-use crate::clock::{BootClock, Clock, TICKS_PER_SECOND, Ticks};
+use crate::clock::{TICKS_PER_SECOND, Ticks, boot_clock};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::fd::OwnedFd;
 use rustix::io::Errno;
@@ -114,7 +114,7 @@ impl Stream {
 
     /// The time left; `TimedOut` when there is none.
     fn left(&self) -> io::Result<Timespec> {
-        let left = self.deadline.saturating_sub(BootClock.now());
+        let left = self.deadline.saturating_sub(boot_clock());
         if left == 0 {
             return Err(io::ErrorKind::TimedOut.into());
         }

@@ -157,7 +157,7 @@ impl Totals {
 /// The shards of a segment, and the one that this process counts in.
 #[derive(Debug)]
 pub struct Counters {
-    shards: Region<Shard>,
+    pub(super) shards: Region<Shard>,
     /// The generation that chose in the upper half, the number of its shard in the lower.
     chosen: AtomicU64,
 }
@@ -196,11 +196,5 @@ impl Counters {
         let chosen = u64::from(generation()) << 32 | number as u64;
         self.chosen.store(chosen, Relaxed);
         number
-    }
-
-    /// Adds up what happened since the segment was made, in all processes.
-    #[must_use]
-    pub fn totals(&self) -> Totals {
-        Totals::of(&self.shards)
     }
 }

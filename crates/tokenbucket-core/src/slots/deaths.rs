@@ -1,7 +1,7 @@
 //! Deaths at the marked steps of the protocol, for `scripts/prove`: production builds lack the feature.
 
 use super::protocol::Point;
-use crate::clock::{BootClock, Clock};
+use crate::clock::boot_clock;
 use rustix::process::{Signal, getpid, kill_process};
 use std::io::Write;
 use std::sync::LazyLock;
@@ -36,7 +36,7 @@ pub fn reached(point: Point) {
 fn roll() -> u64 {
     static DICE: AtomicU64 = AtomicU64::new(0);
     let mut dice = match DICE.load(Relaxed) {
-        0 => BootClock.now() ^ u64::from(std::process::id()) << 40 | 1,
+        0 => boot_clock() ^ u64::from(std::process::id()) << 40 | 1,
         dice => dice,
     };
     dice ^= dice << 13;

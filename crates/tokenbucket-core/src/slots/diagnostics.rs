@@ -77,10 +77,7 @@ impl Entry {
         let kept = &identifier[..identifier.len().min(PREFIX - 1)];
         let mut bytes = [0; PREFIX];
         // At most 47.
-        #[allow(clippy::cast_possible_truncation)]
-        {
-            bytes[0] = kept.len() as u8;
-        }
+        bytes[0] = u8::try_from(kept.len()).unwrap_or_default();
         bytes[1..=kept.len()].copy_from_slice(kept);
         for (word, chunk) in self.prefix.iter().zip(bytes.chunks_exact(8)) {
             let chunk = chunk.try_into().unwrap_or_default();
@@ -89,12 +86,9 @@ impl Entry {
     }
 
     fn identifier(&self) -> Vec<u8> {
-        let bytes: Vec<u8> = self
-            .prefix
-            .iter()
-            .flat_map(|word| word.load(Relaxed).to_le_bytes())
-            .collect();
-        let length = usize::from(bytes[0]).min(PREFIX - 1);
-        bytes[1..=length].to_vec()
+        let words = self.prefix.iter();
+        let mut bytes = words.flat_map(|word| word.load(Relaxed).to_le_bytes());
+        let length = usize::from(bytes.next().unwrap_or_default());
+        bytes.take(length).collect()
     }
 }

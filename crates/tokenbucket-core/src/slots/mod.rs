@@ -19,13 +19,13 @@ pub use table::SharedMemory;
 use crate::clock::Ticks;
 use crate::key::Key;
 use crate::step::{Denial, Outcome, Step, Verdict};
-use crate::store::{Put, Store};
+use crate::store::Put;
 use counters::Event;
 use protocol::Variant;
-use std::convert::Infallible;
 
 impl<V: Variant> SharedMemory<V> {
-    /// Takes one step: [`Store::take`], which cannot fail here.
+    /// Takes one step on one bucket. `first` is the state that a bucket without a record starts from
+    /// instead of full. A record found meanwhile wins.
     ///
     /// Always inlined, so that an outcome whose verdict alone is read is never written to memory.
     #[inline(always)]
@@ -58,14 +58,14 @@ impl<V: Variant> SharedMemory<V> {
         match denial {
             Denial::Contended => self.count(Event::Contended),
             Denial::TableFull => self.count(Event::Refused),
-            Denial::Insufficient | Denial::ExceedsCapacity | Denial::Unavailable => {}
+            _ => {}
         }
         if let Some(diagnostics) = self.diagnostics() {
-            diagnostics.denied(self.counters().shard().0, key);
+            diagnostics.denied(self.counters.shard().0, key);
         }
     }
 
-    /// Changes a bucket: [`Store::put`], which cannot fail here.
+    /// Changes a bucket without asking for tokens.
     pub fn put(&self, key: Key<'_>, put: &Put) {
         let slots = self.slots(key.hash);
         match *put {
@@ -85,18 +85,5 @@ impl<V: Variant> SharedMemory<V> {
     #[must_use]
     pub fn contains(&self, key: Key<'_>) -> bool {
         protocol::contains(&self.slots(key.hash))
-    }
-}
-
-impl<V: Variant> Store for SharedMemory<V> {
-    type Error = Infallible;
-
-    fn take(&self, key: Key<'_>, step: &Step, first: Option<Ticks>) -> Result<Outcome, Infallible> {
-        Ok(Self::take(self, key, step, first))
-    }
-
-    fn put(&self, key: Key<'_>, put: &Put) -> Result<(), Infallible> {
-        Self::put(self, key, put);
-        Ok(())
     }
 }

@@ -153,11 +153,6 @@ fn swap<S: Slots>(slots: &S, index: usize, old: Word, new: Word) -> bool {
     slots.slot(index).swap(old, new, AcqRel, Acquire)
 }
 
-#[inline(always)]
-fn reached<S: Slots>(point: Point) {
-    S::Variant::reached(point);
-}
-
 fn count<S: Slots>(slots: &S, event: Event) {
     slots.shard().1.count(event);
 }
@@ -190,11 +185,7 @@ fn take_again<S: Slots>(slots: &S, step: &Step, first: Option<Ticks>) -> Outcome
         }
     }
     let empty_at = find(slots).map_or(0, |(_, word)| word.empty_at());
-    Outcome {
-        verdict: Verdict::Denied(Denial::Contended),
-        now: slots.now(),
-        empty_at,
-    }
+    Outcome::denied(Denial::Contended, empty_at, slots.now())
 }
 
 /// `None` when another process changed the slot first.
@@ -203,7 +194,7 @@ fn try_take<S: Slots>(slots: &S, step: &Step, first: Option<Ticks>) -> Option<Ou
     let Some((index, word)) = find(slots) else {
         return take_absent(slots, step, first);
     };
-    reached::<S>(Point::Loaded);
+    S::Variant::reached(Point::Loaded);
     // Held back, it would be worked out behind the clock, where every grant waits for it.
     let span = black_box(Span::covering(step.span()));
     // The clock is read after the slot: a denial is true at the instant that it states.
@@ -211,12 +202,12 @@ fn try_take<S: Slots>(slots: &S, step: &Step, first: Option<Ticks>) -> Option<Ou
     if outcome.empty_at == word.empty_at() {
         return Some(outcome);
     }
-    reached::<S>(Point::Decided);
+    S::Variant::reached(Point::Decided);
     let next = word.moved(outcome.empty_at, span);
     if !swap(slots, index, word, next) {
         return None;
     }
-    reached::<S>(Point::Granted);
+    S::Variant::reached(Point::Granted);
     Some(outcome)
 }
 
@@ -224,10 +215,6 @@ fn try_take<S: Slots>(slots: &S, step: &Step, first: Option<Ticks>) -> Option<Ou
 #[cold]
 #[inline(never)]
 fn take_absent<S: Slots>(slots: &S, step: &Step, first: Option<Ticks>) -> Option<Outcome> {
-    let birth = |now| match first {
-        Some(first) => step.decide_first(first, now),
-        None => step.decide(0, now),
-    };
     if step.dry || step.exceeds_capacity() || (first.is_none() && step.cost == 0) {
         // Nothing to write; a bucket that nobody took from needs no slot.
         return Some(Outcome {
@@ -235,7 +222,9 @@ fn take_absent<S: Slots>(slots: &S, step: &Step, first: Option<Ticks>) -> Option
             ..step.decide(0, slots.now())
         });
     }
-    claim(slots, Span::covering(step.span()), birth)
+    claim(slots, Span::covering(step.span()), |now| {
+        step.decide_first(first, now)
+    })
 }
 
 /// The slot in which the key lives.
@@ -251,62 +240,45 @@ fn find<S: Slots>(slots: &S) -> Option<(usize, Word)> {
 /// Makes a record whose state `birth` decides. `None` when the key lives by now or a race was lost.
 fn claim<S: Slots>(slots: &S, span: Span, birth: impl Fn(Ticks) -> Outcome) -> Option<Outcome> {
     let now = slots.now();
-    let (index, pending) = match survey(slots, now)? {
-        Place::Claimed(index, pending) => {
-            count(slots, Event::Adopted);
-            (index, pending)
+    let Some((index, old)) = survey(slots, now)?.best(slots.may_evict()) else {
+        return Some(Outcome::denied(Denial::TableFull, 0, now));
+    };
+    let pending = if old.is_of(slots.fingerprint()) {
+        count(slots, Event::Adopted);
+        old
+    } else {
+        let pending = Word::pending(slots.fingerprint(), ticket(slots), now);
+        S::Variant::reached(Point::Chosen);
+        if !swap(slots, index, old, pending) {
+            return None;
         }
-        Place::Free(index, old) => {
-            let pending = Word::pending(slots.fingerprint(), ticket(slots), now);
-            reached::<S>(Point::Chosen);
-            if !swap(slots, index, old, pending) {
-                return None;
-            }
-            count_claim(slots, old, now);
-            reached::<S>(Point::Claimed);
-            (index, pending)
-        }
-        Place::None => {
-            return Some(Outcome {
-                verdict: Verdict::Denied(Denial::TableFull),
-                now,
-                empty_at: 0,
-            });
-        }
+        count_claim(slots, old, now);
+        S::Variant::reached(Point::Claimed);
+        pending
     };
     // Orders the claim before the look around; free on x86-64, needed on AArch64.
     slots.fence(SeqCst);
     if S::Variant::VALIDATE && !validate(slots, index, pending) {
         return None;
     }
-    reached::<S>(Point::Validated);
+    S::Variant::reached(Point::Validated);
     let outcome = birth(if S::Variant::REREAD_CLOCK {
         slots.now()
     } else {
         now
     });
-    reached::<S>(Point::Born);
+    S::Variant::reached(Point::Born);
     let live = Word::live(slots.fingerprint(), span, outcome.empty_at);
     if !swap(slots, index, pending, live) {
         return None;
     }
     count(slots, Event::Inserted);
-    reached::<S>(Point::Living);
+    S::Variant::reached(Point::Living);
     Some(outcome)
 }
 
-/// Where a record may be made.
-enum Place {
-    /// A claim for the same key stands here: finish it.
-    Claimed(usize, Word),
-    /// This word may be replaced by a claim.
-    Free(usize, Word),
-    /// Nowhere.
-    None,
-}
-
-/// Looks for a place; `None` when the key lives by now.
-fn survey<S: Slots>(slots: &S, now: Ticks) -> Option<Place> {
+/// Looks at every slot; `None` when the key lives by now.
+fn survey<S: Slots>(slots: &S, now: Ticks) -> Option<Survey> {
     let mut survey = Survey::default();
     for index in 0..slots.len() {
         let word = load(slots, index);
@@ -315,7 +287,7 @@ fn survey<S: Slots>(slots: &S, now: Ticks) -> Option<Place> {
         }
         survey.note(slots, now, (index, word));
     }
-    Some(survey.best(slots.may_evict()))
+    Some(survey)
 }
 
 /// The candidates for a place, each the first or best of its kind.
@@ -351,10 +323,9 @@ impl Survey {
         }
     }
 
-    fn best(self, may_evict: bool) -> Place {
-        if let Some((index, word)) = self.claimed {
-            return Place::Claimed(index, word);
-        }
+    /// Returns where a record may be made: a claim for the same key, to be finished, or else a word
+    /// that a claim may replace.
+    fn best(self, may_evict: bool) -> Option<(usize, Word)> {
         // The less loaded line: two choices keep overflow rare.
         let free = if self.free_count[1] > self.free_count[0] {
             self.free[1]
@@ -362,10 +333,7 @@ impl Survey {
             self.free[0].or(self.free[1])
         };
         let victim = self.fullest.filter(|_| may_evict);
-        match free.or(self.abandoned).or(victim) {
-            Some((index, word)) => Place::Free(index, word),
-            None => Place::None,
-        }
+        self.claimed.or(free).or(self.abandoned).or(victim)
     }
 }
 

@@ -6,7 +6,7 @@ use super::counters::{Counters, Event, Shard, Totals};
 use super::diagnostics::Diagnostics;
 use super::protocol::{AtomicWord, Production, Slots, Variant};
 use super::word::{Fingerprint, Word};
-use crate::clock::{BootClock, Clock, Ticks};
+use crate::clock::{Ticks, boot_clock};
 use crate::key::KeyHasher;
 use crate::memory::{Region, Segment};
 use portable_atomic::AtomicU128;
@@ -25,13 +25,14 @@ pub struct Line(pub [AtomicU128; SLOTS_PER_LINE]);
 /// purpose.
 #[derive(Debug)]
 pub struct SharedMemory<V: Variant = Production> {
-    lines: Region<Line>,
-    counters: Counters,
+    /// At least two.
+    pub(crate) lines: Region<Line>,
+    pub(crate) counters: Counters,
     /// One where identifiers are kept, else none.
-    diagnostics: Region<Diagnostics>,
-    hasher: KeyHasher,
-    evict: bool,
-    variant: PhantomData<V>,
+    pub(crate) diagnostics: Region<Diagnostics>,
+    pub(crate) hasher: KeyHasher,
+    pub(crate) evict: bool,
+    pub(crate) variant: PhantomData<V>,
 }
 
 /// How many slots are in which state.
@@ -48,24 +49,6 @@ pub struct Usage {
 }
 
 impl<V: Variant> SharedMemory<V> {
-    /// Lays the store onto its regions: at least two lines, and as many shards as there are.
-    pub(crate) const fn new(
-        lines: Region<Line>,
-        counters: Counters,
-        diagnostics: Region<Diagnostics>,
-        secret: [u64; 2],
-        evict: bool,
-    ) -> Self {
-        Self {
-            lines,
-            counters,
-            diagnostics,
-            hasher: KeyHasher::new(secret),
-            evict,
-            variant: PhantomData,
-        }
-    }
-
     /// Makes keys of this store, in no namespace yet.
     #[must_use]
     pub const fn hasher(&self) -> KeyHasher {
@@ -98,11 +81,6 @@ impl<V: Variant> SharedMemory<V> {
         }
     }
 
-    #[inline]
-    pub(super) const fn counters(&self) -> &Counters {
-        &self.counters
-    }
-
     /// Counts an event.
     #[inline]
     pub fn count(&self, event: Event) {
@@ -112,7 +90,7 @@ impl<V: Variant> SharedMemory<V> {
     /// Returns what happened since the segment was made, in all processes.
     #[must_use]
     pub fn totals(&self) -> Totals {
-        self.counters.totals()
+        Totals::of(&self.counters.shards)
     }
 
     /// Returns the identifiers that were denied, if they are kept.
@@ -131,7 +109,7 @@ impl<V: Variant> SharedMemory<V> {
     /// Counts slots by state. Reads every slot that was ever written: for status only.
     #[must_use]
     pub fn usage(&self, segment: &Segment) -> Usage {
-        let now = BootClock.now();
+        let now = boot_clock();
         let mut usage = Usage::default();
         let mut seen = 0;
         let written = segment.written(&self.lines).into_iter();
@@ -200,7 +178,7 @@ impl<V: Variant> Slots for Neighbourhood<'_, V> {
 
     #[inline]
     fn now(&self) -> Ticks {
-        BootClock.now()
+        boot_clock()
     }
 
     fn may_evict(&self) -> bool {

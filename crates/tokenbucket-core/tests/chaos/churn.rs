@@ -6,13 +6,12 @@ use crate::replay::{Verdict, replay, twice_alive};
 use crate::supervisor::{Supervisor, Tally, Treatment};
 use std::sync::atomic::Ordering::Relaxed;
 use std::time::{Duration, Instant};
-use tokenbucket_core::clock::BootClock;
-use tokenbucket_core::host::{Geometry, Host, Settings};
+use tokenbucket_core::host::{Host, Settings};
 use tokenbucket_core::memory::Segment;
 use tokenbucket_core::slots::counters::{Event, Totals};
 use tokenbucket_core::slots::protocol::{Point, Variant};
 use tokenbucket_core::slots::word::Span;
-use tokenbucket_core::{Clock, Step, Ticks};
+use tokenbucket_core::{Step, Ticks, boot_clock};
 
 /// A quota: what one call costs, and what a full bucket holds.
 #[derive(Clone, Copy, Debug)]
@@ -60,11 +59,12 @@ pub struct Outcome {
 }
 
 pub fn shared<V: Variant>(lines: usize, evict: bool) -> Host<V> {
-    let geometry = Geometry {
+    let settings = Settings {
         lines,
         diagnostics: false,
+        evict,
     };
-    Host::new(Settings { geometry, evict }, Segment::memfd).expect("a memfd")
+    Host::new(settings, Segment::memfd).expect("a memfd")
 }
 
 impl Churn {
@@ -72,7 +72,7 @@ impl Churn {
         let store = shared::<V>(self.lines, self.evict);
         let board = Board::new();
         let time = u64::try_from(self.treatment.time.as_nanos()).unwrap();
-        let end = BootClock.now() + time;
+        let end = boot_clock() + time;
         let work = |lane: usize, seed: u64| self.work(&store, &board, lane, seed, end);
         let mut twice = 0;
         let tally = Supervisor::new(&board, self.treatment, &work).run(&mut || {
@@ -111,7 +111,7 @@ impl Churn {
             150_000
         };
         loop {
-            let now = BootClock.now();
+            let now = boot_clock();
             if now > end {
                 return;
             }

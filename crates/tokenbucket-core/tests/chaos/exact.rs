@@ -5,10 +5,9 @@ use crate::churn::shared;
 use crate::fate::Meant;
 use crate::supervisor::{Supervisor, Treatment};
 use std::sync::atomic::Ordering::SeqCst;
-use tokenbucket_core::clock::BootClock;
 use tokenbucket_core::host::Host;
 use tokenbucket_core::quota::MAX_BURST;
-use tokenbucket_core::{Clock, Put, Step, TICKS_PER_SECOND, Ticks};
+use tokenbucket_core::{Put, Step, TICKS_PER_SECOND, Ticks, boot_clock};
 
 /// A token; all of them together last longer than the test takes them.
 const TOKEN: Ticks = TICKS_PER_SECOND;
@@ -33,10 +32,10 @@ pub fn run(treatment: Treatment, refunding: bool) -> Result<String, String> {
         return Err(format!("{first:?}"));
     }
     let board = Board::new();
-    let end = BootClock.now() + u64::try_from(treatment.time.as_nanos()).unwrap();
+    let end = boot_clock() + u64::try_from(treatment.time.as_nanos()).unwrap();
     let work = |lane: usize, _: u64| {
         let lane = &board.lanes[lane];
-        while BootClock.now() < end {
+        while boot_clock() < end {
             let outcome = store.slots().take(key, &Step::new(TOKEN, MAX_BURST), None);
             assert!(outcome.granted(), "{outcome:?}");
             let taken = lane.calls.fetch_add(1, SeqCst);

@@ -6,7 +6,7 @@
 use crate::model::{Exact, Refill, exact};
 use proptest::prelude::*;
 use tokenbucket_core::quota::MAX_BURST;
-use tokenbucket_core::{Quota, Step, Ticks, Tokens};
+use tokenbucket_core::{Grain, Quota, Step, Ticks, Tokens};
 
 /// A capacity and a rate as a caller names them.
 #[derive(Clone, Copy, Debug)]
@@ -21,7 +21,8 @@ impl Asked {
     }
 
     fn checked(self) -> Option<Quota> {
-        Quota::new(tokens(self.capacity), tokens(self.rate)).ok()
+        let (capacity, rate) = (tokens(self.capacity), tokens(self.rate));
+        Quota::new(capacity, rate, Grain::Nanosecond).ok()
     }
 
     pub fn refill(self) -> Refill {

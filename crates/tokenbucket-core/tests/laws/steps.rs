@@ -5,7 +5,7 @@ use crate::model::{Bucket, Draw, exact, whole};
 use crate::tried;
 use proptest::prelude::*;
 use tokenbucket_core::clock::EPOCH;
-use tokenbucket_core::{Decision, Denial, Put, Quota, Reason, Step, Ticks, Verdict};
+use tokenbucket_core::{Decision, Denial, Grain, Put, Quota, Step, Ticks, Verdict};
 
 /// A moment of a history: one call on a bucket in some state.
 struct Moment {
@@ -143,7 +143,7 @@ proptest! {
             if outcome.granted() {
                 prop_assert_eq!(retry, 0);
             } else {
-                prop_assert_eq!(decision.reason, Reason::InsufficientTokens);
+                prop_assert_eq!(decision.verdict, Verdict::Denied(Denial::Insufficient));
                 let again = |later| step.decide(outcome.empty_at, now + later).granted();
                 prop_assert!(again(retry), "refused after {retry}");
                 prop_assert!(retry > 0 && !again(retry - 1), "granted before {retry}");
@@ -202,7 +202,7 @@ proptest! {
     ) {
         let quota = asked.quota();
         let step = Step { dry: false, ..call[0].stern_step(&quota, asked) };
-        let outcome = step.decide_first(first, EPOCH);
+        let outcome = step.decide_first(Some(first), EPOCH);
         prop_assert!(outcome.granted());
         prop_assert!(outcome.empty_at >= step.decide(0, EPOCH).empty_at);
         prop_assert!(outcome.empty_at >= first, "a proposal for less is kept");
@@ -211,7 +211,7 @@ proptest! {
 
 #[test]
 fn a_shrinking_and_growing_capacity_does_the_right_thing() {
-    let quota = |capacity| Quota::new(tokens(capacity), tokens(1.0)).unwrap();
+    let quota = |capacity| Quota::new(tokens(capacity), tokens(1.0), Grain::Nanosecond).unwrap();
     let (small, large) = (quota(5.0), quota(50.0));
     let second = quota(1.0).burst();
     let step = |quota: &Quota, n| Step::new(n * second, quota.burst());

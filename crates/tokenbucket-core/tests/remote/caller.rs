@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 use testkit::{Proxy, Upstream};
-use tokenbucket_core::host::{self, Geometry, Host};
+use tokenbucket_core::host::{self, Host};
 use tokenbucket_core::memory::Segment;
 use tokenbucket_core::remote::memcached::Memcached;
 use tokenbucket_core::remote::memcached::servers::parse_servers;
@@ -49,7 +49,8 @@ pub fn refund(n: u64) -> Put {
 /// A host's shared memory.
 pub fn host() -> Arc<Host> {
     let settings = host::Settings {
-        geometry: Geometry::of_size(1 << 20, false),
+        lines: host::lines(1 << 20),
+        diagnostics: false,
         evict: false,
     };
     Arc::new(Host::new(settings, Segment::private).unwrap())

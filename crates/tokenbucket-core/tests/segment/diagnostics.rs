@@ -2,15 +2,17 @@
 
 use crate::{SETTINGS, empties, layout, store};
 use std::collections::HashSet;
-use tokenbucket_core::host::Host;
+use tokenbucket_core::host::{Host, Settings};
 use tokenbucket_core::memory::Segment;
 
 /// Direct-mapped entries of the sketch of a shard.
 const ENTRIES: u128 = 64;
 
 fn tracking() -> Host {
-    let mut settings = SETTINGS;
-    settings.geometry.diagnostics = true;
+    let settings = Settings {
+        diagnostics: true,
+        ..SETTINGS
+    };
     Host::new(settings, Segment::memfd).unwrap()
 }
 

@@ -63,7 +63,7 @@ fn another_segment_is_refused() {
     let segment = Segment::memfd(layout()).unwrap();
     let refused = why(descriptor(&segment), segment.nonce() ^ 1);
     assert!(matches!(refused, SegmentError::Nonce), "{refused:?}");
-    let mut larger = SETTINGS.geometry;
+    let mut larger = SETTINGS;
     larger.lines *= 2;
     let larger = Segment::memfd(larger.layout()).unwrap();
     let refused = why(descriptor(&larger), larger.nonce());

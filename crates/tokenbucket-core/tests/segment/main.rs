@@ -12,15 +12,13 @@ mod refused;
 use std::os::unix::fs::PermissionsExt;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
-use tokenbucket_core::host::{Geometry, Host, Settings};
+use tokenbucket_core::host::{Host, Settings};
 use tokenbucket_core::memory::{Access, Layout, Segment};
 use tokenbucket_core::{Step, TICKS_PER_SECOND};
 
 const SETTINGS: Settings = Settings {
-    geometry: Geometry {
-        lines: 64,
-        diagnostics: false,
-    },
+    lines: 64,
+    diagnostics: false,
     evict: false,
 };
 
@@ -75,7 +73,7 @@ fn empties(store: &Host, identifier: &[u8]) -> bool {
 }
 
 fn layout() -> Layout {
-    SETTINGS.geometry.layout()
+    SETTINGS.layout()
 }
 
 fn store(segment: Segment) -> Host {

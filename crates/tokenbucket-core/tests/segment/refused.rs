@@ -6,7 +6,7 @@ use rustix::io::Errno;
 use std::fs::{self, OpenOptions};
 use std::os::unix::fs::{FileExt, PermissionsExt, chown, symlink};
 use std::path::Path;
-use tokenbucket_core::host::{Geometry, VERSION};
+use tokenbucket_core::host::{Settings, VERSION};
 use tokenbucket_core::memory::{Access, Segment, SegmentError};
 
 const FIELD: u64 = 8;
@@ -24,9 +24,9 @@ fn made() -> Folder {
 }
 
 /// Why the file at `path` is refused; it must be the same afterwards.
-fn why(path: &Path, access: Access, geometry: Geometry) -> SegmentError {
+fn why(path: &Path, access: Access, settings: Settings) -> SegmentError {
     let before = fs::read(path).unwrap();
-    let refused = Segment::named(path, access, geometry.layout()).expect_err("refused");
+    let refused = Segment::named(path, access, settings.layout()).expect_err("refused");
     assert_eq!(
         fs::read(path).unwrap(),
         before,
@@ -37,7 +37,7 @@ fn why(path: &Path, access: Access, geometry: Geometry) -> SegmentError {
 
 macro_rules! assert_refused {
     ($path:expr, $reason:pat) => {
-        let refused = why($path, PRIVATE, SETTINGS.geometry);
+        let refused = why($path, PRIVATE, SETTINGS);
         assert!(matches!(refused, $reason), "{refused:?}");
     };
 }
@@ -124,18 +124,18 @@ fn another_size() {
 #[test]
 fn other_settings() {
     let folder = made();
-    let mut other = SETTINGS.geometry;
+    let mut other = SETTINGS;
     other.lines *= 2;
     let refused = why(&folder.file(), PRIVATE, other);
     assert!(matches!(refused, SegmentError::Size(_, _)), "{refused:?}");
     // Of the same size, which is rounded up to pages.
-    other.lines = SETTINGS.geometry.lines - 1;
+    other.lines = SETTINGS.lines - 1;
     assert_eq!(other.layout().size(), layout().size());
     let refused = why(&folder.file(), PRIVATE, other);
     assert!(matches!(refused, SegmentError::Shape), "{refused:?}");
-    other = Geometry {
+    other = Settings {
         diagnostics: true,
-        ..SETTINGS.geometry
+        ..SETTINGS
     };
     let refused = why(&folder.file(), PRIVATE, other);
     assert!(matches!(refused, SegmentError::Size(_, _)), "{refused:?}");
@@ -148,7 +148,7 @@ fn another_header() {
     let spoilt = |at: u64, value: u64| {
         let good = field(&path, at);
         patch(&path, at, value);
-        let refused = why(&path, PRIVATE, SETTINGS.geometry);
+        let refused = why(&path, PRIVATE, SETTINGS);
         patch(&path, at, good);
         refused
     };

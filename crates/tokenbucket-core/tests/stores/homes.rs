@@ -1,18 +1,17 @@
 //! The stores that the contract is run over.
 
 use crate::remotes;
-use std::fmt::Debug;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
-use tokenbucket_core::host::{Geometry, Host, Settings};
-use tokenbucket_core::memory::{Access, Segment};
-use tokenbucket_core::{Key, KeyHasher, MemoryStore, Outcome, Put, Step, Store, Ticks};
+use tokenbucket_core::host::{self, Host, Settings};
+use tokenbucket_core::memory::{Access, Layout, Segment, SegmentError};
+use tokenbucket_core::{Key, KeyHasher, MemoryStore, Outcome, Put, Step, Ticks};
 
-/// A store, whatever its way to fail.
+/// A store, and how its keys are made.
 pub struct Home {
     name: &'static str,
-    store: Box<dyn Infallible>,
+    store: Box<dyn Store>,
     /// Makes keys of this store, in no namespace yet.
     pub hasher: KeyHasher,
 }
@@ -20,29 +19,11 @@ pub struct Home {
 /// Every constructor: the one place that knows which stores there are.
 fn all() -> Vec<fn() -> Home> {
     let mut all: Vec<fn() -> Home> = vec![
-        || Home::new("memory", MemoryStore::new(), KeyHasher::new([1, 2])),
-        || {
-            Home::shared(
-                "private",
-                Segment::private(settings().geometry.layout()).unwrap(),
-            )
-        },
-        || {
-            Home::shared(
-                "memfd",
-                Segment::memfd(settings().geometry.layout()).unwrap(),
-            )
-        },
-        || {
-            Home::shared(
-                "anonymous",
-                Segment::anonymous(settings().geometry.layout()).unwrap(),
-            )
-        },
-        || {
-            let folder = Folder::new();
-            Home::shared("named", named(&folder))
-        },
+        || Home::new("memory", MemoryStore::default(), KeyHasher::new([1, 2])),
+        || Home::shared("private", Segment::private),
+        || Home::shared("memfd", Segment::memfd),
+        || Home::shared("anonymous", Segment::anonymous),
+        || Folder::new().home(),
         remotes::redis_tcp,
         remotes::redis_unix,
         remotes::redis_tls,
@@ -65,24 +46,42 @@ pub fn each(part: impl Fn(&Home)) {
     }
 }
 
-/// How a store's time passes.
-pub trait Timed {
+/// What a store can do. Its failures fail the test.
+pub trait Store {
+    fn take(&self, key: Key<'_>, step: &Step, first: Option<Ticks>) -> Outcome;
+    fn put(&self, key: Key<'_>, put: &Put);
+    /// Lets the store's time pass.
     fn pass(&self, ticks: Ticks) {
         std::thread::sleep(Duration::from_nanos(ticks));
     }
 }
 
-impl Timed for MemoryStore {
+impl Store for MemoryStore {
+    fn take(&self, key: Key<'_>, step: &Step, first: Option<Ticks>) -> Outcome {
+        self.take(key, step, first)
+    }
+
+    fn put(&self, key: Key<'_>, put: &Put) {
+        self.put(key, put);
+    }
+
     fn pass(&self, ticks: Ticks) {
         self.advance(ticks);
     }
 }
 
+impl Store for Host {
+    fn take(&self, key: Key<'_>, step: &Step, first: Option<Ticks>) -> Outcome {
+        self.slots().take(key, step, first)
+    }
+
+    fn put(&self, key: Key<'_>, put: &Put) {
+        self.slots().put(key, put);
+    }
+}
+
 impl Home {
-    pub fn new<S: Store + Timed + 'static>(name: &'static str, store: S, hasher: KeyHasher) -> Self
-    where
-        S::Error: Debug,
-    {
+    pub fn new(name: &'static str, store: impl Store + 'static, hasher: KeyHasher) -> Self {
         Self {
             name,
             store: Box::new(store),
@@ -90,10 +89,13 @@ impl Home {
         }
     }
 
-    fn shared(name: &'static str, segment: Segment) -> Self {
-        let host = Host::new(settings(), |_| Ok(segment)).unwrap();
+    fn shared(
+        name: &'static str,
+        make: impl FnOnce(Layout) -> Result<Segment, SegmentError>,
+    ) -> Self {
+        let host = Host::new(settings(), make).unwrap();
         let hasher = host.slots().hasher();
-        Self::new(name, OnHost(host), hasher)
+        Self::new(name, host, hasher)
     }
 
     pub fn key<'a>(&self, identifier: &'a [u8]) -> Key<'a> {
@@ -113,70 +115,12 @@ impl Home {
     }
 }
 
-/// The store in a host's shared memory.
-struct OnHost(Host);
-
-impl Timed for OnHost {}
-
-impl Store for OnHost {
-    type Error = std::convert::Infallible;
-
-    fn take(
-        &self,
-        key: Key<'_>,
-        step: &Step,
-        first: Option<Ticks>,
-    ) -> Result<Outcome, Self::Error> {
-        Store::take(self.0.slots(), key, step, first)
-    }
-
-    fn put(&self, key: Key<'_>, put: &Put) -> Result<(), Self::Error> {
-        Store::put(self.0.slots(), key, put)
-    }
-}
-
-/// A store whose failures fail the test.
-trait Infallible {
-    fn take(&self, key: Key<'_>, step: &Step, first: Option<Ticks>) -> Outcome;
-    fn put(&self, key: Key<'_>, put: &Put);
-    fn pass(&self, ticks: Ticks);
-}
-
-impl<S: Store + Timed> Infallible for S
-where
-    S::Error: Debug,
-{
-    fn take(&self, key: Key<'_>, step: &Step, first: Option<Ticks>) -> Outcome {
-        Store::take(self, key, step, first).unwrap()
-    }
-
-    fn put(&self, key: Key<'_>, put: &Put) {
-        Store::put(self, key, put).unwrap();
-    }
-
-    fn pass(&self, ticks: Ticks) {
-        Timed::pass(self, ticks);
-    }
-}
-
 pub fn settings() -> Settings {
     Settings {
-        geometry: Geometry::of_size(1 << 20, false),
+        lines: host::lines(1 << 20),
+        diagnostics: false,
         evict: false,
     }
-}
-
-fn named(folder: &Folder) -> Segment {
-    let access = Access {
-        mode: 0o600,
-        group: None,
-    };
-    Segment::named(
-        &folder.0.join("segment"),
-        access,
-        settings().geometry.layout(),
-    )
-    .unwrap()
 }
 
 /// A folder of its own, gone with its owner; a mapping stays when its file goes.
@@ -191,6 +135,17 @@ impl Folder {
         std::fs::create_dir(&path).unwrap();
         Self(path)
     }
+
+    /// The store in the named segment in this folder.
+    fn home(&self) -> Home {
+        let access = Access {
+            mode: 0o600,
+            group: None,
+        };
+        Home::shared("named", |layout| {
+            Segment::named(&self.0.join("segment"), access, layout)
+        })
+    }
 }
 
 impl Drop for Folder {
@@ -202,7 +157,7 @@ impl Drop for Folder {
 #[test]
 fn a_named_segment_is_one_store_to_all_who_open_it() {
     let folder = Folder::new();
-    let homes = [(); 2].map(|()| Home::shared("named", named(&folder)));
+    let homes = [(); 2].map(|()| folder.home());
     let step = Step::new(1 << 50, 1 << 50);
     assert!(homes[0].take(homes[0].key(b"id"), &step, None).granted());
     assert!(!homes[1].take(homes[1].key(b"id"), &step, None).granted());

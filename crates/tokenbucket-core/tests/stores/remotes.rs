@@ -1,10 +1,9 @@
 //! Remote stores as the contract sees them: on real servers, one of each kind for all tests.
 
-use crate::homes::{Home, Timed, settings};
+use crate::homes::{Home, Store, settings};
 use std::sync::LazyLock;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::{SystemTime, UNIX_EPOCH};
-use tokenbucket_core::clock::BootClock;
 use tokenbucket_core::host::Host;
 use tokenbucket_core::memory::Segment;
 use tokenbucket_core::remote::memcached::Memcached;
@@ -12,7 +11,7 @@ use tokenbucket_core::remote::memcached::servers::parse_servers;
 use tokenbucket_core::remote::redis::Redis;
 use tokenbucket_core::remote::redis::dsn::Dsn;
 use tokenbucket_core::remote::{Answer, Failure, OnFailure, Remote, Settings, Transport};
-use tokenbucket_core::{Clock, Key, KeyHasher, Outcome, Put, Step, Store, TICKS_PER_SECOND, Ticks};
+use tokenbucket_core::{Key, KeyHasher, Outcome, Put, Step, TICKS_PER_SECOND, Ticks, boot_clock};
 
 // Ended by their watchdogs: nothing drops a static.
 static REDIS: LazyLock<testkit::Redis> = LazyLock::new(testkit::Redis::start_tls);
@@ -99,8 +98,6 @@ struct RemoteHome<T> {
     hasher: KeyHasher,
 }
 
-impl<T> Timed for RemoteHome<T> {}
-
 impl<T> RemoteHome<T> {
     /// A remote store knows a bucket by its identifier alone: outside every namespace by the caller's
     /// bytes as they are, elsewhere by the hash, too, which the namespace has changed.
@@ -113,33 +110,32 @@ impl<T> RemoteHome<T> {
     }
 }
 
-fn value<R>(answer: Answer<R>) -> R {
+fn value<R>(answer: Result<Answer<R>, Failure>) -> R {
+    let answer = answer.unwrap();
     assert!(answer.warning.is_none(), "{:?}", answer.warning);
     answer.value
 }
 
 impl<T: Transport> Store for RemoteHome<T> {
-    type Error = Failure;
-
     /// `first` is on the store's clock, which is this machine's wall clock.
-    fn take(&self, key: Key<'_>, step: &Step, first: Option<Ticks>) -> Result<Outcome, Failure> {
+    fn take(&self, key: Key<'_>, step: &Step, first: Option<Ticks>) -> Outcome {
         let identifier = self.identifier(key);
         let key = Key {
             identifier: &identifier,
             ..key
         };
         let age = |first: Ticks| wall_clock().cast_signed() - first.cast_signed();
-        let first = first.map(|first| BootClock.now().saturating_add_signed(-age(first)));
-        self.remote.take(&self.host, key, step, first).map(value)
+        let first = first.map(|first| boot_clock().saturating_add_signed(-age(first)));
+        value(self.remote.take(&self.host, key, step, first))
     }
 
-    fn put(&self, key: Key<'_>, put: &Put) -> Result<(), Failure> {
+    fn put(&self, key: Key<'_>, put: &Put) {
         let identifier = self.identifier(key);
         let key = Key {
             identifier: &identifier,
             ..key
         };
-        self.remote.put(&self.host, key, put).map(value)
+        value(self.remote.put(&self.host, key, put));
     }
 }
 

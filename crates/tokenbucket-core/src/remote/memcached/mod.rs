@@ -25,7 +25,7 @@ use super::endpoint::Endpoint;
 use super::record;
 use super::stream::Stream;
 use super::{Ask, Cause, Reply, Server, Transport};
-use crate::clock::{BootClock, Clock, TICKS_PER_MICROSECOND, TICKS_PER_SECOND, Ticks, wall_clock};
+use crate::clock::{TICKS_PER_MICROSECOND, TICKS_PER_SECOND, Ticks, boot_clock, wall_clock};
 use crate::step::{Denial, Outcome, Verdict};
 use crate::store::{Put, UNKNOWN_SPAN, empty_at};
 use ketama::{Distribution, Ring};
@@ -136,14 +136,12 @@ impl Record {
     }
 
     fn decide(self, ask: &Ask, now: Ticks) -> Outcome {
-        match ask.first {
-            // Rounded up: what was empty later holds less.
-            Some(age) if self.is_absent() => {
-                let first = empty_at(now, age).next_multiple_of(TICKS_PER_MICROSECOND);
-                ask.step.decide_first(first, now)
-            }
-            _ => ask.step.decide(self.empty_at, now),
+        if !self.is_absent() {
+            return ask.step.decide(self.empty_at, now);
         }
+        // Rounded up: what was empty later holds less.
+        let whole = |age| empty_at(now, age).next_multiple_of(TICKS_PER_MICROSECOND);
+        ask.step.decide_first(ask.first.map(whole), now)
     }
 
     /// Writes a state over this record if it is still this one. Whether it was, and the record by then.
@@ -281,7 +279,7 @@ fn take(connection: &mut Connection, ask: &Ask, deadline: Ticks) -> Result<Optio
     let (key, step) = (&ask.name, &ask.step);
     let known = (connection.remembered(key).cloned(), false);
     // A later write may have no reply by the deadline, and its fate would be unknown.
-    let patience = BootClock.now().midpoint(deadline);
+    let patience = boot_clock().midpoint(deadline);
     let decide = |record: Record, now: Ticks, lost: u32| {
         let mut outcome = record.decide(ask, now);
         let gives_up = lost == TRIES || (lost > 0 && is_over(patience));
