@@ -106,10 +106,7 @@ fn key_of(this: &Object<Limiter>, id: &Zval) -> Result<Zval, Thrown> {
             return Thrown;
         }
         let name = classes::CLIENT_THROTTLE.name();
-        throw::type_error(&format!(
-            "{}::key() must return a string",
-            name.to_string_lossy()
-        ))
+        throw::type_error(&format!("{name}::key() must return a string"))
     })
 }
 

@@ -127,10 +127,7 @@ impl<T: StorageClass> RemoteStorage<T> {
     ) -> Result<(), Thrown> {
         if this.made.get().is_some() {
             let class = T::class().name();
-            return Err(throw::error(&format!(
-                "{} is constructed already",
-                class.to_string_lossy()
-            )));
+            return Err(throw::error(&format!("{class} is constructed already")));
         }
         this.set_property(0, value::of_bytes(server.as_bytes()));
         this.set_property(1, value::of_bytes(prefix));
@@ -151,10 +148,9 @@ impl<T: StorageClass> RemoteStorage<T> {
         server: &str,
         prefix: &[u8],
     ) -> Result<Zval, Thrown> {
-        let created = instantiate(Self::born()).ok_or(Thrown)?;
-        let this = value::object(&created).and_then(Object::<Self>::of_exact);
-        Self::construct(this.ok_or(Thrown)?, transport, settings, server, prefix)?;
-        Ok(created)
+        instantiate(Self::born(), |this| {
+            Self::construct(this, transport, settings, server, prefix)
+        })
     }
 
     /// Returns the store and this host's memory.
@@ -164,10 +160,7 @@ impl<T: StorageClass> RemoteStorage<T> {
     pub fn parts(&self) -> Result<(&Remote<T>, &'static Host), Thrown> {
         let made = self.made.get().ok_or_else(|| {
             let class = T::class().name();
-            throw::error(&format!(
-                "The {} object has not been constructed",
-                class.to_string_lossy()
-            ))
+            throw::error(&format!("The {class} object has not been constructed"))
         })?;
         let host = segment::host().ok_or(Thrown)?;
         Ok((&made.remote, host))

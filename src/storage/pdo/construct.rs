@@ -20,7 +20,7 @@ const PATIENCE: Ticks = TICKS_PER_SECOND;
 /// # Errors
 /// `TypeError` or `ValueError`; what a class that extends PDO throws.
 pub fn construct(call: &mut Call<'_>, _result: &mut Zval) -> Result<(), Thrown> {
-    let db = call.object_of_foreign(1, c"PDO")?;
+    let db = call.object_of_foreign(1, "PDO")?;
     let table = call.string(2)?;
     let on_failure = if call.count() >= 3 {
         on_failure::argument(call, 3)?
@@ -42,7 +42,7 @@ pub fn construct(call: &mut Call<'_>, _result: &mut Zval) -> Result<(), Thrown> 
 /// # Errors
 /// As [`construct`].
 pub fn construct_mysql(call: &mut Call<'_>, _result: &mut Zval) -> Result<(), Thrown> {
-    let db = call.object_of_foreign(1, c"PDO")?;
+    let db = call.object_of_foreign(1, "PDO")?;
     let table = call.untyped_string(2)?;
     let settings = Settings {
         timeout: PATIENCE,
