@@ -14,14 +14,14 @@ const UNTESTED: u32 = 80_600;
 
 /// Names that `zend/symbols.rs` takes from the headers.
 const FUNCTIONS: &str = "zend_parse_arg_(bool|long|double|str|number)_slow|zend_parse_arg_(double|str)_weak\
-    |zend_wrong_parameter(s_none|_class|)_error|zend_argument_(value|type)_error|zend_(value|type)_error\
+    |zend_wrong_parameter(s_none|_class|_type)_error|zend_argument_(value|type)_error\
     |zend_exception_(save|restore|set_previous)|zend_clear_exception|php_error_docref|zend_error(_zstr)?\
-    |php_format_date|zend_declare_typed_property|zend_declare_class_constant_(long|double)\
+    |php_format_date|zend_declare_typed_property|zend_declare_class_constant\
     |zend_register_(internal_enum|functions)|zend_enum_add_case_cstr|zend_add_attribute|zend_class_implements\
     |zend_create_closure|object_init_ex|zend_get_class_constant_ex|add_(property|assoc)_zval_ex\
     |(sub|mul|div)_function|zend_ini_string_ex|zend_unregister_ini_entries|display_ini_entries";
 const VARIABLES: &str = "spl_ce_LogicException|zend_empty_string|zend_standard_class_def\
-    |ZPP_ERROR_WRONG_ARG|ZEND_ACC_READONLY|ZEND_ATTRIBUTE_PERSISTENT|ZEND_INTERNAL_CLASS\
+    |ZEND_ACC_READONLY|ZEND_ATTRIBUTE_PERSISTENT|ZEND_INTERNAL_CLASS\
     |MAY_BE_(VOID|BOOL|LONG|DOUBLE|STRING|ARRAY|OBJECT|STATIC)|E_(WARNING|USER_WARNING|CORE_WARNING)";
 const TYPES: &str =
     "_?zend_expected_type|zend_result|ZEND_RESULT_CODE|_?zend_attribute|(__)?time_t";

@@ -43,27 +43,51 @@ function static_name(string $name): string
     return strtoupper(snake(substr(strrchr("\\$name", '\\'), 1)));
 }
 
+/** A string literal of Rust. */
+function quoted(string $text): string
+{
+    return '"' . addcslashes($text, '\\"') . '"';
+}
+
 /** A C string literal of Rust. */
 function literal(string $text): string
 {
-    return 'c"' . addcslashes($text, '\\"') . '"';
+    return 'c' . quoted($text);
 }
 
-/** A list in brackets, as many elements a line as fit in 100 columns from column $indent on. */
-function items(array $items, int $indent, string $before = ''): string
+/** Items with a space between, as many a line as fit in 100 columns from column $indent on. */
+function fill(array $items, int $indent): string
 {
-    $line = '&[' . implode(', ', $items) . ']';
-    if ($indent + strlen($before . $line) < 100) {
+    $lines = [];
+    foreach ($items as $item) {
+        $line = end($lines) . " $item";
+        if ($lines && !str_contains($line, "\n") && $indent + strlen($line) <= 100) {
+            array_pop($lines);
+        } else {
+            $line = $item;
+        }
+        $lines[] = $line;
+    }
+    return implode("\n" . str_repeat(' ', $indent), $lines);
+}
+
+/** A list between $before and $after: on one line, if there is room from column $indent on. */
+function items(array $items, int $indent, string $before, string $after): string
+{
+    $line = "$before&[" . implode(', ', $items) . "]$after";
+    if ($indent + strlen($line) <= 100) {
         return $line;
     }
-    $space = str_repeat(' ', $indent + 4);
-    $width = 100 - strlen($space);
-    $lines = [''];
-    foreach ($items as $item) {
-        $last = ltrim(end($lines) . " $item,");
-        strlen($last) <= $width ? $lines[count($lines) - 1] = $last : $lines[] = "$item,";
-    }
-    return "&[\n$space" . implode("\n$space", $lines) . "\n" . str_repeat(' ', $indent) . ']';
+    $space = "\n" . str_repeat(' ', $indent);
+    return "$before&[$space    " . fill(array_map(fn($item) => "$item,", $items), $indent + 4) . "$space]$after";
+}
+
+/** The names of the texts that are there more than once. */
+function shared(array $texts, array $names): array
+{
+    $often = array_filter(array_count_values($texts), fn($count) => $count > 1);
+    $named = array_combine(array_reverse($texts), array_reverse($names));
+    return array_intersect_key(array_reverse($named), $often);
 }
 
 function type(?ReflectionType $type): string
@@ -91,7 +115,7 @@ function parameter(ReflectionParameter $parameter): string
     }
     $named = literal($parameter->name) . ', ' . type($parameter->getType());
     if (!$parameter->isOptional()) {
-        return "required($named)";
+        return $parameter->hasType() ? "required($named)" : 'untyped(' . literal($parameter->name) . ')';
     }
     $default = $parameter->isDefaultValueConstant()
         ? $parameter->getDefaultValueConstantName()
@@ -99,22 +123,42 @@ function parameter(ReflectionParameter $parameter): string
     return "optional($named, " . literal($default) . ')';
 }
 
-/** The parameters and the return type; equal ones are one constant. */
-function signature(ReflectionFunctionAbstract $function): string
+/** What a function returns, and its parameters. */
+function infos(ReflectionFunctionAbstract $function): array
 {
-    global $signatures;
     $returns = 'returns(' . $function->getNumberOfRequiredParameters() . ', ' . type($function->getReturnType()) . ')';
-    $infos = [$returns, ...array_map(parameter(...), $function->getParameters())];
-    $owner = $function instanceof ReflectionMethod ? static_name($function->class) . '_' : '';
-    $name = $signatures[implode(', ', $infos)]['name'] ??= $owner . static_name($function->name);
-    $signatures[implode(', ', $infos)]['text'] ??= items($infos, 0, "const $name: &[Info] = ");
-    return $name;
+    return [$returns, ...array_map(parameter(...), $function->getParameters())];
+}
+
+/** A method or function that has a body, or none; constants stand for what several of them have. */
+function entry(ReflectionFunctionAbstract $function, string $head, int $indent): string
+{
+    global $parameters, $signatures;
+    $infos = infos($function);
+    $shared = $signatures[implode(', ', $infos)] ?? null;
+    $infos = array_map(fn($info) => $parameters[$info] ?? $info, $infos);
+    $line = $shared ?? '&[' . implode(', ', $infos) . ']';
+    $space = "\n" . str_repeat(' ', $indent + 4);
+    return match (true) {
+        $indent + strlen("$head, $line),") <= 100 => "$head, $line)",
+        $indent + 4 + strlen("$line),") <= 100 => "$head,$space$line)",
+        default => items($infos, $indent, "$head, ", ')'),
+    };
 }
 
 function access(ReflectionMethod|ReflectionProperty $member): string
 {
     $flags = array_diff(Reflection::getModifierNames($member->getModifiers()), ['abstract', 'readonly']);
     return implode(' | ', array_map(strtoupper(...), $flags));
+}
+
+/** A path from the module that it ends in, which is imported. */
+function imported(string $path): string
+{
+    global $modules;
+    preg_match('/^([\w:]+)::(\w+(?:::<.*)?)$/', $path, $found);
+    $modules[] = $found[1];
+    return ltrim(strrchr(":$found[1]", ':'), ':') . "::$found[2]";
 }
 
 /** The Rust function that runs a method. */
@@ -129,21 +173,17 @@ function handler(ReflectionMethod $method): string
     $path = fn($type) => preg_replace('/\w+$/', snake($method->name), $type);
     foreach ($class->getInterfaces() as $interface) {
         if ($interface->isUserDefined() && $interface->hasMethod($method->name)) {
-            $alias ??= $path(tag($interface->getDocComment(), 'implementation')) . "::<$state>";
+            $alias ??= $path(tag($interface->getDocComment(), 'implementation')) . "::<" . imported($state) . '>';
         }
     }
-    return $alias ?? $path($state);
+    return imported($alias ?? $path($state));
 }
 
 function method(ReflectionMethod $method): string
 {
     $name = literal($method->name);
-    if ($method->isAbstract()) {
-        return "abstract_entry($name, " . signature($method) . ')';
-    }
-    $head = "entry($name, " . access($method) . ', method!(' . handler($method) . '),';
-    $signature = signature($method) . ')';
-    return $head . (strlen("$head $signature") < 88 ? ' ' : "\n                ") . $signature;
+    return entry($method, $method->isAbstract() ? "abstract_entry($name"
+        : "entry($name, " . access($method) . ', method!(' . handler($method) . ')', 12);
 }
 
 function property(ReflectionProperty $property): string
@@ -152,10 +192,10 @@ function property(ReflectionProperty $property): string
     $default = $property->getDefaultValue();
     return match (true) {
         $property->isStatic() => unsupported("the static property \${$property->name}"),
-        $property->isReadOnly() => "Property::ReadOnly($named, " . type($property->getType()) . ')',
+        $property->isReadOnly() => "ReadOnly($named, " . type($property->getType()) . ')',
         $property->hasType() => unsupported("the typed property \${$property->name}"),
-        $default === null => "Property::Untyped($named)",
-        is_int($default) => "Property::UntypedInt($named, $default)",
+        $default === null => "Untyped($named)",
+        is_int($default) => "UntypedInt($named, $default)",
         default => unsupported("the default of \${$property->name}"),
     };
 }
@@ -165,8 +205,14 @@ function constant_of(ReflectionClassConstant $constant): string
     $value = $constant->getValue();
     $text = is_int($value) ? number_format($value, 0, '', '_') : var_export($value, true);
     $kind = is_int($value) ? 'Int' : (is_float($value) ? 'Float' : unsupported("the value of {$constant->name}"));
-    return $constant->isPublic() ? "Constant::$kind(" . literal($constant->name) . ", $text)"
+    return $constant->isPublic() ? '(' . literal($constant->name) . ", $kind($text))"
         : unsupported("{$constant->name}, which is not public");
+}
+
+/** The methods that a class declares itself. */
+function methods(ReflectionClass $class): array
+{
+    return array_filter($class->getMethods(), fn($it) => $it->class === $class->name && $it->isUserDefined());
 }
 
 /** The interfaces that a class names itself. */
@@ -194,14 +240,19 @@ function hidden(array $methods): array
     return $hidden;
 }
 
-function kind(ReflectionClass $class): string
+/** The field `kind`, unless the class extends no other. */
+function kind(ReflectionClass $class): array
 {
     if ($class->isEnum()) {
         $cases = array_map(fn($case) => literal($case->name), (new ReflectionEnum($class->name))->getCases());
-        return 'Kind::Enum(' . items($cases, 8, 'kind: Kind::Enum()') . ')';
+        return [items($cases, 8, 'kind: Kind::Enum(', '),')];
     }
     $parent = $class->getParentClass();
-    return $class->isInterface() ? 'Kind::Interface' : ($parent ? 'Kind::Extends(' . literal($parent->name) . ')' : '');
+    return match (true) {
+        $class->isInterface() => ['kind: Kind::Interface,'],
+        $parent !== false => ['kind: Kind::Extends(' . quoted($parent->name) . '),'],
+        default => [],
+    };
 }
 
 /** The entry of a class; fields that say nothing are left out. */
@@ -209,7 +260,6 @@ function declaration(ReflectionClass $class): string
 {
     $comment = $class->getDocComment();
     $own = fn($members) => array_values(array_filter($members, fn($it) => $it->class === $class->name));
-    $methods = array_filter($own($class->getMethods()), fn($it) => $it->isUserDefined());
     $constants = array_filter($own($class->getReflectionConstants()), fn($it) => !$it->isEnumCase());
     $state = $class->isInterface() ? null : tag($comment, 'implementation');
     $flags = array_keys(array_filter([
@@ -217,31 +267,28 @@ function declaration(ReflectionClass $class): string
         'NO_DYNAMIC_PROPERTIES' => tag($comment, 'strict-properties') !== null,
         'NOT_SERIALIZABLE' => tag($comment, 'not-serializable') !== null,
     ]));
-    $list = fn($items) => $items ? items($items, 8, 'properties: ') : '';
     $properties = $class->isEnum() ? [] : $own($class->getProperties());
-    $entries = array_map(fn($it) => '            ' . method($it) . ",\n", $methods);
-    $fields = array_filter([
-        'name' => literal($class->name),
-        'kind' => kind($class),
-        'flags' => implode(' | ', $flags),
-        'interfaces' => $list(array_map(literal(...), interfaces($class))),
-        'state' => $state ? "Some(Class::carry::<$state>)" : '',
-        'constants' => $list(array_map(constant_of(...), $constants)),
-        'properties' => $list(array_map(property(...), $properties)),
-        'methods' => $entries ? "Entries(&[\n" . implode('', $entries) . '            END,' . "\n        ])" : '',
-        'hidden' => $list(hidden($methods)),
-    ]);
-    $text = '    (&classes::' . static_name($class->name) . ", Declaration {\n";
-    foreach ($fields as $field => $value) {
-        $text .= "        $field: $value,\n";
-    }
-    return "$text        ..Declaration::EMPTY\n    }),\n";
+    $methods = array_map(method(...), methods($class));
+    $list = fn($field, $items, $open = '', $close = '')
+        => $items ? [items(array_values($items), 8, "$field: $open", "$close,")] : [];
+    $fields = [
+        ...kind($class),
+        ...($flags ? ['flags: ' . implode(' | ', $flags) . ','] : []),
+        ...$list('interfaces', array_map(quoted(...), interfaces($class))),
+        ...($state ? ['state: Some(Class::carry::<' . imported($state) . '>),'] : []),
+        ...$list('constants', array_map(constant_of(...), $constants)),
+        ...$list('properties', array_map(property(...), $properties)),
+        ...$list('methods', $methods ? [...$methods, 'END'] : [], 'Entries(', ')'),
+        ...$list('hidden', hidden(methods($class))),
+    ];
+    return '    (&classes::' . static_name($class->name) . ", Declaration {\n"
+        . '        ' . fill([...$fields, '..Declaration::EMPTY'], 8) . "\n    }),\n";
 }
 
 function stub_function(ReflectionFunction $function): string
 {
     $path = tag($function->getDocComment(), 'implementation') ?? unsupported("{$function->name}() without @implementation");
-    return 'entry(' . literal($function->name) . ", 0, method!($path), " . signature($function) . ')';
+    return entry($function, 'entry(' . literal($function->name) . ', 0, method!(' . imported($path) . ')', 4);
 }
 
 /** The whole of src/classes.rs, which the rest of the extension imports. */
@@ -251,7 +298,9 @@ function classes(array $classes): string
         . "//! Generated from stubs/tokenbucket.stub.php by `php -n scripts/declare.php`. Do not edit.\n\n"
         . "use crate::zend::Class;\n\n";
     foreach ($classes as $class) {
-        $text .= 'pub static ' . static_name($class->name) . ": Class = Class::new();\n";
+        $head = 'pub static ' . static_name($class->name) . ': Class =';
+        $value = 'Class::new(' . literal($class->name) . ');';
+        $text .= $head . (strlen("$head $value") > 100 ? "\n    " : ' ') . "$value\n";
     }
     return $text;
 }
@@ -259,24 +308,39 @@ function classes(array $classes): string
 /** The whole of src/declared.rs, which only the module's entry imports. */
 function declared(array $classes, array $functions): string
 {
-    global $signatures;
-    $signatures = [];
+    global $parameters, $signatures, $modules;
+    $all = array_merge($functions, ...array_map(methods(...), $classes));
+    $infos = array_map(infos(...), $all);
+    $names = array_map(fn($function) => static_name($function->name), $all);
+    $texts = array_map(fn($it) => implode(', ', $it), $infos);
+    $signatures = shared($texts, $names);
+    $distinct = array_combine($texts, $infos);
+    $used = array_merge(...array_map(fn($it) => array_slice($it, 1), array_values($distinct)));
+    $named = fn($parameter) => static_name(preg_replace('/^\w+\(c"(\w+)".*/', '$1', $parameter));
+    $parameters = shared($used, array_map($named, $used));
+    $modules = ['classes'];
     $declarations = implode('', array_map(declaration(...), $classes));
-    $functions = items([...array_map(stub_function(...), $functions), 'END'], 0);
-    preg_match_all('/(?:method!\(|carry::<)(\w+)::/', $declarations . $functions, $found);
-    $roots = array_unique(['classes', ...$found[1]]);
-    sort($roots);
+    $entries = items([...array_map(stub_function(...), $functions), 'END'], 0, 'pub static FUNCTIONS: Entries = Entries(', ');');
+    $modules = array_unique($modules);
+    sort($modules);
     $text = "//! The classes and functions that the extension declares to PHP.\n//!\n"
         . "//! Generated from stubs/tokenbucket.stub.php by `php -n scripts/declare.php`. Do not edit.\n\n"
-        . "use crate::zend::Class;\nuse crate::zend::call::method;\n"
-        . "use crate::zend::class::{Constant, Declaration, Kind, Property};\n"
+        . "use crate::zend::Class;\nuse crate::zend::Number::{Float, Int};\nuse crate::zend::call::method;\n"
+        . "use crate::zend::class::Property::{ReadOnly, Untyped, UntypedInt};\n"
+        . "use crate::zend::class::{Declaration, Kind};\n"
         . "use crate::zend::declare::{\n    END, Entries, FINAL, Info, NO_DYNAMIC_PROPERTIES, NOT_SERIALIZABLE, PRIVATE, PROTECTED,\n"
-        . "    PUBLIC, STATIC, Type, abstract_entry, entry, optional, required, returns,\n};\n"
-        . 'use crate::{' . implode(', ', $roots) . "};\n\n";
-    foreach ($signatures as ['name' => $name, 'text' => $infos]) {
-        $text .= "const $name: &[Info] = $infos;\n";
+        . "    PUBLIC, STATIC, Type, abstract_entry, entry, optional, required, returns, untyped,\n};\n"
+        . "use crate::{\n    " . fill(array_map(fn($module) => "$module,", $modules), 4) . "\n};\n\n"
+        . "// Parameters that several methods have.\n";
+    foreach ($parameters as $parameter => $name) {
+        $text .= "const $name: Info = $parameter;\n";
     }
-    return "$text\n/// The functions.\npub static FUNCTIONS: Entries = Entries($functions);\n\n"
+    $text .= "\n// What several methods return, and their parameters.\n";
+    foreach ($signatures as $signature => $name) {
+        $infos = array_map(fn($info) => $parameters[$info] ?? $info, $distinct[$signature]);
+        $text .= items($infos, 0, "const $name: &[Info] = ", ';') . "\n";
+    }
+    return "$text\n/// The functions.\n$entries\n\n"
         . "/// The classes, each behind those that it extends or implements.\n"
         . 'pub static CLASSES: [(&Class, Declaration); ' . count($classes) . "] = [\n$declarations];\n";
 }

@@ -1,7 +1,8 @@
 //! `TokenBucket\Decision`: the whole answer to one call.
 
 use crate::classes;
-use crate::zend::{Call, Class, Object, State, Thrown, Zval, object, throw, value};
+use crate::zend::object::instantiate;
+use crate::zend::{Call, Class, State, Thrown, Zval, throw, value};
 use ext_php_rs::types::ZendHashTable;
 use tokenbucket_core::clock::{TICKS_PER_MICROSECOND, wall_clock};
 use tokenbucket_core::{Decision, Quota, TICKS_PER_SECOND, Ticks, seconds};
@@ -34,25 +35,23 @@ impl State for Answer {
 /// # Errors
 /// When there is no memory for it.
 pub fn to_object(quota: &Quota, decision: &Decision) -> Result<Zval, Thrown> {
-    let created = object::instantiate(Answer(Some((*quota, *decision)))).ok_or(Thrown)?;
-    let object = value::object(&created)
-        .and_then(Object::<Answer>::of_exact)
-        .ok_or(Thrown)?;
     let mut allowed = Zval::new();
     allowed.set_bool(decision.allowed());
-    let retry_after = decision
-        .retry_after
-        .map_or(f64::INFINITY, seconds::from_ticks);
-    object.set_property(0, allowed);
-    object.set_property(1, value::of_float(decision.remaining as f64));
-    object.set_property(2, value::of_float(quota.capacity().to_float()));
-    object.set_property(3, value::of_float(retry_after));
-    object.set_property(
-        4,
+    let retry_after = decision.retry_after;
+    let properties = [
+        allowed,
+        value::of_float(decision.remaining as f64),
+        value::of_float(quota.capacity().to_float()),
+        value::of_float(retry_after.map_or(f64::INFINITY, seconds::from_ticks)),
         value::of_float(seconds::from_ticks(decision.reset_after)),
-    );
-    object.set_property(5, value::of_bytes(decision.reason().as_bytes()));
-    Ok(created)
+        value::of_bytes(decision.reason().as_bytes()),
+    ];
+    instantiate(Answer(Some((*quota, *decision))), |object| {
+        for (index, value) in properties.into_iter().enumerate() {
+            object.set_property(index, value);
+        }
+        Ok(())
+    })
 }
 
 /// Private: only the extension makes decisions.
@@ -70,14 +69,11 @@ pub fn headers(call: &mut Call<'_>, result: &mut Zval) -> Result<(), Thrown> {
     let legacy = call.count() >= 2 && call.bool(2)?;
     let policy = quoted(policy)
         .ok_or_else(|| throw::argument_value(1, "must contain only printable ASCII characters"))?;
-    let this = call.this::<Answer>();
-    let fields = this
-        .0
-        .map(|(quota, decision)| fields(&quota, &decision, &policy, legacy))
-        .unwrap_or_default();
     let mut table = ZendHashTable::new();
-    for (name, value) in fields {
-        table.insert(name, value).map_err(|_| Thrown)?;
+    if let Answer(Some((quota, decision))) = &**call.this::<Answer>() {
+        for (name, value) in fields(quota, decision, &policy, legacy) {
+            table.insert(name, value).map_err(|_| Thrown)?;
+        }
     }
     result.set_hashtable(table);
     Ok(())
@@ -117,20 +113,16 @@ fn fields(
         let others = quota.burst() - quota.refill(1);
         whole_seconds(decision.reset_after.saturating_sub(others), 1)
     };
+    let policy_field = format!("{policy};q={capacity};w={window}");
     let mut fields = vec![
-        (
-            "RateLimit-Policy",
-            format!("{policy};q={capacity};w={window}"),
-        ),
+        ("RateLimit-Policy", policy_field),
         ("RateLimit", format!("{policy};r={remaining};t={reset}")),
     ];
     if !decision.allowed()
         && let Some(retry_after) = decision.retry_after
     {
-        fields.push((
-            "Retry-After",
-            whole_seconds(retry_after, 1).max(reset).to_string(),
-        ));
+        let seconds = whole_seconds(retry_after, 1).max(reset);
+        fields.push(("Retry-After", seconds.to_string()));
     }
     if legacy {
         let reset = wall_clock().as_secs() + whole_seconds(decision.reset_after, capacity);

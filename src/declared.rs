@@ -3,423 +3,316 @@
 //! Generated from stubs/tokenbucket.stub.php by `php -n scripts/declare.php`. Do not edit.
 
 use crate::zend::Class;
+use crate::zend::Number::{Float, Int};
 use crate::zend::call::method;
-use crate::zend::class::{Constant, Declaration, Kind, Property};
+use crate::zend::class::Property::{ReadOnly, Untyped, UntypedInt};
+use crate::zend::class::{Declaration, Kind};
 use crate::zend::declare::{
     END, Entries, FINAL, Info, NO_DYNAMIC_PROPERTIES, NOT_SERIALIZABLE, PRIVATE, PROTECTED,
-    PUBLIC, STATIC, Type, abstract_entry, entry, optional, required, returns,
+    PUBLIC, STATIC, Type, abstract_entry, entry, optional, required, returns, untyped,
 };
-use crate::{classes, compat, decision, info, storage, token_bucket};
+use crate::{
+    classes, compat::client_throttle, compat::leaky_bucket, compat::minute_window,
+    compat::rate_limiter, decision, info, storage::interface, storage::memcached, storage::memory,
+    storage::pdo, storage::redis, storage::shared_memory, token_bucket,
+};
 
-const TOKEN_BUCKET_STORAGE_PREPARE: &[Info] = &[returns(0, Type::NONE)];
-const TOKEN_BUCKET_STORAGE_BOOTSTRAP: &[Info] = &[
-    returns(2, Type::NONE), required(c"identifier", Type::NONE), required(c"microtime", Type::NONE),
+// Parameters that several methods have.
+const MICROTIME: Info = untyped(c"microtime");
+const IDENTIFIER: Info = untyped(c"identifier");
+const TOKENS: Info = optional(c"tokens", Type::INT.or(Type::FLOAT), c"1");
+const PREFIX: Info = optional(c"prefix", Type::STRING, c"'tokenbucket:'");
+const TIMEOUT: Info = optional(c"timeout", Type::FLOAT, c"0.05");
+const ON_FAILURE: Info = optional(c"onFailure", Type::class(c"TokenBucket\\OnFailure"), c"TokenBucket\\OnFailure::Local");
+const HINTS: Info = optional(c"hints", Type::BOOL, c"true");
+const HINT_MAX_AGE: Info = optional(c"hintMaxAge", Type::FLOAT, c"1.0");
+const ID: Info = untyped(c"id");
+const STORAGE: Info = untyped(c"storage");
+
+// What several methods return, and their parameters.
+const ATTEMPT: &[Info] = &[returns(0, Type::class(c"TokenBucket\\Decision")), TOKENS];
+const BOOTSTRAP: &[Info] = &[returns(2, Type::NONE), IDENTIFIER, MICROTIME];
+const CONSUME: &[Info] = &[
+    returns(4, Type::NONE), IDENTIFIER, MICROTIME, untyped(c"full_microtime"),
+    untyped(c"bootstrap_closure"),
 ];
-const TOKEN_BUCKET_STORAGE_CONSUME: &[Info] = &[
-    returns(4, Type::NONE), required(c"identifier", Type::NONE), required(c"microtime", Type::NONE),
-    required(c"full_microtime", Type::NONE), required(c"bootstrap_closure", Type::NONE),
-];
-const TOKEN_BUCKET_COMPARE_MICROTIMES: &[Info] = &[
-    returns(2, Type::NONE), required(c"m1", Type::NONE), required(c"m2", Type::NONE),
-];
-const TOKEN_BUCKET_CONSTRUCT: &[Info] = &[
-    returns(4, Type::NONE), required(c"storage", Type::class(c"TokenBucketStorage")),
-    required(c"identifier", Type::NONE), required(c"bucket_capacity", Type::NONE),
-    required(c"tokens_per_second", Type::NONE),
-];
-const TOKEN_BUCKET_CONSUME: &[Info] = &[
-    returns(0, Type::NONE), optional(c"token_count", Type::NONE, c"1"),
-];
-const TOKEN_BUCKET_ATTEMPT: &[Info] = &[
-    returns(0, Type::class(c"TokenBucket\\Decision")),
-    optional(c"tokens", Type::INT.or(Type::FLOAT), c"1"),
-];
-const TOKEN_BUCKET_WAIT: &[Info] = &[
-    returns(1, Type::class(c"TokenBucket\\Decision")), required(c"timeout", Type::FLOAT),
-    optional(c"tokens", Type::INT.or(Type::FLOAT), c"1"),
-];
-const TOKEN_BUCKET_REFUND: &[Info] = &[
-    returns(0, Type::VOID), optional(c"tokens", Type::INT.or(Type::FLOAT), c"1"),
-];
-const TOKEN_BUCKET_RESET: &[Info] = &[returns(0, Type::VOID)];
-const TOKEN_BUCKET_ATTEMPT_ALL: &[Info] = &[
-    returns(1, Type::class(c"TokenBucket\\Decision")), required(c"buckets", Type::ARRAY),
-    optional(c"tokens", Type::INT.or(Type::FLOAT), c"1"),
-];
-const TOKEN_BUCKET_BOOTSTRAP: &[Info] = &[
-    returns(1, Type::NONE), required(c"initialTokens", Type::NONE),
-];
-const TOKEN_BUCKET_TOKENS_TO_SECONDS: &[Info] = &[
-    returns(1, Type::NONE), required(c"tokens", Type::NONE),
-];
-const TOKEN_BUCKET_SECONDS_TO_TOKENS: &[Info] = &[
-    returns(1, Type::NONE), required(c"seconds", Type::NONE),
-];
-const TOKEN_BUCKET_STORAGE_SHARED_MEMORY_CONSTRUCT: &[Info] = &[
-    returns(0, Type::NONE), optional(c"namespace", Type::STRING, c"''"),
-];
-const TOKEN_BUCKET_STORAGE_REDIS_CONSTRUCT: &[Info] = &[
-    returns(1, Type::NONE), required(c"dsn", Type::STRING),
-    optional(c"prefix", Type::STRING, c"'tokenbucket:'"),
-    optional(c"timeout", Type::FLOAT, c"0.05"),
-    optional(c"onFailure", Type::class(c"TokenBucket\\OnFailure"), c"TokenBucket\\OnFailure::Local"),
-    optional(c"hints", Type::BOOL, c"true"), optional(c"hintMaxAge", Type::FLOAT, c"1.0"),
-];
-const TOKEN_BUCKET_STORAGE_REDIS_FROM_CLIENT: &[Info] = &[
-    returns(1, Type::STATIC), required(c"redis", Type::OBJECT),
-    optional(c"prefix", Type::STRING, c"'tokenbucket:'"),
-    optional(c"timeout", Type::FLOAT, c"0.05"),
-    optional(c"onFailure", Type::class(c"TokenBucket\\OnFailure"), c"TokenBucket\\OnFailure::Local"),
-    optional(c"hints", Type::BOOL, c"true"), optional(c"hintMaxAge", Type::FLOAT, c"1.0"),
-];
-const TOKEN_BUCKET_STORAGE_MEMCACHED_CONSTRUCT: &[Info] = &[
-    returns(1, Type::NONE), required(c"servers", Type::STRING.or(Type::ARRAY)),
-    optional(c"prefix", Type::STRING, c"'tokenbucket:'"),
-    optional(c"timeout", Type::FLOAT, c"0.05"),
-    optional(c"onFailure", Type::class(c"TokenBucket\\OnFailure"), c"TokenBucket\\OnFailure::Local"),
-    optional(c"hints", Type::BOOL, c"true"), optional(c"hintMaxAge", Type::FLOAT, c"1.0"),
-];
-const TOKEN_BUCKET_STORAGE_MEMCACHED_FROM_CLIENT: &[Info] = &[
-    returns(1, Type::STATIC), required(c"client", Type::OBJECT),
-    optional(c"prefix", Type::STRING, c"'tokenbucket:'"),
-    optional(c"timeout", Type::FLOAT, c"0.05"),
-    optional(c"onFailure", Type::class(c"TokenBucket\\OnFailure"), c"TokenBucket\\OnFailure::Local"),
-    optional(c"hints", Type::BOOL, c"true"), optional(c"hintMaxAge", Type::FLOAT, c"1.0"),
-];
-const TOKEN_BUCKET_STORAGE_PDO_CONSTRUCT: &[Info] = &[
-    returns(2, Type::NONE), required(c"db", Type::class(c"PDO")), required(c"table", Type::STRING),
-    optional(c"onFailure", Type::class(c"TokenBucket\\OnFailure"), c"TokenBucket\\OnFailure::Throw"),
-    optional(c"hints", Type::BOOL, c"true"), optional(c"hintMaxAge", Type::FLOAT, c"1.0"),
-];
-const TOKEN_BUCKET_STORAGE_PDO_PURGE: &[Info] = &[
-    returns(1, Type::INT), required(c"full_microtime", Type::FLOAT),
-];
-const TOKEN_BUCKET_STORAGE_PDO_MY_SQL_CONSTRUCT: &[Info] = &[
-    returns(2, Type::NONE), required(c"db", Type::NONE), required(c"table_name", Type::NONE),
-];
-const TOKEN_BUCKET_STORAGE_MEMORY_ADVANCE: &[Info] = &[
-    returns(1, Type::VOID), required(c"seconds", Type::FLOAT),
-];
-const DECISION_HEADERS: &[Info] = &[
-    returns(0, Type::ARRAY), optional(c"policy", Type::STRING, c"'default'"),
-    optional(c"legacy", Type::BOOL, c"false"),
-];
-const MINUTE_WINDOW_CONSTRUCT: &[Info] = &[
-    returns(2, Type::NONE), required(c"storage", Type::NONE), required(c"ip", Type::NONE),
-    optional(c"prefix", Type::NONE, c"'rate'"),
-];
-const MINUTE_WINDOW_LIMIT_REQUESTS_IN_MINUTES: &[Info] = &[
-    returns(2, Type::NONE), required(c"allowedRequests", Type::NONE),
-    required(c"minutes", Type::NONE),
-];
-const CLIENT_THROTTLE_CONSTRUCT: &[Info] = &[
-    returns(1, Type::NONE), required(c"storage", Type::NONE),
-];
-const CLIENT_THROTTLE_CHECK: &[Info] = &[
-    returns(2, Type::NONE), required(c"id", Type::NONE), required(c"limit", Type::NONE),
-    optional(c"window", Type::NONE, c"300"),
-];
-const CLIENT_THROTTLE_KEY: &[Info] = &[returns(1, Type::NONE), required(c"id", Type::NONE)];
-const RATE_LIMITER_CONSTRUCT: &[Info] = &[
-    returns(0, Type::NONE), optional(c"cacheKey", Type::NONE, c"''"),
-    optional(c"initNum", Type::NONE, c"30"), optional(c"expire", Type::NONE, c"60"),
-];
-const LEAKY_BUCKET_CONSTRUCT: &[Info] = &[
-    returns(1, Type::NONE), required(c"storage", Type::NONE), optional(c"period", Type::INT, c"30"),
-    optional(c"limit", Type::INT, c"6"), optional(c"dryRun", Type::BOOL, c"false"),
-];
-const LEAKY_BUCKET_BUCKET: &[Info] = &[
-    returns(3, Type::STATIC), required(c"action", Type::STRING), required(c"period", Type::INT),
-    required(c"limit", Type::INT),
-];
-const LEAKY_BUCKET_REQUEST: &[Info] = &[
-    returns(2, Type::BOOL), required(c"clientId", Type::NONE), required(c"actionId", Type::NONE),
-];
-const LEAKY_BUCKET_LOCKED: &[Info] = &[returns(0, Type::ARRAY), optional(c"top", Type::INT, c"10")];
-const STATUS: &[Info] = &[returns(0, Type::ARRAY)];
+const PREPARE: &[Info] = &[returns(0, Type::NONE)];
+const RESET: &[Info] = &[returns(0, Type::VOID)];
 
 /// The functions.
-pub static FUNCTIONS: Entries = Entries(&[entry(c"TokenBucket\\status", 0, method!(info::status), STATUS), END]);
+pub static FUNCTIONS: Entries = Entries(&[
+    entry(c"TokenBucket\\status", 0, method!(info::status), &[returns(0, Type::ARRAY)]), END,
+]);
 
 /// The classes, each behind those that it extends or implements.
 pub static CLASSES: [(&Class, Declaration); 17] = [
     (&classes::TOKEN_BUCKET_STORAGE, Declaration {
-        name: c"TokenBucketStorage",
         kind: Kind::Interface,
         methods: Entries(&[
-            abstract_entry(c"prepare", TOKEN_BUCKET_STORAGE_PREPARE),
-            abstract_entry(c"bootstrap", TOKEN_BUCKET_STORAGE_BOOTSTRAP),
-            abstract_entry(c"consume", TOKEN_BUCKET_STORAGE_CONSUME),
-            END,
+            abstract_entry(c"prepare", PREPARE), abstract_entry(c"bootstrap", BOOTSTRAP),
+            abstract_entry(c"consume", CONSUME), END,
         ]),
         ..Declaration::EMPTY
     }),
     (&classes::TOKEN_BUCKET, Declaration {
-        name: c"TokenBucket",
-        flags: NOT_SERIALIZABLE,
-        state: Some(Class::carry::<token_bucket::Bucket>),
+        flags: NOT_SERIALIZABLE, state: Some(Class::carry::<token_bucket::Bucket>),
         constants: &[
-            Constant::Float(c"MILLISECOND", 0.001), Constant::Int(c"SECOND", 1),
-            Constant::Int(c"MINUTE", 60), Constant::Int(c"HOUR", 3_600),
-            Constant::Int(c"DAY", 86_400), Constant::Int(c"WEEK", 604_800),
-            Constant::Float(c"MICROTIME_DELTA", 0.0001),
+            (c"MILLISECOND", Float(0.001)), (c"SECOND", Int(1)), (c"MINUTE", Int(60)),
+            (c"HOUR", Int(3_600)), (c"DAY", Int(86_400)), (c"WEEK", Int(604_800)),
+            (c"MICROTIME_DELTA", Float(0.0001)),
         ],
         properties: &[
-            Property::Untyped(c"_storage", PRIVATE), Property::Untyped(c"_identifier", PROTECTED),
-            Property::Untyped(c"_bucket_capacity", PROTECTED),
-            Property::Untyped(c"_tokens_per_second", PROTECTED),
+            Untyped(c"_storage", PRIVATE), Untyped(c"_identifier", PROTECTED),
+            Untyped(c"_bucket_capacity", PROTECTED), Untyped(c"_tokens_per_second", PROTECTED),
         ],
         methods: Entries(&[
             entry(c"compare_microtimes", PUBLIC | STATIC, method!(token_bucket::compare_microtimes),
-                TOKEN_BUCKET_COMPARE_MICROTIMES),
-            entry(c"__construct", PUBLIC, method!(token_bucket::construct), TOKEN_BUCKET_CONSTRUCT),
-            entry(c"consume", PUBLIC, method!(token_bucket::consume), TOKEN_BUCKET_CONSUME),
-            entry(c"attempt", PUBLIC, method!(token_bucket::attempt), TOKEN_BUCKET_ATTEMPT),
-            entry(c"peek", PUBLIC, method!(token_bucket::peek), TOKEN_BUCKET_ATTEMPT),
-            entry(c"wait", PUBLIC, method!(token_bucket::wait), TOKEN_BUCKET_WAIT),
-            entry(c"refund", PUBLIC, method!(token_bucket::refund), TOKEN_BUCKET_REFUND),
-            entry(c"reset", PUBLIC, method!(token_bucket::reset), TOKEN_BUCKET_RESET),
-            entry(c"attemptAll", PUBLIC | STATIC, method!(token_bucket::attempt_all),
-                TOKEN_BUCKET_ATTEMPT_ALL),
+                &[returns(2, Type::NONE), untyped(c"m1"), untyped(c"m2")]),
+            entry(c"__construct", PUBLIC, method!(token_bucket::construct), &[
+                returns(4, Type::NONE), required(c"storage", Type::class(c"TokenBucketStorage")),
+                IDENTIFIER, untyped(c"bucket_capacity"), untyped(c"tokens_per_second"),
+            ]),
+            entry(c"consume", PUBLIC, method!(token_bucket::consume),
+                &[returns(0, Type::NONE), optional(c"token_count", Type::NONE, c"1")]),
+            entry(c"attempt", PUBLIC, method!(token_bucket::attempt), ATTEMPT),
+            entry(c"peek", PUBLIC, method!(token_bucket::peek), ATTEMPT),
+            entry(c"wait", PUBLIC, method!(token_bucket::wait), &[
+                returns(1, Type::class(c"TokenBucket\\Decision")),
+                required(c"timeout", Type::FLOAT), TOKENS,
+            ]),
+            entry(c"refund", PUBLIC, method!(token_bucket::refund),
+                &[returns(0, Type::VOID), TOKENS]),
+            entry(c"reset", PUBLIC, method!(token_bucket::reset), RESET),
+            entry(c"attemptAll", PUBLIC | STATIC, method!(token_bucket::attempt_all), &[
+                returns(1, Type::class(c"TokenBucket\\Decision")),
+                required(c"buckets", Type::ARRAY), TOKENS,
+            ]),
             entry(c"_bootstrap", PROTECTED, method!(token_bucket::bootstrap),
-                TOKEN_BUCKET_BOOTSTRAP),
+                &[returns(1, Type::NONE), untyped(c"initialTokens")]),
             entry(c"_tokens_to_seconds", PROTECTED, method!(token_bucket::tokens_to_seconds),
-                TOKEN_BUCKET_TOKENS_TO_SECONDS),
+                &[returns(1, Type::NONE), untyped(c"tokens")]),
             entry(c"_seconds_to_tokens", PROTECTED, method!(token_bucket::seconds_to_tokens),
-                TOKEN_BUCKET_SECONDS_TO_TOKENS),
+                &[returns(1, Type::NONE), untyped(c"seconds")]),
             END,
         ]),
         ..Declaration::EMPTY
     }),
     (&classes::TOKEN_BUCKET_STORAGE_SHARED_MEMORY, Declaration {
-        name: c"TokenBucketStorageSharedMemory",
         flags: FINAL | NO_DYNAMIC_PROPERTIES | NOT_SERIALIZABLE,
-        interfaces: &[c"TokenBucketStorage"],
-        state: Some(Class::carry::<storage::shared_memory::SharedMemoryStorage>),
-        properties: &[Property::ReadOnly(c"namespace", PRIVATE, Type::STRING)],
+        interfaces: &["TokenBucketStorage"],
+        state: Some(Class::carry::<shared_memory::SharedMemoryStorage>),
+        properties: &[ReadOnly(c"namespace", PRIVATE, Type::STRING)],
         methods: Entries(&[
-            entry(c"__construct", PUBLIC, method!(storage::shared_memory::construct),
-                TOKEN_BUCKET_STORAGE_SHARED_MEMORY_CONSTRUCT),
-            entry(c"prepare", PUBLIC, method!(storage::interface::prepare::<storage::shared_memory::SharedMemoryStorage>),
-                TOKEN_BUCKET_STORAGE_PREPARE),
-            entry(c"bootstrap", PUBLIC, method!(storage::interface::bootstrap::<storage::shared_memory::SharedMemoryStorage>),
-                TOKEN_BUCKET_STORAGE_BOOTSTRAP),
-            entry(c"consume", PUBLIC, method!(storage::interface::consume::<storage::shared_memory::SharedMemoryStorage>),
-                TOKEN_BUCKET_STORAGE_CONSUME),
+            entry(c"__construct", PUBLIC, method!(shared_memory::construct),
+                &[returns(0, Type::NONE), optional(c"namespace", Type::STRING, c"''")]),
+            entry(c"prepare", PUBLIC, method!(interface::prepare::<shared_memory::SharedMemoryStorage>),
+                PREPARE),
+            entry(c"bootstrap", PUBLIC, method!(interface::bootstrap::<shared_memory::SharedMemoryStorage>),
+                BOOTSTRAP),
+            entry(c"consume", PUBLIC, method!(interface::consume::<shared_memory::SharedMemoryStorage>),
+                CONSUME),
             END,
         ]),
         ..Declaration::EMPTY
     }),
     (&classes::TOKEN_BUCKET_STORAGE_REDIS, Declaration {
-        name: c"TokenBucketStorageRedis",
         flags: FINAL | NO_DYNAMIC_PROPERTIES | NOT_SERIALIZABLE,
-        interfaces: &[c"TokenBucketStorage"],
-        state: Some(Class::carry::<storage::redis::RedisStorage>),
+        interfaces: &["TokenBucketStorage"], state: Some(Class::carry::<redis::RedisStorage>),
         properties: &[
-            Property::ReadOnly(c"server", PRIVATE, Type::STRING),
-            Property::ReadOnly(c"prefix", PRIVATE, Type::STRING),
+            ReadOnly(c"server", PRIVATE, Type::STRING), ReadOnly(c"prefix", PRIVATE, Type::STRING),
         ],
         methods: Entries(&[
-            entry(c"__construct", PUBLIC, method!(storage::redis::construct),
-                TOKEN_BUCKET_STORAGE_REDIS_CONSTRUCT),
-            entry(c"fromClient", PUBLIC | STATIC, method!(storage::redis::from_client),
-                TOKEN_BUCKET_STORAGE_REDIS_FROM_CLIENT),
-            entry(c"prepare", PUBLIC, method!(storage::interface::prepare::<storage::redis::RedisStorage>),
-                TOKEN_BUCKET_STORAGE_PREPARE),
-            entry(c"bootstrap", PUBLIC, method!(storage::interface::bootstrap::<storage::redis::RedisStorage>),
-                TOKEN_BUCKET_STORAGE_BOOTSTRAP),
-            entry(c"consume", PUBLIC, method!(storage::interface::consume::<storage::redis::RedisStorage>),
-                TOKEN_BUCKET_STORAGE_CONSUME),
+            entry(c"__construct", PUBLIC, method!(redis::construct), &[
+                returns(1, Type::NONE), required(c"dsn", Type::STRING), PREFIX, TIMEOUT, ON_FAILURE,
+                HINTS, HINT_MAX_AGE,
+            ]),
+            entry(c"fromClient", PUBLIC | STATIC, method!(redis::from_client), &[
+                returns(1, Type::STATIC), required(c"redis", Type::OBJECT), PREFIX, TIMEOUT,
+                ON_FAILURE, HINTS, HINT_MAX_AGE,
+            ]),
+            entry(c"prepare", PUBLIC, method!(interface::prepare::<redis::RedisStorage>), PREPARE),
+            entry(c"bootstrap", PUBLIC, method!(interface::bootstrap::<redis::RedisStorage>),
+                BOOTSTRAP),
+            entry(c"consume", PUBLIC, method!(interface::consume::<redis::RedisStorage>), CONSUME),
             END,
         ]),
-        hidden: &[("__construct", 1)],
-        ..Declaration::EMPTY
+        hidden: &[("__construct", 1)], ..Declaration::EMPTY
     }),
     (&classes::TOKEN_BUCKET_STORAGE_MEMCACHED, Declaration {
-        name: c"TokenBucketStorageMemcached",
         flags: FINAL | NO_DYNAMIC_PROPERTIES | NOT_SERIALIZABLE,
-        interfaces: &[c"TokenBucketStorage"],
-        state: Some(Class::carry::<storage::memcached::MemcachedStorage>),
+        interfaces: &["TokenBucketStorage"],
+        state: Some(Class::carry::<memcached::MemcachedStorage>),
         properties: &[
-            Property::ReadOnly(c"servers", PRIVATE, Type::STRING),
-            Property::ReadOnly(c"prefix", PRIVATE, Type::STRING),
+            ReadOnly(c"servers", PRIVATE, Type::STRING), ReadOnly(c"prefix", PRIVATE, Type::STRING),
         ],
         methods: Entries(&[
-            entry(c"__construct", PUBLIC, method!(storage::memcached::construct),
-                TOKEN_BUCKET_STORAGE_MEMCACHED_CONSTRUCT),
-            entry(c"fromClient", PUBLIC | STATIC, method!(storage::memcached::from_client),
-                TOKEN_BUCKET_STORAGE_MEMCACHED_FROM_CLIENT),
-            entry(c"prepare", PUBLIC, method!(storage::interface::prepare::<storage::memcached::MemcachedStorage>),
-                TOKEN_BUCKET_STORAGE_PREPARE),
-            entry(c"bootstrap", PUBLIC, method!(storage::interface::bootstrap::<storage::memcached::MemcachedStorage>),
-                TOKEN_BUCKET_STORAGE_BOOTSTRAP),
-            entry(c"consume", PUBLIC, method!(storage::interface::consume::<storage::memcached::MemcachedStorage>),
-                TOKEN_BUCKET_STORAGE_CONSUME),
+            entry(c"__construct", PUBLIC, method!(memcached::construct), &[
+                returns(1, Type::NONE), required(c"servers", Type::STRING.or(Type::ARRAY)), PREFIX,
+                TIMEOUT, ON_FAILURE, HINTS, HINT_MAX_AGE,
+            ]),
+            entry(c"fromClient", PUBLIC | STATIC, method!(memcached::from_client), &[
+                returns(1, Type::STATIC), required(c"client", Type::OBJECT), PREFIX, TIMEOUT,
+                ON_FAILURE, HINTS, HINT_MAX_AGE,
+            ]),
+            entry(c"prepare", PUBLIC, method!(interface::prepare::<memcached::MemcachedStorage>),
+                PREPARE),
+            entry(c"bootstrap", PUBLIC, method!(interface::bootstrap::<memcached::MemcachedStorage>),
+                BOOTSTRAP),
+            entry(c"consume", PUBLIC, method!(interface::consume::<memcached::MemcachedStorage>),
+                CONSUME),
             END,
         ]),
         ..Declaration::EMPTY
     }),
     (&classes::TOKEN_BUCKET_STORAGE_PDO, Declaration {
-        name: c"TokenBucketStoragePDO",
-        flags: NOT_SERIALIZABLE,
-        interfaces: &[c"TokenBucketStorage"],
-        state: Some(Class::carry::<storage::pdo::PdoStorage>),
+        flags: NOT_SERIALIZABLE, interfaces: &["TokenBucketStorage"],
+        state: Some(Class::carry::<pdo::PdoStorage>),
         properties: &[
-            Property::Untyped(c"db", PRIVATE), Property::Untyped(c"table", PRIVATE),
-            Property::Untyped(c"take", PRIVATE), Property::Untyped(c"step", PRIVATE),
-            Property::Untyped(c"look", PRIVATE), Property::Untyped(c"refund", PRIVATE),
-            Property::Untyped(c"reset", PRIVATE), Property::Untyped(c"start", PRIVATE),
+            Untyped(c"db", PRIVATE), Untyped(c"table", PRIVATE), Untyped(c"take", PRIVATE),
+            Untyped(c"step", PRIVATE), Untyped(c"look", PRIVATE), Untyped(c"refund", PRIVATE),
+            Untyped(c"reset", PRIVATE), Untyped(c"start", PRIVATE),
         ],
         methods: Entries(&[
-            entry(c"__construct", PUBLIC, method!(storage::pdo::construct),
-                TOKEN_BUCKET_STORAGE_PDO_CONSTRUCT),
-            entry(c"prepare", PUBLIC, method!(storage::interface::prepare::<storage::pdo::PdoStorage>),
-                TOKEN_BUCKET_STORAGE_PREPARE),
-            entry(c"bootstrap", PUBLIC, method!(storage::interface::bootstrap::<storage::pdo::PdoStorage>),
-                TOKEN_BUCKET_STORAGE_BOOTSTRAP),
-            entry(c"consume", PUBLIC, method!(storage::interface::consume::<storage::pdo::PdoStorage>),
-                TOKEN_BUCKET_STORAGE_CONSUME),
-            entry(c"purge", PUBLIC, method!(storage::pdo::purge), TOKEN_BUCKET_STORAGE_PDO_PURGE),
+            entry(c"__construct", PUBLIC, method!(pdo::construct), &[
+                returns(2, Type::NONE), required(c"db", Type::class(c"PDO")),
+                required(c"table", Type::STRING),
+                optional(c"onFailure", Type::class(c"TokenBucket\\OnFailure"), c"TokenBucket\\OnFailure::Throw"),
+                HINTS, HINT_MAX_AGE,
+            ]),
+            entry(c"prepare", PUBLIC, method!(interface::prepare::<pdo::PdoStorage>), PREPARE),
+            entry(c"bootstrap", PUBLIC, method!(interface::bootstrap::<pdo::PdoStorage>),
+                BOOTSTRAP),
+            entry(c"consume", PUBLIC, method!(interface::consume::<pdo::PdoStorage>), CONSUME),
+            entry(c"purge", PUBLIC, method!(pdo::purge),
+                &[returns(1, Type::INT), required(c"full_microtime", Type::FLOAT)]),
             END,
         ]),
         ..Declaration::EMPTY
     }),
     (&classes::TOKEN_BUCKET_STORAGE_PDO_MY_SQL, Declaration {
-        name: c"TokenBucketStoragePDOMySQL",
-        kind: Kind::Extends(c"TokenBucketStoragePDO"),
+        kind: Kind::Extends("TokenBucketStoragePDO"),
         methods: Entries(&[
-            entry(c"__construct", PUBLIC, method!(storage::pdo::construct_mysql),
-                TOKEN_BUCKET_STORAGE_PDO_MY_SQL_CONSTRUCT),
+            entry(c"__construct", PUBLIC, method!(pdo::construct_mysql),
+                &[returns(2, Type::NONE), untyped(c"db"), untyped(c"table_name")]),
             END,
         ]),
         ..Declaration::EMPTY
     }),
     (&classes::TOKEN_BUCKET_STORAGE_MEMORY, Declaration {
-        name: c"TokenBucketStorageMemory",
         flags: FINAL | NO_DYNAMIC_PROPERTIES | NOT_SERIALIZABLE,
-        interfaces: &[c"TokenBucketStorage"],
-        state: Some(Class::carry::<storage::memory::MemoryStorage>),
+        interfaces: &["TokenBucketStorage"], state: Some(Class::carry::<memory::MemoryStorage>),
         methods: Entries(&[
-            entry(c"__construct", PUBLIC, method!(storage::memory::construct),
-                TOKEN_BUCKET_STORAGE_PREPARE),
-            entry(c"prepare", PUBLIC, method!(storage::interface::prepare::<storage::memory::MemoryStorage>),
-                TOKEN_BUCKET_STORAGE_PREPARE),
-            entry(c"bootstrap", PUBLIC, method!(storage::interface::bootstrap::<storage::memory::MemoryStorage>),
-                TOKEN_BUCKET_STORAGE_BOOTSTRAP),
-            entry(c"consume", PUBLIC, method!(storage::interface::consume::<storage::memory::MemoryStorage>),
-                TOKEN_BUCKET_STORAGE_CONSUME),
-            entry(c"advance", PUBLIC, method!(storage::memory::advance),
-                TOKEN_BUCKET_STORAGE_MEMORY_ADVANCE),
+            entry(c"__construct", PUBLIC, method!(memory::construct), PREPARE),
+            entry(c"prepare", PUBLIC, method!(interface::prepare::<memory::MemoryStorage>),
+                PREPARE),
+            entry(c"bootstrap", PUBLIC, method!(interface::bootstrap::<memory::MemoryStorage>),
+                BOOTSTRAP),
+            entry(c"consume", PUBLIC, method!(interface::consume::<memory::MemoryStorage>),
+                CONSUME),
+            entry(c"advance", PUBLIC, method!(memory::advance),
+                &[returns(1, Type::VOID), required(c"seconds", Type::FLOAT)]),
             END,
         ]),
         ..Declaration::EMPTY
     }),
     (&classes::EXCEPTION, Declaration {
-        name: c"TokenBucket\\Exception",
-        kind: Kind::Interface,
-        interfaces: &[c"Throwable"],
-        ..Declaration::EMPTY
+        kind: Kind::Interface, interfaces: &["Throwable"], ..Declaration::EMPTY
     }),
     (&classes::ON_FAILURE, Declaration {
-        name: c"TokenBucket\\OnFailure",
-        kind: Kind::Enum(&[c"Local", c"Allow", c"Deny", c"Throw"]),
-        flags: FINAL,
+        kind: Kind::Enum(&[c"Local", c"Allow", c"Deny", c"Throw"]), flags: FINAL,
         ..Declaration::EMPTY
     }),
     (&classes::STORAGE_EXCEPTION, Declaration {
-        name: c"TokenBucket\\StorageException",
-        kind: Kind::Extends(c"RuntimeException"),
-        interfaces: &[c"TokenBucket\\Exception"],
+        kind: Kind::Extends("RuntimeException"), interfaces: &["TokenBucket\\Exception"],
         ..Declaration::EMPTY
     }),
     (&classes::DECISION, Declaration {
-        name: c"TokenBucket\\Decision",
         flags: FINAL | NO_DYNAMIC_PROPERTIES | NOT_SERIALIZABLE,
         state: Some(Class::carry::<decision::Answer>),
         properties: &[
-            Property::ReadOnly(c"allowed", PUBLIC, Type::BOOL),
-            Property::ReadOnly(c"remaining", PUBLIC, Type::FLOAT),
-            Property::ReadOnly(c"capacity", PUBLIC, Type::FLOAT),
-            Property::ReadOnly(c"retryAfter", PUBLIC, Type::FLOAT),
-            Property::ReadOnly(c"resetAfter", PUBLIC, Type::FLOAT),
-            Property::ReadOnly(c"reason", PUBLIC, Type::STRING),
+            ReadOnly(c"allowed", PUBLIC, Type::BOOL), ReadOnly(c"remaining", PUBLIC, Type::FLOAT),
+            ReadOnly(c"capacity", PUBLIC, Type::FLOAT),
+            ReadOnly(c"retryAfter", PUBLIC, Type::FLOAT),
+            ReadOnly(c"resetAfter", PUBLIC, Type::FLOAT), ReadOnly(c"reason", PUBLIC, Type::STRING),
         ],
         methods: Entries(&[
-            entry(c"__construct", PRIVATE, method!(decision::construct),
-                TOKEN_BUCKET_STORAGE_PREPARE),
-            entry(c"headers", PUBLIC, method!(decision::headers), DECISION_HEADERS),
+            entry(c"__construct", PRIVATE, method!(decision::construct), PREPARE),
+            entry(c"headers", PUBLIC, method!(decision::headers), &[
+                returns(0, Type::ARRAY), optional(c"policy", Type::STRING, c"'default'"),
+                optional(c"legacy", Type::BOOL, c"false"),
+            ]),
             END,
         ]),
         ..Declaration::EMPTY
     }),
     (&classes::RATE_EXCEEDED_EXCEPTION, Declaration {
-        name: c"TokenBucket\\Compat\\RateExceededException",
-        kind: Kind::Extends(c"Exception"),
-        interfaces: &[c"TokenBucket\\Exception"],
+        kind: Kind::Extends("Exception"), interfaces: &["TokenBucket\\Exception"],
         ..Declaration::EMPTY
     }),
     (&classes::MINUTE_WINDOW, Declaration {
-        name: c"TokenBucket\\Compat\\MinuteWindow",
-        flags: NOT_SERIALIZABLE,
-        state: Some(Class::carry::<compat::minute_window::Window>),
+        flags: NOT_SERIALIZABLE, state: Some(Class::carry::<minute_window::Window>),
         properties: &[
-            Property::Untyped(c"storage", PRIVATE), Property::Untyped(c"ip", PRIVATE),
-            Property::Untyped(c"prefix", PRIVATE),
+            Untyped(c"storage", PRIVATE), Untyped(c"ip", PRIVATE), Untyped(c"prefix", PRIVATE),
         ],
         methods: Entries(&[
-            entry(c"__construct", PUBLIC, method!(compat::minute_window::construct),
-                MINUTE_WINDOW_CONSTRUCT),
-            entry(c"limitRequestsInMinutes", PUBLIC, method!(compat::minute_window::limit_requests_in_minutes),
-                MINUTE_WINDOW_LIMIT_REQUESTS_IN_MINUTES),
+            entry(c"__construct", PUBLIC, method!(minute_window::construct), &[
+                returns(2, Type::NONE), STORAGE, untyped(c"ip"),
+                optional(c"prefix", Type::NONE, c"'rate'"),
+            ]),
+            entry(c"limitRequestsInMinutes", PUBLIC, method!(minute_window::limit_requests_in_minutes),
+                &[returns(2, Type::NONE), untyped(c"allowedRequests"), untyped(c"minutes")]),
             END,
         ]),
         ..Declaration::EMPTY
     }),
     (&classes::CLIENT_THROTTLE, Declaration {
-        name: c"TokenBucket\\Compat\\ClientThrottle",
-        flags: NOT_SERIALIZABLE,
-        state: Some(Class::carry::<compat::client_throttle::Limiter>),
-        properties: &[Property::Untyped(c"storage", PRIVATE)],
+        flags: NOT_SERIALIZABLE, state: Some(Class::carry::<client_throttle::Limiter>),
+        properties: &[Untyped(c"storage", PRIVATE)],
         methods: Entries(&[
-            entry(c"__construct", PUBLIC, method!(compat::client_throttle::construct),
-                CLIENT_THROTTLE_CONSTRUCT),
-            entry(c"check", PUBLIC, method!(compat::client_throttle::check), CLIENT_THROTTLE_CHECK),
-            entry(c"key", PROTECTED, method!(compat::client_throttle::key), CLIENT_THROTTLE_KEY),
+            entry(c"__construct", PUBLIC, method!(client_throttle::construct),
+                &[returns(1, Type::NONE), STORAGE]),
+            entry(c"check", PUBLIC, method!(client_throttle::check), &[
+                returns(2, Type::NONE), ID, untyped(c"limit"),
+                optional(c"window", Type::NONE, c"300"),
+            ]),
+            entry(c"key", PROTECTED, method!(client_throttle::key), &[returns(1, Type::NONE), ID]),
             END,
         ]),
         ..Declaration::EMPTY
     }),
     (&classes::RATE_LIMITER, Declaration {
-        name: c"TokenBucket\\Compat\\RateLimiter",
-        flags: NOT_SERIALIZABLE,
-        state: Some(Class::carry::<compat::rate_limiter::Limiter>),
+        flags: NOT_SERIALIZABLE, state: Some(Class::carry::<rate_limiter::Limiter>),
         properties: &[
-            Property::Untyped(c"redis", PUBLIC), Property::Untyped(c"cacheKey", PUBLIC),
-            Property::UntypedInt(c"initNum", PUBLIC, 30),
-            Property::UntypedInt(c"expire", PUBLIC, 60), Property::Untyped(c"_storage", PRIVATE),
-            Property::Untyped(c"_client", PRIVATE),
+            Untyped(c"redis", PUBLIC), Untyped(c"cacheKey", PUBLIC),
+            UntypedInt(c"initNum", PUBLIC, 30), UntypedInt(c"expire", PUBLIC, 60),
+            Untyped(c"_storage", PRIVATE), Untyped(c"_client", PRIVATE),
         ],
         methods: Entries(&[
-            entry(c"__construct", PUBLIC, method!(compat::rate_limiter::construct),
-                RATE_LIMITER_CONSTRUCT),
-            entry(c"handler", PUBLIC, method!(compat::rate_limiter::handler),
-                TOKEN_BUCKET_STORAGE_PREPARE),
-            END,
+            entry(c"__construct", PUBLIC, method!(rate_limiter::construct), &[
+                returns(0, Type::NONE), optional(c"cacheKey", Type::NONE, c"''"),
+                optional(c"initNum", Type::NONE, c"30"), optional(c"expire", Type::NONE, c"60"),
+            ]),
+            entry(c"handler", PUBLIC, method!(rate_limiter::handler), PREPARE), END,
         ]),
         ..Declaration::EMPTY
     }),
     (&classes::LEAKY_BUCKET, Declaration {
-        name: c"TokenBucket\\Compat\\LeakyBucket",
-        flags: NOT_SERIALIZABLE,
-        state: Some(Class::carry::<compat::leaky_bucket::Bucket>),
-        properties: &[Property::Untyped(c"_storages", PRIVATE)],
+        flags: NOT_SERIALIZABLE, state: Some(Class::carry::<leaky_bucket::Bucket>),
+        properties: &[Untyped(c"_storages", PRIVATE)],
         methods: Entries(&[
-            entry(c"__construct", PUBLIC, method!(compat::leaky_bucket::construct),
-                LEAKY_BUCKET_CONSTRUCT),
-            entry(c"bucket", PUBLIC, method!(compat::leaky_bucket::bucket), LEAKY_BUCKET_BUCKET),
-            entry(c"request", PUBLIC, method!(compat::leaky_bucket::request), LEAKY_BUCKET_REQUEST),
-            entry(c"cleanup", PUBLIC, method!(compat::leaky_bucket::cleanup), TOKEN_BUCKET_RESET),
-            entry(c"locked", PUBLIC, method!(compat::leaky_bucket::locked), LEAKY_BUCKET_LOCKED),
+            entry(c"__construct", PUBLIC, method!(leaky_bucket::construct), &[
+                returns(1, Type::NONE), STORAGE, optional(c"period", Type::INT, c"30"),
+                optional(c"limit", Type::INT, c"6"), optional(c"dryRun", Type::BOOL, c"false"),
+            ]),
+            entry(c"bucket", PUBLIC, method!(leaky_bucket::bucket), &[
+                returns(3, Type::STATIC), required(c"action", Type::STRING),
+                required(c"period", Type::INT), required(c"limit", Type::INT),
+            ]),
+            entry(c"request", PUBLIC, method!(leaky_bucket::request),
+                &[returns(2, Type::BOOL), untyped(c"clientId"), untyped(c"actionId")]),
+            entry(c"cleanup", PUBLIC, method!(leaky_bucket::cleanup), RESET),
+            entry(c"locked", PUBLIC, method!(leaky_bucket::locked),
+                &[returns(0, Type::ARRAY), optional(c"top", Type::INT, c"10")]),
             END,
         ]),
         ..Declaration::EMPTY

@@ -49,22 +49,17 @@ pub enum Origin {
 /// A capacity and a rate that make no quota.
 #[cold]
 pub fn bad_quota(origin: Origin, error: QuotaError) -> Thrown {
-    let message = match error {
-        QuotaError::Capacity(AmountError::NotFinite) | QuotaError::Rate(AmountError::NotFinite) => {
-            "must be finite"
+    let (capacity, rate) = ((3, "bucket_capacity"), (4, "tokens_per_second"));
+    let ((argument, property), message) = match error {
+        QuotaError::Capacity(AmountError::NotFinite) => (capacity, "must be finite"),
+        QuotaError::Capacity(_) | QuotaError::NoCapacity => (capacity, "must be greater than 0"),
+        QuotaError::Rate(AmountError::NotFinite) => (rate, "must be finite"),
+        QuotaError::Rate(_) | QuotaError::NoRate => (rate, "must be greater than 0"),
+        QuotaError::RateTooHigh => (rate, "must be less than or equal to 1.0E+15"),
+        QuotaError::BurstTooLong => {
+            let message = "must refill within 2^60 nanoseconds at the given rate";
+            (capacity, message)
         }
-        QuotaError::Capacity(AmountError::Negative)
-        | QuotaError::NoCapacity
-        | QuotaError::Rate(AmountError::Negative)
-        | QuotaError::NoRate => "must be greater than 0",
-        QuotaError::RateTooHigh => "must be less than or equal to 1.0E+15",
-        QuotaError::BurstTooLong => "must refill within 2^60 nanoseconds at the given rate",
-    };
-    let (argument, property) = match error {
-        QuotaError::Rate(_) | QuotaError::NoRate | QuotaError::RateTooHigh => {
-            (4, "tokens_per_second")
-        }
-        _ => (3, "bucket_capacity"),
     };
     match origin {
         Origin::Constructor => throw::argument_value(argument, message),

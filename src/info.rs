@@ -71,19 +71,11 @@ fn shared_memory(host: &Host) -> ext_php_rs::error::Result<Array> {
     table.insert("backing", backing)?;
     table.insert("path", path)?;
     table.insert("size", count(segment.size() as u64))?;
-    table.insert(
-        "full",
-        if host.slots().may_evict() {
-            "evict"
-        } else {
-            "refuse"
-        },
-    )?;
+    let evicts = host.slots().may_evict();
+    table.insert("full", if evicts { "evict" } else { "refuse" })?;
+    let slots = usage.live + usage.reclaimable + usage.pending + usage.empty;
     for (name, slots) in [
-        (
-            "slots",
-            usage.live + usage.reclaimable + usage.pending + usage.empty,
-        ),
+        ("slots", slots),
         ("live", usage.live),
         ("reclaimable", usage.reclaimable),
         ("pending", usage.pending),
@@ -94,22 +86,21 @@ fn shared_memory(host: &Host) -> ext_php_rs::error::Result<Array> {
     for (name, event) in COUNTERS {
         table.insert(name, count(totals.get(event)))?;
     }
-    table.insert("evicted_seconds", seconds::from_ticks(totals.evicted_ticks))?;
-    table.insert(
-        "evicted_seconds_max",
-        seconds::from_ticks(totals.evicted_ticks_max),
-    )?;
-    table.insert("age", seconds::from_ticks(segment.age()))?;
+    for (name, ticks) in [
+        ("evicted_seconds", totals.evicted_ticks),
+        ("evicted_seconds_max", totals.evicted_ticks_max),
+        ("age", segment.age()),
+    ] {
+        table.insert(name, seconds::from_ticks(ticks))?;
+    }
     Ok(table)
 }
 
 fn most_denied(host: &Host) -> ext_php_rs::error::Result<Array> {
     let mut list = ZendHashTable::new();
     let diagnostics = host.slots().diagnostics();
-    for (identifier, denied) in diagnostics
-        .map(|all| all.most_denied(MOST_DENIED))
-        .unwrap_or_default()
-    {
+    let most_denied = diagnostics.map(|all| all.most_denied(MOST_DENIED));
+    for (identifier, denied) in most_denied.unwrap_or_default() {
         let mut row = ZendHashTable::new();
         row.insert("identifier", value::of_bytes(&identifier))?;
         row.insert("denied", count(denied))?;
@@ -134,12 +125,8 @@ fn stores(host: &Host) -> ext_php_rs::error::Result<Array> {
     for state in host.breakers().states() {
         let mut row = ZendHashTable::new();
         row.insert("name", value::of_bytes(state.name.as_bytes()))?;
-        let breaker = if state.open_until.is_some() {
-            "open"
-        } else {
-            "closed"
-        };
-        row.insert("breaker", breaker)?;
+        let is_open = state.open_until.is_some();
+        row.insert("breaker", if is_open { "open" } else { "closed" })?;
         row.insert("failures", i64::from(state.failures))?;
         row.insert("opened", count(state.openings))?;
         let pause = state.open_until.unwrap_or(0).saturating_sub(now);
@@ -162,10 +149,8 @@ pub extern "C" fn phpinfo(module: *mut ModuleEntry) {
     if let Some(host) = segment::host() {
         let segment = host.segment();
         let (backing, path) = segment::backing(segment);
-        rows.push((
-            "Shared memory",
-            format!("{backing} {path}").trim().to_owned(),
-        ));
+        let memory = format!("{backing} {path}");
+        rows.push(("Shared memory", memory.trim().to_owned()));
         rows.push(("Size", format!("{} bytes", segment.size())));
         let totals = host.slots().totals();
         rows.extend(COUNTERS.map(|(name, event)| (name, totals.get(event).to_string())));
@@ -173,8 +158,7 @@ pub extern "C" fn phpinfo(module: *mut ModuleEntry) {
         if !stores.is_empty() {
             let counts = REMOTE.map(|(name, event)| format!("{name} {}", totals.get(event)));
             rows.push(("Remote stores", counts.join(", ")));
-            let names = stores.into_iter().map(|state| ("Store", state.name));
-            rows.extend(names);
+            rows.extend(stores.into_iter().map(|state| ("Store", state.name)));
         }
     }
     system::print_table(&rows);

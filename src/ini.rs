@@ -39,10 +39,6 @@ pub fn register(module: i32) {
     IniEntryDef::register(ENTRIES.as_slice(), module);
 }
 
-pub fn unregister(module: i32) {
-    system::forget_settings(module);
-}
-
 /// What the shared memory should be like.
 pub struct SharedMemorySettings {
     /// Size and policy.

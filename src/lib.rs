@@ -20,44 +20,41 @@ mod token_bucket;
 mod zend;
 
 use ext_php_rs::prelude::*;
-use zend::system::{self, Ending, Hooks, Starting};
+use zend::system::{self, Ending, FAILURE, SUCCESS, Starting};
 
 /// Describes the module to PHP.
 #[php_module]
 pub fn get_module(module: ModuleBuilder) -> ModuleBuilder {
     module
-        .startup_function(system::startup::<Extension>)
-        .shutdown_function(system::shutdown::<Extension>)
+        .startup_function(startup)
+        .shutdown_function(shutdown)
         .request_startup_function(request_startup)
         .info_function(info::phpinfo)
 }
 
-struct Extension;
-
-impl Hooks for Extension {
-    /// Runs once in the master, and anew when it executes itself (php-fpm on USR2).
-    fn start(starting: &Starting, module: i32) -> bool {
-        ini::register(module);
-        if let Err(error) = segment::attach(starting) {
-            zend::throw::startup_warning(&format!("{error:#}"));
-            return false;
-        }
-        zend::class::register_functions(&declared::FUNCTIONS);
-        for (class, declaration) in &declared::CLASSES {
-            class.register(declaration);
-        }
-        true
+/// MINIT. Runs once in the master, and anew when it executes itself (php-fpm on USR2).
+extern "C" fn startup(_kind: i32, module: i32) -> i32 {
+    ini::register(module);
+    if let Err(error) = segment::attach(&Starting::in_startup()) {
+        zend::throw::startup_warning(&format!("{error:#}"));
+        return FAILURE;
     }
-
-    /// Runs in every exiting child too, so it may detach but not destroy.
-    fn end(ending: &Ending, module: i32) {
-        ini::unregister(module);
-        segment::detach(ending);
+    zend::class::register_functions(&declared::FUNCTIONS);
+    for (class, declaration) in &declared::CLASSES {
+        class.register(declaration);
     }
+    SUCCESS
+}
+
+/// MSHUTDOWN. Runs in every exiting child too, so it may detach but not destroy.
+extern "C" fn shutdown(_kind: i32, module: i32) -> i32 {
+    system::forget_settings(module);
+    segment::detach(&Ending::in_shutdown());
+    SUCCESS
 }
 
 /// RINIT.
 extern "C" fn request_startup(_kind: i32, _module: i32) -> i32 {
     segment::request_begins();
-    0
+    SUCCESS
 }

@@ -87,12 +87,12 @@ fn span(call: &mut Call<'_>, number: u32, default: Ticks) -> Result<Ticks, Throw
 
 /// Throws an `Error` because a constructor has run before.
 pub fn constructed_already<S: State>() -> Thrown {
-    let class = S::class().name().to_string_lossy().into_owned();
+    let class = S::class().name();
     throw::error(&format!("{class} is constructed already"))
 }
 
 /// Throws an `Error` because no constructor has run.
 pub fn not_constructed<S: State>() -> Thrown {
-    let class = S::class().name().to_string_lossy().into_owned();
+    let class = S::class().name();
     throw::error(&format!("The {class} object has not been constructed"))
 }

@@ -138,10 +138,9 @@ impl<T: StorageClass> RemoteStorage<T> {
         server: &str,
         prefix: &[u8],
     ) -> Result<Zval, Thrown> {
-        let created = instantiate(Self::born()).ok_or(Thrown)?;
-        let this = value::object(&created).and_then(Object::<Self>::of_exact);
-        Self::construct(this.ok_or(Thrown)?, transport, settings, server, prefix)?;
-        Ok(created)
+        instantiate(Self::born(), |this| {
+            Self::construct(this, transport, settings, server, prefix)
+        })
     }
 
     /// Returns the store and this host's memory.

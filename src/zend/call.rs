@@ -7,11 +7,10 @@ use super::throw::{self, Thrown};
 use super::value::{self, Number};
 use super::{foreign, symbols};
 use ext_php_rs::ffi::{
-    IS_ARRAY, IS_FALSE, IS_NULL, IS_OBJECT, IS_REFERENCE, IS_STRING, IS_TRUE, zend_execute_data,
+    IS_ARRAY, IS_FALSE, IS_OBJECT, IS_REFERENCE, IS_STRING, IS_TRUE, zend_execute_data,
     zend_wrong_parameters_count_error, zval,
 };
 use ext_php_rs::types::{ZendHashTable, ZendStr, Zval};
-use std::ffi::CStr;
 use std::marker::PhantomData;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::ptr::{self, NonNull};
@@ -160,21 +159,25 @@ impl<'a> Call<'a> {
     }
 
     #[cold]
-    fn wrong(&mut self, number: u32, expected: symbols::zend_expected_type) -> Thrown {
-        let arg = self.raw(number);
-        if !throw::is_pending() {
-            // SAFETY: called in the frame of the function that it speaks of, with its argument.
-            unsafe {
-                symbols::zend_wrong_parameter_error(
-                    symbols::ZPP_ERROR_WRONG_ARG.cast_signed(),
-                    number,
-                    ptr::null_mut(),
-                    expected,
-                    arg,
-                );
-            }
-        }
+    fn wrong(&self, number: u32, expected: symbols::zend_expected_type) -> Thrown {
+        // SAFETY: called in the frame of the function that it speaks of, with its argument. The engine
+        // keeps an exception that is pending.
+        unsafe { symbols::zend_wrong_parameter_type_error(number, expected, self.raw(number)) };
         Thrown
+    }
+
+    /// Converts argument `number` in place, as PHP's own functions do; `None` if that is impossible.
+    ///
+    /// # Safety
+    /// `convert` is one of the engine's, which takes a live argument and writes a valid `T`.
+    unsafe fn converted<T: Default>(
+        &mut self,
+        number: u32,
+        convert: unsafe extern "C" fn(*mut zval, *mut T, u32) -> bool,
+    ) -> Option<T> {
+        let mut result = T::default();
+        // SAFETY: by contract; the argument is live.
+        unsafe { convert(self.raw(number), &raw mut result, number) }.then_some(result)
     }
 
     /// `int|float`, in the caller's mode.
@@ -208,10 +211,8 @@ impl<'a> Call<'a> {
     /// `TypeError`.
     #[inline]
     pub fn untyped_number(&mut self, number: u32) -> Result<Number, Thrown> {
-        match value::to_number(self.arg(number)) {
-            Some(plain) => Ok(plain),
-            None => Err(self.wrong(number, symbols::Z_EXPECTED_NUMBER)),
-        }
+        value::to_number(self.arg(number))
+            .ok_or_else(|| self.wrong(number, symbols::Z_EXPECTED_NUMBER))
     }
 
     /// A string in weak mode, whatever the caller's: for a parameter without a type.
@@ -219,16 +220,8 @@ impl<'a> Call<'a> {
     /// # Errors
     /// `TypeError`, or what `__toString` threw.
     pub fn untyped_string(&mut self, number: u32) -> Result<Zval, Thrown> {
-        let arg = self.arg(number);
-        if value::kind(arg) != IS_NULL {
-            return value::to_string(arg)
-                .ok_or_else(|| self.wrong(number, symbols::Z_EXPECTED_STRING));
-        }
-        let (mut null, mut string) = (Zval::null(), ptr::null_mut());
-        // SAFETY: a copy of ours, converted in place, with the deprecation that PHP has for this.
-        let converted =
-            unsafe { symbols::zend_parse_arg_str_weak(&raw mut null, &raw mut string, number) };
-        if converted { Ok(null) } else { Err(Thrown) }
+        let string = value::to_string_as_argument(self.arg(number), number);
+        string.ok_or_else(|| self.wrong(number, symbols::Z_EXPECTED_STRING))
     }
 
     /// `float`, in the caller's mode.
@@ -239,13 +232,9 @@ impl<'a> Call<'a> {
         if let Some(Number::Float(float)) = value::as_number(self.arg(number)) {
             return Ok(float);
         }
-        let mut float = 0.0;
-        // SAFETY: the argument is live.
-        if unsafe { symbols::zend_parse_arg_double_slow(self.raw(number), &raw mut float, number) }
-        {
-            return Ok(float);
-        }
-        Err(self.wrong(number, symbols::Z_EXPECTED_DOUBLE))
+        // SAFETY: it writes a double.
+        unsafe { self.converted(number, symbols::zend_parse_arg_double_slow) }
+            .ok_or_else(|| self.wrong(number, symbols::Z_EXPECTED_DOUBLE))
     }
 
     /// `int`, in the caller's mode.
@@ -256,12 +245,9 @@ impl<'a> Call<'a> {
         if let Some(Number::Int(int)) = value::as_number(self.arg(number)) {
             return Ok(int);
         }
-        let mut int = 0;
-        // SAFETY: the argument is live.
-        if unsafe { symbols::zend_parse_arg_long_slow(self.raw(number), &raw mut int, number) } {
-            return Ok(int);
-        }
-        Err(self.wrong(number, symbols::Z_EXPECTED_LONG))
+        // SAFETY: it writes an integer.
+        unsafe { self.converted(number, symbols::zend_parse_arg_long_slow) }
+            .ok_or_else(|| self.wrong(number, symbols::Z_EXPECTED_LONG))
     }
 
     /// `bool`, in the caller's mode.
@@ -274,12 +260,9 @@ impl<'a> Call<'a> {
             IS_FALSE => return Ok(false),
             _ => {}
         }
-        let mut truth = false;
-        // SAFETY: the argument is live.
-        if unsafe { symbols::zend_parse_arg_bool_slow(self.raw(number), &raw mut truth, number) } {
-            return Ok(truth);
-        }
-        Err(self.wrong(number, symbols::Z_EXPECTED_BOOL))
+        // SAFETY: it writes a truth.
+        unsafe { self.converted(number, symbols::zend_parse_arg_bool_slow) }
+            .ok_or_else(|| self.wrong(number, symbols::Z_EXPECTED_BOOL))
     }
 
     /// `string`, in the caller's mode.
@@ -343,32 +326,31 @@ impl<'a> Call<'a> {
     /// # Errors
     /// `TypeError`.
     pub fn object_of(&self, number: u32, class: &Class) -> Result<Zval, Thrown> {
-        let arg = self.arg(number);
-        if value::object(arg).is_some_and(|object| class.has(object)) {
-            return Ok(arg.shallow_clone());
-        }
-        Err(self.wrong_class(number, &class.name()))
+        self.object(number, class.name(), |object| class.has(object))
     }
 
     /// An object of a class of PHP's or of another extension's, which may be missing.
     ///
     /// # Errors
     /// `TypeError`.
-    pub fn object_of_foreign(&self, number: u32, class: &CStr) -> Result<Zval, Thrown> {
-        let arg = self.arg(number);
-        let name = class.to_str().unwrap_or_default();
-        if value::object(arg).is_some_and(|object| foreign::is_of(object, name)) {
-            return Ok(arg.shallow_clone());
-        }
-        Err(self.wrong_class(number, class))
+    pub fn object_of_foreign(&self, number: u32, class: &str) -> Result<Zval, Thrown> {
+        self.object(number, class, |object| foreign::is_of(object, class))
     }
 
-    #[cold]
-    fn wrong_class(&self, number: u32, class: &CStr) -> Thrown {
-        let (class, arg) = (class.as_ptr(), self.raw(number));
+    fn object(
+        &self,
+        number: u32,
+        class: &str,
+        is_one: impl FnOnce(Obj<'_>) -> bool,
+    ) -> Result<Zval, Thrown> {
+        let arg = self.arg(number);
+        if value::object(arg).is_some_and(is_one) {
+            return Ok(arg.shallow_clone());
+        }
+        let (class, arg) = (throw::text(class), self.raw(number));
         // SAFETY: called in the frame of the function that it speaks of, with its argument.
-        unsafe { symbols::zend_wrong_parameter_class_error(number, class, arg) };
-        Thrown
+        unsafe { symbols::zend_wrong_parameter_class_error(number, class.as_ptr(), arg) };
+        Err(Thrown)
     }
 }
 

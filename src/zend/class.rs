@@ -1,18 +1,17 @@
 //! Registering classes and interfaces.
 
 use super::declare::{END, Entries, Type};
-use super::obj::Obj;
+use super::obj::{Obj, find_class, find_method};
 use super::symbols;
 use super::value::{self, Number, Val};
 use ext_php_rs::ffi::{
-    MODULE_PERSISTENT, ZEND_ACC_ENUM, ext_php_rs_compiler_globals, instanceof_function_slow,
-    zend_class_entry, zend_function, zend_hash_str_find_ptr_lc, zend_object_handlers,
+    IS_UNDEF, MODULE_PERSISTENT, ZEND_ACC_ENUM, zend_class_entry, zend_object_handlers,
     zend_register_internal_class_ex, zend_register_internal_interface, zend_string,
     zend_string_init_interned,
 };
-use ext_php_rs::types::{ZendStr, Zval};
+use ext_php_rs::types::Zval;
 use std::cell::UnsafeCell;
-use std::ffi::{CStr, CString};
+use std::ffi::CStr;
 use std::mem::MaybeUninit;
 use std::ptr;
 use std::sync::atomic::{AtomicPtr, Ordering::Relaxed};
@@ -20,6 +19,7 @@ use std::sync::atomic::{AtomicPtr, Ordering::Relaxed};
 /// A class or interface of this extension, once it is registered.
 #[derive(Debug)]
 pub struct Class {
+    name: &'static CStr,
     entry: AtomicPtr<zend_class_entry>,
     handlers: UnsafeCell<MaybeUninit<zend_object_handlers>>,
 }
@@ -27,22 +27,13 @@ pub struct Class {
 // SAFETY: the handlers are written while the module starts, on one thread, and only read afterwards.
 unsafe impl Sync for Class {}
 
-/// A class constant.
-#[derive(Clone, Copy, Debug)]
-pub enum Constant {
-    /// An `int`.
-    Int(&'static CStr, i64),
-    /// A `float`.
-    Float(&'static CStr, f64),
-}
-
 /// What a declaration declares.
 #[derive(Clone, Copy, Debug)]
 pub enum Kind {
     /// A class that extends no other.
     Class,
     /// A class that extends the one of this name.
-    Extends(&'static CStr),
+    Extends(&'static str),
     /// An interface.
     Interface,
     /// An enum with these cases, which have no values.
@@ -63,18 +54,16 @@ pub enum Property {
 /// What a class or interface declares.
 #[derive(Clone, Copy, Debug)]
 pub struct Declaration {
-    /// Its full name.
-    pub name: &'static CStr,
     /// Whether it is a class.
     pub kind: Kind,
     /// `FINAL` and the like.
     pub flags: u32,
     /// The interfaces that it names itself.
-    pub interfaces: &'static [&'static CStr],
+    pub interfaces: &'static [&'static str],
     /// [`Class::carry`] of the state that its objects have.
     pub state: Option<fn(&Class)>,
     /// Its constants.
-    pub constants: &'static [Constant],
+    pub constants: &'static [(&'static CStr, Number)],
     /// Its properties.
     pub properties: &'static [Property],
     /// Its methods.
@@ -86,7 +75,6 @@ pub struct Declaration {
 impl Declaration {
     /// Of a class without anything.
     pub const EMPTY: Self = Self {
-        name: c"",
         kind: Kind::Class,
         flags: 0,
         interfaces: &[],
@@ -99,9 +87,10 @@ impl Declaration {
 }
 
 impl Class {
-    /// Not registered yet.
-    pub const fn new() -> Self {
+    /// Of this full name, not registered yet.
+    pub const fn new(name: &'static CStr) -> Self {
         Self {
+            name,
             entry: AtomicPtr::new(ptr::null_mut()),
             handlers: UnsafeCell::new(MaybeUninit::uninit()),
         }
@@ -118,15 +107,9 @@ impl Class {
         self.handlers.get().cast()
     }
 
-    /// The class's full name; empty before it is registered.
-    pub fn name(&self) -> CString {
-        // SAFETY: null, or a registered class, which has a name.
-        let name = unsafe {
-            let entry = self.entry().as_ref();
-            entry.map(|entry| &*entry.name.cast::<ZendStr>())
-        };
-        name.and_then(|name| CString::new(name.as_bytes()).ok())
-            .unwrap_or_default()
+    /// The class's full name.
+    pub fn name(&self) -> &'static str {
+        self.name.to_str().unwrap_or_default()
     }
 
     /// Whether the object is of this very class.
@@ -138,10 +121,8 @@ impl Class {
     /// Whether the object is of this class, or of one that extends or implements it.
     #[inline]
     pub fn has(&self, object: Obj<'_>) -> bool {
-        // SAFETY: both classes are registered.
-        self.is_of(object)
-            || !self.entry().is_null()
-                && unsafe { instanceof_function_slow(object.class(), self.entry()) }
+        // SAFETY: null, or registered.
+        unsafe { object.is_of(self.entry()) }
     }
 
     /// Registers the class. Those that it extends or implements must have been before.
@@ -151,11 +132,16 @@ impl Class {
         unsafe {
             (*entry).ce_flags |= declared.flags;
             for interface in declared.interfaces {
-                symbols::zend_class_implements(entry, 1, named(interface));
+                symbols::zend_class_implements(entry, 1, find_class(interface));
             }
         }
-        for constant in declared.constants {
-            declare_constant(entry, *constant);
+        for &(name, number) in declared.constants {
+            let mut value = number.to_zval();
+            // SAFETY: the class was just registered; the name and the value are copied.
+            unsafe {
+                let (name, length) = (name.as_ptr(), name.count_bytes());
+                symbols::zend_declare_class_constant(entry, name, length, &raw mut value);
+            }
         }
         for property in declared.properties {
             declare_property(entry, *property);
@@ -173,16 +159,17 @@ impl Class {
         // it, and the names. IS_UNDEF (0) is the type of an enum without values.
         let entry = unsafe {
             let mut template: zend_class_entry = MaybeUninit::zeroed().assume_init();
-            template.name = interned(declared.name);
+            template.name = interned(self.name);
             template.info.internal.builtin_functions = declared.methods.0.as_ptr();
+            let template = &raw mut template;
             match declared.kind {
-                Kind::Class => zend_register_internal_class_ex(&raw mut template, ptr::null_mut()),
+                Kind::Class => zend_register_internal_class_ex(template, ptr::null_mut()),
                 Kind::Extends(parent) => {
-                    zend_register_internal_class_ex(&raw mut template, named(parent))
+                    zend_register_internal_class_ex(template, find_class(parent))
                 }
-                Kind::Interface => zend_register_internal_interface(&raw mut template),
+                Kind::Interface => zend_register_internal_interface(template),
                 Kind::Enum(cases) => {
-                    let name = declared.name.as_ptr();
+                    let name = self.name.as_ptr();
                     let entry = symbols::zend_register_internal_enum(name, 0, ptr::null());
                     for case in cases {
                         symbols::zend_enum_add_case_cstr(entry, case.as_ptr(), ptr::null_mut());
@@ -199,18 +186,14 @@ impl Class {
     fn hide_argument(&self, method: &str, number: u32) {
         // SAFETY: the class was just registered, and has the method.
         unsafe {
-            let table = &raw mut (*self.entry()).function_table;
-            let function: *mut zend_function =
-                zend_hash_str_find_ptr_lc(table, method.as_ptr().cast(), method.len()).cast();
-            symbols::zend_add_attribute(
-                &raw mut (*function).common.attributes,
+            let function = find_method(self.entry(), method);
+            let attributes = &raw mut (*function).common.attributes;
+            let (name, flags) = (
                 interned(c"SensitiveParameter"),
-                0,
                 symbols::ZEND_ATTRIBUTE_PERSISTENT,
-                // 0 is the function itself.
-                number,
-                0,
             );
+            // The attribute of an argument has its number; 0 is the function itself.
+            symbols::zend_add_attribute(attributes, name, 0, flags, number, 0);
         }
     }
 }
@@ -222,15 +205,6 @@ pub fn register_functions(functions: &Entries) {
         let (class, table) = (ptr::null_mut(), ptr::null_mut());
         let kind = MODULE_PERSISTENT.cast_signed();
         symbols::zend_register_functions(class, functions.0.as_ptr(), table, kind);
-    }
-}
-
-/// The engine's class of this name, which is registered.
-fn named(name: &CStr) -> *mut zend_class_entry {
-    // SAFETY: while a module starts there is one table of classes.
-    unsafe {
-        let table = (*ext_php_rs_compiler_globals()).class_table;
-        zend_hash_str_find_ptr_lc(table, name.as_ptr(), name.count_bytes()).cast()
     }
 }
 
@@ -256,47 +230,26 @@ pub fn interned(text: &CStr) -> *mut zend_string {
     }
 }
 
-fn declare_constant(entry: *mut zend_class_entry, constant: Constant) {
-    // SAFETY: a class that was just registered; the name is copied.
-    unsafe {
-        match constant {
-            Constant::Int(name, value) => symbols::zend_declare_class_constant_long(
-                entry,
-                name.as_ptr(),
-                name.count_bytes(),
-                value,
-            ),
-            Constant::Float(name, value) => symbols::zend_declare_class_constant_double(
-                entry,
-                name.as_ptr(),
-                name.count_bytes(),
-                value,
-            ),
-        }
-    }
-}
-
 fn declare_property(entry: *mut zend_class_entry, property: Property) {
-    let (name, access, kind, mut default) = match property {
-        Property::Untyped(name, access) => (name, access, Type::NONE, Zval::null()),
+    let mut default = Zval::null();
+    let mut declared_type = Type::NONE;
+    let (name, access) = match property {
+        Property::Untyped(name, access) => (name, access),
         Property::UntypedInt(name, access, int) => {
-            (name, access, Type::NONE, Number::Int(int).to_zval())
+            default = Number::Int(int).to_zval();
+            (name, access)
         }
         Property::ReadOnly(name, access, kind) => {
-            // SAFETY: all zero is "undefined".
-            let undefined = unsafe { MaybeUninit::zeroed().assume_init() };
-            (name, access | symbols::ZEND_ACC_READONLY, kind, undefined)
+            default.u1.type_info = IS_UNDEF;
+            declared_type = kind;
+            (name, access | symbols::ZEND_ACC_READONLY)
         }
     };
+    let (access, no_comment) = (access.cast_signed(), ptr::null_mut());
+    let (name, kind) = (interned(name), declared_type.raw());
     // SAFETY: a class that was just registered; the default holds nothing to release.
     unsafe {
-        symbols::zend_declare_typed_property(
-            entry,
-            interned(name),
-            &raw mut default,
-            access.cast_signed(),
-            ptr::null_mut(),
-            kind.raw(),
-        );
+        let default = &raw mut default;
+        symbols::zend_declare_typed_property(entry, name, default, access, no_comment, kind);
     }
 }

@@ -4,11 +4,12 @@
 //! object that is its `$this`, where the cycle collector sees it.
 
 use super::class::{Class, interned};
-use super::declare::Handler;
+use super::declare::{Handler, raw};
+use super::obj::find_method;
 use super::symbols;
+use super::value::Val;
 use ext_php_rs::ffi::{
-    ZEND_ACC_FAKE_CLOSURE, ZEND_ACC_PUBLIC, zend_execute_data, zend_hash_str_find_ptr_lc,
-    zend_internal_function, zend_read_property, zval,
+    ZEND_ACC_FAKE_CLOSURE, ZEND_ACC_PUBLIC, zend_internal_function, zend_read_property,
 };
 use ext_php_rs::types::Zval;
 use std::mem::MaybeUninit;
@@ -34,22 +35,13 @@ pub fn closure(
         }
         for (name, value) in memory {
             let mut value = value.shallow_clone();
-            symbols::add_property_zval_ex(
-                &raw mut this,
-                name.as_ptr().cast(),
-                name.len(),
-                &raw mut value,
-            );
+            let (start, length) = (name.as_ptr().cast(), name.len());
+            symbols::add_property_zval_ex(&raw mut this, start, length, &raw mut value);
         }
         let mut function = function(class, model, handler)?;
         function.scope = plain;
-        symbols::zend_create_closure(
-            &raw mut result,
-            (&raw mut function).cast(),
-            plain,
-            plain,
-            &raw mut this,
-        );
+        let function = (&raw mut function).cast();
+        symbols::zend_create_closure(&raw mut result, function, plain, plain, &raw mut this);
     }
     Some(result)
 }
@@ -60,18 +52,11 @@ fn function(class: &Class, model: &str, handler: Handler) -> Option<zend_interna
     // SAFETY: the model is an internal function of a registered class, so the copy is complete. Only
     // as much as an internal function has is copied, because other functions are longer.
     let mut function = unsafe {
-        let table = &raw const class.entry().as_ref()?.function_table;
-        let model: *const zend_internal_function =
-            zend_hash_str_find_ptr_lc(table, model.as_ptr().cast(), model.len()).cast();
+        let model = find_method(class.entry(), model).cast::<zend_internal_function>();
         ptr::copy_nonoverlapping(model.as_ref()?, function.as_mut_ptr(), 1);
         function.assume_init()
     };
-    // SAFETY: a reference is passed as a pointer is.
-    function.handler = Some(unsafe {
-        std::mem::transmute::<Handler, unsafe extern "C" fn(*mut zend_execute_data, *mut zval)>(
-            handler,
-        )
-    });
+    function.handler = Some(raw(handler));
     function.function_name = interned(c"{closure}");
     // A closure made of a function, to the engine. For any other, PHP 8.4 prints a file in var_dump().
     function.fn_flags = ZEND_ACC_PUBLIC | ZEND_ACC_FAKE_CLOSURE;
@@ -87,18 +72,10 @@ impl super::Call<'_> {
         };
         // SAFETY: the object is live, and the closure holds it: code of a class that it was bound to may run.
         unsafe {
-            zend_read_property(
-                this.class(),
-                this.as_ptr(),
-                name.as_ptr().cast(),
-                name.len(),
-                true,
-                &raw mut buffer,
-            )
-            .as_ref()
-            .map_or_else(Zval::null, |value| {
-                super::value::dereference(value).shallow_clone()
-            })
+            let (class, this) = (this.class(), this.as_ptr());
+            let (start, length) = (name.as_ptr().cast(), name.len());
+            let found = zend_read_property(class, this, start, length, true, &raw mut buffer);
+            Val::new(found).copy()
         }
     }
 }

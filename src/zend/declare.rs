@@ -75,9 +75,13 @@ pub type Info = zend_internal_arg_info;
 pub const fn returns(required: usize, kind: Type) -> Info {
     Info {
         name: ptr::without_provenance(required),
-        type_: kind.raw(),
-        default_value: ptr::null(),
+        ..self::required(c"", kind)
     }
+}
+
+/// A parameter with neither a type nor a default.
+pub const fn untyped(name: &'static CStr) -> Info {
+    required(name, Type::NONE)
 }
 
 /// A parameter without a default.
@@ -92,9 +96,8 @@ pub const fn required(name: &'static CStr, kind: Type) -> Info {
 /// A parameter with a default, written as in PHP.
 pub const fn optional(name: &'static CStr, kind: Type, default: &'static CStr) -> Info {
     Info {
-        name: name.as_ptr(),
-        type_: kind.raw(),
         default_value: default.as_ptr(),
+        ..required(name, kind)
     }
 }
 
@@ -104,6 +107,15 @@ pub type Handler = extern "C" fn(&mut zend_execute_data, &mut zval);
 /// A method or function.
 pub type Entry = zend_function_entry;
 
+/// A function as the engine declares it.
+type RawHandler = unsafe extern "C" fn(*mut zend_execute_data, *mut zval);
+
+/// Returns the handler as the engine declares it.
+pub(super) const fn raw(handler: Handler) -> RawHandler {
+    // SAFETY: a reference is passed as a pointer is; the engine passes a live frame and a live result.
+    unsafe { std::mem::transmute::<Handler, RawHandler>(handler) }
+}
+
 /// A method or function with a body.
 pub const fn entry(
     name: &'static CStr,
@@ -111,38 +123,23 @@ pub const fn entry(
     handler: Handler,
     info: &'static [Info],
 ) -> Entry {
-    // SAFETY: a reference is passed as a pointer is; the engine passes a live frame and a live result.
-    let handler = unsafe {
-        std::mem::transmute::<Handler, unsafe extern "C" fn(*mut zend_execute_data, *mut zval)>(
-            handler,
-        )
-    };
-    raw(name, Some(handler), info, flags)
+    Entry {
+        handler: Some(raw(handler)),
+        flags,
+        ..abstract_entry(name, info)
+    }
 }
 
 /// A method of an interface.
 pub const fn abstract_entry(name: &'static CStr, info: &'static [Info]) -> Entry {
-    raw(name, None, info, PUBLIC | ZEND_ACC_ABSTRACT)
-}
-
-const fn raw(
-    name: &'static CStr,
-    handler: Option<unsafe extern "C" fn(*mut zend_execute_data, *mut zval)>,
-    info: &'static [Info],
-    flags: u32,
-) -> Entry {
     Entry {
         fname: name.as_ptr(),
-        handler,
         arg_info: info.as_ptr(),
         // The first is the return value; no method has more than a handful.
         #[allow(clippy::cast_possible_truncation)]
         num_args: (info.len() - 1) as u32,
-        flags,
-        #[cfg(php84)]
-        frameless_function_infos: ptr::null(),
-        #[cfg(php84)]
-        doc_comment: ptr::null(),
+        flags: PUBLIC | ZEND_ACC_ABSTRACT,
+        ..END
     }
 }
 

@@ -2,21 +2,17 @@
 //! borrow and no lock over one.
 
 use super::class::Class;
-use super::obj::Obj;
+use super::obj::{Obj, find_method};
 use super::throw::{self, Thrown};
 use ext_php_rs::ffi::{
-    _call_user_function_impl, zend_call_known_function, zend_function, zend_hash_str_find_ptr_lc,
-    zend_is_callable,
+    _call_user_function_impl, zend_call_known_function, zend_function, zend_is_callable,
 };
 use ext_php_rs::types::{ZendStr, Zval};
 use std::ptr;
 
 fn find(object: Obj<'_>, method: &str) -> *mut zend_function {
-    // SAFETY: every object has a class, and every class a table of functions, which holds functions.
-    unsafe {
-        let table = &raw const (*object.class()).function_table;
-        zend_hash_str_find_ptr_lc(table, method.as_ptr().cast(), method.len()).cast()
-    }
+    // SAFETY: every object has a class.
+    unsafe { find_method(object.class(), method) }
 }
 
 /// Whether the object's class has a `method` (in lower case) of its own instead of `class`'s.
@@ -83,21 +79,19 @@ impl<'a> Method<'a> {
         // SAFETY: the function belongs to the object's class, which outlives the object; the callee copies what
         // it keeps of the arguments, and the object lives as long as this does.
         unsafe {
+            let (class, result) = (self.object.class(), &raw mut result);
+            let (arguments, by_name) = (arguments.as_mut_ptr(), ptr::null_mut());
             zend_call_known_function(
                 self.function,
                 this,
-                self.object.class(),
-                &raw mut result,
+                class,
+                result,
                 count,
-                arguments.as_mut_ptr(),
-                ptr::null_mut(),
+                arguments,
+                by_name,
             );
         }
-        if throw::is_pending() {
-            Err(Thrown)
-        } else {
-            Ok(result)
-        }
+        throw::unless_pending(result)
     }
 }
 
@@ -121,20 +115,13 @@ pub fn is_callable(callable: &Zval) -> bool {
 /// What it threw.
 pub fn callable(callable: &Zval) -> Result<Zval, Thrown> {
     let mut result = Zval::new();
+    let (callable, none) = (ptr::from_ref(callable).cast_mut(), ptr::null_mut());
     // SAFETY: a live value, which is not changed; the caller keeps it alive.
     let status = unsafe {
-        _call_user_function_impl(
-            ptr::null_mut(),
-            ptr::from_ref(callable).cast_mut(),
-            &raw mut result,
-            0,
-            ptr::null_mut(),
-            ptr::null_mut(),
-        )
+        _call_user_function_impl(none, callable, &raw mut result, 0, none, ptr::null_mut())
     };
-    if throw::is_pending() || status != 0 {
-        Err(Thrown)
-    } else {
-        Ok(result)
+    if status != 0 {
+        return Err(Thrown);
     }
+    throw::unless_pending(result)
 }

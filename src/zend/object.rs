@@ -5,6 +5,8 @@
 
 use super::class::Class;
 use super::obj::Obj;
+use super::symbols;
+use super::throw::Thrown;
 use super::value::{self, Val};
 use ext_php_rs::ffi::{
     ext_php_rs_zend_object_alloc, object_properties_init, std_object_handlers, zend_class_entry,
@@ -61,8 +63,18 @@ impl<T: State> Object<T> {
     /// The object's class was registered with the state `T`, and the object outlives the reference.
     #[inline]
     unsafe fn of_zend<'a>(object: *mut zend_object) -> &'a Self {
+        // SAFETY: by contract the state is there.
+        unsafe { &*Self::whole(object) }
+    }
+
+    /// Where the object begins whose engine's part this is.
+    ///
+    /// # Safety
+    /// The object's class was registered with the state `T`.
+    #[inline]
+    unsafe fn whole(object: *mut zend_object) -> *mut Self {
         // SAFETY: by contract the state is there, at this distance.
-        unsafe { &*object.cast::<u8>().sub(Self::OFFSET).cast::<Self>() }
+        unsafe { object.byte_sub(Self::OFFSET).cast() }
     }
 
     /// Returns the object, if it is of this class or of one that extends it.
@@ -142,7 +154,7 @@ pub struct Held<T: ?Sized> {
 impl<T: ?Sized> Held<T> {
     /// Finds the part in the object that `value` is; `None` if it is no object, or has none.
     pub fn of(value: &Zval, find: fn(Obj<'_>) -> Option<&T>) -> Option<Self> {
-        let part = find(super::value::object(value)?)?;
+        let part = find(value::object(value)?)?;
         Some(Self {
             part: part.into(),
             _object: value.shallow_clone(),
@@ -190,30 +202,28 @@ impl Class {
     }
 }
 
-/// A new object of the class itself, with this state.
-pub fn instantiate<T: State>(state: T) -> Option<Zval> {
+/// A new object of the class itself, with this state, that `construct` has set the properties of.
+///
+/// # Errors
+/// When there is no memory for it, or what `construct` threw.
+pub fn instantiate<T: State>(
+    state: T,
+    construct: impl FnOnce(&Object<T>) -> Result<(), Thrown>,
+) -> Result<Zval, Thrown> {
     let mut value = Zval::new();
-    let class = T::class().entry();
-    if class.is_null() {
-        return None;
-    }
-    // SAFETY: a registered class.
-    let status = unsafe { super::symbols::object_init_ex(&raw mut value, class) };
+    // SAFETY: methods, which alone make objects, run only after all classes were registered.
+    let status = unsafe { symbols::object_init_ex(&raw mut value, T::class().entry()) };
     if status != 0 {
-        return None;
+        return Err(Thrown);
     }
     // SAFETY: the value holds the object that was just made of the class; nobody else has a reference to
     // it or to its state, which is replaced.
-    unsafe {
-        let whole = value
-            .value
-            .obj
-            .cast::<u8>()
-            .sub(Object::<T>::OFFSET)
-            .cast::<Object<T>>();
+    construct(unsafe {
+        let whole = Object::<T>::whole(value.value.obj);
         (*whole).state = state;
-    }
-    Some(value)
+        &*whole
+    })?;
+    Ok(value)
 }
 
 /// The engine's `create_object`.
@@ -247,10 +257,7 @@ fn allocate<T: State>(class: *mut zend_class_entry, state: T) -> *mut zend_objec
 pub(super) unsafe extern "C" fn free<T: State>(object: *mut zend_object) {
     // SAFETY: called once, at the end of an object that `allocate` made; the engine frees the memory.
     unsafe {
-        let whole = object
-            .cast::<u8>()
-            .sub(Object::<T>::OFFSET)
-            .cast::<Object<T>>();
+        let whole = Object::<T>::whole(object);
         // First, for it may run PHP code that still reaches the object (values of a WeakMap).
         zend_object_std_dtor(object);
         ptr::drop_in_place(&raw mut (*whole).state);

@@ -3,10 +3,10 @@
 //! PDO's own headers give other extensions this view; drivers are written against it. Only its head is
 //! read, which is the same in every PHP from 8.1 on.
 
-use super::foreign;
 use super::obj::Obj;
+use super::{foreign, system};
 use ext_php_rs::ffi::zend_object;
-use std::ffi::{CStr, c_char, c_void};
+use std::ffi::{c_char, c_void};
 use std::mem::offset_of;
 
 /// The head of `pdo_dbh_t`.
@@ -60,21 +60,14 @@ pub fn target(object: Obj<'_>) -> Option<Target> {
     // SAFETY: an object of PDO's class, which stands in a `pdo_dbh_object_t`; `inner` is made with it and
     // lives as long, and its texts are null or C strings that do so, too. No PHP code runs here.
     unsafe {
-        let whole = object
-            .as_ptr()
-            .byte_sub(offset_of!(Whole, std))
-            .cast::<Whole>();
-        let handle = (*whole).inner.as_ref()?;
+        let whole = object.as_ptr().byte_sub(offset_of!(Whole, std));
+        let handle = (*whole.cast::<Whole>()).inner.as_ref()?;
         if handle.driver_data.is_null() || handle.data_source.is_null() {
             return None;
         }
         let source = handle.data_source.cast::<u8>();
         let data_source = std::slice::from_raw_parts(source, handle.data_source_len).to_vec();
-        let user = if handle.username.is_null() {
-            Vec::new()
-        } else {
-            CStr::from_ptr(handle.username).to_bytes().to_vec()
-        };
+        let user = system::copy(handle.username);
         Some(Target { data_source, user })
     }
 }

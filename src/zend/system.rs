@@ -1,6 +1,7 @@
 //! What the engine knows about this process: settings, its name, pending interrupts.
 
-use super::symbols::{self, FAILURE, SUCCESS};
+use super::symbols;
+pub use super::symbols::{FAILURE, SUCCESS};
 use ext_php_rs::ffi::{
     IS_STRING_EX, ext_php_rs_executor_globals, ext_php_rs_sapi_module, php_info_print_table_end,
     php_info_print_table_row, php_info_print_table_start, zend_ini_entry, zend_string,
@@ -8,7 +9,7 @@ use ext_php_rs::ffi::{
 use ext_php_rs::flags::IniEntryPermission;
 use ext_php_rs::types::{ZendStr, Zval};
 use ext_php_rs::zend::{IniEntryDef, ModuleEntry};
-use std::ffi::{CStr, CString, c_int, c_void};
+use std::ffi::{CStr, CString, c_char, c_int, c_void};
 use std::ptr;
 use std::sync::atomic::{AtomicPtr, Ordering};
 
@@ -16,46 +17,49 @@ use std::sync::atomic::{AtomicPtr, Ordering};
 #[derive(Debug)]
 pub struct Starting(());
 
+impl Starting {
+    /// For MINIT alone, which only the engine calls.
+    pub const fn in_startup() -> Self {
+        Self(())
+    }
+}
+
 /// Proof that the module is shutting down: no PHP code runs any more.
 #[derive(Debug)]
 pub struct Ending(());
 
-/// The start and the end of the module.
-pub trait Hooks {
-    /// MINIT: returns whether the module works.
-    fn start(starting: &Starting, module: i32) -> bool;
-    /// MSHUTDOWN.
-    fn end(ending: &Ending, module: i32);
-}
-
-/// MINIT, for the engine alone to call.
-pub extern "C" fn startup<H: Hooks>(_kind: i32, module: i32) -> i32 {
-    if H::start(&Starting(()), module) {
-        SUCCESS
-    } else {
-        FAILURE
+impl Ending {
+    /// For MSHUTDOWN alone, which only the engine calls.
+    pub const fn in_shutdown() -> Self {
+        Self(())
     }
-}
-
-/// MSHUTDOWN, for the engine alone to call.
-pub extern "C" fn shutdown<H: Hooks>(_kind: i32, module: i32) -> i32 {
-    H::end(&Ending(()), module);
-    SUCCESS
 }
 
 /// The value of a setting, now.
 pub fn setting(name: &CStr) -> Vec<u8> {
     let mut exists = false;
-    // SAFETY: the engine returns a C string that lives until the setting changes; it is copied here.
+    let (name, length) = (name.as_ptr(), name.count_bytes());
+    // SAFETY: the engine returns null or a C string that lives until the setting changes.
     unsafe {
-        let value =
-            symbols::zend_ini_string_ex(name.as_ptr(), name.count_bytes(), 0, &raw mut exists);
-        if value.is_null() {
-            Vec::new()
-        } else {
-            CStr::from_ptr(value).to_bytes().to_vec()
-        }
+        copy(symbols::zend_ini_string_ex(
+            name,
+            length,
+            0,
+            &raw mut exists,
+        ))
     }
+}
+
+/// Copies a C string; null is an empty one.
+///
+/// # Safety
+/// `text` is null, or a live C string.
+pub(super) unsafe fn copy(text: *const c_char) -> Vec<u8> {
+    if text.is_null() {
+        return Vec::new();
+    }
+    // SAFETY: by contract.
+    unsafe { CStr::from_ptr(text) }.to_bytes().to_vec()
 }
 
 /// Forgets the settings of a module that is unloaded.
@@ -73,15 +77,10 @@ pub fn print_settings(module: *mut ModuleEntry) {
 /// The name of the server interface: `cli`, `fpm-fcgi`, ….
 pub fn interface_name() -> String {
     // SAFETY: set before modules start, for the life of the process.
-    unsafe {
-        let module = ext_php_rs_sapi_module();
-        if module.is_null() || (*module).name.is_null() {
-            return String::new();
-        }
-        CStr::from_ptr((*module).name)
-            .to_string_lossy()
-            .into_owned()
-    }
+    let module = unsafe { ext_php_rs_sapi_module().as_ref() };
+    // SAFETY: as above.
+    let name = module.map_or_else(Vec::new, |module| unsafe { copy(module.name) });
+    String::from_utf8_lossy(&name).into_owned()
 }
 
 /// Whether PHP code waits to run a signal handler or to end at a time limit.

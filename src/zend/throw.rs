@@ -7,15 +7,17 @@ use ext_php_rs::ffi::{
     ext_php_rs_executor_globals, zend_class_entry, zend_object, zend_throw_exception,
 };
 use ext_php_rs::types::{ZendStr, Zval};
-use ext_php_rs::zend::ExecutorGlobals;
+use ext_php_rs::zend::{ExecutorGlobals, ce};
 use std::any::Any;
 use std::ffi::CString;
+use std::ptr;
 
 /// An exception is pending: unwind to PHP.
 #[derive(Clone, Copy, Debug)]
 pub struct Thrown;
 
-fn text(message: &str) -> CString {
+/// Returns the text as a C string.
+pub(super) fn text(message: &str) -> CString {
     // Our own messages hold no NUL byte; a panic's might.
     CString::new(message.replace('\0', "")).unwrap_or_default()
 }
@@ -23,6 +25,14 @@ fn text(message: &str) -> CString {
 /// Whether an exception waits to be handled.
 pub fn is_pending() -> bool {
     ExecutorGlobals::has_exception()
+}
+
+/// Returns the value of what has just run, unless it has thrown.
+///
+/// # Errors
+/// What it threw.
+pub(super) fn unless_pending<R>(value: R) -> Result<R, Thrown> {
+    if is_pending() { Err(Thrown) } else { Ok(value) }
 }
 
 /// Runs `body` as if nothing had been thrown: a pending exception waits until it is done, and becomes the
@@ -59,37 +69,30 @@ pub fn argument_type(number: u32, message: &str) -> Thrown {
 /// `ValueError: message`.
 #[cold]
 pub fn value_error(message: &str) -> Thrown {
-    let message = text(message);
-    // SAFETY: the format takes one C string.
-    unsafe { symbols::zend_value_error(c"%s".as_ptr(), message.as_ptr()) };
-    Thrown
+    exception(ce::value_error(), message)
 }
 
 /// `TypeError: message`.
 #[cold]
 pub fn type_error(message: &str) -> Thrown {
-    let message = text(message);
-    // SAFETY: the format takes one C string.
-    unsafe { symbols::zend_type_error(c"%s".as_ptr(), message.as_ptr()) };
-    Thrown
+    exception(ce::type_error(), message)
 }
 
 /// `Error: message`.
 #[cold]
 pub fn error(message: &str) -> Thrown {
-    let class = std::ptr::from_ref(ext_php_rs::zend::ce::error());
-    exception(class.cast_mut(), message)
+    exception(ce::error(), message)
 }
 
 /// `LogicException: message`.
 #[cold]
 pub fn logic(message: &str) -> Thrown {
     // SAFETY: set once, when the engine started.
-    exception(unsafe { symbols::spl_ce_LogicException }, message)
+    exception(unsafe { &*symbols::spl_ce_LogicException }, message)
 }
 
-fn exception(class: *mut zend_class_entry, message: &str) -> Thrown {
-    raise(class, message);
+fn exception(class: &zend_class_entry, message: &str) -> Thrown {
+    raise(ptr::from_ref(class).cast_mut(), message);
     Thrown
 }
 
@@ -150,11 +153,11 @@ pub fn warning(message: String) -> Result<(), Thrown> {
     drop(message);
     // SAFETY: the format takes one C string, and the engine's strings end as those do.
     unsafe {
-        let text = held.as_bytes().as_ptr().cast::<std::ffi::c_char>();
+        let text = held.as_bytes().as_ptr();
         let kind = symbols::E_WARNING.cast_signed();
-        symbols::php_error_docref(std::ptr::null(), kind, c"%s".as_ptr(), text);
+        symbols::php_error_docref(ptr::null(), kind, c"%s".as_ptr(), text);
     }
-    if is_pending() { Err(Thrown) } else { Ok(()) }
+    unless_pending(())
 }
 
 /// Warns as `trigger_error()` does; see [`warning`].
@@ -167,12 +170,10 @@ pub fn user_warning(message: Vec<u8>) -> Result<(), Thrown> {
     drop(message);
     // SAFETY: a live string, which the engine does not keep.
     unsafe {
-        symbols::zend_error_zstr(
-            symbols::E_USER_WARNING.cast_signed(),
-            std::ptr::from_ref(&*held).cast_mut().cast(),
-        );
+        let text = ptr::from_ref(&*held).cast_mut().cast();
+        symbols::zend_error_zstr(symbols::E_USER_WARNING.cast_signed(), text);
     };
-    if is_pending() { Err(Thrown) } else { Ok(()) }
+    unless_pending(())
 }
 
 /// Warns while PHP starts, before any script could see it.
@@ -185,10 +186,7 @@ pub fn startup_warning(message: &str) {
     let message = text(&message);
     // SAFETY: the format takes one C string.
     unsafe {
-        symbols::zend_error(
-            symbols::E_CORE_WARNING.cast_signed(),
-            c"%s".as_ptr(),
-            message.as_ptr(),
-        );
+        let kind = symbols::E_CORE_WARNING.cast_signed();
+        symbols::zend_error(kind, c"%s".as_ptr(), message.as_ptr());
     };
 }

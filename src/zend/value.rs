@@ -3,8 +3,8 @@
 use super::obj::Obj;
 use super::symbols;
 use ext_php_rs::ffi::{
-    IS_DOUBLE, IS_LONG, IS_NULL, IS_OBJECT, IS_OBJECT_EX, IS_REFERENCE, IS_STRING, IS_TRUE,
-    IS_UNDEF, zval_ptr_dtor,
+    IS_DOUBLE, IS_FALSE, IS_LONG, IS_NULL, IS_OBJECT, IS_OBJECT_EX, IS_REFERENCE, IS_STRING,
+    IS_TRUE, IS_UNDEF, zval_ptr_dtor,
 };
 use ext_php_rs::types::Zval;
 use ext_php_rs::types::{ZendHashTable, ZendStr};
@@ -91,16 +91,11 @@ pub fn to_number(value: &Zval) -> Option<Number> {
         return None;
     }
     let mut float = 0.0;
+    let value = ptr::from_ref(value).cast_mut();
     // SAFETY: the value is live and is not changed; null, which alone needs a parameter's name for its
     // deprecation, was excluded.
-    unsafe {
-        symbols::zend_parse_arg_double_weak(
-            ptr::from_ref(value).cast_mut(),
-            &raw mut float,
-            u32::MAX,
-        )
-    }
-    .then(|| whole(float))
+    unsafe { symbols::zend_parse_arg_double_weak(value, &raw mut float, u32::MAX) }
+        .then(|| whole(float))
 }
 
 /// A whole double as an integer, so that "10" and 10 are one amount.
@@ -118,17 +113,21 @@ fn whole(float: f64) -> Number {
 /// The value as a string of PHP in weak mode; `None` for arrays and objects that are none, or when
 /// `__toString` threw.
 pub fn to_string(value: &Zval) -> Option<Zval> {
-    match kind(value) {
-        IS_STRING => return Some(value.shallow_clone()),
-        IS_NULL => return Some(of_bytes(b"")),
-        _ => {}
+    if kind(value) == IS_NULL {
+        return Some(of_bytes(b""));
     }
+    to_string_as_argument(value, u32::MAX)
+}
+
+/// The same of argument `number` of the running function, which PHP deprecates to be null.
+pub(super) fn to_string_as_argument(value: &Zval, number: u32) -> Option<Zval> {
     let (mut copy, mut string) = (value.shallow_clone(), ptr::null_mut());
-    // SAFETY: `copy` is ours to convert in place, and is live; it is not null, which alone needs a
-    // parameter's name for its deprecation.
-    let converted =
-        unsafe { symbols::zend_parse_arg_str_weak(&raw mut copy, &raw mut string, u32::MAX) };
-    converted.then_some(copy)
+    if kind(value) == IS_STRING {
+        return Some(copy);
+    }
+    // SAFETY: `copy` is ours to convert in place, and is live. Only null needs the parameter's name.
+    unsafe { symbols::zend_parse_arg_str_weak(&raw mut copy, &raw mut string, number) }
+        .then_some(copy)
 }
 
 /// The bytes of a value that holds a string; none for another.
@@ -263,9 +262,6 @@ pub fn insert(array: &mut Zval, key: &[u8], mut element: Zval) {
 
 /// Whether PHP's `if` would take the value for true.
 pub fn is_truthy(value: &Zval) -> bool {
-    if kind(value) == IS_TRUE {
-        return true;
-    }
     // SAFETY: a live value.
     let is_true = unsafe { ext_php_rs::ffi::zend_is_true(ptr::from_ref(value).cast_mut()) };
     // An int; since PHP 8.4 a bool.
@@ -277,11 +273,7 @@ pub fn is_truthy(value: &Zval) -> bool {
 /// Writes `true` or `false` over a value that holds nothing to release.
 #[inline]
 pub fn set_bool(value: &mut Zval, truth: bool) {
-    value.u1.type_info = if truth {
-        IS_TRUE
-    } else {
-        ext_php_rs::ffi::IS_FALSE
-    };
+    value.u1.type_info = if truth { IS_TRUE } else { IS_FALSE };
 }
 
 /// The bits by which a value that needs no conversion is recognised again.

@@ -25,7 +25,7 @@ const DEFAULTS: Settings = Settings {
 /// # Errors
 /// `TypeError` or `ValueError`; what a class that extends PDO throws.
 pub fn construct(call: &mut Call<'_>, _result: &mut Zval) -> Result<(), Thrown> {
-    let db = call.object_of_foreign(1, c"PDO")?;
+    let db = call.object_of_foreign(1, "PDO")?;
     let table = call.string(2)?;
     let settings = arguments::policy(call, 3, DEFAULTS)?;
     make(call.this(), db, table, settings, None)
@@ -36,7 +36,7 @@ pub fn construct(call: &mut Call<'_>, _result: &mut Zval) -> Result<(), Thrown> 
 /// # Errors
 /// As [`construct`].
 pub fn construct_mysql(call: &mut Call<'_>, _result: &mut Zval) -> Result<(), Thrown> {
-    let db = call.object_of_foreign(1, c"PDO")?;
+    let db = call.object_of_foreign(1, "PDO")?;
     let table = call.untyped_string(2)?;
     let only = Some(Dialect::MySql);
     make(call.this(), db, value::bytes(&table), DEFAULTS, only)
