@@ -140,7 +140,7 @@ function short_name(string $name): string
     return preg_replace('/ on (APCu|Redis)(?=,|$)/', '', $name, 1);
 }
 
-/** Draws a line for each limiter, under the name of its home. Returns the y of the last line's end. */
+/** Draws a line for each limiter, under the title of its home. Returns the lower end. */
 function lines_of_homes(Drawing $drawing, array $rows, float $top, float $height, Closure $line): float
 {
     $y = $top;

@@ -47,8 +47,8 @@ final class Limiter
 {
     /**
      * @param string $take asks $limiter for one token; true where it is granted
-     * @param Closure(string, int, int, int): object $make the $limiter of an identifier and a capacity, to which so
-     *        many seconds bring so many tokens; limiters that count windows ignore both
+     * @param Closure(string, int, int, int): object $make the $limiter of an identifier, a capacity,
+     *        and the seconds that bring some tokens; limiters that count windows ignore the latter
      */
     public function __construct(
         public readonly string $name,
