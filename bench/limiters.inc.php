@@ -47,7 +47,8 @@ final class Limiter
 {
     /**
      * @param string $take asks $limiter for one token; true where it is granted
-     * @param Closure(string, int, int): object $make the $limiter of an identifier, a capacity, and seconds a token
+     * @param Closure(string, int, int, int): object $make the $limiter of an identifier, a capacity,
+     *        and the seconds that bring some tokens; limiters that count windows ignore the latter
      */
     public function __construct(
         public readonly string $name,
@@ -57,9 +58,9 @@ final class Limiter
     }
 
     /** With a client of its own, for the process that calls this. */
-    public function make(string $identifier, int $capacity, int $seconds): object
+    public function make(string $identifier, int $capacity, int $seconds, int $tokens = 1): object
     {
-        return ($this->make)($identifier, $capacity, $seconds);
+        return ($this->make)($identifier, $capacity, $seconds, $tokens);
     }
 
     /** @return Closure(): bool what asks that $limiter for one token */
@@ -92,7 +93,7 @@ function fresh(string $what): string
 /** Ours, in a storage. */
 function ours(string $place, Closure $storage): Limiter
 {
-    $make = fn (string $identifier, int $capacity, int $seconds) => new TokenBucket($storage(), $identifier, $capacity, 1 / $seconds);
+    $make = fn (string $identifier, int $capacity, int $seconds, int $tokens) => new TokenBucket($storage(), $identifier, $capacity, $tokens / $seconds);
     return new Limiter("TokenBucket, $place", '$limiter->consume(1)', $make);
 }
 
@@ -111,7 +112,7 @@ function limiters_of_a_host(): array
         new Limiter(
             'userland bucket on APCu',
             '$limiter->consume(1)',
-            fn (string $identifier, int $capacity, int $seconds) => new UserlandTokenBucket(new ApcuStorage, $identifier, $capacity, 1 / $seconds)
+            fn (string $identifier, int $capacity, int $seconds, int $tokens) => new UserlandTokenBucket(new ApcuStorage, $identifier, $capacity, $tokens / $seconds)
         ),
         $symfony('no lock', fn () => null),
         $symfony('semaphore', fn () => new SemaphoreStore),
@@ -212,9 +213,9 @@ function mariadb_with_table(): MariaDbServer
 }
 
 /** Symfony's token bucket, from its factory. */
-function symfony(CacheItemPoolInterface $pool, ?PersistingStoreInterface $locks, string $identifier, int $capacity, int $seconds): LimiterInterface
+function symfony(CacheItemPoolInterface $pool, ?PersistingStoreInterface $locks, string $identifier, int $capacity, int $seconds, int $tokens): LimiterInterface
 {
-    $rate = ['interval' => "$seconds seconds", 'amount' => 1];
+    $rate = ['interval' => "$seconds seconds", 'amount' => $tokens];
     $config = ['id' => 'bench', 'policy' => 'token_bucket', 'limit' => $capacity, 'rate' => $rate];
     $factory = new RateLimiterFactory($config, new CacheStorage($pool), $locks === null ? null : new LockFactory($locks));
     return $factory->create($identifier);

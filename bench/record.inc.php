@@ -33,14 +33,14 @@ final class Record
      * Prints the circumstances in one line of JSON: the date, the machine, and the versions of what
      * is measured.
      */
-    public static function begin(): void
+    public static function begin(string $command = 'scripts/bench'): void
     {
         echo json_encode([
             'date' => gmdate('Y-m-d\TH:i:s\Z'),
-            'command' => 'scripts/bench',
+            'command' => $command,
             'commit' => self::first_line('git rev-parse HEAD'),
             // False if the tree differs from that commit.
-            'clean' => self::first_line('git status --porcelain --untracked-files=no -- . ":!bench/results.json"') === '',
+            'clean' => self::first_line('git status --porcelain --untracked-files=no -- . ":!bench/*.json" ":!docs"') === '',
             'machine' => [
                 'processor' => self::value_in('/proc/cpuinfo', 'model name') ?: php_uname('m'),
                 'processors' => count(preg_grep('/^processor\s*:/', file('/proc/cpuinfo'))),

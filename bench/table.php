@@ -1,10 +1,17 @@
 <?php
 /**
- * Prints the README's table from bench/results.json, and below it what missed its target or is slower than what it is
- * beside. Ends with 1 where a figure is missing that the table must have.
+ * Makes the tables of docs/explanation/benchmarks.md from bench/results.json and bench/kills.json.
+ *
+ *   php bench/table.php           prints them
+ *   php bench/table.php FILE      writes them into FILE, between its two markers
+ *
+ * Ends with 1 if a figure is missing that the tables must have.
  */
 
-/** What a run has kept. */
+const BEGIN = "<!-- begin of bench/table.php -->\n";
+const END = "<!-- end of bench/table.php -->\n";
+
+/** The rows of a run. */
 final class Results
 {
     /** @param list<array<string, mixed>> $rows */
@@ -36,7 +43,7 @@ final class Results
     }
 }
 
-/** Nanoseconds in microseconds, in three digits. */
+/** Returns nanoseconds as microseconds, with three digits. */
 function micros(int|float $nanos): string
 {
     $micros = $nanos / 1000;
@@ -48,7 +55,7 @@ function micros(int|float $nanos): string
     };
 }
 
-/** Three digits of what is counted a second. */
+/** Returns a count per second with three digits. */
 function rate(float $a_second): string
 {
     return match (true) {
@@ -58,7 +65,7 @@ function rate(float $a_second): string
     };
 }
 
-/** A ratio in three digits. */
+/** Returns a ratio with three digits. */
 function times(float $ratio): string
 {
     return match (true) {
@@ -69,19 +76,19 @@ function times(float $ratio): string
     };
 }
 
-/** @param list<int|float> $values the same in each race, or from the least to the most */
+/** @param list<int|float> $values one number, or "least to most" */
 function range_of(array $values): string
 {
     return min($values) === max($values) ? number_format(max($values)) : number_format(min($values)) . ' to ' . number_format(max($values));
 }
 
-/** A line of the table. */
+/** Prints a line of the table. */
 function line(string $what, string $micros = '', string $a_second = '', string $trips = '', string $spread = '', string $beside = '', string $ratio = '', string $verdict = ''): void
 {
     echo '| ', implode(' | ', func_get_args() + array_fill(0, 8, '')), " |\n";
 }
 
-/** A line for a row with a floor, and a target if it has one. */
+/** Prints a line for a row that is compared with another one, with its target if it has one. */
 function line_beside(string $what, array $row): void
 {
     $verdict = isset($row['target']) ? sprintf('%.2f: %s', $row['target'], $row['met'] ? 'met' : '**MISSED**') : '';
@@ -91,7 +98,7 @@ function line_beside(string $what, array $row): void
 
 function lines_of_targets(Results $results): void
 {
-    line('**Targets: ours beside the floor**');
+    line('**Targets, compared with the least that is possible**');
     foreach ($results->those(fn (array $row) => isset($row['target'])) as $row) {
         if (isset($row['slots'])) {
             $what = sprintf('%s live buckets, in %s slots of %d bytes', number_format($row['live']), number_format($row['slots']), $row['bytes'] / $row['slots']);
@@ -130,7 +137,7 @@ function line_of_limiter(Results $results, string $home, array $spread): void
         rate(1e9 / $granted['ns'][0]),
         $trips,
         implode(' / ', array_map(micros(...), [$spread['p50'], $spread['p99'], $spread['p999']])),
-        isset($granted['beside']) ? 'ours' : '',
+        isset($granted['beside']) ? 'TokenBucket' : '',
         isset($granted['beside']) ? times($granted['ratio'][0]) . ' / ' . times($denied['ratio'][0]) : '',
         $verdict
     );
@@ -138,7 +145,7 @@ function line_of_limiter(Results $results, string $home, array $spread): void
 
 function lines_of_classes(Results $results): void
 {
-    line('**TokenBucket\Compat and the table, granted, beside what they stand in for**');
+    line('**TokenBucket\Compat and the table, granted, compared with what they replace**');
     foreach ($results->of('migrations') as $row) {
         if (isset($row['rival']) && str_contains($row['name'], ', granted') && !str_contains($row['title'], 'TCP')) {
             line_beside("$row[title]: $row[name]", $row);
@@ -148,7 +155,7 @@ function lines_of_classes(Results $results): void
 
 function lines_of_keys(Results $results): void
 {
-    line('**As keys grow: new bucket, one call**');
+    line('**More and more keys: new bucket, one call**');
     foreach ($results->of('growth') as $row) {
         line_beside($row['name'], $row);
     }
@@ -160,7 +167,7 @@ function lines_of_processes(Results $results): void
         line("**$title: 1 / 2 / 4 / 8**");
         foreach ($results->of('processes', $title) as $row) {
             $rates = implode(' / ', array_map(fn (array $parts) => rate($parts[0]), $row['per_second']));
-            $verdict = max($row['denied']) > 0 ? sprintf('up to %.2g %% denied for contention', 100 * max($row['denied'])) : '';
+            $verdict = max($row['denied']) > 0 ? sprintf('up to %.2g %% denied as `contended`', 100 * max($row['denied'])) : '';
             line($row['name'], '', $rates, '', '', '', '', $verdict);
         }
     }
@@ -168,17 +175,17 @@ function lines_of_processes(Results $results): void
 
 function lines_of_web(Results $results): void
 {
-    line('**nginx and php-fpm, requests a second**');
+    line('**nginx and php-fpm, requests per second**');
     foreach ($results->of('web') as $row) {
         $alone = $row['name'] === $row['beside'];
         line($row['name'], '', number_format($row['per_second'][0]), '', '', $alone ? '' : $row['beside'], $alone ? '' : times($row['ratio'][0]));
     }
 }
 
-/** What is lost, one by one. */
+/** Prints every missed target and every comparison that we lose. */
 function losses(Results $results): void
 {
-    echo "\nWhat is lost:\n\n";
+    echo "\n**Where we are slower** in this run:\n\n";
     foreach ($results->those(fn (array $row) => isset($row['target']) && !$row['met']) as $row) {
         echo "- $row[title]: $row[name]: ", isset($row['ratio']) ? sprintf('%.3f × %s', $row['ratio'][0], $row['beside']) : 'too little', ", target $row[target]\n";
     }
@@ -187,7 +194,7 @@ function losses(Results $results): void
         printf("- %s: %s: %s × %s\n", $row['title'], $row['name'], times($row['ratio'][0]), $row['beside']);
     }
     foreach ($results->those(fn (array $row) => $row['program'] === 'peers' && isset($row['ratio']) && $row['ratio'][0] < 1) as $row) {
-        printf("- %s: %s: %s × ours\n", $row['title'], $row['name'], times($row['ratio'][0]));
+        printf("- %s: %s: %s × TokenBucket\n", $row['title'], $row['name'], times($row['ratio'][0]));
     }
     foreach ($results->those(fn (array $row) => $row['program'] === 'race' && str_starts_with($row['name'], 'TokenBucket')) as $row) {
         if (min($row['granted']) !== $row['of'] || max($row['granted']) !== $row['of'] || max($row['early']) + max($row['failed']) > 0) {
@@ -196,7 +203,7 @@ function losses(Results $results): void
     }
 }
 
-/** The rows without which a target would be neither met nor missed. */
+/** Throws if a row with a target is missing. */
 function must_have_targets(Results $results): void
 {
     $needed = [
@@ -221,12 +228,11 @@ function must_have_targets(Results $results): void
     }
 }
 
-$run = json_decode(file_get_contents($argv[1]), true, 512, JSON_THROW_ON_ERROR);
-$results = new Results($run['rows']);
-try {
-    must_have_targets($results);
-    printf(
-        "`%s` on %s, commit %s%s: %d × %s%s, %s, PHP %s, load %.1f at the start. Medians; µs a call of one process; p50 / p99 / p99.9 of single calls; granted by 8 processes of 1,000 tokens, three times.\n\n",
+/** Prints when and where the figures come from. */
+function circumstances(array $run, string $what): void
+{
+    echo wordwrap(sprintf(
+        "`%s` on %s, commit %s%s: %d × %s%s, %s, PHP %s, load %.1f at the start. %s",
         $run['command'],
         substr($run['date'], 0, 10),
         substr($run['commit'], 0, 10),
@@ -236,9 +242,49 @@ try {
         $run['machine']['hypervisor'] ? ' (virtual)' : '',
         $run['machine']['kernel'],
         $run['versions']['php'],
-        $run['machine']['load']
-    );
-    line('', 'µs', 'a second', 'round trips', 'p50 / p99 / p99.9 µs', 'beside, µs', '×', 'target; granted of 1,000');
+        $run['machine']['load'],
+        $what
+    ), 100), "\n\n";
+}
+
+/** Prints what was granted while workers were killed. */
+function table_of_kills(array $run): void
+{
+    echo "## While workers are killed\n\n";
+    $row = $run['rows'][0];
+    circumstances($run, sprintf(
+        '%d workers share a bucket of %s tokens, %d more every second; in ten seconds, %d workers were killed.',
+        $row['workers'],
+        number_format($row['capacity']),
+        $row['rate'],
+        $row['kills']
+    ));
+    echo "| limiter | granted | limit at that instant | answers | calls that threw | last answer after |\n|---|---|---|---|---|---|\n";
+    foreach ($run['rows'] as $row) {
+        [$granted, $seconds, $answers] = [$row['granted'], $row['seconds'], $row['answers']];
+        $limit = $row['capacity'] + $row['rate'] * end($seconds);
+        $last = $seconds[array_search(end($answers), $answers, true)];
+        printf(
+            "| %s | %s | %s | %s | %d | %.1f s%s |\n",
+            $row['name'],
+            number_format(end($granted)) . (end($granted) > $limit ? ' **too many**' : ''),
+            number_format($limit),
+            number_format(end($answers)),
+            $row['failed'],
+            $last,
+            $last < 0.9 * end($seconds) ? ' **stuck**' : ''
+        );
+    }
+}
+
+/** Prints the table of a run of scripts/bench, and what it shows to be slower. */
+function table_of_results(array $run): void
+{
+    $results = new Results($run['rows']);
+    must_have_targets($results);
+    echo "## The table\n\n";
+    circumstances($run, 'Medians. µs: of one call of one process. p50 / p99 / p99.9: of single calls. Granted: by 8 processes of 1,000 tokens, in three races.');
+    line('', 'µs', 'per second', 'round trips', 'p50 / p99 / p99.9 µs', 'compared with, µs', '×', 'target; granted of 1,000');
     echo '|---|---|---|---|---|---|---|---|', "\n";
     lines_of_targets($results);
     lines_of_limiters($results);
@@ -247,6 +293,32 @@ try {
     lines_of_processes($results);
     lines_of_web($results);
     losses($results);
+}
+
+/** Replaces what stands between the markers of a page. */
+function write_into(string $file, string $tables): void
+{
+    $page = file_get_contents($file);
+    $begin = strpos($page, BEGIN);
+    $end = strpos($page, END);
+    if ($begin === false || $end === false || $end < $begin) {
+        throw new RuntimeException("$file does not have the markers");
+    }
+    file_put_contents($file, substr($page, 0, $begin + strlen(BEGIN)) . "\n$tables\n" . substr($page, $end));
+}
+
+try {
+    $read = fn (string $file) => json_decode(file_get_contents(__DIR__ . "/$file"), true, 512, JSON_THROW_ON_ERROR);
+    ob_start();
+    table_of_kills($read('kills.json'));
+    echo "\n";
+    table_of_results($read('results.json'));
+    $tables = ob_get_clean();
+    if (isset($argv[1])) {
+        write_into($argv[1], $tables);
+    } else {
+        echo $tables;
+    }
 } catch (RuntimeException $e) {
     fwrite(STDERR, "The run is void: {$e->getMessage()}\n");
     exit(1);

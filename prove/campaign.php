@@ -1,6 +1,8 @@
 <?php
 /**
- * Tries stores under load and faults, and then limiters that must be convicted. See scripts/prove and docs/proof.md.
+ * Tries stores under load and faults, and then limiters that must be convicted.
+ *
+ * See scripts/prove and docs/explanation/proof.md.
  *
  *   php campaign.php STORE|TRIAL|all SECONDS SEED
  */
