@@ -121,7 +121,8 @@ fn learn<T: Transport>(
             outcome: if replies.granted {
                 *found
             } else {
-                step.decide(found.empty_at, found.now)
+                // Nothing was taken, so a step that the bucket would grant moves nothing.
+                step.dry().decide(found.empty_at, found.now)
             },
             absent: false,
             healed,

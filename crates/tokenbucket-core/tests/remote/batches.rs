@@ -144,6 +144,25 @@ fn a_hint_refuses_without_asking() {
 }
 
 #[test]
+fn a_refused_batch_leaves_its_hints_true() {
+    let server = Redis::start(&[]);
+    let settings = Settings {
+        hint_max_age: Some(1000 * MILLISECOND),
+        ..PLAIN
+    };
+    let (remote, host) = (remote(server.port(), PREFIX, settings), host());
+    let hasher = remote.hasher(&host);
+    let ask = |name: &[u8], n| {
+        let answer = remote.take(&host, hasher.key(name), &take(n), None);
+        answer.unwrap().value
+    };
+    assert!(ask(b"a", 3).granted() && ask(b"b", CAPACITY).granted());
+    assert!(!ask(b"a", 3).granted(), "leaves a hint of two tokens");
+    assert!(batched(&remote, &host, &[("a", take(1)), ("b", take(1))]).is_err());
+    assert!(ask(b"a", 2).granted());
+}
+
+#[test]
 fn the_local_buckets_stand_in_for_all() {
     let mut server = Redis::start(&[]);
     server.kill();
