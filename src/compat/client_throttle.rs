@@ -193,9 +193,8 @@ fn ask_openly<T: StorageClass>(
     ask: impl FnOnce(&T, Ticks) -> Result<bool, Cause>,
     bucket: &Bucket<'_>,
 ) -> Result<Option<bool>, Thrown> {
-    let (remote, host) = storage.parts()?;
+    let remote = storage.store()?;
     let answer = remote.ask(
-        host,
         &name(remote.transport()),
         |transport, deadline| ask(transport, deadline).map(Some),
         |policy, cause| match (policy, cause) {

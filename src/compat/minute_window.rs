@@ -124,8 +124,7 @@ impl Asked<'_> {
         &self,
         storage: &Object<RemoteStorage<T>>,
     ) -> Result<bool, Thrown> {
-        let (store, _) = storage.parts()?;
-        let (keys, life) = self.counters(store.transport());
+        let (keys, life) = self.counters(storage.store()?.transport());
         let (mut sum, mut life) = (0u64, Some(life));
         for keys in keys {
             // The first server has this minute's counter, which comes first.

@@ -96,7 +96,7 @@ fn make(client: Obj<'_>, prefix: &[u8], settings: Settings) -> Result<Zval, Unfi
     );
     let dsn = dsn.map_err(|error| Unfit::Client(error.to_string()))?;
     let server = dsn.public_name();
-    let redis = Redis::new(dsn, prefix).under(value::bytes(&root));
+    let redis = Redis::under(value::bytes(&root), dsn, prefix);
     let prefix = [value::bytes(&root), prefix].concat();
     Ok(RemoteStorage::create(redis, settings, &server, &prefix)?)
 }

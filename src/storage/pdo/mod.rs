@@ -40,18 +40,18 @@ impl Storage for Object<PdoStorage> {
         step: &Step,
         first: Option<Ticks>,
     ) -> Result<(Outcome, bool), Thrown> {
-        with(self, |remote, host| {
-            let answer = remote.take(host, key, step, first);
+        with(self, |remote| {
+            let answer = remote.take(key, step, first);
             answer.map(Answer::with_origin)
         })
     }
 
     fn put(&self, key: Key<'_>, put: &Put) -> Result<(), Thrown> {
-        with(self, |remote, host| remote.put(host, key, put))
+        with(self, |remote| remote.put(key, put))
     }
 
     fn contains(&self, key: Key<'_>) -> Result<bool, Thrown> {
-        with(self, |remote, host| remote.contains(host, key))
+        with(self, |remote| remote.contains(key))
     }
 
     fn prepare(&self) -> Result<(), Thrown> {

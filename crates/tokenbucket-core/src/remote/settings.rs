@@ -1,9 +1,9 @@
 //! How a remote store is used, and what happens when it fails.
 
-use super::denied;
 use crate::clock::{BootClock, Clock, Ticks};
 use crate::host::Host;
 use crate::key::Key;
+use crate::slots::counters::Event;
 use crate::step::{Denial, Outcome, Step, Verdict};
 
 /// What happens when the store fails.
@@ -20,18 +20,29 @@ pub enum OnFailure {
 }
 
 impl OnFailure {
+    /// Returns the event that the policy counts when the store fails.
+    pub(super) const fn event(self) -> Event {
+        match self {
+            Self::Local => Event::FellBack,
+            Self::Allow => Event::LetThrough,
+            Self::Deny => Event::TurnedAway,
+            Self::Throw => Event::Thrown,
+        }
+    }
+
     /// What is answered instead of the store.
     #[must_use]
     pub fn answer(self, host: &Host, key: Key<'_>, step: &Step, first: Option<Ticks>) -> Outcome {
         let now = BootClock.now();
-        match self {
-            Self::Local => host.slots().take(key, step, first),
-            Self::Allow => Outcome {
-                verdict: Verdict::Granted,
-                now,
-                empty_at: 0,
-            },
-            Self::Deny | Self::Throw => denied(Denial::Unavailable, now),
+        let (verdict, empty_at) = match self {
+            Self::Local => return host.slots().take(key, step, first),
+            Self::Allow => (Verdict::Granted, 0),
+            Self::Deny | Self::Throw => (Verdict::Denied(Denial::Unavailable), now),
+        };
+        Outcome {
+            verdict,
+            now,
+            empty_at,
         }
     }
 }
