@@ -40,9 +40,13 @@ pub fn from_client(call: &mut Call<'_>, result: &mut Zval) -> Result<(), Thrown>
     let prefix = arguments::prefix(call)?;
     let settings = arguments::settings(call)?;
     let client = read(call)?;
-    let memcached = Memcached::new(&client.servers, prefix)
-        .placed(&client.servers, client.distribution)
-        .among(&client.prefix, client.places_prefix);
+    let memcached = Memcached::among(
+        &client.servers,
+        client.distribution,
+        prefix,
+        &client.prefix,
+        client.places_prefix,
+    );
     let prefix = [client.prefix.as_slice(), prefix].concat();
     *result = RemoteStorage::create(memcached, settings, &shown(&client.servers), &prefix)?;
     Ok(())
