@@ -135,9 +135,8 @@ fn ask_openly<T: StorageClass>(
     name: impl FnOnce(&T) -> Vec<u8>,
     ask: impl FnOnce(&T, Ticks) -> Result<bool, Cause>,
 ) -> Result<Option<bool>, Thrown> {
-    let (remote, host) = storage.parts()?;
+    let remote = storage.store()?;
     let answer = remote.ask(
-        host,
         &name(remote.transport()),
         |transport, deadline| ask(transport, deadline).map(Some),
         |policy, cause| match (policy, cause) {

@@ -115,7 +115,7 @@ impl Asked<'_> {
         &self,
         storage: &Object<RemoteStorage<T>>,
     ) -> Result<bool, Thrown> {
-        let (store, _) = storage.parts()?;
+        let store = storage.store()?;
         // Below 2^33 for two centuries.
         let now = wall_clock().as_secs().cast_signed();
         let (prefix, ip) = (value::bytes(&self.prefix), value::bytes(&self.ip));

@@ -42,9 +42,7 @@ pub fn from_client(call: &mut Call<'_>, result: &mut Zval) -> Result<(), Thrown>
     let places_root = value::is_truthy(&option(client, OPT_HASH_WITH_PREFIX_KEY)?);
     let placed = if places_root { root } else { b"" };
     let distribution = distribution(client, &names, &servers, placed)?;
-    let memcached = Memcached::new(&servers, prefix)
-        .placed(&servers, distribution)
-        .among(root, places_root);
+    let memcached = Memcached::among(&servers, distribution, prefix, root, places_root);
     let prefix = [root, prefix].concat();
     *result = RemoteStorage::create(memcached, settings, &shown(&servers), &prefix)?;
     Ok(())

@@ -74,7 +74,7 @@ fn make(
     let dsn = Dsn::of_client(&host, port, database, user, password);
     let dsn = dsn.map_err(|error| unfit(&format!("must {error}")))?;
     let server = dsn.public_name();
-    let redis = Redis::new(dsn, prefix).under(value::bytes(&root));
+    let redis = Redis::under(value::bytes(&root), dsn, prefix);
     let prefix = [value::bytes(&root), prefix].concat();
     RemoteStorage::create(redis, settings, &server, &prefix)
 }

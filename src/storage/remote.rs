@@ -8,7 +8,6 @@ use crate::zend::{Class, Object, State, Thrown, Zval, throw, value};
 use crate::{exceptions, segment};
 use std::cell::OnceCell;
 use std::fmt::Debug;
-use tokenbucket_core::host::Host;
 use tokenbucket_core::remote::failure::Failure;
 use tokenbucket_core::remote::{
     Answer, Batched, Blame, Cause, OnFailure, Remote, Settings, Transport,
@@ -37,7 +36,7 @@ pub struct RemoteStorage<T> {
 
 #[derive(Debug)]
 struct Made<T> {
-    remote: Remote<T>,
+    remote: Remote<'static, T>,
     hasher: KeyHasher,
 }
 
@@ -72,15 +71,15 @@ impl<T: StorageClass> Storage for Object<RemoteStorage<T>> {
         step: &Step,
         first: Option<Ticks>,
     ) -> Result<(Outcome, bool), Thrown> {
-        self.with(|remote, host| remote.take(host, key, step, first).map(Answer::with_origin))
+        self.with(|remote| remote.take(key, step, first).map(Answer::with_origin))
     }
 
     fn put(&self, key: Key<'_>, put: &Put) -> Result<(), Thrown> {
-        self.with(|remote, host| remote.put(host, key, put))
+        self.with(|remote| remote.put(key, put))
     }
 
     fn contains(&self, key: Key<'_>) -> Result<bool, Thrown> {
-        self.with(|remote, host| remote.contains(host, key))
+        self.with(|remote| remote.contains(key))
     }
 
     fn take_all(
@@ -93,10 +92,10 @@ impl<T: StorageClass> Storage for Object<RemoteStorage<T>> {
             let Some(storage) = downcast::<Self>(storage) else {
                 return Ok(None);
             };
-            remotes.push((storage.parts()?.0, key));
+            remotes.push((storage.store()?, key));
         }
-        let (remote, host) = self.parts()?;
-        let answer = remote.take_all(host, &remotes, steps).transpose();
+        let remote = self.store()?;
+        let answer = remote.take_all(&remotes, steps).transpose();
         answer
             .map(|answer| tell(remote, answer, || None))
             .transpose()
@@ -119,8 +118,8 @@ impl<T: StorageClass> RemoteStorage<T> {
         server: &str,
         prefix: &[u8],
     ) -> Result<(), Thrown> {
-        let remote = Remote::new(transport, settings);
-        let hasher = segment::host().map_or(KeyHasher::new([0; 2]), |host| remote.hasher(host));
+        let remote = Remote::new(transport, settings, segment::host().ok_or(Thrown)?);
+        let hasher = remote.hasher();
         let set = this.made.set(Made { remote, hasher });
         set.map_err(|_| arguments::constructed_already::<Self>())?;
         this.set_property(0, value::of_bytes(server.as_bytes()));
@@ -143,23 +142,22 @@ impl<T: StorageClass> RemoteStorage<T> {
         })
     }
 
-    /// Returns the store and this host's memory.
+    /// Returns the store.
     ///
     /// # Errors
     /// `Error` if no constructor has run.
-    pub fn parts(&self) -> Result<(&Remote<T>, &'static Host), Thrown> {
+    pub fn store(&self) -> Result<&Remote<'static, T>, Thrown> {
         let made = self.made.get();
         let made = made.ok_or_else(arguments::not_constructed::<Self>)?;
-        let host = segment::host().ok_or(Thrown)?;
-        Ok((&made.remote, host))
+        Ok(&made.remote)
     }
 
     fn with<R>(
         &self,
-        call: impl FnOnce(&Remote<T>, &Host) -> Result<Answer<R>, Failure>,
+        call: impl FnOnce(&Remote<T>) -> Result<Answer<R>, Failure>,
     ) -> Result<R, Thrown> {
-        let (remote, host) = self.parts()?;
-        tell(remote, call(remote, host), || None)
+        let remote = self.store()?;
+        tell(remote, call(remote), || None)
     }
 }
 
@@ -175,9 +173,9 @@ impl<T: StorageClass> Object<RemoteStorage<T>> {
         ask: impl FnOnce(&T, Ticks) -> Result<R, Cause>,
         stand_in: impl FnOnce(OnFailure) -> R,
     ) -> Result<R, Thrown> {
-        let (remote, host) = self.parts()?;
+        let remote = self.store()?;
         let name = name(remote.transport());
-        let answer = remote.ask(host, &name, ask, |policy, _| stand_in(policy));
+        let answer = remote.ask(&name, ask, |policy, _| stand_in(policy));
         drop(name);
         tell(remote, answer, || None)
     }

@@ -40,23 +40,23 @@ impl Storage for Object<PdoStorage> {
         step: &Step,
         first: Option<Ticks>,
     ) -> Result<(Outcome, bool), Thrown> {
-        with(self, |remote, host| {
-            remote.take(host, key, step, first).map(Answer::with_origin)
+        with(self, |remote| {
+            remote.take(key, step, first).map(Answer::with_origin)
         })
     }
 
     fn put(&self, key: Key<'_>, put: &Put) -> Result<(), Thrown> {
-        with(self, |remote, host| remote.put(host, key, put))
+        with(self, |remote| remote.put(key, put))
     }
 
     fn contains(&self, key: Key<'_>) -> Result<bool, Thrown> {
-        with(self, |remote, host| remote.contains(host, key))
+        with(self, |remote| remote.contains(key))
     }
 
     /// Creates the table if it is missing.
     fn prepare(&self) -> Result<(), Thrown> {
-        with(self, |remote, host| {
-            remote.ask(host, b"", |database, _| database.create(), |_, _| ())
+        with(self, |remote| {
+            remote.ask(b"", |database, _| database.create(), |_, _| ())
         })
     }
 

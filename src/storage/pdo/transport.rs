@@ -7,13 +7,12 @@ use crate::storage::arguments;
 use crate::storage::remote::tell;
 use crate::zend::{Object, Thrown, throw};
 use tokenbucket_core::clock;
-use tokenbucket_core::host::Host;
 use tokenbucket_core::remote::{
     Answer, Ask, Cause, Failure, Remote, Reply, Server, Settings, Transport,
 };
 use tokenbucket_core::sql::reply::{self, micros, micros_ago};
 use tokenbucket_core::sql::{Dialect, Query, stored};
-use tokenbucket_core::{Denial, Grain, Outcome, Put, Ticks, Verdict};
+use tokenbucket_core::{Denial, Grain, Put, Ticks, Verdict};
 
 /// How long ago a bucket was empty for whose first state nobody has another proposal: longer than any burst.
 const LONG_AGO: i64 = 1 << 51;
@@ -35,7 +34,7 @@ fn boot_clock() -> i64 {
 /// The exception for a failure, if the policy throws, or what PHP code threw. Other policies warn.
 pub fn with<R>(
     object: &Object<PdoStorage>,
-    call: impl FnOnce(&Remote<Database<'_>>, &Host) -> Result<Answer<R>, Failure>,
+    call: impl FnOnce(&Remote<Database<'_>>) -> Result<Answer<R>, Failure>,
 ) -> Result<R, Thrown> {
     let made = object.made.get();
     let made = made.ok_or_else(arguments::not_constructed::<PdoStorage>)?;
@@ -49,8 +48,8 @@ pub fn with<R>(
         hint_max_age: made.settings.hint_max_age.filter(|_| hints),
         ..made.settings
     };
-    let remote = Remote::new(database, settings);
-    let answer = call(&remote, host);
+    let remote = Remote::new(database, settings, host);
+    let answer = call(&remote);
     if throw::is_pending() {
         return Err(Thrown);
     }
@@ -238,19 +237,5 @@ fn known(state: i64, now: i64) -> Result<i64, Cause> {
 
 /// The answer to a step: the clock, and the state after it.
 fn answered(granted: bool, (now, state): (i64, i64)) -> Reply {
-    let verdict = if granted {
-        Verdict::Granted
-    } else {
-        Verdict::Denied(Denial::Insufficient)
-    };
-    Reply {
-        outcome: Outcome {
-            verdict,
-            now: reply::ticks(now),
-            empty_at: reply::ticks(state),
-        },
-        // Only who takes nothing asks for this.
-        absent: false,
-        healed: false,
-    }
+    Reply::new(granted, reply::ticks(now), reply::ticks(state))
 }

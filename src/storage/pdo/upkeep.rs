@@ -18,8 +18,8 @@ pub fn purge(call: &mut Call<'_>, result: &mut Zval) -> Result<(), Thrown> {
         SpanError::Cost(error) | SpanError::Full(error) => exceptions::bad_amount(1, error),
     })?;
     let span = micros(step.burst);
-    let deleted = with(call.this::<PdoStorage>(), |remote, host| {
-        remote.ask(host, b"", |database, _| database.purge(span), |_, _| 0)
+    let deleted = with(call.this::<PdoStorage>(), |remote| {
+        remote.ask(b"", |database, _| database.purge(span), |_, _| 0)
     })?;
     result.set_long(deleted);
     Ok(())

@@ -3,7 +3,7 @@
 use super::{Found, Next, Records, Swapped};
 use tokenbucket_core::Ticks;
 use tokenbucket_core::remote::Cause;
-use tokenbucket_core::remote::memcached::wire::{Item, Unless};
+use tokenbucket_core::remote::memcached::wire::Item;
 use tokenbucket_core::remote::memcached::{Memcached, life, wall_ticks};
 
 /// Reads the clock after the item, so that a denial is true at that instant.
@@ -24,13 +24,10 @@ impl Records for Memcached {
 
     fn swap(&self, key: &[u8], seen: &Found, next: &Next, deadline: Ticks) -> Swapped {
         let (version, left) = seen.item;
-        let unless = match seen.record {
-            Some(_) => Unless::Changed(version),
-            None => Unless::Exists,
-        };
+        let version = seen.record.as_ref().map(|_| version);
         let life = life(seen.now.saturating_add(next.life), seen.now, left);
         let (written, item) = self.with(key, deadline, |server| {
-            server.write(key, &next.record, life, unless)
+            server.write(key, &next.record, life, version)
         })?;
         Ok((!written).then(|| found(item)))
     }

@@ -1,19 +1,17 @@
 //! Several steps on one remote store, all or none.
 
-use super::denial_cache::Entry;
-use super::{Answer, Ask, Failure, OnFailure, Remote, Replies, Reply, Transport, sure};
+use super::{Answer, Failure, OnFailure, Remote, Reply, Transport, sure};
 use crate::batch::{self, Batch, Taken, take_all};
-use crate::clock::{Ticks, boot_clock};
+use crate::clock::boot_clock;
 use crate::host::Host;
 use crate::key::Key;
-use crate::slots::counters::Event;
 use crate::step::{Outcome, Step};
 use std::convert::Infallible;
 
 /// What became of a batch: all that was taken, or the one that refused.
 pub type Batched = Result<Vec<Taken>, Taken>;
 
-impl<T: Transport> Remote<T> {
+impl<T: Transport> Remote<'_, T> {
     /// Takes all steps or none in one operation; `None` if the stores cannot do that. The buckets are of
     /// this store and others; this one's settings apply.
     ///
@@ -21,135 +19,71 @@ impl<T: Transport> Remote<T> {
     /// As [`Remote::take`].
     pub fn take_all(
         &self,
-        host: &Host,
         buckets: &[(&Self, Key<'_>)],
         steps: &[Step],
     ) -> Result<Option<Answer<Batched>>, Failure> {
         let joins = |(store, _): &(&Self, Key<'_>)| self.transport.joins(&store.transport);
-        let Some(&(first, key)) = buckets.first().filter(|_| buckets.iter().all(joins)) else {
+        if buckets.is_empty() || !buckets.iter().all(joins) {
             return Ok(None);
-        };
+        }
         let now = boot_clock();
-        let known = match known(host, buckets, steps, now) {
-            Ok(known) => known,
-            Err(refused) => {
-                host.slots().count(Event::Hinted);
-                return Ok(Some(sure(Err(refused))));
-            }
-        };
-        let asks = asks(buckets, steps, &known, now);
-        let name = first.transport.name(key.identifier);
-        let asked = self.call(host, &name, now, |deadline| {
-            self.transport.take_all(&asks, deadline)
+        let prepared = buckets.iter().zip(steps).enumerate();
+        let prepared = prepared.map(|(index, (&(store, key), &step))| {
+            let refused = |outcome| taken(index, step, outcome);
+            store.prepare(key, &step, now).map_err(refused)
         });
+        let (asks, hints): (Vec<_>, Vec<_>) = match prepared.collect() {
+            Ok(prepared) => prepared,
+            Err(refused) => return Ok(Some(sure(Err(refused)))),
+        };
         let keys: Vec<_> = buckets.iter().map(|&(_, key)| key).collect();
-        let answer = match asked {
-            Ok(replies) => {
-                learn(host, buckets, steps, &replies, now, &known);
-                sure(read(&keys, steps, &replies))
+        let ask = |transport: &T, deadline| {
+            let mut replies = transport.take_all(&asks, deadline)?;
+            let granted = replies.iter().all(|reply| reply.outcome.granted());
+            for (index, reply) in replies.iter_mut().enumerate() {
+                let ((store, key), step) = (buckets[index], &steps[index]);
+                if !granted {
+                    // The batch took nothing, so this is what the bucket says of its step alone.
+                    reply.outcome = step.dry().decide(reply.outcome.empty_at, reply.outcome.now);
+                }
+                store.learn(key, step, reply, hints[index].as_ref(), now);
             }
-            Err(failed) => self.stand_in(host, failed, |_| {
-                let Ok(answer) = take_all(&mut StandIn {
-                    policy: self.settings.on_failure,
-                    host,
-                    keys: &keys,
-                    steps,
-                });
-                answer
-            })?,
+            Ok(read(&keys, steps, granted, &replies))
         };
-        Ok(Some(answer))
+        let stand_in = |policy, _: &_| {
+            let (host, keys) = (self.host, keys.as_slice());
+            let Ok(answer) = take_all(&mut StandIn {
+                policy,
+                host,
+                keys,
+                steps,
+            });
+            answer
+        };
+        self.ask(&asks[0].name, ask, stand_in).map(Some)
     }
 }
 
-/// Looks the buckets up in the denial cache.
-///
-/// # Errors
-/// The first denial that the cache answers; the store is not asked then.
-fn known<T: Transport>(
-    host: &Host,
-    buckets: &[(&Remote<T>, Key<'_>)],
-    steps: &[Step],
-    now: Ticks,
-) -> Result<Vec<Option<Entry>>, Taken> {
-    let buckets = buckets.iter().zip(steps).enumerate();
-    buckets
-        .map(|(index, (&(store, key), &step))| {
-            let entry = store.hint(host, key, &step, now);
-            match entry.and_then(|entry| store.told_by(&entry, &step, now)) {
-                Some(outcome) => Err(Taken {
-                    index,
-                    step,
-                    outcome,
-                }),
-                None => Ok(entry),
-            }
-        })
-        .collect()
-}
-
-/// Makes the requests to the store.
-fn asks<T: Transport>(
-    buckets: &[(&Remote<T>, Key<'_>)],
-    steps: &[Step],
-    known: &[Option<Entry>],
-    now: Ticks,
-) -> Vec<Ask> {
-    let buckets = buckets.iter().zip(steps).zip(known);
-    buckets
-        .map(|((&(store, key), &step), entry)| Ask {
-            name: store.transport.name(key.identifier),
-            step,
-            first: None,
-            seen: entry.and_then(|entry| store.seen(&entry, step.burst, now)),
-        })
-        .collect()
-}
-
-/// Notes what was granted, or else which buckets deny their step even by itself.
-fn learn<T: Transport>(
-    host: &Host,
-    buckets: &[(&Remote<T>, Key<'_>)],
-    steps: &[Step],
-    replies: &Replies,
-    sent: Ticks,
-    hints: &[Option<Entry>],
-) {
-    let found = replies.outcomes.iter().zip(&replies.healed).zip(hints);
-    for ((&(store, key), step), ((found, &healed), hint)) in buckets.iter().zip(steps).zip(found) {
-        let reply = Reply {
-            outcome: if replies.granted {
-                *found
-            } else {
-                step.decide(found.empty_at, found.now)
-            },
-            absent: false,
-            healed,
-        };
-        store.learn(host, key, step, &reply, hint.as_ref(), sent);
+const fn taken(index: usize, step: Step, outcome: Outcome) -> Taken {
+    Taken {
+        index,
+        step,
+        outcome,
     }
 }
 
-/// What the replies say of each step.
-fn read(keys: &[Key<'_>], steps: &[Step], replies: &Replies) -> Batched {
-    let outcomes = replies.outcomes.iter();
-    if replies.granted {
-        let taken = outcomes.zip(steps).enumerate();
-        return Ok(taken
-            .map(|(index, (&outcome, &step))| Taken {
-                index,
-                step,
-                outcome,
-            })
-            .collect());
+/// Returns what the replies say of each step.
+fn read(keys: &[Key<'_>], steps: &[Step], granted: bool, replies: &[Reply]) -> Batched {
+    let mut outcomes = replies.iter().map(|reply| reply.outcome).enumerate();
+    if granted {
+        let all = outcomes.map(|(index, outcome)| taken(index, steps[index], outcome));
+        return Ok(all.collect());
     }
     let same_bucket = |a: usize, b: usize| keys[a] == keys[b];
-    let found = outcomes.enumerate().find_map(|(index, found)| {
-        let seen = steps[index].dry().decide(found.empty_at, found.now);
-        batch::refused(&same_bucket, steps, index, seen)
-    });
+    let refused =
+        outcomes.find_map(|(index, seen)| batch::refused(&same_bucket, steps, index, seen));
     // The store has refused by the same arithmetic, so one of the steps does.
-    found.map_or_else(|| Ok(Vec::new()), Err)
+    refused.map_or_else(|| Ok(Vec::new()), Err)
 }
 
 /// The buckets that stand in while the store is down.

@@ -239,10 +239,9 @@ impl Breaker {
         let mut bytes = [0; NAME];
         let kept = name.len().min(NAME);
         bytes[..kept].copy_from_slice(&name.as_bytes()[..kept]);
-        for (word, chunk) in self.name.iter().zip(bytes.chunks_exact(8)) {
-            let chunk = chunk.try_into().unwrap_or_default();
+        for (word, chunk) in self.name.iter().zip(bytes.as_chunks().0) {
             // Relaxed: a name that is read half is only shown so.
-            word.store(u64::from_le_bytes(chunk), Relaxed);
+            word.store(u64::from_le_bytes(*chunk), Relaxed);
         }
     }
 
@@ -268,15 +267,9 @@ mod tests {
 
     const LEASE: Ticks = TICKS_PER_SECOND / 20;
 
-    fn cells() -> [Breaker; CELLS] {
-        std::array::from_fn(|_| Breaker::default())
-    }
-
     #[test]
     fn three_failures_in_a_row_open_it() {
-        let cells = cells();
-        let breakers = Breakers::new(&cells);
-        let breaker = breakers.of(7, "seven");
+        let breaker = Breaker::default();
         for _ in 0..5 {
             assert!(!breaker.failed(Passage::Closed, 1, 0));
             assert!(!breaker.failed(Passage::Closed, 1, 0));
@@ -291,9 +284,7 @@ mod tests {
 
     #[test]
     fn one_probes_and_the_pause_doubles_up_to_its_limit() {
-        let cells = cells();
-        let breakers = Breakers::new(&cells);
-        let breaker = breakers.of(7, "seven");
+        let breaker = Breaker::default();
         for _ in 0..3 {
             breaker.failed(Passage::Closed, 0, 0);
         }
@@ -320,10 +311,8 @@ mod tests {
 
     #[test]
     fn chance_only_shortens() {
-        let cells = cells();
-        let breakers = Breakers::new(&cells);
         for chance in [0, 1, 12_345, u64::MAX] {
-            let breaker = breakers.of(chance, "any");
+            let breaker = Breaker::default();
             for _ in 0..3 {
                 breaker.failed(Passage::Closed, 0, chance);
             }
@@ -336,9 +325,7 @@ mod tests {
 
     #[test]
     fn one_warning_until_the_store_answers() {
-        let cells = cells();
-        let breakers = Breakers::new(&cells);
-        let breaker = breakers.of(7, "seven");
+        let breaker = Breaker::default();
         breaker.failed(Passage::Closed, 1, 0);
         assert!(breaker.warns() && !breaker.warns());
         breaker.succeeded();
@@ -352,7 +339,7 @@ mod tests {
 
     #[test]
     fn stores_have_cells_of_their_own_until_there_is_none() {
-        let cells = cells();
+        let cells: [Breaker; CELLS] = std::array::from_fn(|_| Breaker::default());
         let breakers = Breakers::new(&cells);
         for store in 0..200u64 {
             let name = format!("store {store}");

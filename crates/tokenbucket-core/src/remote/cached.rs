@@ -4,32 +4,48 @@
 //! errs towards asking the store; the numbers of a denial err towards waiting.
 
 use super::denial_cache::Entry;
-use super::{Remote, Reply, Transport, age};
+use super::{Ask, Remote, Reply, Transport, age};
 use crate::clock::{Ticks, boot_clock};
-use crate::host::Host;
 use crate::key::Key;
+use crate::slots::counters::Event;
 use crate::step::{Denial, Outcome, Step, Verdict};
 
-impl<T: Transport> Remote<T> {
-    /// Returns what this host knows of a bucket, for steps that it may answer: a denial must be free,
-    /// and a drain tick belongs to the store's clock.
-    pub(super) fn hint(&self, host: &Host, key: Key<'_>, step: &Step, now: Ticks) -> Option<Entry> {
-        if step.is_plain() {
-            self.find(host, key, now)
-        } else {
-            None
+impl<T: Transport> Remote<'_, T> {
+    /// Makes the request for a step, and returns it with what this host knows of the bucket.
+    ///
+    /// # Errors
+    /// The denial that the cache answers; the store is not asked then.
+    pub(super) fn prepare(
+        &self,
+        key: Key<'_>,
+        step: &Step,
+        now: Ticks,
+    ) -> Result<(Ask, Option<Entry>), Outcome> {
+        // The cache may answer only plain steps: a denial must be free, and a drain tick belongs to
+        // the store's clock.
+        let hint = self.find(key, now).filter(|_| step.is_plain());
+        if let Some(outcome) = hint.and_then(|hint| self.told_by(&hint, step, now)) {
+            self.host.slots().count(Event::Hinted);
+            return Err(outcome);
         }
+        let ask = Ask {
+            name: self.transport.name(key.identifier),
+            step: *step,
+            first: None,
+            seen: hint.and_then(|hint| self.seen(&hint, step.burst, now)),
+        };
+        Ok((ask, hint))
     }
 
     /// Returns what this host knows of a bucket, if it uses the denial cache.
-    pub(super) fn find(&self, host: &Host, key: Key<'_>, now: Ticks) -> Option<Entry> {
+    pub(super) fn find(&self, key: Key<'_>, now: Ticks) -> Option<Entry> {
         self.settings.hint_max_age?;
-        host.denial_cache().find(key.hash, now)
+        self.host.denial_cache().find(key.hash, now)
     }
 
     /// Returns the denial that a fresh entry proves. The verdict errs towards asking the store, because
     /// its clock may run faster than this one, by a thousandth. The numbers err towards waiting.
-    pub(super) fn told_by(&self, entry: &Entry, step: &Step, now: Ticks) -> Option<Outcome> {
+    fn told_by(&self, entry: &Entry, step: &Step, now: Ticks) -> Option<Outcome> {
         if step.dry || entry.age > self.settings.hint_max_age? {
             return None;
         }
@@ -50,7 +66,6 @@ impl<T: Transport> Remote<T> {
     /// says, because its next cached denial would state outdated numbers otherwise.
     pub(super) fn learn(
         &self,
-        host: &Host,
         key: Key<'_>,
         step: &Step,
         reply: &Reply,
@@ -72,6 +87,8 @@ impl<T: Transport> Remote<T> {
             bound = bound.max(known.bound);
             error = error.max(known.error);
         }
-        host.denial_cache().record(key.hash, bound, error, sent);
+        self.host
+            .denial_cache()
+            .record(key.hash, bound, error, sent);
     }
 }

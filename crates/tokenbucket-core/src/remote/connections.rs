@@ -56,12 +56,6 @@ impl<K: PartialEq + Clone, C> Connections<K, C> {
     }
 }
 
-impl<K: PartialEq + Clone, C> Default for Connections<K, C> {
-    fn default() -> Self {
-        Self::new()
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;

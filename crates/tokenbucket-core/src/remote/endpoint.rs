@@ -3,11 +3,13 @@
 //! Invariant of every parsed endpoint: equal endpoints have one spelling. Host names are in lower
 //! case, IPv6 addresses in the short form of RFC 5952, without brackets.
 
+use super::record::digits;
 use percent_encoding::{AsciiSet, CONTROLS, percent_encode};
 use std::fmt;
 use std::net::Ipv6Addr;
 use std::os::unix::ffi::OsStrExt;
 use std::path::PathBuf;
+use std::str::FromStr;
 
 /// What would end the path of a `unix://` address, or be lost to a reader.
 const NOT_IN_PATH: &AsciiSet = &CONTROLS.add(b' ').add(b'%').add(b'?').add(b'#');
@@ -53,35 +55,19 @@ impl Endpoint {
     /// # Errors
     /// [`EndpointError`] when the text is anything else.
     pub fn parse_authority(authority: &str, default_port: u16) -> Result<Self, EndpointError> {
-        let (host, port) = match authority.strip_prefix('[') {
-            Some(rest) => Self::split_literal(rest)?,
-            None => Self::split_name(authority)?,
-        };
-        let port = port.map_or(Ok(default_port), Self::parse_port)?;
-        Ok(Self::Tcp { host, port })
-    }
-
-    /// The address and the port of what follows a bracket.
-    fn split_literal(rest: &str) -> Result<(String, Option<&str>), EndpointError> {
-        let (literal, rest) = rest.split_once(']').ok_or(EndpointError::Host)?;
-        let address: Ipv6Addr = literal.parse().map_err(|_| EndpointError::Host)?;
-        let port = match rest {
-            "" => None,
-            rest => Some(rest.strip_prefix(':').ok_or(EndpointError::Port)?),
-        };
-        Ok((address.to_string(), port))
-    }
-
-    fn split_name(authority: &str) -> Result<(String, Option<&str>), EndpointError> {
-        let (name, port) = match authority.split_once(':') {
-            Some((name, port)) => (name, Some(port)),
-            None => (authority, None),
-        };
-        // Two colons can only be an address that lacks its brackets.
-        if port.is_some_and(|port| port.contains(':')) {
+        let (host, rest) = split(authority);
+        let host = if let Some(literal) = host.strip_prefix('[') {
+            let literal = literal.strip_suffix(']').map(Ipv6Addr::from_str);
+            let address = literal.and_then(Result::ok).ok_or(EndpointError::Host)?;
+            address.to_string()
+        } else if rest.matches(':').count() > 1 {
+            // Only an address that lacks its brackets has two colons.
             return Err(EndpointError::Host);
-        }
-        Ok((Self::parse_name(name)?, port))
+        } else {
+            Self::parse_name(host)?
+        };
+        let port = port(rest, default_port).ok_or(EndpointError::Port)?;
+        Ok(Self::Tcp { host, port })
     }
 
     /// Strict, for the name goes to the resolver, into certificate checks and into messages.
@@ -89,23 +75,41 @@ impl Endpoint {
         if name.is_empty() {
             return Err(EndpointError::NoHost);
         }
-        let known = |byte: u8| byte.is_ascii_alphanumeric() || b".-_".contains(&byte);
-        if !name.bytes().all(known) {
+        if !name.bytes().all(is_name_byte) {
             return Err(EndpointError::Host);
         }
         Ok(name.to_ascii_lowercase())
     }
+}
 
-    fn parse_port(port: &str) -> Result<u16, EndpointError> {
-        // from_str takes a sign.
-        if !port.bytes().all(|byte| byte.is_ascii_digit()) {
-            return Err(EndpointError::Port);
-        }
-        match port.parse() {
-            Ok(0) | Err(_) => Err(EndpointError::Port),
-            Ok(port) => Ok(port),
-        }
+/// Returns whether a host name may have this byte. Underscores are in Docker's names, not in the
+/// standard's.
+pub(super) const fn is_name_byte(byte: u8) -> bool {
+    byte.is_ascii_alphanumeric() || matches!(byte, b'.' | b'-' | b'_')
+}
+
+/// Splits an address behind its host, or behind the brackets of its host.
+pub(super) fn split(authority: &str) -> (&str, &str) {
+    let end = if authority.starts_with('[') {
+        authority.find(']').map(|bracket| bracket + 1)
+    } else {
+        authority.find(':')
+    };
+    authority.split_at(end.unwrap_or(authority.len()))
+}
+
+/// Returns the port of what follows a host: of nothing the default, of a colon the number behind it.
+pub(super) fn port(rest: &str, default: u16) -> Option<u16> {
+    if rest.is_empty() {
+        return Some(default);
     }
+    number(rest.strip_prefix(':')?.as_bytes())
+}
+
+/// Returns the number from 1 to 65535 that decimal digits spell.
+pub(super) fn number(text: &[u8]) -> Option<u16> {
+    let number = digits(text).and_then(|number| u16::try_from(number).ok());
+    number.filter(|&number| number != 0)
 }
 
 impl fmt::Display for Endpoint {

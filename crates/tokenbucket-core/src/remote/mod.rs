@@ -35,7 +35,7 @@ pub use batch::Batched;
 use breaker::{Breaker, Passage};
 pub use failure::{Blame, Cause, Failure};
 pub use settings::{OnFailure, Settings};
-pub use transport::{Ask, Replies, Reply, Server, Transport};
+pub use transport::{Ask, Reply, Server, Transport};
 
 /// An answer, and what the caller should be warned of.
 #[derive(Debug)]
@@ -62,24 +62,20 @@ impl<T> Answer<T> {
 
 /// A remote store as callers on this host use it.
 #[derive(Debug)]
-pub struct Remote<T> {
+pub struct Remote<'h, T> {
     transport: T,
     settings: Settings,
+    host: &'h Host,
 }
 
-/// A call that came to nothing.
-struct Failed {
-    failure: Failure,
-    warns: bool,
-}
-
-impl<T: Transport> Remote<T> {
-    /// Nothing is connected yet.
+impl<'h, T: Transport> Remote<'h, T> {
+    /// Does not connect yet. `host` keeps what this host knows of the store.
     #[must_use]
-    pub const fn new(transport: T, settings: Settings) -> Self {
+    pub const fn new(transport: T, settings: Settings, host: &'h Host) -> Self {
         Self {
             transport,
             settings,
+            host,
         }
     }
 
@@ -97,8 +93,9 @@ impl<T: Transport> Remote<T> {
 
     /// Makes the keys by which this host knows the store's buckets.
     #[must_use]
-    pub fn hasher(&self, host: &Host) -> KeyHasher {
-        host.slots()
+    pub fn hasher(&self) -> KeyHasher {
+        self.host
+            .slots()
             .hasher()
             .namespace(&[b"remote", &self.transport.identity(), b""])
     }
@@ -110,7 +107,6 @@ impl<T: Transport> Remote<T> {
     /// When the store fails and the policy is to say so.
     pub fn take(
         &self,
-        host: &Host,
         key: Key<'_>,
         step: &Step,
         first: Option<Ticks>,
@@ -120,80 +116,42 @@ impl<T: Transport> Remote<T> {
             // No round trip, because the store would deny it, too.
             return Ok(sure(step.decide(now, now)));
         }
-        let hint = self.hint(host, key, step, now);
-        if let Some(outcome) = hint.and_then(|hint| self.told_by(&hint, step, now)) {
-            host.slots().count(Event::Hinted);
-            return Ok(sure(outcome));
-        }
-        let ask = Ask {
-            name: self.transport.name(key.identifier),
-            step: *step,
-            first: first.map(|first| age(now, first)),
-            seen: hint.and_then(|hint| self.seen(&hint, step.burst, now)),
+        let (mut ask, hint) = match self.prepare(key, step, now) {
+            Ok(prepared) => prepared,
+            Err(denied) => return Ok(sure(denied)),
         };
-        let asked = self.call(host, &ask.name, now, |deadline| {
-            self.transport.take(&ask, deadline)
-        });
-        match asked {
-            Ok(reply) => {
-                self.learn(host, key, step, &reply, hint.as_ref(), now);
-                Ok(sure(reply.outcome))
+        ask.first = first.map(|first| age(now, first));
+        let asked = |transport: &T, deadline| {
+            let reply = transport.take(&ask, deadline)?;
+            self.learn(key, step, &reply, hint.as_ref(), now);
+            Ok(reply.outcome)
+        };
+        self.ask(&ask.name, asked, |policy, _| {
+            if let (OnFailure::Local, Some(hint)) = (policy, hint) {
+                // The fallback bucket starts where the store's is known to have been.
+                let age = age(now, hint.bound);
+                self.host.slots().put(key, &Put::Bootstrap { age });
             }
-            Err(failed) => self.stand_in(host, failed, |_| {
-                if let (OnFailure::Local, Some(hint)) = (self.settings.on_failure, hint) {
-                    // A new bucket stands in where the old one is known to have been.
-                    let age = age(now, hint.bound);
-                    host.slots().put(key, &Put::Bootstrap { age });
-                }
-                self.settings.on_failure.answer(host, key, step, first)
-            }),
-        }
-    }
-
-    /// Runs an operation other than a step, under the store's breaker and policy. `name` is the store's
-    /// name for the record; `stand_in` answers if the store failed and the policy is not to throw.
-    ///
-    /// # Errors
-    /// As [`Remote::take`].
-    pub fn ask<R>(
-        &self,
-        host: &Host,
-        name: &[u8],
-        ask: impl FnOnce(&T, Ticks) -> Result<R, Cause>,
-        stand_in: impl FnOnce(OnFailure, &Cause) -> R,
-    ) -> Result<Answer<R>, Failure> {
-        let asked = self.call(host, name, boot_clock(), |deadline| {
-            ask(&self.transport, deadline)
-        });
-        match asked {
-            Ok(answer) => Ok(sure(answer)),
-            Err(failed) => self.stand_in(host, failed, |cause| {
-                stand_in(self.settings.on_failure, cause)
-            }),
-        }
+            policy.answer(self.host, key, step, first)
+        })
     }
 
     /// Whether the bucket has a record.
     ///
     /// # Errors
     /// As [`Remote::take`].
-    pub fn contains(&self, host: &Host, key: Key<'_>) -> Result<Answer<bool>, Failure> {
+    pub fn contains(&self, key: Key<'_>) -> Result<Answer<bool>, Failure> {
         let ask = Ask {
             name: self.transport.name(key.identifier),
             step: Step::new(0, 0).dry(),
             first: None,
             seen: None,
         };
-        let asked = self.call(host, &ask.name, boot_clock(), |deadline| {
-            self.transport.take(&ask, deadline)
-        });
-        match asked {
-            Ok(reply) => Ok(sure(!reply.absent)),
-            // What is not asked starts no bucket.
-            Err(failed) => self.stand_in(host, failed, |_| {
-                self.settings.on_failure != OnFailure::Local || host.slots().contains(key)
-            }),
-        }
+        let asked = |transport: &T, deadline| Ok(!transport.take(&ask, deadline)?.absent);
+        self.ask(&ask.name, asked, |policy, _| {
+            // A store that is not asked starts no bucket.
+            policy != OnFailure::Local || self.host.slots().contains(key)
+        })
     }
 
     /// Changes a bucket.
@@ -206,92 +164,75 @@ impl<T: Transport> Remote<T> {
     ///
     /// # Errors
     /// As [`Remote::take`].
-    pub fn put(&self, host: &Host, key: Key<'_>, put: &Put) -> Result<Answer<()>, Failure> {
+    pub fn put(&self, key: Key<'_>, put: &Put) -> Result<Answer<()>, Failure> {
         let now = boot_clock();
         let seen = match *put {
             Put::Refund { burst, .. } => self
-                .find(host, key, now)
+                .find(key, now)
                 .and_then(|hint| self.seen(&hint, burst, now)),
             _ => None,
         };
         let name = self.transport.name(key.identifier);
-        let asked = self.call(host, &name, now, |deadline| {
-            self.transport.put(&name, put, seen, deadline)
+        let asked = |transport: &T, deadline| transport.put(&name, put, seen, deadline);
+        let answer = self.ask(&name, asked, |policy, _| {
+            let is_give_back = matches!(*put, Put::Refund { taken, .. } if taken != Put::VOUCHED);
+            if policy == OnFailure::Local && !is_give_back {
+                self.host.slots().put(key, put);
+            }
         });
         if !matches!(put, Put::Bootstrap { .. }) {
-            // Also when nobody knows whether the store acted.
-            host.denial_cache().clear(key.hash, boot_clock());
+            // Also after a failure, because the store may have acted.
+            self.host.denial_cache().clear(key.hash, boot_clock());
         }
-        match asked {
-            Ok(()) => Ok(sure(())),
-            Err(failed) => self.stand_in(host, failed, |_| {
-                let is_give_back =
-                    matches!(*put, Put::Refund { taken, .. } if taken != Put::VOUCHED);
-                if self.settings.on_failure == OnFailure::Local && !is_give_back {
-                    host.slots().put(key, put);
-                }
-            }),
-        }
+        answer
     }
 
-    /// Asks the store, unless its breaker is open.
-    fn call<R>(
+    /// Runs an operation on the record that the store calls `name`, unless the store's breaker is
+    /// open. If the store gave no answer and the policy is not to throw, `stand_in` answers.
+    ///
+    /// # Errors
+    /// As [`Remote::take`].
+    pub fn ask<R>(
         &self,
-        host: &Host,
         name: &[u8],
-        now: Ticks,
-        ask: impl FnOnce(Ticks) -> Result<R, Cause>,
-    ) -> Result<R, Failed> {
+        ask: impl FnOnce(&T, Ticks) -> Result<R, Cause>,
+        stand_in: impl FnOnce(OnFailure, &Cause) -> R,
+    ) -> Result<Answer<R>, Failure> {
+        let (timeout, policy) = (self.settings.timeout, self.settings.on_failure);
+        let now = boot_clock();
         let server = self.transport.server(name);
-        let breaker = host.breakers().of(server.id, &server.name);
-        // Who probes has answered or failed by then.
-        let passage = breaker.enter(now, 2 * self.settings.timeout);
+        let breaker = self.host.breakers().of(server.id, &server.name);
+        // A probe has answered or failed by then.
+        let passage = breaker.enter(now, 2 * timeout);
         let cause = if let Passage::Open(_) = passage {
             Cause::Waiting
         } else {
-            host.slots().count(Event::Asked);
-            match ask(now + self.settings.timeout) {
+            self.host.slots().count(Event::Asked);
+            match ask(&self.transport, now + timeout) {
                 Ok(answer) => {
                     breaker.succeeded();
-                    return Ok(answer);
+                    return Ok(sure(answer));
                 }
                 Err(cause) => {
-                    note(host, breaker, passage, &cause);
+                    note(self.host, breaker, passage, &cause);
                     cause
                 }
             }
         };
-        // A policy that throws does not warn: a warning is for the first caller that would not know.
-        let warns = self.settings.on_failure != OnFailure::Throw
-            && match cause.blame() {
-                Blame::Store => breaker.warns(),
-                Blame::Request | Blame::Caller => breaker.warns_of_key(now),
-            };
+        self.host.slots().count(policy.event());
         let store = server.name.clone();
         let failure = Failure { store, cause };
-        Err(Failed { failure, warns })
-    }
-
-    /// What the policy makes of a failure.
-    fn stand_in<R>(
-        &self,
-        host: &Host,
-        failed: Failed,
-        answer: impl FnOnce(&Cause) -> R,
-    ) -> Result<Answer<R>, Failure> {
-        let event = match self.settings.on_failure {
-            OnFailure::Local => Event::FellBack,
-            OnFailure::Allow => Event::LetThrough,
-            OnFailure::Deny => Event::TurnedAway,
-            OnFailure::Throw => Event::Thrown,
-        };
-        host.slots().count(event);
-        if self.settings.on_failure == OnFailure::Throw {
-            return Err(failed.failure);
+        if policy == OnFailure::Throw {
+            return Err(failure);
         }
+        // The first caller is warned that would not notice the failure otherwise.
+        let warns = match failure.cause.blame() {
+            Blame::Store => breaker.warns(),
+            Blame::Request | Blame::Caller => breaker.warns_of_key(now),
+        };
         Ok(Answer {
-            value: answer(&failed.failure.cause),
-            warning: failed.warns.then_some(failed.failure),
+            value: stand_in(policy, &failure.cause),
+            warning: warns.then_some(failure),
             stood_in: true,
         })
     }

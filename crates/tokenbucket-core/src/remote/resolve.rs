@@ -2,6 +2,7 @@
 
 use crate::clock::{TICKS_PER_SECOND, Ticks, boot_clock};
 use parking_lot::Mutex;
+use std::collections::BTreeMap;
 use std::io;
 use std::net::{SocketAddr, ToSocketAddrs};
 
@@ -10,14 +11,11 @@ const BELIEVED: Ticks = 60 * TICKS_PER_SECOND;
 /// A process knows a handful of servers.
 const MOST: usize = 64;
 
-struct Known {
-    host: String,
-    port: u16,
-    addresses: Vec<SocketAddr>,
-    since: Ticks,
-}
+/// A host and a port.
+type Name = (String, u16);
 
-static KNOWN: Mutex<Vec<Known>> = Mutex::new(Vec::new());
+/// The addresses of a name, and when they were looked up.
+static KNOWN: Mutex<BTreeMap<Name, (Vec<SocketAddr>, Ticks)>> = Mutex::new(BTreeMap::new());
 
 /// The addresses of a host.
 ///
@@ -25,33 +23,26 @@ static KNOWN: Mutex<Vec<Known>> = Mutex::new(Vec::new());
 /// When there are none.
 pub fn addresses(host: &str, port: u16) -> io::Result<Vec<SocketAddr>> {
     let now = boot_clock();
-    let is_current =
-        |known: &&Known| known.host == host && known.port == port && now - known.since < BELIEVED;
-    if let Some(known) = KNOWN.lock().iter().find(is_current) {
-        return Ok(known.addresses.clone());
+    let name = (host.to_owned(), port);
+    if let Some((addresses, since)) = KNOWN.lock().get(&name)
+        && now - since < BELIEVED
+    {
+        return Ok(addresses.clone());
     }
     // Without the lock, for this may take long.
     let addresses: Vec<_> = (host, port).to_socket_addrs()?.collect();
     if addresses.is_empty() {
         return Err(io::ErrorKind::NotFound.into());
     }
-    forget(host, port);
     let mut known = KNOWN.lock();
-    if known.len() == MOST {
-        known.remove(0);
+    if known.len() >= MOST {
+        known.pop_first();
     }
-    known.push(Known {
-        host: host.to_owned(),
-        port,
-        addresses: addresses.clone(),
-        since: now,
-    });
+    known.insert(name, (addresses.clone(), now));
     Ok(addresses)
 }
 
 /// Looks the host up again next time.
 pub fn forget(host: &str, port: u16) {
-    KNOWN
-        .lock()
-        .retain(|known| known.host != host || known.port != port);
+    KNOWN.lock().remove(&(host.to_owned(), port));
 }

@@ -3,6 +3,7 @@
 use crate::clock::{Ticks, boot_clock};
 use crate::host::Host;
 use crate::key::Key;
+use crate::slots::counters::Event;
 use crate::step::{Denial, Outcome, Step, Verdict};
 
 /// What happens when the store fails.
@@ -19,18 +20,29 @@ pub enum OnFailure {
 }
 
 impl OnFailure {
+    /// Returns the event that the policy counts when the store fails.
+    pub(super) const fn event(self) -> Event {
+        match self {
+            Self::Local => Event::FellBack,
+            Self::Allow => Event::LetThrough,
+            Self::Deny => Event::TurnedAway,
+            Self::Throw => Event::Thrown,
+        }
+    }
+
     /// What is answered instead of the store.
     #[must_use]
     pub fn answer(self, host: &Host, key: Key<'_>, step: &Step, first: Option<Ticks>) -> Outcome {
         let now = boot_clock();
-        match self {
-            Self::Local => host.slots().take(key, step, first),
-            Self::Allow => Outcome {
-                verdict: Verdict::Granted,
-                now,
-                empty_at: 0,
-            },
-            Self::Deny | Self::Throw => Outcome::denied(Denial::Unavailable, now, now),
+        let (verdict, empty_at) = match self {
+            Self::Local => return host.slots().take(key, step, first),
+            Self::Allow => (Verdict::Granted, 0),
+            Self::Deny | Self::Throw => (Verdict::Denied(Denial::Unavailable), now),
+        };
+        Outcome {
+            verdict,
+            now,
+            empty_at,
         }
     }
 }

@@ -3,10 +3,11 @@
 //! The socket never blocks; waiting is `poll`, for what is left until the deadline. So a reply that
 //! drips in does not extend it, and a signal costs nothing but a look at the clock.
 
+use super::channel::Channel;
 use super::endpoint::Endpoint;
 use super::failure::Cause;
 use super::resolve;
-use crate::clock::{TICKS_PER_SECOND, Ticks, boot_clock};
+use crate::clock::{Ticks, boot_clock};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::fd::OwnedFd;
 use rustix::io::Errno;
@@ -16,9 +17,11 @@ use rustix::net::{
 };
 use std::io::{self, Read, Write};
 use std::net::SocketAddr;
+use std::path::Path;
+use std::time::Duration;
 
 /// How long to wait for a place in a socket's queue, which cannot be waited for otherwise.
-const NAP: Ticks = TICKS_PER_SECOND / 1000;
+const NAP: Duration = Duration::from_millis(1);
 
 /// A connected socket.
 #[derive(Debug)]
@@ -37,19 +40,14 @@ impl Stream {
     /// [`Cause::Lookup`], [`Cause::Connect`] or [`Cause::Timeout`].
     pub fn connect(endpoint: &Endpoint, deadline: Ticks) -> Result<Self, Cause> {
         match endpoint {
-            Endpoint::Unix { path } => {
-                let address = SocketAddrUnix::new(path).map_err(|error| failed(error.into()))?;
-                let stream = Self::open(AddressFamily::UNIX, deadline)?;
-                stream.dial(|socket| connect(socket, &address))?;
-                Ok(stream)
-            }
+            Endpoint::Unix { path } => Self::connect_unix(path, deadline).map_err(connecting),
             Endpoint::Tcp { host, port } => {
                 let addresses = resolve::addresses(host, *port).map_err(Cause::Lookup)?;
                 let mut last = Cause::Timeout;
                 for address in addresses {
                     match Self::connect_to(address, deadline) {
                         Ok(stream) => return Ok(stream),
-                        Err(cause) => last = cause,
+                        Err(error) => last = connecting(error),
                     }
                 }
                 // Perhaps it has moved.
@@ -59,55 +57,44 @@ impl Stream {
         }
     }
 
-    fn connect_to(address: SocketAddr, deadline: Ticks) -> Result<Self, Cause> {
+    fn connect_unix(path: &Path, deadline: Ticks) -> io::Result<Self> {
+        let address = SocketAddrUnix::new(path)?;
+        let stream = Self::open(AddressFamily::UNIX, deadline)?;
+        stream.dial(|socket| connect(socket, &address))?;
+        Ok(stream)
+    }
+
+    fn connect_to(address: SocketAddr, deadline: Ticks) -> io::Result<Self> {
         let family = match address {
             SocketAddr::V4(_) => AddressFamily::INET,
             SocketAddr::V6(_) => AddressFamily::INET6,
         };
         let stream = Self::open(family, deadline)?;
-        sockopt::set_tcp_nodelay(&stream.socket, true).map_err(|error| failed(error.into()))?;
+        sockopt::set_tcp_nodelay(&stream.socket, true)?;
         stream.dial(|socket| connect(socket, &address))?;
         Ok(stream)
     }
 
-    fn open(family: AddressFamily, deadline: Ticks) -> Result<Self, Cause> {
+    fn open(family: AddressFamily, deadline: Ticks) -> io::Result<Self> {
         let flags = SocketFlags::CLOEXEC | SocketFlags::NONBLOCK;
-        let socket = socket_with(family, SocketType::STREAM, flags, None)
-            .map_err(|error| failed(error.into()))?;
+        let socket = socket_with(family, SocketType::STREAM, flags, None)?;
         Ok(Self { socket, deadline })
     }
 
-    fn dial(&self, connect: impl Fn(&OwnedFd) -> rustix::io::Result<()>) -> Result<(), Cause> {
+    fn dial(&self, connect: impl Fn(&OwnedFd) -> rustix::io::Result<()>) -> io::Result<()> {
         loop {
             match connect(&self.socket) {
                 Ok(()) | Err(Errno::ISCONN) => return Ok(()),
                 // The listener's queue is full; of a Unix socket nothing tells when it is not.
-                Err(Errno::AGAIN) => self.nap()?,
-                Err(Errno::INPROGRESS | Errno::INTR | Errno::ALREADY) => {
-                    self.wait(PollFlags::OUT).map_err(connecting)?;
-                    sockopt::socket_error(&self.socket)
-                        .and_then(|result| result)
-                        .map_err(|error| failed(error.into()))?;
+                Err(Errno::AGAIN) => {
+                    self.left()?;
+                    std::thread::sleep(NAP);
                 }
-                Err(error) => return Err(failed(error.into())),
-            }
-        }
-    }
-
-    /// Gives what follows until `deadline`.
-    pub fn set_deadline(&mut self, deadline: Ticks) {
-        self.deadline = deadline;
-    }
-
-    /// Whether nothing came since the last reply: no byte that nobody asked for, and no end.
-    #[must_use]
-    pub fn is_quiet(&self) -> bool {
-        let mut byte = [0];
-        let flags = RecvFlags::PEEK | RecvFlags::DONTWAIT;
-        loop {
-            match recv(&self.socket, &mut byte, flags) {
-                Err(Errno::INTR) => {}
-                result => return matches!(result, Err(Errno::AGAIN)),
+                Err(Errno::INPROGRESS | Errno::INTR | Errno::ALREADY) => {
+                    self.wait(PollFlags::OUT)?;
+                    sockopt::socket_error(&self.socket)??;
+                }
+                Err(error) => return Err(error.into()),
             }
         }
     }
@@ -118,11 +105,7 @@ impl Stream {
         if left == 0 {
             return Err(io::ErrorKind::TimedOut.into());
         }
-        // Both are below 2^62.
-        Ok(Timespec {
-            tv_sec: (left / TICKS_PER_SECOND).cast_signed(),
-            tv_nsec: (left % TICKS_PER_SECOND).cast_signed(),
-        })
+        Timespec::try_from(Duration::from_nanos(left)).map_err(io::Error::other)
     }
 
     /// Waits until the socket is ready for `events`.
@@ -137,29 +120,31 @@ impl Stream {
             }
         }
     }
-
-    fn nap(&self) -> Result<(), Cause> {
-        self.left().map_err(connecting)?;
-        let nap = Timespec {
-            tv_sec: 0,
-            tv_nsec: NAP.cast_signed(),
-        };
-        match poll(&mut [], Some(&nap)) {
-            Ok(_) | Err(Errno::INTR) => Ok(()),
-            Err(error) => Err(failed(error.into())),
-        }
-    }
 }
 
-fn failed(error: io::Error) -> Cause {
-    Cause::Connect(error)
-}
-
+/// Says why there is no connection. `left` alone makes errors without a number of the system's.
 fn connecting(error: io::Error) -> Cause {
-    if error.kind() == io::ErrorKind::TimedOut {
+    if error.kind() == io::ErrorKind::TimedOut && error.raw_os_error().is_none() {
         Cause::Timeout
     } else {
         Cause::Connect(error)
+    }
+}
+
+impl Channel for Stream {
+    fn set_deadline(&mut self, deadline: Ticks) {
+        self.deadline = deadline;
+    }
+
+    fn is_quiet(&mut self) -> bool {
+        let mut byte = [0];
+        let flags = RecvFlags::PEEK | RecvFlags::DONTWAIT;
+        loop {
+            match recv(&self.socket, &mut byte, flags) {
+                Err(Errno::INTR) => {}
+                result => return matches!(result, Err(Errno::AGAIN)),
+            }
+        }
     }
 }
 

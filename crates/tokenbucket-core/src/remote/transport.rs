@@ -3,7 +3,7 @@
 use super::Cause;
 use crate::clock::Ticks;
 use crate::key::KeyHasher;
-use crate::step::{Outcome, Step};
+use crate::step::{Denial, Outcome, Step, Verdict};
 use crate::store::Put;
 
 /// A server, as breakers and messages know it.
@@ -50,15 +50,26 @@ pub struct Reply {
     pub healed: bool,
 }
 
-/// What became of several steps.
-#[derive(Clone, Debug)]
-pub struct Replies {
-    /// Whether all were granted; else none was.
-    pub granted: bool,
-    /// After each step when granted; else what was found.
-    pub outcomes: Vec<Outcome>,
-    /// For each step, whether the record was lost and made up for.
-    pub healed: Vec<bool>,
+impl Reply {
+    /// Returns the reply of a record that is there.
+    #[must_use]
+    pub const fn new(granted: bool, now: Ticks, empty_at: Ticks) -> Self {
+        let verdict = if granted {
+            Verdict::Granted
+        } else {
+            Verdict::Denied(Denial::Insufficient)
+        };
+        let outcome = Outcome {
+            verdict,
+            now,
+            empty_at,
+        };
+        Self {
+            outcome,
+            absent: false,
+            healed: false,
+        }
+    }
 }
 
 /// A way to a store. Nothing here looks at hints, breakers or policies.
@@ -89,11 +100,12 @@ pub trait Transport {
         false
     }
 
-    /// Takes all steps or none, in one operation. Asked only where the transports of all buckets join.
+    /// Takes all steps or none, in one operation. Called only if the transports of all buckets join.
+    /// Unless all were granted, each outcome is a denial with the state that was found.
     ///
     /// # Errors
     /// As [`Transport::take`].
-    fn take_all(&self, _asks: &[Ask], _deadline: Ticks) -> Result<Replies, Cause> {
+    fn take_all(&self, _asks: &[Ask], _deadline: Ticks) -> Result<Vec<Reply>, Cause> {
         Err(Cause::Answer("one bucket at a time"))
     }
 }

@@ -1,6 +1,5 @@
 //! Who calls a remote store, and the servers of both kinds behind one face.
 
-use std::sync::Arc;
 use testkit::{Proxy, Upstream};
 use tokenbucket_core::host::{self, Host};
 use tokenbucket_core::memory::Segment;
@@ -46,70 +45,72 @@ pub fn refund(n: u64) -> Put {
     Put::refund(n * HOUR, CAPACITY * HOUR)
 }
 
-/// A host's shared memory.
-pub fn host() -> Arc<Host> {
+/// A host's shared memory, kept until the tests end.
+pub fn host() -> &'static Host {
     let settings = host::Settings {
         lines: host::lines(1 << 20),
         diagnostics: false,
         evict: false,
     };
-    Arc::new(Host::new(settings, Segment::private).unwrap())
+    Box::leak(Box::new(Host::new(settings, Segment::private).unwrap()))
 }
 
 /// A remote store of any kind.
 trait AnyRemote: Send + Sync {
-    fn key<'a>(&self, host: &Host, identifier: &'a [u8]) -> Key<'a>;
-    fn take(&self, host: &Host, key: Key<'_>, step: &Step) -> Result<Answer<Outcome>, Failure>;
-    fn put(&self, host: &Host, key: Key<'_>, put: &Put) -> Result<Answer<()>, Failure>;
+    fn key<'a>(&self, identifier: &'a [u8]) -> Key<'a>;
+    fn take(&self, key: Key<'_>, step: &Step) -> Result<Answer<Outcome>, Failure>;
+    fn put(&self, key: Key<'_>, put: &Put) -> Result<Answer<()>, Failure>;
 }
 
-impl<T: Transport + Send + Sync> AnyRemote for Remote<T> {
-    fn key<'a>(&self, host: &Host, identifier: &'a [u8]) -> Key<'a> {
-        self.hasher(host).key(identifier)
+impl<T: Transport + Send + Sync> AnyRemote for Remote<'_, T> {
+    fn key<'a>(&self, identifier: &'a [u8]) -> Key<'a> {
+        self.hasher().key(identifier)
     }
 
-    fn take(&self, host: &Host, key: Key<'_>, step: &Step) -> Result<Answer<Outcome>, Failure> {
-        Remote::take(self, host, key, step, None)
+    fn take(&self, key: Key<'_>, step: &Step) -> Result<Answer<Outcome>, Failure> {
+        Remote::take(self, key, step, None)
     }
 
-    fn put(&self, host: &Host, key: Key<'_>, put: &Put) -> Result<Answer<()>, Failure> {
-        Remote::put(self, host, key, put)
+    fn put(&self, key: Key<'_>, put: &Put) -> Result<Answer<()>, Failure> {
+        Remote::put(self, key, put)
     }
 }
 
 /// A remote store, and the host that uses it.
 pub struct Caller {
     remote: Box<dyn AnyRemote>,
-    pub host: Arc<Host>,
+    pub host: &'static Host,
+}
+
+fn redis(dsn: &str) -> Redis {
+    Redis::new(Dsn::parse(dsn).unwrap(), PREFIX.as_bytes())
+}
+
+fn memcached(list: &str) -> Memcached {
+    Memcached::new(&parse_servers([list]).unwrap(), PREFIX.as_bytes())
 }
 
 impl Caller {
     pub fn redis(dsn: &str, settings: Settings) -> Self {
-        let dsn = Dsn::parse(dsn).unwrap();
-        Self::new(Remote::new(Redis::new(dsn, PREFIX.as_bytes()), settings))
+        Self::new(redis(dsn), settings, host())
     }
 
     pub fn memcached(list: &str, settings: Settings) -> Self {
-        let transport = Memcached::new(&parse_servers([list]).unwrap(), PREFIX.as_bytes());
-        Self::new(Remote::new(transport, settings))
+        Self::new(memcached(list), settings, host())
     }
 
-    fn new<T: Transport + Send + Sync + 'static>(remote: Remote<T>) -> Self {
-        Self {
-            remote: Box::new(remote),
-            host: host(),
-        }
-    }
-
-    /// The same store, used on this host.
-    pub fn on(self, host: &Arc<Host>) -> Self {
-        let host = Arc::clone(host);
-        Self { host, ..self }
+    fn new<T: Transport + Send + Sync + 'static>(
+        transport: T,
+        settings: Settings,
+        host: &'static Host,
+    ) -> Self {
+        let remote = Box::new(Remote::new(transport, settings, host));
+        Self { remote, host }
     }
 
     pub fn ask(&self, identifier: &[u8], step: &Step) -> Result<Answer<Outcome>, Failure> {
-        let key = self.remote.key(&self.host, identifier);
-        self.remote.take(&self.host, key, step)
+        let key = self.remote.key(identifier);
+        self.remote.take(key, step)
     }
 
     /// The answer of a store that works.
@@ -136,8 +137,8 @@ impl Caller {
     }
 
     pub fn change(&self, identifier: &str, put: &Put) -> Result<Answer<()>, Failure> {
-        let key = self.remote.key(&self.host, identifier.as_bytes());
-        self.remote.put(&self.host, key, put)
+        let key = self.remote.key(identifier.as_bytes());
+        self.remote.put(key, put)
     }
 
     /// Whole tokens in a bucket of [`CAPACITY`].
@@ -179,9 +180,15 @@ impl Server {
 
     /// Calls a server of this kind that listens at `port`.
     pub fn caller_at(&self, port: u16, settings: Settings) -> Caller {
+        self.caller_on(host(), port, settings)
+    }
+
+    /// As [`Server::caller_at`], on this host.
+    pub fn caller_on(&self, host: &'static Host, port: u16, settings: Settings) -> Caller {
+        let address = format!("127.0.0.1:{port}");
         match self {
-            Self::Redis(_) => Caller::redis(&format!("redis://127.0.0.1:{port}"), settings),
-            Self::Memcached(_) => Caller::memcached(&format!("127.0.0.1:{port}"), settings),
+            Self::Redis(_) => Caller::new(redis(&format!("redis://{address}")), settings, host),
+            Self::Memcached(_) => Caller::new(memcached(&address), settings, host),
         }
     }
 

@@ -20,7 +20,7 @@ fn workers(server: &Server, settings: Settings, work: impl Fn(u64, &Caller) + Sy
     let start = Barrier::new(usize::try_from(WORKERS).unwrap());
     scope(|scope| {
         for worker in 0..WORKERS {
-            let caller = server.caller(settings).on(&host);
+            let caller = server.caller_on(host, server.port(), settings);
             let (start, work) = (&start, &work);
             scope.spawn(move || {
                 start.wait();

@@ -10,7 +10,7 @@ fn shown(dsn: &str) -> String {
     let caller = Caller::redis(dsn, PLAIN);
     let failure = caller.ask(b"id", &take(1)).unwrap_err();
     let transport = redis::Redis::new(Dsn::parse(dsn).unwrap(), PREFIX.as_bytes());
-    let remote = Remote::new(transport, PLAIN);
+    let remote = Remote::new(transport, PLAIN, caller.host);
     let states = caller.host.breakers().states();
     format!("{failure} {failure:?} {remote:?} {states:?}")
 }

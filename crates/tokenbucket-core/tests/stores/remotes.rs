@@ -81,20 +81,14 @@ fn home<T: Transport + 'static>(name: &'static str, transport: T) -> Home {
         hint_max_age: None,
     };
     let host = Host::new(settings(), Segment::private).unwrap();
-    let remote = Remote::new(transport, plain);
-    let hasher = remote.hasher(&host);
-    let store = RemoteHome {
-        remote,
-        host,
-        hasher,
-    };
-    Home::new(name, store, hasher)
+    let remote = Remote::new(transport, plain, Box::leak(Box::new(host)));
+    let hasher = remote.hasher();
+    Home::new(name, RemoteHome { remote, hasher }, hasher)
 }
 
 /// A remote store and a host of its own.
 struct RemoteHome<T> {
-    remote: Remote<T>,
-    host: Host,
+    remote: Remote<'static, T>,
     hasher: KeyHasher,
 }
 
@@ -126,7 +120,7 @@ impl<T: Transport> Store for RemoteHome<T> {
         };
         let age = |first: Ticks| wall_clock().cast_signed() - first.cast_signed();
         let first = first.map(|first| boot_clock().saturating_add_signed(-age(first)));
-        value(self.remote.take(&self.host, key, step, first))
+        value(self.remote.take(key, step, first))
     }
 
     fn put(&self, key: Key<'_>, put: &Put) {
@@ -135,7 +129,7 @@ impl<T: Transport> Store for RemoteHome<T> {
             identifier: &identifier,
             ..key
         };
-        value(self.remote.put(&self.host, key, put));
+        value(self.remote.put(key, put));
     }
 }
 

@@ -54,18 +54,10 @@ impl Ring {
     /// The ring of `servers`, in their order.
     #[must_use]
     pub fn new(servers: &[Server], distribution: Distribution) -> Self {
-        let is_weighted = servers.iter().any(|server| server.weight > 1);
-        let mut points = match distribution {
-            _ if servers.len() < 2 => Vec::new(),
-            Distribution::Modula => Vec::new(),
-            Distribution::Consistent if !is_weighted => points(servers),
-            Distribution::Consistent | Distribution::Ketama => weighted_points(servers),
-        };
-        points.sort_unstable();
         Self {
             distribution,
             servers: servers.len(),
-            points: points.into_boxed_slice(),
+            points: points(servers, distribution).into_boxed_slice(),
         }
     }
 
@@ -89,24 +81,25 @@ impl Ring {
     }
 }
 
-fn points(servers: &[Server]) -> Vec<(u32, usize)> {
-    let mut points = Vec::new();
-    for (index, server) in servers.iter().enumerate() {
-        let name = name(&server.endpoint);
-        points.extend((0..POINTS).map(|n| (one_at_a_time(&nth(&name, n)), index)));
+/// Returns the points of servers, ascending; none where keys are placed without.
+fn points(servers: &[Server], distribution: Distribution) -> Vec<(u32, usize)> {
+    if servers.len() < 2 || distribution == Distribution::Modula {
+        return Vec::new();
     }
-    points
-}
-
-fn weighted_points(servers: &[Server]) -> Vec<(u32, usize)> {
     let total: u64 = servers.iter().map(|server| u64::from(server.weight)).sum();
+    let is_weighted = servers.iter().any(|server| server.weight > 1);
     let mut points = Vec::new();
     for (index, server) in servers.iter().enumerate() {
         let name = name(&server.endpoint);
+        if distribution == Distribution::Consistent && !is_weighted {
+            points.extend((0..POINTS).map(|n| (one_at_a_time(&nth(&name, n)), index)));
+            continue;
+        }
         for n in 0..digests(server.weight, total, servers.len()) {
             points.extend(md5_points(&nth(&name, n)).map(|point| (point, index)));
         }
     }
+    points.sort_unstable();
     points
 }
 
@@ -162,6 +155,12 @@ mod tests {
     use super::super::servers::parse_servers;
     use super::*;
 
+    const ALL: [Distribution; 3] = [
+        Distribution::Ketama,
+        Distribution::Consistent,
+        Distribution::Modula,
+    ];
+
     fn ring(servers: &str, distribution: Distribution) -> Ring {
         Ring::new(&parse_servers([servers]).unwrap(), distribution)
     }
@@ -185,92 +184,48 @@ mod tests {
     /// ```
     #[test]
     fn keys_are_where_ext_memcached_puts_them() {
-        for (distribution, servers, expected) in [
-            (
-                Distribution::Ketama,
+        for [servers, expected @ ..] in [
+            [
                 "10.0.0.0,10.0.0.1",
                 "1010110100011000011110011011101110010010",
-            ),
-            (
-                Distribution::Ketama,
+                "1001101000100011101001000011101010110100",
+                "1101101100010000001000110110011100110110",
+            ],
+            [
                 "10.0.0.0,10.0.0.1:11212,Cache2:22122",
                 "2012120210020020112210012002102220020010",
-            ),
-            (
-                Distribution::Ketama,
+                "1212001002111202202212000011212010120100",
+                "2112211111011110222002200000002222222220",
+            ],
+            [
                 "10.0.0.0,10.0.0.1,10.0.0.2,10.0.0.3,10.0.0.4,10.0.0.5,10.0.0.6",
                 "4244116320653525313260641062202623330420",
-            ),
-            (
-                Distribution::Ketama,
+                "3444606533565522544565503016122023150436",
+                "2026244662210623455632441543536552332030",
+            ],
+            [
                 "10.0.0.0,10.0.0.1:11212?weight=7,10.0.0.2?weight=3",
                 "1211111220111112212212111002112211011211",
-            ),
-            (
-                Distribution::Ketama,
+                "1121212112111011211212211111111121211210",
+                "2112211111011110222002200000002222222220",
+            ],
+            [
                 "unix:///run/0,[::1],unix:///run/2,[::3]:11212",
                 "1121212022132231130132103121021301112121",
-            ),
-            (
-                Distribution::Consistent,
-                "10.0.0.0,10.0.0.1",
-                "1001101000100011101001000011101010110100",
-            ),
-            (
-                Distribution::Consistent,
-                "10.0.0.0,10.0.0.1:11212,Cache2:22122",
-                "1212001002111202202212000011212010120100",
-            ),
-            (
-                Distribution::Consistent,
-                "10.0.0.0,10.0.0.1,10.0.0.2,10.0.0.3,10.0.0.4,10.0.0.5,10.0.0.6",
-                "3444606533565522544565503016122023150436",
-            ),
-            (
-                Distribution::Consistent,
-                "10.0.0.0,10.0.0.1:11212?weight=7,10.0.0.2?weight=3",
-                "1121212112111011211212211111111121211210",
-            ),
-            (
-                Distribution::Consistent,
-                "unix:///run/0,[::1],unix:///run/2,[::3]:11212",
                 "2232200031233003110011110230033331211313",
-            ),
-            (
-                Distribution::Modula,
-                "10.0.0.0,10.0.0.1",
-                "1101101100010000001000110110011100110110",
-            ),
-            (
-                Distribution::Modula,
-                "10.0.0.0,10.0.0.1:11212,Cache2:22122",
-                "2112211111011110222002200000002222222220",
-            ),
-            (
-                Distribution::Modula,
-                "10.0.0.0,10.0.0.1,10.0.0.2,10.0.0.3,10.0.0.4,10.0.0.5,10.0.0.6",
-                "2026244662210623455632441543536552332030",
-            ),
-            (
-                Distribution::Modula,
-                "10.0.0.0,10.0.0.1:11212?weight=7,10.0.0.2?weight=3",
-                "2112211111011110222002200000002222222220",
-            ),
-            (
-                Distribution::Modula,
-                "unix:///run/0,[::1],unix:///run/2,[::3]:11212",
                 "1121303302232200223200312112033322310110",
-            ),
+            ],
         ] {
-            let ring = ring(servers, distribution);
-            assert_eq!(places(&ring), expected, "{distribution:?} {servers}");
+            for (distribution, expected) in ALL.into_iter().zip(expected) {
+                let ring = ring(servers, distribution);
+                assert_eq!(places(&ring), expected, "{distribution:?} {servers}");
+            }
         }
     }
 
     #[test]
     fn one_server_has_every_key() {
-        use Distribution::{Consistent, Ketama, Modula};
-        for distribution in [Ketama, Consistent, Modula] {
+        for distribution in ALL {
             assert_eq!(places(&ring("a?weight=3", distribution)), "0".repeat(40));
             assert_eq!(Ring::new(&[], distribution).place(b"k"), 0);
         }

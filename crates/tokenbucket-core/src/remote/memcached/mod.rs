@@ -15,7 +15,6 @@
 
 pub mod ketama;
 pub mod key;
-mod placement;
 pub mod servers;
 pub mod wire;
 
@@ -29,8 +28,8 @@ use crate::clock::{TICKS_PER_MICROSECOND, TICKS_PER_SECOND, Ticks, boot_clock, w
 use crate::step::{Denial, Outcome, Verdict};
 use crate::store::{Put, UNKNOWN_SPAN, empty_at};
 use ketama::{Distribution, Ring};
-use key::item_key;
-use wire::{Connection, Item, Unless};
+use key::{item_key, shared_key};
+use wire::{Connection, Item};
 
 static CONNECTIONS: Connections<Endpoint, Connection> = Connections::new();
 
@@ -48,11 +47,10 @@ const LONGEST_RELATIVE: i64 = 30 * 86_400;
 /// memcached servers.
 #[derive(Debug)]
 pub struct Memcached {
-    endpoints: Vec<Endpoint>,
-    servers: Vec<Server>,
+    servers: Vec<(Endpoint, Server)>,
     ring: Ring,
     prefix: Vec<u8>,
-    /// Before every key, whosoever's record it is of.
+    /// Stands before every key, `prefix` included, which it is a part of.
     client_prefix: Vec<u8>,
     /// How many bytes of a key do not count in its placement.
     places_from: usize,
@@ -62,18 +60,47 @@ impl Memcached {
     /// Buckets spread over `servers`, of which there is at least one; a bucket's key is `prefix` and identifier.
     #[must_use]
     pub fn new(servers: &[servers::Server], prefix: &[u8]) -> Self {
+        Self::among(servers, Distribution::default(), prefix, b"", true)
+    }
+
+    /// As [`Memcached::new`], with the keys and the placement of another client of the same servers.
+    /// It begins every key with `client_prefix`, and perhaps places keys by it.
+    #[must_use]
+    pub fn among(
+        servers: &[servers::Server],
+        distribution: Distribution,
+        prefix: &[u8],
+        client_prefix: &[u8],
+        places_prefix: bool,
+    ) -> Self {
         let named = |server: &servers::Server| {
             let name = format!("memcached at {}", server.endpoint);
-            Server::new(&name.clone().into_bytes(), name)
+            let named = Server::new(&name.clone().into_bytes(), name);
+            (server.endpoint.clone(), named)
         };
         Self {
-            endpoints: servers.iter().map(|s| s.endpoint.clone()).collect(),
             servers: servers.iter().map(named).collect(),
-            ring: Ring::new(servers, Distribution::default()),
-            prefix: prefix.to_vec(),
-            client_prefix: Vec::new(),
-            places_from: 0,
+            ring: Ring::new(servers, distribution),
+            prefix: [client_prefix, prefix].concat(),
+            client_prefix: client_prefix.to_vec(),
+            places_from: if places_prefix {
+                0
+            } else {
+                client_prefix.len()
+            },
         }
+    }
+
+    /// Returns the key of an item that ext-memcache calls `name`; see [`key::shared_key`].
+    #[must_use]
+    pub fn shared_key(&self, name: &[u8], room: usize) -> Vec<u8> {
+        shared_key(&[self.client_prefix.as_slice(), name].concat(), room)
+    }
+
+    /// Returns the index of the server that keeps the item `key`.
+    #[must_use]
+    pub fn place(&self, key: &[u8]) -> usize {
+        self.ring.place(key.get(self.places_from..).unwrap_or(key))
     }
 
     /// Lets `exchange` use a connection to the server that keeps the item `key`, before `deadline`.
@@ -89,7 +116,7 @@ impl Memcached {
         deadline: Ticks,
         exchange: impl FnOnce(&mut Connection) -> Result<R, Cause>,
     ) -> Result<R, Cause> {
-        let endpoint = &self.endpoints[self.place(key)];
+        let (endpoint, _) = &self.servers[self.place(key)];
         let mut connection = Self::connection(endpoint, deadline)?;
         let answer = exchange(&mut connection)?;
         CONNECTIONS.keep(endpoint, connection);
@@ -154,11 +181,9 @@ impl Record {
         now: Ticks,
     ) -> Result<(bool, Option<Item>), Cause> {
         let value = (state / TICKS_PER_MICROSECOND).to_string();
-        let unless = self
-            .item
-            .map_or(Unless::Exists, |(cas, _)| Unless::Changed(cas));
-        let life = life(full_at, now, self.item.map_or(0, |(_, left)| left));
-        connection.write(key, value.as_bytes(), life, unless)
+        let (version, left) = self.item.unzip();
+        let life = life(full_at, now, left.unwrap_or(0));
+        connection.write(key, value.as_bytes(), life, version)
     }
 }
 
@@ -198,7 +223,7 @@ const fn floor(instant: Ticks) -> Ticks {
 
 impl Transport for Memcached {
     fn identity(&self) -> Vec<u8> {
-        let ids = self.servers.iter().flat_map(|s| s.id.to_ne_bytes());
+        let ids = self.servers.iter().flat_map(|(_, s)| s.id.to_ne_bytes());
         ids.chain(self.prefix.iter().copied()).collect()
     }
 
@@ -207,7 +232,7 @@ impl Transport for Memcached {
     }
 
     fn server(&self, name: &[u8]) -> &Server {
-        &self.servers[self.place(name)]
+        &self.servers[self.place(name)].1
     }
 
     fn take(&self, ask: &Ask, deadline: Ticks) -> Result<Reply, Cause> {

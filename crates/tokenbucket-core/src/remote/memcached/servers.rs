@@ -3,7 +3,7 @@
 //! Their order and the way each host is written are kept: [`Ring`](super::ketama::Ring) places keys
 //! by both, and another client of the same servers must be given the same.
 
-use crate::remote::endpoint::Endpoint;
+use crate::remote::endpoint::{self, Endpoint, is_name_byte};
 use std::collections::HashSet;
 use std::ffi::OsStr;
 use std::net::Ipv6Addr;
@@ -125,41 +125,22 @@ fn parse_socket(address: &[u8]) -> Result<Endpoint, ServersError> {
 }
 
 fn parse_host_and_port(address: &str) -> Result<Endpoint, ServersError> {
-    let (host, port) = if let Some(rest) = address.strip_prefix('[') {
-        let (host, rest) = rest.split_once(']').ok_or(ServersError::BadBrackets)?;
-        if !is_v6(host) {
-            return Err(ServersError::BadBrackets);
-        }
-        match rest.strip_prefix(':') {
-            Some(port) => (host, Some(port)),
-            None if rest.is_empty() => (host, None),
-            None => return Err(ServersError::BadPort),
-        }
+    let (host, rest) = endpoint::split(address);
+    let host = if let Some(literal) = host.strip_prefix('[') {
+        let literal = literal.strip_suffix(']').filter(|literal| is_v6(literal));
+        literal.ok_or(ServersError::BadBrackets)?
     } else if is_v6(address) {
         return Err(ServersError::BadBrackets);
+    } else if host.is_empty() {
+        return Err(ServersError::NoHost);
+    } else if !host.bytes().all(is_name_byte) {
+        return Err(ServersError::BadHost);
     } else {
-        let (host, port) = match address.split_once(':') {
-            Some((host, port)) => (host, Some(port)),
-            None => (address, None),
-        };
-        if host.is_empty() {
-            return Err(ServersError::NoHost);
-        }
-        if !host.bytes().all(is_name_byte) {
-            return Err(ServersError::BadHost);
-        }
-        (host, port)
+        host
     };
-    let port = port.map_or(Ok(DEFAULT_PORT), |port| {
-        parse_number(port.as_bytes()).ok_or(ServersError::BadPort)
-    })?;
     let host = host.to_owned();
+    let port = endpoint::port(rest, DEFAULT_PORT).ok_or(ServersError::BadPort)?;
     Ok(Endpoint::Tcp { host, port })
-}
-
-/// Underscores are in no host name by the standard, but in Docker's.
-const fn is_name_byte(byte: u8) -> bool {
-    byte.is_ascii_alphanumeric() || matches!(byte, b'.' | b'-' | b'_')
 }
 
 /// Whether `host` is a v6 address, with or without the zone of a link-local one: `fe80::1%eth0`.
@@ -172,17 +153,8 @@ fn parse_weight(option: &[u8]) -> Result<u32, ServersError> {
     let digits = option
         .strip_prefix(b"weight=")
         .ok_or(ServersError::UnknownOption)?;
-    parse_number(digits)
-        .map(u32::from)
-        .ok_or(ServersError::BadWeight)
-}
-
-/// A number from 1 to 65535, in digits alone: `parse` would take a plus sign, too.
-fn parse_number(digits: &[u8]) -> Option<u16> {
-    let digits = str::from_utf8(digits).ok()?;
-    let is_number = digits.bytes().all(|byte| byte.is_ascii_digit());
-    let number = digits.parse().ok()?;
-    (is_number && number != 0).then_some(number)
+    let weight = endpoint::number(digits).ok_or(ServersError::BadWeight)?;
+    Ok(weight.into())
 }
 
 /// The same for every way in which an endpoint can be written.

@@ -4,12 +4,13 @@
 //! of a process has a number, which its reply must repeat: a reply can never be taken for another's.
 
 use crate::clock::Ticks;
+use crate::remote::channel::Channel;
 use crate::remote::failure::Cause;
 use crate::remote::stream::Stream;
 use memcache::exp::{Error, MetaResponse, ReturnCode};
 pub use memcache::exp::{MetaCommand, MetaOp};
 use std::collections::HashMap;
-use std::io::{Read, Write};
+use std::io::{BufRead, BufReader, Read, Write};
 
 /// How many items a connection remembers; beyond, it forgets them all.
 const MOST_REMEMBERED: usize = 4096;
@@ -17,15 +18,15 @@ const MOST_REMEMBERED: usize = 4096;
 const LONGEST_STATE: usize = 16;
 /// Of a request, in bytes.
 const LIKELY_LENGTH: usize = 256;
-/// A reply of ours is far shorter.
-const LONGEST_REPLY: usize = 64 << 10;
+/// Of a line, in bytes; one of ours is far shorter.
+const LONGEST_LINE: u64 = 64 << 10;
+/// Of a value, in bytes; one of ours is far shorter.
+const LONGEST_VALUE: usize = (64 << 10) - 2;
 
 /// A connection, and what it knows of items.
 #[derive(Debug)]
 pub struct Connection {
-    stream: Stream,
-    /// What was read and not yet looked at.
-    unread: Vec<u8>,
+    stream: BufReader<Stream>,
     number: u64,
     /// Ids of versions mean nothing on another connection: the server may be another.
     remembered: HashMap<Vec<u8>, Item>,
@@ -70,21 +71,11 @@ impl Found {
     }
 }
 
-/// When a write is to be done.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Unless {
-    /// There is an item already.
-    Exists,
-    /// It is not this version any more.
-    Changed(u64),
-}
-
 impl Connection {
     /// Over a fresh stream.
     pub(super) fn new(stream: Stream) -> Self {
         Self {
-            stream,
-            unread: Vec::new(),
+            stream: BufReader::new(stream),
             number: 0,
             remembered: HashMap::new(),
         }
@@ -92,12 +83,12 @@ impl Connection {
 
     /// Gives what follows until `deadline`.
     pub(super) fn set_deadline(&mut self, deadline: Ticks) {
-        self.stream.set_deadline(deadline);
+        self.stream.get_mut().set_deadline(deadline);
     }
 
     /// Whether nothing came since the last reply.
-    pub(super) fn is_quiet(&self) -> bool {
-        self.unread.is_empty() && self.stream.is_quiet()
+    pub(super) fn is_quiet(&mut self) -> bool {
+        self.stream.buffer().is_empty() && self.stream.get_mut().is_quiet()
     }
 
     /// What was last seen of an item on this connection. It may have changed since.
@@ -113,14 +104,15 @@ impl Connection {
     pub fn read(&mut self, key: &[u8]) -> Result<Option<Item>, Cause> {
         let mut request = Vec::with_capacity(LIKELY_LENGTH);
         let number = self.encode(reading(key), &mut request)?;
-        self.send(&request)?;
+        self.stream.get_mut().write_all(&request)?;
         let item = self.item(number)?;
         self.remember(key, item.clone());
         Ok(item)
     }
 
     /// Writes `value`, to live for `life` as [`super::life`] makes it, and reads the item as it is
-    /// then, in one round trip. Returns whether it wrote, and the item.
+    /// then, in one round trip. It replaces the item's `version` alone, or creates the item if that is
+    /// `None`. Returns whether it wrote, and the item.
     ///
     /// # Errors
     /// As [`Connection::read`]; whether the server has written is unknown then.
@@ -129,11 +121,11 @@ impl Connection {
         key: &[u8],
         value: &[u8],
         life: i64,
-        unless: Unless,
+        version: Option<u64>,
     ) -> Result<(bool, Option<Item>), Cause> {
-        let condition = match unless {
-            Unless::Exists => format!("ME T{life}"),
-            Unless::Changed(cas) => format!("C{cas} T{life}"),
+        let condition = match version {
+            None => format!("ME T{life}"),
+            Some(cas) => format!("C{cas} T{life}"),
         };
         let writing = MetaCommand::new(MetaOp::Set, key)
             .flag(condition)
@@ -143,7 +135,7 @@ impl Connection {
             self.encode(writing, &mut request)?,
             self.encode(reading(key), &mut request)?,
         );
-        self.send(&request)?;
+        self.stream.get_mut().write_all(&request)?;
         let written = match self.reply(numbers.0)?.response.rc() {
             ReturnCode::Hd => true,
             ReturnCode::Ns | ReturnCode::Ex | ReturnCode::Nf => false,
@@ -167,7 +159,7 @@ impl Connection {
             .into_iter()
             .map(|command| self.encode(command, &mut request))
             .collect::<Result<Vec<_>, _>>()?;
-        self.send(&request)?;
+        self.stream.get_mut().write_all(&request)?;
         numbers
             .into_iter()
             .map(|number| self.reply(number))
@@ -199,10 +191,6 @@ impl Connection {
         Ok(self.number)
     }
 
-    fn send(&mut self, request: &[u8]) -> Result<(), Cause> {
-        Ok(self.stream.write_all(request)?)
-    }
-
     fn item(&mut self, number: u64) -> Result<Option<Item>, Cause> {
         let Found { response, value } = self.reply(number)?;
         match (response.rc(), value) {
@@ -230,7 +218,12 @@ impl Connection {
         };
         let value = if response.rc() == ReturnCode::Va {
             let length: usize = length().ok_or(Cause::Answer("a length is missing"))?;
-            let mut value = self.bytes(length.saturating_add(2))?;
+            if length > LONGEST_VALUE {
+                return Err(Cause::Record);
+            }
+            // The line ends behind the value.
+            let mut value = vec![0; length + 2];
+            self.stream.read_exact(&mut value)?;
             value.truncate(length);
             Some(value)
         } else {
@@ -244,38 +237,16 @@ impl Connection {
         Ok(Found { response, value })
     }
 
+    /// Reads a line, and returns it without its end.
     fn line(&mut self) -> Result<Vec<u8>, Cause> {
-        loop {
-            if let Some(end) = self.unread.iter().position(|&byte| byte == b'\n') {
-                let mut line: Vec<u8> = self.unread.drain(..=end).collect();
-                line.truncate(end);
-                if line.ends_with(b"\r") {
-                    line.pop();
-                }
-                return Ok(line);
-            }
-            self.fill()?;
-        }
-    }
-
-    fn bytes(&mut self, length: usize) -> Result<Vec<u8>, Cause> {
-        if length > LONGEST_REPLY {
-            return Err(Cause::Record);
-        }
-        while self.unread.len() < length {
-            self.fill()?;
-        }
-        Ok(self.unread.drain(..length).collect())
-    }
-
-    fn fill(&mut self) -> Result<(), Cause> {
-        if self.unread.len() > LONGEST_REPLY {
+        let mut line = Vec::new();
+        let mut limited = Read::take(&mut self.stream, LONGEST_LINE);
+        limited.read_until(b'\n', &mut line)?;
+        if line.pop() != Some(b'\n') {
             return Err(Cause::Answer("too long"));
         }
-        let mut chunk = [0; 2048];
-        let count = self.stream.read(&mut chunk)?;
-        self.unread.extend_from_slice(&chunk[..count]);
-        Ok(())
+        line.pop_if(|last| *last == b'\r');
+        Ok(line)
     }
 }
 

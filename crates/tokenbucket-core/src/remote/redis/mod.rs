@@ -6,9 +6,8 @@
 pub mod dsn;
 mod script;
 
-use super::{Ask, Cause, Replies, Reply, Server, Transport, record};
+use super::{Ask, Cause, Reply, Server, Transport, record};
 use crate::clock::{TICKS_PER_MICROSECOND, Ticks};
-use crate::step::{Denial, Outcome, Verdict};
 use crate::store::{Put, UNKNOWN_SPAN};
 use dsn::Dsn;
 pub use redis::Value;
@@ -37,22 +36,20 @@ impl Redis {
     /// The server at `dsn`; a bucket's key is `prefix` and identifier.
     #[must_use]
     pub fn new(dsn: Dsn, prefix: &[u8]) -> Self {
+        Self::under(b"", dsn, prefix)
+    }
+
+    /// As [`Redis::new`], but `root` stands before every key, as a client's own prefix does.
+    #[must_use]
+    pub fn under(root: &[u8], dsn: Dsn, prefix: &[u8]) -> Self {
         let name = dsn.public_name();
         let identity = format!("redis\0{name}\0{}", dsn.user.as_deref().unwrap_or_default());
         Self {
-            root: Vec::new(),
-            prefix: prefix.to_vec(),
+            root: root.to_vec(),
+            prefix: [root, prefix].concat(),
             server: Server::new(identity.as_bytes(), name),
             dsn: Arc::new(dsn),
         }
-    }
-
-    /// The same, but that `root` stands before every key, as a client's own prefix does.
-    #[must_use]
-    pub fn under(mut self, root: &[u8]) -> Self {
-        self.prefix = [root, &self.prefix].concat();
-        self.root = root.to_vec();
-        self
     }
 
     /// Returns the server's name for a record that is not a bucket: `key` without the storage's
@@ -86,19 +83,6 @@ fn ticks(value: &Value) -> Result<Ticks, Cause> {
     }
 }
 
-fn outcome(granted: bool, now: Ticks, empty_at: Ticks) -> Outcome {
-    let verdict = if granted {
-        Verdict::Granted
-    } else {
-        Verdict::Denied(Denial::Insufficient)
-    };
-    Outcome {
-        verdict,
-        now,
-        empty_at,
-    }
-}
-
 impl Transport for Redis {
     fn identity(&self) -> Vec<u8> {
         [&self.server.id.to_ne_bytes(), self.prefix.as_slice()].concat()
@@ -129,9 +113,9 @@ impl Transport for Redis {
         };
         let yes = |value: &Value| ticks(value).map(|ticks| ticks != 0);
         Ok(Reply {
-            outcome: outcome(yes(granted)?, ticks(now)?, ticks(empty_at)?),
             absent: yes(absent)?,
             healed: yes(healed)?,
+            ..Reply::new(yes(granted)?, ticks(now)?, ticks(empty_at)?)
         })
     }
 
@@ -159,7 +143,7 @@ impl Transport for Redis {
         self.dsn == other.dsn
     }
 
-    fn take_all(&self, asks: &[Ask], deadline: Ticks) -> Result<Replies, Cause> {
+    fn take_all(&self, asks: &[Ask], deadline: Ticks) -> Result<Vec<Reply>, Cause> {
         let keys: Vec<_> = asks.iter().map(|ask| &ask.name).collect();
         let arguments = asks.iter().flat_map(|ask| {
             [
@@ -177,16 +161,12 @@ impl Transport for Redis {
             return Err(Cause::Answer("not as many numbers as were asked for"));
         };
         let (granted, now) = (ticks(granted)? != 0, ticks(now)?);
-        let mut replies = Replies {
-            granted,
-            outcomes: Vec::with_capacity(asks.len()),
-            healed: Vec::with_capacity(asks.len()),
+        let reply = |state: &[Value]| {
+            Ok(Reply {
+                healed: ticks(&state[1])? != 0,
+                ..Reply::new(granted, now, ticks(&state[0])?)
+            })
         };
-        for state in states.chunks_exact(2) {
-            let empty_at = ticks(&state[0])?;
-            replies.outcomes.push(outcome(granted, now, empty_at));
-            replies.healed.push(ticks(&state[1])? != 0);
-        }
-        Ok(replies)
+        states.chunks_exact(2).map(reply).collect()
     }
 }

@@ -8,14 +8,13 @@ use super::dsn::Dsn;
 use crate::clock::{TICKS_PER_MICROSECOND, Ticks};
 use crate::remote::channel::Channel;
 use crate::remote::connections::Connections;
-use crate::remote::secret::Secret;
 use crate::remote::stream::Stream;
 use crate::remote::{Cause, tls};
 use redis::{Cmd, Parser, Value, cmd};
-use std::io::{self, Read, Write};
+use std::io::{self, Read};
 use std::sync::Arc;
 
-static CONNECTIONS: Connections<Arc<Dsn>, Channel> = Connections::new();
+static CONNECTIONS: Connections<Arc<Dsn>, Box<dyn Channel>> = Connections::new();
 
 /// Of a call, in bytes.
 const LIKELY_LENGTH: usize = 256;
@@ -60,12 +59,8 @@ impl Argument<'_> {
 }
 
 impl Redis {
-    fn secret(&self) -> Option<&Secret> {
-        self.dsn.password.as_ref()
-    }
-
     /// A connection, and what must be said first on a new one.
-    fn connection(&self, deadline: Ticks) -> Result<(Channel, Vec<Cmd>), Cause> {
+    fn connection(&self, deadline: Ticks) -> Result<(Box<dyn Channel>, Vec<Cmd>), Cause> {
         while let Some(mut channel) = CONNECTIONS.take(&self.dsn) {
             // First, for under TLS what came meanwhile must be read.
             channel.set_deadline(deadline);
@@ -74,15 +69,15 @@ impl Redis {
             }
         }
         let stream = Stream::connect(&self.dsn.endpoint, deadline)?;
-        let channel = match &self.dsn.tls {
+        let channel: Box<dyn Channel> = match &self.dsn.tls {
             Some(tls) => {
                 let client = tls::client(tls.ca_file.as_deref(), &tls.server_name)?;
-                Channel::Tls(Box::new(tls::handshake(client, stream)?))
+                Box::new(tls::handshake(client, stream)?)
             }
-            None => Channel::Plain(stream),
+            None => Box::new(stream),
         };
         let mut greeting = Vec::new();
-        if let Some(password) = self.secret() {
+        if let Some(password) = &self.dsn.password {
             let mut auth = cmd("AUTH");
             if let Some(user) = &self.dsn.user {
                 auth.arg(user);
@@ -116,7 +111,7 @@ impl Redis {
         let (mut channel, mut commands) = self.connection(deadline)?;
         if self.dsn.database != 0 && !commands.is_empty() {
             // Apart: were the database refused, what follows would act on another.
-            if let Value::ServerError(error) = self.exchange(&mut channel, &commands)? {
+            if let Value::ServerError(error) = self.exchange(&mut *channel, &commands)? {
                 return Err(self.refused(&error));
             }
             commands.clear();
@@ -137,9 +132,9 @@ impl Redis {
             invocation
         };
         commands.push(invoke("EVALSHA", &script.hash));
-        let mut value = self.exchange(&mut channel, &commands)?;
+        let mut value = self.exchange(&mut *channel, &commands)?;
         if is_error(&value, "NOSCRIPT") {
-            value = self.exchange(&mut channel, &[invoke("EVAL", &script.text)])?;
+            value = self.exchange(&mut *channel, &[invoke("EVAL", &script.text)])?;
         }
         CONNECTIONS.keep(&self.dsn, channel);
         match value {
@@ -152,7 +147,7 @@ impl Redis {
 
     /// Sends commands in one write and reads all their replies; the last one's is the result, the others
     /// must be fine.
-    fn exchange(&self, channel: &mut Channel, commands: &[Cmd]) -> Result<Value, Cause> {
+    fn exchange(&self, channel: &mut dyn Channel, commands: &[Cmd]) -> Result<Value, Cause> {
         let mut bytes = Vec::with_capacity(2 * LIKELY_LENGTH);
         for command in commands {
             command.write_packed_command(&mut bytes);
@@ -163,7 +158,8 @@ impl Redis {
             return Err(self.last_words(channel).unwrap_or_else(|| error.into()));
         }
         let mut parser = Parser::new();
-        let mut replies = Replying::new(channel);
+        let error = None;
+        let mut replies = Replying { channel, error };
         let mut last = Value::Nil;
         for place in 0..commands.len() {
             last = replies.next(&mut parser)?;
@@ -174,8 +170,9 @@ impl Redis {
         Ok(last)
     }
 
-    fn last_words(&self, channel: &mut Channel) -> Option<Cause> {
-        match Replying::new(channel).next(&mut Parser::new()) {
+    fn last_words(&self, channel: &mut dyn Channel) -> Option<Cause> {
+        let error = None;
+        match (Replying { channel, error }).next(&mut Parser::new()) {
             Ok(Value::ServerError(error)) => Some(self.refused(&error)),
             _ => None,
         }
@@ -189,7 +186,7 @@ impl Redis {
         } else {
             text.trim()
         };
-        Cause::refused(text, self.secret())
+        Cause::refused(text, self.dsn.password.as_ref())
     }
 }
 
@@ -199,16 +196,11 @@ fn is_error(value: &Value, code: &str) -> bool {
 
 /// Reads replies, and keeps what the parser would hide: why there was nothing to read.
 struct Replying<'a> {
-    channel: &'a mut Channel,
+    channel: &'a mut dyn Channel,
     error: Option<io::Error>,
 }
 
-impl<'a> Replying<'a> {
-    fn new(channel: &'a mut Channel) -> Self {
-        let error = None;
-        Self { channel, error }
-    }
-
+impl Replying<'_> {
     fn next(&mut self, parser: &mut Parser) -> Result<Value, Cause> {
         parser.parse_value(&mut *self).map_err(|_| {
             let error = self.error.take().map(Cause::from);

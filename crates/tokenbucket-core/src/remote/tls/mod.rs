@@ -16,7 +16,7 @@ use rustls::pki_types::pem::{self, PemObject};
 use rustls::pki_types::{CertificateDer, ServerName};
 use rustls::{ClientConfig, ClientConnection, RootCertStore, StreamOwned};
 use std::collections::BTreeMap;
-use std::fs::{self, Metadata};
+use std::fs;
 use std::io::{self, Read, Write};
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
@@ -89,26 +89,9 @@ fn unwrapped(error: io::Error) -> TlsError {
     }
 }
 
-/// What tells one version of a file from the next.
-#[derive(Clone, Copy, PartialEq, Eq)]
-struct Stamp {
-    file: (u64, u64),
-    size: u64,
-    modified: (i64, i64),
-    /// Moves even where a copy keeps the time of modification.
-    changed: (i64, i64),
-}
-
-impl Stamp {
-    fn of(file: &Metadata) -> Self {
-        Self {
-            file: (file.dev(), file.ino()),
-            size: file.size(),
-            modified: (file.mtime(), file.mtime_nsec()),
-            changed: (file.ctime(), file.ctime_nsec()),
-        }
-    }
-}
+/// Tells one version of a file from the next: its device, number and size, the time of its
+/// modification, and that of its change, which moves even if a copy keeps the former.
+type Stamp = ([u64; 3], [i64; 4]);
 
 struct Cached {
     stamp: Option<Stamp>,
@@ -144,23 +127,21 @@ fn config(ca_file: Option<&Path>) -> Result<Arc<ClientConfig>, TlsError> {
 fn stamp(path: &Path) -> Result<Stamp, TlsError> {
     let file = fs::metadata(path).map_err(|source| unreadable(path, source))?;
     if file.is_file() {
-        return Ok(Stamp::of(&file));
+        let (modified, changed) = (file.mtime_nsec(), file.ctime_nsec());
+        let times = [file.mtime(), modified, file.ctime(), changed];
+        return Ok(([file.dev(), file.ino(), file.size()], times));
     }
     // To open a pipe would wait for its writer.
     let source = io::Error::new(io::ErrorKind::InvalidInput, "not a regular file");
     Err(unreadable(path, source))
 }
 
+/// Returns the public CAs, or those of a file. Certificates that rustls cannot use are skipped, as long
+/// as one is left: bundles of systems hold a few.
 fn roots(ca_file: Option<&Path>) -> Result<RootCertStore, TlsError> {
-    match ca_file {
-        Some(path) => read_roots(path),
-        None => Ok(webpki_roots::TLS_SERVER_ROOTS.iter().cloned().collect()),
-    }
-}
-
-/// The certificates of a CA file. Those that rustls cannot use are passed over, as long as one is left:
-/// bundles of systems hold a few.
-fn read_roots(path: &Path) -> Result<RootCertStore, TlsError> {
+    let Some(path) = ca_file else {
+        return Ok(webpki_roots::TLS_SERVER_ROOTS.iter().cloned().collect());
+    };
     let failed = |error| match error {
         pem::Error::Io(source) => unreadable(path, source),
         _ => no_certificate(path),

@@ -22,6 +22,7 @@ mod tests;
 pub use error::DsnError;
 
 use crate::remote::endpoint::{Endpoint, EndpointError};
+use crate::remote::record::digits;
 use crate::remote::secret::Secret;
 use options::Options;
 use percent_encoding::percent_decode_str;
@@ -263,15 +264,9 @@ fn socket(path: &str) -> Result<Endpoint, DsnError> {
 }
 
 fn parse_database(text: &str) -> Result<u32, DsnError> {
-    // from_str takes a sign.
-    if !text.bytes().all(|byte| byte.is_ascii_digit()) {
-        return Err(DsnError::Database);
-    }
-    let database = text.parse().map_err(|_| DsnError::Database)?;
-    if database > MAX_DATABASE {
-        return Err(DsnError::Database);
-    }
-    Ok(database)
+    let database = digits(text.as_bytes()).and_then(|number| u32::try_from(number).ok());
+    let database = database.filter(|&database| database <= MAX_DATABASE);
+    database.ok_or(DsnError::Database)
 }
 
 fn decode(text: &str) -> Result<String, DsnError> {
