@@ -1,5 +1,5 @@
 --TEST--
-Settings of any value: php starts, warns of each that makes no sense in our words, and limits
+Fuzz of INI settings: PHP starts, warns about each invalid value, and limits calls
 --FILE--
 <?php
 require __DIR__ . '/../../testkit/php/check.php';

@@ -1,5 +1,5 @@
 --TEST--
-TokenBucket\status() counts what happens
+TokenBucket\status() counts grants, denials and buckets
 --FILE--
 <?php
 /** What one call changes. */

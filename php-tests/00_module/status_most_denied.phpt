@@ -1,5 +1,5 @@
 --TEST--
-TokenBucket\status() names the most denied identifiers when it may
+TokenBucket\status() lists the most denied identifiers if tracking is on
 --INI--
 tokenbucket.track_identifiers=1
 --FILE--

@@ -1,5 +1,5 @@
 --TEST--
-The closure that a userland storage is given is an ordinary Closure, whatever is done with it
+The closure passed to a userland storage is an ordinary Closure and can be misused safely
 --FILE--
 <?php
 require __DIR__ . '/../../testkit/php/check.php';

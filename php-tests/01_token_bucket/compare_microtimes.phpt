@@ -1,5 +1,5 @@
 --TEST--
-TokenBucket::compare_microtimes(): the relative tolerance, and an honest answer against zero
+TokenBucket::compare_microtimes() has a relative tolerance and compares with zero
 --FILE--
 <?php
 require __DIR__ . '/../../testkit/php/check.php';

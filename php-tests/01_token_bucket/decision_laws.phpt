@@ -1,5 +1,5 @@
 --TEST--
-Laws of decisions: peek(n) is allowed exactly when n <= remaining; retryAfter is tight; a denial changes nothing
+Decisions are consistent: peek(), remaining and retryAfter agree; a denial takes nothing
 --FILE--
 <?php
 require __DIR__ . '/../../testkit/php/check.php';

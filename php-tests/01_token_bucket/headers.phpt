@@ -1,5 +1,5 @@
 --TEST--
-Decision::headers(): RateLimit fields, and Retry-After on a denial
+Decision::headers() returns RateLimit fields, and Retry-After on a denial
 --FILE--
 <?php
 require __DIR__ . '/../../testkit/php/check.php';

@@ -1,5 +1,5 @@
 --TEST--
-Decision::headers(): the older X-RateLimit fields
+Decision::headers() returns the older X-RateLimit fields on request
 --FILE--
 <?php
 $bucket = new TokenBucket(new TokenBucketStorageMemory, 'x', 10, 2);

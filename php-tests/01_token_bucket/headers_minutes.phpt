@@ -1,5 +1,5 @@
 --TEST--
-Decision::headers(): a rate written as n per minute, hour or day is a window of that many seconds
+Decision::headers() shows n per minute, hour or day as a window of that many seconds
 --FILE--
 <?php
 require __DIR__ . '/../../testkit/php/check.php';

@@ -1,5 +1,5 @@
 --TEST--
-Native storages called directly: the closure is only called when there is no bucket
+consume() of a native storage calls the closure only if there is no bucket
 --FILE--
 <?php
 require __DIR__ . '/../../testkit/php/check.php';

@@ -1,5 +1,5 @@
 --TEST--
-A subclass overrides _bootstrap(): a fresh bucket starts as it says
+A subclass that overrides _bootstrap() sets the tokens of a new bucket
 --FILE--
 <?php
 class HalfFull extends TokenBucket

@@ -1,5 +1,5 @@
 --TEST--
-A subclass changes the protected properties between calls: the new values count at once
+A subclass changes the protected properties, and the next call uses them
 --FILE--
 <?php
 class Changing extends TokenBucket

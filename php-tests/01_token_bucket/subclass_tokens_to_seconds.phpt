@@ -1,5 +1,5 @@
 --TEST--
-A subclass overrides _tokens_to_seconds(): it decides what tokens cost
+A subclass that overrides _tokens_to_seconds() sets the cost of tokens
 --FILE--
 <?php
 class Surcharged extends TokenBucket

@@ -1,5 +1,5 @@
 --TEST--
-The userland class over native storages decides as the native class does
+The userland class decides as the native class on native storages
 --FILE--
 <?php
 require __DIR__ . '/../../testkit/php/check.php';

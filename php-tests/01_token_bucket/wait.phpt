@@ -1,5 +1,5 @@
 --TEST--
-wait() on shared memory sleeps until the tokens are there
+wait() on shared memory sleeps until the tokens are available
 --FILE--
 <?php
 require __DIR__ . '/../../testkit/php/check.php';

@@ -1,5 +1,5 @@
 --TEST--
-Processes killed while they make new buckets: each bucket grants once, none is stuck
+Processes killed while they create buckets: each bucket grants once, and none is stuck
 --EXTENSIONS--
 pcntl
 --SKIPIF--

@@ -1,5 +1,5 @@
 --TEST--
-Processes killed in mid-traffic: never over-admits, never hangs, at most one token each is lost
+Killed processes never over-admit, never block others, and lose at most one token each
 --EXTENSIONS--
 pcntl
 --SKIPIF--

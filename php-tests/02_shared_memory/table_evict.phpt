@@ -1,5 +1,5 @@
 --TEST--
-A full table with tokenbucket.shm_full=evict: the fullest neighbour is forgotten, and counted
+A full table with tokenbucket.shm_full=evict evicts the fullest neighbour and counts it
 --INI--
 tokenbucket.shm_size=4K
 --FILE--

@@ -1,5 +1,5 @@
 --TEST--
-tokenbucket.shm_full=evict: a drained bucket of minutes stays while daily buckets at 99 % can go
+Eviction keeps a drained bucket of minutes while daily buckets are 99 % full
 --INI--
 tokenbucket.shm_size=4K
 --FILE--

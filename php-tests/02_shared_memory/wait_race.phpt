@@ -1,5 +1,5 @@
 --TEST--
-Processes that wait for one bucket are all served, and not faster than it refills
+Processes that wait for one bucket are all granted, at the rate of the bucket
 --EXTENSIONS--
 pcntl
 --SKIPIF--

@@ -1,5 +1,5 @@
 --TEST--
-Under php-fpm: exact with opcache, and with its JIT
+Under php-fpm: limits are exact with opcache and with its JIT
 --EXTENSIONS--
 opcache
 --SKIPIF--

@@ -1,5 +1,5 @@
 --TEST--
-attemptAll() on one Redis server is one operation, whatever the prefixes; elsewhere all or nothing still
+attemptAll() is one operation on one Redis server, and all or nothing on several stores
 --EXTENSIONS--
 pcntl
 --FILE--

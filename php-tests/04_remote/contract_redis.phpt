@@ -1,5 +1,5 @@
 --TEST--
-The contract of storages: Redis over TCP, a Unix socket and TLS, with hints and without
+Storage contract: Redis over TCP, a Unix socket and TLS, with and without a denial cache
 --EXTENSIONS--
 pcntl
 --FILE--

@@ -1,5 +1,5 @@
 --TEST--
-A key that holds something else is left as it is, said to be so, and decided by the policy
+A key with foreign data is reported and left unchanged; the failure policy decides
 --EXTENSIONS--
 pcntl
 --FILE--

@@ -1,5 +1,5 @@
 --TEST--
-After a fork no reply reaches another process, and a child's end leaves the parent's connection alone
+After a fork no process reads another's reply, and a child's end keeps the parent's connection
 --EXTENSIONS--
 pcntl
 --FILE--

@@ -1,5 +1,5 @@
 --TEST--
-A store that lost its records learns from who was denied; a reset on another host still counts
+A denied bucket stays denied after its record is lost; a reset on another host counts
 --EXTENSIONS--
 pcntl
 --SKIPIF--

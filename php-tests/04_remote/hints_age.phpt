@@ -1,5 +1,5 @@
 --TEST--
-Asks the store again when a cached denial is older than hintMaxAge
+Contacts the store again when a cached denial is older than hintMaxAge
 --EXTENSIONS--
 pcntl
 --SKIPIF--

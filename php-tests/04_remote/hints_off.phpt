@@ -1,5 +1,5 @@
 --TEST--
-Caches no denial without hints, with an age of zero, or for another prefix
+Caches no denial with hints off, with hintMaxAge 0, or for another prefix
 --EXTENSIONS--
 pcntl
 --SKIPIF--

@@ -1,5 +1,5 @@
 --TEST--
-Every method, while the store is down, under each policy
+Every method follows each failure policy while the store is down
 --EXTENSIONS--
 pcntl
 --FILE--

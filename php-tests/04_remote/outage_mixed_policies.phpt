@@ -1,5 +1,5 @@
 --TEST--
-An outage is warned of although an exception told of it first
+An outage causes a warning even if another call has thrown an exception for it
 --EXTENSIONS--
 pcntl
 --FILE--

@@ -1,5 +1,5 @@
 --TEST--
-Of one outage one process of a host warns, once; every call after it costs next to nothing
+One process of a host warns once about an outage, and few calls contact the store
 --EXTENSIONS--
 pcntl
 --FILE--

@@ -1,5 +1,5 @@
 --TEST--
-A store that is killed or suspended: what each policy answers, what is counted, one warning
+A killed or suspended store: each failure policy decides, counts and warns once
 --EXTENSIONS--
 pcntl
 --FILE--

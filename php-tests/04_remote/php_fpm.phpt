@@ -1,5 +1,5 @@
 --TEST--
-Under php-fpm: workers share a bucket on a store to the token, and keep a connection each
+Under php-fpm: workers share a bucket on a store exactly and keep one connection each
 --SKIPIF--
 <?php require __DIR__ . '/../03_php_fpm/skipif.inc.php'; ?>
 --FILE--

@@ -1,5 +1,5 @@
 --TEST--
-Eight processes on one bucket on Memcached are granted exactly its capacity
+Eight processes on one bucket on memcached are granted exactly its capacity
 --EXTENSIONS--
 pcntl
 --SKIPIF--

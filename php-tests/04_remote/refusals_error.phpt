@@ -1,5 +1,5 @@
 --TEST--
-A Redis that answers, but refuses: said in its words; what can be helped is
+Errors that Redis returns are reported; recoverable ones cause a retry
 --EXTENSIONS--
 pcntl
 --FILE--

@@ -1,5 +1,5 @@
 --TEST--
-The controls of the servers and of the wire that the tests of remote storages rely on
+Control: the servers and the proxy of these tests work
 --FILE--
 <?php
 require __DIR__ . '/../../testkit/php/check.php';

@@ -1,5 +1,5 @@
 --TEST--
-Calls that signals interrupt all the time are answered right, and none fails
+Calls that signals interrupt return correct decisions, and none fails
 --EXTENSIONS--
 pcntl
 ffi

@@ -1,5 +1,5 @@
 --TEST--
-wait() over remote storages: it asks again when there is something to get, and not in between
+wait() on a remote storage contacts the store only when tokens may be available
 --EXTENSIONS--
 pcntl
 --FILE--

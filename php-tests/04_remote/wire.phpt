@@ -1,5 +1,5 @@
 --TEST--
-Replies that are cut, lost or late: the deadline holds, nothing is sent twice, no reply is taken for another's
+Cut, lost and late replies: the timeout holds, no request repeats, and no replies mix
 --EXTENSIONS--
 pcntl
 --SKIPIF--

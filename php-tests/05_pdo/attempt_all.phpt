@@ -1,5 +1,5 @@
 --TEST--
-attemptAll() over databases: what was taken is given back, also when the one that refuses throws
+attemptAll() on databases gives tokens back if a bucket denies or throws
 --EXTENSIONS--
 pdo
 pdo_sqlite

@@ -1,5 +1,5 @@
 --TEST--
-purge() is retried after a deadlock; in the caller's transaction the deadlock is thrown
+purge() is retried after a deadlock; in the caller's transaction it throws
 --EXTENSIONS--
 mysqlnd
 pdo

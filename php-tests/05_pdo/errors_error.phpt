@@ -1,5 +1,5 @@
 --TEST--
-What fails in a database is told or handled as the policy says, and nothing is granted for it
+Database errors are thrown or handled by the failure policy, and grant nothing
 --EXTENSIONS--
 mysqlnd
 pdo

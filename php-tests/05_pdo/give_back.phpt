@@ -1,5 +1,5 @@
 --TEST--
-attemptAll() over databases gives back only what a bucket still lacks, also after waiting for a lock
+attemptAll() on databases gives back only tokens that are still missing
 --EXTENSIONS--
 mysqlnd
 pdo

@@ -1,5 +1,5 @@
 --TEST--
-Random histories on a database whose clock stands still agree with an exact model, call by call
+Random histories on a database with a fixed clock match an exact model
 --EXTENSIONS--
 mysqlnd
 pdo

@@ -1,5 +1,5 @@
 --TEST--
-A database that is gone is an outage, told without a secret; a connection of one's own that is gone is not
+A stopped database is an outage, a lost connection is not; no password is shown
 --EXTENSIONS--
 mysqlnd
 pdo

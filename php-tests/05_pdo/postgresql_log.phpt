@@ -1,5 +1,5 @@
 --TEST--
-A denial writes no log record on PostgreSQL, and is one statement
+A denial on PostgreSQL is one statement and writes no log record
 --EXTENSIONS--
 pdo
 pdo_pgsql

@@ -1,5 +1,5 @@
 --TEST--
-purge() deletes what has been full for so long, in batches, and nothing else
+purge() deletes, in batches, only buckets that have been full for long enough
 --EXTENSIONS--
 mysqlnd
 pdo

@@ -1,5 +1,5 @@
 --TEST--
-Processes that race on a database are granted exactly the limit, without an exception
+Processes that race on a database are granted exactly the limit, without exceptions
 --EXTENSIONS--
 mysqlnd
 pdo

@@ -1,5 +1,5 @@
 --TEST--
-The well-known userland limiter and ours share a table: each reads the other's records, together they keep the limit
+The userland limiter and the native one share a table and keep the limit together
 --EXTENSIONS--
 mysqlnd
 pdo

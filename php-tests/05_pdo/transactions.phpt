@@ -1,5 +1,5 @@
 --TEST--
-A decision in a transaction is part of it, and leaves it open; a rollback gives the tokens back
+A decision joins an open transaction, and a rollback gives its tokens back
 --EXTENSIONS--
 mysqlnd
 pdo

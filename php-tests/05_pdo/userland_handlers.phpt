@@ -1,5 +1,5 @@
 --TEST--
-An error handler may ask again, throw, or release the storage
+An error handler may call the bucket again, throw, or release the storage
 --EXTENSIONS--
 mysqlnd
 pdo

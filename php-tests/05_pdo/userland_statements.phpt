@@ -1,5 +1,5 @@
 --TEST--
-Notices other statements that run behind its own, and passes their exceptions on
+Notices statements that run after its own, and rethrows their exceptions
 --EXTENSIONS--
 mysqlnd
 pdo

@@ -1,5 +1,5 @@
 --TEST--
-Serves classes that extend the storage
+Storages can be extended by userland classes
 --EXTENSIONS--
 mysqlnd
 pdo

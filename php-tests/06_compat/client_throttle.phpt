@@ -1,5 +1,5 @@
 --TEST--
-ClientThrottle: check() and key() on each storage; its record on memcached
+ClientThrottle: check() and key() on each storage, and its record on memcached
 --EXTENSIONS--
 memcache
 --FILE--

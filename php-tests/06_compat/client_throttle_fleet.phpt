@@ -1,5 +1,5 @@
 --TEST--
-ClientThrottle and plain PHP on ext-memcache share records and heed each other's lock
+ClientThrottle and plain PHP on ext-memcache share records and respect each other's lock
 --EXTENSIONS--
 pcntl
 memcache

@@ -1,5 +1,5 @@
 --TEST--
-ClientThrottle decides as its model on random histories: as a step, and by its record on memcached
+ClientThrottle matches its model on random histories, in memory and on memcached
 --EXTENSIONS--
 memcache
 --FILE--

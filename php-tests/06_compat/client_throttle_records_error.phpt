@@ -1,5 +1,5 @@
 --TEST--
-ClientThrottle leaves foreign records as they are and follows onFailure
+ClientThrottle leaves foreign records unchanged and follows onFailure
 --EXTENSIONS--
 memcache
 --FILE--

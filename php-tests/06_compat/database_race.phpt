@@ -1,5 +1,5 @@
 --TEST--
-Eight processes are granted exactly 1,000, by each limiter in each database; a database decides on debts and drains as memory does
+Eight processes are granted exactly the limit, by each limiter in each database
 --EXTENSIONS--
 pcntl
 mysqlnd

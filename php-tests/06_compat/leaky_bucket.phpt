@@ -1,5 +1,5 @@
 --TEST--
-LeakyBucket: so many hits, one leaks each period, actions with limits of their own, and a dry run
+LeakyBucket: a limit, a leak in each period, limits by action, and a dry run
 --FILE--
 <?php
 require __DIR__ . '/../../testkit/php/check.php';

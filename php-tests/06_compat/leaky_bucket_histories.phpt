@@ -1,5 +1,5 @@
 --TEST--
-LeakyBucket: random histories agree with the model, on a clock that is given; and placement with the library's rule
+LeakyBucket matches its model on random histories, and the library's placement
 --EXTENSIONS--
 igbinary
 redis

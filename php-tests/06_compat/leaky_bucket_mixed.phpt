@@ -1,5 +1,5 @@
 --TEST--
-LeakyBucket and plain PHP on the same sets, with a clean-up by cron: both read both, nothing leaks twice
+LeakyBucket and plain PHP with a cron clean-up share sets, and no hit leaks twice
 --EXTENSIONS--
 igbinary
 redis

@@ -1,5 +1,5 @@
 --TEST--
-LeakyBucket: eight processes are admitted exactly the limit, on each kind of storage
+LeakyBucket: eight processes are admitted exactly the limit, on each storage
 --EXTENSIONS--
 pcntl
 --SKIPIF--

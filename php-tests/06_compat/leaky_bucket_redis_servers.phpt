@@ -1,5 +1,5 @@
 --TEST--
-LeakyBucket spreads its sets over several servers, and goes on without one
+LeakyBucket spreads its sets over several servers and works while one is down
 --EXTENSIONS--
 igbinary
 redis

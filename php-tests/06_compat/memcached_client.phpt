@@ -1,5 +1,5 @@
 --TEST--
-TokenBucketStorageMemcached::fromClient(): the servers, prefix and placement of a live Memcached
+TokenBucketStorageMemcached::fromClient() uses the servers, prefix and hashing of a client
 --EXTENSIONS--
 memcache
 igbinary

@@ -1,5 +1,5 @@
 --TEST--
-Eight processes behind a barrier are granted exactly 1,000, by each limiter on each of its stores
+Eight processes are granted exactly the limit, by MinuteWindow and ClientThrottle
 --EXTENSIONS--
 pcntl
 --FILE--

@@ -1,5 +1,5 @@
 --TEST--
-MinuteWindow: so many requests in so many minutes, on each storage; its counters on memcached and Redis
+MinuteWindow: n requests in m minutes on each storage; counters on memcached and Redis
 --EXTENSIONS--
 memcache
 --FILE--

@@ -1,5 +1,5 @@
 --TEST--
-MinuteWindow decides as its model on random histories: as a step, and by counters on memcached and Redis
+MinuteWindow matches its model on random histories, in memory and on servers
 --EXTENSIONS--
 memcache
 --FILE--

@@ -1,5 +1,5 @@
 --TEST--
-RateLimiter: a burst of initNum, properties that count at each call, and where it keeps its bucket
+RateLimiter: a burst of initNum, and properties that apply from the next call
 --FILE--
 <?php
 require __DIR__ . '/../../testkit/php/check.php';

@@ -1,5 +1,5 @@
 --TEST--
-RateLimiter on Redis: any record is a bucket, by which it decides, or refused and left alone
+RateLimiter on Redis uses any valid record and leaves other data unchanged
 --EXTENSIONS--
 igbinary
 redis

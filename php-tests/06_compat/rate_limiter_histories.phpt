@@ -1,5 +1,5 @@
 --TEST--
-RateLimiter: random histories agree with the model, on a clock that is given
+RateLimiter matches its model on random histories with a given clock
 --EXTENSIONS--
 igbinary
 redis

@@ -1,5 +1,5 @@
 --TEST--
-RateLimiter and plain PHP on one record: both read both, and together they keep to the limit
+RateLimiter and plain PHP share one record and keep the limit together
 --EXTENSIONS--
 igbinary
 redis

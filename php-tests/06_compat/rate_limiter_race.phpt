@@ -1,5 +1,5 @@
 --TEST--
-RateLimiter: eight processes are allowed exactly the limit, on each kind of storage
+RateLimiter: eight processes are allowed exactly the limit, on each storage
 --EXTENSIONS--
 igbinary
 redis

@@ -1,5 +1,5 @@
 --TEST--
-RateLimiter on Redis: its record, its life, what is no record, and a server that is down
+RateLimiter on Redis: its record, its expiry, foreign data, and a server that is down
 --EXTENSIONS--
 igbinary
 redis

@@ -1,5 +1,5 @@
 --TEST--
-fromClient() takes address, credentials, database and prefix from a live client
+fromClient() uses the address, credentials, database and prefix of a connected client
 --EXTENSIONS--
 igbinary
 redis

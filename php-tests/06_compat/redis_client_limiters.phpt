@@ -1,5 +1,5 @@
 --TEST--
-Limiters accept a client and see its prefix
+Limiters accept a client and use its prefix
 --EXTENSIONS--
 igbinary
 redis

@@ -1,5 +1,5 @@
 --TEST--
-A decision of MinuteWindow is one round trip, one of ClientThrottle two on memcached and one on Redis
+MinuteWindow makes one round trip; ClientThrottle makes two on memcached and one on Redis
 --EXTENSIONS--
 pcntl
 --FILE--
