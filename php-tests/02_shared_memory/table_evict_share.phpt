@@ -21,7 +21,7 @@ for ($i = 0; $i < 20; $i++) {
 var_dump($given);
 $memory = TokenBucket\status()['shared_memory'];
 var_dump($memory['full'], $memory['evicted'] > 1500);
-// A hundredth of a day each; spans are kept rounded up, by a thousandth at most.
+// Each lacked a hundredth of a day (864 s). Spans are stored rounded up, by at most 0.1 % of a day.
 var_dump($memory['evicted_seconds_max'] <= 951);
 ?>
 --EXPECT--

@@ -24,7 +24,7 @@ $granted = in_processes(6, function () use ($bucket): int {
 });
 $took = (hrtime(true) - $start) / 1e9;
 echo json_encode($granted), "\n";
-// 60 tokens, five of them at once.
+// Takes 60 tokens, of which five are available at once.
 check($took >= 0.55, "too fast: $took");
 check($took < 5, "too slow: $took");
 ?>

@@ -9,7 +9,7 @@ require __DIR__ . '/client_throttle_servers.inc.php';
 use TokenBucket\Compat\ClientThrottle;
 use TokenBucket\OnFailure;
 
-// Records that are no bucket of that very shape: the policy, and the record stays.
+// Invalid records: onFailure decides, and the record is unchanged.
 class Spy
 {
     public function __wakeup()

@@ -74,7 +74,8 @@ foreach (sql_servers() as $driver => $server) {
         echo "$driver, $name: ", array_sum($granted), min($granted) > 0 ? '' : ' some got nothing', "\n";
     }
 
-    // The same histories in a database and in memory, over hours in which nothing comes back.
+    // The same histories in a database and in memory, with periods of hours so that nothing is
+    // refilled.
     $db = $server->connect();
     foreach ([1, 2, 3] as $seed) {
         mt_srand($seed);

@@ -34,7 +34,7 @@ foreach ($stores as $name => $storage) {
                 $granted += $limiter->handler() ? 1 : 0;
             }
         }
-        // memcached answers some that they came at the same time as too many others.
+        // On memcached a call is denied after too many lost races, so more calls follow.
         for ($i = 0; $i < 500 && $name === 'memcached'; $i++) {
             $granted += $limiter->handler() ? 1 : 0;
         }
