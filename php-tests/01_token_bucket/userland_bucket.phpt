@@ -10,8 +10,8 @@ mt_srand(3);
 $storage = new TokenBucketStorageMemory;
 for ($round = 0; $round < 300; $round++) {
     $capacity = mt_rand(1, 40);
-    // If the cost of a token is not a whole number of nanoseconds, n tokens at once and n single
-    // tokens differ by some nanoseconds, because the storage interface takes seconds. On a fixed
+    // The storage interface takes seconds. If the cost of a token is not a whole number of
+    // nanoseconds, n tokens at once and n single tokens differ by some nanoseconds. On a fixed
     // clock this would change decisions, so such rates take single tokens.
     [$rate, $most] = [[1, 9], [2, 9], [0.5, 9], [100, 9], [3, 1], [7, 1], [1 / 60, 1], [mt_rand(1, 100000) / mt_rand(1, 1000), 1]][$round % 8];
     $native = new TokenBucket($storage, "native $round", $capacity, $rate);

@@ -1,5 +1,5 @@
 <?php
-/** Tools for constructors that run PHP code, and for calls on storages that are not constructed. */
+/** Tools for constructors that run PHP code. */
 require __DIR__ . '/../../testkit/php/check.php';
 
 /** A server name that stores the object under construction in $reached when it is converted. */

@@ -61,7 +61,7 @@ $granted = in_processes(8, function (int $index, callable $barrier) use ($connec
 $total = array_sum($granted);
 check($total >= 300 && $total <= 304, "a race: $total");
 
-// Cron cleans up once in each period: the drain is never more than one ahead of a given clock.
+// Cron cleans up once in each period: the leak stays at most one drain ahead of the given clock.
 $request = script(5, 'tokenbucket-compat/src/leaky_bucket/drain', 'tokenbucket-compat/src/leaky_bucket/request');
 $cleanup = script(2, 'tokenbucket-compat/src/leaky_bucket/drain', 'tokenbucket-compat/src/leaky_bucket/cleanup');
 foreach (['at the beginning', 'at the end', 'in the middle', 'by chance', 'dies'] as $cron) {
