@@ -1,5 +1,5 @@
 --TEST--
-Database errors are thrown or handled by the failure policy, and grant nothing
+Database errors are thrown or handled by the failure policy, and change no data
 --EXTENSIONS--
 mysqlnd
 pdo
