@@ -2,7 +2,7 @@
 /**
  * Calls everything that the extension declares with arguments of every kind.
  *
- * Nothing is expected of the answers but that they are answers: a value, or something thrown.
+ * Each call must return a value or throw; the values are not checked.
  */
 final class AnyArguments
 {
@@ -17,7 +17,7 @@ final class AnyArguments
     public array $classes = [];
     private array $subjects = [];
 
-    /** @param Closure(callable, array): mixed $call calls in the mode that is tried */
+    /** @param Closure(callable, array): mixed $call makes the call in the tested mode */
     public function __construct(private Closure $call, int $seed)
     {
         mt_srand($seed);
@@ -28,7 +28,7 @@ final class AnyArguments
         return [
             new TokenBucketStorageMemory(),
             new TokenBucketStorageSharedMemory('any'),
-            // Nobody listens there.
+            // Nothing listens on this port.
             new TokenBucketStorageRedis('redis://127.0.0.1:1', timeout: 0.001),
             new TokenBucketStorageMemcached('127.0.0.1:1', onFailure: TokenBucket\OnFailure::Deny),
         ];
@@ -58,7 +58,7 @@ final class AnyArguments
         for ($i = 0; $i < $count; $i++) {
             $arguments[] = $this->value();
         }
-        // Who asks for it may wait for years.
+        // Limits the wait, because random arguments would make it last for years.
         if ($function->getName() === 'wait' && is_numeric($arguments[0] ?? null) && $arguments[0] > 0.001) {
             $arguments[0] = 0.001;
         } elseif ($function->getName() === 'wait' && ($arguments[0] ?? null) === true) {
@@ -129,7 +129,7 @@ final class AnyArguments
             }
         }
         ksort($this->classes);
-        // What was made of such arguments may hold itself.
+        // Frees cycles, because the arguments may create objects that hold themselves.
         $this->subjects = [];
         gc_collect_cycles();
     }

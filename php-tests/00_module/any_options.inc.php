@@ -1,9 +1,9 @@
 <?php
 /**
- * Makes what the extension declares of options of every shape, as random as the seed, and uses it.
+ * Creates and uses the objects of the extension with random options, as determined by the seed.
  *
- * What comes of it is an object or an exception of the kinds that are documented. Nothing connects: nobody
- * listens where these options lead.
+ * Each attempt gives an object or a documented exception. No connection succeeds, because nothing
+ * listens at these addresses.
  */
 require __DIR__ . '/../../testkit/php/check.php';
 
@@ -12,7 +12,7 @@ use TokenBucket\OnFailure;
 
 const PASSWORD = 'geheim0123456789';
 
-/** What a client of Redis can be asked, answered by whatever it is given. */
+/** A Redis client whose methods return whatever $answer returns. */
 class AnyRedis
 {
     public function __construct(private Closure $answer) {}
@@ -25,7 +25,7 @@ class AnyRedis
 }
 
 if (class_exists('Memcached', false)) {
-    /** A client of memcached whose answers are not its parent's. */
+    /** A memcached client whose methods return whatever $answer returns. */
     class AnyMemcached extends Memcached
     {
         public ?Closure $answer = null;
@@ -62,7 +62,7 @@ final class AnyOptions
         return array_map(fn () => self::any($values), array_fill(0, mt_rand(0, 4), null));
     }
 
-    /** A value that is none of what is asked for, most of the time. */
+    /** Returns a value that is usually invalid. */
     private static function odd(int $depth = 0): mixed
     {
         return match (mt_rand(0, $depth > 3 ? 5 : 9)) {
@@ -78,7 +78,7 @@ final class AnyOptions
         };
     }
 
-    /** An array that holds references, to itself, too. */
+    /** Returns an array that contains references, also to itself. */
     private static function tangled(): array
     {
         $text = self::any(['127.0.0.1:1', 'h', '']);
@@ -128,7 +128,7 @@ final class AnyOptions
             . self::any(self::PORTS) . self::any(['', '', '/', '/0', '/15', '/x', '/-1', '/99999999999', "/$password"]) . self::any(['', '', '', "?password=$password", '?cafile=/nowhere', '?cafile=x&servername=h', '?servername=']);
     }
 
-    /** Settings by name or by place, some of which are none. */
+    /** Returns settings by name or by position, some of them invalid. */
     private static function settings(bool $timed): array
     {
         $odd = fn (array $fitting) => mt_rand(0, 3) ? self::any($fitting) : self::odd();
@@ -186,7 +186,7 @@ final class AnyOptions
         return implode(mt_rand(0, 3) ? '' : '.', self::few($parts));
     }
 
-    /** Makes something of any options, and uses what was made. */
+    /** Creates an object with random options, and uses it. */
     private static function make(?PDO $db): object
     {
         $number = fn () => mt_rand(0, 2) ? mt_rand(-1, 10) : self::odd();
@@ -231,7 +231,8 @@ final class AnyOptions
                 $made instanceof Compat\MinuteWindow ? $made->limitRequestsInMinutes($number(), $number()) : $made->check(self::odd(), $number(), $number());
                 return $made;
         }
-        // Nobody listens anywhere. What is a name is not asked for: looking it up takes as long as it takes.
+        // Nothing listens at these addresses. Host names are skipped, because the timeout does not
+        // cover DNS lookups.
         preg_match('/\[servers?:.*\] => (.*)/', print_r($made, true), $servers);
         if (preg_match('#^((unix://|redis://127|127\.|10\.)[^,]*(,|$))*$#', $servers[1] ?? '')) {
             (new TokenBucket($made, 'any', 3, 1))->attempt();
@@ -258,7 +259,7 @@ final class AnyOptions
                 check((bool) $is_ours, get_class($e) . ': ' . $e->getMessage());
                 $told = $e->getMessage();
                 foreach ($e->getTrace() as $frame) {
-                    // What was given to the test's own functions is theirs to show.
+                    // The test's own functions may show their arguments.
                     $is_dsn = ($frame['class'] ?? '') === 'TokenBucketStorageRedis' && $frame['function'] === '__construct';
                     $told .= $is_dsn ? print_r($frame['args'][0] ?? null, true) : '';
                 }
@@ -269,16 +270,16 @@ final class AnyOptions
     }
 }
 
-/** Tries so many options; each class that is named must come about. */
+/** Makes $rounds attempts; each class in $classes must be created at least once. */
 function any_options(int $seed, int $rounds, string ...$classes): void
 {
-    // What failed is warned of in our words; PHP has nothing to say.
+    // Only the extension warns of failures; PHP itself reports nothing.
     set_error_handler(function (int $level, string $message): bool {
-        // As any function of PHP's says it of such arguments.
+        // PHP's usual message for such arguments.
         if ($level === E_DEPRECATED && preg_match('/Passing null to parameter|^Implicit conversion from float/', $message)) {
             return true;
         }
-        // Since PHP 8.5.
+        // PHP reports this since version 8.5.
         if ($level === E_WARNING && str_starts_with($message, 'unexpected NAN value was coerced')) {
             return true;
         }

@@ -1,5 +1,5 @@
 --TEST--
-Servers, DSNs, clients, limits and tables of every shape: an object or an exception, no word of a password
+Fuzz of constructor options: an object or a documented exception, and no password
 --EXTENSIONS--
 pdo
 pdo_sqlite

@@ -1,5 +1,5 @@
 --TEST--
-The same beside live clients of memcached, which say anything
+Fuzz of constructor options with ext-memcached: an object or a documented exception
 --EXTENSIONS--
 igbinary
 msgpack

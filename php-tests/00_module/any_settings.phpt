@@ -1,5 +1,5 @@
 --TEST--
-Settings of any value: php starts, warns of each that makes no sense in our words, and limits
+Fuzz of INI settings: PHP starts, warns about each invalid value, and limits calls
 --FILE--
 <?php
 require __DIR__ . '/../../testkit/php/check.php';
@@ -12,7 +12,7 @@ chmod("$folder/foreign", 0600);
 
 $any = fn (array $values): string => (string) $values[mt_rand(0, count($values) - 1)];
 $text = function (): string {
-    // Neither what ends a value on the command line nor what stands for something else there.
+    // Leaves out bytes that end a value or have a meaning on the command line.
     $bytes = array_map('chr', [...range(32, 33), ...range(37, 91), ...range(93, 126), ...range(128, 255), 9]);
     shuffle($bytes);
     return implode('', array_slice($bytes, 0, mt_rand(0, 20)));

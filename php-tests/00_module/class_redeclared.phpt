@@ -1,5 +1,5 @@
 --TEST--
-An application that declares a class TokenBucket itself gets PHP's usual error
+An application that declares its own class TokenBucket gets PHP's usual error
 --SKIPIF--
 <?php if (getenv('USE_ZEND_ALLOC') === '0') die('skip PHP itself leaks in a fatal error'); ?>
 --FILE--

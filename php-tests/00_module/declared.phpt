@@ -1,5 +1,5 @@
 --TEST--
-The generated files are those of the stub
+The generated declarations match the stub file
 --FILE--
 <?php
 require __DIR__ . '/../../testkit/php/child.php';

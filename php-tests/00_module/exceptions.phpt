@@ -1,5 +1,5 @@
 --TEST--
-Exception classes: what they are, and that userland may use them
+Userland code may extend, throw and catch the exception classes
 --FILE--
 <?php
 $interface = new ReflectionClass('TokenBucket\Exception');

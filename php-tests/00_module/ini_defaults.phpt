@@ -1,5 +1,5 @@
 --TEST--
-INI: every setting, its default and who may change it
+INI: each setting has its documented default and scope
 --FILE--
 <?php
 const ACCESS = [INI_SYSTEM => 'SYSTEM', INI_PERDIR => 'PERDIR', INI_SYSTEM | INI_PERDIR => 'PERDIR', INI_ALL => 'ALL'];

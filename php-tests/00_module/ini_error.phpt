@@ -1,5 +1,5 @@
 --TEST--
-INI: a bad value is warned about and the default is used
+INI: an invalid value causes a warning and the default is used
 --FILE--
 <?php
 require __DIR__ . '/../../testkit/php/child.php';

@@ -1,5 +1,5 @@
 --TEST--
-phpinfo() shows the settings and the state, and nobody's identifier
+phpinfo() shows the settings and the state, but no identifiers
 --INI--
 tokenbucket.track_identifiers=1
 tokenbucket.namespace=shop

@@ -1,12 +1,12 @@
 <?php
 /**
- * Prints what Reflection knows, in one normal form.
+ * Prints what Reflection reports, in one normal form.
  *
  *     php -d extension=tokenbucket reflection.inc.php extension tokenbucket
  *     php reflection.inc.php file stubs/tokenbucket.stub.php
  *
- * In the normal form a tentative return type is a return type, the order of members does not matter,
- * and a stub's empty methods stand for real ones.
+ * In the normal form a tentative return type is a return type, and the order of members does not
+ * matter. A stub's empty methods represent the real ones.
  */
 final class NormalForm
 {

@@ -1,8 +1,8 @@
 --TEST--
-TokenBucket\status() counts what happens
+TokenBucket\status() counts grants, denials and buckets
 --FILE--
 <?php
-/** What one call changes. */
+/** Prints what one call changes. */
 function change(string $name, callable $call): void
 {
     $before = TokenBucket\status()['shared_memory'];

@@ -1,5 +1,5 @@
 --TEST--
-TokenBucket\status() names the most denied identifiers when it may
+TokenBucket\status() lists the most denied identifiers if tracking is on
 --INI--
 tokenbucket.track_identifiers=1
 --FILE--
@@ -16,7 +16,7 @@ foreach ($denials as $identifier => $count) {
 }
 $most = TokenBucket\status()['most_denied'];
 var_dump(array_is_list($most), array_keys($most[0]));
-// Counts are lower bounds: two identifiers that share an entry of the sketch wear each other down.
+// Counts are lower bounds: two identifiers that share an entry of the sketch reduce each other.
 var_dump($most[0]['identifier'], $most[0]['denied'] <= 400, $most[0]['denied'] >= 400 - 133);
 $last = INF;
 foreach ($most as ['identifier' => $identifier, 'denied' => $denied]) {

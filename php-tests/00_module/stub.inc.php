@@ -1,6 +1,7 @@
 <?php
 /**
- * Compares the stub file with the extension, and prints what both declare. Ends with 0 if they are equal.
+ * Compares the stub file with the extension. Prints the declared names and the first difference.
+ * Exits with 0 if both are equal.
  *
  * The extension is that of php_command(); scripts/lint names it by TEST_PHP_EXTRA_ARGS.
  */

@@ -1,5 +1,5 @@
 --TEST--
-attemptAll(): all or nothing
+attemptAll() takes from all buckets or from none
 --FILE--
 <?php
 require __DIR__ . '/../../testkit/php/check.php';

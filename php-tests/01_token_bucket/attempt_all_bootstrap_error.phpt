@@ -1,5 +1,5 @@
 --TEST--
-attemptAll() refuses a class that overrides _bootstrap(), and a storage a second construction
+attemptAll() rejects classes that override _bootstrap(); storages are constructed once
 --FILE--
 <?php
 require __DIR__ . '/../../testkit/php/check.php';

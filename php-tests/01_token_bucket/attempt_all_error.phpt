@@ -1,5 +1,5 @@
 --TEST--
-attemptAll() with nonsense: an error, and nothing is taken
+attemptAll() throws on invalid arguments and takes nothing
 --FILE--
 <?php
 require __DIR__ . '/../../testkit/php/check.php';

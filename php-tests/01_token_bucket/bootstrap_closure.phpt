@@ -1,5 +1,5 @@
 --TEST--
-The closure that a userland storage is given is an ordinary Closure, whatever is done with it
+The closure passed to a userland storage is an ordinary Closure and can be misused safely
 --FILE--
 <?php
 require __DIR__ . '/../../testkit/php/check.php';
@@ -29,7 +29,7 @@ $bucket = new TokenBucket($storage, 'x', 10, 1);
 $bucket->consume();
 $closure = $storage->closure;
 
-// To a PHP with debugging, an internal function that ignores arguments is a mistake.
+// A debug build of PHP reports an internal function that ignores arguments as a bug.
 var_dump($closure(), (clone $closure)(), PHP_DEBUG ? $closure() : $closure(1, 2), call_user_func($closure), (new ReflectionFunction($closure))->invoke());
 var_dump($storage->bootstrapped, (new ReflectionFunction($closure))->getNumberOfParameters());
 ob_start();

@@ -1,5 +1,5 @@
 --TEST--
-A clone shares the bucket with its original, and goes its own way when it is changed
+A clone shares the bucket until its identifier is changed
 --FILE--
 <?php
 class Named extends TokenBucket

@@ -1,5 +1,8 @@
 <?php
-/** Calls with all kinds of values; $new and $call are made in a file with or without strict_types. */
+/**
+ * Makes calls with values of all kinds. $new and $call come from a file with or without
+ * strict_types.
+ */
 
 class Name
 {

@@ -1,5 +1,5 @@
 --TEST--
-Untyped parameters coerce as PHP's own functions do in weak mode
+Untyped parameters are converted as in weak mode
 --FILE--
 <?php
 require __DIR__ . '/../../testkit/php/check.php';

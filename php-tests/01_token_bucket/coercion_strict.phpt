@@ -1,5 +1,5 @@
 --TEST--
-Under strict_types untyped parameters coerce all the same, typed ones do not
+Under strict_types only typed parameters are strict; untyped ones are converted
 --FILE--
 <?php
 declare(strict_types=1);

@@ -1,5 +1,5 @@
 --TEST--
-TokenBucket::__construct() with nonsense: errors that name the argument
+TokenBucket::__construct() names the argument that is invalid
 --FILE--
 <?php
 require __DIR__ . '/../../testkit/php/check.php';

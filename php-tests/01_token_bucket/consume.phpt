@@ -1,5 +1,5 @@
 --TEST--
-TokenBucket::consume(): a full bucket of n grants n, then one every 1/rate seconds
+consume(): a full bucket of n grants n tokens, then one every 1/rate seconds
 --FILE--
 <?php
 require __DIR__ . '/../../testkit/php/check.php';

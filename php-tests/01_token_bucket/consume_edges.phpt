@@ -1,5 +1,5 @@
 --TEST--
-TokenBucket::consume(): nothing, too much, and debt
+consume() with zero tokens, more than the capacity, and a bucket in debt
 --FILE--
 <?php
 $storage = new TokenBucketStorageMemory;

@@ -1,5 +1,5 @@
 --TEST--
-attempt() and peek() tell the whole answer
+attempt() and peek() return complete decisions
 --FILE--
 <?php
 require __DIR__ . '/../../testkit/php/check.php';

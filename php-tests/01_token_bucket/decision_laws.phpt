@@ -1,5 +1,5 @@
 --TEST--
-Laws of decisions: peek(n) is allowed exactly when n <= remaining; retryAfter is tight; a denial changes nothing
+Decisions are consistent: peek(), remaining and retryAfter agree; a denial takes nothing
 --FILE--
 <?php
 require __DIR__ . '/../../testkit/php/check.php';
@@ -31,7 +31,8 @@ for ($round = 0; $round < (is_slow() ? 40 : 400); $round++) {
         check($bucket->peek($tokens) == $decision, "$name: a denial changed it");
         check($decision->remaining === $now->remaining, "$name: a denial took some");
         check($decision->retryAfter > 0 && $decision->retryAfter <= $decision->resetAfter + 1e-9, "$name: 0 < retryAfter <= resetAfter");
-        // Whole nanoseconds are told; one and a half less rounds up to one less.
+        // retryAfter is a whole number of nanoseconds. Advancing by 1.5 ns less rounds up to 1 ns
+        // less.
         if ($decision->retryAfter > 2e-9) {
             $storage->advance($decision->retryAfter - 1.5e-9);
             $early = $bucket->attempt($tokens);
@@ -44,7 +45,7 @@ for ($round = 0; $round < (is_slow() ? 40 : 400); $round++) {
         }
         check($bucket->attempt($tokens)->allowed, "$name: not granted after retryAfter");
     }
-    // Once retryAfter is enough, in one go.
+    // Waiting for retryAfter once is enough.
     $bucket->reset();
     $bucket->consume($capacity);
     $storage->advance($bucket->attempt($capacity)->retryAfter);

@@ -1,5 +1,5 @@
 --TEST--
-Decision: final, read-only, made by buckets only
+Decision is final and read-only, and only buckets create it
 --FILE--
 <?php
 require __DIR__ . '/../../testkit/php/check.php';

@@ -1,5 +1,5 @@
 --TEST--
-Nothing leaks: cycles through storages and closures are collected
+The garbage collector frees cycles through storages and closures
 --FILE--
 <?php
 class Holder implements TokenBucketStorage

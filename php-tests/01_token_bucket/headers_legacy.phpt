@@ -1,5 +1,5 @@
 --TEST--
-Decision::headers(): the older X-RateLimit fields
+Decision::headers() returns the older X-RateLimit fields on request
 --FILE--
 <?php
 $bucket = new TokenBucket(new TokenBucketStorageMemory, 'x', 10, 2);
@@ -9,11 +9,12 @@ $after = time();
 echo implode(' ', array_keys($headers)), "\n";
 var_dump($headers['X-RateLimit-Limit'], $headers['X-RateLimit-Remaining']);
 $reset = $headers['X-RateLimit-Reset'];
-// Five tokens are back after 2.5 seconds.
+// Five tokens are refilled after 2.5 seconds.
 var_dump(is_string($reset), preg_match("/^\d+$/D", $reset) === 1);
 var_dump($reset >= $before + 2 && $reset <= $after + 4);
 
-// Two seconds would do, but those five tokens are spoken of for three.
+// Two seconds would be enough, but Retry-After is at least the three seconds of the RateLimit
+// field.
 $headers = $bucket->attempt(9)->headers('default', true);
 echo implode(' ', array_keys($headers)), "\n";
 var_dump($headers['X-RateLimit-Remaining'], $headers['Retry-After']);

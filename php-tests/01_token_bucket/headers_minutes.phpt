@@ -1,5 +1,5 @@
 --TEST--
-Decision::headers(): a rate written as n per minute, hour or day is a window of that many seconds
+Decision::headers() shows n per minute, hour or day as a window of that many seconds
 --FILE--
 <?php
 require __DIR__ . '/../../testkit/php/check.php';
@@ -18,7 +18,7 @@ foreach ([TokenBucket::MINUTE, TokenBucket::HOUR, TokenBucket::DAY] as $span) {
     }
     echo $span, ': ', $wrong ? "$wrong of 200 are wrong, such as $example" : 'exact', "\n";
 }
-// One token a minute: the next one is there after a minute, not after 61 seconds.
+// One token a minute: the next one is available after 60 seconds, not after 61.
 $bucket = new TokenBucket($storage, 'one', 1, 1 / 60);
 $bucket->consume();
 echo implode(' | ', $bucket->attempt()->headers()), "\n";

@@ -1,5 +1,5 @@
 --TEST--
-Decision::headers(): policy names, and sizes that still fit the field's syntax
+Decision::headers() accepts policy names and limits sizes to the field's syntax
 --FILE--
 <?php
 require __DIR__ . '/../../testkit/php/check.php';

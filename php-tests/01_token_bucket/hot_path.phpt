@@ -1,5 +1,5 @@
 --TEST--
-Many calls in a loop, through every kind of call PHP has
+Many calls in a loop through every kind of PHP call
 --FILE--
 <?php
 $storage = new TokenBucketStorageMemory;

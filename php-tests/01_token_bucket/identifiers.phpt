@@ -1,5 +1,5 @@
 --TEST--
-Identifiers are any bytes of any length; each is a bucket of its own
+Identifiers are any bytes of any length, and each names its own bucket
 --FILE--
 <?php
 require __DIR__ . '/../../testkit/php/check.php';
@@ -22,7 +22,7 @@ foreach (['TokenBucketStorageMemory', 'TokenBucketStorageSharedMemory'] as $clas
     foreach ($identifiers as $number => $identifier) {
         $remaining = (new TokenBucket($storage, $identifier, 100, 0.001))->peek()->remaining;
         check($remaining === 99.0 - $number, "$class: $number has $remaining");
-        // The storage interface means the same bucket.
+        // A direct call of the storage uses the same bucket.
         check($storage->consume($identifier, 1000, 100000, fn() => exit('not a bucket yet')), "$class: $number directly");
         $remaining = (new TokenBucket($storage, $identifier, 100, 0.001))->peek()->remaining;
         check($remaining === 98.0 - $number, "$class: $number has $remaining after that");

@@ -1,5 +1,5 @@
 <?php
-/** A bucket whose _bootstrap() can be called; under valgrind these tests see more. */
+/** A bucket whose _bootstrap() can be called. Valgrind finds more errors in these tests. */
 require __DIR__ . '/../../testkit/php/check.php';
 
 class Starting extends TokenBucket

@@ -1,5 +1,5 @@
 --TEST--
-attemptAll() keeps a bucket alive that is freed through a reference
+attemptAll() keeps a bucket alive while PHP code frees it through a reference
 --FILE--
 <?php
 require __DIR__ . '/../../testkit/php/check.php';

@@ -1,5 +1,5 @@
 --TEST--
-A storage lives until its bootstrap() ends, even if its bucket gets another storage
+A storage lives until its bootstrap() returns, even if its bucket gets another storage
 --FILE--
 <?php
 require __DIR__ . '/lifetimes.inc.php';

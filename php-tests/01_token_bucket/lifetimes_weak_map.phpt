@@ -1,5 +1,5 @@
 --TEST--
-The value of a WeakMap may use the storage that is its key while that is freed
+The value of a WeakMap may use its key, a storage, while the storage is freed
 --FILE--
 <?php
 require __DIR__ . '/../../testkit/php/check.php';

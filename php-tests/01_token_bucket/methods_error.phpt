@@ -1,5 +1,5 @@
 --TEST--
-Methods with nonsense: errors that name the argument, and nothing is taken
+Methods throw an error that names the invalid argument, and take nothing
 --FILE--
 <?php
 require __DIR__ . '/../../testkit/php/check.php';

@@ -1,5 +1,5 @@
 --TEST--
-Named arguments, and the names of the parameters
+Parameters can be passed by their names
 --FILE--
 <?php
 $storage = new TokenBucketStorageMemory;

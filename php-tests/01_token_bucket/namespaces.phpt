@@ -1,5 +1,5 @@
 --TEST--
-Storages: objects of one namespace share buckets, others do not
+Shared memory storages share buckets only within a namespace
 --FILE--
 <?php
 $left = fn($storage) => (new TokenBucket($storage, 'x', 10, 0.001))->peek()->remaining;

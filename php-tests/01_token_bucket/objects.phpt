@@ -1,5 +1,5 @@
 --TEST--
-Buckets and storages as objects: dumps, clones, serialisation, comparison
+Buckets and storages: dumps, comparison, and errors on serialising or cloning storages
 --FILE--
 <?php
 require __DIR__ . '/../../testkit/php/check.php';

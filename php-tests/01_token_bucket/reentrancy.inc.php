@@ -1,9 +1,12 @@
 <?php
-/** PHP code that a call runs may replace and free anything; under valgrind these tests see more. */
+/**
+ * PHP code that a call runs may replace and free anything. Valgrind finds more errors in these
+ * tests.
+ */
 require __DIR__ . '/../../testkit/php/check.php';
 require __DIR__ . '/../../testkit/php/userland_bucket.php';
 
-/** Takes the memory of what has just been freed. */
+/** Allocates memory, so that freed memory is overwritten. */
 function scribble(): array
 {
     $list = [];

@@ -1,5 +1,5 @@
 --TEST--
-__toString() of an identifier may ask the bucket, replace its storage, or throw
+__toString() of an identifier may call its bucket, replace its storage, or throw
 --FILE--
 <?php
 require __DIR__ . '/reentrancy.inc.php';

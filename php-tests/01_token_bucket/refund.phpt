@@ -1,5 +1,5 @@
 --TEST--
-refund() and reset()
+refund() gives tokens back, and reset() fills the bucket
 --FILE--
 <?php
 require __DIR__ . '/../../testkit/php/check.php';

@@ -1,5 +1,5 @@
 --TEST--
-bootstrap() creates a bucket, and never overwrites one
+bootstrap() creates a bucket and never overwrites one
 --FILE--
 <?php
 foreach (['TokenBucketStorageMemory', 'TokenBucketStorageSharedMemory'] as $class) {

@@ -1,5 +1,5 @@
 --TEST--
-Native storages called directly: the closure is only called when there is no bucket
+consume() of a native storage calls the closure only if there is no bucket
 --FILE--
 <?php
 require __DIR__ . '/../../testkit/php/check.php';
@@ -8,7 +8,7 @@ foreach (['TokenBucketStorageMemory', 'TokenBucketStorageSharedMemory'] as $clas
     echo "-- $class --\n";
     $storage = new $class;
     $left = fn($id) => (new TokenBucket($storage, $id, 10, 0.001))->peek()->remaining;
-    // One token is a thousand seconds.
+    // A token costs a thousand seconds.
     $consume = fn($id, $tokens, $closure) => $storage->consume($id, $tokens * 1000.0, 10000.0, $closure);
     $calls = 0;
     $true = function () use (&$calls) {

@@ -1,5 +1,5 @@
 --TEST--
-Closures that run interleaved, in fibers, keep their proposals apart
+Closures that run interleaved in fibers keep their proposals separate
 --FILE--
 <?php
 foreach (['TokenBucketStorageMemory', 'TokenBucketStorageSharedMemory'] as $class) {

@@ -1,5 +1,5 @@
 --TEST--
-A closure that uses storages itself: the record found meanwhile wins
+A closure may use storages, and a bucket created meanwhile wins over its proposal
 --FILE--
 <?php
 require __DIR__ . '/../../testkit/php/check.php';

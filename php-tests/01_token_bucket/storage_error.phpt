@@ -1,5 +1,5 @@
 --TEST--
-Native storages called with nonsense
+Native storages throw on invalid arguments
 --FILE--
 <?php
 require __DIR__ . '/../../testkit/php/check.php';

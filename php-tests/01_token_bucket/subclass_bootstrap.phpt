@@ -1,5 +1,5 @@
 --TEST--
-A subclass overrides _bootstrap(): a fresh bucket starts as it says
+A subclass that overrides _bootstrap() sets the tokens of a new bucket
 --FILE--
 <?php
 class HalfFull extends TokenBucket
@@ -35,7 +35,7 @@ class Greedy extends TokenBucket
 foreach (['TokenBucketStorageMemory', 'TokenBucketStorageSharedMemory'] as $class) {
     echo "-- $class --\n";
     $storage = new $class;
-    // A rate that adds nothing while this runs.
+    // The rate is so low that no token is refilled during the test.
     $bucket = new HalfFull($storage, 'half', 10, 0.001);
     var_dump($bucket->consume(1), (float) $bucket->asked[0]);
     var_dump($bucket->peek()->remaining, $bucket->consume(5), $bucket->consume(4), $bucket->consume(1));

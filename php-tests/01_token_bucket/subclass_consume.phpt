@@ -1,5 +1,5 @@
 --TEST--
-A subclass overrides consume() without types, as code for the userland class does
+A subclass may override consume() without types, as for the userland class
 --FILE--
 <?php
 class Logged extends TokenBucket

@@ -1,5 +1,5 @@
 --TEST--
-A subclass changes the protected properties between calls: the new values count at once
+A subclass changes the protected properties, and the next call uses them
 --FILE--
 <?php
 class Changing extends TokenBucket
@@ -72,7 +72,7 @@ var_dump($bucket->consume(3));
 echo "-- other types are coerced as the constructor does --\n";
 $bucket = $new('types');
 $bucket->set('_identifier', 42)->set('_bucket_capacity', '7')->set('_tokens_per_second', '0.5');
-// Eight of fourteen seconds are spent.
+// Eight of the fourteen seconds are taken.
 var_dump($bucket->consume(4), $left('42', 7), $bucket->consume(4));
 ?>
 --EXPECT--

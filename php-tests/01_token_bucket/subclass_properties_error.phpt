@@ -1,5 +1,5 @@
 --TEST--
-A subclass sets a protected property to nonsense: an error that names it, and nothing is taken
+An invalid protected property causes an error that names it, and nothing is taken
 --FILE--
 <?php
 require __DIR__ . '/../../testkit/php/check.php';

@@ -1,5 +1,5 @@
 --TEST--
-A subclass overrides _tokens_to_seconds(): it decides what tokens cost
+A subclass that overrides _tokens_to_seconds() sets the cost of tokens
 --FILE--
 <?php
 class Surcharged extends TokenBucket
@@ -9,7 +9,7 @@ class Surcharged extends TokenBucket
     protected function _tokens_to_seconds($tokens)
     {
         $this->calls++;
-        // A surcharge of half a token on every call that takes less than everything.
+        // Adds half a token to every call that takes less than the capacity.
         return parent::_tokens_to_seconds($tokens == $this->_bucket_capacity ? $tokens : $tokens + 0.5);
     }
 }
@@ -20,7 +20,7 @@ while ($bucket->consume()) {
     $granted++;
 }
 var_dump($granted, $bucket->calls > 0);
-// 10 tokens at 1.5 each: six are granted and one is left.
+// Ten tokens at 1.5 each grant six calls and leave one token.
 var_dump((new TokenBucket($storage, 'x', 10, 1))->peek()->remaining);
 
 echo "-- attempt() asks it too --\n";

@@ -1,5 +1,5 @@
 --TEST--
-The userland class over native storages decides as the native class does
+The userland class decides as the native class on native storages
 --FILE--
 <?php
 require __DIR__ . '/../../testkit/php/check.php';
@@ -10,8 +10,9 @@ mt_srand(3);
 $storage = new TokenBucketStorageMemory;
 for ($round = 0; $round < 300; $round++) {
     $capacity = mt_rand(1, 40);
-    // Where a token is no whole number of nanoseconds, n at once and n by one differ by some of them in
-    // the interface's seconds; on a clock that stands still that would show.
+    // The storage interface takes seconds. If the cost of a token is not a whole number of
+    // nanoseconds, n tokens at once and n single tokens differ by some nanoseconds. On a fixed
+    // clock this would change decisions, so such rates take single tokens.
     [$rate, $most] = [[1, 9], [2, 9], [0.5, 9], [100, 9], [3, 1], [7, 1], [1 / 60, 1], [mt_rand(1, 100000) / mt_rand(1, 1000), 1]][$round % 8];
     $native = new TokenBucket($storage, "native $round", $capacity, $rate);
     $userland = new UserlandTokenBucket($storage, "userland $round", $capacity, $rate);
@@ -19,7 +20,7 @@ for ($round = 0; $round < 300; $round++) {
     for ($i = 0; $i < 60; $i++) {
         $tokens = mt_rand(0, 9) < $most && $most > 1 ? mt_rand(0, $capacity + 2) : 1;
         if (mt_rand(0, 3) === 0) {
-            // Never near the edge of a whole token: the two spell seconds differently there.
+            // Avoids the edge of a whole token, where the two classes round seconds differently.
             $seconds = (mt_rand(0, $capacity) + mt_rand(1, 999999) / 1000003) / $rate;
             $storage->advance($seconds);
             $history[] = "+$seconds";
@@ -39,7 +40,7 @@ foreach (['TokenBucketStorageMemory', 'TokenBucketStorageSharedMemory'] as $clas
     $storage = new $class;
     $granted = 0;
     for ($i = 0; $i < 500; $i++) {
-        // On a clock that runs, tokens must not come back while this does.
+        // This clock runs, so the rates are so low that no token is refilled during the test.
         $rate = [0.001, 0.003, 0.0007][$i % 3];
         $bucket = new UserlandTokenBucket($storage, "$class fresh $i", 10, $rate);
         for ($k = 0; $k < 12; $k++) {

@@ -18,7 +18,7 @@ foreach (['Recorder', 'TypedRecorder'] as $class) {
     var_dump($closure());
     $after = microtime(true);
     [$method, [$identifier, $microtime]] = $storage->calls[1];
-    // Six tokens are left, that is 2.4 seconds.
+    // Six tokens are left, which is 2.4 seconds.
     var_dump($method, $identifier === "who\0?", is_float($microtime));
     var_dump($microtime >= $before - 2.4001 && $microtime <= $after - 2.3999);
 }

@@ -1,5 +1,5 @@
 --TEST--
-Grants if the answer of a userland storage is truthy
+Grants if a userland storage returns a truthy value
 --FILE--
 <?php
 require __DIR__ . '/userland_storage.inc.php';

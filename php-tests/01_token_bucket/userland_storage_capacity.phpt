@@ -1,5 +1,5 @@
 --TEST--
-Calls a userland storage once a decision, and never for more than the capacity
+Calls a userland storage once for each decision, and not above the capacity
 --FILE--
 <?php
 require __DIR__ . '/userland_storage.inc.php';

@@ -1,5 +1,5 @@
 --TEST--
-A userland storage: attempt() answers by its consume(), what it cannot do is a LogicException
+attempt() works on a userland storage; other methods throw a LogicException
 --FILE--
 <?php
 require __DIR__ . '/../../testkit/php/check.php';

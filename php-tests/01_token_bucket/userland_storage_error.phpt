@@ -1,5 +1,5 @@
 --TEST--
-What a userland storage throws arrives at the caller
+An exception of a userland storage reaches the caller
 --FILE--
 <?php
 require __DIR__ . '/../../testkit/php/check.php';

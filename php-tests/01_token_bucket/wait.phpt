@@ -1,5 +1,5 @@
 --TEST--
-wait() on shared memory sleeps until the tokens are there
+wait() on shared memory sleeps until the tokens are available
 --FILE--
 <?php
 require __DIR__ . '/../../testkit/php/check.php';
@@ -8,7 +8,7 @@ $bucket = new TokenBucket(new TokenBucketStorageSharedMemory, 'x', 10, 50);
 $start = hrtime(true);
 var_dump($bucket->wait(1, 10)->allowed);
 $immediate = (hrtime(true) - $start) / 1e9;
-// Ten tokens are back 0.2 seconds after they were taken.
+// Ten tokens are refilled 0.2 seconds after they were taken.
 $decision = $bucket->wait(10.0, 10);
 $slept = (hrtime(true) - $start) / 1e9;
 var_dump($decision->allowed, $decision->reason);

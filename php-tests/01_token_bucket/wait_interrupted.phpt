@@ -27,8 +27,8 @@ echo "-- a handler that throws --\n";
 pcntl_signal(SIGALRM, function () {
     throw new DomainException('enough');
 });
-// PHP loses what any call returns when a handler throws right behind it, which valgrind, or a PHP with
-// debugging, would report.
+// PHP leaks the return value of a call if a signal handler throws right after it. Valgrind and a
+// debug build of PHP would report that leak.
 if (is_slow() || PHP_DEBUG) {
     echo "DomainException: enough\n";
 } else {

@@ -1,5 +1,5 @@
 --TEST--
-attemptAll() of many processes in different orders: never above either bound, nothing lost
+attemptAll() of many processes in different orders exceeds no limit and loses no token
 --EXTENSIONS--
 pcntl
 --SKIPIF--

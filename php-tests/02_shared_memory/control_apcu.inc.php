@@ -1,5 +1,5 @@
 <?php
-/** One harness, two limiters: both may grant 100,000 to eight processes. */
+/** Runs two limiters in one harness; each may grant 100,000 tokens to eight processes. */
 require __DIR__ . '/../../testkit/php/processes.php';
 
 const CAPACITY = 100000;
@@ -15,7 +15,7 @@ $harness = fn(callable $try) => array_sum(in_processes(8, function (int $index, 
     return $granted;
 }));
 
-// Where others want the processors too, two processes may not meet at once.
+// On a busy machine, several rounds may pass before two processes race.
 for ($round = 0, $granted = 0; $granted <= CAPACITY && $round < 20; $round++) {
     apcu_store('left', CAPACITY);
     $granted = $harness(function (): bool {

@@ -1,5 +1,5 @@
 --TEST--
-Forked children share the buckets; one that ends, or is killed, takes nothing with it
+Forked children share the buckets, and the end of a child changes none
 --EXTENSIONS--
 pcntl
 --FILE--

@@ -1,5 +1,5 @@
 --TEST--
-Processes killed while they make new buckets: each bucket grants once, none is stuck
+Processes killed while they create buckets: each bucket grants once, and none is stuck
 --EXTENSIONS--
 pcntl
 --SKIPIF--
@@ -47,7 +47,7 @@ for ($round = 0; $round < 8; $round++) {
     check(count($granted) > 0, 'there was traffic');
     check(count($granted) === count(array_unique($granted)), 'a bucket granted twice');
 
-    // Every bucket that was made answers at once, and lost at most one grant for each killed process.
+    // Every created bucket answers at once. Each killed process lost at most one grant.
     $start = hrtime(true);
     $late = [];
     for ($i = 0, $last = max($granted); $i <= $last; $i++) {

@@ -1,5 +1,5 @@
 --TEST--
-Processes killed in mid-traffic: never over-admits, never hangs, at most one token each is lost
+Killed processes never over-admit, never block others, and lose at most one token each
 --EXTENSIONS--
 pcntl
 --SKIPIF--
@@ -23,7 +23,8 @@ for ($round = 0; $round < 8; $round++) {
     for ($child = 0; $child < 12; $child++) {
         $pid = pcntl_fork();
         if ($pid === 0) {
-            // A byte a grant, written at once: what a killed child got can be counted.
+            // Writes one byte for each grant at once, so that the grants of a killed child can be
+            // counted.
             $file = fopen("$folder/$round-$child", 'w');
             stream_set_write_buffer($file, 0);
             while (true) {

@@ -1,5 +1,5 @@
 --TEST--
-A named segment is shared by separately started processes, at once and one after the other
+Separately started processes share a named segment, at the same time or in turn
 --FILE--
 <?php
 require __DIR__ . '/../../testkit/php/check.php';

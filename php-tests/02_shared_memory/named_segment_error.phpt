@@ -1,5 +1,5 @@
 --TEST--
-A named segment that is refused: a warning, a private segment, and the file is left alone
+An invalid named segment causes a warning and a private segment; the file is unchanged
 --FILE--
 <?php
 require __DIR__ . '/../../testkit/php/check.php';

@@ -16,7 +16,7 @@ require __DIR__ . '/../../testkit/php/processes.php';
 mt_srand(7);
 for ($round = 0; $round < 20; $round++) {
     $rate = round(10 ** (mt_rand(0, 5500) / 1000), 3);
-    // Half a second to refill: a shorter pause of all processes at once loses nothing.
+    // The span is at least 0.5 s, so that a shorter pause of all processes loses no tokens.
     $capacity = max(1, (int) ($rate * mt_rand(500, 1500) / 1000));
     $tokens = mt_rand(1, min(3, $capacity));
     $began = hrtime(true);
@@ -39,8 +39,8 @@ for ($round = 0; $round < 20; $round++) {
     $name = "$tokens of $capacity at $rate: $granted in $seconds s";
     check($granted <= $capacity + $rate * $seconds, "$name: over the bound");
 
-    // Somebody was denied at $denied, so less than $tokens were there; the bucket was no longer full
-    // from the end of the first call on. The rate is at most 0.1 % below what was asked.
+    // A call was denied at $denied, so the bucket held fewer than $tokens. It was not full after
+    // the end of the first call. The effective rate is at most 0.1 % below the requested one.
     $first = min(array_column($results, 'first'));
     $denied = max(array_column($results, 'denied'));
     if ($denied > $first) {

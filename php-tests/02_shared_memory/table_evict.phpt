@@ -1,5 +1,5 @@
 --TEST--
-A full table with tokenbucket.shm_full=evict: the fullest neighbour is forgotten, and counted
+A full table with tokenbucket.shm_full=evict evicts the fullest neighbour and counts it
 --INI--
 tokenbucket.shm_size=4K
 --FILE--
@@ -14,7 +14,7 @@ for ($i = 0; $i < 1000; $i++) {
 $memory = TokenBucket\status()['shared_memory'];
 var_dump($memory['full'], $allowed, $memory['refused'], $memory['denied']);
 var_dump($memory['evicted'] > 700, $memory['inserted'], $memory['evicted'] + $memory['live']);
-// Each one missed about one token, a thousand seconds; spans are kept rounded up.
+// Each evicted bucket lacked about one token, which is 1,000 s. Spans are stored rounded up.
 var_dump($memory['evicted_seconds'] / $memory['evicted'] > 900 && $memory['evicted_seconds'] / $memory['evicted'] <= 1001);
 var_dump($memory['evicted_seconds_max'] > 900 && $memory['evicted_seconds_max'] <= 1001);
 

@@ -1,5 +1,5 @@
 --TEST--
-tokenbucket.shm_full=evict: a drained bucket of minutes stays while daily buckets at 99 % can go
+Eviction keeps a drained bucket of minutes while daily buckets are 99 % full
 --INI--
 tokenbucket.shm_size=4K
 --FILE--
@@ -21,7 +21,7 @@ for ($i = 0; $i < 20; $i++) {
 var_dump($given);
 $memory = TokenBucket\status()['shared_memory'];
 var_dump($memory['full'], $memory['evicted'] > 1500);
-// A hundredth of a day each; spans are kept rounded up, by a thousandth at most.
+// Each lacked a hundredth of a day (864 s). Spans are stored rounded up, by at most 0.1 % of a day.
 var_dump($memory['evicted_seconds_max'] <= 951);
 ?>
 --EXPECT--

@@ -1,5 +1,5 @@
 --TEST--
-A full table with tokenbucket.shm_full=refuse: denied, named and counted
+A full table with tokenbucket.shm_full=refuse denies calls and counts them
 --INI--
 tokenbucket.shm_size=4K
 tokenbucket.shm_full=refuse

@@ -1,5 +1,5 @@
 --TEST--
-Processes that wait for one bucket are all served, and not faster than it refills
+Processes that wait for one bucket are all granted, at the rate of the bucket
 --EXTENSIONS--
 pcntl
 --SKIPIF--
@@ -24,7 +24,7 @@ $granted = in_processes(6, function () use ($bucket): int {
 });
 $took = (hrtime(true) - $start) / 1e9;
 echo json_encode($granted), "\n";
-// 60 tokens, five of them at once.
+// Takes 60 tokens, of which five are available at once.
 check($took >= 0.55, "too fast: $took");
 check($took < 5, "too slow: $took");
 ?>

@@ -7,7 +7,7 @@ Under php-fpm: programs that workers execute do not inherit the shared memory
 require __DIR__ . '/../../testkit/php/check.php';
 require __DIR__ . '/traffic.inc.php';
 
-/** Shows whether there is a descriptor of the segment, or a mapping of it. */
+/** Shows whether the process has a descriptor or a mapping of the segment. */
 function holds(string $process): string
 {
     $links = array_map(fn ($link) => (string) @readlink($link), glob("$process/fd/*"));
@@ -17,7 +17,7 @@ function holds(string $process): string
 }
 
 foreach (['in the foreground' => false, 'as a daemon' => true] as $how => $daemon) {
-    // Or the kernel would not let the workers read about themselves.
+    // Without process.dumpable the kernel would not let the workers read their own /proc entries.
     $fpm = new Fpm(['www' => ['pm.max_children' => 1, 'process.dumpable' => 'yes']], daemon: $daemon);
     $execute = $fpm->script('execute', <<<'PHP'
         <?php

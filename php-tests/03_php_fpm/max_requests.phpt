@@ -1,5 +1,5 @@
 --TEST--
-Under php-fpm: workers that end after pm.max_requests take no tokens along and bring none
+Under php-fpm: replacing workers after pm.max_requests neither loses nor adds tokens
 --SKIPIF--
 <?php require __DIR__ . '/skipif.inc.php'; ?>
 --FILE--

@@ -1,5 +1,5 @@
 --TEST--
-Under php-fpm: exact with opcache, and with its JIT
+Under php-fpm: limits are exact with opcache and with its JIT
 --EXTENSIONS--
 opcache
 --SKIPIF--
@@ -15,7 +15,7 @@ foreach ([
     'tracing JIT' => ['opcache.enable' => '1', 'opcache.jit_buffer_size' => '64M', 'opcache.jit' => 'tracing'],
 ] as $how => $ini) {
     $fpm = new Fpm(ini: $ini);
-    // A subclass and a loop long enough to be compiled.
+    // Uses a subclass, and a loop long enough to be compiled.
     $work = $fpm->script('work', <<<'PHP'
         <?php
         class Limiter extends TokenBucket

@@ -1,5 +1,5 @@
 --TEST--
-Under php-fpm: a reload refills nothing, however the master was started
+Under php-fpm: a reload refills no bucket, however the master was started
 --SKIPIF--
 <?php require __DIR__ . '/skipif.inc.php'; ?>
 --FILE--

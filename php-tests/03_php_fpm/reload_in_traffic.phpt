@@ -1,5 +1,5 @@
 --TEST--
-Under php-fpm: reloads in mid-traffic refill nothing
+Under php-fpm: reloads during traffic refill no bucket
 --SKIPIF--
 <?php require __DIR__ . '/skipif.inc.php'; ?>
 --FILE--

@@ -1,24 +1,27 @@
 <?php
 require_once __DIR__ . '/../../testkit/php/fpm.php';
 
-/** A worker that asks for one token, and says what came of it and who it is. */
+/** A script that takes one token and prints the result and its process id. */
 const CONSUME = <<<'PHP'
     <?php
     $bucket = new TokenBucket(new TokenBucketStorageSharedMemory, $_GET['id'], $_GET['capacity'], $_GET['rate'] ?? 0.001);
     echo $bucket->consume() ? 'granted' : 'denied', ' ', getmypid();
     PHP;
 
-/** What clients were answered. */
+/** The results that clients received. */
 final class Traffic
 {
     public int $granted = 0;
     public int $denied = 0;
-    /** Requests that were never answered. */
+    /** The number of requests without a reply. */
     public int $lost = 0;
-    /** @var array<int, int> answers by worker */
+    /** @var array<int, int> replies by worker */
     public array $workers = [];
 
-    /** Clients that start together and send so many requests each; $meanwhile runs beside them. */
+    /**
+     * Starts $clients processes together, which send $requests each; $meanwhile runs at the same
+     * time.
+     */
     public static function of(int $clients, int $requests, callable $get, ?callable $meanwhile = null): self
     {
         $counts = in_processes($clients + ($meanwhile === null ? 0 : 1), function (int $index) use ($clients, $requests, $get, $meanwhile) {

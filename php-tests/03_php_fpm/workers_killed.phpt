@@ -1,5 +1,5 @@
 --TEST--
-Under php-fpm: workers killed in mid-traffic lose at most the token that each was about to note
+Under php-fpm: workers killed during traffic lose at most one token each
 --SKIPIF--
 <?php require __DIR__ . '/skipif.inc.php'; ?>
 --FILE--

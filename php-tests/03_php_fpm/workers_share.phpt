@@ -1,5 +1,5 @@
 --TEST--
-Under php-fpm: workers share a bucket to the token, and status() sees the work of all
+Under php-fpm: workers share a bucket exactly, and status() covers all of them
 --SKIPIF--
 <?php require __DIR__ . '/skipif.inc.php'; ?>
 --FILE--

@@ -27,7 +27,8 @@ for ($round = 0; $round < 5; $round++) {
         return TokenBucket::attemptAll([$here, new TokenBucket($slow, "there $round", CAPACITY, 0.001)], CAPACITY)->allowed;
     };
     $rival = function () use ($here, $quick, $round, $refill): ?array {
-        // The look at the other bucket says yes; its reply still drips when the bucket is emptied.
+        // The dry step on the other bucket allows the call. Its reply still drips while that bucket
+        // is emptied.
         usleep(30_000);
         (new TokenBucket($quick, "there $round", CAPACITY, 0.001))->consume(CAPACITY);
         $until = hrtime(true) + 1_000_000_000;
@@ -36,7 +37,7 @@ for ($round = 0; $round < 5; $round++) {
                 return null;
             }
         }
-        // The batch has taken all and waits for a denial. Meanwhile the bucket is full again.
+        // The batch has taken all tokens and waits for the denial. Meanwhile the bucket refills.
         usleep($refill + 5_000);
         $from = hrtime(true);
         $granted = 0;

@@ -1,5 +1,5 @@
 --TEST--
-attemptAll() on one Redis server is one operation, whatever the prefixes; elsewhere all or nothing still
+attemptAll() is one operation on one Redis server, and all or nothing on several stores
 --EXTENSIONS--
 pcntl
 --FILE--
@@ -15,7 +15,7 @@ $proxy = new Proxy("unix://$redis->socket");
 $here = fn (string $prefix, int $database = 0, bool $hints = false) => new TokenBucketStorageRedis(
     "redis://127.0.0.1:$proxy->port/$database", $prefix, 5.0, TokenBucket\OnFailure::Throw, $hints,
 );
-/** How often the server ran a script, and how often it was sent something. */
+/** Returns how many scripts the server has run. */
 $scripts = function () use ($redis): int {
     preg_match('/cmdstat_evalsha:calls=(\d+)/', $redis->command('INFO', 'commandstats'), $match);
     return (int) ($match[1] ?? 0);

@@ -1,5 +1,8 @@
 <?php
-/** Constructs with all kinds of values; $new is made in a file with or without strict_types. */
+/**
+ * Constructs storages with values of all kinds; $new comes from a file with or without
+ * strict_types.
+ */
 function construct(callable $new): void
 {
     foreach (['TokenBucketStorageRedis' => 'redis://h', 'TokenBucketStorageMemcached' => 'h'] as $class => $server) {

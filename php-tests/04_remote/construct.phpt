@@ -1,5 +1,5 @@
 --TEST--
-The constructors of remote storages coerce as functions of PHP do in weak mode; named arguments
+Constructors of remote storages convert as in weak mode and accept named arguments
 --FILE--
 <?php
 require __DIR__ . '/../../testkit/php/check.php';

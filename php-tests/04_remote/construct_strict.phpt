@@ -1,5 +1,5 @@
 --TEST--
-Under strict_types the constructors of remote storages take the types that they name
+Under strict_types constructors of remote storages accept only their declared types
 --FILE--
 <?php
 declare(strict_types=1);

@@ -2,7 +2,7 @@
 require_once __DIR__ . '/../../testkit/php/check.php';
 require_once __DIR__ . '/../../testkit/php/userland_bucket.php';
 
-/** A subclass that starts with less than it can hold. */
+/** A bucket that starts with $initial tokens, which may be fewer than its capacity. */
 class StartsWith extends TokenBucket
 {
     public $initial = 0;
@@ -14,9 +14,9 @@ class StartsWith extends TokenBucket
 }
 
 /**
- * What every storage does, whatever it keeps its buckets in.
+ * The behaviour that every storage must have.
  *
- * Rates are so low that nothing comes back meanwhile; $pass lets seconds pass.
+ * The rates are so low that no token is refilled during a test; $pass advances the time.
  */
 final class Contract
 {
@@ -196,7 +196,7 @@ final class Contract
             return true;
         };
         $consume = fn () => $this->storage->consume($name, 1000, 10000, $start);
-        // The first call is granted by the closure itself, as the userland class has it.
+        // The closure grants the first call, as in the userland class.
         $this->is([true, true, true, true, false, 1], [
             $consume(), $consume(), $consume(), $consume(), $consume(), $asked,
         ], 'consume() with a closure');
@@ -213,7 +213,7 @@ final class Contract
         for ($i = 0; $i < 10; $i++) {
             $granted += (int) $bucket->consume();
         }
-        // What starts the bucket is granted on top of what it starts with.
+        // The call that creates the bucket is granted in addition to the initial tokens.
         $this->is(4, $granted, 'granted of a bucket that starts with 3');
     }
 

@@ -1,5 +1,5 @@
 --TEST--
-The contract of storages: memcached over TCP and a Unix socket, one and several, with hints and without
+Storage contract: memcached over TCP and Unix sockets, with and without a denial cache
 --EXTENSIONS--
 pcntl
 --FILE--

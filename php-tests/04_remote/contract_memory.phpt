@@ -1,5 +1,5 @@
 --TEST--
-The contract of storages: memory of this process, and memory that processes share
+Storage contract: memory of one process, and memory shared by processes
 --FILE--
 <?php
 require __DIR__ . '/contract.inc.php';

@@ -1,5 +1,5 @@
 --TEST--
-The contract of storages: Redis over TCP, a Unix socket and TLS, with hints and without
+Storage contract: Redis over TCP, a Unix socket and TLS, with and without a denial cache
 --EXTENSIONS--
 pcntl
 --FILE--
@@ -14,7 +14,7 @@ $dsns = [
     'tcp' => "redis://127.0.0.1:$redis->port/1",
     'unix' => "unix://$redis->socket?db=2",
 ];
-// To valgrind what the cipher's assembly makes is uninitialised.
+// Valgrind reports the output of the cipher's assembly code as uninitialised.
 if (!is_slow()) {
     $dsns['tls'] = $tls->dsn();
 }

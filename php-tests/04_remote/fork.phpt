@@ -1,5 +1,5 @@
 --TEST--
-After a fork no reply reaches another process, and a child's end leaves the parent's connection alone
+After a fork no process reads another's reply, and a child's end keeps the parent's connection
 --EXTENSIONS--
 pcntl
 --FILE--
@@ -19,16 +19,16 @@ $storages = array_filter([
     'Redis' => new TokenBucketStorageRedis("unix://$redis->socket", 'unix:', $timeout, $throw, false),
     'Redis with TLS' => new TokenBucketStorageRedis($tls->dsn(), 'tls:', $timeout, $throw, false),
     'memcached' => new TokenBucketStorageMemcached("127.0.0.1:$memcached->port", 'tcp:', $timeout, $throw, false),
-    // To valgrind what the cipher's assembly makes is uninitialised.
+    // Valgrind reports the output of the cipher's assembly code as uninitialised.
 ], fn (string $name) => !is_slow() || $name !== 'Redis with TLS', ARRAY_FILTER_USE_KEY);
-/** The ids of the connections that run scripts. */
+/** Returns the ids of the connections that run scripts. */
 $clients = function () use ($redis): array {
     preg_match_all('/^id=(\d+) .*cmd=evalsha/m', $redis->command('CLIENT', 'LIST'), $matches);
     return array_map(intval(...), $matches[1]);
 };
 
 foreach ($storages as $name => $storage) {
-    // Each process has a bucket of its own size: a reply of another would show.
+    // Each bucket has its own capacity, so that a reply to another process would show.
     $play = function (int $who) use ($storage, $name, $calls): array {
         $capacity = 1000 + 100 * $who;
         $bucket = new TokenBucket($storage, "of $who", $capacity, 1e-5);
@@ -56,13 +56,13 @@ foreach ($storages as $name => $storage) {
                 foreach ($play($round * CHILDREN + $who) as $wrong) {
                     echo "FAILED: $wrong\n";
                 }
-                // Half of them end as PHP does, half are killed.
+                // Half of the children exit normally, and half are killed.
                 $who % 2 ? exit(0) : send_signal('KILL', getmypid());
                 sleep(10);
             }
             $children[] = $pid;
         }
-        // Meanwhile the parent goes on.
+        // The parent continues meanwhile.
         do {
             for ($i = 0; $i < 20; $i++) {
                 $remaining = $parent->attempt()->remaining;

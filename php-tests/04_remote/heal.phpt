@@ -1,5 +1,5 @@
 --TEST--
-A store that lost its records learns from who was denied; a reset on another host still counts
+A denied bucket stays denied after its record is lost; a reset on another host counts
 --EXTENSIONS--
 pcntl
 --SKIPIF--
@@ -16,13 +16,13 @@ require __DIR__ . '/../../testkit/php/servers.php';
 
 const AGE = 0.3;
 
-/** What the server keeps of a bucket. */
+/** Returns the bucket's record on the server, or null. */
 function record(ServerProcess $server, string $key): ?string
 {
     return $server instanceof RedisServer ? $server->command('GET', $key) : $server->command("get $key", 'END')[1] ?? null;
 }
 
-/** How often the server was asked since it started. */
+/** Returns the number of requests since the server started. */
 function asked(ServerProcess $server): int
 {
     if ($server instanceof MemcachedServer) {
@@ -61,24 +61,24 @@ foreach (['Redis' => RedisServer::start(), 'Memcached' => MemcachedServer::start
         usleep((int) ((AGE + 0.1) * 1e6));
         $is(false, $drained->consume(), 'denied whenever it is asked');
     }
-    // The controls: nobody on this host knows that these were drained.
+    // Controls: this host has no cached denial of these buckets.
     $is(true, $unhinted->consume(), 'without hints the loss is a full bucket');
     $is(true, $granted->consume(), 'what was never denied is a full bucket');
 
-    // What this host gives back is counted on what it knows.
+    // A refund on this host adds to the state in its denial cache.
     $refunded->refund(2);
     $is([true, true, false], [$refunded->consume(), $refunded->consume(), $refunded->consume()], 'refunded 2 of nothing');
     $fresh = $make('fresh');
     $is(false, TokenBucket::attemptAll([$fresh, $batched])->allowed, 'attemptAll() knows it, too');
     $is(5.0, $fresh->peek()->remaining, 'and takes nothing');
 
-    // A reset of another host, which has another segment, is kept as a record, not as a deletion.
+    // A reset on another host, which has another segment, stores a record and deletes none.
     php_run(sprintf('(new TokenBucket(new %s(%s, "p:", 2.0), "both", 5, 0.01))->reset();', $class, var_export($address, true)));
     $is('0', record($server, 'p:both'), 'a reset is a record');
     $is([true, true], [$both->consume(4), $both->consume()], 'reset elsewhere');
     $is(false, $both->consume(), 'and drained again');
 
-    // The bucket of this host heals nothing of another's.
+    // Another host has no cached denial, so the lost bucket is full there.
     $there = php_run(sprintf('var_dump((new TokenBucket(new %s(%s, "p:", 2.0), "drained", 5, 0.01))->consume());', $class, var_export($address, true)));
     echo "$kind: a host that knew nothing: ", $there;
 }

@@ -26,7 +26,7 @@ function on_each_store(Closure $test): void
             $before = $proxy->roundTrips();
             return [$call(), $proxy->roundTrips() - $before];
         };
-        // A php of its own is another host: it has another segment.
+        // A separate php process acts as another host, because it has another segment.
         $elsewhere = fn (string $name, string $call) => php_run(sprintf(
             'echo json_encode((new TokenBucket(new %s(%s, "p:", 2.0), %s, 5, 0.001))->%s);',
             $class, var_export($address, true), var_export($name, true), $call

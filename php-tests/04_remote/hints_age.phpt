@@ -1,5 +1,5 @@
 --TEST--
-Asks the store again when a cached denial is older than hintMaxAge
+Contacts the store again when a cached denial is older than hintMaxAge
 --EXTENSIONS--
 pcntl
 --SKIPIF--
@@ -13,7 +13,7 @@ if (getenv('USE_ZEND_ALLOC') === '0') {
 require __DIR__ . '/hints.inc.php';
 
 on_each_store(function (string $kind, Closure $bucket, Closure $asked, Closure $is) {
-    // Told up to the age, asked beyond.
+    // A cached denial is used up to hintMaxAge. After that, a call contacts the store.
     $old = $bucket('old', 1);
     $old->consume();
     $old->consume();
@@ -26,7 +26,7 @@ on_each_store(function (string $kind, Closure $bucket, Closure $asked, Closure $
     $is([false, 1], $asked(fn () => $old->consume()), 'asked when it is old');
     $is([false, 0], $asked(fn () => $old->consume()), 'told again');
 
-    // Another quota on the same bucket is decided by the same state.
+    // Another quota on the same bucket uses the same cached state.
     $x = $bucket('x');
     $x->consume(5);
     $x->consume(5);

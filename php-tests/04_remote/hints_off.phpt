@@ -1,5 +1,5 @@
 --TEST--
-Caches no denial without hints, with an age of zero, or for another prefix
+Caches no denial with hints off, with hintMaxAge 0, or for another prefix
 --EXTENSIONS--
 pcntl
 --SKIPIF--
@@ -15,7 +15,7 @@ It compares times, which a busy machine delays.
 require __DIR__ . '/hints.inc.php';
 
 on_each_store(function (string $kind, Closure $bucket, Closure $asked, Closure $is, Closure $storage, Closure $elsewhere, string $class, string $address) {
-    // Without hints, or with an age of nothing, each call asks.
+    // With hints off, or with hintMaxAge 0, each call contacts the store.
     foreach ([[false, AGE], [true, 0.0]] as [$hints, $age]) {
         $plain = new TokenBucket($storage($hints, $age), 'plain' . json_encode($hints), 1, 0.001);
         $plain->consume();

@@ -13,7 +13,7 @@ if (getenv('USE_ZEND_ALLOC') === '0') {
 require __DIR__ . '/hints.inc.php';
 
 on_each_store(function (string $kind, Closure $bucket, Closure $asked, Closure $is, Closure $storage, Closure $elsewhere) {
-    // What another host gives back counts within the age.
+    // Tokens that another host gives back count within hintMaxAge.
     foreach (['refund(2)', 'reset()'] as $call) {
         $far = $bucket("far $call");
         $far->consume(5);
@@ -27,7 +27,7 @@ on_each_store(function (string $kind, Closure $bucket, Closure $asked, Closure $
         check($took < AGE + 0.15, "$kind: $call elsewhere counts after $took s");
     }
 
-    // What another host takes is seen, too.
+    // Tokens that another host takes count, too.
     $is('true', $elsewhere('far 2', 'consume(5)'), 'taken elsewhere');
     $is([false, 1], $asked(fn () => $bucket('far 2')->consume()), 'denied here');
 });

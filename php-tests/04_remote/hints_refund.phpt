@@ -15,7 +15,7 @@ It compares times, which a busy machine delays.
 require __DIR__ . '/hints.inc.php';
 
 on_each_store(function (string $kind, Closure $bucket, Closure $asked, Closure $is) {
-    // What this host gives back counts at once.
+    // Tokens that this host gives back count at once.
     $own = $bucket('own', 5);
     foreach (['refund' => fn () => $own->refund(2), 'reset' => fn () => $own->reset()] as $method => $call) {
         $own->consume(5);
@@ -23,7 +23,8 @@ on_each_store(function (string $kind, Closure $bucket, Closure $asked, Closure $
         }
         $is([false, 0], $asked(fn () => $own->consume()), 'told');
         in_processes(1, $call);
-        // On memcached a worker writes over the item as it knew it, and then as it is.
+        // On memcached a worker first writes against the item that it remembers, and then, if that
+        // has changed, against the current one.
         [$granted, $trips] = $asked(fn () => $own->consume());
         check($granted && $trips >= 1 && $trips <= ($kind === 'Redis' ? 1 : 2), "$kind: $method() of a process of this host, $trips");
     }

@@ -13,7 +13,7 @@ if (getenv('USE_ZEND_ALLOC') === '0') {
 require __DIR__ . '/hints.inc.php';
 
 on_each_store(function (string $kind, Closure $bucket, Closure $asked, Closure $is) {
-    // retryAfter, told or not, is enough.
+    // Waiting for retryAfter is enough, whether the denial is cached or not.
     foreach ([[3, 20.0], [1, 7.0], [10, 300.0]] as [$capacity, $rate]) {
         for ($round = 0; $round < 3; $round++) {
             $quick = $bucket("quick $rate $round", $capacity, $rate);

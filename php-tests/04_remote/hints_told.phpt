@@ -1,5 +1,5 @@
 --TEST--
-Returns a cached denial without contacting the store, to all processes of the host
+Returns a cached denial to all processes of the host without contacting the store
 --EXTENSIONS--
 pcntl
 --SKIPIF--
@@ -15,7 +15,7 @@ It compares times, which a busy machine delays.
 require __DIR__ . '/hints.inc.php';
 
 on_each_store(function (string $kind, Closure $bucket, Closure $asked, Closure $is) {
-    // Decisions that are told are sane, and near those that were asked for.
+    // Cached decisions are plausible and close to those of the store.
     $x = $bucket('x');
     $is(true, $x->consume(4), 'taken');
     [$answered, $trips] = $asked(fn () => $x->attempt(3));

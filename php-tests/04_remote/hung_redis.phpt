@@ -1,5 +1,5 @@
 --TEST--
-A hung Redis costs eight workers its timeout a few times, then next to nothing; limits hold meanwhile
+A hung Redis costs eight workers a few timeouts in all, and the limit still holds
 --EXTENSIONS--
 pcntl
 --SKIPIF--

@@ -1,5 +1,5 @@
 --TEST--
-Converts an identifier to a string once a call on every storage
+Converts an identifier to a string once for each call, on every storage
 --EXTENSIONS--
 pdo
 pdo_sqlite

@@ -1,5 +1,5 @@
 --TEST--
-Identifiers and prefixes are names, whatever is in them: nothing of them is a command
+Identifiers and prefixes with control bytes or commands are used only as names
 --EXTENSIONS--
 pcntl
 --FILE--

@@ -1,8 +1,8 @@
 <?php
-/** A storage whose constructor runs PHP code, and the error that a call on it throws. */
+/** Tools for constructors that run PHP code. */
 require __DIR__ . '/../../testkit/php/check.php';
 
-/** A server's name; while the constructor asks for it, whoever is being constructed is at hand. */
+/** A server name that stores the object under construction in $reached when it is converted. */
 final class Reaching
 {
     public static ?object $reached = null;

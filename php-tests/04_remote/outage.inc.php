@@ -5,10 +5,10 @@ require_once __DIR__ . '/../../testkit/php/servers.php';
 
 use TokenBucket\OnFailure;
 
-/** Seconds that a call may take here: enough for a server that answers, little for one that does not. */
+/** The timeout of a call in seconds: enough for a working server, and short for a failed one. */
 const TIMEOUT = 0.2;
 
-/** A server, and storages on it by prefix and policy. */
+/** A server, and storages on it by prefix and failure policy. */
 final class Store
 {
     private function __construct(public readonly ServerProcess $server, public readonly string $kind)
@@ -33,7 +33,7 @@ final class Store
         return new TokenBucket($this->storage($policy), $name, $capacity, 0.001);
     }
 
-    /** What status() knows of its breaker. */
+    /** Returns the store's entry in status()['stores'], or an empty array. */
     public function state(): array
     {
         foreach (TokenBucket\status()['stores'] as $state) {
@@ -44,13 +44,13 @@ final class Store
         return [];
     }
 
-    /** As messages and status() have it. */
+    /** Returns the store's name in messages and in status(). */
     public function name(): string
     {
         return $this->kind === 'Redis' ? "unix://{$this->server->socket}?db=0" : "memcached at unix://{$this->server->socket}";
     }
 
-    /** Whether the store is used again within five seconds; a probe is what finds out. */
+    /** Reports whether the store is used again within five seconds, which a probe detects. */
     public function is_back(): bool
     {
         $bucket = $this->bucket(OnFailure::Throw, 'probe');
@@ -65,7 +65,7 @@ final class Store
     }
 }
 
-/** Collects what is warned of, with folders and the system's words taken out. */
+/** Collects warnings, with folders and the system's error texts removed. */
 final class Warnings
 {
     public static array $all = [];
@@ -73,7 +73,7 @@ final class Warnings
     public static function collect(): void
     {
         set_error_handler(function (int $level, string $message): bool {
-            // Not what is silenced.
+            // Ignores silenced warnings.
             if ((error_reporting() & $level) === 0) {
                 return true;
             }
@@ -94,7 +94,7 @@ final class Warnings
     }
 }
 
-/** What one call changes in status()['remote']. */
+/** Returns what a call changes in status()['remote']. */
 function changes(callable $call): string
 {
     $before = TokenBucket\status()['remote'];

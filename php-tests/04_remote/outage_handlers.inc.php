@@ -14,7 +14,7 @@ class Changing extends TokenBucket
     }
 }
 
-/** Overwrites what was freed. */
+/** Allocates memory, so that freed memory is overwritten. */
 function scribble(): array
 {
     return array_map(fn ($i) => str_repeat(chr(65 + $i % 26), 10 + $i), range(0, 300));
@@ -22,7 +22,9 @@ function scribble(): array
 
 const METHODS = ['consume', 'attempt', 'peek', 'wait', 'refund', 'reset'];
 
-/** Another database, or prefix of a path, is another store, which has not been warned of. */
+/**
+ * Each storage has its own database or path, and so is a separate store that has not warned yet.
+ */
 final class Down
 {
     private static int $number = 0;

@@ -1,5 +1,5 @@
 --TEST--
-An error handler may construct the bucket anew during the call that warns
+An error handler may construct the bucket again during the call that warns
 --EXTENSIONS--
 pcntl
 --FILE--

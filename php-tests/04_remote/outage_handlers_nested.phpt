@@ -1,5 +1,5 @@
 --TEST--
-An error handler may ask the same bucket again
+An error handler may call the same bucket again
 --EXTENSIONS--
 pcntl
 --FILE--

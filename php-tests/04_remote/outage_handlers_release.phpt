@@ -15,7 +15,7 @@ foreach ([...METHODS, ...METHODS] as $method) {
         scribble();
         return true;
     });
-    // By the array's element: no variable holds it.
+    // Calls through the array element, so that no variable holds the bucket.
     $method === 'wait' ? $held[0]->wait(1) : $held[0]->$method();
     check($weak->get() === null && $held === [], "$method: is gone");
 }

@@ -12,7 +12,7 @@ foreach ([...METHODS, ...METHODS] as $number => $method) {
     $thrown = thrown(fn () => call($bucket, $method));
     echo $number < 2 ? "$thrown\n" : '';
     check(str_starts_with($thrown, 'DomainException: '), "$method: $thrown");
-    // What was charged before the warning stays charged.
+    // Tokens charged before the warning stay charged.
     $left = in_array($method, ['consume', 'attempt', 'wait'], true) ? 4.0 : 5.0;
     check($bucket->peek()->remaining === $left, "$method: " . $bucket->peek()->remaining . ' left');
     check($bucket->consume() && $bucket->peek()->remaining === $left - 1, "$method: goes on");

@@ -1,5 +1,5 @@
 --TEST--
-Every method, while the store is down, under each policy
+Every method follows each failure policy while the store is down
 --EXTENSIONS--
 pcntl
 --FILE--
@@ -44,7 +44,7 @@ foreach (OnFailure::cases() as $policy) {
         try {
             echo "$what: ", $shown($call()), "\n";
         } catch (TokenBucket\StorageException $e) {
-            // Who is first of the three to fail tells why; the others have been told not to ask.
+            // The message names the cause of the failure, or says that the breaker is open.
             echo get_class($e), ', ', str_contains($e->getMessage(), 'not asked again yet') || str_contains($e->getMessage(), 'cannot connect') ? 'as expected' : $e->getMessage(), "\n";
         }
     }

@@ -1,5 +1,5 @@
 --TEST--
-An outage is warned of although an exception told of it first
+An outage causes a warning even if another call has thrown an exception for it
 --EXTENSIONS--
 pcntl
 --FILE--
@@ -12,7 +12,7 @@ Warnings::collect();
 foreach (Store::each() as $kind => $store) {
     check($store->is_back(), 'back before');
     $store->server->kill();
-    // Half of the code of this host catches exceptions; the other half relies on the log.
+    // Some code on this host catches exceptions, and other code relies on the log.
     check(str_contains(thrown(fn () => $store->bucket(OnFailure::Throw)->consume()), 'StorageException'), 'thrown');
     check($store->bucket(OnFailure::Local)->consume(), 'granted');
     echo count(Warnings::take()), " warning\n";

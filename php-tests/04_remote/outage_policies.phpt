@@ -1,5 +1,5 @@
 --TEST--
-A store that is killed or suspended: what each policy answers, what is counted, one warning
+A killed or suspended store: each failure policy decides, counts and warns once
 --EXTENSIONS--
 pcntl
 --FILE--
@@ -13,7 +13,7 @@ foreach (Store::each() as $kind => $store) {
     foreach (['killed' => ['kill', 'restart'], 'suspended' => ['STOP', 'CONT']] as $how => [$down, $up]) {
         echo "-- $kind $how --\n";
         foreach (OnFailure::cases() as $policy) {
-            // So that there is a connection, and a warning would be due again.
+            // After recovery there is a connection, and the next outage causes a warning again.
             check($store->is_back(), "$policy->name: back before");
             check($store->bucket($policy, "$how before")->consume(), "$policy->name: granted before");
             $granted = 0;
@@ -34,7 +34,7 @@ foreach (Store::each() as $kind => $store) {
                     }
                 }
             });
-            // Where the processor is slow, one more has probed.
+            // On a slow machine there may be one more probe.
             echo $policy->name, ': ', preg_replace('/(asked|failed) \+4/', '$1 +3', $changes), "\n";
             echo "  granted $granted, ", implode(', ', array_keys($reasons)), "\n";
             check((hrtime(true) - $start) / 1e9 < (is_slow() ? 20 : 8 * TIMEOUT), "$policy->name: the timeout was paid again and again");

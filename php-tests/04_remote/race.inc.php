@@ -6,16 +6,16 @@ require __DIR__ . '/../../testkit/php/servers.php';
 const PROCESSES = 8;
 const TRIES = 5000;
 const CAPACITY = 1000;
-// So few tries between two barriers that no process can take all before the others began.
+// The tries between two barriers: too few for one process to take everything before others start.
 const CHUNK = 50;
 
-/** What so many processes are granted that try $try() together. */
+/** Returns the number of grants of each process, which all call $try() together. */
 function granted_in_race(callable $try, int $tries = TRIES): array
 {
     return in_processes(PROCESSES, function (int $index, callable $barrier) use ($try, $tries): int {
         $granted = 0;
         for ($done = 0; $done < $tries; $done += CHUNK) {
-            // What is left after that no longer depends on who comes first.
+            // After this many tries the bucket is empty, so the order no longer matters.
             if ($done <= 20 * CHUNK) {
                 $barrier();
             }
@@ -27,7 +27,10 @@ function granted_in_race(callable $try, int $tries = TRIES): array
     });
 }
 
-/** Two rounds with hints and two without, unless that takes too long; $trips() counts what the server was asked. */
+/**
+ * Runs two rounds with hints and two without, or one of each if they take too long. $trips()
+ * returns the number of requests that the server received.
+ */
 function race(callable $storage, callable $trips): void
 {
     $start = microtime(true);

@@ -1,5 +1,5 @@
 --TEST--
-Eight processes on one bucket on Memcached are granted exactly its capacity
+Eight processes on one bucket on memcached are granted exactly its capacity
 --EXTENSIONS--
 pcntl
 --SKIPIF--
@@ -13,7 +13,7 @@ if (getenv('SKIP_SLOW_TESTS') || getenv('USE_ZEND_ALLOC') === '0') {
 require __DIR__ . '/race.inc.php';
 
 $server = MemcachedServer::startUnix();
-// Each exchange ends with one read.
+// Each exchange ends with one read, which the server counts.
 $trips = fn (): int => (int) $server->stats()['cmd_get'];
 race(fn (bool $hints) => new TokenBucketStorageMemcached(
     "unix://$server->socket",

@@ -1,5 +1,5 @@
 --TEST--
-A Redis that answers, but refuses: said in its words; what can be helped is
+Errors that Redis returns are reported; recoverable ones cause a retry
 --EXTENSIONS--
 pcntl
 --FILE--
@@ -10,7 +10,7 @@ require __DIR__ . '/../../testkit/php/servers.php';
 $timeout = is_slow() ? 20.0 : 2.0;
 $throw = TokenBucket\OnFailure::Throw;
 $database = 0;
-// Another database is another store: what failed before does not keep it from being asked.
+// Each database is a separate store, so that earlier failures do not open its breaker.
 $bucket = function (RedisServer $redis, string $userinfo = '', string $query = '') use (&$database, $timeout, $throw): TokenBucket {
     $database = ($database + 1) % 16;
     return new TokenBucket(
@@ -50,7 +50,7 @@ $redis->command('REPLICAOF', '127.0.0.1', '1');
 $say('a replica', fn () => $bucket($redis)->consume());
 $redis->command('REPLICAOF', 'NO', 'ONE');
 $say('a primary', fn () => $bucket($redis)->consume());
-/** Says so to Redis on a connection of its own. */
+/** Sends a line to Redis on a separate connection, and returns the reply. */
 $held = stream_socket_client("unix://$redis->socket");
 $tell = function (string $line) use ($held): string {
     fwrite($held, "$line\r\n");

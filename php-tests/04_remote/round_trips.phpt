@@ -1,5 +1,5 @@
 --TEST--
-How often a store is asked: once a decision, never for more than the capacity
+A decision takes at most one round trip, and none above the capacity
 --EXTENSIONS--
 pcntl
 --FILE--

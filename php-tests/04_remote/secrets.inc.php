@@ -1,16 +1,18 @@
 <?php
-/** Looks for a planted password in everything that PHP code can see of a storage. */
+/** Searches everything that PHP code can see of a storage for a planted password. */
 require __DIR__ . '/../../testkit/php/check.php';
 require __DIR__ . '/tls.inc.php';
 
-// A long one, of more than what Redis quotes of a command that it does not know.
+// The long password exceeds the part that Redis quotes of an unknown command.
 const PASSWORDS = [
     'plain' => 'hunter2-planted',
     'with signs' => 'p@ss:w%rd "planted" \'x\'/?#',
     'long' => 'planted0123456789planted0123456789planted0123456789planted0123456789planted0123456789planted0123456789planted0123456789planted0123456789planted0123456789',
 ];
 
-/** Which spellings of a password are in a text, or a part of it long enough to be of use. */
+/**
+ * Returns the forms in which a text contains the password, or a part of it that would be useful.
+ */
 function found(string $text, string $password): array
 {
     $found = [];
@@ -26,7 +28,7 @@ function found(string $text, string $password): array
     return $found;
 }
 
-/** All that can be seen of an exception; its trace holds who threw it. */
+/** Returns everything visible in an exception, whose trace holds the throwing object. */
 function seen_of(Throwable $e): string
 {
     ob_start();
@@ -34,12 +36,12 @@ function seen_of(Throwable $e): string
     print_r($e);
     debug_zval_dump($e);
     return ob_get_clean() . $e->getMessage() . $e . $e->getTraceAsString() . var_export(array_map(
-        // Exporting an object that holds itself is an error; traces hold none here but storages.
+        // Removes the objects: var_export() fails on an object that contains itself.
         fn ($frame) => array_diff_key($frame, ['object' => 0]), $e->getTrace()
     ), true) . serialize(array_map(fn ($frame) => $frame['function'] ?? '', $e->getTrace()));
 }
 
-/** All that can be seen of a storage, a bucket in it, and what the extension tells. */
+/** Returns everything visible in a storage, in a bucket and in the extension's reports. */
 function seen(TokenBucketStorage $storage): string
 {
     $bucket = new TokenBucket($storage, 'x', 1, 1);
@@ -59,7 +61,7 @@ function seen(TokenBucketStorage $storage): string
     return ob_get_clean();
 }
 
-/** What the test itself knows is kept where no trace, dump or closure shows it. */
+/** Holds the test's secrets where no trace, dump or closure shows them. */
 final class Planted
 {
     public static string $password = '';
@@ -79,13 +81,14 @@ final class Planted
     }
 }
 
-/** Looks at all there is; what was seen must be something. */
+/** Searches everything visible for the password, and checks that there was something to search. */
 function look(string $what): void
 {
     Planted::$seen = '';
     $exceptions = 0;
     try {
-        // The first of an outage is warned of, and the third is the last that asks.
+        // The first failure of an outage causes a warning, and the third is the last to contact the
+        // store.
         $local = Planted::storage(TokenBucket\OnFailure::Local);
         (new TokenBucket($local, 'x', 1, 1))->consume();
         check(str_contains(Planted::$seen, 'until it is back'), "$what: no warning");
@@ -109,7 +112,7 @@ function look(string $what): void
     check($exceptions > 0 && strlen(Planted::$seen) > 1000, "$what: nothing failed");
 }
 
-/** Where in a text the password's head or tail is. */
+/** Returns the text around the password's head or tail. */
 function around(string $text): string
 {
     foreach ([substr(Planted::$password, 0, 8), substr(Planted::$password, -8)] as $part) {

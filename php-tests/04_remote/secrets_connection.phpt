@@ -11,7 +11,7 @@ log_errors=0
 require __DIR__ . '/secrets.inc.php';
 
 $secured = RedisServer::start(['--requirepass', 'right']);
-// Redis quotes a command that it does not know, and what begins its arguments.
+// Redis quotes an unknown command and the beginning of its arguments.
 $renamed = RedisServer::start(['--rename-command', 'AUTH', '']);
 $open = RedisServer::start();
 $tls = new TlsRedis;
@@ -38,12 +38,12 @@ foreach (PASSWORDS as $kind => $password) {
         'a CA file that is none' => $tls->dsn(":$encoded@", __FILE__, database: '{db}'),
     ] as $what => $dsn) {
         if (is_slow() && str_starts_with($dsn, 'rediss')) {
-            // To valgrind what the cipher's assembly makes is uninitialised.
+            // Valgrind reports the output of the cipher's assembly code as uninitialised.
             continue;
         }
         Planted::$class = TokenBucketStorageRedis::class;
         Planted::$password = $password;
-        // Another database is another store, whose failures are counted apart.
+        // Each database is a separate store with its own count of failures.
         Planted::$arguments = ['dsn' => str_replace('{db}', (string) ++$database, $dsn), 'prefix' => $what, 'timeout' => is_slow() ? 10.0 : 0.5];
         look("$kind: $what");
     }

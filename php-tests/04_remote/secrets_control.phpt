@@ -1,5 +1,5 @@
 --TEST--
-The search for passwords finds a planted one in traces and dumps
+Control: the search finds a planted password in traces and dumps
 --EXTENSIONS--
 pcntl
 --INI--

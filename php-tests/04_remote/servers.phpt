@@ -1,12 +1,14 @@
 --TEST--
-The controls of the servers and of the wire that the tests of remote storages rely on
+Control: the servers and the proxy of these tests work
 --FILE--
 <?php
 require __DIR__ . '/../../testkit/php/check.php';
 require __DIR__ . '/../../testkit/php/servers.php';
 require __DIR__ . '/../../testkit/php/proxy.php';
 
-/** Sends a command of one line; what comes back until $length bytes, the end, or half a second. */
+/**
+ * Sends a one-line command and returns the reply: up to $length bytes, the end, or half a second.
+ */
 function talk(int $port, string $line, int $length, $stream = null): string
 {
     $stream ??= stream_socket_client("tcp://127.0.0.1:$port");
@@ -69,14 +71,14 @@ $proxy->cut();
 check(talk($proxy->port, 'PING', 7, $stream) === '' && feof($stream), 'the proxy cuts');
 check(talk($proxy->port, 'PING', 7) === "+PONG\r\n", 'the proxy passes again');
 
-// A child's end is not the end of the servers.
+// The servers outlive a child.
 if (($child = pcntl_fork()) === 0) {
     exit(0);
 }
 pcntl_waitpid($child, $status);
 check($redis->command('PING') === 'PONG' && $proxy->roundTrips() > 11, 'the servers outlive a child');
 
-// The control of the watchdog: a test that dies without its shutdown.
+// Controls the watchdog with a test that is killed before its shutdown functions run.
 $code = 'require $argv[1]; $redis = RedisServer::start(); echo "$redis->pid $redis->folder"; flush();'
     . ' exec("kill -KILL " . getmypid()); sleep(10);';
 $said = (string) shell_exec('exec ' . implode(' ', array_map(escapeshellarg(...), [

@@ -1,5 +1,5 @@
 --TEST--
-Calls that signals interrupt all the time are answered right, and none fails
+Calls that signals interrupt return correct decisions, and none fails
 --EXTENSIONS--
 pcntl
 ffi
@@ -13,7 +13,7 @@ $libc = FFI::cdef(<<<'C'
     struct timer { struct span interval; struct span value; };
     int setitimer(int which, const struct timer *new_value, struct timer *old_value);
     C);
-/** SIGALRM every so many microseconds; 0 for no more. */
+/** Sends SIGALRM every $micros microseconds; 0 stops it. */
 $ring = function (int $micros) use ($libc): void {
     $timer = $libc->new('struct timer');
     $timer->interval->micros = $timer->value->micros = $micros;
@@ -36,11 +36,11 @@ $elsewhere = new TokenBucket(new TokenBucketStorageRedis("unix://$redis->socket"
 pcntl_async_signals(true);
 foreach ($storages as $name => $storage) {
     if (is_slow() && $name === 'Redis with TLS') {
-        // To valgrind what the cipher's assembly makes is uninitialised.
+        // Valgrind reports the output of the cipher's assembly code as uninitialised.
         continue;
     }
     foreach ([true, false] as $hints) {
-        // Half of the time the handler uses a store itself.
+        // Every 50th time the handler uses a store itself.
         pcntl_signal(SIGALRM, function () use (&$handled, $elsewhere): void {
             if (++$handled % 50 === 0) {
                 $elsewhere->consume();

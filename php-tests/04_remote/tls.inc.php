@@ -1,7 +1,7 @@
 <?php
 require_once __DIR__ . '/../../testkit/php/servers.php';
 
-/** A Redis that also speaks TLS, with a certificate for "localhost" of a CA of its own. */
+/** A Redis that also accepts TLS, with a certificate for "localhost" from its own CA. */
 final class TlsRedis
 {
     public readonly RedisServer $server;
@@ -28,7 +28,7 @@ final class TlsRedis
         ]);
     }
 
-    /** The address of it, with options of its own in place of those that fit. */
+    /** Returns the DSN; each argument replaces a part that would be valid. */
     public function dsn(string $userinfo = '', ?string $ca_file = null, string $name = 'localhost', int|string $database = 0): string
     {
         return "rediss://{$userinfo}127.0.0.1:$this->port/$database?servername=$name&cafile=" . ($ca_file ?? $this->ca_file);

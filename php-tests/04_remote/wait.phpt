@@ -1,5 +1,5 @@
 --TEST--
-wait() over remote storages: it asks again when there is something to get, and not in between
+wait() on a remote storage contacts the store only when tokens may be available
 --EXTENSIONS--
 pcntl
 --FILE--
@@ -26,7 +26,7 @@ foreach (Store::each() as $kind => $store) {
         $trips = $proxy->roundTrips() - $before;
         check($decision->allowed && $decision->remaining === 0.0, "$kind: granted");
         check(($slow || $waited > 0.15) && $waited < ($slow ? 5 : 1.2), "$kind: waited $waited s");
-        // A denial, and a grant; where clocks differ, one more.
+        // One denial and one grant, and one more if the clocks differ.
         check($trips >= ($slow ? 1 : 2) && $trips <= ($slow ? 10 : 4), "$kind: $trips round trips");
 
         $slowly = new TokenBucket($storage, 'slowly', 2, 0.001);
@@ -40,7 +40,7 @@ foreach (Store::each() as $kind => $store) {
         check(!$slowly->wait(0)->allowed, "$kind: no time");
     }
 
-    // Several that wait for the same bucket are granted as many as there are.
+    // Processes that wait for the same bucket are granted exactly its tokens.
     $storage = $store->storage(OnFailure::Throw, 'many:', true);
     $bucket = new TokenBucket($storage, 'x', 5, 20);
     $bucket->consume(5);
@@ -55,7 +55,7 @@ foreach (Store::each() as $kind => $store) {
     $took = (hrtime(true) - $start) / 1e9;
     check($granted === 20 && $took >= 0.75 && $took < ($slow ? 20 : 3), "$kind: $granted granted in $took s");
 
-    // An outage while it waits.
+    // An outage during the wait.
     set_error_handler(fn () => true);
     $bucket = new TokenBucket($store->storage(OnFailure::Deny, 'outage:'), 'x', 1, 0.8);
     $bucket->consume();

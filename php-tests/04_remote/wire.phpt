@@ -1,5 +1,5 @@
 --TEST--
-Replies that are cut, lost or late: the deadline holds, nothing is sent twice, no reply is taken for another's
+Cut, lost and late replies: the timeout holds, no request repeats, and no replies mix
 --EXTENSIONS--
 pcntl
 --SKIPIF--
@@ -29,7 +29,7 @@ foreach (Store::each() as $kind => $store) {
         foreach ([false, true] as $connected) {
             $name = "$what " . json_encode($connected);
             $storage = new $class(($kind === 'Redis' ? 'redis://' : '') . "127.0.0.1:$proxy->port", 'p:', 0.25, OnFailure::Throw, false);
-            // A connection that is there, and an end to what failed before.
+            // Opens a connection, and lets the store recover from earlier failures.
             $proxy->set(Proxy::PASS);
             $proxy->cut();
             for ($i = 0; $i < 100; $i++) {
@@ -52,10 +52,10 @@ foreach (Store::each() as $kind => $store) {
             $fails = $what !== 'byte by byte, in time';
             check(str_contains($said, 'StorageException') === $fails, "$kind: $name: $said");
             $proxy->set(Proxy::PASS);
-            // What was sent once was done once.
+            // A request that was sent once took effect once.
             usleep(20_000);
             check($left($name) === $expected, "$kind: $name: " . $left($name) . ' left');
-            // Whatever of a late reply still comes is not the next call's.
+            // The next call does not read the rest of a late reply.
             $other = new TokenBucket($storage, "$name, other", 50, 1e-6);
             $decision = null;
             for ($i = 0; $i < 100 && $decision === null; $i++) {

@@ -1,5 +1,5 @@
 --TEST--
-Arguments of PDO storages that make no sense are named
+Constructors of PDO storages name the argument that is invalid
 --EXTENSIONS--
 pdo
 pdo_sqlite

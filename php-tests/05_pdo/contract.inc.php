@@ -3,7 +3,7 @@
 require __DIR__ . '/../../testkit/php/check.php';
 require __DIR__ . '/../../testkit/php/sql_servers.php';
 
-/** What every storage promises, on buckets of their own. */
+/** Checks what every storage promises, on new buckets. */
 function contract(string $mode, PDO $db, TokenBucketStorage $storage): void
 {
     static $number = 0;
@@ -15,7 +15,8 @@ function contract(string $mode, PDO $db, TokenBucketStorage $storage): void
     check($bucket->consume(0) === true && $bucket->consume(4) === false, "$mode: none and too many");
     $denied = $bucket->attempt();
     check($denied->reason === 'insufficient_tokens' && $denied->remaining === 0.0, "$mode: denied");
-    // What a hint tells errs by the time that the statement took: milliseconds on a busy machine.
+    // Times of a cached denial are off by the duration of the statement: milliseconds on a busy
+    // machine.
     check($denied->retryAfter > 95 && $denied->retryAfter <= 101, "$mode: retryAfter $denied->retryAfter");
     check($denied->resetAfter > 295 && $denied->resetAfter <= 301, "$mode: resetAfter $denied->resetAfter");
     $bucket->refund(2);
@@ -26,14 +27,14 @@ function contract(string $mode, PDO $db, TokenBucketStorage $storage): void
     $bucket->reset();
     check($bucket->attempt(3)->allowed, "$mode: reset");
 
-    // Waiting for what is missing, and no longer.
+    // Waits only for the missing tokens.
     $fast = new TokenBucket($storage, "fast $id", 2, 50);
     check($fast->consume(2) && $fast->wait(1.0, 1)->allowed, "$mode: wait");
-    // The least span: a microsecond.
+    // The smallest span is a microsecond.
     $finest = new TokenBucket($storage, "finest $id", 5, 1_000_000);
     check($finest->consume(5), "$mode: five at once");
 
-    // bootstrap() creates, and never overwrites.
+    // bootstrap() creates a bucket, and never overwrites one.
     $storage->bootstrap("boot $id", microtime(true) - 150);
     $boot = new TokenBucket($storage, "boot $id", 3, 0.01);
     check($boot->peek()->remaining === 1.0, "$mode: bootstrap");
@@ -43,7 +44,7 @@ function contract(string $mode, PDO $db, TokenBucketStorage $storage): void
     $storage->bootstrap("boot $id", microtime(true) - 150);
     check($boot->peek()->remaining === 1.0, "$mode: bootstrap after reset");
 
-    // The interface's own consume(), and its closure.
+    // consume() of the storage interface calls its closure.
     $refuse = fn () => false;
     check($storage->consume("raw $id", 100, 300, $refuse) === false, "$mode: the closure refuses");
     $accept = function () use ($storage, $id) {
@@ -52,7 +53,7 @@ function contract(string $mode, PDO $db, TokenBucketStorage $storage): void
     };
     check($storage->consume("raw $id", 100, 300, $accept) === true, "$mode: the closure accepts");
     $raw = new TokenBucket($storage, "raw $id", 3, 0.01);
-    // It proposed what is left after the call.
+    // The closure proposed the tokens that are left after the call.
     check($raw->peek()->remaining === 2.0, "$mode: as it proposed");
     $never = fn () => throw new LogicException('not to be called');
     check($storage->consume("raw $id", 100, 300, $never) === true, "$mode: later the closure is not called");
@@ -100,7 +101,7 @@ function contract_in_all_modes(string $driver, MariaDbServer|PostgreSqlServer|Sq
             $db = $server->connect([PDO::ATTR_EMULATE_PREPARES => $emulated]);
             $db->exec($setting);
             $storage = new TokenBucketStoragePDO($db, 'limits');
-            // Where nothing commits by itself, a transaction begins with the first statement.
+            // Without autocommit, a transaction begins with the first statement.
             if (!str_contains($setting, 'autocommit')) {
                 contract("$driver, $setting", $db, $storage);
             }

@@ -10,7 +10,7 @@ It compares times, which a busy machine delays.
 require __DIR__ . '/contract.inc.php';
 
 $server = PostgreSqlServer::start();
-// PHP 8.5 has other names for these options, and 8.2 only these.
+// PHP 8.5 has new names for these options; PHP 8.2 has only these.
 $own = ['unprepared' => [@PDO::PGSQL_ATTR_DISABLE_PREPARES => true]];
 $settings = [
     "SET TIME ZONE 'Asia/Kolkata'", 'SET standard_conforming_strings = off', 'SET client_encoding = LATIN1',

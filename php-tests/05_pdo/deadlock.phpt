@@ -1,5 +1,5 @@
 --TEST--
-purge() is retried after a deadlock; in the caller's transaction the deadlock is thrown
+purge() is retried after a deadlock; in the caller's transaction it throws
 --EXTENSIONS--
 mysqlnd
 pdo
@@ -26,7 +26,8 @@ foreach ($servers as $driver => $server) {
     foreach ([false, true] as $in_transaction) {
         $server->connect()->exec('DELETE FROM limits');
         $server->connect()->exec("INSERT INTO limits (identifier, microtime) VALUES ('a', 1), ('b', 2)");
-        // The other transaction locks b; purge() locks a, then waits for b; the other one wants a.
+        // The other transaction locks b. purge() locks a, then waits for b. The other one then
+        // wants a.
         [$outcome] = in_processes(2, function ($index, $barrier) use ($server, $driver, $waits, $in_transaction) {
             $db = $server->connect();
             if ($index === 0) {
@@ -39,18 +40,20 @@ foreach ($servers as $driver => $server) {
                     return preg_match('/40001|40P01/', $e->getMessage()) ? 'deadlock' : $e->getMessage();
                 }
             }
-            // PostgreSQL ends the transaction that looks for a deadlock first.
+            // PostgreSQL ends the transaction that first looks for a deadlock, so this one never
+            // looks.
             $driver === 'pgsql' && $db->exec("SET deadlock_timeout = '1h'");
             $db->beginTransaction();
             $db->exec("UPDATE limits SET microtime = 3 WHERE identifier = 'b'");
             for ($i = 0; $i < 50; $i++) {
-                // InnoDB ends the transaction that has changed less.
+                // InnoDB ends the transaction that has changed fewer rows, so this one changes
+                // more.
                 $db->exec("INSERT INTO limits (identifier, microtime) VALUES ('new $i', " . microtime(true) . ')');
             }
             $barrier();
             $watch = $server->connect();
             do {
-                // InnoDB refreshes this table only when nobody has read it for 0.1 s.
+                // InnoDB refreshes this table only after 0.1 s without a read.
                 usleep(200_000);
             } while ((int) $watch->query($waits[$driver])->fetchColumn() === 0);
             $db->query("SELECT 1 FROM limits WHERE identifier = 'a' FOR UPDATE")->fetchAll();
@@ -60,12 +63,12 @@ foreach ($servers as $driver => $server) {
         $left = (int) $server->connect()->query("SELECT COUNT(*) FROM limits WHERE identifier IN ('a', 'b')")->fetchColumn();
         check($left === ($in_transaction ? 2 : 0), "$driver: $left rows are left");
     }
-    // PostgreSQL counts after a while.
+    // PostgreSQL updates its count with a delay.
     $db = $server->connect();
     for ($tries = 0; ($count = (int) $db->query($deadlocks[$driver])->fetchColumn()) < 2 && $tries < 50; $tries++) {
         usleep(100_000);
     }
-    // More, if purge() was fast enough to lock a again before the other transaction.
+    // There are more if purge() locks a again before the other transaction does.
     check($count >= 2, "$driver: $count deadlocks");
     echo "$driver\n";
 }

@@ -1,5 +1,5 @@
 --TEST--
-What fails in a database is told or handled as the policy says, and nothing is granted for it
+Database errors are thrown or handled by the failure policy, and change no data
 --EXTENSIONS--
 mysqlnd
 pdo
@@ -24,7 +24,7 @@ foreach (sql_servers() as $driver => $server) {
                 $warnings[] = $message;
                 return true;
             });
-            // No such table.
+            // The table is missing.
             $missing = new TokenBucket(new TokenBucketStoragePDO($db, 'missing'), 'b', 3, 0.1);
             foreach (['consume', 'attempt', 'peek', 'refund', 'reset'] as $method) {
                 $e = null;
@@ -45,7 +45,7 @@ foreach (sql_servers() as $driver => $server) {
                 );
             }
             check(($warnings !== []) === ($errmode === PDO::ERRMODE_WARNING), "$what: " . json_encode($warnings));
-            // The other policies.
+            // Checks the other failure policies.
             foreach ([[OnFailure::Allow, true], [OnFailure::Deny, false], [OnFailure::Local, true]] as [$policy, $expected]) {
                 $db->exec('CREATE TABLE missing (identifier varchar(255) PRIMARY KEY, microtime float)');
                 $bucket = new TokenBucket(new TokenBucketStoragePDO($db, 'missing', $policy), "$what $policy->name", 1, 0.001);
@@ -54,14 +54,14 @@ foreach (sql_servers() as $driver => $server) {
                 $warnings = [];
                 check($bucket->consume() === $expected, "$what: $policy->name");
                 check($bucket->consume() === ($policy === OnFailure::Allow), "$what: $policy->name again");
-                // One a minute, of all that this store says of statements.
+                // The store warns about failed statements once a minute.
                 $ours = preg_grep('/the statement failed: SQLSTATE.*; (all calls are|buckets of this host)/', $warnings);
                 check(count($ours) === (int) !isset($warned[$driver]), "$what: $policy->name warns: " . json_encode($warnings));
                 $warned[$driver] = true;
             }
             restore_error_handler();
 
-            // Tables of another shape: nothing is granted, nothing destroyed.
+            // Tables with other columns: nothing is granted, and nothing is destroyed.
             set_error_handler(fn () => true);
             foreach (['(id int)', '(identifier varchar(255) PRIMARY KEY)', '(identifier varchar(255), microtime int, other int)'] as $shape) {
                 $db->exec('DROP TABLE IF EXISTS odd');
@@ -73,7 +73,7 @@ foreach (sql_servers() as $driver => $server) {
                 check(str_contains(thrown(fn () => $odd->consume()), 'StorageException'), "$what: $shape");
             }
             $db->exec('DROP TABLE odd');
-            // Rows that are no buckets.
+            // Rows with invalid records.
             $double = ['mysql' => 'double', 'pgsql' => 'double precision', 'sqlite' => 'blob'][$driver];
             $db->exec("CREATE TABLE odd (identifier varchar(255) PRIMARY KEY, microtime $double)");
             $rows = ['null' => 'NULL', 'milliseconds' => '1.79e12', 'huge' => '1e300', 'far' => '9e9'];
@@ -98,8 +98,8 @@ foreach (sql_servers() as $driver => $server) {
         }
     }
     if ($driver === 'mysql') {
-        // The rows of another query wait on the connection: nothing can be asked, and they are left as they are.
-        // PHP 8.5 has another name for the option, and 8.2 only this.
+        // Unread rows of another query block the connection. The call fails, and the rows stay
+        // readable. PHP 8.5 has a new name for the option; PHP 8.2 has only this one.
         $db = $server->connect([@PDO::MYSQL_ATTR_USE_BUFFERED_QUERY => false]);
         $storage = new TokenBucketStoragePDO($db, 'waiting');
         $storage->prepare();

@@ -1,5 +1,5 @@
 --TEST--
-Identifiers in a database are exact, whatever the column makes of them
+Identifiers in a database are exact, whatever the column's collation
 --EXTENSIONS--
 mysqlnd
 pdo

@@ -1,5 +1,5 @@
 --TEST--
-Random histories on a database whose clock stands still agree with an exact model, call by call
+Random histories on a database with a fixed clock match an exact model
 --EXTENSIONS--
 mysqlnd
 pdo
@@ -9,7 +9,7 @@ pdo_mysql
 require __DIR__ . '/../../testkit/php/check.php';
 require __DIR__ . '/../../testkit/php/sql_servers.php';
 
-/** A bucket in whole microseconds, as the contract has it. */
+/** A bucket in whole microseconds, as the contract defines it. */
 final class Model
 {
     public int $empty_at = 0;
@@ -52,7 +52,7 @@ foreach ([true, false] as $emulated) {
         $model = new Model(mt_rand(1_600_000_000, 2_000_000_000) * 1_000_000 + mt_rand(0, 999_999));
         $quotas = [];
         for ($i = 0; $i < 3; $i++) {
-            // Units of whole microseconds.
+            // The cost of a token is a whole number of microseconds.
             $unit = [1_000, 4_000, 125_000, 1_000_000, 8_000_000, 1_000_000_000][mt_rand(0, 5)];
             $quotas[] = [new TokenBucket($storage, $id, $capacity = mt_rand(1, 50), 1e6 / $unit), $unit, $capacity];
         }
@@ -91,7 +91,7 @@ foreach ([true, false] as $emulated) {
         }
     }
 }
-// A denial waits exactly so long: granted at the instant it names, not a microsecond before.
+// The wait of a denial is exact: the call is granted at that microsecond, and not one before.
 $bucket = new TokenBucket($storage, 'wait', 3, 8);
 $bucket->consume(3);
 $wait = (int) round($bucket->attempt(1)->retryAfter * 1e6);

@@ -1,5 +1,5 @@
 --TEST--
-A database that is gone is an outage, told without a secret; a connection of one's own that is gone is not
+A stopped database is an outage, a lost connection is not; no password is shown
 --EXTENSIONS--
 mysqlnd
 pdo
@@ -14,7 +14,7 @@ use TokenBucket\OnFailure;
 
 $password = 'hunter2-' . bin2hex(random_bytes(4));
 $servers = ['mysql' => MariaDbServer::start(), 'pgsql' => PostgreSqlServer::start()];
-// PDO's own warnings of what is gone.
+// Ignores PDO's own warnings about lost connections.
 set_error_handler(fn () => true);
 foreach ($servers as $driver => $server) {
     $db = $server->connect();
@@ -28,7 +28,8 @@ foreach ($servers as $driver => $server) {
         $db->exec('GRANT ALL ON limits TO app');
         $connect = fn () => new PDO($server->dsn() . ";user=app;password=$password");
     }
-    // Ended by the server while it is well: an exception each, but nobody else is kept from asking.
+    // The server ends one connection: each call on it throws, and the store stays available to
+    // others.
     $db = $connect();
     $bucket = new TokenBucket(new TokenBucketStoragePDO($db, 'limits', hints: false), 'b', 100, 0.1);
     check($bucket->consume(), "$driver: at first");
@@ -49,7 +50,7 @@ foreach ($servers as $driver => $server) {
     $other = new TokenBucket(new TokenBucketStoragePDO($connect(), 'limits', hints: false), 'b', 100, 0.1);
     check($other->consume(), "$driver: others go on");
 
-    // All of it gone.
+    // The server is killed.
     $buckets = [];
     foreach ([OnFailure::Throw, OnFailure::Throw, OnFailure::Throw, OnFailure::Throw, OnFailure::Local] as $policy) {
         $buckets[] = new TokenBucket(new TokenBucketStoragePDO($connect(), 'limits', $policy, false), 'b', 2, 0.001);
@@ -57,7 +58,7 @@ foreach ($servers as $driver => $server) {
     $server->kill();
     foreach ($buckets as $number => $bucket) {
         try {
-            // Local: the quota of this host.
+            // Local: the fallback on this host decides.
             $granted = json_encode([$bucket->consume(), $bucket->consume(), $bucket->consume()]);
             echo "$driver, $number: $granted\n";
         } catch (TokenBucket\StorageException $e) {

@@ -1,5 +1,5 @@
 --TEST--
-purge() deletes what has been full for so long, in batches, and nothing else
+purge() deletes, in batches, only buckets that have been full for long enough
 --EXTENSIONS--
 mysqlnd
 pdo
@@ -33,14 +33,14 @@ foreach (sql_servers() as $driver => $server) {
     check($storage->purge(50) === 1001 && $left() === 250, "$driver: the old ones");
     check($storage->purge(50) === 0 && $left() === 250, "$driver: not twice");
 
-    // Exactly a multiple of a batch, and in a transaction.
+    // The number of rows is a multiple of the batch size, and purge() runs in a transaction.
     $fill(200, 100, 'Even');
     $db->beginTransaction();
     check($storage->purge(50) === 200 && $db->inTransaction(), "$driver: in a transaction");
     $db->rollBack();
     check($left() === 450 && $storage->purge(5) === 450 && $left() === 0, "$driver: all");
 
-    // A bucket is never made fuller than it was: what is purged is full.
+    // purge() deletes only full buckets, so it adds no tokens.
     $bucket = new TokenBucket($storage, 'live', 10, 100);
     $bucket->consume(10);
     check($storage->purge(0.1) === 0 && $bucket->peek()->remaining < 10, "$driver: a live bucket stays");

@@ -1,5 +1,5 @@
 --TEST--
-Processes that race on a database are granted exactly the limit, without an exception
+Processes that race on a database are granted exactly the limit, without exceptions
 --EXTENSIONS--
 mysqlnd
 pdo
@@ -32,17 +32,17 @@ foreach (sql_servers() as $driver => $server) {
             $driver === 'sqlite' || $db->exec($set[$driver] . $level);
             return $db;
         };
-        // One bucket for all, asked until it is empty.
+        // All processes take from one bucket until it is empty.
         $granted = in_processes(PROCESSES, function () use ($connect, $level, $limit) {
             $bucket = new TokenBucket(new TokenBucketStoragePDO($connect(), 'limits', hints: false), "one $level", $limit, 1e-6);
             for ($granted = 0; $bucket->consume(); $granted++);
             return $granted;
         });
         check(array_sum($granted) === $limit, "$driver $level: " . json_encode($granted));
-        // A hundred tokens may be gone before the second process is there.
+        // A hundred tokens may be taken before the second process starts.
         $slow || check(count(array_filter($granted)) > 1, "$driver $level: no race");
 
-        // Buckets that nobody has used before, all at once.
+        // All processes use new buckets at once.
         $fresh = in_processes(PROCESSES, function ($index, $barrier) use ($connect, $level) {
             $storage = new TokenBucketStoragePDO($connect(), 'limits', hints: false);
             for ($granted = $i = 0; $i < 40; $i++) {
@@ -53,7 +53,7 @@ foreach (sql_servers() as $driver => $server) {
         });
         check(array_sum($fresh) === 200, "$driver $level, fresh: " . json_encode($fresh));
 
-        // All that changes a bucket, on few buckets.
+        // All methods that change a bucket, on few buckets.
         $calls = $slow ? 50 : ['mysql' => 12_500, 'pgsql' => 1_250, 'sqlite' => 250][$driver];
         $mixed = function (int $calls, bool $purges) use ($connect, $level) {
             return in_processes(PROCESSES, function ($index) use ($connect, $level, $calls, $purges) {
@@ -79,8 +79,8 @@ foreach (sql_servers() as $driver => $server) {
             check($deadlocks === $purged, "deadlocks: $deadlocks, not $purged");
         }
 
-        // Where purge() deletes a row that two calls wait for, InnoDB may end one of them as a
-        // deadlock. That call is asked again, so no exception comes out.
+        // If purge() deletes a row that two calls wait for, InnoDB may end one of them as a
+        // deadlock. That call is retried, so no exception is thrown.
         $calls = intdiv($calls, 5);
         $done = $mixed($calls, true);
         check(array_sum($done) === PROCESSES * $calls, "$driver $level, with purge(): " . json_encode($done));

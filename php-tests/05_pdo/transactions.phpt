@@ -1,5 +1,5 @@
 --TEST--
-A decision in a transaction is part of it, and leaves it open; a rollback gives the tokens back
+A decision joins an open transaction, and a rollback gives its tokens back
 --EXTENSIONS--
 mysqlnd
 pdo
@@ -26,19 +26,19 @@ foreach (sql_servers() as $driver => $server) {
     check($db->inTransaction(), "$driver: prepare() leaves it open");
     $db->rollBack();
     check($db->query('SELECT count(*) FROM orders')->fetchColumn() == 0, "$driver: nothing of it was committed");
-    // Had the denial been remembered, this would be denied.
+    // With a cached denial this call would be denied.
     check($bucket->consume(), "$driver: a rollback gives back, and no hint stays");
     $db->beginTransaction();
     check($bucket->consume(), "$driver: the last one");
     $db->commit();
     check(!$bucket->consume(), "$driver: a commit keeps");
 
-    // Outside, the host has seen the denial and asks no more; inside, the database is asked.
+    // Outside a transaction the cached denial decides. Inside, each call contacts the database.
     $before = TokenBucket\status()['remote'];
     $bucket->consume();
     $after = TokenBucket\status()['remote'];
     $hinted = [$after['asked'] - $before['asked'], $after['hinted'] - $before['hinted']];
-    // SQLite does not tell of every transaction, so nothing is remembered there.
+    // SQLite does not report every transaction, so no denial is cached there.
     check($hinted === ($driver === 'sqlite' ? [1, 0] : [0, 1]), "$driver: hints outside: " . json_encode($hinted));
     $db->beginTransaction();
     $bucket->consume();
@@ -46,7 +46,7 @@ foreach (sql_servers() as $driver => $server) {
     check($inside['asked'] === $after['asked'] + 1, "$driver: no hints inside");
     $db->commit();
 
-    // A savepoint of the caller's.
+    // A savepoint of the caller.
     $bucket->reset();
     $db->beginTransaction();
     $db->exec('SAVEPOINT s');
@@ -56,7 +56,7 @@ foreach (sql_servers() as $driver => $server) {
     $db->commit();
 
     if ($driver !== 'sqlite') {
-        // The row is locked until the end.
+        // The row is locked until the transaction ends.
         $other = $server->connect();
         $other->exec($driver === 'mysql' ? 'SET innodb_lock_wait_timeout = 1' : 'SET lock_timeout = 300');
         $its = new TokenBucket(new TokenBucketStoragePDO($other, 'limits', hints: false), 'locked', 2, 0.001);
@@ -71,7 +71,7 @@ foreach (sql_servers() as $driver => $server) {
         check($its->consume() && !$its->consume() && !$mine->consume(), "$driver: once it has ended");
         check(TokenBucket\status()['stores'][0]['breaker'] === 'closed', "$driver: a lock is no outage");
     }
-    // On MySQL, creating a table would commit.
+    // On MySQL, creating a table would commit the transaction.
     $db->beginTransaction();
     $db->exec('INSERT INTO orders VALUES (2)');
     $missing = new TokenBucketStoragePDO($db, 'missing');
@@ -84,12 +84,12 @@ foreach (sql_servers() as $driver => $server) {
     $db->rollBack();
     check($db->query('SELECT count(*) FROM orders')->fetchColumn() == 0, "$driver: is undone");
     if ($driver === 'pgsql') {
-        // A transaction that has failed already says so, and stays failed.
+        // A call in a failed transaction throws, and the transaction stays failed.
         $db->beginTransaction();
         thrown(fn () => $db->exec('SELECT nonsense'));
         check(str_contains(thrown(fn () => $bucket->refund()), '25P02'), 'an aborted transaction');
         $db->rollBack();
-        // At REPEATABLE READ the caller's transaction must end when others changed the row.
+        // At REPEATABLE READ the caller's transaction must end if another one changed the row.
         $other = $server->connect();
         $its = new TokenBucket(new TokenBucketStoragePDO($other, 'limits'), 'serial', 9, 0.001);
         $mine = new TokenBucket($storage, 'serial', 9, 0.001);

@@ -10,14 +10,14 @@ pdo_sqlite
 require __DIR__ . '/userland.inc.php';
 
 on_each_server(function (string $driver, MariaDbServer|SqliteFile $server) {
-    // A connection that is not told by the object itself.
+    // The PDO object itself has no connection; its methods use another one.
     LazyPDO::$real = $server->connect();
     $lazy = new TokenBucketStoragePDO(new LazyPDO, 'limits');
     $bucket = new TokenBucket($lazy, 'lazy', 1, 0.001);
     check([$bucket->consume(), $bucket->consume(), $bucket->consume()] === [true, false, false], "$driver: lazy");
     check(TokenBucket::attemptAll([$bucket])->allowed === false, "$driver: lazy, all");
 });
-// Databases in memory are each for themselves, whatever is remembered of others.
+// Each database in memory is separate, and shares no cached denials.
 $answers = [];
 for ($i = 0; $i < 3; $i++) {
     $storage = new TokenBucketStoragePDO(new PDO('sqlite::memory:'), 'limits');

@@ -1,5 +1,5 @@
 --TEST--
-An error handler may ask again, throw, or release the storage
+An error handler may call the bucket again, throw, or release the storage
 --EXTENSIONS--
 mysqlnd
 pdo
@@ -10,7 +10,7 @@ pdo_sqlite
 require __DIR__ . '/userland.inc.php';
 
 on_each_server(function (string $driver, MariaDbServer|SqliteFile $server) {
-    // A handler of warnings that asks again, that throws, and that drops the storage.
+    // Warning handlers that call the bucket again, throw, and release the storage.
     $db = $server->connect([PDO::ATTR_ERRMODE => PDO::ERRMODE_WARNING]);
     $missing = new TokenBucketStoragePDO($db, 'missing');
     $bucket = new TokenBucket($missing, 'b', 5, 0.001);

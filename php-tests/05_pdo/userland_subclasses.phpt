@@ -1,5 +1,5 @@
 --TEST--
-Serves classes that extend the storage
+Storages can be extended by userland classes
 --EXTENSIONS--
 mysqlnd
 pdo
@@ -10,7 +10,7 @@ pdo_sqlite
 require __DIR__ . '/userland.inc.php';
 
 on_each_server(function (string $driver, MariaDbServer|SqliteFile $server) {
-    // Classes that extend the storage.
+    // Uses classes that extend the storage.
     $prefixed = new Prefixed($server->connect(), 'limits');
     $bucket = new TokenBucket($prefixed, 'b', 2, 0.001);
     check([$bucket->consume(), $bucket->consume(), $bucket->consume()] === [true, true, false], "$driver: prefixed");

@@ -1,5 +1,5 @@
 --TEST--
-The classes for PDO are there without PDO, and want a PDO object
+The PDO storages exist without the PDO extension and require a PDO object
 --SKIPIF--
 <?php
 if (extension_loaded('pdo')) {

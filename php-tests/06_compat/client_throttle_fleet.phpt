@@ -1,5 +1,5 @@
 --TEST--
-ClientThrottle and plain PHP on ext-memcache share records and heed each other's lock
+ClientThrottle and plain PHP on ext-memcache share records and respect each other's lock
 --EXTENSIONS--
 pcntl
 memcache
@@ -13,7 +13,7 @@ require_once __DIR__ . '/../../testkit/php/plain_limiters.php';
 use TokenBucket\Compat\ClientThrottle;
 
 const LIMIT = 400;
-// No token comes back during a test.
+// The window is so long that no token is refilled during a test.
 const WINDOW = 100_000_000;
 
 class Application extends ClientThrottle
@@ -26,7 +26,8 @@ class Application extends ClientThrottle
 $server = MemcachedServer::startTcp();
 $ours = new Application(new TokenBucketStorageMemcached("127.0.0.1:$server->port", timeout: 5.0));
 
-// One after the other: either side goes on with the other's record, however the plain side tests its lock.
+// In turn: each side continues with the record of the other, with either lock test of the plain
+// side.
 foreach ([false, true] as $published) {
     $plain = new PlainClientThrottle(memcache($server->port), $published);
     foreach ([0, 1] as $first) {
@@ -39,7 +40,7 @@ foreach ([false, true] as $published) {
     }
 }
 
-// At once. What the plain side lets pass because it got no lock is its own, and counted.
+// At once: the plain side lets calls pass if it gets no lock. They are counted apart.
 for ($round = 0; $round < 3; $round++) {
     $id = uniqid();
     $results = in_processes(8, function (int $index, callable $barrier) use ($ours, $server, $id): array {

@@ -1,5 +1,5 @@
 --TEST--
-ClientThrottle decides as its model on random histories: as a step, and by its record on memcached
+ClientThrottle matches its model on random histories, in memory and on memcached
 --EXTENSIONS--
 memcache
 --FILE--
@@ -33,7 +33,8 @@ for ($i = 0; $i < $history; $i++) {
 }
 check(min($decisions) > $history / 20, 'both decisions happen: ' . json_encode($decisions));
 
-// The clock is the host's: time passes by moving the record back. When the call was, its record tells.
+// Uses the clock of this host. Moves the record back to let time pass, and reads the time of the
+// call from the record.
 $server = MemcachedServer::startTcp();
 $memcache = memcache($server->port);
 $throttle = new class(new TokenBucketStorageMemcached("127.0.0.1:$server->port", timeout: 5.0)) extends ClientThrottle {
@@ -60,22 +61,23 @@ for ($i = 0; $i < $history / 10; $i++) {
 }
 check(min($decisions) > $history / 200, 'both decisions happen: ' . json_encode($decisions));
 
-// Deep in a debt that plain code left: bounded from the next call on.
+// Plain code left a deep debt, which the next call bounds.
 $now = floor(1000 * microtime(true));
 $memcache->set('app_debt', ['tokens' => -1e9, 'filled' => $now]);
 check($throttle->check('debt', 5) && $memcache->get('app_debt')['tokens'] >= -4000, 'the debt is bounded');
-// More than the limit, as plain code leaves it: no more than the limit is taken.
+// Plain code left more tokens than the limit; no more than the limit is granted.
 $memcache->set('app_much', ['tokens' => 99000, 'filled' => $now]);
 $limited = [];
 for ($i = 0; $i < 4; $i++) {
     $limited[] = $throttle->check('much', 3);
 }
 check($limited === [false, false, false, true], 'the refill is bounded');
-// Filled by a host whose clock is ahead: nothing is added, and it is not moved back.
+// A host whose clock is ahead has written the record: nothing is added, and its time is not moved
+// back.
 $memcache->set('app_ahead', ['tokens' => 1000, 'filled' => $now + 60_000]);
 check(!$throttle->check('ahead', 5) && $throttle->check('ahead', 5), 'a clock that is ahead');
 check($memcache->get('app_ahead')['filled'] === $now + 60_000, 'stays ahead');
-// Polled faster than tokens are whole, nothing is lost: 50 tokens a second in thousandths.
+// Calls come faster than whole tokens, and fractions are kept.
 $memcache->set('app_polled', ['tokens' => 0, 'filled' => floor(1000 * microtime(true))]);
 $start = microtime(true);
 $granted = 0;

@@ -21,7 +21,7 @@ foreach (['memcached', 'redis'] as $kind) {
         }
     }
 }
-// The handler may throw.
+// The error handler may throw.
 set_error_handler(fn ($kind, $message) => throw new ErrorException($message));
 echo thrown(fn () => (new ClientThrottle($make('memcached', OnFailure::Allow)))->check('a', 1)), "\n";
 ?>

@@ -1,5 +1,5 @@
 --TEST--
-ClientThrottle leaves foreign records as they are and follows onFailure
+ClientThrottle leaves foreign records unchanged and follows onFailure
 --EXTENSIONS--
 memcache
 --FILE--
@@ -9,7 +9,7 @@ require __DIR__ . '/client_throttle_servers.inc.php';
 use TokenBucket\Compat\ClientThrottle;
 use TokenBucket\OnFailure;
 
-// Records that are no bucket of that very shape: the policy, and the record stays.
+// Invalid records: onFailure decides, and the record is unchanged.
 class Spy
 {
     public function __wakeup()

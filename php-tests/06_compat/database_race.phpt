@@ -1,5 +1,5 @@
 --TEST--
-Eight processes are granted exactly 1,000, by each limiter in each database; a database decides on debts and drains as memory does
+Eight processes are granted exactly the limit, by each limiter in each database
 --EXTENSIONS--
 pcntl
 mysqlnd
@@ -74,7 +74,8 @@ foreach (sql_servers() as $driver => $server) {
         echo "$driver, $name: ", array_sum($granted), min($granted) > 0 ? '' : ' some got nothing', "\n";
     }
 
-    // The same histories in a database and in memory, over hours in which nothing comes back.
+    // The same histories in a database and in memory, with periods of hours so that nothing is
+    // refilled.
     $db = $server->connect();
     foreach ([1, 2, 3] as $seed) {
         mt_srand($seed);

@@ -1,5 +1,5 @@
 --TEST--
-LeakyBucket: so many hits, one leaks each period, actions with limits of their own, and a dry run
+LeakyBucket: a limit, a leak in each period, limits by action, and a dry run
 --FILE--
 <?php
 require __DIR__ . '/../../testkit/php/check.php';
@@ -16,7 +16,7 @@ $bucket = new LeakyBucket($memory = new TokenBucketStorageMemory);
 check($bucket->request('1.2.3.4', 'search') === true, 'a bool');
 check($burst($bucket, '1.2.3.4', 'search') === 5 && $bucket->request('1.2.3.4', 'search') === false, 'six in all');
 check($burst($bucket, '1.2.3.4', 'login') === 6 && $burst($bucket, '1.2.3.5', 'search') === 6, 'by client and action');
-// Of the clock, not of the client: within one period comes one.
+// Leaks at fixed clock times, the same for all clients: within one period there is one leak.
 $memory->advance(30);
 check($burst($bucket, '1.2.3.4', 'search') === 1, 'one leaks each period');
 $memory->advance(60);
@@ -32,7 +32,7 @@ check($burst($copy, 'y', 'login') === 4 && $burst($bucket, 'z', 'login') === 2, 
 $bucket->bucket('login', 60, 3);
 check($burst($bucket, 'w', 'login') === 3, 'the last word counts');
 
-// No two pairs are one.
+// Different pairs of client and action never share a bucket.
 $bucket = new LeakyBucket(new TokenBucketStorageMemory, limit: 1);
 foreach ([['a-b', 'c'], ['a', 'b-c'], ['a', 'b%2Dc'], ['a-b-', 'c'], ['a', '-b-c'], ['', 'a-b-c'], ['a-b-c', ''], ["\0", "\0"]] as $pair) {
     check($burst($bucket, ...$pair) === 1, json_encode($pair));

@@ -1,5 +1,5 @@
 --TEST--
-LeakyBucket: what is wrong is said
+LeakyBucket names the argument that is invalid
 --FILE--
 <?php
 require __DIR__ . '/../../testkit/php/check.php';

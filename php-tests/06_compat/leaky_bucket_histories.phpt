@@ -1,5 +1,5 @@
 --TEST--
-LeakyBucket: random histories agree with the model, on a clock that is given; and placement with the library's rule
+LeakyBucket matches its model on random histories, and the library's placement
 --EXTENSIONS--
 igbinary
 redis
@@ -17,7 +17,7 @@ require __DIR__ . '/models.inc.php';
 
 mt_srand(20260102);
 
-// As steps: the memory's clock starts at 2^60 ns, and its periods are multiples.
+// As steps in memory: its clock starts at 2^60 ns, and periods start at multiples of their length.
 $differ = 0;
 foreach ([[30, 6], [1, 1], [7, 100], [86400, 3]] as [$period, $limit]) {
     $bucket = new TokenBucket\Compat\LeakyBucket($memory = new TokenBucketStorageMemory, $period, $limit);
@@ -36,7 +36,7 @@ foreach ([[30, 6], [1, 1], [7, 100], [86400, 3]] as [$period, $limit]) {
 }
 var_dump($differ);
 
-// As sets on Redis, with clean-ups between. A set that is not asked for leaks later, but no less.
+// As sets on Redis, with clean-ups between. A set without requests leaks later, but not less.
 $server = RedisServer::start();
 $redis = new Redis;
 $redis->connect($server->socket);
@@ -77,7 +77,7 @@ foreach ([[30, 6], [1, 1], [7, 100], [86400, 3]] as [$period, $limit]) {
 }
 var_dump($differ, $denied > 100);
 
-// Placement.
+// Checks the placement of members on sets.
 foreach (['A-search' => 'set05', '1.2.3.4-search' => 'set03', '127.0.0.1-login' => 'set06'] as $member => $set) {
     check(flexihash(sets(), $member) === $set, "the model: $member");
 }

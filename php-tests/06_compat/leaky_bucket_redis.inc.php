@@ -19,7 +19,7 @@ $burst = function (LeakyBucket $bucket, string $client, string $action, int $mos
     }
     return $admitted;
 };
-// Not over the end of a period.
+// Waits if the period would end within $needed seconds.
 $settle = function (int $period, float $needed = 0.7): void {
     $left = $period - fmod(microtime(true), $period);
     if ($left < $needed) {

@@ -1,5 +1,5 @@
 --TEST--
-LeakyBucket leaves keys that hold something else as they are
+LeakyBucket leaves keys with foreign data unchanged
 --EXTENSIONS--
 igbinary
 redis

@@ -1,5 +1,5 @@
 --TEST--
-LeakyBucket spreads its sets over several servers, and goes on without one
+LeakyBucket spreads its sets over several servers and works while one is down
 --EXTENSIONS--
 igbinary
 redis
@@ -15,7 +15,7 @@ require __DIR__ . '/leaky_bucket_redis.inc.php';
 
 use TokenBucket\Compat\LeakyBucket;
 
-// Several servers: set number n on number n modulo their count.
+// With several servers, set number n is on server n modulo their number.
 $servers = [RedisServer::start(), RedisServer::start(), RedisServer::start()];
 $clients = array_map($connect, $servers);
 $bucket = new LeakyBucket([$storage($servers[0]), $clients[1], $storage($servers[2])], 86400, 1);

@@ -1,5 +1,5 @@
 --TEST--
-TokenBucketStorageMemcached::fromClient(): the servers, prefix and placement of a live Memcached
+TokenBucketStorageMemcached::fromClient() uses the servers, prefix and hashing of a client
 --EXTENSIONS--
 memcache
 igbinary
@@ -45,11 +45,11 @@ foreach ([
             $id = uniqid();
             check((new TokenBucket($storage, $id, 1, 1))->consume(), "$what: a bucket");
             $missing += (int) ($memcached->get("tokenbucket:$id") === false);
-            // Its counters are on several servers.
+            // The counters are on several servers.
             $window = new MinuteWindow($storage, $id);
             check(allows($window, 2, 5) && allows($window, 2, 5) && !allows($window, 2, 5), "$what: a window");
             $missing += (int) ((int) $memcached->get("rate$id" . date('dHi')) !== 3);
-            // Its lock may be on another server than its record.
+            // The lock may be on another server than the record.
             $throttle = new ClientThrottle($storage);
             check(!$throttle->check($id, 1) && $throttle->check($id, 1), "$what: a throttle");
             $missing += (int) ($memcached->get("throttle_$id") === false);

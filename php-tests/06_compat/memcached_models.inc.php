@@ -1,11 +1,13 @@
 <?php
-/** What the limiters are meant to decide, in plain PHP. */
+/** Models of the limiters in plain PHP. */
 
-/** So many calls a window, denied ones charged: what a step decides. Time is whole nanoseconds. */
+/**
+ * Allows $calls in $seconds and charges denied calls, as a step does. Times are whole nanoseconds.
+ */
 final class ChargedModel
 {
     public int $now = 0;
-    /** @var array<string, array{int, int}> the time that each bucket is worth, and when it was that much */
+    /** @var array<string, array{int, int}> the time that each bucket holds, and when it held it */
     private array $buckets = [];
 
     public function allows(string $bucket, int $calls, int $seconds): bool
@@ -18,14 +20,16 @@ final class ChargedModel
         [$worth, $since] = $this->buckets[$bucket] ?? [$full, $this->now];
         $worth = min($full, $worth + $this->now - $since);
         $allowed = $worth >= $cost;
-        // Whoever was denied and stops is allowed a call after a window, not later.
+        // A client that was denied and stops is allowed a call after one window, not later.
         $deepest = $allowed ? $worth - $cost : min($worth, -max($full - $cost, 1));
         $this->buckets[$bucket] = [max($worth - $cost, $deepest), $this->now];
         return $allowed;
     }
 }
 
-/** The array of a client: whether the call is limited, and the array afterwards. $now in milliseconds. */
+/**
+ * Returns whether the call is limited, and the new record of the client. $now is in milliseconds.
+ */
 function throttle_model(?array $bucket, float $now, int $limit, int $window): array
 {
     if ($bucket === null || $bucket['filled'] < $now - 1000 * $window) {
@@ -40,7 +44,10 @@ function throttle_model(?array $bucket, float $now, int $limit, int $window): ar
     return [$tokens < 1000, $bucket];
 }
 
-/** Runs $test again if a minute began meanwhile, whatever it said: counters of minutes cannot be told which one it is. */
+/**
+ * Repeats $test if a new minute began meanwhile, because the tests cannot set the minute of a
+ * counter.
+ */
 function in_one_minute(callable $test): void
 {
     do {
@@ -53,7 +60,10 @@ function in_one_minute(callable $test): void
     echo $said;
 }
 
-/** Waits while the minute has just begun, when counters on memcached are made to live longer, which takes a round trip. */
+/**
+ * Waits during the first three seconds of a minute. There, prolonging counters on memcached takes
+ * one more round trip.
+ */
 function after_its_first_seconds(): void
 {
     while (time() % 60 < 3) {
@@ -61,7 +71,7 @@ function after_its_first_seconds(): void
     }
 }
 
-/** Whether the window's limiter lets the request pass. */
+/** Reports whether the limiter allows the request. */
 function allows(TokenBucket\Compat\MinuteWindow $window, mixed $requests, mixed $minutes): bool
 {
     try {

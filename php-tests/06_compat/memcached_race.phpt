@@ -1,5 +1,5 @@
 --TEST--
-Eight processes behind a barrier are granted exactly 1,000, by each limiter on each of its stores
+Eight processes are granted exactly the limit, by MinuteWindow and ClientThrottle
 --EXTENSIONS--
 pcntl
 --FILE--
@@ -25,7 +25,7 @@ $storages = [
 $limiters = [
     'window' => function (TokenBucketStorage $storage, string $id): callable {
         $window = new MinuteWindow($storage, $id);
-        // As a step it gains tokens meanwhile: by days, none.
+        // Shared memory refills tokens during the test; with a window of days it refills none.
         $minutes = $storage instanceof TokenBucketStorageSharedMemory ? 40_000 : 10;
         return fn () => allows($window, LIMIT, $minutes);
     },

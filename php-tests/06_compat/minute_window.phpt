@@ -1,5 +1,5 @@
 --TEST--
-MinuteWindow: so many requests in so many minutes, on each storage; its counters on memcached and Redis
+MinuteWindow: n requests in m minutes on each storage; counters on memcached and Redis
 --EXTENSIONS--
 memcache
 --FILE--
@@ -42,7 +42,7 @@ foreach ($storages as $storage) {
     });
 }
 
-// On memcached: raw keys, whatever the storage's prefix, and the bytes of ext-memcache's integers.
+// On memcached: raw keys without the storage's prefix, and integers in the bytes of ext-memcache.
 in_one_minute(function () use ($memcached, $server, $redis) {
     $ip = uniqid();
     $window = new MinuteWindow($memcached, $ip);
@@ -56,7 +56,7 @@ in_one_minute(function () use ($memcached, $server, $redis) {
     $calls = (int) $server->stats()['cmd_get'];
     allows($window, 1, 20);
     check((int) $server->stats()['cmd_get'] - $calls === 19, 'so many counters are read');
-    // Who looks at fewer minutes makes a counter that lives shorter; it is made to live on.
+    // A call over fewer minutes creates a counter that expires earlier; a later call prolongs it.
     $ip = uniqid();
     allows(new MinuteWindow($memcached, $ip), 5, 1);
     allows(new MinuteWindow($memcached, $ip), 5, 9);
@@ -74,7 +74,7 @@ in_one_minute(function () use ($memcached, $server, $redis) {
     check($redis->command('TTL', $key) > 470, 'and lives on');
 });
 
-// What ext-memcache cannot send it replaces; what it would cut is hashed instead.
+// Replaces bytes that ext-memcache cannot send, and hashes keys that it would cut.
 in_one_minute(function () use ($memcached, $server) {
     $ip = "a b\nc" . uniqid();
     allows(new MinuteWindow($memcached, $ip), 1, 1);
@@ -84,11 +84,12 @@ in_one_minute(function () use ($memcached, $server) {
     check(allows(new MinuteWindow($memcached, "{$long}2"), 1, 1), 'another long key');
     check(!allows(new MinuteWindow($memcached, "{$long}2"), 1, 1), 'the same long key');
 });
-// Elsewhere a prefix and an address that join to the same are two.
+// On other storages, two pairs of prefix and address never share a bucket, even if they join to the
+// same text.
 $storage = new TokenBucketStorageMemory;
 var_dump(allows(new MinuteWindow($storage, '11', 'rate'), 1, 1), allows(new MinuteWindow($storage, '1', 'rate1'), 1, 1));
 
-// More counters than go into one write.
+// Reads more counters than fit into one write.
 in_one_minute(function () use ($memcached, $server) {
     $ip = uniqid();
     memcache($server->port)->set("rate$ip" . date('dHi', time() - 1300 * 60), 7, 0, 100);

@@ -20,7 +20,7 @@ $server = MemcachedServer::startTcp();
 $storage = fn () => new TokenBucketStorageMemcached("127.0.0.1:$server->port", timeout: 5.0);
 $memcache = memcache($server->port);
 
-// One after the other: whoever makes the counter, both sides count in it.
+// In turn: whichever side creates the counter, both sides count in it.
 foreach ([0, 1] as $first) {
     in_one_minute(function () use ($first, $storage, $memcache) {
         $ip = uniqid();
@@ -36,8 +36,9 @@ foreach ([0, 1] as $first) {
     });
 }
 
-// At once: plain code tests before it counts, and lets one more pass than it was told, and as many as race.
-// A new counter is the plain side's other race, hence made here by ours.
+// At once: plain code tests before it counts. So it allows one call too many, and one more for each
+// process that races. Two plain processes can also race to create the counter, so the native side
+// creates it here.
 for ($round = 0; $round < 3; $round++) {
     in_one_minute(function () use ($storage, $memcache) {
         $ip = uniqid();
@@ -55,7 +56,7 @@ for ($round = 0; $round < 3; $round++) {
         });
         $total = 1 + array_sum($passed);
         check($memcache->get("rate$ip" . date('dHi')) === 8 * CALLS + 1, 'all calls are counted');
-        // The last of each plain process that races, and one.
+        // One call of each plain process that races, and one more.
         check($total >= LIMIT && $total <= LIMIT + 4 + 1, "$total passed");
     });
 }

@@ -1,5 +1,5 @@
 --TEST--
-MinuteWindow decides as its model on random histories: as a step, and by counters on memcached and Redis
+MinuteWindow matches its model on random histories, in memory and on servers
 --EXTENSIONS--
 memcache
 --FILE--
@@ -32,7 +32,7 @@ for ($i = 0; $i < $history; $i++) {
 }
 check(min($decisions) > $history / 20, 'both decisions happen: ' . json_encode($decisions));
 
-// The last minutes are in the store; the time that passes is which of them are looked at.
+// Writes the counters of the last minutes to the server; the window of a call selects among them.
 $server = MemcachedServer::startTcp();
 $redis = RedisServer::start();
 $memcache = memcache($server->port);

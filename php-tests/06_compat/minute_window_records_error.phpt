@@ -1,5 +1,5 @@
 --TEST--
-MinuteWindow leaves foreign records as they are and follows onFailure
+MinuteWindow leaves foreign records unchanged and follows onFailure
 --EXTENSIONS--
 memcache
 --FILE--

@@ -1,12 +1,12 @@
 <?php
-/** The limiters' behaviour in plain PHP, with whole numbers. */
+/** Models of the limiters in plain PHP, with whole numbers. */
 require_once __DIR__ . '/../../testkit/php/plain_limiters.php';
 
-/** A bucket of $tokens that refills in $span ticks; time does not go back. */
+/** A bucket of $tokens with a span in ticks; time does not go back. */
 final class TokenModel
 {
     public readonly int $cost;
-    /** Ticks' worth of tokens, at the last look. */
+    /** The tokens at the last call, in ticks. */
     public int $held;
     private readonly int $full;
 
@@ -28,7 +28,7 @@ final class TokenModel
     }
 }
 
-/** Hits by member, of which one leaks at each multiple of $period. */
+/** Hits by member; each member leaks one at each multiple of $period. */
 final class LeakyModel
 {
     /** @var array<string, int> */
@@ -61,7 +61,9 @@ final class LeakyModel
     }
 }
 
-/** One of our scripts, on a clock that is an argument (number $argument: seconds; the next: microseconds). */
+/**
+ * Returns a Lua script whose clock is an argument: $argument in seconds, the next in microseconds.
+ */
 function script(int $argument, string ...$files): string
 {
     $text = '';

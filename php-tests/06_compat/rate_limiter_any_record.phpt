@@ -1,5 +1,5 @@
 --TEST--
-RateLimiter on Redis: any record is a bucket, by which it decides, or refused and left alone
+RateLimiter on Redis uses any valid record and leaves other data unchanged
 --EXTENSIONS--
 igbinary
 redis
@@ -14,7 +14,7 @@ use TokenBucket\OnFailure;
 const CAPACITY = 5;
 const EXPIRE = 3600;
 
-/** What a record says, read by PHP's own JSON: tokens and second, or null for what is no bucket. */
+/** Returns the tokens and the second of a record by PHP's own JSON, or null if it is invalid. */
 function bucket(string $record): ?array
 {
     $fields = json_decode($record, false);
@@ -31,7 +31,7 @@ function bucket(string $record): ?array
     return abs($num) < 2 ** 52 && $time >= 0 && $time < 2 ** 52 / 1e6 ? [$num, $time] : null;
 }
 
-/** How many tokens a bucket holds at a second. */
+/** Returns how many tokens a bucket holds at a second. */
 function tokens(array $bucket, float $now): float
 {
     [$num, $time] = $bucket;
@@ -43,7 +43,7 @@ function any(array $values): mixed
     return $values[mt_rand(0, count($values) - 1)];
 }
 
-/** A bucket, nearly one, or one that was damaged. */
+/** Returns a random record: valid, nearly valid, or damaged. */
 function record(int $now): string
 {
     $numbers = [
@@ -104,7 +104,7 @@ for ($i = 0; $i < $rounds; $i++) {
     $after = $redis->get('key');
     $shown = substr(addcslashes($record, "\0..\37\177..\377"), 0, 200);
     $expected = [null, false, true][$i % 3];
-    // Who names a member twice may be refused.
+    // A record that names a member twice may be rejected.
     $is_twice = substr_count($record, '"num"') > 1 || substr_count($record, '"time"') > 1;
     if ($bucket === null || $is_twice && $answer === $expected && $after === $record) {
         $met['foreign']++;
@@ -114,7 +114,7 @@ for ($i = 0; $i < $rounds; $i++) {
     }
     $held = tokens($bucket, $before);
     check($said === '' && is_bool($answer), "a bucket, yet: $shown: $said");
-    // Some milliseconds pass, in which a token's hundredth cannot come.
+    // Some milliseconds pass, in which less than a hundredth of a token is refilled.
     check(abs($held - 1) < 0.01 || $answer === $held >= 1, "it holds $held: $shown");
     $met[$answer ? 'granted' : 'denied']++;
     if (!$answer) {

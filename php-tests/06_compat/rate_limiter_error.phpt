@@ -1,5 +1,5 @@
 --TEST--
-RateLimiter: what is wrong is said, and by the name of what is wrong
+RateLimiter names the argument or property that is invalid
 --FILE--
 <?php
 require __DIR__ . '/../../testkit/php/check.php';

@@ -1,5 +1,5 @@
 --TEST--
-RateLimiter: random histories agree with the model, on a clock that is given
+RateLimiter matches its model on random histories with a given clock
 --EXTENSIONS--
 igbinary
 redis
@@ -18,7 +18,7 @@ require __DIR__ . '/models.inc.php';
 mt_srand(20260101);
 $quotas = [[30, 60], [1, 1], [7, 60], [1000, 3600], [3, 86400], [13, 7], [999, 1]];
 
-// As a step.
+// As a step in memory.
 $differ = 0;
 foreach ($quotas as [$num, $expire]) {
     $limiter = new TokenBucket\Compat\RateLimiter('key', $num, $expire);
@@ -27,7 +27,7 @@ foreach ($quotas as [$num, $expire]) {
     $model = new TokenModel($num, $expire * 1_000_000_000, $now);
     for ($i = 0; $i < 3000; $i++) {
         if (mt_rand(0, 2) === 0) {
-            // Now and then the very nanosecond of a token, or the one before.
+            // Sometimes uses the exact nanosecond of a token, or the one before.
             $span = [mt_rand(0, 2 * $model->cost), $model->cost, $model->cost - 1, mt_rand(0, 40) * $model->cost][mt_rand(0, 3)];
             $memory->advance($span / 1e9);
             $now += $span;
@@ -59,7 +59,7 @@ foreach ($quotas as [$num, $expire]) {
         $after = $redis->get('key');
         check($allowed === 1 || $before === $after, 'a denial writes nothing');
         if ($allowed === 1) {
-            // PHP reads the very doubles that the script reads, and writes them the same.
+            // PHP reads the same doubles as the script, and writes them in the same form.
             $data = json_decode($after, true);
             $same = array_keys($data) === ['num', 'time'] && json_decode(json_encode($data), true) === $data
                 && (int) round($data['time'] * 1e6) === $now && (int) round($data['num'] * $model->cost) === $model->held;

@@ -1,5 +1,5 @@
 --TEST--
-RateLimiter and plain PHP on one record: both read both, and together they keep to the limit
+RateLimiter and plain PHP share one record and keep the limit together
 --EXTENSIONS--
 igbinary
 redis
@@ -29,7 +29,8 @@ $ours = function (string $key, int $num, int $expire) use ($server): TokenBucket
     return $limiter;
 };
 
-// In turn, in any order: no token is lost, and none is made. Its clock ticks in seconds: a second's worth is the play.
+// In turn, in random order: no token is lost, and none is added. The plain clock has whole seconds,
+// so a second of refill is tolerated.
 $redis = $connect();
 mt_srand(7);
 foreach ([[30, 3600], [100, 86400], [7, 3600]] as $round => [$num, $expire]) {
@@ -47,7 +48,7 @@ foreach ([[30, 3600], [100, 86400], [7, 3600]] as $round => [$num, $expire]) {
     check(array_sum($allowed) === $num && min($allowed) > 0, json_encode($allowed));
 }
 
-// At once: whoever writes between another's look and write makes that one's write void.
+// At once: a write between the read and the write of another process makes the latter fail.
 foreach (range(1, 3) as $round) {
     $granted = in_processes(8, function (int $index, callable $barrier) use ($connect, $ours, $round): int {
         $redis = $connect();
@@ -59,7 +60,8 @@ foreach (range(1, 3) as $round) {
         }
         return $granted;
     });
-    // It counts in whole seconds, so a second of the refill may come early: 300/86400.
+    // The plain side counts whole seconds, so 1 s of the refill may come early: 300/86400 of a
+    // token.
     check(array_sum($granted) === 300, 'a race: ' . json_encode($granted));
 }
 echo "done\n";

@@ -1,5 +1,5 @@
 --TEST--
-RateLimiter: eight processes are allowed exactly the limit, on each kind of storage
+RateLimiter: eight processes are allowed exactly the limit, on each storage
 --EXTENSIONS--
 igbinary
 redis
@@ -34,7 +34,7 @@ foreach ($stores as $name => $storage) {
                 $granted += $limiter->handler() ? 1 : 0;
             }
         }
-        // memcached answers some that they came at the same time as too many others.
+        // On memcached a call is denied after too many lost races, so more calls follow.
         for ($i = 0; $i < 500 && $name === 'memcached'; $i++) {
             $granted += $limiter->handler() ? 1 : 0;
         }

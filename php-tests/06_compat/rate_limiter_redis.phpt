@@ -1,5 +1,5 @@
 --TEST--
-RateLimiter on Redis: its record, its life, what is no record, and a server that is down
+RateLimiter on Redis: its record, its expiry, foreign data, and a server that is down
 --EXTENSIONS--
 igbinary
 redis
@@ -17,7 +17,7 @@ $storage = fn (OnFailure $policy) => new TokenBucketStorageRedis($dsn, 'unused:'
 $limiter = fn (string $key, $num = 30, $expire = 60, OnFailure $policy = OnFailure::Throw): RateLimiter
     => [$limiter = new RateLimiter($key, $num, $expire), $limiter->redis = $storage($policy)][0];
 
-// The raw key, whole numbers whole, and an end.
+// The record has the raw key, whole numbers without fractions, and an expiry.
 $a = $limiter('user 1');
 check($a->handler() && $server->command('KEYS', '*') === ['user 1'], 'the raw key');
 $record = $server->command('GET', 'user 1');
@@ -34,7 +34,7 @@ check(!$a->handler() && $server->command('GET', 'user 1') === $record, 'a denial
 check($server->command('PTTL', 'user 1') <= $life, 'nor does it prolong');
 check(abs(json_decode($record)->time - microtime(true)) < 5, 'the server\'s time');
 
-// A bucket is what it says, whoever wrote it.
+// A valid record counts, whichever program wrote it.
 $write = fn (string $record) => $server->command('SET', 'key', $record);
 $burst = function (int $num = 30, int $expire = 60) use ($limiter): int {
     $limiter = $limiter('key', $num, $expire);
@@ -51,14 +51,14 @@ foreach ([
     ['{"num":-1e15,"time":' . ($now - 121) . '}', 30], ['{"num":0,"time":1}', 30],
 ] as [$record, $expected]) {
     $write($record);
-    // A token may come while it is taken.
+    // A token may be refilled during the burst.
     $allowed = $burst();
     check($allowed === $expected || $allowed === $expected + 1 && $expected % 30, "$record: $allowed");
 }
 $write('{"num":5,"time":' . $now . '}');
 check($server->command('PTTL', 'key') === -1 && $burst() >= 5 && $server->command('PTTL', 'key') > 1000, 'it gets an end');
 
-// What is no bucket is refused, and left as it is.
+// Invalid records are rejected and left unchanged.
 $foreign = [
     '', '0', 'x', '{}', '[]', 'null', '5', '{"num":5}', '{"time":5}', '[5,5]', '{"num":5,"time":' . $now, '{"num":null,"time":5}',
     '{"num":0x10,"time":5}', '{"num":"x","time":5}', '{"num":"0x10","time":5}', '{"num":5,"time":5,"more":1}', '{"num":[],"time":5}', '{"num":NaN,"time":5}',
@@ -85,10 +85,10 @@ $server->command('DEL', 'key');
 $server->command('RPUSH', 'key', 'one');
 check(str_contains(thrown(fn () => $limiter('key')->handler()), 'something else'), 'a list');
 check($server->command('LRANGE', 'key', '0', '-1') === ['one'], 'the list is left alone');
-// A record of a kind of its own is nothing to be warned of as an outage: it is an error of this key alone.
+// Foreign data is an error of this key alone, not an outage.
 check($limiter('healthy')->handler(), 'other keys work');
 
-// A server that is down.
+// The server is down.
 $server->kill();
 $down = function (OnFailure $policy) use ($dsn): RateLimiter {
     $limiter = new RateLimiter('down', 5, 3600);

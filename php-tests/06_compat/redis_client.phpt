@@ -1,5 +1,5 @@
 --TEST--
-fromClient() takes address, credentials, database and prefix from a live client
+fromClient() uses the address, credentials, database and prefix of a connected client
 --EXTENSIONS--
 igbinary
 redis
@@ -7,7 +7,7 @@ redis
 <?php
 require __DIR__ . '/redis_client.inc.php';
 
-// A port, a password, a database, a prefix.
+// Uses a port, a password, a database and a prefix.
 $redis = new Redis;
 $redis->connect('127.0.0.1', $server->port);
 $redis->auth('pa:ss@/%');
@@ -21,14 +21,14 @@ $own = TokenBucketStorageRedis::fromClient($redis, 'mine:', 5.0, TokenBucket\OnF
 (new TokenBucket($own, 'user', 10, 0.001))->consume();
 check($keys(3) === ['app:mine:user'], 'ours');
 
-// The storage stays as it is, whatever becomes of the client.
+// Later changes of the client do not change the storage.
 $kept = $storage($redis);
 $redis->select(5);
 $redis->close();
 unset($redis);
 check((new TokenBucket($kept, 'user', 10, 0.001))->consume() && $keys(3) === ['app:tokenbucket:user'], 'the client is gone');
 
-// A socket, a user; the ways to say a password.
+// Uses a socket, a user, and each way to give a password.
 foreach ([['bob', 'secret'], ['pa:ss@/%'], 'pa:ss@/%', ['user' => 'bob', 'pass' => 'secret']] as $auth) {
     $redis = new Redis;
     $redis->connect($server->socket);

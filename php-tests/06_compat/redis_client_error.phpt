@@ -1,5 +1,5 @@
 --TEST--
-fromClient() and limiters refuse clients that are not connected or not of type Redis
+fromClient() and limiters reject clients that are not connected or not of type Redis
 --EXTENSIONS--
 igbinary
 redis

@@ -1,5 +1,5 @@
 --TEST--
-Limiters accept a client and see its prefix
+Limiters accept a client and use its prefix
 --EXTENSIONS--
 igbinary
 redis
@@ -8,7 +8,8 @@ redis
 require __DIR__ . '/redis_client.inc.php';
 
 $redis = bob($server);
-// A storage in a limiter, from a client, asked once; the raw key has the client's prefix, too.
+// The limiter derives its storage from the client once. The raw key has the prefix of the client,
+// too.
 $redis->setOption(Redis::OPT_PREFIX, 'app:');
 $limiter = new TokenBucket\Compat\RateLimiter('key', 3, 3600);
 $limiter->redis = $redis;
@@ -23,7 +24,7 @@ check($limiter->handler() && $keys(0) === ['key'], 'another client');
 $bucket = new TokenBucket\Compat\LeakyBucket($redis);
 check($bucket->request('127.0.0.1', 'login') && $redis->zScore('set06', '127.0.0.1-login') === 1.0, 'sets');
 
-// A cycle over the client is collected.
+// A cycle through the client is collected.
 class Application extends Redis
 {
     public $limiter;

@@ -1,5 +1,5 @@
 --TEST--
-A decision of MinuteWindow is one round trip, one of ClientThrottle two on memcached and one on Redis
+MinuteWindow makes one round trip; ClientThrottle makes two on memcached and one on Redis
 --EXTENSIONS--
 pcntl
 --FILE--
@@ -26,7 +26,7 @@ $storages = [
 ];
 foreach ($storages as $place => $storage) {
     $count = function (string $what, callable $call) use ($wires, $place) {
-        // Connects, and lets Redis know the script.
+        // Connects, and loads the script into Redis.
         $call(-1);
         $before = $wires[$place]->roundTrips();
         for ($i = 0; $i < CALLS; $i++) {

@@ -1,5 +1,5 @@
 --TEST--
-A PHP block of a document that is wrong is reported
+Control: a wrong PHP block of a document is reported
 --FILE--
 <?php
 require __DIR__ . '/../../testkit/php/documents.php';

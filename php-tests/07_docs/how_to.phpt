@@ -1,5 +1,5 @@
 --TEST--
-The PHP blocks run and print what the document says: The how-to pages
+PHP blocks of the how-to pages print what the pages say
 --EXTENSIONS--
 apcu
 igbinary

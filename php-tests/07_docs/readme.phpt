@@ -1,5 +1,5 @@
 --TEST--
-The PHP blocks run and print what the document says: README.md, CONTRIBUTING.md and the tutorial
+PHP blocks of README.md, CONTRIBUTING.md and the tutorial print what the documents say
 --EXTENSIONS--
 apcu
 igbinary

@@ -1,5 +1,5 @@
 --TEST--
-The PHP blocks run and print what the document says: The reference and the explanations
+PHP blocks of the reference and the explanations print what the pages say
 --EXTENSIONS--
 apcu
 igbinary

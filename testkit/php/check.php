@@ -1,5 +1,5 @@
 <?php
-/** Assertions that print, for tests that compare their output with what they expect. */
+/** Assertions that print their failures, so that they appear in the output of a test. */
 
 /** Returns the exception that $call threw, as "Class: message". */
 function thrown(callable $call): string
@@ -20,7 +20,7 @@ function check(bool $holds, string $what): void
     }
 }
 
-/** Prints all of a Decision in one line. */
+/** Prints all fields of a Decision in one line. */
 function show(TokenBucket\Decision $decision): void
 {
     printf(
@@ -43,8 +43,8 @@ function is_slow(): bool
 }
 
 // PHP does not free cycles that still exist when it ends, and valgrind would report them as leaks.
-// A debug build of PHP looks for leaks itself: PDO leaks a statement of mysqlnd that is released
-// after its connection.
+// A debug build of PHP checks for leaks itself, and PDO leaks a statement of mysqlnd that is
+// released after its connection.
 if (is_slow() || PHP_DEBUG) {
     register_shutdown_function(function () {
         foreach (array_keys($GLOBALS) as $name) {

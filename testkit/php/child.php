@@ -1,5 +1,5 @@
 <?php
-/** Other php processes with the settings of this test, and temporary folders. */
+/** Runs child php processes with the settings of this test, and creates temporary folders. */
 
 /**
  * Returns the command of a php with the settings of this test, and $ini on top.

@@ -1,5 +1,5 @@
 <?php
-/** Runs the PHP blocks of Markdown documents, and compares what they print with what the document says. */
+/** Runs the PHP blocks of Markdown documents, and compares their output with the document. */
 require_once __DIR__ . '/child.php';
 require_once __DIR__ . '/servers.php';
 require_once __DIR__ . '/sql_servers.php';
@@ -57,9 +57,9 @@ final class PhpBlock
     }
 
     /**
-     * Runs the block in a php of its own. Returns what it printed if that is wrong, otherwise null.
+     * Runs the block in a separate php. Returns what it printed if that is wrong, otherwise null.
      *
-     * @param array<string, string> $replace the names of servers, and where they are
+     * @param array<string, string> $replace names of servers, and the addresses to use instead
      */
     public function run(array $replace): ?string
     {
@@ -89,7 +89,7 @@ final class PhpBlock
 /** The servers that documents name. Each is started when a block first names it. */
 final class DocumentServers
 {
-    /** The servers live as long as this object. */
+    /** Keeps the servers alive as long as this object. */
     private array $servers = [];
     private array $replace = [];
 
@@ -134,7 +134,7 @@ final class DocumentServers
         $this->servers[$name] = $server;
     }
 
-    /** Replaces a host with its default port, as in a URL or as two arguments, or without a port. */
+    /** Replaces a host and its default port, as in a URL or as two arguments, or the host alone. */
     private function address(string $name, int $default, int $port): void
     {
         $this->replace += [

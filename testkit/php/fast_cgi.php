@@ -1,6 +1,6 @@
 <?php
 /**
- * A FastCGI client: one request a connection, as a web server without keep-alive sends them.
+ * A FastCGI client that sends one request for each connection, as a web server without keep-alive.
  *
  * See the FastCGI specification, section 3: a record is a header of eight bytes (version, type,
  * request, length of the content, length of the padding), then content and padding.
@@ -15,7 +15,10 @@ final class FastCgi
     private const RESPONDER = 1;
     private const REQUEST = 1;
 
-    /** What the script printed; null when the connection ended before the answer did: its worker died. */
+    /**
+     * Returns what the script printed, or null if the connection ended early because the worker
+     * died.
+     */
     public static function get(string $socket, string $script, array $query = []): ?string
     {
         $stream = @stream_socket_client("unix://$socket", $errno, $error, 10);
@@ -44,7 +47,7 @@ final class FastCgi
             'REQUEST_URI' => '/' . basename($script) . "?$query",
             'QUERY_STRING' => $query,
         ] as $name => $value) {
-            // A length above 127 takes four bytes, the first bit set.
+            // Always uses the four-byte form of a length, which has the first bit set.
             $params .= pack('NN', strlen($name) | 1 << 31, strlen($value) | 1 << 31) . $name . $value;
         }
         return self::record(self::BEGIN_REQUEST, pack('nCx5', self::RESPONDER, 0))
@@ -65,7 +68,7 @@ final class FastCgi
             if ($header['type'] === self::END_REQUEST) {
                 return explode("\r\n\r\n", $output, 2)[1] ?? $output;
             }
-            // Standard output, or messages on standard error, which no test expects.
+            // Output of the script, or messages on standard error, which no test expects.
             $output .= substr($reply, $offset + 8, $header['length']);
         }
         return null;

@@ -3,25 +3,26 @@ require_once __DIR__ . '/fast_cgi.php';
 require_once __DIR__ . '/processes.php';
 
 /**
- * A php-fpm of the test's own, with the settings of the php that runs the test.
+ * A php-fpm that belongs to the test and uses the settings of the php that runs the test.
  *
- * Its configuration, scripts, sockets and logs are in one folder. Both end with the test. Where
- * root starts it, the workers are another user's, as everywhere.
+ * Its configuration, scripts, sockets and logs are in one folder. Both php-fpm and the folder are
+ * removed when the test ends. If root starts it, the workers run as another user, as usual.
  */
 final class Fpm
 {
-    /** Seconds until php-fpm must have done what it was asked to. */
+    /** The seconds within which php-fpm must react. */
     private const PATIENCE = 20;
 
     public readonly string $folder;
     private readonly int $owner;
-    /** @var ?resource what was started: the master, or the process that made the daemon */
+    /** @var ?resource the started process: the master, or the process that creates the daemon */
     private $process;
 
     /**
-     * @param array<string, array<string, string|int>> $pools directives by pool, on top of four static workers
-     * @param array<string, string> $ini settings on top of those of the test
-     * @param ?string $arguments arguments of php, in the place of those of the test
+     * @param array<string, array<string, string|int>> $pools directives by pool, added to four
+     * static workers
+     * @param array<string, string> $ini settings, added to those of the test
+     * @param ?string $arguments arguments of php, instead of those of the test
      */
     public function __construct(
         private array $pools = ['www' => []],
@@ -33,14 +34,14 @@ final class Fpm
         $this->owner = getmypid();
         $this->folder = sys_get_temp_dir() . "/tokenbucket-fpm-$this->owner-" . bin2hex(random_bytes(4));
         mkdir($this->folder);
-        // Workers of another user must get in, whatever the umask.
+        // Gives access to workers of another user, independent of the umask.
         chmod($this->folder, 0755);
         register_shutdown_function($this->remove(...));
         file_put_contents("$this->folder/fpm.conf", $this->configuration());
         $this->start($arguments ?? (getenv('TEST_PHP_EXTRA_ARGS') ?: '-n'), $ini, $daemon, $working_folder);
     }
 
-    /** The php-fpm that belongs to this php, if there is one. */
+    /** Returns the path of the php-fpm that belongs to this php, or null. */
     public static function binary(): ?string
     {
         $folders = [...explode(':', (string) getenv('PATH')), dirname(PHP_BINDIR) . '/sbin', '/usr/sbin'];
@@ -54,7 +55,7 @@ final class Fpm
         return null;
     }
 
-    /** Adds a script that the workers can run; its path. */
+    /** Adds a script that the workers can run, and returns its path. */
     public function script(string $name, string $code): string
     {
         $path = "$this->folder/$name.php";
@@ -63,13 +64,13 @@ final class Fpm
         return $path;
     }
 
-    /** What the script printed; null when its worker died. */
+    /** Returns what the script printed, or null if its worker died. */
     public function get(string $script, array $query = [], string $pool = 'www'): ?string
     {
         return FastCgi::get("$this->folder/$pool.sock", $script, $query);
     }
 
-    /** The master's process; 0 when there is none. */
+    /** Returns the process id of the master, or 0 if it does not run. */
     public function master(): int
     {
         return (int) @file_get_contents("$this->folder/fpm.pid");
@@ -82,7 +83,7 @@ final class Fpm
         return $master === 0 ? [] : self::children($master);
     }
 
-    /** Reloads by USR2; returns when every worker is a new one. */
+    /** Reloads by USR2, and returns when every worker has been replaced. */
     public function reload(): void
     {
         $before = $this->workers();
@@ -91,7 +92,7 @@ final class Fpm
             && array_intersect($before, $this->workers()) === [] && $this->answers());
     }
 
-    /** Ends the master and its workers; what does not end by itself is killed. */
+    /** Ends the master and its workers, and kills those that do not end in time. */
     public function stop(): void
     {
         $master = $this->master();
@@ -111,7 +112,7 @@ final class Fpm
         }
     }
 
-    /** What php-fpm and its php said. */
+    /** Returns the logs of php-fpm and its php. */
     public function log(): string
     {
         return @file_get_contents("$this->folder/fpm.log") . @file_get_contents("$this->folder/out.log");
@@ -125,8 +126,8 @@ final class Fpm
             'process_control_timeout' => '5s',
         ]];
         $user = fileowner('/proc/self') === 0 ? ['user' => 'nobody'] : [];
-        // What a PHP with debugging finds in a worker it says to nobody otherwise. The environment tells it, and what it is
-        // built with, how to look.
+        // A debug build of PHP reports errors of a worker only on its output. The environment and
+        // the build determine the checks.
         $catch = PHP_DEBUG ? ['catch_workers_output' => 'yes', 'clear_env' => 'no'] : [];
         foreach ($this->pools as $pool => $directives) {
             $sections[$pool] = $directives + $user + $catch + [
@@ -212,7 +213,7 @@ final class Fpm
             return;
         }
         $this->stop();
-        // What only a PHP with debugging says.
+        // Prints messages that only a debug build of PHP writes.
         foreach (array_unique(preg_grep('/memory leaks detected|Assertion .* failed/', explode("\n", $this->log()))) as $line) {
             echo "$line\n";
         }

@@ -1,7 +1,7 @@
 <?php
 require_once __DIR__ . '/server_process.php';
 
-/** An nginx that passes requests on to the pools of a php-fpm, /pool/script to the script of that name; one process. */
+/** An nginx in one process that passes /pool/script to that script in that pool of a php-fpm. */
 final class Nginx extends ServerProcess
 {
     public function __construct(private readonly Fpm $fpm)

@@ -1,19 +1,23 @@
 <?php
 /**
- * The limiters that people run, in plain PHP on ext-memcache and phpredis. They keep the records
- * that the classes of TokenBucket\Compat share with them.
+ * The limiters in common use, in plain PHP on ext-memcache and phpredis.
+ *
+ * The classes of TokenBucket\Compat share the records of these limiters.
  */
 
-/** One client of one server; ext-memcache makes a dynamic property, which PHP 8.2 deprecates. */
+/**
+ * Returns a client of one server. ext-memcache creates a dynamic property, which PHP 8.2
+ * deprecates.
+ */
 function memcache(int $port): Memcache
 {
     $memcache = new Memcache;
-    // Not persistent, or forked processes would share one connection.
+    // The connection is not persistent, because forked processes would share it.
     @$memcache->addServer('127.0.0.1', $port, false);
     return $memcache;
 }
 
-/** A counter a minute. Returns whether the request is allowed, instead of throwing. */
+/** A counter for each minute. Returns whether the request is allowed, instead of throwing. */
 final class PlainMinuteWindow
 {
     public function __construct(private Memcache $memcache, private string $ip, private string $prefix = 'rate')
@@ -39,7 +43,7 @@ final class PlainMinuteWindow
     }
 }
 
-/** An array of tokens under a lock; its test of the lock is inverted in the published code. */
+/** An array of tokens under a lock; the published code inverts the test of the lock. */
 final class PlainClientThrottle
 {
     public int $openings = 0;
@@ -80,10 +84,7 @@ final class PlainClientThrottle
     }
 }
 
-/**
- * A bucket in JSON, under optimistic locking; it counts whole tokens right, and retries a lost
- * race.
- */
+/** Takes a token from a JSON bucket under optimistic locking, and retries after a lost race. */
 function plain_rate_limiter(Redis $redis, string $key, int $initNum, int $expire): bool
 {
     for (;;) {
@@ -105,8 +106,8 @@ function plain_rate_limiter(Redis $redis, string $key, int $initNum, int $expire
 }
 
 /**
- * A JSON bucket under WATCH as it was published: five round trips a decision, a lost EXEC is a
- * denial, and of a full bucket one token stays.
+ * A JSON bucket under WATCH, as published. A decision takes five round trips, a lost EXEC is a
+ * denial, and one token of a full bucket is never granted.
  */
 final class WatchingRateLimiter
 {
@@ -135,7 +136,7 @@ final class WatchingRateLimiter
     }
 }
 
-/** Looks, then counts: two round trips, between which others may count. */
+/** Reads, then counts. Between the two round trips other processes may count. */
 function plain_request(Redis $redis, string $set, string $member, int $limit): bool
 {
     if ($redis->zScore($set, $member) >= $limit) {
@@ -149,7 +150,7 @@ function plain_request(Redis $redis, string $set, string $member, int $limit): b
     return true;
 }
 
-/** What cron runs each period. */
+/** Cleans up as cron does in each period. */
 function plain_cleanup(Redis $redis, array $sets): void
 {
     foreach ($sets as $set) {
@@ -159,7 +160,7 @@ function plain_cleanup(Redis $redis, array $sets): void
     }
 }
 
-/** The library's consistent hashing, by its rule. */
+/** Returns the target of a resource by the library's consistent hashing. */
 function flexihash(array $targets, string $resource): string
 {
     static $rings = [];

@@ -1,9 +1,9 @@
 <?php
 /**
- * Runs $work in forked children that start together; returns its results in order.
+ * Runs $work in forked children that start together; returns their results in order.
  *
  * Each child runs $work($index, $barrier). $barrier() blocks until all children have called it
- * equally often, so all of them must call it equally often.
+ * equally often, so each child must make the same number of calls.
  */
 function in_processes(int $count, callable $work): array
 {

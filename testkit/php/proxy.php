@@ -1,8 +1,8 @@
 <?php
 /**
- * A proxy between a client and a server that counts, and that fails on demand.
+ * A proxy between a client and a server that counts traffic and fails on demand.
  *
- * It is a process of its own, is commanded over a pair of sockets, and ends with the test. It knows
+ * It is a separate process, is controlled over a pair of sockets, and ends with the test. It knows
  * no protocol: a reply is the result of one read from the server.
  */
 final class Proxy
@@ -11,7 +11,7 @@ final class Proxy
     public const PASS = 'pass';
     /** The first half of a reply arrives, then the connection ends. */
     public const HALF_REPLY = 'half reply';
-    /** The server acts, its replies vanish, the connection stays. */
+    /** The server acts, but its replies are dropped and the connection stays open. */
     public const SWALLOW_REPLIES = 'swallow replies';
     /** Connections are accepted, and nothing reaches the server. */
     public const SWALLOW_REQUESTS = 'swallow requests';
@@ -47,19 +47,19 @@ final class Proxy
         $this->ask(['mode' => $mode, 'drip' => $drip_milliseconds]);
     }
 
-    /** Sends new connections to another server; open ones end. */
+    /** Sends new connections to another server, and ends open ones. */
     public function lead(string $upstream): void
     {
         $this->ask(['upstream' => $upstream, 'cut' => true]);
     }
 
-    /** Ends all open connections; new ones are accepted. */
+    /** Ends all open connections, and accepts new ones. */
     public function cut(): void
     {
         $this->ask(['cut' => true]);
     }
 
-    /** Counts how often a client sent something after a reply, or first in its connection. */
+    /** Returns how often a client sent something after a reply, or first in its connection. */
     public function roundTrips(): int
     {
         return $this->counts()['round_trips'];
@@ -96,16 +96,16 @@ final class ProxyWire
     private array $counts = [
         'connections' => 0, 'round_trips' => 0, 'requests' => 0, 'request_bytes' => 0, 'reply_bytes' => 0,
     ];
-    /** @var array<int, array{resource, int, bool}> by each end's id: the end, the other's id, is it the client's */
+    /** @var array<int, array{resource, int, bool}> by id: end, id of the other end, is it a client */
     private array $ends = [];
-    /** @var array<int, true> by the client's id: it has been answered since it last sent */
+    /** @var array<int, true> by id of the client: it has been answered since it last sent */
     private array $answered = [];
 
     public function __construct(private string $upstream, private $listener, private $control)
     {
     }
 
-    /** Returns when the test has ended. */
+    /** Runs until the test has ended. */
     public function run(): void
     {
         while (true) {
@@ -148,7 +148,7 @@ final class ProxyWire
         $client = stream_socket_accept($this->listener);
         $this->counts['connections']++;
         $server = @stream_socket_client($this->upstream, $code, $error, 5);
-        // Without a server the client sees its connection end.
+        // If the server is down, the client's connection ends.
         if ($server === false) {
             return;
         }
@@ -163,7 +163,7 @@ final class ProxyWire
 
     private function carry(int $id): void
     {
-        // The other end's end may have been met in the same round.
+        // The other end may have been closed in the same round.
         if (!isset($this->ends[$id])) {
             return;
         }
@@ -204,7 +204,7 @@ final class ProxyWire
             $this->write($client, substr($bytes, 0, intdiv(strlen($bytes), 2)));
             $this->end($client);
         } elseif ($this->mode === Proxy::DRIP) {
-            // All connections wait meanwhile.
+            // All connections wait during the pause.
             foreach (str_split($bytes) as $byte) {
                 $this->write($client, $byte);
                 usleep($this->drip * 1000);

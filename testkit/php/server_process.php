@@ -7,16 +7,16 @@
  */
 abstract class ServerProcess
 {
-    /** Seconds that a server has to start or stop. */
+    /** The seconds that a server has to start or stop. */
     private const PATIENCE = 10;
 
     /** Kills the server and removes its folder once its input ends. */
     private const WATCHDOG = 'cat >/dev/null; kill -9 "$1"; rm -rf "$2"';
 
     public readonly string $folder;
-    /** The port of 127.0.0.1 that it listens on; 0 for none. */
+    /** The port of 127.0.0.1 that it listens on, or 0. */
     public readonly int $port;
-    /** The Unix socket that it listens on; empty for none. */
+    /** The Unix socket that it listens on, or an empty string. */
     public readonly string $socket;
     public int $pid = 0;
     private readonly int $owner;
@@ -24,10 +24,10 @@ abstract class ServerProcess
     private $process = null;
     /** @var ?resource */
     private $watchdog = null;
-    /** @var array<resource> the end of the pipe that the watchdog listens to */
+    /** @var array<resource> the end of the pipe that the watchdog reads */
     private array $pipes = [];
 
-    /** @return list<string> the command that starts it, in the foreground, at this port */
+    /** @return list<string> the command that starts the server in the foreground, at this port */
     abstract protected function arguments(int $port): array;
 
     /** Returns whether this server answers, and not another one that took the port meanwhile. */
@@ -48,7 +48,10 @@ abstract class ServerProcess
         $this->start();
     }
 
-    /** Sends a signal by its name, as STOP; returns when STOP has stopped all its threads. */
+    /**
+     * Sends a signal by its name, as in STOP. After STOP, returns when all its threads are
+     * suspended.
+     */
     public function signal(string $signal): void
     {
         exec("kill -$signal $this->pid");
@@ -57,7 +60,7 @@ abstract class ServerProcess
         }
     }
 
-    /** Ends it as a crash does; nothing of it is left when this returns. */
+    /** Kills the process, as in a crash. Returns when it no longer exists. */
     public function kill(): void
     {
         if ($this->process === null) {
@@ -73,7 +76,7 @@ abstract class ServerProcess
         $this->watchdog = $this->process = null;
     }
 
-    /** Starts it anew, empty, at the same port and socket. */
+    /** Restarts the server without data, at the same port and socket. */
     public function restart(): void
     {
         $this->kill();
@@ -86,7 +89,7 @@ abstract class ServerProcess
             $port = $this->port ?? ($this->needs_port ? self::free_port() : 0);
             $this->launch($port);
             $deadline = microtime(true) + self::PATIENCE;
-            // A server whose port was taken meanwhile ends, and is tried again.
+            // A server whose port has been taken meanwhile ends, and is started again.
             while (proc_get_status($this->process)['running'] && microtime(true) < $deadline) {
                 if ($this->answers($port)) {
                     $this->port ??= $port;

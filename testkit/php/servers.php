@@ -1,7 +1,7 @@
 <?php
 require_once __DIR__ . '/server_process.php';
 
-/** A Redis that keeps nothing, on a port of 127.0.0.1 and a Unix socket. */
+/** A Redis without persistence, on a port of 127.0.0.1 and a Unix socket. */
 final class RedisServer extends ServerProcess
 {
     /** @param list<string> $options as on its command line */
@@ -10,13 +10,16 @@ final class RedisServer extends ServerProcess
         parent::__construct(true, 'redis.sock');
     }
 
-    /** Starts REDIS_SERVER, or else the Redis in the path. */
+    /** Starts the program in REDIS_SERVER, or the Redis in the path. */
     public static function start(array $options = []): self
     {
         return new self(getenv('REDIS_SERVER') ?: 'redis-server', $options);
     }
 
-    /** Its reply: null, int, string, or an array of these; an error is a RuntimeException. */
+    /**
+     * Returns the reply: null, an int, a string, or an array of these. Throws a RuntimeException on
+     * errors.
+     */
     public function command(string ...$words): mixed
     {
         $stream = stream_socket_client("unix://$this->socket", $code, $error, 5)
@@ -40,7 +43,7 @@ final class RedisServer extends ServerProcess
 
     protected function answers(int $port): bool
     {
-        // It has its port by the time it listens on its socket.
+        // Redis opens its port before its socket.
         $stream = @stream_socket_client("unix://$this->socket");
         if ($stream === false) {
             return false;
@@ -113,7 +116,7 @@ final class MemcachedServer extends ServerProcess
         return $stats;
     }
 
-    /** @return list<string> the reply to a command of the text protocol, up to the line that ends it */
+    /** @return list<string> the reply to a command of the text protocol, without its last line */
     public function command(string $command, string $last): array
     {
         return self::exchange($this->address($this->port), $command, $last);

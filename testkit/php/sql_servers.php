@@ -1,7 +1,7 @@
 <?php
 require_once __DIR__ . '/server_process.php';
 
-/** A database server on a Unix socket, with fresh data in a folder of its own. */
+/** A database server on a Unix socket, with new data in its own folder. */
 abstract class SqlServer extends ServerProcess
 {
     /** @param list<string> $options as on its command line */
@@ -17,13 +17,13 @@ abstract class SqlServer extends ServerProcess
 
     abstract public function dsn(): string;
 
-    /** A new connection. */
+    /** Returns a new connection. */
     public function connect(array $attributes = [], string $class = PDO::class): PDO
     {
         return new $class($this->dsn(), static::USER, '', $attributes);
     }
 
-    /** Makes the data that it starts from, as the user that it runs as. */
+    /** Returns the command that creates the initial data, which runs as the user of the server. */
     abstract protected function initialise(string $data): array;
 
     protected function data(): string
@@ -67,7 +67,8 @@ final class MariaDbServer extends SqlServer
     {
         return [
             'mariadb-install-db', '--no-defaults', "--datadir=$data", '--auth-root-authentication-method=normal',
-            // Not /tmp: a server that starts there removes the temporary tables of others.
+            // Avoids /tmp, because a starting server removes the temporary tables of other servers
+            // there.
             '--skip-name-resolve', '--skip-test-db', "--tmpdir=$this->folder",
         ];
     }
@@ -90,7 +91,7 @@ final class MariaDbServer extends SqlServer
 
 final class PostgreSqlServer extends SqlServer
 {
-    // As it names it itself.
+    // The name that PostgreSQL itself gives to its socket.
     protected const SOCKET = '.s.PGSQL.5432';
     protected const USER = 'postgres';
 
@@ -99,7 +100,7 @@ final class PostgreSqlServer extends SqlServer
         return "pgsql:host=$this->folder;dbname=postgres";
     }
 
-    /** An immediate shutdown, which leaves no shared memory behind. */
+    /** Shuts the server down immediately, without leaving shared memory behind. */
     public function kill(): void
     {
         if ($this->pid !== 0 && file_exists("/proc/$this->pid")) {
@@ -125,7 +126,9 @@ final class PostgreSqlServer extends SqlServer
         ];
     }
 
-    /** Debian keeps each version's programs out of the path. */
+    /**
+     * Returns the path of a program. On Debian the programs of each version are not in the path.
+     */
     private static function program(string $name): string
     {
         $programs = glob("/usr/lib/postgresql/*/bin/$name");
@@ -133,7 +136,7 @@ final class PostgreSqlServer extends SqlServer
     }
 }
 
-/** A SQLite file that is gone with the test. */
+/** A SQLite file that is removed when the test ends. */
 final class SqliteFile
 {
     private function __construct(public readonly string $path)

@@ -2,8 +2,9 @@
 require_once __DIR__ . '/userland_bucket.php';
 
 /**
- * The published PDO storage's algorithm on APCu: the fastest that is possible in userland, and
- * atomic.
+ * The algorithm of the published PDO storage on APCu.
+ *
+ * It is atomic, and the fastest possible in userland.
  */
 final class ApcuStorage implements TokenBucketStorage
 {

@@ -1,8 +1,8 @@
 <?php
 /**
- * The well-known userland TokenBucket, as published, under another name.
+ * The published userland TokenBucket, under another name.
  *
- * The native storages must serve it exactly as they serve the native class.
+ * Native storages must work with it exactly as with the native class.
  */
 class UserlandTokenBucket
 {
@@ -70,7 +70,9 @@ class UserlandTokenBucket
     }
 }
 
-/** A userland storage that decides as the published PDO storage does, over an array and a clock of its own. */
+/**
+ * A userland storage that decides as the published PDO storage, with an array and its own clock.
+ */
 class ArrayStorage implements TokenBucketStorage
 {
     public $rows = [];

@@ -1,7 +1,8 @@
 <?php
 /**
- * A userland storage that keeps the well-known PDO storage's records, in plain PHP: a transaction around
- * SELECT … FOR UPDATE, the clock of the host.
+ * A userland storage with the records of the published PDO storage, in plain PHP.
+ *
+ * It runs SELECT … FOR UPDATE in a transaction and uses the clock of the host.
  */
 class UserlandStoragePDOMySQL implements TokenBucketStorage
 {

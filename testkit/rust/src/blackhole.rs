@@ -10,10 +10,10 @@ use std::os::unix::net::UnixListener;
 use std::path::PathBuf;
 use std::time::Duration;
 
-/// A listener whose queue of connections is full and is never accepted from.
+/// A listener that accepts nothing, and whose queue of connections is full.
 pub struct Blackhole<L> {
     listener: L,
-    // Held, so that the queue stays full and the socket's folder stays.
+    // Kept so that the queue stays full and the folder of the socket exists.
     _queued: Vec<OwnedFd>,
     _folder: Option<Folder>,
 }
@@ -35,12 +35,12 @@ impl Blackhole<TcpListener> {
         }
     }
 
-    /// Returns the address that never accepts.
+    /// Returns the address that accepts no connection.
     pub fn address(&self) -> SocketAddr {
         self.listener.local_addr().unwrap()
     }
 
-    /// Returns the port that never accepts.
+    /// Returns the port that accepts no connection.
     pub fn port(&self) -> u16 {
         self.address().port()
     }
@@ -71,7 +71,7 @@ impl Blackhole<UnixListener> {
         }
     }
 
-    /// Returns the path of the socket that never accepts.
+    /// Returns the path of the socket that accepts no connection.
     pub fn socket(&self) -> PathBuf {
         let address = self.listener.local_addr().unwrap();
         address.as_pathname().unwrap().to_owned()

@@ -1,12 +1,12 @@
-//! A certificate authority that exists for one test, and the certificates it issues.
+//! A certificate authority for one test, and the certificates that it issues.
 
 use rcgen::{BasicConstraints, CertificateParams, DnType, IsCa, Issuer, KeyPair, KeyUsagePurpose};
 use std::path::{Path, PathBuf};
 
-/// A certificate authority with a key of its own.
+/// A certificate authority with its own key.
 pub struct Authority {
     issuer: Issuer<'static, KeyPair>,
-    /// The authority's own certificate, in PEM.
+    /// The certificate of the authority itself, in PEM.
     pub pem: String,
 }
 
@@ -33,7 +33,7 @@ impl Authority {
         Self { issuer, pem }
     }
 
-    /// Writes a certificate for the names, which may be IP addresses, into `folder`.
+    /// Writes a certificate for `names`, which may be IP addresses, and its key into `folder`.
     pub fn issue(&self, names: &[&str], folder: &Path) -> Issued {
         let names: Vec<String> = names.iter().map(ToString::to_string).collect();
         let params = CertificateParams::new(names).unwrap();

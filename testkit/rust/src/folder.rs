@@ -1,14 +1,14 @@
-//! Where a server keeps its sockets and its log.
+//! The folder of a server, for its sockets and its log.
 
 use crate::process::unprivileged;
 use std::os::unix::fs::{PermissionsExt, chown};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 
-/// A folder of the server's user, gone afterwards.
+/// A folder that belongs to the user of the server, and is removed when it is dropped.
 ///
-/// In the system's temporary folder: a socket's path may have 107 bytes only, and another user must
-/// get in.
+/// It is in the temporary folder of the system: the path of a socket has at most 107 bytes, and
+/// another user must have access.
 pub struct Folder(PathBuf);
 
 impl Folder {
@@ -17,7 +17,7 @@ impl Folder {
         let number = NEXT.fetch_add(1, Relaxed);
         let name = format!("tokenbucket-servers-{}-{number}", std::process::id());
         let path = std::env::temp_dir().join(name);
-        // Left there by a process of the same id that was killed.
+        // Removes the folder of a killed process that had the same id.
         std::fs::remove_dir_all(&path).ok();
         std::fs::create_dir(&path).unwrap();
         std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o755)).unwrap();

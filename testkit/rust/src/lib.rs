@@ -1,4 +1,4 @@
-//! Real servers for integration tests, and the faults between them and a client.
+//! Real servers for integration tests, and faults between them and a client.
 //!
 //! Each server is a process that belongs to one test. It runs as an unprivileged user and keeps its
 //! sockets in a temporary folder. No server outlives the test process, however that process ends.
@@ -27,17 +27,17 @@ pub use redis::Redis;
 
 use std::time::{Duration, Instant};
 
-/// Until a server must have done what it was asked to. Five seconds on a machine at rest; here
-/// other tests may have both processors.
+/// The time within which a server must react. It is long, because other tests may use all
+/// processors.
 const PATIENCE: Duration = Duration::from_secs(5);
 
-/// A port of the loopback interface that nothing listens on at this moment.
+/// Returns a port of the loopback interface that nothing listens on at this moment.
 fn free_port() -> u16 {
     let listener = std::net::TcpListener::bind(("127.0.0.1", 0)).unwrap();
     listener.local_addr().unwrap().port()
 }
 
-/// Polls until `condition` holds; whether it did within [`PATIENCE`].
+/// Polls `condition`. Reports whether it became true within [`PATIENCE`].
 pub fn eventually(mut condition: impl FnMut() -> bool) -> bool {
     let deadline = Instant::now() + PATIENCE;
     loop {

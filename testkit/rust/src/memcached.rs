@@ -1,4 +1,4 @@
-//! A memcached: one that listens on a TCP port, or one that listens on a Unix socket.
+//! A memcached that listens either on a TCP port or on a Unix socket.
 //!
 //! It cannot do both: with `-s` it ignores the port.
 
@@ -19,7 +19,7 @@ enum Listener {
 
 /// A memcached on one port or one socket.
 pub struct Memcached {
-    // Before the folder, which is removed when the server has ended.
+    // Declared before the folder, which is removed after the server has ended.
     process: Process,
     folder: Folder,
     options: Vec<String>,
@@ -59,7 +59,7 @@ impl Memcached {
         }
     }
 
-    /// The port of a server from [`Self::start_tcp`].
+    /// Returns the port of a server from [`Self::start_tcp`].
     pub fn port(&self) -> u16 {
         match self.listener {
             Listener::Tcp(port) => port,
@@ -67,7 +67,7 @@ impl Memcached {
         }
     }
 
-    /// The socket of a server from [`Self::start_unix`].
+    /// Returns the socket of a server from [`Self::start_unix`].
     pub fn socket(&self) -> PathBuf {
         match &self.listener {
             Listener::Unix(socket) => socket.clone(),
@@ -80,7 +80,7 @@ impl Memcached {
         self.process.pid()
     }
 
-    /// Suspends it: it accepts connections, and answers nothing.
+    /// Suspends it. It accepts connections, but does not reply.
     pub fn stop(&self) {
         self.process.stop();
     }
@@ -90,12 +90,12 @@ impl Memcached {
         self.process.cont();
     }
 
-    /// Ends it as a crash does.
+    /// Kills it, as in a crash.
     pub fn kill(&mut self) {
         self.process.kill();
     }
 
-    /// Starts it anew, empty, at the same port or socket.
+    /// Restarts it without data, at the same port or socket.
     pub fn restart(&mut self) {
         self.process.kill();
         self.process = Process::until_ready(
@@ -105,7 +105,7 @@ impl Memcached {
         );
     }
 
-    /// Its counters by name, as `cmd_get`.
+    /// Returns its counters by name, such as `cmd_get`.
     pub fn stats(&self) -> HashMap<String, String> {
         let lines = self.listener.command("stats", "END").unwrap();
         let pairs = lines.iter().filter_map(|line| {
@@ -115,7 +115,7 @@ impl Memcached {
         pairs.collect()
     }
 
-    /// The lines that it replies to a command of the text protocol, up to `last`, which ends them.
+    /// Returns the lines of the reply to a command of the text protocol, before the line `last`.
     pub fn command(&self, command: &str, last: &str) -> Vec<String> {
         self.listener.command(command, last).unwrap()
     }
@@ -140,7 +140,7 @@ impl Listener {
         Process::start("memcached", &arguments, folder)
     }
 
-    /// Whether this very process answers, and not another that got the port meanwhile.
+    /// Reports whether this process replies, and not another one that has taken the port.
     fn answers(&self, pid: u32) -> bool {
         let lines = self.command("stats", "END");
         lines.is_ok_and(|lines| lines.contains(&format!("STAT pid {pid}")))

@@ -1,8 +1,8 @@
-//! A server's process.
+//! The process of a server.
 //!
-//! Invariant: it ends when its owner is dropped, and also when the test process ends without
-//! dropping anything: a watchdog waits for the end of a pipe whose other end only the test process
-//! (and what it forked) has.
+//! Invariant: it ends when its owner is dropped. It also ends when the test process ends without
+//! dropping anything. A watchdog waits for the end of a pipe whose other end only the test process
+//! and its forked children hold.
 
 use crate::eventually;
 use crate::folder::Folder;
@@ -14,7 +14,7 @@ use std::process::{Child, Command, Stdio};
 /// Kills the server and removes its folder once its input ends.
 const WATCHDOG: &str = r#"cat >/dev/null; kill -9 "$1"; rm -rf "$2""#;
 
-/// The user and group that servers run as when root runs the tests: nobody and nogroup.
+/// Returns the user and group of servers if root runs the tests: nobody and nogroup.
 pub fn unprivileged() -> Option<(u32, u32)> {
     rustix::process::geteuid()
         .is_root()
@@ -60,9 +60,9 @@ impl Process {
         Self { server, watchdog }
     }
 
-    /// Starts what can fail for a port that was taken meanwhile, until it answers.
+    /// Starts a server until it replies, because a chosen port may have been taken meanwhile.
     ///
-    /// `attempt` starts it, with a new port wherever the port may be a new one.
+    /// `attempt` starts the server, with a new port if the port may change.
     pub fn until_ready(
         folder: &Folder,
         mut attempt: impl FnMut() -> Self,
@@ -87,21 +87,22 @@ impl Process {
         self.server.id()
     }
 
-    /// Suspends all its threads; returns when they are.
+    /// Suspends all its threads, and returns when they are suspended.
     pub fn stop(&self) {
         self.signal(Signal::STOP);
         assert!(eventually(|| self.states().all(|state| state == 'T')));
     }
 
-    /// Ends a suspension.
+    /// Resumes it.
     pub fn cont(&self) {
         self.signal(Signal::CONT);
         assert!(eventually(|| self.states().all(|state| state != 'T')));
     }
 
-    /// Ends it at once; nothing of it is left when this returns.
+    /// Kills it, and returns when it no longer exists.
     pub fn kill(&mut self) {
-        // First, lest it kills who gets the server's process id next.
+        // The watchdog ends first, because it would kill a process that got the id of the server
+        // next.
         self.watchdog.kill().ok();
         self.watchdog.wait().ok();
         self.server.kill().ok();
@@ -117,7 +118,7 @@ impl Process {
         kill_process(pid, signal).unwrap();
     }
 
-    /// The state of each of its threads, a letter as in `ps`.
+    /// Returns the state of each of its threads, a letter as in `ps`.
     fn states(&self) -> impl Iterator<Item = char> {
         let threads = read_dir(format!("/proc/{}/task", self.pid())).unwrap();
         threads.map(|thread| {

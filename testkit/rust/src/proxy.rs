@@ -1,7 +1,7 @@
-//! A wire between a client and a server that counts, and that fails on demand.
+//! A proxy between a client and a server that counts traffic and fails on demand.
 //!
-//! It knows no protocol: a reply is what one read from the server yields, which for the short
-//! replies of these stores is all of a reply, or of a pipeline of them.
+//! It knows no protocol: a reply is the result of one read from the server. The replies of these
+//! stores are short, so one read returns a whole reply, or the replies of a whole pipeline.
 
 use crate::folder::Folder;
 use rustix::net::{Shutdown, shutdown};
@@ -16,31 +16,32 @@ use std::sync::{Arc, Mutex};
 use std::thread::{JoinHandle, sleep, spawn};
 use std::time::Duration;
 
-/// What becomes of the bytes. It applies from the next read on, to open connections too.
+/// The way in which the proxy treats bytes. It applies from the next read on, in open connections
+/// too.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Mode {
-    /// All pass.
+    /// All bytes pass.
     Pass,
     /// Replies arrive byte by byte, with this pause after each.
     Drip(Duration),
     /// The first half of a reply arrives, then the connection ends.
     HalfReply,
-    /// The server acts, its replies vanish, the connection stays.
+    /// The server acts, but its replies are dropped and the connection stays open.
     SwallowReplies,
     /// Connections are accepted, and nothing reaches the server.
     SwallowRequests,
 }
 
-/// Where the server listens.
+/// The address of the server.
 #[derive(Clone, Debug)]
 pub enum Upstream {
-    /// On this port of 127.0.0.1.
+    /// A port of 127.0.0.1.
     Tcp(u16),
-    /// On the Unix socket at this path.
+    /// The path of a Unix socket.
     Unix(PathBuf),
 }
 
-/// Ends with its owner, and with it all connections.
+/// A running proxy. It ends, with all its connections, when it is dropped.
 pub struct Proxy {
     wire: Arc<Wire>,
     listener: Arc<OwnedFd>,
@@ -49,7 +50,7 @@ pub struct Proxy {
     folder: Option<Folder>,
 }
 
-/// What all connections share.
+/// The state that all connections share.
 struct Wire {
     upstream: Upstream,
     mode: Mutex<Mode>,
@@ -113,12 +114,12 @@ impl Proxy {
         }
     }
 
-    /// The port of a proxy from [`Self::tcp`].
+    /// Returns the port of a proxy from [`Self::tcp`].
     pub fn port(&self) -> u16 {
         self.port.expect("a proxy on a port")
     }
 
-    /// The socket of a proxy from [`Self::unix`].
+    /// Returns the socket of a proxy from [`Self::unix`].
     pub fn socket(&self) -> PathBuf {
         let folder = self.folder.as_ref().expect("a proxy on a socket");
         folder.file("proxy.sock")
@@ -129,33 +130,33 @@ impl Proxy {
         *self.wire.mode.lock().unwrap() = mode;
     }
 
-    /// Ends all open connections; new ones are accepted.
+    /// Ends all open connections, and accepts new ones.
     pub fn cut(&self) {
         self.wire.cut();
     }
 
-    /// How often a client sent something after it had been answered, or for the first time in its
-    /// connection: the waits for the network that it asked for.
+    /// Returns the number of round trips: how often a client sent something after a reply, or first
+    /// in its connection.
     pub fn round_trips(&self) -> u64 {
         self.wire.counts.round_trips.load(SeqCst)
     }
 
-    /// How many connections were accepted.
+    /// Returns the number of accepted connections.
     pub fn connections(&self) -> u64 {
         self.wire.counts.connections.load(SeqCst)
     }
 
-    /// How many reads it took to get what clients sent: at most the number of their writes.
+    /// Returns the number of reads of client data, which is at most the number of their writes.
     pub fn requests(&self) -> u64 {
         self.wire.counts.requests.load(SeqCst)
     }
 
-    /// The bytes that clients sent.
+    /// Returns the number of bytes that clients sent.
     pub fn request_bytes(&self) -> u64 {
         self.wire.counts.request_bytes.load(SeqCst)
     }
 
-    /// The bytes that the server sent, whether or not they got through.
+    /// Returns the number of bytes that the server sent, delivered or not.
     pub fn reply_bytes(&self) -> u64 {
         self.wire.counts.reply_bytes.load(SeqCst)
     }
@@ -179,7 +180,7 @@ impl Wire {
             Upstream::Tcp(port) => TcpStream::connect(("127.0.0.1", *port)).map(undelayed),
             Upstream::Unix(path) => UnixStream::connect(path).map(file),
         };
-        // Without a server the client sees its connection end.
+        // If the server is down, the client's connection ends.
         let Ok(server) = server else { return };
         let (client, server) = (Arc::new(client), Arc::new(server));
         let both = [Arc::clone(&client), Arc::clone(&server)];
@@ -194,7 +195,7 @@ impl Wire {
                 } else {
                     wire.carry_replies(&server, &client, &answered)
                 };
-                // Either side's end, orderly or not, is the other's.
+                // If one side ends, with or without an error, the other side ends too.
                 drop(ended);
                 wire.end(&client);
                 wire.end(&server);
@@ -206,7 +207,7 @@ impl Wire {
         let mut buffer = vec![0; 1 << 16];
         loop {
             let bytes = read(client, &mut buffer)?;
-            // Counted before the server can answer, and so before the next request.
+            // Counts before the server can reply, and so before the next request.
             if answered.swap(false, SeqCst) {
                 self.counts.round_trips.fetch_add(1, SeqCst);
             }
@@ -261,7 +262,7 @@ impl Wire {
     }
 }
 
-/// What one read yields; the end of the stream is an error.
+/// Returns the bytes of one read. The end of the stream is an error.
 fn read<'a>(mut from: &File, buffer: &'a mut [u8]) -> Result<&'a [u8]> {
     match from.read(buffer)? {
         0 => Err(std::io::ErrorKind::UnexpectedEof.into()),
@@ -269,13 +270,13 @@ fn read<'a>(mut from: &File, buffer: &'a mut [u8]) -> Result<&'a [u8]> {
     }
 }
 
-/// A socket of either kind, to read from and write to.
+/// Converts a socket of either kind into a file, to read from and write to.
 fn file(stream: impl Into<OwnedFd>) -> File {
     File::from(stream.into())
 }
 
 fn undelayed(stream: TcpStream) -> File {
-    // Each byte of Mode::Drip travels alone.
+    // Without delay, each byte of `Mode::Drip` is sent alone.
     stream.set_nodelay(true).ok();
     file(stream)
 }

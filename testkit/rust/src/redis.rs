@@ -1,4 +1,4 @@
-//! A Redis, or a Valkey, that keeps nothing.
+//! A Redis or Valkey without persistence.
 
 use crate::certificates::Authority;
 use crate::folder::Folder;
@@ -7,9 +7,9 @@ use crate::process::Process;
 use crate::resp::Connection;
 use std::path::{Path, PathBuf};
 
-/// Listens on a TCP port of 127.0.0.1 and on a Unix socket.
+/// A server that listens on a TCP port of 127.0.0.1 and on a Unix socket.
 pub struct Redis {
-    // Before the folder, which is removed when the server has ended.
+    // Declared before the folder, which is removed after the server has ended.
     process: Process,
     folder: Folder,
     program: String,
@@ -19,13 +19,13 @@ pub struct Redis {
 }
 
 impl Redis {
-    /// Starts `REDIS_SERVER`, or else the Redis in the path, with options as on its command line.
+    /// Starts the program in `REDIS_SERVER`, or the Redis in the path, with command-line options.
     pub fn start(options: &[&str]) -> Self {
         Self::launch(redis(), options, Folder::new(), false)
     }
 
-    /// Starts `VALKEY_SERVER`, or the Valkey that `scripts/setup valkey` unpacked; returns none
-    /// without either.
+    /// Starts the program in `VALKEY_SERVER`, or the Valkey that `scripts/setup valkey` unpacked.
+    /// Returns `None` if neither exists.
     pub fn start_valkey(options: &[&str]) -> Option<Self> {
         let unpacked = concat!(
             env!("CARGO_MANIFEST_DIR"),
@@ -39,12 +39,12 @@ impl Redis {
         Some(Self::launch(program, options, Folder::new(), false))
     }
 
-    /// Also listens for TLS, as localhost and 127.0.0.1.
+    /// Starts a server that also accepts TLS, as localhost and 127.0.0.1.
     pub fn start_tls() -> Self {
         Self::start_tls_as(&["localhost", "127.0.0.1"], &[])
     }
 
-    /// Also listens for TLS, with a certificate for these names.
+    /// Starts a server that also accepts TLS, with a certificate for these names.
     pub fn start_tls_as(names: &[&str], options: &[&str]) -> Self {
         let folder = Folder::new();
         let authority = Authority::new();
@@ -86,12 +86,12 @@ impl Redis {
         self.port
     }
 
-    /// The port that speaks TLS, of a server from [`Self::start_tls`].
+    /// Returns the TLS port of a server from [`Self::start_tls`].
     pub fn tls_port(&self) -> u16 {
         self.tls_port.expect("a server with TLS")
     }
 
-    /// The certificate of the authority that issued the server's.
+    /// Returns the certificate of the authority that issued the certificate of the server.
     pub fn ca_file(&self) -> PathBuf {
         self.folder.file("ca.crt")
     }
@@ -106,7 +106,7 @@ impl Redis {
         self.process.pid()
     }
 
-    /// Suspends it: it accepts connections, and answers nothing.
+    /// Suspends it. It accepts connections, but does not reply.
     pub fn stop(&self) {
         self.process.stop();
     }
@@ -116,12 +116,12 @@ impl Redis {
         self.process.cont();
     }
 
-    /// Ends it as a crash does.
+    /// Kills it, as in a crash.
     pub fn kill(&mut self) {
         self.process.kill();
     }
 
-    /// Starts it anew, empty, at the same ports and socket.
+    /// Restarts it without data, at the same ports and socket.
     pub fn restart(&mut self) {
         self.process.kill();
         self.process = Process::until_ready(
@@ -134,7 +134,7 @@ impl Redis {
         );
     }
 
-    /// What it replies to a command, as text; see [`Connection::command`].
+    /// Returns its reply to a command, as text; see [`Connection::command`].
     pub fn cli(&self, words: &[&str]) -> String {
         let mut connection = Connection::open(&self.socket()).unwrap();
         let password = self.options.iter().skip_while(|o| *o != "--requirepass");
@@ -145,7 +145,7 @@ impl Redis {
     }
 }
 
-/// The path or name of the Redis to start.
+/// Returns the path or name of the Redis to start.
 fn redis() -> String {
     std::env::var("REDIS_SERVER").unwrap_or_else(|_| "redis-server".into())
 }
@@ -171,8 +171,8 @@ fn run(
     Process::start(program, &arguments, folder)
 }
 
-/// Whether it serves commands; it has its ports by the time it listens on its socket. Refusing
-/// them for want of a password is an answer too.
+/// Reports whether it replies. An error because of a missing password is a reply, too. The ports
+/// are open by the time it listens on its socket.
 fn answers(socket: &Path) -> bool {
     let reply = Connection::open(socket).and_then(|mut server| server.command(&["PING"]));
     reply.is_ok_and(|text| text == "PONG" || text.starts_with("NOAUTH"))

@@ -1,6 +1,7 @@
-//! As much of the Redis protocol as tests need to command a server.
+//! The part of the Redis protocol that tests need to control a server.
 //!
-//! Not the extension's client, on purpose: a test of that one must not look through it.
+//! It is separate from the client of the extension, because the tests of that client must not
+//! depend on it.
 
 use std::io::{BufRead, BufReader, Error, ErrorKind, Read, Result, Write};
 use std::os::unix::net::UnixStream;
@@ -15,7 +16,8 @@ impl Connection {
         Ok(Self(BufReader::new(stream)))
     }
 
-    /// The reply as text: arrays have a line for each element, null is empty, errors are their message.
+    /// Returns the reply as text: one line for each element of an array, empty for null, the
+    /// message of an error.
     pub fn command(&mut self, words: &[&str]) -> Result<String> {
         let mut request = format!("*{}\r\n", words.len()).into_bytes();
         for word in words {
@@ -51,7 +53,7 @@ impl Connection {
     }
 }
 
-/// How long a string or an array is; none for null, whose length is -1.
+/// Returns the length of a string or an array, or `None` for null, whose length is -1.
 fn length(text: &str) -> Result<Option<usize>> {
     let number: i64 = text.parse().map_err(Error::other)?;
     Ok(usize::try_from(number).ok())

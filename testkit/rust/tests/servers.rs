@@ -1,4 +1,4 @@
-//! Checks the servers and the wire that other tests rely on.
+//! Checks the servers and the proxy that other tests rely on.
 #![allow(clippy::unwrap_used, clippy::expect_used)]
 
 use std::io::{ErrorKind, Read, Write};
@@ -17,7 +17,7 @@ fn connect(port: u16) -> TcpStream {
     stream
 }
 
-/// Sends one PING and reads what one PONG has, or less.
+/// Sends one PING and reads up to the length of one PONG.
 fn ping(stream: &mut (impl Read + Write)) -> std::io::Result<Vec<u8>> {
     stream.write_all(b"PING\r\n")?;
     let mut reply = vec![0; 7];
@@ -32,7 +32,7 @@ fn ping(stream: &mut (impl Read + Write)) -> std::io::Result<Vec<u8>> {
     Ok(reply)
 }
 
-/// Whether a read found nothing in time.
+/// Reports whether a read timed out.
 fn timed_out<T: std::fmt::Debug>(result: &std::io::Result<T>) -> bool {
     matches!(result, Err(error) if error.kind() == ErrorKind::WouldBlock)
 }
@@ -97,7 +97,7 @@ fn nothing_is_left_of_a_server() {
 
 #[test]
 fn nothing_is_left_of_a_server_whose_test_was_killed() {
-    // The control of the watchdog: this very test, in a process that dies in the middle.
+    // Controls the watchdog: runs this test in a process that aborts.
     const INNER: &str = "TOKENBUCKET_DIES";
     if std::env::var_os(INNER).is_some() {
         let redis = Redis::start(&[]);
@@ -117,7 +117,7 @@ fn nothing_is_left_of_a_server_whose_test_was_killed() {
     let said = text.split(['<', '>']).nth(1).unwrap();
     let (pid, socket) = said.split_once(' ').unwrap();
     let process = format!("/proc/{pid}/status");
-    // Its new parent need not reap it.
+    // The process may stay a zombie, because its new parent need not reap it.
     let gone = || std::fs::read_to_string(&process).map_or(true, |text| text.contains("zombie"));
     assert!(eventually(gone));
     assert!(eventually(|| {
@@ -176,7 +176,7 @@ fn a_round_trip_is_a_change_of_direction() {
         }
         assert_eq!(proxy.round_trips(), 10);
         assert_eq!((proxy.requests(), proxy.request_bytes()), (10, 60));
-        // A pipeline waits once.
+        // A pipeline is one round trip.
         stream.write_all(b"PING\r\nPING\r\n").unwrap();
         stream.read_exact(&mut [0; 14]).unwrap();
         assert_eq!(proxy.round_trips(), 11);
