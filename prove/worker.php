@@ -101,7 +101,7 @@ final class Extension
             $this->storages = [];
             $this->buckets = [];
         }
-        return preg_match('/is not asked again yet|cannot connect/', $error->getMessage()) ? CallLog::UNASKED : CallLog::ERROR;
+        return preg_match('/its breaker is open|cannot connect/', $error->getMessage()) ? CallLog::UNASKED : CallLog::ERROR;
     }
 
     private function bucket(array $bucket): TokenBucket
@@ -219,7 +219,7 @@ final class Load
 if (basename($_SERVER['SCRIPT_FILENAME']) === 'worker.php') {
     [$load, $slot, $seed] = isset($_GET['load']) ? [$_GET['load'], $_GET['slot'], $_GET['seed']] : array_slice($argv, 1, 3);
     // The first of an outage warns; everything else that PHP says is a fault.
-    set_error_handler(fn (int $level, string $said) => str_contains($said, 'buckets of this host decide'));
+    set_error_handler(fn (int $level, string $said) => str_contains($said, 'using shared memory of this host'));
     $load = json_decode(file_get_contents($load), true);
     mt_srand((int) $seed);
     if (isset($load['control'])) {

@@ -99,7 +99,7 @@ fn private(starting: &Starting, layout: Layout) -> Result<Segment, SegmentError>
         Segment::adopt(fd, nonce, layout)
             .inspect_err(|error| {
                 startup_warning(&format!(
-                    "the segment of before the reload is refused ({error}); limits start afresh"
+                    "the segment from before the reload is refused ({error}); all buckets start full"
                 ));
             })
             .ok()

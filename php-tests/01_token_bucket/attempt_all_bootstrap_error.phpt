@@ -17,5 +17,5 @@ $shared = new TokenBucketStorageSharedMemory('a');
 echo thrown(fn() => $shared->__construct('b')), "\n";
 ?>
 --EXPECT--
-LogicException: TokenBucket::attemptAll() cannot ask a class that overrides _bootstrap()
-Error: TokenBucketStorageSharedMemory is constructed already
+LogicException: TokenBucket::attemptAll() does not support a class that overrides _bootstrap()
+Error: TokenBucketStorageSharedMemory has already been constructed

@@ -45,7 +45,7 @@ foreach (Store::each() as $kind => $store) {
                     check($policy !== OnFailure::Throw, "$kind: $name: $method() did not throw");
                 } catch (TokenBucket\StorageException $e) {
                     check($policy === OnFailure::Throw, "$kind: $name: $method() threw");
-                    check(str_ends_with($e->getMessage(), 'the key of this bucket holds something else'), $e->getMessage());
+                    check(str_ends_with($e->getMessage(), 'the key does not hold a record of this limiter'), $e->getMessage());
                 }
             }
             // Local: consume() is granted once before reset() and twice after it.
@@ -78,11 +78,11 @@ $remote = TokenBucket\status()['remote'];
 check($remote['failed'] === 2 && $remote['opened'] === 0, json_encode($remote));
 ?>
 --EXPECT--
-TokenBucket\StorageException: unix:redis.sock?db=0: the key of this bucket holds something else
-Warning: TokenBucket(): unix:redis.sock?db=0: the key of this bucket holds something else
+TokenBucket\StorageException: unix:redis.sock?db=0: the key does not hold a record of this limiter
+Warning: TokenBucket(): unix:redis.sock?db=0: the key does not hold a record of this limiter
 -- what becomes of the server itself is warned of all the same --
-Warning: TokenBucket::consume(): unix:redis.sock?db=0: cannot connect: Connection refused (os error); buckets of this host decide until it is back
-TokenBucket\StorageException: memcached at unix:memcached.sock: the key of this bucket holds something else
-Warning: TokenBucket(): memcached at unix:memcached.sock: the key of this bucket holds something else
+Warning: TokenBucket::consume(): unix:redis.sock?db=0: cannot connect: Connection refused (os error); using shared memory of this host until it recovers
+TokenBucket\StorageException: memcached at unix:memcached.sock: the key does not hold a record of this limiter
+Warning: TokenBucket(): memcached at unix:memcached.sock: the key does not hold a record of this limiter
 -- what becomes of the server itself is warned of all the same --
-Warning: TokenBucket::consume(): memcached at unix:memcached.sock: cannot connect: Connection refused (os error); buckets of this host decide until it is back
+Warning: TokenBucket::consume(): memcached at unix:memcached.sock: cannot connect: Connection refused (os error); using shared memory of this host until it recovers

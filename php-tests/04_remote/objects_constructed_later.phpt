@@ -21,11 +21,11 @@ foreach (['TokenBucketStorageRedis' => 'redis://h', 'TokenBucketStorageMemcached
 ValueError: TokenBucketStorageRedis::__construct(): Argument #1 ($dsn) must have no options other than cafile, servername, db, user and password (in a password, "?" is "%3F")
 ["redis://h:6379/0","later"]
 -- but not twice at once --
-Error: TokenBucketStorageRedis is constructed already
+Error: TokenBucketStorageRedis has already been constructed
 ["redis://h:6379/0","inner"]
 -- TokenBucketStorageMemcached: it can be constructed later --
 ValueError: TokenBucketStorageMemcached::__construct(): Argument #1 ($servers) must have no option other than weight
 ["h:11211","later"]
 -- but not twice at once --
-Error: TokenBucketStorageMemcached is constructed already
+Error: TokenBucketStorageMemcached has already been constructed
 ["h:11211","inner"]

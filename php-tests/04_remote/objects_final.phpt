@@ -39,7 +39,7 @@ function clone_of(object $storage): object
 Error: Trying to clone an uncloneable object of class TokenBucketStorageRedis
 Exception: Serialization of 'TokenBucketStorageRedis' is not allowed
 Exception: Unserialization of 'TokenBucketStorageRedis' is not allowed
-Error: TokenBucketStorageRedis is constructed already
+Error: TokenBucketStorageRedis has already been constructed
 ValueError: TokenBucketStorageRedis::__construct(): Argument #1 ($dsn) must start with redis://, rediss://, unix:// or redis+unix://
 ReflectionException: Class TokenBucketStorageRedis is an internal class marked as final that cannot be instantiated without invoking its constructor
 Error: Cannot create dynamic property TokenBucketStorageRedis::$more
@@ -52,7 +52,7 @@ bool(true)
 Error: Trying to clone an uncloneable object of class TokenBucketStorageMemcached
 Exception: Serialization of 'TokenBucketStorageMemcached' is not allowed
 Exception: Unserialization of 'TokenBucketStorageMemcached' is not allowed
-Error: TokenBucketStorageMemcached is constructed already
+Error: TokenBucketStorageMemcached has already been constructed
 ValueError: TokenBucketStorageMemcached::__construct(): Argument #1 ($servers) must name at least one server
 ReflectionException: Class TokenBucketStorageMemcached is an internal class marked as final that cannot be instantiated without invoking its constructor
 Error: Cannot create dynamic property TokenBucketStorageMemcached::$more

@@ -25,8 +25,8 @@ echo str_starts_with(thrown(fn () => Down::storage()->consume('x', 1, 5, fn () =
 echo str_starts_with(thrown(fn () => Down::storage()->bootstrap('x', 1)), 'DomainException') ? "thrown\n" : "not thrown\n";
 ?>
 --EXPECT--
-DomainException: TokenBucket::consume(): unix:tokenbucket.sock?db: cannot connect: No such file or directory (os error); buckets of this host decide until it is back
-DomainException: TokenBucket::attempt(): memcached at unix:tokenbucket.sock: cannot connect: No such file or directory (os error); buckets of this host decide until it is back
+DomainException: TokenBucket::consume(): unix:tokenbucket.sock?db: cannot connect: No such file or directory (os error); using shared memory of this host until it recovers
+DomainException: TokenBucket::attempt(): memcached at unix:tokenbucket.sock: cannot connect: No such file or directory (os error); using shared memory of this host until it recovers
 4 4
 thrown
 thrown

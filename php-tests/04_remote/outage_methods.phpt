@@ -128,4 +128,4 @@ peek() after that: TokenBucket\StorageException, as expected
 prepare(): null
 bootstrap(): TokenBucket\StorageException, as expected
 storage consume(): TokenBucket\StorageException, as expected
-Warning: TokenBucket::consume(): unix:redis.sock?db=0: cannot connect: Connection refused (os error); buckets of this host decide until it is back
+Warning: TokenBucket::consume(): unix:redis.sock?db=0: cannot connect: Connection refused (os error); using shared memory of this host until it recovers

@@ -43,12 +43,12 @@ foreach (Store::each() as $kind => $store) {
 ?>
 --EXPECT--
 Redis: 100 granted, 1 warning
-  Warning: TokenBucket::consume(): unix:redis.sock?db=0: cannot connect: Connection refused (os error); buckets of this host decide until it is back
+  Warning: TokenBucket::consume(): unix:redis.sock?db=0: cannot connect: Connection refused (os error); using shared memory of this host until it recovers
 Redis: 100 granted, 1 warning
-  Warning: TokenBucket::consume(): unix:redis.sock?db=0: cannot connect: Connection refused (os error); buckets of this host decide until it is back
+  Warning: TokenBucket::consume(): unix:redis.sock?db=0: cannot connect: Connection refused (os error); using shared memory of this host until it recovers
 float(100)
 Memcached: 100 granted, 1 warning
-  Warning: TokenBucket::consume(): memcached at unix:memcached.sock: cannot connect: Connection refused (os error); buckets of this host decide until it is back
+  Warning: TokenBucket::consume(): memcached at unix:memcached.sock: cannot connect: Connection refused (os error); using shared memory of this host until it recovers
 Memcached: 100 granted, 1 warning
-  Warning: TokenBucket::consume(): memcached at unix:memcached.sock: cannot connect: Connection refused (os error); buckets of this host decide until it is back
+  Warning: TokenBucket::consume(): memcached at unix:memcached.sock: cannot connect: Connection refused (os error); using shared memory of this host until it recovers
 float(100)

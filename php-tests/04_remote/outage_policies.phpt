@@ -55,48 +55,48 @@ foreach (Store::each() as $kind => $store) {
 -- Redis killed --
 Local: asked +3, failed +3, opened +1, local +10
   granted 5, granted, insufficient_tokens
-  Warning: TokenBucket::attempt(): unix:redis.sock?db=0: cannot connect: Connection refused (os error); buckets of this host decide until it is back
+  Warning: TokenBucket::attempt(): unix:redis.sock?db=0: cannot connect: Connection refused (os error); using shared memory of this host until it recovers
 Allow: asked +3, failed +3, opened +1, allowed +10
   granted 10, granted
-  Warning: TokenBucket::attempt(): unix:redis.sock?db=0: cannot connect: Connection refused (os error); all calls are allowed until it is back
+  Warning: TokenBucket::attempt(): unix:redis.sock?db=0: cannot connect: Connection refused (os error); allowing all calls until it recovers
 Deny: asked +3, failed +3, opened +1, denied +10
   granted 0, unavailable
-  Warning: TokenBucket::attempt(): unix:redis.sock?db=0: cannot connect: Connection refused (os error); all calls are denied until it is back
+  Warning: TokenBucket::attempt(): unix:redis.sock?db=0: cannot connect: Connection refused (os error); denying all calls until it recovers
 Throw: asked +3, failed +3, opened +1, thrown +10
-  granted 0, Connection refused, it failed and is not asked again yet
+  granted 0, Connection refused, not contacted, because its breaker is open
 -- Redis suspended --
 Local: asked +3, failed +3, opened +1, local +10
   granted 5, granted, insufficient_tokens
-  Warning: TokenBucket::attempt(): unix:redis.sock?db=0: no answer in time; buckets of this host decide until it is back
+  Warning: TokenBucket::attempt(): unix:redis.sock?db=0: no reply within the timeout; using shared memory of this host until it recovers
 Allow: asked +3, failed +3, opened +1, allowed +10
   granted 10, granted
-  Warning: TokenBucket::attempt(): unix:redis.sock?db=0: no answer in time; all calls are allowed until it is back
+  Warning: TokenBucket::attempt(): unix:redis.sock?db=0: no reply within the timeout; allowing all calls until it recovers
 Deny: asked +3, failed +3, opened +1, denied +10
   granted 0, unavailable
-  Warning: TokenBucket::attempt(): unix:redis.sock?db=0: no answer in time; all calls are denied until it is back
+  Warning: TokenBucket::attempt(): unix:redis.sock?db=0: no reply within the timeout; denying all calls until it recovers
 Throw: asked +3, failed +3, opened +1, thrown +10
-  granted 0, no answer in time, it failed and is not asked again yet
+  granted 0, no reply within the timeout, not contacted, because its breaker is open
 -- Memcached killed --
 Local: asked +3, failed +3, opened +1, local +10
   granted 5, granted, insufficient_tokens
-  Warning: TokenBucket::attempt(): memcached at unix:memcached.sock: cannot connect: Connection refused (os error); buckets of this host decide until it is back
+  Warning: TokenBucket::attempt(): memcached at unix:memcached.sock: cannot connect: Connection refused (os error); using shared memory of this host until it recovers
 Allow: asked +3, failed +3, opened +1, allowed +10
   granted 10, granted
-  Warning: TokenBucket::attempt(): memcached at unix:memcached.sock: cannot connect: Connection refused (os error); all calls are allowed until it is back
+  Warning: TokenBucket::attempt(): memcached at unix:memcached.sock: cannot connect: Connection refused (os error); allowing all calls until it recovers
 Deny: asked +3, failed +3, opened +1, denied +10
   granted 0, unavailable
-  Warning: TokenBucket::attempt(): memcached at unix:memcached.sock: cannot connect: Connection refused (os error); all calls are denied until it is back
+  Warning: TokenBucket::attempt(): memcached at unix:memcached.sock: cannot connect: Connection refused (os error); denying all calls until it recovers
 Throw: asked +3, failed +3, opened +1, thrown +10
-  granted 0, Connection refused, it failed and is not asked again yet
+  granted 0, Connection refused, not contacted, because its breaker is open
 -- Memcached suspended --
 Local: asked +3, failed +3, opened +1, local +10
   granted 5, granted, insufficient_tokens
-  Warning: TokenBucket::attempt(): memcached at unix:memcached.sock: no answer in time; buckets of this host decide until it is back
+  Warning: TokenBucket::attempt(): memcached at unix:memcached.sock: no reply within the timeout; using shared memory of this host until it recovers
 Allow: asked +3, failed +3, opened +1, allowed +10
   granted 10, granted
-  Warning: TokenBucket::attempt(): memcached at unix:memcached.sock: no answer in time; all calls are allowed until it is back
+  Warning: TokenBucket::attempt(): memcached at unix:memcached.sock: no reply within the timeout; allowing all calls until it recovers
 Deny: asked +3, failed +3, opened +1, denied +10
   granted 0, unavailable
-  Warning: TokenBucket::attempt(): memcached at unix:memcached.sock: no answer in time; all calls are denied until it is back
+  Warning: TokenBucket::attempt(): memcached at unix:memcached.sock: no reply within the timeout; denying all calls until it recovers
 Throw: asked +3, failed +3, opened +1, thrown +10
-  granted 0, no answer in time, it failed and is not asked again yet
+  granted 0, no reply within the timeout, not contacted, because its breaker is open

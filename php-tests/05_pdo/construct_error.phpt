@@ -75,7 +75,7 @@ ValueError: TokenBucketStoragePDO::__construct(): Argument #5 ($hintMaxAge) must
 ValueError: TokenBucketStoragePDOMySQL::__construct(): Argument #1 ($db) must be connected to MySQL or MariaDB
 TypeError: TokenBucketStoragePDOMySQL::__construct(): Argument #1 ($db) must be of type PDO, string given
 ArgumentCountError: TokenBucketStoragePDOMySQL::__construct() expects exactly 2 arguments, 1 given
-Error: TokenBucketStoragePDO is constructed already
+Error: TokenBucketStoragePDO has already been constructed
 Error: The TokenBucketStoragePDO object has not been constructed
 Error: The TokenBucketStoragePDO object has not been constructed
 Error: The TokenBucketStoragePDO object has not been constructed

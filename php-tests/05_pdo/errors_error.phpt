@@ -55,7 +55,7 @@ foreach (sql_servers() as $driver => $server) {
                 check($bucket->consume() === $expected, "$what: $policy->name");
                 check($bucket->consume() === ($policy === OnFailure::Allow), "$what: $policy->name again");
                 // The store warns about failed statements once a minute.
-                $ours = preg_grep('/the statement failed: SQLSTATE.*; (all calls are|buckets of this host)/', $warnings);
+                $ours = preg_grep('/the statement failed: SQLSTATE.*; (allowing all calls|denying all calls|using shared memory of this host)/', $warnings);
                 check(count($ours) === (int) !isset($warned[$driver]), "$what: $policy->name warns: " . json_encode($warnings));
                 $warned[$driver] = true;
             }
@@ -86,7 +86,7 @@ foreach (sql_servers() as $driver => $server) {
                 $bucket = new TokenBucket(new TokenBucketStoragePDO($db, 'odd'), $name, 3, 0.1);
                 foreach (['consume', 'peek'] as $method) {
                     $message = thrown(fn () => $bucket->$method());
-                    check(str_ends_with($message, 'the key of this bucket holds something else'), "$what: $name: $message");
+                    check(str_ends_with($message, 'the key does not hold a record of this limiter'), "$what: $name: $message");
                 }
                 thrown(fn () => $bucket->refund());
                 (new TokenBucketStoragePDO($db, 'odd'))->bootstrap($name, 1.0);

@@ -43,20 +43,20 @@ foreach ($foreign as $what => $put) {
 }
 ?>
 --EXPECT--
-E_WARNING: TokenBucket\Compat\ClientThrottle::check(): memcached … the key of this bucket holds something else; buckets of this host decide
+E_WARNING: TokenBucket\Compat\ClientThrottle::check(): memcached … the key does not hold a record of this limiter; using shared memory of this host
 text, Local: false true
 text, Allow: false false
 text, Deny: true true
-text, Throw: TokenBucket\StorageException: memcached  the key of this bucket holds something else TokenBucket\StorageException: memcached  the key of this bucket holds something else
+text, Throw: TokenBucket\StorageException: memcached  the key does not hold a record of this limiter TokenBucket\StorageException: memcached  the key does not hold a record of this limiter
 object, Local: false true
 object, Allow: false false
 object, Deny: true true
-object, Throw: TokenBucket\StorageException: memcached  the key of this bucket holds something else TokenBucket\StorageException: memcached  the key of this bucket holds something else
+object, Throw: TokenBucket\StorageException: memcached  the key does not hold a record of this limiter TokenBucket\StorageException: memcached  the key does not hold a record of this limiter
 other array, Local: false true
 other array, Allow: false false
 other array, Deny: true true
-other array, Throw: TokenBucket\StorageException: memcached  the key of this bucket holds something else TokenBucket\StorageException: memcached  the key of this bucket holds something else
+other array, Throw: TokenBucket\StorageException: memcached  the key does not hold a record of this limiter TokenBucket\StorageException: memcached  the key does not hold a record of this limiter
 compressed, Local: false true
 compressed, Allow: false false
 compressed, Deny: true true
-compressed, Throw: TokenBucket\StorageException: memcached  the key of this bucket holds something else TokenBucket\StorageException: memcached  the key of this bucket holds something else
+compressed, Throw: TokenBucket\StorageException: memcached  the key does not hold a record of this limiter TokenBucket\StorageException: memcached  the key does not hold a record of this limiter

@@ -25,7 +25,7 @@ foreach ([$set, "$set:control"] as $key) {
     $redis->set($key, 'foreign');
     $hits = $key === $set ? false : $redis->zScore($set, 'x-y');
     $said = thrown(fn () => $bucket->request('x', 'y'));
-    check(str_ends_with($said, 'the key of this bucket holds something else'), "$key: $said");
+    check(str_ends_with($said, 'the key does not hold a record of this limiter'), "$key: $said");
     foreach ([[OnFailure::Deny, 0], [OnFailure::Allow, 5]] as [$policy, $expected]) {
         $admitted = @$burst(new LeakyBucket($storage($server, $policy), 86400, 2), 'x', 'y', 5);
         check($admitted === $expected, "$key, $policy->name: $admitted");

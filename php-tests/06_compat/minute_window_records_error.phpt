@@ -31,21 +31,21 @@ foreach (['memcached', 'redis'] as $kind) {
 }
 ?>
 --EXPECT--
-TokenBucket\Compat\MinuteWindow::limitRequestsInMinutes(): memcached … the key of this bucket holds something else; buckets of this host decide
+TokenBucket\Compat\MinuteWindow::limitRequestsInMinutes(): memcached … the key does not hold a record of this limiter; using shared memory of this host
 memcached 0 Local: nothing thrown | TokenBucket\Compat\RateExceededException: 
 memcached 0 Allow: nothing thrown
 memcached 0 Deny: TokenBucket\Compat\RateExceededException: 
-memcached 0 Throw: TokenBucket\StorageException: memcached … the key of this bucket holds something else
+memcached 0 Throw: TokenBucket\StorageException: memcached … the key does not hold a record of this limiter
 memcached 1 Local: nothing thrown | TokenBucket\Compat\RateExceededException: 
 memcached 1 Allow: nothing thrown
 memcached 1 Deny: TokenBucket\Compat\RateExceededException: 
-memcached 1 Throw: TokenBucket\StorageException: memcached … the key of this bucket holds something else
-TokenBucket\Compat\MinuteWindow::limitRequestsInMinutes(): … the key of this bucket holds something else; buckets of this host decide
+memcached 1 Throw: TokenBucket\StorageException: memcached … the key does not hold a record of this limiter
+TokenBucket\Compat\MinuteWindow::limitRequestsInMinutes(): … the key does not hold a record of this limiter; using shared memory of this host
 redis 0 Local: nothing thrown | TokenBucket\Compat\RateExceededException: 
 redis 0 Allow: nothing thrown
 redis 0 Deny: TokenBucket\Compat\RateExceededException: 
-redis 0 Throw: TokenBucket\StorageException: … the key of this bucket holds something else
+redis 0 Throw: TokenBucket\StorageException: … the key does not hold a record of this limiter
 redis 1 Local: nothing thrown | TokenBucket\Compat\RateExceededException: 
 redis 1 Allow: nothing thrown
 redis 1 Deny: TokenBucket\Compat\RateExceededException: 
-redis 1 Throw: TokenBucket\StorageException: … the key of this bucket holds something else
+redis 1 Throw: TokenBucket\StorageException: … the key does not hold a record of this limiter

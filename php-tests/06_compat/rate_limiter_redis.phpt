@@ -74,7 +74,7 @@ foreach ($foreign as $record) {
     $write($record);
     $said = thrown(fn () => $limiter('key')->handler());
     $shown = substr($record, 0, 40);
-    check($said === "TokenBucket\\StorageException: $dsn/0: the key of this bucket holds something else", "$shown: $said");
+    check($said === "TokenBucket\\StorageException: $dsn/0: the key does not hold a record of this limiter", "$shown: $said");
     check($limiter('key', policy: OnFailure::Deny)->handler() === false, "denied: $shown");
     check($limiter('key', policy: OnFailure::Allow)->handler() === true, "allowed: $shown");
     check($server->command('GET', 'key') === $record && $server->command('PTTL', 'key') === -1, "left alone: $shown");

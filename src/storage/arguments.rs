@@ -88,7 +88,7 @@ fn span(call: &mut Call<'_>, number: u32, default: Ticks) -> Result<Ticks, Throw
 /// Throws an `Error` because a constructor has run before.
 pub fn constructed_already<S: State>() -> Thrown {
     let class = S::class().name();
-    throw::error(&format!("{class} is constructed already"))
+    throw::error(&format!("{class} has already been constructed"))
 }
 
 /// Throws an `Error` because no constructor has run.

@@ -218,12 +218,12 @@ pub fn tell<T: Transport, R>(
         return Ok(answer.value);
     };
     let meanwhile = match remote.on_failure() {
-        OnFailure::Local => "buckets of this host decide",
-        OnFailure::Allow => "all calls are allowed",
-        OnFailure::Deny | OnFailure::Throw => "all calls are denied",
+        OnFailure::Local => "using shared memory of this host",
+        OnFailure::Allow => "allowing all calls",
+        OnFailure::Deny | OnFailure::Throw => "denying all calls",
     };
     let is_store = failure.cause.blame() == Blame::Store;
-    let until = if is_store { " until it is back" } else { "" };
+    let until = if is_store { " until it recovers" } else { "" };
     let message = format!("{failure}; {meanwhile}{until}");
     drop(failure);
     throw::warning(message)?;

@@ -63,7 +63,7 @@ impl<'a> Calls<'a> {
             .any(|question| question.plan.overrides.bootstrap)
         {
             return Err(throw::logic(
-                "TokenBucket::attemptAll() cannot ask a class that overrides _bootstrap()",
+                "TokenBucket::attemptAll() does not support a class that overrides _bootstrap()",
             ));
         }
         let storages = questions.iter().map(|it| it.native("attemptAll"));

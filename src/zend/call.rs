@@ -39,7 +39,7 @@ pub fn run<'a>(
             life: PhantomData,
         };
         if body(&mut call, result).is_err() && !throw::is_pending() {
-            throw::error("tokenbucket failed without saying why, which is a bug");
+            throw::error("tokenbucket failed without a message, which is a bug");
         }
     });
     if let Err(panic) = catch_unwind(body) {

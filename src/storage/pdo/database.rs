@@ -274,7 +274,7 @@ impl<'a> Database<'a> {
 
     fn sorted(&self, failure: Failure, message: &str) -> Cause {
         let message = if message.is_empty() {
-            "PDO does not say why".to_owned()
+            "PDO gives no reason".to_owned()
         } else {
             shown(message)
         };

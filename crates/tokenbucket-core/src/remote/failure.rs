@@ -20,10 +20,10 @@ pub struct Failure {
 #[derive(Debug, thiserror::Error)]
 pub enum Cause {
     /// The deadline passed. Whether the store acted is unknown.
-    #[error("no answer in time")]
+    #[error("no reply within the timeout")]
     Timeout,
     /// Its name has no address.
-    #[error("its name cannot be looked up: {0}")]
+    #[error("the DNS lookup failed: {0}")]
     Lookup(#[source] io::Error),
     /// No connection.
     #[error("cannot connect: {0}")]
@@ -38,10 +38,10 @@ pub enum Cause {
     #[error("it answered: {0}")]
     Refused(String),
     /// Its answer is none.
-    #[error("its answer is not understood: {0}")]
+    #[error("malformed reply: {0}")]
     Answer(&'static str),
     /// What is kept under the bucket's name is no bucket. It is left as it is.
-    #[error("the key of this bucket holds something else")]
+    #[error("the key does not hold a record of this limiter")]
     Record,
     /// The connection, which is not ours to make anew, is of no use now.
     #[error("the connection is lost: {0}")]
@@ -53,13 +53,13 @@ pub enum Cause {
     #[error("the connection was lost: {0}")]
     LostBefore(String),
     /// Code of the caller's does not do what it should.
-    #[error("the caller's own code came between: {0}")]
+    #[error("application code interfered: {0}")]
     Caller(&'static str),
     /// Code of the caller's threw while the store was asked.
-    #[error("an exception came between")]
+    #[error("an exception was thrown meanwhile")]
     Thrown,
-    /// It failed before, and is not asked again yet.
-    #[error("it failed and is not asked again yet")]
+    /// It failed before, and its breaker is open.
+    #[error("not contacted, because its breaker is open")]
     Waiting,
 }
 
