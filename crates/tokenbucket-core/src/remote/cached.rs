@@ -1,8 +1,8 @@
 //! Answers steps from the denial cache, and updates the cache from the store's replies.
 //!
 //! An entry is a lower bound of `empty_at` on this host's clock ([`super::denial_cache`]). If it
-//! leaves a doubt, the store is contacted. The numbers of a cached denial may make the caller wait
-//! a little too long, but not too short.
+//! leaves a doubt, the store is contacted. A cached denial may state a wait that is a little too
+//! long, but not one that is too short.
 
 use super::denial_cache::Entry;
 use super::{Ask, Remote, Reply, Transport, age};

@@ -30,13 +30,13 @@ use std::sync::atomic::{
 const ENTRIES: usize = 3;
 const FINGERPRINT_MASK: u128 = (1 << 48) - 1;
 const SEEN_BITS: u32 = 22;
-/// The unit of `seen` is 2^24 ns (17 ms). The number wraps around after 19 hours.
+/// The exponent of the unit of `seen`: 2^24 ns (17 ms). The number wraps around after 19 hours.
 const SEEN_UNIT: u32 = 24;
 const SEEN_MASK: u64 = (1 << SEEN_BITS) - 1;
 const ERROR_BITS: u32 = 6;
-/// The greatest error is 2^40 ns (18 minutes): longer than any call takes.
+/// The exponent of the greatest error: 2^40 ns (18 minutes), longer than any call takes.
 const GREATEST_ERROR: u32 = 40;
-/// The unit of the bound is 2^10 ns. The bound is rounded down.
+/// The exponent of the unit of the bound: 2^10 ns. The bound is rounded down.
 const BOUND_UNIT: u32 = 10;
 
 /// Three entries, and the instant up to which their keys were cleared.
@@ -76,7 +76,7 @@ impl<'a> DenialCache<'a> {
         &self.0[((bits * self.0.len() as u64) >> 32) as usize]
     }
 
-    /// Returns the entry of the bucket with this hash. Its age is that at `now`.
+    /// Returns the entry of the bucket with this hash, with its age at `now`.
     #[inline]
     #[must_use]
     pub fn find(&self, hash: u128, now: Ticks) -> Option<Entry> {

@@ -7,8 +7,8 @@
 --          the greatest debt that denied calls cause, in microseconds; 0 if there is none
 --          1 for a dry step, which changes nothing
 --          "" or the microseconds since a bucket without a record was empty, as the caller proposes
---          "" or an upper bound of the microseconds since the bucket was empty, as the caller saw it
---            before the record was lost
+--          "" or an upper bound of the microseconds since the bucket was empty, as the caller saw
+--            it before the record was lost
 -- Reply    1 if the step is granted
 --          the server's time
 --          the state after the step

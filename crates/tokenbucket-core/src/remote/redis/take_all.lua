@@ -1,8 +1,10 @@
 -- Takes several steps, all or none.
 --
 -- KEYS     the bucket of each step; a bucket may occur more than once
--- ARGV     for each step: the cost and the burst in microseconds, then "" or an upper bound of the
---            microseconds since the bucket was empty, as the caller saw it before the record was lost
+-- ARGV     for each step:
+--            the cost and the burst in microseconds
+--            "" or an upper bound of the microseconds since the bucket was empty, as the caller saw
+--              it before the record was lost
 -- Reply    1 if all steps are granted
 --          the server's time
 --          for each step: the bucket's state, then 1 if its lost record was restored
