@@ -132,7 +132,7 @@ impl Query {
             (Self::Start, _) => START,
             (Self::Find, Dialect::MySql) => mysql::FIND,
             (Self::Find, Dialect::PgSql) => pgsql::FIND,
-            // The table is always reported missing, because to create an existing table does
+            // The table is always reported missing, because creating an existing table does
             // nothing and takes no lock.
             (Self::Find, Dialect::Sqlite) => "SELECT 0",
             (Self::Create, _) => CREATE,

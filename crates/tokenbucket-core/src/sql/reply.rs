@@ -3,7 +3,7 @@
 //! `MySQL` answers with one number, which combines a bucket's age and flags:
 //!
 //! ```text
-//! bit 62    always set, so that an id of somebody's table is not taken for an answer
+//! bit 62    always set, so that an id of another table is not taken for an answer
 //! 57 - 61   the number of the call, so that the answer to another call is not taken for this one
 //! 0 - 56    4 * (age + 2^54), + 3 for a bucket that had no record, otherwise + 1 for a grant
 //!
@@ -16,7 +16,7 @@ const MARK: i64 = 1 << 62;
 const ZERO: i64 = 4 << 54;
 
 /// The greatest distance of a bucket's state from the clock, in microseconds. Bursts and debts are
-/// at most 2^60 ns.
+/// at most 2^60 ns, so a state beyond this distance is not a bucket's.
 const FARTHEST: i64 = 1 << 51;
 
 /// Returns the mark of call number `call`.

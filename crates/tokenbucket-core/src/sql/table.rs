@@ -18,7 +18,7 @@ pub enum TableError {
     /// A part is empty, or there are more than two parts.
     #[error("must be the name of a table, or of a schema and a table with a dot between")]
     Parts,
-    /// A part is longer than the database allows, which is given in characters.
+    /// A part is longer than the database's limit, a number of characters.
     #[error("must not be longer than {0} characters")]
     Length(usize),
     /// The name contains a character that is not allowed.

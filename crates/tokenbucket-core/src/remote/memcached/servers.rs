@@ -94,7 +94,7 @@ where
     match (servers.is_empty(), blanks) {
         (true, _) => Err(ServersError::NoServer),
         (false, 0) => Ok(servers),
-        // An empty element is refused: to skip it could move keys to other servers.
+        // An empty element is refused: skipping it could move keys to other servers.
         (false, _) => Err(ServersError::NoHost),
     }
 }

@@ -196,7 +196,7 @@ impl Tls {
             return Err(DsnError::ServerName);
         }
         let ca_file = options.take("cafile").map(PathBuf::from);
-        // PHP-FPM and the command line start from different directories.
+        // PHP-FPM and the command line resolve relative paths from different directories.
         if ca_file.as_deref().is_some_and(Path::is_relative) {
             return Err(DsnError::CaFile);
         }
@@ -237,7 +237,7 @@ fn client_endpoint(host: &str, port: u16) -> Result<(Endpoint, Option<Tls>), Dsn
 ///
 /// A user without a password is refused, because clients disagree on the meaning. Some take it for
 /// the password, redis-py takes it for a user with an empty password, and the redis crate ignores
-/// it. If both are empty, they are refused, too: an unset variable in a template has this result.
+/// it. If both are empty, they are refused, too: an unset variable in a template causes this.
 fn credentials(
     user: Option<String>,
     password: Option<String>,

@@ -218,7 +218,7 @@ fn broken_addresses_are_refused_by_their_rule() {
     }
 }
 
-/// A PHP client may hold such settings without being connected with them.
+/// A PHP client object may report such settings, although it cannot be connected with them.
 #[test]
 fn clients_are_refused_by_the_same_rules() {
     for (host, database, error) in [
