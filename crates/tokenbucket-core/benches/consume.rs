@@ -1,12 +1,14 @@
-//! What a call on shared memory costs, against the least that any such call must do.
+//! Compares the cost of a call on shared memory with the floor: the least work of any such call.
 //!
-//! The floor reads the clock, hashes the identifier under a secret, loads 128 bits at a place that the
-//! hash chooses and, for a grant, swaps them. It runs over as many bytes as the store's slots, in
-//! pages of the same size, so that among a million keys it pays one random cache miss, as a call
-//! must. Floor and store take turns within a round and a ratio is taken round by round, so that a
-//! machine that slows down slows both. Printed: the median of all rounds, and in brackets where
-//! the middle 80 % of them lie. Where `TOKENBUCKET_BENCH_ROWS` names a file, they are added to it too, a
-//! line of JSON a row.
+//! The floor reads the clock, hashes the identifier with a secret and loads 128 bits at a place
+//! that the hash chooses. For a grant, it also swaps them. It uses as much memory as the store's
+//! slots, in pages of the same size. So with a million keys, the floor has one random cache miss,
+//! as every call has.
+//!
+//! Floor and store take turns within a round, and each round has its own ratio. So if the machine
+//! slows down, it slows down both. The output shows the median of all rounds, and the range of the
+//! middle 80 % in brackets. If `TOKENBUCKET_BENCH_ROWS` names a file, each row is appended to it as
+//! a line of JSON.
 //!
 //! `cargo bench -p tokenbucket-core --bench consume [-- ROUNDS]`
 #![allow(clippy::unwrap_used)]
@@ -22,12 +24,12 @@ use tokenbucket_core::memory::Segment;
 use tokenbucket_core::slots::table::{Line, SLOTS_PER_LINE};
 use tokenbucket_core::{KeyHasher, Put, Step, TICKS_PER_SECOND, Ticks, boot_clock};
 
-/// The memory meant for a million live buckets: a load of one half.
+/// The memory for a million live buckets, in bytes. The table is then half full.
 const SLOT_BYTES: usize = 32 << 20;
 const HOUR: Ticks = 3600 * TICKS_PER_SECOND;
 const CALLS: u64 = 200_000;
 
-/// One number of keys, and what a call on them may cost in floors.
+/// A number of keys, and the target ratio of a call on them to the floor.
 struct Case {
     keys: u64,
     target: f64,
@@ -49,7 +51,7 @@ const CASES: [Case; 3] = [
 ];
 
 fn main() {
-    // Cargo passes `--bench`.
+    // Ignore `--bench`, which Cargo passes.
     let rounds = std::env::args().find_map(|argument| argument.parse().ok());
     let rounds = rounds.unwrap_or(51).max(1);
     println!(
@@ -96,7 +98,7 @@ fn main() {
     }
 }
 
-/// Adds a line to the file of rows, where there is to be one.
+/// Appends a line to the file of rows, if one is set.
 fn keep(row: &str) {
     if let Ok(path) = std::env::var("TOKENBUCKET_BENCH_ROWS") {
         let mut file = File::options()
@@ -108,9 +110,9 @@ fn keep(row: &str) {
     }
 }
 
-/// Always there: it refills faster than anyone can ask.
+/// Always granted: the bucket refills faster than anyone can call.
 const GRANTED: Step = Step::new(1, HOUR);
-/// Never there: the buckets start half full, and stay so for the length of a benchmark.
+/// Never granted: the buckets start half full, and stay so during a benchmark.
 const DENIED: Step = Step::new(HOUR, HOUR);
 
 struct Bench {
@@ -134,7 +136,8 @@ impl Bench {
             host.slots()
                 .put(hasher.key(&identifier(key)), &Put::Bootstrap { age });
         }
-        // At this load a few in a million find both their lines full; more would falsify the rest.
+        // At this load, a few keys in a million find both of their lines full. More would distort
+        // the results.
         let live = host.usage().live as u64;
         assert!(
             keys - live <= keys / 10_000,
@@ -145,12 +148,12 @@ impl Bench {
             keys,
             host,
             hasher,
-            // Written, or all pages would be the one page of zeros.
+            // Write the places, because otherwise all pages would be the single page of zeros.
             places: (1..=places as u128).map(AtomicU128::new).collect(),
         }
     }
 
-    /// The two steps are what they are called.
+    /// Checks that one step is granted and the other is denied.
     fn check(&self) {
         for (step, granted) in [(&GRANTED, true), (&DENIED, false)] {
             let first = identifier(0);
@@ -159,7 +162,7 @@ impl Bench {
         }
     }
 
-    /// The least work: nanoseconds a call.
+    /// Returns the nanoseconds per call of the least work.
     fn floor(&self, granted: bool) -> f64 {
         self.each(|identifier| {
             let hash = self.hasher.key(identifier).hash;
@@ -178,7 +181,7 @@ impl Bench {
         })
     }
 
-    /// The store's work: nanoseconds a call.
+    /// Returns the nanoseconds per call of the store's work.
     fn take(&self, step: &Step) -> f64 {
         self.each(|identifier| {
             let key = self.hasher.key(identifier);
@@ -187,7 +190,7 @@ impl Bench {
     }
 
     fn each(&self, call: impl Fn(&[u8; 16]) -> bool) -> f64 {
-        // The same walk over the keys for everyone, new in no round: what is cached is the same too.
+        // Each run visits the keys in the same order, so that the caches hold the same data.
         let mut random = 0x9e37_79b9_7f4a_7c15_u64;
         let start = Instant::now();
         for _ in 0..CALLS {
@@ -202,14 +205,15 @@ impl Bench {
     }
 }
 
-/// Sixteen bytes, made without touching memory: fetching names would cost a miss that is not ours.
+/// Returns sixteen bytes without reading memory. Loading names would cost a cache miss that is not
+/// the store's.
 fn identifier(key: u64) -> [u8; 16] {
     let mut bytes = *b"user:id:........";
     bytes[8..].copy_from_slice(&key.to_le_bytes());
     bytes
 }
 
-/// Where the rounds lie.
+/// The distribution of the rounds.
 struct Spread {
     low: f64,
     median: f64,

@@ -1,11 +1,12 @@
-//! The back-off of a loop that writes by compare-and-swap.
+//! Back-off for loops that write by compare-and-swap.
 
 use crate::clock::{Ticks, boot_clock};
 use std::time::Duration;
 
-/// Sleeps after race number `lost`, so that the others finish: longer after each, up to about a
-/// millisecond. Returns false, at once, after the first.
-#[allow(clippy::must_use_candidate)] // Its sleep is the point.
+/// Sleeps after the lost race number `lost`, so that other writers can finish. The time is random,
+/// and its limit grows with each race up to about a millisecond. Returns false after the first
+/// race, without sleeping.
+#[allow(clippy::must_use_candidate)] // Some callers need only the sleep.
 pub fn pause(lost: u32) -> bool {
     let waits = lost > 1;
     if waits {
@@ -15,7 +16,7 @@ pub fn pause(lost: u32) -> bool {
     waits
 }
 
-/// Returns whether an instant of [`boot_clock`] has passed.
+/// Reports whether an instant of [`boot_clock`] has passed.
 #[must_use]
 pub fn is_over(deadline: Ticks) -> bool {
     boot_clock() >= deadline

@@ -1,4 +1,4 @@
-//! Several steps on one remote store, all or none.
+//! Batches: several steps on one remote store, all taken or none.
 
 use super::{Answer, Failure, OnFailure, Remote, Reply, Transport, sure};
 use crate::batch::{self, Batch, Taken, take_all};
@@ -8,15 +8,16 @@ use crate::key::Key;
 use crate::step::{Outcome, Step};
 use std::convert::Infallible;
 
-/// What became of a batch: all that was taken, or the one that refused.
+/// The result of a batch: all steps that were taken, or the one step that was refused.
 pub type Batched = Result<Vec<Taken>, Taken>;
 
 impl<T: Transport> Remote<'_, T> {
-    /// Takes all steps or none in one operation; `None` if the stores cannot do that. The buckets are of
-    /// this store and others; this one's settings apply.
+    /// Takes all steps or none in one operation. The buckets may belong to this store and to
+    /// others; this store's settings apply. Returns `None` if the stores cannot do it in one
+    /// operation.
     ///
     /// # Errors
-    /// As [`Remote::take`].
+    /// Fails like [`Remote::take`].
     pub fn take_all(
         &self,
         buckets: &[(&Self, Key<'_>)],
@@ -43,7 +44,7 @@ impl<T: Transport> Remote<'_, T> {
             for (index, reply) in replies.iter_mut().enumerate() {
                 let ((store, key), step) = (buckets[index], &steps[index]);
                 if !granted {
-                    // The batch took nothing, so this is what the bucket says of its step alone.
+                    // The batch took nothing, so this outcome is that of the step alone.
                     reply.outcome = step.dry().decide(reply.outcome.empty_at, reply.outcome.now);
                 }
                 store.learn(key, step, reply, hints[index].as_ref(), now);
@@ -72,7 +73,7 @@ const fn taken(index: usize, step: Step, outcome: Outcome) -> Taken {
     }
 }
 
-/// Returns what the replies say of each step.
+/// Converts the replies to the outcomes of all steps, or to the first refusal.
 fn read(keys: &[Key<'_>], steps: &[Step], granted: bool, replies: &[Reply]) -> Batched {
     let mut outcomes = replies.iter().map(|reply| reply.outcome).enumerate();
     if granted {
@@ -82,11 +83,11 @@ fn read(keys: &[Key<'_>], steps: &[Step], granted: bool, replies: &[Reply]) -> B
     let same_bucket = |a: usize, b: usize| keys[a] == keys[b];
     let refused =
         outcomes.find_map(|(index, seen)| batch::refused(&same_bucket, steps, index, seen));
-    // The store has refused by the same arithmetic, so one of the steps does.
+    // The store uses the same arithmetic, so one of the steps is refused here, too.
     refused.map_or_else(|| Ok(Vec::new()), Err)
 }
 
-/// The buckets that stand in while the store is down.
+/// The batch as the failure policy decides it, while the store fails.
 struct StandIn<'a> {
     policy: OnFailure,
     host: &'a Host,

@@ -1,17 +1,17 @@
-//! Circuit breakers of remote stores: one cell a store, shared by all workers of the host.
+//! Circuit breakers of remote stores: one cell per store, shared by all workers of the host.
 //!
 //! ```text
 //! closed      calls go through; three failures in a row open it
 //! open        no call goes through until an instant
-//! half open   that instant has come: the worker that moves it on probes, the others stay away
-//! ```
+//! half open   that instant has come: one worker moves it on and probes, the others stay away
 //!
-//! A probe that fails doubles the time until the next, from 100 ms up to 4 s; chance shortens each, so
-//! that hosts do not probe in step. Any success closes the breaker.
+//! A failed probe doubles the pause until the next one, from 100 ms up to 4 s. A random part of
+//! each pause is cut off, so that hosts do not probe at the same time. Any success closes the
+//! breaker.
 //!
-//! Invariant: at most one worker at a time probes, and one that is killed meanwhile delays the next
-//! probe by its lease, no longer. Every word is a plain atomic and any content is valid: the worst that
-//! a lost race does is one call more to a store that is down.
+//! Invariant: at most one worker probes at a time. If that worker is killed, the next probe is
+//! delayed by its lease at most. Every word is a plain atomic and any content is valid. A lost race
+//! causes at most one more call to a store that is down.
 
 use crate::clock::{TICKS_PER_SECOND, Ticks};
 use std::sync::atomic::{
@@ -19,9 +19,9 @@ use std::sync::atomic::{
     Ordering::{AcqRel, Acquire, Relaxed, Release},
 };
 
-/// How many stores have a cell of their own; more share cells.
+/// The number of cells. Stores beyond that share cells.
 pub(crate) const CELLS: usize = 64;
-/// Failures in a row that open a breaker.
+/// The failures in a row that open a breaker.
 const PATIENCE: u32 = 3;
 const LEAST_PAUSE: Ticks = TICKS_PER_SECOND / 10;
 const LONGEST_PAUSE: Ticks = 4 * TICKS_PER_SECOND;
@@ -37,61 +37,64 @@ pub struct Breakers<'a>(&'a [Breaker]);
 pub struct Breaker {
     /// A hash of the store's identity; 0 while the cell is free.
     store: AtomicU64,
-    /// 0 while closed; else no call goes through before.
+    /// The instant before which no call goes through; 0 while closed.
     open_until: AtomicU64,
-    /// How long it was opened for.
+    /// The pause for which it was last opened, in ticks.
     pause: AtomicU64,
-    /// How often it has opened.
+    /// The number of times that it has opened.
     openings: AtomicU64,
-    /// In a row.
+    /// The failures in a row.
     failures: AtomicU32,
-    /// Whether somebody has been warned since the store last answered.
+    /// 1 if a caller has been warned since the store last succeeded, otherwise 0.
     warned: AtomicU32,
-    /// When somebody was last warned of a key that holds something else.
+    /// The instant of the last warning about a failure that is not the store's; 0 if there was
+    /// none.
     warned_of_key_at: AtomicU64,
     name: [AtomicU64; NAME / 8],
 }
 
-/// What a caller may do.
+/// The permission to call the store.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Passage {
-    /// Call.
+    /// The breaker is closed: the caller may call.
     Closed,
-    /// Call, as the only one, to see whether the store is back.
+    /// The caller may call, as the only one, to find out whether the store has recovered.
     Probe,
-    /// Do not call before this instant.
+    /// The breaker is open: no call before this instant.
     Open(Ticks),
 }
 
-/// A breaker as it is seen by `status()`.
+/// The state of a breaker, for `status()`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct State {
-    /// The store, as it may be shown.
+    /// The store's name for display.
     pub name: String,
-    /// Failures in a row.
+    /// The failures in a row.
     pub failures: u32,
-    /// How often it has opened.
+    /// The number of times that it has opened.
     pub openings: u64,
-    /// When the next call goes through, while it is open.
+    /// The instant at which the next call goes through; `None` while closed.
     pub open_until: Option<Ticks>,
 }
 
 impl<'a> Breakers<'a> {
-    /// There are [`CELLS`] of them.
+    /// Wraps `cells`, of which there must be [`CELLS`].
     pub(crate) const fn new(cells: &'a [Breaker]) -> Self {
         Self(cells)
     }
 
-    /// Returns the breaker of `store`, a hash of its identity, shown as `name`.
+    /// Returns the breaker of `store`, a hash of its identity. `name` is the store's name for
+    /// display.
     #[must_use]
     pub fn of(self, store: u64, name: &str) -> &'a Breaker {
         let store = store.max(1);
-        // The rest is below the number of cells.
+        // The remainder is below the number of cells.
         #[allow(clippy::cast_possible_truncation)]
         let first = (store % CELLS as u64) as usize;
         let probes = (0..CELLS).map(|step| &self.0[(first + step) % CELLS]);
         for cell in probes {
-            // Acquire: whoever sees the store sees its name.
+            // Acquire pairs with the exchange that claims a cell. The name is written after it, so
+            // another process may see the name late.
             let owner = cell.store.load(Acquire);
             if owner == store {
                 return cell;
@@ -107,8 +110,8 @@ impl<'a> Breakers<'a> {
                 }
             }
         }
-        // All taken: one that has nothing to tell changes hands, else one is shared. Its old store finds
-        // another when it is used again.
+        // All cells are taken. Take over an idle cell, or share one if none is idle. The previous
+        // store of an idle cell finds another cell when it is used again.
         for cell in self.0 {
             let owner = cell.store.load(Acquire);
             let is_idle = cell.failures.load(Relaxed) == 0 && cell.open_until.load(Relaxed) == 0;
@@ -125,7 +128,7 @@ impl<'a> Breakers<'a> {
         &self.0[first]
     }
 
-    /// Every store that was used on this host.
+    /// Returns the state of each cell that belongs to a store.
     #[must_use]
     pub fn states(self) -> Vec<State> {
         let used = self.0.iter().filter(|cell| cell.store.load(Acquire) != 0);
@@ -134,11 +137,12 @@ impl<'a> Breakers<'a> {
 }
 
 impl Breaker {
-    /// Asks to call the store at `now`. A probe that is not reported within `lease` is taken for dead.
+    /// Requests permission to call the store at `now`. A probe counts as dead if no result is
+    /// reported within `lease` ticks.
     #[inline]
     #[must_use]
     pub fn enter(&self, now: Ticks, lease: Ticks) -> Passage {
-        // Relaxed: nothing else is read because of it.
+        // Relaxed: no other read depends on this value.
         let open_until = self.open_until.load(Relaxed);
         if open_until == 0 {
             return Passage::Closed;
@@ -157,7 +161,7 @@ impl Breaker {
         }
     }
 
-    /// The store answered, and did what it was asked to.
+    /// Records that the store executed a request. Closes the breaker.
     #[inline]
     pub fn succeeded(&self) {
         self.answered();
@@ -166,10 +170,10 @@ impl Breaker {
         }
     }
 
-    /// The store answered that it will not do what it was asked to, but would do others.
+    /// Records that the store refused a request but would execute others. Closes the breaker.
     #[inline]
     pub fn answered(&self) {
-        // Only looked at in the common case: the line stays shared by all workers.
+        // The common case only reads, so that the cache line stays shared by all workers.
         if self.failures.load(Relaxed) != 0 || self.open_until.load(Relaxed) != 0 {
             self.failures.store(0, Relaxed);
             self.pause.store(0, Relaxed);
@@ -177,16 +181,18 @@ impl Breaker {
         }
     }
 
-    /// Nothing was learnt of the store, at `now`, by a call that had this `passage`: another may probe soon.
+    /// Records at `now` that a call with this `passage` revealed nothing about the store. If the
+    /// call was a probe, another one may start soon.
     pub fn unanswered(&self, passage: Passage, now: Ticks) {
         if passage == Passage::Probe {
             self.open_until.store(now + LEAST_PAUSE, Release);
         }
     }
 
-    /// The store failed a call that had this `passage`, at `now`; whether that opened the breaker.
+    /// Records at `now` that the store failed a call with this `passage`. Returns whether that
+    /// opened the breaker.
     ///
-    /// `chance` is any number: it shortens the pause by up to a half.
+    /// `chance` is any number; it shortens the pause by up to a half.
     pub fn failed(&self, passage: Passage, now: Ticks, chance: u64) -> bool {
         let failures = self
             .failures
@@ -216,14 +222,15 @@ impl Breaker {
         }
     }
 
-    /// Whether this is the first failure to be told since the store last answered.
+    /// Returns true for the first failure since the store last succeeded, so that one caller is
+    /// warned.
     #[must_use]
     pub fn warns(&self) -> bool {
         self.warned.load(Relaxed) == 0 && self.warned.swap(1, Relaxed) == 0
     }
 
-    /// Whether a key that holds something else is to be told of, once a minute: it is no failure of the
-    /// store's, and ends with none of its answers.
+    /// Returns true at most once a minute, to warn of a key that holds something else, for example.
+    /// Such a failure is not the store's, so no answer of the store ends it.
     #[must_use]
     pub fn warns_of_key(&self, now: Ticks) -> bool {
         let last = self.warned_of_key_at.load(Relaxed);
@@ -240,7 +247,7 @@ impl Breaker {
         let kept = name.len().min(NAME);
         bytes[..kept].copy_from_slice(&name.as_bytes()[..kept]);
         for (word, chunk) in self.name.iter().zip(bytes.as_chunks().0) {
-            // Relaxed: a name that is read half is only shown so.
+            // Relaxed: if a name is read half-written, it is only displayed so.
             word.store(u64::from_le_bytes(*chunk), Relaxed);
         }
     }

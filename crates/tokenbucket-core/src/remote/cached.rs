@@ -1,7 +1,8 @@
-//! How the denial cache answers a step, and what it learns from the store's answers.
+//! Answers steps from the denial cache, and updates the cache from the store's replies.
 //!
-//! An entry is a lower bound of `empty_at` on this host's clock ([`super::denial_cache`]). A decision
-//! errs towards asking the store; the numbers of a denial err towards waiting.
+//! An entry is a lower bound of `empty_at` on this host's clock ([`super::denial_cache`]). If it
+//! leaves a doubt, the store is contacted. A cached denial may state a wait that is a little too
+//! long, but not one that is too short.
 
 use super::denial_cache::Entry;
 use super::{Ask, Remote, Reply, Transport, age};
@@ -11,18 +12,18 @@ use crate::slots::counters::Event;
 use crate::step::{Denial, Outcome, Step, Verdict};
 
 impl<T: Transport> Remote<'_, T> {
-    /// Makes the request for a step, and returns it with what this host knows of the bucket.
+    /// Creates the request for a step, and returns it with the bucket's entry in the denial cache.
     ///
     /// # Errors
-    /// The denial that the cache answers; the store is not asked then.
+    /// Returns the cached denial, if there is one. The store must not be contacted then.
     pub(super) fn prepare(
         &self,
         key: Key<'_>,
         step: &Step,
         now: Ticks,
     ) -> Result<(Ask, Option<Entry>), Outcome> {
-        // The cache may answer only plain steps: a denial must be free, and a drain tick belongs to
-        // the store's clock.
+        // Only plain steps may be answered from the cache: a denial must be free, and drain ticks
+        // belong to the store's clock.
         let hint = self.find(key, now).filter(|_| step.is_plain());
         if let Some(outcome) = hint.and_then(|hint| self.told_by(&hint, step, now)) {
             self.host.slots().count(Event::Hinted);
@@ -37,14 +38,15 @@ impl<T: Transport> Remote<'_, T> {
         Ok((ask, hint))
     }
 
-    /// Returns what this host knows of a bucket, if it uses the denial cache.
+    /// Returns the bucket's entry, if the denial cache is enabled.
     pub(super) fn find(&self, key: Key<'_>, now: Ticks) -> Option<Entry> {
         self.settings.hint_max_age?;
         self.host.denial_cache().find(key.hash, now)
     }
 
-    /// Returns the denial that a fresh entry proves. The verdict errs towards asking the store, because
-    /// its clock may run faster than this one, by a thousandth. The numbers err towards waiting.
+    /// Returns the denial that a fresh entry proves. The store's clock may run faster than this
+    /// host's, by a thousandth. The verdict takes that into account, so that the store is contacted
+    /// if in doubt. The numbers assume the latest state that is possible.
     fn told_by(&self, entry: &Entry, step: &Step, now: Ticks) -> Option<Outcome> {
         if step.dry || entry.age > self.settings.hint_max_age? {
             return None;
@@ -55,15 +57,16 @@ impl<T: Transport> Remote<'_, T> {
         (!early.granted()).then(|| Outcome::denied(Denial::Insufficient, latest, now))
     }
 
-    /// Returns how long ago the bucket was empty at least, while that still matters.
+    /// Returns an upper bound of the ticks since the bucket was empty, for a store that has lost
+    /// the record. Returns `None` if the bucket may be full by then.
     pub(super) fn seen(&self, entry: &Entry, burst: Ticks, now: Ticks) -> Option<i64> {
-        // The request may take until the deadline to arrive.
+        // The request may arrive as late as the deadline.
         let slack = self.settings.timeout + entry.age / 1024;
         (entry.bound + burst > now + slack).then(|| age(now + slack, entry.bound))
     }
 
-    /// Records what a denial says, on this host's clock. Of a known bucket it also records what a grant
-    /// says, because its next cached denial would state outdated numbers otherwise.
+    /// Records a denial, as an instant on this host's clock. If the bucket is known, records a
+    /// grant, too: otherwise its next cached denial would contain outdated numbers.
     pub(super) fn learn(
         &self,
         key: Key<'_>,
@@ -80,10 +83,11 @@ impl<T: Transport> Remote<'_, T> {
             return;
         }
         let mut error = boot_clock() - sent;
-        // The server looked at its clock after the request was sent.
+        // A lower bound, because the server read its clock after the request was sent.
         let mut bound = sent.saturating_add_signed(-age(reply.outcome.now, reply.outcome.empty_at));
         if let Some(known) = known.filter(|_| reply.healed) {
-            // The store took the healed denial to be earlier than it was.
+            // The store restored the lost record from a state that is too early, so keep the later
+            // one.
             bound = bound.max(known.bound);
             error = error.max(known.error);
         }

@@ -1,16 +1,17 @@
-//! What a protocol talks through: a stream, in the clear or under TLS.
+//! The byte channel of a protocol: a stream, with or without TLS.
 
 use super::stream::Stream;
 use super::tls::TlsStream;
 use crate::clock::Ticks;
 use std::io::{Read, Write};
 
-/// A connection's bytes.
+/// A connection that a protocol reads from and writes to.
 pub trait Channel: Read + Write + Send {
-    /// Gives what follows until `deadline`.
+    /// Sets the deadline of all reads and writes that follow, an instant of the boot clock.
     fn set_deadline(&mut self, deadline: Ticks);
 
-    /// Returns whether nothing came since the last reply: no byte that nobody asked for, and no end.
+    /// Reports whether nothing has arrived since the last reply: no unexpected byte and no end of
+    /// the stream.
     fn is_quiet(&mut self) -> bool;
 }
 
@@ -19,10 +20,10 @@ impl Channel for TlsStream<Stream> {
         self.sock.set_deadline(deadline);
     }
 
-    /// Reads the new tickets that the server may have sent, which are no reply.
+    /// Reads session tickets that the server may have sent; they are not part of a reply.
     fn is_quiet(&mut self) -> bool {
         while !self.sock.is_quiet() {
-            // Without waiting, for there is something to read.
+            // This read does not wait, because the socket has something to read.
             let read = self.conn.read_tls(&mut self.sock);
             if !read.is_ok_and(|count| count > 0) {
                 return false;

@@ -1,39 +1,42 @@
-//! The connections of this process, kept from one call, and one request of PHP, to the next.
+//! The idle connections of this process, kept between calls and between PHP requests.
 //!
-//! A connection is taken out while it is used and given back only when every reply has been read. So
-//! one that broke, timed out or was left in the middle of a reply is never used again, and no lock is
-//! held while a call waits. A connection belongs to the process that made it: a child finds its
-//! parent's and drops them, which closes its descriptors and says nothing to the server.
+//! A call takes a connection out, and puts it back only after it has read every reply. So a
+//! connection that broke, timed out or stopped in the middle of a reply is never reused. No lock is
+//! held while a call waits.
 //!
-//! Processes are told apart by how often was forked until then, not by their numbers: that takes no
+//! A connection belongs to the process that made it. A child finds its parent's connections and
+//! drops them: that closes the child's descriptors and sends nothing to the server.
+//!
+//! Processes are told apart by their fork generation instead of their ids, because that needs no
 //! system call.
 
 use crate::memory::fork::generation;
 use parking_lot::Mutex;
 
-/// A process has a handful of servers, and one call at a time.
+/// The most idle connections to keep. A process has a handful of servers, and makes one call at a
+/// time.
 const MOST: usize = 64;
 
-/// Idle connections `C` to servers that `K` tells apart.
+/// Idle connections `C` to servers that are identified by `K`.
 #[derive(Debug)]
 pub struct Connections<K, C>(Mutex<Vec<Idle<K, C>>>);
 
 #[derive(Debug)]
 struct Idle<K, C> {
-    /// Of the process that made it.
+    /// The fork generation of the process that made it.
     generation: u32,
     server: K,
     connection: C,
 }
 
 impl<K: PartialEq + Clone, C> Connections<K, C> {
-    /// None yet.
+    /// Creates an empty pool.
     #[must_use]
     pub const fn new() -> Self {
         Self(Mutex::new(Vec::new()))
     }
 
-    /// Takes out a connection that this process made to `server`.
+    /// Takes out an idle connection to `server` that this process made.
     pub fn take(&self, server: &K) -> Option<C> {
         let generation = generation();
         let mut all = self.0.lock();

@@ -1,22 +1,23 @@
-//! The denial cache: what this host knows of buckets in remote stores.
+//! The denial cache: the last known states of buckets in remote stores.
 //!
-//! `empty_at` only moves forward, so a host that has seen it once may deny on that lower bound without
-//! contacting the store. An entry is the bound on this host's clock, when it was seen, and how far off
-//! it may be. The cache has memory of its own, so an entry never takes a bucket's place, and may be lost
-//! at any time: that costs a round trip.
+//! `empty_at` only moves forward, so a host that has seen it may deny on that lower bound without
+//! contacting the store. An entry holds the bound on this host's clock, the instant at which it was
+//! seen, and its error. The cache has memory of its own, so an entry never evicts a bucket. An
+//! entry may be lost at any time, which costs a round trip.
 //!
 //! ```text
 //! set    cleared_at: 64 bits | unused: 64 bits | three entries
 //! entry  fingerprint: 48 bits | seen: 22 bits | error: 6 bits | bound: 52 bits
 //! ```
 //!
-//! Refunds and resets move `empty_at` back. A worker that does so stamps the set's `cleared_at` when the
-//! store has answered, and requests that were sent before that instant record nothing in the set.
+//! Refunds and resets move `empty_at` back. After the store has answered one of them, the worker
+//! stamps the set's `cleared_at`. Replies to requests that were sent before that instant are not
+//! recorded in the set.
 //!
-//! Invariant: no entry stays that a reply to an earlier request wrote after the stamp. The recorder
-//! writes its entry and then looks at the stamp; the clearer stamps and then looks for the entry.
-//! Sequentially consistent fences between make at least one of them see the other, and either removes
-//! the entry.
+//! Invariant: after the stamp, no entry remains that comes from an earlier request. The recorder
+//! writes its entry and then reads the stamp; the clearer writes the stamp and then looks for the
+//! entry. Because of the sequentially consistent fences in between, at least one of them sees the
+//! other's write and removes the entry.
 
 use crate::clock::Ticks;
 use portable_atomic::AtomicU128;
@@ -29,13 +30,13 @@ use std::sync::atomic::{
 const ENTRIES: usize = 3;
 const FINGERPRINT_MASK: u128 = (1 << 48) - 1;
 const SEEN_BITS: u32 = 22;
-/// `seen` counts units of 2^24 ns, 17 ms, and comes round after 19 hours.
+/// The exponent of the unit of `seen`: 2^24 ns (17 ms). The number wraps around after 19 hours.
 const SEEN_UNIT: u32 = 24;
 const SEEN_MASK: u64 = (1 << SEEN_BITS) - 1;
 const ERROR_BITS: u32 = 6;
-/// 2^40 ns, 18 minutes: longer than any call takes.
+/// The exponent of the greatest error: 2^40 ns (18 minutes), longer than any call takes.
 const GREATEST_ERROR: u32 = 40;
-/// The bound counts units of 1024 ns, rounded down.
+/// The exponent of the unit of the bound: 2^10 ns. The bound is rounded down.
 const BOUND_UNIT: u32 = 10;
 
 /// Three entries, and the instant up to which their keys were cleared.
@@ -47,14 +48,14 @@ pub struct EntrySet {
     entries: [AtomicU128; ENTRIES],
 }
 
-/// What is known of a bucket in a remote store.
+/// The last known state of a bucket in a remote store.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Entry {
-    /// Its `empty_at` on this host's clock, or a little earlier.
+    /// The bucket's `empty_at` on this host's clock, or a little earlier.
     pub bound: Ticks,
-    /// How much later than the bound it may have been.
+    /// The ticks by which `empty_at` may be later than the bound.
     pub error: Ticks,
-    /// How long ago that was seen, or a little longer.
+    /// The ticks since the state was seen, rounded up.
     pub age: Ticks,
 }
 
@@ -63,25 +64,25 @@ pub struct Entry {
 pub struct DenialCache<'a>(&'a [EntrySet]);
 
 impl<'a> DenialCache<'a> {
-    /// There is at least one set.
+    /// Wraps `sets`, of which there must be at least one.
     pub(crate) const fn new(sets: &'a [EntrySet]) -> Self {
         Self(sets)
     }
 
-    // Each cast takes the bits it names.
+    // The casts keep only the bits that are needed.
     #[allow(clippy::cast_possible_truncation)]
     fn set(&self, hash: u128) -> &'a EntrySet {
         let bits = u64::from((hash >> 96) as u32);
         &self.0[((bits * self.0.len() as u64) >> 32) as usize]
     }
 
-    /// Returns what is known at `now` of the bucket with this hash.
+    /// Returns the entry of the bucket with this hash, with its age at `now`.
     #[inline]
     #[must_use]
     pub fn find(&self, hash: u128, now: Ticks) -> Option<Entry> {
         let fingerprint = fingerprint(hash);
         let entries = &self.set(hash).entries;
-        // Relaxed: an entry is whole in one word and orders nothing.
+        // Relaxed: an entry is a single word, and no other access is ordered by it.
         let word = entries.iter().map(|slot| slot.load(Relaxed));
         let word = word
             .into_iter()
@@ -89,14 +90,15 @@ impl<'a> DenialCache<'a> {
         Some(unpack(word, now))
     }
 
-    /// Records that the bucket's `empty_at` was at least `bound` and at most `error` later, according to
-    /// the reply to a request of `sent`. Drops the entry if the set was cleared since.
+    /// Records that the bucket's `empty_at` was at least `bound`, and at most `error` ticks later.
+    /// This comes from the reply to a request that was sent at `sent`. Drops the entry if the set
+    /// has been cleared since then.
     pub fn record(&self, hash: u128, bound: Ticks, error: Ticks, sent: Ticks) {
         let set = self.set(hash);
         let word = pack(fingerprint(hash), bound, error, sent);
         let slot = set.place(word, sent);
         let old = slot.load(Relaxed);
-        // Losing to another recorder is as good as winning.
+        // If another worker has just recorded an entry, that one is as good.
         if slot.compare_exchange(old, word, AcqRel, Relaxed).is_err() {
             return;
         }
@@ -106,7 +108,7 @@ impl<'a> DenialCache<'a> {
         }
     }
 
-    /// Forgets the bucket, and ignores replies to requests that were sent up to `now`.
+    /// Removes the bucket's entry, and ignores replies to requests that were sent up to `now`.
     pub fn clear(&self, hash: u128, now: Ticks) {
         let set = self.set(hash);
         set.cleared_at.fetch_max(now, AcqRel);
@@ -114,7 +116,7 @@ impl<'a> DenialCache<'a> {
         for slot in &set.entries {
             let word = slot.load(Acquire);
             if word & FINGERPRINT_MASK == fingerprint(hash) {
-                // A worker that changed it meanwhile looks at the stamp.
+                // If this fails, the worker that changed the entry looks at the stamp.
                 slot.compare_exchange(word, 0, AcqRel, Relaxed).ok();
             }
         }
@@ -122,7 +124,8 @@ impl<'a> DenialCache<'a> {
 }
 
 impl EntrySet {
-    /// Returns the place of a new entry: an older entry of the same bucket, else the oldest one.
+    /// Returns the place of a new entry: an older entry of the same bucket, otherwise the oldest
+    /// one.
     fn place(&self, word: u128, now: Ticks) -> &AtomicU128 {
         let mut oldest = (&self.entries[0], 0);
         for slot in &self.entries {
@@ -143,7 +146,7 @@ impl EntrySet {
     }
 }
 
-/// 48 bits of the hash that do not choose the set; never 0.
+/// Returns 48 bits of the hash that do not choose the set; never 0.
 const fn fingerprint(hash: u128) -> u128 {
     let bits = hash & FINGERPRINT_MASK;
     if bits == 0 { 1 } else { bits }
@@ -151,10 +154,10 @@ const fn fingerprint(hash: u128) -> u128 {
 
 fn pack(fingerprint: u128, bound: Ticks, error: Ticks, seen: Ticks) -> u128 {
     let seen = (seen >> SEEN_UNIT) & SEEN_MASK;
-    // The least power of two that is not below it, within sense.
+    // Round up to a power of two, within the greatest error.
     let error = error.clamp(1, 1 << GREATEST_ERROR).next_power_of_two();
     let error = u64::from(error.trailing_zeros());
-    // An instant on this host is below 2^62.
+    // The mask loses nothing: instants on this host are below 2^62.
     let bound = (bound >> BOUND_UNIT) & ((1 << 52) - 1);
     fingerprint
         | u128::from(seen) << 48
@@ -162,7 +165,7 @@ fn pack(fingerprint: u128, bound: Ticks, error: Ticks, seen: Ticks) -> u128 {
         | u128::from(bound) << (48 + SEEN_BITS + ERROR_BITS)
 }
 
-// Each cast takes the bits it names.
+// The casts keep only the bits that are needed.
 #[allow(clippy::cast_possible_truncation)]
 fn unpack(word: u128, now: Ticks) -> Entry {
     let seen = (word >> 48) as u64 & SEEN_MASK;
@@ -171,9 +174,9 @@ fn unpack(word: u128, now: Ticks) -> Entry {
     let units = (now >> SEEN_UNIT).wrapping_sub(seen) & SEEN_MASK;
     Entry {
         bound: bound << BOUND_UNIT,
-        // What rounding the bound down has added.
+        // Add the error that comes from rounding the bound down.
         error: (1 << error.min(GREATEST_ERROR)) + (1 << BOUND_UNIT),
-        // The unit in which it was seen had begun.
+        // Round up: the state was seen at some time within its unit.
         age: (units + 1) << SEEN_UNIT,
     }
 }
@@ -230,7 +233,7 @@ mod tests {
         let sets = sets(1);
         let cache = DenialCache::new(&sets);
         for key in 1..=4u128 {
-            // The last of three is the oldest.
+            // Of the first three, key 3 was seen longest ago.
             let seen =
                 NOW - Ticks::from(key != 4) * u64::try_from(key).expect("small") * TICKS_PER_SECOND;
             cache.record(key, NOW, 0, seen);

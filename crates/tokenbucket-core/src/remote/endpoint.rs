@@ -1,7 +1,7 @@
-//! Where a server listens: a host and a port, or a socket file.
+//! The address of a server: a host and a port, or a socket file.
 //!
-//! Invariant of every parsed endpoint: equal endpoints have one spelling. Host names are in lower
-//! case, IPv6 addresses in the short form of RFC 5952, without brackets.
+//! Invariant: [`Endpoint::parse_authority`] gives equal endpoints the same spelling. Host names are
+//! in lower case. IPv6 addresses are in the short form of RFC 5952, without brackets.
 
 use super::record::digits;
 use percent_encoding::{AsciiSet, CONTROLS, percent_encode};
@@ -11,7 +11,7 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::PathBuf;
 use std::str::FromStr;
 
-/// What would end the path of a `unix://` address, or be lost to a reader.
+/// The bytes to escape in a path: they would end the path of a `unix://` address or be hard to see.
 const NOT_IN_PATH: &AsciiSet = &CONTROLS.add(b' ').add(b'%').add(b'?').add(b'#');
 
 /// The address of one server.
@@ -21,7 +21,7 @@ pub enum Endpoint {
     Tcp {
         /// A name, an IPv4 address, or an IPv6 address without brackets.
         host: String,
-        /// From 1 to 65535.
+        /// The port, from 1 to 65535.
         port: u16,
     },
     /// A Unix domain socket.
@@ -31,29 +31,30 @@ pub enum Endpoint {
     },
 }
 
-/// Why a text is no host and port; each reads on from "must". None shows the text.
+/// The rule that a text breaks if it is not a host and a port. Each message continues a sentence
+/// that ends in "must". No message contains the text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum EndpointError {
-    /// There is nothing where the host belongs.
+    /// The host is missing.
     #[error("have a host")]
     NoHost,
-    /// The host is neither a name nor an address, or an IPv6 address without brackets.
+    /// The host is neither a name nor an address, or it is an IPv6 address without brackets.
     #[error(
         "have a host of letters, digits, \".\", \"-\" and \"_\", or an IPv6 address in brackets"
     )]
     Host,
-    /// The port is no number from 1 to 65535.
+    /// The port is not a number from 1 to 65535.
     #[error("have a port between 1 and 65535")]
     Port,
 }
 
 impl Endpoint {
-    /// The endpoint of `host`, `host:port`, `[v6]` or `[v6]:port`.
+    /// Parses `host`, `host:port`, `[v6]` or `[v6]:port`.
     ///
-    /// An international name has to be given in its ASCII form, `xn--`.
+    /// An international name must be in its ASCII form, `xn--`.
     ///
     /// # Errors
-    /// [`EndpointError`] when the text is anything else.
+    /// [`EndpointError`] if the text is anything else.
     pub fn parse_authority(authority: &str, default_port: u16) -> Result<Self, EndpointError> {
         let (host, rest) = split(authority);
         let host = if let Some(literal) = host.strip_prefix('[') {
@@ -61,7 +62,7 @@ impl Endpoint {
             let address = literal.and_then(Result::ok).ok_or(EndpointError::Host)?;
             address.to_string()
         } else if rest.matches(':').count() > 1 {
-            // Only an address that lacks its brackets has two colons.
+            // Two colons mean an IPv6 address without brackets.
             return Err(EndpointError::Host);
         } else {
             Self::parse_name(host)?
@@ -70,7 +71,8 @@ impl Endpoint {
         Ok(Self::Tcp { host, port })
     }
 
-    /// Strict, for the name goes to the resolver, into certificate checks and into messages.
+    /// Checks a host name and returns it in lower case. The check is strict, because the name goes
+    /// to the resolver, into certificate checks and into messages.
     fn parse_name(name: &str) -> Result<String, EndpointError> {
         if name.is_empty() {
             return Err(EndpointError::NoHost);
@@ -82,13 +84,13 @@ impl Endpoint {
     }
 }
 
-/// Returns whether a host name may have this byte. Underscores are in Docker's names, not in the
-/// standard's.
+/// Reports whether a host name may contain this byte. The standard does not allow underscores, but
+/// Docker's names have them.
 pub(super) const fn is_name_byte(byte: u8) -> bool {
     byte.is_ascii_alphanumeric() || matches!(byte, b'.' | b'-' | b'_')
 }
 
-/// Splits an address behind its host, or behind the brackets of its host.
+/// Splits an address after its host, or after the brackets of its host.
 pub(super) fn split(authority: &str) -> (&str, &str) {
     let end = if authority.starts_with('[') {
         authority.find(']').map(|bracket| bracket + 1)
@@ -98,7 +100,8 @@ pub(super) fn split(authority: &str) -> (&str, &str) {
     authority.split_at(end.unwrap_or(authority.len()))
 }
 
-/// Returns the port of what follows a host: of nothing the default, of a colon the number behind it.
+/// Returns the port from the text after a host: the default if the text is empty, otherwise the
+/// number after the colon. Returns `None` for any other text.
 pub(super) fn port(rest: &str, default: u16) -> Option<u16> {
     if rest.is_empty() {
         return Some(default);
@@ -106,14 +109,15 @@ pub(super) fn port(rest: &str, default: u16) -> Option<u16> {
     number(rest.strip_prefix(':')?.as_bytes())
 }
 
-/// Returns the number from 1 to 65535 that decimal digits spell.
+/// Parses decimal digits as a number from 1 to 65535.
 pub(super) fn number(text: &[u8]) -> Option<u16> {
     let number = digits(text).and_then(|number| u16::try_from(number).ok());
     number.filter(|&number| number != 0)
 }
 
 impl fmt::Display for Endpoint {
-    /// `host:port`, an IPv6 address in brackets, or `unix:///path` with what is special there escaped.
+    /// Writes `host:port`, with an IPv6 address in brackets, or `unix:///path` with special bytes
+    /// escaped.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Tcp { host, port } if host.contains(':') => write!(f, "[{host}]:{port}"),

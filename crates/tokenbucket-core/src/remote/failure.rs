@@ -1,6 +1,7 @@
-//! Why a remote store gave no answer.
+//! The reasons why a remote store gave no answer.
 //!
-//! Invariant: no text in here holds a password. What servers say is cleaned by [`Cause::refused`].
+//! Invariant: no text in this module contains a password. [`Cause::refused`] cleans the texts of
+//! servers.
 
 use super::secret::Secret;
 use super::tls::TlsError;
@@ -10,75 +11,75 @@ use std::io;
 #[derive(Debug, thiserror::Error)]
 #[error("{store}: {cause}")]
 pub struct Failure {
-    /// Which store, as it may be shown.
+    /// The store's name for display.
     pub store: String,
-    /// What happened.
+    /// The cause of the failure.
     pub cause: Cause,
 }
 
-/// What happened.
+/// The cause of a failure.
 #[derive(Debug, thiserror::Error)]
 pub enum Cause {
-    /// The deadline passed. Whether the store acted is unknown.
+    /// The deadline passed. It is unknown whether the store executed the request.
     #[error("no reply within the timeout")]
     Timeout,
-    /// Its name has no address.
+    /// The host name could not be looked up.
     #[error("the DNS lookup failed: {0}")]
     Lookup(#[source] io::Error),
-    /// No connection.
+    /// The connection could not be established.
     #[error("cannot connect: {0}")]
     Connect(#[source] io::Error),
-    /// The connection broke. Whether the store acted is unknown.
+    /// The connection broke. It is unknown whether the store executed the request.
     #[error("the connection broke: {0}")]
     Broken(#[source] io::Error),
-    /// No trust.
+    /// TLS failed, for example because the certificate could not be verified.
     #[error("{0}")]
     Tls(String),
-    /// It answered that it will not: loading, read-only, out of memory, wrong password, ….
+    /// The server refused the request: loading, read-only, out of memory, wrong password, ….
     #[error("it answered: {0}")]
     Refused(String),
-    /// Its answer is none.
+    /// The reply is malformed.
     #[error("malformed reply: {0}")]
     Answer(&'static str),
-    /// What is kept under the bucket's name is no bucket. It is left as it is.
+    /// The bucket's key holds something that is not a bucket. It is left unchanged.
     #[error("the key does not hold a record of this limiter")]
     Record,
-    /// The connection, which is not ours to make anew, is of no use now.
+    /// The connection was lost. It belongs to the caller, so it cannot be reopened here.
     #[error("the connection is lost: {0}")]
     Lost(String),
-    /// One statement failed; the store goes on.
+    /// One statement failed. The store works otherwise.
     #[error("the statement failed: {0}")]
     Statement(String),
-    /// The connection was lost before; that is known.
+    /// The connection was already known to be lost before this call.
     #[error("the connection was lost: {0}")]
     LostBefore(String),
-    /// Code of the caller's does not do what it should.
+    /// The caller's own code, such as a subclass of a client, returned something invalid.
     #[error("application code interfered: {0}")]
     Caller(&'static str),
-    /// Code of the caller's threw while the store was asked.
+    /// The caller's own code threw an exception during the call to the store.
     #[error("an exception was thrown meanwhile")]
     Thrown,
-    /// It failed before, and its breaker is open.
+    /// The breaker is open: the store failed before and is not called yet.
     #[error("not contacted, because its breaker is open")]
     Waiting,
 }
 
-/// Whose failure it is.
+/// The origin of a failure.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Blame {
-    /// The store's: its breaker counts it.
+    /// The store. Its breaker counts the failure.
     Store,
-    /// That of one key or one statement. The store is well, because it answered.
+    /// One key or one statement. The store works, because it answered.
     Request,
-    /// The caller's own connection or code: it says nothing of the store.
+    /// The caller's own connection or code. The failure says nothing about the store.
     Caller,
 }
 
-/// What a server says is cut here.
+/// The most characters of a server's text that are kept.
 const LONGEST_TEXT: usize = 200;
 
 impl Cause {
-    /// Says whose failure it is.
+    /// Returns the origin of the failure.
     #[must_use]
     pub const fn blame(&self) -> Blame {
         match self {
@@ -88,12 +89,14 @@ impl Cause {
         }
     }
 
-    /// What a server answered, made fit to be shown.
+    /// Creates the cause from a server's refusal. Removes the secret and control characters, and
+    /// truncates the text.
     #[must_use]
     pub fn refused(text: &str, secret: Option<&Secret>) -> Self {
-        // Redis repeats the beginning of what a command was given that it does not know, so of AUTH, too.
+        // If Redis does not know a command, it repeats the beginning of the arguments. For AUTH,
+        // they contain the password.
         let (text, _) = text.split_once(", with args").unwrap_or((text, ""));
-        // Before it is cut, which could leave the half of a secret.
+        // Replace the secret before truncating, which could leave a part of it.
         let text = match secret.map(Secret::expose).filter(|s| !s.is_empty()) {
             Some(secret) => shown(&text.replace(secret, "***")),
             None => shown(text),
@@ -102,7 +105,7 @@ impl Cause {
     }
 }
 
-/// What a server says, made fit to be shown.
+/// Makes a server's text fit for display: replaces control characters and truncates it.
 #[must_use]
 pub fn shown(text: &str) -> String {
     text.chars()
@@ -121,7 +124,7 @@ impl From<TlsError> for Cause {
 }
 
 impl From<io::Error> for Cause {
-    /// Of an exchange on a connection that stood.
+    /// Converts an error on an established connection.
     fn from(error: io::Error) -> Self {
         if error.kind() == io::ErrorKind::TimedOut {
             Self::Timeout

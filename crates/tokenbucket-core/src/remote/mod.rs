@@ -1,10 +1,11 @@
-//! Stores that other hosts share.
+//! Remote stores: Redis, memcached and databases, which several hosts share.
 //!
-//! One linear function, denial cache → breaker → call → policy, is [`Remote`]; the stores themselves
-//! are [`Transport`]s. This host's knowledge of them is in shared memory: the denial cache, breakers,
-//! and the buckets that decide while a store is down.
+//! [`Remote`] runs each call through the same stages: denial cache, breaker, call to the store,
+//! failure policy. Each kind of store implements [`Transport`]. What this host knows of the stores
+//! is in shared memory: the denial cache, the breakers and the fallback buckets.
 //!
-//! Invariant: a request whose fate is unknown is never sent again, for the store may have acted on it.
+//! Invariant: a request whose outcome is unknown is never sent again, because the store may have
+//! executed it.
 
 pub mod back_off;
 mod batch;
@@ -37,19 +38,20 @@ pub use failure::{Blame, Cause, Failure};
 pub use settings::{OnFailure, Settings};
 pub use transport::{Ask, Reply, Server, Transport};
 
-/// An answer, and what the caller should be warned of.
+/// An answer, with the failure that the caller should be warned of.
 #[derive(Debug)]
 pub struct Answer<T> {
     /// The answer.
     pub value: T,
-    /// The first failure since the store last answered.
+    /// The failure to warn the caller of. At most one per outage, or one a minute for failures that
+    /// are not the store's.
     pub warning: Option<Failure>,
-    /// Whether the failure policy answered, not the store.
+    /// True if the failure policy answered instead of the store.
     pub stood_in: bool,
 }
 
 impl<T> Answer<T> {
-    /// Keeps with the value whether the failure policy gave it.
+    /// Pairs the value with [`Answer::stood_in`].
     #[must_use]
     pub fn with_origin(self) -> Answer<(T, bool)> {
         Answer {
@@ -60,7 +62,7 @@ impl<T> Answer<T> {
     }
 }
 
-/// A remote store as callers on this host use it.
+/// A remote store with its settings, and this host's shared memory.
 #[derive(Debug)]
 pub struct Remote<'h, T> {
     transport: T,
@@ -69,7 +71,7 @@ pub struct Remote<'h, T> {
 }
 
 impl<'h, T: Transport> Remote<'h, T> {
-    /// Does not connect yet. `host` keeps what this host knows of the store.
+    /// Creates the store without connecting. `host` keeps what this host knows of the store.
     #[must_use]
     pub const fn new(transport: T, settings: Settings, host: &'h Host) -> Self {
         Self {
@@ -79,19 +81,19 @@ impl<'h, T: Transport> Remote<'h, T> {
         }
     }
 
-    /// The way to the store.
+    /// Returns the transport.
     #[must_use]
     pub const fn transport(&self) -> &T {
         &self.transport
     }
 
-    /// What happens when the store fails.
+    /// Returns the failure policy.
     #[must_use]
     pub const fn on_failure(&self) -> OnFailure {
         self.settings.on_failure
     }
 
-    /// Makes the keys by which this host knows the store's buckets.
+    /// Returns the hasher of the keys by which this host knows the store's buckets.
     #[must_use]
     pub fn hasher(&self) -> KeyHasher {
         self.host
@@ -100,11 +102,12 @@ impl<'h, T: Transport> Remote<'h, T> {
             .namespace(&[b"remote", &self.transport.identity(), b""])
     }
 
-    /// Takes one step. `first` is on this host's clock; the answer is on the store's, or on this host's if it
-    /// was given here.
+    /// Takes one step. `first` proposes the state of a bucket without a record; it is on this
+    /// host's clock. The outcome is on the store's clock, or on this host's clock if this host
+    /// decided.
     ///
     /// # Errors
-    /// When the store fails and the policy is to say so.
+    /// Returns the failure if the store fails and the policy is [`OnFailure::Throw`].
     pub fn take(
         &self,
         key: Key<'_>,
@@ -113,7 +116,7 @@ impl<'h, T: Transport> Remote<'h, T> {
     ) -> Result<Answer<Outcome>, Failure> {
         let now = boot_clock();
         if step.exceeds_capacity() {
-            // No round trip, because the store would deny it, too.
+            // No round trip is needed, because the store would deny this, too.
             return Ok(sure(step.decide(now, now)));
         }
         let (mut ask, hint) = match self.prepare(key, step, now) {
@@ -128,7 +131,7 @@ impl<'h, T: Transport> Remote<'h, T> {
         };
         self.ask(&ask.name, asked, |policy, _| {
             if let (OnFailure::Local, Some(hint)) = (policy, hint) {
-                // The fallback bucket starts where the store's is known to have been.
+                // The fallback bucket starts in the last known state of the store's bucket.
                 let age = age(now, hint.bound);
                 self.host.slots().put(key, &Put::Bootstrap { age });
             }
@@ -136,10 +139,10 @@ impl<'h, T: Transport> Remote<'h, T> {
         })
     }
 
-    /// Whether the bucket has a record.
+    /// Reports whether the bucket has a record.
     ///
     /// # Errors
-    /// As [`Remote::take`].
+    /// Fails like [`Remote::take`].
     pub fn contains(&self, key: Key<'_>) -> Result<Answer<bool>, Failure> {
         let ask = Ask {
             name: self.transport.name(key.identifier),
@@ -149,21 +152,22 @@ impl<'h, T: Transport> Remote<'h, T> {
         };
         let asked = |transport: &T, deadline| Ok(!transport.take(&ask, deadline)?.absent);
         self.ask(&ask.name, asked, |policy, _| {
-            // A store that is not asked starts no bucket.
+            // Other policies report a record, so that the caller does not create one.
             policy != OnFailure::Local || self.host.slots().contains(key)
         })
     }
 
     /// Changes a bucket.
     ///
-    /// A give-back is the store's only if the store answered the take: `taken` is on its clock, and
-    /// the bucket that stands in has not lost the tokens. So when the store fails, a give-back is
-    /// dropped (the tokens come back with time). The caller gives back what the policy granted
-    /// ([`Answer::stood_in`]) to this host's bucket, and never here: the store's bucket has not lost
-    /// those.
+    /// A give-back goes only to the store that answered the take: `taken` is on that store's clock,
+    /// and the fallback bucket has not lost the tokens. So a give-back is dropped if the store
+    /// fails; the tokens are refilled with time.
+    ///
+    /// If the policy granted the take ([`Answer::stood_in`]), the caller gives back to this host's
+    /// bucket and does not call this. The store's bucket has not lost those tokens.
     ///
     /// # Errors
-    /// As [`Remote::take`].
+    /// Fails like [`Remote::take`].
     pub fn put(&self, key: Key<'_>, put: &Put) -> Result<Answer<()>, Failure> {
         let now = boot_clock();
         let seen = match *put {
@@ -181,17 +185,18 @@ impl<'h, T: Transport> Remote<'h, T> {
             }
         });
         if !matches!(put, Put::Bootstrap { .. }) {
-            // Also after a failure, because the store may have acted.
+            // Clear the entry after a failure, too, because the store may have executed the change.
             self.host.denial_cache().clear(key.hash, boot_clock());
         }
         answer
     }
 
     /// Runs an operation on the record that the store calls `name`, unless the store's breaker is
-    /// open. If the store gave no answer and the policy is not to throw, `stand_in` answers.
+    /// open. If the store does not answer and the policy is not [`OnFailure::Throw`], `stand_in`
+    /// returns the value.
     ///
     /// # Errors
-    /// As [`Remote::take`].
+    /// Fails like [`Remote::take`].
     pub fn ask<R>(
         &self,
         name: &[u8],
@@ -202,7 +207,7 @@ impl<'h, T: Transport> Remote<'h, T> {
         let now = boot_clock();
         let server = self.transport.server(name);
         let breaker = self.host.breakers().of(server.id, &server.name);
-        // A probe has answered or failed by then.
+        // The lease of a probe: by its end, the probe has succeeded or failed.
         let passage = breaker.enter(now, 2 * timeout);
         let cause = if let Passage::Open(_) = passage {
             Cause::Waiting
@@ -225,7 +230,7 @@ impl<'h, T: Transport> Remote<'h, T> {
         if policy == OnFailure::Throw {
             return Err(failure);
         }
-        // The first caller is warned that would not notice the failure otherwise.
+        // The policy hides the failure from its caller, so the first caller is warned.
         let warns = match failure.cause.blame() {
             Blame::Store => breaker.warns(),
             Blame::Request | Blame::Caller => breaker.warns_of_key(now),
@@ -238,7 +243,7 @@ impl<'h, T: Transport> Remote<'h, T> {
     }
 }
 
-/// Tells the breaker what failed.
+/// Counts a failure and reports it to the breaker.
 fn note(host: &Host, breaker: &Breaker, passage: Passage, cause: &Cause) {
     let now = boot_clock();
     match cause.blame() {
@@ -253,7 +258,8 @@ fn note(host: &Host, breaker: &Breaker, passage: Passage, cause: &Cause) {
     }
 }
 
-/// How long before `now` an instant was; negative if it is still to come. Instants are below 2^62.
+/// Returns the ticks from `instant` to `now`; negative if the instant is in the future. Instants
+/// are below 2^62.
 const fn age(now: Ticks, instant: Ticks) -> i64 {
     now.cast_signed() - instant.cast_signed()
 }

@@ -1,19 +1,20 @@
-//! The rule of a record: decimal digits, at most 2^52. Lua and SQL count such numbers exactly.
+//! The format of a record: decimal digits, at most 2^52. Lua and SQL represent such numbers
+//! exactly.
 //!
-//! `redis/record.lua` has the same rule.
+//! `redis/record.lua` implements the same rule.
 
 /// The greatest number in a record.
 pub const GREATEST: u64 = 1 << 52;
-/// The most digits of a record.
+/// The most digits in a record.
 const MOST_DIGITS: usize = 16;
 
-/// Returns the number in a record; `None` if it is not a record of ours.
+/// Returns the number in a record, or `None` if the record is invalid.
 #[must_use]
 pub fn parse(record: &[u8]) -> Option<u64> {
     digits(record).filter(|&number| number <= GREATEST && record.len() <= MOST_DIGITS)
 }
 
-/// Returns the number that decimal digits spell; `None` for any other bytes and above 2^64 - 1.
+/// Parses decimal digits. Returns `None` for any other bytes and for numbers above 2^64 - 1.
 #[must_use]
 pub fn digits(text: &[u8]) -> Option<u64> {
     let text = std::str::from_utf8(text).ok()?;

@@ -1,4 +1,4 @@
-//! The addresses of names, remembered: a look-up may take seconds and knows no deadline.
+//! A cache of DNS lookups. A lookup may take seconds, and the timeout does not cover it.
 
 use crate::clock::{TICKS_PER_SECOND, Ticks, boot_clock};
 use parking_lot::Mutex;
@@ -6,21 +6,21 @@ use std::collections::BTreeMap;
 use std::io;
 use std::net::{SocketAddr, ToSocketAddrs};
 
-/// How long addresses are believed.
+/// The time after which cached addresses expire, in ticks.
 const BELIEVED: Ticks = 60 * TICKS_PER_SECOND;
-/// A process knows a handful of servers.
+/// The most names in the cache. A process knows a handful of servers.
 const MOST: usize = 64;
 
 /// A host and a port.
 type Name = (String, u16);
 
-/// The addresses of a name, and when they were looked up.
+/// The addresses of each name, and the instant at which they were looked up.
 static KNOWN: Mutex<BTreeMap<Name, (Vec<SocketAddr>, Ticks)>> = Mutex::new(BTreeMap::new());
 
-/// The addresses of a host.
+/// Returns the addresses of a host, from the cache or by a lookup.
 ///
 /// # Errors
-/// When there are none.
+/// Fails if the lookup fails or returns no address.
 pub fn addresses(host: &str, port: u16) -> io::Result<Vec<SocketAddr>> {
     let now = boot_clock();
     let name = (host.to_owned(), port);
@@ -29,7 +29,7 @@ pub fn addresses(host: &str, port: u16) -> io::Result<Vec<SocketAddr>> {
     {
         return Ok(addresses.clone());
     }
-    // Without the lock, for this may take long.
+    // The lock is not held during the lookup, which may take long.
     let addresses: Vec<_> = (host, port).to_socket_addrs()?.collect();
     if addresses.is_empty() {
         return Err(io::ErrorKind::NotFound.into());
@@ -42,7 +42,7 @@ pub fn addresses(host: &str, port: u16) -> io::Result<Vec<SocketAddr>> {
     Ok(addresses)
 }
 
-/// Looks the host up again next time.
+/// Removes the host from the cache, so that the next call looks it up again.
 pub fn forget(host: &str, port: u16) {
     KNOWN.lock().remove(&(host.to_owned(), port));
 }

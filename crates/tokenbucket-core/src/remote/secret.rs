@@ -1,28 +1,27 @@
-//! A password, which nothing prints.
+//! A password that is never printed.
 //!
-//! Invariant: the text leaves only through [`Secret::expose`]; neither Debug nor Display shows even
-//! its length.
+//! Invariant: the text is available only through [`Secret::expose`]. Neither Debug nor Display
+//! shows even its length.
 
 use std::fmt;
 use zeroize::Zeroize;
 
-/// A password or another text that must not reach logs, errors or dumps.
+/// A password or another text that must not appear in logs, errors or dumps.
 ///
-/// The memory is wiped on drop. That is best effort: the caller's own copy, such as the PHP string
-/// of a DSN, is the caller's.
-// The derived comparison takes a time that depends on the texts. Both sides are our caller's own
-// configuration, so there is nobody to measure it.
+/// The memory is wiped on drop. Copies that the caller made, such as the PHP string of a DSN, stay.
+// The derived comparison takes a time that depends on the texts. That is safe: both texts are the
+// caller's own configuration, so no attacker can measure it.
 #[derive(Clone, PartialEq, Eq, Hash)]
 pub struct Secret(String);
 
 impl Secret {
-    /// Keeps `text`.
+    /// Wraps `text`.
     #[must_use]
     pub fn new(text: impl Into<String>) -> Self {
         Self(text.into())
     }
 
-    /// The text itself, for the server alone.
+    /// Returns the text, which may only be sent to the server.
     #[must_use]
     pub fn expose(&self) -> &str {
         &self.0

@@ -1,4 +1,4 @@
-//! How a remote store is used, and what happens when it fails.
+//! The settings of a remote store, and its failure policy.
 
 use crate::clock::{Ticks, boot_clock};
 use crate::host::Host;
@@ -6,16 +6,17 @@ use crate::key::Key;
 use crate::slots::counters::Event;
 use crate::step::{Denial, Outcome, Step, Verdict};
 
-/// What happens when the store fails.
+/// The failure policy: what decides while the store fails.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum OnFailure {
-    /// A bucket of the same quota in this host's shared memory decides: on H hosts H times the limit.
+    /// A bucket with the same quota in this host's shared memory decides. On H hosts, the limit is
+    /// up to H times as high.
     Local,
     /// Every call is granted.
     Allow,
     /// Every call is denied.
     Deny,
-    /// The failure is the answer.
+    /// The failure is returned to the caller.
     Throw,
 }
 
@@ -30,7 +31,7 @@ impl OnFailure {
         }
     }
 
-    /// What is answered instead of the store.
+    /// Returns the policy's outcome in place of the store's.
     #[must_use]
     pub fn answer(self, host: &Host, key: Key<'_>, step: &Step, first: Option<Ticks>) -> Outcome {
         let now = boot_clock();
@@ -47,13 +48,14 @@ impl OnFailure {
     }
 }
 
-/// How a remote store is used.
+/// The settings of a remote store.
 #[derive(Clone, Copy, Debug)]
 pub struct Settings {
-    /// How long one call may take, connecting included.
+    /// The longest time that a call may take, including connecting, in ticks.
     pub timeout: Ticks,
-    /// What happens when it fails.
+    /// The failure policy.
     pub on_failure: OnFailure,
-    /// How long a denial may be told unasked after it was last seen; `None` never to do so.
+    /// The greatest age of a cached denial that may be returned, in ticks; `None` disables the
+    /// cache.
     pub hint_max_age: Option<Ticks>,
 }

@@ -1,7 +1,8 @@
-//! A byte stream to a server, with one absolute deadline for everything that a call does with it.
+//! A byte stream to a server, with one absolute deadline for all operations of a call.
 //!
-//! The socket never blocks; waiting is `poll`, for what is left until the deadline. So a reply that
-//! drips in does not extend it, and a signal costs nothing but a look at the clock.
+//! The socket never blocks. Waiting uses `poll` with the time that is left until the deadline. So a
+//! reply that arrives in small pieces does not extend the deadline, and a signal only costs a look
+//! at the clock.
 
 use super::channel::Channel;
 use super::endpoint::Endpoint;
@@ -20,21 +21,22 @@ use std::net::SocketAddr;
 use std::path::Path;
 use std::time::Duration;
 
-/// How long to wait for a place in a socket's queue, which cannot be waited for otherwise.
+/// The pause before the next attempt when the queue of a Unix socket is full. No event reports a
+/// free place in the queue.
 const NAP: Duration = Duration::from_millis(1);
 
 /// A connected socket.
 #[derive(Debug)]
 pub struct Stream {
     socket: OwnedFd,
-    /// When what is going on now must be over.
+    /// The instant at which the current call must be over.
     deadline: Ticks,
 }
 
 impl Stream {
-    /// Connects before `deadline`, to the first of a name's addresses that can be had.
+    /// Connects before `deadline`, to the first reachable address of the name.
     ///
-    /// The look-up of a name does not know deadlines; addresses are remembered.
+    /// The deadline does not cover DNS lookups, but their addresses are cached.
     ///
     /// # Errors
     /// [`Cause::Lookup`], [`Cause::Connect`] or [`Cause::Timeout`].
@@ -50,7 +52,7 @@ impl Stream {
                         Err(error) => last = connecting(error),
                     }
                 }
-                // Perhaps it has moved.
+                // The host may have a new address.
                 resolve::forget(host, *port);
                 Err(last)
             }
@@ -85,7 +87,8 @@ impl Stream {
         loop {
             match connect(&self.socket) {
                 Ok(()) | Err(Errno::ISCONN) => return Ok(()),
-                // The listener's queue is full; of a Unix socket nothing tells when it is not.
+                // The listener's queue is full. For a Unix socket, no event reports when it has
+                // room again.
                 Err(Errno::AGAIN) => {
                     self.left()?;
                     std::thread::sleep(NAP);
@@ -99,7 +102,7 @@ impl Stream {
         }
     }
 
-    /// The time left; `TimedOut` when there is none.
+    /// Returns the time left until the deadline. Fails with `TimedOut` if there is none.
     fn left(&self) -> io::Result<Timespec> {
         let left = self.deadline.saturating_sub(boot_clock());
         if left == 0 {
@@ -108,12 +111,12 @@ impl Stream {
         Timespec::try_from(Duration::from_nanos(left)).map_err(io::Error::other)
     }
 
-    /// Waits until the socket is ready for `events`.
+    /// Waits until the socket is ready for `events`. Fails with `TimedOut` at the deadline.
     fn wait(&self, events: PollFlags) -> io::Result<()> {
         loop {
             let mut sockets = [PollFd::new(&self.socket, events)];
             match poll(&mut sockets, Some(&self.left()?)) {
-                // Time is up, or a signal came: the clock decides.
+                // The time is up, or a signal arrived: check the clock.
                 Ok(0) | Err(Errno::INTR) => {}
                 Ok(_) => return Ok(()),
                 Err(error) => return Err(error.into()),
@@ -122,7 +125,8 @@ impl Stream {
     }
 }
 
-/// Says why there is no connection. `left` alone makes errors without a number of the system's.
+/// Converts an error of connecting. Only errors from `left` are `TimedOut` without an error number
+/// of the system.
 fn connecting(error: io::Error) -> Cause {
     if error.kind() == io::ErrorKind::TimedOut && error.raw_os_error().is_none() {
         Cause::Timeout
@@ -151,7 +155,7 @@ impl Channel for Stream {
 impl Read for Stream {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         loop {
-            // A reply is never there yet when it is first looked for.
+            // Wait first, because a reply has never arrived yet at the first read.
             self.wait(PollFlags::IN)?;
             match recv(&self.socket, &mut *buffer, RecvFlags::DONTWAIT) {
                 Ok((0, _)) => {

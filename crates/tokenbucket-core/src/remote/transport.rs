@@ -1,4 +1,5 @@
-//! A way to a store: what every kind of server must be able to do, and nothing of hints, breakers or policies.
+//! The interface of a remote store: the operations that every kind of server must support. Denial
+//! cache, breakers and failure policies are not part of it.
 
 use super::Cause;
 use crate::clock::Ticks;
@@ -6,52 +7,53 @@ use crate::key::KeyHasher;
 use crate::step::{Denial, Outcome, Step, Verdict};
 use crate::store::Put;
 
-/// A server, as breakers and messages know it.
+/// A server, as it appears in breakers and messages.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Server {
-    /// Tells servers apart.
+    /// A number that identifies the server.
     pub id: u64,
-    /// May be shown: holds no password.
+    /// The name for display; it contains no password.
     pub name: String,
 }
 
 impl Server {
-    /// The server that `identity` names in full.
+    /// Creates the server with the full identity `identity`.
     #[must_use]
     pub fn new(identity: &[u8], name: String) -> Self {
-        // The low half of a hash is a hash.
+        // Truncation is safe: the low half of a hash is a hash.
         #[allow(clippy::cast_possible_truncation)]
         let id = KeyHasher::new([0; 2]).key(identity).hash as u64;
         Self { id, name }
     }
 }
 
-/// A step, as a transport is asked for it.
+/// A request to take a step.
 #[derive(Clone, Debug)]
 pub struct Ask {
-    /// What the store calls the bucket.
+    /// The store's name of the bucket.
     pub name: Vec<u8>,
-    /// All spans are whole microseconds.
+    /// The step. All its spans are whole microseconds.
     pub step: Step,
-    /// How long ago a bucket without a record was empty, if the caller proposes that.
+    /// The ticks since a bucket without a record was empty, if the caller proposes a first state.
     pub first: Option<i64>,
-    /// How long ago the bucket was empty at least, as this host saw before, in case the record was lost.
+    /// An upper bound of the ticks since the bucket was empty, from this host's denial cache. It
+    /// restores a record that the store has lost.
     pub seen: Option<i64>,
 }
 
-/// The answer of a store, on its own clock.
+/// The reply of a store, on the store's clock.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Reply {
-    /// The answer.
+    /// The outcome of the step.
     pub outcome: Outcome,
-    /// Whether the bucket had no record.
+    /// True if the bucket had no record, or was reset.
     pub absent: bool,
-    /// Whether the record was lost, and what the caller saw before was taken for it.
+    /// True if the record was lost and restored from [`Ask::seen`].
     pub healed: bool,
 }
 
 impl Reply {
-    /// Returns the reply of a record that is there.
+    /// Creates the reply for a bucket that has a record.
     #[must_use]
     pub const fn new(granted: bool, now: Ticks, empty_at: Ticks) -> Self {
         let verdict = if granted {
@@ -72,39 +74,40 @@ impl Reply {
     }
 }
 
-/// A way to a store. Nothing here looks at hints, breakers or policies.
+/// The client of one kind of store. It does not use the denial cache, breakers or failure policies.
 pub trait Transport {
-    /// Tells stores apart: endpoints, user, database, prefix.
+    /// Returns bytes that identify the store: endpoints, user, database, prefix.
     fn identity(&self) -> Vec<u8>;
 
-    /// What the store calls a bucket.
+    /// Returns the store's name of a bucket.
     fn name(&self, identifier: &[u8]) -> Vec<u8>;
 
-    /// The server that keeps what is called `name`.
+    /// Returns the server that keeps the record `name`.
     fn server(&self, name: &[u8]) -> &Server;
 
     /// Takes one step before `deadline`.
     ///
     /// # Errors
-    /// When the store cannot tell, or did not in time.
+    /// Fails if the store cannot decide, or does not reply in time.
     fn take(&self, ask: &Ask, deadline: Ticks) -> Result<Reply, Cause>;
 
-    /// Changes a bucket before `deadline`. `seen` as in [`Ask`].
+    /// Changes a bucket before `deadline`. `seen` has the same meaning as in [`Ask`].
     ///
     /// # Errors
-    /// When the store cannot do it, or did not in time.
+    /// Fails if the store cannot do it, or does not reply in time.
     fn put(&self, name: &[u8], put: &Put, seen: Option<i64>, deadline: Ticks) -> Result<(), Cause>;
 
-    /// Whether one operation can take steps on buckets of both.
+    /// Reports whether one operation can take steps on buckets of both stores.
     fn joins(&self, _other: &Self) -> bool {
         false
     }
 
-    /// Takes all steps or none, in one operation. Called only if the transports of all buckets join.
-    /// Unless all were granted, each outcome is a denial with the state that was found.
+    /// Takes all steps or none, in one operation. Must only be called if the transports of all
+    /// buckets join. Unless all steps are granted, each outcome is a denial with the state that was
+    /// found.
     ///
     /// # Errors
-    /// As [`Transport::take`].
+    /// Fails like [`Transport::take`].
     fn take_all(&self, _asks: &[Ask], _deadline: Ticks) -> Result<Vec<Reply>, Cause> {
         Err(Cause::Answer("one bucket at a time"))
     }

@@ -1,33 +1,35 @@
-//! What a database's error means for the call that got it.
+//! The classification of database errors.
 
 use super::Dialect;
 
-/// What became of the statement, and of what carries it.
+/// The effect of an error on the statement and its connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Failure {
-    /// The connection, or the server behind it, is of no use now.
+    /// The connection, or the server behind it, can no longer be used.
     Lost,
-    /// The statement was undone as a whole, because of another one: outside of a transaction it may be
-    /// sent again, for what became of it is known.
+    /// The statement was rolled back as a whole because of another one. Outside of a transaction it
+    /// may be sent again, because its outcome is known.
     Undone,
-    /// The statement alone failed: no such table, no right to it, a lock not got in time, ….
+    /// Only the statement failed: the table is missing, access is denied, a lock was not granted in
+    /// time, ….
     Statement,
 }
 
-/// Sorts an error by its SQLSTATE and the driver's own code.
+/// Classifies an error by its SQLSTATE and the driver's own code.
 #[must_use]
-#[allow(clippy::match_same_arms)] // An arm for each reason.
+#[allow(clippy::match_same_arms)] // One arm per reason.
 pub fn sort(dialect: Dialect, state: &[u8], code: i64) -> Failure {
     use Dialect::{MySql, PgSql};
     match (dialect, state, code) {
         (_, b"40001" | b"40P01", _) => Failure::Undone,
         (_, [b'0', b'8', ..], _) => Failure::Lost,
-        // Deadlock; a row that has changed since the snapshot.
+        // Deadlock, or a row that has changed since the snapshot.
         (MySql, _, 1213 | 1020) => Failure::Undone,
-        // Too many connections, shutdown, killed, gone away, lost, no network, turned read-only.
+        // Too many connections, shutdown, killed, gone away, lost, no network, or now read-only.
         (MySql, _, 1040 | 1053 | 1158..=1161 | 1290 | 1836 | 1927) => Failure::Lost,
         (MySql, _, 2002 | 2003 | 2005 | 2006 | 2013 | 2055) => Failure::Lost,
-        // Shutdown, no resources, errors of its system; libpq's own for what it cannot reach.
+        // Shutdown, insufficient resources or errors of the system. The arm after it is libpq's own
+        // code for a server that it cannot reach.
         (PgSql, [b'5', b'7', b'P', ..] | [b'5', b'3' | b'8', ..], _) => Failure::Lost,
         (PgSql, b"HY000", 7) => Failure::Lost,
         _ => Failure::Statement,

@@ -1,24 +1,24 @@
-//! What a bucket is called in a table.
+//! The name of a bucket in a table.
 //!
-//! The column may fold case, ignore spaces at the end, cut, or refuse bytes that are no text. So only
-//! what every column keeps apart is stored as it is, which is what code of others can share a row under;
-//! every other identifier is hashed.
+//! The column may fold case, ignore trailing spaces, truncate, or refuse bytes that are not text.
+//! So an identifier is stored unchanged only if every column keeps it apart from others; code other
+//! than ours can share such a row. Every other identifier is hashed.
 //!
-//! Invariant: two identifiers have one name only if they are the same, as far as SHA-256 goes: what looks
-//! like a hashed one is hashed itself.
+//! Invariant: different identifiers have different names, unless their SHA-256 hashes collide. An
+//! identifier that looks like a hashed one is hashed itself.
 
 use crate::digest::digits;
 use std::borrow::Cow;
 
 const MARKER: &[u8] = b"tokenbucket-sha256:";
 
-/// What a `varchar(255)` holds.
+/// The longest name that a `varchar(255)` holds, in bytes.
 const LONGEST: usize = 255;
 
-/// The name of `identifier` in the table.
+/// Returns the name of `identifier` in the table.
 ///
-/// Worked example: `ip 10.0.0.1` is stored so; `Ann` as `tokenbucket-sha256:` and 64 digits, for a column
-/// may take it for `ann`.
+/// Worked example: `ip 10.0.0.1` is stored unchanged. `Ann` is stored as `tokenbucket-sha256:` and
+/// 64 digits, because a column may take it for `ann`.
 #[must_use]
 pub fn stored(identifier: &[u8]) -> Cow<'_, [u8]> {
     if is_plain(identifier) {

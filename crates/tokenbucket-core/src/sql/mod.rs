@@ -1,16 +1,17 @@
-//! Buckets in the table of a database: the statements as text, and how to read what comes back.
+//! Buckets in a database table: the text of the statements, and the meaning of their results.
 //!
-//! Nothing here connects; who does fills the placeholders, runs the statement, and hands over the numbers.
+//! This module does not connect. Its caller fills the placeholders, runs the statement, and passes
+//! the numbers back.
 //!
-//! A row is the bucket's name and the second at which it was, or will be, empty, as a double. Invariant:
-//! that double is a whole number k of microseconds divided by 1e6, and is read as `round(x * 1e6)`, which
-//! gives k again. (A decimal division, or a ceiling, drifts and loses tokens.) A row that holds 0 is a
-//! bucket without a record: it is full.
+//! A row holds the bucket's name and the second at which it was, or will be, empty, as a double.
+//! Invariant: the double is a whole number k of microseconds divided by 1e6. It is read as
+//! `round(x * 1e6)`, which gives k again. (A decimal division or a ceiling drifts and loses
+//! tokens.) A row that holds 0 is a bucket without a record: it is full.
 //!
-//! One decision is one statement, a conditional upsert on the server's clock. It never reads first what it
-//! writes later, so decisions do not deadlock with each other. A purge may deadlock with them: `InnoDB` gives
-//! two inserts that wait for a row the same gap lock when the deleted row is removed. The statement that
-//! `InnoDB` ends is sent again.
+//! One decision is one statement: a conditional upsert on the server's clock. It takes no read lock
+//! before it writes, so decisions do not deadlock with each other. A purge may deadlock with them:
+//! when the deleted row is removed, `InnoDB` gives two inserts that wait for it the same gap lock.
+//! The statement that `InnoDB` aborts is sent again.
 
 pub mod failure;
 mod identifier;
@@ -25,7 +26,7 @@ pub use identifier::stored;
 pub use table::{Table, TableError};
 pub use template::{Bind, Statement};
 
-/// How many rows a purge deletes at once.
+/// The number of rows that a purge deletes at once.
 pub const BATCH: usize = 100;
 
 /// A kind of database.
@@ -35,22 +36,22 @@ pub enum Dialect {
     MySql,
     /// `PostgreSQL`.
     PgSql,
-    /// `SQLite`, from 3.35 on.
+    /// `SQLite` 3.35 or later.
     Sqlite,
 }
 
 impl Dialect {
-    /// Each of them.
+    /// All dialects.
     pub const ALL: [Self; 3] = [Self::MySql, Self::PgSql, Self::Sqlite];
 
-    /// By the name of PDO's driver.
+    /// Returns the dialect of a PDO driver, by the driver's name.
     #[must_use]
     pub fn of_driver(name: &[u8]) -> Option<Self> {
         let mut all = Self::ALL.into_iter();
         all.find(|dialect| dialect.driver().as_bytes() == name)
     }
 
-    /// The name of PDO's driver.
+    /// Returns the name of the PDO driver.
     #[must_use]
     pub const fn driver(self) -> &'static str {
         match self {
@@ -61,39 +62,39 @@ impl Dialect {
     }
 }
 
-/// What is asked of the database.
+/// A query to the database.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Query {
-    /// A plain step, on a bucket that starts full.
+    /// Takes a plain step, on a bucket that starts full.
     Take,
-    /// A step with a tick, a debt or a first state.
+    /// Takes a step with a drain tick, a debt or a first state.
     Step,
-    /// The clock and a bucket's state; changes nothing.
+    /// Returns the clock and a bucket's state; changes nothing.
     Look,
-    /// Give back what the caller vouches for.
+    /// Refunds tokens that the caller vouches for.
     Refund,
-    /// Fill.
+    /// Fills the bucket.
     Reset,
-    /// Create, unless there is a record.
+    /// Creates a record, unless there is one.
     Start,
-    /// Undo a take as far as the bucket still lacks the tokens because of it.
+    /// Undoes a take, as far as the bucket still lacks the tokens because of it.
     GiveBack,
-    /// Whether there is the table: 1 or 0.
+    /// Returns 1 if the table exists, otherwise 0.
     Find,
-    /// Create the table.
+    /// Creates the table.
     Create,
-    /// The first names whose buckets have been full for a while, in order.
+    /// Returns the first names whose buckets have been full for a while, in order.
     Stale,
-    /// The next such names.
+    /// Returns the next such names.
     StaleAfter,
-    /// Delete rows by name if they still are stale.
+    /// Deletes rows by name if they are still stale.
     Delete,
 }
 
 impl Query {
-    /// How many there are.
+    /// The number of queries.
     pub const COUNT: usize = Self::Delete as usize + 1;
-    /// Each of them.
+    /// All queries.
     pub const ALL: [Self; Self::COUNT] = [
         Self::Take,
         Self::Step,
@@ -109,7 +110,7 @@ impl Query {
         Self::Delete,
     ];
 
-    /// The statement that asks it.
+    /// Returns the statement of the query for `table`.
     #[must_use]
     pub fn statement(self, table: &Table) -> Statement {
         let dialect = table.dialect;
@@ -131,7 +132,8 @@ impl Query {
             (Self::Start, _) => START,
             (Self::Find, Dialect::MySql) => mysql::FIND,
             (Self::Find, Dialect::PgSql) => pgsql::FIND,
-            // Creating it, where it is, does nothing and locks nothing.
+            // The table is always reported missing, because creating an existing table does
+            // nothing and takes no lock.
             (Self::Find, Dialect::Sqlite) => "SELECT 0",
             (Self::Create, _) => CREATE,
             (Self::Stale, _) => STALE,
@@ -152,8 +154,8 @@ impl Query {
     }
 }
 
-/// Returns what a word means where the database has no word of its own for it. `full` is for
-/// [`Query::Step`].
+/// Returns the meaning of a word for databases without a meaning of their own. `full` selects the
+/// form for [`Query::Step`].
 fn common(word: &str, full: bool) -> Option<&'static str> {
     Some(match (word, full) {
         ("lesser", _) => "LEAST",
@@ -174,16 +176,17 @@ fn common(word: &str, full: bool) -> Option<&'static str> {
     })
 }
 
-/// Without a row, too, for the clock is asked as well.
+/// Returns a row even if the bucket has none, because the clock is needed, too.
 const LOOK: &str =
     "SELECT :now, COALESCE((SELECT :state FROM :table AS s WHERE identifier = :name), 0)";
 
-/// Never forward, never below full; not where there is no bucket.
+/// Moves the state back, but not beyond a full bucket, and never forward. Changes nothing if the
+/// row is not a bucket.
 const REFUND: &str = "UPDATE :table SET microtime = :lesser(microtime, :greater(:bare - :cost, :now - :burst) / 1e6) \
      WHERE identifier = :name AND :bare < 9000000000000000";
 
-/// As [`REFUND`], of `Put::worth` at an instant that is not before any step on the row: read while the
-/// row is locked.
+/// Refunds like [`REFUND`], but only what `Put::worth` returns. `:late` is read while the row is
+/// locked, so it is not before any step on the row.
 const GIVE_BACK: &str = "UPDATE :table SET microtime = :lesser(microtime, :greater(:bare - \
      :lesser(:cost, :greater(:taken - (:late - :burst), 0)), :late - :burst) / 1e6) \
      WHERE identifier = :name AND :bare < 9000000000000000";

@@ -1,10 +1,11 @@
-//! `PostgreSQL`. The row is read before it is written, so that a denial writes nothing, not even a log record.
+//! `PostgreSQL`. The row is read before it is written, so that a denial writes nothing, not even to
+//! the write-ahead log.
 
-/// Returns what a word of a text means for this database alone.
+/// Returns the meaning of a word in this dialect, if it differs from the common one.
 pub fn word(word: &str, full: bool) -> Option<&'static str> {
     Some(match (word, full) {
         ("now", _) => "CAST(EXTRACT(EPOCH FROM statement_timestamp()) * 1000000 AS bigint)",
-        // The clock as it is now, also after waiting for a lock.
+        // The clock at this moment, even after waiting for a lock.
         ("late", _) => "CAST(EXTRACT(EPOCH FROM clock_timestamp()) * 1000000 AS bigint)",
         ("state", _) => {
             "CAST(LEAST(GREATEST(round(COALESCE(s.microtime, 9e9) * 1e6), -9e15), 9e15) AS bigint)"
@@ -13,7 +14,7 @@ pub fn word(word: &str, full: bool) -> Option<&'static str> {
             "CAST(LEAST(GREATEST(round(COALESCE(microtime, 9e9) * 1e6), -9e15), 9e15) AS bigint)"
         }
         ("granted", false) => "(SELECT count(*) FROM put)",
-        // A charged denial is in debt; without debts, only grants are put.
+        // A charged denial leaves the bucket in debt. Without debts, only grants write a row.
         ("granted", true) => "(SELECT count(*) FROM put WHERE k <= :drained OR :debt = 0)",
         _ => return None,
     })

@@ -1,37 +1,37 @@
-//! What comes back.
+//! The results of statements.
 //!
-//! `MySQL` answers by one number, a bucket's age and two bits in it:
+//! `MySQL` answers with one number, which combines a bucket's age and flags:
 //!
 //! ```text
-//! bit 62    always, so that an id of somebody's table is not taken for an answer
-//! 57 - 61   the call's own number, so that an answer to another call is not, either
-//! 0 - 56    4 * (age + 2^54), + 3 for a bucket that had no record, or else + 1 for a grant
-//! ```
+//! bit 62    always set, so that an id of another table is not taken for an answer
+//! 57 - 61   the number of the call, so that the answer to another call is not taken for this one
+//! 0 - 56    4 * (age + 2^54), + 3 for a bucket that had no record, otherwise + 1 for a grant
 //!
-//! A plain step leaves out the 1: it was granted if the age is at least its cost. The age is the server's clock
-//! less the state before the step, in microseconds.
+//! A plain step omits the 1: it was granted if the age is at least its cost. The age is the
+//! server's clock minus the state before the step, in microseconds.
 
 use crate::clock::{TICKS_PER_MICROSECOND, Ticks};
 
 const MARK: i64 = 1 << 62;
 const ZERO: i64 = 4 << 54;
 
-/// A state later than this is no bucket's: bursts and debts are at most 2^60 ns.
+/// The greatest distance of a bucket's state from the clock, in microseconds. Bursts and debts are
+/// at most 2^60 ns, so a state beyond this distance is not a bucket's.
 const FARTHEST: i64 = 1 << 51;
 
-/// The mark of call number `call`.
+/// Returns the mark of call number `call`.
 #[must_use]
 pub const fn tag(call: u64) -> i64 {
     MARK + ((call % 32) << 57).cast_signed() + ZERO
 }
 
-/// The answer for a bucket that had no record: it was granted.
+/// Returns the answer for a bucket that had no record. It is a grant.
 #[must_use]
 pub const fn absent(tag: i64) -> i64 {
     tag + 3
 }
 
-/// The least answer to a plain step that is a grant. Costs are at most 2^50 microseconds.
+/// Returns the least answer to a plain step that is a grant. Costs are at most 2^50 microseconds.
 #[must_use]
 pub const fn least(tag: i64, cost: i64) -> i64 {
     tag + 4 * cost
@@ -40,15 +40,15 @@ pub const fn least(tag: i64, cost: i64) -> i64 {
 /// An answer of `MySQL`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Answer {
-    /// How long ago the bucket was empty; negative for one that is in debt.
+    /// The microseconds since the bucket was empty; negative if it is in debt.
     pub age: i64,
-    /// Whether it had no record.
+    /// True if the bucket had no record.
     pub absent: bool,
-    /// Whether it says that the step was granted.
+    /// True if the answer has the flag of a grant. Plain steps with a record do not set it.
     pub granted: bool,
 }
 
-/// Takes an answer apart; `None` for a number that is no answer to the call of `tag`.
+/// Decodes an answer. Returns `None` if the number is not an answer to the call of `tag`.
 #[must_use]
 pub fn answer(number: i64, tag: i64) -> Option<Answer> {
     let low = number.checked_sub(tag)?;
@@ -59,13 +59,14 @@ pub fn answer(number: i64, tag: i64) -> Option<Answer> {
     })
 }
 
-/// Whether a row that is empty at `state` is no bucket of ours: without a value, or in another unit.
+/// Reports whether a row with this `state` is not one of our buckets: it has no value, or another
+/// unit.
 #[must_use]
 pub const fn is_foreign(state: i64, now: i64) -> bool {
     state.saturating_sub(now) > FARTHEST
 }
 
-/// Microseconds of an epoch as ticks; what was before it is long full.
+/// Converts microseconds since the epoch to ticks. An earlier instant becomes 0, a full bucket.
 #[must_use]
 pub fn ticks(micros: i64) -> Ticks {
     u64::try_from(micros)
@@ -73,13 +74,14 @@ pub fn ticks(micros: i64) -> Ticks {
         .saturating_mul(TICKS_PER_MICROSECOND)
 }
 
-/// Whole microseconds. Spans are below 2^62 ticks, and whole microseconds here.
+/// Converts ticks to microseconds. Spans are below 2^62 ticks, and are whole microseconds here.
 #[must_use]
 pub const fn micros(ticks: Ticks) -> i64 {
     (ticks / TICKS_PER_MICROSECOND).cast_signed()
 }
 
-/// An age in microseconds, rounded down: what was empty later holds less.
+/// Converts an age from ticks to microseconds. It is rounded down, because a bucket that was empty
+/// later holds less.
 #[must_use]
 pub const fn micros_ago(age: i64) -> i64 {
     age.div_euclid(TICKS_PER_MICROSECOND.cast_signed())

@@ -1,36 +1,36 @@
 //! The name of a table.
 //!
-//! Invariant: it holds nothing that ends a quotation in any dialect.
+//! Invariant: the name contains nothing that ends a quotation in any dialect.
 
 use super::Dialect;
 
-/// A table's name, perhaps behind its schema's.
+/// The name of a table, with or without its schema.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Table {
     name: String,
-    /// The kind of database that it is in.
+    /// The dialect of the database that contains the table.
     pub(super) dialect: Dialect,
 }
 
-/// What is wrong with a name.
+/// The rule that a name breaks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum TableError {
-    /// Nothing between dots, or nothing at all.
+    /// A part is empty, or there are more than two parts.
     #[error("must be the name of a table, or of a schema and a table with a dot between")]
     Parts,
-    /// Longer than the database keeps.
+    /// A part is longer than the database's limit, a number of characters.
     #[error("must not be longer than {0} characters")]
     Length(usize),
-    /// Another character.
+    /// The name contains a character that is not allowed.
     #[error("must contain only letters, digits, \"_\", \"$\", \"-\" and one dot")]
     Character,
 }
 
 impl Table {
-    /// The table that is called `name`.
+    /// Parses the name of a table.
     ///
     /// # Errors
-    /// What is wrong with the name.
+    /// [`TableError`] names the rule that `name` breaks.
     pub fn parse(name: &[u8], dialect: Dialect) -> Result<Self, TableError> {
         let allowed = |char: char| char.is_ascii_alphanumeric() || "_$-.".contains(char);
         let name = std::str::from_utf8(name).ok();
@@ -39,7 +39,7 @@ impl Table {
         if name.matches('.').count() > 1 {
             return Err(TableError::Parts);
         }
-        // PostgreSQL cuts longer names, so that two tables would be one.
+        // PostgreSQL truncates longer names, so two tables would become one.
         let longest = if dialect == Dialect::PgSql { 63 } else { 64 };
         for part in name.split('.') {
             if part.is_empty() {
@@ -53,7 +53,7 @@ impl Table {
         Ok(Self { name, dialect })
     }
 
-    /// As it stands in a statement.
+    /// Returns the name as it is written in a statement.
     #[must_use]
     pub fn quoted(&self) -> String {
         let quote = if self.dialect == Dialect::MySql {
@@ -65,7 +65,7 @@ impl Table {
         format!("{quote}{name}{quote}")
     }
 
-    /// As it may be shown.
+    /// Returns the name for display.
     #[must_use]
     pub fn shown(&self) -> &str {
         &self.name
@@ -76,7 +76,8 @@ impl Table {
         schema.map_or_else(|| "NULL".to_owned(), |(schema, _)| format!("'{schema}'"))
     }
 
-    /// `PostgreSQL` takes the whole name as it is quoted.
+    /// Returns the name as a string literal: the whole quoted name for `PostgreSQL`, otherwise the
+    /// name without the schema.
     pub(super) fn name_literal(&self) -> String {
         if self.dialect == Dialect::PgSql {
             return format!("'{}'", self.quoted());

@@ -1,19 +1,20 @@
-//! Texts with words in them: `:word` is a placeholder for a value, or stands for a longer text.
+//! Templates of statements: `:word` is a placeholder for a value, or an abbreviation of a longer
+//! text.
 
 use super::Dialect;
 
-/// What a placeholder stands for. Spans, ages and instants are whole microseconds.
+/// The value of a placeholder. Spans, ages and instants are in whole microseconds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Bind {
     /// The bucket's name.
     Name,
-    /// What is taken or given back.
+    /// The cost that is taken or given back.
     Cost,
-    /// The span that refills the bucket. A bucket that has been full for so long is stale.
+    /// The time in which the bucket refills. A bucket that has been full for this time is stale.
     Burst,
-    /// The span less the cost.
+    /// The burst minus the cost.
     Slack,
-    /// How long ago a bucket without a record was empty.
+    /// The time since a bucket without a record was empty.
     Age,
     /// The state after the take that is undone.
     Taken,
@@ -21,15 +22,15 @@ pub enum Bind {
     Tick,
     /// The greatest debt.
     Debt,
-    /// The present instant on this host's clock.
+    /// The current instant on this host's clock.
     Clock,
-    /// What marks a reply; see [`super::reply`].
+    /// The mark of a reply; see [`super::reply`].
     Tag,
     /// The reply for a bucket without a record.
     Absent,
     /// The least reply that is a grant.
     Least,
-    /// The last name seen, or the next one to delete.
+    /// The last name that was returned, or the next one to delete.
     Key,
 }
 
@@ -53,7 +54,8 @@ impl Bind {
         })
     }
 
-    /// `PostgreSQL` must be told the types of what it has no column to guess from.
+    /// Returns the text of the placeholder. `PostgreSQL` needs an explicit type if there is no
+    /// column to infer it from.
     const fn placeholder(self, dialect: Dialect) -> &'static str {
         match (dialect, self) {
             (Dialect::PgSql, Self::Name | Self::Key) => "CAST(? AS varchar)",
@@ -63,16 +65,16 @@ impl Bind {
     }
 }
 
-/// A statement with positional placeholders, each of which stands once for one value.
+/// A statement with positional placeholders, one for each value.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Statement {
-    /// As it is prepared.
+    /// The text to prepare.
     pub text: String,
     /// The values, in the order of their placeholders.
     pub binds: Vec<Bind>,
 }
 
-/// Fills a text: `meaning` is asked for each word first.
+/// Fills a template. Each word is passed to `meaning` first.
 pub fn fill(text: &str, dialect: Dialect, meaning: &dyn Fn(&str) -> Option<String>) -> Statement {
     let mut statement = Statement::default();
     statement.append(text, dialect, meaning);

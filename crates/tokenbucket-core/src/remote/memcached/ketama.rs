@@ -1,57 +1,60 @@
-//! Which server keeps an item: the placement of libmemcached, as ext-memcached configures it.
+//! The choice of the server for an item: the placement of libmemcached, as ext-memcached configures
+//! it.
 //!
-//! Both clients then look for one item on the same server, and a fleet of PHP hosts may mix them.
-//! All was compared with ext-memcached 3.2.0 on libmemcached 1.1.4, x86-64.
+//! Both clients then look for an item on the same server, so a fleet of PHP hosts may mix them. All
+//! was compared with ext-memcached 3.2.0 on libmemcached 1.1.4, x86-64.
 //!
-//! A ring is a circle of 2^32 positions. Every server has many points on it, the hashes of its name
-//! and a counter; an item belongs to the first point at or after the hash of its key.
+//! A ring is a circle of 2^32 positions. Every server has many points on it: the hashes of its name
+//! and a counter. An item belongs to the first point at or after the hash of its key.
 //!
-//! What ext-memcached hashes, and hence what must be written as it is there:
-//! - The server's name as it was given, in its case, without the port when that is 11211. Another
-//!   spelling of one host is another server.
-//! - A socket's path alone, by `addServer($path, 0)`. By `addServers()` it appends `:0`, whatever
-//!   the port, and places keys otherwise.
+//! ext-memcached hashes these texts, so they must be written in the same way here:
+//! - The server's name as given, in its case, without the port if that is 11211. Another spelling
+//!   of a host is another server.
+//! - The path of a socket alone, as with `addServer($path, 0)`. `addServers()` appends `:0`,
+//!   whatever the port, so it places keys differently.
 //! - The key without `OPT_PREFIX_KEY`, unless `OPT_HASH_WITH_PREFIX_KEY` is set. [`Ring::place`]
-//!   hashes what it is given, and is meant to be given the whole key: a client agrees that has the
-//!   prefix in its keys, or sets both options.
+//!   hashes its whole argument, which should be the whole key. A client agrees if the prefix is a
+//!   part of its keys, or if it sets both options.
 
 use super::servers::{DEFAULT_PORT, Server};
 use crate::remote::endpoint::Endpoint;
 use md5::{Digest, Md5};
 use std::os::unix::ffi::OsStrExt;
 
-/// How keys are spread over several servers: which settings of ext-memcached a ring agrees with.
+/// The distribution of keys over several servers, with the matching settings of ext-memcached.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Distribution {
-    /// `OPT_LIBKETAMA_COMPATIBLE`: 160 points for each server on average, by weight; MD5.
+    /// `OPT_LIBKETAMA_COMPATIBLE`: MD5, with an average of 160 points per server, by weight.
     #[default]
     Ketama,
-    /// `OPT_DISTRIBUTION => DISTRIBUTION_CONSISTENT`, set before the servers: 100 points for each
-    /// server, one-at-a-time. With a weight above 1, the points are those of [`Self::Ketama`], but
-    /// keys are still hashed one-at-a-time. (Set after the servers, it ignores their weights.)
+    /// `OPT_DISTRIBUTION => DISTRIBUTION_CONSISTENT`, set before the servers: the one-at-a-time
+    /// hash, with 100 points per server. If a weight is above 1, the points are those of
+    /// [`Self::Ketama`], but keys are still hashed one-at-a-time. (If the option is set after the
+    /// servers, ext-memcached ignores their weights.)
     Consistent,
-    /// The default of ext-memcached: one-at-a-time, modulo the number of servers, whatever their
-    /// weights. One server more moves nearly all keys.
+    /// The default of ext-memcached: the one-at-a-time hash modulo the number of servers. Weights
+    /// are ignored. An additional server moves nearly all keys.
     Modula,
 }
 
-/// Points of each server where weights do not count.
+/// The points per server if weights are ignored.
 const POINTS: u32 = 100;
 
-/// MD5 digests of each server on average where weights count; each is four points.
+/// The average number of MD5 digests per server if weights count. Each digest gives four points.
 const DIGESTS: f32 = 40.0;
 
-/// Where keys belong.
+/// The servers' points, which assign keys to servers.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Ring {
     distribution: Distribution,
     servers: usize,
-    /// Each point with the index of its server, ascending; of equal points, the first server's wins.
+    /// Each point with the index of its server, in ascending order. Of equal points, the first
+    /// server's is used.
     points: Box<[(u32, usize)]>,
 }
 
 impl Ring {
-    /// The ring of `servers`, in their order.
+    /// Creates the ring of `servers`, in their order.
     #[must_use]
     pub fn new(servers: &[Server], distribution: Distribution) -> Self {
         Self {
@@ -61,7 +64,7 @@ impl Ring {
         }
     }
 
-    /// The index of the server that keeps the item `key`; 0 where there is but one.
+    /// Returns the index of the server that keeps the item `key`; 0 if there is at most one server.
     #[must_use]
     pub fn place(&self, key: &[u8]) -> usize {
         if self.servers < 2 {
@@ -75,13 +78,14 @@ impl Ring {
             return hash as usize % self.servers;
         }
         let next = self.points.partition_point(|&(point, _)| point < hash);
-        // Past the last point, the ring begins again.
+        // After the last point, the ring starts over.
         let point = self.points.get(next).or_else(|| self.points.first());
         point.map_or(0, |&(_, server)| server)
     }
 }
 
-/// Returns the points of servers, ascending; none where keys are placed without.
+/// Returns the points of the servers in ascending order. Returns none if the placement does not
+/// need points.
 fn points(servers: &[Server], distribution: Distribution) -> Vec<(u32, usize)> {
     if servers.len() < 2 || distribution == Distribution::Modula {
         return Vec::new();
@@ -103,16 +107,16 @@ fn points(servers: &[Server], distribution: Distribution) -> Vec<(u32, usize)> {
     points
 }
 
-/// The digests of one server, in libmemcached's order of roundings: exact arithmetic would give
-/// another number now and then.
+/// Returns the number of digests of one server. The roundings are in libmemcached's order, because
+/// exact arithmetic would sometimes give another number.
 #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)]
 fn digests(weight: u32, total: u64, servers: usize) -> u32 {
     let share = weight as f32 / total as f32;
-    // libmemcached multiplies by 160 and divides by 4, which rounds no differently.
+    // libmemcached multiplies by 160 and divides by 4, which gives the same rounding.
     (share * DIGESTS * servers as f32).floor() as u32
 }
 
-/// What libmemcached calls a server: without the default port; a socket by its path alone.
+/// Returns libmemcached's name of a server: without the default port; for a socket, its path alone.
 fn name(endpoint: &Endpoint) -> Vec<u8> {
     match endpoint {
         Endpoint::Tcp { host, port } if *port == DEFAULT_PORT => host.clone().into_bytes(),
@@ -125,7 +129,7 @@ fn nth(name: &[u8], n: u32) -> Vec<u8> {
     [name, format!("-{n}").as_bytes()].concat()
 }
 
-/// The four little-endian words of the MD5 of `text`.
+/// Returns the four little-endian words of the MD5 of `text`.
 fn md5_points(text: &[u8]) -> [u32; 4] {
     let digest: [u8; 16] = Md5::digest(text).into();
     let mut points = [0; 4];
@@ -135,11 +139,11 @@ fn md5_points(text: &[u8]) -> [u32; 4] {
     points
 }
 
-/// Bob Jenkins's one-at-a-time hash, as libmemcached computes it where `char` is signed.
+/// Returns Bob Jenkins's one-at-a-time hash, as libmemcached computes it if `char` is signed.
 fn one_at_a_time(text: &[u8]) -> u32 {
     let mut hash = 0u32;
     for &byte in text {
-        // Bytes from 0x80 on enter as negative numbers.
+        // Bytes from 0x80 on are added as negative numbers.
         hash = hash.wrapping_add(i32::from(byte.cast_signed()).cast_unsigned());
         hash = hash.wrapping_add(hash << 10);
         hash ^= hash >> 6;
@@ -165,16 +169,16 @@ mod tests {
         Ring::new(&parse_servers([servers]).unwrap(), distribution)
     }
 
-    /// The servers of `zoë:0` to `zoë:39`, a digit each; the ë has bytes above 0x7f.
+    /// Returns the servers of `zoë:0` to `zoë:39`, one digit each. The ë has bytes above 0x7f.
     fn places(ring: &Ring) -> String {
         (0..40)
             .map(|n| ring.place(format!("zoë:{n}").as_bytes()).to_string())
             .collect()
     }
 
-    /// Each row was printed by ext-memcached 3.2.0, libmemcached 1.1.4, with the row's servers
-    /// (a socket as `[path, 0]`) and, from `Ketama` to `Modula`, with this option, with
-    /// `OPT_DISTRIBUTION => DISTRIBUTION_CONSISTENT`, and with none:
+    /// ext-memcached 3.2.0 with libmemcached 1.1.4 printed each row, for the row's servers (a
+    /// socket as `[path, 0]`). The first result is with the option below, the second with
+    /// `OPT_DISTRIBUTION => DISTRIBUTION_CONSISTENT`, and the third without options:
     ///
     /// ```text
     /// php -r '$m = new Memcached; $m->setOption(Memcached::OPT_LIBKETAMA_COMPATIBLE, true);

@@ -1,30 +1,31 @@
-//! What an item is called in memcached.
+//! The keys of items in memcached.
 //!
-//! memcached takes 1 to 250 bytes, none of them a space or a control character. An identifier is any
-//! bytes of any length, and often a stranger's: what memcached takes is used as it is, so that an
-//! operator can `get` it; what it does not take is hashed behind a readable head. Bytes from 0x80 on
-//! are used as they are, too: memcached takes them, though ext-memcached does not ask for them.
+//! memcached accepts keys of 1 to 250 bytes without spaces and control characters. An identifier is
+//! any bytes of any length, and is often input from outside. A name that memcached accepts is used
+//! unchanged, so that an operator can `get` it. Any other name is hashed, and the hash follows a
+//! readable head. Bytes from 0x80 on are used unchanged, too: memcached accepts them, although
+//! ext-memcached does not use them.
 //!
-//! Invariant: the key is valid, whatever the identifier, and no two concatenations of prefix and
-//! identifier have the same key. Of two that are hashed, SHA-256 keeps the keys apart; of one that is
-//! hashed and one that is not, the [`MARKER`] does: what carries it where a hash would have it is
+//! Invariant: the key is valid for any identifier, and different concatenations of prefix and
+//! identifier have different keys. If both are hashed, SHA-256 keeps their keys apart. If only one
+//! is hashed, the [`MARKER`] does: a name that has it at the place of a hashed key's marker is
 //! hashed itself.
 //!
-//! The prefix is joined as every memcached client joins it, without a separator: `a` + `bc` and
-//! `ab` + `c` are one key. Whoever needs two prefixes apart ends both in the same delimiter.
+//! The prefix is joined without a separator, as in every memcached client: `a` + `bc` and `ab` +
+//! `c` are the same key. To keep two prefixes apart, end both with the same delimiter.
 
 use crate::digest::{DIGITS, digits};
 
-/// The most bytes memcached takes as a key.
+/// The longest key that memcached accepts, in bytes.
 const MAX_KEY: usize = 250;
 
-/// Stands between the readable head and the hash.
+/// The bytes between the readable head and the hash.
 const MARKER: &[u8] = b"~sha256:";
 
-/// How much of prefix and identifier stays readable before a hash.
+/// The most bytes of prefix and identifier that stay readable before a hash.
 const MAX_HEAD: usize = MAX_KEY - MARKER.len() - DIGITS;
 
-/// The key of `identifier` among the items whose keys begin with `prefix`.
+/// Returns the key of `identifier` among the items whose keys begin with `prefix`.
 ///
 /// Worked example: `login:` and `10.0.0.1` make `login:10.0.0.1`; `login:` and `Ann Lee` make
 /// `login:Ann_Lee~sha256:` and the 64 digits of the hash of `login:Ann Lee`.
@@ -34,9 +35,9 @@ pub fn item_key(prefix: &[u8], identifier: &[u8]) -> Vec<u8> {
     if is_plain(&name) { name } else { hashed(&name) }
 }
 
-/// The key of an item that ext-memcache calls `name`: what it cannot send becomes an underscore. It cuts what is
-/// longer than memcached takes, so that different names meet; such a name, or one that leaves no
-/// `room` for what is appended to make another key, is hashed here instead.
+/// Returns the key of an item that ext-memcache calls `name`. Bytes that ext-memcache cannot send
+/// become underscores. It truncates long names, so different names may collide. Such a name is
+/// hashed here instead, and so is a name that leaves less than `room` bytes for a suffix.
 #[must_use]
 pub fn shared_key(name: &[u8], room: usize) -> Vec<u8> {
     if name.is_empty() || name.len() + room > MAX_KEY {
@@ -48,14 +49,14 @@ pub fn shared_key(name: &[u8], room: usize) -> Vec<u8> {
     sent.collect()
 }
 
-/// Whether `name` is a valid key that no hashed one can equal.
+/// Reports whether `name` is a valid key that no hashed key can equal.
 fn is_plain(name: &[u8]) -> bool {
     (1..=MAX_KEY).contains(&name.len())
         && name.iter().all(|&byte| is_allowed(byte))
         && !is_marked(name)
 }
 
-/// Whether `name` has the marker where a hashed key has it.
+/// Reports whether `name` has the marker at the place where a hashed key has it.
 fn is_marked(name: &[u8]) -> bool {
     name.len()
         .checked_sub(DIGITS)
@@ -172,7 +173,7 @@ mod tests {
         assert_ne!(item_key(&key[..20], &key[20..]), key);
     }
 
-    /// Bytes that are often valid, often not, and often a key themselves.
+    /// Generates names that are often valid, often invalid, and often equal to a hashed key.
     fn name() -> impl Strategy<Value = Vec<u8>> {
         let any = prop::collection::vec(any::<u8>(), 0..300);
         let short =

@@ -1,17 +1,18 @@
-//! memcached: compare and swap on one item a bucket, on this host's wall clock.
+//! memcached: compare-and-swap on one item per bucket, on this host's wall clock.
 //!
 //! ```text
-//! what is known of the item     is sent in one write
-//! nothing                       write if there is none  +  read
-//! its state, as it was          write if unchanged      +  read
-//! its state, and it denies      read
-//! ```
+//! known about the item          sent in one write
+//! nothing                       write if missing        +  read
+//! its state                     write if unchanged      +  read
+//! its state, which denies       read
 //!
-//! So a grant is one round trip as long as nobody else takes from the bucket, and whoever loses a race
-//! has the new state in the same reply. A denial is told only of a state that was read in this call.
+//! So a grant takes one round trip if no other client takes from the bucket meanwhile. After a lost
+//! race, the same reply contains the new state. A denial is returned only for a state that was read
+//! in this call.
 //!
-//! Hosts whose clocks differ by e admit up to rate × 2e more in any window, for the state is never
-//! moved back: setting right what a fast host wrote would admit without bound.
+//! If the clocks of hosts differ by e, up to rate × 2e more tokens are granted in any window,
+//! because a state is never moved back. Correcting the state that a fast host wrote would grant
+//! tokens without limit.
 
 pub mod ketama;
 pub mod key;
@@ -33,38 +34,41 @@ use wire::{Connection, Item};
 
 static CONNECTIONS: Connections<Endpoint, Connection> = Connections::new();
 
-/// After so many lost races a call is denied.
+/// The number of lost races after which a call is denied.
 const TRIES: u32 = 64;
 /// The seconds that an item lives longer than its record needs.
 ///
-/// memcached counts seconds when a timer wakes it up, which may be late: a tick that comes a little behind the
-/// whole second counts for two, one that comes after a stop for as many more, and an item that was stored right
-/// before it, at the old time, is gone so much sooner. With one second it was gone at once now and then.
+/// memcached counts seconds by a timer, which may fire late. A timer event shortly after the full
+/// second counts for two seconds, and one after a pause of the process counts for more. An item
+/// that is stored right before such an event still gets the old time, so it expires too early. With
+/// a margin of one second, items sometimes expired at once.
 pub const LONGER: u64 = 10;
-/// Times to live beyond that are taken for instants.
+/// The longest relative time to live, in seconds. memcached takes greater numbers for Unix times.
 const LONGEST_RELATIVE: i64 = 30 * 86_400;
 
-/// memcached servers.
+/// A client of memcached servers.
 #[derive(Debug)]
 pub struct Memcached {
     servers: Vec<(Endpoint, Server)>,
     ring: Ring,
     prefix: Vec<u8>,
-    /// Stands before every key, `prefix` included, which it is a part of.
+    /// The bytes before every key. `prefix` begins with them.
     client_prefix: Vec<u8>,
-    /// How many bytes of a key do not count in its placement.
+    /// The number of leading bytes of a key that do not count in its placement.
     places_from: usize,
 }
 
 impl Memcached {
-    /// Buckets spread over `servers`, of which there is at least one; a bucket's key is `prefix` and identifier.
+    /// Creates a client that spreads buckets over `servers`, of which there must be at least one. A
+    /// bucket's key is `prefix` and the identifier.
     #[must_use]
     pub fn new(servers: &[servers::Server], prefix: &[u8]) -> Self {
         Self::among(servers, Distribution::default(), prefix, b"", true)
     }
 
-    /// As [`Memcached::new`], with the keys and the placement of another client of the same servers.
-    /// It begins every key with `client_prefix`, and perhaps places keys by it.
+    /// Creates a client like [`Memcached::new`] with the keys and the placement of another client
+    /// of the same servers. That client begins every key with `client_prefix`. It places keys by
+    /// the whole key if `places_prefix` is true, otherwise without that prefix.
     #[must_use]
     pub fn among(
         servers: &[servers::Server],
@@ -103,13 +107,13 @@ impl Memcached {
         self.ring.place(key.get(self.places_from..).unwrap_or(key))
     }
 
-    /// Lets `exchange` use a connection to the server that keeps the item `key`, before `deadline`.
+    /// Runs `exchange` on a connection to the server that keeps the item `key`, before `deadline`.
     ///
-    /// `exchange` returns `Ok` only if it has read every reply: the connection is used again then,
-    /// and closed otherwise.
+    /// `exchange` must return `Ok` only if it has read every reply. The connection is then kept for
+    /// later calls; otherwise it is closed.
     ///
     /// # Errors
-    /// Those of `exchange`, and those of connecting.
+    /// Returns the errors of `exchange` and those of connecting.
     pub fn with<R>(
         &self,
         key: &[u8],
@@ -134,18 +138,19 @@ impl Memcached {
     }
 }
 
-/// What an item says of its bucket.
+/// The state of a bucket, as its item contains it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Record {
-    /// 0 for a bucket that was reset, or that there is no record of.
+    /// The instant at which the bucket was empty; 0 if it was reset or has no record.
     empty_at: Ticks,
-    /// When there is an item: its version and how long it lives.
+    /// The item's version and its time to live in seconds; `None` if there is no item.
     item: Option<(u64, i64)>,
     healed: bool,
 }
 
 impl Record {
-    /// Reads the record of `item`, or that of a bucket seen `seen` ticks ago. `None` if the item is invalid.
+    /// Reads the record of `item`. If there is no item, restores the bucket that was empty `seen`
+    /// ticks ago. Returns `None` if the item is invalid.
     fn of(item: Option<&Item>, seen: Option<i64>, now: Ticks) -> Option<Self> {
         let empty_at = match item {
             Some(item) => record::parse(&item.value)? * TICKS_PER_MICROSECOND,
@@ -166,12 +171,13 @@ impl Record {
         if !self.is_absent() {
             return ask.step.decide(self.empty_at, now);
         }
-        // Rounded up: what was empty later holds less.
+        // Round up, because a bucket that was empty later holds less.
         let whole = |age| empty_at(now, age).next_multiple_of(TICKS_PER_MICROSECOND);
         ask.step.decide_first(ask.first.map(whole), now)
     }
 
-    /// Writes a state over this record if it is still this one. Whether it was, and the record by then.
+    /// Writes a state over this record, unless the item has changed. Returns whether it was
+    /// written, and the item after that.
     fn replace(
         self,
         connection: &mut Connection,
@@ -187,21 +193,21 @@ impl Record {
     }
 }
 
-/// Returns the time to live of an item as the protocol has it: [`LONGER`] than from `now` until
-/// `full_at`, and never less than the seconds that it has `left`. 0 is for ever.
+/// Returns the time to live of an item, as the protocol expresses it; 0 means forever. The item
+/// lives [`LONGER`] seconds beyond `full_at`, and at least the seconds that it has `left`.
 #[must_use]
 pub fn life(full_at: Ticks, now: Ticks, left: i64) -> i64 {
     if left < 0 {
         return 0;
     }
     let needed = full_at.saturating_sub(now).div_ceil(TICKS_PER_SECOND) + LONGER;
-    // Spans are below 2^62 ticks.
+    // The cast is safe, because spans are below 2^62 ticks.
     let seconds = needed.cast_signed().max(left);
     if seconds <= LONGEST_RELATIVE {
         return seconds;
     }
     let until = (now / TICKS_PER_SECOND).cast_signed() + seconds;
-    // The protocol's instants have 31 bits.
+    // Unix times in the protocol have 31 bits.
     if until < i64::from(i32::MAX) {
         until
     } else {
@@ -209,10 +215,10 @@ pub fn life(full_at: Ticks, now: Ticks, left: i64) -> i64 {
     }
 }
 
-/// Returns the present instant of this host's wall clock, a whole number of microseconds.
+/// Returns the current instant of this host's wall clock in ticks, a whole number of microseconds.
 #[must_use]
 pub fn wall_ticks() -> Ticks {
-    // Below 2^52 for a century.
+    // The number stays below 2^52 for a century.
     let micros = u64::try_from(wall_clock().as_micros()).unwrap_or(record::GREATEST);
     micros * TICKS_PER_MICROSECOND
 }
@@ -250,19 +256,20 @@ impl Transport for Memcached {
     }
 }
 
-/// The decision on a record as it was seen, with the answer to the caller.
+/// The decision on a record, with the answer to the caller.
 enum Decision<R> {
     /// The record stays as it is.
     Keep(R),
-    /// The record changes to this state, which is full at the second instant.
+    /// The record changes to this state. The bucket is full at the second instant.
     Write(R, Ticks, Ticks),
 }
 
-/// Sees the item, lets `decide` decide, and writes, until a write wins or nothing is to be written.
-/// Returns `None` if the item is invalid.
+/// Reads the item, calls `decide` and writes, until a write succeeds or nothing needs to be
+/// written. Returns `None` if the item is invalid.
 ///
-/// `known` is the item and whether it was read in this call. `decide` is given the record, the
-/// present instant and the number of lost races. After `patience` the item is not read again.
+/// `known` is the item, and whether it was read in this call. `decide` receives the record, the
+/// current instant and the number of lost races. After the instant `patience`, the item is not read
+/// again after a lost race.
 fn update<R>(
     connection: &mut Connection,
     key: &[u8],
@@ -274,9 +281,9 @@ fn update<R>(
     let (mut item, mut is_fresh) = known;
     let mut lost = 0;
     loop {
-        // Read after the state, so that a denial is true at the instant that it states.
+        // Read the clock after the state, so that a denial is true at the instant that it names.
         let now = wall_ticks();
-        // A lost record is restored only if it is known to be lost.
+        // Restore a lost record only after a read has shown that it is missing.
         let may_write = is_fresh || item.is_some() || seen.is_none();
         let record = Record::of(item.as_ref(), seen.filter(|_| is_fresh), now);
         match record.map(|record| (record, decide(record, now, lost))) {
@@ -303,7 +310,8 @@ fn update<R>(
 fn take(connection: &mut Connection, ask: &Ask, deadline: Ticks) -> Result<Option<Reply>, Cause> {
     let (key, step) = (&ask.name, &ask.step);
     let known = (connection.remembered(key).cloned(), false);
-    // A later write may have no reply by the deadline, and its fate would be unknown.
+    // Stop writing halfway to the deadline. A later write may get no reply in time, and its outcome
+    // would be unknown.
     let patience = boot_clock().midpoint(deadline);
     let decide = |record: Record, now: Ticks, lost: u32| {
         let mut outcome = record.decide(ask, now);
@@ -325,7 +333,7 @@ fn take(connection: &mut Connection, ask: &Ask, deadline: Ticks) -> Result<Optio
     update(connection, key, known, ask.seen, patience, decide)
 }
 
-/// Tries until the deadline, because a refund must not be refused.
+/// Changes a bucket. Retries until the deadline, because a refund must not be refused.
 fn change(
     connection: &mut Connection,
     key: &[u8],
@@ -336,11 +344,12 @@ fn change(
     let seen = seen.filter(|_| matches!(put, Put::Refund { .. }));
     let decide = |record: Record, now: Ticks, _: u32| {
         let (state, full_at) = match *put {
-            // There is nothing to refund to, but no host may restore a record that was lost before
-            // the refund.
+            // The bucket is full, so there is nothing to refund. The record is written so that no
+            // host restores one that was lost before the refund.
             Put::Refund { burst, .. } if record.is_absent() => (0, now + burst),
             Put::Refund { cost, burst, taken } => {
-                // The clock was read after the item, and the item is unchanged when this is written.
+                // `now` is valid for this: the clock was read after the item, and the write
+                // succeeds only if the item is unchanged.
                 let cost = Put::worth(cost, burst, taken, now);
                 let state = Put::refunded(record.empty_at, now, cost, burst);
                 (floor(state), state + burst)

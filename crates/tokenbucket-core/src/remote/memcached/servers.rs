@@ -1,7 +1,7 @@
-//! The list of memcached servers, as PHP gives it.
+//! The list of memcached servers, as PHP passes it.
 //!
-//! Their order and the way each host is written are kept: [`Ring`](super::ketama::Ring) places keys
-//! by both, and another client of the same servers must be given the same.
+//! The order and the spelling of each host are kept, because [`Ring`](super::ketama::Ring) places
+//! keys by both. Another client of the same servers must receive the same list.
 
 use crate::remote::endpoint::{self, Endpoint, is_name_byte};
 use std::collections::HashSet;
@@ -10,62 +10,63 @@ use std::net::Ipv6Addr;
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 
-/// The port of a server that names none; memcached's own.
+/// The port of a server whose port is not specified: memcached's default.
 pub const DEFAULT_PORT: u16 = 11211;
 
 /// One memcached server.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Server {
-    /// Where it listens.
+    /// The address at which the server listens.
     pub endpoint: Endpoint,
-    /// Its share of the keys, in proportion to the others' weights; from 1 to 65535.
+    /// The server's share of the keys, in proportion to the other weights; from 1 to 65535.
     pub weight: u32,
 }
 
-/// Why a list of servers is none. Each message follows "must".
+/// The rule that a list of servers breaks. Each message begins with "must".
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ServersError {
-    /// There is no server in the list.
+    /// The list contains no server.
     #[error("must name at least one server")]
     NoServer,
     /// One of several servers is empty, as in `a,,b`, or has no host, as in `:11211`.
     #[error("must name a host for each server")]
     NoHost,
-    /// A host is no name and no address.
+    /// A host is neither a name nor an address.
     #[error("must name each host by its name or address")]
     BadHost,
-    /// A v6 address stands without brackets, or in brackets stands something else.
+    /// An IPv6 address has no brackets, or the brackets contain something else.
     #[error("must have IPv6 addresses, and only them, in brackets, as in [::1]:11211")]
     BadBrackets,
-    /// A port is no number, or out of range.
+    /// A port is not a number, or is out of range.
     #[error("must have a port from 1 to 65535")]
     BadPort,
-    /// A socket has no absolute path, or one that is longer than the system takes.
+    /// A socket's path is not absolute, or is longer than the system allows.
     #[error(
         "must name a socket by its absolute path of at most 107 bytes, as in unix:///run/mc.sock"
     )]
     BadPath,
-    /// A weight is no number, or out of range.
+    /// A weight is not a number, or is out of range.
     #[error("must have a weight from 1 to 65535")]
     BadWeight,
-    /// Something else than `weight=` follows the question mark.
+    /// The text after the question mark does not begin with `weight=`.
     #[error("must have no option other than weight")]
     UnknownOption,
-    /// A control character or a NUL byte.
+    /// The list contains a control character or a NUL byte.
     #[error("must not contain control characters")]
     ControlCharacter,
-    /// A server is named twice.
+    /// A server is listed twice.
     #[error("must name each server once")]
     Duplicate,
 }
 
-/// The servers that `list` names, in its order; each string is one, or several between commas.
+/// Parses a list of servers and keeps its order. Each string is one server, or several servers with
+/// commas between them.
 ///
 /// A server is `host`, `host:port`, `[v6]`, `[v6]:port` or `unix:///path`, and `?weight=3` may
-/// follow. There is no escape: a path with a comma or a question mark cannot be written.
+/// follow. There is no escape, so a path cannot contain a comma or a question mark.
 ///
 /// # Errors
-/// [`ServersError`] at the first server that is none of these.
+/// [`ServersError`] at the first server that is invalid.
 pub fn parse_servers<I>(list: I) -> Result<Vec<Server>, ServersError>
 where
     I: IntoIterator<Item: AsRef<[u8]>>,
@@ -93,7 +94,7 @@ where
     match (servers.is_empty(), blanks) {
         (true, _) => Err(ServersError::NoServer),
         (false, 0) => Ok(servers),
-        // A lost element shifts keys to other servers: better refused than skipped.
+        // An empty element is refused: skipping it could move keys to other servers.
         (false, _) => Err(ServersError::NoHost),
     }
 }
@@ -143,7 +144,8 @@ fn parse_host_and_port(address: &str) -> Result<Endpoint, ServersError> {
     Ok(Endpoint::Tcp { host, port })
 }
 
-/// Whether `host` is a v6 address, with or without the zone of a link-local one: `fe80::1%eth0`.
+/// Reports whether `host` is an IPv6 address, with or without the zone of a link-local one, as in
+/// `fe80::1%eth0`.
 fn is_v6(host: &str) -> bool {
     let (address, zone) = host.split_once('%').unwrap_or((host, "0"));
     address.parse::<Ipv6Addr>().is_ok() && !zone.is_empty() && zone.bytes().all(is_name_byte)
@@ -157,7 +159,7 @@ fn parse_weight(option: &[u8]) -> Result<u32, ServersError> {
     Ok(weight.into())
 }
 
-/// The same for every way in which an endpoint can be written.
+/// Returns the endpoint in a form that is the same for all its spellings.
 fn identity(endpoint: &Endpoint) -> Endpoint {
     match endpoint {
         Endpoint::Tcp { host, port } => Endpoint::Tcp {

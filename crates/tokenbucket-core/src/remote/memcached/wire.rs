@@ -1,7 +1,8 @@
 //! Requests and replies of memcached's meta protocol on one connection.
 //!
-//! The `memcache` crate encodes commands and parses heads of replies; the stream is ours. Every command
-//! of a process has a number, which its reply must repeat: a reply can never be taken for another's.
+//! The `memcache` crate encodes commands and parses the heads of replies. The stream is our own.
+//! Every command on a connection has a number, which its reply must repeat. So a reply is never
+//! taken for that of another command.
 
 use crate::clock::Ticks;
 use crate::remote::channel::Channel;
@@ -12,59 +13,60 @@ pub use memcache::exp::{MetaCommand, MetaOp};
 use std::collections::HashMap;
 use std::io::{BufRead, BufReader, Read, Write};
 
-/// How many items a connection remembers; beyond, it forgets them all.
+/// The most items that a connection remembers. When it reaches the limit, it forgets all of them.
 const MOST_REMEMBERED: usize = 4096;
-/// The digits of an instant.
+/// The most digits of a state.
 const LONGEST_STATE: usize = 16;
-/// Of a request, in bytes.
+/// The usual length of a request, in bytes.
 const LIKELY_LENGTH: usize = 256;
-/// Of a line, in bytes; one of ours is far shorter.
+/// The longest line that is accepted, in bytes. Our lines are far shorter.
 const LONGEST_LINE: u64 = 64 << 10;
-/// Of a value, in bytes; one of ours is far shorter.
+/// The longest value that is accepted, in bytes. Our values are far shorter.
 const LONGEST_VALUE: usize = (64 << 10) - 2;
 
-/// A connection, and what it knows of items.
+/// A connection, with the items that were last seen on it.
 #[derive(Debug)]
 pub struct Connection {
     stream: BufReader<Stream>,
     number: u64,
-    /// Ids of versions mean nothing on another connection: the server may be another.
+    /// The items by key. Version ids are valid only on this connection, because another connection
+    /// may lead to another server.
     remembered: HashMap<Vec<u8>, Item>,
 }
 
-/// An item as it was read or written last.
+/// An item, as it was last read or written.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Item {
-    /// What it holds.
+    /// The content.
     pub value: Vec<u8>,
     /// The id of this version.
     pub cas: u64,
-    /// Seconds until it expires; -1 for never.
+    /// The seconds until it expires; -1 for never.
     pub left: i64,
 }
 
-/// The reply to one command of several.
+/// The reply to one of several commands.
 #[derive(Clone, Debug)]
 pub struct Found {
     response: MetaResponse,
-    /// The item's value, where it was asked for and is there.
+    /// The item's value, if it was requested and the item exists.
     pub value: Option<Vec<u8>>,
 }
 
 impl Found {
-    /// Returns the number of a flag of the reply: `c` for the version, `t` for the time to live.
+    /// Returns the number in a flag of the reply: `c` for the version, `t` for the time to live.
     #[must_use]
     pub fn number(&self, letter: u8) -> Option<i64> {
         flag(&self.response, letter)
     }
 
-    /// Returns whether the command succeeded.
+    /// Reports whether the command succeeded.
     #[must_use]
     pub fn is_done(&self) -> bool {
         matches!(self.response.rc(), ReturnCode::Hd | ReturnCode::Va)
     }
 
-    /// Returns whether there is no such item.
+    /// Reports whether the item does not exist.
     #[must_use]
     pub fn is_missing(&self) -> bool {
         matches!(self.response.rc(), ReturnCode::En | ReturnCode::Nf)
@@ -72,7 +74,7 @@ impl Found {
 }
 
 impl Connection {
-    /// Over a fresh stream.
+    /// Wraps a new stream.
     pub(super) fn new(stream: Stream) -> Self {
         Self {
             stream: BufReader::new(stream),
@@ -81,17 +83,17 @@ impl Connection {
         }
     }
 
-    /// Gives what follows until `deadline`.
+    /// Sets the deadline of all requests that follow.
     pub(super) fn set_deadline(&mut self, deadline: Ticks) {
         self.stream.get_mut().set_deadline(deadline);
     }
 
-    /// Whether nothing came since the last reply.
+    /// Reports whether nothing has arrived since the last reply.
     pub(super) fn is_quiet(&mut self) -> bool {
         self.stream.buffer().is_empty() && self.stream.get_mut().is_quiet()
     }
 
-    /// What was last seen of an item on this connection. It may have changed since.
+    /// Returns an item as it was last seen on this connection. It may have changed since then.
     #[must_use]
     pub fn remembered(&self, key: &[u8]) -> Option<&Item> {
         self.remembered.get(key)
@@ -100,7 +102,7 @@ impl Connection {
     /// Reads an item.
     ///
     /// # Errors
-    /// When the server did not answer, or not as it should.
+    /// Fails if the server does not reply, or the reply is malformed.
     pub fn read(&mut self, key: &[u8]) -> Result<Option<Item>, Cause> {
         let mut request = Vec::with_capacity(LIKELY_LENGTH);
         let number = self.encode(reading(key), &mut request)?;
@@ -110,12 +112,12 @@ impl Connection {
         Ok(item)
     }
 
-    /// Writes `value`, to live for `life` as [`super::life`] makes it, and reads the item as it is
-    /// then, in one round trip. It replaces the item's `version` alone, or creates the item if that is
-    /// `None`. Returns whether it wrote, and the item.
+    /// Writes `value` with the time to live `life`, which [`super::life`] returns. Reads the item
+    /// after that, in the same round trip. If `version` is given, replaces only that version of the
+    /// item; otherwise only creates the item. Returns whether it wrote, and the item.
     ///
     /// # Errors
-    /// As [`Connection::read`]; whether the server has written is unknown then.
+    /// Fails like [`Connection::read`]. It is then unknown whether the server has written.
     pub fn write(
         &mut self,
         key: &[u8],
@@ -149,7 +151,8 @@ impl Connection {
     /// Sends commands in one write and reads all their replies.
     ///
     /// # Errors
-    /// As [`Connection::read`]; [`Cause::Record`] for an item that is no number and was to be one.
+    /// Fails like [`Connection::read`]. Returns [`Cause::Record`] for an item that should be a
+    /// number and is not.
     pub fn exchange<I>(&mut self, commands: I) -> Result<Vec<Found>, Cause>
     where
         I: IntoIterator<Item = MetaCommand>,
@@ -167,7 +170,7 @@ impl Connection {
     }
 
     fn remember(&mut self, key: &[u8], item: Option<Item>) {
-        // What is longer than a state is none of ours.
+        // A longer value is not the state of a bucket.
         let Some(item) = item.filter(|item| item.value.len() <= LONGEST_STATE) else {
             self.remembered.remove(key);
             return;
@@ -204,7 +207,7 @@ impl Connection {
         }
     }
 
-    /// Reads the next reply, which must be to command `number`.
+    /// Reads the next reply, which must belong to command `number`.
     fn reply(&mut self, number: u64) -> Result<Found, Cause> {
         let line = self.line()?;
         let response = MetaResponse::parse_header(&line).map_err(|error| match error {
@@ -221,7 +224,7 @@ impl Connection {
             if length > LONGEST_VALUE {
                 return Err(Cause::Record);
             }
-            // The line ends behind the value.
+            // A line end follows the value.
             let mut value = vec![0; length + 2];
             self.stream.read_exact(&mut value)?;
             value.truncate(length);
@@ -229,7 +232,7 @@ impl Connection {
         } else {
             None
         };
-        // Misses come without any flag.
+        // A miss has no flags.
         let is_mine = response.rc() == ReturnCode::En || flag(&response, b'O') == Some(number);
         if !is_mine {
             return Err(Cause::Answer("to another request"));
@@ -237,7 +240,7 @@ impl Connection {
         Ok(Found { response, value })
     }
 
-    /// Reads a line, and returns it without its end.
+    /// Reads a line and returns it without its line end.
     fn line(&mut self) -> Result<Vec<u8>, Cause> {
         let mut line = Vec::new();
         let mut limited = Read::take(&mut self.stream, LONGEST_LINE);
@@ -250,9 +253,9 @@ impl Connection {
     }
 }
 
-/// Value, version and time to live.
+/// Creates the command that reads value, version and time to live.
 fn reading(key: &[u8]) -> MetaCommand {
-    // One token instead of three: each is an allocation.
+    // Use one token instead of three, because each token is an allocation.
     MetaCommand::new(MetaOp::Get, key).flag("v c t")
 }
 

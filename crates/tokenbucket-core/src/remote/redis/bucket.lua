@@ -1,9 +1,9 @@
 -- The head of each script on buckets.
 --
--- A bucket's record is the microsecond since the epoch at which it was, or will be, empty. "0" is a
--- bucket that was reset: full, and not lost.
+-- A bucket's record is the microsecond since the epoch at which it was, or will be, empty. "0" is
+-- the record of a bucket that was reset: it is full, and the record is not lost.
 
--- Keeps a state a millisecond longer than until it is full.
+-- Writes a state, which lives a millisecond longer than the bucket needs to become full.
 local function write(key, state, full_at)
     keep(key, string.format('%.0f', state), math.ceil((full_at - now) / 1000) + 1)
 end

@@ -1,4 +1,4 @@
--- The head of each script that needs the time: the server's, in microseconds since the epoch.
+-- The head of each script that needs the server's time, in microseconds since the epoch.
 
 local time = call('TIME')
 local now = time[1] * 1000000 + time[2]

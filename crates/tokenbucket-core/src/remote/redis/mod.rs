@@ -1,7 +1,8 @@
-//! Redis, and what speaks as it does: one script a decision, on the server's clock.
+//! Redis and compatible servers: one script per decision, on the server's clock.
 //!
-//! The `redis` crate encodes and parses; the connection is ours, for the crate's own does not hold a
-//! deadline. `script.rs` has both; here is what steps and other changes are as arguments and replies.
+//! The `redis` crate encodes commands and parses replies. The connection is our own, because the
+//! crate's connection does not keep a deadline. `script.rs` contains both. This module converts
+//! steps and other changes to arguments, and replies to results.
 
 pub mod dsn;
 mod script;
@@ -26,20 +27,21 @@ fn on_buckets(script: &str) -> Script {
 #[derive(Debug)]
 pub struct Redis {
     dsn: Arc<Dsn>,
-    /// Stands before every key, `prefix` included, which it is a part of.
+    /// The bytes before every key. `prefix` begins with them.
     root: Vec<u8>,
     prefix: Vec<u8>,
     server: Server,
 }
 
 impl Redis {
-    /// The server at `dsn`; a bucket's key is `prefix` and identifier.
+    /// Creates a client of the server at `dsn`. A bucket's key is `prefix` and the identifier.
     #[must_use]
     pub fn new(dsn: Dsn, prefix: &[u8]) -> Self {
         Self::under(b"", dsn, prefix)
     }
 
-    /// As [`Redis::new`], but `root` stands before every key, as a client's own prefix does.
+    /// Creates a client like [`Redis::new`], with `root` before every key, as in a client with a
+    /// prefix of its own.
     #[must_use]
     pub fn under(root: &[u8], dsn: Dsn, prefix: &[u8]) -> Self {
         let name = dsn.public_name();
@@ -52,30 +54,32 @@ impl Redis {
         }
     }
 
-    /// Returns the server's name for a record that is not a bucket: `key` without the storage's
-    /// prefix, but behind the root of [`Redis::under`].
+    /// Returns the server's name of a record that is not a bucket: the root of [`Redis::under`] and
+    /// `key`, without the storage's prefix.
     #[must_use]
     pub fn raw_name(&self, key: &[u8]) -> Vec<u8> {
         [&self.root, key].concat()
     }
 }
 
-/// An age in microseconds, rounded down: what was empty later holds less.
+/// Converts an age to microseconds. It is rounded down, because a bucket that was empty later holds
+/// less.
 fn micros_ago(age: Option<i64>) -> Argument<'static> {
     age.map_or(Argument::Word(b""), |age| {
         Argument::Number(age.div_euclid(TICKS_PER_MICROSECOND.cast_signed()))
     })
 }
 
-/// The age of a state that was seen before its record was lost, rounded up: it must not be taken for later.
+/// Converts the age of a state that was seen before its record was lost. It is rounded up, so that
+/// the restored state is not too late.
 fn lost_ago(seen: Option<i64>) -> Argument<'static> {
     micros_ago(seen.map(|age| age + TICKS_PER_MICROSECOND.cast_signed()))
 }
 
-/// A whole number that is not negative; on the wire microseconds, here ticks.
+/// Converts a whole number of microseconds to ticks. Fails if the number is negative or too large.
 fn ticks(value: &Value) -> Result<Ticks, Cause> {
     match value {
-        // Within 2^53 microseconds, or it is not ours.
+        // Our scripts return numbers below 2^53.
         Value::Int(number @ 0..=0x001f_ffff_ffff_ffff) => {
             Ok(number.cast_unsigned().saturating_mul(TICKS_PER_MICROSECOND))
         }
@@ -126,7 +130,8 @@ impl Transport for Redis {
                 Argument::micros(cost),
                 Argument::micros(burst),
                 lost_ago(seen),
-                // The greatest record is later than any state, so a refund is worth its whole cost.
+                // The greatest record is later than any state, so a refund with it is worth its
+                // whole cost.
                 Argument::micros(taken.min(record::GREATEST * TICKS_PER_MICROSECOND)),
             ],
             Put::Reset { burst } => vec![Argument::Word(b"reset"), Argument::micros(burst)],

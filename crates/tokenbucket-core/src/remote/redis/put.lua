@@ -1,11 +1,17 @@
--- A change of one bucket that takes no tokens.
+-- Changes one bucket without taking tokens.
 --
 -- KEYS[1]  the bucket
--- ARGV     "refund", cost and burst in microseconds, then "" or how long ago it was empty at least, as
---          the caller saw before the record was lost, then the state after the take that is undone, or
---          2^52 for a refund that the caller vouches for;
---          or "reset" and burst;
---          or "bootstrap", how long ago it was empty, and how long a record lives whose burst is unknown.
+-- ARGV     one of three forms:
+--          "refund"
+--            the cost and the burst in microseconds
+--            "" or an upper bound of the microseconds since the bucket was empty, as the caller saw
+--              it before the record was lost
+--            the state after the take that is undone, or 2^52 if the caller vouches for the refund
+--          "reset"
+--            the burst in microseconds
+--          "bootstrap"
+--            the microseconds since the bucket was empty
+--            the microseconds that a record with an unknown burst lives
 -- Reply    1
 
 local record, refusal = read(KEYS[1])
@@ -23,11 +29,11 @@ if ARGV[1] == 'refund' then
             write(KEYS[1], state, state + burst)
         end
     else
-        -- So that no host makes up for a record that was lost before the refund.
+        -- Write a full record, so that no host restores one that was lost before the refund.
         write(KEYS[1], 0, now + burst)
     end
 elseif ARGV[1] == 'reset' then
-    -- Not deleted: a host that remembers a denial would make up for a record that is not there.
+    -- Do not delete the record: a host that remembers a denial would restore a missing record.
     write(KEYS[1], 0, now + ARGV[2])
 elseif not record or record == 0 then
     local state = now - ARGV[2]

@@ -1,11 +1,13 @@
 -- The head of each script on records.
 --
--- A record is a number of decimal digits, at most 2^52; so every integer in here is below 2^53, hence
--- exact. Anything else is not ours: it is refused and left alone. `remote/record.rs` has the same rule.
+-- A record is a number of decimal digits, at most 2^52. So every integer here is below 2^53 and
+-- therefore exact. Anything else is not a record: it is refused and left unchanged.
+-- `remote/record.rs` implements the same rule.
 
 local call = redis.call
 
--- Returns the number in a record, false if there is no record; or nil, and the error to reply.
+-- Returns the number in a record, or false if there is no record. If the record is invalid, returns
+-- nil and the error to reply.
 local function number(record)
     if not record then
         return false
@@ -16,18 +18,19 @@ local function number(record)
     return record + 0
 end
 
--- Reads the record of a key; returns what `number` does.
+-- Reads the record of a key. Returns the same as `number`.
 local function read(key)
     local record = redis.pcall('GET', key)
     if type(record) == 'table' then
-        -- Before Redis 7 a call would hide which error it is: a list under that name is WRONGTYPE.
+        -- Use pcall, because call hides the kind of the error before Redis 7. A list under that
+        -- name is WRONGTYPE.
         return nil, record
     end
     return number(record)
 end
 
--- Keeps a record for `life` milliseconds, and never shorter than it was to live. If both are over,
--- keeps nothing.
+-- Writes a record that lives for `life` milliseconds, and at least as long as the record that it
+-- replaces. Writes nothing if both times are over.
 local function keep(key, record, life)
     local left = call('PTTL', key)
     if left == -1 or left >= math.max(life, 0) then

@@ -1,7 +1,7 @@
-//! Scripts, and how one is run: an exchange on a connection that belongs to this process.
+//! Scripts, and how to run one on a connection of this process.
 //!
-//! Scripts are called by their hash; only a server that says that it does not know one is sent the text, for
-//! that is the one answer after which a command may be repeated.
+//! A script is called by its hash. Its text is sent only after the server has replied that it does
+//! not know the hash. That reply is the only one after which a command may be repeated.
 
 use super::Redis;
 use super::dsn::Dsn;
@@ -16,12 +16,12 @@ use std::sync::Arc;
 
 static CONNECTIONS: Connections<Arc<Dsn>, Box<dyn Channel>> = Connections::new();
 
-/// Of a call, in bytes.
+/// The usual length of a call, in bytes.
 const LIKELY_LENGTH: usize = 256;
 
 /// The head of scripts on records: defines `call`, `number`, `read` and `keep`.
 pub const RECORD: &str = include_str!("record.lua");
-/// The head of scripts that need the server's time: defines `now`. It follows [`RECORD`].
+/// The head of scripts that need the server's time: defines `now`. It must follow [`RECORD`].
 pub const CLOCK: &str = include_str!("clock.lua");
 
 /// A Lua script, and the hash by which servers know it.
@@ -32,7 +32,7 @@ pub struct Script {
 }
 
 impl Script {
-    /// Joins `parts` to one script: the heads that it needs, then its own text.
+    /// Joins `parts` into one script: the heads that it needs, then its own text.
     #[must_use]
     pub fn new(parts: &[&str]) -> Self {
         let text = parts.concat();
@@ -51,7 +51,7 @@ pub enum Argument<'a> {
 }
 
 impl Argument<'_> {
-    /// Returns a span, below 2^62 ticks, in whole microseconds.
+    /// Converts a span, below 2^62 ticks, to a number of whole microseconds.
     #[must_use]
     pub const fn micros(ticks: Ticks) -> Self {
         Self::Number((ticks / TICKS_PER_MICROSECOND).cast_signed())
@@ -59,10 +59,10 @@ impl Argument<'_> {
 }
 
 impl Redis {
-    /// A connection, and what must be said first on a new one.
+    /// Returns a connection. If it is new, also returns the commands that must be sent first.
     fn connection(&self, deadline: Ticks) -> Result<(Box<dyn Channel>, Vec<Cmd>), Cause> {
         while let Some(mut channel) = CONNECTIONS.take(&self.dsn) {
-            // First, for under TLS what came meanwhile must be read.
+            // Set the deadline first, because the check reads from the socket under TLS.
             channel.set_deadline(deadline);
             if channel.is_quiet() {
                 return Ok((channel, Vec::new()));
@@ -95,12 +95,13 @@ impl Redis {
 
     /// Runs a script before `deadline`, in one round trip on a connection that has run it before.
     ///
-    /// `keys` are sent as they are: [`super::Transport::name`] makes the key of a bucket,
+    /// `keys` are sent unchanged. [`super::Transport::name`] returns the key of a bucket,
     /// [`Redis::raw_name`] that of any other record.
     ///
     /// # Errors
-    /// [`Cause::Record`] if a key holds something else: WRONGTYPE, or an error reply of the script
-    /// that begins with TOKENBUCKET. Any other [`Cause`] if the server did not answer in time.
+    /// [`Cause::Record`] if a key holds something else: the error is WRONGTYPE, or the script
+    /// returned an error that begins with TOKENBUCKET. Any other [`Cause`] if the server failed or
+    /// did not reply in time.
     pub fn run<K: AsRef<[u8]>>(
         &self,
         script: &Script,
@@ -110,7 +111,8 @@ impl Redis {
     ) -> Result<Value, Cause> {
         let (mut channel, mut commands) = self.connection(deadline)?;
         if self.dsn.database != 0 && !commands.is_empty() {
-            // Apart: were the database refused, what follows would act on another.
+            // Send these commands separately: if the server refuses the database, the script must
+            // not run on another one.
             if let Value::ServerError(error) = self.exchange(&mut *channel, &commands)? {
                 return Err(self.refused(&error));
             }
@@ -145,8 +147,8 @@ impl Redis {
         }
     }
 
-    /// Sends commands in one write and reads all their replies; the last one's is the result, the others
-    /// must be fine.
+    /// Sends commands in one write and reads all their replies. Returns the last reply; the others
+    /// must not be errors.
     fn exchange(&self, channel: &mut dyn Channel, commands: &[Cmd]) -> Result<Value, Cause> {
         let mut bytes = Vec::with_capacity(2 * LIKELY_LENGTH);
         for command in commands {
@@ -154,7 +156,7 @@ impl Redis {
         }
         let sent = channel.write_all(&bytes).and_then(|()| channel.flush());
         if let Err(error) = sent {
-            // A server that turns connections away says why before it closes them.
+            // A server that rejects connections sends the reason before it closes them.
             return Err(self.last_words(channel).unwrap_or_else(|| error.into()));
         }
         let mut parser = Parser::new();
@@ -180,7 +182,7 @@ impl Redis {
 
     fn refused(&self, error: &redis::ServerError) -> Cause {
         let text = format!("{} {}", error.code(), error.details().unwrap_or_default());
-        // To whom it does not know it does not even listen to more than ten words.
+        // Before authentication, Redis rejects a command of more than ten words with this error.
         let text = if text.contains("unauthenticated multibulk length") {
             "NOAUTH Authentication required."
         } else {
@@ -194,7 +196,7 @@ fn is_error(value: &Value, code: &str) -> bool {
     matches!(value, Value::ServerError(error) if error.code() == code)
 }
 
-/// Reads replies, and keeps what the parser would hide: why there was nothing to read.
+/// Reads replies, and keeps the I/O error, which the parser would hide.
 struct Replying<'a> {
     channel: &'a mut dyn Channel,
     error: Option<io::Error>,

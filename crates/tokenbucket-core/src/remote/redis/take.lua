@@ -1,12 +1,19 @@
--- One step on one bucket.
+-- Takes one step on one bucket.
 --
 -- KEYS[1]  the bucket
--- ARGV     cost and burst in microseconds; the drain tick (1 for none); the greatest debt of a denied
---          call (0 for none); 1 to change nothing;
---          then "" or how long ago a bucket without a record was empty, as the caller proposes;
---          then "" or how long ago it was empty at least, as the caller saw before the record was lost.
--- Reply    1 when granted, the server's time, the state after the step, 1 when there was no record,
---          1 when the lost record was made up for.
+-- ARGV     the cost in microseconds
+--          the burst in microseconds
+--          the drain tick in microseconds; 1 if there is none
+--          the greatest debt that denied calls cause, in microseconds; 0 if there is none
+--          1 for a dry step, which changes nothing
+--          "" or the microseconds since a bucket without a record was empty, as the caller proposes
+--          "" or an upper bound of the microseconds since the bucket was empty, as the caller saw
+--            it before the record was lost
+-- Reply    1 if the step is granted
+--          the server's time
+--          the state after the step
+--          1 if there was no record, or the bucket was reset
+--          1 if the lost record was restored
 
 local cost, burst, tick, debt = ARGV[1] + 0, ARGV[2] + 0, ARGV[3] + 0, ARGV[4] + 0
 local record, refusal = read(KEYS[1])

@@ -1,11 +1,16 @@
--- Several steps, all or none.
+-- Takes several steps, all or none.
 --
--- KEYS     the bucket of each step; one bucket may be named more than once
--- ARGV     three for each step: cost and burst in microseconds, then "" or how long ago the bucket was
---          empty at least, as the caller saw before the record was lost
--- Reply    1 when all are granted, the server's time, then two for each step: the bucket's state, when
---          granted after it, when not as it was found, and 1 when the lost record was made up for.
---          Nothing is written when not all are granted.
+-- KEYS     the bucket of each step; a bucket may occur more than once
+-- ARGV     for each step:
+--            the cost and the burst in microseconds
+--            "" or an upper bound of the microseconds since the bucket was empty, as the caller saw
+--              it before the record was lost
+-- Reply    1 if all steps are granted
+--          the server's time
+--          for each step: the bucket's state, then 1 if its lost record was restored
+--
+-- If all steps are granted, each state is the one after its step. Otherwise nothing is written, and
+-- each state is the one that was found.
 
 local found, states, spans, healed = {}, {}, {}, {}
 local granted, reply = 1, { 1, now }

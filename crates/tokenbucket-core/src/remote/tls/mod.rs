@@ -1,11 +1,11 @@
 //! TLS to a server, over any transport.
 //!
-//! The server is always checked: its certificate must be for the expected name and signed by one of
-//! the CAs, which are Mozilla's or those of a file, never both.
+//! The server's certificate is always verified. It must be valid for the expected name, and signed
+//! by one of the CAs. Those are Mozilla's CAs or those of a file, never both.
 //!
-//! The configuration of each CA file is made once a process, and again when the file changes. Sharing it
-//! is what lets a new connection resume the session of an earlier one. rustls' process-wide default
-//! stays untouched, for other extensions may set it.
+//! Each process creates one configuration per CA file, and a new one when the file changes. Sharing
+//! it lets a new connection resume the session of an earlier one. rustls' process-wide default is
+//! left unchanged, because other extensions may set it.
 
 #[cfg(test)]
 mod tests;
@@ -25,19 +25,19 @@ use std::sync::Arc;
 /// An encrypted transport.
 pub type TlsStream<T> = StreamOwned<ClientConnection, T>;
 
-/// Why there is no TLS with the server.
+/// The reason why TLS with the server failed.
 #[derive(Debug, thiserror::Error)]
 pub enum TlsError {
-    /// The CA file is not there, may not be read or is no regular file.
+    /// The CA file is missing, unreadable or not a regular file.
     #[error("CA file {} cannot be read: {source}", path.display())]
     CaFile {
         /// The file.
         path: PathBuf,
-        /// What the system says.
+        /// The error of the system.
         source: io::Error,
     },
-    /// The CA file is no PEM file, or has no certificate that can be used.
-    // What exactly is wrong would quote the file, and that may be somebody's private key.
+    /// The CA file is not a PEM file, or has no usable certificate.
+    // The details are left out: they would quote the file, which may be a private key.
     #[error("CA file {} has no PEM certificate that can be used", path.display())]
     NoCertificate {
         /// The file.
@@ -46,30 +46,31 @@ pub enum TlsError {
     /// The expected name is neither a DNS name nor an IP address.
     #[error("server name is neither a DNS name nor an IP address")]
     ServerName,
-    /// The server's certificate was refused, or the two sides do not get along.
+    /// The server's certificate was rejected, or the handshake failed in another way.
     #[error("TLS: {0}")]
     Rustls(#[from] rustls::Error),
-    /// The transport failed within the handshake.
+    /// The transport failed during the handshake.
     #[error("TLS handshake: {0}")]
     Transport(io::Error),
 }
 
-/// Begins a session with the server that is called `server_name`, before anything is sent.
+/// Creates a session with the server that is called `server_name`. Sends nothing yet.
 ///
 /// # Errors
-/// [`TlsError`] when the CA file cannot be used or the name cannot be checked.
+/// [`TlsError`] if the CA file cannot be used or the name is invalid.
 pub fn client(ca_file: Option<&Path>, server_name: &str) -> Result<ClientConnection, TlsError> {
     let name = ServerName::try_from(server_name.to_owned()).map_err(|_| TlsError::ServerName)?;
     Ok(ClientConnection::new(config(ca_file)?, name)?)
 }
 
-/// Shakes hands over `transport`; returns once the server's certificate has been checked.
+/// Performs the handshake over `transport`. Returns once the server's certificate has been
+/// verified.
 ///
-/// Only the transport bounds how long that takes: a stream by its one deadline.
+/// Only the transport limits the time that this takes, as a stream does by its deadline.
 ///
 /// # Errors
-/// [`TlsError::Rustls`] when the server is not who it should be, [`TlsError::Transport`] when the
-/// transport failed.
+/// [`TlsError::Rustls`] if the server cannot be verified or breaks the protocol,
+/// [`TlsError::Transport`] if the transport failed.
 pub fn handshake<T: Read + Write>(
     mut client: ClientConnection,
     mut transport: T,
@@ -80,7 +81,7 @@ pub fn handshake<T: Read + Write>(
     Ok(StreamOwned::new(client, transport))
 }
 
-/// rustls hides its own errors in those of the transport.
+/// Converts an error of the transport. rustls wraps its own errors in such errors.
 fn unwrapped(error: io::Error) -> TlsError {
     let inner = error.get_ref().and_then(|inner| inner.downcast_ref());
     match inner {
@@ -89,8 +90,8 @@ fn unwrapped(error: io::Error) -> TlsError {
     }
 }
 
-/// Tells one version of a file from the next: its device, number and size, the time of its
-/// modification, and that of its change, which moves even if a copy keeps the former.
+/// Identifies a version of a file: its device, inode and size, its modification time and its change
+/// time. The change time moves even if a copy keeps the modification time.
 type Stamp = ([u64; 3], [i64; 4]);
 
 struct Cached {
@@ -98,12 +99,13 @@ struct Cached {
     config: Arc<ClientConfig>,
 }
 
-/// By CA file. As many entries as there are CA files that worked.
+/// The configurations by CA file; `None` is the key for the public CAs. There is an entry for each
+/// CA file that worked.
 static CONFIGS: Mutex<BTreeMap<Option<PathBuf>, Cached>> = Mutex::new(BTreeMap::new());
 
 fn config(ca_file: Option<&Path>) -> Result<Arc<ClientConfig>, TlsError> {
-    // Taken before the file is read: a change in between makes the stamp too old, so the next call
-    // reads again.
+    // Take the stamp before reading the file. If the file changes in between, the stamp is too old
+    // and the next call reads the file again.
     let stamp = ca_file.map(stamp).transpose()?;
     let key = ca_file.map(Path::to_owned);
     if let Some(cached) = CONFIGS.lock().get(&key)
@@ -131,13 +133,13 @@ fn stamp(path: &Path) -> Result<Stamp, TlsError> {
         let times = [file.mtime(), modified, file.ctime(), changed];
         return Ok(([file.dev(), file.ino(), file.size()], times));
     }
-    // To open a pipe would wait for its writer.
+    // The file is not opened: opening a pipe would wait for its writer.
     let source = io::Error::new(io::ErrorKind::InvalidInput, "not a regular file");
     Err(unreadable(path, source))
 }
 
-/// Returns the public CAs, or those of a file. Certificates that rustls cannot use are skipped, as long
-/// as one is left: bundles of systems hold a few.
+/// Returns the public CAs, or those of a file. Certificates that rustls cannot use are skipped if
+/// at least one is left, because the bundles of systems contain a few of them.
 fn roots(ca_file: Option<&Path>) -> Result<RootCertStore, TlsError> {
     let Some(path) = ca_file else {
         return Ok(webpki_roots::TLS_SERVER_ROOTS.iter().cloned().collect());

@@ -1,4 +1,4 @@
-//! The client against a real rustls server, with certificates made on the spot.
+//! Tests the client against a real rustls server, with certificates made by the tests.
 #![allow(clippy::unwrap_used)]
 
 use super::*;
@@ -10,7 +10,7 @@ use std::os::unix::net::UnixStream;
 use std::thread;
 use tempfile::{NamedTempFile, TempDir};
 
-/// A CA and its certificate as a file.
+/// A CA, with its certificate in a file.
 struct Authority {
     issuer: Issuer<'static, KeyPair>,
     file: NamedTempFile,
@@ -28,7 +28,8 @@ impl Authority {
         }
     }
 
-    /// A server's certificate for "cache.example" and 127.0.0.1, valid until the end of `last_year`.
+    /// Returns a server with a certificate for "cache.example" and 127.0.0.1. The certificate is
+    /// valid until the end of `last_year`.
     fn server(&self, last_year: i32) -> Arc<ServerConfig> {
         self.server_of(last_year, rustls::DEFAULT_VERSIONS)
     }
@@ -84,7 +85,7 @@ fn echo(
             stream.read_exact(&mut reply).unwrap();
             String::from_utf8(reply.to_vec()).unwrap()
         });
-    // A client that refused the server has closed the transport, so the server ends in each case.
+    // A client that refuses the server closes the transport, so the server ends in each case.
     let served = server.join().unwrap();
     assert_eq!(served.is_ok(), reply.is_ok());
     reply
@@ -132,7 +133,8 @@ fn another_ca_is_refused() {
     let (authority, other) = (Authority::new(), Authority::new());
     for ca_file in [Some(other.file.path()), None] {
         let error = refusal(echo(authority.server(2999), ca_file, "cache.example"));
-        // Both CAs have one name, so the first is found and its signature is not.
+        // Both CAs have the same name. The wrong one may be found by name, and then the signature
+        // is bad.
         let unknown = matches!(
             error,
             CertificateError::UnknownIssuer | CertificateError::BadSignature
@@ -210,7 +212,7 @@ fn a_configuration_is_shared_until_its_file_changes() {
     ));
     assert!(Arc::ptr_eq(&config(None).unwrap(), &config(None).unwrap()));
 
-    // Another CA under the same name: its servers pass from now on, the former's do not.
+    // The file now contains another CA: its servers are accepted, those of the previous CA are not.
     fs::copy(other.file.path(), &path).unwrap();
     echo(other.server(2999), Some(&path), "cache.example").unwrap();
     refusal(echo(authority.server(2999), Some(&path), "cache.example"));

@@ -6,11 +6,11 @@
 //! unix:///path[?db=N&user=...&password=...]          also redis+unix://
 //! ```
 //!
-//! User, password, path and the values of options are percent-encoded UTF-8; a "+" is a plus sign.
-//! A password may hold a plain ":" or "@", for the user ends at the first ":" and the host starts
-//! after the last "@". Reading an address does no I/O.
+//! User, password, path and the values of options are percent-encoded UTF-8. A "+" is a plus sign.
+//! A password may contain a plain ":" or "@", because the user ends at the first ":" and the host
+//! starts after the last "@". Parsing does no I/O.
 //!
-//! Invariant: whatever is not understood is refused, and no error shows any part of the text.
+//! Invariant: unknown syntax is refused, and no error shows any part of the text.
 
 mod error;
 mod options;
@@ -31,49 +31,51 @@ use std::path::{Path, PathBuf};
 
 const DEFAULT_PORT: u16 = 6379;
 
-/// Redis counts its databases in a C int.
+/// The greatest number of a database: Redis uses a C int.
 const MAX_DATABASE: u32 = i32::MAX.cast_unsigned();
 
-/// Linux has 108 bytes for a socket's path, with the closing NUL.
+/// The longest path of a socket, in bytes. Linux has room for 108, including the closing NUL.
 const MAX_SOCKET_PATH: usize = 107;
 
-/// A Redis server and how to enter it.
+/// A Redis server, and how to log in to it.
 ///
-/// Debug shows everything but the password.
+/// Debug shows everything except the password.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Dsn {
-    /// Where it listens.
+    /// The address at which the server listens.
     pub endpoint: Endpoint,
-    /// The ACL user; `None` for the default user. Never without a password, which may be empty.
+    /// The ACL user; `None` for the default user. A user always has a password, which may be empty.
     pub user: Option<String>,
-    /// The password; `None` where the server asks for none. Never empty without a user.
+    /// The password; `None` if the server requires none. It is empty only if there is a user.
     pub password: Option<Secret>,
-    /// The number to `SELECT`, at most 2^31 - 1.
+    /// The number of the database to `SELECT`, at most 2^31 - 1.
     pub database: u32,
-    /// How to check the server's certificate; `None` without TLS.
+    /// The settings for verifying the server's certificate; `None` without TLS.
     pub tls: Option<Tls>,
 }
 
-/// How to check the certificate of a server.
+/// The settings for verifying a server's certificate.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Tls {
-    /// PEM certificates of the only CAs to trust; `None` for the public ones.
+    /// The file with the certificates of the only trusted CAs, in PEM form; `None` for the public
+    /// CAs.
     pub ca_file: Option<PathBuf>,
-    /// The DNS name or IP address that the certificate must be for.
+    /// The DNS name or IP address that the certificate must be valid for.
     pub server_name: String,
 }
 
 impl Dsn {
-    /// Reads an address.
+    /// Parses an address.
     ///
     /// # Errors
-    /// [`DsnError`], which tells the rule that `text` breaks but nothing of `text`.
+    /// [`DsnError`] names the rule that `text` breaks, and shows nothing of `text`.
     pub fn parse(text: &str) -> Result<Self, DsnError> {
         if text.chars().any(char::is_control) {
             return Err(DsnError::Character);
         }
         let (scheme, rest) = text.split_once("://").ok_or(DsnError::Scheme)?;
-        // Other clients turn certificate checks off by "#insecure": to ignore a fragment would be wrong.
+        // In other clients, "#insecure" turns off certificate checks, so a fragment must not be
+        // ignored.
         if rest.contains('#') {
             return Err(DsnError::Fragment);
         }
@@ -92,13 +94,13 @@ impl Dsn {
         }
     }
 
-    /// The address of the server that a client of PHP is connected to.
+    /// Returns the address of the server that a PHP client is connected to.
     ///
-    /// `host` is a name, an address, `tls://` and one of these, or the path of a socket. What the client
-    /// says of certificates is not known: the public CAs are trusted.
+    /// `host` is a name or an address, optionally after `tls://`, or the path of a socket. The
+    /// client's certificate settings are not known here, so the public CAs are trusted.
     ///
     /// # Errors
-    /// As [`Dsn::parse`].
+    /// Fails like [`Dsn::parse`].
     pub fn of_client(
         host: &str,
         port: u16,
@@ -154,7 +156,7 @@ impl Dsn {
     }
 
     fn parse_unix(target: &str, mut options: Options) -> Result<Self, DsnError> {
-        // What stands before the path would be a host: "unix://run/redis.sock" lacks a slash.
+        // Text before the path would be a host: "unix://run/redis.sock" lacks a slash.
         if !target.starts_with('/') || target.ends_with('/') {
             return Err(DsnError::SocketPath);
         }
@@ -172,9 +174,9 @@ impl Dsn {
         })
     }
 
-    /// The address without user, password and options, for errors and status.
+    /// Returns the address without user, password and options, for errors and status.
     ///
-    /// The user is left out too, for a token of an account is sometimes given as its user.
+    /// The user is omitted, too, because some accounts pass their token as the user.
     #[must_use]
     pub fn public_name(&self) -> String {
         let (endpoint, database) = (&self.endpoint, self.database);
@@ -194,7 +196,7 @@ impl Tls {
             return Err(DsnError::ServerName);
         }
         let ca_file = options.take("cafile").map(PathBuf::from);
-        // Which directory a relative path starts from differs between PHP-FPM and the command line.
+        // PHP-FPM and the command line resolve relative paths from different directories.
         if ca_file.as_deref().is_some_and(Path::is_relative) {
             return Err(DsnError::CaFile);
         }
@@ -205,7 +207,7 @@ impl Tls {
     }
 }
 
-/// Returns where a client of PHP is connected to, and its TLS if it has any.
+/// Returns the endpoint that a PHP client is connected to, and the TLS settings if it uses TLS.
 fn client_endpoint(host: &str, port: u16) -> Result<(Endpoint, Option<Tls>), DsnError> {
     if host.starts_with('/') {
         return Ok((socket(host)?, None));
@@ -231,11 +233,11 @@ fn client_endpoint(host: &str, port: u16) -> Result<(Endpoint, Option<Tls>), Dsn
     Ok((endpoint, tls))
 }
 
-/// Sorts out which of the two are meant.
+/// Checks the user and the password. An empty user becomes `None`.
 ///
-/// A user alone is refused, for clients disagree on it: it is the password to some, a user with an
-/// empty password to redis-py, and nothing to the redis crate. Nothing on either side is refused too:
-/// it is what an unset variable in a template leaves.
+/// A user without a password is refused, because clients disagree on the meaning. Some take it for
+/// the password, redis-py takes it for a user with an empty password, and the redis crate ignores
+/// it. If both are empty, they are refused, too: an unset variable in a template causes this.
 fn credentials(
     user: Option<String>,
     password: Option<String>,
@@ -270,7 +272,8 @@ fn parse_database(text: &str) -> Result<u32, DsnError> {
 }
 
 fn decode(text: &str) -> Result<String, DsnError> {
-    // percent_encoding leaves broken escapes as they are; whoever wrote one forgot to encode.
+    // percent_encoding accepts broken escapes. They are refused here, because their "%" was
+    // probably meant to be encoded.
     let escapes = |rest: &str| {
         let digits = rest.as_bytes().get(..2);
         digits.is_some_and(|digits| digits.iter().all(u8::is_ascii_hexdigit))

@@ -1,6 +1,6 @@
-//! What stands after the "?" of a DSN: `name=value`, joined by "&".
+//! The options after the "?" of a DSN: `name=value` pairs, joined by "&".
 //!
-//! Invariant: every option is one that its scheme has, and is there once.
+//! Invariant: the scheme allows each option, and each occurs once.
 
 use super::{DsnError, decode};
 use std::collections::BTreeMap;
@@ -13,7 +13,7 @@ const KNOWN: [&str; 5] = ["cafile", "servername", "db", "user", "password"];
 pub struct Options<'a>(BTreeMap<&'a str, String>);
 
 impl<'a> Options<'a> {
-    /// Reads `query` for a scheme that has the options `allowed`.
+    /// Parses `query` for a scheme that allows the options `allowed`.
     pub fn parse(query: &'a str, allowed: &[&str]) -> Result<Self, DsnError> {
         let mut options = Self::default();
         if query.is_empty() {
@@ -38,7 +38,7 @@ impl<'a> Options<'a> {
         Ok(options)
     }
 
-    /// The value of `name`.
+    /// Removes the option `name` and returns its value.
     pub fn take(&mut self, name: &str) -> Option<String> {
         self.0.remove(name)
     }

@@ -1,13 +1,13 @@
-//! What is refused by which rule, and that no refusal shows a password.
+//! Tests which rule refuses a text, and that no error shows a password.
 #![allow(clippy::unwrap_used)]
 
 use super::*;
 use crate::remote::endpoint::EndpointError;
 
-/// Planted where a password may stand, by right or by mistake.
+/// The text that stands for a password, in its place or in a wrong one.
 const PLANTED: &str = "hunter2";
 
-/// Each rule, and texts that break it.
+/// Each rule, with texts that break it.
 const BROKEN: &[(DsnError, &[&str])] = &[
     (
         DsnError::Scheme,
@@ -218,7 +218,7 @@ fn broken_addresses_are_refused_by_their_rule() {
     }
 }
 
-/// What a client may say of itself without being connected so.
+/// A PHP client object may report such settings, although it cannot be connected with them.
 #[test]
 fn clients_are_refused_by_the_same_rules() {
     for (host, database, error) in [
@@ -241,7 +241,7 @@ fn no_error_shows_the_password() {
     for text in BROKEN.iter().flat_map(|(_, texts)| *texts) {
         let error = Dsn::parse(text).unwrap_err();
         let shown = format!("{error} {error:?}");
-        // Halves, for some texts are cut at a "#" or a "?".
+        // Check the halves, too, because some texts are cut at a "#" or a "?".
         for part in [PLANTED, "hun", "ter2"] {
             assert!(!shown.contains(part), "{text:?}: {shown}");
         }

@@ -1,4 +1,4 @@
-//! What is read, and that reading undoes encoding.
+//! Tests which addresses are accepted, and that parsing reverses encoding.
 #![allow(clippy::unwrap_used)]
 
 use super::*;
