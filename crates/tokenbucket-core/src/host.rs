@@ -5,7 +5,7 @@
 //! counters                      64 shards
 //! breakers                      64 cells, one a remote store
 //! lines                         64 bytes each: four slots of 16 bytes
-//! denial cache                  64 bytes each: three entries of 16 bytes, one set for sixteen lines
+//! denial cache                  64 bytes each: three entries of 16 bytes; one set for 16 lines
 //! diagnostics                   only when asked for
 //! ```
 //!

@@ -1,7 +1,8 @@
 //! The step: decides whether a bucket grants tokens now.
 //!
 //! A bucket is one instant, `empty_at`: the time at which it was, or will be, empty. It holds
-//! `min(now - empty_at, burst)` worth of tokens. Taking some moves `empty_at` forward by their cost:
+//! `min(now - empty_at, burst)` worth of tokens. Taking tokens moves `empty_at` forward by their
+//! cost:
 //!
 //! ```text
 //! next = max(empty_at, now - burst) + cost        granted exactly when next <= now
