@@ -73,8 +73,8 @@ pub fn to_step(cost: f64, full: f64, grain: Grain) -> Result<Step, SpanError> {
         let costs = ratio as u64;
         if let Some(whole) = costs.checked_mul(cost_ticks)
             && whole > full_ticks
-            // Each cost was rounded up by less than a grain, and each double is off by less than
-            // 2^-52 of it.
+            // Each cost was rounded up by less than a grain. The relative error of each double is
+            // less than 2^-52.
             && whole - full_ticks <= costs.saturating_mul(grain) + (full_ticks >> 51)
         {
             burst = whole;

@@ -71,7 +71,7 @@ fn other_records(answer: &[u8], told: impl Fn(Cause) + Copy) {
 }
 
 fuzz_target!(|answer: &[u8]| {
-    // The answer comes after the reply to AUTH, and instead of it.
+    // The answer follows the reply to AUTH the first time, and replaces it the second time.
     for head in [b"+OK\r\n".as_slice(), b""] {
         *ANSWER.lock().expect("no poison") = [head, answer].concat();
         let told = |cause: Cause| {

@@ -41,7 +41,7 @@ impl Segment {
     /// Creates a private segment that is lost when the master re-executes itself.
     ///
     /// # Errors
-    /// If the system has not enough memory for it.
+    /// If the system does not have enough memory for it.
     pub fn anonymous(layout: Layout) -> Result<Self, SegmentError> {
         Ok(Self::new(
             Mapping::create(None, layout)?,

@@ -332,8 +332,8 @@ impl Survey {
         }
     }
 
-    /// Returns the slot for a new record: a claim of the same key, which is then finished, or else
-    /// a word that a claim may replace.
+    /// Returns the slot for a new record, and its word. A claim of the same key comes first, and is
+    /// then finished. Any other word is one that a claim may replace.
     fn best(self, may_evict: bool) -> Option<(usize, Word)> {
         // Prefers the line with more free slots. A choice between two lines makes overflow rare.
         let free = if self.free_count[1] > self.free_count[0] {
