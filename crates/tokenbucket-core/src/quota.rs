@@ -128,8 +128,8 @@ impl Quota {
         while group <= 1_000_000_000_000 {
             let grains = (span / grain.ticks()).checked_mul(group);
             let unit = grains.and_then(|grains| added.divide_up(grains));
-            // Without a unit the span is too long: its unit is too long, or there are so many
-            // tokens that no group helps.
+            // `None` means that the span is too long. Its unit overflows, or it adds so many tokens
+            // that no group helps.
             let unit = unit.ok_or(QuotaError::BurstTooLong)?;
             if unit >= LEAST_UNIT {
                 return Self::of_unit(capacity, unit, group, grain).ok_or(QuotaError::BurstTooLong);

@@ -94,7 +94,7 @@ impl Shard {
         let owner = self.owner.load(Relaxed);
         let is_free = match Pid::from_raw(owner.cast_signed()) {
             None => true,
-            // Any other result, such as a missing permission, means that the process is alive.
+            // Only SRCH means dead. A process that may not be signalled is alive.
             Some(pid) => pid == process || test_kill_process(pid) == Err(Errno::SRCH),
         };
         let mine = process.as_raw_nonzero().get().cast_unsigned();

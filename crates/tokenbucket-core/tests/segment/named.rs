@@ -128,7 +128,7 @@ fn mount_a_small_disk(folder: &Path) -> std::io::Result<()> {
 
 const LIMITED: &str = "TOKENBUCKET_TEST_FOLDER_OF_A_LIMITED_PROCESS";
 
-/// The same for a limit on file sizes, in a process of its own.
+/// The limit holds for a whole process, so the test runs in a process of its own.
 #[test]
 fn a_limit_on_file_sizes_is_an_error_and_leaves_nothing_behind() {
     if let Some(folder) = std::env::var_os(LIMITED) {
