@@ -98,8 +98,8 @@ pub fn take_all<B: Batch>(batch: &mut B) -> Result<Result<Vec<Taken>, Taken>, B:
 
 /// Returns the first step that would be denied on the bucket of the step `first`, or `None`.
 ///
-/// All steps on that bucket are taken in order, from the state `seen`. The cost of the returned step
-/// is the sum over all of them, because the wait until they are granted depends on the sum.
+/// All steps on that bucket are taken in order, from the state `seen`. The cost of the returned
+/// step is the sum over all of them, because the wait until they are granted depends on the sum.
 pub(crate) fn refused(
     same_bucket: &impl Fn(usize, usize) -> bool,
     steps: &[Step],

@@ -75,8 +75,8 @@ fn plain(call: &Call, asked: Asked) -> Step {
 
 /// Returns the most by which the sum of any window `[t1, t2]` exceeds `rate * (t2 - t1)`.
 ///
-/// One pass is enough. Before each event, take the sum so far less what time had earned by then. The
-/// worst window that ends at an event begins where this difference was least.
+/// One pass is enough. Before each event, take the sum so far less what time had earned by then.
+/// The worst window that ends at an event begins where this difference was least.
 fn greatest_excess(amounts: impl IntoIterator<Item = (Ticks, Exact)>, per_tick: &Exact) -> Exact {
     let (mut sum, mut worst) = (Exact::zero(), Exact::zero());
     let mut least: Option<Exact> = None;
