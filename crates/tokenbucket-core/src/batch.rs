@@ -1,28 +1,29 @@
 //! All or nothing over several buckets, for stores that cannot do it in one operation.
 //!
-//! Every bucket is asked first (dry), then charged in order; what was charged is refunded when one
-//! refuses after all. Not atomic: between the question and the charge others may take tokens, and
-//! until the refund they may be denied. No call is granted too much, because a give-back returns only
-//! what the bucket still lacks because of the take ([`Put::worth`]).
+//! First a dry step asks every bucket. Then the buckets are charged in order. If one of them denies
+//! after all, the earlier charges are refunded. This is not atomic. Other calls may take tokens
+//! between the dry step and the charge, and they may be denied until the refund. No call is granted
+//! too much, because a give-back returns only what the bucket still lacks because of the take
+//! ([`Put::worth`]).
 
 use crate::clock::Ticks;
 use crate::quota::MAX_BURST;
 use crate::step::{Denial, Outcome, Step, Verdict};
 use crate::store::Put;
 
-/// One step of a batch and what came of it.
+/// One step of a batch and its answer.
 #[derive(Clone, Copy, Debug)]
 pub struct Taken {
-    /// Its place in the batch.
+    /// The index of the step in the batch.
     pub index: usize,
-    /// The step as it was asked; of a bucket that refuses, all that was asked of it.
+    /// The step that was asked. For a bucket that denies, its cost is the sum over all steps on it.
     pub step: Step,
-    /// The answer.
+    /// The answer to the step.
     pub outcome: Outcome,
 }
 
 impl Taken {
-    /// Returns the change that undoes it, in the store that answered it.
+    /// Returns the change that undoes the take, in the store that answered it.
     #[must_use]
     pub const fn give_back(&self) -> Put {
         Put::Refund {
@@ -33,32 +34,33 @@ impl Taken {
     }
 }
 
-/// What `take_all` needs: steps, which of them share a bucket, and how to take and refund.
+/// The input of `take_all`: the steps, which of them share a bucket, and how to take and to give
+/// back.
 pub trait Batch {
-    /// How the stores can fail.
+    /// The error of the stores.
     type Error;
-    /// The steps, in order.
+    /// Returns the steps, in order.
     fn steps(&self) -> &[Step];
-    /// Whether two steps name one bucket.
+    /// Reports whether two steps name the same bucket.
     fn same_bucket(&self, a: usize, b: usize) -> bool;
-    /// Takes a step on the bucket of step `index`.
+    /// Takes `step` from the bucket of the step `index`.
     ///
     /// # Errors
-    /// When its store fails.
+    /// If its store fails.
     fn take(&mut self, index: usize, step: &Step) -> Result<Outcome, Self::Error>;
-    /// Undoes a take of this batch by [`Taken::give_back`].
+    /// Undoes a take of this batch with [`Taken::give_back`].
     ///
     /// # Errors
-    /// When its store fails.
+    /// If its store fails.
     fn give_back(&mut self, taken: &Taken) -> Result<(), Self::Error>;
 }
 
 /// Takes every step of the batch or none.
 ///
-/// The answers of all steps when granted; else the refusing one alone.
+/// Returns the answers of all steps if they are granted, otherwise the one that was denied.
 ///
 /// # Errors
-/// When a store fails; what was charged before is refunded as far as possible.
+/// If a store fails. Earlier charges are then refunded as far as possible.
 pub fn take_all<B: Batch>(batch: &mut B) -> Result<Result<Vec<Taken>, Taken>, B::Error> {
     let steps = batch.steps().to_vec();
     for index in 0..steps.len() {
@@ -94,9 +96,10 @@ pub fn take_all<B: Batch>(batch: &mut B) -> Result<Result<Vec<Taken>, Taken>, B:
     Ok(Ok(taken))
 }
 
-/// The first of the batch's steps on the bucket of step `first` that would be refused, were they taken
-/// one after the other on the bucket as it was `seen`; with all that they ask of it, for it takes
-/// that long until they are granted.
+/// Returns the first step that would be denied on the bucket of the step `first`, or `None`.
+///
+/// All steps on that bucket are taken in order, from the state `seen`. The cost of the returned
+/// step is the sum over all of them, because the wait until they are granted depends on the sum.
 pub(crate) fn refused(
     same_bucket: &impl Fn(usize, usize) -> bool,
     steps: &[Step],
@@ -119,7 +122,7 @@ pub(crate) fn refused(
         index = refusal(seen.empty_at)?;
         outcome.verdict = Verdict::Denied(Denial::Insufficient);
     }
-    // What even a full bucket does not hold, no waiting brings.
+    // Waiting does not help if even a full bucket does not hold the tokens.
     if refusal(0).is_some() {
         outcome.verdict = Verdict::Denied(Denial::ExceedsCapacity);
     }

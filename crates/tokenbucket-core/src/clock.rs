@@ -1,8 +1,8 @@
 //! Time, as whole ticks of one clock.
 //!
-//! The clock belongs to the store: every number that a store keeps was read from the one clock that
-//! the store names. Ticks are nanoseconds. Invariant: `boot_clock() >= EPOCH`, so that `now - burst`
-//! is never negative (a burst is at most [`EPOCH`]).
+//! Each store names one clock, and every number that it keeps was read from that clock. Ticks are
+//! nanoseconds. Invariant: `boot_clock() >= EPOCH`, so that `now - burst` is never negative (a
+//! burst is at most [`EPOCH`]).
 
 use rustix::time::{ClockId, clock_gettime};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
@@ -10,20 +10,20 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 /// An instant, or a span, in nanoseconds.
 pub type Ticks = u64;
 
-/// Ticks in a second.
+/// The number of ticks in a second.
 pub const TICKS_PER_SECOND: Ticks = 1_000_000_000;
 
-/// Ticks in a microsecond, which is what remote stores count.
+/// The number of ticks in a microsecond, the unit of remote stores.
 pub const TICKS_PER_MICROSECOND: Ticks = 1_000;
 
-/// What a clock shows when its host booted: 2^60 ns, the greatest burst.
+/// The reading of a clock when its host booted: 2^60 ns, the greatest burst.
 ///
-/// A host that is up for 18 years shows less than 2^60 + 2^59; an instant that is at most
-/// 2^60 later still leaves bits 62 and 63 of a word free.
+/// A host that is up for 18 years shows less than 2^60 + 2^59. An instant that is at most 2^60
+/// later still leaves bits 62 and 63 of a word free.
 pub const EPOCH: Ticks = 1 << 60;
 
-/// The present instant of the host's boot-time clock: monotone over all processors, running on in
-/// suspend.
+/// Returns the present instant of the host's boot-time clock. The clock is monotone over all
+/// processors and continues while the host is suspended.
 #[inline]
 #[must_use]
 pub fn boot_clock() -> Ticks {
@@ -32,11 +32,11 @@ pub fn boot_clock() -> Ticks {
     EPOCH + time.tv_sec.cast_unsigned() * TICKS_PER_SECOND + time.tv_nsec.cast_unsigned()
 }
 
-/// The time since the epoch on this host's wall clock, which may be set back. Only for what others read: records
-/// that hosts share, and instants that PHP names.
+/// Returns the time since the epoch on this host's wall clock, which may be set back. Only for
+/// instants that others read: records that hosts share, and instants that PHP names.
 #[must_use]
 pub fn wall_clock() -> Duration {
     let now = SystemTime::now().duration_since(UNIX_EPOCH);
-    // Before the epoch there is no time.
+    // A clock before the epoch yields zero.
     now.unwrap_or_default()
 }

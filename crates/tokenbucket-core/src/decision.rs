@@ -1,32 +1,34 @@
 //! The whole answer to one call, in tokens and spans.
 //!
-//! Computed from an [`Outcome`]'s integers, without asking the store again.
+//! It is computed from the integers of an [`Outcome`], without another call to the store.
 
 use crate::clock::{TICKS_PER_SECOND, Ticks};
 use crate::quota::Quota;
 use crate::step::{Denial, Outcome, Step, Verdict};
 
-/// A millisecond: by then the others who were in the way have finished, and some bucket may be full.
+/// One millisecond in ticks. By then the competing calls have finished, and some bucket may be
+/// full.
 const CROWDED_RETRY: Ticks = 1_000_000;
 
-/// A store that failed is asked again every 0.1 to 4 seconds.
+/// One second in ticks. A store that failed is tried again every 0.1 to 4 seconds.
 const UNAVAILABLE_RETRY: Ticks = TICKS_PER_SECOND;
 
 /// The answer to one call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Decision {
-    /// Granted, or why not.
+    /// Whether the call was granted, or why it was denied.
     pub verdict: Verdict,
-    /// Whole tokens left; 0 in debt.
+    /// The whole tokens left. 0 in debt.
     pub remaining: u64,
-    /// The time until the same call would succeed if nobody else took tokens; `None` for never.
+    /// The ticks until the same call would succeed, if no other call took tokens. `None` means
+    /// never.
     pub retry_after: Option<Ticks>,
-    /// The time until the bucket is full if nobody took tokens.
+    /// The ticks until the bucket is full, if no call took tokens.
     pub reset_after: Ticks,
 }
 
 impl Decision {
-    /// Reads the answer to `step` under `quota`.
+    /// Computes the answer to `step` under `quota`.
     #[must_use]
     pub fn new(quota: &Quota, step: &Step, outcome: &Outcome) -> Self {
         let retry = || step.retry_after(outcome.empty_at, outcome.now);
@@ -47,7 +49,7 @@ impl Decision {
         }
     }
 
-    /// Whether the tokens were taken.
+    /// Reports whether the tokens were taken.
     #[must_use]
     pub const fn allowed(&self) -> bool {
         matches!(self.verdict, Verdict::Granted)

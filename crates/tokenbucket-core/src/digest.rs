@@ -1,13 +1,14 @@
-//! SHA-256 in hexadecimal digits: what a name becomes that a store does not take as it is.
+//! SHA-256 in hexadecimal digits, for names that a store does not accept as they are.
 //!
-//! All of it, because callers choose the names and would need only 2^64 attempts for two with the same half.
+//! The whole hash is used, because callers choose the names. With half of it, 2^64 attempts would
+//! suffice to find two names with the same digits.
 
 use sha2::{Digest, Sha256};
 
-/// How many digits.
+/// The number of digits.
 pub const DIGITS: usize = 64;
 
-/// The digits of the hash of `name`, in lower case.
+/// Returns the digits of the hash of `name`, in lower case.
 pub fn digits(name: &[u8]) -> [u8; DIGITS] {
     const HEXADECIMAL: &[u8; 16] = b"0123456789abcdef";
     let mut digits = [0; DIGITS];

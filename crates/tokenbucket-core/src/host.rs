@@ -5,13 +5,13 @@
 //! counters                      64 shards
 //! breakers                      64 cells, one a remote store
 //! lines                         64 bytes each: four slots of 16 bytes
-//! denial cache                  64 bytes each: three entries of 16 bytes, one set for sixteen lines
+//! denial cache                  64 bytes each: three entries of 16 bytes; one set for 16 lines
 //! diagnostics                   only when asked for
 //! ```
 //!
-//! Everything is an atomic, so any bytes are valid content: a segment that others can write is never
-//! trusted with an index, a length or a pointer. The layout follows from the settings of the process
-//! that maps the segment, and is compared with the header once.
+//! Everything is an atomic, so any bytes are valid content. Other processes may write to a segment,
+//! so no index, length or pointer in it is ever trusted. The layout follows from the settings of
+//! the process that maps the segment. It is compared with the header once.
 #![allow(unsafe_code)]
 
 use crate::key::KeyHasher;
@@ -25,14 +25,14 @@ use crate::slots::protocol::{Production, Variant};
 use crate::slots::table::{Line, Usage};
 use std::marker::PhantomData;
 
-/// Raised with every change of what a segment's bytes mean.
+/// The layout version. It is raised with every change of the meaning of a segment's bytes.
 pub const VERSION: u64 = 2;
-/// The least table: a key needs two lines to choose from.
+/// The least number of lines. A key needs two lines to choose from.
 const MIN_LINES: usize = 2;
-/// The greatest table, 256 GiB: line numbers have 32 bits.
+/// The greatest number of lines (256 GiB). Line numbers have 32 bits.
 const MAX_LINES: usize = 1 << 32;
 
-// SAFETY: atomics only, and any bytes are valid.
+// SAFETY: the type consists of atomics only, and any bytes are valid.
 unsafe impl Shareable for Shard {}
 // SAFETY: as above.
 unsafe impl Shareable for Breaker {}
@@ -43,10 +43,10 @@ unsafe impl Shareable for EntrySet {}
 // SAFETY: as above.
 unsafe impl Shareable for Diagnostics {}
 
-/// How a host's shared memory is laid out and used.
+/// The layout and the behaviour of a host's shared memory.
 #[derive(Clone, Copy, Debug)]
 pub struct Settings {
-    /// How many lines; [`lines`] tells it from a size.
+    /// The number of lines. [`lines`] computes it from a size in bytes.
     pub lines: usize,
     /// True if the segment has room for diagnostics.
     pub diagnostics: bool,
@@ -54,13 +54,13 @@ pub struct Settings {
     pub evict: bool,
 }
 
-/// Returns as many lines as fit in `bytes`, at least two.
+/// Returns the number of lines that fit in `bytes`, at least two.
 #[must_use]
 pub fn lines(bytes: usize) -> usize {
     (bytes / size_of::<Line>()).clamp(MIN_LINES, MAX_LINES)
 }
 
-/// Where everything lies.
+/// The place of each part of the segment.
 struct Places {
     shards: Place<Shard>,
     breakers: Place<Breaker>,
@@ -83,7 +83,7 @@ impl Settings {
             shards: layout.place(SHARDS),
             breakers: layout.place(CELLS),
             lines: layout.place(self.lines),
-            // One set for sixteen lines, within reason.
+            // One set for sixteen lines, within a lower and an upper limit.
             denials: layout.place((self.lines / 16).clamp(16, 1 << 20)),
             diagnostics: layout.place(usize::from(self.diagnostics)),
             layout,
@@ -91,7 +91,8 @@ impl Settings {
     }
 }
 
-/// A host's shared memory. `V` is [`Production`] except in tests that break the protocol on purpose.
+/// A host's shared memory. `V` is [`Production`], except in tests that break the protocol on
+/// purpose.
 #[derive(Debug)]
 pub struct Host<V: Variant = Production> {
     slots: SharedMemory<V>,
@@ -112,7 +113,7 @@ impl<V: Variant> Host<V> {
     /// ```
     ///
     /// # Errors
-    /// Those of `make`.
+    /// The errors of `make`.
     pub fn new(
         settings: Settings,
         make: impl FnOnce(Layout) -> Result<Segment, SegmentError>,
@@ -147,19 +148,19 @@ impl<V: Variant> Host<V> {
         Breakers::new(&self.breakers)
     }
 
-    /// Returns what this host knows of buckets in remote stores.
+    /// Returns the cache of denials of remote stores.
     #[must_use]
     pub fn denial_cache(&self) -> DenialCache<'_> {
         DenialCache::new(&self.denials)
     }
 
-    /// Returns the mapping underneath.
+    /// Returns the segment that holds everything.
     #[must_use]
     pub const fn segment(&self) -> &Segment {
         &self.segment
     }
 
-    /// Returns the segment, and gives up all that lies on it.
+    /// Returns the segment and drops everything that uses it.
     #[must_use]
     pub fn into_segment(self) -> Segment {
         self.segment

@@ -1,18 +1,18 @@
-//! A bucket's name, and its keyed hash.
+//! The name of a bucket, and its keyed hash.
 //!
-//! The hash is SipHash-1-3 under a secret of the store. Each namespace has a secret of its own, made of
-//! the store's and the namespace's names, so that equal identifiers in two namespaces have nothing to
-//! do with each other; where there is no namespace, it is the store's.
+//! The hash is SipHash-1-3 under a secret of the store. Each namespace has its own secret, made of
+//! the store's secret and the names of the namespace. So equal identifiers in two namespaces are
+//! independent. Outside every namespace, the secret is the store's.
 
 use siphasher::sip128::{Hasher128, SipHasher13};
 use std::hash::Hasher;
 
-/// A bucket's name in one store.
+/// The name of a bucket in one store.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Key<'a> {
     /// The caller's bytes, of any value and length.
     pub identifier: &'a [u8],
-    /// Namespace and identifier, hashed under the store's secret.
+    /// The hash of namespace and identifier, under the store's secret.
     pub hash: u128,
 }
 
@@ -23,13 +23,14 @@ pub struct KeyHasher {
 }
 
 impl KeyHasher {
-    /// A hasher under `secret`, in no namespace yet.
+    /// Returns a hasher under `secret`, in no namespace yet.
     #[must_use]
     pub const fn new(secret: [u64; 2]) -> Self {
         Self { secret }
     }
 
-    /// The hasher of the namespace that is called `names`, from the outermost in.
+    /// Returns the hasher of the namespace that is called `names`, from the outermost to the
+    /// innermost.
     #[must_use]
     pub fn namespace(self, names: &[&[u8]]) -> Self {
         if names.iter().all(|name| name.is_empty()) {
@@ -45,7 +46,7 @@ impl KeyHasher {
         Self::new([hash.h1, hash.h2])
     }
 
-    /// The key of `identifier`.
+    /// Returns the key of `identifier`.
     #[inline]
     #[must_use]
     pub fn key(self, identifier: &[u8]) -> Key<'_> {

@@ -1,11 +1,11 @@
 //! The token bucket's engine, without PHP.
 //!
 //! A bucket is one number: the instant at which it was, or will be, empty ([`Step`] explains the
-//! arithmetic). A [`Quota`] turns a capacity and a rate into whole ticks, a [`Step`] decides on
-//! them, a store keeps the number and makes the decision atomic, and a [`Decision`] is the answer in
+//! arithmetic). A [`Quota`] turns a capacity and a rate into whole ticks. A [`Step`] decides on
+//! them. A store keeps the number and makes the decision atomic. A [`Decision`] is the answer in
 //! words that callers understand.
 //!
-//! Floats do not enter here but through [`Tokens`] and [`seconds`], which are exact.
+//! Floats enter only through [`Tokens`] and [`seconds`], which are exact.
 
 pub mod batch;
 pub mod clock;

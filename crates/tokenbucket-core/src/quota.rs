@@ -1,25 +1,26 @@
-//! How many tokens, how fast: a capacity and a rate as whole ticks.
+//! The quota: a capacity and a rate in whole ticks.
 //!
 //! Invariant of every `Quota`: `1 <= burst <= MAX_BURST`, and the cost of any amount up to the
-//! capacity is at most `burst`. Sums of an instant and a few spans therefore fit in 64 bits.
+//! capacity is at most `burst`. So the sum of an instant and a few spans fits in 64 bits.
 
 use crate::clock::{EPOCH, TICKS_PER_MICROSECOND, TICKS_PER_SECOND, Ticks};
 use crate::step::Step;
 use crate::tokens::{AmountError, Tokens};
 
-/// The greatest time in which a bucket may refill: 2^60 ns, 36 years.
+/// The greatest time in which a bucket may refill: 2^60 ns (36 years).
 pub const MAX_BURST: Ticks = EPOCH;
 
 /// The greatest rate: 10^15 tokens a second.
 const MAX_RATE: i64 = 1_000_000_000_000_000;
 
-/// A unit of fewer grains than this would round the rate by more than 0.1 %.
+/// The least number of grains in a unit. A smaller unit would round the rate by more than 0.1 %.
 const LEAST_UNIT: u64 = 1_000;
 
-/// How fine a store counts time: its numbers are multiples of a grain, so many ticks.
+/// The resolution in which a store counts time. Its numbers are multiples of a grain, which is a
+/// number of ticks.
 ///
-/// What is kept as a double, as Lua and SQL do, is exact in microseconds since the epoch, not in
-/// nanoseconds.
+/// Lua and SQL keep instants as doubles. A double is exact in microseconds since the epoch, but not
+/// in nanoseconds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Grain {
     /// One tick.
@@ -29,7 +30,7 @@ pub enum Grain {
 }
 
 impl Grain {
-    /// The grain in ticks.
+    /// Returns the length of the grain in ticks.
     #[inline]
     #[must_use]
     pub const fn ticks(self) -> Ticks {
@@ -42,17 +43,16 @@ impl Grain {
 
 /// A validated capacity and rate.
 ///
-/// The rate becomes `unit`, the ticks in which `group` tokens are added, rounded up: the rate is
-/// never above what was asked and less than 0.1 % below. `group` is the least power of ten for
-/// which `unit >= 1000`; up to a million tokens a second it is 1, every token costs exactly `unit`,
-/// and a full bucket of n tokens grants exactly n.
+/// The rate becomes `unit`, the ticks in which `group` tokens are added, rounded up. So the
+/// effective rate is never above the requested one, and less than 0.1 % below it. `group` is the
+/// least power of ten for which `unit >= 1000`. Up to a million tokens a second it is 1. Then every
+/// token costs exactly `unit`, and a full bucket of n tokens grants exactly n.
 ///
-/// In a store whose [`Grain`] is a microsecond, `unit`, every cost and the burst are whole microseconds,
-/// and the group is 1 up to a thousand tokens a second.
+/// In a store whose [`Grain`] is a microsecond, `unit`, every cost and the burst are whole
+/// microseconds. The group is 1 up to a thousand tokens a second.
 ///
-/// Worked example: 10 tokens, 3 a second. `unit = ceil(10^9 / 3) = 333,333,334 ns`,
-/// `burst = 10 * unit = 3,333,333,340 ns`: a full bucket grants ten single tokens, then one every
-/// 333,333,334 ns.
+/// Worked example: 10 tokens, 3 a second. `unit = ceil(10^9 / 3) = 333,333,334 ns`, `burst = 10 *
+/// unit = 3,333,333,340 ns`. A full bucket grants ten single tokens, then one every 333,333,334 ns.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Quota {
     unit: Ticks,
@@ -63,28 +63,29 @@ pub struct Quota {
     whole_capacity: u64,
 }
 
-/// Why a capacity and a rate are no quota. The PHP face words it.
+/// The reason why a capacity and a rate are not a quota. The PHP extension words the message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum QuotaError {
-    /// The capacity is no amount.
+    /// The capacity is not a valid amount.
     Capacity(AmountError),
     /// The capacity is zero.
     NoCapacity,
-    /// The rate is no amount.
+    /// The rate is not a valid amount.
     Rate(AmountError),
     /// The rate is zero.
     NoRate,
     /// The rate is above 10^15.
     RateTooHigh,
-    /// The bucket would take more than [`MAX_BURST`] to refill.
+    /// The bucket would take longer than [`MAX_BURST`] to refill.
     BurstTooLong,
 }
 
 impl Quota {
-    /// `capacity` tokens at most, `rate` tokens a second, for a store that counts in grains.
+    /// Returns the quota of at most `capacity` tokens and `rate` tokens a second, for a store that
+    /// counts in `grain`.
     ///
     /// # Errors
-    /// [`QuotaError`] when one of them is zero or the burst too long.
+    /// [`QuotaError`] if the capacity or the rate is zero, the rate too high or the burst too long.
     pub fn new(capacity: Tokens, rate: Tokens, grain: Grain) -> Result<Self, QuotaError> {
         if capacity.is_zero() {
             return Err(QuotaError::NoCapacity);
@@ -98,12 +99,14 @@ impl Quota {
         Self::refilling(capacity, rate, TICKS_PER_SECOND, grain)
     }
 
-    /// `capacity` tokens at most, that many in a `span`, for a store that counts in grains.
+    /// Returns the quota of at most `capacity` tokens, refilled in a `span` of ticks, for a store
+    /// that counts in `grain`.
     ///
-    /// No rate is rounded on the way: 7 tokens a minute cost exactly a seventh of it, rounded up.
+    /// No rate is rounded on the way: 7 tokens a minute cost exactly a seventh of a minute each,
+    /// rounded up.
     ///
     /// # Errors
-    /// As [`Quota::new`]; a span of 0 is [`QuotaError::RateTooHigh`].
+    /// As for [`Quota::new`]. A span of 0 is [`QuotaError::RateTooHigh`].
     pub fn within(capacity: Tokens, span: Ticks, grain: Grain) -> Result<Self, QuotaError> {
         if capacity.is_zero() {
             return Err(QuotaError::NoCapacity);
@@ -111,20 +114,22 @@ impl Quota {
         Self::refilling(capacity, capacity, span, grain)
     }
 
-    /// `capacity` tokens at most, `added` tokens in a `span`.
+    /// Returns the quota of at most `capacity` tokens, with `added` tokens in each `span`.
     fn refilling(
         capacity: Tokens,
         added: Tokens,
         span: Ticks,
         grain: Grain,
     ) -> Result<Self, QuotaError> {
-        // The least group of tokens whose refill takes LEAST_UNIT grains, and that time. MAX_RATE
-        // tokens a second are grouped by 10^9, or by 10^12 where a grain is a microsecond.
+        // Finds the least group of tokens whose refill takes at least LEAST_UNIT grains, and that
+        // time. MAX_RATE tokens a second need groups of 10^9, or of 10^12 where a grain is a
+        // microsecond.
         let mut group = 1;
         while group <= 1_000_000_000_000 {
             let grains = (span / grain.ticks()).checked_mul(group);
             let unit = grains.and_then(|grains| added.divide_up(grains));
-            // A span this long has a long unit, or so many tokens that no group is of use.
+            // `None` means that the span is too long. Its unit overflows, or it adds so many tokens
+            // that no group helps.
             let unit = unit.ok_or(QuotaError::BurstTooLong)?;
             if unit >= LEAST_UNIT {
                 return Self::of_unit(capacity, unit, group, grain).ok_or(QuotaError::BurstTooLong);
@@ -134,7 +139,7 @@ impl Quota {
         Err(QuotaError::RateTooHigh)
     }
 
-    /// `None` if the burst is too long. `unit` is in grains.
+    /// Returns the quota, or `None` if the burst is too long. `unit` is in grains.
     fn of_unit(capacity: Tokens, unit: u64, group: u64, grain: Grain) -> Option<Self> {
         let unit = unit.checked_mul(grain.ticks())?;
         let grains = capacity.scale_up(unit, group * grain.ticks())?;
@@ -149,25 +154,26 @@ impl Quota {
         })
     }
 
-    /// Most tokens the bucket holds.
+    /// Returns the most tokens that the bucket holds.
     #[must_use]
     pub const fn capacity(&self) -> Tokens {
         self.capacity
     }
 
-    /// How fine the store counts.
+    /// Returns the resolution of the store.
     #[must_use]
     pub const fn grain(&self) -> Grain {
         self.grain
     }
 
-    /// The time to refill the whole bucket.
+    /// Returns the ticks in which the whole bucket refills.
     #[must_use]
     pub const fn burst(&self) -> Ticks {
         self.burst
     }
 
-    /// The time to refill `tokens`, rounded up to a tick; `None` for more than the capacity.
+    /// Returns the ticks in which `tokens` refill, rounded up, or `None` for more than the
+    /// capacity.
     #[inline]
     #[must_use]
     pub fn cost(&self, tokens: Tokens) -> Option<Ticks> {
@@ -175,18 +181,19 @@ impl Quota {
             return None;
         }
         let grains = tokens.scale_up(self.unit, self.group * self.grain.ticks())?;
-        // At most the burst, for the tokens are at most the capacity.
+        // At most the burst, because the tokens are at most the capacity.
         Some(grains * self.grain.ticks())
     }
 
-    /// Returns the step that takes `tokens`; one that no bucket grants for more than the capacity.
+    /// Returns the step that takes `tokens`. For more than the capacity, no bucket grants that
+    /// step.
     #[inline]
     #[must_use]
     pub fn step(&self, tokens: Tokens) -> Step {
         self.step_of(self.cost(tokens))
     }
 
-    /// [`Quota::step`] of whole tokens, for the path where every nanosecond counts.
+    /// Returns [`Quota::step`] of whole tokens. For the path where every nanosecond counts.
     #[inline]
     #[must_use]
     pub fn step_whole(&self, tokens: u64) -> Step {
@@ -195,14 +202,17 @@ impl Quota {
 
     #[inline]
     fn step_of(&self, cost: Option<Ticks>) -> Step {
-        // A burst is at most 2^60. A whole grain more, or a store would round it away.
+        // A burst is at most 2^60, so this cannot overflow. It is one whole grain more, because a
+        // store would round away less than a grain.
         let too_much = self.burst + self.grain.ticks();
         Step::new(cost.unwrap_or(too_much), self.burst)
     }
 
-    /// What giving `tokens` back is worth, rounded down to a tick; the burst for more than the capacity.
+    /// Returns the ticks that giving `tokens` back is worth, rounded down. For more than the
+    /// capacity it is the burst.
     ///
-    /// Rounded as costs are, a thousand small refunds would return more than was taken.
+    /// If it were rounded up like a cost, a thousand small refunds would return more than was
+    /// taken.
     #[must_use]
     pub fn refund(&self, tokens: Tokens) -> Ticks {
         let grains = tokens.scale_down(self.unit, self.group * self.grain.ticks());
@@ -210,7 +220,7 @@ impl Quota {
         worth.unwrap_or(self.burst).min(self.burst)
     }
 
-    /// [`Quota::cost`] of whole tokens, for the path where every nanosecond counts.
+    /// Returns [`Quota::cost`] of whole tokens. For the path where every nanosecond counts.
     #[inline]
     #[must_use]
     pub fn cost_whole(&self, tokens: u64) -> Option<Ticks> {
@@ -218,7 +228,7 @@ impl Quota {
             return None;
         }
         if self.group == 1 {
-            // tokens <= capacity, so the product is at most the burst, 2^60.
+            // `tokens` is at most the capacity, so the product is at most the burst, 2^60.
             return Some(tokens * self.unit);
         }
         let grain = self.grain.ticks();
@@ -229,13 +239,13 @@ impl Quota {
         Some(grains * grain)
     }
 
-    /// The whole tokens that refill in `available` ticks, at most the capacity.
+    /// Returns the whole tokens that refill in `available` ticks, at most the capacity.
     ///
-    /// Whole `n` can be taken exactly when `n <= tokens(available)`.
+    /// A call for `n` whole tokens is granted exactly if `n <= tokens(available)`.
     #[must_use]
     pub fn tokens(&self, available: Ticks) -> u64 {
         let available = available.min(self.burst);
-        // What is less than a grain buys nothing.
+        // Costs are whole grains, so a part of a grain buys nothing.
         let available = u128::from(available - available % self.grain.ticks());
         let tokens = available * u128::from(self.group) / u128::from(self.unit);
         u64::try_from(tokens).map_or(self.whole_capacity, |tokens| {
@@ -243,7 +253,8 @@ impl Quota {
         })
     }
 
-    /// The time in which whole `tokens` refill, at most the burst: what HTTP fields call a window.
+    /// Returns the ticks in which `tokens` whole tokens refill, at most the burst. HTTP fields call
+    /// this a window.
     #[must_use]
     pub fn refill(&self, tokens: u64) -> Ticks {
         self.cost_whole(tokens).unwrap_or(self.burst)
@@ -288,7 +299,7 @@ mod tests {
                 assert!(
                     quota.tokens(cost) >= n && quota.tokens(cost - 1) < n.max(quota.tokens(cost))
                 );
-                // Never faster than asked, and less than 0.1 % slower.
+                // Never faster than requested, and less than 0.1 % slower.
                 let exact = n as f64 / rate * 1e9;
                 assert!(cost as f64 >= exact && (cost as f64) < exact * 1.001 + 1_000.0);
             }

@@ -1,6 +1,6 @@
 //! Buckets in the memory of one owner, on a clock that stands still until it is advanced.
 //!
-//! For tests of the code that uses buckets, and the plain reference that other stores are compared with.
+//! For tests of code that uses buckets, and as the plain reference for comparing other stores.
 
 use crate::clock::{EPOCH, Ticks};
 use crate::key::Key;
@@ -19,19 +19,19 @@ pub struct MemoryStore {
 #[derive(Clone, Copy, Debug)]
 struct Record {
     empty_at: Ticks,
-    /// The greatest burst of those who took from it; `None` until somebody did.
+    /// The greatest burst of the steps that took from it. `None` until the first one.
     span: Option<Ticks>,
 }
 
 impl Record {
     fn is_full(self, now: Ticks) -> bool {
-        // An instant below 2^62 and a span of at most 2^61.
+        // An instant is below 2^62 and a span at most 2^61, so this cannot overflow.
         self.empty_at + self.span.unwrap_or(UNKNOWN_SPAN) <= now
     }
 }
 
 impl Default for MemoryStore {
-    /// No buckets yet, at the epoch.
+    /// Creates a store without buckets, at the epoch.
     fn default() -> Self {
         Self {
             now: Cell::new(EPOCH),
@@ -41,13 +41,14 @@ impl Default for MemoryStore {
 }
 
 impl MemoryStore {
-    /// The present instant of this store's clock.
+    /// Returns the present instant of this store's clock.
     #[must_use]
     pub fn now(&self) -> Ticks {
         self.now.get()
     }
 
-    /// Lets time pass, up to 18 years in all, and forgets the buckets that are full by then.
+    /// Advances the clock by `ticks`, up to 18 years in all. Forgets the buckets that are full by
+    /// then.
     pub fn advance(&self, ticks: Ticks) {
         let latest = EPOCH + EPOCH / 2;
         let now = self.now.get().saturating_add(ticks).min(latest);
@@ -57,13 +58,14 @@ impl MemoryStore {
             .retain(|_, record| !record.is_full(now));
     }
 
-    /// Whether the bucket has a record.
+    /// Reports whether the bucket has a record.
     #[must_use]
     pub fn contains(&self, key: Key<'_>) -> bool {
         self.records.borrow().contains_key(&key.hash)
     }
 
-    /// Takes one step; `first` is the state that a bucket without a record starts from instead of full.
+    /// Takes one step. A bucket without a record starts from the state `first`, or full if it is
+    /// `None`.
     pub fn take(&self, key: Key<'_>, step: &Step, first: Option<Ticks>) -> Outcome {
         let now = self.now.get();
         let mut records = self.records.borrow_mut();
@@ -77,7 +79,7 @@ impl MemoryStore {
             let span = record.and_then(|record| record.span);
             let record = Record {
                 empty_at: outcome.empty_at,
-                // No span is less than any.
+                // `None` is less than any span.
                 span: span.max(Some(step.span())),
             };
             records.insert(key.hash, record);
@@ -85,7 +87,7 @@ impl MemoryStore {
         outcome
     }
 
-    /// Changes a bucket without asking for tokens.
+    /// Makes a change that takes no tokens.
     pub fn put(&self, key: Key<'_>, put: &Put) {
         let now = self.now.get();
         let mut records = self.records.borrow_mut();

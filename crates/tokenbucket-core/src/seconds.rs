@@ -1,32 +1,32 @@
-//! Seconds as doubles, at the PHP edge, to whole ticks and back.
+//! Conversion of seconds (doubles, in the PHP interface) to whole ticks and back.
 //!
-//! The storage interface speaks in seconds. Costs and spans are rounded up, so that nothing is taken
-//! too cheaply; what is told to a caller is rounded up too, so that waiting for it is enough.
+//! The storage interface uses seconds. Costs and spans are rounded up, so that no call takes tokens
+//! too cheaply. Results for callers are rounded up, too, so that waiting that long is enough.
 
 use crate::clock::{TICKS_PER_SECOND, Ticks};
 use crate::quota::{Grain, MAX_BURST};
 use crate::step::Step;
 use crate::tokens::{AmountError, Tokens};
 
-/// `seconds` in ticks, rounded up, at most [`MAX_BURST`].
+/// Returns `seconds` in ticks, rounded up, at most [`MAX_BURST`].
 ///
-/// A double that is the nearest to a whole number of ticks means that number: 0.01 s is 10^7 ticks,
-/// though the double is a little more.
+/// A double that is the nearest to a whole number of ticks means that number. For example, 0.01 s
+/// is 10^7 ticks, although the double is a little more.
 ///
 /// # Errors
 /// [`AmountError`] for NaN, infinities and negative numbers.
 pub fn to_ticks(seconds: f64) -> Result<Ticks, AmountError> {
     let exact = Tokens::from_float(seconds)?;
-    // The comparison is meant to be of every bit.
+    // The comparison must cover every bit.
     #[allow(clippy::float_cmp)]
     let is_nearest = |ticks: f64| ticks / TICKS_PER_SECOND as f64 == seconds;
     let nearest = (seconds * TICKS_PER_SECOND as f64).round();
-    // From 2^22 seconds on the product may round to the tick next to the one that was named.
+    // From 2^22 seconds on, rounding the product may give a neighbour of the tick that was meant.
     let named = [nearest, nearest - 1.0, nearest + 1.0]
         .into_iter()
         .find(|&ticks| is_nearest(ticks));
     if let Some(ticks) = named.filter(|&ticks| ticks < MAX_BURST as f64) {
-        // Whole, not negative and below 2^60.
+        // The number is whole, not negative and below 2^60.
         #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)]
         return Ok(ticks as Ticks);
     }
@@ -34,14 +34,15 @@ pub fn to_ticks(seconds: f64) -> Result<Ticks, AmountError> {
     Ok(ticks.map_or(MAX_BURST, |ticks| ticks.min(MAX_BURST)))
 }
 
-/// `ticks` in seconds: the least double that is not too small.
+/// Returns `ticks` in seconds: the least double that is not too small.
 #[must_use]
 pub fn from_ticks(ticks: Ticks) -> f64 {
-    // Below zero there are no ticks.
+    // Negative seconds count as 0 ticks.
     let reached = |seconds| to_ticks(seconds).unwrap_or(0);
     let wanted = ticks.min(MAX_BURST);
     let mut seconds = ticks as f64 / TICKS_PER_SECOND as f64;
-    // Beyond 2^53 ticks it was rounded twice, and may be two doubles off, either way.
+    // Beyond 2^53 ticks, the division was rounded twice. It may be up to two doubles off in either
+    // direction.
     while reached(seconds) < wanted {
         seconds = seconds.next_up();
     }
@@ -51,45 +52,46 @@ pub fn from_ticks(ticks: Ticks) -> f64 {
     seconds
 }
 
-/// The step that the storage interface names by two spans in seconds.
+/// Returns the step that the storage interface names by two spans in seconds.
 ///
-/// Rounding each span by itself would lose a token: 1/3 s rounds up to more than a tenth of 10/3 s.
-/// So a span that is n costs, to within n grains, becomes exactly n costs, as in a quota.
+/// Rounding each span separately would lose a token: 1/3 s rounds up to more than a tenth of 10/3
+/// s. So a full span of n costs, to within n grains, becomes exactly n costs, as in a quota.
 ///
 /// # Errors
-/// [`SpanError`] names the offending span.
+/// [`SpanError`] names the invalid span.
 pub fn to_step(cost: f64, full: f64, grain: Grain) -> Result<Step, SpanError> {
     let grain = grain.ticks();
-    // At most 2^60, and a grain.
+    // At most 2^60, plus a grain.
     let whole = |ticks: Ticks| ticks.next_multiple_of(grain);
     let cost_ticks = whole(to_ticks(cost).map_err(SpanError::Cost)?);
     let full_ticks = whole(to_ticks(full).map_err(SpanError::Full)?);
     let ratio = (full / cost).round();
     let mut burst = full_ticks;
     if ratio.is_finite() && ratio < MAX_BURST as f64 {
-        // Checked: not negative and below 2^60.
+        // The checks above ensure that it is not negative and below 2^60.
         #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)]
         let costs = ratio as u64;
         if let Some(whole) = costs.checked_mul(cost_ticks)
             && whole > full_ticks
-            // Each cost was rounded up by less than a grain; each double is off by less than 2^-52.
+            // Each cost was rounded up by less than a grain. The relative error of each double is
+            // less than 2^-52.
             && whole - full_ticks <= costs.saturating_mul(grain) + (full_ticks >> 51)
         {
             burst = whole;
         }
     }
-    // The greatest burst, in whole grains.
+    // The greatest burst in whole grains.
     let most = MAX_BURST - MAX_BURST % grain;
     Ok(Step::new(cost_ticks.min(most), burst.min(most)))
 }
 
-/// Which span of a step is no amount of seconds.
+/// The span of a step that is not a valid number of seconds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum SpanError {
-    /// The span that the tokens refill in.
+    /// The span in which the tokens of the call refill.
     #[error("cost {0}")]
     Cost(AmountError),
-    /// The span that the whole bucket refills in.
+    /// The span in which the whole bucket refills.
     #[error("full span {0}")]
     Full(AmountError),
 }

@@ -1,24 +1,26 @@
-//! The one decision: may these tokens be taken now?
+//! The step: decides whether a bucket grants tokens now.
 //!
 //! A bucket is one instant, `empty_at`: the time at which it was, or will be, empty. It holds
-//! `min(now - empty_at, burst)` worth of tokens. Taking some moves `empty_at` forward by their cost:
+//! `min(now - empty_at, burst)` worth of tokens. Taking tokens moves `empty_at` forward by their
+//! cost:
 //!
 //! ```text
 //! next = max(empty_at, now - burst) + cost        granted exactly when next <= now
 //! ```
 //!
 //! This is GCRA (the generic cell rate algorithm) with its theoretical arrival time shifted back by
-//! the burst. In this form a quota that changes does the right thing on a live bucket: a smaller
-//! capacity locks nobody out for longer than one refill, and a larger one gives no windfall.
+//! the burst. In this form, a changed quota works on a live bucket. A smaller capacity locks nobody
+//! out for longer than one refill, and a larger one grants no extra tokens at once.
 //!
-//! Invariant: a step never moves `empty_at` back. A denial leaves it alone unless it charges a debt.
+//! Invariant: a step never moves `empty_at` back. A denial does not change it, unless it charges a
+//! debt.
 //!
 //! Worked example: capacity 10, one token a second, empty at second 100. At second 103.5 the bucket
-//! holds 3.5 tokens; taking 3 moves `empty_at` to 103, taking 4 is denied and succeeds at 104.
+//! holds 3.5 tokens. Taking 3 moves `empty_at` to 103. Taking 4 is denied, and succeeds at 104.
 
 use crate::clock::Ticks;
 
-/// What is asked of one bucket.
+/// A request for tokens of one bucket.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Step {
     /// The time in which the wanted tokens refill. A step that costs more than `burst` is never
@@ -26,18 +28,20 @@ pub struct Step {
     pub cost: Ticks,
     /// The time in which the whole bucket refills. At most 2^60.
     pub burst: Ticks,
-    /// The bucket drains at multiples of this only; 1 for a bucket that drains all the time. Never 0.
+    /// The drain tick: the bucket drains only at multiples of it. 1 for a bucket that drains all
+    /// the time. Never 0.
     pub tick: Ticks,
-    /// How far into the future denied calls may push `empty_at`; 0 when denials are free. At most 2^60.
+    /// The most ticks by which denied calls may push `empty_at` into the future. 0 if denials are
+    /// free. At most 2^60.
     pub max_debt: Ticks,
-    /// Answer only, change nothing.
+    /// True for a step that only answers and changes nothing.
     pub dry: bool,
 }
 
-/// The answer of a step, with the numbers it was read from.
+/// The answer of a step, and the numbers behind it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Outcome {
-    /// Granted, or why not.
+    /// Whether the step was granted, or why it was denied.
     pub verdict: Verdict,
     /// The instant at which the answer is true.
     pub now: Ticks,
@@ -45,38 +49,39 @@ pub struct Outcome {
     pub empty_at: Ticks,
 }
 
-/// Granted, or why not.
+/// The verdict on a step: granted, or the reason for the denial.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Verdict {
-    /// The tokens were taken (by a dry step: could be).
+    /// The tokens were taken. For a dry step: they could be taken.
     Granted,
-    /// They were not.
+    /// The tokens were not taken.
     Denied(Denial),
 }
 
-/// Why tokens were not taken.
+/// The reason why tokens were not taken.
 ///
-/// A word wide, as the rest of an [`Outcome`] is: a byte that is written and read back as a part of a word has to
-/// wait until it is in the cache, which took a sixth of a grant.
+/// It is one word wide, like the rest of an [`Outcome`]. If a byte is written and then read back as
+/// part of a word, the read must wait until the byte is in the cache. That took a sixth of the time
+/// of a grant.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u64)]
 pub enum Denial {
-    /// The bucket does not hold that many now.
+    /// The bucket does not hold that many tokens now.
     Insufficient,
-    /// The bucket never holds that many.
+    /// The bucket can never hold that many tokens.
     ExceedsCapacity,
-    /// Other processes changed the bucket too often at that instant. Counted.
+    /// Other processes changed the bucket too often at that instant. The call is counted.
     Contended,
-    /// No place for another bucket. Counted.
+    /// There is no slot for another bucket. The call is counted.
     TableFull,
-    /// The store failed, and its failure policy is to deny. Counted.
+    /// The store failed, and its failure policy denies. The call is counted.
     Unavailable,
-    /// A signal ended the waiting for tokens. No step answers this.
+    /// A signal ended the wait for tokens. No step returns this.
     Interrupted,
 }
 
 impl Step {
-    /// A plain step: no drain tick, free denials.
+    /// Returns a plain step: no drain tick, and denials are free.
     #[must_use]
     pub const fn new(cost: Ticks, burst: Ticks) -> Self {
         Self {
@@ -88,33 +93,34 @@ impl Step {
         }
     }
 
-    /// Whether the bucket drains all the time and denials are free.
+    /// Reports whether the bucket drains all the time and denials are free.
     #[must_use]
     pub const fn is_plain(&self) -> bool {
         self.tick == 1 && self.max_debt == 0
     }
 
-    /// True if not even a full bucket holds the tokens.
+    /// Reports whether not even a full bucket holds the tokens.
     #[inline]
     #[must_use]
     pub const fn exceeds_capacity(&self) -> bool {
         self.cost > self.burst
     }
 
-    /// The same question, changing nothing.
+    /// Returns the same step as a dry one, which changes nothing.
     #[must_use]
     pub const fn dry(self) -> Self {
         Self { dry: true, ..self }
     }
 
-    /// After this long an untouched bucket is certainly full.
+    /// Returns the time after which an untouched bucket is certainly full.
     #[must_use]
     pub const fn span(&self) -> Ticks {
-        // burst and tick are at most 2^60 each; a tick of 1 delays nothing.
+        // The burst and the tick are at most 2^60 each. A tick of 1 adds no delay.
         self.burst + (self.tick - 1)
     }
 
-    /// Decides at `now` for a bucket in state `empty_at`; a bucket that does not exist is full (0).
+    /// Decides at `now` for a bucket in the state `empty_at`. A bucket that does not exist is full,
+    /// which is state 0.
     #[inline]
     #[must_use]
     pub fn decide(&self, empty_at: Ticks, now: Ticks) -> Outcome {
@@ -128,23 +134,23 @@ impl Step {
             };
         }
         if self.exceeds_capacity() {
-            // A call that is never granted is never charged.
+            // A call that can never be granted is never charged.
             return Outcome::denied(Denial::ExceedsCapacity, empty_at, now);
         }
         let empty_at = if self.max_debt == 0 || self.dry {
             empty_at
         } else {
-            // now < 2^61 and a debt of 2^60 stay below 2^62.
+            // `now` is below 2^61 and a debt at most 2^60, so the sum is below 2^62.
             empty_at.max(next.min(now + self.max_debt))
         };
         Outcome::denied(Denial::Insufficient, empty_at, now)
     }
 
-    /// Grants the first tokens of a bucket without a record that starts from `first` instead of full;
-    /// decides as for a full bucket if no first state is proposed.
+    /// Grants the first tokens of a bucket without a record that starts from the state `first`.
+    /// Decides as for a full bucket if `first` is `None`.
     ///
-    /// Who proposes a first state has decided already; the tokens are charged all the same, so a
-    /// proposal that comes late gives nothing away.
+    /// The caller that proposes a first state has already decided. The tokens are charged all the
+    /// same, so that a late proposal gives nothing away.
     #[must_use]
     pub fn decide_first(&self, first: Option<Ticks>, now: Ticks) -> Outcome {
         match first {
@@ -157,13 +163,14 @@ impl Step {
         }
     }
 
-    /// `empty_at` as it would be after the step. Stays below 2^63: each term is at most 2^62.
+    /// Returns `empty_at` as it would be after the step. It is below 2^63, because each term is at
+    /// most 2^62.
     #[inline]
     fn next(&self, empty_at: Ticks, now: Ticks) -> Ticks {
         empty_at.max(self.drained(now).saturating_sub(self.burst)) + self.cost
     }
 
-    /// The last drain tick that is not after `now`.
+    /// Returns the last drain tick that is not after `now`.
     #[inline]
     fn drained(&self, now: Ticks) -> Ticks {
         if self.tick == 1 {
@@ -173,24 +180,24 @@ impl Step {
         }
     }
 
-    /// The first drain tick that is not before `instant`.
+    /// Returns the first drain tick that is not before `instant`.
     fn drains(&self, instant: Ticks) -> Ticks {
         instant.next_multiple_of(self.tick)
     }
 
-    /// Ticks that the bucket holds at `now`.
+    /// Returns the ticks' worth of tokens that the bucket holds at `now`.
     #[must_use]
     pub fn available(&self, empty_at: Ticks, now: Ticks) -> Ticks {
         self.drained(now).saturating_sub(empty_at).min(self.burst)
     }
 
-    /// How long until this step would be granted if nobody else took tokens.
+    /// Returns the ticks until this step would be granted, if no other call took tokens.
     #[must_use]
     pub fn retry_after(&self, empty_at: Ticks, now: Ticks) -> Ticks {
         self.drains(self.next(empty_at, now)).saturating_sub(now)
     }
 
-    /// How long until the bucket is full if nobody took tokens.
+    /// Returns the ticks until the bucket is full, if no call took tokens.
     #[must_use]
     pub fn reset_after(&self, empty_at: Ticks, now: Ticks) -> Ticks {
         self.drains(empty_at + self.burst).saturating_sub(now)
@@ -198,7 +205,7 @@ impl Step {
 }
 
 impl Outcome {
-    /// A denial of a bucket in state `empty_at` at `now`.
+    /// Returns a denial of a bucket in the state `empty_at` at `now`.
     #[inline]
     #[must_use]
     pub const fn denied(denial: Denial, empty_at: Ticks, now: Ticks) -> Self {
@@ -209,7 +216,7 @@ impl Outcome {
         }
     }
 
-    /// Whether the tokens were taken.
+    /// Reports whether the tokens were taken.
     #[inline]
     #[must_use]
     pub const fn granted(&self) -> bool {

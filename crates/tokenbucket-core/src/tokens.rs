@@ -1,7 +1,7 @@
-//! An amount of tokens, exact.
+//! An exact amount of tokens.
 //!
-//! PHP hands over integers and doubles; both are a mantissa times a power of two, and are kept so.
-//! Invariant: `mantissa` is odd or zero, hence the amount is whole exactly when `exponent >= 0`.
+//! PHP passes integers and doubles. Both are kept as a mantissa times a power of two. Invariant:
+//! `mantissa` is odd or zero. So the amount is whole exactly if `exponent >= 0`.
 
 use std::cmp::Ordering;
 
@@ -19,7 +19,7 @@ pub struct Tokens {
     exponent: i32,
 }
 
-/// Why a number is no amount of tokens.
+/// The reason why a number is not an amount of tokens.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum AmountError {
     /// NaN or an infinity.
@@ -42,6 +42,8 @@ impl Tokens {
         exponent: 0,
     };
 
+    /// Returns the amount of an integer.
+    ///
     /// # Errors
     /// [`AmountError::Negative`] below zero.
     pub fn from_int(amount: i64) -> Result<Self, AmountError> {
@@ -49,6 +51,8 @@ impl Tokens {
         Ok(Self::new(mantissa, 0))
     }
 
+    /// Returns the amount of a double.
+    ///
     /// # Errors
     /// [`AmountError::NotFinite`] for NaN and infinities, [`AmountError::Negative`] below zero.
     pub fn from_float(amount: f64) -> Result<Self, AmountError> {
@@ -58,7 +62,8 @@ impl Tokens {
         if amount < 0.0 {
             return Err(AmountError::Negative);
         }
-        // IEEE 754 binary64: 52 bits of fraction, 11 of exponent; subnormals share exponent 1.
+        // IEEE 754 binary64 has 52 bits of fraction and 11 of exponent. Subnormals share the
+        // exponent 1.
         let bits = amount.abs().to_bits();
         let fraction = bits & ((1 << 52) - 1);
         let (mantissa, biased) = match bits >> 52 {
@@ -82,19 +87,19 @@ impl Tokens {
         }
     }
 
-    /// Whether this is no token at all.
+    /// Reports whether the amount is zero.
     #[must_use]
     pub const fn is_zero(self) -> bool {
         self.mantissa == 0
     }
 
-    /// The nearest double.
+    /// Returns the nearest double.
     #[must_use]
     pub fn to_float(self) -> f64 {
         self.mantissa as f64 * 2f64.powi(self.exponent)
     }
 
-    /// The whole tokens in the amount; `u64::MAX` when there are more.
+    /// Returns the whole tokens in the amount, or `u64::MAX` if there are more.
     #[must_use]
     pub fn floor(self) -> u64 {
         match self.exponent {
@@ -108,12 +113,13 @@ impl Tokens {
         }
     }
 
-    /// `ceil(amount * factor / divisor)`, or `None` above `u64::MAX`.
+    /// Returns `ceil(amount * factor / divisor)`, or `None` above `u64::MAX`.
     ///
-    /// `divisor` is not zero.
+    /// `divisor` must not be zero.
     #[must_use]
     pub fn scale_up(self, factor: u64, divisor: u64) -> Option<u64> {
-        // ceil(ceil(x / 2^s) / d) = ceil(x / (2^s * d)) for positive integers, and so for floor.
+        // For positive integers, ceil(ceil(x / 2^s) / d) = ceil(x / (2^s * d)). The same holds for
+        // floor.
         let shifted = self.shifted(factor, |product, shift| match product {
             0 => 0,
             _ if shift >= u128::BITS => 1,
@@ -122,9 +128,9 @@ impl Tokens {
         divide_up(shifted, divisor)
     }
 
-    /// `floor(amount * factor / divisor)`, or `None` above `u64::MAX`.
+    /// Returns `floor(amount * factor / divisor)`, or `None` above `u64::MAX`.
     ///
-    /// `divisor` is not zero.
+    /// `divisor` must not be zero.
     #[must_use]
     pub fn scale_down(self, factor: u64, divisor: u64) -> Option<u64> {
         let down = |product: u128, shift| product.checked_shr(shift).unwrap_or(0);
@@ -132,7 +138,8 @@ impl Tokens {
         u64::try_from(shifted / u128::from(divisor)).ok()
     }
 
-    /// `amount * factor`, rounded by `shift_right` where the amount has a fraction; `None` beyond 127 bits.
+    /// Returns `amount * factor`, rounded by `shift_right` if the amount has a fraction. `None`
+    /// beyond 127 bits.
     fn shifted(self, factor: u64, shift_right: impl Fn(u128, u32) -> u128) -> Option<u128> {
         let product = u128::from(self.mantissa) * u128::from(factor);
         let shift = self.exponent.unsigned_abs();
@@ -143,40 +150,42 @@ impl Tokens {
         }
     }
 
-    /// `ceil(numerator / amount)`, or `None` above `u64::MAX` or for a zero amount.
+    /// Returns `ceil(numerator / amount)`, or `None` above `u64::MAX` or for a zero amount.
     #[must_use]
     pub fn divide_up(self, numerator: u64) -> Option<u64> {
         if self.is_zero() {
             None
         } else if self.exponent >= 0 {
-            // Of an amount above every u64 the quotient is a fraction of one, as of u64::MAX.
+            // `floor` is `u64::MAX` for any greater amount. The result is the same, because either
+            // quotient is at most 1 and is rounded up.
             Some(numerator.div_ceil(self.floor()))
         } else {
-            // 64 bits above a mantissa of at most 64: beyond 127 bits the quotient is over u64::MAX.
+            // Only doubles have a fraction, so the mantissa has at most 53 bits. If the shifted
+            // numerator exceeds 127 bits, the quotient exceeds `u64::MAX`.
             let shifted = shift_left(u128::from(numerator), self.exponent.unsigned_abs())?;
             divide_up(shifted, self.mantissa)
         }
     }
 
-    /// Binary digits before the point; 0 or less for amounts below one.
+    /// Returns the number of binary digits before the point. It is 0 or less for amounts below one.
     fn width(self) -> i32 {
         // `leading_zeros` is at most 64.
         64 - self.mantissa.leading_zeros().cast_signed() + self.exponent
     }
 }
 
-/// `value << shift`, or `None` beyond 127 bits.
+/// Returns `value << shift`, or `None` beyond 127 bits.
 fn shift_left(value: u128, shift: u32) -> Option<u128> {
     if value == 0 {
         return Some(0);
     }
-    // A value of width + shift <= 127 bits keeps every bit.
+    // If width + shift <= 127 bits, no bit is lost.
     ((u128::BITS - value.leading_zeros()) + shift <= 127).then(|| value << shift)
 }
 
-/// `ceil(numerator / divisor)`, or `None` above `u64::MAX`.
+/// Returns `ceil(numerator / divisor)`, or `None` above `u64::MAX`.
 fn divide_up(numerator: u128, divisor: u64) -> Option<u64> {
-    // Dividing 128 bits takes longer than all the rest of making a quota.
+    // A 128-bit division would take longer than all the rest of making a quota.
     match u64::try_from(numerator) {
         Ok(numerator) => Some(numerator.div_ceil(divisor)),
         Err(_) => u64::try_from(numerator.div_ceil(u128::from(divisor))).ok(),
@@ -195,7 +204,8 @@ impl Ord for Tokens {
             (0, 0) => Ordering::Equal,
             (0, _) => Ordering::Less,
             (_, 0) => Ordering::Greater,
-            // Of equal width, the mantissas differ only in how many digits they spell out.
+            // If the widths are equal, the mantissas are compared after aligning their highest
+            // bits.
             _ => self.width().cmp(&other.width()).then_with(|| {
                 let (a, b) = (
                     self.mantissa.leading_zeros(),

@@ -1,10 +1,10 @@
 //! The laws of the step and the quota, on random histories.
 //!
-//! What the code computes in one `u64` is compared with naive models that count tokens as exact
-//! fractions, and with the promises themselves: how much may be admitted in any window, and that
-//! every denial is explained by earlier grants. Clocks are given, nothing sleeps.
+//! The code computes everything in one `u64`. It is compared with naive models that count tokens as
+//! exact fractions. It is also compared with the promises themselves: how much may be admitted in
+//! any window, and that earlier grants explain every denial. Clocks are given, so nothing sleeps.
 //!
-//! The seed is fixed, so that a failure stays a failure. With `PROPTEST_CASES` in the environment
+//! The seed is fixed, so that failures are reproducible. With `PROPTEST_CASES` in the environment,
 //! every law is tried that often, from a new seed each time.
 #![allow(clippy::unwrap_used, clippy::expect_used)]
 
@@ -27,7 +27,8 @@ mod steps;
 
 use proptest::test_runner::{Config, RngSeed};
 
-/// How a law is tried: `cases` times from a fixed seed, unless the environment says how often.
+/// Returns the configuration of a law: `cases` tries from a fixed seed, unless the environment sets
+/// the number.
 fn tried(cases: u32) -> Config {
     let asked = Config {
         failure_persistence: None,

@@ -1,4 +1,4 @@
-//! Remote stores on real servers, over real wires, when these work and when they fail.
+//! Remote stores on real servers and real connections, both when they work and when they fail.
 #![allow(clippy::unwrap_used, clippy::expect_used)]
 
 #[path = "remote/batches.rs"]

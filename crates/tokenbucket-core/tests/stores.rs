@@ -1,8 +1,9 @@
-//! One contract, run over every store there is.
+//! One contract, run over every store.
 //!
-//! A store is added by one line in [`homes::all`]. Nothing here looks behind the `Store` trait or expects
-//! an exact instant. Tokens take hours to come, so the moments that a test takes are never worth one;
-//! only the give-backs wait for some milliseconds of refill. Spans are whole microseconds, for remote stores count no less.
+//! A store is added by one line in [`homes::all`]. The tests do not look behind the `Store` trait
+//! and expect no exact instant. Tokens take hours to refill, so the moments that a test takes are
+//! never worth a token. Only the give-backs wait for some milliseconds of refill. Spans are whole
+//! microseconds, because remote stores count in microseconds.
 #![allow(clippy::unwrap_used, clippy::expect_used)]
 
 #[path = "stores/batches.rs"]
@@ -20,15 +21,15 @@ use tokenbucket_core::{Denial, Grain, Key, Outcome, Put, Step, TICKS_PER_SECOND,
 const MICROSECOND: Ticks = Grain::Microsecond.ticks();
 const MILLISECOND: Ticks = TICKS_PER_SECOND / 1000;
 const HOUR: Ticks = 3600 * TICKS_PER_SECOND;
-/// What the bucket of most tests holds, at one token an hour.
+/// The capacity of the bucket in most tests, at one token an hour.
 const CAPACITY: u64 = 5;
 
-/// `n` tokens of a bucket of [`CAPACITY`].
+/// Returns a step for `n` tokens of a bucket of [`CAPACITY`].
 fn take(n: u64) -> Step {
     Step::new(n * HOUR, CAPACITY * HOUR)
 }
 
-/// `n` tokens back into a bucket of [`CAPACITY`].
+/// Returns a refund of `n` tokens into a bucket of [`CAPACITY`].
 fn refund(n: u64) -> Put {
     Put::refund(n * HOUR, CAPACITY * HOUR)
 }
@@ -38,14 +39,14 @@ const RESET: Put = Put::Reset {
     burst: CAPACITY * HOUR,
 };
 
-/// Takes single tokens until one is denied.
+/// Takes single tokens until one is denied. Returns the number of grants.
 fn singles(home: &Home, key: Key<'_>) -> u64 {
     (0..=2 * CAPACITY)
         .find(|_| !home.take(key, &take(1), None).granted())
         .expect("a bucket without a bottom")
 }
 
-/// The store's present instant.
+/// Returns the store's present instant.
 fn now(home: &Home, key: Key<'_>) -> Ticks {
     home.take(key, &take(0).dry(), None).now
 }
@@ -175,7 +176,7 @@ fn every_answer_is_the_steps_own() {
     homes::each(|home| {
         let key = home.key(b"history");
         let mut state = 0;
-        // A congruential generator, its high bits: the same history everywhere.
+        // The high bits of a congruential generator, so that the history is the same everywhere.
         let mut seed = 1u64;
         let mut below = |most: u64| {
             seed = seed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);

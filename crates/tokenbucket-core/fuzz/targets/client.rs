@@ -1,5 +1,6 @@
-//! What a live client says of its server is any text and any number. What is taken over is an address that a DSN
-//! could have named; no error and no name shows the password.
+//! A live client may name its server by any text and any number.
+//!
+//! An accepted address is one that a DSN can name. No error and no name shows the password.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
@@ -9,7 +10,7 @@ type Input = (String, u16, u32, Option<String>, Option<String>);
 
 fuzz_target!(|input: Input| {
     let (host, port, database, user, password) = input;
-    // Nobody's words but the password's.
+    // This word marks the password, so that a leak can be recognised.
     let password = password.map(|password| format!("geheim{password}"));
     let shows = |text: &str| text.contains("geheim") && !host.to_lowercase().contains("geheim");
     match Dsn::of_client(&host, port, database, user.clone(), password.clone()) {

@@ -1,4 +1,6 @@
-//! A DSN is any text. What is no DSN is refused without repeating it; what is one has a name that parses to
+//! A DSN may be any text.
+//!
+//! An invalid DSN is refused without repeating it. A valid one has a public name that parses to
 //! itself.
 #![no_main]
 
@@ -20,7 +22,7 @@ fuzz_target!(|text: &str| {
         Err(error) => {
             let told = error.to_string();
             for word in text.split(|c: char| !c.is_ascii_alphanumeric()) {
-                // Words of the language and of the message apart.
+                // Shorter words may be part of the message itself.
                 assert!(word.len() < 12 || !told.contains(word), "{told}");
             }
         }

@@ -1,5 +1,7 @@
-//! Clients, actions and the targets of a ring are any bytes. A member tells its client and its action, no two
-//! families of sets share a key, and a resource is where a naive ring has it.
+//! Clients, actions and the targets of a ring may be any bytes.
+//!
+//! A member determines its client and its action. No two families of sets share a key. A resource
+//! is placed where a naive ring places it.
 #![no_main]
 
 use libfuzzer_sys::arbitrary::{self, Arbitrary};
@@ -9,7 +11,7 @@ use tokenbucket_compat::leaky_bucket::flexihash::Ring;
 use tokenbucket_compat::leaky_bucket::{LOCKED, SETS, keys, member, set_of};
 use tokenbucket_compat::minutes;
 
-/// CRC-32, a bit at a time.
+/// Computes CRC-32, one bit at a time.
 fn crc32(bytes: &[u8]) -> u32 {
     let mut sum = !0u32;
     for &byte in bytes {
@@ -21,7 +23,8 @@ fn crc32(bytes: &[u8]) -> u32 {
     !sum
 }
 
-/// Where a resource belongs: the least point beyond its own, or the least of all. Of targets on one point the last.
+/// Returns the target of a resource. It has the least point beyond the resource's own point, or
+/// else the least point of all. Of targets on the same point, the last one counts.
 fn place(targets: &[Vec<u8>], resource: &[u8]) -> Option<usize> {
     let own = crc32(resource);
     let points = targets.iter().enumerate().flat_map(|(number, target)| {
@@ -33,7 +36,7 @@ fn place(targets: &[Vec<u8>], resource: &[u8]) -> Option<usize> {
         .map(|(_, number)| number)
 }
 
-/// A client and an action, from what they are called.
+/// Splits a member into its client and its action.
 fn apart(member: &[u8]) -> (Vec<u8>, Vec<u8>) {
     let dash = member
         .iter()
@@ -74,7 +77,7 @@ fuzz_target!(|input: Input| {
     } = input;
     let member = member(&client, &action);
     assert_eq!(apart(&member), (client, action.clone()));
-    // The member that a script keeps its own count in has none.
+    // The member in which the script keeps its own count has no dash.
     assert!(member.contains(&b'-'));
 
     let set = set_of(&member);
@@ -101,7 +104,7 @@ fuzz_target!(|input: Input| {
         place(&targets, &member)
     );
 
-    // A counter is digits, behind which there may be spaces.
+    // A counter is digits, optionally followed by white space.
     let end = counter.iter().rposition(|byte| !byte.is_ascii_whitespace());
     let digits = &counter[..end.map_or(0, |end| end + 1)];
     let is_counter = !digits.is_empty() && digits.iter().all(u8::is_ascii_digit);

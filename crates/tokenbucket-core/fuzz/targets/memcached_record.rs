@@ -1,6 +1,9 @@
-//! A server that keeps memcached's protocol, and on it anything: records, locks and counters of whoever was there
-//! first. What is no bucket or no counter is an error, is never granted on and stays as it is; on the rest the
-//! decision is the one that the record's rules make at that instant, and what is written is a bucket again.
+//! A server that speaks memcached's protocol and holds anything: records, locks and counters of
+//! earlier clients.
+//!
+//! A value that is not a bucket or not a counter is an error. It grants nothing and is not changed.
+//! For other values, the decision follows the record's rules at that instant, and a bucket is
+//! written.
 #![no_main]
 
 use libfuzzer_sys::arbitrary::{self, Arbitrary};
@@ -19,7 +22,7 @@ use tokenbucket_core::remote::memcached::Memcached;
 use tokenbucket_core::remote::memcached::servers::parse_servers;
 use tokenbucket_core::{TICKS_PER_SECOND, Ticks, boot_clock};
 
-/// An item: flags, value, version.
+/// An item: flags, value and version.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Item {
     flags: u32,
@@ -29,7 +32,7 @@ struct Item {
 
 static ITEMS: LazyLock<Mutex<HashMap<Vec<u8>, Item>>> = LazyLock::new(Mutex::default);
 
-/// Connections that were accepted, and are not yet read to their end.
+/// The number of connections that were accepted and are not yet read to their end.
 static SERVED: AtomicUsize = AtomicUsize::new(0);
 
 static SOCKET: LazyLock<PathBuf> = LazyLock::new(|| {
@@ -53,7 +56,7 @@ static MEMCACHED: LazyLock<Memcached> = LazyLock::new(|| {
     Memcached::new(&servers, b"")
 });
 
-/// Until the client closes.
+/// Answers requests until the client closes the connection.
 fn serve(mut stream: UnixStream) {
     let mut reader = BufReader::new(stream.try_clone().expect("a second handle"));
     let mut replies = Vec::new();
@@ -76,7 +79,7 @@ fn serve(mut stream: UnixStream) {
             b"mn" => b"MN\r\n".to_vec(),
             _ => answer(&words, value),
         });
-        // One write for what came in one write.
+        // Requests that arrive in one write are answered in one write.
         if reader.buffer().is_empty() && stream.write_all(&std::mem::take(&mut replies)).is_err() {
             return;
         }
@@ -168,7 +171,7 @@ fn answer(words: &[&[u8]], value: Vec<u8>) -> Vec<u8> {
 enum Value {
     Bytes(Vec<u8>),
     Number(u64),
-    /// Of a throttle: thousandths, and milliseconds from now.
+    /// The record of a throttle: thousandths of tokens, and its age in milliseconds.
     Shaped(f64, i32),
     Serialized(String, String),
 }
@@ -206,21 +209,22 @@ fn milliseconds() -> i64 {
 }
 
 fn deadline() -> Ticks {
-    // A lock of theirs is waited for.
+    // The call waits for a lock of another client, so its deadline is short.
     let items = ITEMS.lock().expect("no poison");
     let lock = items.get(LOCK).and_then(|item| minutes::parse(&item.value));
     let is_theirs = lock.is_some_and(|lock| lock % 1_000 != 0);
     boot_clock() + TICKS_PER_SECOND / if is_theirs { 250 } else { 50 }
 }
 
-/// Whether a call failed for time alone, which says nothing. What was sent has been done when this returns.
+/// Reports whether a call failed because of time alone, which proves nothing. When this returns,
+/// the server has executed everything that the call sent.
 fn is_late<T>(asked: &Result<T, Cause>) -> bool {
     let is_late = matches!(
         asked,
         Err(Cause::Timeout | Cause::Connect(_) | Cause::Broken(_))
     );
     if is_late {
-        // Accepted after all that came before it, which the client has closed.
+        // This connection is accepted after all earlier ones, which the client has closed.
         let mut last = UnixStream::connect(&*SOCKET).expect("a connection");
         last.write_all(b"mn\r\n").expect("a request");
         last.read_exact(&mut [0; 4]).expect("a reply");
@@ -234,7 +238,7 @@ fn is_late<T>(asked: &Result<T, Cause>) -> bool {
 const RECORD: &[u8] = b"record";
 const LOCK: &[u8] = b"record_lock";
 
-/// One call; `false` if nothing can be said of it.
+/// Makes one call and checks it. Returns `false` if the call proves nothing.
 fn throttles(throttle: &Throttle) -> bool {
     let before = ITEMS.lock().expect("no poison").clone();
     let begun = milliseconds();
@@ -263,7 +267,8 @@ fn throttles(throttle: &Throttle) -> bool {
     }
     let granted = asked.unwrap_or_else(|cause| panic!("{cause}"));
     let stands = written.map(|item| Bucket::parse(&item.value).expect("a bucket"));
-    // At some instant of the call; or denied for want of time.
+    // The decision is right at some instant of the call, or the call was denied because time ran
+    // out.
     let is_right = (begun..=ended).any(|now| {
         let (verdict, bucket) = throttle.take(found, now);
         (verdict, Some(bucket)) == (granted, stands)
@@ -272,7 +277,7 @@ fn throttles(throttle: &Throttle) -> bool {
         is_right || (!granted && written == record),
         "{found:?} {stands:?} {granted}"
     );
-    // Theirs stays theirs, ours is left.
+    // A lock of another client is still held afterwards.
     let theirs = lock.flatten().unwrap_or(0) % 1_000;
     let left = after.get(LOCK);
     let left = left

@@ -25,11 +25,12 @@ fuzz_target!(|answer: &[u8]| {
     for put in &PUTS {
         MEMCACHED.put(b"name", put, Some(3), deadline()).ok();
     }
-    // Short, for a lock that is said to be another's is waited for.
+    // The deadline is short, because the call waits if the reply says that another client holds the
+    // lock.
     let soon = boot_clock() + TICKS_PER_SECOND / 500;
     let limits = Throttle::new(5.0, 300_000).expect("a limit");
     let granted = throttle::take(&MEMCACHED, b"record", &limits, soon);
-    // A grant is a miss or a bucket, and a write that was done.
+    // A grant needs a miss or a bucket, and a write that succeeded.
     let holds = |text: &[u8]| answer.windows(text.len()).any(|part| part == text);
     let is_bucket = holds(b"EN") || holds(b"NF") || holds(b"a:2:{s:6:\"tokens\";");
     assert!(!granted.unwrap_or(false) || (is_bucket && holds(b"HD")));

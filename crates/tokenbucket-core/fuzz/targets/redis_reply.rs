@@ -18,7 +18,7 @@ static REDIS: LazyLock<Redis> = LazyLock::new(|| {
     Redis::new(Dsn::parse(&dsn).expect("a DSN"), b"prefix:")
 });
 
-/// The answer to the script: what comes behind the reply to AUTH.
+/// Returns the reply to the script, which follows the reply to AUTH.
 fn script_reply(mut bytes: &[u8]) -> Option<Value> {
     let mut parser = redis::Parser::new();
     let mut next = || parser.parse_value(&mut bytes).ok();
@@ -29,7 +29,8 @@ fn script_reply(mut bytes: &[u8]) -> Option<Value> {
     }
 }
 
-/// The records of other limiters: what is granted, counted and listed stands in the reply, in its very form.
+/// Calls the limiters with other records. Each grant, count and list must be in the reply, in the
+/// expected form.
 fn other_records(answer: &[u8], told: impl Fn(Cause) + Copy) {
     let reply = script_reply(answer);
     let number = |least| match reply {
@@ -70,7 +71,7 @@ fn other_records(answer: &[u8], told: impl Fn(Cause) + Copy) {
 }
 
 fuzz_target!(|answer: &[u8]| {
-    // Behind the reply to AUTH, and instead of it.
+    // The answer follows the reply to AUTH the first time, and replaces it the second time.
     for head in [b"+OK\r\n".as_slice(), b""] {
         *ANSWER.lock().expect("no poison") = [head, answer].concat();
         let told = |cause: Cause| {

@@ -1,4 +1,5 @@
-//! The contents of a named segment are anybody's who may write to it: any bytes are refused, or used without harm.
+//! Any process that may write to a named segment can change its contents. Any bytes are refused, or
+//! used without harm.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
@@ -22,7 +23,7 @@ fn settings() -> Settings {
     }
 }
 
-/// A segment that is in order, and its bytes.
+/// The path and the bytes of a valid segment.
 static SEGMENT: LazyLock<(PathBuf, Vec<u8>)> = LazyLock::new(|| {
     let path =
         std::env::temp_dir().join(format!("tokenbucket-fuzz-{}.segment", std::process::id()));

@@ -1,5 +1,8 @@
-//! A record of a throttle is any bytes. What is read as a bucket has the one shape that is a bucket, is written again
-//! as it was, and decides as a naive model of the rules does; no window of a history admits more than it may.
+//! The record of a throttle may be any bytes.
+//!
+//! A record that is read as a bucket has the one valid shape and is written back unchanged. It
+//! decides like a naive model of the rules. No window of a history admits more than the limit
+//! allows.
 #![no_main]
 
 use libfuzzer_sys::arbitrary::{self, Arbitrary};
@@ -12,16 +15,16 @@ struct Input {
     limit: f64,
     window: u32,
     now: u64,
-    /// Milliseconds between one call and the next.
+    /// The milliseconds between two calls.
     pauses: Vec<u16>,
 }
 
 #[derive(Arbitrary, Debug)]
 enum Record {
     Bytes(Vec<u8>),
-    /// What would have to be guessed is given: the two values of an array of that shape.
+    /// The two values of an array of the right shape, which random bytes would hardly ever have.
     Shaped(String, String),
-    /// As PHP writes doubles.
+    /// Two doubles as PHP writes them.
     Numbers(f64, f64),
 }
 
@@ -40,7 +43,7 @@ impl Record {
     }
 }
 
-/// Whether a value is one of PHP's numbers as `serialize()` writes them, more or less.
+/// Reports whether a value is approximately a number as PHP's `serialize()` writes it.
 fn is_number(value: &[u8]) -> bool {
     let digits = |text: &[u8]| !text.is_empty() && text.iter().all(u8::is_ascii_digit);
     let unsigned = |text: &[u8]| text.strip_prefix(b"-").unwrap_or(text).to_vec();
@@ -65,7 +68,7 @@ fn is_number(value: &[u8]) -> bool {
         })
 }
 
-/// Whether bytes are an array of that shape.
+/// Reports whether the bytes are an array of that shape.
 fn is_shaped(bytes: &[u8]) -> bool {
     let Some(rest) = bytes.strip_prefix(b"a:2:{s:6:\"tokens\";") else {
         return false;
@@ -86,7 +89,8 @@ fn read(bucket: Bucket) -> Bucket {
     bucket
 }
 
-/// Tokens in parts and the millisecond, from the text that a bucket is written as: the only face of its numbers.
+/// Returns the tokens in billionths, and the millisecond. Reads them from the printed bucket,
+/// because its numbers are not accessible otherwise.
 fn numbers(bucket: &Bucket) -> (i128, i128) {
     let text = bucket.print();
     let values: Vec<&str> = text.split(';').collect();
@@ -100,7 +104,7 @@ fn numbers(bucket: &Bucket) -> (i128, i128) {
     (parts(values[1]), parts(values[3]) / 1_000_000)
 }
 
-/// The rules, in so many words.
+/// The rules of the throttle, as a naive model.
 fn model(
     found: Option<(i128, i128)>,
     limit: i128,
@@ -138,7 +142,7 @@ fuzz_target!(|input: Input| {
         return;
     };
     let window = i128::from(input.window);
-    // Thousandths of a token, of at most a milliard of tokens.
+    // The limit is cut to thousandths of a token and to at most 10^9 tokens.
     let limit = (input.limit.min(1e9) * 1e3).floor() as i128 * 1_000_000;
 
     let mut now = (input.now % (1 << 42)) as i64;
@@ -154,7 +158,7 @@ fuzz_target!(|input: Input| {
         }
         bucket = Some(read(after));
     }
-    // In every window: the limit, and what the rate adds.
+    // Every window admits at most the limit and the tokens that the rate adds.
     for (first, begin) in grants.iter().enumerate() {
         for (last, end) in grants.iter().enumerate().skip(first) {
             let count = (last - first + 1) as i128 * 1_000_000_000;

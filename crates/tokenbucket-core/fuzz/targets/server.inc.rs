@@ -1,4 +1,5 @@
-// Included by the targets that talk to a server: one that answers every request with the same bytes and closes.
+// Included by the targets that talk to a server. It answers every request with the same bytes and
+// closes the connection.
 
 use std::io::{Read, Write};
 use std::os::unix::net::UnixListener;
@@ -30,7 +31,7 @@ fn deadline() -> Ticks {
     boot_clock() + TICKS_PER_SECOND
 }
 
-/// A plain step, one that charges denials, one that proposes a first state, and a look.
+/// Returns a plain step, a step that charges denials and proposes a first state, and a dry step.
 fn asks() -> [Ask; 3] {
     let step = Step::new(1_000_000, 10_000_000);
     let ask = |step, first, seen| Ask {
@@ -54,7 +55,7 @@ fn asks() -> [Ask; 3] {
     ]
 }
 
-/// Whatever came back must be fit for arithmetic.
+/// Checks that arithmetic on the answer does not overflow.
 fn check(step: &Step, outcome: &tokenbucket_core::Outcome) {
     let _ = step.retry_after(outcome.empty_at, outcome.now);
     let _ = step.reset_after(outcome.empty_at, outcome.now);

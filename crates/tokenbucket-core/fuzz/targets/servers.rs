@@ -1,5 +1,6 @@
-//! A list of memcached servers, a prefix and an identifier are any bytes. A key is one that memcached takes, and
-//! belongs to one of the servers.
+//! A list of memcached servers, a prefix and an identifier may be any bytes.
+//!
+//! A key is one that memcached accepts, and it belongs to one of the servers.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;

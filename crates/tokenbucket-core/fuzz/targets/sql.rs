@@ -1,12 +1,14 @@
-//! An identifier, the name of a table and the number that a database answers are anything. Two identifiers share a
-//! row of no column; a name changes nothing of a statement but where it stands; an answer is one to its own call.
+//! An identifier, the name of a table and the number that a database returns may be anything.
+//!
+//! Two identifiers never share a row, whatever the collation of the column. A table name changes
+//! nothing else in a statement. An answer is accepted only for its own call.
 #![no_main]
 
 use libfuzzer_sys::arbitrary::{self, Arbitrary};
 use libfuzzer_sys::fuzz_target;
 use tokenbucket_core::sql::{Dialect, Query, Table, reply, stored};
 
-/// What the column that keeps least apart makes of a name.
+/// Returns a name as the least exact column compares it.
 fn folded(name: &[u8]) -> Vec<u8> {
     name.trim_ascii_end().to_ascii_lowercase()
 }
@@ -16,7 +18,7 @@ fn names(first: &[u8], second: &[u8]) {
         let name = stored(identifier);
         assert!(name.len() <= 255 && name.iter().all(|byte| (b' '..=b'~').contains(byte)));
         assert_eq!(folded(&name), &*name);
-        // What is stored as it is stays so; a hash is no name of its own.
+        // A name that is stored unchanged stays unchanged. A hash would be hashed again.
         assert_eq!(*name == *identifier, *stored(&name) == *name);
     }
     assert_eq!(
@@ -25,7 +27,7 @@ fn names(first: &[u8], second: &[u8]) {
     );
 }
 
-/// A statement without the names in it.
+/// Returns a statement with placeholders in place of the names.
 fn bare(query: Query, dialect: Dialect, name: &str) -> String {
     let table = Table::parse(name.as_bytes(), dialect).expect("a name");
     assert_eq!(table.shown(), name);
@@ -66,10 +68,10 @@ fn answers(number: i64, age: i64, cost: i64, call: u64, other: u64) {
             call % 32 == other % 32,
             reply::answer(number, reply::tag(other)).is_some()
         );
-        // Smaller ids are rows of somebody's table.
+        // Smaller numbers may be ids of rows in other tables.
         assert!(number >= 1 << 62);
     }
-    // An age that is possible: twice 2^52 microseconds.
+    // A possible age: less than twice 2^52 microseconds in either direction.
     let (age, cost) = (age % (1 << 53), cost.rem_euclid((1 << 50) + 1));
     for bits in 0..4 {
         let answer = reply::answer(tag + 4 * age + bits, tag).expect("an answer");
@@ -84,7 +86,8 @@ fn answers(number: i64, age: i64, cost: i64, call: u64, other: u64) {
 
     let _ = reply::is_foreign(number, age);
     let ticks = reply::ticks(number);
-    // Whole microseconds, and never later than they say.
+    // Microseconds become ticks and back without loss. An age is rounded down to whole
+    // microseconds.
     assert!(ticks == u64::MAX || reply::micros(ticks) == number.max(0));
     let micros = reply::micros_ago(number);
     assert!(

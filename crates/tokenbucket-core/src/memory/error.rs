@@ -8,46 +8,46 @@ pub enum SegmentError {
     /// A system call failed.
     #[error("{0}: {1}")]
     System(&'static str, #[source] Errno),
-    /// It is not a regular file.
+    /// The path is not a regular file.
     #[error("not a regular file")]
     NotRegular,
-    /// Its owner could truncate it.
+    /// The file belongs to another user, who could truncate it.
     #[error("owned by uid {0}, neither this user nor root")]
     Owner(u32),
-    /// Its mode is wider than the settings allow.
+    /// The mode of the file is wider than the settings allow.
     #[error("mode {0:04o} is wider than allowed")]
     Mode(u32),
-    /// A group other than the configured one may write to it.
+    /// A group other than the configured one may write to the file.
     #[error("writable by gid {0}, another group than asked for")]
     Group(u32),
-    /// It has another name somewhere.
+    /// The file has other hard links.
     #[error("has {0} hard links instead of one")]
     Links(u64),
-    /// It was made with other settings.
+    /// The segment was created with other settings.
     #[error("size {0} instead of {1}: made with other settings")]
     Size(u64, u64),
-    /// It is something else, or unfinished.
+    /// The file is not a segment, or it is not finished.
     #[error("not a tokenbucket segment")]
     Magic,
-    /// It was made by another release.
+    /// The segment was created by another release.
     #[error("layout version {0} instead of {1}")]
     Version(u64, u64),
-    /// It was made with other settings.
+    /// The segment was created with other settings.
     #[error("made with other settings")]
     Shape,
-    /// Its instants belong to another boot or another clock.
+    /// The instants in the segment belong to another boot or another clock.
     #[error("made before the last boot, or under another clock; remove it")]
     ClockDomain,
-    /// Its size could still change.
+    /// The size of the memfd could still change.
     #[error("not sealed")]
     Unsealed,
-    /// Not the segment that was handed over.
+    /// The descriptor is not the segment that was handed over.
     #[error("another segment than the one handed over")]
     Nonce,
-    /// The folder for it is missing.
+    /// The folder for the file is missing.
     #[error("its folder is missing")]
     NoFolder,
-    /// The path is not absolute, or names no file.
+    /// The path is not absolute, or it names no file.
     #[error("not an absolute path of a file")]
     Path,
 }

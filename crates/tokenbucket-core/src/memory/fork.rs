@@ -3,7 +3,7 @@
 use std::sync::Once;
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 
-/// How often this process and its ancestors have forked since the first segment was mapped.
+/// The number of forks of this process and its ancestors since the first segment was mapped.
 static FORKS: AtomicU32 = AtomicU32::new(0);
 
 /// Returns a number that differs between a process and its children.
@@ -17,7 +17,7 @@ pub(super) fn watch() {
     static ONCE: Once = Once::new();
     ONCE.call_once(|| {
         // SAFETY: the handler only adds to an atomic, which is allowed after a fork. The C library
-        // forgets it when this library is unloaded.
+        // removes the handler when this library is unloaded.
         unsafe { libc::pthread_atfork(None, None, Some(forked)) };
     });
 }

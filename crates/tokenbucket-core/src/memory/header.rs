@@ -1,4 +1,4 @@
-//! The header of a segment: filled by the process that makes it, checked by all others.
+//! The header of a segment. The process that creates the segment fills it, and all others check it.
 
 use super::SegmentError;
 use super::error::system;
@@ -8,33 +8,33 @@ use rustix::io::Errno;
 use std::os::unix::fs::MetadataExt;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// `tokenbkt`, so that `xxd` shows it.
+/// The text `tokenbkt`, so that `xxd` shows it.
 const MAGIC: u64 = u64::from_le_bytes(*b"tokenbkt");
 
-/// The first page.
+/// The first page of a segment.
 #[repr(C, align(4096))]
 #[derive(Debug)]
 pub(super) struct Header {
-    /// [`MAGIC`], written last: a segment without it is not finished.
+    /// [`MAGIC`]. It is written last, so a segment without it is not finished.
     magic: AtomicU64,
     /// The layout's version.
     version: AtomicU64,
     /// The layout's shape.
     shape: AtomicU64,
-    /// Bytes in all.
+    /// The size of the segment in bytes.
     size: AtomicU64,
-    /// Random: the secret of whatever lies in the segment.
+    /// A random secret for the contents of the segment.
     pub(super) secret: [AtomicU64; 2],
-    /// The boot, the host and the view of its clock that all instants belong to.
+    /// The boot (two halves of its id) and the time namespace. All instants belong to this clock.
     clock_domain: [AtomicU64; 3],
-    /// Random: a re-executed master recognises its own segment by it.
+    /// A random number by which a re-executed master recognises its own segment.
     pub(super) nonce: AtomicU64,
-    /// When the segment was made.
+    /// The instant at which the segment was created.
     pub(super) created: AtomicU64,
 }
 
 impl Header {
-    /// Fills a zeroed header; the magic last.
+    /// Fills a zeroed header. Writes the magic last.
     pub(super) fn fill(&self, layout: Layout) -> Result<(), SegmentError> {
         let store = |field: &AtomicU64, value: u64| field.store(value, Ordering::Relaxed);
         store(&self.version, layout.version);
@@ -48,7 +48,7 @@ impl Header {
             store(field, value);
         }
         store(&self.created, boot_clock());
-        // Release: a process that sees the magic sees the rest.
+        // Release: a process that sees the magic also sees the other fields.
         self.magic.store(MAGIC, Ordering::Release);
         Ok(())
     }
@@ -72,7 +72,7 @@ impl Header {
     }
 }
 
-/// Relaxed: the acquiring load of the magic has ordered all fields.
+/// Reads a field. Relaxed: the acquiring load of the magic has ordered all fields.
 pub(super) fn load(field: &AtomicU64) -> u64 {
     field.load(Ordering::Relaxed)
 }
@@ -88,15 +88,15 @@ fn random() -> Result<u64, SegmentError> {
     }
 }
 
-/// Returns the boot and the time namespace: instants of one mean nothing in another.
+/// Returns the boot and the time namespace. Instants of one mean nothing in another.
 ///
-/// The inode of a namespace is its number, the one that the link names.
+/// The inode of a namespace file is the number of the namespace, as its link shows it.
 fn clock_domain() -> [u64; 3] {
     let boot = std::fs::read_to_string("/proc/sys/kernel/random/boot_id").unwrap_or_default();
     let digits: String = boot.chars().filter(char::is_ascii_hexdigit).collect();
     let boot = u128::from_str_radix(&digits, 16).unwrap_or_default();
     let namespace = std::fs::metadata("/proc/self/ns/time").map_or(0, |file| file.ino());
-    // Each half of the boot's name.
+    // Each cast takes one half of the boot id.
     #[allow(clippy::cast_possible_truncation)]
     [boot as u64, (boot >> 64) as u64, namespace]
 }

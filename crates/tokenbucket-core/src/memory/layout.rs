@@ -1,11 +1,12 @@
-//! Places in a segment, by size and alignment.
+//! The places of the values in a segment, by size and alignment.
 
 use std::marker::PhantomData;
 
-/// The header takes the first page, and a segment is a whole number of pages.
+/// The size of a page in bytes. The header takes the first page, and a segment is a whole number of
+/// pages.
 pub(super) const PAGE: usize = 4096;
 
-/// The version, shape and size of a segment. The mapping knows nothing else of its contents.
+/// The version, shape and size of a segment. The mapping knows nothing else about its contents.
 ///
 /// Processes share a segment only if all three numbers are the same.
 #[derive(Clone, Copy, Debug)]
@@ -15,7 +16,7 @@ pub struct Layout {
     end: usize,
 }
 
-/// Where a run of values lies in a segment.
+/// The place of a run of values in a segment.
 #[derive(Debug)]
 pub struct Place<T> {
     pub(super) at: usize,
@@ -24,7 +25,8 @@ pub struct Place<T> {
 }
 
 impl Layout {
-    /// Begins after the header. `version` says what the bytes mean, `shape` how many values there are.
+    /// Begins after the header. `version` names the meaning of the bytes, `shape` the number of
+    /// values.
     #[must_use]
     pub const fn new(version: u64, shape: u64) -> Self {
         Self {
@@ -46,7 +48,7 @@ impl Layout {
         }
     }
 
-    /// Returns the bytes in all: whole pages.
+    /// Returns the size of the segment in bytes, in whole pages.
     #[must_use]
     pub const fn size(&self) -> usize {
         self.end.next_multiple_of(PAGE)

@@ -1,4 +1,4 @@
-//! A mapping, and the regions that keep it alive.
+//! A mapping, and the regions that keep it mapped.
 
 use super::error::system;
 use super::header::Header;
@@ -12,27 +12,27 @@ use std::ops::Deref;
 use std::ptr::NonNull;
 use std::sync::Arc;
 
-/// Memory that several processes may map. Unmapped when dropped.
+/// Memory that several processes may map. It is unmapped when dropped.
 #[derive(Debug)]
 pub(super) struct Mapping {
     base: NonNull<u8>,
     pub(super) size: usize,
 }
 
-// SAFETY: everything in the mapping is an atomic, and the fields do not change.
+// SAFETY: the mapping holds nothing but atomics, and the fields of this struct never change.
 unsafe impl Send for Mapping {}
 // SAFETY: as above.
 unsafe impl Sync for Mapping {}
 
 impl Mapping {
-    /// Maps zeroed memory, of a file or of its own, and fills the header.
+    /// Maps zeroed memory, from a file or anonymous, and fills the header.
     pub(super) fn create(fd: Option<BorrowedFd<'_>>, layout: Layout) -> Result<Self, SegmentError> {
         let mapping = Self::map(fd, layout.size())?;
         mapping.header().fill(layout)?;
         Ok(mapping)
     }
 
-    /// Maps a file that another process has filled, and checks its length and its header.
+    /// Maps a file that another process has filled. Checks its length and its header.
     pub(super) fn open(
         fd: BorrowedFd<'_>,
         stat: &fs::Stat,
@@ -51,32 +51,34 @@ impl Mapping {
         let protection = ProtFlags::READ | ProtFlags::WRITE;
         let hint = std::ptr::null_mut();
         let base = match fd {
-            // SAFETY: a fresh mapping at an address that the kernel chooses aliases nothing of ours.
-            // The size of the file was checked or just set, and cannot shrink: a memfd is sealed, and
-            // a named file belongs to this user or to root.
+            // SAFETY: the kernel chooses a free address, so the new mapping aliases no memory of
+            // ours. The size of the file was checked or just set. It cannot shrink, because a memfd
+            // is sealed, and a named file belongs to this user or to root.
             Some(fd) => unsafe { mm::mmap(hint, size, protection, MapFlags::SHARED, fd, 0) },
-            // SAFETY: as above, without a file.
+            // SAFETY: as above, but without a file.
             None => unsafe { mm::mmap_anonymous(hint, size, protection, MapFlags::SHARED) },
         }
         .map_err(system("mmap"))?;
         let base =
             NonNull::new(base.cast::<u8>()).ok_or(SegmentError::System("mmap", Errno::NOMEM))?;
-        // SAFETY: the range is the mapping just made; the advice only keeps it out of core dumps.
+        // SAFETY: the range is the mapping that was just made. The advice only keeps it out of core
+        // dumps.
         unsafe { mm::madvise(base.as_ptr().cast(), size, Advice::LinuxDontDump) }.ok();
         fork::watch();
         Ok(Self { base, size })
     }
 
     pub(super) fn header(&self) -> &Header {
-        // SAFETY: `base` is page-aligned and every layout begins with a header; any bytes are valid
-        // for its atomics. The reference lives no longer than the mapping.
+        // SAFETY: `base` is page-aligned, and every layout begins with a header. Any bytes are
+        // valid for its atomics. The reference lives no longer than the mapping.
         unsafe { self.base.cast::<Header>().as_ref() }
     }
 }
 
 impl Drop for Mapping {
     fn drop(&mut self) {
-        // SAFETY: the range is the mapping made in `map`; regions keep `self` alive.
+        // SAFETY: the range is the mapping made in `map`. Regions keep `self` alive while they use
+        // it.
         unsafe { mm::munmap(self.base.as_ptr().cast(), self.size) }.ok();
     }
 }
@@ -84,7 +86,7 @@ impl Drop for Mapping {
 /// A type that other processes may write to at any time.
 ///
 /// # Safety
-/// It consists of atomics only, and any bytes are a valid value.
+/// The type consists of atomics only, and any bytes are a valid value.
 pub unsafe trait Shareable: Sync {}
 
 /// A run of values in a segment. It keeps the segment mapped.
@@ -95,24 +97,24 @@ pub struct Region<T> {
     mapping: Arc<Mapping>,
 }
 
-// SAFETY: a region gives out shared references only, and a `Shareable` type is `Sync`.
+// SAFETY: a region hands out shared references only, and a `Shareable` type is `Sync`.
 unsafe impl<T: Shareable> Send for Region<T> {}
 // SAFETY: as above.
 unsafe impl<T: Shareable> Sync for Region<T> {}
 
 impl<T: Shareable> Region<T> {
-    /// Panics where `place` is not of the mapping's layout.
+    /// Returns the region at `place`. Panics if the place exceeds the mapping.
     pub(super) fn new(mapping: &Arc<Mapping>, place: &Place<T>) -> Self {
         assert!(place.at + place.count * size_of::<T>() <= mapping.size);
         Self {
-            // SAFETY: within the mapping, as just asserted.
+            // SAFETY: the assertion above has shown that the place lies within the mapping.
             first: unsafe { mapping.base.add(place.at) }.cast(),
             count: place.count,
             mapping: Arc::clone(mapping),
         }
     }
 
-    /// Returns how many bytes of the segment come before the region.
+    /// Returns the number of bytes of the segment before the region.
     pub(super) fn offset(&self) -> usize {
         self.first.addr().get() - self.mapping.base.addr().get()
     }
@@ -123,8 +125,9 @@ impl<T: Shareable> Deref for Region<T> {
 
     #[inline]
     fn deref(&self) -> &[T] {
-        // SAFETY: `new` has checked that the values lie within the mapping, which `self` keeps; a
-        // place is aligned and the mapping begins on a page. Any bytes are valid for `T`.
+        // SAFETY: `new` has checked that the values lie within the mapping, and `self` keeps it
+        // mapped. A place is aligned for `T`, and the mapping begins on a page. Any bytes are valid
+        // for `T`.
         unsafe { std::slice::from_raw_parts(self.first.as_ptr(), self.count) }
     }
 }

@@ -1,15 +1,18 @@
-//! The mapping that processes share: made, adopted or opened, and checked.
+//! The mapping that processes share. It is created, adopted or opened, and then checked.
 //!
-//! - **memfd**: a sealed file without a name. Children inherit the mapping. A master that executes
-//!   itself anew (php-fpm on USR2) adopts it by its descriptor, so a reload resets no limit.
-//! - **anonymous**: where memfd is not available. Lost when the master executes itself.
-//! - **named**: a file that several masters and the command line share.
+//! - **memfd**: a sealed file without a name. Children inherit the mapping. A master that
+//!   re-executes itself (php-fpm on USR2) adopts it by its descriptor, so a reload resets no limit.
+//! - **anonymous**: used where memfd is not available. It is lost when the master re-executes
+//!   itself.
+//! - **named**: a file that several masters and command-line processes share.
 //!
 //! The mapping hands out regions by size and alignment, and knows nothing of the types in them.
 //!
-//! Invariant: what is mapped is finished (the magic is written last), has the layout that this
-//! process expects, belongs to this boot's clock, and cannot be truncated by another user: a memfd is
-//! sealed, a named file belongs to this user or to root.
+//! Invariants of every mapped segment:
+//! - It is finished, because the magic is written last.
+//! - It has the layout that this process expects, and belongs to the clock of this boot.
+//! - Another user cannot truncate it: a memfd is sealed, and a named file belongs to this user or
+//!   to root.
 #![allow(unsafe_code)]
 
 mod error;
@@ -36,22 +39,22 @@ use std::ops::Range;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-/// A mapped segment. It stays mapped while it or one of its regions lives; a named file is never
-/// unlinked.
+/// A mapped segment. It stays mapped as long as it or one of its regions lives. A named file is
+/// never unlinked.
 #[derive(Debug)]
 pub struct Segment {
     mapping: Arc<Mapping>,
     backing: Backing,
 }
 
-/// The kind of memory that is mapped.
+/// The kind of memory behind a segment.
 #[derive(Debug)]
 pub enum Backing {
     /// A sealed memfd.
     Memfd(OwnedFd),
-    /// Nothing but the mapping.
+    /// An anonymous mapping.
     Anonymous,
-    /// A file.
+    /// The file of a named segment.
     Named(PathBuf),
 }
 
@@ -63,19 +66,19 @@ impl Segment {
         }
     }
 
-    /// Hands out the region at `place`.
+    /// Returns the region at `place`.
     ///
     /// # Panics
-    /// When the place is not of this segment's layout.
+    /// If the place is not of this segment's layout.
     #[must_use]
     pub fn region<T: Shareable>(&self, place: &Place<T>) -> Region<T> {
         Region::new(&self.mapping, place)
     }
 
-    /// Returns which values of a region were ever written, as runs of their numbers.
+    /// Returns the values of a region that were ever written, as runs of their indexes.
     ///
-    /// Reading a page that was never written would allocate it. Only a memfd can tell; of other
-    /// segments the whole region is returned.
+    /// Reading a page that was never written would allocate it. Only a memfd knows which pages were
+    /// written. For other segments, the whole region is returned.
     #[must_use]
     pub fn written<T: Shareable>(&self, region: &Region<T>) -> Vec<Range<usize>> {
         let all = 0..region.len();
@@ -86,7 +89,8 @@ impl Segment {
         let number = |values: u64| usize::try_from(values).unwrap_or(usize::MAX).min(all.end);
         let mut runs = Vec::new();
         let mut from = 0;
-        // Each search names its start, so it does not matter who else moves the descriptor's offset.
+        // Each seek passes its own start. So other processes may move the offset of the shared
+        // descriptor.
         while let Ok(data) = fs::seek(fd, SeekFrom::Data(from))
             && let Ok(hole) = fs::seek(fd, SeekFrom::Hole(data))
         {
@@ -97,13 +101,13 @@ impl Segment {
         runs
     }
 
-    /// Returns what is behind the memory.
+    /// Returns the kind of memory behind the segment.
     #[must_use]
     pub const fn backing(&self) -> &Backing {
         &self.backing
     }
 
-    /// Returns the memfd's number, if there is one.
+    /// Returns the number of the memfd's descriptor, if there is a memfd.
     #[must_use]
     pub fn descriptor(&self) -> Option<RawFd> {
         match &self.backing {
@@ -112,7 +116,7 @@ impl Segment {
         }
     }
 
-    /// Returns the bytes in all.
+    /// Returns the size of the segment in bytes.
     #[must_use]
     pub fn size(&self) -> usize {
         self.mapping.size
@@ -130,7 +134,7 @@ impl Segment {
         load(&self.mapping.header().nonce)
     }
 
-    /// Returns the time since the segment was made.
+    /// Returns the time in ticks since the segment was created.
     #[must_use]
     pub fn age(&self) -> Ticks {
         let created = load(&self.mapping.header().created);
@@ -138,7 +142,8 @@ impl Segment {
     }
 }
 
-/// Checks whether this process may make a file so long: the system would kill it for trying.
+/// Checks that this process may create a file of this size. The system would kill a process that
+/// exceeds the limit.
 fn check_limit(layout: Layout) -> Result<(), SegmentError> {
     let limit = getrlimit(Resource::Fsize).current.unwrap_or(u64::MAX);
     if layout.size() as u64 <= limit {

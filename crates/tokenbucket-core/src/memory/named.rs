@@ -1,6 +1,6 @@
-//! Segments with a name: a file that several masters and the command line share.
+//! Segments with a name: a file that several masters and command-line processes share.
 //!
-//! An existing file is checked and never changed; every check is made on the descriptor.
+//! An existing file is checked and never changed. Every check is made on the descriptor.
 
 use super::error::system;
 use super::mapping::Mapping;
@@ -10,25 +10,26 @@ use rustix::fs::{self, AtFlags, CWD, FallocateFlags, FileType, Mode, OFlags};
 use rustix::io::Errno;
 use std::path::Path;
 
-/// Who may use a named segment.
+/// The permissions of a named segment.
 #[derive(Clone, Copy, Debug)]
 pub struct Access {
-    /// Permission bits.
+    /// The permission bits.
     pub mode: u32,
-    /// The group that the file is given to.
+    /// The group that the file is given to, if any.
     pub group: Option<u32>,
 }
 
 impl Segment {
-    /// Opens the named segment at `path`, or makes it if it is missing.
+    /// Opens the named segment at `path`, or creates it if it is missing.
     ///
     /// # Errors
-    /// When the file fails a check, or cannot be made. An existing file is never changed.
+    /// If the file fails a check or cannot be created. An existing file is never changed.
     pub fn named(path: &Path, access: Access, layout: Layout) -> Result<Self, SegmentError> {
         if !path.is_absolute() || path.file_name().is_none() {
             return Err(SegmentError::Path);
         }
-        // When several processes make it at once, one links first and the others open its file.
+        // If several processes create the file at once, one of them links it first. The others open
+        // that file.
         for _ in 0..8 {
             match Self::open(path, access, layout) {
                 Err(SegmentError::System(_, Errno::NOENT)) => {}
@@ -42,7 +43,7 @@ impl Segment {
         Err(SegmentError::System("opening", Errno::AGAIN))
     }
 
-    /// Every check is made on the descriptor, never on the path.
+    /// Opens and checks an existing file. Every check is made on the descriptor, never on the path.
     fn open(path: &Path, access: Access, layout: Layout) -> Result<Self, SegmentError> {
         let flags = OFlags::RDWR | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
         let fd = fs::open(path, flags, Mode::empty()).map_err(system("opening"))?;
@@ -62,7 +63,7 @@ impl Segment {
         {
             return Err(SegmentError::Group(stat.st_gid));
         }
-        // A field whose width differs between architectures.
+        // The width of this field differs between architectures.
         #[allow(clippy::useless_conversion)]
         let links = u64::from(stat.st_nlink);
         if links != 1 {
@@ -72,13 +73,14 @@ impl Segment {
         Ok(Self::new(mapping, Backing::Named(path.to_owned())))
     }
 
-    /// Makes it without a name, fills it, then links it: no process ever sees half of it.
+    /// Creates the file without a name, fills it and then links it. So no process ever sees it half
+    /// filled.
     fn create(path: &Path, access: Access, layout: Layout) -> Result<Self, SegmentError> {
         let folder = path.parent().ok_or(SegmentError::Path)?;
         let mode = Mode::from_raw_mode(access.mode);
         let flags = OFlags::TMPFILE | OFlags::RDWR | OFlags::CLOEXEC;
         let fd = fs::open(folder, flags, Mode::RUSR | Mode::WUSR).map_err(|errno| match errno {
-            // The folder: the file is yet to be made.
+            // This errno is about the folder, because the file does not exist yet.
             Errno::NOENT => SegmentError::NoFolder,
             errno => SegmentError::System("opening the folder", errno),
         })?;
@@ -88,7 +90,8 @@ impl Segment {
         }
         fs::fchmod(&fd, mode).map_err(system("fchmod"))?;
         check_limit(layout)?;
-        // Every page now: a full disk is an error here instead of a SIGBUS later.
+        // Allocates every page now. On a full disk this is an error here, instead of a SIGBUS
+        // later.
         fs::fallocate(&fd, FallocateFlags::empty(), 0, layout.size() as u64)
             .map_err(system("fallocate"))?;
         let mapping = Mapping::create(Some(fd.as_fd()), layout)?;

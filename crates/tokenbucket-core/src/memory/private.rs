@@ -1,4 +1,4 @@
-//! Segments without a name: a sealed memfd, which the next image of a master adopts, or plain memory.
+//! Segments without a name: a sealed memfd, which a re-executed master adopts, or anonymous memory.
 
 use super::error::system;
 use super::header::load;
@@ -13,21 +13,21 @@ const SEALS: SealFlags = SealFlags::SHRINK
     .union(SealFlags::SEAL);
 
 impl Segment {
-    /// Makes a segment that only this process and its children have.
+    /// Creates a segment that only this process and its children have.
     ///
     /// # Errors
-    /// When neither a memfd nor an anonymous mapping can be made.
+    /// If neither a memfd nor an anonymous mapping can be created.
     pub fn private(layout: Layout) -> Result<Self, SegmentError> {
         Self::memfd(layout).or_else(|_| Self::anonymous(layout))
     }
 
-    /// Makes a private segment in a sealed memfd.
+    /// Creates a private segment in a sealed memfd.
     ///
     /// # Errors
-    /// When the system has no memfd or no memory.
+    /// If the system has no memfd or not enough memory.
     pub fn memfd(layout: Layout) -> Result<Self, SegmentError> {
         let flags = MemfdFlags::CLOEXEC | MemfdFlags::ALLOW_SEALING;
-        // Some hosts insist that it cannot be executed; old kernels do not know the flag.
+        // Some hosts require that a memfd cannot be executed. Old kernels do not know the flag.
         let fd = fs::memfd_create("tokenbucket", flags | MemfdFlags::NOEXEC_SEAL)
             .or_else(|_| fs::memfd_create("tokenbucket", flags))
             .map_err(system("memfd_create"))?;
@@ -38,10 +38,10 @@ impl Segment {
         Ok(Self::new(mapping, Backing::Memfd(fd)))
     }
 
-    /// Makes a private segment that is lost when the master executes itself.
+    /// Creates a private segment that is lost when the master re-executes itself.
     ///
     /// # Errors
-    /// If the system has no memory for it.
+    /// If the system does not have enough memory for it.
     pub fn anonymous(layout: Layout) -> Result<Self, SegmentError> {
         Ok(Self::new(
             Mapping::create(None, layout)?,
@@ -49,16 +49,16 @@ impl Segment {
         ))
     }
 
-    /// Adopts the memfd segment that the same master made before it executed itself anew.
+    /// Adopts the memfd segment that the same master created before it re-executed itself.
     ///
     /// # Errors
-    /// When the descriptor is not that segment. It is then left open and unchanged.
+    /// If the descriptor is not that segment. It is then left open and unchanged.
     pub fn adopt(fd: RawFd, nonce: u64, layout: Layout) -> Result<Self, SegmentError> {
         if fd < 0 {
             return Err(SegmentError::System("fstat", Errno::BADF));
         }
-        // SAFETY: not -1, and borrowed for the checks only; a number that is not open fails the
-        // first of them.
+        // SAFETY: the number is not -1, and it is borrowed for the checks only. A number that is
+        // not open fails the first check.
         let candidate = unsafe { BorrowedFd::borrow_raw(fd) };
         let stat = fs::fstat(candidate).map_err(system("fstat"))?;
         let seals = fs::fcntl_get_seals(candidate).map_err(system("reading the seals"))?;
@@ -73,23 +73,24 @@ impl Segment {
             return Err(SegmentError::Nonce);
         }
         let owned = rustix::io::fcntl_dupfd_cloexec(candidate, 0).map_err(system("dup"))?;
-        // SAFETY: the checks above showed that this number is the descriptor that an earlier image
-        // of this process left open for us, so no other code owns it.
+        // SAFETY: the checks above have shown that this number is the descriptor that an earlier
+        // image of this process left open for us. So no other code owns it.
         drop(unsafe { OwnedFd::from_raw_fd(fd) });
         Ok(Self::new(mapping, Backing::Memfd(owned)))
     }
 
-    /// Gives the segment up, but leaves its descriptor open: the next image of this process adopts it.
+    /// Drops the segment but leaves its descriptor open, so that the next image of this process can
+    /// adopt it.
     pub fn leave(self) {
         if let Backing::Memfd(fd) = self.backing {
             std::mem::forget(fd);
         }
     }
 
-    /// Keeps the memfd open, or closes it, when this process executes a program.
+    /// Sets whether the memfd stays open when this process executes a program.
     ///
     /// # Errors
-    /// When the descriptor is closed.
+    /// If the descriptor is closed.
     pub fn keep_on_exec(&self, keep: bool) -> Result<(), SegmentError> {
         let Backing::Memfd(fd) = &self.backing else {
             return Ok(());

@@ -1,11 +1,13 @@
-//! Counters of events, for status: one shard a process, so that no cache line is shared.
+//! Counters of events, for status. Each process has its own shard, so that no cache line is shared.
 //!
-//! A process chooses its shard at its first count after a fork, because a shard that all workers
-//! inherit would be one contended line. It owns the shard until it dies, so it may count without an
-//! atomic addition. Sums are exact for up to 64 processes at a time. Beyond that, some share a shard
-//! and may lose each other's counts; so do processes that cannot see each other's numbers (containers
-//! that share a named segment). A process that is killed between a grant and its count leaves that
-//! one grant uncounted.
+//! A process chooses its shard at its first count after a fork. A shard that all workers inherit
+//! would be one contended cache line. The process owns the shard until it dies, so it may count
+//! without an atomic addition.
+//!
+//! Sums are exact for up to 64 processes at a time. Beyond that, some processes share a shard and
+//! may lose each other's counts. The same is true of processes that cannot see each other's process
+//! numbers, such as containers that share a named segment. A process that is killed between a grant
+//! and its count leaves that one grant uncounted.
 
 use crate::memory::Region;
 use crate::memory::fork::generation;
@@ -13,7 +15,7 @@ use rustix::io::Errno;
 use rustix::process::{Pid, getpid, test_kill_process};
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering::Relaxed};
 
-/// How many shards. More workers than that share some.
+/// The number of shards. If there are more workers, some of them share a shard.
 pub const SHARDS: usize = 64;
 
 /// The events that are counted.
@@ -27,39 +29,39 @@ pub enum Event {
     Refund,
     /// A bucket was filled.
     Reset,
-    /// A record was made.
+    /// A record was created.
     Inserted,
-    /// A full bucket's slot was taken for another.
+    /// The slot of a full bucket was taken for another bucket.
     Reclaimed,
-    /// A claim that another process began was finished.
+    /// A claim that another process had begun was finished.
     Adopted,
-    /// A key was found in two slots, one of them a claim; resolved.
+    /// A key was found in two slots, one of them a claim. The conflict was resolved.
     Duplicate,
-    /// An abandoned claim's slot was taken.
+    /// The slot of an abandoned claim was taken.
     Stolen,
-    /// Another process changed a slot first; tried again.
+    /// Another process changed a slot first, so the call tried again.
     Conflict,
-    /// Denied because that happened too often.
+    /// A call was denied after too many conflicts.
     Contended,
-    /// Denied because there was no slot.
+    /// A call was denied because no slot was available.
     Refused,
-    /// A bucket that was not full was forgotten.
+    /// A bucket that was not full was evicted.
     Evicted,
-    /// A remote store was asked.
+    /// A remote store was contacted.
     Asked,
-    /// A remote store's denial was told from a hint, without asking.
+    /// A cached denial was returned without contacting the remote store.
     Hinted,
-    /// A remote store did not answer as it should.
+    /// A call to a remote store failed.
     Failed,
     /// A breaker opened.
     Opened,
-    /// Answered by the local bucket, for a remote store failed.
+    /// The fallback decided, because a remote store failed.
     FellBack,
-    /// Granted because a remote store failed.
+    /// A call was granted because a remote store failed.
     LetThrough,
-    /// Denied because a remote store failed.
+    /// A call was denied because a remote store failed.
     TurnedAway,
-    /// Thrown because a remote store failed.
+    /// A call threw an exception because a remote store failed.
     Thrown,
 }
 
@@ -73,30 +75,30 @@ pub struct Shard {
     evicted_ticks: AtomicU64,
     evicted_ticks_max: AtomicU64,
     tickets: AtomicU64,
-    /// The process that counts here.
+    /// The id of the process that owns this shard.
     owner: AtomicU32,
 }
 
 impl Shard {
-    /// Counts one.
+    /// Counts one event.
     #[inline]
     pub fn count(&self, event: Event) {
-        // Relaxed: a count orders nothing. A load and a store: an atomic addition would cost a grant a
-        // tenth of its time, and the shard has one writer.
+        // Relaxed: a count orders nothing. A load and a store are enough, because the shard has one
+        // writer. An atomic addition would take a tenth of the time of a grant.
         let counter = &self.events[event as usize];
         counter.store(counter.load(Relaxed).wrapping_add(1), Relaxed);
     }
 
-    /// Makes `process` the owner, if there is none or it is dead.
+    /// Makes `process` the owner if the shard has no owner or its owner is dead.
     fn claim(&self, process: Pid) -> bool {
         let owner = self.owner.load(Relaxed);
         let is_free = match Pid::from_raw(owner.cast_signed()) {
             None => true,
-            // A process that may not be signalled is alive.
+            // Only SRCH means dead. A process that may not be signalled is alive.
             Some(pid) => pid == process || test_kill_process(pid) == Err(Errno::SRCH),
         };
         let mine = process.as_raw_nonzero().get().cast_unsigned();
-        // Relaxed: nothing is read or written because of it but counters.
+        // Relaxed: only counters are read or written because of it.
         is_free
             && self
                 .owner
@@ -104,7 +106,7 @@ impl Shard {
                 .is_ok()
     }
 
-    /// Counts an eviction and by how much the victim was not full.
+    /// Counts an eviction and the ticks that the evicted bucket lacked.
     pub fn count_eviction(&self, missing: u64) {
         self.count(Event::Evicted);
         self.evicted_ticks.fetch_add(missing, Relaxed);
@@ -113,23 +115,23 @@ impl Shard {
 
     /// Returns a number that this shard has not returned before.
     pub fn ticket(&self) -> u64 {
-        // Relaxed: it must only be unique, which an atomic addition guarantees.
+        // Relaxed: the number must only be unique, which an atomic addition guarantees.
         self.tickets.fetch_add(1, Relaxed)
     }
 }
 
-/// Sums over shards.
+/// The sums over all shards.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Totals {
     events: [u64; EVENTS],
-    /// By how much all evicted buckets were not full, in ticks.
+    /// The ticks that all evicted buckets lacked together.
     pub evicted_ticks: u64,
-    /// The most that one was not full.
+    /// The most ticks that one evicted bucket lacked.
     pub evicted_ticks_max: u64,
 }
 
 impl Totals {
-    /// Adds up all `shards`.
+    /// Adds up the counters of all `shards`.
     #[must_use]
     pub fn of(shards: &[Shard]) -> Self {
         let mut totals = Self::default();
@@ -158,7 +160,7 @@ impl Totals {
 #[derive(Debug)]
 pub struct Counters {
     pub(super) shards: Region<Shard>,
-    /// The generation that chose in the upper half, the number of its shard in the lower.
+    /// The fork generation that chose in the upper half, the number of its shard in the lower half.
     chosen: AtomicU64,
 }
 
@@ -166,14 +168,14 @@ impl Counters {
     pub(crate) const fn new(shards: Region<Shard>) -> Self {
         Self {
             shards,
-            // No process has so many ancestors.
+            // No process has so many ancestors that its generation is `u32::MAX`.
             chosen: AtomicU64::new(u64::MAX),
         }
     }
 
-    /// Returns this process's shard and its number.
+    /// Returns this process's shard and the shard's number.
     #[inline]
-    // Each cast takes the half it names.
+    // Each cast takes the half that it names.
     #[allow(clippy::cast_possible_truncation)]
     pub fn shard(&self) -> (usize, &Shard) {
         // Relaxed: threads that race here choose the same shard or count in different ones.
@@ -186,7 +188,7 @@ impl Counters {
         (number, &self.shards[number])
     }
 
-    /// Chooses a shard that no living process owns, or one to share.
+    /// Chooses a shard that no living process owns. If there is none, chooses one to share.
     #[cold]
     fn choose(&self) -> usize {
         let process = getpid();

@@ -1,4 +1,5 @@
-//! Deaths at the marked steps of the protocol, for `scripts/prove`: production builds lack the feature.
+//! Deaths at the marked steps of the protocol, for `scripts/prove`. Production builds lack this
+//! feature.
 
 use super::protocol::Point;
 use crate::clock::boot_clock;
@@ -7,16 +8,16 @@ use std::io::Write;
 use std::sync::LazyLock;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
-/// `TOKENBUCKET_DEATHS=n`: a process dies at one of n steps. Without it no process dies.
+/// `TOKENBUCKET_DEATHS=n`: a process dies at one of n steps. Without the variable no process dies.
 static ONE_IN: LazyLock<Option<u64>> = LazyLock::new(|| {
     let one_in = std::env::var("TOKENBUCKET_DEATHS").ok()?;
     one_in.parse().ok().filter(|&one_in| one_in > 0)
 });
 
-/// How many steps on a live record there are for one of a claim, about.
+/// The approximate number of steps on a live record for each step of a claim.
 const CLAIMS_ARE_RARER: u64 = 16;
 
-/// Ends the process by SIGKILL at one of many steps.
+/// Ends the process with SIGKILL, at one of many steps.
 pub fn reached(point: Point) {
     let Some(one_in) = *ONE_IN else { return };
     let one_in = match point {
@@ -24,15 +25,17 @@ pub fn reached(point: Point) {
         _ => one_in.div_ceil(CLAIMS_ARE_RARER),
     };
     if roll().is_multiple_of(one_in) {
-        // The trial counts them. Written in one piece, because others may be dying too.
+        // The trial counts these lines. Each is written in one piece, because other processes may
+        // be dying too.
         let last_words = format!("died at: {point:?}\n");
         std::io::stderr().write_all(last_words.as_bytes()).ok();
-        // A process may signal itself.
+        // A process may signal itself, so this does not fail.
         kill_process(getpid(), Signal::KILL).ok();
     }
 }
 
-/// Dice, not secrets: a xorshift, which starts at the process and the time.
+/// Returns a random number that need not be secret, from a xorshift. The process and the time seed
+/// it.
 fn roll() -> u64 {
     static DICE: AtomicU64 = AtomicU64::new(0);
     let mut dice = match DICE.load(Relaxed) {

@@ -1,18 +1,19 @@
-//! The identifiers that are denied most, kept only where the operator asks for them.
+//! The identifiers that are denied most. They are kept only if the operator asks for them.
 //!
-//! Identifiers are personal data, so this part of a segment exists only when it is asked for, and no
-//! decision ever reads it. A small sketch a shard holds the heaviest hitters among the denied
-//! (Misra-Gries, on direct-mapped entries): a hit raises its entry, a miss lowers it, and an entry at
-//! zero is replaced. The identifiers that were denied most survive; counts are lower bounds.
+//! Identifiers are personal data, so this part of a segment exists only on request, and no decision
+//! ever reads it. Each shard holds a small sketch of the identifiers that are denied most
+//! (Misra-Gries with direct-mapped entries). A hit raises its entry, a miss lowers it, and an entry
+//! at zero is replaced. The identifiers that are denied most survive. Their counts are lower
+//! bounds.
 
 use super::counters::SHARDS;
 use crate::key::Key;
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
-/// Entries in a shard's sketch.
+/// The number of entries in the sketch of a shard.
 const ENTRIES: usize = 64;
-/// Bytes of an entry for an identifier: its length, then its beginning.
+/// The bytes of an entry that hold an identifier: its length, then its beginning.
 const PREFIX: usize = 48;
 
 /// The diagnostic part of a segment.
@@ -20,7 +21,8 @@ const PREFIX: usize = 48;
 #[derive(Debug)]
 pub struct Diagnostics([[Entry; ENTRIES]; SHARDS]);
 
-/// One suspect. Written by the workers of one shard; torn reads are harmless in a statistic.
+/// One identifier and its denials. Only the workers of one shard write to it. Torn reads are
+/// harmless in a statistic.
 #[repr(C, align(64))]
 #[derive(Debug)]
 struct Entry {
@@ -33,10 +35,10 @@ impl Diagnostics {
     /// Notes a denial.
     #[cold]
     pub fn denied(&self, shard: usize, key: Key<'_>) {
-        // The low half of a 128-bit hash is a hash.
+        // The low half of a 128-bit hash is a hash, too.
         #[allow(clippy::cast_possible_truncation)]
         let hash = key.hash as u64;
-        // Masked to the number of entries.
+        // The remainder is below the number of entries.
         #[allow(clippy::cast_possible_truncation)]
         let entry = &self.0[shard][hash as usize % ENTRIES];
         let denied = entry.denied.load(Relaxed);
@@ -51,7 +53,8 @@ impl Diagnostics {
         }
     }
 
-    /// Returns the `most` most denied, worst first: identifier (cut at 47 bytes) and how often at least.
+    /// Returns the `most` identifiers with the most denials, greatest count first. An identifier is
+    /// cut at 47 bytes. The count is a lower bound.
     #[must_use]
     pub fn most_denied(&self, most: usize) -> Vec<(Vec<u8>, u64)> {
         let mut sums: HashMap<u64, (Vec<u8>, u64)> = HashMap::new();
@@ -72,11 +75,12 @@ impl Diagnostics {
 }
 
 impl Entry {
-    /// The first byte is the length, the rest the identifier's beginning.
+    /// Stores an identifier. The first byte is the length, and the others are the identifier's
+    /// beginning.
     fn name(&self, identifier: &[u8]) {
         let kept = &identifier[..identifier.len().min(PREFIX - 1)];
         let mut bytes = [0; PREFIX];
-        // At most 47.
+        // The length is at most 47.
         bytes[0] = u8::try_from(kept.len()).unwrap_or_default();
         bytes[1..=kept.len()].copy_from_slice(kept);
         for (word, chunk) in self.prefix.iter().zip(bytes.chunks_exact(8)) {

@@ -1,10 +1,11 @@
-//! Buckets in memory that processes share, without a lock.
+//! Buckets in memory that processes share without a lock.
 //!
-//! [`word`] is the content of a slot, [`protocol`] changes slots, one 128-bit compare-and-swap at a
-//! time, and [`table`] finds the slots of a key. [`SharedMemory`] is the store made of them.
+//! [`word`] is the content of a slot. [`protocol`] changes slots with one 128-bit compare-and-swap
+//! at a time. [`table`] finds the slots of a key. [`SharedMemory`] is the store that is built from
+//! them.
 //!
-//! Invariant: a process that is killed at any instruction leaves every bucket either as before its
-//! call or as after it, and blocks nobody.
+//! Invariant: a process that is killed at any instruction blocks no other process. It leaves every
+//! bucket either as before its call or as after it.
 
 pub mod counters;
 #[cfg(feature = "deaths")]
@@ -24,10 +25,11 @@ use counters::Event;
 use protocol::Variant;
 
 impl<V: Variant> SharedMemory<V> {
-    /// Takes one step on one bucket. `first` is the state that a bucket without a record starts from
-    /// instead of full. A record found meanwhile wins.
+    /// Takes one step on one bucket. A bucket without a record starts from the state `first`, or
+    /// full if it is `None`. If another process creates a record meanwhile, that record counts.
     ///
-    /// Always inlined, so that an outcome whose verdict alone is read is never written to memory.
+    /// Always inlined. If a caller reads only the verdict, the outcome is then never written to
+    /// memory.
     #[inline(always)]
     #[must_use]
     pub fn take(&self, key: Key<'_>, step: &Step, first: Option<Ticks>) -> Outcome {
@@ -51,7 +53,8 @@ impl<V: Variant> SharedMemory<V> {
         }
     }
 
-    /// Counts a denial of a rare kind, and notes its identifier where the operator asks for that.
+    /// Counts a denial of a rare kind. Notes its identifier if the operator has enabled
+    /// diagnostics.
     #[cold]
     #[inline(never)]
     fn explain(&self, key: Key<'_>, denial: Denial) {
@@ -65,7 +68,7 @@ impl<V: Variant> SharedMemory<V> {
         }
     }
 
-    /// Changes a bucket without asking for tokens.
+    /// Makes a change that takes no tokens.
     pub fn put(&self, key: Key<'_>, put: &Put) {
         let slots = self.slots(key.hash);
         match *put {
@@ -81,7 +84,7 @@ impl<V: Variant> SharedMemory<V> {
         }
     }
 
-    /// Returns whether the bucket has a record that is not full.
+    /// Reports whether the bucket has a record that is not full.
     #[must_use]
     pub fn contains(&self, key: Key<'_>) -> bool {
         protocol::contains(&self.slots(key.hash))

@@ -1,4 +1,4 @@
-//! How slots change: the protocol, over any memory that has slots.
+//! The protocol that changes slots. It works on any memory that has slots.
 //!
 //! A key may live in any of a few slots (two lines of four). Each slot is one word:
 //!
@@ -14,23 +14,26 @@
 //! LIVE(K)          EMPTY            a caller of K                               `reset`
 //! ```
 //!
-//! Eviction takes the bucket that lacks the smallest share of its own burst, because that share is
-//! what forgetting it gives away. The instant of being full would be the wrong measure: a drained
-//! bucket of ten minutes is full before a daily bucket at 99 %, and would lose everything. Of equal
-//! shares the shorter missing span goes, of equal spans the lower slot.
+//! An eviction takes the bucket that lacks the smallest share of its own burst, because that share
+//! is what forgetting it gives away. The instant at which a bucket is full would be the wrong
+//! measure. A drained bucket of ten minutes is full before a daily bucket at 99 %, and it would
+//! lose everything. Of equal shares, the one with the shorter missing span is evicted. Of equal
+//! spans, the lower slot is evicted.
 //!
-//! Invariant: at most one slot is LIVE(K). Suppose slots i and j both became LIVE(K), j first. The
-//! claimant of i looked at j after its own claim and saw no K, so j was claimed later. Then the
-//! claimant of j looked at i after *its* claim, while i was PENDING(K), and had to give way or empty
-//! i: contradiction. This needs the claim to be visible before the look: hence the fence.
+//! Invariant: at most one slot is LIVE(K). Suppose that slots i and j both became LIVE(K), j first.
+//! The claimant of i read j after its own claim and saw no K, so j was claimed later. Then the
+//! claimant of j read i after *its* claim, while i was PENDING(K). So it had to give way or to
+//! empty i, which is a contradiction. This needs each claim to be visible before its claimant reads
+//! the other slots, which the fence ensures.
 //!
-//! Invariant: forgetting a full bucket loses nothing. A claimant reads the clock **again** after its
-//! claim, so its first grant is later than the instant at which the old record was seen to be full.
-//! This needs a clock that is monotone over processors.
+//! Invariant: forgetting a full bucket loses nothing. A claimant reads the clock **again** after
+//! its claim. So its first grant is later than the instant at which the old record was seen to be
+//! full. This needs a clock that is monotone over all processors.
 //!
-//! Killed anywhere, a process leaves a word as before or as after. A claim that it leaves behind
-//! took no tokens: callers of the same key finish it at once, others take the slot after ~12 ms
-//! (sooner, and two claimants steal from each other for ever).
+//! A process that is killed at any point leaves a word either as before its change or as after it.
+//! A claim that it leaves behind took no tokens. Callers of the same key finish the claim at once,
+//! and other callers take the slot after about 12 ms. With a much shorter time, two claimants could
+//! steal from each other for ever.
 
 use super::counters::{Event, Shard};
 use super::word::{Fingerprint, Span, Word};
@@ -42,33 +45,33 @@ use std::sync::atomic::Ordering::{self, AcqRel, Acquire, SeqCst};
 
 /// The slots in which one key may live, and their surroundings. There is always more than one slot.
 ///
-/// In production these are two lines of the table. In the model they are a few atomics of loom, which
-/// tries every interleaving of a few threads on them. The orderings are the protocol's, so that the
-/// model explores those that production uses.
+/// In production these are two lines of the table. In the model they are a few loom atomics, and
+/// loom tries every interleaving of a few threads on them. The protocol chooses the orderings, so
+/// the model explores the orderings that production uses.
 #[allow(clippy::len_without_is_empty)]
 pub trait Slots {
-    /// How the protocol runs.
+    /// The variant of the protocol that runs on these slots.
     type Variant: Variant;
-    /// A slot.
+    /// The type of one slot.
     type Slot<'s>: AtomicWord
     where
         Self: 's;
 
-    /// Returns how many slots there are; the lower and the upper half are a line each.
+    /// Returns the number of slots. The lower half and the upper half are one line each.
     fn len(&self) -> usize;
-    /// Returns the fingerprint of the key that these slots are for.
+    /// Returns the fingerprint of the key to which these slots belong.
     fn fingerprint(&self) -> Fingerprint;
-    /// Returns a slot.
+    /// Returns the slot with this index.
     fn slot(&self, index: usize) -> Self::Slot<'_>;
     /// Returns the shard in which the caller counts, and its number.
     fn shard(&self) -> (usize, &Shard);
     /// Returns the present instant.
     fn now(&self) -> Ticks;
-    /// Returns whether a bucket that is not full may be forgotten when there is no other place.
+    /// Reports whether a bucket that is not full may be evicted when no other slot is available.
     fn may_evict(&self) -> bool;
     /// Orders the accesses before and after it.
     fn fence(&self, order: Ordering);
-    /// Waits between two tries.
+    /// Waits between two tries. `tries` counts the pauses before this one.
     fn pause(&self, tries: u32);
 }
 
@@ -76,25 +79,26 @@ pub trait Slots {
 pub trait AtomicWord {
     /// Returns the word.
     fn load(self, order: Ordering) -> Word;
-    /// Replaces `old` by `new`; `false` if the slot holds something else.
+    /// Replaces `old` by `new`. Returns `false` if the slot holds something else.
     fn swap(self, old: Word, new: Word, done: Ordering, failed: Ordering) -> bool;
 }
 
-/// How the protocol runs: as in [`Production`], or broken on purpose, or killed at a marked step.
+/// A variant of the protocol: as in [`Production`], broken on purpose, or killed at a marked step.
 pub trait Variant {
-    /// `false` breaks the protocol on purpose: a claim becomes LIVE without a look around.
+    /// `false` breaks the protocol on purpose: a claim becomes LIVE without a check of the other
+    /// slots.
     const VALIDATE: bool = true;
     /// `false` breaks the protocol on purpose: the clock is not read again after a claim.
     const REREAD_CLOCK: bool = true;
-    /// After so many lost races a call gives up and is denied.
+    /// The number of lost races after which a call is denied as contended.
     const PATIENCE: u32 = 1_000;
 
-    /// Called at each marked step. Does nothing except in tests that kill there.
+    /// Runs at each marked step. Does nothing, except in tests that kill the process there.
     #[inline]
     fn reached(_: Point) {}
 }
 
-/// The protocol as it is meant.
+/// The protocol without any change.
 #[derive(Clone, Copy, Debug)]
 pub struct Production;
 
@@ -105,24 +109,24 @@ impl Variant for Production {
     }
 }
 
-/// The marked steps.
+/// The marked steps of the protocol.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Point {
-    /// A live record was read and the clock was not.
+    /// A live record was read, and the clock was not read yet.
     Loaded,
-    /// A grant is decided, not written.
+    /// A grant is decided, but not written.
     Decided,
-    /// A grant is written, not returned.
+    /// A grant is written, but not returned.
     Granted,
-    /// A slot is chosen, not claimed.
+    /// A slot is chosen, but not claimed.
     Chosen,
-    /// A slot is claimed, nothing validated.
+    /// A slot is claimed, but not validated.
     Claimed,
-    /// The claim stands alone, the clock was not read.
+    /// The claim is the only one of its key, and the clock was not read again yet.
     Validated,
-    /// The first state is decided, not written.
+    /// The first state is decided, but not written.
     Born,
-    /// The first state is written, not returned.
+    /// The first state is written, but not returned.
     Living,
 }
 
@@ -142,14 +146,14 @@ impl Point {
 
 #[inline(always)]
 fn load<S: Slots>(slots: &S, index: usize) -> Word {
-    // Acquire: the clock must not be read before the slot.
+    // Acquire: the clock must be read after the slot.
     slots.slot(index).load(Acquire)
 }
 
 #[inline(always)]
 fn swap<S: Slots>(slots: &S, index: usize, old: Word, new: Word) -> bool {
-    // AcqRel: a claim's own reads come after it, and everything before it is done.
-    // Acquire on failure, as every load.
+    // AcqRel: a claim comes before the reads that follow it and after everything that precedes it.
+    // Acquire on failure, as in every load.
     slots.slot(index).swap(old, new, AcqRel, Acquire)
 }
 
@@ -157,17 +161,18 @@ fn count<S: Slots>(slots: &S, event: Event) {
     slots.shard().1.count(event);
 }
 
-/// Returns a number that no other claim has, of 54 bits.
+/// Returns a number of 54 bits that no other claim has.
 fn ticket<S: Slots>(slots: &S) -> u64 {
-    // One reading of the shard: number and count must belong together.
+    // The shard is read once, because the number and the count must belong to the same shard.
     let (number, shard) = slots.shard();
     (number as u64) << 48 | (shard.ticket() & ((1 << 48) - 1))
 }
 
-/// Takes one step. `first` is the state that a bucket without a record starts from instead of full.
+/// Takes one step. A bucket without a record starts from the state `first`, or full if it is
+/// `None`.
 #[inline(always)]
 pub fn take<S: Slots>(slots: &S, step: &Step, first: Option<Ticks>) -> Outcome {
-    // Nearly every call ends here, and pays for nothing that trying again needs.
+    // Nearly every call ends here. It pays nothing for the code that tries again.
     match try_take(slots, step, first) {
         Some(outcome) => outcome,
         None => take_again(slots, step, first),
@@ -188,16 +193,17 @@ fn take_again<S: Slots>(slots: &S, step: &Step, first: Option<Ticks>) -> Outcome
     Outcome::denied(Denial::Contended, empty_at, slots.now())
 }
 
-/// `None` when another process changed the slot first.
+/// Takes one step, or returns `None` if another process changed the slot first.
 #[inline(always)]
 fn try_take<S: Slots>(slots: &S, step: &Step, first: Option<Ticks>) -> Option<Outcome> {
     let Some((index, word)) = find(slots) else {
         return take_absent(slots, step, first);
     };
     S::Variant::reached(Point::Loaded);
-    // Held back, it would be worked out behind the clock, where every grant waits for it.
+    // Without `black_box`, the compiler would compute the span after the clock reading. Every grant
+    // would then wait for it.
     let span = black_box(Span::covering(step.span()));
-    // The clock is read after the slot: a denial is true at the instant that it states.
+    // The clock is read after the slot, so that a denial is true at the instant that it states.
     let outcome = step.decide(word.empty_at(), slots.now());
     if outcome.empty_at == word.empty_at() {
         return Some(outcome);
@@ -211,12 +217,12 @@ fn try_take<S: Slots>(slots: &S, step: &Step, first: Option<Ticks>) -> Option<Ou
     Some(outcome)
 }
 
-/// A bucket without a record is full, unless a first state is proposed for it.
+/// Takes a step on a bucket that has no record. It is full, unless `first` proposes another state.
 #[cold]
 #[inline(never)]
 fn take_absent<S: Slots>(slots: &S, step: &Step, first: Option<Ticks>) -> Option<Outcome> {
     if step.dry || step.exceeds_capacity() || (first.is_none() && step.cost == 0) {
-        // Nothing to write; a bucket that nobody took from needs no slot.
+        // There is nothing to write. A bucket from which nothing was taken needs no slot.
         return Some(Outcome {
             empty_at: 0,
             ..step.decide(0, slots.now())
@@ -227,7 +233,7 @@ fn take_absent<S: Slots>(slots: &S, step: &Step, first: Option<Ticks>) -> Option
     })
 }
 
-/// The slot in which the key lives.
+/// Returns the slot in which the key lives, and its word.
 #[inline(always)]
 fn find<S: Slots>(slots: &S) -> Option<(usize, Word)> {
     let fingerprint = slots.fingerprint();
@@ -237,7 +243,8 @@ fn find<S: Slots>(slots: &S) -> Option<(usize, Word)> {
     })
 }
 
-/// Makes a record whose state `birth` decides. `None` when the key lives by now or a race was lost.
+/// Creates a record. `birth` decides its state. Returns `None` if the key has a record by now, or
+/// if another process won a race.
 fn claim<S: Slots>(slots: &S, span: Span, birth: impl Fn(Ticks) -> Outcome) -> Option<Outcome> {
     let now = slots.now();
     let Some((index, old)) = survey(slots, now)?.best(slots.may_evict()) else {
@@ -256,7 +263,8 @@ fn claim<S: Slots>(slots: &S, span: Span, birth: impl Fn(Ticks) -> Outcome) -> O
         S::Variant::reached(Point::Claimed);
         pending
     };
-    // Orders the claim before the look around; free on x86-64, needed on AArch64.
+    // Orders the claim before the reads of the other slots. On x86-64 the swap already does that.
+    // AArch64 needs the fence.
     slots.fence(SeqCst);
     if S::Variant::VALIDATE && !validate(slots, index, pending) {
         return None;
@@ -277,7 +285,7 @@ fn claim<S: Slots>(slots: &S, span: Span, birth: impl Fn(Ticks) -> Outcome) -> O
     Some(outcome)
 }
 
-/// Looks at every slot; `None` when the key lives by now.
+/// Reads every slot. Returns `None` if the key has a record by now.
 fn survey<S: Slots>(slots: &S, now: Ticks) -> Option<Survey> {
     let mut survey = Survey::default();
     for index in 0..slots.len() {
@@ -290,11 +298,11 @@ fn survey<S: Slots>(slots: &S, now: Ticks) -> Option<Survey> {
     Some(survey)
 }
 
-/// The candidates for a place, each the first or best of its kind.
+/// The candidates for a new record, each the first or the best of its kind.
 #[derive(Default)]
 struct Survey {
     claimed: Option<(usize, Word)>,
-    /// Of each line.
+    /// The first free slot of each line.
     free: [Option<(usize, Word)>; 2],
     free_count: [u32; 2],
     abandoned: Option<(usize, Word)>,
@@ -311,7 +319,8 @@ impl Survey {
             self.free_count[line] += 1;
             self.free[line].get_or_insert(slot);
         } else if word.is_pending() {
-            // A clock reading that is older than the claim would make a young claim look old.
+            // Reads the clock again. With a reading from before the claim, a young claim would look
+            // old, because the difference wraps around.
             if word.is_abandoned(slots.now()) {
                 self.abandoned.get_or_insert(slot);
             }
@@ -323,10 +332,10 @@ impl Survey {
         }
     }
 
-    /// Returns where a record may be made: a claim for the same key, to be finished, or else a word
-    /// that a claim may replace.
+    /// Returns the slot for a new record, and its word. A claim of the same key comes first, and is
+    /// then finished. Any other word is one that a claim may replace.
     fn best(self, may_evict: bool) -> Option<(usize, Word)> {
-        // The less loaded line: two choices keep overflow rare.
+        // Prefers the line with more free slots. A choice between two lines makes overflow rare.
         let free = if self.free_count[1] > self.free_count[0] {
             self.free[1]
         } else {
@@ -337,7 +346,7 @@ impl Survey {
     }
 }
 
-/// Counts what a claim replaced.
+/// Counts the kind of word that a claim replaced.
 fn count_claim<S: Slots>(slots: &S, old: Word, now: Ticks) {
     if old == Word::EMPTY {
     } else if old.is_pending() {
@@ -349,8 +358,8 @@ fn count_claim<S: Slots>(slots: &S, old: Word, now: Ticks) {
     }
 }
 
-/// Makes sure that the key is nowhere else: gives way to a record and to a claim in a lower slot,
-/// empties a claim in a higher one. `false` when the race must be run again.
+/// Makes sure that the key is in no other slot. Gives way to a record, and to a claim in a lower
+/// slot. Empties a claim in a higher slot. Returns `false` if the caller must start again.
 fn validate<S: Slots>(slots: &S, mine: usize, pending: Word) -> bool {
     let fingerprint = slots.fingerprint();
     for index in (0..slots.len()).filter(|&index| index != mine) {
@@ -370,11 +379,11 @@ fn validate<S: Slots>(slots: &S, mine: usize, pending: Word) -> bool {
     true
 }
 
-/// Gives `cost` back, or what it is still worth to the take that left the state `taken`; a bucket
-/// without a record is full already.
+/// Gives back `cost`, or the part of it that is still missing because of the take that left the
+/// state `taken`. A bucket without a record is already full, so nothing changes.
 pub fn refund<S: Slots>(slots: &S, cost: Ticks, burst: Ticks, taken: Ticks) {
     change(slots, |word| {
-        // The clock is read after the slot: no step on this state is later.
+        // The clock is read after the slot. So no step on this state is later than `now`.
         let now = slots.now();
         let cost = Put::worth(cost, burst, taken, now);
         let refunded = Put::refunded(word.empty_at(), now, cost, burst);
@@ -387,7 +396,7 @@ pub fn reset<S: Slots>(slots: &S) {
     change(slots, |_| Word::EMPTY);
 }
 
-/// Replaces a live record, however often that takes: a caller who gives back must not be refused.
+/// Replaces a live record. Retries without limit, because a refund or a reset must not be denied.
 fn change<S: Slots>(slots: &S, next: impl Fn(Word) -> Word) {
     for tries in 0.. {
         let Some((index, word)) = find(slots) else {
@@ -401,7 +410,8 @@ fn change<S: Slots>(slots: &S, next: impl Fn(Word) -> Word) {
     }
 }
 
-/// Makes a record that was, or will be, empty `age` ticks ago, unless there is one.
+/// Creates a record that was empty `age` ticks ago (negative: will be empty), unless the key has
+/// one.
 pub fn bootstrap<S: Slots>(slots: &S, age: i64) {
     for tries in 0..S::Variant::PATIENCE {
         if find(slots).is_some() {
@@ -422,7 +432,7 @@ pub fn bootstrap<S: Slots>(slots: &S, age: i64) {
     }
 }
 
-/// Whether the key has a record that is not full.
+/// Reports whether the key has a record that is not full.
 pub fn contains<S: Slots>(slots: &S) -> bool {
     find(slots).is_some_and(|(_, word)| !word.is_reclaimable(slots.now()))
 }

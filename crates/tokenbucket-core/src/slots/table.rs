@@ -1,6 +1,7 @@
-//! The table of slots, and the two lines of each key.
+//! The table of slots. Each key has two lines in it.
 //!
-//! Invariant: a key's two lines are different, and the same in every process that maps the segment.
+//! Invariant: the two lines of a key are different, and they are the same in every process that
+//! maps the segment.
 
 use super::counters::{Counters, Event, Shard, Totals};
 use super::diagnostics::Diagnostics;
@@ -13,7 +14,7 @@ use portable_atomic::AtomicU128;
 use std::marker::PhantomData;
 use std::sync::atomic::Ordering::{self, Acquire, Relaxed};
 
-/// Slots in a line.
+/// The number of slots in a line.
 pub const SLOTS_PER_LINE: usize = 4;
 
 /// A line of slots: a cache line.
@@ -21,35 +22,35 @@ pub const SLOTS_PER_LINE: usize = 4;
 #[derive(Debug)]
 pub struct Line(pub [AtomicU128; SLOTS_PER_LINE]);
 
-/// The store in shared memory. `V` is [`Production`] except in tests that break the protocol on
+/// The store in shared memory. `V` is [`Production`], except in tests that break the protocol on
 /// purpose.
 #[derive(Debug)]
 pub struct SharedMemory<V: Variant = Production> {
-    /// At least two.
+    /// The table. It has at least two lines.
     pub(crate) lines: Region<Line>,
     pub(crate) counters: Counters,
-    /// One where identifiers are kept, else none.
+    /// One element if identifiers are kept, otherwise empty.
     pub(crate) diagnostics: Region<Diagnostics>,
     pub(crate) hasher: KeyHasher,
     pub(crate) evict: bool,
     pub(crate) variant: PhantomData<V>,
 }
 
-/// How many slots are in which state.
+/// The number of slots in each state.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Usage {
     /// Buckets that are not full.
     pub live: usize,
-    /// Full buckets, free to take.
+    /// Full buckets, whose slots are free to take.
     pub reclaimable: usize,
-    /// Claims.
+    /// Claims that are not finished.
     pub pending: usize,
-    /// Nothing.
+    /// Slots that hold nothing.
     pub empty: usize,
 }
 
 impl<V: Variant> SharedMemory<V> {
-    /// Makes keys of this store, in no namespace yet.
+    /// Returns the hasher that makes keys of this store, in no namespace yet.
     #[must_use]
     pub const fn hasher(&self) -> KeyHasher {
         self.hasher
@@ -57,16 +58,17 @@ impl<V: Variant> SharedMemory<V> {
 
     /// Returns the eight slots of the key with this hash.
     ///
-    /// 48 bits of the hash are the fingerprint, 64 others choose the lines: a false match needs both.
+    /// 48 bits of the hash are the fingerprint. 64 other bits choose the lines. Two keys are
+    /// confused only if both agree.
     #[inline]
-    // Each cast takes the bits it names.
+    // Each cast takes the bits that it names.
     #[allow(clippy::cast_possible_truncation)]
     pub(super) fn slots(&self, hash: u128) -> Neighbourhood<'_, V> {
         let lines: &[Line] = &self.lines;
         let choice = |bits: u32| ((u64::from(bits) * lines.len() as u64) >> 32) as usize;
         let lower = choice((hash >> 64) as u32);
         let upper = choice((hash >> 96) as u32);
-        // There are at least two lines, so the neighbour is another.
+        // There are at least two lines, so the neighbour is another line.
         let upper = if upper != lower {
             upper
         } else if lower == 0 {
@@ -87,26 +89,27 @@ impl<V: Variant> SharedMemory<V> {
         self.counters.shard().1.count(event);
     }
 
-    /// Returns what happened since the segment was made, in all processes.
+    /// Returns the events of all processes since the segment was created.
     #[must_use]
     pub fn totals(&self) -> Totals {
         Totals::of(&self.counters.shards)
     }
 
-    /// Returns the identifiers that were denied, if they are kept.
+    /// Returns the identifiers that are denied most, if they are kept.
     #[inline]
     #[must_use]
     pub fn diagnostics(&self) -> Option<&Diagnostics> {
         self.diagnostics.first()
     }
 
-    /// Returns whether a bucket that is not full may be forgotten when there is no other place.
+    /// Reports whether a bucket that is not full may be evicted when no other slot is available.
     #[must_use]
     pub const fn may_evict(&self) -> bool {
         self.evict
     }
 
-    /// Counts slots by state. Reads every slot that was ever written: for status only.
+    /// Counts slots by state. Reads every slot that was ever written, so it is meant for status
+    /// only.
     #[must_use]
     pub fn usage(&self, segment: &Segment) -> Usage {
         let now = boot_clock();
@@ -133,7 +136,7 @@ impl<V: Variant> SharedMemory<V> {
         usage
     }
 
-    /// Returns every word, for tests that look for a key that lives twice.
+    /// Returns every word. Tests use it to look for a key that lives twice.
     #[must_use]
     pub fn words(&self) -> Vec<Word> {
         let slots = self.lines.iter().flat_map(|line| &line.0);
@@ -191,9 +194,9 @@ impl<V: Variant> Slots for Neighbourhood<'_, V> {
 
     #[cold]
     fn pause(&self, tries: u32) {
-        // A loser waits longer each time, up to some microseconds: the winner then keeps the line in
-        // its cache for several calls, and both get three times as much done. A process that loses
-        // again and again lets others run.
+        // After each lost race the process waits longer, up to some microseconds. Meanwhile the
+        // winner keeps the line in its cache for several calls, and both do three times as much
+        // work. A process that has lost many races yields the processor to others.
         if tries % 64 == 63 {
             std::thread::yield_now();
         }
@@ -216,7 +219,8 @@ impl AtomicWord for &AtomicU128 {
     }
 }
 
-/// Returns whether the processor swaps 128 bits without a lock. Memory cannot be shared without that.
+/// Reports whether the processor swaps 128 bits without a lock. Without that, memory cannot be
+/// shared.
 #[must_use]
 pub fn is_lock_free() -> bool {
     AtomicU128::is_lock_free()

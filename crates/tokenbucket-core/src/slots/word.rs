@@ -6,9 +6,10 @@
 //!        PENDING  1 | 0 | age stamp: 8 bits | shard: 6 bits | count: 48 bits
 //! ```
 //!
-//! A fingerprint of 0 is no bucket: the word `EMPTY`. The span is the greatest burst of the callers
-//! that took from the bucket, rounded **up**, so that every process can see that it is full; 0 means
-//! that no caller has named one yet. Stamp, shard and count make every claim a different word.
+//! The fingerprint 0 is no bucket: the word `EMPTY`. The span is the greatest burst of the callers
+//! that took from the bucket. From it every process can see whether the bucket is full. It is
+//! rounded **up**, so that no bucket looks full too early. A span of 0 means that no caller has
+//! named one yet. Stamp, shard and count make every claim a different word.
 
 use crate::clock::Ticks;
 use crate::store::UNKNOWN_SPAN;
@@ -20,9 +21,9 @@ const SPAN_MASK: u64 = (1 << SPAN_BITS) - 1;
 const MANTISSA_BITS: u32 = 10;
 const STAMP_SHIFT: u32 = 54;
 const STAMP_MASK: u64 = 0xff;
-/// A stamp counts units of 2^22 ns, 4.2 ms.
+/// A stamp counts units of 2^22 ns (4.2 ms).
 const STAMP_UNIT: u32 = 22;
-/// A claim this many units old is taken to be abandoned: 8.4 to 12.6 ms.
+/// The age in units from which a claim counts as abandoned. It is 8.4 to 12.6 ms.
 const ABANDONED: u64 = 3;
 
 /// The content of a slot.
@@ -30,7 +31,7 @@ const ABANDONED: u64 = 3;
 pub struct Word {
     /// Fingerprint and span.
     pub tag: u64,
-    /// `empty_at`, or a ticket.
+    /// `empty_at` of a record, or the stamp and ticket of a claim.
     pub state: u64,
 }
 
@@ -39,7 +40,7 @@ pub struct Word {
 pub struct Fingerprint(u64);
 
 impl Fingerprint {
-    /// Of the low 48 bits.
+    /// Returns the fingerprint of the low 48 bits. 0 becomes 1.
     #[inline]
     #[must_use]
     pub const fn new(bits: u64) -> Self {
@@ -49,10 +50,10 @@ impl Fingerprint {
 }
 
 impl Word {
-    /// No bucket.
+    /// The word of an empty slot.
     pub const EMPTY: Self = Self { tag: 0, state: 0 };
 
-    /// A claim on a slot. No tokens were ever taken through it.
+    /// Returns a claim on a slot. No tokens are ever taken through a claim.
     #[must_use]
     pub const fn pending(fingerprint: Fingerprint, ticket: u64, now: Ticks) -> Self {
         let stamp = ((now >> STAMP_UNIT) & STAMP_MASK) << STAMP_SHIFT;
@@ -62,7 +63,7 @@ impl Word {
         }
     }
 
-    /// A bucket.
+    /// Returns a record in the state `empty_at`.
     #[must_use]
     pub const fn live(fingerprint: Fingerprint, span: Span, empty_at: Ticks) -> Self {
         Self {
@@ -71,7 +72,7 @@ impl Word {
         }
     }
 
-    /// The same bucket in another state. Its span never shrinks while it lives.
+    /// Returns the same bucket in another state. The span of a live bucket never shrinks.
     #[inline]
     #[must_use]
     pub fn moved(self, empty_at: Ticks, span: Span) -> Self {
@@ -82,36 +83,37 @@ impl Word {
         }
     }
 
-    /// Whether the slot holds, or is claimed for, this bucket.
+    /// Reports whether the slot holds this bucket or is claimed for it.
     #[inline]
     #[must_use]
     pub const fn is_of(self, fingerprint: Fingerprint) -> bool {
         self.tag >> SPAN_BITS == fingerprint.0
     }
 
-    /// Whether the slot is claimed, not yet a bucket.
+    /// Reports whether the slot is claimed and not yet a bucket.
     #[inline]
     #[must_use]
     pub const fn is_pending(self) -> bool {
         self.state & PENDING != 0
     }
 
-    /// The bucket's state. Meaningless for a claim.
+    /// Returns the bucket's state. The value has no meaning for a claim.
     #[inline]
     #[must_use]
     pub const fn empty_at(self) -> Ticks {
         self.state
     }
 
-    /// The instant from which the bucket is full.
+    /// Returns the instant from which the bucket is full.
     #[must_use]
     pub fn full_at(self) -> Ticks {
         self.state
             .saturating_add(Span(self.tag & SPAN_MASK).ticks())
     }
 
-    /// Whether it lacks a smaller share of its span at `now` than `other`, or an equal share that is
-    /// the shorter time. Any two words can be compared: products of 64 bits fit 128.
+    /// Reports whether this bucket lacks a smaller share of its span at `now` than `other`. Of
+    /// equal shares, the shorter missing time is smaller. Any two words can be compared, because a
+    /// product of two 64-bit numbers fits 128 bits.
     #[must_use]
     pub fn lacks_less_than(self, other: Self, now: Ticks) -> bool {
         let missing = |word: Self| u128::from(word.full_at().saturating_sub(now));
@@ -120,15 +122,16 @@ impl Word {
         (mine * span(other), mine) < (its * span(self), its)
     }
 
-    /// Whether anyone may take the slot: it is empty, or its bucket is full.
+    /// Reports whether any caller may take the slot: it is empty, or its bucket is full.
     #[must_use]
     pub fn is_reclaimable(self, now: Ticks) -> bool {
         self == Self::EMPTY || (!self.is_pending() && self.full_at() <= now)
     }
 
-    /// Whether this claim is so old that its process must have died or been stopped.
+    /// Reports whether this claim is so old that its process must have died or been stopped.
     ///
-    /// The stamp comes round every 1.07 s; for 12 ms of that a dead claim looks young, which only delays.
+    /// The stamp wraps around every 1.07 s. In 12 ms of each such period, an abandoned claim looks
+    /// young. This only causes a delay.
     #[must_use]
     pub const fn is_abandoned(self, now: Ticks) -> bool {
         let stamp = self.state >> STAMP_SHIFT;
@@ -138,7 +141,7 @@ impl Word {
 
 impl From<u128> for Word {
     #[inline]
-    // Each half has 64 bits.
+    // Each cast takes one half, which has 64 bits.
     #[allow(clippy::cast_possible_truncation)]
     fn from(bits: u128) -> Self {
         Self {
@@ -155,15 +158,16 @@ impl From<Word> for u128 {
     }
 }
 
-/// A span as a small float: 6 bits of exponent, 10 of mantissa. Greater spans have greater codes.
+/// A span as a small float with 6 bits of exponent and 10 of mantissa. Greater spans have greater
+/// codes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Span(u64);
 
 impl Span {
-    /// Nobody has taken from the bucket yet, so nobody named its burst.
+    /// The span of a bucket from which no caller has taken yet, so that no burst is known.
     pub const UNKNOWN: Self = Self(0);
 
-    /// The least code that is not below `ticks`, at most 0.1 % above.
+    /// Returns the least code that is not below `ticks`. It is at most 0.1 % above.
     #[inline]
     #[must_use]
     pub const fn covering(ticks: Ticks) -> Self {
@@ -172,13 +176,13 @@ impl Span {
             return Self(ticks);
         }
         let shift = bits - (MANTISSA_BITS + 1);
-        // A span is at most 2^61, so adding less than 2^51 cannot overflow. A mantissa that rounds
-        // up to 2^11 carries into the exponent, which is the right code.
+        // A span is at most 2^61, so adding less than 2^51 cannot overflow. A mantissa that is
+        // rounded up to 2^11 carries into the exponent, which gives the correct code.
         let mantissa = (ticks + ((1 << shift) - 1)) >> shift;
         Self(((shift as u64) << MANTISSA_BITS) + mantissa)
     }
 
-    /// The span in ticks; a day when unknown.
+    /// Returns the span in ticks. An unknown span counts as one day.
     #[must_use]
     pub const fn ticks(self) -> Ticks {
         if self.0 == 0 {
@@ -188,7 +192,7 @@ impl Span {
         let mantissa = self.0 & ((1 << MANTISSA_BITS) - 1);
         match exponent {
             0 => mantissa,
-            // Only a corrupted word has a greater exponent: it is never full.
+            // Only a corrupted word has a greater exponent. Its bucket is never full.
             54.. => Ticks::MAX,
             _ => (mantissa + (1 << MANTISSA_BITS)) << (exponent - 1),
         }

@@ -1,7 +1,8 @@
-//! What workers leave behind when they die: a mapping that they share with their supervisor.
+//! The journal of the workers: a mapping that they share with their supervisor and that survives
+//! them.
 //!
-//! Invariant: a lane is written by one process at a time, and an entry counts once the length
-//! covers it, so a worker that is killed while it writes loses that one entry.
+//! Invariant: only one process at a time writes to a lane, and an entry counts once the length
+//! covers it. So a worker that is killed while it writes an entry loses that one entry.
 
 use rustix::mm::{MapFlags, ProtFlags, mmap_anonymous, munmap};
 use std::ops::Deref;
@@ -13,7 +14,7 @@ use tokenbucket_core::slots::protocol::Point;
 pub const WORKERS: usize = 8;
 const ENTRIES: usize = 1 << 20;
 
-/// Zeroed memory, valid as it is.
+/// The contents of the mapping. Zeroed memory is valid.
 #[repr(C)]
 pub struct Sheet {
     deaths: [AtomicU64; Point::ALL.len()],
@@ -22,13 +23,13 @@ pub struct Sheet {
 
 #[repr(C, align(64))]
 pub struct Lane {
-    /// Calls that returned.
+    /// The calls that returned.
     pub calls: AtomicU64,
-    /// Grants that were written into a slot, journalled or not.
+    /// The grants that were written into a slot, journalled or not.
     pub written: AtomicU64,
-    /// Tokens given back.
+    /// The tokens that were given back.
     pub returned: AtomicU64,
-    /// How many entries count.
+    /// The number of entries that count.
     length: AtomicU64,
     entries: [Entry; ENTRIES],
 }
@@ -49,7 +50,7 @@ pub struct Grant {
 }
 
 impl Lane {
-    /// Notes a grant; `false` when the lane is full.
+    /// Notes a grant. Returns `false` if the lane is full.
     pub fn note(&self, grant: Grant) -> bool {
         let length = self.length.load(Relaxed);
         let Some(entry) = self.entries.get(usize::try_from(length).unwrap()) else {
@@ -98,7 +99,7 @@ impl Sheet {
     }
 }
 
-/// A sheet in a mapping that forks share. Pages that nobody writes to cost nothing.
+/// A sheet in a mapping that forked processes share. Pages that are never written to cost nothing.
 pub struct Board(NonNull<Sheet>);
 
 impl Board {
@@ -106,7 +107,7 @@ impl Board {
         let protection = ProtFlags::READ | ProtFlags::WRITE;
         let flags = MapFlags::SHARED | MapFlags::NORESERVE;
         let hint = std::ptr::null_mut();
-        // SAFETY: a fresh mapping at an address that the kernel chooses aliases nothing.
+        // SAFETY: the kernel chooses a free address, so the new mapping aliases nothing.
         let base = unsafe { mmap_anonymous(hint, size_of::<Sheet>(), protection, flags) };
         Self(NonNull::new(base.expect("a shared mapping").cast()).unwrap())
     }
@@ -116,15 +117,15 @@ impl Deref for Board {
     type Target = Sheet;
 
     fn deref(&self) -> &Sheet {
-        // SAFETY: the mapping is page-aligned, of a sheet's size and zeroed, which is a valid sheet
-        // of atomics; it lives as long as `self`.
+        // SAFETY: the mapping is page-aligned and has the size of a sheet. It is zeroed, which is a
+        // valid sheet of atomics. It lives as long as `self`.
         unsafe { self.0.as_ref() }
     }
 }
 
 impl Drop for Board {
     fn drop(&mut self) {
-        // SAFETY: the range is the mapping made in `new`; no reference into it outlives `self`.
+        // SAFETY: the range is the mapping made in `new`. No reference into it outlives `self`.
         unsafe { munmap(self.0.as_ptr().cast(), size_of::<Sheet>()) }.ok();
     }
 }

@@ -1,4 +1,4 @@
-//! More keys than slots: records are made, forgotten, fought for and left behind all the time.
+//! More keys than slots: records are created, forgotten, contended and abandoned all the time.
 
 use crate::board::{Board, Grant, Sheet};
 use crate::fate::{Dice, Mood};
@@ -13,7 +13,7 @@ use tokenbucket_core::slots::protocol::{Point, Variant};
 use tokenbucket_core::slots::word::Span;
 use tokenbucket_core::{Step, Ticks, boot_clock};
 
-/// A quota: what one call costs, and what a full bucket holds.
+/// A quota: the cost of one call, and the burst of the bucket.
 #[derive(Clone, Copy, Debug)]
 pub struct Limit {
     pub cost: Ticks,
@@ -43,18 +43,18 @@ pub struct Churn {
     pub treatment: Treatment,
 }
 
-/// What one churn did.
+/// The result of one churn.
 pub struct Outcome {
     pub tally: Tally,
     pub calls: u64,
-    /// Grants that were written and not journalled, and that were written and not counted.
+    /// The written grants that were not journalled, and the written grants that were not counted.
     pub lost: [i128; 2],
     pub deaths: [u64; Point::ALL.len()],
     pub totals: Totals,
     pub twice: usize,
-    /// Of each limit alone.
+    /// The verdict on each limit alone.
     pub alone: Vec<Verdict>,
-    /// Of all limits, against the greatest burst.
+    /// The verdict on all limits together, against the greatest burst.
     pub together: Verdict,
 }
 
@@ -104,7 +104,8 @@ impl Churn {
     fn work<V: Variant>(&self, store: &Host<V>, board: &Sheet, lane: usize, seed: u64, end: Ticks) {
         let lane = &board.lanes[lane];
         let mut dice = Dice(seed | 1);
-        // Six keys at a time, and always new ones: all processes meet them when they are new.
+        // Six keys at a time, and always new ones, so that all processes meet each key while it is
+        // new.
         let period = if self.treatment.mood == Mood::Sleepy {
             40_000
         } else {
@@ -131,7 +132,8 @@ impl Churn {
         }
     }
 
-    /// After a rest every bucket is full and every claim abandoned, whoever died where.
+    /// Checks that every key is served after a pause. By then every bucket is full and every claim
+    /// is abandoned, wherever workers died.
     fn everybody_is_served<V: Variant>(&self, store: &Host<V>) -> Result<(), String> {
         std::thread::sleep(Duration::from_millis(20));
         for key in 0..self.keys.min(32) {
@@ -152,7 +154,7 @@ impl Churn {
         Ok(())
     }
 
-    /// The most that one eviction gives away.
+    /// Returns the most ticks that one eviction gives away.
     fn victim(&self) -> Ticks {
         let greatest = self.limits.iter().map(|limit| limit.burst).max();
         Span::covering(greatest.unwrap_or_default()).ticks()
@@ -160,19 +162,20 @@ impl Churn {
 }
 
 impl Outcome {
-    /// Whether something happened that must not.
+    /// Reports whether something happened that must not.
     pub fn is_violated(&self) -> bool {
         let alone = self.alone.iter().any(|verdict| verdict.violations > 0);
         alone || self.together.violations > 0 || self.twice > 0
     }
 
-    /// Whether all is as it must be; with evictions, grants exceed by what those gave away.
+    /// Checks the result. With evictions, grants may exceed the bound by what the evictions gave
+    /// away.
     pub fn judge(&self, churn: &Churn) -> Result<(), String> {
         if self.twice > 0 {
             return Err(format!("{} keys live twice", self.twice));
         }
         if churn.evict {
-            // A worker that dies between an eviction and its count leaves one uncounted.
+            // A worker that dies between an eviction and its count leaves one eviction uncounted.
             let uncounted = self.tally.kills * churn.victim();
             let allowed = self.totals.evicted_ticks + uncounted;
             if self.totals.get(Event::Evicted) == 0 {

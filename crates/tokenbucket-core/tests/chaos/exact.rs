@@ -1,4 +1,5 @@
-//! One bucket that never runs dry: its state says how many tokens were taken, whoever was killed.
+//! One bucket that never becomes empty. Its state shows how many tokens were taken, even if workers
+//! are killed.
 
 use crate::board::Board;
 use crate::churn::shared;
@@ -9,12 +10,12 @@ use tokenbucket_core::host::Host;
 use tokenbucket_core::quota::MAX_BURST;
 use tokenbucket_core::{Put, Step, TICKS_PER_SECOND, Ticks, boot_clock};
 
-/// A token; all of them together last longer than the test takes them.
+/// The cost of one token. The bucket holds more tokens than the test can take.
 const TOKEN: Ticks = TICKS_PER_SECOND;
-/// Taken first, so that the bucket is not full again however long its workers sleep.
+/// Taken first, so that the bucket does not become full again, however long its workers sleep.
 const AHEAD: Ticks = 1_000_000 * TOKEN;
 
-/// What the bucket's one record says.
+/// Returns the state of the bucket's one record.
 fn state(store: &Host<Meant>) -> Ticks {
     let words = store.slots().words();
     let mut records = words.iter().filter(|word| word.tag != 0);
@@ -23,7 +24,7 @@ fn state(store: &Host<Meant>) -> Ticks {
     record.empty_at()
 }
 
-/// Takes, and gives every fourth token back if `refunding`.
+/// Takes tokens, and gives every fourth one back if `refunding`.
 pub fn run(treatment: Treatment, refunding: bool) -> Result<String, String> {
     let store = shared::<Meant>(2, false);
     let key = store.slots().hasher().key(b"exact");
@@ -57,7 +58,7 @@ pub fn run(treatment: Treatment, refunding: bool) -> Result<String, String> {
         "recorded {recorded}, consumed {consumed}, lost {lost}, {kills} kills, {} stops",
         tally.stops
     );
-    // A refund that dies before it is recorded is lost the other way.
+    // A worker that dies between a refund and its record causes a loss in the other direction.
     let least = if refunding { -kills } else { 0 };
     if moved % i128::from(TOKEN) != 0 || !(least..=kills).contains(&lost) {
         return Err(told);

@@ -1,6 +1,6 @@
-//! What befalls a worker at the marked steps: it yields, sleeps, stops itself or kills itself.
+//! The fate of a worker at the marked steps: it yields, sleeps, stops itself or kills itself.
 //!
-//! The protocol calls `reached` without a receiver, so a worker's mood, its dice and its lane are
+//! The protocol calls `reached` without a receiver. So a worker's mood, its dice and its lane are
 //! statics of its process, set right after the fork.
 
 use crate::board::Sheet;
@@ -10,16 +10,16 @@ use std::sync::atomic::{AtomicPtr, AtomicU8, AtomicU64, AtomicUsize, Ordering::R
 use std::time::Duration;
 use tokenbucket_core::slots::protocol::{Point, Variant};
 
-/// How a worker behaves at the marked steps.
+/// The behaviour of a worker at the marked steps.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Mood {
     /// Nothing happens.
     Calm,
-    /// It yields and sleeps.
+    /// The worker yields and sleeps.
     Restless,
-    /// It stops and kills itself too.
+    /// The worker also stops and kills itself.
     Deadly,
-    /// It sleeps long between its reading of the clock and its claim.
+    /// The worker sleeps long between its reading of the clock and its claim.
     Sleepy,
 }
 
@@ -28,7 +28,7 @@ static DICE: AtomicU64 = AtomicU64::new(1);
 static SHEET: AtomicPtr<Sheet> = AtomicPtr::new(null_mut());
 static LANE: AtomicUsize = AtomicUsize::new(0);
 
-/// Dice, not secrets: xorshift.
+/// Dice that need not be secret: a xorshift.
 pub struct Dice(pub u64);
 
 impl Dice {
@@ -40,7 +40,7 @@ impl Dice {
     }
 }
 
-/// Dice of this process, going on where they stopped.
+/// Rolls the dice of this process.
 fn roll() -> u64 {
     let mut dice = Dice(DICE.load(Relaxed));
     let rolled = dice.roll();
@@ -58,7 +58,7 @@ pub fn enter(sheet: &'static Sheet, lane: usize, mood: Mood, seed: u64) {
 }
 
 fn sheet() -> Option<&'static Sheet> {
-    // SAFETY: null, or a pointer from the `&'static Sheet` given to `enter`.
+    // SAFETY: the pointer is null, or it comes from the `&'static Sheet` given to `enter`.
     unsafe { SHEET.load(Relaxed).as_ref() }
 }
 
@@ -80,7 +80,7 @@ fn befall(point: Point) {
         }
         return;
     }
-    // Claims are rare, and so are the steps of a claim.
+    // Claims are rare, so their steps are hit more often.
     let common = matches!(point, Point::Loaded | Point::Decided | Point::Granted);
     if !rolled.is_multiple_of(if common { 64 } else { 4 }) {
         return;
@@ -101,7 +101,7 @@ fn end(signal: Signal) {
     kill_process(getpid(), signal).expect("a process may signal itself");
 }
 
-/// The protocol as it is meant, with the fate of its process.
+/// The unchanged protocol, with the fate of its process.
 #[derive(Debug)]
 pub struct Meant;
 impl Variant for Meant {
@@ -110,7 +110,7 @@ impl Variant for Meant {
     }
 }
 
-/// Control: a claim becomes LIVE without a look around.
+/// Control: a claim becomes LIVE without a check of the other slots.
 #[derive(Debug)]
 pub struct Unvalidated;
 impl Variant for Unvalidated {

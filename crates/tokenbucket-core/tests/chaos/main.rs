@@ -1,13 +1,14 @@
 //! Real processes on one table, killed and stopped anywhere.
 //!
-//! Eight workers share a table so small that slots change hands all the time. They are killed with
-//! SIGKILL and stopped with SIGSTOP from outside at any instruction, and do both to themselves at
-//! every marked step of the protocol. What they were granted is journalled in memory that survives
-//! them and replayed: no bucket may give more than it held, no key may live twice, nobody may hang.
-//! Two controls break the protocol on purpose and must be caught.
+//! Eight workers share a table that is so small that slots change hands all the time. From outside,
+//! they are killed with SIGKILL and stopped with SIGSTOP at any instruction. They also do both to
+//! themselves at every marked step of the protocol. Their grants are journalled in memory that
+//! survives them, and replayed. No bucket may give more than it held, no key may live twice, and no
+//! worker may hang. Two controls break the protocol on purpose and must be caught.
 //!
-//! Needs fork in a process of one thread, so it brings its own `main`. It runs for half a minute;
-//! `TOKENBUCKET_CHAOS_SECONDS=n` sets another time. Arguments select runs by a part of their name.
+//! The test forks, so it needs a process of one thread and brings its own `main`. It runs for half
+//! a minute. `TOKENBUCKET_CHAOS_SECONDS=n` sets another time. Arguments select runs by a part of
+//! their name.
 #![allow(unsafe_code, clippy::unwrap_used, clippy::expect_used)]
 
 mod board;
@@ -25,7 +26,7 @@ use supervisor::Treatment;
 use tokenbucket_core::slots::protocol::{Point, Variant};
 
 const SECONDS: f64 = 27.0;
-/// A control that is not caught by then is not caught.
+/// The time after which a control counts as not caught.
 const CONTROL: Duration = Duration::from_secs(60);
 
 type Deaths = [u64; Point::ALL.len()];
@@ -158,7 +159,7 @@ impl Chaos {
         self.tell(name, result);
     }
 
-    /// Must be caught, sooner or later.
+    /// Runs a broken protocol, which must be caught in time.
     fn control<V: Variant>(&mut self, name: &str, mood: Mood, limits: &'static [Limit]) {
         if !self.is_wanted(name) {
             return;

@@ -1,24 +1,24 @@
-//! Judges what was journalled.
+//! Judges the journalled grants.
 
 use crate::board::Grant;
 use std::collections::{HashMap, HashSet};
 use tokenbucket_core::Ticks;
 use tokenbucket_core::slots::word::Word;
 
-/// What a replay found.
+/// The result of a replay.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Verdict {
     pub grants: u64,
     pub keys: u64,
-    /// Grants that their bucket did not hold.
+    /// The number of grants that their bucket did not hold.
     pub violations: u64,
-    /// Over all keys, the most that one was above its bound, in ticks.
+    /// The greatest excess of each key above its bound, in ticks, summed over all keys.
     pub excess: Ticks,
 }
 
-/// Lindley's recursion for each key, on the instants that the grants state.
+/// Applies Lindley's recursion to each key, at the instants that the grants state.
 ///
-/// Grants of equal instants are in one sum, so their order does not matter.
+/// Grants of the same instant are in one sum, so their order does not matter.
 pub fn replay(grants: impl Iterator<Item = Grant>, burst: Ticks) -> Verdict {
     let mut of_keys: HashMap<u64, Vec<(Ticks, Ticks)>> = HashMap::new();
     for grant in grants {
@@ -45,7 +45,7 @@ pub fn replay(grants: impl Iterator<Item = Grant>, burst: Ticks) -> Verdict {
     verdict
 }
 
-/// How many records there are of keys that have one already.
+/// Returns the number of records whose key already has another record.
 pub fn twice_alive(words: &[Word]) -> usize {
     let mut seen = HashSet::new();
     let records = words.iter().filter(|word| !word.is_pending());

@@ -1,7 +1,7 @@
-//! Starts workers as processes, kills and stops them, and starts others in their place.
+//! Starts worker processes, kills and stops them, and replaces them.
 //!
-//! From time to time all are stopped at once, wherever they are, and the table is looked at: what
-//! must hold, must hold at every instant.
+//! From time to time it stops all workers at once, wherever they are, and audits the table. The
+//! invariants must hold at every instant.
 
 use crate::board::{Board, Sheet, WORKERS};
 use crate::fate::{self, Dice, Mood};
@@ -12,21 +12,21 @@ use rustix::process::{
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::time::{Duration, Instant};
 
-/// Longer than any call can take on a loaded machine, once nothing kills or stops any more.
+/// Longer than any call can take on a loaded machine, once workers are no longer killed or stopped.
 const PATIENCE: Duration = Duration::from_secs(20);
 const BETWEEN_AUDITS: Duration = Duration::from_millis(100);
 const PANICKED: i32 = 101;
 
-/// How a run treats its workers.
+/// The treatment of the workers in a run.
 #[derive(Clone, Copy, Debug)]
 pub struct Treatment {
     pub mood: Mood,
-    /// Whether they are killed and stopped from outside too, at any instruction.
+    /// True if workers are also killed and stopped from outside, at any instruction.
     pub outside: bool,
     pub time: Duration,
 }
 
-/// What happened to the workers.
+/// The events that happened to the workers.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Tally {
     pub kills: u64,
@@ -58,11 +58,11 @@ impl Drop for Supervisor<'_> {
 }
 
 impl<'a> Supervisor<'a> {
-    /// `work` gets its lane and a seed, and returns when the time is over.
+    /// Creates a supervisor. `work` gets its lane and a seed, and returns when the time is over.
     pub fn new(board: &'a Board, treatment: Treatment, work: &'a dyn Fn(usize, u64)) -> Self {
         let sheet: &Sheet = board;
         Self {
-            // SAFETY: only forked workers keep the longer lifetime; the mapping is never unmapped
+            // SAFETY: only forked workers keep the longer lifetime. The mapping is never unmapped
             // in them, and `self` borrows the board here.
             board: unsafe { &*std::ptr::from_ref(sheet) },
             treatment,
@@ -73,7 +73,7 @@ impl<'a> Supervisor<'a> {
         }
     }
 
-    /// Until the time is over or `audit` is not content with what it sees while all stand still.
+    /// Runs until the time is over, or until `audit` returns false while all workers are stopped.
     pub fn run(mut self, audit: &mut dyn FnMut() -> bool) -> Result<Tally, String> {
         let end = Instant::now() + self.treatment.time;
         let mut audited = Instant::now();
@@ -117,7 +117,7 @@ impl<'a> Supervisor<'a> {
     fn start(&mut self, lane: usize) {
         let seed = self.dice.roll();
         let parent = getpid();
-        // SAFETY: this process has one thread, so the child may do all that the parent may.
+        // SAFETY: this process has one thread, so the child may do everything that the parent may.
         let pid = unsafe { libc::fork() };
         assert!(pid >= 0, "fork: {}", std::io::Error::last_os_error());
         if let Some(pid) = Pid::from_raw(pid) {
@@ -131,11 +131,11 @@ impl<'a> Supervisor<'a> {
         }
         let worked = catch_unwind(AssertUnwindSafe(|| (self.work)(lane, seed)));
         let code = if worked.is_ok() { 0 } else { PANICKED };
-        // SAFETY: ends the child at once, without the parent's destructors.
+        // SAFETY: this ends the child at once, without the parent's destructors.
         unsafe { libc::_exit(code) }
     }
 
-    /// Kills or stops one of them, wherever it is.
+    /// Kills or stops one worker, wherever it is.
     fn strike(&mut self) {
         let victim = usize::try_from(self.dice.roll() % WORKERS as u64).unwrap();
         let stop = self.dice.roll().is_multiple_of(4);
@@ -145,7 +145,7 @@ impl<'a> Supervisor<'a> {
         }
     }
 
-    /// Lets those go on that were stopped long enough.
+    /// Resumes the workers that were stopped long enough, or all of them.
     fn resume(&mut self, all: bool) {
         for worker in self.workers.iter_mut().flatten() {
             let Some(since) = worker.stopped else {
@@ -159,7 +159,7 @@ impl<'a> Supervisor<'a> {
         }
     }
 
-    /// Stops all of them at once.
+    /// Stops all workers at once.
     fn freeze(&mut self) -> Result<(), String> {
         for worker in self.workers.iter().flatten() {
             kill_process(worker.pid, Signal::STOP).ok();
@@ -174,7 +174,7 @@ impl<'a> Supervisor<'a> {
         Ok(())
     }
 
-    /// Looks after those that stopped or died.
+    /// Collects the workers that stopped or died. Replaces the dead ones if `again`.
     fn reap(&mut self, again: bool) -> Result<(), String> {
         for lane in 0..WORKERS {
             let options = WaitOptions::NOHANG | WaitOptions::UNTRACED;

@@ -1,6 +1,6 @@
-//! The promises: what may be admitted in any window, and why anything is denied.
+//! The promises: how much may be admitted in any window, and why a call is denied.
 //!
-//! Sums are exact fractions of what was **asked**, so nothing that the code rounds can hide in them.
+//! Sums are exact fractions of what was **requested**, so no rounding in the code can hide in them.
 
 use crate::history::{Asked, Call, Kind, any_quotas, calls, even_quotas};
 use crate::model::{Exact, exact, whole};
@@ -10,10 +10,10 @@ use proptest::prelude::*;
 use tokenbucket_core::clock::EPOCH;
 use tokenbucket_core::{Put, Step, Ticks};
 
-/// What came of one call.
+/// The result of one call.
 struct Event {
     who: usize,
-    /// The instant by which the step measures: a drain tick, or now.
+    /// The instant from which the step measures: a drain tick, or now.
     at: Ticks,
     tokens: Exact,
     step: Step,
@@ -27,7 +27,8 @@ enum What {
     Refunded,
 }
 
-/// Runs `calls` on one bucket; peeks are left out, and so are refunds unless asked for.
+/// Runs `calls` on one bucket. Leaves out peeks that are granted, and refunds unless `refunds` is
+/// true.
 fn run(
     asked: &[Asked],
     calls: &[Call],
@@ -72,10 +73,10 @@ fn plain(call: &Call, asked: Asked) -> Step {
     call.step(&asked.quota(), asked)
 }
 
-/// The most by which the sums of any window `[t1, t2]` exceed `rate * (t2 - t1)`.
+/// Returns the most by which the sum of any window `[t1, t2]` exceeds `rate * (t2 - t1)`.
 ///
-/// One pass: of all windows that end at an event, the worst begins where the sum before it, less
-/// what time had earned by then, was least.
+/// One pass is enough. Before each event, take the sum so far less what time had earned by then.
+/// The worst window that ends at an event begins where this difference was least.
 fn greatest_excess(amounts: impl IntoIterator<Item = (Ticks, Exact)>, per_tick: &Exact) -> Exact {
     let (mut sum, mut worst) = (Exact::zero(), Exact::zero());
     let mut least: Option<Exact> = None;
@@ -101,19 +102,20 @@ fn granted(events: &[Event], who: usize) -> impl Iterator<Item = (Ticks, Exact)>
         .map(|event| (event.at, event.tokens.clone()))
 }
 
-/// Tokens a tick, as asked.
+/// Returns the requested rate in tokens per tick.
 fn per_tick(asked: Asked) -> Exact {
     asked.exact_rate() / whole(1_000_000_000)
 }
 
-/// What a burst of whole ticks holds beyond the capacity: less than comes in one tick, and nothing
-/// where a token takes a whole number of ticks and the capacity is whole.
+/// Returns what a burst of whole ticks holds beyond the capacity. It is less than one tick adds. It
+/// is nothing if a token takes a whole number of ticks and the capacity is whole.
 fn burst_rounding(asked: Asked) -> Exact {
     let refill = asked.refill();
     refill.burst * refill.per_tick - asked.exact_capacity()
 }
 
-/// Whether some window of grants that ends at the denial `events[last]` leaves too little for it.
+/// Reports whether some window of grants that ends at the denial `events[last]` leaves too little
+/// for it.
 fn is_explained(events: &[Event], last: usize) -> bool {
     let denied = &events[last];
     let mut spent = denied.step.cost;
@@ -122,7 +124,7 @@ fn is_explained(events: &[Event], last: usize) -> bool {
             return false;
         }
         spent += event.step.cost;
-        // Drain ticks of two callers may be in the other order than their calls.
+        // The drain ticks of two callers may be in another order than their calls.
         i128::from(spent) > i128::from(event.step.burst) + span(event.at, denied.at)
     })
 }
@@ -131,7 +133,7 @@ fn span(from: Ticks, to: Ticks) -> i128 {
     i128::from(to) - i128::from(from)
 }
 
-/// As [`is_explained`], in tokens and at no less than 99.9 % of the rate that was asked; each call
+/// As [`is_explained`], but in tokens and at no less than 99.9 % of the requested rate. Each call
 /// may have been rounded up by `rounding`.
 fn is_explained_as_asked(events: &[Event], last: usize, asked: Asked, rounding: &Exact) -> bool {
     let denied = &events[last];

@@ -21,7 +21,7 @@ struct Table {
     shard: Shard,
 }
 
-/// One of them.
+/// One slot of the table.
 struct Slot<'s>(&'s Cell<Word>);
 
 impl AtomicWord for Slot<'_> {
@@ -71,7 +71,7 @@ impl Slots for Table {
     fn pause(&self, _: u32) {}
 }
 
-/// Takes from a new bucket. Returns the slot that it was given and what its old bucket lacked.
+/// Takes from a new bucket. Returns its slot, and the ticks that the evicted bucket lacked.
 fn evict(slots: &[Word]) -> (usize, Option<Ticks>) {
     let table = Table {
         slots: slots.iter().copied().map(Cell::new).collect(),
@@ -86,13 +86,13 @@ fn evict(slots: &[Word]) -> (usize, Option<Ticks>) {
     (index.unwrap(), missing)
 }
 
-/// A bucket that lacks `missing` of `span`.
+/// Returns a bucket that lacks `missing` of `span`.
 fn lacking(number: u64, missing: Ticks, span: Ticks) -> Word {
     let code = Span::covering(span);
     Word::live(Fingerprint::new(number), code, NOW + missing - code.ticks())
 }
 
-/// Seven daily buckets that lack a hundredth, and in `slot` another.
+/// Returns seven daily buckets that lack a hundredth, with `other` in `slot`.
 fn daily(slot: usize, other: Word) -> Vec<Word> {
     let mut slots: Vec<_> = (1..=8).map(|n| lacking(n, DAY / 100 + n, DAY)).collect();
     slots[slot] = other;
@@ -129,7 +129,7 @@ fn a_full_bucket_goes_first_and_nothing_is_given_away() {
 #[test]
 fn equal_shares_are_told_apart_by_time_and_then_by_place() {
     let share = |number, span: Ticks| lacking(number, span / 4, span);
-    // Spans that a word keeps exactly.
+    // A word keeps these spans exactly.
     let mut slots: Vec<_> = (1..=8).map(|n| share(n, 1 << 50)).collect();
     assert_eq!(evict(&slots).0, 0);
     slots[5] = share(6, 1 << 40);
@@ -138,7 +138,8 @@ fn equal_shares_are_told_apart_by_time_and_then_by_place() {
     assert_eq!(evict(&slots).0, 3);
 }
 
-/// Any bits that are a live bucket of another key, among them states and spans that no step writes.
+/// Yields any bits that are a live bucket of another key. Some states and spans are such as no step
+/// writes.
 fn words() -> impl Strategy<Value = Word> {
     let tag = any::<u64>().prop_filter("another key", |tag| tag >> 16 > 1000);
     prop_oneof![
@@ -148,7 +149,7 @@ fn words() -> impl Strategy<Value = Word> {
     ]
 }
 
-/// The missing share as an exact fraction, and the missing time.
+/// Returns the missing share as an exact fraction, and the missing ticks.
 fn lack(word: Word) -> (Exact, Ticks) {
     let full_at = word.full_at();
     let missing = full_at.saturating_sub(NOW);
@@ -162,7 +163,7 @@ proptest! {
     #[test]
     fn the_victim_lacks_the_smallest_share(slots in prop::collection::vec(words(), 8)) {
         let (victim, missing) = evict(&slots);
-        // A full bucket anywhere goes first; which, the load of the lines decides.
+        // Any full bucket is taken first. The load of the lines decides which one.
         if slots.iter().any(|word| word.is_reclaimable(NOW)) {
             prop_assert!(slots[victim].is_reclaimable(NOW) && missing.is_none());
             return Ok(());

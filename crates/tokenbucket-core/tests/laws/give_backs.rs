@@ -1,4 +1,4 @@
-//! A take that is undone never lets others have more than the burst and what time adds.
+//! A take that is undone never lets other calls have more than the burst and what time adds.
 
 use crate::tried;
 use proptest::prelude::*;
@@ -7,14 +7,14 @@ use tokenbucket_core::{Put, Step, Ticks};
 
 const BURST: Ticks = 100;
 
-/// What one caller does, some time after the one before.
+/// One act of the callers, some time after the previous one.
 #[derive(Clone, Copy, Debug)]
 enum Act {
-    /// Takes tokens for good.
+    /// Takes tokens and keeps them.
     Take(Ticks),
-    /// Takes tokens that are given back later; one such take at a time.
+    /// Takes tokens that are given back later. There is one such take at a time.
     Hold(Ticks),
-    /// Gives them back.
+    /// Gives the held tokens back.
     GiveBack,
 }
 
@@ -27,8 +27,9 @@ fn histories() -> impl Strategy<Value = Vec<(Ticks, Act)>> {
     prop::collection::vec((0..60u64, act), 1..30)
 }
 
-/// Runs a history. Returns the most by which the lasting grants of any window exceed the burst and
-/// the window. `taken` is the state that a give-back states, made of the one that the take left.
+/// Runs a history. Returns the most ticks by which the lasting grants of any window exceed the
+/// burst and the window. `taken` computes the state that a give-back names from the state that the
+/// take left.
 fn greatest_excess(history: &[(Ticks, Act)], taken: impl Fn(Ticks) -> Ticks) -> i128 {
     let (mut empty_at, mut now) = (0, EPOCH);
     let mut grants: Vec<(Ticks, Ticks)> = Vec::new();
@@ -82,7 +83,8 @@ proptest! {
         before in 1..=2 * BURST,
         (cost, meanwhile) in (0..BURST, 0..=BURST),
     ) {
-        // Both are granted: the first takes a part of what is there, the other a part of the rest.
+        // Both are granted: the first takes a part of what is there, and the other a part of the
+        // rest.
         let there = before.min(BURST);
         let cost = 1 + cost % there;
         let meanwhile = meanwhile % (there - cost + 1);
@@ -98,7 +100,7 @@ proptest! {
     }
 }
 
-/// Control: the old give-back, which returned the whole cost.
+/// Control: a give-back that returns the whole cost.
 #[test]
 fn a_refund_of_the_whole_cost_grants_too_much() {
     use proptest::strategy::ValueTree;

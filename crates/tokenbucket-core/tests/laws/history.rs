@@ -1,14 +1,14 @@
-//! Random quotas and random histories: who asks what of a bucket, and when.
+//! Random quotas and random histories of calls on a bucket.
 //!
-//! Spans are drawn in parts of the quota that they meet, so that the instants at which a verdict
-//! turns are hit often and from both sides.
+//! Spans are drawn in parts of the quota with which they are used. So the instants at which a
+//! verdict changes are hit often, and from both sides.
 
 use crate::model::{Exact, Refill, exact};
 use proptest::prelude::*;
 use tokenbucket_core::quota::MAX_BURST;
 use tokenbucket_core::{Grain, Quota, Step, Ticks, Tokens};
 
-/// A capacity and a rate as a caller names them.
+/// A capacity and a rate as a caller requests them.
 #[derive(Clone, Copy, Debug)]
 pub struct Asked {
     pub capacity: f64,
@@ -38,12 +38,13 @@ impl Asked {
     }
 }
 
-/// The amount that a double names.
+/// Returns the amount that a double names.
 pub fn tokens(amount: f64) -> Tokens {
     Tokens::from_float(amount).expect("an amount")
 }
 
-/// Rates between `10^least` and `10^most` in all orders of magnitude, whole, odd and reciprocal.
+/// Yields rates between `10^least` and `10^most` in all orders of magnitude: whole, odd and
+/// reciprocal ones.
 fn rates(least: f64, most: f64) -> impl Strategy<Value = f64> {
     prop_oneof![
         4 => (least..most).prop_map(|magnitude| 10f64.powf(magnitude)),
@@ -53,7 +54,7 @@ fn rates(least: f64, most: f64) -> impl Strategy<Value = f64> {
     ]
 }
 
-/// Capacities of whole tokens, mostly small.
+/// Yields capacities of whole tokens, mostly small ones.
 fn whole_capacities() -> impl Strategy<Value = f64> {
     prop_oneof![
         6 => (1u32..20).prop_map(f64::from),
@@ -69,30 +70,30 @@ fn valid(asked: impl Strategy<Value = (f64, f64)>) -> impl Strategy<Value = Aske
     })
 }
 
-/// Whole capacities at up to a million a second: where a token costs the same in any company.
+/// Yields whole capacities at up to a million tokens a second, where a token always costs the same.
 pub fn even_quotas() -> impl Strategy<Value = Asked> {
     valid((whole_capacities(), rates(-4.0, 6.0)))
 }
 
-/// All quotas: fractions of tokens, fractions of ticks.
+/// Yields all quotas, including fractions of tokens and fractions of ticks.
 pub fn any_quotas() -> impl Strategy<Value = Asked> {
     let fractions = (-3.0..6.0).prop_map(|magnitude| 10f64.powf(magnitude));
     let capacities = prop_oneof![whole_capacities(), fractions];
     valid((capacities, rates(-4.0, 15.0)))
 }
 
-/// A span in parts of the quota that it is used with.
+/// A span in parts of the quota with which it is used.
 #[derive(Clone, Copy, Debug)]
 pub enum Part {
     Ticks(Ticks),
-    /// Eighths of what a token takes, and a few ticks more or less.
+    /// Eighths of the time for one token, and a few ticks more or less.
     OfToken(u64, i64),
-    /// Eighths of what the bucket takes.
+    /// Eighths of the time for the whole bucket.
     OfBurst(u64),
 }
 
 impl Part {
-    /// In ticks, at most `most`.
+    /// Returns the span in ticks, at most `most`.
     pub fn of(self, quota: &Quota, most: Ticks) -> Ticks {
         let token = quota.cost(Tokens::ONE).unwrap_or(quota.burst());
         let ticks = match self {
@@ -109,14 +110,15 @@ impl Part {
 fn parts() -> impl Strategy<Value = Part> {
     prop_oneof![
         1 => (0u64..5).prop_map(Part::Ticks),
-        // Drains and debts are often whole tokens' worth, the worst case for an off-by-one.
+        // Drain ticks and debts are often worth whole tokens, which is the worst case for an
+        // off-by-one error.
         3 => (0u64..4, -1i64..=1).prop_map(|(tokens, more)| Part::OfToken(8 * tokens, more)),
         3 => (0u64..40, -1i64..=1).prop_map(|(eighths, more)| Part::OfToken(eighths, more)),
         2 => (0u64..12).prop_map(Part::OfBurst),
     ]
 }
 
-/// How much is asked for.
+/// The amount of a call.
 #[derive(Clone, Copy, Debug)]
 pub enum Amount {
     Whole(u64),
@@ -125,7 +127,7 @@ pub enum Amount {
 }
 
 impl Amount {
-    /// As a double, at most the capacity.
+    /// Returns the amount as a double, at most the capacity.
     pub fn of(self, asked: Asked) -> f64 {
         let most = tokens(asked.capacity).floor();
         match self {
@@ -146,7 +148,7 @@ fn amounts(fractions: bool) -> impl Strategy<Value = Amount> {
     ]
 }
 
-/// What one caller does, some time after the one before.
+/// One call, some time after the previous one.
 #[derive(Clone, Copy, Debug)]
 pub struct Call {
     pub who: prop::sample::Index,
@@ -165,12 +167,13 @@ pub enum Kind {
 }
 
 impl Call {
-    /// How long after the call before, so that a history of `calls` stays within the clock's range.
+    /// Returns the ticks since the previous call. They are limited, so that a history of `calls`
+    /// calls stays within the clock's range.
     pub fn gap(&self, quota: &Quota, calls: usize) -> Ticks {
         self.gap.of(quota, MAX_BURST / 2 / calls as u64)
     }
 
-    /// A plain step.
+    /// Returns a plain step.
     pub fn step(&self, quota: &Quota, asked: Asked) -> Step {
         let wanted = tokens(self.amount.of(asked));
         let step = Step::new(quota.cost(wanted).expect("within capacity"), quota.burst());
@@ -181,10 +184,10 @@ impl Call {
         }
     }
 
-    /// A step with a drain tick and a debt.
+    /// Returns a step with a drain tick and a debt.
     pub fn stern_step(&self, quota: &Quota, asked: Asked) -> Step {
         Step {
-            // now - tick - burst must not be before the clock's beginning.
+            // `now - tick - burst` must not be before the clock's beginning.
             tick: self.tick.of(quota, MAX_BURST - quota.burst()).max(1),
             max_debt: self.max_debt.of(quota, MAX_BURST),
             ..self.step(quota, asked)
@@ -192,7 +195,7 @@ impl Call {
     }
 }
 
-/// Calls of whole amounts, or of any.
+/// Yields calls of whole amounts, or of any amounts.
 pub fn calls(fractions: bool) -> impl Strategy<Value = Vec<Call>> {
     let free = || Just(Part::Ticks(0));
     let kinds = prop_oneof![

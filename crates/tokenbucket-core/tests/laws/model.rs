@@ -1,7 +1,8 @@
 //! The naive models: a bucket that is refilled and drawn from, in exact fractions of tokens.
 //!
-//! Written from the definitions, not from the code: no `empty_at`, no shared arithmetic. What is
-//! modelled is the quantised quota, because the rate that the code keeps is part of its contract.
+//! They are written from the definitions and not from the code, without `empty_at` and without
+//! shared arithmetic. They model the quantised quota, because the rate that the code keeps is part
+//! of its contract.
 
 use num_bigint::BigInt;
 use num_rational::BigRational;
@@ -11,28 +12,29 @@ use tokenbucket_core::Ticks;
 /// An exact fraction.
 pub type Exact = BigRational;
 
-/// The fraction that a double stands for.
+/// Returns the exact value of a double.
 pub fn exact(number: f64) -> Exact {
     Exact::from_float(number).expect("finite")
 }
 
-/// A whole number as a fraction.
+/// Returns a whole number as a fraction.
 pub fn whole(number: impl Into<BigInt>) -> Exact {
     Exact::from_integer(number.into())
 }
 
-/// A quantised quota: tokens come at `per_tick`, and the bucket holds `burst` ticks of them.
+/// A quantised quota. Tokens are added at `per_tick`, and the bucket holds `burst` ticks of them.
 #[derive(Clone, Debug)]
 pub struct Refill {
-    /// Tokens a tick.
+    /// The tokens that are added in a tick.
     pub per_tick: Exact,
-    /// The span that the whole bucket refills in, in whole ticks.
+    /// The span in which the whole bucket refills, in whole ticks.
     pub burst: Exact,
     capacity: Exact,
 }
 
 impl Refill {
-    /// The least power of ten of tokens that takes 1000 ticks or more comes in whole ticks.
+    /// Quantises a quota. The least power of ten of tokens that takes 1000 ticks or more takes
+    /// whole ticks.
     pub fn new(capacity: f64, rate: f64) -> Self {
         let ticks_a_second = whole(1_000_000_000);
         let mut group = Exact::one();
@@ -49,30 +51,30 @@ impl Refill {
         }
     }
 
-    /// The whole ticks that `tokens` take to come.
+    /// Returns the whole ticks in which `tokens` are added.
     pub fn cost(&self, tokens: &Exact) -> Exact {
         (tokens / &self.per_tick).ceil()
     }
 
-    /// The whole tokens that come in `available` ticks.
+    /// Returns the whole tokens that are added in `available` ticks.
     pub fn remaining(&self, available: Ticks) -> Exact {
         let ticks = whole(available).min(self.burst.clone());
         (ticks * &self.per_tick).min(self.capacity.clone()).floor()
     }
 }
 
-/// What is asked of the bucket, as a step asks it.
+/// A request for tokens, as a step makes it.
 #[derive(Debug)]
 pub struct Draw<'a> {
-    /// How tokens come to this caller.
+    /// The quota of this caller.
     pub refill: &'a Refill,
-    /// How many are wanted.
+    /// The number of tokens wanted.
     pub tokens: Exact,
-    /// They come at multiples of this only.
+    /// Tokens are added only at multiples of this.
     pub tick: Ticks,
     /// Denied calls are charged until this much refill time is owed.
     pub max_debt: Ticks,
-    /// Answer only.
+    /// True to answer only.
     pub dry: bool,
 }
 
@@ -80,7 +82,7 @@ pub struct Draw<'a> {
 #[derive(Debug, Default)]
 pub struct Bucket(Option<Level>);
 
-/// How many tokens there were at an instant, for one to whom they come at a rate.
+/// The number of tokens at an instant, for a caller with a certain rate.
 #[derive(Clone, Debug)]
 struct Level {
     tokens: Exact,
@@ -89,7 +91,8 @@ struct Level {
 }
 
 impl Level {
-    /// The same bucket seen later by another: what refills in a tick is a tick's worth to anyone.
+    /// Returns the same bucket, seen later by another caller. One tick of refill is worth one tick
+    /// to every caller.
     fn seen(&self, per_tick: &Exact, at: &Exact) -> Self {
         let ticks = &self.tokens / &self.per_tick + (at - &self.at);
         Self {
@@ -101,7 +104,7 @@ impl Level {
 }
 
 impl Bucket {
-    /// Draws tokens, or does not.
+    /// Draws tokens if the bucket holds them. Returns whether it does.
     pub fn draw(&mut self, draw: &Draw<'_>, now: Ticks) -> bool {
         let per_tick = &draw.refill.per_tick;
         let full = &draw.refill.burst * per_tick;
@@ -111,7 +114,7 @@ impl Bucket {
             Some(level) => level.tokens.clone().min(full),
             None => full,
         };
-        // A price is whole ticks of refill, so more tokens may go than were wanted.
+        // A price is whole ticks of refill, so it may exceed the tokens wanted.
         let price = draw.refill.cost(&draw.tokens) * per_tick;
         let granted = price <= held;
         let mut left = held - price;
@@ -135,7 +138,7 @@ impl Bucket {
         granted
     }
 
-    /// Puts tokens back, as many as there is room for.
+    /// Puts tokens back, up to a full bucket.
     pub fn refund(&mut self, refill: &Refill, tokens: &Exact, now: Ticks) {
         let Some(level) = &self.0 else { return };
         let mut level = level.seen(&refill.per_tick, &whole(now));
@@ -146,7 +149,7 @@ impl Bucket {
         }
     }
 
-    /// The instant at which it held nothing, or 0 if nobody ever drew.
+    /// Returns the instant at which the bucket was empty, or 0 if nothing was ever drawn.
     pub fn was_empty_at(&self) -> Exact {
         self.0.as_ref().map_or_else(Exact::zero, |level| {
             &level.at - &level.tokens / &level.per_tick

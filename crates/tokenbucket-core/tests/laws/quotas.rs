@@ -1,4 +1,4 @@
-//! The quota: what a capacity and a rate become in whole ticks.
+//! The quota: a capacity and a rate in whole ticks.
 
 use crate::history::{Amount, any_quotas, even_quotas, tokens};
 use crate::model::{exact, whole};
@@ -17,7 +17,7 @@ proptest! {
         let n = quota.capacity().floor();
         let one = Step::new(quota.cost(Tokens::ONE).unwrap(), quota.burst());
         if n > 3000 {
-            // Too many to take one by one; each costs the same.
+            // There are too many tokens to take them one by one, but each costs the same.
             prop_assert_eq!(u128::from(n) * u128::from(one.cost), u128::from(quota.burst()));
             return Ok(());
         }
@@ -37,7 +37,7 @@ proptest! {
     fn the_rate_is_never_above_and_less_than_a_thousandth_below(asked in any_quotas()) {
         let quota = asked.quota();
         let asked_rate = asked.exact_rate() / whole(1_000_000_000);
-        // Seen from outside: what a great many ticks bring, and what the whole bucket costs.
+        // The rate that the model keeps, and the cost of the whole bucket at that rate.
         let kept = asked.refill().per_tick;
         prop_assert!(kept <= asked_rate);
         prop_assert!(kept > asked_rate * exact(0.999));

@@ -1,4 +1,4 @@
-//! Seconds as doubles: costs and spans of the storage interface, and what callers are told.
+//! Seconds as doubles: costs and spans of the storage interface, and results for callers.
 
 use crate::model::{exact, whole};
 use crate::tried;
@@ -8,7 +8,8 @@ use tokenbucket_core::quota::MAX_BURST;
 use tokenbucket_core::seconds::{from_ticks, to_step, to_ticks};
 use tokenbucket_core::{Grain, Ticks};
 
-/// `n` tokens at a rate, as the userland class computes the two spans: `1 / rate` and `n / rate`.
+/// Yields the two spans of `n` tokens at a rate, as the userland class computes them: `1 / rate`
+/// and `n / rate`.
 fn spans() -> impl Strategy<Value = (f64, f64, u64)> {
     let rates = prop_oneof![
         4 => (-8.0..6.0).prop_map(|magnitude| 10f64.powf(magnitude)),
@@ -45,12 +46,13 @@ proptest! {
         let full = cost * costs;
         let step = to_step(cost, full, Grain::Nanosecond).unwrap();
         let ticks = |seconds| exact(seconds) * whole(1_000_000_000);
-        // A double next to a whole tick means that tick; nothing is cheaper by a whole double.
+        // A double next to a whole tick means that tick. No cost is below that of the next lower
+        // double.
         prop_assert!(whole(step.cost) >= ticks(cost.next_down()) || step.cost == MAX_BURST);
         prop_assert!(step.burst <= MAX_BURST);
         prop_assert!(whole(step.burst) >= ticks(full.next_down()) || step.burst == MAX_BURST);
         let rounding = costs.round().max(1.0);
-        // The doubles themselves are that coarse.
+        // The doubles themselves are this coarse.
         let spacing = ticks(full) / whole(1u64 << 50);
         prop_assert!(whole(step.burst) <= ticks(full) + spacing + exact(rounding) + whole(1));
     }

@@ -1,4 +1,4 @@
-//! The step: equal to the model, and tight, monotone and harmless as it says.
+//! The step: it equals the model, and has the properties that it documents.
 
 use crate::history::{Asked, Call, Kind, any_quotas, calls, tokens};
 use crate::model::{Bucket, Draw, exact, whole};
@@ -16,7 +16,7 @@ struct Moment {
     now: Ticks,
 }
 
-/// Runs `calls` on one bucket and shows each moment before it happens.
+/// Runs `calls` on one bucket, and passes each moment to `show` before it happens.
 fn live(
     asked: &[Asked],
     calls: &[Call],
@@ -161,7 +161,7 @@ proptest! {
             let held = |later| step.available(outcome.empty_at, now + later);
             prop_assert_eq!(held(reset), step.burst);
             prop_assert!(reset == 0 || held(reset - 1) < step.burst);
-            // What a store counts with when it forgets a bucket.
+            // A store relies on this when it forgets a bucket.
             prop_assert_eq!(step.available(empty_at, empty_at.max(EPOCH) + step.span()), step.burst);
             Ok(())
         })?;
@@ -181,7 +181,7 @@ proptest! {
             for n in near.into_iter().chain([0, 1, 2, random >> (random % 64)]) {
                 let in_debt = empty_at > now - now % step.tick;
                 if n == 0 && in_debt {
-                    // Nothing remains in debt, and not even nothing is granted.
+                    // In debt, nothing remains, and even a call for 0 tokens is denied.
                     prop_assert_eq!(remaining, 0);
                     continue;
                 }

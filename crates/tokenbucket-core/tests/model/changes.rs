@@ -36,7 +36,8 @@ fn a_refund_races_with_a_reclaim() {
         other.until(at(7));
         let late = other.take(10, 10);
         refunder.join().unwrap();
-        // The refund may make the record full two ticks before its time, and never touches another's.
+        // The refund may make the record full two ticks early. It never changes the record of
+        // another key.
         let granted = grants(10, &[early, late]);
         assert_eq!(granted.len(), 1);
         let record = memory.record(X).expect("it was taken from");
@@ -56,7 +57,7 @@ fn a_reset_races_with_takes() {
         let here = memory.caller(K).take(5, 10);
         resetter.join().unwrap();
         let granted = grants(5, &[here, other.join().unwrap()]);
-        // Without the reset one fits; with it the bucket holds two more.
+        // Without the reset one take fits. With it, the bucket holds enough for two more.
         assert!((1..=2).contains(&granted.len()), "{granted:?}");
         let record = memory.record(K);
         let held = record.map_or(10, |word| START - word.empty_at());
@@ -97,13 +98,13 @@ fn a_bootstrap_races_with_a_take() {
             caller.until(at(7));
             let outcome = caller.take(4, 10).unwrap();
             proposer.join().unwrap();
-            // Whoever came first decided the state, and the other found it.
+            // The caller that came first decided the state, and the other one found it.
             let record = memory.record(K).expect("somebody made it");
             if outcome.granted() {
                 assert_eq!(record.empty_at(), at(7) - 10 + 4);
                 assert_eq!(record.full_at(), at(7) + 4);
             } else {
-                // Two ticks in debt at the instant of the proposal.
+                // The bucket is two ticks in debt at the instant of the proposal.
                 assert!([at(7), at(9)].contains(&record.empty_at()), "{record:?}");
             }
         });

@@ -46,7 +46,7 @@ fn a_caller_of_a_live_bucket_dies() {
             let [first, second] = mortal.join().unwrap();
             let granted = grants(3, &[first, second, here]);
             assert_bounded(START - 6, &granted, 10);
-            // Tokens are taken by the write that grants them: a death loses none.
+            // The write that grants tokens also takes them, so a death loses none.
             let record = memory.record(K).expect("it was not full");
             let taken = (record.empty_at() - (START - 6)) / 3;
             assert_eq!(taken, granted.len() as u64);

@@ -1,11 +1,11 @@
-//! Runs a scenario through its interleavings.
+//! Runs all interleavings of a scenario.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::time::Instant;
 
-/// No interleaving may violate what the scenario asserts.
+/// Checks that no interleaving violates the assertions of the scenario.
 pub fn holds(name: &str, preemptions: usize, scenario: impl Fn() + Send + Sync + 'static) {
     let bound = (!is_exhaustive()).then_some(preemptions);
     if let Err(violation) = explore(name, bound, scenario) {
@@ -13,7 +13,7 @@ pub fn holds(name: &str, preemptions: usize, scenario: impl Fn() + Send + Sync +
     }
 }
 
-/// The same for three threads, which nobody lives long enough to see without a bound.
+/// As [`holds`], for three threads. Without a bound this would take too long.
 pub fn holds_for_three(name: &str, scenario: impl Fn() + Send + Sync + 'static) {
     let bound = if is_exhaustive() { 4 } else { 2 };
     if let Err(violation) = explore(name, Some(bound), scenario) {
@@ -21,7 +21,8 @@ pub fn holds_for_three(name: &str, scenario: impl Fn() + Send + Sync + 'static) 
     }
 }
 
-/// Some interleaving must violate the assertion whose message contains `reason`: a guard is missing.
+/// Checks that some interleaving violates the assertion whose message contains `reason`, because a
+/// guard is missing.
 pub fn is_violated(
     name: &str,
     preemptions: usize,

@@ -1,19 +1,20 @@
-//! What loom must be shown to try every order of accesses.
+//! Gates make loom try every order of accesses.
 //!
-//! Loom races a write with the *last* access alone. A load that another thread's load follows is
-//! forgotten, and with it the interleavings in which the write comes first. So every access passes
-//! gates of what it accesses: relaxed stores that nobody reads, which order nothing but are tried in
-//! every order.
+//! Loom reorders a write only with the *last* access before it. If another thread's load follows a
+//! load, loom forgets the first load. It then never tries the interleavings in which the write
+//! comes before that load. So every access first passes the gates of the slot or clock that it
+//! accesses. A gate is a relaxed store that no thread reads. It orders nothing, but loom tries all
+//! orders of these stores.
 
 use loom::sync::atomic::{AtomicU64, Ordering};
 
-/// Makes loom try all orders of what comes right after them.
+/// Makes loom try all orders of the accesses that come right after the gates.
 ///
-/// A gate for each thread: readers pass their own and writers all, so that two readers, whose order
-/// does not matter, are not tried in both.
+/// There is a gate for each thread. A reader passes its own gate, and a writer passes all gates. So
+/// two readers, whose order does not matter, are not tried in both orders.
 pub struct Gates([AtomicU64; THREADS]);
 
-/// Two that are spawned, and the one that spawns them.
+/// Two threads that are spawned, and the one that spawns them.
 const THREADS: usize = 3;
 
 impl Gates {
@@ -25,7 +26,7 @@ impl Gates {
         self.0[thread].store(0, Ordering::Relaxed);
     }
 
-    /// Passes all gates and writes, as one step.
+    /// Passes all gates and writes, in one step.
     pub fn write<R>(&self, write: impl FnOnce() -> R) -> R {
         self.pass(0);
         loom::stop_exploring();

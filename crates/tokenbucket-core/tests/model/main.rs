@@ -1,13 +1,14 @@
 //! Every interleaving of a few threads on a few slots, weak memory included.
 //!
-//! What runs is the production code, [`protocol::take`] and its neighbours, over slots made of loom
-//! atomics (`memory`). A scenario is a short history; after each of its interleavings it is checked
-//! that no key lives twice, that the grants of a key are within its bound at the instants that they
-//! state, and that nobody is blocked afterwards. A thread can be killed before its k-th write. Each
-//! of the protocol's guards has a control: without it a counterexample must be found.
+//! The tests run the production code, [`protocol::take`] and its neighbours, over slots made of
+//! loom atomics (`memory`). A scenario is a short history. After each of its interleavings, the
+//! tests check that no key lives twice and that nobody is blocked. They also check that the grants
+//! of a key are within its bound at the instants that they state. A thread can be killed before its
+//! k-th write. Each guard of the protocol has a control: without the guard, a counterexample must
+//! be found.
 //!
-//! Plain `cargo test` bounds how often a running thread is preempted. Without a bound for two
-//! threads, in a few hours:
+//! Plain `cargo test` limits how often a running thread is preempted. Without a limit for two
+//! threads, the tests take a few hours:
 //! `TOKENBUCKET_MODEL=exhaustive cargo test --release --test model -- --nocapture`.
 //!
 //! [`protocol::take`]: tokenbucket_core::slots::protocol::take

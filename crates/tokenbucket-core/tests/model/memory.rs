@@ -1,8 +1,8 @@
 //! Slots, a clock and their callers, made of loom atomics.
 //!
-//! The clock is what a real one is and no more: every reading is the newest value, and readings
-//! order nothing else. So its value is not loom's: as an atomic there, it would publish what
-//! happened before, and hide a missing fence.
+//! The clock has the properties of a real one and no others: every reading is the newest value, and
+//! readings order nothing else. So its value is not a loom atomic. That would publish what happened
+//! before, and hide a missing fence.
 
 use crate::gates::Gates;
 use crate::packing::{pack, unpack};
@@ -18,23 +18,23 @@ use tokenbucket_core::slots::protocol::{self, AtomicWord, Slots, Variant};
 use tokenbucket_core::slots::word::{Fingerprint, Span, Word};
 use tokenbucket_core::{Outcome, Put, Step, Ticks};
 
-/// The key that most scenarios are about, and three others.
+/// The key of most scenarios. Three others follow.
 pub const K: Fingerprint = Fingerprint::new(7);
 pub const X: Fingerprint = Fingerprint::new(9);
 pub const Y: Fingerprint = Fingerprint::new(11);
 pub const Z: Fingerprint = Fingerprint::new(13);
 
-/// When a scenario begins.
+/// The instant at which a scenario begins.
 pub const START: Ticks = 1 << 40;
-/// A claim that is older is taken to be abandoned.
+/// The age in ticks from which a claim counts as abandoned.
 pub const ABANDONED: Ticks = 13_000_000;
 
-/// An instant of a scenario.
+/// Returns the instant `ticks` after the start of a scenario.
 pub const fn at(ticks: Ticks) -> Ticks {
     START + ticks
 }
 
-/// A bucket whose full burst of `span` is there again at `full_at`.
+/// Returns a bucket with a burst of `span` that is full at `full_at`.
 pub fn live(key: Fingerprint, span: Ticks, full_at: Ticks) -> Word {
     Word::live(key, Span::covering(span), full_at - span)
 }
@@ -46,31 +46,31 @@ pub trait Guards: 'static {
     const FENCE: bool = true;
 }
 
-/// All of them.
+/// The protocol with all guards.
 pub struct Meant;
 impl Guards for Meant {}
 
-/// What the guards are to the protocol.
+/// The variant of the protocol with these guards.
 pub struct Guarded<G>(PhantomData<G>);
 impl<G: Guards> Variant for Guarded<G> {
     const VALIDATE: bool = G::VALIDATE;
     const REREAD_CLOCK: bool = G::REREAD_CLOCK;
-    /// So few threads never need so many tries: a `Contended` is a livelock.
+    /// So few threads never need so many tries. So a `Contended` is a livelock.
     const PATIENCE: u32 = 24;
 }
 
-/// How many writes a thread may try before it is killed.
+/// The number of writes that a thread may try before it is killed.
 pub type Life = u32;
 pub const IMMORTAL: Life = Life::MAX;
 
-/// What the threads share.
+/// The memory that the threads share.
 pub struct Memory {
     slots: Vec<Slot>,
     clock: Clock,
     evict: bool,
     threads: Mutex<Vec<ThreadId>>,
-    /// All callers count in it, as more than 64 processes do. Its atomics are not loom's: counts order
-    /// nothing.
+    /// The one shard in which all callers count, as when more than 64 processes share shards. Its
+    /// atomics are not loom's, because counts order nothing.
     shard: Shard,
 }
 
@@ -79,24 +79,24 @@ struct Slot {
     word: AtomicU64,
 }
 
-/// A clock that stands still while threads run needs no gates.
+/// The clock. If it stands still while threads run, it needs no gates.
 struct Clock {
     gates: Option<Gates>,
     now: Plain,
 }
 
 impl Memory {
-    /// With a clock that stands still while threads run.
+    /// Creates a memory with a clock that stands still while threads run.
     pub fn still(slots: &[Word], now: Ticks) -> Arc<Self> {
         Self::new(slots, None, now, false)
     }
 
-    /// With a clock that threads move by [`Memory::until`].
+    /// Creates a memory with a clock that threads advance by [`Memory::until`].
     pub fn running(slots: &[Word], now: Ticks) -> Arc<Self> {
         Self::new(slots, Some(Gates::new()), now, false)
     }
 
-    /// As [`Memory::running`], and a bucket that is not full may be forgotten.
+    /// As [`Memory::running`], and a bucket that is not full may be evicted.
     pub fn evicting(slots: &[Word], now: Ticks) -> Arc<Self> {
         Self::new(slots, Some(Gates::new()), now, true)
     }
@@ -125,7 +125,7 @@ impl Memory {
         self.clock.now.load(Relaxed)
     }
 
-    /// Lets time pass until `instant`.
+    /// Advances the clock to `instant`.
     pub fn until(&self, instant: Ticks) {
         let advance = || self.clock.now.fetch_max(instant, Relaxed);
         match &self.clock.gates {
@@ -134,7 +134,7 @@ impl Memory {
         };
     }
 
-    /// The number of the running thread, in order of appearance.
+    /// Returns the number of the running thread, in order of appearance.
     fn thread(&self) -> usize {
         let this = loom::thread::current().id();
         let mut threads = self.threads.lock().unwrap();
@@ -145,12 +145,12 @@ impl Memory {
         })
     }
 
-    /// A caller of `key` that is not killed, under a protocol as it is meant.
+    /// Returns a caller of `key` that is not killed, with all guards of the protocol.
     pub fn caller(self: &Arc<Self>, key: Fingerprint) -> Caller<Meant> {
         self.mortal(key, IMMORTAL)
     }
 
-    /// A caller of `key` that is killed before it tries to write once more than `life` times.
+    /// Returns a caller of `key` that is killed when it tries to write more than `life` times.
     pub fn mortal<G: Guards>(self: &Arc<Self>, key: Fingerprint, life: Life) -> Caller<G> {
         Caller {
             memory: Arc::clone(self),
@@ -160,7 +160,7 @@ impl Memory {
         }
     }
 
-    /// Every word, once the threads are gone.
+    /// Returns every word, after the threads have ended.
     pub fn words(&self) -> Vec<Word> {
         let slots = self.slots.iter();
         slots
@@ -168,7 +168,7 @@ impl Memory {
             .collect()
     }
 
-    /// The one record of `key`, once the threads are gone.
+    /// Returns the one record of `key`, after the threads have ended.
     pub fn record(&self, key: Fingerprint) -> Option<Word> {
         let is_record = |word: &Word| word.is_of(key) && !word.is_pending();
         let records: Vec<Word> = self.words().into_iter().filter(is_record).collect();
@@ -176,12 +176,12 @@ impl Memory {
         records.first().copied()
     }
 
-    /// How many claims were taken to be abandoned.
+    /// Returns the number of claims that were taken because they seemed abandoned.
     pub fn stolen(&self) -> u64 {
         self.totals().get(Event::Stolen)
     }
 
-    /// By how much all evicted buckets were not full.
+    /// Returns the ticks that all evicted buckets lacked.
     pub fn evicted(&self) -> Ticks {
         self.totals().evicted_ticks
     }
@@ -191,7 +191,7 @@ impl Memory {
     }
 }
 
-/// A thread's calls of one key.
+/// The calls of a thread for one key.
 pub struct Caller<G: Guards> {
     memory: Arc<Memory>,
     key: Fingerprint,
@@ -199,8 +199,8 @@ pub struct Caller<G: Guards> {
     guards: PhantomData<G>,
 }
 
-/// What unwinds out of a thread that is killed. Nothing in the protocol is dropped on the way, so
-/// this ends a call as kill -9 does.
+/// The panic payload of a thread that is killed. The protocol drops nothing while it unwinds, so
+/// this ends a call as `kill -9` does.
 struct Killed;
 
 impl<G: Guards> Caller<G> {
@@ -212,12 +212,12 @@ impl<G: Guards> Caller<G> {
         }
     }
 
-    /// `None` when killed meanwhile.
+    /// Takes tokens. Returns `None` if it is killed meanwhile.
     pub fn take(&self, cost: Ticks, burst: Ticks) -> Option<Outcome> {
         self.alive(|slots| protocol::take(slots, &Step::new(cost, burst), None))
     }
 
-    /// As [`Caller::take`], with a proposal for a bucket that has no record.
+    /// As [`Caller::take`], with a proposed first state for a bucket that has no record.
     pub fn take_first(&self, cost: Ticks, burst: Ticks, first: Ticks) -> Option<Outcome> {
         self.alive(|slots| protocol::take(slots, &Step::new(cost, burst), Some(first)))
     }

@@ -1,16 +1,16 @@
-//! What must be true of the grants of one key, whatever the interleaving.
+//! The assertions on the grants of one key, which hold in every interleaving.
 
 use crate::memory::{ABANDONED, K, Memory, Y, at};
 use std::sync::Arc;
 use tokenbucket_core::slots::word::Fingerprint;
 use tokenbucket_core::{Denial, Outcome, Step, Ticks, Verdict};
 
-/// Grants of one key: the instants that they state and their costs.
+/// The grants of one key: the instants that they state, and their costs.
 pub type Grants = Vec<(Ticks, Ticks)>;
 
-/// The grants among `outcomes` of calls that cost `cost`. A killed call grants nothing.
+/// Returns the grants among `outcomes` of calls that cost `cost`. A killed call grants nothing.
 ///
-/// No call may lose so many races that it gives up.
+/// Panics if a call lost so many races that it gave up.
 pub fn grants(cost: Ticks, outcomes: &[Option<Outcome>]) -> Grants {
     let outcomes = outcomes.iter().flatten();
     outcomes
@@ -23,9 +23,9 @@ pub fn grants(cost: Ticks, outcomes: &[Option<Outcome>]) -> Grants {
         .collect()
 }
 
-/// By how much `grants` from a bucket in state `empty_at` exceed what it held, in ticks.
+/// Returns the ticks by which `grants` from a bucket in the state `empty_at` exceed what it held.
 ///
-/// Lindley's recursion: what a bucket does that no two grants can race for.
+/// This is Lindley's recursion: a bucket on which no two grants race.
 pub fn excess(mut empty_at: Ticks, mut grants: Grants, burst: Ticks) -> Ticks {
     grants.sort_unstable();
     let mut most = 0;
@@ -36,14 +36,14 @@ pub fn excess(mut empty_at: Ticks, mut grants: Grants, burst: Ticks) -> Ticks {
     most
 }
 
-/// Whether the grants are within the bound of a bucket that was in state `empty_at`.
+/// Asserts that the grants are within the bound of a bucket that was in the state `empty_at`.
 pub fn assert_bounded(empty_at: Ticks, grants: &Grants, burst: Ticks) {
     let excess = excess(empty_at, grants.clone(), burst);
     assert_eq!(excess, 0, "more than the bucket held: {grants:?}");
 }
 
-/// Whether each denial is explained by grants that state no later instant, from a bucket that was in
-/// state `empty_at`. All calls cost the same.
+/// Asserts that grants of no later instant explain each denial, from a bucket that was in the state
+/// `empty_at`. All calls cost the same.
 pub fn assert_explained(empty_at: Ticks, cost: Ticks, burst: Ticks, outcomes: &[Option<Outcome>]) {
     let denied = Verdict::Denied(Denial::Insufficient);
     let denials = outcomes
@@ -59,7 +59,7 @@ pub fn assert_explained(empty_at: Ticks, cost: Ticks, burst: Ticks, outcomes: &[
     }
 }
 
-/// Later, each of these keys is served, and exactly as a full bucket serves.
+/// Asserts that each of these keys is served later, exactly as a full bucket serves.
 pub fn assert_nobody_is_blocked(memory: &Arc<Memory>, keys: &[Fingerprint]) {
     memory.until(at(2 * ABANDONED));
     for &key in keys {

@@ -1,4 +1,4 @@
-//! A caller stalls between reading the clock and acting on it, while others move time on.
+//! A caller stalls between reading the clock and acting on it, while others advance the clock.
 
 use crate::explore::{holds, is_violated};
 use crate::memory::{Guards, IMMORTAL, K, Meant, Memory, START, X, Y, Z, at, live};
@@ -25,7 +25,7 @@ fn a_record_is_reclaimed_under_a_stalled_caller() {
     });
 }
 
-/// The key is born, becomes full and is forgotten while a caller of it stalls before its claim.
+/// The key is created, becomes full and is forgotten while a caller of it stalls before its claim.
 fn forgotten_meanwhile<G: Guards>() {
     let memory = Memory::running(&[Word::EMPTY, Word::EMPTY], START);
     let stalled = memory.mortal::<G>(K, IMMORTAL);
@@ -49,8 +49,8 @@ fn a_record_is_forgotten_before_a_stalled_claim() {
     );
 }
 
-/// A stalled claim is emptied, the key lives elsewhere and is forgotten, and a new claim stands
-/// where the stalled one stood: it is another word.
+/// A stalled claim is emptied. The key then lives in another slot and is forgotten. A new claim in
+/// the slot of the stalled one must be a different word.
 #[test]
 fn a_claim_is_not_mistaken_for_a_later_one() {
     holds("a stalled claim, another in its place", 3, || {
@@ -83,7 +83,7 @@ fn with_one_clock_reading_a_stalled_claim_admits_too_much() {
     );
 }
 
-/// Two callers of one key that lives: the clock readings may come in either order.
+/// Two callers share a live key. Their clock readings may come in either order.
 #[test]
 fn a_live_bucket_is_shared() {
     holds("two callers of a live bucket", 3, || {
@@ -101,9 +101,9 @@ fn a_live_bucket_is_shared() {
         let of_key = grants(3, &outcomes);
         assert_bounded(START - 6, &of_key, 10);
         assert_explained(START - 6, 3, 10, &outcomes);
-        // Six ticks' worth were there at the beginning.
+        // Six ticks' worth of tokens were there at the beginning.
         assert!(of_key.len() >= 2, "{of_key:?}");
-        // A state is exact: the bucket was never full, so it moved by what was granted.
+        // The state is exact: the bucket was never full, so it moved by what was granted.
         let record = memory.record(K).expect("it was not full");
         assert_eq!(record.empty_at(), START - 6 + 3 * of_key.len() as u64);
     });
@@ -128,7 +128,7 @@ fn a_record_is_not_reclaimed_a_tick_before_it_is_full() {
     });
 }
 
-/// The burst of the greater caller must outlive the smaller one's grants.
+/// The burst of the greater caller must outlive the grants of the smaller one.
 #[test]
 fn two_bursts_share_one_key() {
     holds("two bursts, one key", 3, || {
@@ -137,7 +137,7 @@ fn two_bursts_share_one_key() {
         let small = spawn(move || small.take(1, 2));
         let great = memory.caller(K).take(8, 10);
         memory.until(at(5));
-        // Takes the slot if it looks full, and soon leaves it.
+        // Takes the slot if its bucket looks full. The new bucket is soon full itself.
         memory.caller(X).take(1, 1);
         memory.until(at(6));
         let again = memory.caller(K).take(8, 10);
@@ -152,7 +152,7 @@ fn two_bursts_share_one_key() {
 
 #[test]
 fn a_young_claim_is_left_alone_by_a_caller_with_an_old_instant() {
-    // The stalled caller's instant is 4.2 ms older than the claim that it meets.
+    // The stalled caller has read the clock 4.2 ms before the claim that it meets.
     const LATER: u64 = 1 << 22;
     holds("an old instant, a young claim", 3, || {
         let memory = Memory::running(&[Word::EMPTY], START);
@@ -166,7 +166,7 @@ fn a_young_claim_is_left_alone_by_a_caller_with_an_old_instant() {
     });
 }
 
-/// Each evicted bucket gives away what it lacked, counted, and nothing else does.
+/// Each evicted bucket gives away what it lacked, and that is counted. Nothing else is given away.
 #[test]
 fn what_evictions_give_away_is_counted() {
     holds("evictions", 3, || {

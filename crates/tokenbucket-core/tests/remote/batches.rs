@@ -1,4 +1,4 @@
-//! Several buckets of one Redis at once: all or none, in one round trip.
+//! Several buckets of one Redis server at once: all or none, in one round trip.
 
 use crate::caller::{CAPACITY, HASTY, HOUR, MILLISECOND, PLAIN, PREFIX, host, take};
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
@@ -35,7 +35,7 @@ fn take_all<T: Transport>(
     remote.take_all(&stores, &steps)
 }
 
-/// The answer of a store that works.
+/// Returns the answer of a store that works.
 fn batched(remote: &OnRedis, buckets: &[(&str, Step)]) -> Batched {
     let answer = take_all(remote, buckets).unwrap().unwrap();
     assert!(answer.warning.is_none());

@@ -1,4 +1,4 @@
-//! Who calls a remote store, and the servers of both kinds behind one face.
+//! The callers of remote stores, and one interface for the servers of both kinds.
 
 use testkit::{Proxy, Upstream};
 use tokenbucket_core::host::{self, Host};
@@ -13,24 +13,24 @@ use tokenbucket_core::{Denial, Key, Outcome, Put, Step, TICKS_PER_SECOND, Ticks,
 
 pub const MILLISECOND: Ticks = TICKS_PER_SECOND / 1000;
 pub const HOUR: Ticks = 3600 * TICKS_PER_SECOND;
-/// What the bucket of most tests holds, at one token an hour.
+/// The capacity of the bucket in most tests, at one token an hour.
 pub const CAPACITY: u64 = 5;
-/// Every key begins so.
+/// The prefix of every key.
 pub const PREFIX: &str = "t:";
 
-/// No hints; failures are told.
+/// No denial cache, and failures are thrown.
 pub const PLAIN: Settings = Settings {
     timeout: 5 * TICKS_PER_SECOND,
     on_failure: OnFailure::Throw,
     hint_max_age: None,
 };
-/// In a hurry.
+/// A short timeout.
 pub const HASTY: Settings = Settings {
     timeout: 100 * MILLISECOND,
     ..PLAIN
 };
 
-/// `n` tokens of a bucket of [`CAPACITY`].
+/// Returns a step for `n` tokens of a bucket of [`CAPACITY`].
 pub fn take(n: u64) -> Step {
     Step::new(n * HOUR, CAPACITY * HOUR)
 }
@@ -40,12 +40,12 @@ pub const RESET: Put = Put::Reset {
     burst: CAPACITY * HOUR,
 };
 
-/// `n` tokens back into a bucket of [`CAPACITY`].
+/// Returns a refund of `n` tokens into a bucket of [`CAPACITY`].
 pub fn refund(n: u64) -> Put {
     Put::refund(n * HOUR, CAPACITY * HOUR)
 }
 
-/// A host's shared memory, kept until the tests end.
+/// Returns a host's shared memory, which is kept until the tests end.
 pub fn host() -> &'static Host {
     let settings = host::Settings {
         lines: host::lines(1 << 20),
@@ -113,7 +113,7 @@ impl Caller {
         self.remote.take(key, step)
     }
 
-    /// The answer of a store that works.
+    /// Returns the answer of a store that works.
     pub fn take(&self, identifier: &str, step: &Step) -> Outcome {
         let answer = self.ask(identifier.as_bytes(), step).unwrap();
         assert!(answer.warning.is_none(), "{:?}", answer.warning);
@@ -127,7 +127,7 @@ impl Caller {
         outcome.granted()
     }
 
-    /// Why the store did not answer.
+    /// Returns the reason why the store failed.
     pub fn fails(&self, identifier: &str, step: &Step) -> Cause {
         self.ask(identifier.as_bytes(), step).unwrap_err().cause
     }
@@ -141,7 +141,7 @@ impl Caller {
         self.remote.put(key, put)
     }
 
-    /// Whole tokens in a bucket of [`CAPACITY`].
+    /// Returns the whole tokens in a bucket of [`CAPACITY`].
     pub fn left(&self, identifier: &str) -> u64 {
         let outcome = self.take(identifier, &take(0).dry());
         take(0).available(outcome.empty_at, outcome.now) / HOUR
@@ -178,7 +178,7 @@ impl Server {
         Proxy::tcp(Upstream::Tcp(self.port()))
     }
 
-    /// Calls a server of this kind that listens at `port`.
+    /// Returns a caller of a server of this kind at `port`.
     pub fn caller_at(&self, port: u16, settings: Settings) -> Caller {
         self.caller_on(host(), port, settings)
     }
@@ -217,7 +217,7 @@ impl Server {
         }
     }
 
-    /// Starts it anew, empty, at the same port.
+    /// Restarts the server, empty, at the same port.
     pub fn restart(&mut self) {
         match self {
             Self::Redis(server) => server.restart(),
@@ -225,7 +225,7 @@ impl Server {
         }
     }
 
-    /// What it keeps for a bucket; empty when nothing.
+    /// Returns the record of a bucket, or an empty string if there is none.
     pub fn record(&self, identifier: &str) -> String {
         let key = format!("{PREFIX}{identifier}");
         match self {

@@ -1,4 +1,4 @@
-//! Not one token more than the quota allows, whoever asks at the same time, and not one less.
+//! No more tokens than the quota allows, however many callers there are, and no fewer.
 
 use crate::caller::{Caller, HOUR, MILLISECOND, PLAIN, Server, host};
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
@@ -14,7 +14,7 @@ const HINTED: Settings = Settings {
     ..PLAIN
 };
 
-/// Runs `work` in as many threads as there are workers of a host, each with a caller of its own.
+/// Runs `work` in as many threads as a host has workers. Each thread has its own caller.
 fn workers(server: &Server, settings: Settings, work: impl Fn(u64, &Caller) + Sync) {
     let host = host();
     let start = Barrier::new(usize::try_from(WORKERS).unwrap());
@@ -50,12 +50,12 @@ fn a_thousand_tokens_are_a_thousand_grants() {
     });
 }
 
-/// The tokens of a bucket that was full at `from`, if nobody had taken any, up to `to`.
+/// Returns the most tokens that a bucket that is full at `from` can grant up to `to`.
 fn tokens(step: &Step, from: Ticks, to: Ticks) -> u64 {
     (step.burst + (to - from)) / step.cost
 }
 
-/// Every answer is the step's own, for the state that the grant before has left.
+/// Asserts that every answer is the step's own, for the state that the previous grant has left.
 fn assert_is_a_history(step: &Step, answers: &[Outcome]) {
     let mut grants: Vec<_> = answers.iter().filter(|outcome| outcome.granted()).collect();
     grants.sort_by_key(|outcome| outcome.empty_at);
@@ -118,7 +118,7 @@ fn hints_admit_no_more_and_hardly_less() {
 
 #[test]
 fn two_quotas_share_what_the_larger_one_allows() {
-    // A token an hour, up to 100; two tokens an hour, up to 60.
+    // One token an hour, up to 100, and two tokens an hour, up to 60.
     let quotas = [Step::new(HOUR, 100 * HOUR), Step::new(HOUR / 2, 30 * HOUR)];
     Server::each(|server| {
         for settings in [PLAIN, HINTED] {
@@ -136,7 +136,8 @@ fn two_quotas_share_what_the_larger_one_allows() {
                     }
                 }
             });
-            // The smaller one takes what it never holds for gone, so it may be less.
+            // A take under the smaller quota drops the tokens beyond its span, so the sum may be
+            // less.
             let halves = halves.into_inner();
             assert!((60..=200).contains(&halves), "{id}: {halves}");
         }

@@ -1,5 +1,5 @@
-//! Wires that break and servers that hang: a call ends in time, says why, charges at most once, and the
-//! next one after that is right.
+//! Connections that break and servers that hang. A call ends in time, states the cause and charges
+//! at most once. The next call is correct.
 
 use crate::caller::{Caller, HASTY, MILLISECOND, PLAIN, Server, take};
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
@@ -8,10 +8,11 @@ use std::time::{Duration, Instant};
 use testkit::{Blackhole, Mode};
 use tokenbucket_core::remote::{Cause, Settings};
 
-/// What a call may take beyond its deadline on a machine at rest.
+/// The time that a call may take beyond its deadline on an idle machine.
 const SLACK: Duration = Duration::from_millis(50);
 
-/// Runs `call`; how long it took, less what the machine kept others waiting meanwhile.
+/// Runs `call`. Returns its result and its duration, less the delays that the machine caused
+/// meanwhile.
 fn time<R>(call: impl FnOnce() -> R) -> (R, Duration) {
     let over = AtomicBool::new(false);
     std::thread::scope(|scope| {
@@ -33,7 +34,7 @@ fn time<R>(call: impl FnOnce() -> R) -> (R, Duration) {
     })
 }
 
-/// Why a call in a hurry failed, which it did in time.
+/// Returns why a call with a short timeout failed. Asserts that it failed in time.
 fn fails_in_time(caller: &Caller) -> Cause {
     let (cause, took) = time(|| caller.fails("id", &take(1)));
     assert!(
@@ -43,7 +44,7 @@ fn fails_in_time(caller: &Caller) -> Cause {
     cause
 }
 
-/// Who has time, and who is in a hurry; they share their connections.
+/// Returns a caller with a long timeout and one with a short timeout. They share their connections.
 fn callers(server: &Server, port: u16) -> [Caller; 2] {
     [PLAIN, HASTY].map(|settings| server.caller_at(port, settings))
 }
@@ -136,7 +137,7 @@ fn a_reply_that_drips() {
         assert!(caller.grants("id", &take(1)));
         assert_eq!(caller.left("id"), 2);
         assert_eq!(proxy.connections(), 2);
-        // The control: with time enough, a drip is an answer.
+        // Control: with enough time, a reply that drips is an answer.
         proxy.set(Mode::Drip(Duration::from_millis(5)));
         assert_eq!(caller.left("id"), 2);
     });

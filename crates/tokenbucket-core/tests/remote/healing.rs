@@ -1,16 +1,17 @@
-//! A server that lost its records: what a host has seen before still counts, what was reset does not.
+//! A server that has lost its records. A state that a host has seen before still counts, unless the
+//! bucket was reset.
 
 use crate::caller::{CAPACITY, Caller, HOUR, PLAIN, RESET, Server, refund, take};
 use tokenbucket_core::remote::Settings;
 use tokenbucket_core::slots::counters::Event;
 
-/// Remembers denials, and asks all the same.
+/// Records denials in the denial cache, but contacts the store for every call.
 const ASKING: Settings = Settings {
     hint_max_age: Some(1),
     ..PLAIN
 };
 
-/// Two hosts that were denied a token of the bucket `id`.
+/// Returns two hosts that were denied a token of the bucket `id`.
 fn denied(server: &Server) -> [Caller; 2] {
     let hosts = [(); 2].map(|()| server.caller(ASKING));
     assert!(hosts[0].grants("id", &take(CAPACITY)));
@@ -29,7 +30,8 @@ fn a_lost_record_is_made_up_for() {
         assert_eq!(server.record("id"), "", "it has lost all");
         let after = host.take("id", &take(1));
         assert!(!after.granted());
-        // Earlier by the time that a call may take, and by how far off a hint is; never later.
+        // The restored state may be earlier, by the time that a call may take and the error of a
+        // hint. It is never later.
         assert!(after.empty_at <= before.empty_at);
         assert!(after.empty_at + HOUR / 100 > before.empty_at);
         assert_eq!(host.count(Event::Hinted), 0, "the server's own reply");
@@ -41,7 +43,7 @@ fn a_lost_record_is_made_up_for() {
                 "it wears off"
             );
         }
-        // The control: who saw nothing finds a full bucket.
+        // Control: a host that has seen nothing finds a full bucket.
         let stranger = server.caller(ASKING);
         assert!(stranger.grants("id", &take(1)));
     });
@@ -101,7 +103,7 @@ fn a_record_that_is_there_is_never_made_up_for() {
 
 #[test]
 fn without_hints_a_loss_is_a_loss() {
-    // The control of them all.
+    // The control of all tests above.
     Server::each(|mut server| {
         let host = server.caller(PLAIN);
         assert!(host.grants("id", &take(CAPACITY)));

@@ -1,13 +1,14 @@
-//! How long a store keeps a record: at least until the bucket is full, whoever changes it meanwhile.
+//! The lifetime of a record in a store: at least until the bucket is full, whatever changes it
+//! meanwhile.
 
 use crate::caller::{CAPACITY, HOUR, PLAIN, RESET, Server, refund, take};
 use tokenbucket_core::{Put, Step, TICKS_PER_SECOND, Ticks};
 
 const LARGE: Ticks = 8 * HOUR;
-/// What the test itself may take, in seconds.
+/// The seconds that the test itself may take.
 const MOMENTS: u64 = 20;
 
-/// Seconds that the record of `id` has to live; `None` for ever.
+/// Returns the remaining lifetime of the record of `id` in seconds, or `None` if it never expires.
 fn life(server: &Server) -> Option<u64> {
     let seconds = match server {
         Server::Redis(server) => {
@@ -16,7 +17,7 @@ fn life(server: &Server) -> Option<u64> {
             millis.div_euclid(1000)
         }
         Server::Memcached(server) => {
-            // The quiet end of a command that has none.
+            // `mn` marks the end of the reply, because the reply to `mg` has no end mark.
             let lines = server.command("mg t:id t\r\nmn", "MN");
             lines[0].strip_prefix("HD t").unwrap().parse().unwrap()
         }
@@ -39,14 +40,15 @@ fn a_record_lives_until_its_bucket_is_full() {
             assert!(caller.grants("id", &take(1)));
             assert_lives(&server, hours * HOUR);
         }
-        // Never less than until then: the whole bucket, to the moment.
+        // The record lives at least until the whole bucket is full.
         let outcome = caller.take("id", &take(1));
         let full_in = take(1).reset_after(outcome.empty_at, outcome.now);
         assert!(life(&server).unwrap() + 1 >= full_in / TICKS_PER_SECOND);
     });
 }
 
-/// Its clock counts seconds, and may skip some: what is to live for two is gone at once now and then.
+/// memcached's clock counts seconds and may skip some. An item with a lifetime of two seconds
+/// sometimes expires at once.
 #[test]
 fn memcached_keeps_it_some_seconds_longer() {
     Server::each(|server| {
@@ -75,7 +77,7 @@ fn a_smaller_bucket_never_shortens_it() {
         assert_lives(&server, 6 * HOUR);
         assert!(caller.grants("id", &small));
         assert_lives(&server, 6 * HOUR);
-        // The control: a larger one prolongs it.
+        // Control: a larger bucket prolongs the lifetime.
         assert!(caller.grants("id", &Step::new(HOUR, LARGE)));
         assert_lives(&server, LARGE);
     });
@@ -114,7 +116,7 @@ fn what_lives_for_ever_goes_on_to() {
 
 #[test]
 fn months_are_no_instants() {
-    // memcached takes whatever is more than 30 days for a date.
+    // memcached treats a lifetime of more than 30 days as a date.
     const DAY: Ticks = 24 * HOUR;
     Server::each(|server| {
         let caller = server.caller(PLAIN);

@@ -1,5 +1,5 @@
-//! A store that is down: few calls find that out, the policy answers all, one is warned, and a store that
-//! is back is used again.
+//! A store that is down. Few calls contact it, the failure policy decides all calls, and one call
+//! warns. A store that has recovered is used again.
 
 use crate::caller::{CAPACITY, Caller, MILLISECOND, PLAIN, Server, refund, take};
 use std::thread::sleep;
@@ -16,7 +16,7 @@ fn under(on_failure: OnFailure) -> Settings {
     }
 }
 
-/// Many calls at a policy that does not throw: what was answered, and what was warned of.
+/// Makes many calls under a policy that does not throw. Returns the outcomes and the warnings.
 fn many(caller: &Caller) -> (Vec<Outcome>, Vec<Failure>) {
     let answers = (0..20).map(|_| caller.ask(b"id", &take(1)).unwrap());
     let (outcomes, warnings): (Vec<_>, Vec<_>) = answers.map(|a| (a.value, a.warning)).unzip();
@@ -117,7 +117,7 @@ fn all_are_let_through_or_turned_away() {
         let unavailable = Verdict::Denied(Denial::Unavailable);
         assert!(outcomes.iter().all(|o| o.verdict == unavailable));
         assert_eq!(denying.count(Event::TurnedAway), 20);
-        // What is never granted is not let through either.
+        // A call that can never be granted is not let through either.
         let never = allowing.ask(b"id", &take(CAPACITY + 1)).unwrap().value;
         assert_eq!(never.verdict, Verdict::Denied(Denial::ExceedsCapacity));
     });
@@ -171,7 +171,7 @@ fn what_the_store_took_is_not_given_back_to_the_bucket_that_stands_in() {
         caller.put("id", &undone.give_back());
         let answer = caller.ask(b"id", &take(1)).unwrap();
         assert!(answer.stood_in && !answer.value.granted(), "granted twice");
-        // Control: a refund that the caller vouches for reaches it.
+        // Control: a refund that the caller vouches for reaches the fallback.
         caller.put("id", &refund(1));
         assert!(caller.ask(b"id", &take(1)).unwrap().value.granted());
     });

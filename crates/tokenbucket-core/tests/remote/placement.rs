@@ -1,4 +1,4 @@
-//! What reaches memcached under which name, and on which server.
+//! The names of the items in memcached, and the servers that hold them.
 
 use crate::caller::{CAPACITY, Caller, PLAIN, take};
 use testkit::Memcached;
@@ -33,7 +33,7 @@ fn an_identifier_is_never_a_command() {
     }
     assert_eq!(after["curr_items"], "9");
     assert_eq!(caller.left("canary"), 0);
-    // The control: somebody who does not look would have done it.
+    // Control: a client that does not encode the identifier would have executed the command.
     memcached.command("get x 0 0 1\r\nflush_all", "OK");
     assert_eq!(caller.left("canary"), CAPACITY);
 }

@@ -1,4 +1,4 @@
-//! Redis servers that answer, and will not.
+//! Redis servers that refuse a call with an error.
 
 use crate::caller::{Caller, HASTY, PLAIN, take};
 use std::io::Read;
@@ -11,7 +11,7 @@ fn dsn(redis: &Redis) -> String {
     format!("redis://127.0.0.1:{}", redis.port())
 }
 
-/// What the server answers instead.
+/// Returns the error that the server answers.
 fn refusal(caller: &Caller) -> String {
     match caller.fails("id", &take(1)) {
         Cause::Refused(text) => text,
@@ -43,7 +43,7 @@ fn a_wrong_password_or_none() {
     assert!(at(":right@").grants("id", &take(1)));
     assert!(at("ann:hers@").grants("id", &take(1)));
     assert_eq!(at("default:right@").left("id"), 3);
-    // Whoever knows the password is not served by the connection of who does not.
+    // A caller without the password does not get the connection of a caller that has it.
     assert_refuses(&at(":wrong@"), "WRONGPASS");
     assert_refuses(&at(""), "NOAUTH");
 }
@@ -52,7 +52,7 @@ fn a_wrong_password_or_none() {
 fn a_database_that_is_not_there() {
     let redis = Redis::start(&[]);
     let caller = Caller::redis(&format!("{}/99", dsn(&redis)), PLAIN);
-    // Before and after the server knows the script.
+    // The error is the same before and after the server knows the script.
     assert_refuses(&caller, "ERR DB index is out of range");
     let right = Caller::redis(&format!("{}/9", dsn(&redis)), PLAIN);
     assert!(right.grants("id", &take(1)));
@@ -70,7 +70,7 @@ fn another_script_that_does_not_end() {
     let busy = std::thread::spawn(move || {
         let mut stream = std::os::unix::net::UnixStream::connect(socket).unwrap();
         std::io::Write::write_all(&mut stream, b"EVAL \"while true do end\" 0\r\n").unwrap();
-        // Until the script ends.
+        // Waits until the script ends.
         stream.read_exact(&mut [0; 1]).unwrap();
     });
     assert!(eventually(|| redis.cli(&["PING"]).starts_with("BUSY")));
@@ -103,7 +103,7 @@ fn a_replica() {
         let info = redis.cli(&["INFO", "replication"]);
         info.contains("master_link_status:up")
     };
-    // A replica asks its main server for all once a second.
+    // A replica contacts its main server once a second.
     let is_linked = eventually(linked) || eventually(linked);
     assert!(is_linked);
     assert_refuses(&caller, "READONLY");
@@ -120,7 +120,7 @@ fn too_many_clients() {
     let redis = Redis::start(&["--maxclients", "1"]);
     let caller = Caller::redis(&dsn(&redis), PLAIN);
     let guest = TcpStream::connect(("127.0.0.1", redis.port())).unwrap();
-    // It is a client once the server has seen it.
+    // The guest counts as a client once the server has seen it.
     std::thread::sleep(Duration::from_millis(100));
     for _ in 0..2 {
         let cause = caller.fails("id", &take(1));
@@ -147,11 +147,11 @@ fn a_server_that_is_loading() {
     redis.cli(&["DEBUG", "POPULATE", "3000", "key", "100"]);
     assert_eq!(redis.cli(&["SAVE"]), "OK");
     let refused = std::thread::scope(|scope| {
-        // Over as soon as the server has loaded all.
+        // Ends as soon as the server has loaded everything.
         let restart = scope.spawn(|| redis.restart());
         let mut texts = Vec::new();
         while !restart.is_finished() {
-            // A host that has not seen it fail.
+            // A new host, which has not seen the server fail.
             let caller = Caller::redis(&dsn, HASTY);
             if let Err(failure) = caller.ask(b"other", &take(1)) {
                 texts.push(failure.cause.to_string());

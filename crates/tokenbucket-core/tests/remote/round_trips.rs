@@ -1,4 +1,4 @@
-//! How often a call waits for the network. The counting is checked in testkit.
+//! The round trips of a call. testkit tests the counting itself.
 
 use crate::caller::{CAPACITY, Caller, HOUR, MILLISECOND, PLAIN, RESET, Server, refund, take};
 use std::thread::sleep;
@@ -8,7 +8,7 @@ use tokenbucket_core::Step;
 use tokenbucket_core::remote::Settings;
 use tokenbucket_core::slots::counters::Event;
 
-/// What `call` waits for.
+/// Returns the number of round trips of `call`.
 fn trips(proxy: &Proxy, call: impl FnOnce()) -> u64 {
     let before = proxy.round_trips();
     call();
@@ -26,7 +26,7 @@ fn a_grant_is_one() {
             assert_eq!(trips(&proxy, || assert!(caller.grants("id", &take(1)))), 1);
         }
         assert_eq!(proxy.requests() - before, CAPACITY - 1, "in one write each");
-        // The first token of another bucket, a denial, a look.
+        // The first token of another bucket, a denial, and a dry step.
         assert_eq!(trips(&proxy, || assert!(caller.grants("b", &take(1)))), 1);
         assert_eq!(trips(&proxy, || assert!(!caller.grants("id", &take(1)))), 1);
         assert_eq!(trips(&proxy, || assert_eq!(caller.left("b"), 4)), 1);
@@ -58,7 +58,7 @@ fn a_denial_that_was_seen_before_is_none() {
         assert_eq!(trips(&proxy, deny), 1);
         assert_eq!(trips(&proxy, || (0..100).for_each(|_| deny())), 0);
         assert_eq!(caller.count(Event::Hinted), 100);
-        // Another quota, the same bucket.
+        // Another quota on the same bucket.
         let other = Step::new(HOUR / 2, CAPACITY * HOUR);
         assert_eq!(trips(&proxy, || assert!(!caller.grants("id", &other))), 0);
         sleep(Duration::from_millis(450));
@@ -76,7 +76,7 @@ fn a_denial_that_was_seen_before_is_none() {
 
 #[test]
 fn without_hints_every_denial_is_one() {
-    // The control of the above.
+    // The control of the test above.
     Server::each(|server| {
         let proxy = server.proxy();
         let caller = server.caller_at(proxy.port(), PLAIN);
@@ -118,7 +118,8 @@ fn a_password_travels_with_the_first_command() {
     assert_eq!(trips(&proxy, || assert!(caller.grants("id", &take(1)))), 1);
     let caller = Caller::redis(&format!("redis://ann:hers@127.0.0.1:{port}"), PLAIN);
     assert_eq!(trips(&proxy, || assert!(caller.grants("id", &take(1)))), 1);
-    // A database comes first, alone: what follows must not act on another.
+    // The selection of a database comes first, alone, because the commands after it must not act on
+    // another database.
     let caller = Caller::redis(&format!("{dsn}/3"), PLAIN);
     assert_eq!(trips(&proxy, || assert!(caller.grants("id", &take(1)))), 2);
     assert_eq!(trips(&proxy, || assert!(caller.grants("id", &take(1)))), 1);
@@ -139,7 +140,7 @@ fn under_tls_a_connection_is_used_again() {
     let caller = Caller::redis(&dsn, settings);
     assert!(caller.grants("id", &take(1)));
     for _ in 0..3 {
-        // Beyond the deadline of the call before.
+        // Waits beyond the deadline of the previous call.
         sleep(Duration::from_millis(310));
         assert_eq!(trips(&proxy, || assert!(caller.grants("id", &take(1)))), 1);
     }

@@ -1,11 +1,11 @@
-//! Passwords stay where they are.
+//! Passwords are never shown.
 
 use crate::caller::{Caller, PLAIN, PREFIX, take};
 use testkit::Redis;
 use tokenbucket_core::remote::redis::dsn::Dsn;
 use tokenbucket_core::remote::{Remote, redis};
 
-/// What a failure shows in any way.
+/// Returns everything that a failure can show.
 fn shown(dsn: &str) -> String {
     let caller = Caller::redis(dsn, PLAIN);
     let failure = caller.ask(b"id", &take(1)).unwrap_err();
@@ -15,7 +15,7 @@ fn shown(dsn: &str) -> String {
     format!("{failure} {failure:?} {remote:?} {states:?}")
 }
 
-/// No part of it that would be worth anything.
+/// Asserts that the text contains no useful part of the secret.
 #[track_caller]
 fn assert_hidden(secret: &str, text: &str) {
     for part in secret.as_bytes().windows(6) {
@@ -47,7 +47,7 @@ fn a_password_is_not_in_what_a_failure_says() {
 
 #[test]
 fn a_server_that_repeats_what_it_was_told_is_cut_short() {
-    // To a server without AUTH the password is an argument of an unknown command.
+    // For a server without AUTH, the password is an argument of an unknown command.
     let redis = Redis::start(&["--rename-command", "AUTH", ""]);
     let long: Vec<_> = (0..50)
         .map(|number| format!("{number:04}planted"))

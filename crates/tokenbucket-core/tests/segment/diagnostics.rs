@@ -1,11 +1,11 @@
-//! Who is denied most, where the operator asks for it.
+//! The identifiers that are denied most, if the operator asks for them.
 
 use crate::{SETTINGS, empties, layout, store};
 use std::collections::HashSet;
 use tokenbucket_core::host::{Host, Settings};
 use tokenbucket_core::memory::Segment;
 
-/// Direct-mapped entries of the sketch of a shard.
+/// The number of direct-mapped entries in the sketch of a shard.
 const ENTRIES: u128 = 64;
 
 fn tracking() -> Host {
@@ -16,7 +16,7 @@ fn tracking() -> Host {
     Host::new(settings, Segment::memfd).unwrap()
 }
 
-/// `count` identifiers that begin with `prefix` and have entries of their own.
+/// Returns `count` identifiers that begin with `prefix` and have different entries.
 fn apart(store: &Host, prefix: &str, count: usize) -> Vec<Vec<u8>> {
     let mut taken = HashSet::new();
     let names = (0..).map(|number| format!("{prefix}{number}").into_bytes());
@@ -71,7 +71,7 @@ fn a_heavy_hitter_is_not_driven_out_by_a_crowd() {
     }
     let worst = most_denied(&store, 1);
     assert_eq!(worst[0].0, b"heavy");
-    // A count is a lower bound, and no worse than what shares its entry.
+    // A count is a lower bound. It lacks at most the denials of identifiers that share its entry.
     assert!((500..=1000).contains(&worst[0].1), "{}", worst[0].1);
 }
 

@@ -1,4 +1,4 @@
-//! Children share their parent's buckets, and count in shards of their own.
+//! Children share their parent's buckets, and count in their own shards.
 
 use crate::{empties, layout, store};
 use rustix::process::{Pid, WaitOptions, waitpid};
@@ -10,21 +10,21 @@ use tokenbucket_core::slots::counters::{Event, SHARDS, Shard};
 
 const SHARDS_AT: usize = 4096;
 
-/// Runs `work` in a child and tells what it returned.
+/// Runs `work` in a child and returns its result.
 fn in_child(work: impl FnOnce() -> bool) -> bool {
-    // SAFETY: other tests run in threads, so the child makes system calls and atomic accesses only,
+    // SAFETY: other tests run in threads. So the child makes only system calls and atomic accesses,
     // and ends without destructors.
     let pid = unsafe { libc::fork() };
     let Some(pid) = Pid::from_raw(pid) else {
         let code = i32::from(!work());
-        // SAFETY: ends the child at once.
+        // SAFETY: this ends the child at once.
         unsafe { libc::_exit(code) }
     };
     let ended = waitpid(Some(pid), WaitOptions::empty()).unwrap();
     ended.is_some_and(|(_, status)| status.exit_status() == Some(0))
 }
 
-/// How often each shard of the segment counted a grant.
+/// Returns the number of grants that each shard of the segment has counted.
 fn grants_of_shards(store: &Host) -> Vec<u64> {
     let Backing::Memfd(fd) = store.segment().backing() else {
         panic!("a memfd");
@@ -57,8 +57,8 @@ fn a_child_shares_the_buckets_of_its_parent() {
 #[test]
 fn a_child_counts_in_another_shard() {
     let store = store(Segment::memfd(layout()).unwrap());
-    // The first of this segment to count, its child, and its child's child. Both are dead when the
-    // last child looks for a shard.
+    // The first process that counts in this segment, its child and its grandchild. Both descendants
+    // are dead when the last child looks for a shard.
     let worked = in_child(|| {
         let first = empties(&store, b"1") && empties(&store, b"2");
         first

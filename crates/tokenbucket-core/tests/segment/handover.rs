@@ -1,4 +1,4 @@
-//! A memfd is sealed, and handed by its number to the next image of the same master.
+//! A memfd is sealed. Its number is handed over to the next image of the same master.
 
 use crate::{Folder, SETTINGS, empties, is_root, layout, store};
 use rustix::fd::{AsFd, AsRawFd, BorrowedFd, IntoRawFd, OwnedFd, RawFd};
@@ -8,7 +8,7 @@ use std::fs::File;
 use std::os::fd::FromRawFd;
 use tokenbucket_core::memory::{Backing, Segment, SegmentError};
 
-/// Numbers above this are given by these tests alone, so that a closed one stays closed.
+/// Only these tests use numbers above this, so that a closed number stays closed.
 const HIGH: RawFd = 500;
 
 fn descriptor(segment: &Segment) -> &OwnedFd {
@@ -18,22 +18,22 @@ fn descriptor(segment: &Segment) -> &OwnedFd {
     }
 }
 
-/// A number that nobody here owns, as an earlier image leaves it.
+/// Returns a number that nothing here owns, as an earlier image leaves it.
 fn left_open(fd: impl AsFd) -> RawFd {
     fcntl_dupfd_cloexec(fd, HIGH).unwrap().into_raw_fd()
 }
 
 fn is_open(fd: RawFd) -> bool {
-    // SAFETY: borrowed for one question, which a closed number answers with an error.
+    // SAFETY: the number is borrowed for one system call, which returns an error if it is closed.
     fcntl_getfd(unsafe { BorrowedFd::borrow_raw(fd) }).is_ok()
 }
 
-/// Refused, and left as it was.
+/// Returns the reason why the descriptor is refused. Asserts that it stays open.
 fn why(fd: impl AsFd, nonce: u64) -> SegmentError {
     let number = left_open(fd);
     let refused = Segment::adopt(number, nonce, layout()).expect_err("refused");
     assert!(is_open(number), "{refused:?} closed it");
-    // SAFETY: `left_open` made the number and nobody else owns it.
+    // SAFETY: `left_open` made the number, and nothing else owns it.
     drop(unsafe { OwnedFd::from_raw_fd(number) });
     refused
 }
@@ -51,7 +51,7 @@ fn the_next_image_sees_the_same_buckets() {
     let second = store(second);
     assert!(!empties(&second, b"key"));
     assert!(empties(&second, b"other") && !empties(&first, b"other"));
-    // And the one after that.
+    // The image after that sees them, too.
     let number = left_open(descriptor(second.segment()));
     drop((first, second));
     let third = store(Segment::adopt(number, nonce, layout()).unwrap());
@@ -122,7 +122,7 @@ fn what_is_no_memfd_is_refused() {
 
 #[test]
 fn a_number_that_is_not_open_is_refused() {
-    // -100 is what system calls take for the working directory.
+    // System calls take -100 for the working directory.
     for number in [HIGH - 1, RawFd::MAX, -1, -2, -100, RawFd::MIN] {
         let refused = Segment::adopt(number, 0, layout()).unwrap_err();
         assert!(

@@ -1,6 +1,6 @@
-//! The memory under the table: how it is made, opened and handed over, and what is refused.
+//! The memory under the table: how it is created, opened and handed over, and what is refused.
 //!
-//! A refused file is left byte for byte as it was, a refused descriptor is left open.
+//! A refused file is left byte for byte as it was. A refused descriptor is left open.
 #![allow(unsafe_code, clippy::unwrap_used, clippy::expect_used)]
 
 mod diagnostics;
@@ -27,7 +27,7 @@ const PRIVATE: Access = Access {
     group: None,
 };
 
-/// A folder of its own for each test, gone afterwards.
+/// A folder for each test, deleted afterwards.
 struct Folder(PathBuf);
 
 impl Folder {
@@ -44,7 +44,7 @@ impl Folder {
         self.0.join("segment")
     }
 
-    /// How many files are in it.
+    /// Returns the number of files in the folder.
     fn count(&self) -> usize {
         std::fs::read_dir(&self.0).unwrap().count()
     }
@@ -64,7 +64,7 @@ fn mode_of(path: &std::path::Path) -> u32 {
     std::fs::metadata(path).unwrap().permissions().mode() & 0o7777
 }
 
-/// Takes everything from a bucket of one token an hour: granted once in a segment's life.
+/// Takes everything from a bucket of one token an hour. This is granted once in a segment's life.
 fn empties(store: &Host, identifier: &[u8]) -> bool {
     let hour = 3600 * TICKS_PER_SECOND;
     let slots = store.slots();

@@ -1,4 +1,4 @@
-//! A named segment is made once, in full, and found again by everybody after that.
+//! A named segment is created once, completely, and every later process finds it.
 
 use crate::{Folder, PRIVATE, empties, is_root, layout, mode_of, store};
 use rustix::io::Errno;
@@ -20,7 +20,7 @@ fn a_second_opener_finds_the_buckets_of_the_first() {
     let second = store(Segment::named(&folder.file(), PRIVATE, layout()).unwrap());
     assert_eq!(second.segment().nonce(), nonce);
     assert!(!empties(&second, b"key"));
-    // A restart: nobody has it open, the file keeps it.
+    // A restart: no process has the file open, but the file remains.
     drop((first, second));
     let third = store(Segment::named(&folder.file(), PRIVATE, layout()).unwrap());
     assert_eq!(third.segment().nonce(), nonce);
@@ -73,7 +73,7 @@ fn mode_and_group_are_as_asked_for_whatever_the_umask() {
     Segment::named(&folder.file(), access, layout()).unwrap();
     assert_eq!(mode_of(&folder.file()), 0o666);
     assert_eq!(std::fs::metadata(folder.file()).unwrap().gid(), group);
-    // Stricter than allowed is fine.
+    // A mode that is stricter than allowed is accepted.
     Segment::named(&folder.file(), access, layout()).unwrap();
 }
 
@@ -90,7 +90,7 @@ fn a_path_that_cannot_be_a_file_is_refused() {
     assert_eq!(folder.count(), 0);
 }
 
-/// A disk that is full, seen by one thread only.
+/// The disk is full, and only this thread sees it.
 #[test]
 fn a_full_disk_is_an_error_and_leaves_nothing_behind() {
     let folder = Folder::new();
@@ -107,7 +107,7 @@ fn a_full_disk_is_an_error_and_leaves_nothing_behind() {
     assert_eq!(folder.count(), 0);
 }
 
-/// In a mount namespace of this thread, so that it ends with the thread.
+/// Mounts a small disk in a mount namespace of this thread, so that it ends with the thread.
 fn mount_a_small_disk(folder: &Path) -> std::io::Result<()> {
     use std::os::unix::ffi::OsStrExt;
     let checked = |result: i32| match result {
@@ -116,10 +116,10 @@ fn mount_a_small_disk(folder: &Path) -> std::io::Result<()> {
     };
     let path = std::ffi::CString::new(folder.as_os_str().as_bytes())?;
     let none = std::ptr::null();
-    // SAFETY: changes this thread's view of the file system, nothing of its memory.
+    // SAFETY: this changes the thread's view of the file system, but nothing in its memory.
     checked(unsafe { libc::unshare(libc::CLONE_NEWNS) })?;
     let private = libc::MS_REC | libc::MS_PRIVATE;
-    // SAFETY: the strings end with a zero and outlive the call; no other pointers are read.
+    // SAFETY: the strings end with a zero and outlive the call. No other pointers are read.
     checked(unsafe { libc::mount(none, c"/".as_ptr(), none, private, none.cast()) })?;
     let (kind, options) = (c"tmpfs".as_ptr(), c"size=16k".as_ptr().cast());
     // SAFETY: as above.
@@ -128,7 +128,7 @@ fn mount_a_small_disk(folder: &Path) -> std::io::Result<()> {
 
 const LIMITED: &str = "TOKENBUCKET_TEST_FOLDER_OF_A_LIMITED_PROCESS";
 
-/// The same for a limit on the size of files, in a process of its own.
+/// The limit holds for a whole process, so the test runs in a process of its own.
 #[test]
 fn a_limit_on_file_sizes_is_an_error_and_leaves_nothing_behind() {
     if let Some(folder) = std::env::var_os(LIMITED) {
@@ -152,7 +152,7 @@ fn a_limit_on_file_sizes_is_an_error_and_leaves_nothing_behind() {
                 rlim_cur: 16_384,
                 rlim_max: 16_384,
             };
-            // A process that tries in spite of its limit is killed.
+            // A process that exceeds this limit is killed.
             libc::setrlimit(libc::RLIMIT_FSIZE, &raw const limit);
             Ok(())
         });

@@ -1,4 +1,4 @@
-//! Whatever else lies at a named segment's path is refused, and not touched.
+//! Anything else at the path of a named segment is refused and not changed.
 
 use crate::{Folder, PRIVATE, SETTINGS, is_root, layout};
 use rustix::fs::{CWD, FileType, Mode, mknodat};
@@ -16,14 +16,14 @@ const LINES_AT: u64 = 2 * FIELD;
 const SIZE_AT: u64 = 3 * FIELD;
 const CLOCK_DOMAIN_AT: u64 = 6 * FIELD;
 
-/// A finished segment that nobody has open.
+/// Returns a folder with a finished segment that no process has open.
 fn made() -> Folder {
     let folder = Folder::new();
     Segment::named(&folder.file(), PRIVATE, layout()).unwrap();
     folder
 }
 
-/// Why the file at `path` is refused; it must be the same afterwards.
+/// Returns the reason why the file at `path` is refused. Asserts that the file is unchanged.
 fn why(path: &Path, access: Access, settings: Settings) -> SegmentError {
     let before = fs::read(path).unwrap();
     let refused = Segment::named(path, access, settings.layout()).expect_err("refused");
@@ -60,7 +60,7 @@ fn a_symbolic_link() {
     let link = folder.0.join("link");
     symlink(folder.file(), &link).unwrap();
     assert_refused!(&link, SegmentError::System(_, Errno::LOOP));
-    // Nor is anything made where a link points to nothing.
+    // Nothing is created where a link points to nothing, either.
     let dangling = folder.0.join("dangling");
     symlink(folder.0.join("nothing"), &dangling).unwrap();
     let refused = Segment::named(&dangling, PRIVATE, layout()).unwrap_err();
@@ -128,7 +128,7 @@ fn other_settings() {
     other.lines *= 2;
     let refused = why(&folder.file(), PRIVATE, other);
     assert!(matches!(refused, SegmentError::Size(_, _)), "{refused:?}");
-    // Of the same size, which is rounded up to pages.
+    // The size is the same, because it is rounded up to pages.
     other.lines = SETTINGS.lines - 1;
     assert_eq!(other.layout().size(), layout().size());
     let refused = why(&folder.file(), PRIVATE, other);

@@ -1,4 +1,4 @@
-//! Several steps, all or none, on stores that take one at a time.
+//! Several steps, all or none, on stores that take one step at a time.
 
 use crate::homes::{self, Home};
 use crate::{CAPACITY, HOUR, MILLISECOND, now, singles, take};
@@ -11,12 +11,12 @@ struct Basket<'a> {
     home: &'a Home,
     keys: Vec<Key<'a>>,
     steps: Vec<Step>,
-    /// Empties this bucket after all were asked and before any is charged.
+    /// If set, this bucket is emptied after all steps were asked and before any is charged.
     rival: Option<Key<'a>>,
 }
 
 impl<'a> Basket<'a> {
-    /// Single tokens of these buckets.
+    /// Returns a batch that takes single tokens from these buckets.
     fn of(home: &'a Home, identifiers: &[&'a str]) -> Self {
         let key = |identifier: &&'a str| home.key(identifier.as_bytes());
         Self {
@@ -140,7 +140,7 @@ fn a_batch_that_loses_a_race_gives_back_what_it_took() {
     });
 }
 
-/// A take of all tokens of `key`, whose bucket refills in `span`.
+/// Takes all tokens of `key`, whose bucket refills in `span`.
 fn undone(home: &Home, key: Key<'_>, span: Ticks) -> Taken {
     let step = Step::new(span, span);
     let outcome = home.take(key, &step, None);
@@ -153,15 +153,15 @@ fn undone(home: &Home, key: Key<'_>, span: Ticks) -> Taken {
     }
 }
 
-/// Lets the store's clock pass `instant`.
+/// Waits until the store's clock has passed `instant`.
 fn pass(home: &Home, instant: Ticks) {
     while now(home, home.key(b"clock")) < instant {
         home.pass(MILLISECOND);
     }
 }
 
-/// Others take all there is, at an hour a token, or owe an hour. Returns the state, which is not full
-/// for hours, so that no store forgets it.
+/// Takes everything that is left, at an hour a token, or owes an hour. Returns the state. The
+/// bucket is not full for hours, so no store forgets it.
 fn others_take(home: &Home, key: Key<'_>) -> Ticks {
     let owing = Step {
         max_debt: HOUR,
@@ -184,7 +184,7 @@ fn a_give_back_after_the_bucket_refilled_returns_nothing() {
         let before = others_take(home, key);
         home.put(key, &undone.give_back());
         assert_eq!(state(home, key), before, "the tokens are granted twice");
-        // Control: a refund that the caller vouches for is one.
+        // Control: a refund that the caller vouches for returns its whole cost.
         home.put(key, &crate::refund(1));
         assert_eq!(state(home, key), before - HOUR);
     });

@@ -1,4 +1,4 @@
-//! The stores that the contract is run over.
+//! The stores over which the contract is run.
 
 use crate::remotes;
 use std::path::PathBuf;
@@ -8,7 +8,7 @@ use tokenbucket_core::host::{self, Host, Settings};
 use tokenbucket_core::memory::{Access, Layout, Segment, SegmentError};
 use tokenbucket_core::{Key, KeyHasher, MemoryStore, Outcome, Put, Step, Ticks};
 
-/// A store, and how its keys are made.
+/// A store, and the hasher of its keys.
 pub struct Home {
     name: &'static str,
     store: Box<dyn Store>,
@@ -16,7 +16,7 @@ pub struct Home {
     pub hasher: KeyHasher,
 }
 
-/// Every constructor: the one place that knows which stores there are.
+/// Returns the constructors of all stores. Only this function knows which stores there are.
 fn all() -> Vec<fn() -> Home> {
     let mut all: Vec<fn() -> Home> = vec![
         || Home::new("memory", MemoryStore::default(), KeyHasher::new([1, 2])),
@@ -40,13 +40,13 @@ fn all() -> Vec<fn() -> Home> {
 pub fn each(part: impl Fn(&Home)) {
     for make in all() {
         let home = make();
-        // Shown only when the part fails.
+        // The output is shown only if the part fails.
         println!("store: {}", home.name);
         part(&home);
     }
 }
 
-/// What a store can do. Its failures fail the test.
+/// The operations of a store. A failure of the store fails the test.
 pub trait Store {
     fn take(&self, key: Key<'_>, step: &Step, first: Option<Ticks>) -> Outcome;
     fn put(&self, key: Key<'_>, put: &Put);
@@ -123,7 +123,7 @@ pub fn settings() -> Settings {
     }
 }
 
-/// A folder of its own, gone with its owner; a mapping stays when its file goes.
+/// A folder that is deleted with its owner. A mapping stays when its file is deleted.
 struct Folder(PathBuf);
 
 impl Folder {
@@ -136,7 +136,7 @@ impl Folder {
         Self(path)
     }
 
-    /// The store in the named segment in this folder.
+    /// Returns the store in the named segment in this folder.
     fn home(&self) -> Home {
         let access = Access {
             mode: 0o600,

@@ -1,4 +1,4 @@
-//! Remote stores as the contract sees them: on real servers, one of each kind for all tests.
+//! Remote stores for the contract, on real servers. All tests share one server of each kind.
 
 use crate::homes::{Home, Store, settings};
 use std::sync::LazyLock;
@@ -13,7 +13,7 @@ use tokenbucket_core::remote::redis::dsn::Dsn;
 use tokenbucket_core::remote::{Answer, Failure, OnFailure, Remote, Settings, Transport};
 use tokenbucket_core::{Key, KeyHasher, Outcome, Put, Step, TICKS_PER_SECOND, Ticks, boot_clock};
 
-// Ended by their watchdogs: nothing drops a static.
+// Watchdogs end these servers, because nothing drops a static.
 static REDIS: LazyLock<testkit::Redis> = LazyLock::new(testkit::Redis::start_tls);
 static VALKEY: LazyLock<Option<testkit::Redis>> =
     LazyLock::new(|| testkit::Redis::start_valkey(&[]));
@@ -68,7 +68,7 @@ fn memcached(name: &'static str, server: &str) -> Home {
     home(name, Memcached::new(&servers, prefix().as_bytes()))
 }
 
-/// The servers are shared, the buckets are not.
+/// Returns a new prefix. The servers are shared, but the buckets are not.
 fn prefix() -> String {
     static NUMBER: AtomicU32 = AtomicU32::new(0);
     format!("home{}:", NUMBER.fetch_add(1, Ordering::Relaxed))
@@ -86,15 +86,16 @@ fn home<T: Transport + 'static>(name: &'static str, transport: T) -> Home {
     Home::new(name, RemoteHome { remote, hasher }, hasher)
 }
 
-/// A remote store and a host of its own.
+/// A remote store with its own host.
 struct RemoteHome<T> {
     remote: Remote<'static, T>,
     hasher: KeyHasher,
 }
 
 impl<T> RemoteHome<T> {
-    /// A remote store knows a bucket by its identifier alone: outside every namespace by the caller's
-    /// bytes as they are, elsewhere by the hash, too, which the namespace has changed.
+    /// Returns the identifier in the remote store, which knows a bucket by its identifier alone.
+    /// Outside every namespace it is the caller's bytes. In a namespace the hash comes first,
+    /// because the namespace has changed it.
     fn identifier(&self, key: Key<'_>) -> Vec<u8> {
         if key == self.hasher.key(key.identifier) {
             return key.identifier.to_vec();
