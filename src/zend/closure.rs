@@ -71,8 +71,8 @@ impl super::Call<'_> {
         let Some(this) = self.this_object() else {
             return Zval::null();
         };
-        // SAFETY: the object is live, because the closure holds it. Code of a class that the
-        // closure was bound to may run.
+        // SAFETY: the closure keeps the object alive, even if reading the property runs PHP code. A
+        // closure can be bound to an object of any class.
         unsafe {
             let (class, this) = (this.class(), this.as_ptr());
             let (start, length) = (name.as_ptr().cast(), name.len());
