@@ -2,8 +2,8 @@
 //!
 //! If a closure calls `bootstrap()` on the storage, nothing is written: the state is only proposed.
 //! The record is made after the closure has returned true, and the tokens are taken in the same
-//! step. If another process has made a record meanwhile, that record wins. So a slow closure can
-//! never refill a drained bucket.
+//! step. If another call has made a record meanwhile, that record wins. So a slow closure can never
+//! refill a drained bucket.
 
 use crate::zend::system;
 use std::cell::{Cell, RefCell};

@@ -25,8 +25,8 @@ const METHODS: [&str; 6] = [
 /// `Redis::OPT_PREFIX`
 const OPT_PREFIX: i64 = 2;
 
-/// Throws an error about a client that cannot be used. The message begins with "must" and shows no
-/// password.
+/// A function that throws an error about an unusable client. The message begins with "must" and
+/// shows no password.
 type Unfit<'a> = &'a dyn Fn(&str) -> Thrown;
 
 /// Returns true if the object is a Redis client.

@@ -78,7 +78,8 @@ impl Storage for Object<PdoStorage> {
     }
 }
 
-/// Returns the object as a storage, if its class does not override the extension's methods.
+/// Returns the object as a storage, if its class does not override `prepare()`, `bootstrap()` or
+/// `consume()`.
 pub fn of(object: Obj<'_>) -> Option<&dyn Storage> {
     let storage = Object::<PdoStorage>::of(object)?;
     let is_ours = storage.is_exact() || TOKEN_BUCKET_STORAGE_PDO_MY_SQL.is_of(object);
