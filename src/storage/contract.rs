@@ -38,19 +38,19 @@ pub trait Storage: Any + Debug {
     /// Changes a bucket without taking tokens.
     ///
     /// # Errors
-    /// As [`Storage::take`].
+    /// The same as [`Storage::take`].
     fn put(&self, key: Key<'_>, put: &Put) -> Result<(), Thrown>;
 
     /// Reports whether the bucket has a record.
     ///
     /// # Errors
-    /// As [`Storage::take`].
+    /// The same as [`Storage::take`].
     fn contains(&self, key: Key<'_>) -> Result<bool, Thrown>;
 
     /// Takes one step on one bucket.
     ///
     /// # Errors
-    /// As [`Storage::take_or_fall_back`].
+    /// The same as [`Storage::take_or_fall_back`].
     fn take(&self, key: Key<'_>, step: &Step, first: Option<Ticks>) -> Result<Outcome, Thrown> {
         let answer = self.take_or_fall_back(key, step, first);
         answer.map(|(outcome, _)| outcome)
@@ -61,7 +61,7 @@ pub trait Storage: Any + Debug {
     /// and `put` has no effect.
     ///
     /// # Errors
-    /// As [`Storage::take`].
+    /// The same as [`Storage::take`].
     fn give_back(&self, key: Key<'_>, put: &Put, fell_back: bool) -> Result<(), Thrown> {
         if !fell_back {
             return self.put(key, put);
@@ -75,7 +75,7 @@ pub trait Storage: Any + Debug {
     /// Implements `prepare()` of the interface. Most storages have nothing to prepare.
     ///
     /// # Errors
-    /// As [`Storage::take`].
+    /// The same as [`Storage::take`].
     fn prepare(&self) -> Result<(), Thrown> {
         Ok(())
     }
@@ -89,7 +89,7 @@ pub trait Storage: Any + Debug {
     /// that together. `self` is the storage of the first bucket.
     ///
     /// # Errors
-    /// As [`Storage::take`].
+    /// The same as [`Storage::take`].
     fn take_all(
         &self,
         _buckets: &[(&dyn Storage, Key<'_>)],

@@ -166,7 +166,7 @@ impl<T: StorageClass> Object<RemoteStorage<T>> {
     /// [`Remote::ask`].
     ///
     /// # Errors
-    /// As [`Storage::take`].
+    /// The same as [`Storage::take`].
     pub fn ask<R>(
         &self,
         name: impl FnOnce(&T) -> Vec<u8>,
@@ -185,7 +185,7 @@ impl<T: StorageClass> Object<RemoteStorage<T>> {
     /// `bucket` joined together.
     ///
     /// # Errors
-    /// As [`Storage::take`].
+    /// The same as [`Storage::take`].
     pub fn decide(
         &self,
         name: impl FnOnce(&T) -> Vec<u8>,

@@ -85,7 +85,7 @@ fn renew(bucket: &Object<Bucket>) -> Result<(), Thrown> {
 /// Derives the plan from `source`; see [`Plan::derive`].
 ///
 /// # Errors
-/// As [`with_plan`]. The message names an argument or a property, depending on `origin`.
+/// The same as [`with_plan`]. The message names an argument or a property, depending on `origin`.
 pub fn derive(
     bucket: &Object<Bucket>,
     source: &mut Source,

@@ -88,7 +88,7 @@ pub fn to_seconds(
 /// Returns the seconds in which `tokens` refill as a double, or NaN if the result is not a number.
 ///
 /// # Errors
-/// As [`to_seconds`].
+/// The same as [`to_seconds`].
 fn seconds_of(bucket: &Object<Bucket>, overrides: Overrides, tokens: &Zval) -> Result<f64, Thrown> {
     let seconds = to_seconds(bucket, overrides, tokens)?;
     Ok(value::to_number(&seconds).map_or(f64::NAN, Number::to_float))

@@ -42,7 +42,7 @@ impl<'a> Question<'a> {
     /// Derives the question from the plan that [`with_plan`] has just updated.
     ///
     /// # Errors
-    /// As [`Question::of`].
+    /// The same as [`Question::of`].
     pub fn of_latest_plan(
         bucket: &'a Object<Bucket>,
         number: Number,
@@ -88,7 +88,7 @@ impl<'a> Question<'a> {
     /// bucket without a record. May run PHP code.
     ///
     /// # Errors
-    /// As [`Storage::take`], or the exception of `_bootstrap()`. Nothing is written then.
+    /// The same as [`Storage::take`], or the exception of `_bootstrap()`. Nothing is written then.
     pub fn take(&self, storage: &dyn Storage) -> Result<Outcome, Thrown> {
         let (key, step) = (self.plan.key(), &self.step);
         let first = if self.plan.overrides.bootstrap {

@@ -51,7 +51,7 @@ pub fn consume(question: &Question<'_>, object: &Zval) -> Result<bool, Thrown> {
 /// after the time in which they refill.
 ///
 /// # Errors
-/// As [`consume`].
+/// The same as [`consume`].
 pub fn estimate(question: &Question<'_>, object: &Zval) -> Result<Decision, Thrown> {
     let granted = consume(question, object)?;
     let (step, burst) = (&question.step, question.plan.quota.burst());

@@ -1,8 +1,8 @@
 -- Takes one token from a bucket that is kept as the JSON object {"num": tokens, "time": second}.
 -- The bucket held so many tokens at that second since the epoch.
 --
--- KEYS[1]  the bucket. Both numbers may have a fraction, and may be strings of digits. Any other value
---          is refused and left unchanged.
+-- KEYS[1]  the bucket. Both numbers may have a fraction, and may be strings of digits. Any other
+--          value is refused and left unchanged.
 -- ARGV     the cost of a token and the span in microseconds, and the tokens that refill in the span
 -- Reply    1 if granted, 0 if denied
 --

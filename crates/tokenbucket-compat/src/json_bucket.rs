@@ -15,7 +15,7 @@ static TAKE: LazyLock<Script> =
 /// round trip.
 ///
 /// # Errors
-/// As [`Redis::run`].
+/// The same as [`Redis::run`].
 pub fn take(redis: &Redis, key: &[u8], quota: &Quota, deadline: Ticks) -> Result<bool, Cause> {
     let Some(cost) = quota.cost(Tokens::ONE) else {
         return Ok(false);

@@ -73,7 +73,7 @@ impl Transport for Database<'_> {
     }
 
     /// Takes a step. A statement reads the clock before it waits for a lock. So a step is repeated
-    /// if it was denied for no longer than the call took, up to [`LATE`] times.
+    /// if it was denied for no longer than the call took, up to `LATE` times.
     fn take(&self, ask: &Ask, _deadline: Ticks) -> Result<Reply, Cause> {
         let mut tries = 0;
         loop {

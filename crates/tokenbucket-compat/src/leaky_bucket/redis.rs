@@ -39,7 +39,7 @@ pub struct Family {
 /// Counts one hit of `member` in a set of a family. Returns true if the hit was admitted.
 ///
 /// # Errors
-/// As [`Redis::run`].
+/// The same as [`Redis::run`].
 pub fn request(
     redis: &Redis,
     family: &Family,
@@ -62,7 +62,7 @@ pub fn request(
 /// server wait meanwhile.
 ///
 /// # Errors
-/// As [`Redis::run`].
+/// The same as [`Redis::run`].
 pub fn cleanup(redis: &Redis, family: &Family, set: usize, deadline: Ticks) -> Result<(), Cause> {
     let period = Argument::Number(family.limits.period.into());
     let keys = keys(family.action.as_deref(), set).map(|key| redis.raw_name(&key));
@@ -73,7 +73,7 @@ pub fn cleanup(redis: &Redis, family: &Family, set: usize, deadline: Ticks) -> R
 /// first.
 ///
 /// # Errors
-/// As [`Redis::run`].
+/// The same as [`Redis::run`].
 pub fn locked(redis: &Redis, top: u32, deadline: Ticks) -> Result<Vec<(Vec<u8>, u64)>, Cause> {
     let arguments = [Argument::Number(top.into())];
     let key = redis.raw_name(LOCKED);

@@ -25,7 +25,7 @@ impl Counters for Memcached {
         groups.into_iter().map(|group| group.1).collect()
     }
 
-    /// Takes one round trip for each [`AT_ONCE`] counters. Takes another one if the first counter
+    /// Takes one round trip for each `AT_ONCE` counters. Takes another one if the first counter
     /// would expire too soon.
     fn count(&self, keys: &[Vec<u8>], life: Option<Life>, deadline: Ticks) -> Result<u64, Cause> {
         let Some(first) = keys.first() else {

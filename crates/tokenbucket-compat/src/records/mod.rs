@@ -28,7 +28,7 @@ pub trait Records: Transport {
     /// Replaces the record of `key` with `next` if it is still `found`.
     ///
     /// # Errors
-    /// As [`Records::read`]. Then it is unknown if the store has written.
+    /// The same as [`Records::read`]. Then it is unknown if the store has written.
     fn swap(&self, key: &[u8], found: &Found, next: &Next, deadline: Ticks) -> Swapped;
 }
 

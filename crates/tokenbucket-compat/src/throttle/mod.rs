@@ -19,7 +19,7 @@
 //! enters again.
 //!
 //! A decision takes two round trips: enter and read, write and leave. A call waits for the other
-//! library for at most half of the time to the deadline. The worker inside may have died, or may
+//! library for at most half of the time to the deadline. Its process may have died inside, or may
 //! not respect the lock at all.
 
 mod bucket;
