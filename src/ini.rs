@@ -45,7 +45,7 @@ pub struct SharedMemorySettings {
     pub segment: Settings,
     /// The file of a named segment.
     pub path: Option<PathBuf>,
-    /// The owner's and group's access to a named segment.
+    /// The access rights of a named segment: its mode and group.
     pub access: Access,
 }
 

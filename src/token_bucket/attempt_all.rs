@@ -58,8 +58,7 @@ struct Calls<'a> {
 
 impl<'a> Calls<'a> {
     fn of(questions: &'a [Question<'a>]) -> Result<Self, Thrown> {
-        // An overriding method proposes a first state for one call that takes the tokens at once.
-        // Several buckets cannot do that together.
+        // An overriding method proposes a first state only for tokens that are taken at once.
         if questions
             .iter()
             .any(|question| question.plan.overrides.bootstrap)

@@ -24,7 +24,7 @@ pub fn wait(call: &mut Call<'_>, result: &mut Zval) -> Result<(), Thrown> {
     Ok(())
 }
 
-/// Takes the tokens. Sleeps until the bucket holds them, at most `left` in all.
+/// Takes the tokens. Sleeps until the bucket holds them, at most `left` ticks in all.
 fn decide_within(question: &Question<'_>, mut left: Ticks) -> Result<Decision, Thrown> {
     loop {
         let decision = attempt::decide(question)?;

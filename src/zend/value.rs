@@ -286,7 +286,7 @@ pub fn set_bool(value: &mut Zval, truth: bool) {
 /// The bits by which a value is recognised if it comes again and needs no conversion.
 ///
 /// Equal bits mean an equal value only while something keeps the string or object behind them
-/// alive.  Values of other kinds have no identity.
+/// alive. Values of other kinds have no identity.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Identity {
     bits: i64,

@@ -21,7 +21,7 @@ const LONG_AGO: i64 = 1 << 51;
 /// The most attempts at a step that loses a race each time.
 const TRIES: u32 = 100;
 
-/// The most repeats of a step that was denied with a wait shorter than the call.
+/// The most repeats of a step that was denied with a wait no longer than the call.
 const LATE: u32 = 8;
 
 /// Returns this host's monotonic clock in microseconds. The ticks are below 2^62.

@@ -21,8 +21,8 @@ const TRIES: u32 = 64;
 pub trait Records: Transport {
     /// Reads the record of `key`.
     ///
+    /// # Errors
     /// If the store did not reply before `deadline`.
-    /// If the store did not answer before `deadline`.
     fn read(&self, key: &[u8], deadline: Ticks) -> Result<Found, Cause>;
 
     /// Replaces the record of `key` with `next` if it is still `found`.
