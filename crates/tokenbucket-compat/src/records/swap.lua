@@ -1,8 +1,8 @@
 -- Writes a record if it is still the one that the caller read, or only reads it.
 --
 -- KEYS[1]  the record
--- ARGV     empty to read only; else the next record, its life in milliseconds, and the record that the
---          caller read, if there was one
+-- ARGV     empty to read only; else the next record, its life in milliseconds, and the record that
+--          the caller read, if there was one
 -- Reply    1 if written; else the server's time in microseconds and the record, nil if missing
 
 local record = call('GET', KEYS[1])
