@@ -1,8 +1,8 @@
 -- Increments this minute's counter, if asked to, and sums up the counters of some minutes.
 --
 -- KEYS     the counters, this minute's first
--- ARGV     empty to sum only; else the life of a new counter in seconds, and the seconds from now for
---          which this counter will be read
+-- ARGV     empty to sum only; else the life of a new counter in seconds, and the seconds from now
+--          for which this counter will be read
 -- Reply    the sum, this call included
 
 local sum = 0
