@@ -1,4 +1,4 @@
-//! `TokenBucket\Decision`: the whole answer to one call.
+//! `TokenBucket\Decision`: the result of one call.
 
 use crate::classes;
 use crate::zend::object::instantiate;
@@ -10,7 +10,7 @@ use tokenbucket_core::{Decision, Quota, TICKS_PER_SECOND, Ticks, seconds};
 /// The greatest integer of a structured HTTP field.
 const GREATEST_FIELD: u64 = 999_999_999_999_999;
 
-/// What the object was made of; `headers()` needs it.
+/// The quota and the decision that the object was made from. `headers()` needs them.
 #[derive(Clone, Copy, Debug)]
 pub struct Answer(Option<(Quota, Decision)>);
 
@@ -30,10 +30,10 @@ impl State for Answer {
     }
 }
 
-/// The PHP object for an answer under `quota`.
+/// Returns the PHP object for a decision under `quota`.
 ///
 /// # Errors
-/// When there is no memory for it.
+/// If there is no memory for the object.
 pub fn to_object(quota: &Quota, decision: &Decision) -> Result<Zval, Thrown> {
     let mut allowed = Zval::new();
     allowed.set_bool(decision.allowed());
@@ -54,7 +54,7 @@ pub fn to_object(quota: &Quota, decision: &Decision) -> Result<Zval, Thrown> {
     })
 }
 
-/// Private: only the extension makes decisions.
+/// Private, because only the extension makes decisions.
 #[allow(clippy::unnecessary_wraps)]
 pub fn construct(_call: &mut Call<'_>, _result: &mut Zval) -> Result<(), Thrown> {
     Ok(())
@@ -79,7 +79,8 @@ pub fn headers(call: &mut Call<'_>, result: &mut Zval) -> Result<(), Thrown> {
     Ok(())
 }
 
-/// A structured field's string (RFC 9651): printable ASCII in quotes.
+/// Returns a structured field's string (RFC 9651): printable ASCII in quotes. Returns `None` for
+/// other text.
 fn quoted(text: &[u8]) -> Option<String> {
     let mut quoted = String::from('"');
     for &byte in text {
@@ -95,8 +96,10 @@ fn quoted(text: &[u8]) -> Option<String> {
     Some(quoted)
 }
 
-/// draft-ietf-httpapi-ratelimit-headers-11: q and r in tokens, w and t in seconds, all rounded so that
-/// a client that believes them is not denied. `Retry-After` (RFC 9110) never ends before t does.
+/// Returns the header fields of draft-ietf-httpapi-ratelimit-headers-11.
+///
+/// q and r are in tokens, w and t in seconds. All are rounded so that a client that follows them is
+/// not denied. `Retry-After` (RFC 9110) never ends before t.
 fn fields(
     quota: &Quota,
     decision: &Decision,
@@ -109,7 +112,8 @@ fn fields(
     let reset = if remaining > 0 {
         whole_seconds(quota.refill(remaining), remaining)
     } else {
-        // The bucket is full after reset_after; one token is there when all but one refill remain.
+        // The bucket is full after `reset_after`. One token is there when the refill of the others
+        // remains.
         let others = quota.burst() - quota.refill(1);
         whole_seconds(decision.reset_after.saturating_sub(others), 1)
     };
@@ -133,8 +137,10 @@ fn fields(
     fields
 }
 
-/// `ticks` in whole seconds, rounded up, for the refill of `tokens`: each was rounded up to a tick, which
-/// must not make 61 seconds of a minute. Nor must a microsecond, which the answer itself takes longer than.
+/// Returns `ticks` in whole seconds, rounded up, for the refill of `tokens`.
+///
+/// The refill of each token was rounded up to a tick. That must not turn a minute into 61 seconds.
+/// An excess of up to a microsecond is ignored, too, because the reply itself takes longer.
 fn whole_seconds(ticks: Ticks, tokens: u64) -> u64 {
     let rounded = tokens.max(TICKS_PER_MICROSECOND);
     ticks.saturating_sub(rounded).div_ceil(TICKS_PER_SECOND)

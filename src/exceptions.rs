@@ -1,7 +1,7 @@
-//! The extension's exceptions, and what errors of the core become in PHP.
+//! The extension's exceptions, and the PHP exceptions for errors of the core crate.
 //!
-//! An argument fault is a `ValueError` that names the argument. A failing store is a
-//! `TokenBucket\StorageException`. A denial is neither: it is an answer.
+//! An invalid argument throws a `ValueError` that names it. A failed store throws a
+//! `TokenBucket\StorageException`. A denial is a result and throws nothing.
 
 use crate::classes;
 use crate::zend::Zval;
@@ -10,13 +10,14 @@ use tokenbucket_core::remote::Failure;
 use tokenbucket_core::seconds::SpanError;
 use tokenbucket_core::{AmountError, QuotaError};
 
-/// A number of tokens or seconds that is none.
+/// Throws `ValueError` for an invalid number of tokens or seconds.
 #[cold]
 pub fn bad_amount(argument: u32, error: AmountError) -> Thrown {
     throw::argument_value(argument, &error.to_string())
 }
 
-/// A cost (`argument`) or a full span (the one behind it) that is none.
+/// Throws `ValueError` for an invalid cost (argument number `argument`) or full span (the next
+/// argument).
 #[cold]
 pub fn bad_span(argument: u32, error: SpanError) -> Thrown {
     match error {
@@ -25,28 +26,29 @@ pub fn bad_span(argument: u32, error: SpanError) -> Thrown {
     }
 }
 
-/// A store that failed, where its policy is to throw; because of what another extension threw, if it did.
+/// Throws `TokenBucket\StorageException` for a failed store. `previous` is the exception of another
+/// extension that caused it, if there was one.
 #[cold]
 pub fn storage_failed(failure: &Failure, previous: Option<Zval>) -> Thrown {
     throw::of_class(&classes::STORAGE_EXCEPTION, &failure.to_string(), previous)
 }
 
-/// More requests than were allowed: without a message, as in the class that this one replaces.
+/// Throws the exception for too many requests. It has no message, as in the class that it replaces.
 #[cold]
 pub fn rate_exceeded() -> Thrown {
     throw::of_class(&classes::RATE_EXCEEDED_EXCEPTION, "", None)
 }
 
-/// Where a capacity and a rate came from.
+/// The origin of a capacity and a rate.
 #[derive(Clone, Copy, Debug)]
 pub enum Origin {
     /// `TokenBucket::__construct()`.
     Constructor,
-    /// Properties that a subclass changed.
+    /// The properties, which a subclass changed.
     Properties,
 }
 
-/// A capacity and a rate that make no quota.
+/// Throws `ValueError` for a capacity and a rate that do not form a valid quota.
 #[cold]
 pub fn bad_quota(origin: Origin, error: QuotaError) -> Thrown {
     let (capacity, rate) = ((3, "bucket_capacity"), (4, "tokens_per_second"));
@@ -67,7 +69,7 @@ pub fn bad_quota(origin: Origin, error: QuotaError) -> Thrown {
     }
 }
 
-/// A property of a bucket whose type is of no use.
+/// Throws `TypeError` for a property of an invalid type. Keeps an exception that is pending.
 #[cold]
 pub fn bad_property(property: &str, expected: &str) -> Thrown {
     if throw::is_pending() {

@@ -1,4 +1,4 @@
-//! `TokenBucket\status()` and `phpinfo()`: what the extension did and holds on this host.
+//! `TokenBucket\status()` and `phpinfo()`: the counters and the state of this host.
 
 use crate::segment;
 use crate::zend::{Call, Thrown, Zval, system, value};
@@ -9,12 +9,12 @@ use tokenbucket_core::host::Host;
 use tokenbucket_core::slots::counters::Event;
 use tokenbucket_core::{boot_clock, seconds};
 
-/// How many of the most denied are listed.
+/// The number of most denied identifiers that are listed.
 const MOST_DENIED: usize = 20;
 
 type Counters<const N: usize> = [(&'static str, Event); N];
 
-/// What remote stores were asked, and what happened instead, by the names that `status()` gives it.
+/// The counters of remote stores, with their names in `status()` and `phpinfo()`.
 const REMOTE: Counters<8> = [
     ("asked", Event::Asked),
     ("hinted", Event::Hinted),
@@ -26,7 +26,7 @@ const REMOTE: Counters<8> = [
     ("thrown", Event::Thrown),
 ];
 
-/// The counters, by the names that `status()` and `phpinfo()` give them.
+/// The counters of the segment, with their names in `status()` and `phpinfo()`.
 const COUNTERS: Counters<13> = [
     ("granted", Event::Granted),
     ("denied", Event::Denied),
@@ -118,7 +118,7 @@ fn remote(host: &Host) -> ext_php_rs::error::Result<Array> {
     Ok(table)
 }
 
-/// The remote stores that this host has used, and their breakers.
+/// Returns the remote stores that this host has used, with their breakers.
 fn stores(host: &Host) -> ext_php_rs::error::Result<Array> {
     let now = boot_clock();
     let mut list = ZendHashTable::new();
@@ -136,7 +136,7 @@ fn stores(host: &Host) -> ext_php_rs::error::Result<Array> {
     Ok(list)
 }
 
-/// A count as PHP's `int`.
+/// Returns a count as PHP's `int`.
 fn count(count: u64) -> i64 {
     i64::try_from(count).unwrap_or(i64::MAX)
 }

@@ -1,4 +1,4 @@
-//! The settings, and what they mean. A value that makes no sense is warned of and replaced by the default.
+//! The settings and their meaning. An invalid value causes a warning, and the default is used.
 
 use crate::zend::system::{self, Followed};
 use crate::zend::throw::startup_warning;
@@ -39,17 +39,17 @@ pub fn register(module: i32) {
     IniEntryDef::register(ENTRIES.as_slice(), module);
 }
 
-/// What the shared memory should be like.
+/// The settings of the shared memory.
 pub struct SharedMemorySettings {
-    /// Size and policy.
+    /// The size and the policy of the segment.
     pub segment: Settings,
     /// The file of a named segment.
     pub path: Option<PathBuf>,
-    /// Who may use a named segment.
+    /// The access rights of a named segment: its mode and group.
     pub access: Access,
 }
 
-/// Reads the settings, once, while the module starts.
+/// Reads the settings once, while the module starts.
 pub fn shared_memory() -> SharedMemorySettings {
     let path = system::setting(PATH);
     SharedMemorySettings {
@@ -66,7 +66,7 @@ pub fn shared_memory() -> SharedMemorySettings {
     }
 }
 
-/// The namespace that applies now; it may differ between pools and requests.
+/// Returns the current namespace. It may differ between pools and requests.
 pub fn namespace() -> Vec<u8> {
     NAMESPACE.value()
 }
@@ -118,11 +118,11 @@ fn evict(value: &str) -> Option<bool> {
 
 fn mode(value: &str) -> Option<u32> {
     let mode = u32::from_str_radix(value, 8).ok()?;
-    // Its owner must be able to use it, and a segment is no program.
+    // The owner needs read and write access, and a segment must not be executable.
     (mode & 0o600 == 0o600 && mode & !0o666 == 0).then_some(mode)
 }
 
-/// A group's number or name; empty for none.
+/// Reads a group's number or name. An empty value means no group.
 #[allow(clippy::option_option)]
 fn group(value: &str) -> Option<Option<u32>> {
     if value.is_empty() {

@@ -1,9 +1,10 @@
-//! tokenbucket: exact token-bucket rate limiting for PHP, in shared memory or in stores that hosts share.
+//! tokenbucket: exact token-bucket rate limiting for PHP, in shared memory or in stores that hosts
+//! share.
 //!
-//! The module's entry and hooks, nothing else. A call goes from a class's method through the match of
-//! [`storage`] to a store of the core crate, and comes back as a value of PHP.
+//! This file holds only the module's entry point and hooks. A call goes from a method of a class
+//! through [`storage`] to a store of the core crate. The result becomes a PHP value.
 
-// The entry point that the macro makes is the only public item, and cannot be documented.
+// The macro's entry point is the only public item, and it cannot be documented.
 #![allow(missing_docs)]
 
 mod classes;
@@ -32,7 +33,7 @@ pub fn get_module(module: ModuleBuilder) -> ModuleBuilder {
         .info_function(info::phpinfo)
 }
 
-/// MINIT. Runs once in the master, and anew when it executes itself (php-fpm on USR2).
+/// MINIT. Runs once in the master, and again when it executes itself (php-fpm on USR2).
 extern "C" fn startup(_kind: i32, module: i32) -> i32 {
     ini::register(module);
     if let Err(error) = segment::attach(&Starting::in_startup()) {
@@ -46,7 +47,7 @@ extern "C" fn startup(_kind: i32, module: i32) -> i32 {
     SUCCESS
 }
 
-/// MSHUTDOWN. Runs in every exiting child too, so it may detach but not destroy.
+/// MSHUTDOWN. Also runs in every child that exits, so it may detach the segment but not destroy it.
 extern "C" fn shutdown(_kind: i32, module: i32) -> i32 {
     system::forget_settings(module);
     segment::detach(&Ending::in_shutdown());

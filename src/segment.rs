@@ -1,8 +1,8 @@
-//! The process's segment: made or found when the module starts, inherited by every worker.
+//! The process's segment, created or found when the module starts. Every worker inherits it.
 //!
-//! A php-fpm master that gets USR2 executes itself anew and starts its modules again; the memfd's
-//! number and nonce, handed over in the environment, let it find the segment that it had, so a
-//! reload resets no limit. The process's number is no help there: it stays the same over USR2 and
+//! On USR2 a php-fpm master executes itself and starts its modules again. It passes the number and
+//! the nonce of its memfd on in the environment. So it finds its old segment again, and a reload
+//! resets no limit. A process ID would not identify the segment: it stays the same over USR2, but
 //! changes when the master becomes a daemon.
 
 use crate::ini::{self, SharedMemorySettings};
@@ -20,28 +20,28 @@ const HANDOVER: &str = "TOKENBUCKET_SEGMENT";
 
 static HOST: Shared<Host> = Shared::new();
 
-/// The process that started the module and handed its segment over; 0 in a worker, and where nothing
-/// was handed over.
+/// The ID of the process that started the module and passed its segment on. 0 in a worker, and if
+/// no segment was passed on.
 static STARTED_BY: AtomicU32 = AtomicU32::new(0);
 
-/// Returns what lies in the process's segment.
+/// Returns the contents of the process's segment.
 ///
-/// `None` only before the module has started and after it has shut down.
+/// Returns `None` only before the module has started and after it has shut down.
 #[inline]
 pub fn host() -> Option<&'static Host> {
     HOST.get()
 }
 
-/// Returns the buckets in the process's segment; `None` as for [`host`].
+/// Returns the buckets in the process's segment, or `None` as [`host`] does.
 #[inline]
 pub fn store() -> Option<&'static SharedMemory> {
     host().map(Host::slots)
 }
 
-/// Makes or finds the segment.
+/// Creates or finds the segment.
 ///
 /// # Errors
-/// When no mapping at all can be had, or 128 bits cannot be swapped without a lock.
+/// If no memory can be mapped, or the processor has no lock-free 128-bit compare-and-swap.
 pub fn attach(starting: &Starting) -> anyhow::Result<()> {
     ensure!(
         is_lock_free(),
@@ -56,9 +56,10 @@ pub fn attach(starting: &Starting) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Unmaps the segment from this process; others keep it.
+/// Unmaps the segment from this process. Other processes keep it.
 ///
-/// This also runs in a master just before it executes itself, so what was handed over stays open.
+/// This also runs in a master just before it executes itself. So a segment that was passed on stays
+/// open.
 pub fn detach(ending: &Ending) {
     let Some(host) = HOST.take(ending) else {
         return;
@@ -71,7 +72,7 @@ pub fn detach(ending: &Ending) {
     }
 }
 
-/// The named segment, if one is asked for and can be had.
+/// Returns the named segment, if one is configured and can be used.
 fn named(settings: &SharedMemorySettings, layout: Layout) -> Option<Segment> {
     let path = settings.path.as_ref()?;
     match Segment::named(path, settings.access, layout) {
@@ -86,7 +87,7 @@ fn named(settings: &SharedMemorySettings, layout: Layout) -> Option<Segment> {
     }
 }
 
-/// The segment that the master had before it executed itself, or a new one.
+/// Returns the segment that the master had before it executed itself, or a new one.
 fn private(starting: &Starting, layout: Layout) -> Result<Segment, SegmentError> {
     let executes_itself = matches!(
         system::interface_name().as_str(),
@@ -115,7 +116,7 @@ fn private(starting: &Starting, layout: Layout) -> Result<Segment, SegmentError>
 fn handed_over() -> Option<(i32, u64)> {
     let value = std::env::var(HANDOVER).ok()?;
     let (fd, nonce) = value.split_once(':')?;
-    // Never one of the standard streams.
+    // The standard streams are never a segment.
     let fd = fd.parse().ok().filter(|&fd: &i32| fd > 2)?;
     Some((fd, u64::from_str_radix(nonce, 16).ok()?))
 }
@@ -130,9 +131,10 @@ fn hand_over(starting: &Starting, segment: &Segment) {
     }
 }
 
-/// In a worker: programs that PHP code executes must not inherit the descriptor.
+/// Closes the descriptor on exec in a worker, so that programs started by PHP code do not inherit
+/// it.
 ///
-/// Not done right after the fork, for a master that becomes a daemon forks too.
+/// This is not done right after the fork, because a master that becomes a daemon forks, too.
 pub fn request_begins() {
     let started_by = STARTED_BY.load(Relaxed);
     if started_by == 0 || started_by == std::process::id() {
@@ -140,12 +142,12 @@ pub fn request_begins() {
     }
     STARTED_BY.store(0, Relaxed);
     if let Some(host) = host() {
-        // A descriptor that is gone is not inherited either.
+        // An error means that the descriptor is closed already, so it is not inherited either.
         host.segment().keep_on_exec(false).ok();
     }
 }
 
-/// Returns the kind of memory in a word, and the path of a named segment.
+/// Returns the kind of memory as a word, and the path of a named segment.
 pub fn backing(segment: &Segment) -> (&'static str, String) {
     match segment.backing() {
         Backing::Memfd(_) => ("memfd", String::new()),

@@ -1,11 +1,12 @@
-//! `TokenBucket\Compat\ClientThrottle`: is a client over its limit in a window? TRUE if so.
+//! `TokenBucket\Compat\ClientThrottle`: returns TRUE if a client is over its limit in a window.
 //!
-//! On memcached its record is the serialised array that ext-memcache writes, changed inside of the lock that
-//! others take who keep such records; elsewhere it is a step. Denied calls are charged either way.
+//! On memcached the record is the serialised array that ext-memcache writes. It is changed inside
+//! the lock that other programs with such records use. On other stores a call is a step. Denied
+//! calls are charged in both cases.
 //!
-//! It lets pass, and warns in the words that people look for in their logs, when the store gives no answer
-//! and the storage's policy is `Local`, which is the default, or `Allow`; `Deny` and `Throw` mean what they
-//! say.
+//! If the store fails, the storage's policy decides. Under `Local`, the default, and `Allow`, the
+//! call is allowed with a warning. Its text is that of the original class, because people search
+//! their logs for it. `Deny` and `Throw` work as on other storages.
 
 use super::{amount, native, storage as argument, wrong_type};
 use crate::classes;
@@ -20,12 +21,12 @@ use tokenbucket_core::{Step, Ticks, seconds};
 
 /// The slot of the property `$storage`.
 const STORAGE: usize = 0;
-/// The window of who names none, in seconds.
+/// The default window, in seconds.
 const WINDOW: f64 = 300.0;
 /// The longest window, in seconds: 31 years.
 const LONGEST_WINDOW: f64 = 1e9;
 
-/// All that an object keeps is in its property.
+/// No state: everything is in the property.
 #[derive(Clone, Debug, Default)]
 pub struct Limiter;
 
@@ -43,7 +44,7 @@ pub fn construct(call: &mut Call<'_>, _result: &mut Zval) -> Result<(), Thrown> 
     Ok(())
 }
 
-/// `key($id)`: what a client's bucket is called, in all applications alike. Meant to be overridden.
+/// `key($id)`: the name of a client's bucket, the same in all applications. Meant to be overridden.
 pub fn key(call: &mut Call<'_>, result: &mut Zval) -> Result<(), Thrown> {
     let id = call.untyped_string(1)?;
     *result = value::of_bytes(&[b"throttle_".as_slice(), value::bytes(&id)].concat());
@@ -67,10 +68,10 @@ pub fn check(call: &mut Call<'_>, result: &mut Zval) -> Result<(), Thrown> {
     }
     let this = call.this::<Limiter>();
     let key = key_of(this, call.arg(1))?;
-    // Held: what runs below may give the object another.
+    // Held, because PHP code that runs below may give the object another storage.
     let held = this.copy_property(STORAGE);
     let native = native::<Limiter>(&held)?;
-    // Less than a token is never enough for one.
+    // A limit below one token never grants a call.
     let granted = if limit < 1.0 {
         Some(false)
     } else {
@@ -84,7 +85,7 @@ pub fn check(call: &mut Call<'_>, result: &mut Zval) -> Result<(), Thrown> {
     Ok(())
 }
 
-/// `$this->key($id)`, as a string.
+/// Returns `$this->key($id)` as a string.
 fn key_of(this: &Object<Limiter>, id: &Zval) -> Result<Zval, Thrown> {
     let key = invoke::method(this.zend(), "key", &mut [id.shallow_clone()])?;
     value::to_string(&key).ok_or_else(|| {
@@ -92,8 +93,8 @@ fn key_of(this: &Object<Limiter>, id: &Zval) -> Result<Zval, Thrown> {
     })
 }
 
-/// Takes a token. Returns whether it was there; `None` if the store gave no answer and its policy is not a
-/// denial.
+/// Takes a token. Returns true if the bucket held it, and `None` if the store failed under a policy
+/// that does not deny.
 fn take(native: &dyn Storage, key: &[u8], limit: f64, window: f64) -> Result<Option<bool>, Thrown> {
     let ticks = seconds::to_ticks(window).unwrap_or(0);
     let step = charged(limit, ticks, native.grain());
@@ -125,9 +126,9 @@ fn take(native: &dyn Storage, key: &[u8], limit: f64, window: f64) -> Result<Opt
     Ok(Some(outcome.granted()))
 }
 
-/// Asks the store, which calls the record `name`. Returns `None`, without a warning, if the store
-/// gave no answer and its policy is not a denial. An invalid record is an answer: the policy
-/// decides about `step` on the bucket `identifier` then, as everywhere.
+/// Runs `ask` on the store, for the record `name`. Returns `None` without a warning if the store
+/// failed under a policy that does not deny. For an invalid record, the policy decides about `step`
+/// on the bucket `identifier`, as in other limiters.
 fn ask_openly<T: StorageClass>(
     storage: &Object<RemoteStorage<T>>,
     identifier: &[u8],

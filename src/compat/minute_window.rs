@@ -1,9 +1,10 @@
-//! `TokenBucket\Compat\MinuteWindow`: so many requests in the last so many minutes, denied ones included.
+//! `TokenBucket\Compat\MinuteWindow`: limits the requests of the last minutes. Denied requests
+//! count, too.
 //!
-//! On memcached and Redis there is a counter a minute, named by prefix, address and `date("dHi")` in the
-//! script's time zone. A call counts up this minute's, then looks at its own count and at the minutes
-//! before: of two calls that race, one has the greater count. Elsewhere it is a step whose denials are
-//! charged.
+//! On memcached and Redis there is one counter per minute. Its name is the prefix, the address and
+//! `date("dHi")` in the script's time zone. A call increments the counter of this minute, then adds
+//! its own count and the counts of the minutes before. If two calls race, one of them gets the
+//! greater count. On other stores a call is a step that charges denials.
 
 use super::{native, storage as argument};
 use crate::classes;
@@ -22,10 +23,10 @@ const STORAGE: usize = 0;
 const IP: usize = 1;
 const PREFIX: usize = 2;
 
-/// Where each counter's name ends: day, hour and minute.
+/// The date format at the end of a counter's name: day, hour and minute.
 const NAME: &std::ffi::CStr = c"dHi";
 
-/// All that an object keeps is in its properties.
+/// No state: everything is in the properties.
 #[derive(Clone, Debug, Default)]
 pub struct Window;
 
@@ -60,7 +61,7 @@ pub fn limit_requests_in_minutes(call: &mut Call<'_>, _result: &mut Zval) -> Res
     }
     let minutes = minutes_argument(call)?;
     let this = call.this::<Window>();
-    // Held: what runs below may give the object another.
+    // Held, because PHP code that runs below may give the object another storage.
     let held = this.copy_property(STORAGE);
     let asked = Asked {
         native: native::<Window>(&held)?,
@@ -76,24 +77,24 @@ pub fn limit_requests_in_minutes(call: &mut Call<'_>, _result: &mut Zval) -> Res
     }
 }
 
-/// `$minutes`
+/// Returns the argument `$minutes`.
 fn minutes_argument(call: &mut Call<'_>) -> Result<u32, Thrown> {
     let minutes = call.untyped_number(2)?.to_float();
     if minutes.fract() != 0.0 || !(1.0..=f64::from(MOST_MINUTES)).contains(&minutes) {
         let message = "must be a whole number from 1 to 40320";
         return Err(throw::argument_value(2, message));
     }
-    // Checked above.
+    // The range was checked above.
     #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)]
     Ok(minutes as u32)
 }
 
-/// One question.
+/// The values of one call.
 struct Asked<'a> {
     native: &'a dyn Storage,
     prefix: Zval,
     ip: Zval,
-    /// Whole, or infinite.
+    /// An integer or infinite.
     allowed: f64,
     minutes: u32,
 }
@@ -124,7 +125,7 @@ impl Asked<'_> {
         });
         let (mut sum, mut life) = (0u64, Some(Life::new(self.minutes, now)));
         for keys in store.transport().by_server(&names) {
-            // The first server has this minute's counter, which comes first.
+            // The first server holds this minute's counter, which comes first.
             let (first, life) = (keys.first().cloned(), life.take());
             let counted = storage.ask(
                 |_| first.unwrap_or_default(),
@@ -140,8 +141,8 @@ impl Asked<'_> {
         Ok(sum as f64 <= self.allowed)
     }
 
-    /// Returns the bucket's name where there are no counters. Unlike a counter's, no other prefix and
-    /// address have it.
+    /// Returns the bucket's identifier on storages without counters. Unlike a counter's name, it is
+    /// unique to this prefix and address.
     fn bucket(&self) -> Vec<u8> {
         let (prefix, ip) = (value::bytes(&self.prefix), value::bytes(&self.ip));
         let head = format!("minute-window:{}:{}:", self.minutes, prefix.len());

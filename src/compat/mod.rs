@@ -1,4 +1,5 @@
-//! Limiters that applications run today, class for class: their API, and on their own stores their records.
+//! Limiters that existing applications use, with the same API. On the stores of the originals they
+//! also keep the same records.
 
 pub mod client_throttle;
 pub mod leaky_bucket;
@@ -12,7 +13,7 @@ use crate::zend::{Call, Class, State, Thrown, Zval, throw, value};
 
 /// The state of a limiter's objects. A clone has a copy of it.
 trait Limiter: Clone + Default + 'static {
-    /// As [`State::SLOTS`].
+    /// The number of slots, as in [`State::SLOTS`].
     const SLOTS: usize;
     /// Returns the class.
     fn class() -> &'static Class;
@@ -34,7 +35,8 @@ impl<L: Limiter> State for L {
     }
 }
 
-/// Throws a `TypeError` about a value that was to be converted, unless the conversion has thrown.
+/// Throws a `TypeError` about a value that could not be converted, unless the conversion has
+/// thrown.
 fn wrong_type(message: &str) -> Thrown {
     if throw::is_pending() {
         return Thrown;
@@ -42,10 +44,10 @@ fn wrong_type(message: &str) -> Thrown {
     throw::type_error(message)
 }
 
-/// Returns argument `number`, finite and not negative.
+/// Returns argument `number`, which must be finite and not negative.
 ///
 /// # Errors
-/// `TypeError` or `ValueError`.
+/// Throws `TypeError` or `ValueError` for an invalid argument.
 fn amount(call: &mut Call<'_>, number: u32) -> Result<f64, Thrown> {
     let amount = call.untyped_number(number)?;
     let tokens = amount.tokens();
@@ -53,10 +55,10 @@ fn amount(call: &mut Call<'_>, number: u32) -> Result<f64, Thrown> {
     Ok(amount.to_float())
 }
 
-/// Returns argument 1, which must be a storage of ours.
+/// Returns argument 1, which must be a storage of the extension.
 ///
 /// # Errors
-/// `TypeError`.
+/// Throws `TypeError` if it is not.
 fn storage(call: &Call<'_>) -> Result<Zval, Thrown> {
     let storage = call.object_of(1, &TOKEN_BUCKET_STORAGE)?;
     let is_ours = value::object(&storage).and_then(storage::of).is_some();
@@ -64,10 +66,10 @@ fn storage(call: &Call<'_>) -> Result<Zval, Thrown> {
     is_ours.then_some(storage).ok_or_else(wrong)
 }
 
-/// Returns the storage that is a property's value.
+/// Returns the storage in the value of a property.
 ///
 /// # Errors
-/// `Error` if no constructor has set it.
+/// Throws `Error` if no constructor has set it.
 fn native<T: State>(storage: &Zval) -> Result<&dyn Storage, Thrown> {
     value::object(storage).and_then(storage::of).ok_or_else(|| {
         throw::error(&format!(

@@ -1,9 +1,9 @@
 //! `TokenBucket\Compat\RateLimiter`: a bucket of `initNum` tokens that refills in `expire` seconds.
 //!
-//! On Redis the bucket is the JSON object that the component of that name keeps under `cacheKey`, so
-//! servers with either share it. On other storages it is a bucket as any other.
+//! On Redis the bucket is the JSON object that the original component keeps under `cacheKey`. So
+//! servers with either of them share it. On other storages it is an ordinary bucket.
 //!
-//! The values in the public properties count, at each call.
+//! Each call reads the current values of the public properties.
 
 use super::{amount, wrong_type};
 use crate::classes;
@@ -19,11 +19,11 @@ const REDIS: usize = 0;
 const CACHE_KEY: usize = 1;
 const INIT_NUM: usize = 2;
 const EXPIRE: usize = 3;
-/// The storage made of the client in [`CLIENT`].
+/// The storage made from the client in [`CLIENT`].
 const STORAGE: usize = 4;
 const CLIENT: usize = 5;
 
-/// All that a limiter knows stands in its properties.
+/// No state: everything is in the properties.
 #[derive(Clone, Debug, Default)]
 pub struct Limiter;
 
@@ -38,7 +38,7 @@ impl super::Limiter for Limiter {
 /// `__construct($cacheKey = '', $initNum = 30, $expire = 60)`
 pub fn construct(call: &mut Call<'_>, _result: &mut Zval) -> Result<(), Thrown> {
     let this = call.this::<Limiter>();
-    // Without a key nothing is set: properties of a class that extends this one stay as they are.
+    // Without a key, nothing is set, so that the properties of a subclass keep their values.
     if call.count() == 0 || !value::is_truthy(call.arg(1)) {
         return Ok(());
     }
@@ -53,20 +53,22 @@ pub fn construct(call: &mut Call<'_>, _result: &mut Zval) -> Result<(), Thrown> 
     Ok(())
 }
 
-/// Whether an argument stands for its default. 0 does not: a limit of none is a limit.
+/// Returns true if an argument means the default: null, false or an empty string. 0 is a valid
+/// limit.
 fn is_left_out(argument: &Zval) -> bool {
     let is_empty_string = argument.is_string() && value::bytes(argument).is_empty();
     is_empty_string || matches!(value::kind(argument), IS_NULL | IS_FALSE)
 }
 
-/// `handler()`: whether this request is allowed.
+/// `handler()`: returns true if this request is allowed.
 pub fn handler(call: &mut Call<'_>, result: &mut Zval) -> Result<(), Thrown> {
     value::set_bool(result, decide(call.this::<Limiter>())?);
     Ok(())
 }
 
 fn decide(this: &Object<Limiter>) -> Result<bool, Thrown> {
-    // PHP code runs on the way (`__toString()`, a client's methods): all that is looked at is held.
+    // All values are held, because PHP code may run on the way (`__toString()`, a client's
+    // methods).
     let key = this.copy_property(CACHE_KEY);
     if !value::is_truthy(&key) {
         return Err(throw::value_error(&of("cacheKey", "must not be empty")));
@@ -88,13 +90,14 @@ fn decide(this: &Object<Limiter>) -> Result<bool, Thrown> {
     redis.decide(
         |redis| redis.raw_name(identifier),
         |redis, deadline| json_bucket::take(redis, &redis.raw_name(identifier), &quota, deadline),
-        // The record of a raw key is not that of the bucket with this identifier.
+        // A prefix, because the record of a raw key is not the bucket with this identifier.
         &[b"RateLimiter\0", identifier],
         &step,
     )
 }
 
-/// The storage of ours that `$redis` is or stands for; null when there is none.
+/// Returns the storage in `$redis`, or the storage made from the client in it. Returns null if
+/// there is none.
 fn storage(this: &Object<Limiter>) -> Result<Zval, Thrown> {
     let redis = this.copy_property(REDIS);
     if value::kind(&redis) == IS_NULL {
@@ -104,7 +107,7 @@ fn storage(this: &Object<Limiter>) -> Result<Zval, Thrown> {
     if storage::of(object).is_some() || !storage::is_client(object) {
         return Ok(redis);
     }
-    // The slot holds the client, so nobody else can have its identity.
+    // The slot holds the client, so no other object can have its identity.
     if Identity::of(&this.copy_property(CLIENT)).is_of(&redis) {
         return Ok(this.copy_property(STORAGE));
     }
@@ -115,7 +118,7 @@ fn storage(this: &Object<Limiter>) -> Result<Zval, Thrown> {
     Ok(storage)
 }
 
-/// What one request asks for; `None` when nothing is ever allowed.
+/// Returns the quota and the step of one request, or `None` if no request is ever allowed.
 fn step(this: &Object<Limiter>, grain: Grain) -> Result<Option<(Quota, Step)>, Thrown> {
     let number = |slot, name| {
         let number = value::to_number(&this.copy_property(slot));

@@ -1,11 +1,11 @@
-//! How storages are made: the arguments of a constructor or of `fromClient()`.
+//! The arguments of the storages' constructors and of `fromClient()`.
 
 use crate::zend::{Call, State, Thrown, class, throw, value};
 use crate::{classes, exceptions};
 use tokenbucket_core::remote::{OnFailure, Settings};
 use tokenbucket_core::{TICKS_PER_SECOND, Ticks, seconds};
 
-/// The greatest timeout, and the greatest age of a hint: an hour.
+/// The greatest timeout, and the greatest `$hintMaxAge`: an hour.
 const MOST: Ticks = 3_600 * TICKS_PER_SECOND;
 /// The default of `$hintMaxAge` in the stub.
 const HINT_MAX_AGE: Ticks = TICKS_PER_SECOND;
@@ -21,7 +21,7 @@ pub const DEFAULTS: Settings = Settings {
 /// Returns the arguments from number 2 on: `$prefix`, `$timeout`, and those of [`policy`].
 ///
 /// # Errors
-/// `TypeError` or `ValueError`.
+/// Throws `TypeError` or `ValueError` for an invalid argument.
 pub fn remote<'a>(call: &mut Call<'a>) -> Result<(&'a [u8], Settings), Thrown> {
     let prefix = if call.count() >= 2 {
         call.string(2)?
@@ -41,7 +41,7 @@ pub fn remote<'a>(call: &mut Call<'a>) -> Result<(&'a [u8], Settings), Thrown> {
 /// `$hintMaxAge`.
 ///
 /// # Errors
-/// `TypeError` or `ValueError`.
+/// Throws `TypeError` or `ValueError` for an invalid argument.
 pub fn policy(call: &mut Call<'_>, first: u32, defaults: Settings) -> Result<Settings, Thrown> {
     let on_failure = if call.count() >= first {
         on_failure(call, first)?
@@ -70,7 +70,7 @@ fn on_failure(call: &Call<'_>, number: u32) -> Result<OnFailure, Thrown> {
     }
 }
 
-/// Returns argument `number` in seconds, up to an hour.
+/// Returns argument `number` in ticks. The argument is in seconds, an hour at most.
 fn span(call: &mut Call<'_>, number: u32, default: Ticks) -> Result<Ticks, Thrown> {
     if call.count() < number {
         return Ok(default);

@@ -1,4 +1,4 @@
-//! What a bucket asks of its storage: the trait that each storage implements.
+//! The trait that each storage implements: the operations that a bucket needs.
 
 use super::proposals::Proposals;
 use crate::segment;
@@ -8,24 +8,26 @@ use std::fmt::Debug;
 use tokenbucket_core::remote::Batched;
 use tokenbucket_core::{Grain, Key, KeyHasher, Outcome, Put, Step, Ticks, boot_clock};
 
-/// Returns the storage as one of a known type.
+/// Returns the storage if it is of the type `S`.
 pub fn downcast<S: 'static>(storage: &dyn Storage) -> Option<&S> {
     (storage as &dyn Any).downcast_ref()
 }
 
-/// What a bucket asks of its storage. Methods that return [`Thrown`] may run PHP code.
+/// The operations that a bucket needs from its storage. Methods that return [`Thrown`] may run PHP
+/// code.
 pub trait Storage: Any + Debug {
     /// Returns the hasher of bucket names. Namespaces, servers and prefixes are part of the hash.
     fn hasher(&self) -> KeyHasher;
 
-    /// Returns the place where running bootstrap closures propose first states.
+    /// Returns the proposals of first states by running bootstrap closures.
     fn proposals(&self) -> &Proposals;
 
-    /// Takes one step on one bucket, and tells whether the failure policy answered instead of the
-    /// store. `first` is the state from which a bucket without a record starts instead of full.
+    /// Takes one step on one bucket. The result is true in its second part if the failure policy
+    /// answered instead of the store. `first` is the state from which a bucket without a record
+    /// starts; without `first` it starts full.
     ///
     /// # Errors
-    /// The exception of a store that failed, or of a handler that a warning ran.
+    /// The exception of a store that failed, or of PHP's warning handler.
     fn take_or_fall_back(
         &self,
         key: Key<'_>,
@@ -33,33 +35,33 @@ pub trait Storage: Any + Debug {
         first: Option<Ticks>,
     ) -> Result<(Outcome, bool), Thrown>;
 
-    /// Changes a bucket without asking for tokens.
+    /// Changes a bucket without taking tokens.
     ///
     /// # Errors
-    /// As [`Storage::take`].
+    /// The same as [`Storage::take`].
     fn put(&self, key: Key<'_>, put: &Put) -> Result<(), Thrown>;
 
-    /// Tells whether the bucket has a record.
+    /// Reports whether the bucket has a record.
     ///
     /// # Errors
-    /// As [`Storage::take`].
+    /// The same as [`Storage::take`].
     fn contains(&self, key: Key<'_>) -> Result<bool, Thrown>;
 
     /// Takes one step on one bucket.
     ///
     /// # Errors
-    /// As [`Storage::take_or_fall_back`].
+    /// The same as [`Storage::take_or_fall_back`].
     fn take(&self, key: Key<'_>, step: &Step, first: Option<Ticks>) -> Result<Outcome, Thrown> {
         let answer = self.take_or_fall_back(key, step, first);
         answer.map(|(outcome, _)| outcome)
     }
 
-    /// Undoes a step in the bucket that lost the tokens: the store's, or this host's if the failure
-    /// policy answered. A policy that granted without a bucket left no state, which makes `put`
-    /// worth nothing.
+    /// Undoes a step in the bucket that lost the tokens. That is the store's bucket, or this host's
+    /// if the failure policy answered. If the policy granted without a bucket, there is no state
+    /// and `put` has no effect.
     ///
     /// # Errors
-    /// As [`Storage::take`].
+    /// The same as [`Storage::take`].
     fn give_back(&self, key: Key<'_>, put: &Put, fell_back: bool) -> Result<(), Thrown> {
         if !fell_back {
             return self.put(key, put);
@@ -70,10 +72,10 @@ pub trait Storage: Any + Debug {
         Ok(())
     }
 
-    /// Runs `prepare()` of the interface, where there is something to do.
+    /// Implements `prepare()` of the interface. Most storages have nothing to prepare.
     ///
     /// # Errors
-    /// As [`Storage::take`].
+    /// The same as [`Storage::take`].
     fn prepare(&self) -> Result<(), Thrown> {
         Ok(())
     }
@@ -83,11 +85,11 @@ pub trait Storage: Any + Debug {
         self.hasher().key(identifier)
     }
 
-    /// Takes all steps or none in one operation; `None` if the buckets' storages cannot do that
-    /// together. `self` is the storage of the first bucket.
+    /// Takes all steps or none in one operation. Returns `None` if the buckets' storages cannot do
+    /// that together. `self` is the storage of the first bucket.
     ///
     /// # Errors
-    /// As [`Storage::take`].
+    /// The same as [`Storage::take`].
     fn take_all(
         &self,
         _buckets: &[(&dyn Storage, Key<'_>)],
@@ -96,7 +98,7 @@ pub trait Storage: Any + Debug {
         Ok(None)
     }
 
-    /// Returns the present instant of the clock on which first states are proposed.
+    /// Returns the current instant of the clock that first states refer to.
     fn now(&self) -> Ticks {
         boot_clock()
     }
@@ -106,24 +108,25 @@ pub trait Storage: Any + Debug {
         Grain::Nanosecond
     }
 
-    /// Lets `ticks` pass where the storage has a clock of its own; `false` where the caller must
-    /// sleep.
+    /// Advances a storage with its own clock by `ticks`. Returns false if there is no such clock,
+    /// and the caller must sleep.
     fn advance(&self, _ticks: Ticks) -> bool {
         false
     }
 
-    /// True if a step needs only its key and runs no PHP code: [`grants`] answers it.
+    /// Returns true if a step needs only its key and runs no PHP code. Then [`grants`] can take the
+    /// step.
     fn is_direct(&self) -> bool {
         false
     }
 
-    /// True if the storage's object may refer to a bucket. A bucket must not hold such a storage
-    /// where the cycle collector cannot see it.
+    /// Returns true if the storage's object may refer to a bucket. A bucket must not hold such a
+    /// storage where the cycle collector cannot see it.
     fn holds_objects(&self) -> bool {
         false
     }
 
-    /// True if equal keys name one bucket in both storages.
+    /// Returns true if equal keys name the same bucket in both storages.
     fn is_same(&self, other: &dyn Storage) -> bool {
         (other as &dyn Any).type_id() == self.type_id()
     }

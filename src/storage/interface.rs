@@ -1,7 +1,8 @@
-//! `TokenBucketStorage`, and how ours answer when a userland bucket calls them.
+//! `TokenBucketStorage`, and the extension's storages when a userland bucket calls them.
 //!
-//! The interface speaks in seconds: a span that refills what is wanted, and one that refills the whole
-//! bucket. Wall-clock instants, which only `bootstrap()` is given, are converted by their age.
+//! The interface counts in seconds: the time that refills the tokens of the call, and the time that
+//! refills the whole bucket. Only `bootstrap()` is given a wall-clock instant, which is converted
+//! to its age.
 
 use super::contract::Storage;
 use crate::exceptions;
@@ -42,10 +43,11 @@ pub fn bootstrap<S: StorageState>(call: &mut Call<'_>, _result: &mut Zval) -> Re
     start_at(storage, value::bytes(&identifier), age(microtime))
 }
 
-/// Makes the first record, or proposes it to the `consume()` whose closure is running.
+/// Makes the first record. While a bootstrap closure runs for the bucket, proposes the state to its
+/// `consume()` instead.
 ///
 /// # Errors
-/// As [`Storage::put`].
+/// The same as [`Storage::put`].
 pub fn start_at(storage: &dyn Storage, identifier: &[u8], age: i64) -> Result<(), Thrown> {
     let first = empty_at(storage.now(), age);
     if !storage.proposals().propose(identifier, first) {
@@ -54,16 +56,16 @@ pub fn start_at(storage: &dyn Storage, identifier: &[u8], age: i64) -> Result<()
     Ok(())
 }
 
-/// Returns how long ago a wall-clock second was, in ticks: negative if it is still to come, at most
-/// 2^60.
+/// Returns how long ago a wall-clock second was, in ticks: negative if it is in the future. The
+/// result is within 2^60 on either side.
 ///
-/// A double of today's seconds is coarser than a tenth of a microsecond, so a microsecond is added:
-/// k tokens proposed are k tokens held.
+/// A double of today's seconds is coarser than a tenth of a microsecond, so a microsecond is added.
+/// Then a proposal of k tokens gives at least k tokens.
 pub fn age(microtime: f64) -> i64 {
     let seconds = wall_clock().as_secs_f64() - microtime;
     let limit = MAX_BURST as f64;
     let ticks = (seconds * TICKS_PER_SECOND as f64 + 1e3).clamp(-limit, limit);
-    // Clamped to 2^60.
+    // The value was clamped to 2^60.
     #[allow(clippy::cast_possible_truncation)]
     {
         ticks as i64
@@ -94,11 +96,11 @@ pub fn consume<S: StorageState>(call: &mut Call<'_>, result: &mut Zval) -> Resul
 }
 
 /// Runs `bootstrap` if the bucket has no record, and returns the state that it proposed. Without a
-/// proposal the bucket starts full. The tokens are charged in either case: a bootstrap that agrees
-/// must not be a way around the limit.
+/// proposal the bucket starts full. The tokens are charged in either case, so that a bootstrap
+/// closure cannot bypass the limit.
 ///
 /// # Errors
-/// What `bootstrap` threw; nothing is written then.
+/// The exception of `bootstrap`. Nothing is written then.
 pub fn first_state(
     storage: &dyn Storage,
     key: Key<'_>,

@@ -1,4 +1,4 @@
-//! `TokenBucketStorageMemcached`: buckets that a fleet shares, on memcached.
+//! `TokenBucketStorageMemcached`: buckets that hosts share, on memcached.
 
 use super::arguments;
 use super::memcached_client::shown;

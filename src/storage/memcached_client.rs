@@ -1,8 +1,9 @@
-//! `TokenBucketStorageMemcached::fromClient()`: the storage that a `\Memcached` of ext-memcached is set up for.
+//! `TokenBucketStorageMemcached::fromClient()`: makes the storage from the settings of a
+//! `\Memcached` client of ext-memcached.
 //!
-//! Servers, prefix and placement are read from the client; the connection is another one. Weights cannot be
-//! read, so where there are several servers the client is asked where it puts some keys (which it tells
-//! without asking a server), and a ring that puts them elsewhere is refused.
+//! Servers, prefix and placement are read from the client, but the storage has its own connection.
+//! Weights cannot be read. So with several servers, the client is asked on which server it places
+//! some keys, which needs no round trip. A ring that places them elsewhere is refused.
 
 use super::arguments;
 use super::remote::RemoteStorage;
@@ -15,10 +16,10 @@ use tokenbucket_core::remote::memcached::servers::{Server, parse_servers};
 const OPT_PREFIX_KEY: i64 = -1002;
 /// `Memcached::OPT_HASH_WITH_PREFIX_KEY`
 const OPT_HASH_WITH_PREFIX_KEY: i64 = 25;
-/// Enough that two placements which agree on all of them are the same.
+/// The number of test keys. Placements that agree on so many keys are the same.
 const PROBES: u32 = 64;
 
-/// Servers as dumps show them.
+/// Returns the servers as dumps show them.
 pub fn shown(servers: &[Server]) -> String {
     let names: Vec<_> = servers.iter().map(|s| s.endpoint.to_string()).collect();
     names.join(",")
@@ -36,7 +37,7 @@ pub fn from_client(call: &mut Call<'_>, result: &mut Zval) -> Result<(), Thrown>
     }
     let servers = parse_servers(&names);
     let servers = servers.map_err(|error| throw::argument_value(1, &error.to_string()))?;
-    // Stands before each key that the client writes.
+    // The client puts this prefix before each key.
     let root = value::to_string(&option(client, OPT_PREFIX_KEY)?).unwrap_or_else(Zval::null);
     let root = value::bytes(&root);
     let places_root = value::is_truthy(&option(client, OPT_HASH_WITH_PREFIX_KEY)?);
@@ -48,10 +49,10 @@ pub fn from_client(call: &mut Call<'_>, result: &mut Zval) -> Result<(), Thrown>
     Ok(())
 }
 
-/// Returns the client that is argument 1.
+/// Returns the client, which is argument 1.
 ///
 /// # Errors
-/// `TypeError`.
+/// Throws `TypeError` if it is not a `\Memcached`.
 fn client<'a>(call: &'a Call<'_>) -> Result<Obj<'a>, Thrown> {
     let object = value::object(call.arg(1));
     let is_a = |class| object.filter(|&object| invoke::is_a(object, class));
@@ -70,7 +71,7 @@ fn option(client: Obj<'_>, number: i64) -> Result<Zval, Thrown> {
     invoke::method(client, "getoption", &mut [Number::Int(number).to_zval()])
 }
 
-/// Returns the name of a server of the client's list, as the constructor is given it.
+/// Returns the name of a server in the client's list, in the form that the constructor takes.
 fn name(server: &Zval) -> Option<Vec<u8>> {
     let server = server.array()?;
     let host = value::bytes(server.get("host")?);
@@ -86,7 +87,7 @@ fn name(server: &Zval) -> Option<Vec<u8>> {
     })
 }
 
-/// The placement by which the client puts all probes where it does.
+/// Finds the placement that puts all test keys on the same servers as the client.
 fn distribution(
     client: Obj<'_>,
     names: &[Vec<u8>],

@@ -1,4 +1,5 @@
-//! `TokenBucketStorageMemory`: buckets of one object, on a clock that stands still. For people's tests.
+//! `TokenBucketStorageMemory`: buckets in one object, on a clock that only `advance()` moves. For
+//! tests of applications.
 
 use super::contract::{Storage, downcast};
 use super::proposals::Proposals;
@@ -24,7 +25,7 @@ impl State for MemoryStorage {
 }
 
 impl Storage for Object<MemoryStorage> {
-    /// Needs no secret because nobody attacks a test.
+    /// Uses no secret, because nobody attacks a test.
     fn hasher(&self) -> KeyHasher {
         KeyHasher::new([0; 2])
     }

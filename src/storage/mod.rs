@@ -1,6 +1,6 @@
-//! Storages: what a bucket asks of one, and the list of those that there are.
+//! Storages: the trait that they implement, and the list of them.
 //!
-//! A storage is one file that implements [`Storage`] and one line of [`STORAGES`].
+//! Each storage is one file that implements [`Storage`] and one line of [`STORAGES`].
 
 mod arguments;
 mod contract;
@@ -27,7 +27,7 @@ pub use shared_memory::{grants, take_here};
 /// Recognises the objects of one storage.
 type Recognise = fn(Obj<'_>) -> Option<&dyn Storage>;
 
-/// Every storage. Shared memory is first because it is looked for most.
+/// Every storage. Shared memory is first because it is the most frequent.
 const STORAGES: &[Recognise] = &[
     exact::<shared_memory::SharedMemoryStorage>,
     exact::<memory::MemoryStorage>,
@@ -36,18 +36,18 @@ const STORAGES: &[Recognise] = &[
     pdo::of,
 ];
 
-/// Returns the object as a storage of the extension; `None` for an object of userland, which
-/// decides by itself.
+/// Returns the object as a storage of the extension. Returns `None` for a userland storage, which
+/// decides in PHP.
 pub fn of(object: Obj<'_>) -> Option<&dyn Storage> {
     STORAGES.iter().find_map(|recognise| recognise(object))
 }
 
-/// Returns the value as a storage of the extension that stays alive as long as the result.
+/// Returns the value as a storage of the extension. The result keeps the storage alive.
 pub fn held(value: &Zval) -> Option<Held<dyn Storage>> {
     Held::of(value, of)
 }
 
-/// Recognises objects of exactly this class; such classes are final.
+/// Recognises objects of exactly this class. Such classes are final.
 fn exact<S: StorageState>(object: Obj<'_>) -> Option<&dyn Storage> {
     Object::<S>::of_exact(object).map(S::storage)
 }

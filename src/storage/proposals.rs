@@ -1,14 +1,15 @@
 //! First states, proposed while a storage's `consume()` runs its bootstrap closure.
 //!
-//! A closure that calls `bootstrap()` on the storage does not write: it proposes. Only when it has
-//! returned true is the record made, with the tokens taken, and a record that somebody else made
-//! meanwhile wins. So a closure that stalls can never refill a drained bucket.
+//! If a closure calls `bootstrap()` on the storage, nothing is written: the state is only proposed.
+//! The record is made after the closure has returned true, and the tokens are taken in the same
+//! step. If another call has made a record meanwhile, that record wins. So a slow closure can never
+//! refill a drained bucket.
 
 use crate::zend::system;
 use std::cell::{Cell, RefCell};
 use tokenbucket_core::Ticks;
 
-/// The closures that run now. Fibers may interleave them, so they need not end in order.
+/// The closures that are running. Fibers may interleave them, so they may end in any order.
 #[derive(Debug, Default)]
 pub struct Proposals {
     open: RefCell<Vec<Proposal>>,
@@ -25,7 +26,7 @@ struct Proposal {
 }
 
 impl Proposals {
-    /// A closure is about to run for this bucket; the number to close it with.
+    /// Registers a closure that is about to run for this bucket. Returns the number for `close`.
     pub fn open(&self, identifier: &[u8]) -> u64 {
         let number = self.next.get();
         self.next.set(number.wrapping_add(1));
@@ -38,7 +39,7 @@ impl Proposals {
         number
     }
 
-    /// The closure has returned; what it proposed.
+    /// Unregisters a closure that has returned. Returns the state that it proposed, if any.
     pub fn close(&self, number: u64) -> Option<Ticks> {
         let mut open = self.open.borrow_mut();
         let place = open
@@ -47,7 +48,8 @@ impl Proposals {
         open.remove(place).first
     }
 
-    /// Proposes to the latest closure that runs for this bucket, rather one of this fiber, if there is one.
+    /// Proposes a first state to the latest closure that runs for this bucket, preferably in this
+    /// fiber. Returns false if there is none.
     pub fn propose(&self, identifier: &[u8], first: Ticks) -> bool {
         let mut open = self.open.borrow_mut();
         let fiber = system::fiber();

@@ -1,4 +1,4 @@
-//! `TokenBucketStorageRedis`: buckets that a fleet shares, on Redis or what speaks as it does.
+//! `TokenBucketStorageRedis`: buckets that hosts share, on Redis or a server compatible with it.
 
 use super::arguments;
 use super::remote::{RemoteStorage, StorageClass};

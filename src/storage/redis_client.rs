@@ -1,8 +1,9 @@
-//! `TokenBucketStorageRedis::fromClient()`: the storage on the server that a live client is connected to.
+//! `TokenBucketStorageRedis::fromClient()`: makes the storage on the server that a client is
+//! connected to.
 //!
-//! Only the client's settings are taken, by asking it; the connection is the storage's own. The client's
-//! own prefix (`Redis::OPT_PREFIX`) stands before every key, as it does before the keys that the client
-//! writes. Its serializer and compression do not matter, for our records are no values of PHP.
+//! The client's methods return its settings. The storage opens its own connection. The client's own
+//! prefix (`Redis::OPT_PREFIX`) comes before every key, as in the keys that the client writes. Its
+//! serializer and compression do not matter, because the records are not PHP values.
 
 use super::arguments::{self, DEFAULT_PREFIX, DEFAULTS};
 use super::remote::RemoteStorage;
@@ -11,7 +12,7 @@ use tokenbucket_core::remote::Settings;
 use tokenbucket_core::remote::redis::Redis;
 use tokenbucket_core::remote::redis::dsn::Dsn;
 
-/// What a client can be asked; other clients of that name have them, too.
+/// The methods that this file calls. Other clients of that name have them, too.
 const METHODS: [&str; 6] = [
     "isconnected",
     "gethost",
@@ -24,18 +25,19 @@ const METHODS: [&str; 6] = [
 /// `Redis::OPT_PREFIX`
 const OPT_PREFIX: i64 = 2;
 
-/// Throws what is wrong with a client; the message opens with "must" and shows no password.
+/// A function that throws an error about an unusable client. The message begins with "must" and
+/// shows no password.
 type Unfit<'a> = &'a dyn Fn(&str) -> Thrown;
 
-/// Whether the object is a client of Redis.
+/// Returns true if the object is a Redis client.
 pub fn is_client(object: Obj<'_>) -> bool {
     invoke::has_methods(object, &METHODS)
 }
 
-/// Returns the storage of a client, with the settings that a storage has by default.
+/// Returns the storage of a client, with a storage's default settings.
 ///
 /// # Errors
-/// What the client threw, or `unfit`: the caller says whose client it was.
+/// The exception of the client, or of `unfit`, which names the client in the caller's terms.
 pub fn storage_of(client: Obj<'_>, unfit: Unfit<'_>) -> Result<Zval, Thrown> {
     make(client, DEFAULT_PREFIX, DEFAULTS, unfit)
 }
@@ -69,7 +71,7 @@ fn make(
     let (user, password) = credentials(&ask("getauth", &mut [])?, unfit)?;
     let mut option = [value::Number::Int(OPT_PREFIX).to_zval()];
     let root = ask("getoption", &mut option)?;
-    // A socket has none, and says -1; 0 is none.
+    // A socket has no port and reports -1. 0 means no port.
     let port = u16::try_from(port).unwrap_or_default();
     let dsn = Dsn::of_client(&host, port, database, user, password);
     let dsn = dsn.map_err(|error| unfit(&format!("must {error}")))?;
@@ -79,7 +81,7 @@ fn make(
     RemoteStorage::create(redis, settings, &server, &prefix)
 }
 
-/// What `getAuth()` said: nothing, a password, or a list of a user and a password.
+/// Reads the result of `getAuth()`: nothing, a password, or a list of a user and a password.
 fn credentials(auth: &Zval, unfit: Unfit<'_>) -> Result<(Option<String>, Option<String>), Thrown> {
     let elements = value::elements(auth);
     let (user, password) = match elements.as_slice() {

@@ -1,4 +1,4 @@
-//! What the storages on remote stores have in common: their state, their calls, their warnings.
+//! The common part of storages on remote stores: state, calls, warnings.
 
 use super::arguments;
 use super::contract::{Storage, downcast};
@@ -14,14 +14,14 @@ use tokenbucket_core::remote::{
 };
 use tokenbucket_core::{Grain, Key, KeyHasher, Outcome, Put, Step, Ticks};
 
-/// A transport that has a class of its own.
+/// A transport whose storage is a class of its own.
 pub trait StorageClass: Transport + Debug + Sized + 'static {
     /// Returns the class.
     fn class() -> &'static Class;
 }
 
-/// Returns the storage as one on a remote store of a known kind: for a limiter that keeps records of
-/// its own there.
+/// Returns the storage if it is on a remote store of this kind. Some limiters keep their own
+/// records there.
 pub fn remote<T: StorageClass>(storage: &dyn Storage) -> Option<&Object<RemoteStorage<T>>> {
     downcast(storage)
 }
@@ -107,10 +107,10 @@ impl<T: StorageClass> Storage for Object<RemoteStorage<T>> {
 }
 
 impl<T: StorageClass> RemoteStorage<T> {
-    /// What a constructor makes of its arguments. Dumps show `server`, which holds no password, and `prefix`.
+    /// Implements the constructor. Dumps show `server`, which holds no password, and `prefix`.
     ///
     /// # Errors
-    /// `Error` when a constructor has run before.
+    /// Throws `Error` if a constructor has run before.
     pub fn construct(
         this: &Object<Self>,
         transport: T,
@@ -127,10 +127,10 @@ impl<T: StorageClass> RemoteStorage<T> {
         Ok(())
     }
 
-    /// A new object of the class; the arguments are those of [`RemoteStorage::construct`].
+    /// Returns a new object of the class. The arguments are those of [`RemoteStorage::construct`].
     ///
     /// # Errors
-    /// When there is no memory for it.
+    /// If there is no memory for the object.
     pub fn create(
         transport: T,
         settings: Settings,
@@ -145,7 +145,7 @@ impl<T: StorageClass> RemoteStorage<T> {
     /// Returns the store.
     ///
     /// # Errors
-    /// `Error` if no constructor has run.
+    /// Throws `Error` if no constructor has run.
     pub fn store(&self) -> Result<&Remote<'static, T>, Thrown> {
         let made = self.made.get();
         let made = made.ok_or_else(arguments::not_constructed::<Self>)?;
@@ -162,11 +162,11 @@ impl<T: StorageClass> RemoteStorage<T> {
 }
 
 impl<T: StorageClass> Object<RemoteStorage<T>> {
-    /// Runs an operation other than a step, under the store's breaker and policy; see
+    /// Runs an operation other than a step under the store's breaker and failure policy; see
     /// [`Remote::ask`].
     ///
     /// # Errors
-    /// As [`Storage::take`].
+    /// The same as [`Storage::take`].
     pub fn ask<R>(
         &self,
         name: impl FnOnce(&T) -> Vec<u8>,
@@ -180,11 +180,12 @@ impl<T: StorageClass> Object<RemoteStorage<T>> {
         tell(remote, answer, || None)
     }
 
-    /// Asks for the verdict of a limiter that keeps a record of its own on this store. If the store fails,
-    /// its policy decides about `step` on the bucket whose identifier is all of `bucket`.
+    /// Runs the operation of a limiter that keeps its own record on this store. If the store fails,
+    /// the failure policy decides about `step`. It uses the bucket whose identifier is the parts of
+    /// `bucket` joined together.
     ///
     /// # Errors
-    /// As [`Storage::take`].
+    /// The same as [`Storage::take`].
     pub fn decide(
         &self,
         name: impl FnOnce(&T) -> Vec<u8>,
@@ -197,17 +198,19 @@ impl<T: StorageClass> Object<RemoteStorage<T>> {
         })
     }
 
-    /// Tells whether the failure policy, instead of the store, grants a step.
+    /// Reports whether the failure policy grants a step in place of the store.
     pub fn stand_in(&self, policy: OnFailure, identifier: &[u8], step: &Step) -> bool {
         let key = self.key(identifier);
         segment::host().is_some_and(|host| policy.answer(host, key, step, None).granted())
     }
 }
 
-/// Throws what failed, or warns of it. `previous` is what made it fail, if that was an exception.
+/// Returns the value of a store's answer. If the store failed, throws an exception, or raises a
+/// warning under a policy that does not throw. `previous` returns the exception that caused the
+/// failure, if there was one.
 ///
 /// # Errors
-/// As it says.
+/// `TokenBucket\StorageException`, or the exception of the warning handler.
 pub fn tell<T: Transport, R>(
     remote: &Remote<T>,
     answer: Result<Answer<R>, Failure>,

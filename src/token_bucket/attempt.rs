@@ -1,4 +1,4 @@
-//! `attempt()` and `peek()`: the whole answer to a question.
+//! `attempt()` and `peek()`: the methods that return a whole decision.
 
 use super::bucket::Bucket;
 use super::question::{Home, Question};
@@ -25,7 +25,7 @@ pub fn peek(call: &mut Call<'_>, result: &mut Zval) -> Result<(), Thrown> {
     Ok(())
 }
 
-/// Takes the tokens if they are there, and says everything about it.
+/// Takes the tokens if the bucket holds them, and returns the whole decision.
 ///
 /// # Errors
 /// The exception of a store that failed, or of PHP code that ran.
@@ -36,10 +36,10 @@ pub fn decide(question: &Question<'_>) -> Result<Decision, Thrown> {
     }
 }
 
-/// Takes the tokens if they are there, and says only whether they were.
+/// Takes the tokens if the bucket holds them, and returns true if it did.
 ///
 /// # Errors
-/// As [`decide`].
+/// The same as [`decide`].
 pub fn granted(question: &Question<'_>) -> Result<bool, Thrown> {
     match &question.home {
         Home::Native(storage) => Ok(question.take(&**storage)?.granted()),

@@ -1,4 +1,4 @@
-//! `attemptAll()`: tokens from every bucket, or from none.
+//! `attemptAll()`: takes tokens from every bucket, or from none.
 
 use super::bucket::Bucket;
 use super::question::Question;
@@ -17,7 +17,8 @@ pub fn attempt_all(call: &mut Call<'_>, result: &mut Zval) -> Result<(), Thrown>
     if list.is_empty() {
         return Err(throw::argument_value(1, "must not be empty"));
     }
-    // Held: an element may be a reference, and what asking runs may empty it.
+    // Held, because an element may be a PHP reference, and PHP code that runs meanwhile may
+    // overwrite it.
     let held: Vec<Zval> = list
         .values()
         .map(|zval| value::dereference(zval).shallow_clone())
@@ -46,12 +47,12 @@ pub fn attempt_all(call: &mut Call<'_>, result: &mut Zval) -> Result<(), Thrown>
     Ok(())
 }
 
-/// The buckets' questions, and the storages that they go to.
+/// The questions to the buckets, and the buckets' storages.
 struct Calls<'a> {
     questions: &'a [Question<'a>],
     storages: Vec<&'a dyn Storage>,
     steps: Vec<Step>,
-    /// Whether the failure policy, not the store, answered each bucket's last step.
+    /// For each bucket: true if the failure policy answered its last step instead of the store.
     fell_back: Vec<bool>,
 }
 
@@ -75,7 +76,8 @@ impl<'a> Calls<'a> {
         })
     }
 
-    /// Looks at the first bucket that can never hold so many tokens.
+    /// Finds the first bucket whose capacity is less than its tokens. Returns the result of a dry
+    /// step on it.
     fn too_many(&mut self) -> Result<Option<Taken>, Thrown> {
         let Some(index) = self.steps.iter().position(Step::exceeds_capacity) else {
             return Ok(None);
@@ -97,7 +99,7 @@ impl<'a> Calls<'a> {
         self.storages[0].take_all(&buckets, &self.steps)
     }
 
-    /// Returns the answer that leaves the fewest tokens.
+    /// Returns the result with the fewest tokens left.
     fn tightest(&self, taken: Vec<Taken>) -> Option<Taken> {
         taken.into_iter().min_by_key(|taken| {
             let quota = &self.questions[taken.index].plan.quota;
@@ -128,8 +130,8 @@ impl Batch for Calls<'_> {
     fn give_back(&mut self, taken: &Taken) -> Result<(), Thrown> {
         let index = taken.index;
         let (storage, key) = (self.storages[index], self.questions[index].plan.key());
-        // An exception may be pending because another storage threw, and no database can be asked
-        // while one is.
+        // An exception may be pending because another storage threw. While one is pending, no
+        // method of PDO can be called.
         throw::aside(|| storage.give_back(key, &taken.give_back(), self.fell_back[index]))
     }
 }

@@ -6,7 +6,7 @@ use crate::exceptions::Origin;
 use crate::zend::{Class, Object, State, Thrown};
 use std::cell::RefCell;
 
-/// The state besides the properties.
+/// The state in addition to the properties.
 #[derive(Debug, Default)]
 pub struct Bucket {
     plan: RefCell<Option<Plan>>,
@@ -28,22 +28,23 @@ impl State for Bucket {
     }
 }
 
-/// Copies the properties as they are now.
+/// Copies the current properties.
 fn properties(bucket: &Object<Bucket>) -> Source {
     std::array::from_fn(|slot| bucket.copy_property(slot))
 }
 
-/// Reads the plan of a bucket, derived anew if a property has changed.
+/// Passes the bucket's plan to `read`. Derives a new plan first if a property has changed.
 ///
-/// `read` must not call into PHP. Deriving may: it runs `__toString()` of an identifier. No
-/// reference to an array element may be held over this call, except to counted values.
+/// `read` must not call into PHP. Deriving a plan may: it runs `__toString()` of an identifier.
+/// Hold no reference to an array element over this call, except to counted values.
 ///
 /// # Errors
-/// `ValueError` or `TypeError` for a property that makes no bucket.
+/// Throws `ValueError` or `TypeError` for an invalid property.
 #[inline(always)]
 pub fn with_plan<R>(bucket: &Object<Bucket>, read: impl FnOnce(&Plan) -> R) -> Result<R, Thrown> {
     let is_current = |plan: &Plan| {
-        // A property that has become a reference differs here from the one that the plan was made from.
+        // A property that has become a PHP reference does not match here, even if its value is the
+        // same.
         plan.is_current(|slot, identity| bucket.slot(slot).is(identity))
     };
     let mut plan = bucket.plan.borrow();
@@ -52,11 +53,11 @@ pub fn with_plan<R>(bucket: &Object<Bucket>, read: impl FnOnce(&Plan) -> R) -> R
         renew(bucket)?;
         plan = bucket.plan.borrow();
     }
-    // `renew` has derived it if it was missing, and nothing else removes it.
+    // `renew` has derived the plan if it was missing, and nothing else removes it.
     plan.as_ref().map(read).ok_or(Thrown)
 }
 
-/// Reads the plan as [`with_plan`] has left it. No PHP code may have run in between.
+/// Passes the plan that [`with_plan`] has left to `read`. No PHP code may have run in between.
 pub fn with_latest_plan<R>(
     bucket: &Object<Bucket>,
     read: impl FnOnce(&Plan) -> R,
@@ -64,7 +65,7 @@ pub fn with_latest_plan<R>(
     bucket.plan.borrow().as_ref().map(read).ok_or(Thrown)
 }
 
-/// Derives the plan anew, unless the properties are the same behind a reference.
+/// Derives a new plan, unless the properties are unchanged behind a PHP reference.
 #[cold]
 #[inline(never)]
 fn renew(bucket: &Object<Bucket>) -> Result<(), Thrown> {
@@ -84,7 +85,7 @@ fn renew(bucket: &Object<Bucket>) -> Result<(), Thrown> {
 /// Derives the plan from `source`; see [`Plan::derive`].
 ///
 /// # Errors
-/// As [`with_plan`]; `origin` says what the message names.
+/// The same as [`with_plan`]. The message names an argument or a property, depending on `origin`.
 pub fn derive(
     bucket: &Object<Bucket>,
     source: &mut Source,

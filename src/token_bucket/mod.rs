@@ -1,7 +1,7 @@
 //! `TokenBucket`: the class that users call.
 //!
-//! A method derives a [`question`] from the properties and asks the storage. `consume()` in shared
-//! memory is shorter: it goes from the property slots straight to the bucket ([`consume`]).
+//! A method derives a [`question`] from the properties and passes it to the storage. `consume()` in
+//! shared memory is shorter: it goes directly from the property slots to the bucket ([`consume`]).
 
 mod attempt;
 mod attempt_all;

@@ -1,7 +1,7 @@
 //! The protected methods of the class, and calls of those that a subclass overrides.
 //!
-//! Arithmetic here is PHP's own, on the values in the properties, so that an overriding method sees
-//! the values that it would see in the userland class.
+//! Calculations use PHP's own arithmetic on the property values, so that an overriding method sees
+//! the same values as in the userland class.
 
 use super::bucket::{Bucket, with_plan};
 use super::plan::{CAPACITY, IDENTIFIER, Overrides, Plan, RATE, STORAGE};
@@ -15,14 +15,14 @@ use tokenbucket_core::{AmountError, Grain, Step, seconds};
 /// `TokenBucket::MICROTIME_DELTA`
 const MICROTIME_DELTA: f64 = 0.0001;
 
-/// `compare_microtimes($m1, $m2)`: 0, 1 or -1, equal within a relative tolerance.
+/// `compare_microtimes($m1, $m2)`: 0, 1 or -1. Values within a relative tolerance are equal.
 pub fn compare_microtimes(call: &mut Call<'_>, result: &mut Zval) -> Result<(), Thrown> {
     let m1 = call.untyped_number(1)?.to_float();
     let m2 = call.untyped_number(2)?.to_float();
     let delta = call
         .static_constant(&TOKEN_BUCKET, "MICROTIME_DELTA")
         .unwrap_or(MICROTIME_DELTA);
-    // As the userland class has it, but that it divides by a second argument of zero.
+    // As in the userland class, except that the userland class divides by an `$m2` of zero.
     let scale = if m2 == 0.0 { 1.0 } else { m2 };
     let order = if ((m1 - m2) / scale).abs() < delta {
         0
@@ -69,10 +69,10 @@ pub fn protected_bootstrap(call: &mut Call<'_>, _result: &mut Zval) -> Result<()
     invoke::method(object, "bootstrap", &mut arguments).map(drop)
 }
 
-/// Returns the seconds in which `tokens` refill, by the `_tokens_to_seconds()` of the bucket's class.
+/// Returns the seconds in which `tokens` refill, by `_tokens_to_seconds()` of the bucket's class.
 ///
 /// # Errors
-/// What an overriding method threw.
+/// The exception of an overriding method.
 pub fn to_seconds(
     bucket: &Object<Bucket>,
     overrides: Overrides,
@@ -85,19 +85,19 @@ pub fn to_seconds(
     arithmetic::divide(tokens, &bucket.copy_property(RATE)).ok_or(Thrown)
 }
 
-/// Returns the seconds in which `tokens` refill as a double; NaN if they are not a number.
+/// Returns the seconds in which `tokens` refill as a double, or NaN if the result is not a number.
 ///
 /// # Errors
-/// As [`to_seconds`].
+/// The same as [`to_seconds`].
 fn seconds_of(bucket: &Object<Bucket>, overrides: Overrides, tokens: &Zval) -> Result<f64, Thrown> {
     let seconds = to_seconds(bucket, overrides, tokens)?;
     Ok(value::to_number(&seconds).map_or(f64::NAN, Number::to_float))
 }
 
-/// Returns the step that an overriding `_tokens_to_seconds()` makes of `number` tokens.
+/// Returns the step for `number` tokens from an overriding `_tokens_to_seconds()`.
 ///
 /// # Errors
-/// What it threw, or `ValueError` for a span that is no number of seconds.
+/// The exception of that method, or `ValueError` if it returns an invalid number of seconds.
 pub fn step(
     bucket: &Object<Bucket>,
     overrides: Overrides,
@@ -113,7 +113,7 @@ pub fn step(
 /// Calls `$this->_bootstrap($this->_bucket_capacity - $token_count)`.
 ///
 /// # Errors
-/// What it threw.
+/// The exception of the method.
 pub fn bootstrap(bucket: &Object<Bucket>, token_count: &Zval) -> Result<(), Thrown> {
     let initial =
         arithmetic::subtract(&bucket.copy_property(CAPACITY), token_count).ok_or(Thrown)?;

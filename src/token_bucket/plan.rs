@@ -1,8 +1,8 @@
-//! What is derived from a bucket's properties, kept as long as they are the same.
+//! The values that are derived from a bucket's properties, kept until a property changes.
 //!
-//! A subclass may change a property at any time, so the values in the property slots count. Each call
-//! compares them, by identity, with those that the plan was made from: four comparisons instead of a
-//! division, a hash and a conversion.
+//! A subclass may change a property at any time, so the property slots decide. Each call compares
+//! their values, by identity, with those that the plan was made from. Four comparisons are cheaper
+//! than a division, a hash and a conversion.
 
 use crate::exceptions::{self, Origin};
 use crate::storage::{self, Storage};
@@ -16,27 +16,28 @@ pub const IDENTIFIER: usize = 1;
 pub const CAPACITY: usize = 2;
 pub const RATE: usize = 3;
 
-/// The values of the four properties by slot, wherever they come from.
+/// The values of the four properties by slot, from the arguments or from the object.
 pub type Source = [Zval; RATE + 1];
 
-/// What follows from them.
+/// The values derived from the four properties.
 #[derive(Debug)]
 pub struct Plan {
     made_from: [Identity; 4],
-    /// A storage of ours that holds no objects, for holding it makes no cycle; null for others, over which
-    /// a plan is made anew each time.
+    /// The storage, if it is one of the extension that holds no objects: holding it makes no cycle.
+    /// Null for other storages, for which each call makes a new plan.
     held: Zval,
-    /// A string. Holding it keeps the identity of the property's string from being given to another.
+    /// A string. While the plan holds it, no other string can get the identity of the property's
+    /// string.
     identifier: Zval,
-    /// Two halves, for the engine aligns objects to 8 bytes only.
+    /// Two halves, because the engine aligns objects to 8 bytes only.
     hash: [u64; 2],
     pub quota: Quota,
     pub overrides: Overrides,
-    /// Whether `consume()` is one step in shared memory and nothing else.
+    /// True if `consume()` is one step in shared memory and nothing else.
     pub is_direct: bool,
 }
 
-/// What a subclass does in its own way.
+/// The methods that a subclass overrides.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Overrides {
     pub bootstrap: bool,
@@ -44,13 +45,13 @@ pub struct Overrides {
 }
 
 impl Overrides {
-    /// Nothing.
+    /// No overridden methods.
     pub const NONE: Self = Self {
         bootstrap: false,
         tokens_to_seconds: false,
     };
 
-    /// Looks at the methods of an object of `class`, or of one that extends it.
+    /// Checks the methods of an object of `class` or of a subclass.
     pub fn of(object: Obj<'_>, class: &Class) -> Self {
         let is_exact = class.is_of(object);
         let overrides = |method| !is_exact && invoke::overrides(object, method, class);
@@ -61,7 +62,8 @@ impl Overrides {
     }
 }
 
-/// Returns true if equal bits will mean equal values: numbers do, and what the plan holds.
+/// Returns true if equal bits will mean equal values. That holds for numbers and for the strings
+/// and objects that the plan holds.
 fn has_identity(source: &Source) -> bool {
     let is_number = |slot: usize| matches!(value::kind(&source[slot]), IS_LONG | IS_DOUBLE);
     let identifier = matches!(value::kind(&source[IDENTIFIER]), IS_STRING | IS_LONG);
@@ -71,7 +73,7 @@ fn has_identity(source: &Source) -> bool {
 /// Returns the storage.
 ///
 /// # Errors
-/// `Error` when no constructor has set one.
+/// Throws `Error` if no constructor has set a storage.
 fn storage_of(source: &Source) -> Result<Obj<'_>, Thrown> {
     value::object(&source[STORAGE]).ok_or_else(|| {
         throw::error(
@@ -82,18 +84,18 @@ fn storage_of(source: &Source) -> Result<Obj<'_>, Thrown> {
 }
 
 impl Plan {
-    /// Whether the properties are still those that it was made from.
+    /// Returns true if the properties are still those that the plan was made from.
     #[inline]
     pub fn is_current(&self, is: impl Fn(usize, Identity) -> bool) -> bool {
         let mut pairs = self.made_from.iter().enumerate();
         pairs.all(|(slot, &identity)| is(slot, identity))
     }
 
-    /// Derives a plan from `source`. If a conversion of the identifier may have run PHP code, which
-    /// can change everything, the source is read `again` first.
+    /// Derives a plan from `source`. Converting the identifier may run PHP code that changes any
+    /// property. In that case the source is read with `again` before it is used further.
     ///
     /// # Errors
-    /// `ValueError` or `TypeError` naming the argument or property that is of no use.
+    /// Throws `ValueError` or `TypeError` that names the invalid argument or property.
     pub fn derive(
         overrides: Overrides,
         source: &mut Source,
@@ -121,7 +123,7 @@ impl Plan {
         } else {
             [Identity::NONE; 4]
         };
-        // Each half of the hash.
+        // Each cast keeps one half of the hash.
         #[allow(clippy::cast_possible_truncation)]
         let hash = [hash as u64, (hash >> 64) as u64];
         Ok(Self {
@@ -147,7 +149,7 @@ impl Plan {
     /// Returns the step that takes a number of tokens.
     ///
     /// # Errors
-    /// When it is no amount.
+    /// If `number` is not a valid amount.
     #[inline(always)]
     pub fn step(&self, number: Number) -> Result<Step, AmountError> {
         if let Number::Int(int) = number
@@ -158,7 +160,7 @@ impl Plan {
         number.tokens().map(|tokens| self.quota.step(tokens))
     }
 
-    /// The bucket's name in its storage.
+    /// Returns the bucket's name in its storage.
     #[inline]
     pub fn key(&self) -> Key<'_> {
         Key {

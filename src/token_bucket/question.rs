@@ -1,4 +1,4 @@
-//! A question to a bucket: derived once for a call, then passed down.
+//! A question to a bucket. Each call derives it once and passes it on.
 
 use super::bucket::{Bucket, with_latest_plan, with_plan};
 use super::overrides;
@@ -8,23 +8,24 @@ use crate::storage::{self, Storage};
 use crate::zend::{Held, Number, Object, Thrown, Zval, throw};
 use tokenbucket_core::{Decision, Outcome, Step};
 
-/// A number of tokens asked of a bucket.
+/// A call for a number of tokens from a bucket.
 #[derive(Debug)]
 pub struct Question<'a> {
     pub bucket: &'a Object<Bucket>,
     pub number: Number,
     pub step: Step,
     pub home: Home,
-    /// The bucket's plan as it was when the call began.
+    /// The bucket's plan when the call began.
     pub plan: Plan,
 }
 
-/// The storage of a bucket, held because PHP code that runs meanwhile may give the bucket another.
+/// The storage of a bucket. It is held, because PHP code that runs during the call may give the
+/// bucket another one.
 #[derive(Debug)]
 pub enum Home {
-    /// A storage of the extension: it takes steps.
+    /// A storage of the extension, which takes steps.
     Native(Held<dyn Storage>),
-    /// An object of userland: it decides by itself.
+    /// A userland storage, which decides in PHP.
     Userland(Zval),
 }
 
@@ -32,16 +33,16 @@ impl<'a> Question<'a> {
     /// Derives the question for `number` tokens, which are argument number `argument`.
     ///
     /// # Errors
-    /// `ValueError` or `TypeError` for a number or a property that makes no question.
+    /// Throws `ValueError` or `TypeError` for an invalid number or property.
     pub fn of(bucket: &'a Object<Bucket>, number: Number, argument: u32) -> Result<Self, Thrown> {
         with_plan(bucket, |_| ())?;
         Self::of_latest_plan(bucket, number, argument)
     }
 
-    /// Derives the question from the plan that [`with_plan`] has just made current.
+    /// Derives the question from the plan that [`with_plan`] has just updated.
     ///
     /// # Errors
-    /// As [`Question::of`].
+    /// The same as [`Question::of`].
     pub fn of_latest_plan(
         bucket: &'a Object<Bucket>,
         number: Number,
@@ -70,10 +71,10 @@ impl<'a> Question<'a> {
         })
     }
 
-    /// Returns the storage for `method`, which userland storages do not have.
+    /// Returns the storage for `method`, which userland storages do not support.
     ///
     /// # Errors
-    /// `LogicException` over a userland storage.
+    /// Throws `LogicException` for a userland storage.
     pub fn native(&self, method: &str) -> Result<&dyn Storage, Thrown> {
         match &self.home {
             Home::Native(storage) => Ok(&**storage),
@@ -83,11 +84,11 @@ impl<'a> Question<'a> {
         }
     }
 
-    /// Takes the tokens from `storage`; an overriding `_bootstrap()` says how a bucket without a
-    /// record starts. May run PHP code.
+    /// Takes the tokens from `storage`. An overriding `_bootstrap()` proposes the first state of a
+    /// bucket without a record. May run PHP code.
     ///
     /// # Errors
-    /// As [`Storage::take`], or what `_bootstrap()` threw; nothing is written then.
+    /// The same as [`Storage::take`], or the exception of `_bootstrap()`. Nothing is written then.
     pub fn take(&self, storage: &dyn Storage) -> Result<Outcome, Thrown> {
         let (key, step) = (self.plan.key(), &self.step);
         let first = if self.plan.overrides.bootstrap {
@@ -100,7 +101,7 @@ impl<'a> Question<'a> {
         storage.take(key, step, first)
     }
 
-    /// Returns the answer in words.
+    /// Returns the decision for an outcome.
     pub fn decision(&self, outcome: &Outcome) -> Decision {
         Decision::new(&self.plan.quota, &self.step, outcome)
     }

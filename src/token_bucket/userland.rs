@@ -1,7 +1,7 @@
-//! Storages of userland: an object that implements the interface in PHP and decides by itself.
+//! Userland storages: objects that implement the interface in PHP and decide by themselves.
 //!
-//! Arithmetic here is PHP's own, on the values in the properties, so that the storage is called with
-//! the values that the userland class would pass.
+//! Calculations use PHP's own arithmetic on the property values, so that the storage gets the same
+//! values as from the userland class.
 
 use super::bucket::Bucket;
 use super::overrides::{self, to_seconds};
@@ -13,7 +13,7 @@ use crate::zend::closure::closure;
 use crate::zend::{Call, Object, Thrown, Zval, invoke, throw, value};
 use tokenbucket_core::{Decision, Denial, Verdict};
 
-/// The closure that a userland storage is given.
+/// Runs the closure that a userland storage is given.
 fn bootstrap_closure(call: &mut Call<'_>, result: &mut Zval) -> Result<(), Thrown> {
     let bucket = call.remembered("bucket");
     let bucket = value::object(&bucket)
@@ -24,10 +24,10 @@ fn bootstrap_closure(call: &mut Call<'_>, result: &mut Zval) -> Result<(), Throw
     Ok(())
 }
 
-/// Asks the userland storage `object`, as the userland class does.
+/// Calls `consume()` of the userland storage `object`, as the userland class does.
 ///
 /// # Errors
-/// What the storage or an overriding method threw.
+/// The exception of the storage or of an overriding method.
 pub fn consume(question: &Question<'_>, object: &Zval) -> Result<bool, Thrown> {
     if question.step.exceeds_capacity() {
         return Ok(false);
@@ -46,12 +46,12 @@ pub fn consume(question: &Question<'_>, object: &Zval) -> Result<bool, Thrown> {
     Ok(value::is_truthy(&answer))
 }
 
-/// Puts the storage's yes or no in words. The other values are bounds that hold unless the bucket is
-/// in debt: no tokens may be left, and while nobody else takes any, a denied number of tokens is
-/// there after the time in which it refills.
+/// Makes a decision from the storage's yes or no. The other values are bounds that hold unless the
+/// bucket is in debt. No tokens may be left. If nobody else takes any, the denied tokens are there
+/// after the time in which they refill.
 ///
 /// # Errors
-/// As [`consume`].
+/// The same as [`consume`].
 pub fn estimate(question: &Question<'_>, object: &Zval) -> Result<Decision, Thrown> {
     let granted = consume(question, object)?;
     let (step, burst) = (&question.step, question.plan.quota.burst());
@@ -60,7 +60,8 @@ pub fn estimate(question: &Question<'_>, object: &Zval) -> Result<Decision, Thro
     } else if step.exceeds_capacity() {
         (Verdict::Denied(Denial::ExceedsCapacity), None)
     } else if step.cost == 0 {
-        // No tokens were asked for: the bucket is in a debt of unknown depth.
+        // A denial of zero tokens means that the bucket is in debt. The depth of the debt is
+        // unknown.
         (Verdict::Denied(Denial::Insufficient), Some(burst))
     } else {
         (Verdict::Denied(Denial::Insufficient), Some(step.cost))

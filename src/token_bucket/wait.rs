@@ -1,4 +1,4 @@
-//! `wait()`: take tokens, sleeping until they are there.
+//! `wait()`: takes tokens, and sleeps until the bucket holds them.
 
 use super::bucket::Bucket;
 use super::question::{Home, Question};
@@ -10,7 +10,8 @@ use rustix::thread::{NanosleepRelativeResult, nanosleep};
 use rustix::time::Timespec;
 use tokenbucket_core::{Decision, Denial, TICKS_PER_SECOND, Ticks, Verdict, boot_clock, seconds};
 
-/// A signal that arrives just before a sleep is noticed after this long.
+/// The longest sleep without a check for signals. A signal just before a sleep is noticed this
+/// late.
 const NAP: Ticks = TICKS_PER_SECOND / 20;
 
 /// `wait(float $timeout, int|float $tokens = 1): TokenBucket\Decision`
@@ -23,7 +24,7 @@ pub fn wait(call: &mut Call<'_>, result: &mut Zval) -> Result<(), Thrown> {
     Ok(())
 }
 
-/// Takes the tokens, sleeping at most `left` in all until they are there.
+/// Takes the tokens. Sleeps until the bucket holds them, at most `left` ticks in all.
 fn decide_within(question: &Question<'_>, mut left: Ticks) -> Result<Decision, Thrown> {
     loop {
         let decision = attempt::decide(question)?;
@@ -43,8 +44,8 @@ fn decide_within(question: &Question<'_>, mut left: Ticks) -> Result<Decision, T
     }
 }
 
-/// Lets `ticks` pass on the storage's clock, and returns how many passed at least; `None` when PHP
-/// must run something first.
+/// Lets `ticks` pass on the storage's clock. Returns the ticks that have passed, at least, or
+/// `None` if PHP must run a signal handler or stop.
 fn pass(question: &Question<'_>, ticks: Ticks) -> Option<Ticks> {
     if let Home::Native(storage) = &question.home
         && storage.advance(ticks)
@@ -56,7 +57,7 @@ fn pass(question: &Question<'_>, ticks: Ticks) -> Option<Ticks> {
 
 fn sleep(ticks: Ticks) -> Option<Ticks> {
     let start = boot_clock();
-    // An instant and a span.
+    // Cannot overflow: an instant plus a span.
     let end = start + ticks;
     loop {
         let now = boot_clock();
@@ -67,7 +68,7 @@ fn sleep(ticks: Ticks) -> Option<Ticks> {
             return None;
         }
         let nap = (end - now).min(NAP);
-        // At most a twentieth of a second.
+        // The value is at most a twentieth of a second.
         let request = Timespec {
             tv_sec: 0,
             tv_nsec: nap.cast_signed(),

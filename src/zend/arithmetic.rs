@@ -10,7 +10,8 @@ macro_rules! arithmetic {
         pub fn $name(a: &Zval, b: &Zval) -> Option<Zval> {
             let mut result = Zval::new();
             let (a, b) = (ptr::from_ref(a).cast_mut(), ptr::from_ref(b).cast_mut());
-            // SAFETY: both operands are live and are not changed, for the result is another value.
+            // SAFETY: both operands are live and are not changed, because the result is another
+            // value.
             let status = unsafe { symbols::$function(&raw mut result, a, b) };
             (status == 0 && !throw::is_pending()).then_some(result)
         }

@@ -1,4 +1,4 @@
-//! One call from PHP: its arguments, coerced as PHP's own functions coerce theirs.
+//! A call from PHP. Arguments are converted as for PHP's own functions.
 
 use super::class::Class;
 use super::obj::Obj;
@@ -15,26 +15,26 @@ use std::marker::PhantomData;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::ptr::{self, NonNull};
 
-/// A running call.
+/// A running call of a PHP function or method.
 pub struct Call<'a> {
-    /// No reference, because the arguments lie behind it.
+    /// A pointer instead of a reference, because the arguments lie behind the frame.
     frame: NonNull<zend_execute_data>,
     life: PhantomData<&'a mut zend_execute_data>,
 }
 
-/// Runs a method's body. Nothing unwinds out of it.
+/// Runs a method's body. Catches panics, so nothing unwinds out of it.
 #[inline(always)]
 pub fn run<'a>(
     frame: &'a mut zend_execute_data,
     result: &mut Zval,
     body: impl FnOnce(&mut Call<'a>, &mut Zval) -> Result<(), Thrown>,
 ) {
-    // The frame came from C, so that its provenance is exposed. A pointer made of this reference would
-    // end before the arguments.
+    // The frame comes from C, so its provenance is exposed. A pointer made from this reference
+    // would not cover the arguments behind the frame.
     let frame = ptr::with_exposed_provenance_mut(ptr::from_mut(frame).addr());
     let body = AssertUnwindSafe(|| {
         let mut call = Call {
-            // SAFETY: made of a reference.
+            // SAFETY: made from a reference, so it is not null.
             frame: unsafe { NonNull::new_unchecked(frame) },
             life: PhantomData,
         };
@@ -48,26 +48,26 @@ pub fn run<'a>(
 }
 
 impl<'a> Call<'a> {
-    /// How many arguments were passed.
+    /// Returns the number of arguments that were passed.
     #[inline]
     pub fn count(&self) -> u32 {
-        // SAFETY: the engine keeps the number of arguments there.
+        // SAFETY: the engine keeps the number of arguments in this field.
         unsafe { (*self.frame.as_ptr()).This.u2.num_args }
     }
 
-    /// Throws unless as many arguments were passed as the function declares.
+    /// Checks that the number of arguments is one that the function declares.
     ///
     /// # Errors
-    /// `ArgumentCountError`.
+    /// Throws `ArgumentCountError` if there are too few or too many arguments.
     #[inline(always)]
     pub fn check_count(&self) -> Result<(), Thrown> {
-        // SAFETY: the frame of a running function names it.
+        // SAFETY: the frame of a running function points to that function.
         let function = unsafe { &(*(*self.frame.as_ptr()).func).common };
         let (least, most) = (function.required_num_args, function.num_args);
         if (least..=most).contains(&self.count()) {
             return Ok(());
         }
-        // SAFETY: called in the frame of the function that it speaks of.
+        // SAFETY: called in the frame of the function that the message names.
         unsafe {
             if most == 0 {
                 symbols::zend_wrong_parameters_none_error();
@@ -78,7 +78,7 @@ impl<'a> Call<'a> {
         Err(Thrown)
     }
 
-    /// Returns the place of argument `number`, from 1, behind any reference.
+    /// Returns a pointer to argument `number`, counted from 1. Follows a PHP reference.
     ///
     /// # Panics
     /// If fewer arguments were passed.
@@ -86,8 +86,8 @@ impl<'a> Call<'a> {
     fn raw(&self, number: u32) -> *mut Zval {
         const HEAD: usize = size_of::<zend_execute_data>().div_ceil(size_of::<zval>());
         assert!(number >= 1 && number <= self.count(), "no such argument");
-        // SAFETY: the arguments follow the frame, as ZEND_CALL_ARG has it. A value of the kind of a
-        // reference holds a pointer to a live one.
+        // SAFETY: the arguments follow the frame, as in `ZEND_CALL_ARG`. A value of kind
+        // `IS_REFERENCE` holds a pointer to a live reference.
         unsafe {
             let arg = self.frame.as_ptr().cast::<Zval>();
             let arg = arg.add(HEAD + number as usize - 1);
@@ -99,21 +99,21 @@ impl<'a> Call<'a> {
         }
     }
 
-    /// Returns argument `number`, from 1, as it was passed.
+    /// Returns argument `number`, counted from 1, without conversion.
     ///
     /// # Panics
     /// If fewer arguments were passed.
     #[inline]
     pub fn arg(&self, number: u32) -> &Zval {
-        // SAFETY: arguments stay in the frame until the call returns, and only a method of this type
-        // that borrows it mutably converts one.
+        // SAFETY: arguments stay in the frame until the call returns. Only methods of this type
+        // that borrow it mutably convert an argument.
         unsafe { &*self.raw(number) }
     }
 
     /// Returns the object that the method was called on.
     ///
     /// # Panics
-    /// If its class has another state.
+    /// If the object's class has another state.
     #[inline]
     pub fn this<T: State>(&self) -> &'a Object<T> {
         match self.this_object().and_then(Object::of) {
@@ -122,7 +122,7 @@ impl<'a> Call<'a> {
         }
     }
 
-    /// Returns the object that runs, if there is one: a closure can be bound to none.
+    /// Returns the frame's object, or `None` if there is none. A closure may be bound to no object.
     #[inline]
     pub(super) fn this_object(&self) -> Option<Obj<'a>> {
         // SAFETY: the frame holds a reference to its object until the call returns. Every field of
@@ -137,9 +137,10 @@ impl<'a> Call<'a> {
         }
     }
 
-    /// `static::NAME`, if a class that extends `class` was called and has it as a number.
+    /// Returns `static::NAME` if the called class extends `class` and defines it as a number.
     pub fn static_constant(&self, class: &Class, name: &str) -> Option<f64> {
-        // SAFETY: a static method's frame holds the called class; the names are released here.
+        // SAFETY: a static method's frame holds the called class. The two name strings are released
+        // at the end of this block.
         unsafe {
             if ptr::eq((*self.frame.as_ptr()).This.value.ce, class.entry()) {
                 return None;
@@ -160,16 +161,18 @@ impl<'a> Call<'a> {
 
     #[cold]
     fn wrong(&self, number: u32, expected: symbols::zend_expected_type) -> Thrown {
-        // SAFETY: called in the frame of the function that it speaks of, with its argument. The engine
-        // keeps an exception that is pending.
+        // SAFETY: called in the frame of the function that the message names, with its argument. If
+        // an exception is pending, the engine keeps it.
         unsafe { symbols::zend_wrong_parameter_type_error(number, expected, self.raw(number)) };
         Thrown
     }
 
-    /// Converts argument `number` in place, as PHP's own functions do; `None` if that is impossible.
+    /// Converts argument `number` in place, as PHP's own functions do. Returns `None` if that
+    /// fails.
     ///
     /// # Safety
-    /// `convert` is one of the engine's, which takes a live argument and writes a valid `T`.
+    /// `convert` is a conversion function of the engine. It takes a live argument and writes a
+    /// valid `T`.
     unsafe fn converted<T: Default>(
         &mut self,
         number: u32,
@@ -180,24 +183,24 @@ impl<'a> Call<'a> {
         unsafe { convert(self.raw(number), &raw mut result, number) }.then_some(result)
     }
 
-    /// `int|float`, in the caller's mode.
+    /// Returns argument `number` as `int|float`, converted in the caller's mode (weak or strict).
     ///
     /// # Errors
-    /// `TypeError`.
+    /// Throws `TypeError` if it cannot be converted.
     #[inline]
     pub fn number(&mut self, number: u32) -> Result<Number, Thrown> {
         if let Some(plain) = value::as_number(self.arg(number)) {
             return Ok(plain);
         }
-        // A copy, because a string's bytes may be borrowed.
+        // A copy, because the bytes of the argument's string may be borrowed.
         let mut copy = self.arg(number).shallow_clone();
         let mut converted = ptr::null_mut();
-        // SAFETY: a value of ours, converted in place.
+        // SAFETY: our own copy, which is converted in place.
         let parsed = unsafe {
             symbols::zend_parse_arg_number_slow(&raw mut copy, &raw mut converted, number)
         };
         if parsed
-            // SAFETY: set by the conversion, to a live value.
+            // SAFETY: the conversion has set it to a live value.
             && let Some(plain) = value::as_number(unsafe { &*converted })
         {
             return Ok(plain);
@@ -205,80 +208,82 @@ impl<'a> Call<'a> {
         Err(self.wrong(number, symbols::Z_EXPECTED_NUMBER))
     }
 
-    /// A number in weak mode, whatever the caller's: for a parameter without a type.
+    /// Returns argument `number` as `int|float`. Converts in weak mode even in strict_types files,
+    /// because the parameter is untyped.
     ///
     /// # Errors
-    /// `TypeError`.
+    /// Throws `TypeError` if it cannot be converted.
     #[inline]
     pub fn untyped_number(&mut self, number: u32) -> Result<Number, Thrown> {
         value::to_number(self.arg(number))
             .ok_or_else(|| self.wrong(number, symbols::Z_EXPECTED_NUMBER))
     }
 
-    /// A string in weak mode, whatever the caller's: for a parameter without a type.
+    /// Returns argument `number` as a string. Converts in weak mode even in strict_types files,
+    /// because the parameter is untyped.
     ///
     /// # Errors
-    /// `TypeError`, or what `__toString` threw.
+    /// Throws `TypeError` if it cannot be converted, or the exception of `__toString`.
     pub fn untyped_string(&mut self, number: u32) -> Result<Zval, Thrown> {
         let string = value::to_string_as_argument(self.arg(number), number);
         string.ok_or_else(|| self.wrong(number, symbols::Z_EXPECTED_STRING))
     }
 
-    /// `float`, in the caller's mode.
+    /// Returns argument `number` as `float`, converted in the caller's mode.
     ///
     /// # Errors
-    /// `TypeError`.
+    /// Throws `TypeError` if it cannot be converted.
     pub fn float(&mut self, number: u32) -> Result<f64, Thrown> {
         if let Some(Number::Float(float)) = value::as_number(self.arg(number)) {
             return Ok(float);
         }
-        // SAFETY: it writes a double.
+        // SAFETY: this conversion writes a double.
         unsafe { self.converted(number, symbols::zend_parse_arg_double_slow) }
             .ok_or_else(|| self.wrong(number, symbols::Z_EXPECTED_DOUBLE))
     }
 
-    /// `int`, in the caller's mode.
+    /// Returns argument `number` as `int`, converted in the caller's mode.
     ///
     /// # Errors
-    /// `TypeError`.
+    /// Throws `TypeError` if it cannot be converted.
     pub fn int(&mut self, number: u32) -> Result<i64, Thrown> {
         if let Some(Number::Int(int)) = value::as_number(self.arg(number)) {
             return Ok(int);
         }
-        // SAFETY: it writes an integer.
+        // SAFETY: this conversion writes an integer.
         unsafe { self.converted(number, symbols::zend_parse_arg_long_slow) }
             .ok_or_else(|| self.wrong(number, symbols::Z_EXPECTED_LONG))
     }
 
-    /// `bool`, in the caller's mode.
+    /// Returns argument `number` as `bool`, converted in the caller's mode.
     ///
     /// # Errors
-    /// `TypeError`.
+    /// Throws `TypeError` if it cannot be converted.
     pub fn bool(&mut self, number: u32) -> Result<bool, Thrown> {
         match value::kind(self.arg(number)) {
             IS_TRUE => return Ok(true),
             IS_FALSE => return Ok(false),
             _ => {}
         }
-        // SAFETY: it writes a truth.
+        // SAFETY: this conversion writes a `bool`.
         unsafe { self.converted(number, symbols::zend_parse_arg_bool_slow) }
             .ok_or_else(|| self.wrong(number, symbols::Z_EXPECTED_BOOL))
     }
 
-    /// `string`, in the caller's mode.
+    /// Returns the bytes of argument `number` as `string`, converted in the caller's mode.
     ///
     /// # Errors
-    /// `TypeError`, or what `__toString` threw.
+    /// Throws `TypeError` if it cannot be converted, or the exception of `__toString`.
     pub fn string(&mut self, number: u32) -> Result<&'a [u8], Thrown> {
         let text = self.text(number);
         text.ok_or_else(|| self.wrong(number, symbols::Z_EXPECTED_STRING))
     }
 
-    /// Returns the bytes of an argument that is a string, or can be converted to one.
+    /// Returns the bytes of an argument that is a string or can be converted to one.
     fn text(&mut self, number: u32) -> Option<&'a [u8]> {
         let arg = self.raw(number);
         let mut string = ptr::null_mut();
-        // SAFETY: the argument is live; converting it in place is what PHP's own functions do. No
+        // SAFETY: the argument is live, and PHP's own functions convert arguments in place, too. No
         // conversion replaces a string, so the frame keeps it alive until the call returns.
         unsafe {
             if value::kind(&*arg) == IS_STRING {
@@ -289,18 +294,19 @@ impl<'a> Call<'a> {
         }
     }
 
-    /// Returns an argument that is an array.
+    /// Returns the array if the argument is one.
     fn elements(&self, number: u32) -> Option<&'a ZendHashTable> {
         let arg = self.arg(number);
-        // SAFETY: the kind says so. No conversion replaces an array, so the frame keeps it alive
-        // until the call returns.
+        // SAFETY: the kind was checked. No conversion replaces an array, so the frame keeps it
+        // alive until the call returns.
         (value::kind(arg) == IS_ARRAY).then(|| unsafe { &*arg.value.arr.cast_const() })
     }
 
-    /// `array|string`: the string, or else the array.
+    /// Returns argument `number` of type `array|string`: `Ok` with a string's bytes, or `Err` with
+    /// the array.
     ///
     /// # Errors
-    /// `TypeError`, or what `__toString` threw.
+    /// Throws `TypeError` if it is neither, or the exception of `__toString`.
     pub fn string_or_array(
         &mut self,
         number: u32,
@@ -312,27 +318,28 @@ impl<'a> Call<'a> {
         text.ok_or_else(|| self.wrong(number, symbols::Z_EXPECTED_ARRAY_OR_STRING))
     }
 
-    /// `array`.
+    /// Returns argument `number`, which must be an array.
     ///
     /// # Errors
-    /// `TypeError`.
+    /// Throws `TypeError` if it is not an array.
     pub fn array(&mut self, number: u32) -> Result<&'a ZendHashTable, Thrown> {
         let array = self.elements(number);
         array.ok_or_else(|| self.wrong(number, symbols::Z_EXPECTED_ARRAY))
     }
 
-    /// An object of `class`.
+    /// Returns argument `number`, which must be an object of `class` or of a subclass.
     ///
     /// # Errors
-    /// `TypeError`.
+    /// Throws `TypeError` if it is not.
     pub fn object_of(&self, number: u32, class: &Class) -> Result<Zval, Thrown> {
         self.object(number, class.name(), |object| class.has(object))
     }
 
-    /// An object of a class of PHP's or of another extension's, which may be missing.
+    /// Returns argument `number`, which must be an object of a class of PHP or another extension.
+    /// That extension may be missing.
     ///
     /// # Errors
-    /// `TypeError`.
+    /// Throws `TypeError` if it is not.
     pub fn object_of_foreign(&self, number: u32, class: &str) -> Result<Zval, Thrown> {
         self.object(number, class, |object| foreign::is_of(object, class))
     }
@@ -348,13 +355,13 @@ impl<'a> Call<'a> {
             return Ok(arg.shallow_clone());
         }
         let (class, arg) = (throw::text(class), self.raw(number));
-        // SAFETY: called in the frame of the function that it speaks of, with its argument.
+        // SAFETY: called in the frame of the function that the message names, with its argument.
         unsafe { symbols::zend_wrong_parameter_class_error(number, class.as_ptr(), arg) };
         Err(Thrown)
     }
 }
 
-/// Makes an engine handler of a plain Rust function.
+/// Makes an engine handler from a plain Rust function.
 macro_rules! handler {
     ($body:expr) => {{
         extern "C" fn handler(
@@ -367,7 +374,7 @@ macro_rules! handler {
     }};
 }
 
-/// As [`handler!`], and checks first that as many arguments were passed as are declared.
+/// Makes a handler like [`handler!`] that first checks the number of arguments.
 macro_rules! method {
     ($body:expr) => {
         $crate::zend::call::handler!(|call, result| {

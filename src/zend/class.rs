@@ -1,4 +1,4 @@
-//! Registering classes and interfaces.
+//! Registration of classes and interfaces.
 
 use super::declare::{END, Entries, Type};
 use super::obj::{Obj, find_class, find_method};
@@ -16,7 +16,7 @@ use std::mem::MaybeUninit;
 use std::ptr;
 use std::sync::atomic::{AtomicPtr, Ordering::Relaxed};
 
-/// A class or interface of this extension, once it is registered.
+/// A class or interface of this extension. It is usable once it is registered.
 #[derive(Debug)]
 pub struct Class {
     name: &'static CStr,
@@ -24,15 +24,16 @@ pub struct Class {
     handlers: UnsafeCell<MaybeUninit<zend_object_handlers>>,
 }
 
-// SAFETY: the handlers are written while the module starts, on one thread, and only read afterwards.
+// SAFETY: the handlers are written while the module starts, on one thread, and only read
+// afterwards.
 unsafe impl Sync for Class {}
 
-/// What a declaration declares.
+/// The kind of a declaration.
 #[derive(Clone, Copy, Debug)]
 pub enum Kind {
-    /// A class that extends no other.
+    /// A class without a parent.
     Class,
-    /// A class that extends the one of this name.
+    /// A class that extends the class of this name.
     Extends(&'static str),
     /// An interface.
     Interface,
@@ -40,40 +41,40 @@ pub enum Kind {
     Enum(&'static [&'static CStr]),
 }
 
-/// A property, in the order of its slot.
+/// A property. Properties are listed in the order of their slots.
 #[derive(Clone, Copy, Debug)]
 pub enum Property {
-    /// Without a type; null at first.
+    /// A property without a type; initially null.
     Untyped(&'static CStr, u32),
-    /// Without a type; a number at first.
+    /// A property without a type; initially a number.
     UntypedInt(&'static CStr, u32, i64),
-    /// Read-only, with a type; without a value at first.
+    /// A read-only property with a type; initially uninitialised.
     ReadOnly(&'static CStr, u32, Type),
 }
 
-/// What a class or interface declares.
+/// The declaration of a class or interface.
 #[derive(Clone, Copy, Debug)]
 pub struct Declaration {
-    /// Whether it is a class.
+    /// The kind: class, interface or enum.
     pub kind: Kind,
-    /// `FINAL` and the like.
+    /// The class flags, such as `FINAL`.
     pub flags: u32,
-    /// The interfaces that it names itself.
+    /// The interfaces that it implements directly.
     pub interfaces: &'static [&'static str],
-    /// [`Class::carry`] of the state that its objects have.
+    /// [`Class::carry`] for the state of its objects, if they have one.
     pub state: Option<fn(&Class)>,
-    /// Its constants.
+    /// The constants.
     pub constants: &'static [(&'static CStr, Number)],
-    /// Its properties.
+    /// The properties.
     pub properties: &'static [Property],
-    /// Its methods.
+    /// The methods.
     pub methods: Entries,
-    /// Arguments that stack traces do not show: a method and a number, from 1.
+    /// The arguments that are hidden in stack traces: a method and a number, from 1.
     pub hidden: &'static [(&'static str, u32)],
 }
 
 impl Declaration {
-    /// Of a class without anything.
+    /// The declaration of a class without members.
     pub const EMPTY: Self = Self {
         kind: Kind::Class,
         flags: 0,
@@ -87,7 +88,7 @@ impl Declaration {
 }
 
 impl Class {
-    /// Of this full name, not registered yet.
+    /// Returns a class of this full name that is not registered yet.
     pub const fn new(name: &'static CStr) -> Self {
         Self {
             name,
@@ -96,7 +97,7 @@ impl Class {
         }
     }
 
-    /// The engine's class.
+    /// Returns the engine's class entry.
     #[inline]
     pub(super) fn entry(&self) -> *mut zend_class_entry {
         // Relaxed: written while the module starts, before any other thread.
@@ -107,28 +108,28 @@ impl Class {
         self.handlers.get().cast()
     }
 
-    /// The class's full name.
+    /// Returns the full name of the class.
     pub fn name(&self) -> &'static str {
         self.name.to_str().unwrap_or_default()
     }
 
-    /// Whether the object is of this very class.
+    /// Returns true if the object is of exactly this class.
     #[inline]
     pub fn is_of(&self, object: Obj<'_>) -> bool {
         ptr::eq(object.class(), self.entry())
     }
 
-    /// Whether the object is of this class, or of one that extends or implements it.
+    /// Returns true if the object is of this class, or of one that extends or implements it.
     #[inline]
     pub fn has(&self, object: Obj<'_>) -> bool {
-        // SAFETY: null, or registered.
+        // SAFETY: the entry is null or registered.
         unsafe { object.is_of(self.entry()) }
     }
 
-    /// Registers the class. Those that it extends or implements must have been before.
+    /// Registers the class. Its parent and its interfaces must be registered already.
     pub fn register(&self, declared: &Declaration) {
         let entry = self.create(declared);
-        // SAFETY: the class was just registered; the interfaces were before.
+        // SAFETY: the class was just registered, and its interfaces were registered before.
         unsafe {
             (*entry).ce_flags |= declared.flags;
             for interface in declared.interfaces {
@@ -137,7 +138,7 @@ impl Class {
         }
         for &(name, number) in declared.constants {
             let mut value = number.to_zval();
-            // SAFETY: the class was just registered; the name and the value are copied.
+            // SAFETY: the class was just registered. The name and the value are copied.
             unsafe {
                 let (name, length) = (name.as_ptr(), name.count_bytes());
                 symbols::zend_declare_class_constant(entry, name, length, &raw mut value);
@@ -155,8 +156,9 @@ impl Class {
     }
 
     fn create(&self, declared: &Declaration) -> *mut zend_class_entry {
-        // SAFETY: INIT_CLASS_ENTRY zeroes the template, then sets name and methods; the engine copies
-        // it, and the names. IS_UNDEF (0) is the type of an enum without values.
+        // SAFETY: as INIT_CLASS_ENTRY does, this zeroes the template, then sets the name and the
+        // methods. The engine copies the template and the names. IS_UNDEF (0) is the type of an
+        // enum without values.
         let entry = unsafe {
             let mut template: zend_class_entry = MaybeUninit::zeroed().assume_init();
             template.name = interned(self.name);
@@ -182,9 +184,9 @@ impl Class {
         entry
     }
 
-    /// Keeps argument `number` of a method out of stack traces.
+    /// Hides argument `number` of a method in stack traces.
     fn hide_argument(&self, method: &str, number: u32) {
-        // SAFETY: the class was just registered, and has the method.
+        // SAFETY: the class was just registered and has the method.
         unsafe {
             let function = find_method(self.entry(), method);
             let attributes = &raw mut (*function).common.attributes;
@@ -192,15 +194,17 @@ impl Class {
                 interned(c"SensitiveParameter"),
                 symbols::ZEND_ATTRIBUTE_PERSISTENT,
             );
-            // The attribute of an argument has its number; 0 is the function itself.
+            // The number of the argument that the attribute belongs to, from 1; 0 is the function
+            // itself.
             symbols::zend_add_attribute(attributes, name, 0, flags, number, 0);
         }
     }
 }
 
-/// Registers functions, while the module starts.
+/// Registers functions while the module starts.
 pub fn register_functions(functions: &Entries) {
-    // SAFETY: a list with its end; null stands for no class, and for the engine's own table.
+    // SAFETY: a list that ends with `END`. Null means no class, and the engine's own function
+    // table.
     unsafe {
         let (class, table) = (ptr::null_mut(), ptr::null_mut());
         let kind = MODULE_PERSISTENT.cast_signed();
@@ -208,7 +212,7 @@ pub fn register_functions(functions: &Entries) {
     }
 }
 
-/// The name of an enum's case; empty for another value.
+/// Returns the name of an enum case, or null for any other value.
 pub fn case_name(case: &Zval) -> Zval {
     // SAFETY: a live object has a class.
     let is_case = |object: &Obj<'_>| unsafe { (*object.class()).ce_flags & ZEND_ACC_ENUM != 0 };
@@ -219,9 +223,10 @@ pub fn case_name(case: &Zval) -> Zval {
     })
 }
 
-/// A string that nobody counts: it lives as long as the engine, or, made in a request, as long as that.
+/// Returns an interned string, which is not counted. It lives as long as the engine, or until the
+/// end of the request if it is made in one.
 pub fn interned(text: &CStr) -> *mut zend_string {
-    // SAFETY: the engine set this function when it started; modules start afterwards.
+    // SAFETY: the engine set this function when it started. Modules start later.
     unsafe {
         let intern = zend_string_init_interned;
         intern.map_or(ptr::null_mut(), |intern| {
@@ -247,7 +252,7 @@ fn declare_property(entry: *mut zend_class_entry, property: Property) {
     };
     let (access, no_comment) = (access.cast_signed(), ptr::null_mut());
     let (name, kind) = (interned(name), declared_type.raw());
-    // SAFETY: a class that was just registered; the default holds nothing to release.
+    // SAFETY: a class that was just registered. The default holds nothing to release.
     unsafe {
         let default = &raw mut default;
         symbols::zend_declare_typed_property(entry, name, default, access, no_comment, kind);

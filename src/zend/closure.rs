@@ -1,7 +1,7 @@
 //! A real `\Closure` around a Rust function.
 //!
-//! The engine makes closures of functions; what this one remembers stands in properties of a plain
-//! object that is its `$this`, where the cycle collector sees it.
+//! The engine makes closures from functions. The values that this closure remembers are properties
+//! of a plain object, its `$this`. The cycle collector can see them there.
 
 use super::class::{Class, interned};
 use super::declare::{Handler, raw};
@@ -15,9 +15,9 @@ use ext_php_rs::types::Zval;
 use std::mem::MaybeUninit;
 use std::ptr;
 
-/// A closure that runs `handler`, remembering `memory` by name.
+/// Returns a closure that runs `handler` and remembers the values of `memory` by name.
 ///
-/// `model` is a method of `class` without parameters; the closure is made in its image.
+/// `model` is a method of `class` without parameters, on which the closure is modelled.
 pub fn closure(
     class: &Class,
     model: &str,
@@ -27,7 +27,7 @@ pub fn closure(
     let mut this = Zval::new();
     let mut result = Zval::new();
     // SAFETY: the standard class can always be instantiated. The model is an internal function of a
-    // registered class; its copy is complete, and the engine copies it again into the closure.
+    // registered class. Its copy is complete, and the engine copies it again into the closure.
     unsafe {
         let plain = symbols::zend_standard_class_def;
         if symbols::object_init_ex(&raw mut this, plain) != 0 {
@@ -46,11 +46,11 @@ pub fn closure(
     Some(result)
 }
 
-/// Returns a function like the method `model` of `class`, without a scope, that runs `handler`.
+/// Returns a function like the method `model` of `class` that runs `handler` instead.
 fn function(class: &Class, model: &str, handler: Handler) -> Option<zend_internal_function> {
     let mut function = MaybeUninit::<zend_internal_function>::uninit();
-    // SAFETY: the model is an internal function of a registered class, so the copy is complete. Only
-    // as much as an internal function has is copied, because other functions are longer.
+    // SAFETY: the model is an internal function of a registered class, so the copy is complete.
+    // Only the size of an internal function is copied, because other functions are larger.
     let mut function = unsafe {
         let model = find_method(class.entry(), model).cast::<zend_internal_function>();
         ptr::copy_nonoverlapping(model.as_ref()?, function.as_mut_ptr(), 1);
@@ -58,19 +58,21 @@ fn function(class: &Class, model: &str, handler: Handler) -> Option<zend_interna
     };
     function.handler = Some(raw(handler));
     function.function_name = interned(c"{closure}");
-    // A closure made of a function, to the engine. For any other, PHP 8.4 prints a file in var_dump().
+    // The engine treats this as a closure made from a function. For other closures, `var_dump()` of
+    // PHP 8.4 prints a file.
     function.fn_flags = ZEND_ACC_PUBLIC | ZEND_ACC_FAKE_CLOSURE;
     Some(function)
 }
 
 impl super::Call<'_> {
-    /// What the running closure remembers under `name`; null when it remembers nothing.
+    /// Returns the value that the running closure remembers under `name`, or null if there is none.
     pub fn remembered(&self, name: &str) -> Zval {
         let mut buffer = Zval::new();
         let Some(this) = self.this_object() else {
             return Zval::null();
         };
-        // SAFETY: the object is live, and the closure holds it: code of a class that it was bound to may run.
+        // SAFETY: the closure keeps the object alive, even if reading the property runs PHP code. A
+        // closure can be bound to an object of any class.
         unsafe {
             let (class, this) = (this.class(), this.as_ptr());
             let (start, length) = (name.as_ptr().cast(), name.len());

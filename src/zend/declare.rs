@@ -19,7 +19,7 @@ use std::ptr;
 pub struct Type(u32, Option<&'static CStr>);
 
 impl Type {
-    /// None declared.
+    /// No declared type.
     pub const NONE: Self = Self(0, None);
     /// `void`
     pub const VOID: Self = Self(symbols::MAY_BE_VOID, None);
@@ -38,12 +38,12 @@ impl Type {
     /// `static`
     pub const STATIC: Self = Self(symbols::MAY_BE_STATIC, None);
 
-    /// A class.
+    /// Returns the type of a class.
     pub const fn class(name: &'static CStr) -> Self {
         Self(0, Some(name))
     }
 
-    /// This type or another one that is no class.
+    /// Returns the union of this type and another one that is not a class.
     pub const fn or(self, other: Self) -> Self {
         Self(self.0 | other.0, self.1)
     }
@@ -54,7 +54,8 @@ impl Type {
                 ptr: ptr::null_mut(),
                 type_mask: self.0,
             },
-            // Internal functions name a class by a C string; registration turns it into the engine's own.
+            // Internal functions name a class by a C string. Registration replaces it with the
+            // engine's own string.
             Some(name) => zend_type {
                 ptr: name.as_ptr().cast_mut().cast(),
                 type_mask: LITERAL_CLASS_NAME | self.0,
@@ -68,10 +69,10 @@ const LITERAL_CLASS_NAME: u32 = ext_php_rs::ffi::_ZEND_TYPE_LITERAL_NAME_BIT;
 #[cfg(not(php83))]
 const LITERAL_CLASS_NAME: u32 = ext_php_rs::ffi::_ZEND_TYPE_NAME_BIT;
 
-/// A parameter, or, first of a list, what is returned.
+/// A parameter. The first entry of a list describes the return value instead.
 pub type Info = zend_internal_arg_info;
 
-/// How many parameters are required, and what is returned.
+/// Returns the first entry of a list: the number of required parameters, and the return type.
 pub const fn returns(required: usize, kind: Type) -> Info {
     Info {
         name: ptr::without_provenance(required),
@@ -79,12 +80,12 @@ pub const fn returns(required: usize, kind: Type) -> Info {
     }
 }
 
-/// A parameter with neither a type nor a default.
+/// Returns a parameter with neither a type nor a default.
 pub const fn untyped(name: &'static CStr) -> Info {
     required(name, Type::NONE)
 }
 
-/// A parameter without a default.
+/// Returns a parameter without a default.
 pub const fn required(name: &'static CStr, kind: Type) -> Info {
     Info {
         name: name.as_ptr(),
@@ -93,7 +94,7 @@ pub const fn required(name: &'static CStr, kind: Type) -> Info {
     }
 }
 
-/// A parameter with a default, written as in PHP.
+/// Returns a parameter with a default, written as in PHP.
 pub const fn optional(name: &'static CStr, kind: Type, default: &'static CStr) -> Info {
     Info {
         default_value: default.as_ptr(),
@@ -101,7 +102,7 @@ pub const fn optional(name: &'static CStr, kind: Type, default: &'static CStr) -
     }
 }
 
-/// A function of the engine's kind.
+/// A Rust function that the engine can call.
 pub type Handler = extern "C" fn(&mut zend_execute_data, &mut zval);
 
 /// A method or function.
@@ -112,11 +113,12 @@ type RawHandler = unsafe extern "C" fn(*mut zend_execute_data, *mut zval);
 
 /// Returns the handler as the engine declares it.
 pub(super) const fn raw(handler: Handler) -> RawHandler {
-    // SAFETY: a reference is passed as a pointer is; the engine passes a live frame and a live result.
+    // SAFETY: references and pointers are passed alike. The engine passes a live frame and a live
+    // result.
     unsafe { std::mem::transmute::<Handler, RawHandler>(handler) }
 }
 
-/// A method or function with a body.
+/// Returns a method or function with a body.
 pub const fn entry(
     name: &'static CStr,
     flags: u32,
@@ -130,12 +132,12 @@ pub const fn entry(
     }
 }
 
-/// A method of an interface.
+/// Returns a method of an interface.
 pub const fn abstract_entry(name: &'static CStr, info: &'static [Info]) -> Entry {
     Entry {
         fname: name.as_ptr(),
         arg_info: info.as_ptr(),
-        // The first is the return value; no method has more than a handful.
+        // The first entry is the return value. The count fits: no method has more than a handful.
         #[allow(clippy::cast_possible_truncation)]
         num_args: (info.len() - 1) as u32,
         flags: PUBLIC | ZEND_ACC_ABSTRACT,
@@ -143,13 +145,13 @@ pub const fn abstract_entry(name: &'static CStr, info: &'static [Info]) -> Entry
     }
 }
 
-/// Methods or functions, ended by [`END`].
+/// A list of methods or functions that ends with [`END`].
 #[derive(Clone, Copy, Debug)]
 pub struct Entries(pub &'static [Entry]);
 
-// SAFETY: only the engine reads them; their pointers are to constants.
+// SAFETY: only the engine reads them. Their pointers are to constants.
 unsafe impl Sync for Entries {}
 
-/// Ends a list of methods.
-// SAFETY: all pointers null, all numbers zero: what the engine looks for.
+/// The end of a list of methods.
+// SAFETY: all pointers are null and all numbers zero. The engine takes that as the end of a list.
 pub const END: Entry = unsafe { MaybeUninit::zeroed().assume_init() };

@@ -1,16 +1,17 @@
-//! Classes of other extensions, which may not be there when this one starts: found by name, as they are needed.
+//! Classes of other extensions. They may be missing when this extension starts, so they are looked
+//! up by name when they are needed.
 
 use super::obj::{Obj, find_class};
 use super::symbols;
 
-/// Whether the object is of the class that is called `class`, in any case of letters, or of one that
-/// extends it. Loads nothing.
+/// Returns true if the object is of the class named `class` or of one that extends it. The case of
+/// letters is ignored. No class is autoloaded.
 pub fn is_of(object: Obj<'_>, class: &str) -> bool {
     // SAFETY: null or a class.
     unsafe { object.is_of(find_class(class)) }
 }
 
-/// Whether an extension has declared the class that is called so, and not PHP code.
+/// Returns true if an extension, and not PHP code, has declared the class of this name.
 pub fn is_internal(class: &str) -> bool {
     // SAFETY: null or a class.
     unsafe { find_class(class).as_ref() }

@@ -1,5 +1,5 @@
-//! Calls into PHP code. Any of them may throw, and a fatal error in them never comes back: hold no
-//! borrow and no lock over one.
+//! Calls into PHP code. Each of them may throw. A fatal error in PHP code never returns here, so
+//! hold no borrow and no lock during a call.
 
 use super::class::Class;
 use super::obj::{Obj, find_method};
@@ -15,18 +15,18 @@ fn find(object: Obj<'_>, method: &str) -> *mut zend_function {
     unsafe { find_method(object.class(), method) }
 }
 
-/// Whether the object's class has a `method` (in lower case) of its own instead of `class`'s.
+/// Returns true if the object's class overrides `method` (in lower case) of `class`.
 pub fn overrides(object: Obj<'_>, method: &str, class: &Class) -> bool {
     let function = find(object, method);
-    // SAFETY: not null, hence a live function.
+    // SAFETY: not null, so it is a live function.
     !function.is_null() && unsafe { !ptr::eq((*function).common.scope, class.entry()) }
 }
 
-/// Whether the object's class is called `name`, or extends one that is.
+/// Returns true if the object's class is named `name`, or extends a class of that name.
 pub fn is_a(object: Obj<'_>, name: &str) -> bool {
     let mut class = object.class();
-    // SAFETY: every object has a class, every class a name, and a class whose object lives is linked to its
-    // parent, if it has one.
+    // SAFETY: every object has a class, and every class has a name. The class of a live object is
+    // linked to its parent, if it has one.
     unsafe {
         while let Some(live) = class.as_ref() {
             let its = &*live.name.cast::<ZendStr>();
@@ -39,7 +39,7 @@ pub fn is_a(object: Obj<'_>, name: &str) -> bool {
     false
 }
 
-/// Whether the object's class has all of these methods (in lower case).
+/// Returns true if the object's class has all of these methods (in lower case).
 pub fn has_methods(object: Obj<'_>, methods: &[&str]) -> bool {
     methods.iter().all(|method| !find(object, method).is_null())
 }
@@ -52,10 +52,10 @@ pub struct Method<'a> {
 }
 
 impl<'a> Method<'a> {
-    /// The object's `method` (in lower case), whatever its visibility.
+    /// Finds the object's `method` (in lower case), whatever its visibility.
     ///
     /// # Errors
-    /// When its class has none.
+    /// Throws `Error` if the class has no such method.
     pub fn of(object: Obj<'a>, method: &str) -> Result<Self, Thrown> {
         let function = find(object, method);
         if function.is_null() {
@@ -66,18 +66,18 @@ impl<'a> Method<'a> {
         Ok(Self { object, function })
     }
 
-    /// Calls it.
+    /// Calls the method.
     ///
     /// # Errors
-    /// What it threw.
+    /// The exception of the method.
     pub fn call(&self, arguments: &mut [Zval]) -> Result<Zval, Thrown> {
         let mut result = Zval::new();
         let this = self.object.as_ptr();
-        // A method of ours takes a handful of arguments.
+        // The count fits because the extension passes only a handful of arguments.
         #[allow(clippy::cast_possible_truncation)]
         let count = arguments.len() as u32;
-        // SAFETY: the function belongs to the object's class, which outlives the object; the callee copies what
-        // it keeps of the arguments, and the object lives as long as this does.
+        // SAFETY: the function belongs to the object's class, which outlives the object. The callee
+        // copies the arguments that it keeps. The object lives as long as `self`.
         unsafe {
             let (class, result) = (self.object.class(), &raw mut result);
             let (arguments, by_name) = (arguments.as_mut_ptr(), ptr::null_mut());
@@ -98,12 +98,12 @@ impl<'a> Method<'a> {
 /// Calls `method` (in lower case) of the object, whatever its visibility.
 ///
 /// # Errors
-/// What it threw.
+/// The exception of the method, or `Error` if there is no such method.
 pub fn method(object: Obj<'_>, method: &str, arguments: &mut [Zval]) -> Result<Zval, Thrown> {
     Method::of(object, method)?.call(arguments)
 }
 
-/// Whether `callable` can be called from here.
+/// Returns true if `callable` can be called from here.
 pub fn is_callable(callable: &Zval) -> bool {
     // SAFETY: a live value, which is not changed.
     unsafe { zend_is_callable(ptr::from_ref(callable).cast_mut(), 0, ptr::null_mut()) }
@@ -112,11 +112,11 @@ pub fn is_callable(callable: &Zval) -> bool {
 /// Calls `callable` without arguments.
 ///
 /// # Errors
-/// What it threw.
+/// The exception of the called code.
 pub fn callable(callable: &Zval) -> Result<Zval, Thrown> {
     let mut result = Zval::new();
     let (callable, none) = (ptr::from_ref(callable).cast_mut(), ptr::null_mut());
-    // SAFETY: a live value, which is not changed; the caller keeps it alive.
+    // SAFETY: a live value, which is not changed. The caller keeps it alive.
     let status = unsafe {
         _call_user_function_impl(none, callable, &raw mut result, 0, none, ptr::null_mut())
     };

@@ -1,15 +1,19 @@
 //! A thin safe layer over the engine's own interface: classes, arguments, values, calls.
 //!
-//! The binding's class macros are not used, for what users call hot, subclass or catch must behave as
-//! in a C extension: arguments that coerce, objects that are valid from birth, property slots that
-//! the cycle collector sees. This is the binding's only unsafe code; what leaves it is safe to use on
-//! the thread that PHP runs on, under one rule that types do not express: a reference to an element of an
-//! array is not held over PHP code, which may change the element through a PHP reference.
-//! Objects ([`Obj`]) and places that PHP code can write to ([`value::Val`]) are pointers, not references.
-//! The imports in here go one way: from `call` and `closure` down to `obj` and `symbols`.
+//! The class macros of ext-php-rs are not used here. The classes must behave as in a C extension
+//! when users call them often, extend them or catch them. Arguments must coerce, objects must be
+//! valid from their creation, and the cycle collector must see property slots.
 //!
-//! Invariant: no panic unwinds into PHP ([`call::run`] catches it), and no call into PHP happens while
-//! a borrow or a lock is held, for a fatal error jumps over these frames without unwinding them.
+//! This module holds the only unsafe code in `src/`. Its public items are safe to use on PHP's
+//! thread under one rule that the types do not express. Do not hold a reference to an array element
+//! while PHP code runs, because PHP code may change the element through a PHP reference. Objects
+//! ([`Obj`]) and places that PHP code can write to ([`value::Val`]) are pointers, not references.
+//!
+//! Imports inside this module go one way: from `call` and `closure` down to `obj` and `symbols`.
+//!
+//! Invariant: no panic unwinds into PHP, because [`call::run`] catches it. No call into PHP happens
+//! while a borrow or a lock is held, because a fatal error jumps over these frames without
+//! unwinding them.
 #![allow(unsafe_code)]
 
 pub mod arithmetic;

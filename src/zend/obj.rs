@@ -1,7 +1,7 @@
 //! A pointer to a live object in the engine's memory.
 //!
-//! It is no reference, because the engine writes to an object while Rust code holds it: counts,
-//! properties and flags change in every call.
+//! It is a pointer and not a reference, because the engine writes to an object while Rust code
+//! holds it. Counts, properties and flags change in every call.
 
 use ext_php_rs::ffi::{
     ext_php_rs_compiler_globals, instanceof_function_slow, zend_class_entry, zend_function,
@@ -15,10 +15,10 @@ use std::ptr::{self, NonNull};
 pub struct Obj<'a>(NonNull<zend_object>, PhantomData<&'a zend_object>);
 
 impl Obj<'_> {
-    /// Wraps a pointer; `None` for null.
+    /// Wraps a pointer. Returns `None` for null.
     ///
     /// # Safety
-    /// The object lives for `'a`, and the pointer is the engine's own: it may be written through.
+    /// The object lives for `'a`. The pointer is the engine's own, so it may be written through.
     #[inline]
     pub(super) unsafe fn new(object: *mut zend_object) -> Option<Self> {
         NonNull::new(object).map(|object| Self(object, PhantomData))
@@ -37,10 +37,10 @@ impl Obj<'_> {
         unsafe { (*self.as_ptr()).ce }
     }
 
-    /// Whether the object is of `class`, or of one that extends or implements it.
+    /// Returns true if the object is of `class`, or of one that extends or implements it.
     ///
     /// # Safety
-    /// `class` is null, which no object is of, or a live class.
+    /// `class` is null or a live class. No object is of class null.
     #[inline]
     pub(super) unsafe fn is_of(self, class: *mut zend_class_entry) -> bool {
         // SAFETY: by contract.
@@ -49,22 +49,22 @@ impl Obj<'_> {
     }
 }
 
-/// Returns the class of this name, in any case of letters, or null. Loads nothing.
+/// Returns the class of this name, or null. The case of letters is ignored. No class is autoloaded.
 pub(super) fn find_class(name: &str) -> *mut zend_class_entry {
-    // SAFETY: the globals live as long as the engine; the table of classes holds classes. It is the
-    // executor's, too, which has none while modules start.
+    // SAFETY: the globals live as long as the engine, and the table of classes holds classes. The
+    // executor uses the same table, but has not set its own pointer to it while modules start.
     unsafe {
         let table = (*ext_php_rs_compiler_globals()).class_table;
         zend_hash_str_find_ptr_lc(table, name.as_ptr().cast(), name.len()).cast()
     }
 }
 
-/// Returns the method of this name, in any case of letters, or null.
+/// Returns the method of this name, or null. The case of letters is ignored.
 ///
 /// # Safety
 /// `class` is a live class.
 pub(super) unsafe fn find_method(class: *mut zend_class_entry, name: &str) -> *mut zend_function {
-    // SAFETY: by contract; the table of methods holds methods.
+    // SAFETY: by contract. The table of methods holds methods.
     unsafe {
         let table = &raw const (*class).function_table;
         zend_hash_str_find_ptr_lc(table, name.as_ptr().cast(), name.len()).cast()

@@ -1,7 +1,7 @@
-//! What a PDO object knows of its connection but does not tell by any method: where it leads.
+//! Reads where a PDO object's connection leads. No method of PDO returns that.
 //!
-//! PDO's own headers give other extensions this view; drivers are written against it. Only its head is
-//! read, which is the same in every PHP from 8.1 on.
+//! PDO's own headers give other extensions this view, and PDO drivers are written against it. Only
+//! the beginning of the structure is read, which is the same in every PHP from 8.1 on.
 
 use super::obj::Obj;
 use super::{foreign, system};
@@ -9,7 +9,7 @@ use ext_php_rs::ffi::zend_object;
 use std::ffi::{c_char, c_void};
 use std::mem::offset_of;
 
-/// The head of `pdo_dbh_t`.
+/// The beginning of `pdo_dbh_t`.
 #[repr(C)]
 struct Handle {
     methods: *const c_void,
@@ -28,7 +28,7 @@ struct Whole {
     std: zend_object,
 }
 
-// `engine.h` asserts the same of PDO's headers.
+// `engine.h` asserts the same offsets for PDO's headers.
 const _: () = assert!(
     offset_of!(Handle, driver_data) == 8
         && offset_of!(Handle, username) == 16
@@ -37,28 +37,31 @@ const _: () = assert!(
         && offset_of!(Whole, std) == 8
 );
 
-/// Where a connection leads.
+/// The database that a connection leads to.
 #[derive(Debug)]
 pub struct Target {
-    /// The data source behind the driver's name and the colon. May hold a password: never show it.
+    /// The data source after the driver's name and the colon. It may hold a password: never show
+    /// it.
     pub data_source: Vec<u8>,
-    /// The user, if one was given beside the data source.
+    /// The user, if one was given in addition to the data source.
     pub user: Vec<u8>,
 }
 
-/// Where the connection of a PDO object leads; `None` for an object of another class, or without a connection
-/// of its own: a class that extends PDO need not call its constructor.
+/// Returns where the connection of a PDO object leads. Returns `None` for an object of another
+/// class, or without a connection: a subclass of PDO need not call PDO's constructor.
 pub fn target(object: Obj<'_>) -> Option<Target> {
     if !foreign::is_of(object, "pdo") || !foreign::is_internal("pdo") {
         return None;
     }
-    // SAFETY: an object has handlers. Those of PDO's objects say how far its own part is from theirs.
+    // SAFETY: an object has handlers. The handlers of PDO's objects hold the offset of the engine's
+    // part within the whole object.
     let offset = unsafe { (*(*object.as_ptr()).handlers).offset };
     if usize::try_from(offset) != Ok(offset_of!(Whole, std)) {
         return None;
     }
-    // SAFETY: an object of PDO's class, which stands in a `pdo_dbh_object_t`; `inner` is made with it and
-    // lives as long, and its texts are null or C strings that do so, too. No PHP code runs here.
+    // SAFETY: the object is of PDO's class, so it lies in a `pdo_dbh_object_t`. `inner` is created
+    // with it and lives as long. Its texts are null or C strings that live as long, too. No PHP
+    // code runs here.
     unsafe {
         let whole = object.as_ptr().byte_sub(offset_of!(Whole, std));
         let handle = (*whole.cast::<Whole>()).inner.as_ref()?;

@@ -1,4 +1,4 @@
-//! What the engine knows about this process: settings, its name, pending interrupts.
+//! The engine's view of this process: settings, server interface, pending interrupts.
 
 use super::symbols;
 pub use super::symbols::{FAILURE, SUCCESS};
@@ -13,33 +13,34 @@ use std::ffi::{CStr, CString, c_char, c_int, c_void};
 use std::ptr;
 use std::sync::atomic::{AtomicPtr, Ordering};
 
-/// Proof that the module is starting: there is one thread, and no PHP code runs.
+/// Proof that the module is starting. Only one thread exists, and no PHP code runs.
 #[derive(Debug)]
 pub struct Starting(());
 
 impl Starting {
-    /// For MINIT alone, which only the engine calls.
+    /// Makes the proof. Only MINIT may call this, and only the engine calls MINIT.
     pub const fn in_startup() -> Self {
         Self(())
     }
 }
 
-/// Proof that the module is shutting down: no PHP code runs any more.
+/// Proof that the module is shutting down. No PHP code runs any more.
 #[derive(Debug)]
 pub struct Ending(());
 
 impl Ending {
-    /// For MSHUTDOWN alone, which only the engine calls.
+    /// Makes the proof. Only MSHUTDOWN may call this, and only the engine calls MSHUTDOWN.
     pub const fn in_shutdown() -> Self {
         Self(())
     }
 }
 
-/// The value of a setting, now.
+/// Returns the current value of a setting.
 pub fn setting(name: &CStr) -> Vec<u8> {
     let mut exists = false;
     let (name, length) = (name.as_ptr(), name.count_bytes());
-    // SAFETY: the engine returns null or a C string that lives until the setting changes.
+    // SAFETY: the engine returns null or a C string that lives until the setting changes. It is
+    // copied at once.
     unsafe {
         copy(symbols::zend_ini_string_ex(
             name,
@@ -50,7 +51,7 @@ pub fn setting(name: &CStr) -> Vec<u8> {
     }
 }
 
-/// Copies a C string; null is an empty one.
+/// Copies a C string; null gives an empty copy.
 ///
 /// # Safety
 /// `text` is null, or a live C string.
@@ -62,7 +63,7 @@ pub(super) unsafe fn copy(text: *const c_char) -> Vec<u8> {
     unsafe { CStr::from_ptr(text) }.to_bytes().to_vec()
 }
 
-/// Forgets the settings of a module that is unloaded.
+/// Unregisters the settings of a module that is unloaded.
 pub fn forget_settings(module: i32) {
     // SAFETY: called once, while the module shuts down.
     unsafe { symbols::zend_unregister_ini_entries(module) };
@@ -70,20 +71,20 @@ pub fn forget_settings(module: i32) {
 
 /// Prints the settings of a module, for `phpinfo()`.
 pub fn print_settings(module: *mut ModuleEntry) {
-    // SAFETY: the engine passed its own module entry; both types describe the same.
+    // SAFETY: the engine passed its own module entry. Both types describe the same structure.
     unsafe { symbols::display_ini_entries(module.cast()) };
 }
 
-/// The name of the server interface: `cli`, `fpm-fcgi`, ….
+/// Returns the name of the server interface: `cli`, `fpm-fcgi`, ….
 pub fn interface_name() -> String {
-    // SAFETY: set before modules start, for the life of the process.
+    // SAFETY: set before modules start, and valid for the life of the process.
     let module = unsafe { ext_php_rs_sapi_module().as_ref() };
     // SAFETY: as above.
     let name = module.map_or_else(Vec::new, |module| unsafe { copy(module.name) });
     String::from_utf8_lossy(&name).into_owned()
 }
 
-/// Whether PHP code waits to run a signal handler or to end at a time limit.
+/// Returns true if PHP code must soon stop for a signal handler or a time limit.
 pub fn is_interrupted() -> bool {
     // SAFETY: the globals live as long as the engine. The flag is a byte that signal handlers set.
     unsafe {
@@ -92,15 +93,16 @@ pub fn is_interrupted() -> bool {
     }
 }
 
-/// What tells the running fiber from others; 0 outside of fibers.
+/// Returns a number that identifies the running fiber; 0 outside of fibers.
 pub fn fiber() -> usize {
     // SAFETY: the globals live as long as the engine.
     unsafe { (*ext_php_rs_executor_globals()).active_fiber.addr() }
 }
 
-/// PHP's `date($format, $instant)`, in the script's time zone.
+/// Returns PHP's `date($format, $instant)` in the script's time zone. `$instant` is in seconds.
 pub fn local_date(format: &CStr, instant: i64) -> Vec<u8> {
-    // SAFETY: a C string and its length; what comes back is a string of ours, or null, which is released here.
+    // SAFETY: a C string and its length. The result is null or a string of ours, which is released
+    // here.
     unsafe {
         let text = symbols::php_format_date(format.as_ptr(), format.count_bytes(), instant, true);
         if text.is_null() {
@@ -113,16 +115,16 @@ pub fn local_date(format: &CStr, instant: i64) -> Vec<u8> {
     }
 }
 
-/// Sets a variable of the environment that the next image of this process will see.
+/// Sets an environment variable for the next image of this process, after an exec.
 pub fn set_environment(_: &Starting, name: &str, value: &str) {
-    // SAFETY: the module is starting: there is no second thread.
+    // SAFETY: the module is starting, so there is no second thread.
     unsafe { std::env::set_var(name, value) };
 }
 
-/// The number of the group with this name.
+/// Returns the ID of the group with this name.
 pub fn group_id(name: &str) -> Option<u32> {
     let name = CString::new(name).ok()?;
-    // SAFETY: called while modules start, on the only thread; the entry is read at once.
+    // SAFETY: called while modules start, on the only thread. The entry is read at once.
     unsafe { libc::getgrnam(name.as_ptr()).as_ref() }.map(|group| group.gr_gid)
 }
 
@@ -131,16 +133,16 @@ pub fn group_id(name: &str) -> Option<u32> {
 pub struct Shared<T>(AtomicPtr<T>);
 
 impl<T: Sync> Shared<T> {
-    /// Not there yet.
+    /// Returns a holder without a value.
     pub const fn new() -> Self {
         Self(AtomicPtr::new(ptr::null_mut()))
     }
 
-    /// The value, while the module is started.
+    /// Returns the value while the module is running.
     #[inline]
     pub fn get(&self) -> Option<&'static T> {
-        // SAFETY: null or set by `set`. It is released only in MSHUTDOWN, when no method can run.
-        // Acquire: pairs with the release in `set`.
+        // SAFETY: the pointer is null or was set by `set`. It is released only in MSHUTDOWN, when
+        // no method can run. Acquire: pairs with the release in `set`.
         unsafe { self.0.load(Ordering::Acquire).as_ref() }
     }
 
@@ -152,17 +154,17 @@ impl<T: Sync> Shared<T> {
         debug_assert!(old.is_null(), "the module started twice");
     }
 
-    /// Takes the value out. Nothing may use what `get` has returned before.
+    /// Takes the value out. Nothing may use an earlier result of `get` after this.
     pub fn take(&self, _: &Ending) -> Option<Box<T>> {
         let old = self.0.swap(ptr::null_mut(), Ordering::AcqRel);
-        // SAFETY: made by `set`, and taken out by this thread alone.
+        // SAFETY: made by `set`, and only this thread takes it out.
         (!old.is_null()).then(|| unsafe { Box::from_raw(old) })
     }
 }
 
 /// Prints a table of `phpinfo()`.
 pub fn print_table(rows: &[(&str, String)]) {
-    // SAFETY: called while phpinfo() prints; each row passes as many C strings as it says.
+    // SAFETY: called while phpinfo() prints. Each row passes as many C strings as it says.
     unsafe {
         php_info_print_table_start();
         for (name, value) in rows {
@@ -180,17 +182,17 @@ const _: () = assert!(
     "thread-safe builds of PHP are not supported yet: a followed setting is one a process"
 );
 
-/// A setting that is followed as it changes, so that reading it takes no look-up.
+/// A setting whose value the engine reports on each change, so that reading it needs no look-up.
 #[derive(Debug)]
 pub struct Followed(AtomicPtr<zend_string>);
 
 impl Followed {
-    /// Not registered yet.
+    /// Returns a setting that is not registered yet.
     pub const fn new() -> Self {
         Self(AtomicPtr::new(ptr::null_mut()))
     }
 
-    /// The setting's definition.
+    /// Returns the definition of the setting.
     pub const fn definition(
         &'static self,
         name: &'static CStr,
@@ -206,13 +208,14 @@ impl Followed {
 
     /// Copies the value.
     pub fn value(&self) -> Vec<u8> {
-        // SAFETY: null, or the value that the engine told of last and keeps until it tells of another.
+        // SAFETY: null, or the last value that the engine reported. The engine keeps it until it
+        // reports another one.
         unsafe { self.0.load(Ordering::Relaxed).cast::<ZendStr>().as_ref() }
             .map_or_else(Vec::new, |value| value.as_bytes().to_vec())
     }
 }
 
-/// The engine's `on_modify`.
+/// Implements the engine's `on_modify`.
 ///
 /// # Safety
 /// Called by the engine, with the pointer of a definition that `Followed::definition` made.

@@ -1,4 +1,4 @@
-//! Throwing: messages in PHP's own words, with the argument's name where there is one.
+//! Throwing exceptions with PHP's own messages, which name the argument if there is one.
 
 use super::class::Class;
 use super::obj::Obj;
@@ -12,34 +12,34 @@ use std::any::Any;
 use std::ffi::CString;
 use std::ptr;
 
-/// An exception is pending: unwind to PHP.
+/// A marker that an exception is pending: return to PHP.
 #[derive(Clone, Copy, Debug)]
 pub struct Thrown;
 
 /// Returns the text as a C string.
 pub(super) fn text(message: &str) -> CString {
-    // Our own messages hold no NUL byte; a panic's might.
+    // Our own messages hold no NUL byte, but a panic's message may.
     CString::new(message.replace('\0', "")).unwrap_or_default()
 }
 
-/// Whether an exception waits to be handled.
+/// Returns true if an exception is pending.
 pub fn is_pending() -> bool {
     ExecutorGlobals::has_exception()
 }
 
-/// Returns the value of what has just run, unless it has thrown.
+/// Returns the value of PHP code that has just run, unless it has thrown.
 ///
 /// # Errors
-/// What it threw.
+/// If that code threw an exception.
 pub(super) fn unless_pending<R>(value: R) -> Result<R, Thrown> {
     if is_pending() { Err(Thrown) } else { Ok(value) }
 }
 
-/// Runs `body` as if nothing had been thrown: a pending exception waits until it is done, and becomes the
-/// previous one of any that `body` leaves pending.
+/// Runs `body` as if no exception were pending. A pending exception is saved meanwhile. If `body`
+/// leaves an exception pending, the saved one becomes its previous exception.
 pub fn aside<R>(body: impl FnOnce() -> R) -> R {
-    // SAFETY: called in the frame of a function of ours, whose exceptions are pending in the engine's
-    // globals; saved and restored in pairs.
+    // SAFETY: called in the frame of a function of ours, whose exceptions are pending in the
+    // engine's globals. Each save is paired with a restore.
     unsafe { symbols::zend_exception_save() };
     let result = body();
     // SAFETY: as above.
@@ -47,17 +47,17 @@ pub fn aside<R>(body: impl FnOnce() -> R) -> R {
     result
 }
 
-/// `ValueError: Class::method(): Argument #number ($name) message`.
+/// Throws `ValueError: Class::method(): Argument #number ($name) message`.
 #[cold]
 pub fn argument_value(number: u32, message: &str) -> Thrown {
     let message = text(message);
-    // SAFETY: the format takes one C string; the engine adds the names of the running function, which
-    // has at least `number` parameters.
+    // SAFETY: the format takes one C string. The engine adds the names of the running function,
+    // which has at least `number` parameters.
     unsafe { symbols::zend_argument_value_error(number, c"%s".as_ptr(), message.as_ptr()) };
     Thrown
 }
 
-/// `TypeError: Class::method(): Argument #number ($name) message`.
+/// Throws `TypeError: Class::method(): Argument #number ($name) message`.
 #[cold]
 pub fn argument_type(number: u32, message: &str) -> Thrown {
     let message = text(message);
@@ -66,25 +66,25 @@ pub fn argument_type(number: u32, message: &str) -> Thrown {
     Thrown
 }
 
-/// `ValueError: message`.
+/// Throws `ValueError: message`.
 #[cold]
 pub fn value_error(message: &str) -> Thrown {
     exception(ce::value_error(), message)
 }
 
-/// `TypeError: message`.
+/// Throws `TypeError: message`.
 #[cold]
 pub fn type_error(message: &str) -> Thrown {
     exception(ce::type_error(), message)
 }
 
-/// `Error: message`.
+/// Throws `Error: message`.
 #[cold]
 pub fn error(message: &str) -> Thrown {
     exception(ce::error(), message)
 }
 
-/// `LogicException: message`.
+/// Throws `LogicException: message`.
 #[cold]
 pub fn logic(message: &str) -> Thrown {
     // SAFETY: set once, when the engine started.
@@ -102,22 +102,22 @@ fn raise(class: *mut zend_class_entry, message: &str) -> *mut zend_object {
     unsafe { zend_throw_exception(class, message.as_ptr(), 0) }
 }
 
-/// Catches the pending exception if it is of the class that is called `class`, in lower case, or of one that
-/// extends it. Others stay pending.
+/// Catches the pending exception if it is of the class named `class` (in lower case) or of a
+/// subclass. Other exceptions stay pending.
 pub fn catch(class: &str) -> Option<Zval> {
-    // SAFETY: the globals live as long as the engine; a pending exception is a live object.
+    // SAFETY: the globals live as long as the engine. A pending exception is a live object.
     let pending = unsafe { Obj::new((*ext_php_rs_executor_globals()).exception) }?;
     if !foreign::is_of(pending, class) {
         return None;
     }
-    // Held before it is cleared.
+    // Hold the exception before it is cleared.
     let held = value::of_object(pending);
     // SAFETY: called in the frame of a function of ours.
     unsafe { symbols::zend_clear_exception() };
     Some(held)
 }
 
-/// A bug of ours, told as an `Error` instead of unwinding into PHP.
+/// Throws an `Error` for a panic, which is a bug of ours, instead of unwinding into PHP.
 #[cold]
 pub fn panicked(panic: &(dyn Any + Send)) {
     let message = panic
@@ -128,12 +128,13 @@ pub fn panicked(panic: &(dyn Any + Send)) {
     error(&format!("tokenbucket panicked, which is a bug: {message}"));
 }
 
-/// An exception of `class`, which is one of ours, because of another one, if there is one.
+/// Throws an exception of one of our classes, with a previous exception if there is one.
 #[cold]
 pub fn of_class(class: &Class, message: &str, previous: Option<Zval>) -> Thrown {
     let thrown = raise(class.entry(), message);
     if let Some(previous) = previous.filter(|previous| value::object(previous).is_some()) {
-        // SAFETY: both are live exceptions; the new one takes over the reference, which is forgotten here.
+        // SAFETY: both are live exceptions. The new one takes over the reference, which is
+        // forgotten here.
         unsafe {
             symbols::zend_exception_set_previous(thrown, previous.value.obj);
             std::mem::forget(previous);
@@ -142,16 +143,18 @@ pub fn of_class(class: &Class, message: &str, previous: Option<Zval>) -> Thrown 
     Thrown
 }
 
-/// Warns: runs the handler that PHP code has set, which may throw, or end the request and never come back.
+/// Raises a warning. This runs the handler that PHP code has set. The handler may throw, or end the
+/// request and never return.
 ///
 /// # Errors
-/// What the handler threw.
+/// The exception of the handler.
 #[cold]
 pub fn warning(message: String) -> Result<(), Thrown> {
-    // In the request's memory, which is released even if this never comes back.
+    // In the request's memory, which is released even if the handler never returns.
     let held = ZendStr::new(message.replace('\0', ""), false);
     drop(message);
-    // SAFETY: the format takes one C string, and the engine's strings end as those do.
+    // SAFETY: the format takes one C string. The engine's strings end with a NUL byte, as C strings
+    // do.
     unsafe {
         let text = held.as_bytes().as_ptr();
         let kind = symbols::E_WARNING.cast_signed();
@@ -160,10 +163,10 @@ pub fn warning(message: String) -> Result<(), Thrown> {
     unless_pending(())
 }
 
-/// Warns as `trigger_error()` does; see [`warning`].
+/// Raises a warning as `trigger_error()` does; see [`warning`].
 ///
 /// # Errors
-/// What the handler threw.
+/// The exception of the handler.
 #[cold]
 pub fn user_warning(message: Vec<u8>) -> Result<(), Thrown> {
     let held = ZendStr::new(&message, false);
@@ -176,11 +179,12 @@ pub fn user_warning(message: Vec<u8>) -> Result<(), Thrown> {
     unless_pending(())
 }
 
-/// Warns while PHP starts, before any script could see it.
+/// Warns while PHP starts, before any script runs.
 pub fn startup_warning(message: &str) {
     let message = format!("tokenbucket: {message}");
     if system::interface_name() == "fpm-fcgi" {
-        // Its log is not open yet: without error_log in php.ini the warning would go nowhere.
+        // The log of php-fpm is not open yet. Without error_log in php.ini the warning would be
+        // lost.
         eprintln!("WARNING: {message}");
     }
     let message = text(&message);

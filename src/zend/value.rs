@@ -1,4 +1,4 @@
-//! Values of PHP, as far as this extension looks at them.
+//! The values of PHP that this extension reads and makes.
 
 use super::obj::Obj;
 use super::symbols;
@@ -22,10 +22,10 @@ pub enum Number {
 }
 
 impl Number {
-    /// As an amount of tokens.
+    /// Returns the number as an amount of tokens.
     ///
     /// # Errors
-    /// What makes it none.
+    /// The reason why it is not a valid amount.
     pub fn tokens(self) -> Result<Tokens, AmountError> {
         match self {
             Self::Int(int) => Tokens::from_int(int),
@@ -33,7 +33,7 @@ impl Number {
         }
     }
 
-    /// As a double; integers beyond 2^53 are rounded, as PHP does.
+    /// Returns the number as a double. Integers beyond 2^53 are rounded, as in PHP.
     pub const fn to_float(self) -> f64 {
         match self {
             Self::Int(int) => int as f64,
@@ -41,7 +41,7 @@ impl Number {
         }
     }
 
-    /// As a value of PHP.
+    /// Returns the number as a value of PHP.
     pub fn to_zval(self) -> Zval {
         let mut value = Zval::new();
         match self {
@@ -52,14 +52,14 @@ impl Number {
     }
 }
 
-/// What a value is, without its flags.
+/// Returns the type of a value (`IS_LONG`, ...), without its flags.
 #[inline]
 pub fn kind(value: &Zval) -> u32 {
     // SAFETY: both views of `u1` are plain integers.
     u32::from(unsafe { value.u1.v.type_ })
 }
 
-/// The value behind a reference, or the value itself.
+/// Returns the value behind a PHP reference, or the value itself.
 #[inline]
 pub fn dereference(value: &Zval) -> &Zval {
     if kind(value) == IS_REFERENCE {
@@ -70,7 +70,7 @@ pub fn dereference(value: &Zval) -> &Zval {
     }
 }
 
-/// The number that the value holds, without conversion.
+/// Returns the number that the value holds, without conversion.
 #[inline]
 pub fn as_number(value: &Zval) -> Option<Number> {
     match kind(value) {
@@ -82,7 +82,8 @@ pub fn as_number(value: &Zval) -> Option<Number> {
     }
 }
 
-/// The number that the value is in weak mode, whatever the caller's mode: for untyped parameters.
+/// Converts the value to a number in weak mode, whatever the caller's mode. Meant for untyped
+/// parameters. Returns `None` if that fails.
 pub fn to_number(value: &Zval) -> Option<Number> {
     if let Some(number) = as_number(value) {
         return Some(number);
@@ -92,14 +93,14 @@ pub fn to_number(value: &Zval) -> Option<Number> {
     }
     let mut float = 0.0;
     let value = ptr::from_ref(value).cast_mut();
-    // SAFETY: the value is live and is not changed; null, which alone needs a parameter's name for its
-    // deprecation, was excluded.
+    // SAFETY: the value is live and is not changed. Only null needs the parameter's name, for its
+    // deprecation, and null was excluded.
     unsafe { symbols::zend_parse_arg_double_weak(value, &raw mut float, u32::MAX) }
         .then(|| whole(float))
 }
 
-/// A whole double as an integer, so that "10" and 10 are one amount.
-// Checked to be whole and within 2^53.
+/// Returns a whole double as an integer, so that "10" and 10 are the same amount.
+// The number is checked to be whole and within 2^53.
 #[allow(clippy::cast_possible_truncation)]
 fn whole(float: f64) -> Number {
     const EXACT: f64 = 9_007_199_254_740_992.0;
@@ -110,8 +111,8 @@ fn whole(float: f64) -> Number {
     }
 }
 
-/// The value as a string of PHP in weak mode; `None` for arrays and objects that are none, or when
-/// `__toString` threw.
+/// Converts the value to a string in weak mode. Returns `None` for arrays, for objects without
+/// `__toString`, or if `__toString` threw.
 pub fn to_string(value: &Zval) -> Option<Zval> {
     if kind(value) == IS_NULL {
         return Some(of_bytes(b""));
@@ -119,33 +120,35 @@ pub fn to_string(value: &Zval) -> Option<Zval> {
     to_string_as_argument(value, u32::MAX)
 }
 
-/// The same of argument `number` of the running function, which PHP deprecates to be null.
+/// Converts argument `number` of the running function like [`to_string`]. A null argument is
+/// deprecated, and PHP names the argument in the message.
 pub(super) fn to_string_as_argument(value: &Zval, number: u32) -> Option<Zval> {
     let (mut copy, mut string) = (value.shallow_clone(), ptr::null_mut());
     if kind(value) == IS_STRING {
         return Some(copy);
     }
-    // SAFETY: `copy` is ours to convert in place, and is live. Only null needs the parameter's name.
+    // SAFETY: `copy` is our own live value, which may be converted in place. Only null needs the
+    // parameter's name.
     unsafe { symbols::zend_parse_arg_str_weak(&raw mut copy, &raw mut string, number) }
         .then_some(copy)
 }
 
-/// The bytes of a value that holds a string; none for another.
+/// Returns the bytes of a string; empty for any other value.
 #[inline]
 pub fn bytes(value: &Zval) -> &[u8] {
     if kind(value) == IS_STRING {
-        // SAFETY: the kind says so; the string lives as long as the value.
+        // SAFETY: the kind was checked. The string lives as long as the value.
         unsafe { &*value.value.str_.cast::<ZendStr>() }.as_bytes()
     } else {
         &[]
     }
 }
 
-/// A string of PHP.
+/// Returns a string of PHP.
 pub fn of_bytes(bytes: &[u8]) -> Zval {
     let mut value = Zval::new();
     if bytes.is_empty() {
-        // SAFETY: set when the engine started; an interned string is not counted.
+        // SAFETY: set when the engine started. Interned strings are not counted.
         unsafe {
             value.value.str_ = symbols::zend_empty_string;
             value.u1.type_info = IS_STRING;
@@ -156,15 +159,15 @@ pub fn of_bytes(bytes: &[u8]) -> Zval {
     value
 }
 
-/// A `float` of PHP.
+/// Returns a `float` of PHP.
 pub fn of_float(float: f64) -> Zval {
     Number::Float(float).to_zval()
 }
 
-/// A value that holds the object, too.
+/// Returns a value that holds a counted reference to the object.
 pub fn of_object(object: Obj<'_>) -> Zval {
     let mut value = Zval::new();
-    // SAFETY: the object is live, and its pointer may be written through; the value holds the
+    // SAFETY: the object is live, and its pointer may be written through. The value holds the
     // reference that is counted here.
     unsafe {
         (*object.as_ptr()).gc.refcount += 1;
@@ -174,12 +177,12 @@ pub fn of_object(object: Obj<'_>) -> Zval {
     value
 }
 
-/// The object that the value holds.
+/// Returns the object that the value holds, if any.
 #[inline]
 pub fn object(value: &Zval) -> Option<Obj<'_>> {
     if kind(value) == IS_OBJECT {
-        // SAFETY: the kind says so; the object lives as long as the value, which holds the engine's
-        // own pointer.
+        // SAFETY: the kind was checked. The object lives as long as the value, which holds the
+        // engine's own pointer.
         unsafe { Obj::new(value.value.obj) }
     } else {
         None
@@ -188,7 +191,8 @@ pub fn object(value: &Zval) -> Option<Obj<'_>> {
 
 /// A place in the engine's memory that holds a value for `'a`: an argument, or a property's slot.
 ///
-/// It is no reference, because PHP code may replace the value at any time. Whatever is read is copied.
+/// It is a pointer and not a reference, because PHP code may replace the value at any time. Values
+/// that are read are copied.
 #[derive(Clone, Copy, Debug)]
 pub struct Val<'a>(ptr::NonNull<Zval>, PhantomData<&'a Zval>);
 
@@ -203,14 +207,15 @@ impl Val<'_> {
         Self(unsafe { ptr::NonNull::new_unchecked(place) }, PhantomData)
     }
 
-    /// Whether the place holds the value that `identity` was taken of, not behind a reference.
+    /// Returns true if the place holds the value that `identity` was taken from. A PHP reference is
+    /// not followed.
     #[inline]
     pub fn is(self, identity: Identity) -> bool {
-        // SAFETY: the place holds a valid value; no code runs that could change it meanwhile.
+        // SAFETY: the place holds a valid value. No code runs here that could change it.
         identity.is_of(unsafe { self.0.as_ref() })
     }
 
-    /// Copies the value, behind any reference; null for a property that was unset.
+    /// Copies the value, following a PHP reference. Returns null for a property that was unset.
     pub fn copy(self) -> Zval {
         // SAFETY: as above.
         let value = dereference(unsafe { self.0.as_ref() });
@@ -221,10 +226,11 @@ impl Val<'_> {
         }
     }
 
-    /// Puts another value into the place, and releases the old one.
+    /// Puts another value into the place and releases the old one.
     pub(super) fn replace(self, value: Zval) {
-        // SAFETY: by contract. The old value is released only when the new one stands, because its
-        // destructor may look at the place; it is forgotten here because it is released already.
+        // SAFETY: by contract. The old value is released only after the new one is in place,
+        // because its destructor may read the place. It is forgotten here because it was already
+        // released.
         unsafe {
             let mut old = self.0.replace(value);
             zval_ptr_dtor(&raw mut old);
@@ -233,13 +239,13 @@ impl Val<'_> {
     }
 }
 
-/// The elements of an array, in order; none for another value.
+/// Returns the elements of an array, in order; empty for any other value.
 pub fn elements(value: &Zval) -> Vec<&Zval> {
     let array = value.array();
     array.map_or_else(Vec::new, |array| array.values().map(dereference).collect())
 }
 
-/// A list; `None` if it has more elements than an array can.
+/// Returns a list, or `None` if it has more elements than an array can hold.
 pub fn of_list(elements: impl IntoIterator<Item = Zval>) -> Option<Zval> {
     let mut list = ZendHashTable::new();
     for element in elements {
@@ -250,21 +256,22 @@ pub fn of_list(elements: impl IntoIterator<Item = Zval>) -> Option<Zval> {
     Some(value)
 }
 
-/// Sets an element of an array, under an integer if the key's digits are one, as PHP does.
+/// Sets an element of an array. A key of digits becomes an integer, as in PHP.
 pub fn insert(array: &mut Zval, key: &[u8], mut element: Zval) {
     debug_assert!(array.is_array());
-    // SAFETY: a live value that holds an array nobody else has; it owns the element from here on.
+    // SAFETY: a live value with an array that nobody else holds. The array owns the element from
+    // here on.
     unsafe {
         symbols::add_assoc_zval_ex(array, key.as_ptr().cast(), key.len(), &raw mut element);
     }
     std::mem::forget(element);
 }
 
-/// Whether PHP's `if` would take the value for true.
+/// Returns true if PHP's `if` would treat the value as true.
 pub fn is_truthy(value: &Zval) -> bool {
     // SAFETY: a live value.
     let is_true = unsafe { ext_php_rs::ffi::zend_is_true(ptr::from_ref(value).cast_mut()) };
-    // An int; since PHP 8.4 a bool.
+    // An `int`; a `bool` since PHP 8.4.
     #[allow(clippy::useless_conversion)]
     let is_true = i32::from(is_true) != 0;
     is_true
@@ -276,10 +283,10 @@ pub fn set_bool(value: &mut Zval, truth: bool) {
     value.u1.type_info = if truth { IS_TRUE } else { IS_FALSE };
 }
 
-/// The bits by which a value that needs no conversion is recognised again.
+/// The bits by which a value is recognised if it comes again and needs no conversion.
 ///
-/// Equal bits mean an equal value only while the string behind them is kept alive by somebody, so a
-/// value of any other kind that is counted has no identity.
+/// Equal bits mean an equal value only while something keeps the string or object behind them
+/// alive. Values of other kinds have no identity.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Identity {
     bits: i64,
@@ -287,13 +294,13 @@ pub struct Identity {
 }
 
 impl Identity {
-    /// Of no value: no value has this kind.
+    /// The identity of no value: no value has this kind.
     pub const NONE: Self = Self {
         bits: 0,
         kind: u32::MAX,
     };
 
-    /// Of a number, a string or an object; none of what has no bits.
+    /// Returns the identity of a number, a string or an object, and `NONE` for other values.
     pub fn of(value: &Zval) -> Self {
         match kind(value) {
             kind @ (IS_LONG | IS_DOUBLE | IS_STRING | IS_OBJECT) => Self {
@@ -304,16 +311,16 @@ impl Identity {
         }
     }
 
-    /// Whether `value` is the same value.
+    /// Returns true if `value` is the same value.
     #[inline]
     pub fn is_of(self, value: &Zval) -> bool {
         kind(value) == self.kind && bits(value) == self.bits
     }
 }
 
-/// The bits of a value of a kind that has any.
+/// Returns the bits of a value of a kind that has any.
 #[inline]
 fn bits(value: &Zval) -> i64 {
-    // SAFETY: every field of the union is plain bits, and kinds that have any have 64.
+    // SAFETY: every field of the union is plain bits. Kinds that have bits use all 64.
     unsafe { value.value.lval }
 }

@@ -1,19 +1,20 @@
--- One token from a bucket that is kept as the JSON object {"num": tokens, "time": second}: so many were
--- left at that second of the epoch.
+-- Takes one token from a bucket that is kept as the JSON object {"num": tokens, "time": second}.
+-- The bucket held so many tokens at that second since the epoch.
 --
--- KEYS[1]  the bucket. The second may have a fraction, and the tokens, which may be a string of digits,
---          too. Nothing else is a bucket; it is refused and left alone.
--- ARGV     the cost of a token and the burst in microseconds, and the tokens that refill in the burst
--- Reply    1 when granted
+-- KEYS[1]  the bucket. Both numbers may have a fraction, and may be strings of digits. Any other
+--          value is refused and left unchanged.
+-- ARGV     the cost of a token and the span in microseconds, and the tokens that refill in the span
+-- Reply    1 if granted, 0 if denied
 --
--- In here a bucket is the microsecond at which it was empty. Both numbers of the record are doubles that
--- are exact enough to give back that very microsecond.
+-- In this script a bucket is the microsecond at which it was empty. Both numbers of the record are
+-- doubles, exact enough to give back that very microsecond.
 
 local cost, burst, capacity = ARGV[1] + 0, ARGV[2] + 0, ARGV[3] + 0
 local record = call('GET', KEYS[1])
 
--- The library takes more for a number than JSON does: too many zeros, signs and points, hexadecimal digits,
--- not-a-number; and it stops at a NUL byte. All but those in strings, which `amount` checks.
+-- Checks the numbers outside of strings; `amount` checks those in strings. The cjson library
+-- accepts more than JSON: extra zeros, signs and points, hexadecimal digits, not-a-number. It also
+-- stops at a NUL byte.
 local function has_json_numbers(text)
     for word in string.gmatch(string.gsub(text, '"[^"]*"', ''), '[^%s{}:,]+') do
         local digits = string.gsub(word, '[eE][+-]?%d+$', '')
@@ -42,13 +43,15 @@ if record then
             fields = fields + 1
         end
     end
-    -- Comparisons that not-a-number fails. Beyond 2^52 microseconds a second is one of milliseconds.
+    -- Not-a-number fails these comparisons. A second beyond 2^52 microseconds must be in
+    -- milliseconds.
     local is_bucket = num and second and fields == 2 and math.abs(num) < 2 ^ 52
         and second >= 0 and second < 2 ^ 52 / 1000000
     if not is_bucket then
         return redis.error_reply('TOKENBUCKET the key holds something else')
     end
-    -- More than the capacity, which may have been lowered, is the capacity; and a debt is not for ever.
+    -- The tokens are cut to the capacity, which may have been lowered. A debt is cut to one span,
+    -- so that it ends.
     local held = math.max(-burst, math.min(burst, num * burst / capacity))
     empty_at = math.floor(second * 1000000 + 0.5) - math.floor(held + 0.5)
 end
@@ -58,7 +61,7 @@ if state > now then
     return 0
 end
 
--- The fewest digits that read back as the same double.
+-- Formats a number with the fewest digits that read back as the same double.
 local function shortest(value)
     if value == math.floor(value) then
         return string.format('%.0f', value)
@@ -77,8 +80,8 @@ if now % 1000000 ~= 0 then
     second = second .. string.gsub(string.format('.%06d', now % 1000000), '0+$', '')
 end
 local bucket = '{"num":' .. shortest((now - state) * capacity / burst) .. ',"time":' .. second .. '}'
--- A second more than it takes to be full, because others read whole seconds; never less than it was to
--- live, but not for ever.
+-- Lives one second longer than the bucket takes to be full, because other programs read whole
+-- seconds. A longer remaining life is kept, but a key without an expiry gets one.
 local life = math.ceil((state + burst - now) / 1000) + 1000
 call('SET', KEYS[1], bucket, 'PX', math.max(life, call('PTTL', KEYS[1])))
 return 1

@@ -1,4 +1,4 @@
-//! A token bucket whose record is a JSON object under a key of its own.
+//! A token bucket whose record is a JSON object under its own key.
 
 use crate::verdict;
 use std::sync::LazyLock;
@@ -11,15 +11,16 @@ static TAKE: LazyLock<Script> =
 
 /// Takes one token from the bucket at `key`, which [`Redis::raw_name`] made.
 ///
-/// `quota` counts in microseconds. A capacity below one token is a denial without a round trip.
+/// `quota` counts in microseconds. If the capacity is below one token, the call is denied without a
+/// round trip.
 ///
 /// # Errors
-/// As [`Redis::run`].
+/// The same as [`Redis::run`].
 pub fn take(redis: &Redis, key: &[u8], quota: &Quota, deadline: Ticks) -> Result<bool, Cause> {
     let Some(cost) = quota.cost(Tokens::ONE) else {
         return Ok(false);
     };
-    // As many digits as read back as the same double.
+    // Enough digits to read back the same double.
     let capacity = quota.capacity().to_float().to_string();
     let arguments = [
         Argument::micros(cost),

@@ -1,9 +1,9 @@
-//! The limiters of other libraries, so that a fleet can change over server by server.
+//! The limiters of other libraries, so that hosts can change over one by one.
 //!
-//! A limiter is one pure step over a record: from the record and the instant to the verdict and the
-//! next record. [`records::take`] runs a step on any store that implements [`records::Records`],
-//! exactly. A script, or another library's lock, replaces it only where that saves a round trip or
-//! where others change the same record.
+//! A limiter is a pure step over a record: it takes the record and the instant, and returns the
+//! verdict and the next record. [`records::take`] runs a step exactly on any store that implements
+//! [`records::Records`]. A script, or the lock of another library, replaces it in two cases: it
+//! saves a round trip, or others change the same record.
 
 pub mod charged;
 pub mod json_bucket;
@@ -15,7 +15,7 @@ pub mod throttle;
 use tokenbucket_core::remote::Cause;
 use tokenbucket_core::remote::redis::Value;
 
-/// Returns the verdict that a script replies: 0 is a denial.
+/// Returns the verdict from a script's reply. 0 is a denial.
 fn verdict(reply: &Value) -> Result<bool, Cause> {
     match reply {
         Value::Int(number @ 0..) => Ok(*number != 0),

@@ -1,8 +1,9 @@
-//! `TokenBucket\Compat\LeakyBucket`: so many hits of a client's action, of which one leaks each period.
+//! `TokenBucket\Compat\LeakyBucket`: limits the hits of a client's action. One hit leaks each
+//! period.
 //!
-//! On Redis the hits are in the sorted sets that scripts of that kind keep, so servers with either share
-//! them, and a clean-up by cron may go on meanwhile or be left away. On other storages an action of a
-//! client is a bucket that drains at multiples of the period.
+//! On Redis the hits are in the sorted sets that existing scripts of this kind use. So servers with
+//! either of them share the hits, and a clean-up by cron may continue or be dropped. On other
+//! storages each action of a client is a bucket that drains at multiples of the period.
 
 mod storages;
 
@@ -18,12 +19,12 @@ use tokenbucket_core::{Step, TICKS_PER_SECOND, Ticks};
 /// The slot of the list of storages.
 const STORAGES: usize = 0;
 
-/// What an object keeps besides its storages.
+/// The state of an object, in addition to its storages.
 #[derive(Clone, Debug, Default)]
 pub struct Bucket {
     dry_run: Cell<bool>,
-    /// The family that the constructor sets, and one for each action with limits of its own. Never
-    /// borrowed over PHP code.
+    /// The family that the constructor sets, and one for each action with its own limits. Never
+    /// borrowed while PHP code runs.
     families: RefCell<Vec<Family>>,
 }
 
@@ -36,14 +37,14 @@ impl super::Limiter for Bucket {
 }
 
 impl Bucket {
-    /// Sets the limits of an action, or of all others.
+    /// Sets the limits of an action, or with `None` those of all other actions.
     fn set(&self, action: Option<Vec<u8>>, limits: Limits) {
         let mut families = self.families.borrow_mut();
         families.retain(|family| family.action != action);
         families.push(Family { action, limits });
     }
 
-    /// Returns the family of an action: its own, or that of all others.
+    /// Returns the family of an action: its own, or that of all other actions.
     fn family(&self, action: &[u8]) -> Result<Family, Thrown> {
         let families = self.families.borrow();
         let of = |action| {
@@ -82,7 +83,7 @@ pub fn bucket(call: &mut Call<'_>, result: &mut Zval) -> Result<(), Thrown> {
     Ok(())
 }
 
-/// The arguments `$period` and `$limit`, the first of which is number `first`.
+/// Returns the arguments `$period` and `$limit`. `first` is the number of `$period`.
 fn limits(call: &mut Call<'_>, first: u32) -> Result<Limits, Thrown> {
     let mut positive = |number, default| {
         if call.count() < number {
@@ -108,7 +109,7 @@ fn limits(call: &mut Call<'_>, first: u32) -> Result<Limits, Thrown> {
     Ok(limits)
 }
 
-/// `request($clientId, $actionId): bool`: whether this request is admitted.
+/// `request($clientId, $actionId): bool`: returns true if this request is admitted.
 pub fn request(call: &mut Call<'_>, result: &mut Zval) -> Result<(), Thrown> {
     let (client, action) = (call.untyped_string(1)?, call.untyped_string(2)?);
     let (client, action) = (value::bytes(&client), value::bytes(&action));
@@ -132,9 +133,10 @@ pub fn request(call: &mut Call<'_>, result: &mut Zval) -> Result<(), Thrown> {
     Ok(())
 }
 
-/// A hit, where each is a period's worth and nothing leaks but at the end of one.
+/// Returns the step of a hit. A hit costs one period, and the bucket leaks only at the end of a
+/// period.
 fn step(limits: Limits) -> Step {
-    // The constructor bounds their product by 2^60.
+    // The constructor limits the product to 2^60.
     let period = Ticks::from(limits.period) * TICKS_PER_SECOND;
     Step {
         tick: period,
@@ -142,7 +144,8 @@ fn step(limits: Limits) -> Step {
     }
 }
 
-/// `cleanup(): void`: does what is due. Nothing is twice in a period, however often it is called.
+/// `cleanup(): void`: drains the sets that are due. A set drains once in a period, however often
+/// this is called.
 pub fn cleanup(call: &mut Call<'_>, _result: &mut Zval) -> Result<(), Thrown> {
     let this = call.this::<Bucket>();
     let families = this.families.borrow().clone();
@@ -161,7 +164,8 @@ pub fn cleanup(call: &mut Call<'_>, _result: &mut Zval) -> Result<(), Thrown> {
     Ok(())
 }
 
-/// `locked(int $top = 10): array`: who was denied most, and how often.
+/// `locked(int $top = 10): array`: the clients and actions with the most denials, with their
+/// counts.
 pub fn locked(call: &mut Call<'_>, result: &mut Zval) -> Result<(), Thrown> {
     let top = if call.count() == 1 { call.int(1)? } else { 10 };
     if top < 1 {

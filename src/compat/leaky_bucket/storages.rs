@@ -1,4 +1,5 @@
-//! Which storage a set lives on: set number i on storage i modulo their number, in the order given.
+//! The storage of a set: set number i is on storage i modulo the number of storages, in the given
+//! order.
 
 use super::{Bucket, STORAGES, not_constructed};
 use crate::storage::{self, Storage};
@@ -6,10 +7,10 @@ use crate::zend::{Held, Object, Thrown, Zval, throw, value};
 use ext_php_rs::ffi::IS_ARRAY;
 use tokenbucket_core::remote::redis::Redis;
 
-/// Returns the storages in the property, at least one, held while they are in use.
+/// Returns the storages in the property, at least one. They are held while they are in use.
 ///
 /// # Errors
-/// `Error` if no constructor has set any.
+/// Throws `Error` if no constructor has set any.
 pub fn of(this: &Object<Bucket>) -> Result<Vec<Held<dyn Storage>>, Thrown> {
     let list = this.copy_property(STORAGES);
     let storages = value::elements(&list).into_iter().map(storage::held);
@@ -18,10 +19,10 @@ pub fn of(this: &Object<Bucket>) -> Result<Vec<Held<dyn Storage>>, Thrown> {
     storages.ok_or_else(not_constructed)
 }
 
-/// The list of storages that the constructor's first argument is.
+/// Returns the list of storages from the constructor's first argument.
 ///
 /// # Errors
-/// `TypeError` or `ValueError`.
+/// Throws `TypeError` or `ValueError` for an invalid argument.
 pub fn list(argument: &Zval) -> Result<Zval, Thrown> {
     let is_list = value::kind(argument) == IS_ARRAY;
     let elements = if is_list {
@@ -32,13 +33,13 @@ pub fn list(argument: &Zval) -> Result<Zval, Thrown> {
     if elements.is_empty() {
         return Err(throw::argument_value(1, "must not be empty"));
     }
-    // Held: a client that is asked may change a list that is a reference.
+    // Held, because a client's method may change the list if it is a PHP reference.
     let elements: Vec<_> = elements.into_iter().map(Zval::shallow_clone).collect();
     let storages = elements.iter().map(|element| one(element, is_list));
     value::of_list(storages.collect::<Result<Vec<_>, _>>()?).ok_or(Thrown)
 }
 
-/// A storage of ours, or the storage of a client.
+/// Returns a storage of the extension, or the storage made from a client.
 fn one(element: &Zval, among_others: bool) -> Result<Zval, Thrown> {
     let object = value::object(element).ok_or_else(wrong)?;
     match storage::of(object) {

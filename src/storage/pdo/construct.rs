@@ -1,4 +1,4 @@
-//! What the constructors make of a connection and a table's name.
+//! The constructors: they check the connection and the table's name.
 
 use super::database::dialect;
 use super::state::{DB, Made, PdoStorage, TABLE};
@@ -12,8 +12,8 @@ use tokenbucket_core::remote::{OnFailure, Server, Settings};
 use tokenbucket_core::slots::SharedMemory;
 use tokenbucket_core::sql::{Dialect, Table};
 
-/// The defaults of the arguments in the stub. The timeout is how long a probe of a store that was
-/// down may take; PDO itself knows no deadline.
+/// The defaults of the arguments in the stub. PDO has no timeout for a call. This timeout is the
+/// time that a probe of a failed store may take.
 const DEFAULTS: Settings = Settings {
     timeout: TICKS_PER_SECOND,
     on_failure: OnFailure::Throw,
@@ -23,7 +23,7 @@ const DEFAULTS: Settings = Settings {
 /// `__construct(PDO $db, string $table, …)`
 ///
 /// # Errors
-/// `TypeError` or `ValueError`; what a class that extends PDO throws.
+/// Throws `TypeError` or `ValueError`, or the exception of a class that extends PDO.
 pub fn construct(call: &mut Call<'_>, _result: &mut Zval) -> Result<(), Thrown> {
     let db = call.object_of_foreign(1, "PDO")?;
     let table = call.string(2)?;
@@ -34,7 +34,7 @@ pub fn construct(call: &mut Call<'_>, _result: &mut Zval) -> Result<(), Thrown> 
 /// `__construct($db, $table_name)` of the class for `MySQL`.
 ///
 /// # Errors
-/// As [`construct`].
+/// The same as [`construct`].
 pub fn construct_mysql(call: &mut Call<'_>, _result: &mut Zval) -> Result<(), Thrown> {
     let db = call.object_of_foreign(1, "PDO")?;
     let table = call.untyped_string(2)?;
@@ -73,7 +73,7 @@ fn make(
         settings,
         table,
     };
-    // This fails, too, if asking PDO has run code that constructed this object meanwhile.
+    // This also fails if the calls of PDO ran code that constructed this object in the meantime.
     let set = this.made.set(made);
     set.map_err(|_| arguments::constructed_already::<PdoStorage>())?;
     this.set_property(DB, held);
@@ -81,16 +81,16 @@ fn make(
     Ok(())
 }
 
-/// Returns what tells the store from others, and whether another object with the same identity uses
-/// the same database.
+/// Returns the bytes that identify the store. The second part of the result is true if another
+/// object with the same identity uses the same database.
 fn identity(object: Obj<'_>, dialect: Dialect, table: &str, base: &KeyHasher) -> (Vec<u8>, bool) {
-    // A database of SQLite is known by its absolute path: not one in memory, or a file somewhere
-    // below the current folder.
+    // An absolute path identifies an SQLite database. A database in memory or a relative path does
+    // not.
     let target = pdo::target(object)
         .filter(|it| dialect != Dialect::Sqlite || it.data_source.starts_with(b"/"));
     let is_known = target.is_some();
     let (source, user) = target.map_or_else(Default::default, |it| (it.data_source, it.user));
-    // Hashed under this host's secret, because it may hold a password.
+    // Hashed with this host's secret, because it may hold a password.
     let place = base.key(&source).hash.to_ne_bytes();
     let own = if is_known { Vec::new() } else { unique() };
     let driver = dialect.driver().as_bytes();

@@ -1,8 +1,8 @@
-//! Statements on a PDO object: prepared, bound, run, read, and what is said when one of that fails.
+//! Statements on a PDO object: prepare, bind, run, read, and explain a failure.
 //!
-//! Every call may run PHP code: a class that extends PDO or its statements, a handler of warnings. Only
-//! counted values are held meanwhile. A statement that is in use is out of its slot, so that code which
-//! comes back here meanwhile prepares another.
+//! Every call may run PHP code: that of a class that extends PDO or its statements, or a warning
+//! handler. Only counted values are held during a call. A statement in use is taken out of its
+//! slot. If the code calls this storage again meanwhile, another statement is prepared.
 
 use super::state::{DB, Made, PdoStorage, slot};
 use crate::zend::invoke::{self, Method};
@@ -14,13 +14,13 @@ use tokenbucket_core::remote::failure::shown;
 use tokenbucket_core::sql::failure::{Failure, sort};
 use tokenbucket_core::sql::{Bind, Dialect, Query, reply};
 
-// Numbers of PDO's, which others have written down, too: they do not change.
+// PDO's constants. Their values do not change, because other programs have them in their code.
 const ATTR_DRIVER_NAME: i64 = 16;
 const PARAM_INT: i64 = 1;
 const PARAM_STR: i64 = 2;
 const FETCH_NUM: i64 = 3;
 
-/// How often a statement that others undo is sent again.
+/// The most repeats of a statement that the database undid because of other statements.
 const TRIES: u32 = 100;
 
 /// The connection of a storage, for one call.
@@ -29,15 +29,15 @@ pub struct Database<'a> {
     pub object: &'a Object<PdoStorage>,
     pub made: &'a Made,
     pub db: Zval,
-    /// Whether the caller had a transaction open when the call began. Of `SQLite` it is not known.
+    /// True if the caller had a transaction open when the call began. Always false on `SQLite`.
     pub in_transaction: bool,
-    /// What PDO threw last.
+    /// The last exception of PDO.
     caught: RefCell<Option<Zval>>,
-    /// Whether what failed last was undone as a whole.
+    /// True if the last failed statement was undone as a whole.
     undone: Cell<bool>,
 }
 
-/// What the placeholders stand for.
+/// The values of the placeholders.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Values<'a> {
     pub name: &'a [u8],
@@ -52,7 +52,7 @@ pub struct Values<'a> {
 }
 
 impl<'a> Values<'a> {
-    /// Returns the values of a statement on the bucket of this name; the others are zero.
+    /// Returns the values of a statement on the bucket of this name. All numbers are zero.
     pub fn of(name: &'a [u8]) -> Self {
         Self {
             name,
@@ -60,7 +60,7 @@ impl<'a> Values<'a> {
         }
     }
 
-    /// Returns the number that a placeholder stands for; `clock` is this host's clock.
+    /// Returns the number for a placeholder. `clock` is this host's wall clock in microseconds.
     fn number(&self, bind: Bind, clock: i64) -> i64 {
         match bind {
             Bind::Cost => self.cost,
@@ -79,10 +79,10 @@ impl<'a> Values<'a> {
     }
 }
 
-/// The dialect of a connection, by its driver's name.
+/// Returns the dialect of a connection by its driver's name, or `None` for another driver.
 ///
 /// # Errors
-/// What PDO throws for an object that has no connection.
+/// The exception of PDO for an object that has no connection.
 pub fn dialect(db: Obj<'_>) -> Result<Option<Dialect>, Thrown> {
     let name = invoke::method(db, "getattribute", &mut [int(ATTR_DRIVER_NAME)])?;
     Ok(Dialect::of_driver(value::bytes(&name)))
@@ -92,7 +92,7 @@ fn int(number: i64) -> Zval {
     value::Number::Int(number).to_zval()
 }
 
-/// A whole number, or one in digits.
+/// Returns an integer, or the integer in a string of digits.
 pub fn number(zval: &Zval) -> Option<i64> {
     match value::as_number(zval) {
         Some(value::Number::Int(int)) => Some(int),
@@ -102,14 +102,17 @@ pub fn number(zval: &Zval) -> Option<i64> {
 }
 
 impl<'a> Database<'a> {
+    /// Takes the connection of a storage for one call.
+    ///
     /// # Errors
-    /// What a class that extends PDO throws.
+    /// `Error` if the object has lost its connection, or the exception of a class that extends PDO.
     pub fn open(object: &'a Object<PdoStorage>, made: &'a Made) -> Result<Self, Thrown> {
         let db = object.copy_property(DB);
         let pdo = value::object(&db).ok_or_else(|| {
             throw::error("The TokenBucketStoragePDO object has lost its connection")
         })?;
-        // PDO does not tell of a transaction that was begun by a statement of SQLite's, and nothing hangs on it.
+        // PDO does not report a transaction that an SQLite statement began. The transaction does
+        // not matter on SQLite.
         let in_transaction = made.dialect != Dialect::Sqlite
             && value::is_truthy(&invoke::method(pdo, "intransaction", &mut [])?);
         Ok(Self {
@@ -122,12 +125,12 @@ impl<'a> Database<'a> {
         })
     }
 
-    /// What PDO threw last.
+    /// Returns the last exception of PDO and forgets it.
     pub fn caught(&self) -> Option<Zval> {
         self.caught.take()
     }
 
-    /// Calls a method of PDO that answers false when it fails.
+    /// Calls a method of PDO that returns false when it fails.
     pub fn call(&self, on: &Zval, method: &str, arguments: &mut [Zval]) -> Result<Zval, Cause> {
         let object = value::object(on).ok_or(Cause::Caller("no object"))?;
         self.checked(object, invoke::method(object, method, arguments))
@@ -140,8 +143,9 @@ impl<'a> Database<'a> {
         }
     }
 
-    /// Runs `query`, and reads of the statement what `read` does. Again if it was undone as a whole by what
-    /// others did meanwhile; in a transaction of the caller's, which is undone as well, only once.
+    /// Runs `query` and applies `read` to its statement. Repeats the statement if the database
+    /// undid it as a whole because of others. In a transaction of the caller there is no repeat,
+    /// because the transaction was undone, too.
     pub fn ask<R>(
         &self,
         query: Query,
@@ -178,7 +182,7 @@ impl<'a> Database<'a> {
         };
         let object = value::object(&statement).ok_or(Cause::Caller("no statement"))?;
         let bind_value = Method::of(object, "bindvalue").map_err(|_| Cause::Thrown)?;
-        // Read once, because several placeholders may stand for it.
+        // Read once, because several placeholders may use it.
         let clock = i64::try_from(clock::wall_clock().as_micros()).unwrap_or(i64::MAX);
         let mut keys = values.keys.iter().cycle();
         for (place, &bind) in (1..).zip(&text.binds) {
@@ -201,7 +205,7 @@ impl<'a> Database<'a> {
         Ok(answer)
     }
 
-    /// The next row, `None` behind the last.
+    /// Returns the next row, or `None` after the last one.
     pub fn row(&self, statement: &Zval) -> Result<Option<Zval>, Cause> {
         let object = value::object(statement).ok_or(Cause::Caller("no object"))?;
         let code = match invoke::method(object, "fetch", &mut [int(FETCH_NUM)]) {
@@ -214,14 +218,14 @@ impl<'a> Database<'a> {
         }
     }
 
-    /// The numbers of the only row; `None` if there is none.
+    /// Returns the numbers of the only row, or `None` if there is no row.
     pub fn numbers<const N: usize>(&self, statement: &Zval) -> Result<Option<[i64; N]>, Cause> {
         let row = self.row(statement)?;
         row.map(|row| self.numbers_of(&row, statement)).transpose()
     }
 
-    /// The same of a statement that changes something. Reads to the end, for `SQLite` may fail only there to keep
-    /// what it did; other databases have kept it before they answer.
+    /// Returns the same for a statement that changes something. Reads all rows, because `SQLite`
+    /// may fail to commit only at the end. Other databases have committed before they reply.
     pub fn changed<const N: usize>(&self, statement: &Zval) -> Result<Option<[i64; N]>, Cause> {
         let Some(row) = self.row(statement)? else {
             return Ok(None);
@@ -242,8 +246,8 @@ impl<'a> Database<'a> {
         Ok(numbers)
     }
 
-    /// Why a method of `on`, the connection or a statement, failed. What else than an exception of PDO's is
-    /// pending stays so.
+    /// Returns why a method of `on`, the connection or a statement, failed. A pending exception
+    /// that is not PDO's stays pending.
     #[cold]
     fn failure(&self, on: Obj<'_>) -> Cause {
         let mut message = String::new();
@@ -279,7 +283,8 @@ impl<'a> Database<'a> {
             shown(message)
         };
         self.undone.set(failure == Failure::Undone);
-        // A connection that is not made anew fails for ever; that says nothing of the server any more.
+        // The storage does not reconnect, so a lost connection fails on every call. Later failures
+        // say nothing about the server.
         match failure {
             Failure::Lost if self.object.lost.replace(true) => Cause::LostBefore(message),
             Failure::Lost => Cause::Lost(message),

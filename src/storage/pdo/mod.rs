@@ -1,9 +1,9 @@
-//! `TokenBucketStoragePDO`: buckets in the table of a database that the application is connected to, through
-//! its own PDO object, inside its own transactions.
+//! `TokenBucketStoragePDO`: buckets in a database table, accessed through the application's own PDO
+//! object and inside its transactions.
 //!
-//! PDO is another extension, which may not be there: its classes are looked up when an object of one is
-//! passed. The object, and the statements that were prepared on it, stand in property slots, where the cycle
-//! collector sees them. A statement is prepared once for an object of this class.
+//! PDO is another extension and may be missing, so its classes are looked up when an object is
+//! passed. The PDO object and its prepared statements are kept in property slots, where the cycle
+//! collector sees them. Each object of this class prepares a statement once.
 
 mod construct;
 mod database;
@@ -68,7 +68,7 @@ impl Storage for Object<PdoStorage> {
         true
     }
 
-    /// Compares the PDO objects where the DSN does not identify the database.
+    /// Compares the PDO objects if the DSN does not identify the database.
     fn is_same(&self, other: &dyn Storage) -> bool {
         let known = |storage: &Self| storage.made.get().is_some_and(|made| made.is_known);
         downcast::<Self>(other).is_some_and(|other| {
@@ -78,7 +78,8 @@ impl Storage for Object<PdoStorage> {
     }
 }
 
-/// Returns the object as a storage, if its class decides as the extension's own do.
+/// Returns the object as a storage, if its class does not override `prepare()`, `bootstrap()` or
+/// `consume()`.
 pub fn of(object: Obj<'_>) -> Option<&dyn Storage> {
     let storage = Object::<PdoStorage>::of(object)?;
     let is_ours = storage.is_exact() || TOKEN_BUCKET_STORAGE_PDO_MY_SQL.is_of(object);

@@ -19,8 +19,8 @@ pub struct PdoStorage {
     /// Set by the constructor.
     pub made: OnceCell<Made>,
     pub proposals: Proposals,
-    /// True if the connection was lost. It is not made anew, so its failures say nothing new of the
-    /// server.
+    /// True if the connection was lost. The storage does not reconnect, so later failures say
+    /// nothing new about the server.
     pub lost: Cell<bool>,
     pub calls: Cell<u64>,
 }
@@ -32,7 +32,7 @@ pub struct Made {
     pub table: Table,
     pub statements: [OnceCell<Statement>; Query::COUNT],
     pub server: Server,
-    /// Tells stores apart: the database, the user and the table.
+    /// Identifies the store: the database, the user and the table.
     pub identity: Vec<u8>,
     /// True if the identity is that of a database; otherwise objects share no state.
     pub is_known: bool,
@@ -53,7 +53,7 @@ impl State for PdoStorage {
 }
 
 impl Made {
-    /// Returns the text of a query, made once.
+    /// Returns the text of a query. It is made once.
     pub fn statement(&self, query: Query) -> &Statement {
         self.statements[query as usize].get_or_init(|| query.statement(&self.table))
     }

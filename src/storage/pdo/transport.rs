@@ -1,4 +1,4 @@
-//! A step, and other changes, as statements; what their numbers mean.
+//! Runs steps and other changes as statements, and reads the numbers that they return.
 
 use super::database::{Database, Values, number};
 use super::state::PdoStorage;
@@ -14,16 +14,17 @@ use tokenbucket_core::sql::reply::{self, micros, micros_ago};
 use tokenbucket_core::sql::{Dialect, Query, stored};
 use tokenbucket_core::{Denial, Grain, Put, Ticks, Verdict};
 
-/// How long ago a bucket was empty for whose first state nobody has another proposal: longer than any burst.
+/// The age in microseconds of a first state that nobody proposed: longer than any span, so the
+/// bucket is full.
 const LONG_AGO: i64 = 1 << 51;
 
-/// How often a step is asked that others come before each time.
+/// The most attempts at a step that loses a race each time.
 const TRIES: u32 = 100;
 
-/// How often a step is asked again that was denied for less than it waited.
+/// The most repeats of a step that was denied with a wait no longer than the call.
 const LATE: u32 = 8;
 
-/// This host's monotone clock, in microseconds: the ticks are below 2^62.
+/// Returns this host's monotonic clock in microseconds. The ticks are below 2^62.
 fn boot_clock() -> i64 {
     micros(clock::boot_clock())
 }
@@ -31,7 +32,8 @@ fn boot_clock() -> i64 {
 /// Runs `call` on the connection of a storage.
 ///
 /// # Errors
-/// The exception for a failure, if the policy throws, or what PHP code threw. Other policies warn.
+/// The exception for a failure, if the policy throws, or the exception of PHP code. Other policies
+/// warn.
 pub fn with<R>(
     object: &Object<PdoStorage>,
     call: impl FnOnce(&Remote<Database<'_>>) -> Result<Answer<R>, Failure>,
@@ -40,11 +42,12 @@ pub fn with<R>(
     let made = made.ok_or_else(arguments::not_constructed::<PdoStorage>)?;
     let host = segment::host().ok_or(Thrown)?;
     let database = Database::open(object, made)?;
-    // PDO does not tell of a transaction that was begun by a statement of SQLite's.
+    // PDO does not report a transaction that an SQLite statement began.
     let tells = made.dialect != Dialect::Sqlite;
     let hints = made.is_known && tells && !database.in_transaction;
     let settings = Settings {
-        // A transaction may undo what it has seen, and nobody else has seen it.
+        // No denial cache inside a transaction. The transaction may be rolled back, and other
+        // connections have not seen its changes.
         hint_max_age: made.settings.hint_max_age.filter(|_| hints),
         ..made.settings
     };
@@ -69,8 +72,8 @@ impl Transport for Database<'_> {
         &self.made.server
     }
 
-    /// The clock is read before a lock is waited for. So what was denied for less than the call took is asked
-    /// once more, and again if that took as long.
+    /// Takes a step. A statement reads the clock before it waits for a lock. So a step is repeated
+    /// if it was denied for no longer than the call took, up to `LATE` times.
     fn take(&self, ask: &Ask, _deadline: Ticks) -> Result<Reply, Cause> {
         let mut tries = 0;
         loop {
@@ -112,10 +115,12 @@ impl Transport for Database<'_> {
 }
 
 impl Database<'_> {
-    /// Returns the state that a plain step answered, on the clock that `GiveBack` reads. `MySQL`
-    /// answers an age, which [`Database::take_mysql`] tells from this host's clock before the statement:
-    /// that is not after the true state. This host's clock is read after the server's, so the result
-    /// is not, either. What the round trips took is not given back.
+    /// Converts the state after a plain step to the clock that `GiveBack` reads.
+    ///
+    /// `MySQL` returns an age. [`Database::take_mysql`] subtracts it from this host's clock, which
+    /// it reads before the statement, so `taken` is not later than the true state. Here this host's
+    /// clock is read after the server's, so the result is not later, either. The time of the round
+    /// trips is not given back.
     fn on_server_clock(&self, name: &[u8], taken: i64) -> Result<i64, Cause> {
         if self.made.dialect != Dialect::MySql {
             return Ok(taken);
@@ -138,7 +143,8 @@ impl Database<'_> {
         let is_plain = step.max_debt == 0 && tick == 1 && ask.first.is_none();
         let query = if is_plain { Query::Take } else { Query::Step };
         let first = ask.first.map_or(LONG_AGO, micros_ago);
-        // With a debt, what is charged is told from what is taken by being in the future.
+        // With a debt, the statement recognises a charged denial by a state in the future. So a
+        // first state must lie at least a tick in the past.
         let least = if step.max_debt == 0 { first } else { tick };
         let values = Values {
             cost: micros(step.cost),
@@ -155,7 +161,7 @@ impl Database<'_> {
         }
     }
 
-    /// The store's clock, and the bucket's state on it.
+    /// Returns the store's clock and the bucket's state on it, in microseconds.
     fn look(&self, name: &[u8]) -> Result<(i64, i64), Cause> {
         let numbers = self.ask(Query::Look, &Values::of(name), |it| self.numbers(it))?;
         let [now, state] = numbers.ok_or(Cause::Caller("no row"))?;
@@ -166,7 +172,8 @@ impl Database<'_> {
         let call = self.object.calls.get();
         self.object.calls.set(call.wrapping_add(1));
         let tag = reply::tag(call);
-        // Monotone, for a give-back; read before the statement, see `on_server_clock`.
+        // A monotonic clock, as giving back needs; read before the statement, see
+        // `on_server_clock`.
         let now = boot_clock();
         let answer = self.ask(query, &Values { tag, ..values }, |_| {
             let id = self.call(&self.db, "lastinsertid", &mut [])?;
@@ -176,12 +183,13 @@ impl Database<'_> {
         })?;
         let granted = answer.granted || (query == Query::Take && answer.age >= values.cost);
         if values.tick != 1 {
-            // Waiting ends at a tick of the server's clock, which the number has no room for.
+            // With drain ticks, waiting ends at a tick of the server's clock. The returned number
+            // has no room for that clock.
             let found = self.look(values.name)?;
             return Ok(answered(granted, found));
         }
         let slack = values.burst - values.cost;
-        // A row that holds 0 was empty in 1970: longer ago than any burst.
+        // A row of 0 means empty since 1970, which is longer ago than any span.
         let age = if answer.absent || answer.age >= LONG_AGO / 2 {
             values.age.min(slack)
         } else if granted {
@@ -203,7 +211,7 @@ impl Database<'_> {
                 known(state, now)?;
                 return Ok(answered(granted != 0, found));
             }
-            // What was seen has changed before it could be written: somebody else was granted.
+            // The row changed between the read and the write, so another call was granted tokens.
         }
         let mut contended = answered(false, found);
         contended.outcome.verdict = Verdict::Denied(Denial::Contended);
@@ -218,7 +226,7 @@ impl Database<'_> {
     }
 }
 
-/// What a charged denial made of a bucket that was empty so long ago.
+/// Returns the age of a bucket after a charged denial. `age` is its age before, in microseconds.
 fn charged(values: &Values<'_>, age: i64) -> i64 {
     if values.debt == 0 {
         return age;
@@ -226,7 +234,10 @@ fn charged(values: &Values<'_>, age: i64) -> i64 {
     age.min((age - values.cost).max(-values.debt))
 }
 
-/// The state, unless the row is no bucket of ours.
+/// Returns the state.
+///
+/// # Errors
+/// [`Cause::Record`] if the row does not hold a bucket's record.
 fn known(state: i64, now: i64) -> Result<i64, Cause> {
     if reply::is_foreign(state, now) {
         Err(Cause::Record)
@@ -235,7 +246,7 @@ fn known(state: i64, now: i64) -> Result<i64, Cause> {
     }
 }
 
-/// The answer to a step: the clock, and the state after it.
+/// Returns the reply to a step from the clock and the state after it.
 fn answered(granted: bool, (now, state): (i64, i64)) -> Reply {
     Reply::new(granted, reply::ticks(now), reply::ticks(state))
 }

@@ -1,4 +1,4 @@
-//! The table itself: made when it is missing, and rid of what is full.
+//! Maintenance of the table: creates it and deletes the rows of full buckets.
 
 use super::database::{Database, Values, number};
 use super::state::PdoStorage;
@@ -11,7 +11,8 @@ use tokenbucket_core::sql::reply::micros;
 use tokenbucket_core::sql::{BATCH, Dialect, Query};
 use tokenbucket_core::{Grain, seconds};
 
-/// `purge(float $full_microtime): int`: deletes what has been full for so long, and tells how much that was.
+/// `purge(float $full_microtime): int`: deletes the rows of buckets that were last empty longer ago
+/// than this time, in seconds. Returns the number of deleted rows.
 pub fn purge(call: &mut Call<'_>, result: &mut Zval) -> Result<(), Thrown> {
     let full = call.float(1)?;
     let step = seconds::to_step(0.0, full, Grain::Microsecond).map_err(|error| match error {
@@ -26,7 +27,8 @@ pub fn purge(call: &mut Call<'_>, result: &mut Zval) -> Result<(), Thrown> {
 }
 
 impl Database<'_> {
-    /// Asks first, for a user who may not create a table may use one.
+    /// Creates the table if it is missing. Looks for it first, because a user without the right to
+    /// create tables may use an existing one.
     pub fn create(&self) -> Result<(), Cause> {
         if self.finds()? {
             return Ok(());
@@ -36,7 +38,7 @@ impl Database<'_> {
             return Err(Cause::Statement(why.to_owned()));
         }
         let created = self.ask(Query::Create, &Values::default(), |_| Ok(()));
-        // Two that create it at once may get in each other's way.
+        // If two clients create the table at once, one of them may fail.
         if created.is_err() && !self.in_transaction && self.finds()? {
             return Ok(());
         }
@@ -48,12 +50,13 @@ impl Database<'_> {
         Ok(found.is_some_and(|[count]| count > 0))
     }
 
-    /// Looks for names without a lock, then deletes them by name if they are full still.
+    /// Selects names without a lock, then deletes those rows by name if their buckets are still
+    /// full.
     fn purge(&self, span: i64) -> Result<i64, Cause> {
         let mut deleted = 0;
         let mut names: Vec<Zval> = Vec::new();
         loop {
-            // Empty, or the last name of the batch before.
+            // Empty, or the last name of the previous batch.
             let last = &names[names.len().saturating_sub(1)..];
             let query = match last {
                 [] => Query::Stale,

@@ -4,7 +4,7 @@
 -- ARGV[1]  its period in seconds
 -- Reply    1
 
--- A set whose periods were never counted starts to be one when it is not empty.
+-- A set that is not empty starts to count its periods here if it did not do so before.
 if call('EXISTS', KEYS[1]) == 1 then
     drain(KEYS[1], KEYS[2], ARGV[1])
 end

@@ -1,9 +1,10 @@
--- The head of each script on a leaky bucket in sorted sets.
+-- The start of each script on a leaky bucket in sorted sets.
 --
--- Hits leak once in a period: those of one hit or less go, all others lose one. Who did it last is not
--- asked; what counts is how often it was done, and that is written in the set itself, by a member that
--- leaks as all others do: its score and the number of the present period together stay the same.
--- A clean-up by another program lowers it, too, and then nothing is left to do in here for a period.
+-- Hits leak once per period: members with one hit or less are removed, all others lose one hit. The
+-- set itself records how often it was drained, so it does not matter which program drained it. A
+-- member of the set does that and leaks like all others. In a drained set, its score plus the
+-- number of the current period is always the same. A clean-up by another program lowers that score,
+-- too, so this script has nothing left to do in that period.
 
 local call = redis.call
 local seconds = call('TIME')[1]
@@ -11,9 +12,10 @@ local function whole(number)
     return string.format('%.0f', number)
 end
 
--- Drains a set, at whose side its control stands, if that is due. `period` is in seconds.
+-- Drains a set that has a control set, if that is due. `period` is in seconds.
 local function drain(set, control, period)
-    -- No dash: no member of a client has this name. One for each period, for callers may differ on it.
+    -- The name has no dash, so no member of a client has it. One for each period, because callers
+    -- may use different periods.
     local drains = ':drains:' .. period
     local level = 2 ^ 50 - math.floor(seconds / period)
     local score = call('ZSCORE', set, drains)
@@ -24,7 +26,8 @@ local function drain(set, control, period)
     end
     local due = score - level
     if due < -2 then
-        -- Drained far ahead of the clock, or the clock was set back: remembered for two periods.
+        -- The set was drained far ahead of the clock, or the clock was set back. The lead is cut to
+        -- two periods.
         call('ZADD', set, whole(level - 2), drains)
     end
     if due <= 0 then
@@ -36,8 +39,9 @@ local function drain(set, control, period)
     end
     call('ZREMRANGEBYSCORE', set, '-inf', whole(due))
     if call('ZCARD', control) ~= call('ZCARD', set) then
-        -- Another program is about to do so, too; or part of the control was lost, and with it would go the
-        -- hits. Not always, for this takes as long as all the rest.
+        -- Repairs the control, because members missing in it would lose their hits below. The sizes
+        -- differ if another program is draining the set, too, or if part of the control was lost.
+        -- The repair is conditional, because it takes as long as all the rest.
         call('ZINTERSTORE', control, 2, control, set, 'WEIGHTS', 1, 0)
         for _, member in ipairs(call('ZRANGE', set, 0, -1)) do
             call('ZADD', control, -1, member)

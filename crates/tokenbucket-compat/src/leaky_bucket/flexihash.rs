@@ -1,23 +1,23 @@
-//! Consistent hashing as the PHP library Flexihash does it with its defaults.
+//! Consistent hashing as in the PHP library Flexihash with its defaults.
 //!
-//! Each target stands at 64 points of a ring, `crc32(target . i)`; a resource belongs to the first
-//! target whose point is strictly greater than `crc32(resource)`, or to the first of all. Where two
-//! targets meet on a point, the one added last has it.
+//! Each target has 64 points on a ring, `crc32(target . i)`. A resource belongs to the first target
+//! whose point is strictly greater than `crc32(resource)`, or else to the first of all. If two
+//! targets have the same point, it belongs to the target that was added last.
 
 use std::collections::BTreeMap;
 
-/// Points of a target.
+/// The points of a target.
 const REPLICAS: usize = 64;
 
 /// The ring of some targets.
 #[derive(Clone, Debug)]
 pub struct Ring {
-    /// Points in ascending order, with the number of the target that stands there.
+    /// The points in ascending order, each with the number of its target.
     points: Vec<(u32, usize)>,
 }
 
 impl Ring {
-    /// The ring of `targets` in the order in which they were added.
+    /// Returns the ring of `targets` in the order in which they were added.
     pub fn new<T: AsRef<[u8]>>(targets: impl IntoIterator<Item = T>) -> Self {
         let mut points = BTreeMap::new();
         for (number, target) in targets.into_iter().enumerate() {
@@ -30,7 +30,8 @@ impl Ring {
         Self { points }
     }
 
-    /// The number of the target, from 0, that `resource` belongs to; `None` on an empty ring.
+    /// Returns the number of the target, from 0, that `resource` belongs to. Returns `None` on an
+    /// empty ring.
     #[must_use]
     pub fn lookup(&self, resource: &[u8]) -> Option<usize> {
         let place = crc32fast::hash(resource);
@@ -58,7 +59,7 @@ mod tests {
 
     #[test]
     fn whoever_hits_a_point_belongs_to_the_next_one() {
-        // "a0" is what the first point of "a" is the hash of.
+        // The hash of "a0" is the first point of "a".
         let ring = Ring::new(["a", "b"]);
         let at = crc32fast::hash(b"a0");
         let place = ring.points.iter().position(|&(point, _)| point == at);
@@ -72,7 +73,7 @@ mod tests {
         assert_eq!(Ring::new([] as [&str; 0]).lookup(b"x"), None);
         let one = Ring::new(["only"]);
         assert!((0..100).all(|n: u32| one.lookup(&n.to_ne_bytes()) == Some(0)));
-        // Each point is the same, and the last who came has it.
+        // The points of both targets are the same, so they belong to the last one.
         assert_eq!(Ring::new(["same", "same"]).lookup(b"x"), Some(1));
     }
 }

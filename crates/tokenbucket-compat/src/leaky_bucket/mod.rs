@@ -1,10 +1,11 @@
 //! A leaky bucket in sorted sets on Redis: hits by client and action, spread over ten sets.
 //!
-//! A set `setNN` holds the hits of each client and action that did not leak yet; `setNN:control`
-//! holds the same members with -1, which a clean-up adds to them; `locked` counts denials.
+//! A set `setNN` holds the hits of each client and action that have not leaked yet. `setNN:control`
+//! holds the same members with the score -1, which a clean-up adds to the hits. `locked` counts
+//! denials.
 //!
-//! Invariant: one member, one client and action. Action names hold no "-" but an escaped one, so the
-//! last "-" of a member is the one between the two.
+//! Invariant: each member belongs to one client and one action. A "-" in an action's name is
+//! escaped, so the last "-" of a member separates the client from the action.
 
 pub mod flexihash;
 mod redis;
@@ -13,7 +14,7 @@ pub use self::redis::{Family, Limits, cleanup, locked, request};
 use flexihash::Ring;
 use std::sync::LazyLock;
 
-/// Over how many sets members are spread.
+/// The number of sets over which members are spread.
 pub const SETS: usize = 10;
 
 /// The set that counts denials.
@@ -25,7 +26,7 @@ fn name(set: usize) -> String {
     format!("set{:02}", set + 1)
 }
 
-/// What a client's action is called: `client-action`.
+/// Returns the member of a client's action: `client-action`.
 #[must_use]
 pub fn member(client: &[u8], action: &[u8]) -> Vec<u8> {
     let mut member = [client, b"-"].concat();
@@ -39,14 +40,15 @@ pub fn member(client: &[u8], action: &[u8]) -> Vec<u8> {
     member
 }
 
-/// The number of the set, from 0, that holds a member.
+/// Returns the number of the set, from 0, that holds a member.
 #[must_use]
 pub fn set_of(member: &[u8]) -> usize {
     // The ring is not empty.
     RING.lookup(member).unwrap_or_default()
 }
 
-/// The keys of a set and its control: `set05`, or `action:set05` of an action with limits of its own.
+/// Returns the keys of a set and its control: `set05`, or `action:set05` for an action with its own
+/// limits.
 #[must_use]
 pub fn keys(action: Option<&[u8]>, set: usize) -> [Vec<u8>; 2] {
     let mut key = action.map_or_else(Vec::new, |action| [action, b":"].concat());

@@ -1,4 +1,4 @@
-//! Hits, clean-ups and the list of denials: one script each.
+//! The scripts for hits, clean-ups and the list of denials.
 
 use super::{LOCKED, keys};
 use crate::verdict;
@@ -15,31 +15,31 @@ static CLEANUP: LazyLock<Script> =
     LazyLock::new(|| Script::new(&[DRAIN, include_str!("cleanup.lua")]));
 static LOCKED_MOST: LazyLock<Script> = LazyLock::new(|| Script::new(&[include_str!("locked.lua")]));
 
-/// To how many members the count of denials is cut.
+/// The number of members to which the count of denials is cut.
 const MOST_LOCKED: i64 = 10_000;
 
-/// How many hits, and how fast they leak.
+/// The number of hits, and the speed at which they leak.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Limits {
     /// The seconds in which one hit leaks; not 0.
     pub period: u32,
-    /// Hits held at most; not 0.
+    /// The most hits that a bucket holds; not 0.
     pub limit: u32,
 }
 
-/// Ten sets that have their limits in common.
+/// Ten sets with the same limits.
 #[derive(Clone, Debug)]
 pub struct Family {
-    /// The action that they are for; `None` for all that have no limits of their own.
+    /// The action of these sets, or `None` for all actions without limits of their own.
     pub action: Option<Vec<u8>>,
     /// The limits.
     pub limits: Limits,
 }
 
-/// Counts one hit of `member` in a set of a family. Returns whether it was admitted.
+/// Counts one hit of `member` in a set of a family. Returns true if the hit was admitted.
 ///
 /// # Errors
-/// As [`Redis::run`].
+/// The same as [`Redis::run`].
 pub fn request(
     redis: &Redis,
     family: &Family,
@@ -58,20 +58,22 @@ pub fn request(
     verdict(&redis.run(&REQUEST, &keys, &arguments, deadline)?)
 }
 
-/// Drains one set of a family, if that is due. One at a time, because other clients wait meanwhile.
+/// Drains one set of a family, if that is due. One set per call, because other clients of the
+/// server wait meanwhile.
 ///
 /// # Errors
-/// As [`Redis::run`].
+/// The same as [`Redis::run`].
 pub fn cleanup(redis: &Redis, family: &Family, set: usize, deadline: Ticks) -> Result<(), Cause> {
     let period = Argument::Number(family.limits.period.into());
     let keys = keys(family.action.as_deref(), set).map(|key| redis.raw_name(&key));
     redis.run(&CLEANUP, &keys, &[period], deadline).map(drop)
 }
 
-/// Returns the `top` members that were denied most, and how often, the most denied first.
+/// Returns the `top` members with the most denials and their numbers of denials, the greatest
+/// first.
 ///
 /// # Errors
-/// As [`Redis::run`].
+/// The same as [`Redis::run`].
 pub fn locked(redis: &Redis, top: u32, deadline: Ticks) -> Result<Vec<(Vec<u8>, u64)>, Cause> {
     let arguments = [Argument::Number(top.into())];
     let key = redis.raw_name(LOCKED);
@@ -83,7 +85,7 @@ pub fn locked(redis: &Redis, top: u32, deadline: Ticks) -> Result<Vec<(Vec<u8>, 
         [Value::BulkString(member), Value::BulkString(score)] => {
             let score = std::str::from_utf8(score).ok();
             let score: f64 = score.and_then(|score| score.parse().ok()).unwrap_or(0.0);
-            // Counts; `as` saturates what others wrote.
+            // The scores are counts. `as` saturates if another program wrote other numbers.
             #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)]
             Ok((member.clone(), score as u64))
         }

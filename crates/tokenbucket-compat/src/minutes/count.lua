@@ -1,8 +1,8 @@
--- Sums up the calls of some minutes, after counting one up.
+-- Increments this minute's counter, if asked to, and sums up the counters of some minutes.
 --
 -- KEYS     the counters, this minute's first
--- ARGV     none to count nothing up; else for how many seconds a counter lives from when it is made, and
---          for how many from now this one will be read
+-- ARGV     empty to sum only; else the life of a new counter in seconds, and the seconds from now
+--          for which this counter will be read
 -- Reply    the sum, this call included
 
 local sum = 0
@@ -22,7 +22,7 @@ if ARGV[1] then
     if left == -2 then
         call('EXPIRE', KEYS[1], ARGV[1])
     elseif left >= 0 and left + 1 < ARGV[2] + 0 then
-        -- A window of fewer minutes has made it to live shorter.
+        -- A window of fewer minutes has created it with a shorter life.
         call('EXPIRE', KEYS[1], ARGV[2])
     end
 end

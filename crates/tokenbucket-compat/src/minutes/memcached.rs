@@ -1,4 +1,4 @@
-//! Counters as ext-memcache keeps integers: decimal text under its flags for them.
+//! Counters as ext-memcache keeps integers: decimal text with its flags for integers.
 
 use super::{Counters, Life, Name, parse};
 use tokenbucket_core::Ticks;
@@ -6,9 +6,9 @@ use tokenbucket_core::remote::Cause;
 use tokenbucket_core::remote::memcached::wire::{Connection, Found, MetaCommand, MetaOp};
 use tokenbucket_core::remote::memcached::{LONGER, Memcached};
 
-/// ext-memcache's client flags of an integer.
+/// The client flags of ext-memcache for an integer.
 const INTEGER: u32 = 768;
-/// So many counters go into one write: the replies to more could fill both sides' buffers.
+/// The most counters in one write. The replies to more could fill both sides' buffers.
 const AT_ONCE: usize = 512;
 
 impl Counters for Memcached {
@@ -25,7 +25,8 @@ impl Counters for Memcached {
         groups.into_iter().map(|group| group.1).collect()
     }
 
-    /// One round trip; once another, if the first counter does not live long enough.
+    /// Takes one round trip for each `AT_ONCE` counters. Takes another one if the first counter
+    /// would expire too soon.
     fn count(&self, keys: &[Vec<u8>], life: Option<Life>, deadline: Ticks) -> Result<u64, Cause> {
         let Some(first) = keys.first() else {
             return Ok(0);
@@ -38,7 +39,7 @@ impl Counters for Memcached {
                 let read = keys[counted..].iter();
                 let read = read.map(|key| MetaCommand::new(MetaOp::Get, key.as_slice()).flag("v"));
                 let found = connection.exchange(up.chain(read))?;
-                // The first reply only says whether the counter was made.
+                // The first reply only says whether the counter was created.
                 for found in &found[counted..] {
                     sum = sum.saturating_add(number(found)?);
                 }
@@ -52,8 +53,8 @@ impl Counters for Memcached {
     }
 }
 
-/// Makes a counter if it is missing, with the flags that counting up alone would not give it, and counts
-/// it up.
+/// Creates a counter if it is missing, then increments it. An increment alone would not set the
+/// flags.
 fn count_up(key: &[u8], life: Life) -> [MetaCommand; 2] {
     let make = MetaCommand::new(MetaOp::Set, key)
         .flag(format!("ME F{INTEGER} T{}", life.whole))
@@ -62,11 +63,11 @@ fn count_up(key: &[u8], life: Life) -> [MetaCommand; 2] {
     [make, count]
 }
 
-/// Prolongs a counter with `left` seconds to live if it would expire too soon: one made for a
-/// window of fewer minutes, or one made in the first second of its minute, because the server's
-/// clock may be two seconds behind.
+/// Prolongs a counter with `left` seconds to live if it would expire too soon. That is a counter
+/// made for a window of fewer minutes, or in the first second of its minute. The server's clock may
+/// be two seconds behind.
 fn prolong(connection: &mut Connection, key: &[u8], left: i64, life: Life) -> Result<(), Cause> {
-    // The rest has a second to spare already.
+    // `rest` already includes a spare second.
     if left >= 0 && left <= i64::from(life.rest) {
         let longer = u64::from(life.rest) + LONGER;
         let touch = MetaCommand::new(MetaOp::Get, key).flag(format!("T{longer}"));
@@ -75,7 +76,7 @@ fn prolong(connection: &mut Connection, key: &[u8], left: i64, life: Life) -> Re
     Ok(())
 }
 
-/// Returns the count in a counter; a missing one is 0.
+/// Returns the count in a counter; 0 if it is missing.
 fn number(found: &Found) -> Result<u64, Cause> {
     if found.is_missing() {
         return Ok(0);

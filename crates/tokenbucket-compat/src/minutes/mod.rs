@@ -1,8 +1,8 @@
-//! A counter a minute: which of them a window reads, how long they live, what they hold.
+//! One counter per minute: the counters that a window reads, their time to live and their contents.
 //!
-//! The name of a counter is the local time of its minute. A window's instants are a minute apart, each
-//! in the offset that holds at it. So a change of the clocks skips names or meets one twice, but never
-//! makes a window read a wrong one. A counter that is met twice is counted once.
+//! The name of a counter is the local time of its minute. A window's instants are a minute apart,
+//! each with the UTC offset that is valid at it. So a change of the clocks skips names or repeats
+//! one, but a window never reads a wrong counter. A counter that is met twice is counted once.
 
 mod memcached;
 mod redis;
@@ -16,36 +16,39 @@ pub type Name = Vec<u8>;
 
 /// A store that keeps counters of minutes.
 pub trait Counters: Transport {
-    /// Returns the keys of counters by the server that keeps them; that of the first counter first.
+    /// Returns the keys of counters, grouped by server. The group with the first counter comes
+    /// first.
     fn by_server(&self, names: &[Name]) -> Vec<Vec<Name>>;
 
-    /// Returns the sum of counters, all of one server. If there is a `life`, counts the first up before.
+    /// Returns the sum of counters, all on one server. If there is a `life`, increments the first
+    /// counter before.
     ///
     /// # Errors
-    /// [`Cause::Record`] if one of them is not a counter; any other [`Cause`] if the server did not
-    /// answer in time.
+    /// [`Cause::Record`] if one of them is not a counter. Any other [`Cause`] if the server did not
+    /// reply in time.
     fn count(&self, keys: &[Vec<u8>], life: Option<Life>, deadline: Ticks) -> Result<u64, Cause>;
 }
 
-/// Names of day, hour and minute come again after a month: 28 days.
+/// The longest window in minutes: 28 days. Names of day, hour and minute repeat after a month.
 pub const MOST_MINUTES: u32 = 40_320;
 
-/// The time to live of a counter that is counted up.
+/// The time to live of a counter that is incremented.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Life {
-    /// Seconds from when it is made; at most 30 days.
+    /// The seconds from its creation; at most 30 days.
     pub whole: u32,
-    /// Seconds from now for which windows read it, and one more. A counter with less left gets so much.
+    /// The seconds from now for which windows read it, plus one. A counter with less time left is
+    /// prolonged to this.
     pub rest: u32,
 }
 
 impl Life {
-    /// Returns the life of this minute's counter at the second `now`, in a window of `minutes`, at most
-    /// [`MOST_MINUTES`].
+    /// Returns the life of this minute's counter at the second `now`. The window has `minutes`, at
+    /// most [`MOST_MINUTES`].
     #[must_use]
     pub fn new(minutes: u32, now: i64) -> Self {
         let whole = minutes * 60 + 1;
-        // The part of the minute that is gone is below 60.
+        // The seconds since the start of the minute are below 60.
         let gone = u32::try_from(now.rem_euclid(60)).unwrap_or(0);
         Self {
             whole,
@@ -54,8 +57,8 @@ impl Life {
     }
 }
 
-/// Returns the names of the counters of the last `minutes` at the second `now`, this minute's first.
-/// `name` names the minute of a second.
+/// Returns the names of the counters of the last `minutes` at the second `now`, this minute's
+/// first. `name` returns the name of the minute that contains a second.
 pub fn window(minutes: u32, now: i64, mut name: impl FnMut(i64) -> Vec<u8>) -> Vec<Vec<u8>> {
     let mut met = HashSet::new();
     (0..i64::from(minutes))
@@ -66,8 +69,8 @@ pub fn window(minutes: u32, now: i64, mut name: impl FnMut(i64) -> Vec<u8>) -> V
         .collect()
 }
 
-/// Returns the count in a counter; `None` if it is not a counter. memcached pads with spaces when it
-/// counts down.
+/// Returns the count in a counter, or `None` if it is not a counter. memcached pads with spaces
+/// when it counts down.
 #[must_use]
 pub fn parse(counter: &[u8]) -> Option<u64> {
     record::digits(counter.trim_ascii_end())
@@ -81,7 +84,7 @@ mod tests {
     /// In these tests the clocks are put back by an hour, to 02:00, at this second.
     const CHANGE: i64 = 100 * 24 * HOUR + 2 * HOUR;
 
-    /// Hour and minute of a second.
+    /// Returns the hour and minute of a second.
     fn local(second: i64) -> Vec<u8> {
         let shown = second + if second < CHANGE { HOUR } else { 0 };
         let minute = shown.rem_euclid(24 * HOUR) / 60;
@@ -102,11 +105,11 @@ mod tests {
 
     #[test]
     fn no_minute_is_missed_or_met_twice_when_the_clocks_are_put_back() {
-        // 02:59 came before the second 02:00.
+        // The first 02:59 came just before the second 02:00.
         assert_eq!(names(3, CHANGE), ["0200", "0259", "0258"]);
-        // An hour: every minute of it has a name of its own.
+        // An hour has 60 minutes with different names.
         assert_eq!(names(60, CHANGE + 1_800).len(), 60);
-        // More: the minutes that come twice share a counter, which is counted once.
+        // In a longer window, the repeated minutes share a counter, which is counted once.
         assert_eq!(names(90, CHANGE + 1_800).len(), 60);
         let all = names(92, CHANGE + 1_800);
         assert_eq!((all.len(), all[60].as_str()), (61, "0159"));

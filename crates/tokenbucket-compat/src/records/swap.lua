@@ -1,9 +1,9 @@
--- Writes a record if it is still what the caller saw; or reads it.
+-- Writes a record if it is still the one that the caller read, or only reads it.
 --
 -- KEYS[1]  the record
--- ARGV     none to read; else the next record, its life in milliseconds, and the record that the caller
---          saw, if it saw one
--- Reply    1 if written; else the server's time and the record, nil if there is none
+-- ARGV     empty to read only; else the next record, its life in milliseconds, and the record that
+--          the caller read, if there was one
+-- Reply    1 if written; else the server's time in microseconds and the record, nil if missing
 
 local record = call('GET', KEYS[1])
 if ARGV[1] and record == (ARGV[3] or false) then

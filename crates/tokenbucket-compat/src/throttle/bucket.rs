@@ -1,44 +1,46 @@
-//! A bucket as `serialize()` writes `['tokens' => …, 'filled' => …]`: thousandths of tokens, and the
-//! millisecond of the wall clock at which it was last filled up.
+//! A bucket as `serialize()` writes `['tokens' => …, 'filled' => …]`: thousandths of tokens, and
+//! the millisecond of the wall clock at which it was last filled up.
 //!
-//! Nothing is unserialised: bytes of exactly this shape are a bucket, all others are not.
+//! Nothing is unserialised. Only bytes of exactly this shape are a bucket.
 //!
-//! The limit and the window come with each call. A bucket that was last filled longer than a window ago is
-//! full. A denied call takes tokens, too, but no more than refill in one window: a client that goes on
-//! calling stays limited, one that stops for a window does not.
+//! The limit and the window come with each call. A bucket that was last filled longer than a window
+//! ago is full. A denied call takes tokens, too, but the debt stays below one window. A client that
+//! keeps calling stays limited. A client that stops for a window does not.
 //!
-//! Worked example: 5 calls in 300 s. A new bucket holds 5,000 thousandths; five calls leave 0, the sixth is
-//! denied and leaves -1,000; -4,000 is the deepest debt, and 300 s later there are 1,000 again: one call.
+//! Worked example: 5 calls in 300 s. A new bucket holds 5,000 thousandths. Five calls leave 0. The
+//! sixth is denied and leaves -1,000. The deepest debt is -4,000. 300 s later the bucket holds
+//! 1,000 again, which is one call.
 
-/// Parts of a thousandth of a token. What is added is rounded down to a part.
+/// The parts of a thousandth of a token. Refills are rounded down to a part.
 const PARTS: i128 = 1_000_000;
 /// A token, in parts.
 const TOKEN: i128 = 1_000 * PARTS;
-/// No number in a record is greater: all whole ones up to it are doubles.
+/// The greatest number in a record. A double holds every integer up to it.
 const GREATEST: f64 = 9_007_199_254_740_992.0;
 /// The greatest limit, in tokens.
 const MOST_CALLS: f64 = 1e9;
 
-/// A bucket as it was found or is to be written.
+/// A bucket as read from a record or to be written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Bucket {
-    /// In parts; negative in debt.
+    /// The tokens, in parts; negative in debt.
     tokens: i128,
-    /// In milliseconds since the epoch.
+    /// The last fill, in milliseconds since the epoch.
     filled: i64,
 }
 
-/// So many calls a window.
+/// A limit of calls in a window.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Throttle {
     /// The tokens of a full bucket, in parts. At most 10^18.
     limit: i128,
-    /// In milliseconds, more than 0.
+    /// The window in milliseconds; more than 0.
     window: i64,
 }
 
 impl Throttle {
-    /// Allows `limit` calls, up to 10^9, in `window` milliseconds; `None` if one of them is invalid.
+    /// Allows `limit` calls, up to 10^9, in `window` milliseconds. Returns `None` if one of them is
+    /// invalid.
     #[must_use]
     pub fn new(limit: f64, window: i64) -> Option<Self> {
         if !limit.is_finite() || limit < 0.0 || window <= 0 {
@@ -51,8 +53,8 @@ impl Throttle {
         Some(Self { limit, window })
     }
 
-    /// Takes a token of a bucket at the millisecond `now`. Returns whether it was there, and the bucket
-    /// afterwards.
+    /// Takes a token from a bucket at the millisecond `now`. Returns true if the bucket held it,
+    /// and the bucket afterwards.
     #[must_use]
     pub fn take(&self, found: Option<Bucket>, now: i64) -> (bool, Bucket) {
         let full = Bucket {
@@ -63,20 +65,20 @@ impl Throttle {
         let bucket = found.filter(|bucket| now - bucket.filled <= self.window);
         let mut bucket = bucket.unwrap_or(full);
         if bucket.filled < now {
-            // At most a window of at most 2^63, and 10^18.
+            // The product of at most 2^63 and at most 10^18.
             let passed = i128::from(now - bucket.filled);
             bucket.tokens += passed * self.limit / i128::from(self.window);
             bucket.filled = now;
         }
-        // Another limit may have held before.
+        // An earlier call may have had a greater limit.
         let tokens = bucket.tokens.min(self.limit);
         let deepest = (TOKEN - self.limit).min(0);
         bucket.tokens = (tokens - TOKEN).max(deepest);
         (tokens >= TOKEN, bucket)
     }
 
-    /// Returns the least time to live of a record in whole seconds: a record that is older than a window means
-    /// the same as a missing one.
+    /// Returns the least time to live of a record, in whole seconds. A record older than a window
+    /// means the same as a missing one.
     #[must_use]
     pub fn life(&self) -> u64 {
         self.window.unsigned_abs().div_ceil(1_000) + 1
@@ -84,7 +86,7 @@ impl Throttle {
 }
 
 impl Bucket {
-    /// Returns the bucket in `bytes`; `None` if they have another shape.
+    /// Returns the bucket in `bytes`, or `None` if they have another shape.
     #[must_use]
     pub fn parse(bytes: &[u8]) -> Option<Self> {
         let text = std::str::from_utf8(bytes).ok()?;
@@ -96,12 +98,13 @@ impl Bucket {
         #[allow(clippy::cast_possible_truncation)]
         Some(Self {
             tokens: parts(tokens)?,
-            // Up: what was filled later holds less.
+            // Rounded up, because a bucket that was filled later holds less.
             filled: filled.ceil() as i64,
         })
     }
 
-    /// Returns what `serialize()` makes of it, or text that `unserialize()` reads alike.
+    /// Returns the bucket as `serialize()` writes it, or as text with the same meaning to
+    /// `unserialize()`.
     #[must_use]
     pub fn print(&self) -> String {
         let sign = if self.tokens < 0 { "-" } else { "" };
@@ -114,8 +117,10 @@ impl Bucket {
     }
 }
 
-/// A number of a record in parts. What [`Bucket::print`] writes is read digit by digit, for a bucket of millions of
-/// calls has more of them than a double; anything else is rounded to the nearest part.
+/// Returns a number of a record in parts.
+///
+/// Numbers written by [`Bucket::print`] are read digit by digit, because a bucket of millions of
+/// calls has more digits than a double. Other numbers are rounded to the nearest part.
 fn parts(text: &str) -> Option<i128> {
     let number = number(text)?;
     let digits = text.get(2..)?;
@@ -128,7 +133,7 @@ fn parts(text: &str) -> Option<i128> {
     Some(plain.unwrap_or(rounded))
 }
 
-/// An `i:` or a `d:`, finite and not beyond [`GREATEST`].
+/// Returns the number in an `i:` or a `d:`, if it is finite and not beyond [`GREATEST`].
 fn number(text: &str) -> Option<f64> {
     let (kind, digits) = text.split_once(':')?;
     let is_plain = digits
@@ -156,7 +161,7 @@ mod tests {
         format!("a:2:{{s:6:\"tokens\";{tokens};s:6:\"filled\";{filled};}}").into_bytes()
     }
 
-    /// As PHP 8.2 printed them.
+    /// The texts are those that PHP 8.2 writes.
     #[test]
     fn what_serialize_writes_is_read() {
         for (tokens, parts) in [
@@ -212,10 +217,10 @@ mod tests {
         assert_eq!(bucket.unwrap().tokens, -4_000 * PARTS);
         assert!(!throttle.take(bucket, NOW + 299_999).0);
         assert!(throttle.take(bucket, NOW + 300_000).0);
-        // Longer ago than a window: full, not only one token.
+        // More than a window later the bucket is full; it does not hold only one token.
         let (_, after) = throttle.take(bucket, NOW + 300_001);
         assert_eq!(after.tokens, 4_000 * PARTS);
-        // A clock that goes back fills nothing and moves nothing back.
+        // If the clock goes back, nothing is refilled and `filled` does not go back.
         let (granted, after) = throttle.take(bucket, NOW - 5_000);
         assert_eq!((granted, after.filled), (false, NOW));
         assert_eq!(throttle.life(), 301);

@@ -1,22 +1,26 @@
-//! Buckets as ext-memcache keeps arrays, under a lock that its users hold while they change one.
+//! Buckets in the arrays that ext-memcache writes, changed under the lock of its users.
 //!
-//! The other library locks by adding an item, `1`, then reads, writes without comparing, and deletes the
-//! item. It overwrites any change that is made meanwhile, so we write only inside of that lock, too.
-//! Several of ours may be inside at once, because the compare-and-swap decides between them; and one that
-//! was killed inside delays none of ours:
+//! "The other library" is the PHP code that also writes these records. It locks by adding an item,
+//! `1`. Then it reads, writes without comparing, and deletes the item. It overwrites any change
+//! that is made meanwhile, so this code writes only inside that lock, too. Several of our calls may
+//! be inside at once, because the compare-and-swap decides between them. A worker that was killed
+//! inside delays none of our calls:
 //!
 //! ```text
-//! lock       means                           entering makes it      one of theirs then
-//! none       it is free                      1000                   stays outside
-//! n × 1000   ours are, or were killed there  (n + 1) × 1000         stays outside
-//! … + 1      one of theirs is                one that is waited for is inside
+//! lock       meaning                           value after we enter   the other library then
+//! missing    free                              1000                   stays outside
+//! n × 1000   n of our calls entered, some of   (n + 1) × 1000         stays outside
+//!            them perhaps in killed workers
+//! … + 1      the other library is inside       … + 1001, and we wait  is inside
 //! ```
 //!
-//! Leaving deletes the lock unless a call has entered since; so the last call that entered unlocks for all.
-//! A call that is still inside then loses the swap to the one that left, and enters again.
+//! A call that leaves deletes the lock, unless another call has entered since. So the last call to
+//! enter unlocks for all. A call that is still inside then loses the swap to the one that left, and
+//! enters again.
 //!
-//! A decision is two round trips: enter and read, write and leave. We wait for one of theirs no longer than
-//! half the deadline, because it may have died inside, or may not respect the lock at all.
+//! A decision takes two round trips: enter and read, write and leave. A call waits for the other
+//! library for at most half of the time to the deadline. Its process may have died inside, or may
+//! not respect the lock at all.
 
 mod bucket;
 
@@ -29,18 +33,18 @@ use tokenbucket_core::remote::memcached::wire::{Connection, Found, MetaCommand, 
 use tokenbucket_core::remote::memcached::{self, Memcached, wall_ticks};
 use tokenbucket_core::{TICKS_PER_SECOND, Ticks, boot_clock};
 
-/// ext-memcache's client flags of a serialised value, not compressed.
+/// The client flags of ext-memcache for a serialised value that is not compressed.
 const SERIALIZED: i64 = 1;
-/// The seconds after which a lock expires.
+/// The time to live of a lock, in seconds.
 const LOCK_LIFE: u32 = 15;
-/// What each of ours adds to the lock.
+/// The number that each of our calls adds to the lock.
 const OURS: u64 = 1000;
-/// Between two looks at a lock of theirs.
+/// The pause between two checks of a lock that the other library holds.
 const NAP: Duration = Duration::from_micros(500);
 /// The ticks of a millisecond.
 const MILLISECOND: Ticks = TICKS_PER_SECOND / 1000;
 
-/// What a record's key is followed by in its lock's.
+/// The suffix of a lock's key, after the record's key.
 const LOCK: &[u8] = b"_lock";
 
 /// Returns the server's name for the record of the bucket `key`.
@@ -49,12 +53,12 @@ pub fn record(memcached: &Memcached, key: &[u8]) -> Vec<u8> {
     memcached.shared_key(key, LOCK.len())
 }
 
-/// Takes a token of the bucket `key`; returns whether it was there. A call that loses race after
-/// race is denied in time for the reply to be read: only calls of the same client are in its way.
+/// Takes a token from the bucket `key`. Returns true if the bucket held it. A call that loses every
+/// race is denied early enough to read all replies. It competes only with calls of the same client.
 ///
 /// # Errors
-/// [`Cause::Record`] if the record is not a bucket, which is left alone; any other [`Cause`] if a server
-/// did not answer in time.
+/// [`Cause::Record`] if the record is not a bucket, which is left alone. Any other [`Cause`] if a
+/// server did not reply in time.
 pub fn take(
     memcached: &Memcached,
     key: &[u8],
@@ -87,25 +91,26 @@ struct Keys<'a> {
     lock: &'a [u8],
 }
 
-/// The way to both items, which may be on two servers.
+/// The connections to both items, which may be on two servers.
 struct Way<'a> {
     keys: Keys<'a>,
     record: &'a mut Connection,
-    /// `None` where one server has both.
+    /// `None` if both items are on one server.
     lock: Option<&'a mut Connection>,
 }
 
-/// One of ours inside the lock, and what it found.
+/// A call inside the lock, and the record that it read.
 struct Inside {
-    /// Whether one of theirs is inside as well.
+    /// True if the other library is inside, too.
     theirs: bool,
-    /// The lock's version, while it is only ours.
+    /// The lock's version, valid while only our calls are inside.
     lock: i64,
     found: Found,
 }
 
 impl Way<'_> {
-    /// Returns the verdict, `None` if the record is not a bucket. Every reply has been read then.
+    /// Returns the verdict, or `None` if the record is not a bucket. All replies have been read by
+    /// then.
     fn decide(&mut self, throttle: &Throttle, deadline: Ticks) -> Result<Option<bool>, Cause> {
         let begun = boot_clock();
         let quarter = deadline.saturating_sub(begun) / 4;
@@ -121,7 +126,7 @@ impl Way<'_> {
                 return Ok(None);
             };
             let now = wall_ticks();
-            // Below 2^53 for an age.
+            // The milliseconds since the epoch stay below 2^53 for 285,000 years.
             let (granted, after) = throttle.take(found, (now / MILLISECOND).cast_signed());
             let until = now.saturating_add(throttle.life().saturating_mul(TICKS_PER_SECOND));
             let life = memcached::life(until, now, 0);
@@ -138,7 +143,7 @@ impl Way<'_> {
         Ok(Some(false))
     }
 
-    /// Enters the lock, and reads the record inside.
+    /// Enters the lock and reads the record.
     fn enter(&mut self) -> Result<Inside, Cause> {
         let enter = MetaCommand::new(MetaOp::Arithmetic, self.keys.lock)
             .flag(format!("N{LOCK_LIFE} J{OURS} D{OURS} v c"));
@@ -160,10 +165,11 @@ impl Way<'_> {
         })
     }
 
-    /// Leaves the lock after a last write, if there is one. Returns whether the server has written.
+    /// Leaves the lock after a last write, if there is one. Returns false if there was a write and
+    /// the server refused it.
     fn leave(&mut self, inside: &Inside, write: Option<MetaCommand>) -> Result<bool, Cause> {
         let writes = write.is_some();
-        // Theirs is deleted by them.
+        // The other library deletes its own lock.
         let leave = (!inside.theirs).then(|| {
             MetaCommand::new(MetaOp::Delete, self.keys.lock).flag(format!("C{}", inside.lock))
         });
@@ -177,7 +183,7 @@ impl Way<'_> {
         Ok(!writes || found.first().is_some_and(Found::is_done))
     }
 
-    /// Writes a bucket over what was found, if it is still that.
+    /// Returns the command that writes a bucket if the record is still the one that was read.
     fn write(&self, found: &Found, after: &Bucket, life: i64) -> MetaCommand {
         let condition = match found.number(b'c') {
             Some(cas) => format!("C{cas}"),

@@ -1,4 +1,5 @@
-//! The script of the JSON bucket is a fast path of one pure step: on any record both do the same.
+//! Compares the script of the JSON bucket with the pure step that it implements. Both must give the
+//! same result on any record.
 
 use crate::{deadline, redis};
 use proptest::prelude::*;
@@ -9,19 +10,19 @@ use tokenbucket_core::{Grain, Quota, TICKS_PER_SECOND, Ticks, Tokens};
 
 const MICROSECOND: Ticks = 1_000;
 
-/// A field of the record, `None` if the text has another shape.
+/// Returns a field of the record, or `None` if the text has another shape.
 fn field(text: &str) -> Option<f64> {
     text.trim_matches('"').parse().ok()
 }
 
-/// `{"num":tokens,"time":second}`, no other spelling: the generator writes no other.
+/// Returns the fields of `{"num":tokens,"time":second}`. The generator writes no other spelling.
 fn fields(record: &[u8]) -> Option<(f64, f64)> {
     let text = std::str::from_utf8(record).ok()?;
     let (num, time) = text.strip_prefix("{\"num\":")?.split_once(",\"time\":")?;
     Some((field(num)?, field(time.strip_suffix('}')?)?))
 }
 
-/// One token of the bucket, at a microsecond. Every number is a double, as in Lua.
+/// Takes one token from the bucket at a microsecond. Every number is a double, as in Lua.
 #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)]
 fn step(quota: &Quota, record: Option<&[u8]>, now: Ticks) -> Option<Stepped> {
     let capacity = quota.capacity().to_float();
@@ -47,7 +48,8 @@ fn step(quota: &Quota, record: Option<&[u8]>, now: Ticks) -> Option<Stepped> {
     Some((true, Some(next)))
 }
 
-/// Tokens and how many seconds ago, as texts: numbers and strings of digits.
+/// Generates a record or none: the tokens as text, a number or a string of digits, and an age in
+/// seconds.
 fn found() -> impl Strategy<Value = Option<(String, f64)>> {
     let num = prop_oneof![
         (-20i64..200).prop_map(|num| num.to_string()),

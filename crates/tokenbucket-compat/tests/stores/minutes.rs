@@ -1,11 +1,11 @@
-//! Counters of minutes on real servers.
+//! Tests of minute counters on real servers.
 
 use crate::{deadline, left, memcached, redis, set_item};
 use tokenbucket_compat::minutes::{Counters, Life};
 use tokenbucket_core::remote::Cause;
 
-/// A counter that is made in the first second of its minute would expire before that minute leaves the window,
-/// because memcached's clock may be two seconds late.
+/// Checks a counter that is created in the first second of its minute. memcached's clock may be two
+/// seconds late, so without a longer life it would expire before its minute leaves the window.
 #[test]
 fn memcached_keeps_a_minute_to_its_end() {
     let (server, memcached) = memcached();
@@ -21,7 +21,7 @@ fn memcached_keeps_a_minute_to_its_end() {
     }
 }
 
-/// Counts up, sums, and refuses what is not a counter.
+/// Increments, sums, and checks that an invalid counter is refused.
 fn counts(store: &impl Counters, set: impl Fn(&str, &str)) {
     let keys = ["a", "b", "c"].map(|key| key.as_bytes().to_vec());
     let life = Some(Life::new(3, 30));
@@ -55,7 +55,7 @@ fn redis_sums_more_counters_than_a_command_takes() {
     }
     let life = Some(Life::new(5, 0));
     assert_eq!(store.count(&keys, life, deadline()).unwrap(), 16);
-    // Beyond 2^53 in all: still more than any limit.
+    // A sum beyond 2^53 is still more than any limit.
     for key in ["c1", "c2", "c3"] {
         server.cli(&["SET", key, "4503599627370496"]);
     }

@@ -1,4 +1,5 @@
-//! One contract of records on every store, with the simplest limiter: a number of calls in a fixed window.
+//! Tests one contract of records on every store. The limiter is the simplest one: a number of calls
+//! in a fixed window.
 
 use crate::{deadline, left, memcached, redis, set_item};
 use tokenbucket_compat::records::{Next, Records, Stepped, take};
@@ -7,7 +8,7 @@ use tokenbucket_core::{TICKS_PER_SECOND, Ticks};
 
 const HOUR: Ticks = 3_600 * TICKS_PER_SECOND;
 
-/// `calls` in each window of `span`: the record is the window's number and the calls in it.
+/// Allows `calls` in each window of `span`. The record is the window's number and the calls in it.
 fn step(calls: u64, span: Ticks, record: Option<&[u8]>, now: Ticks) -> Option<Stepped> {
     let (window, used) = match record {
         None => (0, 0),
@@ -30,7 +31,7 @@ fn step(calls: u64, span: Ticks, record: Option<&[u8]>, now: Ticks) -> Option<St
 }
 
 fn granted(store: &impl Records, key: &str, calls: u64) -> bool {
-    // A window that no test outlives.
+    // A window that is longer than any test.
     let step = |record: Option<&[u8]>, now| step(calls, 24 * 365 * 100 * HOUR, record, now);
     take(store, key.as_bytes(), step, deadline()).unwrap()
 }
@@ -58,7 +59,8 @@ fn contract(store: &(impl Records + Sync), set: impl Fn(&str, &str), get: impl F
     assert!(u128::from(read.now).abs_diff(wall) < 5_000_000_000);
 }
 
-/// A swap over a record that has changed returns the record as it is; so does one over a missing record.
+/// Checks that a swap over a changed record returns the current record. So does a swap over a
+/// missing record.
 fn swaps(store: &impl Records) {
     let read = || store.read(b"swap", deadline()).unwrap();
     let swap = |found: &_, record: &[u8], life| {
