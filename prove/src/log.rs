@@ -90,7 +90,7 @@ impl Log {
                 (Some("unhinted"), &[bucket]) => {
                     unhinted.insert(u32::try_from(bucket).map_err(|_| line.to_owned())?);
                 }
-                _ => return Err(format!("not a rule: {line}")),
+                _ => return Err(format!("invalid rule: {line}")),
             }
         }
         Ok(Self {
@@ -202,10 +202,10 @@ fn records(path: &Path) -> Result<Vec<Record>, String> {
     let bytes = fs::read(path).map_err(|error| format!("{}: {error}", path.display()))?;
     let (chunks, rest) = bytes.as_chunks::<SIZE>();
     if !rest.is_empty() {
-        return Err(format!("{}: half a record", path.display()));
+        return Err(format!("{}: incomplete record", path.display()));
     }
     let records = chunks.iter().enumerate().map(|(index, chunk)| {
-        Record::parse(chunk).ok_or_else(|| format!("{}: not a record: {index}", path.display()))
+        Record::parse(chunk).ok_or_else(|| format!("{}: invalid record {index}", path.display()))
     });
     records.collect()
 }

@@ -115,14 +115,14 @@ impl Verdict {
         let unexplained = denials::judge(calls, quota, rules);
         self.unexplained += unexplained.violations;
         if let Some((call, spare)) = unexplained.first {
-            let what = "denied, though it held as much and more";
+            let what = "denied although the bucket held enough";
             self.fault("2", bucket, what, &call, spare);
         }
         let contradicted = waits::judge(calls, quota, rules);
         self.contradicted.0 += contradicted.violations;
         self.contradicted.1 += contradicted.judged;
         if let Some((call, spare)) = contradicted.first {
-            let what = "denied, though an earlier retryAfter was over with as much and more";
+            let what = "denied although the wait of an earlier denial was over";
             self.fault("3", bucket, what, &call, spare);
         }
     }
@@ -145,7 +145,7 @@ impl Verdict {
 
     fn fault(&mut self, rule: &str, bucket: u32, what: &str, call: &Call, spare: Tokens) {
         self.faults.push(format!(
-            "({rule}) bucket {bucket}: {} tokens {what}: {} more, between {} and {}",
+            "({rule}) bucket {bucket}: {} tokens {what}, with {} to spare, between {} and {}",
             tokens(call.cost),
             tokens(spare),
             call.start,
@@ -181,7 +181,7 @@ impl fmt::Display for Verdict {
             "{} windows over{}, {} denials unexplained, {} of {} contradicted; ",
             self.over.0,
             if self.over.0 > 0 && !self.is_over() {
-                " by what was evicted"
+                " because of evictions"
             } else {
                 ""
             },
