@@ -135,7 +135,8 @@ final class Extension
 
 /**
  * Calls the limiter in a loop: its own bucket when the stated wait is over, and random shared
- * buckets the rest of the time. /
+ * buckets the rest of the time.
+ */
 final class Load
 {
     /** @var array<int, int> the granted tokens that may be given back, by bucket */
