@@ -14,7 +14,7 @@ const SECONDS = 10;
 const WORKERS = 6;
 const CLIENTS = 8;
 const KILLS_A_SECOND = 10;
-/** After this many grants to a client, the bucket is not full again under this load. */
+/** After this many grants, the bucket is not full again under this load. */
 const BEGUN = 100;
 
 /** Runs a client that sends one request after another until $end. All times are in nanoseconds. */

@@ -42,7 +42,7 @@ fn sum<'a>(calls: impl Iterator<Item = &'a Call>) -> Tokens {
     calls.map(|call| call.cost).sum()
 }
 
-/// Returns the greatest excess of all windows that contain a grant; `None` if there is none.
+/// Returns the greatest excess of all windows that contain a grant; `None` if nothing was granted.
 fn naive_bound(calls: &[Call]) -> Option<Tokens> {
     let windows = (0..40_u64).flat_map(|from| (from..40).map(move |to| (from, to)));
     let excesses = windows.filter_map(|(from, to)| {
