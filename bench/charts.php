@@ -16,7 +16,7 @@ const THEMES = [
     'light' => ['text' => '#1f2328', 'muted' => '#59636e', 'grid' => '#d8dee4', 'ours' => '#0969da', 'exact' => '#8c959f', 'bad' => '#cf222e', 'stuck' => '#9a6700', 'page' => '#ffffff'],
     'dark' => ['text' => '#e6edf3', 'muted' => '#9198a1', 'grid' => '#30363d', 'ours' => '#4493f8', 'exact' => '#7d8590', 'bad' => '#f85149', 'stuck' => '#d29922', 'page' => '#0d1117'],
 ];
-/** The titles of bench/peers.php, and the limiters that bench/race.php has of each. */
+/** The titles of bench/peers.php, and the limiters of bench/race.php under each. */
 const HOMES = [
     "One host's memory" => "In one host's memory (others on APCu)",
     'Redis, Unix socket' => 'On Redis (Unix socket)',
@@ -29,7 +29,7 @@ final class Drawing
 {
     private string $body = '';
 
-    /** @param array<string, string> $colours by what they are for */
+    /** @param array<string, string> $colours by their purpose */
     public function __construct(public readonly array $colours)
     {
     }
@@ -65,7 +65,7 @@ final class Drawing
         $this->body .= sprintf("<circle cx=\"%s\" cy=\"%s\" r=\"%s\" fill=\"%s\" stroke=\"%s\" stroke-width=\"2\"/>\n", self::n($x), self::n($y), self::n($radius), $this->colours[$filled ? $colour : 'page'], $this->colours[$colour]);
     }
 
-    /** Names a rectangle that path() may be clipped to. */
+    /** Defines a named rectangle that can clip a path(). */
     public function clip(string $name, float $x, float $y, float $width, float $height): void
     {
         $this->body .= sprintf("<clipPath id=\"%s\"><rect x=\"%s\" y=\"%s\" width=\"%s\" height=\"%s\"/></clipPath>\n", $name, self::n($x), self::n($y), self::n($width), self::n($height));
@@ -93,7 +93,7 @@ final class Drawing
     }
 }
 
-/** @return array<string, mixed> the row of that program, title and name */
+/** @return array<string, mixed> the row with this program, title and name */
 function row(array $rows, string $program, ?string $title, string $name): array
 {
     foreach ($rows as $row) {
@@ -104,7 +104,7 @@ function row(array $rows, string $program, ?string $title, string $name): array
     throw new RuntimeException("There is no row $program: $title, $name");
 }
 
-/** @return list<string> the limiters of a home, fastest first */
+/** @return list<string> the limiters of a store, fastest first */
 function limiters_of(array $rows, string $home): array
 {
     $of_home = array_filter($rows, fn (array $row) => $row['program'] === 'peers' && $row['title'] === "$home, single calls");
@@ -117,7 +117,7 @@ function from_to(array $values): string
     return min($values) === max($values) ? number_format(max($values)) : number_format(min($values)) . ' to ' . number_format(max($values));
 }
 
-/** Microseconds in three digits. */
+/** Formats microseconds with three digits. */
 function in_micros(float $nanos): string
 {
     $micros = $nanos / 1000;
@@ -134,13 +134,13 @@ function is_ours(string $name): bool
     return str_starts_with($name, 'TokenBucket');
 }
 
-/** Returns the name without the store, which the title above it says. */
+/** Returns the name without the store, because the title above it names the store. */
 function short_name(string $name): string
 {
     return preg_replace('/ on (APCu|Redis)(?=,|$)/', '', $name, 1);
 }
 
-/** Draws a line for each limiter, under the title of its home. Returns the lower end. */
+/** Draws a line for each limiter, under the title of its store. Returns the lower end. */
 function lines_of_homes(Drawing $drawing, array $rows, float $top, float $height, Closure $line): float
 {
     $y = $top;
@@ -157,7 +157,7 @@ function lines_of_homes(Drawing $drawing, array $rows, float $top, float $height
     return $y;
 }
 
-/** Bars from the least to the most that a limiter granted. */
+/** Draws a bar for each limiter, from the least to the most tokens that it granted. */
 function draw_granted(Drawing $drawing, array $rows): string
 {
     $left = 292;
@@ -193,7 +193,7 @@ function draw_granted(Drawing $drawing, array $rows): string
     return $drawing->svg((int) $y + 14, 'Tokens granted of 1,000 by 8 processes, TokenBucket and other limiters');
 }
 
-/** Dots on a logarithmic scale, for a granted and for a denied call. */
+/** Draws dots for granted and denied calls on a logarithmic scale. */
 function draw_decision(Drawing $drawing, array $rows): string
 {
     $left = 300;
@@ -206,7 +206,7 @@ function draw_decision(Drawing $drawing, array $rows): string
     $drawing->text(398, 67.5, 'denied', 'muted');
     $drawing->text(WIDTH, 67.5, 'granted / denied', 'muted', 'end');
     $top = 84;
-    // The grid is drawn first, so its end must be known.
+    // The grid is drawn first, so its height is computed here.
     $end = lines_of_homes(new Drawing($drawing->colours), $rows, $top - 12, 22, fn () => null);
     foreach ([10 => '0.01', 100 => '0.1', 1_000 => '1', 10_000 => '10', 100_000 => '100', 1_000_000 => '1,000'] as $nanos => $words) {
         $drawing->line($scale($nanos), $top, $scale($nanos), $end + 6);
@@ -223,7 +223,7 @@ function draw_decision(Drawing $drawing, array $rows): string
     return $drawing->svg((int) $end + 34, 'Microseconds per decision, TokenBucket and other limiters, on a logarithmic scale');
 }
 
-/** Curves of what three limiters granted, and the limit. */
+/** Draws curves of the tokens that three limiters granted, and of the limit. */
 function draw_kills(Drawing $drawing, array $rows): string
 {
     [$ours, $on_redis, $unlocked, $locked] = array_map(fn (string $name) => row($rows, 'kills', null, $name), [

@@ -1,9 +1,10 @@
 <?php
 /**
- * TokenBucket in shared memory next to apcu_inc(), to what PHP itself costs, and to a bucket in userland.
+ * Compares TokenBucket in shared memory with apcu_inc(), with PHP's own overhead and with a bucket
+ * in userland.
  *
- * All rows are net of the empty loop, and of nothing else. A ratio is taken round by round, so that what
- * slows down the machine slows down both.
+ * Only the time of the empty loop is subtracted from each row. Ratios are computed round by round,
+ * because a busy machine slows down both sides of a round.
  */
 require __DIR__ . '/measure.inc.php';
 require __DIR__ . '/../testkit/php/userland_apcu.php';
@@ -19,7 +20,7 @@ final class Nothing
     }
 }
 
-/** Prints and keeps rows that were measured together. */
+/** Prints and saves rows that were measured together. */
 function report_rows(string $title, array $rows, array $targets = []): void
 {
     Record::title($title);
@@ -36,7 +37,11 @@ function report_rows(string $title, array $rows, array $targets = []): void
     }
 }
 
-/** @return array<string, mixed> what a row costs, net of that much, and its ratio to apcu_inc(), net of the loop */
+/**
+ * Returns the figures of a row.
+ *
+ * @return array<string, mixed> its time minus $less, and its ratio to apcu_inc() without the loop
+ */
 function figures_beside_apcu(Row $row, float $less, array $rows): array
 {
     $parts = [0.5, 0.1, 0.9];
@@ -49,7 +54,7 @@ function figures_beside_apcu(Row $row, float $less, array $rows): array
     ];
 }
 
-/** So many buckets that are not full, at 16 bytes a slot, in the memory that is set aside by default. */
+/** Checks that a million buckets fit into the default memory, at 16 bytes a slot. */
 function report_memory(array $memory): void
 {
     $bytes = ini_parse_quantity(ini_get('tokenbucket.shm_size'));
@@ -60,7 +65,7 @@ function report_memory(array $memory): void
     Record::row('slots of live buckets', $figures + ['target' => '1M live in 32M', 'met' => $met]);
 }
 
-/** Samples the rows in two processes at once; what both measured. */
+/** Samples the rows in two processes at once and merges their samples. */
 function in_two_processes(array $rows): void
 {
     $measured = in_processes(2, function (int $index, callable $barrier) use ($rows) {
@@ -73,7 +78,7 @@ function in_two_processes(array $rows): void
     }
 }
 
-/** What the extension counted since the last time. */
+/** Returns the grants and denials since the last call of this function. */
 function counted(): array
 {
     static $before = ['granted' => 0, 'denied' => 0];
@@ -84,7 +89,7 @@ function counted(): array
 }
 
 $storage = new TokenBucketStorageSharedMemory;
-// A thousand million tokens: never empty here. One a second: the burst is 30 years.
+// A billion tokens, so that the bucket is never empty here. At one a second its span is 30 years.
 $granting = ['bucket' => new TokenBucket($storage, 'granting', 1e9, 1)];
 $denying = ['bucket' => new TokenBucket($storage, 'denying', 1, 1e-6)];
 $denying['bucket']->consume();
@@ -139,7 +144,7 @@ for ($i = 0; $i < KEYS; $i++) {
 $memory = TokenBucket\status()['shared_memory'];
 must($memory['live'] > 0.999 * KEYS, 'the table is too small');
 report_memory($memory);
-// In a random order, in which all keys come before one comes again.
+// In a pseudo-random order that visits every key before it repeats one.
 $key = '"user:" . (++$at * 0x9E3779B1 & ' . (KEYS - 1) . ')';
 $rows = fn (int $turns) => [
     'loop' => new Row('(a loop that makes a key)', $key, [], $turns),

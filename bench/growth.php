@@ -1,20 +1,21 @@
 <?php
 /**
- * A decision of shared memory as its keys grow to ten million, next to apcu_inc() on as many: a bucket is made for
- * a key and asked once, all keys in a random order before one comes again.
+ * Compares decisions in shared memory with apcu_inc() as the number of keys grows to ten million.
  *
- * Net of making the key. Before a number is measured, both have a record for each of so many keys.
+ * Each call creates the bucket of a key and takes one token. The order is pseudo-random and visits
+ * every key before it repeats one. The time to build the key is subtracted. Both sides hold a
+ * record for each key before they are measured.
  */
 require __DIR__ . '/measure.inc.php';
 
 const ROUNDS = 200;
 const NUMBERS = [1, 1_000, 100_000, 1_000_000, 10_000_000];
 
-/** More tokens than a key is asked for here, of which a spent one stays spent for a quarter of an hour. */
+/** More tokens than a key needs here, at one token in about 17 minutes. */
 const MANY = 1e6;
 const SLOWLY = 1e-3;
 
-/** Records for the keys from one number to another. */
+/** Creates records for the keys $from to $to - 1. */
 function fill(TokenBucketStorage $storage, int $from, int $to): void
 {
     for ($i = $from; $i < $to; $i++) {
@@ -29,7 +30,7 @@ function fill(TokenBucketStorage $storage, int $from, int $to): void
 /** @return array<string, Row> */
 function rows(TokenBucketStorage $storage, int $keys): array
 {
-    // Odd and no multiple of five, so that all keys come before one comes again.
+    // The factor is odd and no multiple of five, so every key comes before one repeats.
     $key = "'user:' . (++\$at * 0x9E3779B1 % $keys)";
     return [
         'loop' => new Row('(a loop that makes a key)', $key),

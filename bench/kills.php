@@ -2,16 +2,16 @@
 /**
  * Counts what limiters grant while their workers are killed. Writes bench/kills.json.
  *
- *   php bench/kills.php           every limiter, ten seconds each; each in a PHP of its own
- *   php bench/kills.php NAME      one of them; prints its figures and writes nothing
+ *   php bench/kills.php           every limiter for ten seconds, each in a PHP process of its own
+ *   php bench/kills.php NAME      one limiter; prints its figures and writes nothing
  *
- * Eight workers ask one limiter for one token at a time, as fast as they can. Every 100 ms a random
- * worker gets SIGKILL, and another worker takes its place. Each worker counts its grants in a block
- * of shared memory that this program owns, so that the counts outlive the worker. A worker that
- * dies between a grant and its count hides at most that one grant: a count is never too high.
+ * Eight workers take one token at a time from one limiter, as fast as they can. Every 100 ms a
+ * random worker gets SIGKILL, and another worker takes its place. Each worker counts its grants in
+ * a block of shared memory that this program owns, so that the counts outlive the worker. A worker
+ * that dies between a grant and its count hides at most that one grant. A count is never too high.
  *
- * A limiter whose lock or store is never released stops answering. That is a result: its workers
- * get SIGKILL at the end, like all others.
+ * A limiter whose lock is never released stops answering. That is a result, too. Its workers get
+ * SIGKILL at the end, like all others.
  */
 require __DIR__ . '/measure.inc.php';
 require __DIR__ . '/limiters.inc.php';
@@ -22,9 +22,9 @@ const TOKENS_A_SECOND = 100;
 const SECONDS = 10;
 const KILL_EVERY_MS = 100;
 const SAMPLE_EVERY_MS = 50;
-/** Workers that one run may start. */
+/** The most workers that one run may start. */
 const MOST_WORKERS = 1_000;
-/** Of bench/limiters.inc.php: ours first in each store. */
+/** Names of limiters in bench/limiters.inc.php; for each store, ours comes first. */
 const NAMES = [
     'TokenBucket, shared memory',
     'userland bucket on APCu',
@@ -34,18 +34,18 @@ const NAMES = [
     'TokenBucket, Redis',
     'Symfony token bucket on Redis, lock on Redis',
 ];
-/** Grants, all answers, and calls that threw: a 64-bit integer each. */
+/** The number of counts: grants, all answers, and calls that threw, each a 64-bit integer. */
 const COUNTS = 3;
 const BYTES = 8 * COUNTS;
 
-/** The counts of all workers, dead ones too. */
+/** The counts of all workers, including dead ones. */
 final class Tally
 {
     private readonly Shmop $memory;
 
     public function __construct()
     {
-        // Zero is IPC_PRIVATE. The kernel frees it with the last process that uses it.
+        // Zero is IPC_PRIVATE. The kernel frees the memory when its last process ends.
         $this->memory = shmop_open(0, 'c', 0600, MOST_WORKERS * BYTES);
         shmop_delete($this->memory);
     }
@@ -66,7 +66,7 @@ final class Tally
     }
 }
 
-/** Workers of one limiter, of which one can be killed and replaced. */
+/** The workers of one limiter. Each can be killed and replaced. */
 final class Workers
 {
     /** @var list<int> process ids */
@@ -127,12 +127,13 @@ final class Workers
     }
 }
 
-/** @return array<string, mixed> what was granted, sample by sample */
+/** @return array<string, mixed> the grants and answers, sample by sample */
 function kill_workers_of(Limiter $limiter): array
 {
-    // On time, although the workers keep every processor busy. Only root may do so.
+    // Keeps the kills on time although the workers use every processor. Only root may raise the
+    // priority.
     @pcntl_setpriority(-10);
-    // The same victims in each run.
+    // A fixed seed, so that each run kills the same workers.
     mt_srand(1);
     $tally = new Tally;
     $samples = [];
@@ -155,7 +156,7 @@ function kill_workers_of(Limiter $limiter): array
     return ['kills' => $kills, 'seconds' => array_map(fn (float $s) => round($s, 3), $seconds), 'granted' => $granted, 'answers' => $answers, 'failed' => end($failed)];
 }
 
-/** Prints and keeps the figures of one limiter. */
+/** Prints and saves the figures of one limiter. */
 function report_kills(Limiter $limiter): void
 {
     $figures = kill_workers_of($limiter);
@@ -166,7 +167,9 @@ function report_kills(Limiter $limiter): void
     Record::row($limiter->name, $figures + ['workers' => WORKERS, 'capacity' => CAPACITY, 'rate' => TOKENS_A_SECOND]);
 }
 
-/** Measures every limiter in a PHP of its own, because a dead worker may leave APCu locked. */
+/**
+ * Measures each limiter in a PHP process of its own, because a killed worker may leave APCu locked.
+ */
 function measure_all(): void
 {
     $rows = tempnam(sys_get_temp_dir(), 'kills');

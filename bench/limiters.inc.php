@@ -1,7 +1,7 @@
 <?php
 /**
- * Limiters in one home each, ours and those of others: Debian's packages, and the plain PHP that
- * people run. Each has an expression that asks it for one token.
+ * The limiters that benchmarks compare, by store: ours, those of Debian's packages, and plain PHP
+ * as people run it. Each has an expression that takes one token.
  */
 require __DIR__ . '/../testkit/php/userland_apcu.php';
 require __DIR__ . '/../testkit/php/userland_pdo.php';
@@ -9,7 +9,7 @@ require __DIR__ . '/../testkit/php/plain_limiters.php';
 require_once __DIR__ . '/../testkit/php/child.php';
 require __DIR__ . '/../testkit/php/servers.php';
 require __DIR__ . '/../testkit/php/sql_servers.php';
-// Debian has them in the include path.
+// Debian installs them in the include path.
 require 'Symfony/Component/RateLimiter/autoload.php';
 require 'Symfony/Component/Cache/autoload.php';
 require 'Illuminate/Cache/autoload.php';
@@ -35,20 +35,21 @@ use Symfony\Component\RateLimiter\LimiterInterface;
 use Symfony\Component\RateLimiter\RateLimiterFactory;
 use Symfony\Component\RateLimiter\Storage\CacheStorage;
 
-/** Seconds: what is measured is no outage. */
+/** A timeout in seconds, long enough that a busy machine does not cause an outage. */
 const PATIENCE = 5.0;
-/** A thousand million tokens: never empty here. */
+/** A billion tokens, so that the bucket is never empty here. */
 const MUCH = 1_000_000_000;
-/** Seconds for a token, of which none comes back here. */
+/** The seconds that refill a token: long enough that no token is refilled here. */
 const NEVER = 1_000_000;
 
-/** One way to limit. */
+/** A limiter that can be compared. */
 final class Limiter
 {
     /**
-     * @param string $take asks $limiter for one token; true where it is granted
-     * @param Closure(string, int, int, int): object $make the $limiter of an identifier, a capacity,
-     *        and the seconds that bring some tokens; limiters that count windows ignore the latter
+     * @param string $take an expression that takes one token from $limiter; true if granted
+     * @param Closure(string, int, int, int): object $make creates $limiter from an identifier, a
+     *        capacity, and a rate: seconds, and the tokens that they refill. Limiters that count
+     *        windows ignore the rate
      */
     public function __construct(
         public readonly string $name,
@@ -57,25 +58,25 @@ final class Limiter
     ) {
     }
 
-    /** With a client of its own, for the process that calls this. */
+    /** Creates the limiter, with a client of its own for the calling process. */
     public function make(string $identifier, int $capacity, int $seconds, int $tokens = 1): object
     {
         return ($this->make)($identifier, $capacity, $seconds, $tokens);
     }
 
-    /** @return Closure(): bool what asks that $limiter for one token */
+    /** @return Closure(): bool takes one token from $limiter */
     public function asking(object $limiter): Closure
     {
         return eval("return static fn (): bool => $this->take;");
     }
 
-    /** One of a few tokens that has none left: what it is for, and no figure is worth anything if it does not. */
+    /** Returns a limiter that denies, and checks that it does. */
     public function exhausted(): object
     {
         $limiter = $this->make(fresh('exhausted'), 2, NEVER);
         $ask = $this->asking($limiter);
         must($ask(), "$this->name denies at once");
-        // A bucket of two may give one, or three.
+        // A limiter of two may grant one or three.
         for ($i = 0; $i < 3 && $ask(); $i++) {
         }
         must(!$ask(), "$this->name does not limit");
@@ -83,14 +84,14 @@ final class Limiter
     }
 }
 
-/** A name that no earlier run has left a lock or a record for. */
+/** Returns a unique name, for which no earlier run left a lock or a record. */
 function fresh(string $what): string
 {
     static $count = 0;
     return sprintf('%s-%d-%d-%d', $what, getmypid(), hrtime(true) % 1_000_000_000, ++$count);
 }
 
-/** Ours, in a storage. */
+/** Returns our limiter in a storage. */
 function ours(string $place, Closure $storage): Limiter
 {
     $make = fn (string $identifier, int $capacity, int $seconds, int $tokens) => new TokenBucket($storage(), $identifier, $capacity, $tokens / $seconds);
@@ -105,7 +106,7 @@ function limiters_of_a_host(): array
         '$limiter->consume(1)->isAccepted()',
         fn (...$quota) => symfony(new ApcuAdapter('bench'), $locks(), ...$quota)
     );
-    // One for all processes of a race.
+    // One folder for all processes of a race.
     $locks = temporary_folder();
     return [
         ours('shared memory', fn () => new TokenBucketStorageSharedMemory),
@@ -125,7 +126,7 @@ function limiters_of_a_host(): array
     ];
 }
 
-/** @return list<Limiter> ours first, on Redis by its socket */
+/** @return list<Limiter> ours first, on Redis over a Unix socket */
 function limiters_on_redis(RedisServer $server): array
 {
     $symfony = fn (string $what, Closure $locks) => new Limiter(
@@ -163,7 +164,7 @@ function limiters_on_redis(RedisServer $server): array
     ];
 }
 
-/** @return list<Limiter> ours first, on memcached by TCP */
+/** @return list<Limiter> ours first, on memcached over TCP */
 function limiters_on_memcached(int $port): array
 {
     return [
@@ -204,7 +205,7 @@ function phpredis(RedisServer $server): Redis
     return $redis;
 }
 
-/** With the table, and prepares as the userland class was published. */
+/** Starts a MariaDB and creates the table. */
 function mariadb_with_table(): MariaDbServer
 {
     $server = MariaDbServer::start();
@@ -212,7 +213,7 @@ function mariadb_with_table(): MariaDbServer
     return $server;
 }
 
-/** Symfony's token bucket, from its factory. */
+/** Creates Symfony's token bucket with its factory. */
 function symfony(CacheItemPoolInterface $pool, ?PersistingStoreInterface $locks, string $identifier, int $capacity, int $seconds, int $tokens): LimiterInterface
 {
     $rate = ['interval' => "$seconds seconds", 'amount' => $tokens];
@@ -242,7 +243,7 @@ function laravel_redis(RedisServer $server): RedisManager
     return new RedisManager(null, 'phpredis', ['default' => ['host' => $server->socket, 'port' => 0]]);
 }
 
-/** A set of hits for each client, looked up first. */
+/** A sorted set of hits for each client. */
 final class SortedSetLimiter
 {
     public function __construct(private readonly Redis $redis, private readonly string $member, private readonly int $limit)
@@ -271,7 +272,7 @@ final class LockedBucket
     }
 }
 
-/** A counter a minute, of which the last five are added up. */
+/** A counter for each minute. The last five are added. */
 final class MinuteCounter
 {
     private readonly PlainMinuteWindow $window;

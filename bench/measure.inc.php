@@ -1,22 +1,22 @@
 <?php
-/** Measures statements in rounds that take turns, and prints and keeps a line for each. */
+/** Measures statements alternately, in rounds. Prints and saves a line for each. */
 require_once __DIR__ . '/record.inc.php';
 
-/** One line of a benchmark: a statement, and how long each sample of it took. */
+/** One line of a benchmark: a statement and the times of its samples. */
 final class Row
 {
-    /** Copies of the statement in one turn of the loop, so that the loop itself hardly counts. */
+    /** The copies of the statement in one turn of the loop, so that the loop costs little. */
     private const UNROLLED = 20;
 
-    /** @var list<float> nanoseconds a call */
+    /** @var list<float> the nanoseconds of a call, by sample */
     public array $samples = [];
     public int $calls = 0;
     private readonly Closure $run;
 
     /**
-     * @param string $statement the code; where it uses $at, that goes on from sample to sample
-     * @param array<string, mixed> $variables what it uses
-     * @param int $turns of the loop in one sample
+     * @param string $statement the code; it may use $at, which continues from sample to sample
+     * @param array<string, mixed> $variables the other variables that the code uses
+     * @param int $turns the turns of the loop in one sample
      */
     public function __construct(
         public readonly string $name,
@@ -46,20 +46,20 @@ final class Row
         return quantile($this->samples, 0.5);
     }
 
-    /** How many times as long as another row, net of the loop: the median over the rounds. */
+    /** Returns the median ratio to another row, without the time of the loop. */
     public function ratio(self $other, float $loop): float
     {
         return quantile($this->ratios($other, $loop), 0.5);
     }
 
-    /** @return list<float> the same for each round */
+    /** @return list<float> the ratio of each round */
     public function ratios(self $other, float $loop): array
     {
         $of_round = fn (float $mine, float $others): float => ($mine - $loop) / ($others - $loop);
         return array_map($of_round, $this->samples, $other->samples);
     }
 
-    /** Makes rounds of many samples: of each the value below which that part of its samples lies. */
+    /** Replaces the samples by one value for each round: the quantile $part of its samples. */
     public function gather(int $rounds, float $part): void
     {
         $of_round = array_chunk($this->samples, intdiv(count($this->samples), $rounds));
@@ -75,15 +75,17 @@ function must(bool $holds, string $what): void
     }
 }
 
-/** The value below which that part of the values lies. */
+/** Returns the value below which the given part of the values lies. */
 function quantile(array $values, float $part): float
 {
     return quantiles($values, [$part])[0];
 }
 
 /**
+ * Returns the quantiles of several parts.
+ *
  * @param list<float> $parts
- * @return list<float> the same for several parts
+ * @return list<float>
  */
 function quantiles(array $values, array $parts): array
 {
@@ -92,7 +94,7 @@ function quantiles(array $values, array $parts): array
 }
 
 /**
- * Samples all rows in turn, so that whatever disturbs the machine disturbs all of them.
+ * Samples all rows alternately, so that other load on the machine affects all of them.
  *
  * @param list<Row> $rows
  * @param ?callable $barrier waits for the other processes that measure the same rows
@@ -111,11 +113,10 @@ function measure(array $rows, int $rounds, ?callable $barrier = null): void
 }
 
 /**
- * Samples all rows in an order that changes each time, because a database goes on cleaning up after
- * the last writer.
+ * Samples all rows in a random order, because a database still cleans up after the last writer.
  *
  * @param array<Row> $rows
- * @param float $part the part of a round's samples that lies below the round's figure
+ * @param float $part the quantile of a round's samples that becomes the round's figure
  */
 function sample_shuffled(array $rows, int $rounds, int $samples, float $part): void
 {
@@ -126,7 +127,7 @@ function sample_shuffled(array $rows, int $rounds, int $samples, float $part): v
     array_map(fn (Row $row) => $row->gather($rounds, $part), $rows);
 }
 
-/** Over the rounds: the median, the least and the most. */
+/** Formats the median, the least and the most of the rounds. */
 function spread(array $values, string $format): string
 {
     return vsprintf($format, of_rounds($values));
@@ -138,7 +139,7 @@ function of_rounds(array $values): array
     return quantiles($values, [0.5, 0, 1]);
 }
 
-/** @return array<string, mixed> the same of a row and its ratio, as it is kept */
+/** @return array<string, mixed> the figures of a row and of its ratio, in the form of Record */
 function kept(Row $row, ?Row $beside): array
 {
     $figures = ['ns' => of_rounds($row->samples)];
@@ -148,14 +149,14 @@ function kept(Row $row, ?Row $beside): array
     return $figures;
 }
 
-/** What the row costs, without the end of the line. */
+/** Formats the times of a row, without the end of the line. */
 function figures(Row $row): string
 {
     $micros = array_map(fn (float $nanos) => $nanos / 1000, $row->samples);
     return sprintf('%-41s %s', $row->name, spread($micros, '%8.2f %8.2f to %7.2f'));
 }
 
-/** @param ?float $target what the ratio to the floor must not exceed */
+/** @param ?float $target the greatest ratio to the floor that meets the target */
 function report(Row $row, ?Row $floor = null, ?float $target = null): void
 {
     echo figures($row);
@@ -172,7 +173,7 @@ function report(Row $row, ?Row $floor = null, ?float $target = null): void
     Record::row($row->name, $figures);
 }
 
-/** Ours beside what it takes the place of. */
+/** Prints and saves our row, compared with the limiter that it replaces. */
 function report_rival(Row $row, Row $rival): void
 {
     $verdict = $row->ratio($rival, 0) < 1 ? 'faster' : 'SLOWER';
@@ -186,7 +187,9 @@ function title(string $title): void
     printf("\n%-41s %8s %19s  %s\n", $title, 'µs', 'least to most', 'ratio, least to most');
 }
 
-/** The processor that this process may use, for all that it starts uses the same. */
+/**
+ * Returns the list of processors that this process may use. Its child processes inherit the list.
+ */
 function processors(): string
 {
     preg_match('/^Cpus_allowed_list:\s*(.*)$/m', file_get_contents('/proc/self/status'), $found);

@@ -1,10 +1,11 @@
 <?php
 /**
- * Limiters that people run, rewritten in plain PHP, next to ours on the same server and in the same run: what
- * each asks of its server for one decision, and how long that takes.
+ * Compares published limiters in plain PHP with our drop-in replacements, on the same server and in
+ * the same run.
  *
- * The rows under one title take turns, and nothing is subtracted. Ratios are taken round by round. The
- * servers are the run's own, they write no log to disk that is waited for, and there is no other client.
+ * The rows under one title are sampled alternately, and nothing is subtracted. Ratios are computed
+ * round by round. The run starts its own servers, which do not wait for the disk and have no other
+ * client.
  */
 require __DIR__ . '/measure.inc.php';
 require __DIR__ . '/../testkit/php/servers.php';
@@ -20,48 +21,56 @@ use TokenBucket\Compat\RateExceededException;
 use TokenBucket\Compat\RateLimiter;
 
 const ROUNDS = 10;
-/** Of a row in a round; each is some 20 calls, which is less than a turn of the scheduler. */
+/**
+ * The samples of a row in a round. Each is about 20 calls, which is less than a scheduler's time
+ * slice.
+ */
 const SAMPLES = 20;
-/** Of the samples of a round that much lies below its figure: others only ever make a sample longer. */
+/**
+ * The quantile of a round's samples that is its figure. It is low because other load only adds
+ * time.
+ */
 const LEAST = 0.1;
-/** For what takes a fraction of a microsecond. */
+/** The turns of the loop for statements that take a fraction of a microsecond. */
 const MANY_TURNS = 100;
-/** A thousand million tokens: never empty here. */
+/** A billion tokens, so that the bucket is never empty here. */
 const MUCH = 1_000_000_000;
-/** A denial is told unasked for longer than this runs. */
+/**
+ * The greatest age of a cached denial in seconds: longer than a run, so that entries never expire.
+ */
 const HINT_AGE = 600.0;
-/** Seconds: what is measured is no outage. */
+/** A timeout in seconds, long enough that a busy machine does not cause an outage. */
 const PATIENCE = 5.0;
 
 require __DIR__ . '/upserts.inc.php';
 
-/** The value of an expression of these variables. */
+/** Evaluates an expression that uses these variables. */
 function evaluate(string $expression, array $variables): mixed
 {
     extract($variables);
     return eval("return $expression;");
 }
 
-/** Asks twice: a grant, and then one more or a denial. */
+/** Takes twice and checks the answers: a grant, and then another grant or a denial. */
 function begin(callable $take, bool $grants): void
 {
     must($take(), 'a full bucket denies');
     must($take() === $grants, $grants ? 'a bucket of many tokens is empty after one' : 'an empty bucket grants');
 }
 
-/** What the window throws in plain PHP. */
+/** The exception of the window in plain PHP. */
 final class PlainRateExceededException extends Exception
 {
 }
 
-/** @return list<Row> what one statement costs, in plain PHP, and the other, ours */
+/** @return list<Row> the row of the statement in plain PHP, and the row of ours */
 function pair(string $plain_name, string $our_name, string $what, string $plain, string $ours, array $variables): array
 {
     $row = fn (string $name, string $statement, int $turns) => new Row("$name, $what", $statement, $variables, $turns);
     return [$row($plain_name, $plain, 1), $row($our_name, $ours, 2)];
 }
 
-/** Requests in the last five minutes: a counter for each, read one by one. */
+/** A window of five minutes. Plain PHP reads the counters of the minutes one by one. */
 function window_rows(Memcache $memcache, TokenBucketStorage $storage): array
 {
     $variables = ['plain' => new PlainMinuteWindow($memcache, '192.0.2.1'), 'ours' => new MinuteWindow($storage, '192.0.2.2')];
@@ -75,7 +84,7 @@ function window_rows(Memcache $memcache, TokenBucketStorage $storage): array
         must(false, 'our window allows too much');
     } catch (RateExceededException) {
     }
-    // Published, it throws.
+    // The published class throws if the limit is exceeded.
     $rows = [];
     foreach (['granted' => MUCH, 'denied' => 1] as $what => $limit) {
         $plain = "if (!\$plain->limitRequestsInMinutes($limit, 5)) { throw new PlainRateExceededException; }";
@@ -86,13 +95,13 @@ function window_rows(Memcache $memcache, TokenBucketStorage $storage): array
     return array_merge(...$rows);
 }
 
-/** An array of tokens under a lock. */
+/** An array of tokens behind a lock. */
 function throttle_rows(Memcache $memcache, TokenBucketStorage $storage): array
 {
     $variables = ['plain' => new PlainClientThrottle($memcache), 'ours' => new ClientThrottle($storage)];
     $rows = [];
     foreach (['granted' => [MUCH, 60], 'denied' => [1, 1_000_000]] as $what => [$limit, $window]) {
-        // The same length, with what ours puts in front of it.
+        // Keys of the same length on the server, including the prefix that our class adds.
         [$plain, $ours] = ["\$plain->check('throttle_plain_$what', $limit, $window)", "\$ours->check('native$what', $limit, $window)"];
         foreach ([$plain, $ours] as $call) {
             begin(fn () => !evaluate($call, $variables), $what === 'granted');
@@ -102,11 +111,11 @@ function throttle_rows(Memcache $memcache, TokenBucketStorage $storage): array
     return array_merge(...$rows);
 }
 
-/** A bucket in JSON. */
+/** A JSON bucket under WATCH. */
 function json_rows(Redis $redis, TokenBucketStorage $storage): array
 {
     $rows = [];
-    // In plain PHP a bucket of two gives one.
+    // In plain PHP a bucket of two grants one.
     foreach (['granted' => [MUCH, MUCH, 60], 'denied' => [2, 1, 1_000_000]] as $what => [$plain_limit, $limit, $seconds]) {
         $plain = new WatchingRateLimiter($redis, "plain $what", $plain_limit, $seconds);
         $ours = new RateLimiter("ours. $what", $limit, $seconds);
@@ -121,7 +130,8 @@ function json_rows(Redis $redis, TokenBucketStorage $storage): array
 }
 
 /**
- * Sorted sets. In plain PHP the set is looked up beforehand, which is less than its script does.
+ * A leaky bucket in sorted sets. In plain PHP the set is chosen before the measurement, so it does
+ * less than the published script.
  */
 function leaky_rows(Redis $redis, TokenBucketStorage $storage): array
 {
@@ -170,7 +180,7 @@ function measure_redis(RedisServer $server, bool $tcp): void
 function measure_memcached(MemcachedServer $server, bool $tcp): void
 {
     $memcache = new Memcache;
-    // It declares not all of its properties, which PHP 8.2 deprecates.
+    // ext-memcache creates dynamic properties, which PHP 8.2 deprecates.
     @$memcache->connect($tcp ? '127.0.0.1' : "unix://$server->socket", $server->port);
     $address = $tcp ? "127.0.0.1:$server->port" : "unix://$server->socket";
     $storage = new TokenBucketStorageMemcached($address, '', PATIENCE, TokenBucket\OnFailure::Throw);
@@ -185,7 +195,7 @@ printf("%d rounds; a round's figure is the 10th percentile of %d samples\n", ROU
 printf("Client and servers on processor %s\n", processors());
 
 $mariadb = MariaDbServer::start();
-// As the userland class was published, and as PDO does by itself.
+// Native prepares, as the userland class was published. Emulated ones, which are PDO's default.
 measure_table('MariaDB table, native prepares', $mariadb, MySqlUpsert::class, false);
 measure_table('MariaDB table, emulated prepares', $mariadb, MySqlUpsert::class, true);
 $mariadb->kill();

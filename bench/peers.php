@@ -1,36 +1,43 @@
 <?php
 /**
- * A decision of ours next to one of the limiters that one would run instead, in the same home: what it takes,
- * granted and denied, how often its server is asked, and how the times of single calls are spread.
+ * Compares our decisions with those of other limiters in the same store: the time of a granted and
+ * of a denied call, the round trips, and the distribution of the times of single calls.
  *
- * The rows of a home take turns, and nothing is subtracted. Round trips on Redis are the server's own count of what
- * it read from clients (total_reads_processed); on the others a proxy counts them, in calls of their own. Single
- * calls are timed by hrtime() around each, less the median of what hrtime() takes for nothing.
+ * The rows of a store are sampled alternately, and nothing is subtracted. On Redis, round trips are
+ * the server's count of reads from clients (total_reads_processed). On other servers a proxy counts
+ * them, in separate calls. Single calls are timed with hrtime() around each call. The median cost
+ * of hrtime() itself is subtracted.
  */
 require __DIR__ . '/measure.inc.php';
 require __DIR__ . '/limiters.inc.php';
 require __DIR__ . '/../testkit/php/proxy.php';
 
 const ROUNDS = 10;
-/** Of a row in a round; each is some 20 calls, which is less than a turn of the scheduler. */
+/**
+ * The samples of a row in a round. Each is about 20 calls, which is less than a scheduler's time
+ * slice.
+ */
 const SAMPLES = 20;
-/** Of the samples of a round that much lies below its figure: others only ever make a sample longer. */
+/**
+ * The quantile of a round's samples that is its figure. It is low because other load only adds
+ * time.
+ */
 const LEAST = 0.1;
-/** For what takes microseconds or less. */
+/** The turns of the loop for statements that take microseconds or less. */
 const MANY_TURNS = 20;
-/** Decisions whose round trips are counted. */
+/** The number of decisions whose round trips are counted. */
 const COUNTED = 200;
-/** Single calls that are timed. */
+/** The number of single calls that are timed. */
 const CALLS_IN_MEMORY = 400_000;
 const CALLS_OF_A_SERVER = 20_000;
 const BATCHES = 20;
 
-/** One limiter with a bucket that grants and one that denies, and what was measured of it. */
+/** One limiter with a bucket that grants, a bucket that denies, and its figures. */
 final class Candidate
 {
     public readonly Row $granted;
     public readonly Row $denied;
-    /** @var list<int> nanoseconds of single calls that are granted */
+    /** @var list<int> the nanoseconds of single granted calls */
     public array $times = [];
     private readonly Closure $time;
     private readonly Closure $grants;
@@ -48,7 +55,9 @@ final class Candidate
         $this->time = timing($limiter->take, $granting);
     }
 
-    /** Before and after: the rows are what they are called. */
+    /**
+     * Checks that one bucket grants and the other denies. Called before and after the measurement.
+     */
     public function check(): void
     {
         must(($this->grants)(), "{$this->limiter->name}, granted: denies");
@@ -60,7 +69,10 @@ final class Candidate
         array_push($this->times, ...($this->time)($calls));
     }
 
-    /** @return array<string, float> by what they are asked: round trips a decision, by a counter of them all */
+    /**
+     * @param Closure(): int $counter returns the number of all round trips
+     * @return array<string, float> the round trips of a granted and of a denied decision
+     */
     public function round_trips(Closure $counter): array
     {
         return ['granted' => self::count($this->grants, $counter), 'denied' => self::count($this->denies, $counter)];
@@ -69,7 +81,7 @@ final class Candidate
     private static function count(Closure $ask, Closure $counter): float
     {
         $ask();
-        // What counting costs itself.
+        // The round trips of the counter itself.
         $counting = -$counter() + $counter();
         $before = $counter();
         for ($i = 0; $i < COUNTED; $i++) {
@@ -79,7 +91,7 @@ final class Candidate
     }
 }
 
-/** @return Closure(int): list<int> nanoseconds of so many calls, each for itself */
+/** @return Closure(int): list<int> runs calls and returns the nanoseconds of each */
 function timing(string $take, ?object $limiter): Closure
 {
     return eval("return static function (int \$calls) use (\$limiter): array {
@@ -93,7 +105,7 @@ function timing(string $take, ?object $limiter): Closure
     };");
 }
 
-/** Nanoseconds between two looks at the clock: the median. */
+/** Returns the median nanoseconds between two readings of the clock. */
 function clock_cost(): int
 {
     return quantile(timing('', null)(10_000), 0.5);
@@ -110,7 +122,7 @@ function report_costs(string $home, array $candidates): void
     }
 }
 
-/** @param array<string, array<string, float>> $trips by limiter and by what it answers */
+/** @param array<string, array<string, float>> $trips by limiter and answer */
 function report_round_trips(string $home, array $trips): void
 {
     Record::title("$home, round trips");
@@ -141,8 +153,8 @@ function report_latency(string $home, array $candidates, int $calls): void
 
 /**
  * @param list<Limiter> $limiters ours first
- * @param ?list<Limiter> $counted the same, where their round trips are counted
- * @param ?Closure(): int $counter the round trips so far
+ * @param ?list<Limiter> $counted the same limiters, on connections whose round trips are counted
+ * @param ?Closure(): int $counter returns the number of round trips so far
  */
 function compare(string $home, array $limiters, ?array $counted, ?Closure $counter): void
 {
@@ -181,7 +193,7 @@ $memcached->kill();
 
 $mariadb = mariadb_with_table();
 $proxy = new Proxy("unix://$mariadb->socket");
-// As the userland class was published.
+// Native prepares, as the userland class was published.
 $native = [PDO::ATTR_EMULATE_PREPARES => false];
 $connect = fn () => $mariadb->connect($native);
 $connect_to_proxy = fn () => new PDO(str_replace("unix_socket=$mariadb->socket", "host=127.0.0.1;port=$proxy->port", $mariadb->dsn()), 'root', '', $native);

@@ -1,10 +1,12 @@
 <?php
 /**
- * Decisions a second of one, two, four and eight processes together, on one key and on a key each: in shared memory
- * next to apcu_inc(), and on Redis and memcached. Processes beyond the machine's processors take turns on them.
+ * Measures the decisions a second of 1, 2, 4 and 8 processes together, on one key and on a key for
+ * each: in shared memory compared with apcu_inc(), and on Redis and memcached. If there are more
+ * processes than processors, they take turns.
  *
- * In a round all processes start together and each does the same number of calls; the time runs from the first that
- * starts to the last that is done. No bucket is ever empty, so a denial is one for contention; they are counted.
+ * In a round all processes start together, and each makes the same number of calls. The time runs
+ * from the first start to the last end. No bucket is ever empty, so every denial is due to
+ * contention. Denials are counted.
  */
 require __DIR__ . '/measure.inc.php';
 require __DIR__ . '/../testkit/php/servers.php';
@@ -12,7 +14,7 @@ require __DIR__ . '/../testkit/php/processes.php';
 
 const NUMBERS = [1, 2, 4, 8];
 const ROUNDS = 9;
-/** Of all processes together: far longer than a turn of the scheduler. */
+/** The calls of all processes together, which take far longer than a scheduler's time slice. */
 const CALLS_IN_MEMORY = 4_000_000;
 const CALLS_OF_A_SERVER = 16_000;
 const PATIENCE = 5.0;
@@ -20,12 +22,19 @@ const PATIENCE = 5.0;
 /** Calls that many processes make at once. */
 final class Load
 {
-    /** @param Closure(string): Closure(int): int $make for a key: what makes so many calls, and counts those that are denied */
+    /**
+     * @param int $calls the calls of all processes together in a round
+     * @param Closure(string): Closure(int): int $make takes a key and returns a function that makes
+     *        a number of calls and returns the number of denials
+     */
     public function __construct(public readonly string $name, public readonly int $calls, private readonly Closure $make)
     {
     }
 
-    /** @return array{list<float>, float} calls a second of all processes, by round, and the part of them that is denied */
+    /**
+     * @return array{list<float>, float} the calls a second of all processes by round, and the
+     *        denied part of the calls
+     */
     public function run(int $processes, bool $one_key): array
     {
         $calls = intdiv($this->calls, $processes);
@@ -39,7 +48,7 @@ final class Load
         return [$rates, array_sum(array_column(array_merge(...$rounds), 'denied')) / ($processes * $calls * ROUNDS)];
     }
 
-    /** @return list<array{start: int, end: int, denied: int}> by round, in one process */
+    /** @return list<array{start: int, end: int, denied: int}> the rounds of one process */
     private function run_in(string $key, int $calls, callable $barrier): array
     {
         $run = ($this->make)($key);
@@ -55,11 +64,11 @@ final class Load
     }
 }
 
-/** Calls of a bucket that is never empty. */
+/** Returns a load of calls on a bucket that is never empty. */
 function load(string $name, int $calls, Closure $storage): Load
 {
     return new Load($name, $calls, function (string $key) use ($storage) {
-        // After the fork: a connection is a process's own.
+        // Created after the fork, so that each process has its own connection.
         $bucket = new TokenBucket($storage(), $key, 1e9, 1);
         return function (int $calls) use ($bucket) {
             $granted = 0;

@@ -1,23 +1,27 @@
 <?php
 /**
- * Eight processes that ask limiters for one token at a time, of which there are a thousand and none comes back: how
- * many each limiter grants. They start together, and wait for each other again and again.
+ * Counts how many of 1,000 tokens limiters grant to eight processes. No token is refilled.
  *
- * A denial that was over before the thousandth grant began, or the last, is a false one: there was still a token.
+ * The processes take one token at a time. They start together and wait for each other after every
+ * 100 tries. A denial that ended before the 1,000th grant began, or before the last of fewer
+ * grants, is a false denial: a token was left.
  */
 require __DIR__ . '/measure.inc.php';
 require __DIR__ . '/limiters.inc.php';
 require __DIR__ . '/../testkit/php/processes.php';
 
 const PROCESSES = 8;
-/** Each with a bucket of its own, for no two go alike. */
+/** The number of races, each with a bucket of its own, because races differ. */
 const RACES = 3;
 const TOKENS = 1_000;
-/** Of each process; between two of them all wait for each other. */
+/** The chunks of each process. All processes wait for each other before each chunk. */
 const CHUNKS = 20;
 const TRIES_A_CHUNK = 100;
 
-/** What one process got: when its grants began and its denials were over, and how often it failed. */
+/**
+ * Returns the results of one process: when its grants began, when its denials ended, and its
+ * failures.
+ */
 function race_in(Limiter $limiter, string $identifier, callable $barrier): array
 {
     $got = ['grants' => [], 'denials' => [], 'failed' => 0];
@@ -40,7 +44,7 @@ function race_in(Limiter $limiter, string $identifier, callable $barrier): array
     return $got;
 }
 
-/** @return array<string, int|float> what became of all tries of a race */
+/** @return array<string, int|float> the number of tries of a race by result, and its seconds */
 function race(Limiter $limiter): array
 {
     $identifier = fresh('race');
@@ -61,13 +65,13 @@ function race(Limiter $limiter): array
         'seconds' => $seconds,
     ];
     must($figures['granted'] + $figures['denied'] + $figures['failed'] === PROCESSES * CHUNKS * TRIES_A_CHUNK, "$limiter->name was not asked as often as it should");
-    // A lost update may have left a few.
+    // A lost update may have left a few tokens.
     [$more] = in_processes(1, fn () => grants($limiter, $identifier, intdiv(TOKENS, 10)));
     must($more < intdiv(TOKENS, 10) || $figures['granted'] < TOKENS, "the processes of $limiter->name did not share a bucket");
     return $figures;
 }
 
-/** How many of so many tries are granted. */
+/** Returns the number of granted tries. */
 function grants(Limiter $limiter, string $identifier, int $tries): int
 {
     $ask = $limiter->asking($limiter->make($identifier, TOKENS, NEVER));
@@ -80,7 +84,7 @@ function grants(Limiter $limiter, string $identifier, int $tries): int
 
 function races(Limiter $limiter): void
 {
-    // In a process of its own, whose connections nobody inherits.
+    // In a process of its own, so that the racing processes do not inherit its connections.
     must(in_processes(1, fn () => is_object($limiter->exhausted())) === [true], "$limiter->name does not limit");
     $races = [];
     for ($i = 0; $i < RACES; $i++) {

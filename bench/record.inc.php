@@ -1,10 +1,10 @@
 <?php
 /**
- * Keeps the measured rows for bench/results.json.
+ * Saves the measured rows for bench/results.json.
  *
- * scripts/bench starts a file with begin(), each program adds its rows to the file that
- * TOKENBUCKET_BENCH_ROWS names, a line of JSON each, and finish() makes one document of them.
- * Without that variable nothing is kept.
+ * scripts/bench starts a file with begin(). Each program adds its rows to the file that
+ * TOKENBUCKET_BENCH_ROWS names, one line of JSON for each row. finish() turns the file into one
+ * document. Without that variable nothing is saved.
  */
 final class Record
 {
@@ -12,13 +12,16 @@ final class Record
 
     private static string $title = '';
 
-    /** Sets the title that the following rows have in common. */
+    /** Sets the title of the following rows. */
     public static function title(string $title): void
     {
         self::$title = $title;
     }
 
-    /** @param array<string, mixed> $figures of the row; times are in nanoseconds, three numbers are median, low and high */
+    /**
+     * @param array<string, mixed> $figures the figures of the row. Times are in nanoseconds. Three
+     *        numbers are the median, the low and the high value
+     */
     public static function row(string $name, array $figures): void
     {
         $file = getenv('TOKENBUCKET_BENCH_ROWS');
@@ -30,8 +33,8 @@ final class Record
     }
 
     /**
-     * Prints the circumstances in one line of JSON: the date, the machine, and the versions of what
-     * is measured.
+     * Prints the circumstances in one line of JSON: the date, the machine, and the versions of the
+     * measured programs.
      */
     public static function begin(string $command = 'scripts/bench'): void
     {
@@ -47,7 +50,7 @@ final class Record
                 'hypervisor' => preg_match('/^flags\s*:.* hypervisor\b/m', file_get_contents('/proc/cpuinfo')) === 1,
                 'memory' => self::value_in('/proc/meminfo', 'MemTotal'),
                 'kernel' => php_uname('s') . ' ' . php_uname('r'),
-                // At the start. Above 0.5 or so, the machine was busy with something else.
+                // The load at the start. Above about 0.5, the machine was busy.
                 'load' => (float) explode(' ', file_get_contents('/proc/loadavg'))[0],
             ],
             'versions' => ['php' => PHP_VERSION, 'tokenbucket' => phpversion('tokenbucket'), 'rustc' => self::first_line('rustc --version')] + self::packages(
@@ -105,7 +108,7 @@ final class Record
         return $versions;
     }
 
-    /** Six digits: more would be noise. */
+    /** Rounds floats to six digits, because more would be noise. */
     private static function rounded(mixed $value): mixed
     {
         return match (true) {

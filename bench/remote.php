@@ -1,30 +1,41 @@
 <?php
 /**
- * TokenBucket on Redis and on memcached next to one round trip of PHP's own clients, and to what
- * limiters in plain PHP ask of these servers: a JSON bucket under WATCH, and `check()` behind a lock.
+ * Compares TokenBucket on Redis and memcached with one round trip of PHP's own clients, and with
+ * limiters in plain PHP: a JSON bucket under WATCH, and `check()` behind a lock.
  *
- * All rows are of one process and one run, on real servers of its own, and nothing is subtracted. Every
- * row is sampled in turn, a millisecond or so at a time. Ratios are taken round by round.
+ * One process measures all rows in one run, on servers that it starts itself. Nothing is
+ * subtracted. The rows are sampled alternately, about a millisecond at a time. Ratios are computed
+ * round by round.
  */
 require __DIR__ . '/measure.inc.php';
 require __DIR__ . '/../testkit/php/plain_limiters.php';
 require __DIR__ . '/../testkit/php/servers.php';
 
 const ROUNDS = 10;
-/** Of a row in a round; each is TURNS * 20 calls, which is less than a turn of the scheduler. */
+/**
+ * The samples of a row in a round. Each is TURNS * 20 calls, which is less than a scheduler's time
+ * slice.
+ */
 const SAMPLES = 50;
 const TURNS = 2;
-/** Of the samples of a round that much lies below its figure: others only ever make a sample longer. */
+/**
+ * The quantile of a round's samples that is its figure. It is low because other load only adds
+ * time.
+ */
 const LEAST = 0.1;
-/** For what takes a fraction of a microsecond. */
+/** The turns of the loop for statements that take a fraction of a microsecond. */
 const MANY_TURNS = 100;
-/** A thousand million tokens: never empty here. One a second: the burst is 30 years. */
+/**
+ * A billion tokens, so that the bucket is never empty here. At one a second its span is 30 years.
+ */
 const MUCH = 1_000_000_000;
-/** A denial is told unasked for longer than this runs. */
+/**
+ * The greatest age of a cached denial in seconds: longer than a run, so that entries never expire.
+ */
 const HINT_AGE = 600.0;
-/** Seconds: what is measured is no outage. */
+/** A timeout in seconds, long enough that a busy machine does not cause an outage. */
 const PATIENCE = 5.0;
-/** The files of the script that takes. */
+/** The files that make up the Redis script for takes. */
 const TAKE = [
     __DIR__ . '/../crates/tokenbucket-core/src/remote/redis/record.lua',
     __DIR__ . '/../crates/tokenbucket-core/src/remote/redis/clock.lua',
@@ -32,7 +43,7 @@ const TAKE = [
     __DIR__ . '/../crates/tokenbucket-core/src/remote/redis/take.lua',
 ];
 
-/** A storage that fails aloud, whose buckets no other one has. */
+/** Creates a storage that throws if it fails, with a prefix of its own for each server. */
 function storage(string $class, string $server): TokenBucketStorage
 {
     return new $class($server, crc32($server) . ':', PATIENCE, TokenBucket\OnFailure::Throw, true, HINT_AGE);
@@ -50,7 +61,9 @@ function denying(TokenBucketStorage $storage): TokenBucket
     return $bucket;
 }
 
-/** @return list<string> the words of the command by which a bucket that has a record is asked */
+/**
+ * @return list<string> the words of the command that the extension sends for a bucket with a record
+ */
 function command_of(TokenBucket $bucket, RedisServer $server): array
 {
     $bucket->consume();
@@ -63,7 +76,12 @@ function command_of(TokenBucket $bucket, RedisServer $server): array
     return $words[1];
 }
 
-/** @return array<string, mixed> what calls the extension's own script as it does, on a key of the same length */
+/**
+ * Returns variables to call the extension's script as the extension does.
+ *
+ * @return array<string, mixed> the client, the script's hash, and the words, with a key of the same
+ *         length
+ */
 function script_of(TokenBucket $bucket, RedisServer $server, Redis $redis): array
 {
     $words = command_of($bucket, $server);
@@ -105,7 +123,7 @@ function memcached_rows(MemcachedServer $server, bool $tcp): array
     must($memcached->set('floor', '1790000000000000'), 'memcached stores nothing');
     must($memcached->get('floor') === '1790000000000000', 'memcached has lost a value');
     $memcache = new Memcache;
-    // It declares not all of its properties, which PHP 8.2 deprecates.
+    // ext-memcache creates dynamic properties, which PHP 8.2 deprecates.
     @$memcache->connect($tcp ? '127.0.0.1' : "unix://$server->socket", $server->port);
     $limiter = ['limiter' => new PlainClientThrottle($memcache)];
     must(!$limiter['limiter']->check('document', MUCH, 60), 'the bucket behind a lock denies');

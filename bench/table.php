@@ -1,11 +1,11 @@
 <?php
 /**
- * Makes the tables of docs/explanation/benchmarks.md from bench/results.json and bench/kills.json.
+ * Writes the tables of docs/explanation/benchmarks.md from bench/results.json and bench/kills.json.
  *
  *   php bench/table.php           prints them
  *   php bench/table.php FILE      writes them into FILE, between its two markers
  *
- * Ends with 1 if a figure is missing that the tables must have.
+ * Exits with 1 if a required figure is missing.
  */
 
 const BEGIN = "<!-- begin of bench/table.php -->\n";
@@ -19,13 +19,13 @@ final class Results
     {
     }
 
-    /** @return list<array<string, mixed>> the rows of a program, of a title if one is given */
+    /** @return list<array<string, mixed>> the rows of a program, or only those with the title */
     public function of(string $program, ?string $title = null): array
     {
         return $this->those(fn (array $row) => $row['program'] === $program && ($title === null || $row['title'] === $title));
     }
 
-    /** @return array<string, mixed> the one of that name */
+    /** @return array<string, mixed> the row with the name */
     public function row(string $program, ?string $title, string $name): array
     {
         foreach ($this->of($program, $title) as $row) {
@@ -182,7 +182,7 @@ function lines_of_web(Results $results): void
     }
 }
 
-/** Prints every missed target and every comparison that we lose. */
+/** Prints every missed target and every comparison in which we are slower. */
 function losses(Results $results): void
 {
     echo "\n**Where we are slower** in this run:\n\n";
@@ -228,7 +228,7 @@ function must_have_targets(Results $results): void
     }
 }
 
-/** Prints when and where the figures come from. */
+/** Prints the date, the commit and the machine of a run. */
 function circumstances(array $run, string $what): void
 {
     echo wordwrap(sprintf(
@@ -247,7 +247,7 @@ function circumstances(array $run, string $what): void
     ), 100), "\n\n";
 }
 
-/** Prints what was granted while workers were killed. */
+/** Prints the table of tokens granted while workers were killed. */
 function table_of_kills(array $run): void
 {
     echo "## While workers are killed\n\n";
@@ -277,7 +277,7 @@ function table_of_kills(array $run): void
     }
 }
 
-/** Prints the table of a run of scripts/bench, and what it shows to be slower. */
+/** Prints the table of a run of scripts/bench, and the comparisons in which we are slower. */
 function table_of_results(array $run): void
 {
     $results = new Results($run['rows']);
@@ -295,7 +295,7 @@ function table_of_results(array $run): void
     losses($results);
 }
 
-/** Replaces what stands between the markers of a page. */
+/** Replaces the text between the markers of a page. */
 function write_into(string $file, string $tables): void
 {
     $page = file_get_contents($file);

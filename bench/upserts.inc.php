@@ -1,11 +1,11 @@
 <?php
 /**
- * Buckets in a table, all on one connection: the userland class, our class, and the upsert that our
- * class sends, written by hand in PHP. By hand it is prepared once, its values are bound one by
- * one, and of the answer only the verdict is read.
+ * Compares buckets in a table, all on one connection: the userland class, our class, and our
+ * class's upsert sent by hand from PHP. By hand the statement is prepared once, its values are
+ * bound one by one, and only the verdict is read from the result.
  */
 
-/** Hears what is prepared. */
+/** A PDO that keeps the text of each prepared statement. */
 final class ListeningPDO extends PDO
 {
     /** @var list<string> */
@@ -23,7 +23,9 @@ abstract class UpsertByHand
     private const NAME = 'by hand';
     protected readonly PDOStatement $statement;
 
-    /** @param ListeningPDO $listening another connection, for what our class prepares on it */
+    /**
+     * @param ListeningPDO $listening another connection, on which our class prepares its statement
+     */
     final public function __construct(protected readonly PDO $db, ListeningPDO $listening)
     {
         $storage = new TokenBucketStoragePDO($listening, 'limits', hints: false);
@@ -33,11 +35,11 @@ abstract class UpsertByHand
         $this->statement = $db->prepare($text);
     }
 
-    /** Spans in microseconds. */
+    /** Takes tokens; $cost and $burst are in microseconds. */
     abstract public function take(string $identifier, int $cost, int $burst): bool;
 }
 
-/** The answer is the id that was inserted last: a mark, and four times the bucket's age or more. */
+/** Reads the answer from the last insert id: a tag plus at least four times the bucket's age. */
 final class MySqlUpsert extends UpsertByHand
 {
     protected const PLACES = 7;
@@ -59,7 +61,7 @@ final class MySqlUpsert extends UpsertByHand
     }
 }
 
-/** The answer is a row: the clock, the bucket's state, whether it was granted, whether that is certain. */
+/** Reads the answer from a row: clock, state of the bucket, granted or not, and certain or not. */
 final class PgSqlUpsert extends UpsertByHand
 {
     protected const PLACES = 7;
@@ -83,7 +85,10 @@ final class PgSqlUpsert extends UpsertByHand
     }
 }
 
-/** The clock is the host's. The answer is a row, or none for a denial: then a second statement tells for how long. */
+/**
+ * Uses the host's clock. A row means granted. If there is no row, the call is denied, and a second
+ * statement reads the time to wait.
+ */
 final class SqliteUpsert extends UpsertByHand
 {
     protected const PLACES = 9;
@@ -115,16 +120,16 @@ final class SqliteUpsert extends UpsertByHand
         $this->statement->bindValue(9, $now, PDO::PARAM_INT);
         $this->statement->execute();
         $row = $this->statement->fetch(PDO::FETCH_NUM);
-        // The database is locked until then.
+        // The database is locked until the cursor is closed.
         $this->statement->closeCursor();
         return $row !== false || $this->look($identifier, $now);
     }
 }
 
-/** Microseconds that refill a token, and all of a bucket's. */
+/** The microseconds that refill a token, and those that refill a full bucket. */
 const COST = 1_000_000;
 const BURST = MUCH * COST;
-/** A bucket of one token, which takes eleven days. */
+/** The cost and span of a bucket of one token that is refilled in eleven days. */
 const SLOW = COST * 1_000_000;
 
 /** @return array<string, Row> granted and denied, by hand and by our class */
@@ -154,7 +159,7 @@ function row_of_bucket(string $name, TokenBucketStorage $storage, string $identi
     return new Row($name, '$bucket->consume()', ['bucket' => $bucket], $turns);
 }
 
-/** @return array<string, Row> the transaction that the userland storage makes of it */
+/** @return array<string, Row> granted and denied, in transactions of the userland storage */
 function transaction_rows(PDO $db, string $place): array
 {
     $rows = [];
@@ -178,7 +183,7 @@ function measure_table(string $title, MariaDbServer|PostgreSqlServer|SqliteFile 
         $rows += transaction_rows($db, $place);
     }
     if ($server instanceof SqliteFile) {
-        // Nothing is remembered of it.
+        // Denials of SQLite are not cached.
         unset($rows['ours, hinted']);
     }
     $before = TokenBucket\status()['remote'];

@@ -1,9 +1,9 @@
 <?php
 /**
- * Requests a second of nginx and php-fpm, with a limiter at the head of the script and without one.
+ * Measures the requests a second of nginx and php-fpm, with and without a limiter in the script.
  *
- * Each script makes its limiter anew, as every request must, and asks it for one token; opcache is on. All scripts
- * are asked in turns, by ab over connections that stay open. Client, nginx, workers and Redis share the processors.
+ * Each request creates its limiter and takes one token. opcache is on. ab requests the scripts
+ * alternately over persistent connections. Client, nginx, workers and Redis share the processors.
  */
 require __DIR__ . '/measure.inc.php';
 require __DIR__ . '/../testkit/php/nginx.php';
@@ -13,7 +13,7 @@ require __DIR__ . '/../testkit/php/servers.php';
 const ROUNDS = 9;
 const REQUESTS = 4_000;
 const CLIENTS = 8;
-/** Of the scripts. */
+/** The names of the rows by script. */
 const NAMES = [
     'none' => 'no limiter',
     'shared-memory' => 'TokenBucket, shared memory',
@@ -24,7 +24,9 @@ const NAMES = [
     'laravel-redis' => 'Laravel RateLimiter on Redis',
 ];
 
-/** Around what asks a limiter. Without a length, ab's connections do not stay open. */
+/**
+ * The script around the code of a limiter. Without a length, ab's connections are not persistent.
+ */
 const SCRIPT = <<<'PHP'
     <?php
     $identifier = $_GET['identifier'];
@@ -35,7 +37,7 @@ const SCRIPT = <<<'PHP'
     echo $passes ? 'passes' : 'denied';
     PHP;
 
-/** @return array<string, string> by name: sets $passes, for an $identifier with a bucket of $capacity */
+/** @return array<string, string> by name: code that sets $passes, from $identifier and $capacity */
 function limiters(RedisServer $redis): array
 {
     $symfony = <<<'PHP'
@@ -65,7 +67,7 @@ function limiters(RedisServer $redis): array
     ];
 }
 
-/** Asks for a script; its status and what it printed. */
+/** Requests a script. Returns its status and its output. */
 function answer(Nginx $nginx, string $name, string $identifier, int $capacity): array
 {
     $context = stream_context_create(['http' => ['ignore_errors' => true, 'timeout' => 10]]);
@@ -78,7 +80,7 @@ function url(Nginx $nginx, string $name, string $identifier, int $capacity): str
     return "http://127.0.0.1:$nginx->port/$name?identifier=$identifier&capacity=$capacity";
 }
 
-/** A limiter that lets everyone pass is none. */
+/** Checks that a limiter grants at first and then denies. */
 function check(Nginx $nginx, string $name): void
 {
     $identifier = 'checked' . hrtime(true);
@@ -90,7 +92,7 @@ function check(Nginx $nginx, string $name): void
     must($name === 'none' || in_array([429, 'denied'], $answers, true), "$name does not limit: " . json_encode($answers));
 }
 
-/** Requests a second, all of which must pass. */
+/** Returns the requests a second. All of them must be granted. */
 function load(Nginx $nginx, string $name): float
 {
     $url = escapeshellarg(url($nginx, $name, $name, 1_000_000_000));
@@ -101,7 +103,7 @@ function load(Nginx $nginx, string $name): float
     return (float) $rate[1];
 }
 
-/** @return array{granted: int, asked: int} what the extension counted under this php-fpm */
+/** @return array{granted: int, asked: int} the counters of the extension under this php-fpm */
 function counted(Fpm $fpm): array
 {
     $status = json_decode($fpm->get("$fpm->folder/status.php"), true);
@@ -135,7 +137,7 @@ foreach (limiters($redis) as $name => $code) {
 $nginx = new Nginx($fpm);
 printf("%d rounds of %d requests by ab from %d clients; %d workers, opcache %s\n\n", ROUNDS, REQUESTS, CLIENTS, count($fpm->workers()), str_contains($argv[1], 'opcache') ? 'on' : 'off');
 array_map(fn (string $name) => check($nginx, $name), array_keys(NAMES));
-// Once for the caches.
+// One run to fill the caches.
 array_map(fn (string $name) => load($nginx, $name), array_keys(NAMES));
 $before = counted($fpm);
 $rates = [];

@@ -1,9 +1,9 @@
 <?php
 /**
- * php-fpm workers share one bucket while they are being killed: what was granted, and what could have been.
+ * Kills php-fpm workers that share one bucket, and compares the granted tokens with the bound.
  *
- * Every request asks for one token. Exits with 1 when more was granted than capacity and rate allow,
- * or less than was there.
+ * Every request takes one token. Exits with 1 if more tokens were granted than capacity and rate
+ * allow, or fewer than were available.
  */
 require __DIR__ . '/../bench/measure.inc.php';
 require __DIR__ . '/../testkit/php/fpm.php';
@@ -14,10 +14,10 @@ const SECONDS = 10;
 const WORKERS = 6;
 const CLIENTS = 8;
 const KILLS_A_SECOND = 10;
-/** Once so many are granted, the bucket is not full again under this load. */
+/** After this many grants, the bucket is not full again under this load. */
 const BEGUN = 100;
 
-/** A client: one request after the other until $end. All times are in nanoseconds. */
+/** Runs a client that sends one request after another until $end. All times are in nanoseconds. */
 function send(Fpm $fpm, string $script, int $end): array
 {
     $sent = ['granted' => 0, 'denied' => 0, 'lost' => 0, 'first' => hrtime(true), 'begun' => [], 'last_denial' => 0, 'workers' => []];
@@ -36,7 +36,7 @@ function send(Fpm $fpm, string $script, int $end): array
     return $sent;
 }
 
-/** Kills workers until $end, and shows now and then what the extension counted; how many were killed. */
+/** Kills workers until $end and prints the extension's counters. Returns the number of kills. */
 function kill(Fpm $fpm, string $status, int $end): int
 {
     $killed = 0;
@@ -50,7 +50,7 @@ function kill(Fpm $fpm, string $status, int $end): int
                 $killed++;
             }
         }
-        // The worker that is asked may have been the one that was killed.
+        // The worker of a request may have been killed.
         while (($counted = $fpm->get($status)) === null) {
         }
         printf("  after %4.1f s  %s, %5d workers killed\n", (hrtime(true) - $start) / 1e9, $counted, $killed);
@@ -64,7 +64,7 @@ function line(string $name, int|float $value, string $remark = ''): void
     printf("  %-22s %10s  %s\n", $name, number_format($value), $remark);
 }
 
-/** What one call costs, next to apcu_inc(). */
+/** Prints the time of a call, compared with apcu_inc(). */
 function costs(): void
 {
     $storage = new TokenBucketStorageSharedMemory;
@@ -106,7 +106,8 @@ $sum = fn (string $what): int => array_sum(array_column($results, $what));
 [$granted, $denied, $lost] = [$sum('granted'), $sum('denied'), $sum('lost')];
 $elapsed = (max(array_column($results, 'last')) - min(array_column($results, 'first'))) / 1e9;
 $bound = (int) floor(CAPACITY + RATE * $elapsed);
-// Between these two instants the bucket was never full, so no token was wasted; at the second it was empty.
+// Between the 100th grant and the last denial the bucket was never full, so every refilled token
+// counts. At the last denial it was empty.
 $begun = array_merge(...array_column($results, 'begun'));
 sort($begun);
 $there = (int) floor(CAPACITY + RATE * (max(array_column($results, 'last_denial')) - $begun[BEGUN - 1]) / 1e9) - 1;
@@ -118,12 +119,12 @@ line('requests sent', $granted + $denied + $lost, sprintf('in %.2f s, answered b
 line('granted', $granted);
 line('denied', $denied);
 line('workers killed', $killed, 'by kill -9');
-line('requests lost', $lost, 'with their worker, and at most a token each');
+line('requests lost', $lost, 'with their worker, each with at most one token');
 line('bound', $bound, 'capacity + rate * elapsed');
 line('excess', max(0, $granted - $bound), 'granted beyond the bound');
-line('missing', max(0, $there - $granted - $lost), "of the $there that were there, less those that were lost");
+line('missing', max(0, $there - $granted - $lost), "of $there available tokens, without those of lost requests");
 costs();
 
 $exact = $granted <= $bound && $granted + $lost >= $there && $lost <= $killed;
-echo $exact ? "\nExact: not one token too many, not one too few.\n" : "\nNOT EXACT.\n";
+echo $exact ? "\nExact: not one token too many or too few.\n" : "\nNOT EXACT.\n";
 exit($exact ? 0 : 1);

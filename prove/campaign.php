@@ -1,6 +1,6 @@
 <?php
 /**
- * Tries stores under load and faults, and then limiters that must be convicted.
+ * Runs stores under load and faults, and then known-bad limiters that must be convicted.
  *
  * See scripts/prove and docs/explanation/proof.md.
  *
@@ -14,15 +14,23 @@ foreach (glob(__DIR__ . '/subjects/*.inc.php') as $file) {
     require_once $file;
 }
 
-/** Longer trials are split: logs stay small, and many segments and servers are tried. */
+/**
+ * The longest trial in seconds. Longer ones are split: logs stay small, and more segments and
+ * servers are tried.
+ */
 const ROUND = 30.0;
+/** The seconds for each known-bad limiter. */
 const CONTROL = 8.0;
 
-/** @return array<string, callable(): (Subject|string)> a subject, or why there is none, by store and variant */
+/**
+ * Returns the subjects by store and variant.
+ *
+ * @return array<string, callable(): (Subject|string)> each returns a subject or why it is missing
+ */
 function subjects(): array
 {
     $sql = fn (string $driver, string $server, array $credentials, array $statements = []) => match (true) {
-        !class_exists('TokenBucketStoragePDO'), !class_exists($server) => 'there is no TokenBucketStoragePDO in this build',
+        !class_exists('TokenBucketStoragePDO'), !class_exists($server) => 'TokenBucketStoragePDO is missing in this build',
         !extension_loaded("pdo_$driver") => "pdo_$driver is not loaded",
         default => new SqlSubject($server, $credentials, $statements),
     };
@@ -41,7 +49,7 @@ function subjects(): array
     ];
 }
 
-/** Tries one subject; the judge's code. */
+/** Tries one subject and prints the verdict. Returns the judge's exit code. */
 function attempt(string $name, Subject $subject, float $seconds, int $seed): int
 {
     $trial = new Trial($subject, $seconds, $seed);
@@ -68,7 +76,7 @@ $failures = 0;
 $chosen = array_filter(subjects(), fn ($name) => in_array($store, ['all', $name, explode(',', $name)[0]], true), ARRAY_FILTER_USE_KEY);
 if ($chosen === [] && $store !== 'controls') {
     $names = array_unique(array_map(fn ($name) => explode(',', $name)[0], array_keys(subjects())));
-    exit("There is no store $store: " . implode(', ', $names) . ", all\n");
+    exit("Unknown store $store. Choose one of: " . implode(', ', $names) . ", controls, all\n");
 }
 foreach ($chosen as $name => $make) {
     $rounds = max(1, (int) ceil($seconds / ROUND));
@@ -84,8 +92,8 @@ foreach ($chosen as $name => $make) {
 foreach (['CheckThenIncrement', 'FetchDecideSave', 'BlindRetry'] as $control) {
     $subject = $control === 'BlindRetry' ? new BlindRetrySubject : new ControlSubject($control);
     $code = attempt("control: $control", $subject, CONTROL, (int) $seed);
-    echo $code === 1 ? "  as it must be\n" : "  NOT CONVICTED\n";
+    echo $code === 1 ? "  convicted, as expected\n" : "  NOT CONVICTED\n";
     $failures += $code === 1 ? 0 : 1;
 }
-echo $failures === 0 ? "All verdicts are as they must be.\n" : "$failures verdicts are not as they must be.\n";
+echo $failures === 0 ? "All verdicts are as expected.\n" : "$failures verdicts are not as expected.\n";
 exit($failures === 0 ? 0 : 1);

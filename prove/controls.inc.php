@@ -1,9 +1,9 @@
 <?php
 /**
- * Limiters that are known to be bad, as they are found in the wild. The same load, faults and judge must convict them.
+ * Known-bad limiters as people use them. The same load, faults and judge must convict them.
  */
 
-/** A connection to a server, with only what the controls need. */
+/** A connection to a server, with only the commands that the controls need. */
 final class Wire
 {
     /** @var ?resource */
@@ -13,7 +13,9 @@ final class Wire
     {
     }
 
-    /** The value in a reply of memcached or Redis; null for none. */
+    /**
+     * Sends a command to memcached or Redis. Returns the value in the reply, or null without one.
+     */
     public function ask(string $command): ?string
     {
         $this->stream ??= @stream_socket_client($this->address, $code, $error, 1) ?: throw new RuntimeException($error);
@@ -41,7 +43,7 @@ final class Wire
     }
 }
 
-/** What all of them have in common. */
+/** The base of all known-bad limiters. */
 abstract class Control
 {
     protected readonly Wire $wire;
@@ -56,23 +58,25 @@ abstract class Control
         return CallLog::ERROR;
     }
 
-    /** @return array{int, float} */
+    /** @return array{int, float} the answer, and the seconds to wait */
     abstract public function take(array $bucket, float $cost): array;
 }
 
-/** memcached: fetch the count of this window of time, compare it with the limit, then increment it. */
+/**
+ * memcached: fetches the count of the current window, compares it with the limit and increments it.
+ */
 final class CheckThenIncrement extends Control
 {
     public function take(array $bucket, float $cost): array
     {
         [$id, $capacity, $rate] = $bucket;
-        // The span in which the rate adds the capacity: capacity requests in so many seconds.
+        // The length of the window in seconds: the time in which the rate adds the capacity.
         $span = $capacity / $rate;
         $time = hrtime(true) / 1e9 / $span;
         $key = "b$id:" . (int) floor($time);
         $count = (int) $this->wire->ask("get $key");
         if ($count + $cost > $capacity) {
-            // Not for want of tokens: a window knows none.
+            // Excused, because a window does not hold tokens.
             return [CallLog::EXCUSED, (ceil($time) - $time) * $span];
         }
         if ($this->wire->ask("incr $key $cost") === null) {
@@ -99,7 +103,7 @@ final class FetchDecideSave extends Control
     }
 }
 
-/** The extension over a Redis that loses replies, by a caller who asks again whenever that failed. */
+/** The extension on a Redis that loses replies, in an application that retries each failed call. */
 final class BlindRetry extends Control
 {
     private readonly Extension $extension;

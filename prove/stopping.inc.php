@@ -1,13 +1,13 @@
 <?php
 /**
- * Stops processes for a while.
+ * Suspends processes for a while.
  *
- * Who lets them go on is a process of its own, with priority where that may be had: the campaign waits for servers
- * now and then, and for a processor, and nobody should be stopped longer for it.
+ * A separate process resumes them, with a higher priority if that is permitted. The campaign
+ * sometimes waits for servers or for a processor, and that must not delay the resumption.
  */
 final class Stopping
 {
-    /** The longest that anybody is meant to be stopped, in milliseconds. */
+    /** The longest planned suspension in milliseconds. */
     public const LONGEST = 244;
 
     private readonly int $process;
@@ -22,7 +22,7 @@ final class Stopping
             fclose($this->control);
             @pcntl_setpriority(-10);
             fwrite($its, self::let_go_on($its) . "\n");
-            // Not what the campaign does at its end.
+            // Skips the shutdown functions and destructors of the campaign.
             posix_kill(getmypid(), SIGKILL);
         }
         fclose($its);
@@ -35,7 +35,10 @@ final class Stopping
         fwrite($this->control, json_encode([$until, ...$processes]) . "\n");
     }
 
-    /** Lets everybody go on at once; by how many nanoseconds somebody was stopped longer than meant until then. */
+    /**
+     * Resumes all processes at once. Returns by how many nanoseconds the latest resumption was
+     * late.
+     */
     public function end(): int
     {
         stream_socket_shutdown($this->control, STREAM_SHUT_WR);
@@ -44,7 +47,10 @@ final class Stopping
         return $late;
     }
 
-    /** At once: to start a `kill` may take seconds where others write to the disk. */
+    /**
+     * Sends a signal without a `kill` process, whose start takes seconds on a machine with a busy
+     * disk.
+     */
     private static function signal(int $signal, int ...$processes): void
     {
         foreach ($processes as $process) {
@@ -52,7 +58,7 @@ final class Stopping
         }
     }
 
-    /** Until there is nobody left who could stop anybody, which is so when the campaign died, too. */
+    /** Resumes processes on time, until the campaign closes its end of the socket or dies. */
     private static function let_go_on($control): int
     {
         stream_set_blocking($control, false);

@@ -1,39 +1,49 @@
 <?php
 /**
- * What is tried: a limiter, its servers, the load that it gets, the faults that it must stand, and the rules that it is
- * judged by. One file a store in subjects/.
+ * A subject of a trial: a limiter, its servers, its load, the faults that it must survive, and the
+ * rules that judge it. Each store has a file in subjects/.
  */
 abstract class Subject
 {
-    /** Capacity and rate of the buckets that all share. A token takes whole microseconds, as in the stores. */
+    /**
+     * The id, capacity and rate of each shared bucket. A token takes whole microseconds, as in the
+     * stores.
+     */
     protected const SHARED = [[0, 20, 400], [1, 5, 100], [2, 40, 1000], [3, 10, 20]];
-    /** Of the bucket that each worker has for itself. */
+    /** The capacity and rate of each worker's own bucket. */
     protected const OWN = [3, 50];
-    /** Whether workers may remember denials of the store. */
+    /** True if workers use the denial cache. */
     protected const HINTS = false;
 
-    /** Whether workers die by themselves. */
+    /** True if workers kill themselves. */
     public const DIES = false;
 
-    /** Workers of the command line. */
+    /** The number of command-line workers. */
     public int $workers = 4;
-    /** How many ask php-fpm at the same time. */
+    /** The number of concurrent clients of php-fpm. */
     public int $clients = 2;
     public ?Fpm $fpm = null;
-    /** @var list<int> processes of the server that was stopped last */
+    /** @var list<int> the processes of the server that was suspended last */
     private array $stopped = [];
 
-    /** What a worker makes its limiter of: see Extension in worker.php. */
+    /** Returns the description of the storage that Extension in worker.php creates. */
     abstract protected function storage(): array;
 
-    /** Nanoseconds and counts by the rule's name: see prove/src/rules.rs, where each is explained. */
+    /**
+     * Returns nanoseconds and counts by the name of the rule. prove/src/rules.rs explains each
+     * rule.
+     */
     abstract protected function allowances(): array;
 
-    /** What happens to the store: name => [how often a second, callable(Trial, roll, milliseconds): ?callable its end]. */
+    /**
+     * Returns the faults of the store by name: how many a second, and a callable(Trial, roll,
+     * milliseconds) that starts the fault and may return a callable that ends it.
+     */
     abstract protected function store_faults(): array;
 
     /**
-     * How the store may lose all buckets. Each time allows a capacity more, so they take turns.
+     * Returns the ways in which the store may lose all buckets. They take turns, because each loss
+     * allows one more capacity.
      *
      * @return array<string, callable(Trial): mixed> by name
      */
@@ -42,13 +52,13 @@ abstract class Subject
         return [];
     }
 
-    /** Settings of the workers' php. */
+    /** Returns the PHP settings of the workers. */
     protected function ini(): array
     {
         return [];
     }
 
-    /** What starts a worker's php. */
+    /** Returns the command that starts the PHP of a worker. */
     public function command(int $slot): string
     {
         return php_command($this->ini());
@@ -63,18 +73,23 @@ abstract class Subject
             'costs' => 4,
             'refunds' => 25,
             'resets' => 2_500,
-            // Microseconds, on average, after each call.
+            // The average pause after each call, in microseconds.
             'pause' => 0,
         ];
     }
 
-    /** The same buckets again, without hints, where there are any. */
+    /** Returns copies of the buckets that do not use the denial cache, if the subject uses it. */
     private function unhinted(array $buckets, int $offset): array
     {
         return static::HINTS ? array_map(fn (array $bucket) => [$bucket[0] + $offset, $bucket[1], $bucket[2], false], $buckets) : [];
     }
 
-    /** @param int $late by how many nanoseconds somebody was stopped longer than meant: server and worker may both have been */
+    /**
+     * Returns the contents of the judge's `rules` file.
+     *
+     * @param int $late the greatest delay of a resumption in nanoseconds. Counts twice, because a
+     *        server and a worker may both have been resumed late
+     */
     public function rules(int $late): string
     {
         $text = '';
@@ -107,13 +122,13 @@ abstract class Subject
         return $faults + $this->store_faults();
     }
 
-    /** A php-fpm of two workers, where it is installed. */
+    /** Starts a php-fpm with two workers. Returns null if it is not installed. */
     protected function start_fpm(array $ini = []): ?Fpm
     {
         return Fpm::binary() === null ? null : new Fpm(['www' => ['pm.max_children' => $this->clients]], $ini);
     }
 
-    /** Stops the server and its processes for the while that the fault lasts. */
+    /** Returns a fault that suspends the server and its child processes. */
     protected function stopped(ServerProcess $server): array
     {
         return [0.5, function (Trial $trial, int $roll, int $milliseconds) use ($server) {
@@ -123,7 +138,9 @@ abstract class Subject
         }];
     }
 
-    /** Lets a stopped server go on at once: who is stopped answers nobody, this process included. */
+    /**
+     * Resumes a suspended server at once, because a suspended server does not answer this process.
+     */
     protected function go_on(): void
     {
         if ($this->stopped !== []) {
@@ -131,7 +148,7 @@ abstract class Subject
         }
     }
 
-    /** Replies vanish, or break off, after the server acted. */
+    /** Returns faults that drop or cut replies after the server acted. */
     protected function replies_lost(Proxy $proxy): array
     {
         return [

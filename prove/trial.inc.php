@@ -6,31 +6,34 @@ require_once __DIR__ . '/../testkit/php/child.php';
 require_once __DIR__ . '/../testkit/php/fpm.php';
 
 /**
- * One subject under load and faults for some seconds, and what the judge says of it.
+ * Runs one subject under load and faults for some seconds, and then the judge.
  *
- * The plan of faults (which, when, to whom, how long) follows from the seed alone. What a fault meets does not: that
- * is up to the scheduler.
+ * The plan of faults (which, when, on which process, for how long) depends on the seed alone. The
+ * scheduler decides where in a call a fault lands.
  */
 final class Trial
 {
-    /** Seconds that workers may take to end once nothing disturbs them any more. */
+    /** The seconds in which workers must end after the last fault. */
     private const PATIENCE = 20;
-    /** Milliseconds of one request under php-fpm. */
+    /** The length of a request under php-fpm in milliseconds. */
     private const REQUEST = 60;
-    /** How often a second a store loses its state. */
+    /** The losses of state a second. */
     private const LOSSES = 0.1;
 
-    /** @var array<string, int> how often each fault was done */
+    /** @var array<string, int> the number of each fault */
     public array $counts = [];
     public readonly string $folder;
     private readonly CallLog $events;
     private readonly \Random\Randomizer $dice;
-    /** @var array<int, array{resource, int}> each worker's process by slot, and its id */
+    /** @var array<int, array{resource, int}> the process and process id of each worker, by slot */
     private array $workers = [];
-    /** @var list<int> the processes that ask php-fpm */
+    /** @var list<int> the client processes of php-fpm */
     private array $clients = [];
     private readonly Stopping $stopping;
-    /** @var list<array{int, callable}> what ends a fault, and when */
+    /**
+     * @var list<array{int, callable}> the time at which each fault ends, and the function that ends
+     *        it
+     */
     private array $endings = [];
     private int $lives = 0;
     private int $end;
@@ -40,7 +43,7 @@ final class Trial
         $this->dice = new \Random\Randomizer(new \Random\Engine\Mt19937($seed));
         $this->folder = sys_get_temp_dir() . '/tokenbucket-prove-' . getmypid() . '-' . bin2hex(random_bytes(4));
         mkdir($this->folder);
-        // Workers of another user write here too.
+        // php-fpm workers may run as another user and write here too.
         chmod($this->folder, 01777);
         $this->events = new CallLog($this->folder, 'events');
         $this->stopping = new Stopping;
@@ -48,7 +51,12 @@ final class Trial
         register_shutdown_function(fn () => getmypid() === $owner && $this->remove());
     }
 
-    /** Runs it; what the judge printed, and its exit code: 0 holds, 1 convicted, 2 proves nothing. */
+    /**
+     * Runs the trial.
+     *
+     * @return array{string, int} the judge's output, and its exit code: 0 if the rules hold, 1 if
+     *         the subject is convicted, 2 if the logs prove nothing
+     */
     public function run(): array
     {
         $plan = $this->plan();
@@ -82,13 +90,18 @@ final class Trial
         exec('rm -rf ' . escapeshellarg($this->folder));
     }
 
-    /** A short name of the plan, so that two runs can be seen to have had the same. */
+    /** Returns a short hash of the plan, which shows whether two runs had the same plan. */
     public static function fingerprint(array $plan): string
     {
         return substr(hash('sha256', json_encode($plan)), 0, 8);
     }
 
-    /** @return list<array{int, string, int}> when in nanoseconds, which, and a number for the rest */
+    /**
+     * Returns the plan of faults.
+     *
+     * @return list<array{int, string, int}> the time in nanoseconds, the fault, and a random number
+     *         that decides the rest
+     */
     private function plan(): array
     {
         $plan = [];
@@ -112,7 +125,7 @@ final class Trial
         return max(1, (int) round($a_second * $this->seconds));
     }
 
-    /** @return array{int, string, int} */
+    /** @return array{int, string, int} an entry of the plan */
     private function chance(string $fault): array
     {
         $at = $this->dice->getInt((int) 2e8, (int) (max(0.3, $this->seconds - 0.3) * 1e9));
@@ -144,7 +157,7 @@ final class Trial
         $this->counts[$fault] = ($this->counts[$fault] ?? 0) + 1;
     }
 
-    /** Notes that the store may have lost all buckets while this ran. */
+    /** Runs a fault and notes that the store may have lost all buckets in that time. */
     private function lost(callable $fault): void
     {
         $this->events->start(CallLog::LOST, 0);
@@ -196,7 +209,7 @@ final class Trial
 
     private function start(int $slot): void
     {
-        // Its own dice, so that what it asks follows from the seed as well.
+        // A seed of its own, so that its calls depend on the slot and the number of starts.
         $seed = crc32("$slot " . ++$this->lives);
         $command = $this->subject->command($slot) . ' -f ' . escapeshellarg(__DIR__ . '/worker.php')
             . ' -- ' . escapeshellarg("$this->folder/load.json") . " $slot $seed";
@@ -246,7 +259,7 @@ final class Trial
                         'milliseconds' => self::REQUEST,
                     ]);
                 } catch (RuntimeException) {
-                    // It is just being reloaded.
+                    // php-fpm is reloading.
                     usleep(5_000);
                 }
             }
@@ -270,9 +283,9 @@ final class Trial
     }
 
     /**
-     * Everybody must come to an end by himself: who hangs is a fault by itself.
+     * Waits until all workers have ended. A worker that hangs is a fault of its own.
      *
-     * @return int by how many nanoseconds somebody was stopped longer than meant
+     * @return int the greatest delay of a resumption in nanoseconds
      */
     private function finish(): int
     {
@@ -294,7 +307,7 @@ final class Trial
             pcntl_waitpid($client, $status);
         }
         $said = file_get_contents("$this->folder/out");
-        // The client library of PostgreSQL passes on what a server says that is killed.
+        // PostgreSQL's client library prints the last warning of a server that is killed.
         $said = preg_replace('/^WARNING:  terminating connection.*\n/m', '', $said);
         if ($this->subject::DIES) {
             preg_match_all('/^(died at: \w+)\n/m', str_replace('done', '', $said), $deaths);
@@ -302,7 +315,7 @@ final class Trial
             $said = str_replace($deaths[0], '', $said);
         }
         if (str_replace('done', '', $said) !== '') {
-            throw new RuntimeException('a worker said: ' . substr($said, 0, 2_000));
+            throw new RuntimeException('a worker printed: ' . substr($said, 0, 2_000));
         }
         return $late;
     }

@@ -1,13 +1,15 @@
 <?php
 /**
- * A worker of a campaign: calls a limiter without pause for thought, and notes each call so that it is known
- * even when the worker is killed in the middle of it.
+ * A worker of a campaign: calls a limiter in a loop and notes each call, so that the log is
+ * complete even if the worker is killed in a call.
  *
- * As a command: php worker.php LOAD SLOT SEED. Under php-fpm the same are in the query, and a request lasts for
- * `milliseconds`. LOAD is a file that the campaign wrote: see Trial::load().
+ * As a command: php worker.php LOAD SLOT SEED. Under php-fpm the query holds the same values, and a
+ * request lasts for `milliseconds`. LOAD is a file that Trial::run() wrote.
  */
 
-/** Writes what prove/src/record.rs reads; it says there why this survives kill -9. */
+/**
+ * Writes the records that prove/src/record.rs reads. That file explains why they survive kill -9.
+ */
 final class CallLog
 {
     public const TAKE = 0;
@@ -31,7 +33,8 @@ final class CallLog
 
     public function __construct(string $folder, string|int $process)
     {
-        // Appending, and PHP keeps no buffer for writing to plain files: each fwrite() is one write().
+        // Opened for appending. PHP does not buffer writes to plain files: each fwrite() is one
+        // write().
         $this->file = fopen("$folder/$process." . hrtime(true) . '.log', 'a');
     }
 
@@ -40,7 +43,7 @@ final class CallLog
         $this->write($time ?? hrtime(true), $bucket, $cost, self::START, $kind, 0, 0);
     }
 
-    /** @param int $time right after the call */
+    /** @param int $time the instant right after the call */
     public function end(int $time, int $kind, int $bucket, int $answer, float $retry_after = 0): void
     {
         $nanoseconds = is_infinite($retry_after) ? -1 : (int) ceil($retry_after * 1e9);
@@ -59,10 +62,10 @@ final class CallLog
     }
 }
 
-/** A limiter that is judged: the extension's class, over one of its storages. */
+/** The limiter that is judged: the extension's class on one of its storages. */
 final class Extension
 {
-    /** @var array<int, TokenBucketStorage> with hints and without */
+    /** @var array<int, TokenBucketStorage> with and without the denial cache */
     private array $storages = [];
     /** @var array<int, TokenBucket> */
     private array $buckets = [];
@@ -71,14 +74,14 @@ final class Extension
     {
     }
 
-    /** @return array{int, float} what was answered, and when to ask again */
+    /** @return array{int, float} the answer, and the seconds to wait */
     public function take(array $bucket, float $cost): array
     {
         $decision = $this->bucket($bucket)->attempt($cost);
         return match ($decision->reason) {
             'granted' => [CallLog::DONE, 0],
             'insufficient_tokens' => [CallLog::DENIED, $decision->retryAfter],
-            // Counted by the extension: 'contended', 'table_full'.
+            // 'contended' and 'table_full', which the extension counts.
             default => [CallLog::EXCUSED, $decision->retryAfter],
         };
     }
@@ -93,11 +96,11 @@ final class Extension
         $this->bucket($bucket)->reset();
     }
 
-    /** What an exception says of the call: whether the store may have been asked. */
+    /** Returns UNASKED if the exception proves that the store was not contacted, or else ERROR. */
     public function failed(Throwable $error): int
     {
         if (isset($this->storage_of['pdo'])) {
-            // PDO does not connect again by itself.
+            // PDO does not reconnect by itself.
             $this->storages = [];
             $this->buckets = [];
         }
@@ -130,12 +133,15 @@ final class Extension
     }
 }
 
-/** Asks and asks: shared buckets as they come, its own one when the wait that it was told is over. */
+/**
+ * Calls the limiter in a loop: its own bucket when the stated wait is over, and random shared
+ * buckets the rest of the time.
+ */
 final class Load
 {
-    /** @var array<int, int> tokens by bucket that were granted and may be given back */
+    /** @var array<int, int> the granted tokens that may be given back, by bucket */
     private array $granted = [];
-    /** When its own bucket is to be asked again. */
+    /** The time of the next call on its own bucket. */
     private int $due = 0;
 
     public function __construct(
@@ -150,7 +156,7 @@ final class Load
     {
         while (($now = hrtime(true)) < $end) {
             $own = $this->load['own'][$this->slot] ?? null;
-            // Sometimes too early, too.
+            // One call in 41 is too early.
             if ($own !== null && ($now >= $this->due || mt_rand(0, 40) === 0)) {
                 $wait = $this->take($own, 1);
                 $this->due = hrtime(true) + (int) ceil(min($wait, 10) * 1e9);
@@ -178,7 +184,7 @@ final class Load
         }
     }
 
-    /** How long to wait. */
+    /** Takes tokens and notes the call. Returns the seconds to wait. */
     private function take(array $bucket, int $cost): float
     {
         $this->log->start(CallLog::TAKE, $bucket[0], $cost);
@@ -215,10 +221,10 @@ final class Load
     }
 }
 
-// The campaign needs the log only.
+// The campaign includes this file only for CallLog.
 if (basename($_SERVER['SCRIPT_FILENAME']) === 'worker.php') {
     [$load, $slot, $seed] = isset($_GET['load']) ? [$_GET['load'], $_GET['slot'], $_GET['seed']] : array_slice($argv, 1, 3);
-    // The first of an outage warns; everything else that PHP says is a fault.
+    // The first failure of an outage warns. Any other output of PHP is a fault.
     set_error_handler(fn (int $level, string $said) => str_contains($said, 'using shared memory of this host'));
     $load = json_decode(file_get_contents($load), true);
     mt_srand((int) $seed);

@@ -74,7 +74,7 @@ final class Comment
     }
 }
 
-/** Puts names of methods, variables and settings into backticks, except inside of backticks. */
+/** Puts names of methods, variables and settings into backticks, except inside backticks. */
 function marked(string $text): string
 {
     $pieces = explode('`', $text);

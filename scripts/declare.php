@@ -1,14 +1,17 @@
 <?php
 /**
- * Writes src/classes.rs, the classes by name, and src/declared.rs: the tables that tell the engine what stubs/tokenbucket.stub.php declares.
+ * Writes src/classes.rs and src/declared.rs from stubs/tokenbucket.stub.php.
  *
- *     php -n scripts/declare.php          writes the file
- *     php -n scripts/declare.php --check  fails if the file is stale
+ * src/classes.rs holds the classes by name. src/declared.rs holds the tables that declare them to
+ * PHP.
  *
- * Everything is read by Reflection, so the extension must not be loaded. Tags in doc comments add
- * what PHP's syntax cannot say, as in php-src's gen_stub.php:
+ *     php -n scripts/declare.php          writes the files
+ *     php -n scripts/declare.php --check  fails if a file is stale
  *
- *     @implementation path::Type        of a class: its Rust state; method fooBar() is path::foo_bar.
+ * The script reads the stub with Reflection, so the extension must not be loaded. Tags in doc
+ * comments add facts that PHP's syntax cannot express, as in php-src's gen_stub.php:
+ *
+ *     @implementation path::Type        of a class: its Rust state; fooBar() is path::foo_bar.
  *                                       Of an interface: its Rust trait; classes that implement
  *                                       fooBar() run path::foo_bar::<their state>.
  *                                       Of a function: the Rust function.
@@ -25,37 +28,39 @@ function unsupported(string $what): never
     throw new LogicException("scripts/declare.php does not support $what yet");
 }
 
-/** The argument of a tag, '' for a tag without one; null if the tag is missing. */
+/** Returns the argument of a tag, '' for a tag without one, or null if the tag is missing. */
 function tag(string|false $comment, string $tag): ?string
 {
     return preg_match("/^[\s\/*]*@$tag(?=\s)[ \t]*([\w:]*)/m", (string) $comment, $found) ? $found[1] : null;
 }
 
-/** "fooBar", "_foo_bar" or "FooBAR" as "foo_bar". */
+/** Converts "fooBar", "_foo_bar" and "FooBAR" to "foo_bar". */
 function snake(string $name): string
 {
     return strtolower(ltrim(preg_replace('/(?<=[a-z])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])/', '_', $name), '_'));
 }
 
-/** The name of a static or constant in Rust: without the namespace. */
+/** Returns the name of a static or constant in Rust, without the namespace. */
 function static_name(string $name): string
 {
     return strtoupper(snake(substr(strrchr("\\$name", '\\'), 1)));
 }
 
-/** A string literal of Rust. */
+/** Returns a string literal of Rust. */
 function quoted(string $text): string
 {
     return '"' . addcslashes($text, '\\"') . '"';
 }
 
-/** A C string literal of Rust. */
+/** Returns a C string literal of Rust. */
 function literal(string $text): string
 {
     return 'c' . quoted($text);
 }
 
-/** Items with a space between, as many a line as fit in 100 columns from column $indent on. */
+/**
+ * Joins items with spaces and wraps them at 100 columns; the first line starts at column $indent.
+ */
 function fill(array $items, int $indent): string
 {
     $lines = [];
@@ -71,7 +76,7 @@ function fill(array $items, int $indent): string
     return implode("\n" . str_repeat(' ', $indent), $lines);
 }
 
-/** A list between $before and $after: on one line, if there is room from column $indent on. */
+/** Formats a list between $before and $after, on one line if it fits from column $indent on. */
 function items(array $items, int $indent, string $before, string $after): string
 {
     $line = "$before&[" . implode(', ', $items) . "]$after";
@@ -82,7 +87,7 @@ function items(array $items, int $indent, string $before, string $after): string
     return "$before&[$space    " . fill(array_map(fn($item) => "$item,", $items), $indent + 4) . "$space]$after";
 }
 
-/** The names of the texts that are there more than once. */
+/** Returns the texts that occur more than once, with their names. */
 function shared(array $texts, array $names): array
 {
     $often = array_filter(array_count_values($texts), fn($count) => $count > 1);
@@ -123,14 +128,17 @@ function parameter(ReflectionParameter $parameter): string
     return "optional($named, " . literal($default) . ')';
 }
 
-/** What a function returns, and its parameters. */
+/** Returns the code of a function's return type and parameters. */
 function infos(ReflectionFunctionAbstract $function): array
 {
     $returns = 'returns(' . $function->getNumberOfRequiredParameters() . ', ' . type($function->getReturnType()) . ')';
     return [$returns, ...array_map(parameter(...), $function->getParameters())];
 }
 
-/** A method or function that has a body, or none; constants stand for what several of them have. */
+/**
+ * Returns the entry of a method or function. It uses constants for parts that several entries
+ * share.
+ */
 function entry(ReflectionFunctionAbstract $function, string $head, int $indent): string
 {
     global $parameters, $signatures;
@@ -152,7 +160,7 @@ function access(ReflectionMethod|ReflectionProperty $member): string
     return implode(' | ', array_map(strtoupper(...), $flags));
 }
 
-/** A path from the module that it ends in, which is imported. */
+/** Imports the module of a path, and returns the path relative to that module's parent. */
 function imported(string $path): string
 {
     global $modules;
@@ -161,7 +169,7 @@ function imported(string $path): string
     return ltrim(strrchr(":$found[1]", ':'), ':') . "::$found[2]";
 }
 
-/** The Rust function that runs a method. */
+/** Returns the Rust function that runs a method. */
 function handler(ReflectionMethod $method): string
 {
     $alias = tag($method->getDocComment(), 'implementation-alias');
@@ -209,13 +217,13 @@ function constant_of(ReflectionClassConstant $constant): string
         : unsupported("{$constant->name}, which is not public");
 }
 
-/** The methods that a class declares itself. */
+/** Returns the methods that a class declares itself. */
 function methods(ReflectionClass $class): array
 {
     return array_filter($class->getMethods(), fn($it) => $it->class === $class->name && $it->isUserDefined());
 }
 
-/** The interfaces that a class names itself. */
+/** Returns the interfaces that a class names itself. */
 function interfaces(ReflectionClass $class): array
 {
     $inherited = ['UnitEnum', ...($class->getParentClass() ?: null)?->getInterfaceNames() ?? []];
@@ -225,7 +233,7 @@ function interfaces(ReflectionClass $class): array
     return array_values(array_diff($class->getInterfaceNames(), $inherited));
 }
 
-/** The arguments that #[\SensitiveParameter] keeps out of stack traces. */
+/** Returns the arguments that #[\SensitiveParameter] keeps out of stack traces. */
 function hidden(array $methods): array
 {
     $hidden = [];
@@ -240,7 +248,7 @@ function hidden(array $methods): array
     return $hidden;
 }
 
-/** The field `kind`, unless the class extends no other. */
+/** Returns the field `kind`, or nothing for a class without a parent. */
 function kind(ReflectionClass $class): array
 {
     if ($class->isEnum()) {
@@ -255,7 +263,7 @@ function kind(ReflectionClass $class): array
     };
 }
 
-/** The entry of a class; fields that say nothing are left out. */
+/** Returns the entry of a class, without empty fields. */
 function declaration(ReflectionClass $class): string
 {
     $comment = $class->getDocComment();
@@ -291,7 +299,7 @@ function stub_function(ReflectionFunction $function): string
     return entry($function, 'entry(' . literal($function->name) . ', 0, method!(' . imported($path) . ')', 4);
 }
 
-/** The whole of src/classes.rs, which the rest of the extension imports. */
+/** Returns the text of src/classes.rs, which the rest of the extension imports. */
 function classes(array $classes): string
 {
     $text = "//! The classes that the extension declares, by name.\n//!\n"
@@ -305,7 +313,7 @@ function classes(array $classes): string
     return $text;
 }
 
-/** The whole of src/declared.rs, which only the module's entry imports. */
+/** Returns the text of src/declared.rs, which only the module's entry imports. */
 function declared(array $classes, array $functions): string
 {
     global $parameters, $signatures, $modules;
@@ -331,17 +339,17 @@ function declared(array $classes, array $functions): string
         . "use crate::zend::declare::{\n    END, Entries, FINAL, Info, NO_DYNAMIC_PROPERTIES, NOT_SERIALIZABLE, PRIVATE, PROTECTED,\n"
         . "    PUBLIC, STATIC, Type, abstract_entry, entry, optional, required, returns, untyped,\n};\n"
         . "use crate::{\n    " . fill(array_map(fn($module) => "$module,", $modules), 4) . "\n};\n\n"
-        . "// Parameters that several methods have.\n";
+        . "// Parameters that several methods share.\n";
     foreach ($parameters as $parameter => $name) {
         $text .= "const $name: Info = $parameter;\n";
     }
-    $text .= "\n// What several methods return, and their parameters.\n";
+    $text .= "\n// Return types and parameters that several methods share.\n";
     foreach ($signatures as $signature => $name) {
         $infos = array_map(fn($info) => $parameters[$info] ?? $info, $distinct[$signature]);
         $text .= items($infos, 0, "const $name: &[Info] = ", ';') . "\n";
     }
     return "$text\n/// The functions.\n$entries\n\n"
-        . "/// The classes, each behind those that it extends or implements.\n"
+        . "/// The classes, each after the classes and interfaces that it extends or implements.\n"
         . 'pub static CLASSES: [(&Class, Declaration); ' . count($classes) . "] = [\n$declarations];\n";
 }
 

@@ -1,5 +1,5 @@
-# Chooses the PHP to build and test with; the other scripts source this file. PHP_CONFIG chooses
-# another one.
+# Chooses the PHP to build and test with. Other scripts source this file. Set PHP_CONFIG to choose
+# another PHP.
 
 PHP_CONFIG=${PHP_CONFIG:-$(command -v php-config8.2 || command -v php-config || true)}
 if [ -z "$PHP_CONFIG" ]; then
@@ -9,5 +9,5 @@ fi
 PHP=$("$PHP_CONFIG" --php-binary)
 # shellcheck disable=SC2034 # used by the scripts that source this file
 php_extensions=$("$PHP_CONFIG" --extension-dir)
-# The build of ext-php-rs reads both.
+# The build of ext-php-rs reads both variables.
 export PHP PHP_CONFIG

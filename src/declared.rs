@@ -17,7 +17,7 @@ use crate::{
     storage::pdo, storage::redis, storage::shared_memory, token_bucket,
 };
 
-// Parameters that several methods have.
+// Parameters that several methods share.
 const MICROTIME: Info = untyped(c"microtime");
 const IDENTIFIER: Info = untyped(c"identifier");
 const TOKENS: Info = optional(c"tokens", Type::INT.or(Type::FLOAT), c"1");
@@ -29,7 +29,7 @@ const HINT_MAX_AGE: Info = optional(c"hintMaxAge", Type::FLOAT, c"1.0");
 const ID: Info = untyped(c"id");
 const STORAGE: Info = untyped(c"storage");
 
-// What several methods return, and their parameters.
+// Return types and parameters that several methods share.
 const ATTEMPT: &[Info] = &[returns(0, Type::class(c"TokenBucket\\Decision")), TOKENS];
 const BOOTSTRAP: &[Info] = &[returns(2, Type::NONE), IDENTIFIER, MICROTIME];
 const CONSUME: &[Info] = &[
@@ -44,7 +44,7 @@ pub static FUNCTIONS: Entries = Entries(&[
     entry(c"TokenBucket\\status", 0, method!(info::status), &[returns(0, Type::ARRAY)]), END,
 ]);
 
-/// The classes, each behind those that it extends or implements.
+/// The classes, each after the classes and interfaces that it extends or implements.
 pub static CLASSES: [(&Class, Declaration); 17] = [
     (&classes::TOKEN_BUCKET_STORAGE, Declaration {
         kind: Kind::Interface,

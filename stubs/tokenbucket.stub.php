@@ -619,7 +619,8 @@ namespace TokenBucket {
      *         local: int, allowed: int, denied: int, thrown: int
      *     },
      *     stores: list<array{
-     *         name: string, breaker: 'closed'|'open', failures: int, opened: int, retry_after: float
+     *         name: string, breaker: 'closed'|'open', failures: int, opened: int,
+     *         retry_after: float
      *     }>
      * }
      * @implementation info::status

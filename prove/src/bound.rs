@@ -1,52 +1,58 @@
-//! Rule 1: over every window, what was granted wholly inside it fits capacity and rate.
+//! Rule 1: in every window, the grants wholly inside it fit the capacity and the rate.
 //!
-//! **Why it is necessary.** Let a window be [t1, t2]. A call that starts at t1 or later and ends by t2 took effect
-//! inside it. At t1 the bucket held at most its capacity C, and since then it gained r·(t2 − t1), plus what
-//! refunds, resets and losses gave it that took effect inside. Those of them that overlap the
-//! window may have; no other did. So with W the cost of the grants wholly inside and G what the overlapping ones
-//! give (a reset or a loss at most C): W <= C + r·(t2 − t1) + G. Leaving out grants that stick out, and
-//! those of unknown outcome, only lowers W.
+//! **Why it is necessary.** Let a window be [t1, t2]. A call that starts at t1 or later and ends by
+//! t2 took effect inside the window. At t1 the bucket held at most its capacity C. Until t2 it
+//! gained r·(t2 − t1), plus the tokens of the refunds, resets and losses that took effect inside.
+//! Only those that overlap the window can have done so. Let W be the cost of the grants wholly
+//! inside. Let G be the most that the overlapping refunds, resets and losses can add, where a reset
+//! or a loss adds at most C. Then W <= C + r·(t2 − t1) + G. Grants that reach out of the window and
+//! calls of unknown outcome are left out, which only lowers W.
 //!
-//! Where a store reads its clock and then waits for the bucket, a reset (or what comes first after a loss) fills it as of the
-//! time that was read, up to `wait` earlier, and others have been granted what came since: it gives r·`wait` more.
+//! Some stores read their clock and then wait for the bucket. There a reset fills the bucket as of
+//! the time that was read, up to `wait` earlier. So does the first call after a loss. Other calls
+//! may have received the tokens that were refilled in between. So a reset or a loss adds r·`wait`
+//! more.
 //!
-//! **Why the sweep finds the worst window.** Shrinking a window to the first start and the last end of the grants
-//! inside it keeps W and raises neither r·(t2 − t1) nor G. So only starts need be tried as t1 and ends as t2.
-//! A gift that starts at s and ends at e overlaps exactly when s <= t2 and not e < t1, and e < t1 implies s <= t2 for
-//! t1 <= t2. So G = (gifts with s <= t2) − (gifts with e < t1): one term for each end of the window, and the excess
+//! **Why the sweep finds the worst window.** Shrink a window to the first start and the last end of
+//! the grants inside it. That keeps W and raises neither r·(t2 − t1) nor G. So it is enough to try
+//! starts of grants as t1 and ends of grants as t2. Call refunds, resets and losses gifts. A gift
+//! that starts at s and ends at e overlaps exactly when s <= t2 and not e < t1. Because t1 <= t2,
+//! e < t1 implies s <= t2. So G = (gifts with s <= t2) − (gifts with e < t1): one term for each end
+//! of the window. The excess therefore splits:
 //!
-//! > W(t1, t2) − r·(t2 − t1) − G = [Σ cost of grants with start >= t1, end <= t2] + [r·t1 + gifts ended before t1]
-//! > − [r·t2 + gifts started by t2]
+//! > W(t1, t2) − r·(t2 − t1) − G = [Σ cost of grants with start >= t1, end <= t2] +
+//! > [r·t1 + gifts ended before t1] − [r·t2 + gifts started by t2]
 //!
-//! splits: the ends are swept in order, a tree over the starts holds the first two brackets, each grant
-//! adds its cost to all t1 up to its own start, and the greatest value there is the worst window that ends with it.
-//! The sum is over intervals, not instants, and no order of overlapping calls is presumed.
+//! The sweep takes the ends in order. A tree over the starts holds the first two brackets. Each
+//! grant adds its cost to all t1 up to its own start. Then the greatest value in the tree is the
+//! worst window that ends with this grant. The sum is over intervals, not instants, so no order of
+//! overlapping calls is assumed.
 
 use crate::call::{Call, Kind, Nanos, Tokens};
 use crate::rules::{Quota, Rules};
 use crate::tree::Prefixes;
 
-/// A window, and what was granted in it beyond what the bucket had.
+/// A window, and the tokens granted in it beyond its bound.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Window {
     /// The end of the window's last grant.
     pub end: Nanos,
-    /// Above the bound where positive, below it where negative.
+    /// Positive above the bound, negative below it.
     pub excess: Tokens,
 }
 
-/// The worst windows: of all, and how many ends of grants have one above the bound.
+/// The worst window, and the number of violations.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Worst {
-    /// `None` when nothing was granted.
+    /// The worst window of all; `None` if nothing was granted.
     pub window: Option<Window>,
-    /// The first that is above the bound.
+    /// The first window above the bound.
     pub first: Option<Window>,
-    /// Grants with which a window ends that is above the bound.
+    /// The number of grants that end a window above the bound.
     pub violations: u64,
 }
 
-/// What calls gave a bucket by an instant, for gifts in the order of one of their ends.
+/// The sum of the gifts up to an instant. Gifts are sorted by one end of their calls.
 struct Gifts {
     by_instant: Vec<(Nanos, Tokens)>,
     next: usize,
@@ -67,7 +73,8 @@ impl Gifts {
         }
     }
 
-    /// The sum of those for which `counts`; asked for later and later instants.
+    /// Returns the sum of the gifts whose instant satisfies `counts`. Each call must accept at
+    /// least the instants of the call before.
     fn while_counts(&mut self, counts: impl Fn(Nanos) -> bool) -> Tokens {
         while let Some(&(instant, amount)) = self.by_instant.get(self.next)
             && counts(instant)
@@ -79,7 +86,7 @@ impl Gifts {
     }
 }
 
-/// The most that a call may have given to a bucket.
+/// Returns the most tokens that a call can have added to a bucket; `None` for a take.
 #[must_use]
 pub fn gift(call: &Call, quota: &Quota, rules: &Rules) -> Option<Tokens> {
     match call.kind {

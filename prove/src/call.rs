@@ -1,71 +1,72 @@
-//! One call as its caller saw it, in the units of this crate.
+//! One call as its caller observed it, in the units of this crate.
 
-/// 1e-12 tokens.
+/// An amount in units of 1e-12 tokens.
 pub type Tokens = i128;
-/// Nanoseconds on the one clock that all callers read.
+/// Nanoseconds on the clock that all callers share.
 pub type Nanos = u64;
 
-/// Tokens in units of [`Tokens`].
+/// One token in units of [`Tokens`].
 pub const TOKEN: Tokens = 1_000_000_000_000;
 
-/// What was asked for.
+/// The operation of a call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
-    /// Tokens.
+    /// Takes tokens.
     Take,
-    /// To give tokens back.
+    /// Gives tokens back.
     Refund,
-    /// To fill the bucket.
+    /// Fills the bucket.
     Reset,
-    /// Nothing was asked: the store may have lost the bucket, which is then full.
+    /// Not a call: the store may have lost the bucket. A lost bucket is full.
     Lost,
 }
 
-/// What its caller was told.
+/// The result that the caller received.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Outcome {
-    /// It was done; of a take: granted.
+    /// The call succeeded; a take was granted.
     Done,
-    /// Denied for want of tokens.
+    /// Denied because the bucket lacked tokens.
     Denied {
-        /// How long to wait; `None` for ever.
+        /// The time to wait; `None` means for ever.
         retry_after: Option<Nanos>,
     },
     /// Denied for another reason that the limiter names and counts.
     Excused,
-    /// Nothing: the caller died, or got an error. It may have been done.
+    /// The caller died or got an error. The call may have taken effect.
     Unknown,
 }
 
-/// A call: it took effect, if it did, at one instant of `start..=end`.
+/// A call. If it took effect, it did so at one instant of `start..=end`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Call {
-    /// Before the call.
+    /// The instant before the call.
     pub start: Nanos,
-    /// After it; of an unknown outcome, the last instant at which it may have been done.
+    /// The instant after the call. If the outcome is unknown: the last instant at which the call
+    /// may have taken effect.
     pub end: Nanos,
-    /// What was asked for.
+    /// The operation.
     pub kind: Kind,
-    /// How many tokens.
+    /// The number of tokens.
     pub cost: Tokens,
-    /// What was answered.
+    /// The result.
     pub outcome: Outcome,
 }
 
 impl Call {
-    /// Whether it certainly took tokens.
+    /// Reports whether the call certainly took tokens.
     #[must_use]
     pub fn is_granted(&self) -> bool {
         self.kind == Kind::Take && self.outcome == Outcome::Done
     }
 
-    /// Whether it may have taken tokens.
+    /// Reports whether the call took, or may have taken, tokens.
     #[must_use]
     pub fn may_have_taken(&self) -> bool {
         self.kind == Kind::Take && matches!(self.outcome, Outcome::Done | Outcome::Unknown)
     }
 
-    /// Whether it was denied for want of tokens.
+    /// Reports whether the call was denied because the bucket lacked tokens.
     #[must_use]
     pub fn is_denied(&self) -> bool {
         self.kind == Kind::Take && matches!(self.outcome, Outcome::Denied { .. })

@@ -1,49 +1,59 @@
 //! Rule 2: every denial is explained by grants that may have preceded it.
 //!
-//! **Why it is necessary.** A bucket of capacity C lacks b(p) tokens at the instant p: 0 at first, down by r a
-//! nanosecond and not below 0, up by the cost of each grant; never above C. A denial of n tokens at p is true when
-//! C − b(p) < n. Here an upper bound D(p) of b(p) is kept, whatever the calls' instants within their
-//! intervals were. So if C − D(p) >= n at all p of the denial's interval, no history explains it.
+//! **Why it is necessary.** A bucket of capacity C lacks b(p) tokens at the instant p. b is 0 at
+//! first. It falls by r a nanosecond, but not below 0, and rises by the cost of each grant. It is
+//! never above C. A denial of n tokens at p is correct when C − b(p) < n. This module keeps an
+//! upper bound D(p) of b(p) that holds wherever in their intervals the calls took effect. If C −
+//! D(p) >= n at all p of the denial's interval, no history explains the denial.
 //!
-//! **The bound D.** b only grows when grants are moved later (what is taken later has less time to be refilled), so
-//! each is placed as late as it can be: at p itself while p is inside its interval (the sum of
-//! these is O), at its end afterwards (what remains of these is B). D = O + B, where
+//! **The bound D.** Moving a grant later only raises b, because less time remains to refill it. So
+//! each grant is placed as late as possible: at p itself while p is inside its interval, and at its
+//! end afterwards. O is the sum of the grants that are open at p. B is the rest of the ended ones.
+//! D = O + B, where:
 //!
-//! - a start of a grant or of a call of unknown outcome adds its cost to O; at its end the cost goes from O to B;
-//! - B decays by r;
-//! - a refund of c that ended at e lowers B to max(B − c, K), or leaves it when it is less than K, K being what
-//!   grants added to B since the refund began: they may have come after it. A reset lowers B to K. Both count from
-//!   e + `hint` on, for until then others may deny on what they knew. Both leave O alone: what is open may come later;
-//! - B is cut at C + P, P being the refunds that began and do not count yet;
-//! - refunds of unknown outcome count as if they had not happened: they only lower b;
-//! - a loss of state sets B to C, at its start and at its end: the store may be back where it was before a refund or a
-//!   reset (a replica that had not heard of it, a host that heals it from what it remembers).
+//! - The start of a grant, or of a take of unknown outcome, adds its cost to O. At its end the cost
+//!   moves from O to B.
+//! - B decays by r.
+//! - A refund of c that ended at e lowers B to max(B − c, K); if B is less than K, it stays. K is
+//!   the amount that grants added to B since the refund began: they may have come after it. A reset
+//!   lowers B to K.
+//! - Refunds and resets count from e + `hint` on. Until then other workers may deny from the denial
+//!   cache. Both leave O unchanged, because an open grant may come later.
+//! - B is limited to C + P. P is the sum of the refunds that began and do not count yet.
+//! - Refunds of unknown outcome are ignored, because they only lower b.
+//! - A loss of state sets B to C at its start and at its end. The store may return to its state
+//!   from before a refund or reset: a replica may not have received it, or a host may restore a
+//!   denial that it remembers.
 //!
-//! Why D is one: let z be the last instant at which a refund, a reset or a loss filled the bucket, and G what refunds
-//! gave since z that do not count yet. Then b + G <= B + O, always. Grants and time keep that, as do the cut, for
-//! b <= C and G <= P, and a refund that gave all its c since z, for c leaves G too. Any other one,
-//! and a reset, had begun by z. So K, and what is open, hold all that was taken since z: at least b + G.
+//! **Why D is an upper bound.** Let z be the last instant at which a refund, a reset or a loss
+//! filled the bucket. Let G be the tokens that refunds gave since z and that do not count yet. Then
+//! b + G <= B + O always holds:
 //!
-//! **Why the sweep is enough.** Between events D only falls, so over a denial's interval it is greatest at the interval's
-//! start or right after a start of another call within it. D at these points goes into a tree; each
-//! denial asks for the greatest of its range.
+//! - Grants and time keep it. The limit of B keeps it, because b <= C and G <= P.
+//! - A refund that gave all of its c since z keeps it, because c leaves G too.
+//! - Any other refund, and any reset, had begun by z. So K and the open grants contain everything
+//!   that was taken since z, which is at least b + G.
+//!
+//! **Why the sweep is enough.** Between events D only falls. So within a denial's interval it is
+//! greatest at the start of the interval or right after the start of another call in it. A tree
+//! holds D at these points. Each denial queries the greatest value of its range.
 
 use crate::call::{Call, Kind, Nanos, Outcome, Tokens};
 use crate::rules::{Quota, Rules};
 use crate::tree::Maxima;
 
-/// The denials that nothing explains.
+/// The denials that no history explains.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Unexplained {
-    /// How many.
+    /// The number of unexplained denials.
     pub violations: u64,
-    /// The first, and how many tokens at least the bucket held beyond what was asked for.
+    /// The first one, and the tokens that the bucket held at least beyond the denied cost.
     pub first: Option<(Call, Tokens)>,
-    /// All denials.
+    /// The number of all denials.
     pub denials: u64,
 }
 
-/// In the order in which events of one instant are taken: what may explain a denial first.
+/// An event of the sweep. At one instant, events that may explain a denial come first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Event {
     TakeStarts,
@@ -55,15 +65,15 @@ enum Event {
     GiftEnds,
 }
 
-/// What a bucket may lack, as the sweep goes on.
+/// The tokens that a bucket may lack at the current instant of the sweep.
 struct Lack {
     quota: Quota,
     now: Nanos,
     open: Tokens,
     closed: Tokens,
-    /// Refunds that began and do not count yet.
+    /// The sum of the refunds that began and do not count yet.
     pending: Tokens,
-    /// All that ever went to `closed`.
+    /// The sum of all amounts ever added to `closed`.
     total: Tokens,
 }
 
@@ -84,8 +94,8 @@ impl Lack {
         self.now = now;
     }
 
-    /// Applies an event, which changes nothing if it is a denial's. `before` keeps the total from a
-    /// gift's start to its end.
+    /// Applies an event. Events of denials change nothing. `before` keeps `total` from the start of
+    /// a gift to its end.
     fn apply(&mut self, event: Event, call: &Call, rules: &Rules, before: &mut Tokens) {
         let charged = call.cost + self.quota.refill(rules.tick);
         let is_refund = call.kind == Kind::Refund;
@@ -109,13 +119,13 @@ impl Lack {
         self.total += cost;
     }
 
-    /// The end of a refund that began when `total` was so much.
+    /// Ends a refund; `total` is the value of `self.total` when it began.
     fn refund(&mut self, cost: Tokens, total: Tokens) {
         self.pending -= cost;
         self.closed = (self.closed - cost).max((self.total - total).min(self.closed));
     }
 
-    /// The end of a reset that began when `total` was so much.
+    /// Ends a reset; `total` is the value of `self.total` when it began.
     fn reset(&mut self, total: Tokens) {
         self.closed = self.closed.min(self.total - total);
     }
@@ -129,7 +139,7 @@ pub fn judge(calls: &[Call], quota: &Quota, rules: &Rules) -> Unexplained {
     let candidates = events.iter().filter(|event| is_candidate(event.1)).count();
     let mut greatest = Maxima::new(candidates);
     let mut points = 0;
-    // Of each call: the point of a denial's start, or what was closed when a gift began.
+    // For each call: the point at which a denial starts, or `total` when a gift began.
     let mut remembered: Vec<(usize, Tokens)> = vec![(0, 0); calls.len()];
     let mut result = Unexplained::default();
     for (now, event, index) in events {

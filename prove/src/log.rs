@@ -1,12 +1,19 @@
-//! Reads a folder of logs: what each bucket was asked, and how it is to be judged.
+//! Reads a folder of logs: the calls on each bucket, and the rules to judge them by.
 //!
-//! `rules` holds lines of a word and numbers: `tick`, `skew`, `linger`, `wait`, `hint` in nanoseconds, `buckets`, `evicted` in
-//! thousandths of a token, and for each bucket `bucket` with its number, capacity and rate in thousandths;
-//! `unhinted` with a number excepts a bucket from `hint`. `*.log` hold records; a caller's file is named after its process, as `1234.1.log`, and what happened to callers and
-//! stores is in files of the same kind.
+//! The file `rules` holds lines of a word and numbers:
 //!
-//! A call without an end has an unknown outcome. It may have been done until its caller was dead, or went on, and
-//! `linger` later: what it had sent was still on its way. Where no death was noted, until the end of the log.
+//! - `tick`, `skew`, `linger`, `wait` and `hint`: nanoseconds.
+//! - `buckets`: a number.
+//! - `evicted`: thousandths of a token.
+//! - `bucket`: a bucket's number, its capacity and its rate, both in thousandths.
+//! - `unhinted`: the number of a bucket to which `hint` does not apply.
+//!
+//! Files `*.log` hold records. A caller's file is named after its process, as `1234.1.log`. Events
+//! of callers and stores are in files of the same format.
+//!
+//! A call without an end has an unknown outcome. It may have taken effect until its caller died or
+//! continued, and `linger` longer, because a request may have been on its way. If no death was
+//! noted, it may have taken effect until the end of the log.
 
 use crate::call::{Call, Kind, Nanos, Outcome};
 use crate::record::{Answer, Phase, Record, SIZE};
@@ -15,18 +22,18 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::Path;
 
-/// All that is known.
+/// The contents of a folder of logs.
 #[derive(Clone, Debug)]
 pub struct Log {
-    /// What is allowed.
+    /// The allowances.
     pub rules: Rules,
-    /// Of each bucket its quota and its calls, losses among them.
+    /// The quota and the calls of each bucket, including losses.
     pub buckets: BTreeMap<u32, (Quota, Vec<Call>)>,
-    /// Of which buckets nobody remembers denials.
+    /// The buckets that do not use the denial cache.
     pub unhinted: BTreeSet<u32>,
 }
 
-/// When processes were dead, in the order of time.
+/// The instants of deaths by process, in ascending order.
 type Deaths = BTreeMap<u32, Vec<Nanos>>;
 
 impl Log {
@@ -34,7 +41,7 @@ impl Log {
     ///
     /// # Errors
     ///
-    /// Says what cannot be read, or makes no sense.
+    /// Names the file that cannot be read or is invalid.
     pub fn read(folder: &Path) -> Result<Self, String> {
         let text = fs::read_to_string(folder.join("rules"))
             .map_err(|error| format!("{}: {error}", folder.join("rules").display()))?;
@@ -50,11 +57,11 @@ impl Log {
         Ok(log)
     }
 
-    /// A log without calls.
+    /// Returns a log with the rules of `text` and without calls.
     ///
     /// # Errors
     ///
-    /// Tells the line that makes no sense.
+    /// Returns the invalid line.
     pub fn from_rules(text: &str) -> Result<Self, String> {
         let mut rules = Rules::EXACT;
         let mut buckets = BTreeMap::new();
@@ -83,7 +90,7 @@ impl Log {
                 (Some("unhinted"), &[bucket]) => {
                     unhinted.insert(u32::try_from(bucket).map_err(|_| line.to_owned())?);
                 }
-                _ => return Err(format!("not a rule: {line}")),
+                _ => return Err(format!("invalid rule: {line}")),
             }
         }
         Ok(Self {
@@ -93,11 +100,11 @@ impl Log {
         })
     }
 
-    /// Adds what callers wrote, each with its process.
+    /// Adds the records of callers, each with its process.
     ///
     /// # Errors
     ///
-    /// Tells a bucket that the rules do not know.
+    /// Names a bucket that has no rule.
     pub fn add(&mut self, files: &[(u32, Vec<Record>)]) -> Result<(), String> {
         let all = || files.iter().flat_map(|(_, records)| records);
         let last = all().map(|record| record.time).max().unwrap_or(0);
@@ -184,7 +191,7 @@ impl Log {
     }
 }
 
-/// The process that a file is named after; 0 for none.
+/// Returns the process that a file is named after, or 0 if its name has no number.
 fn process(path: &Path) -> u32 {
     let name = path.file_name().and_then(|name| name.to_str());
     let number = name.and_then(|name| name.split('.').next());
@@ -195,10 +202,10 @@ fn records(path: &Path) -> Result<Vec<Record>, String> {
     let bytes = fs::read(path).map_err(|error| format!("{}: {error}", path.display()))?;
     let (chunks, rest) = bytes.as_chunks::<SIZE>();
     if !rest.is_empty() {
-        return Err(format!("{}: half a record", path.display()));
+        return Err(format!("{}: incomplete record", path.display()));
     }
     let records = chunks.iter().enumerate().map(|(index, chunk)| {
-        Record::parse(chunk).ok_or_else(|| format!("{}: not a record: {index}", path.display()))
+        Record::parse(chunk).ok_or_else(|| format!("{}: invalid record {index}", path.display()))
     });
     records.collect()
 }

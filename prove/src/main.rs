@@ -1,5 +1,7 @@
-//! `prove FOLDER`: judges the logs in a folder. Ends with 0 when all rules hold, 1 when one is broken, and 2 when the
-//! logs prove nothing: they cannot be read, are empty, or the rules allow too much.
+//! `prove FOLDER`: judges the logs in a folder.
+//!
+//! Exits with 0 if all rules hold and with 1 if one is broken. Exits with 2 if the logs prove
+//! nothing: they cannot be read, are empty, or the rules allow too much.
 
 use anyhow::bail;
 use prove::log::Log;

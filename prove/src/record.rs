@@ -1,70 +1,71 @@
-//! What a caller writes: a record of 32 bytes before a call and one after it.
+//! The record that a caller writes: 32 bytes before each call and 32 bytes after it.
 //!
-//! Little-endian: time u64 · bucket u32 · cost u32, in thousandths of a token · phase u8 · kind u8 ·
-//! outcome u8 · 0 u8 · sequence u32 · retry-after u64, in nanoseconds, all bits set for never.
+//! Little-endian: time u64 · bucket u32 · cost u32, in thousandths of a token · phase u8 · kind u8
+//! · outcome u8 · 0 u8 · sequence u32 · retry-after u64, in nanoseconds, all bits set for never.
 //!
-//! **Why it survives `kill -9`.** Each record is one `write()` to a file opened for appending, without a
-//! buffer in the process. What `write()` took is in the kernel's page cache, which does not die with
-//! the process (only with the machine). 32 divides the page size, so a record lies in one page; the
-//! kernel looks for a deadly signal between pages, not within one: a record is there whole, or not at all. The record
-//! before a call is there before the call begins, so whatever a dead caller may have done is known.
+//! **Why it survives `kill -9`.** Each record is one `write()` to a file opened for appending,
+//! without a buffer in the process. After `write()` the bytes are in the kernel's page cache. They
+//! are lost only with the machine, not with the process. 32 divides the page size, so a record lies
+//! in one page. The kernel checks for fatal signals between pages, not within one. So a record is
+//! either complete or absent. It is written before the call begins, so every call that a dead
+//! caller may have made is in the log.
 
 use crate::call::{Kind, Nanos};
 
-/// Bytes of a record.
+/// The size of a record in bytes.
 pub const SIZE: usize = 32;
 
-/// Which moment a record notes.
+/// The moment that a record notes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Phase {
-    /// Before a call.
+    /// The instant before a call.
     Start,
-    /// After it.
+    /// The instant after a call.
     End,
-    /// A caller is dead; `bucket` is its process.
+    /// The death of a caller; `bucket` is its process id.
     Death,
 }
 
-/// What a caller was told, without what belongs to it.
+/// The result that a caller received, without its details.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Answer {
     /// Not yet known.
     None,
-    /// Done; of a take: granted.
+    /// The call succeeded; a take was granted.
     Done,
-    /// Denied for want of tokens.
+    /// Denied because the bucket lacked tokens.
     Denied,
     /// Denied for another reason that the limiter names.
     Excused,
     /// An error.
     Error,
-    /// An error that says that nothing was asked of the store.
+    /// An error that states that the store was not contacted.
     Unasked,
 }
 
 /// One record.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Record {
-    /// When, on the clock that all callers read.
+    /// Nanoseconds on the clock that all callers share.
     pub time: Nanos,
-    /// Which bucket.
+    /// The number of the bucket.
     pub bucket: u32,
-    /// Thousandths of a token.
+    /// The cost in thousandths of a token.
     pub cost: u32,
-    /// Which moment.
+    /// The moment that the record notes.
     pub phase: Phase,
-    /// What was asked for.
+    /// The operation.
     pub kind: Kind,
-    /// What was answered.
+    /// The result.
     pub answer: Answer,
-    /// Of the caller's calls which.
+    /// The number of the call among those of its caller.
     pub sequence: u32,
-    /// How long to wait; all bits set for ever.
+    /// The time to wait in nanoseconds; all bits set means for ever.
     pub retry_after: Nanos,
 }
 
 impl Record {
-    /// `None` for bytes that are no record.
+    /// Parses a record. Returns `None` if the bytes are invalid.
     #[must_use]
     pub fn parse(bytes: &[u8; SIZE]) -> Option<Self> {
         let [first @ .., _, _, _, _, _, _, _, _] = bytes;

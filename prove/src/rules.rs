@@ -1,22 +1,22 @@
-//! What a bucket is judged by: its quota, and what is allowed on top.
+//! The rules that a bucket is judged by: its quota and the allowances.
 //!
-//! An allowance is written down before the judge sees the log, and each one weakens the verdict, so
-//! there are few: a tick a grant, for stores count time in ticks; the clocks' disagreement; the
-//! evictions that the limiter itself counted. What they add up to is part of the verdict.
+//! The allowances are fixed before the judge reads the log. Each one weakens the verdict, so there
+//! are few: one tick for each grant, because stores count time in ticks; the difference between
+//! clocks; and the evictions that the limiter counted. The verdict includes their sum.
 
 use crate::call::{Nanos, Tokens};
 
-/// Capacity and rate.
+/// The capacity and rate of a bucket.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Quota {
-    /// Most tokens the bucket holds.
+    /// The most tokens that the bucket holds.
     pub capacity: Tokens,
-    /// [`Tokens`] added a nanosecond.
+    /// The [`Tokens`] added in a nanosecond.
     pub rate: Tokens,
 }
 
 impl Quota {
-    /// From thousandths of a token, and thousandths of a token a second.
+    /// Converts a capacity in thousandths of a token and a rate in thousandths of a token a second.
     #[must_use]
     pub fn from_thousandths(capacity: u64, rate: u64) -> Self {
         Self {
@@ -25,13 +25,13 @@ impl Quota {
         }
     }
 
-    /// What the rate adds in this time.
+    /// Returns the tokens that the rate adds in `time`.
     #[must_use]
     pub fn refill(&self, time: Nanos) -> Tokens {
         self.rate * Tokens::from(time)
     }
 
-    /// This quota, `times` over: what that many buckets grant.
+    /// Returns the quota of `times` buckets together.
     #[must_use]
     pub fn times(&self, times: u32) -> Self {
         let times = Tokens::from(times);
@@ -42,28 +42,30 @@ impl Quota {
     }
 }
 
-/// What is allowed on top of exactness.
+/// The allowances: how far a limiter may differ from an exact one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Rules {
-    /// The store's unit of time: each grant may be off by so much.
+    /// The store's unit of time. Each grant may be wrong by this much.
     pub tick: Nanos,
-    /// How far apart the clocks that decide may be.
+    /// The greatest difference between the clocks that decide.
     pub skew: Nanos,
-    /// How long after its caller's end or error a call of unknown outcome may still be done.
+    /// The time for which a call of unknown outcome may still take effect after its caller's death
+    /// or error.
     pub linger: Nanos,
-    /// How long a call may have waited for the bucket after it read the clock.
+    /// The time for which a call may have waited for the bucket after it read the clock.
     pub wait: Nanos,
-    /// How old may be what a denial is told from, where hosts remember denials.
+    /// The greatest age of an entry of the denial cache.
     pub hint: Nanos,
-    /// How many buckets of the quota there may be behind one name: 1, unless hosts stand in for a store. With more,
-    /// denials are not judged: a call that was charged, and whose reply was lost, may be denied by who stands in.
+    /// The number of buckets of the quota under one name: 1, unless hosts fall back to their own
+    /// buckets. If it is greater, denials are not judged: a store may charge a call and lose the
+    /// reply, and then the fallback may deny the call.
     pub buckets: u32,
-    /// What evicted buckets lacked, over all buckets.
+    /// The sum of the tokens that evicted buckets lacked.
     pub evicted: Tokens,
 }
 
 impl Rules {
-    /// Nothing is allowed.
+    /// No allowance.
     pub const EXACT: Self = Self {
         tick: 0,
         skew: 0,

@@ -2,10 +2,10 @@
 
 use crate::call::Tokens;
 
-/// Less than any amount, far from overflow.
+/// A value below any amount and far from overflow.
 const NOTHING: Tokens = Tokens::MIN / 4;
 
-/// Sets values; tells the greatest of a range.
+/// A tree that sets single values and returns the greatest value of a range.
 #[derive(Debug)]
 pub struct Maxima {
     leaves: usize,
@@ -13,7 +13,7 @@ pub struct Maxima {
 }
 
 impl Maxima {
-    /// Of `length` positions, all without a value.
+    /// Creates a tree of `length` positions without values.
     #[must_use]
     pub fn new(length: usize) -> Self {
         let leaves = length.next_power_of_two();
@@ -23,7 +23,7 @@ impl Maxima {
         }
     }
 
-    /// Gives a position a value, in place of the one that it has.
+    /// Sets the value of a position and replaces an earlier one.
     pub fn set(&mut self, position: usize, value: Tokens) {
         let mut node = self.leaves + position;
         self.nodes[node] = value;
@@ -33,7 +33,7 @@ impl Maxima {
         }
     }
 
-    /// The greatest value of positions `from..to`; `None` when none has one.
+    /// Returns the greatest value of positions `from..to`; `None` if none of them has a value.
     #[must_use]
     pub fn greatest(&self, from: usize, to: usize) -> Option<Tokens> {
         let (mut low, mut high) = (self.leaves + from, self.leaves + to.max(from));
@@ -54,18 +54,18 @@ impl Maxima {
     }
 }
 
-/// Adds to all positions up to one; tells the greatest of them.
+/// A tree that adds to all positions up to one and returns their greatest value.
 #[derive(Debug)]
 pub struct Prefixes {
     leaves: usize,
-    /// What was added to all positions below a node, and not to its ancestors.
+    /// The amount added to all positions below a node, without the amounts added to its ancestors.
     added: Vec<Tokens>,
-    /// The greatest position below a node, with what was added to it and to nodes below.
+    /// The greatest value below a node, with the amounts added to it and to nodes below it.
     greatest: Vec<Tokens>,
 }
 
 impl Prefixes {
-    /// Of these values.
+    /// Creates a tree with these values.
     #[must_use]
     pub fn new(values: &[Tokens]) -> Self {
         let leaves = values.len().next_power_of_two();
@@ -81,9 +81,9 @@ impl Prefixes {
         }
     }
 
-    /// Adds to positions `0..=last`, and tells the greatest value of these.
+    /// Adds `amount` to positions `0..=last` and returns their greatest value.
     pub fn add(&mut self, last: usize, amount: Tokens) -> Tokens {
-        // From the leaf up: left neighbours lie wholly in the range, and so do their values.
+        // On the way up from the leaf, left neighbours lie wholly in the range.
         let mut node = self.leaves + last;
         self.greatest[node] += amount;
         let mut greatest = self.greatest[node];

@@ -1,8 +1,9 @@
-//! All rules over all buckets of a log, and how much the answer is worth.
+//! Applies all rules to all buckets of a log and reports how much the answer is worth.
 //!
-//! An acquittal is worth little when what was allowed on top is much, so slack above [`MOST_SLACK`] of the bound proves
-//! nothing. Slack is what weakens every window: ticks, clocks, evictions. Lost state counts with it, though
-//! it happened at a known instant and widens only the windows around that. A refund or a reset is what was asked for.
+//! An acquittal is worth little if the allowances are large. So slack above [`MOST_SLACK`] of the
+//! bound proves nothing. Slack weakens every window: ticks, clocks and evictions. Lost state counts
+//! as slack too, although it happens at a known instant and only widens the windows around it.
+//! Refunds and resets do not count, because callers requested them.
 
 use crate::bound::{self, Worst};
 use crate::call::{Call, Kind, Outcome, TOKEN, Tokens};
@@ -12,37 +13,37 @@ use crate::rules::{Quota, Rules};
 use crate::waits;
 use std::fmt;
 
-/// Hundredths of the bound.
+/// The most slack, in hundredths of the bound.
 pub const MOST_SLACK: Tokens = 1;
 
-/// What was found. Sums are over all buckets.
+/// The findings. Sums are over all buckets.
 #[derive(Clone, Debug, Default)]
 pub struct Verdict {
-    /// Takes that were granted.
+    /// The number of granted takes.
     pub granted: u64,
-    /// Takes that were denied for want of tokens.
+    /// The number of takes denied because the bucket lacked tokens.
     pub denied: u64,
-    /// Takes that were denied for a reason that the limiter counts.
+    /// The number of takes denied for another reason, which the limiter counts.
     pub excused: u64,
-    /// Calls of unknown outcome.
+    /// The number of calls of unknown outcome.
     pub unknown: u64,
-    /// Refunds and resets that were done.
+    /// The number of refunds and resets that succeeded.
     pub gifts: u64,
-    /// What capacities, rates, refunds, resets and losses allowed.
+    /// The tokens that capacities, rates, refunds, resets and losses allowed.
     pub bound: Tokens,
-    /// What the rules allowed on top.
+    /// The tokens that the allowances added.
     pub slack: Tokens,
-    /// Of the bound, what losses of state allowed.
+    /// The part of the bound that losses of state allowed.
     pub lost: Tokens,
-    /// Windows above their bound; the excess of the worst of each bucket, summed.
+    /// The number of windows above their bound, and the sum of the worst excess of each bucket.
     pub over: (u64, Tokens),
-    /// How far the worst window of all was below its bound.
+    /// The excess of the worst window of all; negative if it is below its bound.
     pub nearest: Option<Tokens>,
-    /// Denials that nothing explains.
+    /// The number of denials that no history explains.
     pub unexplained: u64,
-    /// Denials that contradict an earlier one, and how many were bound by one.
+    /// The number of denials that contradict an earlier one, and of those that could have.
     pub contradicted: (u64, u64),
-    /// What convicts, in words; the first few of each rule.
+    /// The faults in words: the first of each rule and bucket.
     pub faults: Vec<String>,
     evicted: Tokens,
 }
@@ -67,13 +68,13 @@ impl Verdict {
         verdict
     }
 
-    /// Whether any rule was broken.
+    /// Reports whether any rule was broken.
     #[must_use]
     pub fn is_convicted(&self) -> bool {
         self.is_over() || self.unexplained > 0 || self.contradicted.0 > 0
     }
 
-    /// Whether so much was allowed that the answer says little.
+    /// Reports whether the allowances were too large for the answer to prove anything.
     #[must_use]
     pub fn is_slack(&self) -> bool {
         (self.slack + self.lost) * 100 > self.bound * MOST_SLACK
@@ -114,14 +115,14 @@ impl Verdict {
         let unexplained = denials::judge(calls, quota, rules);
         self.unexplained += unexplained.violations;
         if let Some((call, spare)) = unexplained.first {
-            let what = "denied, though it held as much and more";
+            let what = "denied although the bucket held enough";
             self.fault("2", bucket, what, &call, spare);
         }
         let contradicted = waits::judge(calls, quota, rules);
         self.contradicted.0 += contradicted.violations;
         self.contradicted.1 += contradicted.judged;
         if let Some((call, spare)) = contradicted.first {
-            let what = "denied, though an earlier retryAfter was over with as much and more";
+            let what = "denied although the wait of an earlier denial was over";
             self.fault("3", bucket, what, &call, spare);
         }
     }
@@ -144,7 +145,7 @@ impl Verdict {
 
     fn fault(&mut self, rule: &str, bucket: u32, what: &str, call: &Call, spare: Tokens) {
         self.faults.push(format!(
-            "({rule}) bucket {bucket}: {} tokens {what}: {} more, between {} and {}",
+            "({rule}) bucket {bucket}: {} tokens {what}, with {} to spare, between {} and {}",
             tokens(call.cost),
             tokens(spare),
             call.start,
@@ -180,7 +181,7 @@ impl fmt::Display for Verdict {
             "{} windows over{}, {} denials unexplained, {} of {} contradicted; ",
             self.over.0,
             if self.over.0 > 0 && !self.is_over() {
-                " by what was evicted"
+                " because of evictions"
             } else {
                 ""
             },

@@ -1,44 +1,51 @@
-//! Rule 3: waiting `retryAfter` was enough when nobody else took tokens.
+//! Rule 3: waiting `retryAfter` was enough if no other call took tokens.
 //!
-//! **Why it is necessary.** A denial of n tokens at p that says "retry after w" says that the bucket holds at least
-//! n − r·w tokens at p, and so, with what was taken since, at an instant p' > p at least the lesser of
+//! **Why it is necessary.** A denial of n tokens at p with "retry after w" promises that the bucket
+//! holds at least n − r·w tokens at p. Let W be the tokens that calls took between p and p' > p.
+//! Then at p' the bucket holds at least the lesser of
 //!
 //! > n − r·w + r·(p' − p) − W and C − W
 //!
-//! where W is what calls took between p and p' (the second, for the bucket may have been full in between). Refunds, resets and
-//! losses only add to it. A later denial of n' tokens at p' is false when both are at least n'. With W = 0 and
-//! n' = n this is the rule's name: denied though it had waited w, and nobody took anything.
+//! The second is needed because the bucket may have been full in between. Refunds, resets and
+//! losses only add tokens. A later denial of n' tokens at p' is false if both are at least n'. With
+//! W = 0 and n' = n, the call was denied although it had waited w and no other call took anything.
 //!
-//! Where hosts may deny on what they knew `hint` ago, the earlier denial may not know what was taken in the `hint` before
-//! it: W begins that much earlier. And it may know of a refund, a reset or a loss that the later one does not
-//! know of: until `hint` after its end each of these counts in W as if it had taken what it gave.
+//! Where hosts may deny from entries of the denial cache that are up to `hint` old, W is larger.
+//! The earlier denial may not include the tokens taken in the `hint` before it, so W begins that
+//! much earlier. It may include a refund, a reset or a loss that the later denial does not include.
+//! So until `hint` after its end each of these counts in W as if it had taken the tokens that it
+//! gave.
 //!
-//! The instants are only known to lie within [s, e] and [s', e'], with e <= s': p' − p is at least s' − e, and W at most
-//! what calls took, or may have taken, that overlap [s, e'].
+//! The instants are only known to lie within [s, e] and [s', e'], with e <= s'. So p' − p is at
+//! least s' − e. W is at most the cost of all calls that overlap [s, e'] and took, or may have
+//! taken, tokens.
 //!
-//! **Why the sweep is enough.** W = A(e') − F(s), with A(t) the cost of all such calls that started by t, and F(t) of those that
-//! ended before t. So the first is [n − r·(e + w) + F(s)] + r·s' − A(e'): the bracket belongs to the earlier denial
-//! alone. The second is at least n' exactly when F(s) >= A(e') − C + n', and F grows with s: that admits the
-//! earlier denials from some s on. Later denials are taken in the order of their starts, earlier ones enter a tree
-//! over their starts when they have ended, and the greatest bracket of the admitted ones decides.
+//! **Why the sweep is enough.** W = A(e') − F(s). A(t) is the cost of all such calls that started
+//! by t, and F(t) the cost of those that ended before t. So the first of the two levels is [n −
+//! r·(e + w) + F(s)] + r·s' − A(e'), and its bracket depends on the earlier denial alone. The
+//! second is at least n' exactly when F(s) >= A(e') − C + n'. F grows with s, so this admits the
+//! earlier denials from some s on. The sweep takes later denials in the order of their starts.
+//! Earlier ones enter a tree over their starts once they have ended. The greatest bracket of the
+//! admitted ones decides.
 
 use crate::bound::gift;
 use crate::call::{Call, Nanos, Outcome, Tokens};
 use crate::rules::{Quota, Rules};
 use crate::tree::Maxima;
 
-/// The denials that contradict what an earlier one said.
+/// The denials that contradict the wait of an earlier one.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Contradicted {
-    /// How many.
+    /// The number of contradictions.
     pub violations: u64,
-    /// The first, and how many tokens at least the bucket should have held beyond what was asked for.
+    /// The first one, and the tokens that the bucket should have held at least beyond the denied
+    /// cost.
     pub first: Option<(Call, Tokens)>,
-    /// How many could have contradicted an earlier one: something was said before that still bound them.
+    /// The number of denials for which an earlier denial still promised a level.
     pub judged: u64,
 }
 
-/// Costs by one end of their calls, summed.
+/// Running sums of costs, sorted by one end of their calls.
 struct Sums(Vec<(Nanos, Tokens)>);
 
 impl Sums {
@@ -66,8 +73,10 @@ impl Sums {
     }
 }
 
-/// Judges the calls of one bucket, in any order. Not for several buckets behind one name: what one
-/// says does not bind another.
+/// Judges the calls of one bucket, in any order.
+///
+/// Does not apply to several buckets under one name, because a denial of one promises nothing about
+/// another.
 #[must_use]
 pub fn judge(calls: &[Call], quota: &Quota, rules: &Rules) -> Contradicted {
     let takes = || calls.iter().filter_map(|call| take(call, quota, rules));
@@ -104,7 +113,7 @@ pub fn judge(calls: &[Call], quota: &Quota, rules: &Rules) -> Contradicted {
     result
 }
 
-/// From when to when a call may have taken how much from what a denial promised.
+/// Returns the start, the end and the cost of a call that may reduce a promised level.
 fn take(call: &Call, quota: &Quota, rules: &Rules) -> Option<(Nanos, Nanos, Tokens)> {
     if call.may_have_taken() {
         let charged = call.cost + quota.refill(rules.tick);
@@ -114,7 +123,8 @@ fn take(call: &Call, quota: &Quota, rules: &Rules) -> Option<(Nanos, Nanos, Toke
     Some((call.start, call.end.saturating_add(rules.hint), given))
 }
 
-/// The latest instant at which what a denial asked for is there, if nobody takes anything.
+/// Returns the latest instant by which the denied tokens are refilled if no other call takes
+/// tokens.
 fn free_at(denial: &Call) -> Option<Nanos> {
     match denial.outcome {
         Outcome::Denied {

@@ -1,7 +1,7 @@
 <?php
 require_once __DIR__ . '/redis.inc.php';
 
-/** Known-bad limiters: the judge must convict each, or its acquittals are worth nothing. */
+/** A known-bad limiter. If the judge does not convict it, acquittals prove nothing. */
 class ControlSubject extends Subject
 {
     private readonly RedisServer|MemcachedServer $server;
@@ -38,19 +38,22 @@ class ControlSubject extends Subject
     }
 }
 
-/** Replies are lost, and a caller who asks again without knowing pays twice: others are denied what nobody got. */
+/**
+ * An application that retries after lost replies, and so pays twice. Other calls are denied because
+ * of tokens that no call received.
+ */
 class BlindRetrySubject extends RedisSubject
 {
     public function __construct()
     {
         parent::__construct();
-        // Until the first fault ends: tokens are charged in vain while the buckets are full.
+        // Until the first fault ends, so that calls are charged twice while the buckets are full.
         $this->proxy->set(Proxy::SWALLOW_REPLIES);
     }
 
     public function load(): array
     {
-        // So slow that what was charged in vain does not come back before somebody is denied for it.
+        // So slow that a token charged twice is not refilled before another call is denied.
         $buckets = array_map(fn (int $id) => [$id, 5, 0.05], range(0, 39));
         return [
             'control' => 'BlindRetry', 'shared' => $buckets, 'own' => [], 'refunds' => 0, 'resets' => 0, 'costs' => 1, 'pause' => 8_000,
@@ -64,7 +67,7 @@ class BlindRetrySubject extends RedisSubject
 
     public function losses(): array
     {
-        // A lost state would explain every denial.
+        // A loss of state would explain every denial.
         return [];
     }
 }

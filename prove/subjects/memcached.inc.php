@@ -1,5 +1,5 @@
 <?php
-/** A memcached behind a wire that fails. */
+/** A memcached behind an unreliable connection. */
 class MemcachedSubject extends Subject
 {
     protected const HINTS = true;
@@ -56,10 +56,10 @@ class MemcachedSubject extends Subject
     }
 }
 
-/** Two hosts whose wall clocks are stepped to and fro, in steps of up to EPSILON around the right time. */
+/** Two hosts whose wall clocks are stepped to random times, at most EPSILON from the right time. */
 class MemcachedClocksSubject extends MemcachedSubject
 {
-    /** Microseconds. */
+    /** The greatest error of a clock in microseconds. */
     private const EPSILON = 5_000;
     private const LIBRARY = '/usr/lib/*/faketime/libfaketime.so.1';
 
@@ -71,7 +71,7 @@ class MemcachedClocksSubject extends MemcachedSubject
         }
     }
 
-    /** Whether libfaketime is installed. */
+    /** Reports whether libfaketime is installed. */
     public static function is_possible(): bool
     {
         return glob(self::LIBRARY) !== [];
@@ -99,7 +99,7 @@ class MemcachedClocksSubject extends MemcachedSubject
 
     private function step(int $host, int $microseconds): void
     {
-        // At once: a half-written file would be another time.
+        // Replaced atomically, because a half-written file would be another time.
         file_put_contents("$this->folder/next", sprintf('%+.6f', $microseconds / 1e6));
         rename("$this->folder/next", "$this->folder/clock$host");
     }

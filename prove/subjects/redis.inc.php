@@ -1,5 +1,5 @@
 <?php
-/** Two Redis servers, of which one replicates the other, behind a wire that fails. */
+/** A Redis primary and its replica behind an unreliable connection. */
 class RedisSubject extends Subject
 {
     protected const HINTS = true;
@@ -16,7 +16,8 @@ class RedisSubject extends Subject
         $this->replica = RedisServer::start(['--repl-diskless-sync-delay', '0']);
         $this->replica->command('REPLICAOF', '127.0.0.1', (string) $this->primary->port);
         $this->proxy = new Proxy("unix://{$this->primary->socket}");
-        // In another segment: another host, as far as hints and breakers go.
+        // In another segment, so that it acts as another host with its own denial cache and
+        // breakers.
         $this->fpm = $this->start_fpm();
     }
 
@@ -34,14 +35,15 @@ class RedisSubject extends Subject
 
     protected function allowances(): array
     {
-        // What was sent before a pause of at most 245 ms is done after it; hints are a tenth of a second old at most.
+        // A request sent before a suspension of up to 244 ms takes effect after it. Cached denials
+        // are at most a tenth of a second old.
         return ['tick' => 1_000, 'linger' => 500_000_000, 'hint' => 110_000_000];
     }
 
     protected function store_faults(): array
     {
         return [
-            // Who is the primary changes.
+            // Evaluated at each fault, because the primary changes.
             'server stopped' => [0.5, fn (mixed ...$with) => $this->stopped($this->primary)[1](...$with)],
         ] + $this->replies_lost($this->proxy);
     }
@@ -76,7 +78,10 @@ class RedisSubject extends Subject
     }
 }
 
-/** With the default policy: while Redis fails, the host's own buckets stand in. Twice the bound on one host. */
+/**
+ * The default policy: while Redis fails, calls fall back to the host's buckets. Twice the bound on
+ * one host.
+ */
 class RedisLocalSubject extends RedisSubject
 {
     public function __construct()
@@ -89,7 +94,7 @@ class RedisLocalSubject extends RedisSubject
 
     public function load(): array
     {
-        // A refund goes to one of the two buckets, and nobody knows to which.
+        // Without refunds, because it is unknown which of the two buckets a refund reaches.
         return ['refunds' => 0, 'resets' => 0] + parent::load();
     }
 

@@ -7,7 +7,7 @@ class SharedMemorySubject extends Subject
     public function __construct()
     {
         $this->folder = temporary_folder();
-        // Workers of php-fpm are another user's where root starts it.
+        // Started by root, php-fpm runs its workers as another user.
         chmod($this->folder, 0755);
         $this->fpm = $this->with_fpm() ? $this->start_fpm($this->ini()) : null;
     }
@@ -19,7 +19,7 @@ class SharedMemorySubject extends Subject
 
     public function load(): array
     {
-        // A call takes less than noting it; without a pause the logs would fill the disk.
+        // A call takes less time than noting it. Without a pause the logs would fill the disk.
         return ['pause' => 60] + parent::load();
     }
 
@@ -44,7 +44,7 @@ class SharedMemorySubject extends Subject
     }
 }
 
-/** More buckets than the table has slots: those that find none are denied, and say so. */
+/** More buckets than slots: calls on buckets without a slot are denied as "table_full". */
 class FullTableSubject extends SharedMemorySubject
 {
     protected const FULL = 'refuse';
@@ -69,25 +69,31 @@ class FullTableSubject extends SharedMemorySubject
     }
 }
 
-/** Workers die at the marked steps of the slot protocol, in a table in which slots change hands all the time. */
+/**
+ * Workers die at the marked steps of the slot protocol, in a table whose slots are reused all the
+ * time.
+ */
 class DyingSubject extends FullTableSubject
 {
     protected const BUCKETS = 300;
     public const DIES = true;
-    /** A worker dies at one of so many steps on a live bucket; claims are rarer, and deaths in them likelier. */
+    /**
+     * A worker dies at one of this many steps on a live bucket. Claims are rarer, so a death in a
+     * claim is likelier.
+     */
     private const ONE_IN = 1_500;
 
     public function command(int $slot): string
     {
         $command = str_replace('extension=' . dirname(__DIR__, 2) . '/modules/tokenbucket.so', 'extension=' . getenv('PROVE_DYING'), parent::command($slot), $count);
         if ($count !== 1) {
-            throw new RuntimeException("another extension than this tree's: $command");
+            throw new RuntimeException("not the extension of this tree: $command");
         }
         return 'env TOKENBUCKET_DEATHS=' . self::ONE_IN . " $command";
     }
 }
 
-/** A table that is full now and then, and forgets the bucket that is nearest to full. */
+/** A table that is sometimes full and then evicts the bucket that is nearest to full. */
 class EvictingTableSubject extends FullTableSubject
 {
     protected const FULL = 'evict';
@@ -96,7 +102,7 @@ class EvictingTableSubject extends FullTableSubject
     protected function allowances(): array
     {
         $counted = json_decode(php_run('echo json_encode(TokenBucket\status()["shared_memory"]);', $this->ini()), true);
-        // All buckets have one rate, so seconds are tokens.
+        // All buckets have the same rate, so seconds convert to tokens.
         return ['evicted' => (int) ceil($counted['evicted_seconds'] * static::OWN[1] * 1000)] + parent::allowances();
     }
 }

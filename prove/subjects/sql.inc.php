@@ -7,7 +7,7 @@ class SqlSubject extends Subject
     private readonly MariaDbServer|PostgreSqlServer|SqliteFile $server;
     private readonly string $folder;
 
-    /** @param class-string $server of testkit/php/sql_servers.php */
+    /** @param class-string $server a class of testkit/php/sql_servers.php */
     public function __construct(string $server, private readonly array $credentials, private readonly array $statements = [])
     {
         $this->folder = temporary_folder();
@@ -50,11 +50,11 @@ class SqlSubject extends Subject
             try {
                 $this->server->connect([PDO::ATTR_TIMEOUT => 5])->exec('DELETE FROM buckets');
             } catch (PDOException) {
-                // A worker that is stopped holds the lock.
+                // A suspended worker holds the lock.
             }
         }];
         if (!$this->server instanceof SqliteFile) {
-            // What it had not written yet it may lose.
+            // The server may lose data that it has not written yet.
             $losses['server killed'] = function () {
                 $this->go_on();
                 $this->server->restart();

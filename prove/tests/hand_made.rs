@@ -1,4 +1,4 @@
-//! Logs made by hand: those that must pass, and those that must fail, rule by rule.
+//! Judges logs made by hand, rule by rule: logs that must pass, and logs that must fail.
 //!
 //! The bucket holds 2 tokens and gains one a second. Times are in seconds.
 
@@ -71,7 +71,7 @@ fn a_full_bucket_grants_its_capacity_at_once_and_no_more() {
 
 #[test]
 fn a_window_that_starts_late_is_judged_too() {
-    // Over the whole log 4 of 2 + 9: only the window of the last three is above its bound.
+    // The whole log grants 4 of at most 2 + 9. Only the window of the last three exceeds its bound.
     let calls = [
         grant(1.0, 1.0, 1),
         grant(9.0, 9.1, 1),
@@ -116,7 +116,7 @@ fn a_tick_a_grant_is_allowed_and_no_more() {
         tick,
         ..Rules::EXACT
     };
-    // 0.01 tokens above the bound; three ticks count, one a grant and one for the window.
+    // 0.01 tokens above the bound. Three ticks count: one for each grant and one for the window.
     let judge = |tick| bound::judge(&calls, &QUOTA, &rules(tick)).violations;
     assert_eq!(judge(3_300_000), 1);
     assert_eq!(judge(3_400_000), 0);
@@ -150,7 +150,7 @@ fn a_killed_call_explains_a_denial_until_it_is_refilled() {
 
 #[test]
 fn a_bucket_never_lacks_more_than_its_capacity() {
-    // Nine unknown calls take two tokens at most: a second later one is back.
+    // Nine unknown calls take at most two tokens. One of them is refilled a second later.
     let mut calls = vec![unknown(1.0, 1.0, 1); 9];
     calls.push(denial(1.9, 1.9, 1, 0.1));
     assert_eq!(unexplained(&calls), 0);
@@ -163,18 +163,18 @@ fn a_refund_takes_away_what_explained_a_denial() {
     let refund = |start, end| call(Kind::Refund, Outcome::Done, start, end, 2);
     let calls = |refund| [grant(1.0, 1.0, 2), refund, denial(1.3, 1.3, 1, 0.1)];
     assert_eq!(unexplained(&calls(refund(1.1, 1.2))), 1);
-    // It may come after the denial.
+    // The refund may come after the denial.
     assert_eq!(unexplained(&calls(refund(1.1, 1.4))), 0);
-    // It may have come before the grant, and done nothing.
+    // The refund may have come before the grant and had no effect.
     assert_eq!(unexplained(&calls(refund(0.9, 1.2))), 0);
-    // Others may not know of it yet.
+    // The denial cache may not include the refund yet.
     let rules = Rules {
         hint: nanos(0.2),
         ..Rules::EXACT
     };
     let known = denials::judge(&calls(refund(1.1, 1.2)), &QUOTA, &rules);
     assert_eq!(known.violations, 0);
-    // Nobody knows whether it was done.
+    // It is unknown whether the refund took effect.
     let lost = call(Kind::Refund, Outcome::Unknown, 1.1, 1.2, 2);
     assert_eq!(unexplained(&calls(lost)), 0);
 }
@@ -191,10 +191,10 @@ fn a_denial_after_the_wait_is_a_contradiction() {
     let first = denial(1.0, 1.0, 1, 0.5);
     assert_eq!(contradicted(&[first, denial(1.4, 1.45, 1, 0.1)]), 0);
     assert_eq!(contradicted(&[first, denial(1.5, 1.6, 1, 0.1)]), 1);
-    // Twice as much takes a second more.
+    // Twice the cost takes a second more.
     assert_eq!(contradicted(&[first, denial(1.6, 1.6, 2, 0.1)]), 0);
     assert_eq!(contradicted(&[first, denial(2.5, 2.5, 2, 0.1)]), 1);
-    // Never was said: nothing was.
+    // A denial without a time to wait promises nothing.
     let never = Outcome::Denied { retry_after: None };
     let never = call(Kind::Take, never, 1.0, 1.0, 1);
     assert_eq!(contradicted(&[never, denial(9.0, 9.0, 1, 0.1)]), 0);
@@ -209,7 +209,7 @@ fn a_wait_was_not_enough_when_others_took() {
     for not_between in [grant(0.8, 0.9, 1), grant(1.7, 1.8, 1)] {
         assert_eq!(contradicted(&[denials[0], not_between, denials[1]]), 1);
     }
-    // What was taken is back a second later.
+    // The taken token is refilled a second later.
     let late = denial(2.5, 2.5, 1, 0.1);
     assert_eq!(contradicted(&[denials[0], grant(1.2, 1.3, 1), late]), 1);
 }
@@ -235,7 +235,7 @@ fn a_wait_is_not_contradicted_when_it_was_told_by_who_did_not_know_of_a_grant_ye
     assert_eq!(known(&calls), [1, 1, 0]);
 }
 
-/// Rule 3 where what was known is as old as nothing, 0.02 and 0.3 seconds.
+/// Returns the violations of rule 3 with denial caches of 0, 0.02 and 0.3 seconds.
 fn known(calls: &[Call]) -> [u64; 3] {
     [0.0, 0.02, 0.3].map(|hint| {
         let rules = Rules {
@@ -278,7 +278,8 @@ fn a_reset_fills_a_bucket_as_of_the_time_that_its_call_read() {
     assert_eq!(judge(0.5), 0);
 }
 
-/// Of 1,000 seconds: the bound is a little more than 1,000 tokens.
+/// Reports whether a log of 1,000 seconds has too much slack. Its bound is 1,002 tokens without the
+/// losses.
 fn is_slack(calls: &[Call], rules: Rules) -> bool {
     let ends = [grant(0.0, 0.0, 1), grant(1_000.0, 1_000.0, 1)];
     let verdict = Verdict::of(&Log {

@@ -1,4 +1,4 @@
-//! What callers wrote becomes what they knew, whether they lived or died.
+//! Reads the records of callers, of those that lived and those that died.
 
 use prove::call::{Call, Kind, Outcome, TOKEN};
 use prove::log::Log;
@@ -59,7 +59,7 @@ fn a_call_is_what_lies_between_its_two_records() {
         outcome: Outcome::Done,
         ..denied
     };
-    // The third was never asked.
+    // The store was not contacted for the third call.
     assert_eq!(calls(&log, 7), [denied, refunded]);
     assert!(log.unhinted.contains(&8) && !log.unhinted.contains(&7));
 }
@@ -69,14 +69,14 @@ fn a_call_without_an_end_may_have_acted_until_its_caller_was_dead_and_a_while_lo
     let unfinished = |at| vec![record(at, 7, START, 0, 0, 0)];
     let end = |log: &Log| calls(log, 7)[0].end;
     let later = vec![record(900, 8, START, 0, 0, 0)];
-    // The process's number was another one's before.
+    // An earlier process had the same id.
     let deaths = vec![record(5, 3, DEATH, 0, 0, 0), record(60, 3, DEATH, 0, 0, 0)];
     let log = read(&[(3, unfinished(10)), (0, deaths), (4, later.clone())]);
     assert_eq!(end(&log), 160);
     assert_eq!(calls(&log, 7)[0].outcome, Outcome::Unknown);
-    // Nobody saw it die.
+    // No death was noted.
     assert_eq!(end(&read(&[(3, unfinished(10)), (4, later)])), 1_000);
-    // It went on without noting the end.
+    // The caller continued without noting the end.
     let went_on = [unfinished(10), unfinished(30)].concat();
     assert_eq!(end(&read(&[(3, went_on)])), 130);
 }

@@ -1,4 +1,4 @@
-//! Logs of an exact limiter are acquitted; with one thing wrong in them they are convicted.
+//! Acquits logs of an exact limiter, and convicts them once one thing in them is wrong.
 
 mod simulated;
 
@@ -41,7 +41,9 @@ fn exact_histories_are_acquitted_however_their_calls_overlap() {
     assert!(kinds.iter().all(|&count| count > 10_000), "{kinds:?}");
 }
 
-/// Histories with short intervals, each with the index of a denial in its second half.
+/// Mutates histories with short intervals, each at a denial in its second half.
+///
+/// Returns how many of them each rule convicts, and the number of mutated histories.
 fn with_a_denial(mutate: impl Fn(&mut Vec<Call>, usize) -> bool) -> [u64; 4] {
     let mut found = [0; 4];
     for seed in 1..=HISTORIES {
@@ -70,7 +72,7 @@ fn with_a_denial(mutate: impl Fn(&mut Vec<Call>, usize) -> bool) -> [u64; 4] {
 #[test]
 fn one_grant_added_is_caught() {
     let found = with_a_denial(|calls, index| {
-        // Beside a denial that the bucket was short of a tenth of a token at least.
+        // Grants a denied call for which the bucket lacked at least a tenth of a token.
         let Outcome::Denied { retry_after } = calls[index].outcome else {
             return false;
         };
@@ -83,7 +85,7 @@ fn one_grant_added_is_caught() {
 #[test]
 fn one_denial_added_is_caught() {
     let found = with_a_denial(|calls, index| {
-        // Right before a grant of as much, of which nobody else took meanwhile.
+        // Denies right before a grant of the same cost, without another take in between.
         let Some(grant) = calls[index..].iter().position(Call::is_granted) else {
             return false;
         };
@@ -96,13 +98,14 @@ fn one_denial_added_is_caught() {
         let before = calls[index + grant - 1].end;
         calls.truncate(index + grant + 1);
         calls.push(denial);
-        // A tenth of a token may have come since.
+        // At least a tenth of a token was refilled since the call before.
         denial.start > before + 100_000 && spare(calls, index + grant)
     });
     assert_eq!(found[1], found[3], "{found:?}");
 }
 
-/// Whether the bucket held a tenth of a token more than the last grant took: with that on top it is in bounds.
+/// Reports whether the bucket held a tenth of a token more than a grant took: with that added to
+/// its cost, the log stays within the bound.
 fn spare(calls: &[Call], index: usize) -> bool {
     let mut more = calls.to_vec();
     more[index].cost += TOKEN / 10;
@@ -112,7 +115,7 @@ fn spare(calls: &[Call], index: usize) -> bool {
 #[test]
 fn one_shortened_retry_after_is_caught() {
     let found = with_a_denial(|calls, index| {
-        // Two denials with nothing between them: the second one's word gives the first one the lie.
+        // Two denials with nothing between them, so the second one contradicts a shortened wait.
         let pair = (index..calls.len() - 1).find(|&index| {
             let [first, second] = [calls[index], calls[index + 1]];
             first.is_denied()

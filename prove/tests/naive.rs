@@ -1,4 +1,4 @@
-//! The sweeps say what the definitions say, on small random logs that no limiter made.
+//! Compares the sweeps with the definitions, on small random logs that no limiter made.
 
 mod simulated;
 
@@ -13,7 +13,8 @@ const QUOTA: Quota = Quota {
 };
 const RULES: Rules = Rules::EXACT;
 
-/// Calls at whole nanoseconds, so that ties are common; a token is refilled in one.
+/// Returns calls at whole nanoseconds, so that ties are common. A token is refilled in one
+/// nanosecond.
 fn random(dice: &mut Dice) -> Vec<Call> {
     let count = 1 + dice.below(14);
     let calls = (0..count).map(|_| {
@@ -41,7 +42,7 @@ fn sum<'a>(calls: impl Iterator<Item = &'a Call>) -> Tokens {
     calls.map(|call| call.cost).sum()
 }
 
-/// The greatest excess of all windows between any two instants, those around a grant at least.
+/// Returns the greatest excess of all windows that contain a grant; `None` if nothing was granted.
 fn naive_bound(calls: &[Call]) -> Option<Tokens> {
     let windows = (0..40_u64).flat_map(|from| (from..40).map(move |to| (from, to)));
     let excesses = windows.filter_map(|(from, to)| {
@@ -62,7 +63,8 @@ fn naive_bound(calls: &[Call]) -> Option<Tokens> {
     excesses.max()
 }
 
-/// What a bucket can lack at most at p, with each take as late as it can be, over every beginning of the window.
+/// Returns the most that a bucket can lack at p, over all starts of the window. Each take is placed
+/// as late as possible.
 fn naive_lack(calls: &[Call], p: Nanos) -> Tokens {
     let takes = || {
         calls
@@ -122,7 +124,7 @@ fn the_unexplained_denials_are_those_of_the_definition() {
     let mut counts = [0; 2];
     for seed in 1..=5_000 {
         let mut calls = random(&mut Dice(seed * 0x9e37_79b9));
-        // Without gifts, and without more than there was: the definition knows neither.
+        // The definition covers neither gifts nor buckets that lack more than their capacity.
         calls.retain(|call| call.kind == Kind::Take);
         if (0..40).any(|p| naive_lack(&calls, p) > QUOTA.capacity) {
             continue;

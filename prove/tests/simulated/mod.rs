@@ -1,4 +1,4 @@
-//! An exact limiter, its callers, and what they log: histories that must be acquitted.
+//! Simulates an exact limiter and its callers. The logs must be acquitted.
 #![allow(dead_code, reason = "each test uses a part")]
 
 use prove::call::{Call, Kind, Nanos, Outcome, TOKEN, Tokens};
@@ -20,14 +20,14 @@ impl Dice {
     }
 }
 
-/// What a history is made of; chances are one in so many, 0 for never.
+/// The properties of a history. A chance of n means one in n, and 0 means never.
 #[derive(Clone, Copy)]
 pub struct Habits {
     pub quota: Quota,
     pub calls: usize,
-    /// Nanoseconds from one call to the next, at most.
+    /// The longest time from one call to the next, in nanoseconds.
     pub pause: u64,
-    /// Nanoseconds by which a caller's interval is wider than the call, on each side, at most.
+    /// The most nanoseconds by which a caller's interval is wider than the call, on each side.
     pub width: u64,
     pub greatest_cost: u64,
     pub unknown: u64,
@@ -36,7 +36,7 @@ pub struct Habits {
     pub lost: u64,
 }
 
-/// 10 tokens, 1000 a second, asked for about as much as twice that.
+/// A bucket of 10 tokens and 1,000 a second, under about twice the load that it can grant.
 pub const BUSY: Habits = Habits {
     quota: Quota {
         capacity: 10 * TOKEN,
@@ -52,7 +52,7 @@ pub const BUSY: Habits = Habits {
     lost: 0,
 };
 
-/// What a bucket lacks, at instants that only grow.
+/// The tokens that a bucket lacks, at ascending instants.
 struct Bucket {
     quota: Quota,
     lack: Tokens,
@@ -79,7 +79,7 @@ impl Bucket {
 }
 
 impl Habits {
-    /// A history, in the order in which the calls took effect.
+    /// Returns a history, in the order in which the calls took effect.
     pub fn history(&self, dice: &mut Dice) -> Vec<Call> {
         let now = 1_000_000_000;
         let mut bucket = Bucket {
@@ -110,7 +110,7 @@ impl Habits {
         } else if !dice.one_in(2 * self.unknown) {
             outcome = bucket.take(cost);
         } else {
-            // It never arrived.
+            // The call never arrived.
             outcome = Outcome::Unknown;
         }
         let unknown = kind != Kind::Lost && dice.one_in(2 * self.unknown);
