@@ -10,7 +10,7 @@
  */
 const WIDTH = 100;
 /** Banned in lower case; phrases of several words also with an upper-case first letter. */
-const BANNED = ['unasked', 'is none', 'nobody takes', 'comes to nothing', 'stands in for', 'let go of', 'made up for', 'beside other load'];
+const BANNED = ['unasked', 'that is none', 'which is none', 'answer is none', 'nobody takes', 'comes to nothing', 'stands in for', 'let go of', 'made up for', 'beside other load'];
 /** Files that may contain banned phrases: this one, which lists them, and the log of the past. */
 const EXEMPT = ['scripts/wording.php', 'docs/log.md'];
 const OPENINGS = '~^[ \t]*(?:///|//!|/\*\*) (?:What|Who)(?:ever)?\b~m';
@@ -28,10 +28,10 @@ function comment_pattern(string $path, string $text): ?string
     };
 }
 
-/** Reports whether a line is too wide without its URLs and without the targets of its links. */
+/** Reports whether a line is too wide, not counting URLs, targets of links and array types. */
 function is_wide(string $line): bool
 {
-    $text = preg_replace(['~\]\([^)]*\)~', '~https?://\S+~'], '', $line);
+    $text = preg_replace(['~\]\([^)]*\)~', '~https?://\S+~', '~array(\{.*\}|<.*>)~'], '', $line);
     return preg_match('/^.{' . WIDTH + 1 . '}/u', $text) === 1;
 }
 

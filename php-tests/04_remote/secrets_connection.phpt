@@ -35,7 +35,7 @@ foreach (PASSWORDS as $kind => $password) {
         'another name' => $tls->dsn(":$encoded@", null, 'example.com', '{db}'),
         'another CA' => "rediss://:$encoded@127.0.0.1:$tls->port/{db}?servername=localhost",
         'no CA file' => $tls->dsn(":$encoded@", '/nowhere.pem', database: '{db}'),
-        'a CA file that is none' => $tls->dsn(":$encoded@", __FILE__, database: '{db}'),
+        'a file that holds no CA certificate' => $tls->dsn(":$encoded@", __FILE__, database: '{db}'),
     ] as $what => $dsn) {
         if (is_slow() && str_starts_with($dsn, 'rediss')) {
             // Valgrind reports the output of the cipher's assembly code as uninitialised.

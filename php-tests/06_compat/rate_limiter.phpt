@@ -31,7 +31,7 @@ foreach ([[null, null], ['', ''], [false, false], [30, 60], ['30', '60'], [30.0,
 }
 $limiter = new RateLimiter('7', 2.5, 10);
 $limiter->redis = new TokenBucketStorageMemory;
-check($burst($limiter) === 2, 'half a token is none');
+check($burst($limiter) === 2, 'half a token is not enough');
 $limiter = new RateLimiter('none', 0);
 check($burst($limiter) === 0, 'a limit of none');
 $limiter->redis = new TokenBucketStorageMemory;
