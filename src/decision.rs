@@ -139,9 +139,13 @@ fn fields(
 
 /// Returns `ticks` in whole seconds, rounded up, for the refill of `tokens`.
 ///
-/// The refill of each token was rounded up to a tick. That must not turn a minute into 61 seconds.
-/// An excess of up to a microsecond is ignored, too, because the reply itself takes longer.
+/// The refill of each token was rounded up to a nanosecond, or to a microsecond on remote stores,
+/// and by less than a thousandth. That must not turn a minute into 61 seconds. An excess of up to a
+/// microsecond is ignored in any case, because the reply itself takes longer.
 fn whole_seconds(ticks: Ticks, tokens: u64) -> u64 {
-    let rounded = tokens.max(TICKS_PER_MICROSECOND);
+    let rounded = tokens
+        .saturating_mul(TICKS_PER_MICROSECOND)
+        .min(ticks / 1_000);
+    let rounded = rounded.max(TICKS_PER_MICROSECOND);
     ticks.saturating_sub(rounded).div_ceil(TICKS_PER_SECOND)
 }

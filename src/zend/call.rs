@@ -208,8 +208,8 @@ impl<'a> Call<'a> {
         Err(self.wrong(number, symbols::Z_EXPECTED_NUMBER))
     }
 
-    /// Returns argument `number` as `int|float`. Converts in weak mode even in strict_types files,
-    /// because the parameter is untyped.
+    /// Returns argument `number` as `int|float`. Converts in weak mode even in `strict_types`
+    /// files, because the parameter is untyped.
     ///
     /// # Errors
     /// Throws `TypeError` if it cannot be converted.
@@ -219,7 +219,7 @@ impl<'a> Call<'a> {
             .ok_or_else(|| self.wrong(number, symbols::Z_EXPECTED_NUMBER))
     }
 
-    /// Returns argument `number` as a string. Converts in weak mode even in strict_types files,
+    /// Returns argument `number` as a string. Converts in weak mode even in `strict_types` files,
     /// because the parameter is untyped.
     ///
     /// # Errors
