@@ -40,7 +40,7 @@ namespace {
          *
          * @param string $identifier the bucket's name
          * @param float $microtime the cost: seconds in which the tokens to take are refilled
-         * @param float $full_microtime the burst span: seconds in which the whole bucket is
+         * @param float $full_microtime the span of the bucket: seconds in which the whole bucket is
          *     refilled
          * @param \Closure(): bool $bootstrap_closure called if the bucket has no record; a falsy
          *     result denies the call
