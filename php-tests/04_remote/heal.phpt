@@ -1,5 +1,5 @@
 --TEST--
-A denied bucket stays denied after its record is lost; a reset on another host counts
+A bucket stays denied after the server loses its record; a reset on another host counts
 --EXTENSIONS--
 pcntl
 --SKIPIF--
@@ -61,7 +61,7 @@ foreach (['Redis' => RedisServer::start(), 'Memcached' => MemcachedServer::start
         usleep((int) ((AGE + 0.1) * 1e6));
         $is(false, $drained->consume(), 'denied whenever it is asked');
     }
-    // Controls: this host has no cached denial of these buckets.
+    // As controls, checks two buckets of which this host has no cached denial.
     $is(true, $unhinted->consume(), 'without hints the loss is a full bucket');
     $is(true, $granted->consume(), 'what was never denied is a full bucket');
 
