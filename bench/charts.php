@@ -246,7 +246,7 @@ function draw_kills(Drawing $drawing, array $rows): string
     for ($s = 0; $s <= $seconds; $s += 2) {
         $drawing->text($x($s), $bottom + 30, "$s s", 'muted', 'middle', 12);
     }
-    // One mark for each kill.
+    // Draws a mark for each kill.
     for ($kill = 1; $kill <= $seconds * 10; $kill++) {
         $drawing->line($x($kill / 10), $bottom + 4, $x($kill / 10), $bottom + 11, 'bad', 1);
     }

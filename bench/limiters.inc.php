@@ -9,7 +9,7 @@ require __DIR__ . '/../testkit/php/plain_limiters.php';
 require_once __DIR__ . '/../testkit/php/child.php';
 require __DIR__ . '/../testkit/php/servers.php';
 require __DIR__ . '/../testkit/php/sql_servers.php';
-// Debian installs them in the include path.
+// Debian installs these packages in the include path.
 require 'Symfony/Component/RateLimiter/autoload.php';
 require 'Symfony/Component/Cache/autoload.php';
 require 'Illuminate/Cache/autoload.php';

@@ -65,7 +65,7 @@ foreach (['Redis' => RedisServer::start(), 'Memcached' => MemcachedServer::start
     $is(true, $unhinted->consume(), 'without hints the loss is a full bucket');
     $is(true, $granted->consume(), 'what was never denied is a full bucket');
 
-    // A refund on this host adds to the state in its denial cache.
+    // A refund on this host adds tokens to the bucket in the denial cache.
     $refunded->refund(2);
     $is([true, true, false], [$refunded->consume(), $refunded->consume(), $refunded->consume()], 'refunded 2 of nothing');
     $fresh = $make('fresh');

@@ -8,7 +8,7 @@ use TokenBucket\OnFailure;
 /** The timeout of a call in seconds: enough for a working server, and short in an outage. */
 const TIMEOUT = 0.2;
 
-/** A server, and storages on it by prefix and failure policy. */
+/** A server of a store. Creates storages and buckets on that server. */
 final class Store
 {
     private function __construct(public readonly ServerProcess $server, public readonly string $kind)

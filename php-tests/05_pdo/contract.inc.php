@@ -30,7 +30,7 @@ function contract(string $mode, PDO $db, TokenBucketStorage $storage): void
     // wait() waits only until the missing token is refilled.
     $fast = new TokenBucket($storage, "fast $id", 2, 50);
     check($fast->consume(2) && $fast->wait(1.0, 1)->allowed, "$mode: wait");
-    // At this rate, the cost of a token is one microsecond, which is the least.
+    // At this rate, the cost of a token is one microsecond, which is the lowest cost.
     $finest = new TokenBucket($storage, "finest $id", 5, 1_000_000);
     check($finest->consume(5), "$mode: five at once");
 

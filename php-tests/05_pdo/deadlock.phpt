@@ -68,7 +68,7 @@ foreach ($servers as $driver => $server) {
     for ($tries = 0; ($count = (int) $db->query($deadlocks[$driver])->fetchColumn()) < 2 && $tries < 50; $tries++) {
         usleep(100_000);
     }
-    // There are more than two if the retried purge() locks a again before the second process.
+    // There are more if the retried purge() locks a again before the second process does.
     check($count >= 2, "$driver: $count deadlocks");
     echo "$driver\n";
 }

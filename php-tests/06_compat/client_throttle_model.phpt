@@ -77,7 +77,7 @@ check($limited === [false, false, false, true], 'the refill is bounded');
 $memcache->set('app_ahead', ['tokens' => 1000, 'filled' => $now + 60_000]);
 check(!$throttle->check('ahead', 5) && $throttle->check('ahead', 5), 'a clock that is ahead');
 check($memcache->get('app_ahead')['filled'] === $now + 60_000, 'stays ahead');
-// Calls that come faster than the tokens are refilled with exact fractions, not with whole tokens.
+// If calls come more often than tokens are refilled, fractions of tokens are kept exactly.
 $memcache->set('app_polled', ['tokens' => 0, 'filled' => floor(1000 * microtime(true))]);
 $start = microtime(true);
 $granted = 0;

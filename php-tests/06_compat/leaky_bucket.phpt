@@ -1,5 +1,5 @@
 --TEST--
-LeakyBucket limits hits, leaks one in each period, has limits by action, and a dry run
+LeakyBucket: a limit, one leak in each period, limits by action, and a dry run
 --FILE--
 <?php
 require __DIR__ . '/../../testkit/php/check.php';

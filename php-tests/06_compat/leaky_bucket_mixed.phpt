@@ -61,7 +61,7 @@ $granted = in_processes(8, function (int $index, callable $barrier) use ($connec
 $total = array_sum($granted);
 check($total >= 300 && $total <= 304, "a race: $total");
 
-// Cron cleans up once in each period. The hits that have leaked match the number of periods.
+// Cron cleans up once in each period. The leak stays at most one drain ahead of the given clock.
 $request = script(5, 'tokenbucket-compat/src/leaky_bucket/drain', 'tokenbucket-compat/src/leaky_bucket/request');
 $cleanup = script(2, 'tokenbucket-compat/src/leaky_bucket/drain', 'tokenbucket-compat/src/leaky_bucket/cleanup');
 foreach (['at the beginning', 'at the end', 'in the middle', 'by chance', 'dies'] as $cron) {
@@ -87,7 +87,7 @@ foreach (['at the beginning', 'at the end', 'in the middle', 'by chance', 'dies'
             if (mt_rand(0, 1)) {
                 plain_request($redis, 'set01', 'b-x', 6);
             }
-            // Periods count from the first call, which is in period 0. Up to two leaks are early.
+            // The count of leaks starts with the first call, which is in period 0.
             $leaked = 10_000 - $redis->zScore('set01', 'big-x');
             check($leaked >= $period && $leaked <= $period + 2, "cron $cron, $period periods: $leaked");
             check($redis->zScore('set01', 'a-x') <= 6 && $redis->zScore('set01', 'b-x') <= 6, 'the limit');
@@ -98,7 +98,8 @@ foreach (['at the beginning', 'at the end', 'in the middle', 'by chance', 'dies'
     echo "$cron: ", abs($leaked - 60) <= 1 ? 'once in a period' : $leaked, "\n";
 }
 
-// If cron runs too often, more hits leak. After that, native code does not leak for two periods.
+// If cron runs too often, more hits leak. After that, native code waits two periods before it leaks
+// again, and not longer.
 $redis->flushAll();
 $redis->zAdd('set01', 1000, 'big-x');
 $redis->zAdd('set01:control', -1, 'big-x');

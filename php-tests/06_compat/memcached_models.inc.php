@@ -8,7 +8,7 @@
 final class ChargedModel
 {
     public int $now = 0;
-    /** @var array<string, array{int, int}> the time that a bucket holds, and the time of the call */
+    /** @var array<string, array{int, int}> the time that a bucket holds, and since when */
     private array $buckets = [];
 
     public function allows(string $bucket, int $calls, int $seconds): bool

@@ -36,8 +36,8 @@ foreach ([0, 1] as $first) {
     });
 }
 
-// All processes call at once. Plain code tests before it counts, so it allows one call too many, and
-// one more for each plain process that races. Two plain processes could also race to create the
+// All processes call at once. Plain code tests before it counts, so it allows one call too many,
+// and one more for each plain process that races. Two plain processes could also race to create the
 // counter, so native code creates it here.
 for ($round = 0; $round < 3; $round++) {
     in_one_minute(function () use ($storage, $memcache) {

@@ -59,7 +59,7 @@ foreach ($quotas as [$num, $expire]) {
         $after = $redis->get('key');
         check($allowed === 1 || $before === $after, 'a denial writes nothing');
         if ($allowed === 1) {
-            // PHP must read the same numbers as the script wrote.
+            // PHP must read the numbers that the script wrote, and encode them without a change.
             $data = json_decode($after, true);
             $same = array_keys($data) === ['num', 'time'] && json_decode(json_encode($data), true) === $data
                 && (int) round($data['time'] * 1e6) === $now && (int) round($data['num'] * $model->cost) === $model->held;

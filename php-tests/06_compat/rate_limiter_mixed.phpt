@@ -29,7 +29,8 @@ $ours = function (string $key, int $num, int $expire) use ($server): TokenBucket
     return $limiter;
 };
 
-// Both sides call in turn, in random order. No token is lost, and none is added.
+// Both sides call in turn, in random order. No token is lost, and none is added. The plain clock
+// has whole seconds, so up to one second of refill may come early. That is less than a token.
 $redis = $connect();
 mt_srand(7);
 foreach ([[30, 3600], [100, 86400], [7, 3600]] as $round => [$num, $expire]) {
@@ -47,7 +48,8 @@ foreach ([[30, 3600], [100, 86400], [7, 3600]] as $round => [$num, $expire]) {
     check(array_sum($allowed) === $num && min($allowed) > 0, json_encode($allowed));
 }
 
-// All processes call at once. A process repeats its call if another one wrote meanwhile.
+// All processes call at once. If another process writes between the read and the write of a plain
+// process, its EXEC fails and it tries again.
 foreach (range(1, 3) as $round) {
     $granted = in_processes(8, function (int $index, callable $barrier) use ($connect, $ours, $round): int {
         $redis = $connect();
