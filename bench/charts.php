@@ -16,7 +16,7 @@ const THEMES = [
     'light' => ['text' => '#1f2328', 'muted' => '#59636e', 'grid' => '#d8dee4', 'ours' => '#0969da', 'exact' => '#8c959f', 'bad' => '#cf222e', 'stuck' => '#9a6700', 'page' => '#ffffff'],
     'dark' => ['text' => '#e6edf3', 'muted' => '#9198a1', 'grid' => '#30363d', 'ours' => '#4493f8', 'exact' => '#7d8590', 'bad' => '#f85149', 'stuck' => '#d29922', 'page' => '#0d1117'],
 ];
-/** The titles of bench/peers.php, and the limiters of bench/race.php under each. */
+/** The titles of the charts' sections, by the title in bench/peers.php. */
 const HOMES = [
     "One host's memory" => "In one host's memory (others on APCu)",
     'Redis, Unix socket' => 'On Redis (Unix socket)',
@@ -34,7 +34,7 @@ final class Drawing
     {
     }
 
-    /** @param string $at start, middle or end: the part of the text that is at x */
+    /** Writes a text. $at is the part of the text that is at $x: start, middle or end. */
     public function text(float $x, float $y, string $text, string $colour = 'text', string $at = 'start', int $size = 13, bool $bold = false): void
     {
         $weight = $bold ? ' font-weight="600"' : '';
@@ -47,7 +47,7 @@ final class Drawing
         $this->path([[$x1, $y1], [$x2, $y2]], $colour, $width, $dashes);
     }
 
-    /** @param list<array{float, float}> $points */
+    /** @param list<array{float, float}> $points the x and y of each corner */
     public function path(array $points, string $colour, float $width, string $dashes = '', string $clip = ''): void
     {
         $data = 'M' . implode(' L', array_map(fn (array $point) => self::n($point[0]) . ' ' . self::n($point[1]), $points));
@@ -111,7 +111,7 @@ function limiters_of(array $rows, string $home): array
     return array_values(array_column($of_home, 'name'));
 }
 
-/** @param list<int> $values one number, or "from to" */
+/** @param list<int> $values returned as one number if all are equal, else as "least to most" */
 function from_to(array $values): string
 {
     return min($values) === max($values) ? number_format(max($values)) : number_format(min($values)) . ' to ' . number_format(max($values));
@@ -134,13 +134,13 @@ function is_ours(string $name): bool
     return str_starts_with($name, 'TokenBucket');
 }
 
-/** Returns the name without the store, because the title above it names the store. */
+/** Returns the name of a limiter without its store, which the title above already names. */
 function short_name(string $name): string
 {
     return preg_replace('/ on (APCu|Redis)(?=,|$)/', '', $name, 1);
 }
 
-/** Draws a line for each limiter, under the title of its store. Returns the lower end. */
+/** Calls $line for each limiter, under the title of its store. Returns the y below the last. */
 function lines_of_homes(Drawing $drawing, array $rows, float $top, float $height, Closure $line): float
 {
     $y = $top;
@@ -157,7 +157,7 @@ function lines_of_homes(Drawing $drawing, array $rows, float $top, float $height
     return $y;
 }
 
-/** Draws a bar for each limiter, from the least to the most tokens that it granted. */
+/** Draws a bar for each limiter. Its length is the most tokens that were granted in a race. */
 function draw_granted(Drawing $drawing, array $rows): string
 {
     $left = 292;
@@ -206,7 +206,7 @@ function draw_decision(Drawing $drawing, array $rows): string
     $drawing->text(398, 67.5, 'denied', 'muted');
     $drawing->text(WIDTH, 67.5, 'granted / denied', 'muted', 'end');
     $top = 84;
-    // The grid is drawn first, so its height is computed here.
+    // The grid is drawn before the limiters, so a drawing that is thrown away yields its height.
     $end = lines_of_homes(new Drawing($drawing->colours), $rows, $top - 12, 22, fn () => null);
     foreach ([10 => '0.01', 100 => '0.1', 1_000 => '1', 10_000 => '10', 100_000 => '100', 1_000_000 => '1,000'] as $nanos => $words) {
         $drawing->line($scale($nanos), $top, $scale($nanos), $end + 6);
@@ -246,7 +246,7 @@ function draw_kills(Drawing $drawing, array $rows): string
     for ($s = 0; $s <= $seconds; $s += 2) {
         $drawing->text($x($s), $bottom + 30, "$s s", 'muted', 'middle', 12);
     }
-    // One mark for each kill.
+    // Draws a mark for each kill.
     for ($kill = 1; $kill <= $seconds * 10; $kill++) {
         $drawing->line($x($kill / 10), $bottom + 4, $x($kill / 10), $bottom + 11, 'bad', 1);
     }
@@ -269,7 +269,7 @@ function draw_kills(Drawing $drawing, array $rows): string
     $at_stuck = $y(end($locked['granted']));
     $drawing->text($label, $at_stuck + 4, 'Symfony on Redis, lock on Redis:', 'stuck', bold: true);
     $drawing->text($label, $at_stuck + 21, number_format(end($locked['granted'])) . sprintf(', no answer after %.1f s', $stuck_at), 'stuck');
-    // The curve leaves the plot.
+    // Draws an arrow where the curve leaves the plot.
     $leaves = $x($unlocked['seconds'][key(array_filter($unlocked['granted'], fn (int $granted) => $granted > $most))]);
     $drawing->path([[$leaves - 6, $top + 1], [$leaves, $top - 8], [$leaves + 6, $top + 1]], 'bad', 2.5);
     $drawing->text($leaves + 14, $top + 20, 'Symfony on APCu, no lock: ' . number_format(end($unlocked['granted'])) . sprintf(' after %d s', $seconds), 'bad', bold: true);

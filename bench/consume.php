@@ -40,7 +40,8 @@ function report_rows(string $title, array $rows, array $targets = []): void
 /**
  * Returns the figures of a row.
  *
- * @return array<string, mixed> its time minus $less, and its ratio to apcu_inc() without the loop
+ * @return array<string, mixed> the time of the row minus $less nanoseconds, and the ratio to
+ *         apcu_inc() without the loop
  */
 function figures_beside_apcu(Row $row, float $less, array $rows): array
 {
@@ -54,7 +55,7 @@ function figures_beside_apcu(Row $row, float $less, array $rows): array
     ];
 }
 
-/** Checks that a million buckets fit into the default memory, at 16 bytes a slot. */
+/** Reports whether a million buckets fit into the default memory, at 16 bytes a slot. */
 function report_memory(array $memory): void
 {
     $bytes = ini_parse_quantity(ini_get('tokenbucket.shm_size'));
@@ -144,7 +145,7 @@ for ($i = 0; $i < KEYS; $i++) {
 $memory = TokenBucket\status()['shared_memory'];
 must($memory['live'] > 0.999 * KEYS, 'the table is too small');
 report_memory($memory);
-// In a pseudo-random order that visits every key before it repeats one.
+// Yields the keys in a pseudo-random order that visits every key before it repeats one.
 $key = '"user:" . (++$at * 0x9E3779B1 & ' . (KEYS - 1) . ')';
 $rows = fn (int $turns) => [
     'loop' => new Row('(a loop that makes a key)', $key, [], $turns),

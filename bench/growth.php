@@ -11,7 +11,7 @@ require __DIR__ . '/measure.inc.php';
 const ROUNDS = 200;
 const NUMBERS = [1, 1_000, 100_000, 1_000_000, 10_000_000];
 
-/** More tokens than a key needs here, at one token in about 17 minutes. */
+/** More tokens than the calls of this program take. One is refilled in about 17 minutes. */
 const MANY = 1e6;
 const SLOWLY = 1e-3;
 
@@ -30,7 +30,7 @@ function fill(TokenBucketStorage $storage, int $from, int $to): void
 /** @return array<string, Row> */
 function rows(TokenBucketStorage $storage, int $keys): array
 {
-    // The factor is odd and no multiple of five, so every key comes before one repeats.
+    // The factor is odd and not a multiple of five, so every key comes before a key repeats.
     $key = "'user:' . (++\$at * 0x9E3779B1 % $keys)";
     return [
         'loop' => new Row('(a loop that makes a key)', $key),

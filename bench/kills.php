@@ -7,11 +7,11 @@
  *
  * Eight workers take one token at a time from one limiter, as fast as they can. Every 100 ms a
  * random worker gets SIGKILL, and another worker takes its place. Each worker counts its grants in
- * a block of shared memory that this program owns, so that the counts outlive the worker. A worker
- * that dies between a grant and its count hides at most that one grant. A count is never too high.
+ * a block of shared memory that this program owns, so that the counts outlive the worker. If a
+ * worker dies between a grant and its count, one grant is not counted. A count is never too high.
  *
- * A limiter whose lock is never released stops answering. That is a result, too. Its workers get
- * SIGKILL at the end, like all others.
+ * If the lock of a limiter is never released, its calls never return. This program reports that as
+ * a result. Its workers get SIGKILL at the end, like all others.
  */
 require __DIR__ . '/measure.inc.php';
 require __DIR__ . '/limiters.inc.php';
@@ -34,7 +34,7 @@ const NAMES = [
     'TokenBucket, Redis',
     'Symfony token bucket on Redis, lock on Redis',
 ];
-/** The number of counts: grants, all answers, and calls that threw, each a 64-bit integer. */
+/** The number of counts: grants, calls that ended, and calls that threw. Each has 64 bits. */
 const COUNTS = 3;
 const BYTES = 8 * COUNTS;
 
@@ -45,7 +45,7 @@ final class Tally
 
     public function __construct()
     {
-        // Zero is IPC_PRIVATE. The kernel frees the memory when its last process ends.
+        // The key zero is IPC_PRIVATE. The kernel frees the memory when its last process ends.
         $this->memory = shmop_open(0, 'c', 0600, MOST_WORKERS * BYTES);
         shmop_delete($this->memory);
     }
@@ -127,7 +127,7 @@ final class Workers
     }
 }
 
-/** @return array<string, mixed> the grants and answers, sample by sample */
+/** @return array<string, mixed> the grants and the calls that ended, sample by sample */
 function kill_workers_of(Limiter $limiter): array
 {
     // Keeps the kills on time although the workers use every processor. Only root may raise the
@@ -144,7 +144,7 @@ function kill_workers_of(Limiter $limiter): array
         $wait = intdiv($start + $ms * 1_000_000 - hrtime(true), 1_000);
         usleep(max(0, $wait));
         $sums = $tally->sums();
-        // Read after the counts, so that the limit at this instant holds for them.
+        // Reads the clock after the counts, so that the limit at this instant holds for the counts.
         $samples[] = [(hrtime(true) - $start) / 1e9, ...$sums];
         if ($ms % KILL_EVERY_MS === 0 && $ms > 0) {
             $workers->replaceOne();

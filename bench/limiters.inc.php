@@ -9,7 +9,7 @@ require __DIR__ . '/../testkit/php/plain_limiters.php';
 require_once __DIR__ . '/../testkit/php/child.php';
 require __DIR__ . '/../testkit/php/servers.php';
 require __DIR__ . '/../testkit/php/sql_servers.php';
-// Debian installs them in the include path.
+// Debian installs these packages in the include path.
 require 'Symfony/Component/RateLimiter/autoload.php';
 require 'Symfony/Component/Cache/autoload.php';
 require 'Illuminate/Cache/autoload.php';
@@ -46,7 +46,8 @@ const NEVER = 1_000_000;
 final class Limiter
 {
     /**
-     * @param string $take an expression that takes one token from $limiter; true if granted
+     * @param string $take an expression that takes one token from $limiter. Its value is true if
+     *        the token is granted
      * @param Closure(string, int, int, int): object $make creates $limiter from an identifier, a
      *        capacity, and a rate: seconds, and the tokens that they refill. Limiters that count
      *        windows ignore the rate
@@ -76,7 +77,7 @@ final class Limiter
         $limiter = $this->make(fresh('exhausted'), 2, NEVER);
         $ask = $this->asking($limiter);
         must($ask(), "$this->name denies at once");
-        // A limiter of two may grant one or three.
+        // Some limiters grant one or three tokens of two.
         for ($i = 0; $i < 3 && $ask(); $i++) {
         }
         must(!$ask(), "$this->name does not limit");
@@ -84,14 +85,14 @@ final class Limiter
     }
 }
 
-/** Returns a unique name, for which no earlier run left a lock or a record. */
+/** Returns a unique name, so that no lock or record of an earlier run has it. */
 function fresh(string $what): string
 {
     static $count = 0;
     return sprintf('%s-%d-%d-%d', $what, getmypid(), hrtime(true) % 1_000_000_000, ++$count);
 }
 
-/** Returns our limiter in a storage. */
+/** Returns the limiter that runs our extension on a storage. */
 function ours(string $place, Closure $storage): Limiter
 {
     $make = fn (string $identifier, int $capacity, int $seconds, int $tokens) => new TokenBucket($storage(), $identifier, $capacity, $tokens / $seconds);
@@ -106,7 +107,7 @@ function limiters_of_a_host(): array
         '$limiter->consume(1)->isAccepted()',
         fn (...$quota) => symfony(new ApcuAdapter('bench'), $locks(), ...$quota)
     );
-    // One folder for all processes of a race.
+    // All processes of a race use the same folder.
     $locks = temporary_folder();
     return [
         ours('shared memory', fn () => new TokenBucketStorageSharedMemory),
@@ -256,7 +257,7 @@ final class SortedSetLimiter
     }
 }
 
-/** A bucket behind a lock. */
+/** A bucket in memcached that each call locks. */
 final class LockedBucket
 {
     private readonly PlainClientThrottle $limiter;
@@ -272,7 +273,7 @@ final class LockedBucket
     }
 }
 
-/** A counter for each minute. The last five are added. */
+/** Counts calls by minute, and limits the sum of the last five counters. */
 final class MinuteCounter
 {
     private readonly PlainMinuteWindow $window;

@@ -1,5 +1,5 @@
 <?php
-/** Measures statements alternately, in rounds. Prints and saves a line for each. */
+/** Measures statements alternately, in rounds. Prints and saves a line for each statement. */
 require_once __DIR__ . '/record.inc.php';
 
 /** One line of a benchmark: a statement and the times of its samples. */
@@ -46,7 +46,7 @@ final class Row
         return quantile($this->samples, 0.5);
     }
 
-    /** Returns the median ratio to another row, without the time of the loop. */
+    /** Returns the median ratio to another row. $loop is subtracted from both, in nanoseconds. */
     public function ratio(self $other, float $loop): float
     {
         return quantile($this->ratios($other, $loop), 0.5);
@@ -59,7 +59,7 @@ final class Row
         return array_map($of_round, $this->samples, $other->samples);
     }
 
-    /** Replaces the samples by one value for each round: the quantile $part of its samples. */
+    /** Replaces the samples of each round by their quantile $part. */
     public function gather(int $rounds, float $part): void
     {
         $of_round = array_chunk($this->samples, intdiv(count($this->samples), $rounds));
@@ -116,7 +116,7 @@ function measure(array $rows, int $rounds, ?callable $barrier = null): void
  * Samples all rows in a random order, because a database still cleans up after the last writer.
  *
  * @param array<Row> $rows
- * @param float $part the quantile of a round's samples that becomes the round's figure
+ * @param float $part the quantile that replaces the samples of a round
  */
 function sample_shuffled(array $rows, int $rounds, int $samples, float $part): void
 {
@@ -139,7 +139,7 @@ function of_rounds(array $values): array
     return quantiles($values, [0.5, 0, 1]);
 }
 
-/** @return array<string, mixed> the figures of a row and of its ratio, in the form of Record */
+/** @return array<string, mixed> the times of a row and its ratio to another, for Record::row() */
 function kept(Row $row, ?Row $beside): array
 {
     $figures = ['ns' => of_rounds($row->samples)];
@@ -156,7 +156,7 @@ function figures(Row $row): string
     return sprintf('%-41s %s', $row->name, spread($micros, '%8.2f %8.2f to %7.2f'));
 }
 
-/** @param ?float $target the greatest ratio to the floor that meets the target */
+/** @param ?float $target the greatest ratio to $floor that is allowed, or null */
 function report(Row $row, ?Row $floor = null, ?float $target = null): void
 {
     echo figures($row);

@@ -27,8 +27,7 @@ const ROUNDS = 10;
  */
 const SAMPLES = 20;
 /**
- * The quantile of a round's samples that is its figure. It is low because other load only adds
- * time.
+ * The quantile that replaces the samples of a round. It is low because other load only adds time.
  */
 const LEAST = 0.1;
 /** The turns of the loop for statements that take a fraction of a microsecond. */
@@ -44,21 +43,21 @@ const PATIENCE = 5.0;
 
 require __DIR__ . '/upserts.inc.php';
 
-/** Evaluates an expression that uses these variables. */
+/** Returns the value of an expression that uses these variables. */
 function evaluate(string $expression, array $variables): mixed
 {
     extract($variables);
     return eval("return $expression;");
 }
 
-/** Takes twice and checks the answers: a grant, and then another grant or a denial. */
+/** Takes twice. Checks that the first call is granted, and the second one only if $grants. */
 function begin(callable $take, bool $grants): void
 {
     must($take(), 'a full bucket denies');
     must($take() === $grants, $grants ? 'a bucket of many tokens is empty after one' : 'an empty bucket grants');
 }
 
-/** The exception of the window in plain PHP. */
+/** The exception that the window in plain PHP throws above the limit. */
 final class PlainRateExceededException extends Exception
 {
 }
@@ -101,7 +100,7 @@ function throttle_rows(Memcache $memcache, TokenBucketStorage $storage): array
     $variables = ['plain' => new PlainClientThrottle($memcache), 'ours' => new ClientThrottle($storage)];
     $rows = [];
     foreach (['granted' => [MUCH, 60], 'denied' => [1, 1_000_000]] as $what => [$limit, $window]) {
-        // Keys of the same length on the server, including the prefix that our class adds.
+        // Both keys have the same length on the server, including the prefix that our class adds.
         [$plain, $ours] = ["\$plain->check('throttle_plain_$what', $limit, $window)", "\$ours->check('native$what', $limit, $window)"];
         foreach ([$plain, $ours] as $call) {
             begin(fn () => !evaluate($call, $variables), $what === 'granted');
@@ -115,7 +114,7 @@ function throttle_rows(Memcache $memcache, TokenBucketStorage $storage): array
 function json_rows(Redis $redis, TokenBucketStorage $storage): array
 {
     $rows = [];
-    // In plain PHP a bucket of two grants one.
+    // The limiter in plain PHP grants one token of a bucket of two.
     foreach (['granted' => [MUCH, MUCH, 60], 'denied' => [2, 1, 1_000_000]] as $what => [$plain_limit, $limit, $seconds]) {
         $plain = new WatchingRateLimiter($redis, "plain $what", $plain_limit, $seconds);
         $ours = new RateLimiter("ours. $what", $limit, $seconds);
@@ -195,7 +194,7 @@ printf("%d rounds; a round's figure is the 10th percentile of %d samples\n", ROU
 printf("Client and servers on processor %s\n", processors());
 
 $mariadb = MariaDbServer::start();
-// Native prepares, as the userland class was published. Emulated ones, which are PDO's default.
+// The userland class was published with native prepares. PDO's default is emulated prepares.
 measure_table('MariaDB table, native prepares', $mariadb, MySqlUpsert::class, false);
 measure_table('MariaDB table, emulated prepares', $mariadb, MySqlUpsert::class, true);
 $mariadb->kill();

@@ -19,8 +19,7 @@ const ROUNDS = 10;
  */
 const SAMPLES = 20;
 /**
- * The quantile of a round's samples that is its figure. It is low because other load only adds
- * time.
+ * The quantile that replaces the samples of a round. It is low because other load only adds time.
  */
 const LEAST = 0.1;
 /** The turns of the loop for statements that take microseconds or less. */
@@ -32,7 +31,7 @@ const CALLS_IN_MEMORY = 400_000;
 const CALLS_OF_A_SERVER = 20_000;
 const BATCHES = 20;
 
-/** One limiter with a bucket that grants, a bucket that denies, and its figures. */
+/** A limiter with a bucket that grants and a bucket that denies, and the measured figures. */
 final class Candidate
 {
     public readonly Row $granted;
@@ -81,7 +80,7 @@ final class Candidate
     private static function count(Closure $ask, Closure $counter): float
     {
         $ask();
-        // The round trips of the counter itself.
+        // Measures the round trips of the counter itself.
         $counting = -$counter() + $counter();
         $before = $counter();
         for ($i = 0; $i < COUNTED; $i++) {
@@ -122,7 +121,7 @@ function report_costs(string $home, array $candidates): void
     }
 }
 
-/** @param array<string, array<string, float>> $trips by limiter and answer */
+/** @param array<string, array<string, float>> $trips by limiter, and by granted and denied */
 function report_round_trips(string $home, array $trips): void
 {
     Record::title("$home, round trips");
@@ -193,7 +192,7 @@ $memcached->kill();
 
 $mariadb = mariadb_with_table();
 $proxy = new Proxy("unix://$mariadb->socket");
-// Native prepares, as the userland class was published.
+// Uses native prepares, as the published userland class does.
 $native = [PDO::ATTR_EMULATE_PREPARES => false];
 $connect = fn () => $mariadb->connect($native);
 $connect_to_proxy = fn () => new PDO(str_replace("unix_socket=$mariadb->socket", "host=127.0.0.1;port=$proxy->port", $mariadb->dsn()), 'root', '', $native);

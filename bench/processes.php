@@ -1,8 +1,8 @@
 <?php
 /**
- * Measures the decisions a second of 1, 2, 4 and 8 processes together, on one key and on a key for
- * each: in shared memory compared with apcu_inc(), and on Redis and memcached. If there are more
- * processes than processors, they take turns.
+ * Measures the decisions a second that 1, 2, 4 and 8 processes make together, on one key and on a
+ * key for each process. Compares shared memory with apcu_inc(), and measures Redis and memcached.
+ * If there are more processes than processors, the processes take turns.
  *
  * In a round all processes start together, and each makes the same number of calls. The time runs
  * from the first start to the last end. No bucket is ever empty, so every denial is due to
@@ -14,12 +14,12 @@ require __DIR__ . '/../testkit/php/processes.php';
 
 const NUMBERS = [1, 2, 4, 8];
 const ROUNDS = 9;
-/** The calls of all processes together, which take far longer than a scheduler's time slice. */
+/** The calls of all processes together. They take far longer than a scheduler's time slice. */
 const CALLS_IN_MEMORY = 4_000_000;
 const CALLS_OF_A_SERVER = 16_000;
 const PATIENCE = 5.0;
 
-/** Calls that many processes make at once. */
+/** A kind of call that several processes make at once. */
 final class Load
 {
     /**
@@ -32,8 +32,8 @@ final class Load
     }
 
     /**
-     * @return array{list<float>, float} the calls a second of all processes by round, and the
-     *        denied part of the calls
+     * @return array{list<float>, float} the calls a second of all processes, by round, and the
+     *         fraction of the calls that were denied
      */
     public function run(int $processes, bool $one_key): array
     {

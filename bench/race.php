@@ -3,15 +3,15 @@
  * Counts how many of 1,000 tokens limiters grant to eight processes. No token is refilled.
  *
  * The processes take one token at a time. They start together and wait for each other after every
- * 100 tries. A denial that ended before the 1,000th grant began, or before the last of fewer
- * grants, is a false denial: a token was left.
+ * 100 tries. A denial is false if it ended before the 1,000th grant began, because a token was
+ * left then. If there are fewer grants, the last one is used instead.
  */
 require __DIR__ . '/measure.inc.php';
 require __DIR__ . '/limiters.inc.php';
 require __DIR__ . '/../testkit/php/processes.php';
 
 const PROCESSES = 8;
-/** The number of races, each with a bucket of its own, because races differ. */
+/** The number of races. Each uses a new bucket. Several are run because their results differ. */
 const RACES = 3;
 const TOKENS = 1_000;
 /** The chunks of each process. All processes wait for each other before each chunk. */
@@ -44,7 +44,7 @@ function race_in(Limiter $limiter, string $identifier, callable $barrier): array
     return $got;
 }
 
-/** @return array<string, int|float> the number of tries of a race by result, and its seconds */
+/** @return array<string, int|float> the tries by result, and the seconds that the race took */
 function race(Limiter $limiter): array
 {
     $identifier = fresh('race');
@@ -65,7 +65,7 @@ function race(Limiter $limiter): array
         'seconds' => $seconds,
     ];
     must($figures['granted'] + $figures['denied'] + $figures['failed'] === PROCESSES * CHUNKS * TRIES_A_CHUNK, "$limiter->name was not asked as often as it should");
-    // A lost update may have left a few tokens.
+    // Because of lost updates, a few tokens may be left after the race.
     [$more] = in_processes(1, fn () => grants($limiter, $identifier, intdiv(TOKENS, 10)));
     must($more < intdiv(TOKENS, 10) || $figures['granted'] < TOKENS, "the processes of $limiter->name did not share a bucket");
     return $figures;
@@ -84,7 +84,7 @@ function grants(Limiter $limiter, string $identifier, int $tries): int
 
 function races(Limiter $limiter): void
 {
-    // In a process of its own, so that the racing processes do not inherit its connections.
+    // Runs in a separate process, so that the racing processes do not inherit its connections.
     must(in_processes(1, fn () => is_object($limiter->exhausted())) === [true], "$limiter->name does not limit");
     $races = [];
     for ($i = 0; $i < RACES; $i++) {

@@ -42,7 +42,7 @@ final class Record
             'date' => gmdate('Y-m-d\TH:i:s\Z'),
             'command' => $command,
             'commit' => self::first_line('git rev-parse HEAD'),
-            // False if the tree differs from that commit.
+            // False if the work tree differs from that commit.
             'clean' => self::first_line('git status --porcelain --untracked-files=no -- . ":!bench/*.json" ":!docs"') === '',
             'machine' => [
                 'processor' => self::value_in('/proc/cpuinfo', 'model name') ?: php_uname('m'),
@@ -70,7 +70,7 @@ final class Record
         ], self::JSON), "\n";
     }
 
-    /** Prints one JSON document, a row a line, from a file of circumstances and rows. */
+    /** Prints a file of circumstances and rows as one JSON document, with each row on a line. */
     public static function finish(string $file): void
     {
         $rows = file($file, FILE_IGNORE_NEW_LINES);
@@ -91,7 +91,7 @@ final class Record
         return $lines[0] ?? '';
     }
 
-    /** Returns the value of a name in a file of /proc, as "model name". */
+    /** Returns the value of a name, for example "model name", in a file of /proc. */
     private static function value_in(string $file, string $name): string
     {
         preg_match("/^$name\s*:\s*(.*)$/m", (string) @file_get_contents($file), $found);

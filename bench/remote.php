@@ -19,8 +19,7 @@ const ROUNDS = 10;
 const SAMPLES = 50;
 const TURNS = 2;
 /**
- * The quantile of a round's samples that is its figure. It is low because other load only adds
- * time.
+ * The quantile that replaces the samples of a round. It is low because other load only adds time.
  */
 const LEAST = 0.1;
 /** The turns of the loop for statements that take a fraction of a microsecond. */
@@ -77,10 +76,10 @@ function command_of(TokenBucket $bucket, RedisServer $server): array
 }
 
 /**
- * Returns variables to call the extension's script as the extension does.
+ * Returns the variables that phpredis needs to run the same script as the extension.
  *
- * @return array<string, mixed> the client, the script's hash, and the words, with a key of the same
- *         length
+ * @return array<string, mixed> the client, the hash of the script, and the arguments, with another
+ *         key of the same length
  */
 function script_of(TokenBucket $bucket, RedisServer $server, Redis $redis): array
 {

@@ -19,7 +19,7 @@ final class Results
     {
     }
 
-    /** @return list<array<string, mixed>> the rows of a program, or only those with the title */
+    /** @return list<array<string, mixed>> the rows of a program, only those of $title if given */
     public function of(string $program, ?string $title = null): array
     {
         return $this->those(fn (array $row) => $row['program'] === $program && ($title === null || $row['title'] === $title));
@@ -76,7 +76,7 @@ function times(float $ratio): string
     };
 }
 
-/** @param list<int|float> $values one number, or "least to most" */
+/** @param list<int|float> $values shown as one number if all are equal, else as "least to most" */
 function range_of(array $values): string
 {
     return min($values) === max($values) ? number_format(max($values)) : number_format(min($values)) . ' to ' . number_format(max($values));

@@ -1,8 +1,8 @@
 <?php
 /**
- * Compares buckets in a table, all on one connection: the userland class, our class, and our
- * class's upsert sent by hand from PHP. By hand the statement is prepared once, its values are
- * bound one by one, and only the verdict is read from the result.
+ * Compares buckets in a table, all on one connection: the userland class, our class, and the upsert
+ * of our class, sent by PHP code. That code prepares the statement once and binds its values one by
+ * one. It reads only the verdict from the result.
  */
 
 /** A PDO that keeps the text of each prepared statement. */
@@ -35,11 +35,11 @@ abstract class UpsertByHand
         $this->statement = $db->prepare($text);
     }
 
-    /** Takes tokens; $cost and $burst are in microseconds. */
+    /** Takes tokens and returns whether they are granted. $cost and $burst are in microseconds. */
     abstract public function take(string $identifier, int $cost, int $burst): bool;
 }
 
-/** Reads the answer from the last insert id: a tag plus at least four times the bucket's age. */
+/** Reads the verdict from the last insert id, which is a tag plus a number. */
 final class MySqlUpsert extends UpsertByHand
 {
     protected const PLACES = 7;
@@ -61,7 +61,7 @@ final class MySqlUpsert extends UpsertByHand
     }
 }
 
-/** Reads the answer from a row: clock, state of the bucket, granted or not, and certain or not. */
+/** Reads the verdict from a row: clock, state of the bucket, is granted, is certain. */
 final class PgSqlUpsert extends UpsertByHand
 {
     protected const PLACES = 7;
@@ -86,8 +86,8 @@ final class PgSqlUpsert extends UpsertByHand
 }
 
 /**
- * Uses the host's clock. A row means granted. If there is no row, the call is denied, and a second
- * statement reads the time to wait.
+ * Uses the clock of the host. The upsert returns a row if the call is granted. If it returns no
+ * row, the call is denied, and a second statement reads the time to wait.
  */
 final class SqliteUpsert extends UpsertByHand
 {
@@ -129,7 +129,7 @@ final class SqliteUpsert extends UpsertByHand
 /** The microseconds that refill a token, and those that refill a full bucket. */
 const COST = 1_000_000;
 const BURST = MUCH * COST;
-/** The cost and span of a bucket of one token that is refilled in eleven days. */
+/** The cost and span, in microseconds, of a bucket whose one token is refilled in eleven days. */
 const SLOW = COST * 1_000_000;
 
 /** @return array<string, Row> granted and denied, by hand and by our class */

@@ -2,8 +2,9 @@
 /**
  * Measures the requests a second of nginx and php-fpm, with and without a limiter in the script.
  *
- * Each request creates its limiter and takes one token. opcache is on. ab requests the scripts
- * alternately over persistent connections. Client, nginx, workers and Redis share the processors.
+ * Each request creates its limiter and takes one token. opcache is on. The program ab requests the
+ * scripts alternately, over persistent connections. ab, nginx, the workers and Redis share the
+ * processors.
  */
 require __DIR__ . '/measure.inc.php';
 require __DIR__ . '/../testkit/php/nginx.php';
@@ -25,7 +26,8 @@ const NAMES = [
 ];
 
 /**
- * The script around the code of a limiter. Without a length, ab's connections are not persistent.
+ * The script around the code of a limiter. It sends a Content-Length, because ab's connections are
+ * not persistent without one.
  */
 const SCRIPT = <<<'PHP'
     <?php
@@ -92,7 +94,7 @@ function check(Nginx $nginx, string $name): void
     must($name === 'none' || in_array([429, 'denied'], $answers, true), "$name does not limit: " . json_encode($answers));
 }
 
-/** Returns the requests a second. All of them must be granted. */
+/** Sends requests, all of which must be granted. Returns the requests a second. */
 function load(Nginx $nginx, string $name): float
 {
     $url = escapeshellarg(url($nginx, $name, $name, 1_000_000_000));
@@ -110,7 +112,7 @@ function counted(Fpm $fpm): array
     return ['granted' => $status['shared_memory']['granted'], 'asked' => $status['remote']['asked']];
 }
 
-/** @param array<string, list<float>> $rates by limiter */
+/** @param array<string, list<float>> $rates the requests a second in each round, by limiter */
 function report_rates(array $rates): void
 {
     $title = 'nginx and php-fpm';
@@ -127,7 +129,7 @@ function report_rates(array $rates): void
 $redis = RedisServer::start();
 $fpm = new Fpm(['www' => ['listen.mode' => '0666']], arguments: $argv[1]);
 $fpm->script('status', '<?php echo json_encode(TokenBucket\status());');
-// Copies, because the workers may not be allowed to read this repository.
+// Copies the files, because the workers may not be allowed to read this repository.
 foreach (['userland_bucket', 'userland_apcu'] as $name) {
     $fpm->script($name, file_get_contents(__DIR__ . "/../testkit/php/$name.php"));
 }
@@ -137,7 +139,7 @@ foreach (limiters($redis) as $name => $code) {
 $nginx = new Nginx($fpm);
 printf("%d rounds of %d requests by ab from %d clients; %d workers, opcache %s\n\n", ROUNDS, REQUESTS, CLIENTS, count($fpm->workers()), str_contains($argv[1], 'opcache') ? 'on' : 'off');
 array_map(fn (string $name) => check($nginx, $name), array_keys(NAMES));
-// One run to fill the caches.
+// Runs once without measuring, to fill the caches.
 array_map(fn (string $name) => load($nginx, $name), array_keys(NAMES));
 $before = counted($fpm);
 $rates = [];

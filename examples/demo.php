@@ -14,7 +14,7 @@ const SECONDS = 10;
 const WORKERS = 6;
 const CLIENTS = 8;
 const KILLS_A_SECOND = 10;
-/** After this many grants, the bucket is not full again under this load. */
+/** The number of grants after which the bucket is never full again under this load. */
 const BEGUN = 100;
 
 /** Runs a client that sends one request after another until $end. All times are in nanoseconds. */
@@ -50,7 +50,7 @@ function kill(Fpm $fpm, string $status, int $end): int
                 $killed++;
             }
         }
-        // The worker of a request may have been killed.
+        // Repeats the request if its worker was killed.
         while (($counted = $fpm->get($status)) === null) {
         }
         printf("  after %4.1f s  %s, %5d workers killed\n", (hrtime(true) - $start) / 1e9, $counted, $killed);
@@ -106,8 +106,8 @@ $sum = fn (string $what): int => array_sum(array_column($results, $what));
 [$granted, $denied, $lost] = [$sum('granted'), $sum('denied'), $sum('lost')];
 $elapsed = (max(array_column($results, 'last')) - min(array_column($results, 'first'))) / 1e9;
 $bound = (int) floor(CAPACITY + RATE * $elapsed);
-// Between the 100th grant and the last denial the bucket was never full, so every refilled token
-// counts. At the last denial it was empty.
+// Between the 100th grant and the last denial the bucket was never full, so no refilled token was
+// lost. At the last denial the bucket was empty.
 $begun = array_merge(...array_column($results, 'begun'));
 sort($begun);
 $there = (int) floor(CAPACITY + RATE * (max(array_column($results, 'last_denial')) - $begun[BEGUN - 1]) / 1e9) - 1;

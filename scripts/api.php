@@ -6,8 +6,8 @@
  *     php -n scripts/api.php --check  fails if the file is stale
  *
  * Signatures come from Reflection, so the extension must not be loaded. Texts come from the doc
- * comments. Private members are left out. A method without a comment is described where its
- * interface declares it.
+ * comments. Private members are left out. If a method has no comment, the page describes it at the
+ * interface that declares it.
  */
 const STUB = __DIR__ . '/../stubs/tokenbucket.stub.php';
 const PAGE = __DIR__ . '/../docs/reference/api.md';
@@ -24,7 +24,7 @@ const HEAD = <<<'MARKDOWN'
     and the [glossary](glossary.md) the terms.
     MARKDOWN;
 
-/** Splits a doc comment into paragraphs, and tags with their text. */
+/** A doc comment, split into paragraphs and tags. */
 final class Comment
 {
     /** @var list<string> */
@@ -48,14 +48,14 @@ final class Comment
                 $this->paragraphs[] = $line;
                 $item = &$this->paragraphs[count($this->paragraphs) - 1];
             } else {
-                // The lines of an array shape are kept.
+                // Keeps the line breaks of array shapes.
                 $item .= str_contains($item, 'array{') ? "\n$line" : ' ' . trim($line);
             }
         }
     }
 
     /**
-     * Returns the tags of a name.
+     * Returns the tags that have this name.
      *
      * @return list<array{string, string}> the type and the text of each tag
      */
@@ -64,7 +64,7 @@ final class Comment
         $found = [];
         foreach ($this->tags as [$tag, $text]) {
             if ($tag === $name) {
-                // A type may hold spaces within brackets, and after the colon of a Closure.
+                // A type may contain spaces inside brackets and after the colon of a Closure.
                 $brackets = '<(?:[^<>]|(?2))*>|\{(?:[^{}]|(?2))*\}|\([^)]*\)(?:: )?';
                 preg_match("/^((?:[^\\s<{(]|($brackets))+)\\s*(.*)$/s", $text, $parts);
                 $found[] = [$parts[1], $parts[3]];
@@ -74,7 +74,7 @@ final class Comment
     }
 }
 
-/** Puts names of methods, variables and settings into backticks, except inside backticks. */
+/** Puts names of methods, variables and settings into backticks if they have none yet. */
 function marked(string $text): string
 {
     $pieces = explode('`', $text);
@@ -86,7 +86,7 @@ function marked(string $text): string
     return implode('`', $pieces);
 }
 
-/** Formats a paragraph, or with $first an item of a list. */
+/** Formats a paragraph. $first is the mark of a list item, or empty. */
 function prose(string $text, string $first = ''): string
 {
     $space = str_repeat(' ', strlen($first));
@@ -124,7 +124,7 @@ function signature(ReflectionFunctionAbstract $function): string
     return strlen($line) <= WIDTH ? $line : "$head(\n    " . implode(",\n    ", $parameters) . "\n)$tail";
 }
 
-/** Formats a comment: its paragraphs, then parameters, result and exceptions. */
+/** Formats the paragraphs of a comment, then its parameters, result and exceptions. */
 function description(Comment $comment): string
 {
     $text = '';

@@ -15,7 +15,7 @@
  *                                       Of an interface: its Rust trait; classes that implement
  *                                       fooBar() run path::foo_bar::<their state>.
  *                                       Of a function: the Rust function.
- *     @implementation-alias path::name  of a method: the Rust function, where it is another one.
+ *     @implementation-alias path::name  of a method: the Rust function, if not path::foo_bar.
  *     @strict-properties                of a class: no dynamic properties.
  *     @not-serializable                 of a class: serialize() throws.
  */
@@ -87,7 +87,7 @@ function items(array $items, int $indent, string $before, string $after): string
     return "$before&[$space    " . fill(array_map(fn($item) => "$item,", $items), $indent + 4) . "$space]$after";
 }
 
-/** Returns the texts that occur more than once, with their names. */
+/** Returns the first name of each text that occurs more than once, by text. */
 function shared(array $texts, array $names): array
 {
     $often = array_filter(array_count_values($texts), fn($count) => $count > 1);
@@ -217,13 +217,13 @@ function constant_of(ReflectionClassConstant $constant): string
         : unsupported("{$constant->name}, which is not public");
 }
 
-/** Returns the methods that a class declares itself. */
+/** Returns the methods that a class itself declares. */
 function methods(ReflectionClass $class): array
 {
     return array_filter($class->getMethods(), fn($it) => $it->class === $class->name && $it->isUserDefined());
 }
 
-/** Returns the interfaces that a class names itself. */
+/** Returns the interfaces that a class itself declares. */
 function interfaces(ReflectionClass $class): array
 {
     $inherited = ['UnitEnum', ...($class->getParentClass() ?: null)?->getInterfaceNames() ?? []];
@@ -248,7 +248,7 @@ function hidden(array $methods): array
     return $hidden;
 }
 
-/** Returns the field `kind`, or nothing for a class without a parent. */
+/** Returns the field `kind`, or an empty array for a class without a parent. */
 function kind(ReflectionClass $class): array
 {
     if ($class->isEnum()) {

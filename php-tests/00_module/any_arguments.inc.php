@@ -58,7 +58,7 @@ final class AnyArguments
         for ($i = 0; $i < $count; $i++) {
             $arguments[] = $this->value();
         }
-        // Limits the wait, because random arguments would make it last for years.
+        // Limits the wait, because random arguments would make the call last for years.
         if ($function->getName() === 'wait' && is_numeric($arguments[0] ?? null) && $arguments[0] > 0.001) {
             $arguments[0] = 0.001;
         } elseif ($function->getName() === 'wait' && ($arguments[0] ?? null) === true) {
@@ -129,7 +129,7 @@ final class AnyArguments
             }
         }
         ksort($this->classes);
-        // Frees cycles, because the arguments may create objects that hold themselves.
+        // Frees cycles, because the arguments may create objects that refer to themselves.
         $this->subjects = [];
         gc_collect_cycles();
     }

@@ -1,6 +1,7 @@
 <?php
 /**
- * Creates and uses the objects of the extension with random options, as determined by the seed.
+ * Creates the objects of the extension with random options, and uses them. The seed determines the
+ * options.
  *
  * Each attempt gives an object or a documented exception. No connection succeeds, because nothing
  * listens at these addresses.
@@ -12,7 +13,7 @@ use TokenBucket\OnFailure;
 
 const PASSWORD = 'geheim0123456789';
 
-/** A Redis client whose methods return whatever $answer returns. */
+/** A Redis client whose methods return the result of $answer. */
 class AnyRedis
 {
     public function __construct(private Closure $answer) {}
@@ -25,7 +26,7 @@ class AnyRedis
 }
 
 if (class_exists('Memcached', false)) {
-    /** A memcached client whose methods return whatever $answer returns. */
+    /** A memcached client whose methods return the result of $answer. */
     class AnyMemcached extends Memcached
     {
         public ?Closure $answer = null;
@@ -78,7 +79,7 @@ final class AnyOptions
         };
     }
 
-    /** Returns an array that contains references, also to itself. */
+    /** Returns an array that contains references, sometimes to the array itself. */
     private static function tangled(): array
     {
         $text = self::any(['127.0.0.1:1', 'h', '']);
@@ -231,8 +232,8 @@ final class AnyOptions
                 $made instanceof Compat\MinuteWindow ? $made->limitRequestsInMinutes($number(), $number()) : $made->check(self::odd(), $number(), $number());
                 return $made;
         }
-        // Nothing listens at these addresses. Host names are skipped, because the timeout does not
-        // cover DNS lookups.
+        // Calls only buckets at these addresses, where nothing listens. Skips host names, because
+        // the timeout does not cover DNS lookups.
         preg_match('/\[servers?:.*\] => (.*)/', print_r($made, true), $servers);
         if (preg_match('#^((unix://|redis://127|127\.|10\.)[^,]*(,|$))*$#', $servers[1] ?? '')) {
             (new TokenBucket($made, 'any', 3, 1))->attempt();
@@ -259,7 +260,7 @@ final class AnyOptions
                 check((bool) $is_ours, get_class($e) . ': ' . $e->getMessage());
                 $told = $e->getMessage();
                 foreach ($e->getTrace() as $frame) {
-                    // The test's own functions may show their arguments.
+                    // Ignores the test's own functions, which may show their arguments.
                     $is_dsn = ($frame['class'] ?? '') === 'TokenBucketStorageRedis' && $frame['function'] === '__construct';
                     $told .= $is_dsn ? print_r($frame['args'][0] ?? null, true) : '';
                 }
@@ -270,16 +271,16 @@ final class AnyOptions
     }
 }
 
-/** Makes $rounds attempts; each class in $classes must be created at least once. */
+/** Makes $rounds attempts, which must create each class in $classes at least once. */
 function any_options(int $seed, int $rounds, string ...$classes): void
 {
-    // Only the extension warns of failures; PHP itself reports nothing.
+    // Accepts warnings of the extension about failures, and the messages of PHP below.
     set_error_handler(function (int $level, string $message): bool {
-        // PHP's usual message for such arguments.
+        // PHP deprecates such arguments for all functions.
         if ($level === E_DEPRECATED && preg_match('/Passing null to parameter|^Implicit conversion from float/', $message)) {
             return true;
         }
-        // PHP reports this since version 8.5.
+        // PHP warns about NAN since version 8.5.
         if ($level === E_WARNING && str_starts_with($message, 'unexpected NAN value was coerced')) {
             return true;
         }

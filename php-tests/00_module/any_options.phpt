@@ -1,5 +1,5 @@
 --TEST--
-Fuzz of constructor options: an object or a documented exception, and no password
+Fuzz of constructor options: gives an object or a documented exception, shows no password
 --EXTENSIONS--
 pdo
 pdo_sqlite

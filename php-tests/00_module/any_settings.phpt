@@ -12,7 +12,7 @@ chmod("$folder/foreign", 0600);
 
 $any = fn (array $values): string => (string) $values[mt_rand(0, count($values) - 1)];
 $text = function (): string {
-    // Leaves out bytes that end a value or have a meaning on the command line.
+    // Leaves out bytes that end a value or that the command line interprets.
     $bytes = array_map('chr', [...range(32, 33), ...range(37, 91), ...range(93, 126), ...range(128, 255), 9]);
     shuffle($bytes);
     return implode('', array_slice($bytes, 0, mt_rand(0, 20)));

@@ -1,6 +1,6 @@
 <?php
 /**
- * Prints what Reflection reports, in one normal form.
+ * Prints the declarations that Reflection reports, in a normal form.
  *
  *     php -d extension=tokenbucket reflection.inc.php extension tokenbucket
  *     php reflection.inc.php file stubs/tokenbucket.stub.php

@@ -2,7 +2,7 @@
 TokenBucket\status() counts grants, denials and buckets
 --FILE--
 <?php
-/** Prints what one call changes. */
+/** Prints the counters that a call changes. */
 function change(string $name, callable $call): void
 {
     $before = TokenBucket\status()['shared_memory'];

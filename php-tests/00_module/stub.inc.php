@@ -1,9 +1,9 @@
 <?php
 /**
  * Compares the stub file with the extension. Prints the declared names and the first difference.
- * Exits with 0 if both are equal.
+ * Exits with 0 if they are equal.
  *
- * The extension is that of php_command(); scripts/lint names it by TEST_PHP_EXTRA_ARGS.
+ * php_command() loads the extension. scripts/lint chooses it with TEST_PHP_EXTRA_ARGS.
  */
 require __DIR__ . '/../../testkit/php/child.php';
 

@@ -1,7 +1,7 @@
 <?php
 /**
- * Makes calls with values of all kinds. $new and $call come from a file with or without
- * strict_types.
+ * Makes calls with values of all kinds, through $new and $call. Their file decides whether
+ * strict_types applies.
  */
 
 class Name

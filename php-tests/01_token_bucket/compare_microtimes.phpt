@@ -7,7 +7,7 @@ require __DIR__ . '/../../testkit/php/userland_bucket.php';
 
 $pairs = [
     [1, 2], [2, 1], [1, 1], [1.0, 1.00009], [1.0, 1.0002], [1.0002, 1.0],
-    // Nine seconds are within the tolerance for values of about a day.
+    // For values of about a day, the tolerance is more than nine seconds.
     [100000, 99991], [99991, 100000], [100000, 99989], [99989, 100000],
     [0, 5], [-5, 5], [5, -5], [-1, -1.00001], [-1, -2],
     [1700000000.1234, 1700000000.1235], [1700200000.0, 1700000000.0],

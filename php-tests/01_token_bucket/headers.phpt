@@ -36,7 +36,7 @@ for ($i = 0; $i < 500; $i++) {
     check((float) $m[1] === $decision->remaining, 'r is what is left');
     check($decision->allowed === !isset($headers['Retry-After']), 'Retry-After only on a denial');
     if (!$decision->allowed) {
-        // Tolerates less than a microsecond, because the reply itself takes longer to arrive.
+        // Tolerates a microsecond, because a reply takes longer than that to reach the client.
         check($headers['Retry-After'] > $decision->retryAfter - 1e-6 && $headers['Retry-After'] >= $m[2], json_encode($headers));
         check($headers['Retry-After'] < max($decision->retryAfter, (int) $m[2]) + 1, json_encode($headers));
     }

@@ -18,7 +18,7 @@ foreach ([TokenBucket::MINUTE, TokenBucket::HOUR, TokenBucket::DAY] as $span) {
     }
     echo $span, ': ', $wrong ? "$wrong of 200 are wrong, such as $example" : 'exact', "\n";
 }
-// One token a minute: the next one is available after 60 seconds, not after 61.
+// At one token a minute, the next token is available after 60 seconds, not after 61.
 $bucket = new TokenBucket($storage, 'one', 1, 1 / 60);
 $bucket->consume();
 echo implode(' | ', $bucket->attempt()->headers()), "\n";

@@ -1,5 +1,5 @@
 --TEST--
-Many calls in a loop through every kind of PHP call
+Methods return correct results in loops of every kind of PHP call
 --FILE--
 <?php
 $storage = new TokenBucketStorageMemory;

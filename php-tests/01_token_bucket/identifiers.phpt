@@ -22,7 +22,7 @@ foreach (['TokenBucketStorageMemory', 'TokenBucketStorageSharedMemory'] as $clas
     foreach ($identifiers as $number => $identifier) {
         $remaining = (new TokenBucket($storage, $identifier, 100, 0.001))->peek()->remaining;
         check($remaining === 99.0 - $number, "$class: $number has $remaining");
-        // A direct call of the storage uses the same bucket.
+        // A direct call of the storage's consume() uses the same bucket.
         check($storage->consume($identifier, 1000, 100000, fn() => exit('not a bucket yet')), "$class: $number directly");
         $remaining = (new TokenBucket($storage, $identifier, 100, 0.001))->peek()->remaining;
         check($remaining === 98.0 - $number, "$class: $number has $remaining after that");

@@ -1,5 +1,5 @@
 <?php
-/** A bucket whose _bootstrap() can be called. Valgrind finds more errors in these tests. */
+/** Defines a bucket whose _bootstrap() can be called. Under valgrind the tests find more errors. */
 require __DIR__ . '/../../testkit/php/check.php';
 
 class Starting extends TokenBucket

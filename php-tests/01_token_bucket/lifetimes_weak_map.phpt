@@ -1,5 +1,5 @@
 --TEST--
-The value of a WeakMap may use its key, a storage, while the storage is freed
+A WeakMap value may use its key, a storage, while that storage is being freed
 --FILE--
 <?php
 require __DIR__ . '/../../testkit/php/check.php';

@@ -1,7 +1,7 @@
 <?php
 /**
- * PHP code that a call runs may replace and free anything. Valgrind finds more errors in these
- * tests.
+ * Helpers of the tests in which a call runs PHP code that replaces or frees objects. Under valgrind
+ * these tests find more errors.
  */
 require __DIR__ . '/../../testkit/php/check.php';
 require __DIR__ . '/../../testkit/php/userland_bucket.php';

@@ -20,7 +20,7 @@ while ($bucket->consume()) {
     $granted++;
 }
 var_dump($granted, $bucket->calls > 0);
-// Ten tokens at 1.5 each grant six calls and leave one token.
+// Each call costs 1.5 tokens, so ten tokens grant six calls, and one token is left.
 var_dump((new TokenBucket($storage, 'x', 10, 1))->peek()->remaining);
 
 echo "-- attempt() asks it too --\n";

@@ -11,8 +11,9 @@ $storage = new TokenBucketStorageMemory;
 for ($round = 0; $round < 300; $round++) {
     $capacity = mt_rand(1, 40);
     // The storage interface takes seconds. If the cost of a token is not a whole number of
-    // nanoseconds, n tokens at once and n single tokens differ by some nanoseconds. On a fixed
-    // clock this would change decisions, so such rates take single tokens.
+    // nanoseconds, the cost of n tokens and n times the cost of one token differ by some
+    // nanoseconds. On a fixed clock this would change decisions, so at such rates the calls take
+    // single tokens.
     [$rate, $most] = [[1, 9], [2, 9], [0.5, 9], [100, 9], [3, 1], [7, 1], [1 / 60, 1], [mt_rand(1, 100000) / mt_rand(1, 1000), 1]][$round % 8];
     $native = new TokenBucket($storage, "native $round", $capacity, $rate);
     $userland = new UserlandTokenBucket($storage, "userland $round", $capacity, $rate);
@@ -20,7 +21,7 @@ for ($round = 0; $round < 300; $round++) {
     for ($i = 0; $i < 60; $i++) {
         $tokens = mt_rand(0, 9) < $most && $most > 1 ? mt_rand(0, $capacity + 2) : 1;
         if (mt_rand(0, 3) === 0) {
-            // Avoids the edge of a whole token, where the two classes round seconds differently.
+            // Avoids whole tokens, because there the two classes round seconds differently.
             $seconds = (mt_rand(0, $capacity) + mt_rand(1, 999999) / 1000003) / $rate;
             $storage->advance($seconds);
             $history[] = "+$seconds";
@@ -40,7 +41,7 @@ foreach (['TokenBucketStorageMemory', 'TokenBucketStorageSharedMemory'] as $clas
     $storage = new $class;
     $granted = 0;
     for ($i = 0; $i < 500; $i++) {
-        // This clock runs, so the rates are so low that no token is refilled during the test.
+        // The clock runs here, so the rates are too low to refill a token during the test.
         $rate = [0.001, 0.003, 0.0007][$i % 3];
         $bucket = new UserlandTokenBucket($storage, "$class fresh $i", 10, $rate);
         for ($k = 0; $k < 12; $k++) {

@@ -1,5 +1,5 @@
 --TEST--
-Grants if a userland storage returns a truthy value
+A call is granted if the userland storage returns a truthy value
 --FILE--
 <?php
 require __DIR__ . '/userland_storage.inc.php';

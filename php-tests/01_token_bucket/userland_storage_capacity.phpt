@@ -1,5 +1,5 @@
 --TEST--
-Calls a userland storage once for each decision, and not above the capacity
+A userland storage is called once for each decision, and never above the capacity
 --FILE--
 <?php
 require __DIR__ . '/userland_storage.inc.php';

@@ -8,7 +8,7 @@ $bucket = new TokenBucket(new TokenBucketStorageSharedMemory, 'x', 10, 50);
 $start = hrtime(true);
 var_dump($bucket->wait(1, 10)->allowed);
 $immediate = (hrtime(true) - $start) / 1e9;
-// Ten tokens are refilled 0.2 seconds after they were taken.
+// The ten tokens are refilled 0.2 seconds after they were taken.
 $decision = $bucket->wait(10.0, 10);
 $slept = (hrtime(true) - $start) / 1e9;
 var_dump($decision->allowed, $decision->reason);

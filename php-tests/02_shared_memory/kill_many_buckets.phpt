@@ -47,7 +47,7 @@ for ($round = 0; $round < 8; $round++) {
     check(count($granted) > 0, 'there was traffic');
     check(count($granted) === count(array_unique($granted)), 'a bucket granted twice');
 
-    // Every created bucket answers at once. Each killed process lost at most one grant.
+    // Calls on all created buckets return quickly. Each killed process lost at most one grant.
     $start = hrtime(true);
     $late = [];
     for ($i = 0, $last = max($granted); $i <= $last; $i++) {

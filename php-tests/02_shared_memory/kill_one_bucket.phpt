@@ -23,7 +23,7 @@ for ($round = 0; $round < 8; $round++) {
     for ($child = 0; $child < 12; $child++) {
         $pid = pcntl_fork();
         if ($pid === 0) {
-            // Writes one byte for each grant at once, so that the grants of a killed child can be
+            // Writes one byte right after each grant, so that the grants of a killed child can be
             // counted.
             $file = fopen("$folder/$round-$child", 'w');
             stream_set_write_buffer($file, 0);

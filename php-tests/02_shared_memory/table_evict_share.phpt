@@ -21,7 +21,8 @@ for ($i = 0; $i < 20; $i++) {
 var_dump($given);
 $memory = TokenBucket\status()['shared_memory'];
 var_dump($memory['full'], $memory['evicted'] > 1500);
-// Each lacked a hundredth of a day (864 s). Spans are stored rounded up, by at most 0.1 % of a day.
+// Each evicted bucket lacked a hundredth of a day (864 s). Stored spans are rounded up by at most
+// 0.1 % of a day.
 var_dump($memory['evicted_seconds_max'] <= 951);
 ?>
 --EXPECT--

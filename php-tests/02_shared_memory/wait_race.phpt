@@ -24,7 +24,7 @@ $granted = in_processes(6, function () use ($bucket): int {
 });
 $took = (hrtime(true) - $start) / 1e9;
 echo json_encode($granted), "\n";
-// Takes 60 tokens, of which five are available at once.
+// The processes take 60 tokens, of which five are available at once.
 check($took >= 0.55, "too fast: $took");
 check($took < 5, "too slow: $took");
 ?>

@@ -1,7 +1,7 @@
 <?php
 require_once __DIR__ . '/../../testkit/php/fpm.php';
 
-/** A script that takes one token and prints the result and its process id. */
+/** A script that takes one token. Prints the result and the id of its process. */
 const CONSUME = <<<'PHP'
     <?php
     $bucket = new TokenBucket(new TokenBucketStorageSharedMemory, $_GET['id'], $_GET['capacity'], $_GET['rate'] ?? 0.001);
@@ -15,12 +15,12 @@ final class Traffic
     public int $denied = 0;
     /** The number of requests without a reply. */
     public int $lost = 0;
-    /** @var array<int, int> replies by worker */
+    /** @var array<int, int> the number of replies by the process id of the worker */
     public array $workers = [];
 
     /**
-     * Starts $clients processes together, which send $requests each; $meanwhile runs at the same
-     * time.
+     * Starts $clients processes together, which send $requests each. Runs $meanwhile in another
+     * process at the same time.
      */
     public static function of(int $clients, int $requests, callable $get, ?callable $meanwhile = null): self
     {

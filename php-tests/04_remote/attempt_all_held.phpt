@@ -1,5 +1,5 @@
 --TEST--
-attemptAll() that gives back late, because a reply was held, never grants too much
+attemptAll() never grants too much when a delayed reply makes it give tokens back late
 --EXTENSIONS--
 pcntl
 --FILE--
@@ -27,8 +27,8 @@ for ($round = 0; $round < 5; $round++) {
         return TokenBucket::attemptAll([$here, new TokenBucket($slow, "there $round", CAPACITY, 0.001)], CAPACITY)->allowed;
     };
     $rival = function () use ($here, $quick, $round, $refill): ?array {
-        // The dry step on the other bucket allows the call. Its reply still drips while that bucket
-        // is emptied.
+        // Empties the other bucket while the reply of its dry step, which allows the call, still
+        // drips.
         usleep(30_000);
         (new TokenBucket($quick, "there $round", CAPACITY, 0.001))->consume(CAPACITY);
         $until = hrtime(true) + 1_000_000_000;
@@ -37,7 +37,7 @@ for ($round = 0; $round < 5; $round++) {
                 return null;
             }
         }
-        // The batch has taken all tokens and waits for the denial. Meanwhile the bucket refills.
+        // Now the batch has taken all tokens and waits for the denial. The bucket refills.
         usleep($refill + 5_000);
         $from = hrtime(true);
         $granted = 0;

@@ -15,7 +15,7 @@ $proxy = new Proxy("unix://$redis->socket");
 $here = fn (string $prefix, int $database = 0, bool $hints = false) => new TokenBucketStorageRedis(
     "redis://127.0.0.1:$proxy->port/$database", $prefix, 5.0, TokenBucket\OnFailure::Throw, $hints,
 );
-/** Returns how many scripts the server has run. */
+/** Returns the number of scripts that the server has run. */
 $scripts = function () use ($redis): int {
     preg_match('/cmdstat_evalsha:calls=(\d+)/', $redis->command('INFO', 'commandstats'), $match);
     return (int) ($match[1] ?? 0);

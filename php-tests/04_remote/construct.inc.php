@@ -1,7 +1,7 @@
 <?php
 /**
- * Constructs storages with values of all kinds; $new comes from a file with or without
- * strict_types.
+ * Constructs storages with values of all kinds. The file of $new decides whether strict_types
+ * applies.
  */
 function construct(callable $new): void
 {

@@ -196,7 +196,7 @@ final class Contract
             return true;
         };
         $consume = fn () => $this->storage->consume($name, 1000, 10000, $start);
-        // The closure grants the first call, as in the userland class.
+        // The result of the closure decides the first call, as in the userland class.
         $this->is([true, true, true, true, false, 1], [
             $consume(), $consume(), $consume(), $consume(), $consume(), $asked,
         ], 'consume() with a closure');
@@ -213,7 +213,7 @@ final class Contract
         for ($i = 0; $i < 10; $i++) {
             $granted += (int) $bucket->consume();
         }
-        // The call that creates the bucket is granted in addition to the initial tokens.
+        // Four are granted, because the call that creates the bucket takes no initial token.
         $this->is(4, $granted, 'granted of a bucket that starts with 3');
     }
 

@@ -14,7 +14,8 @@ $dsns = [
     'tcp' => "redis://127.0.0.1:$redis->port/1",
     'unix' => "unix://$redis->socket?db=2",
 ];
-// Valgrind reports the output of the cipher's assembly code as uninitialised.
+// Skips TLS under valgrind, which reports the output of the cipher's assembly code as
+// uninitialised.
 if (!is_slow()) {
     $dsns['tls'] = $tls->dsn();
 }

@@ -48,7 +48,7 @@ foreach (Store::each() as $kind => $store) {
                     check(str_ends_with($e->getMessage(), 'the key does not hold a record of this limiter'), $e->getMessage());
                 }
             }
-            // Local: consume() is granted once before reset() and twice after it.
+            // With Local, consume() is granted once before reset() and twice after it.
             $expected = ['Local' => 3, 'Allow' => 4, 'Deny' => 0, 'Throw' => 0][$policy->name];
             check($granted === $expected, "$kind: $name: $policy->name: $granted granted");
             check($dump($key) === $before, "$kind: $name: $policy->name: the record is changed");
@@ -62,7 +62,7 @@ foreach (Store::each() as $kind => $store) {
     check($mixed[0]->peek()->remaining === 2.0, "$kind: attemptAll() takes nothing");
     $state = $store->state();
     check($state['breaker'] === 'closed' && $state['failures'] === 0 && $state['opened'] === 0, "$kind: the store is not to blame: " . json_encode($state));
-    // The text after the semicolon depends on the failure policy.
+    // Removes the text after the semicolon, because it depends on the failure policy.
     echo implode("\n", array_unique(preg_replace(['/;.*/', '/::\w+/'], '', Warnings::take()))), "\n";
 
     echo "-- what becomes of the server itself is warned of all the same --\n";

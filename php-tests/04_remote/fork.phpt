@@ -19,7 +19,7 @@ $storages = array_filter([
     'Redis' => new TokenBucketStorageRedis("unix://$redis->socket", 'unix:', $timeout, $throw, false),
     'Redis with TLS' => new TokenBucketStorageRedis($tls->dsn(), 'tls:', $timeout, $throw, false),
     'memcached' => new TokenBucketStorageMemcached("127.0.0.1:$memcached->port", 'tcp:', $timeout, $throw, false),
-    // Valgrind reports the output of the cipher's assembly code as uninitialised.
+    // Valgrind reports the output of the TLS cipher's assembly code as uninitialised.
 ], fn (string $name) => !is_slow() || $name !== 'Redis with TLS', ARRAY_FILTER_USE_KEY);
 /** Returns the ids of the connections that run scripts. */
 $clients = function () use ($redis): array {
@@ -28,7 +28,7 @@ $clients = function () use ($redis): array {
 };
 
 foreach ($storages as $name => $storage) {
-    // Each bucket has its own capacity, so that a reply to another process would show.
+    // Each bucket has another capacity, so that the test detects replies to another process.
     $play = function (int $who) use ($storage, $name, $calls): array {
         $capacity = 1000 + 100 * $who;
         $bucket = new TokenBucket($storage, "of $who", $capacity, 1e-5);
@@ -62,7 +62,7 @@ foreach ($storages as $name => $storage) {
             }
             $children[] = $pid;
         }
-        // The parent continues meanwhile.
+        // The parent keeps calling while the children run.
         do {
             for ($i = 0; $i < 20; $i++) {
                 $remaining = $parent->attempt()->remaining;

@@ -12,7 +12,7 @@ foreach ([[1, 1], [7, 60], [10, 60], [59, 60], [999, 60], [1000, 86400], [7, 604
     check($fields['RateLimit-Policy'] === "\"default\";q=$n;w=$seconds", $fields['RateLimit-Policy']);
     check($fields['RateLimit'] === "\"default\";r=$n;t=$seconds", $fields['RateLimit']);
 }
-// Longer by more than rounding can add.
+// This span is longer than a minute, by more than rounding can add.
 $fields = (new TokenBucket($storage, 'a little longer', 10, 10 / 60.1))->peek()->headers();
 echo $fields['RateLimit-Policy'], "\n";
 ?>

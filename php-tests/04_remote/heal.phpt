@@ -1,5 +1,5 @@
 --TEST--
-A denied bucket stays denied after its record is lost; a reset on another host counts
+A bucket stays denied after the server loses its record; a reset on another host counts
 --EXTENSIONS--
 pcntl
 --SKIPIF--
@@ -61,11 +61,11 @@ foreach (['Redis' => RedisServer::start(), 'Memcached' => MemcachedServer::start
         usleep((int) ((AGE + 0.1) * 1e6));
         $is(false, $drained->consume(), 'denied whenever it is asked');
     }
-    // Controls: this host has no cached denial of these buckets.
+    // As controls, checks two buckets of which this host has no cached denial.
     $is(true, $unhinted->consume(), 'without hints the loss is a full bucket');
     $is(true, $granted->consume(), 'what was never denied is a full bucket');
 
-    // A refund on this host adds to the state in its denial cache.
+    // A refund on this host adds tokens to the bucket in the denial cache.
     $refunded->refund(2);
     $is([true, true, false], [$refunded->consume(), $refunded->consume(), $refunded->consume()], 'refunded 2 of nothing');
     $fresh = $make('fresh');

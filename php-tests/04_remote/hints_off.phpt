@@ -1,5 +1,5 @@
 --TEST--
-Caches no denial with hints off, with hintMaxAge 0, or for another prefix
+No cached denial is used with hints off, with hintMaxAge 0, or for another prefix
 --EXTENSIONS--
 pcntl
 --SKIPIF--
@@ -23,7 +23,7 @@ on_each_store(function (string $kind, Closure $bucket, Closure $asked, Closure $
     }
 
 
-    // Another prefix is another bucket.
+    // The same identifier under another prefix is another bucket.
     $old = $bucket('old', 1);
     $old->consume();
     $old->consume();

@@ -1,5 +1,5 @@
 --TEST--
-Notices within hintMaxAge that another host refunded, reset or took tokens
+Refunds, resets and takes on another host count after hintMaxAge at the latest
 --EXTENSIONS--
 pcntl
 --SKIPIF--
@@ -13,7 +13,7 @@ if (getenv('USE_ZEND_ALLOC') === '0') {
 require __DIR__ . '/hints.inc.php';
 
 on_each_store(function (string $kind, Closure $bucket, Closure $asked, Closure $is, Closure $storage, Closure $elsewhere) {
-    // Tokens that another host gives back count within hintMaxAge.
+    // Tokens that another host gives back count after hintMaxAge at the latest.
     foreach (['refund(2)', 'reset()'] as $call) {
         $far = $bucket("far $call");
         $far->consume(5);
@@ -27,7 +27,7 @@ on_each_store(function (string $kind, Closure $bucket, Closure $asked, Closure $
         check($took < AGE + 0.15, "$kind: $call elsewhere counts after $took s");
     }
 
-    // Tokens that another host takes count, too.
+    // Tokens that another host takes are missing here, too.
     $is('true', $elsewhere('far 2', 'consume(5)'), 'taken elsewhere');
     $is([false, 1], $asked(fn () => $bucket('far 2')->consume()), 'denied here');
 });

@@ -1,5 +1,5 @@
 --TEST--
-Returns a cached denial to all processes of the host without contacting the store
+All processes of a host use a cached denial without contacting the store
 --EXTENSIONS--
 pcntl
 --SKIPIF--

@@ -50,7 +50,7 @@ function hang(Store $store): void
     check($granted <= CAPACITY + RATE * $elapsed + 1, "$granted granted in $elapsed s");
     check($granted >= CAPACITY + RATE * (SECONDS - 0.5), "only $granted granted in $elapsed s");
     check($after['opened'] - $before['opened'] === 1, 'opened ' . ($after['opened'] - $before['opened']) . ' times');
-    // Not every slow call is a failure: a busy processor may have delayed some.
+    // A busy processor may have delayed calls, so not every slow call is a failure.
     $failed = $after['failed'] - $before['failed'];
     check($failed >= 3 && $failed <= $paid, "$failed failures, $paid paid");
     check($after['local'] - $before['local'] === $calls, 'all were answered by this host');

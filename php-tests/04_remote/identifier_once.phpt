@@ -1,5 +1,5 @@
 --TEST--
-Converts an identifier to a string once for each call, on every storage
+Each call converts the identifier to a string once, on every storage
 --EXTENSIONS--
 pdo
 pdo_sqlite
@@ -19,7 +19,7 @@ final class Name
         return 'name';
     }
 }
-/** Ignores the identifier, so that only the bucket converts it. */
+/** A storage that ignores the identifier, so that only the bucket converts it. */
 final class Userland implements TokenBucketStorage
 {
     public function prepare()

@@ -1,8 +1,8 @@
 <?php
-/** Tools for constructors that run PHP code. */
+/** Helpers for tests of constructors that run PHP code while they convert arguments. */
 require __DIR__ . '/../../testkit/php/check.php';
 
-/** A server name that stores the object under construction in $reached when it is converted. */
+/** A server name whose conversion to a string stores the object under construction in $reached. */
 final class Reaching
 {
     public static ?object $reached = null;

@@ -26,7 +26,7 @@ foreach ([$redis(), $memcached()] as $storage) {
     var_dump((new ReflectionClass($storage))->isFinal(), $storage == clone_of($storage));
 }
 
-/** Returns a new object with the same arguments. */
+/** Constructs a storage of the same class with the same arguments. */
 function clone_of(object $storage): object
 {
     return $storage instanceof TokenBucketStorageRedis

@@ -5,10 +5,10 @@ require_once __DIR__ . '/../../testkit/php/servers.php';
 
 use TokenBucket\OnFailure;
 
-/** The timeout of a call in seconds: enough for a working server, and short for a failed one. */
+/** The timeout of a call in seconds: enough for a working server, and short in an outage. */
 const TIMEOUT = 0.2;
 
-/** A server, and storages on it by prefix and failure policy. */
+/** A server of a store. Creates storages and buckets on that server. */
 final class Store
 {
     private function __construct(public readonly ServerProcess $server, public readonly string $kind)
@@ -50,7 +50,7 @@ final class Store
         return $this->kind === 'Redis' ? "unix://{$this->server->socket}?db=0" : "memcached at unix://{$this->server->socket}";
     }
 
-    /** Reports whether the store is used again within five seconds, which a probe detects. */
+    /** Calls the store until a call succeeds. Returns false after five seconds without success. */
     public function is_back(): bool
     {
         $bucket = $this->bucket(OnFailure::Throw, 'probe');
@@ -73,7 +73,7 @@ final class Warnings
     public static function collect(): void
     {
         set_error_handler(function (int $level, string $message): bool {
-            // Ignores silenced warnings.
+            // Ignores warnings that the code silenced with @.
             if ((error_reporting() & $level) === 0) {
                 return true;
             }
@@ -94,7 +94,7 @@ final class Warnings
     }
 }
 
-/** Returns what a call changes in status()['remote']. */
+/** Returns the counters of status()['remote'] that a call changes, and by how much. */
 function changes(callable $call): string
 {
     $before = TokenBucket\status()['remote'];

@@ -1,5 +1,5 @@
 <?php
-/** Storages whose server is down, for error handlers that interfere with the call that warns. */
+/** Helpers for tests of error handlers that interfere with the call that warns of an outage. */
 require __DIR__ . '/outage.inc.php';
 
 use TokenBucket\OnFailure;
@@ -23,7 +23,8 @@ function scribble(): array
 const METHODS = ['consume', 'attempt', 'peek', 'wait', 'refund', 'reset'];
 
 /**
- * Each storage has its own database or path, and so is a separate store that has not warned yet.
+ * Creates storages whose server is down. Each one has another database or path, so it is a separate
+ * store that has not warned yet.
  */
 final class Down
 {

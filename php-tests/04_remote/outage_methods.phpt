@@ -44,7 +44,7 @@ foreach (OnFailure::cases() as $policy) {
         try {
             echo "$what: ", $shown($call()), "\n";
         } catch (TokenBucket\StorageException $e) {
-            // The message names the cause of the failure, or says that the breaker is open.
+            // The message says that connecting failed, or that the breaker is open.
             echo get_class($e), ', ', str_contains($e->getMessage(), 'not asked again yet') || str_contains($e->getMessage(), 'cannot connect') ? 'as expected' : $e->getMessage(), "\n";
         }
     }

@@ -13,7 +13,7 @@ foreach (Store::each() as $kind => $store) {
     foreach (['killed' => ['kill', 'restart'], 'suspended' => ['STOP', 'CONT']] as $how => [$down, $up]) {
         echo "-- $kind $how --\n";
         foreach (OnFailure::cases() as $policy) {
-            // After recovery there is a connection, and the next outage causes a warning again.
+            // After recovery the storage is connected, and the next outage causes a warning again.
             check($store->is_back(), "$policy->name: back before");
             check($store->bucket($policy, "$how before")->consume(), "$policy->name: granted before");
             $granted = 0;

@@ -21,7 +21,7 @@ $new = [
 ];
 $connections = [
     'redis' => fn () => preg_match_all('/ db=1 /', $redis->command('CLIENT', 'LIST')),
-    // Subtracts the connection that runs this query.
+    // Subtracts the connection of this query.
     'memcached' => fn () => (int) $memcached->stats()['curr_connections'] - 1,
 ];
 $made = [
@@ -40,7 +40,7 @@ foreach ($new as $kind => $storage) {
     }
     $open = $connections[$kind]() - $idle;
     check($open === WORKERS, "$kind: $open connections");
-    // The count includes connections of this test.
+    // The count includes up to five connections of the test itself.
     $count = $made[$kind]() - $before[0];
     check($count >= WORKERS && $count <= WORKERS + 5, "$kind: $count connections made");
     $after = json_decode($fpm->get($status), true)['remote'];
@@ -52,7 +52,7 @@ $stores = json_decode($fpm->get($status), true)['stores'];
 check(array_column($stores, 'breaker') === ['closed', 'closed'], json_encode($stores));
 check(str_contains($fpm->get($phpinfo), "redis://127.0.0.1:$redis->port/1"), 'phpinfo() names the store');
 
-// Replaced workers leave no connections, and the bucket is unchanged.
+// After a reload, the old workers have closed their connections, and the bucket is unchanged.
 $script = "$fpm->folder/redis.php";
 $fpm->reload();
 check(!str_starts_with($fpm->get($script, ['id' => 'hints 0', 'capacity' => 1250, 'hints' => 0]), 'granted'), 'denied after a reload');

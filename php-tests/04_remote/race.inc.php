@@ -6,16 +6,16 @@ require __DIR__ . '/../../testkit/php/servers.php';
 const PROCESSES = 8;
 const TRIES = 5000;
 const CAPACITY = 1000;
-// The tries between two barriers: too few for one process to take everything before others start.
+// The tries between two barriers. One process cannot take all tokens before the others start.
 const CHUNK = 50;
 
-/** Returns the number of grants of each process, which all call $try() together. */
+/** Calls $try() in all processes at once. Returns the number of grants of each process. */
 function granted_in_race(callable $try, int $tries = TRIES): array
 {
     return in_processes(PROCESSES, function (int $index, callable $barrier) use ($try, $tries): int {
         $granted = 0;
         for ($done = 0; $done < $tries; $done += CHUNK) {
-            // After this many tries the bucket is empty, so the order no longer matters.
+            // Skips the barriers once the bucket is empty, because the order no longer matters.
             if ($done <= 20 * CHUNK) {
                 $barrier();
             }

@@ -10,7 +10,7 @@ require __DIR__ . '/../../testkit/php/servers.php';
 $timeout = is_slow() ? 20.0 : 2.0;
 $throw = TokenBucket\OnFailure::Throw;
 $database = 0;
-// Each database is a separate store, so that earlier failures do not open its breaker.
+// Uses another database for each bucket, so that earlier failures do not open its breaker.
 $bucket = function (RedisServer $redis, string $userinfo = '', string $query = '') use (&$database, $timeout, $throw): TokenBucket {
     $database = ($database + 1) % 16;
     return new TokenBucket(

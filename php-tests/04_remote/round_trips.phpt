@@ -1,5 +1,5 @@
 --TEST--
-A decision takes at most one round trip, and none above the capacity
+A decision takes at most one round trip, and none if more than the capacity is asked
 --EXTENSIONS--
 pcntl
 --FILE--

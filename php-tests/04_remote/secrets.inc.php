@@ -1,9 +1,9 @@
 <?php
-/** Searches everything that PHP code can see of a storage for a planted password. */
+/** Searches for a planted password in all that PHP code can see of a storage. */
 require __DIR__ . '/../../testkit/php/check.php';
 require __DIR__ . '/tls.inc.php';
 
-// The long password exceeds the part that Redis quotes of an unknown command.
+// The long password is longer than the part of an unknown command that Redis quotes.
 const PASSWORDS = [
     'plain' => 'hunter2-planted',
     'with signs' => 'p@ss:w%rd "planted" \'x\'/?#',
@@ -11,7 +11,7 @@ const PASSWORDS = [
 ];
 
 /**
- * Returns the forms in which a text contains the password, or a part of it that would be useful.
+ * Returns the forms in which a text contains the password, its beginning or its end.
  */
 function found(string $text, string $password): array
 {
@@ -28,7 +28,7 @@ function found(string $text, string $password): array
     return $found;
 }
 
-/** Returns everything visible in an exception, whose trace holds the throwing object. */
+/** Returns all visible text of an exception. Its trace contains the object that threw it. */
 function seen_of(Throwable $e): string
 {
     ob_start();
@@ -36,12 +36,12 @@ function seen_of(Throwable $e): string
     print_r($e);
     debug_zval_dump($e);
     return ob_get_clean() . $e->getMessage() . $e . $e->getTraceAsString() . var_export(array_map(
-        // Removes the objects: var_export() fails on an object that contains itself.
+        // Removes the objects, because var_export() fails on an object that contains itself.
         fn ($frame) => array_diff_key($frame, ['object' => 0]), $e->getTrace()
     ), true) . serialize(array_map(fn ($frame) => $frame['function'] ?? '', $e->getTrace()));
 }
 
-/** Returns everything visible in a storage, in a bucket and in the extension's reports. */
+/** Returns all visible text of a storage, of a bucket, of status() and of phpinfo(). */
 function seen(TokenBucketStorage $storage): string
 {
     $bucket = new TokenBucket($storage, 'x', 1, 1);
@@ -61,7 +61,7 @@ function seen(TokenBucketStorage $storage): string
     return ob_get_clean();
 }
 
-/** Holds the test's secrets where no trace, dump or closure shows them. */
+/** Holds the secrets of the test in static properties, which no trace or dump shows. */
 final class Planted
 {
     public static string $password = '';
@@ -81,7 +81,7 @@ final class Planted
     }
 }
 
-/** Searches everything visible for the password, and checks that there was something to search. */
+/** Checks that no visible text contains the password, and that there was text to search. */
 function look(string $what): void
 {
     Planted::$seen = '';

@@ -1,5 +1,5 @@
 --TEST--
-Shows no password when the server refuses it or cannot be reached
+No password is shown when the server refuses it or cannot be reached
 --EXTENSIONS--
 pcntl
 --INI--
@@ -38,7 +38,7 @@ foreach (PASSWORDS as $kind => $password) {
         'a file that holds no CA certificate' => $tls->dsn(":$encoded@", __FILE__, database: '{db}'),
     ] as $what => $dsn) {
         if (is_slow() && str_starts_with($dsn, 'rediss')) {
-            // Valgrind reports the output of the cipher's assembly code as uninitialised.
+            // Valgrind reports the output of the TLS cipher's assembly code as uninitialised.
             continue;
         }
         Planted::$class = TokenBucketStorageRedis::class;

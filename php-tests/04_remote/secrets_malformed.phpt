@@ -1,5 +1,5 @@
 --TEST--
-Shows no password when the constructor refuses the DSN or another argument
+No password is shown when the constructor refuses the DSN or another argument
 --EXTENSIONS--
 pcntl
 --INI--

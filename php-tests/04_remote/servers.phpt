@@ -7,7 +7,8 @@ require __DIR__ . '/../../testkit/php/servers.php';
 require __DIR__ . '/../../testkit/php/proxy.php';
 
 /**
- * Sends a one-line command and returns the reply: up to $length bytes, the end, or half a second.
+ * Sends a line and returns the reply. Stops after $length bytes, at the end of the connection, or
+ * after half a second.
  */
 function talk(int $port, string $line, int $length, $stream = null): string
 {
@@ -71,14 +72,14 @@ $proxy->cut();
 check(talk($proxy->port, 'PING', 7, $stream) === '' && feof($stream), 'the proxy cuts');
 check(talk($proxy->port, 'PING', 7) === "+PONG\r\n", 'the proxy passes again');
 
-// The servers outlive a child.
+// The end of a forked child leaves the servers running.
 if (($child = pcntl_fork()) === 0) {
     exit(0);
 }
 pcntl_waitpid($child, $status);
 check($redis->command('PING') === 'PONG' && $proxy->roundTrips() > 11, 'the servers outlive a child');
 
-// Controls the watchdog with a test that is killed before its shutdown functions run.
+// Checks the watchdog with a test that is killed before its shutdown functions run.
 $code = 'require $argv[1]; $redis = RedisServer::start(); echo "$redis->pid $redis->folder"; flush();'
     . ' exec("kill -KILL " . getmypid()); sleep(10);';
 $said = (string) shell_exec('exec ' . implode(' ', array_map(escapeshellarg(...), [

@@ -13,7 +13,7 @@ $libc = FFI::cdef(<<<'C'
     struct timer { struct span interval; struct span value; };
     int setitimer(int which, const struct timer *new_value, struct timer *old_value);
     C);
-/** Sends SIGALRM every $micros microseconds; 0 stops it. */
+/** Makes the kernel send SIGALRM every $micros microseconds. 0 stops the signals. */
 $ring = function (int $micros) use ($libc): void {
     $timer = $libc->new('struct timer');
     $timer->interval->micros = $timer->value->micros = $micros;
@@ -36,11 +36,11 @@ $elsewhere = new TokenBucket(new TokenBucketStorageRedis("unix://$redis->socket"
 pcntl_async_signals(true);
 foreach ($storages as $name => $storage) {
     if (is_slow() && $name === 'Redis with TLS') {
-        // Valgrind reports the output of the cipher's assembly code as uninitialised.
+        // Valgrind reports the output of the TLS cipher's assembly code as uninitialised.
         continue;
     }
     foreach ([true, false] as $hints) {
-        // Every 50th time the handler uses a store itself.
+        // At every 50th signal the handler itself calls a store.
         pcntl_signal(SIGALRM, function () use (&$handled, $elsewhere): void {
             if (++$handled % 50 === 0) {
                 $elsewhere->consume();

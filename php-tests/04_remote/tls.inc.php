@@ -28,7 +28,7 @@ final class TlsRedis
         ]);
     }
 
-    /** Returns the DSN; each argument replaces a part that would be valid. */
+    /** Returns a valid DSN, in which each argument replaces a part. */
     public function dsn(string $userinfo = '', ?string $ca_file = null, string $name = 'localhost', int|string $database = 0): string
     {
         return "rediss://{$userinfo}127.0.0.1:$this->port/$database?servername=$name&cafile=" . ($ca_file ?? $this->ca_file);

@@ -26,7 +26,7 @@ foreach (Store::each() as $kind => $store) {
         $trips = $proxy->roundTrips() - $before;
         check($decision->allowed && $decision->remaining === 0.0, "$kind: granted");
         check(($slow || $waited > 0.15) && $waited < ($slow ? 5 : 1.2), "$kind: waited $waited s");
-        // One denial and one grant, and one more if the clocks differ.
+        // A denial and a grant take two round trips. If the clocks differ, there are more.
         check($trips >= ($slow ? 1 : 2) && $trips <= ($slow ? 10 : 4), "$kind: $trips round trips");
 
         $slowly = new TokenBucket($storage, 'slowly', 2, 0.001);
@@ -55,7 +55,7 @@ foreach (Store::each() as $kind => $store) {
     $took = (hrtime(true) - $start) / 1e9;
     check($granted === 20 && $took >= 0.75 && $took < ($slow ? 20 : 3), "$kind: $granted granted in $took s");
 
-    // An outage during the wait.
+    // The server is killed during the wait.
     set_error_handler(fn () => true);
     $bucket = new TokenBucket($store->storage(OnFailure::Deny, 'outage:'), 'x', 1, 0.8);
     $bucket->consume();

@@ -52,10 +52,10 @@ foreach (Store::each() as $kind => $store) {
             $fails = $what !== 'byte by byte, in time';
             check(str_contains($said, 'StorageException') === $fails, "$kind: $name: $said");
             $proxy->set(Proxy::PASS);
-            // A request that was sent once took effect once.
+            // Checks that a request that reached the server took effect exactly once.
             usleep(20_000);
             check($left($name) === $expected, "$kind: $name: " . $left($name) . ' left');
-            // The next call does not read the rest of a late reply.
+            // Checks that the next call does not read the rest of a late reply.
             $other = new TokenBucket($storage, "$name, other", 50, 1e-6);
             $decision = null;
             for ($i = 0; $i < 100 && $decision === null; $i++) {

@@ -18,7 +18,7 @@ foreach (['first', 'second'] as $name) {
 $bucket = fn (string $name) => new TokenBucket(new TokenBucketStoragePDO($databases[$name], 'limits'), 'x', 5, 1e-6);
 check(TokenBucket::attemptAll([$bucket('first'), $bucket('second')])->allowed, 'both');
 
-// The database can be read, so the dry step allows the call.
+// The second database can be read but not written, so only the dry step allows the call.
 $databases['second']->exec('PRAGMA query_only = ON');
 for ($i = 0; $i < 3; $i++) {
     try {
@@ -30,11 +30,11 @@ for ($i = 0; $i < 3; $i++) {
     check($bucket('first')->peek()->remaining === 4.0, 'given back');
 }
 
-// On Redis, calls after a lost record stay denied, however many there are.
+// On Redis, all calls after the loss of a record stay denied until the tokens are refilled.
 $server = RedisServer::start();
 $storage = new TokenBucketStorageRedis("redis://127.0.0.1:$server->port", timeout: 1.0, hintMaxAge: 0.0);
 foreach (['attempt' => fn ($bucket) => $bucket->attempt(), 'all' => fn ($bucket) => TokenBucket::attemptAll([$bucket])] as $name => $ask) {
-    // A token costs ten seconds.
+    // The cost of a token is ten seconds.
     $bucket = new TokenBucket($storage, $name, 10, 0.1);
     $bucket->consume(10);
     check(!$ask($bucket)->allowed, "$name: empty");
@@ -44,7 +44,7 @@ foreach (['attempt' => fn ($bucket) => $bucket->attempt(), 'all' => fn ($bucket)
     }
 }
 
-// A first state in the future is a debt for the next call, on every storage.
+// On every storage, bootstrap() with a time in the future makes a debt, so the next call is denied.
 foreach ([new TokenBucketStorageMemory(), $storage, new TokenBucketStoragePDO($databases['first'], 'limits')] as $home) {
     $starts = fn () => [$home->bootstrap('late', microtime(true) + 50), true][1];
     $said = [$home->consume('late', 1.0, 10.0, $starts), $home->consume('late', 1.0, 10.0, $starts)];

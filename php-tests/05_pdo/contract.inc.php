@@ -1,9 +1,9 @@
 <?php
-/** The contract that every storage keeps, in every mode of its connection. */
+/** Checks the contract of a PDO storage in every mode of its connection. */
 require __DIR__ . '/../../testkit/php/check.php';
 require __DIR__ . '/../../testkit/php/sql_servers.php';
 
-/** Checks what every storage promises, on new buckets. */
+/** Checks on new buckets the behaviour that every storage must have. */
 function contract(string $mode, PDO $db, TokenBucketStorage $storage): void
 {
     static $number = 0;
@@ -15,8 +15,8 @@ function contract(string $mode, PDO $db, TokenBucketStorage $storage): void
     check($bucket->consume(0) === true && $bucket->consume(4) === false, "$mode: none and too many");
     $denied = $bucket->attempt();
     check($denied->reason === 'insufficient_tokens' && $denied->remaining === 0.0, "$mode: denied");
-    // Times of a cached denial are off by the duration of the statement: milliseconds on a busy
-    // machine.
+    // The times of a cached denial are wrong by the duration of the statement, which is
+    // milliseconds on a busy machine.
     check($denied->retryAfter > 95 && $denied->retryAfter <= 101, "$mode: retryAfter $denied->retryAfter");
     check($denied->resetAfter > 295 && $denied->resetAfter <= 301, "$mode: resetAfter $denied->resetAfter");
     $bucket->refund(2);
@@ -27,10 +27,10 @@ function contract(string $mode, PDO $db, TokenBucketStorage $storage): void
     $bucket->reset();
     check($bucket->attempt(3)->allowed, "$mode: reset");
 
-    // Waits only for the missing tokens.
+    // wait() waits only until the missing token is refilled.
     $fast = new TokenBucket($storage, "fast $id", 2, 50);
     check($fast->consume(2) && $fast->wait(1.0, 1)->allowed, "$mode: wait");
-    // The smallest span is a microsecond.
+    // At this rate, the cost of a token is one microsecond, which is the lowest cost.
     $finest = new TokenBucket($storage, "finest $id", 5, 1_000_000);
     check($finest->consume(5), "$mode: five at once");
 
@@ -53,7 +53,7 @@ function contract(string $mode, PDO $db, TokenBucketStorage $storage): void
     };
     check($storage->consume("raw $id", 100, 300, $accept) === true, "$mode: the closure accepts");
     $raw = new TokenBucket($storage, "raw $id", 3, 0.01);
-    // The closure proposed the tokens that are left after the call.
+    // The state that the closure proposed is the state after the call.
     check($raw->peek()->remaining === 2.0, "$mode: as it proposed");
     $never = fn () => throw new LogicException('not to be called');
     check($storage->consume("raw $id", 100, 300, $never) === true, "$mode: later the closure is not called");
@@ -65,7 +65,7 @@ function contract(string $mode, PDO $db, TokenBucketStorage $storage): void
 }
 
 /**
- * Tries the contract in all modes of PDO, under settings of the session, and on tables of several
+ * Checks the contract in all modes of PDO, under settings of the session, and with several table
  * names.
  *
  * @param array<string, array<int, mixed>> $own attributes of this driver by mode

@@ -1,5 +1,5 @@
 --TEST--
-MySQL keeps the contract of a storage in every mode of the connection
+Storage contract: MySQL in every mode of the connection
 --EXTENSIONS--
 mysqlnd
 pdo
@@ -11,7 +11,7 @@ It compares times, which a busy machine delays.
 require __DIR__ . '/contract.inc.php';
 
 $server = MariaDbServer::start();
-// PHP 8.5 has new names for these options; PHP 8.2 has only these.
+// PHP 8.5 deprecates these names. PHP 8.2 has no others.
 $own = [
     'found rows' => [@PDO::MYSQL_ATTR_FOUND_ROWS => true],
     'found rows, native' => [@PDO::MYSQL_ATTR_FOUND_ROWS => true, PDO::ATTR_EMULATE_PREPARES => false],

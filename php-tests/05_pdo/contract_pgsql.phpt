@@ -1,5 +1,5 @@
 --TEST--
-PostgreSQL keeps the contract of a storage in every mode of the connection
+Storage contract: PostgreSQL in every mode of the connection
 --EXTENSIONS--
 pdo
 pdo_pgsql
@@ -10,7 +10,7 @@ It compares times, which a busy machine delays.
 require __DIR__ . '/contract.inc.php';
 
 $server = PostgreSqlServer::start();
-// PHP 8.5 has new names for these options; PHP 8.2 has only these.
+// PHP 8.5 deprecates this name. PHP 8.2 has no other.
 $own = ['unprepared' => [@PDO::PGSQL_ATTR_DISABLE_PREPARES => true]];
 $settings = [
     "SET TIME ZONE 'Asia/Kolkata'", 'SET standard_conforming_strings = off', 'SET client_encoding = LATIN1',

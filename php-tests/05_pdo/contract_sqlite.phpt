@@ -1,5 +1,5 @@
 --TEST--
-SQLite keeps the contract of a storage in every mode of the connection
+Storage contract: SQLite in every mode of the connection
 --EXTENSIONS--
 pdo
 pdo_sqlite

@@ -26,8 +26,8 @@ foreach ($servers as $driver => $server) {
     foreach ([false, true] as $in_transaction) {
         $server->connect()->exec('DELETE FROM limits');
         $server->connect()->exec("INSERT INTO limits (identifier, microtime) VALUES ('a', 1), ('b', 2)");
-        // The other transaction locks b. purge() locks a, then waits for b. The other one then
-        // wants a.
+        // The second process locks row b. purge() locks row a and then waits for b. Then the second
+        // process tries to lock a, which is a deadlock.
         [$outcome] = in_processes(2, function ($index, $barrier) use ($server, $driver, $waits, $in_transaction) {
             $db = $server->connect();
             if ($index === 0) {
@@ -40,20 +40,20 @@ foreach ($servers as $driver => $server) {
                     return preg_match('/40001|40P01/', $e->getMessage()) ? 'deadlock' : $e->getMessage();
                 }
             }
-            // PostgreSQL ends the transaction that first looks for a deadlock, so this one never
-            // looks.
+            // PostgreSQL ends the transaction that detects the deadlock. So this one never checks
+            // for deadlocks.
             $driver === 'pgsql' && $db->exec("SET deadlock_timeout = '1h'");
             $db->beginTransaction();
             $db->exec("UPDATE limits SET microtime = 3 WHERE identifier = 'b'");
             for ($i = 0; $i < 50; $i++) {
-                // InnoDB ends the transaction that has changed fewer rows, so this one changes
-                // more.
+                // InnoDB ends the transaction that has changed fewer rows. So this one changes more
+                // rows than purge().
                 $db->exec("INSERT INTO limits (identifier, microtime) VALUES ('new $i', " . microtime(true) . ')');
             }
             $barrier();
             $watch = $server->connect();
             do {
-                // InnoDB refreshes this table only after 0.1 s without a read.
+                // InnoDB refreshes its table of waits only after 0.1 s without a read.
                 usleep(200_000);
             } while ((int) $watch->query($waits[$driver])->fetchColumn() === 0);
             $db->query("SELECT 1 FROM limits WHERE identifier = 'a' FOR UPDATE")->fetchAll();
@@ -63,12 +63,12 @@ foreach ($servers as $driver => $server) {
         $left = (int) $server->connect()->query("SELECT COUNT(*) FROM limits WHERE identifier IN ('a', 'b')")->fetchColumn();
         check($left === ($in_transaction ? 2 : 0), "$driver: $left rows are left");
     }
-    // PostgreSQL updates its count with a delay.
+    // PostgreSQL updates its count of deadlocks with a delay.
     $db = $server->connect();
     for ($tries = 0; ($count = (int) $db->query($deadlocks[$driver])->fetchColumn()) < 2 && $tries < 50; $tries++) {
         usleep(100_000);
     }
-    // There are more if purge() locks a again before the other transaction does.
+    // There are more if the retried purge() locks a again before the second process does.
     check($count >= 2, "$driver: $count deadlocks");
     echo "$driver\n";
 }

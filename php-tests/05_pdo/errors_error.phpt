@@ -24,7 +24,7 @@ foreach (sql_servers() as $driver => $server) {
                 $warnings[] = $message;
                 return true;
             });
-            // The table is missing.
+            // Calls fail if the table is missing.
             $missing = new TokenBucket(new TokenBucketStoragePDO($db, 'missing'), 'b', 3, 0.1);
             foreach (['consume', 'attempt', 'peek', 'refund', 'reset'] as $method) {
                 $e = null;
@@ -61,7 +61,7 @@ foreach (sql_servers() as $driver => $server) {
             }
             restore_error_handler();
 
-            // Tables with other columns: nothing is granted, and nothing is destroyed.
+            // Calls fail if the table has other columns.
             set_error_handler(fn () => true);
             foreach (['(id int)', '(identifier varchar(255) PRIMARY KEY)', '(identifier varchar(255), microtime int, other int)'] as $shape) {
                 $db->exec('DROP TABLE IF EXISTS odd');
@@ -73,7 +73,7 @@ foreach (sql_servers() as $driver => $server) {
                 check(str_contains(thrown(fn () => $odd->consume()), 'StorageException'), "$what: $shape");
             }
             $db->exec('DROP TABLE odd');
-            // Rows with invalid records.
+            // Calls fail on rows with invalid records, and leave the rows unchanged.
             $double = ['mysql' => 'double', 'pgsql' => 'double precision', 'sqlite' => 'blob'][$driver];
             $db->exec("CREATE TABLE odd (identifier varchar(255) PRIMARY KEY, microtime $double)");
             $rows = ['null' => 'NULL', 'milliseconds' => '1.79e12', 'huge' => '1e300', 'far' => '9e9'];
@@ -99,7 +99,7 @@ foreach (sql_servers() as $driver => $server) {
     }
     if ($driver === 'mysql') {
         // Unread rows of another query block the connection. The call fails, and the rows stay
-        // readable. PHP 8.5 has a new name for the option; PHP 8.2 has only this one.
+        // readable. PHP 8.5 deprecates the name of the option, but PHP 8.2 has no other.
         $db = $server->connect([@PDO::MYSQL_ATTR_USE_BUFFERED_QUERY => false]);
         $storage = new TokenBucketStoragePDO($db, 'waiting');
         $storage->prepare();

@@ -1,5 +1,5 @@
 --TEST--
-attemptAll() on databases gives back only tokens that are still missing
+attemptAll() on databases gives back at most the tokens that are still missing
 --EXTENSIONS--
 mysqlnd
 pdo
@@ -35,7 +35,7 @@ final class FailingStatement extends PDOStatement
 $failing = new PDO('sqlite::memory:', options: [PDO::ATTR_STATEMENT_CLASS => [FailingStatement::class]]);
 $other = new TokenBucketStoragePDO($failing, 'limits', hints: false);
 $other->prepare();
-/** Runs a batch that takes $tokens from the bucket; $meanwhile runs before they are given back. */
+/** Runs a batch that takes $tokens and fails. $meanwhile runs before the tokens are given back. */
 $undo = function (TokenBucket $bucket, int $tokens, Closure $meanwhile) use ($other): void {
     FailingStatement::$meanwhile = $meanwhile;
     $said = thrown(fn () => TokenBucket::attemptAll([$bucket, new TokenBucket($other, 'other', 1000, 1)], $tokens));
@@ -51,7 +51,7 @@ foreach (sql_servers() as $driver => $server) {
         $where = $driver . ($emulated ? ', emulated' : '');
         $state = fn (string $id) => $db->query("SELECT microtime FROM limits WHERE identifier = '$id'")->fetchColumn();
 
-        // The bucket refills in 20 ms and others empty it, so the batch gives nothing back.
+        // The bucket refills in 20 ms, and another call empties it. So nothing is given back.
         $quick = new TokenBucket($storage, "quick $where", 10, 500);
         $before = null;
         $undo($quick, 10, function () use ($quick, $state, $where, &$before) {
@@ -61,7 +61,7 @@ foreach (sql_servers() as $driver => $server) {
         });
         check($state("quick $where") === $before, "$where: given back though nothing was missing");
 
-        // The bucket is half refilled, so the batch gives back the other half at most.
+        // Half of the tokens are refilled, so the batch gives back at most the other half.
         $half = new TokenBucket($storage, "half $where", 10, 20);
         $undo($half, 10, function () use ($half, $state, $where, &$before) {
             usleep(250_000);
@@ -71,7 +71,7 @@ foreach (sql_servers() as $driver => $server) {
         $returned = $before - $state("half $where");
         check($returned <= 0.25 && $returned > 0.05, "$where: returned $returned of 0.25 s");
 
-        // At once: the batch gives back all that it took.
+        // No token is refilled meanwhile, so the batch gives back all tokens that it took.
         $slow = new TokenBucket($storage, "slow $where", 10, 0.01);
         check($slow->consume(2), "$where: two for good");
         $undo($slow, 5, fn () => null);
@@ -79,8 +79,8 @@ foreach (sql_servers() as $driver => $server) {
         check($db->inTransaction() === false, "$where: no transaction");
     }
 
-    // The give-back waits for a lock. The process that holds it takes the tokens refilled
-    // meanwhile.
+    // Another process locks the row, so giving back must wait. Before the process releases the
+    // lock, it takes all tokens, which have been refilled. So nothing is given back.
     $db = $server->connect();
     $storage = new TokenBucketStoragePDO($db, 'limits', hints: false);
     $bucket = new TokenBucket($storage, 'locked', 10, 20);
@@ -110,7 +110,7 @@ foreach (sql_servers() as $driver => $server) {
     echo "$driver\n";
 }
 
-// While the store is down, the fallback loses the tokens and gets them back.
+// While the store is down, the batch takes tokens from the fallback and gives them back to it.
 $redis = RedisServer::start();
 $redis->kill();
 $far = new TokenBucketStorageRedis("unix://$redis->socket", onFailure: TokenBucket\OnFailure::Local, hints: false);

@@ -1,5 +1,5 @@
 --TEST--
-Identifiers in a database are exact, whatever the column's collation
+Identifiers in a database are compared byte by byte under every collation of the column
 --EXTENSIONS--
 mysqlnd
 pdo

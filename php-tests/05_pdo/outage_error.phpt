@@ -28,8 +28,8 @@ foreach ($servers as $driver => $server) {
         $db->exec('GRANT ALL ON limits TO app');
         $connect = fn () => new PDO($server->dsn() . ";user=app;password=$password");
     }
-    // The server ends one connection: each call on it throws, and the store stays available to
-    // others.
+    // If the server ends one connection, each call on that connection throws. Other connections
+    // still work.
     $db = $connect();
     $bucket = new TokenBucket(new TokenBucketStoragePDO($db, 'limits', hints: false), 'b', 100, 0.1);
     check($bucket->consume(), "$driver: at first");
@@ -50,7 +50,7 @@ foreach ($servers as $driver => $server) {
     $other = new TokenBucket(new TokenBucketStoragePDO($connect(), 'limits', hints: false), 'b', 100, 0.1);
     check($other->consume(), "$driver: others go on");
 
-    // The server is killed.
+    // If the server is killed, that is an outage.
     $buckets = [];
     foreach ([OnFailure::Throw, OnFailure::Throw, OnFailure::Throw, OnFailure::Throw, OnFailure::Local] as $policy) {
         $buckets[] = new TokenBucket(new TokenBucketStoragePDO($connect(), 'limits', $policy, false), 'b', 2, 0.001);
@@ -58,7 +58,7 @@ foreach ($servers as $driver => $server) {
     $server->kill();
     foreach ($buckets as $number => $bucket) {
         try {
-            // Local: the fallback on this host decides.
+            // With Local, the fallback on this host decides.
             $granted = json_encode([$bucket->consume(), $bucket->consume(), $bucket->consume()]);
             echo "$driver, $number: $granted\n";
         } catch (TokenBucket\StorageException $e) {

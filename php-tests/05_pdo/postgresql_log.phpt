@@ -1,5 +1,5 @@
 --TEST--
-A denial on PostgreSQL is one statement and writes no log record
+A denial on PostgreSQL writes nothing to the write-ahead log
 --EXTENSIONS--
 pdo
 pdo_pgsql
@@ -8,7 +8,7 @@ pdo_pgsql
 require __DIR__ . '/../../testkit/php/check.php';
 require __DIR__ . '/../../testkit/php/sql_servers.php';
 
-// Turns off what the server logs by itself; it is little, but would disturb the measurement.
+// Turns off most of the server's own writes to the log, which would disturb the measurement.
 $server = PostgreSqlServer::start(['-c', 'autovacuum=off', '-c', 'bgwriter_lru_maxpages=0', '-c', 'wal_level=minimal', '-c', 'max_wal_senders=0']);
 $db = $server->connect();
 (new TokenBucketStoragePDO($db, 'limits'))->prepare();
@@ -23,7 +23,7 @@ for ($i = 0; $i < 200; $i++) {
     $bucket->peek();
 }
 $denied = $written() - $before;
-// The server logs running transactions every 15 s, in about a hundred bytes.
+// Every 15 s the server logs the running transactions, in about a hundred bytes.
 check($denied < 400, "denials: $denied bytes");
 $bucket->reset();
 $before = $written();

@@ -39,7 +39,7 @@ foreach (sql_servers() as $driver => $server) {
             return $granted;
         });
         check(array_sum($granted) === $limit, "$driver $level: " . json_encode($granted));
-        // A hundred tokens may be taken before the second process starts.
+        // Not checked under valgrind: one process may take all 100 tokens before the others start.
         $slow || check(count(array_filter($granted)) > 1, "$driver $level: no race");
 
         // All processes use new buckets at once.
@@ -53,7 +53,7 @@ foreach (sql_servers() as $driver => $server) {
         });
         check(array_sum($fresh) === 200, "$driver $level, fresh: " . json_encode($fresh));
 
-        // All methods that change a bucket, on few buckets.
+        // Calls all methods that change a bucket, on few buckets.
         $calls = $slow ? 50 : ['mysql' => 12_500, 'pgsql' => 1_250, 'sqlite' => 250][$driver];
         $mixed = function (int $calls, bool $purges) use ($connect, $level) {
             return in_processes(PROCESSES, function ($index) use ($connect, $level, $calls, $purges) {
@@ -79,8 +79,8 @@ foreach (sql_servers() as $driver => $server) {
             check($deadlocks === $purged, "deadlocks: $deadlocks, not $purged");
         }
 
-        // If purge() deletes a row that two calls wait for, InnoDB may end one of them as a
-        // deadlock. That call is retried, so no exception is thrown.
+        // If purge() deletes a row that two calls wait for, InnoDB may end one call because of a
+        // deadlock. The storage retries that call, so no exception is thrown.
         $calls = intdiv($calls, 5);
         $done = $mixed($calls, true);
         check(array_sum($done) === PROCESSES * $calls, "$driver $level, with purge(): " . json_encode($done));

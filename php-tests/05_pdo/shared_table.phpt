@@ -16,7 +16,7 @@ $server = MariaDbServer::start();
 $db = $server->connect();
 $theirs = new UserlandStoragePDOMySQL($db, 'limits');
 $ours = new TokenBucketStoragePDOMySQL($db, 'limits');
-// Each storage creates the table that the other one uses.
+// Each storage accepts the table that the other one created, with the same columns.
 $theirs->prepare();
 $ours->prepare();
 $columns = $db->query('SHOW COLUMNS FROM limits')->fetchAll(PDO::FETCH_NUM);
@@ -27,7 +27,7 @@ foreach ($db->query('SHOW COLUMNS FROM limits2')->fetchAll(PDO::FETCH_NUM) as $n
     check([$column[0], $column[1], $column[3]] === [$columns[$number][0], $columns[$number][1], $columns[$number][3]], json_encode($column));
 }
 
-// Calls alternate between all pairs of class and storage.
+// Calls use all four pairs of class and storage in turn.
 $makers = [
     'ours on ours' => fn ($id) => new TokenBucket($ours, $id, 10, 0.01),
     'theirs on theirs' => fn ($id) => new UserlandTokenBucket($theirs, $id, 10, 0.01),
@@ -50,15 +50,15 @@ for ($round = 0; $round < 20; $round++) {
 $record = (float) $db->query("SELECT microtime FROM limits WHERE identifier = 'round-0'")->fetchColumn();
 check($record > microtime(true) - 1000 && $record < microtime(true), "record $record");
 
-// The native storage writes whole microseconds, so the userland storage reads them exactly.
+// The native storage writes whole microseconds, which a double of PHP holds exactly.
 $bucket = $makers['ours on ours']('exact');
 $bucket->consume(10);
 $a = $db->query("SELECT CAST(ROUND(microtime * 1e6) AS SIGNED) FROM limits WHERE identifier = 'exact'")->fetchColumn();
 $b = $db->query("SELECT microtime FROM limits WHERE identifier = 'exact'")->fetchColumn();
 check(round($b * 1e6) == $a, "$a $b");
 
-// A fleet of which half is migrated. The bucket exists, because the userland class fails if another
-// process creates the missing row.
+// Half of the processes use the native class. The bucket is created before, because the userland
+// class fails if another process creates the missing row.
 $limit = is_slow() ? 100 : 1000;
 $fleet = function (string $id, int $processes) use ($server, $limit) {
     return in_processes($processes, function ($index) use ($server, $id, $limit) {
@@ -74,16 +74,16 @@ $db->exec('DELETE FROM limits');
 $makers['ours on ours']('warm')->consume(0);
 $ours->consume('fleet', 0.0, $limit / 1e-6, fn () => true);
 $granted = $fleet('fleet', 8);
-// The userland class compares with a tolerance of 0.01 %, which allows a debt of a tenth of a
-// token.
+// The userland class compares with a tolerance of 0.01 %. That allows a debt of a tenth of a token,
+// but no further call.
 check(array_sum($granted) === $limit, 'fleet: ' . json_encode($granted));
 check(count(array_filter($granted)) > 1, 'no race');
-// The native class denies now.
+// The bucket is empty, so the native class denies the next call.
 check(!$makers['ours on ours']('fleet')->consume(), 'ours denies');
 
-// A decision is one statement, by the count of the server.
+// The server counts one statement for each decision.
 $questions = fn ($db, $name = 'Questions') => (int) $db->query("SHOW SESSION STATUS LIKE '$name'")->fetchColumn(1);
-// SHOW counts as a statement, too: there are four, which native prepares also prepare.
+// The four SHOW statements count, too. In native mode PDO prepares them as well.
 foreach ([[true, 'Com_insert', [200, 0, 0, 204]], [false, 'Com_stmt_execute', [204, 0, 4, 204]]] as [$emulated, $name, $expected]) {
     $db = $server->connect([PDO::ATTR_EMULATE_PREPARES => $emulated]);
     $storage = new TokenBucketStoragePDO($db, 'limits', hints: false);
@@ -119,14 +119,14 @@ $before = $written();
 $bucket->refund(1);
 $granting = $written() - $before;
 check($granting > 0, "the control, a refund: $granting");
-// The attempted insert finds the row and updates nothing.
+// In a denial, the attempted insert finds the row and updates nothing.
 $before = [$questions($db, 'Handler_update'), $db->query("SHOW STATUS LIKE 'Innodb_lsn_current'")->fetchColumn(1)];
 for ($i = 0; $i < 100; $i++) {
     $bucket->consume(50);
 }
 $after = [$questions($db, 'Handler_update'), $db->query("SHOW STATUS LIKE 'Innodb_lsn_current'")->fetchColumn(1)];
 check($after[0] === $before[0], "denials update $before[0] $after[0]");
-// The server may log something itself meanwhile; a grant logs hundreds of bytes.
+// The server itself may log some bytes meanwhile. 100 grants would log far more than 2,000 bytes.
 check($after[1] - $before[1] < 2000, 'denials log ' . $after[1] - $before[1]);
 echo "done\n";
 ?>

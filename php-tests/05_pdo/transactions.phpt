@@ -26,19 +26,19 @@ foreach (sql_servers() as $driver => $server) {
     check($db->inTransaction(), "$driver: prepare() leaves it open");
     $db->rollBack();
     check($db->query('SELECT count(*) FROM orders')->fetchColumn() == 0, "$driver: nothing of it was committed");
-    // With a cached denial this call would be denied.
+    // The denial in the transaction must not be cached, because the rollback gave tokens back.
     check($bucket->consume(), "$driver: a rollback gives back, and no hint stays");
     $db->beginTransaction();
     check($bucket->consume(), "$driver: the last one");
     $db->commit();
     check(!$bucket->consume(), "$driver: a commit keeps");
 
-    // Outside a transaction the cached denial decides. Inside, each call contacts the database.
+    // Outside a transaction the cached denial decides. Inside one, each call contacts the database.
     $before = TokenBucket\status()['remote'];
     $bucket->consume();
     $after = TokenBucket\status()['remote'];
     $hinted = [$after['asked'] - $before['asked'], $after['hinted'] - $before['hinted']];
-    // SQLite does not report every transaction, so no denial is cached there.
+    // On SQLite not every transaction can be detected, so no denial is cached there.
     check($hinted === ($driver === 'sqlite' ? [1, 0] : [0, 1]), "$driver: hints outside: " . json_encode($hinted));
     $db->beginTransaction();
     $bucket->consume();
@@ -46,7 +46,7 @@ foreach (sql_servers() as $driver => $server) {
     check($inside['asked'] === $after['asked'] + 1, "$driver: no hints inside");
     $db->commit();
 
-    // A savepoint of the caller.
+    // A rollback to a savepoint of the caller also gives tokens back.
     $bucket->reset();
     $db->beginTransaction();
     $db->exec('SAVEPOINT s');
@@ -56,7 +56,7 @@ foreach (sql_servers() as $driver => $server) {
     $db->commit();
 
     if ($driver !== 'sqlite') {
-        // The row is locked until the transaction ends.
+        // A decision in a transaction locks the row until the transaction ends.
         $other = $server->connect();
         $other->exec($driver === 'mysql' ? 'SET innodb_lock_wait_timeout = 1' : 'SET lock_timeout = 300');
         $its = new TokenBucket(new TokenBucketStoragePDO($other, 'limits', hints: false), 'locked', 2, 0.001);
@@ -71,7 +71,7 @@ foreach (sql_servers() as $driver => $server) {
         check($its->consume() && !$its->consume() && !$mine->consume(), "$driver: once it has ended");
         check(TokenBucket\status()['stores'][0]['breaker'] === 'closed', "$driver: a lock is no outage");
     }
-    // On MySQL, creating a table would commit the transaction.
+    // On MySQL, prepare() refuses to create a table, because that would commit the transaction.
     $db->beginTransaction();
     $db->exec('INSERT INTO orders VALUES (2)');
     $missing = new TokenBucketStoragePDO($db, 'missing');
@@ -89,7 +89,7 @@ foreach (sql_servers() as $driver => $server) {
         thrown(fn () => $db->exec('SELECT nonsense'));
         check(str_contains(thrown(fn () => $bucket->refund()), '25P02'), 'an aborted transaction');
         $db->rollBack();
-        // At REPEATABLE READ the caller's transaction must end if another one changed the row.
+        // At REPEATABLE READ a call throws if another transaction has changed the row meanwhile.
         $other = $server->connect();
         $its = new TokenBucket(new TokenBucketStoragePDO($other, 'limits'), 'serial', 9, 0.001);
         $mine = new TokenBucket($storage, 'serial', 9, 0.001);

@@ -1,9 +1,9 @@
 <?php
-/** Classes that extend PDO, its statements or the storage, for each kind of server. */
+/** Classes that extend PDO, its statements or the storage, and servers to test them on. */
 require __DIR__ . '/../../testkit/php/check.php';
 require __DIR__ . '/../../testkit/php/sql_servers.php';
 
-/** Counts statements, and calls another bucket on the same storage after each of them. */
+/** A statement that counts executions. After the next one, $behind runs once. */
 class BusyStatement extends PDOStatement
 {
     public static ?Closure $behind = null;
@@ -34,7 +34,7 @@ class LoudPDO extends PDO
         return parent::prepare($query, $options);
     }
 }
-/** Opens no connection itself, and passes its calls on to $real. */
+/** A PDO without a connection. It passes its calls on to $real. */
 class LazyPDO extends PDO
 {
     public static ?PDO $real = null;

@@ -1,5 +1,5 @@
 --TEST--
-Accepts a PDO object that connects late, and keeps databases in memory apart
+Storages accept a PDO object that connects late, and keep databases in memory apart
 --EXTENSIONS--
 mysqlnd
 pdo
@@ -10,14 +10,14 @@ pdo_sqlite
 require __DIR__ . '/userland.inc.php';
 
 on_each_server(function (string $driver, MariaDbServer|SqliteFile $server) {
-    // The PDO object itself has no connection; its methods use another one.
+    // This PDO object has no connection. Its methods use the connection of another object.
     LazyPDO::$real = $server->connect();
     $lazy = new TokenBucketStoragePDO(new LazyPDO, 'limits');
     $bucket = new TokenBucket($lazy, 'lazy', 1, 0.001);
     check([$bucket->consume(), $bucket->consume(), $bucket->consume()] === [true, false, false], "$driver: lazy");
     check(TokenBucket::attemptAll([$bucket])->allowed === false, "$driver: lazy, all");
 });
-// Each database in memory is separate, and shares no cached denials.
+// Each database in memory is separate, so its storage uses no cached denials of others.
 $answers = [];
 for ($i = 0; $i < 3; $i++) {
     $storage = new TokenBucketStoragePDO(new PDO('sqlite::memory:'), 'limits');

@@ -10,8 +10,8 @@ pdo_sqlite
 require __DIR__ . '/userland.inc.php';
 
 on_each_server(function (string $driver, MariaDbServer|SqliteFile $server) {
-    // Finds a cycle through the connection. The connection has prepared nothing yet, because PDO
-    // does not show the collector the references of its statements.
+    // Tests a cycle through the connection. The connection has prepared no statement yet, because
+    // PDO does not report the references of statements to the garbage collector.
     $connection = $server->connect([], LoudPDO::class);
     $held = new TokenBucketStoragePDO($connection, 'limits');
     $connection->prepared = [$held];
@@ -19,7 +19,7 @@ on_each_server(function (string $driver, MariaDbServer|SqliteFile $server) {
     unset($held, $connection);
     gc_collect_cycles();
     check($weak->get() === null, "$driver: a cycle");
-    // Finds a cycle through a bucket, which keeps values derived from the storage.
+    // Tests a cycle through a bucket, which keeps values derived from the storage.
     $held = new Plain($server->connect(), 'limits');
     $held->note = new TokenBucket($held, 'b', 2, 0.001);
     thrown(fn () => $held->note->consume(3));

@@ -1,5 +1,5 @@
 --TEST--
-Prepares each statement once for each storage
+A storage prepares each statement once
 --EXTENSIONS--
 mysqlnd
 pdo

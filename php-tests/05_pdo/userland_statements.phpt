@@ -1,5 +1,5 @@
 --TEST--
-Notices statements that run after its own, and rethrows their exceptions
+A storage detects statements that run after its own, and rethrows their exceptions
 --EXTENSIONS--
 mysqlnd
 pdo
@@ -11,7 +11,7 @@ require __DIR__ . '/userland.inc.php';
 
 on_each_server(function (string $driver, MariaDbServer|SqliteFile $server) {
     $db = $server->connect([], LoudPDO::class);
-    // Code that runs after a statement uses the same storage and changes the last insert id.
+    // After a statement, userland code uses the same storage, which changes the last insert id.
     $db->setAttribute(PDO::ATTR_STATEMENT_CLASS, [BusyStatement::class]);
     $storage = new TokenBucketStoragePDO($db, 'limits', hints: false);
     $outer = new TokenBucket($storage, 'outer', 1, 0.001);
@@ -20,7 +20,8 @@ on_each_server(function (string $driver, MariaDbServer|SqliteFile $server) {
     BusyStatement::$behind = function () use ($inner) {
         check($inner->consume(), 'inner');
     };
-    // The outer call does not use the inner call's id; on SQLite each statement has its own rows.
+    // On MySQL, the outer call must not use the id of the inner call. SQLite needs no id, because
+    // each statement has its own rows.
     $said = thrown(fn () => check(!$outer->consume(), 'outer is empty'));
     $expected = $driver === 'mysql' ? '/last insert id is not of this statement/' : '/^nothing thrown$/';
     check(preg_match($expected, $said) === 1, "$driver: $said");

@@ -1,5 +1,5 @@
 --TEST--
-Storages can be extended by userland classes
+Userland classes can extend the PDO storages
 --EXTENSIONS--
 mysqlnd
 pdo
@@ -10,7 +10,7 @@ pdo_sqlite
 require __DIR__ . '/userland.inc.php';
 
 on_each_server(function (string $driver, MariaDbServer|SqliteFile $server) {
-    // Uses classes that extend the storage.
+    // Tests a subclass that changes identifiers, and one that overrides no method.
     $prefixed = new Prefixed($server->connect(), 'limits');
     $bucket = new TokenBucket($prefixed, 'b', 2, 0.001);
     check([$bucket->consume(), $bucket->consume(), $bucket->consume()] === [true, true, false], "$driver: prefixed");

@@ -47,8 +47,8 @@ foreach ($storages as $storage) {
     check($application->asked === [$id, $id], "$name: asked");
 }
 
-// The record has a raw key, the bytes of ext-memcache, and an expiry not shorter than the window.
-// No lock is left.
+// The record has the key without a prefix and the bytes that ext-memcache writes. It expires after
+// the window at the earliest. The lock is removed.
 $throttle = new Application($memcached);
 $before = floor(1000 * microtime(true));
 $throttle->check('a', 5);
@@ -63,7 +63,7 @@ $memcache->set('app:a', $bucket);
 $throttle->check('a', 5, 1000);
 check(preg_match('/t10(09|1[01])$/', $server->command("mg app:a t\r\nmn", 'MN')[0]) === 1, 'no record without an expiry is left');
 
-// Replaces bytes that ext-memcache cannot send, and hashes keys that it would cut.
+// Keys with bytes that ext-memcache cannot send are changed. Keys that it would cut are hashed.
 $throttle->check("b c\n", 5);
 check($memcache->get("app:b c\n")['tokens'] === 4000, 'a mangled key');
 $long = str_repeat('x', 300);
@@ -73,7 +73,7 @@ foreach (range(240, 252) as $length) {
     check(!$throttle->check($id, 1) && $throttle->check($id, 1), "a key of $length bytes");
 }
 
-// Two round trips: lock and read, then write and unlock.
+// A call makes two round trips: lock and read, then write and unlock.
 $gets = (int) $server->stats()['cmd_get'];
 $sets = (int) $server->stats()['cmd_set'];
 for ($i = 0; $i < 10; $i++) {
@@ -81,14 +81,14 @@ for ($i = 0; $i < 10; $i++) {
 }
 var_dump((int) $server->stats()['cmd_get'] - $gets, (int) $server->stats()['cmd_set'] - $sets);
 
-// A plain client holds the lock forever: the decision is late, but correct.
+// If a plain client never releases the lock, the decision is late but correct.
 $slow = new Application(new TokenBucketStorageMemcached("127.0.0.1:$server->port", timeout: 0.4));
 $memcache->add('app:stuck_lock', 1, 0, 15);
 $start = microtime(true);
 check(!$slow->check('stuck', 1) && $slow->check('stuck', 1), 'a lock that nobody gives back');
 check(microtime(true) - $start < 2, 'is not waited for for long');
 check((int) $memcache->get('app:stuck_lock') % 1000 === 1, 'and left as it is');
-// A native client was killed with the lock: no call waits.
+// If a native client was killed while it held the lock, other calls do not wait.
 $memcache->set('app:killed_lock', 7000, 0, 15);
 $start = microtime(true);
 check(!$slow->check('killed', 1) && $slow->check('killed', 1), 'a lock of ours');

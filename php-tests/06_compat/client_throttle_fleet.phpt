@@ -13,7 +13,7 @@ require_once __DIR__ . '/../../testkit/php/plain_limiters.php';
 use TokenBucket\Compat\ClientThrottle;
 
 const LIMIT = 400;
-// The window is so long that no token is refilled during a test.
+// The window in seconds. It is so long that no token is refilled during the test.
 const WINDOW = 100_000_000;
 
 class Application extends ClientThrottle
@@ -26,8 +26,8 @@ class Application extends ClientThrottle
 $server = MemcachedServer::startTcp();
 $ours = new Application(new TokenBucketStorageMemcached("127.0.0.1:$server->port", timeout: 5.0));
 
-// In turn: each side continues with the record of the other, with either lock test of the plain
-// side.
+// The two classes call in turn. Each continues with the record of the other. The plain class runs
+// with either test of its lock.
 foreach ([false, true] as $published) {
     $plain = new PlainClientThrottle(memcache($server->port), $published);
     foreach ([0, 1] as $first) {
@@ -40,7 +40,8 @@ foreach ([false, true] as $published) {
     }
 }
 
-// At once: the plain side lets calls pass if it gets no lock. They are counted apart.
+// All processes call at once. The plain class allows a call if it gets no lock. The test subtracts
+// these calls.
 for ($round = 0; $round < 3; $round++) {
     $id = uniqid();
     $results = in_processes(8, function (int $index, callable $barrier) use ($ours, $server, $id): array {

@@ -33,8 +33,8 @@ for ($i = 0; $i < $history; $i++) {
 }
 check(min($decisions) > $history / 20, 'both decisions happen: ' . json_encode($decisions));
 
-// Uses the clock of this host. Moves the record back to let time pass, and reads the time of the
-// call from the record.
+// On memcached, ClientThrottle uses the clock of this host. To let time pass, the test moves the
+// record back. It reads the time of the call from the record.
 $server = MemcachedServer::startTcp();
 $memcache = memcache($server->port);
 $throttle = new class(new TokenBucketStorageMemcached("127.0.0.1:$server->port", timeout: 5.0)) extends ClientThrottle {
@@ -61,23 +61,23 @@ for ($i = 0; $i < $history / 10; $i++) {
 }
 check(min($decisions) > $history / 200, 'both decisions happen: ' . json_encode($decisions));
 
-// Plain code left a deep debt, which the next call bounds.
+// If plain code has left a deep debt, the next call bounds the debt.
 $now = floor(1000 * microtime(true));
 $memcache->set('app_debt', ['tokens' => -1e9, 'filled' => $now]);
 check($throttle->check('debt', 5) && $memcache->get('app_debt')['tokens'] >= -4000, 'the debt is bounded');
-// Plain code left more tokens than the limit; no more than the limit is granted.
+// If plain code has left more tokens than the limit, only the limit is granted.
 $memcache->set('app_much', ['tokens' => 99000, 'filled' => $now]);
 $limited = [];
 for ($i = 0; $i < 4; $i++) {
     $limited[] = $throttle->check('much', 3);
 }
 check($limited === [false, false, false, true], 'the refill is bounded');
-// A host whose clock is ahead has written the record: nothing is added, and its time is not moved
-// back.
+// If a host whose clock is ahead has written the record, no tokens are added. The time in the
+// record is not moved back.
 $memcache->set('app_ahead', ['tokens' => 1000, 'filled' => $now + 60_000]);
 check(!$throttle->check('ahead', 5) && $throttle->check('ahead', 5), 'a clock that is ahead');
 check($memcache->get('app_ahead')['filled'] === $now + 60_000, 'stays ahead');
-// Calls come faster than whole tokens, and fractions are kept.
+// If calls come more often than tokens are refilled, fractions of tokens are kept exactly.
 $memcache->set('app_polled', ['tokens' => 0, 'filled' => floor(1000 * microtime(true))]);
 $start = microtime(true);
 $granted = 0;

@@ -21,7 +21,7 @@ foreach (['memcached', 'redis'] as $kind) {
         }
     }
 }
-// The error handler may throw.
+// A call throws the exception that the error handler throws.
 set_error_handler(fn ($kind, $message) => throw new ErrorException($message));
 echo thrown(fn () => (new ClientThrottle($make('memcached', OnFailure::Allow)))->check('a', 1)), "\n";
 ?>

@@ -9,7 +9,7 @@ require __DIR__ . '/client_throttle_servers.inc.php';
 use TokenBucket\Compat\ClientThrottle;
 use TokenBucket\OnFailure;
 
-// Invalid records: onFailure decides, and the record is unchanged.
+// If the record is invalid, onFailure decides, and the record stays unchanged.
 class Spy
 {
     public function __wakeup()

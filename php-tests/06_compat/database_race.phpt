@@ -74,8 +74,8 @@ foreach (sql_servers() as $driver => $server) {
         echo "$driver, $name: ", array_sum($granted), min($granted) > 0 ? '' : ' some got nothing', "\n";
     }
 
-    // The same histories in a database and in memory, with periods of hours so that nothing is
-    // refilled.
+    // The same calls must get the same results in a database and in memory. The periods are hours,
+    // so that no token is refilled.
     $db = $server->connect();
     foreach ([1, 2, 3] as $seed) {
         mt_srand($seed);

@@ -1,5 +1,5 @@
 --TEST--
-LeakyBucket matches its model on random histories, and the library's placement
+LeakyBucket matches its model on random histories, and places members as Flexihash does
 --EXTENSIONS--
 igbinary
 redis
@@ -17,7 +17,7 @@ require __DIR__ . '/models.inc.php';
 
 mt_srand(20260102);
 
-// As steps in memory: its clock starts at 2^60 ns, and periods start at multiples of their length.
+// In memory, the clock starts at 2^60 ns, and periods start at multiples of their length.
 $differ = 0;
 foreach ([[30, 6], [1, 1], [7, 100], [86400, 3]] as [$period, $limit]) {
     $bucket = new TokenBucket\Compat\LeakyBucket($memory = new TokenBucketStorageMemory, $period, $limit);
@@ -36,7 +36,8 @@ foreach ([[30, 6], [1, 1], [7, 100], [86400, 3]] as [$period, $limit]) {
 }
 var_dump($differ);
 
-// As sets on Redis, with clean-ups between. A set without requests leaks later, but not less.
+// On Redis, the hits are in sorted sets, and clean-ups run between requests. A set without requests
+// leaks later, but just as much.
 $server = RedisServer::start();
 $redis = new Redis;
 $redis->connect($server->socket);

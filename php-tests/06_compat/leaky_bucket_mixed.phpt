@@ -1,5 +1,5 @@
 --TEST--
-LeakyBucket and plain PHP with a cron clean-up share sets, and no hit leaks twice
+LeakyBucket and plain PHP with a clean-up by cron share sets, and no hit leaks twice
 --EXTENSIONS--
 igbinary
 redis
@@ -32,7 +32,7 @@ $ours = fn (int $period, int $limit) => new TokenBucket\Compat\LeakyBucket(
 $redis = $connect();
 mt_srand(11);
 
-// In turn, in random order.
+// Both sides call in turn, in random order.
 $bucket = $ours(86400, 100);
 $admitted = ['ours' => 0, 'plain' => 0];
 for ($i = 0; $i < 300; $i++) {
@@ -45,8 +45,8 @@ for ($i = 0; $i < 300; $i++) {
 check(array_sum($admitted) === 100 && min($admitted) > 0, json_encode($admitted));
 check($bucket->locked() === ['127.0.0.1-login' => 200], 'the denials of both');
 
-// At once: only plain calls that read before another call counted exceed the limit, at most one for
-// each plain process.
+// All processes call at once. Plain code reads the hits before it adds one, so each plain process
+// may exceed the limit by one hit.
 $granted = in_processes(8, function (int $index, callable $barrier) use ($connect, $ours): int {
     $redis = $connect();
     $bucket = $ours(86400, 300);
@@ -61,13 +61,13 @@ $granted = in_processes(8, function (int $index, callable $barrier) use ($connec
 $total = array_sum($granted);
 check($total >= 300 && $total <= 304, "a race: $total");
 
-// Cron cleans up once in each period: the leak stays at most one drain ahead of the given clock.
+// Cron cleans up once in each period. The leak stays at most one drain ahead of the given clock.
 $request = script(5, 'tokenbucket-compat/src/leaky_bucket/drain', 'tokenbucket-compat/src/leaky_bucket/request');
 $cleanup = script(2, 'tokenbucket-compat/src/leaky_bucket/drain', 'tokenbucket-compat/src/leaky_bucket/cleanup');
 foreach (['at the beginning', 'at the end', 'in the middle', 'by chance', 'dies'] as $cron) {
     $redis->flushAll();
     $now = 1_800_000_000;
-    // A client with many hits: the missing hits are those that leaked.
+    // This client has so many hits that the missing hits are the hits that leaked.
     $redis->zAdd('set01', 10_000, 'big-x');
     $redis->zAdd('set01:control', -1, 'big-x');
     for ($period = 0; $period < 60; $period++) {
@@ -87,7 +87,7 @@ foreach (['at the beginning', 'at the end', 'in the middle', 'by chance', 'dies'
             if (mt_rand(0, 1)) {
                 plain_request($redis, 'set01', 'b-x', 6);
             }
-            // The count starts with the first call, in period 0.
+            // The count of leaks starts with the first call, which is in period 0.
             $leaked = 10_000 - $redis->zScore('set01', 'big-x');
             check($leaked >= $period && $leaked <= $period + 2, "cron $cron, $period periods: $leaked");
             check($redis->zScore('set01', 'a-x') <= 6 && $redis->zScore('set01', 'b-x') <= 6, 'the limit');
@@ -98,7 +98,8 @@ foreach (['at the beginning', 'at the end', 'in the middle', 'by chance', 'dies'
     echo "$cron: ", abs($leaked - 60) <= 1 ? 'once in a period' : $leaked, "\n";
 }
 
-// If cron runs too often, it leaks more. After that the native side waits two periods, not more.
+// If cron runs too often, more hits leak. After that, native code waits two periods before it leaks
+// again, and not longer.
 $redis->flushAll();
 $redis->zAdd('set01', 1000, 'big-x');
 $redis->zAdd('set01:control', -1, 'big-x');
@@ -117,8 +118,8 @@ for ($i = 0; $i < 10; $i++) {
 }
 echo 1000 - $redis->zScore('set01', 'big-x'), "\n";
 
-// Hosts with different periods: the shorter one applies, once. The longer one follows two of its
-// periods after the shorter one ends.
+// If two hosts use different periods, hits leak at the shorter one only. When the host with the
+// shorter period stops, the longer period applies after two of its lengths.
 $redis->flushAll();
 $redis->zAdd('set01', 1000, 'big-x');
 $redis->zAdd('set01:control', -1, 'big-x');

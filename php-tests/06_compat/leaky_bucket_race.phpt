@@ -27,7 +27,7 @@ $stores = [
     'memcached' => fn () => new TokenBucketStorageMemcached("127.0.0.1:$memcached->port", timeout: 5.0, onFailure: TokenBucket\OnFailure::Throw),
 ];
 foreach ($stores as $name => $storage) {
-    // The period is so long that it does not end during the test.
+    // The period is so long that no hit leaks during the test.
     $granted = in_processes(8, function (int $index, callable $barrier) use ($storage, $name): int {
         $bucket = new TokenBucket\Compat\LeakyBucket($storage(), 1_000_000, 1000);
         $granted = 0;
@@ -37,7 +37,7 @@ foreach ($stores as $name => $storage) {
                 $granted += $bucket->request($name, 'race') ? 1 : 0;
             }
         }
-        // On memcached a call is denied after too many lost races, so more calls follow.
+        // On memcached a call is denied after too many lost CAS races, so more calls are made.
         for ($i = 0; $i < 500 && $name === 'memcached'; $i++) {
             $granted += $bucket->request($name, 'race') ? 1 : 0;
         }

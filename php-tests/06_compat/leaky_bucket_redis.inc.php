@@ -1,5 +1,5 @@
 <?php
-/** A Redis for LeakyBucket, bursts of requests, and a pause that avoids the end of a period. */
+/** Helpers: a Redis, bursts of requests, and a pause that avoids the end of a period. */
 require __DIR__ . '/../../testkit/php/check.php';
 require __DIR__ . '/../../testkit/php/servers.php';
 require __DIR__ . '/models.inc.php';
@@ -19,7 +19,7 @@ $burst = function (LeakyBucket $bucket, string $client, string $action, int $mos
     }
     return $admitted;
 };
-// Waits if the period would end within $needed seconds.
+// Waits for the next period if the current one ends within $needed seconds.
 $settle = function (int $period, float $needed = 0.7): void {
     $left = $period - fmod(microtime(true), $period);
     if ($left < $needed) {

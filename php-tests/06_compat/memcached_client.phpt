@@ -45,7 +45,7 @@ foreach ([
             $id = uniqid();
             check((new TokenBucket($storage, $id, 1, 1))->consume(), "$what: a bucket");
             $missing += (int) ($memcached->get("tokenbucket:$id") === false);
-            // The counters are on several servers.
+            // The counters of a window are on several servers.
             $window = new MinuteWindow($storage, $id);
             check(allows($window, 2, 5) && allows($window, 2, 5) && !allows($window, 2, 5), "$what: a window");
             $missing += (int) ((int) $memcached->get("rate$id" . date('dHi')) !== 3);

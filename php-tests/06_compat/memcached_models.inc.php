@@ -2,12 +2,13 @@
 /** Models of the limiters in plain PHP. */
 
 /**
- * Allows $calls in $seconds and charges denied calls, as a step does. Times are whole nanoseconds.
+ * Models buckets that allow $calls in $seconds and charge denied calls, too. Times are whole
+ * nanoseconds.
  */
 final class ChargedModel
 {
     public int $now = 0;
-    /** @var array<string, array{int, int}> the time that each bucket holds, and when it held it */
+    /** @var array<string, array{int, int}> the time that a bucket holds, and since when */
     private array $buckets = [];
 
     public function allows(string $bucket, int $calls, int $seconds): bool
@@ -20,16 +21,14 @@ final class ChargedModel
         [$worth, $since] = $this->buckets[$bucket] ?? [$full, $this->now];
         $worth = min($full, $worth + $this->now - $since);
         $allowed = $worth >= $cost;
-        // A client that was denied and stops is allowed a call after one window, not later.
+        // Bounds the debt: a client that stops after a denial is allowed a call one window later.
         $deepest = $allowed ? $worth - $cost : min($worth, -max($full - $cost, 1));
         $this->buckets[$bucket] = [max($worth - $cost, $deepest), $this->now];
         return $allowed;
     }
 }
 
-/**
- * Returns whether the call is limited, and the new record of the client. $now is in milliseconds.
- */
+/** Returns whether the call is denied, and the client's new record. $now is in milliseconds. */
 function throttle_model(?array $bucket, float $now, int $limit, int $window): array
 {
     if ($bucket === null || $bucket['filled'] < $now - 1000 * $window) {
@@ -45,8 +44,8 @@ function throttle_model(?array $bucket, float $now, int $limit, int $window): ar
 }
 
 /**
- * Repeats $test if a new minute began meanwhile, because the tests cannot set the minute of a
- * counter.
+ * Runs $test, and repeats it if a new minute has begun meanwhile. Tests cannot choose the minute of
+ * a counter.
  */
 function in_one_minute(callable $test): void
 {
@@ -61,8 +60,8 @@ function in_one_minute(callable $test): void
 }
 
 /**
- * Waits during the first three seconds of a minute. There, prolonging counters on memcached takes
- * one more round trip.
+ * Waits until the first three seconds of a minute are over. During these seconds, prolonging
+ * counters on memcached takes one more round trip.
  */
 function after_its_first_seconds(): void
 {

@@ -25,7 +25,8 @@ $storages = [
 $limiters = [
     'window' => function (TokenBucketStorage $storage, string $id): callable {
         $window = new MinuteWindow($storage, $id);
-        // Shared memory refills tokens during the test; with a window of days it refills none.
+        // Shared memory refills tokens during the test. The window is days long, so that it refills
+        // none.
         $minutes = $storage instanceof TokenBucketStorageSharedMemory ? 40_000 : 10;
         return fn () => allows($window, LIMIT, $minutes);
     },

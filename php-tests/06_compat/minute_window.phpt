@@ -1,5 +1,5 @@
 --TEST--
-MinuteWindow: n requests in m minutes on each storage; counters on memcached and Redis
+MinuteWindow allows n requests in m minutes on each storage, with counters on servers
 --EXTENSIONS--
 memcache
 --FILE--
@@ -42,7 +42,7 @@ foreach ($storages as $storage) {
     });
 }
 
-// On memcached: raw keys without the storage's prefix, and integers in the bytes of ext-memcache.
+// On memcached, keys have no prefix of the storage, and integers have the form of ext-memcache.
 in_one_minute(function () use ($memcached, $server, $redis) {
     $ip = uniqid();
     $window = new MinuteWindow($memcached, $ip);
@@ -74,7 +74,7 @@ in_one_minute(function () use ($memcached, $server, $redis) {
     check($redis->command('TTL', $key) > 470, 'and lives on');
 });
 
-// Replaces bytes that ext-memcache cannot send, and hashes keys that it would cut.
+// Keys with bytes that ext-memcache cannot send are changed. Keys that it would cut are hashed.
 in_one_minute(function () use ($memcached, $server) {
     $ip = "a b\nc" . uniqid();
     allows(new MinuteWindow($memcached, $ip), 1, 1);
@@ -84,12 +84,12 @@ in_one_minute(function () use ($memcached, $server) {
     check(allows(new MinuteWindow($memcached, "{$long}2"), 1, 1), 'another long key');
     check(!allows(new MinuteWindow($memcached, "{$long}2"), 1, 1), 'the same long key');
 });
-// On other storages, two pairs of prefix and address never share a bucket, even if they join to the
-// same text.
+// On other storages, two pairs of prefix and address never share a bucket, even if the joined texts
+// are equal.
 $storage = new TokenBucketStorageMemory;
 var_dump(allows(new MinuteWindow($storage, '11', 'rate'), 1, 1), allows(new MinuteWindow($storage, '1', 'rate1'), 1, 1));
 
-// Reads more counters than fit into one write.
+// A long window reads more counters than fit into one write to the socket.
 in_one_minute(function () use ($memcached, $server) {
     $ip = uniqid();
     memcache($server->port)->set("rate$ip" . date('dHi', time() - 1300 * 60), 7, 0, 100);

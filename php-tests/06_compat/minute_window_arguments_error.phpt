@@ -37,7 +37,7 @@ foreach ([[], [1], [1, 2, 3], [1, 0], [1, -1], [1, 1.5], [1, 40321], [1, NAN], [
 echo thrown(fn () => (new Forgetful)->limitRequestsInMinutes(1, 1)), "\n";
 echo thrown(fn () => $window->limitRequestsInMinutes(-5, 1)), "\n";
 echo thrown(fn () => serialize($window)), "\n";
-// A cycle through a property is collected.
+// The garbage collector frees a cycle through a property.
 (function () use ($memory) {
     $window = new class($memory, '1') extends MinuteWindow {
         public $self;

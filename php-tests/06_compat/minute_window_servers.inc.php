@@ -1,5 +1,5 @@
 <?php
-/** Storages on memcached and Redis that fail, and a handler that prints their warnings. */
+/** Creates storages on memcached and Redis that fail, and prints their warnings. */
 require __DIR__ . '/../../testkit/php/check.php';
 require __DIR__ . '/../../testkit/php/servers.php';
 require __DIR__ . '/memcached_models.inc.php';

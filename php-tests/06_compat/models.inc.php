@@ -2,11 +2,11 @@
 /** Models of the limiters in plain PHP, with whole numbers. */
 require_once __DIR__ . '/../../testkit/php/plain_limiters.php';
 
-/** A bucket of $tokens with a span in ticks; time does not go back. */
+/** A bucket of $tokens with a span in ticks. Time must not go back. */
 final class TokenModel
 {
     public readonly int $cost;
-    /** The tokens at the last call, in ticks. */
+    /** The tokens after the last call, times the cost of a token in ticks. */
     public int $held;
     private readonly int $full;
 
@@ -28,7 +28,7 @@ final class TokenModel
     }
 }
 
-/** Hits by member; each member leaks one at each multiple of $period. */
+/** Hits by member. Each member leaks one hit at each multiple of $period. */
 final class LeakyModel
 {
     /** @var array<string, int> */
@@ -62,7 +62,8 @@ final class LeakyModel
 }
 
 /**
- * Returns a Lua script whose clock is an argument: $argument in seconds, the next in microseconds.
+ * Returns a Lua script that reads its clock from arguments: ARGV[$argument] is in seconds, and the
+ * next one is in microseconds.
  */
 function script(int $argument, string ...$files): string
 {

@@ -1,5 +1,5 @@
 --TEST--
-RateLimiter: a burst of initNum, and properties that apply from the next call
+RateLimiter allows a burst of initNum, and changed properties apply from the next call
 --FILE--
 <?php
 require __DIR__ . '/../../testkit/php/check.php';
@@ -37,7 +37,8 @@ check($burst($limiter) === 0, 'a limit of none');
 $limiter->redis = new TokenBucketStorageMemory;
 check($burst($limiter) === 0, 'a limit of none, elsewhere');
 
-// Without a key the constructor sets no property.
+// A subclass may set properties without calling the constructor. Without a key, the constructor
+// itself sets no property.
 class Configured extends RateLimiter
 {
     public $cacheKey = 'class';
@@ -65,7 +66,7 @@ $other->cacheKey = 'other';
 check($burst($other) === 5 && $limiter->cacheKey != 'other', 'a clone');
 check((new RateLimiter)->cacheKey === null && (new RateLimiter('0', 1))->initNum === 30, 'an empty key');
 
-// Without a storage, uses shared memory as a new shared memory storage does.
+// Without a storage, a limiter uses the same buckets as a new shared memory storage.
 $limiter = new RateLimiter('shared', 4, 3600);
 check($burst($limiter) === 4, 'shared memory');
 $limiter = new RateLimiter('shared', 4, 3600);
@@ -74,7 +75,7 @@ check($burst($limiter) === 0, 'the same bucket');
 $limiter->redis = new TokenBucketStorageSharedMemory('apart');
 check($burst($limiter) === 4, 'another namespace');
 
-// Since PHP 8.3 an internal class can have an alias; before, a subclass replaces the alias.
+// Internal classes can have an alias since PHP 8.3. Before, the test uses a subclass instead.
 eval(PHP_VERSION_ID < 80300
     ? 'namespace app\components; class RateLimiter extends \TokenBucket\Compat\RateLimiter {}'
     : 'class_alias("TokenBucket\Compat\RateLimiter", "app\components\RateLimiter");');

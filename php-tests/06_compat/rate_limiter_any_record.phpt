@@ -14,7 +14,7 @@ use TokenBucket\OnFailure;
 const CAPACITY = 5;
 const EXPIRE = 3600;
 
-/** Returns the tokens and the second of a record by PHP's own JSON, or null if it is invalid. */
+/** Returns the tokens and the time of a record, read by json_decode(), or null if invalid. */
 function bucket(string $record): ?array
 {
     $fields = json_decode($record, false);
@@ -31,7 +31,7 @@ function bucket(string $record): ?array
     return abs($num) < 2 ** 52 && $time >= 0 && $time < 2 ** 52 / 1e6 ? [$num, $time] : null;
 }
 
-/** Returns how many tokens a bucket holds at a second. */
+/** Returns the tokens that a bucket holds at the Unix time $now. */
 function tokens(array $bucket, float $now): float
 {
     [$num, $time] = $bucket;
@@ -104,7 +104,7 @@ for ($i = 0; $i < $rounds; $i++) {
     $after = $redis->get('key');
     $shown = substr(addcslashes($record, "\0..\37\177..\377"), 0, 200);
     $expected = [null, false, true][$i % 3];
-    // A record that names a member twice may be rejected.
+    // A record that has a member twice may be accepted or rejected.
     $is_twice = substr_count($record, '"num"') > 1 || substr_count($record, '"time"') > 1;
     if ($bucket === null || $is_twice && $answer === $expected && $after === $record) {
         $met['foreign']++;
@@ -114,7 +114,7 @@ for ($i = 0; $i < $rounds; $i++) {
     }
     $held = tokens($bucket, $before);
     check($said === '' && is_bool($answer), "a bucket, yet: $shown: $said");
-    // Some milliseconds pass, in which less than a hundredth of a token is refilled.
+    // Allows for the milliseconds of the call, which refill less than a hundredth of a token.
     check(abs($held - 1) < 0.01 || $answer === $held >= 1, "it holds $held: $shown");
     $met[$answer ? 'granted' : 'denied']++;
     if (!$answer) {

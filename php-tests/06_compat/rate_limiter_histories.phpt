@@ -18,7 +18,7 @@ require __DIR__ . '/models.inc.php';
 mt_srand(20260101);
 $quotas = [[30, 60], [1, 1], [7, 60], [1000, 3600], [3, 86400], [13, 7], [999, 1]];
 
-// As a step in memory.
+// In memory, the clock has nanoseconds.
 $differ = 0;
 foreach ($quotas as [$num, $expire]) {
     $limiter = new TokenBucket\Compat\RateLimiter('key', $num, $expire);
@@ -27,7 +27,7 @@ foreach ($quotas as [$num, $expire]) {
     $model = new TokenModel($num, $expire * 1_000_000_000, $now);
     for ($i = 0; $i < 3000; $i++) {
         if (mt_rand(0, 2) === 0) {
-            // Sometimes uses the exact nanosecond of a token, or the one before.
+            // Some calls are at the exact nanosecond at which a token is refilled, or one before.
             $span = [mt_rand(0, 2 * $model->cost), $model->cost, $model->cost - 1, mt_rand(0, 40) * $model->cost][mt_rand(0, 3)];
             $memory->advance($span / 1e9);
             $now += $span;
@@ -37,7 +37,7 @@ foreach ($quotas as [$num, $expire]) {
 }
 var_dump($differ);
 
-// As JSON on Redis.
+// On Redis, the record is JSON, and the clock has microseconds.
 $server = RedisServer::start();
 $redis = new Redis;
 $redis->connect($server->socket);
@@ -59,7 +59,7 @@ foreach ($quotas as [$num, $expire]) {
         $after = $redis->get('key');
         check($allowed === 1 || $before === $after, 'a denial writes nothing');
         if ($allowed === 1) {
-            // PHP reads the same doubles as the script, and writes them in the same form.
+            // PHP must read the numbers that the script wrote, and encode them without a change.
             $data = json_decode($after, true);
             $same = array_keys($data) === ['num', 'time'] && json_decode(json_encode($data), true) === $data
                 && (int) round($data['time'] * 1e6) === $now && (int) round($data['num'] * $model->cost) === $model->held;

@@ -29,8 +29,8 @@ $ours = function (string $key, int $num, int $expire) use ($server): TokenBucket
     return $limiter;
 };
 
-// In turn, in random order: no token is lost, and none is added. The plain clock has whole seconds,
-// so a second of refill is tolerated.
+// Both sides call in turn, in random order. No token is lost, and none is added. The plain clock
+// has whole seconds, so up to one second of refill may come early. That is less than a token.
 $redis = $connect();
 mt_srand(7);
 foreach ([[30, 3600], [100, 86400], [7, 3600]] as $round => [$num, $expire]) {
@@ -48,7 +48,8 @@ foreach ([[30, 3600], [100, 86400], [7, 3600]] as $round => [$num, $expire]) {
     check(array_sum($allowed) === $num && min($allowed) > 0, json_encode($allowed));
 }
 
-// At once: a write between the read and the write of another process makes the latter fail.
+// All processes call at once. If another process writes between the read and the write of a plain
+// process, its EXEC fails and it tries again.
 foreach (range(1, 3) as $round) {
     $granted = in_processes(8, function (int $index, callable $barrier) use ($connect, $ours, $round): int {
         $redis = $connect();
@@ -60,8 +61,8 @@ foreach (range(1, 3) as $round) {
         }
         return $granted;
     });
-    // The plain side counts whole seconds, so 1 s of the refill may come early: 300/86400 of a
-    // token.
+    // Plain code counts whole seconds, so it may refill one second too early. That is 300/86400 of
+    // a token, so the sum is still exact.
     check(array_sum($granted) === 300, 'a race: ' . json_encode($granted));
 }
 echo "done\n";

@@ -34,7 +34,7 @@ foreach ($stores as $name => $storage) {
                 $granted += $limiter->handler() ? 1 : 0;
             }
         }
-        // On memcached a call is denied after too many lost races, so more calls follow.
+        // On memcached a call is denied after too many lost CAS races, so more calls are made.
         for ($i = 0; $i < 500 && $name === 'memcached'; $i++) {
             $granted += $limiter->handler() ? 1 : 0;
         }

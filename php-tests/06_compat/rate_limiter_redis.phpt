@@ -1,5 +1,5 @@
 --TEST--
-RateLimiter on Redis: its record, its expiry, foreign data, and a server that is down
+RateLimiter on Redis: record, expiry, foreign data, and a server that is down
 --EXTENSIONS--
 igbinary
 redis
@@ -17,7 +17,7 @@ $storage = fn (OnFailure $policy) => new TokenBucketStorageRedis($dsn, 'unused:'
 $limiter = fn (string $key, $num = 30, $expire = 60, OnFailure $policy = OnFailure::Throw): RateLimiter
     => [$limiter = new RateLimiter($key, $num, $expire), $limiter->redis = $storage($policy)][0];
 
-// The record has the raw key, whole numbers without fractions, and an expiry.
+// The record has the key without a prefix, and an expiry. Whole numbers have no fraction.
 $a = $limiter('user 1');
 check($a->handler() && $server->command('KEYS', '*') === ['user 1'], 'the raw key');
 $record = $server->command('GET', 'user 1');
@@ -34,7 +34,7 @@ check(!$a->handler() && $server->command('GET', 'user 1') === $record, 'a denial
 check($server->command('PTTL', 'user 1') <= $life, 'nor does it prolong');
 check(abs(json_decode($record)->time - microtime(true)) < 5, 'the server\'s time');
 
-// A valid record counts, whichever program wrote it.
+// Valid records are used, whichever program wrote them.
 $write = fn (string $record) => $server->command('SET', 'key', $record);
 $burst = function (int $num = 30, int $expire = 60) use ($limiter): int {
     $limiter = $limiter('key', $num, $expire);
@@ -51,7 +51,7 @@ foreach ([
     ['{"num":-1e15,"time":' . ($now - 121) . '}', 30], ['{"num":0,"time":1}', 30],
 ] as [$record, $expected]) {
     $write($record);
-    // A token may be refilled during the burst.
+    // One token may be refilled during the burst.
     $allowed = $burst();
     check($allowed === $expected || $allowed === $expected + 1 && $expected % 30, "$record: $allowed");
 }
@@ -85,10 +85,10 @@ $server->command('DEL', 'key');
 $server->command('RPUSH', 'key', 'one');
 check(str_contains(thrown(fn () => $limiter('key')->handler()), 'something else'), 'a list');
 check($server->command('LRANGE', 'key', '0', '-1') === ['one'], 'the list is left alone');
-// Foreign data is an error of this key alone, not an outage.
+// Foreign data under one key is an error of that key, and not an outage of the store.
 check($limiter('healthy')->handler(), 'other keys work');
 
-// The server is down.
+// When the server is down, onFailure decides.
 $server->kill();
 $down = function (OnFailure $policy) use ($dsn): RateLimiter {
     $limiter = new RateLimiter('down', 5, 3600);

@@ -1,5 +1,5 @@
 <?php
-/** A Redis with a password and a user, and storages from its clients. */
+/** Starts a Redis with a password and a user, and creates storages from its clients. */
 require __DIR__ . '/../../testkit/php/check.php';
 require __DIR__ . '/../../testkit/php/servers.php';
 

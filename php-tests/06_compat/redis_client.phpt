@@ -7,7 +7,7 @@ redis
 <?php
 require __DIR__ . '/redis_client.inc.php';
 
-// Uses a port, a password, a database and a prefix.
+// Tests a client with a port, a password, a database and a prefix.
 $redis = new Redis;
 $redis->connect('127.0.0.1', $server->port);
 $redis->auth('pa:ss@/%');
@@ -28,7 +28,7 @@ $redis->close();
 unset($redis);
 check((new TokenBucket($kept, 'user', 10, 0.001))->consume() && $keys(3) === ['app:tokenbucket:user'], 'the client is gone');
 
-// Uses a socket, a user, and each way to give a password.
+// Tests clients with a socket, a user, and each form of credentials.
 foreach ([['bob', 'secret'], ['pa:ss@/%'], 'pa:ss@/%', ['user' => 'bob', 'pass' => 'secret']] as $auth) {
     $redis = new Redis;
     $redis->connect($server->socket);

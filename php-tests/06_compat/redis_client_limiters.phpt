@@ -8,8 +8,7 @@ redis
 require __DIR__ . '/redis_client.inc.php';
 
 $redis = bob($server);
-// The limiter derives its storage from the client once. The raw key has the prefix of the client,
-// too.
+// The limiter creates its storage from the client once. Its raw key has the prefix of the client.
 $redis->setOption(Redis::OPT_PREFIX, 'app:');
 $limiter = new TokenBucket\Compat\RateLimiter('key', 3, 3600);
 $limiter->redis = $redis;
@@ -24,7 +23,7 @@ check($limiter->handler() && $keys(0) === ['key'], 'another client');
 $bucket = new TokenBucket\Compat\LeakyBucket($redis);
 check($bucket->request('127.0.0.1', 'login') && $redis->zScore('set06', '127.0.0.1-login') === 1.0, 'sets');
 
-// A cycle through the client is collected.
+// The garbage collector frees a cycle through the client.
 class Application extends Redis
 {
     public $limiter;

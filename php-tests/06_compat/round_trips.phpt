@@ -26,7 +26,7 @@ $storages = [
 ];
 foreach ($storages as $place => $storage) {
     $count = function (string $what, callable $call) use ($wires, $place) {
-        // Connects, and loads the script into Redis.
+        // The first call connects, and loads the script into Redis.
         $call(-1);
         $before = $wires[$place]->roundTrips();
         for ($i = 0; $i < CALLS; $i++) {

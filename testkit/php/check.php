@@ -35,16 +35,18 @@ function show(TokenBucket\Decision $decision): void
 }
 
 /**
- * Returns whether the test runs under valgrind, ten times slower: run-tests -m sets this variable.
+ * Reports whether the test runs under valgrind, where it takes about ten times as long.
+ *
+ * run-tests -m sets the variable.
  */
 function is_slow(): bool
 {
     return getenv('USE_ZEND_ALLOC') === '0';
 }
 
-// PHP does not free cycles that still exist when it ends, and valgrind would report them as leaks.
-// A debug build of PHP checks for leaks itself, and PDO leaks a statement of mysqlnd that is
-// released after its connection.
+// PHP does not free cycles that still exist when it ends. Valgrind and debug builds of PHP would
+// report them as leaks. PDO also leaks a statement of mysqlnd that is released after its
+// connection.
 if (is_slow() || PHP_DEBUG) {
     register_shutdown_function(function () {
         foreach (array_keys($GLOBALS) as $name) {

@@ -2,10 +2,10 @@
 /** Runs child php processes with the settings of this test, and creates temporary folders. */
 
 /**
- * Returns the command of a php with the settings of this test, and $ini on top.
+ * Returns the command of a php with the settings of this test. $ini adds and replaces settings.
  *
- * run-tests exports the arguments that it started this process with. Without run-tests they are
- * rebuilt.
+ * run-tests exports the arguments that it started this process with. Without run-tests, the php
+ * loads tokenbucket from the current extension_dir.
  */
 function php_command(array $ini = []): string
 {
@@ -21,19 +21,19 @@ function php_command(array $ini = []): string
     return escapeshellarg($php) . ' ' . $arguments;
 }
 
-/** Runs $code (no opening tag) in a child php; returns what it printed on stdout and stderr. */
+/** Runs $code, without an opening tag, in a child php. Returns the text on stdout and stderr. */
 function php_run(string $code, array $ini = [], string $arguments = ''): string
 {
     return (string) shell_exec(php_command($ini) . ' -r ' . escapeshellarg($code) . ($arguments === '' ? '' : " -- $arguments") . ' 2>&1');
 }
 
-/** Runs a file in a child php; returns what it printed. */
+/** Runs a file in a child php, and returns the printed text. */
 function php_run_file(string $file, array $ini = [], string $arguments = ''): string
 {
     return (string) shell_exec(php_command($ini) . ' -f ' . escapeshellarg($file) . ($arguments === '' ? '' : " -- $arguments") . ' 2>&1');
 }
 
-/** Runs a file in a php that has only its built-in extensions; returns what it printed. */
+/** Runs a file in a php with only its built-in extensions, and returns the printed text. */
 function php_run_bare(string $file, string $arguments = ''): string
 {
     $php = getenv('TEST_PHP_EXECUTABLE') ?: PHP_BINARY;

@@ -7,9 +7,9 @@ require_once __DIR__ . '/sql_servers.php';
 /**
  * A PHP block of a document.
  *
- * An HTML comment above the block, "run: CODE", holds code that runs before it. "run: continue"
- * (or "run: continue; CODE") puts the block behind the previous one. An "output" block below it
- * holds what it prints; without one it prints nothing.
+ * An HTML comment "run: CODE" above a block contains code that runs before the block. "run:
+ * continue" and "run: continue; CODE" run the previous block first. An "output" block below it
+ * contains the expected output. Without an "output" block, the expected output is empty.
  */
 final class PhpBlock
 {
@@ -57,9 +57,9 @@ final class PhpBlock
     }
 
     /**
-     * Runs the block in a separate php. Returns what it printed if that is wrong, otherwise null.
+     * Runs the block in a separate php. Returns the output if it is wrong, otherwise null.
      *
-     * @param array<string, string> $replace names of servers, and the addresses to use instead
+     * @param array<string, string> $replace the addresses to use, by the name in the document
      */
     public function run(array $replace): ?string
     {
@@ -86,7 +86,7 @@ final class PhpBlock
     }
 }
 
-/** The servers that documents name. Each is started when a block first names it. */
+/** The servers that documents name. A server is started when a block first names it. */
 final class DocumentServers
 {
     /** Keeps the servers alive as long as this object. */

@@ -16,8 +16,8 @@ final class FastCgi
     private const REQUEST = 1;
 
     /**
-     * Returns what the script printed, or null if the connection ended early because the worker
-     * died.
+     * Returns the output of the script. Returns null if the connection ended early because the
+     * worker died.
      */
     public static function get(string $socket, string $script, array $query = []): ?string
     {
@@ -68,7 +68,7 @@ final class FastCgi
             if ($header['type'] === self::END_REQUEST) {
                 return explode("\r\n\r\n", $output, 2)[1] ?? $output;
             }
-            // Output of the script, or messages on standard error, which no test expects.
+            // The output of the script, and messages on standard error, which no test expects.
             $output .= substr($reply, $offset + 8, $header['length']);
         }
         return null;

@@ -34,7 +34,7 @@ final class Fpm
         $this->owner = getmypid();
         $this->folder = sys_get_temp_dir() . "/tokenbucket-fpm-$this->owner-" . bin2hex(random_bytes(4));
         mkdir($this->folder);
-        // Gives access to workers of another user, independent of the umask.
+        // Lets workers of another user open the folder, whatever the umask is.
         chmod($this->folder, 0755);
         register_shutdown_function($this->remove(...));
         file_put_contents("$this->folder/fpm.conf", $this->configuration());
@@ -64,7 +64,7 @@ final class Fpm
         return $path;
     }
 
-    /** Returns what the script printed, or null if its worker died. */
+    /** Returns the output of the script, or null if its worker died. */
     public function get(string $script, array $query = [], string $pool = 'www'): ?string
     {
         return FastCgi::get("$this->folder/$pool.sock", $script, $query);
@@ -83,7 +83,7 @@ final class Fpm
         return $master === 0 ? [] : self::children($master);
     }
 
-    /** Reloads by USR2, and returns when every worker has been replaced. */
+    /** Reloads php-fpm with USR2. Returns when every worker has been replaced. */
     public function reload(): void
     {
         $before = $this->workers();
@@ -126,8 +126,8 @@ final class Fpm
             'process_control_timeout' => '5s',
         ]];
         $user = fileowner('/proc/self') === 0 ? ['user' => 'nobody'] : [];
-        // A debug build of PHP reports errors of a worker only on its output. The environment and
-        // the build determine the checks.
+        // A debug build of PHP reports errors of a worker only on the output of the worker. Its
+        // checks also depend on the environment.
         $catch = PHP_DEBUG ? ['catch_workers_output' => 'yes', 'clear_env' => 'no'] : [];
         foreach ($this->pools as $pool => $directives) {
             $sections[$pool] = $directives + $user + $catch + [
@@ -192,7 +192,7 @@ final class Fpm
     {
         $children = [];
         foreach (glob('/proc/[0-9]*') as $process) {
-            // The name, in brackets, may contain anything; the state and the parent follow.
+            // The name, in brackets, may contain any bytes. The state and the parent follow it.
             if (preg_match('/.*\) (\S) (\d+)/s', (string) @file_get_contents("$process/stat"), $stat)
                 && (int) $stat[2] === $parent && $stat[1] !== 'Z') {
                 $children[] = (int) basename($process);

@@ -17,7 +17,7 @@ function memcache(int $port): Memcache
     return $memcache;
 }
 
-/** A counter for each minute. Returns whether the request is allowed, instead of throwing. */
+/** Counts requests by minute. Returns false above the limit, where the original throws. */
 final class PlainMinuteWindow
 {
     public function __construct(private Memcache $memcache, private string $ip, private string $prefix = 'rate')
@@ -43,7 +43,11 @@ final class PlainMinuteWindow
     }
 }
 
-/** An array of tokens under a lock; the published code inverts the test of the lock. */
+/**
+ * Keeps an array of tokens under a lock.
+ *
+ * The published code tests the lock the wrong way round; $asPublished selects that test.
+ */
 final class PlainClientThrottle
 {
     public int $openings = 0;
@@ -136,7 +140,7 @@ final class WatchingRateLimiter
     }
 }
 
-/** Reads, then counts. Between the two round trips other processes may count. */
+/** Reads the hits, then adds one. Other processes may add hits between the two round trips. */
 function plain_request(Redis $redis, string $set, string $member, int $limit): bool
 {
     if ($redis->zScore($set, $member) >= $limit) {
@@ -150,7 +154,7 @@ function plain_request(Redis $redis, string $set, string $member, int $limit): b
     return true;
 }
 
-/** Cleans up as cron does in each period. */
+/** Runs the clean-up that cron runs once in each period. */
 function plain_cleanup(Redis $redis, array $sets): void
 {
     foreach ($sets as $set) {
@@ -160,7 +164,7 @@ function plain_cleanup(Redis $redis, array $sets): void
     }
 }
 
-/** Returns the target of a resource by the library's consistent hashing. */
+/** Returns the target of a resource, by the consistent hashing of the library Flexihash. */
 function flexihash(array $targets, string $resource): string
 {
     static $rings = [];

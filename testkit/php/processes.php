@@ -1,6 +1,6 @@
 <?php
 /**
- * Runs $work in forked children that start together; returns their results in order.
+ * Runs $work in forked children that start together, and returns their results in order.
  *
  * Each child runs $work($index, $barrier). $barrier() blocks until all children have called it
  * equally often, so each child must make the same number of calls.

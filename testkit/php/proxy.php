@@ -2,8 +2,8 @@
 /**
  * A proxy between a client and a server that counts traffic and fails on demand.
  *
- * It is a separate process, is controlled over a pair of sockets, and ends with the test. It knows
- * no protocol: a reply is the result of one read from the server.
+ * The proxy is a separate process, is controlled over a pair of sockets, and ends with the test. It
+ * knows no protocol, so it counts each read from the server as one reply.
  */
 final class Proxy
 {
@@ -41,7 +41,7 @@ final class Proxy
         register_shutdown_function($this->stop(...));
     }
 
-    /** Chooses what happens to bytes from the next read on, in open connections too. */
+    /** Sets the mode from the next read on, also for open connections. */
     public function set(string $mode, int $drip_milliseconds = 0): void
     {
         $this->ask(['mode' => $mode, 'drip' => $drip_milliseconds]);
@@ -59,7 +59,7 @@ final class Proxy
         $this->ask(['cut' => true]);
     }
 
-    /** Returns how often a client sent something after a reply, or first in its connection. */
+    /** Returns how often a client sent bytes after a reply, or as the first in its connection. */
     public function roundTrips(): int
     {
         return $this->counts()['round_trips'];
@@ -96,9 +96,9 @@ final class ProxyWire
     private array $counts = [
         'connections' => 0, 'round_trips' => 0, 'requests' => 0, 'request_bytes' => 0, 'reply_bytes' => 0,
     ];
-    /** @var array<int, array{resource, int, bool}> by id: end, id of the other end, is it a client */
+    /** @var array<int, array{resource, int, bool}> by id: stream, id of the peer, is client */
     private array $ends = [];
-    /** @var array<int, true> by id of the client: it has been answered since it last sent */
+    /** @var array<int, true> by id: the clients that have received a reply since they last sent */
     private array $answered = [];
 
     public function __construct(private string $upstream, private $listener, private $control)
@@ -163,7 +163,7 @@ final class ProxyWire
 
     private function carry(int $id): void
     {
-        // The other end may have been closed in the same round.
+        // The other end of the connection may have been closed in the same round.
         if (!isset($this->ends[$id])) {
             return;
         }

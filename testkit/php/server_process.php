@@ -2,21 +2,22 @@
 /**
  * A server's process, run as an unprivileged user, with its sockets and log in a temporary folder.
  *
- * It ends with the test. If the test dies without a shutdown, a watchdog ends the server: the
- * watchdog waits for the end of a pipe whose other end only the test and its forked children hold.
+ * The server ends with the test. If the test dies without a shutdown, a watchdog kills the server.
+ * The watchdog waits for the end of a pipe. Only the test and its forked children hold the other
+ * end of that pipe.
  */
 abstract class ServerProcess
 {
     /** The seconds that a server has to start or stop. */
     private const PATIENCE = 10;
 
-    /** Kills the server and removes its folder once its input ends. */
+    /** Kills the server and removes its folder when the input of the watchdog ends. */
     private const WATCHDOG = 'cat >/dev/null; kill -9 "$1"; rm -rf "$2"';
 
     public readonly string $folder;
-    /** The port of 127.0.0.1 that it listens on, or 0. */
+    /** The port of 127.0.0.1 that the server listens on, or 0. */
     public readonly int $port;
-    /** The Unix socket that it listens on, or an empty string. */
+    /** The path of the Unix socket that the server listens on, or an empty string. */
     public readonly string $socket;
     public int $pid = 0;
     private readonly int $owner;
@@ -30,7 +31,7 @@ abstract class ServerProcess
     /** @return list<string> the command that starts the server in the foreground, at this port */
     abstract protected function arguments(int $port): array;
 
-    /** Returns whether this server answers, and not another one that took the port meanwhile. */
+    /** Reports whether this server replies, and not another one that has taken the port. */
     abstract protected function answers(int $port): bool;
 
     protected function __construct(private readonly bool $needs_port, string $socket_name)
@@ -49,8 +50,8 @@ abstract class ServerProcess
     }
 
     /**
-     * Sends a signal by its name, as in STOP. After STOP, returns when all its threads are
-     * suspended.
+     * Sends a signal by its name, for example STOP. After STOP, returns when all threads of the
+     * server are suspended.
      */
     public function signal(string $signal): void
     {
@@ -66,7 +67,7 @@ abstract class ServerProcess
         if ($this->process === null) {
             return;
         }
-        // The watchdog ends first, because it would kill a process that got the server's id next.
+        // Ends the watchdog first, because it might kill another process that gets the server's id.
         proc_terminate($this->watchdog, 9);
         array_map(fclose(...), $this->pipes);
         proc_close($this->watchdog);
@@ -89,7 +90,7 @@ abstract class ServerProcess
             $port = $this->port ?? ($this->needs_port ? self::free_port() : 0);
             $this->launch($port);
             $deadline = microtime(true) + self::PATIENCE;
-            // A server whose port has been taken meanwhile ends, and is started again.
+            // If another process has taken the port, the server exits and is started again.
             while (proc_get_status($this->process)['running'] && microtime(true) < $deadline) {
                 if ($this->answers($port)) {
                     $this->port ??= $port;
@@ -118,11 +119,11 @@ abstract class ServerProcess
         );
     }
 
-    /** @return list<string> the state of each of its threads, a letter as in ps */
+    /** @return list<string> the state of each thread of the server, one letter as in ps */
     private function states(): array
     {
         return array_map(
-            // The name, in brackets, may contain anything; the state follows.
+            // The name, in brackets, may contain any bytes. The state follows it.
             fn ($stat) => preg_replace('/.*\) (\S).*/s', '$1', (string) @file_get_contents($stat)),
             glob("/proc/$this->pid/task/*/stat")
         );

@@ -17,8 +17,8 @@ final class RedisServer extends ServerProcess
     }
 
     /**
-     * Returns the reply: null, an int, a string, or an array of these. Throws a RuntimeException on
-     * errors.
+     * Sends a command and returns the reply: null, an int, a string, or an array of these. Throws a
+     * RuntimeException if the reply is an error.
      */
     public function command(string ...$words): mixed
     {
@@ -86,7 +86,7 @@ final class RedisServer extends ServerProcess
     }
 }
 
-/** A memcached on a port of 127.0.0.1 or on a Unix socket: it cannot listen on both. */
+/** A memcached on a port of 127.0.0.1 or on a Unix socket. It cannot listen on both. */
 final class MemcachedServer extends ServerProcess
 {
     /** @param list<string> $options as on its command line */
@@ -105,7 +105,7 @@ final class MemcachedServer extends ServerProcess
         return new self($options, false);
     }
 
-    /** @return array<string, string> its counters by name, as cmd_get */
+    /** @return array<string, string> the server's counters by name, for example cmd_get */
     public function stats(): array
     {
         $stats = [];

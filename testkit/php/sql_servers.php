@@ -91,7 +91,7 @@ final class MariaDbServer extends SqlServer
 
 final class PostgreSqlServer extends SqlServer
 {
-    // The name that PostgreSQL itself gives to its socket.
+    // PostgreSQL itself chooses this name for its socket.
     protected const SOCKET = '.s.PGSQL.5432';
     protected const USER = 'postgres';
 

@@ -71,7 +71,7 @@ class UserlandTokenBucket
 }
 
 /**
- * A userland storage that decides as the published PDO storage, with an array and its own clock.
+ * A userland storage in an array, with its own clock. It decides as the published PDO storage.
  */
 class ArrayStorage implements TokenBucketStorage
 {
