@@ -16,18 +16,19 @@ pub fn downcast<S: 'static>(storage: &dyn Storage) -> Option<&S> {
 /// The operations that a bucket needs from its storage. Methods that return [`Thrown`] may run PHP
 /// code.
 pub trait Storage: Any + Debug {
-    /// Returns the hasher of bucket names. Namespaces, servers and prefixes are part of the hash.
+    /// Returns the hasher of identifiers. The namespace, or the server and the prefix, are part of
+    /// each hash.
     fn hasher(&self) -> KeyHasher;
 
-    /// Returns the proposals of first states by running bootstrap closures.
+    /// Returns the first states that running bootstrap closures have proposed.
     fn proposals(&self) -> &Proposals;
 
-    /// Takes one step on one bucket. The result is true in its second part if the failure policy
-    /// answered instead of the store. `first` is the state from which a bucket without a record
-    /// starts; without `first` it starts full.
+    /// Runs one step on one bucket. Returns true in the second part if the failure policy decided
+    /// instead of the store. A bucket without a record starts from the state `first`, or full
+    /// without `first`.
     ///
     /// # Errors
-    /// The exception of a store that failed, or of PHP's warning handler.
+    /// Throws the exception of a store that failed, or of PHP's warning handler.
     fn take_or_fall_back(
         &self,
         key: Key<'_>,
@@ -47,7 +48,7 @@ pub trait Storage: Any + Debug {
     /// The same as [`Storage::take`].
     fn contains(&self, key: Key<'_>) -> Result<bool, Thrown>;
 
-    /// Takes one step on one bucket.
+    /// Runs one step on one bucket.
     ///
     /// # Errors
     /// The same as [`Storage::take_or_fall_back`].
@@ -56,9 +57,9 @@ pub trait Storage: Any + Debug {
         answer.map(|(outcome, _)| outcome)
     }
 
-    /// Undoes a step in the bucket that lost the tokens. That is the store's bucket, or this host's
-    /// if the failure policy answered. If the policy granted without a bucket, there is no state
-    /// and `put` has no effect.
+    /// Undoes a step in the bucket that lost the tokens. `fell_back` tells that the failure policy
+    /// decided, so that bucket is the fallback. If the policy granted without a bucket, `put` has
+    /// no effect.
     ///
     /// # Errors
     /// The same as [`Storage::take`].
@@ -80,13 +81,13 @@ pub trait Storage: Any + Debug {
         Ok(())
     }
 
-    /// Returns the bucket's name in this storage.
+    /// Returns the key of a bucket: its identifier and the identifier's hash in this storage.
     fn key<'a>(&self, identifier: &'a [u8]) -> Key<'a> {
         self.hasher().key(identifier)
     }
 
-    /// Takes all steps or none in one operation. Returns `None` if the buckets' storages cannot do
-    /// that together. `self` is the storage of the first bucket.
+    /// Takes tokens by all steps or by none, in one operation. `self` is the storage of the first
+    /// bucket. Returns `None` if the buckets' storages do not support that together.
     ///
     /// # Errors
     /// The same as [`Storage::take`].
@@ -98,7 +99,7 @@ pub trait Storage: Any + Debug {
         Ok(None)
     }
 
-    /// Returns the current instant of the clock that first states refer to.
+    /// Returns the current instant in ticks, on the clock that first states refer to.
     fn now(&self) -> Ticks {
         boot_clock()
     }
@@ -108,20 +109,20 @@ pub trait Storage: Any + Debug {
         Grain::Nanosecond
     }
 
-    /// Advances a storage with its own clock by `ticks`. Returns false if there is no such clock,
-    /// and the caller must sleep.
+    /// Advances the storage's own clock by `ticks`. Returns false if it has no clock of its own, so
+    /// that the caller must sleep.
     fn advance(&self, _ticks: Ticks) -> bool {
         false
     }
 
-    /// Returns true if a step needs only its key and runs no PHP code. Then [`grants`] can take the
-    /// step.
+    /// Returns true if a step needs only the bucket's key and runs no PHP code. Then `grants` can
+    /// run the step.
     fn is_direct(&self) -> bool {
         false
     }
 
-    /// Returns true if the storage's object may refer to a bucket. A bucket must not hold such a
-    /// storage where the cycle collector cannot see it.
+    /// Returns true if the storage's object may refer to other PHP objects, such as a bucket. A
+    /// bucket must not hold such a storage where the cycle collector cannot see it.
     fn holds_objects(&self) -> bool {
         false
     }
