@@ -21,8 +21,8 @@ const HANDOVER: &str = "TOKENBUCKET_SEGMENT";
 
 static HOST: Shared<Host> = Shared::new();
 
-/// The ID of the master if it has prepared its segment for the next execution. 0 in a worker, and 0
-/// if the segment is not passed on.
+/// The ID of the process that started the module, if the segment is passed on at an exec. 0 in a
+/// worker, and 0 if the segment is not passed on.
 static STARTED_BY: AtomicU32 = AtomicU32::new(0);
 
 /// Returns the contents of this process's segment.
