@@ -77,7 +77,7 @@ pub fn limit_requests_in_minutes(call: &mut Call<'_>, _result: &mut Zval) -> Res
     }
 }
 
-/// Reads the argument `$minutes`, which must be a whole number of at most [`MOST_MINUTES`].
+/// Reads the argument `$minutes`, which must be a whole number from 1 to [`MOST_MINUTES`].
 fn minutes_argument(call: &mut Call<'_>) -> Result<u32, Thrown> {
     let minutes = call.untyped_number(2)?.to_float();
     if minutes.fract() != 0.0 || !(1.0..=f64::from(MOST_MINUTES)).contains(&minutes) {

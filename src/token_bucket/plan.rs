@@ -93,7 +93,7 @@ impl Plan {
     }
 
     /// Derives a plan from `source`. Converting the identifier may run PHP code that changes any
-    /// property. In that case the source is read with `again` before it is used further.
+    /// property. After such a conversion, reads the source again with `again`.
     ///
     /// # Errors
     /// Throws `ValueError` or `TypeError` that names the invalid argument or property.

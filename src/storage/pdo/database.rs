@@ -115,8 +115,8 @@ impl<'a> Database<'a> {
         let pdo = value::object(&db).ok_or_else(|| {
             throw::error("The TokenBucketStoragePDO object has lost its connection")
         })?;
-        // On SQLite, PDO does not report a transaction that a statement began. Such a transaction
-        // changes nothing here, because the denial cache is not used on SQLite.
+        // On SQLite, PDO does not report a transaction that a statement began. The flag is not
+        // needed there, because the denial cache is off and no statement is repeated.
         let in_transaction = made.dialect != Dialect::Sqlite
             && value::is_truthy(&invoke::method(pdo, "intransaction", &mut [])?);
         Ok(Self {
