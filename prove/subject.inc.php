@@ -88,8 +88,8 @@ abstract class Subject
     /**
      * Returns the contents of the judge's `rules` file.
      *
-     * @param int $late the greatest delay of a resumption in nanoseconds. Counts twice, because a
-     *        server and a worker may both have been resumed late
+     * @param int $late the greatest delay of a resumption in nanoseconds. It counts twice, because
+     *        a server and a worker may both have been resumed late
      */
     public function rules(int $late): string
     {

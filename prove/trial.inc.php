@@ -99,8 +99,8 @@ final class Trial
     /**
      * Returns the plan of faults.
      *
-     * @return list<array{int, string, int}> the time in nanoseconds, the fault, and a random number
-     *         that decides the rest
+     * @return list<array{int, string, int}> the time in nanoseconds, the name of the fault, and a
+     *         random number that decides the process and the duration
      */
     private function plan(): array
     {

@@ -1,7 +1,8 @@
 //! The rules that a bucket is judged by: its quota and the allowances.
 //!
 //! The allowances are fixed before the judge reads the log. Each allowance weakens the verdict, so
-//! there are few. [`Rules`] lists them. The verdict reports the sum of those that widen the bound.
+//! there are few. [`Rules`] lists them. The verdict reports the sum of those that widen every
+//! window.
 
 use crate::call::{Nanos, Tokens};
 

@@ -2,7 +2,7 @@
 require_once __DIR__ . '/redis.inc.php';
 
 /**
- * A known-bad limiter. If the judge does not convict this subject, its acquittals prove nothing.
+ * A known-bad limiter. If the judge does not convict it, the judge's acquittals prove nothing.
  */
 class ControlSubject extends Subject
 {
