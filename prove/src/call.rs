@@ -24,11 +24,11 @@ pub enum Kind {
 /// The result that the caller received.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Outcome {
-    /// The call succeeded; a take was granted.
+    /// The call succeeded. If it was a take, the take was granted.
     Done,
     /// Denied because the bucket lacked tokens.
     Denied {
-        /// The time to wait; `None` means for ever.
+        /// The time to wait. `None` means that no wait is long enough.
         retry_after: Option<Nanos>,
     },
     /// Denied for another reason that the limiter names and counts.

@@ -42,7 +42,7 @@ use crate::call::{Call, Kind, Nanos, Outcome, Tokens};
 use crate::rules::{Quota, Rules};
 use crate::tree::Maxima;
 
-/// The denials that no history explains.
+/// The number of denials that no history explains, and the first of them.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Unexplained {
     /// The number of unexplained denials.

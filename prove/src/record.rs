@@ -30,7 +30,7 @@ pub enum Phase {
 pub enum Answer {
     /// The result is not known yet.
     None,
-    /// The call succeeded; a take was granted.
+    /// The call succeeded. If it was a take, the take was granted.
     Done,
     /// Denied because the bucket lacked tokens.
     Denied,
@@ -59,7 +59,7 @@ pub struct Record {
     pub answer: Answer,
     /// The number of the call among the calls of its caller, from 0.
     pub sequence: u32,
-    /// The time to wait in nanoseconds; all bits set means for ever.
+    /// The time to wait in nanoseconds. All bits set mean that no wait is long enough.
     pub retry_after: Nanos,
 }
 

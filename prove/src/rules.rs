@@ -53,7 +53,7 @@ pub struct Rules {
     pub linger: Nanos,
     /// The longest time that a call may have waited for the bucket after the store read the clock.
     pub wait: Nanos,
-    /// The greatest age of an entry of the denial cache.
+    /// The greatest age of an entry of the denial cache, in nanoseconds.
     pub hint: Nanos,
     /// The number of buckets of the quota under one name. It is 1, unless hosts fall back to their
     /// own buckets. If it is greater, denials are not judged. The reason is that a store may charge

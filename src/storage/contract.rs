@@ -39,30 +39,30 @@ pub trait Storage: Any + Debug {
     /// Changes a bucket without taking tokens.
     ///
     /// # Errors
-    /// The same as [`Storage::take`].
+    /// Fails as [`Storage::take`] does.
     fn put(&self, key: Key<'_>, put: &Put) -> Result<(), Thrown>;
 
     /// Reports whether the bucket has a record.
     ///
     /// # Errors
-    /// The same as [`Storage::take`].
+    /// Fails as [`Storage::take`] does.
     fn contains(&self, key: Key<'_>) -> Result<bool, Thrown>;
 
     /// Runs one step on one bucket.
     ///
     /// # Errors
-    /// The same as [`Storage::take_or_fall_back`].
+    /// Fails as [`Storage::take_or_fall_back`] does.
     fn take(&self, key: Key<'_>, step: &Step, first: Option<Ticks>) -> Result<Outcome, Thrown> {
         let answer = self.take_or_fall_back(key, step, first);
         answer.map(|(outcome, _)| outcome)
     }
 
-    /// Undoes a step in the bucket that lost the tokens. `fell_back` tells that the failure policy
-    /// decided, so that bucket is the fallback. If the policy granted without a bucket, `put` has
-    /// no effect.
+    /// Undoes a step in the bucket that lost the tokens. That is the store's bucket, or the
+    /// fallback if `fell_back` is true. If the policy granted without a bucket, `put` has no
+    /// effect.
     ///
     /// # Errors
-    /// The same as [`Storage::take`].
+    /// Fails as [`Storage::take`] does.
     fn give_back(&self, key: Key<'_>, put: &Put, fell_back: bool) -> Result<(), Thrown> {
         if !fell_back {
             return self.put(key, put);
@@ -76,7 +76,7 @@ pub trait Storage: Any + Debug {
     /// Implements `prepare()` of the interface. Most storages have nothing to prepare.
     ///
     /// # Errors
-    /// The same as [`Storage::take`].
+    /// Fails as [`Storage::take`] does.
     fn prepare(&self) -> Result<(), Thrown> {
         Ok(())
     }
@@ -90,7 +90,7 @@ pub trait Storage: Any + Debug {
     /// bucket. Returns `None` if the buckets' storages do not support that together.
     ///
     /// # Errors
-    /// The same as [`Storage::take`].
+    /// Fails as [`Storage::take`] does.
     fn take_all(
         &self,
         _buckets: &[(&dyn Storage, Key<'_>)],

@@ -47,7 +47,7 @@ pub fn bootstrap<S: StorageState>(call: &mut Call<'_>, _result: &mut Zval) -> Re
 /// runs for the bucket, proposes that state to the running `consume()` instead.
 ///
 /// # Errors
-/// The same as [`Storage::put`].
+/// Fails as [`Storage::put`] does.
 pub fn start_at(storage: &dyn Storage, identifier: &[u8], age: i64) -> Result<(), Thrown> {
     let first = empty_at(storage.now(), age);
     if !storage.proposals().propose(identifier, first) {

@@ -167,7 +167,7 @@ impl<T: StorageClass> Object<RemoteStorage<T>> {
     /// [`Remote::ask`].
     ///
     /// # Errors
-    /// The same as [`Storage::take`].
+    /// Fails as [`Storage::take`] does.
     pub fn ask<R>(
         &self,
         name: impl FnOnce(&T) -> Vec<u8>,
@@ -186,7 +186,7 @@ impl<T: StorageClass> Object<RemoteStorage<T>> {
     /// joined together.
     ///
     /// # Errors
-    /// The same as [`Storage::take`].
+    /// Fails as [`Storage::take`] does.
     pub fn decide(
         &self,
         name: impl FnOnce(&T) -> Vec<u8>,

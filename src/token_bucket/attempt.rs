@@ -39,7 +39,7 @@ pub fn decide(question: &Question<'_>) -> Result<Decision, Thrown> {
 /// Takes the tokens if the bucket holds them, and returns true if it did.
 ///
 /// # Errors
-/// The same as [`decide`].
+/// Fails as [`decide`] does.
 pub fn granted(question: &Question<'_>) -> Result<bool, Thrown> {
     match &question.home {
         Home::Native(storage) => Ok(question.take(&**storage)?.granted()),

@@ -74,7 +74,7 @@ pub fn protected_bootstrap(call: &mut Call<'_>, _result: &mut Zval) -> Result<()
 /// overrides it.
 ///
 /// # Errors
-/// The exception of an overriding method.
+/// Throws the exception of an overriding method.
 pub fn to_seconds(
     bucket: &Object<Bucket>,
     overrides: Overrides,
@@ -90,7 +90,7 @@ pub fn to_seconds(
 /// Returns the result of [`to_seconds`] as a double, or NaN if it is not a number.
 ///
 /// # Errors
-/// The same as [`to_seconds`].
+/// Fails as [`to_seconds`] does.
 fn seconds_of(bucket: &Object<Bucket>, overrides: Overrides, tokens: &Zval) -> Result<f64, Thrown> {
     let seconds = to_seconds(bucket, overrides, tokens)?;
     Ok(value::to_number(&seconds).map_or(f64::NAN, Number::to_float))
@@ -116,7 +116,7 @@ pub fn step(
 /// Calls `$this->_bootstrap($this->_bucket_capacity - $token_count)`.
 ///
 /// # Errors
-/// The exception of the method.
+/// Fails with the exception of the method.
 pub fn bootstrap(bucket: &Object<Bucket>, token_count: &Zval) -> Result<(), Thrown> {
     let initial =
         arithmetic::subtract(&bucket.copy_property(CAPACITY), token_count).ok_or(Thrown)?;

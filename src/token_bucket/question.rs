@@ -42,7 +42,7 @@ impl<'a> Question<'a> {
     /// Derives the question from the plan that [`with_plan`] has just updated.
     ///
     /// # Errors
-    /// The same as [`Question::of`].
+    /// Fails as [`Question::of`] does.
     pub fn of_latest_plan(
         bucket: &'a Object<Bucket>,
         number: Number,

@@ -51,7 +51,7 @@ pub fn consume(question: &Question<'_>, object: &Zval) -> Result<bool, Thrown> {
 /// which the denied tokens refill if no other call takes tokens.
 ///
 /// # Errors
-/// The same as [`consume`].
+/// Fails as [`consume`] does.
 pub fn estimate(question: &Question<'_>, object: &Zval) -> Result<Decision, Thrown> {
     let granted = consume(question, object)?;
     let (step, burst) = (&question.step, question.plan.quota.burst());

@@ -181,7 +181,7 @@ impl<'a> Call<'a> {
         convert: unsafe extern "C" fn(*mut zval, *mut T, u32) -> bool,
     ) -> Option<T> {
         let mut result = T::default();
-        // SAFETY: by contract; the argument is live.
+        // SAFETY: the argument is live. By contract, `convert` writes a valid `T`.
         unsafe { convert(self.raw(number), &raw mut result, number) }.then_some(result)
     }
 

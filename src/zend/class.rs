@@ -44,11 +44,11 @@ pub enum Kind {
 /// A property. Properties are listed in the order of their slots.
 #[derive(Clone, Copy, Debug)]
 pub enum Property {
-    /// A property without a type; initially null.
+    /// A property without a type. It is initially null.
     Untyped(&'static CStr, u32),
-    /// A property without a type; initially a number.
+    /// A property without a type. It is initially a number.
     UntypedInt(&'static CStr, u32, i64),
-    /// A read-only property with a type; initially uninitialised.
+    /// A read-only property with a type. It has no initial value.
     ReadOnly(&'static CStr, u32, Type),
 }
 

@@ -69,7 +69,7 @@ impl<'a> Method<'a> {
     /// Calls the method.
     ///
     /// # Errors
-    /// The exception of the method.
+    /// Fails with the exception of the method.
     pub fn call(&self, arguments: &mut [Zval]) -> Result<Zval, Thrown> {
         let mut result = Zval::new();
         let this = self.object.as_ptr();
@@ -112,7 +112,7 @@ pub fn is_callable(callable: &Zval) -> bool {
 /// Calls `callable` without arguments.
 ///
 /// # Errors
-/// The exception of the called code.
+/// Fails with the exception of the called code.
 pub fn callable(callable: &Zval) -> Result<Zval, Thrown> {
     let mut result = Zval::new();
     let (callable, none) = (ptr::from_ref(callable).cast_mut(), ptr::null_mut());

@@ -147,7 +147,7 @@ pub fn of_class(class: &Class, message: &str, previous: Option<Zval>) -> Thrown 
 /// It may also end the request, so that this call never returns.
 ///
 /// # Errors
-/// The exception of the handler.
+/// Fails with the exception of the handler.
 #[cold]
 pub fn warning(message: String) -> Result<(), Thrown> {
     // The text is in the request's memory, which is released even if the handler never returns.
@@ -166,7 +166,7 @@ pub fn warning(message: String) -> Result<(), Thrown> {
 /// Raises a warning as `trigger_error()` does; see [`warning`].
 ///
 /// # Errors
-/// The exception of the handler.
+/// Fails with the exception of the handler.
 #[cold]
 pub fn user_warning(message: Vec<u8>) -> Result<(), Thrown> {
     let held = ZendStr::new(&message, false);

@@ -35,7 +35,7 @@ pub fn construct(call: &mut Call<'_>, _result: &mut Zval) -> Result<(), Thrown> 
 /// `__construct($db, $table_name)` of `TokenBucketStoragePDOMySQL`.
 ///
 /// # Errors
-/// The same as [`construct`].
+/// Fails as [`construct`] does.
 pub fn construct_mysql(call: &mut Call<'_>, _result: &mut Zval) -> Result<(), Thrown> {
     let db = call.object_of_foreign(1, "PDO")?;
     let table = call.untyped_string(2)?;

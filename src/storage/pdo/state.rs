@@ -35,7 +35,7 @@ pub struct Made {
     pub server: Server,
     /// Identifies the store: the database, the user and the table.
     pub identity: Vec<u8>,
-    /// True if the DSN identifies the database; otherwise objects share no state.
+    /// True if the DSN identifies the database. Otherwise objects share no state.
     pub is_known: bool,
     pub hasher: KeyHasher,
     pub settings: Settings,
