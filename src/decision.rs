@@ -33,7 +33,7 @@ impl State for Answer {
 /// Returns the PHP object for a decision under `quota`.
 ///
 /// # Errors
-/// If there is no memory for the object.
+/// Fails if there is no memory for the object.
 pub fn to_object(quota: &Quota, decision: &Decision) -> Result<Zval, Thrown> {
     let mut allowed = Zval::new();
     allowed.set_bool(decision.allowed());

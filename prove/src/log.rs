@@ -25,7 +25,7 @@ use std::path::Path;
 /// The contents of a folder of logs.
 #[derive(Clone, Debug)]
 pub struct Log {
-    /// The allowances.
+    /// The allowances, which apply to all buckets.
     pub rules: Rules,
     /// The quota and the calls of each bucket, including losses.
     pub buckets: BTreeMap<u32, (Quota, Vec<Call>)>,
@@ -37,7 +37,7 @@ pub struct Log {
 type Deaths = BTreeMap<u32, Vec<Nanos>>;
 
 impl Log {
-    /// Reads a folder.
+    /// Reads the rules and the records in a folder.
     ///
     /// # Errors
     ///

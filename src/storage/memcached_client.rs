@@ -3,8 +3,8 @@
 //!
 //! Servers, prefix and placement are read from the client, but the storage has its own connections.
 //! Weights cannot be read. So with several servers, the placement of some test keys is compared
-//! with the client's. The client computes it without a round trip. If no placement matches, the
-//! client is rejected.
+//! with the client's. The client computes its placement without a round trip. If no placement
+//! matches, the client is rejected.
 
 use super::arguments;
 use super::remote::RemoteStorage;

@@ -143,7 +143,7 @@ impl<T: StorageClass> RemoteStorage<T> {
         })
     }
 
-    /// Returns the store.
+    /// Returns the remote store that the constructor made.
     ///
     /// # Errors
     /// Throws `Error` if the object has not been constructed.

@@ -87,7 +87,7 @@ fn renew(bucket: &Object<Bucket>) -> Result<(), Thrown> {
 /// Derives the bucket's plan from `source` and keeps it; see [`Plan::derive`].
 ///
 /// # Errors
-/// The same as [`with_plan`]. The message names an argument or a property, depending on `origin`.
+/// Fails as [`with_plan`] does. The message names an argument or a property, depending on `origin`.
 pub fn derive(
     bucket: &Object<Bucket>,
     source: &mut Source,

@@ -17,7 +17,7 @@ use std::ptr::{self, NonNull};
 
 /// A running call of a PHP function or method.
 pub struct Call<'a> {
-    /// A pointer instead of a reference, because the arguments lie behind the frame.
+    /// The frame. It is a pointer and not a reference, because the arguments lie behind the frame.
     frame: NonNull<zend_execute_data>,
     life: PhantomData<&'a mut zend_execute_data>,
 }

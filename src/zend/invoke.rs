@@ -98,7 +98,7 @@ impl<'a> Method<'a> {
 /// Calls `method` (in lower case) of the object, also if it is private or protected.
 ///
 /// # Errors
-/// The exception of the method, or `Error` if there is no such method.
+/// Fails with the exception of the method, or throws `Error` if there is no such method.
 pub fn method(object: Obj<'_>, method: &str, arguments: &mut [Zval]) -> Result<Zval, Thrown> {
     Method::of(object, method)?.call(arguments)
 }

@@ -9,7 +9,7 @@ use ext_php_rs::ffi::zend_object;
 use std::ffi::{c_char, c_void};
 use std::mem::offset_of;
 
-/// The beginning of `pdo_dbh_t`.
+/// The layout of the beginning of `pdo_dbh_t`.
 #[repr(C)]
 struct Handle {
     methods: *const c_void,

@@ -1,6 +1,7 @@
 //! Functions and constants of the engine that ext-php-rs does not declare.
 //!
-//! `build.rs` generates them from PHP's headers, so that their signatures match the engine's.
+//! `build.rs` generates the declarations from PHP's headers, so that the signatures match the
+//! engine's.
 #![allow(
     dead_code,
     missing_docs,
