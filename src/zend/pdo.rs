@@ -21,7 +21,7 @@ struct Handle {
     data_source_len: usize,
 }
 
-/// `pdo_dbh_object_t`
+/// The layout of `pdo_dbh_object_t`.
 #[repr(C)]
 struct Whole {
     inner: *const Handle,
