@@ -5,15 +5,16 @@ use std::error::Error;
 use std::path::PathBuf;
 use std::process::Command;
 
-/// PHP releases that differ for this extension, as `php-config --vernum` prints them.
+/// The releases of PHP from which on the code differs, with the names of their `cfg` flags. The
+/// numbers are those of `php-config --vernum`.
 const RELEASES: [(u32, &str); 2] = [(80_300, "php83"), (80_400, "php84")];
 /// The oldest supported release.
 const FIRST: u32 = 80_200;
-/// The first untested release. The extension may compile for PHP 8.6, but constants of that engine
+/// The first unsupported release. The extension may compile for it, but constants of its engine
 /// differ.
 const UNTESTED: u32 = 80_600;
 
-/// The names that `zend/symbols.rs` takes from the headers.
+/// The functions that `zend/symbols.rs` takes from PHP's headers, as a regular expression.
 const FUNCTIONS: &str = "zend_parse_arg_(bool|long|double|str|number)_slow|zend_parse_arg_(double|str)_weak\
     |zend_wrong_parameter(s_none|_class|_type)_error|zend_argument_(value|type)_error\
     |zend_exception_(save|restore|set_previous)|zend_clear_exception|php_error_docref|zend_error(_zstr)?\
@@ -47,8 +48,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     declare_engine(&php_config("--includes")?)
 }
 
-/// Writes the declarations to `engine.rs`. Cargo runs this script again when one of the headers
-/// changes.
+/// Writes the declarations to `engine.rs`. Makes Cargo run this script again when a header changes.
 fn declare_engine(includes: &str) -> Result<(), Box<dyn Error>> {
     bindgen::builder()
         .header("src/zend/engine.h")
@@ -57,7 +57,8 @@ fn declare_engine(includes: &str) -> Result<(), Box<dyn Error>> {
         .allowlist_function(FUNCTIONS)
         .allowlist_var(VARIABLES)
         .allowlist_type(TYPES)
-        // The other types come from ext-php-rs, so that both sets of declarations fit together.
+        // All other types come from ext-php-rs, so that both sets of declarations use the same
+        // types.
         .allowlist_recursively(false)
         .opaque_type("_zend_attribute")
         .prepend_enum_name(false)

@@ -1,6 +1,7 @@
 <?php
 /**
- * Runs stores under load and faults, and then known-bad limiters that must be convicted.
+ * Runs stores under load and faults and judges them. Then runs known-bad limiters, which the judge
+ * must convict.
  *
  * See scripts/prove and docs/explanation/proof.md.
  *
@@ -15,15 +16,15 @@ foreach (glob(__DIR__ . '/subjects/*.inc.php') as $file) {
 }
 
 /**
- * The longest trial in seconds. Longer ones are split: logs stay small, and more segments and
- * servers are tried.
+ * The longest trial in seconds. Longer trials are split, so that logs stay small and more segments
+ * and servers are tried.
  */
 const ROUND = 30.0;
 /** The seconds for each known-bad limiter. */
 const CONTROL = 8.0;
 
 /**
- * Returns the subjects by store and variant.
+ * Returns the factories of the subjects, by store and variant.
  *
  * @return array<string, callable(): (Subject|string)> each returns a subject or why it is missing
  */
@@ -49,7 +50,10 @@ function subjects(): array
     ];
 }
 
-/** Tries one subject and prints the verdict. Returns the judge's exit code. */
+/**
+ * Runs the trial of one subject and prints the verdict. Returns the judge's exit code, or 2 if the
+ * trial failed.
+ */
 function attempt(string $name, Subject $subject, float $seconds, int $seed): int
 {
     $trial = new Trial($subject, $seconds, $seed);

@@ -1,6 +1,7 @@
 <?php
 /**
- * Known-bad limiters as people use them. The same load, faults and judge must convict them.
+ * Known-bad limiters, as applications use them. The judge must convict them under the same load and
+ * faults.
  */
 
 /** A connection to a server, with only the commands that the controls need. */
@@ -14,7 +15,8 @@ final class Wire
     }
 
     /**
-     * Sends a command to memcached or Redis. Returns the value in the reply, or null without one.
+     * Sends a command to memcached or Redis. Returns the value in the reply, or null if the reply
+     * has none.
      */
     public function ask(string $command): ?string
     {
@@ -58,25 +60,25 @@ abstract class Control
         return CallLog::ERROR;
     }
 
-    /** @return array{int, float} the answer, and the seconds to wait */
+    /** @return array{int, float} the outcome as a constant of CallLog, and the seconds to wait */
     abstract public function take(array $bucket, float $cost): array;
 }
 
 /**
- * memcached: fetches the count of the current window, compares it with the limit and increments it.
+ * A window limiter on memcached. It fetches the count of the window, compares it and increments it.
  */
 final class CheckThenIncrement extends Control
 {
     public function take(array $bucket, float $cost): array
     {
         [$id, $capacity, $rate] = $bucket;
-        // The length of the window in seconds: the time in which the rate adds the capacity.
+        // The length of the window in seconds. It is the time in which the rate adds the capacity.
         $span = $capacity / $rate;
         $time = hrtime(true) / 1e9 / $span;
         $key = "b$id:" . (int) floor($time);
         $count = (int) $this->wire->ask("get $key");
         if ($count + $cost > $capacity) {
-            // Excused, because a window does not hold tokens.
+            // Rules 2 and 3 do not apply to a window, so its denials are excused.
             return [CallLog::EXCUSED, (ceil($time) - $time) * $span];
         }
         if ($this->wire->ask("incr $key $cost") === null) {
@@ -86,7 +88,7 @@ final class CheckThenIncrement extends Control
     }
 }
 
-/** Redis: a token bucket that fetches its state, decides, and saves it. */
+/** A token bucket on Redis. It fetches the state, decides in PHP, and saves the new state. */
 final class FetchDecideSave extends Control
 {
     public function take(array $bucket, float $cost): array

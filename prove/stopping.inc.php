@@ -1,9 +1,9 @@
 <?php
 /**
- * Suspends processes for a while.
+ * Suspends processes for some milliseconds.
  *
- * A separate process resumes them, with a higher priority if that is permitted. The campaign
- * sometimes waits for servers or for a processor, and that must not delay the resumption.
+ * A separate process resumes them, with a higher priority if that is permitted. So the resumption
+ * is on time even if the campaign waits for a server or for a processor.
  */
 final class Stopping
 {

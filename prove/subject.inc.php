@@ -1,13 +1,13 @@
 <?php
 /**
- * A subject of a trial: a limiter, its servers, its load, the faults that it must survive, and the
- * rules that judge it. Each store has a file in subjects/.
+ * A subject of a trial: a limiter with its servers, its load and its faults, and the allowances of
+ * the judge. Each store has a file in subjects/.
  */
 abstract class Subject
 {
     /**
-     * The id, capacity and rate of each shared bucket. A token takes whole microseconds, as in the
-     * stores.
+     * The id, capacity and rate of each shared bucket. The refill time of a token is whole
+     * microseconds, as in the stores.
      */
     protected const SHARED = [[0, 20, 400], [1, 5, 100], [2, 40, 1000], [3, 10, 20]];
     /** The capacity and rate of each worker's own bucket. */
@@ -30,20 +30,21 @@ abstract class Subject
     abstract protected function storage(): array;
 
     /**
-     * Returns nanoseconds and counts by the name of the rule. prove/src/rules.rs explains each
-     * rule.
+     * Returns the judge's allowances by name, as nanoseconds or counts. prove/src/rules.rs explains
+     * each.
      */
     abstract protected function allowances(): array;
 
     /**
-     * Returns the faults of the store by name: how many a second, and a callable(Trial, roll,
-     * milliseconds) that starts the fault and may return a callable that ends it.
+     * Returns the faults of the store by name. Each fault is a frequency per second and a
+     * callable(Trial, roll, milliseconds). The callable starts the fault and may return a callable
+     * that ends it.
      */
     abstract protected function store_faults(): array;
 
     /**
-     * Returns the ways in which the store may lose all buckets. They take turns, because each loss
-     * allows one more capacity.
+     * Returns the faults by which the store may lose all buckets. The trial runs them in turn and
+     * rarely, because each loss allows one more capacity.
      *
      * @return array<string, callable(Trial): mixed> by name
      */
@@ -87,8 +88,8 @@ abstract class Subject
     /**
      * Returns the contents of the judge's `rules` file.
      *
-     * @param int $late the greatest delay of a resumption in nanoseconds. Counts twice, because a
-     *        server and a worker may both have been resumed late
+     * @param int $late the greatest delay of a resumption in nanoseconds. It counts twice, because
+     *        a server and a worker may both have been resumed late
      */
     public function rules(int $late): string
     {

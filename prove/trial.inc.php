@@ -6,18 +6,18 @@ require_once __DIR__ . '/../testkit/php/child.php';
 require_once __DIR__ . '/../testkit/php/fpm.php';
 
 /**
- * Runs one subject under load and faults for some seconds, and then the judge.
+ * Runs one subject under load and faults for some seconds, and then judges its logs.
  *
- * The plan of faults (which, when, on which process, for how long) depends on the seed alone. The
- * scheduler decides where in a call a fault lands.
+ * The plan of faults depends on the seed alone: which fault, when, on which process, for how long.
+ * The scheduler of the system decides at which point of a call a fault happens.
  */
 final class Trial
 {
-    /** The seconds in which workers must end after the last fault. */
+    /** The seconds within which all workers must end after the trial. */
     private const PATIENCE = 20;
     /** The length of a request under php-fpm in milliseconds. */
     private const REQUEST = 60;
-    /** The losses of state a second. */
+    /** The number of losses of state a second. */
     private const LOSSES = 0.1;
 
     /** @var array<string, int> the number of each fault */
@@ -99,8 +99,8 @@ final class Trial
     /**
      * Returns the plan of faults.
      *
-     * @return list<array{int, string, int}> the time in nanoseconds, the fault, and a random number
-     *         that decides the rest
+     * @return list<array{int, string, int}> the time in nanoseconds, the name of the fault, and a
+     *         random number that decides the process and the duration
      */
     private function plan(): array
     {
@@ -157,7 +157,7 @@ final class Trial
         $this->counts[$fault] = ($this->counts[$fault] ?? 0) + 1;
     }
 
-    /** Runs a fault and notes that the store may have lost all buckets in that time. */
+    /** Runs a fault and notes that the store may have lost all buckets while it ran. */
     private function lost(callable $fault): void
     {
         $this->events->start(CallLog::LOST, 0);
@@ -209,7 +209,8 @@ final class Trial
 
     private function start(int $slot): void
     {
-        // A seed of its own, so that its calls depend on the slot and the number of starts.
+        // Each worker has its own seed, so that its calls depend only on the slot and the number of
+        // starts.
         $seed = crc32("$slot " . ++$this->lives);
         $command = $this->subject->command($slot) . ' -f ' . escapeshellarg(__DIR__ . '/worker.php')
             . ' -- ' . escapeshellarg("$this->folder/load.json") . " $slot $seed";
@@ -283,7 +284,8 @@ final class Trial
     }
 
     /**
-     * Waits until all workers have ended. A worker that hangs is a fault of its own.
+     * Waits until all workers have ended. Throws an exception if a worker hangs or has printed
+     * anything unexpected.
      *
      * @return int the greatest delay of a resumption in nanoseconds
      */
@@ -307,7 +309,8 @@ final class Trial
             pcntl_waitpid($client, $status);
         }
         $said = file_get_contents("$this->folder/out");
-        // PostgreSQL's client library prints the last warning of a server that is killed.
+        // PostgreSQL's client library prints the last warning of a server that is killed. It is
+        // expected.
         $said = preg_replace('/^WARNING:  terminating connection.*\n/m', '', $said);
         if ($this->subject::DIES) {
             preg_match_all('/^(died at: \w+)\n/m', str_replace('done', '', $said), $deaths);

@@ -8,7 +8,8 @@
  */
 
 /**
- * Writes the records that prove/src/record.rs reads. That file explains why they survive kill -9.
+ * Writes the records that prove/src/record.rs reads. That file explains why the records survive
+ * kill -9.
  */
 final class CallLog
 {
@@ -33,8 +34,8 @@ final class CallLog
 
     public function __construct(string $folder, string|int $process)
     {
-        // Opened for appending. PHP does not buffer writes to plain files: each fwrite() is one
-        // write().
+        // The file is opened for appending. PHP does not buffer writes to plain files, so each
+        // fwrite() is one write().
         $this->file = fopen("$folder/$process." . hrtime(true) . '.log', 'a');
     }
 
@@ -65,7 +66,9 @@ final class CallLog
 /** The limiter that is judged: the extension's class on one of its storages. */
 final class Extension
 {
-    /** @var array<int, TokenBucketStorage> with and without the denial cache */
+    /**
+     * @var array<int, TokenBucketStorage> the storages with (1) and without (0) the denial cache
+     */
     private array $storages = [];
     /** @var array<int, TokenBucket> */
     private array $buckets = [];
@@ -74,14 +77,14 @@ final class Extension
     {
     }
 
-    /** @return array{int, float} the answer, and the seconds to wait */
+    /** @return array{int, float} the outcome as a constant of CallLog, and the seconds to wait */
     public function take(array $bucket, float $cost): array
     {
         $decision = $this->bucket($bucket)->attempt($cost);
         return match ($decision->reason) {
             'granted' => [CallLog::DONE, 0],
             'insufficient_tokens' => [CallLog::DENIED, $decision->retryAfter],
-            // 'contended' and 'table_full', which the extension counts.
+            // The other reasons are 'contended' and 'table_full', which the extension counts.
             default => [CallLog::EXCUSED, $decision->retryAfter],
         };
     }
@@ -100,7 +103,7 @@ final class Extension
     public function failed(Throwable $error): int
     {
         if (isset($this->storage_of['pdo'])) {
-            // PDO does not reconnect by itself.
+            // PDO does not reconnect by itself, so the next call makes a new connection.
             $this->storages = [];
             $this->buckets = [];
         }
@@ -134,14 +137,14 @@ final class Extension
 }
 
 /**
- * Calls the limiter in a loop: its own bucket when the stated wait is over, and random shared
- * buckets the rest of the time.
+ * Calls the limiter in a loop. It calls the worker's own bucket when the stated wait is over, and
+ * random shared buckets otherwise.
  */
 final class Load
 {
     /** @var array<int, int> the granted tokens that may be given back, by bucket */
     private array $granted = [];
-    /** The time of the next call on its own bucket. */
+    /** The time of the next call on the worker's own bucket, in nanoseconds. */
     private int $due = 0;
 
     public function __construct(
@@ -156,7 +159,7 @@ final class Load
     {
         while (($now = hrtime(true)) < $end) {
             $own = $this->load['own'][$this->slot] ?? null;
-            // One call in 41 is too early.
+            // About one pass in 41 calls the own bucket before the wait is over.
             if ($own !== null && ($now >= $this->due || mt_rand(0, 40) === 0)) {
                 $wait = $this->take($own, 1);
                 $this->due = hrtime(true) + (int) ceil(min($wait, 10) * 1e9);
@@ -224,7 +227,8 @@ final class Load
 // The campaign includes this file only for CallLog.
 if (basename($_SERVER['SCRIPT_FILENAME']) === 'worker.php') {
     [$load, $slot, $seed] = isset($_GET['load']) ? [$_GET['load'], $_GET['slot'], $_GET['seed']] : array_slice($argv, 1, 3);
-    // The first failure of an outage warns. Any other output of PHP is a fault.
+    // The extension raises a warning at the first failure of an outage. Any other output of PHP
+    // fails the trial.
     set_error_handler(fn (int $level, string $said) => str_contains($said, 'using shared memory of this host'));
     $load = json_decode(file_get_contents($load), true);
     mt_srand((int) $seed);

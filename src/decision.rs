@@ -7,7 +7,7 @@ use ext_php_rs::types::ZendHashTable;
 use tokenbucket_core::clock::{TICKS_PER_MICROSECOND, wall_clock};
 use tokenbucket_core::{Decision, Quota, TICKS_PER_SECOND, Ticks, seconds};
 
-/// The greatest integer of a structured HTTP field.
+/// The greatest integer that a structured HTTP field can hold (RFC 9651).
 const GREATEST_FIELD: u64 = 999_999_999_999_999;
 
 /// The quota and the decision that the object was made from. `headers()` needs them.
@@ -33,7 +33,7 @@ impl State for Answer {
 /// Returns the PHP object for a decision under `quota`.
 ///
 /// # Errors
-/// If there is no memory for the object.
+/// Fails if there is no memory for the object.
 pub fn to_object(quota: &Quota, decision: &Decision) -> Result<Zval, Thrown> {
     let mut allowed = Zval::new();
     allowed.set_bool(decision.allowed());
@@ -54,7 +54,7 @@ pub fn to_object(quota: &Quota, decision: &Decision) -> Result<Zval, Thrown> {
     })
 }
 
-/// Private, because only the extension makes decisions.
+/// `__construct()`. It is private in PHP, because only the extension makes decisions.
 #[allow(clippy::unnecessary_wraps)]
 pub fn construct(_call: &mut Call<'_>, _result: &mut Zval) -> Result<(), Thrown> {
     Ok(())
@@ -79,8 +79,8 @@ pub fn headers(call: &mut Call<'_>, result: &mut Zval) -> Result<(), Thrown> {
     Ok(())
 }
 
-/// Returns a structured field's string (RFC 9651): printable ASCII in quotes. Returns `None` for
-/// other text.
+/// Returns the text as a string of a structured field (RFC 9651), in quotes. Returns `None` if a
+/// byte is not printable ASCII.
 fn quoted(text: &[u8]) -> Option<String> {
     let mut quoted = String::from('"');
     for &byte in text {
@@ -98,8 +98,8 @@ fn quoted(text: &[u8]) -> Option<String> {
 
 /// Returns the header fields of draft-ietf-httpapi-ratelimit-headers-11.
 ///
-/// q and r are in tokens, w and t in seconds. All are rounded so that a client that follows them is
-/// not denied. `Retry-After` (RFC 9110) never ends before t.
+/// q and r are in tokens, w and t in seconds. They are rounded so that a client that follows them
+/// is not denied. `Retry-After` (RFC 9110) is at least t.
 fn fields(
     quota: &Quota,
     decision: &Decision,
@@ -112,8 +112,8 @@ fn fields(
     let reset = if remaining > 0 {
         whole_seconds(quota.refill(remaining), remaining)
     } else {
-        // The bucket is full after `reset_after`. One token is there when the refill of the others
-        // remains.
+        // The bucket is full after `reset_after`. It holds one token as soon as only the refill of
+        // the others remains.
         let others = quota.burst() - quota.refill(1);
         whole_seconds(decision.reset_after.saturating_sub(others), 1)
     };
@@ -139,9 +139,10 @@ fn fields(
 
 /// Returns `ticks` in whole seconds, rounded up, for the refill of `tokens`.
 ///
-/// The refill of each token was rounded up to a nanosecond, or to a microsecond on remote stores,
-/// and by less than a thousandth. That must not turn a minute into 61 seconds. An excess of up to a
-/// microsecond is ignored in any case, because the reply itself takes longer.
+/// The refill time of each token was rounded up to a nanosecond, or to a microsecond on remote
+/// stores. That adds less than a thousandth, and must not turn a minute into 61 seconds. So the
+/// excess is subtracted before seconds are rounded up. At least a microsecond is subtracted,
+/// because the HTTP reply itself takes longer.
 fn whole_seconds(ticks: Ticks, tokens: u64) -> u64 {
     let rounded = tokens
         .saturating_mul(TICKS_PER_MICROSECOND)

@@ -33,7 +33,7 @@ pub fn storage_failed(failure: &Failure, previous: Option<Zval>) -> Thrown {
     throw::of_class(&classes::STORAGE_EXCEPTION, &failure.to_string(), previous)
 }
 
-/// Throws the exception for too many requests. It has no message, as in the class that it replaces.
+/// Throws the exception for too many requests. It has no message, as in the original class.
 #[cold]
 pub fn rate_exceeded() -> Thrown {
     throw::of_class(&classes::RATE_EXCEEDED_EXCEPTION, "", None)
@@ -44,7 +44,7 @@ pub fn rate_exceeded() -> Thrown {
 pub enum Origin {
     /// `TokenBucket::__construct()`.
     Constructor,
-    /// The properties, which a subclass changed.
+    /// The properties of an object, which a subclass has changed.
     Properties,
 }
 
@@ -69,7 +69,8 @@ pub fn bad_quota(origin: Origin, error: QuotaError) -> Thrown {
     }
 }
 
-/// Throws `TypeError` for a property of an invalid type. Keeps an exception that is pending.
+/// Throws `TypeError` for a property of an invalid type. Throws nothing if an exception is already
+/// pending.
 #[cold]
 pub fn bad_property(property: &str, expected: &str) -> Thrown {
     if throw::is_pending() {

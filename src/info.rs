@@ -9,7 +9,7 @@ use tokenbucket_core::host::Host;
 use tokenbucket_core::slots::counters::Event;
 use tokenbucket_core::{boot_clock, seconds};
 
-/// The number of most denied identifiers that are listed.
+/// The most identifiers that `most_denied` lists.
 const MOST_DENIED: usize = 20;
 
 type Counters<const N: usize> = [(&'static str, Event); N];
@@ -118,7 +118,7 @@ fn remote(host: &Host) -> ext_php_rs::error::Result<Array> {
     Ok(table)
 }
 
-/// Returns the remote stores that this host has used, with their breakers.
+/// Returns the remote stores that this host has used, with the states of their breakers.
 fn stores(host: &Host) -> ext_php_rs::error::Result<Array> {
     let now = boot_clock();
     let mut list = ZendHashTable::new();
@@ -136,7 +136,7 @@ fn stores(host: &Host) -> ext_php_rs::error::Result<Array> {
     Ok(list)
 }
 
-/// Returns a count as PHP's `int`.
+/// Returns a count as PHP's `int`. Limits it to the greatest `int`.
 fn count(count: u64) -> i64 {
     i64::try_from(count).unwrap_or(i64::MAX)
 }

@@ -1,4 +1,4 @@
-//! The settings and their meaning. An invalid value causes a warning, and the default is used.
+//! The INI settings and their values. An invalid value raises a warning, and the default is used.
 
 use crate::zend::system::{self, Followed};
 use crate::zend::throw::startup_warning;
@@ -41,9 +41,9 @@ pub fn register(module: i32) {
 
 /// The settings of the shared memory.
 pub struct SharedMemorySettings {
-    /// The size and the policy of the segment.
+    /// The size of the segment, and its behaviour when it is full.
     pub segment: Settings,
-    /// The file of a named segment.
+    /// The file of a named segment, or `None` for a private segment.
     pub path: Option<PathBuf>,
     /// The access rights of a named segment: its mode and group.
     pub access: Access,
@@ -66,7 +66,7 @@ pub fn shared_memory() -> SharedMemorySettings {
     }
 }
 
-/// Returns the current namespace. It may differ between pools and requests.
+/// Returns the current value of `tokenbucket.namespace`. It may differ between pools and requests.
 pub fn namespace() -> Vec<u8> {
     NAMESPACE.value()
 }
@@ -118,11 +118,12 @@ fn evict(value: &str) -> Option<bool> {
 
 fn mode(value: &str) -> Option<u32> {
     let mode = u32::from_str_radix(value, 8).ok()?;
-    // The owner needs read and write access, and a segment must not be executable.
+    // The owner needs read and write access. Other bits than read and write are invalid.
     (mode & 0o600 == 0o600 && mode & !0o666 == 0).then_some(mode)
 }
 
-/// Reads a group's number or name. An empty value means no group.
+/// Parses a group's number or name. An empty value means no group. Returns `None` if there is no
+/// such group.
 #[allow(clippy::option_option)]
 fn group(value: &str) -> Option<Option<u32>> {
     if value.is_empty() {

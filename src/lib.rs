@@ -1,10 +1,10 @@
 //! tokenbucket: exact token-bucket rate limiting for PHP, in shared memory or in stores that hosts
 //! share.
 //!
-//! This file holds only the module's entry point and hooks. A call goes from a method of a class
-//! through [`storage`] to a store of the core crate. The result becomes a PHP value.
+//! This file holds only the module's entry point and hooks. A method of a PHP class uses a store of
+//! the core crate through [`storage`], and converts the result to a PHP value.
 
-// The macro's entry point is the only public item, and it cannot be documented.
+// The only public item is the entry point that the macro generates, and it cannot be documented.
 #![allow(missing_docs)]
 
 mod classes;
@@ -33,7 +33,7 @@ pub fn get_module(module: ModuleBuilder) -> ModuleBuilder {
         .info_function(info::phpinfo)
 }
 
-/// MINIT. Runs once in the master, and again when it executes itself (php-fpm on USR2).
+/// MINIT. Runs once in the master, and again when a php-fpm master executes itself on USR2.
 extern "C" fn startup(_kind: i32, module: i32) -> i32 {
     ini::register(module);
     if let Err(error) = segment::attach(&Starting::in_startup()) {

@@ -1,9 +1,10 @@
-//! The process's segment, created or found when the module starts. Every worker inherits it.
+//! The segment of this process. It is created or found when the module starts, and workers inherit
+//! it.
 //!
 //! On USR2 a php-fpm master executes itself and starts its modules again. It passes the number and
-//! the nonce of its memfd on in the environment. So it finds its old segment again, and a reload
-//! resets no limit. A process ID would not identify the segment: it stays the same over USR2, but
-//! changes when the master becomes a daemon.
+//! the nonce of its memfd on in the environment. So the new program finds the old segment, and a
+//! reload resets no limit. A process ID could not replace the nonce, because it changes when the
+//! master becomes a daemon.
 
 use crate::ini::{self, SharedMemorySettings};
 use crate::zend::system::{self, Ending, Shared, Starting};
@@ -20,11 +21,11 @@ const HANDOVER: &str = "TOKENBUCKET_SEGMENT";
 
 static HOST: Shared<Host> = Shared::new();
 
-/// The ID of the process that started the module and passed its segment on. 0 in a worker, and if
-/// no segment was passed on.
+/// The ID of the process that started the module, if the segment is passed on at an exec. 0 in a
+/// worker, and 0 if the segment is not passed on.
 static STARTED_BY: AtomicU32 = AtomicU32::new(0);
 
-/// Returns the contents of the process's segment.
+/// Returns the contents of this process's segment.
 ///
 /// Returns `None` only before the module has started and after it has shut down.
 #[inline]
@@ -32,7 +33,7 @@ pub fn host() -> Option<&'static Host> {
     HOST.get()
 }
 
-/// Returns the buckets in the process's segment, or `None` as [`host`] does.
+/// Returns the buckets in this process's segment. Returns `None` in the same cases as [`host`].
 #[inline]
 pub fn store() -> Option<&'static SharedMemory> {
     host().map(Host::slots)
@@ -41,7 +42,7 @@ pub fn store() -> Option<&'static SharedMemory> {
 /// Creates or finds the segment.
 ///
 /// # Errors
-/// If no memory can be mapped, or the processor has no lock-free 128-bit compare-and-swap.
+/// Fails if no memory can be mapped, or if the processor has no lock-free 128-bit compare-and-swap.
 pub fn attach(starting: &Starting) -> anyhow::Result<()> {
     ensure!(
         is_lock_free(),
@@ -58,8 +59,8 @@ pub fn attach(starting: &Starting) -> anyhow::Result<()> {
 
 /// Unmaps the segment from this process. Other processes keep it.
 ///
-/// This also runs in a master just before it executes itself. So a segment that was passed on stays
-/// open.
+/// This also runs in a master just before the master executes itself. In that case the segment's
+/// file descriptor stays open.
 pub fn detach(ending: &Ending) {
     let Some(host) = HOST.take(ending) else {
         return;
@@ -72,7 +73,8 @@ pub fn detach(ending: &Ending) {
     }
 }
 
-/// Returns the named segment, if one is configured and can be used.
+/// Returns the named segment. Returns `None` if none is configured. Warns and returns `None` if it
+/// cannot be used.
 fn named(settings: &SharedMemorySettings, layout: Layout) -> Option<Segment> {
     let path = settings.path.as_ref()?;
     match Segment::named(path, settings.access, layout) {
@@ -87,7 +89,7 @@ fn named(settings: &SharedMemorySettings, layout: Layout) -> Option<Segment> {
     }
 }
 
-/// Returns the segment that the master had before it executed itself, or a new one.
+/// Returns the segment that the master had before it executed itself, or a new private segment.
 fn private(starting: &Starting, layout: Layout) -> Result<Segment, SegmentError> {
     let executes_itself = matches!(
         system::interface_name().as_str(),
@@ -131,10 +133,11 @@ fn hand_over(starting: &Starting, segment: &Segment) {
     }
 }
 
-/// Closes the descriptor on exec in a worker, so that programs started by PHP code do not inherit
-/// it.
+/// Sets close-on-exec on the segment's descriptor in a worker. So programs that PHP code starts do
+/// not inherit the descriptor.
 ///
-/// This is not done right after the fork, because a master that becomes a daemon forks, too.
+/// Called when a request begins and not after each fork, because a master also forks to become a
+/// daemon.
 pub fn request_begins() {
     let started_by = STARTED_BY.load(Relaxed);
     if started_by == 0 || started_by == std::process::id() {
@@ -142,12 +145,13 @@ pub fn request_begins() {
     }
     STARTED_BY.store(0, Relaxed);
     if let Some(host) = host() {
-        // An error means that the descriptor is closed already, so it is not inherited either.
+        // An error means that the descriptor is already closed, so programs cannot inherit it.
         host.segment().keep_on_exec(false).ok();
     }
 }
 
-/// Returns the kind of memory as a word, and the path of a named segment.
+/// Returns the kind of the segment's memory as a word, and the path of a named segment. The path is
+/// empty for other segments.
 pub fn backing(segment: &Segment) -> (&'static str, String) {
     match segment.backing() {
         Backing::Memfd(_) => ("memfd", String::new()),

@@ -1,32 +1,32 @@
-//! Rule 1: in every window, the grants wholly inside it fit the capacity and the rate.
+//! Rule 1: in every window of time, the tokens granted wholly inside it fit the capacity and rate.
 //!
 //! **Why it is necessary.** Let a window be [t1, t2]. A call that starts at t1 or later and ends by
-//! t2 took effect inside the window. At t1 the bucket held at most its capacity C. Until t2 it
-//! gained r·(t2 − t1), plus the tokens of the refunds, resets and losses that took effect inside.
-//! Only those that overlap the window can have done so. Let W be the cost of the grants wholly
-//! inside. Let G be the most that the overlapping refunds, resets and losses can add, where a reset
-//! or a loss adds at most C. Then W <= C + r·(t2 − t1) + G. Grants that reach out of the window and
-//! calls of unknown outcome are left out, which only lowers W.
+//! t2 took effect inside the window. At t1 the bucket held at most its capacity C. Until t2 the
+//! bucket gained r·(t2 − t1), plus the tokens of the refunds, resets and losses that took effect
+//! inside. Only calls that overlap the window can have done so. Let W be the cost of the grants
+//! wholly inside. Let G be the most that the overlapping refunds, resets and losses can add, where
+//! a reset or a loss adds at most C. Then W <= C + r·(t2 − t1) + G. W leaves out calls of unknown
+//! outcome, and grants that begin before the window or end after it. That only lowers W.
 //!
 //! Some stores read their clock and then wait for the bucket. There a reset fills the bucket as of
-//! the time that was read, up to `wait` earlier. So does the first call after a loss. Other calls
-//! may have received the tokens that were refilled in between. So a reset or a loss adds r·`wait`
-//! more.
+//! the time that it read, up to `wait` earlier. The first call after a loss does the same. Other
+//! calls may have received the tokens that were refilled in between. So a reset or a loss adds
+//! r·`wait` more to G.
 //!
 //! **Why the sweep finds the worst window.** Shrink a window to the first start and the last end of
-//! the grants inside it. That keeps W and raises neither r·(t2 − t1) nor G. So it is enough to try
-//! starts of grants as t1 and ends of grants as t2. Call refunds, resets and losses gifts. A gift
-//! that starts at s and ends at e overlaps exactly when s <= t2 and not e < t1. Because t1 <= t2,
-//! e < t1 implies s <= t2. So G = (gifts with s <= t2) − (gifts with e < t1): one term for each end
-//! of the window. The excess therefore splits:
+//! the grants inside it. That leaves W unchanged and raises neither r·(t2 − t1) nor G. So it is
+//! enough to try starts of grants as t1 and ends of grants as t2. Call refunds, resets and losses
+//! gifts. A gift that starts at s and ends at e overlaps exactly when s <= t2 and not e < t1.
+//! Because t1 <= t2, e < t1 implies s <= t2. So G = (gifts with s <= t2) − (gifts with e < t1),
+//! with one term for each end of the window. The excess therefore splits:
 //!
 //! > W(t1, t2) − r·(t2 − t1) − G = [Σ cost of grants with start >= t1, end <= t2] +
 //! > [r·t1 + gifts ended before t1] − [r·t2 + gifts started by t2]
 //!
-//! The sweep takes the ends in order. A tree over the starts holds the first two brackets. Each
-//! grant adds its cost to all t1 up to its own start. Then the greatest value in the tree is the
-//! worst window that ends with this grant. The sum is over intervals, not instants, so no order of
-//! overlapping calls is assumed.
+//! The sweep visits the ends in order. A tree over the starts holds the sum of the first two
+//! brackets for each t1. Each grant adds its cost to all t1 up to its own start. Then the greatest
+//! value in the tree belongs to the worst window that ends with this grant. Only the ends of
+//! intervals are compared, so no order of overlapping calls is assumed.
 
 use crate::call::{Call, Kind, Nanos, Tokens};
 use crate::rules::{Quota, Rules};
@@ -37,18 +37,18 @@ use crate::tree::Prefixes;
 pub struct Window {
     /// The end of the window's last grant.
     pub end: Nanos,
-    /// Positive above the bound, negative below it.
+    /// The granted tokens minus the bound. Negative if the window is below its bound.
     pub excess: Tokens,
 }
 
 /// The worst window, and the number of violations.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Worst {
-    /// The worst window of all; `None` if nothing was granted.
+    /// The window with the greatest excess; `None` if nothing was granted.
     pub window: Option<Window>,
     /// The first window above the bound.
     pub first: Option<Window>,
-    /// The number of grants that end a window above the bound.
+    /// The number of grants at whose end a window is above the bound.
     pub violations: u64,
 }
 
@@ -73,8 +73,8 @@ impl Gifts {
         }
     }
 
-    /// Returns the sum of the gifts whose instant satisfies `counts`. Each call must accept at
-    /// least the instants of the call before.
+    /// Returns the sum of the gifts whose instant satisfies `counts`. A later call of this method
+    /// must accept all instants that an earlier call accepted.
     fn while_counts(&mut self, counts: impl Fn(Nanos) -> bool) -> Tokens {
         while let Some(&(instant, amount)) = self.by_instant.get(self.next)
             && counts(instant)
@@ -86,7 +86,7 @@ impl Gifts {
     }
 }
 
-/// Returns the most tokens that a call can have added to a bucket; `None` for a take.
+/// Returns the most tokens that a call can have added to a bucket. Returns `None` for a take.
 #[must_use]
 pub fn gift(call: &Call, quota: &Quota, rules: &Rules) -> Option<Tokens> {
     match call.kind {
@@ -96,7 +96,7 @@ pub fn gift(call: &Call, quota: &Quota, rules: &Rules) -> Option<Tokens> {
     }
 }
 
-/// Judges the calls of one bucket, in any order.
+/// Judges the calls of one bucket by rule 1. The calls may be in any order.
 #[must_use]
 pub fn judge(calls: &[Call], quota: &Quota, rules: &Rules) -> Worst {
     let quota = quota.times(rules.buckets);

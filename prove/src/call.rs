@@ -1,4 +1,4 @@
-//! One call as its caller observed it, in the units of this crate.
+//! One call as its caller observed it, in nanoseconds and units of 1e-12 tokens.
 
 /// An amount in units of 1e-12 tokens.
 pub type Tokens = i128;
@@ -17,23 +17,23 @@ pub enum Kind {
     Refund,
     /// Fills the bucket.
     Reset,
-    /// Not a call: the store may have lost the bucket. A lost bucket is full.
+    /// An event instead of a call: the store may have lost the bucket. A lost bucket is full.
     Lost,
 }
 
 /// The result that the caller received.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Outcome {
-    /// The call succeeded; a take was granted.
+    /// The call succeeded. If it was a take, the take was granted.
     Done,
     /// Denied because the bucket lacked tokens.
     Denied {
-        /// The time to wait; `None` means for ever.
+        /// The time to wait. `None` means that no wait is long enough.
         retry_after: Option<Nanos>,
     },
     /// Denied for another reason that the limiter names and counts.
     Excused,
-    /// The caller died or got an error. The call may have taken effect.
+    /// The caller died or got an error, so the call may have taken effect or not.
     Unknown,
 }
 

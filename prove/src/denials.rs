@@ -1,59 +1,61 @@
 //! Rule 2: every denial is explained by grants that may have preceded it.
 //!
 //! **Why it is necessary.** A bucket of capacity C lacks b(p) tokens at the instant p. b is 0 at
-//! first. It falls by r a nanosecond, but not below 0, and rises by the cost of each grant. It is
+//! first. b falls by r a nanosecond, but not below 0, and rises by the cost of each grant. b is
 //! never above C. A denial of n tokens at p is correct when C − b(p) < n. This module keeps an
-//! upper bound D(p) of b(p) that holds wherever in their intervals the calls took effect. If C −
-//! D(p) >= n at all p of the denial's interval, no history explains the denial.
+//! upper bound D(p) of b(p). The bound holds for all instants at which the calls may have taken
+//! effect. If C − D(p) >= n at all p of the denial's interval, no history explains the denial.
 //!
 //! **The bound D.** Moving a grant later only raises b, because less time remains to refill it. So
 //! each grant is placed as late as possible: at p itself while p is inside its interval, and at its
-//! end afterwards. O is the sum of the grants that are open at p. B is the rest of the ended ones.
-//! D = O + B, where:
+//! end afterwards. O is the sum of the grants whose intervals contain p. B is the part of the ended
+//! grants that is not refilled yet. D = O + B, where:
 //!
 //! - The start of a grant, or of a take of unknown outcome, adds its cost to O. At its end the cost
 //!   moves from O to B.
 //! - B decays by r.
-//! - A refund of c that ended at e lowers B to max(B − c, K); if B is less than K, it stays. K is
-//!   the amount that grants added to B since the refund began: they may have come after it. A reset
-//!   lowers B to K.
+//! - A refund of c that ended at e lowers B to max(B − c, K), unless B is already less than K. K is
+//!   the amount that grants added to B since the refund began, because these grants may have come
+//!   after the refund. A reset lowers B to K.
 //! - Refunds and resets count from e + `hint` on. Until then other workers may deny from the denial
 //!   cache. Both leave O unchanged, because an open grant may come later.
 //! - B is limited to C + P. P is the sum of the refunds that began and do not count yet.
 //! - Refunds of unknown outcome are ignored, because they only lower b.
 //! - A loss of state sets B to C at its start and at its end. The store may return to its state
-//!   from before a refund or reset: a replica may not have received it, or a host may restore a
-//!   denial that it remembers.
+//!   from before a refund or reset. For example, a replica may not have received the refund, or a
+//!   host may restore a denial that it remembers.
 //!
 //! **Why D is an upper bound.** Let z be the last instant at which a refund, a reset or a loss
 //! filled the bucket. Let G be the tokens that refunds gave since z and that do not count yet. Then
 //! b + G <= B + O always holds:
 //!
 //! - Grants and time keep it. The limit of B keeps it, because b <= C and G <= P.
-//! - A refund that gave all of its c since z keeps it, because c leaves G too.
-//! - Any other refund, and any reset, had begun by z. So K and the open grants contain everything
-//!   that was taken since z, which is at least b + G.
+//! - A refund that gave all of its c since z keeps it, because c is subtracted from G too.
+//! - All other refunds and all resets had begun by z. So K and the open grants contain all tokens
+//!   that were taken since z. These are at least b + G.
 //!
-//! **Why the sweep is enough.** Between events D only falls. So within a denial's interval it is
-//! greatest at the start of the interval or right after the start of another call in it. A tree
-//! holds D at these points. Each denial queries the greatest value of its range.
+//! **Why the sweep is enough.** Between events D only falls. So within a denial's interval, D is
+//! greatest at the start of the interval, or right after another call starts in the interval. A
+//! tree holds D at these points. Each denial queries the greatest value of its range.
 
 use crate::call::{Call, Kind, Nanos, Outcome, Tokens};
 use crate::rules::{Quota, Rules};
 use crate::tree::Maxima;
 
-/// The denials that no history explains.
+/// The number of denials that no history explains, and the first of them.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Unexplained {
     /// The number of unexplained denials.
     pub violations: u64,
-    /// The first one, and the tokens that the bucket held at least beyond the denied cost.
+    /// The first unexplained denial, and the fewest tokens that the bucket held beyond the denied
+    /// cost.
     pub first: Option<(Call, Tokens)>,
     /// The number of all denials.
     pub denials: u64,
 }
 
-/// An event of the sweep. At one instant, events that may explain a denial come first.
+/// An event of the sweep. Among events at the same instant, those that may explain a denial come
+/// first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Event {
     TakeStarts,
@@ -119,19 +121,19 @@ impl Lack {
         self.total += cost;
     }
 
-    /// Ends a refund; `total` is the value of `self.total` when it began.
+    /// Ends a refund. `total` is the value of `self.total` when the refund began.
     fn refund(&mut self, cost: Tokens, total: Tokens) {
         self.pending -= cost;
         self.closed = (self.closed - cost).max((self.total - total).min(self.closed));
     }
 
-    /// Ends a reset; `total` is the value of `self.total` when it began.
+    /// Ends a reset. `total` is the value of `self.total` when the reset began.
     fn reset(&mut self, total: Tokens) {
         self.closed = self.closed.min(self.total - total);
     }
 }
 
-/// Judges the calls of one bucket, in any order.
+/// Judges the calls of one bucket by rule 2. The calls may be in any order.
 #[must_use]
 pub fn judge(calls: &[Call], quota: &Quota, rules: &Rules) -> Unexplained {
     let events = events(calls, rules);
@@ -139,7 +141,7 @@ pub fn judge(calls: &[Call], quota: &Quota, rules: &Rules) -> Unexplained {
     let candidates = events.iter().filter(|event| is_candidate(event.1)).count();
     let mut greatest = Maxima::new(candidates);
     let mut points = 0;
-    // For each call: the point at which a denial starts, or `total` when a gift began.
+    // For each denial, the index of its first point. For each gift, `total` when the gift began.
     let mut remembered: Vec<(usize, Tokens)> = vec![(0, 0); calls.len()];
     let mut result = Unexplained::default();
     for (now, event, index) in events {

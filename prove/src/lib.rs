@@ -1,19 +1,19 @@
-//! Judges a rate limiter from outside: from the results that its callers received, and when.
+//! Judges a rate limiter from outside, by the results that its callers received and their times.
 //!
-//! A caller notes the instant before a call and the instant after it. The limiter decided somewhere
-//! between the two. The exact instant is unknown, and the judge must not guess it. So each rule is
-//! a
-//! *necessary* condition: every history of an exact limiter satisfies it, wherever in their
+//! A caller notes the instant before a call and the instant after it. The limiter decided at an
+//! unknown instant between the two, and the judge must not guess it. So each rule is a *necessary*
+//! condition: every history of an exact limiter satisfies the rule, at whatever instants of their
 //! intervals the calls took effect.
 //!
 //! A conviction therefore proves a fault, either of the limiter or of the allowances. An acquittal
-//! is evidence. It is stronger the shorter the intervals are, compared with the time of one token.
-//! [`verdict::Verdict`] reports how strong it was.
+//! is evidence. The evidence is stronger if the intervals are short compared with the refill time
+//! of a token. [`verdict::Verdict`] reports how much the allowances weaken it.
 //!
-//! - [`bound`]: in every window of time, the grants wholly inside it are at most the capacity and
-//!   the tokens that the rate adds.
+//! - [`bound`]: in every window of time, the tokens granted wholly inside it are at most the
+//!   capacity plus the tokens that the rate adds.
 //! - [`denials`]: every denial is explained by grants that may have preceded it.
-//! - [`waits`]: the wait that a denial stated was true.
+//! - [`waits`]: after the wait that a denial stated, the bucket held the tokens, if no other call
+//!   took any.
 //!
 //! Each rule takes O(n log n) for n calls. If a caller died in a call or got an error, the outcome
 //! of the call is unknown. Such a call may explain a denial and never counts against the bound.

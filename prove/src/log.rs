@@ -1,4 +1,4 @@
-//! Reads a folder of logs: the calls on each bucket, and the rules to judge them by.
+//! Reads a folder of logs, which holds the calls on each bucket and the rules of the judgement.
 //!
 //! The file `rules` holds lines of a word and numbers:
 //!
@@ -8,12 +8,12 @@
 //! - `bucket`: a bucket's number, its capacity and its rate, both in thousandths.
 //! - `unhinted`: the number of a bucket to which `hint` does not apply.
 //!
-//! Files `*.log` hold records. A caller's file is named after its process, as `1234.1.log`. Events
-//! of callers and stores are in files of the same format.
+//! Files `*.log` hold records. A caller's file is named after its process id, as `1234.1.log`.
+//! Deaths of callers and losses of stores are in files of the same format.
 //!
-//! A call without an end has an unknown outcome. It may have taken effect until its caller died or
-//! continued, and `linger` longer, because a request may have been on its way. If no death was
-//! noted, it may have taken effect until the end of the log.
+//! A call without an end has an unknown outcome. The call may have taken effect until its caller
+//! died or continued. `linger` is added, because the request may still have been on its way. If no
+//! death was noted, the end of the log replaces the death.
 
 use crate::call::{Call, Kind, Nanos, Outcome};
 use crate::record::{Answer, Phase, Record, SIZE};
@@ -25,7 +25,7 @@ use std::path::Path;
 /// The contents of a folder of logs.
 #[derive(Clone, Debug)]
 pub struct Log {
-    /// The allowances.
+    /// The allowances, which apply to all buckets.
     pub rules: Rules,
     /// The quota and the calls of each bucket, including losses.
     pub buckets: BTreeMap<u32, (Quota, Vec<Call>)>,
@@ -37,11 +37,11 @@ pub struct Log {
 type Deaths = BTreeMap<u32, Vec<Nanos>>;
 
 impl Log {
-    /// Reads a folder.
+    /// Reads the rules and the records in a folder.
     ///
     /// # Errors
     ///
-    /// Names the file that cannot be read or is invalid.
+    /// Returns a message with the file that cannot be read or is invalid.
     pub fn read(folder: &Path) -> Result<Self, String> {
         let text = fs::read_to_string(folder.join("rules"))
             .map_err(|error| format!("{}: {error}", folder.join("rules").display()))?;
@@ -100,11 +100,11 @@ impl Log {
         })
     }
 
-    /// Adds the records of callers, each with its process.
+    /// Adds the records of callers. Each element is a process id and the records of that process.
     ///
     /// # Errors
     ///
-    /// Names a bucket that has no rule.
+    /// Returns a message with the bucket that has no rule.
     pub fn add(&mut self, files: &[(u32, Vec<Record>)]) -> Result<(), String> {
         let all = || files.iter().flat_map(|(_, records)| records);
         let last = all().map(|record| record.time).max().unwrap_or(0);
@@ -191,7 +191,7 @@ impl Log {
     }
 }
 
-/// Returns the process that a file is named after, or 0 if its name has no number.
+/// Returns the process id that a file is named after, or 0 if the name has no number.
 fn process(path: &Path) -> u32 {
     let name = path.file_name().and_then(|name| name.to_str());
     let number = name.and_then(|name| name.split('.').next());

@@ -1,37 +1,36 @@
-//! The record that a caller writes: 32 bytes before each call and 32 bytes after it.
+//! The records that a caller writes: one of 32 bytes before each call, and one after it.
 //!
 //! Little-endian: time u64 · bucket u32 · cost u32, in thousandths of a token · phase u8 · kind u8
 //! · outcome u8 · 0 u8 · sequence u32 · retry-after u64, in nanoseconds, all bits set for never.
 //!
 //! **Why it survives `kill -9`.** Each record is one `write()` to a file opened for appending,
-//! without a buffer in the process. After `write()` the bytes are in the kernel's page cache. They
-//! are lost only with the machine, not with the process. 32 divides the page size, so a record lies
-//! in one page. The kernel checks for fatal signals between pages, not within one. So a record is
-//! either complete or absent. It is written before the call begins, so every call that a dead
-//! caller may have made is in the log.
+//! without a buffer in the process. After `write()` the bytes are in the kernel's page cache, which
+//! survives the process. 32 divides the page size, so a record lies in one page. The kernel checks
+//! for fatal signals only between pages. So a record is either complete or absent. The first record
+//! is written before the call begins, so the log has every call that a dead caller may have made.
 
 use crate::call::{Kind, Nanos};
 
 /// The size of a record in bytes.
 pub const SIZE: usize = 32;
 
-/// The moment that a record notes.
+/// The event that a record notes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Phase {
     /// The instant before a call.
     Start,
     /// The instant after a call.
     End,
-    /// The death of a caller; `bucket` is its process id.
+    /// The death of a caller. `bucket` holds the caller's process id.
     Death,
 }
 
 /// The result that a caller received, without its details.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Answer {
-    /// Not yet known.
+    /// The result is not known yet.
     None,
-    /// The call succeeded; a take was granted.
+    /// The call succeeded. If it was a take, the take was granted.
     Done,
     /// Denied because the bucket lacked tokens.
     Denied,
@@ -52,15 +51,15 @@ pub struct Record {
     pub bucket: u32,
     /// The cost in thousandths of a token.
     pub cost: u32,
-    /// The moment that the record notes.
+    /// The event that the record notes.
     pub phase: Phase,
     /// The operation.
     pub kind: Kind,
     /// The result.
     pub answer: Answer,
-    /// The number of the call among those of its caller.
+    /// The number of the call among the calls of its caller, from 0.
     pub sequence: u32,
-    /// The time to wait in nanoseconds; all bits set means for ever.
+    /// The time to wait in nanoseconds. All bits set mean that no wait is long enough.
     pub retry_after: Nanos,
 }
 

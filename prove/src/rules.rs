@@ -1,8 +1,8 @@
 //! The rules that a bucket is judged by: its quota and the allowances.
 //!
-//! The allowances are fixed before the judge reads the log. Each one weakens the verdict, so there
-//! are few: one tick for each grant, because stores count time in ticks; the difference between
-//! clocks; and the evictions that the limiter counted. The verdict includes their sum.
+//! The allowances are fixed before the judge reads the log. Each allowance weakens the verdict, so
+//! there are few. [`Rules`] lists them. The verdict reports the sum of those that widen every
+//! window.
 
 use crate::call::{Nanos, Tokens};
 
@@ -25,7 +25,7 @@ impl Quota {
         }
     }
 
-    /// Returns the tokens that the rate adds in `time`.
+    /// Returns the tokens that the rate adds in `time` nanoseconds.
     #[must_use]
     pub fn refill(&self, time: Nanos) -> Tokens {
         self.rate * Tokens::from(time)
@@ -45,27 +45,26 @@ impl Quota {
 /// The allowances: how far a limiter may differ from an exact one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Rules {
-    /// The store's unit of time. Each grant may be wrong by this much.
+    /// The store's unit of time. The time of each grant may be wrong by this much.
     pub tick: Nanos,
-    /// The greatest difference between the clocks that decide.
+    /// The greatest difference between the clocks of hosts that share a bucket.
     pub skew: Nanos,
-    /// The time for which a call of unknown outcome may still take effect after its caller's death
-    /// or error.
+    /// The time after a caller's death or error in which its call may still take effect.
     pub linger: Nanos,
-    /// The time for which a call may have waited for the bucket after it read the clock.
+    /// The longest time that a call may have waited for the bucket after the store read the clock.
     pub wait: Nanos,
-    /// The greatest age of an entry of the denial cache.
+    /// The greatest age of an entry of the denial cache, in nanoseconds.
     pub hint: Nanos,
-    /// The number of buckets of the quota under one name: 1, unless hosts fall back to their own
-    /// buckets. If it is greater, denials are not judged: a store may charge a call and lose the
-    /// reply, and then the fallback may deny the call.
+    /// The number of buckets of the quota under one name. It is 1, unless hosts fall back to their
+    /// own buckets. If it is greater, denials are not judged. The reason is that a store may charge
+    /// a call and lose the reply, and then the fallback may deny the call.
     pub buckets: u32,
     /// The sum of the tokens that evicted buckets lacked.
     pub evicted: Tokens,
 }
 
 impl Rules {
-    /// No allowance.
+    /// Rules without any allowance, for an exact limiter.
     pub const EXACT: Self = Self {
         tick: 0,
         skew: 0,

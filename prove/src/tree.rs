@@ -5,7 +5,7 @@ use crate::call::Tokens;
 /// A value below any amount and far from overflow.
 const NOTHING: Tokens = Tokens::MIN / 4;
 
-/// A tree that sets single values and returns the greatest value of a range.
+/// A tree of values by position. It sets single values and returns the greatest value of a range.
 #[derive(Debug)]
 pub struct Maxima {
     leaves: usize,
@@ -33,7 +33,8 @@ impl Maxima {
         }
     }
 
-    /// Returns the greatest value of positions `from..to`; `None` if none of them has a value.
+    /// Returns the greatest value of positions `from..to`. Returns `None` if none of them has a
+    /// value.
     #[must_use]
     pub fn greatest(&self, from: usize, to: usize) -> Option<Tokens> {
         let (mut low, mut high) = (self.leaves + from, self.leaves + to.max(from));
@@ -54,13 +55,15 @@ impl Maxima {
     }
 }
 
-/// A tree that adds to all positions up to one and returns their greatest value.
+/// A tree of values by position. It adds an amount to all positions up to a given one and returns
+/// their greatest value.
 #[derive(Debug)]
 pub struct Prefixes {
     leaves: usize,
-    /// The amount added to all positions below a node, without the amounts added to its ancestors.
+    /// By node: the amount added to all positions below it, without the amounts added to its
+    /// ancestors.
     added: Vec<Tokens>,
-    /// The greatest value below a node, with the amounts added to it and to nodes below it.
+    /// By node: the greatest value below it, with the amounts added to it and to nodes below it.
     greatest: Vec<Tokens>,
 }
 
@@ -83,7 +86,8 @@ impl Prefixes {
 
     /// Adds `amount` to positions `0..=last` and returns their greatest value.
     pub fn add(&mut self, last: usize, amount: Tokens) -> Tokens {
-        // On the way up from the leaf, left neighbours lie wholly in the range.
+        // On the way up from the leaf, the left neighbour of each right child lies wholly in the
+        // range.
         let mut node = self.leaves + last;
         self.greatest[node] += amount;
         let mut greatest = self.greatest[node];

@@ -1,9 +1,10 @@
-//! Applies all rules to all buckets of a log and reports how much the answer is worth.
+//! Applies all rules to all buckets of a log and reports how strong the evidence is.
 //!
-//! An acquittal is worth little if the allowances are large. So slack above [`MOST_SLACK`] of the
-//! bound proves nothing. Slack weakens every window: ticks, clocks and evictions. Lost state counts
-//! as slack too, although it happens at a known instant and only widens the windows around it.
-//! Refunds and resets do not count, because callers requested them.
+//! An acquittal is weak evidence if the allowances are large. So a log with more slack than
+//! [`MOST_SLACK`] proves nothing. Slack is the sum of the allowances for ticks, clocks and
+//! evictions, which widen every window. Lost state is limited together with slack, although it only
+//! widens the windows around a known instant. Refunds and resets do not count, because callers
+//! requested them.
 
 use crate::bound::{self, Worst};
 use crate::call::{Call, Kind, Outcome, TOKEN, Tokens};
@@ -16,20 +17,20 @@ use std::fmt;
 /// The most slack, in hundredths of the bound.
 pub const MOST_SLACK: Tokens = 1;
 
-/// The findings. Sums are over all buckets.
+/// The result of the judgement. Sums are over all buckets.
 #[derive(Clone, Debug, Default)]
 pub struct Verdict {
     /// The number of granted takes.
     pub granted: u64,
     /// The number of takes denied because the bucket lacked tokens.
     pub denied: u64,
-    /// The number of takes denied for another reason, which the limiter counts.
+    /// The number of takes denied for another reason, which the limiter names and counts.
     pub excused: u64,
     /// The number of calls of unknown outcome.
     pub unknown: u64,
     /// The number of refunds and resets that succeeded.
     pub gifts: u64,
-    /// The tokens that capacities, rates, refunds, resets and losses allowed.
+    /// The tokens that the quotas, refunds, resets and losses allowed.
     pub bound: Tokens,
     /// The tokens that the allowances added.
     pub slack: Tokens,
@@ -37,19 +38,20 @@ pub struct Verdict {
     pub lost: Tokens,
     /// The number of windows above their bound, and the sum of the worst excess of each bucket.
     pub over: (u64, Tokens),
-    /// The excess of the worst window of all; negative if it is below its bound.
+    /// The excess of the worst window of all. Negative if that window is below its bound.
     pub nearest: Option<Tokens>,
     /// The number of denials that no history explains.
     pub unexplained: u64,
-    /// The number of denials that contradict an earlier one, and of those that could have.
+    /// The number of denials that contradict an earlier denial's wait, and the number of denials
+    /// that were compared with such a wait.
     pub contradicted: (u64, u64),
-    /// The faults in words: the first of each rule and bucket.
+    /// The messages for the first fault by each rule in each bucket.
     pub faults: Vec<String>,
     evicted: Tokens,
 }
 
 impl Verdict {
-    /// Judges all buckets.
+    /// Judges all buckets of a log.
     #[must_use]
     pub fn of(log: &Log) -> Self {
         let mut verdict = Self {
@@ -74,7 +76,7 @@ impl Verdict {
         self.is_over() || self.unexplained > 0 || self.contradicted.0 > 0
     }
 
-    /// Reports whether the allowances were too large for the answer to prove anything.
+    /// Reports whether the allowances were too large for the verdict to prove anything.
     #[must_use]
     pub fn is_slack(&self) -> bool {
         (self.slack + self.lost) * 100 > self.bound * MOST_SLACK

@@ -1,4 +1,4 @@
-//! Rule 3: waiting `retryAfter` was enough if no other call took tokens.
+//! Rule 3: after a wait of `retryAfter`, the denied tokens were there if no other call took any.
 //!
 //! **Why it is necessary.** A denial of n tokens at p with "retry after w" promises that the bucket
 //! holds at least n − r·w tokens at p. Let W be the tokens that calls took between p and p' > p.
@@ -6,42 +6,43 @@
 //!
 //! > n − r·w + r·(p' − p) − W and C − W
 //!
-//! The second is needed because the bucket may have been full in between. Refunds, resets and
-//! losses only add tokens. A later denial of n' tokens at p' is false if both are at least n'. With
-//! W = 0 and n' = n, the call was denied although it had waited w and no other call took anything.
+//! C − W is needed because the bucket may have been full in between. Refunds, resets and losses
+//! only add tokens. A later denial of n' tokens at p' is false if both levels are at least n'. For
+//! example, with W = 0 and n' = n, a call was denied although its caller had waited w and no other
+//! call took tokens.
 //!
-//! Where hosts may deny from entries of the denial cache that are up to `hint` old, W is larger.
-//! The earlier denial may not include the tokens taken in the `hint` before it, so W begins that
-//! much earlier. It may include a refund, a reset or a loss that the later denial does not include.
-//! So until `hint` after its end each of these counts in W as if it had taken the tokens that it
-//! gave.
+//! If hosts may deny from entries of the denial cache that are up to `hint` old, W is larger. The
+//! earlier denial may not include the tokens taken in the `hint` before it, so W begins that much
+//! earlier. The earlier denial may include a refund, a reset or a loss that the later denial does
+//! not include. So each of these counts in W until `hint` after its end, as if it had taken the
+//! tokens that it gave.
 //!
 //! The instants are only known to lie within [s, e] and [s', e'], with e <= s'. So p' − p is at
 //! least s' − e. W is at most the cost of all calls that overlap [s, e'] and took, or may have
 //! taken, tokens.
 //!
 //! **Why the sweep is enough.** W = A(e') − F(s). A(t) is the cost of all such calls that started
-//! by t, and F(t) the cost of those that ended before t. So the first of the two levels is [n −
-//! r·(e + w) + F(s)] + r·s' − A(e'), and its bracket depends on the earlier denial alone. The
-//! second is at least n' exactly when F(s) >= A(e') − C + n'. F grows with s, so this admits the
-//! earlier denials from some s on. The sweep takes later denials in the order of their starts.
-//! Earlier ones enter a tree over their starts once they have ended. The greatest bracket of the
-//! admitted ones decides.
+//! by t, and F(t) the cost of such calls that ended before t. So the first of the two levels is [n
+//! − r·(e + w) + F(s)] + r·s' − A(e'). Its bracket depends on the earlier denial alone. The second
+//! level is at least n' exactly when F(s) >= A(e') − C + n'. F grows with s, so this condition
+//! admits the earlier denials from some s on. The sweep visits later denials in the order of their
+//! starts. Earlier denials enter a tree over their starts once they have ended. The later denial is
+//! judged by the greatest bracket of the admitted earlier denials.
 
 use crate::bound::gift;
 use crate::call::{Call, Nanos, Outcome, Tokens};
 use crate::rules::{Quota, Rules};
 use crate::tree::Maxima;
 
-/// The denials that contradict the wait of an earlier one.
+/// The denials that contradict the wait of an earlier denial.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Contradicted {
     /// The number of contradictions.
     pub violations: u64,
-    /// The first one, and the tokens that the bucket should have held at least beyond the denied
-    /// cost.
+    /// The first contradiction, and the fewest tokens that the bucket should have held beyond the
+    /// denied cost.
     pub first: Option<(Call, Tokens)>,
-    /// The number of denials for which an earlier denial still promised a level.
+    /// The number of denials that were compared with the wait of an earlier denial.
     pub judged: u64,
 }
 
@@ -73,10 +74,10 @@ impl Sums {
     }
 }
 
-/// Judges the calls of one bucket, in any order.
+/// Judges the calls of one bucket by rule 3. The calls may be in any order.
 ///
-/// Does not apply to several buckets under one name, because a denial of one promises nothing about
-/// another.
+/// Does not apply to several buckets under one name, because a denial of one bucket promises
+/// nothing about another bucket.
 #[must_use]
 pub fn judge(calls: &[Call], quota: &Quota, rules: &Rules) -> Contradicted {
     let takes = || calls.iter().filter_map(|call| take(call, quota, rules));
@@ -124,7 +125,7 @@ fn take(call: &Call, quota: &Quota, rules: &Rules) -> Option<(Nanos, Nanos, Toke
 }
 
 /// Returns the latest instant by which the denied tokens are refilled if no other call takes
-/// tokens.
+/// tokens. Returns `None` if the denial states no wait.
 fn free_at(denial: &Call) -> Option<Nanos> {
     match denial.outcome {
         Outcome::Denied {

@@ -1,7 +1,9 @@
 <?php
 require_once __DIR__ . '/redis.inc.php';
 
-/** A known-bad limiter. If the judge does not convict it, acquittals prove nothing. */
+/**
+ * A known-bad limiter. If the judge does not convict it, the judge's acquittals prove nothing.
+ */
 class ControlSubject extends Subject
 {
     private readonly RedisServer|MemcachedServer $server;
@@ -39,21 +41,23 @@ class ControlSubject extends Subject
 }
 
 /**
- * An application that retries after lost replies, and so pays twice. Other calls are denied because
- * of tokens that no call received.
+ * An application that retries after a lost reply, so that the call is charged twice. Then other
+ * calls are denied although the bucket should hold enough.
  */
 class BlindRetrySubject extends RedisSubject
 {
     public function __construct()
     {
         parent::__construct();
-        // Until the first fault ends, so that calls are charged twice while the buckets are full.
+        // Replies are dropped until the first fault ends, so that calls are charged twice while the
+        // buckets are full.
         $this->proxy->set(Proxy::SWALLOW_REPLIES);
     }
 
     public function load(): array
     {
-        // So slow that a token charged twice is not refilled before another call is denied.
+        // The rate is so low that a token charged twice is not refilled before another call is
+        // denied.
         $buckets = array_map(fn (int $id) => [$id, 5, 0.05], range(0, 39));
         return [
             'control' => 'BlindRetry', 'shared' => $buckets, 'own' => [], 'refunds' => 0, 'resets' => 0, 'costs' => 1, 'pause' => 8_000,

@@ -99,7 +99,7 @@ class MemcachedClocksSubject extends MemcachedSubject
 
     private function step(int $host, int $microseconds): void
     {
-        // Replaced atomically, because a half-written file would be another time.
+        // The file is replaced atomically, because a partly written file would set another time.
         file_put_contents("$this->folder/next", sprintf('%+.6f', $microseconds / 1e6));
         rename("$this->folder/next", "$this->folder/clock$host");
     }

@@ -16,8 +16,8 @@ class RedisSubject extends Subject
         $this->replica = RedisServer::start(['--repl-diskless-sync-delay', '0']);
         $this->replica->command('REPLICAOF', '127.0.0.1', (string) $this->primary->port);
         $this->proxy = new Proxy("unix://{$this->primary->socket}");
-        // In another segment, so that it acts as another host with its own denial cache and
-        // breakers.
+        // php-fpm uses another segment, so that it acts as another host with its own denial cache
+        // and breakers.
         $this->fpm = $this->start_fpm();
     }
 
@@ -43,7 +43,7 @@ class RedisSubject extends Subject
     protected function store_faults(): array
     {
         return [
-            // Evaluated at each fault, because the primary changes.
+            // The server is looked up at each fault, because the primary changes.
             'server stopped' => [0.5, fn (mixed ...$with) => $this->stopped($this->primary)[1](...$with)],
         ] + $this->replies_lost($this->proxy);
     }
@@ -79,8 +79,8 @@ class RedisSubject extends Subject
 }
 
 /**
- * The default policy: while Redis fails, calls fall back to the host's buckets. Twice the bound on
- * one host.
+ * Redis under the default policy. While Redis fails, calls fall back to the host's buckets. So on
+ * one host the bound is doubled.
  */
 class RedisLocalSubject extends RedisSubject
 {
@@ -94,7 +94,8 @@ class RedisLocalSubject extends RedisSubject
 
     public function load(): array
     {
-        // Without refunds, because it is unknown which of the two buckets a refund reaches.
+        // There are no refunds and resets, because it is unknown which of the two buckets they
+        // reach.
         return ['refunds' => 0, 'resets' => 0] + parent::load();
     }
 

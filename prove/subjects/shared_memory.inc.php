@@ -7,7 +7,7 @@ class SharedMemorySubject extends Subject
     public function __construct()
     {
         $this->folder = temporary_folder();
-        // Started by root, php-fpm runs its workers as another user.
+        // If root starts php-fpm, its workers run as another user, who must reach the segment.
         chmod($this->folder, 0755);
         $this->fpm = $this->with_fpm() ? $this->start_fpm($this->ini()) : null;
     }
@@ -19,7 +19,8 @@ class SharedMemorySubject extends Subject
 
     public function load(): array
     {
-        // A call takes less time than noting it. Without a pause the logs would fill the disk.
+        // A call takes less time than noting the call. Without a pause the logs would fill the
+        // disk.
         return ['pause' => 60] + parent::load();
     }
 
@@ -44,7 +45,10 @@ class SharedMemorySubject extends Subject
     }
 }
 
-/** More buckets than slots: calls on buckets without a slot are denied as "table_full". */
+/**
+ * A table with fewer slots than buckets. Calls on buckets without a slot are denied as
+ * "table_full".
+ */
 class FullTableSubject extends SharedMemorySubject
 {
     protected const FULL = 'refuse';
@@ -78,8 +82,8 @@ class DyingSubject extends FullTableSubject
     protected const BUCKETS = 300;
     public const DIES = true;
     /**
-     * A worker dies at one of this many steps on a live bucket. Claims are rarer, so a death in a
-     * claim is likelier.
+     * A worker dies at one in this many steps on a live bucket. Claims are rarer, so a worker dies
+     * at a greater share of them.
      */
     private const ONE_IN = 1_500;
 
@@ -102,7 +106,7 @@ class EvictingTableSubject extends FullTableSubject
     protected function allowances(): array
     {
         $counted = json_decode(php_run('echo json_encode(TokenBucket\status()["shared_memory"]);', $this->ini()), true);
-        // All buckets have the same rate, so seconds convert to tokens.
+        // All buckets have the same rate, so the evicted seconds convert to tokens.
         return ['evicted' => (int) ceil($counted['evicted_seconds'] * static::OWN[1] * 1000)] + parent::allowances();
     }
 }

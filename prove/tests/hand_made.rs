@@ -1,6 +1,6 @@
-//! Judges logs made by hand, rule by rule: logs that must pass, and logs that must fail.
+//! Judges logs made by hand, rule by rule. Some must be acquitted, and others must be convicted.
 //!
-//! The bucket holds 2 tokens and gains one a second. Times are in seconds.
+//! The bucket has a capacity of 2 tokens and gains one token a second. Times are in seconds.
 
 use prove::call::{Call, Kind, Outcome, TOKEN, Tokens};
 use prove::log::Log;
@@ -71,7 +71,8 @@ fn a_full_bucket_grants_its_capacity_at_once_and_no_more() {
 
 #[test]
 fn a_window_that_starts_late_is_judged_too() {
-    // The whole log grants 4 of at most 2 + 9. Only the window of the last three exceeds its bound.
+    // The whole log grants 4 tokens of at most 2 + 9. Only the window of the last three grants
+    // exceeds its bound.
     let calls = [
         grant(1.0, 1.0, 1),
         grant(9.0, 9.1, 1),
@@ -116,7 +117,8 @@ fn a_tick_a_grant_is_allowed_and_no_more() {
         tick,
         ..Rules::EXACT
     };
-    // 0.01 tokens above the bound. Three ticks count: one for each grant and one for the window.
+    // The grants are 0.01 tokens above the bound. Three ticks count: one for each grant and one for
+    // the window.
     let judge = |tick| bound::judge(&calls, &QUOTA, &rules(tick)).violations;
     assert_eq!(judge(3_300_000), 1);
     assert_eq!(judge(3_400_000), 0);
@@ -150,7 +152,8 @@ fn a_killed_call_explains_a_denial_until_it_is_refilled() {
 
 #[test]
 fn a_bucket_never_lacks_more_than_its_capacity() {
-    // Nine unknown calls take at most two tokens. One of them is refilled a second later.
+    // Nine calls of unknown outcome take at most the two tokens. One token is refilled a second
+    // later.
     let mut calls = vec![unknown(1.0, 1.0, 1); 9];
     calls.push(denial(1.9, 1.9, 1, 0.1));
     assert_eq!(unexplained(&calls), 0);
@@ -163,11 +166,11 @@ fn a_refund_takes_away_what_explained_a_denial() {
     let refund = |start, end| call(Kind::Refund, Outcome::Done, start, end, 2);
     let calls = |refund| [grant(1.0, 1.0, 2), refund, denial(1.3, 1.3, 1, 0.1)];
     assert_eq!(unexplained(&calls(refund(1.1, 1.2))), 1);
-    // The refund may come after the denial.
+    // The refund may have taken effect after the denial.
     assert_eq!(unexplained(&calls(refund(1.1, 1.4))), 0);
-    // The refund may have come before the grant and had no effect.
+    // The refund may have taken effect before the grant, when the bucket was still full.
     assert_eq!(unexplained(&calls(refund(0.9, 1.2))), 0);
-    // The denial cache may not include the refund yet.
+    // An entry of the denial cache may be older than the refund.
     let rules = Rules {
         hint: nanos(0.2),
         ..Rules::EXACT
@@ -191,7 +194,7 @@ fn a_denial_after_the_wait_is_a_contradiction() {
     let first = denial(1.0, 1.0, 1, 0.5);
     assert_eq!(contradicted(&[first, denial(1.4, 1.45, 1, 0.1)]), 0);
     assert_eq!(contradicted(&[first, denial(1.5, 1.6, 1, 0.1)]), 1);
-    // Twice the cost takes a second more.
+    // The second token is refilled a second later.
     assert_eq!(contradicted(&[first, denial(1.6, 1.6, 2, 0.1)]), 0);
     assert_eq!(contradicted(&[first, denial(2.5, 2.5, 2, 0.1)]), 1);
     // A denial without a time to wait promises nothing.
@@ -235,7 +238,8 @@ fn a_wait_is_not_contradicted_when_it_was_told_by_who_did_not_know_of_a_grant_ye
     assert_eq!(known(&calls), [1, 1, 0]);
 }
 
-/// Returns the violations of rule 3 with denial caches of 0, 0.02 and 0.3 seconds.
+/// Returns the violations of rule 3 if entries of the denial cache live for 0, 0.02 and 0.3
+/// seconds.
 fn known(calls: &[Call]) -> [u64; 3] {
     [0.0, 0.02, 0.3].map(|hint| {
         let rules = Rules {
@@ -278,8 +282,8 @@ fn a_reset_fills_a_bucket_as_of_the_time_that_its_call_read() {
     assert_eq!(judge(0.5), 0);
 }
 
-/// Reports whether a log of 1,000 seconds has too much slack. Its bound is 1,002 tokens without the
-/// losses.
+/// Reports whether a log of 1,000 seconds with these calls has too much slack. The log's bound is
+/// 1,002 tokens, without losses.
 fn is_slack(calls: &[Call], rules: Rules) -> bool {
     let ends = [grant(0.0, 0.0, 1), grant(1_000.0, 1_000.0, 1)];
     let verdict = Verdict::of(&Log {

@@ -1,4 +1,4 @@
-//! Reads the records of callers, of those that lived and those that died.
+//! Reads the records of callers, some of which died in a call.
 
 use prove::call::{Call, Kind, Outcome, TOKEN};
 use prove::log::Log;
@@ -69,14 +69,14 @@ fn a_call_without_an_end_may_have_acted_until_its_caller_was_dead_and_a_while_lo
     let unfinished = |at| vec![record(at, 7, START, 0, 0, 0)];
     let end = |log: &Log| calls(log, 7)[0].end;
     let later = vec![record(900, 8, START, 0, 0, 0)];
-    // An earlier process had the same id.
+    // The first death is that of an earlier process with the same id.
     let deaths = vec![record(5, 3, DEATH, 0, 0, 0), record(60, 3, DEATH, 0, 0, 0)];
     let log = read(&[(3, unfinished(10)), (0, deaths), (4, later.clone())]);
     assert_eq!(end(&log), 160);
     assert_eq!(calls(&log, 7)[0].outcome, Outcome::Unknown);
-    // No death was noted.
+    // Without a noted death, the call may have acted until the end of the log.
     assert_eq!(end(&read(&[(3, unfinished(10)), (4, later)])), 1_000);
-    // The caller continued without noting the end.
+    // The caller continued without noting the end, so the call was over at its next record.
     let went_on = [unfinished(10), unfinished(30)].concat();
     assert_eq!(end(&read(&[(3, went_on)])), 130);
 }

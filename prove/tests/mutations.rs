@@ -1,4 +1,4 @@
-//! Acquits logs of an exact limiter, and convicts them once one thing in them is wrong.
+//! Checks that logs of an exact limiter are acquitted, and that one wrong record convicts them.
 
 mod simulated;
 
@@ -41,9 +41,11 @@ fn exact_histories_are_acquitted_however_their_calls_overlap() {
     assert!(kinds.iter().all(|&count| count > 10_000), "{kinds:?}");
 }
 
-/// Mutates histories with short intervals, each at a denial in its second half.
+/// Mutates histories with short intervals. Passes each history and the index of a denial in its
+/// second half to `mutate`, which returns false to skip the history.
 ///
-/// Returns how many of them each rule convicts, and the number of mutated histories.
+/// Returns the number of mutated histories that each of the three rules convicts, and the number of
+/// all mutated histories.
 fn with_a_denial(mutate: impl Fn(&mut Vec<Call>, usize) -> bool) -> [u64; 4] {
     let mut found = [0; 4];
     for seed in 1..=HISTORIES {
@@ -104,8 +106,8 @@ fn one_denial_added_is_caught() {
     assert_eq!(found[1], found[3], "{found:?}");
 }
 
-/// Reports whether the bucket held a tenth of a token more than a grant took: with that added to
-/// its cost, the log stays within the bound.
+/// Reports whether the bucket held at least a tenth of a token more than a grant took. Adds that to
+/// the grant's cost and checks that the log stays within the bound.
 fn spare(calls: &[Call], index: usize) -> bool {
     let mut more = calls.to_vec();
     more[index].cost += TOKEN / 10;
@@ -115,7 +117,8 @@ fn spare(calls: &[Call], index: usize) -> bool {
 #[test]
 fn one_shortened_retry_after_is_caught() {
     let found = with_a_denial(|calls, index| {
-        // Two denials with nothing between them, so the second one contradicts a shortened wait.
+        // There is no call between these two denials, so the second contradicts a shortened wait of
+        // the first.
         let pair = (index..calls.len() - 1).find(|&index| {
             let [first, second] = [calls[index], calls[index + 1]];
             first.is_denied()

@@ -1,4 +1,4 @@
-//! Compares the sweeps with the definitions, on small random logs that no limiter made.
+//! Compares the sweeps with direct implementations of the rules, on small random logs.
 
 mod simulated;
 
@@ -42,7 +42,8 @@ fn sum<'a>(calls: impl Iterator<Item = &'a Call>) -> Tokens {
     calls.map(|call| call.cost).sum()
 }
 
-/// Returns the greatest excess of all windows that contain a grant; `None` if nothing was granted.
+/// Returns the greatest excess of all windows that contain a grant. Returns `None` if nothing was
+/// granted.
 fn naive_bound(calls: &[Call]) -> Option<Tokens> {
     let windows = (0..40_u64).flat_map(|from| (from..40).map(move |to| (from, to)));
     let excesses = windows.filter_map(|(from, to)| {
@@ -63,8 +64,8 @@ fn naive_bound(calls: &[Call]) -> Option<Tokens> {
     excesses.max()
 }
 
-/// Returns the most that a bucket can lack at p, over all starts of the window. Each take is placed
-/// as late as possible.
+/// Returns the most tokens that a bucket can lack at p. Each take is placed as late as possible.
+/// The maximum is over the instants at which the bucket can have been full last.
 fn naive_lack(calls: &[Call], p: Nanos) -> Tokens {
     let takes = || {
         calls
@@ -124,7 +125,7 @@ fn the_unexplained_denials_are_those_of_the_definition() {
     let mut counts = [0; 2];
     for seed in 1..=5_000 {
         let mut calls = random(&mut Dice(seed * 0x9e37_79b9));
-        // The definition covers neither gifts nor buckets that lack more than their capacity.
+        // `naive_lack` covers neither gifts nor buckets that lack more than their capacity.
         calls.retain(|call| call.kind == Kind::Take);
         if (0..40).any(|p| naive_lack(&calls, p) > QUOTA.capacity) {
             continue;

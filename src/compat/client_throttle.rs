@@ -1,12 +1,12 @@
 //! `TokenBucket\Compat\ClientThrottle`: returns TRUE if a client is over its limit in a window.
 //!
-//! On memcached the record is the serialised array that ext-memcache writes. It is changed inside
-//! the lock that other programs with such records use. On other stores a call is a step. Denied
-//! calls are charged in both cases.
+//! On memcached the record is the serialised array that ext-memcache writes. A call changes the
+//! record under the same lock as the original class. On other stores a call is a step. Denied calls
+//! are charged in both cases.
 //!
-//! If the store fails, the storage's policy decides. Under `Local`, the default, and `Allow`, the
-//! call is allowed with a warning. Its text is that of the original class, because people search
-//! their logs for it. `Deny` and `Throw` work as on other storages.
+//! If the store fails, the storage's failure policy decides. `Local`, which is the default, and
+//! `Allow` allow the call with a warning. The warning has the text of the original class, because
+//! people search their logs for that text. `Deny` and `Throw` work as in other limiters.
 
 use super::{amount, native, storage as argument, wrong_type};
 use crate::classes;
@@ -26,7 +26,7 @@ const WINDOW: f64 = 300.0;
 /// The longest window, in seconds: 31 years.
 const LONGEST_WINDOW: f64 = 1e9;
 
-/// No state: everything is in the property.
+/// The state of an object. It is empty, because all values are in the property.
 #[derive(Clone, Debug, Default)]
 pub struct Limiter;
 
@@ -44,7 +44,8 @@ pub fn construct(call: &mut Call<'_>, _result: &mut Zval) -> Result<(), Thrown> 
     Ok(())
 }
 
-/// `key($id)`: the name of a client's bucket, the same in all applications. Meant to be overridden.
+/// `key($id)`: returns the name of a client's bucket. The name is the same in all applications
+/// unless a subclass overrides this method.
 pub fn key(call: &mut Call<'_>, result: &mut Zval) -> Result<(), Thrown> {
     let id = call.untyped_string(1)?;
     *result = value::of_bytes(&[b"throttle_".as_slice(), value::bytes(&id)].concat());
@@ -68,7 +69,7 @@ pub fn check(call: &mut Call<'_>, result: &mut Zval) -> Result<(), Thrown> {
     }
     let this = call.this::<Limiter>();
     let key = key_of(this, call.arg(1))?;
-    // Held, because PHP code that runs below may give the object another storage.
+    // The storage is held, because PHP code that runs below may give the object another storage.
     let held = this.copy_property(STORAGE);
     let native = native::<Limiter>(&held)?;
     // A limit below one token never grants a call.
@@ -93,17 +94,17 @@ fn key_of(this: &Object<Limiter>, id: &Zval) -> Result<Zval, Thrown> {
     })
 }
 
-/// Takes a token. Returns true if the bucket held it, and `None` if the store failed under a policy
-/// that does not deny.
+/// Takes a token. Returns `Some(true)` if the bucket held the token. Returns `None` if the store
+/// failed and the policy is `Local` or `Allow`.
 fn take(native: &dyn Storage, key: &[u8], limit: f64, window: f64) -> Result<Option<bool>, Thrown> {
     let ticks = seconds::to_ticks(window).unwrap_or(0);
     let step = charged(limit, ticks, native.grain());
     let identifier = [b"client-throttle:".as_slice(), key].concat();
     if let Some(memcached) = storage::remote::<Memcached>(native) {
-        // Up to 10^12.
+        // The cast is exact, because the value is at most 10^12.
         #[allow(clippy::cast_possible_truncation)]
         let milliseconds = (window * 1e3).ceil() as i64;
-        // The arguments were checked before.
+        // This cannot fail, because the arguments were checked before.
         let limits = Throttle::new(limit, milliseconds).ok_or(Thrown)?;
         let record = |memcached: &Memcached| throttle::record(memcached, key);
         let ask =
@@ -126,9 +127,9 @@ fn take(native: &dyn Storage, key: &[u8], limit: f64, window: f64) -> Result<Opt
     Ok(Some(outcome.granted()))
 }
 
-/// Runs `ask` on the store, for the record `name`. Returns `None` without a warning if the store
-/// failed under a policy that does not deny. For an invalid record, the policy decides about `step`
-/// on the bucket `identifier`, as in other limiters.
+/// Runs `ask` on the store, for the record `name`. If the store failed and the policy is `Local` or
+/// `Allow`, returns `None` without a warning. For an invalid record, the policy runs `step` on the
+/// bucket `identifier`, as in other limiters.
 fn ask_openly<T: StorageClass>(
     storage: &Object<RemoteStorage<T>>,
     identifier: &[u8],

@@ -1,10 +1,10 @@
-//! `TokenBucket\Compat\MinuteWindow`: limits the requests of the last minutes. Denied requests
+//! `TokenBucket\Compat\MinuteWindow`: limits the requests in the last minutes. Denied requests
 //! count, too.
 //!
 //! On memcached and Redis there is one counter per minute. Its name is the prefix, the address and
-//! `date("dHi")` in the script's time zone. A call increments the counter of this minute, then adds
-//! its own count and the counts of the minutes before. If two calls race, one of them gets the
-//! greater count. On other stores a call is a step that charges denials.
+//! `date("dHi")` in the script's time zone. A call increments the counter of this minute, then sums
+//! the counters of all minutes in the window. If two calls race, the later one gets the greater
+//! count. On other stores a call is a step that charges denials.
 
 use super::{native, storage as argument};
 use crate::classes;
@@ -26,7 +26,7 @@ const PREFIX: usize = 2;
 /// The date format at the end of a counter's name: day, hour and minute.
 const NAME: &std::ffi::CStr = c"dHi";
 
-/// No state: everything is in the properties.
+/// The state of an object. It is empty, because all values are in the properties.
 #[derive(Clone, Debug, Default)]
 pub struct Window;
 
@@ -61,7 +61,7 @@ pub fn limit_requests_in_minutes(call: &mut Call<'_>, _result: &mut Zval) -> Res
     }
     let minutes = minutes_argument(call)?;
     let this = call.this::<Window>();
-    // Held, because PHP code that runs below may give the object another storage.
+    // The storage is held, because PHP code that runs below may give the object another storage.
     let held = this.copy_property(STORAGE);
     let asked = Asked {
         native: native::<Window>(&held)?,
@@ -77,14 +77,14 @@ pub fn limit_requests_in_minutes(call: &mut Call<'_>, _result: &mut Zval) -> Res
     }
 }
 
-/// Returns the argument `$minutes`.
+/// Reads the argument `$minutes`, which must be a whole number from 1 to [`MOST_MINUTES`].
 fn minutes_argument(call: &mut Call<'_>) -> Result<u32, Thrown> {
     let minutes = call.untyped_number(2)?.to_float();
     if minutes.fract() != 0.0 || !(1.0..=f64::from(MOST_MINUTES)).contains(&minutes) {
         let message = "must be a whole number from 1 to 40320";
         return Err(throw::argument_value(2, message));
     }
-    // The range was checked above.
+    // The cast is exact, because the number is whole and its range was checked above.
     #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)]
     Ok(minutes as u32)
 }
@@ -94,7 +94,7 @@ struct Asked<'a> {
     native: &'a dyn Storage,
     prefix: Zval,
     ip: Zval,
-    /// An integer or infinite.
+    /// The allowed requests in the window. The number is whole or infinite.
     allowed: f64,
     minutes: u32,
 }
@@ -117,7 +117,7 @@ impl Asked<'_> {
         storage: &Object<RemoteStorage<T>>,
     ) -> Result<bool, Thrown> {
         let store = storage.store()?;
-        // Below 2^33 for two centuries.
+        // The cast fits, because the seconds stay below 2^33 for two centuries.
         let now = wall_clock().as_secs().cast_signed();
         let (prefix, ip) = (value::bytes(&self.prefix), value::bytes(&self.ip));
         let names = minutes::window(self.minutes, now, |second| {
@@ -125,7 +125,7 @@ impl Asked<'_> {
         });
         let (mut sum, mut life) = (0u64, Some(Life::new(self.minutes, now)));
         for keys in store.transport().by_server(&names) {
-            // The first server holds this minute's counter, which comes first.
+            // This minute's counter comes first, so the first server holds it.
             let (first, life) = (keys.first().cloned(), life.take());
             let counted = storage.ask(
                 |_| first.unwrap_or_default(),
@@ -141,8 +141,8 @@ impl Asked<'_> {
         Ok(sum as f64 <= self.allowed)
     }
 
-    /// Returns the bucket's identifier on storages without counters. Unlike a counter's name, it is
-    /// unique to this prefix and address.
+    /// Returns the bucket's identifier on storages without counters. Unlike a counter's name, the
+    /// identifier is unique to this prefix and address.
     fn bucket(&self) -> Vec<u8> {
         let (prefix, ip) = (value::bytes(&self.prefix), value::bytes(&self.ip));
         let head = format!("minute-window:{}:{}:", self.minutes, prefix.len());

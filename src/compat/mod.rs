@@ -1,5 +1,5 @@
-//! Limiters that existing applications use, with the same API. On the stores of the originals they
-//! also keep the same records.
+//! Replacements for limiters of existing applications, with the same API. On the original's store,
+//! each also keeps the same records as the original.
 
 pub mod client_throttle;
 pub mod leaky_bucket;
@@ -11,11 +11,11 @@ use crate::exceptions;
 use crate::storage::{self, Storage};
 use crate::zend::{Call, Class, State, Thrown, Zval, throw, value};
 
-/// The state of a limiter's objects. A clone has a copy of it.
+/// The state of a limiter's objects. A clone of an object gets a copy of the state.
 trait Limiter: Clone + Default + 'static {
     /// The number of slots, as in [`State::SLOTS`].
     const SLOTS: usize;
-    /// Returns the class.
+    /// Returns the class of the limiter.
     fn class() -> &'static Class;
 }
 
@@ -35,8 +35,8 @@ impl<L: Limiter> State for L {
     }
 }
 
-/// Throws a `TypeError` about a value that could not be converted, unless the conversion has
-/// thrown.
+/// Throws a `TypeError` for a value that could not be converted. Throws nothing if the conversion
+/// has thrown an exception.
 fn wrong_type(message: &str) -> Thrown {
     if throw::is_pending() {
         return Thrown;
@@ -44,7 +44,7 @@ fn wrong_type(message: &str) -> Thrown {
     throw::type_error(message)
 }
 
-/// Returns argument `number`, which must be finite and not negative.
+/// Returns argument `number` as a double. The argument must be finite and not negative.
 ///
 /// # Errors
 /// Throws `TypeError` or `ValueError` for an invalid argument.
@@ -58,7 +58,7 @@ fn amount(call: &mut Call<'_>, number: u32) -> Result<f64, Thrown> {
 /// Returns argument 1, which must be a storage of the extension.
 ///
 /// # Errors
-/// Throws `TypeError` if it is not.
+/// Throws `TypeError` if the argument is not such a storage.
 fn storage(call: &Call<'_>) -> Result<Zval, Thrown> {
     let storage = call.object_of(1, &TOKEN_BUCKET_STORAGE)?;
     let is_ours = value::object(&storage).and_then(storage::of).is_some();
@@ -69,7 +69,7 @@ fn storage(call: &Call<'_>) -> Result<Zval, Thrown> {
 /// Returns the storage in the value of a property.
 ///
 /// # Errors
-/// Throws `Error` if no constructor has set it.
+/// Throws `Error` if no constructor has set the property.
 fn native<T: State>(storage: &Zval) -> Result<&dyn Storage, Thrown> {
     value::object(storage).and_then(storage::of).ok_or_else(|| {
         throw::error(&format!(

@@ -1,7 +1,8 @@
 //! `TokenBucket\Compat\RateLimiter`: a bucket of `initNum` tokens that refills in `expire` seconds.
 //!
 //! On Redis the bucket is the JSON object that the original component keeps under `cacheKey`. So
-//! servers with either of them share it. On other storages it is an ordinary bucket.
+//! hosts with the original and hosts with this class share the bucket. On other storages it is an
+//! ordinary bucket.
 //!
 //! Each call reads the current values of the public properties.
 
@@ -23,7 +24,7 @@ const EXPIRE: usize = 3;
 const STORAGE: usize = 4;
 const CLIENT: usize = 5;
 
-/// No state: everything is in the properties.
+/// The state of an object. It is empty, because all values are in the properties.
 #[derive(Clone, Debug, Default)]
 pub struct Limiter;
 
@@ -38,7 +39,7 @@ impl super::Limiter for Limiter {
 /// `__construct($cacheKey = '', $initNum = 30, $expire = 60)`
 pub fn construct(call: &mut Call<'_>, _result: &mut Zval) -> Result<(), Thrown> {
     let this = call.this::<Limiter>();
-    // Without a key, nothing is set, so that the properties of a subclass keep their values.
+    // Without a key, no property is set, so that the properties of a subclass keep their values.
     if call.count() == 0 || !value::is_truthy(call.arg(1)) {
         return Ok(());
     }
@@ -67,8 +68,8 @@ pub fn handler(call: &mut Call<'_>, result: &mut Zval) -> Result<(), Thrown> {
 }
 
 fn decide(this: &Object<Limiter>) -> Result<bool, Thrown> {
-    // All values are held, because PHP code may run on the way (`__toString()`, a client's
-    // methods).
+    // All values are held, because PHP code may run below, such as `__toString()` and a client's
+    // methods.
     let key = this.copy_property(CACHE_KEY);
     if !value::is_truthy(&key) {
         return Err(throw::value_error(&of("cacheKey", "must not be empty")));
@@ -90,14 +91,15 @@ fn decide(this: &Object<Limiter>) -> Result<bool, Thrown> {
     redis.decide(
         |redis| redis.raw_name(identifier),
         |redis, deadline| json_bucket::take(redis, &redis.raw_name(identifier), &quota, deadline),
-        // A prefix, because the record of a raw key is not the bucket with this identifier.
+        // The prefix separates the fallback from the bucket with this identifier, which is another
+        // bucket.
         &[b"RateLimiter\0", identifier],
         &step,
     )
 }
 
-/// Returns the storage in `$redis`, or the storage made from the client in it. Returns null if
-/// there is none.
+/// Returns the storage in `$redis`, or the storage made from the client in `$redis`. Returns null
+/// if `$redis` is null.
 fn storage(this: &Object<Limiter>) -> Result<Zval, Thrown> {
     let redis = this.copy_property(REDIS);
     if value::kind(&redis) == IS_NULL {
@@ -107,7 +109,7 @@ fn storage(this: &Object<Limiter>) -> Result<Zval, Thrown> {
     if storage::of(object).is_some() || !storage::is_client(object) {
         return Ok(redis);
     }
-    // The slot holds the client, so no other object can have its identity.
+    // The slot keeps the client alive, so no other object can have its address and identity.
     if Identity::of(&this.copy_property(CLIENT)).is_of(&redis) {
         return Ok(this.copy_property(STORAGE));
     }
@@ -118,7 +120,8 @@ fn storage(this: &Object<Limiter>) -> Result<Zval, Thrown> {
     Ok(storage)
 }
 
-/// Returns the quota and the step of one request, or `None` if no request is ever allowed.
+/// Returns the quota and the step of one request. Returns `None` if `$initNum` is 0, so that no
+/// request is allowed.
 fn step(this: &Object<Limiter>, grain: Grain) -> Result<Option<(Quota, Step)>, Thrown> {
     let number = |slot, name| {
         let number = value::to_number(&this.copy_property(slot));

@@ -1,11 +1,11 @@
-//! The arguments of the storages' constructors and of `fromClient()`.
+//! Reads the arguments of the storages' constructors and of `fromClient()`.
 
 use crate::zend::{Call, State, Thrown, class, throw, value};
 use crate::{classes, exceptions};
 use tokenbucket_core::remote::{OnFailure, Settings};
 use tokenbucket_core::{TICKS_PER_SECOND, Ticks, seconds};
 
-/// The greatest timeout, and the greatest `$hintMaxAge`: an hour.
+/// The greatest `$timeout` and the greatest `$hintMaxAge`: an hour.
 const MOST: Ticks = 3_600 * TICKS_PER_SECOND;
 /// The default of `$hintMaxAge` in the stub.
 const HINT_MAX_AGE: Ticks = TICKS_PER_SECOND;
@@ -18,7 +18,8 @@ pub const DEFAULTS: Settings = Settings {
     hint_max_age: Some(HINT_MAX_AGE),
 };
 
-/// Returns the arguments from number 2 on: `$prefix`, `$timeout`, and those of [`policy`].
+/// Reads the arguments from number 2 on: `$prefix`, `$timeout`, and those of [`policy`]. Returns
+/// the prefix and the settings.
 ///
 /// # Errors
 /// Throws `TypeError` or `ValueError` for an invalid argument.
@@ -37,8 +38,8 @@ pub fn remote<'a>(call: &mut Call<'a>) -> Result<(&'a [u8], Settings), Thrown> {
     Ok((prefix, settings))
 }
 
-/// Returns the settings with the arguments from number `first` on: `$onFailure`, `$hints`,
-/// `$hintMaxAge`.
+/// Reads the arguments from number `first` on: `$onFailure`, `$hints` and `$hintMaxAge`. Returns
+/// `defaults` with these settings replaced.
 ///
 /// # Errors
 /// Throws `TypeError` or `ValueError` for an invalid argument.
@@ -57,7 +58,7 @@ pub fn policy(call: &mut Call<'_>, first: u32, defaults: Settings) -> Result<Set
     })
 }
 
-/// Returns argument `number`, a case of `TokenBucket\OnFailure`.
+/// Reads argument `number`, which must be a case of `TokenBucket\OnFailure`.
 fn on_failure(call: &Call<'_>, number: u32) -> Result<OnFailure, Thrown> {
     let name = class::case_name(&call.object_of(number, &classes::ON_FAILURE)?);
     match value::bytes(&name) {
@@ -65,12 +66,13 @@ fn on_failure(call: &Call<'_>, number: u32) -> Result<OnFailure, Thrown> {
         b"Allow" => Ok(OnFailure::Allow),
         b"Deny" => Ok(OnFailure::Deny),
         b"Throw" => Ok(OnFailure::Throw),
-        // An object of the enum is one of its cases.
+        // Unreachable, because the enum has only these cases.
         _ => Err(Thrown),
     }
 }
 
-/// Returns argument `number` in ticks. The argument is in seconds, an hour at most.
+/// Converts argument `number` from seconds, at most an hour, to ticks. Returns `default` if it was
+/// not passed.
 fn span(call: &mut Call<'_>, number: u32, default: Ticks) -> Result<Ticks, Thrown> {
     if call.count() < number {
         return Ok(default);
@@ -85,13 +87,13 @@ fn span(call: &mut Call<'_>, number: u32, default: Ticks) -> Result<Ticks, Throw
     Ok(ticks)
 }
 
-/// Throws an `Error` because a constructor has run before.
+/// Throws the `Error` for an object whose constructor is called twice.
 pub fn constructed_already<S: State>() -> Thrown {
     let class = S::class().name();
     throw::error(&format!("{class} has already been constructed"))
 }
 
-/// Throws an `Error` because no constructor has run.
+/// Throws the `Error` for an object whose constructor was not called.
 pub fn not_constructed<S: State>() -> Thrown {
     let class = S::class().name();
     throw::error(&format!("The {class} object has not been constructed"))

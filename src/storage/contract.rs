@@ -16,18 +16,19 @@ pub fn downcast<S: 'static>(storage: &dyn Storage) -> Option<&S> {
 /// The operations that a bucket needs from its storage. Methods that return [`Thrown`] may run PHP
 /// code.
 pub trait Storage: Any + Debug {
-    /// Returns the hasher of bucket names. Namespaces, servers and prefixes are part of the hash.
+    /// Returns the hasher of identifiers. The namespace, or the server and the prefix, are part of
+    /// each hash.
     fn hasher(&self) -> KeyHasher;
 
-    /// Returns the proposals of first states by running bootstrap closures.
+    /// Returns the first states that running bootstrap closures have proposed.
     fn proposals(&self) -> &Proposals;
 
-    /// Takes one step on one bucket. The result is true in its second part if the failure policy
-    /// answered instead of the store. `first` is the state from which a bucket without a record
-    /// starts; without `first` it starts full.
+    /// Runs one step on one bucket. Returns true in the second part if the failure policy decided
+    /// instead of the store. A bucket without a record starts from the state `first`, or full
+    /// without `first`.
     ///
     /// # Errors
-    /// The exception of a store that failed, or of PHP's warning handler.
+    /// Throws the exception of a store that failed, or of PHP's warning handler.
     fn take_or_fall_back(
         &self,
         key: Key<'_>,
@@ -38,30 +39,30 @@ pub trait Storage: Any + Debug {
     /// Changes a bucket without taking tokens.
     ///
     /// # Errors
-    /// The same as [`Storage::take`].
+    /// Fails as [`Storage::take`] does.
     fn put(&self, key: Key<'_>, put: &Put) -> Result<(), Thrown>;
 
     /// Reports whether the bucket has a record.
     ///
     /// # Errors
-    /// The same as [`Storage::take`].
+    /// Fails as [`Storage::take`] does.
     fn contains(&self, key: Key<'_>) -> Result<bool, Thrown>;
 
-    /// Takes one step on one bucket.
+    /// Runs one step on one bucket.
     ///
     /// # Errors
-    /// The same as [`Storage::take_or_fall_back`].
+    /// Fails as [`Storage::take_or_fall_back`] does.
     fn take(&self, key: Key<'_>, step: &Step, first: Option<Ticks>) -> Result<Outcome, Thrown> {
         let answer = self.take_or_fall_back(key, step, first);
         answer.map(|(outcome, _)| outcome)
     }
 
-    /// Undoes a step in the bucket that lost the tokens. That is the store's bucket, or this host's
-    /// if the failure policy answered. If the policy granted without a bucket, there is no state
-    /// and `put` has no effect.
+    /// Undoes a step in the bucket that lost the tokens. That is the store's bucket, or the
+    /// fallback if `fell_back` is true. If the policy granted without a bucket, `put` has no
+    /// effect.
     ///
     /// # Errors
-    /// The same as [`Storage::take`].
+    /// Fails as [`Storage::take`] does.
     fn give_back(&self, key: Key<'_>, put: &Put, fell_back: bool) -> Result<(), Thrown> {
         if !fell_back {
             return self.put(key, put);
@@ -75,21 +76,21 @@ pub trait Storage: Any + Debug {
     /// Implements `prepare()` of the interface. Most storages have nothing to prepare.
     ///
     /// # Errors
-    /// The same as [`Storage::take`].
+    /// Fails as [`Storage::take`] does.
     fn prepare(&self) -> Result<(), Thrown> {
         Ok(())
     }
 
-    /// Returns the bucket's name in this storage.
+    /// Returns the key of a bucket: its identifier and the identifier's hash in this storage.
     fn key<'a>(&self, identifier: &'a [u8]) -> Key<'a> {
         self.hasher().key(identifier)
     }
 
-    /// Takes all steps or none in one operation. Returns `None` if the buckets' storages cannot do
-    /// that together. `self` is the storage of the first bucket.
+    /// Takes tokens by all steps or by none, in one operation. `self` is the storage of the first
+    /// bucket. Returns `None` if the buckets' storages do not support that together.
     ///
     /// # Errors
-    /// The same as [`Storage::take`].
+    /// Fails as [`Storage::take`] does.
     fn take_all(
         &self,
         _buckets: &[(&dyn Storage, Key<'_>)],
@@ -98,7 +99,7 @@ pub trait Storage: Any + Debug {
         Ok(None)
     }
 
-    /// Returns the current instant of the clock that first states refer to.
+    /// Returns the current instant in ticks, on the clock that first states refer to.
     fn now(&self) -> Ticks {
         boot_clock()
     }
@@ -108,20 +109,20 @@ pub trait Storage: Any + Debug {
         Grain::Nanosecond
     }
 
-    /// Advances a storage with its own clock by `ticks`. Returns false if there is no such clock,
-    /// and the caller must sleep.
+    /// Advances the storage's own clock by `ticks`. Returns false if it has no clock of its own, so
+    /// that the caller must sleep.
     fn advance(&self, _ticks: Ticks) -> bool {
         false
     }
 
-    /// Returns true if a step needs only its key and runs no PHP code. Then [`grants`] can take the
-    /// step.
+    /// Returns true if a step needs only the bucket's key and runs no PHP code. Then `grants` can
+    /// run the step.
     fn is_direct(&self) -> bool {
         false
     }
 
-    /// Returns true if the storage's object may refer to a bucket. A bucket must not hold such a
-    /// storage where the cycle collector cannot see it.
+    /// Returns true if the storage's object may refer to other PHP objects, such as a bucket. A
+    /// bucket must not hold such a storage where the cycle collector cannot see it.
     fn holds_objects(&self) -> bool {
         false
     }

@@ -1,8 +1,8 @@
-//! `TokenBucketStorage`, and the extension's storages when a userland bucket calls them.
+//! The methods of `TokenBucketStorage` on the extension's storages, as userland buckets call them.
 //!
-//! The interface counts in seconds: the time that refills the tokens of the call, and the time that
-//! refills the whole bucket. Only `bootstrap()` is given a wall-clock instant, which is converted
-//! to its age.
+//! `consume()` gets two times in seconds: the time that refills the tokens of the call, and the
+//! time that refills the whole bucket. `bootstrap()` gets a wall-clock instant in seconds, which is
+//! converted to its age.
 
 use super::contract::Storage;
 use crate::exceptions;
@@ -43,11 +43,11 @@ pub fn bootstrap<S: StorageState>(call: &mut Call<'_>, _result: &mut Zval) -> Re
     start_at(storage, value::bytes(&identifier), age(microtime))
 }
 
-/// Makes the first record. While a bootstrap closure runs for the bucket, proposes the state to its
-/// `consume()` instead.
+/// Writes the first record of a bucket that was empty `age` ticks ago. While a bootstrap closure
+/// runs for the bucket, proposes that state to the running `consume()` instead.
 ///
 /// # Errors
-/// The same as [`Storage::put`].
+/// Fails as [`Storage::put`] does.
 pub fn start_at(storage: &dyn Storage, identifier: &[u8], age: i64) -> Result<(), Thrown> {
     let first = empty_at(storage.now(), age);
     if !storage.proposals().propose(identifier, first) {
@@ -56,11 +56,11 @@ pub fn start_at(storage: &dyn Storage, identifier: &[u8], age: i64) -> Result<()
     Ok(())
 }
 
-/// Returns how long ago a wall-clock second was, in ticks: negative if it is in the future. The
-/// result is within 2^60 on either side.
+/// Returns the age of a wall-clock instant in ticks. `microtime` is in seconds. The age is negative
+/// for an instant in the future. It is limited to 2^60 on either side.
 ///
-/// A double of today's seconds is coarser than a tenth of a microsecond, so a microsecond is added.
-/// Then a proposal of k tokens gives at least k tokens.
+/// A double with today's Unix time is coarser than a tenth of a microsecond. So a microsecond is
+/// added, which makes sure that a proposal of k tokens gives at least k tokens.
 pub fn age(microtime: f64) -> i64 {
     let seconds = wall_clock().as_secs_f64() - microtime;
     let limit = MAX_BURST as f64;
@@ -95,12 +95,13 @@ pub fn consume<S: StorageState>(call: &mut Call<'_>, result: &mut Zval) -> Resul
     Ok(())
 }
 
-/// Runs `bootstrap` if the bucket has no record, and returns the state that it proposed. Without a
-/// proposal the bucket starts full. The tokens are charged in either case, so that a bootstrap
-/// closure cannot bypass the limit.
+/// Runs `bootstrap` if the bucket has no record, and returns the state that `bootstrap` proposed.
+/// Returns `None` without a proposal, so that the bucket starts full. The caller charges the tokens
+/// in either case, so that a bootstrap closure cannot bypass the limit.
 ///
 /// # Errors
-/// The exception of `bootstrap`. Nothing is written then.
+/// Throws the exception of `bootstrap`, or the same as [`Storage::contains`]. Nothing is written
+/// then.
 pub fn first_state(
     storage: &dyn Storage,
     key: Key<'_>,

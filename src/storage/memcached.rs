@@ -27,7 +27,7 @@ pub fn construct(call: &mut Call<'_>, _result: &mut Zval) -> Result<(), Thrown> 
     MemcachedStorage::construct(call.this(), memcached, settings, &shown(&servers), prefix)
 }
 
-/// `string|array $servers`
+/// Reads the argument `string|array $servers`.
 fn servers(call: &mut Call<'_>) -> Result<Vec<Server>, Thrown> {
     let list: Vec<&[u8]> = match call.string_or_array(1)? {
         Ok(text) => vec![text],

@@ -1,9 +1,10 @@
 //! `TokenBucketStorageMemcached::fromClient()`: makes the storage from the settings of a
 //! `\Memcached` client of ext-memcached.
 //!
-//! Servers, prefix and placement are read from the client, but the storage has its own connection.
-//! Weights cannot be read. So with several servers, the client is asked on which server it places
-//! some keys, which needs no round trip. A ring that places them elsewhere is refused.
+//! Servers, prefix and placement are read from the client, but the storage has its own connections.
+//! Weights cannot be read. So with several servers, the placement of some test keys is compared
+//! with the client's. The client computes its placement without a round trip. If no placement
+//! matches, the client is rejected.
 
 use super::arguments;
 use super::remote::RemoteStorage;
@@ -16,10 +17,10 @@ use tokenbucket_core::remote::memcached::servers::{Server, parse_servers};
 const OPT_PREFIX_KEY: i64 = -1002;
 /// `Memcached::OPT_HASH_WITH_PREFIX_KEY`
 const OPT_HASH_WITH_PREFIX_KEY: i64 = 25;
-/// The number of test keys. Placements that agree on so many keys are the same.
+/// The number of test keys. Two placements that agree on all of them are taken as the same.
 const PROBES: u32 = 64;
 
-/// Returns the servers as dumps show them.
+/// Returns the servers as one text, which `var_dump()` of the storage shows.
 pub fn shown(servers: &[Server]) -> String {
     let names: Vec<_> = servers.iter().map(|s| s.endpoint.to_string()).collect();
     names.join(",")
@@ -72,6 +73,7 @@ fn option(client: Obj<'_>, number: i64) -> Result<Zval, Thrown> {
 }
 
 /// Returns the name of a server in the client's list, in the form that the constructor takes.
+/// Returns `None` for an invalid entry.
 fn name(server: &Zval) -> Option<Vec<u8>> {
     let server = server.array()?;
     let host = value::bytes(server.get("host")?);
@@ -88,6 +90,9 @@ fn name(server: &Zval) -> Option<Vec<u8>> {
 }
 
 /// Finds the placement that puts all test keys on the same servers as the client.
+///
+/// # Errors
+/// Throws `ValueError` if no placement does.
 fn distribution(
     client: Obj<'_>,
     names: &[Vec<u8>],
@@ -107,7 +112,7 @@ fn distribution(
         let probe = format!("tokenbucket:probe:{probe}").into_bytes();
         let mut arguments = [value::of_bytes(&probe)];
         let told = name(&invoke::method(client, "getserverbykey", &mut arguments)?);
-        // Each name is one server.
+        // The names and the servers have the same order.
         let place = names.iter().position(|name| Some(name) == told.as_ref());
         let key = [prefix, &probe].concat();
         for (_, ring) in &mut all {

@@ -1,5 +1,5 @@
-//! `TokenBucketStorageMemory`: buckets in one object, on a clock that only `advance()` moves. For
-//! tests of applications.
+//! `TokenBucketStorageMemory`: buckets in one object, on a clock that only `advance()` moves.
+//! Applications use it in tests.
 
 use super::contract::{Storage, downcast};
 use super::proposals::Proposals;
@@ -7,7 +7,7 @@ use crate::zend::{Call, Class, Object, State, Thrown, Zval};
 use crate::{classes, exceptions};
 use tokenbucket_core::{Key, KeyHasher, MemoryStore, Outcome, Put, Step, Ticks, seconds};
 
-/// The buckets.
+/// The state of an object: its buckets and their clock.
 #[derive(Debug, Default)]
 pub struct MemoryStorage {
     store: MemoryStore,
@@ -25,7 +25,7 @@ impl State for MemoryStorage {
 }
 
 impl Storage for Object<MemoryStorage> {
-    /// Uses no secret, because nobody attacks a test.
+    /// Returns a hasher without a secret, because no attacker chooses the identifiers of a test.
     fn hasher(&self) -> KeyHasher {
         KeyHasher::new([0; 2])
     }

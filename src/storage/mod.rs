@@ -1,6 +1,6 @@
-//! Storages: the trait that they implement, and the list of them.
+//! The storages of the extension: their trait, their list and their classes.
 //!
-//! Each storage is one file that implements [`Storage`] and one line of [`STORAGES`].
+//! Each storage implements [`Storage`] and has one line in [`STORAGES`].
 
 mod arguments;
 mod contract;
@@ -24,10 +24,10 @@ pub use redis_client::{is_client, storage_of};
 pub use remote::{RemoteStorage, StorageClass, remote, tell};
 pub use shared_memory::{grants, take_here};
 
-/// Recognises the objects of one storage.
+/// A function that returns the object as a storage, or `None` if it is of another class.
 type Recognise = fn(Obj<'_>) -> Option<&dyn Storage>;
 
-/// Every storage. Shared memory is first because it is the most frequent.
+/// The storages. Shared memory is first because it is the most frequent.
 const STORAGES: &[Recognise] = &[
     exact::<shared_memory::SharedMemoryStorage>,
     exact::<memory::MemoryStorage>,
@@ -42,12 +42,13 @@ pub fn of(object: Obj<'_>) -> Option<&dyn Storage> {
     STORAGES.iter().find_map(|recognise| recognise(object))
 }
 
-/// Returns the value as a storage of the extension. The result keeps the storage alive.
+/// Returns the value as a storage of the extension, which the result keeps alive. Returns `None`
+/// for other values.
 pub fn held(value: &Zval) -> Option<Held<dyn Storage>> {
     Held::of(value, of)
 }
 
-/// Recognises objects of exactly this class. Such classes are final.
+/// Returns the object as a storage if it is of exactly the class of `S`. These classes are final.
 fn exact<S: StorageState>(object: Obj<'_>) -> Option<&dyn Storage> {
     Object::<S>::of_exact(object).map(S::storage)
 }

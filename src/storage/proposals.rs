@@ -1,15 +1,16 @@
-//! First states, proposed while a storage's `consume()` runs its bootstrap closure.
+//! First states of buckets, proposed while a storage's `consume()` runs its bootstrap closure.
 //!
-//! If a closure calls `bootstrap()` on the storage, nothing is written: the state is only proposed.
-//! The record is made after the closure has returned true, and the tokens are taken in the same
-//! step. If another call has made a record meanwhile, that record wins. So a slow closure can never
-//! refill a drained bucket.
+//! If a closure calls `bootstrap()` on the storage, the state is only proposed and not written.
+//! After the closure has returned true, one step makes the record and takes the tokens. If another
+//! call has made a record meanwhile, that record stays. So a slow closure can never refill a
+//! drained bucket.
 
 use crate::zend::system;
 use std::cell::{Cell, RefCell};
 use tokenbucket_core::Ticks;
 
-/// The closures that are running. Fibers may interleave them, so they may end in any order.
+/// The proposals of the closures that are running. Fibers may interleave closures, so these may end
+/// in any order.
 #[derive(Debug, Default)]
 pub struct Proposals {
     open: RefCell<Vec<Proposal>>,
@@ -26,7 +27,8 @@ struct Proposal {
 }
 
 impl Proposals {
-    /// Registers a closure that is about to run for this bucket. Returns the number for `close`.
+    /// Registers a closure that is about to run for this bucket. Returns the number to pass to
+    /// `close`.
     pub fn open(&self, identifier: &[u8]) -> u64 {
         let number = self.next.get();
         self.next.set(number.wrapping_add(1));
@@ -48,8 +50,8 @@ impl Proposals {
         open.remove(place).first
     }
 
-    /// Proposes a first state to the latest closure that runs for this bucket, preferably in this
-    /// fiber. Returns false if there is none.
+    /// Records a first state as the proposal of the latest closure that runs for this bucket.
+    /// Prefers closures in the current fiber. Returns false if no closure runs for this bucket.
     pub fn propose(&self, identifier: &[u8], first: Ticks) -> bool {
         let mut open = self.open.borrow_mut();
         let fiber = system::fiber();

@@ -1,9 +1,10 @@
 //! `TokenBucketStorageRedis::fromClient()`: makes the storage on the server that a client is
 //! connected to.
 //!
-//! The client's methods return its settings. The storage opens its own connection. The client's own
-//! prefix (`Redis::OPT_PREFIX`) comes before every key, as in the keys that the client writes. Its
-//! serializer and compression do not matter, because the records are not PHP values.
+//! The settings are read through the client's methods, but the storage opens its own connection.
+//! The client's own prefix (`Redis::OPT_PREFIX`) comes before every key, as in the keys that the
+//! client writes. The client's serializer and compression do not apply, because the records are not
+//! PHP values.
 
 use super::arguments::{self, DEFAULT_PREFIX, DEFAULTS};
 use super::remote::RemoteStorage;
@@ -12,7 +13,7 @@ use tokenbucket_core::remote::Settings;
 use tokenbucket_core::remote::redis::Redis;
 use tokenbucket_core::remote::redis::dsn::Dsn;
 
-/// The methods that this file calls. Other clients of that name have them, too.
+/// The methods that this file calls. An object that has all of them counts as a client.
 const METHODS: [&str; 6] = [
     "isconnected",
     "gethost",
@@ -25,19 +26,19 @@ const METHODS: [&str; 6] = [
 /// `Redis::OPT_PREFIX`
 const OPT_PREFIX: i64 = 2;
 
-/// A function that throws an error about an unusable client. The message begins with "must" and
-/// shows no password.
+/// A function that throws the exception for an unusable client. Its argument is the message, which
+/// begins with "must" and shows no password.
 type Unfit<'a> = &'a dyn Fn(&str) -> Thrown;
 
-/// Returns true if the object is a Redis client.
+/// Returns true if the object has the methods of a Redis client.
 pub fn is_client(object: Obj<'_>) -> bool {
     invoke::has_methods(object, &METHODS)
 }
 
-/// Returns the storage of a client, with a storage's default settings.
+/// Returns a new storage on the client's server, with default settings.
 ///
 /// # Errors
-/// The exception of the client, or of `unfit`, which names the client in the caller's terms.
+/// Throws the exception of the client, or the exception of `unfit` if the client is unusable.
 pub fn storage_of(client: Obj<'_>, unfit: Unfit<'_>) -> Result<Zval, Thrown> {
     make(client, DEFAULT_PREFIX, DEFAULTS, unfit)
 }
@@ -71,7 +72,7 @@ fn make(
     let (user, password) = credentials(&ask("getauth", &mut [])?, unfit)?;
     let mut option = [value::Number::Int(OPT_PREFIX).to_zval()];
     let root = ask("getoption", &mut option)?;
-    // A socket has no port and reports -1. 0 means no port.
+    // For a socket the client reports the port -1. Here 0 means no port.
     let port = u16::try_from(port).unwrap_or_default();
     let dsn = Dsn::of_client(&host, port, database, user, password);
     let dsn = dsn.map_err(|error| unfit(&format!("must {error}")))?;

@@ -1,4 +1,4 @@
-//! The common part of storages on remote stores: state, calls, warnings.
+//! The common part of the storages on Redis and memcached: state, calls and warnings.
 
 use super::arguments;
 use super::contract::{Storage, downcast};
@@ -14,14 +14,14 @@ use tokenbucket_core::remote::{
 };
 use tokenbucket_core::{Grain, Key, KeyHasher, Outcome, Put, Step, Ticks};
 
-/// A transport whose storage is a class of its own.
+/// A transport whose storage has its own PHP class.
 pub trait StorageClass: Transport + Debug + Sized + 'static {
-    /// Returns the class.
+    /// Returns the class of the storage.
     fn class() -> &'static Class;
 }
 
-/// Returns the storage if it is on a remote store of this kind. Some limiters keep their own
-/// records there.
+/// Returns the storage if its transport is `T`. Limiters that keep their own records on a store use
+/// this.
 pub fn remote<T: StorageClass>(storage: &dyn Storage) -> Option<&Object<RemoteStorage<T>>> {
     downcast(storage)
 }
@@ -107,10 +107,11 @@ impl<T: StorageClass> Storage for Object<RemoteStorage<T>> {
 }
 
 impl<T: StorageClass> RemoteStorage<T> {
-    /// Implements the constructor. Dumps show `server`, which holds no password, and `prefix`.
+    /// Implements the constructor. `var_dump()` shows `server`, which holds no password, and
+    /// `prefix`.
     ///
     /// # Errors
-    /// Throws `Error` if a constructor has run before.
+    /// Throws `Error` if the object has already been constructed.
     pub fn construct(
         this: &Object<Self>,
         transport: T,
@@ -130,7 +131,7 @@ impl<T: StorageClass> RemoteStorage<T> {
     /// Returns a new object of the class. The arguments are those of [`RemoteStorage::construct`].
     ///
     /// # Errors
-    /// If there is no memory for the object.
+    /// Fails if there is no memory for the object.
     pub fn create(
         transport: T,
         settings: Settings,
@@ -142,10 +143,10 @@ impl<T: StorageClass> RemoteStorage<T> {
         })
     }
 
-    /// Returns the store.
+    /// Returns the remote store that the constructor made.
     ///
     /// # Errors
-    /// Throws `Error` if no constructor has run.
+    /// Throws `Error` if the object has not been constructed.
     pub fn store(&self) -> Result<&Remote<'static, T>, Thrown> {
         let made = self.made.get();
         let made = made.ok_or_else(arguments::not_constructed::<Self>)?;
@@ -166,7 +167,7 @@ impl<T: StorageClass> Object<RemoteStorage<T>> {
     /// [`Remote::ask`].
     ///
     /// # Errors
-    /// The same as [`Storage::take`].
+    /// Fails as [`Storage::take`] does.
     pub fn ask<R>(
         &self,
         name: impl FnOnce(&T) -> Vec<u8>,
@@ -181,11 +182,11 @@ impl<T: StorageClass> Object<RemoteStorage<T>> {
     }
 
     /// Runs the operation of a limiter that keeps its own record on this store. If the store fails,
-    /// the failure policy decides about `step`. It uses the bucket whose identifier is the parts of
-    /// `bucket` joined together.
+    /// the failure policy runs `step` instead. The fallback's identifier is the parts of `bucket`
+    /// joined together.
     ///
     /// # Errors
-    /// The same as [`Storage::take`].
+    /// Fails as [`Storage::take`] does.
     pub fn decide(
         &self,
         name: impl FnOnce(&T) -> Vec<u8>,
@@ -198,19 +199,20 @@ impl<T: StorageClass> Object<RemoteStorage<T>> {
         })
     }
 
-    /// Reports whether the failure policy grants a step in place of the store.
+    /// Runs a step by the failure policy instead of the store. Reports whether the policy grants
+    /// it.
     pub fn stand_in(&self, policy: OnFailure, identifier: &[u8], step: &Step) -> bool {
         let key = self.key(identifier);
         segment::host().is_some_and(|host| policy.answer(host, key, step, None).granted())
     }
 }
 
-/// Returns the value of a store's answer. If the store failed, throws an exception, or raises a
+/// Returns the value of a call on a store. If the store failed, throws an exception, or raises a
 /// warning under a policy that does not throw. `previous` returns the exception that caused the
 /// failure, if there was one.
 ///
 /// # Errors
-/// `TokenBucket\StorageException`, or the exception of the warning handler.
+/// Throws `TokenBucket\StorageException`, or the exception of the warning handler.
 pub fn tell<T: Transport, R>(
     remote: &Remote<T>,
     answer: Result<Answer<R>, Failure>,

@@ -1,4 +1,4 @@
-//! `TokenBucketStorageSharedMemory`: buckets that all workers share.
+//! `TokenBucketStorageSharedMemory`: buckets that all workers of this host share.
 
 use super::arguments;
 use super::contract::Storage;
@@ -9,7 +9,7 @@ use std::cell::OnceCell;
 use tokenbucket_core::slots::SharedMemory;
 use tokenbucket_core::{Denial, Key, KeyHasher, Outcome, Put, Step, Ticks, boot_clock};
 
-/// The state of an object: the hasher of its bucket names. The buckets are in the segment.
+/// The state of an object: the hasher of its identifiers. The buckets are in the segment.
 #[derive(Debug, Default)]
 pub struct SharedMemoryStorage {
     /// Set by the constructor.
@@ -63,7 +63,7 @@ impl Storage for Object<SharedMemoryStorage> {
     }
 }
 
-/// Returns the hasher for the namespace of the setting and, inside it, that of the constructor.
+/// Returns the hasher for a namespace of the constructor, inside the namespace of the INI setting.
 fn hasher(namespace: &[u8]) -> KeyHasher {
     let root = segment::store().map_or(KeyHasher::new([0; 2]), SharedMemory::hasher);
     root.namespace(&[&ini::namespace(), namespace])
@@ -73,19 +73,19 @@ fn hasher(namespace: &[u8]) -> KeyHasher {
 fn take(key: Key<'_>, step: &Step, first: Option<Ticks>) -> Outcome {
     match segment::store() {
         Some(store) => store.take(key, step, first),
-        // The module has shut down. Nothing can call this any more, and nothing is granted.
+        // Only before the module has started and after it has shut down. Then nothing is granted.
         None => Outcome::denied(Denial::TableFull, 0, boot_clock()),
     }
 }
 
-/// Takes one step on a bucket of a storage that [`Storage::is_direct`], and returns true if it was
-/// granted. This is the fastest path: it is inlined and runs no PHP code.
+/// Runs one step on a bucket of a storage with [`Storage::is_direct`], and returns true if it was
+/// granted. This is the fastest path, which is inlined and runs no PHP code.
 #[inline(always)]
 pub fn grants(key: Key<'_>, step: &Step) -> bool {
     take(key, step, None).granted()
 }
 
-/// Takes one step for a caller without a storage, as on a new `TokenBucketStorageSharedMemory`.
+/// Runs one step for a caller without a storage, as on a new `TokenBucketStorageSharedMemory`.
 pub fn take_here(identifier: &[u8], step: &Step) -> Outcome {
     take(hasher(b"").key(identifier), step, None)
 }

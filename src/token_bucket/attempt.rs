@@ -28,7 +28,7 @@ pub fn peek(call: &mut Call<'_>, result: &mut Zval) -> Result<(), Thrown> {
 /// Takes the tokens if the bucket holds them, and returns the whole decision.
 ///
 /// # Errors
-/// The exception of a store that failed, or of PHP code that ran.
+/// Throws the exception of a store that failed, or of PHP code that ran.
 pub fn decide(question: &Question<'_>) -> Result<Decision, Thrown> {
     match &question.home {
         Home::Native(storage) => Ok(question.decision(&question.take(&**storage)?)),
@@ -39,7 +39,7 @@ pub fn decide(question: &Question<'_>) -> Result<Decision, Thrown> {
 /// Takes the tokens if the bucket holds them, and returns true if it did.
 ///
 /// # Errors
-/// The same as [`decide`].
+/// Fails as [`decide`] does.
 pub fn granted(question: &Question<'_>) -> Result<bool, Thrown> {
     match &question.home {
         Home::Native(storage) => Ok(question.take(&**storage)?.granted()),

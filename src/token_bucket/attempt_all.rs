@@ -17,8 +17,8 @@ pub fn attempt_all(call: &mut Call<'_>, result: &mut Zval) -> Result<(), Thrown>
     if list.is_empty() {
         return Err(throw::argument_value(1, "must not be empty"));
     }
-    // Held, because an element may be a PHP reference, and PHP code that runs meanwhile may
-    // overwrite it.
+    // The elements are held, because PHP code that runs during the call may overwrite an element
+    // that is a PHP reference.
     let held: Vec<Zval> = list
         .values()
         .map(|zval| value::dereference(zval).shallow_clone())
@@ -47,18 +47,19 @@ pub fn attempt_all(call: &mut Call<'_>, result: &mut Zval) -> Result<(), Thrown>
     Ok(())
 }
 
-/// The questions to the buckets, and the buckets' storages.
+/// The calls on all buckets of one `attemptAll()`.
 struct Calls<'a> {
     questions: &'a [Question<'a>],
     storages: Vec<&'a dyn Storage>,
     steps: Vec<Step>,
-    /// For each bucket: true if the failure policy answered its last step instead of the store.
+    /// For each bucket: true if the failure policy decided its last step instead of the store.
     fell_back: Vec<bool>,
 }
 
 impl<'a> Calls<'a> {
     fn of(questions: &'a [Question<'a>]) -> Result<Self, Thrown> {
-        // An overriding method proposes a first state only for tokens that are taken at once.
+        // An overriding `_bootstrap()` proposes a first state for tokens that are then taken. Here
+        // a bucket may be left without taking tokens.
         if questions
             .iter()
             .any(|question| question.plan.overrides.bootstrap)
@@ -76,8 +77,8 @@ impl<'a> Calls<'a> {
         })
     }
 
-    /// Finds the first bucket whose capacity is less than its tokens. Returns the result of a dry
-    /// step on it.
+    /// Finds the first bucket whose capacity is less than the tokens of the call. Runs a dry step
+    /// on it and returns the result. Returns `None` if there is no such bucket.
     fn too_many(&mut self) -> Result<Option<Taken>, Thrown> {
         let Some(index) = self.steps.iter().position(Step::exceeds_capacity) else {
             return Ok(None);
@@ -91,11 +92,12 @@ impl<'a> Calls<'a> {
         }))
     }
 
-    /// Takes all or none in one operation, if the storages can do that.
+    /// Takes tokens from all buckets or none in one operation. Returns `None` if the storages do
+    /// not support that together.
     fn take_at_once(&self) -> Result<Option<Batched>, Thrown> {
         let keys = self.questions.iter().map(|question| question.plan.key());
         let buckets: Vec<_> = self.storages.iter().copied().zip(keys).collect();
-        // There is at least one bucket.
+        // The index is valid because there is at least one bucket.
         self.storages[0].take_all(&buckets, &self.steps)
     }
 
@@ -130,8 +132,8 @@ impl Batch for Calls<'_> {
     fn give_back(&mut self, taken: &Taken) -> Result<(), Thrown> {
         let index = taken.index;
         let (storage, key) = (self.storages[index], self.questions[index].plan.key());
-        // An exception may be pending because another storage threw. While one is pending, no
-        // method of PDO can be called.
+        // Another storage may have thrown an exception. While an exception is pending, no method of
+        // PDO can be called.
         throw::aside(|| storage.give_back(key, &taken.give_back(), self.fell_back[index]))
     }
 }

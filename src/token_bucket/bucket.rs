@@ -6,7 +6,7 @@ use crate::exceptions::Origin;
 use crate::zend::{Class, Object, State, Thrown};
 use std::cell::RefCell;
 
-/// The state in addition to the properties.
+/// The state of an object, in addition to the properties.
 #[derive(Debug, Default)]
 pub struct Bucket {
     plan: RefCell<Option<Plan>>,
@@ -33,18 +33,19 @@ fn properties(bucket: &Object<Bucket>) -> Source {
     std::array::from_fn(|slot| bucket.copy_property(slot))
 }
 
-/// Passes the bucket's plan to `read`. Derives a new plan first if a property has changed.
+/// Passes the bucket's plan to `read` and returns the result. Derives a new plan first if a
+/// property has changed.
 ///
-/// `read` must not call into PHP. Deriving a plan may: it runs `__toString()` of an identifier.
-/// Hold no reference to an array element over this call, except to counted values.
+/// `read` must not call PHP code. Deriving a plan may run PHP code, such as `__toString()` of an
+/// identifier. So hold no Rust reference to an array element over this call.
 ///
 /// # Errors
 /// Throws `ValueError` or `TypeError` for an invalid property.
 #[inline(always)]
 pub fn with_plan<R>(bucket: &Object<Bucket>, read: impl FnOnce(&Plan) -> R) -> Result<R, Thrown> {
     let is_current = |plan: &Plan| {
-        // A property that has become a PHP reference does not match here, even if its value is the
-        // same.
+        // A property that has become a PHP reference does not match here. `renew` compares the
+        // value behind it.
         plan.is_current(|slot, identity| bucket.slot(slot).is(identity))
     };
     let mut plan = bucket.plan.borrow();
@@ -53,11 +54,12 @@ pub fn with_plan<R>(bucket: &Object<Bucket>, read: impl FnOnce(&Plan) -> R) -> R
         renew(bucket)?;
         plan = bucket.plan.borrow();
     }
-    // `renew` has derived the plan if it was missing, and nothing else removes it.
+    // There is a plan, because `renew` derives a missing plan and no code removes one.
     plan.as_ref().map(read).ok_or(Thrown)
 }
 
-/// Passes the plan that [`with_plan`] has left to `read`. No PHP code may have run in between.
+/// Passes the current plan to `read`, without a check of the properties. Call it right after
+/// [`with_plan`], before PHP code can run.
 pub fn with_latest_plan<R>(
     bucket: &Object<Bucket>,
     read: impl FnOnce(&Plan) -> R,
@@ -82,10 +84,10 @@ fn renew(bucket: &Object<Bucket>) -> Result<(), Thrown> {
     )
 }
 
-/// Derives the plan from `source`; see [`Plan::derive`].
+/// Derives the bucket's plan from `source` and keeps it; see [`Plan::derive`].
 ///
 /// # Errors
-/// The same as [`with_plan`]. The message names an argument or a property, depending on `origin`.
+/// Fails as [`with_plan`] does. The message names an argument or a property, depending on `origin`.
 pub fn derive(
     bucket: &Object<Bucket>,
     source: &mut Source,

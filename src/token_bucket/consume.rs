@@ -11,8 +11,8 @@ use ext_php_rs::ffi::IS_STRING;
 /// `__construct(TokenBucketStorage $storage, $identifier, $bucket_capacity, $tokens_per_second)`
 pub fn construct(call: &mut Call<'_>, _result: &mut Zval) -> Result<(), Thrown> {
     call.object_of(1, &classes::TOKEN_BUCKET_STORAGE)?;
-    // Converted only to throw an error that names the argument. The properties keep the values as
-    // passed, as in the userland class.
+    // The arguments are converted only to throw errors that name an invalid argument. The
+    // properties keep the values as passed, as in the userland class.
     if value::kind(call.arg(2)) != IS_STRING {
         call.untyped_string(2)?;
     }
@@ -30,7 +30,8 @@ pub fn construct(call: &mut Call<'_>, _result: &mut Zval) -> Result<(), Thrown> 
 
 /// `consume($token_count = 1): bool`
 ///
-/// In shared memory this goes directly from the property slots to the bucket's slot.
+/// In shared memory this is the fast path: it needs only the property slots, the plan and the
+/// bucket's slot.
 pub fn consume(call: &mut Call<'_>, result: &mut Zval) -> Result<(), Thrown> {
     let number = match call.count() {
         0 => Number::Int(1),

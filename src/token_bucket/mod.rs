@@ -1,7 +1,7 @@
-//! `TokenBucket`: the class that users call.
+//! The class `TokenBucket`.
 //!
-//! A method derives a [`question`] from the properties and passes it to the storage. `consume()` in
-//! shared memory is shorter: it goes directly from the property slots to the bucket ([`consume`]).
+//! A method derives a [`question`] from the properties and passes it to the storage. In shared
+//! memory, `consume()` makes no question and uses the cached plan of the bucket ([`consume`]).
 
 mod attempt;
 mod attempt_all;

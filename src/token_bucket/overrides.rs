@@ -1,4 +1,4 @@
-//! The protected methods of the class, and calls of those that a subclass overrides.
+//! The protected methods of the class, and calls of methods that a subclass overrides.
 //!
 //! Calculations use PHP's own arithmetic on the property values, so that an overriding method sees
 //! the same values as in the userland class.
@@ -15,7 +15,8 @@ use tokenbucket_core::{AmountError, Grain, Step, seconds};
 /// `TokenBucket::MICROTIME_DELTA`
 const MICROTIME_DELTA: f64 = 0.0001;
 
-/// `compare_microtimes($m1, $m2)`: 0, 1 or -1. Values within a relative tolerance are equal.
+/// `compare_microtimes($m1, $m2)`: returns 0, 1 or -1. Values within a relative tolerance are
+/// equal.
 pub fn compare_microtimes(call: &mut Call<'_>, result: &mut Zval) -> Result<(), Thrown> {
     let m1 = call.untyped_number(1)?.to_float();
     let m2 = call.untyped_number(2)?.to_float();
@@ -58,7 +59,7 @@ pub fn protected_bootstrap(call: &mut Call<'_>, _result: &mut Zval) -> Result<()
         return Err(exceptions::bad_amount(1, AmountError::NotFinite));
     }
     let microtime = wall_clock().as_secs_f64() - span;
-    // Held, because the code that runs below may give the bucket another storage.
+    // The storage is held, because PHP code that runs below may give the bucket another storage.
     let held = bucket.copy_property(STORAGE);
     if let Some(storage) = storage::held(&held) {
         let identifier = plan.key().identifier;
@@ -69,10 +70,11 @@ pub fn protected_bootstrap(call: &mut Call<'_>, _result: &mut Zval) -> Result<()
     invoke::method(object, "bootstrap", &mut arguments).map(drop)
 }
 
-/// Returns the seconds in which `tokens` refill, by `_tokens_to_seconds()` of the bucket's class.
+/// Returns the seconds in which `tokens` refill. Calls `_tokens_to_seconds()` if the bucket's class
+/// overrides it.
 ///
 /// # Errors
-/// The exception of an overriding method.
+/// Throws the exception of an overriding method.
 pub fn to_seconds(
     bucket: &Object<Bucket>,
     overrides: Overrides,
@@ -85,19 +87,20 @@ pub fn to_seconds(
     arithmetic::divide(tokens, &bucket.copy_property(RATE)).ok_or(Thrown)
 }
 
-/// Returns the seconds in which `tokens` refill as a double, or NaN if the result is not a number.
+/// Returns the result of [`to_seconds`] as a double, or NaN if it is not a number.
 ///
 /// # Errors
-/// The same as [`to_seconds`].
+/// Fails as [`to_seconds`] does.
 fn seconds_of(bucket: &Object<Bucket>, overrides: Overrides, tokens: &Zval) -> Result<f64, Thrown> {
     let seconds = to_seconds(bucket, overrides, tokens)?;
     Ok(value::to_number(&seconds).map_or(f64::NAN, Number::to_float))
 }
 
-/// Returns the step for `number` tokens from an overriding `_tokens_to_seconds()`.
+/// Returns the step that takes `number` tokens, with the times that an overriding
+/// `_tokens_to_seconds()` returns.
 ///
 /// # Errors
-/// The exception of that method, or `ValueError` if it returns an invalid number of seconds.
+/// Throws the exception of that method, or `ValueError` if it returns an invalid number of seconds.
 pub fn step(
     bucket: &Object<Bucket>,
     overrides: Overrides,
@@ -113,7 +116,7 @@ pub fn step(
 /// Calls `$this->_bootstrap($this->_bucket_capacity - $token_count)`.
 ///
 /// # Errors
-/// The exception of the method.
+/// Fails with the exception of the method.
 pub fn bootstrap(bucket: &Object<Bucket>, token_count: &Zval) -> Result<(), Thrown> {
     let initial =
         arithmetic::subtract(&bucket.copy_property(CAPACITY), token_count).ok_or(Thrown)?;

@@ -1,8 +1,8 @@
-//! The values that are derived from a bucket's properties, kept until a property changes.
+//! The values that are derived from a bucket's properties. They are kept until a property changes.
 //!
-//! A subclass may change a property at any time, so the property slots decide. Each call compares
-//! their values, by identity, with those that the plan was made from. Four comparisons are cheaper
-//! than a division, a hash and a conversion.
+//! A subclass may change a property at any time. So each call compares the identities of the
+//! properties with those that the plan was made from. Four comparisons are cheaper than a division,
+//! a hash and a conversion.
 
 use crate::exceptions::{self, Origin};
 use crate::storage::{self, Storage};
@@ -23,17 +23,17 @@ pub type Source = [Zval; RATE + 1];
 #[derive(Debug)]
 pub struct Plan {
     made_from: [Identity; 4],
-    /// The storage, if it is one of the extension that holds no objects: holding it makes no cycle.
-    /// Null for other storages, for which each call makes a new plan.
+    /// The storage, if it belongs to the extension and refers to no other objects, so that holding
+    /// it makes no cycle. Null for other storages, for which each call derives a new plan.
     held: Zval,
-    /// A string. While the plan holds it, no other string can get the identity of the property's
-    /// string.
+    /// The identifier as a string. While the plan holds the string, no other string can have its
+    /// address and so its identity.
     identifier: Zval,
-    /// Two halves, because the engine aligns objects to 8 bytes only.
+    /// The hash in two halves, because the engine aligns objects to 8 bytes only.
     hash: [u64; 2],
     pub quota: Quota,
     pub overrides: Overrides,
-    /// True if `consume()` is one step in shared memory and nothing else.
+    /// True if `consume()` needs only one step in shared memory and no PHP code.
     pub is_direct: bool,
 }
 
@@ -51,7 +51,8 @@ impl Overrides {
         tokens_to_seconds: false,
     };
 
-    /// Checks the methods of an object of `class` or of a subclass.
+    /// Returns the methods that the object's class overrides. The object is of `class` or of a
+    /// subclass.
     pub fn of(object: Obj<'_>, class: &Class) -> Self {
         let is_exact = class.is_of(object);
         let overrides = |method| !is_exact && invoke::overrides(object, method, class);
@@ -62,15 +63,15 @@ impl Overrides {
     }
 }
 
-/// Returns true if equal bits will mean equal values. That holds for numbers and for the strings
-/// and objects that the plan holds.
+/// Returns true if later calls can compare the properties by identity. That is valid for numbers,
+/// and for strings and objects that the plan holds.
 fn has_identity(source: &Source) -> bool {
     let is_number = |slot: usize| matches!(value::kind(&source[slot]), IS_LONG | IS_DOUBLE);
     let identifier = matches!(value::kind(&source[IDENTIFIER]), IS_STRING | IS_LONG);
     identifier && is_number(CAPACITY) && is_number(RATE)
 }
 
-/// Returns the storage.
+/// Returns the object in the storage property.
 ///
 /// # Errors
 /// Throws `Error` if no constructor has set a storage.
@@ -92,7 +93,7 @@ impl Plan {
     }
 
     /// Derives a plan from `source`. Converting the identifier may run PHP code that changes any
-    /// property. In that case the source is read with `again` before it is used further.
+    /// property. After such a conversion, reads the source again with `again`.
     ///
     /// # Errors
     /// Throws `ValueError` or `TypeError` that names the invalid argument or property.
@@ -123,7 +124,7 @@ impl Plan {
         } else {
             [Identity::NONE; 4]
         };
-        // Each cast keeps one half of the hash.
+        // Each cast keeps 64 bits of the hash on purpose.
         #[allow(clippy::cast_possible_truncation)]
         let hash = [hash as u64, (hash >> 64) as u64];
         Ok(Self {
@@ -149,7 +150,7 @@ impl Plan {
     /// Returns the step that takes a number of tokens.
     ///
     /// # Errors
-    /// If `number` is not a valid amount.
+    /// Fails if `number` is not a valid amount.
     #[inline(always)]
     pub fn step(&self, number: Number) -> Result<Step, AmountError> {
         if let Number::Int(int) = number
@@ -160,7 +161,7 @@ impl Plan {
         number.tokens().map(|tokens| self.quota.step(tokens))
     }
 
-    /// Returns the bucket's name in its storage.
+    /// Returns the bucket's key in its storage.
     #[inline]
     pub fn key(&self) -> Key<'_> {
         Key {

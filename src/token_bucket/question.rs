@@ -1,4 +1,4 @@
-//! A question to a bucket. Each call derives it once and passes it on.
+//! A question: the values of one call on a bucket, derived once when the call begins.
 
 use super::bucket::{Bucket, with_latest_plan, with_plan};
 use super::overrides;
@@ -19,18 +19,18 @@ pub struct Question<'a> {
     pub plan: Plan,
 }
 
-/// The storage of a bucket. It is held, because PHP code that runs during the call may give the
-/// bucket another one.
+/// The storage of a bucket. It is held during the call, because PHP code may give the bucket
+/// another storage.
 #[derive(Debug)]
 pub enum Home {
-    /// A storage of the extension, which takes steps.
+    /// A storage of the extension, which runs steps.
     Native(Held<dyn Storage>),
     /// A userland storage, which decides in PHP.
     Userland(Zval),
 }
 
 impl<'a> Question<'a> {
-    /// Derives the question for `number` tokens, which are argument number `argument`.
+    /// Derives the question for `number` tokens. An error names the argument number `argument`.
     ///
     /// # Errors
     /// Throws `ValueError` or `TypeError` for an invalid number or property.
@@ -42,7 +42,7 @@ impl<'a> Question<'a> {
     /// Derives the question from the plan that [`with_plan`] has just updated.
     ///
     /// # Errors
-    /// The same as [`Question::of`].
+    /// Fails as [`Question::of`] does.
     pub fn of_latest_plan(
         bucket: &'a Object<Bucket>,
         number: Number,
@@ -71,7 +71,8 @@ impl<'a> Question<'a> {
         })
     }
 
-    /// Returns the storage for `method`, which userland storages do not support.
+    /// Returns the extension's storage. `method` is the name of a method that userland storages do
+    /// not support.
     ///
     /// # Errors
     /// Throws `LogicException` for a userland storage.
@@ -84,11 +85,12 @@ impl<'a> Question<'a> {
         }
     }
 
-    /// Takes the tokens from `storage`. An overriding `_bootstrap()` proposes the first state of a
-    /// bucket without a record. May run PHP code.
+    /// Takes the tokens from `storage`. If the bucket has no record, an overriding `_bootstrap()`
+    /// proposes its first state. May run PHP code.
     ///
     /// # Errors
-    /// The same as [`Storage::take`], or the exception of `_bootstrap()`. Nothing is written then.
+    /// Throws the same as [`Storage::take`]. Throws the exception of `_bootstrap()`, and then
+    /// writes nothing.
     pub fn take(&self, storage: &dyn Storage) -> Result<Outcome, Thrown> {
         let (key, step) = (self.plan.key(), &self.step);
         let first = if self.plan.overrides.bootstrap {
@@ -101,7 +103,7 @@ impl<'a> Question<'a> {
         storage.take(key, step, first)
     }
 
-    /// Returns the decision for an outcome.
+    /// Returns the decision for the outcome of the step.
     pub fn decision(&self, outcome: &Outcome) -> Decision {
         Decision::new(&self.plan.quota, &self.step, outcome)
     }

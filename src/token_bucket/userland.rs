@@ -1,6 +1,6 @@
-//! Userland storages: objects that implement the interface in PHP and decide by themselves.
+//! Calls on userland storages, which implement `TokenBucketStorage` in PHP and decide there.
 //!
-//! Calculations use PHP's own arithmetic on the property values, so that the storage gets the same
+//! Calculations use PHP's own arithmetic on the property values. So the storage gets the same
 //! values as from the userland class.
 
 use super::bucket::Bucket;
@@ -13,7 +13,7 @@ use crate::zend::closure::closure;
 use crate::zend::{Call, Object, Thrown, Zval, invoke, throw, value};
 use tokenbucket_core::{Decision, Denial, Verdict};
 
-/// Runs the closure that a userland storage is given.
+/// Implements the bootstrap closure that is passed to a userland storage.
 fn bootstrap_closure(call: &mut Call<'_>, result: &mut Zval) -> Result<(), Thrown> {
     let bucket = call.remembered("bucket");
     let bucket = value::object(&bucket)
@@ -27,7 +27,7 @@ fn bootstrap_closure(call: &mut Call<'_>, result: &mut Zval) -> Result<(), Throw
 /// Calls `consume()` of the userland storage `object`, as the userland class does.
 ///
 /// # Errors
-/// The exception of the storage or of an overriding method.
+/// Throws the exception of the storage or of an overriding method.
 pub fn consume(question: &Question<'_>, object: &Zval) -> Result<bool, Thrown> {
     if question.step.exceeds_capacity() {
         return Ok(false);
@@ -46,12 +46,12 @@ pub fn consume(question: &Question<'_>, object: &Zval) -> Result<bool, Thrown> {
     Ok(value::is_truthy(&answer))
 }
 
-/// Makes a decision from the storage's yes or no. The other values are bounds that hold unless the
-/// bucket is in debt. No tokens may be left. If nobody else takes any, the denied tokens are there
-/// after the time in which they refill.
+/// Makes a decision from the storage's boolean result. The other values are estimates that hold
+/// unless the bucket is in debt. `remaining` is 0, its lower bound. `retry_after` is the time in
+/// which the denied tokens refill if no other call takes tokens.
 ///
 /// # Errors
-/// The same as [`consume`].
+/// Fails as [`consume`] does.
 pub fn estimate(question: &Question<'_>, object: &Zval) -> Result<Decision, Thrown> {
     let granted = consume(question, object)?;
     let (step, burst) = (&question.step, question.plan.quota.burst());

@@ -10,8 +10,8 @@ use rustix::thread::{NanosleepRelativeResult, nanosleep};
 use rustix::time::Timespec;
 use tokenbucket_core::{Decision, Denial, TICKS_PER_SECOND, Ticks, Verdict, boot_clock, seconds};
 
-/// The longest sleep without a check for signals. A signal just before a sleep is noticed this
-/// late.
+/// The longest sleep without a check for signals. A signal that arrives just before a sleep is
+/// noticed after it.
 const NAP: Ticks = TICKS_PER_SECOND / 20;
 
 /// `wait(float $timeout, int|float $tokens = 1): TokenBucket\Decision`
@@ -24,7 +24,8 @@ pub fn wait(call: &mut Call<'_>, result: &mut Zval) -> Result<(), Thrown> {
     Ok(())
 }
 
-/// Takes the tokens. Sleeps until the bucket holds them, at most `left` ticks in all.
+/// Takes the tokens. Sleeps until the bucket holds them, but at most `left` ticks in all. Returns
+/// the denial at once if the wait would exceed the rest of `left`.
 fn decide_within(question: &Question<'_>, mut left: Ticks) -> Result<Decision, Thrown> {
     loop {
         let decision = attempt::decide(question)?;
@@ -44,8 +45,8 @@ fn decide_within(question: &Question<'_>, mut left: Ticks) -> Result<Decision, T
     }
 }
 
-/// Lets `ticks` pass on the storage's clock. Returns the ticks that have passed, at least, or
-/// `None` if PHP must run a signal handler or stop.
+/// Advances the storage's clock by `ticks`, or sleeps. Returns the ticks that have passed, at least
+/// `ticks`. Returns `None` if an interrupt is pending, such as a signal handler.
 fn pass(question: &Question<'_>, ticks: Ticks) -> Option<Ticks> {
     if let Home::Native(storage) = &question.home
         && storage.advance(ticks)
@@ -57,7 +58,7 @@ fn pass(question: &Question<'_>, ticks: Ticks) -> Option<Ticks> {
 
 fn sleep(ticks: Ticks) -> Option<Ticks> {
     let start = boot_clock();
-    // Cannot overflow: an instant plus a span.
+    // This cannot overflow, because instants and spans are limited.
     let end = start + ticks;
     loop {
         let now = boot_clock();
@@ -68,7 +69,7 @@ fn sleep(ticks: Ticks) -> Option<Ticks> {
             return None;
         }
         let nap = (end - now).min(NAP);
-        // The value is at most a twentieth of a second.
+        // The value fits because it is at most a twentieth of a second.
         let request = Timespec {
             tv_sec: 0,
             tv_nsec: nap.cast_signed(),

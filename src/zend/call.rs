@@ -1,4 +1,4 @@
-//! A call from PHP. Arguments are converted as for PHP's own functions.
+//! A call from PHP to a method of the extension. Arguments are converted as PHP's own functions do.
 
 use super::class::Class;
 use super::obj::Obj;
@@ -17,12 +17,12 @@ use std::ptr::{self, NonNull};
 
 /// A running call of a PHP function or method.
 pub struct Call<'a> {
-    /// A pointer instead of a reference, because the arguments lie behind the frame.
+    /// The frame. It is a pointer and not a reference, because the arguments lie behind the frame.
     frame: NonNull<zend_execute_data>,
     life: PhantomData<&'a mut zend_execute_data>,
 }
 
-/// Runs a method's body. Catches panics, so nothing unwinds out of it.
+/// Runs a method's body. Catches panics, so that none unwinds into PHP. A panic throws an `Error`.
 #[inline(always)]
 pub fn run<'a>(
     frame: &'a mut zend_execute_data,
@@ -34,7 +34,7 @@ pub fn run<'a>(
     let frame = ptr::with_exposed_provenance_mut(ptr::from_mut(frame).addr());
     let body = AssertUnwindSafe(|| {
         let mut call = Call {
-            // SAFETY: made from a reference, so it is not null.
+            // SAFETY: the pointer was made from a reference, so it is not null.
             frame: unsafe { NonNull::new_unchecked(frame) },
             life: PhantomData,
         };
@@ -55,7 +55,7 @@ impl<'a> Call<'a> {
         unsafe { (*self.frame.as_ptr()).This.u2.num_args }
     }
 
-    /// Checks that the number of arguments is one that the function declares.
+    /// Checks the number of arguments against the function's declaration.
     ///
     /// # Errors
     /// Throws `ArgumentCountError` if there are too few or too many arguments.
@@ -105,8 +105,8 @@ impl<'a> Call<'a> {
     /// If fewer arguments were passed.
     #[inline]
     pub fn arg(&self, number: u32) -> &Zval {
-        // SAFETY: arguments stay in the frame until the call returns. Only methods of this type
-        // that borrow it mutably convert an argument.
+        // SAFETY: arguments stay in the frame until the call returns. Only methods of `Call` that
+        // borrow the call mutably convert an argument.
         unsafe { &*self.raw(number) }
     }
 
@@ -122,7 +122,8 @@ impl<'a> Call<'a> {
         }
     }
 
-    /// Returns the frame's object, or `None` if there is none. A closure may be bound to no object.
+    /// Returns the object that the function was called on. Returns `None` in a closure that is
+    /// bound to no object.
     #[inline]
     pub(super) fn this_object(&self) -> Option<Obj<'a>> {
         // SAFETY: the frame holds a reference to its object until the call returns. Every field of
@@ -137,7 +138,8 @@ impl<'a> Call<'a> {
         }
     }
 
-    /// Returns `static::NAME` if the called class extends `class` and defines it as a number.
+    /// Returns the constant `static::NAME` as a double. Returns `None` if the called class is
+    /// `class` itself, or if the constant is not a number.
     pub fn static_constant(&self, class: &Class, name: &str) -> Option<f64> {
         // SAFETY: a static method's frame holds the called class. The two name strings are released
         // at the end of this block.
@@ -161,14 +163,14 @@ impl<'a> Call<'a> {
 
     #[cold]
     fn wrong(&self, number: u32, expected: symbols::zend_expected_type) -> Thrown {
-        // SAFETY: called in the frame of the function that the message names, with its argument. If
-        // an exception is pending, the engine keeps it.
+        // SAFETY: called in the frame of the function that the message names, with one of its
+        // arguments. If an exception is pending, the engine keeps that exception.
         unsafe { symbols::zend_wrong_parameter_type_error(number, expected, self.raw(number)) };
         Thrown
     }
 
-    /// Converts argument `number` in place, as PHP's own functions do. Returns `None` if that
-    /// fails.
+    /// Converts argument `number` in place, as PHP's own functions do. Returns `None` if the
+    /// conversion fails.
     ///
     /// # Safety
     /// `convert` is a conversion function of the engine. It takes a live argument and writes a
@@ -179,28 +181,28 @@ impl<'a> Call<'a> {
         convert: unsafe extern "C" fn(*mut zval, *mut T, u32) -> bool,
     ) -> Option<T> {
         let mut result = T::default();
-        // SAFETY: by contract; the argument is live.
+        // SAFETY: the argument is live. By contract, `convert` writes a valid `T`.
         unsafe { convert(self.raw(number), &raw mut result, number) }.then_some(result)
     }
 
     /// Returns argument `number` as `int|float`, converted in the caller's mode (weak or strict).
     ///
     /// # Errors
-    /// Throws `TypeError` if it cannot be converted.
+    /// Throws `TypeError` if the argument cannot be converted.
     #[inline]
     pub fn number(&mut self, number: u32) -> Result<Number, Thrown> {
         if let Some(plain) = value::as_number(self.arg(number)) {
             return Ok(plain);
         }
-        // A copy, because the bytes of the argument's string may be borrowed.
+        // A copy is converted, because the bytes of the argument's string may be borrowed.
         let mut copy = self.arg(number).shallow_clone();
         let mut converted = ptr::null_mut();
-        // SAFETY: our own copy, which is converted in place.
+        // SAFETY: the copy belongs to this function, so it may be converted in place.
         let parsed = unsafe {
             symbols::zend_parse_arg_number_slow(&raw mut copy, &raw mut converted, number)
         };
         if parsed
-            // SAFETY: the conversion has set it to a live value.
+            // SAFETY: the conversion has set the pointer to a live value.
             && let Some(plain) = value::as_number(unsafe { &*converted })
         {
             return Ok(plain);
@@ -212,7 +214,7 @@ impl<'a> Call<'a> {
     /// files, because the parameter is untyped.
     ///
     /// # Errors
-    /// Throws `TypeError` if it cannot be converted.
+    /// Throws `TypeError` if the argument cannot be converted.
     #[inline]
     pub fn untyped_number(&mut self, number: u32) -> Result<Number, Thrown> {
         value::to_number(self.arg(number))
@@ -223,7 +225,7 @@ impl<'a> Call<'a> {
     /// because the parameter is untyped.
     ///
     /// # Errors
-    /// Throws `TypeError` if it cannot be converted, or the exception of `__toString`.
+    /// Throws `TypeError` if the argument cannot be converted, or the exception of `__toString`.
     pub fn untyped_string(&mut self, number: u32) -> Result<Zval, Thrown> {
         let string = value::to_string_as_argument(self.arg(number), number);
         string.ok_or_else(|| self.wrong(number, symbols::Z_EXPECTED_STRING))
@@ -232,7 +234,7 @@ impl<'a> Call<'a> {
     /// Returns argument `number` as `float`, converted in the caller's mode.
     ///
     /// # Errors
-    /// Throws `TypeError` if it cannot be converted.
+    /// Throws `TypeError` if the argument cannot be converted.
     pub fn float(&mut self, number: u32) -> Result<f64, Thrown> {
         if let Some(Number::Float(float)) = value::as_number(self.arg(number)) {
             return Ok(float);
@@ -245,7 +247,7 @@ impl<'a> Call<'a> {
     /// Returns argument `number` as `int`, converted in the caller's mode.
     ///
     /// # Errors
-    /// Throws `TypeError` if it cannot be converted.
+    /// Throws `TypeError` if the argument cannot be converted.
     pub fn int(&mut self, number: u32) -> Result<i64, Thrown> {
         if let Some(Number::Int(int)) = value::as_number(self.arg(number)) {
             return Ok(int);
@@ -258,7 +260,7 @@ impl<'a> Call<'a> {
     /// Returns argument `number` as `bool`, converted in the caller's mode.
     ///
     /// # Errors
-    /// Throws `TypeError` if it cannot be converted.
+    /// Throws `TypeError` if the argument cannot be converted.
     pub fn bool(&mut self, number: u32) -> Result<bool, Thrown> {
         match value::kind(self.arg(number)) {
             IS_TRUE => return Ok(true),
@@ -273,18 +275,19 @@ impl<'a> Call<'a> {
     /// Returns the bytes of argument `number` as `string`, converted in the caller's mode.
     ///
     /// # Errors
-    /// Throws `TypeError` if it cannot be converted, or the exception of `__toString`.
+    /// Throws `TypeError` if the argument cannot be converted, or the exception of `__toString`.
     pub fn string(&mut self, number: u32) -> Result<&'a [u8], Thrown> {
         let text = self.text(number);
         text.ok_or_else(|| self.wrong(number, symbols::Z_EXPECTED_STRING))
     }
 
-    /// Returns the bytes of an argument that is a string or can be converted to one.
+    /// Returns the bytes of argument `number` as a string, or `None` if it cannot be converted.
     fn text(&mut self, number: u32) -> Option<&'a [u8]> {
         let arg = self.raw(number);
         let mut string = ptr::null_mut();
         // SAFETY: the argument is live, and PHP's own functions convert arguments in place, too. No
-        // conversion replaces a string, so the frame keeps it alive until the call returns.
+        // later conversion replaces a string, so the frame keeps the string alive until the call
+        // returns.
         unsafe {
             if value::kind(&*arg) == IS_STRING {
                 return Some(value::bytes(&*arg));
@@ -294,11 +297,11 @@ impl<'a> Call<'a> {
         }
     }
 
-    /// Returns the array if the argument is one.
+    /// Returns argument `number` if it is an array.
     fn elements(&self, number: u32) -> Option<&'a ZendHashTable> {
         let arg = self.arg(number);
-        // SAFETY: the kind was checked. No conversion replaces an array, so the frame keeps it
-        // alive until the call returns.
+        // SAFETY: the kind was checked. No conversion replaces an array, so the frame keeps the
+        // array alive until the call returns.
         (value::kind(arg) == IS_ARRAY).then(|| unsafe { &*arg.value.arr.cast_const() })
     }
 
@@ -306,7 +309,7 @@ impl<'a> Call<'a> {
     /// the array.
     ///
     /// # Errors
-    /// Throws `TypeError` if it is neither, or the exception of `__toString`.
+    /// Throws `TypeError` if the argument is neither, or the exception of `__toString`.
     pub fn string_or_array(
         &mut self,
         number: u32,
@@ -321,7 +324,7 @@ impl<'a> Call<'a> {
     /// Returns argument `number`, which must be an array.
     ///
     /// # Errors
-    /// Throws `TypeError` if it is not an array.
+    /// Throws `TypeError` if the argument is not an array.
     pub fn array(&mut self, number: u32) -> Result<&'a ZendHashTable, Thrown> {
         let array = self.elements(number);
         array.ok_or_else(|| self.wrong(number, symbols::Z_EXPECTED_ARRAY))
@@ -330,16 +333,16 @@ impl<'a> Call<'a> {
     /// Returns argument `number`, which must be an object of `class` or of a subclass.
     ///
     /// # Errors
-    /// Throws `TypeError` if it is not.
+    /// Throws `TypeError` if the argument is not such an object.
     pub fn object_of(&self, number: u32, class: &Class) -> Result<Zval, Thrown> {
         self.object(number, class.name(), |object| class.has(object))
     }
 
-    /// Returns argument `number`, which must be an object of a class of PHP or another extension.
-    /// That extension may be missing.
+    /// Returns argument `number`, which must be an object of the class named `class`. The class
+    /// belongs to PHP or another extension, which may be missing.
     ///
     /// # Errors
-    /// Throws `TypeError` if it is not.
+    /// Throws `TypeError` if the argument is not such an object.
     pub fn object_of_foreign(&self, number: u32, class: &str) -> Result<Zval, Thrown> {
         self.object(number, class, |object| foreign::is_of(object, class))
     }
@@ -355,7 +358,8 @@ impl<'a> Call<'a> {
             return Ok(arg.shallow_clone());
         }
         let (class, arg) = (throw::text(class), self.raw(number));
-        // SAFETY: called in the frame of the function that the message names, with its argument.
+        // SAFETY: called in the frame of the function that the message names, with one of its
+        // arguments.
         unsafe { symbols::zend_wrong_parameter_class_error(number, class.as_ptr(), arg) };
         Err(Thrown)
     }

@@ -16,7 +16,7 @@ use std::mem::MaybeUninit;
 use std::ptr;
 use std::sync::atomic::{AtomicPtr, Ordering::Relaxed};
 
-/// A class or interface of this extension. It is usable once it is registered.
+/// A class, interface or enum of this extension. Its objects can be made after it is registered.
 #[derive(Debug)]
 pub struct Class {
     name: &'static CStr,
@@ -44,11 +44,11 @@ pub enum Kind {
 /// A property. Properties are listed in the order of their slots.
 #[derive(Clone, Copy, Debug)]
 pub enum Property {
-    /// A property without a type; initially null.
+    /// A property without a type. It is initially null.
     Untyped(&'static CStr, u32),
-    /// A property without a type; initially a number.
+    /// A property without a type. It is initially a number.
     UntypedInt(&'static CStr, u32, i64),
-    /// A read-only property with a type; initially uninitialised.
+    /// A read-only property with a type. It has no initial value.
     ReadOnly(&'static CStr, u32, Type),
 }
 
@@ -59,7 +59,7 @@ pub struct Declaration {
     pub kind: Kind,
     /// The class flags, such as `FINAL`.
     pub flags: u32,
-    /// The interfaces that it implements directly.
+    /// The interfaces that the class implements directly.
     pub interfaces: &'static [&'static str],
     /// [`Class::carry`] for the state of its objects, if they have one.
     pub state: Option<fn(&Class)>,
@@ -69,7 +69,8 @@ pub struct Declaration {
     pub properties: &'static [Property],
     /// The methods.
     pub methods: Entries,
-    /// The arguments that are hidden in stack traces: a method and a number, from 1.
+    /// The arguments that are hidden in stack traces. Each entry is a method and the number of its
+    /// argument, from 1.
     pub hidden: &'static [(&'static str, u32)],
 }
 
@@ -100,7 +101,8 @@ impl Class {
     /// Returns the engine's class entry.
     #[inline]
     pub(super) fn entry(&self) -> *mut zend_class_entry {
-        // Relaxed: written while the module starts, before any other thread.
+        // Relaxed, because the entry is written while the module starts, before any other thread
+        // exists.
         self.entry.load(Relaxed)
     }
 
@@ -119,7 +121,7 @@ impl Class {
         ptr::eq(object.class(), self.entry())
     }
 
-    /// Returns true if the object is of this class, or of one that extends or implements it.
+    /// Returns true if the object is an instance of this class or interface, or of a subclass.
     #[inline]
     pub fn has(&self, object: Obj<'_>) -> bool {
         // SAFETY: the entry is null or registered.
@@ -156,9 +158,9 @@ impl Class {
     }
 
     fn create(&self, declared: &Declaration) -> *mut zend_class_entry {
-        // SAFETY: as INIT_CLASS_ENTRY does, this zeroes the template, then sets the name and the
-        // methods. The engine copies the template and the names. IS_UNDEF (0) is the type of an
-        // enum without values.
+        // SAFETY: the template is zeroed, then gets its name and methods, as in INIT_CLASS_ENTRY.
+        // The engine copies the template and the names. IS_UNDEF (0) is the type of an enum without
+        // values.
         let entry = unsafe {
             let mut template: zend_class_entry = MaybeUninit::zeroed().assume_init();
             template.name = interned(self.name);
@@ -186,7 +188,7 @@ impl Class {
 
     /// Hides argument `number` of a method in stack traces.
     fn hide_argument(&self, method: &str, number: u32) {
-        // SAFETY: the class was just registered and has the method.
+        // SAFETY: the class was just registered and declares the method.
         unsafe {
             let function = find_method(self.entry(), method);
             let attributes = &raw mut (*function).common.attributes;
@@ -194,8 +196,8 @@ impl Class {
                 interned(c"SensitiveParameter"),
                 symbols::ZEND_ATTRIBUTE_PERSISTENT,
             );
-            // The number of the argument that the attribute belongs to, from 1; 0 is the function
-            // itself.
+            // The last parameter is the number of the argument with the attribute, from 1. 0 would
+            // mean the function itself.
             symbols::zend_add_attribute(attributes, name, 0, flags, number, 0);
         }
     }
@@ -203,8 +205,8 @@ impl Class {
 
 /// Registers functions while the module starts.
 pub fn register_functions(functions: &Entries) {
-    // SAFETY: a list that ends with `END`. Null means no class, and the engine's own function
-    // table.
+    // SAFETY: the list ends with `END`. The null pointers mean no class, and the engine's own
+    // function table.
     unsafe {
         let (class, table) = (ptr::null_mut(), ptr::null_mut());
         let kind = MODULE_PERSISTENT.cast_signed();
@@ -218,15 +220,16 @@ pub fn case_name(case: &Zval) -> Zval {
     let is_case = |object: &Obj<'_>| unsafe { (*object.class()).ce_flags & ZEND_ACC_ENUM != 0 };
     let object = value::object(case).filter(is_case);
     object.map_or_else(Zval::null, |object| {
-        // SAFETY: an object of an enum has its name in its first slot, for as long as it lives.
+        // SAFETY: the first property slot of an enum's object holds the case's name as long as the
+        // object lives.
         unsafe { Val::new((&raw mut (*object.as_ptr()).properties_table).cast()).copy() }
     })
 }
 
-/// Returns an interned string, which is not counted. It lives as long as the engine, or until the
-/// end of the request if it is made in one.
+/// Returns an interned string, which needs no reference count. If it is made in a request, it lives
+/// until the end of that request. Otherwise it lives as long as the engine.
 pub fn interned(text: &CStr) -> *mut zend_string {
-    // SAFETY: the engine set this function when it started. Modules start later.
+    // SAFETY: the engine sets this function pointer before it starts modules.
     unsafe {
         let intern = zend_string_init_interned;
         intern.map_or(ptr::null_mut(), |intern| {
@@ -252,7 +255,7 @@ fn declare_property(entry: *mut zend_class_entry, property: Property) {
     };
     let (access, no_comment) = (access.cast_signed(), ptr::null_mut());
     let (name, kind) = (interned(name), declared_type.raw());
-    // SAFETY: a class that was just registered. The default holds nothing to release.
+    // SAFETY: the class was just registered. The default value holds nothing to release.
     unsafe {
         let default = &raw mut default;
         symbols::zend_declare_typed_property(entry, name, default, access, no_comment, kind);

@@ -1,7 +1,7 @@
-//! A real `\Closure` around a Rust function.
+//! PHP closures (`\Closure`) that run a Rust function.
 //!
-//! The engine makes closures from functions. The values that this closure remembers are properties
-//! of a plain object, its `$this`. The cycle collector can see them there.
+//! The closure's `$this` is a plain object. The values that the closure remembers are properties of
+//! that object, where the cycle collector can see them.
 
 use super::class::{Class, interned};
 use super::declare::{Handler, raw};
@@ -15,9 +15,10 @@ use ext_php_rs::types::Zval;
 use std::mem::MaybeUninit;
 use std::ptr;
 
-/// Returns a closure that runs `handler` and remembers the values of `memory` by name.
+/// Returns a closure that runs `handler` and remembers the values of `memory` by name. Returns
+/// `None` if the engine cannot create it.
 ///
-/// `model` is a method of `class` without parameters, on which the closure is modelled.
+/// `model` is a method of `class` without parameters. The closure is made from a copy of it.
 pub fn closure(
     class: &Class,
     model: &str,
@@ -27,7 +28,7 @@ pub fn closure(
     let mut this = Zval::new();
     let mut result = Zval::new();
     // SAFETY: the standard class can always be instantiated. The model is an internal function of a
-    // registered class. Its copy is complete, and the engine copies it again into the closure.
+    // registered class. Its copy is complete, and the engine copies that into the closure.
     unsafe {
         let plain = symbols::zend_standard_class_def;
         if symbols::object_init_ex(&raw mut this, plain) != 0 {
@@ -65,7 +66,8 @@ fn function(class: &Class, model: &str, handler: Handler) -> Option<zend_interna
 }
 
 impl super::Call<'_> {
-    /// Returns the value that the running closure remembers under `name`, or null if there is none.
+    /// Returns the value that the running closure remembers under `name`, or null if it remembers
+    /// none.
     pub fn remembered(&self, name: &str) -> Zval {
         let mut buffer = Zval::new();
         let Some(this) = self.this_object() else {

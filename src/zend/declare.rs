@@ -69,7 +69,8 @@ const LITERAL_CLASS_NAME: u32 = ext_php_rs::ffi::_ZEND_TYPE_LITERAL_NAME_BIT;
 #[cfg(not(php83))]
 const LITERAL_CLASS_NAME: u32 = ext_php_rs::ffi::_ZEND_TYPE_NAME_BIT;
 
-/// A parameter. The first entry of a list describes the return value instead.
+/// A parameter in a list of parameters. The first entry of a list describes the return value
+/// instead.
 pub type Info = zend_internal_arg_info;
 
 /// Returns the first entry of a list: the number of required parameters, and the return type.
@@ -113,8 +114,8 @@ type RawHandler = unsafe extern "C" fn(*mut zend_execute_data, *mut zval);
 
 /// Returns the handler as the engine declares it.
 pub(super) const fn raw(handler: Handler) -> RawHandler {
-    // SAFETY: references and pointers are passed alike. The engine passes a live frame and a live
-    // result.
+    // SAFETY: references and pointers have the same calling convention. The engine passes a live
+    // frame and a live result.
     unsafe { std::mem::transmute::<Handler, RawHandler>(handler) }
 }
 
@@ -137,7 +138,8 @@ pub const fn abstract_entry(name: &'static CStr, info: &'static [Info]) -> Entry
     Entry {
         fname: name.as_ptr(),
         arg_info: info.as_ptr(),
-        // The first entry is the return value. The count fits: no method has more than a handful.
+        // The first entry is the return value. The count fits because no method has more than a few
+        // parameters.
         #[allow(clippy::cast_possible_truncation)]
         num_args: (info.len() - 1) as u32,
         flags: PUBLIC | ZEND_ACC_ABSTRACT,
@@ -149,9 +151,10 @@ pub const fn abstract_entry(name: &'static CStr, info: &'static [Info]) -> Entry
 #[derive(Clone, Copy, Debug)]
 pub struct Entries(pub &'static [Entry]);
 
-// SAFETY: only the engine reads them. Their pointers are to constants.
+// SAFETY: only the engine reads the entries, and they point to constants.
 unsafe impl Sync for Entries {}
 
 /// The end of a list of methods.
-// SAFETY: all pointers are null and all numbers zero. The engine takes that as the end of a list.
+// SAFETY: null pointers and zeros are valid in this structure. The engine takes such an entry as
+// the end of a list.
 pub const END: Entry = unsafe { MaybeUninit::zeroed().assume_init() };

@@ -4,16 +4,16 @@
 use super::obj::{Obj, find_class};
 use super::symbols;
 
-/// Returns true if the object is of the class named `class` or of one that extends it. The case of
-/// letters is ignored. No class is autoloaded.
+/// Returns true if the object is of the class named `class` or of a subclass. Ignores the case of
+/// letters and does not autoload classes.
 pub fn is_of(object: Obj<'_>, class: &str) -> bool {
-    // SAFETY: null or a class.
+    // SAFETY: `find_class` returns null or a live class.
     unsafe { object.is_of(find_class(class)) }
 }
 
-/// Returns true if an extension, and not PHP code, has declared the class of this name.
+/// Returns true if the class of this name exists and was declared by an extension, not by PHP code.
 pub fn is_internal(class: &str) -> bool {
-    // SAFETY: null or a class.
+    // SAFETY: `find_class` returns null or a live class.
     unsafe { find_class(class).as_ref() }
         .is_some_and(|entry| u32::from(entry.type_.cast_unsigned()) == symbols::ZEND_INTERNAL_CLASS)
 }

@@ -1,4 +1,4 @@
-//! Calls into PHP code. Each of them may throw. A fatal error in PHP code never returns here, so
+//! Calls of PHP code. Each call may throw. After a fatal error in PHP code a call never returns, so
 //! hold no borrow and no lock during a call.
 
 use super::class::Class;
@@ -18,7 +18,7 @@ fn find(object: Obj<'_>, method: &str) -> *mut zend_function {
 /// Returns true if the object's class overrides `method` (in lower case) of `class`.
 pub fn overrides(object: Obj<'_>, method: &str, class: &Class) -> bool {
     let function = find(object, method);
-    // SAFETY: not null, so it is a live function.
+    // SAFETY: the pointer is not null, so it points to a live function.
     !function.is_null() && unsafe { !ptr::eq((*function).common.scope, class.entry()) }
 }
 
@@ -44,7 +44,7 @@ pub fn has_methods(object: Obj<'_>, methods: &[&str]) -> bool {
     methods.iter().all(|method| !find(object, method).is_null())
 }
 
-/// A method of an object, looked up once for several calls.
+/// A method of an object. It is looked up once and can be called several times.
 #[derive(Clone, Copy, Debug)]
 pub struct Method<'a> {
     object: Obj<'a>,
@@ -52,7 +52,7 @@ pub struct Method<'a> {
 }
 
 impl<'a> Method<'a> {
-    /// Finds the object's `method` (in lower case), whatever its visibility.
+    /// Finds the object's `method` (in lower case), also if it is private or protected.
     ///
     /// # Errors
     /// Throws `Error` if the class has no such method.
@@ -69,7 +69,7 @@ impl<'a> Method<'a> {
     /// Calls the method.
     ///
     /// # Errors
-    /// The exception of the method.
+    /// Fails with the exception of the method.
     pub fn call(&self, arguments: &mut [Zval]) -> Result<Zval, Thrown> {
         let mut result = Zval::new();
         let this = self.object.as_ptr();
@@ -95,28 +95,28 @@ impl<'a> Method<'a> {
     }
 }
 
-/// Calls `method` (in lower case) of the object, whatever its visibility.
+/// Calls `method` (in lower case) of the object, also if it is private or protected.
 ///
 /// # Errors
-/// The exception of the method, or `Error` if there is no such method.
+/// Fails with the exception of the method, or throws `Error` if there is no such method.
 pub fn method(object: Obj<'_>, method: &str, arguments: &mut [Zval]) -> Result<Zval, Thrown> {
     Method::of(object, method)?.call(arguments)
 }
 
-/// Returns true if `callable` can be called from here.
+/// Returns true if `callable` can be called from the running method's scope.
 pub fn is_callable(callable: &Zval) -> bool {
-    // SAFETY: a live value, which is not changed.
+    // SAFETY: the value is live and is not changed.
     unsafe { zend_is_callable(ptr::from_ref(callable).cast_mut(), 0, ptr::null_mut()) }
 }
 
 /// Calls `callable` without arguments.
 ///
 /// # Errors
-/// The exception of the called code.
+/// Fails with the exception of the called code.
 pub fn callable(callable: &Zval) -> Result<Zval, Thrown> {
     let mut result = Zval::new();
     let (callable, none) = (ptr::from_ref(callable).cast_mut(), ptr::null_mut());
-    // SAFETY: a live value, which is not changed. The caller keeps it alive.
+    // SAFETY: the value is not changed, and the caller keeps it alive.
     let status = unsafe {
         _call_user_function_impl(none, callable, &raw mut result, 0, none, ptr::null_mut())
     };

@@ -1,18 +1,18 @@
 //! A thin safe layer over the engine's own interface: classes, arguments, values, calls.
 //!
-//! The class macros of ext-php-rs are not used here. The classes must behave as in a C extension
-//! when users call them often, extend them or catch them. Arguments must coerce, objects must be
-//! valid from their creation, and the cycle collector must see property slots.
+//! The class macros of ext-php-rs are not used here, because the classes must behave as in a C
+//! extension. Arguments must be converted as PHP's own functions do. Objects must be valid from
+//! their creation, and the cycle collector must see property slots.
 //!
 //! This module holds the only unsafe code in `src/`. Its public items are safe to use on PHP's
-//! thread under one rule that the types do not express. Do not hold a reference to an array element
-//! while PHP code runs, because PHP code may change the element through a PHP reference. Objects
-//! ([`Obj`]) and places that PHP code can write to ([`value::Val`]) are pointers, not references.
+//! thread under one rule that the types do not express. Do not hold a Rust reference to an array
+//! element while PHP code runs, because PHP code may change the element. Objects ([`Obj`]) and
+//! places that PHP code can write to ([`value::Val`]) are pointers, not references.
 //!
 //! Imports inside this module go one way: from `call` and `closure` down to `obj` and `symbols`.
 //!
-//! Invariant: no panic unwinds into PHP, because [`call::run`] catches it. No call into PHP happens
-//! while a borrow or a lock is held, because a fatal error jumps over these frames without
+//! Two invariants hold. No panic unwinds into PHP, because [`call::run`] catches panics. No PHP
+//! code is called while a borrow or a lock is held, because a fatal error skips Rust frames without
 //! unwinding them.
 #![allow(unsafe_code)]
 

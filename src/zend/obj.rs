@@ -1,7 +1,7 @@
 //! A pointer to a live object in the engine's memory.
 //!
-//! It is a pointer and not a reference, because the engine writes to an object while Rust code
-//! holds it. Counts, properties and flags change in every call.
+//! [`Obj`] is a pointer and not a reference, because the engine writes to an object while Rust code
+//! uses it. Any call of the engine may change the object's reference count, properties and flags.
 
 use ext_php_rs::ffi::{
     ext_php_rs_compiler_globals, instanceof_function_slow, zend_class_entry, zend_function,
@@ -18,7 +18,8 @@ impl Obj<'_> {
     /// Wraps a pointer. Returns `None` for null.
     ///
     /// # Safety
-    /// The object lives for `'a`. The pointer is the engine's own, so it may be written through.
+    /// The object lives for `'a`. The pointer is the engine's own, so that it may be written
+    /// through.
     #[inline]
     pub(super) unsafe fn new(object: *mut zend_object) -> Option<Self> {
         NonNull::new(object).map(|object| Self(object, PhantomData))
@@ -37,10 +38,11 @@ impl Obj<'_> {
         unsafe { (*self.as_ptr()).ce }
     }
 
-    /// Returns true if the object is of `class`, or of one that extends or implements it.
+    /// Returns true if the object is an instance of `class` or of a subclass. Returns false for a
+    /// null `class`.
     ///
     /// # Safety
-    /// `class` is null or a live class. No object is of class null.
+    /// `class` is null or a live class.
     #[inline]
     pub(super) unsafe fn is_of(self, class: *mut zend_class_entry) -> bool {
         // SAFETY: by contract.
@@ -49,22 +51,25 @@ impl Obj<'_> {
     }
 }
 
-/// Returns the class of this name, or null. The case of letters is ignored. No class is autoloaded.
+/// Returns the class of this name, or null if there is no such class. Ignores the case of letters
+/// and does not autoload classes.
 pub(super) fn find_class(name: &str) -> *mut zend_class_entry {
     // SAFETY: the globals live as long as the engine, and the table of classes holds classes. The
-    // executor uses the same table, but has not set its own pointer to it while modules start.
+    // executor has its own pointer to this table, but that pointer is not set yet while modules
+    // start.
     unsafe {
         let table = (*ext_php_rs_compiler_globals()).class_table;
         zend_hash_str_find_ptr_lc(table, name.as_ptr().cast(), name.len()).cast()
     }
 }
 
-/// Returns the method of this name, or null. The case of letters is ignored.
+/// Returns the method of this name, or null if there is no such method. Ignores the case of
+/// letters.
 ///
 /// # Safety
 /// `class` is a live class.
 pub(super) unsafe fn find_method(class: *mut zend_class_entry, name: &str) -> *mut zend_function {
-    // SAFETY: by contract. The table of methods holds methods.
+    // SAFETY: by contract the class is live. Its function table holds methods.
     unsafe {
         let table = &raw const (*class).function_table;
         zend_hash_str_find_ptr_lc(table, name.as_ptr().cast(), name.len()).cast()

@@ -1,7 +1,8 @@
 //! Objects of PHP that carry a Rust state.
 //!
-//! The state lies before the engine's part, as in C extensions. Invariant: every object of a class
-//! registered with state `T` has a valid `T` from its creation, even if no constructor ever runs.
+//! The state lies before the engine's part of the object, as in C extensions. Invariant: every
+//! object of a class registered with state `T` has a valid `T` from its creation. This is so even
+//! if no constructor ever runs.
 
 use super::class::Class;
 use super::obj::Obj;
@@ -37,7 +38,8 @@ pub trait State: Sized + 'static {
 #[derive(Debug)]
 pub struct Object<T> {
     state: T,
-    /// In a cell, because the engine changes it while Rust code holds references.
+    /// The engine's part. It is in a cell, because the engine changes it while Rust code holds
+    /// references.
     zend: UnsafeCell<zend_object>,
 }
 
@@ -51,19 +53,19 @@ impl<T> Deref for Object<T> {
 }
 
 impl<T: State> Object<T> {
-    /// Checks the alignment, because the engine aligns its memory to 8 bytes only.
+    /// Checks the alignment at compile time, because the engine aligns its memory to 8 bytes only.
     const ALIGNED: () = assert!(align_of::<Self>() <= 8);
 
     /// The offset of the engine's part, in bytes.
     pub(super) const OFFSET: usize = offset_of!(Self, zend);
 
-    /// Returns the object around its engine's part.
+    /// Returns the whole object that contains this engine's part.
     ///
     /// # Safety
     /// The object's class was registered with the state `T`, and the object outlives the reference.
     #[inline]
     unsafe fn of_zend<'a>(object: *mut zend_object) -> &'a Self {
-        // SAFETY: by contract the object has the state.
+        // SAFETY: by contract the object has the state `T` and outlives the reference.
         unsafe { &*Self::whole(object) }
     }
 
@@ -73,24 +75,25 @@ impl<T: State> Object<T> {
     /// The object's class was registered with the state `T`.
     #[inline]
     unsafe fn whole(object: *mut zend_object) -> *mut Self {
-        // SAFETY: by contract the object has the state, at this offset.
+        // SAFETY: by contract the object has the state `T`, so the engine's part lies at this
+        // offset.
         unsafe { object.byte_sub(Self::OFFSET).cast() }
     }
 
-    /// Returns the object if it is of this class or of one that extends it.
+    /// Returns the object if it is of the state's class or of a subclass.
     #[inline]
     pub fn of(object: Obj<'_>) -> Option<&Self> {
-        // SAFETY: a live object has handlers. Only this class and its subclasses use these
-        // handlers, and `create::<T>` makes the objects of all of them.
+        // SAFETY: a live object has handlers. Only the state's class and its subclasses use these
+        // handlers. `create::<T>` makes the objects of all these classes.
         let is_one = unsafe { ptr::eq((*object.as_ptr()).handlers, T::class().handlers()) };
-        // SAFETY: the handlers were checked.
+        // SAFETY: the handlers were checked, so the object has the state `T`.
         is_one.then(|| unsafe { Self::of_zend(object.as_ptr()) })
     }
 
-    /// Returns the object if it is of exactly this class.
+    /// Returns the object if it is of exactly the state's class.
     #[inline]
     pub fn of_exact(object: Obj<'_>) -> Option<&Self> {
-        // SAFETY: the class is checked.
+        // SAFETY: the class was checked, so the object has the state `T`.
         T::class()
             .is_of(object)
             .then(|| unsafe { Self::of_zend(object.as_ptr()) })
@@ -102,7 +105,7 @@ impl<T: State> Object<T> {
         // The engine's memory comes from C, so its provenance is exposed. A pointer made from this
         // reference would not cover the property slots behind the object.
         let object = ptr::with_exposed_provenance_mut(self.zend.get().addr());
-        // SAFETY: it lives as long as the object and is never null.
+        // SAFETY: the engine's part lives as long as the object, and the pointer is never null.
         unsafe { Obj::new(object).unwrap_unchecked() }
     }
 
@@ -111,7 +114,7 @@ impl<T: State> Object<T> {
         value::of_object(self.zend())
     }
 
-    /// Returns true if the object is of the class itself, not of a subclass.
+    /// Returns true if the object is of the state's class itself, not of a subclass.
     pub fn is_exact(&self) -> bool {
         T::class().is_of(self.zend())
     }
@@ -125,14 +128,14 @@ impl<T: State> Object<T> {
     pub fn slot(&self, index: usize) -> Val<'_> {
         assert!(index < T::SLOTS, "a property of another class");
         // SAFETY: the class declares at least `SLOTS` properties, as `carry` has checked.
-        // Subclasses add theirs behind them. The slot is live as long as the object.
+        // Subclasses append their own properties. The slot is live as long as the object.
         unsafe {
             let table = &raw mut (*self.zend().as_ptr()).properties_table;
             Val::new(table.cast::<Zval>().add(index))
         }
     }
 
-    /// Copies the value of property number `index`. Returns null if it was unset.
+    /// Copies the value of property number `index`. Returns null if the property was unset.
     pub fn copy_property(&self, index: usize) -> Zval {
         self.slot(index).copy()
     }
@@ -143,7 +146,8 @@ impl<T: State> Object<T> {
     }
 }
 
-/// A reference to something inside an object of PHP. It holds a count that keeps the object alive.
+/// A Rust reference to a part of a PHP object, with a counted reference that keeps the object
+/// alive.
 #[derive(Debug)]
 pub struct Held<T: ?Sized> {
     part: ptr::NonNull<T>,
@@ -151,8 +155,8 @@ pub struct Held<T: ?Sized> {
 }
 
 impl<T: ?Sized> Held<T> {
-    /// Finds the part in the object that `value` holds. Returns `None` if there is no object or no
-    /// part.
+    /// Finds a part in the object that `value` holds. Returns `None` if `value` is not an object,
+    /// or if `find` returns `None`.
     pub fn of(value: &Zval, find: fn(Obj<'_>) -> Option<&T>) -> Option<Self> {
         let part = find(value::object(value)?)?;
         Some(Self {
@@ -167,20 +171,21 @@ impl<T: ?Sized> Deref for Held<T> {
 
     #[inline]
     fn deref(&self) -> &T {
-        // SAFETY: `find` made it from a reference to the object and works for any lifetime, so the
-        // part lives as long as the object. The count keeps the object alive. Objects do not move.
+        // SAFETY: `find` works for any lifetime of the object, so the part lives as long as the
+        // object. The counted reference keeps the object alive. Objects do not move.
         unsafe { self.part.as_ref() }
     }
 }
 
 impl Class {
-    /// Lets each object of the class carry a `T`.
+    /// Installs the handlers that give each object of the class a state `T`.
     ///
     /// # Panics
     /// If the class declares fewer properties than the state's `SLOTS`.
     pub fn carry<T: State>(&self) {
         let handlers = self.handlers().cast_mut();
-        // SAFETY: the class was just registered, on the only thread. All handlers are initialised.
+        // SAFETY: the class was just registered, on the only thread. The copy initialises all
+        // handlers.
         unsafe {
             let declared = usize::try_from((*self.entry()).default_properties_count);
             assert!(declared.is_ok_and(|declared| T::SLOTS <= declared));
@@ -202,22 +207,22 @@ impl Class {
     }
 }
 
-/// Returns a new object of the class itself with this state. `construct` sets its properties.
+/// Returns a new object of the state's class with this state. `construct` sets its properties.
 ///
 /// # Errors
-/// If there is no memory for the object, or the exception of `construct`.
+/// Fails if the engine cannot create the object, or with the exception of `construct`.
 pub fn instantiate<T: State>(
     state: T,
     construct: impl FnOnce(&Object<T>) -> Result<(), Thrown>,
 ) -> Result<Zval, Thrown> {
     let mut value = Zval::new();
-    // SAFETY: only methods make objects, and they run only after all classes were registered.
+    // SAFETY: objects are made only by methods, which run after all classes were registered.
     let status = unsafe { symbols::object_init_ex(&raw mut value, T::class().entry()) };
     if status != 0 {
         return Err(Thrown);
     }
-    // SAFETY: the value holds the object of the class that was just made. Nobody else has a
-    // reference to it or to its state, which is replaced here.
+    // SAFETY: the value holds the object that was just made. No other code has a reference to the
+    // object or to its state, which is replaced here.
     construct(unsafe {
         let whole = Object::<T>::whole(value.value.obj);
         (*whole).state = state;
@@ -259,7 +264,8 @@ pub(super) unsafe extern "C" fn free<T: State>(object: *mut zend_object) {
     // memory.
     unsafe {
         let whole = Object::<T>::whole(object);
-        // First, because it may run PHP code that can still reach the object (values of a WeakMap).
+        // The state is dropped only afterwards. This call may run destructors of values in a
+        // WeakMap, and their PHP code can still reach the object.
         zend_object_std_dtor(object);
         ptr::drop_in_place(&raw mut (*whole).state);
     }
@@ -272,7 +278,8 @@ pub(super) unsafe extern "C" fn free<T: State>(object: *mut zend_object) {
 pub(super) unsafe extern "C" fn clone<T: State>(old: *mut zend_object) -> *mut zend_object {
     // SAFETY: `allocate` made the object.
     let state = unsafe { Object::<T>::of_zend(old) }.cloned();
-    // SAFETY: as above. Only classes with cloning have a clone handler, so there is a state.
+    // SAFETY: as above. Only states that can be cloned have this handler, so `born` is never used
+    // here.
     let new = allocate(unsafe { (*old).ce }, state.unwrap_or_else(T::born));
     // SAFETY: both objects are of one class.
     unsafe { zend_objects_clone_members(new, old) };

@@ -1,7 +1,7 @@
-//! Reads where a PDO object's connection leads. No method of PDO returns that.
+//! Reads the data source and user of a PDO object. No method of PDO returns them.
 //!
-//! PDO's own headers give other extensions this view, and PDO drivers are written against it. Only
-//! the beginning of the structure is read, which is the same in every PHP from 8.1 on.
+//! PDO's public headers declare this structure for PDO drivers. Only its beginning is read, which
+//! is the same in every PHP from 8.1 on.
 
 use super::obj::Obj;
 use super::{foreign, system};
@@ -9,7 +9,7 @@ use ext_php_rs::ffi::zend_object;
 use std::ffi::{c_char, c_void};
 use std::mem::offset_of;
 
-/// The beginning of `pdo_dbh_t`.
+/// The layout of the beginning of `pdo_dbh_t`.
 #[repr(C)]
 struct Handle {
     methods: *const c_void,
@@ -21,7 +21,7 @@ struct Handle {
     data_source_len: usize,
 }
 
-/// `pdo_dbh_object_t`
+/// The layout of `pdo_dbh_object_t`.
 #[repr(C)]
 struct Whole {
     inner: *const Handle,
@@ -37,31 +37,31 @@ const _: () = assert!(
         && offset_of!(Whole, std) == 8
 );
 
-/// The database that a connection leads to.
+/// The database that a PDO object is connected to.
 #[derive(Debug)]
 pub struct Target {
-    /// The data source after the driver's name and the colon. It may hold a password: never show
-    /// it.
+    /// The data source after the driver's name and the colon. Never show it, because it may hold a
+    /// password.
     pub data_source: Vec<u8>,
     /// The user, if one was given in addition to the data source.
     pub user: Vec<u8>,
 }
 
-/// Returns where the connection of a PDO object leads. Returns `None` for an object of another
-/// class, or without a connection: a subclass of PDO need not call PDO's constructor.
+/// Returns the database that a PDO object is connected to. Returns `None` for an object of another
+/// class. Also returns `None` for an object without a connection, because a subclass may skip PDO's
+/// constructor.
 pub fn target(object: Obj<'_>) -> Option<Target> {
     if !foreign::is_of(object, "pdo") || !foreign::is_internal("pdo") {
         return None;
     }
-    // SAFETY: an object has handlers. The handlers of PDO's objects hold the offset of the engine's
+    // SAFETY: every object has handlers. In PDO's objects, they hold the offset of the engine's
     // part within the whole object.
     let offset = unsafe { (*(*object.as_ptr()).handlers).offset };
     if usize::try_from(offset) != Ok(offset_of!(Whole, std)) {
         return None;
     }
-    // SAFETY: the object is of PDO's class, so it lies in a `pdo_dbh_object_t`. `inner` is created
-    // with it and lives as long. Its texts are null or C strings that live as long, too. No PHP
-    // code runs here.
+    // SAFETY: the object is of PDO's class, so it is part of a `pdo_dbh_object_t`. `inner` and its
+    // texts live as long as the object. Each text is null or a C string. No PHP code runs here.
     unsafe {
         let whole = object.as_ptr().byte_sub(offset_of!(Whole, std));
         let handle = (*whole.cast::<Whole>()).inner.as_ref()?;

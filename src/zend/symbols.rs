@@ -1,6 +1,7 @@
 //! Functions and constants of the engine that ext-php-rs does not declare.
 //!
-//! Generated from PHP's headers by `build.rs`, so that a signature cannot differ from the engine's.
+//! `build.rs` generates the declarations from PHP's headers, so that the signatures match the
+//! engine's.
 #![allow(
     dead_code,
     missing_docs,

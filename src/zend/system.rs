@@ -1,4 +1,4 @@
-//! The engine's view of this process: settings, server interface, pending interrupts.
+//! Process-wide services of the engine: settings, `phpinfo()`, interrupts, dates.
 
 use super::symbols;
 pub use super::symbols::{FAILURE, SUCCESS};
@@ -35,12 +35,12 @@ impl Ending {
     }
 }
 
-/// Returns the current value of a setting.
+/// Returns the current value of a setting, or no bytes if there is no such setting.
 pub fn setting(name: &CStr) -> Vec<u8> {
     let mut exists = false;
     let (name, length) = (name.as_ptr(), name.count_bytes());
-    // SAFETY: the engine returns null or a C string that lives until the setting changes. It is
-    // copied at once.
+    // SAFETY: the engine returns null or a C string that lives until the setting changes. The
+    // string is copied at once.
     unsafe {
         copy(symbols::zend_ini_string_ex(
             name,
@@ -51,7 +51,7 @@ pub fn setting(name: &CStr) -> Vec<u8> {
     }
 }
 
-/// Copies a C string; null gives an empty copy.
+/// Copies a C string. Returns no bytes for null.
 ///
 /// # Safety
 /// `text` is null, or a live C string.
@@ -59,11 +59,11 @@ pub(super) unsafe fn copy(text: *const c_char) -> Vec<u8> {
     if text.is_null() {
         return Vec::new();
     }
-    // SAFETY: by contract.
+    // SAFETY: by contract `text` is a live C string, because it is not null.
     unsafe { CStr::from_ptr(text) }.to_bytes().to_vec()
 }
 
-/// Unregisters the settings of a module that is unloaded.
+/// Unregisters the settings of a module that shuts down.
 pub fn forget_settings(module: i32) {
     // SAFETY: called once, while the module shuts down.
     unsafe { symbols::zend_unregister_ini_entries(module) };
@@ -77,14 +77,15 @@ pub fn print_settings(module: *mut ModuleEntry) {
 
 /// Returns the name of the server interface: `cli`, `fpm-fcgi`, ….
 pub fn interface_name() -> String {
-    // SAFETY: set before modules start, and valid for the life of the process.
+    // SAFETY: the engine sets the pointer before modules start. It is valid for the life of the
+    // process.
     let module = unsafe { ext_php_rs_sapi_module().as_ref() };
     // SAFETY: as above.
     let name = module.map_or_else(Vec::new, |module| unsafe { copy(module.name) });
     String::from_utf8_lossy(&name).into_owned()
 }
 
-/// Returns true if PHP code must soon stop for a signal handler or a time limit.
+/// Returns true if PHP has an interrupt pending, such as a signal handler or the time limit.
 pub fn is_interrupted() -> bool {
     // SAFETY: the globals live as long as the engine. The flag is a byte that signal handlers set.
     unsafe {
@@ -93,16 +94,17 @@ pub fn is_interrupted() -> bool {
     }
 }
 
-/// Returns a number that identifies the running fiber; 0 outside of fibers.
+/// Returns a number that identifies the running fiber, or 0 outside of fibers.
 pub fn fiber() -> usize {
     // SAFETY: the globals live as long as the engine.
     unsafe { (*ext_php_rs_executor_globals()).active_fiber.addr() }
 }
 
-/// Returns PHP's `date($format, $instant)` in the script's time zone. `$instant` is in seconds.
+/// Returns PHP's `date($format, $instant)` in the script's time zone. `instant` is a Unix timestamp
+/// in seconds. Returns no bytes if the date cannot be formatted.
 pub fn local_date(format: &CStr, instant: i64) -> Vec<u8> {
-    // SAFETY: a C string and its length. The result is null or a string of ours, which is released
-    // here.
+    // SAFETY: the format is passed with its length. The result is null or a string that this
+    // function owns and releases.
     unsafe {
         let text = symbols::php_format_date(format.as_ptr(), format.count_bytes(), instant, true);
         if text.is_null() {
@@ -115,13 +117,13 @@ pub fn local_date(format: &CStr, instant: i64) -> Vec<u8> {
     }
 }
 
-/// Sets an environment variable for the next image of this process, after an exec.
+/// Sets an environment variable, which this process keeps when it executes itself.
 pub fn set_environment(_: &Starting, name: &str, value: &str) {
     // SAFETY: the module is starting, so there is no second thread.
     unsafe { std::env::set_var(name, value) };
 }
 
-/// Returns the ID of the group with this name.
+/// Returns the ID of the group with this name, or `None` if there is no such group.
 pub fn group_id(name: &str) -> Option<u32> {
     let name = CString::new(name).ok()?;
     // SAFETY: called while modules start, on the only thread. The entry is read at once.
@@ -154,17 +156,18 @@ impl<T: Sync> Shared<T> {
         debug_assert!(old.is_null(), "the module started twice");
     }
 
-    /// Takes the value out. Nothing may use an earlier result of `get` after this.
+    /// Removes and returns the value. No earlier result of `get` may be used afterwards.
     pub fn take(&self, _: &Ending) -> Option<Box<T>> {
         let old = self.0.swap(ptr::null_mut(), Ordering::AcqRel);
-        // SAFETY: made by `set`, and only this thread takes it out.
+        // SAFETY: `set` made the pointer, and the swap returns it only once.
         (!old.is_null()).then(|| unsafe { Box::from_raw(old) })
     }
 }
 
 /// Prints a table of `phpinfo()`.
 pub fn print_table(rows: &[(&str, String)]) {
-    // SAFETY: called while phpinfo() prints. Each row passes as many C strings as it says.
+    // SAFETY: called while phpinfo() prints. Each row passes two C strings, as its first argument
+    // says.
     unsafe {
         php_info_print_table_start();
         for (name, value) in rows {
@@ -182,7 +185,8 @@ const _: () = assert!(
     "thread-safe builds of PHP are not supported yet: a followed setting is one a process"
 );
 
-/// A setting whose value the engine reports on each change, so that reading it needs no look-up.
+/// A setting whose current value is kept here, so that reading it needs no look-up. The engine
+/// reports each change.
 #[derive(Debug)]
 pub struct Followed(AtomicPtr<zend_string>);
 
@@ -206,10 +210,10 @@ impl Followed {
         }
     }
 
-    /// Copies the value.
+    /// Returns a copy of the value.
     pub fn value(&self) -> Vec<u8> {
-        // SAFETY: null, or the last value that the engine reported. The engine keeps it until it
-        // reports another one.
+        // SAFETY: the pointer is null or the last value that the engine reported. The engine keeps
+        // that value until it reports another one.
         unsafe { self.0.load(Ordering::Relaxed).cast::<ZendStr>().as_ref() }
             .map_or_else(Vec::new, |value| value.as_bytes().to_vec())
     }

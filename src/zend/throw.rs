@@ -1,4 +1,5 @@
-//! Throwing exceptions with PHP's own messages, which name the argument if there is one.
+//! Functions that throw exceptions and raise warnings. Messages about arguments have PHP's own
+//! form.
 
 use super::class::Class;
 use super::obj::Obj;
@@ -12,11 +13,11 @@ use std::any::Any;
 use std::ffi::CString;
 use std::ptr;
 
-/// A marker that an exception is pending: return to PHP.
+/// The error type of functions that have thrown a PHP exception. The caller must return to PHP.
 #[derive(Clone, Copy, Debug)]
 pub struct Thrown;
 
-/// Returns the text as a C string.
+/// Returns the text as a C string. Removes NUL bytes.
 pub(super) fn text(message: &str) -> CString {
     // Our own messages hold no NUL byte, but a panic's message may.
     CString::new(message.replace('\0', "")).unwrap_or_default()
@@ -27,19 +28,18 @@ pub fn is_pending() -> bool {
     ExecutorGlobals::has_exception()
 }
 
-/// Returns the value of PHP code that has just run, unless it has thrown.
+/// Returns `value`, unless the PHP code that has just run threw an exception.
 ///
 /// # Errors
-/// If that code threw an exception.
+/// Fails if an exception is pending.
 pub(super) fn unless_pending<R>(value: R) -> Result<R, Thrown> {
     if is_pending() { Err(Thrown) } else { Ok(value) }
 }
 
-/// Runs `body` as if no exception were pending. A pending exception is saved meanwhile. If `body`
-/// leaves an exception pending, the saved one becomes its previous exception.
+/// Runs `body` without a pending exception. Saves a pending exception before and restores it after.
+/// If `body` throws, the saved exception becomes the previous exception of the new one.
 pub fn aside<R>(body: impl FnOnce() -> R) -> R {
-    // SAFETY: called in the frame of a function of ours, whose exceptions are pending in the
-    // engine's globals. Each save is paired with a restore.
+    // SAFETY: called while a method of this extension runs. Each save is paired with a restore.
     unsafe { symbols::zend_exception_save() };
     let result = body();
     // SAFETY: as above.
@@ -87,7 +87,7 @@ pub fn error(message: &str) -> Thrown {
 /// Throws `LogicException: message`.
 #[cold]
 pub fn logic(message: &str) -> Thrown {
-    // SAFETY: set once, when the engine started.
+    // SAFETY: the class is registered when PHP starts and is not changed afterwards.
     exception(unsafe { &*symbols::spl_ce_LogicException }, message)
 }
 
@@ -98,26 +98,26 @@ fn exception(class: &zend_class_entry, message: &str) -> Thrown {
 
 fn raise(class: *mut zend_class_entry, message: &str) -> *mut zend_object {
     let message = text(message);
-    // SAFETY: a registered class and a C string, which is copied.
+    // SAFETY: the class is registered. The engine copies the C string.
     unsafe { zend_throw_exception(class, message.as_ptr(), 0) }
 }
 
 /// Catches the pending exception if it is of the class named `class` (in lower case) or of a
-/// subclass. Other exceptions stay pending.
+/// subclass. Returns `None` and leaves other exceptions pending.
 pub fn catch(class: &str) -> Option<Zval> {
     // SAFETY: the globals live as long as the engine. A pending exception is a live object.
     let pending = unsafe { Obj::new((*ext_php_rs_executor_globals()).exception) }?;
     if !foreign::is_of(pending, class) {
         return None;
     }
-    // Hold the exception before it is cleared.
+    // This reference keeps the exception alive when it is cleared.
     let held = value::of_object(pending);
-    // SAFETY: called in the frame of a function of ours.
+    // SAFETY: called while a method of this extension runs.
     unsafe { symbols::zend_clear_exception() };
     Some(held)
 }
 
-/// Throws an `Error` for a panic, which is a bug of ours, instead of unwinding into PHP.
+/// Throws an `Error` with the message of a panic. A panic is a bug of this extension.
 #[cold]
 pub fn panicked(panic: &(dyn Any + Send)) {
     let message = panic
@@ -128,13 +128,13 @@ pub fn panicked(panic: &(dyn Any + Send)) {
     error(&format!("tokenbucket panicked, which is a bug: {message}"));
 }
 
-/// Throws an exception of one of our classes, with a previous exception if there is one.
+/// Throws an exception of a class of this extension, with a previous exception if there is one.
 #[cold]
 pub fn of_class(class: &Class, message: &str, previous: Option<Zval>) -> Thrown {
     let thrown = raise(class.entry(), message);
     if let Some(previous) = previous.filter(|previous| value::object(previous).is_some()) {
-        // SAFETY: both are live exceptions. The new one takes over the reference, which is
-        // forgotten here.
+        // SAFETY: both are live exceptions. The new exception takes over the reference, so
+        // `previous` is forgotten.
         unsafe {
             symbols::zend_exception_set_previous(thrown, previous.value.obj);
             std::mem::forget(previous);
@@ -143,14 +143,14 @@ pub fn of_class(class: &Class, message: &str, previous: Option<Zval>) -> Thrown 
     Thrown
 }
 
-/// Raises a warning. This runs the handler that PHP code has set. The handler may throw, or end the
-/// request and never return.
+/// Raises a warning. Runs the warning handler that PHP code has set, if any. The handler may throw.
+/// It may also end the request, so that this call never returns.
 ///
 /// # Errors
-/// The exception of the handler.
+/// Fails with the exception of the handler.
 #[cold]
 pub fn warning(message: String) -> Result<(), Thrown> {
-    // In the request's memory, which is released even if the handler never returns.
+    // The text is in the request's memory, which is released even if the handler never returns.
     let held = ZendStr::new(message.replace('\0', ""), false);
     drop(message);
     // SAFETY: the format takes one C string. The engine's strings end with a NUL byte, as C strings
@@ -166,7 +166,7 @@ pub fn warning(message: String) -> Result<(), Thrown> {
 /// Raises a warning as `trigger_error()` does; see [`warning`].
 ///
 /// # Errors
-/// The exception of the handler.
+/// Fails with the exception of the handler.
 #[cold]
 pub fn user_warning(message: Vec<u8>) -> Result<(), Thrown> {
     let held = ZendStr::new(&message, false);
@@ -179,7 +179,7 @@ pub fn user_warning(message: Vec<u8>) -> Result<(), Thrown> {
     unless_pending(())
 }
 
-/// Warns while PHP starts, before any script runs.
+/// Raises a warning while PHP starts, before any script runs.
 pub fn startup_warning(message: &str) {
     let message = format!("tokenbucket: {message}");
     if system::interface_name() == "fpm-fcgi" {

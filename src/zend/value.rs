@@ -1,4 +1,4 @@
-//! The values of PHP that this extension reads and makes.
+//! Conversions between PHP values and Rust values.
 
 use super::obj::Obj;
 use super::symbols;
@@ -25,7 +25,7 @@ impl Number {
     /// Returns the number as an amount of tokens.
     ///
     /// # Errors
-    /// The reason why it is not a valid amount.
+    /// Returns the reason if the number is not a valid amount.
     pub fn tokens(self) -> Result<Tokens, AmountError> {
         match self {
             Self::Int(int) => Tokens::from_int(int),
@@ -82,8 +82,8 @@ pub fn as_number(value: &Zval) -> Option<Number> {
     }
 }
 
-/// Converts the value to a number in weak mode, whatever the caller's mode. Meant for untyped
-/// parameters. Returns `None` if that fails.
+/// Converts the value to a number in weak mode, also in `strict_types` files. Meant for untyped
+/// parameters. Returns `None` for null, objects and other values that are not numeric.
 pub fn to_number(value: &Zval) -> Option<Number> {
     if let Some(number) = as_number(value) {
         return Some(number);
@@ -93,14 +93,14 @@ pub fn to_number(value: &Zval) -> Option<Number> {
     }
     let mut float = 0.0;
     let value = ptr::from_ref(value).cast_mut();
-    // SAFETY: the value is live and is not changed. Only null needs the parameter's name, for its
-    // deprecation, and null was excluded.
+    // SAFETY: the value is live and is not changed. The engine uses the parameter's number only in
+    // the deprecation for null, and null was excluded.
     unsafe { symbols::zend_parse_arg_double_weak(value, &raw mut float, u32::MAX) }
         .then(|| whole(float))
 }
 
 /// Returns a whole double as an integer, so that "10" and 10 are the same amount.
-// The number is checked to be whole and within 2^53.
+// The cast is exact, because the number is whole and within 2^53.
 #[allow(clippy::cast_possible_truncation)]
 fn whole(float: f64) -> Number {
     const EXACT: f64 = 9_007_199_254_740_992.0;
@@ -127,13 +127,13 @@ pub(super) fn to_string_as_argument(value: &Zval, number: u32) -> Option<Zval> {
     if kind(value) == IS_STRING {
         return Some(copy);
     }
-    // SAFETY: `copy` is our own live value, which may be converted in place. Only null needs the
-    // parameter's name.
+    // SAFETY: `copy` belongs to this function, so it may be converted in place. The engine uses the
+    // parameter's number only in the deprecation for null.
     unsafe { symbols::zend_parse_arg_str_weak(&raw mut copy, &raw mut string, number) }
         .then_some(copy)
 }
 
-/// Returns the bytes of a string; empty for any other value.
+/// Returns the bytes of a string. Returns no bytes for any other value.
 #[inline]
 pub fn bytes(value: &Zval) -> &[u8] {
     if kind(value) == IS_STRING {
@@ -144,11 +144,12 @@ pub fn bytes(value: &Zval) -> &[u8] {
     }
 }
 
-/// Returns a string of PHP.
+/// Returns a PHP string of these bytes.
 pub fn of_bytes(bytes: &[u8]) -> Zval {
     let mut value = Zval::new();
     if bytes.is_empty() {
-        // SAFETY: set when the engine started. Interned strings are not counted.
+        // SAFETY: the engine sets the empty string when it starts. Interned strings need no
+        // reference count.
         unsafe {
             value.value.str_ = symbols::zend_empty_string;
             value.u1.type_info = IS_STRING;
@@ -159,7 +160,7 @@ pub fn of_bytes(bytes: &[u8]) -> Zval {
     value
 }
 
-/// Returns a `float` of PHP.
+/// Returns a PHP `float`.
 pub fn of_float(float: f64) -> Zval {
     Number::Float(float).to_zval()
 }
@@ -168,7 +169,7 @@ pub fn of_float(float: f64) -> Zval {
 pub fn of_object(object: Obj<'_>) -> Zval {
     let mut value = Zval::new();
     // SAFETY: the object is live, and its pointer may be written through. The value holds the
-    // reference that is counted here.
+    // reference that is counted here, and releases it when it is dropped.
     unsafe {
         (*object.as_ptr()).gc.refcount += 1;
         value.value.obj = object.as_ptr();
@@ -177,22 +178,23 @@ pub fn of_object(object: Obj<'_>) -> Zval {
     value
 }
 
-/// Returns the object that the value holds, if any.
+/// Returns the object that the value holds, or `None` if it is not an object.
 #[inline]
 pub fn object(value: &Zval) -> Option<Obj<'_>> {
     if kind(value) == IS_OBJECT {
-        // SAFETY: the kind was checked. The object lives as long as the value, which holds the
-        // engine's own pointer.
+        // SAFETY: the kind was checked. The value holds the engine's own pointer and keeps the
+        // object alive.
         unsafe { Obj::new(value.value.obj) }
     } else {
         None
     }
 }
 
-/// A place in the engine's memory that holds a value for `'a`: an argument, or a property's slot.
+/// A place in the engine's memory that holds a value for `'a`, such as an argument or a property
+/// slot.
 ///
-/// It is a pointer and not a reference, because PHP code may replace the value at any time. Values
-/// that are read are copied.
+/// `Val` is a pointer and not a reference, because PHP code may replace the value at any time. So
+/// its methods copy the value.
 #[derive(Clone, Copy, Debug)]
 pub struct Val<'a>(ptr::NonNull<Zval>, PhantomData<&'a Zval>);
 
@@ -200,10 +202,10 @@ impl Val<'_> {
     /// Wraps a pointer.
     ///
     /// # Safety
-    /// The place holds a valid value for `'a`, and the pointer may be written through.
+    /// `place` is not null and holds a valid value for `'a`. The pointer may be written through.
     #[inline]
     pub(super) unsafe fn new(place: *mut Zval) -> Self {
-        // SAFETY: by contract it is not null.
+        // SAFETY: by contract `place` is not null.
         Self(unsafe { ptr::NonNull::new_unchecked(place) }, PhantomData)
     }
 
@@ -215,7 +217,7 @@ impl Val<'_> {
         identity.is_of(unsafe { self.0.as_ref() })
     }
 
-    /// Copies the value, following a PHP reference. Returns null for a property that was unset.
+    /// Copies the value. Follows a PHP reference. Returns null for a property that was unset.
     pub fn copy(self) -> Zval {
         // SAFETY: as above.
         let value = dereference(unsafe { self.0.as_ref() });
@@ -226,11 +228,10 @@ impl Val<'_> {
         }
     }
 
-    /// Puts another value into the place and releases the old one.
+    /// Puts another value into the place and releases the old value.
     pub(super) fn replace(self, value: Zval) {
-        // SAFETY: by contract. The old value is released only after the new one is in place,
-        // because its destructor may read the place. It is forgotten here because it was already
-        // released.
+        // SAFETY: by contract the place is valid. The old value is released after the new one is in
+        // place, because its destructor may read the place. `forget` prevents a second release.
         unsafe {
             let mut old = self.0.replace(value);
             zval_ptr_dtor(&raw mut old);
@@ -239,13 +240,13 @@ impl Val<'_> {
     }
 }
 
-/// Returns the elements of an array, in order; empty for any other value.
+/// Returns the elements of an array, in order. Returns no elements for any other value.
 pub fn elements(value: &Zval) -> Vec<&Zval> {
     let array = value.array();
     array.map_or_else(Vec::new, |array| array.values().map(dereference).collect())
 }
 
-/// Returns a list, or `None` if it has more elements than an array can hold.
+/// Returns a PHP list of these elements, or `None` if they are more than an array can hold.
 pub fn of_list(elements: impl IntoIterator<Item = Zval>) -> Option<Zval> {
     let mut list = ZendHashTable::new();
     for element in elements {
@@ -256,11 +257,11 @@ pub fn of_list(elements: impl IntoIterator<Item = Zval>) -> Option<Zval> {
     Some(value)
 }
 
-/// Sets an element of an array. A key of digits becomes an integer, as in PHP.
+/// Sets the element `key` of an array. A key of digits becomes an integer, as in PHP.
 pub fn insert(array: &mut Zval, key: &[u8], mut element: Zval) {
     debug_assert!(array.is_array());
-    // SAFETY: a live value with an array that nobody else holds. The array owns the element from
-    // here on.
+    // SAFETY: the value is live and its array has no other owner. The array takes over the element,
+    // so it is forgotten below.
     unsafe {
         symbols::add_assoc_zval_ex(array, key.as_ptr().cast(), key.len(), &raw mut element);
     }
@@ -271,7 +272,7 @@ pub fn insert(array: &mut Zval, key: &[u8], mut element: Zval) {
 pub fn is_truthy(value: &Zval) -> bool {
     // SAFETY: a live value.
     let is_true = unsafe { ext_php_rs::ffi::zend_is_true(ptr::from_ref(value).cast_mut()) };
-    // An `int`; a `bool` since PHP 8.4.
+    // The engine returns an `int`, and since PHP 8.4 a `bool`.
     #[allow(clippy::useless_conversion)]
     let is_true = i32::from(is_true) != 0;
     is_true
@@ -283,10 +284,10 @@ pub fn set_bool(value: &mut Zval, truth: bool) {
     value.u1.type_info = if truth { IS_TRUE } else { IS_FALSE };
 }
 
-/// The bits by which a value is recognised if it comes again and needs no conversion.
+/// The kind and bits of a value, which tell whether a place still holds the same value.
 ///
-/// Equal bits mean an equal value only while something keeps the string or object behind them
-/// alive. Values of other kinds have no identity.
+/// The bits of a string or object are its address. So comparing them is valid only while the string
+/// or object is kept alive. Only numbers, strings and objects have an identity.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Identity {
     bits: i64,
@@ -294,7 +295,7 @@ pub struct Identity {
 }
 
 impl Identity {
-    /// The identity of no value: no value has this kind.
+    /// An identity that matches no value, because no value has this kind.
     pub const NONE: Self = Self {
         bits: 0,
         kind: u32::MAX,
@@ -318,9 +319,9 @@ impl Identity {
     }
 }
 
-/// Returns the bits of a value of a kind that has any.
+/// Returns the 64 bits of a number, or the address of a string or object.
 #[inline]
 fn bits(value: &Zval) -> i64 {
-    // SAFETY: every field of the union is plain bits. Kinds that have bits use all 64.
+    // SAFETY: every field of the union is plain bits. Numbers, strings and objects use all 64.
     unsafe { value.value.lval }
 }

@@ -1,10 +1,10 @@
-//! Simulates an exact limiter and its callers. The logs must be acquitted.
+//! Simulates an exact limiter and its callers. The judge must acquit its logs.
 #![allow(dead_code, reason = "each test uses a part")]
 
 use prove::call::{Call, Kind, Nanos, Outcome, TOKEN, Tokens};
 use prove::rules::Quota;
 
-/// Marsaglia's xorshift.
+/// A random generator: Marsaglia's xorshift.
 pub struct Dice(pub u64);
 
 impl Dice {
@@ -20,7 +20,8 @@ impl Dice {
     }
 }
 
-/// The properties of a history. A chance of n means one in n, and 0 means never.
+/// The properties of a history. `unknown`, `refund`, `reset` and `lost` are chances of one in n. 0
+/// means never.
 #[derive(Clone, Copy)]
 pub struct Habits {
     pub quota: Quota,
@@ -36,7 +37,8 @@ pub struct Habits {
     pub lost: u64,
 }
 
-/// A bucket of 10 tokens and 1,000 a second, under about twice the load that it can grant.
+/// A bucket of 10 tokens and 1,000 tokens a second. The load is about twice what the bucket can
+/// grant.
 pub const BUSY: Habits = Habits {
     quota: Quota {
         capacity: 10 * TOKEN,
@@ -52,7 +54,7 @@ pub const BUSY: Habits = Habits {
     lost: 0,
 };
 
-/// The tokens that a bucket lacks, at ascending instants.
+/// The state of the simulated bucket: the tokens that it lacks at the instant `now`.
 struct Bucket {
     quota: Quota,
     lack: Tokens,
@@ -110,7 +112,7 @@ impl Habits {
         } else if !dice.one_in(2 * self.unknown) {
             outcome = bucket.take(cost);
         } else {
-            // The call never arrived.
+            // The request never arrived at the store.
             outcome = Outcome::Unknown;
         }
         let unknown = kind != Kind::Lost && dice.one_in(2 * self.unknown);

@@ -1,9 +1,10 @@
-//! `TokenBucket\Compat\LeakyBucket`: limits the hits of a client's action. One hit leaks each
-//! period.
+//! `TokenBucket\Compat\LeakyBucket`: limits how often a client runs an action. Each request is a
+//! hit, and one hit leaks each period.
 //!
-//! On Redis the hits are in the sorted sets that existing scripts of this kind use. So servers with
-//! either of them share the hits, and a clean-up by cron may continue or be dropped. On other
-//! storages each action of a client is a bucket that drains at multiples of the period.
+//! On Redis the hits are in the sorted sets that existing scripts of this kind use. So hosts with
+//! such scripts and hosts with this class share the hits. An existing clean-up by cron may continue
+//! or be removed. On other storages each action of a client is a bucket that drains at multiples of
+//! the period.
 
 mod storages;
 
@@ -23,8 +24,8 @@ const STORAGES: usize = 0;
 #[derive(Clone, Debug, Default)]
 pub struct Bucket {
     dry_run: Cell<bool>,
-    /// The family that the constructor sets, and one for each action with its own limits. Never
-    /// borrowed while PHP code runs.
+    /// The family that the constructor sets, and one family for each action with its own limits.
+    /// This cell is never borrowed while PHP code runs.
     families: RefCell<Vec<Family>>,
 }
 
@@ -37,14 +38,14 @@ impl super::Limiter for Bucket {
 }
 
 impl Bucket {
-    /// Sets the limits of an action, or with `None` those of all other actions.
+    /// Sets the limits of an action. `None` sets the limits of all actions without their own.
     fn set(&self, action: Option<Vec<u8>>, limits: Limits) {
         let mut families = self.families.borrow_mut();
         families.retain(|family| family.action != action);
         families.push(Family { action, limits });
     }
 
-    /// Returns the family of an action: its own, or that of all other actions.
+    /// Returns the family of an action: its own family, or the family that the constructor set.
     fn family(&self, action: &[u8]) -> Result<Family, Thrown> {
         let families = self.families.borrow();
         let of = |action| {
@@ -83,7 +84,7 @@ pub fn bucket(call: &mut Call<'_>, result: &mut Zval) -> Result<(), Thrown> {
     Ok(())
 }
 
-/// Returns the arguments `$period` and `$limit`. `first` is the number of `$period`.
+/// Reads the arguments `$period`, in seconds, and `$limit`. `first` is the number of `$period`.
 fn limits(call: &mut Call<'_>, first: u32) -> Result<Limits, Thrown> {
     let mut positive = |number, default| {
         if call.count() < number {
@@ -100,7 +101,7 @@ fn limits(call: &mut Call<'_>, first: u32) -> Result<Limits, Thrown> {
         period: positive(first, 30)?,
         limit: positive(first + 1, 6)?,
     };
-    // Each is below 2^32, so their product is below 2^64.
+    // Both numbers are below 2^32, so their product is below 2^64.
     let seconds = u64::from(limits.period) * u64::from(limits.limit);
     if seconds > MAX_BURST / TICKS_PER_SECOND {
         let message = "must leak within 2^60 nanoseconds at the given period";
@@ -136,7 +137,7 @@ pub fn request(call: &mut Call<'_>, result: &mut Zval) -> Result<(), Thrown> {
 /// Returns the step of a hit. A hit costs one period, and the bucket leaks only at the end of a
 /// period.
 fn step(limits: Limits) -> Step {
-    // The constructor limits the product to 2^60.
+    // `limits` has checked that the span is at most 2^60 ticks.
     let period = Ticks::from(limits.period) * TICKS_PER_SECOND;
     Step {
         tick: period,
@@ -144,8 +145,8 @@ fn step(limits: Limits) -> Step {
     }
 }
 
-/// `cleanup(): void`: drains the sets that are due. A set drains once in a period, however often
-/// this is called.
+/// `cleanup(): void`: drains the sets that are due. A set drains at most once in a period, even if
+/// this is called more often.
 pub fn cleanup(call: &mut Call<'_>, _result: &mut Zval) -> Result<(), Thrown> {
     let this = call.this::<Bucket>();
     let families = this.families.borrow().clone();
@@ -164,8 +165,8 @@ pub fn cleanup(call: &mut Call<'_>, _result: &mut Zval) -> Result<(), Thrown> {
     Ok(())
 }
 
-/// `locked(int $top = 10): array`: the clients and actions with the most denials, with their
-/// counts.
+/// `locked(int $top = 10): array`: returns the denials of the clients and actions with the most
+/// denials.
 pub fn locked(call: &mut Call<'_>, result: &mut Zval) -> Result<(), Thrown> {
     let top = if call.count() == 1 { call.int(1)? } else { 10 };
     if top < 1 {

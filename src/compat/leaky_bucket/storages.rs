@@ -1,5 +1,5 @@
-//! The storage of a set: set number i is on storage i modulo the number of storages, in the given
-//! order.
+//! The list of storages. Set number i is on the storage whose index is i modulo the number of
+//! storages.
 
 use super::{Bucket, STORAGES, not_constructed};
 use crate::storage::{self, Storage};
@@ -7,10 +7,10 @@ use crate::zend::{Held, Object, Thrown, Zval, throw, value};
 use ext_php_rs::ffi::IS_ARRAY;
 use tokenbucket_core::remote::redis::Redis;
 
-/// Returns the storages in the property, at least one. They are held while they are in use.
+/// Returns the storages in the property, at least one. The result keeps them alive.
 ///
 /// # Errors
-/// Throws `Error` if no constructor has set any.
+/// Throws `Error` if no constructor has set the property.
 pub fn of(this: &Object<Bucket>) -> Result<Vec<Held<dyn Storage>>, Thrown> {
     let list = this.copy_property(STORAGES);
     let storages = value::elements(&list).into_iter().map(storage::held);
@@ -19,7 +19,7 @@ pub fn of(this: &Object<Bucket>) -> Result<Vec<Held<dyn Storage>>, Thrown> {
     storages.ok_or_else(not_constructed)
 }
 
-/// Returns the list of storages from the constructor's first argument.
+/// Returns the list of storages in the constructor's first argument. Makes storages from clients.
 ///
 /// # Errors
 /// Throws `TypeError` or `ValueError` for an invalid argument.
@@ -33,13 +33,15 @@ pub fn list(argument: &Zval) -> Result<Zval, Thrown> {
     if elements.is_empty() {
         return Err(throw::argument_value(1, "must not be empty"));
     }
-    // Held, because a client's method may change the list if it is a PHP reference.
+    // The elements are held, because a client's method may change the list if the list is a PHP
+    // reference.
     let elements: Vec<_> = elements.into_iter().map(Zval::shallow_clone).collect();
     let storages = elements.iter().map(|element| one(element, is_list));
     value::of_list(storages.collect::<Result<Vec<_>, _>>()?).ok_or(Thrown)
 }
 
-/// Returns a storage of the extension, or the storage made from a client.
+/// Returns a storage of the extension, or a storage made from a client. With `among_others`, only
+/// storages on Redis are valid.
 fn one(element: &Zval, among_others: bool) -> Result<Zval, Thrown> {
     let object = value::object(element).ok_or_else(wrong)?;
     match storage::of(object) {

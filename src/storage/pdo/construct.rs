@@ -1,4 +1,4 @@
-//! The constructors: they check the connection and the table's name.
+//! The constructors, which check the connection and the table's name.
 
 use super::database::dialect;
 use super::state::{DB, Made, PdoStorage, TABLE};
@@ -12,8 +12,8 @@ use tokenbucket_core::remote::{OnFailure, Server, Settings};
 use tokenbucket_core::slots::SharedMemory;
 use tokenbucket_core::sql::{Dialect, Table};
 
-/// The defaults of the arguments in the stub. PDO has no timeout for a call. This timeout is the
-/// time that a probe of a failed store may take.
+/// The defaults of the arguments in the stub. PDO has no timeout for a call, so the timeout only
+/// limits a probe of a failed store.
 const DEFAULTS: Settings = Settings {
     timeout: TICKS_PER_SECOND,
     on_failure: OnFailure::Throw,
@@ -23,7 +23,8 @@ const DEFAULTS: Settings = Settings {
 /// `__construct(PDO $db, string $table, …)`
 ///
 /// # Errors
-/// Throws `TypeError` or `ValueError`, or the exception of a class that extends PDO.
+/// Throws `TypeError` or `ValueError` for an invalid argument, or the exception of a class that
+/// extends PDO.
 pub fn construct(call: &mut Call<'_>, _result: &mut Zval) -> Result<(), Thrown> {
     let db = call.object_of_foreign(1, "PDO")?;
     let table = call.string(2)?;
@@ -31,10 +32,10 @@ pub fn construct(call: &mut Call<'_>, _result: &mut Zval) -> Result<(), Thrown> 
     make(call.this(), db, table, settings, None)
 }
 
-/// `__construct($db, $table_name)` of the class for `MySQL`.
+/// `__construct($db, $table_name)` of `TokenBucketStoragePDOMySQL`.
 ///
 /// # Errors
-/// The same as [`construct`].
+/// Fails as [`construct`] does.
 pub fn construct_mysql(call: &mut Call<'_>, _result: &mut Zval) -> Result<(), Thrown> {
     let db = call.object_of_foreign(1, "PDO")?;
     let table = call.untyped_string(2)?;
@@ -73,7 +74,7 @@ fn make(
         settings,
         table,
     };
-    // This also fails if the calls of PDO ran code that constructed this object in the meantime.
+    // This also fails if PHP code that ran in the calls of PDO has constructed this object.
     let set = this.made.set(made);
     set.map_err(|_| arguments::constructed_already::<PdoStorage>())?;
     this.set_property(DB, held);
@@ -81,8 +82,8 @@ fn make(
     Ok(())
 }
 
-/// Returns the bytes that identify the store. The second part of the result is true if another
-/// object with the same identity uses the same database.
+/// Returns the bytes that identify the store. Returns true in the second part if the DSN identifies
+/// the database, so that objects with the same bytes use the same store.
 fn identity(object: Obj<'_>, dialect: Dialect, table: &str, base: &KeyHasher) -> (Vec<u8>, bool) {
     // An absolute path identifies an SQLite database. A database in memory or a relative path does
     // not.
@@ -90,7 +91,7 @@ fn identity(object: Obj<'_>, dialect: Dialect, table: &str, base: &KeyHasher) ->
         .filter(|it| dialect != Dialect::Sqlite || it.data_source.starts_with(b"/"));
     let is_known = target.is_some();
     let (source, user) = target.map_or_else(Default::default, |it| (it.data_source, it.user));
-    // Hashed with this host's secret, because it may hold a password.
+    // The data source is hashed with this host's secret, because it may hold a password.
     let place = base.key(&source).hash.to_ne_bytes();
     let own = if is_known { Vec::new() } else { unique() };
     let driver = dialect.driver().as_bytes();

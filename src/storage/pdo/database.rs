@@ -1,8 +1,9 @@
-//! Statements on a PDO object: prepare, bind, run, read, and explain a failure.
+//! Runs statements on a PDO object: prepares, binds, executes and reads them, and classifies
+//! failures.
 //!
-//! Every call may run PHP code: that of a class that extends PDO or its statements, or a warning
-//! handler. Only counted values are held during a call. A statement in use is taken out of its
-//! slot. If the code calls this storage again meanwhile, another statement is prepared.
+//! Every call may run PHP code: of a class that extends PDO or its statements, or of a warning
+//! handler. So only counted values are held during a call. A statement in use is taken out of its
+//! slot. If the PHP code calls this storage again, that call prepares another statement.
 
 use super::state::{DB, Made, PdoStorage, slot};
 use crate::zend::invoke::{self, Method};
@@ -14,13 +15,13 @@ use tokenbucket_core::remote::failure::shown;
 use tokenbucket_core::sql::failure::{Failure, sort};
 use tokenbucket_core::sql::{Bind, Dialect, Query, reply};
 
-// PDO's constants. Their values do not change, because other programs have them in their code.
+// PDO's constants. Their values are part of PDO's public API and do not change.
 const ATTR_DRIVER_NAME: i64 = 16;
 const PARAM_INT: i64 = 1;
 const PARAM_STR: i64 = 2;
 const FETCH_NUM: i64 = 3;
 
-/// The most repeats of a statement that the database undid because of other statements.
+/// The most repeats of a statement that the database rolled back because of concurrent statements.
 const TRIES: u32 = 100;
 
 /// The connection of a storage, for one call.
@@ -31,9 +32,9 @@ pub struct Database<'a> {
     pub db: Zval,
     /// True if the caller had a transaction open when the call began. Always false on `SQLite`.
     pub in_transaction: bool,
-    /// The last exception of PDO.
+    /// The last exception that PDO threw.
     caught: RefCell<Option<Zval>>,
-    /// True if the last failed statement was undone as a whole.
+    /// True if the database rolled back the last failed statement as a whole.
     undone: Cell<bool>,
 }
 
@@ -60,7 +61,8 @@ impl<'a> Values<'a> {
         }
     }
 
-    /// Returns the number for a placeholder. `clock` is this host's wall clock in microseconds.
+    /// Returns the number for a placeholder, and 0 for a placeholder of a text. `clock` is this
+    /// host's wall clock in microseconds.
     fn number(&self, bind: Bind, clock: i64) -> i64 {
         match bind {
             Bind::Cost => self.cost,
@@ -82,7 +84,7 @@ impl<'a> Values<'a> {
 /// Returns the dialect of a connection by its driver's name, or `None` for another driver.
 ///
 /// # Errors
-/// The exception of PDO for an object that has no connection.
+/// Throws the exception of PDO for an object that has no connection.
 pub fn dialect(db: Obj<'_>) -> Result<Option<Dialect>, Thrown> {
     let name = invoke::method(db, "getattribute", &mut [int(ATTR_DRIVER_NAME)])?;
     Ok(Dialect::of_driver(value::bytes(&name)))
@@ -92,7 +94,8 @@ fn int(number: i64) -> Zval {
     value::Number::Int(number).to_zval()
 }
 
-/// Returns an integer, or the integer in a string of digits.
+/// Returns the integer that the value holds, also as a string of digits. Returns `None` for other
+/// values.
 pub fn number(zval: &Zval) -> Option<i64> {
     match value::as_number(zval) {
         Some(value::Number::Int(int)) => Some(int),
@@ -102,17 +105,18 @@ pub fn number(zval: &Zval) -> Option<i64> {
 }
 
 impl<'a> Database<'a> {
-    /// Takes the connection of a storage for one call.
+    /// Opens the connection of a storage for one call.
     ///
     /// # Errors
-    /// `Error` if the object has lost its connection, or the exception of a class that extends PDO.
+    /// Throws `Error` if the object has lost its connection, or the exception of a class that
+    /// extends PDO.
     pub fn open(object: &'a Object<PdoStorage>, made: &'a Made) -> Result<Self, Thrown> {
         let db = object.copy_property(DB);
         let pdo = value::object(&db).ok_or_else(|| {
             throw::error("The TokenBucketStoragePDO object has lost its connection")
         })?;
-        // PDO does not report a transaction that an SQLite statement began. The transaction does
-        // not matter on SQLite.
+        // On SQLite, PDO does not report a transaction that a statement began. The flag is not
+        // needed there, because the denial cache is off and no statement is repeated.
         let in_transaction = made.dialect != Dialect::Sqlite
             && value::is_truthy(&invoke::method(pdo, "intransaction", &mut [])?);
         Ok(Self {
@@ -130,7 +134,8 @@ impl<'a> Database<'a> {
         self.caught.take()
     }
 
-    /// Calls a method of PDO that returns false when it fails.
+    /// Calls a method of PDO that returns false when it fails. Converts that, or an exception, to a
+    /// [`Cause`].
     pub fn call(&self, on: &Zval, method: &str, arguments: &mut [Zval]) -> Result<Zval, Cause> {
         let object = value::object(on).ok_or(Cause::Caller("no object"))?;
         self.checked(object, invoke::method(object, method, arguments))
@@ -144,8 +149,8 @@ impl<'a> Database<'a> {
     }
 
     /// Runs `query` and applies `read` to its statement. Repeats the statement if the database
-    /// undid it as a whole because of others. In a transaction of the caller there is no repeat,
-    /// because the transaction was undone, too.
+    /// rolled it back because of concurrent statements. Does not repeat it in a transaction of the
+    /// caller, because the transaction was rolled back, too.
     pub fn ask<R>(
         &self,
         query: Query,
@@ -182,7 +187,7 @@ impl<'a> Database<'a> {
         };
         let object = value::object(&statement).ok_or(Cause::Caller("no statement"))?;
         let bind_value = Method::of(object, "bindvalue").map_err(|_| Cause::Thrown)?;
-        // Read once, because several placeholders may use it.
+        // The clock is read once, because several placeholders may use it.
         let clock = i64::try_from(clock::wall_clock().as_micros()).unwrap_or(i64::MAX);
         let mut keys = values.keys.iter().cycle();
         for (place, &bind) in (1..).zip(&text.binds) {
@@ -205,7 +210,7 @@ impl<'a> Database<'a> {
         Ok(answer)
     }
 
-    /// Returns the next row, or `None` after the last one.
+    /// Returns the next row, or `None` after the last row.
     pub fn row(&self, statement: &Zval) -> Result<Option<Zval>, Cause> {
         let object = value::object(statement).ok_or(Cause::Caller("no object"))?;
         let code = match invoke::method(object, "fetch", &mut [int(FETCH_NUM)]) {
@@ -224,8 +229,9 @@ impl<'a> Database<'a> {
         row.map(|row| self.numbers_of(&row, statement)).transpose()
     }
 
-    /// Returns the same for a statement that changes something. Reads all rows, because `SQLite`
-    /// may fail to commit only at the end. Other databases have committed before they reply.
+    /// Returns the same as [`Database::numbers`] for a statement that writes. Reads all rows,
+    /// because `SQLite` commits after the last row and may fail then. Other databases have
+    /// committed before they reply.
     pub fn changed<const N: usize>(&self, statement: &Zval) -> Result<Option<[i64; N]>, Cause> {
         let Some(row) = self.row(statement)? else {
             return Ok(None);
@@ -246,8 +252,8 @@ impl<'a> Database<'a> {
         Ok(numbers)
     }
 
-    /// Returns why a method of `on`, the connection or a statement, failed. A pending exception
-    /// that is not PDO's stays pending.
+    /// Returns the cause of a failed method call. `on` is the connection or a statement. Clears a
+    /// pending exception of PDO and leaves any other exception pending.
     #[cold]
     fn failure(&self, on: Obj<'_>) -> Cause {
         let mut message = String::new();
@@ -283,8 +289,8 @@ impl<'a> Database<'a> {
             shown(message)
         };
         self.undone.set(failure == Failure::Undone);
-        // The storage does not reconnect, so a lost connection fails on every call. Later failures
-        // say nothing about the server.
+        // The storage does not reconnect, so every call on a lost connection fails. Only the first
+        // of these failures says anything about the server.
         match failure {
             Failure::Lost if self.object.lost.replace(true) => Cause::LostBefore(message),
             Failure::Lost => Cause::Lost(message),

@@ -2,8 +2,8 @@
 //! object and inside its transactions.
 //!
 //! PDO is another extension and may be missing, so its classes are looked up when an object is
-//! passed. The PDO object and its prepared statements are kept in property slots, where the cycle
-//! collector sees them. Each object of this class prepares a statement once.
+//! passed. The PDO object and the prepared statements are in property slots, where the cycle
+//! collector sees them. Each storage object prepares a frequent statement once.
 
 mod construct;
 mod database;
@@ -78,8 +78,8 @@ impl Storage for Object<PdoStorage> {
     }
 }
 
-/// Returns the object as a storage, if its class does not override `prepare()`, `bootstrap()` or
-/// `consume()`.
+/// Returns the object as a storage. Returns `None` for other classes, and for subclasses that
+/// override `prepare()`, `bootstrap()` or `consume()`.
 pub fn of(object: Obj<'_>) -> Option<&dyn Storage> {
     let storage = Object::<PdoStorage>::of(object)?;
     let is_ours = storage.is_exact() || TOKEN_BUCKET_STORAGE_PDO_MY_SQL.is_of(object);

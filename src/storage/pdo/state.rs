@@ -8,24 +8,25 @@ use tokenbucket_core::KeyHasher;
 use tokenbucket_core::remote::{Server, Settings};
 use tokenbucket_core::sql::{Dialect, Query, Statement, Table};
 
-// The slots of the properties, in the order of their declaration; the statements follow.
+// The slots of the properties, in the order of their declaration. The slots from `STATEMENTS` on
+// hold prepared statements.
 pub const DB: usize = 0;
 pub const TABLE: usize = 1;
 const STATEMENTS: usize = 2;
 
-/// The state of an object, besides its properties.
+/// The state of an object, in addition to its properties.
 #[derive(Debug, Default)]
 pub struct PdoStorage {
     /// Set by the constructor.
     pub made: OnceCell<Made>,
     pub proposals: Proposals,
-    /// True if the connection was lost. The storage does not reconnect, so later failures say
+    /// True after the connection was lost. The storage does not reconnect, so later failures say
     /// nothing new about the server.
     pub lost: Cell<bool>,
     pub calls: Cell<u64>,
 }
 
-/// A store as the constructor has made it.
+/// The values that the constructor sets.
 #[derive(Debug)]
 pub struct Made {
     pub dialect: Dialect,
@@ -34,7 +35,7 @@ pub struct Made {
     pub server: Server,
     /// Identifies the store: the database, the user and the table.
     pub identity: Vec<u8>,
-    /// True if the identity is that of a database; otherwise objects share no state.
+    /// True if the DSN identifies the database. Otherwise objects share no state.
     pub is_known: bool,
     pub hasher: KeyHasher,
     pub settings: Settings,
@@ -53,13 +54,15 @@ impl State for PdoStorage {
 }
 
 impl Made {
-    /// Returns the text of a query. It is made once.
+    /// Returns the statement of a query: its text and its placeholders. Creates it on the first
+    /// call.
     pub fn statement(&self, query: Query) -> &Statement {
         self.statements[query as usize].get_or_init(|| query.statement(&self.table))
     }
 }
 
-/// Returns the property slot of a query whose statement is kept.
+/// Returns the property slot that keeps the query's prepared statement. Returns `None` if the
+/// statement is not kept.
 pub fn slot(query: Query) -> Option<usize> {
     (query as usize <= Query::Start as usize).then_some(STATEMENTS + query as usize)
 }

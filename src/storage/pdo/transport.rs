@@ -14,26 +14,26 @@ use tokenbucket_core::sql::reply::{self, micros, micros_ago};
 use tokenbucket_core::sql::{Dialect, Query, stored};
 use tokenbucket_core::{Denial, Grain, Put, Ticks, Verdict};
 
-/// The age in microseconds of a first state that nobody proposed: longer than any span, so the
-/// bucket is full.
+/// The age in microseconds of a first state that was not proposed. It is longer than any span, so
+/// the bucket starts full.
 const LONG_AGO: i64 = 1 << 51;
 
-/// The most attempts at a step that loses a race each time.
+/// The most attempts at a step that loses each race.
 const TRIES: u32 = 100;
 
-/// The most repeats of a step that was denied with a wait no longer than the call.
+/// The most repeats of a step that was denied with a wait no longer than the call itself.
 const LATE: u32 = 8;
 
-/// Returns this host's monotonic clock in microseconds. The ticks are below 2^62.
+/// Returns this host's monotonic clock in microseconds.
 fn boot_clock() -> i64 {
     micros(clock::boot_clock())
 }
 
-/// Runs `call` on the connection of a storage.
+/// Runs `call` on the connection of a storage and reports a failure by the failure policy.
 ///
 /// # Errors
-/// The exception for a failure, if the policy throws, or the exception of PHP code. Other policies
-/// warn.
+/// Throws `TokenBucket\StorageException` for a failure if the policy throws, or the exception of
+/// PHP code. Other policies raise a warning.
 pub fn with<R>(
     object: &Object<PdoStorage>,
     call: impl FnOnce(&Remote<Database<'_>>) -> Result<Answer<R>, Failure>,
@@ -42,12 +42,12 @@ pub fn with<R>(
     let made = made.ok_or_else(arguments::not_constructed::<PdoStorage>)?;
     let host = segment::host().ok_or(Thrown)?;
     let database = Database::open(object, made)?;
-    // PDO does not report a transaction that an SQLite statement began.
+    // On SQLite, PDO does not report a transaction that a statement began.
     let tells = made.dialect != Dialect::Sqlite;
     let hints = made.is_known && tells && !database.in_transaction;
     let settings = Settings {
-        // No denial cache inside a transaction. The transaction may be rolled back, and other
-        // connections have not seen its changes.
+        // The denial cache is not used inside a transaction. The transaction may be rolled back,
+        // and other connections have not seen its changes.
         hint_max_age: made.settings.hint_max_age.filter(|_| hints),
         ..made.settings
     };
@@ -72,8 +72,9 @@ impl Transport for Database<'_> {
         &self.made.server
     }
 
-    /// Takes a step. A statement reads the clock before it waits for a lock. So a step is repeated
-    /// if it was denied for no longer than the call took, up to `LATE` times.
+    /// Runs a step. A statement reads the clock before it waits for a lock. So by the end of the
+    /// call, the tokens that a denial lacked may have been refilled. Then the step is repeated, up
+    /// to `LATE` times.
     fn take(&self, ask: &Ask, _deadline: Ticks) -> Result<Reply, Cause> {
         let mut tries = 0;
         loop {
@@ -115,12 +116,12 @@ impl Transport for Database<'_> {
 }
 
 impl Database<'_> {
-    /// Converts the state after a plain step to the clock that `GiveBack` reads.
+    /// Converts the state after a plain step to the clock that `GiveBack` reads, in microseconds.
     ///
-    /// `MySQL` returns an age. [`Database::take_mysql`] subtracts it from this host's clock, which
-    /// it reads before the statement, so `taken` is not later than the true state. Here this host's
-    /// clock is read after the server's, so the result is not later, either. The time of the round
-    /// trips is not given back.
+    /// `MySQL` returns an age. [`Database::take_mysql`] subtracts the age from this host's clock,
+    /// which it reads before the statement. So `taken` is not later than the true state. This
+    /// method reads this host's clock after the server's, so its result is not later, either. So
+    /// the tokens that correspond to the time of the round trips are not given back.
     fn on_server_clock(&self, name: &[u8], taken: i64) -> Result<i64, Cause> {
         if self.made.dialect != Dialect::MySql {
             return Ok(taken);
@@ -161,7 +162,7 @@ impl Database<'_> {
         }
     }
 
-    /// Returns the store's clock and the bucket's state on it, in microseconds.
+    /// Returns the store's clock and the bucket's state on that clock, in microseconds.
     fn look(&self, name: &[u8]) -> Result<(i64, i64), Cause> {
         let numbers = self.ask(Query::Look, &Values::of(name), |it| self.numbers(it))?;
         let [now, state] = numbers.ok_or(Cause::Caller("no row"))?;
@@ -172,8 +173,8 @@ impl Database<'_> {
         let call = self.object.calls.get();
         self.object.calls.set(call.wrapping_add(1));
         let tag = reply::tag(call);
-        // A monotonic clock, as giving back needs; read before the statement, see
-        // `on_server_clock`.
+        // This clock is monotonic and is read before the statement. `on_server_clock` relies on
+        // both.
         let now = boot_clock();
         let answer = self.ask(query, &Values { tag, ..values }, |_| {
             let id = self.call(&self.db, "lastinsertid", &mut [])?;
@@ -183,13 +184,13 @@ impl Database<'_> {
         })?;
         let granted = answer.granted || (query == Query::Take && answer.age >= values.cost);
         if values.tick != 1 {
-            // With drain ticks, waiting ends at a tick of the server's clock. The returned number
-            // has no room for that clock.
+            // With drain ticks, waiting ends at a tick of the server's clock. The last insert id
+            // has no room for that clock, so it is read now.
             let found = self.look(values.name)?;
             return Ok(answered(granted, found));
         }
         let slack = values.burst - values.cost;
-        // A row of 0 means empty since 1970, which is longer ago than any span.
+        // A state of 0 means that the bucket was empty in 1970, which is longer ago than any span.
         let age = if answer.absent || answer.age >= LONG_AGO / 2 {
             values.age.min(slack)
         } else if granted {
@@ -211,7 +212,8 @@ impl Database<'_> {
                 known(state, now)?;
                 return Ok(answered(granted != 0, found));
             }
-            // The row changed between the read and the write, so another call was granted tokens.
+            // The row changed between the read and the write, because another call was granted
+            // tokens.
         }
         let mut contended = answered(false, found);
         contended.outcome.verdict = Verdict::Denied(Denial::Contended);
@@ -226,7 +228,8 @@ impl Database<'_> {
     }
 }
 
-/// Returns the age of a bucket after a charged denial. `age` is its age before, in microseconds.
+/// Returns the age of a bucket's state after a charged denial, in microseconds. `age` is the age
+/// before it.
 fn charged(values: &Values<'_>, age: i64) -> i64 {
     if values.debt == 0 {
         return age;
@@ -234,7 +237,7 @@ fn charged(values: &Values<'_>, age: i64) -> i64 {
     age.min((age - values.cost).max(-values.debt))
 }
 
-/// Returns the state.
+/// Checks that the row holds a bucket's record. Returns its state.
 ///
 /// # Errors
 /// [`Cause::Record`] if the row does not hold a bucket's record.

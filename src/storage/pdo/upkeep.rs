@@ -1,4 +1,4 @@
-//! Maintenance of the table: creates it and deletes the rows of full buckets.
+//! Maintenance of the table: creates the table and deletes the rows of full buckets.
 
 use super::database::{Database, Values, number};
 use super::state::PdoStorage;
@@ -27,8 +27,8 @@ pub fn purge(call: &mut Call<'_>, result: &mut Zval) -> Result<(), Thrown> {
 }
 
 impl Database<'_> {
-    /// Creates the table if it is missing. Looks for it first, because a user without the right to
-    /// create tables may use an existing one.
+    /// Creates the table if it is missing. First checks whether it exists, because the user may
+    /// lack the right to create tables.
     pub fn create(&self) -> Result<(), Cause> {
         if self.finds()? {
             return Ok(());
@@ -50,13 +50,13 @@ impl Database<'_> {
         Ok(found.is_some_and(|[count]| count > 0))
     }
 
-    /// Selects names without a lock, then deletes those rows by name if their buckets are still
-    /// full.
+    /// Deletes the rows of full buckets, in batches. Selects names without a lock, then deletes
+    /// those rows whose buckets are still full. Returns the number of deleted rows.
     fn purge(&self, span: i64) -> Result<i64, Cause> {
         let mut deleted = 0;
         let mut names: Vec<Zval> = Vec::new();
         loop {
-            // Empty, or the last name of the previous batch.
+            // The last name of the previous batch, or nothing before the first batch.
             let last = &names[names.len().saturating_sub(1)..];
             let query = match last {
                 [] => Query::Stale,

@@ -10,16 +10,16 @@ use std::os::unix::net::UnixListener;
 use std::path::PathBuf;
 use std::time::Duration;
 
-/// A listener that accepts nothing, and whose queue of connections is full.
+/// A listener that accepts no connection and whose queue of connections is full.
 pub struct Blackhole<L> {
     listener: L,
-    // Kept so that the queue stays full and the folder of the socket exists.
+    // These fields keep the queue full and the folder of the socket in existence.
     _queued: Vec<OwnedFd>,
     _folder: Option<Folder>,
 }
 
 impl Blackhole<TcpListener> {
-    /// Listens on a port of 127.0.0.1.
+    /// Listens on a free port of 127.0.0.1 and fills the queue.
     pub fn tcp() -> Self {
         let listener = TcpListener::bind(("127.0.0.1", 0)).unwrap();
         listen(&listener, 0).unwrap();
@@ -47,7 +47,7 @@ impl Blackhole<TcpListener> {
 }
 
 impl Blackhole<UnixListener> {
-    /// Listens on a Unix socket.
+    /// Listens on a Unix socket and fills the queue.
     pub fn unix() -> Self {
         let folder = Folder::new();
         let path = folder.file("blackhole.sock");

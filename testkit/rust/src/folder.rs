@@ -5,10 +5,10 @@ use std::os::unix::fs::{PermissionsExt, chown};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 
-/// A folder that belongs to the user of the server, and is removed when it is dropped.
+/// A folder that belongs to the user of the server. Dropping the value removes the folder.
 ///
-/// It is in the temporary folder of the system: the path of a socket has at most 107 bytes, and
-/// another user must have access.
+/// The folder is in the system's temporary folder, because the path of a socket has at most 107
+/// bytes and another user must have access.
 pub struct Folder(PathBuf);
 
 impl Folder {
@@ -17,7 +17,7 @@ impl Folder {
         let number = NEXT.fetch_add(1, Relaxed);
         let name = format!("tokenbucket-servers-{}-{number}", std::process::id());
         let path = std::env::temp_dir().join(name);
-        // Removes the folder of a killed process that had the same id.
+        // A killed process with the same id may have left its folder.
         std::fs::remove_dir_all(&path).ok();
         std::fs::create_dir(&path).unwrap();
         std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o755)).unwrap();

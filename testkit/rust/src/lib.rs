@@ -1,4 +1,4 @@
-//! Real servers for integration tests, and faults between them and a client.
+//! Real servers for integration tests, and faults between a server and its client.
 //!
 //! Each server is a process that belongs to one test. It runs as an unprivileged user and keeps its
 //! sockets in a temporary folder. No server outlives the test process, however that process ends.
@@ -37,7 +37,7 @@ fn free_port() -> u16 {
     listener.local_addr().unwrap().port()
 }
 
-/// Polls `condition`. Reports whether it became true within [`PATIENCE`].
+/// Polls `condition`. Reports whether the condition became true within [`PATIENCE`].
 pub fn eventually(mut condition: impl FnMut() -> bool) -> bool {
     let deadline = Instant::now() + PATIENCE;
     loop {

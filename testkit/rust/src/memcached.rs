@@ -1,6 +1,6 @@
 //! A memcached that listens either on a TCP port or on a Unix socket.
 //!
-//! It cannot do both: with `-s` it ignores the port.
+//! memcached cannot listen on both, because it ignores the port if a socket is given.
 
 use crate::folder::Folder;
 use crate::free_port;
@@ -19,7 +19,7 @@ enum Listener {
 
 /// A memcached on one port or one socket.
 pub struct Memcached {
-    // Declared before the folder, which is removed after the server has ended.
+    // The process is declared before the folder, so that it ends before the folder is removed.
     process: Process,
     folder: Folder,
     options: Vec<String>,
@@ -27,12 +27,12 @@ pub struct Memcached {
 }
 
 impl Memcached {
-    /// Starts the memcached in the path on a port of 127.0.0.1.
+    /// Starts the memcached from `PATH` on a port of 127.0.0.1, with command-line options.
     pub fn start_tcp(options: &[&str]) -> Self {
         Self::launch(options, Folder::new(), |_| Listener::Tcp(free_port()))
     }
 
-    /// Starts the memcached in the path on a Unix socket.
+    /// Starts the memcached from `PATH` on a Unix socket, with command-line options.
     pub fn start_unix(options: &[&str]) -> Self {
         Self::launch(options, Folder::new(), |folder| {
             Listener::Unix(folder.file("memcached.sock"))
@@ -75,27 +75,27 @@ impl Memcached {
         }
     }
 
-    /// Returns its process id.
+    /// Returns the server's process id.
     pub fn pid(&self) -> u32 {
         self.process.pid()
     }
 
-    /// Suspends it. It accepts connections, but does not reply.
+    /// Suspends the server. Clients can connect, but get no reply.
     pub fn stop(&self) {
         self.process.stop();
     }
 
-    /// Resumes it.
+    /// Resumes the server.
     pub fn cont(&self) {
         self.process.cont();
     }
 
-    /// Kills it, as in a crash.
+    /// Kills the server, as in a crash.
     pub fn kill(&mut self) {
         self.process.kill();
     }
 
-    /// Restarts it without data, at the same port or socket.
+    /// Restarts the server without data, at the same port or socket.
     pub fn restart(&mut self) {
         self.process.kill();
         self.process = Process::until_ready(
@@ -105,7 +105,7 @@ impl Memcached {
         );
     }
 
-    /// Returns its counters by name, such as `cmd_get`.
+    /// Returns the server's counters by name, such as `cmd_get`.
     pub fn stats(&self) -> HashMap<String, String> {
         let lines = self.listener.command("stats", "END").unwrap();
         let pairs = lines.iter().filter_map(|line| {
@@ -140,7 +140,8 @@ impl Listener {
         Process::start("memcached", &arguments, folder)
     }
 
-    /// Reports whether this process replies, and not another one that has taken the port.
+    /// Reports whether the server that replies has this process id. Another server may have taken
+    /// the port.
     fn answers(&self, pid: u32) -> bool {
         let lines = self.command("stats", "END");
         lines.is_ok_and(|lines| lines.contains(&format!("STAT pid {pid}")))

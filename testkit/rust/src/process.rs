@@ -1,8 +1,8 @@
 //! The process of a server.
 //!
-//! Invariant: it ends when its owner is dropped. It also ends when the test process ends without
-//! dropping anything. A watchdog waits for the end of a pipe whose other end only the test process
-//! and its forked children hold.
+//! Invariant: the server ends when its [`Process`] is dropped. It also ends when the test process
+//! ends without dropping anything. For that, a watchdog waits until its input pipe is closed. Only
+//! the test process and its forked children hold the other end of the pipe.
 
 use crate::eventually;
 use crate::folder::Folder;
@@ -11,10 +11,11 @@ use std::fs::{File, read_dir, read_to_string};
 use std::os::unix::process::CommandExt;
 use std::process::{Child, Command, Stdio};
 
-/// Kills the server and removes its folder once its input ends.
+/// The watchdog's shell script. It kills the server and removes the folder once its input ends.
 const WATCHDOG: &str = r#"cat >/dev/null; kill -9 "$1"; rm -rf "$2""#;
 
-/// Returns the user and group of servers if root runs the tests: nobody and nogroup.
+/// Returns the ids of nobody and nogroup if root runs the tests. Servers then run as that user and
+/// group.
 pub fn unprivileged() -> Option<(u32, u32)> {
     rustix::process::geteuid()
         .is_root()
@@ -27,7 +28,7 @@ pub struct Process {
 }
 
 impl Process {
-    /// Starts `program`, which logs to the folder's `log`.
+    /// Starts `program`. Its output goes to the file `log` in the folder.
     pub fn start(program: &str, arguments: &[String], folder: &Folder) -> Self {
         let log = File::options()
             .create(true)
@@ -60,7 +61,8 @@ impl Process {
         Self { server, watchdog }
     }
 
-    /// Starts a server until it replies, because a chosen port may have been taken meanwhile.
+    /// Starts a server and waits until it replies. Tries again if it does not, because another
+    /// process may have taken its port.
     ///
     /// `attempt` starts the server, with a new port if the port may change.
     pub fn until_ready(
@@ -87,22 +89,22 @@ impl Process {
         self.server.id()
     }
 
-    /// Suspends all its threads, and returns when they are suspended.
+    /// Suspends the server, and returns when all its threads are suspended.
     pub fn stop(&self) {
         self.signal(Signal::STOP);
         assert!(eventually(|| self.states().all(|state| state == 'T')));
     }
 
-    /// Resumes it.
+    /// Resumes the server, and returns when all its threads are resumed.
     pub fn cont(&self) {
         self.signal(Signal::CONT);
         assert!(eventually(|| self.states().all(|state| state != 'T')));
     }
 
-    /// Kills it, and returns when it no longer exists.
+    /// Kills the server, and returns when it no longer exists.
     pub fn kill(&mut self) {
-        // The watchdog ends first, because it would kill a process that got the id of the server
-        // next.
+        // The watchdog ends first. Otherwise it could kill another process that gets the same id
+        // after the server has ended.
         self.watchdog.kill().ok();
         self.watchdog.wait().ok();
         self.server.kill().ok();
@@ -118,12 +120,13 @@ impl Process {
         kill_process(pid, signal).unwrap();
     }
 
-    /// Returns the state of each of its threads, a letter as in `ps`.
+    /// Returns the state of each thread of the server, as a letter as in `ps`.
     fn states(&self) -> impl Iterator<Item = char> {
         let threads = read_dir(format!("/proc/{}/task", self.pid())).unwrap();
         threads.map(|thread| {
             let stat = read_to_string(thread.unwrap().path().join("stat")).unwrap_or_default();
-            // The name, in brackets, may contain anything; the state follows.
+            // The name of the thread is in brackets and may contain any bytes. The state follows
+            // it.
             let state = stat.rsplit_once(") ");
             state
                 .and_then(|(_, rest)| rest.chars().next())

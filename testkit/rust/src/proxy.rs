@@ -1,7 +1,8 @@
-//! A proxy between a client and a server that counts traffic and fails on demand.
+//! A proxy between a client and a server. It counts traffic and injects faults on demand.
 //!
-//! It knows no protocol: a reply is the result of one read from the server. The replies of these
-//! stores are short, so one read returns a whole reply, or the replies of a whole pipeline.
+//! The proxy parses no protocol, so the result of one read from the server counts as one reply. The
+//! replies of these stores are short, so one read returns a whole reply, or all replies of a
+//! pipeline.
 
 use crate::folder::Folder;
 use rustix::net::{Shutdown, shutdown};
@@ -16,8 +17,8 @@ use std::sync::{Arc, Mutex};
 use std::thread::{JoinHandle, sleep, spawn};
 use std::time::Duration;
 
-/// The way in which the proxy treats bytes. It applies from the next read on, in open connections
-/// too.
+/// The way in which the proxy treats bytes. A change applies from the next read on, also in open
+/// connections.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Mode {
     /// All bytes pass.
@@ -125,18 +126,18 @@ impl Proxy {
         folder.file("proxy.sock")
     }
 
-    /// Chooses what happens to the bytes from the next read on.
+    /// Sets the mode. It applies to bytes from the next read on.
     pub fn set(&self, mode: Mode) {
         *self.wire.mode.lock().unwrap() = mode;
     }
 
-    /// Ends all open connections, and accepts new ones.
+    /// Ends all open connections. New connections are still accepted.
     pub fn cut(&self) {
         self.wire.cut();
     }
 
-    /// Returns the number of round trips: how often a client sent something after a reply, or first
-    /// in its connection.
+    /// Returns the number of round trips. A round trip begins when a client sends data first in its
+    /// connection, or after a reply.
     pub fn round_trips(&self) -> u64 {
         self.wire.counts.round_trips.load(SeqCst)
     }
@@ -146,7 +147,8 @@ impl Proxy {
         self.wire.counts.connections.load(SeqCst)
     }
 
-    /// Returns the number of reads of client data, which is at most the number of their writes.
+    /// Returns the number of reads of client data, which is at most the number of writes of the
+    /// clients.
     pub fn requests(&self) -> u64 {
         self.wire.counts.requests.load(SeqCst)
     }
@@ -164,7 +166,7 @@ impl Proxy {
 
 impl Drop for Proxy {
     fn drop(&mut self) {
-        // Ends the wait in accept().
+        // This ends the wait in accept().
         shutdown(&self.listener, Shutdown::Both).ok();
         if let Some(accepting) = self.accepting.take() {
             accepting.join().ok();
@@ -207,7 +209,7 @@ impl Wire {
         let mut buffer = vec![0; 1 << 16];
         loop {
             let bytes = read(client, &mut buffer)?;
-            // Counts before the server can reply, and so before the next request.
+            // The request is counted before the server can reply, and so before the next request.
             if answered.swap(false, SeqCst) {
                 self.counts.round_trips.fetch_add(1, SeqCst);
             }
@@ -276,7 +278,7 @@ fn file(stream: impl Into<OwnedFd>) -> File {
 }
 
 fn undelayed(stream: TcpStream) -> File {
-    // Without delay, each byte of `Mode::Drip` is sent alone.
+    // With this option, each byte of `Mode::Drip` is sent at once and alone.
     stream.set_nodelay(true).ok();
     file(stream)
 }

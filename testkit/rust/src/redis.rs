@@ -1,4 +1,4 @@
-//! A Redis or Valkey without persistence.
+//! A Redis or Valkey server without persistence.
 
 use crate::certificates::Authority;
 use crate::folder::Folder;
@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 
 /// A server that listens on a TCP port of 127.0.0.1 and on a Unix socket.
 pub struct Redis {
-    // Declared before the folder, which is removed after the server has ended.
+    // The process is declared before the folder, so that it ends before the folder is removed.
     process: Process,
     folder: Folder,
     program: String,
@@ -19,7 +19,8 @@ pub struct Redis {
 }
 
 impl Redis {
-    /// Starts the program in `REDIS_SERVER`, or the Redis in the path, with command-line options.
+    /// Starts the program in `REDIS_SERVER`, or `redis-server` from `PATH`, with command-line
+    /// options.
     pub fn start(options: &[&str]) -> Self {
         Self::launch(redis(), options, Folder::new(), false)
     }
@@ -39,7 +40,7 @@ impl Redis {
         Some(Self::launch(program, options, Folder::new(), false))
     }
 
-    /// Starts a server that also accepts TLS, as localhost and 127.0.0.1.
+    /// Starts a server that also accepts TLS, with a certificate for localhost and 127.0.0.1.
     pub fn start_tls() -> Self {
         Self::start_tls_as(&["localhost", "127.0.0.1"], &[])
     }
@@ -81,7 +82,7 @@ impl Redis {
         }
     }
 
-    /// Returns its TCP port on 127.0.0.1.
+    /// Returns the server's TCP port on 127.0.0.1.
     pub fn port(&self) -> u16 {
         self.port
     }
@@ -91,37 +92,37 @@ impl Redis {
         self.tls_port.expect("a server with TLS")
     }
 
-    /// Returns the certificate of the authority that issued the certificate of the server.
+    /// Returns the path of the authority's certificate, which verifies the server's certificate.
     pub fn ca_file(&self) -> PathBuf {
         self.folder.file("ca.crt")
     }
 
-    /// Returns the path of its Unix socket.
+    /// Returns the path of the server's Unix socket.
     pub fn socket(&self) -> PathBuf {
         self.folder.file("redis.sock")
     }
 
-    /// Returns its process id.
+    /// Returns the server's process id.
     pub fn pid(&self) -> u32 {
         self.process.pid()
     }
 
-    /// Suspends it. It accepts connections, but does not reply.
+    /// Suspends the server. Clients can connect, but get no reply.
     pub fn stop(&self) {
         self.process.stop();
     }
 
-    /// Resumes it.
+    /// Resumes the server.
     pub fn cont(&self) {
         self.process.cont();
     }
 
-    /// Kills it, as in a crash.
+    /// Kills the server, as in a crash.
     pub fn kill(&mut self) {
         self.process.kill();
     }
 
-    /// Restarts it without data, at the same ports and socket.
+    /// Restarts the server without data, at the same ports and socket.
     pub fn restart(&mut self) {
         self.process.kill();
         self.process = Process::until_ready(
@@ -134,7 +135,7 @@ impl Redis {
         );
     }
 
-    /// Returns its reply to a command, as text; see [`Connection::command`].
+    /// Returns the server's reply to a command, as text; see [`Connection::command`].
     pub fn cli(&self, words: &[&str]) -> String {
         let mut connection = Connection::open(&self.socket()).unwrap();
         let password = self.options.iter().skip_while(|o| *o != "--requirepass");
@@ -145,7 +146,7 @@ impl Redis {
     }
 }
 
-/// Returns the path or name of the Redis to start.
+/// Returns the path or name of the Redis server to start.
 fn redis() -> String {
     std::env::var("REDIS_SERVER").unwrap_or_else(|_| "redis-server".into())
 }
@@ -171,8 +172,8 @@ fn run(
     Process::start(program, &arguments, folder)
 }
 
-/// Reports whether it replies. An error because of a missing password is a reply, too. The ports
-/// are open by the time it listens on its socket.
+/// Reports whether the server replies on its socket. An error because of a missing password is a
+/// reply, too. The server opens its ports before its socket, so they are open then.
 fn answers(socket: &Path) -> bool {
     let reply = Connection::open(socket).and_then(|mut server| server.command(&["PING"]));
     reply.is_ok_and(|text| text == "PONG" || text.starts_with("NOAUTH"))

@@ -1,7 +1,7 @@
 //! The part of the Redis protocol that tests need to control a server.
 //!
-//! It is separate from the client of the extension, because the tests of that client must not
-//! depend on it.
+//! This code is separate from the extension's client, because the tests of that client must not
+//! depend on the client itself.
 
 use std::io::{BufRead, BufReader, Error, ErrorKind, Read, Result, Write};
 use std::os::unix::net::UnixStream;
@@ -16,8 +16,8 @@ impl Connection {
         Ok(Self(BufReader::new(stream)))
     }
 
-    /// Returns the reply as text: one line for each element of an array, empty for null, the
-    /// message of an error.
+    /// Sends a command and returns the reply as text. An array has one line for each element. Null
+    /// is an empty text, and an error is its message.
     pub fn command(&mut self, words: &[&str]) -> Result<String> {
         let mut request = format!("*{}\r\n", words.len()).into_bytes();
         for word in words {

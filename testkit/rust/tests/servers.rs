@@ -17,7 +17,7 @@ fn connect(port: u16) -> TcpStream {
     stream
 }
 
-/// Sends one PING and reads up to the length of one PONG.
+/// Sends one PING and returns the bytes of the reply, at most those of one PONG.
 fn ping(stream: &mut (impl Read + Write)) -> std::io::Result<Vec<u8>> {
     stream.write_all(b"PING\r\n")?;
     let mut reply = vec![0; 7];
@@ -32,7 +32,7 @@ fn ping(stream: &mut (impl Read + Write)) -> std::io::Result<Vec<u8>> {
     Ok(reply)
 }
 
-/// Reports whether a read timed out.
+/// Reports whether the result is that of a read that timed out.
 fn timed_out<T: std::fmt::Debug>(result: &std::io::Result<T>) -> bool {
     matches!(result, Err(error) if error.kind() == ErrorKind::WouldBlock)
 }
@@ -97,7 +97,7 @@ fn nothing_is_left_of_a_server() {
 
 #[test]
 fn nothing_is_left_of_a_server_whose_test_was_killed() {
-    // Controls the watchdog: runs this test in a process that aborts.
+    // The test runs itself in another process, which aborts without dropping the server.
     const INNER: &str = "TOKENBUCKET_DIES";
     if std::env::var_os(INNER).is_some() {
         let redis = Redis::start(&[]);
