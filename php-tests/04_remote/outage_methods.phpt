@@ -45,7 +45,7 @@ foreach (OnFailure::cases() as $policy) {
             echo "$what: ", $shown($call()), "\n";
         } catch (TokenBucket\StorageException $e) {
             // The message says that connecting failed, or that the breaker is open.
-            echo get_class($e), ', ', str_contains($e->getMessage(), 'not asked again yet') || str_contains($e->getMessage(), 'cannot connect') ? 'as expected' : $e->getMessage(), "\n";
+            echo get_class($e), ', ', str_contains($e->getMessage(), 'its breaker is open') || str_contains($e->getMessage(), 'cannot connect') ? 'as expected' : $e->getMessage(), "\n";
         }
     }
 }

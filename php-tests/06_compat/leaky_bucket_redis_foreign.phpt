@@ -37,7 +37,7 @@ $redis->flushAll();
 $redis->set('locked', 'foreign');
 $bucket = new LeakyBucket($storage($server), 86400, 2);
 check($burst($bucket, 'x', 'y') === 2 && !$bucket->request('x', 'y'), 'what cannot be counted is denied');
-check(str_ends_with(thrown(fn () => $bucket->locked()), 'something else') && $redis->get('locked') === 'foreign', 'and it is said where it matters');
+check(str_ends_with(thrown(fn () => $bucket->locked()), 'record of this limiter') && $redis->get('locked') === 'foreign', 'and it is said where it matters');
 $redis->flushAll();
 $redis->zAdd('set03', INF, '1.2.3.4-search');
 check(!(new LeakyBucket($storage($server)))->request('1.2.3.4', 'search') && $redis->zScore('set03', '1.2.3.4-search') === INF, 'no end');
