@@ -1,4 +1,4 @@
-//! Buckets in the arrays that ext-memcache writes, changed under the lock of its users.
+//! Buckets in the arrays that ext-memcache writes. They are changed under the lock of the PHP code.
 //!
 //! "The other library" is the PHP code that also writes these records. It locks by adding an item,
 //! `1`. Then it reads, writes without comparing, and deletes the item. It overwrites any change
@@ -54,11 +54,12 @@ pub fn record(memcached: &Memcached, key: &[u8]) -> Vec<u8> {
 }
 
 /// Takes a token from the bucket `key`. Returns true if the bucket held it. A call that loses every
-/// race is denied early enough to read all replies. It competes only with calls of the same client.
+/// race is denied, early enough to read all replies before the deadline. Only calls of the same
+/// client race with each other.
 ///
 /// # Errors
-/// [`Cause::Record`] if the record is not a bucket, which is left alone. Any other [`Cause`] if a
-/// server did not reply in time.
+/// Returns [`Cause::Record`] if the record is not a bucket. The record is then left unchanged.
+/// Returns any other [`Cause`] if a server did not reply in time.
 pub fn take(
     memcached: &Memcached,
     key: &[u8],
@@ -91,7 +92,7 @@ struct Keys<'a> {
     lock: &'a [u8],
 }
 
-/// The connections to both items, which may be on two servers.
+/// The connections to the servers of both items.
 struct Way<'a> {
     keys: Keys<'a>,
     record: &'a mut Connection,
@@ -109,8 +110,8 @@ struct Inside {
 }
 
 impl Way<'_> {
-    /// Returns the verdict, or `None` if the record is not a bucket. All replies have been read by
-    /// then.
+    /// Returns the verdict, or `None` if the record is not a bucket. All replies have been read
+    /// when this returns.
     fn decide(&mut self, throttle: &Throttle, deadline: Ticks) -> Result<Option<bool>, Cause> {
         let begun = boot_clock();
         let quarter = deadline.saturating_sub(begun) / 4;
@@ -165,8 +166,8 @@ impl Way<'_> {
         })
     }
 
-    /// Leaves the lock after a last write, if there is one. Returns false if there was a write and
-    /// the server refused it.
+    /// Sends `write`, if there is one, and leaves the lock. Returns false if the server refused the
+    /// write.
     fn leave(&mut self, inside: &Inside, write: Option<MetaCommand>) -> Result<bool, Cause> {
         let writes = write.is_some();
         // The other library deletes its own lock.
@@ -195,7 +196,8 @@ impl Way<'_> {
     }
 }
 
-/// Returns the bucket that was found, if any.
+/// Returns the bucket that was found, or `None` if there is no record. Fails with
+/// [`Cause::Record`] if the item is not a bucket.
 fn bucket(found: &Found) -> Result<Option<Bucket>, Cause> {
     if found.is_missing() {
         return Ok(None);

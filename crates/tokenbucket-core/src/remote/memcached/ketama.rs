@@ -8,13 +8,13 @@
 //! the hash of the item's key.
 //!
 //! ext-memcached hashes these texts, so they must be written in the same way here:
-//! - The server's name as given, in its case, without the port if that is 11211. Another spelling
-//!   of a host is another server.
+//! - The server's name as given, without the port if that is 11211. Another spelling of a host,
+//!   also in upper or lower case, is another server.
 //! - The path of a socket alone, as with `addServer($path, 0)`. `addServers()` appends `:0`,
 //!   whatever the port, so it places keys differently.
 //! - The key without `OPT_PREFIX_KEY`, unless `OPT_HASH_WITH_PREFIX_KEY` is set. [`Ring::place`]
-//!   hashes its whole argument, which should be the whole key. A client agrees if the prefix is a
-//!   part of its keys, or if it sets both options.
+//!   hashes its whole argument, which should be the whole key. ext-memcached chooses the same
+//!   server if the prefix is a part of its keys, or if it sets both options.
 
 use super::servers::{DEFAULT_PORT, Server};
 use crate::remote::endpoint::Endpoint;

@@ -36,8 +36,8 @@ pub fn item_key(prefix: &[u8], identifier: &[u8]) -> Vec<u8> {
 }
 
 /// Returns the key of an item that ext-memcache calls `name`. Bytes that ext-memcache cannot send
-/// become underscores. It truncates long names, so different names may collide. Such a name is
-/// hashed here instead, and so is a name that leaves less than `room` bytes for a suffix.
+/// become underscores. ext-memcache truncates a long name, so different names may get the same key.
+/// Here, a name is hashed instead if it is empty or leaves less than `room` bytes for a suffix.
 #[must_use]
 pub fn shared_key(name: &[u8], room: usize) -> Vec<u8> {
     if name.is_empty() || name.len() + room > MAX_KEY {
