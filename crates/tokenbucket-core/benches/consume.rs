@@ -1,7 +1,7 @@
 //! Compares the cost of a call on shared memory with the floor, the least work of any such call.
 //!
 //! The floor reads the clock, hashes the identifier with a secret and loads 128 bits at a place
-//! that the hash chooses. For a grant, it also swaps them. It uses as much memory as the store's
+//! that the hash chooses. For a grant, it also replaces them. It uses as much memory as the store's
 //! slots, in pages of the same size. So with a million keys, the floor has one random cache miss,
 //! as every call has.
 //!

@@ -165,8 +165,8 @@ impl<'h, T: Transport> Remote<'h, T> {
     /// store fails, the give-back is dropped. The tokens are then refilled with time.
     ///
     /// If the policy granted the take ([`Answer::stood_in`]), the caller must not call this method,
-    /// because the store's bucket has not lost those tokens. It gives them back to this host's
-    /// bucket.
+    /// because the store's bucket has not lost those tokens. The caller gives them back to this
+    /// host's bucket instead.
     ///
     /// # Errors
     /// Fails like [`Remote::take`].

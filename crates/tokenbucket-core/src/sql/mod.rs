@@ -182,7 +182,7 @@ const LOOK: &str =
     "SELECT :now, COALESCE((SELECT :state FROM :table AS s WHERE identifier = :name), 0)";
 
 /// Moves the state back, but not beyond a full bucket, and never forward. Changes nothing if the
-/// row is not a bucket.
+/// row does not hold a bucket.
 const REFUND: &str = "UPDATE :table SET microtime = :lesser(microtime, :greater(:bare - :cost, :now - :burst) / 1e6) \
      WHERE identifier = :name AND :bare < 9000000000000000";
 

@@ -180,9 +180,9 @@ mod tests {
     }
 
     /// Compares the places of keys with those that ext-memcached 3.2.0 with libmemcached 1.1.4
-    /// printed. Each row has a list of servers and three results. A socket was added as `[path,
-    /// 0]`. The first result is with the option below, the second with `OPT_DISTRIBUTION =>
-    /// DISTRIBUTION_CONSISTENT`, and the third without options:
+    /// printed. Each row has a list of servers and three results. A socket was added with port 0.
+    /// The first result is with the option below. The second is with
+    /// `OPT_DISTRIBUTION => DISTRIBUTION_CONSISTENT`, and the third without options:
     ///
     /// ```text
     /// php -r '$m = new Memcached; $m->setOption(Memcached::OPT_LIBKETAMA_COMPATIBLE, true);

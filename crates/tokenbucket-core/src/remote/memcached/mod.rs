@@ -38,7 +38,7 @@ static CONNECTIONS: Connections<Endpoint, Connection> = Connections::new();
 
 /// The number of lost races after which a call is denied.
 const TRIES: u32 = 64;
-/// The seconds that an item lives longer than its bucket needs to become full.
+/// The seconds that an item lives longer than it is needed.
 ///
 /// memcached counts seconds by a timer, which may fire late. A timer event shortly after the full
 /// second counts for two seconds, and one after a pause of the process counts for more. An item
@@ -271,7 +271,7 @@ enum Decision<R> {
 /// Reads the item, calls `decide` and writes, until a write succeeds or nothing needs to be
 /// written. Returns `None` if the item is invalid.
 ///
-/// `known` is the last known item, with true if it was read in this call. `decide` receives the
+/// `known` is the last known item, and true if it was read in this call. `decide` receives the
 /// record, the current instant and the number of lost races. After the instant `patience`, the item
 /// is not read again after a lost race.
 fn update<R>(
