@@ -1,4 +1,4 @@
-//! One counter per minute: the counters that a window reads, their time to live and their contents.
+//! One counter per minute: which counters a window reads, their time to live and their contents.
 //!
 //! The name of a counter is the local time of its minute. A window reads the counters of instants
 //! that are a minute apart. The name of each counter uses the UTC offset at its instant. So a

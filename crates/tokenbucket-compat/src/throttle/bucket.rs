@@ -1,5 +1,5 @@
-//! A bucket as `serialize()` writes `['tokens' => …, 'filled' => …]`: thousandths of tokens, and
-//! the millisecond of the wall clock at which it was last filled up.
+//! A bucket as `serialize()` writes `['tokens' => …, 'filled' => …]`. `tokens` is in thousandths of
+//! tokens. `filled` is the millisecond of the wall clock at which the bucket was last filled up.
 //!
 //! Nothing is unserialised. Only bytes of exactly this shape are a bucket.
 //!
@@ -217,7 +217,7 @@ mod tests {
         assert_eq!(bucket.unwrap().tokens, -4_000 * PARTS);
         assert!(!throttle.take(bucket, NOW + 299_999).0);
         assert!(throttle.take(bucket, NOW + 300_000).0);
-        // More than a window later the bucket is full; it does not hold only one token.
+        // More than a window later, the bucket is full and holds more than one token.
         let (_, after) = throttle.take(bucket, NOW + 300_001);
         assert_eq!(after.tokens, 4_000 * PARTS);
         // If the clock goes back, nothing is refilled and `filled` does not go back.

@@ -1,10 +1,10 @@
-//! Buckets in the arrays that ext-memcache writes. They are changed under the lock of the PHP code.
+//! Buckets in the arrays that ext-memcache writes. A call changes them under a lock in memcached.
 //!
-//! "The other library" is the PHP code that also writes these records. It locks by adding an item,
-//! `1`. Then it reads, writes without comparing, and deletes the item. It overwrites any change
-//! that is made meanwhile, so this code writes only inside that lock, too. Several of our calls may
-//! be inside at once, because the compare-and-swap decides between them. A worker that was killed
-//! inside delays none of our calls:
+//! "The other library" is the PHP code that also writes these records. To lock, that code adds an
+//! item with the value `1`. Then that code reads, writes without comparing, and deletes the lock.
+//! Because it overwrites any change that is made meanwhile, our calls write only inside the lock,
+//! too. Several of our calls may be inside at once, because the compare-and-swap decides between
+//! them. A worker of ours that was killed inside the lock does not delay our other calls:
 //!
 //! ```text
 //! lock       meaning                           value after we enter   the other library then
@@ -18,9 +18,10 @@
 //! enter unlocks for all. A call that is still inside then loses the swap to the one that left, and
 //! enters again.
 //!
-//! A decision takes two round trips: enter and read, write and leave. A call waits for the other
-//! library for at most half of the time to the deadline. Its process may have died inside, or may
-//! not respect the lock at all.
+//! A decision takes two round trips. The first enters the lock and reads the record, the second
+//! writes the record and leaves the lock. A call waits for the other library for at most half of
+//! the time to the deadline. The process of the other library may have died inside the lock, or may
+//! not use the lock at all.
 
 mod bucket;
 

@@ -5,10 +5,10 @@
 //! held while a call waits.
 //!
 //! A connection belongs to the process that opened it. A forked child drops the connections of its
-//! parent. That closes the child's descriptors and sends nothing to the server.
+//! parent. Dropping closes the child's descriptors and sends nothing to the server.
 //!
-//! A process is identified by its fork generation instead of its id, because that needs no system
-//! call.
+//! A process is identified by its fork generation instead of its process id, because reading the
+//! generation needs no system call.
 
 use crate::memory::fork::generation;
 use parking_lot::Mutex;

@@ -12,13 +12,13 @@
 //! ```
 //!
 //! Refunds and resets move `empty_at` back. After the store has executed one of them, the worker
-//! writes the current instant to the set's `cleared_at`. That is the stamp. Replies to requests
-//! that were sent before the stamp are not recorded in the set.
+//! writes the current instant, the stamp, to the set's `cleared_at`. Replies to requests that were
+//! sent before the stamp are not recorded in the set.
 //!
 //! Invariant: after the stamp, no entry remains that comes from an earlier request. The recorder
 //! writes its entry and then reads the stamp. The clearer writes the stamp and then looks for the
-//! entry. Between its two accesses, each has a sequentially consistent fence. So at least one of
-//! them sees the other's write and removes the entry.
+//! entry. Both execute a sequentially consistent fence between their two accesses. So at least one
+//! of them sees the other's write and removes the entry.
 
 use crate::clock::Ticks;
 use portable_atomic::AtomicU128;

@@ -103,9 +103,9 @@ impl<'h, T: Transport> Remote<'h, T> {
             .namespace(&[b"remote", &self.transport.identity(), b""])
     }
 
-    /// Runs one step. If the bucket has no record, `first` is the instant on this host's clock at
-    /// which the bucket was empty; `None` means that the bucket is full. The instants of the
-    /// outcome are on the store's clock, or on this host's clock if this host decided.
+    /// Runs one step. `first` is the instant on this host's clock at which a bucket without a
+    /// record was empty. If `first` is `None`, such a bucket is full. The instants of the outcome
+    /// are on the store's clock, or on this host's clock if this host decided.
     ///
     /// # Errors
     /// Returns the failure if the store fails and the policy is [`OnFailure::Throw`].

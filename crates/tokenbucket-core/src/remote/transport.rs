@@ -98,7 +98,7 @@ pub trait Transport {
     /// Fails if the store cannot make the change, or does not reply in time.
     fn put(&self, name: &[u8], put: &Put, seen: Option<i64>, deadline: Ticks) -> Result<(), Cause>;
 
-    /// Reports whether one operation can take steps on buckets of both stores.
+    /// Reports whether one operation can run steps on buckets of both stores.
     fn joins(&self, _other: &Self) -> bool {
         false
     }

@@ -22,9 +22,9 @@ pub fn word(word: &str, _full: bool) -> Option<&'static str> {
 }
 
 /// Runs a plain step. The text is short, because the server parses it for each call if prepared
-/// statements are emulated. The reply has no verdict; its reader computes the verdict from the
-/// cost. Only this assignment may use the row's old value, because the column has the new value
-/// after it.
+/// statements are emulated. The reply contains no verdict, because its reader can compare the age
+/// with the cost. Only this assignment may use the row's old value, because later assignments would
+/// read the new value.
 pub const TAKE: &str = "INSERT INTO :table (identifier, microtime) VALUES (:name, \
      IF(LAST_INSERT_ID(:absent), :now - :slack, 0) / 1e6) \
      ON DUPLICATE KEY UPDATE microtime = IF(LAST_INSERT_ID(:tag + 4 * (:now - :state)) >= :least, \

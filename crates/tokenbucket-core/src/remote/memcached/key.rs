@@ -27,7 +27,7 @@ const MAX_HEAD: usize = MAX_KEY - MARKER.len() - DIGITS;
 
 /// Returns the key of the item that keeps the bucket `identifier` under `prefix`.
 ///
-/// Worked example: `login:` and `10.0.0.1` make `login:10.0.0.1`; `login:` and `Ann Lee` make
+/// Worked example: `login:` and `10.0.0.1` make `login:10.0.0.1`. `login:` and `Ann Lee` make
 /// `login:Ann_Lee~sha256:` and the 64 digits of the hash of `login:Ann Lee`.
 #[must_use]
 pub fn item_key(prefix: &[u8], identifier: &[u8]) -> Vec<u8> {

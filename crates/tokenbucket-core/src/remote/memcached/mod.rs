@@ -353,8 +353,8 @@ fn change(
             // restores one that was lost before the refund.
             Put::Refund { burst, .. } if record.is_absent() => (0, now + burst),
             Put::Refund { cost, burst, taken } => {
-                // This instant is safe to use, because the clock was read after the item, and the
-                // write succeeds only if the item is unchanged.
+                // The instant `now` is late enough for this, because the clock was read after the
+                // item. The write succeeds only if the item is unchanged.
                 let cost = Put::worth(cost, burst, taken, now);
                 let state = Put::refunded(record.empty_at, now, cost, burst);
                 (floor(state), state + burst)

@@ -113,10 +113,10 @@ impl Connection {
         Ok(item)
     }
 
-    /// Writes `value` with the time to live `life`, which [`super::life`] returns. If `version` is
-    /// given, replaces only that version of the item; otherwise only creates the item. In the same
-    /// round trip, reads the item after the write. Returns whether the write succeeded, and the
-    /// item.
+    /// Writes `value` with the time to live `life`, which [`super::life`] returns, and reads the
+    /// item in the same round trip. If `version` is given, the write only replaces that version of
+    /// the item. Otherwise the write only creates a missing item. Returns whether the write
+    /// succeeded, and the item after the write.
     ///
     /// # Errors
     /// Fails like [`Connection::read`]. It is then unknown whether the value was written.
