@@ -237,7 +237,7 @@ fn client_endpoint(host: &str, port: u16) -> Result<(Endpoint, Option<Tls>), Dsn
 
 /// Checks the user and the password. An empty user becomes `None`.
 ///
-/// A user without a password is refused, because clients disagree on the meaning. Some use the text
+/// A user without a password is refused, because clients disagree on the meaning. Some use the user
 /// as the password, redis-py uses an empty password, and the redis crate ignores the user. If both
 /// are empty, they are refused, too, because an unset variable in a template causes this.
 fn credentials(
