@@ -1,36 +1,35 @@
-//! The step of limiters that also count denied calls: a number of calls in a window.
+//! The step of limiters that allow a number of calls in a window, and also count denied calls.
 //!
-//! A denied call delays the instant at which the bucket is empty, but the debt stays below one
-//! window. A client that keeps calling stays denied. A client that stops is granted a call after at
-//! most one window.
+//! A denied call adds to the debt of the bucket, but the debt stays below one window. A client that
+//! keeps calling stays denied. A client that stops is granted a call after at most one window.
 
 use tokenbucket_core::quota::MAX_BURST;
 use tokenbucket_core::{Grain, Step, Ticks};
 
-/// The parts of a call.
+/// The number of parts into which a call is divided.
 const PARTS: u128 = 1_000_000_000;
 /// The most calls in a window.
 const MOST_CALLS: f64 = 1e9;
 
-/// Returns the step of one call if `calls` are allowed in `window` ticks. Both are more than 0.
-/// With fewer than one call the step is never granted.
+/// Returns the step of one call if `calls` are allowed in `window` ticks. Both must be more than 0.
+/// If `calls` is less than 1, the step is never granted.
 ///
 /// Worked example: 5 calls in 300 s cost 60 s each. The debt of denied calls ends at 240 s.
 #[must_use]
 pub fn charged(calls: f64, window: Ticks, grain: Grain) -> Step {
     let grain = grain.ticks();
-    // Not negative and at most 10^18. NaN becomes 0.
+    // The product is at most 10^18, and not negative because `calls` is more than 0.
     #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)]
     let parts = ((calls.min(MOST_CALLS) * PARTS as f64) as u128).max(1);
     let most = MAX_BURST - MAX_BURST % grain;
     let whole = |ticks: u128| {
         let ticks = Ticks::try_from(ticks).map_or(most, |ticks| ticks.min(most));
-        // At most 2^60 plus a grain.
+        // The result is at most 2^60 plus a grain.
         ticks.next_multiple_of(grain)
     };
-    // At most 2^64 * 10^9.
+    // The dividend is at most 2^64 * 10^9.
     let cost = whole((u128::from(window) * PARTS).div_ceil(parts).max(1));
-    // From the rounded cost, so that n calls are n costs.
+    // Use the rounded cost, so that the burst of n calls is n costs.
     let burst = whole((u128::from(cost) * parts).div_ceil(PARTS));
     Step {
         max_debt: burst.saturating_sub(cost).max(grain),

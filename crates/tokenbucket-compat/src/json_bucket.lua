@@ -6,15 +6,15 @@
 -- ARGV     the cost of a token and the span in microseconds, and the tokens that refill in the span
 -- Reply    1 if granted, 0 if denied
 --
--- In this script a bucket is the microsecond at which it was empty. Both numbers of the record are
--- doubles, exact enough to give back that very microsecond.
+-- This script represents a bucket by the microsecond at which it was empty. Both numbers of the
+-- record are doubles, which are exact enough to restore that microsecond.
 
 local cost, burst, capacity = ARGV[1] + 0, ARGV[2] + 0, ARGV[3] + 0
 local record = call('GET', KEYS[1])
 
--- Checks the numbers outside of strings; `amount` checks those in strings. The cjson library
--- accepts more than JSON: extra zeros, signs and points, hexadecimal digits, not-a-number. It also
--- stops at a NUL byte.
+-- Checks the numbers outside of strings. `amount` checks those in strings. The check is needed
+-- because the cjson library accepts more than JSON: extra zeros, signs and points, hexadecimal
+-- digits, not-a-number. The library also stops at a NUL byte.
 local function has_json_numbers(text)
     for word in string.gmatch(string.gsub(text, '"[^"]*"', ''), '[^%s{}:,]+') do
         local digits = string.gsub(word, '[eE][+-]?%d+$', '')
@@ -43,15 +43,15 @@ if record then
             fields = fields + 1
         end
     end
-    -- Not-a-number fails these comparisons. A second beyond 2^52 microseconds must be in
-    -- milliseconds.
+    -- Not-a-number fails these comparisons. A time beyond 2^52 microseconds is probably in
+    -- milliseconds, so it is refused.
     local is_bucket = num and second and fields == 2 and math.abs(num) < 2 ^ 52
         and second >= 0 and second < 2 ^ 52 / 1000000
     if not is_bucket then
         return redis.error_reply('TOKENBUCKET the key holds something else')
     end
-    -- The tokens are cut to the capacity, which may have been lowered. A debt is cut to one span,
-    -- so that it ends.
+    -- The tokens are limited to the capacity, which may have been lowered. A debt is limited to one
+    -- span, so that it ends.
     local held = math.max(-burst, math.min(burst, num * burst / capacity))
     empty_at = math.floor(second * 1000000 + 0.5) - math.floor(held + 0.5)
 end
@@ -80,8 +80,8 @@ if now % 1000000 ~= 0 then
     second = second .. string.gsub(string.format('.%06d', now % 1000000), '0+$', '')
 end
 local bucket = '{"num":' .. shortest((now - state) * capacity / burst) .. ',"time":' .. second .. '}'
--- Lives one second longer than the bucket takes to be full, because other programs read whole
--- seconds. A longer remaining life is kept, but a key without an expiry gets one.
+-- The key lives one second longer than the bucket needs to become full, because other programs read
+-- whole seconds. A longer remaining life is kept, but a key without an expiry gets one.
 local life = math.ceil((state + burst - now) / 1000) + 1000
 call('SET', KEYS[1], bucket, 'PX', math.max(life, call('PTTL', KEYS[1])))
 return 1

@@ -9,18 +9,19 @@ use tokenbucket_core::{Quota, Ticks, Tokens};
 static TAKE: LazyLock<Script> =
     LazyLock::new(|| Script::new(&[RECORD, CLOCK, include_str!("json_bucket.lua")]));
 
-/// Takes one token from the bucket at `key`, which [`Redis::raw_name`] made.
+/// Takes one token from the bucket at `key`, which [`Redis::raw_name`] made. Returns true if the
+/// bucket held the token.
 ///
 /// `quota` counts in microseconds. If the capacity is below one token, the call is denied without a
 /// round trip.
 ///
 /// # Errors
-/// The same as [`Redis::run`].
+/// Fails like [`Redis::run`].
 pub fn take(redis: &Redis, key: &[u8], quota: &Quota, deadline: Ticks) -> Result<bool, Cause> {
     let Some(cost) = quota.cost(Tokens::ONE) else {
         return Ok(false);
     };
-    // Enough digits to read back the same double.
+    // The text has enough digits to read back the same double.
     let capacity = quota.capacity().to_float().to_string();
     let arguments = [
         Argument::micros(cost),

@@ -1,9 +1,9 @@
-//! The limiters of other libraries, so that hosts can change over one by one.
+//! Limiters with the records of other libraries, so that hosts can migrate one by one.
 //!
 //! A limiter is a pure step over a record: it takes the record and the instant, and returns the
 //! verdict and the next record. [`records::take`] runs a step exactly on any store that implements
-//! [`records::Records`]. A script, or the lock of another library, replaces it in two cases: it
-//! saves a round trip, or others change the same record.
+//! [`records::Records`]. Some limiters use a script or the lock of another library instead. That
+//! saves a round trip, or is needed because other programs change the same record.
 
 pub mod charged;
 pub mod json_bucket;
@@ -15,7 +15,8 @@ pub mod throttle;
 use tokenbucket_core::remote::Cause;
 use tokenbucket_core::remote::redis::Value;
 
-/// Returns the verdict from a script's reply. 0 is a denial.
+/// Returns the verdict from a script's reply: 0 is a denial, any greater number a grant. Fails for
+/// any other reply.
 fn verdict(reply: &Value) -> Result<bool, Cause> {
     match reply {
         Value::Int(number @ 0..) => Ok(*number != 0),

@@ -1,11 +1,11 @@
-//! Compares the cost of a call on shared memory with the floor: the least work of any such call.
+//! Compares the cost of a call on shared memory with the floor, the least work of any such call.
 //!
 //! The floor reads the clock, hashes the identifier with a secret and loads 128 bits at a place
-//! that the hash chooses. For a grant, it also swaps them. It uses as much memory as the store's
+//! that the hash chooses. For a grant, it also replaces them. It uses as much memory as the store's
 //! slots, in pages of the same size. So with a million keys, the floor has one random cache miss,
 //! as every call has.
 //!
-//! Floor and store take turns within a round, and each round has its own ratio. So if the machine
+//! Each round measures the floor and the store in turn, and has its own ratio. So if the machine
 //! slows down, it slows down both. The output shows the median of all rounds, and the range of the
 //! middle 80 % in brackets. If `TOKENBUCKET_BENCH_ROWS` names a file, each row is appended to it as
 //! a line of JSON.
@@ -110,9 +110,9 @@ fn keep(row: &str) {
     }
 }
 
-/// Always granted: the bucket refills faster than anyone can call.
+/// A step that is always granted, because the bucket refills faster than calls can take tokens.
 const GRANTED: Step = Step::new(1, HOUR);
-/// Never granted: the buckets start half full, and stay so during a benchmark.
+/// A step that is always denied, because the buckets start half full and stay so.
 const DENIED: Step = Step::new(HOUR, HOUR);
 
 struct Bench {
@@ -136,8 +136,8 @@ impl Bench {
             host.slots()
                 .put(hasher.key(&identifier(key)), &Put::Bootstrap { age });
         }
-        // At this load, a few keys in a million find both of their lines full. More would distort
-        // the results.
+        // At this load, both cache lines are full for a few keys in a million. More such keys would
+        // distort the results.
         let live = host.usage().live as u64;
         assert!(
             keys - live <= keys / 10_000,
@@ -148,7 +148,7 @@ impl Bench {
             keys,
             host,
             hasher,
-            // Write the places, because otherwise all pages would be the single page of zeros.
+            // Write to the places, because otherwise all pages would be the single page of zeros.
             places: (1..=places as u128).map(AtomicU128::new).collect(),
         }
     }
@@ -162,11 +162,12 @@ impl Bench {
         }
     }
 
-    /// Returns the nanoseconds per call of the least work.
+    /// Returns the nanoseconds per call of the floor.
     fn floor(&self, granted: bool) -> f64 {
         self.each(|identifier| {
             let hash = self.hasher.key(identifier).hash;
-            // The product of 32 bits and a length below 2^32, without its low 32 bits.
+            // The product of 32 bits and a length below 2^32 fits 64 bits. Its high half is the
+            // index.
             #[allow(clippy::cast_possible_truncation)]
             let place =
                 ((u64::from((hash >> 64) as u32) * self.places.len() as u64) >> 32) as usize;
@@ -181,7 +182,7 @@ impl Bench {
         })
     }
 
-    /// Returns the nanoseconds per call of the store's work.
+    /// Returns the nanoseconds per call of the store.
     fn take(&self, step: &Step) -> f64 {
         self.each(|identifier| {
             let key = self.hasher.key(identifier);
@@ -197,7 +198,7 @@ impl Bench {
             random ^= random << 13;
             random ^= random >> 7;
             random ^= random << 17;
-            // 32 bits times fewer than 2^32 keys.
+            // The product of 32 bits and a number of keys below 2^32 fits 64 bits.
             let key = ((random >> 32) * self.keys) >> 32;
             black_box(call(black_box(&identifier(key))));
         }
@@ -205,8 +206,8 @@ impl Bench {
     }
 }
 
-/// Returns sixteen bytes without reading memory. Loading names would cost a cache miss that is not
-/// the store's.
+/// Returns sixteen bytes without reading memory. Loading names would cost a cache miss that the
+/// store does not cause.
 fn identifier(key: u64) -> [u8; 16] {
     let mut bytes = *b"user:id:........";
     bytes[8..].copy_from_slice(&key.to_le_bytes());

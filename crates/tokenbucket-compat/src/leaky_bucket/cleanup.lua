@@ -1,10 +1,10 @@
--- Drains a set if that is due.
+-- Drains a set if a period has ended since it was last drained.
 --
 -- KEYS     the set and its control
--- ARGV[1]  its period in seconds
+-- ARGV[1]  the period of the set in seconds
 -- Reply    1
 
--- A set that is not empty starts to count its periods here if it did not do so before.
+-- A set that is not empty counts its periods from now on, if it did not do so before.
 if call('EXISTS', KEYS[1]) == 1 then
     drain(KEYS[1], KEYS[2], ARGV[1])
 end

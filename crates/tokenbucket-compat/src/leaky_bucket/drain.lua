@@ -1,10 +1,10 @@
 -- The start of each script on a leaky bucket in sorted sets.
 --
--- Hits leak once per period: members with one hit or less are removed, all others lose one hit. The
--- set itself records how often it was drained, so it does not matter which program drained it. A
--- member of the set does that and leaks like all others. In a drained set, its score plus the
--- number of the current period is always the same. A clean-up by another program lowers that score,
--- too, so this script has nothing left to do in that period.
+-- Hits leak once per period: members with one hit or less are removed, all others lose one hit. A
+-- special member of the set counts the drains. That member leaks like all others, so the count is
+-- right for any program that drains the set. In a drained set, the score of that member plus the
+-- number of the current period is always the same. If another program has drained the set in this
+-- period, this script does nothing.
 
 local call = redis.call
 local seconds = call('TIME')[1]
@@ -12,10 +12,11 @@ local function whole(number)
     return string.format('%.0f', number)
 end
 
--- Drains a set that has a control set, if that is due. `period` is in seconds.
+-- Drains a set that has a control set, by one hit for each period since it was last drained.
+-- `period` is in seconds.
 local function drain(set, control, period)
-    -- The name has no dash, so no member of a client has it. One for each period, because callers
-    -- may use different periods.
+    -- The name has no dash, so it differs from every client's member. Each period has a name of its
+    -- own, because callers may use different periods.
     local drains = ':drains:' .. period
     local level = 2 ^ 50 - math.floor(seconds / period)
     local score = call('ZSCORE', set, drains)
@@ -26,7 +27,7 @@ local function drain(set, control, period)
     end
     local due = score - level
     if due < -2 then
-        -- The set was drained far ahead of the clock, or the clock was set back. The lead is cut to
+        -- The set was drained far ahead of the clock, or the clock was set back. Reduce the lead to
         -- two periods.
         call('ZADD', set, whole(level - 2), drains)
     end
@@ -39,9 +40,9 @@ local function drain(set, control, period)
     end
     call('ZREMRANGEBYSCORE', set, '-inf', whole(due))
     if call('ZCARD', control) ~= call('ZCARD', set) then
-        -- Repairs the control, because members missing in it would lose their hits below. The sizes
-        -- differ if another program is draining the set, too, or if part of the control was lost.
-        -- The repair is conditional, because it takes as long as all the rest.
+        -- Repair the control, because members that are missing in it would lose their hits below.
+        -- The sizes differ if another program is draining the set, too, or if part of the control
+        -- was lost. The repair is conditional, because it takes as long as the rest of the script.
         call('ZINTERSTORE', control, 2, control, set, 'WEIGHTS', 1, 0)
         for _, member in ipairs(call('ZRANGE', set, 0, -1)) do
             call('ZADD', control, -1, member)

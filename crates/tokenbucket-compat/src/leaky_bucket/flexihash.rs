@@ -1,12 +1,13 @@
 //! Consistent hashing as in the PHP library Flexihash with its defaults.
 //!
 //! Each target has 64 points on a ring, `crc32(target . i)`. A resource belongs to the first target
-//! whose point is strictly greater than `crc32(resource)`, or else to the first of all. If two
-//! targets have the same point, it belongs to the target that was added last.
+//! whose point is strictly greater than `crc32(resource)`. If there is none, it belongs to the
+//! first target on the ring. If two targets have the same point, the target that was added last
+//! owns the point.
 
 use std::collections::BTreeMap;
 
-/// The points of a target.
+/// The number of points of a target.
 const REPLICAS: usize = 64;
 
 /// The ring of some targets.
@@ -30,8 +31,8 @@ impl Ring {
         Self { points }
     }
 
-    /// Returns the number of the target, from 0, that `resource` belongs to. Returns `None` on an
-    /// empty ring.
+    /// Returns the index of the target that `resource` belongs to, in the order of [`Ring::new`].
+    /// Returns `None` if the ring is empty.
     #[must_use]
     pub fn lookup(&self, resource: &[u8]) -> Option<usize> {
         let place = crc32fast::hash(resource);
@@ -73,7 +74,7 @@ mod tests {
         assert_eq!(Ring::new([] as [&str; 0]).lookup(b"x"), None);
         let one = Ring::new(["only"]);
         assert!((0..100).all(|n: u32| one.lookup(&n.to_ne_bytes()) == Some(0)));
-        // The points of both targets are the same, so they belong to the last one.
+        // The points of both targets are the same, so the last target owns them.
         assert_eq!(Ring::new(["same", "same"]).lookup(b"x"), Some(1));
     }
 }

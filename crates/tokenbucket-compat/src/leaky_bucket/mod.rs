@@ -1,8 +1,8 @@
 //! A leaky bucket in sorted sets on Redis: hits by client and action, spread over ten sets.
 //!
 //! A set `setNN` holds the hits of each client and action that have not leaked yet. `setNN:control`
-//! holds the same members with the score -1, which a clean-up adds to the hits. `locked` counts
-//! denials.
+//! holds the same members with the score -1, which a clean-up adds to the hits. The set `locked`
+//! counts the denials of each member.
 //!
 //! Invariant: each member belongs to one client and one action. A "-" in an action's name is
 //! escaped, so the last "-" of a member separates the client from the action.
@@ -17,7 +17,7 @@ use std::sync::LazyLock;
 /// The number of sets over which members are spread.
 pub const SETS: usize = 10;
 
-/// The set that counts denials.
+/// The key of the set that counts denials.
 pub const LOCKED: &[u8] = b"locked";
 
 static RING: LazyLock<Ring> = LazyLock::new(|| Ring::new((0..SETS).map(name)));
@@ -43,7 +43,7 @@ pub fn member(client: &[u8], action: &[u8]) -> Vec<u8> {
 /// Returns the number of the set, from 0, that holds a member.
 #[must_use]
 pub fn set_of(member: &[u8]) -> usize {
-    // The ring is not empty.
+    // The default is never used, because the ring is not empty.
     RING.lookup(member).unwrap_or_default()
 }
 

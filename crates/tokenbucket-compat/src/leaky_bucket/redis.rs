@@ -15,7 +15,7 @@ static CLEANUP: LazyLock<Script> =
     LazyLock::new(|| Script::new(&[DRAIN, include_str!("cleanup.lua")]));
 static LOCKED_MOST: LazyLock<Script> = LazyLock::new(|| Script::new(&[include_str!("locked.lua")]));
 
-/// The number of members to which the count of denials is cut.
+/// The number of members to which the set of denials is cut.
 const MOST_LOCKED: i64 = 10_000;
 
 /// The number of hits, and the speed at which they leak.
@@ -39,7 +39,7 @@ pub struct Family {
 /// Counts one hit of `member` in a set of a family. Returns true if the hit was admitted.
 ///
 /// # Errors
-/// The same as [`Redis::run`].
+/// Fails like [`Redis::run`].
 pub fn request(
     redis: &Redis,
     family: &Family,
@@ -58,11 +58,11 @@ pub fn request(
     verdict(&redis.run(&REQUEST, &keys, &arguments, deadline)?)
 }
 
-/// Drains one set of a family, if that is due. One set per call, because other clients of the
-/// server wait meanwhile.
+/// Drains one set of a family if a period has ended since it was last drained. A call drains only
+/// one set, because other clients of the server wait meanwhile.
 ///
 /// # Errors
-/// The same as [`Redis::run`].
+/// Fails like [`Redis::run`].
 pub fn cleanup(redis: &Redis, family: &Family, set: usize, deadline: Ticks) -> Result<(), Cause> {
     let period = Argument::Number(family.limits.period.into());
     let keys = keys(family.action.as_deref(), set).map(|key| redis.raw_name(&key));
@@ -73,7 +73,7 @@ pub fn cleanup(redis: &Redis, family: &Family, set: usize, deadline: Ticks) -> R
 /// first.
 ///
 /// # Errors
-/// The same as [`Redis::run`].
+/// Fails like [`Redis::run`].
 pub fn locked(redis: &Redis, top: u32, deadline: Ticks) -> Result<Vec<(Vec<u8>, u64)>, Cause> {
     let arguments = [Argument::Number(top.into())];
     let key = redis.raw_name(LOCKED);

@@ -11,13 +11,13 @@ local hits = call('ZSCORE', set, member)
 if hits and tonumber(hits) >= limit then
     -- A denial that cannot be counted is still a denial.
     local counted = redis.pcall('ZINCRBY', locked, 1, member)
-    -- Not cut each time, so that a new member has time to collect as many denials as the others.
+    -- Do not cut the set each time, so that a new member can collect as many denials as the others.
     if type(counted) == 'string' and call('ZCARD', locked) > most * 1.1 then
         call('ZREMRANGEBYRANK', locked, 0, -most - 1)
     end
     return 0
 end
--- First, so that no hit is counted if this write fails.
+-- Write to the control first, so that no hit is counted if this write fails.
 call('ZADD', control, -1, member)
 call('ZINCRBY', set, 1, member)
 return 1

@@ -1,4 +1,4 @@
--- Increments this minute's counter, if asked to, and sums up the counters of some minutes.
+-- Sums up the counters of some minutes. Increments this minute's counter if ARGV is not empty.
 --
 -- KEYS     the counters, this minute's first
 -- ARGV     empty to sum only; else the life of a new counter in seconds, and the seconds from now
@@ -22,7 +22,7 @@ if ARGV[1] then
     if left == -2 then
         call('EXPIRE', KEYS[1], ARGV[1])
     elseif left >= 0 and left + 1 < ARGV[2] + 0 then
-        -- A window of fewer minutes has created it with a shorter life.
+        -- A window of fewer minutes has created this counter with a shorter life.
         call('EXPIRE', KEYS[1], ARGV[2])
     end
 end

@@ -25,8 +25,8 @@ impl Counters for Memcached {
         groups.into_iter().map(|group| group.1).collect()
     }
 
-    /// Takes one round trip for each `AT_ONCE` counters. Takes another one if the first counter
-    /// would expire too soon.
+    /// Takes one round trip for each `AT_ONCE` counters, and another one if the first counter would
+    /// expire too soon.
     fn count(&self, keys: &[Vec<u8>], life: Option<Life>, deadline: Ticks) -> Result<u64, Cause> {
         let Some(first) = keys.first() else {
             return Ok(0);
@@ -63,9 +63,9 @@ fn count_up(key: &[u8], life: Life) -> [MetaCommand; 2] {
     [make, count]
 }
 
-/// Prolongs a counter with `left` seconds to live if it would expire too soon. That is a counter
-/// made for a window of fewer minutes, or in the first second of its minute. The server's clock may
-/// be two seconds behind.
+/// Prolongs a counter with `left` seconds to live if it would expire too soon. Such a counter was
+/// created for a window of fewer minutes, or in the first second of its minute. The server's clock
+/// may be two seconds behind.
 fn prolong(connection: &mut Connection, key: &[u8], left: i64, life: Life) -> Result<(), Cause> {
     // `rest` already includes a spare second.
     if left >= 0 && left <= i64::from(life.rest) {

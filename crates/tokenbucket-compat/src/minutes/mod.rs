@@ -1,8 +1,9 @@
-//! One counter per minute: the counters that a window reads, their time to live and their contents.
+//! One counter per minute: which counters a window reads, their time to live and their contents.
 //!
-//! The name of a counter is the local time of its minute. A window's instants are a minute apart,
-//! each with the UTC offset that is valid at it. So a change of the clocks skips names or repeats
-//! one, but a window never reads a wrong counter. A counter that is met twice is counted once.
+//! The name of a counter is the local time of its minute. A window reads the counters of instants
+//! that are a minute apart. The name of each counter uses the UTC offset at its instant. So a
+//! change of the clocks skips or repeats names, but a window never reads a wrong counter. A counter
+//! whose name is repeated in a window is counted once.
 
 mod memcached;
 mod redis;
@@ -21,11 +22,11 @@ pub trait Counters: Transport {
     fn by_server(&self, names: &[Name]) -> Vec<Vec<Name>>;
 
     /// Returns the sum of counters, all on one server. If there is a `life`, increments the first
-    /// counter before.
+    /// counter before that.
     ///
     /// # Errors
-    /// [`Cause::Record`] if one of them is not a counter. Any other [`Cause`] if the server did not
-    /// reply in time.
+    /// Returns [`Cause::Record`] if one of the values is not a counter. Returns any other [`Cause`]
+    /// if the server did not reply in time.
     fn count(&self, keys: &[Vec<u8>], life: Option<Life>, deadline: Ticks) -> Result<u64, Cause>;
 }
 
@@ -37,14 +38,14 @@ pub const MOST_MINUTES: u32 = 40_320;
 pub struct Life {
     /// The seconds from its creation; at most 30 days.
     pub whole: u32,
-    /// The seconds from now for which windows read it, plus one. A counter with less time left is
-    /// prolonged to this.
+    /// The seconds from now for which windows read the counter, plus one. A counter with less time
+    /// left is prolonged to this.
     pub rest: u32,
 }
 
 impl Life {
-    /// Returns the life of this minute's counter at the second `now`. The window has `minutes`, at
-    /// most [`MOST_MINUTES`].
+    /// Returns the life of this minute's counter at the second `now`. `minutes` is the length of
+    /// the window, at most [`MOST_MINUTES`].
     #[must_use]
     pub fn new(minutes: u32, now: i64) -> Self {
         let whole = minutes * 60 + 1;
@@ -57,8 +58,8 @@ impl Life {
     }
 }
 
-/// Returns the names of the counters of the last `minutes` at the second `now`, this minute's
-/// first. `name` returns the name of the minute that contains a second.
+/// Returns the names of the counters of the last `minutes` at the second `now`, beginning with this
+/// minute's. `name` returns the name of the minute that contains a second.
 pub fn window(minutes: u32, now: i64, mut name: impl FnMut(i64) -> Vec<u8>) -> Vec<Vec<u8>> {
     let mut met = HashSet::new();
     (0..i64::from(minutes))

@@ -6,7 +6,7 @@ use tokenbucket_core::remote::Cause;
 use tokenbucket_core::remote::memcached::wire::Item;
 use tokenbucket_core::remote::memcached::{Memcached, life, wall_ticks};
 
-/// Reads the clock after the item, so that a denial is true at that instant.
+/// Converts an item. Reads the clock after the item, so that a denial is true at that instant.
 fn found(item: Option<Item>) -> Found {
     let version = item.as_ref().map(|item| (item.cas, item.left));
     Found {

@@ -1,9 +1,10 @@
-//! Limiters of one step over one record, exact on every store with compare-and-swap.
+//! Runs limiters that are one step over one record. Decisions are exact on every store with
+//! compare-and-swap.
 //!
 //! A limiter is a pure function: it takes the record and the instant, and returns the verdict and
 //! the next record. [`take`] reads the record, runs the step and swaps the record. If another call
-//! was faster, it runs the step again on the record of that call. So every grant follows from the
-//! record that it replaces.
+//! has changed the record meanwhile, [`take`] runs the step again on the changed record. So every
+//! grant follows from the record that it replaces.
 //!
 //! A grant takes two round trips. A denial that changes nothing takes one.
 
@@ -22,26 +23,27 @@ pub trait Records: Transport {
     /// Reads the record of `key`.
     ///
     /// # Errors
-    /// If the store did not reply before `deadline`.
+    /// Fails if the store did not reply before `deadline`.
     fn read(&self, key: &[u8], deadline: Ticks) -> Result<Found, Cause>;
 
     /// Replaces the record of `key` with `next` if it is still `found`.
     ///
     /// # Errors
-    /// The same as [`Records::read`]. Then it is unknown if the store has written.
+    /// Fails like [`Records::read`]. It is then unknown whether the record was written.
     fn swap(&self, key: &[u8], found: &Found, next: &Next, deadline: Ticks) -> Swapped;
 }
 
-/// `None` if the record was written, or else the record that is there instead.
+/// The result of a swap: `None` if the record was written, otherwise the record that is there
+/// instead.
 pub type Swapped = Result<Option<Found>, Cause>;
 
 /// A record as read from a store.
 #[derive(Clone, Debug)]
 pub struct Found {
-    /// `None` if there is no record.
+    /// The record; `None` if there is none.
     pub record: Option<Vec<u8>>,
-    /// The store's wall clock when the record was read, in ticks since the epoch. Whole
-    /// microseconds.
+    /// The store's wall clock when the record was read, in ticks since the epoch. It is a whole
+    /// number of microseconds.
     pub now: Ticks,
     /// On memcached, the version and the remaining seconds to live.
     item: (u64, i64),
@@ -63,19 +65,20 @@ pub type Stepped = (bool, Option<Next>);
 /// Runs `step` on the record of `key` and returns the verdict. A call that loses every race is
 /// denied.
 ///
-/// `step` gets the record, if there is one, and the store's instant. It returns `None` for a record
-/// of another shape, and that record is left alone.
+/// `step` receives the record, if there is one, and the store's instant. It returns `None` for a
+/// record of another shape. That record is left unchanged.
 ///
 /// # Errors
-/// [`Cause::Record`] if the record is not of the step's shape. Any other [`Cause`] if the store did
-/// not reply before `deadline`.
+/// Returns [`Cause::Record`] if the record is not of the step's shape. Returns any other [`Cause`]
+/// if the store did not reply before `deadline`.
 pub fn take<S: Records>(
     store: &S,
     key: &[u8],
     step: impl Fn(Option<&[u8]>, Ticks) -> Option<Stepped>,
     deadline: Ticks,
 ) -> Result<bool, Cause> {
-    // A later attempt might get no reply before the deadline, and its result would be unknown.
+    // Stop halfway to the deadline. A later attempt might get no reply, and its result would be
+    // unknown.
     let patience = boot_clock().midpoint(deadline);
     let mut found = store.read(key, deadline)?;
     for lost in 1..=TRIES {

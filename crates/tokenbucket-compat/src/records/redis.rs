@@ -10,7 +10,7 @@ use tokenbucket_core::{TICKS_PER_SECOND, Ticks};
 static SWAP: LazyLock<Script> =
     LazyLock::new(|| Script::new(&[RECORD, CLOCK, include_str!("swap.lua")]));
 
-/// Runs the script. Returns the record unless it was swapped.
+/// Runs the script. Returns the current record, or `None` if the script replaced it.
 fn run(redis: &Redis, key: &[u8], arguments: &[Argument<'_>], deadline: Ticks) -> Swapped {
     let reply = match redis.run(&SWAP, &[key], arguments, deadline)? {
         Value::Int(1) => return Ok(None),

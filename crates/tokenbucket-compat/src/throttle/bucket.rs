@@ -1,5 +1,5 @@
-//! A bucket as `serialize()` writes `['tokens' => …, 'filled' => …]`: thousandths of tokens, and
-//! the millisecond of the wall clock at which it was last filled up.
+//! A bucket as `serialize()` writes `['tokens' => …, 'filled' => …]`. `tokens` is in thousandths of
+//! tokens. `filled` is the millisecond of the wall clock at which the bucket was last filled up.
 //!
 //! Nothing is unserialised. Only bytes of exactly this shape are a bucket.
 //!
@@ -11,7 +11,7 @@
 //! sixth is denied and leaves -1,000. The deepest debt is -4,000. 300 s later the bucket holds
 //! 1,000 again, which is one call.
 
-/// The parts of a thousandth of a token. Refills are rounded down to a part.
+/// The number of parts of a thousandth of a token. Refills are rounded down to a part.
 const PARTS: i128 = 1_000_000;
 /// A token, in parts.
 const TOKEN: i128 = 1_000 * PARTS;
@@ -39,8 +39,8 @@ pub struct Throttle {
 }
 
 impl Throttle {
-    /// Allows `limit` calls, up to 10^9, in `window` milliseconds. Returns `None` if one of them is
-    /// invalid.
+    /// Creates a limit of `limit` calls in `window` milliseconds. A limit above 10^9 becomes 10^9.
+    /// Returns `None` if one of them is invalid.
     #[must_use]
     pub fn new(limit: f64, window: i64) -> Option<Self> {
         if !limit.is_finite() || limit < 0.0 || window <= 0 {
@@ -53,19 +53,19 @@ impl Throttle {
         Some(Self { limit, window })
     }
 
-    /// Takes a token from a bucket at the millisecond `now`. Returns true if the bucket held it,
-    /// and the bucket afterwards.
+    /// Takes a token from a bucket at the millisecond `now`; `None` is a full bucket. Returns true
+    /// if the bucket held the token, and the bucket after the call.
     #[must_use]
     pub fn take(&self, found: Option<Bucket>, now: i64) -> (bool, Bucket) {
         let full = Bucket {
             tokens: self.limit,
             filled: now,
         };
-        // Both are below 2^54.
+        // The subtraction does not overflow, because both numbers are below 2^54.
         let bucket = found.filter(|bucket| now - bucket.filled <= self.window);
         let mut bucket = bucket.unwrap_or(full);
         if bucket.filled < now {
-            // The product of at most 2^63 and at most 10^18.
+            // The factors of the product are at most 2^63 and 10^18, so it fits 128 bits.
             let passed = i128::from(now - bucket.filled);
             bucket.tokens += passed * self.limit / i128::from(self.window);
             bucket.filled = now;
@@ -94,11 +94,11 @@ impl Bucket {
         let (tokens, text) = text.split_once(';')?;
         let text = text.strip_prefix("s:6:\"filled\";")?;
         let filled = number(text.strip_suffix(";}")?)?;
-        // At most 2^53.
+        // The number is at most 2^53.
         #[allow(clippy::cast_possible_truncation)]
         Some(Self {
             tokens: parts(tokens)?,
-            // Rounded up, because a bucket that was filled later holds less.
+            // Round up, because a bucket that was filled later holds less.
             filled: filled.ceil() as i64,
         })
     }
@@ -127,7 +127,7 @@ fn parts(text: &str) -> Option<i128> {
     let (whole, fraction) = digits.split_once('.').unwrap_or((digits, ""));
     let plain = format!("{whole}{fraction:0<6}").parse();
     let plain = plain.ok().filter(|_| fraction.len() <= 6);
-    // Below 2^53 * 10^6.
+    // The product is below 2^53 * 10^6.
     #[allow(clippy::cast_possible_truncation)]
     let rounded = (number * PARTS as f64).round() as i128;
     Some(plain.unwrap_or(rounded))
@@ -217,7 +217,7 @@ mod tests {
         assert_eq!(bucket.unwrap().tokens, -4_000 * PARTS);
         assert!(!throttle.take(bucket, NOW + 299_999).0);
         assert!(throttle.take(bucket, NOW + 300_000).0);
-        // More than a window later the bucket is full; it does not hold only one token.
+        // More than a window later, the bucket is full and holds more than one token.
         let (_, after) = throttle.take(bucket, NOW + 300_001);
         assert_eq!(after.tokens, 4_000 * PARTS);
         // If the clock goes back, nothing is refilled and `filled` does not go back.

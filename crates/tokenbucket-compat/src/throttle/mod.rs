@@ -1,10 +1,10 @@
-//! Buckets in the arrays that ext-memcache writes, changed under the lock of its users.
+//! Buckets in the arrays that ext-memcache writes. A call changes them under a lock in memcached.
 //!
-//! "The other library" is the PHP code that also writes these records. It locks by adding an item,
-//! `1`. Then it reads, writes without comparing, and deletes the item. It overwrites any change
-//! that is made meanwhile, so this code writes only inside that lock, too. Several of our calls may
-//! be inside at once, because the compare-and-swap decides between them. A worker that was killed
-//! inside delays none of our calls:
+//! "The other library" is the PHP code that also writes these records. To lock, that code adds an
+//! item with the value `1`. Then that code reads, writes without comparing, and deletes the lock.
+//! Because it overwrites any change that is made meanwhile, our calls write only inside the lock,
+//! too. Several of our calls may be inside at once, because the compare-and-swap decides between
+//! them. A worker of ours that was killed inside the lock does not delay our other calls:
 //!
 //! ```text
 //! lock       meaning                           value after we enter   the other library then
@@ -18,9 +18,10 @@
 //! enter unlocks for all. A call that is still inside then loses the swap to the one that left, and
 //! enters again.
 //!
-//! A decision takes two round trips: enter and read, write and leave. A call waits for the other
-//! library for at most half of the time to the deadline. Its process may have died inside, or may
-//! not respect the lock at all.
+//! A decision takes two round trips. The first enters the lock and reads the record, the second
+//! writes the record and leaves the lock. A call waits for the other library for at most half of
+//! the time to the deadline. The process of the other library may have died inside the lock, or may
+//! not use the lock at all.
 
 mod bucket;
 
@@ -54,11 +55,12 @@ pub fn record(memcached: &Memcached, key: &[u8]) -> Vec<u8> {
 }
 
 /// Takes a token from the bucket `key`. Returns true if the bucket held it. A call that loses every
-/// race is denied early enough to read all replies. It competes only with calls of the same client.
+/// race is denied, early enough to read all replies before the deadline. Only calls of the same
+/// client race with each other.
 ///
 /// # Errors
-/// [`Cause::Record`] if the record is not a bucket, which is left alone. Any other [`Cause`] if a
-/// server did not reply in time.
+/// Returns [`Cause::Record`] if the record is not a bucket. The record is then left unchanged.
+/// Returns any other [`Cause`] if a server did not reply in time.
 pub fn take(
     memcached: &Memcached,
     key: &[u8],
@@ -91,7 +93,7 @@ struct Keys<'a> {
     lock: &'a [u8],
 }
 
-/// The connections to both items, which may be on two servers.
+/// The connections to the servers of both items.
 struct Way<'a> {
     keys: Keys<'a>,
     record: &'a mut Connection,
@@ -109,8 +111,8 @@ struct Inside {
 }
 
 impl Way<'_> {
-    /// Returns the verdict, or `None` if the record is not a bucket. All replies have been read by
-    /// then.
+    /// Returns the verdict, or `None` if the record is not a bucket. All replies have been read
+    /// when this returns.
     fn decide(&mut self, throttle: &Throttle, deadline: Ticks) -> Result<Option<bool>, Cause> {
         let begun = boot_clock();
         let quarter = deadline.saturating_sub(begun) / 4;
@@ -165,8 +167,8 @@ impl Way<'_> {
         })
     }
 
-    /// Leaves the lock after a last write, if there is one. Returns false if there was a write and
-    /// the server refused it.
+    /// Sends `write`, if there is one, and leaves the lock. Returns false if the server refused the
+    /// write.
     fn leave(&mut self, inside: &Inside, write: Option<MetaCommand>) -> Result<bool, Cause> {
         let writes = write.is_some();
         // The other library deletes its own lock.
@@ -195,7 +197,8 @@ impl Way<'_> {
     }
 }
 
-/// Returns the bucket that was found, if any.
+/// Returns the bucket that was found, or `None` if there is no record. Fails with
+/// [`Cause::Record`] if the item is not a bucket.
 fn bucket(found: &Found) -> Result<Option<Bucket>, Cause> {
     if found.is_missing() {
         return Ok(None);

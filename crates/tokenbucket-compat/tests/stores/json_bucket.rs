@@ -22,7 +22,7 @@ fn fields(record: &[u8]) -> Option<(f64, f64)> {
     Some((field(num)?, field(time.strip_suffix('}')?)?))
 }
 
-/// Takes one token from the bucket at a microsecond. Every number is a double, as in Lua.
+/// Takes one token from a bucket as the script does. Every number is a double, as in Lua.
 #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)]
 fn step(quota: &Quota, record: Option<&[u8]>, now: Ticks) -> Option<Stepped> {
     let capacity = quota.capacity().to_float();
@@ -48,8 +48,8 @@ fn step(quota: &Quota, record: Option<&[u8]>, now: Ticks) -> Option<Stepped> {
     Some((true, Some(next)))
 }
 
-/// Generates a record or none: the tokens as text, a number or a string of digits, and an age in
-/// seconds.
+/// Generates no record, or the tokens and the age in seconds of one. The tokens are a text, which
+/// is a number or a string of digits.
 fn found() -> impl Strategy<Value = Option<(String, f64)>> {
     let num = prop_oneof![
         (-20i64..200).prop_map(|num| num.to_string()),

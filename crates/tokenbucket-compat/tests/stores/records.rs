@@ -31,7 +31,7 @@ fn step(calls: u64, span: Ticks, record: Option<&[u8]>, now: Ticks) -> Option<St
 }
 
 fn granted(store: &impl Records, key: &str, calls: u64) -> bool {
-    // A window that is longer than any test.
+    // The window is longer than any test.
     let step = |record: Option<&[u8]>, now| step(calls, 24 * 365 * 100 * HOUR, record, now);
     take(store, key.as_bytes(), step, deadline()).unwrap()
 }

@@ -3,9 +3,9 @@
 use crate::clock::{Ticks, boot_clock};
 use std::time::Duration;
 
-/// Sleeps after the lost race number `lost`, so that other writers can finish. The time is random,
-/// and its limit grows with each race up to about a millisecond. Returns false after the first
-/// race, without sleeping.
+/// Sleeps after a lost race, so that other writers can finish. `lost` is the number of races lost
+/// so far. The time is random, and its limit doubles with each race up to about a millisecond.
+/// After the first race, returns false without sleeping.
 #[allow(clippy::must_use_candidate)] // Some callers need only the sleep.
 pub fn pause(lost: u32) -> bool {
     let waits = lost > 1;

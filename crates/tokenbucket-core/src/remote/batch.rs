@@ -1,4 +1,4 @@
-//! Batches: several steps on one remote store, all taken or none.
+//! Batches: several steps on remote stores in one operation, which takes the tokens of all or none.
 
 use super::{Answer, Failure, OnFailure, Remote, Reply, Transport, sure};
 use crate::batch::{self, Batch, Taken, take_all};
@@ -8,13 +8,13 @@ use crate::key::Key;
 use crate::step::{Outcome, Step};
 use std::convert::Infallible;
 
-/// The result of a batch: all steps that were taken, or the one step that was refused.
+/// The result of a batch: all steps with their outcomes, or the one step that was denied.
 pub type Batched = Result<Vec<Taken>, Taken>;
 
 impl<T: Transport> Remote<'_, T> {
-    /// Takes all steps or none in one operation. The buckets may belong to this store and to
-    /// others; this store's settings apply. Returns `None` if the stores cannot do it in one
-    /// operation.
+    /// Takes the tokens of all steps or of none, in one operation. Some of the buckets may be in
+    /// other stores. This store's settings apply to all of them. Returns `None` if there are no
+    /// buckets, or if their stores cannot do this in one operation.
     ///
     /// # Errors
     /// Fails like [`Remote::take`].
@@ -44,7 +44,8 @@ impl<T: Transport> Remote<'_, T> {
             for (index, reply) in replies.iter_mut().enumerate() {
                 let ((store, key), step) = (buckets[index], &steps[index]);
                 if !granted {
-                    // The batch took nothing, so this outcome is that of the step alone.
+                    // The batch took nothing. Decide each step alone from the state that the store
+                    // found.
                     reply.outcome = step.dry().decide(reply.outcome.empty_at, reply.outcome.now);
                 }
                 store.learn(key, step, reply, hints[index].as_ref(), now);
@@ -73,7 +74,7 @@ const fn taken(index: usize, step: Step, outcome: Outcome) -> Taken {
     }
 }
 
-/// Converts the replies to the outcomes of all steps, or to the first refusal.
+/// Converts the replies to the outcomes of all steps, or to the first denied step.
 fn read(keys: &[Key<'_>], steps: &[Step], granted: bool, replies: &[Reply]) -> Batched {
     let mut outcomes = replies.iter().map(|reply| reply.outcome).enumerate();
     if granted {
@@ -83,11 +84,11 @@ fn read(keys: &[Key<'_>], steps: &[Step], granted: bool, replies: &[Reply]) -> B
     let same_bucket = |a: usize, b: usize| keys[a] == keys[b];
     let refused =
         outcomes.find_map(|(index, seen)| batch::refused(&same_bucket, steps, index, seen));
-    // The store uses the same arithmetic, so one of the steps is refused here, too.
+    // The store uses the same arithmetic, so one of the steps is denied here, too.
     refused.map_or_else(|| Ok(Vec::new()), Err)
 }
 
-/// The batch as the failure policy decides it, while the store fails.
+/// A batch that the failure policy decides while the store fails.
 struct StandIn<'a> {
     policy: OnFailure,
     host: &'a Host,

@@ -1,17 +1,18 @@
 //! Circuit breakers of remote stores: one cell per store, shared by all workers of the host.
 //!
 //! ```text
-//! closed      calls go through; three failures in a row open it
+//! closed      calls go through; three failures in a row open the breaker
 //! open        no call goes through until an instant
-//! half open   that instant has come: one worker moves it on and probes, the others stay away
+//! half open   that instant has passed; one worker sets a later one and probes the store
+//! ```
 //!
 //! A failed probe doubles the pause until the next one, from 100 ms up to 4 s. A random part of
 //! each pause is cut off, so that hosts do not probe at the same time. Any success closes the
 //! breaker.
 //!
-//! Invariant: at most one worker probes at a time. If that worker is killed, the next probe is
-//! delayed by its lease at most. Every word is a plain atomic and any content is valid. A lost race
-//! causes at most one more call to a store that is down.
+//! Invariant: at most one worker probes at a time. If that worker is killed, the next probe starts
+//! when the lease of the first one ends. Each field is an atomic in which any value is valid. A
+//! lost race causes at most one more call to a store that is down.
 
 use crate::clock::{TICKS_PER_SECOND, Ticks};
 use std::sync::atomic::{
@@ -19,9 +20,9 @@ use std::sync::atomic::{
     Ordering::{AcqRel, Acquire, Relaxed, Release},
 };
 
-/// The number of cells. Stores beyond that share cells.
+/// The number of cells. If there are more stores than cells, some stores share a cell.
 pub(crate) const CELLS: usize = 64;
-/// The failures in a row that open a breaker.
+/// The number of failures in a row that opens a breaker.
 const PATIENCE: u32 = 3;
 const LEAST_PAUSE: Ticks = TICKS_PER_SECOND / 10;
 const LONGEST_PAUSE: Ticks = 4 * TICKS_PER_SECOND;
@@ -39,28 +40,29 @@ pub struct Breaker {
     store: AtomicU64,
     /// The instant before which no call goes through; 0 while closed.
     open_until: AtomicU64,
-    /// The pause for which it was last opened, in ticks.
+    /// The last pause, in ticks, before its random part is cut off; 0 after a success.
     pause: AtomicU64,
-    /// The number of times that it has opened.
+    /// The number of times that the breaker has opened.
     openings: AtomicU64,
-    /// The failures in a row.
+    /// The number of failures in a row.
     failures: AtomicU32,
     /// 1 if a caller has been warned since the store last succeeded, otherwise 0.
     warned: AtomicU32,
-    /// The instant of the last warning about a failure that is not the store's; 0 if there was
+    /// The instant of the last warning about a failure that the store did not cause; 0 if there was
     /// none.
     warned_of_key_at: AtomicU64,
     name: [AtomicU64; NAME / 8],
 }
 
-/// The permission to call the store.
+/// The reply to a caller that wants to call the store.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Passage {
     /// The breaker is closed: the caller may call.
     Closed,
-    /// The caller may call, as the only one, to find out whether the store has recovered.
+    /// The caller may call, and no other caller may. The call shows whether the store has
+    /// recovered.
     Probe,
-    /// The breaker is open: no call before this instant.
+    /// The breaker is open. No caller may call before this instant.
     Open(Ticks),
 }
 
@@ -69,11 +71,11 @@ pub enum Passage {
 pub struct State {
     /// The store's name for display.
     pub name: String,
-    /// The failures in a row.
+    /// The number of failures in a row.
     pub failures: u32,
-    /// The number of times that it has opened.
+    /// The number of times that the breaker has opened.
     pub openings: u64,
-    /// The instant at which the next call goes through; `None` while closed.
+    /// The instant from which the next call may go through; `None` while closed.
     pub open_until: Option<Ticks>,
 }
 
@@ -83,8 +85,8 @@ impl<'a> Breakers<'a> {
         Self(cells)
     }
 
-    /// Returns the breaker of `store`, a hash of its identity. `name` is the store's name for
-    /// display.
+    /// Returns the breaker of a store. `store` is a hash of the store's identity, and `name` is the
+    /// store's name for display.
     #[must_use]
     pub fn of(self, store: u64, name: &str) -> &'a Breaker {
         let store = store.max(1);
@@ -93,8 +95,8 @@ impl<'a> Breakers<'a> {
         let first = (store % CELLS as u64) as usize;
         let probes = (0..CELLS).map(|step| &self.0[(first + step) % CELLS]);
         for cell in probes {
-            // Acquire pairs with the exchange that claims a cell. The name is written after it, so
-            // another process may see the name late.
+            // Acquire pairs with the exchange that claims a cell. The claimer writes the name after
+            // that exchange, so another process may not see the name yet.
             let owner = cell.store.load(Acquire);
             if owner == store {
                 return cell;
@@ -128,7 +130,7 @@ impl<'a> Breakers<'a> {
         &self.0[first]
     }
 
-    /// Returns the state of each cell that belongs to a store.
+    /// Returns the state of each cell that is in use.
     #[must_use]
     pub fn states(self) -> Vec<State> {
         let used = self.0.iter().filter(|cell| cell.store.load(Acquire) != 0);
@@ -137,8 +139,8 @@ impl<'a> Breakers<'a> {
 }
 
 impl Breaker {
-    /// Requests permission to call the store at `now`. A probe counts as dead if no result is
-    /// reported within `lease` ticks.
+    /// Requests permission to call the store at `now`. If a probe reports no result within `lease`
+    /// ticks, another caller may probe.
     #[inline]
     #[must_use]
     pub fn enter(&self, now: Ticks, lease: Ticks) -> Passage {
@@ -161,7 +163,7 @@ impl Breaker {
         }
     }
 
-    /// Records that the store executed a request. Closes the breaker.
+    /// Records that the store executed a request, and closes the breaker.
     #[inline]
     pub fn succeeded(&self) {
         self.answered();
@@ -170,7 +172,7 @@ impl Breaker {
         }
     }
 
-    /// Records that the store refused a request but would execute others. Closes the breaker.
+    /// Records that the store rejected one request but works otherwise. Closes the breaker.
     #[inline]
     pub fn answered(&self) {
         // The common case only reads, so that the cache line stays shared by all workers.
@@ -189,10 +191,10 @@ impl Breaker {
         }
     }
 
-    /// Records at `now` that the store failed a call with this `passage`. Returns whether that
+    /// Records at `now` that the store failed a call with this `passage`. Returns true if that
     /// opened the breaker.
     ///
-    /// `chance` is any number; it shortens the pause by up to a half.
+    /// `chance` is a random number. It shortens the pause by up to a half.
     pub fn failed(&self, passage: Passage, now: Ticks, chance: u64) -> bool {
         let failures = self
             .failures
@@ -222,15 +224,15 @@ impl Breaker {
         }
     }
 
-    /// Returns true for the first failure since the store last succeeded, so that one caller is
-    /// warned.
+    /// Returns true once after each success of the store, so that one caller per outage is warned.
     #[must_use]
     pub fn warns(&self) -> bool {
         self.warned.load(Relaxed) == 0 && self.warned.swap(1, Relaxed) == 0
     }
 
-    /// Returns true at most once a minute, to warn of a key that holds something else, for example.
-    /// Such a failure is not the store's, so no answer of the store ends it.
+    /// Returns true at most once a minute. This limits the warnings about failures that the store
+    /// did not cause, such as a key with other data. A success of the store does not end such
+    /// failures.
     #[must_use]
     pub fn warns_of_key(&self, now: Ticks) -> bool {
         let last = self.warned_of_key_at.load(Relaxed);
@@ -247,7 +249,7 @@ impl Breaker {
         let kept = name.len().min(NAME);
         bytes[..kept].copy_from_slice(&name.as_bytes()[..kept]);
         for (word, chunk) in self.name.iter().zip(bytes.as_chunks().0) {
-            // Relaxed: if a name is read half-written, it is only displayed so.
+            // Relaxed: a name that is read half-written only looks wrong in `status()`.
             word.store(u64::from_le_bytes(*chunk), Relaxed);
         }
     }

@@ -1,8 +1,8 @@
-//! Answers steps from the denial cache, and updates the cache from the store's replies.
+//! Decides steps from the denial cache, and updates the cache from the store's replies.
 //!
-//! An entry is a lower bound of `empty_at` on this host's clock ([`super::denial_cache`]). If it
-//! leaves a doubt, the store is contacted. A cached denial may state a wait that is a little too
-//! long, but not one that is too short.
+//! An entry is a lower bound of `empty_at` on this host's clock ([`super::denial_cache`]). The
+//! store is contacted unless the entry proves that the step is denied. A cached denial may state a
+//! wait that is a little too long, but never one that is too short.
 
 use super::denial_cache::Entry;
 use super::{Ask, Remote, Reply, Transport, age};
@@ -22,8 +22,8 @@ impl<T: Transport> Remote<'_, T> {
         step: &Step,
         now: Ticks,
     ) -> Result<(Ask, Option<Entry>), Outcome> {
-        // Only plain steps may be answered from the cache: a denial must be free, and drain ticks
-        // belong to the store's clock.
+        // Only plain steps may be decided from the cache. Denials of other steps may cost tokens,
+        // or depend on drain ticks, which end at instants of the store's clock.
         let hint = self.find(key, now).filter(|_| step.is_plain());
         if let Some(outcome) = hint.and_then(|hint| self.told_by(&hint, step, now)) {
             self.host.slots().count(Event::Hinted);
@@ -44,9 +44,9 @@ impl<T: Transport> Remote<'_, T> {
         self.host.denial_cache().find(key.hash, now)
     }
 
-    /// Returns the denial that a fresh entry proves. The store's clock may run faster than this
-    /// host's, by a thousandth. The verdict takes that into account, so that the store is contacted
-    /// if in doubt. The numbers assume the latest state that is possible.
+    /// Returns the denial of the step if a fresh entry proves it. The store's clock may run faster
+    /// than this host's, by up to a thousandth. If the step could be granted because of that, the
+    /// result is `None`. The instants in the denial assume the latest state that is possible.
     fn told_by(&self, entry: &Entry, step: &Step, now: Ticks) -> Option<Outcome> {
         if step.dry || entry.age > self.settings.hint_max_age? {
             return None;
@@ -57,16 +57,19 @@ impl<T: Transport> Remote<'_, T> {
         (!early.granted()).then(|| Outcome::denied(Denial::Insufficient, latest, now))
     }
 
-    /// Returns an upper bound of the ticks since the bucket was empty, for a store that has lost
-    /// the record. Returns `None` if the bucket may be full by then.
+    /// Returns an upper bound of the ticks since the bucket was empty. A store that has lost the
+    /// record restores it from this bound. Returns `None` if the bucket may be full when the
+    /// request arrives.
     pub(super) fn seen(&self, entry: &Entry, burst: Ticks, now: Ticks) -> Option<i64> {
         // The request may arrive as late as the deadline.
         let slack = self.settings.timeout + entry.age / 1024;
         (entry.bound + burst > now + slack).then(|| age(now + slack, entry.bound))
     }
 
-    /// Records a denial, as an instant on this host's clock. If the bucket is known, records a
-    /// grant, too: otherwise its next cached denial would contain outdated numbers.
+    /// Records the state of a bucket whose step was denied, as an instant on this host's clock.
+    /// After a grant, records the state only if the cache has an entry, `known`. Otherwise the next
+    /// cached denial would contain outdated numbers. `sent` is the instant at which the request was
+    /// sent.
     pub(super) fn learn(
         &self,
         key: Key<'_>,
@@ -83,11 +86,11 @@ impl<T: Transport> Remote<'_, T> {
             return;
         }
         let mut error = boot_clock() - sent;
-        // A lower bound, because the server read its clock after the request was sent.
+        // This is a lower bound, because the server read its clock after the request was sent.
         let mut bound = sent.saturating_add_signed(-age(reply.outcome.now, reply.outcome.empty_at));
         if let Some(known) = known.filter(|_| reply.healed) {
-            // The store restored the lost record from a state that is too early, so keep the later
-            // one.
+            // The store restored the lost record from [`Ask::seen`], which may be too early. Keep
+            // the later state.
             bound = bound.max(known.bound);
             error = error.max(known.error);
         }

@@ -20,7 +20,8 @@ impl Channel for TlsStream<Stream> {
         self.sock.set_deadline(deadline);
     }
 
-    /// Reads session tickets that the server may have sent; they are not part of a reply.
+    /// Processes the session tickets that the server may have sent, because they are not part of a
+    /// reply.
     fn is_quiet(&mut self) -> bool {
         while !self.sock.is_quiet() {
             // This read does not wait, because the socket has something to read.

@@ -4,16 +4,16 @@
 //! connection that broke, timed out or stopped in the middle of a reply is never reused. No lock is
 //! held while a call waits.
 //!
-//! A connection belongs to the process that made it. A child finds its parent's connections and
-//! drops them: that closes the child's descriptors and sends nothing to the server.
+//! A connection belongs to the process that opened it. A forked child drops the connections of its
+//! parent. Dropping closes the child's descriptors and sends nothing to the server.
 //!
-//! Processes are told apart by their fork generation instead of their ids, because that needs no
-//! system call.
+//! A process is identified by its fork generation instead of its process id, because reading the
+//! generation needs no system call.
 
 use crate::memory::fork::generation;
 use parking_lot::Mutex;
 
-/// The most idle connections to keep. A process has a handful of servers, and makes one call at a
+/// The most idle connections to keep. A process usually has a few servers, and makes one call at a
 /// time.
 const MOST: usize = 64;
 
@@ -23,7 +23,7 @@ pub struct Connections<K, C>(Mutex<Vec<Idle<K, C>>>);
 
 #[derive(Debug)]
 struct Idle<K, C> {
-    /// The fork generation of the process that made it.
+    /// The fork generation of the process that opened the connection.
     generation: u32,
     server: K,
     connection: C,
@@ -36,7 +36,7 @@ impl<K: PartialEq + Clone, C> Connections<K, C> {
         Self(Mutex::new(Vec::new()))
     }
 
-    /// Takes out an idle connection to `server` that this process made.
+    /// Removes and returns an idle connection to `server` that this process opened.
     pub fn take(&self, server: &K) -> Option<C> {
         let generation = generation();
         let mut all = self.0.lock();

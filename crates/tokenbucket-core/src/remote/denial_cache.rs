@@ -1,23 +1,24 @@
 //! The denial cache: the last known states of buckets in remote stores.
 //!
-//! `empty_at` only moves forward, so a host that has seen it may deny on that lower bound without
-//! contacting the store. An entry holds the bound on this host's clock, the instant at which it was
-//! seen, and its error. The cache has memory of its own, so an entry never evicts a bucket. An
-//! entry may be lost at any time, which costs a round trip.
+//! A bucket's `empty_at` is the instant at which it was, or will be, empty. That instant only moves
+//! forward. So a host that has seen it knows a lower bound, and may deny without contacting the
+//! store. An entry holds the bound on this host's clock, the instant at which the state was seen,
+//! and the error of the bound. The cache has memory of its own, so an entry never evicts a bucket.
+//! A lost entry costs one round trip.
 //!
 //! ```text
 //! set    cleared_at: 64 bits | unused: 64 bits | three entries
 //! entry  fingerprint: 48 bits | seen: 22 bits | error: 6 bits | bound: 52 bits
 //! ```
 //!
-//! Refunds and resets move `empty_at` back. After the store has answered one of them, the worker
-//! stamps the set's `cleared_at`. Replies to requests that were sent before that instant are not
-//! recorded in the set.
+//! Refunds and resets move `empty_at` back. After the store has executed one of them, the worker
+//! writes the current instant, the stamp, to the set's `cleared_at`. Replies to requests that were
+//! sent before the stamp are not recorded in the set.
 //!
 //! Invariant: after the stamp, no entry remains that comes from an earlier request. The recorder
-//! writes its entry and then reads the stamp; the clearer writes the stamp and then looks for the
-//! entry. Because of the sequentially consistent fences in between, at least one of them sees the
-//! other's write and removes the entry.
+//! writes its entry and then reads the stamp. The clearer writes the stamp and then looks for the
+//! entry. Both execute a sequentially consistent fence between their two accesses. So at least one
+//! of them sees the other's write and removes the entry.
 
 use crate::clock::Ticks;
 use portable_atomic::AtomicU128;
@@ -34,12 +35,12 @@ const SEEN_BITS: u32 = 22;
 const SEEN_UNIT: u32 = 24;
 const SEEN_MASK: u64 = (1 << SEEN_BITS) - 1;
 const ERROR_BITS: u32 = 6;
-/// The exponent of the greatest error: 2^40 ns (18 minutes), longer than any call takes.
+/// The exponent of the greatest error: 2^40 ns (18 minutes), which is longer than any call takes.
 const GREATEST_ERROR: u32 = 40;
 /// The exponent of the unit of the bound: 2^10 ns. The bound is rounded down.
 const BOUND_UNIT: u32 = 10;
 
-/// Three entries, and the instant up to which their keys were cleared.
+/// A set of three entries, and the instant at which an entry of the set was last cleared.
 #[repr(C, align(64))]
 #[derive(Debug, Default)]
 pub struct EntrySet {
@@ -82,7 +83,7 @@ impl<'a> DenialCache<'a> {
     pub fn find(&self, hash: u128, now: Ticks) -> Option<Entry> {
         let fingerprint = fingerprint(hash);
         let entries = &self.set(hash).entries;
-        // Relaxed: an entry is a single word, and no other access is ordered by it.
+        // Relaxed: an entry is a single word, and no other access depends on this read.
         let word = entries.iter().map(|slot| slot.load(Relaxed));
         let word = word
             .into_iter()
@@ -90,15 +91,16 @@ impl<'a> DenialCache<'a> {
         Some(unpack(word, now))
     }
 
-    /// Records that the bucket's `empty_at` was at least `bound`, and at most `error` ticks later.
-    /// This comes from the reply to a request that was sent at `sent`. Drops the entry if the set
-    /// has been cleared since then.
+    /// Records that the bucket's `empty_at` was at least `bound` and at most `bound + error`. The
+    /// request that returned this state was sent at `sent`. Records nothing if the set has been
+    /// cleared since then.
     pub fn record(&self, hash: u128, bound: Ticks, error: Ticks, sent: Ticks) {
         let set = self.set(hash);
         let word = pack(fingerprint(hash), bound, error, sent);
         let slot = set.place(word, sent);
         let old = slot.load(Relaxed);
-        // If another worker has just recorded an entry, that one is as good.
+        // If another worker has just written to this slot, keep that entry, because it is as
+        // recent.
         if slot.compare_exchange(old, word, AcqRel, Relaxed).is_err() {
             return;
         }
@@ -108,7 +110,8 @@ impl<'a> DenialCache<'a> {
         }
     }
 
-    /// Removes the bucket's entry, and ignores replies to requests that were sent up to `now`.
+    /// Removes the bucket's entry. From then on, [`DenialCache::record`] ignores the replies to
+    /// requests that were sent up to `now`.
     pub fn clear(&self, hash: u128, now: Ticks) {
         let set = self.set(hash);
         set.cleared_at.fetch_max(now, AcqRel);
@@ -116,7 +119,8 @@ impl<'a> DenialCache<'a> {
         for slot in &set.entries {
             let word = slot.load(Acquire);
             if word & FINGERPRINT_MASK == fingerprint(hash) {
-                // If this fails, the worker that changed the entry looks at the stamp.
+                // If this fails, another worker has changed the entry. If it wrote a new one, it
+                // reads the stamp after that.
                 slot.compare_exchange(word, 0, AcqRel, Relaxed).ok();
             }
         }
@@ -157,7 +161,7 @@ fn pack(fingerprint: u128, bound: Ticks, error: Ticks, seen: Ticks) -> u128 {
     // Round up to a power of two, within the greatest error.
     let error = error.clamp(1, 1 << GREATEST_ERROR).next_power_of_two();
     let error = u64::from(error.trailing_zeros());
-    // The mask loses nothing: instants on this host are below 2^62.
+    // The mask loses nothing, because instants on this host are below 2^62.
     let bound = (bound >> BOUND_UNIT) & ((1 << 52) - 1);
     fingerprint
         | u128::from(seen) << 48

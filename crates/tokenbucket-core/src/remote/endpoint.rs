@@ -11,7 +11,8 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::PathBuf;
 use std::str::FromStr;
 
-/// The bytes to escape in a path: they would end the path of a `unix://` address or be hard to see.
+/// The bytes to escape in a path. They would end the path of a `unix://` address, or are hard to
+/// see.
 const NOT_IN_PATH: &AsciiSet = &CONTROLS.add(b' ').add(b'%').add(b'?').add(b'#');
 
 /// The address of one server.
@@ -54,7 +55,7 @@ impl Endpoint {
     /// An international name must be in its ASCII form, `xn--`.
     ///
     /// # Errors
-    /// [`EndpointError`] if the text is anything else.
+    /// Returns [`EndpointError`] if the text is anything else.
     pub fn parse_authority(authority: &str, default_port: u16) -> Result<Self, EndpointError> {
         let (host, rest) = split(authority);
         let host = if let Some(literal) = host.strip_prefix('[') {
@@ -90,7 +91,7 @@ pub(super) const fn is_name_byte(byte: u8) -> bool {
     byte.is_ascii_alphanumeric() || matches!(byte, b'.' | b'-' | b'_')
 }
 
-/// Splits an address after its host, or after the brackets of its host.
+/// Splits an address into the host, with its brackets if it has any, and the rest.
 pub(super) fn split(authority: &str) -> (&str, &str) {
     let end = if authority.starts_with('[') {
         authority.find(']').map(|bracket| bracket + 1)
@@ -109,7 +110,7 @@ pub(super) fn port(rest: &str, default: u16) -> Option<u16> {
     number(rest.strip_prefix(':')?.as_bytes())
 }
 
-/// Parses decimal digits as a number from 1 to 65535.
+/// Parses decimal digits as a number from 1 to 65535. Returns `None` for any other text.
 pub(super) fn number(text: &[u8]) -> Option<u16> {
     let number = digits(text).and_then(|number| u16::try_from(number).ok());
     number.filter(|&number| number != 0)

@@ -1,4 +1,4 @@
-//! The reasons why a remote store gave no answer.
+//! The failures of remote stores, and their causes.
 //!
 //! Invariant: no text in this module contains a password. [`Cause::refused`] cleans the texts of
 //! servers.
@@ -35,19 +35,20 @@ pub enum Cause {
     /// TLS failed, for example because the certificate could not be verified.
     #[error("{0}")]
     Tls(String),
-    /// The server refused the request: loading, read-only, out of memory, wrong password, ….
+    /// The server refused the request, for example because it is loading data, read-only or out of
+    /// memory, or because the password is wrong.
     #[error("it answered: {0}")]
     Refused(String),
     /// The reply is malformed.
     #[error("malformed reply: {0}")]
     Answer(&'static str),
-    /// The bucket's key holds something that is not a bucket. It is left unchanged.
+    /// The bucket's key holds data that is not a record. The data is left unchanged.
     #[error("the key does not hold a record of this limiter")]
     Record,
-    /// The connection was lost. It belongs to the caller, so it cannot be reopened here.
+    /// The connection was lost during this call. The caller owns it, so it cannot be reopened here.
     #[error("the connection is lost: {0}")]
     Lost(String),
-    /// One statement failed. The store works otherwise.
+    /// One statement failed. The store executes others.
     #[error("the statement failed: {0}")]
     Statement(String),
     /// The connection was already known to be lost before this call.
@@ -59,7 +60,7 @@ pub enum Cause {
     /// The caller's own code threw an exception during the call to the store.
     #[error("an exception was thrown meanwhile")]
     Thrown,
-    /// The breaker is open: the store failed before and is not called yet.
+    /// The breaker is open because of earlier failures, so the store was not called.
     #[error("not contacted, because its breaker is open")]
     Waiting,
 }
@@ -69,7 +70,7 @@ pub enum Cause {
 pub enum Blame {
     /// The store. Its breaker counts the failure.
     Store,
-    /// One key or one statement. The store works, because it answered.
+    /// One key or one statement. The store works, because it replied.
     Request,
     /// The caller's own connection or code. The failure says nothing about the store.
     Caller,
@@ -93,10 +94,11 @@ impl Cause {
     /// truncates the text.
     #[must_use]
     pub fn refused(text: &str, secret: Option<&Secret>) -> Self {
-        // If Redis does not know a command, it repeats the beginning of the arguments. For AUTH,
-        // they contain the password.
+        // If Redis does not know a command, its error repeats the beginning of the arguments. The
+        // arguments of AUTH contain the password.
         let (text, _) = text.split_once(", with args").unwrap_or((text, ""));
-        // Replace the secret before truncating, which could leave a part of it.
+        // Replace the secret before truncating, because truncating could leave a part of the
+        // secret.
         let text = match secret.map(Secret::expose).filter(|s| !s.is_empty()) {
             Some(secret) => shown(&text.replace(secret, "***")),
             None => shown(text),
@@ -105,7 +107,7 @@ impl Cause {
     }
 }
 
-/// Makes a server's text fit for display: replaces control characters and truncates it.
+/// Prepares a server's text for display: replaces control characters and truncates the text.
 #[must_use]
 pub fn shown(text: &str) -> String {
     text.chars()
@@ -124,7 +126,7 @@ impl From<TlsError> for Cause {
 }
 
 impl From<io::Error> for Cause {
-    /// Converts an error on an established connection.
+    /// Converts an I/O error of an established connection.
     fn from(error: io::Error) -> Self {
         if error.kind() == io::ErrorKind::TimedOut {
             Self::Timeout

@@ -1,8 +1,8 @@
 //! Remote stores: Redis, memcached and databases, which several hosts share.
 //!
 //! [`Remote`] runs each call through the same stages: denial cache, breaker, call to the store,
-//! failure policy. Each kind of store implements [`Transport`]. What this host knows of the stores
-//! is in shared memory: the denial cache, the breakers and the fallback buckets.
+//! failure policy. Each kind of store implements [`Transport`]. This host's shared memory contains
+//! the denial cache, the breakers and the fallback buckets.
 //!
 //! Invariant: a request whose outcome is unknown is never sent again, because the store may have
 //! executed it.
@@ -38,15 +38,15 @@ pub use failure::{Blame, Cause, Failure};
 pub use settings::{OnFailure, Settings};
 pub use transport::{Ask, Reply, Server, Transport};
 
-/// An answer, with the failure that the caller should be warned of.
+/// The result of a call, with the failure that the caller should be warned of.
 #[derive(Debug)]
 pub struct Answer<T> {
-    /// The answer.
+    /// The result, which is from the store or from the failure policy.
     pub value: T,
-    /// The failure to warn the caller of. At most one per outage, or one a minute for failures that
-    /// are not the store's.
+    /// The failure to warn the caller of. There is at most one warning per outage, and at most one
+    /// a minute about failures that the store did not cause.
     pub warning: Option<Failure>,
-    /// True if the failure policy answered instead of the store.
+    /// True if the failure policy returned the result instead of the store.
     pub stood_in: bool,
 }
 
@@ -71,7 +71,7 @@ pub struct Remote<'h, T> {
 }
 
 impl<'h, T: Transport> Remote<'h, T> {
-    /// Creates the store without connecting. `host` keeps what this host knows of the store.
+    /// Creates the store without connecting. `host` contains its denial cache and its breaker.
     #[must_use]
     pub const fn new(transport: T, settings: Settings, host: &'h Host) -> Self {
         Self {
@@ -93,7 +93,8 @@ impl<'h, T: Transport> Remote<'h, T> {
         self.settings.on_failure
     }
 
-    /// Returns the hasher of the keys by which this host knows the store's buckets.
+    /// Returns the hasher of the keys under which this host's shared memory keeps the store's
+    /// buckets.
     #[must_use]
     pub fn hasher(&self) -> KeyHasher {
         self.host
@@ -102,9 +103,9 @@ impl<'h, T: Transport> Remote<'h, T> {
             .namespace(&[b"remote", &self.transport.identity(), b""])
     }
 
-    /// Takes one step. `first` proposes the state of a bucket without a record; it is on this
-    /// host's clock. The outcome is on the store's clock, or on this host's clock if this host
-    /// decided.
+    /// Runs one step. `first` is the instant on this host's clock at which a bucket without a
+    /// record was empty. If `first` is `None`, such a bucket is full. The instants of the outcome
+    /// are on the store's clock, or on this host's clock if this host decided.
     ///
     /// # Errors
     /// Returns the failure if the store fails and the policy is [`OnFailure::Throw`].
@@ -116,7 +117,7 @@ impl<'h, T: Transport> Remote<'h, T> {
     ) -> Result<Answer<Outcome>, Failure> {
         let now = boot_clock();
         if step.exceeds_capacity() {
-            // No round trip is needed, because the store would deny this, too.
+            // No round trip is needed, because the store would deny the step, too.
             return Ok(sure(step.decide(now, now)));
         }
         let (mut ask, hint) = match self.prepare(key, step, now) {
@@ -152,19 +153,20 @@ impl<'h, T: Transport> Remote<'h, T> {
         };
         let asked = |transport: &T, deadline| Ok(!transport.take(&ask, deadline)?.absent);
         self.ask(&ask.name, asked, |policy, _| {
-            // Other policies report a record, so that the caller does not create one.
+            // The other policies return true, so that the caller does not create a record.
             policy != OnFailure::Local || self.host.slots().contains(key)
         })
     }
 
-    /// Changes a bucket.
+    /// Fills a bucket, refunds tokens or creates a record, as `put` says.
     ///
-    /// A give-back goes only to the store that answered the take: `taken` is on that store's clock,
-    /// and the fallback bucket has not lost the tokens. So a give-back is dropped if the store
-    /// fails; the tokens are refilled with time.
+    /// A give-back undoes a take. Only the store that granted the take can process the give-back:
+    /// `taken` is on that store's clock, and the fallback bucket has not lost the tokens. If that
+    /// store fails, the give-back is dropped. The tokens are then refilled with time.
     ///
-    /// If the policy granted the take ([`Answer::stood_in`]), the caller gives back to this host's
-    /// bucket and does not call this. The store's bucket has not lost those tokens.
+    /// If the policy granted the take ([`Answer::stood_in`]), the caller must not call this method,
+    /// because the store's bucket has not lost those tokens. The caller gives them back to this
+    /// host's bucket instead.
     ///
     /// # Errors
     /// Fails like [`Remote::take`].
@@ -191,9 +193,9 @@ impl<'h, T: Transport> Remote<'h, T> {
         answer
     }
 
-    /// Runs an operation on the record that the store calls `name`, unless the store's breaker is
-    /// open. If the store does not answer and the policy is not [`OnFailure::Throw`], `stand_in`
-    /// returns the value.
+    /// Calls `ask` with the transport and the deadline, unless the breaker is open. The breaker is
+    /// that of the server that keeps the record `name`. If the call fails or the breaker is open,
+    /// and the policy is not [`OnFailure::Throw`], `stand_in` returns the result.
     ///
     /// # Errors
     /// Fails like [`Remote::take`].
@@ -207,7 +209,7 @@ impl<'h, T: Transport> Remote<'h, T> {
         let now = boot_clock();
         let server = self.transport.server(name);
         let breaker = self.host.breakers().of(server.id, &server.name);
-        // The lease of a probe: by its end, the probe has succeeded or failed.
+        // A probe is leased for two timeouts. By then it has succeeded or failed.
         let passage = breaker.enter(now, 2 * timeout);
         let cause = if let Passage::Open(_) = passage {
             Cause::Waiting
@@ -258,8 +260,8 @@ fn note(host: &Host, breaker: &Breaker, passage: Passage, cause: &Cause) {
     }
 }
 
-/// Returns the ticks from `instant` to `now`; negative if the instant is in the future. Instants
-/// are below 2^62.
+/// Returns the ticks from `instant` to `now`. They are negative if the instant is in the future.
+/// The casts are safe, because instants are below 2^62.
 const fn age(now: Ticks, instant: Ticks) -> i64 {
     now.cast_signed() - instant.cast_signed()
 }

@@ -6,9 +6,9 @@ use std::collections::BTreeMap;
 use std::io;
 use std::net::{SocketAddr, ToSocketAddrs};
 
-/// The time after which cached addresses expire, in ticks.
+/// The age at which cached addresses expire, in ticks.
 const BELIEVED: Ticks = 60 * TICKS_PER_SECOND;
-/// The most names in the cache. A process knows a handful of servers.
+/// The most names in the cache. A process usually uses only a few servers.
 const MOST: usize = 64;
 
 /// A host and a port.

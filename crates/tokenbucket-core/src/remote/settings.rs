@@ -31,7 +31,7 @@ impl OnFailure {
         }
     }
 
-    /// Returns the policy's outcome in place of the store's.
+    /// Returns the outcome that the policy decides while the store fails.
     #[must_use]
     pub fn answer(self, host: &Host, key: Key<'_>, step: &Step, first: Option<Ticks>) -> Outcome {
         let now = boot_clock();

@@ -1,8 +1,8 @@
 //! A byte stream to a server, with one absolute deadline for all operations of a call.
 //!
 //! The socket never blocks. Waiting uses `poll` with the time that is left until the deadline. So a
-//! reply that arrives in small pieces does not extend the deadline, and a signal only costs a look
-//! at the clock.
+//! reply that arrives in small pieces does not extend the deadline. After a signal, the wait
+//! continues with the time that is left.
 
 use super::channel::Channel;
 use super::endpoint::Endpoint;
@@ -39,7 +39,7 @@ impl Stream {
     /// The deadline does not cover DNS lookups, but their addresses are cached.
     ///
     /// # Errors
-    /// [`Cause::Lookup`], [`Cause::Connect`] or [`Cause::Timeout`].
+    /// Returns [`Cause::Lookup`], [`Cause::Connect`] or [`Cause::Timeout`].
     pub fn connect(endpoint: &Endpoint, deadline: Ticks) -> Result<Self, Cause> {
         match endpoint {
             Endpoint::Unix { path } => Self::connect_unix(path, deadline).map_err(connecting),
@@ -52,7 +52,7 @@ impl Stream {
                         Err(error) => last = connecting(error),
                     }
                 }
-                // The host may have a new address.
+                // Look the host up again for the next call, because its address may have changed.
                 resolve::forget(host, *port);
                 Err(last)
             }
@@ -102,7 +102,7 @@ impl Stream {
         }
     }
 
-    /// Returns the time left until the deadline. Fails with `TimedOut` if there is none.
+    /// Returns the time left until the deadline. Fails with `TimedOut` if the deadline has passed.
     fn left(&self) -> io::Result<Timespec> {
         let left = self.deadline.saturating_sub(boot_clock());
         if left == 0 {
@@ -116,7 +116,7 @@ impl Stream {
         loop {
             let mut sockets = [PollFd::new(&self.socket, events)];
             match poll(&mut sockets, Some(&self.left()?)) {
-                // The time is up, or a signal arrived: check the clock.
+                // The time is up, or a signal arrived. The loop checks the clock.
                 Ok(0) | Err(Errno::INTR) => {}
                 Ok(_) => return Ok(()),
                 Err(error) => return Err(error.into()),
@@ -125,8 +125,8 @@ impl Stream {
     }
 }
 
-/// Converts an error of connecting. Only errors from `left` are `TimedOut` without an error number
-/// of the system.
+/// Converts an error of connecting. An error of `TimedOut` without a system error number comes from
+/// `left`, so the deadline has passed.
 fn connecting(error: io::Error) -> Cause {
     if error.kind() == io::ErrorKind::TimedOut && error.raw_os_error().is_none() {
         Cause::Timeout
@@ -155,7 +155,7 @@ impl Channel for Stream {
 impl Read for Stream {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         loop {
-            // Wait first, because a reply has never arrived yet at the first read.
+            // Wait first, because the reply has usually not arrived yet at the first read.
             self.wait(PollFlags::IN)?;
             match recv(&self.socket, &mut *buffer, RecvFlags::DONTWAIT) {
                 Ok((0, _)) => {

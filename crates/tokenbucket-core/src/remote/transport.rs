@@ -20,21 +20,22 @@ impl Server {
     /// Creates the server with the full identity `identity`.
     #[must_use]
     pub fn new(identity: &[u8], name: String) -> Self {
-        // Truncation is safe: the low half of a hash is a hash.
+        // Truncation is safe, because any half of a good hash is a good hash.
         #[allow(clippy::cast_possible_truncation)]
         let id = KeyHasher::new([0; 2]).key(identity).hash as u64;
         Self { id, name }
     }
 }
 
-/// A request to take a step.
+/// A request to run a step.
 #[derive(Clone, Debug)]
 pub struct Ask {
     /// The store's name of the bucket.
     pub name: Vec<u8>,
     /// The step. All its spans are whole microseconds.
     pub step: Step,
-    /// The ticks since a bucket without a record was empty, if the caller proposes a first state.
+    /// The ticks since a bucket without a record was empty, as the caller proposes; negative if it
+    /// will be empty in the future. With `None`, such a bucket is full.
     pub first: Option<i64>,
     /// An upper bound of the ticks since the bucket was empty, from this host's denial cache. It
     /// restores a record that the store has lost.
@@ -82,10 +83,10 @@ pub trait Transport {
     /// Returns the store's name of a bucket.
     fn name(&self, identifier: &[u8]) -> Vec<u8>;
 
-    /// Returns the server that keeps the record `name`.
+    /// Returns the server that keeps the record `name`, which [`Transport::name`] returns.
     fn server(&self, name: &[u8]) -> &Server;
 
-    /// Takes one step before `deadline`.
+    /// Runs one step before `deadline`, an instant of the boot clock.
     ///
     /// # Errors
     /// Fails if the store cannot decide, or does not reply in time.
@@ -94,17 +95,17 @@ pub trait Transport {
     /// Changes a bucket before `deadline`. `seen` has the same meaning as in [`Ask`].
     ///
     /// # Errors
-    /// Fails if the store cannot do it, or does not reply in time.
+    /// Fails if the store cannot make the change, or does not reply in time.
     fn put(&self, name: &[u8], put: &Put, seen: Option<i64>, deadline: Ticks) -> Result<(), Cause>;
 
-    /// Reports whether one operation can take steps on buckets of both stores.
+    /// Reports whether one operation can run steps on buckets of both stores.
     fn joins(&self, _other: &Self) -> bool {
         false
     }
 
-    /// Takes all steps or none, in one operation. Must only be called if the transports of all
-    /// buckets join. Unless all steps are granted, each outcome is a denial with the state that was
-    /// found.
+    /// Takes the tokens of all steps or of none, in one operation. Must only be called if
+    /// [`Transport::joins`] is true for the transports of all buckets. Unless all steps are
+    /// granted, each outcome is a denial with the state that the store found.
     ///
     /// # Errors
     /// Fails like [`Transport::take`].

@@ -7,11 +7,11 @@ use super::Dialect;
 pub enum Failure {
     /// The connection, or the server behind it, can no longer be used.
     Lost,
-    /// The statement was rolled back as a whole because of another one. Outside of a transaction it
-    /// may be sent again, because its outcome is known.
+    /// The statement was rolled back as a whole because of another statement. Outside of a
+    /// transaction it may be sent again, because its outcome is known.
     Undone,
-    /// Only the statement failed: the table is missing, access is denied, a lock was not granted in
-    /// time, ….
+    /// Only the statement failed, for example because the table is missing, access is denied, or a
+    /// lock was not granted in time.
     Statement,
 }
 
@@ -23,13 +23,14 @@ pub fn sort(dialect: Dialect, state: &[u8], code: i64) -> Failure {
     match (dialect, state, code) {
         (_, b"40001" | b"40P01", _) => Failure::Undone,
         (_, [b'0', b'8', ..], _) => Failure::Lost,
-        // Deadlock, or a row that has changed since the snapshot.
+        // A deadlock, or a row that has changed since the snapshot.
         (MySql, _, 1213 | 1020) => Failure::Undone,
-        // Too many connections, shutdown, killed, gone away, lost, no network, or now read-only.
+        // The server has too many connections, is shutting down, is read-only or cannot be reached,
+        // or the connection was killed or lost.
         (MySql, _, 1040 | 1053 | 1158..=1161 | 1290 | 1836 | 1927) => Failure::Lost,
         (MySql, _, 2002 | 2003 | 2005 | 2006 | 2013 | 2055) => Failure::Lost,
-        // Shutdown, insufficient resources or errors of the system. The arm after it is libpq's own
-        // code for a server that it cannot reach.
+        // The server is shutting down, lacks resources or has a system error. The next arm is
+        // libpq's own code for a server that it cannot reach.
         (PgSql, [b'5', b'7', b'P', ..] | [b'5', b'3' | b'8', ..], _) => Failure::Lost,
         (PgSql, b"HY000", 7) => Failure::Lost,
         _ => Failure::Statement,

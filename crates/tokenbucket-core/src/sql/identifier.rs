@@ -1,8 +1,8 @@
 //! The name of a bucket in a table.
 //!
 //! The column may fold case, ignore trailing spaces, truncate, or refuse bytes that are not text.
-//! So an identifier is stored unchanged only if every column keeps it apart from others; code other
-//! than ours can share such a row. Every other identifier is hashed.
+//! So an identifier is stored unchanged only if no column can confuse it with another one. Other
+//! programs can share the row of such an identifier. Every other identifier is hashed.
 //!
 //! Invariant: different identifiers have different names, unless their SHA-256 hashes collide. An
 //! identifier that looks like a hashed one is hashed itself.
@@ -18,7 +18,7 @@ const LONGEST: usize = 255;
 /// Returns the name of `identifier` in the table.
 ///
 /// Worked example: `ip 10.0.0.1` is stored unchanged. `Ann` is stored as `tokenbucket-sha256:` and
-/// 64 digits, because a column may take it for `ann`.
+/// 64 digits, because a column that folds case confuses it with `ann`.
 #[must_use]
 pub fn stored(identifier: &[u8]) -> Cow<'_, [u8]> {
     if is_plain(identifier) {

@@ -3,15 +3,16 @@
 //! This module does not connect. Its caller fills the placeholders, runs the statement, and passes
 //! the numbers back.
 //!
-//! A row holds the bucket's name and the second at which it was, or will be, empty, as a double.
-//! Invariant: the double is a whole number k of microseconds divided by 1e6. It is read as
-//! `round(x * 1e6)`, which gives k again. (A decimal division or a ceiling drifts and loses
-//! tokens.) A row that holds 0 is a bucket without a record: it is full.
+//! A row holds the bucket's name and the second since the epoch at which it was, or will be, empty,
+//! as a double. Invariant: the double is a whole number k of microseconds divided by 1e6. The
+//! statements read it as `round(x * 1e6)`, which gives k again. (A decimal division or a ceiling
+//! drifts and loses tokens.) If a row holds 0, its bucket is full and counts as a bucket without a
+//! record.
 //!
 //! One decision is one statement: a conditional upsert on the server's clock. It takes no read lock
-//! before it writes, so decisions do not deadlock with each other. A purge may deadlock with them:
-//! when the deleted row is removed, `InnoDB` gives two inserts that wait for it the same gap lock.
-//! The statement that `InnoDB` aborts is sent again.
+//! before it writes, so decisions do not deadlock with each other. A purge may deadlock with
+//! decisions. When the deleted row is removed, `InnoDB` gives the same gap lock to two inserts that
+//! wait for the row. The statement that `InnoDB` aborts is sent again.
 
 pub mod failure;
 mod identifier;
@@ -26,7 +27,7 @@ pub use identifier::stored;
 pub use table::{Table, TableError};
 pub use template::{Bind, Statement};
 
-/// The number of rows that a purge deletes at once.
+/// The most rows that a purge deletes at once.
 pub const BATCH: usize = 100;
 
 /// A kind of database.
@@ -65,11 +66,11 @@ impl Dialect {
 /// A query to the database.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Query {
-    /// Takes a plain step, on a bucket that starts full.
+    /// Runs a plain step on a bucket that starts full.
     Take,
-    /// Takes a step with a drain tick, a debt or a first state.
+    /// Runs a step with a drain tick, a debt or a first state.
     Step,
-    /// Returns the clock and a bucket's state; changes nothing.
+    /// Returns the clock and a bucket's state, and changes nothing.
     Look,
     /// Refunds tokens that the caller vouches for.
     Refund,
@@ -77,15 +78,15 @@ pub enum Query {
     Reset,
     /// Creates a record, unless there is one.
     Start,
-    /// Undoes a take, as far as the bucket still lacks the tokens because of it.
+    /// Undoes a take. Refunds only the tokens that the bucket still lacks because of that take.
     GiveBack,
     /// Returns 1 if the table exists, otherwise 0.
     Find,
     /// Creates the table.
     Create,
-    /// Returns the first names whose buckets have been full for a while, in order.
+    /// Returns the names of the first stale rows, in ascending order; see [`Bind::Burst`].
     Stale,
-    /// Returns the next such names.
+    /// Returns the names of the next stale rows.
     StaleAfter,
     /// Deletes rows by name if they are still stale.
     Delete,
@@ -154,8 +155,8 @@ impl Query {
     }
 }
 
-/// Returns the meaning of a word for databases without a meaning of their own. `full` selects the
-/// form for [`Query::Step`].
+/// Returns the text of a template's word that the dialect does not define itself. `full` selects
+/// the form for [`Query::Step`].
 fn common(word: &str, full: bool) -> Option<&'static str> {
     Some(match (word, full) {
         ("lesser", _) => "LEAST",
@@ -176,17 +177,17 @@ fn common(word: &str, full: bool) -> Option<&'static str> {
     })
 }
 
-/// Returns a row even if the bucket has none, because the clock is needed, too.
+/// Returns a row even if the bucket has none, because the caller needs the clock, too.
 const LOOK: &str =
     "SELECT :now, COALESCE((SELECT :state FROM :table AS s WHERE identifier = :name), 0)";
 
 /// Moves the state back, but not beyond a full bucket, and never forward. Changes nothing if the
-/// row is not a bucket.
+/// row does not hold a bucket.
 const REFUND: &str = "UPDATE :table SET microtime = :lesser(microtime, :greater(:bare - :cost, :now - :burst) / 1e6) \
      WHERE identifier = :name AND :bare < 9000000000000000";
 
 /// Refunds like [`REFUND`], but only what `Put::worth` returns. `:late` is read while the row is
-/// locked, so it is not before any step on the row.
+/// locked, so it is not earlier than any step on the row.
 const GIVE_BACK: &str = "UPDATE :table SET microtime = :lesser(microtime, :greater(:bare - \
      :lesser(:cost, :greater(:taken - (:late - :burst), 0)), :late - :burst) / 1e6) \
      WHERE identifier = :name AND :bare < 9000000000000000";

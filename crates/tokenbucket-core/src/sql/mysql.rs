@@ -1,17 +1,17 @@
-//! `MySQL` and `MariaDB`. The answer is returned in `LAST_INSERT_ID(expr)`, which does not depend
-//! on how the connection counts affected rows. [`super::reply`] decodes it.
+//! The statements for `MySQL` and `MariaDB`. They return the reply in `LAST_INSERT_ID(expr)`, which
+//! does not depend on how the connection counts affected rows. [`super::reply`] decodes the reply.
 //!
 //! Only single quotes enclose strings. Operators whose meaning depends on `sql_mode` are avoided:
 //! `%` is not an operator in ORACLE mode, and `||` means OR or concatenation.
 
-/// Returns the meaning of a word in this dialect, if it differs from the common one.
+/// Returns the text of a template's word in this dialect, if it differs from the common one.
 pub fn word(word: &str, _full: bool) -> Option<&'static str> {
     Some(match word {
         // The server's clock, independent of the time zone and constant during a statement.
         "now" => "TIMESTAMPDIFF(MICROSECOND, '1970-01-01', UTC_TIMESTAMP(6))",
         // The clock at this moment, even after waiting for a lock. `SYSDATE` is only available in
-        // the session's time zone, so it is compared with `NOW`. If that zone's clock goes back
-        // meanwhile, the distance is too long, and less is given back.
+        // the session's time zone, so its distance from `NOW` is added. If that zone's clock goes
+        // back meanwhile, the distance is too long, and less is given back.
         "late" => "(:now + ABS(TIMESTAMPDIFF(MICROSECOND, NOW(6), SYSDATE(6))))",
         "state" | "bare" => {
             "CAST(LEAST(GREATEST(ROUND(COALESCE(microtime, 9e9) * 1e6), -9e15), 9e15) AS SIGNED)"
@@ -21,9 +21,10 @@ pub fn word(word: &str, _full: bool) -> Option<&'static str> {
     })
 }
 
-/// Takes a plain step. The text is short, because it is parsed each time if prepares are emulated.
-/// It leaves the verdict to the reader of the answer, which knows the cost. Only this one
-/// assignment may use the row's own value, because the column then reads as it was assigned.
+/// Runs a plain step. The text is short, because the server parses it for each call if prepared
+/// statements are emulated. The reply contains no verdict, because its reader can compare the age
+/// with the cost. Only this assignment may use the row's old value, because later assignments would
+/// read the new value.
 pub const TAKE: &str = "INSERT INTO :table (identifier, microtime) VALUES (:name, \
      IF(LAST_INSERT_ID(:absent), :now - :slack, 0) / 1e6) \
      ON DUPLICATE KEY UPDATE microtime = IF(LAST_INSERT_ID(:tag + 4 * (:now - :state)) >= :least, \

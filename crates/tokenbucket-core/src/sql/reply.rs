@@ -1,14 +1,15 @@
 //! The results of statements.
 //!
-//! `MySQL` answers with one number, which combines a bucket's age and flags:
+//! `MySQL` replies with one number, which combines a bucket's age and flags:
 //!
 //! ```text
-//! bit 62    always set, so that an id of another table is not taken for an answer
-//! 57 - 61   the number of the call, so that the answer to another call is not taken for this one
+//! bit 62    always set, so that an id of another table is not mistaken for a reply
+//! 57 - 61   the number of the call, so that the reply to another call is not mistaken for this one
 //! 0 - 56    4 * (age + 2^54), + 3 for a bucket that had no record, otherwise + 1 for a grant
+//! ```
 //!
-//! A plain step omits the 1: it was granted if the age is at least its cost. The age is the
-//! server's clock minus the state before the step, in microseconds.
+//! The reply to a plain step has no + 1 for a grant. The step was granted if the age is at least
+//! its cost. The age is the server's clock minus the state before the step, in microseconds.
 
 use crate::clock::{TICKS_PER_MICROSECOND, Ticks};
 
@@ -16,39 +17,40 @@ const MARK: i64 = 1 << 62;
 const ZERO: i64 = 4 << 54;
 
 /// The greatest distance of a bucket's state from the clock, in microseconds. Bursts and debts are
-/// at most 2^60 ns, so a state beyond this distance is not a bucket's.
+/// at most 2^60 ns, so a state beyond this distance does not come from a bucket.
 const FARTHEST: i64 = 1 << 51;
 
-/// Returns the mark of call number `call`.
+/// Returns the mark of call number `call`, to which the reply adds the age and the flags.
 #[must_use]
 pub const fn tag(call: u64) -> i64 {
     MARK + ((call % 32) << 57).cast_signed() + ZERO
 }
 
-/// Returns the answer for a bucket that had no record. It is a grant.
+/// Returns the reply for a bucket that had no record. Its step was granted.
 #[must_use]
 pub const fn absent(tag: i64) -> i64 {
     tag + 3
 }
 
-/// Returns the least answer to a plain step that is a grant. Costs are at most 2^50 microseconds.
+/// Returns the least reply to a plain step that was granted. Costs are at most 2^50 microseconds.
 #[must_use]
 pub const fn least(tag: i64, cost: i64) -> i64 {
     tag + 4 * cost
 }
 
-/// An answer of `MySQL`.
+/// A decoded reply of `MySQL`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Answer {
     /// The microseconds since the bucket was empty; negative if it is in debt.
     pub age: i64,
     /// True if the bucket had no record.
     pub absent: bool,
-    /// True if the answer has the flag of a grant. Plain steps with a record do not set it.
+    /// True if the reply has the flag of a grant. The reply to a plain step on a record never has
+    /// it.
     pub granted: bool,
 }
 
-/// Decodes an answer. Returns `None` if the number is not an answer to the call of `tag`.
+/// Decodes a reply. Returns `None` if `number` is not the reply to the call with the mark `tag`.
 #[must_use]
 pub fn answer(number: i64, tag: i64) -> Option<Answer> {
     let low = number.checked_sub(tag)?;
@@ -59,14 +61,15 @@ pub fn answer(number: i64, tag: i64) -> Option<Answer> {
     })
 }
 
-/// Reports whether a row with this `state` is not one of our buckets: it has no value, or another
-/// unit.
+/// Reports whether a row with this `state` is not one of our buckets, because it has no value or
+/// one in another unit.
 #[must_use]
 pub const fn is_foreign(state: i64, now: i64) -> bool {
     state.saturating_sub(now) > FARTHEST
 }
 
-/// Converts microseconds since the epoch to ticks. An earlier instant becomes 0, a full bucket.
+/// Converts microseconds since the epoch to ticks. An instant before the epoch becomes 0, the state
+/// of a full bucket.
 #[must_use]
 pub fn ticks(micros: i64) -> Ticks {
     u64::try_from(micros)
@@ -74,14 +77,15 @@ pub fn ticks(micros: i64) -> Ticks {
         .saturating_mul(TICKS_PER_MICROSECOND)
 }
 
-/// Converts ticks to microseconds. Spans are below 2^62 ticks, and are whole microseconds here.
+/// Converts ticks to microseconds. The ticks are a span below 2^62 and a whole number of
+/// microseconds.
 #[must_use]
 pub const fn micros(ticks: Ticks) -> i64 {
     (ticks / TICKS_PER_MICROSECOND).cast_signed()
 }
 
-/// Converts an age from ticks to microseconds. It is rounded down, because a bucket that was empty
-/// later holds less.
+/// Converts an age from ticks to microseconds. Rounds down, because a bucket that was empty later
+/// holds less.
 #[must_use]
 pub const fn micros_ago(age: i64) -> i64 {
     age.div_euclid(TICKS_PER_MICROSECOND.cast_signed())

@@ -1,10 +1,11 @@
-//! `SQLite`. The clock is this host's, because the database is a file on it.
+//! The statements for `SQLite`. They use this host's clock, because the database is a file on this
+//! host.
 
-/// Returns the meaning of a word in this dialect, if it differs from the common one.
+/// Returns the text of a template's word in this dialect, if it differs from the common one.
 pub fn word(word: &str, full: bool) -> Option<&'static str> {
     Some(match (word, full) {
         ("now", _) => ":clock",
-        // The clock at this moment, even after waiting for a lock: its milliseconds, rounded up.
+        // The clock at this moment, even after waiting for a lock, rounded up to milliseconds.
         // `:clock` was read earlier.
         ("late", _) => {
             "max(:clock, (CAST(round((julianday('now') - 2440587.5) * 86400000) AS INTEGER) + 1) * 1000)"
@@ -23,7 +24,7 @@ pub fn word(word: &str, full: bool) -> Option<&'static str> {
     })
 }
 
-/// Takes a step. Returns no row for a denial that is not charged.
+/// Runs a step. Returns no row for a denial that is not charged.
 pub const TAKE: &str = "INSERT INTO :table AS s (identifier, microtime) VALUES (:name, (:first) / 1e6) \
      ON CONFLICT (identifier) DO UPDATE SET microtime = (:next) / 1e6 WHERE :fits \
      RETURNING :clock, :state, :granted";

@@ -1,6 +1,6 @@
 //! The name of a table.
 //!
-//! Invariant: the name contains nothing that ends a quotation in any dialect.
+//! Invariant: the name contains no character that ends a quotation in any dialect.
 
 use super::Dialect;
 
@@ -30,7 +30,7 @@ impl Table {
     /// Parses the name of a table.
     ///
     /// # Errors
-    /// [`TableError`] names the rule that `name` breaks.
+    /// Returns the [`TableError`] of the rule that `name` breaks.
     pub fn parse(name: &[u8], dialect: Dialect) -> Result<Self, TableError> {
         let allowed = |char: char| char.is_ascii_alphanumeric() || "_$-.".contains(char);
         let name = std::str::from_utf8(name).ok();

@@ -10,7 +10,8 @@ pub enum Bind {
     Name,
     /// The cost that is taken or given back.
     Cost,
-    /// The time in which the bucket refills. A bucket that has been full for this time is stale.
+    /// The time in which the bucket refills. In a purge, a row is stale if its bucket was empty
+    /// longer ago than this.
     Burst,
     /// The burst minus the cost.
     Slack,
@@ -55,7 +56,7 @@ impl Bind {
     }
 
     /// Returns the text of the placeholder. `PostgreSQL` needs an explicit type if there is no
-    /// column to infer it from.
+    /// column from which it could infer the type.
     const fn placeholder(self, dialect: Dialect) -> &'static str {
         match (dialect, self) {
             (Dialect::PgSql, Self::Name | Self::Key) => "CAST(? AS varchar)",
@@ -74,7 +75,8 @@ pub struct Statement {
     pub binds: Vec<Bind>,
 }
 
-/// Fills a template. Each word is passed to `meaning` first.
+/// Fills a template. `meaning` returns the longer text of an abbreviation, and `None` for other
+/// words.
 pub fn fill(text: &str, dialect: Dialect, meaning: &dyn Fn(&str) -> Option<String>) -> Statement {
     let mut statement = Statement::default();
     statement.append(text, dialect, meaning);

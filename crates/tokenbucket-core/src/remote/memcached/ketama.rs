@@ -1,20 +1,20 @@
-//! The choice of the server for an item: the placement of libmemcached, as ext-memcached configures
-//! it.
+//! Chooses the server of an item as libmemcached does, with the settings of ext-memcached.
 //!
-//! Both clients then look for an item on the same server, so a fleet of PHP hosts may mix them. All
-//! was compared with ext-memcached 3.2.0 on libmemcached 1.1.4, x86-64.
+//! So this extension and ext-memcached find an item on the same server, and a fleet of PHP hosts
+//! may use both. The results were compared with ext-memcached 3.2.0 on libmemcached 1.1.4, x86-64.
 //!
-//! A ring is a circle of 2^32 positions. Every server has many points on it: the hashes of its name
-//! and a counter. An item belongs to the first point at or after the hash of its key.
+//! A ring is a circle of 2^32 positions. Every server has many points on it. Each point is a hash
+//! of the server's name and a counter. The server of an item is that of the first point at or after
+//! the hash of the item's key.
 //!
 //! ext-memcached hashes these texts, so they must be written in the same way here:
-//! - The server's name as given, in its case, without the port if that is 11211. Another spelling
-//!   of a host is another server.
+//! - The server's name as given, without the port if that is 11211. Another spelling of a host,
+//!   also in upper or lower case, is another server.
 //! - The path of a socket alone, as with `addServer($path, 0)`. `addServers()` appends `:0`,
 //!   whatever the port, so it places keys differently.
 //! - The key without `OPT_PREFIX_KEY`, unless `OPT_HASH_WITH_PREFIX_KEY` is set. [`Ring::place`]
-//!   hashes its whole argument, which should be the whole key. A client agrees if the prefix is a
-//!   part of its keys, or if it sets both options.
+//!   hashes its whole argument, which should be the whole key. ext-memcached chooses the same
+//!   server if the prefix is a part of its keys, or if it sets both options.
 
 use super::servers::{DEFAULT_PORT, Server};
 use crate::remote::endpoint::Endpoint;
@@ -37,10 +37,11 @@ pub enum Distribution {
     Modula,
 }
 
-/// The points per server if weights are ignored.
+/// The points per server if the distribution ignores weights.
 const POINTS: u32 = 100;
 
-/// The average number of MD5 digests per server if weights count. Each digest gives four points.
+/// The average number of MD5 digests per server if servers have weights. Each digest gives four
+/// points.
 const DIGESTS: f32 = 40.0;
 
 /// The servers' points, which assign keys to servers.
@@ -48,8 +49,8 @@ const DIGESTS: f32 = 40.0;
 pub struct Ring {
     distribution: Distribution,
     servers: usize,
-    /// Each point with the index of its server, in ascending order. Of equal points, the first
-    /// server's is used.
+    /// Each point with the index of its server, in ascending order. If two points are equal, the
+    /// one of the server with the lower index is used.
     points: Box<[(u32, usize)]>,
 }
 
@@ -84,8 +85,8 @@ impl Ring {
     }
 }
 
-/// Returns the points of the servers in ascending order. Returns none if the placement does not
-/// need points.
+/// Returns the points of the servers in ascending order. The result is empty if the placement does
+/// not need points.
 fn points(servers: &[Server], distribution: Distribution) -> Vec<(u32, usize)> {
     if servers.len() < 2 || distribution == Distribution::Modula {
         return Vec::new();
@@ -107,8 +108,8 @@ fn points(servers: &[Server], distribution: Distribution) -> Vec<(u32, usize)> {
     points
 }
 
-/// Returns the number of digests of one server. The roundings are in libmemcached's order, because
-/// exact arithmetic would sometimes give another number.
+/// Returns the number of digests of one server. The order of the roundings is libmemcached's,
+/// because exact arithmetic would sometimes give another number.
 #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)]
 fn digests(weight: u32, total: u64, servers: usize) -> u32 {
     let share = weight as f32 / total as f32;
@@ -116,7 +117,8 @@ fn digests(weight: u32, total: u64, servers: usize) -> u32 {
     (share * DIGESTS * servers as f32).floor() as u32
 }
 
-/// Returns libmemcached's name of a server: without the default port; for a socket, its path alone.
+/// Returns libmemcached's name of a server: the host, with the port unless it is the default, or
+/// the path of a socket.
 fn name(endpoint: &Endpoint) -> Vec<u8> {
     match endpoint {
         Endpoint::Tcp { host, port } if *port == DEFAULT_PORT => host.clone().into_bytes(),
@@ -139,7 +141,7 @@ fn md5_points(text: &[u8]) -> [u32; 4] {
     points
 }
 
-/// Returns Bob Jenkins's one-at-a-time hash, as libmemcached computes it if `char` is signed.
+/// Returns Bob Jenkins's one-at-a-time hash, as libmemcached computes it where `char` is signed.
 fn one_at_a_time(text: &[u8]) -> u32 {
     let mut hash = 0u32;
     for &byte in text {
@@ -169,15 +171,17 @@ mod tests {
         Ring::new(&parse_servers([servers]).unwrap(), distribution)
     }
 
-    /// Returns the servers of `zoë:0` to `zoë:39`, one digit each. The ë has bytes above 0x7f.
+    /// Returns the indexes of the servers of `zoë:0` to `zoë:39`, one digit each. The ë has bytes
+    /// above 0x7f.
     fn places(ring: &Ring) -> String {
         (0..40)
             .map(|n| ring.place(format!("zoë:{n}").as_bytes()).to_string())
             .collect()
     }
 
-    /// ext-memcached 3.2.0 with libmemcached 1.1.4 printed each row, for the row's servers (a
-    /// socket as `[path, 0]`). The first result is with the option below, the second with
+    /// Compares the places of keys with those that ext-memcached 3.2.0 with libmemcached 1.1.4
+    /// printed. Each row has a list of servers and three results. A socket was added with port 0.
+    /// The first result is with the option below. The second is with
     /// `OPT_DISTRIBUTION => DISTRIBUTION_CONSISTENT`, and the third without options:
     ///
     /// ```text

@@ -1,15 +1,15 @@
 //! The keys of items in memcached.
 //!
-//! memcached accepts keys of 1 to 250 bytes without spaces and control characters. An identifier is
-//! any bytes of any length, and is often input from outside. A name that memcached accepts is used
-//! unchanged, so that an operator can `get` it. Any other name is hashed, and the hash follows a
-//! readable head. Bytes from 0x80 on are used unchanged, too: memcached accepts them, although
-//! ext-memcached does not use them.
+//! memcached accepts keys of 1 to 250 bytes without spaces and control characters. An identifier
+//! has any bytes and any length, and often comes from outside. The prefix and the identifier
+//! together are the name. A name that memcached accepts is used unchanged, so that an operator can
+//! `get` it. Any other name is hashed, and the readable head of the name precedes the hash. Bytes
+//! from 0x80 on are also used unchanged: memcached accepts them, although ext-memcached does not
+//! use them.
 //!
-//! Invariant: the key is valid for any identifier, and different concatenations of prefix and
-//! identifier have different keys. If both are hashed, SHA-256 keeps their keys apart. If only one
-//! is hashed, the [`MARKER`] does: a name that has it at the place of a hashed key's marker is
-//! hashed itself.
+//! Invariant: the key is valid for any identifier, and different names have different keys. If two
+//! names are both hashed, SHA-256 keeps their keys apart. If only one is hashed, the [`MARKER`]
+//! keeps the keys apart, because a name with the marker at the same place is hashed, too.
 //!
 //! The prefix is joined without a separator, as in every memcached client: `a` + `bc` and `ab` +
 //! `c` are the same key. To keep two prefixes apart, end both with the same delimiter.
@@ -25,9 +25,9 @@ const MARKER: &[u8] = b"~sha256:";
 /// The most bytes of prefix and identifier that stay readable before a hash.
 const MAX_HEAD: usize = MAX_KEY - MARKER.len() - DIGITS;
 
-/// Returns the key of `identifier` among the items whose keys begin with `prefix`.
+/// Returns the key of the item that keeps the bucket `identifier` under `prefix`.
 ///
-/// Worked example: `login:` and `10.0.0.1` make `login:10.0.0.1`; `login:` and `Ann Lee` make
+/// Worked example: `login:` and `10.0.0.1` make `login:10.0.0.1`. `login:` and `Ann Lee` make
 /// `login:Ann_Lee~sha256:` and the 64 digits of the hash of `login:Ann Lee`.
 #[must_use]
 pub fn item_key(prefix: &[u8], identifier: &[u8]) -> Vec<u8> {
@@ -36,8 +36,8 @@ pub fn item_key(prefix: &[u8], identifier: &[u8]) -> Vec<u8> {
 }
 
 /// Returns the key of an item that ext-memcache calls `name`. Bytes that ext-memcache cannot send
-/// become underscores. It truncates long names, so different names may collide. Such a name is
-/// hashed here instead, and so is a name that leaves less than `room` bytes for a suffix.
+/// become underscores. ext-memcache truncates a long name, so different names may get the same key.
+/// Here, a name is hashed instead if it is empty or leaves less than `room` bytes for a suffix.
 #[must_use]
 pub fn shared_key(name: &[u8], room: usize) -> Vec<u8> {
     if name.is_empty() || name.len() + room > MAX_KEY {

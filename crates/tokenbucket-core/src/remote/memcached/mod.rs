@@ -1,17 +1,19 @@
-//! memcached: compare-and-swap on one item per bucket, on this host's wall clock.
+//! The client of memcached. It changes a bucket's item by compare-and-swap, on this host's wall
+//! clock.
 //!
 //! ```text
 //! known about the item          sent in one write
 //! nothing                       write if missing        +  read
 //! its state                     write if unchanged      +  read
 //! its state, which denies       read
+//! ```
 //!
-//! So a grant takes one round trip if no other client takes from the bucket meanwhile. After a lost
+//! A grant takes one round trip if no other client takes from the bucket meanwhile. After a lost
 //! race, the same reply contains the new state. A denial is returned only for a state that was read
 //! in this call.
 //!
-//! If the clocks of hosts differ by e, up to rate × 2e more tokens are granted in any window,
-//! because a state is never moved back. Correcting the state that a fast host wrote would grant
+//! If the clocks of hosts differ by e seconds, up to rate × 2e more tokens are granted in any
+//! window. A state is never moved back. Correcting the state that a fast host wrote would grant
 //! tokens without limit.
 
 pub mod ketama;
@@ -36,14 +38,14 @@ static CONNECTIONS: Connections<Endpoint, Connection> = Connections::new();
 
 /// The number of lost races after which a call is denied.
 const TRIES: u32 = 64;
-/// The seconds that an item lives longer than its record needs.
+/// The seconds that an item lives longer than it is needed.
 ///
 /// memcached counts seconds by a timer, which may fire late. A timer event shortly after the full
 /// second counts for two seconds, and one after a pause of the process counts for more. An item
 /// that is stored right before such an event still gets the old time, so it expires too early. With
 /// a margin of one second, items sometimes expired at once.
 pub const LONGER: u64 = 10;
-/// The longest relative time to live, in seconds. memcached takes greater numbers for Unix times.
+/// The longest relative time to live, in seconds. memcached takes greater numbers as Unix times.
 const LONGEST_RELATIVE: i64 = 30 * 86_400;
 
 /// A client of memcached servers.
@@ -52,23 +54,24 @@ pub struct Memcached {
     servers: Vec<(Endpoint, Server)>,
     ring: Ring,
     prefix: Vec<u8>,
-    /// The bytes before every key. `prefix` begins with them.
+    /// The prefix that [`Memcached::among`] puts before every key. `prefix` begins with these
+    /// bytes.
     client_prefix: Vec<u8>,
-    /// The number of leading bytes of a key that do not count in its placement.
+    /// The number of leading bytes of a key that are left out when the key's server is chosen.
     places_from: usize,
 }
 
 impl Memcached {
     /// Creates a client that spreads buckets over `servers`, of which there must be at least one. A
-    /// bucket's key is `prefix` and the identifier.
+    /// bucket's key consists of `prefix` and the identifier.
     #[must_use]
     pub fn new(servers: &[servers::Server], prefix: &[u8]) -> Self {
         Self::among(servers, Distribution::default(), prefix, b"", true)
     }
 
-    /// Creates a client like [`Memcached::new`] with the keys and the placement of another client
-    /// of the same servers. That client begins every key with `client_prefix`. It places keys by
-    /// the whole key if `places_prefix` is true, otherwise without that prefix.
+    /// Creates a client like [`Memcached::new`] that uses the same keys and servers as another
+    /// client. That client begins every key with `client_prefix`. It chooses the server by the
+    /// whole key if `places_prefix` is true, otherwise by the key without `client_prefix`.
     #[must_use]
     pub fn among(
         servers: &[servers::Server],
@@ -138,7 +141,7 @@ impl Memcached {
     }
 }
 
-/// The state of a bucket, as its item contains it.
+/// The state of a bucket, read from its item.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Record {
     /// The instant at which the bucket was empty; 0 if it was reset or has no record.
@@ -171,13 +174,13 @@ impl Record {
         if !self.is_absent() {
             return ask.step.decide(self.empty_at, now);
         }
-        // Round up, because a bucket that was empty later holds less.
+        // Round up, because a bucket that was empty later contains less.
         let whole = |age| empty_at(now, age).next_multiple_of(TICKS_PER_MICROSECOND);
         ask.step.decide_first(ask.first.map(whole), now)
     }
 
-    /// Writes a state over this record, unless the item has changed. Returns whether it was
-    /// written, and the item after that.
+    /// Writes `state` over this record, unless the item has changed. The bucket is full at
+    /// `full_at`. Returns whether the write succeeded, and the item after that.
     fn replace(
         self,
         connection: &mut Connection,
@@ -193,8 +196,9 @@ impl Record {
     }
 }
 
-/// Returns the time to live of an item, as the protocol expresses it; 0 means forever. The item
-/// lives [`LONGER`] seconds beyond `full_at`, and at least the seconds that it has `left`.
+/// Returns the time to live of an item, as the protocol expresses it: relative seconds, a Unix
+/// time, or 0 for no expiry. The item lives [`LONGER`] seconds beyond `full_at`, and at least
+/// `left` seconds. It does not expire if `left` is negative.
 #[must_use]
 pub fn life(full_at: Ticks, now: Ticks, left: i64) -> i64 {
     if left < 0 {
@@ -215,7 +219,7 @@ pub fn life(full_at: Ticks, now: Ticks, left: i64) -> i64 {
     }
 }
 
-/// Returns the current instant of this host's wall clock in ticks, a whole number of microseconds.
+/// Returns the current instant of this host's wall clock, in ticks that are whole microseconds.
 #[must_use]
 pub fn wall_ticks() -> Ticks {
     // The number stays below 2^52 for a century.
@@ -256,20 +260,20 @@ impl Transport for Memcached {
     }
 }
 
-/// The decision on a record, with the answer to the caller.
+/// The decision on a record, with the value to return to the caller.
 enum Decision<R> {
     /// The record stays as it is.
     Keep(R),
-    /// The record changes to this state. The bucket is full at the second instant.
+    /// The first instant replaces the record. The bucket is full at the second instant.
     Write(R, Ticks, Ticks),
 }
 
 /// Reads the item, calls `decide` and writes, until a write succeeds or nothing needs to be
 /// written. Returns `None` if the item is invalid.
 ///
-/// `known` is the item, and whether it was read in this call. `decide` receives the record, the
-/// current instant and the number of lost races. After the instant `patience`, the item is not read
-/// again after a lost race.
+/// `known` is the last known item, and true if it was read in this call. `decide` receives the
+/// record, the current instant and the number of lost races. After the instant `patience`, the item
+/// is not read again after a lost race.
 fn update<R>(
     connection: &mut Connection,
     key: &[u8],
@@ -333,7 +337,8 @@ fn take(connection: &mut Connection, ask: &Ask, deadline: Ticks) -> Result<Optio
     update(connection, key, known, ask.seen, patience, decide)
 }
 
-/// Changes a bucket. Retries until the deadline, because a refund must not be refused.
+/// Changes a bucket. Retries after lost races until the deadline, because a refund must not be
+/// denied.
 fn change(
     connection: &mut Connection,
     key: &[u8],
@@ -344,12 +349,12 @@ fn change(
     let seen = seen.filter(|_| matches!(put, Put::Refund { .. }));
     let decide = |record: Record, now: Ticks, _: u32| {
         let (state, full_at) = match *put {
-            // The bucket is full, so there is nothing to refund. The record is written so that no
-            // host restores one that was lost before the refund.
+            // The bucket is full, so there is nothing to refund. Write a record, so that no host
+            // restores one that was lost before the refund.
             Put::Refund { burst, .. } if record.is_absent() => (0, now + burst),
             Put::Refund { cost, burst, taken } => {
-                // `now` is valid for this: the clock was read after the item, and the write
-                // succeeds only if the item is unchanged.
+                // The instant `now` is late enough for this, because the clock was read after the
+                // item. The write succeeds only if the item is unchanged.
                 let cost = Put::worth(cost, burst, taken, now);
                 let state = Put::refunded(record.empty_at, now, cost, burst);
                 (floor(state), state + burst)

@@ -28,7 +28,7 @@ pub enum ServersError {
     /// The list contains no server.
     #[error("must name at least one server")]
     NoServer,
-    /// One of several servers is empty, as in `a,,b`, or has no host, as in `:11211`.
+    /// One of several list elements is empty, as in `a,,b`, or has no host, as in `:11211`.
     #[error("must name a host for each server")]
     NoHost,
     /// A host is neither a name nor an address.
@@ -66,7 +66,7 @@ pub enum ServersError {
 /// follow. There is no escape, so a path cannot contain a comma or a question mark.
 ///
 /// # Errors
-/// [`ServersError`] at the first server that is invalid.
+/// Returns the [`ServersError`] of the first invalid server.
 pub fn parse_servers<I>(list: I) -> Result<Vec<Server>, ServersError>
 where
     I: IntoIterator<Item: AsRef<[u8]>>,
@@ -94,7 +94,7 @@ where
     match (servers.is_empty(), blanks) {
         (true, _) => Err(ServersError::NoServer),
         (false, 0) => Ok(servers),
-        // An empty element is refused: skipping it could move keys to other servers.
+        // Refuse an empty element, because skipping it could move keys to other servers.
         (false, _) => Err(ServersError::NoHost),
     }
 }
@@ -144,7 +144,7 @@ fn parse_host_and_port(address: &str) -> Result<Endpoint, ServersError> {
     Ok(Endpoint::Tcp { host, port })
 }
 
-/// Reports whether `host` is an IPv6 address, with or without the zone of a link-local one, as in
+/// Reports whether `host` is an IPv6 address. A link-local address may have a zone, as in
 /// `fe80::1%eth0`.
 fn is_v6(host: &str) -> bool {
     let (address, zone) = host.split_once('%').unwrap_or((host, "0"));

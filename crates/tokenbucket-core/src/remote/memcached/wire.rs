@@ -1,8 +1,9 @@
 //! Requests and replies of memcached's meta protocol on one connection.
 //!
-//! The `memcache` crate encodes commands and parses the heads of replies. The stream is our own.
-//! Every command on a connection has a number, which its reply must repeat. So a reply is never
-//! taken for that of another command.
+//! The `memcache` crate encodes commands and parses the heads of replies. This module reads and
+//! writes the stream. Every command on a connection has a number. A reply repeats the number of its
+//! command, except the reply for a missing item. So a reply is not mistaken for that of another
+//! command.
 
 use crate::clock::Ticks;
 use crate::remote::channel::Channel;
@@ -13,15 +14,15 @@ pub use memcache::exp::{MetaCommand, MetaOp};
 use std::collections::HashMap;
 use std::io::{BufRead, BufReader, Read, Write};
 
-/// The most items that a connection remembers. When it reaches the limit, it forgets all of them.
+/// The most items that a connection remembers. At the limit, it forgets all of them.
 const MOST_REMEMBERED: usize = 4096;
-/// The most digits of a state.
+/// The most digits of a state that is remembered.
 const LONGEST_STATE: usize = 16;
 /// The usual length of a request, in bytes.
 const LIKELY_LENGTH: usize = 256;
-/// The longest line that is accepted, in bytes. Our lines are far shorter.
+/// The longest line that is accepted, in bytes. The lines of our commands' replies are far shorter.
 const LONGEST_LINE: u64 = 64 << 10;
-/// The longest value that is accepted, in bytes. Our values are far shorter.
+/// The longest value that is accepted, in bytes. The values that we write are far shorter.
 const LONGEST_VALUE: usize = (64 << 10) - 2;
 
 /// A connection, with the items that were last seen on it.
@@ -41,7 +42,7 @@ pub struct Item {
     pub value: Vec<u8>,
     /// The id of this version.
     pub cas: u64,
-    /// The seconds until it expires; -1 for never.
+    /// The seconds until the item expires; -1 if it never does.
     pub left: i64,
 }
 
@@ -99,7 +100,7 @@ impl Connection {
         self.remembered.get(key)
     }
 
-    /// Reads an item.
+    /// Reads an item. Returns `None` if the item does not exist.
     ///
     /// # Errors
     /// Fails if the server does not reply, or the reply is malformed.
@@ -112,12 +113,13 @@ impl Connection {
         Ok(item)
     }
 
-    /// Writes `value` with the time to live `life`, which [`super::life`] returns. Reads the item
-    /// after that, in the same round trip. If `version` is given, replaces only that version of the
-    /// item; otherwise only creates the item. Returns whether it wrote, and the item.
+    /// Writes `value` with the time to live `life`, which [`super::life`] returns, and reads the
+    /// item in the same round trip. If `version` is given, the write only replaces that version of
+    /// the item. Otherwise the write only creates a missing item. Returns whether the write
+    /// succeeded, and the item after the write.
     ///
     /// # Errors
-    /// Fails like [`Connection::read`]. It is then unknown whether the server has written.
+    /// Fails like [`Connection::read`]. It is then unknown whether the value was written.
     pub fn write(
         &mut self,
         key: &[u8],
@@ -151,8 +153,8 @@ impl Connection {
     /// Sends commands in one write and reads all their replies.
     ///
     /// # Errors
-    /// Fails like [`Connection::read`]. Returns [`Cause::Record`] for an item that should be a
-    /// number and is not.
+    /// Fails like [`Connection::read`]. Returns [`Cause::Record`] if an item that should be a
+    /// number is not one.
     pub fn exchange<I>(&mut self, commands: I) -> Result<Vec<Found>, Cause>
     where
         I: IntoIterator<Item = MetaCommand>,
@@ -170,7 +172,7 @@ impl Connection {
     }
 
     fn remember(&mut self, key: &[u8], item: Option<Item>) {
-        // A longer value is not the state of a bucket.
+        // A value that is longer than this is not the state of a bucket.
         let Some(item) = item.filter(|item| item.value.len() <= LONGEST_STATE) else {
             self.remembered.remove(key);
             return;
@@ -207,7 +209,7 @@ impl Connection {
         }
     }
 
-    /// Reads the next reply, which must belong to command `number`.
+    /// Reads the next reply. Fails if it is not the reply to command `number`.
     fn reply(&mut self, number: u64) -> Result<Found, Cause> {
         let line = self.line()?;
         let response = MetaResponse::parse_header(&line).map_err(|error| match error {
@@ -232,7 +234,7 @@ impl Connection {
         } else {
             None
         };
-        // A miss has no flags.
+        // The reply for a missing item has no flags.
         let is_mine = response.rc() == ReturnCode::En || flag(&response, b'O') == Some(number);
         if !is_mine {
             return Err(Cause::Answer("to another request"));
@@ -253,7 +255,7 @@ impl Connection {
     }
 }
 
-/// Creates the command that reads value, version and time to live.
+/// Creates the command that reads the value, the version and the time to live.
 fn reading(key: &[u8]) -> MetaCommand {
     // Use one token instead of three, because each token is an allocation.
     MetaCommand::new(MetaOp::Get, key).flag("v c t")

@@ -1,8 +1,8 @@
-//! Redis and compatible servers: one script per decision, on the server's clock.
+//! The client of Redis and compatible servers. Each decision is one script, on the server's clock.
 //!
-//! The `redis` crate encodes commands and parses replies. The connection is our own, because the
-//! crate's connection does not keep a deadline. `script.rs` contains both. This module converts
-//! steps and other changes to arguments, and replies to results.
+//! The `redis` crate encodes commands and parses replies. `script.rs` opens the connections itself,
+//! because the crate's connections do not keep a deadline. This module converts steps and other
+//! changes to arguments, and replies to results.
 
 pub mod dsn;
 mod script;
@@ -27,21 +27,22 @@ fn on_buckets(script: &str) -> Script {
 #[derive(Debug)]
 pub struct Redis {
     dsn: Arc<Dsn>,
-    /// The bytes before every key. `prefix` begins with them.
+    /// The prefix that [`Redis::under`] puts before every key. `prefix` begins with these bytes.
     root: Vec<u8>,
     prefix: Vec<u8>,
     server: Server,
 }
 
 impl Redis {
-    /// Creates a client of the server at `dsn`. A bucket's key is `prefix` and the identifier.
+    /// Creates a client of the server at `dsn`. A bucket's key consists of `prefix` and the
+    /// identifier.
     #[must_use]
     pub fn new(dsn: Dsn, prefix: &[u8]) -> Self {
         Self::under(b"", dsn, prefix)
     }
 
-    /// Creates a client like [`Redis::new`], with `root` before every key, as in a client with a
-    /// prefix of its own.
+    /// Creates a client like [`Redis::new`] that puts `root` before every key, as another client
+    /// does that has a prefix of its own.
     #[must_use]
     pub fn under(root: &[u8], dsn: Dsn, prefix: &[u8]) -> Self {
         let name = dsn.public_name();
@@ -54,24 +55,23 @@ impl Redis {
         }
     }
 
-    /// Returns the server's name of a record that is not a bucket: the root of [`Redis::under`] and
-    /// `key`, without the storage's prefix.
+    /// Returns the key of a record that is not a bucket. It consists of the root of
+    /// [`Redis::under`] and `key`, without the storage's prefix.
     #[must_use]
     pub fn raw_name(&self, key: &[u8]) -> Vec<u8> {
         [&self.root, key].concat()
     }
 }
 
-/// Converts an age to microseconds. It is rounded down, because a bucket that was empty later holds
-/// less.
+/// Converts an age to microseconds. Rounds down, because a bucket that was empty later holds less.
 fn micros_ago(age: Option<i64>) -> Argument<'static> {
     age.map_or(Argument::Word(b""), |age| {
         Argument::Number(age.div_euclid(TICKS_PER_MICROSECOND.cast_signed()))
     })
 }
 
-/// Converts the age of a state that was seen before its record was lost. It is rounded up, so that
-/// the restored state is not too late.
+/// Converts the age of a state that was seen before its record was lost to microseconds. Rounds up,
+/// so that the restored state is not too late.
 fn lost_ago(seen: Option<i64>) -> Argument<'static> {
     micros_ago(seen.map(|age| age + TICKS_PER_MICROSECOND.cast_signed()))
 }
@@ -130,7 +130,7 @@ impl Transport for Redis {
                 Argument::micros(cost),
                 Argument::micros(burst),
                 lost_ago(seen),
-                // The greatest record is later than any state, so a refund with it is worth its
+                // The greatest record is later than any state, so a refund with it returns the
                 // whole cost.
                 Argument::micros(taken.min(record::GREATEST * TICKS_PER_MICROSECOND)),
             ],

@@ -33,7 +33,7 @@ if ARGV[1] == 'refund' then
         write(KEYS[1], 0, now + burst)
     end
 elseif ARGV[1] == 'reset' then
-    -- Do not delete the record: a host that remembers a denial would restore a missing record.
+    -- Do not delete the record, because a host with a cached denial would restore a missing record.
     write(KEYS[1], 0, now + ARGV[2])
 elseif not record or record == 0 then
     local state = now - ARGV[2]

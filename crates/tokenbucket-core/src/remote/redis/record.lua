@@ -1,8 +1,8 @@
 -- The head of each script on records.
 --
 -- A record is a number of decimal digits, at most 2^52. So every integer here is below 2^53 and
--- therefore exact. Anything else is not a record: it is refused and left unchanged.
--- `remote/record.rs` implements the same rule.
+-- therefore exact. Any other value is refused and left unchanged. `remote/record.rs` implements the
+-- same rule.
 
 local call = redis.call
 
@@ -22,8 +22,8 @@ end
 local function read(key)
     local record = redis.pcall('GET', key)
     if type(record) == 'table' then
-        -- Use pcall, because call hides the kind of the error before Redis 7. A list under that
-        -- name is WRONGTYPE.
+        -- Use pcall, because call hides the kind of the error before Redis 7. A key that holds a
+        -- list causes WRONGTYPE.
         return nil, record
     end
     return number(record)

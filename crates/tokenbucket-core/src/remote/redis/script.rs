@@ -1,4 +1,4 @@
-//! Scripts, and how to run one on a connection of this process.
+//! Scripts, and the client that runs them on connections of this process.
 //!
 //! A script is called by its hash. Its text is sent only after the server has replied that it does
 //! not know the hash. That reply is the only one after which a command may be repeated.
@@ -93,15 +93,16 @@ impl Redis {
         Ok((channel, greeting))
     }
 
-    /// Runs a script before `deadline`, in one round trip on a connection that has run it before.
+    /// Runs a script before `deadline` and returns its reply. Takes one round trip, unless the
+    /// connection is new or the server does not know the script yet.
     ///
-    /// `keys` are sent unchanged. [`super::Transport::name`] returns the key of a bucket,
+    /// `keys` are sent unchanged. [`super::Transport::name`] returns the key of a bucket, and
     /// [`Redis::raw_name`] that of any other record.
     ///
     /// # Errors
-    /// [`Cause::Record`] if a key holds something else: the error is WRONGTYPE, or the script
-    /// returned an error that begins with TOKENBUCKET. Any other [`Cause`] if the server failed or
-    /// did not reply in time.
+    /// Returns [`Cause::Record`] if a key holds data that is not a record. The server's error is
+    /// then WRONGTYPE, or the script's error begins with TOKENBUCKET. Returns any other [`Cause`]
+    /// if the server failed or did not reply in time.
     pub fn run<K: AsRef<[u8]>>(
         &self,
         script: &Script,
@@ -111,8 +112,8 @@ impl Redis {
     ) -> Result<Value, Cause> {
         let (mut channel, mut commands) = self.connection(deadline)?;
         if self.dsn.database != 0 && !commands.is_empty() {
-            // Send these commands separately: if the server refuses the database, the script must
-            // not run on another one.
+            // Send these commands separately, because the script must not run on another database
+            // if the server refuses this one.
             if let Value::ServerError(error) = self.exchange(&mut *channel, &commands)? {
                 return Err(self.refused(&error));
             }
@@ -147,8 +148,8 @@ impl Redis {
         }
     }
 
-    /// Sends commands in one write and reads all their replies. Returns the last reply; the others
-    /// must not be errors.
+    /// Sends commands in one write and reads all their replies. Returns the last reply, which may
+    /// be an error. Fails if an earlier reply is an error.
     fn exchange(&self, channel: &mut dyn Channel, commands: &[Cmd]) -> Result<Value, Cause> {
         let mut bytes = Vec::with_capacity(2 * LIKELY_LENGTH);
         for command in commands {

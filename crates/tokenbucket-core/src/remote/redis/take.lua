@@ -1,4 +1,4 @@
--- Takes one step on one bucket.
+-- Runs one step on one bucket.
 --
 -- KEYS[1]  the bucket
 -- ARGV     the cost in microseconds

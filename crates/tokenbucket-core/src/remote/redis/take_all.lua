@@ -1,4 +1,4 @@
--- Takes several steps, all or none.
+-- Runs several steps. Either all of them take their tokens, or none does.
 --
 -- KEYS     the bucket of each step; a bucket may occur more than once
 -- ARGV     for each step:

@@ -3,9 +3,9 @@
 //! The server's certificate is always verified. It must be valid for the expected name, and signed
 //! by one of the CAs. Those are Mozilla's CAs or those of a file, never both.
 //!
-//! Each process creates one configuration per CA file, and a new one when the file changes. Sharing
-//! it lets a new connection resume the session of an earlier one. rustls' process-wide default is
-//! left unchanged, because other extensions may set it.
+//! Each process creates one configuration per CA file, and a new one when the file changes.
+//! Connections share the configuration, so that a new one can resume the session of an earlier one.
+//! rustls' process-wide default is left unchanged, because other extensions may set it.
 
 #[cfg(test)]
 mod tests;
@@ -37,7 +37,7 @@ pub enum TlsError {
         source: io::Error,
     },
     /// The CA file is not a PEM file, or has no usable certificate.
-    // The details are left out: they would quote the file, which may be a private key.
+    // The details are left out, because they would quote the file, which may be a private key.
     #[error("CA file {} has no PEM certificate that can be used", path.display())]
     NoCertificate {
         /// The file.
@@ -57,7 +57,7 @@ pub enum TlsError {
 /// Creates a session with the server that is called `server_name`. Sends nothing yet.
 ///
 /// # Errors
-/// [`TlsError`] if the CA file cannot be used or the name is invalid.
+/// Returns [`TlsError`] if the CA file cannot be used or the name is invalid.
 pub fn client(ca_file: Option<&Path>, server_name: &str) -> Result<ClientConnection, TlsError> {
     let name = ServerName::try_from(server_name.to_owned()).map_err(|_| TlsError::ServerName)?;
     Ok(ClientConnection::new(config(ca_file)?, name)?)
@@ -66,10 +66,10 @@ pub fn client(ca_file: Option<&Path>, server_name: &str) -> Result<ClientConnect
 /// Performs the handshake over `transport`. Returns once the server's certificate has been
 /// verified.
 ///
-/// Only the transport limits the time that this takes, as a stream does by its deadline.
+/// Only the transport limits the time of the handshake, for example by the deadline of a stream.
 ///
 /// # Errors
-/// [`TlsError::Rustls`] if the server cannot be verified or breaks the protocol,
+/// Returns [`TlsError::Rustls`] if the server cannot be verified or breaks the protocol, and
 /// [`TlsError::Transport`] if the transport failed.
 pub fn handshake<T: Read + Write>(
     mut client: ClientConnection,
@@ -81,7 +81,7 @@ pub fn handshake<T: Read + Write>(
     Ok(StreamOwned::new(client, transport))
 }
 
-/// Converts an error of the transport. rustls wraps its own errors in such errors.
+/// Converts an I/O error of the handshake. rustls wraps its own errors in such errors.
 fn unwrapped(error: io::Error) -> TlsError {
     let inner = error.get_ref().and_then(|inner| inner.downcast_ref());
     match inner {
@@ -90,8 +90,8 @@ fn unwrapped(error: io::Error) -> TlsError {
     }
 }
 
-/// Identifies a version of a file: its device, inode and size, its modification time and its change
-/// time. The change time moves even if a copy keeps the modification time.
+/// The version of a file: its device, inode and size, its modification time and its change time.
+/// The change time is new even if a copy keeps the modification time.
 type Stamp = ([u64; 3], [i64; 4]);
 
 struct Cached {
@@ -99,8 +99,8 @@ struct Cached {
     config: Arc<ClientConfig>,
 }
 
-/// The configurations by CA file; `None` is the key for the public CAs. There is an entry for each
-/// CA file that worked.
+/// The configurations by CA file; `None` is the key for the public CAs. Only CA files that could be
+/// used have an entry.
 static CONFIGS: Mutex<BTreeMap<Option<PathBuf>, Cached>> = Mutex::new(BTreeMap::new());
 
 fn config(ca_file: Option<&Path>) -> Result<Arc<ClientConfig>, TlsError> {
@@ -133,7 +133,7 @@ fn stamp(path: &Path) -> Result<Stamp, TlsError> {
         let times = [file.mtime(), modified, file.ctime(), changed];
         return Ok(([file.dev(), file.ino(), file.size()], times));
     }
-    // The file is not opened: opening a pipe would wait for its writer.
+    // The file is not opened, because opening a pipe would wait for the pipe's writer.
     let source = io::Error::new(io::ErrorKind::InvalidInput, "not a regular file");
     Err(unreadable(path, source))
 }

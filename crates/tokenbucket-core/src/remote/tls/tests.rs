@@ -85,7 +85,7 @@ fn echo(
             stream.read_exact(&mut reply).unwrap();
             String::from_utf8(reply.to_vec()).unwrap()
         });
-    // A client that refuses the server closes the transport, so the server ends in each case.
+    // A client that refuses the server closes the transport, so the server stops in each case.
     let served = server.join().unwrap();
     assert_eq!(served.is_ok(), reply.is_ok());
     reply
@@ -133,8 +133,8 @@ fn another_ca_is_refused() {
     let (authority, other) = (Authority::new(), Authority::new());
     for ca_file in [Some(other.file.path()), None] {
         let error = refusal(echo(authority.server(2999), ca_file, "cache.example"));
-        // Both CAs have the same name. The wrong one may be found by name, and then the signature
-        // is bad.
+        // Both CAs have the same name. rustls may find the wrong one by its name and then report a
+        // bad signature.
         let unknown = matches!(
             error,
             CertificateError::UnknownIssuer | CertificateError::BadSignature
@@ -212,7 +212,8 @@ fn a_configuration_is_shared_until_its_file_changes() {
     ));
     assert!(Arc::ptr_eq(&config(None).unwrap(), &config(None).unwrap()));
 
-    // The file now contains another CA: its servers are accepted, those of the previous CA are not.
+    // The file now contains another CA. Its servers are accepted, and those of the previous CA are
+    // not.
     fs::copy(other.file.path(), &path).unwrap();
     echo(other.server(2999), Some(&path), "cache.example").unwrap();
     refusal(echo(authority.server(2999), Some(&path), "cache.example"));

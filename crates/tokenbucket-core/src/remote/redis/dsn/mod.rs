@@ -31,7 +31,7 @@ use std::path::{Path, PathBuf};
 
 const DEFAULT_PORT: u16 = 6379;
 
-/// The greatest number of a database: Redis uses a C int.
+/// The greatest number of a database, because Redis stores the number in a C int.
 const MAX_DATABASE: u32 = i32::MAX.cast_unsigned();
 
 /// The longest path of a socket, in bytes. Linux has room for 108, including the closing NUL.
@@ -68,7 +68,8 @@ impl Dsn {
     /// Parses an address.
     ///
     /// # Errors
-    /// [`DsnError`] names the rule that `text` breaks, and shows nothing of `text`.
+    /// Returns the [`DsnError`] of the rule that `text` breaks. The error contains no part of
+    /// `text`.
     pub fn parse(text: &str) -> Result<Self, DsnError> {
         if text.chars().any(char::is_control) {
             return Err(DsnError::Character);
@@ -156,7 +157,8 @@ impl Dsn {
     }
 
     fn parse_unix(target: &str, mut options: Options) -> Result<Self, DsnError> {
-        // Text before the path would be a host: "unix://run/redis.sock" lacks a slash.
+        // Reject text before the path, because it would be a host: "unix://run/redis.sock" lacks a
+        // slash.
         if !target.starts_with('/') || target.ends_with('/') {
             return Err(DsnError::SocketPath);
         }
@@ -235,9 +237,9 @@ fn client_endpoint(host: &str, port: u16) -> Result<(Endpoint, Option<Tls>), Dsn
 
 /// Checks the user and the password. An empty user becomes `None`.
 ///
-/// A user without a password is refused, because clients disagree on the meaning. Some take it for
-/// the password, redis-py takes it for a user with an empty password, and the redis crate ignores
-/// it. If both are empty, they are refused, too: an unset variable in a template causes this.
+/// A user without a password is refused, because clients disagree on the meaning. Some use the user
+/// as the password, redis-py uses an empty password, and the redis crate ignores the user. If both
+/// are empty, they are refused, too, because an unset variable in a template causes this.
 fn credentials(
     user: Option<String>,
     password: Option<String>,
