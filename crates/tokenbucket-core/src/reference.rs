@@ -66,8 +66,8 @@ impl MemoryStore {
         self.records.borrow().contains_key(&key.hash)
     }
 
-    /// Runs one step. A bucket without a record starts in the state `first`, or full if `first` is
-    /// `None`.
+    /// Runs one step. `first` is used only for a bucket without a record, as in
+    /// [`Step::decide_first`].
     pub fn take(&self, key: Key<'_>, step: &Step, first: Option<Ticks>) -> Outcome {
         let now = self.now.get();
         let mut records = self.records.borrow_mut();

@@ -24,8 +24,8 @@ use counters::Event;
 use protocol::Variant;
 
 impl<V: Variant> SharedMemory<V> {
-    /// Runs one step on one bucket. A bucket without a record starts in the state `first`, or full
-    /// if `first` is `None`. If another process creates a record meanwhile, the step runs on that
+    /// Runs one step on one bucket. `first` is used only for a bucket without a record, as in
+    /// [`Step::decide_first`]. If another process creates a record meanwhile, the step runs on that
     /// record.
     ///
     /// This function is always inlined. So if a caller reads only the verdict, the rest of the

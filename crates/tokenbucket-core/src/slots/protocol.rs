@@ -172,8 +172,8 @@ fn ticket<S: Slots>(slots: &S) -> u64 {
     (number as u64) << 48 | (shard.ticket() & ((1 << 48) - 1))
 }
 
-/// Runs one step. A bucket without a record starts in the state `first`, or full if `first` is
-/// `None`.
+/// Runs one step. `first` is used only for a bucket without a record, as in [`Step::decide_first`].
+/// If other processes win too many races, the step is denied as contended.
 #[inline(always)]
 pub fn take<S: Slots>(slots: &S, step: &Step, first: Option<Ticks>) -> Outcome {
     // Nearly every call succeeds at the first try. The code for more tries is a separate function,
@@ -222,8 +222,8 @@ fn try_take<S: Slots>(slots: &S, step: &Step, first: Option<Ticks>) -> Option<Ou
     Some(outcome)
 }
 
-/// Runs one step on a bucket without a record. The bucket is full, unless `first` proposes another
-/// state. Returns `None` if another process won a race.
+/// Runs one step on a bucket without a record. Uses `first` as in [`Step::decide_first`]. Returns
+/// `None` if another process won a race.
 #[cold]
 #[inline(never)]
 fn take_absent<S: Slots>(slots: &S, step: &Step, first: Option<Ticks>) -> Option<Outcome> {
