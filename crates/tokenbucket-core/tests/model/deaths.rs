@@ -7,8 +7,8 @@ use crate::replay::{assert_bounded, assert_nobody_is_blocked, grants};
 use loom::thread::spawn;
 use tokenbucket_core::slots::word::Word;
 
-/// The numbers of writes after which a caller is killed. In these scenarios, a call makes fewer
-/// than five writes unless it loses two races.
+/// The numbers of writes after which a caller is killed. The range covers every call of these
+/// scenarios that does not lose two races.
 const LIVES: std::ops::Range<Life> = 0..5;
 
 #[test]
