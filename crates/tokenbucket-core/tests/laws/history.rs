@@ -43,8 +43,8 @@ pub fn tokens(amount: f64) -> Tokens {
     Tokens::from_float(amount).expect("an amount")
 }
 
-/// Yields rates from very small ones up to `10^most`: any doubles from `10^least` on, whole
-/// numbers, and reciprocals of whole numbers.
+/// Yields rates of all orders of magnitude: random doubles between `10^least` and `10^most`, whole
+/// numbers, reciprocals of whole numbers, and `10^most` itself.
 fn rates(least: f64, most: f64) -> impl Strategy<Value = f64> {
     prop_oneof![
         4 => (least..most).prop_map(|magnitude| 10f64.powf(magnitude)),
