@@ -18,7 +18,8 @@ static REDIS: LazyLock<Redis> = LazyLock::new(|| {
     Redis::new(Dsn::parse(&dsn).expect("a DSN"), b"prefix:")
 });
 
-/// Returns the reply to the script, which follows the reply to AUTH.
+/// Returns the reply to the script, which follows the reply to AUTH. Returns `None` if a reply is
+/// invalid or AUTH has failed.
 fn script_reply(mut bytes: &[u8]) -> Option<Value> {
     let mut parser = redis::Parser::new();
     let mut next = || parser.parse_value(&mut bytes).ok();

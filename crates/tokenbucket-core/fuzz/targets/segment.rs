@@ -1,5 +1,5 @@
-//! Opens segments with random contents, because any process with write access can change a named
-//! segment. The contents must be refused, or used without a crash.
+//! Opens segments with random changes, because any process with write access can change a named
+//! segment. The segment must be refused, or used without a crash.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;

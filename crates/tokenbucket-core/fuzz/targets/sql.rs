@@ -8,7 +8,7 @@ use libfuzzer_sys::arbitrary::{self, Arbitrary};
 use libfuzzer_sys::fuzz_target;
 use tokenbucket_core::sql::{Dialect, Query, Table, reply, stored};
 
-/// Returns a name as a column compares it that ignores case and trailing white space.
+/// Returns a name as it is compared by a column that ignores case and trailing white space.
 fn folded(name: &[u8]) -> Vec<u8> {
     name.trim_ascii_end().to_ascii_lowercase()
 }

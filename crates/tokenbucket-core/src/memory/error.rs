@@ -2,7 +2,7 @@
 
 use rustix::io::Errno;
 
-/// The reason why a segment is refused or cannot be made.
+/// The reason why a segment is refused or cannot be created.
 #[derive(Debug, thiserror::Error)]
 pub enum SegmentError {
     /// A system call failed.

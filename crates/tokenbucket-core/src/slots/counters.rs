@@ -160,7 +160,7 @@ impl Totals {
     }
 }
 
-/// The shards of a segment, and the one that this process counts in.
+/// The shards of a segment, and the choice of the shard in which this process counts.
 #[derive(Debug)]
 pub struct Counters {
     pub(super) shards: Region<Shard>,

@@ -2,7 +2,7 @@
 //!
 //! Like a real clock, the clock always returns its newest value, and a reading orders no other
 //! accesses. So its value is not a loom atomic, because a loom atomic would also order other
-//! accesses. A missing fence would then stay hidden.
+//! accesses. The tests would then miss a missing fence.
 
 use crate::gates::Gates;
 use crate::packing::{pack, unpack};
