@@ -3,10 +3,10 @@
 //! ```text
 //! header                        one page
 //! counters                      64 shards
-//! breakers                      64 cells, one a remote store
+//! breakers                      64 cells, one for each remote store
 //! lines                         64 bytes each: four slots of 16 bytes
-//! denial cache                  64 bytes each: three entries of 16 bytes; one set for 16 lines
-//! diagnostics                   only when asked for
+//! denial cache                  64 bytes for 16 lines: one set of three 16-byte entries
+//! diagnostics                   only if the operator enables them
 //! ```
 //!
 //! A segment consists of atomics only, so any bytes are valid content. Other processes may write to

@@ -251,7 +251,7 @@ impl Quota {
     #[must_use]
     pub fn tokens(&self, available: Ticks) -> u64 {
         let available = available.min(self.burst);
-        // Costs are whole grains, so a part of a grain buys nothing.
+        // Costs are whole grains, so a part of a grain is worth no token.
         let available = u128::from(available - available % self.grain.ticks());
         let tokens = available * u128::from(self.group) / u128::from(self.unit);
         u64::try_from(tokens).map_or(self.whole_capacity, |tokens| {

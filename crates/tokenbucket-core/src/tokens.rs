@@ -2,8 +2,8 @@
 //!
 //! PHP passes integers and doubles. Both are kept as a mantissa times a power of two.
 //!
-//! Invariant: `mantissa` is odd or zero. So the amount is a whole number exactly if `exponent >=
-//! 0`.
+//! Invariant: `mantissa` is odd or zero. So the amount is a whole number exactly if
+//! `exponent >= 0`.
 
 use std::cmp::Ordering;
 

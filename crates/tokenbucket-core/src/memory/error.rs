@@ -1,4 +1,4 @@
-//! The reasons why a segment is refused or cannot be made.
+//! The reasons why a segment is refused or cannot be created.
 
 use rustix::io::Errno;
 

@@ -75,8 +75,8 @@ fn plain(call: &Call, asked: Asked) -> Step {
     call.step(&asked.quota(), asked)
 }
 
-/// Returns the greatest number of tokens by which the sum of a window `[t1, t2]` exceeds `per_tick
-/// * (t2 - t1)`.
+/// Returns the greatest number of tokens by which the sum of a window `[t1, t2]` exceeds
+/// `per_tick * (t2 - t1)`.
 ///
 /// One pass is enough. Before each event, compute the sum so far minus the tokens that were added
 /// by then. The worst window that ends at an event begins where this difference was least.

@@ -10,8 +10,12 @@ const SPAN_SHIFT: u32 = 43;
 const STAMP_SHIFT: u32 = 54;
 const TICKET_BITS: u32 = 16;
 
-/// Packs a word. The first bits are `pending: 1 | fingerprint: 4`. For a record, `span: 16 |
-/// empty_at: 43` follows. For a claim, `stamp: 8 | ticket: 16` follows.
+/// Packs a word.
+///
+/// The highest bits are `pending: 1 | fingerprint: 4`.
+///
+/// - For a record, `span: 16 | empty_at: 43` follows.
+/// - For a claim, `stamp: 8 | ticket: 16` are the lowest bits.
 pub fn pack(word: Word) -> u64 {
     let key = (word.tag >> 16) << KEY_SHIFT;
     let rest = if word.is_pending() {
