@@ -14,8 +14,8 @@
 //! LIVE(K)          EMPTY            a caller of K                               `reset`
 //! ```
 //!
-//! An eviction takes the bucket that lacks the smallest share of its own burst, because
-//! forgetting the bucket gives this share away. The instant at which a bucket is full would be the wrong
+//! An eviction takes the bucket that lacks the smallest share of its own burst, because forgetting
+//! the bucket gives this share away. The instant at which a bucket is full would be the wrong
 //! measure. An empty bucket with a span of ten minutes is full earlier than a daily bucket at 99 %.
 //! Evicting the empty bucket would give away its whole capacity. If shares are equal, the bucket
 //! with the shorter missing span is evicted. If these spans are equal too, the lower slot is
