@@ -1,9 +1,10 @@
-//! All or nothing over several buckets, for stores that cannot do it in one operation.
+//! Batches: takes tokens from several buckets or from none, for stores that cannot do this in one
+//! operation.
 //!
-//! First a dry step asks every bucket. Then the buckets are charged in order. If one of them denies
-//! after all, the earlier charges are refunded. This is not atomic. Other calls may take tokens
-//! between the dry step and the charge, and they may be denied until the refund. No call is granted
-//! too much, because a give-back returns only what the bucket still lacks because of the take
+//! First a dry step runs on every bucket. Then the buckets are charged in order. If one of them
+//! denies now, the earlier charges are refunded. A batch is not atomic. Another call may take
+//! tokens between the dry step and the charge. It may also be denied until the refund. No call is
+//! granted too much, because a refund returns only the part that the bucket still lacks
 //! ([`Put::worth`]).
 
 use crate::clock::Ticks;
@@ -11,19 +12,20 @@ use crate::quota::MAX_BURST;
 use crate::step::{Denial, Outcome, Step, Verdict};
 use crate::store::Put;
 
-/// One step of a batch and its answer.
+/// One step of a batch and its outcome.
 #[derive(Clone, Copy, Debug)]
 pub struct Taken {
     /// The index of the step in the batch.
     pub index: usize,
-    /// The step that was asked. For a bucket that denies, its cost is the sum over all steps on it.
+    /// The step that ran. If its bucket denied, the cost is the sum over all steps of the batch on
+    /// that bucket.
     pub step: Step,
-    /// The answer to the step.
+    /// The outcome of the step.
     pub outcome: Outcome,
 }
 
 impl Taken {
-    /// Returns the change that undoes the take, in the store that answered it.
+    /// Returns the change that undoes the take. It must run on the store that ran the step.
     #[must_use]
     pub const fn give_back(&self) -> Put {
         Put::Refund {
@@ -34,8 +36,8 @@ impl Taken {
     }
 }
 
-/// The input of `take_all`: the steps, which of them share a bucket, and how to take and to give
-/// back.
+/// The input of [`take_all`]: the steps, which of them share a bucket, and the operations of their
+/// stores.
 pub trait Batch {
     /// The error of the stores.
     type Error;
@@ -43,7 +45,7 @@ pub trait Batch {
     fn steps(&self) -> &[Step];
     /// Reports whether two steps name the same bucket.
     fn same_bucket(&self, a: usize, b: usize) -> bool;
-    /// Takes `step` from the bucket of the step `index`.
+    /// Runs `step` on the bucket of the step with this index.
     ///
     /// # Errors
     /// If its store fails.
@@ -55,9 +57,9 @@ pub trait Batch {
     fn give_back(&mut self, taken: &Taken) -> Result<(), Self::Error>;
 }
 
-/// Takes every step of the batch or none.
+/// Grants all steps of the batch or none.
 ///
-/// Returns the answers of all steps if they are granted, otherwise the one that was denied.
+/// Returns the outcomes of all steps if all were granted, otherwise the first step that was denied.
 ///
 /// # Errors
 /// If a store fails. Earlier charges are then refunded as far as possible.
@@ -98,8 +100,9 @@ pub fn take_all<B: Batch>(batch: &mut B) -> Result<Result<Vec<Taken>, Taken>, B:
 
 /// Returns the first step that would be denied on the bucket of the step `first`, or `None`.
 ///
-/// All steps on that bucket are taken in order, from the state `seen`. The cost of the returned
-/// step is the sum over all of them, because the wait until they are granted depends on the sum.
+/// All steps on that bucket are decided in order, from the state in `seen`. The cost of the
+/// returned step is the sum over all of these steps, because the wait until they are granted
+/// depends on the sum.
 pub(crate) fn refused(
     same_bucket: &impl Fn(usize, usize) -> bool,
     steps: &[Step],
@@ -122,7 +125,7 @@ pub(crate) fn refused(
         index = refusal(seen.empty_at)?;
         outcome.verdict = Verdict::Denied(Denial::Insufficient);
     }
-    // Waiting does not help if even a full bucket does not hold the tokens.
+    // If even a full bucket would deny these steps, waiting does not help.
     if refusal(0).is_some() {
         outcome.verdict = Verdict::Denied(Denial::ExceedsCapacity);
     }

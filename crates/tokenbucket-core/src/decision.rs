@@ -1,24 +1,25 @@
-//! The whole answer to one call, in tokens and spans.
+//! The result of one call, in tokens and ticks.
 //!
-//! It is computed from the integers of an [`Outcome`], without another call to the store.
+//! A decision is computed from the integers of an [`Outcome`], without another call to the store.
 
 use crate::clock::{TICKS_PER_SECOND, Ticks};
 use crate::quota::Quota;
 use crate::step::{Denial, Outcome, Step, Verdict};
 
-/// One millisecond in ticks. By then the competing calls have finished, and some bucket may be
-/// full.
+/// The wait after a denial for contention or a full table: one millisecond in ticks. After this
+/// time the competing calls have finished, and some bucket may be full.
 const CROWDED_RETRY: Ticks = 1_000_000;
 
-/// One second in ticks. A store that failed is tried again every 0.1 to 4 seconds.
+/// The wait after a denial by a store that failed: one second in ticks. Such a store is tried again
+/// every 0.1 to 4 seconds.
 const UNAVAILABLE_RETRY: Ticks = TICKS_PER_SECOND;
 
-/// The answer to one call.
+/// The result of one call: allowed or denied, with the numbers that callers need.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Decision {
-    /// Whether the call was granted, or why it was denied.
+    /// The verdict: granted, or the reason for the denial.
     pub verdict: Verdict,
-    /// The whole tokens left. 0 in debt.
+    /// The whole tokens that are left. 0 if the bucket is in debt.
     pub remaining: u64,
     /// The ticks until the same call would succeed, if no other call took tokens. `None` means
     /// never.
@@ -28,7 +29,7 @@ pub struct Decision {
 }
 
 impl Decision {
-    /// Computes the answer to `step` under `quota`.
+    /// Computes the decision from the `outcome` of `step` under `quota`.
     #[must_use]
     pub fn new(quota: &Quota, step: &Step, outcome: &Outcome) -> Self {
         let retry = || step.retry_after(outcome.empty_at, outcome.now);

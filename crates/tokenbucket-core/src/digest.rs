@@ -1,7 +1,7 @@
 //! SHA-256 in hexadecimal digits, for names that a store does not accept as they are.
 //!
-//! The whole hash is used, because callers choose the names. With half of it, 2^64 attempts would
-//! suffice to find two names with the same digits.
+//! The whole hash is used, because callers choose the names. With half of the hash, 2^64 attempts
+//! would suffice to find two names with the same digits.
 
 use sha2::{Digest, Sha256};
 

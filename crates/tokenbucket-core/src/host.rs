@@ -3,15 +3,15 @@
 //! ```text
 //! header                        one page
 //! counters                      64 shards
-//! breakers                      64 cells, one a remote store
+//! breakers                      64 cells, one for each remote store
 //! lines                         64 bytes each: four slots of 16 bytes
-//! denial cache                  64 bytes each: three entries of 16 bytes; one set for 16 lines
-//! diagnostics                   only when asked for
+//! denial cache                  64 bytes for 16 lines: one set of three 16-byte entries
+//! diagnostics                   only if the operator enables them
 //! ```
 //!
-//! Everything is an atomic, so any bytes are valid content. Other processes may write to a segment,
-//! so no index, length or pointer in it is ever trusted. The layout follows from the settings of
-//! the process that maps the segment. It is compared with the header once.
+//! A segment consists of atomics only, so any bytes are valid content. Other processes may write to
+//! a segment, so its code never trusts an index, length or pointer from there. Each process
+//! computes the layout from its own settings, and compares it with the header once.
 #![allow(unsafe_code)]
 
 use crate::key::KeyHasher;
@@ -25,7 +25,7 @@ use crate::slots::protocol::{Production, Variant};
 use crate::slots::table::{Line, Usage};
 use std::marker::PhantomData;
 
-/// The layout version. It is raised with every change of the meaning of a segment's bytes.
+/// The layout version. Every change of the meaning of a segment's bytes raises this number.
 pub const VERSION: u64 = 2;
 /// The least number of lines. A key needs two lines to choose from.
 const MIN_LINES: usize = 2;
@@ -43,14 +43,14 @@ unsafe impl Shareable for EntrySet {}
 // SAFETY: as above.
 unsafe impl Shareable for Diagnostics {}
 
-/// The layout and the behaviour of a host's shared memory.
+/// The settings of a host's shared memory.
 #[derive(Clone, Copy, Debug)]
 pub struct Settings {
     /// The number of lines. [`lines`] computes it from a size in bytes.
     pub lines: usize,
     /// True if the segment has room for diagnostics.
     pub diagnostics: bool,
-    /// True if a bucket that is not full may be evicted from a full table.
+    /// True if a full table may evict a bucket that is not full. False if it denies new buckets.
     pub evict: bool,
 }
 
@@ -91,8 +91,8 @@ impl Settings {
     }
 }
 
-/// A host's shared memory. `V` is [`Production`], except in tests that break the protocol on
-/// purpose.
+/// A host's shared memory. `V` is the variant of the protocol: [`Production`], except in tests that
+/// break the protocol on purpose.
 #[derive(Debug)]
 pub struct Host<V: Variant = Production> {
     slots: SharedMemory<V>,
@@ -102,7 +102,7 @@ pub struct Host<V: Variant = Production> {
 }
 
 impl<V: Variant> Host<V> {
-    /// Lays everything onto the segment that `make` returns for the layout.
+    /// Places all parts on the segment that `make` returns for the layout of these settings.
     ///
     /// ```
     /// # use tokenbucket_core::host::{Host, Settings, lines};
@@ -154,19 +154,19 @@ impl<V: Variant> Host<V> {
         DenialCache::new(&self.denials)
     }
 
-    /// Returns the segment that holds everything.
+    /// Returns the segment that holds all parts.
     #[must_use]
     pub const fn segment(&self) -> &Segment {
         &self.segment
     }
 
-    /// Returns the segment and drops everything that uses it.
+    /// Returns the segment and drops everything else.
     #[must_use]
     pub fn into_segment(self) -> Segment {
         self.segment
     }
 
-    /// Counts slots by state.
+    /// Returns the number of slots in each state.
     #[must_use]
     pub fn usage(&self) -> Usage {
         self.slots.usage(&self.segment)

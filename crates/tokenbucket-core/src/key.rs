@@ -1,8 +1,8 @@
 //! The name of a bucket, and its keyed hash.
 //!
-//! The hash is SipHash-1-3 under a secret of the store. Each namespace has its own secret, made of
-//! the store's secret and the names of the namespace. So equal identifiers in two namespaces are
-//! independent. Outside every namespace, the secret is the store's.
+//! The hash is SipHash-1-3, keyed with a secret of the store. Each namespace has its own secret,
+//! which is derived from the store's secret and the names of the namespace. So equal identifiers in
+//! two namespaces name two buckets. A key without a namespace uses the store's secret.
 
 use siphasher::sip128::{Hasher128, SipHasher13};
 use std::hash::Hasher;
@@ -10,9 +10,9 @@ use std::hash::Hasher;
 /// The name of a bucket in one store.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Key<'a> {
-    /// The caller's bytes, of any value and length.
+    /// The identifier as the caller passed it: any bytes of any length.
     pub identifier: &'a [u8],
-    /// The hash of namespace and identifier, under the store's secret.
+    /// The hash of the namespace and the identifier, keyed with the store's secret.
     pub hash: u128,
 }
 
@@ -23,14 +23,14 @@ pub struct KeyHasher {
 }
 
 impl KeyHasher {
-    /// Returns a hasher under `secret`, in no namespace yet.
+    /// Returns a hasher that is keyed with `secret` and has no namespace.
     #[must_use]
     pub const fn new(secret: [u64; 2]) -> Self {
         Self { secret }
     }
 
-    /// Returns the hasher of the namespace that is called `names`, from the outermost to the
-    /// innermost.
+    /// Returns the hasher of a nested namespace. `names` lists its parts from the outermost to the
+    /// innermost. If all of them are empty, the hasher is unchanged.
     #[must_use]
     pub fn namespace(self, names: &[&[u8]]) -> Self {
         if names.iter().all(|name| name.is_empty()) {

@@ -1,11 +1,13 @@
 //! The token bucket's engine, without PHP.
 //!
 //! A bucket is one number: the instant at which it was, or will be, empty ([`Step`] explains the
-//! arithmetic). A [`Quota`] turns a capacity and a rate into whole ticks. A [`Step`] decides on
-//! them. A store keeps the number and makes the decision atomic. A [`Decision`] is the answer in
-//! words that callers understand.
+//! arithmetic). A [`Quota`] turns a capacity and a rate into whole ticks. A [`Step`] decides
+//! whether the bucket grants tokens. A store keeps the number and makes the step atomic. A
+//! [`Decision`] is the result that callers read: allowed or denied, with numbers in tokens and
+//! seconds.
 //!
-//! Floats enter only through [`Tokens`] and [`seconds`], which are exact.
+//! Doubles are read only by [`Tokens`] and [`seconds`], which convert them exactly. All other
+//! arithmetic is in integers.
 
 pub mod batch;
 pub mod clock;

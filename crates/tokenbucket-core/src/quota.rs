@@ -1,23 +1,24 @@
 //! The quota: a capacity and a rate in whole ticks.
 //!
 //! Invariant of every `Quota`: `1 <= burst <= MAX_BURST`, and the cost of any amount up to the
-//! capacity is at most `burst`. So the sum of an instant and a few spans fits in 64 bits.
+//! capacity is at most `burst`. So the sum of an instant and a few spans fits into 64 bits.
 
 use crate::clock::{EPOCH, TICKS_PER_MICROSECOND, TICKS_PER_SECOND, Ticks};
 use crate::step::Step;
 use crate::tokens::{AmountError, Tokens};
 
-/// The greatest time in which a bucket may refill: 2^60 ns (36 years).
+/// The greatest burst in ticks: 2^60 ns (36 years).
 pub const MAX_BURST: Ticks = EPOCH;
 
 /// The greatest rate: 10^15 tokens a second.
 const MAX_RATE: i64 = 1_000_000_000_000_000;
 
-/// The least number of grains in a unit. A smaller unit would round the rate by more than 0.1 %.
+/// The least number of grains in a unit. In a smaller unit, rounding could change the rate by more
+/// than 0.1 %.
 const LEAST_UNIT: u64 = 1_000;
 
-/// The resolution in which a store counts time. Its numbers are multiples of a grain, which is a
-/// number of ticks.
+/// The resolution of a store's times. Every instant and span in the store is a multiple of the
+/// grain.
 ///
 /// Lua and SQL keep instants as doubles. A double is exact in microseconds since the epoch, but not
 /// in nanoseconds.
@@ -25,7 +26,7 @@ const LEAST_UNIT: u64 = 1_000;
 pub enum Grain {
     /// One tick.
     Nanosecond,
-    /// [`TICKS_PER_MICROSECOND`].
+    /// [`TICKS_PER_MICROSECOND`] ticks.
     Microsecond,
 }
 
@@ -43,13 +44,14 @@ impl Grain {
 
 /// A validated capacity and rate.
 ///
-/// The rate becomes `unit`, the ticks in which `group` tokens are added, rounded up. So the
-/// effective rate is never above the requested one, and less than 0.1 % below it. `group` is the
-/// least power of ten for which `unit >= 1000`. Up to a million tokens a second it is 1. Then every
-/// token costs exactly `unit`, and a full bucket of n tokens grants exactly n.
+/// The rate is kept as `unit`: the ticks in which `group` tokens are added, rounded up. So the
+/// effective rate is never above the requested rate, and less than 0.1 % below it. `group` is the
+/// least power of ten for which `unit` is at least 1000 grains. Up to a million tokens a second,
+/// `group` is 1. Then every token costs exactly `unit`, and a full bucket of n tokens grants
+/// exactly n.
 ///
 /// In a store whose [`Grain`] is a microsecond, `unit`, every cost and the burst are whole
-/// microseconds. The group is 1 up to a thousand tokens a second.
+/// microseconds. There, `group` is 1 up to a thousand tokens a second.
 ///
 /// Worked example: 10 tokens, 3 a second. `unit = ceil(10^9 / 3) = 333,333,334 ns`, `burst = 10 *
 /// unit = 3,333,333,340 ns`. A full bucket grants ten single tokens, then one every 333,333,334 ns.
@@ -63,7 +65,8 @@ pub struct Quota {
     whole_capacity: u64,
 }
 
-/// The reason why a capacity and a rate are not a quota. The PHP extension words the message.
+/// The reason why a capacity and a rate are not a valid quota. The PHP extension writes the
+/// message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum QuotaError {
     /// The capacity is not a valid amount.
@@ -102,11 +105,12 @@ impl Quota {
     /// Returns the quota of at most `capacity` tokens, refilled in a `span` of ticks, for a store
     /// that counts in `grain`.
     ///
-    /// No rate is rounded on the way: 7 tokens a minute cost exactly a seventh of a minute each,
-    /// rounded up.
+    /// No rate in tokens a second is computed and rounded first. For example, each of 7 tokens a
+    /// minute costs a seventh of a minute, rounded up.
     ///
     /// # Errors
-    /// As for [`Quota::new`]. A span of 0 is [`QuotaError::RateTooHigh`].
+    /// [`QuotaError`] if the capacity is zero or the span is too long. [`QuotaError::RateTooHigh`]
+    /// if the span is 0 or too short.
     pub fn within(capacity: Tokens, span: Ticks, grain: Grain) -> Result<Self, QuotaError> {
         if capacity.is_zero() {
             return Err(QuotaError::NoCapacity);
@@ -121,15 +125,15 @@ impl Quota {
         span: Ticks,
         grain: Grain,
     ) -> Result<Self, QuotaError> {
-        // Finds the least group of tokens whose refill takes at least LEAST_UNIT grains, and that
-        // time. MAX_RATE tokens a second need groups of 10^9, or of 10^12 where a grain is a
-        // microsecond.
+        // Finds the least group of tokens whose refill takes at least LEAST_UNIT grains, and the
+        // time that it takes. At MAX_RATE tokens a second, a group is 10^9 tokens, or 10^12 if a
+        // grain is a microsecond.
         let mut group = 1;
         while group <= 1_000_000_000_000 {
             let grains = (span / grain.ticks()).checked_mul(group);
             let unit = grains.and_then(|grains| added.divide_up(grains));
-            // `None` means that the span is too long. Its unit overflows, or it adds so many tokens
-            // that no group helps.
+            // `None` means an overflow: the span is too long, or it adds so many tokens that no
+            // group is large enough.
             let unit = unit.ok_or(QuotaError::BurstTooLong)?;
             if unit >= LEAST_UNIT {
                 return Self::of_unit(capacity, unit, group, grain).ok_or(QuotaError::BurstTooLong);
@@ -139,7 +143,8 @@ impl Quota {
         Err(QuotaError::RateTooHigh)
     }
 
-    /// Returns the quota, or `None` if the burst is too long. `unit` is in grains.
+    /// Returns the quota that adds `group` tokens in `unit` grains, or `None` if the burst is too
+    /// long.
     fn of_unit(capacity: Tokens, unit: u64, group: u64, grain: Grain) -> Option<Self> {
         let unit = unit.checked_mul(grain.ticks())?;
         let grains = capacity.scale_up(unit, group * grain.ticks())?;
@@ -172,8 +177,8 @@ impl Quota {
         self.burst
     }
 
-    /// Returns the ticks in which `tokens` refill, rounded up, or `None` for more than the
-    /// capacity.
+    /// Returns the ticks in which `tokens` refill, rounded up to whole grains. Returns `None` if
+    /// `tokens` exceed the capacity.
     #[inline]
     #[must_use]
     pub fn cost(&self, tokens: Tokens) -> Option<Ticks> {
@@ -181,19 +186,19 @@ impl Quota {
             return None;
         }
         let grains = tokens.scale_up(self.unit, self.group * self.grain.ticks())?;
-        // At most the burst, because the tokens are at most the capacity.
+        // The product is at most the burst, because the tokens are at most the capacity.
         Some(grains * self.grain.ticks())
     }
 
-    /// Returns the step that takes `tokens`. For more than the capacity, no bucket grants that
-    /// step.
+    /// Returns the step that takes `tokens`. If `tokens` exceed the capacity, every bucket denies
+    /// the step.
     #[inline]
     #[must_use]
     pub fn step(&self, tokens: Tokens) -> Step {
         self.step_of(self.cost(tokens))
     }
 
-    /// Returns [`Quota::step`] of whole tokens. For the path where every nanosecond counts.
+    /// Returns the step that takes whole `tokens`. This is [`Quota::step`], but faster.
     #[inline]
     #[must_use]
     pub fn step_whole(&self, tokens: u64) -> Step {
@@ -202,17 +207,18 @@ impl Quota {
 
     #[inline]
     fn step_of(&self, cost: Option<Ticks>) -> Step {
-        // A burst is at most 2^60, so this cannot overflow. It is one whole grain more, because a
-        // store would round away less than a grain.
+        // A cost above the burst is never granted. It exceeds the burst by a whole grain, because a
+        // store would round away less than a grain. A burst is at most 2^60, so the sum cannot
+        // overflow.
         let too_much = self.burst + self.grain.ticks();
         Step::new(cost.unwrap_or(too_much), self.burst)
     }
 
-    /// Returns the ticks that giving `tokens` back is worth, rounded down. For more than the
-    /// capacity it is the burst.
+    /// Returns the ticks that a refund of `tokens` gives back, rounded down to whole grains, and at
+    /// most the burst.
     ///
-    /// If it were rounded up like a cost, a thousand small refunds would return more than was
-    /// taken.
+    /// If this were rounded up like a cost, many small refunds would give back more than one call
+    /// has taken.
     #[must_use]
     pub fn refund(&self, tokens: Tokens) -> Ticks {
         let grains = tokens.scale_down(self.unit, self.group * self.grain.ticks());
@@ -220,7 +226,7 @@ impl Quota {
         worth.unwrap_or(self.burst).min(self.burst)
     }
 
-    /// Returns [`Quota::cost`] of whole tokens. For the path where every nanosecond counts.
+    /// Returns the cost of whole `tokens` in ticks. This is [`Quota::cost`], but faster.
     #[inline]
     #[must_use]
     pub fn cost_whole(&self, tokens: u64) -> Option<Ticks> {
@@ -245,7 +251,7 @@ impl Quota {
     #[must_use]
     pub fn tokens(&self, available: Ticks) -> u64 {
         let available = available.min(self.burst);
-        // Costs are whole grains, so a part of a grain buys nothing.
+        // Costs are whole grains, so a part of a grain is worth no token.
         let available = u128::from(available - available % self.grain.ticks());
         let tokens = available * u128::from(self.group) / u128::from(self.unit);
         u64::try_from(tokens).map_or(self.whole_capacity, |tokens| {

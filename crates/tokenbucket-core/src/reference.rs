@@ -1,6 +1,7 @@
-//! Buckets in the memory of one owner, on a clock that stands still until it is advanced.
+//! A store in the memory of one owner, with a clock that changes only when the owner advances it.
 //!
-//! For tests of code that uses buckets, and as the plain reference for comparing other stores.
+//! Tests of code that uses buckets run on this store. It is also the simple reference with which
+//! other stores are compared.
 
 use crate::clock::{EPOCH, Ticks};
 use crate::key::Key;
@@ -9,7 +10,7 @@ use crate::store::{Put, UNKNOWN_SPAN, empty_at};
 use std::cell::{Cell, RefCell};
 use std::collections::HashMap;
 
-/// Buckets of one owner.
+/// A store in the memory of one owner.
 #[derive(Debug)]
 pub struct MemoryStore {
     now: Cell<Ticks>,
@@ -19,7 +20,8 @@ pub struct MemoryStore {
 #[derive(Clone, Copy, Debug)]
 struct Record {
     empty_at: Ticks,
-    /// The greatest burst of the steps that took from it. `None` until the first one.
+    /// The greatest burst, in ticks, of the steps that took from the bucket. `None` until the first
+    /// one.
     span: Option<Ticks>,
 }
 
@@ -41,14 +43,14 @@ impl Default for MemoryStore {
 }
 
 impl MemoryStore {
-    /// Returns the present instant of this store's clock.
+    /// Returns the current instant of this store's clock.
     #[must_use]
     pub fn now(&self) -> Ticks {
         self.now.get()
     }
 
-    /// Advances the clock by `ticks`, up to 18 years in all. Forgets the buckets that are full by
-    /// then.
+    /// Advances the clock by `ticks`, up to 18 years in all. Forgets the buckets that are full at
+    /// the new instant.
     pub fn advance(&self, ticks: Ticks) {
         let latest = EPOCH + EPOCH / 2;
         let now = self.now.get().saturating_add(ticks).min(latest);
@@ -64,8 +66,8 @@ impl MemoryStore {
         self.records.borrow().contains_key(&key.hash)
     }
 
-    /// Takes one step. A bucket without a record starts from the state `first`, or full if it is
-    /// `None`.
+    /// Runs one step. `first` is used only for a bucket without a record, as in
+    /// [`Step::decide_first`].
     pub fn take(&self, key: Key<'_>, step: &Step, first: Option<Ticks>) -> Outcome {
         let now = self.now.get();
         let mut records = self.records.borrow_mut();

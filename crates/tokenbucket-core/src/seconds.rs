@@ -1,7 +1,8 @@
-//! Conversion of seconds (doubles, in the PHP interface) to whole ticks and back.
+//! Conversion of seconds, which are doubles in the PHP interface, to whole ticks and back.
 //!
-//! The storage interface uses seconds. Costs and spans are rounded up, so that no call takes tokens
-//! too cheaply. Results for callers are rounded up, too, so that waiting that long is enough.
+//! The storage interface uses seconds. Costs and spans are rounded up, so that no call pays too
+//! little for its tokens. Waiting times for callers are rounded up, too, so that the wait is long
+//! enough.
 
 use crate::clock::{TICKS_PER_SECOND, Ticks};
 use crate::quota::{Grain, MAX_BURST};
@@ -10,18 +11,19 @@ use crate::tokens::{AmountError, Tokens};
 
 /// Returns `seconds` in ticks, rounded up, at most [`MAX_BURST`].
 ///
-/// A double that is the nearest to a whole number of ticks means that number. For example, 0.01 s
-/// is 10^7 ticks, although the double is a little more.
+/// If `seconds` is the double nearest to a whole number of ticks, that number is returned. For
+/// example, 0.01 s is 10^7 ticks, although the double is a little more.
 ///
 /// # Errors
 /// [`AmountError`] for NaN, infinities and negative numbers.
 pub fn to_ticks(seconds: f64) -> Result<Ticks, AmountError> {
     let exact = Tokens::from_float(seconds)?;
-    // The comparison must cover every bit.
+    // An exact comparison of doubles is intended here.
     #[allow(clippy::float_cmp)]
     let is_nearest = |ticks: f64| ticks / TICKS_PER_SECOND as f64 == seconds;
     let nearest = (seconds * TICKS_PER_SECOND as f64).round();
-    // From 2^22 seconds on, rounding the product may give a neighbour of the tick that was meant.
+    // From 2^22 seconds on, the rounded product may be one tick less or more than the tick that was
+    // meant.
     let named = [nearest, nearest - 1.0, nearest + 1.0]
         .into_iter()
         .find(|&ticks| is_nearest(ticks));
@@ -34,15 +36,15 @@ pub fn to_ticks(seconds: f64) -> Result<Ticks, AmountError> {
     Ok(ticks.map_or(MAX_BURST, |ticks| ticks.min(MAX_BURST)))
 }
 
-/// Returns `ticks` in seconds: the least double that is not too small.
+/// Returns `ticks` in seconds: the least double that [`to_ticks`] does not convert to fewer ticks.
 #[must_use]
 pub fn from_ticks(ticks: Ticks) -> f64 {
     // Negative seconds count as 0 ticks.
     let reached = |seconds| to_ticks(seconds).unwrap_or(0);
     let wanted = ticks.min(MAX_BURST);
     let mut seconds = ticks as f64 / TICKS_PER_SECOND as f64;
-    // Beyond 2^53 ticks, the division was rounded twice. It may be up to two doubles off in either
-    // direction.
+    // Beyond 2^53 ticks, the result was rounded twice: in the conversion and in the division. So it
+    // may be up to two doubles too small or too great.
     while reached(seconds) < wanted {
         seconds = seconds.next_up();
     }
@@ -52,29 +54,31 @@ pub fn from_ticks(ticks: Ticks) -> f64 {
     seconds
 }
 
-/// Returns the step that the storage interface names by two spans in seconds.
+/// Returns the step for the two spans of the storage interface. `cost` is the cost of the call and
+/// `full` the span of the whole bucket, both in seconds.
 ///
-/// Rounding each span separately would lose a token: 1/3 s rounds up to more than a tenth of 10/3
-/// s. So a full span of n costs, to within n grains, becomes exactly n costs, as in a quota.
+/// Rounding each span separately would lose a token, because 1/3 s rounds up to more than a tenth
+/// of 10/3 s. So if n rounded costs exceed the full span by at most n grains, the full span becomes
+/// n costs, as in a quota.
 ///
 /// # Errors
 /// [`SpanError`] names the invalid span.
 pub fn to_step(cost: f64, full: f64, grain: Grain) -> Result<Step, SpanError> {
     let grain = grain.ticks();
-    // At most 2^60, plus a grain.
+    // The result is at most 2^60 plus a grain.
     let whole = |ticks: Ticks| ticks.next_multiple_of(grain);
     let cost_ticks = whole(to_ticks(cost).map_err(SpanError::Cost)?);
     let full_ticks = whole(to_ticks(full).map_err(SpanError::Full)?);
     let ratio = (full / cost).round();
     let mut burst = full_ticks;
     if ratio.is_finite() && ratio < MAX_BURST as f64 {
-        // The checks above ensure that it is not negative and below 2^60.
+        // Both spans are not negative, so the ratio is at least 0. It is below 2^60.
         #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)]
         let costs = ratio as u64;
         if let Some(whole) = costs.checked_mul(cost_ticks)
             && whole > full_ticks
-            // Each cost was rounded up by less than a grain. The relative error of each double is
-            // less than 2^-52.
+            // The costs were rounded up by less than a grain each. The shift allows for the
+            // relative error of the doubles, which is less than 2^-52 each.
             && whole - full_ticks <= costs.saturating_mul(grain) + (full_ticks >> 51)
         {
             burst = whole;

@@ -1,8 +1,8 @@
 //! The step: decides whether a bucket grants tokens now.
 //!
-//! A bucket is one instant, `empty_at`: the time at which it was, or will be, empty. It holds
-//! `min(now - empty_at, burst)` worth of tokens. Taking tokens moves `empty_at` forward by their
-//! cost:
+//! A bucket is one instant, `empty_at`: the time at which it was, or will be, empty. It holds the
+//! tokens that refill in `min(now - empty_at, burst)` ticks. Taking tokens moves `empty_at` forward
+//! by their cost:
 //!
 //! ```text
 //! next = max(empty_at, now - burst) + cost        granted exactly when next <= now
@@ -28,22 +28,22 @@ pub struct Step {
     pub cost: Ticks,
     /// The time in which the whole bucket refills. At most 2^60.
     pub burst: Ticks,
-    /// The drain tick: the bucket drains only at multiples of it. 1 for a bucket that drains all
-    /// the time. Never 0.
+    /// The drain tick, in ticks: a leaky bucket leaks only at multiples of this number. 1 for a
+    /// bucket that is refilled all the time. Never 0.
     pub tick: Ticks,
     /// The most ticks by which denied calls may push `empty_at` into the future. 0 if denials are
     /// free. At most 2^60.
     pub max_debt: Ticks,
-    /// True for a step that only answers and changes nothing.
+    /// True for a step that returns a verdict and changes nothing.
     pub dry: bool,
 }
 
-/// The answer of a step, and the numbers behind it.
+/// The result of a step: the verdict, its instant and the bucket's state.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Outcome {
-    /// Whether the step was granted, or why it was denied.
+    /// The verdict: granted, or the reason for the denial.
     pub verdict: Verdict,
-    /// The instant at which the answer is true.
+    /// The instant at which the verdict is true.
     pub now: Ticks,
     /// The bucket's state after the step.
     pub empty_at: Ticks,
@@ -60,9 +60,9 @@ pub enum Verdict {
 
 /// The reason why tokens were not taken.
 ///
-/// It is one word wide, like the rest of an [`Outcome`]. If a byte is written and then read back as
-/// part of a word, the read must wait until the byte is in the cache. That took a sixth of the time
-/// of a grant.
+/// A denial is a whole word, like the other fields of an [`Outcome`], because a single byte was
+/// slower. The processor had to wait when it read a byte that it had just written as part of a
+/// word. That wait took a sixth of the time of a grant.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u64)]
 pub enum Denial {
@@ -70,9 +70,10 @@ pub enum Denial {
     Insufficient,
     /// The bucket can never hold that many tokens.
     ExceedsCapacity,
-    /// Other processes changed the bucket too often at that instant. The call is counted.
+    /// Other processes changed the bucket so often that the step lost every race. The call is
+    /// counted.
     Contended,
-    /// There is no slot for another bucket. The call is counted.
+    /// No slot of the table is available for this bucket. The call is counted.
     TableFull,
     /// The store failed, and its failure policy denies. The call is counted.
     Unavailable,
@@ -81,7 +82,7 @@ pub enum Denial {
 }
 
 impl Step {
-    /// Returns a plain step: no drain tick, and denials are free.
+    /// Returns a plain step: the bucket is refilled all the time, and denials are free.
     #[must_use]
     pub const fn new(cost: Ticks, burst: Ticks) -> Self {
         Self {
@@ -93,13 +94,13 @@ impl Step {
         }
     }
 
-    /// Reports whether the bucket drains all the time and denials are free.
+    /// Reports whether the bucket is refilled all the time and denials are free.
     #[must_use]
     pub const fn is_plain(&self) -> bool {
         self.tick == 1 && self.max_debt == 0
     }
 
-    /// Reports whether not even a full bucket holds the tokens.
+    /// Reports whether the tokens are more than a full bucket holds.
     #[inline]
     #[must_use]
     pub const fn exceeds_capacity(&self) -> bool {
@@ -112,15 +113,15 @@ impl Step {
         Self { dry: true, ..self }
     }
 
-    /// Returns the time after which an untouched bucket is certainly full.
+    /// Returns the ticks after which an empty bucket is certainly full if no call takes tokens.
     #[must_use]
     pub const fn span(&self) -> Ticks {
-        // The burst and the tick are at most 2^60 each. A tick of 1 adds no delay.
+        // The burst and the tick are at most 2^60 each. A drain tick of 1 adds no delay.
         self.burst + (self.tick - 1)
     }
 
-    /// Decides at `now` for a bucket in the state `empty_at`. A bucket that does not exist is full,
-    /// which is state 0.
+    /// Decides at `now` whether a bucket in the state `empty_at` grants the tokens. A bucket
+    /// without a record is full, which is the state 0.
     #[inline]
     #[must_use]
     pub fn decide(&self, empty_at: Ticks, now: Ticks) -> Outcome {
@@ -146,11 +147,12 @@ impl Step {
         Outcome::denied(Denial::Insufficient, empty_at, now)
     }
 
-    /// Grants the first tokens of a bucket without a record that starts from the state `first`.
-    /// Decides as for a full bucket if `first` is `None`.
+    /// Decides for a bucket without a record. `first` is a proposal for the state after the step,
+    /// from a caller that has already granted the tokens. Then the step is granted, unless it is
+    /// dry or exceeds the capacity. If `first` is `None`, the step is decided as for a full bucket.
     ///
-    /// The caller that proposes a first state has already decided. The tokens are charged all the
-    /// same, so that a late proposal gives nothing away.
+    /// The tokens are charged at `now` as well. So a proposal that arrives late gives no tokens
+    /// away.
     #[must_use]
     pub fn decide_first(&self, first: Option<Ticks>, now: Ticks) -> Outcome {
         match first {
@@ -163,8 +165,8 @@ impl Step {
         }
     }
 
-    /// Returns `empty_at` as it would be after the step. It is below 2^63, because each term is at
-    /// most 2^62.
+    /// Returns the state `empty_at` after the step, if it were granted. The result is below 2^63,
+    /// because each term is at most 2^62.
     #[inline]
     fn next(&self, empty_at: Ticks, now: Ticks) -> Ticks {
         empty_at.max(self.drained(now).saturating_sub(self.burst)) + self.cost
@@ -185,7 +187,7 @@ impl Step {
         instant.next_multiple_of(self.tick)
     }
 
-    /// Returns the ticks' worth of tokens that the bucket holds at `now`.
+    /// Returns the tokens that the bucket holds at `now`, as the ticks in which they refill.
     #[must_use]
     pub fn available(&self, empty_at: Ticks, now: Ticks) -> Ticks {
         self.drained(now).saturating_sub(empty_at).min(self.burst)

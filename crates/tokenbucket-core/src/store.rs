@@ -1,4 +1,5 @@
-//! The changes of a bucket that take no tokens. Every store makes them, besides taking steps.
+//! The changes of a bucket that take no tokens. Every store makes these changes and also runs
+//! steps.
 //!
 //! Each operation is atomic over all processes that share the store.
 
@@ -13,8 +14,8 @@ pub enum Put {
         cost: Ticks,
         /// The time in which the whole bucket refills.
         burst: Ticks,
-        /// The state right after the take that is undone, on the store's own clock.
-        /// [`Put::VOUCHED`] if the caller knows that the tokens may be given back.
+        /// The state right after the take that is undone, on the store's own clock. It is
+        /// [`Put::VOUCHED`] if the whole cost is to be given back.
         taken: Ticks,
     },
     /// Fills the bucket.
@@ -23,23 +24,23 @@ pub enum Put {
         /// this time, so that no host restores an earlier state from its denial cache.
         burst: Ticks,
     },
-    /// Creates a record that was empty `age` ticks ago (negative: will be empty), unless there is
-    /// one.
+    /// Creates a record that was empty `age` ticks ago, unless the bucket has a record. With a
+    /// negative age, the bucket will be empty in the future.
     Bootstrap {
-        /// Ticks since the bucket was empty; at most 2^60 either way.
+        /// The ticks since the bucket was empty, between -2^60 and 2^60.
         age: i64,
     },
 }
 
-/// The time for which a record is kept whose burst is not known yet: a day.
+/// The ticks for which a store keeps a record whose burst is not known yet. This is a day.
 pub const UNKNOWN_SPAN: Ticks = 86_400 * crate::TICKS_PER_SECOND;
 
 impl Put {
-    /// The state for a refund without a take. It is later than any state, so that the refund is
-    /// worth its whole cost.
+    /// The state for a refund that undoes no particular take. It is later than any real state, so
+    /// that the refund gives back its whole cost.
     pub const VOUCHED: Ticks = Ticks::MAX;
 
-    /// Returns a refund that the caller vouches for.
+    /// Returns a refund that gives back its whole cost.
     #[must_use]
     pub const fn refund(cost: Ticks, burst: Ticks) -> Self {
         Self::Refund {
@@ -49,24 +50,24 @@ impl Put {
         }
     }
 
-    /// Returns how much of `cost` is still missing at `now` because of the take that left the state
-    /// `taken`. This is at most the time from full to `taken`.
+    /// Returns the part of `cost`, in ticks, that the bucket still lacks at `now` because of the
+    /// take that left the state `taken`. This is at most the time from full to `taken`.
     ///
-    /// A full bucket loses the tokens that time would add. Without the take, the bucket would have
-    /// lost that much more. Giving back the whole cost would grant that part a second time. `now`
-    /// must not be before any step that the bucket has taken since. So the store reads it when it
-    /// executes the give-back.
+    /// A full bucket gains no tokens. Without the take, the bucket would have been full earlier,
+    /// and would have gained fewer tokens since. Giving back the whole cost would grant those
+    /// tokens a second time. `now` must not be before any step that ran on the bucket since the
+    /// take. So the store reads the clock when it runs the give-back.
     ///
     /// Worked example: capacity 10, one token a second. A take of 10 at second 100 leaves `taken`
-    /// at 100. At second 103 the bucket would be full with the tokens, and holds 3 without them. So
-    /// 7 are missing because of the take. At second 110 none is missing.
+    /// at 100. At second 103 the bucket holds 3 tokens. Without the take, it would be full. So 7
+    /// are missing because of the take. At second 110 no token is missing.
     #[must_use]
     pub fn worth(cost: Ticks, burst: Ticks, taken: Ticks, now: Ticks) -> Ticks {
         cost.min(taken.saturating_sub(now.saturating_sub(burst)))
     }
 
-    /// Returns `empty_at` after a refund at `now`. It moves back by `cost`, but not beyond full,
-    /// and never forward.
+    /// Returns the state after a refund at `now`. The refund moves `empty_at` back by `cost`, but
+    /// not beyond a full bucket, and never forward.
     #[must_use]
     pub fn refunded(empty_at: Ticks, now: Ticks, cost: Ticks, burst: Ticks) -> Ticks {
         let full = now.saturating_sub(burst);
@@ -74,8 +75,8 @@ impl Put {
     }
 }
 
-/// Returns the state that was empty `age` ticks before `now`. Ages are at most 2^60, so the result
-/// stays in range.
+/// Returns the state of a bucket that was empty `age` ticks before `now`. Ages are at most 2^60, so
+/// the result stays in range.
 #[must_use]
 pub fn empty_at(now: Ticks, age: i64) -> Ticks {
     now.saturating_add_signed(age.saturating_neg())

@@ -1,7 +1,9 @@
 //! An exact amount of tokens.
 //!
-//! PHP passes integers and doubles. Both are kept as a mantissa times a power of two. Invariant:
-//! `mantissa` is odd or zero. So the amount is whole exactly if `exponent >= 0`.
+//! PHP passes integers and doubles. Both are kept as a mantissa times a power of two.
+//!
+//! Invariant: `mantissa` is odd or zero. So the amount is a whole number exactly if
+//! `exponent >= 0`.
 
 use std::cmp::Ordering;
 
@@ -42,7 +44,7 @@ impl Tokens {
         exponent: 0,
     };
 
-    /// Returns the amount of an integer.
+    /// Converts an integer to the same amount.
     ///
     /// # Errors
     /// [`AmountError::Negative`] below zero.
@@ -51,7 +53,7 @@ impl Tokens {
         Ok(Self::new(mantissa, 0))
     }
 
-    /// Returns the amount of a double.
+    /// Converts a double to exactly the same amount.
     ///
     /// # Errors
     /// [`AmountError::NotFinite`] for NaN and infinities, [`AmountError::Negative`] below zero.
@@ -62,8 +64,8 @@ impl Tokens {
         if amount < 0.0 {
             return Err(AmountError::Negative);
         }
-        // IEEE 754 binary64 has 52 bits of fraction and 11 of exponent. Subnormals share the
-        // exponent 1.
+        // IEEE 754 binary64 has 52 bits of fraction and 11 of exponent. Subnormal numbers have the
+        // biased exponent 0, which means the same power of two as 1.
         let bits = amount.abs().to_bits();
         let fraction = bits & ((1 << 52) - 1);
         let (mantissa, biased) = match bits >> 52 {
@@ -138,8 +140,8 @@ impl Tokens {
         u64::try_from(shifted / u128::from(divisor)).ok()
     }
 
-    /// Returns `amount * factor`, rounded by `shift_right` if the amount has a fraction. `None`
-    /// beyond 127 bits.
+    /// Returns `amount * factor`, rounded by `shift_right` if the amount has a fraction. Returns
+    /// `None` if an amount without a fraction gives more than 127 bits.
     fn shifted(self, factor: u64, shift_right: impl Fn(u128, u32) -> u128) -> Option<u128> {
         let product = u128::from(self.mantissa) * u128::from(factor);
         let shift = self.exponent.unsigned_abs();
@@ -156,8 +158,8 @@ impl Tokens {
         if self.is_zero() {
             None
         } else if self.exponent >= 0 {
-            // `floor` is `u64::MAX` for any greater amount. The result is the same, because either
-            // quotient is at most 1 and is rounded up.
+            // For amounts above `u64::MAX`, `floor` returns `u64::MAX`. This does not change the
+            // result, because either quotient is at most 1 and is rounded up.
             Some(numerator.div_ceil(self.floor()))
         } else {
             // Only doubles have a fraction, so the mantissa has at most 53 bits. If the shifted
@@ -167,14 +169,15 @@ impl Tokens {
         }
     }
 
-    /// Returns the number of binary digits before the point. It is 0 or less for amounts below one.
+    /// Returns the number of binary digits before the binary point. It is 0 or less for amounts
+    /// below one.
     fn width(self) -> i32 {
         // `leading_zeros` is at most 64.
         64 - self.mantissa.leading_zeros().cast_signed() + self.exponent
     }
 }
 
-/// Returns `value << shift`, or `None` beyond 127 bits.
+/// Returns `value << shift`, or `None` if the result needs more than 127 bits.
 fn shift_left(value: u128, shift: u32) -> Option<u128> {
     if value == 0 {
         return Some(0);
@@ -185,7 +188,8 @@ fn shift_left(value: u128, shift: u32) -> Option<u128> {
 
 /// Returns `ceil(numerator / divisor)`, or `None` above `u64::MAX`.
 fn divide_up(numerator: u128, divisor: u64) -> Option<u64> {
-    // A 128-bit division would take longer than all the rest of making a quota.
+    // Divides 64 bits where possible. A 128-bit division takes longer than all other work for a
+    // quota.
     match u64::try_from(numerator) {
         Ok(numerator) => Some(numerator.div_ceil(divisor)),
         Err(_) => u64::try_from(numerator.div_ceil(u128::from(divisor))).ok(),

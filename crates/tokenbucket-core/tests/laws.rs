@@ -1,11 +1,12 @@
 //! The laws of the step and the quota, on random histories.
 //!
-//! The code computes everything in one `u64`. It is compared with naive models that count tokens as
-//! exact fractions. It is also compared with the promises themselves: how much may be admitted in
-//! any window, and that earlier grants explain every denial. Clocks are given, so nothing sleeps.
+//! The code keeps a bucket in one `u64`. The tests compare its results with naive models that count
+//! tokens as exact fractions. They also check the promises themselves. Any window admits at most
+//! what the quota allows, and earlier grants explain every denial. The tests set the clock, so no
+//! test sleeps.
 //!
-//! The seed is fixed, so that failures are reproducible. With `PROPTEST_CASES` in the environment,
-//! every law is tried that often, from a new seed each time.
+//! The seed is fixed, so that failures are reproducible. If the environment variable
+//! `PROPTEST_CASES` is set, every law is tried that often, with a new seed in each run.
 #![allow(clippy::unwrap_used, clippy::expect_used)]
 
 #[path = "laws/admission.rs"]
@@ -27,8 +28,8 @@ mod steps;
 
 use proptest::test_runner::{Config, RngSeed};
 
-/// Returns the configuration of a law: `cases` tries from a fixed seed, unless the environment sets
-/// the number.
+/// Returns the configuration of a law. The law is tried `cases` times from a fixed seed, unless
+/// `PROPTEST_CASES` sets the number.
 fn tried(cases: u32) -> Config {
     let asked = Config {
         failure_persistence: None,

@@ -1,4 +1,4 @@
-//! Remote stores on real servers and real connections, both when they work and when they fail.
+//! Tests of remote stores with real servers and connections, which may work or fail.
 #![allow(clippy::unwrap_used, clippy::expect_used)]
 
 #[path = "remote/batches.rs"]

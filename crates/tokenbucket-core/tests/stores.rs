@@ -1,9 +1,9 @@
-//! One contract, run over every store.
+//! The contract of all stores: the same tests run on every store.
 //!
-//! A store is added by one line in [`homes::all`]. The tests do not look behind the `Store` trait
-//! and expect no exact instant. Tokens take hours to refill, so the moments that a test takes are
-//! never worth a token. Only the give-backs wait for some milliseconds of refill. Spans are whole
-//! microseconds, because remote stores count in microseconds.
+//! One line in [`homes::all`] adds a store. The tests use only the `Store` trait and expect no
+//! exact instants. A token takes an hour to refill, so no token is added while a test runs. Only
+//! the tests of give-backs wait for some milliseconds of refill. Spans are whole microseconds,
+//! because remote stores count in microseconds.
 #![allow(clippy::unwrap_used, clippy::expect_used)]
 
 #[path = "stores/batches.rs"]
@@ -34,19 +34,19 @@ fn refund(n: u64) -> Put {
     Put::refund(n * HOUR, CAPACITY * HOUR)
 }
 
-/// Fills a bucket of [`CAPACITY`].
+/// A reset of a bucket of [`CAPACITY`].
 const RESET: Put = Put::Reset {
     burst: CAPACITY * HOUR,
 };
 
-/// Takes single tokens until one is denied. Returns the number of grants.
+/// Takes single tokens until a call is denied. Returns the number of grants.
 fn singles(home: &Home, key: Key<'_>) -> u64 {
     (0..=2 * CAPACITY)
         .find(|_| !home.take(key, &take(1), None).granted())
         .expect("a bucket without a bottom")
 }
 
-/// Returns the store's present instant.
+/// Returns the current instant of the store's clock.
 fn now(home: &Home, key: Key<'_>) -> Ticks {
     home.take(key, &take(0).dry(), None).now
 }
@@ -176,7 +176,8 @@ fn every_answer_is_the_steps_own() {
     homes::each(|home| {
         let key = home.key(b"history");
         let mut state = 0;
-        // The high bits of a congruential generator, so that the history is the same everywhere.
+        // Uses the high bits of a linear congruential generator, so that every store gets the same
+        // history.
         let mut seed = 1u64;
         let mut below = |most: u64| {
             seed = seed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);

@@ -1,6 +1,7 @@
-//! A live client may name its server by any text and any number.
+//! Tests random server addresses and passwords of a connected PHP client.
 //!
-//! An accepted address is one that a DSN can name. No error and no name shows the password.
+//! Every accepted address can also be written as a DSN. No error message and no name contains the
+//! password.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;

@@ -1,7 +1,7 @@
-//! A DSN may be any text.
+//! Tests random text as a DSN.
 //!
-//! An invalid DSN is refused without repeating it. A valid one has a public name that parses to
-//! itself.
+//! The error for an invalid DSN does not repeat the DSN. A valid DSN has a public name. Parsing
+//! that name gives the same name again.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;

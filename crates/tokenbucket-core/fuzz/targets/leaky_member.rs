@@ -1,7 +1,7 @@
-//! Clients, actions and the targets of a ring may be any bytes.
+//! Tests random clients and actions of the leaky bucket, and random targets of a ring.
 //!
-//! A member determines its client and its action. No two families of sets share a key. A resource
-//! is placed where a naive ring places it.
+//! Two pairs of client and action never have the same member. No two families of sets share a key.
+//! A naive ring assigns every resource to the same target.
 #![no_main]
 
 use libfuzzer_sys::arbitrary::{self, Arbitrary};
@@ -23,8 +23,9 @@ fn crc32(bytes: &[u8]) -> u32 {
     !sum
 }
 
-/// Returns the target of a resource. It has the least point beyond the resource's own point, or
-/// else the least point of all. Of targets on the same point, the last one counts.
+/// Returns the index of a resource's target. This is the target with the least point beyond the
+/// resource's own point. If no point is beyond, it is the target with the least point of all. If
+/// several targets have the same point, the last target is returned.
 fn place(targets: &[Vec<u8>], resource: &[u8]) -> Option<usize> {
     let own = crc32(resource);
     let points = targets.iter().enumerate().flat_map(|(number, target)| {
@@ -77,7 +78,7 @@ fuzz_target!(|input: Input| {
     } = input;
     let member = member(&client, &action);
     assert_eq!(apart(&member), (client, action.clone()));
-    // The member in which the script keeps its own count has no dash.
+    // Every member contains a dash, unlike the member in which the script keeps its own count.
     assert!(member.contains(&b'-'));
 
     let set = set_of(&member);

@@ -1,9 +1,9 @@
-//! A server that speaks memcached's protocol and holds anything: records, locks and counters of
-//! earlier clients.
+//! Runs the client against a memcached server that holds random values as records, locks and
+//! counters.
 //!
-//! A value that is not a bucket or not a counter is an error. It grants nothing and is not changed.
-//! For other values, the decision follows the record's rules at that instant, and a bucket is
-//! written.
+//! If a value is not a valid bucket or counter, the call must fail, and the value must stay
+//! unchanged. Otherwise the decision must follow the rules of the throttle at an instant of the
+//! call. Any record that is written must be a valid bucket.
 #![no_main]
 
 use libfuzzer_sys::arbitrary::{self, Arbitrary};
@@ -32,7 +32,7 @@ struct Item {
 
 static ITEMS: LazyLock<Mutex<HashMap<Vec<u8>, Item>>> = LazyLock::new(Mutex::default);
 
-/// The number of connections that were accepted and are not yet read to their end.
+/// The number of accepted connections that the server has not yet read to their end.
 static SERVED: AtomicUsize = AtomicUsize::new(0);
 
 static SOCKET: LazyLock<PathBuf> = LazyLock::new(|| {
@@ -56,7 +56,7 @@ static MEMCACHED: LazyLock<Memcached> = LazyLock::new(|| {
     Memcached::new(&servers, b"")
 });
 
-/// Answers requests until the client closes the connection.
+/// Replies to requests until the client closes the connection.
 fn serve(mut stream: UnixStream) {
     let mut reader = BufReader::new(stream.try_clone().expect("a second handle"));
     let mut replies = Vec::new();
@@ -79,7 +79,7 @@ fn serve(mut stream: UnixStream) {
             b"mn" => b"MN\r\n".to_vec(),
             _ => answer(&words, value),
         });
-        // Requests that arrive in one write are answered in one write.
+        // The replies to requests that arrive in one write are sent in one write.
         if reader.buffer().is_empty() && stream.write_all(&std::mem::take(&mut replies)).is_err() {
             return;
         }
@@ -171,7 +171,7 @@ fn answer(words: &[&[u8]], value: Vec<u8>) -> Vec<u8> {
 enum Value {
     Bytes(Vec<u8>),
     Number(u64),
-    /// The record of a throttle: thousandths of tokens, and its age in milliseconds.
+    /// The record of a throttle: the tokens, and the age of the record in milliseconds.
     Shaped(f64, i32),
     Serialized(String, String),
 }
@@ -209,22 +209,23 @@ fn milliseconds() -> i64 {
 }
 
 fn deadline() -> Ticks {
-    // The call waits for a lock of another client, so its deadline is short.
+    // If another client holds the lock, the call waits until its deadline. So that deadline is
+    // short.
     let items = ITEMS.lock().expect("no poison");
     let lock = items.get(LOCK).and_then(|item| minutes::parse(&item.value));
     let is_theirs = lock.is_some_and(|lock| lock % 1_000 != 0);
     boot_clock() + TICKS_PER_SECOND / if is_theirs { 250 } else { 50 }
 }
 
-/// Reports whether a call failed because of time alone, which proves nothing. When this returns,
-/// the server has executed everything that the call sent.
+/// Reports whether a call failed because of a timeout or the connection. Such a call cannot be
+/// checked. When this function returns, the server has executed all requests of the call.
 fn is_late<T>(asked: &Result<T, Cause>) -> bool {
     let is_late = matches!(
         asked,
         Err(Cause::Timeout | Cause::Connect(_) | Cause::Broken(_))
     );
     if is_late {
-        // This connection is accepted after all earlier ones, which the client has closed.
+        // The server accepts this connection after all earlier ones. The client has closed those.
         let mut last = UnixStream::connect(&*SOCKET).expect("a connection");
         last.write_all(b"mn\r\n").expect("a request");
         last.read_exact(&mut [0; 4]).expect("a reply");
@@ -238,7 +239,7 @@ fn is_late<T>(asked: &Result<T, Cause>) -> bool {
 const RECORD: &[u8] = b"record";
 const LOCK: &[u8] = b"record_lock";
 
-/// Makes one call and checks it. Returns `false` if the call proves nothing.
+/// Makes one call and checks its result. Returns `false` if the call cannot be checked.
 fn throttles(throttle: &Throttle) -> bool {
     let before = ITEMS.lock().expect("no poison").clone();
     let begun = milliseconds();
@@ -267,8 +268,8 @@ fn throttles(throttle: &Throttle) -> bool {
     }
     let granted = asked.unwrap_or_else(|cause| panic!("{cause}"));
     let stands = written.map(|item| Bucket::parse(&item.value).expect("a bucket"));
-    // The decision is right at some instant of the call, or the call was denied because time ran
-    // out.
+    // The decision must be right for some instant during the call, or the call was denied at its
+    // deadline.
     let is_right = (begun..=ended).any(|now| {
         let (verdict, bucket) = throttle.take(found, now);
         (verdict, Some(bucket)) == (granted, stands)
@@ -277,7 +278,7 @@ fn throttles(throttle: &Throttle) -> bool {
         is_right || (!granted && written == record),
         "{found:?} {stands:?} {granted}"
     );
-    // A lock of another client is still held afterwards.
+    // If another client held the lock before the call, the lock must still exist.
     let theirs = lock.flatten().unwrap_or(0) % 1_000;
     let left = after.get(LOCK);
     let left = left

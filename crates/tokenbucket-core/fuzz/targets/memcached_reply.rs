@@ -1,4 +1,4 @@
-//! A server that speaks memcached's meta protocol may answer anything.
+//! Runs the client against a memcached server whose replies are random bytes.
 #![no_main]
 
 include!("server.inc.rs");
@@ -30,7 +30,7 @@ fuzz_target!(|answer: &[u8]| {
     let soon = boot_clock() + TICKS_PER_SECOND / 500;
     let limits = Throttle::new(5.0, 300_000).expect("a limit");
     let granted = throttle::take(&MEMCACHED, b"record", &limits, soon);
-    // A grant needs a miss or a bucket, and a write that succeeded.
+    // A grant is possible only if the reply contains a miss or a bucket, and a successful write.
     let holds = |text: &[u8]| answer.windows(text.len()).any(|part| part == text);
     let is_bucket = holds(b"EN") || holds(b"NF") || holds(b"a:2:{s:6:\"tokens\";");
     assert!(!granted.unwrap_or(false) || (is_bucket && holds(b"HD")));

@@ -1,4 +1,4 @@
-//! A server that speaks RESP may answer anything.
+//! Runs the client against a Redis server whose replies are random bytes.
 #![no_main]
 
 include!("server.inc.rs");
@@ -18,7 +18,8 @@ static REDIS: LazyLock<Redis> = LazyLock::new(|| {
     Redis::new(Dsn::parse(&dsn).expect("a DSN"), b"prefix:")
 });
 
-/// Returns the reply to the script, which follows the reply to AUTH.
+/// Returns the reply to the script, which follows the reply to AUTH. Returns `None` if a reply is
+/// invalid or AUTH has failed.
 fn script_reply(mut bytes: &[u8]) -> Option<Value> {
     let mut parser = redis::Parser::new();
     let mut next = || parser.parse_value(&mut bytes).ok();
@@ -29,8 +30,8 @@ fn script_reply(mut bytes: &[u8]) -> Option<Value> {
     }
 }
 
-/// Calls the limiters with other records. Each grant, count and list must be in the reply, in the
-/// expected form.
+/// Calls the limiters that have their own records. Each grant, count and list in a result must come
+/// from a reply of the expected form.
 fn other_records(answer: &[u8], told: impl Fn(Cause) + Copy) {
     let reply = script_reply(answer);
     let number = |least| match reply {
@@ -71,7 +72,8 @@ fn other_records(answer: &[u8], told: impl Fn(Cause) + Copy) {
 }
 
 fuzz_target!(|answer: &[u8]| {
-    // The answer follows the reply to AUTH the first time, and replaces it the second time.
+    // The first time, the random bytes follow a valid reply to AUTH. The second time, they replace
+    // it.
     for head in [b"+OK\r\n".as_slice(), b""] {
         *ANSWER.lock().expect("no poison") = [head, answer].concat();
         let told = |cause: Cause| {

@@ -1,5 +1,5 @@
-//! Any process that may write to a named segment can change its contents. Any bytes are refused, or
-//! used without harm.
+//! Opens segments with random changes, because any process with write access can change a named
+//! segment. The segment must be refused, or used without a crash.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;

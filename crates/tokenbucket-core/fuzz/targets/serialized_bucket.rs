@@ -1,7 +1,7 @@
-//! The record of a throttle may be any bytes.
+//! Tests random bytes as the record of a throttle.
 //!
-//! A record that is read as a bucket has the one valid shape and is written back unchanged. It
-//! decides like a naive model of the rules. No window of a history admits more than the limit
+//! A record that is accepted as a bucket has the one valid form and is written back unchanged. Its
+//! decisions equal those of a naive model. No window of a history admits more than the limit
 //! allows.
 #![no_main]
 
@@ -22,7 +22,7 @@ struct Input {
 #[derive(Arbitrary, Debug)]
 enum Record {
     Bytes(Vec<u8>),
-    /// The two values of an array of the right shape, which random bytes would hardly ever have.
+    /// The two values of an array of the right form, which random bytes hardly ever have.
     Shaped(String, String),
     /// Two doubles as PHP writes them.
     Numbers(f64, f64),
@@ -68,7 +68,7 @@ fn is_number(value: &[u8]) -> bool {
         })
 }
 
-/// Reports whether the bytes are an array of that shape.
+/// Reports whether the bytes are an array of the right form.
 fn is_shaped(bytes: &[u8]) -> bool {
     let Some(rest) = bytes.strip_prefix(b"a:2:{s:6:\"tokens\";") else {
         return false;
@@ -89,8 +89,8 @@ fn read(bucket: Bucket) -> Bucket {
     bucket
 }
 
-/// Returns the tokens in billionths, and the millisecond. Reads them from the printed bucket,
-/// because its numbers are not accessible otherwise.
+/// Returns the billionths of tokens in the bucket, and the time of the last refill in milliseconds.
+/// The function parses the printed bucket, because its fields are private.
 fn numbers(bucket: &Bucket) -> (i128, i128) {
     let text = bucket.print();
     let values: Vec<&str> = text.split(';').collect();
@@ -142,7 +142,7 @@ fuzz_target!(|input: Input| {
         return;
     };
     let window = i128::from(input.window);
-    // The limit is cut to thousandths of a token and to at most 10^9 tokens.
+    // The limit is rounded down to thousandths of a token, and is at most 10^9 tokens.
     let limit = (input.limit.min(1e9) * 1e3).floor() as i128 * 1_000_000;
 
     let mut now = (input.now % (1 << 42)) as i64;

@@ -1,5 +1,5 @@
-// Included by the targets that talk to a server. It answers every request with the same bytes and
-// closes the connection.
+// This file is included by the targets that need a server. The server replies to every request with
+// the same bytes and closes the connection.
 
 use std::io::{Read, Write};
 use std::os::unix::net::UnixListener;
@@ -31,7 +31,8 @@ fn deadline() -> Ticks {
     boot_clock() + TICKS_PER_SECOND
 }
 
-/// Returns a plain step, a step that charges denials and proposes a first state, and a dry step.
+/// Returns three requests: a plain step, a step that charges denials and proposes a first state,
+/// and a dry step.
 fn asks() -> [Ask; 3] {
     let step = Step::new(1_000_000, 10_000_000);
     let ask = |step, first, seen| Ask {
@@ -55,7 +56,7 @@ fn asks() -> [Ask; 3] {
     ]
 }
 
-/// Checks that arithmetic on the answer does not overflow.
+/// Checks that arithmetic on the outcome does not overflow.
 fn check(step: &Step, outcome: &tokenbucket_core::Outcome) {
     let _ = step.retry_after(outcome.empty_at, outcome.now);
     let _ = step.reset_after(outcome.empty_at, outcome.now);

@@ -1,6 +1,6 @@
-//! A list of memcached servers, a prefix and an identifier may be any bytes.
+//! Tests random lists of memcached servers, prefixes and identifiers.
 //!
-//! A key is one that memcached accepts, and it belongs to one of the servers.
+//! Memcached must accept every key, and every key must be assigned to one of the servers.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;

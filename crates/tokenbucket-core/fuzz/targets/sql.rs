@@ -1,14 +1,14 @@
-//! An identifier, the name of a table and the number that a database returns may be anything.
+//! Tests random identifiers, table names and numbers from a database.
 //!
-//! Two identifiers never share a row, whatever the collation of the column. A table name changes
-//! nothing else in a statement. An answer is accepted only for its own call.
+//! Two identifiers never share a row, whatever the collation of the column. A table name does not
+//! change the rest of a statement. A reply is accepted only for its own call.
 #![no_main]
 
 use libfuzzer_sys::arbitrary::{self, Arbitrary};
 use libfuzzer_sys::fuzz_target;
 use tokenbucket_core::sql::{Dialect, Query, Table, reply, stored};
 
-/// Returns a name as the least exact column compares it.
+/// Returns a name as it is compared by a column that ignores case and trailing white space.
 fn folded(name: &[u8]) -> Vec<u8> {
     name.trim_ascii_end().to_ascii_lowercase()
 }
@@ -18,7 +18,8 @@ fn names(first: &[u8], second: &[u8]) {
         let name = stored(identifier);
         assert!(name.len() <= 255 && name.iter().all(|byte| (b' '..=b'~').contains(byte)));
         assert_eq!(folded(&name), &*name);
-        // A name that is stored unchanged stays unchanged. A hash would be hashed again.
+        // A stored name that equals its identifier is stored unchanged again. A stored hash would
+        // be hashed again.
         assert_eq!(*name == *identifier, *stored(&name) == *name);
     }
     assert_eq!(
@@ -27,7 +28,7 @@ fn names(first: &[u8], second: &[u8]) {
     );
 }
 
-/// Returns a statement with placeholders in place of the names.
+/// Returns a statement in which placeholders replace the names.
 fn bare(query: Query, dialect: Dialect, name: &str) -> String {
     let table = Table::parse(name.as_bytes(), dialect).expect("a name");
     assert_eq!(table.shown(), name);
@@ -68,10 +69,10 @@ fn answers(number: i64, age: i64, cost: i64, call: u64, other: u64) {
             call % 32 == other % 32,
             reply::answer(number, reply::tag(other)).is_some()
         );
-        // Smaller numbers may be ids of rows in other tables.
+        // Smaller numbers could be the ids of rows in other tables.
         assert!(number >= 1 << 62);
     }
-    // A possible age: less than twice 2^52 microseconds in either direction.
+    // Limits the age to less than 2^53 microseconds, negative or positive.
     let (age, cost) = (age % (1 << 53), cost.rem_euclid((1 << 50) + 1));
     for bits in 0..4 {
         let answer = reply::answer(tag + 4 * age + bits, tag).expect("an answer");
@@ -86,7 +87,7 @@ fn answers(number: i64, age: i64, cost: i64, call: u64, other: u64) {
 
     let _ = reply::is_foreign(number, age);
     let ticks = reply::ticks(number);
-    // Microseconds become ticks and back without loss. An age is rounded down to whole
+    // Converting microseconds to ticks and back loses nothing. An age is rounded down to whole
     // microseconds.
     assert!(ticks == u64::MAX || reply::micros(ticks) == number.max(0));
     let micros = reply::micros_ago(number);

@@ -1,8 +1,8 @@
-//! The reasons why a segment is refused or cannot be made.
+//! The reasons why a segment is refused or cannot be created.
 
 use rustix::io::Errno;
 
-/// The reason why a segment is refused or cannot be made.
+/// The reason why a segment is refused or cannot be created.
 #[derive(Debug, thiserror::Error)]
 pub enum SegmentError {
     /// A system call failed.
@@ -26,7 +26,7 @@ pub enum SegmentError {
     /// The segment was created with other settings.
     #[error("size {0} instead of {1}: made with other settings")]
     Size(u64, u64),
-    /// The file is not a segment, or it is not finished.
+    /// The file is not a segment, or no process has finished creating it.
     #[error("not a tokenbucket segment")]
     Magic,
     /// The segment was created by another release.
@@ -35,7 +35,7 @@ pub enum SegmentError {
     /// The segment was created with other settings.
     #[error("made with other settings")]
     Shape,
-    /// The instants in the segment belong to another boot or another clock.
+    /// The instants in the segment were measured before the last boot, or on another clock.
     #[error("made before the last boot, or under another clock; remove it")]
     ClockDomain,
     /// The size of the memfd could still change.

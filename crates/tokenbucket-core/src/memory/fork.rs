@@ -1,4 +1,4 @@
-//! Tells a process from its children without a system call.
+//! Distinguishes a process from its children without a system call.
 
 use std::sync::Once;
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};

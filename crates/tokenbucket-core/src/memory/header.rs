@@ -1,4 +1,5 @@
-//! The header of a segment. The process that creates the segment fills it, and all others check it.
+//! The header of a segment. The process that creates the segment fills the header. Every other
+//! process checks it.
 
 use super::SegmentError;
 use super::error::system;
@@ -8,14 +9,14 @@ use rustix::io::Errno;
 use std::os::unix::fs::MetadataExt;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// The text `tokenbkt`, so that `xxd` shows it.
+/// The first eight bytes of a segment: the text `tokenbkt`, which is easy to see in `xxd`.
 const MAGIC: u64 = u64::from_le_bytes(*b"tokenbkt");
 
 /// The first page of a segment.
 #[repr(C, align(4096))]
 #[derive(Debug)]
 pub(super) struct Header {
-    /// [`MAGIC`]. It is written last, so a segment without it is not finished.
+    /// [`MAGIC`]. This field is written last, so a segment without the magic is not finished.
     magic: AtomicU64,
     /// The layout's version.
     version: AtomicU64,
@@ -25,7 +26,8 @@ pub(super) struct Header {
     size: AtomicU64,
     /// A random secret for the contents of the segment.
     pub(super) secret: [AtomicU64; 2],
-    /// The boot (two halves of its id) and the time namespace. All instants belong to this clock.
+    /// The two halves of the boot id, and the number of the time namespace. They identify the clock
+    /// on which all instants in the segment were measured.
     clock_domain: [AtomicU64; 3],
     /// A random number by which a re-executed master recognises its own segment.
     pub(super) nonce: AtomicU64,
@@ -88,9 +90,10 @@ fn random() -> Result<u64, SegmentError> {
     }
 }
 
-/// Returns the boot and the time namespace. Instants of one mean nothing in another.
+/// Returns the two halves of the boot id, and the number of the time namespace. Instants of another
+/// boot or time namespace cannot be compared.
 ///
-/// The inode of a namespace file is the number of the namespace, as its link shows it.
+/// The number of a namespace is the inode of its file. A part that cannot be read is 0.
 fn clock_domain() -> [u64; 3] {
     let boot = std::fs::read_to_string("/proc/sys/kernel/random/boot_id").unwrap_or_default();
     let digits: String = boot.chars().filter(char::is_ascii_hexdigit).collect();

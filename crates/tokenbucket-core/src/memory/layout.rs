@@ -1,4 +1,4 @@
-//! The places of the values in a segment, by size and alignment.
+//! Computes the places of the values in a segment from their sizes and alignments.
 
 use std::marker::PhantomData;
 
@@ -6,7 +6,8 @@ use std::marker::PhantomData;
 /// pages.
 pub(super) const PAGE: usize = 4096;
 
-/// The version, shape and size of a segment. The mapping knows nothing else about its contents.
+/// The version, shape and size of a segment. The mapping needs no other information about the
+/// contents.
 ///
 /// Processes share a segment only if all three numbers are the same.
 #[derive(Clone, Copy, Debug)]
@@ -25,8 +26,8 @@ pub struct Place<T> {
 }
 
 impl Layout {
-    /// Begins after the header. `version` names the meaning of the bytes, `shape` the number of
-    /// values.
+    /// Returns a layout with only the header. `version` identifies the meaning of the bytes, and
+    /// `shape` the number of values.
     #[must_use]
     pub const fn new(version: u64, shape: u64) -> Self {
         Self {
@@ -36,7 +37,7 @@ impl Layout {
         }
     }
 
-    /// Reserves the next aligned place for `count` values.
+    /// Reserves the next aligned place for `count` values, and returns it.
     pub const fn place<T>(&mut self, count: usize) -> Place<T> {
         const { assert!(align_of::<T>() <= PAGE) }
         let at = self.end.next_multiple_of(align_of::<T>());

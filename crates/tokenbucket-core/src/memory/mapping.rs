@@ -1,4 +1,4 @@
-//! A mapping, and the regions that keep it mapped.
+//! Mapped memory, and the regions in it. A region keeps its mapping alive.
 
 use super::error::system;
 use super::header::Header;
@@ -25,7 +25,8 @@ unsafe impl Send for Mapping {}
 unsafe impl Sync for Mapping {}
 
 impl Mapping {
-    /// Maps zeroed memory, from a file or anonymous, and fills the header.
+    /// Maps zeroed memory and fills the header. The memory is the file `fd`, or anonymous if `fd`
+    /// is `None`.
     pub(super) fn create(fd: Option<BorrowedFd<'_>>, layout: Layout) -> Result<Self, SegmentError> {
         let mapping = Self::map(fd, layout.size())?;
         mapping.header().fill(layout)?;
@@ -61,8 +62,8 @@ impl Mapping {
         .map_err(system("mmap"))?;
         let base =
             NonNull::new(base.cast::<u8>()).ok_or(SegmentError::System("mmap", Errno::NOMEM))?;
-        // SAFETY: the range is the mapping that was just made. The advice only keeps it out of core
-        // dumps.
+        // SAFETY: the range is the mapping that was just made. The advice only keeps the range out
+        // of core dumps.
         unsafe { mm::madvise(base.as_ptr().cast(), size, Advice::LinuxDontDump) }.ok();
         fork::watch();
         Ok(Self { base, size })

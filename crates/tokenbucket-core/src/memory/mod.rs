@@ -1,4 +1,5 @@
-//! The mapping that processes share. It is created, adopted or opened, and then checked.
+//! The segment: memory that processes share. A process creates a segment, or it adopts or opens an
+//! existing one and checks it.
 //!
 //! - **memfd**: a sealed file without a name. Children inherit the mapping. A master that
 //!   re-executes itself (php-fpm on USR2) adopts it by its descriptor, so a reload resets no limit.
@@ -6,11 +7,12 @@
 //!   itself.
 //! - **named**: a file that several masters and command-line processes share.
 //!
-//! The mapping hands out regions by size and alignment, and knows nothing of the types in them.
+//! A segment hands out regions by size and alignment. It does not know the types in them.
 //!
 //! Invariants of every mapped segment:
 //! - It is finished, because the magic is written last.
-//! - It has the layout that this process expects, and belongs to the clock of this boot.
+//! - It has the layout that this process expects, and its instants were measured on the clock of
+//!   this boot.
 //! - Another user cannot truncate it: a memfd is sealed, and a named file belongs to this user or
 //!   to root.
 #![allow(unsafe_code)]
@@ -39,8 +41,8 @@ use std::ops::Range;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-/// A mapped segment. It stays mapped as long as it or one of its regions lives. A named file is
-/// never unlinked.
+/// A mapped segment. The memory stays mapped until the segment and all its regions are dropped. The
+/// file of a named segment is never deleted.
 #[derive(Debug)]
 pub struct Segment {
     mapping: Arc<Mapping>,
@@ -75,7 +77,7 @@ impl Segment {
         Region::new(&self.mapping, place)
     }
 
-    /// Returns the values of a region that were ever written, as runs of their indexes.
+    /// Returns the index ranges of the values in `region` that may have been written.
     ///
     /// Reading a page that was never written would allocate it. Only a memfd knows which pages were
     /// written. For other segments, the whole region is returned.
@@ -89,7 +91,7 @@ impl Segment {
         let number = |values: u64| usize::try_from(values).unwrap_or(usize::MAX).min(all.end);
         let mut runs = Vec::new();
         let mut from = 0;
-        // Each seek passes its own start. So other processes may move the offset of the shared
+        // Each seek passes its own start, because other processes may move the offset of the shared
         // descriptor.
         while let Ok(data) = fs::seek(fd, SeekFrom::Data(from))
             && let Ok(hole) = fs::seek(fd, SeekFrom::Hole(data))
@@ -128,7 +130,7 @@ impl Segment {
         self.mapping.header().secret.each_ref().map(load)
     }
 
-    /// Returns the number by which [`Segment::adopt`] recognises the segment.
+    /// Returns the random number by which [`Segment::adopt`] recognises the segment.
     #[must_use]
     pub fn nonce(&self) -> u64 {
         load(&self.mapping.header().nonce)

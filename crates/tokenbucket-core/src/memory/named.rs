@@ -1,6 +1,6 @@
 //! Segments with a name: a file that several masters and command-line processes share.
 //!
-//! An existing file is checked and never changed. Every check is made on the descriptor.
+//! An existing file is checked and never changed. All checks use the descriptor, never the path.
 
 use super::error::system;
 use super::mapping::Mapping;
@@ -15,7 +15,7 @@ use std::path::Path;
 pub struct Access {
     /// The permission bits.
     pub mode: u32,
-    /// The group that the file is given to, if any.
+    /// The group that owns a new file, if the operator has configured one.
     pub group: Option<u32>,
 }
 
@@ -28,8 +28,8 @@ impl Segment {
         if !path.is_absolute() || path.file_name().is_none() {
             return Err(SegmentError::Path);
         }
-        // If several processes create the file at once, one of them links it first. The others open
-        // that file.
+        // If several processes create the file at once, only the first one can link it. The others
+        // then open that file.
         for _ in 0..8 {
             match Self::open(path, access, layout) {
                 Err(SegmentError::System(_, Errno::NOENT)) => {}
@@ -43,7 +43,7 @@ impl Segment {
         Err(SegmentError::System("opening", Errno::AGAIN))
     }
 
-    /// Opens and checks an existing file. Every check is made on the descriptor, never on the path.
+    /// Opens and checks an existing file.
     fn open(path: &Path, access: Access, layout: Layout) -> Result<Self, SegmentError> {
         let flags = OFlags::RDWR | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
         let fd = fs::open(path, flags, Mode::empty()).map_err(system("opening"))?;
@@ -63,7 +63,7 @@ impl Segment {
         {
             return Err(SegmentError::Group(stat.st_gid));
         }
-        // The width of this field differs between architectures.
+        // The type of this field differs between architectures.
         #[allow(clippy::useless_conversion)]
         let links = u64::from(stat.st_nlink);
         if links != 1 {
@@ -73,14 +73,14 @@ impl Segment {
         Ok(Self::new(mapping, Backing::Named(path.to_owned())))
     }
 
-    /// Creates the file without a name, fills it and then links it. So no process ever sees it half
-    /// filled.
+    /// Creates a file without a name, fills it, and then links it to `path`. So no other process
+    /// sees a file that is not finished.
     fn create(path: &Path, access: Access, layout: Layout) -> Result<Self, SegmentError> {
         let folder = path.parent().ok_or(SegmentError::Path)?;
         let mode = Mode::from_raw_mode(access.mode);
         let flags = OFlags::TMPFILE | OFlags::RDWR | OFlags::CLOEXEC;
         let fd = fs::open(folder, flags, Mode::RUSR | Mode::WUSR).map_err(|errno| match errno {
-            // This errno is about the folder, because the file does not exist yet.
+            // The folder is missing, because the file needs no name yet.
             Errno::NOENT => SegmentError::NoFolder,
             errno => SegmentError::System("opening the folder", errno),
         })?;
@@ -90,8 +90,7 @@ impl Segment {
         }
         fs::fchmod(&fd, mode).map_err(system("fchmod"))?;
         check_limit(layout)?;
-        // Allocates every page now. On a full disk this is an error here, instead of a SIGBUS
-        // later.
+        // Allocates every page now. So a full disk causes an error here, and not a SIGBUS later.
         fs::fallocate(&fd, FallocateFlags::empty(), 0, layout.size() as u64)
             .map_err(system("fallocate"))?;
         let mapping = Mapping::create(Some(fd.as_fd()), layout)?;

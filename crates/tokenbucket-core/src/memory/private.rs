@@ -13,7 +13,7 @@ const SEALS: SealFlags = SealFlags::SHRINK
     .union(SealFlags::SEAL);
 
 impl Segment {
-    /// Creates a segment that only this process and its children have.
+    /// Creates a segment that only this process and its children can use.
     ///
     /// # Errors
     /// If neither a memfd nor an anonymous mapping can be created.
@@ -24,10 +24,11 @@ impl Segment {
     /// Creates a private segment in a sealed memfd.
     ///
     /// # Errors
-    /// If the system has no memfd or not enough memory.
+    /// If the system does not support memfd or has not enough memory.
     pub fn memfd(layout: Layout) -> Result<Self, SegmentError> {
         let flags = MemfdFlags::CLOEXEC | MemfdFlags::ALLOW_SEALING;
-        // Some hosts require that a memfd cannot be executed. Old kernels do not know the flag.
+        // Some hosts forbid a memfd that can be executed. Old kernels do not support the flag
+        // NOEXEC_SEAL, so the second attempt omits it.
         let fd = fs::memfd_create("tokenbucket", flags | MemfdFlags::NOEXEC_SEAL)
             .or_else(|_| fs::memfd_create("tokenbucket", flags))
             .map_err(system("memfd_create"))?;
@@ -57,8 +58,8 @@ impl Segment {
         if fd < 0 {
             return Err(SegmentError::System("fstat", Errno::BADF));
         }
-        // SAFETY: the number is not -1, and it is borrowed for the checks only. A number that is
-        // not open fails the first check.
+        // SAFETY: `fd` is not -1, and it is borrowed for the checks only. If `fd` is not open, the
+        // first check fails.
         let candidate = unsafe { BorrowedFd::borrow_raw(fd) };
         let stat = fs::fstat(candidate).map_err(system("fstat"))?;
         let seals = fs::fcntl_get_seals(candidate).map_err(system("reading the seals"))?;
@@ -73,8 +74,8 @@ impl Segment {
             return Err(SegmentError::Nonce);
         }
         let owned = rustix::io::fcntl_dupfd_cloexec(candidate, 0).map_err(system("dup"))?;
-        // SAFETY: the checks above have shown that this number is the descriptor that an earlier
-        // image of this process left open for us. So no other code owns it.
+        // SAFETY: the checks above have shown that `fd` is the descriptor that an earlier image of
+        // this process left open for this one. So no other code owns it.
         drop(unsafe { OwnedFd::from_raw_fd(fd) });
         Ok(Self::new(mapping, Backing::Memfd(owned)))
     }

@@ -1,13 +1,14 @@
-//! Counters of events, for status. Each process has its own shard, so that no cache line is shared.
+//! Counters of events, for the status. Each process counts in its own shard, so that processes do
+//! not share a cache line.
 //!
-//! A process chooses its shard at its first count after a fork. A shard that all workers inherit
-//! would be one contended cache line. The process owns the shard until it dies, so it may count
+//! A process chooses its shard at its first count after a fork. If all workers inherited one shard,
+//! they would contend for its cache line. The process owns the shard until it dies, so it may count
 //! without an atomic addition.
 //!
-//! Sums are exact for up to 64 processes at a time. Beyond that, some processes share a shard and
-//! may lose each other's counts. The same is true of processes that cannot see each other's process
-//! numbers, such as containers that share a named segment. A process that is killed between a grant
-//! and its count leaves that one grant uncounted.
+//! Sums are exact for up to 64 processes at a time. With more processes, some share a shard and may
+//! overwrite each other's counts. The same can happen to processes in different PID namespaces,
+//! such as containers that share a named segment. A process that is killed between a grant and its
+//! count leaves that one grant uncounted.
 
 use crate::memory::Region;
 use crate::memory::fork::generation;
@@ -15,7 +16,7 @@ use rustix::io::Errno;
 use rustix::process::{Pid, getpid, test_kill_process};
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering::Relaxed};
 
-/// The number of shards. If there are more workers, some of them share a shard.
+/// The number of shards. If more processes count, some of them share a shard.
 pub const SHARDS: usize = 64;
 
 /// The events that are counted.
@@ -31,13 +32,14 @@ pub enum Event {
     Reset,
     /// A record was created.
     Inserted,
-    /// The slot of a full bucket was taken for another bucket.
+    /// The slot of a full bucket was claimed for another bucket.
     Reclaimed,
-    /// A claim that another process had begun was finished.
+    /// A call finished a claim that another process had begun.
     Adopted,
-    /// A key was found in two slots, one of them a claim. The conflict was resolved.
+    /// After a claim, the same key was found in another slot. The call gave up its own claim or
+    /// emptied the other one.
     Duplicate,
-    /// The slot of an abandoned claim was taken.
+    /// The slot of an abandoned claim was claimed for another bucket.
     Stolen,
     /// Another process changed a slot first, so the call tried again.
     Conflict,
@@ -55,7 +57,7 @@ pub enum Event {
     Failed,
     /// A breaker opened.
     Opened,
-    /// The fallback decided, because a remote store failed.
+    /// A fallback decided because a remote store failed.
     FellBack,
     /// A call was granted because a remote store failed.
     LetThrough,
@@ -67,7 +69,7 @@ pub enum Event {
 
 const EVENTS: usize = Event::Thrown as usize + 1;
 
-/// The counters of one shard, alone on its cache lines.
+/// The counters of one shard. The alignment keeps other data off its cache lines.
 #[repr(C, align(128))]
 #[derive(Debug, Default)]
 pub struct Shard {
@@ -83,22 +85,24 @@ impl Shard {
     /// Counts one event.
     #[inline]
     pub fn count(&self, event: Event) {
-        // Relaxed: a count orders nothing. A load and a store are enough, because the shard has one
-        // writer. An atomic addition would take a tenth of the time of a grant.
+        // Relaxed, because no other access depends on a count. A load and a store are enough,
+        // because only one process writes to the shard. An atomic addition would take a tenth of
+        // the time of a grant.
         let counter = &self.events[event as usize];
         counter.store(counter.load(Relaxed).wrapping_add(1), Relaxed);
     }
 
-    /// Makes `process` the owner if the shard has no owner or its owner is dead.
+    /// Makes `process` the owner if the shard has no owner or its owner is dead. Returns whether
+    /// this succeeded.
     fn claim(&self, process: Pid) -> bool {
         let owner = self.owner.load(Relaxed);
         let is_free = match Pid::from_raw(owner.cast_signed()) {
             None => true,
-            // Only SRCH means dead. A process that may not be signalled is alive.
+            // Only SRCH means that the process is dead. Any other error means that it exists.
             Some(pid) => pid == process || test_kill_process(pid) == Err(Errno::SRCH),
         };
         let mine = process.as_raw_nonzero().get().cast_unsigned();
-        // Relaxed: only counters are read or written because of it.
+        // Relaxed, because the owner only accesses counters.
         is_free
             && self
                 .owner
@@ -106,7 +110,7 @@ impl Shard {
                 .is_ok()
     }
 
-    /// Counts an eviction and the ticks that the evicted bucket lacked.
+    /// Counts an eviction. `missing` is the number of ticks that the evicted bucket lacked.
     pub fn count_eviction(&self, missing: u64) {
         self.count(Event::Evicted);
         self.evicted_ticks.fetch_add(missing, Relaxed);
@@ -115,7 +119,7 @@ impl Shard {
 
     /// Returns a number that this shard has not returned before.
     pub fn ticket(&self) -> u64 {
-        // Relaxed: the number must only be unique, which an atomic addition guarantees.
+        // Relaxed, because the number must only be unique. An atomic addition guarantees that.
         self.tickets.fetch_add(1, Relaxed)
     }
 }
@@ -156,11 +160,12 @@ impl Totals {
     }
 }
 
-/// The shards of a segment, and the one that this process counts in.
+/// The shards of a segment, and the choice of the shard in which this process counts.
 #[derive(Debug)]
 pub struct Counters {
     pub(super) shards: Region<Shard>,
-    /// The fork generation that chose in the upper half, the number of its shard in the lower half.
+    /// Upper half: the fork generation of the process that chose. Lower half: the number of its
+    /// shard.
     chosen: AtomicU64,
 }
 
@@ -168,17 +173,18 @@ impl Counters {
     pub(crate) const fn new(shards: Region<Shard>) -> Self {
         Self {
             shards,
-            // No process has so many ancestors that its generation is `u32::MAX`.
+            // No generation is `u32::MAX`, so the first count chooses a shard.
             chosen: AtomicU64::new(u64::MAX),
         }
     }
 
     /// Returns this process's shard and the shard's number.
     #[inline]
-    // Each cast takes the half that it names.
+    // The casts take one half of `chosen` each.
     #[allow(clippy::cast_possible_truncation)]
     pub fn shard(&self) -> (usize, &Shard) {
-        // Relaxed: threads that race here choose the same shard or count in different ones.
+        // Relaxed, because a race between threads is harmless. They choose the same shard, or they
+        // count in different ones.
         let chosen = self.chosen.load(Relaxed);
         let number = if (chosen >> 32) as u32 == generation() {
             chosen as u32 as usize % SHARDS
@@ -188,7 +194,8 @@ impl Counters {
         (number, &self.shards[number])
     }
 
-    /// Chooses a shard that no living process owns. If there is none, chooses one to share.
+    /// Chooses a shard that no living process owns, and returns its number. If all shards are
+    /// owned, chooses one to share.
     #[cold]
     fn choose(&self) -> usize {
         let process = getpid();

@@ -1,5 +1,5 @@
-//! Deaths at the marked steps of the protocol, for `scripts/prove`. Production builds lack this
-//! feature.
+//! Kills processes at the marked steps of the protocol, for `scripts/prove`. Production builds do
+//! not contain this module.
 
 use super::protocol::Point;
 use crate::clock::boot_clock;
@@ -8,7 +8,8 @@ use std::io::Write;
 use std::sync::LazyLock;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
-/// `TOKENBUCKET_DEATHS=n`: a process dies at one of n steps. Without the variable no process dies.
+/// The value n of `TOKENBUCKET_DEATHS=n`: on average, a process dies at one of n marked steps.
+/// Without the variable no process dies.
 static ONE_IN: LazyLock<Option<u64>> = LazyLock::new(|| {
     let one_in = std::env::var("TOKENBUCKET_DEATHS").ok()?;
     one_in.parse().ok().filter(|&one_in| one_in > 0)
@@ -17,7 +18,7 @@ static ONE_IN: LazyLock<Option<u64>> = LazyLock::new(|| {
 /// The approximate number of steps on a live record for each step of a claim.
 const CLAIMS_ARE_RARER: u64 = 16;
 
-/// Ends the process with SIGKILL, at one of many steps.
+/// Kills the process with SIGKILL, with a probability that depends on the marked step `point`.
 pub fn reached(point: Point) {
     let Some(one_in) = *ONE_IN else { return };
     let one_in = match point {
@@ -34,8 +35,8 @@ pub fn reached(point: Point) {
     }
 }
 
-/// Returns a random number that need not be secret, from a xorshift. The process and the time seed
-/// it.
+/// Returns a random number from a xorshift generator. The process id and the time are the seed. The
+/// number need not be secret.
 fn roll() -> u64 {
     static DICE: AtomicU64 = AtomicU64::new(0);
     let mut dice = match DICE.load(Relaxed) {
@@ -46,6 +47,6 @@ fn roll() -> u64 {
     dice ^= dice >> 7;
     dice ^= dice << 17;
     DICE.store(dice, Relaxed);
-    // The low bits of a xorshift are its weakest.
+    // The low bits of a xorshift generator are the least random ones.
     dice >> 8
 }

@@ -1,10 +1,13 @@
-//! The identifiers that are denied most. They are kept only if the operator asks for them.
+//! The identifiers that are denied most. The segment keeps them only if the operator enables
+//! diagnostics.
 //!
-//! Identifiers are personal data, so this part of a segment exists only on request, and no decision
-//! ever reads it. Each shard holds a small sketch of the identifiers that are denied most
-//! (Misra-Gries with direct-mapped entries). A hit raises its entry, a miss lowers it, and an entry
-//! at zero is replaced. The identifiers that are denied most survive. Their counts are lower
-//! bounds.
+//! Identifiers can be personal data, so they are not kept by default. No decision depends on them.
+//!
+//! Each shard holds a small sketch of the identifiers that are denied most. The algorithm is
+//! Misra-Gries with direct-mapped entries. Each denial selects one entry by its hash. If the entry
+//! has the same hash, its count is raised. Otherwise its count is lowered, and an entry with the
+//! count 0 is replaced. The identifiers that are denied most stay in the sketch. Their counts are
+//! lower bounds.
 
 use super::counters::SHARDS;
 use crate::key::Key;
@@ -13,7 +16,8 @@ use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
 /// The number of entries in the sketch of a shard.
 const ENTRIES: usize = 64;
-/// The bytes of an entry that hold an identifier: its length, then its beginning.
+/// The number of bytes in an entry for an identifier: one for the length, and 47 for the first
+/// bytes.
 const PREFIX: usize = 48;
 
 /// The diagnostic part of a segment.
@@ -21,8 +25,8 @@ const PREFIX: usize = 48;
 #[derive(Debug)]
 pub struct Diagnostics([[Entry; ENTRIES]; SHARDS]);
 
-/// One identifier and its denials. Only the workers of one shard write to it. Torn reads are
-/// harmless in a statistic.
+/// One identifier and the number of its denials. Only the processes of one shard write to an entry.
+/// A reader may see an entry half written, which is harmless in a statistic.
 #[repr(C, align(64))]
 #[derive(Debug)]
 struct Entry {
@@ -32,10 +36,10 @@ struct Entry {
 }
 
 impl Diagnostics {
-    /// Notes a denial.
+    /// Adds a denial of `key` to the sketch of `shard`.
     #[cold]
     pub fn denied(&self, shard: usize, key: Key<'_>) {
-        // The low half of a 128-bit hash is a hash, too.
+        // The low half of a 128-bit hash is a good hash, too.
         #[allow(clippy::cast_possible_truncation)]
         let hash = key.hash as u64;
         // The remainder is below the number of entries.
@@ -53,8 +57,8 @@ impl Diagnostics {
         }
     }
 
-    /// Returns the `most` identifiers with the most denials, greatest count first. An identifier is
-    /// cut at 47 bytes. The count is a lower bound.
+    /// Returns at most `most` identifiers with the most denials, greatest count first. Only the
+    /// first 47 bytes of an identifier are known. The counts are lower bounds.
     #[must_use]
     pub fn most_denied(&self, most: usize) -> Vec<(Vec<u8>, u64)> {
         let mut sums: HashMap<u64, (Vec<u8>, u64)> = HashMap::new();
@@ -75,8 +79,8 @@ impl Diagnostics {
 }
 
 impl Entry {
-    /// Stores an identifier. The first byte is the length, and the others are the identifier's
-    /// beginning.
+    /// Stores the length of the identifier in the first byte, and the identifier's first 47 bytes
+    /// in the others.
     fn name(&self, identifier: &[u8]) {
         let kept = &identifier[..identifier.len().min(PREFIX - 1)];
         let mut bytes = [0; PREFIX];

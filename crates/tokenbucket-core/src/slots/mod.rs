@@ -1,11 +1,10 @@
-//! Buckets in memory that processes share without a lock.
+//! The store in memory that processes share without a lock.
 //!
 //! [`word`] is the content of a slot. [`protocol`] changes slots with one 128-bit compare-and-swap
-//! at a time. [`table`] finds the slots of a key. [`SharedMemory`] is the store that is built from
-//! them.
+//! at a time. [`table`] finds the slots of a key. [`SharedMemory`] is the store.
 //!
-//! Invariant: a process that is killed at any instruction blocks no other process. It leaves every
-//! bucket either as before its call or as after it.
+//! Invariant: a process that is killed at any instruction blocks no other process. Every bucket is
+//! then either as before the killed call or as after it.
 
 pub mod counters;
 #[cfg(feature = "deaths")]
@@ -25,11 +24,12 @@ use counters::Event;
 use protocol::Variant;
 
 impl<V: Variant> SharedMemory<V> {
-    /// Takes one step on one bucket. A bucket without a record starts from the state `first`, or
-    /// full if it is `None`. If another process creates a record meanwhile, that record counts.
+    /// Runs one step on one bucket. `first` is used only for a bucket without a record, as in
+    /// [`Step::decide_first`]. If another process creates a record meanwhile, the step runs on that
+    /// record.
     ///
-    /// Always inlined. If a caller reads only the verdict, the outcome is then never written to
-    /// memory.
+    /// This function is always inlined. So if a caller reads only the verdict, the rest of the
+    /// outcome is never written to memory.
     #[inline(always)]
     #[must_use]
     pub fn take(&self, key: Key<'_>, step: &Step, first: Option<Ticks>) -> Outcome {
@@ -53,8 +53,8 @@ impl<V: Variant> SharedMemory<V> {
         }
     }
 
-    /// Counts a denial of a rare kind. Notes its identifier if the operator has enabled
-    /// diagnostics.
+    /// Counts a denial for contention or a full table. Notes the identifier of any denial if the
+    /// operator has enabled diagnostics.
     #[cold]
     #[inline(never)]
     fn explain(&self, key: Key<'_>, denial: Denial) {

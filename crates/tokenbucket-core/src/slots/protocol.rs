@@ -1,4 +1,4 @@
-//! The protocol that changes slots. It works on any memory that has slots.
+//! The protocol that changes slots. It runs on any memory that implements [`Slots`].
 //!
 //! A key may live in any of a few slots (two lines of four). Each slot is one word:
 //!
@@ -14,11 +14,12 @@
 //! LIVE(K)          EMPTY            a caller of K                               `reset`
 //! ```
 //!
-//! An eviction takes the bucket that lacks the smallest share of its own burst, because that share
-//! is what forgetting it gives away. The instant at which a bucket is full would be the wrong
-//! measure. A drained bucket of ten minutes is full before a daily bucket at 99 %, and it would
-//! lose everything. Of equal shares, the one with the shorter missing span is evicted. Of equal
-//! spans, the lower slot is evicted.
+//! An eviction takes the bucket that lacks the smallest share of its own burst, because forgetting
+//! the bucket gives this share away. The instant at which a bucket is full would be the wrong
+//! measure. An empty bucket with a span of ten minutes is full earlier than a daily bucket at 99 %.
+//! Evicting the empty bucket would give away its whole capacity. If shares are equal, the bucket
+//! with the shorter missing span is evicted. If these spans are equal too, the lower slot is
+//! evicted.
 //!
 //! Invariant: at most one slot is LIVE(K). Suppose that slots i and j both became LIVE(K), j first.
 //! The claimant of i read j after its own claim and saw no K, so j was claimed later. Then the
@@ -30,10 +31,10 @@
 //! its claim. So its first grant is later than the instant at which the old record was seen to be
 //! full. This needs a clock that is monotone over all processors.
 //!
-//! A process that is killed at any point leaves a word either as before its change or as after it.
-//! A claim that it leaves behind took no tokens. Callers of the same key finish the claim at once,
-//! and other callers take the slot after about 12 ms. With a much shorter time, two claimants could
-//! steal from each other for ever.
+//! If a process is killed at any point, each word is either as before the process's change or as
+//! after it. A claim that a killed process leaves behind took no tokens. Callers of the same key
+//! finish the claim at once, and other callers take the slot after about 12 ms. With a much shorter
+//! time, two claimants could steal from each other for ever.
 
 use super::counters::{Event, Shard};
 use super::word::{Fingerprint, Span, Word};
@@ -43,11 +44,12 @@ use crate::store::{Put, empty_at};
 use std::hint::black_box;
 use std::sync::atomic::Ordering::{self, AcqRel, Acquire, SeqCst};
 
-/// The slots in which one key may live, and their surroundings. There is always more than one slot.
+/// The slots in which one key may live, with the clock and the counters that the protocol uses. A
+/// key always has at least one slot.
 ///
-/// In production these are two lines of the table. In the model they are a few loom atomics, and
-/// loom tries every interleaving of a few threads on them. The protocol chooses the orderings, so
-/// the model explores the orderings that production uses.
+/// In production these are two lines of the table. In the model tests they are a few loom atomics,
+/// on which loom tries every interleaving of a few threads. The protocol chooses the memory
+/// orderings, so the tests explore the orderings of production.
 #[allow(clippy::len_without_is_empty)]
 pub trait Slots {
     /// The variant of the protocol that runs on these slots.
@@ -57,7 +59,7 @@ pub trait Slots {
     where
         Self: 's;
 
-    /// Returns the number of slots. The lower half and the upper half are one line each.
+    /// Returns the number of slots. The lower half is one line, and the upper half is another.
     fn len(&self) -> usize;
     /// Returns the fingerprint of the key to which these slots belong.
     fn fingerprint(&self) -> Fingerprint;
@@ -65,25 +67,27 @@ pub trait Slots {
     fn slot(&self, index: usize) -> Self::Slot<'_>;
     /// Returns the shard in which the caller counts, and its number.
     fn shard(&self) -> (usize, &Shard);
-    /// Returns the present instant.
+    /// Returns the current instant in ticks.
     fn now(&self) -> Ticks;
     /// Reports whether a bucket that is not full may be evicted when no other slot is available.
     fn may_evict(&self) -> bool;
-    /// Orders the accesses before and after it.
+    /// Executes a memory fence: orders the accesses before the call against the accesses after it.
     fn fence(&self, order: Ordering);
-    /// Waits between two tries. `tries` counts the pauses before this one.
+    /// Waits between two tries. `tries` is the number of earlier pauses of this call.
     fn pause(&self, tries: u32);
 }
 
-/// A word that all processes change.
+/// A slot's word, which all processes may change.
 pub trait AtomicWord {
-    /// Returns the word.
+    /// Returns the current word.
     fn load(self, order: Ordering) -> Word;
-    /// Replaces `old` by `new`. Returns `false` if the slot holds something else.
+    /// Replaces `old` by `new`, with the ordering `done`. If the slot holds another word, changes
+    /// nothing and returns `false`, with the ordering `failed`.
     fn swap(self, old: Word, new: Word, done: Ordering, failed: Ordering) -> bool;
 }
 
-/// A variant of the protocol: as in [`Production`], broken on purpose, or killed at a marked step.
+/// A variant of the protocol: [`Production`], or one for tests that breaks a rule on purpose or
+/// kills the process at a marked step.
 pub trait Variant {
     /// `false` breaks the protocol on purpose: a claim becomes LIVE without a check of the other
     /// slots.
@@ -98,7 +102,7 @@ pub trait Variant {
     fn reached(_: Point) {}
 }
 
-/// The protocol without any change.
+/// The protocol with all its rules.
 #[derive(Clone, Copy, Debug)]
 pub struct Production;
 
@@ -146,14 +150,14 @@ impl Point {
 
 #[inline(always)]
 fn load<S: Slots>(slots: &S, index: usize) -> Word {
-    // Acquire: the clock must be read after the slot.
+    // Acquire: the clock must be read after the slot. See `try_take`.
     slots.slot(index).load(Acquire)
 }
 
 #[inline(always)]
 fn swap<S: Slots>(slots: &S, index: usize, old: Word, new: Word) -> bool {
-    // AcqRel: a claim comes before the reads that follow it and after everything that precedes it.
-    // Acquire on failure, as in every load.
+    // AcqRel: a successful swap comes before the reads that follow it and after all accesses that
+    // precede it. Acquire on failure, as in `load`.
     slots.slot(index).swap(old, new, AcqRel, Acquire)
 }
 
@@ -161,18 +165,19 @@ fn count<S: Slots>(slots: &S, event: Event) {
     slots.shard().1.count(event);
 }
 
-/// Returns a number of 54 bits that no other claim has.
+/// Returns a 54-bit number that makes the word of this claim different from those of other claims.
 fn ticket<S: Slots>(slots: &S) -> u64 {
     // The shard is read once, because the number and the count must belong to the same shard.
     let (number, shard) = slots.shard();
     (number as u64) << 48 | (shard.ticket() & ((1 << 48) - 1))
 }
 
-/// Takes one step. A bucket without a record starts from the state `first`, or full if it is
-/// `None`.
+/// Runs one step. `first` is used only for a bucket without a record, as in [`Step::decide_first`].
+/// If other processes win too many races, the step is denied as contended.
 #[inline(always)]
 pub fn take<S: Slots>(slots: &S, step: &Step, first: Option<Ticks>) -> Outcome {
-    // Nearly every call ends here. It pays nothing for the code that tries again.
+    // Nearly every call succeeds at the first try. The code for more tries is a separate function,
+    // so that it does not slow down these calls.
     match try_take(slots, step, first) {
         Some(outcome) => outcome,
         None => take_again(slots, step, first),
@@ -193,15 +198,15 @@ fn take_again<S: Slots>(slots: &S, step: &Step, first: Option<Ticks>) -> Outcome
     Outcome::denied(Denial::Contended, empty_at, slots.now())
 }
 
-/// Takes one step, or returns `None` if another process changed the slot first.
+/// Runs one step, or returns `None` if another process changed the slot first.
 #[inline(always)]
 fn try_take<S: Slots>(slots: &S, step: &Step, first: Option<Ticks>) -> Option<Outcome> {
     let Some((index, word)) = find(slots) else {
         return take_absent(slots, step, first);
     };
     S::Variant::reached(Point::Loaded);
-    // Without `black_box`, the compiler would compute the span after the clock reading. Every grant
-    // would then wait for it.
+    // Without `black_box`, the compiler would compute the span after the clock reading, and every
+    // grant would take longer.
     let span = black_box(Span::covering(step.span()));
     // The clock is read after the slot, so that a denial is true at the instant that it states.
     let outcome = step.decide(word.empty_at(), slots.now());
@@ -217,12 +222,13 @@ fn try_take<S: Slots>(slots: &S, step: &Step, first: Option<Ticks>) -> Option<Ou
     Some(outcome)
 }
 
-/// Takes a step on a bucket that has no record. It is full, unless `first` proposes another state.
+/// Runs one step on a bucket without a record. Uses `first` as in [`Step::decide_first`]. Returns
+/// `None` if another process won a race.
 #[cold]
 #[inline(never)]
 fn take_absent<S: Slots>(slots: &S, step: &Step, first: Option<Ticks>) -> Option<Outcome> {
     if step.dry || step.exceeds_capacity() || (first.is_none() && step.cost == 0) {
-        // There is nothing to write. A bucket from which nothing was taken needs no slot.
+        // This step changes nothing. A bucket from which nothing was taken needs no slot.
         return Some(Outcome {
             empty_at: 0,
             ..step.decide(0, slots.now())
@@ -233,7 +239,8 @@ fn take_absent<S: Slots>(slots: &S, step: &Step, first: Option<Ticks>) -> Option
     })
 }
 
-/// Returns the slot in which the key lives, and its word.
+/// Returns the index and the word of the slot that holds the key's record, or `None` if the key has
+/// no record.
 #[inline(always)]
 fn find<S: Slots>(slots: &S) -> Option<(usize, Word)> {
     let fingerprint = slots.fingerprint();
@@ -243,8 +250,8 @@ fn find<S: Slots>(slots: &S) -> Option<(usize, Word)> {
     })
 }
 
-/// Creates a record. `birth` decides its state. Returns `None` if the key has a record by now, or
-/// if another process won a race.
+/// Creates a record with the state that `birth` returns for the current instant. Denies if no slot
+/// is available. Returns `None` if the key already has a record, or if another process won a race.
 fn claim<S: Slots>(slots: &S, span: Span, birth: impl Fn(Ticks) -> Outcome) -> Option<Outcome> {
     let now = slots.now();
     let Some((index, old)) = survey(slots, now)?.best(slots.may_evict()) else {
@@ -285,7 +292,7 @@ fn claim<S: Slots>(slots: &S, span: Span, birth: impl Fn(Ticks) -> Outcome) -> O
     Some(outcome)
 }
 
-/// Reads every slot. Returns `None` if the key has a record by now.
+/// Reads every slot and collects the candidates. Returns `None` if the key already has a record.
 fn survey<S: Slots>(slots: &S, now: Ticks) -> Option<Survey> {
     let mut survey = Survey::default();
     for index in 0..slots.len() {
@@ -298,7 +305,7 @@ fn survey<S: Slots>(slots: &S, now: Ticks) -> Option<Survey> {
     Some(survey)
 }
 
-/// The candidates for a new record, each the first or the best of its kind.
+/// The candidate slots for a new record: the first or the best slot of each kind.
 #[derive(Default)]
 struct Survey {
     claimed: Option<(usize, Word)>,
@@ -319,8 +326,8 @@ impl Survey {
             self.free_count[line] += 1;
             self.free[line].get_or_insert(slot);
         } else if word.is_pending() {
-            // Reads the clock again. With a reading from before the claim, a young claim would look
-            // old, because the difference wraps around.
+            // Reads the clock again. `now` may be earlier than the claim, and then a young claim
+            // would look old, because the difference wraps around.
             if word.is_abandoned(slots.now()) {
                 self.abandoned.get_or_insert(slot);
             }
@@ -332,8 +339,9 @@ impl Survey {
         }
     }
 
-    /// Returns the slot for a new record, and its word. A claim of the same key comes first, and is
-    /// then finished. Any other word is one that a claim may replace.
+    /// Returns the slot for a new record, and its word. A claim of the same key comes first,
+    /// because the caller then finishes this claim. Otherwise the word is one that a new claim may
+    /// replace. Returns `None` if no slot is available.
     fn best(self, may_evict: bool) -> Option<(usize, Word)> {
         // Prefers the line with more free slots. A choice between two lines makes overflow rare.
         let free = if self.free_count[1] > self.free_count[0] {
@@ -358,8 +366,9 @@ fn count_claim<S: Slots>(slots: &S, old: Word, now: Ticks) {
     }
 }
 
-/// Makes sure that the key is in no other slot. Gives way to a record, and to a claim in a lower
-/// slot. Empties a claim in a higher slot. Returns `false` if the caller must start again.
+/// Makes sure that the key is in no other slot. If another slot holds a record, or a lower slot a
+/// claim, gives up the caller's own claim. Empties a claim in a higher slot. Returns `false` if the
+/// caller must start again.
 fn validate<S: Slots>(slots: &S, mine: usize, pending: Word) -> bool {
     let fingerprint = slots.fingerprint();
     for index in (0..slots.len()).filter(|&index| index != mine) {
@@ -379,11 +388,13 @@ fn validate<S: Slots>(slots: &S, mine: usize, pending: Word) -> bool {
     true
 }
 
-/// Gives back `cost`, or the part of it that is still missing because of the take that left the
-/// state `taken`. A bucket without a record is already full, so nothing changes.
+/// Gives back the part of `cost` that the bucket still lacks because of the take that left the
+/// state `taken`. See [`Put::worth`]. A bucket without a record is already full, so nothing
+/// changes.
 pub fn refund<S: Slots>(slots: &S, cost: Ticks, burst: Ticks, taken: Ticks) {
     change(slots, |word| {
-        // The clock is read after the slot. So no step on this state is later than `now`.
+        // The clock is read after the slot. So every step that led to this state ran at or before
+        // `now`.
         let now = slots.now();
         let cost = Put::worth(cost, burst, taken, now);
         let refunded = Put::refunded(word.empty_at(), now, cost, burst);
@@ -391,12 +402,13 @@ pub fn refund<S: Slots>(slots: &S, cost: Ticks, burst: Ticks, taken: Ticks) {
     });
 }
 
-/// Forgets the bucket.
+/// Fills the bucket by deleting its record.
 pub fn reset<S: Slots>(slots: &S) {
     change(slots, |_| Word::EMPTY);
 }
 
-/// Replaces a live record. Retries without limit, because a refund or a reset must not be denied.
+/// Replaces the key's record by the word that `next` returns, if the key has a record. Retries
+/// without limit, because a refund or a reset must not be denied.
 fn change<S: Slots>(slots: &S, next: impl Fn(Word) -> Word) {
     for tries in 0.. {
         let Some((index, word)) = find(slots) else {
@@ -410,8 +422,8 @@ fn change<S: Slots>(slots: &S, next: impl Fn(Word) -> Word) {
     }
 }
 
-/// Creates a record that was empty `age` ticks ago (negative: will be empty), unless the key has
-/// one.
+/// Creates a record that was empty `age` ticks ago, unless the key has a record. With a negative
+/// age, the bucket will be empty in the future.
 pub fn bootstrap<S: Slots>(slots: &S, age: i64) {
     for tries in 0..S::Variant::PATIENCE {
         if find(slots).is_some() {

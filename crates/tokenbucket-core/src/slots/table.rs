@@ -1,4 +1,4 @@
-//! The table of slots. Each key has two lines in it.
+//! The table of slots. Each key may use the slots of two lines.
 //!
 //! Invariant: the two lines of a key are different, and they are the same in every process that
 //! maps the segment.
@@ -17,19 +17,19 @@ use std::sync::atomic::Ordering::{self, Acquire, Relaxed};
 /// The number of slots in a line.
 pub const SLOTS_PER_LINE: usize = 4;
 
-/// A line of slots: a cache line.
+/// A line of slots, which is one cache line.
 #[repr(C, align(64))]
 #[derive(Debug)]
 pub struct Line(pub [AtomicU128; SLOTS_PER_LINE]);
 
-/// The store in shared memory. `V` is [`Production`], except in tests that break the protocol on
-/// purpose.
+/// The store in shared memory. `V` is the variant of the protocol: [`Production`], except in tests
+/// that break the protocol on purpose.
 #[derive(Debug)]
 pub struct SharedMemory<V: Variant = Production> {
     /// The table. It has at least two lines.
     pub(crate) lines: Region<Line>,
     pub(crate) counters: Counters,
-    /// One element if identifiers are kept, otherwise empty.
+    /// One element if the segment has diagnostics, otherwise no element.
     pub(crate) diagnostics: Region<Diagnostics>,
     pub(crate) hasher: KeyHasher,
     pub(crate) evict: bool,
@@ -41,16 +41,16 @@ pub struct SharedMemory<V: Variant = Production> {
 pub struct Usage {
     /// Buckets that are not full.
     pub live: usize,
-    /// Full buckets, whose slots are free to take.
+    /// Full buckets. A new bucket may take their slots.
     pub reclaimable: usize,
     /// Claims that are not finished.
     pub pending: usize,
-    /// Slots that hold nothing.
+    /// Slots without a bucket or claim.
     pub empty: usize,
 }
 
 impl<V: Variant> SharedMemory<V> {
-    /// Returns the hasher that makes keys of this store, in no namespace yet.
+    /// Returns the hasher that makes keys of this store. It has no namespace.
     #[must_use]
     pub const fn hasher(&self) -> KeyHasher {
         self.hasher
@@ -58,17 +58,17 @@ impl<V: Variant> SharedMemory<V> {
 
     /// Returns the eight slots of the key with this hash.
     ///
-    /// 48 bits of the hash are the fingerprint. 64 other bits choose the lines. Two keys are
-    /// confused only if both agree.
+    /// 48 bits of the hash are the fingerprint, and 64 other bits choose the lines. Two keys share
+    /// a bucket by mistake only if they have the same fingerprint and a common line.
     #[inline]
-    // Each cast takes the bits that it names.
+    // Each cast drops higher bits on purpose.
     #[allow(clippy::cast_possible_truncation)]
     pub(super) fn slots(&self, hash: u128) -> Neighbourhood<'_, V> {
         let lines: &[Line] = &self.lines;
         let choice = |bits: u32| ((u64::from(bits) * lines.len() as u64) >> 32) as usize;
         let lower = choice((hash >> 64) as u32);
         let upper = choice((hash >> 96) as u32);
-        // There are at least two lines, so the neighbour is another line.
+        // The table has at least two lines, so the neighbour is a different line.
         let upper = if upper != lower {
             upper
         } else if lower == 0 {
@@ -95,7 +95,7 @@ impl<V: Variant> SharedMemory<V> {
         Totals::of(&self.counters.shards)
     }
 
-    /// Returns the identifiers that are denied most, if they are kept.
+    /// Returns the identifiers that are denied most, or `None` if the segment has no diagnostics.
     #[inline]
     #[must_use]
     pub fn diagnostics(&self) -> Option<&Diagnostics> {
@@ -108,8 +108,8 @@ impl<V: Variant> SharedMemory<V> {
         self.evict
     }
 
-    /// Counts slots by state. Reads every slot that was ever written, so it is meant for status
-    /// only.
+    /// Returns the number of slots in each state. This reads every slot that was ever written, so
+    /// it is meant for the status only.
     #[must_use]
     pub fn usage(&self, segment: &Segment) -> Usage {
         let now = boot_clock();
@@ -136,7 +136,7 @@ impl<V: Variant> SharedMemory<V> {
         usage
     }
 
-    /// Returns every word. Tests use it to look for a key that lives twice.
+    /// Returns the words of all slots. Tests use this to find keys with two records.
     #[must_use]
     pub fn words(&self) -> Vec<Word> {
         let slots = self.lines.iter().flat_map(|line| &line.0);
@@ -195,8 +195,8 @@ impl<V: Variant> Slots for Neighbourhood<'_, V> {
     #[cold]
     fn pause(&self, tries: u32) {
         // After each lost race the process waits longer, up to some microseconds. Meanwhile the
-        // winner keeps the line in its cache for several calls, and both do three times as much
-        // work. A process that has lost many races yields the processor to others.
+        // winner keeps the line in its cache for several calls. Both processes then complete three
+        // times as many calls. A process that has lost many races yields its processor.
         if tries % 64 == 63 {
             std::thread::yield_now();
         }
@@ -219,8 +219,8 @@ impl AtomicWord for &AtomicU128 {
     }
 }
 
-/// Reports whether the processor swaps 128 bits without a lock. Without that, memory cannot be
-/// shared.
+/// Reports whether the processor can swap 128 bits without a lock. If it cannot, processes cannot
+/// share the memory.
 #[must_use]
 pub fn is_lock_free() -> bool {
     AtomicU128::is_lock_free()

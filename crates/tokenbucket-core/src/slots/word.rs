@@ -6,10 +6,11 @@
 //!        PENDING  1 | 0 | age stamp: 8 bits | shard: 6 bits | count: 48 bits
 //! ```
 //!
-//! The fingerprint 0 is no bucket: the word `EMPTY`. The span is the greatest burst of the callers
-//! that took from the bucket. From it every process can see whether the bucket is full. It is
-//! rounded **up**, so that no bucket looks full too early. A span of 0 means that no caller has
-//! named one yet. Stamp, shard and count make every claim a different word.
+//! The fingerprint 0 means no bucket, as in the word `EMPTY`. The span is the greatest burst of the
+//! callers that took from the bucket. Every process uses the span to see whether the bucket is
+//! full. The span is rounded **up**, so that no bucket looks full too early. A span of 0 means that
+//! no caller has taken from the bucket yet. Stamp, shard and count make every claim a different
+//! word.
 
 use crate::clock::Ticks;
 use crate::store::UNKNOWN_SPAN;
@@ -21,9 +22,10 @@ const SPAN_MASK: u64 = (1 << SPAN_BITS) - 1;
 const MANTISSA_BITS: u32 = 10;
 const STAMP_SHIFT: u32 = 54;
 const STAMP_MASK: u64 = 0xff;
-/// A stamp counts units of 2^22 ns (4.2 ms).
+/// The binary logarithm of the stamp's unit: 2^22 ns (4.2 ms).
 const STAMP_UNIT: u32 = 22;
-/// The age in units from which a claim counts as abandoned. It is 8.4 to 12.6 ms.
+/// The age in units of the stamp from which a claim counts as abandoned. The real age is then 8.4
+/// to 12.6 ms.
 const ABANDONED: u64 = 3;
 
 /// The content of a slot.
@@ -40,7 +42,7 @@ pub struct Word {
 pub struct Fingerprint(u64);
 
 impl Fingerprint {
-    /// Returns the fingerprint of the low 48 bits. 0 becomes 1.
+    /// Returns the low 48 bits as a fingerprint. If they are 0, the fingerprint is 1.
     #[inline]
     #[must_use]
     pub const fn new(bits: u64) -> Self {
@@ -53,7 +55,8 @@ impl Word {
     /// The word of an empty slot.
     pub const EMPTY: Self = Self { tag: 0, state: 0 };
 
-    /// Returns a claim on a slot. No tokens are ever taken through a claim.
+    /// Returns a claim on a slot for the bucket of this fingerprint. A claim never holds taken
+    /// tokens.
     #[must_use]
     pub const fn pending(fingerprint: Fingerprint, ticket: u64, now: Ticks) -> Self {
         let stamp = ((now >> STAMP_UNIT) & STAMP_MASK) << STAMP_SHIFT;
@@ -63,7 +66,7 @@ impl Word {
         }
     }
 
-    /// Returns a record in the state `empty_at`.
+    /// Returns a record of the bucket in the state `empty_at`.
     #[must_use]
     pub const fn live(fingerprint: Fingerprint, span: Span, empty_at: Ticks) -> Self {
         Self {
@@ -72,7 +75,8 @@ impl Word {
         }
     }
 
-    /// Returns the same bucket in another state. The span of a live bucket never shrinks.
+    /// Returns the same bucket in another state. The new span is the greater one of the old span
+    /// and `span`.
     #[inline]
     #[must_use]
     pub fn moved(self, empty_at: Ticks, span: Span) -> Self {
@@ -97,7 +101,7 @@ impl Word {
         self.state & PENDING != 0
     }
 
-    /// Returns the bucket's state. The value has no meaning for a claim.
+    /// Returns the bucket's state `empty_at`. The result has no meaning for a claim.
     #[inline]
     #[must_use]
     pub const fn empty_at(self) -> Ticks {
@@ -111,9 +115,9 @@ impl Word {
             .saturating_add(Span(self.tag & SPAN_MASK).ticks())
     }
 
-    /// Reports whether this bucket lacks a smaller share of its span at `now` than `other`. Of
-    /// equal shares, the shorter missing time is smaller. Any two words can be compared, because a
-    /// product of two 64-bit numbers fits 128 bits.
+    /// Reports whether this bucket lacks a smaller share of its span at `now` than `other`. If the
+    /// shares are equal, compares the missing ticks. No two words cause an overflow, because a
+    /// product of two 64-bit numbers fits into 128 bits.
     #[must_use]
     pub fn lacks_less_than(self, other: Self, now: Ticks) -> bool {
         let missing = |word: Self| u128::from(word.full_at().saturating_sub(now));
@@ -122,16 +126,16 @@ impl Word {
         (mine * span(other), mine) < (its * span(self), its)
     }
 
-    /// Reports whether any caller may take the slot: it is empty, or its bucket is full.
+    /// Reports whether any caller may take the slot because it is empty or its bucket is full.
     #[must_use]
     pub fn is_reclaimable(self, now: Ticks) -> bool {
         self == Self::EMPTY || (!self.is_pending() && self.full_at() <= now)
     }
 
-    /// Reports whether this claim is so old that its process must have died or been stopped.
+    /// Reports whether this word is a claim so old that its process must have died or been stopped.
     ///
     /// The stamp wraps around every 1.07 s. In 12 ms of each such period, an abandoned claim looks
-    /// young. This only causes a delay.
+    /// young. This only delays the callers that want the slot.
     #[must_use]
     pub const fn is_abandoned(self, now: Ticks) -> bool {
         let stamp = self.state >> STAMP_SHIFT;
@@ -158,8 +162,8 @@ impl From<Word> for u128 {
     }
 }
 
-/// A span as a small float with 6 bits of exponent and 10 of mantissa. Greater spans have greater
-/// codes.
+/// A span as a 16-bit code: a small float with 6 bits of exponent and 10 of mantissa. Greater spans
+/// have greater codes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Span(u64);
 
@@ -167,7 +171,7 @@ impl Span {
     /// The span of a bucket from which no caller has taken yet, so that no burst is known.
     pub const UNKNOWN: Self = Self(0);
 
-    /// Returns the least code that is not below `ticks`. It is at most 0.1 % above.
+    /// Returns the least span that is not below `ticks`. It is at most 0.1 % longer.
     #[inline]
     #[must_use]
     pub const fn covering(ticks: Ticks) -> Self {
@@ -192,7 +196,7 @@ impl Span {
         let mantissa = self.0 & ((1 << MANTISSA_BITS) - 1);
         match exponent {
             0 => mantissa,
-            // Only a corrupted word has a greater exponent. Its bucket is never full.
+            // Only a corrupted word has such an exponent. Its bucket counts as never full.
             54.. => Ticks::MAX,
             _ => (mantissa + (1 << MANTISSA_BITS)) << (exponent - 1),
         }

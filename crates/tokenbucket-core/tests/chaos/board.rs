@@ -1,8 +1,8 @@
-//! The journal of the workers: a mapping that they share with their supervisor and that survives
-//! them.
+//! The journal of the workers. It is in memory that the workers share with the supervisor, so it is
+//! kept when a worker dies.
 //!
-//! Invariant: only one process at a time writes to a lane, and an entry counts once the length
-//! covers it. So a worker that is killed while it writes an entry loses that one entry.
+//! Invariant: only one process at a time writes to a lane, and an entry is valid only if its index
+//! is below the length. So a worker that is killed while it writes an entry loses only that entry.
 
 use rustix::mm::{MapFlags, ProtFlags, mmap_anonymous, munmap};
 use std::ops::Deref;
@@ -14,7 +14,7 @@ use tokenbucket_core::slots::protocol::Point;
 pub const WORKERS: usize = 8;
 const ENTRIES: usize = 1 << 20;
 
-/// The contents of the mapping. Zeroed memory is valid.
+/// The contents of the shared memory. Zeroed memory is a valid sheet.
 #[repr(C)]
 pub struct Sheet {
     deaths: [AtomicU64; Point::ALL.len()],
@@ -25,11 +25,11 @@ pub struct Sheet {
 pub struct Lane {
     /// The calls that returned.
     pub calls: AtomicU64,
-    /// The grants that were written into a slot, journalled or not.
+    /// The number of grants that were written into a slot, whether they are in the journal or not.
     pub written: AtomicU64,
-    /// The tokens that were given back.
+    /// The number of tokens that were given back.
     pub returned: AtomicU64,
-    /// The number of entries that count.
+    /// The number of valid entries.
     length: AtomicU64,
     entries: [Entry; ENTRIES],
 }
@@ -50,7 +50,7 @@ pub struct Grant {
 }
 
 impl Lane {
-    /// Notes a grant. Returns `false` if the lane is full.
+    /// Adds a grant to the journal. Returns `false` if the lane is full.
     pub fn note(&self, grant: Grant) -> bool {
         let length = self.length.load(Relaxed);
         let Some(entry) = self.entries.get(usize::try_from(length).unwrap()) else {
@@ -99,7 +99,7 @@ impl Sheet {
     }
 }
 
-/// A sheet in a mapping that forked processes share. Pages that are never written to cost nothing.
+/// A sheet in memory that forked processes share. Pages that are never written use no memory.
 pub struct Board(NonNull<Sheet>);
 
 impl Board {
@@ -117,8 +117,8 @@ impl Deref for Board {
     type Target = Sheet;
 
     fn deref(&self) -> &Sheet {
-        // SAFETY: the mapping is page-aligned and has the size of a sheet. It is zeroed, which is a
-        // valid sheet of atomics. It lives as long as `self`.
+        // SAFETY: the mapping is page-aligned and has the size of a sheet. Its bytes are zero,
+        // which is a valid value for the atomics of a sheet. The mapping lives as long as `self`.
         unsafe { self.0.as_ref() }
     }
 }

@@ -1,4 +1,5 @@
-//! More keys than slots: records are created, forgotten, contended and abandoned all the time.
+//! Runs workers on more keys than slots. So records are created and forgotten all the time, and
+//! claims are contended and abandoned.
 
 use crate::board::{Board, Grant, Sheet};
 use crate::fate::{Dice, Mood};
@@ -24,7 +25,7 @@ pub const SMALL: Limit = Limit {
     cost: 20_000,
     burst: 100_000,
 };
-/// One call empties the bucket.
+/// A quota for which one call empties the bucket.
 pub const SINGLE: Limit = Limit {
     cost: 100_000,
     burst: 100_000,
@@ -47,14 +48,15 @@ pub struct Churn {
 pub struct Outcome {
     pub tally: Tally,
     pub calls: u64,
-    /// The written grants that were not journalled, and the written grants that were not counted.
+    /// The number of written grants that are not in the journal, and of those that were not
+    /// counted.
     pub lost: [i128; 2],
     pub deaths: [u64; Point::ALL.len()],
     pub totals: Totals,
     pub twice: usize,
-    /// The verdict on each limit alone.
+    /// The verdict on the grants of each limit alone.
     pub alone: Vec<Verdict>,
-    /// The verdict on all limits together, against the greatest burst.
+    /// The verdict on all grants together, for a bucket with the greatest burst.
     pub together: Verdict,
 }
 
@@ -104,8 +106,8 @@ impl Churn {
     fn work<V: Variant>(&self, store: &Host<V>, board: &Sheet, lane: usize, seed: u64, end: Ticks) {
         let lane = &board.lanes[lane];
         let mut dice = Dice(seed | 1);
-        // Six keys at a time, and always new ones, so that all processes meet each key while it is
-        // new.
+        // At any time, the workers use six keys, and these keys change all the time. So several
+        // workers often create the record of a new key at the same time.
         let period = if self.treatment.mood == Mood::Sleepy {
             40_000
         } else {
@@ -132,8 +134,8 @@ impl Churn {
         }
     }
 
-    /// Checks that every key is served after a pause. By then every bucket is full and every claim
-    /// is abandoned, wherever workers died.
+    /// Checks that every key is granted tokens after a pause. After the pause, every bucket is
+    /// full, and the claims of dead workers count as abandoned.
     fn everybody_is_served<V: Variant>(&self, store: &Host<V>) -> Result<(), String> {
         std::thread::sleep(Duration::from_millis(20));
         for key in 0..self.keys.min(32) {
@@ -154,7 +156,7 @@ impl Churn {
         Ok(())
     }
 
-    /// Returns the most ticks that one eviction gives away.
+    /// Returns the greatest number of ticks that one eviction gives away.
     fn victim(&self) -> Ticks {
         let greatest = self.limits.iter().map(|limit| limit.burst).max();
         Span::covering(greatest.unwrap_or_default()).ticks()
@@ -162,20 +164,20 @@ impl Churn {
 }
 
 impl Outcome {
-    /// Reports whether something happened that must not.
+    /// Reports whether a bucket granted more than it held or a key has two records.
     pub fn is_violated(&self) -> bool {
         let alone = self.alone.iter().any(|verdict| verdict.violations > 0);
         alone || self.together.violations > 0 || self.twice > 0
     }
 
-    /// Checks the result. With evictions, grants may exceed the bound by what the evictions gave
-    /// away.
+    /// Checks the result of the run. If the table evicts buckets, the grants may exceed the bound
+    /// by the ticks that evictions gave away.
     pub fn judge(&self, churn: &Churn) -> Result<(), String> {
         if self.twice > 0 {
             return Err(format!("{} keys live twice", self.twice));
         }
         if churn.evict {
-            // A worker that dies between an eviction and its count leaves one eviction uncounted.
+            // A worker that dies right after an eviction leaves that eviction uncounted.
             let uncounted = self.tally.kills * churn.victim();
             let allowed = self.totals.evicted_ticks + uncounted;
             if self.totals.get(Event::Evicted) == 0 {

@@ -1,5 +1,5 @@
-//! One bucket that never becomes empty. Its state shows how many tokens were taken, even if workers
-//! are killed.
+//! Takes tokens from one bucket that never becomes empty or full. Its state shows how many tokens
+//! were taken, even if workers are killed.
 
 use crate::board::Board;
 use crate::churn::shared;
@@ -12,7 +12,8 @@ use tokenbucket_core::{Put, Step, TICKS_PER_SECOND, Ticks, boot_clock};
 
 /// The cost of one token. The bucket holds more tokens than the test can take.
 const TOKEN: Ticks = TICKS_PER_SECOND;
-/// Taken first, so that the bucket does not become full again, however long its workers sleep.
+/// The cost of the first call. It is so great that the bucket never becomes full, even if its
+/// workers sleep long.
 const AHEAD: Ticks = 1_000_000 * TOKEN;
 
 /// Returns the state of the bucket's one record.
@@ -24,7 +25,8 @@ fn state(store: &Host<Meant>) -> Ticks {
     record.empty_at()
 }
 
-/// Takes tokens, and gives every fourth one back if `refunding`.
+/// Takes single tokens, and gives every fourth token back if `refunding`. Returns an error if more
+/// tokens are lost than workers were killed.
 pub fn run(treatment: Treatment, refunding: bool) -> Result<String, String> {
     let store = shared::<Meant>(2, false);
     let key = store.slots().hasher().key(b"exact");
@@ -58,7 +60,7 @@ pub fn run(treatment: Treatment, refunding: bool) -> Result<String, String> {
         "recorded {recorded}, consumed {consumed}, lost {lost}, {kills} kills, {} stops",
         tally.stops
     );
-    // A worker that dies between a refund and its record causes a loss in the other direction.
+    // A worker that dies after a refund, before the refund is counted, makes `lost` smaller.
     let least = if refunding { -kills } else { 0 };
     if moved % i128::from(TOKEN) != 0 || !(least..=kills).contains(&lost) {
         return Err(told);

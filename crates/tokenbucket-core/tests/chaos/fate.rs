@@ -1,7 +1,7 @@
 //! The fate of a worker at the marked steps: it yields, sleeps, stops itself or kills itself.
 //!
-//! The protocol calls `reached` without a receiver. So a worker's mood, its dice and its lane are
-//! statics of its process, set right after the fork.
+//! The protocol calls `reached` without a receiver. So a worker's mood, dice and lane are static
+//! variables, which are set right after the fork.
 
 use crate::board::Sheet;
 use rustix::process::{Signal, getpid, kill_process};
@@ -19,7 +19,7 @@ pub enum Mood {
     Restless,
     /// The worker also stops and kills itself.
     Deadly,
-    /// The worker sleeps long between its reading of the clock and its claim.
+    /// The worker sometimes sleeps between its clock reading and its claim.
     Sleepy,
 }
 
@@ -28,7 +28,7 @@ static DICE: AtomicU64 = AtomicU64::new(1);
 static SHEET: AtomicPtr<Sheet> = AtomicPtr::new(null_mut());
 static LANE: AtomicUsize = AtomicUsize::new(0);
 
-/// Dice that need not be secret: a xorshift.
+/// Random numbers from a xorshift generator, which need not be secret.
 pub struct Dice(pub u64);
 
 impl Dice {
@@ -40,12 +40,12 @@ impl Dice {
     }
 }
 
-/// Rolls the dice of this process.
+/// Returns the next random number of this process.
 fn roll() -> u64 {
     let mut dice = Dice(DICE.load(Relaxed));
     let rolled = dice.roll();
     DICE.store(dice.0, Relaxed);
-    // The low bits of a xorshift are its weakest.
+    // The low bits of a xorshift generator are the least random ones.
     rolled >> 8
 }
 
@@ -80,7 +80,7 @@ fn befall(point: Point) {
         }
         return;
     }
-    // Claims are rare, so their steps are hit more often.
+    // Claims are rare, so something happens more often at their steps.
     let common = matches!(point, Point::Loaded | Point::Decided | Point::Granted);
     if !rolled.is_multiple_of(if common { 64 } else { 4 }) {
         return;
@@ -101,7 +101,7 @@ fn end(signal: Signal) {
     kill_process(getpid(), signal).expect("a process may signal itself");
 }
 
-/// The unchanged protocol, with the fate of its process.
+/// The protocol with all its rules. Workers yield, sleep, stop or die at its marked steps.
 #[derive(Debug)]
 pub struct Meant;
 impl Variant for Meant {
@@ -110,7 +110,7 @@ impl Variant for Meant {
     }
 }
 
-/// Control: a claim becomes LIVE without a check of the other slots.
+/// The variant of a control run, in which a claim becomes LIVE without a check of the other slots.
 #[derive(Debug)]
 pub struct Unvalidated;
 impl Variant for Unvalidated {
@@ -120,7 +120,7 @@ impl Variant for Unvalidated {
     }
 }
 
-/// Control: the clock is not read again after a claim.
+/// The variant of a control run, which does not read the clock again after a claim.
 #[derive(Debug)]
 pub struct Once;
 impl Variant for Once {

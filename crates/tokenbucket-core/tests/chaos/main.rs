@@ -1,14 +1,15 @@
-//! Real processes on one table, killed and stopped anywhere.
+//! Chaos tests: processes share one table, and are killed and stopped at any instruction.
 //!
-//! Eight workers share a table that is so small that slots change hands all the time. From outside,
-//! they are killed with SIGKILL and stopped with SIGSTOP at any instruction. They also do both to
-//! themselves at every marked step of the protocol. Their grants are journalled in memory that
-//! survives them, and replayed. No bucket may give more than it held, no key may live twice, and no
-//! worker may hang. Two controls break the protocol on purpose and must be caught.
+//! Eight workers share a table that is so small that slots are claimed for other keys all the time.
+//! A supervisor kills workers with SIGKILL and stops them with SIGSTOP, at any instruction. The
+//! workers also kill and stop themselves at every marked step of the protocol. They write their
+//! grants into a journal in shared memory, which the test then replays. No bucket may grant more
+//! than it held, no key may have two records, and no worker may hang. Two control runs break the
+//! protocol on purpose. The test must detect both.
 //!
-//! The test forks, so it needs a process of one thread and brings its own `main`. It runs for half
-//! a minute. `TOKENBUCKET_CHAOS_SECONDS=n` sets another time. Arguments select runs by a part of
-//! their name.
+//! The test forks, so its process must have only one thread. So the test has its own `main` instead
+//! of the test harness. It takes half a minute. `TOKENBUCKET_CHAOS_SECONDS=n` sets another time.
+//! Arguments select the runs whose names contain one of them.
 #![allow(unsafe_code, clippy::unwrap_used, clippy::expect_used)]
 
 mod board;
@@ -26,7 +27,8 @@ use supervisor::Treatment;
 use tokenbucket_core::slots::protocol::{Point, Variant};
 
 const SECONDS: f64 = 27.0;
-/// The time after which a control counts as not caught.
+/// The time limit for the detection of a control's violation. After this time, the control has
+/// failed.
 const CONTROL: Duration = Duration::from_secs(60);
 
 type Deaths = [u64; Point::ALL.len()];

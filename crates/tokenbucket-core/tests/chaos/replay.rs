@@ -1,4 +1,4 @@
-//! Judges the journalled grants.
+//! Replays the journal and finds grants that a bucket did not hold.
 
 use crate::board::Grant;
 use std::collections::{HashMap, HashSet};
@@ -10,15 +10,15 @@ use tokenbucket_core::slots::word::Word;
 pub struct Verdict {
     pub grants: u64,
     pub keys: u64,
-    /// The number of grants that their bucket did not hold.
+    /// The number of grants for which the bucket did not hold enough tokens.
     pub violations: u64,
-    /// The greatest excess of each key above its bound, in ticks, summed over all keys.
+    /// The sum of the greatest excess of each key, in ticks.
     pub excess: Ticks,
 }
 
-/// Applies Lindley's recursion to each key, at the instants that the grants state.
+/// Applies Lindley's recursion to the grants of each key, in the order of their instants.
 ///
-/// Grants of the same instant are in one sum, so their order does not matter.
+/// The costs of grants at the same instant are added first, so their order does not matter.
 pub fn replay(grants: impl Iterator<Item = Grant>, burst: Ticks) -> Verdict {
     let mut of_keys: HashMap<u64, Vec<(Ticks, Ticks)>> = HashMap::new();
     for grant in grants {
@@ -45,7 +45,7 @@ pub fn replay(grants: impl Iterator<Item = Grant>, burst: Ticks) -> Verdict {
     verdict
 }
 
-/// Returns the number of records whose key already has another record.
+/// Returns the number of records for which an earlier slot holds a record of the same key.
 pub fn twice_alive(words: &[Word]) -> usize {
     let mut seen = HashSet::new();
     let records = words.iter().filter(|word| !word.is_pending());

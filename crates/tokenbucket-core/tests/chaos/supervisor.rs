@@ -1,7 +1,7 @@
-//! Starts worker processes, kills and stops them, and replaces them.
+//! The supervisor starts worker processes, kills and stops some of them, and replaces dead ones.
 //!
-//! From time to time it stops all workers at once, wherever they are, and audits the table. The
-//! invariants must hold at every instant.
+//! From time to time the supervisor stops all workers, at any instruction, and audits the table.
+//! The invariants must hold at every instant.
 
 use crate::board::{Board, Sheet, WORKERS};
 use crate::fate::{self, Dice, Mood};
@@ -12,7 +12,8 @@ use rustix::process::{
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::time::{Duration, Instant};
 
-/// Longer than any call can take on a loaded machine, once workers are no longer killed or stopped.
+/// The time in which the workers must end after the last kill or stop. No call takes this long,
+/// even on a busy machine.
 const PATIENCE: Duration = Duration::from_secs(20);
 const BETWEEN_AUDITS: Duration = Duration::from_millis(100);
 const PANICKED: i32 = 101;
@@ -26,7 +27,7 @@ pub struct Treatment {
     pub time: Duration,
 }
 
-/// The events that happened to the workers.
+/// The number of kills, stops and audits in a run.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Tally {
     pub kills: u64,
@@ -58,12 +59,13 @@ impl Drop for Supervisor<'_> {
 }
 
 impl<'a> Supervisor<'a> {
-    /// Creates a supervisor. `work` gets its lane and a seed, and returns when the time is over.
+    /// Creates a supervisor. Each worker calls `work` with its lane and a seed. `work` must return
+    /// when the time of the run is over.
     pub fn new(board: &'a Board, treatment: Treatment, work: &'a dyn Fn(usize, u64)) -> Self {
         let sheet: &Sheet = board;
         Self {
-            // SAFETY: only forked workers keep the longer lifetime. The mapping is never unmapped
-            // in them, and `self` borrows the board here.
+            // SAFETY: only forked workers use the longer lifetime. They never unmap the mapping. In
+            // this process, `self` borrows the board.
             board: unsafe { &*std::ptr::from_ref(sheet) },
             treatment,
             work,
@@ -73,7 +75,8 @@ impl<'a> Supervisor<'a> {
         }
     }
 
-    /// Runs until the time is over, or until `audit` returns false while all workers are stopped.
+    /// Runs the workers until the time is over, or until `audit` returns `false`. `audit` is called
+    /// while all workers are stopped. Returns an error if a worker hangs or panics.
     pub fn run(mut self, audit: &mut dyn FnMut() -> bool) -> Result<Tally, String> {
         let end = Instant::now() + self.treatment.time;
         let mut audited = Instant::now();
@@ -135,7 +138,7 @@ impl<'a> Supervisor<'a> {
         unsafe { libc::_exit(code) }
     }
 
-    /// Kills or stops one worker, wherever it is.
+    /// Kills or stops one random worker at its current instruction.
     fn strike(&mut self) {
         let victim = usize::try_from(self.dice.roll() % WORKERS as u64).unwrap();
         let stop = self.dice.roll().is_multiple_of(4);
@@ -145,7 +148,7 @@ impl<'a> Supervisor<'a> {
         }
     }
 
-    /// Resumes the workers that were stopped long enough, or all of them.
+    /// Resumes the workers that were stopped for a random time, or all stopped workers if `all`.
     fn resume(&mut self, all: bool) {
         for worker in self.workers.iter_mut().flatten() {
             let Some(since) = worker.stopped else {
@@ -174,7 +177,8 @@ impl<'a> Supervisor<'a> {
         Ok(())
     }
 
-    /// Collects the workers that stopped or died. Replaces the dead ones if `again`.
+    /// Waits for the workers that have stopped or died, without blocking. Replaces the dead ones if
+    /// `again`.
     fn reap(&mut self, again: bool) -> Result<(), String> {
         for lane in 0..WORKERS {
             let options = WaitOptions::NOHANG | WaitOptions::UNTRACED;

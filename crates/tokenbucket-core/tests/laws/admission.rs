@@ -1,6 +1,8 @@
-//! The promises: how much may be admitted in any window, and why a call is denied.
+//! The promises of a quota: the limit on the tokens that any window admits, and the reason of a
+//! denial.
 //!
-//! Sums are exact fractions of what was **requested**, so no rounding in the code can hide in them.
+//! The sums are exact fractions and use the **requested** quota. So they show any error that
+//! rounding in the code causes.
 
 use crate::history::{Asked, Call, Kind, any_quotas, calls, even_quotas};
 use crate::model::{Exact, exact, whole};
@@ -13,7 +15,7 @@ use tokenbucket_core::{Put, Step, Ticks};
 /// The result of one call.
 struct Event {
     who: usize,
-    /// The instant from which the step measures: a drain tick, or now.
+    /// The instant at which the step counts the tokens: the last drain tick, or now.
     at: Ticks,
     tokens: Exact,
     step: Step,
@@ -27,8 +29,8 @@ enum What {
     Refunded,
 }
 
-/// Runs `calls` on one bucket. Leaves out peeks that are granted, and refunds unless `refunds` is
-/// true.
+/// Runs `calls` on one bucket and returns their results. Omits granted peeks. Skips refunds unless
+/// `refunds` is true.
 fn run(
     asked: &[Asked],
     calls: &[Call],
@@ -73,10 +75,11 @@ fn plain(call: &Call, asked: Asked) -> Step {
     call.step(&asked.quota(), asked)
 }
 
-/// Returns the most by which the sum of any window `[t1, t2]` exceeds `rate * (t2 - t1)`.
+/// Returns the greatest number of tokens by which the sum of a window `[t1, t2]` exceeds
+/// `per_tick * (t2 - t1)`.
 ///
-/// One pass is enough. Before each event, take the sum so far less what time had earned by then.
-/// The worst window that ends at an event begins where this difference was least.
+/// One pass is enough. Before each event, compute the sum so far minus the tokens that were added
+/// by then. The worst window that ends at an event begins where this difference was least.
 fn greatest_excess(amounts: impl IntoIterator<Item = (Ticks, Exact)>, per_tick: &Exact) -> Exact {
     let (mut sum, mut worst) = (Exact::zero(), Exact::zero());
     let mut least: Option<Exact> = None;
@@ -107,15 +110,16 @@ fn per_tick(asked: Asked) -> Exact {
     asked.exact_rate() / whole(1_000_000_000)
 }
 
-/// Returns what a burst of whole ticks holds beyond the capacity. It is less than one tick adds. It
-/// is nothing if a token takes a whole number of ticks and the capacity is whole.
+/// Returns the tokens by which a burst, rounded up to whole ticks, exceeds the capacity. They are
+/// fewer than one tick adds. They are 0 if the capacity and the ticks for a token are whole
+/// numbers.
 fn burst_rounding(asked: Asked) -> Exact {
     let refill = asked.refill();
     refill.burst * refill.per_tick - asked.exact_capacity()
 }
 
-/// Reports whether some window of grants that ends at the denial `events[last]` leaves too little
-/// for it.
+/// Reports whether the denial `events[last]` is correct: in some window that ends there, the grants
+/// left too few tokens for the denied call.
 fn is_explained(events: &[Event], last: usize) -> bool {
     let denied = &events[last];
     let mut spent = denied.step.cost;
@@ -124,7 +128,8 @@ fn is_explained(events: &[Event], last: usize) -> bool {
             return false;
         }
         spent += event.step.cost;
-        // The drain ticks of two callers may be in another order than their calls.
+        // `span` may be negative, because the drain ticks of two callers may be in another order
+        // than their calls.
         i128::from(spent) > i128::from(event.step.burst) + span(event.at, denied.at)
     })
 }
@@ -133,8 +138,8 @@ fn span(from: Ticks, to: Ticks) -> i128 {
     i128::from(to) - i128::from(from)
 }
 
-/// As [`is_explained`], but in tokens and at no less than 99.9 % of the requested rate. Each call
-/// may have been rounded up by `rounding`.
+/// Does the same as [`is_explained`], but in tokens and at 99.9 % of the requested rate. The cost
+/// of each call may have been rounded up by at most `rounding` tokens.
 fn is_explained_as_asked(events: &[Event], last: usize, asked: Asked, rounding: &Exact) -> bool {
     let denied = &events[last];
     let rate = per_tick(asked) * exact(0.999);

@@ -71,7 +71,8 @@ impl Slots for Table {
     fn pause(&self, _: u32) {}
 }
 
-/// Takes from a new bucket. Returns its slot, and the ticks that the evicted bucket lacked.
+/// Takes from a new bucket. Returns the slot of the new bucket, and the ticks that the evicted
+/// bucket lacked, or `None` if no bucket was evicted.
 fn evict(slots: &[Word]) -> (usize, Option<Ticks>) {
     let table = Table {
         slots: slots.iter().copied().map(Cell::new).collect(),
@@ -86,13 +87,14 @@ fn evict(slots: &[Word]) -> (usize, Option<Ticks>) {
     (index.unwrap(), missing)
 }
 
-/// Returns a bucket that lacks `missing` of `span`.
+/// Returns the bucket `number`, which lacks `missing` ticks of its `span`.
 fn lacking(number: u64, missing: Ticks, span: Ticks) -> Word {
     let code = Span::covering(span);
     Word::live(Fingerprint::new(number), code, NOW + missing - code.ticks())
 }
 
-/// Returns seven daily buckets that lack a hundredth, with `other` in `slot`.
+/// Returns eight slots. `slot` holds `other`, and the other slots hold buckets with a span of a day
+/// that lack a hundredth of it.
 fn daily(slot: usize, other: Word) -> Vec<Word> {
     let mut slots: Vec<_> = (1..=8).map(|n| lacking(n, DAY / 100 + n, DAY)).collect();
     slots[slot] = other;
@@ -129,7 +131,7 @@ fn a_full_bucket_goes_first_and_nothing_is_given_away() {
 #[test]
 fn equal_shares_are_told_apart_by_time_and_then_by_place() {
     let share = |number, span: Ticks| lacking(number, span / 4, span);
-    // A word keeps these spans exactly.
+    // A word stores these spans without rounding.
     let mut slots: Vec<_> = (1..=8).map(|n| share(n, 1 << 50)).collect();
     assert_eq!(evict(&slots).0, 0);
     slots[5] = share(6, 1 << 40);
@@ -138,8 +140,7 @@ fn equal_shares_are_told_apart_by_time_and_then_by_place() {
     assert_eq!(evict(&slots).0, 3);
 }
 
-/// Yields any bits that are a live bucket of another key. Some states and spans are such as no step
-/// writes.
+/// Yields records of other keys. Some of them have a state or span that no step writes.
 fn words() -> impl Strategy<Value = Word> {
     let tag = any::<u64>().prop_filter("another key", |tag| tag >> 16 > 1000);
     prop_oneof![
@@ -163,7 +164,8 @@ proptest! {
     #[test]
     fn the_victim_lacks_the_smallest_share(slots in prop::collection::vec(words(), 8)) {
         let (victim, missing) = evict(&slots);
-        // Any full bucket is taken first. The load of the lines decides which one.
+        // The slot of a full bucket is taken first. The number of free slots in each line decides
+        // which one.
         if slots.iter().any(|word| word.is_reclaimable(NOW)) {
             prop_assert!(slots[victim].is_reclaimable(NOW) && missing.is_none());
             return Ok(());

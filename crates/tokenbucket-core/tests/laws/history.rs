@@ -1,7 +1,7 @@
 //! Random quotas and random histories of calls on a bucket.
 //!
-//! Spans are drawn in parts of the quota with which they are used. So the instants at which a
-//! verdict changes are hit often, and from both sides.
+//! Random spans are fractions of the quota with which they are used. So calls are often made just
+//! before and just after an instant at which the verdict changes.
 
 use crate::model::{Exact, Refill, exact};
 use proptest::prelude::*;
@@ -38,13 +38,13 @@ impl Asked {
     }
 }
 
-/// Returns the amount that a double names.
+/// Converts a double to the same amount of tokens.
 pub fn tokens(amount: f64) -> Tokens {
     Tokens::from_float(amount).expect("an amount")
 }
 
-/// Yields rates between `10^least` and `10^most` in all orders of magnitude: whole, odd and
-/// reciprocal ones.
+/// Yields rates of all orders of magnitude: random doubles between `10^least` and `10^most`, whole
+/// numbers, reciprocals of whole numbers, and `10^most` itself.
 fn rates(least: f64, most: f64) -> impl Strategy<Value = f64> {
     prop_oneof![
         4 => (least..most).prop_map(|magnitude| 10f64.powf(magnitude)),
@@ -70,25 +70,27 @@ fn valid(asked: impl Strategy<Value = (f64, f64)>) -> impl Strategy<Value = Aske
     })
 }
 
-/// Yields whole capacities at up to a million tokens a second, where a token always costs the same.
+/// Yields quotas with a whole capacity and at most a million tokens a second. Every token of such a
+/// quota costs the same.
 pub fn even_quotas() -> impl Strategy<Value = Asked> {
     valid((whole_capacities(), rates(-4.0, 6.0)))
 }
 
-/// Yields all quotas, including fractions of tokens and fractions of ticks.
+/// Yields quotas of all kinds. The capacity may be a fraction, and a token may cost a fraction of a
+/// tick.
 pub fn any_quotas() -> impl Strategy<Value = Asked> {
     let fractions = (-3.0..6.0).prop_map(|magnitude| 10f64.powf(magnitude));
     let capacities = prop_oneof![whole_capacities(), fractions];
     valid((capacities, rates(-4.0, 15.0)))
 }
 
-/// A span in parts of the quota with which it is used.
+/// A span as a fraction of the quota with which it is used.
 #[derive(Clone, Copy, Debug)]
 pub enum Part {
     Ticks(Ticks),
-    /// Eighths of the time for one token, and a few ticks more or less.
+    /// Eighths of the cost of one token, plus a number of ticks, which may be negative.
     OfToken(u64, i64),
-    /// Eighths of the time for the whole bucket.
+    /// Eighths of the burst.
     OfBurst(u64),
 }
 
@@ -167,13 +169,13 @@ pub enum Kind {
 }
 
 impl Call {
-    /// Returns the ticks since the previous call. They are limited, so that a history of `calls`
-    /// calls stays within the clock's range.
+    /// Returns the ticks since the previous call. This number is limited, so that a history of
+    /// `calls` calls stays within the clock's range.
     pub fn gap(&self, quota: &Quota, calls: usize) -> Ticks {
         self.gap.of(quota, MAX_BURST / 2 / calls as u64)
     }
 
-    /// Returns a plain step.
+    /// Returns the call's step, without a drain tick or a debt.
     pub fn step(&self, quota: &Quota, asked: Asked) -> Step {
         let wanted = tokens(self.amount.of(asked));
         let step = Step::new(quota.cost(wanted).expect("within capacity"), quota.burst());
@@ -184,10 +186,10 @@ impl Call {
         }
     }
 
-    /// Returns a step with a drain tick and a debt.
+    /// Returns the call's step, with its drain tick and its greatest debt.
     pub fn stern_step(&self, quota: &Quota, asked: Asked) -> Step {
         Step {
-            // `now - tick - burst` must not be before the clock's beginning.
+            // `now - tick - burst` must not be negative.
             tick: self.tick.of(quota, MAX_BURST - quota.burst()).max(1),
             max_debt: self.max_debt.of(quota, MAX_BURST),
             ..self.step(quota, asked)

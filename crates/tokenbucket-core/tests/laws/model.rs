@@ -1,8 +1,8 @@
 //! The naive models: a bucket that is refilled and drawn from, in exact fractions of tokens.
 //!
-//! They are written from the definitions and not from the code, without `empty_at` and without
-//! shared arithmetic. They model the quantised quota, because the rate that the code keeps is part
-//! of its contract.
+//! They follow the definitions and not the code. They have no `empty_at` and share no arithmetic
+//! with the code. They model the quota after rounding, because the rounded rate is part of the
+//! contract.
 
 use num_bigint::BigInt;
 use num_rational::BigRational;
@@ -22,7 +22,8 @@ pub fn whole(number: impl Into<BigInt>) -> Exact {
     Exact::from_integer(number.into())
 }
 
-/// A quantised quota. Tokens are added at `per_tick`, and the bucket holds `burst` ticks of them.
+/// A quota after rounding. `per_tick` tokens are added in each tick, and the bucket holds the
+/// tokens of `burst` ticks.
 #[derive(Clone, Debug)]
 pub struct Refill {
     /// The tokens that are added in a tick.
@@ -33,8 +34,8 @@ pub struct Refill {
 }
 
 impl Refill {
-    /// Quantises a quota. The least power of ten of tokens that takes 1000 ticks or more takes
-    /// whole ticks.
+    /// Rounds a quota. Chooses the least group of 1, 10, 100 ... tokens whose refill takes 1000
+    /// ticks or more, and rounds the time of this refill up to whole ticks.
     pub fn new(capacity: f64, rate: f64) -> Self {
         let ticks_a_second = whole(1_000_000_000);
         let mut group = Exact::one();
@@ -51,7 +52,7 @@ impl Refill {
         }
     }
 
-    /// Returns the whole ticks in which `tokens` are added.
+    /// Returns the ticks in which `tokens` are added, rounded up.
     pub fn cost(&self, tokens: &Exact) -> Exact {
         (tokens / &self.per_tick).ceil()
     }
@@ -63,18 +64,18 @@ impl Refill {
     }
 }
 
-/// A request for tokens, as a step makes it.
+/// A request for tokens: the model of a step.
 #[derive(Debug)]
 pub struct Draw<'a> {
     /// The quota of this caller.
     pub refill: &'a Refill,
     /// The number of tokens wanted.
     pub tokens: Exact,
-    /// Tokens are added only at multiples of this.
+    /// The drain tick: tokens are added only at multiples of this number of ticks.
     pub tick: Ticks,
-    /// Denied calls are charged until this much refill time is owed.
+    /// The greatest debt in ticks up to which denied calls are charged.
     pub max_debt: Ticks,
-    /// True to answer only.
+    /// True for a request that changes nothing.
     pub dry: bool,
 }
 
@@ -82,7 +83,7 @@ pub struct Draw<'a> {
 #[derive(Debug, Default)]
 pub struct Bucket(Option<Level>);
 
-/// The number of tokens at an instant, for a caller with a certain rate.
+/// The number of tokens at the instant `at`, for a caller whose rate is `per_tick`.
 #[derive(Clone, Debug)]
 struct Level {
     tokens: Exact,
@@ -91,8 +92,8 @@ struct Level {
 }
 
 impl Level {
-    /// Returns the same bucket, seen later by another caller. One tick of refill is worth one tick
-    /// to every caller.
+    /// Returns the level at the later instant `at`, for a caller whose rate is `per_tick`. The
+    /// level stays the same in ticks of refill, whatever the rate of the caller.
     fn seen(&self, per_tick: &Exact, at: &Exact) -> Self {
         let ticks = &self.tokens / &self.per_tick + (at - &self.at);
         Self {
@@ -114,7 +115,8 @@ impl Bucket {
             Some(level) => level.tokens.clone().min(full),
             None => full,
         };
-        // A price is whole ticks of refill, so it may exceed the tokens wanted.
+        // The price is rounded up to whole ticks of refill, so it may exceed the tokens that are
+        // wanted.
         let price = draw.refill.cost(&draw.tokens) * per_tick;
         let granted = price <= held;
         let mut left = held - price;

@@ -17,7 +17,8 @@ proptest! {
         let n = quota.capacity().floor();
         let one = Step::new(quota.cost(Tokens::ONE).unwrap(), quota.burst());
         if n > 3000 {
-            // There are too many tokens to take them one by one, but each costs the same.
+            // There are too many tokens to take them one by one. All cost the same, so their
+            // product is compared.
             prop_assert_eq!(u128::from(n) * u128::from(one.cost), u128::from(quota.burst()));
             return Ok(());
         }
@@ -37,7 +38,7 @@ proptest! {
     fn the_rate_is_never_above_and_less_than_a_thousandth_below(asked in any_quotas()) {
         let quota = asked.quota();
         let asked_rate = asked.exact_rate() / whole(1_000_000_000);
-        // The rate that the model keeps, and the cost of the whole bucket at that rate.
+        // The rate after rounding, as the model computes it.
         let kept = asked.refill().per_tick;
         prop_assert!(kept <= asked_rate);
         prop_assert!(kept > asked_rate * exact(0.999));

@@ -1,4 +1,5 @@
-//! Seconds as doubles: costs and spans of the storage interface, and results for callers.
+//! Conversion of seconds: the costs and spans of the storage interface, and waiting times for
+//! callers.
 
 use crate::model::{exact, whole};
 use crate::tried;
@@ -8,8 +9,8 @@ use tokenbucket_core::quota::MAX_BURST;
 use tokenbucket_core::seconds::{from_ticks, to_step, to_ticks};
 use tokenbucket_core::{Grain, Ticks};
 
-/// Yields the two spans of `n` tokens at a rate, as the userland class computes them: `1 / rate`
-/// and `n / rate`.
+/// Yields the cost of a token, the full span of `n` tokens, and `n`. The spans are `1 / rate` and
+/// `n / rate` in seconds, as the userland class computes them.
 fn spans() -> impl Strategy<Value = (f64, f64, u64)> {
     let rates = prop_oneof![
         4 => (-8.0..6.0).prop_map(|magnitude| 10f64.powf(magnitude)),
@@ -46,13 +47,13 @@ proptest! {
         let full = cost * costs;
         let step = to_step(cost, full, Grain::Nanosecond).unwrap();
         let ticks = |seconds| exact(seconds) * whole(1_000_000_000);
-        // A double next to a whole tick means that tick. No cost is below that of the next lower
-        // double.
+        // The double nearest to a whole tick is converted to that tick, which may be below the
+        // exact value. The result is never below the exact value of the next lower double.
         prop_assert!(whole(step.cost) >= ticks(cost.next_down()) || step.cost == MAX_BURST);
         prop_assert!(step.burst <= MAX_BURST);
         prop_assert!(whole(step.burst) >= ticks(full.next_down()) || step.burst == MAX_BURST);
         let rounding = costs.round().max(1.0);
-        // The doubles themselves are this coarse.
+        // Allows for the rounding of the doubles.
         let spacing = ticks(full) / whole(1u64 << 50);
         prop_assert!(whole(step.burst) <= ticks(full) + spacing + exact(rounding) + whole(1));
     }
@@ -70,7 +71,8 @@ proptest! {
 
     #[test]
     fn the_double_nearest_to_whole_ticks_means_them(ticks in 0u64..1 << 52, shift in 0u32..52) {
-        // From 2^23 seconds on, several ticks share a double.
+        // The ticks are limited, because from 2^23 seconds on, several ticks have the same nearest
+        // double.
         let ticks = ticks >> shift;
         let seconds = (whole(ticks) / whole(1_000_000_000)).to_f64().unwrap();
         prop_assert_eq!(to_ticks(seconds), Ok(ticks));

@@ -1,4 +1,5 @@
-//! The step: it equals the model, and has the properties that it documents.
+//! The step gives the same results as the model, and has the properties that its documentation
+//! promises.
 
 use crate::history::{Asked, Call, Kind, any_quotas, calls, tokens};
 use crate::model::{Bucket, Draw, exact, whole};
@@ -161,7 +162,7 @@ proptest! {
             let held = |later| step.available(outcome.empty_at, now + later);
             prop_assert_eq!(held(reset), step.burst);
             prop_assert!(reset == 0 || held(reset - 1) < step.burst);
-            // A store relies on this when it forgets a bucket.
+            // A store relies on this when it deletes the record of a full bucket.
             prop_assert_eq!(step.available(empty_at, empty_at.max(EPOCH) + step.span()), step.burst);
             Ok(())
         })?;
@@ -181,7 +182,7 @@ proptest! {
             for n in near.into_iter().chain([0, 1, 2, random >> (random % 64)]) {
                 let in_debt = empty_at > now - now % step.tick;
                 if n == 0 && in_debt {
-                    // In debt, nothing remains, and even a call for 0 tokens is denied.
+                    // In debt, no token remains, and even a call for 0 tokens is denied.
                     prop_assert_eq!(remaining, 0);
                     continue;
                 }

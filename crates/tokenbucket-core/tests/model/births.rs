@@ -1,4 +1,4 @@
-//! Several callers create the first record of one key, or of two keys in one slot.
+//! Several callers create a record at the same time, for one key or for two keys in one slot.
 
 use crate::explore::{holds, holds_for_three, is_violated};
 use crate::memory::{ABANDONED, Guards, IMMORTAL, K, Life, Meant, Memory, START, X, Y, at, live};

@@ -7,7 +7,8 @@ use crate::replay::{assert_bounded, assert_nobody_is_blocked, grants};
 use loom::thread::spawn;
 use tokenbucket_core::slots::word::Word;
 
-/// More writes than any call makes in these scenarios without losing a race twice.
+/// The numbers of writes after which a caller is killed. The range covers every call of these
+/// scenarios that does not lose two races.
 const LIVES: std::ops::Range<Life> = 0..5;
 
 #[test]
@@ -46,7 +47,7 @@ fn a_caller_of_a_live_bucket_dies() {
             let [first, second] = mortal.join().unwrap();
             let granted = grants(3, &[first, second, here]);
             assert_bounded(START - 6, &granted, 10);
-            // The write that grants tokens also takes them, so a death loses none.
+            // One write both grants and takes the tokens, so a death loses no token.
             let record = memory.record(K).expect("it was not full");
             let taken = (record.empty_at() - (START - 6)) / 3;
             assert_eq!(taken, granted.len() as u64);

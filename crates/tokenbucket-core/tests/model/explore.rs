@@ -5,7 +5,8 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::time::Instant;
 
-/// Checks that no interleaving violates the assertions of the scenario.
+/// Runs the interleavings of `scenario` with at most `preemptions` preemptions of a thread, or all
+/// of them in an exhaustive run. Panics if one violates an assertion.
 pub fn holds(name: &str, preemptions: usize, scenario: impl Fn() + Send + Sync + 'static) {
     let bound = (!is_exhaustive()).then_some(preemptions);
     if let Err(violation) = explore(name, bound, scenario) {
@@ -13,7 +14,8 @@ pub fn holds(name: &str, preemptions: usize, scenario: impl Fn() + Send + Sync +
     }
 }
 
-/// As [`holds`], for three threads. Without a bound this would take too long.
+/// Does the same as [`holds`] for three threads. The preemptions are always limited, because a run
+/// without a limit would take too long.
 pub fn holds_for_three(name: &str, scenario: impl Fn() + Send + Sync + 'static) {
     let bound = if is_exhaustive() { 4 } else { 2 };
     if let Err(violation) = explore(name, Some(bound), scenario) {
@@ -21,8 +23,8 @@ pub fn holds_for_three(name: &str, scenario: impl Fn() + Send + Sync + 'static) 
     }
 }
 
-/// Checks that some interleaving violates the assertion whose message contains `reason`, because a
-/// guard is missing.
+/// Checks that a scenario without one of the guards fails. Some interleaving must violate the
+/// assertion whose message contains `reason`.
 pub fn is_violated(
     name: &str,
     preemptions: usize,

@@ -1,20 +1,20 @@
 //! Gates make loom try every order of accesses.
 //!
-//! Loom reorders a write only with the *last* access before it. If another thread's load follows a
-//! load, loom forgets the first load. It then never tries the interleavings in which the write
-//! comes before that load. So every access first passes the gates of the slot or clock that it
-//! accesses. A gate is a relaxed store that no thread reads. It orders nothing, but loom tries all
-//! orders of these stores.
+//! Loom reorders a write only with the *last* access before the write. If two threads load a value
+//! one after the other, loom forgets the first load. Loom then never tries the interleavings in
+//! which a write comes before that load. So every access first passes the gates of its slot or
+//! clock. A gate is a relaxed store that no thread reads. Gates order no other accesses, but loom
+//! tries all orders of these stores.
 
 use loom::sync::atomic::{AtomicU64, Ordering};
 
 /// Makes loom try all orders of the accesses that come right after the gates.
 ///
-/// There is a gate for each thread. A reader passes its own gate, and a writer passes all gates. So
-/// two readers, whose order does not matter, are not tried in both orders.
+/// Each thread has one gate. A reader passes its own gate, and a writer passes all gates. The order
+/// of two readers does not matter, so loom does not try both orders.
 pub struct Gates([AtomicU64; THREADS]);
 
-/// Two threads that are spawned, and the one that spawns them.
+/// The number of threads: two that are spawned, and the one that spawns them.
 const THREADS: usize = 3;
 
 impl Gates {
@@ -26,7 +26,7 @@ impl Gates {
         self.0[thread].store(0, Ordering::Relaxed);
     }
 
-    /// Passes all gates and writes, in one step.
+    /// Passes all gates and then calls `write`, without interleavings in between.
     pub fn write<R>(&self, write: impl FnOnce() -> R) -> R {
         self.pass(0);
         loom::stop_exploring();

@@ -1,17 +1,17 @@
-//! Every interleaving of a few threads on a few slots, weak memory included.
+//! Model tests: run every interleaving of a few threads on a few slots, including the reorderings
+//! of weak memory.
 //!
-//! The tests run the production code, [`protocol::take`] and its neighbours, over slots made of
-//! loom atomics (`memory`). A scenario is a short history. After each of its interleavings, the
-//! tests check that no key lives twice and that nobody is blocked. They also check that the grants
-//! of a key are within its bound at the instants that they state. A thread can be killed before its
-//! k-th write. Each guard of the protocol has a control: without the guard, a counterexample must
-//! be found.
+//! The tests run the production code of [`protocol`] on slots made of loom atomics (`memory`). A
+//! scenario is a short history of calls. After each interleaving, the tests check that no key has
+//! two records and that no caller is blocked. They also check that a key's grants never exceed what
+//! its bucket held at their instants. A thread can be killed before its k-th write. Each guard of
+//! the protocol has a control test: without the guard, loom must find a violation.
 //!
-//! Plain `cargo test` limits how often a running thread is preempted. Without a limit for two
-//! threads, the tests take a few hours:
+//! By default, the tests limit how often a running thread is preempted. With this command,
+//! scenarios of two threads have no limit, and the tests take a few hours:
 //! `TOKENBUCKET_MODEL=exhaustive cargo test --release --test model -- --nocapture`.
 //!
-//! [`protocol::take`]: tokenbucket_core::slots::protocol::take
+//! [`protocol`]: tokenbucket_core::slots::protocol
 #![allow(clippy::unwrap_used, clippy::expect_used)]
 
 mod births;

@@ -1,8 +1,8 @@
 //! Slots, a clock and their callers, made of loom atomics.
 //!
-//! The clock has the properties of a real one and no others: every reading is the newest value, and
-//! readings order nothing else. So its value is not a loom atomic. That would publish what happened
-//! before, and hide a missing fence.
+//! Like a real clock, the clock always returns its newest value, and a reading orders no other
+//! accesses. So its value is not a loom atomic, because a loom atomic would also order other
+//! accesses. The tests would then miss a missing fence.
 
 use crate::gates::Gates;
 use crate::packing::{pack, unpack};
@@ -18,7 +18,7 @@ use tokenbucket_core::slots::protocol::{self, AtomicWord, Slots, Variant};
 use tokenbucket_core::slots::word::{Fingerprint, Span, Word};
 use tokenbucket_core::{Outcome, Put, Step, Ticks};
 
-/// The key of most scenarios. Three others follow.
+/// The key of most scenarios. [`X`], [`Y`] and [`Z`] are other keys.
 pub const K: Fingerprint = Fingerprint::new(7);
 pub const X: Fingerprint = Fingerprint::new(9);
 pub const Y: Fingerprint = Fingerprint::new(11);
@@ -39,7 +39,7 @@ pub fn live(key: Fingerprint, span: Ticks, full_at: Ticks) -> Word {
     Word::live(key, Span::covering(span), full_at - span)
 }
 
-/// The protocol with its guards, or without one of them.
+/// The guards of the protocol. A control test sets one of them to `false`.
 pub trait Guards: 'static {
     const VALIDATE: bool = true;
     const REREAD_CLOCK: bool = true;
@@ -50,16 +50,16 @@ pub trait Guards: 'static {
 pub struct Meant;
 impl Guards for Meant {}
 
-/// The variant of the protocol with these guards.
+/// The variant of the protocol with the guards of `G`.
 pub struct Guarded<G>(PhantomData<G>);
 impl<G: Guards> Variant for Guarded<G> {
     const VALIDATE: bool = G::VALIDATE;
     const REREAD_CLOCK: bool = G::REREAD_CLOCK;
-    /// So few threads never need so many tries. So a `Contended` is a livelock.
+    /// Three threads never need this many tries. So a `Contended` denial means a livelock.
     const PATIENCE: u32 = 24;
 }
 
-/// The number of writes that a thread may try before it is killed.
+/// The number of writes that a caller may try before it is killed.
 pub type Life = u32;
 pub const IMMORTAL: Life = Life::MAX;
 
@@ -69,8 +69,8 @@ pub struct Memory {
     clock: Clock,
     evict: bool,
     threads: Mutex<Vec<ThreadId>>,
-    /// The one shard in which all callers count, as when more than 64 processes share shards. Its
-    /// atomics are not loom's, because counts order nothing.
+    /// The one shard in which all callers count, like processes that share a shard. Its atomics are
+    /// not loom atomics, because no other access depends on counts.
     shard: Shard,
 }
 
@@ -79,7 +79,7 @@ struct Slot {
     word: AtomicU64,
 }
 
-/// The clock. If it stands still while threads run, it needs no gates.
+/// The clock. A clock that stands still while threads run needs no gates.
 struct Clock {
     gates: Option<Gates>,
     now: Plain,
@@ -96,7 +96,8 @@ impl Memory {
         Self::new(slots, Some(Gates::new()), now, false)
     }
 
-    /// As [`Memory::running`], and a bucket that is not full may be evicted.
+    /// Creates a memory as [`Memory::running`] does, in which buckets that are not full may be
+    /// evicted.
     pub fn evicting(slots: &[Word], now: Ticks) -> Arc<Self> {
         Self::new(slots, Some(Gates::new()), now, true)
     }
@@ -134,7 +135,8 @@ impl Memory {
         };
     }
 
-    /// Returns the number of the running thread, in order of appearance.
+    /// Returns the number of the running thread. Threads are numbered in the order of their first
+    /// calls.
     fn thread(&self) -> usize {
         let this = loom::thread::current().id();
         let mut threads = self.threads.lock().unwrap();
@@ -160,7 +162,7 @@ impl Memory {
         }
     }
 
-    /// Returns every word, after the threads have ended.
+    /// Returns the words of all slots. The threads must have ended.
     pub fn words(&self) -> Vec<Word> {
         let slots = self.slots.iter();
         slots
@@ -168,7 +170,8 @@ impl Memory {
             .collect()
     }
 
-    /// Returns the one record of `key`, after the threads have ended.
+    /// Returns the record of `key`, or `None` if it has no record. The threads must have ended.
+    /// Panics if the key has two records.
     pub fn record(&self, key: Fingerprint) -> Option<Word> {
         let is_record = |word: &Word| word.is_of(key) && !word.is_pending();
         let records: Vec<Word> = self.words().into_iter().filter(is_record).collect();
@@ -181,7 +184,7 @@ impl Memory {
         self.totals().get(Event::Stolen)
     }
 
-    /// Returns the ticks that all evicted buckets lacked.
+    /// Returns the ticks that all evicted buckets lacked together.
     pub fn evicted(&self) -> Ticks {
         self.totals().evicted_ticks
     }
@@ -191,7 +194,7 @@ impl Memory {
     }
 }
 
-/// The calls of a thread for one key.
+/// A caller of one key, in one thread.
 pub struct Caller<G: Guards> {
     memory: Arc<Memory>,
     key: Fingerprint,
@@ -199,8 +202,8 @@ pub struct Caller<G: Guards> {
     guards: PhantomData<G>,
 }
 
-/// The panic payload of a thread that is killed. The protocol drops nothing while it unwinds, so
-/// this ends a call as `kill -9` does.
+/// The panic payload of a caller that is killed. Unwinding runs no code of the protocol, so the
+/// panic ends a call as `kill -9` does.
 struct Killed;
 
 impl<G: Guards> Caller<G> {
@@ -212,12 +215,12 @@ impl<G: Guards> Caller<G> {
         }
     }
 
-    /// Takes tokens. Returns `None` if it is killed meanwhile.
+    /// Takes tokens that cost `cost` ticks. Returns `None` if the caller is killed during the call.
     pub fn take(&self, cost: Ticks, burst: Ticks) -> Option<Outcome> {
         self.alive(|slots| protocol::take(slots, &Step::new(cost, burst), None))
     }
 
-    /// As [`Caller::take`], with a proposed first state for a bucket that has no record.
+    /// Does the same as [`Caller::take`], but proposes the first state `first`.
     pub fn take_first(&self, cost: Ticks, burst: Ticks, first: Ticks) -> Option<Outcome> {
         self.alive(|slots| protocol::take(slots, &Step::new(cost, burst), Some(first)))
     }

@@ -1,5 +1,6 @@
-//! Packs the 128 bits of a slot into the 64 bits of a loom atomic, without loss. The model's
-//! fingerprints, tickets and instants are small. Packing panics if one of them is too large.
+//! Packs the 128 bits of a slot into the 64 bits of a loom atomic, without loss. This is possible
+//! because the model's fingerprints, tickets and instants are small. Packing panics if one of them
+//! is too large.
 
 use tokenbucket_core::slots::word::Word;
 
@@ -9,8 +10,12 @@ const SPAN_SHIFT: u32 = 43;
 const STAMP_SHIFT: u32 = 54;
 const TICKET_BITS: u32 = 16;
 
-/// Packs a word: `pending: 1 | fingerprint: 4 |` and `span: 16 | empty_at: 43` or `stamp: 8 |
-/// ticket: 16`.
+/// Packs a word.
+///
+/// The highest bits are `pending: 1 | fingerprint: 4`.
+///
+/// - For a record, `span: 16 | empty_at: 43` follows.
+/// - For a claim, `stamp: 8 | ticket: 16` are the lowest bits.
 pub fn pack(word: Word) -> u64 {
     let key = (word.tag >> 16) << KEY_SHIFT;
     let rest = if word.is_pending() {

@@ -1,16 +1,17 @@
-//! The assertions on the grants of one key, which hold in every interleaving.
+//! Assertions on the outcomes of a key's calls. They must hold in every interleaving.
 
 use crate::memory::{ABANDONED, K, Memory, Y, at};
 use std::sync::Arc;
 use tokenbucket_core::slots::word::Fingerprint;
 use tokenbucket_core::{Denial, Outcome, Step, Ticks, Verdict};
 
-/// The grants of one key: the instants that they state, and their costs.
+/// The grants of one key: the instant and the cost of each grant.
 pub type Grants = Vec<(Ticks, Ticks)>;
 
-/// Returns the grants among `outcomes` of calls that cost `cost`. A killed call grants nothing.
+/// Returns the grants among the `outcomes` of calls that cost `cost` each. A killed call has no
+/// outcome and counts as no grant.
 ///
-/// Panics if a call lost so many races that it gave up.
+/// Panics if a call was denied as contended.
 pub fn grants(cost: Ticks, outcomes: &[Option<Outcome>]) -> Grants {
     let outcomes = outcomes.iter().flatten();
     outcomes
@@ -23,9 +24,11 @@ pub fn grants(cost: Ticks, outcomes: &[Option<Outcome>]) -> Grants {
         .collect()
 }
 
-/// Returns the ticks by which `grants` from a bucket in the state `empty_at` exceed what it held.
+/// Returns the greatest number of ticks by which `grants` exceed what the bucket held. The bucket
+/// starts in the state `empty_at`.
 ///
-/// This is Lindley's recursion: a bucket on which no two grants race.
+/// Lindley's recursion computes this: the grants are applied to the bucket in the order of their
+/// instants.
 pub fn excess(mut empty_at: Ticks, mut grants: Grants, burst: Ticks) -> Ticks {
     grants.sort_unstable();
     let mut most = 0;
@@ -36,14 +39,15 @@ pub fn excess(mut empty_at: Ticks, mut grants: Grants, burst: Ticks) -> Ticks {
     most
 }
 
-/// Asserts that the grants are within the bound of a bucket that was in the state `empty_at`.
+/// Asserts that `grants` do not exceed what the bucket held. The bucket starts in the state
+/// `empty_at`.
 pub fn assert_bounded(empty_at: Ticks, grants: &Grants, burst: Ticks) {
     let excess = excess(empty_at, grants.clone(), burst);
     assert_eq!(excess, 0, "more than the bucket held: {grants:?}");
 }
 
-/// Asserts that grants of no later instant explain each denial, from a bucket that was in the state
-/// `empty_at`. All calls cost the same.
+/// Asserts that each denial is correct: the grants up to its instant left too few tokens. The
+/// bucket starts in the state `empty_at`. All calls cost `cost`.
 pub fn assert_explained(empty_at: Ticks, cost: Ticks, burst: Ticks, outcomes: &[Option<Outcome>]) {
     let denied = Verdict::Denied(Denial::Insufficient);
     let denials = outcomes
@@ -59,7 +63,8 @@ pub fn assert_explained(empty_at: Ticks, cost: Ticks, burst: Ticks, outcomes: &[
     }
 }
 
-/// Asserts that each of these keys is served later, exactly as a full bucket serves.
+/// Asserts that no key is blocked: much later, the bucket of each key is full and grants exactly
+/// its capacity.
 pub fn assert_nobody_is_blocked(memory: &Arc<Memory>, keys: &[Fingerprint]) {
     memory.until(at(2 * ABANDONED));
     for &key in keys {

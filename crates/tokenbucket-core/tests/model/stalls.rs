@@ -1,4 +1,4 @@
-//! A caller stalls between reading the clock and acting on it, while others advance the clock.
+//! A caller stalls between its clock reading and its write, while other callers advance the clock.
 
 use crate::explore::{holds, is_violated};
 use crate::memory::{Guards, IMMORTAL, K, Meant, Memory, START, X, Y, Z, at, live};
@@ -9,7 +9,7 @@ use tokenbucket_core::slots::word::Word;
 #[test]
 fn a_record_is_reclaimed_under_a_stalled_caller() {
     holds("stalled caller, reclaimed record", 3, || {
-        // The bucket holds 4 of 10 now; at 6 it is full.
+        // The bucket holds 4 of 10 tokens at the start, and is full at tick 6.
         let memory = Memory::running(&[live(K, 10, at(6)), live(Y, 10, at(1000))], START);
         let stalled = memory.caller(K);
         let stalled = spawn(move || stalled.take(6, 10));
@@ -25,7 +25,8 @@ fn a_record_is_reclaimed_under_a_stalled_caller() {
     });
 }
 
-/// The key is created, becomes full and is forgotten while a caller of it stalls before its claim.
+/// A caller of the key stalls before its claim. Meanwhile another caller creates the record, the
+/// bucket becomes full, and a third caller takes its slot.
 fn forgotten_meanwhile<G: Guards>() {
     let memory = Memory::running(&[Word::EMPTY, Word::EMPTY], START);
     let stalled = memory.mortal::<G>(K, IMMORTAL);
@@ -49,8 +50,9 @@ fn a_record_is_forgotten_before_a_stalled_claim() {
     );
 }
 
-/// A stalled claim is emptied. The key then lives in another slot and is forgotten. A new claim in
-/// the slot of the stalled one must be a different word.
+/// A claimant stalls, and another caller empties its claim. The key then gets a record in another
+/// slot, and that record is forgotten. A new claim in the first slot must be a different word than
+/// the stalled claim.
 #[test]
 fn a_claim_is_not_mistaken_for_a_later_one() {
     holds("a stalled claim, another in its place", 3, || {
@@ -83,7 +85,7 @@ fn with_one_clock_reading_a_stalled_claim_admits_too_much() {
     );
 }
 
-/// Two callers share a live key. Their clock readings may come in either order.
+/// Two callers share a bucket with a record. Their clock readings may come in either order.
 #[test]
 fn a_live_bucket_is_shared() {
     holds("two callers of a live bucket", 3, || {
@@ -101,9 +103,9 @@ fn a_live_bucket_is_shared() {
         let of_key = grants(3, &outcomes);
         assert_bounded(START - 6, &of_key, 10);
         assert_explained(START - 6, 3, 10, &outcomes);
-        // Six ticks' worth of tokens were there at the beginning.
+        // At the start, the bucket holds tokens worth six ticks, which is enough for two calls.
         assert!(of_key.len() >= 2, "{of_key:?}");
-        // The state is exact: the bucket was never full, so it moved by what was granted.
+        // The bucket was never full, so `empty_at` moved by exactly the cost of the grants.
         let record = memory.record(K).expect("it was not full");
         assert_eq!(record.empty_at(), START - 6 + 3 * of_key.len() as u64);
     });
@@ -128,7 +130,8 @@ fn a_record_is_not_reclaimed_a_tick_before_it_is_full() {
     });
 }
 
-/// The burst of the greater caller must outlive the grants of the smaller one.
+/// The record must keep the greater burst of the two callers, also after a grant to the caller with
+/// the smaller burst.
 #[test]
 fn two_bursts_share_one_key() {
     holds("two bursts, one key", 3, || {
@@ -137,7 +140,8 @@ fn two_bursts_share_one_key() {
         let small = spawn(move || small.take(1, 2));
         let great = memory.caller(K).take(8, 10);
         memory.until(at(5));
-        // Takes the slot if its bucket looks full. The new bucket is soon full itself.
+        // This call takes the slot if the key's bucket looks full. The new bucket is full a tick
+        // later.
         memory.caller(X).take(1, 1);
         memory.until(at(6));
         let again = memory.caller(K).take(8, 10);
@@ -152,7 +156,7 @@ fn two_bursts_share_one_key() {
 
 #[test]
 fn a_young_claim_is_left_alone_by_a_caller_with_an_old_instant() {
-    // The stalled caller has read the clock 4.2 ms before the claim that it meets.
+    // The stalled caller reads the clock 4.2 ms before the other caller's claim.
     const LATER: u64 = 1 << 22;
     holds("an old instant, a young claim", 3, || {
         let memory = Memory::running(&[Word::EMPTY], START);
@@ -166,7 +170,8 @@ fn a_young_claim_is_left_alone_by_a_caller_with_an_old_instant() {
     });
 }
 
-/// Each evicted bucket gives away what it lacked, and that is counted. Nothing else is given away.
+/// An eviction gives away the tokens that the evicted bucket lacked. The counter covers all tokens
+/// that are given away.
 #[test]
 fn what_evictions_give_away_is_counted() {
     holds("evictions", 3, || {

@@ -1,4 +1,4 @@
-//! The identifiers that are denied most, if the operator asks for them.
+//! Tests of the diagnostics, which keep the identifiers that are denied most.
 
 use crate::{SETTINGS, empties, layout, store};
 use std::collections::HashSet;
@@ -71,7 +71,8 @@ fn a_heavy_hitter_is_not_driven_out_by_a_crowd() {
     }
     let worst = most_denied(&store, 1);
     assert_eq!(worst[0].0, b"heavy");
-    // A count is a lower bound. It lacks at most the denials of identifiers that share its entry.
+    // A count is a lower bound. It is too low by at most the denials of other identifiers in the
+    // same entry.
     assert!((500..=1000).contains(&worst[0].1), "{}", worst[0].1);
 }
 

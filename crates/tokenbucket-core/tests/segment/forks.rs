@@ -1,4 +1,4 @@
-//! Children share their parent's buckets, and count in their own shards.
+//! Child processes share their parent's buckets, and count in their own shards.
 
 use crate::{empties, layout, store};
 use rustix::process::{Pid, WaitOptions, waitpid};
@@ -10,10 +10,10 @@ use tokenbucket_core::slots::counters::{Event, SHARDS, Shard};
 
 const SHARDS_AT: usize = 4096;
 
-/// Runs `work` in a child and returns its result.
+/// Runs `work` in a child process and returns its result.
 fn in_child(work: impl FnOnce() -> bool) -> bool {
-    // SAFETY: other tests run in threads. So the child makes only system calls and atomic accesses,
-    // and ends without destructors.
+    // SAFETY: other tests run in threads of this process. So the child makes only system calls and
+    // atomic accesses, and ends without destructors.
     let pid = unsafe { libc::fork() };
     let Some(pid) = Pid::from_raw(pid) else {
         let code = i32::from(!work());
@@ -57,8 +57,9 @@ fn a_child_shares_the_buckets_of_its_parent() {
 #[test]
 fn a_child_counts_in_another_shard() {
     let store = store(Segment::memfd(layout()).unwrap());
-    // The first process that counts in this segment, its child and its grandchild. Both descendants
-    // are dead when the last child looks for a shard.
+    // The outer child is the first process that counts in this segment. It starts a child, which
+    // starts a grandchild. Both are dead when the last child chooses a shard, so the last child may
+    // choose the shard of a dead process.
     let worked = in_child(|| {
         let first = empties(&store, b"1") && empties(&store, b"2");
         first

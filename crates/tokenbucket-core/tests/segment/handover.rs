@@ -1,4 +1,5 @@
-//! A memfd is sealed. Its number is handed over to the next image of the same master.
+//! A memfd is sealed. A master that re-executes itself hands the number of its descriptor over to
+//! the new image.
 
 use crate::{Folder, SETTINGS, empties, is_root, layout, store};
 use rustix::fd::{AsFd, AsRawFd, BorrowedFd, IntoRawFd, OwnedFd, RawFd};
@@ -8,7 +9,8 @@ use std::fs::File;
 use std::os::fd::FromRawFd;
 use tokenbucket_core::memory::{Backing, Segment, SegmentError};
 
-/// Only these tests use numbers above this, so that a closed number stays closed.
+/// The lowest descriptor number of these tests. Nothing else uses such high numbers, so a closed
+/// number stays closed.
 const HIGH: RawFd = 500;
 
 fn descriptor(segment: &Segment) -> &OwnedFd {
@@ -18,7 +20,7 @@ fn descriptor(segment: &Segment) -> &OwnedFd {
     }
 }
 
-/// Returns a number that nothing here owns, as an earlier image leaves it.
+/// Returns the number of a descriptor that no object owns, as an earlier image leaves it open.
 fn left_open(fd: impl AsFd) -> RawFd {
     fcntl_dupfd_cloexec(fd, HIGH).unwrap().into_raw_fd()
 }
@@ -28,12 +30,12 @@ fn is_open(fd: RawFd) -> bool {
     fcntl_getfd(unsafe { BorrowedFd::borrow_raw(fd) }).is_ok()
 }
 
-/// Returns the reason why the descriptor is refused. Asserts that it stays open.
+/// Returns the reason why the descriptor is refused. Asserts that the descriptor stays open.
 fn why(fd: impl AsFd, nonce: u64) -> SegmentError {
     let number = left_open(fd);
     let refused = Segment::adopt(number, nonce, layout()).expect_err("refused");
     assert!(is_open(number), "{refused:?} closed it");
-    // SAFETY: `left_open` made the number, and nothing else owns it.
+    // SAFETY: `left_open` created the descriptor, and no other object owns it.
     drop(unsafe { OwnedFd::from_raw_fd(number) });
     refused
 }
@@ -51,7 +53,7 @@ fn the_next_image_sees_the_same_buckets() {
     let second = store(second);
     assert!(!empties(&second, b"key"));
     assert!(empties(&second, b"other") && !empties(&first, b"other"));
-    // The image after that sees them, too.
+    // The third image of the master sees the buckets, too.
     let number = left_open(descriptor(second.segment()));
     drop((first, second));
     let third = store(Segment::adopt(number, nonce, layout()).unwrap());
@@ -122,7 +124,7 @@ fn what_is_no_memfd_is_refused() {
 
 #[test]
 fn a_number_that_is_not_open_is_refused() {
-    // System calls take -100 for the working directory.
+    // For system calls, -100 means the working directory.
     for number in [HIGH - 1, RawFd::MAX, -1, -2, -100, RawFd::MIN] {
         let refused = Segment::adopt(number, 0, layout()).unwrap_err();
         assert!(

@@ -1,6 +1,6 @@
-//! The memory under the table: how it is created, opened and handed over, and what is refused.
+//! Tests of segments: a segment is created, opened or handed over, and invalid ones are refused.
 //!
-//! A refused file is left byte for byte as it was. A refused descriptor is left open.
+//! A refused file stays unchanged. A refused descriptor stays open.
 #![allow(unsafe_code, clippy::unwrap_used, clippy::expect_used)]
 
 mod diagnostics;
@@ -27,7 +27,7 @@ const PRIVATE: Access = Access {
     group: None,
 };
 
-/// A folder for each test, deleted afterwards.
+/// A folder for one test, which is deleted afterwards.
 struct Folder(PathBuf);
 
 impl Folder {
@@ -64,7 +64,8 @@ fn mode_of(path: &std::path::Path) -> u32 {
     std::fs::metadata(path).unwrap().permissions().mode() & 0o7777
 }
 
-/// Takes everything from a bucket of one token an hour. This is granted once in a segment's life.
+/// Takes all tokens from a bucket with a rate of one token an hour. Returns whether this was
+/// granted. Only the first call for an identifier in a segment is granted.
 fn empties(store: &Host, identifier: &[u8]) -> bool {
     let hour = 3600 * TICKS_PER_SECOND;
     let slots = store.slots();

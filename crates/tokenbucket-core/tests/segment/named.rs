@@ -1,4 +1,5 @@
-//! A named segment is created once, completely, and every later process finds it.
+//! Tests of named segments: the first process creates the file completely, and every later process
+//! opens it.
 
 use crate::{Folder, PRIVATE, empties, is_root, layout, mode_of, store};
 use rustix::io::Errno;
@@ -20,7 +21,7 @@ fn a_second_opener_finds_the_buckets_of_the_first() {
     let second = store(Segment::named(&folder.file(), PRIVATE, layout()).unwrap());
     assert_eq!(second.segment().nonce(), nonce);
     assert!(!empties(&second, b"key"));
-    // A restart: no process has the file open, but the file remains.
+    // This is a restart: no process has the file open, but the file remains.
     drop((first, second));
     let third = store(Segment::named(&folder.file(), PRIVATE, layout()).unwrap());
     assert_eq!(third.segment().nonce(), nonce);
@@ -90,7 +91,7 @@ fn a_path_that_cannot_be_a_file_is_refused() {
     assert_eq!(folder.count(), 0);
 }
 
-/// The disk is full, and only this thread sees it.
+/// Creates a segment on a full disk that only this thread sees.
 #[test]
 fn a_full_disk_is_an_error_and_leaves_nothing_behind() {
     let folder = Folder::new();
@@ -107,7 +108,8 @@ fn a_full_disk_is_an_error_and_leaves_nothing_behind() {
     assert_eq!(folder.count(), 0);
 }
 
-/// Mounts a small disk in a mount namespace of this thread, so that it ends with the thread.
+/// Mounts a small file system in a new mount namespace of this thread. The mount disappears when
+/// the thread ends.
 fn mount_a_small_disk(folder: &Path) -> std::io::Result<()> {
     use std::os::unix::ffi::OsStrExt;
     let checked = |result: i32| match result {
@@ -119,7 +121,8 @@ fn mount_a_small_disk(folder: &Path) -> std::io::Result<()> {
     // SAFETY: this changes the thread's view of the file system, but nothing in its memory.
     checked(unsafe { libc::unshare(libc::CLONE_NEWNS) })?;
     let private = libc::MS_REC | libc::MS_PRIVATE;
-    // SAFETY: the strings end with a zero and outlive the call. No other pointers are read.
+    // SAFETY: the strings end with a zero byte and outlive the call. The kernel reads no other
+    // pointers.
     checked(unsafe { libc::mount(none, c"/".as_ptr(), none, private, none.cast()) })?;
     let (kind, options) = (c"tmpfs".as_ptr(), c"size=16k".as_ptr().cast());
     // SAFETY: as above.
@@ -128,7 +131,7 @@ fn mount_a_small_disk(folder: &Path) -> std::io::Result<()> {
 
 const LIMITED: &str = "TOKENBUCKET_TEST_FOLDER_OF_A_LIMITED_PROCESS";
 
-/// The limit holds for a whole process, so the test runs in a process of its own.
+/// The limit applies to a whole process, so the test starts a separate process.
 #[test]
 fn a_limit_on_file_sizes_is_an_error_and_leaves_nothing_behind() {
     if let Some(folder) = std::env::var_os(LIMITED) {

@@ -1,4 +1,4 @@
-//! Anything else at the path of a named segment is refused and not changed.
+//! Tests of files that are refused as named segments. They are not changed.
 
 use crate::{Folder, PRIVATE, SETTINGS, is_root, layout};
 use rustix::fs::{CWD, FileType, Mode, mknodat};
@@ -60,7 +60,7 @@ fn a_symbolic_link() {
     let link = folder.0.join("link");
     symlink(folder.file(), &link).unwrap();
     assert_refused!(&link, SegmentError::System(_, Errno::LOOP));
-    // Nothing is created where a link points to nothing, either.
+    // A link to a missing file is refused, too, and no file is created.
     let dangling = folder.0.join("dangling");
     symlink(folder.0.join("nothing"), &dangling).unwrap();
     let refused = Segment::named(&dangling, PRIVATE, layout()).unwrap_err();
@@ -128,7 +128,7 @@ fn other_settings() {
     other.lines *= 2;
     let refused = why(&folder.file(), PRIVATE, other);
     assert!(matches!(refused, SegmentError::Size(_, _)), "{refused:?}");
-    // The size is the same, because it is rounded up to pages.
+    // The size is the same, because it is rounded up to whole pages.
     other.lines = SETTINGS.lines - 1;
     assert_eq!(other.layout().size(), layout().size());
     let refused = why(&folder.file(), PRIVATE, other);

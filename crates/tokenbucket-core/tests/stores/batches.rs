@@ -1,4 +1,4 @@
-//! Several steps, all or none, on stores that take one step at a time.
+//! Batches on stores that run one step at a time: all steps are granted, or none.
 
 use crate::homes::{self, Home};
 use crate::{CAPACITY, HOUR, MILLISECOND, now, singles, take};
@@ -6,12 +6,12 @@ use std::convert::Infallible;
 use tokenbucket_core::batch::{Batch, Taken, take_all};
 use tokenbucket_core::{Denial, Key, Outcome, Step, Ticks, Verdict};
 
-/// Steps on buckets of one store.
+/// A batch on buckets of one store.
 struct Basket<'a> {
     home: &'a Home,
     keys: Vec<Key<'a>>,
     steps: Vec<Step>,
-    /// If set, this bucket is emptied after all steps were asked and before any is charged.
+    /// If set, another caller empties this bucket after all dry steps, before the first charge.
     rival: Option<Key<'a>>,
 }
 
@@ -140,7 +140,8 @@ fn a_batch_that_loses_a_race_gives_back_what_it_took() {
     });
 }
 
-/// Takes all tokens of `key`, whose bucket refills in `span`.
+/// Takes all tokens of the bucket `key`, whose span is `span`. Returns the take, which a test then
+/// undoes.
 fn undone(home: &Home, key: Key<'_>, span: Ticks) -> Taken {
     let step = Step::new(span, span);
     let outcome = home.take(key, &step, None);
@@ -160,8 +161,8 @@ fn pass(home: &Home, instant: Ticks) {
     }
 }
 
-/// Takes everything that is left, at an hour a token, or owes an hour. Returns the state. The
-/// bucket is not full for hours, so no store forgets it.
+/// Takes all tokens that are left, at an hour a token, or goes into debt by an hour. Returns the
+/// state of the bucket. The bucket is not full for hours, so no store deletes its record.
 fn others_take(home: &Home, key: Key<'_>) -> Ticks {
     let owing = Step {
         max_debt: HOUR,
@@ -184,7 +185,7 @@ fn a_give_back_after_the_bucket_refilled_returns_nothing() {
         let before = others_take(home, key);
         home.put(key, &undone.give_back());
         assert_eq!(state(home, key), before, "the tokens are granted twice");
-        // Control: a refund that the caller vouches for returns its whole cost.
+        // Control: a refund without a take to compare with gives back its whole cost.
         home.put(key, &crate::refund(1));
         assert_eq!(state(home, key), before - HOUR);
     });

@@ -1,4 +1,4 @@
-//! The stores over which the contract is run.
+//! The stores that the contract tests.
 
 use crate::remotes;
 use std::path::PathBuf;
@@ -12,11 +12,11 @@ use tokenbucket_core::{Key, KeyHasher, MemoryStore, Outcome, Put, Step, Ticks};
 pub struct Home {
     name: &'static str,
     store: Box<dyn Store>,
-    /// Makes keys of this store, in no namespace yet.
+    /// Makes keys of this store. It has no namespace.
     pub hasher: KeyHasher,
 }
 
-/// Returns the constructors of all stores. Only this function knows which stores there are.
+/// Returns the constructors of all stores. This is the only list of the stores.
 fn all() -> Vec<fn() -> Home> {
     let mut all: Vec<fn() -> Home> = vec![
         || Home::new("memory", MemoryStore::default(), KeyHasher::new([1, 2])),
@@ -40,7 +40,7 @@ fn all() -> Vec<fn() -> Home> {
 pub fn each(part: impl Fn(&Home)) {
     for make in all() {
         let home = make();
-        // The output is shown only if the part fails.
+        // The test harness shows this line only if the part fails.
         println!("store: {}", home.name);
         part(&home);
     }
@@ -50,7 +50,7 @@ pub fn each(part: impl Fn(&Home)) {
 pub trait Store {
     fn take(&self, key: Key<'_>, step: &Step, first: Option<Ticks>) -> Outcome;
     fn put(&self, key: Key<'_>, put: &Put);
-    /// Lets the store's time pass.
+    /// Waits until the store's clock has advanced by `ticks`.
     fn pass(&self, ticks: Ticks) {
         std::thread::sleep(Duration::from_nanos(ticks));
     }
@@ -123,7 +123,7 @@ pub fn settings() -> Settings {
     }
 }
 
-/// A folder that is deleted with its owner. A mapping stays when its file is deleted.
+/// A folder that is deleted when its owner is dropped. The mapping of a deleted file stays valid.
 struct Folder(PathBuf);
 
 impl Folder {

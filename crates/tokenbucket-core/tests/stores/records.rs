@@ -5,7 +5,7 @@ use crate::{CAPACITY, HOUR, MICROSECOND, RESET, assert_insufficient, now, refund
 use tokenbucket_core::quota::MAX_BURST;
 use tokenbucket_core::{Key, Put, Step, TICKS_PER_SECOND};
 
-/// Creates a record that was empty that many hours ago.
+/// Creates a record that was empty `hours` hours ago.
 fn bootstrap(home: &Home, key: Key<'_>, hours: i64) {
     let age = hours * HOUR.cast_signed();
     home.put(key, &Put::Bootstrap { age });
@@ -121,7 +121,8 @@ fn a_proposed_first_state_is_where_a_bucket_starts() {
         let two_left = now(home, key) - 2 * HOUR;
         let outcome = home.take(key, &take(1), Some(two_left));
         assert!(outcome.granted());
-        // A remote store gets the age of the state, and applies it at a slightly later instant.
+        // The client sends the age of the state. The remote store subtracts the age from a slightly
+        // later instant.
         assert!(
             outcome.empty_at.abs_diff(two_left) < TICKS_PER_SECOND,
             "the proposal has the call's own tokens taken"

@@ -1,4 +1,4 @@
-//! Remote stores for the contract, on real servers. All tests share one server of each kind.
+//! The remote stores that the contract tests. All tests share one server of each kind.
 
 use crate::homes::{Home, Store, settings};
 use std::sync::LazyLock;
@@ -13,7 +13,7 @@ use tokenbucket_core::remote::redis::dsn::Dsn;
 use tokenbucket_core::remote::{Answer, Failure, OnFailure, Remote, Settings, Transport};
 use tokenbucket_core::{Key, KeyHasher, Outcome, Put, Step, TICKS_PER_SECOND, Ticks, boot_clock};
 
-// Watchdogs end these servers, because nothing drops a static.
+// Watchdogs stop these servers, because statics are never dropped.
 static REDIS: LazyLock<testkit::Redis> = LazyLock::new(testkit::Redis::start_tls);
 static VALKEY: LazyLock<Option<testkit::Redis>> =
     LazyLock::new(|| testkit::Redis::start_valkey(&[]));
@@ -68,7 +68,7 @@ fn memcached(name: &'static str, server: &str) -> Home {
     home(name, Memcached::new(&servers, prefix().as_bytes()))
 }
 
-/// Returns a new prefix. The servers are shared, but the buckets are not.
+/// Returns a new prefix, because tests share the servers but not the buckets.
 fn prefix() -> String {
     static NUMBER: AtomicU32 = AtomicU32::new(0);
     format!("home{}:", NUMBER.fetch_add(1, Ordering::Relaxed))
@@ -93,9 +93,9 @@ struct RemoteHome<T> {
 }
 
 impl<T> RemoteHome<T> {
-    /// Returns the identifier in the remote store, which knows a bucket by its identifier alone.
-    /// Outside every namespace it is the caller's bytes. In a namespace the hash comes first,
-    /// because the namespace has changed it.
+    /// Returns the identifier for the remote store, which finds a bucket by its identifier alone.
+    /// For a key without a namespace, this is the caller's identifier. With a namespace, the key's
+    /// hash precedes the identifier, because the hash depends on the namespace.
     fn identifier(&self, key: Key<'_>) -> Vec<u8> {
         if key == self.hasher.key(key.identifier) {
             return key.identifier.to_vec();
@@ -112,7 +112,7 @@ fn value<R>(answer: Result<Answer<R>, Failure>) -> R {
 }
 
 impl<T: Transport> Store for RemoteHome<T> {
-    /// `first` is on the store's clock, which is this machine's wall clock.
+    /// `first` is an instant of the store's clock, which is this machine's wall clock.
     fn take(&self, key: Key<'_>, step: &Step, first: Option<Ticks>) -> Outcome {
         let identifier = self.identifier(key);
         let key = Key {
