@@ -19,7 +19,8 @@ pub fn construct(call: &mut Call<'_>, _result: &mut Zval) -> Result<(), Thrown> 
     call.untyped_number(3)?;
     call.untyped_number(4)?;
     let bucket = call.this::<Bucket>();
-    let arguments = || [1, 2, 3, 4].map(|number| call.arg(number).shallow_clone());
+    let argument = |number| call.arg(number).shallow_clone();
+    let arguments = || [argument(1), argument(2), argument(3), argument(4)];
     let mut source = arguments();
     derive(bucket, &mut source, arguments, Origin::Constructor)?;
     for (slot, value) in source.into_iter().enumerate() {

@@ -335,7 +335,8 @@ impl<'a> Call<'a> {
     /// # Errors
     /// Throws `TypeError` if the argument is not such an object.
     pub fn object_of(&self, number: u32, class: &Class) -> Result<Zval, Thrown> {
-        self.object(number, class.name(), |object| class.has(object))
+        let object = self.object(number, |object| class.has(object));
+        object.ok_or_else(|| self.wrong_class(number, class.name()))
     }
 
     /// Returns argument `number`, which must be an object of the class named `class`. The class
@@ -344,24 +345,23 @@ impl<'a> Call<'a> {
     /// # Errors
     /// Throws `TypeError` if the argument is not such an object.
     pub fn object_of_foreign(&self, number: u32, class: &str) -> Result<Zval, Thrown> {
-        self.object(number, class, |object| foreign::is_of(object, class))
+        let object = self.object(number, |object| foreign::is_of(object, class));
+        object.ok_or_else(|| self.wrong_class(number, class))
     }
 
-    fn object(
-        &self,
-        number: u32,
-        class: &str,
-        is_one: impl FnOnce(Obj<'_>) -> bool,
-    ) -> Result<Zval, Thrown> {
+    fn object(&self, number: u32, is_one: impl FnOnce(Obj<'_>) -> bool) -> Option<Zval> {
         let arg = self.arg(number);
-        if value::object(arg).is_some_and(is_one) {
-            return Ok(arg.shallow_clone());
-        }
+        let is_one = value::object(arg).is_some_and(is_one);
+        is_one.then(|| arg.shallow_clone())
+    }
+
+    #[cold]
+    fn wrong_class(&self, number: u32, class: &str) -> Thrown {
         let (class, arg) = (throw::text(class), self.raw(number));
         // SAFETY: called in the frame of the function that the message names, with one of its
         // arguments.
         unsafe { symbols::zend_wrong_parameter_class_error(number, class.as_ptr(), arg) };
-        Err(Thrown)
+        Thrown
     }
 }
 
