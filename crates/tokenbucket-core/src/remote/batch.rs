@@ -30,8 +30,8 @@ impl<T: Transport> Remote<'_, T> {
         let now = boot_clock();
         let prepared = buckets.iter().zip(steps).enumerate();
         let prepared = prepared.map(|(index, (&(store, key), &step))| {
-            let refused = |outcome| taken(index, step, outcome);
-            store.prepare(key, &step, now).map_err(refused)
+            let prepared = store.prepare(key, &step, now);
+            prepared.map_err(|outcome| taken(index, step, outcome))
         });
         let (asks, hints): (Vec<_>, Vec<_>) = match prepared.collect() {
             Ok(prepared) => prepared,
@@ -53,11 +53,10 @@ impl<T: Transport> Remote<'_, T> {
             Ok(read(&keys, steps, granted, &replies))
         };
         let stand_in = |policy, _: &_| {
-            let (host, keys) = (self.host, keys.as_slice());
             let Ok(answer) = take_all(&mut StandIn {
                 policy,
-                host,
-                keys,
+                host: self.host,
+                keys: &keys,
                 steps,
             });
             answer

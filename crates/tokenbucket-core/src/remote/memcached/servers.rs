@@ -214,54 +214,55 @@ mod tests {
         assert_eq!(servers, Ok(expected));
     }
 
+    const INVALID: [(&str, ServersError); 39] = [
+        ("", ServersError::NoServer),
+        (" , ", ServersError::NoServer),
+        ("a,,b", ServersError::NoHost),
+        ("a,", ServersError::NoHost),
+        (":11211", ServersError::NoHost),
+        ("?weight=3", ServersError::NoHost),
+        ("a b", ServersError::BadHost),
+        ("user@a", ServersError::BadHost),
+        ("ä", ServersError::BadHost),
+        ("tcp//a", ServersError::BadHost),
+        ("::1", ServersError::BadBrackets),
+        ("[::1", ServersError::BadBrackets),
+        ("[a]:1", ServersError::BadBrackets),
+        ("[]", ServersError::BadBrackets),
+        ("[::1%]", ServersError::BadBrackets),
+        ("[::1]1", ServersError::BadPort),
+        ("[::1]:", ServersError::BadPort),
+        ("a:", ServersError::BadPort),
+        ("a:0", ServersError::BadPort),
+        ("a:65536", ServersError::BadPort),
+        ("a:+1", ServersError::BadPort),
+        ("a:-1", ServersError::BadPort),
+        ("a:1:2", ServersError::BadPort),
+        ("tcp://a", ServersError::BadPort),
+        ("unix://run/a", ServersError::BadPath),
+        ("unix:/run/a", ServersError::BadPath),
+        ("unix:///", ServersError::BadPath),
+        ("unix://", ServersError::BadPath),
+        ("/run/a", ServersError::BadPath),
+        ("a?weight=0", ServersError::BadWeight),
+        ("a?weight=65536", ServersError::BadWeight),
+        ("a?weight=", ServersError::BadWeight),
+        ("a?weight=1.5", ServersError::BadWeight),
+        ("a?weight=+2", ServersError::BadWeight),
+        ("a?", ServersError::UnknownOption),
+        ("a?timeout=3", ServersError::UnknownOption),
+        ("a\0", ServersError::ControlCharacter),
+        ("a\r\n", ServersError::ControlCharacter),
+        ("unix:///run/\x7f", ServersError::ControlCharacter),
+    ];
+
     #[test]
     fn every_other_form_is_refused() {
-        use ServersError as E;
-        for (server, expected) in [
-            ("", E::NoServer),
-            (" , ", E::NoServer),
-            ("a,,b", E::NoHost),
-            ("a,", E::NoHost),
-            (":11211", E::NoHost),
-            ("?weight=3", E::NoHost),
-            ("a b", E::BadHost),
-            ("user@a", E::BadHost),
-            ("ä", E::BadHost),
-            ("tcp//a", E::BadHost),
-            ("::1", E::BadBrackets),
-            ("[::1", E::BadBrackets),
-            ("[a]:1", E::BadBrackets),
-            ("[]", E::BadBrackets),
-            ("[::1%]", E::BadBrackets),
-            ("[::1]1", E::BadPort),
-            ("[::1]:", E::BadPort),
-            ("a:", E::BadPort),
-            ("a:0", E::BadPort),
-            ("a:65536", E::BadPort),
-            ("a:+1", E::BadPort),
-            ("a:-1", E::BadPort),
-            ("a:1:2", E::BadPort),
-            ("tcp://a", E::BadPort),
-            ("unix://run/a", E::BadPath),
-            ("unix:/run/a", E::BadPath),
-            ("unix:///", E::BadPath),
-            ("unix://", E::BadPath),
-            ("/run/a", E::BadPath),
-            ("a?weight=0", E::BadWeight),
-            ("a?weight=65536", E::BadWeight),
-            ("a?weight=", E::BadWeight),
-            ("a?weight=1.5", E::BadWeight),
-            ("a?weight=+2", E::BadWeight),
-            ("a?", E::UnknownOption),
-            ("a?timeout=3", E::UnknownOption),
-            ("a\0", E::ControlCharacter),
-            ("a\r\n", E::ControlCharacter),
-            ("unix:///run/\x7f", E::ControlCharacter),
-        ] {
+        for (server, expected) in INVALID {
             assert_eq!(error(&[server]), Some(expected), "{server:?}");
         }
-        assert_eq!(error(&[]), Some(E::NoServer));
-        assert_eq!(parse_servers([b"\xff"]), Err(E::BadHost));
+        assert_eq!(error(&[]), Some(ServersError::NoServer));
+        assert_eq!(parse_servers([b"\xff"]), Err(ServersError::BadHost));
     }
 
     #[test]
