@@ -1,6 +1,5 @@
 //! The byte channel of a protocol: a stream, with or without TLS.
 
-use super::stream::Stream;
 use super::tls::TlsStream;
 use crate::clock::Ticks;
 use std::io::{Read, Write};
@@ -15,7 +14,7 @@ pub trait Channel: Read + Write + Send {
     fn is_quiet(&mut self) -> bool;
 }
 
-impl Channel for TlsStream<Stream> {
+impl<S: Channel> Channel for TlsStream<S> {
     fn set_deadline(&mut self, deadline: Ticks) {
         self.sock.set_deadline(deadline);
     }
