@@ -169,20 +169,16 @@ impl<'a> Call<'a> {
         Thrown
     }
 
-    /// Converts argument `number` in place, as PHP's own functions do. Returns `None` if the
+    /// Converts argument `number` in place, as PHP's own functions do. `convert` calls the engine's
+    /// function, which gets the argument and the place of the result. Returns `None` if the
     /// conversion fails.
-    ///
-    /// # Safety
-    /// `convert` is a conversion function of the engine. It takes a live argument and writes a
-    /// valid `T`.
-    unsafe fn converted<T: Default>(
+    fn converted<T: Default>(
         &mut self,
         number: u32,
-        convert: unsafe extern "C" fn(*mut zval, *mut T, u32) -> bool,
+        convert: impl FnOnce(*mut zval, *mut T) -> bool,
     ) -> Option<T> {
         let mut result = T::default();
-        // SAFETY: the argument is live. By contract, `convert` writes a valid `T`.
-        unsafe { convert(self.raw(number), &raw mut result, number) }.then_some(result)
+        convert(self.raw(number), &raw mut result).then_some(result)
     }
 
     /// Returns argument `number` as `int|float`, converted in the caller's mode (weak or strict).
@@ -239,9 +235,11 @@ impl<'a> Call<'a> {
         if let Some(Number::Float(float)) = value::as_number(self.arg(number)) {
             return Ok(float);
         }
-        // SAFETY: this conversion writes a double.
-        unsafe { self.converted(number, symbols::zend_parse_arg_double_slow) }
-            .ok_or_else(|| self.wrong(number, symbols::Z_EXPECTED_DOUBLE))
+        let converted = self.converted(number, |arg, double| {
+            // SAFETY: the argument is live, and this function writes a double.
+            unsafe { symbols::zend_parse_arg_double_slow(arg, double, number) }
+        });
+        converted.ok_or_else(|| self.wrong(number, symbols::Z_EXPECTED_DOUBLE))
     }
 
     /// Returns argument `number` as `int`, converted in the caller's mode.
@@ -252,9 +250,11 @@ impl<'a> Call<'a> {
         if let Some(Number::Int(int)) = value::as_number(self.arg(number)) {
             return Ok(int);
         }
-        // SAFETY: this conversion writes an integer.
-        unsafe { self.converted(number, symbols::zend_parse_arg_long_slow) }
-            .ok_or_else(|| self.wrong(number, symbols::Z_EXPECTED_LONG))
+        let converted = self.converted(number, |arg, long| {
+            // SAFETY: the argument is live, and this function writes an integer.
+            unsafe { symbols::zend_parse_arg_long_slow(arg, long, number) }
+        });
+        converted.ok_or_else(|| self.wrong(number, symbols::Z_EXPECTED_LONG))
     }
 
     /// Returns argument `number` as `bool`, converted in the caller's mode.
@@ -267,9 +267,11 @@ impl<'a> Call<'a> {
             IS_FALSE => return Ok(false),
             _ => {}
         }
-        // SAFETY: this conversion writes a `bool`.
-        unsafe { self.converted(number, symbols::zend_parse_arg_bool_slow) }
-            .ok_or_else(|| self.wrong(number, symbols::Z_EXPECTED_BOOL))
+        let converted = self.converted(number, |arg, bool| {
+            // SAFETY: the argument is live, and this function writes a `bool`.
+            unsafe { symbols::zend_parse_arg_bool_slow(arg, bool, number) }
+        });
+        converted.ok_or_else(|| self.wrong(number, symbols::Z_EXPECTED_BOOL))
     }
 
     /// Returns the bytes of argument `number` as `string`, converted in the caller's mode.
