@@ -35,7 +35,7 @@ foreach (['TokenBucketStorageMemory', 'TokenBucketStorageSharedMemory'] as $clas
     }
     echo "-- nothing was written --\n";
     var_dump((new TokenBucket($storage, 'x', 10, 0.001))->peek()->remaining);
-    echo "-- more than a full bucket is denied, the closure is not asked --\n";
+    echo "-- a call for more than the capacity is denied without calling the closure --\n";
     var_dump($storage->consume('x', 11, 10, fn() => print('asked')));
     var_dump($storage->consume('x', 1e300, 10, fn() => print('asked')));
 }
@@ -71,7 +71,7 @@ ArgumentCountError: TokenBucketStorageMemory::bootstrap() expects exactly 2 argu
 ArgumentCountError: TokenBucketStorageMemory::prepare() expects exactly 0 arguments, 1 given
 -- nothing was written --
 float(10)
--- more than a full bucket is denied, the closure is not asked --
+-- a call for more than the capacity is denied without calling the closure --
 bool(false)
 bool(false)
 ValueError: TokenBucketStorageSharedMemory::consume(): Argument #2 ($microtime) must be greater than or equal to 0
@@ -97,7 +97,7 @@ ArgumentCountError: TokenBucketStorageSharedMemory::bootstrap() expects exactly 
 ArgumentCountError: TokenBucketStorageSharedMemory::prepare() expects exactly 0 arguments, 1 given
 -- nothing was written --
 float(10)
--- more than a full bucket is denied, the closure is not asked --
+-- a call for more than the capacity is denied without calling the closure --
 bool(false)
 bool(false)
 ValueError: TokenBucketStorageMemory::advance(): Argument #1 ($seconds) must be greater than or equal to 0

@@ -11,7 +11,7 @@ $bucket = new TokenBucket(new TokenBucketStorageSharedMemory, 'x', 10, 0.001);
 $bucket->consume();
 echo json_encode(in_processes(3, fn($index) => $bucket->consume($index + 1))), ' ', $bucket->peek()->remaining, "\n";
 
-echo "-- a child's own new bucket is the parent's too --\n";
+echo "-- the parent sees a bucket that a child created --\n";
 in_processes(1, fn() => (new TokenBucket(new TokenBucketStorageSharedMemory, 'y', 10, 0.001))->consume(4));
 var_dump((new TokenBucket(new TokenBucketStorageSharedMemory, 'y', 10, 0.001))->peek()->remaining);
 
@@ -30,13 +30,13 @@ echo "-- what children did is counted --\n";
 $memory = TokenBucket\status()['shared_memory'];
 var_dump($memory['granted'], $memory['denied'], $memory['live']);
 
-echo "-- memory storages are each process's own --\n";
+echo "-- each process has its own memory storage --\n";
 $private = new TokenBucket(new TokenBucketStorageMemory, 'x', 10, 1);
 var_dump(in_processes(2, fn() => $private->consume(10)), $private->peek()->remaining);
 ?>
 --EXPECT--
 [true,true,true] 3
--- a child's own new bucket is the parent's too --
+-- the parent sees a bucket that a child created --
 float(6)
 -- grandchildren, after their parent's end --
 float(2)
@@ -44,7 +44,7 @@ float(2)
 int(6)
 int(0)
 int(2)
--- memory storages are each process's own --
+-- each process has its own memory storage --
 array(2) {
   [0]=>
   bool(true)

@@ -52,7 +52,8 @@ pub struct Worst {
     pub violations: u64,
 }
 
-/// The sum of the gifts up to an instant. Gifts are sorted by one end of their calls.
+/// Sums the gifts up to an instant. The gifts are sorted by either the start or the end of their
+/// calls.
 struct Gifts {
     by_instant: Vec<(Nanos, Tokens)>,
     next: usize,
