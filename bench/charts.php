@@ -10,6 +10,8 @@
  * The charts have no background of their own and use the fonts of the reader's system.
  */
 
+require __DIR__ . '/figures.inc.php';
+
 const WIDTH = 800;
 const FONT = '-apple-system, BlinkMacSystemFont, &quot;Segoe UI&quot;, &quot;Noto Sans&quot;, &quot;DejaVu Sans&quot;, Helvetica, Arial, sans-serif';
 const THEMES = [
@@ -111,24 +113,6 @@ function limiters_of(array $rows, string $home): array
     return array_values(array_column($of_home, 'name'));
 }
 
-/** @param list<int> $values returned as one number if all are equal, else as "least to most" */
-function from_to(array $values): string
-{
-    return min($values) === max($values) ? number_format(max($values)) : number_format(min($values)) . ' to ' . number_format(max($values));
-}
-
-/** Formats microseconds with three digits. */
-function in_micros(float $nanos): string
-{
-    $micros = $nanos / 1000;
-    return match (true) {
-        $micros >= 100 => number_format($micros),
-        $micros >= 10 => sprintf('%.1f', $micros),
-        $micros >= 1 => sprintf('%.2f', $micros),
-        default => sprintf('%.3f', $micros),
-    };
-}
-
 function is_ours(string $name): bool
 {
     return str_starts_with($name, 'TokenBucket');
@@ -175,9 +159,9 @@ function draw_granted(Drawing $drawing, array $rows): string
             default => 'exact',
         };
         $drawing->bar($left, $y + 4, $scale($most) - $left, 14, $colour);
-        $words = from_to($race['granted']);
+        $words = range_of($race['granted']);
         foreach (['early' => 'false denials', 'failed' => 'calls failed'] as $key => $what) {
-            $words .= max($race[$key]) > 0 ? '; ' . from_to($race[$key]) . " $what" : '';
+            $words .= max($race[$key]) > 0 ? '; ' . range_of($race[$key]) . " $what" : '';
         }
         $drawing->text($scale($most) + 8, $y + 15.5, $words, $colour === 'exact' ? 'text' : $colour, bold: is_ours($name));
     });
@@ -218,7 +202,7 @@ function draw_decision(Drawing $drawing, array $rows): string
         $drawing->line($scale($granted), $y + 11, $scale($denied), $y + 11, $colour, 2);
         $drawing->dot($scale($denied), $y + 11, 5, $colour, false);
         $drawing->dot($scale($granted), $y + 11, 5, $colour, true);
-        $drawing->text(WIDTH, $y + 15.5, in_micros($granted) . ' / ' . in_micros($denied), is_ours($name) ? 'ours' : 'text', 'end', 12, is_ours($name));
+        $drawing->text(WIDTH, $y + 15.5, micros($granted) . ' / ' . micros($denied), is_ours($name) ? 'ours' : 'text', 'end', 12, is_ours($name));
     });
     return $drawing->svg((int) $end + 34, 'Microseconds per decision, TokenBucket and other limiters, on a logarithmic scale');
 }

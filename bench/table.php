@@ -8,6 +8,8 @@
  * Exits with 1 if a required figure is missing.
  */
 
+require __DIR__ . '/figures.inc.php';
+
 const BEGIN = "<!-- begin of bench/table.php -->\n";
 const END = "<!-- end of bench/table.php -->\n";
 
@@ -43,18 +45,6 @@ final class Results
     }
 }
 
-/** Returns nanoseconds as microseconds, with three digits. */
-function micros(int|float $nanos): string
-{
-    $micros = $nanos / 1000;
-    return match (true) {
-        $micros >= 100 => number_format($micros),
-        $micros >= 10 => sprintf('%.1f', $micros),
-        $micros >= 1 => sprintf('%.2f', $micros),
-        default => sprintf('%.3f', $micros),
-    };
-}
-
 /** Returns a count per second with three digits. */
 function rate(float $a_second): string
 {
@@ -74,12 +64,6 @@ function times(float $ratio): string
         $ratio >= 1 => sprintf('%.2f', $ratio),
         default => sprintf('%.3f', $ratio),
     };
-}
-
-/** @param list<int|float> $values shown as one number if all are equal, else as "least to most" */
-function range_of(array $values): string
-{
-    return min($values) === max($values) ? number_format(max($values)) : number_format(min($values)) . ' to ' . number_format(max($values));
 }
 
 /** Prints a line of the table. */
