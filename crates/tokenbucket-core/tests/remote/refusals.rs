@@ -136,13 +136,13 @@ fn too_many_clients() {
         guest = admitted(&redis);
         guest.is_some()
     }));
-    for _ in 0..2 {
-        let cause = caller.fails("id", &take(1));
-        assert!(
-            cause.to_string().contains("max number of clients"),
-            "{cause}"
-        );
-    }
+    // The server sends its reason and closes the connection. If the request arrives in between, the
+    // kernel may reset the connection before the reason is read.
+    let reasons: Vec<_> = (0..20)
+        .map(|_| caller.fails("id", &take(1)).to_string())
+        .collect();
+    let named = |reason: &String| reason.contains("max number of clients");
+    assert!(reasons.iter().any(named), "{reasons:?}");
     drop(guest);
     assert!(eventually(|| caller.ask(b"id", &take(1)).is_ok()));
 }
