@@ -33,7 +33,8 @@ foreach (sql_servers() as $driver => $server) {
     $db->commit();
     check(!$bucket->consume(), "$driver: a commit keeps");
 
-    // Outside a transaction the cached denial decides. Inside one, each call contacts the database.
+    // Outside a transaction, the cached denial is returned. Inside a transaction, each call
+    // contacts the database.
     $before = TokenBucket\status()['remote'];
     $bucket->consume();
     $after = TokenBucket\status()['remote'];
@@ -84,7 +85,7 @@ foreach (sql_servers() as $driver => $server) {
     $db->rollBack();
     check($db->query('SELECT count(*) FROM orders')->fetchColumn() == 0, "$driver: is undone");
     if ($driver === 'pgsql') {
-        // A call in a failed transaction throws, and the transaction stays failed.
+        // A call in a failed transaction throws. The transaction stays failed.
         $db->beginTransaction();
         thrown(fn () => $db->exec('SELECT nonsense'));
         check(str_contains(thrown(fn () => $bucket->refund()), '25P02'), 'an aborted transaction');
