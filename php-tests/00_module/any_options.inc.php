@@ -274,7 +274,7 @@ final class AnyOptions
 /** Makes $rounds attempts, which must create each class in $classes at least once. */
 function any_options(int $seed, int $rounds, string ...$classes): void
 {
-    // Accepts warnings of the extension about failures, and the messages of PHP below.
+    // Accepts the extension's warnings about failures and the PHP messages below.
     set_error_handler(function (int $level, string $message): bool {
         // PHP itself deprecates null and fractional numbers as arguments.
         if ($level === E_DEPRECATED && preg_match('/Passing null to parameter|^Implicit conversion from float/', $message)) {

@@ -1,5 +1,5 @@
 --TEST--
-The closure passed to a userland storage is an ordinary Closure and can be misused safely
+The closure passed to a userland storage is an ordinary Closure, and misuse causes no crash
 --FILE--
 <?php
 require __DIR__ . '/../../testkit/php/check.php';

@@ -27,7 +27,7 @@ foreach ($servers as $driver => $server) {
         $server->connect()->exec('DELETE FROM limits');
         $server->connect()->exec("INSERT INTO limits (identifier, microtime) VALUES ('a', 1), ('b', 2)");
         // The second process locks row b. purge() locks row a and then waits for b. Then the second
-        // process tries to lock a, which is a deadlock.
+        // process tries to lock row a, which is a deadlock.
         [$outcome] = in_processes(2, function ($index, $barrier) use ($server, $driver, $waits, $in_transaction) {
             $db = $server->connect();
             if ($index === 0) {

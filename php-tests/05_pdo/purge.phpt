@@ -40,7 +40,7 @@ foreach (sql_servers() as $driver => $server) {
     $db->rollBack();
     check($left() === 450 && $storage->purge(5) === 450 && $left() === 0, "$driver: all");
 
-    // purge() does not delete a bucket that is not full, because that would add tokens.
+    // purge() does not delete a bucket that is not full, because a deletion would add tokens.
     $bucket = new TokenBucket($storage, 'live', 10, 100);
     $bucket->consume(10);
     check($storage->purge(0.1) === 0 && $bucket->peek()->remaining < 10, "$driver: a live bucket stays");

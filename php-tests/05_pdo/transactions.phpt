@@ -72,7 +72,8 @@ foreach (sql_servers() as $driver => $server) {
         check($its->consume() && !$its->consume() && !$mine->consume(), "$driver: once it has ended");
         check(TokenBucket\status()['stores'][0]['breaker'] === 'closed', "$driver: a lock is no outage");
     }
-    // On MySQL, prepare() refuses to create a table, because that would commit the transaction.
+    // On MySQL, prepare() refuses to create a table, because CREATE TABLE would commit the
+    // transaction.
     $db->beginTransaction();
     $db->exec('INSERT INTO orders VALUES (2)');
     $missing = new TokenBucketStoragePDO($db, 'missing');

@@ -120,7 +120,7 @@ for ($i = 0; $i < 10; $i++) {
 echo 1000 - $redis->zScore('set01', 'big-x'), "\n";
 
 // If two hosts use different periods, hits leak only once in each shorter period. If the host with
-// the shorter period stops, the longer period applies after two longer periods.
+// the shorter period stops, hits leak in the longer period again after two longer periods.
 $redis->flushAll();
 $redis->zAdd('set01', 1000, 'big-x');
 $redis->zAdd('set01:control', -1, 'big-x');
