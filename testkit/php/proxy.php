@@ -11,11 +11,11 @@ final class Proxy
     public const PASS = 'pass';
     /** The first half of a reply arrives, then the connection ends. */
     public const HALF_REPLY = 'half reply';
-    /** Requests reach the server, but its replies are dropped and the connection stays open. */
+    /** Requests reach the server. Replies are dropped, and the connection stays open. */
     public const SWALLOW_REPLIES = 'swallow replies';
     /** Connections are accepted, and nothing reaches the server. */
     public const SWALLOW_REQUESTS = 'swallow requests';
-    /** Replies arrive byte by byte, with a pause after each. */
+    /** Replies arrive byte by byte, with a pause after each byte. */
     public const DRIP = 'drip';
 
     public readonly int $port;
