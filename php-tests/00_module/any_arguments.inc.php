@@ -1,8 +1,8 @@
 <?php
 /**
- * Calls everything that the extension declares with arguments of every kind.
+ * Calls the functions and methods of the extension with arguments of every kind.
  *
- * Each call must return a value or throw; the values are not checked.
+ * Each call must return a value or throw. The values are not checked.
  */
 final class AnyArguments
 {

@@ -1,5 +1,5 @@
 --TEST--
-Fuzz of all methods in weak mode: each call returns or throws, and none crashes
+Fuzz of all methods in weak mode: each call returns or throws, without a crash
 --INI--
 error_reporting=0
 --FILE--

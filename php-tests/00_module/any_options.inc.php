@@ -1,10 +1,10 @@
 <?php
 /**
- * Creates the objects of the extension with random options, and uses them. The seed determines the
- * options.
+ * Creates the objects of the extension with random options and calls their methods. The seed
+ * determines the options.
  *
- * Each attempt gives an object or a documented exception. No connection succeeds, because nothing
- * listens at these addresses.
+ * Each attempt must create an object or throw a documented exception. No connection succeeds,
+ * because nothing listens at the addresses in the options.
  */
 require __DIR__ . '/../../testkit/php/check.php';
 
@@ -129,7 +129,7 @@ final class AnyOptions
             . self::any(self::PORTS) . self::any(['', '', '/', '/0', '/15', '/x', '/-1', '/99999999999', "/$password"]) . self::any(['', '', '', "?password=$password", '?cafile=/nowhere', '?cafile=x&servername=h', '?servername=']);
     }
 
-    /** Returns settings by name or by position, some of them invalid. */
+    /** Returns constructor settings by name or by position. Some values are invalid. */
     private static function settings(bool $timed): array
     {
         $odd = fn (array $fitting) => mt_rand(0, 3) ? self::any($fitting) : self::odd();
@@ -187,7 +187,7 @@ final class AnyOptions
         return implode(mt_rand(0, 3) ? '' : '.', self::few($parts));
     }
 
-    /** Creates an object with random options, and uses it. */
+    /** Creates an object with random options, calls its methods and returns the object. */
     private static function make(?PDO $db): object
     {
         $number = fn () => mt_rand(0, 2) ? mt_rand(-1, 10) : self::odd();
@@ -232,8 +232,8 @@ final class AnyOptions
                 $made instanceof Compat\MinuteWindow ? $made->limitRequestsInMinutes($number(), $number()) : $made->check(self::odd(), $number(), $number());
                 return $made;
         }
-        // Calls only buckets at these addresses, where nothing listens. Skips host names, because
-        // the timeout does not cover DNS lookups.
+        // Calls the bucket only if the pattern matches all addresses, because nothing listens at
+        // such addresses. Skips host names, because the timeout does not cover DNS lookups.
         preg_match('/\[servers?:.*\] => (.*)/', print_r($made, true), $servers);
         if (preg_match('#^((unix://|redis://127|127\.|10\.)[^,]*(,|$))*$#', $servers[1] ?? '')) {
             (new TokenBucket($made, 'any', 3, 1))->attempt();
@@ -274,9 +274,9 @@ final class AnyOptions
 /** Makes $rounds attempts, which must create each class in $classes at least once. */
 function any_options(int $seed, int $rounds, string ...$classes): void
 {
-    // Accepts warnings of the extension about failures, and the messages of PHP below.
+    // Accepts the extension's warnings about failures and the PHP messages below.
     set_error_handler(function (int $level, string $message): bool {
-        // PHP deprecates such arguments for all functions.
+        // PHP itself deprecates null and fractional numbers as arguments.
         if ($level === E_DEPRECATED && preg_match('/Passing null to parameter|^Implicit conversion from float/', $message)) {
             return true;
         }

@@ -1,5 +1,5 @@
 --TEST--
-Fuzz of constructor options: gives an object or a documented exception, shows no password
+Fuzz of constructor options: each gives an object or a documented exception without a password
 --EXTENSIONS--
 pdo
 pdo_sqlite

@@ -1,5 +1,5 @@
 --TEST--
-Fuzz of constructor options with ext-memcached: gives an object or a documented exception
+Fuzz of constructor options with ext-memcached: each gives an object or a documented exception
 --EXTENSIONS--
 igbinary
 msgpack

@@ -5,8 +5,8 @@
  *     php -d extension=tokenbucket reflection.inc.php extension tokenbucket
  *     php reflection.inc.php file stubs/tokenbucket.stub.php
  *
- * In the normal form a tentative return type is a return type, and the order of members does not
- * matter. A stub's empty methods represent the real ones.
+ * In the normal form, a tentative return type counts as a return type. The order of members does
+ * not matter. The empty methods of a stub represent the methods of the extension.
  */
 final class NormalForm
 {

@@ -2,7 +2,7 @@
 TokenBucket\status() counts grants, denials and buckets
 --FILE--
 <?php
-/** Prints the counters that a call changes. */
+/** Prints the change of each counter that a call changes. */
 function change(string $name, callable $call): void
 {
     $before = TokenBucket\status()['shared_memory'];

@@ -1,9 +1,9 @@
 <?php
 /**
  * Compares the stub file with the extension. Prints the declared names and the first difference.
- * Exits with 0 if they are equal.
+ * Exits with 0 if the stub file matches the extension, otherwise with 1.
  *
- * php_command() loads the extension. scripts/lint chooses it with TEST_PHP_EXTRA_ARGS.
+ * php_command() loads the extension that scripts/lint chooses with TEST_PHP_EXTRA_ARGS.
  */
 require __DIR__ . '/../../testkit/php/child.php';
 

@@ -9,11 +9,11 @@ $second = new TokenBucket($storage, 'per second', 3, 1);
 $minute = new TokenBucket($storage, 'per minute', 5, 0.1);
 $left = fn(...$buckets) => implode(' ', array_map(fn($bucket) => $bucket->peek()->remaining, $buckets));
 
-echo "-- granted: the decision of the bucket with the fewest left --\n";
+echo "-- granted: returns the decision of the bucket with the fewest tokens left --\n";
 show(TokenBucket::attemptAll([$second, $minute]));
 show(TokenBucket::attemptAll([$minute, $second], 2));
 echo $left($second, $minute), "\n";
-echo "-- refused: the decision of the one that refuses, and nothing is taken --\n";
+echo "-- denied: returns the denying bucket's decision and takes nothing --\n";
 show(TokenBucket::attemptAll([$minute, $second]));
 echo $left($second, $minute), "\n";
 $storage->advance(3);
@@ -24,7 +24,7 @@ echo $left($second, $minute), "\n";
 show(TokenBucket::attemptAll(['a' => $second, 7 => $minute], 2));
 echo $left($second, $minute), "\n";
 
-echo "-- a bucket named twice pays twice --\n";
+echo "-- a bucket listed twice is charged twice --\n";
 $twice = new TokenBucket($storage, 'twice', 5, 1);
 $again = new TokenBucket($storage, 'twice', 5, 1);
 show(TokenBucket::attemptAll([$twice, $twice]));
@@ -45,12 +45,12 @@ $decision = TokenBucket::attemptAll([$a, $b, $c]);
 var_dump($decision->allowed, $decision->capacity);
 echo $left($a, $b, $c), "\n";
 
-echo "-- nothing is always there, more than the capacity never --\n";
+echo "-- zero tokens are granted, more than the capacity is denied --\n";
 var_dump(TokenBucket::attemptAll([$a, $c], 0)->allowed);
 show(TokenBucket::attemptAll([$c, $a], 3));
 echo $left($a, $c), "\n";
 
-echo "-- subclasses, and their changed members --\n";
+echo "-- subclasses that change protected properties --\n";
 class Sub extends TokenBucket
 {
     public function capacity($capacity)
@@ -64,11 +64,11 @@ show(TokenBucket::attemptAll([$sub], 2));
 show(Sub::attemptAll([$sub]));
 ?>
 --EXPECT--
--- granted: the decision of the bucket with the fewest left --
+-- granted: returns the decision of the bucket with the fewest tokens left --
 allowed granted remaining=2.0 capacity=3.0 retryAfter=0.0 resetAfter=1.0
 allowed granted remaining=0.0 capacity=3.0 retryAfter=0.0 resetAfter=3.0
 0 2
--- refused: the decision of the one that refuses, and nothing is taken --
+-- denied: returns the denying bucket's decision and takes nothing --
 denied insufficient_tokens remaining=0.0 capacity=3.0 retryAfter=1.0 resetAfter=3.0
 0 2
 denied insufficient_tokens remaining=2.0 capacity=5.0 retryAfter=7.0 resetAfter=27.0
@@ -77,7 +77,7 @@ denied exceeds_capacity remaining=3.0 capacity=3.0 retryAfter=INF resetAfter=0.0
 3 2
 allowed granted remaining=0.0 capacity=5.0 retryAfter=0.0 resetAfter=47.0
 1 0
--- a bucket named twice pays twice --
+-- a bucket listed twice is charged twice --
 allowed granted remaining=3.0 capacity=5.0 retryAfter=0.0 resetAfter=2.0
 allowed granted remaining=1.0 capacity=5.0 retryAfter=0.0 resetAfter=4.0
 bool(false)
@@ -89,10 +89,10 @@ float(1)
 bool(false)
 float(3)
 1 0 3
--- nothing is always there, more than the capacity never --
+-- zero tokens are granted, more than the capacity is denied --
 bool(true)
 denied exceeds_capacity remaining=1.0 capacity=2.0 retryAfter=INF resetAfter=1000.0
 1 3
--- subclasses, and their changed members --
+-- subclasses that change protected properties --
 allowed granted remaining=0.0 capacity=2.0 retryAfter=0.0 resetAfter=2.0
 denied insufficient_tokens remaining=0.0 capacity=2.0 retryAfter=1.0 resetAfter=2.0

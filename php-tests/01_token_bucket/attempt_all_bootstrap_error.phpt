@@ -1,5 +1,5 @@
 --TEST--
-attemptAll() rejects classes that override _bootstrap(); storages are constructed once
+attemptAll() rejects overridden _bootstrap() methods, and storages a second __construct()
 --FILE--
 <?php
 require __DIR__ . '/../../testkit/php/check.php';

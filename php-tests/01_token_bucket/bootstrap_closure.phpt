@@ -1,5 +1,5 @@
 --TEST--
-The closure passed to a userland storage is an ordinary Closure and can be misused safely
+The closure passed to a userland storage is an ordinary Closure, and misuse causes no crash
 --FILE--
 <?php
 require __DIR__ . '/../../testkit/php/check.php';
@@ -39,7 +39,7 @@ echo new ReflectionFunction($closure);
 check(strlen(ob_get_clean()) > 0, 'it can be shown');
 echo thrown(fn() => serialize($closure)), "\n";
 
-echo "-- bound to something else: whatever comes, no crash --\n";
+echo "-- bound to other objects and scopes without a crash --\n";
 $other = (object) ['bucket' => $bucket, 'token_count' => 'not a number'];
 foreach ([null, new stdClass, new ArrayObject, $bucket, $other, $storage] as $this_) {
     foreach (['static', 'stdClass', 'TokenBucket'] as $scope) {
@@ -64,6 +64,6 @@ bool(true)
 int(5)
 int(0)
 Exception: Serialization of 'Closure' is not allowed
--- bound to something else: whatever comes, no crash --
+-- bound to other objects and scopes without a crash --
 bool(true)
 int(1)

@@ -1,7 +1,7 @@
 <?php
 /**
- * Makes calls with values of all kinds, through $new and $call. Their file decides whether
- * strict_types applies.
+ * Makes calls with values of all kinds through $new and $call. The file that defines $new and $call
+ * determines whether strict_types applies.
  */
 
 class Name

@@ -1,5 +1,5 @@
 --TEST--
-Under strict_types only typed parameters are strict; untyped ones are converted
+Under strict_types, only typed parameters reject values of other types
 --FILE--
 <?php
 declare(strict_types=1);

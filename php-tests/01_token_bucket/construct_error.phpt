@@ -17,9 +17,9 @@ echo "-- together --\n";
 foreach ([[1e10, 1], [PHP_INT_MAX, 1], [1e308, 1e15], [1, 1e-10], [1, 5e-324], [1152921505, 1]] as [$capacity, $rate]) {
     echo thrown(fn() => new TokenBucket($storage, 'x', $capacity, $rate)), "\n";
 }
-echo "-- both: the capacity is named first --\n";
+echo "-- both are invalid: the error names the capacity --\n";
 echo thrown(fn() => new TokenBucket($storage, 'x', 0, 0)), "\n";
-echo "-- the limits themselves are fine --\n";
+echo "-- the limits themselves are valid --\n";
 foreach ([[1, 1e15], [PHP_INT_MAX, 1e15], [1152921504, 1], [1, 1e-9], [5e-324, 1], [0.001, 1e15]] as [$capacity, $rate]) {
     $bucket = new TokenBucket($storage, "$capacity/$rate", $capacity, $rate);
     var_dump($bucket->consume($capacity));
@@ -77,9 +77,9 @@ ValueError: TokenBucket::__construct(): Argument #3 ($bucket_capacity) must refi
 ValueError: TokenBucket::__construct(): Argument #3 ($bucket_capacity) must refill within 2^60 nanoseconds at the given rate
 ValueError: TokenBucket::__construct(): Argument #3 ($bucket_capacity) must refill within 2^60 nanoseconds at the given rate
 ValueError: TokenBucket::__construct(): Argument #3 ($bucket_capacity) must refill within 2^60 nanoseconds at the given rate
--- both: the capacity is named first --
+-- both are invalid: the error names the capacity --
 ValueError: TokenBucket::__construct(): Argument #3 ($bucket_capacity) must be greater than %r(or equal to )?%r0
--- the limits themselves are fine --
+-- the limits themselves are valid --
 bool(true)
 bool(true)
 bool(true)

@@ -29,7 +29,7 @@ foreach ([1, 3, 7, 0.3, 11.5, 1e5 / 7, 1e6, 1 / 86400] as $rate) {
     }
 }
 
-echo "-- at once is the same as one by one --\n";
+echo "-- n tokens at once take as much as n single tokens --\n";
 for ($i = 0; $i < 200; $i++) {
     [$capacity, $rate] = [mt_rand(1, 50), mt_rand(1, 100000) / mt_rand(1, 1000)];
     $a = new TokenBucket($storage, "a$i", $capacity, $rate);
@@ -55,4 +55,4 @@ bool(true)
 bool(true)
 bool(false)
 -- other rates, many buckets --
--- at once is the same as one by one --
+-- n tokens at once take as much as n single tokens --

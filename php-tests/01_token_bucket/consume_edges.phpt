@@ -7,7 +7,7 @@ $bucket = new TokenBucket($storage, 'x', 10, 1);
 echo "-- more than the capacity --\n";
 var_dump($bucket->consume(10.000001), $bucket->consume(11), $bucket->consume(PHP_INT_MAX), $bucket->consume(1e308));
 var_dump($bucket->peek()->remaining);
-echo "-- nothing --\n";
+echo "-- zero tokens --\n";
 var_dump($bucket->consume(0), $bucket->consume(0.0), $bucket->consume(-0.0), $bucket->peek()->remaining);
 var_dump($bucket->consume(10), $bucket->consume(0));
 echo "-- in debt --\n";
@@ -18,11 +18,11 @@ $storage->advance(4);
 var_dump($debtor->consume(0));
 $storage->advance(1.1);
 var_dump($debtor->consume(0), $debtor->consume(1));
-echo "-- a smaller capacity later: locked out for no more than one refill --\n";
+echo "-- a smaller capacity later: grants up to the new capacity --\n";
 $large = new TokenBucket($storage, 'changed', 100, 1);
 $small = new TokenBucket($storage, 'changed', 2, 1);
 var_dump($large->consume(95), $small->peek()->remaining, $small->consume(2), $small->consume(1));
-echo "-- a larger capacity later: what had been left, not a full one --\n";
+echo "-- a larger capacity later: keeps the tokens left and adds none --\n";
 var_dump($large->peek()->remaining);
 ?>
 --EXPECT--
@@ -32,7 +32,7 @@ bool(false)
 bool(false)
 bool(false)
 float(10)
--- nothing --
+-- zero tokens --
 bool(true)
 bool(true)
 bool(true)
@@ -46,10 +46,10 @@ float(0)
 bool(false)
 bool(true)
 bool(false)
--- a smaller capacity later: locked out for no more than one refill --
+-- a smaller capacity later: grants up to the new capacity --
 bool(true)
 float(2)
 bool(true)
 bool(false)
--- a larger capacity later: what had been left, not a full one --
+-- a larger capacity later: keeps the tokens left and adds none --
 float(0)

@@ -21,7 +21,7 @@ show($bucket->attempt(8));
 show($bucket->attempt(0));
 show($bucket->attempt(7.5));
 show($bucket->attempt());
-echo "-- never --\n";
+echo "-- more than the capacity --\n";
 foreach ([10.5, 11, PHP_INT_MAX, 1e308] as $tokens) {
     $decision = $bucket->attempt($tokens);
     var_dump($decision->allowed, $decision->reason, $decision->retryAfter, $decision == $bucket->peek($tokens));
@@ -33,12 +33,12 @@ show($bucket->attempt(2.5));
 show($bucket->peek(0.5));
 $storage->advance(3);
 show($bucket->attempt(0.5));
-echo "-- less than one token at most --\n";
+echo "-- a capacity below one token --\n";
 $bucket = new TokenBucket($storage, 'tiny', 0.5, 1);
 show($bucket->peek(0.5));
 show($bucket->attempt());
 show($bucket->attempt(0.25));
-echo "-- shared memory: the same, on a clock that runs --\n";
+echo "-- shared memory, whose clock runs --\n";
 $bucket = new TokenBucket(new TokenBucketStorageSharedMemory, 'x', 10, 0.001);
 $decision = $bucket->attempt(3);
 var_dump($decision->allowed, $decision->remaining, $decision->capacity, $decision->retryAfter, round($decision->resetAfter));
@@ -60,7 +60,7 @@ denied insufficient_tokens remaining=7.0 capacity=10.0 retryAfter=0.5 resetAfter
 allowed granted remaining=7.0 capacity=10.0 retryAfter=0.0 resetAfter=2.5
 allowed granted remaining=0.0 capacity=10.0 retryAfter=0.0 resetAfter=10.0
 denied insufficient_tokens remaining=0.0 capacity=10.0 retryAfter=1.0 resetAfter=10.0
--- never --
+-- more than the capacity --
 bool(false)
 string(16) "exceeds_capacity"
 float(INF)
@@ -82,11 +82,11 @@ allowed granted remaining=2.0 capacity=2.5 retryAfter=0.0 resetAfter=0.0
 allowed granted remaining=0.0 capacity=2.5 retryAfter=0.0 resetAfter=5.0
 denied insufficient_tokens remaining=0.0 capacity=2.5 retryAfter=1.0 resetAfter=5.0
 allowed granted remaining=1.0 capacity=2.5 retryAfter=0.0 resetAfter=3.0
--- less than one token at most --
+-- a capacity below one token --
 allowed granted remaining=0.0 capacity=0.5 retryAfter=0.0 resetAfter=0.0
 denied exceeds_capacity remaining=0.0 capacity=0.5 retryAfter=INF resetAfter=%f
 allowed granted remaining=0.0 capacity=0.5 retryAfter=0.0 resetAfter=0.25
--- shared memory: the same, on a clock that runs --
+-- shared memory, whose clock runs --
 bool(true)
 float(7)
 float(10)

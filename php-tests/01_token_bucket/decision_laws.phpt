@@ -1,5 +1,5 @@
 --TEST--
-Decisions are consistent: peek(), remaining and retryAfter agree; a denial takes nothing
+Decisions are consistent: peek(), remaining and retryAfter agree, and denials take nothing
 --FILE--
 <?php
 require __DIR__ . '/../../testkit/php/check.php';

@@ -28,7 +28,7 @@ echo thrown(function () use ($decision) {
     $decision->extra = 1;
 }), "\n";
 
-echo "-- not made by others --\n";
+echo "-- only buckets create decisions --\n";
 echo thrown(fn() => new TokenBucket\Decision), "\n";
 var_dump(thrown(fn() => (new ReflectionClass('TokenBucket\Decision'))->newInstanceWithoutConstructor()) !== 'nothing thrown');
 echo thrown(fn() => serialize($decision)), "\n";
@@ -74,7 +74,7 @@ Error: Cannot modify readonly property TokenBucket\Decision::$retryAfter
 Error: Cannot modify readonly property TokenBucket\Decision::$resetAfter
 Error: Cannot modify readonly property TokenBucket\Decision::$reason
 Error: Cannot create dynamic property TokenBucket\Decision::$extra
--- not made by others --
+-- only buckets create decisions --
 Error: Call to private TokenBucket\Decision::__construct() from global scope
 bool(true)
 Exception: Serialization of 'TokenBucket\Decision' is not allowed

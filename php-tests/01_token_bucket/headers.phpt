@@ -15,7 +15,7 @@ var_dump($bucket->attempt()->headers());
 var_dump($bucket->attempt(7)->headers());
 $storage->advance(3.4);
 var_dump($bucket->attempt(7)->headers());
-echo "-- never: no Retry-After --\n";
+echo "-- more than the capacity: no Retry-After --\n";
 var_dump(array_keys($bucket->attempt(11)->headers()));
 echo "-- slow and fast --\n";
 $slow = new TokenBucket($storage, 'slow', 3, 0.05);
@@ -87,7 +87,7 @@ array(3) {
   ["Retry-After"]=>
   string(1) "4"
 }
--- never: no Retry-After --
+-- more than the capacity: no Retry-After --
 array(2) {
   [0]=>
   string(16) "RateLimit-Policy"

@@ -1,5 +1,5 @@
 --TEST--
-Decision::headers() shows n per minute, hour or day as a window of that many seconds
+Decision::headers() shows n per minute, hour or day with w=60, w=3600 or w=86400
 --FILE--
 <?php
 require __DIR__ . '/../../testkit/php/check.php';

@@ -24,7 +24,7 @@ foreach ([[1e15, 1e15], [PHP_INT_MAX, 1e15], [1, 1e-9]] as [$capacity, $rate]) {
         check(preg_match('/^[\x20-\x7e]+$/D', $value) === 1, "$name: $value");
     }
 }
-echo "-- fractions are whole in the fields --\n";
+echo "-- the fields show fractions as whole numbers --\n";
 $headers = (new TokenBucket($storage, 'fraction', 2.5, 0.4))->peek()->headers();
 echo $headers['RateLimit-Policy'], ' | ', $headers['RateLimit'], "\n";
 ?>
@@ -47,5 +47,5 @@ ValueError: TokenBucket\Decision::headers(): Argument #1 ($policy) must %s
 ValueError: TokenBucket\Decision::headers(): Argument #1 ($policy) must %s
 TypeError: TokenBucket\Decision::headers(): Argument #1 ($policy) must be of type string, array given
 -- huge: an sf-integer has at most 15 digits --
--- fractions are whole in the fields --
+-- the fields show fractions as whole numbers --
 "default";q=2;w=7 | "default";r=2;t=5

@@ -28,13 +28,13 @@ foreach (['TokenBucketStorageMemory', 'TokenBucketStorageSharedMemory'] as $clas
         check($remaining === 98.0 - $number, "$class: $number has $remaining after that");
     }
 }
-echo "-- userland storages get them unchanged --\n";
+echo "-- userland storages get identifiers unchanged --\n";
 $storage = new ArrayStorage;
 foreach ($identifiers as $identifier) {
     (new TokenBucket($storage, $identifier, 100, 1))->consume();
 }
 var_dump(array_map('strval', array_keys($storage->rows)) === $identifiers);
-echo "-- the caller's string is not kept nor changed --\n";
+echo "-- changes of the caller's string do not change the bucket --\n";
 $name = str_repeat('n', 10);
 $bucket = new TokenBucket(new TokenBucketStorageMemory, $name, 5, 1);
 $bucket->consume(2);
@@ -43,8 +43,8 @@ $name[0] = 'X';
 var_dump($bucket->peek()->remaining, $name);
 ?>
 --EXPECT--
--- userland storages get them unchanged --
+-- userland storages get identifiers unchanged --
 bool(true)
--- the caller's string is not kept nor changed --
+-- changes of the caller's string do not change the bucket --
 float(3)
 string(14) "Xnnnnnnnnnmore"

@@ -1,5 +1,5 @@
 <?php
-/** Defines a bucket whose _bootstrap() can be called. Under valgrind the tests find more errors. */
+/** Defines a bucket whose _bootstrap() can be called. The tests find more errors under valgrind. */
 require __DIR__ . '/../../testkit/php/check.php';
 
 class Starting extends TokenBucket

@@ -14,7 +14,7 @@ foreach (["", "a", "b", "a\0", "\xff", "A", str_repeat('long', 1000)] as $namesp
     echo $fresh, ' ', $left(new TokenBucketStorageSharedMemory($namespace)), "\n";
 }
 var_dump($left($default));
-echo "-- a namespace and an identifier are not run together --\n";
+echo "-- namespaces and identifiers are kept apart --\n";
 (new TokenBucket(new TokenBucketStorageSharedMemory('ab'), 'c', 10, 0.001))->consume(3);
 var_dump((new TokenBucket(new TokenBucketStorageSharedMemory('a'), 'bc', 10, 0.001))->peek()->remaining);
 var_dump((new TokenBucket(new TokenBucketStorageSharedMemory(''), 'abc', 10, 0.001))->peek()->remaining);
@@ -32,7 +32,7 @@ var_dump($left($one), $left(new TokenBucketStorageMemory));
 10 6
 10 6
 float(5)
--- a namespace and an identifier are not run together --
+-- namespaces and identifiers are kept apart --
 float(10)
 float(10)
 -- memory storages share nothing --

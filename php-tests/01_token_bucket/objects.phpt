@@ -32,7 +32,7 @@ foreach ([$bucket, new Sub($memory, 'y', 1, 1), $memory, $shared] as $object) {
 echo "-- clones --\n";
 echo thrown(fn() => clone $memory), "\n";
 echo thrown(fn() => clone $shared), "\n";
-echo "-- not made without a constructor, not made of interfaces --\n";
+echo "-- interfaces and skipped constructors create no objects --\n";
 echo thrown(fn() => new TokenBucketStorage), "\n";
 echo thrown(fn() => (new ReflectionClass($memory))->newInstanceWithoutConstructor()), "\n";
 echo thrown(fn() => (new ReflectionClass($shared))->newInstanceWithoutConstructor()), "\n";
@@ -44,7 +44,7 @@ echo thrown(function () use ($bucket) {
     $bucket->_storage = null;
 }), "\n";
 var_dump($bucket->consume());
-echo "-- reflection may write it: no crash --\n";
+echo "-- writing the private member by reflection causes no crash --\n";
 $property = new ReflectionProperty('TokenBucket', '_storage');
 $property->setValue($bucket, null);
 echo thrown(fn() => $bucket->consume()), "\n";
@@ -90,7 +90,7 @@ Exception: Unserialization of 'TokenBucketStorageSharedMemory' is not allowed
 -- clones --
 Error: Trying to clone an uncloneable object of class TokenBucketStorageMemory
 Error: Trying to clone an uncloneable object of class TokenBucketStorageSharedMemory
--- not made without a constructor, not made of interfaces --
+-- interfaces and skipped constructors create no objects --
 Error: Cannot instantiate interface TokenBucketStorage
 ReflectionException: Class TokenBucketStorageMemory is an internal class marked as final that cannot be instantiated without invoking its constructor
 ReflectionException: Class TokenBucketStorageSharedMemory is an internal class marked as final that cannot be instantiated without invoking its constructor
@@ -102,7 +102,7 @@ bool(true)
 Error: Cannot access private property TokenBucket::$_storage
 Error: Cannot access private property TokenBucket::$_storage
 bool(true)
--- reflection may write it: no crash --
+-- writing the private member by reflection causes no crash --
 Error: The TokenBucket object has not been correctly initialized by calling parent::__construct() in its constructor
 Error: Call to undefined method consume()
 bool(true)

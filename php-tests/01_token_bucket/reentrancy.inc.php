@@ -1,7 +1,7 @@
 <?php
 /**
- * Helpers of the tests in which a call runs PHP code that replaces or frees objects. Under valgrind
- * these tests find more errors.
+ * Defines helpers of the tests in which a call runs PHP code that replaces or frees objects. These
+ * tests find more errors under valgrind.
  */
 require __DIR__ . '/../../testkit/php/check.php';
 require __DIR__ . '/../../testkit/php/userland_bucket.php';

@@ -15,30 +15,30 @@ foreach (['TokenBucketStorageMemory', 'TokenBucketStorageSharedMemory'] as $clas
     var_dump($left());
     $bucket->refund(0);
     var_dump($left());
-    echo "never more than the capacity\n";
+    echo "a refund never exceeds the capacity\n";
     $bucket->refund(10);
     var_dump($left());
     $bucket->refund(PHP_INT_MAX);
     $bucket->refund(1e308);
     var_dump($left(), $bucket->consume(10), $bucket->consume(1));
-    echo "a bucket that nobody took from stays full\n";
+    echo "a refund leaves a full bucket full\n";
     $fresh = new TokenBucket($storage, 'fresh', 10, 0.001);
     $fresh->refund(5);
     var_dump($fresh->peek()->remaining, $fresh->consume(10), $fresh->consume(1));
-    echo "reset fills\n";
+    echo "reset() fills the bucket\n";
     var_dump($bucket->reset(), $left());
     var_dump($bucket->consume(10), $bucket->consume(1));
     $bucket->reset();
     $bucket->reset();
     var_dump($left());
-    echo "a debt is paid by a refund\n";
+    echo "a refund pays a debt\n";
     $storage->bootstrap('debt', microtime(true) + 1990);
     $debtor = new TokenBucket($storage, 'debt', 10, 0.001);
     var_dump($debtor->consume(0));
     $debtor->refund(2);
     var_dump($debtor->consume(0), $debtor->peek()->remaining);
 }
-echo "-- what was taken and given back, was never taken --\n";
+echo "-- taking and refunding tokens restores the state --\n";
 mt_srand(6);
 for ($i = 0; $i < 200; $i++) {
     $storage = new TokenBucketStorageMemory;
@@ -57,22 +57,22 @@ NULL
 float(3)
 float(5)
 float(5)
-never more than the capacity
+a refund never exceeds the capacity
 float(10)
 float(10)
 bool(true)
 bool(false)
-a bucket that nobody took from stays full
+a refund leaves a full bucket full
 float(10)
 bool(true)
 bool(false)
-reset fills
+reset() fills the bucket
 NULL
 float(10)
 bool(true)
 bool(false)
 float(10)
-a debt is paid by a refund
+a refund pays a debt
 bool(false)
 bool(true)
 float(0)
@@ -81,23 +81,23 @@ NULL
 float(3)
 float(5)
 float(5)
-never more than the capacity
+a refund never exceeds the capacity
 float(10)
 float(10)
 bool(true)
 bool(false)
-a bucket that nobody took from stays full
+a refund leaves a full bucket full
 float(10)
 bool(true)
 bool(false)
-reset fills
+reset() fills the bucket
 NULL
 float(10)
 bool(true)
 bool(false)
 float(10)
-a debt is paid by a refund
+a refund pays a debt
 bool(false)
 bool(true)
 float(0)
--- what was taken and given back, was never taken --
+-- taking and refunding tokens restores the state --

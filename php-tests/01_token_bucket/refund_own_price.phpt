@@ -1,5 +1,5 @@
 --TEST--
-refund() gives back the price that the bucket's class charges
+refund() gives back the cost that the bucket's class charges
 --FILE--
 <?php
 require __DIR__ . '/../../testkit/php/check.php';

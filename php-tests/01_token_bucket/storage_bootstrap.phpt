@@ -13,11 +13,11 @@ foreach (['TokenBucketStorageMemory', 'TokenBucketStorageSharedMemory'] as $clas
     var_dump($bucket('x')->consume(2), $bucket('x')->consume(1));
     $storage->bootstrap('x', 0);
     var_dump($bucket('x')->consume(1));
-    echo "a time to come is a debt\n";
+    echo "a time in the future is a debt\n";
     $storage->bootstrap('debt', microtime(true) + 1500);
     $decision = $bucket('debt')->peek(0);
     var_dump($decision->allowed, $decision->retryAfter > 1490 && $decision->retryAfter <= 1500);
-    echo "long ago is full, far ahead is far ahead\n";
+    echo "a distant past makes a full bucket, a distant future a debt\n";
     $storage->bootstrap('epoch', 0.0);
     $storage->bootstrap('before', -1e18);
     $storage->bootstrap('after', 1e18);
@@ -25,7 +25,7 @@ foreach (['TokenBucketStorageMemory', 'TokenBucketStorageSharedMemory'] as $clas
     echo "numeric strings, as from a database\n";
     $storage->bootstrap('string', (string) (microtime(true) - 4500));
     var_dump($bucket('string')->peek()->remaining);
-    echo "and reset fills\n";
+    echo "reset() fills the buckets\n";
     foreach (['x', 'debt', 'after'] as $id) {
         $bucket($id)->reset();
         var_dump($bucket($id)->peek()->remaining);
@@ -60,16 +60,16 @@ float(2)
 bool(true)
 bool(false)
 bool(false)
-a time to come is a debt
+a time in the future is a debt
 bool(false)
 bool(true)
-long ago is full, far ahead is far ahead
+a distant past makes a full bucket, a distant future a debt
 float(10)
 float(10)
 bool(false)
 numeric strings, as from a database
 float(4)
-and reset fills
+reset() fills the buckets
 float(10)
 float(10)
 float(10)
@@ -80,16 +80,16 @@ float(2)
 bool(true)
 bool(false)
 bool(false)
-a time to come is a debt
+a time in the future is a debt
 bool(false)
 bool(true)
-long ago is full, far ahead is far ahead
+a distant past makes a full bucket, a distant future a debt
 float(10)
 float(10)
 bool(false)
 numeric strings, as from a database
 float(4)
-and reset fills
+reset() fills the buckets
 float(10)
 float(10)
 float(10)

@@ -8,7 +8,7 @@ foreach (['TokenBucketStorageMemory', 'TokenBucketStorageSharedMemory'] as $clas
     echo "-- $class --\n";
     $storage = new $class;
     $left = fn($id) => (new TokenBucket($storage, $id, 10, 0.001))->peek()->remaining;
-    // A token costs a thousand seconds.
+    // The cost of a token is a thousand seconds.
     $consume = fn($id, $tokens, $closure) => $storage->consume($id, $tokens * 1000.0, 10000.0, $closure);
     $calls = 0;
     $true = function () use (&$calls) {
@@ -17,12 +17,12 @@ foreach (['TokenBucketStorageMemory', 'TokenBucketStorageSharedMemory'] as $clas
     };
 
     var_dump($storage->prepare());
-    echo "absent: called, and the tokens are charged\n";
+    echo "a missing bucket: calls the closure and charges the tokens\n";
     var_dump($consume('x', 3, $true), $calls, $left('x'));
-    echo "present: not called\n";
+    echo "an existing bucket: does not call the closure\n";
     var_dump($consume('x', 3, $true), $consume('x', 5, $true), $calls, $left('x'));
 
-    echo "falsy: denied, nothing written\n";
+    echo "a falsy result: denies and writes nothing\n";
     foreach ([false, 0, null, '', '0', []] as $falsy) {
         check($consume('falsy', 1, fn() => $falsy) === false, json_encode($falsy));
         check($left('falsy') === 10.0, 'nothing written');
@@ -32,26 +32,26 @@ foreach (['TokenBucketStorageMemory', 'TokenBucketStorageSharedMemory'] as $clas
     foreach ([true, 1, 'yes', [0], new stdClass] as $i => $truthy) {
         check($consume("truthy $i", 1, fn() => $truthy) === true, json_encode($truthy));
     }
-    echo "falsy after a proposal: nothing written either\n";
+    echo "a falsy result after a proposal: denies and writes nothing\n";
     var_dump($consume('falsy', 1, function () use ($storage) {
         $storage->bootstrap('falsy', microtime(true) - 2000);
         return false;
     }), $left('falsy'));
 
-    echo "it throws: that arrives, nothing written\n";
+    echo "an exception reaches the caller and writes nothing\n";
     echo thrown(fn() => $consume('throws', 1, function () use ($storage) {
         $storage->bootstrap('throws', microtime(true) - 2000);
         throw new DomainException('no');
     })), "\n";
     var_dump($left('throws'));
 
-    echo "bootstrap inside the closure proposes the first state\n";
+    echo "bootstrap() inside the closure proposes the first state\n";
     var_dump($consume('half', 1, function () use ($storage) {
         $storage->bootstrap('half', microtime(true) - 4500);
         return true;
     }), $left('half'));
 
-    echo "of another identifier: that one is made, this one starts full\n";
+    echo "bootstrap() of another identifier creates that bucket, and the called bucket starts full\n";
     var_dump($consume('this', 1, function () use ($storage) {
         $storage->bootstrap('that', microtime(true) - 4500);
         return true;
@@ -66,26 +66,26 @@ foreach (['TokenBucketStorageMemory', 'TokenBucketStorageSharedMemory'] as $clas
 --EXPECT--
 -- TokenBucketStorageMemory --
 NULL
-absent: called, and the tokens are charged
+a missing bucket: calls the closure and charges the tokens
 bool(true)
 int(1)
 float(7)
-present: not called
+an existing bucket: does not call the closure
 bool(true)
 bool(false)
 int(1)
 float(4)
-falsy: denied, nothing written
-falsy after a proposal: nothing written either
+a falsy result: denies and writes nothing
+a falsy result after a proposal: denies and writes nothing
 bool(false)
 float(10)
-it throws: that arrives, nothing written
+an exception reaches the caller and writes nothing
 DomainException: no
 float(10)
-bootstrap inside the closure proposes the first state
+bootstrap() inside the closure proposes the first state
 bool(true)
 float(4)
-of another identifier: that one is made, this one starts full
+bootstrap() of another identifier creates that bucket, and the called bucket starts full
 bool(true)
 float(9)
 float(4)
@@ -97,26 +97,26 @@ bool(true)
 bool(true)
 -- TokenBucketStorageSharedMemory --
 NULL
-absent: called, and the tokens are charged
+a missing bucket: calls the closure and charges the tokens
 bool(true)
 int(1)
 float(7)
-present: not called
+an existing bucket: does not call the closure
 bool(true)
 bool(false)
 int(1)
 float(4)
-falsy: denied, nothing written
-falsy after a proposal: nothing written either
+a falsy result: denies and writes nothing
+a falsy result after a proposal: denies and writes nothing
 bool(false)
 float(10)
-it throws: that arrives, nothing written
+an exception reaches the caller and writes nothing
 DomainException: no
 float(10)
-bootstrap inside the closure proposes the first state
+bootstrap() inside the closure proposes the first state
 bool(true)
 float(4)
-of another identifier: that one is made, this one starts full
+bootstrap() of another identifier creates that bucket, and the called bucket starts full
 bool(true)
 float(9)
 float(4)

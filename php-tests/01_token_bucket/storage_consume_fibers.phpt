@@ -25,7 +25,7 @@ foreach (['TokenBucketStorageMemory', 'TokenBucketStorageSharedMemory'] as $clas
     var_dump($a->getReturn(), $b->getReturn(), $c->getReturn());
     echo $left('a'), ' ', $left('b'), ' ', $left('c'), "\n";
 
-    echo "two for one bucket: the first one done makes it, the second one pays\n";
+    echo "two closures for one bucket: the first to return creates the bucket, the second is charged\n";
     $a = $start('same', 5.5);
     $b = $start('same', 8.5);
     foreach ([$a, $b, $a, $b] as $fiber) {
@@ -33,7 +33,7 @@ foreach (['TokenBucketStorageMemory', 'TokenBucketStorageSharedMemory'] as $clas
     }
     var_dump($a->getReturn(), $b->getReturn(), $left('same'));
 
-    echo "one that never returns leaves nothing behind\n";
+    echo "a closure that never returns leaves no proposal behind\n";
     $a = $start('never', 5.5);
     unset($a, $fiber);
     gc_collect_cycles();
@@ -47,20 +47,20 @@ bool(true)
 bool(true)
 bool(true)
 2 5 7
-two for one bucket: the first one done makes it, the second one pays
+two closures for one bucket: the first to return creates the bucket, the second is charged
 bool(true)
 bool(true)
 float(4)
-one that never returns leaves nothing behind
+a closure that never returns leaves no proposal behind
 float(3)
 -- TokenBucketStorageSharedMemory --
 bool(true)
 bool(true)
 bool(true)
 2 5 7
-two for one bucket: the first one done makes it, the second one pays
+two closures for one bucket: the first to return creates the bucket, the second is charged
 bool(true)
 bool(true)
 float(4)
-one that never returns leaves nothing behind
+a closure that never returns leaves no proposal behind
 float(3)

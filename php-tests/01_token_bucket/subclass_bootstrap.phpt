@@ -41,11 +41,11 @@ foreach (['TokenBucketStorageMemory', 'TokenBucketStorageSharedMemory'] as $clas
     var_dump($bucket->peek()->remaining, $bucket->consume(5), $bucket->consume(4), $bucket->consume(1));
     var_dump(count($bucket->asked));
 
-    echo "it proposes nothing: full\n";
+    echo "without a proposal the bucket starts full\n";
     $bucket = new Silent($storage, 'silent', 10, 0.001);
     var_dump($bucket->consume(4), $bucket->peek()->remaining);
 
-    echo "it throws: nothing is taken\n";
+    echo "an exception takes nothing\n";
     $bucket = new Failing($storage, 'failing', 10, 0.001);
     try {
         $bucket->consume(4);
@@ -54,7 +54,7 @@ foreach (['TokenBucketStorageMemory', 'TokenBucketStorageSharedMemory'] as $clas
     }
     var_dump((new TokenBucket($storage, 'failing', 10, 0.001))->peek()->remaining);
 
-    echo "it proposes more than there can be: the tokens are charged all the same\n";
+    echo "a proposal above the capacity: the tokens are still charged\n";
     $bucket = new Greedy($storage, 'greedy', 10, 0.001);
     var_dump($bucket->consume(4), $bucket->peek()->remaining);
 }
@@ -68,13 +68,13 @@ bool(false)
 bool(true)
 bool(false)
 int(1)
-it proposes nothing: full
+without a proposal the bucket starts full
 bool(true)
 float(6)
-it throws: nothing is taken
+an exception takes nothing
 no bucket today
 float(10)
-it proposes more than there can be: the tokens are charged all the same
+a proposal above the capacity: the tokens are still charged
 bool(true)
 float(6)
 -- TokenBucketStorageSharedMemory --
@@ -85,12 +85,12 @@ bool(false)
 bool(true)
 bool(false)
 int(1)
-it proposes nothing: full
+without a proposal the bucket starts full
 bool(true)
 float(6)
-it throws: nothing is taken
+an exception takes nothing
 no bucket today
 float(10)
-it proposes more than there can be: the tokens are charged all the same
+a proposal above the capacity: the tokens are still charged
 bool(true)
 float(6)

@@ -36,11 +36,11 @@ foreach ($calls as $name => $call) {
 var_dump($proper->peek()->remaining);
 var_dump($orphan);
 
-echo "-- the constructor again: another bucket --\n";
+echo "-- a second constructor call sets another bucket --\n";
 $proper->consume();
 $proper->__construct(new TokenBucketStorageMemory, 'y', 5, 1);
 var_dump($proper->peek()->remaining);
-echo "-- a constructor that fails leaves nothing usable behind --\n";
+echo "-- a failed constructor leaves an unusable bucket --\n";
 class Careless extends TokenBucket
 {
     public function __construct()
@@ -77,8 +77,8 @@ object(Orphan)#%d (4) {
   ["_tokens_per_second":protected]=>
   NULL
 }
--- the constructor again: another bucket --
+-- a second constructor call sets another bucket --
 float(5)
--- a constructor that fails leaves nothing usable behind --
+-- a failed constructor leaves an unusable bucket --
 TokenBucket::__construct(): Argument #3 ($bucket_capacity) must be greater than 0
 Error: %s

@@ -1,5 +1,5 @@
 --TEST--
-A subclass may override consume() without types, as for the userland class
+A subclass may override consume() without types, as with the userland class
 --FILE--
 <?php
 class Logged extends TokenBucket

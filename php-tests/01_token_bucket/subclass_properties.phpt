@@ -1,5 +1,5 @@
 --TEST--
-A subclass changes the protected properties, and the next call uses them
+A subclass changes the protected properties, and the next call uses the new values
 --FILE--
 <?php
 class Changing extends TokenBucket
@@ -69,7 +69,7 @@ var_dump($bucket->consume(3));
 $storage->advance(0.00001);
 var_dump($bucket->consume(3));
 
-echo "-- other types are coerced as the constructor does --\n";
+echo "-- other types are converted as in the constructor --\n";
 $bucket = $new('types');
 $bucket->set('_identifier', 42)->set('_bucket_capacity', '7')->set('_tokens_per_second', '0.5');
 // At 0.5 tokens a second, four of seven tokens cost 8 of 14 seconds.
@@ -101,7 +101,7 @@ float(7)
 bool(false)
 bool(true)
 bool(true)
--- other types are coerced as the constructor does --
+-- other types are converted as in the constructor --
 bool(true)
 float(6)
 bool(false)

@@ -42,13 +42,13 @@ foreach ($cases as [$name, $value]) {
     check(thrown(fn() => $bucket->peek()) !== 'nothing thrown', 'peek()');
     check(thrown(fn() => $bucket->reset()) !== 'nothing thrown' || $name !== '_identifier', 'reset()');
 }
-echo "-- and back --\n";
+echo "-- valid again --\n";
 $bucket = new Changing($storage, 'x', 10, 1);
 $bucket->set('_bucket_capacity', 0);
 thrown(fn() => $bucket->consume());
 $bucket->set('_bucket_capacity', 10);
 var_dump($bucket->consume(10));
-echo "-- unset: no crash --\n";
+echo "-- an unset property causes no crash --\n";
 foreach (['_bucket_capacity', '_tokens_per_second', '_identifier'] as $name) {
     $bucket = new Changing($storage, 'x', 10, 1);
     $bucket->drop($name);
@@ -70,9 +70,9 @@ ValueError: TokenBucket::$_tokens_per_second must be less than or equal to 1.0E+
 TypeError: TokenBucket::$_tokens_per_second must be of type int|float%S
 TypeError: TokenBucket::$_identifier must be of type string%S
 TypeError: TokenBucket::$_identifier must be of type string%S
--- and back --
+-- valid again --
 bool(true)
--- unset: no crash --
+-- an unset property causes no crash --
 bool(true)
 bool(true)
 bool(true)

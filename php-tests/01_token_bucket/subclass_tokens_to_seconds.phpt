@@ -20,10 +20,10 @@ while ($bucket->consume()) {
     $granted++;
 }
 var_dump($granted, $bucket->calls > 0);
-// Each call costs 1.5 tokens, so ten tokens grant six calls, and one token is left.
+// Each call takes 1.5 tokens. So ten tokens are enough for six calls and leave one token.
 var_dump((new TokenBucket($storage, 'x', 10, 1))->peek()->remaining);
 
-echo "-- attempt() asks it too --\n";
+echo "-- attempt() also calls the overriding method --\n";
 $bucket = new Surcharged($storage, 'y', 10, 1);
 $granted = 0;
 while ($bucket->attempt()->allowed) {
@@ -31,7 +31,7 @@ while ($bucket->attempt()->allowed) {
 }
 var_dump($granted);
 
-echo "-- what it throws arrives, and nothing is taken --\n";
+echo "-- its exception reaches the caller, and nothing is taken --\n";
 class Broken extends TokenBucket
 {
     protected function _tokens_to_seconds($tokens)
@@ -50,8 +50,8 @@ var_dump((new TokenBucket($storage, 'z', 10, 1))->peek()->remaining);
 int(6)
 bool(true)
 float(1)
--- attempt() asks it too --
+-- attempt() also calls the overriding method --
 int(6)
--- what it throws arrives, and nothing is taken --
+-- its exception reaches the caller, and nothing is taken --
 no price
 float(10)

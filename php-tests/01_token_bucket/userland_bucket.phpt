@@ -5,15 +5,15 @@ The userland class decides as the native class on native storages
 require __DIR__ . '/../../testkit/php/check.php';
 require __DIR__ . '/../../testkit/php/userland_bucket.php';
 
-echo "-- memory: any history, decision for decision --\n";
+echo "-- memory: equal decisions in random histories --\n";
 mt_srand(3);
 $storage = new TokenBucketStorageMemory;
 for ($round = 0; $round < 300; $round++) {
     $capacity = mt_rand(1, 40);
-    // The storage interface takes seconds. If the cost of a token is not a whole number of
-    // nanoseconds, the cost of n tokens and n times the cost of one token differ by some
-    // nanoseconds. On a fixed clock this would change decisions, so at such rates the calls take
-    // single tokens.
+    // The storage interface takes seconds. At some rates, the cost of a token is not a whole number
+    // of nanoseconds. Then the cost of n tokens differs from n times the cost of one token by some
+    // nanoseconds. On a fixed clock, this difference would change decisions. So at these rates the
+    // calls take single tokens.
     [$rate, $most] = [[1, 9], [2, 9], [0.5, 9], [100, 9], [3, 1], [7, 1], [1 / 60, 1], [mt_rand(1, 100000) / mt_rand(1, 1000), 1]][$round % 8];
     $native = new TokenBucket($storage, "native $round", $capacity, $rate);
     $userland = new UserlandTokenBucket($storage, "userland $round", $capacity, $rate);
@@ -21,7 +21,8 @@ for ($round = 0; $round < 300; $round++) {
     for ($i = 0; $i < 60; $i++) {
         $tokens = mt_rand(0, 9) < $most && $most > 1 ? mt_rand(0, $capacity + 2) : 1;
         if (mt_rand(0, 3) === 0) {
-            // Avoids whole tokens, because there the two classes round seconds differently.
+            // Avoids times that refill whole tokens, because the two classes round such times
+            // differently.
             $seconds = (mt_rand(0, $capacity) + mt_rand(1, 999999) / 1000003) / $rate;
             $storage->advance($seconds);
             $history[] = "+$seconds";
@@ -37,11 +38,11 @@ for ($round = 0; $round < 300; $round++) {
 }
 
 foreach (['TokenBucketStorageMemory', 'TokenBucketStorageSharedMemory'] as $class) {
-    echo "-- $class: a fresh bucket of n grants n --\n";
+    echo "-- $class: a new bucket of n grants n tokens --\n";
     $storage = new $class;
     $granted = 0;
     for ($i = 0; $i < 500; $i++) {
-        // The clock runs here, so the rates are too low to refill a token during the test.
+        // The clock runs here. The rates are so low that no token is refilled during the test.
         $rate = [0.001, 0.003, 0.0007][$i % 3];
         $bucket = new UserlandTokenBucket($storage, "$class fresh $i", 10, $rate);
         for ($k = 0; $k < 12; $k++) {
@@ -50,14 +51,14 @@ foreach (['TokenBucketStorageMemory', 'TokenBucketStorageSharedMemory'] as $clas
     }
     var_dump($granted);
 
-    echo "-- both in one bucket --\n";
+    echo "-- both classes on one bucket --\n";
     $native = new TokenBucket($storage, "both $class", 10, 0.001);
     $userland = new UserlandTokenBucket($storage, "both $class", 10, 0.001);
     var_dump($userland->consume(2), $native->consume(3), $userland->consume(4), $native->peek()->remaining);
     var_dump($userland->consume(2), $native->consume(2), $userland->consume(1), $native->consume(1));
 }
 
-echo "-- the native class over a userland storage that decides as published --\n";
+echo "-- the native class on a userland storage with the published algorithm --\n";
 $a = new ArrayStorage;
 $b = new ArrayStorage;
 $native = new TokenBucket($a, 'x', 10, 0.5);
@@ -70,10 +71,10 @@ for ($i = 0; $i < 300; $i++) {
 var_dump($a->prepared, $b->prepared);
 ?>
 --EXPECT--
--- memory: any history, decision for decision --
--- TokenBucketStorageMemory: a fresh bucket of n grants n --
+-- memory: equal decisions in random histories --
+-- TokenBucketStorageMemory: a new bucket of n grants n tokens --
 int(5000)
--- both in one bucket --
+-- both classes on one bucket --
 bool(true)
 bool(true)
 bool(true)
@@ -82,9 +83,9 @@ bool(false)
 bool(false)
 bool(true)
 bool(false)
--- TokenBucketStorageSharedMemory: a fresh bucket of n grants n --
+-- TokenBucketStorageSharedMemory: a new bucket of n grants n tokens --
 int(5000)
--- both in one bucket --
+-- both classes on one bucket --
 bool(true)
 bool(true)
 bool(true)
@@ -93,6 +94,6 @@ bool(false)
 bool(false)
 bool(true)
 bool(false)
--- the native class over a userland storage that decides as published --
+-- the native class on a userland storage with the published algorithm --
 int(0)
 int(0)

@@ -1,5 +1,5 @@
 <?php
-/** Userland storages that record how they are called. */
+/** Defines userland storages that record their calls. */
 require __DIR__ . '/../../testkit/php/check.php';
 
 class Recorder implements TokenBucketStorage

@@ -13,12 +13,12 @@ foreach (['Recorder', 'TypedRecorder'] as $class) {
     $closure = array_pop($arguments);
     var_dump(count($storage->calls), $method, $arguments === ["who\0?", 1.6, 4.0], get_class($closure));
 
-    echo "the closure bootstraps and returns true\n";
+    echo "the closure calls bootstrap() and returns true\n";
     $before = microtime(true);
     var_dump($closure());
     $after = microtime(true);
     [$method, [$identifier, $microtime]] = $storage->calls[1];
-    // Six tokens are left. At 2.5 tokens a second they are worth 2.4 seconds.
+    // Six tokens are left. At 2.5 tokens a second, the cost of six tokens is 2.4 seconds.
     var_dump($method, $identifier === "who\0?", is_float($microtime));
     var_dump($microtime >= $before - 2.4001 && $microtime <= $after - 2.3999);
 }
@@ -30,7 +30,7 @@ int(1)
 string(7) "consume"
 bool(true)
 string(7) "Closure"
-the closure bootstraps and returns true
+the closure calls bootstrap() and returns true
 bool(true)
 string(9) "bootstrap"
 bool(true)
@@ -42,7 +42,7 @@ int(1)
 string(7) "consume"
 bool(true)
 string(7) "Closure"
-the closure bootstraps and returns true
+the closure calls bootstrap() and returns true
 bool(true)
 string(9) "bootstrap"
 bool(true)

@@ -1,5 +1,5 @@
 --TEST--
-A userland storage is called once for each decision, and never above the capacity
+A userland storage is called once for each decision, and never for more than the capacity
 --FILE--
 <?php
 require __DIR__ . '/userland_storage.inc.php';
@@ -8,22 +8,22 @@ foreach (['Recorder', 'TypedRecorder'] as $class) {
     echo "-- $class --\n";
     $storage = new $class;
     $bucket = new TokenBucket($storage, "who\0?", 10, 2.5);
-    echo "called within consume()\n";
+    echo "the storage calls the closure within consume()\n";
     $storage->callTheClosure = true;
     $storage->calls = [];
     var_dump($bucket->consume(), array_column($storage->calls, 0));
 
-    echo "more than the capacity: not called at all\n";
+    echo "more than the capacity: the storage is not called\n";
     $storage->calls = [];
     var_dump($bucket->consume(11), $bucket->consume(10.5), $storage->calls);
 
-    echo "prepare() is never called by the bucket\n";
+    echo "the bucket never calls prepare()\n";
     var_dump(in_array('prepare', array_column($storage->calls, 0)));
 }
 ?>
 --EXPECT--
 -- Recorder --
-called within consume()
+the storage calls the closure within consume()
 bool(true)
 array(2) {
   [0]=>
@@ -31,15 +31,15 @@ array(2) {
   [1]=>
   string(9) "bootstrap"
 }
-more than the capacity: not called at all
+more than the capacity: the storage is not called
 bool(false)
 bool(false)
 array(0) {
 }
-prepare() is never called by the bucket
+the bucket never calls prepare()
 bool(false)
 -- TypedRecorder --
-called within consume()
+the storage calls the closure within consume()
 bool(true)
 array(2) {
   [0]=>
@@ -47,10 +47,10 @@ array(2) {
   [1]=>
   string(9) "bootstrap"
 }
-more than the capacity: not called at all
+more than the capacity: the storage is not called
 bool(false)
 bool(false)
 array(0) {
 }
-prepare() is never called by the bucket
+the bucket never calls prepare()
 bool(false)

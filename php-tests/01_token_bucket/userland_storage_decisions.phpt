@@ -1,5 +1,5 @@
 --TEST--
-attempt() works on a userland storage; other methods throw a LogicException
+attempt() works on a userland storage, while other methods throw a LogicException
 --FILE--
 <?php
 require __DIR__ . '/../../testkit/php/check.php';
@@ -26,7 +26,7 @@ $storage->asked = 0;
 show($bucket->attempt(11));
 var_dump($storage->asked);
 
-echo "-- not to be had --\n";
+echo "-- methods that throw --\n";
 $native = new TokenBucket(new TokenBucketStorageMemory, 'x', 10, 1);
 $calls = [
     'peek' => fn() => $bucket->peek(),
@@ -43,7 +43,7 @@ foreach ($calls as $name => $call) {
 }
 var_dump($storage->asked, $native->peek()->remaining);
 
-echo "-- a real one --\n";
+echo "-- a userland storage that limits --\n";
 $storage = new ArrayStorage;
 $bucket = new TokenBucket($storage, 'x', 10, 1);
 $granted = 0;
@@ -62,7 +62,7 @@ float(0)
 denied insufficient_tokens remaining=0.0 capacity=10.0 retryAfter=0.75 resetAfter=2.5
 denied exceeds_capacity remaining=0.0 capacity=10.0 retryAfter=INF resetAfter=%s
 int(0)
--- not to be had --
+-- methods that throw --
 peek: LogicException
 refund: LogicException
 reset: LogicException
@@ -70,7 +70,7 @@ attemptAll: LogicException
 attemptAll with a native one: LogicException
 int(0)
 float(10)
--- a real one --
+-- a userland storage that limits --
 int(10)
 bool(false)
 bool(true)

@@ -37,7 +37,7 @@ echo thrown(fn() => $bucket->attempt()), "\n";
 $storage->in = '';
 var_dump($bucket->consume());
 
-echo "-- the trace leads through the bucket --\n";
+echo "-- the trace contains the bucket's method --\n";
 $storage->in = 'consume';
 try {
     $bucket->consume();
@@ -47,7 +47,7 @@ try {
     }
 }
 
-echo "-- a closure kept until its bucket is gone --\n";
+echo "-- a closure called after its bucket was released --\n";
 class Keeper extends Failing
 {
     public $closure;
@@ -69,9 +69,9 @@ DomainException: consume of x
 DomainException: bootstrap of x
 DomainException: bootstrap of x
 bool(true)
--- the trace leads through the bucket --
+-- the trace contains the bucket's method --
 Failing->consume
 TokenBucket->consume
--- a closure kept until its bucket is gone --
+-- a closure called after its bucket was released --
 bool(true)
 bool(true)

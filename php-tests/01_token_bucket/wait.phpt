@@ -16,7 +16,7 @@ $slack = is_slow() ? 5 : 0.5;
 check($immediate < $slack, "at once: $immediate");
 check($slept >= 0.2 && $slept < 0.2 + 2 * $slack, "about 0.2 s: $slept");
 
-echo "-- not within the timeout: at once --\n";
+echo "-- timeout too short: denies at once --\n";
 $slow = new TokenBucket(new TokenBucketStorageSharedMemory, 'slow', 1, 0.01);
 $slow->consume();
 $start = hrtime(true);
@@ -25,7 +25,7 @@ $waited = (hrtime(true) - $start) / 1e9;
 var_dump($decision->allowed, $decision->reason, $decision->retryAfter > 90 && $decision->retryAfter <= 100);
 check($waited < $slack, "at once: $waited");
 
-echo "-- one after the other --\n";
+echo "-- twenty calls in a row --\n";
 $many = new TokenBucket(new TokenBucketStorageSharedMemory, 'many', 1, 100);
 $start = hrtime(true);
 for ($i = 0; $i < 20; $i++) {
@@ -38,8 +38,8 @@ check($took > 0.18 && $took < 0.2 + 2 * $slack, "20 at 100 a second: $took");
 bool(true)
 bool(true)
 string(7) "granted"
--- not within the timeout: at once --
+-- timeout too short: denies at once --
 bool(false)
 string(19) "insufficient_tokens"
 bool(true)
--- one after the other --
+-- twenty calls in a row --

@@ -27,8 +27,8 @@ echo "-- a handler that throws --\n";
 pcntl_signal(SIGALRM, function () {
     throw new DomainException('enough');
 });
-// PHP leaks the return value of a call if a signal handler throws right after it. Valgrind and a
-// debug build of PHP would report that leak.
+// PHP leaks the return value of a call if a signal handler throws right after the call. Valgrind
+// and a debug build of PHP would report that leak.
 if (is_slow() || PHP_DEBUG) {
     echo "DomainException: enough\n";
 } else {
@@ -36,7 +36,7 @@ if (is_slow() || PHP_DEBUG) {
     echo thrown(fn() => $bucket->wait(1000.0)), "\n";
 }
 
-echo "-- an ignored signal does not end it --\n";
+echo "-- an ignored signal does not end wait() --\n";
 pcntl_signal(SIGALRM, SIG_IGN);
 pcntl_alarm(1);
 $bucket = new TokenBucket(new TokenBucketStorageSharedMemory, 'y', 1, 0.7);
@@ -54,6 +54,6 @@ bool(true)
 bool(true)
 -- a handler that throws --
 DomainException: enough
--- an ignored signal does not end it --
+-- an ignored signal does not end wait() --
 bool(true)
 string(7) "granted"

@@ -1,5 +1,5 @@
 <?php
-/** Runs two limiters in one harness. Each may grant 100,000 tokens to eight processes. */
+/** Runs two limiters in one harness. Each limiter may grant 100,000 tokens to eight processes. */
 require __DIR__ . '/../../testkit/php/processes.php';
 
 const CAPACITY = 100000;

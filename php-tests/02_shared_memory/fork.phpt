@@ -1,5 +1,5 @@
 --TEST--
-Forked children share the buckets, and the end of a child changes none
+Forked children share the buckets, and a child's exit changes no bucket
 --EXTENSIONS--
 pcntl
 --FILE--
@@ -11,11 +11,11 @@ $bucket = new TokenBucket(new TokenBucketStorageSharedMemory, 'x', 10, 0.001);
 $bucket->consume();
 echo json_encode(in_processes(3, fn($index) => $bucket->consume($index + 1))), ' ', $bucket->peek()->remaining, "\n";
 
-echo "-- the parent sees a bucket that a child created --\n";
+echo "-- the parent uses a bucket that a child created --\n";
 in_processes(1, fn() => (new TokenBucket(new TokenBucketStorageSharedMemory, 'y', 10, 0.001))->consume(4));
 var_dump((new TokenBucket(new TokenBucketStorageSharedMemory, 'y', 10, 0.001))->peek()->remaining);
 
-echo "-- grandchildren, after their parent's end --\n";
+echo "-- grandchildren share the buckets, too --\n";
 in_processes(1, function () use ($bucket) {
     if (pcntl_fork() === 0) {
         $bucket->consume();
@@ -26,7 +26,7 @@ in_processes(1, function () use ($bucket) {
 });
 var_dump($bucket->peek()->remaining);
 
-echo "-- what children did is counted --\n";
+echo "-- status() counts the calls of children --\n";
 $memory = TokenBucket\status()['shared_memory'];
 var_dump($memory['granted'], $memory['denied'], $memory['live']);
 
@@ -36,11 +36,11 @@ var_dump(in_processes(2, fn() => $private->consume(10)), $private->peek()->remai
 ?>
 --EXPECT--
 [true,true,true] 3
--- the parent sees a bucket that a child created --
+-- the parent uses a bucket that a child created --
 float(6)
--- grandchildren, after their parent's end --
+-- grandchildren share the buckets, too --
 float(2)
--- what children did is counted --
+-- status() counts the calls of children --
 int(6)
 int(0)
 int(2)

@@ -1,5 +1,5 @@
 --TEST--
-Processes killed while they create buckets: each bucket grants once, and none is stuck
+Processes killed while they create buckets block no bucket, and each bucket grants once
 --EXTENSIONS--
 pcntl
 --SKIPIF--

@@ -19,7 +19,7 @@ clearstatcache();
 printf("%04o %s\n", fileperms("$folder/segment") & 07777, json_encode(scandir($folder)));
 check(filesize("$folder/segment") >= 65536, 'size');
 
-echo "-- eight at once, the first of which makes it --\n";
+echo "-- eight processes at once, of which the first creates the segment --\n";
 $ini['tokenbucket.shm_path'] = "$folder/race";
 $code = 'while (microtime(true) < $argv[1]); $bucket = new TokenBucket(new TokenBucketStorageSharedMemory, "x", 1000, 0.001);'
     . ' $granted = 0; for ($i = 0; $i < 500; $i++) $granted += (int) $bucket->consume(); echo $granted;';
@@ -31,7 +31,7 @@ for ($i = 0; $i < 8; $i++) {
 var_dump(array_sum(array_map('stream_get_contents', $processes)));
 array_map('pclose', $processes);
 
-echo "-- another mode, and a group --\n";
+echo "-- another mode and a group --\n";
 $ini = ['tokenbucket.shm_path' => "$folder/group", 'tokenbucket.shm_mode' => '0660', 'tokenbucket.shm_group' => (string) filegroup($folder)] + $ini;
 echo php_run('echo TokenBucket\status()["shared_memory"]["backing"], "\n";', $ini);
 printf("%04o\n", fileperms("$folder/group") & 07777);
@@ -42,9 +42,9 @@ var_dump(filegroup("$folder/group") === filegroup($folder));
 [true,1,"named","segment"]
 [false,1,"named","segment"]
 0600 [".","..","segment"]
--- eight at once, the first of which makes it --
+-- eight processes at once, of which the first creates the segment --
 int(1000)
--- another mode, and a group --
+-- another mode and a group --
 named
 0660
 bool(true)

@@ -1,5 +1,5 @@
 --TEST--
-An invalid named segment causes a warning and a private segment; the file is unchanged
+An invalid named segment causes a warning and a private segment, and the file stays unchanged
 --FILE--
 <?php
 require __DIR__ . '/../../testkit/php/check.php';
@@ -29,7 +29,7 @@ php_run($code, $ini);
 $whole = file_get_contents($path);
 
 $try('another size', ['tokenbucket.shm_size' => '128K']);
-$try('diagnostics or not is another layout', ['tokenbucket.track_identifiers' => '1']);
+$try('another layout, because identifiers are tracked', ['tokenbucket.track_identifiers' => '1']);
 chmod($path, 0666);
 $try('others may write');
 chmod($path, 0600);
@@ -54,13 +54,13 @@ rmdir("$folder/x");
 $try('no such folder', ['tokenbucket.shm_path' => "$folder/x/segment"]);
 $try('a folder', ['tokenbucket.shm_path' => $folder]);
 rename("$folder/real", $path);
-echo "== and the good one again\n", php_run($code, $ini);
+echo "== the valid segment again\n", php_run($code, $ini);
 ?>
 --EXPECTF--
 == another size
 Warning: tokenbucket: the segment FOLDER/segment is refused (size %d instead of %d: made with other settings); using private shared memory instead
 [true,3,"memfd"]
-== diagnostics or not is another layout
+== another layout, because identifiers are tracked
 Warning: tokenbucket: the segment FOLDER/segment is refused (size %d instead of %d: made with other settings); using private shared memory instead
 [true,3,"memfd"]
 == others may write
@@ -88,5 +88,5 @@ Warning: tokenbucket: the segment FOLDER/x/segment is refused (its folder is mis
 == a folder
 Warning: tokenbucket: the segment FOLDER is refused (opening: Is a directory%S); using private shared memory instead
 [true,3,"memfd"]
-== and the good one again
+== the valid segment again
 [true,1,"named"]

@@ -16,7 +16,8 @@ require __DIR__ . '/../../testkit/php/processes.php';
 const PROCESSES = 8;
 const TRIES = 100000;
 const CAPACITY = 100000;
-// The tries between two barriers. One process cannot take all tokens before the others start.
+// The tries between two barriers. The barriers keep one process from taking all tokens before the
+// others start.
 const CHUNK = 5000;
 
 $before = TokenBucket\status()['shared_memory'];
@@ -40,7 +41,7 @@ $after = TokenBucket\status()['shared_memory'];
 $change = fn($name) => $after[$name] - $before[$name];
 var_dump($change('contended'), $change('granted'), $change('denied'), $change('inserted'));
 
-// Checks that the processes raced. On a busy machine the rounds above may cause no race.
+// Checks that processes raced. The rounds above may cause no race on a busy machine.
 $conflicts = fn() => TokenBucket\status()['shared_memory']['conflicts'];
 for ($round = 0; $conflicts() === 0 && $round < 50; $round++) {
     in_processes(4, function () use ($round): int {

@@ -1,5 +1,5 @@
 --TEST--
-Processes at random rates: never above capacity + rate * time, and no token lost
+Processes at random rates are granted at most capacity + rate * time and lose no token
 --EXTENSIONS--
 pcntl
 --SKIPIF--
@@ -16,7 +16,7 @@ require __DIR__ . '/../../testkit/php/processes.php';
 mt_srand(7);
 for ($round = 0; $round < 20; $round++) {
     $rate = round(10 ** (mt_rand(0, 5500) / 1000), 3);
-    // The span is at least 0.5 s, so that no tokens are lost if all processes pause for less.
+    // The span is at least 0.5 s. So no tokens are lost if all processes pause for a shorter time.
     $capacity = max(1, (int) ($rate * mt_rand(500, 1500) / 1000));
     $tokens = mt_rand(1, min(3, $capacity));
     $began = hrtime(true);
@@ -39,9 +39,9 @@ for ($round = 0; $round < 20; $round++) {
     $name = "$tokens of $capacity at $rate: $granted in $seconds s";
     check($granted <= $capacity + $rate * $seconds, "$name: over the bound");
 
-    // The call at $denied was denied, so the bucket held fewer than $tokens then. From the end of
-    // the first call on, the bucket was never full, so no token was lost. The effective rate is at
-    // most 0.1 % below the requested one.
+    // The call at $denied was denied, so the bucket held fewer than $tokens then. The bucket was
+    // never full after the end of the first call, so no token was lost. The effective rate is at
+    // most 0.1 % below the requested rate.
     $first = min(array_column($results, 'first'));
     $denied = max(array_column($results, 'denied'));
     if ($denied > $first) {

@@ -1,5 +1,5 @@
 --TEST--
-A full table with tokenbucket.shm_full=evict evicts the fullest neighbour and counts it
+A full table with tokenbucket.shm_full=evict evicts the fullest neighbour and counts evictions
 --INI--
 tokenbucket.shm_size=4K
 --FILE--
@@ -14,11 +14,11 @@ for ($i = 0; $i < 1000; $i++) {
 $memory = TokenBucket\status()['shared_memory'];
 var_dump($memory['full'], $allowed, $memory['refused'], $memory['denied']);
 var_dump($memory['evicted'] > 700, $memory['inserted'], $memory['evicted'] + $memory['live']);
-// Each evicted bucket lacked about one token, which is 1,000 s. Spans are stored rounded up.
+// Each evicted bucket lacked about one token, whose cost is 1,000 s. Stored spans are rounded up.
 var_dump($memory['evicted_seconds'] / $memory['evicted'] > 900 && $memory['evicted_seconds'] / $memory['evicted'] <= 1001);
 var_dump($memory['evicted_seconds_max'] > 900 && $memory['evicted_seconds_max'] <= 1001);
 
-echo "-- buckets that are full are taken first: nothing is lost --\n";
+echo "-- full buckets are replaced first, so no token is lost --\n";
 for ($i = 0; $i < 1000; $i++) {
     (new TokenBucket($storage, "id $i", 2, 0.001))->reset();
 }
@@ -40,6 +40,6 @@ int(1000)
 int(1000)
 bool(true)
 bool(true)
--- buckets that are full are taken first: nothing is lost --
+-- full buckets are replaced first, so no token is lost --
 int(0)
 bool(true)

@@ -1,5 +1,5 @@
 --TEST--
-Eviction keeps a drained bucket of minutes while daily buckets are 99 % full
+Eviction keeps an empty bucket with a span of ten minutes if daily buckets are 99 % full
 --INI--
 tokenbucket.shm_size=4K
 --FILE--

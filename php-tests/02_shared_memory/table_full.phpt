@@ -27,7 +27,7 @@ var_dump($memory['full'], $memory['slots'], $memory['evicted']);
 var_dump(count($granted) + $refused, $refused > 700, $memory['refused'] === $refused, $memory['denied'] === $refused);
 var_dump($memory['live'] === count($granted), $memory['inserted'] === count($granted));
 
-echo "-- those that are there go on --\n";
+echo "-- existing buckets still grant --\n";
 $again = 0;
 foreach ($granted as $i) {
     $again += (int) (new TokenBucket($storage, "id $i", 2, 0.001))->consume();
@@ -37,7 +37,7 @@ foreach ($granted as $i) {
     check(!(new TokenBucket($storage, "id $i", 2, 0.001))->consume(), "id $i has a third token");
 }
 
-echo "-- consume() is false, and a reset makes room --\n";
+echo "-- consume() returns false, and resets free slots --\n";
 for ($i = 1000; (new TokenBucket($storage, "id $i", 2, 0.001))->consume(); $i++);
 var_dump((new TokenBucket($storage, "id $i", 2, 0.001))->consume());
 foreach ($granted as $gone) {
@@ -55,8 +55,8 @@ bool(true)
 bool(true)
 bool(true)
 bool(true)
--- those that are there go on --
+-- existing buckets still grant --
 bool(true)
--- consume() is false, and a reset makes room --
+-- consume() returns false, and resets free slots --
 bool(false)
 bool(true)

@@ -7,7 +7,7 @@ Under php-fpm: programs that workers execute do not inherit the shared memory
 require __DIR__ . '/../../testkit/php/check.php';
 require __DIR__ . '/traffic.inc.php';
 
-/** Returns a text that says whether a process has a descriptor and a mapping of the segment. */
+/** Returns as text whether a process has a descriptor and a mapping of the segment. */
 function holds(string $process): string
 {
     $links = array_map(fn ($link) => (string) @readlink($link), glob("$process/fd/*"));

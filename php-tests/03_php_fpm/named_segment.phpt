@@ -1,5 +1,5 @@
 --TEST--
-Under php-fpm: two masters and the command line share a named segment, which outlives them
+Under php-fpm: two masters and the command line share a named segment that outlives the masters
 --SKIPIF--
 <?php require __DIR__ . '/skipif.inc.php'; ?>
 --FILE--

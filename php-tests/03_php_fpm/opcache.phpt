@@ -15,7 +15,7 @@ foreach ([
     'tracing JIT' => ['opcache.enable' => '1', 'opcache.jit_buffer_size' => '64M', 'opcache.jit' => 'tracing'],
 ] as $how => $ini) {
     $fpm = new Fpm(ini: $ini);
-    // Uses a subclass, and a loop that is long enough for the JIT to compile it.
+    // Uses a subclass and a loop that is long enough for JIT compilation.
     $work = $fpm->script('work', <<<'PHP'
         <?php
         class Limiter extends TokenBucket

@@ -1,5 +1,5 @@
 --TEST--
-Under php-fpm: pools share buckets, unless tokenbucket.namespace separates them
+Under php-fpm: pools share buckets, unless tokenbucket.namespace separates the pools
 --SKIPIF--
 <?php require __DIR__ . '/skipif.inc.php'; ?>
 --FILE--

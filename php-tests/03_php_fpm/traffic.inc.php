@@ -1,7 +1,7 @@
 <?php
 require_once __DIR__ . '/../../testkit/php/fpm.php';
 
-/** A script that takes one token. Prints the result and the id of its process. */
+/** A script that takes one token and prints the result and the id of its process. */
 const CONSUME = <<<'PHP'
     <?php
     $bucket = new TokenBucket(new TokenBucketStorageSharedMemory, $_GET['id'], $_GET['capacity'], $_GET['rate'] ?? 0.001);
@@ -19,8 +19,8 @@ final class Traffic
     public array $workers = [];
 
     /**
-     * Starts $clients processes together, which send $requests each. Runs $meanwhile in another
-     * process at the same time.
+     * Starts $clients processes together, each of which sends $requests requests. Runs $meanwhile
+     * in another process at the same time. Returns the results.
      */
     public static function of(int $clients, int $requests, callable $get, ?callable $meanwhile = null): self
     {

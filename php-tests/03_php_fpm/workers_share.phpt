@@ -1,5 +1,5 @@
 --TEST--
-Under php-fpm: workers share a bucket exactly, and status() covers all of them
+Under php-fpm: workers share a bucket exactly, and status() covers all workers
 --SKIPIF--
 <?php require __DIR__ . '/skipif.inc.php'; ?>
 --FILE--

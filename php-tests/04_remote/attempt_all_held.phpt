@@ -27,8 +27,8 @@ for ($round = 0; $round < 5; $round++) {
         return TokenBucket::attemptAll([$here, new TokenBucket($slow, "there $round", CAPACITY, 0.001)], CAPACITY)->allowed;
     };
     $rival = function () use ($here, $quick, $round, $refill): ?array {
-        // Empties the other bucket while the reply of its dry step, which allows the call, still
-        // drips.
+        // Empties the other bucket before the slow reply of its dry step has arrived. That reply
+        // allows the call.
         usleep(30_000);
         (new TokenBucket($quick, "there $round", CAPACITY, 0.001))->consume(CAPACITY);
         $until = hrtime(true) + 1_000_000_000;
@@ -37,7 +37,8 @@ for ($round = 0; $round < 5; $round++) {
                 return null;
             }
         }
-        // Now the batch has taken all tokens and waits for the denial. The bucket refills.
+        // Now the batch has taken all tokens of the first bucket and waits for the denial of the
+        // other. Meanwhile the tokens are refilled.
         usleep($refill + 5_000);
         $from = hrtime(true);
         $granted = 0;

@@ -1,5 +1,5 @@
 --TEST--
-attemptAll() is one operation on one Redis server, and all or nothing on several stores
+attemptAll() is one operation on one Redis server and takes all or nothing on several stores
 --EXTENSIONS--
 pcntl
 --FILE--
@@ -49,7 +49,7 @@ $change('one twice, of which there is one too few', function () use ($buckets) {
 check($left($buckets[0]) === [3.0], 'nothing was taken');
 $change('more than the capacity', fn () => check(!TokenBucket::attemptAll($buckets, 4)->allowed, 'refused'));
 
-echo "-- a denial that is known --\n";
+echo "-- a cached denial --\n";
 $hinted = [new TokenBucket($here('h:', 0, true), 'x', 10, 0.001), new TokenBucket($here('h:', 0, true), 'y', 1, 0.001)];
 TokenBucket::attemptAll($hinted);
 check(!TokenBucket::attemptAll($hinted)->allowed && !$hinted[1]->consume(), 'refused');
@@ -84,7 +84,7 @@ refused: 1 scripts in 1 round trips
 one twice: 1 scripts in 1 round trips
 one twice, of which there is one too few: 1 scripts in 1 round trips
 more than the capacity: 0 scripts in 0 round trips
--- a denial that is known --
+-- a cached denial --
 refused: 0 scripts in 0 round trips
 -- other databases, servers and stores --
 -- on memcached alone --

@@ -1,7 +1,7 @@
 <?php
 /**
- * Constructs storages with values of all kinds. The file of $new decides whether strict_types
- * applies.
+ * Constructs storages with values of all kinds. The file that defines $new determines whether
+ * strict_types applies.
  */
 function construct(callable $new): void
 {
@@ -30,7 +30,7 @@ function construct(callable $new): void
             }), ' ', error_get_last()['message'] ?? '', "\n";
             error_clear_last();
         }
-        echo "-- named, skipping, in any order --\n";
+        echo "-- named arguments in any order, some omitted --\n";
         print_r($new($class, ...[
             'hintMaxAge' => 1.0,
             'prefix' => 'p',

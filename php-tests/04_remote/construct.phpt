@@ -22,7 +22,7 @@ text as hints: "redis:\/\/h:6379\/0" "tokenbucket:" nothing thrown
 null as hints: "redis:\/\/h:6379\/0" "tokenbucket:" nothing thrown TokenBucketStorageRedis::__construct(): Passing null to parameter #5 ($hints) of type bool is deprecated
 hintMaxAge: "redis:\/\/h:6379\/0" "tokenbucket:" nothing thrown 
 integer as hintMaxAge: "redis:\/\/h:6379\/0" "tokenbucket:" nothing thrown 
--- named, skipping, in any order --
+-- named arguments in any order, some omitted --
 TokenBucketStorageRedis Object
 (
     [server:TokenBucketStorageRedis:private] => redis://h:6379/0
@@ -42,7 +42,7 @@ text as hints: "h:11211" "tokenbucket:" nothing thrown
 null as hints: "h:11211" "tokenbucket:" nothing thrown TokenBucketStorageMemcached::__construct(): Passing null to parameter #5 ($hints) of type bool is deprecated
 hintMaxAge: "h:11211" "tokenbucket:" nothing thrown 
 integer as hintMaxAge: "h:11211" "tokenbucket:" nothing thrown 
--- named, skipping, in any order --
+-- named arguments in any order, some omitted --
 TokenBucketStorageMemcached Object
 (
     [servers:TokenBucketStorageMemcached:private] => h:11211

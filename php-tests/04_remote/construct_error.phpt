@@ -35,7 +35,7 @@ foreach (['TokenBucketStorageRedis' => 'redis://h', 'TokenBucketStorageMemcached
     foreach ($calls as $call) {
         echo str_replace($class . '::__construct()', '__construct()', thrown($call)), "\n";
     }
-    echo "-- the limits themselves are fine --\n";
+    echo "-- the limits themselves are valid --\n";
     new $class($server, '', 1e-9, TokenBucket\OnFailure::Deny, false, 0);
     new $class($server, "any bytes\0\r\n\xff" . str_repeat('x', 100000), 3600, hintMaxAge: 3600);
 }
@@ -68,7 +68,7 @@ Error: Unknown named parameter $retries
 Error: Named parameter $prefix overwrites previous argument
 ArgumentCountError: __construct(): Argument #1 ($dsn) not passed
 ValueError: __construct(): Argument #1 ($dsn) must start with redis://, rediss://, unix:// or redis+unix://
--- the limits themselves are fine --
+-- the limits themselves are valid --
 -- TokenBucketStorageMemcached --
 ArgumentCountError: __construct() expects at least 1 argument, 0 given
 ArgumentCountError: __construct() expects at most 6 arguments, 7 given
@@ -94,7 +94,7 @@ Error: Unknown named parameter $retries
 Error: Named parameter $prefix overwrites previous argument
 ArgumentCountError: __construct(): Argument #1 ($servers) not passed
 ValueError: __construct(): Argument #1 ($servers) must name at least one server
--- the limits themselves are fine --
+-- the limits themselves are valid --
 array(0) {
 }
 int(0)

@@ -24,7 +24,7 @@ text as hints: TypeError: TokenBucketStorageRedis::__construct(): Argument #5 ($
 null as hints: TypeError: TokenBucketStorageRedis::__construct(): Argument #5 ($hints) must be of type bool, null given 
 hintMaxAge: TypeError: TokenBucketStorageRedis::__construct(): Argument #6 ($hintMaxAge) must be of type float, string given 
 integer as hintMaxAge: "redis:\/\/h:6379\/0" "tokenbucket:" nothing thrown 
--- named, skipping, in any order --
+-- named arguments in any order, some omitted --
 TokenBucketStorageRedis Object
 (
     [server:TokenBucketStorageRedis:private] => redis://h:6379/0
@@ -44,7 +44,7 @@ text as hints: TypeError: TokenBucketStorageMemcached::__construct(): Argument #
 null as hints: TypeError: TokenBucketStorageMemcached::__construct(): Argument #5 ($hints) must be of type bool, null given 
 hintMaxAge: TypeError: TokenBucketStorageMemcached::__construct(): Argument #6 ($hintMaxAge) must be of type float, string given 
 integer as hintMaxAge: "h:11211" "tokenbucket:" nothing thrown 
--- named, skipping, in any order --
+-- named arguments in any order, some omitted --
 TokenBucketStorageMemcached Object
 (
     [servers:TokenBucketStorageMemcached:private] => h:11211

@@ -14,9 +14,10 @@ class StartsWith extends TokenBucket
 }
 
 /**
- * The behaviour that every storage must have.
+ * Checks the behaviour that every storage must have.
  *
- * The rates are so low that no token is refilled during a test; $pass advances the time.
+ * The rates are so low that no token is refilled during a test. $pass advances the time by the
+ * given seconds.
  */
 final class Contract
 {
@@ -196,7 +197,8 @@ final class Contract
             return true;
         };
         $consume = fn () => $this->storage->consume($name, 1000, 10000, $start);
-        // The result of the closure decides the first call, as in the userland class.
+        // The result of the closure determines the result of the first call, as in the userland
+        // class.
         $this->is([true, true, true, true, false, 1], [
             $consume(), $consume(), $consume(), $consume(), $consume(), $asked,
         ], 'consume() with a closure');
@@ -213,7 +215,8 @@ final class Contract
         for ($i = 0; $i < 10; $i++) {
             $granted += (int) $bucket->consume();
         }
-        // Four are granted, because the call that creates the bucket takes no initial token.
+        // Four calls are granted, because the call that creates the bucket takes none of the three
+        // initial tokens.
         $this->is(4, $granted, 'granted of a bucket that starts with 3');
     }
 

@@ -26,7 +26,7 @@ foreach ($dsns as $name => $dsn) {
     }
 }
 
-echo "-- each in its own database, all buckets with a time to live --\n";
+echo "-- each storage uses its own database, and all buckets expire --\n";
 $keys = array_filter(explode("\r\n", $redis->command('INFO', 'keyspace')), fn ($line) => preg_match('/^db[12]/', $line));
 foreach ($keys as $line) {
     preg_match('/^(db\d):keys=(\d+),expires=(\d+)/', $line, $match);
@@ -36,6 +36,6 @@ $status = TokenBucket\status()['remote'];
 check($status['asked'] > 1000 && $status['hinted'] > 50 && $status['failed'] === 0, json_encode($status));
 ?>
 --EXPECT--
--- each in its own database, all buckets with a time to live --
+-- each storage uses its own database, and all buckets expire --
 db1 all expire
 db2 all expire

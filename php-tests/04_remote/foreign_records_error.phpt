@@ -1,5 +1,5 @@
 --TEST--
-A key with foreign data is reported and left unchanged; the failure policy decides
+A key with foreign data is reported and left unchanged while the failure policy decides
 --EXTENSIONS--
 pcntl
 --FILE--
@@ -62,10 +62,10 @@ foreach (Store::each() as $kind => $store) {
     check($mixed[0]->peek()->remaining === 2.0, "$kind: attemptAll() takes nothing");
     $state = $store->state();
     check($state['breaker'] === 'closed' && $state['failures'] === 0 && $state['opened'] === 0, "$kind: the store is not to blame: " . json_encode($state));
-    // Removes the text after the semicolon, because it depends on the failure policy.
+    // Removes the text after the semicolon, because that text depends on the failure policy.
     echo implode("\n", array_unique(preg_replace(['/;.*/', '/::\w+/'], '', Warnings::take()))), "\n";
 
-    echo "-- what becomes of the server itself is warned of all the same --\n";
+    echo "-- an outage of the server still causes a warning --\n";
     $server->kill();
     $store->bucket(OnFailure::Local, 'later')->consume();
     foreach (Warnings::take() as $warning) {
@@ -80,9 +80,9 @@ check($remote['failed'] === 2 && $remote['opened'] === 0, json_encode($remote));
 --EXPECT--
 TokenBucket\StorageException: unix:redis.sock?db=0: the key does not hold a record of this limiter
 Warning: TokenBucket(): unix:redis.sock?db=0: the key does not hold a record of this limiter
--- what becomes of the server itself is warned of all the same --
+-- an outage of the server still causes a warning --
 Warning: TokenBucket::consume(): unix:redis.sock?db=0: cannot connect: Connection refused (os error); using shared memory of this host until it recovers
 TokenBucket\StorageException: memcached at unix:memcached.sock: the key does not hold a record of this limiter
 Warning: TokenBucket(): memcached at unix:memcached.sock: the key does not hold a record of this limiter
--- what becomes of the server itself is warned of all the same --
+-- an outage of the server still causes a warning --
 Warning: TokenBucket::consume(): memcached at unix:memcached.sock: cannot connect: Connection refused (os error); using shared memory of this host until it recovers

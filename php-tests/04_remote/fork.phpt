@@ -1,5 +1,5 @@
 --TEST--
-After a fork no process reads another's reply, and a child's end keeps the parent's connection
+After a fork no process reads another's reply, and a child's exit keeps the parent connected
 --EXTENSIONS--
 pcntl
 --FILE--
@@ -28,7 +28,7 @@ $clients = function () use ($redis): array {
 };
 
 foreach ($storages as $name => $storage) {
-    // Each bucket has another capacity, so that the test detects replies to another process.
+    // Each bucket has a different capacity, so that the test detects replies to another process.
     $play = function (int $who) use ($storage, $name, $calls): array {
         $capacity = 1000 + 100 * $who;
         $bucket = new TokenBucket($storage, "of $who", $capacity, 1e-5);
@@ -56,7 +56,7 @@ foreach ($storages as $name => $storage) {
                 foreach ($play($round * CHILDREN + $who) as $wrong) {
                     echo "FAILED: $wrong\n";
                 }
-                // Half of the children exit normally, and half are killed.
+                // Half of the children exit normally. The others are killed.
                 $who % 2 ? exit(0) : send_signal('KILL', getmypid());
                 sleep(10);
             }
@@ -79,7 +79,7 @@ foreach ($storages as $name => $storage) {
     }
 }
 
-echo "-- a child's child, and one that never used the storage --\n";
+echo "-- a grandchild, and a child that never used the storage --\n";
 $bucket = new TokenBucket($storages['Redis'], 'family', 10, 1e-6);
 $bucket->consume();
 in_processes(2, function (int $index) use ($bucket): void {
@@ -95,5 +95,5 @@ check($connections < 8, "$connections connections of memcached");
 check(TokenBucket\status()['remote']['failed'] === 0, 'nothing failed');
 ?>
 --EXPECT--
--- a child's child, and one that never used the storage --
+-- a grandchild, and a child that never used the storage --
 float(5)

@@ -1,5 +1,5 @@
 --TEST--
-headers() name the whole seconds of a quota, although its refill is rounded to microseconds
+headers() shows the whole seconds of a quota, although its span is rounded to microseconds
 --FILE--
 <?php
 require __DIR__ . '/../../testkit/php/check.php';
@@ -12,7 +12,7 @@ foreach ([[1, 1], [7, 60], [10, 60], [59, 60], [999, 60], [1000, 86400], [7, 604
     check($fields['RateLimit-Policy'] === "\"default\";q=$n;w=$seconds", $fields['RateLimit-Policy']);
     check($fields['RateLimit'] === "\"default\";r=$n;t=$seconds", $fields['RateLimit']);
 }
-// This span is longer than a minute, by more than rounding can add.
+// This span exceeds a minute by more than rounding can add.
 $fields = (new TokenBucket($storage, 'a little longer', 10, 10 / 60.1))->peek()->headers();
 echo $fields['RateLimit-Policy'], "\n";
 ?>

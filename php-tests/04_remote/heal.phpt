@@ -1,5 +1,5 @@
 --TEST--
-A bucket stays denied after the server loses its record; a reset on another host counts
+The loss of a record does not refill a denied bucket, but a reset on another host does
 --EXTENSIONS--
 pcntl
 --SKIPIF--
@@ -61,7 +61,7 @@ foreach (['Redis' => RedisServer::start(), 'Memcached' => MemcachedServer::start
         usleep((int) ((AGE + 0.1) * 1e6));
         $is(false, $drained->consume(), 'denied whenever it is asked');
     }
-    // As controls, checks two buckets of which this host has no cached denial.
+    // Checks two buckets without a cached denial on this host as controls.
     $is(true, $unhinted->consume(), 'without hints the loss is a full bucket');
     $is(true, $granted->consume(), 'what was never denied is a full bucket');
 
@@ -72,17 +72,18 @@ foreach (['Redis' => RedisServer::start(), 'Memcached' => MemcachedServer::start
     $is(false, TokenBucket::attemptAll([$fresh, $batched])->allowed, 'attemptAll() knows it, too');
     $is(5.0, $fresh->peek()->remaining, 'and takes nothing');
 
-    // A reset on another host, which has another segment, stores a record and deletes none.
+    // A reset on another host stores a record and deletes none. The php process acts as another
+    // host, because it has another segment.
     php_run(sprintf('(new TokenBucket(new %s(%s, "p:", 2.0), "both", 5, 0.01))->reset();', $class, var_export($address, true)));
     $is('0', record($server, 'p:both'), 'a reset is a record');
     $is([true, true], [$both->consume(4), $both->consume()], 'reset elsewhere');
     $is(false, $both->consume(), 'and drained again');
 
-    // Another host has no cached denial, so the lost bucket is full there.
+    // Another host has no cached denial, so there the bucket without a record is full.
     $there = php_run(sprintf('var_dump((new TokenBucket(new %s(%s, "p:", 2.0), "drained", 5, 0.01))->consume());', $class, var_export($address, true)));
-    echo "$kind: a host that knew nothing: ", $there;
+    echo "$kind: a host without a cached denial: ", $there;
 }
 ?>
 --EXPECT--
-Redis: a host that knew nothing: bool(true)
-Memcached: a host that knew nothing: bool(true)
+Redis: a host without a cached denial: bool(true)
+Memcached: a host without a cached denial: bool(true)

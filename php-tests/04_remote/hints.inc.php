@@ -1,5 +1,5 @@
 <?php
-/** Buckets on Redis and memcached behind a proxy that counts the round trips of each call. */
+/** Creates buckets on Redis and memcached behind a proxy that counts round trips. */
 require __DIR__ . '/../../testkit/php/check.php';
 require __DIR__ . '/../../testkit/php/child.php';
 require __DIR__ . '/../../testkit/php/processes.php';

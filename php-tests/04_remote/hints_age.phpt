@@ -13,7 +13,7 @@ if (getenv('USE_ZEND_ALLOC') === '0') {
 require __DIR__ . '/hints.inc.php';
 
 on_each_store(function (string $kind, Closure $bucket, Closure $asked, Closure $is) {
-    // A cached denial is used until it is hintMaxAge old. Then a call contacts the store.
+    // A cached denial is used until it is hintMaxAge old. The next call contacts the store.
     $old = $bucket('old', 1);
     $old->consume();
     $old->consume();

@@ -23,8 +23,8 @@ on_each_store(function (string $kind, Closure $bucket, Closure $asked, Closure $
         }
         $is([false, 0], $asked(fn () => $own->consume()), 'told');
         in_processes(1, $call);
-        // On memcached a worker first tries CAS with the item that it remembers. If that item has
-        // changed, the worker tries again with the current item, in a second round trip.
+        // On memcached a worker first tries CAS with its copy of the item. If the item has changed,
+        // the worker tries again with the current item in a second round trip.
         [$granted, $trips] = $asked(fn () => $own->consume());
         check($granted && $trips >= 1 && $trips <= ($kind === 'Redis' ? 1 : 2), "$kind: $method() of a process of this host, $trips");
     }

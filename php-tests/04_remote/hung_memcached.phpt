@@ -1,5 +1,5 @@
 --TEST--
-A hung memcached costs eight workers a few timeouts in all, and the limit still holds
+A hung memcached delays eight workers by a few timeouts in all, and the limit still holds
 --EXTENSIONS--
 pcntl
 --SKIPIF--

@@ -19,7 +19,7 @@ final class Name
         return 'name';
     }
 }
-/** A storage that ignores the identifier, so that only the bucket converts it. */
+/** A storage that ignores the identifier, so that only the bucket converts the identifier. */
 final class Userland implements TokenBucketStorage
 {
     public function prepare()

@@ -39,7 +39,7 @@ check($stats['cmd_flush'] === '0', 'memcached was flushed');
 preg_match_all('/cmdstat_(\w+)/', $redis->command('INFO', 'commandstats'), $commands);
 check(array_intersect($commands[1], ['flushall', 'config']) === [], 'commands of Redis: ' . implode(' ', $commands[1]));
 
-echo "-- the control: an attack on who writes commands by hand --\n";
+echo "-- the control: the attack works on hand-written commands --\n";
 $stream = stream_socket_client("tcp://127.0.0.1:$memcached->port");
 fwrite($stream, "get $attacks[0]\r\n");
 fgets($stream);
@@ -47,5 +47,5 @@ fgets($stream);
 var_dump($memcached->stats()['cmd_flush']);
 ?>
 --EXPECT--
--- the control: an attack on who writes commands by hand --
+-- the control: the attack works on hand-written commands --
 string(1) "1"

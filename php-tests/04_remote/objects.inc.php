@@ -1,5 +1,5 @@
 <?php
-/** Helpers for tests of constructors that run PHP code while they convert arguments. */
+/** Defines helpers for tests of constructors that run PHP code while they convert arguments. */
 require __DIR__ . '/../../testkit/php/check.php';
 
 /** A server name whose conversion to a string stores the object under construction in $reached. */

@@ -5,27 +5,27 @@ A storage whose constructor failed can be constructed again, but only once at a 
 require __DIR__ . '/objects.inc.php';
 
 foreach (['TokenBucketStorageRedis' => 'redis://h', 'TokenBucketStorageMemcached' => 'h'] as $class => $server) {
-    echo "-- $class: it can be constructed later --\n";
+    echo "-- $class: can be constructed later --\n";
     echo thrown(fn () => new $class(new Reaching("$server?x"))), "\n";
     $unmade = Reaching::$reached;
     $unmade->__construct($server, 'later');
     echo json_encode(array_values((array) $unmade), JSON_UNESCAPED_SLASHES), "\n";
-    echo "-- but not twice at once --\n";
+    echo "-- cannot be constructed twice at once --\n";
     echo thrown(fn () => new $class(new Reaching($server, fn ($it) => $it->__construct($server, 'inner')), 'outer')), "\n";
     echo json_encode(array_values((array) Reaching::$reached), JSON_UNESCAPED_SLASHES), "\n";
     Reaching::$reached = null;
 }
 ?>
 --EXPECT--
--- TokenBucketStorageRedis: it can be constructed later --
+-- TokenBucketStorageRedis: can be constructed later --
 ValueError: TokenBucketStorageRedis::__construct(): Argument #1 ($dsn) must have no options other than cafile, servername, db, user and password (in a password, "?" is "%3F")
 ["redis://h:6379/0","later"]
--- but not twice at once --
+-- cannot be constructed twice at once --
 Error: TokenBucketStorageRedis has already been constructed
 ["redis://h:6379/0","inner"]
--- TokenBucketStorageMemcached: it can be constructed later --
+-- TokenBucketStorageMemcached: can be constructed later --
 ValueError: TokenBucketStorageMemcached::__construct(): Argument #1 ($servers) must have no option other than weight
 ["h:11211","later"]
--- but not twice at once --
+-- cannot be constructed twice at once --
 Error: TokenBucketStorageMemcached has already been constructed
 ["h:11211","inner"]

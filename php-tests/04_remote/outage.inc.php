@@ -5,7 +5,9 @@ require_once __DIR__ . '/../../testkit/php/servers.php';
 
 use TokenBucket\OnFailure;
 
-/** The timeout of a call in seconds: enough for a working server, and short in an outage. */
+/**
+ * The timeout of a call in seconds, which is enough for a working server and short in an outage.
+ */
 const TIMEOUT = 0.2;
 
 /** A server of a store. Creates storages and buckets on that server. */
@@ -50,7 +52,9 @@ final class Store
         return $this->kind === 'Redis' ? "unix://{$this->server->socket}?db=0" : "memcached at unix://{$this->server->socket}";
     }
 
-    /** Calls the store until a call succeeds. Returns false after five seconds without success. */
+    /**
+     * Calls the store until a call succeeds. Returns true on success, or false after five seconds.
+     */
     public function is_back(): bool
     {
         $bucket = $this->bucket(OnFailure::Throw, 'probe');
@@ -65,7 +69,7 @@ final class Store
     }
 }
 
-/** Collects warnings, with folders and the system's error texts removed. */
+/** Collects warnings without their folders, error numbers and addresses. */
 final class Warnings
 {
     public static array $all = [];
@@ -94,7 +98,9 @@ final class Warnings
     }
 }
 
-/** Returns the counters of status()['remote'] that a call changes, and by how much. */
+/**
+ * Returns the names of the counters in status()['remote'] that a call changes, with the changes.
+ */
 function changes(callable $call): string
 {
     $before = TokenBucket\status()['remote'];

@@ -1,5 +1,7 @@
 <?php
-/** Helpers for tests of error handlers that interfere with the call that warns of an outage. */
+/**
+ * Defines helpers for tests of error handlers that interfere with the call that warns of an outage.
+ */
 require __DIR__ . '/outage.inc.php';
 
 use TokenBucket\OnFailure;
@@ -23,8 +25,8 @@ function scribble(): array
 const METHODS = ['consume', 'attempt', 'peek', 'wait', 'refund', 'reset'];
 
 /**
- * Creates storages whose server is down. Each one has another database or path, so it is a separate
- * store that has not warned yet.
+ * Creates storages whose server is down. Each storage has another database or path, so its store
+ * has not warned yet.
  */
 final class Down
 {

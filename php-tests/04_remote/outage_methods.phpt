@@ -44,7 +44,7 @@ foreach (OnFailure::cases() as $policy) {
         try {
             echo "$what: ", $shown($call()), "\n";
         } catch (TokenBucket\StorageException $e) {
-            // The message says that connecting failed, or that the breaker is open.
+            // The message reports a failed connection or an open breaker.
             echo get_class($e), ', ', str_contains($e->getMessage(), 'its breaker is open') || str_contains($e->getMessage(), 'cannot connect') ? 'as expected' : $e->getMessage(), "\n";
         }
     }

@@ -12,7 +12,8 @@ Warnings::collect();
 foreach (Store::each() as $kind => $store) {
     check($store->is_back(), 'back before');
     $store->server->kill();
-    // The first call throws. The second one must still warn, for code that relies on the log.
+    // The first call throws. The second call must still warn, because some applications rely on the
+    // log.
     check(str_contains(thrown(fn () => $store->bucket(OnFailure::Throw)->consume()), 'StorageException'), 'thrown');
     check($store->bucket(OnFailure::Local)->consume(), 'granted');
     echo count(Warnings::take()), " warning\n";

@@ -29,14 +29,16 @@ foreach (Store::each() as $kind => $store) {
         echo implode("\n  ", array_unique($warnings)), "\n";
         check($after['local'] - $before['local'] === 4 * $calls, 'all fell back');
         check($after['opened'] - $before['opened'] === 1, 'opened once');
-        // Three failures open the breaker. Concurrent calls and probes add some more.
+        // Three failures open the breaker. Concurrent calls and later probes also contact the
+        // store.
         $asked = $after['asked'] - $before['asked'];
         check($asked >= 3 && $asked <= (is_slow() ? 300 : 30), "asked $asked times");
         check($after['failed'] - $before['failed'] === $asked, 'all that was asked failed');
         $store->server->restart();
     }
     check($store->is_back(), 'back after');
-    // The store decides again. It does not count the tokens that this host granted meanwhile.
+    // The store decides again. The store does not count the tokens that this host granted
+    // meanwhile.
     var_dump($store->bucket(OnFailure::Local, 'outage 2', 100)->peek()->remaining);
     check(TokenBucket\status()['remote']['local'] === $after['local'], 'nothing falls back any more');
 }

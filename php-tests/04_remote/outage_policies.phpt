@@ -1,5 +1,5 @@
 --TEST--
-A killed or suspended store: each failure policy decides, counts and warns once
+Killed or suspended store: each failure policy applies, counts calls and warns once
 --EXTENSIONS--
 pcntl
 --FILE--
@@ -13,7 +13,7 @@ foreach (Store::each() as $kind => $store) {
     foreach (['killed' => ['kill', 'restart'], 'suspended' => ['STOP', 'CONT']] as $how => [$down, $up]) {
         echo "-- $kind $how --\n";
         foreach (OnFailure::cases() as $policy) {
-            // After recovery the storage is connected, and the next outage causes a warning again.
+            // After recovery the storage is connected. The next outage causes a warning again.
             check($store->is_back(), "$policy->name: back before");
             check($store->bucket($policy, "$how before")->consume(), "$policy->name: granted before");
             $granted = 0;

@@ -52,7 +52,7 @@ $stores = json_decode($fpm->get($status), true)['stores'];
 check(array_column($stores, 'breaker') === ['closed', 'closed'], json_encode($stores));
 check(str_contains($fpm->get($phpinfo), "redis://127.0.0.1:$redis->port/1"), 'phpinfo() names the store');
 
-// After a reload, the old workers have closed their connections, and the bucket is unchanged.
+// After a reload, the old workers have closed their connections. The bucket is unchanged.
 $script = "$fpm->folder/redis.php";
 $fpm->reload();
 check(!str_starts_with($fpm->get($script, ['id' => 'hints 0', 'capacity' => 1250, 'hints' => 0]), 'granted'), 'denied after a reload');

@@ -6,7 +6,8 @@ require __DIR__ . '/../../testkit/php/servers.php';
 const PROCESSES = 8;
 const TRIES = 5000;
 const CAPACITY = 1000;
-// The tries between two barriers. One process cannot take all tokens before the others start.
+// The tries between two barriers. The barriers keep one process from taking all tokens before the
+// others start.
 const CHUNK = 50;
 
 /** Calls $try() in all processes at once. Returns the number of grants of each process. */
@@ -28,8 +29,8 @@ function granted_in_race(callable $try, int $tries = TRIES): array
 }
 
 /**
- * Runs two rounds with hints and two without, or one of each if they take too long. $trips()
- * returns the number of requests that the server received.
+ * Runs two rounds with hints and two without hints. Starts no second round of a kind after four
+ * seconds. $trips() returns the number of requests that the server has received.
  */
 function race(callable $storage, callable $trips): void
 {

@@ -13,7 +13,7 @@ if (getenv('SKIP_SLOW_TESTS') || getenv('USE_ZEND_ALLOC') === '0') {
 require __DIR__ . '/race.inc.php';
 
 $server = MemcachedServer::startUnix();
-// Each exchange ends with one read, so the server's count of reads is the number of exchanges.
+// Each request ends with one read, so the server's count of reads is the number of requests.
 $trips = fn (): int => (int) $server->stats()['cmd_get'];
 race(fn (bool $hints) => new TokenBucketStorageMemcached(
     "unix://$server->socket",

@@ -1,5 +1,5 @@
 --TEST--
-Errors that Redis returns are reported; recoverable ones cause a retry
+Errors that Redis returns are reported, or cause a retry if they are recoverable
 --EXTENSIONS--
 pcntl
 --FILE--
@@ -10,7 +10,8 @@ require __DIR__ . '/../../testkit/php/servers.php';
 $timeout = is_slow() ? 20.0 : 2.0;
 $throw = TokenBucket\OnFailure::Throw;
 $database = 0;
-// Uses another database for each bucket, so that earlier failures do not open its breaker.
+// Uses a separate database for each bucket, so that failures of one bucket do not open the breaker
+// of another.
 $bucket = function (RedisServer $redis, string $userinfo = '', string $query = '') use (&$database, $timeout, $throw): TokenBucket {
     $database = ($database + 1) % 16;
     return new TokenBucket(
@@ -50,8 +51,8 @@ $redis->command('REPLICAOF', '127.0.0.1', '1');
 $say('a replica', fn () => $bucket($redis)->consume());
 $redis->command('REPLICAOF', 'NO', 'ONE');
 $say('a primary', fn () => $bucket($redis)->consume());
-/** Sends a line to Redis on a separate connection, and returns the reply. */
 $held = stream_socket_client("unix://$redis->socket");
+/** Sends a line to Redis on a separate connection, and returns the reply. */
 $tell = function (string $line) use ($held): string {
     fwrite($held, "$line\r\n");
     return rtrim(fgets($held));
@@ -63,7 +64,7 @@ $say('too many clients, without a database', fn () => (new TokenBucket(new Token
 check($tell('CONFIG SET maxclients 1000') === '+OK', 'more are fine');
 fclose($held);
 
-echo "-- what is no failure --\n";
+echo "-- events that are not failures --\n";
 $before = TokenBucket\status()['remote'];
 $x = $bucket($redis);
 check($x->consume(), 'connected');
@@ -101,7 +102,7 @@ a replica: TokenBucket\StorageException: store: it answered: READONLY You can't 
 a primary: nothing thrown
 too many clients: TokenBucket\StorageException: store: it answered: ERR max number of clients reached
 too many clients, without a database: TokenBucket\StorageException: store: it answered: ERR max number of clients reached
--- what is no failure --
+-- events that are not failures --
 its scripts are flushed: 3
 its connections are killed: 3
 its connections were idle for too long: 3

@@ -1,5 +1,5 @@
 --TEST--
-A decision takes at most one round trip, and none if more than the capacity is asked
+A decision takes at most one round trip, and none for more than the capacity
 --EXTENSIONS--
 pcntl
 --FILE--

@@ -1,5 +1,5 @@
 <?php
-/** Searches for a planted password in all that PHP code can see of a storage. */
+/** Searches for a planted password in everything that PHP code can read of a storage. */
 require __DIR__ . '/../../testkit/php/check.php';
 require __DIR__ . '/tls.inc.php';
 
@@ -28,7 +28,7 @@ function found(string $text, string $password): array
     return $found;
 }
 
-/** Returns all visible text of an exception. Its trace contains the object that threw it. */
+/** Returns all visible text of an exception. The trace contains the object that threw it. */
 function seen_of(Throwable $e): string
 {
     ob_start();
@@ -81,14 +81,14 @@ final class Planted
     }
 }
 
-/** Checks that no visible text contains the password, and that there was text to search. */
+/** Checks that no visible text contains the password and that there is text to search. */
 function look(string $what): void
 {
     Planted::$seen = '';
     $exceptions = 0;
     try {
-        // The first failure of an outage causes a warning, and the third is the last to contact the
-        // store.
+        // The first failure of an outage causes a warning. After the third failure, calls no longer
+        // contact the store.
         $local = Planted::storage(TokenBucket\OnFailure::Local);
         (new TokenBucket($local, 'x', 1, 1))->consume();
         check(str_contains(Planted::$seen, 'until it recovers'), "$what: no warning");

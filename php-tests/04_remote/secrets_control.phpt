@@ -10,7 +10,7 @@ log_errors=0
 <?php
 require __DIR__ . '/secrets.inc.php';
 
-echo "-- the control: what looks finds --\n";
+echo "-- the control: the search finds passwords in a trace --\n";
 foreach (PASSWORDS as $password) {
     $told = fn (string $dsn): Exception => new RuntimeException('told');
     $shown = seen_of($told("redis://:$password@h"));
@@ -18,7 +18,7 @@ foreach (PASSWORDS as $password) {
     check(in_array('encoded', found('AUTH ' . rawurlencode($password), $password), true), 'an encoded one is found');
 }
 
-echo "-- the control: what a storage of another kind would show --\n";
+echo "-- the control: the search finds a password that a storage shows --\n";
 Planted::$class = TokenBucketStorageMemcached::class;
 Planted::$password = 'planted0';
 Planted::$arguments = ['servers' => 'unix:///nowhere/planted0'];
@@ -27,6 +27,6 @@ look('');
 echo str_contains(ob_get_clean(), 'FAILED') ? 'found' : 'missed', "\n";
 ?>
 --EXPECT--
--- the control: what looks finds --
--- the control: what a storage of another kind would show --
+-- the control: the search finds passwords in a trace --
+-- the control: the search finds a password that a storage shows --
 found

@@ -1,5 +1,5 @@
 --TEST--
-Calls that signals interrupt return correct decisions, and none fails
+Calls that signals interrupt return correct decisions and do not fail
 --EXTENSIONS--
 pcntl
 ffi
@@ -71,7 +71,7 @@ foreach ($storages as $name => $storage) {
 check($elsewhere->peek()->remaining === 1e6 - intdiv($handled, 50), 'what the handler took');
 check($handled > (is_slow() ? 50 : 1000), "$handled signals");
 
-echo "-- wait() ends by a signal, without failure --\n";
+echo "-- a signal ends wait() without a failure --\n";
 pcntl_signal(SIGALRM, function () use (&$handled): void {
     $handled++;
 });
@@ -83,7 +83,7 @@ $ring(0);
 var_dump($decision->allowed, $decision->reason, TokenBucket\status()['remote']['failed']);
 ?>
 --EXPECT--
--- wait() ends by a signal, without failure --
+-- a signal ends wait() without a failure --
 bool(false)
 string(11) "interrupted"
 int(0)

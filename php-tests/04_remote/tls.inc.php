@@ -28,7 +28,9 @@ final class TlsRedis
         ]);
     }
 
-    /** Returns a valid DSN, in which each argument replaces a part. */
+    /**
+     * Returns a DSN, which is valid without arguments. Each argument replaces a part of the DSN.
+     */
     public function dsn(string $userinfo = '', ?string $ca_file = null, string $name = 'localhost', int|string $database = 0): string
     {
         return "rediss://{$userinfo}127.0.0.1:$this->port/$database?servername=$name&cafile=" . ($ca_file ?? $this->ca_file);

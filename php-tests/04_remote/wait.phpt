@@ -26,7 +26,8 @@ foreach (Store::each() as $kind => $store) {
         $trips = $proxy->roundTrips() - $before;
         check($decision->allowed && $decision->remaining === 0.0, "$kind: granted");
         check(($slow || $waited > 0.15) && $waited < ($slow ? 5 : 1.2), "$kind: waited $waited s");
-        // A denial and a grant take two round trips. If the clocks differ, there are more.
+        // A denial and a grant take two round trips. If the clocks differ, there are more round
+        // trips.
         check($trips >= ($slow ? 1 : 2) && $trips <= ($slow ? 10 : 4), "$kind: $trips round trips");
 
         $slowly = new TokenBucket($storage, 'slowly', 2, 0.001);

@@ -1,5 +1,5 @@
 --TEST--
-Cut, lost and late replies: the timeout holds, no request repeats, and no replies mix
+Cut, lost and late replies: the timeout holds, no request is repeated, no replies are mixed up
 --EXTENSIONS--
 pcntl
 --SKIPIF--

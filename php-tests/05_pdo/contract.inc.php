@@ -3,7 +3,7 @@
 require __DIR__ . '/../../testkit/php/check.php';
 require __DIR__ . '/../../testkit/php/sql_servers.php';
 
-/** Checks on new buckets the behaviour that every storage must have. */
+/** Checks the behaviour that every storage must have. Uses new buckets in each mode. */
 function contract(string $mode, PDO $db, TokenBucketStorage $storage): void
 {
     static $number = 0;
@@ -15,8 +15,8 @@ function contract(string $mode, PDO $db, TokenBucketStorage $storage): void
     check($bucket->consume(0) === true && $bucket->consume(4) === false, "$mode: none and too many");
     $denied = $bucket->attempt();
     check($denied->reason === 'insufficient_tokens' && $denied->remaining === 0.0, "$mode: denied");
-    // The times of a cached denial are wrong by the duration of the statement, which is
-    // milliseconds on a busy machine.
+    // The times of a cached denial can be wrong by the duration of the statement. On a busy machine
+    // that duration is some milliseconds.
     check($denied->retryAfter > 95 && $denied->retryAfter <= 101, "$mode: retryAfter $denied->retryAfter");
     check($denied->resetAfter > 295 && $denied->resetAfter <= 301, "$mode: resetAfter $denied->resetAfter");
     $bucket->refund(2);

@@ -11,7 +11,7 @@ It compares times, which a busy machine delays.
 require __DIR__ . '/contract.inc.php';
 
 $server = MariaDbServer::start();
-// PHP 8.5 deprecates these names. PHP 8.2 has no others.
+// PHP 8.5 deprecates these names. PHP 8.2 has no other names.
 $own = [
     'found rows' => [@PDO::MYSQL_ATTR_FOUND_ROWS => true],
     'found rows, native' => [@PDO::MYSQL_ATTR_FOUND_ROWS => true, PDO::ATTR_EMULATE_PREPARES => false],

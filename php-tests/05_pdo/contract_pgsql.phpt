@@ -10,7 +10,7 @@ It compares times, which a busy machine delays.
 require __DIR__ . '/contract.inc.php';
 
 $server = PostgreSqlServer::start();
-// PHP 8.5 deprecates this name. PHP 8.2 has no other.
+// PHP 8.5 deprecates this name. PHP 8.2 has no other name.
 $own = ['unprepared' => [@PDO::PGSQL_ATTR_DISABLE_PREPARES => true]];
 $settings = [
     "SET TIME ZONE 'Asia/Kolkata'", 'SET standard_conforming_strings = off', 'SET client_encoding = LATIN1',

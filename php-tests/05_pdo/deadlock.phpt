@@ -1,5 +1,5 @@
 --TEST--
-purge() is retried after a deadlock; in the caller's transaction it throws
+purge() retries after a deadlock, but throws in the caller's transaction
 --EXTENSIONS--
 mysqlnd
 pdo
@@ -27,7 +27,7 @@ foreach ($servers as $driver => $server) {
         $server->connect()->exec('DELETE FROM limits');
         $server->connect()->exec("INSERT INTO limits (identifier, microtime) VALUES ('a', 1), ('b', 2)");
         // The second process locks row b. purge() locks row a and then waits for b. Then the second
-        // process tries to lock a, which is a deadlock.
+        // process tries to lock row a, which is a deadlock.
         [$outcome] = in_processes(2, function ($index, $barrier) use ($server, $driver, $waits, $in_transaction) {
             $db = $server->connect();
             if ($index === 0) {
@@ -40,14 +40,14 @@ foreach ($servers as $driver => $server) {
                     return preg_match('/40001|40P01/', $e->getMessage()) ? 'deadlock' : $e->getMessage();
                 }
             }
-            // PostgreSQL ends the transaction that detects the deadlock. So this one never checks
-            // for deadlocks.
+            // PostgreSQL ends the transaction that detects the deadlock. So this transaction never
+            // checks for deadlocks.
             $driver === 'pgsql' && $db->exec("SET deadlock_timeout = '1h'");
             $db->beginTransaction();
             $db->exec("UPDATE limits SET microtime = 3 WHERE identifier = 'b'");
             for ($i = 0; $i < 50; $i++) {
-                // InnoDB ends the transaction that has changed fewer rows. So this one changes more
-                // rows than purge().
+                // InnoDB ends the transaction that has changed fewer rows. So this transaction
+                // changes more rows than purge().
                 $db->exec("INSERT INTO limits (identifier, microtime) VALUES ('new $i', " . microtime(true) . ')');
             }
             $barrier();
@@ -68,7 +68,7 @@ foreach ($servers as $driver => $server) {
     for ($tries = 0; ($count = (int) $db->query($deadlocks[$driver])->fetchColumn()) < 2 && $tries < 50; $tries++) {
         usleep(100_000);
     }
-    // There are more if the retried purge() locks a again before the second process does.
+    // More deadlocks occur if the retried purge() locks row a before the second process does.
     check($count >= 2, "$driver: $count deadlocks");
     echo "$driver\n";
 }

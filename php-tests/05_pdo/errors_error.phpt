@@ -98,8 +98,8 @@ foreach (sql_servers() as $driver => $server) {
         }
     }
     if ($driver === 'mysql') {
-        // Unread rows of another query block the connection. The call fails, and the rows stay
-        // readable. PHP 8.5 deprecates the name of the option, but PHP 8.2 has no other.
+        // Unread rows of another query block the connection. The call fails and leaves the rows
+        // readable. PHP 8.5 deprecates the name of the option, but PHP 8.2 has no other name.
         $db = $server->connect([@PDO::MYSQL_ATTR_USE_BUFFERED_QUERY => false]);
         $storage = new TokenBucketStoragePDO($db, 'waiting');
         $storage->prepare();

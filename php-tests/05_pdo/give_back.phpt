@@ -51,7 +51,8 @@ foreach (sql_servers() as $driver => $server) {
         $where = $driver . ($emulated ? ', emulated' : '');
         $state = fn (string $id) => $db->query("SELECT microtime FROM limits WHERE identifier = '$id'")->fetchColumn();
 
-        // The bucket refills in 20 ms, and another call empties it. So nothing is given back.
+        // The bucket is full again after 20 ms. Then another call empties the bucket. So nothing is
+        // given back.
         $quick = new TokenBucket($storage, "quick $where", 10, 500);
         $before = null;
         $undo($quick, 10, function () use ($quick, $state, $where, &$before) {
@@ -79,7 +80,7 @@ foreach (sql_servers() as $driver => $server) {
         check($db->inTransaction() === false, "$where: no transaction");
     }
 
-    // Another process locks the row, so giving back must wait. Before the process releases the
+    // Another process locks the row, so giving back must wait. Before that process releases the
     // lock, it takes all tokens, which have been refilled. So nothing is given back.
     $db = $server->connect();
     $storage = new TokenBucketStoragePDO($db, 'limits', hints: false);
@@ -110,7 +111,8 @@ foreach (sql_servers() as $driver => $server) {
     echo "$driver\n";
 }
 
-// While the store is down, the batch takes tokens from the fallback and gives them back to it.
+// While the store is down, the batch takes tokens from the fallback and gives tokens back to the
+// fallback.
 $redis = RedisServer::start();
 $redis->kill();
 $far = new TokenBucketStorageRedis("unix://$redis->socket", onFailure: TokenBucket\OnFailure::Local, hints: false);

@@ -52,7 +52,7 @@ foreach ([true, false] as $emulated) {
         $model = new Model(mt_rand(1_600_000_000, 2_000_000_000) * 1_000_000 + mt_rand(0, 999_999));
         $quotas = [];
         for ($i = 0; $i < 3; $i++) {
-            // The cost of a token in microseconds. It is whole, so no rounding is needed.
+            // The cost of a token in whole microseconds, so that no rounding is needed.
             $unit = [1_000, 4_000, 125_000, 1_000_000, 8_000_000, 1_000_000_000][mt_rand(0, 5)];
             $quotas[] = [new TokenBucket($storage, $id, $capacity = mt_rand(1, 50), 1e6 / $unit), $unit, $capacity];
         }
@@ -91,7 +91,7 @@ foreach ([true, false] as $emulated) {
         }
     }
 }
-// retryAfter is exact. The call is granted after that many microseconds, and not one earlier.
+// retryAfter is exact. The call is granted after this time, and not a microsecond earlier.
 $bucket = new TokenBucket($storage, 'wait', 3, 8);
 $bucket->consume(3);
 $wait = (int) round($bucket->attempt(1)->retryAfter * 1e6);

@@ -1,5 +1,5 @@
 --TEST--
-A stopped database is an outage, a lost connection is not; no password is shown
+A stopped database is an outage, unlike a lost connection, and no password is shown
 --EXTENSIONS--
 mysqlnd
 pdo
@@ -50,7 +50,7 @@ foreach ($servers as $driver => $server) {
     $other = new TokenBucket(new TokenBucketStoragePDO($connect(), 'limits', hints: false), 'b', 100, 0.1);
     check($other->consume(), "$driver: others go on");
 
-    // If the server is killed, that is an outage.
+    // A killed server is an outage.
     $buckets = [];
     foreach ([OnFailure::Throw, OnFailure::Throw, OnFailure::Throw, OnFailure::Throw, OnFailure::Local] as $policy) {
         $buckets[] = new TokenBucket(new TokenBucketStoragePDO($connect(), 'limits', $policy, false), 'b', 2, 0.001);

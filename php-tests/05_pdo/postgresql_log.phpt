@@ -23,7 +23,7 @@ for ($i = 0; $i < 200; $i++) {
     $bucket->peek();
 }
 $denied = $written() - $before;
-// Every 15 s the server logs the running transactions, in about a hundred bytes.
+// Every 15 s the server logs the running transactions, which takes about a hundred bytes.
 check($denied < 400, "denials: $denied bytes");
 $bucket->reset();
 $before = $written();

@@ -33,14 +33,14 @@ foreach (sql_servers() as $driver => $server) {
     check($storage->purge(50) === 1001 && $left() === 250, "$driver: the old ones");
     check($storage->purge(50) === 0 && $left() === 250, "$driver: not twice");
 
-    // Here the number of rows is a multiple of the batch size, and purge() runs in a transaction.
+    // Here the number of rows is a multiple of the batch size. purge() runs in a transaction.
     $fill(200, 100, 'Even');
     $db->beginTransaction();
     check($storage->purge(50) === 200 && $db->inTransaction(), "$driver: in a transaction");
     $db->rollBack();
     check($left() === 450 && $storage->purge(5) === 450 && $left() === 0, "$driver: all");
 
-    // purge() does not delete a bucket that is not full, because that would add tokens.
+    // purge() does not delete a bucket that is not full, because a deletion would add tokens.
     $bucket = new TokenBucket($storage, 'live', 10, 100);
     $bucket->consume(10);
     check($storage->purge(0.1) === 0 && $bucket->peek()->remaining < 10, "$driver: a live bucket stays");

@@ -1,5 +1,5 @@
 --TEST--
-The userland limiter and the native one share a table and keep the limit together
+The userland limiter and the native limiter share a table and keep the limit together
 --EXTENSIONS--
 mysqlnd
 pdo
@@ -57,8 +57,8 @@ $a = $db->query("SELECT CAST(ROUND(microtime * 1e6) AS SIGNED) FROM limits WHERE
 $b = $db->query("SELECT microtime FROM limits WHERE identifier = 'exact'")->fetchColumn();
 check(round($b * 1e6) == $a, "$a $b");
 
-// Half of the processes use the native class. The bucket is created before, because the userland
-// class fails if another process creates the missing row.
+// Half of the processes use the native class. The bucket is created beforehand, because the
+// userland class fails if another process creates the missing row.
 $limit = is_slow() ? 100 : 1000;
 $fleet = function (string $id, int $processes) use ($server, $limit) {
     return in_processes($processes, function ($index) use ($server, $id, $limit) {
@@ -74,8 +74,8 @@ $db->exec('DELETE FROM limits');
 $makers['ours on ours']('warm')->consume(0);
 $ours->consume('fleet', 0.0, $limit / 1e-6, fn () => true);
 $granted = $fleet('fleet', 8);
-// The userland class compares with a tolerance of 0.01 %. That allows a debt of a tenth of a token,
-// but no further call.
+// The userland class compares with a tolerance of 0.01 %. This tolerance allows a debt of a tenth
+// of a token, but no further call.
 check(array_sum($granted) === $limit, 'fleet: ' . json_encode($granted));
 check(count(array_filter($granted)) > 1, 'no race');
 // The bucket is empty, so the native class denies the next call.
@@ -83,7 +83,8 @@ check(!$makers['ours on ours']('fleet')->consume(), 'ours denies');
 
 // The server counts one statement for each decision.
 $questions = fn ($db, $name = 'Questions') => (int) $db->query("SHOW SESSION STATUS LIKE '$name'")->fetchColumn(1);
-// The four SHOW statements count, too. In native mode PDO prepares them as well.
+// The server also counts the four SHOW statements. Without emulation, PDO prepares these statements
+// as well.
 foreach ([[true, 'Com_insert', [200, 0, 0, 204]], [false, 'Com_stmt_execute', [204, 0, 4, 204]]] as [$emulated, $name, $expected]) {
     $db = $server->connect([PDO::ATTR_EMULATE_PREPARES => $emulated]);
     $storage = new TokenBucketStoragePDO($db, 'limits', hints: false);

@@ -33,7 +33,8 @@ foreach (sql_servers() as $driver => $server) {
     $db->commit();
     check(!$bucket->consume(), "$driver: a commit keeps");
 
-    // Outside a transaction the cached denial decides. Inside one, each call contacts the database.
+    // Outside a transaction, the cached denial is returned. Inside a transaction, each call
+    // contacts the database.
     $before = TokenBucket\status()['remote'];
     $bucket->consume();
     $after = TokenBucket\status()['remote'];
@@ -71,7 +72,8 @@ foreach (sql_servers() as $driver => $server) {
         check($its->consume() && !$its->consume() && !$mine->consume(), "$driver: once it has ended");
         check(TokenBucket\status()['stores'][0]['breaker'] === 'closed', "$driver: a lock is no outage");
     }
-    // On MySQL, prepare() refuses to create a table, because that would commit the transaction.
+    // On MySQL, prepare() refuses to create a table, because CREATE TABLE would commit the
+    // transaction.
     $db->beginTransaction();
     $db->exec('INSERT INTO orders VALUES (2)');
     $missing = new TokenBucketStoragePDO($db, 'missing');
@@ -84,7 +86,7 @@ foreach (sql_servers() as $driver => $server) {
     $db->rollBack();
     check($db->query('SELECT count(*) FROM orders')->fetchColumn() == 0, "$driver: is undone");
     if ($driver === 'pgsql') {
-        // A call in a failed transaction throws, and the transaction stays failed.
+        // A call in a failed transaction throws. The transaction stays failed.
         $db->beginTransaction();
         thrown(fn () => $db->exec('SELECT nonsense'));
         check(str_contains(thrown(fn () => $bucket->refund()), '25P02'), 'an aborted transaction');

@@ -1,9 +1,9 @@
 <?php
-/** Classes that extend PDO, its statements or the storage, and servers to test them on. */
+/** Defines classes that extend PDO, its statements or the storage, and starts servers for tests. */
 require __DIR__ . '/../../testkit/php/check.php';
 require __DIR__ . '/../../testkit/php/sql_servers.php';
 
-/** A statement that counts executions. After the next one, $behind runs once. */
+/** A statement that counts executions. After the next execution, $behind runs once. */
 class BusyStatement extends PDOStatement
 {
     public static ?Closure $behind = null;
@@ -34,7 +34,7 @@ class LoudPDO extends PDO
         return parent::prepare($query, $options);
     }
 }
-/** A PDO without a connection. It passes its calls on to $real. */
+/** A PDO without a connection that passes its calls on to $real. */
 class LazyPDO extends PDO
 {
     public static ?PDO $real = null;

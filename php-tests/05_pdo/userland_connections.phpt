@@ -17,7 +17,7 @@ on_each_server(function (string $driver, MariaDbServer|SqliteFile $server) {
     check([$bucket->consume(), $bucket->consume(), $bucket->consume()] === [true, false, false], "$driver: lazy");
     check(TokenBucket::attemptAll([$bucket])->allowed === false, "$driver: lazy, all");
 });
-// Each database in memory is separate, so its storage uses no cached denials of others.
+// Each database in memory is separate, so its storage uses no cached denials of another database.
 $answers = [];
 for ($i = 0; $i < 3; $i++) {
     $storage = new TokenBucketStoragePDO(new PDO('sqlite::memory:'), 'limits');

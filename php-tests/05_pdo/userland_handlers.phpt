@@ -10,7 +10,6 @@ pdo_sqlite
 require __DIR__ . '/userland.inc.php';
 
 on_each_server(function (string $driver, MariaDbServer|SqliteFile $server) {
-    // The handlers call the bucket again, throw, or release the storage.
     $db = $server->connect([PDO::ATTR_ERRMODE => PDO::ERRMODE_WARNING]);
     $missing = new TokenBucketStoragePDO($db, 'missing');
     $bucket = new TokenBucket($missing, 'b', 5, 0.001);

@@ -1,5 +1,5 @@
 --TEST--
-A storage detects statements that run after its own, and rethrows their exceptions
+A storage detects statements that run after its own statement, and rethrows their exceptions
 --EXTENSIONS--
 mysqlnd
 pdo

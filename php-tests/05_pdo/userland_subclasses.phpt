@@ -10,7 +10,7 @@ pdo_sqlite
 require __DIR__ . '/userland.inc.php';
 
 on_each_server(function (string $driver, MariaDbServer|SqliteFile $server) {
-    // Tests a subclass that changes identifiers, and one that overrides no method.
+    // Tests a subclass that changes identifiers and a subclass that overrides no method.
     $prefixed = new Prefixed($server->connect(), 'limits');
     $bucket = new TokenBucket($prefixed, 'b', 2, 0.001);
     check([$bucket->consume(), $bucket->consume(), $bucket->consume()] === [true, true, false], "$driver: prefixed");

@@ -1,5 +1,5 @@
 --TEST--
-ClientThrottle: check() and key() on each storage, and its record on memcached
+ClientThrottle: check() and key() work on each storage, and memcached has the expected record
 --EXTENSIONS--
 memcache
 --FILE--
@@ -47,8 +47,8 @@ foreach ($storages as $storage) {
     check($application->asked === [$id, $id], "$name: asked");
 }
 
-// The record has the key without a prefix and the bytes that ext-memcache writes. It expires after
-// the window at the earliest. The lock is removed.
+// The record has the key without a prefix and the bytes that ext-memcache writes. The record
+// expires after the window at the earliest. The lock is removed.
 $throttle = new Application($memcached);
 $before = floor(1000 * microtime(true));
 $throttle->check('a', 5);
@@ -63,7 +63,8 @@ $memcache->set('app:a', $bucket);
 $throttle->check('a', 5, 1000);
 check(preg_match('/t10(09|1[01])$/', $server->command("mg app:a t\r\nmn", 'MN')[0]) === 1, 'no record without an expiry is left');
 
-// Keys with bytes that ext-memcache cannot send are changed. Keys that it would cut are hashed.
+// Keys with bytes that ext-memcache cannot send are changed. Keys that ext-memcache would cut are
+// hashed.
 $throttle->check("b c\n", 5);
 check($memcache->get("app:b c\n")['tokens'] === 4000, 'a mangled key');
 $long = str_repeat('x', 300);

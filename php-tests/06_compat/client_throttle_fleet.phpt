@@ -13,7 +13,7 @@ require_once __DIR__ . '/../../testkit/php/plain_limiters.php';
 use TokenBucket\Compat\ClientThrottle;
 
 const LIMIT = 400;
-// The window in seconds. It is so long that no token is refilled during the test.
+// The window in seconds, which is so long that no token is refilled during the test.
 const WINDOW = 100_000_000;
 
 class Application extends ClientThrottle
@@ -26,8 +26,8 @@ class Application extends ClientThrottle
 $server = MemcachedServer::startTcp();
 $ours = new Application(new TokenBucketStorageMemcached("127.0.0.1:$server->port", timeout: 5.0));
 
-// The two classes call in turn. Each continues with the record of the other. The plain class runs
-// with either test of its lock.
+// Calls use the two classes in turn. Each class continues with the record of the other class. The
+// plain class runs with either test of its lock.
 foreach ([false, true] as $published) {
     $plain = new PlainClientThrottle(memcache($server->port), $published);
     foreach ([0, 1] as $first) {
@@ -41,7 +41,7 @@ foreach ([false, true] as $published) {
 }
 
 // All processes call at once. The plain class allows a call if it gets no lock. The test subtracts
-// these calls.
+// such calls.
 for ($round = 0; $round < 3; $round++) {
     $id = uniqid();
     $results = in_processes(8, function (int $index, callable $barrier) use ($ours, $server, $id): array {

@@ -33,8 +33,9 @@ for ($i = 0; $i < $history; $i++) {
 }
 check(min($decisions) > $history / 20, 'both decisions happen: ' . json_encode($decisions));
 
-// On memcached, ClientThrottle uses the clock of this host. To let time pass, the test moves the
-// record back. It reads the time of the call from the record.
+// On memcached, ClientThrottle uses the clock of this host. The test sets the time in the record
+// back, which has the same effect as time that passes. The test reads the time of the call from the
+// record.
 $server = MemcachedServer::startTcp();
 $memcache = memcache($server->port);
 $throttle = new class(new TokenBucketStorageMemcached("127.0.0.1:$server->port", timeout: 5.0)) extends ClientThrottle {

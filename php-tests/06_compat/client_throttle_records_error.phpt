@@ -9,7 +9,6 @@ require __DIR__ . '/client_throttle_servers.inc.php';
 use TokenBucket\Compat\ClientThrottle;
 use TokenBucket\OnFailure;
 
-// If the record is invalid, onFailure decides, and the record stays unchanged.
 class Spy
 {
     public function __wakeup()

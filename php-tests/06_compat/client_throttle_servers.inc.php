@@ -1,5 +1,5 @@
 <?php
-/** Creates storages on memcached and Redis that fail, and prints their warnings. */
+/** Starts memcached and Redis, creates storages on these servers, and prints warnings. */
 require __DIR__ . '/../../testkit/php/check.php';
 require __DIR__ . '/../../testkit/php/servers.php';
 require_once __DIR__ . '/../../testkit/php/plain_limiters.php';

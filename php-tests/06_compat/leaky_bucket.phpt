@@ -1,5 +1,5 @@
 --TEST--
-LeakyBucket: a limit, one leak in each period, limits by action, and a dry run
+LeakyBucket limits clients by action, leaks once in each period, and supports a dry run
 --FILE--
 <?php
 require __DIR__ . '/../../testkit/php/check.php';
@@ -16,7 +16,7 @@ $bucket = new LeakyBucket($memory = new TokenBucketStorageMemory);
 check($bucket->request('1.2.3.4', 'search') === true, 'a bool');
 check($burst($bucket, '1.2.3.4', 'search') === 5 && $bucket->request('1.2.3.4', 'search') === false, 'six in all');
 check($burst($bucket, '1.2.3.4', 'login') === 6 && $burst($bucket, '1.2.3.5', 'search') === 6, 'by client and action');
-// All clients leak at the same fixed clock times, once in each period.
+// The hits of all clients leak at the same fixed clock times, once in each period.
 $memory->advance(30);
 check($burst($bucket, '1.2.3.4', 'search') === 1, 'one leaks each period');
 $memory->advance(60);

@@ -17,7 +17,7 @@ require __DIR__ . '/models.inc.php';
 
 mt_srand(20260102);
 
-// In memory, the clock starts at 2^60 ns, and periods start at multiples of their length.
+// In memory, the clock starts at 2^60 ns. Periods start at multiples of their length.
 $differ = 0;
 foreach ([[30, 6], [1, 1], [7, 100], [86400, 3]] as [$period, $limit]) {
     $bucket = new TokenBucket\Compat\LeakyBucket($memory = new TokenBucketStorageMemory, $period, $limit);
@@ -36,8 +36,8 @@ foreach ([[30, 6], [1, 1], [7, 100], [86400, 3]] as [$period, $limit]) {
 }
 var_dump($differ);
 
-// On Redis, the hits are in sorted sets, and clean-ups run between requests. A set without requests
-// leaks later, but just as much.
+// On Redis, the hits are in sorted sets. Clean-ups run between requests. A set without requests
+// leaks later, but by the same number of hits.
 $server = RedisServer::start();
 $redis = new Redis;
 $redis->connect($server->socket);

@@ -32,7 +32,7 @@ $ours = fn (int $period, int $limit) => new TokenBucket\Compat\LeakyBucket(
 $redis = $connect();
 mt_srand(11);
 
-// Both sides call in turn, in random order.
+// Native and plain code call in random order.
 $bucket = $ours(86400, 100);
 $admitted = ['ours' => 0, 'plain' => 0];
 for ($i = 0; $i < 300; $i++) {
@@ -45,7 +45,7 @@ for ($i = 0; $i < 300; $i++) {
 check(array_sum($admitted) === 100 && min($admitted) > 0, json_encode($admitted));
 check($bucket->locked() === ['127.0.0.1-login' => 200], 'the denials of both');
 
-// All processes call at once. Plain code reads the hits before it adds one, so each plain process
+// All processes call at once. Plain code reads the hits before it adds a hit. So each plain process
 // may exceed the limit by one hit.
 $granted = in_processes(8, function (int $index, callable $barrier) use ($connect, $ours): int {
     $redis = $connect();
@@ -61,13 +61,14 @@ $granted = in_processes(8, function (int $index, callable $barrier) use ($connec
 $total = array_sum($granted);
 check($total >= 300 && $total <= 304, "a race: $total");
 
-// Cron cleans up once in each period. The leak stays at most one drain ahead of the given clock.
+// Cron cleans up once in each period. The hits leak at most one period ahead of the given clock.
 $request = script(5, 'tokenbucket-compat/src/leaky_bucket/drain', 'tokenbucket-compat/src/leaky_bucket/request');
 $cleanup = script(2, 'tokenbucket-compat/src/leaky_bucket/drain', 'tokenbucket-compat/src/leaky_bucket/cleanup');
 foreach (['at the beginning', 'at the end', 'in the middle', 'by chance', 'dies'] as $cron) {
     $redis->flushAll();
     $now = 1_800_000_000;
-    // This client has so many hits that the missing hits are the hits that leaked.
+    // This client has more hits than can leak during the test. So the missing hits are the hits
+    // that leaked.
     $redis->zAdd('set01', 10_000, 'big-x');
     $redis->zAdd('set01:control', -1, 'big-x');
     for ($period = 0; $period < 60; $period++) {
@@ -98,8 +99,8 @@ foreach (['at the beginning', 'at the end', 'in the middle', 'by chance', 'dies'
     echo "$cron: ", abs($leaked - 60) <= 1 ? 'once in a period' : $leaked, "\n";
 }
 
-// If cron runs too often, more hits leak. After that, native code waits two periods before it leaks
-// again, and not longer.
+// If cron runs too often, more hits leak. Then native code lets no hit leak for two periods, but
+// not longer.
 $redis->flushAll();
 $redis->zAdd('set01', 1000, 'big-x');
 $redis->zAdd('set01:control', -1, 'big-x');
@@ -118,8 +119,8 @@ for ($i = 0; $i < 10; $i++) {
 }
 echo 1000 - $redis->zScore('set01', 'big-x'), "\n";
 
-// If two hosts use different periods, hits leak at the shorter one only. When the host with the
-// shorter period stops, the longer period applies after two of its lengths.
+// If two hosts use different periods, hits leak only once in each shorter period. If the host with
+// the shorter period stops, hits leak in the longer period again after two longer periods.
 $redis->flushAll();
 $redis->zAdd('set01', 1000, 'big-x');
 $redis->zAdd('set01:control', -1, 'big-x');

@@ -37,7 +37,8 @@ foreach ($stores as $name => $storage) {
                 $granted += $bucket->request($name, 'race') ? 1 : 0;
             }
         }
-        // On memcached a call is denied after too many lost CAS races, so more calls are made.
+        // On memcached a call is denied after too many lost CAS races, so the test makes more
+        // calls.
         for ($i = 0; $i < 500 && $name === 'memcached'; $i++) {
             $granted += $bucket->request($name, 'race') ? 1 : 0;
         }

@@ -1,5 +1,7 @@
 <?php
-/** Helpers: a Redis, bursts of requests, and a pause that avoids the end of a period. */
+/**
+ * Starts a Redis, and defines helpers that send bursts of requests and avoid the end of a period.
+ */
 require __DIR__ . '/../../testkit/php/check.php';
 require __DIR__ . '/../../testkit/php/servers.php';
 require __DIR__ . '/models.inc.php';

@@ -15,7 +15,7 @@ require __DIR__ . '/leaky_bucket_redis.inc.php';
 
 use TokenBucket\Compat\LeakyBucket;
 
-// With several servers, set number n is on server n modulo their number.
+// With several servers, set number n is on server n modulo the number of servers.
 $servers = [RedisServer::start(), RedisServer::start(), RedisServer::start()];
 $clients = array_map($connect, $servers);
 $bucket = new LeakyBucket([$storage($servers[0]), $clients[1], $storage($servers[2])], 86400, 1);

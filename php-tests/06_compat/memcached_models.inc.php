@@ -8,7 +8,7 @@
 final class ChargedModel
 {
     public int $now = 0;
-    /** @var array<string, array{int, int}> the time that a bucket holds, and since when */
+    /** @var array<string, array{int, int}> the nanoseconds of refill held, and the time */
     private array $buckets = [];
 
     public function allows(string $bucket, int $calls, int $seconds): bool
@@ -21,7 +21,8 @@ final class ChargedModel
         [$worth, $since] = $this->buckets[$bucket] ?? [$full, $this->now];
         $worth = min($full, $worth + $this->now - $since);
         $allowed = $worth >= $cost;
-        // Bounds the debt: a client that stops after a denial is allowed a call one window later.
+        // Bounds the debt, so that a client that stops after a denial is allowed a call one window
+        // later.
         $deepest = $allowed ? $worth - $cost : min($worth, -max($full - $cost, 1));
         $this->buckets[$bucket] = [max($worth - $cost, $deepest), $this->now];
         return $allowed;
@@ -44,8 +45,8 @@ function throttle_model(?array $bucket, float $now, int $limit, int $window): ar
 }
 
 /**
- * Runs $test, and repeats it if a new minute has begun meanwhile. Tests cannot choose the minute of
- * a counter.
+ * Runs $test, and repeats the run if a new minute has begun meanwhile. Tests cannot choose the
+ * minute of a counter.
  */
 function in_one_minute(callable $test): void
 {

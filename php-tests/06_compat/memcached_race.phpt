@@ -25,8 +25,8 @@ $storages = [
 $limiters = [
     'window' => function (TokenBucketStorage $storage, string $id): callable {
         $window = new MinuteWindow($storage, $id);
-        // Shared memory refills tokens during the test. The window is days long, so that it refills
-        // none.
+        // In shared memory, tokens are refilled continuously. The window is weeks long, so that no
+        // token is refilled during the test.
         $minutes = $storage instanceof TokenBucketStorageSharedMemory ? 40_000 : 10;
         return fn () => allows($window, LIMIT, $minutes);
     },

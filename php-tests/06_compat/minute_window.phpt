@@ -42,7 +42,7 @@ foreach ($storages as $storage) {
     });
 }
 
-// On memcached, keys have no prefix of the storage, and integers have the form of ext-memcache.
+// On memcached, keys have no prefix of the storage. Integers have the form of ext-memcache.
 in_one_minute(function () use ($memcached, $server, $redis) {
     $ip = uniqid();
     $window = new MinuteWindow($memcached, $ip);
@@ -56,7 +56,8 @@ in_one_minute(function () use ($memcached, $server, $redis) {
     $calls = (int) $server->stats()['cmd_get'];
     allows($window, 1, 20);
     check((int) $server->stats()['cmd_get'] - $calls === 19, 'so many counters are read');
-    // A call over fewer minutes creates a counter that expires earlier; a later call prolongs it.
+    // A call over fewer minutes creates a counter that expires earlier. A later call prolongs the
+    // counter.
     $ip = uniqid();
     allows(new MinuteWindow($memcached, $ip), 5, 1);
     allows(new MinuteWindow($memcached, $ip), 5, 9);
@@ -74,7 +75,8 @@ in_one_minute(function () use ($memcached, $server, $redis) {
     check($redis->command('TTL', $key) > 470, 'and lives on');
 });
 
-// Keys with bytes that ext-memcache cannot send are changed. Keys that it would cut are hashed.
+// Keys with bytes that ext-memcache cannot send are changed. Keys that ext-memcache would cut are
+// hashed.
 in_one_minute(function () use ($memcached, $server) {
     $ip = "a b\nc" . uniqid();
     allows(new MinuteWindow($memcached, $ip), 1, 1);

@@ -20,7 +20,7 @@ $server = MemcachedServer::startTcp();
 $storage = fn () => new TokenBucketStorageMemcached("127.0.0.1:$server->port", timeout: 5.0);
 $memcache = memcache($server->port);
 
-// Both sides call in turn. Both count in the same counter, whichever side creates it.
+// Plain and native code call in turn. Both use the same counter, whichever of the two creates it.
 foreach ([0, 1] as $first) {
     in_one_minute(function () use ($first, $storage, $memcache) {
         $ip = uniqid();
@@ -36,9 +36,9 @@ foreach ([0, 1] as $first) {
     });
 }
 
-// All processes call at once. Plain code tests before it counts, so it allows one call too many,
-// and one more for each plain process that races. Two plain processes could also race to create the
-// counter, so native code creates it here.
+// All processes call at once. Plain code tests before it counts. So it allows one call too many,
+// and one more call for each plain process that races. Native code creates the counter here,
+// because two plain processes could race to create it.
 for ($round = 0; $round < 3; $round++) {
     in_one_minute(function () use ($storage, $memcache) {
         $ip = uniqid();
@@ -56,7 +56,7 @@ for ($round = 0; $round < 3; $round++) {
         });
         $total = 1 + array_sum($passed);
         check($memcache->get("rate$ip" . date('dHi')) === 8 * CALLS + 1, 'all calls are counted');
-        // The excess is at most one call of each of the four plain processes, and one more.
+        // The excess is at most one call of each of the four plain processes and one more call.
         check($total >= LIMIT && $total <= LIMIT + 4 + 1, "$total passed");
     });
 }

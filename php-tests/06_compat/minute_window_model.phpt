@@ -32,7 +32,8 @@ for ($i = 0; $i < $history; $i++) {
 }
 check(min($decisions) > $history / 20, 'both decisions happen: ' . json_encode($decisions));
 
-// Writes the counters of the last minutes to the server. Each call counts those in its window.
+// Writes the counters of the last minutes to the server. Each call adds up the counters in its
+// window.
 $server = MemcachedServer::startTcp();
 $redis = RedisServer::start();
 $memcache = memcache($server->port);

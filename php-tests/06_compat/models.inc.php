@@ -62,8 +62,8 @@ final class LeakyModel
 }
 
 /**
- * Returns a Lua script that reads its clock from arguments: ARGV[$argument] is in seconds, and the
- * next one is in microseconds.
+ * Returns a Lua script that reads its clock from arguments. ARGV[$argument] contains the seconds.
+ * The next argument contains the microseconds.
  */
 function script(int $argument, string ...$files): string
 {

@@ -75,7 +75,7 @@ check($burst($limiter) === 0, 'the same bucket');
 $limiter->redis = new TokenBucketStorageSharedMemory('apart');
 check($burst($limiter) === 4, 'another namespace');
 
-// Internal classes can have an alias since PHP 8.3. Before, the test uses a subclass instead.
+// Internal classes can have an alias since PHP 8.3. On older versions, the test uses a subclass.
 eval(PHP_VERSION_ID < 80300
     ? 'namespace app\components; class RateLimiter extends \TokenBucket\Compat\RateLimiter {}'
     : 'class_alias("TokenBucket\Compat\RateLimiter", "app\components\RateLimiter");');

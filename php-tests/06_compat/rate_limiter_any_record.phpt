@@ -14,7 +14,7 @@ use TokenBucket\OnFailure;
 const CAPACITY = 5;
 const EXPIRE = 3600;
 
-/** Returns the tokens and the time of a record, read by json_decode(), or null if invalid. */
+/** Returns the tokens and the time of a record, or null if the record is invalid. */
 function bucket(string $record): ?array
 {
     $fields = json_decode($record, false);

@@ -18,7 +18,7 @@ require __DIR__ . '/models.inc.php';
 mt_srand(20260101);
 $quotas = [[30, 60], [1, 1], [7, 60], [1000, 3600], [3, 86400], [13, 7], [999, 1]];
 
-// In memory, the clock has nanoseconds.
+// In memory, the clock counts nanoseconds.
 $differ = 0;
 foreach ($quotas as [$num, $expire]) {
     $limiter = new TokenBucket\Compat\RateLimiter('key', $num, $expire);
@@ -27,7 +27,8 @@ foreach ($quotas as [$num, $expire]) {
     $model = new TokenModel($num, $expire * 1_000_000_000, $now);
     for ($i = 0; $i < 3000; $i++) {
         if (mt_rand(0, 2) === 0) {
-            // Some calls are at the exact nanosecond at which a token is refilled, or one before.
+            // Some calls are at the exact nanosecond at which a token is refilled, or one
+            // nanosecond before.
             $span = [mt_rand(0, 2 * $model->cost), $model->cost, $model->cost - 1, mt_rand(0, 40) * $model->cost][mt_rand(0, 3)];
             $memory->advance($span / 1e9);
             $now += $span;
@@ -37,7 +38,7 @@ foreach ($quotas as [$num, $expire]) {
 }
 var_dump($differ);
 
-// On Redis, the record is JSON, and the clock has microseconds.
+// On Redis, the record is JSON and the clock counts microseconds.
 $server = RedisServer::start();
 $redis = new Redis;
 $redis->connect($server->socket);

@@ -29,8 +29,8 @@ $ours = function (string $key, int $num, int $expire) use ($server): TokenBucket
     return $limiter;
 };
 
-// Both sides call in turn, in random order. No token is lost, and none is added. The plain clock
-// has whole seconds, so up to one second of refill may come early. That is less than a token.
+// Native and plain code call in random order. No token is lost or added. The plain clock has whole
+// seconds, so up to one second of refill may come early. This refill is less than a token.
 $redis = $connect();
 mt_srand(7);
 foreach ([[30, 3600], [100, 86400], [7, 3600]] as $round => [$num, $expire]) {
@@ -49,7 +49,7 @@ foreach ([[30, 3600], [100, 86400], [7, 3600]] as $round => [$num, $expire]) {
 }
 
 // All processes call at once. If another process writes between the read and the write of a plain
-// process, its EXEC fails and it tries again.
+// process, the EXEC of the plain process fails. Then the plain process tries again.
 foreach (range(1, 3) as $round) {
     $granted = in_processes(8, function (int $index, callable $barrier) use ($connect, $ours, $round): int {
         $redis = $connect();
@@ -61,8 +61,8 @@ foreach (range(1, 3) as $round) {
         }
         return $granted;
     });
-    // Plain code counts whole seconds, so it may refill one second too early. That is 300/86400 of
-    // a token, so the sum is still exact.
+    // Plain code counts whole seconds, so it may refill one second too early. One second refills
+    // 300/86400 of a token, so the sum is still exact.
     check(array_sum($granted) === 300, 'a race: ' . json_encode($granted));
 }
 echo "done\n";

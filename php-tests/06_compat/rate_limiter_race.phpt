@@ -34,7 +34,8 @@ foreach ($stores as $name => $storage) {
                 $granted += $limiter->handler() ? 1 : 0;
             }
         }
-        // On memcached a call is denied after too many lost CAS races, so more calls are made.
+        // On memcached a call is denied after too many lost CAS races, so the test makes more
+        // calls.
         for ($i = 0; $i < 500 && $name === 'memcached'; $i++) {
             $granted += $limiter->handler() ? 1 : 0;
         }

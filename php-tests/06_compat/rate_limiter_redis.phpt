@@ -1,5 +1,5 @@
 --TEST--
-RateLimiter on Redis: record, expiry, foreign data, and a server that is down
+RateLimiter on Redis writes records that expire, rejects foreign data and follows onFailure
 --EXTENSIONS--
 igbinary
 redis
@@ -17,7 +17,7 @@ $storage = fn (OnFailure $policy) => new TokenBucketStorageRedis($dsn, 'unused:'
 $limiter = fn (string $key, $num = 30, $expire = 60, OnFailure $policy = OnFailure::Throw): RateLimiter
     => [$limiter = new RateLimiter($key, $num, $expire), $limiter->redis = $storage($policy)][0];
 
-// The record has the key without a prefix, and an expiry. Whole numbers have no fraction.
+// The record has the key without a prefix, and it expires. Whole numbers have no fraction.
 $a = $limiter('user 1');
 check($a->handler() && $server->command('KEYS', '*') === ['user 1'], 'the raw key');
 $record = $server->command('GET', 'user 1');

@@ -8,7 +8,8 @@ redis
 require __DIR__ . '/redis_client.inc.php';
 
 $redis = bob($server);
-// The limiter creates its storage from the client once. Its raw key has the prefix of the client.
+// The limiter creates its storage from the client once. The raw key of the limiter has the prefix
+// of the client.
 $redis->setOption(Redis::OPT_PREFIX, 'app:');
 $limiter = new TokenBucket\Compat\RateLimiter('key', 3, 3600);
 $limiter->redis = $redis;

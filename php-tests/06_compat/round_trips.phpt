@@ -1,5 +1,5 @@
 --TEST--
-MinuteWindow makes one round trip; ClientThrottle makes two on memcached and one on Redis
+MinuteWindow makes one round trip, ClientThrottle one on Redis and two on memcached
 --EXTENSIONS--
 pcntl
 --FILE--

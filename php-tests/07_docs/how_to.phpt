@@ -1,5 +1,5 @@
 --TEST--
-PHP blocks of the how-to pages print what the pages say
+PHP blocks of the how-to pages print the documented output
 --EXTENSIONS--
 apcu
 igbinary

@@ -1,5 +1,5 @@
 --TEST--
-PHP blocks of README.md, CONTRIBUTING.md and the tutorial print what the documents say
+PHP blocks of README.md, CONTRIBUTING.md and the tutorial print the documented output
 --EXTENSIONS--
 apcu
 igbinary

@@ -1,5 +1,5 @@
 --TEST--
-PHP blocks of the reference and the explanations print what the pages say
+PHP blocks of the reference and the explanations print the documented output
 --EXTENSIONS--
 apcu
 igbinary

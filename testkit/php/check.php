@@ -1,7 +1,7 @@
 <?php
-/** Assertions that print their failures, so that they appear in the output of a test. */
+/** Defines assertions that print failures, so that failures appear in the output of a test. */
 
-/** Returns the exception that $call threw, as "Class: message". */
+/** Returns the exception that $call threw as "Class: message", or "nothing thrown". */
 function thrown(callable $call): string
 {
     try {
@@ -37,7 +37,7 @@ function show(TokenBucket\Decision $decision): void
 /**
  * Reports whether the test runs under valgrind, where it takes about ten times as long.
  *
- * run-tests -m sets the variable.
+ * run-tests -m sets the variable USE_ZEND_ALLOC to 0.
  */
 function is_slow(): bool
 {
@@ -45,7 +45,7 @@ function is_slow(): bool
 }
 
 // PHP does not free cycles that still exist when it ends. Valgrind and debug builds of PHP would
-// report them as leaks. PDO also leaks a statement of mysqlnd that is released after its
+// report such cycles as leaks. PDO also leaks a statement of mysqlnd that is released after its
 // connection.
 if (is_slow() || PHP_DEBUG) {
     register_shutdown_function(function () {

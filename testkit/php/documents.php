@@ -8,8 +8,8 @@ require_once __DIR__ . '/sql_servers.php';
  * A PHP block of a document.
  *
  * An HTML comment "run: CODE" above a block contains code that runs before the block. "run:
- * continue" and "run: continue; CODE" run the previous block first. An "output" block below it
- * contains the expected output. Without an "output" block, the expected output is empty.
+ * continue" and "run: continue; CODE" run the previous block first. An "output" block below the PHP
+ * block contains the expected output. Without an "output" block, the expected output is empty.
  */
 final class PhpBlock
 {
@@ -134,7 +134,7 @@ final class DocumentServers
         $this->servers[$name] = $server;
     }
 
-    /** Replaces a host and its default port, as in a URL or as two arguments, or the host alone. */
+    /** Adds the replacements of a host, with or without its default port, in URLs and arguments. */
     private function address(string $name, int $default, int $port): void
     {
         $this->replace += [
@@ -143,7 +143,7 @@ final class DocumentServers
     }
 }
 
-/** Runs the blocks of documents below the project's folder; prints each block that is wrong. */
+/** Runs the PHP blocks of documents. Prints the output of each block whose output is wrong. */
 function run_documents(string ...$paths): void
 {
     $servers = new DocumentServers();

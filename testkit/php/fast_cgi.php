@@ -2,8 +2,8 @@
 /**
  * A FastCGI client that sends one request for each connection, as a web server without keep-alive.
  *
- * See the FastCGI specification, section 3: a record is a header of eight bytes (version, type,
- * request, length of the content, length of the padding), then content and padding.
+ * Section 3 of the FastCGI specification defines a record: header, content and padding. The header
+ * has eight bytes: version, type, request, length of the content, length of the padding.
  */
 final class FastCgi
 {
@@ -68,7 +68,8 @@ final class FastCgi
             if ($header['type'] === self::END_REQUEST) {
                 return explode("\r\n\r\n", $output, 2)[1] ?? $output;
             }
-            // The output of the script, and messages on standard error, which no test expects.
+            // Appends the output of the script and messages on standard error. No test expects
+            // messages.
             $output .= substr($reply, $offset + 8, $header['length']);
         }
         return null;

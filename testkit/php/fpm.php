@@ -6,7 +6,7 @@ require_once __DIR__ . '/processes.php';
  * A php-fpm that belongs to the test and uses the settings of the php that runs the test.
  *
  * Its configuration, scripts, sockets and logs are in one folder. Both php-fpm and the folder are
- * removed when the test ends. If root starts it, the workers run as another user, as usual.
+ * removed when the test ends. If root starts php-fpm, the workers run as another user, as usual.
  */
 final class Fpm
 {
@@ -92,7 +92,7 @@ final class Fpm
             && array_intersect($before, $this->workers()) === [] && $this->answers());
     }
 
-    /** Ends the master and its workers, and kills those that do not end in time. */
+    /** Ends the master and its workers, and kills processes that do not end in time. */
     public function stop(): void
     {
         $master = $this->master();
@@ -192,7 +192,8 @@ final class Fpm
     {
         $children = [];
         foreach (glob('/proc/[0-9]*') as $process) {
-            // The name, in brackets, may contain any bytes. The state and the parent follow it.
+            // The name, in brackets, may contain any bytes. The state and the parent follow the
+            // name.
             if (preg_match('/.*\) (\S) (\d+)/s', (string) @file_get_contents("$process/stat"), $stat)
                 && (int) $stat[2] === $parent && $stat[1] !== 'Z') {
                 $children[] = (int) basename($process);

@@ -1,6 +1,6 @@
 <?php
 /**
- * The limiters in common use, in plain PHP on ext-memcache and phpredis.
+ * Defines the limiters in common use, in plain PHP on ext-memcache and phpredis.
  *
  * The classes of TokenBucket\Compat share the records of these limiters.
  */
@@ -46,7 +46,7 @@ final class PlainMinuteWindow
 /**
  * Keeps an array of tokens under a lock.
  *
- * The published code tests the lock the wrong way round; $asPublished selects that test.
+ * The published code tests the lock the wrong way round. $asPublished selects that test.
  */
 final class PlainClientThrottle
 {
@@ -110,8 +110,8 @@ function plain_rate_limiter(Redis $redis, string $key, int $initNum, int $expire
 }
 
 /**
- * A JSON bucket under WATCH, as published. A decision takes five round trips, a lost EXEC is a
- * denial, and one token of a full bucket is never granted.
+ * A JSON bucket under WATCH, as published. A decision takes five round trips. A lost EXEC is a
+ * denial. One token of a full bucket is never granted.
  */
 final class WatchingRateLimiter
 {
@@ -140,7 +140,7 @@ final class WatchingRateLimiter
     }
 }
 
-/** Reads the hits, then adds one. Other processes may add hits between the two round trips. */
+/** Reads the hits, then adds a hit. Other processes may add hits between the two round trips. */
 function plain_request(Redis $redis, string $set, string $member, int $limit): bool
 {
     if ($redis->zScore($set, $member) >= $limit) {

@@ -2,8 +2,8 @@
 /**
  * Runs $work in forked children that start together, and returns their results in order.
  *
- * Each child runs $work($index, $barrier). $barrier() blocks until all children have called it
- * equally often, so each child must make the same number of calls.
+ * Each child runs $work($index, $barrier). $barrier() blocks until all children have called
+ * $barrier() equally often. So each child must make the same number of calls.
  */
 function in_processes(int $count, callable $work): array
 {

@@ -2,8 +2,8 @@
 /**
  * A proxy between a client and a server that counts traffic and fails on demand.
  *
- * The proxy is a separate process, is controlled over a pair of sockets, and ends with the test. It
- * knows no protocol, so it counts each read from the server as one reply.
+ * The proxy is a separate process that ends with the test. The test controls the proxy over a pair
+ * of sockets. The proxy parses no protocol, so each read from the server counts as one reply.
  */
 final class Proxy
 {
@@ -11,11 +11,11 @@ final class Proxy
     public const PASS = 'pass';
     /** The first half of a reply arrives, then the connection ends. */
     public const HALF_REPLY = 'half reply';
-    /** The server acts, but its replies are dropped and the connection stays open. */
+    /** Requests reach the server. Replies are dropped, and the connection stays open. */
     public const SWALLOW_REPLIES = 'swallow replies';
     /** Connections are accepted, and nothing reaches the server. */
     public const SWALLOW_REQUESTS = 'swallow requests';
-    /** Replies arrive byte by byte, with a pause after each. */
+    /** Replies arrive byte by byte, with a pause after each byte. */
     public const DRIP = 'drip';
 
     public readonly int $port;
@@ -47,19 +47,21 @@ final class Proxy
         $this->ask(['mode' => $mode, 'drip' => $drip_milliseconds]);
     }
 
-    /** Sends new connections to another server, and ends open ones. */
+    /** Sends new connections to another server, and ends open connections. */
     public function lead(string $upstream): void
     {
         $this->ask(['upstream' => $upstream, 'cut' => true]);
     }
 
-    /** Ends all open connections, and accepts new ones. */
+    /** Ends all open connections. The proxy still accepts new connections. */
     public function cut(): void
     {
         $this->ask(['cut' => true]);
     }
 
-    /** Returns how often a client sent bytes after a reply, or as the first in its connection. */
+    /**
+     * Returns the number of times that a client sent bytes on a new connection or after a reply.
+     */
     public function roundTrips(): int
     {
         return $this->counts()['round_trips'];
@@ -98,7 +100,7 @@ final class ProxyWire
     ];
     /** @var array<int, array{resource, int, bool}> by id: stream, id of the peer, is client */
     private array $ends = [];
-    /** @var array<int, true> by id: the clients that have received a reply since they last sent */
+    /** @var array<int, true> by id: the clients whose next bytes begin a round trip */
     private array $answered = [];
 
     public function __construct(private string $upstream, private $listener, private $control)

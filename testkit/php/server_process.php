@@ -8,7 +8,7 @@
  */
 abstract class ServerProcess
 {
-    /** The seconds that a server has to start or stop. */
+    /** The seconds within which a server must start. */
     private const PATIENCE = 10;
 
     /** Kills the server and removes its folder when the input of the watchdog ends. */
@@ -31,7 +31,7 @@ abstract class ServerProcess
     /** @return list<string> the command that starts the server in the foreground, at this port */
     abstract protected function arguments(int $port): array;
 
-    /** Reports whether this server replies, and not another one that has taken the port. */
+    /** Reports whether this server replies. Returns false if another server has taken the port. */
     abstract protected function answers(int $port): bool;
 
     protected function __construct(private readonly bool $needs_port, string $socket_name)
@@ -67,7 +67,8 @@ abstract class ServerProcess
         if ($this->process === null) {
             return;
         }
-        // Ends the watchdog first, because it might kill another process that gets the server's id.
+        // Ends the watchdog first, because the watchdog might kill another process that gets the
+        // server's id.
         proc_terminate($this->watchdog, 9);
         array_map(fclose(...), $this->pipes);
         proc_close($this->watchdog);
@@ -123,7 +124,7 @@ abstract class ServerProcess
     private function states(): array
     {
         return array_map(
-            // The name, in brackets, may contain any bytes. The state follows it.
+            // The name, in brackets, may contain any bytes. The state follows the name.
             fn ($stat) => preg_replace('/.*\) (\S).*/s', '$1', (string) @file_get_contents($stat)),
             glob("/proc/$this->pid/task/*/stat")
         );

@@ -10,7 +10,7 @@ final class RedisServer extends ServerProcess
         parent::__construct(true, 'redis.sock');
     }
 
-    /** Starts the program in REDIS_SERVER, or the Redis in the path. */
+    /** Starts the program in REDIS_SERVER, or the redis-server in PATH. */
     public static function start(array $options = []): self
     {
         return new self(getenv('REDIS_SERVER') ?: 'redis-server', $options);
@@ -86,7 +86,7 @@ final class RedisServer extends ServerProcess
     }
 }
 
-/** A memcached on a port of 127.0.0.1 or on a Unix socket. It cannot listen on both. */
+/** A memcached on a port of 127.0.0.1 or on a Unix socket. memcached cannot listen on both. */
 final class MemcachedServer extends ServerProcess
 {
     /** @param list<string> $options as on its command line */

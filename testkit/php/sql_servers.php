@@ -91,7 +91,7 @@ final class MariaDbServer extends SqlServer
 
 final class PostgreSqlServer extends SqlServer
 {
-    // PostgreSQL itself chooses this name for its socket.
+    // PostgreSQL always uses this name for its socket.
     protected const SOCKET = '.s.PGSQL.5432';
     protected const USER = 'postgres';
 
@@ -127,7 +127,7 @@ final class PostgreSqlServer extends SqlServer
     }
 
     /**
-     * Returns the path of a program. On Debian the programs of each version are not in the path.
+     * Returns the path of a program. On Debian these programs are not in PATH.
      */
     private static function program(string $name): string
     {

@@ -4,7 +4,7 @@ require_once __DIR__ . '/userland_bucket.php';
 /**
  * The algorithm of the published PDO storage on APCu.
  *
- * It changes a bucket with apcu_cas(), which is atomic and needs no lock.
+ * The storage changes a bucket with apcu_cas(), which is atomic and needs no lock.
  */
 final class ApcuStorage implements TokenBucketStorage
 {

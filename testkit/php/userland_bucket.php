@@ -2,7 +2,7 @@
 /**
  * The published userland TokenBucket, under another name.
  *
- * Native storages must work with it exactly as with the native class.
+ * Native storages must work with this class exactly as with the native class.
  */
 class UserlandTokenBucket
 {
@@ -71,7 +71,8 @@ class UserlandTokenBucket
 }
 
 /**
- * A userland storage in an array, with its own clock. It decides as the published PDO storage.
+ * A userland storage in an array, with its own clock. The algorithm is that of the published PDO
+ * storage.
  */
 class ArrayStorage implements TokenBucketStorage
 {

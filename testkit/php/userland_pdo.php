@@ -2,7 +2,7 @@
 /**
  * A userland storage with the records of the published PDO storage, in plain PHP.
  *
- * It runs SELECT … FOR UPDATE in a transaction and uses the clock of the host.
+ * The storage runs SELECT … FOR UPDATE in a transaction and uses the clock of the host.
  */
 class UserlandStoragePDOMySQL implements TokenBucketStorage
 {
