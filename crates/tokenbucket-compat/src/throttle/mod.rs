@@ -2,8 +2,8 @@
 //!
 //! "The other library" is the PHP code that also writes these records. To lock, that code adds an
 //! item with the value `1`. Then that code reads, writes without comparing, and deletes the lock.
-//! Because it overwrites any change that is made meanwhile, our calls write only inside the lock,
-//! too. Several of our calls may be inside at once, because the compare-and-swap decides between
+//! That code overwrites any change that is made meanwhile, so our calls also write only inside the
+//! lock. Several of our calls may be inside at once, because the compare-and-swap decides between
 //! them. A worker of ours that was killed inside the lock does not delay our other calls:
 //!
 //! ```text
@@ -20,8 +20,8 @@
 //!
 //! A decision takes two round trips. The first enters the lock and reads the record, the second
 //! writes the record and leaves the lock. A call waits for the other library for at most half of
-//! the time to the deadline. The process of the other library may have died inside the lock, or may
-//! not use the lock at all.
+//! the time to the deadline. The wait is limited because the process of the other library may have
+//! died inside the lock, or may not use the lock at all.
 
 mod bucket;
 
