@@ -6,8 +6,9 @@ use crate::clock::{TICKS_PER_SECOND, Ticks};
 use crate::quota::Quota;
 use crate::step::{Denial, Outcome, Step, Verdict};
 
-/// The wait after a denial for contention or a full table: one millisecond in ticks. After this
-/// time the competing calls have finished, and some bucket may be full.
+/// The wait after a denial because of contention or a full table: one millisecond in ticks. After
+/// this time, the competing calls have finished. A full table may then have a slot of a full
+/// bucket.
 const CROWDED_RETRY: Ticks = 1_000_000;
 
 /// The wait after a denial by a store that failed: one second in ticks. Such a store is tried again

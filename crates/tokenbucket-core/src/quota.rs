@@ -88,7 +88,8 @@ impl Quota {
     /// counts in `grain`.
     ///
     /// # Errors
-    /// [`QuotaError`] if the capacity or the rate is zero, the rate too high or the burst too long.
+    /// Returns [`QuotaError`] if the capacity or the rate is zero, the rate is too high or the
+    /// burst is too long.
     pub fn new(capacity: Tokens, rate: Tokens, grain: Grain) -> Result<Self, QuotaError> {
         if capacity.is_zero() {
             return Err(QuotaError::NoCapacity);
@@ -105,12 +106,12 @@ impl Quota {
     /// Returns the quota of at most `capacity` tokens, refilled in a `span` of ticks, for a store
     /// that counts in `grain`.
     ///
-    /// No rate in tokens a second is computed and rounded first. For example, each of 7 tokens a
-    /// minute costs a seventh of a minute, rounded up.
+    /// The rate in tokens a second is not computed and rounded first. For example, each of 7 tokens
+    /// a minute costs a seventh of a minute, rounded up.
     ///
     /// # Errors
-    /// [`QuotaError`] if the capacity is zero or the span is too long. [`QuotaError::RateTooHigh`]
-    /// if the span is 0 or too short.
+    /// Returns [`QuotaError`] if the capacity is zero or the span is too long. Returns
+    /// [`QuotaError::RateTooHigh`] if the span is 0 or too short.
     pub fn within(capacity: Tokens, span: Ticks, grain: Grain) -> Result<Self, QuotaError> {
         if capacity.is_zero() {
             return Err(QuotaError::NoCapacity);
@@ -126,14 +127,14 @@ impl Quota {
         grain: Grain,
     ) -> Result<Self, QuotaError> {
         // Finds the least group of tokens whose refill takes at least LEAST_UNIT grains, and the
-        // time that it takes. At MAX_RATE tokens a second, a group is 10^9 tokens, or 10^12 if a
+        // time of that refill. At MAX_RATE tokens a second, a group is 10^9 tokens, or 10^12 if a
         // grain is a microsecond.
         let mut group = 1;
         while group <= 1_000_000_000_000 {
             let grains = (span / grain.ticks()).checked_mul(group);
             let unit = grains.and_then(|grains| added.divide_up(grains));
-            // `None` means an overflow: the span is too long, or it adds so many tokens that no
-            // group is large enough.
+            // `None` means an overflow. The span is too long, or so many tokens are added that
+            // every group is too small.
             let unit = unit.ok_or(QuotaError::BurstTooLong)?;
             if unit >= LEAST_UNIT {
                 return Self::of_unit(capacity, unit, group, grain).ok_or(QuotaError::BurstTooLong);
@@ -241,7 +242,7 @@ impl Quota {
         // The burst bounds tokens * unit by 2^60 * 10^12.
         let cost = u128::from(tokens) * u128::from(self.unit);
         let grains = u64::try_from(cost.div_ceil(u128::from(self.group * grain))).ok()?;
-        // At most the burst.
+        // The cost is at most the burst.
         Some(grains * grain)
     }
 
@@ -251,7 +252,7 @@ impl Quota {
     #[must_use]
     pub fn tokens(&self, available: Ticks) -> u64 {
         let available = available.min(self.burst);
-        // Costs are whole grains, so a part of a grain is worth no token.
+        // Costs are whole grains, so a part of a grain adds no token.
         let available = u128::from(available - available % self.grain.ticks());
         let tokens = available * u128::from(self.group) / u128::from(self.unit);
         u64::try_from(tokens).map_or(self.whole_capacity, |tokens| {
@@ -305,7 +306,7 @@ mod tests {
                 assert!(
                     quota.tokens(cost) >= n && quota.tokens(cost - 1) < n.max(quota.tokens(cost))
                 );
-                // Never faster than requested, and less than 0.1 % slower.
+                // The rate is never faster than requested, and less than 0.1 % slower.
                 let exact = n as f64 / rate * 1e9;
                 assert!(cost as f64 >= exact && (cost as f64) < exact * 1.001 + 1_000.0);
             }

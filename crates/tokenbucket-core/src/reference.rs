@@ -21,7 +21,7 @@ pub struct MemoryStore {
 struct Record {
     empty_at: Ticks,
     /// The greatest burst, in ticks, of the steps that took from the bucket. `None` until the first
-    /// one.
+    /// such step.
     span: Option<Ticks>,
 }
 

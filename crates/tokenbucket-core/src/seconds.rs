@@ -1,8 +1,7 @@
 //! Conversion of seconds, which are doubles in the PHP interface, to whole ticks and back.
 //!
-//! The storage interface uses seconds. Costs and spans are rounded up, so that no call pays too
-//! little for its tokens. Waiting times for callers are rounded up, too, so that the wait is long
-//! enough.
+//! The storage interface uses seconds. Costs and spans are rounded up, so that a cost is never too
+//! low. Waiting times for callers are rounded up, too, so that the wait is long enough.
 
 use crate::clock::{TICKS_PER_SECOND, Ticks};
 use crate::quota::{Grain, MAX_BURST};
@@ -15,7 +14,7 @@ use crate::tokens::{AmountError, Tokens};
 /// example, 0.01 s is 10^7 ticks, although the double is a little more.
 ///
 /// # Errors
-/// [`AmountError`] for NaN, infinities and negative numbers.
+/// Returns [`AmountError`] for NaN, infinities and negative numbers.
 pub fn to_ticks(seconds: f64) -> Result<Ticks, AmountError> {
     let exact = Tokens::from_float(seconds)?;
     // An exact comparison of doubles is intended here.
@@ -62,7 +61,7 @@ pub fn from_ticks(ticks: Ticks) -> f64 {
 /// n costs, as in a quota.
 ///
 /// # Errors
-/// [`SpanError`] names the invalid span.
+/// Returns a [`SpanError`] that names the invalid span.
 pub fn to_step(cost: f64, full: f64, grain: Grain) -> Result<Step, SpanError> {
     let grain = grain.ticks();
     // The result is at most 2^60 plus a grain.
@@ -84,7 +83,7 @@ pub fn to_step(cost: f64, full: f64, grain: Grain) -> Result<Step, SpanError> {
             burst = whole;
         }
     }
-    // The greatest burst in whole grains.
+    // The greatest burst is rounded down to whole grains.
     let most = MAX_BURST - MAX_BURST % grain;
     Ok(Step::new(cost_ticks.min(most), burst.min(most)))
 }

@@ -16,7 +16,7 @@ impl Segment {
     /// Creates a segment that only this process and its children can use.
     ///
     /// # Errors
-    /// If neither a memfd nor an anonymous mapping can be created.
+    /// Fails if neither a memfd nor an anonymous mapping can be created.
     pub fn private(layout: Layout) -> Result<Self, SegmentError> {
         Self::memfd(layout).or_else(|_| Self::anonymous(layout))
     }
@@ -24,7 +24,7 @@ impl Segment {
     /// Creates a private segment in a sealed memfd.
     ///
     /// # Errors
-    /// If the system does not support memfd or has not enough memory.
+    /// Fails if the system does not support memfd or does not have enough memory.
     pub fn memfd(layout: Layout) -> Result<Self, SegmentError> {
         let flags = MemfdFlags::CLOEXEC | MemfdFlags::ALLOW_SEALING;
         // Some hosts forbid a memfd that can be executed. Old kernels do not support the flag
@@ -42,7 +42,7 @@ impl Segment {
     /// Creates a private segment that is lost when the master re-executes itself.
     ///
     /// # Errors
-    /// If the system does not have enough memory for it.
+    /// Fails if the system does not have enough memory for it.
     pub fn anonymous(layout: Layout) -> Result<Self, SegmentError> {
         Ok(Self::new(
             Mapping::create(None, layout)?,
@@ -53,7 +53,7 @@ impl Segment {
     /// Adopts the memfd segment that the same master created before it re-executed itself.
     ///
     /// # Errors
-    /// If the descriptor is not that segment. It is then left open and unchanged.
+    /// Fails if the descriptor is not that segment. It is then left open and unchanged.
     pub fn adopt(fd: RawFd, nonce: u64, layout: Layout) -> Result<Self, SegmentError> {
         if fd < 0 {
             return Err(SegmentError::System("fstat", Errno::BADF));
@@ -91,7 +91,7 @@ impl Segment {
     /// Sets whether the memfd stays open when this process executes a program.
     ///
     /// # Errors
-    /// If the descriptor is closed.
+    /// Fails if the descriptor is closed.
     pub fn keep_on_exec(&self, keep: bool) -> Result<(), SegmentError> {
         let Backing::Memfd(fd) = &self.backing else {
             return Ok(());

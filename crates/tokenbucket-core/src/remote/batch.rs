@@ -45,7 +45,7 @@ impl<T: Transport> Remote<'_, T> {
                 let ((store, key), step) = (buckets[index], &steps[index]);
                 if !granted {
                     // The batch took nothing. Decide each step alone from the state that the store
-                    // found.
+                    // returned.
                     reply.outcome = step.dry().decide(reply.outcome.empty_at, reply.outcome.now);
                 }
                 store.learn(key, step, reply, hints[index].as_ref(), now);

@@ -54,7 +54,7 @@ pub struct Breaker {
     name: [AtomicU64; NAME / 8],
 }
 
-/// The reply to a caller that wants to call the store.
+/// The reply to a caller that requests to call the store.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Passage {
     /// The breaker is closed: the caller may call.
@@ -96,7 +96,7 @@ impl<'a> Breakers<'a> {
         let probes = (0..CELLS).map(|step| &self.0[(first + step) % CELLS]);
         for cell in probes {
             // Acquire pairs with the exchange that claims a cell. The claimer writes the name after
-            // that exchange, so another process may not see the name yet.
+            // that exchange, so another process may read an unfinished name.
             let owner = cell.store.load(Acquire);
             if owner == store {
                 return cell;

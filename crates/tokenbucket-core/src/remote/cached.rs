@@ -67,8 +67,8 @@ impl<T: Transport> Remote<'_, T> {
     }
 
     /// Records the state of a bucket whose step was denied, as an instant on this host's clock.
-    /// After a grant, records the state only if the cache has an entry, `known`. Otherwise the next
-    /// cached denial would contain outdated numbers. `sent` is the instant at which the request was
+    /// After a grant, records the state only if the cache has an entry, `known`, because the
+    /// numbers of that entry are then outdated. `sent` is the instant at which the request was
     /// sent.
     pub(super) fn learn(
         &self,

@@ -11,8 +11,8 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::PathBuf;
 use std::str::FromStr;
 
-/// The bytes to escape in a path. They would end the path of a `unix://` address, or are hard to
-/// see.
+/// The bytes to escape in a path. Such a byte would end the path of a `unix://` address, or is hard
+/// to see.
 const NOT_IN_PATH: &AsciiSet = &CONTROLS.add(b' ').add(b'%').add(b'?').add(b'#');
 
 /// The address of one server.

@@ -1,8 +1,8 @@
 //! The statements for `MySQL` and `MariaDB`. They return the reply in `LAST_INSERT_ID(expr)`, which
 //! does not depend on how the connection counts affected rows. [`super::reply`] decodes the reply.
 //!
-//! Only single quotes enclose strings. Operators whose meaning depends on `sql_mode` are avoided:
-//! `%` is not an operator in ORACLE mode, and `||` means OR or concatenation.
+//! Only single quotes enclose strings. Operators whose meaning depends on `sql_mode` are avoided.
+//! For example, `%` is not an operator in ORACLE mode, and `||` means OR or concatenation.
 
 /// Returns the text of a template's word in this dialect, if it differs from the common one.
 pub fn word(word: &str, _full: bool) -> Option<&'static str> {

@@ -1,7 +1,8 @@
 //! Chooses the server of an item as libmemcached does, with the settings of ext-memcached.
 //!
-//! So this extension and ext-memcached find an item on the same server, and a fleet of PHP hosts
-//! may use both. The results were compared with ext-memcached 3.2.0 on libmemcached 1.1.4, x86-64.
+//! So this extension and ext-memcached find an item on the same server. A fleet of PHP hosts may
+//! use both extensions. The results were compared with ext-memcached 3.2.0 on libmemcached 1.1.4,
+//! x86-64.
 //!
 //! A ring is a circle of 2^32 positions. Every server has many points on it. Each point is a hash
 //! of the server's name and a counter. The server of an item is that of the first point at or after

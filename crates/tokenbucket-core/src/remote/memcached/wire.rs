@@ -2,8 +2,8 @@
 //!
 //! The `memcache` crate encodes commands and parses the heads of replies. This module reads and
 //! writes the stream. Every command on a connection has a number. A reply repeats the number of its
-//! command, except the reply for a missing item. So a reply is not mistaken for that of another
-//! command.
+//! command, except the reply for a missing item. So a reply is not mistaken for the reply to
+//! another command.
 
 use crate::clock::Ticks;
 use crate::remote::channel::Channel;
@@ -14,7 +14,7 @@ pub use memcache::exp::{MetaCommand, MetaOp};
 use std::collections::HashMap;
 use std::io::{BufRead, BufReader, Read, Write};
 
-/// The most items that a connection remembers. At the limit, it forgets all of them.
+/// The most items that a connection remembers. At the limit, all remembered items are dropped.
 const MOST_REMEMBERED: usize = 4096;
 /// The most digits of a state that is remembered.
 const LONGEST_STATE: usize = 16;

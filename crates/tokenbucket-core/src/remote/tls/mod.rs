@@ -4,8 +4,9 @@
 //! by one of the CAs. Those are Mozilla's CAs or those of a file, never both.
 //!
 //! Each process creates one configuration per CA file, and a new one when the file changes.
-//! Connections share the configuration, so that a new one can resume the session of an earlier one.
-//! rustls' process-wide default is left unchanged, because other extensions may set it.
+//! Connections share the configuration, so that a new connection can resume the session of an
+//! earlier connection. rustls' process-wide default is left unchanged, because other extensions may
+//! set it.
 
 #[cfg(test)]
 mod tests;
@@ -139,7 +140,7 @@ fn stamp(path: &Path) -> Result<Stamp, TlsError> {
 }
 
 /// Returns the public CAs, or those of a file. Certificates that rustls cannot use are skipped if
-/// at least one is left, because the bundles of systems contain a few of them.
+/// at least one is left, because the bundles of systems contain a few such certificates.
 fn roots(ca_file: Option<&Path>) -> Result<RootCertStore, TlsError> {
     let Some(path) = ca_file else {
         return Ok(webpki_roots::TLS_SERVER_ROOTS.iter().cloned().collect());
