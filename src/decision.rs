@@ -98,8 +98,8 @@ fn quoted(text: &[u8]) -> Option<String> {
 
 /// Returns the header fields of draft-ietf-httpapi-ratelimit-headers-11.
 ///
-/// q and r are in tokens, w and t in seconds. They are rounded so that a client that follows them
-/// is not denied. `Retry-After` (RFC 9110) is at least t.
+/// q and r are in tokens, w and t in seconds. The numbers are rounded so that a client that follows
+/// them is not denied. `Retry-After` (RFC 9110) is at least t.
 fn fields(
     quota: &Quota,
     decision: &Decision,
@@ -113,7 +113,7 @@ fn fields(
         whole_seconds(quota.refill(remaining), remaining)
     } else {
         // The bucket is full after `reset_after`. It holds one token as soon as only the refill of
-        // the others remains.
+        // the other tokens remains.
         let others = quota.burst() - quota.refill(1);
         whole_seconds(decision.reset_after.saturating_sub(others), 1)
     };

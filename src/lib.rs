@@ -54,7 +54,7 @@ extern "C" fn shutdown(_kind: i32, module: i32) -> i32 {
     SUCCESS
 }
 
-/// RINIT.
+/// RINIT. Prepares the segment for a request.
 extern "C" fn request_startup(_kind: i32, _module: i32) -> i32 {
     segment::request_begins();
     SUCCESS

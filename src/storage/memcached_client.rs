@@ -92,7 +92,7 @@ fn name(server: &Zval) -> Option<Vec<u8>> {
 /// Finds the placement that puts all test keys on the same servers as the client.
 ///
 /// # Errors
-/// Throws `ValueError` if no placement does.
+/// Throws `ValueError` if no placement matches.
 fn distribution(
     client: Obj<'_>,
     names: &[Vec<u8>],

@@ -73,7 +73,8 @@ fn hasher(namespace: &[u8]) -> KeyHasher {
 fn take(key: Key<'_>, step: &Step, first: Option<Ticks>) -> Outcome {
     match segment::store() {
         Some(store) => store.take(key, step, first),
-        // Only before the module has started and after it has shut down. Then nothing is granted.
+        // The segment is missing only before the module has started and after it has shut down.
+        // Deny the step in this case.
         None => Outcome::denied(Denial::TableFull, 0, boot_clock()),
     }
 }

@@ -1,7 +1,7 @@
 //! The protected methods of the class, and calls of methods that a subclass overrides.
 //!
-//! Calculations use PHP's own arithmetic on the property values, so that an overriding method sees
-//! the same values as in the userland class.
+//! Calculations use PHP's own arithmetic on the property values, so that an overriding method
+//! receives the same values as in the userland class.
 
 use super::bucket::{Bucket, with_plan};
 use super::plan::{CAPACITY, IDENTIFIER, Overrides, Plan, RATE, STORAGE};
@@ -23,7 +23,8 @@ pub fn compare_microtimes(call: &mut Call<'_>, result: &mut Zval) -> Result<(), 
     let delta = call
         .static_constant(&TOKEN_BUCKET, "MICROTIME_DELTA")
         .unwrap_or(MICROTIME_DELTA);
-    // As in the userland class, except that the userland class divides by an `$m2` of zero.
+    // This differs from the userland class only if `$m2` is zero, because the userland class
+    // divides by zero.
     let scale = if m2 == 0.0 { 1.0 } else { m2 };
     let order = if ((m1 - m2) / scale).abs() < delta {
         0

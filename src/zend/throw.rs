@@ -171,7 +171,7 @@ pub fn warning(message: String) -> Result<(), Thrown> {
 pub fn user_warning(message: Vec<u8>) -> Result<(), Thrown> {
     let held = ZendStr::new(&message, false);
     drop(message);
-    // SAFETY: a live string, which the engine does not keep.
+    // SAFETY: the text is a live string, which the engine does not keep.
     unsafe {
         let text = ptr::from_ref(&*held).cast_mut().cast();
         symbols::zend_error_zstr(symbols::E_USER_WARNING.cast_signed(), text);

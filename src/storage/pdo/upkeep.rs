@@ -56,7 +56,7 @@ impl Database<'_> {
         let mut deleted = 0;
         let mut names: Vec<Zval> = Vec::new();
         loop {
-            // The last name of the previous batch, or nothing before the first batch.
+            // `last` is the last name of the previous batch, or empty before the first batch.
             let last = &names[names.len().saturating_sub(1)..];
             let query = match last {
                 [] => Query::Stale,
