@@ -54,7 +54,8 @@ pub fn to_object(quota: &Quota, decision: &Decision) -> Result<Zval, Thrown> {
     })
 }
 
-/// `__construct()`. It is private in PHP, because only the extension makes decisions.
+/// Implements `__construct()`. The constructor is private in PHP, because only the extension makes
+/// decisions.
 #[allow(clippy::unnecessary_wraps)]
 pub fn construct(_call: &mut Call<'_>, _result: &mut Zval) -> Result<(), Thrown> {
     Ok(())

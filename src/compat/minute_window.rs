@@ -53,7 +53,8 @@ pub fn construct(call: &mut Call<'_>, _result: &mut Zval) -> Result<(), Thrown> 
     Ok(())
 }
 
-/// `limitRequestsInMinutes($allowedRequests, $minutes)`
+/// Implements `limitRequestsInMinutes($allowedRequests, $minutes)`. Throws an exception if the
+/// limit is exceeded.
 pub fn limit_requests_in_minutes(call: &mut Call<'_>, _result: &mut Zval) -> Result<(), Thrown> {
     let allowed = call.untyped_number(1)?.to_float();
     if allowed.is_nan() {

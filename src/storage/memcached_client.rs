@@ -26,7 +26,8 @@ pub fn shown(servers: &[Server]) -> String {
     names.join(",")
 }
 
-/// `fromClient(object $client, …): static`
+/// Implements `fromClient(object $client, …): static`. Throws `ValueError` if no placement matches
+/// the client.
 pub fn from_client(call: &mut Call<'_>, result: &mut Zval) -> Result<(), Thrown> {
     let (prefix, settings) = arguments::remote(call)?;
     let client = client(call)?;

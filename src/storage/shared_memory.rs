@@ -91,7 +91,8 @@ pub fn take_here(identifier: &[u8], step: &Step) -> Outcome {
     take(hasher(b"").key(identifier), step, None)
 }
 
-/// `__construct(string $namespace = '')`
+/// Implements `__construct(string $namespace = '')`. Throws `Error` if the object has already been
+/// constructed.
 pub fn construct(call: &mut Call<'_>, _result: &mut Zval) -> Result<(), Thrown> {
     let namespace = if call.count() == 1 {
         call.string(1)?

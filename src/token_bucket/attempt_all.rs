@@ -10,7 +10,8 @@ use tokenbucket_core::batch::{Batch, Taken, take_all};
 use tokenbucket_core::remote::Batched;
 use tokenbucket_core::{Decision, Outcome, Step};
 
-/// `attemptAll(array $buckets, int|float $tokens = 1): TokenBucket\Decision`
+/// Implements `attemptAll(array $buckets, int|float $tokens = 1): TokenBucket\Decision`. Returns
+/// the decision of the bucket that denied, or of the bucket with the fewest tokens left.
 pub fn attempt_all(call: &mut Call<'_>, result: &mut Zval) -> Result<(), Thrown> {
     let list = call.array(1)?;
     let number = tokens::optional(call, 1)?;

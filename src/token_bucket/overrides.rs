@@ -15,8 +15,8 @@ use tokenbucket_core::{AmountError, Grain, Step, seconds};
 /// `TokenBucket::MICROTIME_DELTA`
 const MICROTIME_DELTA: f64 = 0.0001;
 
-/// `compare_microtimes($m1, $m2)`: returns 0, 1 or -1. Values within a relative tolerance are
-/// equal.
+/// Implements `compare_microtimes($m1, $m2)`. Returns 0, 1 or -1. Values within a relative
+/// tolerance are equal.
 pub fn compare_microtimes(call: &mut Call<'_>, result: &mut Zval) -> Result<(), Thrown> {
     let m1 = call.untyped_number(1)?.to_float();
     let m2 = call.untyped_number(2)?.to_float();
@@ -37,21 +37,21 @@ pub fn compare_microtimes(call: &mut Call<'_>, result: &mut Zval) -> Result<(), 
     Ok(())
 }
 
-/// `_tokens_to_seconds($tokens)`
+/// Implements `_tokens_to_seconds($tokens)`. Returns the tokens divided by the rate.
 pub fn tokens_to_seconds(call: &mut Call<'_>, result: &mut Zval) -> Result<(), Thrown> {
     let rate = call.this::<Bucket>().copy_property(RATE);
     *result = arithmetic::divide(call.arg(1), &rate).ok_or(Thrown)?;
     Ok(())
 }
 
-/// `_seconds_to_tokens($seconds)`
+/// Implements `_seconds_to_tokens($seconds)`. Returns the seconds times the rate.
 pub fn seconds_to_tokens(call: &mut Call<'_>, result: &mut Zval) -> Result<(), Thrown> {
     let rate = call.this::<Bucket>().copy_property(RATE);
     *result = arithmetic::multiply(call.arg(1), &rate).ok_or(Thrown)?;
     Ok(())
 }
 
-/// `_bootstrap($initialTokens)`
+/// Implements `_bootstrap($initialTokens)`. Creates the record of a bucket that holds these tokens.
 pub fn protected_bootstrap(call: &mut Call<'_>, _result: &mut Zval) -> Result<(), Thrown> {
     let bucket = call.this::<Bucket>();
     let plan = with_plan(bucket, Plan::copy)?;

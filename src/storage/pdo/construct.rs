@@ -20,7 +20,7 @@ const DEFAULTS: Settings = Settings {
     ..arguments::DEFAULTS
 };
 
-/// `__construct(PDO $db, string $table, …)`
+/// Implements `__construct(PDO $db, string $table, …)`. Checks the connection and the table's name.
 ///
 /// # Errors
 /// Throws `TypeError` or `ValueError` for an invalid argument, or the exception of a class that
@@ -32,7 +32,7 @@ pub fn construct(call: &mut Call<'_>, _result: &mut Zval) -> Result<(), Thrown> 
     make(call.this(), db, table, settings, None)
 }
 
-/// `__construct($db, $table_name)` of `TokenBucketStoragePDOMySQL`.
+/// Implements `__construct($db, $table_name)` of `TokenBucketStoragePDOMySQL`.
 ///
 /// # Errors
 /// Fails as [`construct`] does.

@@ -11,8 +11,8 @@ use tokenbucket_core::sql::reply::micros;
 use tokenbucket_core::sql::{BATCH, Dialect, Query};
 use tokenbucket_core::{Grain, seconds};
 
-/// `purge(float $full_microtime): int`: deletes the rows of buckets that were last empty longer ago
-/// than this time, in seconds. Returns the number of deleted rows.
+/// Implements `purge(float $full_microtime): int`. Deletes the rows of buckets that were last empty
+/// longer ago than this time, in seconds. Returns the number of deleted rows.
 pub fn purge(call: &mut Call<'_>, result: &mut Zval) -> Result<(), Thrown> {
     let full = call.float(1)?;
     let step = seconds::to_step(0.0, full, Grain::Microsecond).map_err(|error| match error {
