@@ -6,7 +6,7 @@
 //! another call has changed the record meanwhile, [`take`] runs `step` again on the changed record.
 //! So every grant follows from the record that it replaces.
 //!
-//! A grant takes two round trips. A denial that changes nothing takes one.
+//! A grant takes two round trips. A denial that changes nothing takes one round trip.
 
 mod memcached;
 mod redis;
