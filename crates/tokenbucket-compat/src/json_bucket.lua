@@ -12,9 +12,9 @@
 local cost, burst, capacity = ARGV[1] + 0, ARGV[2] + 0, ARGV[3] + 0
 local record = call('GET', KEYS[1])
 
--- Checks the numbers outside of strings. `amount` checks those in strings. The check is needed
--- because the cjson library accepts more than JSON: extra zeros, signs and points, hexadecimal
--- digits, not-a-number. The library also stops at a NUL byte.
+-- Checks the numbers outside of strings. `amount` checks the numbers in strings. The check is
+-- needed because the cjson library accepts more than JSON. For example, it accepts extra zeros,
+-- signs and points, hexadecimal digits, and not-a-number. The library also stops at a NUL byte.
 local function has_json_numbers(text)
     for word in string.gmatch(string.gsub(text, '"[^"]*"', ''), '[^%s{}:,]+') do
         local digits = string.gsub(word, '[eE][+-]?%d+$', '')

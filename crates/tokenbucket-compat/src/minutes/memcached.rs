@@ -25,8 +25,8 @@ impl Counters for Memcached {
         groups.into_iter().map(|group| group.1).collect()
     }
 
-    /// Takes one round trip for each `AT_ONCE` counters, and another one if the first counter would
-    /// expire too soon.
+    /// Takes one round trip for each `AT_ONCE` counters, and another round trip if the first
+    /// counter would expire too soon.
     fn count(&self, keys: &[Vec<u8>], life: Option<Life>, deadline: Ticks) -> Result<u64, Cause> {
         let Some(first) = keys.first() else {
             return Ok(0);

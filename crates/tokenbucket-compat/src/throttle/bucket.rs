@@ -78,7 +78,7 @@ impl Throttle {
     }
 
     /// Returns the least time to live of a record, in whole seconds. A record older than a window
-    /// means the same as a missing one.
+    /// means the same as a missing record.
     #[must_use]
     pub fn life(&self) -> u64 {
         self.window.unsigned_abs().div_ceil(1_000) + 1
