@@ -1,10 +1,10 @@
 //! Batches: takes tokens from several buckets or from none, for stores that cannot do this in one
 //! operation.
 //!
-//! First a dry step runs on every bucket. Then the buckets are charged in order. If one of them
-//! denies now, the earlier charges are refunded. A batch is not atomic. Another call may take
-//! tokens between the dry step and the charge. Another call may also be denied until the refund. A
-//! batch never grants too much, because a refund returns only the part that the bucket still lacks
+//! First a dry step runs on every bucket. Then the buckets are charged in order. If a bucket denies
+//! now, the earlier charges are refunded. A batch is not atomic. Another call may take tokens
+//! between the dry step and the charge. Another call may also be denied until the refund. A batch
+//! never grants too much, because a refund returns only the part that the bucket still lacks
 //! ([`Put::worth`]).
 
 use crate::clock::Ticks;

@@ -10,7 +10,7 @@
 //! ```
 //!
 //! A segment consists of atomics only, so any bytes are valid content. Other processes may write to
-//! a segment, so its code never trusts an index, length or pointer from there. Each process
+//! a segment, so the code never trusts an index, length or pointer from there. Each process
 //! computes the layout from its own settings, and compares it with the header once.
 #![allow(unsafe_code)]
 

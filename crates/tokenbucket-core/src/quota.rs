@@ -54,7 +54,8 @@ impl Grain {
 /// microseconds. There, `group` is 1 up to a thousand tokens a second.
 ///
 /// Worked example: 10 tokens, 3 a second. `unit = ceil(10^9 / 3) = 333,333,334 ns`, `burst = 10 *
-/// unit = 3,333,333,340 ns`. A full bucket grants ten single tokens, then one every 333,333,334 ns.
+/// unit = 3,333,333,340 ns`. A full bucket grants ten single tokens, and then one token every
+/// 333,333,334 ns.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Quota {
     unit: Ticks,
@@ -199,7 +200,8 @@ impl Quota {
         self.step_of(self.cost(tokens))
     }
 
-    /// Returns the step that takes whole `tokens`. This is [`Quota::step`], but faster.
+    /// Returns the step that takes whole `tokens`. The result is that of [`Quota::step`], but this
+    /// function is faster.
     #[inline]
     #[must_use]
     pub fn step_whole(&self, tokens: u64) -> Step {
@@ -208,9 +210,9 @@ impl Quota {
 
     #[inline]
     fn step_of(&self, cost: Option<Ticks>) -> Step {
-        // A cost above the burst is never granted. It exceeds the burst by a whole grain, because a
-        // store would round away less than a grain. A burst is at most 2^60, so the sum cannot
-        // overflow.
+        // A cost above the burst is never granted. The cost exceeds the burst by a whole grain,
+        // because a store would round away less than a grain. A burst is at most 2^60, so the sum
+        // cannot overflow.
         let too_much = self.burst + self.grain.ticks();
         Step::new(cost.unwrap_or(too_much), self.burst)
     }
@@ -227,7 +229,8 @@ impl Quota {
         worth.unwrap_or(self.burst).min(self.burst)
     }
 
-    /// Returns the cost of whole `tokens` in ticks. This is [`Quota::cost`], but faster.
+    /// Returns the cost of whole `tokens` in ticks. The result is that of [`Quota::cost`], but this
+    /// function is faster.
     #[inline]
     #[must_use]
     pub fn cost_whole(&self, tokens: u64) -> Option<Ticks> {

@@ -165,8 +165,8 @@ impl Step {
         }
     }
 
-    /// Returns the state `empty_at` after the step, if it were granted. The result is below 2^63,
-    /// because each term is at most 2^62.
+    /// Returns the state `empty_at` after the step if the step is granted. The result is below
+    /// 2^63, because each term is at most 2^62.
     #[inline]
     fn next(&self, empty_at: Ticks, now: Ticks) -> Ticks {
         empty_at.max(self.drained(now).saturating_sub(self.burst)) + self.cost

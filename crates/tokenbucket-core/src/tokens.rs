@@ -170,8 +170,8 @@ impl Tokens {
         }
     }
 
-    /// Returns the number of binary digits before the binary point. It is 0 or less for amounts
-    /// below one.
+    /// Returns the number of binary digits before the binary point. The number is 0 or less for
+    /// amounts below one.
     fn width(self) -> i32 {
         // `leading_zeros` is at most 64.
         64 - self.mantissa.leading_zeros().cast_signed() + self.exponent

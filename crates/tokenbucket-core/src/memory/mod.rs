@@ -2,7 +2,8 @@
 //! existing one and checks it.
 //!
 //! - **memfd**: a sealed file without a name. Children inherit the mapping. A master that
-//!   re-executes itself (php-fpm on USR2) adopts it by its descriptor, so a reload resets no limit.
+//!   re-executes itself (php-fpm on USR2) adopts the memfd by its descriptor, so a reload resets no
+//!   limit.
 //! - **anonymous**: used where memfd is not available. It is lost when the master re-executes
 //!   itself.
 //! - **named**: a file that several masters and command-line processes share.
@@ -79,8 +80,8 @@ impl Segment {
 
     /// Returns the index ranges of the values in `region` that may have been written.
     ///
-    /// Reading a page that was never written would allocate it. Only a memfd records which pages
-    /// were written. For other segments, the whole region is returned.
+    /// Reading a page that was never written would allocate the page. Only a memfd records which
+    /// pages were written. For other segments, the whole region is returned.
     #[must_use]
     pub fn written<T: Shareable>(&self, region: &Region<T>) -> Vec<Range<usize>> {
         let all = 0..region.len();

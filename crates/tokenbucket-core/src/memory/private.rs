@@ -28,7 +28,7 @@ impl Segment {
     pub fn memfd(layout: Layout) -> Result<Self, SegmentError> {
         let flags = MemfdFlags::CLOEXEC | MemfdFlags::ALLOW_SEALING;
         // Some hosts forbid a memfd that can be executed. Old kernels do not support the flag
-        // NOEXEC_SEAL, so the second attempt omits it.
+        // NOEXEC_SEAL, so the second attempt omits the flag.
         let fd = fs::memfd_create("tokenbucket", flags | MemfdFlags::NOEXEC_SEAL)
             .or_else(|_| fs::memfd_create("tokenbucket", flags))
             .map_err(system("memfd_create"))?;
@@ -75,7 +75,7 @@ impl Segment {
         }
         let owned = rustix::io::fcntl_dupfd_cloexec(candidate, 0).map_err(system("dup"))?;
         // SAFETY: the checks above have shown that `fd` is the descriptor that an earlier image of
-        // this process left open for this one. So no other code owns it.
+        // this process left open for this image. So no other code owns it.
         drop(unsafe { OwnedFd::from_raw_fd(fd) });
         Ok(Self::new(mapping, Backing::Memfd(owned)))
     }

@@ -13,7 +13,7 @@ pub type Batched = Result<Vec<Taken>, Taken>;
 
 impl<T: Transport> Remote<'_, T> {
     /// Takes the tokens of all steps or of none, in one operation. Some of the buckets may be in
-    /// other stores. This store's settings apply to all of them. Returns `None` if there are no
+    /// other stores. This store's settings apply to all buckets. Returns `None` if there are no
     /// buckets, or if their stores cannot do this in one operation.
     ///
     /// # Errors

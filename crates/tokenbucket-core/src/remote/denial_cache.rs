@@ -11,9 +11,9 @@
 //! entry  fingerprint: 48 bits | seen: 22 bits | error: 6 bits | bound: 52 bits
 //! ```
 //!
-//! Refunds and resets move `empty_at` back. After the store has executed one of them, the worker
-//! writes the current instant, the stamp, to the set's `cleared_at`. Replies to requests that were
-//! sent before the stamp are not recorded in the set.
+//! Refunds and resets move `empty_at` back. After the store has executed a refund or reset, the
+//! worker writes the current instant, the stamp, to the set's `cleared_at`. Replies to requests
+//! that were sent before the stamp are not recorded in the set.
 //!
 //! Invariant: after the stamp, no entry remains that comes from an earlier request. The recorder
 //! writes its entry and then reads the stamp. The clearer writes the stamp and then looks for the
@@ -129,7 +129,7 @@ impl<'a> DenialCache<'a> {
 
 impl EntrySet {
     /// Returns the place of a new entry: an older entry of the same bucket, otherwise the oldest
-    /// one.
+    /// entry.
     fn place(&self, word: u128, now: Ticks) -> &AtomicU128 {
         let mut oldest = (&self.entries[0], 0);
         for slot in &self.entries {

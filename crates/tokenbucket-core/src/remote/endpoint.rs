@@ -86,7 +86,7 @@ impl Endpoint {
 }
 
 /// Reports whether a host name may contain this byte. The standard does not allow underscores, but
-/// Docker's names have them.
+/// Docker's names contain underscores.
 pub(super) const fn is_name_byte(byte: u8) -> bool {
     byte.is_ascii_alphanumeric() || matches!(byte, b'.' | b'-' | b'_')
 }

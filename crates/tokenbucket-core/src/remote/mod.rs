@@ -193,9 +193,9 @@ impl<'h, T: Transport> Remote<'h, T> {
         answer
     }
 
-    /// Calls `ask` with the transport and the deadline, unless the breaker is open. The breaker is
-    /// that of the server that keeps the record `name`. If the call fails or the breaker is open,
-    /// and the policy is not [`OnFailure::Throw`], `stand_in` returns the result.
+    /// Calls `ask` with the transport and the deadline, unless the breaker is open. The breaker
+    /// belongs to the server that keeps the record `name`. If the call fails or the breaker is
+    /// open, and the policy is not [`OnFailure::Throw`], `stand_in` returns the result.
     ///
     /// # Errors
     /// Fails like [`Remote::take`].
@@ -260,8 +260,8 @@ fn note(host: &Host, breaker: &Breaker, passage: Passage, cause: &Cause) {
     }
 }
 
-/// Returns the ticks from `instant` to `now`. They are negative if the instant is in the future.
-/// The casts are safe, because instants are below 2^62.
+/// Returns the ticks from `instant` to `now`. The result is negative if the instant is in the
+/// future. The casts are safe, because instants are below 2^62.
 const fn age(now: Ticks, instant: Ticks) -> i64 {
     now.cast_signed() - instant.cast_signed()
 }

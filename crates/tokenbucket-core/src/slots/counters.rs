@@ -37,7 +37,7 @@ pub enum Event {
     /// A call finished a claim that another process had begun.
     Adopted,
     /// After a claim, the same key was found in another slot. The call gave up its own claim or
-    /// emptied the other one.
+    /// emptied the other slot.
     Duplicate,
     /// The slot of an abandoned claim was claimed for another bucket.
     Stolen,

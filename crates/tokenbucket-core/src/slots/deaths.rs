@@ -47,6 +47,6 @@ fn roll() -> u64 {
     dice ^= dice >> 7;
     dice ^= dice << 17;
     DICE.store(dice, Relaxed);
-    // The low bits of a xorshift generator are the least random ones.
+    // The low bits of a xorshift generator are its least random bits.
     dice >> 8
 }

@@ -165,7 +165,8 @@ fn count<S: Slots>(slots: &S, event: Event) {
     slots.shard().1.count(event);
 }
 
-/// Returns a 54-bit number that makes the word of this claim different from those of other claims.
+/// Returns a 54-bit number that makes the word of this claim different from the words of other
+/// claims.
 fn ticket<S: Slots>(slots: &S) -> u64 {
     // The shard is read once, because the number and the count must belong to the same shard.
     let (number, shard) = slots.shard();

@@ -4,7 +4,7 @@
 //! Only single quotes enclose strings. Operators whose meaning depends on `sql_mode` are avoided.
 //! For example, `%` is not an operator in ORACLE mode, and `||` means OR or concatenation.
 
-/// Returns the text of a template's word in this dialect, if it differs from the common one.
+/// Returns the text of a template's word in this dialect, if it differs from the common text.
 pub fn word(word: &str, _full: bool) -> Option<&'static str> {
     Some(match word {
         // The server's clock, independent of the time zone and constant during a statement.

@@ -1,7 +1,7 @@
 //! The statements for `PostgreSQL`. A step reads the row before it writes, so that a denial writes
 //! nothing, not even to the write-ahead log.
 
-/// Returns the text of a template's word in this dialect, if it differs from the common one.
+/// Returns the text of a template's word in this dialect, if it differs from the common text.
 pub fn word(word: &str, full: bool) -> Option<&'static str> {
     Some(match (word, full) {
         ("now", _) => "CAST(EXTRACT(EPOCH FROM statement_timestamp()) * 1000000 AS bigint)",

@@ -1,7 +1,7 @@
 //! The statements for `SQLite`. They use this host's clock, because the database is a file on this
 //! host.
 
-/// Returns the text of a template's word in this dialect, if it differs from the common one.
+/// Returns the text of a template's word in this dialect, if it differs from the common text.
 pub fn word(word: &str, full: bool) -> Option<&'static str> {
     Some(match (word, full) {
         ("now", _) => ":clock",

@@ -116,7 +116,7 @@ impl Memcached {
     /// later calls. Otherwise the connection is closed.
     ///
     /// # Errors
-    /// Returns the errors of `exchange` and those of connecting.
+    /// Returns the error of `exchange`, or an error of connecting.
     pub fn with<R>(
         &self,
         key: &[u8],

@@ -94,7 +94,8 @@ impl Connection {
         self.stream.buffer().is_empty() && self.stream.get_mut().is_quiet()
     }
 
-    /// Returns an item as it was last seen on this connection. It may have changed since then.
+    /// Returns an item as it was last seen on this connection. The item may have changed since
+    /// then.
     #[must_use]
     pub fn remembered(&self, key: &[u8]) -> Option<&Item> {
         self.remembered.get(key)
@@ -154,7 +155,7 @@ impl Connection {
     ///
     /// # Errors
     /// Fails like [`Connection::read`]. Returns [`Cause::Record`] if an item that should be a
-    /// number is not one.
+    /// number has another value.
     pub fn exchange<I>(&mut self, commands: I) -> Result<Vec<Found>, Cause>
     where
         I: IntoIterator<Item = MetaCommand>,

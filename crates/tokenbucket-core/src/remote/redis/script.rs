@@ -113,7 +113,7 @@ impl Redis {
         let (mut channel, mut commands) = self.connection(deadline)?;
         if self.dsn.database != 0 && !commands.is_empty() {
             // Send these commands separately, because the script must not run on another database
-            // if the server refuses this one.
+            // if the server refuses the database of the DSN.
             if let Value::ServerError(error) = self.exchange(&mut *channel, &commands)? {
                 return Err(self.refused(&error));
             }
@@ -157,7 +157,7 @@ impl Redis {
         }
         let sent = channel.write_all(&bytes).and_then(|()| channel.flush());
         if let Err(error) = sent {
-            // A server that rejects connections sends the reason before it closes them.
+            // A server that rejects connections sends the reason before it closes the connection.
             return Err(self.last_words(channel).unwrap_or_else(|| error.into()));
         }
         let mut parser = Parser::new();

@@ -275,7 +275,7 @@ fn parse_database(text: &str) -> Result<u32, DsnError> {
 }
 
 fn decode(text: &str) -> Result<String, DsnError> {
-    // percent_encoding accepts broken escapes. They are refused here, because their "%" was
+    // percent_encoding accepts broken escapes. Refuse broken escapes here, because the "%" was
     // probably meant to be encoded.
     let escapes = |rest: &str| {
         let digits = rest.as_bytes().get(..2);
