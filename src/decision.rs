@@ -113,8 +113,8 @@ fn fields(
     let reset = if remaining > 0 {
         whole_seconds(quota.refill(remaining), remaining)
     } else {
-        // The bucket is full after `reset_after`. It holds one token as soon as only the refill of
-        // the other tokens remains.
+        // The bucket is full after `reset_after`. The bucket holds one token as soon as only the
+        // refill of the other tokens remains.
         let others = quota.burst() - quota.refill(1);
         whole_seconds(decision.reset_after.saturating_sub(others), 1)
     };
@@ -141,8 +141,8 @@ fn fields(
 /// Returns `ticks` in whole seconds, rounded up, for the refill of `tokens`.
 ///
 /// The refill time of each token was rounded up to a nanosecond, or to a microsecond on remote
-/// stores. That adds less than a thousandth, and must not turn a minute into 61 seconds. So the
-/// excess is subtracted before seconds are rounded up. At least a microsecond is subtracted,
+/// stores. That rounding adds less than a thousandth, and must not turn a minute into 61 seconds.
+/// So the excess is subtracted before seconds are rounded up. At least a microsecond is subtracted,
 /// because the HTTP reply itself takes longer.
 fn whole_seconds(ticks: Ticks, tokens: u64) -> u64 {
     let rounded = tokens

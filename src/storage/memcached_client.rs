@@ -17,7 +17,7 @@ use tokenbucket_core::remote::memcached::servers::{Server, parse_servers};
 const OPT_PREFIX_KEY: i64 = -1002;
 /// `Memcached::OPT_HASH_WITH_PREFIX_KEY`
 const OPT_HASH_WITH_PREFIX_KEY: i64 = 25;
-/// The number of test keys. Two placements that agree on all of them are taken as the same.
+/// The number of test keys. Two placements that agree on all test keys count as the same.
 const PROBES: u32 = 64;
 
 /// Returns the servers as one text, which `var_dump()` of the storage shows.

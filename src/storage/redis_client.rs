@@ -13,7 +13,7 @@ use tokenbucket_core::remote::Settings;
 use tokenbucket_core::remote::redis::Redis;
 use tokenbucket_core::remote::redis::dsn::Dsn;
 
-/// The methods that this file calls. An object that has all of them counts as a client.
+/// The methods that this file calls. An object that has all these methods counts as a client.
 const METHODS: [&str; 6] = [
     "isconnected",
     "gethost",

@@ -79,7 +79,7 @@ impl<'a> Calls<'a> {
     }
 
     /// Finds the first bucket whose capacity is less than the tokens of the call. Runs a dry step
-    /// on it and returns the result. Returns `None` if there is no such bucket.
+    /// on that bucket and returns the result. Returns `None` if there is no such bucket.
     fn too_many(&mut self) -> Result<Option<Taken>, Thrown> {
         let Some(index) = self.steps.iter().position(Step::exceeds_capacity) else {
             return Ok(None);

@@ -1,8 +1,8 @@
 //! Objects of PHP that carry a Rust state.
 //!
 //! The state lies before the engine's part of the object, as in C extensions. Invariant: every
-//! object of a class registered with state `T` has a valid `T` from its creation. This is so even
-//! if no constructor ever runs.
+//! object of a class registered with state `T` has a valid `T` from its creation. The state is
+//! valid even if no constructor ever runs.
 
 use super::class::Class;
 use super::obj::Obj;

@@ -213,7 +213,7 @@ impl Followed {
     /// Returns a copy of the value.
     pub fn value(&self) -> Vec<u8> {
         // SAFETY: the pointer is null or the last value that the engine reported. The engine keeps
-        // that value until it reports another one.
+        // that value until it reports another value.
         unsafe { self.0.load(Ordering::Relaxed).cast::<ZendStr>().as_ref() }
             .map_or_else(Vec::new, |value| value.as_bytes().to_vec())
     }

@@ -37,7 +37,7 @@ pub(super) fn unless_pending<R>(value: R) -> Result<R, Thrown> {
 }
 
 /// Runs `body` without a pending exception. Saves a pending exception before and restores it after.
-/// If `body` throws, the saved exception becomes the previous exception of the new one.
+/// If `body` throws, the saved exception becomes the previous exception of the new exception.
 pub fn aside<R>(body: impl FnOnce() -> R) -> R {
     // SAFETY: called while a method of this extension runs. Each save is paired with a restore.
     unsafe { symbols::zend_exception_save() };
