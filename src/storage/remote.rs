@@ -29,7 +29,7 @@ pub fn remote<T: StorageClass>(storage: &dyn Storage) -> Option<&Object<RemoteSt
 /// The state of an object of such a class.
 #[derive(Debug)]
 pub struct RemoteStorage<T> {
-    /// Set by the constructor.
+    /// Empty until the constructor runs.
     made: OnceCell<Made<T>>,
     proposals: Proposals,
 }

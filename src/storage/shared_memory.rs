@@ -12,7 +12,7 @@ use tokenbucket_core::{Denial, Key, KeyHasher, Outcome, Put, Step, Ticks, boot_c
 /// The state of an object: the hasher of its identifiers. The buckets are in the segment.
 #[derive(Debug, Default)]
 pub struct SharedMemoryStorage {
-    /// Set by the constructor.
+    /// Empty until the constructor runs.
     hasher: OnceCell<KeyHasher>,
     proposals: Proposals,
 }

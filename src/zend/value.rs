@@ -82,7 +82,7 @@ pub fn as_number(value: &Zval) -> Option<Number> {
     }
 }
 
-/// Converts the value to a number in weak mode, also in `strict_types` files. Meant for untyped
+/// Converts the value to a number in weak mode, also in `strict_types` files. Use this for untyped
 /// parameters. Returns `None` for null, objects and other values that are not numeric.
 pub fn to_number(value: &Zval) -> Option<Number> {
     if let Some(number) = as_number(value) {

@@ -21,8 +21,8 @@ pub fn to_ticks(seconds: f64) -> Result<Ticks, AmountError> {
     #[allow(clippy::float_cmp)]
     let is_nearest = |ticks: f64| ticks / TICKS_PER_SECOND as f64 == seconds;
     let nearest = (seconds * TICKS_PER_SECOND as f64).round();
-    // From 2^22 seconds on, the rounded product may be one tick less or more than the tick that was
-    // meant.
+    // From 2^22 seconds on, the rounded product may be one tick less or more than the intended
+    // tick.
     let named = [nearest, nearest - 1.0, nearest + 1.0]
         .into_iter()
         .find(|&ticks| is_nearest(ticks));

@@ -17,7 +17,7 @@ const STATEMENTS: usize = 2;
 /// The state of an object, in addition to its properties.
 #[derive(Debug, Default)]
 pub struct PdoStorage {
-    /// Set by the constructor.
+    /// Empty until the constructor runs.
     pub made: OnceCell<Made>,
     pub proposals: Proposals,
     /// True after the connection was lost. The storage does not reconnect, so later failures are no

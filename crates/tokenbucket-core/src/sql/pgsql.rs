@@ -5,7 +5,7 @@
 pub fn word(word: &str, full: bool) -> Option<&'static str> {
     Some(match (word, full) {
         ("now", _) => "CAST(EXTRACT(EPOCH FROM statement_timestamp()) * 1000000 AS bigint)",
-        // The clock at this moment, even after waiting for a lock.
+        // This reads the clock at this moment, even after waiting for a lock.
         ("late", _) => "CAST(EXTRACT(EPOCH FROM clock_timestamp()) * 1000000 AS bigint)",
         ("state", _) => {
             "CAST(LEAST(GREATEST(round(COALESCE(s.microtime, 9e9) * 1e6), -9e15), 9e15) AS bigint)"

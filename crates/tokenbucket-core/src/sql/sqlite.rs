@@ -5,8 +5,8 @@
 pub fn word(word: &str, full: bool) -> Option<&'static str> {
     Some(match (word, full) {
         ("now", _) => ":clock",
-        // The clock at this moment, even after waiting for a lock, rounded up to milliseconds.
-        // `:clock` was read earlier.
+        // This reads the clock at this moment, even after waiting for a lock, rounded up to
+        // milliseconds. `:clock` was read earlier.
         ("late", _) => {
             "max(:clock, (CAST(round((julianday('now') - 2440587.5) * 86400000) AS INTEGER) + 1) * 1000)"
         }
