@@ -161,8 +161,9 @@ impl<'h, T: Transport> Remote<'h, T> {
     /// Fills a bucket, refunds tokens or creates a record, depending on `put`.
     ///
     /// A give-back undoes a take. Only the store that granted the take can process the give-back,
-    /// because `taken` is on that store's clock. The fallback bucket has not lost the tokens. If
-    /// that store fails, the give-back is dropped. The tokens are then refilled with time.
+    /// because `taken` is on that store's clock. Another reason is that the fallback bucket has not
+    /// lost the tokens. If that store fails, the give-back is dropped. The tokens are then refilled
+    /// with time.
     ///
     /// If the policy granted the take ([`Answer::stood_in`]), the caller must not call this method,
     /// because the store's bucket has not lost those tokens. The caller gives them back to this
