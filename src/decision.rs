@@ -54,7 +54,8 @@ pub fn to_object(quota: &Quota, decision: &Decision) -> Result<Zval, Thrown> {
     })
 }
 
-/// `__construct()`. It is private in PHP, because only the extension makes decisions.
+/// Implements `__construct()`. The constructor is private in PHP, because only the extension makes
+/// decisions.
 #[allow(clippy::unnecessary_wraps)]
 pub fn construct(_call: &mut Call<'_>, _result: &mut Zval) -> Result<(), Thrown> {
     Ok(())
@@ -98,8 +99,8 @@ fn quoted(text: &[u8]) -> Option<String> {
 
 /// Returns the header fields of draft-ietf-httpapi-ratelimit-headers-11.
 ///
-/// q and r are in tokens, w and t in seconds. They are rounded so that a client that follows them
-/// is not denied. `Retry-After` (RFC 9110) is at least t.
+/// q and r are in tokens, w and t in seconds. The numbers are rounded so that a client that follows
+/// them is not denied. `Retry-After` (RFC 9110) is at least t.
 fn fields(
     quota: &Quota,
     decision: &Decision,
@@ -112,8 +113,8 @@ fn fields(
     let reset = if remaining > 0 {
         whole_seconds(quota.refill(remaining), remaining)
     } else {
-        // The bucket is full after `reset_after`. It holds one token as soon as only the refill of
-        // the others remains.
+        // The bucket is full after `reset_after`. The bucket holds one token as soon as only the
+        // refill of the other tokens remains.
         let others = quota.burst() - quota.refill(1);
         whole_seconds(decision.reset_after.saturating_sub(others), 1)
     };
@@ -140,8 +141,8 @@ fn fields(
 /// Returns `ticks` in whole seconds, rounded up, for the refill of `tokens`.
 ///
 /// The refill time of each token was rounded up to a nanosecond, or to a microsecond on remote
-/// stores. That adds less than a thousandth, and must not turn a minute into 61 seconds. So the
-/// excess is subtracted before seconds are rounded up. At least a microsecond is subtracted,
+/// stores. That rounding adds less than a thousandth, and must not turn a minute into 61 seconds.
+/// So the excess is subtracted before seconds are rounded up. At least a microsecond is subtracted,
 /// because the HTTP reply itself takes longer.
 fn whole_seconds(ticks: Ticks, tokens: u64) -> u64 {
     let rounded = tokens

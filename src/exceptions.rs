@@ -27,7 +27,7 @@ pub fn bad_span(argument: u32, error: SpanError) -> Thrown {
 }
 
 /// Throws `TokenBucket\StorageException` for a failed store. `previous` is the exception of another
-/// extension that caused it, if there was one.
+/// extension that caused the failure, if there was one.
 #[cold]
 pub fn storage_failed(failure: &Failure, previous: Option<Zval>) -> Thrown {
     throw::of_class(&classes::STORAGE_EXCEPTION, &failure.to_string(), previous)

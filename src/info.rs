@@ -45,7 +45,7 @@ const COUNTERS: Counters<13> = [
 
 type Array = ZBox<ZendHashTable>;
 
-/// `status(): array`
+/// Implements `status(): array`. Returns the counters and the state of this host.
 pub fn status(_call: &mut Call<'_>, result: &mut Zval) -> Result<(), Thrown> {
     result.set_hashtable(status_table().map_err(|_| Thrown)?);
     Ok(())

@@ -33,7 +33,8 @@ pub fn get_module(module: ModuleBuilder) -> ModuleBuilder {
         .info_function(info::phpinfo)
 }
 
-/// MINIT. Runs once in the master, and again when a php-fpm master executes itself on USR2.
+/// Implements MINIT. Runs once in the master, and again when a php-fpm master executes itself on
+/// USR2.
 extern "C" fn startup(_kind: i32, module: i32) -> i32 {
     ini::register(module);
     if let Err(error) = segment::attach(&Starting::in_startup()) {
@@ -47,14 +48,15 @@ extern "C" fn startup(_kind: i32, module: i32) -> i32 {
     SUCCESS
 }
 
-/// MSHUTDOWN. Also runs in every child that exits, so it may detach the segment but not destroy it.
+/// Implements MSHUTDOWN. Also runs in every child that exits, so it may detach the segment but not
+/// destroy it.
 extern "C" fn shutdown(_kind: i32, module: i32) -> i32 {
     system::forget_settings(module);
     segment::detach(&Ending::in_shutdown());
     SUCCESS
 }
 
-/// RINIT.
+/// Implements RINIT. Prepares the segment for a request.
 extern "C" fn request_startup(_kind: i32, _module: i32) -> i32 {
     segment::request_begins();
     SUCCESS

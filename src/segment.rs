@@ -1,10 +1,9 @@
-//! The segment of this process. It is created or found when the module starts, and workers inherit
-//! it.
+//! The segment of this process. It is created or found when the module starts. Workers inherit it.
 //!
-//! On USR2 a php-fpm master executes itself and starts its modules again. It passes the number and
-//! the nonce of its memfd on in the environment. So the new program finds the old segment, and a
-//! reload resets no limit. A process ID could not replace the nonce, because it changes when the
-//! master becomes a daemon.
+//! On USR2 a php-fpm master executes itself and starts its modules again. The master passes the
+//! number and the nonce of its memfd in the environment. So the new program finds the old segment,
+//! and a reload resets no limit. A process ID could not replace the nonce, because the ID changes
+//! when the master becomes a daemon.
 
 use crate::ini::{self, SharedMemorySettings};
 use crate::zend::system::{self, Ending, Shared, Starting};
@@ -73,8 +72,8 @@ pub fn detach(ending: &Ending) {
     }
 }
 
-/// Returns the named segment. Returns `None` if none is configured. Warns and returns `None` if it
-/// cannot be used.
+/// Returns the named segment. Returns `None` if the settings name no file. Warns and returns `None`
+/// if the file cannot be used.
 fn named(settings: &SharedMemorySettings, layout: Layout) -> Option<Segment> {
     let path = settings.path.as_ref()?;
     match Segment::named(path, settings.access, layout) {
@@ -136,7 +135,7 @@ fn hand_over(starting: &Starting, segment: &Segment) {
 /// Sets close-on-exec on the segment's descriptor in a worker. So programs that PHP code starts do
 /// not inherit the descriptor.
 ///
-/// Called when a request begins and not after each fork, because a master also forks to become a
+/// This runs when a request begins and not after each fork, because a master also forks to become a
 /// daemon.
 pub fn request_begins() {
     let started_by = STARTED_BY.load(Relaxed);

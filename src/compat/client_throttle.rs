@@ -44,15 +44,16 @@ pub fn construct(call: &mut Call<'_>, _result: &mut Zval) -> Result<(), Thrown> 
     Ok(())
 }
 
-/// `key($id)`: returns the name of a client's bucket. The name is the same in all applications
-/// unless a subclass overrides this method.
+/// Implements `key($id)`. Returns the name of a client's bucket. The name is the same in all
+/// applications unless a subclass overrides this method.
 pub fn key(call: &mut Call<'_>, result: &mut Zval) -> Result<(), Thrown> {
     let id = call.untyped_string(1)?;
     *result = value::of_bytes(&[b"throttle_".as_slice(), value::bytes(&id)].concat());
     Ok(())
 }
 
-/// `check($id, $limit, $window = 300): bool`
+/// Implements `check($id, $limit, $window = 300): bool`. Returns true if the client is over the
+/// limit. `$window` is in seconds.
 pub fn check(call: &mut Call<'_>, result: &mut Zval) -> Result<(), Thrown> {
     let limit = amount(call, 2)?;
     let window = if call.count() == 3 {

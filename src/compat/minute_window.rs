@@ -3,7 +3,7 @@
 //!
 //! On memcached and Redis there is one counter per minute. Its name is the prefix, the address and
 //! `date("dHi")` in the script's time zone. A call increments the counter of this minute, then sums
-//! the counters of all minutes in the window. If two calls race, the later one gets the greater
+//! the counters of all minutes in the window. If two calls race, the later call gets the greater
 //! count. On other stores a call is a step that charges denials.
 
 use super::{native, storage as argument};
@@ -53,7 +53,8 @@ pub fn construct(call: &mut Call<'_>, _result: &mut Zval) -> Result<(), Thrown> 
     Ok(())
 }
 
-/// `limitRequestsInMinutes($allowedRequests, $minutes)`
+/// Implements `limitRequestsInMinutes($allowedRequests, $minutes)`. Throws an exception if the
+/// limit is exceeded.
 pub fn limit_requests_in_minutes(call: &mut Call<'_>, _result: &mut Zval) -> Result<(), Thrown> {
     let allowed = call.untyped_number(1)?.to_float();
     if allowed.is_nan() {

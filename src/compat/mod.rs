@@ -1,5 +1,5 @@
 //! Replacements for limiters of existing applications, with the same API. On the original's store,
-//! each also keeps the same records as the original.
+//! each replacement also keeps the same records as the original.
 
 pub mod client_throttle;
 pub mod leaky_bucket;

@@ -36,7 +36,7 @@ impl super::Limiter for Limiter {
     }
 }
 
-/// `__construct($cacheKey = '', $initNum = 30, $expire = 60)`
+/// Implements `__construct($cacheKey = '', $initNum = 30, $expire = 60)`. `$expire` is in seconds.
 pub fn construct(call: &mut Call<'_>, _result: &mut Zval) -> Result<(), Thrown> {
     let this = call.this::<Limiter>();
     // Without a key, no property is set, so that the properties of a subclass keep their values.
@@ -61,7 +61,7 @@ fn is_left_out(argument: &Zval) -> bool {
     is_empty_string || matches!(value::kind(argument), IS_NULL | IS_FALSE)
 }
 
-/// `handler()`: returns true if this request is allowed.
+/// Implements `handler()`. Returns true if this request is allowed.
 pub fn handler(call: &mut Call<'_>, result: &mut Zval) -> Result<(), Thrown> {
     value::set_bool(result, decide(call.this::<Limiter>())?);
     Ok(())

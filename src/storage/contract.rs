@@ -86,8 +86,8 @@ pub trait Storage: Any + Debug {
         self.hasher().key(identifier)
     }
 
-    /// Takes tokens by all steps or by none, in one operation. `self` is the storage of the first
-    /// bucket. Returns `None` if the buckets' storages do not support that together.
+    /// Takes the tokens of all steps or of none, in one operation. `self` is the storage of the
+    /// first bucket. Returns `None` if the buckets' storages do not support that together.
     ///
     /// # Errors
     /// Fails as [`Storage::take`] does.
@@ -109,8 +109,8 @@ pub trait Storage: Any + Debug {
         Grain::Nanosecond
     }
 
-    /// Advances the storage's own clock by `ticks`. Returns false if it has no clock of its own, so
-    /// that the caller must sleep.
+    /// Advances the storage's own clock by `ticks`. Returns false if the storage has no clock of
+    /// its own. The caller must then sleep.
     fn advance(&self, _ticks: Ticks) -> bool {
         false
     }
@@ -122,7 +122,7 @@ pub trait Storage: Any + Debug {
     }
 
     /// Returns true if the storage's object may refer to other PHP objects, such as a bucket. A
-    /// bucket must not hold such a storage where the cycle collector cannot see it.
+    /// bucket must not hold such a storage where the cycle collector cannot find it.
     fn holds_objects(&self) -> bool {
         false
     }

@@ -27,12 +27,13 @@ where
     }
 }
 
-/// `prepare()`
+/// Implements `prepare()`. See [`Storage::prepare`].
 pub fn prepare<S: StorageState>(call: &mut Call<'_>, _result: &mut Zval) -> Result<(), Thrown> {
     S::storage(call.this()).prepare()
 }
 
-/// `bootstrap($identifier, $microtime)`
+/// Implements `bootstrap($identifier, $microtime)`. Creates the record of a bucket that was empty
+/// at `$microtime`, a wall-clock instant in seconds.
 pub fn bootstrap<S: StorageState>(call: &mut Call<'_>, _result: &mut Zval) -> Result<(), Thrown> {
     let storage = S::storage(call.this());
     let identifier = call.untyped_string(1)?;
@@ -72,7 +73,8 @@ pub fn age(microtime: f64) -> i64 {
     }
 }
 
-/// `consume($identifier, $microtime, $full_microtime, $bootstrap_closure)`
+/// Implements `consume($identifier, $microtime, $full_microtime, $bootstrap_closure)`. Returns true
+/// if the tokens were taken. The two times are in seconds.
 pub fn consume<S: StorageState>(call: &mut Call<'_>, result: &mut Zval) -> Result<(), Thrown> {
     let storage = S::storage(call.this());
     let identifier = call.untyped_string(1)?;

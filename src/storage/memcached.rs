@@ -19,7 +19,7 @@ impl StorageClass for Memcached {
 /// The state of an object of the class.
 pub type MemcachedStorage = RemoteStorage<Memcached>;
 
-/// `__construct(…)`
+/// Implements `__construct(…)`. Throws `TypeError` or `ValueError` for an invalid argument.
 pub fn construct(call: &mut Call<'_>, _result: &mut Zval) -> Result<(), Thrown> {
     let servers = servers(call)?;
     let (prefix, settings) = arguments::remote(call)?;

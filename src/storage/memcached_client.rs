@@ -17,7 +17,7 @@ use tokenbucket_core::remote::memcached::servers::{Server, parse_servers};
 const OPT_PREFIX_KEY: i64 = -1002;
 /// `Memcached::OPT_HASH_WITH_PREFIX_KEY`
 const OPT_HASH_WITH_PREFIX_KEY: i64 = 25;
-/// The number of test keys. Two placements that agree on all of them are taken as the same.
+/// The number of test keys. Two placements that agree on all test keys count as the same.
 const PROBES: u32 = 64;
 
 /// Returns the servers as one text, which `var_dump()` of the storage shows.
@@ -26,7 +26,8 @@ pub fn shown(servers: &[Server]) -> String {
     names.join(",")
 }
 
-/// `fromClient(object $client, …): static`
+/// Implements `fromClient(object $client, …): static`. Throws `ValueError` if no placement matches
+/// the client.
 pub fn from_client(call: &mut Call<'_>, result: &mut Zval) -> Result<(), Thrown> {
     let (prefix, settings) = arguments::remote(call)?;
     let client = client(call)?;
@@ -92,7 +93,7 @@ fn name(server: &Zval) -> Option<Vec<u8>> {
 /// Finds the placement that puts all test keys on the same servers as the client.
 ///
 /// # Errors
-/// Throws `ValueError` if no placement does.
+/// Throws `ValueError` if no placement matches.
 fn distribution(
     client: Obj<'_>,
     names: &[Vec<u8>],

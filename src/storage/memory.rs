@@ -66,13 +66,14 @@ impl Storage for Object<MemoryStorage> {
     }
 }
 
-/// `__construct()`
+/// Implements `__construct()`. Does nothing, because there are no arguments.
 #[allow(clippy::unnecessary_wraps)]
 pub fn construct(_call: &mut Call<'_>, _result: &mut Zval) -> Result<(), Thrown> {
     Ok(())
 }
 
-/// `advance(float $seconds): void`
+/// Implements `advance(float $seconds): void`. Throws `ValueError` for an invalid number of
+/// seconds.
 pub fn advance(call: &mut Call<'_>, _result: &mut Zval) -> Result<(), Thrown> {
     let seconds = call.float(1)?;
     let ticks = seconds::to_ticks(seconds).map_err(|error| exceptions::bad_amount(1, error))?;

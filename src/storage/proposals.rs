@@ -9,8 +9,8 @@ use crate::zend::system;
 use std::cell::{Cell, RefCell};
 use tokenbucket_core::Ticks;
 
-/// The proposals of the closures that are running. Fibers may interleave closures, so these may end
-/// in any order.
+/// The proposals of the closures that are running. Fibers may interleave closures, so closures may
+/// end in any order.
 #[derive(Debug, Default)]
 pub struct Proposals {
     open: RefCell<Vec<Proposal>>,

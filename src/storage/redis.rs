@@ -18,7 +18,7 @@ impl StorageClass for Redis {
 /// The state of an object of the class.
 pub type RedisStorage = RemoteStorage<Redis>;
 
-/// `__construct(…)`
+/// Implements `__construct(…)`. Throws `TypeError` or `ValueError` for an invalid argument.
 pub fn construct(call: &mut Call<'_>, _result: &mut Zval) -> Result<(), Thrown> {
     let dsn = std::str::from_utf8(call.string(1)?)
         .map_err(|_| throw::argument_value(1, "must be valid UTF-8"))?;

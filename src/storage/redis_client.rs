@@ -13,7 +13,7 @@ use tokenbucket_core::remote::Settings;
 use tokenbucket_core::remote::redis::Redis;
 use tokenbucket_core::remote::redis::dsn::Dsn;
 
-/// The methods that this file calls. An object that has all of them counts as a client.
+/// The methods that this file calls. An object that has all these methods counts as a client.
 const METHODS: [&str; 6] = [
     "isconnected",
     "gethost",
@@ -43,7 +43,8 @@ pub fn storage_of(client: Obj<'_>, unfit: Unfit<'_>) -> Result<Zval, Thrown> {
     make(client, DEFAULT_PREFIX, DEFAULTS, unfit)
 }
 
-/// `fromClient(object $redis, …): static`
+/// Implements `fromClient(object $redis, …): static`. Throws `TypeError` or `ValueError` for an
+/// unusable client.
 pub fn from_client(call: &mut Call<'_>, result: &mut Zval) -> Result<(), Thrown> {
     let held = call.arg(1).shallow_clone();
     let client = value::object(&held).filter(|&object| is_client(object));

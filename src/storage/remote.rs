@@ -29,7 +29,7 @@ pub fn remote<T: StorageClass>(storage: &dyn Storage) -> Option<&Object<RemoteSt
 /// The state of an object of such a class.
 #[derive(Debug)]
 pub struct RemoteStorage<T> {
-    /// Set by the constructor.
+    /// Empty until the constructor runs.
     made: OnceCell<Made<T>>,
     proposals: Proposals,
 }
@@ -200,7 +200,7 @@ impl<T: StorageClass> Object<RemoteStorage<T>> {
     }
 
     /// Runs a step by the failure policy instead of the store. Reports whether the policy grants
-    /// it.
+    /// the step.
     pub fn stand_in(&self, policy: OnFailure, identifier: &[u8], step: &Step) -> bool {
         let key = self.key(identifier);
         segment::host().is_some_and(|host| policy.answer(host, key, step, None).granted())

@@ -12,7 +12,7 @@ use tokenbucket_core::{Denial, Key, KeyHasher, Outcome, Put, Step, Ticks, boot_c
 /// The state of an object: the hasher of its identifiers. The buckets are in the segment.
 #[derive(Debug, Default)]
 pub struct SharedMemoryStorage {
-    /// Set by the constructor.
+    /// Empty until the constructor runs.
     hasher: OnceCell<KeyHasher>,
     proposals: Proposals,
 }
@@ -73,7 +73,8 @@ fn hasher(namespace: &[u8]) -> KeyHasher {
 fn take(key: Key<'_>, step: &Step, first: Option<Ticks>) -> Outcome {
     match segment::store() {
         Some(store) => store.take(key, step, first),
-        // Only before the module has started and after it has shut down. Then nothing is granted.
+        // The segment is missing only before the module has started and after it has shut down.
+        // Deny the step in this case.
         None => Outcome::denied(Denial::TableFull, 0, boot_clock()),
     }
 }
@@ -90,7 +91,8 @@ pub fn take_here(identifier: &[u8], step: &Step) -> Outcome {
     take(hasher(b"").key(identifier), step, None)
 }
 
-/// `__construct(string $namespace = '')`
+/// Implements `__construct(string $namespace = '')`. Throws `Error` if the object has already been
+/// constructed.
 pub fn construct(call: &mut Call<'_>, _result: &mut Zval) -> Result<(), Thrown> {
     let namespace = if call.count() == 1 {
         call.string(1)?

@@ -7,7 +7,8 @@ use crate::decision;
 use crate::zend::{Call, Thrown, Zval};
 use tokenbucket_core::Decision;
 
-/// `attempt(int|float $tokens = 1): TokenBucket\Decision`
+/// Implements `attempt(int|float $tokens = 1): TokenBucket\Decision`. Takes the tokens if the
+/// bucket holds them.
 pub fn attempt(call: &mut Call<'_>, result: &mut Zval) -> Result<(), Thrown> {
     let number = tokens::optional(call, 0)?;
     let question = Question::of(call.this::<Bucket>(), number, 1)?;
@@ -15,7 +16,8 @@ pub fn attempt(call: &mut Call<'_>, result: &mut Zval) -> Result<(), Thrown> {
     Ok(())
 }
 
-/// `peek(int|float $tokens = 1): TokenBucket\Decision`
+/// Implements `peek(int|float $tokens = 1): TokenBucket\Decision`. Runs a dry step, which takes
+/// nothing.
 pub fn peek(call: &mut Call<'_>, result: &mut Zval) -> Result<(), Thrown> {
     let number = tokens::optional(call, 0)?;
     let question = Question::of(call.this::<Bucket>(), number, 1)?;

@@ -10,7 +10,8 @@ use tokenbucket_core::batch::{Batch, Taken, take_all};
 use tokenbucket_core::remote::Batched;
 use tokenbucket_core::{Decision, Outcome, Step};
 
-/// `attemptAll(array $buckets, int|float $tokens = 1): TokenBucket\Decision`
+/// Implements `attemptAll(array $buckets, int|float $tokens = 1): TokenBucket\Decision`. Returns
+/// the decision of the bucket that denied, or of the bucket with the fewest tokens left.
 pub fn attempt_all(call: &mut Call<'_>, result: &mut Zval) -> Result<(), Thrown> {
     let list = call.array(1)?;
     let number = tokens::optional(call, 1)?;
@@ -78,7 +79,7 @@ impl<'a> Calls<'a> {
     }
 
     /// Finds the first bucket whose capacity is less than the tokens of the call. Runs a dry step
-    /// on it and returns the result. Returns `None` if there is no such bucket.
+    /// on that bucket and returns the result. Returns `None` if there is no such bucket.
     fn too_many(&mut self) -> Result<Option<Taken>, Thrown> {
         let Some(index) = self.steps.iter().position(Step::exceeds_capacity) else {
             return Ok(None);

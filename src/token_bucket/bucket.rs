@@ -54,7 +54,7 @@ pub fn with_plan<R>(bucket: &Object<Bucket>, read: impl FnOnce(&Plan) -> R) -> R
         renew(bucket)?;
         plan = bucket.plan.borrow();
     }
-    // There is a plan, because `renew` derives a missing plan and no code removes one.
+    // There is a plan, because `renew` derives a missing plan and no code removes a plan.
     plan.as_ref().map(read).ok_or(Thrown)
 }
 

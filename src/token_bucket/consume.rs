@@ -8,7 +8,8 @@ use crate::zend::{Call, Number, Thrown, Zval, value};
 use crate::{classes, storage};
 use ext_php_rs::ffi::IS_STRING;
 
-/// `__construct(TokenBucketStorage $storage, $identifier, $bucket_capacity, $tokens_per_second)`
+/// Implements `__construct($storage, $identifier, $bucket_capacity, $tokens_per_second)`. Throws
+/// `ValueError` or `TypeError` for an invalid argument.
 pub fn construct(call: &mut Call<'_>, _result: &mut Zval) -> Result<(), Thrown> {
     call.object_of(1, &classes::TOKEN_BUCKET_STORAGE)?;
     // The arguments are converted only to throw errors that name an invalid argument. The
@@ -29,9 +30,9 @@ pub fn construct(call: &mut Call<'_>, _result: &mut Zval) -> Result<(), Thrown> 
     Ok(())
 }
 
-/// `consume($token_count = 1): bool`
+/// Implements `consume($token_count = 1): bool`. Returns true if the tokens were taken.
 ///
-/// In shared memory this is the fast path: it needs only the property slots, the plan and the
+/// In shared memory this is the fast path. It needs only the property slots, the plan and the
 /// bucket's slot.
 pub fn consume(call: &mut Call<'_>, result: &mut Zval) -> Result<(), Thrown> {
     let number = match call.count() {

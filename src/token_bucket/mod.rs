@@ -1,7 +1,7 @@
 //! The class `TokenBucket`.
 //!
 //! A method derives a [`question`] from the properties and passes it to the storage. In shared
-//! memory, `consume()` makes no question and uses the cached plan of the bucket ([`consume`]).
+//! memory, `consume()` derives no question and uses the cached plan of the bucket ([`consume`]).
 
 mod attempt;
 mod attempt_all;

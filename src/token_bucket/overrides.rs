@@ -1,7 +1,7 @@
 //! The protected methods of the class, and calls of methods that a subclass overrides.
 //!
-//! Calculations use PHP's own arithmetic on the property values, so that an overriding method sees
-//! the same values as in the userland class.
+//! Calculations use PHP's own arithmetic on the property values, so that an overriding method
+//! receives the same values as in the userland class.
 
 use super::bucket::{Bucket, with_plan};
 use super::plan::{CAPACITY, IDENTIFIER, Overrides, Plan, RATE, STORAGE};
@@ -15,15 +15,16 @@ use tokenbucket_core::{AmountError, Grain, Step, seconds};
 /// `TokenBucket::MICROTIME_DELTA`
 const MICROTIME_DELTA: f64 = 0.0001;
 
-/// `compare_microtimes($m1, $m2)`: returns 0, 1 or -1. Values within a relative tolerance are
-/// equal.
+/// Implements `compare_microtimes($m1, $m2)`. Returns 0, 1 or -1. Values within a relative
+/// tolerance are equal.
 pub fn compare_microtimes(call: &mut Call<'_>, result: &mut Zval) -> Result<(), Thrown> {
     let m1 = call.untyped_number(1)?.to_float();
     let m2 = call.untyped_number(2)?.to_float();
     let delta = call
         .static_constant(&TOKEN_BUCKET, "MICROTIME_DELTA")
         .unwrap_or(MICROTIME_DELTA);
-    // As in the userland class, except that the userland class divides by an `$m2` of zero.
+    // This differs from the userland class only if `$m2` is zero, because the userland class
+    // divides by zero.
     let scale = if m2 == 0.0 { 1.0 } else { m2 };
     let order = if ((m1 - m2) / scale).abs() < delta {
         0
@@ -36,21 +37,21 @@ pub fn compare_microtimes(call: &mut Call<'_>, result: &mut Zval) -> Result<(), 
     Ok(())
 }
 
-/// `_tokens_to_seconds($tokens)`
+/// Implements `_tokens_to_seconds($tokens)`. Returns the tokens divided by the rate.
 pub fn tokens_to_seconds(call: &mut Call<'_>, result: &mut Zval) -> Result<(), Thrown> {
     let rate = call.this::<Bucket>().copy_property(RATE);
     *result = arithmetic::divide(call.arg(1), &rate).ok_or(Thrown)?;
     Ok(())
 }
 
-/// `_seconds_to_tokens($seconds)`
+/// Implements `_seconds_to_tokens($seconds)`. Returns the seconds times the rate.
 pub fn seconds_to_tokens(call: &mut Call<'_>, result: &mut Zval) -> Result<(), Thrown> {
     let rate = call.this::<Bucket>().copy_property(RATE);
     *result = arithmetic::multiply(call.arg(1), &rate).ok_or(Thrown)?;
     Ok(())
 }
 
-/// `_bootstrap($initialTokens)`
+/// Implements `_bootstrap($initialTokens)`. Creates the record of a bucket that holds these tokens.
 pub fn protected_bootstrap(call: &mut Call<'_>, _result: &mut Zval) -> Result<(), Thrown> {
     let bucket = call.this::<Bucket>();
     let plan = with_plan(bucket, Plan::copy)?;

@@ -7,7 +7,8 @@ use crate::exceptions;
 use crate::zend::{Call, Number, Thrown, Zval};
 use tokenbucket_core::Put;
 
-/// `refund(int|float $tokens = 1): void`
+/// Implements `refund(int|float $tokens = 1): void`. Throws `LogicException` for a userland
+/// storage.
 pub fn refund(call: &mut Call<'_>, _result: &mut Zval) -> Result<(), Thrown> {
     let number = tokens::optional(call, 0)?;
     let question = Question::of(call.this::<Bucket>(), number, 1)?;
@@ -25,7 +26,7 @@ pub fn refund(call: &mut Call<'_>, _result: &mut Zval) -> Result<(), Thrown> {
     question.native("refund")?.put(question.plan.key(), &put)
 }
 
-/// `reset(): void`
+/// Implements `reset(): void`. Throws `LogicException` for a userland storage.
 pub fn reset(call: &mut Call<'_>, _result: &mut Zval) -> Result<(), Thrown> {
     let question = Question::of(call.this::<Bucket>(), Number::Int(0), 1)?;
     let burst = question.step.burst;

@@ -14,7 +14,8 @@ use tokenbucket_core::{Decision, Denial, TICKS_PER_SECOND, Ticks, Verdict, boot_
 /// noticed after it.
 const NAP: Ticks = TICKS_PER_SECOND / 20;
 
-/// `wait(float $timeout, int|float $tokens = 1): TokenBucket\Decision`
+/// Implements `wait(float $timeout, int|float $tokens = 1): TokenBucket\Decision`. `$timeout` is in
+/// seconds.
 pub fn wait(call: &mut Call<'_>, result: &mut Zval) -> Result<(), Thrown> {
     let number = tokens::optional(call, 1)?;
     let timeout = call.float(1)?;

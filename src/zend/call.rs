@@ -81,7 +81,7 @@ impl<'a> Call<'a> {
     /// Returns a pointer to argument `number`, counted from 1. Follows a PHP reference.
     ///
     /// # Panics
-    /// If fewer arguments were passed.
+    /// Panics if fewer arguments were passed.
     #[inline]
     fn raw(&self, number: u32) -> *mut Zval {
         const HEAD: usize = size_of::<zend_execute_data>().div_ceil(size_of::<zval>());
@@ -102,7 +102,7 @@ impl<'a> Call<'a> {
     /// Returns argument `number`, counted from 1, without conversion.
     ///
     /// # Panics
-    /// If fewer arguments were passed.
+    /// Panics if fewer arguments were passed.
     #[inline]
     pub fn arg(&self, number: u32) -> &Zval {
         // SAFETY: arguments stay in the frame until the call returns. Only methods of `Call` that
@@ -113,7 +113,7 @@ impl<'a> Call<'a> {
     /// Returns the object that the method was called on.
     ///
     /// # Panics
-    /// If the object's class has another state.
+    /// Panics if the object's class has another state.
     #[inline]
     pub fn this<T: State>(&self) -> &'a Object<T> {
         match self.this_object().and_then(Object::of) {

@@ -1,7 +1,7 @@
 //! PHP closures (`\Closure`) that run a Rust function.
 //!
 //! The closure's `$this` is a plain object. The values that the closure remembers are properties of
-//! that object, where the cycle collector can see them.
+//! that object, where the cycle collector can find them.
 
 use super::class::{Class, interned};
 use super::declare::{Handler, raw};
@@ -18,7 +18,7 @@ use std::ptr;
 /// Returns a closure that runs `handler` and remembers the values of `memory` by name. Returns
 /// `None` if the engine cannot create it.
 ///
-/// `model` is a method of `class` without parameters. The closure is made from a copy of it.
+/// `model` is a method of `class` without parameters. The closure is made from a copy of `model`.
 pub fn closure(
     class: &Class,
     model: &str,
@@ -28,7 +28,8 @@ pub fn closure(
     let mut this = Zval::new();
     let mut result = Zval::new();
     // SAFETY: the standard class can always be instantiated. The model is an internal function of a
-    // registered class. Its copy is complete, and the engine copies that into the closure.
+    // registered class. The copy of the model is complete. The engine copies the copy into the
+    // closure.
     unsafe {
         let plain = symbols::zend_standard_class_def;
         if symbols::object_init_ex(&raw mut this, plain) != 0 {
@@ -66,8 +67,8 @@ fn function(class: &Class, model: &str, handler: Handler) -> Option<zend_interna
 }
 
 impl super::Call<'_> {
-    /// Returns the value that the running closure remembers under `name`, or null if it remembers
-    /// none.
+    /// Returns the value that the running closure remembers under `name`, or null if this value is
+    /// missing.
     pub fn remembered(&self, name: &str) -> Zval {
         let mut buffer = Zval::new();
         let Some(this) = self.this_object() else {

@@ -43,7 +43,7 @@ impl Type {
         Self(0, Some(name))
     }
 
-    /// Returns the union of this type and another one that is not a class.
+    /// Returns the union of this type and another type that is not a class.
     pub const fn or(self, other: Self) -> Self {
         Self(self.0 | other.0, self.1)
     }

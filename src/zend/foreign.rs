@@ -1,5 +1,5 @@
-//! Classes of other extensions. They may be missing when this extension starts, so they are looked
-//! up by name when they are needed.
+//! Classes of other extensions. They may be missing when this extension starts, so each class is
+//! looked up by name when it is needed.
 
 use super::obj::{Obj, find_class};
 use super::symbols;

@@ -2,7 +2,7 @@
 //!
 //! The class macros of ext-php-rs are not used here, because the classes must behave as in a C
 //! extension. Arguments must be converted as PHP's own functions do. Objects must be valid from
-//! their creation, and the cycle collector must see property slots.
+//! their creation. The cycle collector must be able to find property slots.
 //!
 //! This module holds the only unsafe code in `src/`. Its public items are safe to use on PHP's
 //! thread under one rule that the types do not express. Do not hold a Rust reference to an array
@@ -11,8 +11,8 @@
 //!
 //! Imports inside this module go one way: from `call` and `closure` down to `obj` and `symbols`.
 //!
-//! Two invariants hold. No panic unwinds into PHP, because [`call::run`] catches panics. No PHP
-//! code is called while a borrow or a lock is held, because a fatal error skips Rust frames without
+//! Two invariants hold. No panic unwinds into PHP, because [`call::run`] catches panics. A borrow
+//! or a lock is never held while PHP code runs, because a fatal error skips Rust frames without
 //! unwinding them.
 #![allow(unsafe_code)]
 

@@ -45,7 +45,7 @@ impl Obj<'_> {
     /// `class` is null or a live class.
     #[inline]
     pub(super) unsafe fn is_of(self, class: *mut zend_class_entry) -> bool {
-        // SAFETY: by contract.
+        // SAFETY: by contract, a `class` that is not null is live.
         ptr::eq(self.class(), class)
             || !class.is_null() && unsafe { instanceof_function_slow(self.class(), class) }
     }

@@ -1,8 +1,8 @@
 //! Objects of PHP that carry a Rust state.
 //!
 //! The state lies before the engine's part of the object, as in C extensions. Invariant: every
-//! object of a class registered with state `T` has a valid `T` from its creation. This is so even
-//! if no constructor ever runs.
+//! object of a class registered with state `T` has a valid `T` from its creation. The state is
+//! valid even if no constructor ever runs.
 
 use super::class::Class;
 use super::obj::Obj;
@@ -123,7 +123,7 @@ impl<T: State> Object<T> {
     /// slot may be undefined, or hold a PHP reference.
     ///
     /// # Panics
-    /// If `index` is not below the state's `SLOTS`.
+    /// Panics if `index` is not below the state's `SLOTS`.
     #[inline]
     pub fn slot(&self, index: usize) -> Val<'_> {
         assert!(index < T::SLOTS, "a property of another class");
@@ -181,7 +181,7 @@ impl Class {
     /// Installs the handlers that give each object of the class a state `T`.
     ///
     /// # Panics
-    /// If the class declares fewer properties than the state's `SLOTS`.
+    /// Panics if the class declares fewer properties than the state's `SLOTS`.
     pub fn carry<T: State>(&self) {
         let handlers = self.handlers().cast_mut();
         // SAFETY: the class was just registered, on the only thread. The copy initialises all
@@ -234,7 +234,7 @@ pub fn instantiate<T: State>(
 /// Implements the engine's `create_object`.
 ///
 /// # Safety
-/// Called by the engine, with a class whose objects have a `T`.
+/// Only the engine may call this, with a class whose objects have a `T`.
 pub(super) unsafe extern "C" fn create<T: State>(class: *mut zend_class_entry) -> *mut zend_object {
     const { Object::<T>::ALIGNED };
     allocate(class, T::born())
@@ -242,7 +242,7 @@ pub(super) unsafe extern "C" fn create<T: State>(class: *mut zend_class_entry) -
 
 fn allocate<T: State>(class: *mut zend_class_entry, state: T) -> *mut zend_object {
     // SAFETY: the memory has room for the state, the engine's part and the class's properties. Each
-    // part is initialised before other code can see it.
+    // part is initialised before other code can access it.
     unsafe {
         let object =
             ext_php_rs_zend_object_alloc(size_of::<Object<T>>(), class).cast::<Object<T>>();
@@ -258,7 +258,7 @@ fn allocate<T: State>(class: *mut zend_class_entry, state: T) -> *mut zend_objec
 /// Implements the engine's `free_obj`.
 ///
 /// # Safety
-/// Called by the engine, once, with an object that `allocate` made.
+/// Only the engine may call this, once, with an object that `allocate` made.
 pub(super) unsafe extern "C" fn free<T: State>(object: *mut zend_object) {
     // SAFETY: called once, at the end of an object that `allocate` made. The engine frees the
     // memory.
@@ -274,7 +274,7 @@ pub(super) unsafe extern "C" fn free<T: State>(object: *mut zend_object) {
 /// Implements the engine's `clone_obj`.
 ///
 /// # Safety
-/// Called by the engine, with an object that `allocate` made.
+/// Only the engine may call this, with an object that `allocate` made.
 pub(super) unsafe extern "C" fn clone<T: State>(old: *mut zend_object) -> *mut zend_object {
     // SAFETY: `allocate` made the object.
     let state = unsafe { Object::<T>::of_zend(old) }.cloned();

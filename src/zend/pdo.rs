@@ -1,4 +1,4 @@
-//! Reads the data source and user of a PDO object. No method of PDO returns them.
+//! Reads the data source and user of a PDO object. PDO has no methods that return these values.
 //!
 //! PDO's public headers declare this structure for PDO drivers. Only its beginning is read, which
 //! is the same in every PHP from 8.1 on.

@@ -166,8 +166,8 @@ impl<T: Sync> Shared<T> {
 
 /// Prints a table of `phpinfo()`.
 pub fn print_table(rows: &[(&str, String)]) {
-    // SAFETY: called while phpinfo() prints. Each row passes two C strings, as its first argument
-    // says.
+    // SAFETY: called while phpinfo() prints. The first argument of each row is the number of the C
+    // strings that follow.
     unsafe {
         php_info_print_table_start();
         for (name, value) in rows {
@@ -213,7 +213,7 @@ impl Followed {
     /// Returns a copy of the value.
     pub fn value(&self) -> Vec<u8> {
         // SAFETY: the pointer is null or the last value that the engine reported. The engine keeps
-        // that value until it reports another one.
+        // that value until it reports another value.
         unsafe { self.0.load(Ordering::Relaxed).cast::<ZendStr>().as_ref() }
             .map_or_else(Vec::new, |value| value.as_bytes().to_vec())
     }
@@ -222,7 +222,8 @@ impl Followed {
 /// Implements the engine's `on_modify`.
 ///
 /// # Safety
-/// Called by the engine, with the pointer of a definition that `Followed::definition` made.
+/// Only the engine may call this, with the pointer of a definition that `Followed::definition`
+/// made.
 unsafe extern "C" fn follow(
     _entry: *mut zend_ini_entry,
     value: *mut zend_string,

@@ -37,7 +37,7 @@ pub(super) fn unless_pending<R>(value: R) -> Result<R, Thrown> {
 }
 
 /// Runs `body` without a pending exception. Saves a pending exception before and restores it after.
-/// If `body` throws, the saved exception becomes the previous exception of the new one.
+/// If `body` throws, the saved exception becomes the previous exception of the new exception.
 pub fn aside<R>(body: impl FnOnce() -> R) -> R {
     // SAFETY: called while a method of this extension runs. Each save is paired with a restore.
     unsafe { symbols::zend_exception_save() };
@@ -171,7 +171,7 @@ pub fn warning(message: String) -> Result<(), Thrown> {
 pub fn user_warning(message: Vec<u8>) -> Result<(), Thrown> {
     let held = ZendStr::new(&message, false);
     drop(message);
-    // SAFETY: a live string, which the engine does not keep.
+    // SAFETY: the text is a live string, which the engine does not keep.
     unsafe {
         let text = ptr::from_ref(&*held).cast_mut().cast();
         symbols::zend_error_zstr(symbols::E_USER_WARNING.cast_signed(), text);

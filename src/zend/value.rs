@@ -74,7 +74,7 @@ pub fn dereference(value: &Zval) -> &Zval {
 #[inline]
 pub fn as_number(value: &Zval) -> Option<Number> {
     match kind(value) {
-        // SAFETY: the kind says which field of the union was written.
+        // SAFETY: the kind shows which field of the union was written.
         IS_LONG => Some(Number::Int(unsafe { value.value.lval })),
         // SAFETY: as above.
         IS_DOUBLE => Some(Number::Float(unsafe { value.value.dval })),
@@ -82,7 +82,7 @@ pub fn as_number(value: &Zval) -> Option<Number> {
     }
 }
 
-/// Converts the value to a number in weak mode, also in `strict_types` files. Meant for untyped
+/// Converts the value to a number in weak mode, also in `strict_types` files. Use this for untyped
 /// parameters. Returns `None` for null, objects and other values that are not numeric.
 pub fn to_number(value: &Zval) -> Option<Number> {
     if let Some(number) = as_number(value) {
@@ -270,7 +270,7 @@ pub fn insert(array: &mut Zval, key: &[u8], mut element: Zval) {
 
 /// Returns true if PHP's `if` would treat the value as true.
 pub fn is_truthy(value: &Zval) -> bool {
-    // SAFETY: a live value.
+    // SAFETY: the value is live and is not changed.
     let is_true = unsafe { ext_php_rs::ffi::zend_is_true(ptr::from_ref(value).cast_mut()) };
     // The engine returns an `int`, and since PHP 8.4 a `bool`.
     #[allow(clippy::useless_conversion)]
@@ -284,10 +284,10 @@ pub fn set_bool(value: &mut Zval, truth: bool) {
     value.u1.type_info = if truth { IS_TRUE } else { IS_FALSE };
 }
 
-/// The kind and bits of a value, which tell whether a place still holds the same value.
+/// The kind and bits of a value. They show whether a place still holds the same value.
 ///
-/// The bits of a string or object are its address. So comparing them is valid only while the string
-/// or object is kept alive. Only numbers, strings and objects have an identity.
+/// The bits of a string or object are its address. So a comparison of the bits is valid only while
+/// the string or object is kept alive. Only numbers, strings and objects have an identity.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Identity {
     bits: i64,

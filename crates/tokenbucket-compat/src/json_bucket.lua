@@ -1,5 +1,5 @@
 -- Takes one token from a bucket that is kept as the JSON object {"num": tokens, "time": second}.
--- The bucket held so many tokens at that second since the epoch.
+-- The bucket held that number of tokens at that second since the epoch.
 --
 -- KEYS[1]  the bucket. Both numbers may have a fraction, and may be strings of digits. Any other
 --          value is refused and left unchanged.
@@ -12,9 +12,9 @@
 local cost, burst, capacity = ARGV[1] + 0, ARGV[2] + 0, ARGV[3] + 0
 local record = call('GET', KEYS[1])
 
--- Checks the numbers outside of strings. `amount` checks those in strings. The check is needed
--- because the cjson library accepts more than JSON: extra zeros, signs and points, hexadecimal
--- digits, not-a-number. The library also stops at a NUL byte.
+-- Checks the numbers outside of strings. `amount` checks the numbers in strings. The check is
+-- needed because the cjson library accepts more than JSON. For example, it accepts extra zeros,
+-- signs and points, hexadecimal digits, and not-a-number. The library also stops at a NUL byte.
 local function has_json_numbers(text)
     for word in string.gmatch(string.gsub(text, '"[^"]*"', ''), '[^%s{}:,]+') do
         local digits = string.gsub(word, '[eE][+-]?%d+$', '')
@@ -81,7 +81,7 @@ if now % 1000000 ~= 0 then
 end
 local bucket = '{"num":' .. shortest((now - state) * capacity / burst) .. ',"time":' .. second .. '}'
 -- The key lives one second longer than the bucket needs to become full, because other programs read
--- whole seconds. A longer remaining life is kept, but a key without an expiry gets one.
+-- whole seconds. A longer remaining life is kept. A key without an expiry gets an expiry.
 local life = math.ceil((state + burst - now) / 1000) + 1000
 call('SET', KEYS[1], bucket, 'PX', math.max(life, call('PTTL', KEYS[1])))
 return 1

@@ -9,8 +9,8 @@ use tokenbucket_core::{Quota, Ticks, Tokens};
 static TAKE: LazyLock<Script> =
     LazyLock::new(|| Script::new(&[RECORD, CLOCK, include_str!("json_bucket.lua")]));
 
-/// Takes one token from the bucket at `key`, which [`Redis::raw_name`] made. Returns true if the
-/// bucket held the token.
+/// Takes one token from the bucket at `key`, which [`Redis::raw_name`] returned. Returns true if
+/// the bucket held the token.
 ///
 /// `quota` counts in microseconds. If the capacity is below one token, the call is denied without a
 /// round trip.

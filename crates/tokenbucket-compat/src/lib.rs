@@ -1,7 +1,7 @@
 //! Limiters with the records of other libraries, so that hosts can migrate one by one.
 //!
-//! A limiter is a pure step over a record: it takes the record and the instant, and returns the
-//! verdict and the next record. [`records::take`] runs a step exactly on any store that implements
+//! A limiter is a pure function. It takes a record and the instant, and returns the verdict and the
+//! next record. [`records::take`] runs this function exactly on any store that implements
 //! [`records::Records`]. Some limiters use a script or the lock of another library instead. That
 //! saves a round trip, or is needed because other programs change the same record.
 
@@ -15,8 +15,8 @@ pub mod throttle;
 use tokenbucket_core::remote::Cause;
 use tokenbucket_core::remote::redis::Value;
 
-/// Returns the verdict from a script's reply: 0 is a denial, any greater number a grant. Fails for
-/// any other reply.
+/// Returns the verdict from a script's reply. 0 means a denial, and a greater number means a grant.
+/// Fails if the reply is anything else.
 fn verdict(reply: &Value) -> Result<bool, Cause> {
     match reply {
         Value::Int(number @ 0..) => Ok(*number != 0),

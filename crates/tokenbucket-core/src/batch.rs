@@ -1,10 +1,10 @@
 //! Batches: takes tokens from several buckets or from none, for stores that cannot do this in one
 //! operation.
 //!
-//! First a dry step runs on every bucket. Then the buckets are charged in order. If one of them
-//! denies now, the earlier charges are refunded. A batch is not atomic. Another call may take
-//! tokens between the dry step and the charge. It may also be denied until the refund. No call is
-//! granted too much, because a refund returns only the part that the bucket still lacks
+//! First a dry step runs on every bucket. Then the buckets are charged in order. If a bucket denies
+//! now, the earlier charges are refunded. A batch is not atomic. Another call may take tokens
+//! between the dry step and the charge. Another call may also be denied until the refund. A batch
+//! never grants too much, because a refund returns only the part that the bucket still lacks
 //! ([`Put::worth`]).
 
 use crate::clock::Ticks;
@@ -25,7 +25,7 @@ pub struct Taken {
 }
 
 impl Taken {
-    /// Returns the change that undoes the take. It must run on the store that ran the step.
+    /// Returns the change that undoes the take. The change must run on the store that ran the step.
     #[must_use]
     pub const fn give_back(&self) -> Put {
         Put::Refund {
@@ -48,12 +48,12 @@ pub trait Batch {
     /// Runs `step` on the bucket of the step with this index.
     ///
     /// # Errors
-    /// If its store fails.
+    /// Fails if its store fails.
     fn take(&mut self, index: usize, step: &Step) -> Result<Outcome, Self::Error>;
     /// Undoes a take of this batch with [`Taken::give_back`].
     ///
     /// # Errors
-    /// If its store fails.
+    /// Fails if its store fails.
     fn give_back(&mut self, taken: &Taken) -> Result<(), Self::Error>;
 }
 
@@ -62,7 +62,7 @@ pub trait Batch {
 /// Returns the outcomes of all steps if all were granted, otherwise the first step that was denied.
 ///
 /// # Errors
-/// If a store fails. Earlier charges are then refunded as far as possible.
+/// Fails if a store fails. Earlier charges are then refunded as far as possible.
 pub fn take_all<B: Batch>(batch: &mut B) -> Result<Result<Vec<Taken>, Taken>, B::Error> {
     let steps = batch.steps().to_vec();
     for index in 0..steps.len() {

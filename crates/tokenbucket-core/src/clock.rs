@@ -1,8 +1,8 @@
 //! Time in whole ticks.
 //!
-//! Each store uses one clock, and all instants that the store keeps are measured on that clock.
-//! Ticks are nanoseconds. Invariant: `boot_clock() >= EPOCH`, so that `now - burst` is never
-//! negative (a burst is at most [`EPOCH`]).
+//! Each store uses one clock. All instants that the store keeps are measured on that clock. Ticks
+//! are nanoseconds. Invariant: `boot_clock() >= EPOCH`, so that `now - burst` is never negative. A
+//! burst is at most [`EPOCH`].
 
 use rustix::time::{ClockId, clock_gettime};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
@@ -28,7 +28,8 @@ pub const EPOCH: Ticks = 1 << 60;
 #[must_use]
 pub fn boot_clock() -> Ticks {
     let time = clock_gettime(ClockId::Boottime);
-    // The boot-time clock is never negative, and 2^59 ns are 18 years of uptime.
+    // The sum cannot overflow, because the clock is never negative and 2^59 ns are 18 years of
+    // uptime.
     EPOCH + time.tv_sec.cast_unsigned() * TICKS_PER_SECOND + time.tv_nsec.cast_unsigned()
 }
 

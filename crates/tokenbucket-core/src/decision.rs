@@ -6,12 +6,13 @@ use crate::clock::{TICKS_PER_SECOND, Ticks};
 use crate::quota::Quota;
 use crate::step::{Denial, Outcome, Step, Verdict};
 
-/// The wait after a denial for contention or a full table: one millisecond in ticks. After this
-/// time the competing calls have finished, and some bucket may be full.
+/// The wait after a denial because of contention or a full table: one millisecond in ticks. After
+/// this time, the competing calls have finished. A bucket in a full table may then be full, so that
+/// its slot is available.
 const CROWDED_RETRY: Ticks = 1_000_000;
 
-/// The wait after a denial by a store that failed: one second in ticks. Such a store is tried again
-/// every 0.1 to 4 seconds.
+/// The wait after a denial by a store that failed: one second in ticks. A failed store is tried
+/// again every 0.1 to 4 seconds.
 const UNAVAILABLE_RETRY: Ticks = TICKS_PER_SECOND;
 
 /// The result of one call: allowed or denied, with the numbers that callers need.

@@ -10,7 +10,7 @@
 //! ```
 //!
 //! A segment consists of atomics only, so any bytes are valid content. Other processes may write to
-//! a segment, so its code never trusts an index, length or pointer from there. Each process
+//! a segment, so the code never trusts an index, length or pointer from there. Each process
 //! computes the layout from its own settings, and compares it with the header once.
 #![allow(unsafe_code)]
 
@@ -83,7 +83,7 @@ impl Settings {
             shards: layout.place(SHARDS),
             breakers: layout.place(CELLS),
             lines: layout.place(self.lines),
-            // One set for sixteen lines, within a lower and an upper limit.
+            // Use one set for sixteen lines, within a lower and an upper limit.
             denials: layout.place((self.lines / 16).clamp(16, 1 << 20)),
             diagnostics: layout.place(usize::from(self.diagnostics)),
             layout,
@@ -113,7 +113,7 @@ impl<V: Variant> Host<V> {
     /// ```
     ///
     /// # Errors
-    /// The errors of `make`.
+    /// Returns the errors of `make`.
     pub fn new(
         settings: Settings,
         make: impl FnOnce(Layout) -> Result<Segment, SegmentError>,

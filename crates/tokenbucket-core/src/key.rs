@@ -30,7 +30,7 @@ impl KeyHasher {
     }
 
     /// Returns the hasher of a nested namespace. `names` lists its parts from the outermost to the
-    /// innermost. If all of them are empty, the hasher is unchanged.
+    /// innermost. If all parts are empty, the hasher is unchanged.
     #[must_use]
     pub fn namespace(self, names: &[&[u8]]) -> Self {
         if names.iter().all(|name| name.is_empty()) {

@@ -54,7 +54,8 @@ impl Grain {
 /// microseconds. There, `group` is 1 up to a thousand tokens a second.
 ///
 /// Worked example: 10 tokens, 3 a second. `unit = ceil(10^9 / 3) = 333,333,334 ns`, `burst = 10 *
-/// unit = 3,333,333,340 ns`. A full bucket grants ten single tokens, then one every 333,333,334 ns.
+/// unit = 3,333,333,340 ns`. A full bucket grants ten single tokens, and then one token every
+/// 333,333,334 ns.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Quota {
     unit: Ticks,
@@ -88,7 +89,8 @@ impl Quota {
     /// counts in `grain`.
     ///
     /// # Errors
-    /// [`QuotaError`] if the capacity or the rate is zero, the rate too high or the burst too long.
+    /// Returns [`QuotaError`] if the capacity or the rate is zero, the rate is too high or the
+    /// burst is too long.
     pub fn new(capacity: Tokens, rate: Tokens, grain: Grain) -> Result<Self, QuotaError> {
         if capacity.is_zero() {
             return Err(QuotaError::NoCapacity);
@@ -105,12 +107,12 @@ impl Quota {
     /// Returns the quota of at most `capacity` tokens, refilled in a `span` of ticks, for a store
     /// that counts in `grain`.
     ///
-    /// No rate in tokens a second is computed and rounded first. For example, each of 7 tokens a
-    /// minute costs a seventh of a minute, rounded up.
+    /// The rate in tokens a second is not computed and rounded first. For example, each of 7 tokens
+    /// a minute costs a seventh of a minute, rounded up.
     ///
     /// # Errors
-    /// [`QuotaError`] if the capacity is zero or the span is too long. [`QuotaError::RateTooHigh`]
-    /// if the span is 0 or too short.
+    /// Returns [`QuotaError`] if the capacity is zero or the span is too long. Returns
+    /// [`QuotaError::RateTooHigh`] if the span is 0 or too short.
     pub fn within(capacity: Tokens, span: Ticks, grain: Grain) -> Result<Self, QuotaError> {
         if capacity.is_zero() {
             return Err(QuotaError::NoCapacity);
@@ -126,14 +128,14 @@ impl Quota {
         grain: Grain,
     ) -> Result<Self, QuotaError> {
         // Finds the least group of tokens whose refill takes at least LEAST_UNIT grains, and the
-        // time that it takes. At MAX_RATE tokens a second, a group is 10^9 tokens, or 10^12 if a
+        // time of that refill. At MAX_RATE tokens a second, a group is 10^9 tokens, or 10^12 if a
         // grain is a microsecond.
         let mut group = 1;
         while group <= 1_000_000_000_000 {
             let grains = (span / grain.ticks()).checked_mul(group);
             let unit = grains.and_then(|grains| added.divide_up(grains));
-            // `None` means an overflow: the span is too long, or it adds so many tokens that no
-            // group is large enough.
+            // `None` means an overflow. The span is too long, or so many tokens are added that
+            // every group is too small.
             let unit = unit.ok_or(QuotaError::BurstTooLong)?;
             if unit >= LEAST_UNIT {
                 return Self::of_unit(capacity, unit, group, grain).ok_or(QuotaError::BurstTooLong);
@@ -198,7 +200,8 @@ impl Quota {
         self.step_of(self.cost(tokens))
     }
 
-    /// Returns the step that takes whole `tokens`. This is [`Quota::step`], but faster.
+    /// Returns the step that takes whole `tokens`. The result is that of [`Quota::step`], but this
+    /// function is faster.
     #[inline]
     #[must_use]
     pub fn step_whole(&self, tokens: u64) -> Step {
@@ -207,9 +210,9 @@ impl Quota {
 
     #[inline]
     fn step_of(&self, cost: Option<Ticks>) -> Step {
-        // A cost above the burst is never granted. It exceeds the burst by a whole grain, because a
-        // store would round away less than a grain. A burst is at most 2^60, so the sum cannot
-        // overflow.
+        // A cost above the burst is never granted. The cost exceeds the burst by a whole grain,
+        // because a store would round away less than a grain. A burst is at most 2^60, so the sum
+        // cannot overflow.
         let too_much = self.burst + self.grain.ticks();
         Step::new(cost.unwrap_or(too_much), self.burst)
     }
@@ -226,7 +229,8 @@ impl Quota {
         worth.unwrap_or(self.burst).min(self.burst)
     }
 
-    /// Returns the cost of whole `tokens` in ticks. This is [`Quota::cost`], but faster.
+    /// Returns the cost of whole `tokens` in ticks. The result is that of [`Quota::cost`], but this
+    /// function is faster.
     #[inline]
     #[must_use]
     pub fn cost_whole(&self, tokens: u64) -> Option<Ticks> {
@@ -241,7 +245,7 @@ impl Quota {
         // The burst bounds tokens * unit by 2^60 * 10^12.
         let cost = u128::from(tokens) * u128::from(self.unit);
         let grains = u64::try_from(cost.div_ceil(u128::from(self.group * grain))).ok()?;
-        // At most the burst.
+        // The cost is at most the burst.
         Some(grains * grain)
     }
 
@@ -251,7 +255,7 @@ impl Quota {
     #[must_use]
     pub fn tokens(&self, available: Ticks) -> u64 {
         let available = available.min(self.burst);
-        // Costs are whole grains, so a part of a grain is worth no token.
+        // Costs are whole grains, so a part of a grain adds no token.
         let available = u128::from(available - available % self.grain.ticks());
         let tokens = available * u128::from(self.group) / u128::from(self.unit);
         u64::try_from(tokens).map_or(self.whole_capacity, |tokens| {
@@ -305,7 +309,7 @@ mod tests {
                 assert!(
                     quota.tokens(cost) >= n && quota.tokens(cost - 1) < n.max(quota.tokens(cost))
                 );
-                // Never faster than requested, and less than 0.1 % slower.
+                // The rate is never faster than requested, and less than 0.1 % slower.
                 let exact = n as f64 / rate * 1e9;
                 assert!(cost as f64 >= exact && (cost as f64) < exact * 1.001 + 1_000.0);
             }

@@ -1,7 +1,7 @@
 //! A store in the memory of one owner, with a clock that changes only when the owner advances it.
 //!
-//! Tests of code that uses buckets run on this store. It is also the simple reference with which
-//! other stores are compared.
+//! Tests of code that uses buckets run on this store. Tests also compare other stores with this
+//! simple store.
 
 use crate::clock::{EPOCH, Ticks};
 use crate::key::Key;
@@ -21,7 +21,7 @@ pub struct MemoryStore {
 struct Record {
     empty_at: Ticks,
     /// The greatest burst, in ticks, of the steps that took from the bucket. `None` until the first
-    /// one.
+    /// such step.
     span: Option<Ticks>,
 }
 

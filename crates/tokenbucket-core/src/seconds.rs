@@ -1,8 +1,7 @@
 //! Conversion of seconds, which are doubles in the PHP interface, to whole ticks and back.
 //!
-//! The storage interface uses seconds. Costs and spans are rounded up, so that no call pays too
-//! little for its tokens. Waiting times for callers are rounded up, too, so that the wait is long
-//! enough.
+//! The storage interface uses seconds. Costs and spans are rounded up, so that a cost is never too
+//! low. Waiting times for callers are rounded up, too, so that the wait is long enough.
 
 use crate::clock::{TICKS_PER_SECOND, Ticks};
 use crate::quota::{Grain, MAX_BURST};
@@ -15,15 +14,15 @@ use crate::tokens::{AmountError, Tokens};
 /// example, 0.01 s is 10^7 ticks, although the double is a little more.
 ///
 /// # Errors
-/// [`AmountError`] for NaN, infinities and negative numbers.
+/// Returns [`AmountError`] for NaN, infinities and negative numbers.
 pub fn to_ticks(seconds: f64) -> Result<Ticks, AmountError> {
     let exact = Tokens::from_float(seconds)?;
     // An exact comparison of doubles is intended here.
     #[allow(clippy::float_cmp)]
     let is_nearest = |ticks: f64| ticks / TICKS_PER_SECOND as f64 == seconds;
     let nearest = (seconds * TICKS_PER_SECOND as f64).round();
-    // From 2^22 seconds on, the rounded product may be one tick less or more than the tick that was
-    // meant.
+    // From 2^22 seconds on, the rounded product may be one tick less or more than the intended
+    // tick.
     let named = [nearest, nearest - 1.0, nearest + 1.0]
         .into_iter()
         .find(|&ticks| is_nearest(ticks));
@@ -62,7 +61,7 @@ pub fn from_ticks(ticks: Ticks) -> f64 {
 /// n costs, as in a quota.
 ///
 /// # Errors
-/// [`SpanError`] names the invalid span.
+/// Returns a [`SpanError`] that names the invalid span.
 pub fn to_step(cost: f64, full: f64, grain: Grain) -> Result<Step, SpanError> {
     let grain = grain.ticks();
     // The result is at most 2^60 plus a grain.
@@ -72,7 +71,7 @@ pub fn to_step(cost: f64, full: f64, grain: Grain) -> Result<Step, SpanError> {
     let ratio = (full / cost).round();
     let mut burst = full_ticks;
     if ratio.is_finite() && ratio < MAX_BURST as f64 {
-        // Both spans are not negative, so the ratio is at least 0. It is below 2^60.
+        // Both spans are not negative, so the ratio is at least 0. The ratio is below 2^60.
         #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)]
         let costs = ratio as u64;
         if let Some(whole) = costs.checked_mul(cost_ticks)
@@ -84,7 +83,7 @@ pub fn to_step(cost: f64, full: f64, grain: Grain) -> Result<Step, SpanError> {
             burst = whole;
         }
     }
-    // The greatest burst in whole grains.
+    // The greatest burst is rounded down to whole grains.
     let most = MAX_BURST - MAX_BURST % grain;
     Ok(Step::new(cost_ticks.min(most), burst.min(most)))
 }

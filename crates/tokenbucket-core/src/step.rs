@@ -9,8 +9,8 @@
 //! ```
 //!
 //! This is GCRA (the generic cell rate algorithm) with its theoretical arrival time shifted back by
-//! the burst. In this form, a changed quota works on a live bucket. A smaller capacity locks nobody
-//! out for longer than one refill, and a larger one grants no extra tokens at once.
+//! the burst. In this form, a changed quota works on a live bucket. A smaller capacity causes
+//! denials for one refill at most. A larger capacity grants no extra tokens at once.
 //!
 //! Invariant: a step never moves `empty_at` back. A denial does not change it, unless it charges a
 //! debt.
@@ -23,7 +23,7 @@ use crate::clock::Ticks;
 /// A request for tokens of one bucket.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Step {
-    /// The time in which the wanted tokens refill. A step that costs more than `burst` is never
+    /// The time in which the requested tokens refill. A step that costs more than `burst` is never
     /// granted.
     pub cost: Ticks,
     /// The time in which the whole bucket refills. At most 2^60.
@@ -52,7 +52,7 @@ pub struct Outcome {
 /// The verdict on a step: granted, or the reason for the denial.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Verdict {
-    /// The tokens were taken. For a dry step: they could be taken.
+    /// The tokens were taken. In a dry step, the tokens could be taken.
     Granted,
     /// The tokens were not taken.
     Denied(Denial),
@@ -60,9 +60,9 @@ pub enum Verdict {
 
 /// The reason why tokens were not taken.
 ///
-/// A denial is a whole word, like the other fields of an [`Outcome`], because a single byte was
-/// slower. The processor had to wait when it read a byte that it had just written as part of a
-/// word. That wait took a sixth of the time of a grant.
+/// A denial is a whole word, like the other fields of an [`Outcome`], because a single byte is
+/// slower. The processor must wait when it reads a byte that it has just written as part of a word.
+/// This wait takes a sixth of the time of a grant.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u64)]
 pub enum Denial {
@@ -107,7 +107,7 @@ impl Step {
         self.cost > self.burst
     }
 
-    /// Returns the same step as a dry one, which changes nothing.
+    /// Returns the same step as a dry step, which changes nothing.
     #[must_use]
     pub const fn dry(self) -> Self {
         Self { dry: true, ..self }
@@ -165,8 +165,8 @@ impl Step {
         }
     }
 
-    /// Returns the state `empty_at` after the step, if it were granted. The result is below 2^63,
-    /// because each term is at most 2^62.
+    /// Returns the state `empty_at` after the step if the step is granted. The result is below
+    /// 2^63, because each term is at most 2^62.
     #[inline]
     fn next(&self, empty_at: Ticks, now: Ticks) -> Ticks {
         empty_at.max(self.drained(now).saturating_sub(self.burst)) + self.cost

@@ -36,8 +36,8 @@ pub enum Put {
 pub const UNKNOWN_SPAN: Ticks = 86_400 * crate::TICKS_PER_SECOND;
 
 impl Put {
-    /// The state for a refund that undoes no particular take. It is later than any real state, so
-    /// that the refund gives back its whole cost.
+    /// The state for a refund that undoes no particular take. This state is later than any real
+    /// state, so that the refund gives back its whole cost.
     pub const VOUCHED: Ticks = Ticks::MAX;
 
     /// Returns a refund that gives back its whole cost.
@@ -51,7 +51,7 @@ impl Put {
     }
 
     /// Returns the part of `cost`, in ticks, that the bucket still lacks at `now` because of the
-    /// take that left the state `taken`. This is at most the time from full to `taken`.
+    /// take that left the state `taken`. The result is at most the time from full to `taken`.
     ///
     /// A full bucket gains no tokens. Without the take, the bucket would have been full earlier,
     /// and would have gained fewer tokens since. Giving back the whole cost would grant those

@@ -1,6 +1,6 @@
 //! An exact amount of tokens.
 //!
-//! PHP passes integers and doubles. Both are kept as a mantissa times a power of two.
+//! PHP passes integers and doubles. The amount is kept as a mantissa times a power of two.
 //!
 //! Invariant: `mantissa` is odd or zero. So the amount is a whole number exactly if
 //! `exponent >= 0`.
@@ -47,7 +47,7 @@ impl Tokens {
     /// Converts an integer to the same amount.
     ///
     /// # Errors
-    /// [`AmountError::Negative`] below zero.
+    /// Returns [`AmountError::Negative`] below zero.
     pub fn from_int(amount: i64) -> Result<Self, AmountError> {
         let mantissa = u64::try_from(amount).map_err(|_| AmountError::Negative)?;
         Ok(Self::new(mantissa, 0))
@@ -56,7 +56,8 @@ impl Tokens {
     /// Converts a double to exactly the same amount.
     ///
     /// # Errors
-    /// [`AmountError::NotFinite`] for NaN and infinities, [`AmountError::Negative`] below zero.
+    /// Returns [`AmountError::NotFinite`] for NaN and infinities, and [`AmountError::Negative`] for
+    /// numbers below zero.
     pub fn from_float(amount: f64) -> Result<Self, AmountError> {
         if !amount.is_finite() {
             return Err(AmountError::NotFinite);
@@ -169,8 +170,8 @@ impl Tokens {
         }
     }
 
-    /// Returns the number of binary digits before the binary point. It is 0 or less for amounts
-    /// below one.
+    /// Returns the number of binary digits before the binary point. The number is 0 or less for
+    /// amounts below one.
     fn width(self) -> i32 {
         // `leading_zeros` is at most 64.
         64 - self.mantissa.leading_zeros().cast_signed() + self.exponent

@@ -62,7 +62,8 @@ fn not_constructed() -> Thrown {
     throw::error("The TokenBucket\\Compat\\LeakyBucket object has not been constructed")
 }
 
-/// `__construct($storage, int $period = 30, int $limit = 6, bool $dryRun = false)`
+/// Implements `__construct($storage, int $period = 30, int $limit = 6, bool $dryRun = false)`.
+/// `$period` is in seconds.
 pub fn construct(call: &mut Call<'_>, _result: &mut Zval) -> Result<(), Thrown> {
     let limits = limits(call, 2)?;
     let dry_run = call.count() >= 4 && call.bool(4)?;
@@ -74,7 +75,8 @@ pub fn construct(call: &mut Call<'_>, _result: &mut Zval) -> Result<(), Thrown> 
     Ok(())
 }
 
-/// `bucket(string $action, int $period, int $limit): static`
+/// Implements `bucket(string $action, int $period, int $limit): static`. Sets the limits of an
+/// action. `$period` is in seconds.
 pub fn bucket(call: &mut Call<'_>, result: &mut Zval) -> Result<(), Thrown> {
     let action = call.string(1)?.to_vec();
     let limits = limits(call, 2)?;
@@ -110,7 +112,7 @@ fn limits(call: &mut Call<'_>, first: u32) -> Result<Limits, Thrown> {
     Ok(limits)
 }
 
-/// `request($clientId, $actionId): bool`: returns true if this request is admitted.
+/// Implements `request($clientId, $actionId): bool`. Returns true if this request is admitted.
 pub fn request(call: &mut Call<'_>, result: &mut Zval) -> Result<(), Thrown> {
     let (client, action) = (call.untyped_string(1)?, call.untyped_string(2)?);
     let (client, action) = (value::bytes(&client), value::bytes(&action));
@@ -145,8 +147,8 @@ fn step(limits: Limits) -> Step {
     }
 }
 
-/// `cleanup(): void`: drains the sets that are due. A set drains at most once in a period, even if
-/// this is called more often.
+/// Implements `cleanup(): void`. Drains the sets that are due. A set drains at most once in a
+/// period, even if this is called more often.
 pub fn cleanup(call: &mut Call<'_>, _result: &mut Zval) -> Result<(), Thrown> {
     let this = call.this::<Bucket>();
     let families = this.families.borrow().clone();
@@ -165,8 +167,8 @@ pub fn cleanup(call: &mut Call<'_>, _result: &mut Zval) -> Result<(), Thrown> {
     Ok(())
 }
 
-/// `locked(int $top = 10): array`: returns the denials of the clients and actions with the most
-/// denials.
+/// Implements `locked(int $top = 10): array`. Returns the denials of the clients and actions with
+/// the most denials.
 pub fn locked(call: &mut Call<'_>, result: &mut Zval) -> Result<(), Thrown> {
     let top = if call.count() == 1 { call.int(1)? } else { 10 };
     if top < 1 {

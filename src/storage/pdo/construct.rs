@@ -20,7 +20,7 @@ const DEFAULTS: Settings = Settings {
     ..arguments::DEFAULTS
 };
 
-/// `__construct(PDO $db, string $table, …)`
+/// Implements `__construct(PDO $db, string $table, …)`. Checks the connection and the table's name.
 ///
 /// # Errors
 /// Throws `TypeError` or `ValueError` for an invalid argument, or the exception of a class that
@@ -32,7 +32,7 @@ pub fn construct(call: &mut Call<'_>, _result: &mut Zval) -> Result<(), Thrown> 
     make(call.this(), db, table, settings, None)
 }
 
-/// `__construct($db, $table_name)` of `TokenBucketStoragePDOMySQL`.
+/// Implements `__construct($db, $table_name)` of `TokenBucketStoragePDOMySQL`.
 ///
 /// # Errors
 /// Fails as [`construct`] does.
@@ -91,7 +91,8 @@ fn identity(object: Obj<'_>, dialect: Dialect, table: &str, base: &KeyHasher) ->
         .filter(|it| dialect != Dialect::Sqlite || it.data_source.starts_with(b"/"));
     let is_known = target.is_some();
     let (source, user) = target.map_or_else(Default::default, |it| (it.data_source, it.user));
-    // The data source is hashed with this host's secret, because it may hold a password.
+    // The data source is hashed with this host's secret, because the data source may hold a
+    // password.
     let place = base.key(&source).hash.to_ne_bytes();
     let own = if is_known { Vec::new() } else { unique() };
     let driver = dialect.driver().as_bytes();

@@ -1,9 +1,9 @@
 //! Runs statements on a PDO object: prepares, binds, executes and reads them, and classifies
 //! failures.
 //!
-//! Every call may run PHP code: of a class that extends PDO or its statements, or of a warning
-//! handler. So only counted values are held during a call. A statement in use is taken out of its
-//! slot. If the PHP code calls this storage again, that call prepares another statement.
+//! Every call may run PHP code, for example in a class that extends PDO or its statements, or in a
+//! warning handler. So only counted values are held during a call. A statement in use is taken out
+//! of its slot. If the PHP code calls this storage again, that call prepares another statement.
 
 use super::state::{DB, Made, PdoStorage, slot};
 use crate::zend::invoke::{self, Method};
@@ -290,7 +290,7 @@ impl<'a> Database<'a> {
         };
         self.undone.set(failure == Failure::Undone);
         // The storage does not reconnect, so every call on a lost connection fails. Only the first
-        // of these failures says anything about the server.
+        // of these failures is evidence about the server.
         match failure {
             Failure::Lost if self.object.lost.replace(true) => Cause::LostBefore(message),
             Failure::Lost => Cause::Lost(message),

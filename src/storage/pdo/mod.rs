@@ -3,7 +3,7 @@
 //!
 //! PDO is another extension and may be missing, so its classes are looked up when an object is
 //! passed. The PDO object and the prepared statements are in property slots, where the cycle
-//! collector sees them. Each storage object prepares a frequent statement once.
+//! collector finds them. Each storage object prepares a frequent statement once.
 
 mod construct;
 mod database;

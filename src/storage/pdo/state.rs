@@ -17,11 +17,11 @@ const STATEMENTS: usize = 2;
 /// The state of an object, in addition to its properties.
 #[derive(Debug, Default)]
 pub struct PdoStorage {
-    /// Set by the constructor.
+    /// Empty until the constructor runs.
     pub made: OnceCell<Made>,
     pub proposals: Proposals,
-    /// True after the connection was lost. The storage does not reconnect, so later failures say
-    /// nothing new about the server.
+    /// True after the connection was lost. The storage does not reconnect, so later failures are no
+    /// new evidence about the server.
     pub lost: Cell<bool>,
     pub calls: Cell<u64>,
 }

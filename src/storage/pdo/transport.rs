@@ -46,8 +46,8 @@ pub fn with<R>(
     let tells = made.dialect != Dialect::Sqlite;
     let hints = made.is_known && tells && !database.in_transaction;
     let settings = Settings {
-        // The denial cache is not used inside a transaction. The transaction may be rolled back,
-        // and other connections have not seen its changes.
+        // The denial cache is not used inside a transaction, because the transaction may be rolled
+        // back. Its changes are also invisible to other connections.
         hint_max_age: made.settings.hint_max_age.filter(|_| hints),
         ..made.settings
     };
@@ -174,7 +174,7 @@ impl Database<'_> {
         self.object.calls.set(call.wrapping_add(1));
         let tag = reply::tag(call);
         // This clock is monotonic and is read before the statement. `on_server_clock` relies on
-        // both.
+        // these two properties.
         let now = boot_clock();
         let answer = self.ask(query, &Values { tag, ..values }, |_| {
             let id = self.call(&self.db, "lastinsertid", &mut [])?;
@@ -185,7 +185,7 @@ impl Database<'_> {
         let granted = answer.granted || (query == Query::Take && answer.age >= values.cost);
         if values.tick != 1 {
             // With drain ticks, waiting ends at a tick of the server's clock. The last insert id
-            // has no room for that clock, so it is read now.
+            // has no room for that clock, so the clock is read now.
             let found = self.look(values.name)?;
             return Ok(answered(granted, found));
         }
@@ -229,7 +229,7 @@ impl Database<'_> {
 }
 
 /// Returns the age of a bucket's state after a charged denial, in microseconds. `age` is the age
-/// before it.
+/// before the denial.
 fn charged(values: &Values<'_>, age: i64) -> i64 {
     if values.debt == 0 {
         return age;
@@ -240,7 +240,7 @@ fn charged(values: &Values<'_>, age: i64) -> i64 {
 /// Checks that the row holds a bucket's record. Returns its state.
 ///
 /// # Errors
-/// [`Cause::Record`] if the row does not hold a bucket's record.
+/// Returns [`Cause::Record`] if the row does not hold a bucket's record.
 fn known(state: i64, now: i64) -> Result<i64, Cause> {
     if reply::is_foreign(state, now) {
         Err(Cause::Record)
@@ -249,7 +249,7 @@ fn known(state: i64, now: i64) -> Result<i64, Cause> {
     }
 }
 
-/// Returns the reply to a step from the clock and the state after it.
+/// Returns the reply to a step from the clock and the state after the step.
 fn answered(granted: bool, (now, state): (i64, i64)) -> Reply {
     Reply::new(granted, reply::ticks(now), reply::ticks(state))
 }

@@ -11,8 +11,8 @@ use tokenbucket_core::sql::reply::micros;
 use tokenbucket_core::sql::{BATCH, Dialect, Query};
 use tokenbucket_core::{Grain, seconds};
 
-/// `purge(float $full_microtime): int`: deletes the rows of buckets that were last empty longer ago
-/// than this time, in seconds. Returns the number of deleted rows.
+/// Implements `purge(float $full_microtime): int`. Deletes the rows of buckets that were last empty
+/// longer ago than this time, in seconds. Returns the number of deleted rows.
 pub fn purge(call: &mut Call<'_>, result: &mut Zval) -> Result<(), Thrown> {
     let full = call.float(1)?;
     let step = seconds::to_step(0.0, full, Grain::Microsecond).map_err(|error| match error {
@@ -38,7 +38,7 @@ impl Database<'_> {
             return Err(Cause::Statement(why.to_owned()));
         }
         let created = self.ask(Query::Create, &Values::default(), |_| Ok(()));
-        // If two clients create the table at once, one of them may fail.
+        // If two clients create the table at once, one client may fail.
         if created.is_err() && !self.in_transaction && self.finds()? {
             return Ok(());
         }
@@ -56,7 +56,7 @@ impl Database<'_> {
         let mut deleted = 0;
         let mut names: Vec<Zval> = Vec::new();
         loop {
-            // The last name of the previous batch, or nothing before the first batch.
+            // `last` is the last name of the previous batch, or empty before the first batch.
             let last = &names[names.len().saturating_sub(1)..];
             let query = match last {
                 [] => Query::Stale,

@@ -4,7 +4,8 @@
 -- ARGV[1]  the period of the set in seconds
 -- Reply    1
 
--- A set that is not empty counts its periods from now on, if it did not do so before.
+-- If nothing has counted the periods of a set yet, this call starts to count them. An empty set is
+-- skipped.
 if call('EXISTS', KEYS[1]) == 1 then
     drain(KEYS[1], KEYS[2], ARGV[1])
 end

@@ -1,10 +1,10 @@
 -- The start of each script on a leaky bucket in sorted sets.
 --
--- Hits leak once per period: members with one hit or less are removed, all others lose one hit. A
--- special member of the set counts the drains. That member leaks like all others, so the count is
--- right for any program that drains the set. In a drained set, the score of that member plus the
--- number of the current period is always the same. If another program has drained the set in this
--- period, this script does nothing.
+-- Hits leak once per period. Members with one hit or less are removed, and all other members lose
+-- one hit. A special member of the set counts the drains. That member leaks like all others, so the
+-- count is right for any program that drains the set. In a drained set, the score of that member
+-- plus the number of the current period is always the same. If another program has drained the set
+-- in this period, this script does nothing.
 
 local call = redis.call
 local seconds = call('TIME')[1]
@@ -40,9 +40,10 @@ local function drain(set, control, period)
     end
     call('ZREMRANGEBYSCORE', set, '-inf', whole(due))
     if call('ZCARD', control) ~= call('ZCARD', set) then
-        -- Repair the control, because members that are missing in it would lose their hits below.
-        -- The sizes differ if another program is draining the set, too, or if part of the control
-        -- was lost. The repair is conditional, because it takes as long as the rest of the script.
+        -- Repair the control, because members that are missing in the control would lose their hits
+        -- below. The sizes differ if another program is draining the set, too, or if part of the
+        -- control was lost. The repair is conditional, because it takes as long as the rest of the
+        -- script.
         call('ZINTERSTORE', control, 2, control, set, 'WEIGHTS', 1, 0)
         for _, member in ipairs(call('ZRANGE', set, 0, -1)) do
             call('ZADD', control, -1, member)

@@ -1,9 +1,9 @@
 //! Consistent hashing as in the PHP library Flexihash with its defaults.
 //!
 //! Each target has 64 points on a ring, `crc32(target . i)`. A resource belongs to the first target
-//! whose point is strictly greater than `crc32(resource)`. If there is none, it belongs to the
-//! first target on the ring. If two targets have the same point, the target that was added last
-//! owns the point.
+//! whose point is strictly greater than `crc32(resource)`. If every point is less or equal, the
+//! resource belongs to the first target on the ring. If two targets have the same point, the target
+//! that was added last owns the point.
 
 use std::collections::BTreeMap;
 

@@ -18,7 +18,7 @@ static LOCKED_MOST: LazyLock<Script> = LazyLock::new(|| Script::new(&[include_st
 /// The number of members to which the set of denials is cut.
 const MOST_LOCKED: i64 = 10_000;
 
-/// The number of hits, and the speed at which they leak.
+/// The most hits of a bucket, and the speed at which the hits leak.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Limits {
     /// The seconds in which one hit leaks; not 0.

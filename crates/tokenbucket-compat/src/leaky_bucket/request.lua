@@ -1,6 +1,6 @@
 -- Counts one hit of a client's action.
 --
--- KEYS     the set of its member, that set's control, and the set that counts denials
+-- KEYS     the set of the member, that set's control, and the set that counts denials
 -- ARGV     the member; the period in seconds; the limit; the size to which the last set is cut
 -- Reply    1 if admitted, or else 0. A denial changes only the count of denials.
 

@@ -8,7 +8,7 @@ use tokenbucket_core::remote::memcached::{LONGER, Memcached};
 
 /// The client flags of ext-memcache for an integer.
 const INTEGER: u32 = 768;
-/// The most counters in one write. The replies to more could fill both sides' buffers.
+/// The most counters in one write. The replies to a larger write could fill both sides' buffers.
 const AT_ONCE: usize = 512;
 
 impl Counters for Memcached {
@@ -25,8 +25,8 @@ impl Counters for Memcached {
         groups.into_iter().map(|group| group.1).collect()
     }
 
-    /// Takes one round trip for each `AT_ONCE` counters, and another one if the first counter would
-    /// expire too soon.
+    /// Takes one round trip for each `AT_ONCE` counters, and another round trip if the first
+    /// counter would expire too soon.
     fn count(&self, keys: &[Vec<u8>], life: Option<Life>, deadline: Ticks) -> Result<u64, Cause> {
         let Some(first) = keys.first() else {
             return Ok(0);
@@ -39,7 +39,7 @@ impl Counters for Memcached {
                 let read = keys[counted..].iter();
                 let read = read.map(|key| MetaCommand::new(MetaOp::Get, key.as_slice()).flag("v"));
                 let found = connection.exchange(up.chain(read))?;
-                // The first reply only says whether the counter was created.
+                // The first reply only shows whether the counter was created.
                 for found in &found[counted..] {
                     sum = sum.saturating_add(number(found)?);
                 }

@@ -39,7 +39,7 @@ pub struct Life {
     /// The seconds from its creation; at most 30 days.
     pub whole: u32,
     /// The seconds from now for which windows read the counter, plus one. A counter with less time
-    /// left is prolonged to this.
+    /// left is prolonged to this time.
     pub rest: u32,
 }
 
@@ -70,8 +70,8 @@ pub fn window(minutes: u32, now: i64, mut name: impl FnMut(i64) -> Vec<u8>) -> V
         .collect()
 }
 
-/// Returns the count in a counter, or `None` if it is not a counter. memcached pads with spaces
-/// when it counts down.
+/// Returns the count in a counter, or `None` if it is not a counter. memcached pads a number with
+/// spaces when it decrements the number.
 #[must_use]
 pub fn parse(counter: &[u8]) -> Option<u64> {
     record::digits(counter.trim_ascii_end())

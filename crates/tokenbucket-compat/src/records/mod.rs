@@ -1,12 +1,12 @@
-//! Runs limiters that are one step over one record. Decisions are exact on every store with
+//! Runs limiters that are a function over one record. Decisions are exact on every store with
 //! compare-and-swap.
 //!
-//! A limiter is a pure function: it takes the record and the instant, and returns the verdict and
-//! the next record. [`take`] reads the record, runs the step and swaps the record. If another call
-//! has changed the record meanwhile, [`take`] runs the step again on the changed record. So every
-//! grant follows from the record that it replaces.
+//! A limiter is a pure function, `step`. It takes the record and the instant, and returns the
+//! verdict and the next record. [`take`] reads the record, runs `step` and swaps the record. If
+//! another call has changed the record meanwhile, [`take`] runs `step` again on the changed record.
+//! So every grant follows from the record that it replaces.
 //!
-//! A grant takes two round trips. A denial that changes nothing takes one.
+//! A grant takes two round trips. A denial that changes nothing takes one round trip.
 
 mod memcached;
 mod redis;
@@ -40,7 +40,7 @@ pub type Swapped = Result<Option<Found>, Cause>;
 /// A record as read from a store.
 #[derive(Clone, Debug)]
 pub struct Found {
-    /// The record; `None` if there is none.
+    /// The record; `None` if it is missing.
     pub record: Option<Vec<u8>>,
     /// The store's wall clock when the record was read, in ticks since the epoch. It is a whole
     /// number of microseconds.
@@ -49,28 +49,28 @@ pub struct Found {
     item: (u64, i64),
 }
 
-/// The record after a step.
+/// The record after a call.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Next {
     /// The new record.
     pub record: Vec<u8>,
-    /// The ticks after which the record means the same as a missing one. A store never shortens the
-    /// life of an existing record.
+    /// The ticks after which the record means the same as a missing record. A store never shortens
+    /// the life of an existing record.
     pub life: Ticks,
 }
 
-/// The result of a step: the verdict, and the next record if it changes.
+/// The result of a limiter: the verdict, and the next record if the record changes.
 pub type Stepped = (bool, Option<Next>);
 
 /// Runs `step` on the record of `key` and returns the verdict. A call that loses every race is
 /// denied.
 ///
-/// `step` receives the record, if there is one, and the store's instant. It returns `None` for a
-/// record of another shape. That record is left unchanged.
+/// `step` receives the record, if there is one, and the store's instant. `step` returns `None` for
+/// a record of another shape. Such a record is left unchanged.
 ///
 /// # Errors
-/// Returns [`Cause::Record`] if the record is not of the step's shape. Returns any other [`Cause`]
-/// if the store did not reply before `deadline`.
+/// Returns [`Cause::Record`] if the record has a shape that `step` does not support. Returns any
+/// other [`Cause`] if the store did not reply before `deadline`.
 pub fn take<S: Records>(
     store: &S,
     key: &[u8],

@@ -1,4 +1,4 @@
--- Writes a record if it is still the one that the caller read, or only reads it.
+-- Writes a record if the caller has read its current content, or only reads the record.
 --
 -- KEYS[1]  the record
 -- ARGV     empty to read only; else the next record, its life in milliseconds, and the record that

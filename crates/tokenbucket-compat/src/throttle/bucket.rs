@@ -1,11 +1,11 @@
 //! A bucket as `serialize()` writes `['tokens' => …, 'filled' => …]`. `tokens` is in thousandths of
 //! tokens. `filled` is the millisecond of the wall clock at which the bucket was last filled up.
 //!
-//! Nothing is unserialised. Only bytes of exactly this shape are a bucket.
+//! This module does not unserialise anything. Only bytes of exactly this shape are a bucket.
 //!
 //! The limit and the window come with each call. A bucket that was last filled longer than a window
 //! ago is full. A denied call takes tokens, too, but the debt stays below one window. A client that
-//! keeps calling stays limited. A client that stops for a window does not.
+//! keeps calling stays denied. A client that stops for a window is granted a call.
 //!
 //! Worked example: 5 calls in 300 s. A new bucket holds 5,000 thousandths. Five calls leave 0. The
 //! sixth is denied and leaves -1,000. The deepest debt is -4,000. 300 s later the bucket holds
@@ -40,21 +40,21 @@ pub struct Throttle {
 
 impl Throttle {
     /// Creates a limit of `limit` calls in `window` milliseconds. A limit above 10^9 becomes 10^9.
-    /// Returns `None` if one of them is invalid.
+    /// Returns `None` if an argument is invalid.
     #[must_use]
     pub fn new(limit: f64, window: i64) -> Option<Self> {
         if !limit.is_finite() || limit < 0.0 || window <= 0 {
             return None;
         }
         let thousandths = (limit.min(MOST_CALLS) * 1e3).floor();
-        // At most 10^12.
+        // The number is at most 10^12.
         #[allow(clippy::cast_possible_truncation)]
         let limit = thousandths as i128 * PARTS;
         Some(Self { limit, window })
     }
 
-    /// Takes a token from a bucket at the millisecond `now`; `None` is a full bucket. Returns true
-    /// if the bucket held the token, and the bucket after the call.
+    /// Takes a token from a bucket at the millisecond `now`. `None` means a full bucket. Returns
+    /// true if the bucket held the token, and the bucket after the call.
     #[must_use]
     pub fn take(&self, found: Option<Bucket>, now: i64) -> (bool, Bucket) {
         let full = Bucket {
@@ -78,7 +78,7 @@ impl Throttle {
     }
 
     /// Returns the least time to live of a record, in whole seconds. A record older than a window
-    /// means the same as a missing one.
+    /// means the same as a missing record.
     #[must_use]
     pub fn life(&self) -> u64 {
         self.window.unsigned_abs().div_ceil(1_000) + 1

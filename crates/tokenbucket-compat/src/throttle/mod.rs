@@ -2,9 +2,9 @@
 //!
 //! "The other library" is the PHP code that also writes these records. To lock, that code adds an
 //! item with the value `1`. Then that code reads, writes without comparing, and deletes the lock.
-//! Because it overwrites any change that is made meanwhile, our calls write only inside the lock,
-//! too. Several of our calls may be inside at once, because the compare-and-swap decides between
-//! them. A worker of ours that was killed inside the lock does not delay our other calls:
+//! That code overwrites any change that is made meanwhile, so our calls also write only inside the
+//! lock. Several of our calls may be inside at once, because the compare-and-swap decides between
+//! these calls. A worker of ours that was killed inside the lock does not delay our other calls:
 //!
 //! ```text
 //! lock       meaning                           value after we enter   the other library then
@@ -15,13 +15,13 @@
 //! ```
 //!
 //! A call that leaves deletes the lock, unless another call has entered since. So the last call to
-//! enter unlocks for all. A call that is still inside then loses the swap to the one that left, and
-//! enters again.
+//! enter unlocks for all. A call that is still inside then loses the swap to the call that left,
+//! and enters again.
 //!
-//! A decision takes two round trips. The first enters the lock and reads the record, the second
-//! writes the record and leaves the lock. A call waits for the other library for at most half of
-//! the time to the deadline. The process of the other library may have died inside the lock, or may
-//! not use the lock at all.
+//! A decision takes two round trips. The first round trip enters the lock and reads the record. The
+//! second round trip writes the record and leaves the lock. A call waits for the other library for
+//! at most half of the time to the deadline. The wait is limited because the process of the other
+//! library may have died inside the lock, or may not use the lock at all.
 
 mod bucket;
 
@@ -185,7 +185,7 @@ impl Way<'_> {
         Ok(!writes || found.first().is_some_and(Found::is_done))
     }
 
-    /// Returns the command that writes a bucket if the record is still the one that was read.
+    /// Returns the command that writes a bucket if the record has not changed since it was read.
     fn write(&self, found: &Found, after: &Bucket, life: i64) -> MetaCommand {
         let condition = match found.number(b'c') {
             Some(cas) => format!("C{cas}"),

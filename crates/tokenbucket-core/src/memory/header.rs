@@ -50,7 +50,7 @@ impl Header {
             store(field, value);
         }
         store(&self.created, boot_clock());
-        // Release: a process that sees the magic also sees the other fields.
+        // Release: a process that reads the magic can then read the other fields.
         self.magic.store(MAGIC, Ordering::Release);
         Ok(())
     }

@@ -2,7 +2,7 @@
 
 use std::marker::PhantomData;
 
-/// The size of a page in bytes. The header takes the first page, and a segment is a whole number of
+/// The size of a page in bytes. The header takes the first page. A segment is a whole number of
 /// pages.
 pub(super) const PAGE: usize = 4096;
 

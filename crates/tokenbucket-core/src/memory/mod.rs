@@ -2,19 +2,20 @@
 //! existing one and checks it.
 //!
 //! - **memfd**: a sealed file without a name. Children inherit the mapping. A master that
-//!   re-executes itself (php-fpm on USR2) adopts it by its descriptor, so a reload resets no limit.
+//!   re-executes itself (php-fpm on USR2) adopts the memfd by its descriptor, so a reload resets no
+//!   limit.
 //! - **anonymous**: used where memfd is not available. It is lost when the master re-executes
 //!   itself.
 //! - **named**: a file that several masters and command-line processes share.
 //!
-//! A segment hands out regions by size and alignment. It does not know the types in them.
+//! A segment returns regions by size and alignment. The types in the regions do not matter.
 //!
 //! Invariants of every mapped segment:
 //! - It is finished, because the magic is written last.
 //! - It has the layout that this process expects, and its instants were measured on the clock of
 //!   this boot.
-//! - Another user cannot truncate it: a memfd is sealed, and a named file belongs to this user or
-//!   to root.
+//! - Another user cannot truncate it, because a memfd is sealed, and a named file belongs to this
+//!   user or to root.
 #![allow(unsafe_code)]
 
 mod error;
@@ -71,7 +72,7 @@ impl Segment {
     /// Returns the region at `place`.
     ///
     /// # Panics
-    /// If the place is not of this segment's layout.
+    /// Panics if the place is not of this segment's layout.
     #[must_use]
     pub fn region<T: Shareable>(&self, place: &Place<T>) -> Region<T> {
         Region::new(&self.mapping, place)
@@ -79,8 +80,8 @@ impl Segment {
 
     /// Returns the index ranges of the values in `region` that may have been written.
     ///
-    /// Reading a page that was never written would allocate it. Only a memfd knows which pages were
-    /// written. For other segments, the whole region is returned.
+    /// Reading a page that was never written would allocate the page. Only a memfd records which
+    /// pages were written. For other segments, the whole region is returned.
     #[must_use]
     pub fn written<T: Shareable>(&self, region: &Region<T>) -> Vec<Range<usize>> {
         let all = 0..region.len();

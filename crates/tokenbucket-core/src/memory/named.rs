@@ -23,7 +23,7 @@ impl Segment {
     /// Opens the named segment at `path`, or creates it if it is missing.
     ///
     /// # Errors
-    /// If the file fails a check or cannot be created. An existing file is never changed.
+    /// Fails if the file fails a check or cannot be created. An existing file is never changed.
     pub fn named(path: &Path, access: Access, layout: Layout) -> Result<Self, SegmentError> {
         if !path.is_absolute() || path.file_name().is_none() {
             return Err(SegmentError::Path);
@@ -73,14 +73,14 @@ impl Segment {
         Ok(Self::new(mapping, Backing::Named(path.to_owned())))
     }
 
-    /// Creates a file without a name, fills it, and then links it to `path`. So no other process
-    /// sees a file that is not finished.
+    /// Creates a file without a name, fills it, and then links it to `path`. So other processes
+    /// never open an unfinished file.
     fn create(path: &Path, access: Access, layout: Layout) -> Result<Self, SegmentError> {
         let folder = path.parent().ok_or(SegmentError::Path)?;
         let mode = Mode::from_raw_mode(access.mode);
         let flags = OFlags::TMPFILE | OFlags::RDWR | OFlags::CLOEXEC;
         let fd = fs::open(folder, flags, Mode::RUSR | Mode::WUSR).map_err(|errno| match errno {
-            // The folder is missing, because the file needs no name yet.
+            // The error means a missing folder, because the file does not have a name yet.
             Errno::NOENT => SegmentError::NoFolder,
             errno => SegmentError::System("opening the folder", errno),
         })?;

@@ -16,7 +16,7 @@ impl Segment {
     /// Creates a segment that only this process and its children can use.
     ///
     /// # Errors
-    /// If neither a memfd nor an anonymous mapping can be created.
+    /// Fails if neither a memfd nor an anonymous mapping can be created.
     pub fn private(layout: Layout) -> Result<Self, SegmentError> {
         Self::memfd(layout).or_else(|_| Self::anonymous(layout))
     }
@@ -24,11 +24,11 @@ impl Segment {
     /// Creates a private segment in a sealed memfd.
     ///
     /// # Errors
-    /// If the system does not support memfd or has not enough memory.
+    /// Fails if the system does not support memfd or does not have enough memory.
     pub fn memfd(layout: Layout) -> Result<Self, SegmentError> {
         let flags = MemfdFlags::CLOEXEC | MemfdFlags::ALLOW_SEALING;
         // Some hosts forbid a memfd that can be executed. Old kernels do not support the flag
-        // NOEXEC_SEAL, so the second attempt omits it.
+        // NOEXEC_SEAL, so the second attempt omits the flag.
         let fd = fs::memfd_create("tokenbucket", flags | MemfdFlags::NOEXEC_SEAL)
             .or_else(|_| fs::memfd_create("tokenbucket", flags))
             .map_err(system("memfd_create"))?;
@@ -42,7 +42,7 @@ impl Segment {
     /// Creates a private segment that is lost when the master re-executes itself.
     ///
     /// # Errors
-    /// If the system does not have enough memory for it.
+    /// Fails if the system does not have enough memory for it.
     pub fn anonymous(layout: Layout) -> Result<Self, SegmentError> {
         Ok(Self::new(
             Mapping::create(None, layout)?,
@@ -53,7 +53,7 @@ impl Segment {
     /// Adopts the memfd segment that the same master created before it re-executed itself.
     ///
     /// # Errors
-    /// If the descriptor is not that segment. It is then left open and unchanged.
+    /// Fails if the descriptor is not that segment. It is then left open and unchanged.
     pub fn adopt(fd: RawFd, nonce: u64, layout: Layout) -> Result<Self, SegmentError> {
         if fd < 0 {
             return Err(SegmentError::System("fstat", Errno::BADF));
@@ -75,7 +75,7 @@ impl Segment {
         }
         let owned = rustix::io::fcntl_dupfd_cloexec(candidate, 0).map_err(system("dup"))?;
         // SAFETY: the checks above have shown that `fd` is the descriptor that an earlier image of
-        // this process left open for this one. So no other code owns it.
+        // this process left open for this image. So no other code owns it.
         drop(unsafe { OwnedFd::from_raw_fd(fd) });
         Ok(Self::new(mapping, Backing::Memfd(owned)))
     }
@@ -91,7 +91,7 @@ impl Segment {
     /// Sets whether the memfd stays open when this process executes a program.
     ///
     /// # Errors
-    /// If the descriptor is closed.
+    /// Fails if the descriptor is closed.
     pub fn keep_on_exec(&self, keep: bool) -> Result<(), SegmentError> {
         let Backing::Memfd(fd) = &self.backing else {
             return Ok(());

@@ -13,7 +13,7 @@ pub type Batched = Result<Vec<Taken>, Taken>;
 
 impl<T: Transport> Remote<'_, T> {
     /// Takes the tokens of all steps or of none, in one operation. Some of the buckets may be in
-    /// other stores. This store's settings apply to all of them. Returns `None` if there are no
+    /// other stores. This store's settings apply to all buckets. Returns `None` if there are no
     /// buckets, or if their stores cannot do this in one operation.
     ///
     /// # Errors
@@ -45,7 +45,7 @@ impl<T: Transport> Remote<'_, T> {
                 let ((store, key), step) = (buckets[index], &steps[index]);
                 if !granted {
                     // The batch took nothing. Decide each step alone from the state that the store
-                    // found.
+                    // returned.
                     reply.outcome = step.dry().decide(reply.outcome.empty_at, reply.outcome.now);
                 }
                 store.learn(key, step, reply, hints[index].as_ref(), now);

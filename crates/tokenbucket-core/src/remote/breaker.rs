@@ -6,12 +6,12 @@
 //! half open   that instant has passed; one worker sets a later one and probes the store
 //! ```
 //!
-//! A failed probe doubles the pause until the next one, from 100 ms up to 4 s. A random part of
+//! A failed probe doubles the pause until the next probe, from 100 ms up to 4 s. A random part of
 //! each pause is cut off, so that hosts do not probe at the same time. Any success closes the
 //! breaker.
 //!
 //! Invariant: at most one worker probes at a time. If that worker is killed, the next probe starts
-//! when the lease of the first one ends. Each field is an atomic in which any value is valid. A
+//! when the lease of the first probe ends. Each field is an atomic in which any value is valid. A
 //! lost race causes at most one more call to a store that is down.
 
 use crate::clock::{TICKS_PER_SECOND, Ticks};
@@ -54,7 +54,7 @@ pub struct Breaker {
     name: [AtomicU64; NAME / 8],
 }
 
-/// The reply to a caller that wants to call the store.
+/// The reply to a caller that requests to call the store.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Passage {
     /// The breaker is closed: the caller may call.
@@ -96,7 +96,7 @@ impl<'a> Breakers<'a> {
         let probes = (0..CELLS).map(|step| &self.0[(first + step) % CELLS]);
         for cell in probes {
             // Acquire pairs with the exchange that claims a cell. The claimer writes the name after
-            // that exchange, so another process may not see the name yet.
+            // that exchange, so another process may read an unfinished name.
             let owner = cell.store.load(Acquire);
             if owner == store {
                 return cell;
@@ -183,8 +183,8 @@ impl Breaker {
         }
     }
 
-    /// Records at `now` that a call with this `passage` revealed nothing about the store. If the
-    /// call was a probe, another one may start soon.
+    /// Records at `now` that a call with this `passage` does not show whether the store works. If
+    /// the call was a probe, another probe may start soon.
     pub fn unanswered(&self, passage: Passage, now: Ticks) {
         if passage == Passage::Probe {
             self.open_until.store(now + LEAST_PAUSE, Release);

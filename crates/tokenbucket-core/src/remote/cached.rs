@@ -2,7 +2,7 @@
 //!
 //! An entry is a lower bound of `empty_at` on this host's clock ([`super::denial_cache`]). The
 //! store is contacted unless the entry proves that the step is denied. A cached denial may state a
-//! wait that is a little too long, but never one that is too short.
+//! wait that is a little too long, but never a wait that is too short.
 
 use super::denial_cache::Entry;
 use super::{Ask, Remote, Reply, Transport, age};
@@ -58,8 +58,8 @@ impl<T: Transport> Remote<'_, T> {
     }
 
     /// Returns an upper bound of the ticks since the bucket was empty. A store that has lost the
-    /// record restores it from this bound. Returns `None` if the bucket may be full when the
-    /// request arrives.
+    /// record restores the record from this bound. Returns `None` if the bucket may be full when
+    /// the request arrives.
     pub(super) fn seen(&self, entry: &Entry, burst: Ticks, now: Ticks) -> Option<i64> {
         // The request may arrive as late as the deadline.
         let slack = self.settings.timeout + entry.age / 1024;
@@ -67,8 +67,8 @@ impl<T: Transport> Remote<'_, T> {
     }
 
     /// Records the state of a bucket whose step was denied, as an instant on this host's clock.
-    /// After a grant, records the state only if the cache has an entry, `known`. Otherwise the next
-    /// cached denial would contain outdated numbers. `sent` is the instant at which the request was
+    /// After a grant, records the state only if the cache has an entry, `known`, because the
+    /// numbers of that entry are then outdated. `sent` is the instant at which the request was
     /// sent.
     pub(super) fn learn(
         &self,

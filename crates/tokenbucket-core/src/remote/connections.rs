@@ -1,8 +1,8 @@
 //! The idle connections of this process, kept between calls and between PHP requests.
 //!
-//! A call takes a connection out, and puts it back only after it has read every reply. So a
-//! connection that broke, timed out or stopped in the middle of a reply is never reused. No lock is
-//! held while a call waits.
+//! A call takes a connection out, and puts the connection back only after all replies have been
+//! read. So a connection that broke, timed out or stopped in the middle of a reply is never reused.
+//! No lock is held while a call waits.
 //!
 //! A connection belongs to the process that opened it. A forked child drops the connections of its
 //! parent. Dropping closes the child's descriptors and sends nothing to the server.

@@ -1,24 +1,24 @@
 //! The denial cache: the last known states of buckets in remote stores.
 //!
 //! A bucket's `empty_at` is the instant at which it was, or will be, empty. That instant only moves
-//! forward. So a host that has seen it knows a lower bound, and may deny without contacting the
-//! store. An entry holds the bound on this host's clock, the instant at which the state was seen,
-//! and the error of the bound. The cache has memory of its own, so an entry never evicts a bucket.
-//! A lost entry costs one round trip.
+//! forward. So an instant that a host has received once stays a lower bound. The host may deny from
+//! this bound without contacting the store. An entry holds the bound on this host's clock, the
+//! instant at which the state was seen, and the error of the bound. The cache has memory of its
+//! own, so an entry never evicts a bucket. A lost entry costs one round trip.
 //!
 //! ```text
 //! set    cleared_at: 64 bits | unused: 64 bits | three entries
 //! entry  fingerprint: 48 bits | seen: 22 bits | error: 6 bits | bound: 52 bits
 //! ```
 //!
-//! Refunds and resets move `empty_at` back. After the store has executed one of them, the worker
-//! writes the current instant, the stamp, to the set's `cleared_at`. Replies to requests that were
-//! sent before the stamp are not recorded in the set.
+//! Refunds and resets move `empty_at` back. After the store has executed a refund or reset, the
+//! worker writes the current instant, the stamp, to the set's `cleared_at`. Replies to requests
+//! that were sent before the stamp are not recorded in the set.
 //!
 //! Invariant: after the stamp, no entry remains that comes from an earlier request. The recorder
 //! writes its entry and then reads the stamp. The clearer writes the stamp and then looks for the
-//! entry. Both execute a sequentially consistent fence between their two accesses. So at least one
-//! of them sees the other's write and removes the entry.
+//! entry. Both workers execute a sequentially consistent fence between their two accesses. So at
+//! least one worker reads the other's write and removes the entry.
 
 use crate::clock::Ticks;
 use portable_atomic::AtomicU128;
@@ -119,8 +119,8 @@ impl<'a> DenialCache<'a> {
         for slot in &set.entries {
             let word = slot.load(Acquire);
             if word & FINGERPRINT_MASK == fingerprint(hash) {
-                // If this fails, another worker has changed the entry. If it wrote a new one, it
-                // reads the stamp after that.
+                // If this fails, another worker has changed the entry. If that worker wrote a new
+                // entry, the worker reads the stamp after that.
                 slot.compare_exchange(word, 0, AcqRel, Relaxed).ok();
             }
         }
@@ -129,7 +129,7 @@ impl<'a> DenialCache<'a> {
 
 impl EntrySet {
     /// Returns the place of a new entry: an older entry of the same bucket, otherwise the oldest
-    /// one.
+    /// entry.
     fn place(&self, word: u128, now: Ticks) -> &AtomicU128 {
         let mut oldest = (&self.entries[0], 0);
         for slot in &self.entries {
@@ -237,7 +237,7 @@ mod tests {
         let sets = sets(1);
         let cache = DenialCache::new(&sets);
         for key in 1..=4u128 {
-            // Of the first three, key 3 was seen longest ago.
+            // Key 3 was seen longest ago of the first three keys.
             let seen =
                 NOW - Ticks::from(key != 4) * u64::try_from(key).expect("small") * TICKS_PER_SECOND;
             cache.record(key, NOW, 0, seen);

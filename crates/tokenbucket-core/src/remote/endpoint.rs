@@ -11,8 +11,8 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::PathBuf;
 use std::str::FromStr;
 
-/// The bytes to escape in a path. They would end the path of a `unix://` address, or are hard to
-/// see.
+/// The bytes to escape in a path. Such a byte would end the path of a `unix://` address, or is hard
+/// to see.
 const NOT_IN_PATH: &AsciiSet = &CONTROLS.add(b' ').add(b'%').add(b'?').add(b'#');
 
 /// The address of one server.
@@ -86,7 +86,7 @@ impl Endpoint {
 }
 
 /// Reports whether a host name may contain this byte. The standard does not allow underscores, but
-/// Docker's names have them.
+/// Docker's names contain underscores.
 pub(super) const fn is_name_byte(byte: u8) -> bool {
     byte.is_ascii_alphanumeric() || matches!(byte, b'.' | b'-' | b'_')
 }

@@ -48,7 +48,7 @@ pub enum Cause {
     /// The connection was lost during this call. The caller owns it, so it cannot be reopened here.
     #[error("the connection is lost: {0}")]
     Lost(String),
-    /// One statement failed. The store executes others.
+    /// One statement failed. The store executes other statements.
     #[error("the statement failed: {0}")]
     Statement(String),
     /// The connection was already known to be lost before this call.
@@ -72,7 +72,7 @@ pub enum Blame {
     Store,
     /// One key or one statement. The store works, because it replied.
     Request,
-    /// The caller's own connection or code. The failure says nothing about the store.
+    /// The caller's own connection or code. The failure does not show whether the store works.
     Caller,
 }
 
@@ -94,7 +94,7 @@ impl Cause {
     /// truncates the text.
     #[must_use]
     pub fn refused(text: &str, secret: Option<&Secret>) -> Self {
-        // If Redis does not know a command, its error repeats the beginning of the arguments. The
+        // If a command is unknown to Redis, the error repeats the beginning of the arguments. The
         // arguments of AUTH contain the password.
         let (text, _) = text.split_once(", with args").unwrap_or((text, ""));
         // Replace the secret before truncating, because truncating could leave a part of the

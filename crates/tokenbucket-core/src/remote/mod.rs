@@ -117,7 +117,7 @@ impl<'h, T: Transport> Remote<'h, T> {
     ) -> Result<Answer<Outcome>, Failure> {
         let now = boot_clock();
         if step.exceeds_capacity() {
-            // No round trip is needed, because the store would deny the step, too.
+            // A round trip is not needed, because the store would deny the step, too.
             return Ok(sure(step.decide(now, now)));
         }
         let (mut ask, hint) = match self.prepare(key, step, now) {
@@ -158,11 +158,12 @@ impl<'h, T: Transport> Remote<'h, T> {
         })
     }
 
-    /// Fills a bucket, refunds tokens or creates a record, as `put` says.
+    /// Fills a bucket, refunds tokens or creates a record, depending on `put`.
     ///
-    /// A give-back undoes a take. Only the store that granted the take can process the give-back:
-    /// `taken` is on that store's clock, and the fallback bucket has not lost the tokens. If that
-    /// store fails, the give-back is dropped. The tokens are then refilled with time.
+    /// A give-back undoes a take. Only the store that granted the take can process the give-back,
+    /// because `taken` is on that store's clock. Another reason is that the fallback bucket has not
+    /// lost the tokens. If that store fails, the give-back is dropped. The tokens are then refilled
+    /// with time.
     ///
     /// If the policy granted the take ([`Answer::stood_in`]), the caller must not call this method,
     /// because the store's bucket has not lost those tokens. The caller gives them back to this
@@ -193,9 +194,9 @@ impl<'h, T: Transport> Remote<'h, T> {
         answer
     }
 
-    /// Calls `ask` with the transport and the deadline, unless the breaker is open. The breaker is
-    /// that of the server that keeps the record `name`. If the call fails or the breaker is open,
-    /// and the policy is not [`OnFailure::Throw`], `stand_in` returns the result.
+    /// Calls `ask` with the transport and the deadline, unless the breaker is open. The breaker
+    /// belongs to the server that keeps the record `name`. If the call fails or the breaker is
+    /// open, and the policy is not [`OnFailure::Throw`], `stand_in` returns the result.
     ///
     /// # Errors
     /// Fails like [`Remote::take`].
@@ -260,8 +261,8 @@ fn note(host: &Host, breaker: &Breaker, passage: Passage, cause: &Cause) {
     }
 }
 
-/// Returns the ticks from `instant` to `now`. They are negative if the instant is in the future.
-/// The casts are safe, because instants are below 2^62.
+/// Returns the ticks from `instant` to `now`. The result is negative if the instant is in the
+/// future. The casts are safe, because instants are below 2^62.
 const fn age(now: Ticks, instant: Ticks) -> i64 {
     now.cast_signed() - instant.cast_signed()
 }

@@ -9,7 +9,7 @@ use zeroize::Zeroize;
 /// A password or another text that must not appear in logs, errors or dumps.
 ///
 /// The memory is wiped on drop. Copies that the caller made, such as the PHP string of a DSN, are
-/// not.
+/// not wiped.
 // The derived comparison takes a time that depends on the texts. No attacker can measure that time,
 // because both texts are the caller's own configuration.
 #[derive(Clone, PartialEq, Eq, Hash)]

@@ -1,5 +1,5 @@
 //! The interface of a remote store: the operations that every kind of server must support. Denial
-//! cache, breakers and failure policies are not part of it.
+//! cache, breakers and failure policies are not part of the interface.
 
 use super::Cause;
 use crate::clock::Ticks;

@@ -5,10 +5,10 @@
 //! they would contend for its cache line. The process owns the shard until it dies, so it may count
 //! without an atomic addition.
 //!
-//! Sums are exact for up to 64 processes at a time. With more processes, some share a shard and may
-//! overwrite each other's counts. The same can happen to processes in different PID namespaces,
-//! such as containers that share a named segment. A process that is killed between a grant and its
-//! count leaves that one grant uncounted.
+//! Sums are exact for up to 64 processes at a time. With more processes, some of them share a shard
+//! and may overwrite each other's counts. The same can happen to processes in different PID
+//! namespaces, such as containers that share a named segment. A process that is killed between a
+//! grant and its count leaves that one grant uncounted.
 
 use crate::memory::Region;
 use crate::memory::fork::generation;
@@ -37,11 +37,11 @@ pub enum Event {
     /// A call finished a claim that another process had begun.
     Adopted,
     /// After a claim, the same key was found in another slot. The call gave up its own claim or
-    /// emptied the other one.
+    /// emptied the other slot.
     Duplicate,
     /// The slot of an abandoned claim was claimed for another bucket.
     Stolen,
-    /// Another process changed a slot first, so the call tried again.
+    /// Another process changed a slot first, so the call retried.
     Conflict,
     /// A call was denied after too many conflicts.
     Contended,
@@ -183,8 +183,8 @@ impl Counters {
     // The casts take one half of `chosen` each.
     #[allow(clippy::cast_possible_truncation)]
     pub fn shard(&self) -> (usize, &Shard) {
-        // Relaxed, because a race between threads is harmless. They choose the same shard, or they
-        // count in different ones.
+        // Relaxed, because a race between threads is harmless. The threads choose the same shard,
+        // or they count in different shards.
         let chosen = self.chosen.load(Relaxed);
         let number = if (chosen >> 32) as u32 == generation() {
             chosen as u32 as usize % SHARDS

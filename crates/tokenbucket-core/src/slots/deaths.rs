@@ -1,4 +1,4 @@
-//! Kills processes at the marked steps of the protocol, for `scripts/prove`. Production builds do
+//! Kills processes at the marked points of the protocol, for `scripts/prove`. Production builds do
 //! not contain this module.
 
 use super::protocol::Point;
@@ -8,17 +8,17 @@ use std::io::Write;
 use std::sync::LazyLock;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
-/// The value n of `TOKENBUCKET_DEATHS=n`: on average, a process dies at one of n marked steps.
-/// Without the variable no process dies.
+/// The value n of `TOKENBUCKET_DEATHS=n`: on average, a process dies at one of n marked points.
+/// Without the variable, processes do not die.
 static ONE_IN: LazyLock<Option<u64>> = LazyLock::new(|| {
     let one_in = std::env::var("TOKENBUCKET_DEATHS").ok()?;
     one_in.parse().ok().filter(|&one_in| one_in > 0)
 });
 
-/// The approximate number of steps on a live record for each step of a claim.
+/// The approximate number of marked points on a live record for each marked point of a claim.
 const CLAIMS_ARE_RARER: u64 = 16;
 
-/// Kills the process with SIGKILL, with a probability that depends on the marked step `point`.
+/// Kills the process with SIGKILL, with a probability that depends on `point`.
 pub fn reached(point: Point) {
     let Some(one_in) = *ONE_IN else { return };
     let one_in = match point {
@@ -26,8 +26,8 @@ pub fn reached(point: Point) {
         _ => one_in.div_ceil(CLAIMS_ARE_RARER),
     };
     if roll().is_multiple_of(one_in) {
-        // The trial counts these lines. Each is written in one piece, because other processes may
-        // be dying too.
+        // The trial counts these lines. Each line is written in one piece, because other processes
+        // may be dying too.
         let last_words = format!("died at: {point:?}\n");
         std::io::stderr().write_all(last_words.as_bytes()).ok();
         // A process may signal itself, so this does not fail.
@@ -47,6 +47,6 @@ fn roll() -> u64 {
     dice ^= dice >> 7;
     dice ^= dice << 17;
     DICE.store(dice, Relaxed);
-    // The low bits of a xorshift generator are the least random ones.
+    // The low bits of a xorshift generator are its least random bits.
     dice >> 8
 }

@@ -5,9 +5,9 @@
 //!
 //! Each shard holds a small sketch of the identifiers that are denied most. The algorithm is
 //! Misra-Gries with direct-mapped entries. Each denial selects one entry by its hash. If the entry
-//! has the same hash, its count is raised. Otherwise its count is lowered, and an entry with the
-//! count 0 is replaced. The identifiers that are denied most stay in the sketch. Their counts are
-//! lower bounds.
+//! has the same hash, its count is raised. Otherwise its count is lowered. An entry with the count
+//! 0 is replaced. The identifiers that are denied most stay in the sketch. Their counts are lower
+//! bounds.
 
 use super::counters::SHARDS;
 use crate::key::Key;
@@ -26,7 +26,7 @@ const PREFIX: usize = 48;
 pub struct Diagnostics([[Entry; ENTRIES]; SHARDS]);
 
 /// One identifier and the number of its denials. Only the processes of one shard write to an entry.
-/// A reader may see an entry half written, which is harmless in a statistic.
+/// A reader may read an entry that is half written, which is harmless in a statistic.
 #[repr(C, align(64))]
 #[derive(Debug)]
 struct Entry {
@@ -58,7 +58,7 @@ impl Diagnostics {
     }
 
     /// Returns at most `most` identifiers with the most denials, greatest count first. Only the
-    /// first 47 bytes of an identifier are known. The counts are lower bounds.
+    /// first 47 bytes of an identifier are returned. The counts are lower bounds.
     #[must_use]
     pub fn most_denied(&self, most: usize) -> Vec<(Vec<u8>, u64)> {
         let mut sums: HashMap<u64, (Vec<u8>, u64)> = HashMap::new();

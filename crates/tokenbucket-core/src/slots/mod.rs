@@ -53,8 +53,8 @@ impl<V: Variant> SharedMemory<V> {
         }
     }
 
-    /// Counts a denial for contention or a full table. Notes the identifier of any denial if the
-    /// operator has enabled diagnostics.
+    /// Counts a denial because of contention or a full table. Notes the identifier of any denial if
+    /// the operator has enabled diagnostics.
     #[cold]
     #[inline(never)]
     fn explain(&self, key: Key<'_>, denial: Denial) {

@@ -5,7 +5,7 @@
 //! ```text
 //! from             to               by                                          when
 //! EMPTY            PENDING(K)       a caller of K that found no record          `claim`
-//! LIVE(X), full    PENDING(K)       the same; X is forgotten, it was full       `claim`
+//! LIVE(X), full    PENDING(K)       the same; X was full and is forgotten       `claim`
 //! LIVE(X)          PENDING(K)       the same, if the table may evict; counted   `claim`
 //! PENDING(X), old  PENDING(K)       the same; X's claimant died or sleeps       `claim`
 //! PENDING(K)       EMPTY            any caller of K that must give way          `validate`
@@ -21,19 +21,19 @@
 //! with the shorter missing span is evicted. If these spans are equal too, the lower slot is
 //! evicted.
 //!
-//! Invariant: at most one slot is LIVE(K). Suppose that slots i and j both became LIVE(K), j first.
-//! The claimant of i read j after its own claim and saw no K, so j was claimed later. Then the
+//! Invariant: at most one slot is LIVE(K). Suppose that slots i and j became LIVE(K), j first. The
+//! claimant of i read j after its own claim and did not find K, so j was claimed later. Then the
 //! claimant of j read i after *its* claim, while i was PENDING(K). So it had to give way or to
 //! empty i, which is a contradiction. This needs each claim to be visible before its claimant reads
 //! the other slots, which the fence ensures.
 //!
 //! Invariant: forgetting a full bucket loses nothing. A claimant reads the clock **again** after
-//! its claim. So its first grant is later than the instant at which the old record was seen to be
+//! its claim. So its first grant is later than the instant at which the old record was found to be
 //! full. This needs a clock that is monotone over all processors.
 //!
 //! If a process is killed at any point, each word is either as before the process's change or as
 //! after it. A claim that a killed process leaves behind took no tokens. Callers of the same key
-//! finish the claim at once, and other callers take the slot after about 12 ms. With a much shorter
+//! finish the claim at once. Other callers take the slot after about 12 ms. With a much shorter
 //! time, two claimants could steal from each other for ever.
 
 use super::counters::{Event, Shard};
@@ -87,7 +87,7 @@ pub trait AtomicWord {
 }
 
 /// A variant of the protocol: [`Production`], or one for tests that breaks a rule on purpose or
-/// kills the process at a marked step.
+/// kills the process at a marked point.
 pub trait Variant {
     /// `false` breaks the protocol on purpose: a claim becomes LIVE without a check of the other
     /// slots.
@@ -97,7 +97,7 @@ pub trait Variant {
     /// The number of lost races after which a call is denied as contended.
     const PATIENCE: u32 = 1_000;
 
-    /// Runs at each marked step. Does nothing, except in tests that kill the process there.
+    /// Runs at each marked point. Does nothing, except in tests that kill the process there.
     #[inline]
     fn reached(_: Point) {}
 }
@@ -113,7 +113,7 @@ impl Variant for Production {
     }
 }
 
-/// The marked steps of the protocol.
+/// The marked points of the protocol.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Point {
     /// A live record was read, and the clock was not read yet.
@@ -135,7 +135,7 @@ pub enum Point {
 }
 
 impl Point {
-    /// Every marked step.
+    /// Every marked point.
     pub const ALL: [Self; 8] = [
         Self::Loaded,
         Self::Decided,
@@ -165,7 +165,8 @@ fn count<S: Slots>(slots: &S, event: Event) {
     slots.shard().1.count(event);
 }
 
-/// Returns a 54-bit number that makes the word of this claim different from those of other claims.
+/// Returns a 54-bit number that makes the word of this claim different from the words of other
+/// claims.
 fn ticket<S: Slots>(slots: &S) -> u64 {
     // The shard is read once, because the number and the count must belong to the same shard.
     let (number, shard) = slots.shard();
@@ -326,8 +327,8 @@ impl Survey {
             self.free_count[line] += 1;
             self.free[line].get_or_insert(slot);
         } else if word.is_pending() {
-            // Reads the clock again. `now` may be earlier than the claim, and then a young claim
-            // would look old, because the difference wraps around.
+            // Reads the clock again. `now` may be earlier than the claim. A young claim would then
+            // look old, because the difference wraps around.
             if word.is_abandoned(slots.now()) {
                 self.abandoned.get_or_insert(slot);
             }
@@ -366,9 +367,9 @@ fn count_claim<S: Slots>(slots: &S, old: Word, now: Ticks) {
     }
 }
 
-/// Makes sure that the key is in no other slot. If another slot holds a record, or a lower slot a
-/// claim, gives up the caller's own claim. Empties a claim in a higher slot. Returns `false` if the
-/// caller must start again.
+/// Makes sure that the key is in no other slot. If another slot holds a record, or a lower slot
+/// holds a claim, gives up the caller's own claim. Empties a claim in a higher slot. Returns
+/// `false` if the caller must start again.
 fn validate<S: Slots>(slots: &S, mine: usize, pending: Word) -> bool {
     let fingerprint = slots.fingerprint();
     for index in (0..slots.len()).filter(|&index| index != mine) {

@@ -7,10 +7,10 @@
 //! ```
 //!
 //! The fingerprint 0 means no bucket, as in the word `EMPTY`. The span is the greatest burst of the
-//! callers that took from the bucket. Every process uses the span to see whether the bucket is
-//! full. The span is rounded **up**, so that no bucket looks full too early. A span of 0 means that
-//! no caller has taken from the bucket yet. Stamp, shard and count make every claim a different
-//! word.
+//! callers that took from the bucket. Every process uses the span to determine whether the bucket
+//! is full. The span is rounded **up**, so that no bucket looks full too early. A span of 0 means
+//! that no caller has taken from the bucket yet. Stamp, shard and count make every claim a
+//! different word.
 
 use crate::clock::Ticks;
 use crate::store::UNKNOWN_SPAN;
@@ -75,8 +75,8 @@ impl Word {
         }
     }
 
-    /// Returns the same bucket in another state. The new span is the greater one of the old span
-    /// and `span`.
+    /// Returns the same bucket in another state. The new span is the greater of the old span and
+    /// `span`.
     #[inline]
     #[must_use]
     pub fn moved(self, empty_at: Ticks, span: Span) -> Self {
@@ -116,8 +116,8 @@ impl Word {
     }
 
     /// Reports whether this bucket lacks a smaller share of its span at `now` than `other`. If the
-    /// shares are equal, compares the missing ticks. No two words cause an overflow, because a
-    /// product of two 64-bit numbers fits into 128 bits.
+    /// shares are equal, compares the missing ticks. This cannot overflow, because a product of two
+    /// 64-bit numbers fits into 128 bits.
     #[must_use]
     pub fn lacks_less_than(self, other: Self, now: Ticks) -> bool {
         let missing = |word: Self| u128::from(word.full_at().saturating_sub(now));
@@ -135,7 +135,7 @@ impl Word {
     /// Reports whether this word is a claim so old that its process must have died or been stopped.
     ///
     /// The stamp wraps around every 1.07 s. In 12 ms of each such period, an abandoned claim looks
-    /// young. This only delays the callers that want the slot.
+    /// young. This only delays the callers that need the slot.
     #[must_use]
     pub const fn is_abandoned(self, now: Ticks) -> bool {
         let stamp = self.state >> STAMP_SHIFT;
@@ -168,7 +168,7 @@ impl From<Word> for u128 {
 pub struct Span(u64);
 
 impl Span {
-    /// The span of a bucket from which no caller has taken yet, so that no burst is known.
+    /// The span of a bucket from which no caller has taken yet. The burst is still unknown.
     pub const UNKNOWN: Self = Self(0);
 
     /// Returns the least span that is not below `ticks`. It is at most 0.1 % longer.

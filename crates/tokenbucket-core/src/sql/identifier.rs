@@ -1,8 +1,8 @@
 //! The name of a bucket in a table.
 //!
 //! The column may fold case, ignore trailing spaces, truncate, or refuse bytes that are not text.
-//! So an identifier is stored unchanged only if no column can confuse it with another one. Other
-//! programs can share the row of such an identifier. Every other identifier is hashed.
+//! So an identifier is stored unchanged only if no column can confuse it with another identifier.
+//! Other programs can share the row of such an identifier. Every other identifier is hashed.
 //!
 //! Invariant: different identifiers have different names, unless their SHA-256 hashes collide. An
 //! identifier that looks like a hashed one is hashed itself.

@@ -3,11 +3,11 @@
 //! This module does not connect. Its caller fills the placeholders, runs the statement, and passes
 //! the numbers back.
 //!
-//! A row holds the bucket's name and the second since the epoch at which it was, or will be, empty,
-//! as a double. Invariant: the double is a whole number k of microseconds divided by 1e6. The
-//! statements read it as `round(x * 1e6)`, which gives k again. (A decimal division or a ceiling
-//! drifts and loses tokens.) If a row holds 0, its bucket is full and counts as a bucket without a
-//! record.
+//! A row holds the bucket's name and, as a double, a second since the epoch. At that second the
+//! bucket was, or will be, empty. Invariant: the double is a whole number k of microseconds divided
+//! by 1e6. The statements read it as `round(x * 1e6)`, which gives k again. A decimal division or a
+//! ceiling would drift and lose tokens. If a row holds 0, its bucket is full and counts as a bucket
+//! without a record.
 //!
 //! One decision is one statement: a conditional upsert on the server's clock. It takes no read lock
 //! before it writes, so decisions do not deadlock with each other. A purge may deadlock with
@@ -177,7 +177,7 @@ fn common(word: &str, full: bool) -> Option<&'static str> {
     })
 }
 
-/// Returns a row even if the bucket has none, because the caller needs the clock, too.
+/// Returns a row even if the bucket has no row, because the caller needs the clock, too.
 const LOOK: &str =
     "SELECT :now, COALESCE((SELECT :state FROM :table AS s WHERE identifier = :name), 0)";
 

@@ -1,17 +1,17 @@
 //! The statements for `MySQL` and `MariaDB`. They return the reply in `LAST_INSERT_ID(expr)`, which
 //! does not depend on how the connection counts affected rows. [`super::reply`] decodes the reply.
 //!
-//! Only single quotes enclose strings. Operators whose meaning depends on `sql_mode` are avoided:
-//! `%` is not an operator in ORACLE mode, and `||` means OR or concatenation.
+//! Only single quotes enclose strings. Operators whose meaning depends on `sql_mode` are avoided.
+//! For example, `%` is not an operator in ORACLE mode, and `||` means OR or concatenation.
 
-/// Returns the text of a template's word in this dialect, if it differs from the common one.
+/// Returns the text of a template's word in this dialect, if it differs from the common text.
 pub fn word(word: &str, _full: bool) -> Option<&'static str> {
     Some(match word {
-        // The server's clock, independent of the time zone and constant during a statement.
+        // The server's clock is independent of the time zone and constant during a statement.
         "now" => "TIMESTAMPDIFF(MICROSECOND, '1970-01-01', UTC_TIMESTAMP(6))",
-        // The clock at this moment, even after waiting for a lock. `SYSDATE` is only available in
-        // the session's time zone, so its distance from `NOW` is added. If that zone's clock goes
-        // back meanwhile, the distance is too long, and less is given back.
+        // This reads the clock at this moment, even after waiting for a lock. `SYSDATE` is only
+        // available in the session's time zone, so its distance from `NOW` is added. If that zone's
+        // clock goes back meanwhile, the distance is too long, and less is given back.
         "late" => "(:now + ABS(TIMESTAMPDIFF(MICROSECOND, NOW(6), SYSDATE(6))))",
         "state" | "bare" => {
             "CAST(LEAST(GREATEST(ROUND(COALESCE(microtime, 9e9) * 1e6), -9e15), 9e15) AS SIGNED)"

@@ -1,11 +1,11 @@
 //! The statements for `PostgreSQL`. A step reads the row before it writes, so that a denial writes
 //! nothing, not even to the write-ahead log.
 
-/// Returns the text of a template's word in this dialect, if it differs from the common one.
+/// Returns the text of a template's word in this dialect, if it differs from the common text.
 pub fn word(word: &str, full: bool) -> Option<&'static str> {
     Some(match (word, full) {
         ("now", _) => "CAST(EXTRACT(EPOCH FROM statement_timestamp()) * 1000000 AS bigint)",
-        // The clock at this moment, even after waiting for a lock.
+        // This reads the clock at this moment, even after waiting for a lock.
         ("late", _) => "CAST(EXTRACT(EPOCH FROM clock_timestamp()) * 1000000 AS bigint)",
         ("state", _) => {
             "CAST(LEAST(GREATEST(round(COALESCE(s.microtime, 9e9) * 1e6), -9e15), 9e15) AS bigint)"

@@ -46,7 +46,7 @@ pub struct Answer {
     /// True if the bucket had no record.
     pub absent: bool,
     /// True if the reply has the flag of a grant. The reply to a plain step on a record never has
-    /// it.
+    /// this flag.
     pub granted: bool,
 }
 
@@ -61,8 +61,8 @@ pub fn answer(number: i64, tag: i64) -> Option<Answer> {
     })
 }
 
-/// Reports whether a row with this `state` is not one of our buckets, because it has no value or
-/// one in another unit.
+/// Reports whether a row with this `state` is not one of our buckets, because it has no value or a
+/// value in another unit.
 #[must_use]
 pub const fn is_foreign(state: i64, now: i64) -> bool {
     state.saturating_sub(now) > FARTHEST

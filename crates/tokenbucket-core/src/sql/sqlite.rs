@@ -1,12 +1,12 @@
 //! The statements for `SQLite`. They use this host's clock, because the database is a file on this
 //! host.
 
-/// Returns the text of a template's word in this dialect, if it differs from the common one.
+/// Returns the text of a template's word in this dialect, if it differs from the common text.
 pub fn word(word: &str, full: bool) -> Option<&'static str> {
     Some(match (word, full) {
         ("now", _) => ":clock",
-        // The clock at this moment, even after waiting for a lock, rounded up to milliseconds.
-        // `:clock` was read earlier.
+        // This reads the clock at this moment, even after waiting for a lock, rounded up to
+        // milliseconds. `:clock` was read earlier.
         ("late", _) => {
             "max(:clock, (CAST(round((julianday('now') - 2440587.5) * 86400000) AS INTEGER) + 1) * 1000)"
         }

@@ -39,7 +39,7 @@ impl Table {
         if name.matches('.').count() > 1 {
             return Err(TableError::Parts);
         }
-        // PostgreSQL truncates longer names, so two tables would become one.
+        // PostgreSQL truncates longer names, so two tables could become one table.
         let longest = if dialect == Dialect::PgSql { 63 } else { 64 };
         for part in name.split('.') {
             if part.is_empty() {

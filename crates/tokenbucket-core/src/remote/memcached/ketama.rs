@@ -1,13 +1,14 @@
 //! Chooses the server of an item as libmemcached does, with the settings of ext-memcached.
 //!
-//! So this extension and ext-memcached find an item on the same server, and a fleet of PHP hosts
-//! may use both. The results were compared with ext-memcached 3.2.0 on libmemcached 1.1.4, x86-64.
+//! So this extension and ext-memcached find an item on the same server. A fleet of PHP hosts may
+//! use both extensions. The results were compared with ext-memcached 3.2.0 on libmemcached 1.1.4,
+//! x86-64.
 //!
 //! A ring is a circle of 2^32 positions. Every server has many points on it. Each point is a hash
-//! of the server's name and a counter. The server of an item is that of the first point at or after
+//! of the server's name and a counter. An item belongs to the server of the first point at or after
 //! the hash of the item's key.
 //!
-//! ext-memcached hashes these texts, so they must be written in the same way here:
+//! ext-memcached hashes the following texts, so this module must write them in the same way:
 //! - The server's name as given, without the port if that is 11211. Another spelling of a host,
 //!   also in upper or lower case, is another server.
 //! - The path of a socket alone, as with `addServer($path, 0)`. `addServers()` appends `:0`,
@@ -50,7 +51,7 @@ pub struct Ring {
     distribution: Distribution,
     servers: usize,
     /// Each point with the index of its server, in ascending order. If two points are equal, the
-    /// one of the server with the lower index is used.
+    /// point of the server with the lower index is used.
     points: Box<[(u32, usize)]>,
 }
 

@@ -4,15 +4,15 @@
 //! has any bytes and any length, and often comes from outside. The prefix and the identifier
 //! together are the name. A name that memcached accepts is used unchanged, so that an operator can
 //! `get` it. Any other name is hashed, and the readable head of the name precedes the hash. Bytes
-//! from 0x80 on are also used unchanged: memcached accepts them, although ext-memcached does not
-//! use them.
+//! from 0x80 on are also used unchanged, because memcached accepts them. ext-memcached does not use
+//! such bytes.
 //!
 //! Invariant: the key is valid for any identifier, and different names have different keys. If two
 //! names are both hashed, SHA-256 keeps their keys apart. If only one is hashed, the [`MARKER`]
 //! keeps the keys apart, because a name with the marker at the same place is hashed, too.
 //!
-//! The prefix is joined without a separator, as in every memcached client: `a` + `bc` and `ab` +
-//! `c` are the same key. To keep two prefixes apart, end both with the same delimiter.
+//! The prefix is joined without a separator, as in every memcached client. So `a` + `bc` and `ab` +
+//! `c` are the same key. To keep two prefixes apart, end each prefix with the same delimiter.
 
 use crate::digest::{DIGITS, digits};
 

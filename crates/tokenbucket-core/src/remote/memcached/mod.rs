@@ -12,7 +12,7 @@
 //! race, the same reply contains the new state. A denial is returned only for a state that was read
 //! in this call.
 //!
-//! If the clocks of hosts differ by e seconds, up to rate × 2e more tokens are granted in any
+//! If the clocks of hosts differ by e seconds, up to rate × 2e additional tokens are granted in any
 //! window. A state is never moved back. Correcting the state that a fast host wrote would grant
 //! tokens without limit.
 
@@ -41,9 +41,9 @@ const TRIES: u32 = 64;
 /// The seconds that an item lives longer than it is needed.
 ///
 /// memcached counts seconds by a timer, which may fire late. A timer event shortly after the full
-/// second counts for two seconds, and one after a pause of the process counts for more. An item
-/// that is stored right before such an event still gets the old time, so it expires too early. With
-/// a margin of one second, items sometimes expired at once.
+/// second counts for two seconds, and an event after a pause of the process counts for more. An
+/// item that is stored right before such an event still gets the old time, so it expires too early.
+/// With a margin of one second, items sometimes expire at once.
 pub const LONGER: u64 = 10;
 /// The longest relative time to live, in seconds. memcached takes greater numbers as Unix times.
 const LONGEST_RELATIVE: i64 = 30 * 86_400;
@@ -113,10 +113,10 @@ impl Memcached {
     /// Runs `exchange` on a connection to the server that keeps the item `key`, before `deadline`.
     ///
     /// `exchange` must return `Ok` only if it has read every reply. The connection is then kept for
-    /// later calls; otherwise it is closed.
+    /// later calls. Otherwise the connection is closed.
     ///
     /// # Errors
-    /// Returns the errors of `exchange` and those of connecting.
+    /// Returns the error of `exchange`, or an error of connecting.
     pub fn with<R>(
         &self,
         key: &[u8],

@@ -2,8 +2,8 @@
 //!
 //! The `memcache` crate encodes commands and parses the heads of replies. This module reads and
 //! writes the stream. Every command on a connection has a number. A reply repeats the number of its
-//! command, except the reply for a missing item. So a reply is not mistaken for that of another
-//! command.
+//! command, except the reply for a missing item. So a reply is not mistaken for the reply to
+//! another command.
 
 use crate::clock::Ticks;
 use crate::remote::channel::Channel;
@@ -14,7 +14,7 @@ pub use memcache::exp::{MetaCommand, MetaOp};
 use std::collections::HashMap;
 use std::io::{BufRead, BufReader, Read, Write};
 
-/// The most items that a connection remembers. At the limit, it forgets all of them.
+/// The most items that a connection remembers. At the limit, all remembered items are dropped.
 const MOST_REMEMBERED: usize = 4096;
 /// The most digits of a state that is remembered.
 const LONGEST_STATE: usize = 16;
@@ -94,7 +94,8 @@ impl Connection {
         self.stream.buffer().is_empty() && self.stream.get_mut().is_quiet()
     }
 
-    /// Returns an item as it was last seen on this connection. It may have changed since then.
+    /// Returns an item as it was last seen on this connection. The item may have changed since
+    /// then.
     #[must_use]
     pub fn remembered(&self, key: &[u8]) -> Option<&Item> {
         self.remembered.get(key)
@@ -154,7 +155,7 @@ impl Connection {
     ///
     /// # Errors
     /// Fails like [`Connection::read`]. Returns [`Cause::Record`] if an item that should be a
-    /// number is not one.
+    /// number has another value.
     pub fn exchange<I>(&mut self, commands: I) -> Result<Vec<Found>, Cause>
     where
         I: IntoIterator<Item = MetaCommand>,

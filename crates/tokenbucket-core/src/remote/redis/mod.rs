@@ -41,8 +41,8 @@ impl Redis {
         Self::under(b"", dsn, prefix)
     }
 
-    /// Creates a client like [`Redis::new`] that puts `root` before every key, as another client
-    /// does that has a prefix of its own.
+    /// Creates a client like [`Redis::new`] that puts `root` before every key. `root` is the prefix
+    /// of another client, which puts it before every key, too.
     #[must_use]
     pub fn under(root: &[u8], dsn: Dsn, prefix: &[u8]) -> Self {
         let name = dsn.public_name();
@@ -70,8 +70,8 @@ fn micros_ago(age: Option<i64>) -> Argument<'static> {
     })
 }
 
-/// Converts the age of a state that was seen before its record was lost to microseconds. Rounds up,
-/// so that the restored state is not too late.
+/// Converts the age of a state to microseconds. The state was read before its record was lost.
+/// Rounds up, so that the restored state is not too late.
 fn lost_ago(seen: Option<i64>) -> Argument<'static> {
     micros_ago(seen.map(|age| age + TICKS_PER_MICROSECOND.cast_signed()))
 }
@@ -130,8 +130,8 @@ impl Transport for Redis {
                 Argument::micros(cost),
                 Argument::micros(burst),
                 lost_ago(seen),
-                // The greatest record is later than any state, so a refund with it returns the
-                // whole cost.
+                // The greatest record is later than any state, so a refund with this value returns
+                // the whole cost.
                 Argument::micros(taken.min(record::GREATEST * TICKS_PER_MICROSECOND)),
             ],
             Put::Reset { burst } => vec![Argument::Word(b"reset"), Argument::micros(burst)],

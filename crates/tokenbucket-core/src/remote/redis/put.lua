@@ -4,9 +4,9 @@
 -- ARGV     one of three forms:
 --          "refund"
 --            the cost and the burst in microseconds
---            "" or an upper bound of the microseconds since the bucket was empty, as the caller saw
---              it before the record was lost
---            the state after the take that is undone, or 2^52 if the caller vouches for the refund
+--            "" or an upper bound of the microseconds since the bucket was empty,
+--              to restore a record that was lost
+--            the state after the take that is undone, or 2^52 to refund the whole cost
 --          "reset"
 --            the burst in microseconds
 --          "bootstrap"
@@ -20,7 +20,7 @@ if refusal then
 end
 if ARGV[1] == 'refund' then
     local burst = ARGV[3] + 0
-    -- The part of the cost that the bucket still lacks because of the take.
+    -- Refund only the part of the cost that the bucket still lacks because of the take.
     local cost = math.min(ARGV[2] + 0, math.max(ARGV[5] - (now - burst), 0))
     if record or ARGV[4] ~= '' then
         local empty_at = record or now - ARGV[4]
@@ -29,7 +29,7 @@ if ARGV[1] == 'refund' then
             write(KEYS[1], state, state + burst)
         end
     else
-        -- Write a full record, so that no host restores one that was lost before the refund.
+        -- Write a full record, so that no host restores a record that was lost before the refund.
         write(KEYS[1], 0, now + burst)
     end
 elseif ARGV[1] == 'reset' then

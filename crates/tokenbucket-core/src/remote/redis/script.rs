@@ -1,7 +1,7 @@
 //! Scripts, and the client that runs them on connections of this process.
 //!
-//! A script is called by its hash. Its text is sent only after the server has replied that it does
-//! not know the hash. That reply is the only one after which a command may be repeated.
+//! A script is called by its hash. Its text is sent only after the reply that the hash is unknown.
+//! A command may be repeated after that reply only.
 
 use super::Redis;
 use super::dsn::Dsn;
@@ -24,7 +24,7 @@ pub const RECORD: &str = include_str!("record.lua");
 /// The head of scripts that need the server's time: defines `now`. It must follow [`RECORD`].
 pub const CLOCK: &str = include_str!("clock.lua");
 
-/// A Lua script, and the hash by which servers know it.
+/// A Lua script, and the hash that identifies it on servers.
 #[derive(Debug)]
 pub struct Script {
     text: String,
@@ -94,10 +94,10 @@ impl Redis {
     }
 
     /// Runs a script before `deadline` and returns its reply. Takes one round trip, unless the
-    /// connection is new or the server does not know the script yet.
+    /// connection is new or the server does not have the script yet.
     ///
-    /// `keys` are sent unchanged. [`super::Transport::name`] returns the key of a bucket, and
-    /// [`Redis::raw_name`] that of any other record.
+    /// `keys` are sent unchanged. [`super::Transport::name`] returns the key of a bucket.
+    /// [`Redis::raw_name`] returns the key of any other record.
     ///
     /// # Errors
     /// Returns [`Cause::Record`] if a key holds data that is not a record. The server's error is
@@ -113,7 +113,7 @@ impl Redis {
         let (mut channel, mut commands) = self.connection(deadline)?;
         if self.dsn.database != 0 && !commands.is_empty() {
             // Send these commands separately, because the script must not run on another database
-            // if the server refuses this one.
+            // if the server refuses the database of the DSN.
             if let Value::ServerError(error) = self.exchange(&mut *channel, &commands)? {
                 return Err(self.refused(&error));
             }
@@ -157,7 +157,7 @@ impl Redis {
         }
         let sent = channel.write_all(&bytes).and_then(|()| channel.flush());
         if let Err(error) = sent {
-            // A server that rejects connections sends the reason before it closes them.
+            // A server that rejects connections sends the reason before it closes the connection.
             return Err(self.last_words(channel).unwrap_or_else(|| error.into()));
         }
         let mut parser = Parser::new();

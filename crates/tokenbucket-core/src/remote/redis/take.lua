@@ -3,12 +3,12 @@
 -- KEYS[1]  the bucket
 -- ARGV     the cost in microseconds
 --          the burst in microseconds
---          the drain tick in microseconds; 1 if there is none
---          the greatest debt that denied calls cause, in microseconds; 0 if there is none
+--          the drain tick in microseconds; 1 without drain ticks
+--          the greatest debt that denied calls cause, in microseconds; 0 without debts
 --          1 for a dry step, which changes nothing
 --          "" or the microseconds since a bucket without a record was empty, as the caller proposes
---          "" or an upper bound of the microseconds since the bucket was empty, as the caller saw
---            it before the record was lost
+--          "" or an upper bound of the microseconds since the bucket was empty,
+--            to restore a record that was lost
 -- Reply    1 if the step is granted
 --          the server's time
 --          the state after the step

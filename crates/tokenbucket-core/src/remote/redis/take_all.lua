@@ -3,14 +3,14 @@
 -- KEYS     the bucket of each step; a bucket may occur more than once
 -- ARGV     for each step:
 --            the cost and the burst in microseconds
---            "" or an upper bound of the microseconds since the bucket was empty, as the caller saw
---              it before the record was lost
+--            "" or an upper bound of the microseconds since the bucket was empty,
+--              to restore a record that was lost
 -- Reply    1 if all steps are granted
 --          the server's time
 --          for each step: the bucket's state, then 1 if its lost record was restored
 --
--- If all steps are granted, each state is the one after its step. Otherwise nothing is written, and
--- each state is the one that was found.
+-- If all steps are granted, each state is the state after its step. Otherwise nothing is written,
+-- and each state is the state before the call.
 
 local found, states, spans, healed = {}, {}, {}, {}
 local granted, reply = 1, { 1, now }

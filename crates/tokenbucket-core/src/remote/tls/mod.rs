@@ -1,11 +1,12 @@
 //! TLS to a server, over any transport.
 //!
 //! The server's certificate is always verified. It must be valid for the expected name, and signed
-//! by one of the CAs. Those are Mozilla's CAs or those of a file, never both.
+//! by a trusted CA. The trusted CAs are either Mozilla's CAs or the CAs of a file.
 //!
-//! Each process creates one configuration per CA file, and a new one when the file changes.
-//! Connections share the configuration, so that a new one can resume the session of an earlier one.
-//! rustls' process-wide default is left unchanged, because other extensions may set it.
+//! Each process creates one configuration per CA file, and a new configuration when the file
+//! changes. Connections share the configuration, so that a new connection can resume the session of
+//! an earlier connection. rustls' process-wide default is left unchanged, because other extensions
+//! may set it.
 
 #[cfg(test)]
 mod tests;
@@ -138,8 +139,8 @@ fn stamp(path: &Path) -> Result<Stamp, TlsError> {
     Err(unreadable(path, source))
 }
 
-/// Returns the public CAs, or those of a file. Certificates that rustls cannot use are skipped if
-/// at least one is left, because the bundles of systems contain a few of them.
+/// Returns the public CAs, or the CAs of a file. Certificates that rustls cannot use are skipped if
+/// at least one is left, because the bundles of systems contain a few such certificates.
 fn roots(ca_file: Option<&Path>) -> Result<RootCertStore, TlsError> {
     let Some(path) = ca_file else {
         return Ok(webpki_roots::TLS_SERVER_ROOTS.iter().cloned().collect());

@@ -212,8 +212,8 @@ fn a_configuration_is_shared_until_its_file_changes() {
     ));
     assert!(Arc::ptr_eq(&config(None).unwrap(), &config(None).unwrap()));
 
-    // The file now contains another CA. Its servers are accepted, and those of the previous CA are
-    // not.
+    // The file now contains another CA. Servers of the new CA are accepted. Servers of the previous
+    // CA are rejected.
     fs::copy(other.file.path(), &path).unwrap();
     echo(other.server(2999), Some(&path), "cache.example").unwrap();
     refusal(echo(authority.server(2999), Some(&path), "cache.example"));

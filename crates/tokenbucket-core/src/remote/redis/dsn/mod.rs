@@ -98,7 +98,7 @@ impl Dsn {
     /// Returns the address of the server that a PHP client is connected to.
     ///
     /// `host` is a name or an address, optionally after `tls://`, or the path of a socket. The
-    /// client's certificate settings are not known here, so the public CAs are trusted.
+    /// client's certificate settings are not available here, so the public CAs are trusted.
     ///
     /// # Errors
     /// Fails like [`Dsn::parse`].
@@ -157,8 +157,8 @@ impl Dsn {
     }
 
     fn parse_unix(target: &str, mut options: Options) -> Result<Self, DsnError> {
-        // Reject text before the path, because it would be a host: "unix://run/redis.sock" lacks a
-        // slash.
+        // Reject text before the path, because it would be a host. For example,
+        // "unix://run/redis.sock" lacks a slash.
         if !target.starts_with('/') || target.ends_with('/') {
             return Err(DsnError::SocketPath);
         }
@@ -198,7 +198,8 @@ impl Tls {
             return Err(DsnError::ServerName);
         }
         let ca_file = options.take("cafile").map(PathBuf::from);
-        // PHP-FPM and the command line resolve relative paths from different directories.
+        // Refuse a relative path, because PHP-FPM and the command line resolve it from different
+        // directories.
         if ca_file.as_deref().is_some_and(Path::is_relative) {
             return Err(DsnError::CaFile);
         }
@@ -238,8 +239,8 @@ fn client_endpoint(host: &str, port: u16) -> Result<(Endpoint, Option<Tls>), Dsn
 /// Checks the user and the password. An empty user becomes `None`.
 ///
 /// A user without a password is refused, because clients disagree on the meaning. Some use the user
-/// as the password, redis-py uses an empty password, and the redis crate ignores the user. If both
-/// are empty, they are refused, too, because an unset variable in a template causes this.
+/// as the password, redis-py uses an empty password, and the redis crate ignores the user. Two
+/// empty values are refused, too, because an unset variable in a template causes them.
 fn credentials(
     user: Option<String>,
     password: Option<String>,
@@ -274,7 +275,7 @@ fn parse_database(text: &str) -> Result<u32, DsnError> {
 }
 
 fn decode(text: &str) -> Result<String, DsnError> {
-    // percent_encoding accepts broken escapes. They are refused here, because their "%" was
+    // percent_encoding accepts broken escapes. Refuse broken escapes here, because the "%" was
     // probably meant to be encoded.
     let escapes = |rest: &str| {
         let digits = rest.as_bytes().get(..2);

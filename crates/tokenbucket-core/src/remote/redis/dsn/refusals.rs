@@ -4,7 +4,7 @@
 use super::*;
 use crate::remote::endpoint::EndpointError;
 
-/// A sample password, which the texts contain in its place or in a wrong one.
+/// A sample password, which the texts contain in the right place or in a wrong place.
 const PLANTED: &str = "hunter2";
 
 /// Each rule, with texts that break it.
@@ -218,7 +218,7 @@ fn broken_addresses_are_refused_by_their_rule() {
     }
 }
 
-/// A PHP client object may report such settings, although it cannot connect with them.
+/// A PHP client object may report these settings, although it cannot connect with them.
 #[test]
 fn clients_are_refused_by_the_same_rules() {
     for (host, database, error) in [
