@@ -148,7 +148,8 @@ impl<'a> Supervisor<'a> {
         }
     }
 
-    /// Resumes the workers that were stopped for a random time, or all stopped workers if `all`.
+    /// Resumes each worker that has been stopped for a random time. Resumes all stopped workers if
+    /// `all`.
     fn resume(&mut self, all: bool) {
         for worker in self.workers.iter_mut().flatten() {
             let Some(since) = worker.stopped else {

@@ -1,4 +1,4 @@
-//! A full table that may evict forgets the bucket that lacks the smallest share of its burst.
+//! If a full table may evict, it evicts the bucket that lacks the smallest share of its burst.
 
 use crate::model::{Exact, whole};
 use crate::tried;
@@ -165,7 +165,7 @@ proptest! {
     fn the_victim_lacks_the_smallest_share(slots in prop::collection::vec(words(), 8)) {
         let (victim, missing) = evict(&slots);
         // The slot of a full bucket is taken first. The number of free slots in each line decides
-        // which one.
+        // which of these slots is taken.
         if slots.iter().any(|word| word.is_reclaimable(NOW)) {
             prop_assert!(slots[victim].is_reclaimable(NOW) && missing.is_none());
             return Ok(());
