@@ -56,8 +56,8 @@ pub struct Rules {
     /// The greatest age of an entry of the denial cache, in nanoseconds.
     pub hint: Nanos,
     /// The number of buckets of the quota under one name. It is 1, unless hosts fall back to their
-    /// own buckets. If it is greater, denials are not judged. The reason is that a store may charge
-    /// a call and lose the reply, and then the fallback may deny the call.
+    /// own buckets. A store may charge a call and lose its reply. Because the fallback may then
+    /// deny the call, denials are not judged if this number is greater than 1.
     pub buckets: u32,
     /// The sum of the tokens that evicted buckets lacked.
     pub evicted: Tokens,

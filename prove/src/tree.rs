@@ -60,10 +60,11 @@ impl Maxima {
 #[derive(Debug)]
 pub struct Prefixes {
     leaves: usize,
-    /// By node: the amount added to all positions below it, without the amounts added to its
+    /// For each node, the amount added to all positions below it, without the amounts added to its
     /// ancestors.
     added: Vec<Tokens>,
-    /// By node: the greatest value below it, with the amounts added to it and to nodes below it.
+    /// For each node, the greatest value below it, with the amounts added to the node and to nodes
+    /// below it.
     greatest: Vec<Tokens>,
 }
 

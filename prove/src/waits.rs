@@ -1,4 +1,5 @@
-//! Rule 3: after a wait of `retryAfter`, the denied tokens were there if no other call took any.
+//! Rule 3: after a wait of `retryAfter`, the bucket held the denied tokens if no other call took
+//! any.
 //!
 //! **Why it is necessary.** A denial of n tokens at p with "retry after w" promises that the bucket
 //! holds at least n − r·w tokens at p. Let W be the tokens that calls took between p and p' > p.

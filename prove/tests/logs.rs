@@ -1,4 +1,4 @@
-//! Reads the records of callers, some of which died in a call.
+//! Tests reading the records of callers. Some of the callers died in a call.
 
 use prove::call::{Call, Kind, Outcome, TOKEN};
 use prove::log::Log;
