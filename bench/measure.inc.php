@@ -14,7 +14,7 @@ final class Row
     private readonly Closure $run;
 
     /**
-     * @param string $statement the code; it may use $at, which continues from sample to sample
+     * @param string $statement the code. It may use $at, which continues from sample to sample
      * @param array<string, mixed> $variables the other variables that the code uses
      * @param int $turns the turns of the loop in one sample
      */

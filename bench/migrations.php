@@ -22,8 +22,8 @@ use TokenBucket\Compat\RateLimiter;
 
 const ROUNDS = 10;
 /**
- * The samples of a row in a round. Each is about 20 calls, which is less than a scheduler's time
- * slice.
+ * The samples of a row in a round. Each sample is about 20 calls, which take less time than a
+ * scheduler's time slice.
  */
 const SAMPLES = 20;
 /**
@@ -35,7 +35,8 @@ const MANY_TURNS = 100;
 /** A billion tokens, so that the bucket is never empty here. */
 const MUCH = 1_000_000_000;
 /**
- * The greatest age of a cached denial in seconds: longer than a run, so that entries never expire.
+ * The greatest age of a cached denial in seconds. It is longer than a run, so that entries never
+ * expire.
  */
 const HINT_AGE = 600.0;
 /** A timeout in seconds, long enough that a busy machine does not cause an outage. */
@@ -50,7 +51,10 @@ function evaluate(string $expression, array $variables): mixed
     return eval("return $expression;");
 }
 
-/** Takes twice. Checks that the first call is granted, and the second one only if $grants. */
+/**
+ * Takes twice. Checks that the first call is granted. Checks that the second call is granted only
+ * if $grants.
+ */
 function begin(callable $take, bool $grants): void
 {
     must($take(), 'a full bucket denies');
@@ -129,8 +133,8 @@ function json_rows(Redis $redis, TokenBucketStorage $storage): array
 }
 
 /**
- * A leaky bucket in sorted sets. In plain PHP the set is chosen before the measurement, so it does
- * less than the published script.
+ * A leaky bucket in sorted sets. In plain PHP the set is chosen before the measurement, so the
+ * measured code does less than the published script.
  */
 function leaky_rows(Redis $redis, TokenBucketStorage $storage): array
 {
