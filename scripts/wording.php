@@ -4,12 +4,16 @@
  *
  *     php -n scripts/wording.php    prints each violation and exits with 1 if there are any
  *
- * Comments that fill a whole line are at most 100 columns wide. So is prose in *.md, except tables,
- * fences, HTML, and lines that are only wide because of a link or URL. No text file contains a
- * banned phrase, also not across a line break. No doc comment begins with "What" or "Who".
+ * Comments that fill a whole line are at most 100 columns wide. The same limit applies to prose in
+ * *.md, except tables, fences, HTML, and lines that are only wide because of a link or URL. No text
+ * file contains a banned phrase, not even across a line break. No doc comment begins with "What" or
+ * "Who".
  */
 const WIDTH = 100;
-/** Banned in lower case; phrases of several words also with an upper-case first letter. */
+/**
+ * The banned phrases in lower case. A phrase of several words is also banned with an upper-case
+ * first letter.
+ */
 const BANNED = ['unasked', 'that is none', 'which is none', 'answer is none', 'nobody takes', 'comes to nothing', 'stands in for', 'let go of', 'made up for', 'beside other load'];
 /** Files that may contain banned phrases: this one, which lists them, and the log of the past. */
 const EXEMPT = ['scripts/wording.php', 'docs/log.md'];
