@@ -2,9 +2,9 @@
 /**
  * Compares decisions in shared memory with apcu_inc() as the number of keys grows to ten million.
  *
- * Each call creates the bucket of a key and takes one token. The order is pseudo-random and visits
- * every key before it repeats one. The time to build the key is subtracted. Both sides hold a
- * record for each key before they are measured.
+ * Each call creates the bucket of a key and takes one token. The order of the keys is pseudo-random
+ * and visits every key before it repeats one. The time to build the key is subtracted. The shared
+ * memory and APCu hold a record for each key before the measurement.
  */
 require __DIR__ . '/measure.inc.php';
 

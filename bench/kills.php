@@ -11,7 +11,7 @@
  * dies between a grant and its count, one grant is not counted. A count is never too high.
  *
  * If the lock of a limiter is never released, its calls never return. This program reports that as
- * a result. Its workers get SIGKILL at the end, like all others.
+ * a result. The workers of such a limiter get SIGKILL at the end, like all other workers.
  */
 require __DIR__ . '/measure.inc.php';
 require __DIR__ . '/limiters.inc.php';
@@ -38,7 +38,7 @@ const NAMES = [
 const COUNTS = 3;
 const BYTES = 8 * COUNTS;
 
-/** The counts of all workers, including dead ones. */
+/** The counts of all workers, including dead workers. */
 final class Tally
 {
     private readonly Shmop $memory;
@@ -66,7 +66,7 @@ final class Tally
     }
 }
 
-/** The workers of one limiter. Each can be killed and replaced. */
+/** The workers of one limiter. Each worker can be killed and replaced. */
 final class Workers
 {
     /** @var list<int> process ids */

@@ -3,9 +3,9 @@
  * Compares published limiters in plain PHP with our drop-in replacements, on the same server and in
  * the same run.
  *
- * The rows under one title are sampled alternately, and nothing is subtracted. Ratios are computed
- * round by round. The run starts its own servers, which do not wait for the disk and have no other
- * client.
+ * The rows under one title are sampled alternately. Nothing is subtracted from the samples. Ratios
+ * are computed round by round. The run starts its own servers, which do not wait for the disk and
+ * have no other client.
  */
 require __DIR__ . '/measure.inc.php';
 require __DIR__ . '/../testkit/php/servers.php';
@@ -73,7 +73,10 @@ function pair(string $plain_name, string $our_name, string $what, string $plain,
     return [$row($plain_name, $plain, 1), $row($our_name, $ours, 2)];
 }
 
-/** A window of five minutes. Plain PHP reads the counters of the minutes one by one. */
+/**
+ * Returns the rows of a window of five minutes. Plain PHP reads the counters of the minutes one by
+ * one.
+ */
 function window_rows(Memcache $memcache, TokenBucketStorage $storage): array
 {
     $variables = ['plain' => new PlainMinuteWindow($memcache, '192.0.2.1'), 'ours' => new MinuteWindow($storage, '192.0.2.2')];
@@ -98,7 +101,7 @@ function window_rows(Memcache $memcache, TokenBucketStorage $storage): array
     return array_merge(...$rows);
 }
 
-/** An array of tokens behind a lock. */
+/** Returns the rows of an array of tokens behind a lock. */
 function throttle_rows(Memcache $memcache, TokenBucketStorage $storage): array
 {
     $variables = ['plain' => new PlainClientThrottle($memcache), 'ours' => new ClientThrottle($storage)];
@@ -114,7 +117,7 @@ function throttle_rows(Memcache $memcache, TokenBucketStorage $storage): array
     return array_merge(...$rows);
 }
 
-/** A JSON bucket under WATCH. */
+/** Returns the rows of a JSON bucket under WATCH. */
 function json_rows(Redis $redis, TokenBucketStorage $storage): array
 {
     $rows = [];
@@ -133,8 +136,8 @@ function json_rows(Redis $redis, TokenBucketStorage $storage): array
 }
 
 /**
- * A leaky bucket in sorted sets. In plain PHP the set is chosen before the measurement, so the
- * measured code does less than the published script.
+ * Returns the rows of a leaky bucket in sorted sets. In plain PHP the set is chosen before the
+ * measurement, so the measured code does less than the published script.
  */
 function leaky_rows(Redis $redis, TokenBucketStorage $storage): array
 {

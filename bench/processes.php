@@ -1,11 +1,11 @@
 <?php
 /**
  * Measures the decisions a second that 1, 2, 4 and 8 processes make together, on one key and on a
- * key for each process. Compares shared memory with apcu_inc(), and measures Redis and memcached.
+ * key for each process. Compares shared memory with apcu_inc(). Also measures Redis and memcached.
  * If there are more processes than processors, the processes take turns.
  *
- * In a round all processes start together, and each makes the same number of calls. The time runs
- * from the first start to the last end. No bucket is ever empty, so every denial is due to
+ * In a round all processes start together. Each process makes the same number of calls. The time
+ * runs from the first start to the last end. No bucket is ever empty, so every denial is due to
  * contention. Denials are counted.
  */
 require __DIR__ . '/measure.inc.php';

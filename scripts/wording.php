@@ -15,7 +15,10 @@ const WIDTH = 100;
  * first letter.
  */
 const BANNED = ['unasked', 'that is none', 'which is none', 'answer is none', 'nobody takes', 'comes to nothing', 'stands in for', 'let go of', 'made up for', 'beside other load'];
-/** Files that may contain banned phrases: this one, which lists them, and the log of the past. */
+/**
+ * Files that may contain banned phrases: this file, which lists the phrases, and the log of the
+ * past.
+ */
 const EXEMPT = ['scripts/wording.php', 'docs/log.md'];
 const OPENINGS = '~^[ \t]*(?:///|//!|/\*\*) (?:What|Who)(?:ever)?\b~m';
 
@@ -109,7 +112,7 @@ function violations(string $path, string $text): array
     return array_map(fn (array $it) => "$path:$it[0]: $it[1]", $found);
 }
 
-/** Tests violations() itself: it must find each bad text and accept each good one. */
+/** Tests violations() itself: it must find each bad text and accept each good text. */
 function test_violations(): void
 {
     $wide = str_repeat('word ', 20) . 'word';

@@ -29,10 +29,11 @@
 //! filled the bucket. Let G be the tokens that refunds gave since z and that do not count yet. Then
 //! b + G <= B + O always holds:
 //!
-//! - Grants and time keep it. The limit of B keeps it, because b <= C and G <= P.
-//! - A refund that gave all of its c since z keeps it, because c is subtracted from G too.
+//! - Grants and time keep this inequality. The limit of B keeps it, because b <= C and G <= P.
+//! - A refund that gave all of its c since z keeps the inequality, because c is subtracted from G
+//!   too.
 //! - All other refunds and all resets had begun by z. So K and the open grants contain all tokens
-//!   that were taken since z. These are at least b + G.
+//!   that were taken since z. These tokens are at least b + G.
 //!
 //! **Why the sweep is enough.** Between events D only falls. So within a denial's interval, D is
 //! greatest at the start of the interval, or right after another call starts in the interval. A
@@ -42,7 +43,7 @@ use crate::call::{Call, Kind, Nanos, Outcome, Tokens};
 use crate::rules::{Quota, Rules};
 use crate::tree::Maxima;
 
-/// The number of denials that no history explains, and the first of them.
+/// The number of denials that no history explains, and the first such denial.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Unexplained {
     /// The number of unexplained denials.

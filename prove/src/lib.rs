@@ -7,7 +7,7 @@
 //!
 //! A conviction therefore proves a fault, either of the limiter or of the allowances. An acquittal
 //! is evidence. The evidence is stronger if the intervals are short compared with the refill time
-//! of a token. [`verdict::Verdict`] reports how much the allowances weaken it.
+//! of a token. [`verdict::Verdict`] reports how much the allowances weaken the evidence.
 //!
 //! - [`bound`]: in every window of time, the tokens granted wholly inside are at most the capacity
 //!   plus the tokens that the rate adds.

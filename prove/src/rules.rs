@@ -1,8 +1,8 @@
 //! The rules that a bucket is judged by: its quota and the allowances.
 //!
 //! The allowances are fixed before the judge reads the log. Each allowance weakens the verdict, so
-//! there are few. [`Rules`] lists them. The verdict reports the sum of those that widen every
-//! window.
+//! there are few allowances. [`Rules`] lists all of them. The verdict reports the sum of the
+//! allowances that widen every window.
 
 use crate::call::{Nanos, Tokens};
 
@@ -42,7 +42,7 @@ impl Quota {
     }
 }
 
-/// The allowances: how far a limiter may differ from an exact one.
+/// The allowances: how far a limiter may differ from an exact limiter.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Rules {
     /// The store's unit of time. The time of each grant may be wrong by this much.

@@ -126,7 +126,7 @@ impl Process {
         threads.map(|thread| {
             let stat = read_to_string(thread.unwrap().path().join("stat")).unwrap_or_default();
             // The name of the thread is in brackets and may contain any bytes. The state follows
-            // it.
+            // the name.
             let state = stat.rsplit_once(") ");
             state
                 .and_then(|(_, rest)| rest.chars().next())

@@ -105,7 +105,7 @@ fn the_script_and_the_step_do_the_same() {
             };
             let (after, ended) = (record(), time());
             if !granted.unwrap() {
-                // A call that is denied at an instant is also denied earlier.
+                // A call that is denied now would also be denied at an earlier instant.
                 prop_assert_eq!(step(before.as_deref(), began), Some((false, None)));
                 prop_assert_eq!(after, before);
                 continue;

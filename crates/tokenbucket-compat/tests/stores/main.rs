@@ -1,4 +1,4 @@
-//! Tests of other limiters' records on real servers.
+//! Tests other limiters' records on real servers.
 #![allow(clippy::unwrap_used)]
 
 mod json_bucket;

@@ -1,4 +1,4 @@
-//! Tests of minute counters on real servers.
+//! Tests minute counters on real servers.
 
 use crate::{deadline, left, memcached, redis, set_item};
 use tokenbucket_compat::minutes::{Counters, Life};

@@ -8,8 +8,8 @@
 //! protocol on purpose. The test must detect the violation in each of these runs.
 //!
 //! The test forks, so its process must have only one thread. So the test has its own `main` instead
-//! of the test harness. It takes half a minute. `TOKENBUCKET_CHAOS_SECONDS=n` sets another time.
-//! Arguments select the runs whose names contain one of the arguments.
+//! of the test harness. The test takes half a minute. `TOKENBUCKET_CHAOS_SECONDS=n` sets another
+//! time. Arguments select the runs whose names contain one of the arguments.
 #![allow(unsafe_code, clippy::unwrap_used, clippy::expect_used)]
 
 mod board;

@@ -1,5 +1,5 @@
-//! The promises of a quota: the limit on the tokens that any window admits, and the reason of a
-//! denial.
+//! Tests the promises of a quota: the limit on the tokens that any window admits, and the reason of
+//! a denial.
 //!
 //! The sums are exact fractions and use the **requested** quota. So they show any error that
 //! rounding in the code causes.

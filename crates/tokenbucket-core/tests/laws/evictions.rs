@@ -94,7 +94,7 @@ fn lacking(number: u64, missing: Ticks, span: Ticks) -> Word {
 }
 
 /// Returns eight slots. `slot` holds `other`, and the other slots hold buckets with a span of a day
-/// that lack a hundredth of it.
+/// that lack a hundredth of that span.
 fn daily(slot: usize, other: Word) -> Vec<Word> {
     let mut slots: Vec<_> = (1..=8).map(|n| lacking(n, DAY / 100 + n, DAY)).collect();
     slots[slot] = other;

@@ -1,4 +1,4 @@
-//! The quota: a capacity and a rate in whole ticks.
+//! Tests the quota, which holds a capacity and a rate in whole ticks.
 
 use crate::history::{Amount, any_quotas, even_quotas, tokens};
 use crate::model::{exact, whole};

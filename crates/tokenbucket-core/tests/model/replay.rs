@@ -27,8 +27,8 @@ pub fn grants(cost: Ticks, outcomes: &[Option<Outcome>]) -> Grants {
 /// Returns the greatest number of ticks by which `grants` exceed what the bucket held. The bucket
 /// starts in the state `empty_at`.
 ///
-/// Lindley's recursion computes this: the grants are applied to the bucket in the order of their
-/// instants.
+/// Lindley's recursion computes this number. It applies the grants to the bucket in the order of
+/// their instants.
 pub fn excess(mut empty_at: Ticks, mut grants: Grants, burst: Ticks) -> Ticks {
     grants.sort_unstable();
     let mut most = 0;

@@ -141,8 +141,8 @@ fn two_bursts_share_one_key() {
         let small = spawn(move || small.take(1, 2));
         let great = memory.caller(K).take(8, 10);
         memory.until(at(5));
-        // This call takes the slot if the key's bucket looks full. The new bucket is full a tick
-        // later.
+        // This call takes the slot if its record is that of a full bucket. The new bucket is full a
+        // tick later.
         memory.caller(X).take(1, 1);
         memory.until(at(6));
         let again = memory.caller(K).take(8, 10);

@@ -85,7 +85,7 @@ fn a_hint_never_denies_what_the_store_would_grant() {
                 if chance.below(50) == 0 {
                     let cost = chance.below(3) * UNIT;
                     // Both hosts make the refund. Otherwise the other host would rightly deny for a
-                    // while.
+                    // while because of its hint.
                     for host in &hosts {
                         host.put(&id, &Put::refund(cost, burst));
                     }

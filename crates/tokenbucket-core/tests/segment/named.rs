@@ -1,5 +1,5 @@
-//! Tests of named segments: the first process creates the file completely, and every later process
-//! opens it.
+//! Tests named segments. The first process creates the complete file, and every later process opens
+//! that file.
 
 use crate::{Folder, PRIVATE, empties, is_root, layout, mode_of, store};
 use rustix::io::Errno;
@@ -21,7 +21,8 @@ fn a_second_opener_finds_the_buckets_of_the_first() {
     let second = store(Segment::named(&folder.file(), PRIVATE, layout()).unwrap());
     assert_eq!(second.segment().nonce(), nonce);
     assert!(!empties(&second, b"key"));
-    // This is like a restart, because no process has the file open. The file remains.
+    // Drops both stores, so that no process has the file open, as after a restart. The file
+    // remains.
     drop((first, second));
     let third = store(Segment::named(&folder.file(), PRIVATE, layout()).unwrap());
     assert_eq!(third.segment().nonce(), nonce);
