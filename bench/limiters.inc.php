@@ -51,8 +51,8 @@ final class Limiter
      * @param string $take an expression that takes one token from $limiter. Its value is true if
      *        the token is granted
      * @param Closure(string, int, int, int): object $make creates $limiter from an identifier, a
-     *        capacity, a number of seconds, and the tokens that are refilled in that time. Limiters
-     *        that count windows ignore the rate
+     *        capacity, a time in seconds, and the tokens that are refilled in that time. Limiters
+     *        that count windows ignore the time and the tokens
      */
     public function __construct(
         public readonly string $name,
