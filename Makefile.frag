@@ -1,5 +1,6 @@
 CARGO_TARGET_DIR ?= $(builddir)/.cargo-target
-# Loads the extension by path, so that extension_dir stays PHP's own, where other extensions are.
+# Loads the extension by path, so that extension_dir stays PHP's own folder with the other
+# extensions.
 PHP_TEST_SHARED_EXTENSIONS = -d extension_dir=$(EXTENSION_DIR) -d extension=$(abspath modules)/tokenbucket.so
 TESTS ?= $(srcdir)/php-tests
 
@@ -15,7 +16,7 @@ install-modules: modules/tokenbucket.so
 modules/tokenbucket.so:
 	$(MAKE) cargo-build
 
-# PHP's own rule installs every file in modules. This one removes the installed symbols.
+# PHP's own rule installs every file in modules. This rule removes the installed symbols.
 install: remove-installed-symbols
 remove-installed-symbols: install-modules
 	@rm -f "$(INSTALL_ROOT)$(EXTENSION_DIR)/tokenbucket.so.debug"

@@ -5,8 +5,8 @@ use std::error::Error;
 use std::path::PathBuf;
 use std::process::Command;
 
-/// The releases of PHP from which on the code differs, with the names of their `cfg` flags. The
-/// numbers are those of `php-config --vernum`.
+/// The releases of PHP that need other code than the releases before, with the names of their `cfg`
+/// flags. The numbers are those of `php-config --vernum`.
 const RELEASES: [(u32, &str); 2] = [(80_300, "php83"), (80_400, "php84")];
 /// The oldest supported release.
 const FIRST: u32 = 80_200;

@@ -118,13 +118,15 @@ function is_ours(string $name): bool
     return str_starts_with($name, 'TokenBucket');
 }
 
-/** Returns the name of a limiter without its store, which the title above already names. */
+/** Returns the name of a limiter without its store, because the title above names the store. */
 function short_name(string $name): string
 {
     return preg_replace('/ on (APCu|Redis)(?=,|$)/', '', $name, 1);
 }
 
-/** Calls $line for each limiter, under the title of its store. Returns the y below the last. */
+/**
+ * Calls $line for each limiter, under the title of its store. Returns the y below the last limiter.
+ */
 function lines_of_homes(Drawing $drawing, array $rows, float $top, float $height, Closure $line): float
 {
     $y = $top;
@@ -190,7 +192,7 @@ function draw_decision(Drawing $drawing, array $rows): string
     $drawing->text(398, 67.5, 'denied', 'muted');
     $drawing->text(WIDTH, 67.5, 'granted / denied', 'muted', 'end');
     $top = 84;
-    // The grid is drawn before the limiters, so a drawing that is thrown away yields its height.
+    // The grid is drawn before the limiters, so its height comes from a drawing that is not used.
     $end = lines_of_homes(new Drawing($drawing->colours), $rows, $top - 12, 22, fn () => null);
     foreach ([10 => '0.01', 100 => '0.1', 1_000 => '1', 10_000 => '10', 100_000 => '100', 1_000_000 => '1,000'] as $nanos => $words) {
         $drawing->line($scale($nanos), $top, $scale($nanos), $end + 6);

@@ -90,7 +90,8 @@ function counted(): array
 }
 
 $storage = new TokenBucketStorageSharedMemory;
-// A billion tokens, so that the bucket is never empty here. At one a second its span is 30 years.
+// The bucket holds a billion tokens, so it is never empty here. At one token a second, its span is
+// about 30 years.
 $granting = ['bucket' => new TokenBucket($storage, 'granting', 1e9, 1)];
 $denying = ['bucket' => new TokenBucket($storage, 'denying', 1, 1e-6)];
 $denying['bucket']->consume();

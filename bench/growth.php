@@ -2,16 +2,16 @@
 /**
  * Compares decisions in shared memory with apcu_inc() as the number of keys grows to ten million.
  *
- * Each call creates the bucket of a key and takes one token. The order is pseudo-random and visits
- * every key before it repeats one. The time to build the key is subtracted. Both sides hold a
- * record for each key before they are measured.
+ * Each call creates the bucket of a key and takes one token. The order of the keys is pseudo-random
+ * and visits every key before it repeats one. The time to build the key is subtracted. The shared
+ * memory and APCu hold a record for each key before the measurement.
  */
 require __DIR__ . '/measure.inc.php';
 
 const ROUNDS = 200;
 const NUMBERS = [1, 1_000, 100_000, 1_000_000, 10_000_000];
 
-/** More tokens than the calls of this program take. One is refilled in about 17 minutes. */
+/** More tokens than the calls of this program take. One token is refilled in about 17 minutes. */
 const MANY = 1e6;
 const SLOWLY = 1e-3;
 

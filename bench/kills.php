@@ -2,16 +2,16 @@
 /**
  * Counts what limiters grant while their workers are killed. Writes bench/kills.json.
  *
- *   php bench/kills.php           every limiter for ten seconds, each in a PHP process of its own
- *   php bench/kills.php NAME      one limiter; prints its figures and writes nothing
+ *   php bench/kills.php        runs every limiter for ten seconds, each in its own PHP process
+ *   php bench/kills.php NAME   runs one limiter, prints its figures and writes nothing
  *
  * Eight workers take one token at a time from one limiter, as fast as they can. Every 100 ms a
- * random worker gets SIGKILL, and another worker takes its place. Each worker counts its grants in
- * a block of shared memory that this program owns, so that the counts outlive the worker. If a
- * worker dies between a grant and its count, one grant is not counted. A count is never too high.
+ * random worker gets SIGKILL, and another worker replaces it. Each worker counts its grants in a
+ * block of shared memory that this program owns, so that the counts outlive the worker. If a worker
+ * dies between a grant and its count, one grant is not counted. A count is never too high.
  *
  * If the lock of a limiter is never released, its calls never return. This program reports that as
- * a result. Its workers get SIGKILL at the end, like all others.
+ * a result. The workers of such a limiter get SIGKILL at the end, like all other workers.
  */
 require __DIR__ . '/measure.inc.php';
 require __DIR__ . '/limiters.inc.php';
@@ -24,7 +24,7 @@ const KILL_EVERY_MS = 100;
 const SAMPLE_EVERY_MS = 50;
 /** The most workers that one run may start. */
 const MOST_WORKERS = 1_000;
-/** Names of limiters in bench/limiters.inc.php; for each store, ours comes first. */
+/** Names of limiters in bench/limiters.inc.php. For each store, ours comes first. */
 const NAMES = [
     'TokenBucket, shared memory',
     'userland bucket on APCu',
@@ -38,7 +38,7 @@ const NAMES = [
 const COUNTS = 3;
 const BYTES = 8 * COUNTS;
 
-/** The counts of all workers, including dead ones. */
+/** The counts of all workers, including dead workers. */
 final class Tally
 {
     private readonly Shmop $memory;
@@ -66,7 +66,7 @@ final class Tally
     }
 }
 
-/** The workers of one limiter. Each can be killed and replaced. */
+/** The workers of one limiter. Each worker can be killed and replaced. */
 final class Workers
 {
     /** @var list<int> process ids */
@@ -133,7 +133,7 @@ function kill_workers_of(Limiter $limiter): array
     // Keeps the kills on time although the workers use every processor. Only root may raise the
     // priority.
     @pcntl_setpriority(-10);
-    // A fixed seed, so that each run kills the same workers.
+    // The seed is fixed, so that each run kills the same workers.
     mt_srand(1);
     $tally = new Tally;
     $samples = [];

@@ -1,7 +1,7 @@
 <?php
 /**
- * The limiters that benchmarks compare, by store: ours, those of Debian's packages, and plain PHP
- * as people run it. Each has an expression that takes one token.
+ * The limiters that benchmarks compare, by store. They are ours, those of Debian's packages, and
+ * plain PHP as applications use it. Each limiter has an expression that takes one token.
  */
 require __DIR__ . '/../testkit/php/userland_apcu.php';
 require __DIR__ . '/../testkit/php/userland_pdo.php';
@@ -39,7 +39,9 @@ use Symfony\Component\RateLimiter\Storage\CacheStorage;
 const PATIENCE = 5.0;
 /** A billion tokens, so that the bucket is never empty here. */
 const MUCH = 1_000_000_000;
-/** The seconds that refill a token: long enough that no token is refilled here. */
+/**
+ * The seconds in which a token is refilled. They are long enough that no token is refilled here.
+ */
 const NEVER = 1_000_000;
 
 /** A limiter that can be compared. */
@@ -49,8 +51,8 @@ final class Limiter
      * @param string $take an expression that takes one token from $limiter. Its value is true if
      *        the token is granted
      * @param Closure(string, int, int, int): object $make creates $limiter from an identifier, a
-     *        capacity, and a rate: seconds, and the tokens that they refill. Limiters that count
-     *        windows ignore the rate
+     *        capacity, a time in seconds, and the tokens that are refilled in that time. Limiters
+     *        that count windows ignore the time and the tokens
      */
     public function __construct(
         public readonly string $name,
@@ -71,7 +73,7 @@ final class Limiter
         return eval("return static fn (): bool => $this->take;");
     }
 
-    /** Returns a limiter that denies, and checks that it does. */
+    /** Returns a limiter whose bucket is empty. Checks that the limiter denies. */
     public function exhausted(): object
     {
         $limiter = $this->make(fresh('exhausted'), 2, NEVER);

@@ -14,7 +14,7 @@ final class Row
     private readonly Closure $run;
 
     /**
-     * @param string $statement the code; it may use $at, which continues from sample to sample
+     * @param string $statement the code. It may use $at, which continues from sample to sample
      * @param array<string, mixed> $variables the other variables that the code uses
      * @param int $turns the turns of the loop in one sample
      */
@@ -46,7 +46,7 @@ final class Row
         return quantile($this->samples, 0.5);
     }
 
-    /** Returns the median ratio to another row. $loop is subtracted from both, in nanoseconds. */
+    /** Returns the median ratio to another row. Subtracts $loop nanoseconds from both rows. */
     public function ratio(self $other, float $loop): float
     {
         return quantile($this->ratios($other, $loop), 0.5);
@@ -94,7 +94,7 @@ function quantiles(array $values, array $parts): array
 }
 
 /**
- * Samples all rows alternately, so that other load on the machine affects all of them.
+ * Samples all rows alternately, so that other load on the machine affects all rows.
  *
  * @param list<Row> $rows
  * @param ?callable $barrier waits for the other processes that measure the same rows

@@ -3,9 +3,9 @@
  * Compares published limiters in plain PHP with our drop-in replacements, on the same server and in
  * the same run.
  *
- * The rows under one title are sampled alternately, and nothing is subtracted. Ratios are computed
- * round by round. The run starts its own servers, which do not wait for the disk and have no other
- * client.
+ * The rows under one title are sampled alternately. Nothing is subtracted from the samples. Ratios
+ * are computed round by round. The run starts its own servers, which do not wait for the disk and
+ * have no other client.
  */
 require __DIR__ . '/measure.inc.php';
 require __DIR__ . '/../testkit/php/servers.php';
@@ -22,8 +22,8 @@ use TokenBucket\Compat\RateLimiter;
 
 const ROUNDS = 10;
 /**
- * The samples of a row in a round. Each is about 20 calls, which is less than a scheduler's time
- * slice.
+ * The samples of a row in a round. Each sample is about 20 calls, which take less time than a
+ * scheduler's time slice.
  */
 const SAMPLES = 20;
 /**
@@ -35,7 +35,8 @@ const MANY_TURNS = 100;
 /** A billion tokens, so that the bucket is never empty here. */
 const MUCH = 1_000_000_000;
 /**
- * The greatest age of a cached denial in seconds: longer than a run, so that entries never expire.
+ * The greatest age of a cached denial in seconds. It is longer than a run, so that entries never
+ * expire.
  */
 const HINT_AGE = 600.0;
 /** A timeout in seconds, long enough that a busy machine does not cause an outage. */
@@ -50,7 +51,10 @@ function evaluate(string $expression, array $variables): mixed
     return eval("return $expression;");
 }
 
-/** Takes twice. Checks that the first call is granted, and the second one only if $grants. */
+/**
+ * Takes twice. Checks that the first call is granted. Checks that the second call is granted only
+ * if $grants.
+ */
 function begin(callable $take, bool $grants): void
 {
     must($take(), 'a full bucket denies');
@@ -69,7 +73,10 @@ function pair(string $plain_name, string $our_name, string $what, string $plain,
     return [$row($plain_name, $plain, 1), $row($our_name, $ours, 2)];
 }
 
-/** A window of five minutes. Plain PHP reads the counters of the minutes one by one. */
+/**
+ * Returns the rows of a window of five minutes. Plain PHP reads the counters of the minutes one by
+ * one.
+ */
 function window_rows(Memcache $memcache, TokenBucketStorage $storage): array
 {
     $variables = ['plain' => new PlainMinuteWindow($memcache, '192.0.2.1'), 'ours' => new MinuteWindow($storage, '192.0.2.2')];
@@ -94,7 +101,7 @@ function window_rows(Memcache $memcache, TokenBucketStorage $storage): array
     return array_merge(...$rows);
 }
 
-/** An array of tokens behind a lock. */
+/** Returns the rows of an array of tokens behind a lock. */
 function throttle_rows(Memcache $memcache, TokenBucketStorage $storage): array
 {
     $variables = ['plain' => new PlainClientThrottle($memcache), 'ours' => new ClientThrottle($storage)];
@@ -110,7 +117,7 @@ function throttle_rows(Memcache $memcache, TokenBucketStorage $storage): array
     return array_merge(...$rows);
 }
 
-/** A JSON bucket under WATCH. */
+/** Returns the rows of a JSON bucket under WATCH. */
 function json_rows(Redis $redis, TokenBucketStorage $storage): array
 {
     $rows = [];
@@ -129,8 +136,8 @@ function json_rows(Redis $redis, TokenBucketStorage $storage): array
 }
 
 /**
- * A leaky bucket in sorted sets. In plain PHP the set is chosen before the measurement, so it does
- * less than the published script.
+ * Returns the rows of a leaky bucket in sorted sets. In plain PHP the set is chosen before the
+ * measurement, so the measured code does less than the published script.
  */
 function leaky_rows(Redis $redis, TokenBucketStorage $storage): array
 {

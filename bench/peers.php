@@ -1,12 +1,12 @@
 <?php
 /**
- * Compares our decisions with those of other limiters in the same store: the time of a granted and
- * of a denied call, the round trips, and the distribution of the times of single calls.
+ * Compares our decisions with those of other limiters in the same store. Measures the time of a
+ * granted and of a denied call, the round trips, and the distribution of the times of single calls.
  *
- * The rows of a store are sampled alternately, and nothing is subtracted. On Redis, round trips are
- * the server's count of reads from clients (total_reads_processed). On other servers a proxy counts
- * them, in separate calls. Single calls are timed with hrtime() around each call. The median cost
- * of hrtime() itself is subtracted.
+ * The rows of a store are sampled alternately. Nothing is subtracted from the samples. On Redis,
+ * round trips are the server's count of reads from clients (total_reads_processed). On other
+ * servers, a proxy counts the round trips in separate calls. Single calls are timed with hrtime()
+ * around each call. The median cost of hrtime() itself is subtracted.
  */
 require __DIR__ . '/measure.inc.php';
 require __DIR__ . '/limiters.inc.php';
@@ -14,8 +14,8 @@ require __DIR__ . '/../testkit/php/proxy.php';
 
 const ROUNDS = 10;
 /**
- * The samples of a row in a round. Each is about 20 calls, which is less than a scheduler's time
- * slice.
+ * The samples of a row in a round. Each sample is about 20 calls, which take less time than a
+ * scheduler's time slice.
  */
 const SAMPLES = 20;
 /**
@@ -55,7 +55,7 @@ final class Candidate
     }
 
     /**
-     * Checks that one bucket grants and the other denies. Called before and after the measurement.
+     * Checks that one bucket grants and the other denies. Runs before and after the measurement.
      */
     public function check(): void
     {

@@ -1,11 +1,11 @@
 <?php
 /**
  * Measures the decisions a second that 1, 2, 4 and 8 processes make together, on one key and on a
- * key for each process. Compares shared memory with apcu_inc(), and measures Redis and memcached.
+ * key for each process. Compares shared memory with apcu_inc(). Also measures Redis and memcached.
  * If there are more processes than processors, the processes take turns.
  *
- * In a round all processes start together, and each makes the same number of calls. The time runs
- * from the first start to the last end. No bucket is ever empty, so every denial is due to
+ * In a round all processes start together. Each process makes the same number of calls. The time
+ * runs from the first start to the last end. No bucket is ever empty, so every denial is due to
  * contention. Denials are counted.
  */
 require __DIR__ . '/measure.inc.php';
@@ -14,7 +14,9 @@ require __DIR__ . '/../testkit/php/processes.php';
 
 const NUMBERS = [1, 2, 4, 8];
 const ROUNDS = 9;
-/** The calls of all processes together. They take far longer than a scheduler's time slice. */
+/**
+ * The calls of all processes together. These calls take far longer than a scheduler's time slice.
+ */
 const CALLS_IN_MEMORY = 4_000_000;
 const CALLS_OF_A_SERVER = 16_000;
 const PATIENCE = 5.0;
@@ -68,7 +70,7 @@ final class Load
 function load(string $name, int $calls, Closure $storage): Load
 {
     return new Load($name, $calls, function (string $key) use ($storage) {
-        // Created after the fork, so that each process has its own connection.
+        // The bucket is created after the fork, so that each process has its own connection.
         $bucket = new TokenBucket($storage(), $key, 1e9, 1);
         return function (int $calls) use ($bucket) {
             $granted = 0;

@@ -3,15 +3,18 @@
  * Counts how many of 1,000 tokens limiters grant to eight processes. No token is refilled.
  *
  * The processes take one token at a time. They start together and wait for each other after every
- * 100 tries. A denial is false if it ended before the 1,000th grant began, because a token was
- * left then. If there are fewer grants, the last one is used instead.
+ * 100 tries. A denial is false if it ended before the 1,000th grant began, because a token was left
+ * then. If there are fewer grants, the last grant is used instead.
  */
 require __DIR__ . '/measure.inc.php';
 require __DIR__ . '/limiters.inc.php';
 require __DIR__ . '/../testkit/php/processes.php';
 
 const PROCESSES = 8;
-/** The number of races. Each uses a new bucket. Several are run because their results differ. */
+/**
+ * The number of races. Each race uses a new bucket. Several races run, because their results
+ * differ.
+ */
 const RACES = 3;
 const TOKENS = 1_000;
 /** The chunks of each process. All processes wait for each other before each chunk. */
@@ -19,8 +22,8 @@ const CHUNKS = 20;
 const TRIES_A_CHUNK = 100;
 
 /**
- * Returns the results of one process: when its grants began, when its denials ended, and its
- * failures.
+ * Returns the results of one process: the times at which its grants began and its denials ended, in
+ * nanoseconds, and the number of its failures.
  */
 function race_in(Limiter $limiter, string $identifier, callable $barrier): array
 {

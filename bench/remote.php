@@ -1,7 +1,8 @@
 <?php
 /**
- * Compares TokenBucket on Redis and memcached with one round trip of PHP's own clients, and with
- * limiters in plain PHP: a JSON bucket under WATCH, and `check()` behind a lock.
+ * Compares TokenBucket on Redis and memcached with one round trip of PHP's own clients. Also
+ * compares TokenBucket with limiters in plain PHP: a JSON bucket under WATCH, and `check()` behind
+ * a lock.
  *
  * One process measures all rows in one run, on servers that it starts itself. Nothing is
  * subtracted. The rows are sampled alternately, about a millisecond at a time. Ratios are computed
@@ -13,8 +14,8 @@ require __DIR__ . '/../testkit/php/servers.php';
 
 const ROUNDS = 10;
 /**
- * The samples of a row in a round. Each is TURNS * 20 calls, which is less than a scheduler's time
- * slice.
+ * The samples of a row in a round. Each sample is TURNS * 20 calls, which take less time than a
+ * scheduler's time slice.
  */
 const SAMPLES = 50;
 const TURNS = 2;
@@ -25,11 +26,13 @@ const LEAST = 0.1;
 /** The turns of the loop for statements that take a fraction of a microsecond. */
 const MANY_TURNS = 100;
 /**
- * A billion tokens, so that the bucket is never empty here. At one a second its span is 30 years.
+ * A billion tokens, so that the bucket is never empty here. At one token a second, its span is
+ * about 30 years.
  */
 const MUCH = 1_000_000_000;
 /**
- * The greatest age of a cached denial in seconds: longer than a run, so that entries never expire.
+ * The greatest age of a cached denial in seconds. It is longer than a run, so that entries never
+ * expire.
  */
 const HINT_AGE = 600.0;
 /** A timeout in seconds, long enough that a busy machine does not cause an outage. */

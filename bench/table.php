@@ -72,7 +72,10 @@ function line(string $what, string $micros = '', string $a_second = '', string $
     echo '| ', implode(' | ', func_get_args() + array_fill(0, 8, '')), " |\n";
 }
 
-/** Prints a line for a row that is compared with another one, with its target if it has one. */
+/**
+ * Prints a line for a row that is compared with another row. Includes the target if the row has
+ * one.
+ */
 function line_beside(string $what, array $row): void
 {
     $verdict = isset($row['target']) ? sprintf('%.2f: %s', $row['target'], $row['met'] ? 'met' : '**MISSED**') : '';

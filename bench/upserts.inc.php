@@ -61,7 +61,10 @@ final class MySqlUpsert extends UpsertByHand
     }
 }
 
-/** Reads the verdict from a row: clock, state of the bucket, is granted, is certain. */
+/**
+ * Reads the verdict from a row. Its columns are the clock, the state of the bucket, and two flags
+ * for a granted call and a certain verdict.
+ */
 final class PgSqlUpsert extends UpsertByHand
 {
     protected const PLACES = 7;

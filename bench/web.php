@@ -27,7 +27,7 @@ const NAMES = [
 
 /**
  * The script around the code of a limiter. It sends a Content-Length, because ab's connections are
- * not persistent without one.
+ * not persistent without this header.
  */
 const SCRIPT = <<<'PHP'
     <?php

@@ -26,7 +26,8 @@ const CONTROL = 8.0;
 /**
  * Returns the factories of the subjects, by store and variant.
  *
- * @return array<string, callable(): (Subject|string)> each returns a subject or why it is missing
+ * @return array<string, callable(): (Subject|string)> each returns a subject, or the reason why the
+ *        subject is missing
  */
 function subjects(): array
 {

@@ -16,7 +16,7 @@ final class Wire
 
     /**
      * Sends a command to memcached or Redis. Returns the value in the reply, or null if the reply
-     * has none.
+     * has no value.
      */
     public function ask(string $command): ?string
     {
@@ -65,7 +65,8 @@ abstract class Control
 }
 
 /**
- * A window limiter on memcached. It fetches the count of the window, compares it and increments it.
+ * A window limiter on memcached. It fetches the count of the window, compares the count and
+ * increments it.
  */
 final class CheckThenIncrement extends Control
 {

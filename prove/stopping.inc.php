@@ -35,10 +35,7 @@ final class Stopping
         fwrite($this->control, json_encode([$until, ...$processes]) . "\n");
     }
 
-    /**
-     * Resumes all processes at once. Returns by how many nanoseconds the latest resumption was
-     * late.
-     */
+    /** Resumes all processes at once. Returns the greatest delay of a resumption in nanoseconds. */
     public function end(): int
     {
         stream_socket_shutdown($this->control, STREAM_SHUT_WR);

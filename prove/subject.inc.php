@@ -79,7 +79,10 @@ abstract class Subject
         ];
     }
 
-    /** Returns copies of the buckets that do not use the denial cache, if the subject uses it. */
+    /**
+     * Returns copies of the buckets without the denial cache, or an empty array if the subject does
+     * not use the denial cache.
+     */
     private function unhinted(array $buckets, int $offset): array
     {
         return static::HINTS ? array_map(fn (array $bucket) => [$bucket[0] + $offset, $bucket[1], $bucket[2], false], $buckets) : [];

@@ -8,8 +8,9 @@ require_once __DIR__ . '/../testkit/php/fpm.php';
 /**
  * Runs one subject under load and faults for some seconds, and then judges its logs.
  *
- * The plan of faults depends on the seed alone: which fault, when, on which process, for how long.
- * The scheduler of the system decides at which point of a call a fault happens.
+ * The plan of faults depends on the seed alone. The plan determines the kind, the time, the process
+ * and the duration of each fault. The scheduler of the system decides at which point of a call a
+ * fault happens.
  */
 final class Trial
 {
@@ -54,8 +55,8 @@ final class Trial
     /**
      * Runs the trial.
      *
-     * @return array{string, int} the judge's output, and its exit code: 0 if the rules hold, 1 if
-     *         the subject is convicted, 2 if the logs prove nothing
+     * @return array{string, int} the judge's output and exit code. The code is 0 if the rules hold,
+     *         1 if the subject is convicted, and 2 if the logs prove nothing
      */
     public function run(): array
     {
@@ -309,8 +310,8 @@ final class Trial
             pcntl_waitpid($client, $status);
         }
         $said = file_get_contents("$this->folder/out");
-        // PostgreSQL's client library prints the last warning of a server that is killed. It is
-        // expected.
+        // PostgreSQL's client library prints the last warning of a server that is killed. That
+        // warning is expected.
         $said = preg_replace('/^WARNING:  terminating connection.*\n/m', '', $said);
         if ($this->subject::DIES) {
             preg_match_all('/^(died at: \w+)\n/m', str_replace('done', '', $said), $deaths);

@@ -1,10 +1,10 @@
 <?php
 /**
- * A worker of a campaign: calls a limiter in a loop and notes each call, so that the log is
- * complete even if the worker is killed in a call.
+ * Runs a worker of a campaign, which calls a limiter in a loop. The worker notes each call, so that
+ * the log is complete even if the worker is killed in a call.
  *
- * As a command: php worker.php LOAD SLOT SEED. Under php-fpm the query holds the same values, and a
- * request lasts for `milliseconds`. LOAD is a file that Trial::run() wrote.
+ * The command is php worker.php LOAD SLOT SEED. Under php-fpm the query holds the same values, and
+ * a request lasts for `milliseconds`. LOAD is a file that Trial::run() wrote.
  */
 
 /**

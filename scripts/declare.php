@@ -11,10 +11,10 @@
  * The script reads the stub with Reflection, so the extension must not be loaded. Tags in doc
  * comments add facts that PHP's syntax cannot express, as in php-src's gen_stub.php:
  *
- *     @implementation path::Type        of a class: its Rust state; fooBar() is path::foo_bar.
- *                                       Of an interface: its Rust trait; classes that implement
- *                                       fooBar() run path::foo_bar::<their state>.
- *                                       Of a function: the Rust function.
+ *     @implementation path::Type        of a class: its Rust state. fooBar() is path::foo_bar.
+ *                                       of an interface: its Rust trait. A class that implements
+ *                                       fooBar() runs path::foo_bar::<state of the class>.
+ *                                       of a function: the Rust function.
  *     @implementation-alias path::name  of a method: the Rust function, if not path::foo_bar.
  *     @strict-properties                of a class: no dynamic properties.
  *     @not-serializable                 of a class: serialize() throws.
@@ -28,7 +28,9 @@ function unsupported(string $what): never
     throw new LogicException("scripts/declare.php does not support $what yet");
 }
 
-/** Returns the argument of a tag, '' for a tag without one, or null if the tag is missing. */
+/**
+ * Returns the argument of a tag, '' for a tag without an argument, or null if the tag is missing.
+ */
 function tag(string|false $comment, string $tag): ?string
 {
     return preg_match("/^[\s\/*]*@$tag(?=\s)[ \t]*([\w:]*)/m", (string) $comment, $found) ? $found[1] : null;
@@ -59,7 +61,7 @@ function literal(string $text): string
 }
 
 /**
- * Joins items with spaces and wraps them at 100 columns; the first line starts at column $indent.
+ * Joins items with spaces and wraps them at 100 columns. The first line starts at column $indent.
  */
 function fill(array $items, int $indent): string
 {

@@ -4,14 +4,21 @@
  *
  *     php -n scripts/wording.php    prints each violation and exits with 1 if there are any
  *
- * Comments that fill a whole line are at most 100 columns wide. So is prose in *.md, except tables,
- * fences, HTML, and lines that are only wide because of a link or URL. No text file contains a
- * banned phrase, also not across a line break. No doc comment begins with "What" or "Who".
+ * Comments that fill a whole line are at most 100 columns wide. The same limit applies to prose in
+ * *.md, except tables, fences, HTML, and lines that are only wide because of a link or URL. No text
+ * file contains a banned phrase, not even across a line break. No doc comment begins with "What" or
+ * "Who".
  */
 const WIDTH = 100;
-/** Banned in lower case; phrases of several words also with an upper-case first letter. */
+/**
+ * The banned phrases in lower case. A phrase of several words is also banned with an upper-case
+ * first letter.
+ */
 const BANNED = ['unasked', 'that is none', 'which is none', 'answer is none', 'nobody takes', 'comes to nothing', 'stands in for', 'let go of', 'made up for', 'beside other load'];
-/** Files that may contain banned phrases: this one, which lists them, and the log of the past. */
+/**
+ * Files that may contain banned phrases: this file, which lists the phrases, and the log of the
+ * past.
+ */
 const EXEMPT = ['scripts/wording.php', 'docs/log.md'];
 const OPENINGS = '~^[ \t]*(?:///|//!|/\*\*) (?:What|Who)(?:ever)?\b~m';
 
@@ -105,7 +112,7 @@ function violations(string $path, string $text): array
     return array_map(fn (array $it) => "$path:$it[0]: $it[1]", $found);
 }
 
-/** Tests violations() itself: it must find each bad text and accept each good one. */
+/** Tests violations() itself: it must find each bad text and accept each good text. */
 function test_violations(): void
 {
     $wide = str_repeat('word ', 20) . 'word';

@@ -3,22 +3,22 @@
 //! **Why it is necessary.** Let a window be [t1, t2]. A call that starts at t1 or later and ends by
 //! t2 took effect inside the window. At t1 the bucket held at most its capacity C. Until t2 the
 //! bucket gained r·(t2 − t1), plus the tokens of the refunds, resets and losses that took effect
-//! inside. Only calls that overlap the window can have done so. Let W be the cost of the grants
-//! wholly inside. Let G be the most that the overlapping refunds, resets and losses can add, where
-//! a reset or a loss adds at most C. Then W <= C + r·(t2 − t1) + G. W leaves out calls of unknown
-//! outcome, and grants that begin before the window or end after it. That only lowers W.
+//! inside. Only calls that overlap the window can have taken effect inside. Let W be the cost of
+//! the grants wholly inside. Let G be the most that the overlapping refunds, resets and losses can
+//! add, where a reset or a loss adds at most C. Then W <= C + r·(t2 − t1) + G. W leaves out calls
+//! of unknown outcome, and grants that begin before the window or end after it. That only lowers W.
 //!
-//! Some stores read their clock and then wait for the bucket. There a reset fills the bucket as of
-//! the time that it read, up to `wait` earlier. The first call after a loss does the same. Other
-//! calls may have received the tokens that were refilled in between. So a reset or a loss adds
-//! r·`wait` more to G.
+//! Some stores read their clock and then wait for the bucket. On these stores a reset fills the
+//! bucket at the instant of the clock reading, up to `wait` earlier. The first call after a loss
+//! does the same. Other calls may have received the tokens that were refilled in between. So a
+//! reset or a loss adds r·`wait` more to G.
 //!
 //! **Why the sweep finds the worst window.** Shrink a window to the first start and the last end of
 //! the grants inside it. That leaves W unchanged and raises neither r·(t2 − t1) nor G. So it is
-//! enough to try starts of grants as t1 and ends of grants as t2. Call refunds, resets and losses
-//! gifts. A gift that starts at s and ends at e overlaps exactly when s <= t2 and not e < t1.
-//! Because t1 <= t2, e < t1 implies s <= t2. So G = (gifts with s <= t2) − (gifts with e < t1),
-//! with one term for each end of the window. The excess therefore splits:
+//! enough to try starts of grants as t1 and ends of grants as t2. Refunds, resets and losses are
+//! called gifts here. A gift that starts at s and ends at e overlaps exactly when s <= t2 and not e
+//! < t1. Because t1 <= t2, e < t1 implies s <= t2. So G = (gifts with s <= t2) − (gifts with e <
+//! t1), with one term for each end of the window. The excess therefore splits:
 //!
 //! > W(t1, t2) − r·(t2 − t1) − G = [Σ cost of grants with start >= t1, end <= t2] +
 //! > [r·t1 + gifts ended before t1] − [r·t2 + gifts started by t2]
@@ -44,7 +44,7 @@ pub struct Window {
 /// The worst window, and the number of violations.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Worst {
-    /// The window with the greatest excess; `None` if nothing was granted.
+    /// The window with the greatest excess, or `None` if nothing was granted.
     pub window: Option<Window>,
     /// The first window above the bound.
     pub first: Option<Window>,

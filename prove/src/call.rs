@@ -17,7 +17,7 @@ pub enum Kind {
     Refund,
     /// Fills the bucket.
     Reset,
-    /// An event instead of a call: the store may have lost the bucket. A lost bucket is full.
+    /// An event that is not a call. The store may have lost the bucket. A lost bucket is full.
     Lost,
 }
 
@@ -42,8 +42,8 @@ pub enum Outcome {
 pub struct Call {
     /// The instant before the call.
     pub start: Nanos,
-    /// The instant after the call. If the outcome is unknown: the last instant at which the call
-    /// may have taken effect.
+    /// The instant after the call. If the outcome is unknown, this is the last instant at which the
+    /// call may have taken effect.
     pub end: Nanos,
     /// The operation.
     pub kind: Kind,

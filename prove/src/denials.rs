@@ -18,21 +18,22 @@
 //!   the amount that grants added to B since the refund began, because these grants may have come
 //!   after the refund. A reset lowers B to K.
 //! - Refunds and resets count from e + `hint` on. Until then other workers may deny from the denial
-//!   cache. Both leave O unchanged, because an open grant may come later.
+//!   cache. Refunds and resets leave O unchanged, because an open grant may come later.
 //! - B is limited to C + P. P is the sum of the refunds that began and do not count yet.
 //! - Refunds of unknown outcome are ignored, because they only lower b.
 //! - A loss of state sets B to C at its start and at its end. The store may return to its state
 //!   from before a refund or reset. For example, a replica may not have received the refund, or a
-//!   host may restore a denial that it remembers.
+//!   host may restore a state from its denial cache.
 //!
 //! **Why D is an upper bound.** Let z be the last instant at which a refund, a reset or a loss
 //! filled the bucket. Let G be the tokens that refunds gave since z and that do not count yet. Then
 //! b + G <= B + O always holds:
 //!
-//! - Grants and time keep it. The limit of B keeps it, because b <= C and G <= P.
-//! - A refund that gave all of its c since z keeps it, because c is subtracted from G too.
+//! - Grants and time keep this inequality. The limit of B keeps it, because b <= C and G <= P.
+//! - A refund that gave all of its c since z keeps the inequality, because c is subtracted from G
+//!   too.
 //! - All other refunds and all resets had begun by z. So K and the open grants contain all tokens
-//!   that were taken since z. These are at least b + G.
+//!   that were taken since z. These tokens are at least b + G.
 //!
 //! **Why the sweep is enough.** Between events D only falls. So within a denial's interval, D is
 //! greatest at the start of the interval, or right after another call starts in the interval. A
@@ -42,7 +43,7 @@ use crate::call::{Call, Kind, Nanos, Outcome, Tokens};
 use crate::rules::{Quota, Rules};
 use crate::tree::Maxima;
 
-/// The number of denials that no history explains, and the first of them.
+/// The number of denials that no history explains, and the first such denial.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Unexplained {
     /// The number of unexplained denials.
@@ -141,7 +142,7 @@ pub fn judge(calls: &[Call], quota: &Quota, rules: &Rules) -> Unexplained {
     let candidates = events.iter().filter(|event| is_candidate(event.1)).count();
     let mut greatest = Maxima::new(candidates);
     let mut points = 0;
-    // For each denial, the index of its first point. For each gift, `total` when the gift began.
+    // Holds the index of the first point for each denial, and `total` at the start of each gift.
     let mut remembered: Vec<(usize, Tokens)> = vec![(0, 0); calls.len()];
     let mut result = Unexplained::default();
     for (now, event, index) in events {

@@ -1,16 +1,16 @@
 //! Judges a rate limiter from outside, by the results that its callers received and their times.
 //!
 //! A caller notes the instant before a call and the instant after it. The limiter decided at an
-//! unknown instant between the two, and the judge must not guess it. So each rule is a *necessary*
-//! condition: every history of an exact limiter satisfies the rule, at whatever instants of their
-//! intervals the calls took effect.
+//! unknown instant between the two. The judge must not assume any of these instants. So each rule
+//! is a *necessary* condition. Every history of an exact limiter satisfies the rule. This holds for
+//! each possible choice of the instants at which the calls took effect.
 //!
 //! A conviction therefore proves a fault, either of the limiter or of the allowances. An acquittal
 //! is evidence. The evidence is stronger if the intervals are short compared with the refill time
-//! of a token. [`verdict::Verdict`] reports how much the allowances weaken it.
+//! of a token. [`verdict::Verdict`] reports how much the allowances weaken the evidence.
 //!
-//! - [`bound`]: in every window of time, the tokens granted wholly inside it are at most the
-//!   capacity plus the tokens that the rate adds.
+//! - [`bound`]: in every window of time, the tokens granted wholly inside are at most the capacity
+//!   plus the tokens that the rate adds.
 //! - [`denials`]: every denial is explained by grants that may have preceded it.
 //! - [`waits`]: after the wait that a denial stated, the bucket held the tokens, if no other call
 //!   took any.
@@ -18,8 +18,8 @@
 //! Each rule takes O(n log n) for n calls. If a caller died in a call or got an error, the outcome
 //! of the call is unknown. Such a call may explain a denial and never counts against the bound.
 //!
-//! Amounts are integers: tokens in units of 1e-12, times in nanoseconds, rates in units of 1e-12
-//! tokens a nanosecond, which is 0.001 tokens a second. So the arithmetic is exact.
+//! Amounts are integers. Tokens are in units of 1e-12, and times are in nanoseconds. Rates are in
+//! units of 1e-12 tokens a nanosecond, which is 0.001 tokens a second. So the arithmetic is exact.
 
 pub mod bound;
 pub mod call;

@@ -5,7 +5,7 @@
 //! - `tick`, `skew`, `linger`, `wait` and `hint`: nanoseconds.
 //! - `buckets`: a number.
 //! - `evicted`: thousandths of a token.
-//! - `bucket`: a bucket's number, its capacity and its rate, both in thousandths.
+//! - `bucket`: a bucket's number, and its capacity and rate in thousandths.
 //! - `unhinted`: the number of a bucket to which `hint` does not apply.
 //!
 //! Files `*.log` hold records. A caller's file is named after its process id, as `1234.1.log`.
@@ -61,7 +61,7 @@ impl Log {
     ///
     /// # Errors
     ///
-    /// Returns the invalid line.
+    /// Returns a message with the invalid line.
     pub fn from_rules(text: &str) -> Result<Self, String> {
         let mut rules = Rules::EXACT;
         let mut buckets = BTreeMap::new();

@@ -1,7 +1,7 @@
 //! `prove FOLDER`: judges the logs in a folder.
 //!
 //! Exits with 0 if all rules hold and with 1 if a rule is broken. Exits with 2 if the logs prove
-//! nothing. That is so if they cannot be read, hold no grant, or have too large allowances.
+//! nothing. Logs prove nothing if they cannot be read, hold no grant, or have too large allowances.
 
 use anyhow::bail;
 use prove::log::Log;

@@ -1,4 +1,4 @@
-//! The records that a caller writes: one of 32 bytes before each call, and one after it.
+//! The records that a caller writes, one before and one after each call. Each record has 32 bytes.
 //!
 //! Little-endian: time u64 · bucket u32 · cost u32, in thousandths of a token · phase u8 · kind u8
 //! · outcome u8 · 0 u8 · sequence u32 · retry-after u64, in nanoseconds, all bits set for never.

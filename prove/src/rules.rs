@@ -1,8 +1,8 @@
 //! The rules that a bucket is judged by: its quota and the allowances.
 //!
 //! The allowances are fixed before the judge reads the log. Each allowance weakens the verdict, so
-//! there are few. [`Rules`] lists them. The verdict reports the sum of those that widen every
-//! window.
+//! there are few allowances. [`Rules`] lists all of them. The verdict reports the sum of the
+//! allowances that widen every window.
 
 use crate::call::{Nanos, Tokens};
 
@@ -42,7 +42,7 @@ impl Quota {
     }
 }
 
-/// The allowances: how far a limiter may differ from an exact one.
+/// The allowances: how far a limiter may differ from an exact limiter.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Rules {
     /// The store's unit of time. The time of each grant may be wrong by this much.
@@ -56,8 +56,8 @@ pub struct Rules {
     /// The greatest age of an entry of the denial cache, in nanoseconds.
     pub hint: Nanos,
     /// The number of buckets of the quota under one name. It is 1, unless hosts fall back to their
-    /// own buckets. If it is greater, denials are not judged. The reason is that a store may charge
-    /// a call and lose the reply, and then the fallback may deny the call.
+    /// own buckets. A store may charge a call and lose its reply. Because the fallback may then
+    /// deny the call, denials are not judged if this number is greater than 1.
     pub buckets: u32,
     /// The sum of the tokens that evicted buckets lacked.
     pub evicted: Tokens,

@@ -23,7 +23,7 @@ impl Maxima {
         }
     }
 
-    /// Sets the value of a position and replaces an earlier one.
+    /// Sets the value of a position and replaces an earlier value.
     pub fn set(&mut self, position: usize, value: Tokens) {
         let mut node = self.leaves + position;
         self.nodes[node] = value;
@@ -33,8 +33,8 @@ impl Maxima {
         }
     }
 
-    /// Returns the greatest value of positions `from..to`. Returns `None` if none of them has a
-    /// value.
+    /// Returns the greatest value of positions `from..to`. Returns `None` if all of these positions
+    /// lack a value.
     #[must_use]
     pub fn greatest(&self, from: usize, to: usize) -> Option<Tokens> {
         let (mut low, mut high) = (self.leaves + from, self.leaves + to.max(from));
@@ -55,15 +55,16 @@ impl Maxima {
     }
 }
 
-/// A tree of values by position. It adds an amount to all positions up to a given one and returns
-/// their greatest value.
+/// A tree of values by position. It adds an amount to all positions up to a given position and
+/// returns their greatest value.
 #[derive(Debug)]
 pub struct Prefixes {
     leaves: usize,
-    /// By node: the amount added to all positions below it, without the amounts added to its
+    /// For each node, the amount added to all positions below it, without the amounts added to its
     /// ancestors.
     added: Vec<Tokens>,
-    /// By node: the greatest value below it, with the amounts added to it and to nodes below it.
+    /// For each node, the greatest value below it, with the amounts added to the node and to nodes
+    /// below it.
     greatest: Vec<Tokens>,
 }
 

@@ -1,4 +1,5 @@
-//! Rule 3: after a wait of `retryAfter`, the denied tokens were there if no other call took any.
+//! Rule 3: after a wait of `retryAfter`, the bucket held the denied tokens if no other call took
+//! any.
 //!
 //! **Why it is necessary.** A denial of n tokens at p with "retry after w" promises that the bucket
 //! holds at least n − r·w tokens at p. Let W be the tokens that calls took between p and p' > p.
@@ -8,8 +9,8 @@
 //!
 //! C − W is needed because the bucket may have been full in between. Refunds, resets and losses
 //! only add tokens. A later denial of n' tokens at p' is false if both levels are at least n'. For
-//! example, with W = 0 and n' = n, a call was denied although its caller had waited w and no other
-//! call took tokens.
+//! example, let W = 0 and n' = n. Then a call was denied although its caller had waited w and no
+//! other call took tokens.
 //!
 //! If hosts may deny from entries of the denial cache that are up to `hint` old, W is larger. The
 //! earlier denial may not include the tokens taken in the `hint` before it, so W begins that much

@@ -1,4 +1,5 @@
-//! Judges logs made by hand, rule by rule. Some must be acquitted, and others must be convicted.
+//! Judges logs made by hand, rule by rule. The judge must acquit some of the logs and convict the
+//! others.
 //!
 //! The bucket has a capacity of 2 tokens and gains one token a second. Times are in seconds.
 

@@ -1,4 +1,4 @@
-//! Reads the records of callers, some of which died in a call.
+//! Tests reading the records of callers. Some of the callers died in a call.
 
 use prove::call::{Call, Kind, Outcome, TOKEN};
 use prove::log::Log;
@@ -69,7 +69,7 @@ fn a_call_without_an_end_may_have_acted_until_its_caller_was_dead_and_a_while_lo
     let unfinished = |at| vec![record(at, 7, START, 0, 0, 0)];
     let end = |log: &Log| calls(log, 7)[0].end;
     let later = vec![record(900, 8, START, 0, 0, 0)];
-    // The first death is that of an earlier process with the same id.
+    // The first death is the death of an earlier process with the same id.
     let deaths = vec![record(5, 3, DEATH, 0, 0, 0), record(60, 3, DEATH, 0, 0, 0)];
     let log = read(&[(3, unfinished(10)), (0, deaths), (4, later.clone())]);
     assert_eq!(end(&log), 160);

@@ -106,8 +106,8 @@ fn one_denial_added_is_caught() {
     assert_eq!(found[1], found[3], "{found:?}");
 }
 
-/// Reports whether the bucket held at least a tenth of a token more than a grant took. Adds that to
-/// the grant's cost and checks that the log stays within the bound.
+/// Reports whether the bucket held at least a tenth of a token more than a grant took. For this,
+/// checks that the log stays within the bound with a tenth of a token added to the grant's cost.
 fn spare(calls: &[Call], index: usize) -> bool {
     let mut more = calls.to_vec();
     more[index].cost += TOKEN / 10;

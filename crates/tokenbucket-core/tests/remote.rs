@@ -1,4 +1,5 @@
-//! Tests of remote stores with real servers and connections, which may work or fail.
+//! Tests remote stores with real servers and connections. Some tests break the servers or the
+//! connections on purpose.
 #![allow(clippy::unwrap_used, clippy::expect_used)]
 
 #[path = "remote/batches.rs"]

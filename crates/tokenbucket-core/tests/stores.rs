@@ -1,4 +1,4 @@
-//! The contract of all stores: the same tests run on every store.
+//! Tests the contract of all stores. The same tests run on every store.
 //!
 //! One line in [`homes::all`] adds a store. The tests use only the `Store` trait and expect no
 //! exact instants. A token takes an hour to refill, so no token is added while a test runs. Only

@@ -1,7 +1,8 @@
 //! Real servers for integration tests, and faults between a server and its client.
 //!
 //! Each server is a process that belongs to one test. It runs as an unprivileged user and keeps its
-//! sockets in a temporary folder. No server outlives the test process, however that process ends.
+//! sockets in a temporary folder. A server never outlives the test process, even if that process is
+//! killed.
 #![allow(
     clippy::unwrap_used,
     clippy::expect_used,

@@ -1,6 +1,7 @@
 //! A memcached that listens either on a TCP port or on a Unix socket.
 //!
-//! memcached cannot listen on both, because it ignores the port if a socket is given.
+//! memcached cannot listen on a port and a socket at once, because it ignores the port if a socket
+//! is given.
 
 use crate::folder::Folder;
 use crate::free_port;

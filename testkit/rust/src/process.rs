@@ -1,8 +1,8 @@
 //! The process of a server.
 //!
-//! Invariant: the server ends when its [`Process`] is dropped. It also ends when the test process
-//! ends without dropping anything. For that, a watchdog waits until its input pipe is closed. Only
-//! the test process and its forked children hold the other end of the pipe.
+//! Invariant: the server ends when its [`Process`] is dropped. The server also ends when the test
+//! process ends without dropping anything. For that, a watchdog waits until its input pipe is
+//! closed. Only the test process and its forked children hold the other end of the pipe.
 
 use crate::eventually;
 use crate::folder::Folder;
@@ -61,8 +61,8 @@ impl Process {
         Self { server, watchdog }
     }
 
-    /// Starts a server and waits until it replies. Tries again if it does not, because another
-    /// process may have taken its port.
+    /// Starts a server and waits until it replies. Tries again if the server does not reply,
+    /// because another process may have taken its port.
     ///
     /// `attempt` starts the server, with a new port if the port may change.
     pub fn until_ready(
@@ -126,7 +126,7 @@ impl Process {
         threads.map(|thread| {
             let stat = read_to_string(thread.unwrap().path().join("stat")).unwrap_or_default();
             // The name of the thread is in brackets and may contain any bytes. The state follows
-            // it.
+            // the name.
             let state = stat.rsplit_once(") ");
             state
                 .and_then(|(_, rest)| rest.chars().next())

@@ -23,7 +23,7 @@ use std::time::Duration;
 pub enum Mode {
     /// All bytes pass.
     Pass,
-    /// Replies arrive byte by byte, with this pause after each.
+    /// Replies arrive byte by byte, with this pause after each byte.
     Drip(Duration),
     /// The first half of a reply arrives, then the connection ends.
     HalfReply,

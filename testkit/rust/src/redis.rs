@@ -135,7 +135,7 @@ impl Redis {
         );
     }
 
-    /// Returns the server's reply to a command, as text; see [`Connection::command`].
+    /// Returns the server's reply to a command, as text. See [`Connection::command`].
     pub fn cli(&self, words: &[&str]) -> String {
         let mut connection = Connection::open(&self.socket()).unwrap();
         let password = self.options.iter().skip_while(|o| *o != "--requirepass");
@@ -173,7 +173,7 @@ fn run(
 }
 
 /// Reports whether the server replies on its socket. An error because of a missing password is a
-/// reply, too. The server opens its ports before its socket, so they are open then.
+/// reply too. The server opens its ports before its socket, so its ports are open then.
 fn answers(socket: &Path) -> bool {
     let reply = Connection::open(socket).and_then(|mut server| server.command(&["PING"]));
     reply.is_ok_and(|text| text == "PONG" || text.starts_with("NOAUTH"))

@@ -17,7 +17,7 @@ impl Connection {
     }
 
     /// Sends a command and returns the reply as text. An array has one line for each element. Null
-    /// is an empty text, and an error is its message.
+    /// becomes an empty text. An error becomes its message.
     pub fn command(&mut self, words: &[&str]) -> Result<String> {
         let mut request = format!("*{}\r\n", words.len()).into_bytes();
         for word in words {

@@ -17,7 +17,7 @@ fn connect(port: u16) -> TcpStream {
     stream
 }
 
-/// Sends one PING and returns the bytes of the reply, at most those of one PONG.
+/// Sends one PING and returns the bytes of the reply, at most as many as one PONG has.
 fn ping(stream: &mut (impl Read + Write)) -> std::io::Result<Vec<u8>> {
     stream.write_all(b"PING\r\n")?;
     let mut reply = vec![0; 7];

@@ -1,5 +1,5 @@
-//! Compares the script of the JSON bucket with the pure step that it implements. Both must give the
-//! same result on any record.
+//! Compares the script of the JSON bucket with the pure step that it implements. The script and the
+//! step must give the same result on every record.
 
 use crate::{deadline, redis};
 use proptest::prelude::*;
@@ -22,7 +22,8 @@ fn fields(record: &[u8]) -> Option<(f64, f64)> {
     Some((field(num)?, field(time.strip_suffix('}')?)?))
 }
 
-/// Takes one token from a bucket as the script does. Every number is a double, as in Lua.
+/// Takes one token from a bucket as the script does. Returns `None` if the record is invalid. Every
+/// number is a double, as in Lua.
 #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)]
 fn step(quota: &Quota, record: Option<&[u8]>, now: Ticks) -> Option<Stepped> {
     let capacity = quota.capacity().to_float();
@@ -48,8 +49,8 @@ fn step(quota: &Quota, record: Option<&[u8]>, now: Ticks) -> Option<Stepped> {
     Some((true, Some(next)))
 }
 
-/// Generates no record, or the tokens and the age in seconds of one. The tokens are a text, which
-/// is a number or a string of digits.
+/// Yields the tokens and the age in seconds of a record, or `None` for a missing record. The tokens
+/// are a JSON number, or a JSON string that holds a number.
 fn found() -> impl Strategy<Value = Option<(String, f64)>> {
     let num = prop_oneof![
         (-20i64..200).prop_map(|num| num.to_string()),
@@ -104,7 +105,7 @@ fn the_script_and_the_step_do_the_same() {
             };
             let (after, ended) = (record(), time());
             if !granted.unwrap() {
-                // A call that is denied at an instant is also denied earlier.
+                // A call that is denied now would also be denied at an earlier instant.
                 prop_assert_eq!(step(before.as_deref(), began), Some((false, None)));
                 prop_assert_eq!(after, before);
                 continue;

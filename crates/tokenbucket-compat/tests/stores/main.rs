@@ -1,4 +1,4 @@
-//! Tests of other limiters' records on real servers.
+//! Tests other limiters' records on real servers.
 #![allow(clippy::unwrap_used)]
 
 mod json_bucket;
@@ -36,7 +36,7 @@ fn set_item(server: &testkit::Memcached, key: &str, flags: u32, value: &str) {
     );
 }
 
-/// Returns the seconds until an item of memcached expires; -1 if it never does.
+/// Returns the seconds until an item of memcached expires. Returns -1 if the item never expires.
 fn left(server: &testkit::Memcached, key: &str) -> i64 {
     let lines = server.command(&format!("mg {key} t\r\nmn"), "MN");
     lines[0].strip_prefix("HD t").unwrap().parse().unwrap()

@@ -1,11 +1,12 @@
-//! Tests of minute counters on real servers.
+//! Tests minute counters on real servers.
 
 use crate::{deadline, left, memcached, redis, set_item};
 use tokenbucket_compat::minutes::{Counters, Life};
 use tokenbucket_core::remote::Cause;
 
-/// Checks a counter that is created in the first second of its minute. memcached's clock may be two
-/// seconds late, so without a longer life it would expire before its minute leaves the window.
+/// Checks a counter that is created in the first second of its minute. Without a longer lifetime,
+/// the counter would expire before its minute leaves the window, because memcached's clock may be
+/// two seconds late.
 #[test]
 fn memcached_keeps_a_minute_to_its_end() {
     let (server, memcached) = memcached();
@@ -21,7 +22,8 @@ fn memcached_keeps_a_minute_to_its_end() {
     }
 }
 
-/// Increments, sums, and checks that an invalid counter is refused.
+/// Checks that a call increments the first counter and returns the sum of all counters. Checks that
+/// an invalid counter is refused.
 fn counts(store: &impl Counters, set: impl Fn(&str, &str)) {
     let keys = ["a", "b", "c"].map(|key| key.as_bytes().to_vec());
     let life = Some(Life::new(3, 30));

@@ -1,4 +1,4 @@
-//! Tests one contract of records on every store. The limiter is the simplest one: a number of calls
+//! Tests the contract of records on every store. The limiter is simple. It allows a number of calls
 //! in a fixed window.
 
 use crate::{deadline, left, memcached, redis, set_item};
@@ -8,7 +8,8 @@ use tokenbucket_core::{TICKS_PER_SECOND, Ticks};
 
 const HOUR: Ticks = 3_600 * TICKS_PER_SECOND;
 
-/// Allows `calls` in each window of `span`. The record is the window's number and the calls in it.
+/// Allows `calls` calls in each window of `span` ticks. The record holds the number of the window
+/// and the number of calls in the window. Returns `None` if the record is invalid.
 fn step(calls: u64, span: Ticks, record: Option<&[u8]>, now: Ticks) -> Option<Stepped> {
     let (window, used) = match record {
         None => (0, 0),
@@ -59,8 +60,8 @@ fn contract(store: &(impl Records + Sync), set: impl Fn(&str, &str), get: impl F
     assert!(u128::from(read.now).abs_diff(wall) < 5_000_000_000);
 }
 
-/// Checks that a swap over a changed record returns the current record. So does a swap over a
-/// missing record.
+/// Checks that a swap succeeds if the record is unchanged or still missing. Otherwise the swap must
+/// return the current record.
 fn swaps(store: &impl Records) {
     let read = || store.read(b"swap", deadline()).unwrap();
     let swap = |found: &_, record: &[u8], life| {

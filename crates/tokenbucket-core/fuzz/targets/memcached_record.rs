@@ -225,7 +225,8 @@ fn is_late<T>(asked: &Result<T, Cause>) -> bool {
         Err(Cause::Timeout | Cause::Connect(_) | Cause::Broken(_))
     );
     if is_late {
-        // The server accepts this connection after all earlier ones. The client has closed those.
+        // The server accepts this connection after all earlier connections, which the client has
+        // closed.
         let mut last = UnixStream::connect(&*SOCKET).expect("a connection");
         last.write_all(b"mn\r\n").expect("a request");
         last.read_exact(&mut [0; 4]).expect("a reply");

@@ -25,8 +25,8 @@ fuzz_target!(|answer: &[u8]| {
     for put in &PUTS {
         MEMCACHED.put(b"name", put, Some(3), deadline()).ok();
     }
-    // The deadline is short, because the call waits if the reply says that another client holds the
-    // lock.
+    // The deadline is short, because the call waits if the reply means that another client holds
+    // the lock.
     let soon = boot_clock() + TICKS_PER_SECOND / 500;
     let limits = Throttle::new(5.0, 300_000).expect("a limit");
     let granted = throttle::take(&MEMCACHED, b"record", &limits, soon);

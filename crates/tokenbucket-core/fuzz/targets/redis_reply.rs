@@ -72,8 +72,8 @@ fn other_records(answer: &[u8], told: impl Fn(Cause) + Copy) {
 }
 
 fuzz_target!(|answer: &[u8]| {
-    // The first time, the random bytes follow a valid reply to AUTH. The second time, they replace
-    // it.
+    // The first time, the random bytes follow a valid reply to AUTH. The second time, the random
+    // bytes replace that reply.
     for head in [b"+OK\r\n".as_slice(), b""] {
         *ANSWER.lock().expect("no poison") = [head, answer].concat();
         let told = |cause: Cause| {

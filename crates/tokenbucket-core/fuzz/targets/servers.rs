@@ -1,6 +1,6 @@
 //! Tests random lists of memcached servers, prefixes and identifiers.
 //!
-//! Memcached must accept every key, and every key must be assigned to one of the servers.
+//! Memcached must accept every key. Every key must be assigned to one of the servers.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;

@@ -1,6 +1,6 @@
 //! Tests random identifiers, table names and numbers from a database.
 //!
-//! Two identifiers never share a row, whatever the collation of the column. A table name does not
+//! Two identifiers never share a row, under any collation of the column. A table name does not
 //! change the rest of a statement. A reply is accepted only for its own call.
 #![no_main]
 
@@ -8,7 +8,7 @@ use libfuzzer_sys::arbitrary::{self, Arbitrary};
 use libfuzzer_sys::fuzz_target;
 use tokenbucket_core::sql::{Dialect, Query, Table, reply, stored};
 
-/// Returns a name as it is compared by a column that ignores case and trailing white space.
+/// Returns the form of a name that a column compares if it ignores case and trailing white space.
 fn folded(name: &[u8]) -> Vec<u8> {
     name.trim_ascii_end().to_ascii_lowercase()
 }

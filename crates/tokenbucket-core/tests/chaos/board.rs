@@ -1,8 +1,8 @@
-//! The journal of the workers. It is in memory that the workers share with the supervisor, so it is
-//! kept when a worker dies.
+//! The journal of the workers. The journal is in memory that the workers share with the supervisor,
+//! so the death of a worker does not erase the journal.
 //!
-//! Invariant: only one process at a time writes to a lane, and an entry is valid only if its index
-//! is below the length. So a worker that is killed while it writes an entry loses only that entry.
+//! Invariants: Only one process at a time writes to a lane. An entry is valid only if its index is
+//! below the length. So a worker that is killed while it writes an entry loses only that entry.
 
 use rustix::mm::{MapFlags, ProtFlags, mmap_anonymous, munmap};
 use std::ops::Deref;
@@ -23,7 +23,7 @@ pub struct Sheet {
 
 #[repr(C, align(64))]
 pub struct Lane {
-    /// The calls that returned.
+    /// The number of calls that returned.
     pub calls: AtomicU64,
     /// The number of grants that were written into a slot, whether they are in the journal or not.
     pub written: AtomicU64,

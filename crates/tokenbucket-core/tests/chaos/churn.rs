@@ -1,5 +1,5 @@
-//! Runs workers on more keys than slots. So records are created and forgotten all the time, and
-//! claims are contended and abandoned.
+//! Runs workers on more keys than slots. So the table creates and forgets records all the time. The
+//! workers contend for claims and abandon claims.
 
 use crate::board::{Board, Grant, Sheet};
 use crate::fate::{Dice, Mood};
@@ -48,8 +48,8 @@ pub struct Churn {
 pub struct Outcome {
     pub tally: Tally,
     pub calls: u64,
-    /// The number of written grants that are not in the journal, and of those that were not
-    /// counted.
+    /// The number of written grants that are not in the journal, and the number of written grants
+    /// that were not counted.
     pub lost: [i128; 2],
     pub deaths: [u64; Point::ALL.len()],
     pub totals: Totals,
@@ -106,8 +106,8 @@ impl Churn {
     fn work<V: Variant>(&self, store: &Host<V>, board: &Sheet, lane: usize, seed: u64, end: Ticks) {
         let lane = &board.lanes[lane];
         let mut dice = Dice(seed | 1);
-        // At any time, the workers use six keys, and these keys change all the time. So several
-        // workers often create the record of a new key at the same time.
+        // At any time, the workers use six keys. These keys change all the time. So several workers
+        // often create the record of a new key at the same time.
         let period = if self.treatment.mood == Mood::Sleepy {
             40_000
         } else {

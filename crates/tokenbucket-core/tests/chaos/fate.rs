@@ -45,7 +45,7 @@ fn roll() -> u64 {
     let mut dice = Dice(DICE.load(Relaxed));
     let rolled = dice.roll();
     DICE.store(dice.0, Relaxed);
-    // The low bits of a xorshift generator are the least random ones.
+    // The low bits of a xorshift generator are less random than its high bits.
     rolled >> 8
 }
 

@@ -1,15 +1,15 @@
-//! Chaos tests: processes share one table, and are killed and stopped at any instruction.
+//! Chaos tests: processes share one table while they are killed and stopped at any instruction.
 //!
 //! Eight workers share a table that is so small that slots are claimed for other keys all the time.
 //! A supervisor kills workers with SIGKILL and stops them with SIGSTOP, at any instruction. The
 //! workers also kill and stop themselves at every marked step of the protocol. They write their
 //! grants into a journal in shared memory, which the test then replays. No bucket may grant more
 //! than it held, no key may have two records, and no worker may hang. Two control runs break the
-//! protocol on purpose. The test must detect both.
+//! protocol on purpose. The test must detect the violation in each of these runs.
 //!
 //! The test forks, so its process must have only one thread. So the test has its own `main` instead
-//! of the test harness. It takes half a minute. `TOKENBUCKET_CHAOS_SECONDS=n` sets another time.
-//! Arguments select the runs whose names contain one of them.
+//! of the test harness. The test takes half a minute. `TOKENBUCKET_CHAOS_SECONDS=n` sets another
+//! time. Arguments select the runs whose names contain one of the arguments.
 #![allow(unsafe_code, clippy::unwrap_used, clippy::expect_used)]
 
 mod board;

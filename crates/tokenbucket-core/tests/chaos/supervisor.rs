@@ -1,4 +1,4 @@
-//! The supervisor starts worker processes, kills and stops some of them, and replaces dead ones.
+//! The supervisor starts worker processes, kills and stops some of them, and replaces dead workers.
 //!
 //! From time to time the supervisor stops all workers, at any instruction, and audits the table.
 //! The invariants must hold at every instant.
@@ -148,7 +148,8 @@ impl<'a> Supervisor<'a> {
         }
     }
 
-    /// Resumes the workers that were stopped for a random time, or all stopped workers if `all`.
+    /// Resumes each worker that has been stopped for a random time. Resumes all stopped workers if
+    /// `all`.
     fn resume(&mut self, all: bool) {
         for worker in self.workers.iter_mut().flatten() {
             let Some(since) = worker.stopped else {
@@ -177,8 +178,8 @@ impl<'a> Supervisor<'a> {
         Ok(())
     }
 
-    /// Waits for the workers that have stopped or died, without blocking. Replaces the dead ones if
-    /// `again`.
+    /// Waits for the workers that have stopped or died, without blocking. Replaces the dead workers
+    /// if `again`.
     fn reap(&mut self, again: bool) -> Result<(), String> {
         for lane in 0..WORKERS {
             let options = WaitOptions::NOHANG | WaitOptions::UNTRACED;

@@ -1,5 +1,5 @@
-//! The promises of a quota: the limit on the tokens that any window admits, and the reason of a
-//! denial.
+//! Tests the promises of a quota: the limit on the tokens that any window admits, and the reason of
+//! a denial.
 //!
 //! The sums are exact fractions and use the **requested** quota. So they show any error that
 //! rounding in the code causes.
@@ -110,16 +110,16 @@ fn per_tick(asked: Asked) -> Exact {
     asked.exact_rate() / whole(1_000_000_000)
 }
 
-/// Returns the tokens by which a burst, rounded up to whole ticks, exceeds the capacity. They are
-/// fewer than one tick adds. They are 0 if the capacity and the ticks for a token are whole
-/// numbers.
+/// Returns the tokens by which a burst, rounded up to whole ticks, exceeds the capacity. The excess
+/// is less than the tokens that one tick adds. The excess is 0 if the capacity and the ticks for a
+/// token are whole numbers.
 fn burst_rounding(asked: Asked) -> Exact {
     let refill = asked.refill();
     refill.burst * refill.per_tick - asked.exact_capacity()
 }
 
-/// Reports whether the denial `events[last]` is correct: in some window that ends there, the grants
-/// left too few tokens for the denied call.
+/// Reports whether the denial `events[last]` is correct. A denial is correct if, in some window
+/// that ends there, the grants left too few tokens for the denied call.
 fn is_explained(events: &[Event], last: usize) -> bool {
     let denied = &events[last];
     let mut spent = denied.step.cost;

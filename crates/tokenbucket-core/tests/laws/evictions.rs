@@ -1,4 +1,4 @@
-//! A full table that may evict forgets the bucket that lacks the smallest share of its burst.
+//! If a full table may evict, it evicts the bucket that lacks the smallest share of its burst.
 
 use crate::model::{Exact, whole};
 use crate::tried;
@@ -94,7 +94,7 @@ fn lacking(number: u64, missing: Ticks, span: Ticks) -> Word {
 }
 
 /// Returns eight slots. `slot` holds `other`, and the other slots hold buckets with a span of a day
-/// that lack a hundredth of it.
+/// that lack a hundredth of that span.
 fn daily(slot: usize, other: Word) -> Vec<Word> {
     let mut slots: Vec<_> = (1..=8).map(|n| lacking(n, DAY / 100 + n, DAY)).collect();
     slots[slot] = other;
@@ -165,7 +165,7 @@ proptest! {
     fn the_victim_lacks_the_smallest_share(slots in prop::collection::vec(words(), 8)) {
         let (victim, missing) = evict(&slots);
         // The slot of a full bucket is taken first. The number of free slots in each line decides
-        // which one.
+        // which of these slots is taken.
         if slots.iter().any(|word| word.is_reclaimable(NOW)) {
             prop_assert!(slots[victim].is_reclaimable(NOW) && missing.is_none());
             return Ok(());

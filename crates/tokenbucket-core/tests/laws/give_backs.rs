@@ -1,4 +1,4 @@
-//! After a take is undone, other calls never get more than the burst and the tokens that time adds.
+//! After a take is undone, other calls never get more than the burst and the refilled tokens.
 
 use crate::tried;
 use proptest::prelude::*;
@@ -27,9 +27,9 @@ fn histories() -> impl Strategy<Value = Vec<(Ticks, Act)>> {
     prop::collection::vec((0..60u64, act), 1..30)
 }
 
-/// Runs a history, and looks at the grants that were not undone. Returns the greatest number of
-/// ticks by which the grants in a window exceed the burst and the length of the window. `taken`
-/// gets the state after a take, and returns the state that its give-back passes as `taken`.
+/// Runs a history. Returns the greatest number of ticks by which the grants in a window exceed the
+/// burst and the length of the window. Grants that can be undone do not count. `taken` maps the
+/// state after a take to the state that the give-back of the take passes as `taken`.
 fn greatest_excess(history: &[(Ticks, Act)], taken: impl Fn(Ticks) -> Ticks) -> i128 {
     let (mut empty_at, mut now) = (0, EPOCH);
     let mut grants: Vec<(Ticks, Ticks)> = Vec::new();
@@ -83,7 +83,7 @@ proptest! {
         before in 1..=2 * BURST,
         (cost, meanwhile) in (0..BURST, 0..=BURST),
     ) {
-        // Both takes are granted. The first one takes a part of the tokens, and the other one a
+        // Both takes are granted. The first take uses a part of the tokens. The second take uses a
         // part of the rest.
         let there = before.min(BURST);
         let cost = 1 + cost % there;
@@ -100,7 +100,7 @@ proptest! {
     }
 }
 
-/// This is the control test, with give-backs that return the whole cost.
+/// Runs the control, in which give-backs return the whole cost.
 #[test]
 fn a_refund_of_the_whole_cost_grants_too_much() {
     use proptest::strategy::ValueTree;

@@ -54,7 +54,7 @@ fn rates(least: f64, most: f64) -> impl Strategy<Value = f64> {
     ]
 }
 
-/// Yields capacities of whole tokens, mostly small ones.
+/// Yields capacities of whole tokens, mostly small capacities.
 fn whole_capacities() -> impl Strategy<Value = f64> {
     prop_oneof![
         6 => (1u32..20).prop_map(f64::from),

@@ -1,4 +1,4 @@
-//! The naive models: a bucket that is refilled and drawn from, in exact fractions of tokens.
+//! The naive models of a bucket and its quota, in exact fractions of tokens.
 //!
 //! They follow the definitions and not the code. They have no `empty_at` and share no arithmetic
 //! with the code. They model the quota after rounding, because the rounded rate is part of the
@@ -34,8 +34,8 @@ pub struct Refill {
 }
 
 impl Refill {
-    /// Rounds a quota. Chooses the least group of 1, 10, 100 ... tokens whose refill takes 1000
-    /// ticks or more, and rounds the time of this refill up to whole ticks.
+    /// Rounds a quota. Chooses the least group of 1, 10, 100 and so on tokens whose refill takes
+    /// 1000 ticks or more. Rounds the time of this refill up to whole ticks.
     pub fn new(capacity: f64, rate: f64) -> Self {
         let ticks_a_second = whole(1_000_000_000);
         let mut group = Exact::one();
@@ -69,7 +69,7 @@ impl Refill {
 pub struct Draw<'a> {
     /// The quota of this caller.
     pub refill: &'a Refill,
-    /// The number of tokens wanted.
+    /// The number of requested tokens.
     pub tokens: Exact,
     /// The drain tick: tokens are added only at multiples of this number of ticks.
     pub tick: Ticks,
@@ -92,8 +92,8 @@ struct Level {
 }
 
 impl Level {
-    /// Returns the level at the later instant `at`, for a caller whose rate is `per_tick`. The
-    /// level stays the same in ticks of refill, whatever the rate of the caller.
+    /// Returns the level at the later instant `at`, for a caller whose rate is `per_tick`. In ticks
+    /// of refill, the level does not depend on the rate of the caller.
     fn seen(&self, per_tick: &Exact, at: &Exact) -> Self {
         let ticks = &self.tokens / &self.per_tick + (at - &self.at);
         Self {
@@ -105,7 +105,7 @@ impl Level {
 }
 
 impl Bucket {
-    /// Draws tokens if the bucket holds them. Returns whether it does.
+    /// Applies a request at the instant `now`. Returns whether the request is granted.
     pub fn draw(&mut self, draw: &Draw<'_>, now: Ticks) -> bool {
         let per_tick = &draw.refill.per_tick;
         let full = &draw.refill.burst * per_tick;
@@ -115,8 +115,7 @@ impl Bucket {
             Some(level) => level.tokens.clone().min(full),
             None => full,
         };
-        // The price is rounded up to whole ticks of refill, so it may exceed the tokens that are
-        // wanted.
+        // The price is rounded up to whole ticks of refill, so it may exceed the requested tokens.
         let price = draw.refill.cost(&draw.tokens) * per_tick;
         let granted = price <= held;
         let mut left = held - price;

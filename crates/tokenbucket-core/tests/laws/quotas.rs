@@ -1,4 +1,4 @@
-//! The quota: a capacity and a rate in whole ticks.
+//! Tests the quota, which holds a capacity and a rate in whole ticks.
 
 use crate::history::{Amount, any_quotas, even_quotas, tokens};
 use crate::model::{exact, whole};
@@ -17,8 +17,8 @@ proptest! {
         let n = quota.capacity().floor();
         let one = Step::new(quota.cost(Tokens::ONE).unwrap(), quota.burst());
         if n > 3000 {
-            // There are too many tokens to take them one by one. All cost the same, so their
-            // product is compared.
+            // There are too many tokens to take them one by one. All tokens cost the same, so the
+            // test compares the product of their number and their cost.
             prop_assert_eq!(u128::from(n) * u128::from(one.cost), u128::from(quota.burst()));
             return Ok(());
         }

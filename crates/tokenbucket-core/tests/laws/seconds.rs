@@ -1,5 +1,5 @@
-//! Conversion of seconds: the costs and spans of the storage interface, and waiting times for
-//! callers.
+//! Tests the conversion of seconds: the costs and spans of the storage interface, and waiting times
+//! for callers.
 
 use crate::model::{exact, whole};
 use crate::tried;

@@ -17,7 +17,7 @@ struct Moment {
     now: Ticks,
 }
 
-/// Runs `calls` on one bucket, and passes each moment to `show` before it happens.
+/// Runs `calls` on one bucket. Passes each moment to `show` before the call runs.
 fn live(
     asked: &[Asked],
     calls: &[Call],

@@ -6,7 +6,8 @@ use crate::replay::{assert_bounded, assert_explained, assert_nobody_is_blocked, 
 use loom::thread::spawn;
 use tokenbucket_core::slots::word::Word;
 
-/// Slot 0 becomes free between the two calls, so that they choose different slots for one key.
+/// Runs two calls for one key. Slot 0 becomes free between the calls, so that the calls choose
+/// different slots.
 pub fn two_births<G: Guards>(lives: [Life; 2]) {
     let memory = Memory::running(&[live(X, 10, at(6)), Word::EMPTY], at(5));
     let early = memory.mortal::<G>(K, lives[0]);

@@ -9,8 +9,8 @@ use tokenbucket_core::slots::word::Word;
 #[test]
 fn a_refund_races_with_takes() {
     holds("a refund and two takes", 3, || {
-        // The bucket holds 5 of 10 tokens. They suffice for one take of 4, or for two after the
-        // refund.
+        // The bucket holds 5 of 10 tokens. That is enough for one take of 4. After the refund, it
+        // is enough for two takes.
         let memory = Memory::still(&[live(K, 10, at(5)), Word::EMPTY], START);
         let refunder = memory.caller(K);
         let refunder = spawn(move || refunder.refund(3, 10));
@@ -58,8 +58,8 @@ fn a_reset_races_with_takes() {
         let here = memory.caller(K).take(5, 10);
         resetter.join().unwrap();
         let granted = grants(5, &[here, other.join().unwrap()]);
-        // Without the reset, the bucket holds enough for one take. After the reset it holds enough
-        // for two.
+        // Without the reset, the bucket holds enough for one take. After the reset, the bucket
+        // holds enough for two takes.
         assert!((1..=2).contains(&granted.len()), "{granted:?}");
         let record = memory.record(K);
         let held = record.map_or(10, |word| START - word.empty_at());
@@ -100,14 +100,14 @@ fn a_bootstrap_races_with_a_take() {
             caller.until(at(7));
             let outcome = caller.take(4, 10).unwrap();
             proposer.join().unwrap();
-            // The first caller created the record, and the other one used it.
+            // The first caller created the record, and the second caller used that record.
             let record = memory.record(K).expect("somebody made it");
             if outcome.granted() {
                 assert_eq!(record.empty_at(), at(7) - 10 + 4);
                 assert_eq!(record.full_at(), at(7) + 4);
             } else {
-                // The proposed bucket has a debt of two ticks at the instant of the proposal, 5 or
-                // 7.
+                // The proposed bucket has a debt of two ticks at the instant of the proposal. This
+                // instant is 5 or 7.
                 assert!([at(7), at(9)].contains(&record.empty_at()), "{record:?}");
             }
         });

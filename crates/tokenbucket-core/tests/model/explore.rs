@@ -5,8 +5,8 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::time::Instant;
 
-/// Runs the interleavings of `scenario` with at most `preemptions` preemptions of a thread, or all
-/// of them in an exhaustive run. Panics if one violates an assertion.
+/// Runs the interleavings of `scenario` with at most `preemptions` preemptions of a thread. An
+/// exhaustive run covers all interleavings. Panics if an interleaving violates an assertion.
 pub fn holds(name: &str, preemptions: usize, scenario: impl Fn() + Send + Sync + 'static) {
     let bound = (!is_exhaustive()).then_some(preemptions);
     if let Err(violation) = explore(name, bound, scenario) {

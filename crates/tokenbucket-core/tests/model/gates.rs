@@ -1,10 +1,10 @@
 //! Gates make loom try every order of accesses.
 //!
 //! Loom reorders a write only with the *last* access before the write. If two threads load a value
-//! one after the other, loom forgets the first load. Loom then never tries the interleavings in
-//! which a write comes before that load. So every access first passes the gates of its slot or
-//! clock. A gate is a relaxed store that no thread reads. Gates order no other accesses, but loom
-//! tries all orders of these stores.
+//! one after the other, loom drops the first load. Loom then never tries the interleavings in which
+//! a write comes before that load. So every access first passes the gates of its slot or clock. A
+//! gate is a relaxed store that no thread reads. Gates order no other accesses, but loom tries all
+//! orders of these stores.
 
 use loom::sync::atomic::{AtomicU64, Ordering};
 

@@ -5,11 +5,11 @@
 //! scenario is a short history of calls. After each interleaving, the tests check that no key has
 //! two records and that no caller is blocked. They also check that a key's grants never exceed what
 //! its bucket held at their instants. A thread can be killed before its k-th write. Each guard of
-//! the protocol has a control test: without the guard, loom must find a violation.
+//! the protocol has a control test. Without the guard, loom must find a violation.
 //!
-//! By default, the tests limit how often a running thread is preempted. With this command,
-//! scenarios of two threads have no limit, and the tests take a few hours:
-//! `TOKENBUCKET_MODEL=exhaustive cargo test --release --test model -- --nocapture`.
+//! By default, the tests limit how often a running thread is preempted. The following command
+//! removes the limit for scenarios of two threads. The tests then take a few hours.
+//! `TOKENBUCKET_MODEL=exhaustive cargo test --release --test model -- --nocapture`
 //!
 //! [`protocol`]: tokenbucket_core::slots::protocol
 #![allow(clippy::unwrap_used, clippy::expect_used)]

@@ -1,8 +1,8 @@
 //! Slots, a clock and their callers, made of loom atomics.
 //!
-//! Like a real clock, the clock always returns its newest value, and a reading orders no other
-//! accesses. So its value is not a loom atomic, because a loom atomic would also order other
-//! accesses. The tests would then miss a missing fence.
+//! Like a real clock, the clock always returns its newest value. A clock reading orders no other
+//! accesses. So the value of the clock is not a loom atomic, because a loom atomic would also order
+//! other accesses. The tests would then miss a missing fence.
 
 use crate::gates::Gates;
 use crate::packing::{pack, unpack};

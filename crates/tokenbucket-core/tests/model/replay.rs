@@ -27,8 +27,8 @@ pub fn grants(cost: Ticks, outcomes: &[Option<Outcome>]) -> Grants {
 /// Returns the greatest number of ticks by which `grants` exceed what the bucket held. The bucket
 /// starts in the state `empty_at`.
 ///
-/// Lindley's recursion computes this: the grants are applied to the bucket in the order of their
-/// instants.
+/// Lindley's recursion computes this number. It applies the grants to the bucket in the order of
+/// their instants.
 pub fn excess(mut empty_at: Ticks, mut grants: Grants, burst: Ticks) -> Ticks {
     grants.sort_unstable();
     let mut most = 0;
@@ -46,8 +46,8 @@ pub fn assert_bounded(empty_at: Ticks, grants: &Grants, burst: Ticks) {
     assert_eq!(excess, 0, "more than the bucket held: {grants:?}");
 }
 
-/// Asserts that each denial is correct: the grants up to its instant left too few tokens. The
-/// bucket starts in the state `empty_at`. All calls cost `cost`.
+/// Asserts that each denial is correct. A denial is correct if the grants up to its instant left
+/// too few tokens. The bucket starts in the state `empty_at`. All calls cost `cost`.
 pub fn assert_explained(empty_at: Ticks, cost: Ticks, burst: Ticks, outcomes: &[Option<Outcome>]) {
     let denied = Verdict::Denied(Denial::Insufficient);
     let denials = outcomes
@@ -63,8 +63,8 @@ pub fn assert_explained(empty_at: Ticks, cost: Ticks, burst: Ticks, outcomes: &[
     }
 }
 
-/// Asserts that no key is blocked: much later, the bucket of each key is full and grants exactly
-/// its capacity.
+/// Asserts that no key is blocked. Much later, the bucket of each key must be full and grant
+/// exactly its capacity.
 pub fn assert_nobody_is_blocked(memory: &Arc<Memory>, keys: &[Fingerprint]) {
     memory.until(at(2 * ABANDONED));
     for &key in keys {

@@ -25,7 +25,7 @@ fn a_record_is_reclaimed_under_a_stalled_caller() {
     });
 }
 
-/// A caller of the key stalls before its claim. Meanwhile another caller creates the record, the
+/// Stalls a caller of the key before its claim. Meanwhile another caller creates the record, the
 /// bucket becomes full, and a third caller takes its slot.
 fn forgotten_meanwhile<G: Guards>() {
     let memory = Memory::running(&[Word::EMPTY, Word::EMPTY], START);
@@ -50,9 +50,9 @@ fn a_record_is_forgotten_before_a_stalled_claim() {
     );
 }
 
-/// A claimant stalls, and another caller empties its claim. The key then gets a record in another
-/// slot, and that record is forgotten. A new claim in the first slot must be a different word than
-/// the stalled claim.
+/// Stalls a claimant while another caller empties its claim. The key then gets a record in another
+/// slot, and the table forgets that record. A new claim in the first slot must be a different word
+/// than the stalled claim.
 #[test]
 fn a_claim_is_not_mistaken_for_a_later_one() {
     holds("a stalled claim, another in its place", 3, || {
@@ -85,7 +85,8 @@ fn with_one_clock_reading_a_stalled_claim_admits_too_much() {
     );
 }
 
-/// Two callers share a bucket with a record. Their clock readings may come in either order.
+/// Runs two callers that share a bucket with a record. Their clock readings may come in either
+/// order.
 #[test]
 fn a_live_bucket_is_shared() {
     holds("two callers of a live bucket", 3, || {
@@ -130,8 +131,8 @@ fn a_record_is_not_reclaimed_a_tick_before_it_is_full() {
     });
 }
 
-/// The record must keep the greater burst of the two callers, also after a grant to the caller with
-/// the smaller burst.
+/// Checks that the record keeps the greater burst of the two callers, even after a grant to the
+/// caller with the smaller burst.
 #[test]
 fn two_bursts_share_one_key() {
     holds("two bursts, one key", 3, || {
@@ -140,8 +141,8 @@ fn two_bursts_share_one_key() {
         let small = spawn(move || small.take(1, 2));
         let great = memory.caller(K).take(8, 10);
         memory.until(at(5));
-        // This call takes the slot if the key's bucket looks full. The new bucket is full a tick
-        // later.
+        // This call takes the slot if its record is that of a full bucket. The new bucket is full a
+        // tick later.
         memory.caller(X).take(1, 1);
         memory.until(at(6));
         let again = memory.caller(K).take(8, 10);
@@ -170,8 +171,8 @@ fn a_young_claim_is_left_alone_by_a_caller_with_an_old_instant() {
     });
 }
 
-/// An eviction gives away the tokens that the evicted bucket lacked. The counter covers all tokens
-/// that are given away.
+/// Checks that the counter covers all tokens that evictions give away. An eviction gives away the
+/// tokens that the evicted bucket lacked.
 #[test]
 fn what_evictions_give_away_is_counted() {
     holds("evictions", 3, || {

@@ -1,4 +1,5 @@
-//! Several buckets of one Redis server at once: all or none, in one round trip.
+//! Tests batches on several buckets of one Redis server. A batch takes from all buckets or from
+//! none, in one round trip.
 
 use crate::caller::{CAPACITY, HASTY, HOUR, MILLISECOND, PLAIN, PREFIX, host, take};
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
@@ -35,7 +36,7 @@ fn take_all<T: Transport>(
     remote.take_all(&stores, &steps)
 }
 
-/// Returns the answer of a store that works.
+/// Runs a batch on one store. Panics if the store fails.
 fn batched(remote: &OnRedis, buckets: &[(&str, Step)]) -> Batched {
     let answer = take_all(remote, buckets).unwrap().unwrap();
     assert!(answer.warning.is_none());

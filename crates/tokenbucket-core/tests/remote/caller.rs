@@ -18,13 +18,13 @@ pub const CAPACITY: u64 = 5;
 /// The prefix of every key.
 pub const PREFIX: &str = "t:";
 
-/// No denial cache, and failures are thrown.
+/// Settings without the denial cache. Failures are thrown.
 pub const PLAIN: Settings = Settings {
     timeout: 5 * TICKS_PER_SECOND,
     on_failure: OnFailure::Throw,
     hint_max_age: None,
 };
-/// A short timeout.
+/// Settings with a short timeout.
 pub const HASTY: Settings = Settings {
     timeout: 100 * MILLISECOND,
     ..PLAIN
@@ -35,7 +35,7 @@ pub fn take(n: u64) -> Step {
     Step::new(n * HOUR, CAPACITY * HOUR)
 }
 
-/// Fills a bucket of [`CAPACITY`].
+/// A reset of a bucket of [`CAPACITY`].
 pub const RESET: Put = Put::Reset {
     burst: CAPACITY * HOUR,
 };
@@ -113,7 +113,7 @@ impl Caller {
         self.remote.take(key, step)
     }
 
-    /// Returns the answer of a store that works.
+    /// Returns the outcome of a step. Panics if the store fails.
     pub fn take(&self, identifier: &str, step: &Step) -> Outcome {
         let answer = self.ask(identifier.as_bytes(), step).unwrap();
         assert!(answer.warning.is_none(), "{:?}", answer.warning);
@@ -127,7 +127,7 @@ impl Caller {
         outcome.granted()
     }
 
-    /// Returns the reason why the store failed.
+    /// Returns the reason why a step failed. Panics if the step succeeds.
     pub fn fails(&self, identifier: &str, step: &Step) -> Cause {
         self.ask(identifier.as_bytes(), step).unwrap_err().cause
     }
@@ -183,7 +183,7 @@ impl Server {
         self.caller_on(host(), port, settings)
     }
 
-    /// As [`Server::caller_at`], on this host.
+    /// Does the same as [`Server::caller_at`], but with the shared memory of `host`.
     pub fn caller_on(&self, host: &'static Host, port: u16, settings: Settings) -> Caller {
         let address = format!("127.0.0.1:{port}");
         match self {
@@ -217,7 +217,7 @@ impl Server {
         }
     }
 
-    /// Restarts the server, empty, at the same port.
+    /// Restarts the server without data, at the same port.
     pub fn restart(&mut self) {
         match self {
             Self::Redis(server) => server.restart(),
@@ -225,7 +225,7 @@ impl Server {
         }
     }
 
-    /// Returns the record of a bucket, or an empty string if there is none.
+    /// Returns the record of a bucket, or an empty string if the record is missing.
     pub fn record(&self, identifier: &str) -> String {
         let key = format!("{PREFIX}{identifier}");
         match self {

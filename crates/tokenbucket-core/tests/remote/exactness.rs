@@ -1,4 +1,4 @@
-//! No more tokens than the quota allows, however many callers there are, and no fewer.
+//! Tests that any number of callers get exactly as many tokens as the quota allows.
 
 use crate::caller::{Caller, HOUR, MILLISECOND, PLAIN, Server, host};
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
@@ -55,7 +55,7 @@ fn tokens(step: &Step, from: Ticks, to: Ticks) -> u64 {
     (step.burst + (to - from)) / step.cost
 }
 
-/// Asserts that every answer is the step's own, for the state that the previous grant has left.
+/// Asserts that each outcome equals the result of the step on the state after an earlier grant.
 fn assert_is_a_history(step: &Step, answers: &[Outcome]) {
     let mut grants: Vec<_> = answers.iter().filter(|outcome| outcome.granted()).collect();
     grants.sort_by_key(|outcome| outcome.empty_at);
@@ -118,7 +118,8 @@ fn hints_admit_no_more_and_hardly_less() {
 
 #[test]
 fn two_quotas_share_what_the_larger_one_allows() {
-    // One token an hour, up to 100, and two tokens an hour, up to 60.
+    // The first quota is one token an hour, up to 100. The second quota is two tokens an hour, up
+    // to 60.
     let quotas = [Step::new(HOUR, 100 * HOUR), Step::new(HOUR / 2, 30 * HOUR)];
     Server::each(|server| {
         for settings in [PLAIN, HINTED] {

@@ -1,5 +1,5 @@
-//! Connections that break and servers that hang. A call ends in time, states the cause and charges
-//! at most once. The next call is correct.
+//! Tests connections that break and servers that hang. A call ends in time, returns the cause and
+//! charges the bucket at most once. The next call is correct.
 
 use crate::caller::{Caller, HASTY, MILLISECOND, PLAIN, Server, take};
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
@@ -34,7 +34,7 @@ fn time<R>(call: impl FnOnce() -> R) -> (R, Duration) {
     })
 }
 
-/// Returns why a call with a short timeout failed. Asserts that it failed in time.
+/// Returns the reason why a call with a short timeout failed. Asserts that the call failed in time.
 fn fails_in_time(caller: &Caller) -> Cause {
     let (cause, took) = time(|| caller.fails("id", &take(1)));
     assert!(
@@ -44,7 +44,8 @@ fn fails_in_time(caller: &Caller) -> Cause {
     cause
 }
 
-/// Returns a caller with a long timeout and one with a short timeout. They share their connections.
+/// Returns a caller with a long timeout and a caller with a short timeout. The callers share their
+/// connections.
 fn callers(server: &Server, port: u16) -> [Caller; 2] {
     [PLAIN, HASTY].map(|settings| server.caller_at(port, settings))
 }
@@ -137,7 +138,7 @@ fn a_reply_that_drips() {
         assert!(caller.grants("id", &take(1)));
         assert_eq!(caller.left("id"), 2);
         assert_eq!(proxy.connections(), 2);
-        // Control: with enough time, a reply that drips is an answer.
+        // Control: with enough time, the client accepts a reply that arrives byte by byte.
         proxy.set(Mode::Drip(Duration::from_millis(5)));
         assert_eq!(caller.left("id"), 2);
     });

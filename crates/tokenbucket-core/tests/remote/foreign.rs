@@ -1,5 +1,5 @@
-//! Keys that hold something else. The call reports that and changes nothing, and the store does not
-//! count as failed.
+//! Tests keys whose value is not a bucket. The call fails and does not change the value. The store
+//! does not count as failed.
 
 use crate::caller::{Caller, HOUR, PLAIN, RESET, refund, take};
 use testkit::{Memcached, Redis};
@@ -49,7 +49,7 @@ fn a_foreign_redis_key_is_left_alone() {
     assert_eq!(redis.cli(&["LRANGE", "t:list", "0", "-1"]), "1");
     assert_eq!(caller.count(Event::Failed), 0);
     assert!(caller.grants("other", &take(1)), "no fault of the store's");
-    // Control: the greatest number that is a state.
+    // Control: the greatest valid state is accepted.
     redis.cli(&["SET", "t:id", "4503599627370496"]);
     assert!(!caller.grants("id", &take(1)));
 }
@@ -67,7 +67,7 @@ fn a_foreign_memcached_item_is_left_alone() {
     }
     assert_eq!(caller.count(Event::Failed), 0);
     assert!(caller.grants("other", &take(1)), "no fault of the store's");
-    // The connection remembers the item, but this must not hide that the item has changed.
+    // The connection caches the item. The client must still detect that the item has changed.
     memcached.command("set t:other 0 0 5\r\nhello", "STORED");
     assert!(matches!(caller.fails("other", &take(1)), Cause::Record));
     assert_eq!(memcached.command("get t:other", "END")[1], "hello");

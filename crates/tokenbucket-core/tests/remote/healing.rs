@@ -1,5 +1,5 @@
-//! A server that has lost its records. A state that a host has seen before still counts, unless the
-//! bucket was reset.
+//! Tests servers that have lost their records. A state in a host's denial cache still counts,
+//! unless the bucket was reset.
 
 use crate::caller::{CAPACITY, Caller, HOUR, PLAIN, RESET, Server, refund, take};
 use tokenbucket_core::remote::Settings;
@@ -30,8 +30,8 @@ fn a_lost_record_is_made_up_for() {
         assert_eq!(server.record("id"), "", "it has lost all");
         let after = host.take("id", &take(1));
         assert!(!after.granted());
-        // The restored state may be earlier, by the time that a call may take and the error of a
-        // hint. It is never later.
+        // The restored state is never later than the lost state. It may be earlier by the duration
+        // of a call and the error of a hint.
         assert!(after.empty_at <= before.empty_at);
         assert!(after.empty_at + HOUR / 100 > before.empty_at);
         assert_eq!(host.count(Event::Hinted), 0, "the server's own reply");
@@ -43,7 +43,7 @@ fn a_lost_record_is_made_up_for() {
                 "it wears off"
             );
         }
-        // Control: a host that has seen nothing finds a full bucket.
+        // Control: for a host without a hint, the bucket is full.
         let stranger = server.caller(ASKING);
         assert!(stranger.grants("id", &take(1)));
     });
@@ -103,7 +103,7 @@ fn a_record_that_is_there_is_never_made_up_for() {
 
 #[test]
 fn without_hints_a_loss_is_a_loss() {
-    // The control of all tests above.
+    // This is the control of all tests above.
     Server::each(|mut server| {
         let host = server.caller(PLAIN);
         assert!(host.grants("id", &take(CAPACITY)));

@@ -1,4 +1,4 @@
-//! Cached denials, on two hosts of one store.
+//! Tests cached denials on two hosts of one store.
 
 use crate::caller::{CAPACITY, Caller, MILLISECOND, PLAIN, RESET, Server, refund, take};
 use std::thread::sleep;
@@ -45,13 +45,14 @@ fn another_hosts_grant_is_no_reason_to_ask() {
         assert!(other.grants("id", &take(2)));
         assert!(!host.grants("id", &take(3)));
         assert_eq!(host.count(Event::Hinted), 1);
-        // The cached bound does not deny this call. So the server is asked, and it denies.
+        // The cached bound does not deny this call. So the call contacts the server, which denies
+        // the call.
         assert!(!host.grants("id", &take(1)));
         assert_eq!(host.count(Event::Hinted), 1);
     });
 }
 
-/// A generator that yields the same numbers everywhere.
+/// A generator that yields the same numbers in every run.
 struct Chance(u64);
 
 impl Chance {
@@ -66,30 +67,30 @@ impl Chance {
 
 #[test]
 fn a_hint_never_denies_what_the_store_would_grant() {
-    // Two milliseconds a token, so that buckets become full and empty within a second, with hints
-    // in between.
+    // A token is refilled in two milliseconds. So buckets become full and empty within a second,
+    // with hints in between.
     const UNIT: Ticks = 2 * MILLISECOND;
     Server::each(|server| {
         let hosts = hosts(&server);
         for seed in 1..=3 {
             let id = format!("id{seed}");
             let mut chance = Chance(seed);
-            // One burst for each bucket. The store forgets a bucket that is full for every quota
-            // that took from it. But a hint still tells a larger quota that never took how full the
-            // bucket really is.
+            // All calls on a bucket have the same burst, because a hint may outlive the record. The
+            // store forgets a bucket that is full for every quota that took tokens. For a larger
+            // quota that never took tokens, a hint would still hold the true state.
             let burst = (1 + chance.below(20)) * UNIT;
             for call in 0..1500 {
                 let host = &hosts[usize::from(chance.below(2) == 0)];
                 let step = Step::new(chance.below(burst / 1000) * 1000, burst);
                 if chance.below(50) == 0 {
                     let cost = chance.below(3) * UNIT;
-                    // Refunds on both hosts, because otherwise the other host would rightly deny
-                    // for a while.
+                    // Both hosts make the refund. Otherwise the other host would rightly deny for a
+                    // while because of its hint.
                     for host in &hosts {
                         host.put(&id, &Put::refund(cost, burst));
                     }
                 }
-                // A dry step is never answered from the denial cache.
+                // A dry step never uses the denial cache.
                 let look = host.take(&id, &step.dry());
                 let denied = !host.grants(&id, &step);
                 assert!(!(look.granted() && denied), "call {call}: {step:?}");

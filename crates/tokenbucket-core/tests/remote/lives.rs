@@ -1,5 +1,5 @@
-//! The lifetime of a record in a store: at least until the bucket is full, whatever changes it
-//! meanwhile.
+//! Tests the lifetime of a record in a store. The record lives at least until the bucket is full,
+//! even if the bucket changes meanwhile.
 
 use crate::caller::{CAPACITY, HOUR, PLAIN, RESET, Server, refund, take};
 use tokenbucket_core::{Put, Step, TICKS_PER_SECOND, Ticks};
@@ -47,8 +47,9 @@ fn a_record_lives_until_its_bucket_is_full() {
     });
 }
 
-/// memcached's clock counts seconds and may skip some. An item with a lifetime of two seconds
-/// sometimes expires at once.
+/// Checks that a record in memcached lives some seconds longer than its bucket needs. memcached's
+/// clock counts seconds and may skip some. An item with a lifetime of two seconds sometimes expires
+/// at once.
 #[test]
 fn memcached_keeps_it_some_seconds_longer() {
     Server::each(|server| {

@@ -1,5 +1,5 @@
-//! A store that is down. Few calls contact it, the failure policy decides all calls, and one call
-//! warns. A store that has recovered is used again.
+//! Tests stores that are down. Few calls contact the store, and one call warns. The failure policy
+//! decides all calls. After its recovery, the store is used again.
 
 use crate::caller::{CAPACITY, Caller, MILLISECOND, PLAIN, Server, refund, take};
 use std::thread::sleep;
@@ -27,7 +27,7 @@ fn granted(outcomes: &[Outcome]) -> usize {
     outcomes.iter().filter(|outcome| outcome.granted()).count()
 }
 
-/// Calls until the store itself answers.
+/// Makes calls until the store itself decides a call.
 fn recovers(caller: &Caller) {
     let start = Instant::now();
     let failed = || caller.count(Event::FellBack) + caller.count(Event::Thrown);
@@ -117,7 +117,7 @@ fn all_are_let_through_or_turned_away() {
         let unavailable = Verdict::Denied(Denial::Unavailable);
         assert!(outcomes.iter().all(|o| o.verdict == unavailable));
         assert_eq!(denying.count(Event::TurnedAway), 20);
-        // A call that can never be granted is not let through either.
+        // The policy does not allow a call that can never be granted.
         let never = allowing.ask(b"id", &take(CAPACITY + 1)).unwrap().value;
         assert_eq!(never.verdict, Verdict::Denied(Denial::ExceedsCapacity));
     });
@@ -171,7 +171,7 @@ fn what_the_store_took_is_not_given_back_to_the_bucket_that_stands_in() {
         caller.put("id", &undone.give_back());
         let answer = caller.ask(b"id", &take(1)).unwrap();
         assert!(answer.stood_in && !answer.value.granted(), "granted twice");
-        // Control: a refund that the caller vouches for reaches the fallback.
+        // Control: a refund that undoes no particular take reaches the fallback.
         caller.put("id", &refund(1));
         assert!(caller.ask(b"id", &take(1)).unwrap().value.granted());
     });

@@ -1,4 +1,4 @@
-//! The names of the items in memcached, and the servers that hold them.
+//! Tests the names of the items in memcached, and the choice of the servers that hold the items.
 
 use crate::caller::{CAPACITY, Caller, PLAIN, take};
 use testkit::Memcached;
@@ -33,7 +33,7 @@ fn an_identifier_is_never_a_command() {
     }
     assert_eq!(after["curr_items"], "9");
     assert_eq!(caller.left("canary"), 0);
-    // Control: a client that does not encode the identifier would have executed the command.
+    // Control: if the client did not encode the identifier, the server would execute the command.
     memcached.command("get x 0 0 1\r\nflush_all", "OK");
     assert_eq!(caller.left("canary"), CAPACITY);
 }

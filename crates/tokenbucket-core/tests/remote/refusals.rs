@@ -1,4 +1,4 @@
-//! Redis servers that refuse a call with an error.
+//! Tests Redis servers that refuse a call with an error.
 
 use crate::caller::{Caller, HASTY, PLAIN, take};
 use std::io::{Read, Write};
@@ -11,7 +11,7 @@ fn dsn(redis: &Redis) -> String {
     format!("redis://127.0.0.1:{}", redis.port())
 }
 
-/// Returns the error that the server answers.
+/// Returns the error in the server's reply.
 fn refusal(caller: &Caller) -> String {
     match caller.fails("id", &take(1)) {
         Cause::Refused(text) => text,
@@ -43,7 +43,7 @@ fn a_wrong_password_or_none() {
     assert!(at(":right@").grants("id", &take(1)));
     assert!(at("ann:hers@").grants("id", &take(1)));
     assert_eq!(at("default:right@").left("id"), 3);
-    // A caller without the password does not get the connection of a caller that has it.
+    // A caller with a wrong or missing password does not reuse another caller's connection.
     assert_refuses(&at(":wrong@"), "WRONGPASS");
     assert_refuses(&at(""), "NOAUTH");
 }
@@ -52,7 +52,7 @@ fn a_wrong_password_or_none() {
 fn a_database_that_is_not_there() {
     let redis = Redis::start(&[]);
     let caller = Caller::redis(&format!("{}/99", dsn(&redis)), PLAIN);
-    // The error is the same before and after the server knows the script.
+    // The error is the same before and after the server has cached the script.
     assert_refuses(&caller, "ERR DB index is out of range");
     let right = Caller::redis(&format!("{}/9", dsn(&redis)), PLAIN);
     assert!(right.grants("id", &take(1)));
@@ -165,7 +165,7 @@ fn a_server_that_is_loading() {
         let restart = scope.spawn(|| redis.restart());
         let mut texts = Vec::new();
         while !restart.is_finished() {
-            // A new host, which has not seen the server fail.
+            // Each caller is a new host, so its breaker is closed.
             let caller = Caller::redis(&dsn, HASTY);
             if let Err(failure) = caller.ask(b"other", &take(1)) {
                 texts.push(failure.cause.to_string());

@@ -1,4 +1,4 @@
-//! The round trips of a call. testkit tests the counting itself.
+//! Tests the number of round trips of a call. testkit tests the counting itself.
 
 use crate::caller::{CAPACITY, Caller, HOUR, MILLISECOND, PLAIN, RESET, Server, refund, take};
 use std::thread::sleep;
@@ -26,7 +26,7 @@ fn a_grant_is_one() {
             assert_eq!(trips(&proxy, || assert!(caller.grants("id", &take(1)))), 1);
         }
         assert_eq!(proxy.requests() - before, CAPACITY - 1, "in one write each");
-        // The first token of another bucket, a denial, and a dry step.
+        // Takes the first token of another bucket, then makes a denied call and a dry step.
         assert_eq!(trips(&proxy, || assert!(caller.grants("b", &take(1)))), 1);
         assert_eq!(trips(&proxy, || assert!(!caller.grants("id", &take(1)))), 1);
         assert_eq!(trips(&proxy, || assert_eq!(caller.left("b"), 4)), 1);
@@ -58,7 +58,7 @@ fn a_denial_that_was_seen_before_is_none() {
         assert_eq!(trips(&proxy, deny), 1);
         assert_eq!(trips(&proxy, || (0..100).for_each(|_| deny())), 0);
         assert_eq!(caller.count(Event::Hinted), 100);
-        // Another quota on the same bucket.
+        // Uses another quota on the same bucket.
         let other = Step::new(HOUR / 2, CAPACITY * HOUR);
         assert_eq!(trips(&proxy, || assert!(!caller.grants("id", &other))), 0);
         sleep(Duration::from_millis(450));
@@ -76,7 +76,7 @@ fn a_denial_that_was_seen_before_is_none() {
 
 #[test]
 fn without_hints_every_denial_is_one() {
-    // The control of the test above.
+    // This is the control of the test above.
     Server::each(|server| {
         let proxy = server.proxy();
         let caller = server.caller_at(proxy.port(), PLAIN);
@@ -118,8 +118,8 @@ fn a_password_travels_with_the_first_command() {
     assert_eq!(trips(&proxy, || assert!(caller.grants("id", &take(1)))), 1);
     let caller = Caller::redis(&format!("redis://ann:hers@127.0.0.1:{port}"), PLAIN);
     assert_eq!(trips(&proxy, || assert!(caller.grants("id", &take(1)))), 1);
-    // The selection of a database comes first, alone, because the commands after it must not act on
-    // another database.
+    // The client first sends the selection of a database alone, because later commands must not act
+    // on another database.
     let caller = Caller::redis(&format!("{dsn}/3"), PLAIN);
     assert_eq!(trips(&proxy, || assert!(caller.grants("id", &take(1)))), 2);
     assert_eq!(trips(&proxy, || assert!(caller.grants("id", &take(1)))), 1);

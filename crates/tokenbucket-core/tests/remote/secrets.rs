@@ -1,4 +1,4 @@
-//! Passwords are never shown.
+//! Tests that passwords are never shown.
 
 use crate::caller::{Caller, PLAIN, PREFIX, take};
 use testkit::Redis;

@@ -1,4 +1,4 @@
-//! Tests of the diagnostics, which keep the identifiers that are denied most.
+//! Tests the diagnostics, which keep the identifiers that are denied most.
 
 use crate::{SETTINGS, empties, layout, store};
 use std::collections::HashSet;

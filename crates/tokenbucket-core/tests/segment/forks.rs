@@ -58,8 +58,8 @@ fn a_child_shares_the_buckets_of_its_parent() {
 fn a_child_counts_in_another_shard() {
     let store = store(Segment::memfd(layout()).unwrap());
     // The outer child is the first process that counts in this segment. It starts a child, which
-    // starts a grandchild. Both are dead when the last child chooses a shard, so the last child may
-    // choose the shard of a dead process.
+    // starts a grandchild. The child and the grandchild have ended when the last child chooses a
+    // shard. So the last child may choose the shard of a process that has ended.
     let worked = in_child(|| {
         let first = empties(&store, b"1") && empties(&store, b"2");
         first

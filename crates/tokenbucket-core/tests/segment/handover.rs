@@ -53,7 +53,7 @@ fn the_next_image_sees_the_same_buckets() {
     let second = store(second);
     assert!(!empties(&second, b"key"));
     assert!(empties(&second, b"other") && !empties(&first, b"other"));
-    // The third image of the master sees the buckets, too.
+    // The third image of the master has the same buckets.
     let number = left_open(descriptor(second.segment()));
     drop((first, second));
     let third = store(Segment::adopt(number, nonce, layout()).unwrap());

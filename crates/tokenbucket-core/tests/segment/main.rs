@@ -1,4 +1,4 @@
-//! Tests of segments: a segment is created, opened or handed over, and invalid ones are refused.
+//! Tests segments. A segment is created, opened or handed over. Invalid segments are refused.
 //!
 //! A refused file stays unchanged. A refused descriptor stays open.
 #![allow(unsafe_code, clippy::unwrap_used, clippy::expect_used)]
@@ -64,7 +64,7 @@ fn mode_of(path: &std::path::Path) -> u32 {
     std::fs::metadata(path).unwrap().permissions().mode() & 0o7777
 }
 
-/// Takes all tokens from a bucket with a rate of one token an hour. Returns whether this was
+/// Takes all tokens from a bucket with a rate of one token an hour. Returns whether the call was
 /// granted. Only the first call for an identifier in a segment is granted.
 fn empties(store: &Host, identifier: &[u8]) -> bool {
     let hour = 3600 * TICKS_PER_SECOND;

@@ -1,5 +1,5 @@
-//! Tests of named segments: the first process creates the file completely, and every later process
-//! opens it.
+//! Tests named segments. The first process creates the complete file, and every later process opens
+//! that file.
 
 use crate::{Folder, PRIVATE, empties, is_root, layout, mode_of, store};
 use rustix::io::Errno;
@@ -21,7 +21,8 @@ fn a_second_opener_finds_the_buckets_of_the_first() {
     let second = store(Segment::named(&folder.file(), PRIVATE, layout()).unwrap());
     assert_eq!(second.segment().nonce(), nonce);
     assert!(!empties(&second, b"key"));
-    // This is a restart: no process has the file open, but the file remains.
+    // Drops both stores, so that no process has the file open, as after a restart. The file
+    // remains.
     drop((first, second));
     let third = store(Segment::named(&folder.file(), PRIVATE, layout()).unwrap());
     assert_eq!(third.segment().nonce(), nonce);
@@ -91,7 +92,7 @@ fn a_path_that_cannot_be_a_file_is_refused() {
     assert_eq!(folder.count(), 0);
 }
 
-/// Creates a segment on a full disk that only this thread sees.
+/// Creates a segment on a full disk that is mounted only for this thread.
 #[test]
 fn a_full_disk_is_an_error_and_leaves_nothing_behind() {
     let folder = Folder::new();
@@ -125,13 +126,13 @@ fn mount_a_small_disk(folder: &Path) -> std::io::Result<()> {
     // pointers.
     checked(unsafe { libc::mount(none, c"/".as_ptr(), none, private, none.cast()) })?;
     let (kind, options) = (c"tmpfs".as_ptr(), c"size=16k".as_ptr().cast());
-    // SAFETY: as above.
+    // SAFETY: the strings end with a zero byte and outlive the call.
     checked(unsafe { libc::mount(kind, path.as_ptr(), kind, 0, options) })
 }
 
 const LIMITED: &str = "TOKENBUCKET_TEST_FOLDER_OF_A_LIMITED_PROCESS";
 
-/// The limit applies to a whole process, so the test starts a separate process.
+/// Creates a segment in a separate process, because the limit applies to a whole process.
 #[test]
 fn a_limit_on_file_sizes_is_an_error_and_leaves_nothing_behind() {
     if let Some(folder) = std::env::var_os(LIMITED) {

@@ -1,4 +1,4 @@
-//! Tests of files that are refused as named segments. They are not changed.
+//! Tests files that are refused as named segments. Refused files stay unchanged.
 
 use crate::{Folder, PRIVATE, SETTINGS, is_root, layout};
 use rustix::fs::{CWD, FileType, Mode, mknodat};
@@ -60,7 +60,7 @@ fn a_symbolic_link() {
     let link = folder.0.join("link");
     symlink(folder.file(), &link).unwrap();
     assert_refused!(&link, SegmentError::System(_, Errno::LOOP));
-    // A link to a missing file is refused, too, and no file is created.
+    // A link to a missing file is refused too, without creating a file.
     let dangling = folder.0.join("dangling");
     symlink(folder.0.join("nothing"), &dangling).unwrap();
     let refused = Segment::named(&dangling, PRIVATE, layout()).unwrap_err();

@@ -1,4 +1,5 @@
-//! Batches on stores that run one step at a time: all steps are granted, or none.
+//! Tests batches on stores that run one step at a time. All steps are granted, or the whole batch
+//! is denied.
 
 use crate::homes::{self, Home};
 use crate::{CAPACITY, HOUR, MILLISECOND, now, singles, take};
@@ -161,8 +162,9 @@ fn pass(home: &Home, instant: Ticks) {
     }
 }
 
-/// Takes all tokens that are left, at an hour a token, or goes into debt by an hour. Returns the
-/// state of the bucket. The bucket is not full for hours, so no store deletes its record.
+/// Takes all tokens of a bucket that refills one token an hour. If the bucket holds too few tokens,
+/// the call puts the bucket into a debt of an hour. Returns the state of the bucket. The bucket is
+/// not full for hours, so no store deletes its record.
 fn others_take(home: &Home, key: Key<'_>) -> Ticks {
     let owing = Step {
         max_debt: HOUR,

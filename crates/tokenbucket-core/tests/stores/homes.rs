@@ -12,7 +12,7 @@ use tokenbucket_core::{Key, KeyHasher, MemoryStore, Outcome, Put, Step, Ticks};
 pub struct Home {
     name: &'static str,
     store: Box<dyn Store>,
-    /// Makes keys of this store. It has no namespace.
+    /// Makes the keys of this store, without a namespace.
     pub hasher: KeyHasher,
 }
 

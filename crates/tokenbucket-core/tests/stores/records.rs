@@ -1,11 +1,11 @@
-//! The changes of a bucket that take no tokens: refunds, resets and first states.
+//! Tests the changes of a bucket that take no tokens: refunds, resets and first states.
 
 use crate::homes::{self, Home};
 use crate::{CAPACITY, HOUR, MICROSECOND, RESET, assert_insufficient, now, refund, singles, take};
 use tokenbucket_core::quota::MAX_BURST;
 use tokenbucket_core::{Key, Put, Step, TICKS_PER_SECOND};
 
-/// Creates a record that was empty `hours` hours ago.
+/// Creates the record of a bucket that was empty `hours` hours ago.
 fn bootstrap(home: &Home, key: Key<'_>, hours: i64) {
     let age = hours * HOUR.cast_signed();
     home.put(key, &Put::Bootstrap { age });
