@@ -123,8 +123,8 @@ counted();
 measure(array_values($rows), ROUNDS);
 $counted = counted();
 must(apcu_fetch('one') === $rows['apcu_inc']->calls, 'apcu_inc() did not count');
-must($counted['granted'] === $rows['granted']->calls + $rows['attempt']->calls + $rows['new']->calls, 'not all was granted');
-must($counted['denied'] === $rows['denied']->calls + $rows['attempt_denied']->calls, 'not all was denied');
+must($counted['granted'] === $rows['granted']->calls + $rows['attempt']->calls + $rows['new']->calls, 'not all calls were granted');
+must($counted['denied'] === $rows['denied']->calls + $rows['attempt_denied']->calls, 'not all calls were denied');
 report_rows('One process, one key', $rows, ['granted' => 0.75, 'denied' => 0.75, 'new' => 3.0]);
 
 $rows = [

@@ -23,8 +23,8 @@ function fill(TokenBucketStorage $storage, int $from, int $to): void
         (new TokenBucket($storage, "user:$i", MANY, SLOWLY))->consume();
     }
     $live = TokenBucket\status()['shared_memory']['live'];
-    must($live > 0.9999 * $to, "$live of $to keys found a place");
-    must(apcu_exists('user:' . $to - 1) && apcu_cache_info(true)['num_entries'] === $to, 'APCu holds not all keys');
+    must($live > 0.9999 * $to, "$live of $to keys have a slot");
+    must(apcu_exists('user:' . $to - 1) && apcu_cache_info(true)['num_entries'] === $to, 'APCu does not hold all keys');
 }
 
 /** @return array<string, Row> */
@@ -64,6 +64,6 @@ foreach (NUMBERS as $keys) {
     $rows = rows($storage, $keys);
     measure(array_values($rows), ROUNDS);
     $after = TokenBucket\status()['shared_memory'];
-    must($after['granted'] - $before['granted'] === $rows['new']->calls && $after['denied'] === 0, 'not all was granted');
+    must($after['granted'] - $before['granted'] === $rows['new']->calls && $after['denied'] === 0, 'not all calls were granted');
     report_keys($keys, $rows, $after['live'] / $after['slots']);
 }

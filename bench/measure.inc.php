@@ -70,7 +70,7 @@ final class Row
 function must(bool $holds, string $what): void
 {
     if (!$holds) {
-        fwrite(STDERR, "The measurement is void: $what\n");
+        fwrite(STDERR, "The measurement is invalid: $what\n");
         exit(1);
     }
 }

@@ -163,7 +163,7 @@ function measure_pairs(string $title, array $rows): void
     sample_shuffled($rows, ROUNDS, SAMPLES, LEAST);
     $counted = TokenBucket\status()['remote'];
     must($counted['failed'] === $before['failed'], "a store failed: $title");
-    must($counted['hinted'] === $before['hinted'], "a hint spared a question: $title");
+    must($counted['hinted'] === $before['hinted'], "a hint replaced a query: $title");
     title($title);
     foreach (array_chunk($rows, 2) as [$plain, $ours]) {
         report($plain);

@@ -96,7 +96,7 @@ function report_loads(array $loads, bool $one_key): void
             $rates[$processes] = quantiles($of_rounds, [0.5, 0, 1]);
             printf(' %12.1f', $rates[$processes][0] / 1000);
         }
-        echo max($denied) > 0 ? sprintf("  up to %.2g %% denied for contention\n", 100 * max($denied)) : "\n";
+        echo max($denied) > 0 ? sprintf("  up to %.2g %% denied because of contention\n", 100 * max($denied)) : "\n";
         Record::row($load->name, ['per_second' => $rates, 'denied' => $denied]);
     }
 }

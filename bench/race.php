@@ -67,7 +67,7 @@ function race(Limiter $limiter): array
         'early' => count(array_filter($denials, fn (int $over) => $over < $last)),
         'seconds' => $seconds,
     ];
-    must($figures['granted'] + $figures['denied'] + $figures['failed'] === PROCESSES * CHUNKS * TRIES_A_CHUNK, "$limiter->name was not asked as often as it should");
+    must($figures['granted'] + $figures['denied'] + $figures['failed'] === PROCESSES * CHUNKS * TRIES_A_CHUNK, "calls of $limiter->name are missing");
     // Because of lost updates, a few tokens may be left after the race.
     [$more] = in_processes(1, fn () => grants($limiter, $identifier, intdiv(TOKENS, 10)));
     must($more < intdiv(TOKENS, 10) || $figures['granted'] < TOKENS, "the processes of $limiter->name did not share a bucket");

@@ -72,7 +72,7 @@ function command_of(TokenBucket $bucket, RedisServer $server): array
     $stream = stream_socket_client("unix://$server->socket");
     stream_set_timeout($stream, 5);
     fwrite($stream, "MONITOR\r\n");
-    must(fgets($stream) === "+OK\r\n", 'no MONITOR');
+    must(fgets($stream) === "+OK\r\n", 'MONITOR failed');
     $bucket->consume();
     preg_match_all('/"([^"]*)"/', fgets($stream), $words);
     return $words[1];
@@ -88,7 +88,7 @@ function script_of(TokenBucket $bucket, RedisServer $server, Redis $redis): arra
 {
     $words = command_of($bucket, $server);
     [$command, $hash, $keys, $key] = $words;
-    must($command === 'EVALSHA' && $keys === '1', 'the extension sends something else than EVALSHA');
+    must($command === 'EVALSHA' && $keys === '1', 'the extension does not send EVALSHA');
     must($redis->script('load', implode('', array_map('file_get_contents', TAKE))) === $hash, 'the extension has another script');
     return ['redis' => $redis, 'hash' => $hash, 'words' => [strrev($key), ...array_slice($words, 4)]];
 }
@@ -162,7 +162,7 @@ measure($rows, ROUNDS * SAMPLES);
 $counted = array_map(fn (int $now, int $then) => $now - $then, TokenBucket\status()['remote'], $before);
 $counted = array_combine(array_keys($before), $counted);
 $calls = fn (string $row) => array_sum(array_map(fn (array $of) => $of[0][$row]->calls + $of[1][$row]->calls, $transports));
-must($counted['asked'] === $calls('granted'), 'not every grant asked, or a denial did');
+must($counted['asked'] === $calls('granted'), 'not every grant contacted the store, or a denial did');
 must($counted['hinted'] === $calls('denied'), 'not every denial came from a hint');
 must($counted['failed'] === 0, 'a store failed');
 array_map(fn (Row $row) => $row->gather(ROUNDS, LEAST), $rows);

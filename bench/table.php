@@ -211,7 +211,7 @@ function must_have_targets(Results $results): void
     }
     foreach ($needed as [$program, $title, $name]) {
         $rows = array_filter($results->of($program, $title), fn (array $row) => $row['name'] === $name && isset($row['met']));
-        $rows !== [] || throw new RuntimeException("no verdict on: $title, $name");
+        $rows !== [] || throw new RuntimeException("a row with a target is missing: $title, $name");
     }
 }
 
@@ -307,6 +307,6 @@ try {
         echo $tables;
     }
 } catch (RuntimeException $e) {
-    fwrite(STDERR, "The run is void: {$e->getMessage()}\n");
+    fwrite(STDERR, "The run is invalid: {$e->getMessage()}\n");
     exit(1);
 }

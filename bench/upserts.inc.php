@@ -31,7 +31,7 @@ abstract class UpsertByHand
         $storage = new TokenBucketStoragePDO($listening, 'limits', hints: false);
         (new TokenBucket($storage, self::NAME, 10, 1))->consume();
         $text = $listening->texts[0];
-        must(str_contains($text, 'INSERT') && substr_count($text, '?') === static::PLACES, "another statement: $text");
+        must(str_contains($text, 'INSERT') && substr_count($text, '?') === static::PLACES, "unexpected statement: $text");
         $this->statement = $db->prepare($text);
     }
 
@@ -194,7 +194,7 @@ function measure_table(string $title, MariaDbServer|PostgreSqlServer|SqliteFile 
     $counted = TokenBucket\status()['remote'];
     $hinted = $rows['ours, hinted']->calls ?? 0;
     must($counted['hinted'] - $before['hinted'] === $hinted, 'not every denial came from a hint');
-    must($counted['asked'] - $before['asked'] === $rows['ours, granted']->calls + $rows['ours, denied']->calls, 'a hint spared a question');
+    must($counted['asked'] - $before['asked'] === $rows['ours, granted']->calls + $rows['ours, denied']->calls, 'a hint replaced a query');
     must($counted['failed'] === $before['failed'], 'a database failed');
     title($title);
     foreach (['granted', 'denied'] as $what) {

@@ -151,8 +151,8 @@ for ($round = 0; $round < ROUNDS; $round++) {
     }
 }
 $after = counted($fpm);
-must($after['granted'] - $before['granted'] === ROUNDS * REQUESTS, 'not every request asked the bucket in shared memory');
-must($after['asked'] - $before['asked'] === ROUNDS * REQUESTS, 'not every request asked Redis');
+must($after['granted'] - $before['granted'] === ROUNDS * REQUESTS, 'not every request used the bucket in shared memory');
+must($after['asked'] - $before['asked'] === ROUNDS * REQUESTS, 'not every request contacted Redis');
 array_map(fn (string $name) => check($nginx, $name), array_keys(NAMES));
 report_rates(array_replace(NAMES, $rates));
 $nginx->kill();
