@@ -42,7 +42,7 @@ namespace {
          * @param float $microtime the cost: seconds in which the tokens to take are refilled
          * @param float $full_microtime the span of the bucket: seconds in which the whole bucket is
          *     refilled
-         * @param \Closure(): bool $bootstrap_closure called if the bucket has no record; a falsy
+         * @param \Closure(): bool $bootstrap_closure called if the bucket has no record. A falsy
          *     result denies the call
          * @return bool true if the tokens were taken
          */
@@ -743,7 +743,7 @@ namespace TokenBucket\Compat {
     {
         /**
          * @var \TokenBucketStorage|\Redis|null one of the extension's own storages, or a connected
-         *     client whose settings are read once; null for this host's shared memory, as
+         *     client whose settings are read once. null means this host's shared memory, as with
          *     TokenBucketStorageSharedMemory without a namespace
          */
         public $redis = null;
