@@ -10,8 +10,8 @@
 
 namespace {
     /**
-     * Keeps the state of buckets. The extension's own storages implement it natively; any class
-     * may.
+     * Keeps the state of buckets. The extension's own storages implement this interface natively.
+     * Any PHP class may implement it, too.
      *
      * A storage works in seconds, not in tokens. It gets the cost of a call and the span of a full
      * bucket in seconds, so it needs neither the capacity nor the rate.
@@ -42,7 +42,7 @@ namespace {
          * @param float $microtime the cost: seconds in which the tokens to take are refilled
          * @param float $full_microtime the span of the bucket: seconds in which the whole bucket is
          *     refilled
-         * @param \Closure(): bool $bootstrap_closure called if the bucket has no record; a falsy
+         * @param \Closure(): bool $bootstrap_closure called if the bucket has no record. A falsy
          *     result denies the call
          * @return bool true if the tokens were taken
          */
@@ -50,11 +50,12 @@ namespace {
     }
 
     /**
-     * Limits a rate: a bucket holds at most $bucket_capacity tokens and gains $tokens_per_second.
+     * Limits a rate with a bucket that holds at most $bucket_capacity tokens and gains
+     * $tokens_per_second.
      *
-     * An object is cheap: nothing is stored or contacted until tokens are taken. Create one in each
-     * request. Objects that share a storage and an identifier share one state, even if their
-     * capacity or rate differs.
+     * An object is cheap, because it stores and contacts nothing until tokens are taken. Create an
+     * object in each request. Objects that share a storage and an identifier share one state, even
+     * if their capacity or rate differs.
      *
      * The class is not final. Some methods and properties are untyped so that subclasses written
      * for the userland class of this name still compile. Untyped parameters are converted even in
@@ -62,7 +63,7 @@ namespace {
      *
      * Every method that takes a number of tokens throws a ValueError for a negative, infinite or
      * NAN number. A storage with OnFailure::Throw throws a TokenBucket\StorageException if it
-     * fails. A denial is never an exception.
+     * fails. A denial never throws an exception.
      *
      * @implementation token_bucket::Bucket
      * @not-serializable
@@ -86,7 +87,7 @@ namespace {
 
         private $_storage;
 
-        /** The bucket's name. A subclass may change it; the next call uses the new value. */
+        /** The bucket's name. A subclass may change it. The next call uses the new value. */
         protected $_identifier;
 
         /** The most tokens that the bucket holds. A subclass may change it. */
@@ -100,19 +101,19 @@ namespace {
          *
          * @param float $m1 seconds
          * @param float $m2 seconds
-         * @return int 0 if they are equal within the tolerance, 1 if $m1 is later, -1 if it is
-         *     earlier
+         * @return int 0 if the times are equal within the tolerance, 1 if $m1 is later, -1 if $m1
+         *     is earlier
          */
         public static function compare_microtimes($m1, $m2) {}
 
         /**
-         * Creates the object. Contacts no storage: a bucket without a record is full.
+         * Creates the object. Contacts no storage, because a bucket without a record is full.
          *
          * @param TokenBucketStorage $storage keeps the state of the bucket
          * @param string $identifier the bucket's name: any bytes, any length
          * @param int|float $bucket_capacity the most tokens that the bucket holds; greater than 0
-         * @param int|float $tokens_per_second the tokens that it gains in a second; greater than 0
-         *     and at most 1e15. The bucket must refill within 2^60 nanoseconds (36 years)
+         * @param int|float $tokens_per_second the tokens that the bucket gains in a second; greater
+         *     than 0 and at most 1e15. The bucket must refill within 2^60 nanoseconds (36 years)
          * @throws ValueError if the capacity or the rate is out of range
          */
         public function __construct(TokenBucketStorage $storage, $identifier, $bucket_capacity, $tokens_per_second) {}
@@ -120,8 +121,8 @@ namespace {
         /**
          * Takes tokens if the bucket holds them.
          *
-         * @param int|float $token_count 0 or more; more than the capacity is denied without
-         *     contacting the storage
+         * @param int|float $token_count 0 or more. A call for more than the capacity is denied
+         *     without contacting the storage
          * @return bool true if the tokens were taken
          */
         public function consume($token_count = 1) {}
@@ -135,8 +136,8 @@ namespace {
         public function attempt(int|float $tokens = 1): TokenBucket\Decision {}
 
         /**
-         * Returns what attempt() would return now, and takes nothing. A bucket without a record is
-         * full.
+         * Returns the decision that attempt() would return now, and takes no tokens. A bucket
+         * without a record is full.
          *
          * @throws LogicException over a storage that is written in PHP
          */
@@ -145,9 +146,9 @@ namespace {
         /**
          * Takes tokens, and sleeps until the bucket holds them.
          *
-         * Returns a denial at once if that would take longer than $timeout. Returns a denial with
+         * Returns a denial at once if the wait would be longer than $timeout. Returns a denial with
          * the reason "interrupted" if a signal arrives that PHP must handle. The sleep blocks the
-         * whole process, also inside a fiber: in an event loop call attempt() and set a timer for
+         * whole process, also inside a fiber. In an event loop, call attempt() and set a timer for
          * retryAfter.
          *
          * @param float $timeout seconds, 0 or more
@@ -174,15 +175,15 @@ namespace {
          *
          * A bucket that is listed twice is charged twice. Buckets on one Redis server are charged
          * in one atomic operation. Elsewhere each bucket is checked first, and then charged in
-         * turn; if one of them denies after all, the others get their tokens back. That never
+         * turn. If a bucket denies its charge, the earlier charges are refunded. The call never
          * grants too much, but other callers may be denied for an instant. Pass a handful of
-         * buckets: the time grows with the square of their number.
+         * buckets, because the time grows with the square of their number.
          *
          * @throws LogicException over a storage that is written in PHP, and for a class that
          *     overrides _bootstrap()
          * @param non-empty-array<TokenBucket> $buckets the buckets
-         * @return TokenBucket\Decision that of the bucket that denies, or else of the bucket with
-         *     the fewest tokens left
+         * @return TokenBucket\Decision the decision of the bucket that denies, or else of the
+         *     bucket with the fewest tokens left
          */
         public static function attemptAll(array $buckets, int|float $tokens = 1): TokenBucket\Decision {}
 
@@ -198,7 +199,7 @@ namespace {
          * Converts tokens to seconds. A subclass may override it.
          *
          * @param int|float $tokens a number of tokens
-         * @return float the seconds in which they are refilled
+         * @return float the seconds in which the tokens are refilled
          */
         protected function _tokens_to_seconds($tokens) {}
 
@@ -206,7 +207,7 @@ namespace {
          * Converts seconds to tokens.
          *
          * @param float $seconds a number of seconds
-         * @return float the tokens that the bucket gains in them
+         * @return float the tokens that the bucket gains in this time
          */
         protected function _seconds_to_tokens($seconds) {}
     }
@@ -244,8 +245,8 @@ namespace {
     /**
      * Keeps buckets on a Redis or Valkey server that several hosts share.
      *
-     * A decision takes one round trip and uses the server's clock. A denial that this host has seen
-     * within $hintMaxAge takes none. Times are whole microseconds.
+     * A decision takes one round trip and uses the server's clock. A cached denial takes no round
+     * trip. Times are whole microseconds.
      *
      * @implementation storage::redis::RedisStorage
      * @strict-properties
@@ -258,8 +259,8 @@ namespace {
         private readonly string $prefix;
 
         /**
-         * Creates the object. Does not connect: the first call does. The worker keeps the
-         * connection for later requests.
+         * Creates the object. Does not connect. The first call opens the connection. The worker
+         * keeps the connection for later requests.
          *
          * @param string $dsn `redis://[user[:password]@]host[:port][/database]`, `rediss://…` for
          *     TLS (`?cafile=/path/ca.pem`, `?servername=name`), or
@@ -288,10 +289,10 @@ namespace {
         /**
          * Creates a storage from a connected phpredis client. The storage opens its own connection.
          *
-         * It reads host, port or socket, user, password, database and key prefix from the client. A
-         * bucket's key is the client's Redis::OPT_PREFIX, $prefix and the identifier. Over TLS the
-         * public CAs are trusted, because a client does not report its CA file: pass a DSN with
-         * cafile to the constructor if the server uses a private CA.
+         * The method reads host, port or socket, user, password, database and key prefix from the
+         * client. A bucket's key is the client's Redis::OPT_PREFIX, $prefix and the identifier.
+         * Over TLS the public CAs are trusted, because a client does not report its CA file. If the
+         * server uses a private CA, pass a DSN with cafile to the constructor.
          *
          * @param \Redis $redis a connected client, or another object with the same methods
          * @throws TypeError if $redis is not a client
@@ -318,8 +319,8 @@ namespace {
      * Keeps buckets on memcached servers that several hosts share.
      *
      * A decision takes one round trip, or more if other hosts change the same bucket at the same
-     * time. It uses the wall clock of the host, so keep the clocks synchronised. An item that
-     * memcached evicts is a full bucket. Times are whole microseconds.
+     * time. A decision uses the wall clock of the host, so keep the clocks synchronised. If
+     * memcached evicts an item, its bucket is full. Times are whole microseconds.
      *
      * @implementation storage::memcached::MemcachedStorage
      * @strict-properties
@@ -332,12 +333,12 @@ namespace {
         private readonly string $prefix;
 
         /**
-         * Creates the object. Does not connect: the first call does. The worker keeps the
-         * connections for later requests.
+         * Creates the object. Does not connect. The first call opens the connections. The worker
+         * keeps the connections for later requests.
          *
          * @param string|list<string> $servers `host[:port]`, `[v6]:port` or `unix:///path`, each
-         *     with an optional `?weight=n`; a string may hold several, separated by commas. Keys
-         *     are placed as ext-memcached places them with OPT_LIBKETAMA_COMPATIBLE
+         *     with an optional `?weight=n`. A string may list several servers, separated by commas.
+         *     Keys are placed as ext-memcached places them with OPT_LIBKETAMA_COMPATIBLE
          * @param string $prefix a bucket's key is the prefix and the identifier. A key that
          *     memcached does not accept is hashed, after a readable beginning
          * @param float $timeout seconds that one call may take, including the connection; greater
@@ -360,9 +361,10 @@ namespace {
         /**
          * Creates a storage from a client of ext-memcached. The storage opens its own connections.
          *
-         * It reads the servers, the key placement and OPT_PREFIX_KEY from the client. Weights
-         * cannot be read: if the servers have different weights, pass them to the constructor. A
-         * \Memcache object does not report its servers: pass those to the constructor, too.
+         * The method reads the servers, the key placement and OPT_PREFIX_KEY from the client.
+         * Weights cannot be read. If the servers have different weights, pass the servers to the
+         * constructor. A \Memcache object does not report its servers, so pass its servers to the
+         * constructor, too.
          *
          * @param \Memcached $client a client with at least one server
          * @param string $prefix a bucket's key is the client's prefix, this prefix and the
@@ -391,13 +393,14 @@ namespace {
      * Keeps buckets in a table of MySQL, MariaDB, PostgreSQL or SQLite (3.35 or later), through a
      * PDO object.
      *
-     * A decision takes one statement and uses the server's clock. On SQLite a denial takes two, and
-     * the clock is the host's. A denial that this host has seen within $hintMaxAge takes none,
-     * except on SQLite. A denial writes nothing. PDO has no deadline: set the driver's timeouts.
+     * A decision takes one statement and uses the server's clock. On SQLite a denial takes two
+     * statements, and the clock is the host's. A cached denial takes no statement. SQLite does not
+     * use the denial cache. A denial writes nothing. PDO has no deadline, so set the driver's
+     * timeouts.
      *
-     * Inside an open transaction a decision is part of it. A rollback returns the tokens. Other
-     * callers of the same bucket wait until the transaction ends. The denial cache is not used. On
-     * MySQL and MariaDB a decision changes what PDO::lastInsertId() returns.
+     * Inside an open transaction, a decision is part of the transaction. A rollback returns the
+     * tokens. Other callers of the same bucket wait until the transaction ends. The denial cache is
+     * not used. On MySQL and MariaDB a decision changes the value of PDO::lastInsertId().
      *
      * The class is not final. A class that overrides prepare(), bootstrap() or consume() is treated
      * as a storage that is written in PHP.
@@ -430,8 +433,9 @@ namespace {
          * @param string $table the table, or schema.table: letters, digits, "_", "$" and "-". The
          *     name is quoted, so that PostgreSQL does not fold upper-case letters
          * @param TokenBucket\OnFailure $onFailure decides while the database fails
-         * @param bool $hints true to use the denial cache of this host. It is never used in a
-         *     transaction, nor on SQLite, where PDO does not report every transaction
+         * @param bool $hints true to use the denial cache of this host. The cache is not used in a
+         *     transaction. It is not used on SQLite either, because PDO does not report every
+         *     transaction there
          * @param float $hintMaxAge seconds for which a cached denial is returned without a
          *     statement, 0 to 3600
          * @throws ValueError if the driver is another one, the table's name is invalid, or a number
@@ -449,8 +453,8 @@ namespace {
          * Creates the table (identifier varchar(255) PRIMARY KEY, microtime double) if it is
          * missing.
          *
-         * @throws TokenBucket\StorageException if that fails, or would commit an open transaction
-         *     (MySQL, MariaDB)
+         * @throws TokenBucket\StorageException if the creation fails, or would commit an open
+         *     transaction (MySQL, MariaDB)
          */
         public function prepare() {}
 
@@ -468,8 +472,8 @@ namespace {
     }
 
     /**
-     * Does the same on MySQL and MariaDB only, with the constructor of the userland class of this
-     * name.
+     * Keeps buckets in a table of MySQL or MariaDB, like TokenBucketStoragePDO. The constructor has
+     * the arguments of the userland class of this name.
      */
     class TokenBucketStoragePDOMySQL extends TokenBucketStoragePDO
     {
@@ -484,8 +488,7 @@ namespace {
     }
 
     /**
-     * Keeps buckets in this object, on a clock that stands still until advance() moves it. For
-     * tests.
+     * Keeps buckets in this object, for tests. The clock moves only by advance() and wait().
      *
      * @implementation storage::memory::MemoryStorage
      * @strict-properties
@@ -504,8 +507,8 @@ namespace {
         public function consume($identifier, $microtime, $full_microtime, $bootstrap_closure) {}
 
         /**
-         * Moves the clock forward. wait() on a bucket in this storage moves it too, instead of
-         * sleeping.
+         * Moves the clock forward. wait() on a bucket in this storage also moves the clock, instead
+         * of sleeping.
          *
          * @param float $seconds 0 or more
          */
@@ -522,7 +525,7 @@ namespace TokenBucket {
     }
 
     /**
-     * Selects what decides while a store fails.
+     * Selects the rule that decides calls while a store fails.
      *
      * Each use is counted in status(). The first use in an outage also raises an E_WARNING, except
      * for Throw.
@@ -530,8 +533,8 @@ namespace TokenBucket {
     enum OnFailure
     {
         /**
-         * Buckets of the same quota in this host's shared memory decide. On H hosts that admits H
-         * times the limit.
+         * Buckets of the same quota in this host's shared memory decide. On H hosts this admits up
+         * to H times the limit.
          */
         case Local;
         /** Every call is allowed. */
@@ -559,7 +562,7 @@ namespace TokenBucket {
      */
     final class Decision
     {
-        /** True if the tokens were taken. For peek(): if they would be. */
+        /** True if the tokens were taken. For peek(): true if the tokens would be taken. */
         public readonly bool $allowed;
 
         /** Whole tokens left after the call. */
@@ -569,8 +572,8 @@ namespace TokenBucket {
         public readonly float $capacity;
 
         /**
-         * Seconds until the same call succeeds if no other caller takes tokens. 0 if allowed, INF
-         * if never.
+         * Seconds until the same call succeeds if no other caller takes tokens. 0 if the call was
+         * allowed, INF if it can never succeed.
          */
         public readonly float $retryAfter;
 
@@ -587,7 +590,8 @@ namespace TokenBucket {
 
         /**
          * Returns the HTTP fields RateLimit-Policy and RateLimit of
-         * draft-ietf-httpapi-ratelimit-headers, and Retry-After on a denial that ends.
+         * draft-ietf-httpapi-ratelimit-headers, and Retry-After on a denial with a finite
+         * retryAfter.
          *
          * @param string $policy the policy's name: printable ASCII
          * @param bool $legacy true to add X-RateLimit-Limit, -Remaining and -Reset (a Unix
@@ -635,7 +639,7 @@ namespace TokenBucket {
  * classes can extend them.
  */
 namespace TokenBucket\Compat {
-    /** Reports more requests than MinuteWindow allows. Its message is empty and its code is 0. */
+    /** Reports more requests than MinuteWindow allows. The message is empty and the code is 0. */
     class RateExceededException extends \Exception implements \TokenBucket\Exception
     {
     }
@@ -643,11 +647,11 @@ namespace TokenBucket\Compat {
     /**
      * Limits the requests in the last minutes. Denied requests count, too.
      *
-     * On memcached it uses the counters of the ext-memcache limiter, so old and new hosts share
-     * them. A counter's key is prefix, address and `date('dHi')` in the script's time zone, without
-     * the storage's prefix. On Redis it uses the same counters under the storage's prefix. Other
-     * storages keep a bucket for each prefix, address and number of minutes. Denied requests are
-     * charged there up to one window.
+     * On memcached the class uses the counters of the ext-memcache limiter, so old and new hosts
+     * share these counters. A counter's key is prefix, address and `date('dHi')` in the script's
+     * time zone, without the storage's prefix. On Redis the class uses the same counters under the
+     * storage's prefix. Other storages keep a bucket for each prefix, address and number of
+     * minutes. On these storages, denied requests are charged up to one window.
      *
      * @implementation compat::minute_window::Window
      * @not-serializable
@@ -668,7 +672,8 @@ namespace TokenBucket\Compat {
         public function __construct($storage, $ip, $prefix = 'rate') {}
 
         /**
-         * Counts a request, and throws if there are more than allowed in the last minutes.
+         * Counts a request, and throws an exception if the window has more than $allowedRequests
+         * requests.
          *
          * @param int $allowedRequests requests in the window
          * @param int $minutes the window: 1 to 40320 minutes
@@ -678,11 +683,12 @@ namespace TokenBucket\Compat {
     }
 
     /**
-     * Tells whether a client is over its limit in a window.
+     * Limits the calls of a client in a window.
      *
-     * On memcached it uses the record and the lock of the ext-memcache limiter under key(). Any
-     * other value there is left unchanged, and the storage's failure policy decides. Other storages
-     * keep a bucket. Denied calls take tokens, too, up to the debt that one window refills.
+     * On memcached the class uses the record and the lock of the ext-memcache limiter under key().
+     * Another type of value under this key is left unchanged, and the storage's failure policy
+     * decides. Other storages keep a bucket. Denied calls take tokens, too, up to the debt that one
+     * window refills.
      *
      * @implementation compat::client_throttle::Limiter
      * @not-serializable
@@ -699,7 +705,7 @@ namespace TokenBucket\Compat {
         public function __construct($storage) {}
 
         /**
-         * Takes a token of the client, and tells whether the client is limited.
+         * Takes a token of the client, and returns TRUE if the client is limited.
          *
          * If memcached or Redis fails, the storage's policy decides. Local and Allow return FALSE
          * and raise the E_USER_WARNING "Unable to obtain lock ob", followed by the key. Deny
@@ -724,11 +730,11 @@ namespace TokenBucket\Compat {
     }
 
     /**
-     * Replaces the Yii component of this name: $initNum requests at once, and as many in each
-     * $expire seconds.
+     * Replaces the Yii component of this name. Allows $initNum requests at once, and as many in
+     * each $expire seconds.
      *
-     * On Redis it uses the component's JSON record under $cacheKey, without the storage's prefix.
-     * Other storages keep a bucket. Each call uses the values that the properties have then.
+     * On Redis the class uses the component's JSON record under $cacheKey, without the storage's
+     * prefix. Other storages keep a bucket. Each call uses the current values of the properties.
      *
      * @implementation compat::rate_limiter::Limiter
      * @not-serializable
@@ -737,7 +743,7 @@ namespace TokenBucket\Compat {
     {
         /**
          * @var \TokenBucketStorage|\Redis|null one of the extension's own storages, or a connected
-         *     client whose settings are read once; null for this host's shared memory, as
+         *     client whose settings are read once. null means this host's shared memory, as with
          *     TokenBucketStorageSharedMemory without a namespace
          */
         public $redis = null;
@@ -776,10 +782,11 @@ namespace TokenBucket\Compat {
     }
 
     /**
-     * Limits the hits of a client's action: $limit at once, and one leaks every $period seconds.
+     * Limits the hits of a client's action. Allows $limit hits at once. One hit leaks every $period
+     * seconds.
      *
-     * On Redis it uses the sorted sets set01 to set10, placed by Flexihash, and counts denials in
-     * "locked". Other storages keep a bucket that leaks at multiples of the period.
+     * On Redis the class uses the sorted sets set01 to set10, placed by Flexihash, and counts
+     * denials in "locked". Other storages keep a bucket that leaks at multiples of the period.
      *
      * @implementation compat::leaky_bucket::Bucket
      * @not-serializable
@@ -793,11 +800,13 @@ namespace TokenBucket\Compat {
          *
          * @param \TokenBucketStorage|\Redis|list<\TokenBucketStorageRedis|\Redis> $storage one of
          *     the extension's own storages, a connected client, or a list of Redis servers. The
-         *     first set is on the first server, the second on the second, and so on in turn
+         *     first set is on the first server, the second set on the second server, and so on in
+         *     turn
          * @param int $period seconds in which one hit leaks; 1 to 4294967295
          * @param int $limit the most hits that the bucket holds; 1 to 4294967295
-         * @param bool $dryRun true to admit every request; locked() then lists who would be denied
-         * @throws \TypeError if $storage is anything else
+         * @param bool $dryRun true to admit every request; locked() then lists the clients that
+         *     would be denied
+         * @throws \TypeError if $storage has another type
          * @throws \ValueError if the list is empty, a client is not connected, or a number is out
          *     of range
          */
@@ -824,8 +833,8 @@ namespace TokenBucket\Compat {
         public function request($clientId, $actionId): bool {}
 
         /**
-         * Removes the hits that have leaked. request() does so for the set that it uses, so this is
-         * only needed for sets that get no requests.
+         * Removes the hits that have leaked. request() removes these hits from the set that it
+         * uses. So call this method only for sets that get no requests.
          */
         public function cleanup(): void {}
 
@@ -833,7 +842,7 @@ namespace TokenBucket\Compat {
          * Returns the most denied client-action pairs, most denied first. Redis keeps at least the
          * 10,000 most denied.
          *
-         * @param int $top how many pairs to return; greater than 0
+         * @param int $top the number of pairs to return; greater than 0
          * @return array<string, int> denials by "client-action"
          * @throws \LogicException on other storages than Redis
          */
