@@ -20,15 +20,15 @@ pub struct MemoryStore {
 #[derive(Clone, Copy, Debug)]
 struct Record {
     empty_at: Ticks,
-    /// The greatest burst, in ticks, of the steps that took from the bucket. `None` until the first
-    /// such step.
-    span: Option<Ticks>,
+    /// The greatest burst, in ticks, of the steps that took from the bucket. At least
+    /// [`UNKNOWN_SPAN`] if the record was created without taking tokens.
+    span: Ticks,
 }
 
 impl Record {
     fn is_full(self, now: Ticks) -> bool {
         // An instant is below 2^62 and a span at most 2^61, so this cannot overflow.
-        self.empty_at + self.span.unwrap_or(UNKNOWN_SPAN) <= now
+        self.empty_at + self.span <= now
     }
 }
 
@@ -78,11 +78,10 @@ impl MemoryStore {
         };
         let before = record.map_or(0, |record| record.empty_at);
         if !step.dry && outcome.empty_at != before {
-            let span = record.and_then(|record| record.span);
+            let span = record.map_or(0, |record| record.span);
             let record = Record {
                 empty_at: outcome.empty_at,
-                // `None` is less than any span.
-                span: span.max(Some(step.span())),
+                span: span.max(step.span()),
             };
             records.insert(key.hash, record);
         }
@@ -98,15 +97,15 @@ impl MemoryStore {
                 records.remove(&key.hash);
             }
             Put::Refund { cost, burst, taken } => {
-                let cost = Put::worth(cost, burst, taken, now);
                 if let Some(record) = records.get_mut(&key.hash) {
+                    let cost = Put::worth(cost, burst, taken, record.empty_at, now);
                     record.empty_at = Put::refunded(record.empty_at, now, cost, burst);
                 }
             }
             Put::Bootstrap { age } => {
                 records.entry(key.hash).or_insert(Record {
                     empty_at: empty_at(now, age),
-                    span: None,
+                    span: UNKNOWN_SPAN,
                 });
             }
         }

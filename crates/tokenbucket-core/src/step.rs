@@ -13,7 +13,11 @@
 //! denials for one refill at most. A larger capacity grants no extra tokens at once.
 //!
 //! Invariant: a step never moves `empty_at` back. A denial does not change it, unless it charges a
-//! debt.
+//! debt. A step that costs nothing does not change it either.
+//!
+//! A step with a `max_wait` may be granted tokens that are not there yet. Then `empty_at` is in the
+//! future, and the bucket is in debt until that instant. Later steps take the tokens after these.
+//! That is how tokens are reserved in order of arrival, and how they are charged in any case.
 //!
 //! Worked example: capacity 10, one token a second, empty at second 100. At second 103.5 the bucket
 //! holds 3.5 tokens. Taking 3 moves `empty_at` to 103. Taking 4 is denied, and succeeds at 104.
@@ -23,8 +27,8 @@ use crate::clock::Ticks;
 /// A request for tokens of one bucket.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Step {
-    /// The time in which the requested tokens refill. A step that costs more than `burst` is never
-    /// granted.
+    /// The time in which the requested tokens refill. A step that costs more than `burst` and
+    /// `max_wait` together is never granted.
     pub cost: Ticks,
     /// The time in which the whole bucket refills. At most 2^60.
     pub burst: Ticks,
@@ -34,6 +38,9 @@ pub struct Step {
     /// The most ticks by which denied calls may push `empty_at` into the future. 0 if denials are
     /// free. At most 2^60.
     pub max_debt: Ticks,
+    /// The most ticks by which a grant may push `empty_at` into the future. 0 if the step needs all
+    /// its tokens now, or if `max_debt` is not 0. At most 2^60.
+    pub max_wait: Ticks,
     /// True for a step that returns a verdict and changes nothing.
     pub dry: bool,
 }
@@ -90,21 +97,23 @@ impl Step {
             burst,
             tick: 1,
             max_debt: 0,
+            max_wait: 0,
             dry: false,
         }
     }
 
-    /// Reports whether the bucket is refilled all the time and denials are free.
+    /// Reports whether the bucket is refilled all the time and denials are free. The verdict on such
+    /// a step can be derived from a lower bound of `empty_at`.
     #[must_use]
     pub const fn is_plain(&self) -> bool {
         self.tick == 1 && self.max_debt == 0
     }
 
-    /// Reports whether the tokens are more than a full bucket holds.
+    /// Reports whether even a full bucket would deny the step.
     #[inline]
     #[must_use]
     pub const fn exceeds_capacity(&self) -> bool {
-        self.cost > self.burst
+        self.cost > self.burst + self.max_wait
     }
 
     /// Returns the same step as a dry step, which changes nothing.
@@ -126,7 +135,8 @@ impl Step {
     #[must_use]
     pub fn decide(&self, empty_at: Ticks, now: Ticks) -> Outcome {
         let next = self.next(empty_at, now);
-        if next <= self.drained(now) {
+        // Both are below 2^62.
+        if next <= self.drained(now) + self.max_wait {
             let empty_at = if self.dry { empty_at } else { next };
             return Outcome {
                 verdict: Verdict::Granted,
@@ -169,6 +179,11 @@ impl Step {
     /// 2^63, because each term is at most 2^62.
     #[inline]
     fn next(&self, empty_at: Ticks, now: Ticks) -> Ticks {
+        if self.cost == 0 {
+            // The state of a bucket that is full for a small burst must stay as it is, because the
+            // bucket may hold more tokens for a caller with a larger burst.
+            return empty_at;
+        }
         empty_at.max(self.drained(now).saturating_sub(self.burst)) + self.cost
     }
 
@@ -196,7 +211,15 @@ impl Step {
     /// Returns the ticks until this step would be granted, if no other call took tokens.
     #[must_use]
     pub fn retry_after(&self, empty_at: Ticks, now: Ticks) -> Ticks {
-        self.drains(self.next(empty_at, now)).saturating_sub(now)
+        let granted_at = self.next(empty_at, now).saturating_sub(self.max_wait);
+        self.drains(granted_at).saturating_sub(now)
+    }
+
+    /// Returns the ticks until the last token is repaid that the bucket owes at `now`. 0 if the
+    /// bucket is not in debt.
+    #[must_use]
+    pub fn debt(&self, empty_at: Ticks, now: Ticks) -> Ticks {
+        empty_at.saturating_sub(self.drained(now))
     }
 
     /// Returns the ticks until the bucket is full, if no call took tokens.

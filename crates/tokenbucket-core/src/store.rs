@@ -32,7 +32,7 @@ pub enum Put {
     },
 }
 
-/// The ticks for which a store keeps a record whose burst is not known yet. This is a day.
+/// The least span, in ticks, of a record that was created without taking tokens. This is a day.
 pub const UNKNOWN_SPAN: Ticks = 86_400 * crate::TICKS_PER_SECOND;
 
 impl Put {
@@ -50,20 +50,35 @@ impl Put {
         }
     }
 
-    /// Returns the part of `cost`, in ticks, that the bucket still lacks at `now` because of the
-    /// take that left the state `taken`. The result is at most the time from full to `taken`.
+    /// Returns the part of `cost`, in ticks, that may be given back at `now` for the take that left
+    /// the state `taken`. The bucket is now in the state `empty_at`.
     ///
     /// A full bucket gains no tokens. Without the take, the bucket would have been full earlier,
     /// and would have gained fewer tokens since. Giving back the whole cost would grant those
-    /// tokens a second time. `now` must not be before any step that ran on the bucket since the
-    /// take. So the store reads the clock when it runs the give-back.
+    /// tokens a second time. So the result is at most the time from full to `taken`. `now` must not
+    /// be before any step that ran on the bucket since the take. So the store reads the clock when
+    /// it runs the give-back.
+    ///
+    /// While the bucket is in debt, later calls were granted tokens of the future. These calls keep
+    /// the instants that they were given. So the tokens that were taken after `taken` are not given
+    /// back, because two calls could otherwise get their tokens at one instant.
     ///
     /// Worked example: capacity 10, one token a second. A take of 10 at second 100 leaves `taken`
     /// at 100. At second 103 the bucket holds 3 tokens. Without the take, it would be full. So 7
     /// are missing because of the take. At second 110 no token is missing.
+    ///
+    /// Worked example: capacity 1, one token a second, and reservations for the seconds 1, 2 and 3.
+    /// Two tokens were reserved after the first. So cancelling the first gives nothing back.
+    /// Cancelling the third gives back its token.
     #[must_use]
-    pub fn worth(cost: Ticks, burst: Ticks, taken: Ticks, now: Ticks) -> Ticks {
-        cost.min(taken.saturating_sub(now.saturating_sub(burst)))
+    pub fn worth(cost: Ticks, burst: Ticks, taken: Ticks, empty_at: Ticks, now: Ticks) -> Ticks {
+        let later = if empty_at > now {
+            empty_at.saturating_sub(taken)
+        } else {
+            0
+        };
+        let missing = taken.saturating_sub(now.saturating_sub(burst));
+        cost.saturating_sub(later).min(missing)
     }
 
     /// Returns the state after a refund at `now`. The refund moves `empty_at` back by `cost`, but

@@ -171,6 +171,98 @@ fn a_charged_denial_stops_at_the_debt() {
     });
 }
 
+/// Returns a step for `n` tokens of a bucket of [`CAPACITY`] that may wait for `hours`.
+fn reserve(n: u64, hours: u64) -> Step {
+    Step {
+        max_wait: hours * HOUR,
+        ..take(n)
+    }
+}
+
+#[test]
+fn tokens_are_reserved_in_order_and_never_beyond_the_wait() {
+    homes::each(|home| {
+        let key = home.key(b"reserved");
+        let whole = home.take(key, &reserve(CAPACITY, 2), None);
+        assert!(whole.granted());
+        for hours in 1..=2 {
+            let next = home.take(key, &reserve(1, 2), None);
+            assert!(next.granted());
+            assert_eq!(next.empty_at, whole.empty_at + hours * HOUR);
+        }
+        let late = home.take(key, &reserve(1, 2), None);
+        assert_insufficient(&late);
+        assert_eq!(late.empty_at, whole.empty_at + 2 * HOUR);
+        let retry = reserve(1, 2).retry_after(late.empty_at, late.now);
+        assert!(retry > 0 && retry <= HOUR);
+        assert_insufficient(&home.take(key, &take(0), None));
+    });
+}
+
+#[test]
+fn a_charge_of_more_than_the_capacity_leaves_a_debt() {
+    homes::each(|home| {
+        let key = home.key(b"charged");
+        let charge = home.take(key, &reserve(CAPACITY + 3, 1 << 10), None);
+        assert!(charge.granted());
+        let debt = take(0).debt(charge.empty_at, charge.now);
+        assert_eq!(debt, 3 * HOUR, "a full bucket holds the capacity");
+        assert_insufficient(&home.take(key, &take(1), None));
+        let too_much = home.take(key, &reserve(1 << 10, 1 << 10), None);
+        assert_insufficient(&too_much);
+        assert_eq!(too_much.empty_at, charge.empty_at);
+    });
+}
+
+#[test]
+fn a_cancelled_reservation_returns_nothing_that_others_have_built_on() {
+    homes::each(|home| {
+        let key = home.key(b"cancelled");
+        assert!(home.take(key, &take(CAPACITY), None).granted());
+        let reserve = || {
+            let outcome = home.take(key, &reserve(2, 9), None);
+            assert!(outcome.granted());
+            outcome.empty_at
+        };
+        let cancel = |taken| {
+            let (cost, burst) = (2 * HOUR, CAPACITY * HOUR);
+            home.put(key, &Put::Refund { cost, burst, taken });
+            home.take(key, &take(0).dry(), None).empty_at
+        };
+        let [first, second, third] = [reserve(), reserve(), reserve()];
+        assert_eq!(cancel(first), third, "two were reserved after it");
+        assert_eq!(cancel(third), second);
+        assert_eq!(cancel(second), first);
+        let last = home.take(key, &take(1), None);
+        assert_insufficient(&last);
+        assert_eq!(last.empty_at, first);
+    });
+}
+
+#[test]
+fn a_call_for_nothing_leaves_the_tokens_of_a_larger_bucket() {
+    homes::each(|home| {
+        let key = home.key(b"for nothing");
+        let large = |n: u64| Step::new(n * HOUR, 1000 * HOUR);
+        assert!(home.take(key, &large(1), None).granted());
+        assert!(home.take(key, &Step::new(0, HOUR), None).granted());
+        assert!(home.take(key, &large(999), None).granted());
+    });
+}
+
+#[test]
+fn a_small_burst_does_not_shorten_the_life_of_a_created_record() {
+    homes::each(|home| {
+        let key = home.key(b"created");
+        home.put(key, &Put::Bootstrap { age: 0 });
+        home.pass(2 * MILLISECOND);
+        let small = Step::new(MILLISECOND, 2 * MILLISECOND);
+        assert!(home.take(key, &small, None).granted());
+        home.pass(10 * MILLISECOND);
+        assert_insufficient(&home.take(key, &take(1), None));
+    });
+}
+
 #[test]
 fn every_answer_is_the_steps_own() {
     homes::each(|home| {
@@ -190,15 +282,21 @@ fn every_answer_is_the_steps_own() {
                 continue;
             }
             let burst = (1 + below(20)) * HOUR;
+            let max_wait = below(3) * below(9) * HOUR;
             let step = Step {
-                cost: below(burst / MICROSECOND) * MICROSECOND,
+                cost: match below(8) {
+                    0 => 0,
+                    1 => burst + max_wait,
+                    _ => below(burst / MICROSECOND) * MICROSECOND,
+                },
                 burst,
                 tick: match below(3) {
                     0 => 1,
                     1 => HOUR / 7 / MICROSECOND * MICROSECOND,
                     _ => 3 * HOUR,
                 },
-                max_debt: below(3) * below(25) * HOUR,
+                max_debt: u64::from(max_wait == 0) * below(3) * below(25) * HOUR,
+                max_wait,
                 dry: below(4) == 0,
             };
             let outcome = home.take(key, &step, None);

@@ -38,6 +38,9 @@ pub struct Database<'a> {
     undone: Cell<bool>,
 }
 
+/// An age in microseconds that is longer than any span. A bucket that was empty then is full.
+pub const LONG_AGO: i64 = 1 << 51;
+
 /// The values of the placeholders.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Values<'a> {
@@ -48,6 +51,7 @@ pub struct Values<'a> {
     pub taken: i64,
     pub tick: i64,
     pub debt: i64,
+    pub wait: i64,
     pub tag: i64,
     pub keys: &'a [Zval],
 }
@@ -61,17 +65,28 @@ impl<'a> Values<'a> {
         }
     }
 
+    /// Returns the age of the state that a grant leaves in a full bucket. A grant that costs nothing
+    /// changes no state, so its bucket counts as empty [`LONG_AGO`].
+    pub fn slack(&self) -> i64 {
+        if self.cost == 0 {
+            LONG_AGO
+        } else {
+            self.burst - self.cost
+        }
+    }
+
     /// Returns the number for a placeholder, and 0 for a placeholder of a text. `clock` is this
     /// host's wall clock in microseconds.
     fn number(&self, bind: Bind, clock: i64) -> i64 {
         match bind {
             Bind::Cost => self.cost,
             Bind::Burst => self.burst,
-            Bind::Slack => self.burst - self.cost,
+            Bind::Slack => self.slack(),
             Bind::Age => self.age,
             Bind::Taken => self.taken,
             Bind::Tick => self.tick,
             Bind::Debt => self.debt,
+            Bind::Wait => self.wait,
             Bind::Clock => clock,
             Bind::Tag => self.tag,
             Bind::Absent => reply::absent(self.tag),

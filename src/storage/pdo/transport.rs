@@ -1,6 +1,6 @@
 //! Runs steps and other changes as statements, and reads the numbers that they return.
 
-use super::database::{Database, Values, number};
+use super::database::{Database, LONG_AGO, Values, number};
 use super::state::PdoStorage;
 use crate::segment;
 use crate::storage::arguments;
@@ -13,10 +13,6 @@ use tokenbucket_core::remote::{
 use tokenbucket_core::sql::reply::{self, micros, micros_ago};
 use tokenbucket_core::sql::{Dialect, Query, stored};
 use tokenbucket_core::{Denial, Grain, Put, Ticks, Verdict};
-
-/// The age in microseconds of a first state that was not proposed. It is longer than any span, so
-/// the bucket starts full.
-const LONG_AGO: i64 = 1 << 51;
 
 /// The most attempts at a step that loses each race.
 const TRIES: u32 = 100;
@@ -132,7 +128,7 @@ impl Database<'_> {
 
     fn decide(&self, ask: &Ask) -> Result<Reply, Cause> {
         let step = &ask.step;
-        if step.dry {
+        if step.dry || (step.cost == 0 && ask.first.is_none()) {
             let (now, state) = self.look(&ask.name)?;
             return Ok(Reply {
                 outcome: step.decide(reply::ticks(state), reply::ticks(now)),
@@ -141,8 +137,9 @@ impl Database<'_> {
             });
         }
         let tick = micros(step.tick.max(Grain::Microsecond.ticks()));
-        let is_plain = step.max_debt == 0 && tick == 1 && ask.first.is_none();
+        let is_plain = step.is_plain() && step.max_wait == 0 && ask.first.is_none();
         let query = if is_plain { Query::Take } else { Query::Step };
+        // Without a proposal the bucket starts full.
         let first = ask.first.map_or(LONG_AGO, micros_ago);
         // With a debt, the statement recognises a charged denial by a state in the future. So a
         // first state must lie at least a tick in the past.
@@ -153,6 +150,7 @@ impl Database<'_> {
             age: first.max(least),
             tick,
             debt: micros(step.max_debt),
+            wait: micros(step.max_wait),
             ..Values::of(&ask.name)
         };
         match self.made.dialect {
@@ -189,7 +187,7 @@ impl Database<'_> {
             let found = self.look(values.name)?;
             return Ok(answered(granted, found));
         }
-        let slack = values.burst - values.cost;
+        let slack = values.slack();
         // A state of 0 means that the bucket was empty in 1970, which is longer ago than any span.
         let age = if answer.absent || answer.age >= LONG_AGO / 2 {
             values.age.min(slack)

@@ -67,8 +67,9 @@ impl<T: Transport> Remote<'_, T> {
     }
 
     /// Records the state of a bucket whose step was denied, as an instant on this host's clock.
-    /// After a grant, records the state only if the cache has an entry, `known`, because the
-    /// numbers of that entry are then outdated. `sent` is the instant at which the request was
+    /// After a grant, records the state if the bucket is in debt, because calls are denied until
+    /// the debt is repaid. Also records it if the cache has an entry, `known`. Otherwise the next
+    /// cached denial would contain outdated numbers. `sent` is the instant at which the request was
     /// sent.
     pub(super) fn learn(
         &self,
@@ -79,7 +80,7 @@ impl<T: Transport> Remote<'_, T> {
         sent: Ticks,
     ) {
         let tells = match reply.outcome.verdict {
-            Verdict::Granted => known.is_some(),
+            Verdict::Granted => known.is_some() || reply.outcome.empty_at > reply.outcome.now,
             Verdict::Denied(denial) => denial == Denial::Insufficient,
         };
         if self.settings.hint_max_age.is_none() || !step.is_plain() || !tells {

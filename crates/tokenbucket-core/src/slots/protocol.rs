@@ -397,9 +397,9 @@ pub fn refund<S: Slots>(slots: &S, cost: Ticks, burst: Ticks, taken: Ticks) {
         // The clock is read after the slot. So every step that led to this state ran at or before
         // `now`.
         let now = slots.now();
-        let cost = Put::worth(cost, burst, taken, now);
+        let cost = Put::worth(cost, burst, taken, word.empty_at(), now);
         let refunded = Put::refunded(word.empty_at(), now, cost, burst);
-        word.moved(refunded, Span::UNKNOWN)
+        word.moved(refunded, Span::LEAST)
     });
 }
 

@@ -8,9 +8,9 @@
 //!
 //! The fingerprint 0 means no bucket, as in the word `EMPTY`. The span is the greatest burst of the
 //! callers that took from the bucket. Every process uses the span to determine whether the bucket
-//! is full. The span is rounded **up**, so that no bucket looks full too early. A span of 0 means
-//! that no caller has taken from the bucket yet. Stamp, shard and count make every claim a
-//! different word.
+//! is full. The span is rounded **up**, so that no bucket looks full too early. A record that was
+//! created without taking tokens has a span of one day at least. Stamp, shard and count make every
+//! claim a different word.
 
 use crate::clock::Ticks;
 use crate::store::UNKNOWN_SPAN;
@@ -168,8 +168,11 @@ impl From<Word> for u128 {
 pub struct Span(u64);
 
 impl Span {
-    /// The span of a bucket from which no caller has taken yet. The burst is still unknown.
-    pub const UNKNOWN: Self = Self(0);
+    /// The span of a record that was created without taking tokens. It stays the least span of this
+    /// record, because the burst of the quota that it was created for is unknown.
+    pub const UNKNOWN: Self = Self::covering(UNKNOWN_SPAN);
+    /// The least span. It does not change the span of a record.
+    pub const LEAST: Self = Self(0);
 
     /// Returns the least span that is not below `ticks`. It is at most 0.1 % longer.
     #[inline]
@@ -186,12 +189,9 @@ impl Span {
         Self(((shift as u64) << MANTISSA_BITS) + mantissa)
     }
 
-    /// Returns the span in ticks. An unknown span counts as one day.
+    /// Returns the span in ticks.
     #[must_use]
     pub const fn ticks(self) -> Ticks {
-        if self.0 == 0 {
-            return UNKNOWN_SPAN;
-        }
         let exponent = self.0 >> MANTISSA_BITS;
         let mantissa = self.0 & ((1 << MANTISSA_BITS) - 1);
         match exponent {
@@ -233,6 +233,13 @@ mod tests {
         assert_eq!(moved.full_at(), 99 + Span::covering(5000).ticks());
         assert!(moved.is_reclaimable(moved.full_at()));
         assert!(!moved.is_reclaimable(moved.full_at() - 1));
+    }
+
+    #[test]
+    fn a_small_burst_does_not_shorten_an_unknown_span() {
+        let created = Word::live(Fingerprint::new(1), Span::UNKNOWN, 1_000);
+        let moved = created.moved(1_000, Span::covering(2_000_000));
+        assert!(moved.full_at() >= 1_000 + UNKNOWN_SPAN);
     }
 
     #[test]

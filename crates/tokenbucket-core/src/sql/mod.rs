@@ -164,10 +164,10 @@ fn common(word: &str, full: bool) -> Option<&'static str> {
         ("drained", false) => ":now",
         ("drained", true) => "(:now - :now % :tick)",
         ("fits", false) => ":state <= :drained - :cost",
-        ("fits", true) => "(:state <= :drained - :cost OR :debt > 0)",
+        ("fits", true) => "(:state <= :drained + :wait - :cost OR :debt > 0)",
         ("next", false) => ":greater(:now - :slack, :state + :cost)",
         ("next", true) => {
-            "CASE WHEN :state <= :drained - :cost THEN \
+            "CASE WHEN :state <= :drained + :wait - :cost THEN \
              :greater(:drained - :slack, CASE WHEN :state = 0 THEN :now - :age ELSE :state + :cost END) \
              ELSE :greater(:state, :lesser(:state + :cost, :now + :debt)) END"
         }
@@ -189,7 +189,8 @@ const REFUND: &str = "UPDATE :table SET microtime = :lesser(microtime, :greater(
 /// Refunds like [`REFUND`], but only what `Put::worth` returns. `:late` is read while the row is
 /// locked, so it is not earlier than any step on the row.
 const GIVE_BACK: &str = "UPDATE :table SET microtime = :lesser(microtime, :greater(:bare - \
-     :lesser(:cost, :greater(:taken - (:late - :burst), 0)), :late - :burst) / 1e6) \
+     :lesser(:cost - CASE WHEN :bare > :late THEN :greater(:bare - :taken, 0) ELSE 0 END, \
+     :greater(:taken - (:late - :burst), 0)), :late - :burst) / 1e6) \
      WHERE identifier = :name AND :bare < 9000000000000000";
 
 const START: &str = "INSERT INTO :table AS s (identifier, microtime) VALUES (:name, (:now - :age) / 1e6) \

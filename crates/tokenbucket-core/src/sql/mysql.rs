@@ -33,7 +33,7 @@ pub const TAKE: &str = "INSERT INTO :table (identifier, microtime) VALUES (:name
 pub const STEP: &str = "INSERT INTO :table (identifier, microtime) VALUES (:name, \
      IF(LAST_INSERT_ID(:absent), GREATEST(:drained - :slack, :now - :age), 0) / 1e6) \
      ON DUPLICATE KEY UPDATE microtime = IF(LAST_INSERT_ID(\
-     :tag + 4 * (:now - :state) + (:state <= :drained - :cost)) & 1, \
+     :tag + 4 * (:now - :state) + (:state <= :drained + :wait - :cost)) & 1, \
      GREATEST(:drained - :slack, IF(:state = 0, :now - :age, :state + :cost)) / 1e6, \
      IF(:debt = 0, microtime, GREATEST(:state, LEAST(:state + :cost, :now + :debt)) / 1e6))";
 

@@ -13,7 +13,7 @@ pub enum Bind {
     /// The time in which the bucket refills. In a purge, a row is stale if its bucket was empty
     /// longer ago than this.
     Burst,
-    /// The burst minus the cost.
+    /// The burst minus the cost. It is longer than any span if the cost is 0.
     Slack,
     /// The time since a bucket without a record was empty.
     Age,
@@ -21,8 +21,10 @@ pub enum Bind {
     Taken,
     /// The drain tick.
     Tick,
-    /// The greatest debt.
+    /// The greatest debt that a denied call causes.
     Debt,
+    /// The greatest debt that a grant causes.
+    Wait,
     /// The current instant on this host's clock.
     Clock,
     /// The mark of a reply; see [`super::reply`].
@@ -46,6 +48,7 @@ impl Bind {
             "taken" => Self::Taken,
             "tick" => Self::Tick,
             "debt" => Self::Debt,
+            "wait" => Self::Wait,
             "clock" => Self::Clock,
             "tag" => Self::Tag,
             "absent" => Self::Absent,

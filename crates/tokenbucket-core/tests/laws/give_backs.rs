@@ -10,54 +10,63 @@ const BURST: Ticks = 100;
 /// One act of the callers, some time after the previous one.
 #[derive(Clone, Copy, Debug)]
 enum Act {
-    /// Takes tokens and keeps them.
-    Take(Ticks),
+    /// Takes tokens and keeps them. Waits for them at most the second number of ticks.
+    Take(Ticks, Ticks),
     /// Takes tokens that are given back later. There is one such take at a time.
-    Hold(Ticks),
+    Hold(Ticks, Ticks),
     /// Gives the held tokens back.
     GiveBack,
 }
 
 fn histories() -> impl Strategy<Value = Vec<(Ticks, Act)>> {
+    let wait = || prop_oneof![Just(0), 0..4 * BURST];
     let act = prop_oneof![
-        3 => (1..=40u64).prop_map(Act::Take),
-        1 => (1..=BURST).prop_map(Act::Hold),
+        2 => (1..=40u64, wait()).prop_map(|(cost, wait)| Act::Take(cost, wait)),
+        1 => (1..=BURST, wait()).prop_map(|(cost, wait)| Act::Take(cost, wait)),
+        1 => (1..=BURST, wait()).prop_map(|(cost, wait)| Act::Hold(cost, wait)),
         1 => Just(Act::GiveBack),
     ];
     prop::collection::vec((0..60u64, act), 1..30)
 }
 
-/// Runs a history. Returns the greatest number of ticks by which the grants in a window exceed the
-/// burst and the length of the window. Grants that can be undone do not count. `taken` maps the
-/// state after a take to the state that the give-back of the take passes as `taken`.
-fn greatest_excess(history: &[(Ticks, Act)], taken: impl Fn(Ticks) -> Ticks) -> i128 {
+/// Returns the amount that a give-back returns: [`Put::worth`], or a wrong amount in a control.
+/// The arguments are the cost, the state after the take, the state now, and the clock.
+type Worth = fn(Ticks, Ticks, Ticks, Ticks) -> Ticks;
+
+/// Runs a history, and looks at the grants that were not undone. A caller that waits gets its
+/// tokens at the end of the wait. Returns the greatest number of ticks by which the grants in a
+/// window exceed the burst and the length of the window.
+fn greatest_excess(history: &[(Ticks, Act)], worth: Worth) -> i128 {
     let (mut empty_at, mut now) = (0, EPOCH);
     let mut grants: Vec<(Ticks, Ticks)> = Vec::new();
     let mut held = None;
     for &(gap, act) in history {
         now += gap;
+        let mut take = |cost, max_wait| {
+            let step = Step {
+                max_wait,
+                ..Step::new(cost, BURST)
+            };
+            let outcome = step.decide(empty_at, now);
+            empty_at = outcome.empty_at;
+            outcome.granted().then_some((cost, empty_at))
+        };
         match act {
-            Act::Take(cost) => {
-                let outcome = Step::new(cost, BURST).decide(empty_at, now);
-                empty_at = outcome.empty_at;
-                if outcome.granted() {
-                    grants.push((now, cost));
-                }
+            Act::Take(cost, wait) => {
+                let granted = take(cost, wait);
+                grants.extend(granted.map(|(cost, after)| (after.max(now), cost)));
             }
-            Act::Hold(cost) if held.is_none() => {
-                let outcome = Step::new(cost, BURST).decide(empty_at, now);
-                empty_at = outcome.empty_at;
-                held = outcome.granted().then_some((cost, empty_at));
-            }
-            Act::Hold(_) => {}
+            Act::Hold(cost, wait) if held.is_none() => held = take(cost, wait),
+            Act::Hold(..) => {}
             Act::GiveBack => {
                 if let Some((cost, after)) = held.take() {
-                    let worth = Put::worth(cost, BURST, taken(after), now);
+                    let worth = worth(cost, after, empty_at, now);
                     empty_at = Put::refunded(empty_at, now, worth, BURST);
                 }
             }
         }
     }
+    grants.sort_unstable();
     let mut worst = 0;
     for (first, &(from, _)) in grants.iter().enumerate() {
         let mut granted = 0;
@@ -69,12 +78,16 @@ fn greatest_excess(history: &[(Ticks, Act)], taken: impl Fn(Ticks) -> Ticks) -> 
     worst
 }
 
+fn exact(cost: Ticks, taken: Ticks, empty_at: Ticks, now: Ticks) -> Ticks {
+    Put::worth(cost, BURST, taken, empty_at, now)
+}
+
 proptest! {
     #![proptest_config(tried(20_000))]
 
     #[test]
     fn a_give_back_never_grants_too_much(history in histories()) {
-        let excess = greatest_excess(&history, |taken| taken);
+        let excess = greatest_excess(&history, exact);
         prop_assert!(excess <= 0, "{excess} more than the bound");
     }
 
@@ -93,24 +106,49 @@ proptest! {
         let held = Step::new(cost, BURST).decide(state, now);
         let other = Step::new(meanwhile, BURST).decide(held.empty_at, now);
         prop_assert!(held.granted() && other.granted());
-        let worth = Put::worth(cost, BURST, held.empty_at, now);
+        let worth = exact(cost, held.empty_at, other.empty_at, now);
         let given_back = Put::refunded(other.empty_at, now, worth, BURST);
         let alone = Step::new(meanwhile, BURST).decide(state, now);
         prop_assert_eq!(given_back.max(now - BURST), alone.empty_at.max(now - BURST));
     }
+
+    #[test]
+    fn calls_that_wait_get_their_tokens_in_order_of_arrival(
+        waits in prop::collection::vec((0..60u64, 1..=BURST), 2..20),
+    ) {
+        let (mut empty_at, mut now, mut last) = (0, EPOCH, 0);
+        for (gap, cost) in waits {
+            now += gap;
+            let step = Step { max_wait: 1 << 40, ..Step::new(cost, BURST) };
+            let outcome = step.decide(empty_at, now);
+            prop_assert!(outcome.granted());
+            let due = outcome.empty_at.max(now);
+            prop_assert!(due >= last, "{due} before {last}");
+            (empty_at, last) = (outcome.empty_at, due);
+        }
+    }
+}
+
+/// Returns the greatest excess over many random histories.
+fn worst_of_many(worth: Worth) -> i128 {
+    use proptest::strategy::ValueTree;
+    use proptest::test_runner::TestRunner;
+    let mut runner = TestRunner::new(tried(1));
+    let excesses = (0..20_000).map(|_| {
+        let history = histories().new_tree(&mut runner).unwrap().current();
+        greatest_excess(&history, worth)
+    });
+    excesses.max().unwrap()
 }
 
 /// Runs the control, in which give-backs return the whole cost.
 #[test]
 fn a_refund_of_the_whole_cost_grants_too_much() {
-    use proptest::strategy::ValueTree;
-    use proptest::test_runner::TestRunner;
-    let mut runner = TestRunner::new(tried(1));
-    let excess = (0..20_000)
-        .map(|_| {
-            let history = histories().new_tree(&mut runner).unwrap().current();
-            greatest_excess(&history, |_| Put::VOUCHED)
-        })
-        .max();
-    assert!(excess > Some(0), "{excess:?}");
+    assert!(worst_of_many(|cost, _, _, _| cost) > 0);
+}
+
+/// Runs the control, in which give-backs ignore the reservations made after the take.
+#[test]
+fn a_cancellation_that_ignores_later_reservations_grants_too_much() {
+    assert!(worst_of_many(|cost, taken, _, now| exact(cost, taken, taken, now)) > 0);
 }

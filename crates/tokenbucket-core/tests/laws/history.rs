@@ -157,7 +157,10 @@ pub struct Call {
     pub gap: Part,
     pub amount: Amount,
     pub tick: Part,
+    /// The greatest debt that a denied call causes.
     pub max_debt: Part,
+    /// The greatest debt that a grant causes, if denied calls cause none.
+    pub max_wait: Part,
     pub kind: Kind,
 }
 
@@ -195,6 +198,17 @@ impl Call {
             ..self.step(quota, asked)
         }
     }
+
+    /// Returns the call's step, which waits for its tokens if denials are free.
+    pub fn patient_step(&self, quota: &Quota, asked: Asked) -> Step {
+        let step = self.stern_step(quota, asked);
+        let max_wait = if step.max_debt == 0 {
+            self.max_wait.of(quota, MAX_BURST / 64)
+        } else {
+            0
+        };
+        Step { max_wait, ..step }
+    }
 }
 
 /// Yields calls of whole amounts, or of any amounts.
@@ -211,14 +225,16 @@ pub fn calls(fractions: bool) -> impl Strategy<Value = Vec<Call>> {
         amounts(fractions),
         prop_oneof![free(), parts()],
         prop_oneof![free(), parts()],
+        prop_oneof![free(), parts()],
         kinds,
     )
-        .prop_map(|(who, gap, amount, tick, max_debt, kind)| Call {
+        .prop_map(|(who, gap, amount, tick, max_debt, max_wait, kind)| Call {
             who,
             gap,
             amount,
             tick,
             max_debt,
+            max_wait,
             kind,
         });
     prop::collection::vec(call, 1..60)

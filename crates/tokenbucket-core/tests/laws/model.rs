@@ -75,6 +75,7 @@ pub struct Draw<'a> {
     pub tick: Ticks,
     /// The greatest debt in ticks up to which denied calls are charged.
     pub max_debt: Ticks,
+    pub max_wait: Ticks,
     /// True for a request that changes nothing.
     pub dry: bool,
 }
@@ -117,7 +118,9 @@ impl Bucket {
         };
         // The price is rounded up to whole ticks of refill, so it may exceed the requested tokens.
         let price = draw.refill.cost(&draw.tokens) * per_tick;
-        let granted = price <= held;
+        let lent = whole(draw.max_wait) * per_tick;
+        let granted = price <= &held + lent;
+        let is_free = price.is_zero();
         let mut left = held - price;
         if !granted {
             if draw.max_debt == 0 {
@@ -129,7 +132,7 @@ impl Bucket {
                 return false;
             }
         }
-        if !draw.dry {
+        if !draw.dry && !is_free {
             self.0 = Some(Level {
                 tokens: left,
                 per_tick: per_tick.clone(),

@@ -64,15 +64,15 @@ proptest! {
             let (quota, refill) = (asked[who].quota(), &refills[who]);
             now += call.gap(&quota, calls.len());
             let wanted = exact(call.amount.of(asked[who]));
-            let step = call.stern_step(&quota, asked[who]);
+            let step = call.patient_step(&quota, asked[who]);
             prop_assert_eq!(whole(step.cost), refill.cost(&wanted));
             prop_assert_eq!(whole(step.burst), refill.burst.clone());
             if call.kind == Kind::Refund {
                 bucket.refund(refill, &wanted, now);
                 empty_at = Put::refunded(empty_at, now, step.cost, step.burst);
             } else {
-                let Step { tick, max_debt, dry, .. } = step;
-                let draw = Draw { refill, tokens: wanted, tick, max_debt, dry };
+                let Step { tick, max_debt, max_wait, dry, .. } = step;
+                let draw = Draw { refill, tokens: wanted, tick, max_debt, max_wait, dry };
                 let outcome = step.decide(empty_at, now);
                 prop_assert_eq!(outcome.granted(), bucket.draw(&draw, now));
                 prop_assert_eq!(outcome.now, now);

@@ -141,9 +141,11 @@ fn a_batch_that_loses_a_race_gives_back_what_it_took() {
     });
 }
 
-/// Takes all tokens of the bucket `key`, whose span is `span`. Returns the take, which a test then
-/// undoes.
+/// Takes all tokens of the bucket `key` for a quota that refills in `span`. Returns the take, which
+/// a test then undoes. Another quota that refills in hours has used the bucket before, so no store
+/// deletes its record.
 fn undone(home: &Home, key: Key<'_>, span: Ticks) -> Taken {
+    home.take(key, &take(1), None);
     let step = Step::new(span, span);
     let outcome = home.take(key, &step, None);
     assert!(outcome.granted());
@@ -162,15 +164,12 @@ fn pass(home: &Home, instant: Ticks) {
     }
 }
 
-/// Takes all tokens of a bucket that refills one token an hour. If the bucket holds too few tokens,
-/// the call puts the bucket into a debt of an hour. Returns the state of the bucket. The bucket is
-/// not full for hours, so no store deletes its record.
-fn others_take(home: &Home, key: Key<'_>) -> Ticks {
-    let owing = Step {
-        max_debt: HOUR,
-        ..take(CAPACITY)
-    };
-    home.take(key, &owing, None).empty_at
+/// Takes tokens that refill in a quarter of `span`, for a quota that refills in hours. Returns the
+/// state of the bucket.
+fn others_take(home: &Home, key: Key<'_>, span: Ticks) -> Ticks {
+    let outcome = home.take(key, &Step::new(span / 4, CAPACITY * HOUR), None);
+    assert!(outcome.granted());
+    outcome.empty_at
 }
 
 fn state(home: &Home, key: Key<'_>) -> Ticks {
@@ -184,7 +183,7 @@ fn a_give_back_after_the_bucket_refilled_returns_nothing() {
         let key = home.key(b"refilled");
         let undone = undone(home, key, SPAN);
         pass(home, undone.outcome.empty_at + SPAN);
-        let before = others_take(home, key);
+        let before = others_take(home, key, SPAN);
         home.put(key, &undone.give_back());
         assert_eq!(state(home, key), before, "the tokens are granted twice");
         // Control: a refund without a take to compare with gives back its whole cost.
@@ -200,7 +199,7 @@ fn a_give_back_after_some_refill_returns_the_missing_part() {
         let key = home.key(b"part");
         let undone = undone(home, key, SPAN);
         pass(home, undone.outcome.empty_at + SPAN / 2);
-        let before = others_take(home, key);
+        let before = others_take(home, key, SPAN);
         home.put(key, &undone.give_back());
         let returned = before - state(home, key);
         assert!(
@@ -217,7 +216,13 @@ fn a_give_back_after_some_refill_returns_the_missing_part() {
 fn a_give_back_at_once_returns_all() {
     homes::each(|home| {
         let key = home.key(b"at once");
-        let undone = undone(home, key, CAPACITY * HOUR);
+        let step = take(CAPACITY);
+        let outcome = home.take(key, &step, None);
+        let undone = Taken {
+            index: 0,
+            step,
+            outcome,
+        };
         home.put(key, &undone.give_back());
         assert_eq!(singles(home, key), CAPACITY);
     });

@@ -355,7 +355,7 @@ fn change(
             Put::Refund { cost, burst, taken } => {
                 // The instant `now` is late enough for this, because the clock was read after the
                 // item. The write succeeds only if the item is unchanged.
-                let cost = Put::worth(cost, burst, taken, now);
+                let cost = Put::worth(cost, burst, taken, record.empty_at, now);
                 let state = Put::refunded(record.empty_at, now, cost, burst);
                 (floor(state), state + burst)
             }

@@ -107,6 +107,7 @@ impl Transport for Redis {
             Argument::micros(step.burst),
             Argument::micros(step.tick.max(TICKS_PER_MICROSECOND)),
             Argument::micros(step.max_debt),
+            Argument::micros(step.max_wait),
             Argument::Number(i64::from(step.dry)),
             micros_ago(ask.first),
             lost_ago(ask.seen),

@@ -20,10 +20,12 @@ if refusal then
 end
 if ARGV[1] == 'refund' then
     local burst = ARGV[3] + 0
-    -- Refund only the part of the cost that the bucket still lacks because of the take.
-    local cost = math.min(ARGV[2] + 0, math.max(ARGV[5] - (now - burst), 0))
     if record or ARGV[4] ~= '' then
         local empty_at = record or now - ARGV[4]
+        -- `Put::worth` in `store.rs` explains these numbers.
+        local later = empty_at > now and math.max(empty_at - ARGV[5], 0) or 0
+        local missing = math.max(ARGV[5] - (now - burst), 0)
+        local cost = math.min(math.max(ARGV[2] - later, 0), missing)
         local state = math.min(empty_at, math.max(empty_at - cost, now - burst))
         if state > 0 then
             write(KEYS[1], state, state + burst)

@@ -5,6 +5,7 @@
 --          the burst in microseconds
 --          the drain tick in microseconds; 1 without drain ticks
 --          the greatest debt that denied calls cause, in microseconds; 0 without debts
+--          the greatest debt that a grant causes, in microseconds; 0 if it needs all tokens now
 --          1 for a dry step, which changes nothing
 --          "" or the microseconds since a bucket without a record was empty, as the caller proposes
 --          "" or an upper bound of the microseconds since the bucket was empty,
@@ -15,32 +16,37 @@
 --          1 if there was no record, or the bucket was reset
 --          1 if the lost record was restored
 
-local cost, burst, tick, debt = ARGV[1] + 0, ARGV[2] + 0, ARGV[3] + 0, ARGV[4] + 0
+local cost, burst, tick = ARGV[1] + 0, ARGV[2] + 0, ARGV[3] + 0
+local debt, wait = ARGV[4] + 0, ARGV[5] + 0
 local record, refusal = read(KEYS[1])
 if refusal then
     return refusal
 end
 local empty_at, absent, healed = record or 0, 0, 0
-if not record and ARGV[7] ~= '' then
-    empty_at, healed = now - ARGV[7], 1
+if not record and ARGV[8] ~= '' then
+    empty_at, healed = now - ARGV[8], 1
 end
 if empty_at == 0 then
     absent = 1
 end
 
 local drained = now - now % tick
-local state = math.max(empty_at, drained - burst) + cost
-local granted = state <= drained
-if ARGV[5] == '1' then
+local state = empty_at
+if cost > 0 then
+    state = math.max(empty_at, drained - burst) + cost
+end
+local granted = state <= drained + wait
+if ARGV[6] == '1' then
     return { granted and 1 or 0, now, empty_at, absent, healed }
 end
-if absent == 1 and ARGV[6] ~= '' and cost <= burst then
-    granted, state = true, math.max(now - ARGV[6], state)
+if absent == 1 and ARGV[7] ~= '' and cost <= burst + wait then
+    granted, state = true, math.max(now - ARGV[7], state)
 end
 if not granted then
-    state = empty_at
-    if debt > 0 and cost <= burst then
-        state = math.max(empty_at, math.min(math.max(empty_at, drained - burst) + cost, now + debt))
+    if debt > 0 and cost <= burst + wait then
+        state = math.max(empty_at, math.min(state, now + debt))
+    else
+        state = empty_at
     end
 end
 if state ~= empty_at then

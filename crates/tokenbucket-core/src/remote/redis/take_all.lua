@@ -28,7 +28,9 @@ for i, key in ipairs(KEYS) do
         end
         states[key], spans[key] = found[key], 0
     end
-    states[key] = math.max(states[key], now - burst) + cost
+    if cost > 0 then
+        states[key] = math.max(states[key], now - burst) + cost
+    end
     spans[key] = math.max(spans[key], burst)
     reply[2 * i + 1], reply[2 * i + 2] = states[key], healed[key]
     if states[key] > now then
