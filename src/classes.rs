@@ -16,6 +16,7 @@ pub static TOKEN_BUCKET_STORAGE_MEMORY: Class = Class::new(c"TokenBucketStorageM
 pub static EXCEPTION: Class = Class::new(c"TokenBucket\\Exception");
 pub static ON_FAILURE: Class = Class::new(c"TokenBucket\\OnFailure");
 pub static STORAGE_EXCEPTION: Class = Class::new(c"TokenBucket\\StorageException");
+pub static RESERVATION: Class = Class::new(c"TokenBucket\\Reservation");
 pub static DECISION: Class = Class::new(c"TokenBucket\\Decision");
 pub static RATE_EXCEEDED_EXCEPTION: Class =
     Class::new(c"TokenBucket\\Compat\\RateExceededException");

@@ -108,7 +108,7 @@ fn fields(
     legacy: bool,
 ) -> Vec<(&'static str, String)> {
     let capacity = quota.capacity().floor().min(GREATEST_FIELD);
-    let remaining = decision.remaining.min(GREATEST_FIELD);
+    let remaining = u64::try_from(decision.remaining).map_or(0, |it| it.min(GREATEST_FIELD));
     let window = whole_seconds(quota.burst(), capacity);
     let reset = if remaining > 0 {
         whole_seconds(quota.refill(remaining), remaining)

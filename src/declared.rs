@@ -14,7 +14,7 @@ use crate::zend::declare::{
 use crate::{
     classes, compat::client_throttle, compat::leaky_bucket, compat::minute_window,
     compat::rate_limiter, decision, info, storage::interface, storage::memcached, storage::memory,
-    storage::pdo, storage::redis, storage::shared_memory, token_bucket,
+    storage::pdo, storage::redis, storage::shared_memory, token_bucket, token_bucket::reservation,
 };
 
 // Parameters that several methods share.
@@ -45,7 +45,7 @@ pub static FUNCTIONS: Entries = Entries(&[
 ]);
 
 /// The classes, each after the classes and interfaces that it extends or implements.
-pub static CLASSES: [(&Class, Declaration); 17] = [
+pub static CLASSES: [(&Class, Declaration); 18] = [
     (&classes::TOKEN_BUCKET_STORAGE, Declaration {
         kind: Kind::Interface,
         methods: Entries(&[
@@ -76,6 +76,19 @@ pub static CLASSES: [(&Class, Declaration); 17] = [
                 &[returns(0, Type::NONE), optional(c"token_count", Type::NONE, c"1")]),
             entry(c"attempt", PUBLIC, method!(token_bucket::attempt), ATTEMPT),
             entry(c"peek", PUBLIC, method!(token_bucket::peek), ATTEMPT),
+            entry(c"charge", PUBLIC, method!(token_bucket::charge), &[
+                returns(1, Type::class(c"TokenBucket\\Decision")),
+                required(c"tokens", Type::INT.or(Type::FLOAT)),
+            ]),
+            entry(c"settle", PUBLIC, method!(token_bucket::settle), &[
+                returns(2, Type::class(c"TokenBucket\\Decision")),
+                required(c"reserved", Type::INT.or(Type::FLOAT)),
+                required(c"actual", Type::INT.or(Type::FLOAT)),
+            ]),
+            entry(c"reserve", PUBLIC, method!(token_bucket::reserve), &[
+                returns(0, Type::class(c"TokenBucket\\Reservation")), TOKENS,
+                optional(c"maxWait", Type::FLOAT, c"INF"),
+            ]),
             entry(c"wait", PUBLIC, method!(token_bucket::wait), &[
                 returns(1, Type::class(c"TokenBucket\\Decision")),
                 required(c"timeout", Type::FLOAT), TOKENS,
@@ -224,6 +237,22 @@ pub static CLASSES: [(&Class, Declaration); 17] = [
     }),
     (&classes::STORAGE_EXCEPTION, Declaration {
         kind: Kind::Extends("RuntimeException"), interfaces: &["TokenBucket\\Exception"],
+        ..Declaration::EMPTY
+    }),
+    (&classes::RESERVATION, Declaration {
+        flags: FINAL | NO_DYNAMIC_PROPERTIES | NOT_SERIALIZABLE,
+        state: Some(Class::carry::<reservation::Reservation>),
+        properties: &[
+            ReadOnly(c"decision", PUBLIC, Type::class(c"TokenBucket\\Decision")),
+            ReadOnly(c"delay", PUBLIC, Type::FLOAT),
+            ReadOnly(c"storage", PRIVATE, Type::class(c"TokenBucketStorage")),
+            ReadOnly(c"identifier", PRIVATE, Type::STRING),
+        ],
+        methods: Entries(&[
+            entry(c"__construct", PRIVATE, method!(reservation::construct), PREPARE),
+            entry(c"wait", PUBLIC, method!(reservation::wait), RESET),
+            entry(c"cancel", PUBLIC, method!(reservation::cancel), RESET), END,
+        ]),
         ..Declaration::EMPTY
     }),
     (&classes::DECISION, Declaration {

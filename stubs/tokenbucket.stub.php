@@ -144,14 +144,54 @@ namespace {
         public function peek(int|float $tokens = 1): TokenBucket\Decision {}
 
         /**
+         * Takes tokens whether or not the bucket holds them.
+         *
+         * If the bucket holds too few, it goes into debt, and denies calls until the debt is
+         * repaid. The decision is allowed, and remaining may be negative. It is a denial only if
+         * the store could not take the tokens: reason 'unavailable', 'table_full' or 'contended'.
+         *
+         * @param int|float $tokens 0 or more, also more than the capacity
+         * @throws ValueError if the debt would take more than 2^60 nanoseconds (36 years) to repay.
+         *     Nothing is taken then
+         * @throws LogicException over a storage that is written in PHP
+         */
+        public function charge(int|float $tokens): TokenBucket\Decision {}
+
+        /**
+         * Corrects a cost that was estimated: charges the difference, or gives it back.
+         *
+         * Call it after attempt($reserved) was allowed and the actual cost is known. Then exactly
+         * $actual tokens are taken in all. The decision is as for charge().
+         *
+         * @param int|float $reserved the tokens that were taken
+         * @param int|float $actual the tokens that the work has cost
+         * @throws ValueError as charge() does
+         * @throws LogicException over a storage that is written in PHP
+         */
+        public function settle(int|float $reserved, int|float $actual): TokenBucket\Decision {}
+
+        /**
+         * Reserves the next tokens, in order of arrival, and says how long to wait for them.
+         *
+         * The tokens are taken at once, also if they are refilled later. If the wait would be
+         * longer than $maxWait, the reservation is denied and takes nothing.
+         *
+         * @param float $maxWait seconds, 0 or more; INF for any wait
+         * @throws LogicException over a storage that is written in PHP
+         */
+        public function reserve(int|float $tokens = 1, float $maxWait = INF): TokenBucket\Reservation {}
+
+        /**
          * Takes tokens, and sleeps until the bucket holds them.
          *
-         * Returns a denial at once if the wait would be longer than $timeout. Returns a denial with
-         * the reason "interrupted" if a signal arrives that PHP must handle. The sleep blocks the
-         * whole process, also inside a fiber. In an event loop, call attempt() and set a timer for
-         * retryAfter.
+         * Callers get their tokens in order of arrival, as with reserve(). Returns a denial at once
+         * if the wait would be longer than $timeout. If a signal arrives that PHP must handle,
+         * cancels the reservation and returns a denial with the reason "interrupted". The sleep
+         * blocks the whole process, also inside a fiber. In an event loop, call reserve() and set a
+         * timer for its delay. Over a storage that is written in PHP, calls are repeated in no
+         * order.
          *
-         * @param float $timeout seconds, 0 or more
+         * @param float $timeout seconds, 0 or more; INF for any wait
          */
         public function wait(float $timeout, int|float $tokens = 1): TokenBucket\Decision {}
 
@@ -554,6 +594,52 @@ namespace TokenBucket {
     }
 
     /**
+     * Tokens that were reserved. TokenBucket::reserve() returns it.
+     *
+     * A process that ends without cancel() has used its tokens.
+     *
+     * @implementation token_bucket::reservation::Reservation
+     * @strict-properties
+     * @not-serializable
+     */
+    final class Reservation
+    {
+        /** The decision at the time of the reservation. */
+        public readonly Decision $decision;
+
+        /**
+         * Seconds from the reservation until the tokens may be used. 0 if at once, INF if nothing
+         * was reserved.
+         */
+        public readonly float $delay;
+
+        private readonly \TokenBucketStorage $storage;
+
+        private readonly string $identifier;
+
+        private function __construct() {}
+
+        /**
+         * Sleeps until the tokens may be used. Returns at once if that instant has passed.
+         *
+         * Signal handlers of PHP run during the sleep. If a handler throws, the reservation is
+         * cancelled and the exception is passed on.
+         *
+         * @throws \LogicException if nothing was reserved
+         */
+        public function wait(): void {}
+
+        /**
+         * Gives the tokens back, once. Later calls do nothing.
+         *
+         * Tokens that were taken after this reservation keep their instants. While the bucket is in
+         * debt, only the rest of the cost is given back, so that two callers do not get their
+         * tokens at one instant.
+         */
+        public function cancel(): void {}
+    }
+
+    /**
      * Describes the result of one call. It is read-only and contacts no storage.
      *
      * @implementation decision::Answer
@@ -565,7 +651,7 @@ namespace TokenBucket {
         /** True if the tokens were taken. For peek(): true if the tokens would be taken. */
         public readonly bool $allowed;
 
-        /** Whole tokens left after the call. */
+        /** Whole tokens left after the call. Negative if the bucket is in debt. */
         public readonly float $remaining;
 
         /** The most tokens that the bucket holds. */

@@ -6,11 +6,13 @@
 mod attempt;
 mod attempt_all;
 mod bucket;
+mod charge;
 mod consume;
 mod overrides;
 mod plan;
 mod question;
 mod refund;
+pub mod reservation;
 mod tokens;
 mod userland;
 mod wait;
@@ -18,9 +20,11 @@ mod wait;
 pub use attempt::{attempt, peek};
 pub use attempt_all::attempt_all;
 pub use bucket::Bucket;
+pub use charge::{charge, settle};
 pub use consume::{construct, consume};
 pub use overrides::{
     compare_microtimes, protected_bootstrap as bootstrap, seconds_to_tokens, tokens_to_seconds,
 };
 pub use refund::{refund, reset};
+pub use reservation::reserve;
 pub use wait::wait;

@@ -161,6 +161,11 @@ impl Plan {
         number.tokens().map(|tokens| self.quota.step(tokens))
     }
 
+    /// Returns the identifier as a string.
+    pub fn identifier(&self) -> Zval {
+        self.identifier.shallow_clone()
+    }
+
     /// Returns the bucket's key in its storage.
     #[inline]
     pub fn key(&self) -> Key<'_> {

@@ -6,7 +6,7 @@ use super::plan::{Plan, STORAGE};
 use crate::exceptions;
 use crate::storage::{self, Storage};
 use crate::zend::{Held, Number, Object, Thrown, Zval, throw};
-use tokenbucket_core::{Decision, Outcome, Step};
+use tokenbucket_core::{Decision, Outcome, Step, Ticks};
 
 /// A call for a number of tokens from a bucket.
 #[derive(Debug)]
@@ -85,13 +85,30 @@ impl<'a> Question<'a> {
         }
     }
 
+    /// Lets the call take tokens of the future that are refilled within `max_wait` ticks. A call for
+    /// more than the capacity is denied anyway.
+    pub fn wait_at_most(&mut self, max_wait: Ticks) {
+        if !self.step.exceeds_capacity() {
+            self.step.max_wait = max_wait;
+        }
+    }
+
+    /// Returns the object of the storage.
+    pub fn storage(&self) -> Zval {
+        match &self.home {
+            Home::Native(storage) => storage.object(),
+            Home::Userland(object) => object.shallow_clone(),
+        }
+    }
+
     /// Takes the tokens from `storage`. If the bucket has no record, an overriding `_bootstrap()`
-    /// proposes its first state. May run PHP code.
+    /// proposes its first state. May run PHP code. Returns true in the second part if the failure
+    /// policy decided.
     ///
     /// # Errors
-    /// Throws the same as [`Storage::take`]. Throws the exception of `_bootstrap()`, and then
+    /// Throws the same as [`Storage::take_or_fall_back`]. Throws the exception of `_bootstrap()`, and then
     /// writes nothing.
-    pub fn take(&self, storage: &dyn Storage) -> Result<Outcome, Thrown> {
+    pub fn take(&self, storage: &dyn Storage) -> Result<(Outcome, bool), Thrown> {
         let (key, step) = (self.plan.key(), &self.step);
         let first = if self.plan.overrides.bootstrap {
             storage::first_state(storage, key, step, || {
@@ -100,11 +117,15 @@ impl<'a> Question<'a> {
         } else {
             None
         };
-        storage.take(key, step, first)
+        storage.take_or_fall_back(key, step, first)
     }
 
-    /// Returns the decision for the outcome of the step.
-    pub fn decision(&self, outcome: &Outcome) -> Decision {
-        Decision::new(&self.plan.quota, &self.step, outcome)
+    /// Returns the decision for the outcome of the step. `fallback` is true if the failure policy
+    /// decided.
+    pub fn decision(&self, (outcome, fallback): (Outcome, bool)) -> Decision {
+        Decision {
+            fallback,
+            ..Decision::new(&self.plan.quota, &self.step, &outcome)
+        }
     }
 }

@@ -1,33 +1,88 @@
-//! `wait()`: takes tokens, and sleeps until the bucket holds them.
+//! `wait()`: reserves the next tokens, and sleeps until the bucket holds them.
 
+use super::attempt;
 use super::bucket::Bucket;
 use super::question::{Home, Question};
-use super::{attempt, tokens};
+use super::tokens;
+use crate::storage::Storage;
 use crate::zend::{Call, Thrown, Zval, system};
 use crate::{decision, exceptions};
 use rustix::io::Errno;
 use rustix::thread::{NanosleepRelativeResult, nanosleep};
 use rustix::time::Timespec;
-use tokenbucket_core::{Decision, Denial, TICKS_PER_SECOND, Ticks, Verdict, boot_clock, seconds};
+use tokenbucket_core::step::MAX_WAIT;
+use tokenbucket_core::{
+    Decision, Denial, Outcome, Put, TICKS_PER_SECOND, Ticks, Verdict, boot_clock, seconds,
+};
 
 /// The longest sleep without a check for signals. A signal that arrives just before a sleep is
 /// noticed after it.
 const NAP: Ticks = TICKS_PER_SECOND / 20;
 
-/// Implements `wait(float $timeout, int|float $tokens = 1): TokenBucket\Decision`. `$timeout` is in
-/// seconds.
+/// The end of a sleep.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Slept {
+    /// The instant was reached.
+    ToTheEnd,
+    /// An interrupt is pending, such as a signal handler.
+    Interrupted,
+}
+
+/// Implements `wait(float $timeout, int|float $tokens = 1): TokenBucket\Decision`.
 pub fn wait(call: &mut Call<'_>, result: &mut Zval) -> Result<(), Thrown> {
     let number = tokens::optional(call, 1)?;
-    let timeout = call.float(1)?;
-    let timeout = seconds::to_ticks(timeout).map_err(|error| exceptions::bad_amount(1, error))?;
-    let question = Question::of(call.this::<Bucket>(), number, 2)?;
-    *result = decision::to_object(&question.plan.quota, &decide_within(&question, timeout)?)?;
+    let timeout = patience(call, 1)?;
+    let mut question = Question::of(call.this::<Bucket>(), number, 2)?;
+    let decision = if let Home::Userland(_) = question.home {
+        try_within(&question, timeout)?
+    } else {
+        question.wait_at_most(timeout);
+        take_within(&question)?
+    };
+    *result = decision::to_object(&question.plan.quota, &decision)?;
     Ok(())
 }
 
-/// Takes the tokens. Sleeps until the bucket holds them, but at most `left` ticks in all. Returns
-/// the denial at once if the wait would exceed the rest of `left`.
-fn decide_within(question: &Question<'_>, mut left: Ticks) -> Result<Decision, Thrown> {
+/// Returns argument `number`, the longest wait in seconds. INF is the longest wait that exists.
+///
+/// # Errors
+/// Throws `ValueError` for a negative number or NAN.
+pub fn patience(call: &mut Call<'_>, number: u32) -> Result<Ticks, Thrown> {
+    let wait = call.float(number)?;
+    if wait == f64::INFINITY {
+        return Ok(MAX_WAIT);
+    }
+    seconds::to_ticks(wait).map_err(|error| exceptions::bad_amount(number, error))
+}
+
+/// Reserves the tokens and sleeps until the bucket holds them. Returns the denial at once if they
+/// would come too late.
+fn take_within(question: &Question<'_>) -> Result<Decision, Thrown> {
+    let storage = question.native("wait")?;
+    let (outcome, fallback) = question.take(storage)?;
+    let delay = question.step.debt(outcome.empty_at, outcome.now);
+    if !outcome.granted() || delay == 0 {
+        return Ok(question.decision((outcome, fallback)));
+    }
+    let due = storage.now() + delay;
+    if until(storage, due) == Slept::Interrupted {
+        let give_back = Put::Refund {
+            cost: question.step.cost,
+            burst: question.step.burst,
+            taken: outcome.empty_at,
+        };
+        storage.give_back(question.plan.key(), &give_back, fallback)?;
+        let denied = Outcome::denied(Denial::Interrupted, outcome.empty_at, outcome.now);
+        return Ok(question.decision((denied, fallback)));
+    }
+    // The tokens are there now, and the bucket is empty.
+    let now = outcome.empty_at;
+    Ok(question.decision((Outcome { now, ..outcome }, fallback)))
+}
+
+/// Takes the tokens from a userland storage, which has no reservations. Tries again whenever the
+/// tokens may be there, for at most `left` ticks in all.
+fn try_within(question: &Question<'_>, mut left: Ticks) -> Result<Decision, Thrown> {
     loop {
         let decision = attempt::decide(question)?;
         let patience = decision
@@ -36,38 +91,34 @@ fn decide_within(question: &Question<'_>, mut left: Ticks) -> Result<Decision, T
         let (false, Some(retry_after)) = (decision.allowed(), patience) else {
             return Ok(decision);
         };
-        let Some(slept) = pass(question, retry_after) else {
+        let start = boot_clock();
+        if sleep_until(start + retry_after) == Slept::Interrupted {
             return Ok(Decision {
                 verdict: Verdict::Denied(Denial::Interrupted),
                 ..decision
             });
-        };
-        left = left.saturating_sub(slept);
+        }
+        left = left.saturating_sub(boot_clock() - start);
     }
 }
 
-/// Advances the storage's clock by `ticks`, or sleeps. Returns the ticks that have passed, at least
-/// `ticks`. Returns `None` if an interrupt is pending, such as a signal handler.
-fn pass(question: &Question<'_>, ticks: Ticks) -> Option<Ticks> {
-    if let Home::Native(storage) = &question.home
-        && storage.advance(ticks)
-    {
-        return Some(ticks);
+/// Sleeps until the storage's clock reaches `due`. A clock that does not advance by itself is set
+/// to `due`.
+pub fn until(storage: &dyn Storage, due: Ticks) -> Slept {
+    if storage.advance(due.saturating_sub(storage.now())) {
+        return Slept::ToTheEnd;
     }
-    sleep(ticks)
+    sleep_until(due)
 }
 
-fn sleep(ticks: Ticks) -> Option<Ticks> {
-    let start = boot_clock();
-    // This cannot overflow, because instants and spans are limited.
-    let end = start + ticks;
+fn sleep_until(end: Ticks) -> Slept {
     loop {
         let now = boot_clock();
         if now >= end {
-            return Some(now - start);
+            return Slept::ToTheEnd;
         }
         if system::is_interrupted() {
-            return None;
+            return Slept::Interrupted;
         }
         let nap = (end - now).min(NAP);
         // The value fits because it is at most a twentieth of a second.
@@ -78,7 +129,7 @@ fn sleep(ticks: Ticks) -> Option<Ticks> {
         if let NanosleepRelativeResult::Err(error) = nanosleep(&request)
             && error != Errno::INTR
         {
-            return None;
+            return Slept::Interrupted;
         }
     }
 }

@@ -151,7 +151,7 @@ impl<T: State> Object<T> {
 #[derive(Debug)]
 pub struct Held<T: ?Sized> {
     part: ptr::NonNull<T>,
-    _object: Zval,
+    object: Zval,
 }
 
 impl<T: ?Sized> Held<T> {
@@ -161,8 +161,13 @@ impl<T: ?Sized> Held<T> {
         let part = find(value::object(value)?)?;
         Some(Self {
             part: part.into(),
-            _object: value.shallow_clone(),
+            object: value.shallow_clone(),
         })
+    }
+
+    /// Returns the object.
+    pub fn object(&self) -> Zval {
+        self.object.shallow_clone()
     }
 }
 

@@ -2,6 +2,7 @@
 
 use super::symbols;
 pub use super::symbols::{FAILURE, SUCCESS};
+use super::throw::{self, Thrown};
 use ext_php_rs::ffi::{
     IS_STRING_EX, ext_php_rs_executor_globals, ext_php_rs_sapi_module, php_info_print_table_end,
     php_info_print_table_row, php_info_print_table_start, zend_ini_entry, zend_string,
@@ -92,6 +93,27 @@ pub fn is_interrupted() -> bool {
         let globals = ext_php_rs_executor_globals();
         ptr::read_volatile(&raw const (*globals).vm_interrupt.value)
     }
+}
+
+/// Runs the pending interrupt, such as a signal handler of PHP code. The time limit stays pending,
+/// because only the engine's loop can end the script.
+///
+/// # Errors
+/// Fails with the exception of the handler, or if the time limit is over.
+pub fn handle_interrupt() -> Result<(), Thrown> {
+    // SAFETY: the globals live as long as the engine. The engine calls the function in the same
+    // way between two instructions, and a method of this extension runs between two instructions.
+    unsafe {
+        let globals = ext_php_rs_executor_globals();
+        if ptr::read_volatile(&raw const (*globals).timed_out.value) {
+            return Err(Thrown);
+        }
+        ptr::write_volatile(&raw mut (*globals).vm_interrupt.value, false);
+        if let Some(handle) = symbols::zend_interrupt_function {
+            handle((*globals).current_execute_data);
+        }
+    }
+    throw::unless_pending(())
 }
 
 /// Returns a number that identifies the running fiber, or 0 outside of fibers.

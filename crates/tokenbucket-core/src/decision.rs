@@ -20,17 +20,19 @@ const UNAVAILABLE_RETRY: Ticks = TICKS_PER_SECOND;
 pub struct Decision {
     /// The verdict: granted, or the reason for the denial.
     pub verdict: Verdict,
-    /// The whole tokens that are left. 0 if the bucket is in debt.
-    pub remaining: u64,
+    /// The whole tokens that are left. Negative if the bucket is in debt.
+    pub remaining: i64,
     /// The ticks until the same call would succeed, if no other call took tokens. `None` means
     /// never.
     pub retry_after: Option<Ticks>,
     /// The ticks until the bucket is full, if no call took tokens.
     pub reset_after: Ticks,
+    /// True if the failure policy decided instead of the store.
+    pub fallback: bool,
 }
 
 impl Decision {
-    /// Computes the decision from the `outcome` of `step` under `quota`.
+    /// Computes the decision of a store from the `outcome` of `step` under `quota`.
     #[must_use]
     pub fn new(quota: &Quota, step: &Step, outcome: &Outcome) -> Self {
         let retry = || step.retry_after(outcome.empty_at, outcome.now);
@@ -45,9 +47,10 @@ impl Decision {
         };
         Self {
             verdict: outcome.verdict,
-            remaining: quota.tokens(step.available(outcome.empty_at, outcome.now)),
+            remaining: remaining(quota, step, outcome),
             retry_after,
             reset_after: step.reset_after(outcome.empty_at, outcome.now),
+            fallback: false,
         }
     }
 
@@ -72,4 +75,13 @@ impl Decision {
             },
         }
     }
+}
+
+fn remaining(quota: &Quota, step: &Step, outcome: &Outcome) -> i64 {
+    let debt = step.debt(outcome.empty_at, outcome.now);
+    if debt > 0 {
+        return i64::try_from(quota.tokens_owed(debt)).map_or(i64::MIN, i64::wrapping_neg);
+    }
+    let tokens = quota.tokens(step.available(outcome.empty_at, outcome.now));
+    i64::try_from(tokens).unwrap_or(i64::MAX)
 }

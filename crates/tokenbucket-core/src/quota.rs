@@ -192,6 +192,15 @@ impl Quota {
         Some(grains * self.grain.ticks())
     }
 
+    /// Returns the ticks in which `tokens` refill, rounded up to whole grains, also for more tokens
+    /// than the capacity. Returns `None` above [`MAX_BURST`].
+    #[must_use]
+    pub fn price(&self, tokens: Tokens) -> Option<Ticks> {
+        let grains = tokens.scale_up(self.unit, self.group * self.grain.ticks())?;
+        let ticks = grains.checked_mul(self.grain.ticks())?;
+        (ticks <= MAX_BURST).then_some(ticks)
+    }
+
     /// Returns the step that takes `tokens`. If `tokens` exceed the capacity, every bucket denies
     /// the step.
     #[inline]
@@ -261,6 +270,14 @@ impl Quota {
         u64::try_from(tokens).map_or(self.whole_capacity, |tokens| {
             tokens.min(self.whole_capacity)
         })
+    }
+
+    /// Returns the whole tokens that refill in `debt` ticks, rounded up. These are the tokens that a
+    /// bucket owes.
+    #[must_use]
+    pub fn tokens_owed(&self, debt: Ticks) -> u64 {
+        let tokens = (u128::from(debt) * u128::from(self.group)).div_ceil(u128::from(self.unit));
+        u64::try_from(tokens).unwrap_or(u64::MAX)
     }
 
     /// Returns the ticks in which `tokens` whole tokens refill, at most the burst. HTTP fields call

@@ -22,7 +22,10 @@
 //! Worked example: capacity 10, one token a second, empty at second 100. At second 103.5 the bucket
 //! holds 3.5 tokens. Taking 3 moves `empty_at` to 103. Taking 4 is denied, and succeeds at 104.
 
-use crate::clock::Ticks;
+use crate::clock::{EPOCH, Ticks};
+
+/// The greatest wait and the greatest debt: 2^60 ticks (36 years).
+pub const MAX_WAIT: Ticks = EPOCH;
 
 /// A request for tokens of one bucket.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -39,7 +42,7 @@ pub struct Step {
     /// free. At most 2^60.
     pub max_debt: Ticks,
     /// The most ticks by which a grant may push `empty_at` into the future. 0 if the step needs all
-    /// its tokens now, or if `max_debt` is not 0. At most 2^60.
+    /// its tokens now, or if `max_debt` is not 0. At most [`MAX_WAIT`].
     pub max_wait: Ticks,
     /// True for a step that returns a verdict and changes nothing.
     pub dry: bool,

@@ -1,0 +1,99 @@
+//! `charge()` and `settle()`: take tokens whether or not the bucket holds them.
+
+use super::bucket::Bucket;
+use super::overrides;
+use super::question::Question;
+use crate::zend::{Call, Number, Thrown, Zval, throw};
+use crate::{decision, exceptions};
+use tokenbucket_core::step::MAX_WAIT;
+use tokenbucket_core::{Decision, Denial, Put, Step, Ticks, Verdict};
+
+/// Implements `charge(int|float $tokens): TokenBucket\Decision`.
+pub fn charge(call: &mut Call<'_>, result: &mut Zval) -> Result<(), Thrown> {
+    let number = call.number(1)?;
+    let mut question = Question::of(call.this::<Bucket>(), number, 1)?;
+    let cost = price(&question, number, 1)?;
+    let decision = charged(&mut question, cost, "charge", 1)?;
+    *result = decision::to_object(&question.plan.quota, &decision)?;
+    Ok(())
+}
+
+/// Implements `settle(int|float $reserved, int|float $actual): TokenBucket\Decision`.
+pub fn settle(call: &mut Call<'_>, result: &mut Zval) -> Result<(), Thrown> {
+    let (reserved, actual) = (call.number(1)?, call.number(2)?);
+    let mut question = Question::of(call.this::<Bucket>(), reserved, 1)?;
+    let taken = price(&question, reserved, 1)?;
+    // Both costs are rounded up in the same way, so in total exactly the actual cost is taken.
+    let cost = price(&question, actual, 2)?;
+    let decision = if cost >= taken {
+        charged(&mut question, cost - taken, "settle", 2)?
+    } else {
+        given_back(&question, taken - cost)?
+    };
+    *result = decision::to_object(&question.plan.quota, &decision)?;
+    Ok(())
+}
+
+/// Returns the cost of `number` tokens, also if they are more than the capacity.
+///
+/// # Errors
+/// Throws `ValueError` for an invalid number, or one that takes more than 36 years to refill.
+fn price(question: &Question<'_>, number: Number, argument: u32) -> Result<Ticks, Thrown> {
+    let tokens = number.tokens();
+    let tokens = tokens.map_err(|error| exceptions::bad_amount(argument, error))?;
+    let plan = &question.plan;
+    if plan.overrides.tokens_to_seconds {
+        let grain = plan.quota.grain();
+        return overrides::step(question.bucket, plan.overrides, number, grain).map(|it| it.cost);
+    }
+    plan.quota.price(tokens).ok_or_else(|| {
+        throw::argument_value(
+            argument,
+            "must refill within 2^60 nanoseconds at the bucket's rate",
+        )
+    })
+}
+
+/// Takes tokens in any case. Returns a denial only if the store could not take them.
+///
+/// # Errors
+/// Throws `ValueError` if the debt would be longer than [`MAX_WAIT`]. Takes nothing then.
+fn charged(
+    question: &mut Question<'_>,
+    cost: Ticks,
+    method: &str,
+    argument: u32,
+) -> Result<Decision, Thrown> {
+    question.step = Step {
+        cost,
+        max_wait: MAX_WAIT,
+        ..question.step
+    };
+    let decision = question.decision(question.take(question.native(method)?)?);
+    match decision.verdict {
+        Verdict::Denied(Denial::Insufficient | Denial::ExceedsCapacity) => {
+            let message = "must not leave a debt that takes more than 2^60 nanoseconds to repay";
+            Err(throw::argument_value(argument, message))
+        }
+        _ => Ok(decision),
+    }
+}
+
+/// Refunds `cost` ticks. Returns the decision on a call that takes nothing.
+fn given_back(question: &Question<'_>, cost: Ticks) -> Result<Decision, Thrown> {
+    let (key, burst) = (question.plan.key(), question.step.burst);
+    let storage = question.native("settle")?;
+    storage.put(key, &Put::refund(cost.min(burst), burst))?;
+    let look = Step::new(0, burst).dry();
+    let (outcome, fallback) = storage.take_or_fall_back(key, &look, None)?;
+    let mut decision = Decision::new(&question.plan.quota, &look, &outcome);
+    if decision.verdict == Verdict::Denied(Denial::Insufficient) {
+        // The bucket is still in debt, but the tokens were given back.
+        decision.verdict = Verdict::Granted;
+        decision.retry_after = Some(0);
+    }
+    Ok(Decision {
+        fallback,
+        ..decision
+    })
+}

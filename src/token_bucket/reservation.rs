@@ -1,0 +1,142 @@
+//! `reserve()`, and the class `TokenBucket\Reservation` that it returns.
+//!
+//! A reservation takes the next tokens of the bucket, in order of arrival. They may be tokens of the
+//! future. Then the reservation is due when they have been refilled.
+
+use super::bucket::Bucket;
+use super::question::Question;
+use super::tokens;
+use super::wait::{self, Slept};
+use crate::classes;
+use crate::decision;
+use crate::storage::{self, Storage};
+use crate::zend::object::instantiate;
+use crate::zend::{Call, Class, Held, Object, State, Thrown, Zval, system, throw, value};
+use std::cell::Cell;
+use tokenbucket_core::step::MAX_WAIT;
+use tokenbucket_core::{Put, Ticks, seconds};
+
+// The slots of the properties, in the order of their declaration.
+const DECISION: usize = 0;
+const DELAY: usize = 1;
+const STORAGE: usize = 2;
+const IDENTIFIER: usize = 3;
+
+/// The state of an object.
+#[derive(Debug, Default)]
+pub struct Reservation {
+    /// `None` if nothing was reserved.
+    granted: Option<Granted>,
+    is_cancelled: Cell<bool>,
+}
+
+/// A reservation that was granted.
+#[derive(Debug)]
+struct Granted {
+    /// The instant from which the tokens may be used, on the storage's clock on this host.
+    due: Ticks,
+    /// Undoes the reservation.
+    give_back: Put,
+    /// True if the failure policy decided instead of the store.
+    fell_back: bool,
+}
+
+impl State for Reservation {
+    const SLOTS: usize = IDENTIFIER + 1;
+
+    fn class() -> &'static Class {
+        &classes::RESERVATION
+    }
+
+    fn born() -> Self {
+        Self::default()
+    }
+}
+
+/// Implements `reserve(int|float $tokens = 1, float $maxWait = INF): TokenBucket\Reservation`.
+pub fn reserve(call: &mut Call<'_>, result: &mut Zval) -> Result<(), Thrown> {
+    let number = tokens::optional(call, 0)?;
+    let max_wait = if call.count() >= 2 {
+        wait::patience(call, 2)?
+    } else {
+        MAX_WAIT
+    };
+    let mut question = Question::of(call.this::<Bucket>(), number, 1)?;
+    question.wait_at_most(max_wait);
+    let storage = question.native("reserve")?;
+    let (outcome, fell_back) = question.take(storage)?;
+    let decision = question.decision((outcome, fell_back));
+    let delay = question.step.debt(outcome.empty_at, outcome.now);
+    let reservation = Reservation {
+        granted: decision.allowed().then(|| Granted {
+            due: storage.now() + delay,
+            give_back: Put::Refund {
+                cost: question.step.cost,
+                burst: question.step.burst,
+                taken: outcome.empty_at,
+            },
+            fell_back,
+        }),
+        is_cancelled: Cell::new(false),
+    };
+    let shown = if decision.allowed() {
+        seconds::from_ticks(delay)
+    } else {
+        f64::INFINITY
+    };
+    let decision = decision::to_object(&question.plan.quota, &decision)?;
+    *result = instantiate(reservation, |object| {
+        object.set_property(DECISION, decision);
+        object.set_property(DELAY, value::of_float(shown));
+        object.set_property(STORAGE, question.storage());
+        object.set_property(IDENTIFIER, question.plan.identifier());
+        Ok(())
+    })?;
+    Ok(())
+}
+
+/// Implements `__construct()`. It is private in PHP, because only the extension makes reservations.
+#[allow(clippy::unnecessary_wraps)]
+pub fn construct(_call: &mut Call<'_>, _result: &mut Zval) -> Result<(), Thrown> {
+    Ok(())
+}
+
+/// Implements `wait(): void`.
+pub fn wait(call: &mut Call<'_>, _result: &mut Zval) -> Result<(), Thrown> {
+    let this = call.this::<Reservation>();
+    let Some(granted) = &this.granted else {
+        return Err(throw::logic("The reservation was not granted"));
+    };
+    let storage = storage_of(this)?;
+    while let Slept::Interrupted = wait::until(&*storage, granted.due) {
+        if let Err(thrown) = system::handle_interrupt() {
+            throw::aside(|| undo(this))?;
+            return Err(thrown);
+        }
+    }
+    Ok(())
+}
+
+/// Implements `cancel(): void`.
+pub fn cancel(call: &mut Call<'_>, _result: &mut Zval) -> Result<(), Thrown> {
+    undo(call.this::<Reservation>())
+}
+
+/// Gives the tokens back, unless that was done before or nothing was reserved.
+fn undo(this: &Object<Reservation>) -> Result<(), Thrown> {
+    let Some(granted) = &this.granted else {
+        return Ok(());
+    };
+    if this.is_cancelled.replace(true) {
+        return Ok(());
+    }
+    let storage = storage_of(this)?;
+    let identifier = this.copy_property(IDENTIFIER);
+    let key = storage.key(value::bytes(&identifier));
+    storage.give_back(key, &granted.give_back, granted.fell_back)
+}
+
+fn storage_of(this: &Object<Reservation>) -> Result<Held<dyn Storage>, Thrown> {
+    // `reserve` has set the property to a storage of the extension.
+    storage::held(&this.copy_property(STORAGE)).ok_or(Thrown)
+}
