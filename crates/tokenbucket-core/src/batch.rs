@@ -43,7 +43,7 @@ pub trait Batch {
     type Error;
     /// Returns the steps, in order.
     fn steps(&self) -> &[Step];
-    /// Reports whether two steps name the same bucket.
+    /// Reports whether two steps use the same bucket.
     fn same_bucket(&self, a: usize, b: usize) -> bool;
     /// Runs `step` on the bucket of the step with this index.
     ///
@@ -125,7 +125,7 @@ pub(crate) fn refused(
         index = refusal(seen.empty_at)?;
         outcome.verdict = Verdict::Denied(Denial::Insufficient);
     }
-    // If even a full bucket would deny these steps, waiting does not help.
+    // If even a full bucket would deny these steps, the caller waits in vain.
     if refusal(0).is_some() {
         outcome.verdict = Verdict::Denied(Denial::ExceedsCapacity);
     }

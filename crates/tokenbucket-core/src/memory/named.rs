@@ -1,6 +1,7 @@
 //! Segments with a name: a file that several masters and command-line processes share.
 //!
-//! An existing file is checked and never changed. All checks use the descriptor, never the path.
+//! Opening an existing file checks the file and does not change it. All checks use the descriptor,
+//! never the path.
 
 use super::error::system;
 use super::mapping::Mapping;
@@ -23,7 +24,8 @@ impl Segment {
     /// Opens the named segment at `path`, or creates it if it is missing.
     ///
     /// # Errors
-    /// Fails if the file fails a check or cannot be created. An existing file is never changed.
+    /// Fails if the file fails a check or cannot be created. Opening never changes an existing
+    /// file.
     pub fn named(path: &Path, access: Access, layout: Layout) -> Result<Self, SegmentError> {
         if !path.is_absolute() || path.file_name().is_none() {
             return Err(SegmentError::Path);

@@ -57,9 +57,9 @@ impl<T: Transport> Remote<'_, T> {
         (!early.granted()).then(|| Outcome::denied(Denial::Insufficient, latest, now))
     }
 
-    /// Returns an upper bound of the ticks since the bucket was empty. A store that has lost the
-    /// record restores the record from this bound. Returns `None` if the bucket may be full when
-    /// the request arrives.
+    /// Returns an upper bound of the ticks since the bucket was empty. If the store has lost the
+    /// record, it restores the record from this bound. Returns `None` if the bucket may be full
+    /// when the request arrives.
     pub(super) fn seen(&self, entry: &Entry, burst: Ticks, now: Ticks) -> Option<i64> {
         // The request may arrive as late as the deadline.
         let slack = self.settings.timeout + entry.age / 1024;

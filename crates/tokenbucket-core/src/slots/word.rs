@@ -6,11 +6,11 @@
 //!        PENDING  1 | 0 | age stamp: 8 bits | shard: 6 bits | count: 48 bits
 //! ```
 //!
-//! The fingerprint 0 means no bucket, as in the word `EMPTY`. The span is the greatest burst of the
-//! callers that took from the bucket. Every process uses the span to determine whether the bucket
-//! is full. The span is rounded **up**, so that no bucket looks full too early. A span of 0 means
-//! that no caller has taken from the bucket yet. Stamp, shard and count make every claim a
-//! different word.
+//! The fingerprint 0 means no bucket, as in the word `EMPTY`. The span is the greatest span of the
+//! quotas under which callers took from the bucket. Every process uses the span to determine
+//! whether the bucket is full. The span is rounded **up**, so that no bucket looks full too early.
+//! A span of 0 means that no caller has taken from the bucket yet. Stamp, shard and count make
+//! every claim a different word.
 
 use crate::clock::Ticks;
 use crate::store::UNKNOWN_SPAN;
@@ -168,7 +168,7 @@ impl From<Word> for u128 {
 pub struct Span(u64);
 
 impl Span {
-    /// The span of a bucket from which no caller has taken yet. The burst is still unknown.
+    /// The span of a bucket from which no caller has taken yet. The real span is still unknown.
     pub const UNKNOWN: Self = Self(0);
 
     /// Returns the least span that is not below `ticks`. It is at most 0.1 % longer.
