@@ -1,8 +1,8 @@
-//! The rules that a bucket is judged by: its quota and the allowances.
+//! The rules for the judgement of a bucket: its quota and the allowances.
 //!
-//! The allowances are fixed before the judge reads the log. Each allowance weakens the verdict, so
-//! there are few allowances. [`Rules`] lists all of them. The verdict reports the sum of the
-//! allowances that widen every window.
+//! The allowances are fixed before the judge reads the log. Each allowance weakens the evidence, so
+//! there are few allowances. [`Rules`] lists all of them. [`crate::verdict::Verdict`] reports the
+//! sum of the allowances that widen every window.
 
 use crate::call::{Nanos, Tokens};
 

@@ -72,7 +72,7 @@ pub enum Query {
     Step,
     /// Returns the clock and a bucket's state, and changes nothing.
     Look,
-    /// Refunds tokens that the caller vouches for.
+    /// Refunds the whole cost of a refund that undoes no particular take.
     Refund,
     /// Fills the bucket.
     Reset,

@@ -1,4 +1,4 @@
-//! After a take is undone, other calls never get more than the burst and the refilled tokens.
+//! After a take is undone, other calls never get more than the capacity and the refilled tokens.
 
 use crate::tried;
 use proptest::prelude::*;
@@ -28,7 +28,7 @@ fn histories() -> impl Strategy<Value = Vec<(Ticks, Act)>> {
 }
 
 /// Runs a history. Returns the greatest number of ticks by which the grants in a window exceed the
-/// burst and the length of the window. Grants that can be undone do not count. `taken` maps the
+/// span and the length of the window. Grants that can be undone do not count. `taken` maps the
 /// state after a take to the state that the give-back of the take passes as `taken`.
 fn greatest_excess(history: &[(Ticks, Act)], taken: impl Fn(Ticks) -> Ticks) -> i128 {
     let (mut empty_at, mut now) = (0, EPOCH);
@@ -84,7 +84,7 @@ proptest! {
         (cost, meanwhile) in (0..BURST, 0..=BURST),
     ) {
         // Both takes are granted. The first take uses a part of the tokens. The second take uses a
-        // part of the rest.
+        // part of the remaining tokens.
         let there = before.min(BURST);
         let cost = 1 + cost % there;
         let meanwhile = meanwhile % (there - cost + 1);

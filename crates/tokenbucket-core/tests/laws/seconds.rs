@@ -9,8 +9,8 @@ use tokenbucket_core::quota::MAX_BURST;
 use tokenbucket_core::seconds::{from_ticks, to_step, to_ticks};
 use tokenbucket_core::{Grain, Ticks};
 
-/// Yields the cost of a token, the full span of `n` tokens, and `n`. The spans are `1 / rate` and
-/// `n / rate` in seconds, as the userland class computes them.
+/// Yields the cost of a token, the span of a bucket of `n` tokens, and `n`. Both times are in
+/// seconds, `1 / rate` and `n / rate`, as the userland class computes them.
 fn spans() -> impl Strategy<Value = (f64, f64, u64)> {
     let rates = prop_oneof![
         4 => (-8.0..6.0).prop_map(|magnitude| 10f64.powf(magnitude)),
