@@ -17,8 +17,8 @@ use crate::store::Put;
 pub struct Taken {
     /// The index of the step in the batch.
     pub index: usize,
-    /// The step that ran. If its bucket denied, the cost is the sum over all steps of the batch on
-    /// that bucket.
+    /// The step that ran. If its bucket denied, the cost is the sum of the costs of all steps of
+    /// the batch on that bucket.
     pub step: Step,
     /// The outcome of the step.
     pub outcome: Outcome,
@@ -101,8 +101,8 @@ pub fn take_all<B: Batch>(batch: &mut B) -> Result<Result<Vec<Taken>, Taken>, B:
 /// Returns the first step that would be denied on the bucket of the step `first`, or `None`.
 ///
 /// All steps on that bucket are decided in order, from the state in `seen`. The cost of the
-/// returned step is the sum over all of these steps, because the wait until they are granted
-/// depends on the sum.
+/// returned step is the sum of the costs of all these steps, because the wait until they are
+/// granted depends on the sum.
 pub(crate) fn refused(
     same_bucket: &impl Fn(usize, usize) -> bool,
     steps: &[Step],

@@ -30,8 +30,8 @@ impl Segment {
         if !path.is_absolute() || path.file_name().is_none() {
             return Err(SegmentError::Path);
         }
-        // If several processes create the file at once, only the first one can link it. The others
-        // then open that file.
+        // If several processes create the file at once, only the first process can link it. The
+        // other processes then open that file.
         for _ in 0..8 {
             match Self::open(path, access, layout) {
                 Err(SegmentError::System(_, Errno::NOENT)) => {}

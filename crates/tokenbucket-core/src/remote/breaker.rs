@@ -3,16 +3,16 @@
 //! ```text
 //! closed      calls go through; three failures in a row open the breaker
 //! open        no call goes through until an instant
-//! half open   that instant has passed; one worker sets a later one and probes the store
+//! half open   that instant has passed; one worker sets a later instant and probes the store
 //! ```
 //!
 //! A failed probe doubles the pause until the next probe, from 100 ms up to 4 s. A random part of
 //! each pause is cut off, so that hosts do not probe at the same time. Any success closes the
 //! breaker.
 //!
-//! Invariant: at most one worker probes at a time. If that worker is killed, the next probe starts
-//! when the lease of the first probe ends. Each field is an atomic in which any value is valid. A
-//! lost race causes at most one more call to a store that is down.
+//! Invariant: at most one worker probes at a time. Each probe has a lease. After the lease, another
+//! worker may probe even if the first worker was killed. Each field is an atomic in which any value
+//! is valid. A lost race causes at most one more call to a store that is down.
 
 use crate::clock::{TICKS_PER_SECOND, Ticks};
 use std::sync::atomic::{

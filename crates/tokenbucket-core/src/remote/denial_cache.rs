@@ -99,8 +99,8 @@ impl<'a> DenialCache<'a> {
         let word = pack(fingerprint(hash), bound, error, sent);
         let slot = set.place(word, sent);
         let old = slot.load(Relaxed);
-        // If another worker has just written to this slot, keep that entry, because it is as
-        // recent.
+        // If another worker has just written to this place, keep that worker's entry, because it is
+        // as recent.
         if slot.compare_exchange(old, word, AcqRel, Relaxed).is_err() {
             return;
         }

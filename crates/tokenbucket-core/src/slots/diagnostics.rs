@@ -80,7 +80,7 @@ impl Diagnostics {
 
 impl Entry {
     /// Stores the length of the identifier in the first byte, and the identifier's first 47 bytes
-    /// in the others.
+    /// in the other bytes.
     fn name(&self, identifier: &[u8]) {
         let kept = &identifier[..identifier.len().min(PREFIX - 1)];
         let mut bytes = [0; PREFIX];

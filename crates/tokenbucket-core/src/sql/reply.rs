@@ -4,7 +4,7 @@
 //!
 //! ```text
 //! bit 62    always set, so that an id of another table is not mistaken for a reply
-//! 57 - 61   the number of the call, so that the reply to another call is not mistaken for this one
+//! 57 - 61   the number of the call, so that the reply to another call is not accepted
 //! 0 - 56    4 * (age + 2^54), + 3 for a bucket that had no record, otherwise + 1 for a grant
 //! ```
 //!

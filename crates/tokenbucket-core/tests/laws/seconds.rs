@@ -47,8 +47,9 @@ proptest! {
         let full = cost * costs;
         let step = to_step(cost, full, Grain::Nanosecond).unwrap();
         let ticks = |seconds| exact(seconds) * whole(1_000_000_000);
-        // The double nearest to a whole tick is converted to that tick, which may be below the
-        // exact value. The result is never below the exact value of the next lower double.
+        // The double nearest to a whole number of ticks is converted to that number, which may be
+        // below the exact value. The result is never below the exact value of the next lower
+        // double.
         prop_assert!(whole(step.cost) >= ticks(cost.next_down()) || step.cost == MAX_BURST);
         prop_assert!(step.burst <= MAX_BURST);
         prop_assert!(whole(step.burst) >= ticks(full.next_down()) || step.burst == MAX_BURST);

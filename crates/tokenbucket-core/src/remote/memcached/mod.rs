@@ -205,7 +205,7 @@ pub fn life(full_at: Ticks, now: Ticks, left: i64) -> i64 {
         return 0;
     }
     let needed = full_at.saturating_sub(now).div_ceil(TICKS_PER_SECOND) + LONGER;
-    // The cast is safe, because spans are below 2^62 ticks.
+    // The cast is safe, because instants are below 2^62 ticks.
     let seconds = needed.cast_signed().max(left);
     if seconds <= LONGEST_RELATIVE {
         return seconds;
