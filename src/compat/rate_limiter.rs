@@ -91,8 +91,8 @@ fn decide(this: &Object<Limiter>) -> Result<bool, Thrown> {
     redis.decide(
         |redis| redis.raw_name(identifier),
         |redis, deadline| json_bucket::take(redis, &redis.raw_name(identifier), &quota, deadline),
-        // The prefix separates the fallback from the bucket with this identifier, which is another
-        // bucket.
+        // The prefix separates this fallback from the fallback of the storage's own bucket with
+        // this identifier.
         &[b"RateLimiter\0", identifier],
         &step,
     )

@@ -101,8 +101,8 @@ pub fn take_all<B: Batch>(batch: &mut B) -> Result<Result<Vec<Taken>, Taken>, B:
 /// Returns the first step that would be denied on the bucket of the step `first`, or `None`.
 ///
 /// All steps on that bucket are decided in order, from the state in `seen`. The cost of the
-/// returned step is the sum of the costs of all these steps, because the wait until they are
-/// granted depends on the sum.
+/// returned step is the sum of the costs of all these steps. The wait until these steps are granted
+/// depends on that sum.
 pub(crate) fn refused(
     same_bucket: &impl Fn(usize, usize) -> bool,
     steps: &[Step],

@@ -150,7 +150,7 @@ impl EntrySet {
     }
 }
 
-/// Returns 48 bits of the hash that do not choose the set; never 0.
+/// Returns 48 bits of the hash that do not choose the set. The result is never 0.
 const fn fingerprint(hash: u128) -> u128 {
     let bits = hash & FINGERPRINT_MASK;
     if bits == 0 { 1 } else { bits }
