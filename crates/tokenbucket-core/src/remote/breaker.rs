@@ -113,7 +113,7 @@ impl<'a> Breakers<'a> {
             }
         }
         // All cells are taken. Take over an idle cell. If no cell is idle, share a cell. The
-        // previous store of an idle cell finds another cell when it is used again.
+        // previous store of an idle cell finds another cell when that store is used again.
         for cell in self.0 {
             let owner = cell.store.load(Acquire);
             let is_idle = cell.failures.load(Relaxed) == 0 && cell.open_until.load(Relaxed) == 0;

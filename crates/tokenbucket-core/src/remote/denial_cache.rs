@@ -1,10 +1,11 @@
 //! The denial cache: the last states that this host received of buckets in remote stores.
 //!
-//! A bucket's `empty_at` is the instant at which it was, or will be, empty. That instant only moves
-//! forward. So an instant that a host has received once stays a lower bound. The host may deny from
-//! this bound without contacting the store. An entry holds the bound on this host's clock, the
-//! instant at which the host received the state (`seen`), and the error of the bound. The cache has
-//! memory of its own, so an entry never evicts a bucket. A lost entry causes one more round trip.
+//! A bucket's `empty_at` is the instant at which it was, or will be, empty. A step only moves that
+//! instant forward. So an instant that a host has received once stays a lower bound. The host may
+//! deny from this bound without contacting the store. An entry holds the bound on this host's
+//! clock, the instant at which the host received the state (`seen`), and the error of the bound.
+//! The cache has memory of its own, so an entry never evicts a bucket. A lost entry causes one more
+//! round trip.
 //!
 //! ```text
 //! set    cleared_at: 64 bits | unused: 64 bits | three entries

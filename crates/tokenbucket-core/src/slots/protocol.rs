@@ -340,8 +340,8 @@ impl Survey {
     }
 
     /// Returns the slot for a new record, and its word. A claim of the same key comes first,
-    /// because the caller then finishes this claim. Otherwise the word is one that a new claim may
-    /// replace. Returns `None` if no slot is available.
+    /// because the caller then finishes this claim. Otherwise a new claim may replace the returned
+    /// word. Returns `None` if no slot is available.
     fn best(self, may_evict: bool) -> Option<(usize, Word)> {
         // Prefers the line with more free slots. A choice between two lines makes overflow rare.
         let free = if self.free_count[1] > self.free_count[0] {
