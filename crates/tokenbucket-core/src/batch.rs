@@ -125,7 +125,7 @@ pub(crate) fn refused(
         index = refusal(seen.empty_at)?;
         outcome.verdict = Verdict::Denied(Denial::Insufficient);
     }
-    // If even a full bucket would deny these steps, the caller waits in vain.
+    // If even a full bucket would deny these steps, a wait does not help.
     if refusal(0).is_some() {
         outcome.verdict = Verdict::Denied(Denial::ExceedsCapacity);
     }
