@@ -1,7 +1,7 @@
 //! The extension's exceptions, and the PHP exceptions for errors of the core crate.
 //!
-//! An invalid argument throws a `ValueError` that names it. A failed store throws a
-//! `TokenBucket\StorageException`. A denial is a result and throws nothing.
+//! An invalid argument throws a `ValueError` whose message states the argument. A failed store
+//! throws a `TokenBucket\StorageException`. A denial is a result and throws nothing.
 
 use crate::classes;
 use crate::zend::Zval;
@@ -16,8 +16,8 @@ pub fn bad_amount(argument: u32, error: AmountError) -> Thrown {
     throw::argument_value(argument, &error.to_string())
 }
 
-/// Throws `ValueError` for an invalid cost (argument number `argument`) or full span (the next
-/// argument).
+/// Throws `ValueError` for an invalid cost or span. The cost is the PHP argument at position
+/// `argument`, and the span is the next argument.
 #[cold]
 pub fn bad_span(argument: u32, error: SpanError) -> Thrown {
     match error {

@@ -32,7 +32,7 @@ pub fn host() -> Option<&'static Host> {
     HOST.get()
 }
 
-/// Returns the buckets in this process's segment. Returns `None` in the same cases as [`host`].
+/// Returns the store in this process's segment. Returns `None` in the same cases as [`host`].
 #[inline]
 pub fn store() -> Option<&'static SharedMemory> {
     host().map(Host::slots)
@@ -56,7 +56,7 @@ pub fn attach(starting: &Starting) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Unmaps the segment from this process. Other processes keep it.
+/// Unmaps the segment from this process. Other processes keep their mappings.
 ///
 /// This also runs in a master just before the master executes itself. In that case the segment's
 /// file descriptor stays open.

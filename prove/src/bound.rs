@@ -3,7 +3,7 @@
 //! **Why it is necessary.** Let a window be [t1, t2]. A call that starts at t1 or later and ends by
 //! t2 took effect inside the window. At t1 the bucket held at most its capacity C. Until t2 the
 //! bucket gained r·(t2 − t1), plus the tokens of the refunds, resets and losses that took effect
-//! inside. Only calls that overlap the window can have taken effect inside. Let W be the cost of
+//! inside. Only calls that overlap the window can have taken effect inside. Let W be the tokens of
 //! the grants wholly inside. Let G be the most that the overlapping refunds, resets and losses can
 //! add, where a reset or a loss adds at most C. Then W <= C + r·(t2 − t1) + G. W leaves out calls
 //! of unknown outcome, and grants that begin before the window or end after it. That only lowers W.
@@ -20,13 +20,13 @@
 //! < t1. Because t1 <= t2, e < t1 implies s <= t2. So G = (gifts with s <= t2) − (gifts with e <
 //! t1), with one term for each end of the window. The excess therefore splits:
 //!
-//! > W(t1, t2) − r·(t2 − t1) − G = [Σ cost of grants with start >= t1, end <= t2] +
+//! > W(t1, t2) − r·(t2 − t1) − G = [Σ tokens of grants with start >= t1, end <= t2] +
 //! > [r·t1 + gifts ended before t1] − [r·t2 + gifts started by t2]
 //!
 //! The sweep visits the ends in order. A tree over the starts holds the sum of the first two
-//! brackets for each t1. Each grant adds its cost to all t1 up to its own start. Then the greatest
-//! value in the tree belongs to the worst window that ends with this grant. Only the ends of
-//! intervals are compared, so no order of overlapping calls is assumed.
+//! brackets for each t1. Each grant adds its tokens to all t1 up to its own start. Then the
+//! greatest value in the tree belongs to the worst window that ends with this grant. Only the ends
+//! of intervals are compared, so no order of overlapping calls is assumed.
 
 use crate::call::{Call, Kind, Nanos, Tokens};
 use crate::rules::{Quota, Rules};
@@ -97,7 +97,7 @@ pub fn gift(call: &Call, quota: &Quota, rules: &Rules) -> Option<Tokens> {
     }
 }
 
-/// Judges the calls of one bucket by rule 1. The calls may be in any order.
+/// Checks the calls of one bucket against rule 1. The calls may be in any order.
 #[must_use]
 pub fn judge(calls: &[Call], quota: &Quota, rules: &Rules) -> Worst {
     let quota = quota.times(rules.buckets);

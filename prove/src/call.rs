@@ -31,7 +31,7 @@ pub enum Outcome {
         /// The time to wait. `None` means that no wait is long enough.
         retry_after: Option<Nanos>,
     },
-    /// Denied for another reason that the limiter names and counts.
+    /// Denied for another reason that the limiter states and counts.
     Excused,
     /// The caller died or got an error, so the call may have taken effect or not.
     Unknown,

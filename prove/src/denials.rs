@@ -1,7 +1,7 @@
 //! Rule 2: every denial is explained by grants that may have preceded it.
 //!
 //! **Why it is necessary.** A bucket of capacity C lacks b(p) tokens at the instant p. b is 0 at
-//! first. b falls by r a nanosecond, but not below 0, and rises by the cost of each grant. b is
+//! first. b falls by r a nanosecond, but not below 0, and rises by the tokens of each grant. b is
 //! never above C. A denial of n tokens at p is correct when C − b(p) < n. This module keeps an
 //! upper bound D(p) of b(p). The bound holds for all instants at which the calls may have taken
 //! effect. If C − D(p) >= n at all p of the denial's interval, no history explains the denial.
@@ -11,8 +11,8 @@
 //! end afterwards. O is the sum of the grants whose intervals contain p. B is the part of the ended
 //! grants that is not refilled yet. D = O + B, where:
 //!
-//! - The start of a grant, or of a take of unknown outcome, adds its cost to O. At its end the cost
-//!   moves from O to B.
+//! - The start of a grant, or of a take of unknown outcome, adds its tokens to O. At its end, these
+//!   tokens move from O to B.
 //! - B decays by r.
 //! - A refund of c that ended at e lowers B to max(B − c, K), unless B is already less than K. K is
 //!   the amount that grants added to B since the refund began, because these grants may have come
@@ -49,7 +49,7 @@ pub struct Unexplained {
     /// The number of unexplained denials.
     pub violations: u64,
     /// The first unexplained denial, and the fewest tokens that the bucket held beyond the denied
-    /// cost.
+    /// tokens.
     pub first: Option<(Call, Tokens)>,
     /// The number of all denials.
     pub denials: u64,
@@ -134,7 +134,7 @@ impl Lack {
     }
 }
 
-/// Judges the calls of one bucket by rule 2. The calls may be in any order.
+/// Checks the calls of one bucket against rule 2. The calls may be in any order.
 #[must_use]
 pub fn judge(calls: &[Call], quota: &Quota, rules: &Rules) -> Unexplained {
     let events = events(calls, rules);

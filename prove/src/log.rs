@@ -8,8 +8,8 @@
 //! - `bucket`: a bucket's number, and its capacity and rate in thousandths.
 //! - `unhinted`: the number of a bucket to which `hint` does not apply.
 //!
-//! Files `*.log` hold records. A caller's file is named after its process id, as `1234.1.log`.
-//! Deaths of callers and losses of stores are in files of the same format.
+//! Files `*.log` hold log records ([`crate::record`]). A caller's file is named after its process
+//! id, as `1234.1.log`. Deaths of callers and losses of stores are in files of the same format.
 //!
 //! A call without an end has an unknown outcome. The call may have taken effect until its caller
 //! died or continued. `linger` is added, because the request may still have been on its way. If no
@@ -37,7 +37,7 @@ pub struct Log {
 type Deaths = BTreeMap<u32, Vec<Nanos>>;
 
 impl Log {
-    /// Reads the rules and the records in a folder.
+    /// Reads the rules and the log records in a folder.
     ///
     /// # Errors
     ///
@@ -100,7 +100,8 @@ impl Log {
         })
     }
 
-    /// Adds the records of callers. Each element is a process id and the records of that process.
+    /// Adds the log records of callers. Each element is a process id and the log records of that
+    /// process.
     ///
     /// # Errors
     ///

@@ -1,20 +1,22 @@
-//! The records that a caller writes, one before and one after each call. Each record has 32 bytes.
+//! The log records that a caller writes, one before and one after each call. Each log record has 32
+//! bytes.
 //!
-//! Little-endian: time u64 · bucket u32 · cost u32, in thousandths of a token · phase u8 · kind u8
-//! · outcome u8 · 0 u8 · sequence u32 · retry-after u64, in nanoseconds, all bits set for never.
+//! Little-endian: time u64 · bucket u32 · tokens u32, in thousandths of a token · phase u8 · kind
+//! u8 · outcome u8 · 0 u8 · sequence u32 · retry-after u64, in nanoseconds, all bits set for never.
 //!
-//! **Why it survives `kill -9`.** Each record is one `write()` to a file opened for appending,
+//! **Why it survives `kill -9`.** Each log record is one `write()` to a file opened for appending,
 //! without a buffer in the process. After `write()` the bytes are in the kernel's page cache, which
-//! survives the process. 32 divides the page size, so a record lies in one page. The kernel checks
-//! for fatal signals only between pages. So a record is either complete or absent. The first record
-//! is written before the call begins, so the log has every call that a dead caller may have made.
+//! survives the process. 32 divides the page size, so a log record lies in one page. The kernel
+//! checks for fatal signals only between pages. So a log record is either complete or absent. The
+//! first log record is written before the call begins, so the log has every call that a dead caller
+//! may have made.
 
 use crate::call::{Kind, Nanos};
 
-/// The size of a record in bytes.
+/// The size of a log record in bytes.
 pub const SIZE: usize = 32;
 
-/// The event that a record notes.
+/// The event that a log record states.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Phase {
     /// The instant before a call.
@@ -34,7 +36,7 @@ pub enum Answer {
     Done,
     /// Denied because the bucket lacked tokens.
     Denied,
-    /// Denied for another reason that the limiter names.
+    /// Denied for another reason that the limiter states.
     Excused,
     /// An error.
     Error,
@@ -42,16 +44,16 @@ pub enum Answer {
     Unasked,
 }
 
-/// One record.
+/// One log record.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Record {
     /// Nanoseconds on the clock that all callers share.
     pub time: Nanos,
     /// The number of the bucket.
     pub bucket: u32,
-    /// The cost in thousandths of a token.
+    /// The tokens of the call, in thousandths of a token.
     pub cost: u32,
-    /// The event that the record notes.
+    /// The event that the log record states.
     pub phase: Phase,
     /// The operation.
     pub kind: Kind,
@@ -64,7 +66,7 @@ pub struct Record {
 }
 
 impl Record {
-    /// Parses a record. Returns `None` if the bytes are invalid.
+    /// Parses a log record. Returns `None` if the bytes are invalid.
     #[must_use]
     pub fn parse(bytes: &[u8; SIZE]) -> Option<Self> {
         let [first @ .., _, _, _, _, _, _, _, _] = bytes;

@@ -1,8 +1,8 @@
-//! The rules that a bucket is judged by: its quota and the allowances.
+//! The rules for the judgement of a bucket: its quota and the allowances.
 //!
-//! The allowances are fixed before the judge reads the log. Each allowance weakens the verdict, so
-//! there are few allowances. [`Rules`] lists all of them. The verdict reports the sum of the
-//! allowances that widen every window.
+//! The allowances are fixed before the judge reads the log. Each allowance weakens the evidence, so
+//! there are few allowances. [`Rules`] lists all of them. [`crate::verdict::Verdict`] reports the
+//! sum of the allowances that widen every window.
 
 use crate::call::{Nanos, Tokens};
 
@@ -42,7 +42,8 @@ impl Quota {
     }
 }
 
-/// The allowances: how far a limiter may differ from an exact limiter.
+/// The allowances: how far a limiter may differ from an exact limiter. All times are in
+/// nanoseconds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Rules {
     /// The store's unit of time. The time of each grant may be wrong by this much.
@@ -53,7 +54,7 @@ pub struct Rules {
     pub linger: Nanos,
     /// The longest time that a call may have waited for the bucket after the store read the clock.
     pub wait: Nanos,
-    /// The greatest age of an entry of the denial cache, in nanoseconds.
+    /// The greatest age of an entry of the denial cache.
     pub hint: Nanos,
     /// The number of buckets of the quota under one name. It is 1, unless hosts fall back to their
     /// own buckets. A store may charge a call and lose its reply. Because the fallback may then

@@ -24,7 +24,7 @@ pub struct Verdict {
     pub granted: u64,
     /// The number of takes denied because the bucket lacked tokens.
     pub denied: u64,
-    /// The number of takes denied for another reason, which the limiter names and counts.
+    /// The number of takes denied for another reason, which the limiter states and counts.
     pub excused: u64,
     /// The number of calls of unknown outcome.
     pub unknown: u64,
@@ -76,7 +76,7 @@ impl Verdict {
         self.is_over() || self.unexplained > 0 || self.contradicted.0 > 0
     }
 
-    /// Reports whether the allowances were too large for the verdict to prove anything.
+    /// Reports whether the allowances were too large for the judgement to prove anything.
     #[must_use]
     pub fn is_slack(&self) -> bool {
         (self.slack + self.lost) * 100 > self.bound * MOST_SLACK

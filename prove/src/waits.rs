@@ -19,16 +19,16 @@
 //! tokens that it gave.
 //!
 //! The instants are only known to lie within [s, e] and [s', e'], with e <= s'. So p' − p is at
-//! least s' − e. W is at most the cost of all calls that overlap [s, e'] and took, or may have
+//! least s' − e. W is at most the tokens of all calls that overlap [s, e'] and took, or may have
 //! taken, tokens.
 //!
-//! **Why the sweep is enough.** W = A(e') − F(s). A(t) is the cost of all such calls that started
-//! by t, and F(t) the cost of such calls that ended before t. So the first of the two levels is [n
-//! − r·(e + w) + F(s)] + r·s' − A(e'). Its bracket depends on the earlier denial alone. The second
-//! level is at least n' exactly when F(s) >= A(e') − C + n'. F grows with s, so this condition
-//! admits the earlier denials from some s on. The sweep visits later denials in the order of their
-//! starts. Earlier denials enter a tree over their starts once they have ended. The later denial is
-//! judged by the greatest bracket of the admitted earlier denials.
+//! **Why the sweep is enough.** W = A(e') − F(s). A(t) is the sum of the tokens of all such calls
+//! that started by t. F(t) is the same sum for the calls that ended before t. So the first of the
+//! two levels is [n − r·(e + w) + F(s)] + r·s' − A(e'). Its bracket depends on the earlier denial
+//! alone. The second level is at least n' exactly when F(s) >= A(e') − C + n'. F grows with s, so
+//! this condition admits the earlier denials from some s on. The sweep visits later denials in the
+//! order of their starts. Earlier denials enter a tree over their starts once they have ended. The
+//! later denial is judged by the greatest bracket of the admitted earlier denials.
 
 use crate::bound::gift;
 use crate::call::{Call, Nanos, Outcome, Tokens};
@@ -41,13 +41,13 @@ pub struct Contradicted {
     /// The number of contradictions.
     pub violations: u64,
     /// The first contradiction, and the fewest tokens that the bucket should have held beyond the
-    /// denied cost.
+    /// denied tokens.
     pub first: Option<(Call, Tokens)>,
     /// The number of denials that were compared with the wait of an earlier denial.
     pub judged: u64,
 }
 
-/// Running sums of costs, sorted by one end of their calls.
+/// Running sums of the tokens of calls, sorted by the start or the end of the calls.
 struct Sums(Vec<(Nanos, Tokens)>);
 
 impl Sums {
@@ -75,7 +75,7 @@ impl Sums {
     }
 }
 
-/// Judges the calls of one bucket by rule 3. The calls may be in any order.
+/// Checks the calls of one bucket against rule 3. The calls may be in any order.
 ///
 /// Does not apply to several buckets under one name, because a denial of one bucket promises
 /// nothing about another bucket.
@@ -115,7 +115,7 @@ pub fn judge(calls: &[Call], quota: &Quota, rules: &Rules) -> Contradicted {
     result
 }
 
-/// Returns the start, the end and the cost of a call that may reduce a promised level.
+/// Returns the start, the end and the tokens of a call that may reduce a promised level.
 fn take(call: &Call, quota: &Quota, rules: &Rules) -> Option<(Nanos, Nanos, Tokens)> {
     if call.may_have_taken() {
         let charged = call.cost + quota.refill(rules.tick);

@@ -1,4 +1,4 @@
-//! Tests reading the records of callers. Some of the callers died in a call.
+//! Tests reading the log records of callers. Some of the callers died in a call.
 
 use prove::call::{Call, Kind, Outcome, TOKEN};
 use prove::log::Log;
@@ -76,7 +76,7 @@ fn a_call_without_an_end_may_have_acted_until_its_caller_was_dead_and_a_while_lo
     assert_eq!(calls(&log, 7)[0].outcome, Outcome::Unknown);
     // Without a noted death, the call may have acted until the end of the log.
     assert_eq!(end(&read(&[(3, unfinished(10)), (4, later)])), 1_000);
-    // The caller continued without noting the end, so the call was over at its next record.
+    // The caller continued without noting the end, so the call was over at its next log record.
     let went_on = [unfinished(10), unfinished(30)].concat();
     assert_eq!(end(&read(&[(3, went_on)])), 130);
 }

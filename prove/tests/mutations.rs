@@ -1,4 +1,4 @@
-//! Checks that logs of an exact limiter are acquitted, and that one wrong record convicts them.
+//! Checks that logs of an exact limiter are acquitted, and that one wrong call convicts them.
 
 mod simulated;
 
@@ -87,7 +87,7 @@ fn one_grant_added_is_caught() {
 #[test]
 fn one_denial_added_is_caught() {
     let found = with_a_denial(|calls, index| {
-        // Denies right before a grant of the same cost, without another take in between.
+        // Denies right before a grant of as many tokens, without another take in between.
         let Some(grant) = calls[index..].iter().position(Call::is_granted) else {
             return false;
         };
@@ -107,7 +107,7 @@ fn one_denial_added_is_caught() {
 }
 
 /// Reports whether the bucket held at least a tenth of a token more than a grant took. For this,
-/// checks that the log stays within the bound with a tenth of a token added to the grant's cost.
+/// checks that the log stays within the bound with a tenth of a token added to the grant.
 fn spare(calls: &[Call], index: usize) -> bool {
     let mut more = calls.to_vec();
     more[index].cost += TOKEN / 10;
@@ -117,8 +117,8 @@ fn spare(calls: &[Call], index: usize) -> bool {
 #[test]
 fn one_shortened_retry_after_is_caught() {
     let found = with_a_denial(|calls, index| {
-        // There is no call between these two denials, so the second contradicts a shortened wait of
-        // the first.
+        // There is no call between these two denials, so the second denial contradicts a shortened
+        // wait of the first denial.
         let pair = (index..calls.len() - 1).find(|&index| {
             let [first, second] = [calls[index], calls[index + 1]];
             first.is_denied()

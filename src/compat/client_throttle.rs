@@ -19,7 +19,7 @@ use tokenbucket_core::remote::redis::Redis;
 use tokenbucket_core::remote::{Answer, Ask, Cause, OnFailure, Transport};
 use tokenbucket_core::{Step, Ticks, seconds};
 
-/// The slot of the property `$storage`.
+/// The property slot of `$storage`.
 const STORAGE: usize = 0;
 /// The default window, in seconds.
 const WINDOW: f64 = 300.0;
@@ -44,8 +44,8 @@ pub fn construct(call: &mut Call<'_>, _result: &mut Zval) -> Result<(), Thrown> 
     Ok(())
 }
 
-/// Implements `key($id)`. Returns the name of a client's bucket. The name is the same in all
-/// applications unless a subclass overrides this method.
+/// Implements `key($id)`. Returns the identifier of a client's bucket. The identifier is the same
+/// in all applications unless a subclass overrides this method.
 pub fn key(call: &mut Call<'_>, result: &mut Zval) -> Result<(), Thrown> {
     let id = call.untyped_string(1)?;
     *result = value::of_bytes(&[b"throttle_".as_slice(), value::bytes(&id)].concat());

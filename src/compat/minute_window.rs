@@ -1,5 +1,5 @@
-//! `TokenBucket\Compat\MinuteWindow`: limits the requests in the last minutes. Denied requests
-//! count, too.
+//! `TokenBucket\Compat\MinuteWindow`: limits the requests in a window of whole minutes. Denied
+//! requests count, too.
 //!
 //! On memcached and Redis there is one counter per minute. Its name is the prefix, the address and
 //! `date("dHi")` in the script's time zone. A call increments the counter of this minute, then sums
@@ -126,7 +126,7 @@ impl Asked<'_> {
         });
         let (mut sum, mut life) = (0u64, Some(Life::new(self.minutes, now)));
         for keys in store.transport().by_server(&names) {
-            // This minute's counter comes first, so the first server holds it.
+            // This minute's counter comes first, so the first server holds this counter.
             let (first, life) = (keys.first().cloned(), life.take());
             let counted = storage.ask(
                 |_| first.unwrap_or_default(),

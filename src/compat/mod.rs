@@ -13,7 +13,7 @@ use crate::zend::{Call, Class, State, Thrown, Zval, throw, value};
 
 /// The state of a limiter's objects. A clone of an object gets a copy of the state.
 trait Limiter: Clone + Default + 'static {
-    /// The number of slots, as in [`State::SLOTS`].
+    /// The number of property slots, as in [`State::SLOTS`].
     const SLOTS: usize;
     /// Returns the class of the limiter.
     fn class() -> &'static Class;

@@ -39,7 +39,7 @@ impl super::Limiter for Limiter {
 /// Implements `__construct($cacheKey = '', $initNum = 30, $expire = 60)`. `$expire` is in seconds.
 pub fn construct(call: &mut Call<'_>, _result: &mut Zval) -> Result<(), Thrown> {
     let this = call.this::<Limiter>();
-    // Without a key, no property is set, so that the properties of a subclass keep their values.
+    // Without a key, leave the properties unchanged, so that a subclass can set their values.
     if call.count() == 0 || !value::is_truthy(call.arg(1)) {
         return Ok(());
     }
@@ -91,8 +91,8 @@ fn decide(this: &Object<Limiter>) -> Result<bool, Thrown> {
     redis.decide(
         |redis| redis.raw_name(identifier),
         |redis, deadline| json_bucket::take(redis, &redis.raw_name(identifier), &quota, deadline),
-        // The prefix separates the fallback from the bucket with this identifier, which is another
-        // bucket.
+        // The prefix separates this fallback from the fallback of the storage's own bucket with
+        // this identifier.
         &[b"RateLimiter\0", identifier],
         &step,
     )
@@ -109,7 +109,8 @@ fn storage(this: &Object<Limiter>) -> Result<Zval, Thrown> {
     if storage::of(object).is_some() || !storage::is_client(object) {
         return Ok(redis);
     }
-    // The slot keeps the client alive, so no other object can have its address and identity.
+    // The property slot keeps the client alive, so no other object can have its address and
+    // identity.
     if Identity::of(&this.copy_property(CLIENT)).is_of(&redis) {
         return Ok(this.copy_property(STORAGE));
     }

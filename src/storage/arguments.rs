@@ -5,9 +5,9 @@ use crate::{classes, exceptions};
 use tokenbucket_core::remote::{OnFailure, Settings};
 use tokenbucket_core::{TICKS_PER_SECOND, Ticks, seconds};
 
-/// The greatest `$timeout` and the greatest `$hintMaxAge`: an hour.
+/// The greatest `$timeout` and the greatest `$hintMaxAge` in ticks: an hour.
 const MOST: Ticks = 3_600 * TICKS_PER_SECOND;
-/// The default of `$hintMaxAge` in the stub.
+/// The default of `$hintMaxAge` in the stub, in ticks.
 const HINT_MAX_AGE: Ticks = TICKS_PER_SECOND;
 /// The default of `$prefix` in the stub.
 pub const DEFAULT_PREFIX: &[u8] = b"tokenbucket:";

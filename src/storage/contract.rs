@@ -104,7 +104,7 @@ pub trait Storage: Any + Debug {
         boot_clock()
     }
 
-    /// Returns the unit in which the storage counts time.
+    /// Returns the grain of the storage: the unit in which its store counts time.
     fn grain(&self) -> Grain {
         Grain::Nanosecond
     }
@@ -127,7 +127,7 @@ pub trait Storage: Any + Debug {
         false
     }
 
-    /// Returns true if equal keys name the same bucket in both storages.
+    /// Returns true if equal keys identify the same bucket in both storages.
     fn is_same(&self, other: &dyn Storage) -> bool {
         (other as &dyn Any).type_id() == self.type_id()
     }

@@ -58,7 +58,7 @@ pub fn start_at(storage: &dyn Storage, identifier: &[u8], age: i64) -> Result<()
 }
 
 /// Returns the age of a wall-clock instant in ticks. `microtime` is in seconds. The age is negative
-/// for an instant in the future. It is limited to 2^60 on either side.
+/// for an instant in the future. It is between -2^60 and 2^60 ticks.
 ///
 /// A double with today's Unix time is coarser than a tenth of a microsecond. So a microsecond is
 /// added, which makes sure that a proposal of k tokens gives at least k tokens.

@@ -74,7 +74,7 @@ fn option(client: Obj<'_>, number: i64) -> Result<Zval, Thrown> {
 }
 
 /// Returns the name of a server in the client's list, in the form that the constructor takes.
-/// Returns `None` for an invalid entry.
+/// Returns `None` for an invalid element of the list.
 fn name(server: &Zval) -> Option<Vec<u8>> {
     let server = server.array()?;
     let host = value::bytes(server.get("host")?);

@@ -27,7 +27,7 @@ pub use shared_memory::{grants, take_here};
 /// A function that returns the object as a storage, or `None` if it is of another class.
 type Recognise = fn(Obj<'_>) -> Option<&dyn Storage>;
 
-/// The storages. Shared memory is first because it is the most frequent.
+/// The storages. Shared memory is first because applications use it most often.
 const STORAGES: &[Recognise] = &[
     exact::<shared_memory::SharedMemoryStorage>,
     exact::<memory::MemoryStorage>,

@@ -1,4 +1,5 @@
-//! First states of buckets, proposed while a storage's `consume()` runs its bootstrap closure.
+//! First states: the states in which buckets without a record start, instead of full. A bootstrap
+//! closure proposes a first state while a storage's `consume()` runs the closure.
 //!
 //! If a closure calls `bootstrap()` on the storage, the state is only proposed and not written.
 //! After the closure has returned true, one step makes the record and takes the tokens. If another

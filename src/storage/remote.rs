@@ -182,8 +182,8 @@ impl<T: StorageClass> Object<RemoteStorage<T>> {
     }
 
     /// Runs the operation of a limiter that keeps its own record on this store. If the store fails,
-    /// the failure policy runs `step` instead. The fallback's identifier is the parts of `bucket`
-    /// joined together.
+    /// the failure policy runs `step` instead. The fallback's identifier consists of the parts of
+    /// `bucket`, joined together.
     ///
     /// # Errors
     /// Fails as [`Storage::take`] does.

@@ -87,7 +87,8 @@ fn renew(bucket: &Object<Bucket>) -> Result<(), Thrown> {
 /// Derives the bucket's plan from `source` and keeps it; see [`Plan::derive`].
 ///
 /// # Errors
-/// Fails as [`with_plan`] does. The message names an argument or a property, depending on `origin`.
+/// Fails as [`with_plan`] does. The message states an argument or a property, depending on
+/// `origin`.
 pub fn derive(
     bucket: &Object<Bucket>,
     source: &mut Source,

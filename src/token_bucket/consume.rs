@@ -12,7 +12,7 @@ use ext_php_rs::ffi::IS_STRING;
 /// `ValueError` or `TypeError` for an invalid argument.
 pub fn construct(call: &mut Call<'_>, _result: &mut Zval) -> Result<(), Thrown> {
     call.object_of(1, &classes::TOKEN_BUCKET_STORAGE)?;
-    // The arguments are converted only to throw errors that name an invalid argument. The
+    // The arguments are converted only to throw errors that state the invalid argument. The
     // properties keep the values as passed, as in the userland class.
     if value::kind(call.arg(2)) != IS_STRING {
         call.untyped_string(2)?;

@@ -1,4 +1,5 @@
-//! The values that are derived from a bucket's properties. They are kept until a property changes.
+//! The plan: the values that are derived from a bucket's properties. A plan is kept until a
+//! property changes.
 //!
 //! A subclass may change a property at any time. So each call compares the identities of the
 //! properties with those that the plan was made from. Four comparisons are cheaper than a division,
@@ -96,7 +97,7 @@ impl Plan {
     /// property. After such a conversion, reads the source again with `again`.
     ///
     /// # Errors
-    /// Throws `ValueError` or `TypeError` that names the invalid argument or property.
+    /// Throws `ValueError` or `TypeError` for an invalid argument or property.
     pub fn derive(
         overrides: Overrides,
         source: &mut Source,

@@ -30,7 +30,8 @@ pub enum Home {
 }
 
 impl<'a> Question<'a> {
-    /// Derives the question for `number` tokens. An error names the argument number `argument`.
+    /// Derives the question for `number` tokens. Errors refer to the PHP argument at position
+    /// `argument`.
     ///
     /// # Errors
     /// Throws `ValueError` or `TypeError` for an invalid number or property.

@@ -69,8 +69,8 @@ pub struct Declaration {
     pub properties: &'static [Property],
     /// The methods.
     pub methods: Entries,
-    /// The arguments that are hidden in stack traces. Each entry is a method and the number of its
-    /// argument, from 1.
+    /// The arguments that are hidden in stack traces. Each element is a method and the number of
+    /// its argument, from 1.
     pub hidden: &'static [(&'static str, u32)],
 }
 

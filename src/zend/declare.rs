@@ -69,11 +69,11 @@ const LITERAL_CLASS_NAME: u32 = ext_php_rs::ffi::_ZEND_TYPE_LITERAL_NAME_BIT;
 #[cfg(not(php83))]
 const LITERAL_CLASS_NAME: u32 = ext_php_rs::ffi::_ZEND_TYPE_NAME_BIT;
 
-/// A parameter in a list of parameters. The first entry of a list describes the return value
+/// A parameter in a list of parameters. The first element of a list describes the return value
 /// instead.
 pub type Info = zend_internal_arg_info;
 
-/// Returns the first entry of a list: the number of required parameters, and the return type.
+/// Returns the first element of a list: the number of required parameters, and the return type.
 pub const fn returns(required: usize, kind: Type) -> Info {
     Info {
         name: ptr::without_provenance(required),
@@ -138,8 +138,8 @@ pub const fn abstract_entry(name: &'static CStr, info: &'static [Info]) -> Entry
     Entry {
         fname: name.as_ptr(),
         arg_info: info.as_ptr(),
-        // The first entry is the return value. The count fits because no method has more than a few
-        // parameters.
+        // The first element is the return value. The count fits because no method has more than a
+        // few parameters.
         #[allow(clippy::cast_possible_truncation)]
         num_args: (info.len() - 1) as u32,
         flags: PUBLIC | ZEND_ACC_ABSTRACT,

@@ -119,8 +119,8 @@ impl<T: State> Object<T> {
         T::class().is_of(self.zend())
     }
 
-    /// Returns the slot of the class's property number `index`, in the order of declaration. The
-    /// slot may be undefined, or hold a PHP reference.
+    /// Returns the property slot number `index`, in the order of declaration. The property slot may
+    /// be undefined, or hold a PHP reference.
     ///
     /// # Panics
     /// Panics if `index` is not below the state's `SLOTS`.

@@ -14,7 +14,7 @@ const MOST_CALLS: f64 = 1e9;
 /// Returns the step of one call if `calls` are allowed in `window` ticks. Both must be more than 0.
 /// If `calls` is less than 1, the step is never granted.
 ///
-/// Worked example: 5 calls in 300 s cost 60 s each. The debt of denied calls ends at 240 s.
+/// Worked example: 5 calls in 300 s cost 60 s each. Denied calls raise the debt to at most 240 s.
 #[must_use]
 pub fn charged(calls: f64, window: Ticks, grain: Grain) -> Step {
     let grain = grain.ticks();
@@ -29,7 +29,7 @@ pub fn charged(calls: f64, window: Ticks, grain: Grain) -> Step {
     };
     // The dividend is at most 2^64 * 10^9.
     let cost = whole((u128::from(window) * PARTS).div_ceil(parts).max(1));
-    // Use the rounded cost, so that the burst of n calls is n costs.
+    // Use the rounded cost, so that the span of n calls is n costs.
     let burst = whole((u128::from(cost) * parts).div_ceil(PARTS));
     Step {
         max_debt: burst.saturating_sub(cost).max(grain),

@@ -12,8 +12,8 @@ static TAKE: LazyLock<Script> =
 /// Takes one token from the bucket at `key`, which [`Redis::raw_name`] returned. Returns true if
 /// the bucket held the token.
 ///
-/// `quota` counts in microseconds. If the capacity is below one token, the call is denied without a
-/// round trip.
+/// The times in `quota` are whole microseconds. If the capacity is below one token, the call is
+/// denied without a round trip.
 ///
 /// # Errors
 /// Fails like [`Redis::run`].

@@ -1,9 +1,10 @@
-//! Compares the cost of a call on shared memory with the floor, the least work of any such call.
+//! Compares the time of a call on shared memory with the floor: the time of the least work that any
+//! such call needs.
 //!
 //! The floor reads the clock, hashes the identifier with a secret and loads 128 bits at a place
-//! that the hash chooses. For a grant, it also replaces them. It uses as much memory as the store's
-//! slots, in pages of the same size. So with a million keys, the floor has one random cache miss,
-//! as every call has.
+//! that the hash chooses. For a grant, the floor also replaces these bytes. It uses as much memory
+//! as the store's slots, in pages of the same size. So with a million keys, the floor has one
+//! random cache miss, as every call has.
 //!
 //! Each round measures the floor and the store in turn, and has its own ratio. So if the machine
 //! slows down, it slows down both. The output shows the median of all rounds, and the range of the
@@ -206,7 +207,7 @@ impl Bench {
     }
 }
 
-/// Returns sixteen bytes without reading memory. Loading names would cost a cache miss that the
+/// Returns sixteen bytes without reading memory. Loading names would cause a cache miss that the
 /// store does not cause.
 fn identifier(key: u64) -> [u8; 16] {
     let mut bytes = *b"user:id:........";

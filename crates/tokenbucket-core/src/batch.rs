@@ -17,8 +17,8 @@ use crate::store::Put;
 pub struct Taken {
     /// The index of the step in the batch.
     pub index: usize,
-    /// The step that ran. If its bucket denied, the cost is the sum over all steps of the batch on
-    /// that bucket.
+    /// The step that ran. If its bucket denied, the cost is the sum of the costs of all steps of
+    /// the batch on that bucket.
     pub step: Step,
     /// The outcome of the step.
     pub outcome: Outcome,
@@ -43,7 +43,7 @@ pub trait Batch {
     type Error;
     /// Returns the steps, in order.
     fn steps(&self) -> &[Step];
-    /// Reports whether two steps name the same bucket.
+    /// Reports whether two steps use the same bucket.
     fn same_bucket(&self, a: usize, b: usize) -> bool;
     /// Runs `step` on the bucket of the step with this index.
     ///
@@ -101,8 +101,8 @@ pub fn take_all<B: Batch>(batch: &mut B) -> Result<Result<Vec<Taken>, Taken>, B:
 /// Returns the first step that would be denied on the bucket of the step `first`, or `None`.
 ///
 /// All steps on that bucket are decided in order, from the state in `seen`. The cost of the
-/// returned step is the sum over all of these steps, because the wait until they are granted
-/// depends on the sum.
+/// returned step is the sum of the costs of all these steps. The wait until these steps are granted
+/// depends on that sum.
 pub(crate) fn refused(
     same_bucket: &impl Fn(usize, usize) -> bool,
     steps: &[Step],
@@ -125,7 +125,7 @@ pub(crate) fn refused(
         index = refusal(seen.empty_at)?;
         outcome.verdict = Verdict::Denied(Denial::Insufficient);
     }
-    // If even a full bucket would deny these steps, waiting does not help.
+    // If even a full bucket would deny these steps, a wait does not help.
     if refusal(0).is_some() {
         outcome.verdict = Verdict::Denied(Denial::ExceedsCapacity);
     }

@@ -1,13 +1,13 @@
 //! Time in whole ticks.
 //!
-//! Each store uses one clock. All instants that the store keeps are measured on that clock. Ticks
-//! are nanoseconds. Invariant: `boot_clock() >= EPOCH`, so that `now - burst` is never negative. A
-//! burst is at most [`EPOCH`].
+//! Each store uses one clock. All instants that the store keeps are measured on that clock. A tick
+//! is a nanosecond. Invariant: `boot_clock() >= EPOCH`, so that `now - burst` is never negative. A
+//! bucket's span, `burst`, is at most [`EPOCH`].
 
 use rustix::time::{ClockId, clock_gettime};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-/// An instant or a span in ticks, which are nanoseconds.
+/// An instant or a length of time in ticks, which are nanoseconds.
 pub type Ticks = u64;
 
 /// The number of ticks in a second.
@@ -16,7 +16,7 @@ pub const TICKS_PER_SECOND: Ticks = 1_000_000_000;
 /// The number of ticks in a microsecond, the unit of remote stores.
 pub const TICKS_PER_MICROSECOND: Ticks = 1_000;
 
-/// The reading of a host's clock at the boot: 2^60 ns, which is the greatest burst.
+/// The reading of a host's clock at the boot: 2^60 ns, which is the greatest span of a bucket.
 ///
 /// Within 18 years of uptime, readings stay below 2^60 + 2^59. An instant that is at most 2^60
 /// later is below 2^62. So bits 62 and 63 of a word stay free.

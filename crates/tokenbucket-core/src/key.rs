@@ -2,7 +2,7 @@
 //!
 //! The hash is SipHash-1-3, keyed with a secret of the store. Each namespace has its own secret,
 //! which is derived from the store's secret and the names of the namespace. So equal identifiers in
-//! two namespaces name two buckets. A key without a namespace uses the store's secret.
+//! two namespaces identify two buckets. A key without a namespace uses the store's secret.
 
 use siphasher::sip128::{Hasher128, SipHasher13};
 use std::hash::Hasher;

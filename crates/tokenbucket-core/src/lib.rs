@@ -4,7 +4,7 @@
 //! arithmetic). A [`Quota`] turns a capacity and a rate into whole ticks. A [`Step`] decides
 //! whether the bucket grants tokens. A store keeps the number and makes the step atomic. A
 //! [`Decision`] is the result that callers read: allowed or denied, with numbers in tokens and
-//! seconds.
+//! ticks.
 //!
 //! Doubles are read only by [`Tokens`] and [`seconds`], which convert them exactly. All other
 //! arithmetic is in integers.

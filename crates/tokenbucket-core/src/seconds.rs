@@ -1,7 +1,7 @@
 //! Conversion of seconds, which are doubles in the PHP interface, to whole ticks and back.
 //!
 //! The storage interface uses seconds. Costs and spans are rounded up, so that a cost is never too
-//! low. Waiting times for callers are rounded up, too, so that the wait is long enough.
+//! small. Waiting times for callers are rounded up, too, so that the wait is long enough.
 
 use crate::clock::{TICKS_PER_SECOND, Ticks};
 use crate::quota::{Grain, MAX_BURST};
@@ -21,8 +21,7 @@ pub fn to_ticks(seconds: f64) -> Result<Ticks, AmountError> {
     #[allow(clippy::float_cmp)]
     let is_nearest = |ticks: f64| ticks / TICKS_PER_SECOND as f64 == seconds;
     let nearest = (seconds * TICKS_PER_SECOND as f64).round();
-    // From 2^22 seconds on, the rounded product may be one tick less or more than the intended
-    // tick.
+    // From 2^22 seconds on, the rounded product may be one tick too small or too great.
     let named = [nearest, nearest - 1.0, nearest + 1.0]
         .into_iter()
         .find(|&ticks| is_nearest(ticks));
@@ -53,15 +52,15 @@ pub fn from_ticks(ticks: Ticks) -> f64 {
     seconds
 }
 
-/// Returns the step for the two spans of the storage interface. `cost` is the cost of the call and
-/// `full` the span of the whole bucket, both in seconds.
+/// Returns the step for the two times of the storage interface. `cost` is the cost of the call, and
+/// `full` is the span of the bucket. Both are in seconds.
 ///
-/// Rounding each span separately would lose a token, because 1/3 s rounds up to more than a tenth
-/// of 10/3 s. So if n rounded costs exceed the full span by at most n grains, the full span becomes
-/// n costs, as in a quota.
+/// Rounding both times separately would lose a token, because 1/3 s rounds up to more than a tenth
+/// of 10/3 s. So if n rounded costs exceed the span by at most n grains, the span becomes n costs,
+/// as in a quota.
 ///
 /// # Errors
-/// Returns a [`SpanError`] that names the invalid span.
+/// Returns a [`SpanError`] that states whether the cost or the span is invalid.
 pub fn to_step(cost: f64, full: f64, grain: Grain) -> Result<Step, SpanError> {
     let grain = grain.ticks();
     // The result is at most 2^60 plus a grain.
@@ -71,7 +70,7 @@ pub fn to_step(cost: f64, full: f64, grain: Grain) -> Result<Step, SpanError> {
     let ratio = (full / cost).round();
     let mut burst = full_ticks;
     if ratio.is_finite() && ratio < MAX_BURST as f64 {
-        // Both spans are not negative, so the ratio is at least 0. The ratio is below 2^60.
+        // Neither time is negative, so the ratio is at least 0. The ratio is below 2^60.
         #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)]
         let costs = ratio as u64;
         if let Some(whole) = costs.checked_mul(cost_ticks)
@@ -83,18 +82,18 @@ pub fn to_step(cost: f64, full: f64, grain: Grain) -> Result<Step, SpanError> {
             burst = whole;
         }
     }
-    // The greatest burst is rounded down to whole grains.
+    // The greatest span is rounded down to whole grains.
     let most = MAX_BURST - MAX_BURST % grain;
     Ok(Step::new(cost_ticks.min(most), burst.min(most)))
 }
 
-/// The span of a step that is not a valid number of seconds.
+/// The part of a step that is not a valid number of seconds: the cost or the span.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum SpanError {
-    /// The span in which the tokens of the call refill.
+    /// The cost: the time in which the tokens of the call refill.
     #[error("cost {0}")]
     Cost(AmountError),
-    /// The span in which the whole bucket refills.
+    /// The span: the time in which an empty bucket becomes full.
     #[error("full span {0}")]
     Full(AmountError),
 }

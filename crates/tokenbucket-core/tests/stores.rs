@@ -2,8 +2,8 @@
 //!
 //! One line in [`homes::all`] adds a store. The tests use only the `Store` trait and expect no
 //! exact instants. A token takes an hour to refill, so no token is added while a test runs. Only
-//! the tests of give-backs wait for some milliseconds of refill. Spans are whole microseconds,
-//! because remote stores count in microseconds.
+//! the tests of give-backs wait for some milliseconds of refill. Costs and spans are whole
+//! microseconds, because remote stores count in microseconds.
 #![allow(clippy::unwrap_used, clippy::expect_used)]
 
 #[path = "stores/batches.rs"]

@@ -17,7 +17,7 @@ use tokenbucket_core::quota::MAX_BURST;
 use tokenbucket_core::remote::redis::Redis;
 use tokenbucket_core::{Step, TICKS_PER_SECOND, Ticks};
 
-/// The slot of the list of storages.
+/// The property slot of the list of storages.
 const STORAGES: usize = 0;
 
 /// The state of an object, in addition to its storages.
@@ -38,7 +38,8 @@ impl super::Limiter for Bucket {
 }
 
 impl Bucket {
-    /// Sets the limits of an action. `None` sets the limits of all actions without their own.
+    /// Sets the limits of an action. `None` sets the limits of all actions without limits of their
+    /// own.
     fn set(&self, action: Option<Vec<u8>>, limits: Limits) {
         let mut families = self.families.borrow_mut();
         families.retain(|family| family.action != action);
@@ -147,8 +148,8 @@ fn step(limits: Limits) -> Step {
     }
 }
 
-/// Implements `cleanup(): void`. Drains the sets that are due. A set drains at most once in a
-/// period, even if this is called more often.
+/// Implements `cleanup(): void`. Drains the sets whose period has ended. A set drains at most once
+/// in a period, even if this method is called more often.
 pub fn cleanup(call: &mut Call<'_>, _result: &mut Zval) -> Result<(), Thrown> {
     let this = call.this::<Bucket>();
     let families = this.families.borrow().clone();

@@ -101,7 +101,7 @@ fn identity(object: Obj<'_>, dialect: Dialect, table: &str, base: &KeyHasher) ->
 }
 
 /// Returns a process-unique suffix, so that an unknown database shares neither its breaker nor its
-/// fallback buckets with others.
+/// fallbacks with other databases.
 fn unique() -> Vec<u8> {
     static NUMBER: AtomicU64 = AtomicU64::new(0);
     let number = NUMBER.fetch_add(1, Ordering::Relaxed).to_ne_bytes();

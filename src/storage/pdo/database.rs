@@ -3,7 +3,8 @@
 //!
 //! Every call may run PHP code, for example in a class that extends PDO or its statements, or in a
 //! warning handler. So only counted values are held during a call. A statement in use is taken out
-//! of its slot. If the PHP code calls this storage again, that call prepares another statement.
+//! of its property slot. If the PHP code calls this storage again, that call prepares another
+//! statement.
 
 use super::state::{DB, Made, PdoStorage, slot};
 use crate::zend::invoke::{self, Method};

@@ -20,8 +20,8 @@ pub struct PdoStorage {
     /// Empty until the constructor runs.
     pub made: OnceCell<Made>,
     pub proposals: Proposals,
-    /// True after the connection was lost. The storage does not reconnect, so later failures are no
-    /// new evidence about the server.
+    /// True after the connection was lost. The storage does not reconnect, so later failures are
+    /// not evidence about the server.
     pub lost: Cell<bool>,
     pub calls: Cell<u64>,
 }

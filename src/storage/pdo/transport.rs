@@ -25,7 +25,7 @@ fn boot_clock() -> i64 {
     micros(clock::boot_clock())
 }
 
-/// Runs `call` on the connection of a storage and reports a failure by the failure policy.
+/// Runs `call` on the connection of a storage and handles a failure by the failure policy.
 ///
 /// # Errors
 /// Throws `TokenBucket\StorageException` for a failure if the policy throws, or the exception of
@@ -142,7 +142,7 @@ impl Database<'_> {
         // Without a proposal the bucket starts full.
         let first = ask.first.map_or(LONG_AGO, micros_ago);
         // With a debt, the statement recognises a charged denial by a state in the future. So a
-        // first state must lie at least a tick in the past.
+        // first state must lie at least a drain tick in the past.
         let least = if step.max_debt == 0 { first } else { tick };
         let values = Values {
             cost: micros(step.cost),
@@ -182,8 +182,8 @@ impl Database<'_> {
         })?;
         let granted = answer.granted || (query == Query::Take && answer.age >= values.cost);
         if values.tick != 1 {
-            // With drain ticks, waiting ends at a tick of the server's clock. The last insert id
-            // has no room for that clock, so the clock is read now.
+            // With drain ticks, a wait ends at a drain tick on the server's clock. The last insert
+            // id has no room for that clock, so the clock is read now.
             let found = self.look(values.name)?;
             return Ok(answered(granted, found));
         }

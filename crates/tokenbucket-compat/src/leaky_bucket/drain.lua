@@ -1,10 +1,10 @@
 -- The start of each script on a leaky bucket in sorted sets.
 --
 -- Hits leak once per period. Members with one hit or less are removed, and all other members lose
--- one hit. A special member of the set counts the drains. That member leaks like all others, so the
--- count is right for any program that drains the set. In a drained set, the score of that member
--- plus the number of the current period is always the same. If another program has drained the set
--- in this period, this script does nothing.
+-- one hit. A special member of the set counts the drains. That member leaks like all other members,
+-- so the count is right for any program that drains the set. In a drained set, the score of that
+-- member plus the number of the current period is always the same. If another program has drained
+-- the set in this period, this script does nothing.
 
 local call = redis.call
 local seconds = call('TIME')[1]

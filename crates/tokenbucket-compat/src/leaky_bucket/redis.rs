@@ -59,7 +59,7 @@ pub fn request(
 }
 
 /// Drains one set of a family if a period has ended since it was last drained. A call drains only
-/// one set, because other clients of the server wait meanwhile.
+/// one set, because the server serves no other client meanwhile.
 ///
 /// # Errors
 /// Fails like [`Redis::run`].

@@ -11,7 +11,8 @@ local hits = call('ZSCORE', set, member)
 if hits and tonumber(hits) >= limit then
     -- A denial that cannot be counted is still a denial.
     local counted = redis.pcall('ZINCRBY', locked, 1, member)
-    -- Do not cut the set each time, so that a new member can collect as many denials as the others.
+    -- Do not cut the set each time, so that a new member can collect as many denials as the other
+    -- members.
     if type(counted) == 'string' and call('ZCARD', locked) > most * 1.1 then
         call('ZREMRANGEBYRANK', locked, 0, -most - 1)
     end

@@ -76,7 +76,7 @@ fn prolong(connection: &mut Connection, key: &[u8], left: i64, life: Life) -> Re
     Ok(())
 }
 
-/// Returns the count in a counter; 0 if it is missing.
+/// Returns the count in a counter, or 0 if the counter is missing.
 fn number(found: &Found) -> Result<u64, Cause> {
     if found.is_missing() {
         return Ok(0);

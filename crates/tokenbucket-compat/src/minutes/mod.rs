@@ -21,8 +21,8 @@ pub trait Counters: Transport {
     /// first.
     fn by_server(&self, names: &[Name]) -> Vec<Vec<Name>>;
 
-    /// Returns the sum of counters, all on one server. If there is a `life`, increments the first
-    /// counter before that.
+    /// Returns the sum of counters, all on one server. If `life` is present, first increments the
+    /// first counter.
     ///
     /// # Errors
     /// Returns [`Cause::Record`] if one of the values is not a counter. Returns any other [`Cause`]
@@ -33,7 +33,7 @@ pub trait Counters: Transport {
 /// The longest window in minutes: 28 days. Names of day, hour and minute repeat after a month.
 pub const MOST_MINUTES: u32 = 40_320;
 
-/// The time to live of a counter that is incremented.
+/// The time to live of a counter that a call increments.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Life {
     /// The seconds from its creation; at most 30 days.

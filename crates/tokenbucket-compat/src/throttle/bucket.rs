@@ -8,8 +8,8 @@
 //! keeps calling stays denied. A client that stops for a window is granted a call.
 //!
 //! Worked example: 5 calls in 300 s. A new bucket holds 5,000 thousandths. Five calls leave 0. The
-//! sixth is denied and leaves -1,000. The deepest debt is -4,000. 300 s later the bucket holds
-//! 1,000 again, which is one call.
+//! sixth is denied and leaves -1,000. Denied calls leave at least -4,000. 300 s later the bucket
+//! holds 1,000 again, which is one call.
 
 /// The number of parts of a thousandth of a token. Refills are rounded down to a part.
 const PARTS: i128 = 1_000_000;

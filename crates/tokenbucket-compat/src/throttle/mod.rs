@@ -14,7 +14,7 @@
 //! … + 1      the other library is inside       … + 1001, and we wait  is inside
 //! ```
 //!
-//! A call that leaves deletes the lock, unless another call has entered since. So the last call to
+//! A call that leaves deletes the lock if no other call has entered since. So the last call to
 //! enter unlocks for all. A call that is still inside then loses the swap to the call that left,
 //! and enters again.
 //!
@@ -48,7 +48,7 @@ const MILLISECOND: Ticks = TICKS_PER_SECOND / 1000;
 /// The suffix of a lock's key, after the record's key.
 const LOCK: &[u8] = b"_lock";
 
-/// Returns the server's name for the record of the bucket `key`.
+/// Returns the key under which the server keeps the record of the bucket `key`.
 #[must_use]
 pub fn record(memcached: &Memcached, key: &[u8]) -> Vec<u8> {
     memcached.shared_key(key, LOCK.len())

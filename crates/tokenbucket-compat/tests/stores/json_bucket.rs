@@ -1,5 +1,5 @@
-//! Compares the script of the JSON bucket with the pure step that it implements. The script and the
-//! step must give the same result on every record.
+//! Compares the script of the JSON bucket with a pure function, `step`. Both must return the same
+//! result for every record.
 
 use crate::{deadline, redis};
 use proptest::prelude::*;

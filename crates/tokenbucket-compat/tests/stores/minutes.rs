@@ -6,7 +6,7 @@ use tokenbucket_core::remote::Cause;
 
 /// Checks a counter that is created in the first second of its minute. Without a longer lifetime,
 /// the counter would expire before its minute leaves the window, because memcached's clock may be
-/// two seconds late.
+/// two seconds behind.
 #[test]
 fn memcached_keeps_a_minute_to_its_end() {
     let (server, memcached) = memcached();

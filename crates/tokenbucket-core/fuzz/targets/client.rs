@@ -1,7 +1,7 @@
 //! Tests random server addresses and passwords of a connected PHP client.
 //!
-//! Every accepted address can also be written as a DSN. No error message and no name contains the
-//! password.
+//! The test checks that every accepted address can also be written as a DSN. It also checks that no
+//! error message and no name contains the password.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;

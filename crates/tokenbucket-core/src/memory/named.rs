@@ -1,6 +1,7 @@
 //! Segments with a name: a file that several masters and command-line processes share.
 //!
-//! An existing file is checked and never changed. All checks use the descriptor, never the path.
+//! Opening an existing file checks the file and does not change it. All checks use the descriptor,
+//! never the path.
 
 use super::error::system;
 use super::mapping::Mapping;
@@ -23,13 +24,14 @@ impl Segment {
     /// Opens the named segment at `path`, or creates it if it is missing.
     ///
     /// # Errors
-    /// Fails if the file fails a check or cannot be created. An existing file is never changed.
+    /// Fails if the file fails a check or cannot be created. Opening never changes an existing
+    /// file.
     pub fn named(path: &Path, access: Access, layout: Layout) -> Result<Self, SegmentError> {
         if !path.is_absolute() || path.file_name().is_none() {
             return Err(SegmentError::Path);
         }
-        // If several processes create the file at once, only the first one can link it. The others
-        // then open that file.
+        // If several processes create the file at once, only the first process can link it. The
+        // other processes then open that file.
         for _ in 0..8 {
             match Self::open(path, access, layout) {
                 Err(SegmentError::System(_, Errno::NOENT)) => {}

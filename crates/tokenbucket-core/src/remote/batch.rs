@@ -44,8 +44,8 @@ impl<T: Transport> Remote<'_, T> {
             for (index, reply) in replies.iter_mut().enumerate() {
                 let ((store, key), step) = (buckets[index], &steps[index]);
                 if !granted {
-                    // The batch took nothing. Decide each step alone from the state that the store
-                    // returned.
+                    // The batch took nothing. Decide each step on its own from the state that the
+                    // store returned.
                     reply.outcome = step.dry().decide(reply.outcome.empty_at, reply.outcome.now);
                 }
                 store.learn(key, step, reply, hints[index].as_ref(), now);

@@ -3,16 +3,16 @@
 //! ```text
 //! closed      calls go through; three failures in a row open the breaker
 //! open        no call goes through until an instant
-//! half open   that instant has passed; one worker sets a later one and probes the store
+//! half open   that instant has passed; one worker sets a later instant and probes the store
 //! ```
 //!
 //! A failed probe doubles the pause until the next probe, from 100 ms up to 4 s. A random part of
 //! each pause is cut off, so that hosts do not probe at the same time. Any success closes the
 //! breaker.
 //!
-//! Invariant: at most one worker probes at a time. If that worker is killed, the next probe starts
-//! when the lease of the first probe ends. Each field is an atomic in which any value is valid. A
-//! lost race causes at most one more call to a store that is down.
+//! Invariant: at most one worker probes at a time. Each probe has a lease. After the lease, another
+//! worker may probe even if the first worker was killed. Each field is an atomic in which any value
+//! is valid. A lost race causes at most one more call to a store that is down.
 
 use crate::clock::{TICKS_PER_SECOND, Ticks};
 use std::sync::atomic::{
@@ -48,13 +48,13 @@ pub struct Breaker {
     failures: AtomicU32,
     /// 1 if a caller has been warned since the store last succeeded, otherwise 0.
     warned: AtomicU32,
-    /// The instant of the last warning about a failure that the store did not cause; 0 if there was
-    /// none.
+    /// The instant of the last warning about a failure that the store did not cause; 0 before the
+    /// first such warning.
     warned_of_key_at: AtomicU64,
     name: [AtomicU64; NAME / 8],
 }
 
-/// The reply to a caller that requests to call the store.
+/// The result of [`Breaker::enter`]: permission to call the store, or a refusal.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Passage {
     /// The breaker is closed: the caller may call.
@@ -95,8 +95,8 @@ impl<'a> Breakers<'a> {
         let first = (store % CELLS as u64) as usize;
         let probes = (0..CELLS).map(|step| &self.0[(first + step) % CELLS]);
         for cell in probes {
-            // Acquire pairs with the exchange that claims a cell. The claimer writes the name after
-            // that exchange, so another process may read an unfinished name.
+            // Acquire pairs with the exchange that reserves a cell. The process writes the name
+            // after that exchange, so another process may read an unfinished name.
             let owner = cell.store.load(Acquire);
             if owner == store {
                 return cell;
@@ -112,8 +112,8 @@ impl<'a> Breakers<'a> {
                 }
             }
         }
-        // All cells are taken. Take over an idle cell, or share one if none is idle. The previous
-        // store of an idle cell finds another cell when it is used again.
+        // All cells are taken. Take over an idle cell. If no cell is idle, share a cell. The
+        // previous store of an idle cell finds another cell when that store is used again.
         for cell in self.0 {
             let owner = cell.store.load(Acquire);
             let is_idle = cell.failures.load(Relaxed) == 0 && cell.open_until.load(Relaxed) == 0;

@@ -22,7 +22,7 @@ impl<T: Transport> Remote<'_, T> {
         step: &Step,
         now: Ticks,
     ) -> Result<(Ask, Option<Entry>), Outcome> {
-        // Only plain steps may be decided from the cache. Denials of other steps may cost tokens,
+        // Only plain steps may be decided from the cache. Denials of other steps may take tokens,
         // or depend on drain ticks, which end at instants of the store's clock.
         let hint = self.find(key, now).filter(|_| step.is_plain());
         if let Some(outcome) = hint.and_then(|hint| self.told_by(&hint, step, now)) {
@@ -44,9 +44,10 @@ impl<T: Transport> Remote<'_, T> {
         self.host.denial_cache().find(key.hash, now)
     }
 
-    /// Returns the denial of the step if a fresh entry proves it. The store's clock may run faster
-    /// than this host's, by up to a thousandth. If the step could be granted because of that, the
-    /// result is `None`. The instants in the denial assume the latest state that is possible.
+    /// Returns the denial of the step if a fresh entry proves the denial. The store's clock may run
+    /// faster than this host's, by up to a thousandth. If the step could be granted because of
+    /// that, the result is `None`. The instants in the denial assume the latest state that is
+    /// possible.
     fn told_by(&self, entry: &Entry, step: &Step, now: Ticks) -> Option<Outcome> {
         if step.dry || entry.age > self.settings.hint_max_age? {
             return None;
@@ -57,9 +58,9 @@ impl<T: Transport> Remote<'_, T> {
         (!early.granted()).then(|| Outcome::denied(Denial::Insufficient, latest, now))
     }
 
-    /// Returns an upper bound of the ticks since the bucket was empty. A store that has lost the
-    /// record restores the record from this bound. Returns `None` if the bucket may be full when
-    /// the request arrives.
+    /// Returns an upper bound of the ticks since the bucket was empty. If the store has lost the
+    /// record, it restores the record from this bound. Returns `None` if the bucket may be full
+    /// when the request arrives.
     pub(super) fn seen(&self, entry: &Entry, burst: Ticks, now: Ticks) -> Option<i64> {
         // The request may arrive as late as the deadline.
         let slack = self.settings.timeout + entry.age / 1024;

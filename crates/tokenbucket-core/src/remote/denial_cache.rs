@@ -1,10 +1,11 @@
-//! The denial cache: the last known states of buckets in remote stores.
+//! The denial cache: the last states that this host received of buckets in remote stores.
 //!
-//! A bucket's `empty_at` is the instant at which it was, or will be, empty. That instant only moves
-//! forward. So an instant that a host has received once stays a lower bound. The host may deny from
-//! this bound without contacting the store. An entry holds the bound on this host's clock, the
-//! instant at which the state was seen, and the error of the bound. The cache has memory of its
-//! own, so an entry never evicts a bucket. A lost entry costs one round trip.
+//! A bucket's `empty_at` is the instant at which it was, or will be, empty. A step only moves that
+//! instant forward. So an instant that a host has received once stays a lower bound. The host may
+//! deny from this bound without contacting the store. An entry holds the bound on this host's
+//! clock, the instant at which the host received the state (`seen`), and the error of the bound.
+//! The cache has memory of its own, so an entry never evicts a bucket. A lost entry causes one more
+//! round trip.
 //!
 //! ```text
 //! set    cleared_at: 64 bits | unused: 64 bits | three entries
@@ -15,10 +16,10 @@
 //! worker writes the current instant, the stamp, to the set's `cleared_at`. Replies to requests
 //! that were sent before the stamp are not recorded in the set.
 //!
-//! Invariant: after the stamp, no entry remains that comes from an earlier request. The recorder
-//! writes its entry and then reads the stamp. The clearer writes the stamp and then looks for the
-//! entry. Both workers execute a sequentially consistent fence between their two accesses. So at
-//! least one worker reads the other's write and removes the entry.
+//! Invariant: after the stamp, no entry remains that comes from an earlier request. The worker that
+//! records writes its entry and then reads the stamp. The worker that clears writes the stamp and
+//! then looks for the entry. Both workers execute a sequentially consistent fence between their two
+//! accesses. So at least one worker reads the other's write and removes the entry.
 
 use crate::clock::Ticks;
 use portable_atomic::AtomicU128;
@@ -49,14 +50,14 @@ pub struct EntrySet {
     entries: [AtomicU128; ENTRIES],
 }
 
-/// The last known state of a bucket in a remote store.
+/// The last state that this host received of a bucket in a remote store.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Entry {
     /// The bucket's `empty_at` on this host's clock, or a little earlier.
     pub bound: Ticks,
     /// The ticks by which `empty_at` may be later than the bound.
     pub error: Ticks,
-    /// The ticks since the state was seen, rounded up.
+    /// The ticks since this host received the state, rounded up.
     pub age: Ticks,
 }
 
@@ -99,8 +100,8 @@ impl<'a> DenialCache<'a> {
         let word = pack(fingerprint(hash), bound, error, sent);
         let slot = set.place(word, sent);
         let old = slot.load(Relaxed);
-        // If another worker has just written to this slot, keep that entry, because it is as
-        // recent.
+        // If another worker has just written to this place, keep that worker's entry, because it is
+        // as recent.
         if slot.compare_exchange(old, word, AcqRel, Relaxed).is_err() {
             return;
         }
@@ -150,7 +151,7 @@ impl EntrySet {
     }
 }
 
-/// Returns 48 bits of the hash that do not choose the set; never 0.
+/// Returns 48 bits of the hash that do not choose the set. The result is never 0.
 const fn fingerprint(hash: u128) -> u128 {
     let bits = hash & FINGERPRINT_MASK;
     if bits == 0 { 1 } else { bits }
@@ -180,7 +181,7 @@ fn unpack(word: u128, now: Ticks) -> Entry {
         bound: bound << BOUND_UNIT,
         // Add the error that comes from rounding the bound down.
         error: (1 << error.min(GREATEST_ERROR)) + (1 << BOUND_UNIT),
-        // Round up: the state was seen at some time within its unit.
+        // Round up, because the host received the state at some time within its unit.
         age: (units + 1) << SEEN_UNIT,
     }
 }
@@ -237,7 +238,7 @@ mod tests {
         let sets = sets(1);
         let cache = DenialCache::new(&sets);
         for key in 1..=4u128 {
-            // Key 3 was seen longest ago of the first three keys.
+            // Of the first three keys, key 3 has the oldest state.
             let seen =
                 NOW - Ticks::from(key != 4) * u64::try_from(key).expect("small") * TICKS_PER_SECOND;
             cache.record(key, NOW, 0, seen);

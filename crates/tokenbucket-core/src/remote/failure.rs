@@ -51,7 +51,7 @@ pub enum Cause {
     /// One statement failed. The store executes other statements.
     #[error("the statement failed: {0}")]
     Statement(String),
-    /// The connection was already known to be lost before this call.
+    /// An earlier call found that the connection was lost.
     #[error("the connection was lost: {0}")]
     LostBefore(String),
     /// The caller's own code, such as a subclass of a client, returned something invalid.

@@ -132,7 +132,8 @@ impl<'h, T: Transport> Remote<'h, T> {
         };
         self.ask(&ask.name, asked, |policy, _| {
             if let (OnFailure::Local, Some(hint)) = (policy, hint) {
-                // The fallback bucket starts in the last known state of the store's bucket.
+                // The fallback bucket starts in the last state that this host received of the
+                // store's bucket.
                 let age = age(now, hint.bound);
                 self.host.slots().put(key, &Put::Bootstrap { age });
             }

@@ -6,7 +6,7 @@ use crate::key::Key;
 use crate::slots::counters::Event;
 use crate::step::{Denial, Outcome, Step, Verdict};
 
-/// The failure policy: what decides while the store fails.
+/// The failure policy: the rule that decides calls while the store fails.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum OnFailure {
     /// A bucket with the same quota in this host's shared memory decides. On H hosts, the limit is

@@ -30,9 +30,9 @@ impl Server {
 /// A request to run a step.
 #[derive(Clone, Debug)]
 pub struct Ask {
-    /// The store's name of the bucket.
+    /// The bucket's name in the store, which [`Transport::name`] returns.
     pub name: Vec<u8>,
-    /// The step. All its spans are whole microseconds.
+    /// The step. All its times are whole microseconds.
     pub step: Step,
     /// The ticks since a bucket without a record was empty, as the caller proposes; negative if it
     /// will be empty in the future. With `None`, such a bucket is full.
@@ -80,7 +80,7 @@ pub trait Transport {
     /// Returns bytes that identify the store: endpoints, user, database, prefix.
     fn identity(&self) -> Vec<u8>;
 
-    /// Returns the store's name of a bucket.
+    /// Returns the name of the bucket `identifier` in the store.
     fn name(&self, identifier: &[u8]) -> Vec<u8>;
 
     /// Returns the server that keeps the record `name`, which [`Transport::name`] returns.

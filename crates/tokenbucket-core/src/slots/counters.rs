@@ -173,7 +173,7 @@ impl Counters {
     pub(crate) const fn new(shards: Region<Shard>) -> Self {
         Self {
             shards,
-            // No generation is `u32::MAX`, so the first count chooses a shard.
+            // A generation is never `u32::MAX`, so the first count chooses a shard.
             chosen: AtomicU64::new(u64::MAX),
         }
     }

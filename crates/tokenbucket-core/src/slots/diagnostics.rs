@@ -4,10 +4,10 @@
 //! Identifiers can be personal data, so they are not kept by default. No decision depends on them.
 //!
 //! Each shard holds a small sketch of the identifiers that are denied most. The algorithm is
-//! Misra-Gries with direct-mapped entries. Each denial selects one entry by its hash. If the entry
-//! has the same hash, its count is raised. Otherwise its count is lowered. An entry with the count
-//! 0 is replaced. The identifiers that are denied most stay in the sketch. Their counts are lower
-//! bounds.
+//! Misra-Gries with direct-mapped entries. Each denial selects one entry of the sketch by the hash
+//! of the identifier. If the entry has the same hash, its count is raised. Otherwise its count is
+//! lowered. An entry with the count 0 is replaced. The identifiers that are denied most stay in the
+//! sketch. Their counts are lower bounds.
 
 use super::counters::SHARDS;
 use crate::key::Key;
@@ -80,7 +80,7 @@ impl Diagnostics {
 
 impl Entry {
     /// Stores the length of the identifier in the first byte, and the identifier's first 47 bytes
-    /// in the others.
+    /// in the other bytes.
     fn name(&self, identifier: &[u8]) {
         let kept = &identifier[..identifier.len().min(PREFIX - 1)];
         let mut bytes = [0; PREFIX];

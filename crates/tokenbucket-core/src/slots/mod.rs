@@ -28,8 +28,8 @@ impl<V: Variant> SharedMemory<V> {
     /// [`Step::decide_first`]. If another process creates a record meanwhile, the step runs on that
     /// record.
     ///
-    /// This function is always inlined. So if a caller reads only the verdict, the rest of the
-    /// outcome is never written to memory.
+    /// This function is always inlined. So if a caller reads only the verdict, the other fields of
+    /// the outcome are never written to memory.
     #[inline(always)]
     #[must_use]
     pub fn take(&self, key: Key<'_>, step: &Step, first: Option<Ticks>) -> Outcome {

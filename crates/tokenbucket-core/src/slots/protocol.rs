@@ -14,18 +14,17 @@
 //! LIVE(K)          EMPTY            a caller of K                               `reset`
 //! ```
 //!
-//! An eviction takes the bucket that lacks the smallest share of its own burst, because forgetting
+//! An eviction takes the bucket that lacks the smallest share of its own span, because forgetting
 //! the bucket gives this share away. The instant at which a bucket is full would be the wrong
 //! measure. An empty bucket with a span of ten minutes is full earlier than a daily bucket at 99 %.
 //! Evicting the empty bucket would give away its whole capacity. If shares are equal, the bucket
-//! with the shorter missing span is evicted. If these spans are equal too, the lower slot is
-//! evicted.
+//! that lacks fewer ticks is evicted. If these ticks are equal too, the lower slot is evicted.
 //!
 //! Invariant: at most one slot is LIVE(K). Suppose that slots i and j became LIVE(K), j first. The
 //! claimant of i read j after its own claim and did not find K, so j was claimed later. Then the
-//! claimant of j read i after *its* claim, while i was PENDING(K). So it had to give way or to
-//! empty i, which is a contradiction. This needs each claim to be visible before its claimant reads
-//! the other slots, which the fence ensures.
+//! claimant of j read i after *its* claim, while i was PENDING(K). So the claimant of j had to give
+//! way or to empty i, which is a contradiction. This needs each claim to be visible before its
+//! claimant reads the other slots, which the fence ensures.
 //!
 //! Invariant: forgetting a full bucket loses nothing. A claimant reads the clock **again** after
 //! its claim. So its first grant is later than the instant at which the old record was found to be
@@ -34,7 +33,7 @@
 //! If a process is killed at any point, each word is either as before the process's change or as
 //! after it. A claim that a killed process leaves behind took no tokens. Callers of the same key
 //! finish the claim at once. Other callers take the slot after about 12 ms. With a much shorter
-//! time, two claimants could steal from each other for ever.
+//! time, two claimants could take the slot from each other for ever.
 
 use super::counters::{Event, Shard};
 use super::word::{Fingerprint, Span, Word};
@@ -341,8 +340,8 @@ impl Survey {
     }
 
     /// Returns the slot for a new record, and its word. A claim of the same key comes first,
-    /// because the caller then finishes this claim. Otherwise the word is one that a new claim may
-    /// replace. Returns `None` if no slot is available.
+    /// because the caller then finishes this claim. Otherwise a new claim may replace the returned
+    /// word. Returns `None` if no slot is available.
     fn best(self, may_evict: bool) -> Option<(usize, Word)> {
         // Prefers the line with more free slots. A choice between two lines makes overflow rare.
         let free = if self.free_count[1] > self.free_count[0] {

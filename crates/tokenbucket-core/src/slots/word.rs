@@ -6,11 +6,11 @@
 //!        PENDING  1 | 0 | age stamp: 8 bits | shard: 6 bits | count: 48 bits
 //! ```
 //!
-//! The fingerprint 0 means no bucket, as in the word `EMPTY`. The span is the greatest burst of the
-//! callers that took from the bucket. Every process uses the span to determine whether the bucket
-//! is full. The span is rounded **up**, so that no bucket looks full too early. A record that was
-//! created without taking tokens has a span of one day at least. Stamp, shard and count make every
-//! claim a different word.
+//! The fingerprint 0 means no bucket, as in the word `EMPTY`. The span is the greatest span of the
+//! quotas under which callers took from the bucket. Every process uses the span to determine
+//! whether the bucket is full. The span is rounded **up**, so that no bucket looks full too early.
+//! The span of a record that was created without taking tokens is at least one day. Stamp, shard
+//! and count make every claim a different word.
 
 use crate::clock::Ticks;
 use crate::store::UNKNOWN_SPAN;
@@ -169,7 +169,7 @@ pub struct Span(u64);
 
 impl Span {
     /// The span of a record that was created without taking tokens. It stays the least span of this
-    /// record, because the burst of the quota that it was created for is unknown.
+    /// record, because the span of the quota that it was created for is unknown.
     pub const UNKNOWN: Self = Self::covering(UNKNOWN_SPAN);
     /// The least span. It does not change the span of a record.
     pub const LEAST: Self = Self(0);

@@ -5,7 +5,7 @@
 //! Other programs can share the row of such an identifier. Every other identifier is hashed.
 //!
 //! Invariant: different identifiers have different names, unless their SHA-256 hashes collide. An
-//! identifier that looks like a hashed one is hashed itself.
+//! identifier that looks like a hashed name is hashed, too.
 
 use crate::digest::digits;
 use std::borrow::Cow;

@@ -72,7 +72,7 @@ pub enum Query {
     Step,
     /// Returns the clock and a bucket's state, and changes nothing.
     Look,
-    /// Refunds tokens that the caller vouches for.
+    /// Runs a refund that undoes no particular take. Refunds the whole cost.
     Refund,
     /// Fills the bucket.
     Reset,

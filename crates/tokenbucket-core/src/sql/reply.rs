@@ -4,7 +4,7 @@
 //!
 //! ```text
 //! bit 62    always set, so that an id of another table is not mistaken for a reply
-//! 57 - 61   the number of the call, so that the reply to another call is not mistaken for this one
+//! 57 - 61   the number of the call, so that the reply to another call is not accepted
 //! 0 - 56    4 * (age + 2^54), + 3 for a bucket that had no record, otherwise + 1 for a grant
 //! ```
 //!
@@ -16,7 +16,7 @@ use crate::clock::{TICKS_PER_MICROSECOND, Ticks};
 const MARK: i64 = 1 << 62;
 const ZERO: i64 = 4 << 54;
 
-/// The greatest distance of a bucket's state from the clock, in microseconds. Bursts and debts are
+/// The greatest distance of a bucket's state from the clock, in microseconds. Spans and debts are
 /// at most 2^60 ns, so a state beyond this distance does not come from a bucket.
 const FARTHEST: i64 = 1 << 51;
 
@@ -77,8 +77,7 @@ pub fn ticks(micros: i64) -> Ticks {
         .saturating_mul(TICKS_PER_MICROSECOND)
 }
 
-/// Converts ticks to microseconds. The ticks are a span below 2^62 and a whole number of
-/// microseconds.
+/// Converts ticks to microseconds. The ticks must be below 2^62 and a whole number of microseconds.
 #[must_use]
 pub const fn micros(ticks: Ticks) -> i64 {
     (ticks / TICKS_PER_MICROSECOND).cast_signed()

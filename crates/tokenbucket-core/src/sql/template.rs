@@ -3,17 +3,17 @@
 
 use super::Dialect;
 
-/// The value of a placeholder. Spans, ages and instants are in whole microseconds.
+/// The value of a placeholder. All times are in whole microseconds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Bind {
     /// The bucket's name.
     Name,
     /// The cost that is taken or given back.
     Cost,
-    /// The time in which the bucket refills. In a purge, a row is stale if its bucket was empty
-    /// longer ago than this.
+    /// The span: the time in which an empty bucket becomes full. In a purge, a row is stale if its
+    /// bucket was empty longer ago than this.
     Burst,
-    /// The burst minus the cost. It is longer than any span if the cost is 0.
+    /// The span minus the cost. It is longer than any span if the cost is 0.
     Slack,
     /// The time since a bucket without a record was empty.
     Age,
@@ -33,7 +33,7 @@ pub enum Bind {
     Absent,
     /// The least reply that is a grant.
     Least,
-    /// The last name that was returned, or the next one to delete.
+    /// The last name that was returned, or the next name to delete.
     Key,
 }
 

@@ -14,7 +14,7 @@ use tokenbucket_core::slots::protocol::{Point, Variant};
 use tokenbucket_core::slots::word::Span;
 use tokenbucket_core::{Step, Ticks, boot_clock};
 
-/// A quota: the cost of one call, and the burst of the bucket.
+/// A quota: the cost of one call, and the span of the bucket.
 #[derive(Clone, Copy, Debug)]
 pub struct Limit {
     pub cost: Ticks,
@@ -54,9 +54,9 @@ pub struct Outcome {
     pub deaths: [u64; Point::ALL.len()],
     pub totals: Totals,
     pub twice: usize,
-    /// The verdict on the grants of each limit alone.
+    /// The result of the replay of each limit's grants alone.
     pub alone: Vec<Verdict>,
-    /// The verdict on all grants together, for a bucket with the greatest burst.
+    /// The result of the replay of all grants together, for a bucket with the greatest span.
     pub together: Verdict,
 }
 

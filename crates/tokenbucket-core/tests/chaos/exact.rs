@@ -10,10 +10,10 @@ use tokenbucket_core::host::Host;
 use tokenbucket_core::quota::MAX_BURST;
 use tokenbucket_core::{Put, Step, TICKS_PER_SECOND, Ticks, boot_clock};
 
-/// The cost of one token. The bucket holds more tokens than the test can take.
+/// The cost of one token, in ticks. The bucket holds more tokens than the test can take.
 const TOKEN: Ticks = TICKS_PER_SECOND;
-/// The cost of the first call. It is so great that the bucket never becomes full, even if its
-/// workers sleep long.
+/// The cost of the first call, in ticks. It is so great that the bucket never becomes full, even if
+/// its workers sleep long.
 const AHEAD: Ticks = 1_000_000 * TOKEN;
 
 /// Returns the state of the bucket's one record.

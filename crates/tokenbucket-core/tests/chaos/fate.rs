@@ -1,4 +1,5 @@
-//! The fate of a worker at the marked steps: it yields, sleeps, stops itself or kills itself.
+//! The fate of a worker at the marked points: the worker yields, sleeps, stops itself or kills
+//! itself.
 //!
 //! The protocol calls `reached` without a receiver. So a worker's mood, dice and lane are static
 //! variables, which are set right after the fork.
@@ -10,7 +11,7 @@ use std::sync::atomic::{AtomicPtr, AtomicU8, AtomicU64, AtomicUsize, Ordering::R
 use std::time::Duration;
 use tokenbucket_core::slots::protocol::{Point, Variant};
 
-/// The behaviour of a worker at the marked steps.
+/// The behaviour of a worker at the marked points.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Mood {
     /// Nothing happens.
@@ -80,7 +81,7 @@ fn befall(point: Point) {
         }
         return;
     }
-    // Claims are rare, so something happens more often at their steps.
+    // Claims are rare, so something happens more often at their points.
     let common = matches!(point, Point::Loaded | Point::Decided | Point::Granted);
     if !rolled.is_multiple_of(if common { 64 } else { 4 }) {
         return;
@@ -101,7 +102,7 @@ fn end(signal: Signal) {
     kill_process(getpid(), signal).expect("a process may signal itself");
 }
 
-/// The protocol with all its rules. Workers yield, sleep, stop or die at its marked steps.
+/// The protocol with all its rules. Workers yield, sleep, stop or die at its marked points.
 #[derive(Debug)]
 pub struct Meant;
 impl Variant for Meant {

@@ -2,7 +2,7 @@
 //!
 //! Eight workers share a table that is so small that slots are claimed for other keys all the time.
 //! A supervisor kills workers with SIGKILL and stops them with SIGSTOP, at any instruction. The
-//! workers also kill and stop themselves at every marked step of the protocol. They write their
+//! workers also kill and stop themselves at every marked point of the protocol. They write their
 //! grants into a journal in shared memory, which the test then replays. No bucket may grant more
 //! than it held, no key may have two records, and no worker may hang. Two control runs break the
 //! protocol on purpose. The test must detect the violation in each of these runs.

@@ -1,5 +1,5 @@
-//! Tests the promises of a quota: the limit on the tokens that any window admits, and the reason of
-//! a denial.
+//! Tests the promises of a quota: the limit on the tokens that any window admits, and a correct
+//! reason for each denial.
 //!
 //! The sums are exact fractions and use the **requested** quota. So they show any error that
 //! rounding in the code causes.
@@ -110,7 +110,7 @@ fn per_tick(asked: Asked) -> Exact {
     asked.exact_rate() / whole(1_000_000_000)
 }
 
-/// Returns the tokens by which a burst, rounded up to whole ticks, exceeds the capacity. The excess
+/// Returns the tokens by which a span, rounded up to whole ticks, exceeds the capacity. The excess
 /// is less than the tokens that one tick adds. The excess is 0 if the capacity and the ticks for a
 /// token are whole numbers.
 fn burst_rounding(asked: Asked) -> Exact {

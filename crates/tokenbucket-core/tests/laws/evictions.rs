@@ -1,4 +1,4 @@
-//! If a full table may evict, it evicts the bucket that lacks the smallest share of its burst.
+//! If a full table may evict, it evicts the bucket that lacks the smallest share of its span.
 
 use crate::model::{Exact, whole};
 use crate::tried;

@@ -1,4 +1,4 @@
-//! After a take is undone, other calls never get more than the burst and the refilled tokens.
+//! After a take is undone, other calls never get more than the capacity and the refilled tokens.
 
 use crate::tried;
 use proptest::prelude::*;
@@ -97,7 +97,7 @@ proptest! {
         (cost, meanwhile) in (0..BURST, 0..=BURST),
     ) {
         // Both takes are granted. The first take uses a part of the tokens. The second take uses a
-        // part of the rest.
+        // part of the remaining tokens.
         let there = before.min(BURST);
         let cost = 1 + cost % there;
         let meanwhile = meanwhile % (there - cost + 1);

@@ -1,14 +1,14 @@
 //! Random quotas and random histories of calls on a bucket.
 //!
-//! Random spans are fractions of the quota with which they are used. So calls are often made just
-//! before and just after an instant at which the verdict changes.
+//! Random times are fractions of the times of the quota with which they are used. So calls are
+//! often made just before and just after an instant at which the verdict changes.
 
 use crate::model::{Exact, Refill, exact};
 use proptest::prelude::*;
 use tokenbucket_core::quota::MAX_BURST;
 use tokenbucket_core::{Grain, Quota, Step, Ticks, Tokens};
 
-/// A capacity and a rate as a caller requests them.
+/// A capacity in tokens and a rate in tokens a second, as a caller requests them.
 #[derive(Clone, Copy, Debug)]
 pub struct Asked {
     pub capacity: f64,
@@ -84,18 +84,18 @@ pub fn any_quotas() -> impl Strategy<Value = Asked> {
     valid((capacities, rates(-4.0, 15.0)))
 }
 
-/// A span as a fraction of the quota with which it is used.
+/// A length of time, as a fraction of a time of the quota with which it is used.
 #[derive(Clone, Copy, Debug)]
 pub enum Part {
     Ticks(Ticks),
     /// Eighths of the cost of one token, plus a number of ticks, which may be negative.
     OfToken(u64, i64),
-    /// Eighths of the burst.
+    /// Eighths of the span.
     OfBurst(u64),
 }
 
 impl Part {
-    /// Returns the span in ticks, at most `most`.
+    /// Returns the length of time in ticks, at most `most`.
     pub fn of(self, quota: &Quota, most: Ticks) -> Ticks {
         let token = quota.cost(Tokens::ONE).unwrap_or(quota.burst());
         let ticks = match self {
@@ -120,7 +120,7 @@ fn parts() -> impl Strategy<Value = Part> {
     ]
 }
 
-/// The amount of a call.
+/// The amount of a call, in tokens.
 #[derive(Clone, Copy, Debug)]
 pub enum Amount {
     Whole(u64),
@@ -129,7 +129,7 @@ pub enum Amount {
 }
 
 impl Amount {
-    /// Returns the amount as a double, at most the capacity.
+    /// Returns the amount in tokens as a double, at most the capacity.
     pub fn of(self, asked: Asked) -> f64 {
         let most = tokens(asked.capacity).floor();
         match self {

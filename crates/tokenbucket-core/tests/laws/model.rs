@@ -1,8 +1,8 @@
 //! The naive models of a bucket and its quota, in exact fractions of tokens.
 //!
-//! They follow the definitions and not the code. They have no `empty_at` and share no arithmetic
-//! with the code. They model the quota after rounding, because the rounded rate is part of the
-//! contract.
+//! The models follow the definitions and not the code. They have no `empty_at` and share no
+//! arithmetic with the code. They model the quota after rounding, because the rounded rate is part
+//! of the contract.
 
 use num_bigint::BigInt;
 use num_rational::BigRational;
@@ -28,7 +28,7 @@ pub fn whole(number: impl Into<BigInt>) -> Exact {
 pub struct Refill {
     /// The tokens that are added in a tick.
     pub per_tick: Exact,
-    /// The span in which the whole bucket refills, in whole ticks.
+    /// The span of the bucket, in whole ticks.
     pub burst: Exact,
     capacity: Exact,
 }

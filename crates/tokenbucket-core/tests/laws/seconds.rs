@@ -9,8 +9,8 @@ use tokenbucket_core::quota::MAX_BURST;
 use tokenbucket_core::seconds::{from_ticks, to_step, to_ticks};
 use tokenbucket_core::{Grain, Ticks};
 
-/// Yields the cost of a token, the full span of `n` tokens, and `n`. The spans are `1 / rate` and
-/// `n / rate` in seconds, as the userland class computes them.
+/// Yields the cost of a token, the span of a bucket of `n` tokens, and `n`. Both times are in
+/// seconds, `1 / rate` and `n / rate`, as the userland class computes them.
 fn spans() -> impl Strategy<Value = (f64, f64, u64)> {
     let rates = prop_oneof![
         4 => (-8.0..6.0).prop_map(|magnitude| 10f64.powf(magnitude)),
@@ -47,8 +47,9 @@ proptest! {
         let full = cost * costs;
         let step = to_step(cost, full, Grain::Nanosecond).unwrap();
         let ticks = |seconds| exact(seconds) * whole(1_000_000_000);
-        // The double nearest to a whole tick is converted to that tick, which may be below the
-        // exact value. The result is never below the exact value of the next lower double.
+        // The double nearest to a whole number of ticks is converted to that number, which may be
+        // below the exact value. The result is never below the exact value of the next lower
+        // double.
         prop_assert!(whole(step.cost) >= ticks(cost.next_down()) || step.cost == MAX_BURST);
         prop_assert!(step.burst <= MAX_BURST);
         prop_assert!(whole(step.burst) >= ticks(full.next_down()) || step.burst == MAX_BURST);

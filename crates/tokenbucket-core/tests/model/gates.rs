@@ -14,7 +14,7 @@ use loom::sync::atomic::{AtomicU64, Ordering};
 /// of two readers does not matter, so loom does not try both orders.
 pub struct Gates([AtomicU64; THREADS]);
 
-/// The number of threads: two that are spawned, and the one that spawns them.
+/// The number of threads: two that are spawned, and the thread that spawns them.
 const THREADS: usize = 3;
 
 impl Gates {

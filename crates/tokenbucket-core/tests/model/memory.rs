@@ -34,7 +34,7 @@ pub const fn at(ticks: Ticks) -> Ticks {
     START + ticks
 }
 
-/// Returns a bucket with a burst of `span` that is full at `full_at`.
+/// Returns a bucket with a span of `span` ticks that is full at `full_at`.
 pub fn live(key: Fingerprint, span: Ticks, full_at: Ticks) -> Word {
     Word::live(key, Span::covering(span), full_at - span)
 }

@@ -131,8 +131,8 @@ fn a_record_is_not_reclaimed_a_tick_before_it_is_full() {
     });
 }
 
-/// Checks that the record keeps the greater burst of the two callers, even after a grant to the
-/// caller with the smaller burst.
+/// Checks that the record keeps the greater span of the two quotas, even after a grant under the
+/// quota with the smaller span.
 #[test]
 fn two_bursts_share_one_key() {
     holds("two bursts, one key", 3, || {

@@ -1,5 +1,5 @@
-//! Tests servers that have lost their records. A state in a host's denial cache still counts,
-//! unless the bucket was reset.
+//! Tests servers that have lost their records. The store restores a lost bucket from a host's
+//! denial cache, unless the bucket was reset.
 
 use crate::caller::{CAPACITY, Caller, HOUR, PLAIN, RESET, Server, refund, take};
 use tokenbucket_core::remote::Settings;

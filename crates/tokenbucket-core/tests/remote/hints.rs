@@ -75,7 +75,7 @@ fn a_hint_never_denies_what_the_store_would_grant() {
         for seed in 1..=3 {
             let id = format!("id{seed}");
             let mut chance = Chance(seed);
-            // All calls on a bucket have the same burst, because a hint may outlive the record. The
+            // All calls on a bucket have the same span, because a hint may outlive the record. The
             // store forgets a bucket that is full for every quota that took tokens. For a larger
             // quota that never took tokens, a hint would still hold the true state.
             let burst = (1 + chance.below(20)) * UNIT;

@@ -48,8 +48,8 @@ fn a_record_lives_until_its_bucket_is_full() {
 }
 
 /// Checks that a record in memcached lives some seconds longer than its bucket needs. memcached's
-/// clock counts seconds and may skip some. An item with a lifetime of two seconds sometimes expires
-/// at once.
+/// clock counts seconds and may skip some seconds. An item with a lifetime of two seconds sometimes
+/// expires at once.
 #[test]
 fn memcached_keeps_it_some_seconds_longer() {
     Server::each(|server| {

@@ -117,7 +117,7 @@ fn a_replica() {
     assert!(caller.grants("id", &take(5)), "all was the main server's");
 }
 
-/// Returns a connection that the server counts as a client, or `None` if it refuses one.
+/// Returns a connection that the server counts as a client, or `None` if it refuses the connection.
 fn admitted(redis: &Redis) -> Option<TcpStream> {
     let mut guest = TcpStream::connect(("127.0.0.1", redis.port())).ok()?;
     guest.write_all(b"PING\r\n").ok()?;

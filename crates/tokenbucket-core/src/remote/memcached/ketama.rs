@@ -66,7 +66,8 @@ impl Ring {
         }
     }
 
-    /// Returns the index of the server that keeps the item `key`; 0 if there is at most one server.
+    /// Returns the index of the server that keeps the item `key`, or 0 if there is at most one
+    /// server.
     #[must_use]
     pub fn place(&self, key: &[u8]) -> usize {
         if self.servers < 2 {

@@ -8,8 +8,9 @@
 //! such bytes.
 //!
 //! Invariant: the key is valid for any identifier, and different names have different keys. If two
-//! names are both hashed, SHA-256 keeps their keys apart. If only one is hashed, the [`MARKER`]
-//! keeps the keys apart, because a name with the marker at the same place is hashed, too.
+//! names are both hashed, SHA-256 keeps their keys apart. If only one name is hashed, the
+//! [`MARKER`] keeps the keys apart, because a name with the marker at the same place is hashed,
+//! too.
 //!
 //! The prefix is joined without a separator, as in every memcached client. So `a` + `bc` and `ab` +
 //! `c` are the same key. To keep two prefixes apart, end each prefix with the same delimiter.

@@ -13,8 +13,8 @@
 //! in this call.
 //!
 //! If the clocks of hosts differ by e seconds, up to rate × 2e additional tokens are granted in any
-//! window. A state is never moved back. Correcting the state that a fast host wrote would grant
-//! tokens without limit.
+//! window. A state is never moved back. Correcting the state that a host with a fast clock wrote
+//! would grant tokens without limit.
 
 pub mod ketama;
 pub mod key;
@@ -205,7 +205,7 @@ pub fn life(full_at: Ticks, now: Ticks, left: i64) -> i64 {
         return 0;
     }
     let needed = full_at.saturating_sub(now).div_ceil(TICKS_PER_SECOND) + LONGER;
-    // The cast is safe, because spans are below 2^62 ticks.
+    // The cast is safe, because instants are below 2^62 ticks.
     let seconds = needed.cast_signed().max(left);
     if seconds <= LONGEST_RELATIVE {
         return seconds;
@@ -271,9 +271,9 @@ enum Decision<R> {
 /// Reads the item, calls `decide` and writes, until a write succeeds or nothing needs to be
 /// written. Returns `None` if the item is invalid.
 ///
-/// `known` is the last known item, and true if it was read in this call. `decide` receives the
-/// record, the current instant and the number of lost races. After the instant `patience`, the item
-/// is not read again after a lost race.
+/// `known` is the item as it was last read or written, and true if it was read in this call.
+/// `decide` receives the record, the current instant and the number of lost races. After the
+/// instant `patience`, the item is not read again after a lost race.
 fn update<R>(
     connection: &mut Connection,
     key: &[u8],
@@ -285,7 +285,7 @@ fn update<R>(
     let (mut item, mut is_fresh) = known;
     let mut lost = 0;
     loop {
-        // Read the clock after the state, so that a denial is true at the instant that it names.
+        // Read the clock after the state, so that a denial is true at the instant that it states.
         let now = wall_ticks();
         // Restore a lost record only after a read has shown that it is missing.
         let may_write = is_fresh || item.is_some() || seen.is_none();

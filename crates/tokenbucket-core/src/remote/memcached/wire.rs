@@ -25,7 +25,7 @@ const LONGEST_LINE: u64 = 64 << 10;
 /// The longest value that is accepted, in bytes. The values that we write are far shorter.
 const LONGEST_VALUE: usize = (64 << 10) - 2;
 
-/// A connection, with the items that were last seen on it.
+/// A connection, with the items that were last read or written on it.
 #[derive(Debug)]
 pub struct Connection {
     stream: BufReader<Stream>,
@@ -94,8 +94,8 @@ impl Connection {
         self.stream.buffer().is_empty() && self.stream.get_mut().is_quiet()
     }
 
-    /// Returns an item as it was last seen on this connection. The item may have changed since
-    /// then.
+    /// Returns an item as it was last read or written on this connection. The item may have changed
+    /// since then.
     #[must_use]
     pub fn remembered(&self, key: &[u8]) -> Option<&Item> {
         self.remembered.get(key)

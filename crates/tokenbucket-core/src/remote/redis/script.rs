@@ -51,7 +51,7 @@ pub enum Argument<'a> {
 }
 
 impl Argument<'_> {
-    /// Converts a span, below 2^62 ticks, to a number of whole microseconds.
+    /// Converts a length of time, below 2^62 ticks, to a number of whole microseconds.
     #[must_use]
     pub const fn micros(ticks: Ticks) -> Self {
         Self::Number((ticks / TICKS_PER_MICROSECOND).cast_signed())

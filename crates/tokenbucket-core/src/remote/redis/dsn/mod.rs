@@ -31,7 +31,7 @@ use std::path::{Path, PathBuf};
 
 const DEFAULT_PORT: u16 = 6379;
 
-/// The greatest number of a database, because Redis stores the number in a C int.
+/// The greatest number of a database. Redis stores the number in a C int.
 const MAX_DATABASE: u32 = i32::MAX.cast_unsigned();
 
 /// The longest path of a socket, in bytes. Linux has room for 108, including the closing NUL.
