@@ -122,11 +122,15 @@ impl<'a> Question<'a> {
     }
 
     /// Returns the decision for the outcome of the step. `fallback` is true if the failure policy
-    /// decided.
+    /// decided. The time until the call succeeds is that of a caller who cannot wait.
     pub fn decision(&self, (outcome, fallback): (Outcome, bool)) -> Decision {
+        let step = Step {
+            max_wait: 0,
+            ..self.step
+        };
         Decision {
             fallback,
-            ..Decision::new(&self.plan.quota, &self.step, &outcome)
+            ..Decision::new(&self.plan.quota, &step, &outcome)
         }
     }
 }

@@ -16,7 +16,7 @@ use tokenbucket_core::{
 };
 
 /// The longest sleep without a check for signals. A signal that arrives just before a sleep is
-/// noticed after it.
+/// handled after the sleep.
 const NAP: Ticks = TICKS_PER_SECOND / 20;
 
 /// The end of a sleep.
@@ -72,7 +72,8 @@ fn take_within(question: &Question<'_>) -> Result<Decision, Thrown> {
             taken: outcome.empty_at,
         };
         storage.give_back(question.plan.key(), &give_back, fallback)?;
-        let denied = Outcome::denied(Denial::Interrupted, outcome.empty_at, outcome.now);
+        let empty_at = outcome.empty_at.saturating_sub(question.step.cost);
+        let denied = Outcome::denied(Denial::Interrupted, empty_at, outcome.now);
         return Ok(question.decision((denied, fallback)));
     }
     // The tokens are there now, and the bucket is empty.

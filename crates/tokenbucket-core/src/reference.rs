@@ -20,7 +20,7 @@ pub struct MemoryStore {
 #[derive(Clone, Copy, Debug)]
 struct Record {
     empty_at: Ticks,
-    /// The greatest burst, in ticks, of the steps that took from the bucket. At least
+    /// The greatest span, in ticks, of the steps that took from the bucket. At least
     /// [`UNKNOWN_SPAN`] if the record was created without taking tokens.
     span: Ticks,
 }

@@ -9,7 +9,7 @@
 //! ```
 //!
 //! This is GCRA (the generic cell rate algorithm) with its theoretical arrival time shifted back by
-//! the burst. In this form, a changed quota works on a live bucket. A smaller capacity causes
+//! the span. In this form, a changed quota works on a live bucket. A smaller capacity causes
 //! denials for one refill at most. A larger capacity grants no extra tokens at once.
 //!
 //! Invariant: a step never moves `empty_at` back. A denial does not change it, unless it charges a
@@ -30,16 +30,16 @@ pub const MAX_WAIT: Ticks = EPOCH;
 /// A request for tokens of one bucket.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Step {
-    /// The time in which the requested tokens refill. A step that costs more than `burst` and
-    /// `max_wait` together is never granted.
+    /// The cost: the time in which the requested tokens refill, in ticks. A step whose cost exceeds
+    /// the sum of `burst` and `max_wait` is never granted.
     pub cost: Ticks,
-    /// The time in which the whole bucket refills. At most 2^60.
+    /// The span: the time in which an empty bucket becomes full. At most 2^60 ticks.
     pub burst: Ticks,
     /// The drain tick, in ticks: a leaky bucket leaks only at multiples of this number. 1 for a
     /// bucket that is refilled all the time. Never 0.
     pub tick: Ticks,
     /// The most ticks by which denied calls may push `empty_at` into the future. 0 if denials are
-    /// free. At most 2^60.
+    /// free. At most 2^60 ticks.
     pub max_debt: Ticks,
     /// The most ticks by which a grant may push `empty_at` into the future. 0 if the step needs all
     /// its tokens now, or if `max_debt` is not 0. At most [`MAX_WAIT`].
@@ -87,7 +87,7 @@ pub enum Denial {
     TableFull,
     /// The store failed, and its failure policy denies. The call is counted.
     Unavailable,
-    /// A signal ended the wait for tokens. No step returns this.
+    /// A signal ended the wait for tokens. A step never returns this.
     Interrupted,
 }
 
@@ -128,7 +128,7 @@ impl Step {
     /// Returns the ticks after which an empty bucket is certainly full if no call takes tokens.
     #[must_use]
     pub const fn span(&self) -> Ticks {
-        // The burst and the tick are at most 2^60 each. A drain tick of 1 adds no delay.
+        // The span and the drain tick are at most 2^60 ticks each. A drain tick of 1 adds no delay.
         self.burst + (self.tick - 1)
     }
 

@@ -8,11 +8,11 @@ use crate::clock::Ticks;
 /// A change of a bucket that takes no tokens.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Put {
-    /// Gives tokens back. The bucket never holds more than `burst` afterwards.
+    /// Gives tokens back. The bucket never holds more than its capacity afterwards.
     Refund {
-        /// The time in which the returned tokens would have refilled.
+        /// The cost: the time in which the returned tokens would have refilled.
         cost: Ticks,
-        /// The time in which the whole bucket refills.
+        /// The span: the time in which an empty bucket becomes full.
         burst: Ticks,
         /// The state right after the take that is undone, on the store's own clock. It is
         /// [`Put::VOUCHED`] if the whole cost is to be given back.
@@ -20,7 +20,7 @@ pub enum Put {
     },
     /// Fills the bucket.
     Reset {
-        /// The time in which the whole bucket refills. A remote store keeps the full record for
+        /// The span: the time in which an empty bucket becomes full. A remote store keeps the full record for
         /// this time, so that no host restores an earlier state from its denial cache.
         burst: Ticks,
     },

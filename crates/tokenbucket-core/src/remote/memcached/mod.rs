@@ -13,7 +13,7 @@
 //! in this call.
 //!
 //! If the clocks of hosts differ by e seconds, up to rate × 2e additional tokens are granted in any
-//! window. A state is never moved back. Correcting the state that a host with a fast clock wrote
+//! window. A step never moves a state back. Correcting the state that a host with a fast clock wrote
 //! would grant tokens without limit.
 
 pub mod ketama;

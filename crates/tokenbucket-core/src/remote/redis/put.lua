@@ -3,15 +3,15 @@
 -- KEYS[1]  the bucket
 -- ARGV     one of three forms:
 --          "refund"
---            the cost and the burst in microseconds
+--            the cost and the span in microseconds
 --            "" or an upper bound of the microseconds since the bucket was empty,
 --              to restore a record that was lost
 --            the state after the take that is undone, or 2^52 to refund the whole cost
 --          "reset"
---            the burst in microseconds
+--            the span in microseconds
 --          "bootstrap"
 --            the microseconds since the bucket was empty
---            the microseconds that a record with an unknown burst lives
+--            the microseconds that a record with an unknown span lives
 -- Reply    1
 
 local record, refusal = read(KEYS[1])

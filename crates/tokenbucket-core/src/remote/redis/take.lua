@@ -2,7 +2,7 @@
 --
 -- KEYS[1]  the bucket
 -- ARGV     the cost in microseconds
---          the burst in microseconds
+--          the span in microseconds
 --          the drain tick in microseconds; 1 without drain ticks
 --          the greatest debt that denied calls cause, in microseconds; 0 without debts
 --          the greatest debt that a grant causes, in microseconds; 0 if it needs all tokens now

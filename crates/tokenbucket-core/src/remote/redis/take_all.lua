@@ -2,7 +2,7 @@
 --
 -- KEYS     the bucket of each step; a bucket may occur more than once
 -- ARGV     for each step:
---            the cost and the burst in microseconds
+--            the cost and the span in microseconds
 --            "" or an upper bound of the microseconds since the bucket was empty,
 --              to restore a record that was lost
 -- Reply    1 if all steps are granted

@@ -1,0 +1,54 @@
+--TEST--
+reserve() takes the next tokens in order, and cancel() returns what nobody has built on
+--FILE--
+<?php
+require __DIR__ . '/../../testkit/php/check.php';
+
+$storage = new TokenBucketStorageMemory;
+$bucket = new TokenBucket($storage, 'x', 2, 1);
+$delays = fn (...$reservations) => implode(' ', array_map(fn ($it) => $it->delay, $reservations)) . "\n";
+echo "-- tokens that are there are reserved without a delay --\n";
+echo $delays($bucket->reserve(), $bucket->reserve(), $first = $bucket->reserve());
+show($first->decision);
+echo "-- the next ones follow --\n";
+echo $delays($second = $bucket->reserve(2), $third = $bucket->reserve());
+echo "-- a wait that is too long takes nothing --\n";
+$late = $bucket->reserve(1, 4.999);
+echo $delays($late, $bucket->reserve(1, 4.999));
+show($late->decision);
+$late->cancel();
+echo thrown($late->wait(...)), "\n";
+var_dump($bucket->reserve(3)->decision->reason);
+echo "-- three tokens were reserved after the first one, none after the third --\n";
+$first->cancel();
+echo $delays($bucket->reserve(1, 5));
+$storage->advance(0);
+$third->cancel();
+show($bucket->peek(0));
+echo "-- cancel() works once --\n";
+$bucket->reset();
+$bucket->consume(2);
+$again = $bucket->reserve(2);
+$again->cancel();
+$again->cancel();
+show($bucket->peek());
+echo "-- wait() ends when the tokens are there --\n";
+$bucket->reserve(2)->wait();
+show($bucket->peek(0));
+$due = $bucket->reserve(1);
+$storage->advance(30);
+$due->wait();
+echo "-- a cancellation after the bucket has refilled returns nothing --\n";
+$due->cancel();
+show($bucket->peek(2));
+var_dump($bucket->consume(2), $bucket->consume(1));
+echo "-- invalid arguments --\n";
+echo thrown(fn() => $bucket->reserve(-1)), "\n";
+echo thrown(fn() => $bucket->reserve(1, -0.5)), "\n";
+echo thrown(fn() => $bucket->reserve(1, NAN)), "\n";
+echo thrown(fn() => new TokenBucket\Reservation), "\n";
+echo thrown(fn() => clone $due), "\n";
+echo thrown(fn() => serialize($due)), "\n";
+echo thrown(fn() => $due->delay = 1), "\n";
+?>
+--EXPECT--
