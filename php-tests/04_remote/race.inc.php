@@ -7,7 +7,7 @@ const PROCESSES = 8;
 const TRIES = 5000;
 const CAPACITY = 1000;
 // The tries between two barriers. The barriers keep one process from taking all tokens before the
-// others start.
+// other processes start.
 const CHUNK = 50;
 
 /** Calls $try() in all processes at once. Returns the number of grants of each process. */
