@@ -35,8 +35,8 @@ const MANY_TURNS = 100;
 /** A billion tokens, so that the bucket is never empty here. */
 const MUCH = 1_000_000_000;
 /**
- * The greatest age of a cached denial in seconds. It is longer than a run, so that entries never
- * expire.
+ * The greatest age of a cached denial in seconds. This age is longer than a run, so that cached
+ * denials never expire.
  */
 const HINT_AGE = 600.0;
 /** A timeout in seconds, long enough that a busy machine does not cause an outage. */

@@ -6,7 +6,7 @@
  * The rows of a store are sampled alternately. Nothing is subtracted from the samples. On Redis,
  * round trips are the server's count of reads from clients (total_reads_processed). On other
  * servers, a proxy counts the round trips in separate calls. Single calls are timed with hrtime()
- * around each call. The median cost of hrtime() itself is subtracted.
+ * around each call. The median time of hrtime() itself is subtracted.
  */
 require __DIR__ . '/measure.inc.php';
 require __DIR__ . '/limiters.inc.php';

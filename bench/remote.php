@@ -31,8 +31,8 @@ const MANY_TURNS = 100;
  */
 const MUCH = 1_000_000_000;
 /**
- * The greatest age of a cached denial in seconds. It is longer than a run, so that entries never
- * expire.
+ * The greatest age of a cached denial in seconds. This age is longer than a run, so that cached
+ * denials never expire.
  */
 const HINT_AGE = 600.0;
 /** A timeout in seconds, long enough that a busy machine does not cause an outage. */

@@ -35,7 +35,7 @@ abstract class UpsertByHand
         $this->statement = $db->prepare($text);
     }
 
-    /** Takes tokens and returns whether they are granted. $cost and $burst are in microseconds. */
+    /** Takes tokens. Returns true if granted. The cost and the span are in microseconds. */
     abstract public function take(string $identifier, int $cost, int $burst): bool;
 }
 
@@ -63,7 +63,7 @@ final class MySqlUpsert extends UpsertByHand
 
 /**
  * Reads the verdict from a row. Its columns are the clock, the state of the bucket, and two flags
- * for a granted call and a certain verdict.
+ * that are set if the call is granted and if the verdict is certain.
  */
 final class PgSqlUpsert extends UpsertByHand
 {

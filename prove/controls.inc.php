@@ -1,7 +1,7 @@
 <?php
 /**
- * Known-bad limiters, as applications use them. The judge must convict them under the same load and
- * faults.
+ * Defines the controls: known-bad limiters, as applications use them. The judge must convict each
+ * of them under the same load and faults.
  */
 
 /** A connection to a server, with only the commands that the controls need. */
@@ -60,7 +60,7 @@ abstract class Control
         return CallLog::ERROR;
     }
 
-    /** @return array{int, float} the outcome as a constant of CallLog, and the seconds to wait */
+    /** @return array{int, float} the result as a constant of CallLog, and the seconds to wait */
     abstract public function take(array $bucket, float $cost): array;
 }
 

@@ -143,7 +143,8 @@ abstract class Subject
     }
 
     /**
-     * Resumes a suspended server at once, because a suspended server does not answer this process.
+     * Resumes a suspended server at once, because a suspended server sends no reply to this
+     * process.
      */
     protected function go_on(): void
     {

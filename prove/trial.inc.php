@@ -9,8 +9,8 @@ require_once __DIR__ . '/../testkit/php/fpm.php';
  * Runs one subject under load and faults for some seconds, and then judges its logs.
  *
  * The plan of faults depends on the seed alone. The plan determines the kind, the time, the process
- * and the duration of each fault. The scheduler of the system decides at which point of a call a
- * fault happens.
+ * and the duration of each fault. The kernel's scheduler determines at which point of a call a
+ * fault occurs.
  */
 final class Trial
 {
@@ -26,7 +26,9 @@ final class Trial
     public readonly string $folder;
     private readonly CallLog $events;
     private readonly \Random\Randomizer $dice;
-    /** @var array<int, array{resource, int}> the process and process id of each worker, by slot */
+    /**
+     * @var array<int, array{resource, int}> the process and process id of each worker, by number
+     */
     private array $workers = [];
     /** @var list<int> the client processes of php-fpm */
     private array $clients = [];
@@ -101,7 +103,7 @@ final class Trial
      * Returns the plan of faults.
      *
      * @return list<array{int, string, int}> the time in nanoseconds, the name of the fault, and a
-     *         random number that decides the process and the duration
+     *         random number that determines the process and the duration
      */
     private function plan(): array
     {
@@ -126,7 +128,7 @@ final class Trial
         return max(1, (int) round($a_second * $this->seconds));
     }
 
-    /** @return array{int, string, int} an entry of the plan */
+    /** @return array{int, string, int} one fault of the plan */
     private function chance(string $fault): array
     {
         $at = $this->dice->getInt((int) 2e8, (int) (max(0.3, $this->seconds - 0.3) * 1e9));
@@ -210,8 +212,8 @@ final class Trial
 
     private function start(int $slot): void
     {
-        // Each worker has its own seed, so that its calls depend only on the slot and the number of
-        // starts.
+        // Each worker has its own seed, so that its calls depend only on the worker's number and
+        // the number of starts.
         $seed = crc32("$slot " . ++$this->lives);
         $command = $this->subject->command($slot) . ' -f ' . escapeshellarg(__DIR__ . '/worker.php')
             . ' -- ' . escapeshellarg("$this->folder/load.json") . " $slot $seed";

@@ -3,8 +3,9 @@
  * Runs a worker of a campaign, which calls a limiter in a loop. The worker notes each call, so that
  * the log is complete even if the worker is killed in a call.
  *
- * The command is php worker.php LOAD SLOT SEED. Under php-fpm the query holds the same values, and
- * a request lasts for `milliseconds`. LOAD is a file that Trial::run() wrote.
+ * The command is php worker.php LOAD NUMBER SEED, where NUMBER is the worker's number. Under
+ * php-fpm the query holds the same values, and a request lasts for `milliseconds`. Trial::run()
+ * writes the file LOAD.
  */
 
 /**
@@ -77,7 +78,7 @@ final class Extension
     {
     }
 
-    /** @return array{int, float} the outcome as a constant of CallLog, and the seconds to wait */
+    /** @return array{int, float} the result as a constant of CallLog, and the seconds to wait */
     public function take(array $bucket, float $cost): array
     {
         $decision = $this->bucket($bucket)->attempt($cost);

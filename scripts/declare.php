@@ -11,9 +11,9 @@
  * The script reads the stub with Reflection, so the extension must not be loaded. Tags in doc
  * comments add facts that PHP's syntax cannot express, as in php-src's gen_stub.php:
  *
- *     @implementation path::Type        of a class: its Rust state. fooBar() is path::foo_bar.
+ *     @implementation path::Type        of a class: its Rust type. fooBar() is path::foo_bar.
  *                                       of an interface: its Rust trait. A class that implements
- *                                       fooBar() runs path::foo_bar::<state of the class>.
+ *                                       fooBar() runs path::foo_bar::<type of the class>.
  *                                       of a function: the Rust function.
  *     @implementation-alias path::name  of a method: the Rust function, if not path::foo_bar.
  *     @strict-properties                of a class: no dynamic properties.
@@ -138,8 +138,8 @@ function infos(ReflectionFunctionAbstract $function): array
 }
 
 /**
- * Returns the entry of a method or function. It uses constants for parts that several entries
- * share.
+ * Returns the Rust code that declares a method or function. Uses constants for parts that several
+ * declarations share.
  */
 function entry(ReflectionFunctionAbstract $function, string $head, int $indent): string
 {
@@ -265,7 +265,7 @@ function kind(ReflectionClass $class): array
     };
 }
 
-/** Returns the entry of a class, without empty fields. */
+/** Returns the Rust code that declares a class, without empty fields. */
 function declaration(ReflectionClass $class): string
 {
     $comment = $class->getDocComment();
@@ -315,7 +315,7 @@ function classes(array $classes): string
     return $text;
 }
 
-/** Returns the text of src/declared.rs, which only the module's entry imports. */
+/** Returns the text of src/declared.rs, which only src/lib.rs imports. */
 function declared(array $classes, array $functions): string
 {
     global $parameters, $signatures, $modules;

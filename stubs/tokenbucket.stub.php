@@ -214,16 +214,16 @@ namespace {
          * Takes tokens from every bucket, or from none.
          *
          * A bucket that is listed twice is charged twice. Buckets on one Redis server are charged
-         * in one atomic operation. Elsewhere each bucket is checked first, and then charged in
-         * turn. If a bucket denies its charge, the earlier charges are refunded. The call never
+         * in one atomic operation. On other stores, each bucket is checked first, and then charged
+         * in turn. If a bucket denies its charge, the earlier charges are refunded. The call never
          * grants too much, but other callers may be denied for an instant. Pass a handful of
          * buckets, because the time grows with the square of their number.
          *
          * @throws LogicException over a storage that is written in PHP, and for a class that
          *     overrides _bootstrap()
          * @param non-empty-array<TokenBucket> $buckets the buckets
-         * @return TokenBucket\Decision the decision of the bucket that denies, or else of the
-         *     bucket with the fewest tokens left
+         * @return TokenBucket\Decision the decision of the bucket that denies the call. If all
+         *     buckets grant it, the decision of the bucket with the fewest tokens left
          */
         public static function attemptAll(array $buckets, int|float $tokens = 1): TokenBucket\Decision {}
 
@@ -255,7 +255,7 @@ namespace {
     /**
      * Keeps buckets in memory that all workers of one php-fpm master share.
      *
-     * Command-line processes share nothing unless tokenbucket.shm_path names a segment. A reload
+     * Command-line processes share nothing unless tokenbucket.shm_path is set. A reload
      * keeps the buckets. A restart of the master empties private memory, so that every bucket is
      * full again. The storage cannot fail. If the table is full, tokenbucket.shm_full decides.
      *
@@ -310,11 +310,11 @@ namespace {
          *     than 0, at most 3600. The timeout does not cover DNS lookups, whose results are
          *     cached for a minute
          * @param TokenBucket\OnFailure $onFailure decides while the server fails
-         * @param bool $hints true to use the denial cache of this host, which also keeps denials if
-         *     the server loses its data
+         * @param bool $hints true to use the denial cache of this host. If the server loses its
+         *     data, the host restores cached denials
          * @param float $hintMaxAge seconds for which a cached denial is returned without contacting
-         *     the server, 0 to 3600. A refund or reset by another host takes effect that much later
-         *     at most
+         *     the server, 0 to 3600. A refund or reset by another host takes effect after this time
+         *     at the latest
          * @throws ValueError if the DSN is invalid or a number is out of range
          */
         public function __construct(
@@ -478,8 +478,8 @@ namespace {
          *     transaction there
          * @param float $hintMaxAge seconds for which a cached denial is returned without a
          *     statement, 0 to 3600
-         * @throws ValueError if the driver is another one, the table's name is invalid, or a number
-         *     is out of range
+         * @throws ValueError if the driver is not supported, the table's name is invalid, or a
+         *     number is out of range
          */
         public function __construct(
             PDO $db,
@@ -731,13 +731,13 @@ namespace TokenBucket\Compat {
     }
 
     /**
-     * Limits the requests in the last minutes. Denied requests count, too.
+     * Limits the requests in a window of whole minutes. Denied requests count, too.
      *
      * On memcached the class uses the counters of the ext-memcache limiter, so old and new hosts
      * share these counters. A counter's key is prefix, address and `date('dHi')` in the script's
      * time zone, without the storage's prefix. On Redis the class uses the same counters under the
      * storage's prefix. Other storages keep a bucket for each prefix, address and number of
-     * minutes. On these storages, denied requests are charged up to one window.
+     * minutes. On these storages, denied requests are charged, up to a debt of one window.
      *
      * @implementation compat::minute_window::Window
      * @not-serializable
@@ -848,7 +848,7 @@ namespace TokenBucket\Compat {
         private $_client = null;
 
         /**
-         * Sets the properties. An empty key sets none of them.
+         * Sets the properties. If the key is empty, sets no property.
          *
          * @param string $cacheKey the bucket's name
          * @param int|float|string|null $initNum requests in $expire seconds; null or '' keeps the

@@ -16,7 +16,7 @@ foreach ($denials as $identifier => $count) {
 }
 $most = TokenBucket\status()['most_denied'];
 var_dump(array_is_list($most), array_keys($most[0]));
-// Counts are lower bounds, because identifiers that share an entry reduce each other's count.
+// Counts are lower bounds, because identifiers that share a counter reduce each other's count.
 var_dump($most[0]['identifier'], $most[0]['denied'] <= 400, $most[0]['denied'] >= 400 - 133);
 $last = INF;
 foreach ($most as ['identifier' => $identifier, 'denied' => $denied]) {

@@ -1,5 +1,5 @@
 --TEST--
-TokenBucket::__construct() names the argument that is invalid
+TokenBucket::__construct() reports the argument that is invalid
 --FILE--
 <?php
 require __DIR__ . '/../../testkit/php/check.php';

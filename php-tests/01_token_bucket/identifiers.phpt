@@ -1,5 +1,5 @@
 --TEST--
-Identifiers are any bytes of any length, and each names its own bucket
+Each identifier, any bytes of any length, has its own bucket
 --FILE--
 <?php
 require __DIR__ . '/../../testkit/php/check.php';

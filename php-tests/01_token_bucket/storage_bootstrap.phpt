@@ -1,5 +1,5 @@
 --TEST--
-bootstrap() creates a bucket and never overwrites one
+bootstrap() creates a record and never overwrites a record
 --FILE--
 <?php
 foreach (['TokenBucketStorageMemory', 'TokenBucketStorageSharedMemory'] as $class) {

@@ -1,5 +1,5 @@
 --TEST--
-consume() of a native storage calls the closure only if there is no bucket
+consume() of a native storage calls the closure only if the bucket has no record
 --FILE--
 <?php
 require __DIR__ . '/../../testkit/php/check.php';

@@ -1,5 +1,5 @@
 --TEST--
-A closure may use storages, and a bucket created meanwhile overrides its proposal
+A closure may use storages, and a record created meanwhile overrides its proposal
 --FILE--
 <?php
 require __DIR__ . '/../../testkit/php/check.php';

@@ -1,5 +1,5 @@
 --TEST--
-The userland class decides as the native class on native storages
+The userland class makes the same decisions as the native class on native storages
 --FILE--
 <?php
 require __DIR__ . '/../../testkit/php/check.php';

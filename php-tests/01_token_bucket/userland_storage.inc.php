@@ -1,5 +1,5 @@
 <?php
-/** Defines userland storages that record their calls. */
+/** Defines userland storages that list their calls. */
 require __DIR__ . '/../../testkit/php/check.php';
 
 class Recorder implements TokenBucketStorage

@@ -17,7 +17,7 @@ const PROCESSES = 8;
 const TRIES = 100000;
 const CAPACITY = 100000;
 // The tries between two barriers. The barriers keep one process from taking all tokens before the
-// others start.
+// other processes start.
 const CHUNK = 5000;
 
 $before = TokenBucket\status()['shared_memory'];

@@ -1,5 +1,5 @@
 --TEST--
-A full table with tokenbucket.shm_full=evict evicts the fullest neighbour and counts evictions
+A full table with tokenbucket.shm_full=evict evicts the bucket nearest to full and counts evictions
 --INI--
 tokenbucket.shm_size=4K
 --FILE--

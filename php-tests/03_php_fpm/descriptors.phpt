@@ -17,7 +17,7 @@ function holds(string $process): string
 }
 
 foreach (['in the foreground' => false, 'as a daemon' => true] as $how => $daemon) {
-    // Without process.dumpable the kernel would not let the workers read their own /proc entries.
+    // Without process.dumpable the kernel would not let the workers read their own files in /proc.
     $fpm = new Fpm(['www' => ['pm.max_children' => 1, 'process.dumpable' => 'yes']], daemon: $daemon);
     $execute = $fpm->script('execute', <<<'PHP'
         <?php

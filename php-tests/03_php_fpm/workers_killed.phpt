@@ -19,7 +19,7 @@ $work = $fpm->script('work', <<<'PHP'
     <?php
     $bucket = new TokenBucket(new TokenBucketStorageSharedMemory, 'killed', $_GET['capacity'], 0.01);
     $noted = fopen($_GET['noted'], 'a');
-    // A byte for each token, at once: a killed worker has at most one token that it did not note.
+    // Writes a byte right after each grant. So at most one grant of a killed worker has no byte.
     for ($i = 0; $i < $_GET['tries'] && $bucket->consume(); $i++) {
         fwrite($noted, '.');
     }

@@ -1,5 +1,5 @@
 --TEST--
-TokenBucketStorageRedis names the fault of an invalid DSN
+TokenBucketStorageRedis reports the fault of an invalid DSN
 --FILE--
 <?php
 require __DIR__ . '/../../testkit/php/check.php';

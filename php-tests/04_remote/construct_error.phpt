@@ -1,5 +1,5 @@
 --TEST--
-Remote storages name the constructor argument that is invalid, and contact no server
+Remote storages report the constructor argument that is invalid, and contact no server
 --FILE--
 <?php
 require __DIR__ . '/../../testkit/php/check.php';

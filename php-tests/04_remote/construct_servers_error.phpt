@@ -1,5 +1,5 @@
 --TEST--
-TokenBucketStorageMemcached names the fault of an invalid list of servers
+TokenBucketStorageMemcached reports the fault of an invalid list of servers
 --FILE--
 <?php
 require __DIR__ . '/../../testkit/php/check.php';

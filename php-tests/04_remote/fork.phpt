@@ -56,7 +56,7 @@ foreach ($storages as $name => $storage) {
                 foreach ($play($round * CHILDREN + $who) as $wrong) {
                     echo "FAILED: $wrong\n";
                 }
-                // Half of the children exit normally. The others are killed.
+                // Half of the children exit normally. The other children are killed.
                 $who % 2 ? exit(0) : send_signal('KILL', getmypid());
                 sleep(10);
             }

@@ -61,18 +61,18 @@ foreach (['Redis' => RedisServer::start(), 'Memcached' => MemcachedServer::start
         usleep((int) ((AGE + 0.1) * 1e6));
         $is(false, $drained->consume(), 'denied whenever it is asked');
     }
-    // Checks two buckets without a cached denial on this host as controls.
+    // This host has no cached denial of these two buckets, so both are full.
     $is(true, $unhinted->consume(), 'without hints the loss is a full bucket');
     $is(true, $granted->consume(), 'what was never denied is a full bucket');
 
-    // A refund on this host adds tokens to the bucket in the denial cache.
+    // The refund sends the cached state. The store restores the bucket and then adds the tokens.
     $refunded->refund(2);
     $is([true, true, false], [$refunded->consume(), $refunded->consume(), $refunded->consume()], 'refunded 2 of nothing');
     $fresh = $make('fresh');
     $is(false, TokenBucket::attemptAll([$fresh, $batched])->allowed, 'attemptAll() knows it, too');
     $is(5.0, $fresh->peek()->remaining, 'and takes nothing');
 
-    // A reset on another host stores a record and deletes none. The php process acts as another
+    // A reset on another host writes a record and deletes nothing. The php process acts as another
     // host, because it has another segment.
     php_run(sprintf('(new TokenBucket(new %s(%s, "p:", 2.0), "both", 5, 0.01))->reset();', $class, var_export($address, true)));
     $is('0', record($server, 'p:both'), 'a reset is a record');

@@ -35,7 +35,7 @@ final class Store
         return new TokenBucket($this->storage($policy), $name, $capacity, 0.001);
     }
 
-    /** Returns the store's entry in status()['stores'], or an empty array. */
+    /** Returns the store's row in status()['stores'], or an empty array. */
     public function state(): array
     {
         foreach (TokenBucket\status()['stores'] as $state) {

@@ -1,5 +1,5 @@
 --TEST--
-An outage causes a warning even if another call has thrown an exception for it
+An outage causes a warning even if another call has already thrown an exception
 --EXTENSIONS--
 pcntl
 --FILE--

@@ -7,7 +7,7 @@ const PROCESSES = 8;
 const TRIES = 5000;
 const CAPACITY = 1000;
 // The tries between two barriers. The barriers keep one process from taking all tokens before the
-// others start.
+// other processes start.
 const CHUNK = 50;
 
 /** Calls $try() in all processes at once. Returns the number of grants of each process. */
@@ -29,8 +29,8 @@ function granted_in_race(callable $try, int $tries = TRIES): array
 }
 
 /**
- * Runs two rounds with hints and two without hints. Starts no second round of a kind after four
- * seconds. $trips() returns the number of requests that the server has received.
+ * Runs two rounds with the denial cache and two rounds without it. Starts no second round of a kind
+ * after four seconds. $trips() returns the number of requests that the server has received.
  */
 function race(callable $storage, callable $trips): void
 {

@@ -1,5 +1,5 @@
 --TEST--
-Control: the servers and the proxy of these tests work
+Test kit: the servers and the proxy of these tests work
 --FILE--
 <?php
 require __DIR__ . '/../../testkit/php/check.php';

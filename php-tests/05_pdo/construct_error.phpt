@@ -1,5 +1,5 @@
 --TEST--
-Constructors of PDO storages name the argument that is invalid
+Constructors of PDO storages report the argument that is invalid
 --EXTENSIONS--
 pdo
 pdo_sqlite

@@ -34,7 +34,7 @@ function contract(string $mode, PDO $db, TokenBucketStorage $storage): void
     $finest = new TokenBucket($storage, "finest $id", 5, 1_000_000);
     check($finest->consume(5), "$mode: five at once");
 
-    // bootstrap() creates a bucket, and never overwrites one.
+    // bootstrap() creates a record, and never overwrites a record.
     $storage->bootstrap("boot $id", microtime(true) - 150);
     $boot = new TokenBucket($storage, "boot $id", 3, 0.01);
     check($boot->peek()->remaining === 1.0, "$mode: bootstrap");

@@ -1,5 +1,5 @@
 --TEST--
-purge() deletes, in batches, only buckets that have been full for long enough
+purge() deletes, a hundred at a time, only buckets that have been full for long enough
 --EXTENSIONS--
 mysqlnd
 pdo
@@ -33,7 +33,7 @@ foreach (sql_servers() as $driver => $server) {
     check($storage->purge(50) === 1001 && $left() === 250, "$driver: the old ones");
     check($storage->purge(50) === 0 && $left() === 250, "$driver: not twice");
 
-    // Here the number of rows is a multiple of the batch size. purge() runs in a transaction.
+    // Here the number of rows is a multiple of a hundred. purge() runs in a transaction.
     $fill(200, 100, 'Even');
     $db->beginTransaction();
     check($storage->purge(50) === 200 && $db->inTransaction(), "$driver: in a transaction");

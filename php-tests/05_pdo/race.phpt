@@ -39,8 +39,8 @@ foreach (sql_servers() as $driver => $server) {
             return $granted;
         });
         check(array_sum($granted) === $limit, "$driver $level: " . json_encode($granted));
-        // Not checked under valgrind, because one process may take all 100 tokens before the others
-        // start.
+        // Not checked under valgrind, because one process may take all 100 tokens before the
+        // other processes start.
         $slow || check(count(array_filter($granted)) > 1, "$driver $level: no race");
 
         // All processes use new buckets at once.

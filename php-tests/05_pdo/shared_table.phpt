@@ -120,8 +120,8 @@ $before = $written();
 $bucket->refund(1);
 $granting = $written() - $before;
 check($granting > 0, "the control, a refund: $granting");
-// In a denial, the attempted insert finds the row and updates nothing. The server's own threads also
-// write to the log at times, so the quietest of ten rounds counts.
+// In a denial, the attempted insert finds the row and updates nothing. The server's own threads
+// also write to the log at times, so the round with the fewest writes counts.
 $logged = function (callable $call) use ($db) {
     $position = fn () => (int) $db->query("SHOW STATUS LIKE 'Innodb_lsn_current'")->fetchColumn(1);
     $least = PHP_INT_MAX;

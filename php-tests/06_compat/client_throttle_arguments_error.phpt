@@ -1,5 +1,5 @@
 --TEST--
-ClientThrottle names the argument that is invalid, and requires key() to return a string
+ClientThrottle reports the argument that is invalid, and requires key() to return a string
 --FILE--
 <?php
 require __DIR__ . '/../../testkit/php/check.php';

@@ -1,5 +1,5 @@
 --TEST--
-LeakyBucket names the argument that is invalid
+LeakyBucket reports the argument that is invalid
 --FILE--
 <?php
 require __DIR__ . '/../../testkit/php/check.php';

@@ -1,6 +1,6 @@
 <?php
 /**
- * Starts a Redis, and defines helpers that send bursts of requests and avoid the end of a period.
+ * Starts a Redis. Defines helpers that send many requests at once and avoid the end of a period.
  */
 require __DIR__ . '/../../testkit/php/check.php';
 require __DIR__ . '/../../testkit/php/servers.php';

@@ -35,7 +35,7 @@ usleep(4_100_000);
 $bucket->cleanup();
 check($redis->zScore($set, 'x-y') === false && $redis->zScore("$set:control", 'x-y') === false, 'two in the next two: all are gone');
 check($burst($bucket, 'x', 'y') === 3, 'three again');
-// If the control set is lost, the next clean-up creates a new one. Then hits leak as before.
+// If the control key is lost, the next clean-up creates a new key. Then hits leak as before.
 $redis->del("$set:control");
 $settle(2, 2);
 $bucket->cleanup();

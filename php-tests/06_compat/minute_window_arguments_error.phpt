@@ -1,5 +1,5 @@
 --TEST--
-MinuteWindow names the argument that is invalid
+MinuteWindow reports the argument that is invalid
 --FILE--
 <?php
 require __DIR__ . '/../../testkit/php/check.php';

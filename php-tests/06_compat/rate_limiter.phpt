@@ -1,5 +1,5 @@
 --TEST--
-RateLimiter allows a burst of initNum, and changed properties apply from the next call
+RateLimiter allows initNum requests at once, and changed properties apply from the next call
 --FILE--
 <?php
 require __DIR__ . '/../../testkit/php/check.php';

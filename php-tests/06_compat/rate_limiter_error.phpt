@@ -1,5 +1,5 @@
 --TEST--
-RateLimiter names the argument or property that is invalid
+RateLimiter reports the argument or property that is invalid
 --FILE--
 <?php
 require __DIR__ . '/../../testkit/php/check.php';

@@ -51,7 +51,7 @@ foreach ([
     ['{"num":-1e15,"time":' . ($now - 121) . '}', 30], ['{"num":0,"time":1}', 30],
 ] as [$record, $expected]) {
     $write($record);
-    // One token may be refilled during the burst.
+    // One token may be refilled during these requests.
     $allowed = $burst();
     check($allowed === $expected || $allowed === $expected + 1 && $expected % 30, "$record: $allowed");
 }

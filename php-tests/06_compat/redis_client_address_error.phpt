@@ -1,5 +1,5 @@
 --TEST--
-fromClient() names the part of an address or of credentials that it cannot use
+fromClient() reports the part of an address or of credentials that it cannot use
 --FILE--
 <?php
 require __DIR__ . '/../../testkit/php/check.php';

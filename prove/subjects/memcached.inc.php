@@ -56,7 +56,7 @@ class MemcachedSubject extends Subject
     }
 }
 
-/** Two hosts whose wall clocks are stepped to random times, at most EPSILON from the right time. */
+/** Two hosts whose wall clocks are set to random times, at most EPSILON from the right time. */
 class MemcachedClocksSubject extends MemcachedSubject
 {
     /** The greatest error of a clock in microseconds. */

@@ -35,8 +35,8 @@ class RedisSubject extends Subject
 
     protected function allowances(): array
     {
-        // A request sent before a suspension of up to 244 ms takes effect after it. Cached denials
-        // are at most a tenth of a second old.
+        // A request sent before a suspension of up to 244 ms takes effect after the suspension.
+        // Cached denials are at most a tenth of a second old.
         return ['tick' => 1_000, 'linger' => 500_000_000, 'hint' => 110_000_000];
     }
 
@@ -95,7 +95,7 @@ class RedisLocalSubject extends RedisSubject
     public function load(): array
     {
         // There are no refunds and resets, because it is unknown which of the two buckets they
-        // reach.
+        // change.
         return ['refunds' => 0, 'resets' => 0] + parent::load();
     }
 

@@ -7,7 +7,7 @@ class SharedMemorySubject extends Subject
     public function __construct()
     {
         $this->folder = temporary_folder();
-        // If root starts php-fpm, its workers run as another user, who must reach the segment.
+        // If root starts php-fpm, its workers run as another user and must open the segment.
         chmod($this->folder, 0755);
         $this->fpm = $this->with_fpm() ? $this->start_fpm($this->ini()) : null;
     }
@@ -82,8 +82,8 @@ class DyingSubject extends FullTableSubject
     protected const BUCKETS = 300;
     public const DIES = true;
     /**
-     * A worker dies at one in this many steps on a live bucket. Claims are rarer, so a worker dies
-     * at a greater share of them.
+     * A worker dies at one in this many marked steps on a live bucket. Claims are rarer, so a
+     * worker dies at a greater share of the marked steps of a claim.
      */
     private const ONE_IN = 1_500;
 
