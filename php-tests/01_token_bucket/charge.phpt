@@ -35,7 +35,7 @@ $small = new TokenBucket($storage, 'x', 1, 1000);
 $storage->advance(490);
 var_dump($small->consume(1));
 $storage->advance(6);
-var_dump($small->consume(1), $bucket->consume(1));
+var_dump($small->consume(1));
 ?>
 --EXPECT--
 -- tokens that are there --
@@ -61,5 +61,4 @@ ValueError: TokenBucket::charge(): Argument #1 ($tokens) must be finite
 denied insufficient_tokens remaining=-990.0 capacity=10.0 retryAfter=495.0 resetAfter=500.0
 -- a debt denies a quota of another size, too, and outlives its time to refill --
 bool(false)
-bool(true)
 bool(true)

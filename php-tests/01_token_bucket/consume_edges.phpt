@@ -42,7 +42,7 @@ bool(true)
 -- in debt --
 bool(false)
 bool(false)
-float(0)
+float(-5)
 bool(false)
 bool(true)
 bool(false)

@@ -22,7 +22,7 @@ foreach (['consume', 'attempt', 'peek', 'refund'] as $method) {
     echo thrown(fn() => $bucket->$method(count: 1)), "\n";
 }
 echo "-- wait --\n";
-foreach ([-1, -0.001, NAN, INF, 'abc', []] as $timeout) {
+foreach ([-1, -0.001, NAN, -INF, 'abc', []] as $timeout) {
     echo thrown(fn() => $bucket->wait($timeout)), "\n";
 }
 foreach ([-1, NAN, 'abc'] as $tokens) {

@@ -21,10 +21,10 @@ echo thrown($late->wait(...)), "\n";
 var_dump($bucket->reserve(3)->decision->reason);
 echo "-- three tokens were reserved after the first one, none after the third --\n";
 $first->cancel();
-echo $delays($bucket->reserve(1, 5));
-$storage->advance(0);
+show($bucket->peek(0));
 $third->cancel();
 show($bucket->peek(0));
+echo $delays($bucket->reserve(1, 4));
 echo "-- cancel() works once --\n";
 $bucket->reset();
 $bucket->consume(2);
@@ -52,3 +52,33 @@ echo thrown(fn() => serialize($due)), "\n";
 echo thrown(fn() => $due->delay = 1), "\n";
 ?>
 --EXPECT--
+-- tokens that are there are reserved without a delay --
+0 0 1
+allowed granted remaining=-1.0 capacity=2.0 retryAfter=0.0 resetAfter=3.0
+-- the next ones follow --
+3 4
+-- a wait that is too long takes nothing --
+INF INF
+denied insufficient_tokens remaining=-4.0 capacity=2.0 retryAfter=5.0 resetAfter=6.0
+LogicException: The reservation was not granted
+string(16) "exceeds_capacity"
+-- three tokens were reserved after the first one, none after the third --
+denied insufficient_tokens remaining=-4.0 capacity=2.0 retryAfter=4.0 resetAfter=6.0
+denied insufficient_tokens remaining=-3.0 capacity=2.0 retryAfter=3.0 resetAfter=5.0
+4
+-- cancel() works once --
+denied insufficient_tokens remaining=0.0 capacity=2.0 retryAfter=1.0 resetAfter=2.0
+-- wait() ends when the tokens are there --
+allowed granted remaining=0.0 capacity=2.0 retryAfter=0.0 resetAfter=2.0
+-- a cancellation after the bucket has refilled returns nothing --
+allowed granted remaining=2.0 capacity=2.0 retryAfter=0.0 resetAfter=0.0
+bool(true)
+bool(false)
+-- invalid arguments --
+ValueError: TokenBucket::reserve(): Argument #1 ($tokens) must be greater than or equal to 0
+ValueError: TokenBucket::reserve(): Argument #2 ($maxWait) must be greater than or equal to 0
+ValueError: TokenBucket::reserve(): Argument #2 ($maxWait) must be finite
+Error: Call to private TokenBucket\Reservation::__construct() from global scope
+Error: Trying to clone an uncloneable object of class TokenBucket\Reservation
+Exception: Serialization of 'TokenBucket\Reservation' is not allowed
+Error: Cannot modify readonly property TokenBucket\Reservation::$delay
