@@ -14,6 +14,8 @@ show($bucket->settle(3, 5.5));
 echo "-- far too low: a debt, which a refund makes smaller --\n";
 show($bucket->settle(5.5, 20));
 show($bucket->settle(20, 12));
+show($bucket->settle(12, 1));
+show($bucket->settle(1, 12));
 echo "-- right --\n";
 show($bucket->settle(12, 12.0));
 echo "-- fractions add up --\n";
@@ -37,6 +39,8 @@ allowed granted remaining=7.0 capacity=10.0 retryAfter=0.0 resetAfter=3.0
 allowed granted remaining=4.0 capacity=10.0 retryAfter=0.0 resetAfter=5.5
 -- far too low: a debt, which a refund makes smaller --
 allowed granted remaining=-10.0 capacity=10.0 retryAfter=0.0 resetAfter=20.0
+allowed granted remaining=-2.0 capacity=10.0 retryAfter=0.0 resetAfter=12.0
+allowed granted remaining=9.0 capacity=10.0 retryAfter=0.0 resetAfter=1.0
 allowed granted remaining=-2.0 capacity=10.0 retryAfter=0.0 resetAfter=12.0
 -- right --
 allowed granted remaining=-2.0 capacity=10.0 retryAfter=0.0 resetAfter=12.0

@@ -114,6 +114,42 @@ final class Contract
         }
     }
 
+    private function charges_and_settlements(): void
+    {
+        $bucket = $this->bucket($this->name());
+        $charged = $bucket->charge(13);
+        $this->is([true, -3.0, 'granted'], [$charged->allowed, $charged->remaining, $charged->reason], 'a debt of 3');
+        $denied = $bucket->attempt(0);
+        $this->is([false, 3000.0], [$denied->allowed, round($denied->retryAfter, -2)], 'in debt');
+        // A cached denial assumes the latest state that is possible, so it may show one token more.
+        $this->is(true, in_array($denied->remaining, [-3.0, -4.0]), "owed: $denied->remaining");
+        $this->is(-5.0, $bucket->settle(1, 3)->remaining, '2 more than estimated');
+        $settled = $bucket->settle(10, 2);
+        $this->is([true, 3.0], [$settled->allowed, $settled->remaining], '8 less than estimated');
+        $this->is([true, false], [$bucket->consume(3), $bucket->consume()], 'settled');
+        $this->is(true, str_contains(thrown(fn () => $bucket->charge(2e6)), '2^60 nanoseconds'), '63 years');
+        $this->is([true, 0.0], [$bucket->consume(0), $bucket->peek()->remaining], 'a refused charge takes nothing');
+    }
+
+    private function reservations(): void
+    {
+        $bucket = $this->bucket($this->name());
+        $delay = fn (TokenBucket\Reservation $reservation) => round($reservation->delay, -2);
+        $this->is(0.0, $bucket->reserve(10)->delay, 'tokens that are there');
+        $reserved = [$bucket->reserve(1), $bucket->reserve(2), $bucket->reserve(1)];
+        $this->is([1000.0, 3000.0, 4000.0], array_map($delay, $reserved), 'in order');
+        $late = $bucket->reserve(1, 4500);
+        $this->is([false, INF, -4.0], [$late->decision->allowed, $late->delay, $late->decision->remaining], 'too late');
+        $reserved[0]->cancel();
+        $this->is(5000.0, $delay($last = $bucket->reserve()), 'after a cancellation that others have built on');
+        $last->cancel();
+        $last->cancel();
+        $this->is(5000.0, $delay($bucket->reserve()), 'after a cancellation');
+        $this->is([false, 'exceeds_capacity'], [
+            ($all = $bucket->reserve(11)->decision)->allowed, $all->reason,
+        ], 'more than the capacity');
+    }
+
     private function refund_and_reset(): void
     {
         $bucket = $this->bucket($this->name());

@@ -34,6 +34,28 @@ function contract(string $mode, PDO $db, TokenBucketStorage $storage): void
     $finest = new TokenBucket($storage, "finest $id", 5, 1_000_000);
     check($finest->consume(5), "$mode: five at once");
 
+    // charge() leaves a debt, and settle() makes it smaller.
+    $debtor = new TokenBucket($storage, "debtor $id", 3, 0.01);
+    check($debtor->charge(5)->remaining === -2.0 && !$debtor->consume(0), "$mode: charge");
+    check($debtor->settle(5, 6)->remaining === -3.0, "$mode: settle for more");
+    check($debtor->settle(6, 1)->remaining === 2.0, "$mode: settle for less");
+    check($debtor->consume(2) && !$debtor->consume(), "$mode: settled");
+
+    // Reservations follow each other. A cancelled one returns what no later one has built on.
+    $queue = new TokenBucket($storage, "queue $id", 3, 0.01);
+    $delays = [];
+    foreach ([3, 1, 2, 1] as $tokens) {
+        $delays[] = round(($reserved[] = $queue->reserve($tokens))->delay, -1);
+    }
+    check($delays === [0.0, 100.0, 300.0, 400.0], "$mode: reserve " . json_encode($delays));
+    check(!$queue->reserve(1, 450)->decision->allowed, "$mode: a wait that is too long");
+    $reserved[1]->cancel();
+    check(round($queue->reserve()->delay, -1) === 500.0, "$mode: cancel an early one");
+    ($last = $queue->reserve())->cancel();
+    $last->cancel();
+    check(round($queue->reserve()->delay, -1) === 600.0, "$mode: cancel the last one");
+    $reserved = [];
+
     // bootstrap() creates a record, and never overwrites a record.
     $storage->bootstrap("boot $id", microtime(true) - 150);
     $boot = new TokenBucket($storage, "boot $id", 3, 0.01);

@@ -83,7 +83,7 @@ fn charged(
 fn given_back(question: &Question<'_>, cost: Ticks) -> Result<Decision, Thrown> {
     let (key, burst) = (question.plan.key(), question.step.burst);
     let storage = question.native("settle")?;
-    storage.put(key, &Put::refund(cost.min(burst), burst))?;
+    storage.put(key, &Put::refund(cost, burst))?;
     let look = Step::new(0, burst).dry();
     let (outcome, fallback) = storage.take_or_fall_back(key, &look, None)?;
     let mut decision = Decision::new(&question.plan.quota, &look, &outcome);

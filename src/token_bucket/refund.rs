@@ -20,8 +20,6 @@ pub fn refund(call: &mut Call<'_>, _result: &mut Zval) -> Result<(), Thrown> {
         let tokens = tokens.map_err(|error| exceptions::bad_amount(1, error))?;
         question.plan.quota.refund(tokens)
     };
-    // A refund of more than the capacity fills the bucket.
-    let cost = cost.min(burst);
     let put = Put::refund(cost, burst);
     question.native("refund")?.put(question.plan.key(), &put)
 }

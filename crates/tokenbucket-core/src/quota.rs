@@ -227,7 +227,8 @@ impl Quota {
     }
 
     /// Returns the ticks that a refund of `tokens` gives back, rounded down to whole grains, and at
-    /// most the burst.
+    /// most [`MAX_BURST`]. The result may exceed the span, because a bucket in debt may need more to
+    /// become full.
     ///
     /// If this were rounded up like a cost, many small refunds would give back more than one call
     /// has taken.
@@ -235,7 +236,8 @@ impl Quota {
     pub fn refund(&self, tokens: Tokens) -> Ticks {
         let grains = tokens.scale_down(self.unit, self.group * self.grain.ticks());
         let worth = grains.and_then(|grains| grains.checked_mul(self.grain.ticks()));
-        worth.unwrap_or(self.burst).min(self.burst)
+        let most = MAX_BURST - MAX_BURST % self.grain.ticks();
+        worth.map_or(most, |worth| worth.min(most))
     }
 
     /// Returns the cost of whole `tokens` in ticks. The result is that of [`Quota::cost`], but this
@@ -375,10 +377,7 @@ mod tests {
         let taken = quota.cost(Tokens::from_int(1000).unwrap()).unwrap();
         assert!(1000 * quota.refund(Tokens::ONE) <= taken);
         assert_eq!(quota.refund(Tokens::from_int(1000).unwrap()), taken);
-        assert_eq!(
-            quota.refund(Tokens::from_float(1e300).unwrap()),
-            quota.burst()
-        );
+        assert_eq!(quota.refund(Tokens::from_float(1e300).unwrap()), MAX_BURST);
     }
 
     #[test]
