@@ -135,6 +135,13 @@ fn a_number_that_is_not_open_is_refused() {
 }
 
 #[test]
+fn other_users_cannot_open_it_through_proc() {
+    let segment = Segment::memfd(layout()).unwrap();
+    let stat = fs::fstat(descriptor(&segment)).unwrap();
+    assert_eq!(stat.st_mode & 0o7777, 0o600);
+}
+
+#[test]
 fn nobody_can_change_its_size() {
     let segment = Segment::memfd(layout()).unwrap();
     let size = layout().size() as u64;
