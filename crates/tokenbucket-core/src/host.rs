@@ -26,7 +26,7 @@ use crate::slots::table::{Line, Usage};
 use std::marker::PhantomData;
 
 /// The layout version. Every change of the meaning of a segment's bytes raises this number.
-pub const VERSION: u64 = 2;
+pub const VERSION: u64 = 3;
 /// The least number of lines. A key needs two lines to choose from.
 const MIN_LINES: usize = 2;
 /// The greatest number of lines (256 GiB). Line numbers have 32 bits.
