@@ -67,7 +67,9 @@ impl Header {
         if [load(&self.shape), load(&self.size)] != [layout.shape, layout.size() as u64] {
             return Err(SegmentError::Shape);
         }
-        if self.clock_domain.each_ref().map(load) != clock_domain() {
+        // If no boot id can be read, both are 0. Then the clock may show that the host has restarted.
+        let is_of_this_boot = load(&self.created) <= boot_clock();
+        if self.clock_domain.each_ref().map(load) != clock_domain() || !is_of_this_boot {
             return Err(SegmentError::ClockDomain);
         }
         Ok(())

@@ -8,6 +8,7 @@ use std::os::unix::fs::{FileExt, PermissionsExt, chown, symlink};
 use std::path::Path;
 use tokenbucket_core::host::{Settings, VERSION};
 use tokenbucket_core::memory::{Access, Segment, SegmentError};
+use tokenbucket_core::{TICKS_PER_SECOND, boot_clock};
 
 const FIELD: u64 = 8;
 const MAGIC_AT: u64 = 0;
@@ -15,6 +16,7 @@ const VERSION_AT: u64 = FIELD;
 const LINES_AT: u64 = 2 * FIELD;
 const SIZE_AT: u64 = 3 * FIELD;
 const CLOCK_DOMAIN_AT: u64 = 6 * FIELD;
+const CREATED_AT: u64 = 10 * FIELD;
 
 /// Returns a folder with a finished segment that no process has open.
 fn made() -> Folder {
@@ -167,6 +169,10 @@ fn another_header() {
         let refused = spoilt(at, field(&path, at) ^ 1);
         assert!(matches!(refused, SegmentError::ClockDomain), "{refused:?}");
     }
+    // If the boot ids cannot be read, only the clock tells that the host has restarted.
+    let hour = 3600 * TICKS_PER_SECOND;
+    let refused = spoilt(CREATED_AT, boot_clock() + hour);
+    assert!(matches!(refused, SegmentError::ClockDomain), "{refused:?}");
     Segment::named(&path, PRIVATE, layout()).expect("all is as it was");
 }
 
