@@ -72,7 +72,13 @@ impl Segment {
         if stat.st_uid != rustix::process::geteuid().as_raw() {
             return Err(SegmentError::Owner(stat.st_uid));
         }
-        let mapping = Mapping::open(candidate, &stat, layout)?;
+        let wanted = layout.size() as u64;
+        let mapping = Mapping::open(candidate, &stat, layout.version, |found| {
+            let is_wanted = found == wanted;
+            is_wanted
+                .then_some(layout)
+                .ok_or(SegmentError::Size(found, wanted))
+        })?;
         if load(&mapping.header().nonce) != nonce {
             return Err(SegmentError::Nonce);
         }
