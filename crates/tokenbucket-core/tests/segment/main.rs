@@ -8,6 +8,7 @@ mod forks;
 mod handover;
 mod named;
 mod refused;
+mod sizing;
 
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
