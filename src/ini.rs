@@ -41,11 +41,11 @@ pub fn register(module: i32) {
 
 /// The settings of the shared memory.
 pub struct SharedMemorySettings {
-    /// The size of the segment, and its behaviour when it is full.
+    /// The size of a new segment, and the behaviour when a segment is full.
     pub segment: Settings,
     /// The file of a named segment, or `None` for a private segment.
     pub path: Option<PathBuf>,
-    /// The access rights of a named segment: its mode and group.
+    /// The access rights of a new named segment: its mode and group.
     pub access: Access,
 }
 

@@ -76,7 +76,8 @@ pub fn detach(ending: &Ending) {
 /// if the file cannot be used.
 fn named(settings: &SharedMemorySettings, layout: Layout) -> Option<Segment> {
     let path = settings.path.as_ref()?;
-    match Segment::named(path, settings.access, layout) {
+    let existing = |size| settings.segment.layout_of(size);
+    match Segment::named(path, settings.access, layout, existing) {
         Ok(segment) => Some(segment),
         Err(error) => {
             startup_warning(&format!(

@@ -28,8 +28,7 @@ $try = function (string $name, array $more = []) use ($ini, $code, $folder): voi
 php_run($code, $ini);
 $whole = file_get_contents($path);
 
-$try('another size', ['tokenbucket.shm_size' => '128K']);
-$try('another layout, because identifiers are tracked', ['tokenbucket.track_identifiers' => '1']);
+$try('diagnostics or not is another layout', ['tokenbucket.track_identifiers' => '1']);
 chmod($path, 0666);
 $try('others may write');
 chmod($path, 0600);
@@ -46,6 +45,10 @@ chmod($path, 0600);
 $try('zeros');
 file_put_contents($path, 'something else');
 $try('another file');
+file_put_contents($path, substr($whole, 0, -4096));
+$try('a page is missing');
+file_put_contents($path, $whole . str_repeat("\0", 4096));
+$try('a page too many');
 file_put_contents($path, substr_replace($whole, pack('P', 99), 8, 8));
 $try('another layout version');
 unlink($path);
@@ -57,14 +60,11 @@ rename("$folder/real", $path);
 echo "== the valid segment again\n", php_run($code, $ini);
 ?>
 --EXPECTF--
-== another size
-Warning: tokenbucket: the segment FOLDER/segment is refused (size %d instead of %d: made with other settings); using private shared memory instead
-[true,3,"memfd"]
-== another layout, because identifiers are tracked
-Warning: tokenbucket: the segment FOLDER/segment is refused (size %d instead of %d: made with other settings); using private shared memory instead
+== diagnostics or not is another layout
+Warning: tokenbucket: the segment FOLDER/segment is refused (made with another track_identifiers); using private shared memory instead
 [true,3,"memfd"]
 == others may write
-Warning: tokenbucket: the segment FOLDER/segment is refused (mode 0666 is wider than allowed); using private shared memory instead
+Warning: tokenbucket: the segment FOLDER/segment is refused (mode 0666 lets every user write); using private shared memory instead
 [true,3,"memfd"]
 == a symbolic link
 Warning: tokenbucket: the segment FOLDER/segment is refused (opening: Too many levels of symbolic links%S); using private shared memory instead
@@ -77,10 +77,16 @@ Warning: tokenbucket: the segment FOLDER/segment is refused (has 2 hard links in
 Warning: tokenbucket: the segment FOLDER/segment is refused (not a tokenbucket segment); using private shared memory instead
 [true,3,"memfd"]
 == another file
-Warning: tokenbucket: the segment FOLDER/segment is refused (size %d instead of %d: made with other settings); using private shared memory instead
+Warning: tokenbucket: the segment FOLDER/segment is refused (not a tokenbucket segment); using private shared memory instead
+[true,3,"memfd"]
+== a page is missing
+Warning: tokenbucket: the segment FOLDER/segment is refused (size %d instead of %d); using private shared memory instead
+[true,3,"memfd"]
+== a page too many
+Warning: tokenbucket: the segment FOLDER/segment is refused (size %d instead of %d); using private shared memory instead
 [true,3,"memfd"]
 == another layout version
-Warning: tokenbucket: the segment FOLDER/segment is refused (layout version 99 instead of 2); using private shared memory instead
+Warning: tokenbucket: the segment FOLDER/segment is refused (layout version 99 instead of 3); using private shared memory instead
 [true,3,"memfd"]
 == no such folder
 Warning: tokenbucket: the segment FOLDER/x/segment is refused (its folder is missing); using private shared memory instead

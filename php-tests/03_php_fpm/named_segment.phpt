@@ -24,7 +24,7 @@ echo "two masters: $traffic->granted granted by ", count($traffic->workers) > 4 
 echo 'command line: ', php_run('
     $bucket = new TokenBucket(new TokenBucketStorageSharedMemory, "x", 1000, 0.001);
     for ($granted = 0; $granted < 100 && $bucket->consume(); $granted++);
-    echo $granted, " granted in a segment that is ", TokenBucket\status()["shared_memory"]["backing"], "\n";', $ini);
+    echo $granted, " granted in a segment that is ", TokenBucket\status()["shared_memory"]["backing"], "\n";', ['tokenbucket.shm_size' => '64K'] + $ini);
 
 $first->reload();
 $second->stop();
@@ -32,7 +32,8 @@ $traffic = Traffic::of(4, 50, fn () => $first->get($consume[0], ['id' => 'x', 'c
 echo "after a reload: $traffic->granted granted\n";
 
 $first->stop();
-$third = new Fpm(ini: $ini);
+// The master has another size now. It keeps the file, and with it the buckets.
+$third = new Fpm(ini: ['tokenbucket.shm_size' => '4M'] + $ini);
 $consume = $third->script('consume', CONSUME);
 $traffic = Traffic::of(4, 100, fn () => $third->get($consume, ['id' => 'x', 'capacity' => 1000]));
 echo "after a restart: $traffic->granted granted, $traffic->denied denied\n";

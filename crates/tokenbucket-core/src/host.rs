@@ -10,8 +10,9 @@
 //! ```
 //!
 //! A segment consists of atomics only, so any bytes are valid content. Other processes may write to
-//! a segment, so the code never trusts an index, length or pointer from there. Each process
-//! computes the layout from its own settings, and compares it with the header once.
+//! a segment, so its code never trusts an index, length or pointer from there. Each process
+//! computes the layout from the size of the segment, and compares it with the header once. The size
+//! of a named segment is that of its file, so that processes with other settings share it.
 #![allow(unsafe_code)]
 
 use crate::key::KeyHasher;
@@ -26,11 +27,11 @@ use crate::slots::table::{Line, Usage};
 use std::marker::PhantomData;
 
 /// The layout version. Every change of the meaning of a segment's bytes raises this number.
-pub const VERSION: u64 = 2;
-/// The least number of lines. A key needs two lines to choose from.
-const MIN_LINES: usize = 2;
-/// The greatest number of lines (256 GiB). Line numbers have 32 bits.
-const MAX_LINES: usize = 1 << 32;
+pub const VERSION: u64 = 3;
+/// The number of lines in a page. Segments that differ by a page of lines differ in size.
+const PAGE_OF_LINES: usize = 64;
+/// The greatest number of pages of lines (256 GiB). Line numbers have 32 bits.
+const MAX_PAGES: usize = (1 << 32) / PAGE_OF_LINES;
 
 // SAFETY: the type consists of atomics only, and any bytes are valid.
 unsafe impl Shareable for Shard {}
@@ -54,10 +55,11 @@ pub struct Settings {
     pub evict: bool,
 }
 
-/// Returns the number of lines that fit in `bytes`, at least two.
+/// Returns the number of lines that fit in `bytes`, in whole pages. At least one page.
 #[must_use]
 pub fn lines(bytes: usize) -> usize {
-    (bytes / size_of::<Line>()).clamp(MIN_LINES, MAX_LINES)
+    let pages = bytes / (PAGE_OF_LINES * size_of::<Line>());
+    pages.clamp(1, MAX_PAGES) * PAGE_OF_LINES
 }
 
 /// The place of each part of the segment.
@@ -75,6 +77,36 @@ impl Settings {
     #[must_use]
     pub fn layout(self) -> Layout {
         self.places().layout
+    }
+
+    /// Returns the layout of an existing segment of `size` bytes, with the other settings as here.
+    /// Returns `None` if no segment has this size.
+    #[must_use]
+    pub fn layout_of(self, size: u64) -> Option<Layout> {
+        self.of_size(size).map(Self::layout)
+    }
+
+    /// Returns the settings of a segment of `size` bytes.
+    fn of_size(self, size: u64) -> Option<Self> {
+        let of = |pages: usize| Self {
+            lines: pages * PAGE_OF_LINES,
+            ..self
+        };
+        let size_of = |settings: Self| settings.layout().size() as u64;
+        if size_of(self) == size {
+            return Some(self);
+        }
+        // The size grows with each page. So a binary search finds the only number of pages.
+        let (mut pages, mut end) = (1, MAX_PAGES);
+        while pages < end {
+            let middle = usize::midpoint(pages, end);
+            if size_of(of(middle)) < size {
+                pages = middle + 1;
+            } else {
+                end = middle;
+            }
+        }
+        Some(of(pages)).filter(|&settings| size_of(settings) == size)
     }
 
     fn places(self) -> Places {
@@ -102,7 +134,8 @@ pub struct Host<V: Variant = Production> {
 }
 
 impl<V: Variant> Host<V> {
-    /// Places all parts on the segment that `make` returns for the layout of these settings.
+    /// Places all parts on the segment that `make` returns for the layout of these settings. If it
+    /// returns an existing segment, the number of lines is that of the segment.
     ///
     /// ```
     /// # use tokenbucket_core::host::{Host, Settings, lines};
@@ -113,13 +146,15 @@ impl<V: Variant> Host<V> {
     /// ```
     ///
     /// # Errors
-    /// Returns the errors of `make`.
+    /// The errors of `make`, or [`SegmentError::Shape`] if no segment has the size of this one.
     pub fn new(
         settings: Settings,
         make: impl FnOnce(Layout) -> Result<Segment, SegmentError>,
     ) -> Result<Self, SegmentError> {
+        let segment = make(settings.layout())?;
+        let settings = settings.of_size(segment.size() as u64);
+        let settings = settings.ok_or(SegmentError::Shape)?;
         let places = settings.places();
-        let segment = make(places.layout)?;
         Ok(Self {
             slots: SharedMemory {
                 lines: segment.region(&places.lines),

@@ -4,10 +4,10 @@
 
 use libfuzzer_sys::fuzz_target;
 use std::io::{Seek, SeekFrom, Write};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::LazyLock;
 use tokenbucket_core::host::{Host, Settings, lines};
-use tokenbucket_core::memory::{Access, Segment};
+use tokenbucket_core::memory::{Access, Layout, Segment, SegmentError};
 use tokenbucket_core::{Put, Step};
 
 const ACCESS: Access = Access {
@@ -23,12 +23,16 @@ fn settings() -> Settings {
     }
 }
 
+fn named(path: &Path, layout: Layout) -> Result<Segment, SegmentError> {
+    Segment::named(path, ACCESS, layout, |size| settings().layout_of(size))
+}
+
 /// The path and the bytes of a valid segment.
 static SEGMENT: LazyLock<(PathBuf, Vec<u8>)> = LazyLock::new(|| {
     let path =
         std::env::temp_dir().join(format!("tokenbucket-fuzz-{}.segment", std::process::id()));
     std::fs::remove_file(&path).ok();
-    drop(Segment::named(&path, ACCESS, settings().layout()).expect("a segment"));
+    drop(named(&path, settings().layout()).expect("a segment"));
     let bytes = std::fs::read(&path).expect("its bytes");
     (path, bytes)
 });
@@ -46,7 +50,7 @@ fuzz_target!(|changes: Vec<(u32, u64)>| {
         .expect("the file");
     file.seek(SeekFrom::Start(0)).expect("its beginning");
     file.write_all(&bytes).expect("its bytes");
-    let opened = Host::new(settings(), |layout| Segment::named(path, ACCESS, layout));
+    let opened = Host::new(settings(), |layout| named(path, layout));
     let Ok(host): Result<Host, _> = opened else {
         return;
     };

@@ -14,17 +14,14 @@ pub enum SegmentError {
     /// The file belongs to another user, who could truncate it.
     #[error("owned by uid {0}, neither this user nor root")]
     Owner(u32),
-    /// The mode of the file is wider than the settings allow.
-    #[error("mode {0:04o} is wider than allowed")]
+    /// Every user may write to the file, and the settings do not allow that.
+    #[error("mode {0:04o} lets every user write")]
     Mode(u32),
-    /// A group other than the configured one may write to the file.
-    #[error("writable by gid {0}, another group than asked for")]
-    Group(u32),
     /// The file has other hard links.
     #[error("has {0} hard links instead of one")]
     Links(u64),
-    /// The segment was created with other settings.
-    #[error("size {0} instead of {1}: made with other settings")]
+    /// The file does not have the size of the segment, or the segment not the size of the settings.
+    #[error("size {0} instead of {1}")]
     Size(u64, u64),
     /// The file is not a segment, or no process has finished creating it.
     #[error("not a tokenbucket segment")]
@@ -32,8 +29,8 @@ pub enum SegmentError {
     /// The segment was created by another release.
     #[error("layout version {0} instead of {1}")]
     Version(u64, u64),
-    /// The segment was created with other settings.
-    #[error("made with other settings")]
+    /// The segment was created with another setting for diagnostics.
+    #[error("made with another track_identifiers")]
     Shape,
     /// The instants in the segment were measured before the last boot, or on another clock.
     #[error("made before the last boot, or under another clock; remove it")]

@@ -55,19 +55,32 @@ impl Header {
         Ok(())
     }
 
-    pub(super) fn check(&self, layout: Layout) -> Result<(), SegmentError> {
+    /// Checks that a file of `size` bytes is a finished segment of this layout version.
+    pub(super) fn identify(&self, size: u64, version: u64) -> Result<(), SegmentError> {
         // Acquire: pairs with the release in `fill`.
         if self.magic.load(Ordering::Acquire) != MAGIC {
             return Err(SegmentError::Magic);
         }
-        let version = load(&self.version);
-        if version != layout.version {
-            return Err(SegmentError::Version(version, layout.version));
+        let found = load(&self.version);
+        if found != version {
+            return Err(SegmentError::Version(found, version));
         }
-        if [load(&self.shape), load(&self.size)] != [layout.shape, layout.size() as u64] {
+        let created = load(&self.size);
+        if created != size {
+            return Err(SegmentError::Size(size, created));
+        }
+        Ok(())
+    }
+
+    /// Checks that the segment has this layout, and that its instants are of this boot.
+    pub(super) fn check(&self, layout: Layout) -> Result<(), SegmentError> {
+        if load(&self.shape) != layout.shape {
             return Err(SegmentError::Shape);
         }
-        if self.clock_domain.each_ref().map(load) != clock_domain() {
+        // If no boot id can be read, both are 0. Then only the clock may show that the host has
+        // restarted.
+        let is_of_this_boot = load(&self.created) <= boot_clock();
+        if self.clock_domain.each_ref().map(load) != clock_domain() || !is_of_this_boot {
             return Err(SegmentError::ClockDomain);
         }
         Ok(())

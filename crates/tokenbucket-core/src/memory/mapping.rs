@@ -2,7 +2,7 @@
 
 use super::error::system;
 use super::header::Header;
-use super::layout::{Layout, Place};
+use super::layout::{Layout, PAGE, Place};
 use super::{SegmentError, fork};
 use rustix::fd::BorrowedFd;
 use rustix::fs;
@@ -33,18 +33,22 @@ impl Mapping {
         Ok(mapping)
     }
 
-    /// Maps a file that another process has filled. Checks its length and its header.
+    /// Maps a file that another process has filled. Checks its header. `choose` returns the layout
+    /// for the size of the file.
     pub(super) fn open(
         fd: BorrowedFd<'_>,
         stat: &fs::Stat,
-        layout: Layout,
+        version: u64,
+        choose: impl FnOnce(u64) -> Result<Layout, SegmentError>,
     ) -> Result<Self, SegmentError> {
-        let (found, wanted) = (stat.st_size.cast_unsigned(), layout.size() as u64);
-        if found != wanted {
-            return Err(SegmentError::Size(found, wanted));
+        let found = stat.st_size.cast_unsigned();
+        let size = usize::try_from(found).map_err(|_| SegmentError::Magic)?;
+        if size < PAGE {
+            return Err(SegmentError::Magic);
         }
-        let mapping = Self::map(Some(fd), layout.size())?;
-        mapping.header().check(layout)?;
+        let mapping = Self::map(Some(fd), size)?;
+        mapping.header().identify(found, version)?;
+        mapping.header().check(choose(found)?)?;
         Ok(mapping)
     }
 

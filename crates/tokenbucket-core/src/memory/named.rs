@@ -1,7 +1,8 @@
 //! Segments with a name: a file that several masters and command-line processes share.
 //!
-//! Opening an existing file checks the file and does not change it. All checks use the descriptor,
-//! never the path.
+//! An existing file is checked and never changed. It keeps its size, its mode and its group,
+//! whatever the settings of the process that opens it. All checks use the descriptor, never the
+//! path.
 
 use super::error::system;
 use super::mapping::Mapping;
@@ -11,7 +12,7 @@ use rustix::fs::{self, AtFlags, CWD, FallocateFlags, FileType, Mode, OFlags};
 use rustix::io::Errno;
 use std::path::Path;
 
-/// The permissions of a named segment.
+/// The permissions of a new named segment.
 #[derive(Clone, Copy, Debug)]
 pub struct Access {
     /// The permission bits.
@@ -21,19 +22,24 @@ pub struct Access {
 }
 
 impl Segment {
-    /// Opens the named segment at `path`, or creates it if it is missing.
+    /// Opens the named segment at `path`, or creates it with `layout` if it is missing. `existing`
+    /// returns the layout of a file with this size in bytes, or `None` if there is none.
     ///
     /// # Errors
-    /// Fails if the file fails a check or cannot be created. Opening never changes an existing
-    /// file.
-    pub fn named(path: &Path, access: Access, layout: Layout) -> Result<Self, SegmentError> {
+    /// If the file fails a check or cannot be created. An existing file is never changed.
+    pub fn named(
+        path: &Path,
+        access: Access,
+        layout: Layout,
+        existing: impl Fn(u64) -> Option<Layout>,
+    ) -> Result<Self, SegmentError> {
         if !path.is_absolute() || path.file_name().is_none() {
             return Err(SegmentError::Path);
         }
         // If several processes create the file at once, only the first process can link it. The
         // other processes then open that file.
         for _ in 0..8 {
-            match Self::open(path, access, layout) {
+            match Self::open(path, access, layout.version, &existing) {
                 Err(SegmentError::System(_, Errno::NOENT)) => {}
                 opened => return opened,
             }
@@ -46,7 +52,12 @@ impl Segment {
     }
 
     /// Opens and checks an existing file.
-    fn open(path: &Path, access: Access, layout: Layout) -> Result<Self, SegmentError> {
+    fn open(
+        path: &Path,
+        access: Access,
+        version: u64,
+        existing: impl Fn(u64) -> Option<Layout>,
+    ) -> Result<Self, SegmentError> {
         let flags = OFlags::RDWR | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
         let fd = fs::open(path, flags, Mode::empty()).map_err(system("opening"))?;
         let stat = fs::fstat(&fd).map_err(system("fstat"))?;
@@ -56,14 +67,10 @@ impl Segment {
         if stat.st_uid != 0 && stat.st_uid != rustix::process::geteuid().as_raw() {
             return Err(SegmentError::Owner(stat.st_uid));
         }
-        if stat.st_mode & 0o777 & !access.mode != 0 {
+        // The owner has chosen the group and its rights. But a file that every user can write to
+        // needs the consent of this process, too.
+        if stat.st_mode & 0o002 & !access.mode != 0 {
             return Err(SegmentError::Mode(stat.st_mode & 0o777));
-        }
-        if let Some(group) = access.group
-            && stat.st_mode & 0o020 != 0
-            && stat.st_gid != group
-        {
-            return Err(SegmentError::Group(stat.st_gid));
         }
         // The type of this field differs between architectures.
         #[allow(clippy::useless_conversion)]
@@ -71,7 +78,9 @@ impl Segment {
         if links != 1 {
             return Err(SegmentError::Links(links));
         }
-        let mapping = Mapping::open(fd.as_fd(), &stat, layout)?;
+        let mapping = Mapping::open(fd.as_fd(), &stat, version, |size| {
+            existing(size).ok_or(SegmentError::Shape)
+        })?;
         Ok(Self::new(mapping, Backing::Named(path.to_owned())))
     }
 

@@ -5,7 +5,7 @@ use super::header::load;
 use super::mapping::Mapping;
 use super::{Backing, Layout, Segment, SegmentError, check_limit};
 use rustix::fd::{AsFd, BorrowedFd, FromRawFd, OwnedFd, RawFd};
-use rustix::fs::{self, MemfdFlags, SealFlags};
+use rustix::fs::{self, MemfdFlags, Mode, SealFlags};
 use rustix::io::Errno;
 
 const SEALS: SealFlags = SealFlags::SHRINK
@@ -32,6 +32,9 @@ impl Segment {
         let fd = fs::memfd_create("tokenbucket", flags | MemfdFlags::NOEXEC_SEAL)
             .or_else(|_| fs::memfd_create("tokenbucket", flags))
             .map_err(system("memfd_create"))?;
+        // A memfd is created with the mode 0777 or 0666. Without this change, another user could
+        // open it through `/proc`.
+        fs::fchmod(&fd, Mode::RUSR | Mode::WUSR).map_err(system("fchmod"))?;
         check_limit(layout)?;
         fs::ftruncate(&fd, layout.size() as u64).map_err(system("ftruncate"))?;
         fs::fcntl_add_seals(&fd, SEALS).map_err(system("sealing"))?;
@@ -69,7 +72,13 @@ impl Segment {
         if stat.st_uid != rustix::process::geteuid().as_raw() {
             return Err(SegmentError::Owner(stat.st_uid));
         }
-        let mapping = Mapping::open(candidate, &stat, layout)?;
+        let wanted = layout.size() as u64;
+        let mapping = Mapping::open(candidate, &stat, layout.version, |found| {
+            let is_wanted = found == wanted;
+            is_wanted
+                .then_some(layout)
+                .ok_or(SegmentError::Size(found, wanted))
+        })?;
         if load(&mapping.header().nonce) != nonce {
             return Err(SegmentError::Nonce);
         }

@@ -123,7 +123,7 @@ impl<'a> Breakers<'a> {
                     .compare_exchange(owner, store, AcqRel, Acquire)
                     .is_ok()
             {
-                cell.set_name(name);
+                cell.forget(name);
                 return cell;
             }
         }
@@ -244,6 +244,15 @@ impl Breaker {
                 .is_ok()
     }
 
+    /// Forgets the previous store of an idle cell. `name` is the name of the new store.
+    fn forget(&self, name: &str) {
+        // Relaxed: if a caller of the new store is faster, it may be warned twice.
+        self.warned.store(0, Relaxed);
+        self.warned_of_key_at.store(0, Relaxed);
+        self.openings.store(0, Relaxed);
+        self.set_name(name);
+    }
+
     fn set_name(&self, name: &str) {
         let mut bytes = [0; NAME];
         let kept = name.len().min(NAME);
@@ -344,6 +353,28 @@ mod tests {
             let now = seconds * TICKS_PER_SECOND;
             assert_eq!(breaker.warns_of_key(now), warns, "{seconds}");
         }
+    }
+
+    #[test]
+    fn an_evicted_store_leaves_no_warnings_to_the_next() {
+        let cells: [Breaker; CELLS] = std::array::from_fn(|_| Breaker::default());
+        let breakers = Breakers::new(&cells);
+        for store in 1..=CELLS as u64 {
+            let cell = breakers.of(store, "old");
+            for _ in 0..3 {
+                cell.failed(Passage::Closed, 1, 0);
+            }
+            assert!(cell.warns() && cell.warns_of_key(1));
+            // The store answers, but rejects the request. So the outage has not ended.
+            cell.answered();
+        }
+        let cell = breakers.of(1_000_000, "new");
+        assert_eq!(
+            (cell.state().name.as_str(), cell.state().openings),
+            ("new", 0)
+        );
+        assert!(cell.warns(), "the first outage of this store");
+        assert!(cell.warns_of_key(2), "the first failure of a request");
     }
 
     #[test]

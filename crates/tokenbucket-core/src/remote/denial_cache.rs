@@ -9,39 +9,40 @@
 //!
 //! ```text
 //! set    cleared_at: 64 bits | unused: 64 bits | three entries
-//! entry  fingerprint: 48 bits | seen: 22 bits | error: 6 bits | bound: 52 bits
+//! entry  fingerprint: 48 bits | seen: 45 bits | exponent: 5 bits | bound: 30 bits
 //! ```
 //!
-//! Refunds and resets move `empty_at` back. After the store has executed a refund or reset, the
-//! worker writes the current instant, the stamp, to the set's `cleared_at`. Replies to requests
-//! that were sent before the stamp are not recorded in the set.
+//! Refunds and resets move `empty_at` back. Before a worker sends one of them, and again after the
+//! reply, it writes the current instant, the stamp, to the set's `cleared_at`.
 //!
-//! Invariant: after the stamp, no entry remains that comes from an earlier request. The worker that
-//! records writes its entry and then reads the stamp. The worker that clears writes the stamp and
-//! then looks for the entry. Both workers execute a sequentially consistent fence between their two
-//! accesses. So at least one worker reads the other's write and removes the entry.
+//! Invariant: an entry is used only if its request was sent after the set's stamp. Every reader
+//! compares the two. So the stamp alone removes all earlier entries of the set, also those of
+//! requests whose replies arrive later. Nothing is left to finish if a worker is killed. The stamp
+//! removes the entries of up to two other buckets, too.
 
-use crate::clock::Ticks;
+use crate::clock::{EPOCH, Ticks};
 use portable_atomic::AtomicU128;
 use std::sync::atomic::{
     AtomicU64,
-    Ordering::{AcqRel, Acquire, Relaxed, SeqCst},
-    fence,
+    Ordering::{AcqRel, Acquire, Relaxed},
 };
 
 const ENTRIES: usize = 3;
-const FINGERPRINT_MASK: u128 = (1 << 48) - 1;
-const SEEN_BITS: u32 = 22;
-/// The exponent of the unit of `seen`: 2^24 ns (17 ms). The number wraps around after 19 hours.
-const SEEN_UNIT: u32 = 24;
-const SEEN_MASK: u64 = (1 << SEEN_BITS) - 1;
-const ERROR_BITS: u32 = 6;
-/// The exponent of the greatest error: 2^40 ns (18 minutes), which is longer than any call takes.
-const GREATEST_ERROR: u32 = 40;
-/// The exponent of the unit of the bound: 2^10 ns. The bound is rounded down.
-const BOUND_UNIT: u32 = 10;
+const FINGERPRINT_BITS: u32 = 48;
+const SEEN_BITS: u32 = 45;
+const EXPONENT_BITS: u32 = 5;
+const BOUND_BITS: u32 = 30;
+/// The exponent of the unit of `seen`: 2^14 ns (16 µs). The number does not wrap around, because
+/// the clock stays below [`EPOCH`] + 2^59.
+const SEEN_UNIT: u32 = 14;
+/// The least exponent of the unit of a bound: 2^14 ns.
+const LEAST_EXPONENT: u32 = 14;
+/// The greatest exponent: 2^40 ns (18 minutes), which is longer than any call takes.
+const GREATEST_EXPONENT: u32 = 40;
+/// All instants are below this one.
+const END: Ticks = 4 * EPOCH;
 
-/// A set of three entries, and the instant at which an entry of the set was last cleared.
+/// A set of three entries, and the instant at which the set was last cleared.
 #[repr(C, align(64))]
 #[derive(Debug, Default)]
 pub struct EntrySet {
@@ -78,18 +79,20 @@ impl<'a> DenialCache<'a> {
         &self.0[((bits * self.0.len() as u64) >> 32) as usize]
     }
 
-    /// Returns the entry of the bucket with this hash, with its age at `now`.
+    /// Returns the entry of the bucket with this hash, with its age at `now`. Returns `None` if
+    /// there is none, if the set was cleared since, or if the state was seen after `now`.
     #[inline]
     #[must_use]
     pub fn find(&self, hash: u128, now: Ticks) -> Option<Entry> {
-        let fingerprint = fingerprint(hash);
-        let entries = &self.set(hash).entries;
-        // Relaxed: an entry is a single word, and no other access depends on this read.
-        let word = entries.iter().map(|slot| slot.load(Relaxed));
-        let word = word
-            .into_iter()
-            .find(|word| word & FINGERPRINT_MASK == fingerprint)?;
-        Some(unpack(word, now))
+        let set = self.set(hash);
+        // Relaxed: an entry is a single word, and the stamp is compared by value.
+        let mut words = set.entries.iter().map(|slot| slot.load(Relaxed));
+        let word = words.find(|&word| fingerprint(word) == fingerprint(hash))?;
+        let seen = seen(word);
+        // Both units are rounded down. So an entry that was seen in the unit of the stamp is not
+        // used, because it may be older than the stamp.
+        let is_current = unit(set.cleared_at.load(Acquire)) < seen && seen <= unit(now);
+        is_current.then(|| unpack(word, now))
     }
 
     /// Records that the bucket's `empty_at` was at least `bound` and at most `bound + error`. The
@@ -97,92 +100,110 @@ impl<'a> DenialCache<'a> {
     /// cleared since then.
     pub fn record(&self, hash: u128, bound: Ticks, error: Ticks, sent: Ticks) {
         let set = self.set(hash);
-        let word = pack(fingerprint(hash), bound, error, sent);
-        let slot = set.place(word, sent);
-        let old = slot.load(Relaxed);
-        // If another worker has just written to this place, keep that worker's entry, because it is
-        // as recent.
-        if slot.compare_exchange(old, word, AcqRel, Relaxed).is_err() {
+        // An entry that no reader would use must not replace another one.
+        if set.cleared_at.load(Acquire) >= sent {
             return;
         }
-        fence(SeqCst);
-        if set.cleared_at.load(Acquire) >= sent {
-            slot.compare_exchange(word, 0, AcqRel, Relaxed).ok();
-        }
+        let word = pack(fingerprint(hash), bound, error, sent);
+        let slot = set.place(word);
+        let old = slot.load(Relaxed);
+        // If another worker has just written to this slot, keep that entry, because it is as
+        // recent.
+        slot.compare_exchange(old, word, AcqRel, Relaxed).ok();
     }
 
-    /// Removes the bucket's entry. From then on, [`DenialCache::record`] ignores the replies to
-    /// requests that were sent up to `now`.
+    /// Clears the set of the bucket: removes all entries of requests that were sent up to `now`.
     pub fn clear(&self, hash: u128, now: Ticks) {
-        let set = self.set(hash);
-        set.cleared_at.fetch_max(now, AcqRel);
-        fence(SeqCst);
-        for slot in &set.entries {
-            let word = slot.load(Acquire);
-            if word & FINGERPRINT_MASK == fingerprint(hash) {
-                // If this fails, another worker has changed the entry. If that worker wrote a new
-                // entry, the worker reads the stamp after that.
-                slot.compare_exchange(word, 0, AcqRel, Relaxed).ok();
-            }
-        }
+        self.set(hash).cleared_at.fetch_max(now, AcqRel);
     }
 }
 
 impl EntrySet {
     /// Returns the place of a new entry: an older entry of the same bucket, otherwise the oldest
-    /// entry.
-    fn place(&self, word: u128, now: Ticks) -> &AtomicU128 {
-        let mut oldest = (&self.entries[0], 0);
+    /// one. An empty place is the oldest.
+    fn place(&self, word: u128) -> &AtomicU128 {
+        let mut oldest = (&self.entries[0], u64::MAX);
         for slot in &self.entries {
             let other = slot.load(Relaxed);
-            if other & FINGERPRINT_MASK == word & FINGERPRINT_MASK {
+            if fingerprint(other) == fingerprint(word) {
                 return slot;
             }
-            let age = if other == 0 {
-                Ticks::MAX
-            } else {
-                unpack(other, now).age
-            };
-            if age > oldest.1 {
-                oldest = (slot, age);
+            if seen(other) < oldest.1 {
+                oldest = (slot, seen(other));
             }
         }
         oldest.0
     }
 }
 
-/// Returns 48 bits of the hash that do not choose the set. The result is never 0.
+/// Returns 48 bits of a hash that do not choose the set. An entry begins with the same bits.
 const fn fingerprint(hash: u128) -> u128 {
-    let bits = hash & FINGERPRINT_MASK;
-    if bits == 0 { 1 } else { bits }
+    hash & ((1 << FINGERPRINT_BITS) - 1)
 }
 
-fn pack(fingerprint: u128, bound: Ticks, error: Ticks, seen: Ticks) -> u128 {
-    let seen = (seen >> SEEN_UNIT) & SEEN_MASK;
-    // Round up to a power of two, within the greatest error.
-    let error = error.clamp(1, 1 << GREATEST_ERROR).next_power_of_two();
-    let error = u64::from(error.trailing_zeros());
-    // The mask loses nothing, because instants on this host are below 2^62.
-    let bound = (bound >> BOUND_UNIT) & ((1 << 52) - 1);
-    fingerprint
-        | u128::from(seen) << 48
-        | u128::from(error) << (48 + SEEN_BITS)
-        | u128::from(bound) << (48 + SEEN_BITS + ERROR_BITS)
+/// Returns the number of the unit in which `instant` lies.
+const fn unit(instant: Ticks) -> u64 {
+    instant.saturating_sub(EPOCH) >> SEEN_UNIT
 }
 
+/// Returns the unit in which the state of an entry was seen.
+// The cast keeps only the bits that are needed.
+#[allow(clippy::cast_possible_truncation)]
+const fn seen(word: u128) -> u64 {
+    (word >> FINGERPRINT_BITS) as u64 & ((1 << SEEN_BITS) - 1)
+}
+
+/// Returns the first instant of a unit.
+const fn start(unit: u64) -> Ticks {
+    EPOCH + (unit << SEEN_UNIT)
+}
+
+/// Packs an entry. The bound is rounded down to a multiple of 2^exponent, and the error is at most
+/// twice that. The exponent is the least one with which both fit. If an unpacked entry is packed
+/// again, its bound and its error stay.
+///
+/// Of the bound, the entry holds the last 30 bits in front of the zeros. The bound is the number
+/// with these bits that is next to `seen`.
 // The casts keep only the bits that are needed.
 #[allow(clippy::cast_possible_truncation)]
+fn pack(fingerprint: u128, bound: Ticks, error: Ticks, sent: Ticks) -> u128 {
+    let seen = unit(sent) & ((1 << SEEN_BITS) - 1);
+    let bound = bound.min(END);
+    let error = error.clamp(1 << LEAST_EXPONENT, 1 << GREATEST_EXPONENT);
+    // The distance is below 2^62, so that the exponent is at most 40.
+    let length = u64::BITS - bound.abs_diff(start(seen)).leading_zeros();
+    let mut exponent = (error.next_power_of_two().trailing_zeros() - 1)
+        .max((length + 2).saturating_sub(BOUND_BITS))
+        .max(LEAST_EXPONENT);
+    let rounding = bound & ((1 << exponent) - 1);
+    if error + rounding > 2 << exponent {
+        exponent += 1;
+    }
+    let bound = bound >> exponent & ((1 << BOUND_BITS) - 1);
+    fingerprint
+        | u128::from(seen) << FINGERPRINT_BITS
+        | u128::from(exponent - LEAST_EXPONENT) << (FINGERPRINT_BITS + SEEN_BITS)
+        | u128::from(bound) << (FINGERPRINT_BITS + SEEN_BITS + EXPONENT_BITS)
+}
+
+/// Unpacks an entry. Any word is valid, because other processes may write to the segment.
+// The casts keep only the bits that are needed.
+#[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)]
 fn unpack(word: u128, now: Ticks) -> Entry {
-    let seen = (word >> 48) as u64 & SEEN_MASK;
-    let error = (word >> (48 + SEEN_BITS)) as u32 & ((1 << ERROR_BITS) - 1);
-    let bound = (word >> (48 + SEEN_BITS + ERROR_BITS)) as u64;
-    let units = (now >> SEEN_UNIT).wrapping_sub(seen) & SEEN_MASK;
+    const REST: u32 = u64::BITS - BOUND_BITS;
+    let seen = seen(word);
+    let exponent = (word >> (FINGERPRINT_BITS + SEEN_BITS)) as u32 & ((1 << EXPONENT_BITS) - 1);
+    let exponent = (exponent + LEAST_EXPONENT).min(GREATEST_EXPONENT);
+    let bits = (word >> (FINGERPRINT_BITS + SEEN_BITS + EXPONENT_BITS)) as u64;
+    let near = start(seen) >> exponent;
+    // The shift to the right keeps the sign of the difference.
+    let distance = (bits.wrapping_sub(near) << REST).cast_signed() >> REST;
+    let bound = (i128::from(near) + i128::from(distance)) << exponent;
     Entry {
-        bound: bound << BOUND_UNIT,
-        // Add the error that comes from rounding the bound down.
-        error: (1 << error.min(GREATEST_ERROR)) + (1 << BOUND_UNIT),
-        // Round up, because the host received the state at some time within its unit.
-        age: (units + 1) << SEEN_UNIT,
+        bound: bound.clamp(0, i128::from(END)) as Ticks,
+        error: 2 << exponent,
+        // Round up: the state was seen at some time within its unit.
+        age: (unit(now).saturating_sub(seen) + 1) << SEEN_UNIT,
     }
 }
 
@@ -200,24 +221,54 @@ mod tests {
             .collect()
     }
 
+    /// One unit of the instants at which states are seen.
+    const UNIT: Ticks = 1 << SEEN_UNIT;
+
     #[test]
     fn an_entry_is_a_lower_bound_with_an_error() {
         let sets = sets(4);
         let cache = DenialCache::new(&sets);
-        for (bound, error) in [
-            (NOW - 5, 0),
-            (NOW + 12_345_678, 33_000),
-            (EPOCH * 3, 1 << 40),
+        let hour = 3600 * TICKS_PER_SECOND;
+        // The last numbers are the greatest units to which the bounds may be rounded.
+        for (bound, error, rounding) in [
+            (NOW - 5, 0, 1 << 14),
+            (NOW + 12_345_678, 33_000, 1 << 16),
+            (NOW - 2 * hour, 70_000, 1 << 17),
+            (NOW - 24 * hour, 70_000, 1 << 19),
+            (NOW - 400 * 24 * hour, 1, 1 << 27),
+            (5, 0, 1 << 33),
+            (EPOCH * 3, 1 << 40, 1 << 40),
         ] {
             cache.record(77, bound, error, NOW);
             let entry = cache.find(77, NOW).expect("it was just recorded");
-            assert!(entry.bound <= bound && bound - entry.bound < 1 << BOUND_UNIT);
+            assert!(entry.bound <= bound && bound - entry.bound < rounding);
             assert!(entry.bound + entry.error >= bound + error);
+            assert!(entry.error <= 2 * rounding, "{bound}");
             let later = cache.find(77, NOW + TICKS_PER_SECOND).expect("still there");
             assert!(later.age >= TICKS_PER_SECOND);
-            assert!(later.age <= TICKS_PER_SECOND + (2 << SEEN_UNIT));
+            assert!(later.age <= TICKS_PER_SECOND + 2 * UNIT);
+            // A restored state is recorded again and again. It must not wear off.
+            cache.record(77, entry.bound, entry.error, NOW + 1000);
+            let again = cache.find(77, NOW + UNIT).expect("still there");
+            assert_eq!((again.bound, again.error), (entry.bound, entry.error));
         }
         assert_eq!(cache.find(78, NOW), None);
+    }
+
+    #[test]
+    fn the_age_of_an_entry_never_wraps_around() {
+        let sets = sets(1);
+        let cache = DenialCache::new(&sets);
+        cache.record(77, NOW, 0, NOW);
+        let year = 365 * 86_400 * TICKS_PER_SECOND;
+        // The ages from 2^34 ns to 2^58 ns, and a little more than each.
+        for age in (34..=58).map(|exponent| 1 << exponent).chain([17 * year]) {
+            for more in [0, UNIT, TICKS_PER_SECOND] {
+                let entry = cache.find(77, NOW + age + more).expect("it is not removed");
+                assert!(entry.age >= age, "{age} + {more}: {}", entry.age);
+                assert!(entry.bound <= NOW && NOW - entry.bound < UNIT);
+            }
+        }
     }
 
     #[test]
@@ -227,9 +278,50 @@ mod tests {
         cache.record(77, NOW, 0, NOW);
         cache.clear(77, NOW + 10);
         assert_eq!(cache.find(77, NOW), None);
-        for (sent, stays) in [(NOW, false), (NOW + 10, false), (NOW + 11, true)] {
+        let later = NOW + TICKS_PER_SECOND;
+        for (sent, stays) in [(NOW, false), (NOW + 10, false), (NOW + 10 + UNIT, true)] {
             cache.record(77, NOW, 0, sent);
-            assert_eq!(cache.find(77, NOW).is_some(), stays, "{sent}");
+            assert_eq!(cache.find(77, later).is_some(), stays, "{sent}");
+        }
+    }
+
+    /// A worker may be killed after its stamp, or between the check of the stamp and the entry.
+    #[test]
+    fn the_stamp_alone_removes_an_entry() {
+        let sets = sets(1);
+        let cache = DenialCache::new(&sets);
+        let later = NOW + TICKS_PER_SECOND;
+        cache.record(77, NOW, 0, NOW);
+        assert!(cache.find(77, later).is_some());
+        sets[0].cleared_at.store(NOW + 10, Relaxed);
+        assert_eq!(cache.find(77, later), None);
+        sets[0].entries[0].store(pack(77, NOW, 0, NOW - 5), Relaxed);
+        assert_eq!(cache.find(77, later), None);
+        cache.record(77, NOW, 0, NOW + 10 + UNIT);
+        assert!(cache.find(77, later).is_some());
+    }
+
+    #[test]
+    fn a_state_that_is_seen_after_the_call_began_is_not_used() {
+        let sets = sets(1);
+        let cache = DenialCache::new(&sets);
+        cache.record(77, NOW, 0, NOW + 2 * UNIT);
+        assert_eq!(cache.find(77, NOW), None);
+    }
+
+    #[test]
+    fn any_word_can_be_unpacked() {
+        let sets = sets(1);
+        let cache = DenialCache::new(&sets);
+        for byte in 0..=u8::MAX {
+            let word = u128::from_le_bytes([byte; 16]);
+            sets[0].entries[0].store(word, Relaxed);
+            let now = EPOCH + (EPOCH >> 1);
+            if let Some(entry) = cache.find(word, now) {
+                assert!(entry.bound <= END && entry.error <= 2 << GREATEST_EXPONENT);
+            }
+            let entry = unpack(word, now);
+            assert!(entry.bound <= END && entry.age <= EPOCH);
         }
     }
 

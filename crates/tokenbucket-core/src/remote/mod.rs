@@ -180,6 +180,11 @@ impl<'h, T: Transport> Remote<'h, T> {
                 .and_then(|hint| self.seen(&hint, burst, now)),
             _ => None,
         };
+        let moves_back = !matches!(put, Put::Bootstrap { .. });
+        if moves_back {
+            // This worker may be killed after the store has executed the change.
+            self.host.denial_cache().clear(key.hash, now);
+        }
         let name = self.transport.name(key.identifier);
         let asked = |transport: &T, deadline| transport.put(&name, put, seen, deadline);
         let answer = self.ask(&name, asked, |policy, _| {
@@ -188,8 +193,9 @@ impl<'h, T: Transport> Remote<'h, T> {
                 self.host.slots().put(key, put);
             }
         });
-        if !matches!(put, Put::Bootstrap { .. }) {
+        if moves_back {
             // Clear the entry after a failure, too, because the store may have executed the change.
+            // Meanwhile, other workers may have recorded the state before it.
             self.host.denial_cache().clear(key.hash, boot_clock());
         }
         answer

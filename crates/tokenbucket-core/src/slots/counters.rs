@@ -1,9 +1,9 @@
-//! Counters of events, for the status. Each process counts in its own shard, so that processes do
-//! not share a cache line.
+//! Counters of events, for the status. Each process counts in its own shard of a segment, so that
+//! processes do not share a cache line.
 //!
-//! A process chooses its shard at its first count after a fork. If all workers inherited one shard,
-//! they would contend for its cache line. The process owns the shard until it dies, so it may count
-//! without an atomic addition.
+//! A process chooses its shard at its first count in a segment after a fork. If all workers
+//! inherited one shard, they would contend for its cache line. The process owns the shard until it
+//! dies, so it may count without an atomic addition.
 //!
 //! Sums are exact for up to 64 processes at a time. With more processes, some of them share a shard
 //! and may overwrite each other's counts. The same can happen to processes in different PID

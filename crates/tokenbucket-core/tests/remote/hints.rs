@@ -3,6 +3,7 @@
 use crate::caller::{CAPACITY, Caller, MILLISECOND, PLAIN, RESET, Server, refund, take};
 use std::thread::sleep;
 use std::time::{Duration, Instant};
+use testkit::Mode;
 use tokenbucket_core::remote::Settings;
 use tokenbucket_core::slots::counters::Event;
 use tokenbucket_core::{Put, Step, Ticks};
@@ -33,6 +34,39 @@ fn another_hosts_reset_is_seen_within_the_age_of_a_hint() {
             }
             assert!(host.count(Event::Hinted) > 3);
         }
+    });
+}
+
+/// A worker may be killed after the store has executed its refund, and before it knows that.
+#[test]
+fn a_refund_whose_reply_is_missing_removes_the_cached_denial() {
+    let server = Server::Redis(testkit::Redis::start(&[]));
+    let proxy = server.proxy();
+    let settings = Settings {
+        timeout: 1000 * MILLISECOND,
+        hint_max_age: Some(60_000 * MILLISECOND),
+        ..PLAIN
+    };
+    let caller = server.caller_at(proxy.port(), settings);
+    // Loads the script, so that a single request executes the next refund.
+    caller.put("id", &refund(1));
+    assert!(caller.grants("id", &take(CAPACITY)));
+    assert!(!caller.grants("id", &take(1)));
+    assert!(!caller.grants("id", &take(1)));
+    assert_eq!(caller.count(Event::Hinted), 1);
+    let before = server.record("id");
+    std::thread::scope(|scope| {
+        proxy.set(Mode::SwallowReplies);
+        let refund = scope.spawn(|| caller.change("id", &refund(1)));
+        while server.record("id") == before {
+            assert!(!refund.is_finished(), "the server has not acted");
+            sleep(Duration::from_millis(1));
+        }
+        sleep(Duration::from_millis(20));
+        proxy.set(Mode::Pass);
+        assert!(caller.grants("id", &take(1)));
+        assert!(!refund.is_finished(), "the control: no reply has arrived");
+        refund.join().unwrap().unwrap_err();
     });
 }
 

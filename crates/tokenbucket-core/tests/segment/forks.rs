@@ -55,6 +55,23 @@ fn a_child_shares_the_buckets_of_its_parent() {
 }
 
 #[test]
+fn a_process_with_two_segments_has_a_shard_in_each() {
+    let stores = [(); 2].map(|()| store(Segment::memfd(layout()).unwrap()));
+    assert!(empties(&stores[0], b"the parent owns the first shard"));
+    let worked = in_child(|| {
+        // In the second segment, no process owns the first shard yet.
+        empties(&stores[0], b"1") && empties(&stores[1], b"2") && empties(&stores[0], b"3")
+    });
+    assert!(worked);
+    assert!(empties(&stores[1], b"4"));
+    assert_eq!(grants_of_shards(&stores[0])[..3], [1, 2, 0]);
+    assert_eq!(grants_of_shards(&stores[1])[..3], [2, 0, 0]);
+    for (store, grants) in stores.iter().zip([3, 2]) {
+        assert_eq!(store.slots().totals().get(Event::Granted), grants);
+    }
+}
+
+#[test]
 fn a_child_counts_in_another_shard() {
     let store = store(Segment::memfd(layout()).unwrap());
     // The outer child is the first process that counts in this segment. It starts a child, which

@@ -7,6 +7,7 @@ use rustix::fs::{self, MemfdFlags, SealFlags};
 use rustix::io::{Errno, FdFlags, fcntl_dupfd_cloexec, fcntl_getfd};
 use std::fs::File;
 use std::os::fd::FromRawFd;
+use tokenbucket_core::host::VERSION;
 use tokenbucket_core::memory::{Backing, Segment, SegmentError};
 
 /// The lowest descriptor number of these tests. Nothing else uses such high numbers, so a closed
@@ -73,6 +74,22 @@ fn another_segment_is_refused() {
 }
 
 #[test]
+fn a_segment_of_another_release_is_refused_with_both_versions() {
+    let segment = Segment::memfd(layout()).unwrap();
+    rustix::io::pwrite(descriptor(&segment), &(VERSION + 1).to_ne_bytes(), 8).unwrap();
+    let expected = format!("layout version {} instead of {VERSION}", VERSION + 1);
+    let refused = why(descriptor(&segment), segment.nonce());
+    assert_eq!(refused.to_string(), expected);
+    // The other release may have another size, too.
+    let mut larger = SETTINGS;
+    larger.lines *= 2;
+    let larger = Segment::memfd(larger.layout()).unwrap();
+    rustix::io::pwrite(descriptor(&larger), &(VERSION + 1).to_ne_bytes(), 8).unwrap();
+    let refused = why(descriptor(&larger), larger.nonce());
+    assert_eq!(refused.to_string(), expected);
+}
+
+#[test]
 fn an_unsealed_memfd_is_refused() {
     let size = layout().size() as u64;
     let all = SealFlags::SHRINK | SealFlags::GROW | SealFlags::SEAL;
@@ -132,6 +149,13 @@ fn a_number_that_is_not_open_is_refused() {
             "{number}: {refused:?}"
         );
     }
+}
+
+#[test]
+fn other_users_cannot_open_it_through_proc() {
+    let segment = Segment::memfd(layout()).unwrap();
+    let stat = fs::fstat(descriptor(&segment)).unwrap();
+    assert_eq!(stat.st_mode & 0o7777, 0o600);
 }
 
 #[test]

@@ -8,12 +8,13 @@ mod forks;
 mod handover;
 mod named;
 mod refused;
+mod sizing;
 
 use std::os::unix::fs::PermissionsExt;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 use tokenbucket_core::host::{Host, Settings};
-use tokenbucket_core::memory::{Access, Layout, Segment};
+use tokenbucket_core::memory::{Access, Layout, Segment, SegmentError};
 use tokenbucket_core::{Step, TICKS_PER_SECOND};
 
 const SETTINGS: Settings = Settings {
@@ -71,6 +72,17 @@ fn empties(store: &Host, identifier: &[u8]) -> bool {
     let slots = store.slots();
     let key = slots.hasher().key(identifier);
     slots.take(key, &Step::new(hour, hour), None).granted()
+}
+
+/// Opens or creates a named segment with [`SETTINGS`].
+fn named(path: &Path, access: Access) -> Result<Segment, SegmentError> {
+    named_with(path, access, SETTINGS)
+}
+
+fn named_with(path: &Path, access: Access, settings: Settings) -> Result<Segment, SegmentError> {
+    Segment::named(path, access, settings.layout(), |size| {
+        settings.layout_of(size)
+    })
 }
 
 fn layout() -> Layout {

@@ -1,13 +1,14 @@
 //! Tests files that are refused as named segments. Refused files stay unchanged.
 
-use crate::{Folder, PRIVATE, SETTINGS, is_root, layout};
+use crate::{Folder, PRIVATE, SETTINGS, is_root, layout, named, named_with};
 use rustix::fs::{CWD, FileType, Mode, mknodat};
 use rustix::io::Errno;
 use std::fs::{self, OpenOptions};
 use std::os::unix::fs::{FileExt, PermissionsExt, chown, symlink};
 use std::path::Path;
 use tokenbucket_core::host::{Settings, VERSION};
-use tokenbucket_core::memory::{Access, Segment, SegmentError};
+use tokenbucket_core::memory::{Access, SegmentError};
+use tokenbucket_core::{TICKS_PER_SECOND, boot_clock};
 
 const FIELD: u64 = 8;
 const MAGIC_AT: u64 = 0;
@@ -15,18 +16,19 @@ const VERSION_AT: u64 = FIELD;
 const LINES_AT: u64 = 2 * FIELD;
 const SIZE_AT: u64 = 3 * FIELD;
 const CLOCK_DOMAIN_AT: u64 = 6 * FIELD;
+const CREATED_AT: u64 = 10 * FIELD;
 
 /// Returns a folder with a finished segment that no process has open.
 fn made() -> Folder {
     let folder = Folder::new();
-    Segment::named(&folder.file(), PRIVATE, layout()).unwrap();
+    named(&folder.file(), PRIVATE).unwrap();
     folder
 }
 
 /// Returns the reason why the file at `path` is refused. Asserts that the file is unchanged.
 fn why(path: &Path, access: Access, settings: Settings) -> SegmentError {
     let before = fs::read(path).unwrap();
-    let refused = Segment::named(path, access, settings.layout()).expect_err("refused");
+    let refused = named_with(path, access, settings).expect_err("refused");
     assert_eq!(
         fs::read(path).unwrap(),
         before,
@@ -63,7 +65,7 @@ fn a_symbolic_link() {
     // A link to a missing file is refused too, without creating a file.
     let dangling = folder.0.join("dangling");
     symlink(folder.0.join("nothing"), &dangling).unwrap();
-    let refused = Segment::named(&dangling, PRIVATE, layout()).unwrap_err();
+    let refused = named(&dangling, PRIVATE).unwrap_err();
     assert!(matches!(refused, SegmentError::System(_, Errno::LOOP)));
     assert!(!folder.0.join("nothing").exists());
 }
@@ -73,12 +75,12 @@ fn what_is_no_file() {
     let folder = Folder::new();
     let fifo = folder.0.join("fifo");
     mknodat(CWD, &fifo, FileType::Fifo, Mode::RUSR | Mode::WUSR, 0).unwrap();
-    let refused = Segment::named(&fifo, PRIVATE, layout()).unwrap_err();
+    let refused = named(&fifo, PRIVATE).unwrap_err();
     assert!(matches!(refused, SegmentError::NotRegular), "{refused:?}");
-    let refused = Segment::named(&folder.0, PRIVATE, layout()).unwrap_err();
+    let refused = named(&folder.0, PRIVATE).unwrap_err();
     assert!(matches!(refused, SegmentError::System(_, Errno::ISDIR)));
     let null = Path::new("/dev/null");
-    let refused = Segment::named(null, PRIVATE, layout()).unwrap_err();
+    let refused = named(null, PRIVATE).unwrap_err();
     assert!(matches!(refused, SegmentError::NotRegular), "{refused:?}");
 }
 
@@ -101,44 +103,78 @@ fn a_file_with_another_name() {
 }
 
 #[test]
-fn a_wider_mode() {
+fn a_file_that_every_user_can_write_to() {
     let folder = made();
-    for mode in [0o666, 0o660, 0o604, 0o602, 0o700] {
+    let permit = |mode| {
         let permissions = fs::Permissions::from_mode(mode);
         fs::set_permissions(folder.file(), permissions).unwrap();
+    };
+    for mode in [0o666, 0o602, 0o777] {
+        permit(mode);
         assert_refused!(&folder.file(), SegmentError::Mode(_));
+    }
+    let access = Access {
+        mode: 0o666,
+        group: None,
+    };
+    named(&folder.file(), access).expect("the settings allow it");
+    for mode in [0o660, 0o604, 0o640] {
+        permit(mode);
+        named(&folder.file(), PRIVATE).expect("the owner allows it");
     }
 }
 
 #[test]
-fn another_size() {
+fn a_file_that_is_cut_or_extended() {
     let folder = made();
     let size = layout().size() as u64;
-    for other in [0, 1, size - 1, size + 1, 2 * size] {
+    let resize = |size| {
         let file = OpenOptions::new().write(true).open(folder.file()).unwrap();
-        file.set_len(other).unwrap();
-        assert_refused!(&folder.file(), SegmentError::Size(_, _));
+        file.set_len(size).unwrap();
+    };
+    for other in [size + 1, 2 * size, 1 << 40, size - 1, size - 4096, 4096] {
+        resize(other);
+        let refused = named(&folder.file(), PRIVATE).unwrap_err();
+        assert!(
+            matches!(refused, SegmentError::Size(found, whole) if (found, whole) == (other, size)),
+            "{refused:?}"
+        );
+    }
+    for other in [4095, 8, 1, 0] {
+        resize(other);
+        assert_refused!(&folder.file(), SegmentError::Magic);
     }
 }
 
 #[test]
 fn other_settings() {
     let folder = made();
-    let mut other = SETTINGS;
-    other.lines *= 2;
-    let refused = why(&folder.file(), PRIVATE, other);
-    assert!(matches!(refused, SegmentError::Size(_, _)), "{refused:?}");
     // The size is the same, because it is rounded up to whole pages.
+    let mut other = SETTINGS;
     other.lines = SETTINGS.lines - 1;
     assert_eq!(other.layout().size(), layout().size());
     let refused = why(&folder.file(), PRIVATE, other);
     assert!(matches!(refused, SegmentError::Shape), "{refused:?}");
-    other = Settings {
-        diagnostics: true,
-        ..SETTINGS
-    };
-    let refused = why(&folder.file(), PRIVATE, other);
-    assert!(matches!(refused, SegmentError::Size(_, _)), "{refused:?}");
+    for lines in [SETTINGS.lines, 4 * SETTINGS.lines, 128 * SETTINGS.lines] {
+        other = Settings {
+            lines,
+            diagnostics: true,
+            ..SETTINGS
+        };
+        let refused = why(&folder.file(), PRIVATE, other);
+        assert!(matches!(refused, SegmentError::Shape), "{refused:?}");
+    }
+}
+
+#[test]
+fn another_layout_version_is_named_also_if_its_size_is_invalid() {
+    let folder = made();
+    patch(&folder.file(), VERSION_AT, VERSION - 1);
+    let file = OpenOptions::new().write(true).open(folder.file()).unwrap();
+    file.set_len(layout().size() as u64 + 12_345).unwrap();
+    let refused = why(&folder.file(), PRIVATE, SETTINGS);
+    let expected = format!("layout version {} instead of {VERSION}", VERSION - 1);
+    assert_eq!(refused.to_string(), expected);
 }
 
 #[test]
@@ -158,16 +194,23 @@ fn another_header() {
     }
     let refused = spoilt(VERSION_AT, VERSION + 1);
     assert!(matches!(refused, SegmentError::Version(found, VERSION) if found == VERSION + 1));
-    for at in [LINES_AT, SIZE_AT] {
-        let refused = spoilt(at, u64::MAX);
-        assert!(matches!(refused, SegmentError::Shape), "{refused:?}");
-    }
+    let refused = spoilt(LINES_AT, u64::MAX);
+    assert!(matches!(refused, SegmentError::Shape), "{refused:?}");
+    let refused = spoilt(SIZE_AT, u64::MAX);
+    assert!(
+        matches!(refused, SegmentError::Size(_, u64::MAX)),
+        "{refused:?}"
+    );
     for part in 0..3 {
         let at = CLOCK_DOMAIN_AT + part * FIELD;
         let refused = spoilt(at, field(&path, at) ^ 1);
         assert!(matches!(refused, SegmentError::ClockDomain), "{refused:?}");
     }
-    Segment::named(&path, PRIVATE, layout()).expect("all is as it was");
+    // If the boot ids cannot be read, only the clock tells that the host has restarted.
+    let hour = 3600 * TICKS_PER_SECOND;
+    let refused = spoilt(CREATED_AT, boot_clock() + hour);
+    assert!(matches!(refused, SegmentError::ClockDomain), "{refused:?}");
+    named(&path, PRIVATE).expect("all is as it was");
 }
 
 #[test]

@@ -143,7 +143,8 @@ impl Folder {
             group: None,
         };
         Home::shared("named", |layout| {
-            Segment::named(&self.0.join("segment"), access, layout)
+            let path = self.0.join("segment");
+            Segment::named(&path, access, layout, |size| settings().layout_of(size))
         })
     }
 }
