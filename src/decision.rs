@@ -5,7 +5,7 @@ use crate::zend::object::instantiate;
 use crate::zend::{Call, Class, State, Thrown, Zval, throw, value};
 use ext_php_rs::types::ZendHashTable;
 use tokenbucket_core::clock::{TICKS_PER_MICROSECOND, wall_clock};
-use tokenbucket_core::{Decision, Quota, TICKS_PER_SECOND, Ticks, seconds};
+use tokenbucket_core::{Decision, Quota, Ticks, seconds};
 
 /// The greatest integer that a structured HTTP field can hold (RFC 9651).
 const GREATEST_FIELD: u64 = 999_999_999_999_999;
@@ -42,8 +42,8 @@ pub fn to_object(quota: &Quota, decision: &Decision) -> Result<Zval, Thrown> {
         allowed,
         value::of_float(decision.remaining as f64),
         value::of_float(quota.capacity().to_float()),
-        value::of_float(retry_after.map_or(f64::INFINITY, seconds::from_ticks)),
-        value::of_float(seconds::from_ticks(decision.reset_after)),
+        value::of_float(retry_after.map_or(f64::INFINITY, |ticks| shown(quota, ticks))),
+        value::of_float(shown(quota, decision.reset_after)),
         value::of_bytes(decision.reason().as_bytes()),
     ];
     instantiate(Answer(Some((*quota, *decision))), |object| {
@@ -52,6 +52,13 @@ pub fn to_object(quota: &Quota, decision: &Decision) -> Result<Zval, Thrown> {
         }
         Ok(())
     })
+}
+
+/// Returns a span in seconds, without what rounding the time per token has added, but at most a
+/// microsecond less: a caller needs longer than that to call again. A span is never shortened to 0.
+fn shown(quota: &Quota, ticks: Ticks) -> f64 {
+    let rounding = quota.rounding(ticks).min(TICKS_PER_MICROSECOND);
+    seconds::from_ticks(ticks.saturating_sub(rounding).max(ticks.min(1)))
 }
 
 /// `__construct()`. It is private in PHP, because only the extension makes decisions.
@@ -108,14 +115,14 @@ fn fields(
 ) -> Vec<(&'static str, String)> {
     let capacity = quota.capacity().floor().min(GREATEST_FIELD);
     let remaining = decision.remaining.min(GREATEST_FIELD);
-    let window = whole_seconds(quota.burst(), capacity);
+    let window = quota.whole_seconds(quota.burst());
     let reset = if remaining > 0 {
-        whole_seconds(quota.refill(remaining), remaining)
+        quota.whole_seconds(quota.refill(remaining))
     } else {
         // The bucket is full after `reset_after`. It holds one token as soon as only the refill of
         // the others remains.
         let others = quota.burst() - quota.refill(1);
-        whole_seconds(decision.reset_after.saturating_sub(others), 1)
+        quota.whole_seconds(decision.reset_after.saturating_sub(others))
     };
     let policy_field = format!("{policy};q={capacity};w={window}");
     let mut fields = vec![
@@ -125,28 +132,15 @@ fn fields(
     if !decision.allowed()
         && let Some(retry_after) = decision.retry_after
     {
-        let seconds = whole_seconds(retry_after, 1).max(reset);
+        // A wait of 0 seconds would look like no denial.
+        let seconds = quota.whole_seconds(retry_after).max(reset).max(1);
         fields.push(("Retry-After", seconds.to_string()));
     }
     if legacy {
-        let reset = wall_clock().as_secs() + whole_seconds(decision.reset_after, capacity);
+        let reset = wall_clock().as_secs() + quota.whole_seconds(decision.reset_after);
         fields.push(("X-RateLimit-Limit", capacity.to_string()));
         fields.push(("X-RateLimit-Remaining", remaining.to_string()));
         fields.push(("X-RateLimit-Reset", reset.to_string()));
     }
     fields
-}
-
-/// Returns `ticks` in whole seconds, rounded up, for the refill of `tokens`.
-///
-/// The refill time of each token was rounded up to a nanosecond, or to a microsecond on remote
-/// stores. That adds less than a thousandth, and must not turn a minute into 61 seconds. So the
-/// excess is subtracted before seconds are rounded up. At least a microsecond is subtracted,
-/// because the HTTP reply itself takes longer.
-fn whole_seconds(ticks: Ticks, tokens: u64) -> u64 {
-    let rounded = tokens
-        .saturating_mul(TICKS_PER_MICROSECOND)
-        .min(ticks / 1_000);
-    let rounded = rounded.max(TICKS_PER_MICROSECOND);
-    ticks.saturating_sub(rounded).div_ceil(TICKS_PER_SECOND)
 }

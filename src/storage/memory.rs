@@ -5,7 +5,7 @@ use super::contract::{Storage, downcast};
 use super::proposals::Proposals;
 use crate::zend::{Call, Class, Object, State, Thrown, Zval};
 use crate::{classes, exceptions};
-use tokenbucket_core::{Key, KeyHasher, MemoryStore, Outcome, Put, Step, Ticks, seconds};
+use tokenbucket_core::{Grain, Key, KeyHasher, MemoryStore, Outcome, Put, Step, Ticks, seconds};
 
 /// The state of an object: its buckets and their clock.
 #[derive(Debug, Default)]
@@ -54,6 +54,10 @@ impl Storage for Object<MemoryStorage> {
 
     fn now(&self) -> Ticks {
         self.store.now()
+    }
+
+    fn grain(&self) -> Grain {
+        Grain::FakeNanosecond
     }
 
     fn advance(&self, ticks: Ticks) -> bool {

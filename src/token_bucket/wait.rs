@@ -8,6 +8,7 @@ use crate::{decision, exceptions};
 use rustix::io::Errno;
 use rustix::thread::{NanosleepRelativeResult, nanosleep};
 use rustix::time::Timespec;
+use tokenbucket_core::clock::TICKS_PER_MICROSECOND;
 use tokenbucket_core::{Decision, Denial, TICKS_PER_SECOND, Ticks, Verdict, boot_clock, seconds};
 
 /// The longest sleep without a check for signals. A signal that arrives just before a sleep is
@@ -26,12 +27,17 @@ pub fn wait(call: &mut Call<'_>, result: &mut Zval) -> Result<(), Thrown> {
 
 /// Takes the tokens. Sleeps until the bucket holds them, but at most `left` ticks in all. Returns
 /// the denial at once if the wait would exceed the rest of `left`.
+///
+/// The rounding of the time per token is forgiven, and at least a microsecond. So a caller that
+/// waits a minute gets the tokens of a minute.
 fn decide_within(question: &Question<'_>, mut left: Ticks) -> Result<Decision, Thrown> {
+    let quota = &question.plan.quota;
     loop {
         let decision = attempt::decide(question)?;
+        let forgiven = |wait| quota.rounding(wait).max(TICKS_PER_MICROSECOND);
         let patience = decision
             .retry_after
-            .filter(|&retry_after| retry_after <= left);
+            .filter(|&wait| wait <= left.saturating_add(forgiven(wait)));
         let (false, Some(retry_after)) = (decision.allowed(), patience) else {
             return Ok(decision);
         };
