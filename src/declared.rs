@@ -211,7 +211,7 @@ pub static CLASSES: [(&Class, Declaration); 17] = [
                 CONSUME),
             entry(c"advance", PUBLIC, method!(memory::advance),
                 &[returns(1, Type::VOID), required(c"seconds", Type::FLOAT)]),
-            END,
+            entry(c"now", PUBLIC, method!(memory::now), &[returns(0, Type::FLOAT)]), END,
         ]),
         ..Declaration::EMPTY
     }),

@@ -510,6 +510,15 @@ namespace {
          * @param float $seconds 0 or more
          */
         public function advance(float $seconds): void {}
+
+        /**
+         * Returns the reading of the clock: the seconds by which it was advanced, by advance() and
+         * by wait(). It is 0 for a new object.
+         *
+         * bootstrap() takes instants of this clock. It also takes instants of microtime(true),
+         * which are decades later, and measures them on the wall clock.
+         */
+        public function now(): float {}
     }
 }
 

@@ -5,6 +5,7 @@ use crate::segment;
 use crate::zend::Thrown;
 use std::any::Any;
 use std::fmt::Debug;
+use tokenbucket_core::clock::wall_clock;
 use tokenbucket_core::remote::Batched;
 use tokenbucket_core::{Grain, Key, KeyHasher, Outcome, Put, Step, Ticks, boot_clock};
 
@@ -102,6 +103,12 @@ pub trait Storage: Any + Debug {
     /// Returns the current instant in ticks, on the clock that first states refer to.
     fn now(&self) -> Ticks {
         boot_clock()
+    }
+
+    /// Returns the seconds since an instant of the clock that PHP code reads, which is the wall
+    /// clock. The result is negative for an instant in the future.
+    fn seconds_since(&self, microtime: f64) -> f64 {
+        wall_clock().as_secs_f64() - microtime
     }
 
     /// Returns the unit in which the storage counts time.

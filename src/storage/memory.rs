@@ -3,8 +3,9 @@
 
 use super::contract::{Storage, downcast};
 use super::proposals::Proposals;
-use crate::zend::{Call, Class, Object, State, Thrown, Zval};
+use crate::zend::{Call, Class, Object, State, Thrown, Zval, value};
 use crate::{classes, exceptions};
+use tokenbucket_core::clock::{EPOCH, wall_clock};
 use tokenbucket_core::{Grain, Key, KeyHasher, MemoryStore, Outcome, Put, Step, Ticks, seconds};
 
 /// The state of an object: its buckets and their clock.
@@ -60,6 +61,21 @@ impl Storage for Object<MemoryStorage> {
         Grain::FakeNanosecond
     }
 
+    /// Reads this storage's clock. Code under test may still use `microtime()`, whose readings are
+    /// decades later, so an instant that is nearer to the wall clock is measured on that clock.
+    fn seconds_since(&self, microtime: f64) -> f64 {
+        let (own, wall) = (
+            self.seconds() - microtime,
+            wall_clock().as_secs_f64() - microtime,
+        );
+        if own.abs() <= wall.abs() {
+            own
+        } else {
+            // The wall clock goes on while PHP code computes the instant, and a double is coarse.
+            wall + 1e-6
+        }
+    }
+
     fn advance(&self, ticks: Ticks) -> bool {
         self.store.advance(ticks);
         true
@@ -68,6 +84,20 @@ impl Storage for Object<MemoryStorage> {
     fn is_same(&self, other: &dyn Storage) -> bool {
         downcast::<Self>(other).is_some_and(|other| std::ptr::eq(self, other))
     }
+}
+
+impl MemoryStorage {
+    /// Returns the seconds by which the clock was advanced.
+    fn seconds(&self) -> f64 {
+        seconds::from_ticks(self.store.now() - EPOCH)
+    }
+}
+
+/// `now(): float`
+#[allow(clippy::unnecessary_wraps)]
+pub fn now(call: &mut Call<'_>, result: &mut Zval) -> Result<(), Thrown> {
+    *result = value::of_float(call.this::<MemoryStorage>().seconds());
+    Ok(())
 }
 
 /// `__construct()`
