@@ -560,13 +560,14 @@ namespace TokenBucket {
     }
 
     /**
-     * Describes the result of one call. It is read-only and contacts no storage.
+     * Describes the result of one call. It is read-only and contacts no storage. Buckets create it;
+     * applications may, for their tests.
      *
      * @implementation decision::Answer
      * @strict-properties
      * @not-serializable
      */
-    final class Decision
+    final class Decision implements \JsonSerializable
     {
         /** True if the tokens were taken. For peek(): if they would be. */
         public readonly bool $allowed;
@@ -592,11 +593,46 @@ namespace TokenBucket {
          */
         public readonly string $reason;
 
-        private function __construct() {}
+        /**
+         * True if the failure policy decided, because the store failed. False for cached denials.
+         * For attemptAll(): of the bucket that the decision describes.
+         */
+        public readonly bool $fallback;
+
+        /**
+         * Creates a decision, for tests of code that gets one. Its properties are the arguments.
+         *
+         * @param bool $allowed true for a granted call
+         * @param float $remaining whole tokens left; 0 to $capacity
+         * @param float $capacity the most tokens that the bucket holds; if it is 0, $remaining, but
+         *     at least 1
+         * @param float $retryAfter seconds, 0 or more; INF if never
+         * @param float $resetAfter seconds, 0 or more
+         * @param string $reason if it is empty, 'granted' or 'insufficient_tokens'
+         * @param bool $fallback true if the failure policy decided
+         * @throws ValueError if a number is negative or NAN, or if $remaining exceeds $capacity
+         */
+        public function __construct(
+            bool $allowed,
+            float $remaining = 0.0,
+            float $capacity = 0.0,
+            float $retryAfter = 0.0,
+            float $resetAfter = 0.0,
+            string $reason = '',
+            bool $fallback = false
+        ) {}
+
+        /**
+         * Returns the properties by name for json_encode(), with null instead of INF.
+         *
+         * @return array<string, bool|float|string|null> values by property name
+         */
+        public function jsonSerialize(): array {}
 
         /**
          * Returns the HTTP fields RateLimit-Policy and RateLimit of
          * draft-ietf-httpapi-ratelimit-headers, and Retry-After on a denial that ends.
+         * docs/reference/headers.md describes each field.
          *
          * @param string $policy the policy's name: printable ASCII
          * @param bool $legacy true to add X-RateLimit-Limit, -Remaining and -Reset (a Unix

@@ -88,15 +88,16 @@ pub trait Storage: Any + Debug {
     }
 
     /// Takes tokens by all steps or by none, in one operation. `self` is the storage of the first
-    /// bucket. Returns `None` if the buckets' storages do not support that together.
+    /// bucket. Returns true in the second part if the failure policy decided instead of the store.
+    /// Returns `None` if the buckets' storages do not support that together.
     ///
     /// # Errors
-    /// Fails as [`Storage::take`] does.
+    /// Fails as [`Storage::take_or_fall_back`] does.
     fn take_all(
         &self,
         _buckets: &[(&dyn Storage, Key<'_>)],
         _steps: &[Step],
-    ) -> Result<Option<Batched>, Thrown> {
+    ) -> Result<Option<(Batched, bool)>, Thrown> {
         Ok(None)
     }
 

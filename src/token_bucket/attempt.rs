@@ -20,8 +20,9 @@ pub fn peek(call: &mut Call<'_>, result: &mut Zval) -> Result<(), Thrown> {
     let number = tokens::optional(call, 0)?;
     let question = Question::of(call.this::<Bucket>(), number, 1)?;
     let storage = question.native("peek")?;
-    let outcome = storage.take(question.plan.key(), &question.step.dry(), None)?;
-    *result = decision::to_object(&question.plan.quota, &question.decision(&outcome))?;
+    let key = question.plan.key();
+    let answer = storage.take_or_fall_back(key, &question.step.dry(), None)?;
+    *result = decision::to_object(&question.plan.quota, &question.decision(answer))?;
     Ok(())
 }
 
@@ -31,7 +32,7 @@ pub fn peek(call: &mut Call<'_>, result: &mut Zval) -> Result<(), Thrown> {
 /// Throws the exception of a store that failed, or of PHP code that ran.
 pub fn decide(question: &Question<'_>) -> Result<Decision, Thrown> {
     match &question.home {
-        Home::Native(storage) => Ok(question.decision(&question.take(&**storage)?)),
+        Home::Native(storage) => Ok(question.decision(question.take(&**storage)?)),
         Home::Userland(object) => userland::estimate(question, object),
     }
 }
@@ -42,7 +43,7 @@ pub fn decide(question: &Question<'_>) -> Result<Decision, Thrown> {
 /// Fails as [`decide`] does.
 pub fn granted(question: &Question<'_>) -> Result<bool, Thrown> {
     match &question.home {
-        Home::Native(storage) => Ok(question.take(&**storage)?.granted()),
+        Home::Native(storage) => Ok(question.take(&**storage)?.0.granted()),
         Home::Userland(object) => userland::consume(question, object),
     }
 }

@@ -86,12 +86,13 @@ impl<'a> Question<'a> {
     }
 
     /// Takes the tokens from `storage`. If the bucket has no record, an overriding `_bootstrap()`
-    /// proposes its first state. May run PHP code.
+    /// proposes its first state. May run PHP code. Returns true in the second part if the failure
+    /// policy decided.
     ///
     /// # Errors
-    /// Throws the same as [`Storage::take`]. Throws the exception of `_bootstrap()`, and then
-    /// writes nothing.
-    pub fn take(&self, storage: &dyn Storage) -> Result<Outcome, Thrown> {
+    /// Throws the same as [`Storage::take_or_fall_back`]. Throws the exception of `_bootstrap()`,
+    /// and then writes nothing.
+    pub fn take(&self, storage: &dyn Storage) -> Result<(Outcome, bool), Thrown> {
         let (key, step) = (self.plan.key(), &self.step);
         let first = if self.plan.overrides.bootstrap {
             storage::first_state(storage, key, step, || {
@@ -100,11 +101,15 @@ impl<'a> Question<'a> {
         } else {
             None
         };
-        storage.take(key, step, first)
+        storage.take_or_fall_back(key, step, first)
     }
 
-    /// Returns the decision for the outcome of the step.
-    pub fn decision(&self, outcome: &Outcome) -> Decision {
-        Decision::new(&self.plan.quota, &self.step, outcome)
+    /// Returns the decision for the outcome of the step. `fallback` is true if the failure policy
+    /// decided.
+    pub fn decision(&self, (outcome, fallback): (Outcome, bool)) -> Decision {
+        Decision {
+            fallback,
+            ..Decision::new(&self.plan.quota, &self.step, &outcome)
+        }
     }
 }

@@ -71,5 +71,6 @@ pub fn estimate(question: &Question<'_>, object: &Zval) -> Result<Decision, Thro
         remaining: 0,
         retry_after,
         reset_after: burst,
+        fallback: false,
     })
 }

@@ -26,10 +26,12 @@ pub struct Decision {
     pub retry_after: Option<Ticks>,
     /// The ticks until the bucket is full, if no call took tokens.
     pub reset_after: Ticks,
+    /// True if the failure policy decided instead of the store.
+    pub fallback: bool,
 }
 
 impl Decision {
-    /// Computes the decision from the `outcome` of `step` under `quota`.
+    /// Computes the decision of a store from the `outcome` of `step` under `quota`.
     #[must_use]
     pub fn new(quota: &Quota, step: &Step, outcome: &Outcome) -> Self {
         let retry = || step.retry_after(outcome.empty_at, outcome.now);
@@ -47,6 +49,7 @@ impl Decision {
             remaining: quota.tokens(step.available(outcome.empty_at, outcome.now)),
             retry_after,
             reset_after: step.reset_after(outcome.empty_at, outcome.now),
+            fallback: false,
         }
     }
 
