@@ -145,9 +145,10 @@ namespace {
         /**
          * Takes tokens, and sleeps until the bucket holds them.
          *
-         * Returns a denial at once if that would take longer than $timeout. Returns a denial with
-         * the reason "interrupted" if a signal arrives that PHP must handle. The sleep blocks the
-         * whole process, also inside a fiber: in an event loop call attempt() and set a timer for
+         * Returns a denial at once if that would take longer than $timeout. What rounding the time
+         * per token adds is forgiven, and at least a microsecond. Returns a denial with the reason
+         * "interrupted" if a signal arrives that PHP must handle. The sleep blocks the whole
+         * process, also inside a fiber: in an event loop call attempt() and set a timer for
          * retryAfter.
          *
          * @param float $timeout seconds, 0 or more
