@@ -2,20 +2,33 @@
 
 use crate::classes;
 use crate::zend::object::instantiate;
-use crate::zend::{Call, Class, State, Thrown, Zval, throw, value};
+use crate::zend::{Call, Class, Number, Object, State, Thrown, Zval, throw, value};
+use ext_php_rs::ffi::IS_NULL;
 use ext_php_rs::types::ZendHashTable;
 use tokenbucket_core::clock::{TICKS_PER_MICROSECOND, wall_clock};
-use tokenbucket_core::{Decision, Quota, TICKS_PER_SECOND, Ticks, seconds};
+use tokenbucket_core::{Decision, Quota, Ticks, seconds};
 
 /// The greatest integer that a structured HTTP field can hold (RFC 9651).
 const GREATEST_FIELD: u64 = 999_999_999_999_999;
 
-/// The quota and the decision that the object was made from. `headers()` needs them.
+/// The names of the properties, in the order of their slots.
+const PROPERTIES: [&str; 7] = [
+    "allowed",
+    "remaining",
+    "capacity",
+    "retryAfter",
+    "resetAfter",
+    "reason",
+    "fallback",
+];
+
+/// The quota and the decision that the object was made from. `None` for a decision that PHP code
+/// has made.
 #[derive(Clone, Copy, Debug)]
 pub struct Answer(Option<(Quota, Decision)>);
 
 impl State for Answer {
-    const SLOTS: usize = 6;
+    const SLOTS: usize = PROPERTIES.len();
 
     fn class() -> &'static Class {
         &classes::DECISION
@@ -30,35 +43,159 @@ impl State for Answer {
     }
 }
 
+/// The values of the properties.
+struct Properties<'a> {
+    allowed: bool,
+    remaining: f64,
+    capacity: f64,
+    retry_after: f64,
+    reset_after: f64,
+    reason: &'a [u8],
+    fallback: bool,
+}
+
+impl Properties<'_> {
+    fn set(&self, object: &Object<Answer>) {
+        let truth = |truth| {
+            let mut value = Zval::new();
+            value.set_bool(truth);
+            value
+        };
+        let values = [
+            truth(self.allowed),
+            value::of_float(self.remaining),
+            value::of_float(self.capacity),
+            value::of_float(self.retry_after),
+            value::of_float(self.reset_after),
+            value::of_bytes(self.reason),
+            truth(self.fallback),
+        ];
+        for (slot, value) in values.into_iter().enumerate() {
+            object.set_property(slot, value);
+        }
+    }
+}
+
 /// Returns the PHP object for a decision under `quota`.
 ///
 /// # Errors
 /// Fails if there is no memory for the object.
 pub fn to_object(quota: &Quota, decision: &Decision) -> Result<Zval, Thrown> {
-    let mut allowed = Zval::new();
-    allowed.set_bool(decision.allowed());
     let retry_after = decision.retry_after;
-    let properties = [
-        allowed,
-        value::of_float(decision.remaining as f64),
-        value::of_float(quota.capacity().to_float()),
-        value::of_float(retry_after.map_or(f64::INFINITY, seconds::from_ticks)),
-        value::of_float(seconds::from_ticks(decision.reset_after)),
-        value::of_bytes(decision.reason().as_bytes()),
-    ];
+    let properties = Properties {
+        allowed: decision.allowed(),
+        remaining: decision.remaining as f64,
+        capacity: quota.capacity().to_float(),
+        retry_after: retry_after.map_or(f64::INFINITY, |ticks| shown(quota, ticks)),
+        reset_after: shown(quota, decision.reset_after),
+        reason: decision.reason().as_bytes(),
+        fallback: decision.fallback,
+    };
     instantiate(Answer(Some((*quota, *decision))), |object| {
-        for (index, value) in properties.into_iter().enumerate() {
-            object.set_property(index, value);
-        }
+        properties.set(object);
         Ok(())
     })
 }
 
-/// Implements `__construct()`. The constructor is private in PHP, because only the extension makes
-/// decisions.
-#[allow(clippy::unnecessary_wraps)]
-pub fn construct(_call: &mut Call<'_>, _result: &mut Zval) -> Result<(), Thrown> {
+/// Returns a span in seconds, without what rounding the time per token has added, but at most a
+/// microsecond less: a caller needs longer than that to call again. A span is never shortened to 0.
+fn shown(quota: &Quota, ticks: Ticks) -> f64 {
+    let rounding = quota.rounding(ticks).min(TICKS_PER_MICROSECOND);
+    seconds::from_ticks(ticks.saturating_sub(rounding).max(ticks.min(1)))
+}
+
+/// `__construct()`
+pub fn construct(call: &mut Call<'_>, _result: &mut Zval) -> Result<(), Thrown> {
+    let allowed = call.bool(1)?;
+    let remaining = tokens_left(call)?;
+    let properties = Properties {
+        allowed,
+        remaining,
+        // A real capacity is never 0.
+        capacity: match amount(call, 3)? {
+            0.0 => remaining.max(1.0),
+            capacity => capacity,
+        },
+        retry_after: amount(call, 4)?,
+        reset_after: amount(call, 5)?,
+        reason: match call.count() {
+            0..=5 => b"",
+            _ => call.string(6)?,
+        },
+        fallback: call.count() >= 7 && call.bool(7)?,
+    };
+    if properties.remaining > properties.capacity {
+        let message = "must be less than or equal to argument #3 ($capacity)";
+        return Err(throw::argument_value(2, message));
+    }
+    let object = call.this::<Answer>();
+    if value::kind(&object.copy_property(0)) != IS_NULL {
+        let class = Answer::class().name();
+        let message = format!("Cannot modify readonly property {class}::$allowed");
+        return Err(throw::error(&message));
+    }
+    let reason: &[u8] = match properties.reason {
+        b"" if allowed => b"granted",
+        b"" => b"insufficient_tokens",
+        reason => reason,
+    };
+    Properties {
+        reason,
+        ..properties
+    }
+    .set(object);
     Ok(())
+}
+
+/// Returns argument 2, the tokens that are left. It is finite, and 0 if it was not passed.
+fn tokens_left(call: &mut Call<'_>) -> Result<f64, Thrown> {
+    if call.count() < 2 {
+        return Ok(0.0);
+    }
+    let remaining = call.float(2)?;
+    if !remaining.is_finite() {
+        return Err(throw::argument_value(2, "must be finite"));
+    }
+    Ok(remaining)
+}
+
+/// Returns argument `number`, which is 0 or more and may be infinite. Returns 0 if it was not
+/// passed.
+fn amount(call: &mut Call<'_>, number: u32) -> Result<f64, Thrown> {
+    if call.count() < number {
+        return Ok(0.0);
+    }
+    let amount = call.float(number)?;
+    if amount.is_nan() {
+        return Err(throw::argument_value(number, "must not be NAN"));
+    }
+    if amount < 0.0 {
+        let message = "must be greater than or equal to 0";
+        return Err(throw::argument_value(number, message));
+    }
+    // Turns -0.0 into 0.0.
+    Ok(amount + 0.0)
+}
+
+/// `jsonSerialize(): array`
+pub fn json_serialize(call: &mut Call<'_>, result: &mut Zval) -> Result<(), Thrown> {
+    let object = call.this::<Answer>();
+    let mut table = ZendHashTable::new();
+    for (slot, name) in PROPERTIES.into_iter().enumerate() {
+        let value = match object.copy_property(slot) {
+            // JSON has no infinity.
+            value if float(&value).is_infinite() => Zval::null(),
+            value => value,
+        };
+        table.insert(name, value).map_err(|_| Thrown)?;
+    }
+    result.set_hashtable(table);
+    Ok(())
+}
+
+/// Returns the number in a property, or 0 if it holds something else.
+fn float(value: &Zval) -> f64 {
+    value::as_number(value).map_or(0.0, Number::to_float)
 }
 
 pub fn headers(call: &mut Call<'_>, result: &mut Zval) -> Result<(), Thrown> {
@@ -70,11 +207,14 @@ pub fn headers(call: &mut Call<'_>, result: &mut Zval) -> Result<(), Thrown> {
     let legacy = call.count() >= 2 && call.bool(2)?;
     let policy = quoted(policy)
         .ok_or_else(|| throw::argument_value(1, "must contain only printable ASCII characters"))?;
+    let object = call.this::<Answer>();
+    let fields = match &**object {
+        Answer(Some((quota, decision))) => Fields::of_decision(quota, decision),
+        Answer(None) => Fields::of_properties(object),
+    };
     let mut table = ZendHashTable::new();
-    if let Answer(Some((quota, decision))) = &**call.this::<Answer>() {
-        for (name, value) in fields(quota, decision, &policy, legacy) {
-            table.insert(name, value).map_err(|_| Thrown)?;
-        }
+    for (name, value) in fields.lines(&policy, legacy) {
+        table.insert(name, value).map_err(|_| Thrown)?;
     }
     result.set_hashtable(table);
     Ok(())
@@ -97,57 +237,103 @@ fn quoted(text: &[u8]) -> Option<String> {
     Some(quoted)
 }
 
-/// Returns the header fields of draft-ietf-httpapi-ratelimit-headers-11.
-///
-/// q and r are in tokens, w and t in seconds. The numbers are rounded so that a client that follows
-/// them is not denied. `Retry-After` (RFC 9110) is at least t.
-fn fields(
-    quota: &Quota,
-    decision: &Decision,
-    policy: &str,
-    legacy: bool,
-) -> Vec<(&'static str, String)> {
-    let capacity = quota.capacity().floor().min(GREATEST_FIELD);
-    let remaining = u64::try_from(decision.remaining).map_or(0, |it| it.min(GREATEST_FIELD));
-    let window = whole_seconds(quota.burst(), capacity);
-    let reset = if remaining > 0 {
-        whole_seconds(quota.refill(remaining), remaining)
-    } else {
-        // The bucket is full after `reset_after`. The bucket holds one token as soon as only the
-        // refill of the other tokens remains.
-        let others = quota.burst() - quota.refill(1);
-        whole_seconds(decision.reset_after.saturating_sub(others), 1)
-    };
-    let policy_field = format!("{policy};q={capacity};w={window}");
-    let mut fields = vec![
-        ("RateLimit-Policy", policy_field),
-        ("RateLimit", format!("{policy};r={remaining};t={reset}")),
-    ];
-    if !decision.allowed()
-        && let Some(retry_after) = decision.retry_after
-    {
-        let seconds = whole_seconds(retry_after, 1).max(reset);
-        fields.push(("Retry-After", seconds.to_string()));
-    }
-    if legacy {
-        let reset = wall_clock().as_secs() + whole_seconds(decision.reset_after, capacity);
-        fields.push(("X-RateLimit-Limit", capacity.to_string()));
-        fields.push(("X-RateLimit-Remaining", remaining.to_string()));
-        fields.push(("X-RateLimit-Reset", reset.to_string()));
-    }
-    fields
+/// The numbers of the header fields of draft-ietf-httpapi-ratelimit-headers-11: tokens, and whole
+/// seconds. They are rounded so that a client that follows them is not denied.
+struct Fields {
+    /// The parameter q.
+    capacity: u64,
+    /// The parameter r.
+    remaining: u64,
+    /// The parameter w: the seconds in which the whole bucket refills, if they are known.
+    window: Option<u64>,
+    /// The parameter t: the seconds in which the remaining tokens refill, or one token if none
+    /// remains. `None` if they are not known.
+    reset: Option<u64>,
+    /// `Retry-After` (RFC 9110), for a denial that ends.
+    retry_after: Option<u64>,
+    /// The seconds until the bucket is full.
+    full_after: u64,
 }
 
-/// Returns `ticks` in whole seconds, rounded up, for the refill of `tokens`.
-///
-/// The refill time of each token was rounded up to a nanosecond, or to a microsecond on remote
-/// stores. That rounding adds less than a thousandth, and must not turn a minute into 61 seconds.
-/// So the excess is subtracted before seconds are rounded up. At least a microsecond is subtracted,
-/// because the HTTP reply itself takes longer.
-fn whole_seconds(ticks: Ticks, tokens: u64) -> u64 {
-    let rounded = tokens
-        .saturating_mul(TICKS_PER_MICROSECOND)
-        .min(ticks / 1_000);
-    let rounded = rounded.max(TICKS_PER_MICROSECOND);
-    ticks.saturating_sub(rounded).div_ceil(TICKS_PER_SECOND)
+impl Fields {
+    fn of_decision(quota: &Quota, decision: &Decision) -> Self {
+        let remaining = u64::try_from(decision.remaining).map_or(0, |it| it.min(GREATEST_FIELD));
+        let reset = if remaining > 0 {
+            quota.refill(remaining)
+        } else {
+            // The bucket is full after `reset_after`. It holds one token as soon as only the refill
+            // of the others remains.
+            let others = quota.burst() - quota.refill(1);
+            decision.reset_after.saturating_sub(others)
+        };
+        let retry_after = decision.retry_after.filter(|_| !decision.allowed());
+        Self {
+            capacity: quota.capacity().floor().min(GREATEST_FIELD),
+            remaining,
+            window: Some(quota.whole_seconds(quota.burst())),
+            reset: Some(quota.whole_seconds(reset)),
+            retry_after: retry_after.map(|ticks| quota.whole_seconds(ticks)),
+            full_after: quota.whole_seconds(decision.reset_after),
+        }
+    }
+
+    /// Returns the numbers of a decision that PHP code has made. The time per token follows from
+    /// the time until the bucket is full. It is unknown for a full bucket.
+    fn of_properties(object: &Object<Answer>) -> Self {
+        let [remaining, capacity, retry_after, reset_after] =
+            [1, 2, 3, 4].map(|slot| float(&object.copy_property(slot)));
+        let token = reset_after / (capacity - remaining);
+        let is_known = token.is_finite() && token > 0.0;
+        let reset = if remaining >= 1.0 {
+            remaining.floor() * token
+        } else {
+            reset_after - (capacity - 1.0).max(0.0) * token
+        };
+        let ends = !object.copy_property(0).bool().unwrap_or(false) && retry_after.is_finite();
+        Self {
+            capacity: whole(capacity.floor()),
+            remaining: whole(remaining.floor()),
+            window: is_known.then(|| whole_seconds(capacity * token)),
+            reset: is_known.then(|| whole_seconds(reset)),
+            retry_after: ends.then(|| whole_seconds(retry_after)),
+            full_after: whole_seconds(reset_after),
+        }
+    }
+
+    /// Returns the fields, each with its value.
+    fn lines(&self, policy: &str, legacy: bool) -> Vec<(&'static str, String)> {
+        let parameter =
+            |name, value: Option<u64>| value.map_or(String::new(), |it| format!(";{name}={it}"));
+        let (window, reset) = (parameter("w", self.window), parameter("t", self.reset));
+        let (capacity, remaining) = (self.capacity, self.remaining);
+        let mut lines = vec![
+            ("RateLimit-Policy", format!("{policy};q={capacity}{window}")),
+            ("RateLimit", format!("{policy};r={remaining}{reset}")),
+        ];
+        if let Some(retry_after) = self.retry_after {
+            // At least t. A wait of 0 seconds would look like no denial.
+            let seconds = retry_after.max(self.reset.unwrap_or(0)).max(1);
+            lines.push(("Retry-After", seconds.to_string()));
+        }
+        if legacy {
+            let full_at = wall_clock().as_secs().saturating_add(self.full_after);
+            lines.push(("X-RateLimit-Limit", capacity.to_string()));
+            lines.push(("X-RateLimit-Remaining", remaining.to_string()));
+            lines.push(("X-RateLimit-Reset", full_at.to_string()));
+        }
+        lines
+    }
+}
+
+/// Returns seconds as a whole number, rounded up. Ignores a microsecond, because the reply takes
+/// longer, and the rounding of doubles is smaller.
+fn whole_seconds(seconds: f64) -> u64 {
+    whole((seconds - 1e-6).ceil())
+}
+
+/// Returns a whole number for a field.
+// Numbers outside the range are limited to it.
+#[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)]
+fn whole(number: f64) -> u64 {
+    (number as u64).min(GREATEST_FIELD)
 }

@@ -36,12 +36,13 @@ const CONSUME: &[Info] = &[
     returns(4, Type::NONE), IDENTIFIER, MICROTIME, untyped(c"full_microtime"),
     untyped(c"bootstrap_closure"),
 ];
+const STATUS: &[Info] = &[returns(0, Type::ARRAY)];
 const PREPARE: &[Info] = &[returns(0, Type::NONE)];
 const RESET: &[Info] = &[returns(0, Type::VOID)];
 
 /// The functions.
 pub static FUNCTIONS: Entries = Entries(&[
-    entry(c"TokenBucket\\status", 0, method!(info::status), &[returns(0, Type::ARRAY)]), END,
+    entry(c"TokenBucket\\status", 0, method!(info::status), STATUS), END,
 ]);
 
 /// The classes, each after the classes and interfaces that it extends or implements.
@@ -224,7 +225,7 @@ pub static CLASSES: [(&Class, Declaration); 18] = [
                 CONSUME),
             entry(c"advance", PUBLIC, method!(memory::advance),
                 &[returns(1, Type::VOID), required(c"seconds", Type::FLOAT)]),
-            END,
+            entry(c"now", PUBLIC, method!(memory::now), &[returns(0, Type::FLOAT)]), END,
         ]),
         ..Declaration::EMPTY
     }),
@@ -256,16 +257,26 @@ pub static CLASSES: [(&Class, Declaration); 18] = [
         ..Declaration::EMPTY
     }),
     (&classes::DECISION, Declaration {
-        flags: FINAL | NO_DYNAMIC_PROPERTIES | NOT_SERIALIZABLE,
+        flags: FINAL | NO_DYNAMIC_PROPERTIES | NOT_SERIALIZABLE, interfaces: &["JsonSerializable"],
         state: Some(Class::carry::<decision::Answer>),
         properties: &[
             ReadOnly(c"allowed", PUBLIC, Type::BOOL), ReadOnly(c"remaining", PUBLIC, Type::FLOAT),
             ReadOnly(c"capacity", PUBLIC, Type::FLOAT),
             ReadOnly(c"retryAfter", PUBLIC, Type::FLOAT),
             ReadOnly(c"resetAfter", PUBLIC, Type::FLOAT), ReadOnly(c"reason", PUBLIC, Type::STRING),
+            ReadOnly(c"fallback", PUBLIC, Type::BOOL),
         ],
         methods: Entries(&[
-            entry(c"__construct", PRIVATE, method!(decision::construct), PREPARE),
+            entry(c"__construct", PUBLIC, method!(decision::construct), &[
+                returns(1, Type::NONE), required(c"allowed", Type::BOOL),
+                optional(c"remaining", Type::FLOAT, c"0.0"),
+                optional(c"capacity", Type::FLOAT, c"0.0"),
+                optional(c"retryAfter", Type::FLOAT, c"0.0"),
+                optional(c"resetAfter", Type::FLOAT, c"0.0"),
+                optional(c"reason", Type::STRING, c"''"),
+                optional(c"fallback", Type::BOOL, c"false"),
+            ]),
+            entry(c"jsonSerialize", PUBLIC, method!(decision::json_serialize), STATUS),
             entry(c"headers", PUBLIC, method!(decision::headers), &[
                 returns(0, Type::ARRAY), optional(c"policy", Type::STRING, c"'default'"),
                 optional(c"legacy", Type::BOOL, c"false"),

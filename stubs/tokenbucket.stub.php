@@ -185,11 +185,11 @@ namespace {
          * Takes tokens, and sleeps until the bucket holds them.
          *
          * Callers get their tokens in order of arrival, as with reserve(). Returns a denial at once
-         * if the wait would be longer than $timeout. If a signal arrives that PHP must handle,
-         * cancels the reservation and returns a denial with the reason "interrupted". The sleep
-         * blocks the whole process, also inside a fiber. In an event loop, call reserve() and set a
-         * timer for its delay. Over a storage that is written in PHP, calls are repeated in no
-         * order.
+         * if the wait would be longer than $timeout. The rounding of the time per token is
+         * forgiven, and at least a microsecond. If a signal arrives that PHP must handle, cancels
+         * the reservation and returns a denial with the reason "interrupted". The sleep blocks the
+         * whole process, also inside a fiber. In an event loop, call reserve() and set a timer for
+         * its delay. Over a storage that is written in PHP, calls are repeated in no order.
          *
          * @param float $timeout seconds, 0 or more; INF for any wait
          */
@@ -553,6 +553,15 @@ namespace {
          * @param float $seconds 0 or more
          */
         public function advance(float $seconds): void {}
+
+        /**
+         * Returns the reading of the clock: the seconds by which it was advanced, by advance() and
+         * by wait(). It is 0 for a new object.
+         *
+         * bootstrap() takes instants of this clock. It also takes instants of microtime(true),
+         * which are decades later, and measures them on the wall clock.
+         */
+        public function now(): float {}
     }
 }
 
@@ -640,13 +649,14 @@ namespace TokenBucket {
     }
 
     /**
-     * Describes the result of one call. It is read-only and contacts no storage.
+     * Describes the result of one call. It is read-only and contacts no storage. Buckets create
+     * decisions. Applications can create decisions for their tests.
      *
      * @implementation decision::Answer
      * @strict-properties
      * @not-serializable
      */
-    final class Decision
+    final class Decision implements \JsonSerializable
     {
         /** True if the tokens were taken. For peek(): true if the tokens would be taken. */
         public readonly bool $allowed;
@@ -672,12 +682,47 @@ namespace TokenBucket {
          */
         public readonly string $reason;
 
-        private function __construct() {}
+        /**
+         * True if the failure policy decided, because the store failed. False for cached denials.
+         * For attemptAll(): of the bucket that the decision describes.
+         */
+        public readonly bool $fallback;
+
+        /**
+         * Creates a decision for tests. The arguments become its properties.
+         *
+         * @param bool $allowed true for a granted call
+         * @param float $remaining whole tokens left, at most $capacity; negative for a debt
+         * @param float $capacity the most tokens that the bucket holds; if it is 0, $remaining, but
+         *     at least 1
+         * @param float $retryAfter seconds, 0 or more; INF if never
+         * @param float $resetAfter seconds, 0 or more
+         * @param string $reason if it is empty, 'granted' or 'insufficient_tokens'
+         * @param bool $fallback true if the failure policy decided
+         * @throws ValueError if a number is NAN, if $remaining exceeds $capacity, or if another
+         *     number is negative
+         */
+        public function __construct(
+            bool $allowed,
+            float $remaining = 0.0,
+            float $capacity = 0.0,
+            float $retryAfter = 0.0,
+            float $resetAfter = 0.0,
+            string $reason = '',
+            bool $fallback = false
+        ) {}
+
+        /**
+         * Returns the properties by name for json_encode(), with null instead of INF.
+         *
+         * @return array<string, bool|float|string|null> values by property name
+         */
+        public function jsonSerialize(): array {}
 
         /**
          * Returns the HTTP fields RateLimit-Policy and RateLimit of
-         * draft-ietf-httpapi-ratelimit-headers, and Retry-After on a denial with a finite
-         * retryAfter.
+         * draft-ietf-httpapi-ratelimit-headers, and Retry-After on a denial that ends.
+         * docs/reference/headers.md describes each field.
          *
          * @param string $policy the policy's name: printable ASCII
          * @param bool $legacy true to add X-RateLimit-Limit, -Remaining and -Reset (a Unix

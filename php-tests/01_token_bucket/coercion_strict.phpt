@@ -30,7 +30,7 @@ DomainException: no name
 "1 ": 1 1
 "1e1": 10 0.1
 true: 1 1
-3: 3 0.333333334
+3: 3 0.333333333
 0.5: 0.5 2
 "10abc": TokenBucket::__construct(): Argument #3 ($bucket_capacity) must be of type int|float, string given
 "abc": TokenBucket::__construct(): Argument #3 ($bucket_capacity) must be of type int|float, string given

@@ -1,5 +1,5 @@
 --TEST--
-Decision is final and read-only, and only buckets create it
+Decision is final and read-only
 --FILE--
 <?php
 require __DIR__ . '/../../testkit/php/check.php';
@@ -12,7 +12,7 @@ echo json_encode($decision), "\n";
 var_dump((new ReflectionClass($decision))->isFinal());
 
 echo "-- read-only --\n";
-foreach (['allowed' => true, 'remaining' => 1.0, 'capacity' => 1.0, 'retryAfter' => 1.0, 'resetAfter' => 1.0, 'reason' => 'x'] as $name => $value) {
+foreach (['allowed' => true, 'remaining' => 1.0, 'capacity' => 1.0, 'retryAfter' => 1.0, 'resetAfter' => 1.0, 'reason' => 'x', 'fallback' => true] as $name => $value) {
     echo thrown(function () use ($decision, $name, $value) {
         $decision->$name = $value;
     }), "\n";
@@ -28,8 +28,7 @@ echo thrown(function () use ($decision) {
     $decision->extra = 1;
 }), "\n";
 
-echo "-- only buckets create decisions --\n";
-echo thrown(fn() => new TokenBucket\Decision), "\n";
+echo "-- not made without its constructor --\n";
 var_dump(thrown(fn() => (new ReflectionClass('TokenBucket\Decision'))->newInstanceWithoutConstructor()) !== 'nothing thrown');
 echo thrown(fn() => serialize($decision)), "\n";
 echo thrown(fn() => unserialize('O:20:"TokenBucket\Decision":0:{}')), "\n";
@@ -41,7 +40,7 @@ unset($decision, $bucket);
 var_dump($clone->remaining, $clone->reason);
 ?>
 --EXPECTF--
-object(TokenBucket\Decision)#%d (6) {
+object(TokenBucket\Decision)#%d (7) {
   ["allowed"]=>
   bool(true)
   ["remaining"]=>
@@ -54,6 +53,8 @@ object(TokenBucket\Decision)#%d (6) {
   float(1.25)
   ["reason"]=>
   string(7) "granted"
+  ["fallback"]=>
+  bool(false)
 }
 TokenBucket\Decision Object
 (
@@ -63,8 +64,9 @@ TokenBucket\Decision Object
     [retryAfter] => 0
     [resetAfter] => 1.25
     [reason] => granted
+    [fallback] => 
 )
-{"allowed":true,"remaining":5,"capacity":10,"retryAfter":0,"resetAfter":1.25,"reason":"granted"}
+{"allowed":true,"remaining":5,"capacity":10,"retryAfter":0,"resetAfter":1.25,"reason":"granted","fallback":false}
 bool(true)
 -- read-only --
 Error: Cannot modify readonly property TokenBucket\Decision::$allowed
@@ -73,9 +75,9 @@ Error: Cannot modify readonly property TokenBucket\Decision::$capacity
 Error: Cannot modify readonly property TokenBucket\Decision::$retryAfter
 Error: Cannot modify readonly property TokenBucket\Decision::$resetAfter
 Error: Cannot modify readonly property TokenBucket\Decision::$reason
+Error: Cannot modify readonly property TokenBucket\Decision::$fallback
 Error: Cannot create dynamic property TokenBucket\Decision::$extra
--- only buckets create decisions --
-Error: Call to private TokenBucket\Decision::__construct() from global scope
+-- not made without its constructor --
 bool(true)
 Exception: Serialization of 'TokenBucket\Decision' is not allowed
 Exception: Unserialization of 'TokenBucket\Decision' is not allowed

@@ -17,8 +17,9 @@ foreach (['TokenBucketStorageMemory', 'TokenBucketStorageSharedMemory'] as $clas
     $storage->bootstrap('debt', microtime(true) + 1500);
     $decision = $bucket('debt')->peek(0);
     var_dump($decision->allowed, $decision->retryAfter > 1490 && $decision->retryAfter <= 1500);
-    echo "a distant past makes a full bucket, a distant future a debt\n";
-    $storage->bootstrap('epoch', 0.0);
+    echo "long ago is full, far ahead is far ahead\n";
+    // On the fake clock, 0 is the instant at which it starts.
+    $storage->bootstrap('epoch', $storage instanceof TokenBucketStorageMemory ? -1e6 : 0.0);
     $storage->bootstrap('before', -1e18);
     $storage->bootstrap('after', 1e18);
     var_dump($bucket('epoch')->peek()->remaining, $bucket('before')->peek()->remaining, $bucket('after')->peek(0)->allowed);

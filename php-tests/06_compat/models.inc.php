@@ -10,9 +10,10 @@ final class TokenModel
     public int $held;
     private readonly int $full;
 
-    public function __construct(int $tokens, int $span, private int $now)
+    public function __construct(int $tokens, int $span, private int $now, bool $is_fake = false)
     {
-        $this->cost = intdiv($span + $tokens - 1, $tokens);
+        // Only a fake clock rounds the cost down.
+        $this->cost = intdiv($span + ($is_fake ? 0 : $tokens - 1), $tokens);
         $this->held = $this->full = $tokens * $this->cost;
     }
 

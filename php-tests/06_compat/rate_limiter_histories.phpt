@@ -24,7 +24,7 @@ foreach ($quotas as [$num, $expire]) {
     $limiter = new TokenBucket\Compat\RateLimiter('key', $num, $expire);
     $limiter->redis = $memory = new TokenBucketStorageMemory;
     $now = 0;
-    $model = new TokenModel($num, $expire * 1_000_000_000, $now);
+    $model = new TokenModel($num, $expire * 1_000_000_000, $now, true);
     for ($i = 0; $i < 3000; $i++) {
         if (mt_rand(0, 2) === 0) {
             // Some calls are at the exact nanosecond at which a token is refilled, or one

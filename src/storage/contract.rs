@@ -5,6 +5,7 @@ use crate::segment;
 use crate::zend::Thrown;
 use std::any::Any;
 use std::fmt::Debug;
+use tokenbucket_core::clock::wall_clock;
 use tokenbucket_core::remote::Batched;
 use tokenbucket_core::{Grain, Key, KeyHasher, Outcome, Put, Step, Ticks, boot_clock};
 
@@ -86,16 +87,17 @@ pub trait Storage: Any + Debug {
         self.hasher().key(identifier)
     }
 
-    /// Takes the tokens of all steps or of none, in one operation. `self` is the storage of the
-    /// first bucket. Returns `None` if the buckets' storages do not support that together.
+    /// Takes tokens by all steps or by none, in one operation. `self` is the storage of the first
+    /// bucket. Returns true in the second part if the failure policy decided instead of the store.
+    /// Returns `None` if the buckets' storages do not support that together.
     ///
     /// # Errors
-    /// Fails as [`Storage::take`] does.
+    /// Fails as [`Storage::take_or_fall_back`] does.
     fn take_all(
         &self,
         _buckets: &[(&dyn Storage, Key<'_>)],
         _steps: &[Step],
-    ) -> Result<Option<Batched>, Thrown> {
+    ) -> Result<Option<(Batched, bool)>, Thrown> {
         Ok(None)
     }
 
@@ -104,7 +106,13 @@ pub trait Storage: Any + Debug {
         boot_clock()
     }
 
-    /// Returns the grain of the storage: the unit in which its store counts time.
+    /// Returns the seconds since an instant of the clock that PHP code reads, which is the wall
+    /// clock. The result is negative for an instant in the future.
+    fn seconds_since(&self, microtime: f64) -> f64 {
+        wall_clock().as_secs_f64() - microtime
+    }
+
+    /// Returns the unit in which the storage counts time.
     fn grain(&self) -> Grain {
         Grain::Nanosecond
     }

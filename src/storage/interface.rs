@@ -1,16 +1,16 @@
 //! The methods of `TokenBucketStorage` on the extension's storages, as userland buckets call them.
 //!
 //! `consume()` gets two times in seconds: the time that refills the tokens of the call, and the
-//! time that refills the whole bucket. `bootstrap()` gets a wall-clock instant in seconds, which is
-//! converted to its age.
+//! time that refills the whole bucket. `bootstrap()` gets an instant in seconds on the clock that
+//! PHP code reads. It is converted to its age.
 
 use super::contract::Storage;
 use crate::exceptions;
 use crate::zend::{Call, Object, State, Thrown, Zval, invoke, throw, value};
-use tokenbucket_core::clock::wall_clock;
+use tokenbucket_core::clock::TICKS_PER_MICROSECOND;
 use tokenbucket_core::quota::MAX_BURST;
 use tokenbucket_core::store::empty_at;
-use tokenbucket_core::{AmountError, Key, Put, Step, TICKS_PER_SECOND, Ticks, seconds};
+use tokenbucket_core::{AmountError, Grain, Key, Put, Step, TICKS_PER_SECOND, Ticks, seconds};
 
 /// A state whose objects are storages.
 pub trait StorageState: State {
@@ -41,15 +41,17 @@ pub fn bootstrap<S: StorageState>(call: &mut Call<'_>, _result: &mut Zval) -> Re
     if !microtime.is_finite() {
         return Err(exceptions::bad_amount(2, AmountError::NotFinite));
     }
-    start_at(storage, value::bytes(&identifier), age(microtime))
+    let seconds = storage.seconds_since(microtime);
+    start_at(storage, value::bytes(&identifier), seconds)
 }
 
-/// Writes the first record of a bucket that was empty `age` ticks ago. While a bootstrap closure
-/// runs for the bucket, proposes that state to the running `consume()` instead.
+/// Writes the first record of a bucket that was empty `seconds` ago. While a bootstrap closure runs
+/// for the bucket, proposes that state to the running `consume()` instead.
 ///
 /// # Errors
 /// Fails as [`Storage::put`] does.
-pub fn start_at(storage: &dyn Storage, identifier: &[u8], age: i64) -> Result<(), Thrown> {
+pub fn start_at(storage: &dyn Storage, identifier: &[u8], seconds: f64) -> Result<(), Thrown> {
+    let age = age(seconds, storage.grain());
     let first = empty_at(storage.now(), age);
     if !storage.proposals().propose(identifier, first) {
         storage.put(storage.key(identifier), &Put::Bootstrap { age })?;
@@ -57,19 +59,23 @@ pub fn start_at(storage: &dyn Storage, identifier: &[u8], age: i64) -> Result<()
     Ok(())
 }
 
-/// Returns the age of a wall-clock instant in ticks. `microtime` is in seconds. The age is negative
-/// for an instant in the future. It is between -2^60 and 2^60 ticks.
+/// Returns the age of an instant `seconds` ago in ticks. It is negative for an instant in the
+/// future, and limited to 2^60 on either side.
 ///
 /// A double with today's Unix time is coarser than a tenth of a microsecond. So a microsecond is
-/// added, which makes sure that a proposal of k tokens gives at least k tokens.
-pub fn age(microtime: f64) -> i64 {
-    let seconds = wall_clock().as_secs_f64() - microtime;
+/// added, which makes sure that a proposal of k tokens gives at least k tokens. A fake clock is
+/// exact.
+fn age(seconds: f64, grain: Grain) -> i64 {
     let limit = MAX_BURST as f64;
-    let ticks = (seconds * TICKS_PER_SECOND as f64 + 1e3).clamp(-limit, limit);
-    // The value was clamped to 2^60.
+    let added = match grain {
+        Grain::FakeNanosecond => 0,
+        Grain::Nanosecond | Grain::Microsecond => TICKS_PER_MICROSECOND,
+    };
+    let ticks = (seconds * TICKS_PER_SECOND as f64).round() + added as f64;
+    // The value is clamped to 2^60.
     #[allow(clippy::cast_possible_truncation)]
     {
-        ticks as i64
+        ticks.clamp(-limit, limit) as i64
     }
 }
 

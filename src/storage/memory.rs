@@ -3,9 +3,10 @@
 
 use super::contract::{Storage, downcast};
 use super::proposals::Proposals;
-use crate::zend::{Call, Class, Object, State, Thrown, Zval};
+use crate::zend::{Call, Class, Object, State, Thrown, Zval, value};
 use crate::{classes, exceptions};
-use tokenbucket_core::{Key, KeyHasher, MemoryStore, Outcome, Put, Step, Ticks, seconds};
+use tokenbucket_core::clock::{EPOCH, wall_clock};
+use tokenbucket_core::{Grain, Key, KeyHasher, MemoryStore, Outcome, Put, Step, Ticks, seconds};
 
 /// The state of an object: its buckets and their clock.
 #[derive(Debug, Default)]
@@ -56,6 +57,25 @@ impl Storage for Object<MemoryStorage> {
         self.store.now()
     }
 
+    fn grain(&self) -> Grain {
+        Grain::FakeNanosecond
+    }
+
+    /// Reads this storage's clock. Code under test may still use `microtime()`, whose readings are
+    /// decades later, so an instant that is nearer to the wall clock is measured on that clock.
+    fn seconds_since(&self, microtime: f64) -> f64 {
+        let (own, wall) = (
+            self.seconds() - microtime,
+            wall_clock().as_secs_f64() - microtime,
+        );
+        if own.abs() <= wall.abs() {
+            own
+        } else {
+            // The wall clock goes on while PHP code computes the instant, and a double is coarse.
+            wall + 1e-6
+        }
+    }
+
     fn advance(&self, ticks: Ticks) -> bool {
         self.store.advance(ticks);
         true
@@ -66,7 +86,21 @@ impl Storage for Object<MemoryStorage> {
     }
 }
 
-/// Implements `__construct()`. Does nothing, because there are no arguments.
+impl MemoryStorage {
+    /// Returns the seconds by which the clock was advanced.
+    fn seconds(&self) -> f64 {
+        seconds::from_ticks(self.store.now() - EPOCH)
+    }
+}
+
+/// `now(): float`
+#[allow(clippy::unnecessary_wraps)]
+pub fn now(call: &mut Call<'_>, result: &mut Zval) -> Result<(), Thrown> {
+    *result = value::of_float(call.this::<MemoryStorage>().seconds());
+    Ok(())
+}
+
+/// `__construct()`
 #[allow(clippy::unnecessary_wraps)]
 pub fn construct(_call: &mut Call<'_>, _result: &mut Zval) -> Result<(), Thrown> {
     Ok(())

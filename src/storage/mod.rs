@@ -19,7 +19,7 @@ use crate::zend::{Held, Obj, Object, Zval};
 use interface::StorageState;
 
 pub use contract::Storage;
-pub use interface::{age, first_state, start_at};
+pub use interface::{first_state, start_at};
 pub use redis_client::{is_client, storage_of};
 pub use remote::{RemoteStorage, StorageClass, remote, tell};
 pub use shared_memory::{grants, take_here};

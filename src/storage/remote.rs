@@ -86,7 +86,7 @@ impl<T: StorageClass> Storage for Object<RemoteStorage<T>> {
         &self,
         buckets: &[(&dyn Storage, Key<'_>)],
         steps: &[Step],
-    ) -> Result<Option<Batched>, Thrown> {
+    ) -> Result<Option<(Batched, bool)>, Thrown> {
         let mut remotes = Vec::with_capacity(buckets.len());
         for &(storage, key) in buckets {
             let Some(storage) = downcast::<Self>(storage) else {
@@ -97,7 +97,7 @@ impl<T: StorageClass> Storage for Object<RemoteStorage<T>> {
         let remote = self.store()?;
         let answer = remote.take_all(&remotes, steps).transpose();
         answer
-            .map(|answer| tell(remote, answer, || None))
+            .map(|answer| tell(remote, answer.map(Answer::with_origin), || None))
             .transpose()
     }
 

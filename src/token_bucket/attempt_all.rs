@@ -44,7 +44,11 @@ pub fn attempt_all(call: &mut Call<'_>, result: &mut Zval) -> Result<(), Thrown>
         calls.tightest(taken).ok_or(Thrown)?
     };
     let quota = &questions[taken.index].plan.quota;
-    *result = decision::to_object(quota, &Decision::new(quota, &taken.step, &taken.outcome))?;
+    let decision = Decision {
+        fallback: calls.fell_back[taken.index],
+        ..Decision::new(quota, &taken.step, &taken.outcome)
+    };
+    *result = decision::to_object(quota, &decision)?;
     Ok(())
 }
 
@@ -95,11 +99,15 @@ impl<'a> Calls<'a> {
 
     /// Takes tokens from all buckets or none in one operation. Returns `None` if the storages do
     /// not support that together.
-    fn take_at_once(&self) -> Result<Option<Batched>, Thrown> {
+    fn take_at_once(&mut self) -> Result<Option<Batched>, Thrown> {
         let keys = self.questions.iter().map(|question| question.plan.key());
         let buckets: Vec<_> = self.storages.iter().copied().zip(keys).collect();
         // The index is valid because there is at least one bucket.
-        self.storages[0].take_all(&buckets, &self.steps)
+        let answer = self.storages[0].take_all(&buckets, &self.steps)?;
+        Ok(answer.map(|(batched, fell_back)| {
+            self.fell_back.fill(fell_back);
+            batched
+        }))
     }
 
     /// Returns the result with the fewest tokens left.

@@ -59,13 +59,13 @@ pub fn protected_bootstrap(call: &mut Call<'_>, _result: &mut Zval) -> Result<()
     if !span.is_finite() {
         return Err(exceptions::bad_amount(1, AmountError::NotFinite));
     }
-    let microtime = wall_clock().as_secs_f64() - span;
     // The storage is held, because PHP code that runs below may give the bucket another storage.
     let held = bucket.copy_property(STORAGE);
     if let Some(storage) = storage::held(&held) {
         let identifier = plan.key().identifier;
-        return storage::start_at(&*storage, identifier, storage::age(microtime));
+        return storage::start_at(&*storage, identifier, span);
     }
+    let microtime = wall_clock().as_secs_f64() - span;
     let mut arguments = [bucket.copy_property(IDENTIFIER), value::of_float(microtime)];
     let object = value::object(&held).ok_or(Thrown)?;
     invoke::method(object, "bootstrap", &mut arguments).map(drop)

@@ -6,6 +6,8 @@ use super::plan::{Plan, STORAGE};
 use crate::exceptions;
 use crate::storage::{self, Storage};
 use crate::zend::{Held, Number, Object, Thrown, Zval, throw};
+use tokenbucket_core::clock::TICKS_PER_MICROSECOND;
+use tokenbucket_core::step::MAX_WAIT;
 use tokenbucket_core::{Decision, Outcome, Step, Ticks};
 
 /// A call for a number of tokens from a bucket.
@@ -88,10 +90,16 @@ impl<'a> Question<'a> {
 
     /// Lets the call take tokens of the future that are refilled within `max_wait` ticks. A call for
     /// more than the capacity is denied anyway.
+    ///
+    /// The rounding of the time per token is forgiven, and at least a microsecond. So a caller that
+    /// waits a minute gets the tokens of a minute.
     pub fn wait_at_most(&mut self, max_wait: Ticks) {
-        if !self.step.exceeds_capacity() {
-            self.step.max_wait = max_wait;
+        if self.step.exceeds_capacity() {
+            return;
         }
+        let rounding = self.plan.quota.rounding(max_wait);
+        let max_wait = max_wait + rounding.max(TICKS_PER_MICROSECOND);
+        self.step.max_wait = max_wait.min(MAX_WAIT);
     }
 
     /// Returns the object of the storage.
@@ -107,8 +115,8 @@ impl<'a> Question<'a> {
     /// policy decided.
     ///
     /// # Errors
-    /// Throws the same as [`Storage::take_or_fall_back`]. Throws the exception of `_bootstrap()`, and then
-    /// writes nothing.
+    /// Throws the same as [`Storage::take_or_fall_back`]. Throws the exception of `_bootstrap()`,
+    /// and then writes nothing.
     pub fn take(&self, storage: &dyn Storage) -> Result<(Outcome, bool), Thrown> {
         let (key, step) = (self.plan.key(), &self.step);
         let first = if self.plan.overrides.bootstrap {

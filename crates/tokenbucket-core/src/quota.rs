@@ -17,6 +17,10 @@ const MAX_RATE: i64 = 1_000_000_000_000_000;
 /// than 0.1 %.
 const LEAST_UNIT: u64 = 1_000;
 
+/// The least unit that no rate names. Below it, the rates of two whole numbers of grains are
+/// different doubles, because a double has 53 bits.
+const LEAST_UNNAMED: u64 = 1 << 51;
+
 /// The resolution of a store's times. Every instant and span in the store is a multiple of the
 /// grain.
 ///
@@ -28,6 +32,10 @@ pub enum Grain {
     Nanosecond,
     /// [`TICKS_PER_MICROSECOND`] ticks.
     Microsecond,
+    /// One tick of a clock that only a test advances. The time per token is rounded down and not
+    /// up. So a test that advances a minute gets back the tokens of a minute, and a nanosecond per
+    /// token is forgiven. Only such a store may exceed the rate.
+    FakeNanosecond,
 }
 
 impl Grain {
@@ -36,7 +44,7 @@ impl Grain {
     #[must_use]
     pub const fn ticks(self) -> Ticks {
         match self {
-            Self::Nanosecond => 1,
+            Self::Nanosecond | Self::FakeNanosecond => 1,
             Self::Microsecond => TICKS_PER_MICROSECOND,
         }
     }
@@ -45,10 +53,15 @@ impl Grain {
 /// A validated capacity and rate.
 ///
 /// The rate is kept as `unit`: the ticks in which `group` tokens are added, rounded up. So the
-/// effective rate is never above the requested rate, and less than 0.1 % below it. `group` is the
-/// least power of ten for which `unit` is at least 1000 grains. Up to a million tokens a second,
-/// `group` is 1. Then every token costs exactly `unit`, and a full bucket of n tokens grants
-/// exactly n.
+/// effective rate is never above the requested rate, and less than 0.1 % below it.
+///
+/// A double is seldom exactly the rate that is meant. 10.0 / 60.0 is a little less than a sixth. So
+/// a rate that is the nearest double to `group` tokens in a whole number of grains means that
+/// number. That may be less than the exact quotient, but by less than a double's rounding.
+///
+/// `group` is the least power of ten for which `unit` is at least 1000 grains. Up to a million
+/// tokens a second, `group` is 1. Then every token costs exactly `unit`, and a full bucket of n
+/// tokens grants exactly n.
 ///
 /// In a store whose [`Grain`] is a microsecond, `unit`, every cost and the burst are whole
 /// microseconds. There, `group` is 1 up to a thousand tokens a second.
@@ -61,6 +74,8 @@ pub struct Quota {
     unit: Ticks,
     group: u64,
     grain: Grain,
+    /// True if `unit` was rounded up.
+    is_rounded: bool,
     burst: Ticks,
     capacity: Tokens,
     whole_capacity: u64,
@@ -133,12 +148,17 @@ impl Quota {
         let mut group = 1;
         while group <= 1_000_000_000_000 {
             let grains = (span / grain.ticks()).checked_mul(group);
-            let unit = grains.and_then(|grains| added.divide_up(grains));
-            // `None` means an overflow. The span is too long, or so many tokens are added that
-            // every group is too small.
-            let unit = unit.ok_or(QuotaError::BurstTooLong)?;
+            let unit = grains.and_then(|grains| unit(added, grains, grain));
+            // `None` means an overflow: the span is too long, or it adds so many tokens that no
+            // group is large enough.
+            let (unit, is_rounded) = unit.ok_or(QuotaError::BurstTooLong)?;
             if unit >= LEAST_UNIT {
-                return Self::of_unit(capacity, unit, group, grain).ok_or(QuotaError::BurstTooLong);
+                let quota = Self::of_unit(capacity, unit, group, grain);
+                let quota = quota.ok_or(QuotaError::BurstTooLong)?;
+                return Ok(Self {
+                    is_rounded,
+                    ..quota
+                });
             }
             group *= 10;
         }
@@ -155,6 +175,7 @@ impl Quota {
             unit,
             group,
             grain,
+            is_rounded: false,
             burst,
             capacity,
             whole_capacity: capacity.floor(),
@@ -288,6 +309,60 @@ impl Quota {
     pub fn refill(&self, tokens: u64) -> Ticks {
         self.cost_whole(tokens).unwrap_or(self.burst)
     }
+
+    /// Returns the most ticks by which a span of `ticks` became longer because the time per token
+    /// was rounded up: less than 0.1 % and one grain.
+    #[must_use]
+    pub const fn rounding(&self, ticks: Ticks) -> Ticks {
+        if self.is_rounded {
+            // A unit is at least 1000 grains, so this cannot overflow.
+            (ticks / self.unit + 1) * self.grain.ticks()
+        } else {
+            0
+        }
+    }
+
+    /// Returns the part of a span that HTTP fields ignore: its rounding, and at least a
+    /// microsecond, because the reply itself takes longer. 0 on a fake clock, which stands still
+    /// until a test advances it.
+    #[must_use]
+    pub fn ignored(&self, ticks: Ticks) -> Ticks {
+        match self.grain {
+            Grain::FakeNanosecond => 0,
+            _ => self.rounding(ticks).max(TICKS_PER_MICROSECOND),
+        }
+    }
+
+    /// Returns a span of `ticks` in whole seconds, rounded up, for HTTP fields. Rounding the time
+    /// per token must not turn a minute into 61 seconds, so [`Quota::ignored`] is subtracted
+    /// first.
+    #[must_use]
+    pub fn whole_seconds(&self, ticks: Ticks) -> u64 {
+        let span = ticks.saturating_sub(self.ignored(ticks));
+        span.div_ceil(TICKS_PER_SECOND)
+    }
+}
+
+/// Returns the time in which `group` tokens are added, in grains, and true if it was rounded up.
+/// `grains` is the time in which `group * added` tokens are added. Returns `None` if the time is
+/// too long.
+fn unit(added: Tokens, grains: u64, grain: Grain) -> Option<(u64, bool)> {
+    let up = added.divide_up(grains)?;
+    let rate = added.to_float();
+    let named = (grains as f64 / rate).round();
+    // An exact comparison of doubles is intended here.
+    #[allow(clippy::float_cmp)]
+    if named < LEAST_UNNAMED as f64 && grains as f64 / named == rate {
+        // The number is whole, not negative and below 2^51.
+        #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)]
+        return Some((named as u64, false));
+    }
+    Some(match grain {
+        // A unit of 2^51 ticks or more is longer than the one that was meant by a double's
+        // rounding, too.
+        Grain::FakeNanosecond => (up - 1 - up / LEAST_UNNAMED, false),
+        Grain::Nanosecond | Grain::Microsecond => (up, true),
+    })
 }
 
 #[cfg(test)]
@@ -352,6 +427,53 @@ mod tests {
         assert_eq!(quota.burst(), TICKS_PER_SECOND);
         let none = Quota::within(Tokens::ONE, 0, Grain::Nanosecond);
         assert_eq!(none, Err(QuotaError::RateTooHigh));
+    }
+
+    #[test]
+    fn a_rate_means_the_whole_grains_that_it_is_nearest_to() {
+        // A sixth is not a double. 10.0 / 60.0 is a little less.
+        let sixth = quota(10.0, 10.0 / 60.0).unwrap();
+        assert_eq!(sixth.cost_whole(1), Some(6_000_000_000));
+        assert_eq!(sixth.rounding(sixth.burst()), 0);
+        // Three tokens a second are exact, and cost no whole number of nanoseconds.
+        let third = quota(3.0, 3.0).unwrap();
+        assert_eq!(third.cost_whole(1), Some(333_333_334));
+        assert_eq!(third.rounding(third.burst()), 4);
+        // The next double after a sixth means nothing else than itself.
+        let above = quota(10.0, (1f64 / 6.0).next_up()).unwrap();
+        let below = quota(10.0, (1f64 / 6.0).next_down()).unwrap();
+        assert_eq!(above.cost_whole(1), Some(6_000_000_000));
+        assert_eq!(below.cost_whole(1), Some(6_000_000_001));
+        // Ten tokens in three microseconds, and a token in 7.5 microseconds of a remote store.
+        assert_eq!(quota(10.0, 1e7 / 3.0).unwrap().burst(), 3_000);
+        let coarse = quota_of(1000.0, 1e6 / 7.5, Grain::Microsecond).unwrap();
+        assert_eq!(coarse.burst(), 7_500_000);
+    }
+
+    #[test]
+    fn a_fake_clock_rounds_down() {
+        let fake = |capacity, rate| quota_of(capacity, rate, Grain::FakeNanosecond).unwrap();
+        assert_eq!(fake(3.0, 3.0).cost_whole(1), Some(333_333_333));
+        assert_eq!(fake(3.0, 3.0).burst(), 999_999_999);
+        assert_eq!(fake(3.0, 3.0).whole_seconds(999_999_999), 1);
+        assert_eq!(fake(3.0, 3.0).whole_seconds(1_000_000_001), 2);
+        assert_eq!(fake(10.0, 10.0 / 60.0).burst(), 60_000_000_000);
+        // At a token in 30 days, the double of the rate is coarser than a nanosecond.
+        for n in 1..=1000 {
+            let quota = fake(f64::from(n), f64::from(n) / 2_592_000.0);
+            assert!(quota.burst() <= 2_592_000_000_000_000, "{n} in 30 days");
+        }
+    }
+
+    #[test]
+    fn whole_seconds_ignore_only_what_rounding_has_added() {
+        // Two million tokens at a thousand a second take exactly 2000 seconds.
+        let long = quota_of(2e6, 1e3, Grain::Microsecond).unwrap();
+        assert_eq!(long.whole_seconds(long.burst()), 2000);
+        let minute = quota_of(7.0, 7.0 / 60.0, Grain::Microsecond).unwrap();
+        assert_eq!(minute.burst(), 60_000_003_000);
+        assert_eq!(minute.whole_seconds(minute.burst()), 60);
+        assert_eq!(minute.whole_seconds(60_000_010_000), 61);
     }
 
     #[test]

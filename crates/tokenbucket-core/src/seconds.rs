@@ -16,6 +16,11 @@ use crate::tokens::{AmountError, Tokens};
 /// # Errors
 /// Returns [`AmountError`] for NaN, infinities and negative numbers.
 pub fn to_ticks(seconds: f64) -> Result<Ticks, AmountError> {
+    rounded(seconds, Tokens::scale_up)
+}
+
+/// Implements [`to_ticks`]. `round` rounds seconds that are not nearest to a whole number of ticks.
+fn rounded(seconds: f64, round: fn(Tokens, u64, u64) -> Option<u64>) -> Result<Ticks, AmountError> {
     let exact = Tokens::from_float(seconds)?;
     // An exact comparison of doubles is intended here.
     #[allow(clippy::float_cmp)]
@@ -30,8 +35,13 @@ pub fn to_ticks(seconds: f64) -> Result<Ticks, AmountError> {
         #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)]
         return Ok(ticks as Ticks);
     }
-    let ticks = exact.scale_up(TICKS_PER_SECOND, 1);
+    let ticks = round(exact, TICKS_PER_SECOND, 1);
     Ok(ticks.map_or(MAX_BURST, |ticks| ticks.min(MAX_BURST)))
+}
+
+/// Returns `floor(amount * factor / divisor)`, but at least 1, so that no token is free.
+fn down(amount: Tokens, factor: u64, divisor: u64) -> Option<u64> {
+    amount.scale_down(factor, divisor).map(|ticks| ticks.max(1))
 }
 
 /// Returns `ticks` in seconds: the least double that [`to_ticks`] does not convert to fewer ticks.
@@ -55,18 +65,21 @@ pub fn from_ticks(ticks: Ticks) -> f64 {
 /// Returns the step for the two times of the storage interface. `cost` is the cost of the call, and
 /// `full` is the span of the bucket. Both are in seconds.
 ///
-/// Rounding both times separately would lose a token, because 1/3 s rounds up to more than a tenth
-/// of 10/3 s. So if n rounded costs exceed the span by at most n grains, the span becomes n costs,
-/// as in a quota.
+/// Rounding each span separately would lose a token, because 1/3 s rounds up to more than a tenth
+/// of 10/3 s. So if n rounded costs exceed the full span by at most n grains, the full span becomes
+/// n costs, as in a quota. On a fake clock spans are rounded down, so the full span may become
+/// shorter.
 ///
 /// # Errors
 /// Returns a [`SpanError`] that states whether the cost or the span is invalid.
 pub fn to_step(cost: f64, full: f64, grain: Grain) -> Result<Step, SpanError> {
+    let is_fake = grain == Grain::FakeNanosecond;
     let grain = grain.ticks();
+    let round = if is_fake { down } else { Tokens::scale_up };
     // The result is at most 2^60 plus a grain.
-    let whole = |ticks: Ticks| ticks.next_multiple_of(grain);
-    let cost_ticks = whole(to_ticks(cost).map_err(SpanError::Cost)?);
-    let full_ticks = whole(to_ticks(full).map_err(SpanError::Full)?);
+    let whole = |seconds| rounded(seconds, round).map(|ticks| ticks.next_multiple_of(grain));
+    let cost_ticks = whole(cost).map_err(SpanError::Cost)?;
+    let full_ticks = whole(full).map_err(SpanError::Full)?;
     let ratio = (full / cost).round();
     let mut burst = full_ticks;
     if ratio.is_finite() && ratio < MAX_BURST as f64 {
@@ -74,10 +87,10 @@ pub fn to_step(cost: f64, full: f64, grain: Grain) -> Result<Step, SpanError> {
         #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)]
         let costs = ratio as u64;
         if let Some(whole) = costs.checked_mul(cost_ticks)
-            && whole > full_ticks
-            // The costs were rounded up by less than a grain each. The shift allows for the
-            // relative error of the doubles, which is less than 2^-52 each.
-            && whole - full_ticks <= costs.saturating_mul(grain) + (full_ticks >> 51)
+            && (whole > full_ticks || is_fake)
+            // The costs were rounded by less than a grain each. The shift allows for the relative
+            // error of the doubles, which is less than 2^-52 each.
+            && whole.abs_diff(full_ticks) <= costs.saturating_mul(grain) + (full_ticks >> 51)
         {
             burst = whole;
         }

@@ -19,6 +19,8 @@ mod give_backs;
 mod history;
 #[path = "laws/model.rs"]
 mod model;
+#[path = "laws/periods.rs"]
+mod periods;
 #[path = "laws/quotas.rs"]
 mod quotas;
 #[path = "laws/seconds.rs"]

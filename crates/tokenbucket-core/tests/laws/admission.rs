@@ -105,14 +105,9 @@ fn granted(events: &[Event], who: usize) -> impl Iterator<Item = (Ticks, Exact)>
         .map(|event| (event.at, event.tokens.clone()))
 }
 
-/// Returns the requested rate in tokens per tick.
-fn per_tick(asked: Asked) -> Exact {
-    asked.exact_rate() / whole(1_000_000_000)
-}
-
-/// Returns the tokens by which a span, rounded up to whole ticks, exceeds the capacity. The excess
-/// is less than the tokens that one tick adds. The excess is 0 if the capacity and the ticks for a
-/// token are whole numbers.
+/// Returns the tokens by which a burst, rounded up to whole ticks, exceeds the capacity. They are
+/// fewer than one tick adds. They are 0 if the capacity and the ticks for a token are whole
+/// numbers.
 fn burst_rounding(asked: Asked) -> Exact {
     let refill = asked.refill();
     refill.burst * refill.per_tick - asked.exact_capacity()
@@ -142,7 +137,7 @@ fn span(from: Ticks, to: Ticks) -> i128 {
 /// of each call may have been rounded up by at most `rounding` tokens.
 fn is_explained_as_asked(events: &[Event], last: usize, asked: Asked, rounding: &Exact) -> bool {
     let denied = &events[last];
-    let rate = per_tick(asked) * exact(0.999);
+    let rate = asked.per_tick() * exact(0.999);
     let mut spent = &denied.tokens + rounding;
     events[..last].iter().rev().any(|event| {
         if event.what != What::Granted {
@@ -160,7 +155,7 @@ proptest! {
     #[test]
     fn no_window_admits_more_than_was_asked(asked in even_quotas(), calls in calls(false)) {
         let events = run(&[asked], &calls, false, plain);
-        let excess = greatest_excess(granted(&events, 0), &per_tick(asked));
+        let excess = greatest_excess(granted(&events, 0), &asked.per_tick());
         prop_assert!(excess <= asked.exact_capacity(), "{excess}");
     }
 
@@ -170,9 +165,9 @@ proptest! {
         calls in calls(true),
     ) {
         let more = burst_rounding(asked);
-        prop_assert!(!more.is_negative() && more < per_tick(asked));
+        prop_assert!(!more.is_negative() && more < asked.per_tick());
         let events = run(&[asked], &calls, false, plain);
-        let excess = greatest_excess(granted(&events, 0), &per_tick(asked));
+        let excess = greatest_excess(granted(&events, 0), &asked.per_tick());
         prop_assert!(excess <= asked.exact_capacity() + more, "{excess}");
     }
 
@@ -186,7 +181,7 @@ proptest! {
             ..call.stern_step(&asked.quota(), asked)
         };
         let events = run(&[asked], &calls, false, stern);
-        let excess = greatest_excess(granted(&events, 0), &per_tick(asked));
+        let excess = greatest_excess(granted(&events, 0), &asked.per_tick());
         let most = asked.exact_capacity() + burst_rounding(asked);
         prop_assert!(excess <= most, "{excess}");
     }
@@ -199,7 +194,7 @@ proptest! {
             What::Refunded => Some((event.at, -event.tokens.clone())),
             What::Denied => None,
         });
-        let excess = greatest_excess(changes, &per_tick(asked));
+        let excess = greatest_excess(changes, &asked.per_tick());
         prop_assert!(excess <= asked.exact_capacity(), "{excess}");
     }
 
@@ -210,12 +205,12 @@ proptest! {
     ) {
         let events = run(&asked, &calls, false, plain);
         for (who, &asked) in asked.iter().enumerate() {
-            let excess = greatest_excess(granted(&events, who), &per_tick(asked));
+            let excess = greatest_excess(granted(&events, who), &asked.per_tick());
             let most = asked.exact_capacity() + burst_rounding(asked);
             prop_assert!(excess <= most, "{asked:?}: {excess}");
         }
         let spans = events.iter().filter(|event| event.what == What::Granted);
-        let spans = spans.map(|event| (event.at, &event.tokens / per_tick(asked[event.who])));
+        let spans = spans.map(|event| (event.at, &event.tokens / asked[event.who].per_tick()));
         let greatest = asked.iter().map(|asked| asked.refill().burst).max().unwrap();
         let excess = greatest_excess(spans, &whole(1));
         prop_assert!(excess <= greatest, "{excess} > {greatest}");
@@ -256,7 +251,7 @@ proptest! {
         let events = run(&[asked], &calls, false, plain);
         for (last, event) in events.iter().enumerate() {
             if event.what == What::Denied {
-                prop_assert!(is_explained_as_asked(&events, last, asked, &per_tick(asked)));
+                prop_assert!(is_explained_as_asked(&events, last, asked, &asked.per_tick()));
             }
         }
     }

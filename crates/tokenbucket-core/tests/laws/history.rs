@@ -3,7 +3,7 @@
 //! Random times are fractions of the times of the quota with which they are used. So calls are
 //! often made just before and just after an instant at which the verdict changes.
 
-use crate::model::{Exact, Refill, exact};
+use crate::model::{Exact, Refill, exact, per_tick};
 use proptest::prelude::*;
 use tokenbucket_core::quota::MAX_BURST;
 use tokenbucket_core::{Grain, Quota, Step, Ticks, Tokens};
@@ -33,8 +33,9 @@ impl Asked {
         exact(self.capacity)
     }
 
-    pub fn exact_rate(self) -> Exact {
-        exact(self.rate)
+    /// Returns the tokens that the rate means to add in each tick.
+    pub fn per_tick(self) -> Exact {
+        per_tick(self.rate)
     }
 }
 

@@ -6,7 +6,7 @@
 
 use num_bigint::BigInt;
 use num_rational::BigRational;
-use num_traits::{One, Zero};
+use num_traits::{ToPrimitive, Zero};
 use tokenbucket_core::Ticks;
 
 /// An exact fraction.
@@ -33,18 +33,40 @@ pub struct Refill {
     capacity: Exact,
 }
 
-impl Refill {
-    /// Rounds a quota. Chooses the least group of 1, 10, 100 and so on tokens whose refill takes
-    /// 1000 ticks or more. Rounds the time of this refill up to whole ticks.
-    pub fn new(capacity: f64, rate: f64) -> Self {
-        let ticks_a_second = whole(1_000_000_000);
-        let mut group = Exact::one();
-        let mut unit = (&ticks_a_second / exact(rate)).ceil();
-        while unit < whole(1000) {
-            group *= whole(10);
-            unit = (&group * &ticks_a_second / exact(rate)).ceil();
+/// Returns the least group of 1, 10, 100 ... tokens whose refill takes 1000 ticks or more, and the
+/// ticks of this refill, not rounded. A rate that is the nearest double to the group in a whole
+/// number of ticks means that number.
+fn meant(rate: f64) -> (Exact, Exact) {
+    let mut group = whole(1_000_000_000);
+    loop {
+        let unit = &group / exact(rate);
+        let named = unit.round();
+        let is_named = named < whole(1u64 << 51)
+            && !named.is_zero()
+            && (&group / &named).to_f64() == Some(rate);
+        let unit = if is_named { named } else { unit };
+        if unit.ceil() >= whole(1000) {
+            return (group / whole(1_000_000_000), unit);
         }
-        let per_tick = group / unit;
+        group *= whole(10);
+    }
+}
+
+/// Returns the tokens that a rate means to add in each tick. They differ from the double by less
+/// than its rounding.
+pub fn per_tick(rate: f64) -> Exact {
+    let (group, unit) = meant(rate);
+    let per_tick = group / unit;
+    let asked = |rate: f64| exact(rate) / whole(1_000_000_000);
+    assert!(per_tick > asked(rate.next_down()) && per_tick < asked(rate.next_up()));
+    per_tick
+}
+
+impl Refill {
+    /// Rounds a quota: rounds the time in which a group of tokens refills up to whole ticks.
+    pub fn new(capacity: f64, rate: f64) -> Self {
+        let (group, unit) = meant(rate);
+        let per_tick = group / unit.ceil();
         Self {
             burst: (exact(capacity) / &per_tick).ceil(),
             per_tick,

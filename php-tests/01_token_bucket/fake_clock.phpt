@@ -1,0 +1,112 @@
+--TEST--
+now() reads the clock of TokenBucketStorageMemory, and bootstrap() measures instants on it
+--FILE--
+<?php
+require __DIR__ . '/../../testkit/php/check.php';
+
+/** Gives a new bucket half of its tokens, through the extension's _bootstrap(). */
+class HalfFull extends TokenBucket
+{
+    protected function _bootstrap($initialTokens)
+    {
+        parent::_bootstrap($initialTokens - $this->_bucket_capacity / 2);
+    }
+}
+
+/** Does the same with an instant of a clock that it is given. */
+class ByInstant extends TokenBucket
+{
+    public function __construct(private TokenBucketStorage $home, string $id, int $capacity, float $rate, private Closure $clock)
+    {
+        parent::__construct($home, $id, $capacity, $rate);
+    }
+
+    protected function _bootstrap($initialTokens)
+    {
+        $tokens = $initialTokens - $this->_bucket_capacity / 2;
+        $this->home->bootstrap($this->_identifier, ($this->clock)() - $this->_tokens_to_seconds($tokens));
+    }
+}
+
+echo "-- now() --\n";
+$storage = new TokenBucketStorageMemory;
+var_dump($storage->now());
+$storage->advance(0.1);
+$storage->advance(0.2);
+var_dump($storage->now());
+usleep(2000);
+var_dump($storage->now());
+$storage->advance(1e6);
+var_dump($storage->now());
+$bucket = new TokenBucket($storage, 'x', 1, 0.1);
+$bucket->consume();
+var_dump($bucket->wait(10)->allowed, $storage->now());
+var_dump((new TokenBucketStorageMemory)->now());
+echo thrown(fn() => $storage->now(1)), "\n";
+
+$ways = [
+    'parent::_bootstrap()' => fn($storage, $id) => new HalfFull($storage, $id, 10, 10 / TokenBucket::MINUTE),
+    'now()' => fn($storage, $id) => new ByInstant($storage, $id, 10, 10 / TokenBucket::MINUTE, $storage->now(...)),
+];
+foreach ($ways as $name => $make) {
+    echo "-- a subclass that uses $name --\n";
+    foreach ([0, 0.3, 86400 * 365 * 10] as $age) {
+        $storage = new TokenBucketStorageMemory;
+        $storage->advance($age);
+        for ($i = 0; $i < 20; $i++) {
+            $bucket = $make($storage, "$i");
+            check($bucket->consume(), 'the first call');
+            usleep(50);
+            $left = $bucket->attempt(4);
+            check($left->allowed && $left->remaining === 0.0, 'four more');
+            // Doubles are coarser than a nanosecond after some months.
+            $exact = $bucket->attempt()->retryAfter;
+            check($age > 1 && $name === 'now()' ? abs($exact - 6) < 1e-6 : $exact === 6.0, "exactly 6 s: $exact after $age s");
+        }
+        $storage->advance(30);
+        check($bucket->peek()->remaining === 5.0, 'half a minute later');
+    }
+}
+
+echo "-- a subclass that uses microtime() still works, also after the clock was advanced --\n";
+foreach ([0, 3600, 86400 * 365] as $age) {
+    $storage = new TokenBucketStorageMemory;
+    $storage->advance($age);
+    for ($i = 0; $i < 20; $i++) {
+        $bucket = new ByInstant($storage, "$i", 10, 10 / TokenBucket::MINUTE, fn() => microtime(true));
+        check($bucket->consume(5), 'five');
+        check($bucket->attempt(1)->retryAfter > 5.5, 'no more than five');
+    }
+}
+
+echo "-- bootstrap() --\n";
+$storage = new TokenBucketStorageMemory;
+$storage->advance(100);
+$left = fn(string $id) => (new TokenBucket($storage, $id, 10, 1))->peek(0);
+$storage->bootstrap('past', $storage->now() - 4);
+$storage->bootstrap('now', $storage->now());
+$storage->bootstrap('future', $storage->now() + 4);
+$storage->bootstrap('start', 0);
+$storage->bootstrap('long ago', -1e18);
+var_dump($left('past')->remaining, $left('now')->remaining, $left('future')->retryAfter);
+var_dump($left('start')->remaining, $left('long ago')->remaining);
+?>
+--EXPECT--
+-- now() --
+float(0)
+float(0.3)
+float(0.3)
+float(1000000.3)
+bool(true)
+float(1000010.3)
+float(0)
+ArgumentCountError: TokenBucketStorageMemory::now() expects exactly 0 arguments, 1 given
+-- a subclass that uses parent::_bootstrap() --
+-- a subclass that uses now() --
+-- a subclass that uses microtime() still works, also after the clock was advanced --
+-- bootstrap() --
+float(4)
+float(0)
+float(4)
+float(10)
+float(10)

@@ -1,0 +1,49 @@
+--TEST--
+wait() and retryAfter forgive what rounding the time per token has added
+--FILE--
+<?php
+require __DIR__ . '/../../testkit/php/check.php';
+
+$storage = new TokenBucketStorageSharedMemory;
+// A token takes 1285.7 ns, which is rounded up. So the 77,777 tokens of a tenth of a second take
+// 21 microseconds longer.
+$bucket = new TokenBucket($storage, 'a tenth', 77_777, 777_770);
+$bucket->consume(77_777);
+var_dump($bucket->wait(0.1, 77_777)->allowed);
+
+echo "-- a period is not longer than it is --\n";
+for ($i = 0; $i < 100; $i++) {
+    $bucket = new TokenBucket($storage, "minute $i", 999, 999 / TokenBucket::MINUTE);
+    $bucket->consume(999);
+    $denied = $bucket->attempt(999);
+    check($denied->retryAfter <= 60 && $denied->resetAfter <= 60, "retryAfter {$denied->retryAfter}");
+    check($denied->retryAfter > 59, "retryAfter {$denied->retryAfter}");
+}
+
+echo "-- nothing else is forgiven --\n";
+$bucket = new TokenBucket($storage, 'slow', 7, 7 / TokenBucket::MINUTE);
+$bucket->consume(7);
+var_dump($bucket->wait(59.9, 7)->allowed);
+
+echo "-- the fake clock --\n";
+$storage = new TokenBucketStorageMemory;
+foreach ([7, 10, 999, 99_999] as $n) {
+    $bucket = new TokenBucket($storage, "$n", $n, $n / TokenBucket::MINUTE);
+    $bucket->consume($n);
+    var_dump($bucket->wait(59.999, $n)->allowed, $bucket->wait(60, $n)->allowed);
+}
+?>
+--EXPECT--
+bool(true)
+-- a period is not longer than it is --
+-- nothing else is forgiven --
+bool(false)
+-- the fake clock --
+bool(false)
+bool(true)
+bool(false)
+bool(true)
+bool(false)
+bool(true)
+bool(false)
+bool(true)
