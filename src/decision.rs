@@ -156,7 +156,8 @@ fn tokens_left(call: &mut Call<'_>) -> Result<f64, Thrown> {
     if !remaining.is_finite() {
         return Err(throw::argument_value(2, "must be finite"));
     }
-    Ok(remaining)
+    // Turns -0.0 into 0.0.
+    Ok(remaining + 0.0)
 }
 
 /// Returns argument `number`, which is 0 or more and may be infinite. Returns 0 if it was not

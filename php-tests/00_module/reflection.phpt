@@ -21,6 +21,7 @@ TokenBucket\Compat\RateLimiter
 TokenBucket\Decision
 TokenBucket\Exception
 TokenBucket\OnFailure
+TokenBucket\Reservation
 TokenBucket\StorageException
 TokenBucket\status
 Equal.

@@ -95,9 +95,9 @@ array(5) {
 bool(true)
 -- headers() of a copy equal those of the original --
 -- invalid arguments --
-ValueError: TokenBucket\Decision::__construct(): Argument #2 ($remaining) must not be NAN
-ValueError: TokenBucket\Decision::__construct(): Argument #2 ($remaining) must be greater than or equal to 0
-ValueError: TokenBucket\Decision::__construct(): Argument #2 ($remaining) must be greater than or equal to 0
+ValueError: TokenBucket\Decision::__construct(): Argument #2 ($remaining) must be finite
+nothing thrown
+ValueError: TokenBucket\Decision::__construct(): Argument #2 ($remaining) must be finite
 ValueError: TokenBucket\Decision::__construct(): Argument #3 ($capacity) must not be NAN
 ValueError: TokenBucket\Decision::__construct(): Argument #3 ($capacity) must be greater than or equal to 0
 ValueError: TokenBucket\Decision::__construct(): Argument #3 ($capacity) must be greater than or equal to 0

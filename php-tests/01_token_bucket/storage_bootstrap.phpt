@@ -17,7 +17,7 @@ foreach (['TokenBucketStorageMemory', 'TokenBucketStorageSharedMemory'] as $clas
     $storage->bootstrap('debt', microtime(true) + 1500);
     $decision = $bucket('debt')->peek(0);
     var_dump($decision->allowed, $decision->retryAfter > 1490 && $decision->retryAfter <= 1500);
-    echo "long ago is full, far ahead is far ahead\n";
+    echo "a distant past makes a full bucket, a distant future a debt\n";
     // On the fake clock, 0 is the instant at which it starts.
     $storage->bootstrap('epoch', $storage instanceof TokenBucketStorageMemory ? -1e6 : 0.0);
     $storage->bootstrap('before', -1e18);

@@ -254,7 +254,7 @@ fn declare_property(entry: *mut zend_class_entry, property: Property) {
         }
     };
     let (access, no_comment) = (access.cast_signed(), ptr::null_mut());
-    let (name, kind) = (interned(name), declared_type.raw());
+    let (name, kind) = (interned(name), declared_type.of_property(interned));
     // SAFETY: the class was just registered. The default value holds nothing to release.
     unsafe {
         let default = &raw mut default;

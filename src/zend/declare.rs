@@ -2,8 +2,8 @@
 
 use super::symbols;
 use ext_php_rs::ffi::{
-    ZEND_ACC_ABSTRACT, zend_execute_data, zend_function_entry, zend_internal_arg_info, zend_type,
-    zval,
+    ZEND_ACC_ABSTRACT, zend_execute_data, zend_function_entry, zend_internal_arg_info, zend_string,
+    zend_type, zval,
 };
 pub use ext_php_rs::ffi::{
     ZEND_ACC_FINAL as FINAL, ZEND_ACC_NO_DYNAMIC_PROPERTIES as NO_DYNAMIC_PROPERTIES,
@@ -59,6 +59,18 @@ impl Type {
             Some(name) => zend_type {
                 ptr: name.as_ptr().cast_mut().cast(),
                 type_mask: LITERAL_CLASS_NAME | self.0,
+            },
+        }
+    }
+
+    /// Returns the type of a property. Properties name a class by the engine's own string, which
+    /// `intern` makes.
+    pub(super) fn of_property(self, intern: fn(&CStr) -> *mut zend_string) -> zend_type {
+        match self.1 {
+            None => self.raw(),
+            Some(name) => zend_type {
+                ptr: intern(name).cast(),
+                type_mask: ext_php_rs::ffi::_ZEND_TYPE_NAME_BIT | self.0,
             },
         }
     }
