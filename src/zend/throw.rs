@@ -5,7 +5,8 @@ use super::class::Class;
 use super::obj::Obj;
 use super::{foreign, symbols, system, value};
 use ext_php_rs::ffi::{
-    ext_php_rs_executor_globals, zend_class_entry, zend_object, zend_throw_exception,
+    ext_php_rs_executor_globals, ext_php_rs_zend_object_release, zend_class_entry, zend_object,
+    zend_throw_exception,
 };
 use ext_php_rs::types::{ZendStr, Zval};
 use ext_php_rs::zend::{ExecutorGlobals, ce};
@@ -36,15 +37,50 @@ pub(super) fn unless_pending<R>(value: R) -> Result<R, Thrown> {
     if is_pending() { Err(Thrown) } else { Ok(value) }
 }
 
-/// Runs `body` without a pending exception. Saves a pending exception before and restores it after.
-/// If `body` throws, the saved exception becomes the previous exception of the new one.
+/// Runs `body` without a pending exception. Takes a pending exception away before and puts it back
+/// after. If `body` throws, the exception that was taken becomes the previous exception of the new
+/// one. `exit()` wins over any exception, whichever of them was first.
+///
+/// The exception is kept in this frame and not in the engine's globals, because `body` may look up
+/// classes, catch exceptions and suspend the fiber.
 pub fn aside<R>(body: impl FnOnce() -> R) -> R {
-    // SAFETY: called while a method of this extension runs. Each save is paired with a restore.
-    unsafe { symbols::zend_exception_save() };
+    // SAFETY: the globals live as long as the engine. The engine does the same around destructors.
+    let (globals, pending, opline) = unsafe {
+        let globals = ext_php_rs_executor_globals();
+        let pending = ptr::replace(&raw mut (*globals).exception, ptr::null_mut());
+        (globals, pending, (*globals).opline_before_exception)
+    };
     let result = body();
-    // SAFETY: as above.
-    unsafe { symbols::zend_exception_restore() };
+    if pending.is_null() {
+        return result;
+    }
+    // SAFETY: `pending` still holds the reference that was taken from the globals. Each branch
+    // passes it on once, and the same holds for the reference to `new`.
+    unsafe {
+        (*globals).opline_before_exception = opline;
+        let new = (*globals).exception;
+        if new.is_null() {
+            (*globals).exception = pending;
+        } else if is_exit(pending) {
+            (*globals).exception = pending;
+            ext_php_rs_zend_object_release(new);
+        } else if is_exit(new) {
+            ext_php_rs_zend_object_release(pending);
+        } else {
+            symbols::zend_exception_set_previous(new, pending);
+        }
+    }
     result
+}
+
+/// Returns true if the pending exception is the engine's own: for `exit()`, or for the end of a
+/// fiber that is never resumed. PHP code cannot catch it.
+///
+/// # Safety
+/// `exception` is a live object.
+unsafe fn is_exit(exception: *mut zend_object) -> bool {
+    // SAFETY: by contract.
+    unsafe { symbols::zend_is_unwind_exit(exception) || symbols::zend_is_graceful_exit(exception) }
 }
 
 /// Throws `ValueError: Class::method(): Argument #number ($name) message`.
