@@ -1,9 +1,10 @@
 //! Calls of PHP code. Each call may throw. After a fatal error in PHP code a call never returns, so
-//! hold no borrow and no lock during a call.
+//! hold no borrow and no lock during a call. A result that is a PHP reference is copied.
 
 use super::class::Class;
 use super::obj::{Obj, find_method};
 use super::throw::{self, Thrown};
+use super::value;
 use ext_php_rs::ffi::{
     _call_user_function_impl, zend_call_known_function, zend_function, zend_is_callable,
 };
@@ -91,7 +92,7 @@ impl<'a> Method<'a> {
                 by_name,
             );
         }
-        throw::unless_pending(result)
+        throw::unless_pending(value::behind(result))
     }
 }
 
@@ -123,5 +124,5 @@ pub fn callable(callable: &Zval) -> Result<Zval, Thrown> {
     if status != 0 {
         return Err(Thrown);
     }
-    throw::unless_pending(result)
+    throw::unless_pending(value::behind(result))
 }

@@ -70,6 +70,15 @@ pub fn dereference(value: &Zval) -> &Zval {
     }
 }
 
+/// Returns a copy of the value behind a PHP reference, or the value itself.
+pub(super) fn behind(value: Zval) -> Zval {
+    if kind(&value) == IS_REFERENCE {
+        dereference(&value).shallow_clone()
+    } else {
+        value
+    }
+}
+
 /// Returns the number that the value holds, without conversion.
 #[inline]
 pub fn as_number(value: &Zval) -> Option<Number> {
