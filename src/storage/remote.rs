@@ -104,6 +104,10 @@ impl<T: StorageClass> Storage for Object<RemoteStorage<T>> {
     fn grain(&self) -> Grain {
         Grain::Microsecond
     }
+
+    fn can_be_held(&self) -> bool {
+        self.made.get().is_some()
+    }
 }
 
 impl<T: StorageClass> RemoteStorage<T> {

@@ -23,8 +23,8 @@ pub type Source = [Zval; RATE + 1];
 #[derive(Debug)]
 pub struct Plan {
     made_from: [Identity; 4],
-    /// The storage, if it belongs to the extension and refers to no other objects, so that holding
-    /// it makes no cycle. Null for other storages, for which each call derives a new plan.
+    /// The storage, if [`Storage::can_be_held`]. Null for other storages, for which each call
+    /// derives a new plan.
     held: Zval,
     /// The identifier as a string. While the plan holds the string, no other string can have its
     /// address and so its identity.
@@ -113,7 +113,7 @@ impl Plan {
         let hash = storage.map_or(0, |it| it.key(value::bytes(&identifier)).hash);
         let grain = storage.map_or(Grain::Nanosecond, Storage::grain);
         let quota = quota(source, grain, origin)?;
-        let can_be_held = storage.is_some_and(|it| !it.holds_objects());
+        let can_be_held = storage.is_some_and(Storage::can_be_held);
         let held = if can_be_held {
             source[STORAGE].shallow_clone()
         } else {
