@@ -3,7 +3,7 @@
 use super::plan::{Overrides, Plan, RATE, Source};
 use crate::classes::TOKEN_BUCKET;
 use crate::exceptions::Origin;
-use crate::zend::{Class, Object, State, Thrown};
+use crate::zend::{Class, Object, State, Thrown, Zval};
 use std::cell::RefCell;
 
 /// The state of an object, in addition to the properties.
@@ -25,6 +25,12 @@ impl State for Bucket {
 
     fn cloned(&self) -> Option<Self> {
         Some(Self::default())
+    }
+
+    fn report(&self, report: impl FnMut(&Zval)) {
+        if let Ok(plan) = self.plan.try_borrow() {
+            plan.as_ref().map(Plan::storage).map(report);
+        }
     }
 }
 

@@ -138,6 +138,11 @@ impl Plan {
         })
     }
 
+    /// Returns the storage that the plan holds, or null.
+    pub const fn storage(&self) -> &Zval {
+        &self.held
+    }
+
     /// Returns a copy that holds the same values.
     pub fn copy(&self) -> Self {
         Self {
