@@ -3,7 +3,7 @@
 //! Calculations use PHP's own arithmetic on the property values, so that an overriding method sees
 //! the same values as in the userland class.
 
-use super::bucket::{Bucket, with_plan};
+use super::bucket::{Bucket, property, with_plan};
 use super::plan::{CAPACITY, IDENTIFIER, Overrides, Plan, RATE, STORAGE};
 use crate::classes::TOKEN_BUCKET;
 use crate::exceptions;
@@ -38,14 +38,14 @@ pub fn compare_microtimes(call: &mut Call<'_>, result: &mut Zval) -> Result<(), 
 
 /// `_tokens_to_seconds($tokens)`
 pub fn tokens_to_seconds(call: &mut Call<'_>, result: &mut Zval) -> Result<(), Thrown> {
-    let rate = call.this::<Bucket>().copy_property(RATE);
+    let rate = property(call.this(), RATE)?;
     *result = arithmetic::divide(call.arg(1), &rate).ok_or(Thrown)?;
     Ok(())
 }
 
 /// `_seconds_to_tokens($seconds)`
 pub fn seconds_to_tokens(call: &mut Call<'_>, result: &mut Zval) -> Result<(), Thrown> {
-    let rate = call.this::<Bucket>().copy_property(RATE);
+    let rate = property(call.this(), RATE)?;
     *result = arithmetic::multiply(call.arg(1), &rate).ok_or(Thrown)?;
     Ok(())
 }
@@ -65,7 +65,7 @@ pub fn protected_bootstrap(call: &mut Call<'_>, _result: &mut Zval) -> Result<()
         let identifier = plan.key().identifier;
         return storage::start_at(&*storage, identifier, storage::age(microtime));
     }
-    let mut arguments = [bucket.copy_property(IDENTIFIER), value::of_float(microtime)];
+    let mut arguments = [property(bucket, IDENTIFIER)?, value::of_float(microtime)];
     let object = value::object(&held).ok_or(Thrown)?;
     invoke::method(object, "bootstrap", &mut arguments).map(drop)
 }
@@ -84,7 +84,7 @@ pub fn to_seconds(
         let mut arguments = [tokens.shallow_clone()];
         return invoke::method(bucket.zend(), "_tokens_to_seconds", &mut arguments);
     }
-    arithmetic::divide(tokens, &bucket.copy_property(RATE)).ok_or(Thrown)
+    arithmetic::divide(tokens, &property(bucket, RATE)?).ok_or(Thrown)
 }
 
 /// Returns the result of [`to_seconds`] as a double, or NaN if it is not a number.
@@ -108,7 +108,7 @@ pub fn step(
     grain: Grain,
 ) -> Result<Step, Thrown> {
     let cost = seconds_of(bucket, overrides, &number.to_zval())?;
-    let full = seconds_of(bucket, overrides, &bucket.copy_property(CAPACITY))?;
+    let full = seconds_of(bucket, overrides, &property(bucket, CAPACITY)?)?;
     seconds::to_step(cost, full, grain)
         .map_err(|error| throw::value_error(&format!("_tokens_to_seconds(): {error}")))
 }
@@ -118,7 +118,6 @@ pub fn step(
 /// # Errors
 /// Fails with the exception of the method.
 pub fn bootstrap(bucket: &Object<Bucket>, token_count: &Zval) -> Result<(), Thrown> {
-    let initial =
-        arithmetic::subtract(&bucket.copy_property(CAPACITY), token_count).ok_or(Thrown)?;
+    let initial = arithmetic::subtract(&property(bucket, CAPACITY)?, token_count).ok_or(Thrown)?;
     invoke::method(bucket.zend(), "_bootstrap", &mut [initial]).map(drop)
 }

@@ -22,6 +22,7 @@ pub mod class;
 pub mod closure;
 pub mod declare;
 pub mod foreign;
+pub mod hooks;
 pub mod invoke;
 mod obj;
 pub mod object;
