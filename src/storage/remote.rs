@@ -234,7 +234,6 @@ pub fn tell<T: Transport, R>(
     let is_store = failure.cause.blame() == Blame::Store;
     let until = if is_store { " until it recovers" } else { "" };
     let message = format!("{failure}; {meanwhile}{until}");
-    drop(failure);
-    throw::warning(message)?;
+    throw::warning(&message)?;
     Ok(answer.value)
 }

@@ -2,9 +2,9 @@
 
 use super::class::Class;
 use super::obj::Obj;
-use super::symbols;
 use super::throw::{self, Thrown};
 use super::value::Val;
+use super::{bailout, symbols};
 use ext_php_rs::ffi::zend_read_property;
 use ext_php_rs::types::Zval;
 
@@ -38,13 +38,13 @@ pub const fn has_hook(_object: Obj<'_>, _property: &str) -> bool {
 /// Fails with the exception of the hook.
 pub fn read(object: Obj<'_>, property: &str, class: &Class) -> Result<Zval, Thrown> {
     let mut buffer = Zval::new();
+    let (this, scope, place) = (object.as_ptr(), class.entry(), &raw mut buffer);
+    let (start, length) = (property.as_ptr().cast(), property.len());
     // SAFETY: the caller keeps the object alive. The result is in `buffer` or in the object, and is
     // copied before PHP code can run again.
     let value = unsafe {
-        let (this, scope) = (object.as_ptr(), class.entry());
-        let (start, length) = (property.as_ptr().cast(), property.len());
-        let found = zend_read_property(scope, this, start, length, false, &raw mut buffer);
-        Val::new(found).copy()
+        let read = || zend_read_property(scope, this, start, length, false, place);
+        Val::new(bailout::door(read)).copy()
     };
     throw::unless_pending(value)
 }
@@ -59,11 +59,11 @@ pub fn write(
     class: &Class,
     mut value: Zval,
 ) -> Result<(), Thrown> {
+    let (this, scope, place) = (object.as_ptr(), class.entry(), &raw mut value);
+    let (start, length) = (property.as_ptr().cast(), property.len());
     // SAFETY: the caller keeps the object alive. The engine copies the value.
-    unsafe {
-        let (this, scope) = (object.as_ptr(), class.entry());
-        let (start, length) = (property.as_ptr().cast(), property.len());
-        symbols::zend_update_property(scope, this, start, length, &raw mut value);
-    }
+    bailout::door(|| unsafe {
+        symbols::zend_update_property(scope, this, start, length, place);
+    });
     throw::unless_pending(())
 }

@@ -12,11 +12,12 @@
 //! Imports inside this module go one way: from `call` and `closure` down to `obj` and `symbols`.
 //!
 //! Two invariants hold. No panic unwinds into PHP, because [`call::run`] catches panics. No PHP
-//! code is called while a borrow or a lock is held, because a fatal error skips Rust frames without
-//! unwinding them.
+//! code is called while a borrow or a lock is held, because it may call the same object again. A
+//! fatal error in PHP code unwinds the Rust frames, as a panic does ([`bailout`]).
 #![allow(unsafe_code)]
 
 pub mod arithmetic;
+mod bailout;
 pub mod call;
 pub mod class;
 pub mod closure;

@@ -3,7 +3,7 @@
 
 use super::class::Class;
 use super::obj::Obj;
-use super::{foreign, symbols, system, value};
+use super::{bailout, foreign, symbols, system, value};
 use ext_php_rs::ffi::{
     ext_php_rs_executor_globals, ext_php_rs_zend_object_release, zend_class_entry, zend_object,
     zend_throw_exception,
@@ -180,22 +180,17 @@ pub fn of_class(class: &Class, message: &str, previous: Option<Zval>) -> Thrown 
 }
 
 /// Raises a warning. Runs the warning handler that PHP code has set, if any. The handler may throw.
-/// It may also end the request, so that this call never returns.
 ///
 /// # Errors
 /// Fails with the exception of the handler.
 #[cold]
-pub fn warning(message: String) -> Result<(), Thrown> {
-    // The text is in the request's memory, which is released even if the handler never returns.
-    let held = ZendStr::new(message.replace('\0', ""), false);
-    drop(message);
-    // SAFETY: the format takes one C string. The engine's strings end with a NUL byte, as C strings
-    // do.
-    unsafe {
-        let text = held.as_bytes().as_ptr();
-        let kind = symbols::E_WARNING.cast_signed();
-        symbols::php_error_docref(ptr::null(), kind, c"%s".as_ptr(), text);
-    }
+pub fn warning(message: &str) -> Result<(), Thrown> {
+    let message = text(message);
+    let (start, kind) = (message.as_ptr(), symbols::E_WARNING.cast_signed());
+    // SAFETY: the format takes one C string.
+    bailout::door(|| unsafe {
+        symbols::php_error_docref(ptr::null(), kind, c"%s".as_ptr(), start);
+    });
     unless_pending(())
 }
 
@@ -204,14 +199,13 @@ pub fn warning(message: String) -> Result<(), Thrown> {
 /// # Errors
 /// Fails with the exception of the handler.
 #[cold]
-pub fn user_warning(message: Vec<u8>) -> Result<(), Thrown> {
-    let held = ZendStr::new(&message, false);
-    drop(message);
+pub fn user_warning(message: &[u8]) -> Result<(), Thrown> {
+    let held = ZendStr::new(message, false);
+    let text = ptr::from_ref(&*held).cast_mut().cast();
     // SAFETY: a live string, which the engine does not keep.
-    unsafe {
-        let text = ptr::from_ref(&*held).cast_mut().cast();
+    bailout::door(|| unsafe {
         symbols::zend_error_zstr(symbols::E_USER_WARNING.cast_signed(), text);
-    };
+    });
     unless_pending(())
 }
 
