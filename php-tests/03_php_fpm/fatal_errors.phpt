@@ -81,7 +81,7 @@ $rss = function () use ($fpm) {
     return (int) $found[1];
 };
 foreach (['method', 'statement', 'identifier', 'handler'] as $how) {
-    // Each request uses another server, because only the first failure of a server raises a warning.
+    // Each request uses another server, because only a server's first failure raises a warning.
     $number = 1;
     $run = function (int $times) use ($fpm, $script, $how, &$number) {
         for ($i = 0; $i < $times; $i++) {

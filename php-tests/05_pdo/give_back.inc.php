@@ -2,7 +2,7 @@
 /** A batch whose second bucket fails, so that tokens are given back to the first one. */
 require __DIR__ . '/../../testkit/php/check.php';
 
-/** A statement that runs code before the statements that charge a bucket and that give tokens back. */
+/** A statement that runs code before it charges a bucket, or before it gives tokens back. */
 final class CodeStatement extends PDOStatement
 {
     public static ?Closure $charge = null;
@@ -33,7 +33,7 @@ function storage(string $role, TokenBucket\OnFailure $onFailure = TokenBucket\On
     return $storage;
 }
 
-/** Runs a batch on $first and on a bucket of another storage, where $charge runs instead of the charge. */
+/** Runs a batch on $first and on another bucket. $charge runs before that bucket is charged. */
 function batch(TokenBucket $first, Closure $charge, ?Closure $giveBack): void
 {
     CodeStatement::$charge = $charge;

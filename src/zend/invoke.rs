@@ -1,5 +1,6 @@
-//! Calls of PHP code. Each call may throw, and unwinds after a fatal error in PHP code. PHP code may
-//! call the same object again, so hold no borrow and no lock during a call. A result that is a PHP reference is copied.
+//! Calls of PHP code. Each call may throw, and unwinds after a fatal error in PHP code. PHP code
+//! may call the same object again, so hold no borrow and no lock during a call. A result that is a
+//! PHP reference is copied.
 
 use super::class::Class;
 use super::obj::{Obj, find_method};

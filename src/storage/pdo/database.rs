@@ -94,7 +94,8 @@ fn int(number: i64) -> Zval {
     value::Number::Int(number).to_zval()
 }
 
-/// Returns a cell of a row or of an error. A class that extends PDO may return arrays of references.
+/// Returns a cell of a row or of an error. A class that extends PDO may return arrays of
+/// references.
 pub fn cell(row: &Zval, place: i64) -> Option<&Zval> {
     row.array()?.get_index(place).map(value::dereference)
 }
