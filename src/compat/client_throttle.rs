@@ -81,7 +81,7 @@ pub fn check(call: &mut Call<'_>, result: &mut Zval) -> Result<(), Thrown> {
     };
     if granted.is_none() {
         let warning = [b"Unable to obtain lock ob ".as_slice(), value::bytes(&key)].concat();
-        throw::user_warning(warning)?;
+        throw::user_warning(&warning)?;
     }
     value::set_bool(result, granted == Some(false));
     Ok(())

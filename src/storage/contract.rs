@@ -129,10 +129,11 @@ pub trait Storage: Any + Debug {
         false
     }
 
-    /// Returns true if the storage's object may refer to other PHP objects, such as a bucket. A
-    /// bucket must not hold such a storage where the cycle collector cannot find it.
-    fn holds_objects(&self) -> bool {
-        false
+    /// Returns true if a bucket may hold the storage and keep the hash of its identifier. False
+    /// before the constructor has run, because the constructor sets the hasher. Also false if
+    /// holding the storage would keep a connection open.
+    fn can_be_held(&self) -> bool {
+        true
     }
 
     /// Returns true if equal keys identify the same bucket in both storages.

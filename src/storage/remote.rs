@@ -104,6 +104,10 @@ impl<T: StorageClass> Storage for Object<RemoteStorage<T>> {
     fn grain(&self) -> Grain {
         Grain::Microsecond
     }
+
+    fn can_be_held(&self) -> bool {
+        self.made.get().is_some()
+    }
 }
 
 impl<T: StorageClass> RemoteStorage<T> {
@@ -230,7 +234,6 @@ pub fn tell<T: Transport, R>(
     let is_store = failure.cause.blame() == Blame::Store;
     let until = if is_store { " until it recovers" } else { "" };
     let message = format!("{failure}; {meanwhile}{until}");
-    drop(failure);
-    throw::warning(message)?;
+    throw::warning(&message)?;
     Ok(answer.value)
 }

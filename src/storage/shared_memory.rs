@@ -61,6 +61,10 @@ impl Storage for Object<SharedMemoryStorage> {
     fn is_direct(&self) -> bool {
         true
     }
+
+    fn can_be_held(&self) -> bool {
+        self.hasher.get().is_some()
+    }
 }
 
 /// Returns the hasher for a namespace of the constructor, inside the namespace of the INI setting.

@@ -1,9 +1,9 @@
 //! The state of a `TokenBucket` object: its four properties, and the plan derived from them.
 
-use super::plan::{Overrides, Plan, RATE, Source};
+use super::plan::{CAPACITY, IDENTIFIER, NAMES, Overrides, Plan, RATE, STORAGE, Source};
 use crate::classes::TOKEN_BUCKET;
 use crate::exceptions::Origin;
-use crate::zend::{Class, Object, State, Thrown};
+use crate::zend::{Class, Object, State, Thrown, Zval, hooks};
 use std::cell::RefCell;
 
 /// The state of an object, in addition to the properties.
@@ -26,11 +26,46 @@ impl State for Bucket {
     fn cloned(&self) -> Option<Self> {
         Some(Self::default())
     }
+
+    fn report(&self, report: impl FnMut(&Zval)) {
+        if let Ok(plan) = self.plan.try_borrow() {
+            plan.as_ref().map(Plan::storage).map(report);
+        }
+    }
+}
+
+/// Copies the current value of a property. May run the hook of a subclass.
+///
+/// # Errors
+/// Fails with the exception of the hook.
+pub fn property(bucket: &Object<Bucket>, slot: usize) -> Result<Zval, Thrown> {
+    if hooks::has_hook(bucket.zend(), NAMES[slot]) {
+        return hooks::read(bucket.zend(), NAMES[slot], &TOKEN_BUCKET);
+    }
+    Ok(bucket.copy_property(slot))
+}
+
+/// Sets a property. May run the hook of a subclass.
+///
+/// # Errors
+/// Fails with the exception of the hook.
+pub fn set_property(bucket: &Object<Bucket>, slot: usize, value: Zval) -> Result<(), Thrown> {
+    if hooks::has_hook(bucket.zend(), NAMES[slot]) {
+        return hooks::write(bucket.zend(), NAMES[slot], &TOKEN_BUCKET, value);
+    }
+    bucket.set_property(slot, value);
+    Ok(())
 }
 
 /// Copies the current properties.
-fn properties(bucket: &Object<Bucket>) -> Source {
-    std::array::from_fn(|slot| bucket.copy_property(slot))
+fn properties(bucket: &Object<Bucket>) -> Result<Source, Thrown> {
+    let copy = |slot| property(bucket, slot);
+    Ok([
+        copy(STORAGE)?,
+        copy(IDENTIFIER)?,
+        copy(CAPACITY)?,
+        copy(RATE)?,
+    ])
 }
 
 /// Passes the bucket's plan to `read` and returns the result. Derives a new plan first if a
@@ -71,7 +106,7 @@ pub fn with_latest_plan<R>(
 #[cold]
 #[inline(never)]
 fn renew(bucket: &Object<Bucket>) -> Result<(), Thrown> {
-    let mut source = properties(bucket);
+    let mut source = properties(bucket)?;
     let is_current = |plan: &Plan| plan.is_current(|slot, identity| identity.is_of(&source[slot]));
     if bucket.plan.borrow().as_ref().is_some_and(is_current) {
         return Ok(());
@@ -92,7 +127,7 @@ fn renew(bucket: &Object<Bucket>) -> Result<(), Thrown> {
 pub fn derive(
     bucket: &Object<Bucket>,
     source: &mut Source,
-    again: impl FnOnce() -> Source,
+    again: impl FnOnce() -> Result<Source, Thrown>,
     origin: Origin,
 ) -> Result<(), Thrown> {
     let overrides = Overrides::of(bucket.zend(), &TOKEN_BUCKET);

@@ -1,7 +1,7 @@
 //! The constructor and `consume()`, the fast path.
 
 use super::attempt;
-use super::bucket::{Bucket, derive, with_plan};
+use super::bucket::{Bucket, derive, set_property, with_plan};
 use super::question::Question;
 use crate::exceptions::{self, Origin};
 use crate::zend::{Call, Number, Thrown, Zval, value};
@@ -23,11 +23,9 @@ pub fn construct(call: &mut Call<'_>, _result: &mut Zval) -> Result<(), Thrown> 
     let argument = |number| call.arg(number).shallow_clone();
     let arguments = || [argument(1), argument(2), argument(3), argument(4)];
     let mut source = arguments();
-    derive(bucket, &mut source, arguments, Origin::Constructor)?;
-    for (slot, value) in source.into_iter().enumerate() {
-        bucket.set_property(slot, value);
-    }
-    Ok(())
+    derive(bucket, &mut source, || Ok(arguments()), Origin::Constructor)?;
+    let mut values = source.into_iter().enumerate();
+    values.try_for_each(|(slot, value)| set_property(bucket, slot, value))
 }
 
 /// Implements `consume($token_count = 1): bool`. Returns true if the tokens were taken.

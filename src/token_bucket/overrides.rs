@@ -3,7 +3,7 @@
 //! Calculations use PHP's own arithmetic on the property values, so that an overriding method
 //! receives the same values as in the userland class.
 
-use super::bucket::{Bucket, with_plan};
+use super::bucket::{Bucket, property, with_plan};
 use super::plan::{CAPACITY, IDENTIFIER, Overrides, Plan, RATE, STORAGE};
 use crate::classes::TOKEN_BUCKET;
 use crate::exceptions;
@@ -39,14 +39,14 @@ pub fn compare_microtimes(call: &mut Call<'_>, result: &mut Zval) -> Result<(), 
 
 /// Implements `_tokens_to_seconds($tokens)`. Returns the tokens divided by the rate.
 pub fn tokens_to_seconds(call: &mut Call<'_>, result: &mut Zval) -> Result<(), Thrown> {
-    let rate = call.this::<Bucket>().copy_property(RATE);
+    let rate = property(call.this(), RATE)?;
     *result = arithmetic::divide(call.arg(1), &rate).ok_or(Thrown)?;
     Ok(())
 }
 
 /// Implements `_seconds_to_tokens($seconds)`. Returns the seconds times the rate.
 pub fn seconds_to_tokens(call: &mut Call<'_>, result: &mut Zval) -> Result<(), Thrown> {
-    let rate = call.this::<Bucket>().copy_property(RATE);
+    let rate = property(call.this(), RATE)?;
     *result = arithmetic::multiply(call.arg(1), &rate).ok_or(Thrown)?;
     Ok(())
 }
@@ -66,7 +66,7 @@ pub fn protected_bootstrap(call: &mut Call<'_>, _result: &mut Zval) -> Result<()
         return storage::start_at(&*storage, identifier, span);
     }
     let microtime = wall_clock().as_secs_f64() - span;
-    let mut arguments = [bucket.copy_property(IDENTIFIER), value::of_float(microtime)];
+    let mut arguments = [property(bucket, IDENTIFIER)?, value::of_float(microtime)];
     let object = value::object(&held).ok_or(Thrown)?;
     invoke::method(object, "bootstrap", &mut arguments).map(drop)
 }
@@ -85,7 +85,7 @@ pub fn to_seconds(
         let mut arguments = [tokens.shallow_clone()];
         return invoke::method(bucket.zend(), "_tokens_to_seconds", &mut arguments);
     }
-    arithmetic::divide(tokens, &bucket.copy_property(RATE)).ok_or(Thrown)
+    arithmetic::divide(tokens, &property(bucket, RATE)?).ok_or(Thrown)
 }
 
 /// Returns the result of [`to_seconds`] as a double, or NaN if it is not a number.
@@ -109,7 +109,7 @@ pub fn step(
     grain: Grain,
 ) -> Result<Step, Thrown> {
     let cost = seconds_of(bucket, overrides, &number.to_zval())?;
-    let full = seconds_of(bucket, overrides, &bucket.copy_property(CAPACITY))?;
+    let full = seconds_of(bucket, overrides, &property(bucket, CAPACITY)?)?;
     seconds::to_step(cost, full, grain)
         .map_err(|error| throw::value_error(&format!("_tokens_to_seconds(): {error}")))
 }
@@ -119,7 +119,6 @@ pub fn step(
 /// # Errors
 /// Fails with the exception of the method.
 pub fn bootstrap(bucket: &Object<Bucket>, token_count: &Zval) -> Result<(), Thrown> {
-    let initial =
-        arithmetic::subtract(&bucket.copy_property(CAPACITY), token_count).ok_or(Thrown)?;
+    let initial = arithmetic::subtract(&property(bucket, CAPACITY)?, token_count).ok_or(Thrown)?;
     invoke::method(bucket.zend(), "_bootstrap", &mut [initial]).map(drop)
 }

@@ -7,7 +7,7 @@
 
 use crate::exceptions::{self, Origin};
 use crate::storage::{self, Storage};
-use crate::zend::{Class, Identity, Number, Obj, Thrown, Zval, invoke, throw, value};
+use crate::zend::{Class, Identity, Number, Obj, Thrown, Zval, hooks, invoke, throw, value};
 use ext_php_rs::ffi::{IS_DOUBLE, IS_LONG, IS_STRING};
 use tokenbucket_core::{AmountError, Grain, Key, Quota, QuotaError, Step};
 
@@ -17,6 +17,14 @@ pub const IDENTIFIER: usize = 1;
 pub const CAPACITY: usize = 2;
 pub const RATE: usize = 3;
 
+/// The names of the properties by slot.
+pub const NAMES: [&str; RATE + 1] = [
+    "_storage",
+    "_identifier",
+    "_bucket_capacity",
+    "_tokens_per_second",
+];
+
 /// The values of the four properties by slot, from the arguments or from the object.
 pub type Source = [Zval; RATE + 1];
 
@@ -24,8 +32,8 @@ pub type Source = [Zval; RATE + 1];
 #[derive(Debug)]
 pub struct Plan {
     made_from: [Identity; 4],
-    /// The storage, if it belongs to the extension and refers to no other objects, so that holding
-    /// it makes no cycle. Null for other storages, for which each call derives a new plan.
+    /// The storage, if [`Storage::can_be_held`]. Null for other storages, for which each call
+    /// derives a new plan.
     held: Zval,
     /// The identifier as a string. While the plan holds the string, no other string can have its
     /// address and so its identity.
@@ -38,28 +46,32 @@ pub struct Plan {
     pub is_direct: bool,
 }
 
-/// The methods that a subclass overrides.
+/// The methods and properties that a subclass overrides.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Overrides {
     pub bootstrap: bool,
     pub tokens_to_seconds: bool,
+    /// True if a property has a hook. Then each call reads the properties anew.
+    pub hooks: bool,
 }
 
 impl Overrides {
-    /// No overridden methods.
+    /// No overridden methods and properties.
     pub const NONE: Self = Self {
         bootstrap: false,
         tokens_to_seconds: false,
+        hooks: false,
     };
 
-    /// Returns the methods that the object's class overrides. The object is of `class` or of a
-    /// subclass.
+    /// Returns the methods and properties that the object's class overrides. The object is of
+    /// `class` or of a subclass.
     pub fn of(object: Obj<'_>, class: &Class) -> Self {
         let is_exact = class.is_of(object);
         let overrides = |method| !is_exact && invoke::overrides(object, method, class);
         Self {
             bootstrap: overrides("_bootstrap"),
             tokens_to_seconds: overrides("_tokens_to_seconds"),
+            hooks: !is_exact && NAMES.iter().any(|name| hooks::has_hook(object, name)),
         }
     }
 }
@@ -101,26 +113,26 @@ impl Plan {
     pub fn derive(
         overrides: Overrides,
         source: &mut Source,
-        again: impl FnOnce() -> Source,
+        again: impl FnOnce() -> Result<Source, Thrown>,
         origin: Origin,
     ) -> Result<Self, Thrown> {
         storage_of(source)?;
         let identifier = value::to_string(&source[IDENTIFIER])
             .ok_or_else(|| exceptions::bad_property("_identifier", "string"))?;
         if !matches!(value::kind(&source[IDENTIFIER]), IS_STRING | IS_LONG) {
-            *source = again();
+            *source = again()?;
         }
         let storage = storage::of(storage_of(source)?);
         let hash = storage.map_or(0, |it| it.key(value::bytes(&identifier)).hash);
         let grain = storage.map_or(Grain::Nanosecond, Storage::grain);
         let quota = quota(source, grain, origin)?;
-        let can_be_held = storage.is_some_and(|it| !it.holds_objects());
+        let can_be_held = storage.is_some_and(Storage::can_be_held);
         let held = if can_be_held {
             source[STORAGE].shallow_clone()
         } else {
             Zval::null()
         };
-        let made_from = if can_be_held && has_identity(source) {
+        let made_from = if can_be_held && !overrides.hooks && has_identity(source) {
             source.each_ref().map(Identity::of)
         } else {
             [Identity::NONE; 4]
@@ -137,6 +149,11 @@ impl Plan {
             overrides,
             is_direct: storage.is_some_and(Storage::is_direct) && overrides == Overrides::NONE,
         })
+    }
+
+    /// Returns the storage that the plan holds, or null.
+    pub const fn storage(&self) -> &Zval {
+        &self.held
     }
 
     /// Returns a copy that holds the same values.

@@ -3,7 +3,7 @@
 //! Calculations use PHP's own arithmetic on the property values. So the storage gets the same
 //! values as from the userland class.
 
-use super::bucket::Bucket;
+use super::bucket::{Bucket, property};
 use super::overrides::{self, to_seconds};
 use super::plan::{CAPACITY, IDENTIFIER};
 use super::question::Question;
@@ -35,13 +35,13 @@ pub fn consume(question: &Question<'_>, object: &Zval) -> Result<bool, Thrown> {
     let (bucket, overrides) = (question.bucket, question.plan.overrides);
     let count = question.number.to_zval();
     let wanted = to_seconds(bucket, overrides, &count)?;
-    let full = to_seconds(bucket, overrides, &bucket.copy_property(CAPACITY))?;
+    let full = to_seconds(bucket, overrides, &property(bucket, CAPACITY)?)?;
     let this = bucket.to_zval();
     let memory = [("bucket", &this), ("token_count", &count)];
     let start =
         closure(&TOKEN_BUCKET, "reset", handler!(bootstrap_closure), &memory).ok_or(Thrown)?;
     let object = value::object(object).ok_or(Thrown)?;
-    let identifier = bucket.copy_property(IDENTIFIER);
+    let identifier = property(bucket, IDENTIFIER)?;
     let answer = invoke::method(object, "consume", &mut [identifier, wanted, full, start])?;
     Ok(value::is_truthy(&answer))
 }

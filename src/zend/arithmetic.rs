@@ -1,6 +1,6 @@
 //! PHP's own arithmetic on values.
 
-use super::{symbols, throw};
+use super::{bailout, symbols, throw};
 use ext_php_rs::types::Zval;
 use std::ptr;
 
@@ -9,10 +9,11 @@ macro_rules! arithmetic {
         #[doc = concat!("PHP's own `", $what, "`, warnings and all; `None` when it threw.")]
         pub fn $name(a: &Zval, b: &Zval) -> Option<Zval> {
             let mut result = Zval::new();
+            let place = &raw mut result;
             let (a, b) = (ptr::from_ref(a).cast_mut(), ptr::from_ref(b).cast_mut());
             // SAFETY: both operands are live and are not changed, because the result is another
             // value.
-            let status = unsafe { symbols::$function(&raw mut result, a, b) };
+            let status = bailout::door(|| unsafe { symbols::$function(place, a, b) });
             (status == 0 && !throw::is_pending()).then_some(result)
         }
     )*};

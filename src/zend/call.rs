@@ -5,7 +5,7 @@ use super::obj::Obj;
 use super::object::{Object, State};
 use super::throw::{self, Thrown};
 use super::value::{self, Number};
-use super::{foreign, symbols};
+use super::{bailout, foreign, symbols};
 use ext_php_rs::ffi::{
     IS_ARRAY, IS_FALSE, IS_OBJECT, IS_REFERENCE, IS_STRING, IS_TRUE, zend_execute_data,
     zend_wrong_parameters_count_error, zval,
@@ -22,7 +22,8 @@ pub struct Call<'a> {
     life: PhantomData<&'a mut zend_execute_data>,
 }
 
-/// Runs a method's body. Catches panics, so that none unwinds into PHP. A panic throws an `Error`.
+/// Runs a method's body. Catches panics, so that none unwinds into PHP. A panic throws an `Error`,
+/// unless it stands for a fatal error of PHP code.
 #[inline(always)]
 pub fn run<'a>(
     frame: &'a mut zend_execute_data,
@@ -43,7 +44,7 @@ pub fn run<'a>(
         }
     });
     if let Err(panic) = catch_unwind(body) {
-        throw::panicked(panic.as_ref());
+        bailout::end(panic);
     }
 }
 
@@ -287,6 +288,7 @@ impl<'a> Call<'a> {
     fn text(&mut self, number: u32) -> Option<&'a [u8]> {
         let arg = self.raw(number);
         let mut string = ptr::null_mut();
+        let place = &raw mut string;
         // SAFETY: the argument is live, and PHP's own functions convert arguments in place, too. No
         // later conversion replaces a string, so the frame keeps the string alive until the call
         // returns.
@@ -294,8 +296,8 @@ impl<'a> Call<'a> {
             if value::kind(&*arg) == IS_STRING {
                 return Some(value::bytes(&*arg));
             }
-            let converted = symbols::zend_parse_arg_str_slow(arg, &raw mut string, number);
-            converted.then(|| (*string.cast::<ZendStr>()).as_bytes())
+            let convert = || symbols::zend_parse_arg_str_slow(arg, place, number);
+            bailout::door(convert).then(|| (*string.cast::<ZendStr>()).as_bytes())
         }
     }
 

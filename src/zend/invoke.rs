@@ -1,9 +1,11 @@
-//! Calls of PHP code. Each call may throw. After a fatal error in PHP code a call never returns, so
-//! hold no borrow and no lock during a call.
+//! Calls of PHP code. Each call may throw, and unwinds after a fatal error in PHP code. PHP code
+//! may call the same object again, so hold no borrow and no lock during a call. A result that is a
+//! PHP reference is copied.
 
 use super::class::Class;
 use super::obj::{Obj, find_method};
 use super::throw::{self, Thrown};
+use super::{bailout, value};
 use ext_php_rs::ffi::{
     _call_user_function_impl, zend_call_known_function, zend_function, zend_is_callable,
 };
@@ -71,27 +73,19 @@ impl<'a> Method<'a> {
     /// # Errors
     /// Fails with the exception of the method.
     pub fn call(&self, arguments: &mut [Zval]) -> Result<Zval, Thrown> {
-        let mut result = Zval::new();
-        let this = self.object.as_ptr();
+        let (mut result, function) = (Zval::new(), self.function);
+        let (this, class) = (self.object.as_ptr(), self.object.class());
         // The count fits because the extension passes only a handful of arguments.
         #[allow(clippy::cast_possible_truncation)]
         let count = arguments.len() as u32;
+        let (place, none) = (&raw mut result, ptr::null_mut());
+        let arguments = arguments.as_mut_ptr();
         // SAFETY: the function belongs to the object's class, which outlives the object. The callee
         // copies the arguments that it keeps. The object lives as long as `self`.
-        unsafe {
-            let (class, result) = (self.object.class(), &raw mut result);
-            let (arguments, by_name) = (arguments.as_mut_ptr(), ptr::null_mut());
-            zend_call_known_function(
-                self.function,
-                this,
-                class,
-                result,
-                count,
-                arguments,
-                by_name,
-            );
-        }
-        throw::unless_pending(result)
+        bailout::door(|| unsafe {
+            zend_call_known_function(function, this, class, place, count, arguments, none);
+        });
+        throw::unless_pending(value::behind(result))
     }
 }
 
@@ -116,12 +110,13 @@ pub fn is_callable(callable: &Zval) -> bool {
 pub fn callable(callable: &Zval) -> Result<Zval, Thrown> {
     let mut result = Zval::new();
     let (callable, none) = (ptr::from_ref(callable).cast_mut(), ptr::null_mut());
+    let place = &raw mut result;
     // SAFETY: the value is not changed, and the caller keeps it alive.
-    let status = unsafe {
-        _call_user_function_impl(none, callable, &raw mut result, 0, none, ptr::null_mut())
-    };
+    let status = bailout::door(|| unsafe {
+        _call_user_function_impl(none, callable, place, 0, none, ptr::null_mut())
+    });
     if status != 0 {
         return Err(Thrown);
     }
-    throw::unless_pending(result)
+    throw::unless_pending(value::behind(result))
 }

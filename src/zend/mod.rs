@@ -11,17 +11,19 @@
 //!
 //! Imports inside this module go one way: from `call` and `closure` down to `obj` and `symbols`.
 //!
-//! Two invariants hold. No panic unwinds into PHP, because [`call::run`] catches panics. A borrow
-//! or a lock is never held while PHP code runs, because a fatal error skips Rust frames without
-//! unwinding them.
+//! Two invariants hold. No panic unwinds into PHP, because [`call::run`] catches panics. No PHP
+//! code is called while a borrow or a lock is held, because it may call the same object again. A
+//! fatal error in PHP code unwinds the Rust frames, as a panic does ([`bailout`]).
 #![allow(unsafe_code)]
 
 pub mod arithmetic;
+mod bailout;
 pub mod call;
 pub mod class;
 pub mod closure;
 pub mod declare;
 pub mod foreign;
+pub mod hooks;
 pub mod invoke;
 mod obj;
 pub mod object;

@@ -10,11 +10,13 @@ use super::symbols;
 use super::throw::Thrown;
 use super::value::{self, Val};
 use ext_php_rs::ffi::{
-    ext_php_rs_zend_object_alloc, object_properties_init, std_object_handlers, zend_class_entry,
-    zend_object, zend_object_std_dtor, zend_object_std_init, zend_objects_clone_members,
+    HashTable, ext_php_rs_zend_object_alloc, object_properties_init, std_object_handlers,
+    zend_class_entry, zend_object, zend_object_std_dtor, zend_object_std_init,
+    zend_objects_clone_members,
 };
 use ext_php_rs::types::Zval;
 use std::cell::UnsafeCell;
+use std::ffi::c_int;
 use std::mem::offset_of;
 use std::ops::Deref;
 use std::ptr;
@@ -30,6 +32,11 @@ pub trait State: Sized + 'static {
     /// Returns the state of a clone, or `None` if objects cannot be cloned.
     fn cloned(&self) -> Option<Self> {
         None
+    }
+    /// Passes each PHP value that the state holds to `report`, so that the cycle collector sees it.
+    /// It sees property slots by itself.
+    fn report(&self, report: impl FnMut(&Zval)) {
+        let _ = report;
     }
 }
 
@@ -205,6 +212,7 @@ impl Class {
                 (*handlers).offset = Object::<T>::OFFSET as i32;
             }
             (*handlers).free_obj = Some(free::<T>);
+            (*handlers).get_gc = Some(references::<T>);
             // A state type that cannot be cloned now can never be cloned.
             let can_be_cloned = T::born().cloned().is_some();
             (*handlers).clone_obj = can_be_cloned.then_some(clone::<T>);
@@ -273,6 +281,42 @@ pub(super) unsafe extern "C" fn free<T: State>(object: *mut zend_object) {
         // WeakMap, and their PHP code can still reach the object.
         zend_object_std_dtor(object);
         ptr::drop_in_place(&raw mut (*whole).state);
+    }
+}
+
+/// Implements the engine's `get_gc`: lists the values in the property slots and those of the state.
+///
+/// # Safety
+/// Called by the engine, with an object that `allocate` made and places for the results.
+pub(super) unsafe extern "C" fn references<T: State>(
+    object: *mut zend_object,
+    values: *mut *mut Zval,
+    count: *mut c_int,
+) -> *mut HashTable {
+    // SAFETY: the engine's function lists `count` values of the properties, or none if it returns
+    // their table. All values are copied into the engine's buffer, which grows before it is full
+    // and holds no counted references. No PHP code runs here.
+    unsafe {
+        let table = symbols::zend_std_get_gc(object, values, count);
+        let buffer = symbols::zend_get_gc_buffer_create();
+        let add = |value: *const Zval| {
+            if (*buffer).cur == (*buffer).end {
+                symbols::zend_get_gc_buffer_grow(buffer);
+            }
+            ptr::copy_nonoverlapping(value, (*buffer).cur, 1);
+            (*buffer).cur = (*buffer).cur.add(1);
+        };
+        for index in 0..usize::try_from(*count).unwrap_or(0) {
+            add((*values).add(index));
+        }
+        Object::<T>::of_zend(object).report(|value| add(value));
+        *values = (*buffer).start;
+        // An object has fewer values than 2^31.
+        #[allow(clippy::cast_possible_truncation)]
+        {
+            *count = (*buffer).cur.offset_from((*buffer).start) as c_int;
+        }
+        table
     }
 }
 

@@ -3,9 +3,10 @@
 
 use super::class::Class;
 use super::obj::Obj;
-use super::{foreign, symbols, system, value};
+use super::{bailout, foreign, symbols, system, value};
 use ext_php_rs::ffi::{
-    ext_php_rs_executor_globals, zend_class_entry, zend_object, zend_throw_exception,
+    ext_php_rs_executor_globals, ext_php_rs_zend_object_release, zend_class_entry, zend_object,
+    zend_throw_exception,
 };
 use ext_php_rs::types::{ZendStr, Zval};
 use ext_php_rs::zend::{ExecutorGlobals, ce};
@@ -36,15 +37,50 @@ pub(super) fn unless_pending<R>(value: R) -> Result<R, Thrown> {
     if is_pending() { Err(Thrown) } else { Ok(value) }
 }
 
-/// Runs `body` without a pending exception. Saves a pending exception before and restores it after.
-/// If `body` throws, the saved exception becomes the previous exception of the new exception.
+/// Runs `body` without a pending exception. Takes a pending exception away before and puts it back
+/// after. If `body` throws, the exception that was taken becomes the previous exception of the new
+/// one. `exit()` wins over any exception, whichever of them was first.
+///
+/// The exception is kept in this frame and not in the engine's globals, because `body` may look up
+/// classes, catch exceptions and suspend the fiber.
 pub fn aside<R>(body: impl FnOnce() -> R) -> R {
-    // SAFETY: called while a method of this extension runs. Each save is paired with a restore.
-    unsafe { symbols::zend_exception_save() };
+    // SAFETY: the globals live as long as the engine. The engine does the same around destructors.
+    let (globals, pending, opline) = unsafe {
+        let globals = ext_php_rs_executor_globals();
+        let pending = ptr::replace(&raw mut (*globals).exception, ptr::null_mut());
+        (globals, pending, (*globals).opline_before_exception)
+    };
     let result = body();
-    // SAFETY: as above.
-    unsafe { symbols::zend_exception_restore() };
+    if pending.is_null() {
+        return result;
+    }
+    // SAFETY: `pending` still holds the reference that was taken from the globals. Each branch
+    // passes it on once, and the same holds for the reference to `new`.
+    unsafe {
+        (*globals).opline_before_exception = opline;
+        let new = (*globals).exception;
+        if new.is_null() {
+            (*globals).exception = pending;
+        } else if is_exit(pending) {
+            (*globals).exception = pending;
+            ext_php_rs_zend_object_release(new);
+        } else if is_exit(new) {
+            ext_php_rs_zend_object_release(pending);
+        } else {
+            symbols::zend_exception_set_previous(new, pending);
+        }
+    }
     result
+}
+
+/// Returns true if the pending exception is the engine's own: for `exit()`, or for the end of a
+/// fiber that is never resumed. PHP code cannot catch it.
+///
+/// # Safety
+/// `exception` is a live object.
+unsafe fn is_exit(exception: *mut zend_object) -> bool {
+    // SAFETY: by contract.
+    unsafe { symbols::zend_is_unwind_exit(exception) || symbols::zend_is_graceful_exit(exception) }
 }
 
 /// Throws `ValueError: Class::method(): Argument #number ($name) message`.
@@ -144,22 +180,17 @@ pub fn of_class(class: &Class, message: &str, previous: Option<Zval>) -> Thrown 
 }
 
 /// Raises a warning. Runs the warning handler that PHP code has set, if any. The handler may throw.
-/// It may also end the request, so that this call never returns.
 ///
 /// # Errors
 /// Fails with the exception of the handler.
 #[cold]
-pub fn warning(message: String) -> Result<(), Thrown> {
-    // The text is in the request's memory, which is released even if the handler never returns.
-    let held = ZendStr::new(message.replace('\0', ""), false);
-    drop(message);
-    // SAFETY: the format takes one C string. The engine's strings end with a NUL byte, as C strings
-    // do.
-    unsafe {
-        let text = held.as_bytes().as_ptr();
-        let kind = symbols::E_WARNING.cast_signed();
-        symbols::php_error_docref(ptr::null(), kind, c"%s".as_ptr(), text);
-    }
+pub fn warning(message: &str) -> Result<(), Thrown> {
+    let message = text(message);
+    let (start, kind) = (message.as_ptr(), symbols::E_WARNING.cast_signed());
+    // SAFETY: the format takes one C string.
+    bailout::door(|| unsafe {
+        symbols::php_error_docref(ptr::null(), kind, c"%s".as_ptr(), start);
+    });
     unless_pending(())
 }
 
@@ -168,14 +199,13 @@ pub fn warning(message: String) -> Result<(), Thrown> {
 /// # Errors
 /// Fails with the exception of the handler.
 #[cold]
-pub fn user_warning(message: Vec<u8>) -> Result<(), Thrown> {
-    let held = ZendStr::new(&message, false);
-    drop(message);
-    // SAFETY: the text is a live string, which the engine does not keep.
-    unsafe {
-        let text = ptr::from_ref(&*held).cast_mut().cast();
+pub fn user_warning(message: &[u8]) -> Result<(), Thrown> {
+    let held = ZendStr::new(message, false);
+    let text = ptr::from_ref(&*held).cast_mut().cast();
+    // SAFETY: a live string, which the engine does not keep.
+    bailout::door(|| unsafe {
         symbols::zend_error_zstr(symbols::E_USER_WARNING.cast_signed(), text);
-    };
+    });
     unless_pending(())
 }
 

@@ -1,7 +1,7 @@
 //! Conversions between PHP values and Rust values.
 
 use super::obj::Obj;
-use super::symbols;
+use super::{bailout, symbols};
 use ext_php_rs::ffi::{
     IS_DOUBLE, IS_FALSE, IS_LONG, IS_NULL, IS_OBJECT, IS_OBJECT_EX, IS_REFERENCE, IS_STRING,
     IS_TRUE, IS_UNDEF, zval_ptr_dtor,
@@ -70,6 +70,15 @@ pub fn dereference(value: &Zval) -> &Zval {
     }
 }
 
+/// Returns a copy of the value behind a PHP reference, or the value itself.
+pub(super) fn behind(value: Zval) -> Zval {
+    if kind(&value) == IS_REFERENCE {
+        dereference(&value).shallow_clone()
+    } else {
+        value
+    }
+}
+
 /// Returns the number that the value holds, without conversion.
 #[inline]
 pub fn as_number(value: &Zval) -> Option<Number> {
@@ -127,10 +136,11 @@ pub(super) fn to_string_as_argument(value: &Zval, number: u32) -> Option<Zval> {
     if kind(value) == IS_STRING {
         return Some(copy);
     }
+    let (from, to) = (&raw mut copy, &raw mut string);
     // SAFETY: `copy` belongs to this function, so it may be converted in place. The engine uses the
     // parameter's number only in the deprecation for null.
-    unsafe { symbols::zend_parse_arg_str_weak(&raw mut copy, &raw mut string, number) }
-        .then_some(copy)
+    let convert = || unsafe { symbols::zend_parse_arg_str_weak(from, to, number) };
+    bailout::door(convert).then_some(copy)
 }
 
 /// Returns the bytes of a string. Returns no bytes for any other value.

@@ -110,6 +110,12 @@ fn int(number: i64) -> Zval {
     value::Number::Int(number).to_zval()
 }
 
+/// Returns a cell of a row or of an error. A class that extends PDO may return arrays of
+/// references.
+pub fn cell(row: &Zval, place: i64) -> Option<&Zval> {
+    row.array()?.get_index(place).map(value::dereference)
+}
+
 /// Returns the integer that the value holds, also as a string of digits. Returns `None` for other
 /// values.
 pub fn number(zval: &Zval) -> Option<i64> {
@@ -260,8 +266,7 @@ impl<'a> Database<'a> {
         self.call(statement, "closecursor", &mut [])?;
         let mut numbers = [0; N];
         for (place, into) in (0..).zip(&mut numbers) {
-            let cell = row.array().and_then(|row| row.get_index(place));
-            *into = cell
+            *into = cell(row, place)
                 .and_then(number)
                 .ok_or(Cause::Caller("a number is missing"))?;
         }
@@ -287,10 +292,12 @@ impl<'a> Database<'a> {
         let Ok(info) = invoke::method(on, "errorinfo", &mut []) else {
             return Cause::Thrown;
         };
-        let cell = |place| info.array().and_then(|info| info.get_index(place));
-        let state = cell(0).map(value::bytes).unwrap_or_default();
-        let code = cell(1).and_then(number).unwrap_or(0);
-        if let Some(said) = cell(2).map(value::bytes).filter(|said| !said.is_empty()) {
+        let state = cell(&info, 0).map(value::bytes).unwrap_or_default();
+        let code = cell(&info, 1).and_then(number).unwrap_or(0);
+        if let Some(said) = cell(&info, 2)
+            .map(value::bytes)
+            .filter(|said| !said.is_empty())
+        {
             let state = String::from_utf8_lossy(state);
             let said = String::from_utf8_lossy(said);
             message = format!("SQLSTATE[{state}] {code}: {said}");

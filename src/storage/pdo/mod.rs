@@ -64,8 +64,8 @@ impl Storage for Object<PdoStorage> {
         Grain::Microsecond
     }
 
-    fn holds_objects(&self) -> bool {
-        true
+    fn can_be_held(&self) -> bool {
+        false
     }
 
     /// Compares the PDO objects if the DSN does not identify the database.

@@ -1,6 +1,6 @@
 //! Maintenance of the table: creates the table and deletes the rows of full buckets.
 
-use super::database::{Database, Values, number};
+use super::database::{Database, Values, cell, number};
 use super::state::PdoStorage;
 use super::transport::with;
 use crate::exceptions;
@@ -79,8 +79,7 @@ impl Database<'_> {
     fn names(&self, statement: &Zval) -> Result<Vec<Zval>, Cause> {
         let mut names = Vec::with_capacity(BATCH);
         while let Some(row) = self.row(statement)? {
-            let name = row.array().and_then(|row| row.get_index(0));
-            let name = name.ok_or(Cause::Caller("a name is missing"))?;
+            let name = cell(&row, 0).ok_or(Cause::Caller("a name is missing"))?;
             names.push(name.shallow_clone());
         }
         self.call(statement, "closecursor", &mut [])?;

@@ -1,0 +1,75 @@
+--TEST--
+Overriding methods and storages may return by reference
+--FILE--
+<?php
+class Doubled extends TokenBucket
+{
+    public array $seconds = [];
+
+    protected function &_tokens_to_seconds($tokens)
+    {
+        $this->seconds[] = 2 * $tokens;
+        return $this->seconds[array_key_last($this->seconds)];
+    }
+}
+
+class Answering implements TokenBucketStorage
+{
+    public bool $answer = false;
+
+    public function prepare()
+    {
+    }
+
+    public function bootstrap($identifier, $microtime)
+    {
+    }
+
+    public function &consume($identifier, $microtime, $full_microtime, $bootstrap_closure)
+    {
+        echo "consume $identifier $microtime $full_microtime\n";
+        return $this->answer;
+    }
+}
+
+echo "-- _tokens_to_seconds() --\n";
+$storage = new TokenBucketStorageMemory;
+$bucket = new Doubled($storage, 'x', 10, 1);
+var_dump($bucket->consume(4), $bucket->attempt(7)->allowed, $bucket->attempt(6)->allowed);
+echo json_encode($bucket->seconds), "\n";
+$bucket->refund(10);
+var_dump($bucket->consume(10));
+
+echo "-- consume() --\n";
+$answering = new Answering;
+$bucket = new Doubled($answering, 'x', 10, 1);
+var_dump($bucket->consume(3));
+$answering->answer = true;
+var_dump($bucket->consume(3), $bucket->attempt(3)->allowed);
+
+echo "-- a bootstrap closure --\n";
+$agreed = true;
+$agree = function &() use (&$agreed) {
+    return $agreed;
+};
+var_dump($storage->consume('first', 1, 10, $agree));
+$agreed = false;
+var_dump($storage->consume('second', 1, 10, $agree));
+?>
+--EXPECT--
+-- _tokens_to_seconds() --
+bool(true)
+bool(false)
+bool(true)
+[8,20,14,20,12,20]
+bool(true)
+-- consume() --
+consume x 6 20
+bool(false)
+consume x 6 20
+consume x 6 20
+bool(true)
+bool(true)
+-- a bootstrap closure --
+bool(true)
+bool(false)
