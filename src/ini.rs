@@ -77,7 +77,9 @@ fn checked<T>(name: &CStr, expected: &str, default: T, read: fn(&str) -> Option<
         .ok()
         .and_then(|value| read(value.trim()));
     read.unwrap_or_else(|| {
-        let (name, value) = (name.to_string_lossy(), String::from_utf8_lossy(&value));
+        let name = name.to_string_lossy();
+        // A double quote would end the quotation.
+        let value = String::from_utf8_lossy(&value).replace('"', "'");
         startup_warning(&format!(
             "{name} must be {expected}, \"{value}\" given; using the default"
         ));

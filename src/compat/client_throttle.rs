@@ -17,7 +17,7 @@ use tokenbucket_compat::throttle::{self, Throttle};
 use tokenbucket_core::remote::memcached::Memcached;
 use tokenbucket_core::remote::redis::Redis;
 use tokenbucket_core::remote::{Answer, Ask, Cause, OnFailure, Transport};
-use tokenbucket_core::{Step, Ticks, seconds};
+use tokenbucket_core::{Step, Ticks, printable, seconds};
 
 /// The slot of the property `$storage`.
 const STORAGE: usize = 0;
@@ -79,8 +79,8 @@ pub fn check(call: &mut Call<'_>, result: &mut Zval) -> Result<(), Thrown> {
         take(native, value::bytes(&key), limit, window)?
     };
     if granted.is_none() {
-        let warning = [b"Unable to obtain lock ob ".as_slice(), value::bytes(&key)].concat();
-        throw::user_warning(warning)?;
+        let message = format!("Unable to obtain lock ob {}", printable(value::bytes(&key)));
+        throw::user_warning(message)?;
     }
     value::set_bool(result, granted == Some(false));
     Ok(())

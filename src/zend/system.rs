@@ -12,6 +12,7 @@ use ext_php_rs::zend::{IniEntryDef, ModuleEntry};
 use std::ffi::{CStr, CString, c_char, c_int, c_void};
 use std::ptr;
 use std::sync::atomic::{AtomicPtr, Ordering};
+use tokenbucket_core::printable;
 
 /// Proof that the module is starting. Only one thread exists, and no PHP code runs.
 #[derive(Debug)]
@@ -164,14 +165,14 @@ impl<T: Sync> Shared<T> {
     }
 }
 
-/// Prints a table of `phpinfo()`.
+/// Prints a table of `phpinfo()`. The values may contain any bytes.
 pub fn print_table(rows: &[(&str, String)]) {
     // SAFETY: called while phpinfo() prints. Each row passes two C strings, as its first argument
     // says.
     unsafe {
         php_info_print_table_start();
         for (name, value) in rows {
-            let (name, value) = (CString::new(*name), CString::new(value.as_str()));
+            let (name, value) = (CString::new(*name), CString::new(printable(value)));
             if let (Ok(name), Ok(value)) = (name, value) {
                 php_info_print_table_row(2, name.as_ptr(), value.as_ptr());
             }

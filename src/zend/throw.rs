@@ -12,6 +12,7 @@ use ext_php_rs::zend::{ExecutorGlobals, ce};
 use std::any::Any;
 use std::ffi::CString;
 use std::ptr;
+use tokenbucket_core::printable;
 
 /// The error type of functions that have thrown a PHP exception. The caller must return to PHP.
 #[derive(Clone, Copy, Debug)]
@@ -125,7 +126,10 @@ pub fn panicked(panic: &(dyn Any + Send)) {
         .map(ToString::to_string)
         .or_else(|| panic.downcast_ref::<String>().cloned())
         .unwrap_or_default();
-    error(&format!("tokenbucket panicked, which is a bug: {message}"));
+    error(&format!(
+        "tokenbucket panicked, which is a bug: {}",
+        printable(message)
+    ));
 }
 
 /// Throws an exception of a class of this extension, with a previous exception if there is one.
@@ -168,7 +172,7 @@ pub fn warning(message: String) -> Result<(), Thrown> {
 /// # Errors
 /// Fails with the exception of the handler.
 #[cold]
-pub fn user_warning(message: Vec<u8>) -> Result<(), Thrown> {
+pub fn user_warning(message: String) -> Result<(), Thrown> {
     let held = ZendStr::new(&message, false);
     drop(message);
     // SAFETY: a live string, which the engine does not keep.
@@ -181,7 +185,7 @@ pub fn user_warning(message: Vec<u8>) -> Result<(), Thrown> {
 
 /// Raises a warning while PHP starts, before any script runs.
 pub fn startup_warning(message: &str) {
-    let message = format!("tokenbucket: {message}");
+    let message = printable(format!("tokenbucket: {message}"));
     if system::interface_name() == "fpm-fcgi" {
         // The log of php-fpm is not open yet. Without error_log in php.ini the warning would be
         // lost.
