@@ -524,8 +524,8 @@ namespace TokenBucket {
     /**
      * Selects what decides while a store fails.
      *
-     * Each use is counted in status(). The first use in an outage also raises an E_WARNING, except
-     * for Throw.
+     * Each use is counted in status(). The first use in an outage is also written to PHP's error
+     * log, except for Throw. tokenbucket.failure_report selects another report.
      */
     enum OnFailure
     {
@@ -702,8 +702,9 @@ namespace TokenBucket\Compat {
          * Takes a token of the client, and tells whether the client is limited.
          *
          * If memcached or Redis fails, the storage's policy decides. Local and Allow return FALSE
-         * and raise the E_USER_WARNING "Unable to obtain lock ob", followed by the key. Deny
-         * returns TRUE. Throw throws a TokenBucket\StorageException.
+         * and log "Unable to obtain lock ob", followed by the key. tokenbucket.failure_report makes
+         * that an E_USER_WARNING, or nothing. Deny returns TRUE. Throw throws a
+         * TokenBucket\StorageException.
          *
          * @param string $id the client
          * @param int|float $limit calls in the window; 0 or more

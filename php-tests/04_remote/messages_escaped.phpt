@@ -5,6 +5,8 @@ pcntl
 posix
 pdo
 pdo_sqlite
+--INI--
+tokenbucket.failure_report=warning
 --FILE--
 <?php
 require __DIR__ . '/../../testkit/php/check.php';

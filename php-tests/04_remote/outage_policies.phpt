@@ -2,6 +2,8 @@
 A killed or suspended store: each failure policy decides, counts and warns once
 --EXTENSIONS--
 pcntl
+--INI--
+tokenbucket.failure_report=warning
 --FILE--
 <?php
 require __DIR__ . '/outage.inc.php';

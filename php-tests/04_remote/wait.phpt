@@ -2,6 +2,8 @@
 wait() on a remote storage contacts the store only when tokens may be available
 --EXTENSIONS--
 pcntl
+--INI--
+tokenbucket.failure_report=warning
 --FILE--
 <?php
 require __DIR__ . '/outage.inc.php';

@@ -3,6 +3,8 @@ RateLimiter on Redis: record, expiry, foreign data, and a server that is down
 --EXTENSIONS--
 igbinary
 redis
+--INI--
+tokenbucket.failure_report=warning
 --FILE--
 <?php
 require __DIR__ . '/../../testkit/php/check.php';

@@ -5,11 +5,13 @@
 //! are charged in both cases.
 //!
 //! If the store fails, the storage's failure policy decides. `Local`, which is the default, and
-//! `Allow` allow the call with a warning. The warning has the text of the original class, because
-//! people search their logs for that text. `Deny` and `Throw` work as in other limiters.
+//! `Allow` allow the call and report the failure, as `tokenbucket.failure_report` says. The report
+//! has the text of the original class, because people search their logs for that text. `Deny` and
+//! `Throw` work as in other limiters.
 
 use super::{amount, native, storage as argument, wrong_type};
 use crate::classes;
+use crate::exceptions;
 use crate::storage::{self, RemoteStorage, Storage, StorageClass};
 use crate::zend::{Call, Class, Object, Thrown, Zval, invoke, throw, value};
 use tokenbucket_compat::charged::charged;
@@ -80,7 +82,7 @@ pub fn check(call: &mut Call<'_>, result: &mut Zval) -> Result<(), Thrown> {
     };
     if granted.is_none() {
         let message = format!("Unable to obtain lock ob {}", printable(value::bytes(&key)));
-        throw::user_warning(message)?;
+        exceptions::report(message, throw::user_warning)?;
     }
     value::set_bool(result, granted == Some(false));
     Ok(())

@@ -1,4 +1,4 @@
-//! The common part of the storages on Redis and memcached: state, calls and warnings.
+//! The common part of the storages on Redis and memcached: state, calls and reports of failures.
 
 use super::arguments;
 use super::contract::{Storage, downcast};
@@ -207,8 +207,8 @@ impl<T: StorageClass> Object<RemoteStorage<T>> {
     }
 }
 
-/// Returns the value of a call on a store. If the store failed, throws an exception, or raises a
-/// warning under a policy that does not throw. `previous` returns the exception that caused the
+/// Returns the value of a call on a store. If the store failed, throws an exception, or reports the
+/// failure under a policy that does not throw. `previous` returns the exception that caused the
 /// failure, if there was one.
 ///
 /// # Errors
@@ -231,6 +231,6 @@ pub fn tell<T: Transport, R>(
     let until = if is_store { " until it recovers" } else { "" };
     let message = format!("{failure}; {meanwhile}{until}");
     drop(failure);
-    throw::warning(message)?;
+    exceptions::report(message, throw::warning)?;
     Ok(answer.value)
 }
