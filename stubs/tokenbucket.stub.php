@@ -358,16 +358,17 @@ namespace {
         ) {}
 
         /**
-         * Creates a storage from a client of ext-memcached. The storage opens its own connections.
+         * Creates a storage from a client. The storage opens its own connections.
          *
-         * It reads the servers, the key placement and OPT_PREFIX_KEY from the client. Weights
-         * cannot be read: if the servers have different weights, pass them to the constructor. A
-         * \Memcache object does not report its servers: pass those to the constructor, too.
+         * It reads the servers, the key placement and the prefix from the client: OPT_PREFIX_KEY of
+         * a \Memcached, memcache.prefix_static_key of a \Memcache. Weights cannot be read: if the
+         * servers have different weights, pass them to the constructor. A \Memcache must have one
+         * server.
          *
-         * @param \Memcached $client a client with at least one server
+         * @param \Memcached|\Memcache $client a client with at least one server
          * @param string $prefix a bucket's key is the client's prefix, this prefix and the
          *     identifier
-         * @throws TypeError if $client is not a Memcached object
+         * @throws TypeError if $client is no such client
          * @throws ValueError if the storage would place keys on other servers than the client
          */
         public static function fromClient(
@@ -661,9 +662,12 @@ namespace TokenBucket\Compat {
         /**
          * Creates the object. Contacts no storage.
          *
-         * @param \TokenBucketStorage $storage one of the extension's own
+         * @param \TokenBucketStorage|\Memcached|\Memcache|\Redis $storage one of the extension's
+         *     own storages, or a client whose settings are read once: its server and prefix
          * @param string $ip the client's address, or any other name
          * @param string $prefix separates limiters of the same address
+         * @throws \TypeError if $storage is anything else
+         * @throws \ValueError if the client cannot be used
          */
         public function __construct($storage, $ip, $prefix = 'rate') {}
 
@@ -694,7 +698,10 @@ namespace TokenBucket\Compat {
         /**
          * Creates the object. Contacts no storage.
          *
-         * @param \TokenBucketStorage $storage one of the extension's own
+         * @param \TokenBucketStorage|\Memcached|\Memcache|\Redis $storage one of the extension's
+         *     own storages, or a client whose settings are read once: its server and prefix
+         * @throws \TypeError if $storage is anything else
+         * @throws \ValueError if the client cannot be used
          */
         public function __construct($storage) {}
 

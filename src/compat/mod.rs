@@ -6,7 +6,6 @@ pub mod leaky_bucket;
 pub mod minute_window;
 pub mod rate_limiter;
 
-use crate::classes::TOKEN_BUCKET_STORAGE;
 use crate::exceptions;
 use crate::storage::{self, Storage};
 use crate::zend::{Call, Class, State, Thrown, Zval, throw, value};
@@ -55,15 +54,25 @@ fn amount(call: &mut Call<'_>, number: u32) -> Result<f64, Thrown> {
     Ok(amount.to_float())
 }
 
-/// Returns argument 1, which must be a storage of the extension.
+/// Returns the storage in argument 1, or a new storage made from the client in argument 1.
 ///
 /// # Errors
-/// Throws `TypeError` if the argument is not such a storage.
+/// Throws `TypeError` or `ValueError` for an invalid argument, or the exception of the client.
 fn storage(call: &Call<'_>) -> Result<Zval, Thrown> {
-    let storage = call.object_of(1, &TOKEN_BUCKET_STORAGE)?;
-    let is_ours = value::object(&storage).and_then(storage::of).is_some();
-    let wrong = || throw::argument_type(1, "must be one of the extension's own storages");
-    is_ours.then_some(storage).ok_or_else(wrong)
+    let wrong = || {
+        throw::argument_type(
+            1,
+            "must be one of the extension's own storages, or a client of type Memcached, Memcache or Redis",
+        )
+    };
+    // The argument is held, because a client's method may change it.
+    let held = call.arg(1).shallow_clone();
+    let object = value::object(&held).ok_or_else(wrong)?;
+    if storage::of(object).is_some() {
+        return Ok(held);
+    }
+    let made = storage::of_client(object, &|why| throw::argument_value(1, why))?;
+    made.ok_or_else(wrong)
 }
 
 /// Returns the storage in the value of a property.
