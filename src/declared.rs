@@ -37,6 +37,7 @@ const CONSUME: &[Info] = &[
     untyped(c"bootstrap_closure"),
 ];
 const PREPARE: &[Info] = &[returns(0, Type::NONE)];
+const RETRY_AFTER: &[Info] = &[returns(0, Type::FLOAT)];
 const RESET: &[Info] = &[returns(0, Type::VOID)];
 
 /// The functions.
@@ -261,7 +262,7 @@ pub static CLASSES: [(&Class, Declaration); 17] = [
             ]),
             entry(c"limitRequestsInMinutes", PUBLIC, method!(minute_window::limit_requests_in_minutes),
                 &[returns(2, Type::NONE), untyped(c"allowedRequests"), untyped(c"minutes")]),
-            END,
+            entry(c"retryAfter", PUBLIC, method!(minute_window::retry_after), RETRY_AFTER), END,
         ]),
         ..Declaration::EMPTY
     }),
@@ -275,6 +276,7 @@ pub static CLASSES: [(&Class, Declaration); 17] = [
                 returns(2, Type::NONE), ID, untyped(c"limit"),
                 optional(c"window", Type::NONE, c"300"),
             ]),
+            entry(c"retryAfter", PUBLIC, method!(client_throttle::retry_after), RETRY_AFTER),
             entry(c"key", PROTECTED, method!(client_throttle::key), &[returns(1, Type::NONE), ID]),
             END,
         ]),
@@ -292,7 +294,8 @@ pub static CLASSES: [(&Class, Declaration); 17] = [
                 returns(0, Type::NONE), optional(c"cacheKey", Type::NONE, c"''"),
                 optional(c"initNum", Type::NONE, c"30"), optional(c"expire", Type::NONE, c"60"),
             ]),
-            entry(c"handler", PUBLIC, method!(rate_limiter::handler), PREPARE), END,
+            entry(c"handler", PUBLIC, method!(rate_limiter::handler), PREPARE),
+            entry(c"retryAfter", PUBLIC, method!(rate_limiter::retry_after), RETRY_AFTER), END,
         ]),
         ..Declaration::EMPTY
     }),
@@ -310,6 +313,8 @@ pub static CLASSES: [(&Class, Declaration); 17] = [
             ]),
             entry(c"request", PUBLIC, method!(leaky_bucket::request),
                 &[returns(2, Type::BOOL), untyped(c"clientId"), untyped(c"actionId")]),
+            entry(c"hits", PUBLIC, method!(leaky_bucket::hits), &[returns(0, Type::INT)]),
+            entry(c"retryAfter", PUBLIC, method!(leaky_bucket::retry_after), RETRY_AFTER),
             entry(c"cleanup", PUBLIC, method!(leaky_bucket::cleanup), RESET),
             entry(c"locked", PUBLIC, method!(leaky_bucket::locked),
                 &[returns(0, Type::ARRAY), optional(c"top", Type::INT, c"10")]),

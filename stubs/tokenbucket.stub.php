@@ -681,6 +681,12 @@ namespace TokenBucket\Compat {
         public function limitRequestsInMinutes($allowedRequests, $minutes) {}
     }
 
+
+        /**
+         * Returns the seconds until the same request would be allowed after this object's last one,
+         * if no other came. 0 if that one was allowed, INF if none ever is.
+         */
+        public function retryAfter(): float {}
     /**
      * Tells whether a client is over its limit in a window.
      *
@@ -723,6 +729,12 @@ namespace TokenBucket\Compat {
 
         /**
          * Returns the name of a client's bucket: "throttle_" and the id. Override it to give each
+        /**
+         * Returns the seconds until the client of this object's last check() is no longer limited,
+         * if no other call came. 0 if it was not limited, INF if it always is.
+         */
+        public function retryAfter(): float {}
+
          * application its own buckets.
          *
          * @param string $id the client
@@ -783,6 +795,12 @@ namespace TokenBucket\Compat {
         public function handler() {}
     }
 
+
+        /**
+         * Returns the seconds until the same request would be allowed after this object's last one,
+         * if no other came. 0 if that one was allowed, INF if none ever is.
+         */
+        public function retryAfter(): float {}
     /**
      * Limits the hits of a client's action: $limit at once, and one leaks every $period seconds.
      *
@@ -833,6 +851,19 @@ namespace TokenBucket\Compat {
 
         /**
          * Removes the hits that have leaked. request() does so for the set that it uses, so this is
+        /**
+         * Returns the hits that the bucket held after this object's last request. A denied request
+         * is no hit.
+         */
+        public function hits(): int {}
+
+        /**
+         * Returns the seconds until the same request would be admitted after this object's last
+         * one, if no other came. 0 if that one was admitted. In a dry run, this tells who would be
+         * denied.
+         */
+        public function retryAfter(): float {}
+
          * only needed for sets that get no requests.
          */
         public function cleanup(): void {}

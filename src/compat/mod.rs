@@ -9,6 +9,9 @@ pub mod rate_limiter;
 use crate::exceptions;
 use crate::storage::{self, Storage};
 use crate::zend::{Call, Class, State, Thrown, Zval, throw, value};
+use std::cell::Cell;
+use tokenbucket_compat::Wait;
+use tokenbucket_core::seconds;
 
 /// The state of a limiter's objects. A clone of an object gets a copy of the state.
 trait Limiter: Clone + Default + 'static {
@@ -16,6 +19,8 @@ trait Limiter: Clone + Default + 'static {
     const SLOTS: usize;
     /// Returns the class of the limiter.
     fn class() -> &'static Class;
+    /// Returns the wait after the last request of this object.
+    fn wait(&self) -> &Cell<Wait>;
 }
 
 impl<L: Limiter> State for L {
@@ -32,6 +37,13 @@ impl<L: Limiter> State for L {
     fn cloned(&self) -> Option<Self> {
         Some(self.clone())
     }
+}
+
+/// `retryAfter(): float`: returns the wait after the object's last request, in seconds.
+fn retry_after<L: Limiter>(call: &Call<'_>, result: &mut Zval) {
+    let ticks = call.this::<L>().wait().get().ticks();
+    let seconds = ticks.map_or(f64::INFINITY, seconds::from_ticks);
+    *result = value::of_float(seconds);
 }
 
 /// Throws a `TypeError` for a value that could not be converted. Throws nothing if the conversion

@@ -12,7 +12,7 @@ use tokenbucket_core::remote::failure::Failure;
 use tokenbucket_core::remote::{
     Answer, Batched, Blame, Cause, OnFailure, Remote, Settings, Transport,
 };
-use tokenbucket_core::{Grain, Key, KeyHasher, Outcome, Put, Step, Ticks};
+use tokenbucket_core::{Denial, Grain, Key, KeyHasher, Outcome, Put, Step, Ticks, Verdict};
 
 /// A transport whose storage has its own PHP class.
 pub trait StorageClass: Transport + Debug + Sized + 'static {
@@ -181,29 +181,16 @@ impl<T: StorageClass> Object<RemoteStorage<T>> {
         tell(remote, answer, || None)
     }
 
-    /// Runs the operation of a limiter that keeps its own record on this store. If the store fails,
-    /// the failure policy runs `step` instead. The fallback's identifier is the parts of `bucket`
-    /// joined together.
-    ///
-    /// # Errors
-    /// Fails as [`Storage::take`] does.
-    pub fn decide(
-        &self,
-        name: impl FnOnce(&T) -> Vec<u8>,
-        ask: impl FnOnce(&T, Ticks) -> Result<bool, Cause>,
-        bucket: &[&[u8]],
-        step: &Step,
-    ) -> Result<bool, Thrown> {
-        self.ask(name, ask, |policy| {
-            self.stand_in(policy, &bucket.concat(), step)
+    /// Runs a step on the bucket `identifier` by the failure policy instead of the store.
+    pub fn stand_in(&self, policy: OnFailure, identifier: &[u8], step: &Step) -> Outcome {
+        let outcome =
+            segment::host().map(|host| policy.answer(host, self.key(identifier), step, None));
+        // The default is never used, because the segment exists while PHP code runs.
+        outcome.unwrap_or(Outcome {
+            verdict: Verdict::Denied(Denial::Unavailable),
+            now: 0,
+            empty_at: 0,
         })
-    }
-
-    /// Runs a step by the failure policy instead of the store. Reports whether the policy grants
-    /// it.
-    pub fn stand_in(&self, policy: OnFailure, identifier: &[u8], step: &Step) -> bool {
-        let key = self.key(identifier);
-        segment::host().is_some_and(|host| policy.answer(host, key, step, None).granted())
     }
 }
 
