@@ -397,8 +397,10 @@ namespace {
      * except on SQLite. A denial writes nothing. PDO has no deadline: set the driver's timeouts.
      *
      * Inside an open transaction a decision is part of it. A rollback returns the tokens. Other
-     * callers of the same bucket wait until the transaction ends. The denial cache is not used. On
-     * MySQL and MariaDB a decision changes what PDO::lastInsertId() returns.
+     * callers of the same bucket wait until the transaction ends. The denial cache is not used.
+     *
+     * On MySQL and MariaDB a decision restores the last insert id if the statement before it
+     * created one. Otherwise it changes what SQL's LAST_INSERT_ID() returns.
      *
      * The class is not final. A class that overrides prepare(), bootstrap() or consume() is treated
      * as a storage that is written in PHP.
@@ -679,14 +681,14 @@ namespace TokenBucket\Compat {
          * @throws RateExceededException if the request is denied
          */
         public function limitRequestsInMinutes($allowedRequests, $minutes) {}
-    }
-
 
         /**
          * Returns the seconds until the same request would be allowed after this object's last one,
          * if no other came. 0 if that one was allowed, INF if none ever is.
          */
         public function retryAfter(): float {}
+    }
+
     /**
      * Tells whether a client is over its limit in a window.
      *
@@ -728,13 +730,13 @@ namespace TokenBucket\Compat {
         public function check($id, $limit, $window = 300) {}
 
         /**
-         * Returns the name of a client's bucket: "throttle_" and the id. Override it to give each
-        /**
          * Returns the seconds until the client of this object's last check() is no longer limited,
          * if no other call came. 0 if it was not limited, INF if it always is.
          */
         public function retryAfter(): float {}
 
+        /**
+         * Returns the name of a client's bucket: "throttle_" and the id. Override it to give each
          * application its own buckets.
          *
          * @param string $id the client
@@ -793,14 +795,14 @@ namespace TokenBucket\Compat {
          * @throws \TypeError if a property has another type
          */
         public function handler() {}
-    }
-
 
         /**
          * Returns the seconds until the same request would be allowed after this object's last one,
          * if no other came. 0 if that one was allowed, INF if none ever is.
          */
         public function retryAfter(): float {}
+    }
+
     /**
      * Limits the hits of a client's action: $limit at once, and one leaks every $period seconds.
      *
@@ -850,8 +852,6 @@ namespace TokenBucket\Compat {
         public function request($clientId, $actionId): bool {}
 
         /**
-         * Removes the hits that have leaked. request() does so for the set that it uses, so this is
-        /**
          * Returns the hits that the bucket held after this object's last request. A denied request
          * is no hit.
          */
@@ -864,6 +864,8 @@ namespace TokenBucket\Compat {
          */
         public function retryAfter(): float {}
 
+        /**
+         * Removes the hits that have leaked. request() does so for the set that it uses, so this is
          * only needed for sets that get no requests.
          */
         public function cleanup(): void {}
