@@ -38,6 +38,7 @@ const CONSUME: &[Info] = &[
 ];
 const STATUS: &[Info] = &[returns(0, Type::ARRAY)];
 const PREPARE: &[Info] = &[returns(0, Type::NONE)];
+const NOW: &[Info] = &[returns(0, Type::FLOAT)];
 const RESET: &[Info] = &[returns(0, Type::VOID)];
 
 /// The functions.
@@ -225,7 +226,7 @@ pub static CLASSES: [(&Class, Declaration); 18] = [
                 CONSUME),
             entry(c"advance", PUBLIC, method!(memory::advance),
                 &[returns(1, Type::VOID), required(c"seconds", Type::FLOAT)]),
-            entry(c"now", PUBLIC, method!(memory::now), &[returns(0, Type::FLOAT)]), END,
+            entry(c"now", PUBLIC, method!(memory::now), NOW), END,
         ]),
         ..Declaration::EMPTY
     }),
@@ -301,7 +302,7 @@ pub static CLASSES: [(&Class, Declaration); 18] = [
             ]),
             entry(c"limitRequestsInMinutes", PUBLIC, method!(minute_window::limit_requests_in_minutes),
                 &[returns(2, Type::NONE), untyped(c"allowedRequests"), untyped(c"minutes")]),
-            END,
+            entry(c"retryAfter", PUBLIC, method!(minute_window::retry_after), NOW), END,
         ]),
         ..Declaration::EMPTY
     }),
@@ -315,6 +316,7 @@ pub static CLASSES: [(&Class, Declaration); 18] = [
                 returns(2, Type::NONE), ID, untyped(c"limit"),
                 optional(c"window", Type::NONE, c"300"),
             ]),
+            entry(c"retryAfter", PUBLIC, method!(client_throttle::retry_after), NOW),
             entry(c"key", PROTECTED, method!(client_throttle::key), &[returns(1, Type::NONE), ID]),
             END,
         ]),
@@ -332,7 +334,8 @@ pub static CLASSES: [(&Class, Declaration); 18] = [
                 returns(0, Type::NONE), optional(c"cacheKey", Type::NONE, c"''"),
                 optional(c"initNum", Type::NONE, c"30"), optional(c"expire", Type::NONE, c"60"),
             ]),
-            entry(c"handler", PUBLIC, method!(rate_limiter::handler), PREPARE), END,
+            entry(c"handler", PUBLIC, method!(rate_limiter::handler), PREPARE),
+            entry(c"retryAfter", PUBLIC, method!(rate_limiter::retry_after), NOW), END,
         ]),
         ..Declaration::EMPTY
     }),
@@ -350,6 +353,8 @@ pub static CLASSES: [(&Class, Declaration); 18] = [
             ]),
             entry(c"request", PUBLIC, method!(leaky_bucket::request),
                 &[returns(2, Type::BOOL), untyped(c"clientId"), untyped(c"actionId")]),
+            entry(c"hits", PUBLIC, method!(leaky_bucket::hits), &[returns(0, Type::INT)]),
+            entry(c"retryAfter", PUBLIC, method!(leaky_bucket::retry_after), NOW),
             entry(c"cleanup", PUBLIC, method!(leaky_bucket::cleanup), RESET),
             entry(c"locked", PUBLIC, method!(leaky_bucket::locked),
                 &[returns(0, Type::ARRAY), optional(c"top", Type::INT, c"10")]),

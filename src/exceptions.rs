@@ -1,10 +1,13 @@
 //! The extension's exceptions, and the PHP exceptions for errors of the core crate.
 //!
-//! An invalid argument throws a `ValueError` whose message states the argument. A failed store
-//! throws a `TokenBucket\StorageException`. A denial is a result and throws nothing.
+//! An invalid argument throws a `ValueError` that names it. A failed store throws a
+//! `TokenBucket\StorageException`, or is reported as `tokenbucket.failure_report` says. A denial is
+//! a result and throws nothing.
 
 use crate::classes;
+use crate::ini::{self, FailureReport};
 use crate::zend::Zval;
+use crate::zend::system;
 use crate::zend::throw::{self, Thrown};
 use tokenbucket_core::remote::Failure;
 use tokenbucket_core::seconds::SpanError;
@@ -31,6 +34,21 @@ pub fn bad_span(argument: u32, error: SpanError) -> Thrown {
 #[cold]
 pub fn storage_failed(failure: &Failure, previous: Option<Zval>) -> Thrown {
     throw::of_class(&classes::STORAGE_EXCEPTION, &failure.to_string(), previous)
+}
+
+/// Reports a failure that its caller does not see otherwise. `warn` raises the PHP warning, if the
+/// setting asks for one.
+///
+/// # Errors
+/// Fails with the exception of the warning handler.
+#[cold]
+pub fn report(message: &str, warn: fn(&str) -> Result<(), Thrown>) -> Result<(), Thrown> {
+    match ini::failure_report() {
+        FailureReport::Log => system::log(message),
+        FailureReport::Warning => return warn(message),
+        FailureReport::None => {}
+    }
+    Ok(())
 }
 
 /// Throws the exception for too many requests. It has no message, as in the original class.

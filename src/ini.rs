@@ -15,6 +15,7 @@ const PATH: &CStr = c"tokenbucket.shm_path";
 const MODE: &CStr = c"tokenbucket.shm_mode";
 const GROUP: &CStr = c"tokenbucket.shm_group";
 const FULL: &CStr = c"tokenbucket.shm_full";
+const REPORT: &CStr = c"tokenbucket.failure_report";
 const TRACK: &CStr = c"tokenbucket.track_identifiers";
 
 static NAMESPACE: Followed = Followed::new();
@@ -24,19 +25,39 @@ const LEAST_SIZE: usize = 4 << 10;
 const GREATEST_SIZE: usize = 256 << 30;
 const DEFAULT_MODE: u32 = 0o600;
 
-static ENTRIES: IniEntryDefs<8> = IniEntryDefs::new([
+static ENTRIES: IniEntryDefs<9> = IniEntryDefs::new([
     IniEntryDef::new(SIZE, c"32M", IniEntryPermission::System),
     IniEntryDef::new(PATH, c"", IniEntryPermission::System),
     IniEntryDef::new(MODE, c"0600", IniEntryPermission::System),
     IniEntryDef::new(GROUP, c"", IniEntryPermission::System),
     IniEntryDef::new(FULL, c"evict", IniEntryPermission::System),
+    IniEntryDef::new(REPORT, c"log", IniEntryPermission::System),
     IniEntryDef::new(TRACK, c"0", IniEntryPermission::System),
     NAMESPACE.definition(c"tokenbucket.namespace", c"", IniEntryPermission::PerDir),
     IniEntryDef::end(),
 ]);
 
+/// Registers the settings. Warns if `tokenbucket.failure_report` is invalid.
 pub fn register(module: i32) {
     IniEntryDef::register(ENTRIES.as_slice(), module);
+    let expected = "\"log\", \"warning\" or \"none\"";
+    checked(REPORT, expected, FailureReport::Log, report);
+}
+
+/// Where a failure is reported that a failure policy hides from its caller.
+#[derive(Clone, Copy, Debug)]
+pub enum FailureReport {
+    /// In PHP's error log.
+    Log,
+    /// As a PHP warning, which may run a handler of the application.
+    Warning,
+    /// Nowhere.
+    None,
+}
+
+/// Returns the value of `tokenbucket.failure_report`. It may differ between pools.
+pub fn failure_report() -> FailureReport {
+    read(REPORT, report).unwrap_or(FailureReport::Log)
 }
 
 /// The settings of the shared memory.
@@ -72,17 +93,21 @@ pub fn namespace() -> Vec<u8> {
 }
 
 fn checked<T>(name: &CStr, expected: &str, default: T, read: fn(&str) -> Option<T>) -> T {
-    let value = system::setting(name);
-    let read = std::str::from_utf8(&value)
-        .ok()
-        .and_then(|value| read(value.trim()));
-    read.unwrap_or_else(|| {
-        let (name, value) = (name.to_string_lossy(), String::from_utf8_lossy(&value));
+    self::read(name, read).unwrap_or_else(|| {
+        let value = system::setting(name);
+        let name = name.to_string_lossy();
+        // A double quote would end the quotation.
+        let value = String::from_utf8_lossy(&value).replace('"', "'");
         startup_warning(&format!(
             "{name} must be {expected}, \"{value}\" given; using the default"
         ));
         default
     })
+}
+
+fn read<T>(name: &CStr, read: fn(&str) -> Option<T>) -> Option<T> {
+    let value = system::setting(name);
+    read(std::str::from_utf8(&value).ok()?.trim())
 }
 
 fn size(value: &str) -> Option<usize> {
@@ -112,6 +137,16 @@ fn evict(value: &str) -> Option<bool> {
     match value {
         "evict" => Some(true),
         "refuse" => Some(false),
+        _ => None,
+    }
+}
+
+fn report(value: &str) -> Option<FailureReport> {
+    match value {
+        "log" => Some(FailureReport::Log),
+        "warning" => Some(FailureReport::Warning),
+        // The parser of php.ini makes an empty value of `none` without quotes.
+        "none" | "" => Some(FailureReport::None),
         _ => None,
     }
 }

@@ -399,17 +399,17 @@ namespace {
         ) {}
 
         /**
-         * Creates a storage from a client of ext-memcached. The storage opens its own connections.
+         * Creates a storage from a client. The storage opens its own connections.
          *
-         * The method reads the servers, the key placement and OPT_PREFIX_KEY from the client.
-         * Weights cannot be read. If the servers have different weights, pass the servers to the
-         * constructor. A \Memcache object does not report its servers, so pass its servers to the
-         * constructor, too.
+         * It reads the servers, the key placement and the prefix from the client: OPT_PREFIX_KEY of
+         * a \Memcached, memcache.prefix_static_key of a \Memcache. Weights cannot be read: if the
+         * servers have different weights, pass them to the constructor. A \Memcache must have one
+         * server.
          *
-         * @param \Memcached $client a client with at least one server
+         * @param \Memcached|\Memcache $client a client with at least one server
          * @param string $prefix a bucket's key is the client's prefix, this prefix and the
          *     identifier
-         * @throws TypeError if $client is not a Memcached object
+         * @throws TypeError if $client is no such client
          * @throws ValueError if the storage would place keys on other servers than the client
          */
         public static function fromClient(
@@ -438,9 +438,11 @@ namespace {
      * use the denial cache. A denial writes nothing. PDO has no deadline, so set the driver's
      * timeouts.
      *
-     * Inside an open transaction, a decision is part of the transaction. A rollback returns the
-     * tokens. Other callers of the same bucket wait until the transaction ends. The denial cache is
-     * not used. On MySQL and MariaDB a decision changes the value of PDO::lastInsertId().
+     * Inside an open transaction a decision is part of it. A rollback returns the tokens. Other
+     * callers of the same bucket wait until the transaction ends. The denial cache is not used.
+     *
+     * On MySQL and MariaDB a decision restores the last insert id if the statement before it
+     * created one. Otherwise it changes what SQL's LAST_INSERT_ID() returns.
      *
      * The class is not final. A class that overrides prepare(), bootstrap() or consume() is treated
      * as a storage that is written in PHP.
@@ -576,8 +578,8 @@ namespace TokenBucket {
     /**
      * Selects the rule that decides calls while a store fails.
      *
-     * Each use is counted in status(). The first use in an outage also raises an E_WARNING, except
-     * for Throw.
+     * Each use is counted in status(). The first use in an outage is also written to PHP's error
+     * log, except for Throw. tokenbucket.failure_report selects another report.
      */
     enum OnFailure
     {
@@ -796,9 +798,12 @@ namespace TokenBucket\Compat {
         /**
          * Creates the object. Contacts no storage.
          *
-         * @param \TokenBucketStorage $storage one of the extension's own
+         * @param \TokenBucketStorage|\Memcached|\Memcache|\Redis $storage one of the extension's
+         *     own storages, or a client whose settings are read once: its server and prefix
          * @param string $ip the client's address, or any other name
          * @param string $prefix separates limiters of the same address
+         * @throws \TypeError if $storage is anything else
+         * @throws \ValueError if the client cannot be used
          */
         public function __construct($storage, $ip, $prefix = 'rate') {}
 
@@ -811,6 +816,12 @@ namespace TokenBucket\Compat {
          * @throws RateExceededException if the request is denied
          */
         public function limitRequestsInMinutes($allowedRequests, $minutes) {}
+
+        /**
+         * Returns the seconds until the same request would be allowed after this object's last one,
+         * if no other came. 0 if that one was allowed, INF if none ever is.
+         */
+        public function retryAfter(): float {}
     }
 
     /**
@@ -831,7 +842,10 @@ namespace TokenBucket\Compat {
         /**
          * Creates the object. Contacts no storage.
          *
-         * @param \TokenBucketStorage $storage one of the extension's own
+         * @param \TokenBucketStorage|\Memcached|\Memcache|\Redis $storage one of the extension's
+         *     own storages, or a client whose settings are read once: its server and prefix
+         * @throws \TypeError if $storage is anything else
+         * @throws \ValueError if the client cannot be used
          */
         public function __construct($storage) {}
 
@@ -839,8 +853,9 @@ namespace TokenBucket\Compat {
          * Takes a token of the client, and returns TRUE if the client is limited.
          *
          * If memcached or Redis fails, the storage's policy decides. Local and Allow return FALSE
-         * and raise the E_USER_WARNING "Unable to obtain lock ob", followed by the key. Deny
-         * returns TRUE. Throw throws a TokenBucket\StorageException.
+         * and log "Unable to obtain lock ob", followed by the key. tokenbucket.failure_report makes
+         * that an E_USER_WARNING, or nothing. Deny returns TRUE. Throw throws a
+         * TokenBucket\StorageException.
          *
          * @param string $id the client
          * @param int|float $limit calls in the window; 0 or more
@@ -849,6 +864,12 @@ namespace TokenBucket\Compat {
          * @throws \ValueError if the limit or the window is out of range
          */
         public function check($id, $limit, $window = 300) {}
+
+        /**
+         * Returns the seconds until the client of this object's last check() is no longer limited,
+         * if no other call came. 0 if it was not limited, INF if it always is.
+         */
+        public function retryAfter(): float {}
 
         /**
          * Returns the name of a client's bucket: "throttle_" and the id. Override it to give each
@@ -910,6 +931,12 @@ namespace TokenBucket\Compat {
          * @throws \TypeError if a property has another type
          */
         public function handler() {}
+
+        /**
+         * Returns the seconds until the same request would be allowed after this object's last one,
+         * if no other came. 0 if that one was allowed, INF if none ever is.
+         */
+        public function retryAfter(): float {}
     }
 
     /**
@@ -964,8 +991,21 @@ namespace TokenBucket\Compat {
         public function request($clientId, $actionId): bool {}
 
         /**
-         * Removes the hits that have leaked. request() removes these hits from the set that it
-         * uses. So call this method only for sets that get no requests.
+         * Returns the hits that the bucket held after this object's last request. A denied request
+         * is no hit.
+         */
+        public function hits(): int {}
+
+        /**
+         * Returns the seconds until the same request would be admitted after this object's last
+         * one, if no other came. 0 if that one was admitted. In a dry run, this tells who would be
+         * denied.
+         */
+        public function retryAfter(): float {}
+
+        /**
+         * Removes the hits that have leaked. request() does so for the set that it uses, so this is
+         * only needed for sets that get no requests.
          */
         public function cleanup(): void {}
 

@@ -4,6 +4,7 @@ Fuzz of constructor options: each gives an object or a documented exception with
 pdo
 pdo_sqlite
 --INI--
+tokenbucket.failure_report=warning
 zend.exception_ignore_args=0
 zend.exception_string_param_max_len=1000
 --FILE--

@@ -7,6 +7,7 @@ memcached
 --SKIPIF--
 <?php if (getenv('USE_ZEND_ALLOC') === '0') die('skip the loader itself, when it loads libmemcached, reads beyond what it has copied'); ?>
 --INI--
+tokenbucket.failure_report=warning
 zend.exception_ignore_args=0
 zend.exception_string_param_max_len=1000
 --FILE--

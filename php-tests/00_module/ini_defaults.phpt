@@ -12,6 +12,7 @@ foreach (ini_get_all('tokenbucket') as $name => $setting) {
 }
 ?>
 --EXPECT--
+tokenbucket.failure_report = 'log' SYSTEM
 tokenbucket.namespace = '' PERDIR
 tokenbucket.shm_full = 'evict' SYSTEM
 tokenbucket.shm_group = '' SYSTEM
@@ -20,6 +21,8 @@ tokenbucket.shm_path = '' SYSTEM
 tokenbucket.shm_size = '32M' SYSTEM
 tokenbucket.track_identifiers = '0' SYSTEM
 -- at run time --
+bool(false)
+bool(true)
 bool(false)
 bool(true)
 bool(false)

@@ -20,6 +20,7 @@ var_dump(str_contains($info, 'somebody'));
 --EXPECT--
 bool(true)
 bool(false)
+tokenbucket.failure_report => log => log
 tokenbucket.namespace => shop => shop
 tokenbucket.shm_full => evict => evict
 tokenbucket.shm_group => no value => no value

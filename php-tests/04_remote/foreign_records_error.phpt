@@ -2,6 +2,8 @@
 A key with foreign data is reported and left unchanged while the failure policy decides
 --EXTENSIONS--
 pcntl
+--INI--
+tokenbucket.failure_report=warning
 --FILE--
 <?php
 require __DIR__ . '/outage.inc.php';

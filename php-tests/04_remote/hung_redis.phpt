@@ -8,6 +8,8 @@ if (getenv('SKIP_SLOW_TESTS') || getenv('USE_ZEND_ALLOC') === '0') {
     die('skip slow');
 }
 ?>
+--INI--
+tokenbucket.failure_report=warning
 --FILE--
 <?php
 require __DIR__ . '/hung.inc.php';

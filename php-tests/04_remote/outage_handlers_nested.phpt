@@ -2,6 +2,8 @@
 An error handler may call the same bucket again
 --EXTENSIONS--
 pcntl
+--INI--
+tokenbucket.failure_report=warning
 --FILE--
 <?php
 require __DIR__ . '/outage_handlers.inc.php';

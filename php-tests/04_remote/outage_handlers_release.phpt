@@ -2,6 +2,8 @@
 An error handler may release the bucket and the storage during the call
 --EXTENSIONS--
 pcntl
+--INI--
+tokenbucket.failure_report=warning
 --FILE--
 <?php
 require __DIR__ . '/outage_handlers.inc.php';

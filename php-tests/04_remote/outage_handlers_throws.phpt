@@ -2,6 +2,8 @@
 A call throws what the error handler throws, and the bucket stays usable
 --EXTENSIONS--
 pcntl
+--INI--
+tokenbucket.failure_report=warning
 --FILE--
 <?php
 require __DIR__ . '/outage_handlers.inc.php';

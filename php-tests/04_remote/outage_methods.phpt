@@ -2,6 +2,8 @@
 Every method follows each failure policy while the store is down
 --EXTENSIONS--
 pcntl
+--INI--
+tokenbucket.failure_report=warning
 --FILE--
 <?php
 require __DIR__ . '/outage.inc.php';

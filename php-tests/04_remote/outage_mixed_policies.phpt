@@ -2,6 +2,8 @@
 An outage causes a warning even if another call has already thrown an exception
 --EXTENSIONS--
 pcntl
+--INI--
+tokenbucket.failure_report=warning
 --FILE--
 <?php
 require __DIR__ . '/outage.inc.php';

@@ -2,6 +2,8 @@
 A host warns once about an outage, and few of its calls contact the store
 --EXTENSIONS--
 pcntl
+--INI--
+tokenbucket.failure_report=warning
 --FILE--
 <?php
 require __DIR__ . '/outage.inc.php';

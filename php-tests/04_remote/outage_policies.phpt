@@ -2,6 +2,8 @@
 Killed or suspended store: each failure policy applies, counts calls and warns once
 --EXTENSIONS--
 pcntl
+--INI--
+tokenbucket.failure_report=warning
 --FILE--
 <?php
 require __DIR__ . '/outage.inc.php';

@@ -3,6 +3,7 @@ No password is shown when the server refuses it or cannot be reached
 --EXTENSIONS--
 pcntl
 --INI--
+tokenbucket.failure_report=warning
 zend.exception_ignore_args=0
 zend.exception_string_param_max_len=1000
 log_errors=0

@@ -2,6 +2,8 @@
 wait() on a remote storage reserves the tokens in one round trip
 --EXTENSIONS--
 pcntl
+--INI--
+tokenbucket.failure_report=warning
 --FILE--
 <?php
 require __DIR__ . '/outage.inc.php';

@@ -6,6 +6,8 @@ pdo
 pdo_mysql
 pdo_pgsql
 pdo_sqlite
+--INI--
+tokenbucket.failure_report=warning
 --FILE--
 <?php
 require __DIR__ . '/../../testkit/php/check.php';

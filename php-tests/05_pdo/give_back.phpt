@@ -7,6 +7,8 @@ pdo_mysql
 pdo_pgsql
 pdo_sqlite
 pcntl
+--INI--
+tokenbucket.failure_report=warning
 --FILE--
 <?php
 require __DIR__ . '/../../testkit/php/check.php';

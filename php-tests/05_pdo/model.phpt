@@ -20,7 +20,7 @@ final class Model
 
     public function next(int $cost, int $burst): int
     {
-        return max($this->empty_at, $this->now - $burst) + $cost;
+        return $cost === 0 ? $this->empty_at : max($this->empty_at, $this->now - $burst) + $cost;
     }
 
     public function consume(int $cost, int $burst): bool

@@ -5,6 +5,8 @@ mysqlnd
 pdo
 pdo_mysql
 pdo_pgsql
+--INI--
+tokenbucket.failure_report=warning
 --FILE--
 <?php
 require __DIR__ . '/../../testkit/php/check.php';

@@ -36,7 +36,7 @@ foreach ([null, 5, "\0"] as $keyed->key) {
 ?>
 --EXPECT--
 ArgumentCountError: TokenBucket\Compat\ClientThrottle::__construct() expects exactly 1 argument, 0 given
-TypeError: TokenBucket\Compat\ClientThrottle::__construct(): Argument #1 ($storage) must be of type TokenBucketStorage, string given
+TypeError: TokenBucket\Compat\ClientThrottle::__construct(): Argument #1 ($storage) must be one of the extension's own storages, or a client of type Memcached, Memcache or Redis
 ArgumentCountError: TokenBucket\Compat\ClientThrottle::check() expects at least 2 arguments, 0 given
 ArgumentCountError: TokenBucket\Compat\ClientThrottle::check() expects at least 2 arguments, 1 given
 ArgumentCountError: TokenBucket\Compat\ClientThrottle::check() expects at most 3 arguments, 4 given

@@ -2,6 +2,8 @@
 ClientThrottle warns and follows onFailure when its server is down
 --EXTENSIONS--
 memcache
+--INI--
+tokenbucket.failure_report=warning
 --FILE--
 <?php
 require __DIR__ . '/client_throttle_servers.inc.php';

@@ -2,6 +2,8 @@
 ClientThrottle leaves foreign records unchanged and follows onFailure
 --EXTENSIONS--
 memcache
+--INI--
+tokenbucket.failure_report=warning
 --FILE--
 <?php
 require __DIR__ . '/client_throttle_servers.inc.php';

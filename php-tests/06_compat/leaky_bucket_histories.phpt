@@ -58,11 +58,15 @@ foreach ([[30, 6], [1, 1], [7, 100], [86400, 3]] as [$period, $limit]) {
         }
         $member = ['a-x', 'b-x', 'c-x', 'd-y'][mt_rand(0, 3)];
         $keys = ['set01', 'set01:control', 'locked'];
-        $admitted = $redis->eval($request, [...$keys, $member, $period, $limit, 10000, $now, 0], 3);
-        check($admitted === 0 || $admitted === 1, 'an answer: ' . $redis->getLastError());
-        $differ += ($admitted === 1) !== $model->request($member, $now) ? 1 : 0;
-        $denied += 1 - $admitted;
+        [$count, $wait] = $redis->eval($request, [...$keys, $member, $period, $limit, 10000, $now, 0], 3);
+        check($wait >= 0, 'an answer: ' . $redis->getLastError());
+        $differ += ($wait === 0) !== $model->request($member, $now) ? 1 : 0;
+        $denied += (int) ($wait > 0);
         $hits = array_filter($redis->zRange('set01', 0, -1, true), fn ($member) => $member[0] !== ':', ARRAY_FILTER_USE_KEY);
+        check($count == ($hits[$member] ?? 0), "$count hits");
+        // At the end of the wait the bucket holds less than the limit, and not a second before.
+        check($wait === 0 || $model->hits[$member] - intdiv($now + $wait, $period) + intdiv($now, $period) === $limit - 1.0
+            || $model->hits[$member] - intdiv($now + $wait, $period) + intdiv($now, $period) === $limit - 1, "$wait s to wait");
         $expected = $model->hits;
         ksort($hits);
         ksort($expected);

@@ -81,7 +81,7 @@ $weighted = new Memcached;
 $weighted->setOption(Memcached::OPT_LIBKETAMA_COMPATIBLE, true);
 $weighted->addServers([['127.0.0.1', 11211, 1], ['127.0.0.1', 11212, 9]]);
 echo thrown(fn () => TokenBucketStorageMemcached::fromClient($weighted)), "\n";
-echo thrown(fn () => TokenBucketStorageMemcached::fromClient(new Memcache)), "\n";
+echo thrown(fn () => @TokenBucketStorageMemcached::fromClient(new Memcache)), "\n";
 echo thrown(fn () => TokenBucketStorageMemcached::fromClient(new stdClass)), "\n";
 echo thrown(fn () => TokenBucketStorageMemcached::fromClient('127.0.0.1')), "\n";
 echo thrown(fn () => TokenBucketStorageMemcached::fromClient($memcached, timeout: 0.0)), "\n";
@@ -96,7 +96,7 @@ ValueError: TokenBucketStorageMemcached::fromClient(): Argument #1 ($client) mus
 nothing thrown
 ValueError: TokenBucketStorageMemcached::fromClient(): Argument #1 ($client) must place keys by ketama, consistently or modulo the number of servers, all of one weight; name the servers and their weights in the constructor instead
 ValueError: TokenBucketStorageMemcached::fromClient(): Argument #1 ($client) must place keys by ketama, consistently or modulo the number of servers, all of one weight; name the servers and their weights in the constructor instead
-TypeError: TokenBucketStorageMemcached::fromClient(): Argument #1 ($client) must be of type Memcached: a Memcache object does not tell its servers, so name them in the constructor instead
-TypeError: TokenBucketStorageMemcached::fromClient(): Argument #1 ($client) must be of type Memcached
-TypeError: TokenBucketStorageMemcached::fromClient(): Argument #1 ($client) must be of type Memcached
+ValueError: TokenBucketStorageMemcached::fromClient(): Argument #1 ($client) must have a server
+TypeError: TokenBucketStorageMemcached::fromClient(): Argument #1 ($client) must be a client of type Memcached or Memcache
+TypeError: TokenBucketStorageMemcached::fromClient(): Argument #1 ($client) must be a client of type Memcached or Memcache
 ValueError: TokenBucketStorageMemcached::fromClient(): Argument #3 ($timeout) must be greater than 0

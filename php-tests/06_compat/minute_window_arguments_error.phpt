@@ -48,9 +48,9 @@ gc_collect_cycles();
 ?>
 --EXPECT--
 ArgumentCountError: TokenBucket\Compat\MinuteWindow::__construct() expects at least 2 arguments, 0 given
-TypeError: TokenBucket\Compat\MinuteWindow::__construct(): Argument #1 ($storage) must be of type TokenBucketStorage, int given
-TypeError: TokenBucket\Compat\MinuteWindow::__construct(): Argument #1 ($storage) must be of type TokenBucketStorage, stdClass given
-TypeError: TokenBucket\Compat\MinuteWindow::__construct(): Argument #1 ($storage) must be one of the extension's own storages
+TypeError: TokenBucket\Compat\MinuteWindow::__construct(): Argument #1 ($storage) must be one of the extension's own storages, or a client of type Memcached, Memcache or Redis
+TypeError: TokenBucket\Compat\MinuteWindow::__construct(): Argument #1 ($storage) must be one of the extension's own storages, or a client of type Memcached, Memcache or Redis
+TypeError: TokenBucket\Compat\MinuteWindow::__construct(): Argument #1 ($storage) must be one of the extension's own storages, or a client of type Memcached, Memcache or Redis
 TypeError: TokenBucket\Compat\MinuteWindow::__construct(): Argument #2 ($ip) must be of type string, array given
 LogicException: no
 ArgumentCountError: TokenBucket\Compat\MinuteWindow::limitRequestsInMinutes() expects exactly 2 arguments, 0 given

@@ -2,6 +2,8 @@
 MinuteWindow follows onFailure when its server is down
 --EXTENSIONS--
 memcache
+--INI--
+tokenbucket.failure_report=warning
 --FILE--
 <?php
 require __DIR__ . '/minute_window_servers.inc.php';

@@ -2,6 +2,8 @@
 MinuteWindow leaves foreign records unchanged and follows onFailure
 --EXTENSIONS--
 memcache
+--INI--
+tokenbucket.failure_report=warning
 --FILE--
 <?php
 require __DIR__ . '/minute_window_servers.inc.php';

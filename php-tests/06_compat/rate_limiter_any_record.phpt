@@ -3,6 +3,8 @@ RateLimiter on Redis uses any valid record and leaves other data unchanged
 --EXTENSIONS--
 igbinary
 redis
+--INI--
+tokenbucket.failure_report=warning
 --FILE--
 <?php
 require __DIR__ . '/../../testkit/php/check.php';

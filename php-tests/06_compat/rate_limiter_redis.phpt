@@ -3,6 +3,8 @@ RateLimiter on Redis writes records that expire, rejects foreign data and follow
 --EXTENSIONS--
 igbinary
 redis
+--INI--
+tokenbucket.failure_report=warning
 --FILE--
 <?php
 require __DIR__ . '/../../testkit/php/check.php';

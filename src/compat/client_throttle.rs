@@ -5,19 +5,23 @@
 //! are charged in both cases.
 //!
 //! If the store fails, the storage's failure policy decides. `Local`, which is the default, and
-//! `Allow` allow the call with a warning. The warning has the text of the original class, because
-//! people search their logs for that text. `Deny` and `Throw` work as in other limiters.
+//! `Allow` allow the call and report the failure, as `tokenbucket.failure_report` says. The report
+//! has the text of the original class, because people search their logs for that text. `Deny` and
+//! `Throw` work as in other limiters.
 
-use super::{amount, native, storage as argument, wrong_type};
+use super::{Limiter as _, amount, native, storage as argument, wrong_type};
 use crate::classes;
+use crate::exceptions;
 use crate::storage::{self, RemoteStorage, Storage, StorageClass};
 use crate::zend::{Call, Class, Object, Thrown, Zval, invoke, throw, value};
+use std::cell::Cell;
+use tokenbucket_compat::Wait;
 use tokenbucket_compat::charged::charged;
 use tokenbucket_compat::throttle::{self, Throttle};
 use tokenbucket_core::remote::memcached::Memcached;
 use tokenbucket_core::remote::redis::Redis;
 use tokenbucket_core::remote::{Answer, Ask, Cause, OnFailure, Transport};
-use tokenbucket_core::{Step, Ticks, seconds};
+use tokenbucket_core::{Step, Ticks, printable, seconds};
 
 /// The property slot of `$storage`.
 const STORAGE: usize = 0;
@@ -26,15 +30,19 @@ const WINDOW: f64 = 300.0;
 /// The longest window, in seconds: 31 years.
 const LONGEST_WINDOW: f64 = 1e9;
 
-/// The state of an object. It is empty, because all values are in the property.
+/// The state of an object: the wait after its last call.
 #[derive(Clone, Debug, Default)]
-pub struct Limiter;
+pub struct Limiter(Cell<Wait>);
 
 impl super::Limiter for Limiter {
     const SLOTS: usize = STORAGE + 1;
 
     fn class() -> &'static Class {
         &classes::CLIENT_THROTTLE
+    }
+
+    fn wait(&self) -> &Cell<Wait> {
+        &self.0
     }
 }
 
@@ -74,16 +82,24 @@ pub fn check(call: &mut Call<'_>, result: &mut Zval) -> Result<(), Thrown> {
     let held = this.copy_property(STORAGE);
     let native = native::<Limiter>(&held)?;
     // A limit below one token never grants a call.
-    let granted = if limit < 1.0 {
-        Some(false)
+    let wait = if limit < 1.0 {
+        Some(Wait::NEVER)
     } else {
         take(native, value::bytes(&key), limit, window)?
     };
-    if granted.is_none() {
-        let warning = [b"Unable to obtain lock ob ".as_slice(), value::bytes(&key)].concat();
-        throw::user_warning(&warning)?;
+    this.wait().set(wait.unwrap_or_default());
+    if wait.is_none() {
+        let message = format!("Unable to obtain lock ob {}", printable(value::bytes(&key)));
+        exceptions::report(&message, throw::user_warning)?;
     }
-    value::set_bool(result, granted == Some(false));
+    value::set_bool(result, wait.is_some_and(|wait| !wait.admits()));
+    Ok(())
+}
+
+/// `retryAfter(): float`
+#[allow(clippy::unnecessary_wraps)] // The signature of every method.
+pub fn retry_after(call: &mut Call<'_>, result: &mut Zval) -> Result<(), Thrown> {
+    super::retry_after::<Limiter>(call, result);
     Ok(())
 }
 
@@ -95,9 +111,9 @@ fn key_of(this: &Object<Limiter>, id: &Zval) -> Result<Zval, Thrown> {
     })
 }
 
-/// Takes a token. Returns `Some(true)` if the bucket held the token. Returns `None` if the store
-/// failed and the policy is `Local` or `Allow`.
-fn take(native: &dyn Storage, key: &[u8], limit: f64, window: f64) -> Result<Option<bool>, Thrown> {
+/// Takes a token. Returns the wait until the bucket holds one. Returns `None` if the store failed
+/// and the policy is `Local` or `Allow`.
+fn take(native: &dyn Storage, key: &[u8], limit: f64, window: f64) -> Result<Option<Wait>, Thrown> {
     let ticks = seconds::to_ticks(window).unwrap_or(0);
     let step = charged(limit, ticks, native.grain());
     let identifier = [b"client-throttle:".as_slice(), key].concat();
@@ -121,11 +137,11 @@ fn take(native: &dyn Storage, key: &[u8], limit: f64, window: f64) -> Result<Opt
                 first: None,
                 seen: None,
             };
-            Ok(redis.take(&ask, deadline)?.outcome.granted())
+            Ok(Wait::after(&step, &redis.take(&ask, deadline)?.outcome))
         });
     }
     let outcome = native.take(native.key(&identifier), &step, None)?;
-    Ok(Some(outcome.granted()))
+    Ok(Some(Wait::after(&step, &outcome)))
 }
 
 /// Runs `ask` on the store, for the record `name`. If the store failed and the policy is `Local` or
@@ -136,15 +152,16 @@ fn ask_openly<T: StorageClass>(
     identifier: &[u8],
     step: &Step,
     name: impl FnOnce(&T) -> Vec<u8>,
-    ask: impl FnOnce(&T, Ticks) -> Result<bool, Cause>,
-) -> Result<Option<bool>, Thrown> {
+    ask: impl FnOnce(&T, Ticks) -> Result<Wait, Cause>,
+) -> Result<Option<Wait>, Thrown> {
     let remote = storage.store()?;
     let answer = remote.ask(
         &name(remote.transport()),
         |transport, deadline| ask(transport, deadline).map(Some),
         |policy, cause| match (policy, cause) {
             (OnFailure::Deny | OnFailure::Throw, _) | (_, Cause::Record) => {
-                Some(storage.stand_in(policy, identifier, step))
+                let outcome = storage.stand_in(policy, identifier, step);
+                Some(Wait::after(step, &outcome))
             }
             _ => None,
         },

@@ -6,13 +6,15 @@
 //! the counters of all minutes in the window. If two calls race, the later call gets the greater
 //! count. On other stores a call is a step that charges denials.
 
-use super::{native, storage as argument};
+use super::{Limiter as _, native, storage as argument};
 use crate::classes;
 use crate::exceptions;
 use crate::storage::{self, RemoteStorage, Storage, StorageClass};
 use crate::zend::{Call, Class, Object, Thrown, Zval, system, throw, value};
+use std::cell::Cell;
+use tokenbucket_compat::Wait;
 use tokenbucket_compat::charged::charged;
-use tokenbucket_compat::minutes::{self, Counters, Life, MOST_MINUTES};
+use tokenbucket_compat::minutes::{self, Counters, Group, Life, MOST_MINUTES};
 use tokenbucket_core::clock::wall_clock;
 use tokenbucket_core::remote::memcached::Memcached;
 use tokenbucket_core::remote::redis::Redis;
@@ -26,15 +28,19 @@ const PREFIX: usize = 2;
 /// The date format at the end of a counter's name: day, hour and minute.
 const NAME: &std::ffi::CStr = c"dHi";
 
-/// The state of an object. It is empty, because all values are in the properties.
+/// The state of an object: the wait after its last request.
 #[derive(Clone, Debug, Default)]
-pub struct Window;
+pub struct Window(Cell<Wait>);
 
 impl super::Limiter for Window {
     const SLOTS: usize = PREFIX + 1;
 
     fn class() -> &'static Class {
         &classes::MINUTE_WINDOW
+    }
+
+    fn wait(&self) -> &Cell<Wait> {
+        &self.0
     }
 }
 
@@ -71,11 +77,20 @@ pub fn limit_requests_in_minutes(call: &mut Call<'_>, _result: &mut Zval) -> Res
         allowed: allowed.floor().max(0.0),
         minutes,
     };
-    if asked.is_allowed()? {
+    let wait = asked.wait()?;
+    this.wait().set(wait);
+    if wait.admits() {
         Ok(())
     } else {
         Err(exceptions::rate_exceeded())
     }
+}
+
+/// `retryAfter(): float`
+#[allow(clippy::unnecessary_wraps)] // The signature of every method.
+pub fn retry_after(call: &mut Call<'_>, result: &mut Zval) -> Result<(), Thrown> {
+    super::retry_after::<Window>(call, result);
+    Ok(())
 }
 
 /// Reads the argument `$minutes`, which must be a whole number from 1 to [`MOST_MINUTES`].
@@ -101,7 +116,8 @@ struct Asked<'a> {
 }
 
 impl Asked<'_> {
-    fn is_allowed(&self) -> Result<bool, Thrown> {
+    /// Counts the request. Returns the wait until the next one is allowed.
+    fn wait(&self) -> Result<Wait, Thrown> {
         if let Some(redis) = storage::remote::<Redis>(self.native) {
             return self.by_counters(redis);
         }
@@ -110,13 +126,14 @@ impl Asked<'_> {
         }
         let identifier = self.bucket();
         let key = self.native.key(&identifier);
-        Ok(self.native.take(key, &self.step(), None)?.granted())
+        let step = self.step();
+        Ok(Wait::after(&step, &self.native.take(key, &step, None)?))
     }
 
     fn by_counters<T: StorageClass + Counters>(
         &self,
         storage: &Object<RemoteStorage<T>>,
-    ) -> Result<bool, Thrown> {
+    ) -> Result<Wait, Thrown> {
         let store = storage.store()?;
         // The cast fits, because the seconds stay below 2^33 for two centuries.
         let now = wall_clock().as_secs().cast_signed();
@@ -124,22 +141,30 @@ impl Asked<'_> {
         let names = minutes::window(self.minutes, now, |second| {
             [prefix, ip, &system::local_date(NAME, second)].concat()
         });
-        let (mut sum, mut life) = (0u64, Some(Life::new(self.minutes, now)));
-        for keys in store.transport().by_server(&names) {
-            // This minute's counter comes first, so the first server holds this counter.
+        let (mut counts, mut life) = (vec![0; names.len()], Some(Life::new(self.minutes, now)));
+        for Group { places, keys } in store.transport().by_server(&names) {
+            // This minute's counter comes first, so the first server holds it.
             let (first, life) = (keys.first().cloned(), life.take());
             let counted = storage.ask(
                 |_| first.unwrap_or_default(),
                 move |store, deadline| store.count(&keys, life, deadline).map(Ok),
-                |policy| Err(storage.stand_in(policy, &self.bucket(), &self.step())),
+                |policy| {
+                    let step = self.step();
+                    let outcome = storage.stand_in(policy, &self.bucket(), &step);
+                    Err(Wait::after(&step, &outcome))
+                },
             )?;
             match counted {
-                Ok(more) => sum = sum.saturating_add(more),
+                Ok(found) => {
+                    for (place, count) in places.into_iter().zip(found) {
+                        counts[place] = count;
+                    }
+                }
                 // The store failed, and its policy decided.
-                Err(verdict) => return Ok(verdict),
+                Err(wait) => return Ok(wait),
             }
         }
-        Ok(sum as f64 <= self.allowed)
+        Ok(minutes::wait(&counts, self.allowed, self.minutes, now))
     }
 
     /// Returns the bucket's identifier on storages without counters. Unlike a counter's name, the

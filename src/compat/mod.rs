@@ -6,10 +6,12 @@ pub mod leaky_bucket;
 pub mod minute_window;
 pub mod rate_limiter;
 
-use crate::classes::TOKEN_BUCKET_STORAGE;
 use crate::exceptions;
 use crate::storage::{self, Storage};
 use crate::zend::{Call, Class, State, Thrown, Zval, throw, value};
+use std::cell::Cell;
+use tokenbucket_compat::Wait;
+use tokenbucket_core::seconds;
 
 /// The state of a limiter's objects. A clone of an object gets a copy of the state.
 trait Limiter: Clone + Default + 'static {
@@ -17,6 +19,8 @@ trait Limiter: Clone + Default + 'static {
     const SLOTS: usize;
     /// Returns the class of the limiter.
     fn class() -> &'static Class;
+    /// Returns the wait after the last request of this object.
+    fn wait(&self) -> &Cell<Wait>;
 }
 
 impl<L: Limiter> State for L {
@@ -33,6 +37,13 @@ impl<L: Limiter> State for L {
     fn cloned(&self) -> Option<Self> {
         Some(self.clone())
     }
+}
+
+/// `retryAfter(): float`: returns the wait after the object's last request, in seconds.
+fn retry_after<L: Limiter>(call: &Call<'_>, result: &mut Zval) {
+    let ticks = call.this::<L>().wait().get().ticks();
+    let seconds = ticks.map_or(f64::INFINITY, seconds::from_ticks);
+    *result = value::of_float(seconds);
 }
 
 /// Throws a `TypeError` for a value that could not be converted. Throws nothing if the conversion
@@ -55,15 +66,25 @@ fn amount(call: &mut Call<'_>, number: u32) -> Result<f64, Thrown> {
     Ok(amount.to_float())
 }
 
-/// Returns argument 1, which must be a storage of the extension.
+/// Returns the storage in argument 1, or a new storage made from the client in argument 1.
 ///
 /// # Errors
-/// Throws `TypeError` if the argument is not such a storage.
+/// Throws `TypeError` or `ValueError` for an invalid argument, or the exception of the client.
 fn storage(call: &Call<'_>) -> Result<Zval, Thrown> {
-    let storage = call.object_of(1, &TOKEN_BUCKET_STORAGE)?;
-    let is_ours = value::object(&storage).and_then(storage::of).is_some();
-    let wrong = || throw::argument_type(1, "must be one of the extension's own storages");
-    is_ours.then_some(storage).ok_or_else(wrong)
+    let wrong = || {
+        throw::argument_type(
+            1,
+            "must be one of the extension's own storages, or a client of type Memcached, Memcache or Redis",
+        )
+    };
+    // The argument is held, because a client's method may change it.
+    let held = call.arg(1).shallow_clone();
+    let object = value::object(&held).ok_or_else(wrong)?;
+    if storage::of(object).is_some() {
+        return Ok(held);
+    }
+    let made = storage::of_client(object, &|why| throw::argument_value(1, why))?;
+    made.ok_or_else(wrong)
 }
 
 /// Returns the storage in the value of a property.

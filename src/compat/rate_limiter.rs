@@ -6,12 +6,13 @@
 //!
 //! Each call reads the current values of the public properties.
 
-use super::{amount, wrong_type};
+use super::{Limiter as _, amount, wrong_type};
 use crate::classes;
 use crate::storage;
 use crate::zend::{Call, Class, Identity, Object, Thrown, Zval, throw, value};
 use ext_php_rs::ffi::{IS_FALSE, IS_NULL};
-use tokenbucket_compat::json_bucket;
+use std::cell::Cell;
+use tokenbucket_compat::{Wait, json_bucket};
 use tokenbucket_core::remote::redis::Redis;
 use tokenbucket_core::{AmountError, Grain, Quota, QuotaError, Step, Tokens, seconds};
 
@@ -24,15 +25,19 @@ const EXPIRE: usize = 3;
 const STORAGE: usize = 4;
 const CLIENT: usize = 5;
 
-/// The state of an object. It is empty, because all values are in the properties.
+/// The state of an object: the wait after its last request.
 #[derive(Clone, Debug, Default)]
-pub struct Limiter;
+pub struct Limiter(Cell<Wait>);
 
 impl super::Limiter for Limiter {
     const SLOTS: usize = CLIENT + 1;
 
     fn class() -> &'static Class {
         &classes::RATE_LIMITER
+    }
+
+    fn wait(&self) -> &Cell<Wait> {
+        &self.0
     }
 }
 
@@ -63,11 +68,21 @@ fn is_left_out(argument: &Zval) -> bool {
 
 /// Implements `handler()`. Returns true if this request is allowed.
 pub fn handler(call: &mut Call<'_>, result: &mut Zval) -> Result<(), Thrown> {
-    value::set_bool(result, decide(call.this::<Limiter>())?);
+    let this = call.this::<Limiter>();
+    let wait = decide(this)?;
+    this.wait().set(wait);
+    value::set_bool(result, wait.admits());
     Ok(())
 }
 
-fn decide(this: &Object<Limiter>) -> Result<bool, Thrown> {
+/// `retryAfter(): float`
+#[allow(clippy::unnecessary_wraps)] // The signature of every method.
+pub fn retry_after(call: &mut Call<'_>, result: &mut Zval) -> Result<(), Thrown> {
+    super::retry_after::<Limiter>(call, result);
+    Ok(())
+}
+
+fn decide(this: &Object<Limiter>) -> Result<Wait, Thrown> {
     // All values are held, because PHP code may run below, such as `__toString()` and a client's
     // methods.
     let key = this.copy_property(CACHE_KEY);
@@ -79,22 +94,27 @@ fn decide(this: &Object<Limiter>) -> Result<bool, Thrown> {
     let storage = storage(this)?;
     let Some(object) = value::object(&storage) else {
         let step = step(this, Grain::Nanosecond)?;
-        return Ok(step.is_some_and(|(_, step)| storage::take_here(identifier, &step).granted()));
+        return Ok(step.map_or(Wait::NEVER, |(_, step)| {
+            Wait::after(&step, &storage::take_here(identifier, &step))
+        }));
     };
     let native = storage::of(object).ok_or_else(unfit)?;
     let Some((quota, step)) = step(this, native.grain())? else {
-        return Ok(false);
+        return Ok(Wait::NEVER);
     };
     let Some(redis) = storage::remote::<Redis>(native) else {
-        return Ok(native.take(native.key(identifier), &step, None)?.granted());
+        let outcome = native.take(native.key(identifier), &step, None)?;
+        return Ok(Wait::after(&step, &outcome));
     };
-    redis.decide(
+    redis.ask(
         |redis| redis.raw_name(identifier),
         |redis, deadline| json_bucket::take(redis, &redis.raw_name(identifier), &quota, deadline),
-        // The prefix separates this fallback from the fallback of the storage's own bucket with
-        // this identifier.
-        &[b"RateLimiter\0", identifier],
-        &step,
+        |policy| {
+            // The prefix separates the fallback from the bucket with this identifier, which is
+            // another bucket.
+            let bucket = [b"RateLimiter\0", identifier].concat();
+            Wait::after(&step, &redis.stand_in(policy, &bucket, &step))
+        },
     )
 }
 

@@ -1,14 +1,19 @@
-//! `TokenBucketStorageMemcached::fromClient()`: makes the storage from the settings of a
-//! `\Memcached` client of ext-memcached.
+//! `TokenBucketStorageMemcached::fromClient()`: makes the storage from the settings of a client.
 //!
 //! Servers, prefix and placement are read from the client, but the storage has its own connections.
-//! Weights cannot be read. So with several servers, the placement of some test keys is compared
-//! with the client's. The client computes its placement without a round trip. If no placement
-//! matches, the client is rejected.
+//! No client is asked for anything that takes a round trip.
+//!
+//! A `\Memcached` of ext-memcached does not report its weights. So with several servers, the
+//! placement of some test keys is compared with the client's. If no placement matches, the client
+//! is rejected. A `\Memcache` of ext-memcache only reports the server of a key, and places keys in
+//! its own way. So it is rejected if the test keys are on more than one server.
 
-use super::arguments;
+use super::arguments::{self, DEFAULT_PREFIX, DEFAULTS};
+use super::redis_client::Unfit;
 use super::remote::RemoteStorage;
-use crate::zend::{Call, Number, Obj, Thrown, Zval, invoke, throw, value};
+use crate::zend::{Call, Number, Obj, Thrown, Zval, invoke, system, throw, value};
+use std::ffi::CStr;
+use tokenbucket_core::remote::Settings;
 use tokenbucket_core::remote::memcached::Memcached;
 use tokenbucket_core::remote::memcached::ketama::{Distribution, Ring};
 use tokenbucket_core::remote::memcached::servers::{Server, parse_servers};
@@ -17,7 +22,11 @@ use tokenbucket_core::remote::memcached::servers::{Server, parse_servers};
 const OPT_PREFIX_KEY: i64 = -1002;
 /// `Memcached::OPT_HASH_WITH_PREFIX_KEY`
 const OPT_HASH_WITH_PREFIX_KEY: i64 = 25;
-/// The number of test keys. Two placements that agree on all test keys count as the same.
+/// The setting of ext-memcache for a text before each key.
+const STATIC_KEY: &CStr = c"memcache.prefix_static_key";
+/// The setting of ext-memcache that puts the requested host's name before each key.
+const HOST_KEY: &CStr = c"memcache.prefix_host_key";
+/// The number of test keys. Two placements that agree on all of them are taken as the same.
 const PROBES: u32 = 64;
 
 /// Returns the servers as one text, which `var_dump()` of the storage shows.
@@ -26,47 +35,99 @@ pub fn shown(servers: &[Server]) -> String {
     names.join(",")
 }
 
-/// Implements `fromClient(object $client, …): static`. Throws `ValueError` if no placement matches
-/// the client.
+/// Returns true for an object of type `\Memcached` or `\Memcache`.
+pub fn is_client(object: Obj<'_>) -> bool {
+    is_memcache(object) || invoke::is_a(object, "Memcached")
+}
+
+fn is_memcache(object: Obj<'_>) -> bool {
+    invoke::is_a(object, "MemcachePool")
+}
+
+/// Returns a new storage on the client's servers, with default settings.
+///
+/// # Errors
+/// Throws the exception of the client, or the exception of `unfit` if the client is unusable.
+pub fn storage_of(client: Obj<'_>, unfit: Unfit<'_>) -> Result<Zval, Thrown> {
+    make(client, DEFAULT_PREFIX, DEFAULTS, unfit)
+}
+
+/// `fromClient(object $client, …): static`
 pub fn from_client(call: &mut Call<'_>, result: &mut Zval) -> Result<(), Thrown> {
     let (prefix, settings) = arguments::remote(call)?;
-    let client = client(call)?;
-    let list = invoke::method(client, "getserverlist", &mut [])?;
-    let list = list.array().into_iter().flat_map(|list| list.values());
-    let names: Vec<_> = list.filter_map(name).collect();
-    if names.is_empty() {
-        return Err(throw::argument_value(1, "must have a server"));
-    }
-    let servers = parse_servers(&names);
-    let servers = servers.map_err(|error| throw::argument_value(1, &error.to_string()))?;
-    // The client puts this prefix before each key.
-    let root = value::to_string(&option(client, OPT_PREFIX_KEY)?).unwrap_or_else(Zval::null);
-    let root = value::bytes(&root);
-    let places_root = value::is_truthy(&option(client, OPT_HASH_WITH_PREFIX_KEY)?);
-    let placed = if places_root { root } else { b"" };
-    let distribution = distribution(client, &names, &servers, placed)?;
-    let memcached = Memcached::among(&servers, distribution, prefix, root, places_root);
-    let prefix = [root, prefix].concat();
-    *result = RemoteStorage::create(memcached, settings, &shown(&servers), &prefix)?;
+    let held = call.arg(1).shallow_clone();
+    let client = value::object(&held).filter(|&object| is_client(object));
+    let wrong = || throw::argument_type(1, "must be a client of type Memcached or Memcache");
+    let unfit = |why: &str| throw::argument_value(1, why);
+    *result = make(client.ok_or_else(wrong)?, prefix, settings, &unfit)?;
     Ok(())
 }
 
-/// Returns the client, which is argument 1.
+fn make(
+    client: Obj<'_>,
+    prefix: &[u8],
+    settings: Settings,
+    unfit: Unfit<'_>,
+) -> Result<Zval, Thrown> {
+    let is_memcache = is_memcache(client);
+    let names = if is_memcache {
+        vec![only_server(client, unfit)?]
+    } else {
+        let list = invoke::method(client, "getserverlist", &mut [])?;
+        let list = list.array().into_iter().flat_map(|list| list.values());
+        list.filter_map(name).collect()
+    };
+    if names.is_empty() {
+        return Err(unfit("must have a server"));
+    }
+    let servers = parse_servers(&names).map_err(|error| unfit(&error.to_string()))?;
+    // The client puts this root before each key.
+    let (root, places_root) = if is_memcache {
+        (system::setting(STATIC_KEY), false)
+    } else {
+        let root = value::to_string(&option(client, OPT_PREFIX_KEY)?).unwrap_or_else(Zval::null);
+        let places_root = option(client, OPT_HASH_WITH_PREFIX_KEY)?;
+        (value::bytes(&root).to_vec(), value::is_truthy(&places_root))
+    };
+    let placed = if places_root { &*root } else { b"" };
+    let distribution = distribution(client, &names, &servers, placed, unfit)?;
+    let memcached = Memcached::among(&servers, distribution, prefix, &root, places_root);
+    let prefix = [&root, prefix].concat();
+    RemoteStorage::create(memcached, settings, &shown(&servers), &prefix)
+}
+
+/// Returns the name of the only server of a `\Memcache`.
 ///
 /// # Errors
-/// Throws `TypeError` if it is not a `\Memcached`.
-fn client<'a>(call: &'a Call<'_>) -> Result<Obj<'a>, Thrown> {
-    let object = value::object(call.arg(1));
-    let is_a = |class| object.filter(|&object| invoke::is_a(object, class));
-    is_a("Memcached").ok_or_else(|| {
-        let message = if is_a("Memcache").is_some() {
-            "must be of type Memcached: a Memcache object does not tell its servers, so name them in the \
-             constructor instead"
-        } else {
-            "must be of type Memcached"
-        };
-        throw::argument_type(1, message)
-    })
+/// Throws the exception of `unfit` if there is no server, or several, or if the client puts a
+/// varying text before each key.
+fn only_server(client: Obj<'_>, unfit: Unfit<'_>) -> Result<Vec<u8>, Thrown> {
+    if !matches!(&*system::setting(HOST_KEY), b"" | b"0") {
+        return Err(unfit("must not use memcache.prefix_host_key"));
+    }
+    let mut only: Option<Vec<u8>> = None;
+    for probe in 0..PROBES {
+        let mut key = [value::of_bytes(&test_key(probe))];
+        let server = invoke::method(client, "findserver", &mut key)?;
+        let server = server.is_string().then(|| value::bytes(&server).to_vec());
+        let server = server.ok_or_else(|| unfit("must have a server"))?;
+        if only.as_ref().is_some_and(|only| *only != server) {
+            return Err(unfit(
+                "must have one server if it is a Memcache, which places keys in its own way; name the \
+                 servers in the constructor of TokenBucketStorageMemcached instead",
+            ));
+        }
+        only = Some(server);
+    }
+    let server = only.unwrap_or_default();
+    let colon = server.iter().rposition(|&byte| byte == b':');
+    let (host, port) = server.split_at(colon.unwrap_or(server.len()));
+    Ok(spelled(host, port))
+}
+
+/// Returns the key of test `number`.
+fn test_key(number: u32) -> Vec<u8> {
+    format!("tokenbucket:probe:{number}").into_bytes()
 }
 
 fn option(client: Obj<'_>, number: i64) -> Result<Zval, Thrown> {
@@ -78,16 +139,22 @@ fn option(client: Obj<'_>, number: i64) -> Result<Zval, Thrown> {
 fn name(server: &Zval) -> Option<Vec<u8>> {
     let server = server.array()?;
     let host = value::bytes(server.get("host")?);
-    if host.starts_with(b"/") {
-        return Some([b"unix://", host].concat());
-    }
     let port = server.get("port")?.long()?;
-    let port = format!(":{port}").into_bytes();
-    Some(if host.contains(&b':') {
-        [b"[".as_slice(), host, b"]", &port].concat()
+    Some(spelled(host, format!(":{port}").as_bytes()))
+}
+
+/// Returns a server in the form that the constructor takes. `port` begins with a colon. A socket
+/// has no port.
+fn spelled(host: &[u8], port: &[u8]) -> Vec<u8> {
+    if host.starts_with(b"/") {
+        [b"unix://", host].concat()
+    } else if host.starts_with(b"unix://") {
+        host.to_vec()
+    } else if host.contains(&b':') {
+        [b"[", host, b"]", port].concat()
     } else {
-        [host, &port].concat()
-    })
+        [host, port].concat()
+    }
 }
 
 /// Finds the placement that puts all test keys on the same servers as the client.
@@ -99,6 +166,7 @@ fn distribution(
     names: &[Vec<u8>],
     servers: &[Server],
     prefix: &[u8],
+    unfit: Unfit<'_>,
 ) -> Result<Distribution, Thrown> {
     if servers.len() == 1 {
         return Ok(Distribution::default());
@@ -110,7 +178,7 @@ fn distribution(
     ]
     .map(|distribution| (distribution, Some(Ring::new(servers, distribution))));
     for probe in 0..PROBES {
-        let probe = format!("tokenbucket:probe:{probe}").into_bytes();
+        let probe = test_key(probe);
         let mut arguments = [value::of_bytes(&probe)];
         let told = name(&invoke::method(client, "getserverbykey", &mut arguments)?);
         // The names and the servers have the same order.
@@ -122,8 +190,7 @@ fn distribution(
     }
     let found = all.into_iter().find(|(_, ring)| ring.is_some());
     found.map(|(distribution, _)| distribution).ok_or_else(|| {
-        throw::argument_value(
-            1,
+        unfit(
             "must place keys by ketama, consistently or modulo the number of servers, all of one weight; \
              name the servers and their weights in the constructor instead",
         )

@@ -15,12 +15,12 @@ mod redis_client;
 mod remote;
 pub mod shared_memory;
 
-use crate::zend::{Held, Obj, Object, Zval};
+use crate::zend::{Held, Obj, Object, Thrown, Zval};
 use interface::StorageState;
 
 pub use contract::Storage;
 pub use interface::{first_state, start_at};
-pub use redis_client::{is_client, storage_of};
+pub use redis_client::{Unfit, is_client, storage_of};
 pub use remote::{RemoteStorage, StorageClass, remote, tell};
 pub use shared_memory::{grants, take_here};
 
@@ -40,6 +40,19 @@ const STORAGES: &[Recognise] = &[
 /// decides in PHP.
 pub fn of(object: Obj<'_>) -> Option<&dyn Storage> {
     STORAGES.iter().find_map(|recognise| recognise(object))
+}
+
+/// Returns a new storage on the server of a live client of Redis or memcached, with default
+/// settings. Returns `None` for other objects.
+///
+/// # Errors
+/// Throws the exception of the client, or the exception of `unfit` if the client is unusable.
+pub fn of_client(object: Obj<'_>, unfit: Unfit<'_>) -> Result<Option<Zval>, Thrown> {
+    if memcached_client::is_client(object) {
+        return memcached_client::storage_of(object, unfit).map(Some);
+    }
+    let is_redis = is_client(object);
+    is_redis.then(|| storage_of(object, unfit)).transpose()
 }
 
 /// Returns the value as a storage of the extension, which the result keeps alive. Returns `None`

@@ -28,7 +28,7 @@ const OPT_PREFIX: i64 = 2;
 
 /// A function that throws the exception for an unusable client. Its argument is the message, which
 /// begins with "must" and shows no password.
-type Unfit<'a> = &'a dyn Fn(&str) -> Thrown;
+pub type Unfit<'a> = &'a dyn Fn(&str) -> Thrown;
 
 /// Returns true if the object has the methods of a Redis client.
 pub fn is_client(object: Obj<'_>) -> bool {

@@ -1,4 +1,4 @@
-//! The common part of the storages on Redis and memcached: state, calls and warnings.
+//! The common part of the storages on Redis and memcached: state, calls and reports of failures.
 
 use super::arguments;
 use super::contract::{Storage, downcast};
@@ -12,7 +12,7 @@ use tokenbucket_core::remote::failure::Failure;
 use tokenbucket_core::remote::{
     Answer, Batched, Blame, Cause, OnFailure, Remote, Settings, Transport,
 };
-use tokenbucket_core::{Grain, Key, KeyHasher, Outcome, Put, Step, Ticks};
+use tokenbucket_core::{Denial, Grain, Key, KeyHasher, Outcome, Put, Step, Ticks, Verdict};
 
 /// A transport whose storage has its own PHP class.
 pub trait StorageClass: Transport + Debug + Sized + 'static {
@@ -185,34 +185,21 @@ impl<T: StorageClass> Object<RemoteStorage<T>> {
         tell(remote, answer, || None)
     }
 
-    /// Runs the operation of a limiter that keeps its own record on this store. If the store fails,
-    /// the failure policy runs `step` instead. The fallback's identifier consists of the parts of
-    /// `bucket`, joined together.
-    ///
-    /// # Errors
-    /// Fails as [`Storage::take`] does.
-    pub fn decide(
-        &self,
-        name: impl FnOnce(&T) -> Vec<u8>,
-        ask: impl FnOnce(&T, Ticks) -> Result<bool, Cause>,
-        bucket: &[&[u8]],
-        step: &Step,
-    ) -> Result<bool, Thrown> {
-        self.ask(name, ask, |policy| {
-            self.stand_in(policy, &bucket.concat(), step)
+    /// Runs a step on the bucket `identifier` by the failure policy instead of the store.
+    pub fn stand_in(&self, policy: OnFailure, identifier: &[u8], step: &Step) -> Outcome {
+        let outcome =
+            segment::host().map(|host| policy.answer(host, self.key(identifier), step, None));
+        // The default is never used, because the segment exists while PHP code runs.
+        outcome.unwrap_or(Outcome {
+            verdict: Verdict::Denied(Denial::Unavailable),
+            now: 0,
+            empty_at: 0,
         })
-    }
-
-    /// Runs a step by the failure policy instead of the store. Reports whether the policy grants
-    /// the step.
-    pub fn stand_in(&self, policy: OnFailure, identifier: &[u8], step: &Step) -> bool {
-        let key = self.key(identifier);
-        segment::host().is_some_and(|host| policy.answer(host, key, step, None).granted())
     }
 }
 
-/// Returns the value of a call on a store. If the store failed, throws an exception, or raises a
-/// warning under a policy that does not throw. `previous` returns the exception that caused the
+/// Returns the value of a call on a store. If the store failed, throws an exception, or reports the
+/// failure under a policy that does not throw. `previous` returns the exception that caused the
 /// failure, if there was one.
 ///
 /// # Errors
@@ -234,6 +221,7 @@ pub fn tell<T: Transport, R>(
     let is_store = failure.cause.blame() == Blame::Store;
     let until = if is_store { " until it recovers" } else { "" };
     let message = format!("{failure}; {meanwhile}{until}");
-    throw::warning(&message)?;
+    drop(failure);
+    exceptions::report(&message, throw::warning)?;
     Ok(answer.value)
 }

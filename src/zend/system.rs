@@ -2,7 +2,7 @@
 
 use super::symbols;
 pub use super::symbols::{FAILURE, SUCCESS};
-use super::throw::{self, Thrown};
+use super::throw::{self, Thrown, text};
 use ext_php_rs::ffi::{
     IS_STRING_EX, ext_php_rs_executor_globals, ext_php_rs_sapi_module, php_info_print_table_end,
     php_info_print_table_row, php_info_print_table_start, zend_ini_entry, zend_string,
@@ -13,6 +13,7 @@ use ext_php_rs::zend::{IniEntryDef, ModuleEntry};
 use std::ffi::{CStr, CString, c_char, c_int, c_void};
 use std::ptr;
 use std::sync::atomic::{AtomicPtr, Ordering};
+use tokenbucket_core::printable;
 
 /// Proof that the module is starting. Only one thread exists, and no PHP code runs.
 #[derive(Debug)]
@@ -74,6 +75,15 @@ pub fn forget_settings(module: i32) {
 pub fn print_settings(module: *mut ModuleEntry) {
     // SAFETY: the engine passed its own module entry. Both types describe the same structure.
     unsafe { symbols::display_ini_entries(module.cast()) };
+}
+
+/// Writes a printable line to PHP's error log: the file or the system log of `error_log`, or else
+/// the log of the server interface. Runs no PHP code, and ignores `log_errors`, as PHP's
+/// `error_log()` does.
+pub fn log(message: &str) {
+    let line = text(&format!("tokenbucket: {message}"));
+    // SAFETY: the engine copies the C string.
+    unsafe { symbols::php_log_err_with_severity(line.as_ptr(), libc::LOG_WARNING) };
 }
 
 /// Returns the name of the server interface: `cli`, `fpm-fcgi`, ….
@@ -186,14 +196,14 @@ impl<T: Sync> Shared<T> {
     }
 }
 
-/// Prints a table of `phpinfo()`.
+/// Prints a table of `phpinfo()`. The values may contain any bytes.
 pub fn print_table(rows: &[(&str, String)]) {
     // SAFETY: called while phpinfo() prints. The first argument of each row is the number of the C
     // strings that follow.
     unsafe {
         php_info_print_table_start();
         for (name, value) in rows {
-            let (name, value) = (CString::new(*name), CString::new(value.as_str()));
+            let (name, value) = (CString::new(*name), CString::new(printable(value)));
             if let (Ok(name), Ok(value)) = (name, value) {
                 php_info_print_table_row(2, name.as_ptr(), value.as_ptr());
             }

@@ -13,6 +13,7 @@ use ext_php_rs::zend::{ExecutorGlobals, ce};
 use std::any::Any;
 use std::ffi::CString;
 use std::ptr;
+use tokenbucket_core::printable;
 
 /// The error type of functions that have thrown a PHP exception. The caller must return to PHP.
 #[derive(Clone, Copy, Debug)]
@@ -161,7 +162,10 @@ pub fn panicked(panic: &(dyn Any + Send)) {
         .map(ToString::to_string)
         .or_else(|| panic.downcast_ref::<String>().cloned())
         .unwrap_or_default();
-    error(&format!("tokenbucket panicked, which is a bug: {message}"));
+    error(&format!(
+        "tokenbucket panicked, which is a bug: {}",
+        printable(message)
+    ));
 }
 
 /// Throws an exception of a class of this extension, with a previous exception if there is one.
@@ -199,10 +203,10 @@ pub fn warning(message: &str) -> Result<(), Thrown> {
 /// # Errors
 /// Fails with the exception of the handler.
 #[cold]
-pub fn user_warning(message: &[u8]) -> Result<(), Thrown> {
+pub fn user_warning(message: &str) -> Result<(), Thrown> {
     let held = ZendStr::new(message, false);
     let text = ptr::from_ref(&*held).cast_mut().cast();
-    // SAFETY: a live string, which the engine does not keep.
+    // SAFETY: the text is a live string, which the engine does not keep.
     bailout::door(|| unsafe {
         symbols::zend_error_zstr(symbols::E_USER_WARNING.cast_signed(), text);
     });
@@ -211,7 +215,7 @@ pub fn user_warning(message: &[u8]) -> Result<(), Thrown> {
 
 /// Raises a warning while PHP starts, before any script runs.
 pub fn startup_warning(message: &str) {
-    let message = format!("tokenbucket: {message}");
+    let message = printable(format!("tokenbucket: {message}"));
     if system::interface_name() == "fpm-fcgi" {
         // The log of php-fpm is not open yet. Without error_log in php.ini the warning would be
         // lost.

@@ -72,7 +72,7 @@ final class PhpBlock
         foreach ($environment as $name => $value) {
             putenv("$name=$value");
         }
-        $printed = self::trimmed(php_run_file($file, ['variables_order' => 'EGPCS', 'apc.enable_cli' => '1']));
+        $printed = self::trimmed(php_run_file($file, ['variables_order' => 'EGPCS', 'apc.enable_cli' => '1', 'error_log' => '/dev/null']));
         unlink($file);
         $expected = preg_quote(self::trimmed($this->output), '/');
         $expected = strtr($expected, ['%d' => '[+-]?\d+', '%f' => '[+-]?\d+(\.\d+)?([eE][+-]?\d+)?', '%s' => '[^\n]+', '%A' => '.*']);

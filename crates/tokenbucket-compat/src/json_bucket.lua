@@ -4,7 +4,7 @@
 -- KEYS[1]  the bucket. Both numbers may have a fraction, and may be strings of digits. Any other
 --          value is refused and left unchanged.
 -- ARGV     the cost of a token and the span in microseconds, and the tokens that refill in the span
--- Reply    1 if granted, 0 if denied
+-- Reply    0 if granted, otherwise the microseconds until the bucket holds a token
 --
 -- This script represents a bucket by the microsecond at which it was empty. Both numbers of the
 -- record are doubles, which are exact enough to restore that microsecond.
@@ -58,7 +58,7 @@ end
 
 local state = math.max(empty_at, now - burst) + cost
 if state > now then
-    return 0
+    return state - now
 end
 
 -- Formats a number with the fewest digits that read back as the same double.
@@ -84,4 +84,4 @@ local bucket = '{"num":' .. shortest((now - state) * capacity / burst) .. ',"tim
 -- whole seconds. A longer remaining life is kept. A key without an expiry gets an expiry.
 local life = math.ceil((state + burst - now) / 1000) + 1000
 call('SET', KEYS[1], bucket, 'PX', math.max(life, call('PTTL', KEYS[1])))
-return 1
+return 0

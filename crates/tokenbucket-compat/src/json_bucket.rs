@@ -1,7 +1,8 @@
 //! A token bucket whose record is a JSON object under its own key.
 
-use crate::verdict;
+use crate::{Wait, wait};
 use std::sync::LazyLock;
+use tokenbucket_core::clock::TICKS_PER_MICROSECOND;
 use tokenbucket_core::remote::Cause;
 use tokenbucket_core::remote::redis::{Argument, CLOCK, RECORD, Redis, Script};
 use tokenbucket_core::{Quota, Ticks, Tokens};
@@ -9,17 +10,17 @@ use tokenbucket_core::{Quota, Ticks, Tokens};
 static TAKE: LazyLock<Script> =
     LazyLock::new(|| Script::new(&[RECORD, CLOCK, include_str!("json_bucket.lua")]));
 
-/// Takes one token from the bucket at `key`, which [`Redis::raw_name`] returned. Returns true if
-/// the bucket held the token.
+/// Takes one token from the bucket at `key`, which [`Redis::raw_name`] made. Returns the wait
+/// until the bucket holds a token.
 ///
 /// The times in `quota` are whole microseconds. If the capacity is below one token, the call is
 /// denied without a round trip.
 ///
 /// # Errors
 /// Fails like [`Redis::run`].
-pub fn take(redis: &Redis, key: &[u8], quota: &Quota, deadline: Ticks) -> Result<bool, Cause> {
+pub fn take(redis: &Redis, key: &[u8], quota: &Quota, deadline: Ticks) -> Result<Wait, Cause> {
     let Some(cost) = quota.cost(Tokens::ONE) else {
-        return Ok(false);
+        return Ok(Wait::NEVER);
     };
     // The text has enough digits to read back the same double.
     let capacity = quota.capacity().to_float().to_string();
@@ -28,5 +29,6 @@ pub fn take(redis: &Redis, key: &[u8], quota: &Quota, deadline: Ticks) -> Result
         Argument::micros(quota.burst()),
         Argument::Word(capacity.as_bytes()),
     ];
-    verdict(&redis.run(&TAKE, &[key], &arguments, deadline)?)
+    let reply = redis.run(&TAKE, &[key], &arguments, deadline)?;
+    wait(&reply, TICKS_PER_MICROSECOND)
 }

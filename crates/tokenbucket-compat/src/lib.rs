@@ -11,15 +11,20 @@ pub mod leaky_bucket;
 pub mod minutes;
 pub mod records;
 pub mod throttle;
+pub mod wait;
 
+pub use wait::Wait;
+
+use tokenbucket_core::Ticks;
 use tokenbucket_core::remote::Cause;
 use tokenbucket_core::remote::redis::Value;
 
-/// Returns the verdict from a script's reply. 0 means a denial, and a greater number means a grant.
-/// Fails if the reply is anything else.
-fn verdict(reply: &Value) -> Result<bool, Cause> {
-    match reply {
-        Value::Int(number @ 0..) => Ok(*number != 0),
+/// Returns the wait from a number of a script's reply: 0 if the request was admitted, otherwise the
+/// wait in units of `unit` ticks. Fails for anything else.
+fn wait(number: &Value, unit: Ticks) -> Result<Wait, Cause> {
+    match *number {
+        Value::Int(0) => Ok(Wait::NONE),
+        Value::Int(units @ 1..) => Ok(Wait::denied(units.unsigned_abs().saturating_mul(unit))),
         _ => Err(Cause::Answer("a verdict is missing")),
     }
 }

@@ -31,24 +31,30 @@ pub struct Decision {
     pub fallback: bool,
 }
 
+/// Returns the ticks until `step` would be granted after `outcome`, if no other call took tokens. 0
+/// if it was granted, and `None` for never.
+#[must_use]
+pub fn retry_after(step: &Step, outcome: &Outcome) -> Option<Ticks> {
+    let retry = || step.retry_after(outcome.empty_at, outcome.now);
+    match outcome.verdict {
+        Verdict::Granted => Some(0),
+        Verdict::Denied(denial) => match denial {
+            Denial::Insufficient | Denial::Interrupted => Some(retry()),
+            Denial::ExceedsCapacity => None,
+            Denial::Contended | Denial::TableFull => Some(retry().max(CROWDED_RETRY)),
+            Denial::Unavailable => Some(UNAVAILABLE_RETRY),
+        },
+    }
+}
+
 impl Decision {
     /// Computes the decision of a store from the `outcome` of `step` under `quota`.
     #[must_use]
     pub fn new(quota: &Quota, step: &Step, outcome: &Outcome) -> Self {
-        let retry = || step.retry_after(outcome.empty_at, outcome.now);
-        let retry_after = match outcome.verdict {
-            Verdict::Granted => Some(0),
-            Verdict::Denied(denial) => match denial {
-                Denial::Insufficient | Denial::Interrupted => Some(retry()),
-                Denial::ExceedsCapacity => None,
-                Denial::Contended | Denial::TableFull => Some(retry().max(CROWDED_RETRY)),
-                Denial::Unavailable => Some(UNAVAILABLE_RETRY),
-            },
-        };
         Self {
             verdict: outcome.verdict,
             remaining: remaining(quota, step, outcome),
-            retry_after,
+            retry_after: retry_after(step, outcome),
             reset_after: step.reset_after(outcome.empty_at, outcome.now),
             fallback: false,
         }

@@ -12,10 +12,11 @@ use crate::classes;
 use crate::storage;
 use crate::zend::{Call, Class, Number, Thrown, Zval, throw, value};
 use std::cell::{Cell, RefCell};
-use tokenbucket_compat::leaky_bucket::{self, Family, Limits, SETS, member, set_of};
+use tokenbucket_compat::Wait;
+use tokenbucket_compat::leaky_bucket::{self, Family, Limits, Request, SETS, member, set_of};
 use tokenbucket_core::quota::MAX_BURST;
 use tokenbucket_core::remote::redis::Redis;
-use tokenbucket_core::{Step, TICKS_PER_SECOND, Ticks};
+use tokenbucket_core::{Outcome, Step, TICKS_PER_SECOND, Ticks};
 
 /// The property slot of the list of storages.
 const STORAGES: usize = 0;
@@ -24,6 +25,10 @@ const STORAGES: usize = 0;
 #[derive(Clone, Debug, Default)]
 pub struct Bucket {
     dry_run: Cell<bool>,
+    /// The wait after the last request.
+    wait: Cell<Wait>,
+    /// The hits after the last request.
+    hits: Cell<i64>,
     /// The family that the constructor sets, and one family for each action with its own limits.
     /// This cell is never borrowed while PHP code runs.
     families: RefCell<Vec<Family>>,
@@ -34,6 +39,10 @@ impl super::Limiter for Bucket {
 
     fn class() -> &'static Class {
         &classes::LEAKY_BUCKET
+    }
+
+    fn wait(&self) -> &Cell<Wait> {
+        &self.wait
     }
 }
 
@@ -124,17 +133,45 @@ pub fn request(call: &mut Call<'_>, result: &mut Zval) -> Result<(), Thrown> {
     let storages = storages::of(this)?;
     let native = &*storages[set % storages.len()];
     let step = step(family.limits);
-    let admitted = match storage::remote::<Redis>(native) {
-        Some(redis) => redis.decide(
+    let Request { hits, wait } = match storage::remote::<Redis>(native) {
+        Some(redis) => redis.ask(
             |redis| redis.raw_name(b""),
             |redis, deadline| leaky_bucket::request(redis, &family, set, &member, deadline),
-            &[b"LeakyBucket\0", &member],
-            &step,
+            |policy| {
+                let bucket = [b"LeakyBucket\0".as_slice(), &member].concat();
+                decided(&step, &redis.stand_in(policy, &bucket, &step))
+            },
         )?,
-        None => native.take(native.key(&member), &step, None)?.granted(),
+        None => decided(&step, &native.take(native.key(&member), &step, None)?),
     };
-    value::set_bool(result, admitted || this.dry_run.get());
+    this.hits.set(hits);
+    this.wait.set(wait);
+    value::set_bool(result, wait.admits() || this.dry_run.get());
     Ok(())
+}
+
+/// `hits(): int`: returns the hits that the bucket held after the object's last request.
+#[allow(clippy::unnecessary_wraps)] // The signature of every method.
+pub fn hits(call: &mut Call<'_>, result: &mut Zval) -> Result<(), Thrown> {
+    result.set_long(call.this::<Bucket>().hits.get());
+    Ok(())
+}
+
+/// `retryAfter(): float`
+#[allow(clippy::unnecessary_wraps)] // The signature of every method.
+pub fn retry_after(call: &mut Call<'_>, result: &mut Zval) -> Result<(), Thrown> {
+    super::retry_after::<Bucket>(call, result);
+    Ok(())
+}
+
+/// Returns the result of a hit that was a step of a bucket.
+fn decided(step: &Step, outcome: &Outcome) -> Request {
+    // A hit that has leaked in part does not occur, because the bucket leaks in whole periods.
+    let held = step.burst - step.available(outcome.empty_at, outcome.now);
+    Request {
+        hits: held.div_ceil(step.tick).cast_signed(),
+        wait: Wait::after(step, outcome),
+    }
 }
 
 /// Returns the step of a hit. A hit costs one period, and the bucket leaks only at the end of a

@@ -12,7 +12,7 @@ use crate::zend::{Obj, Object, Thrown, Zval, throw, value};
 use std::cell::{Cell, RefCell};
 use tokenbucket_core::clock;
 use tokenbucket_core::remote::Cause;
-use tokenbucket_core::remote::failure::shown;
+use tokenbucket_core::remote::failure::shortened;
 use tokenbucket_core::sql::failure::{Failure, sort};
 use tokenbucket_core::sql::{Bind, Dialect, Query, reply};
 
@@ -309,7 +309,7 @@ impl<'a> Database<'a> {
         let message = if message.is_empty() {
             "PDO gives no reason".to_owned()
         } else {
-            shown(message)
+            shortened(message)
         };
         self.undone.set(failure == Failure::Undone);
         // The storage does not reconnect, so every call on a lost connection fails. Only the first

@@ -13,7 +13,8 @@ local function whole(number)
 end
 
 -- Drains a set that has a control set, by one hit for each period since it was last drained.
--- `period` is in seconds.
+-- `period` is in seconds. Returns the number of periods by which the set was drained ahead of the
+-- clock. It does not leak at the end of these periods.
 local function drain(set, control, period)
     -- The name has no dash, so it differs from every client's member. Each period has a name of its
     -- own, because callers may use different periods.
@@ -23,16 +24,17 @@ local function drain(set, control, period)
     if not score then
         call('ZADD', control, -1, drains)
         call('ZADD', set, whole(level), drains)
-        return
+        return 0
     end
     local due = score - level
     if due < -2 then
         -- The set was drained far ahead of the clock, or the clock was set back. Reduce the lead to
         -- two periods.
         call('ZADD', set, whole(level - 2), drains)
+        due = -2
     end
     if due <= 0 then
-        return
+        return -due
     end
     local gone = call('ZRANGEBYSCORE', set, '-inf', whole(due))
     for i = 1, #gone, 1000 do
@@ -50,5 +52,6 @@ local function drain(set, control, period)
         end
     end
     call('ZINTERSTORE', set, 2, set, control, 'WEIGHTS', 1, whole(due))
+    return 0
 end
 

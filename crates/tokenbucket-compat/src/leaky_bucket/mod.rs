@@ -10,7 +10,7 @@
 pub mod flexihash;
 mod redis;
 
-pub use self::redis::{Family, Limits, cleanup, locked, request};
+pub use self::redis::{Family, Limits, Request, cleanup, locked, request};
 use flexihash::Ring;
 use std::sync::LazyLock;
 

@@ -1,11 +1,11 @@
 //! The scripts for hits, clean-ups and the list of denials.
 
 use super::{LOCKED, keys};
-use crate::verdict;
+use crate::{Wait, wait};
 use std::sync::LazyLock;
-use tokenbucket_core::Ticks;
 use tokenbucket_core::remote::Cause;
 use tokenbucket_core::remote::redis::{Argument, Redis, Script, Value};
+use tokenbucket_core::{TICKS_PER_SECOND, Ticks};
 
 const DRAIN: &str = include_str!("drain.lua");
 
@@ -36,7 +36,16 @@ pub struct Family {
     pub limits: Limits,
 }
 
-/// Counts one hit of `member` in a set of a family. Returns true if the hit was admitted.
+/// The result of a request.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Request {
+    /// The hits that the bucket holds after the request. A denied request is no hit.
+    pub hits: i64,
+    /// The time until a hit would be admitted.
+    pub wait: Wait,
+}
+
+/// Counts one hit of `member` in a set of a family.
 ///
 /// # Errors
 /// Fails like [`Redis::run`].
@@ -46,7 +55,7 @@ pub fn request(
     set: usize,
     member: &[u8],
     deadline: Ticks,
-) -> Result<bool, Cause> {
+) -> Result<Request, Cause> {
     let [set, control] = keys(family.action.as_deref(), set).map(|key| redis.raw_name(&key));
     let arguments = [
         Argument::Word(member),
@@ -55,7 +64,16 @@ pub fn request(
         Argument::Number(MOST_LOCKED),
     ];
     let keys = [set, control, redis.raw_name(LOCKED)];
-    verdict(&redis.run(&REQUEST, &keys, &arguments, deadline)?)
+    let Value::Array(reply) = redis.run(&REQUEST, &keys, &arguments, deadline)? else {
+        return Err(Cause::Answer("hits and a verdict are expected"));
+    };
+    match reply.as_slice() {
+        [Value::Int(hits), number] => Ok(Request {
+            hits: *hits,
+            wait: wait(number, TICKS_PER_SECOND)?,
+        }),
+        _ => Err(Cause::Answer("hits and a verdict are expected")),
+    }
 }
 
 /// Drains one set of a family if a period has ended since it was last drained. A call drains only

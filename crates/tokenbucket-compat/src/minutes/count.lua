@@ -1,24 +1,24 @@
--- Sums up the counters of some minutes. Increments this minute's counter if ARGV is not empty.
+-- Returns the counters of some minutes. Increments this minute's counter if ARGV is not empty.
 --
 -- KEYS     the counters, this minute's first
--- ARGV     empty to sum only; else the life of a new counter in seconds, and the seconds from now
+-- ARGV     empty to read only; else the life of a new counter in seconds, and the seconds from now
 --          for which this counter will be read
--- Reply    the sum, this call included
+-- Reply    the counts, this call included
 
-local sum = 0
+local counts = {}
 for first = 1, #KEYS, 1000 do
     for _, counter in ipairs(call('MGET', unpack(KEYS, first, math.min(first + 999, #KEYS)))) do
         local count, refusal = number(counter)
         if refusal then
             return refusal
         end
-        sum = sum + (count or 0)
+        counts[#counts + 1] = count or 0
     end
 end
 if ARGV[1] then
     local left = call('TTL', KEYS[1])
     call('INCR', KEYS[1])
-    sum = sum + 1
+    counts[1] = counts[1] + 1
     if left == -2 then
         call('EXPIRE', KEYS[1], ARGV[1])
     elseif left >= 0 and left + 1 < ARGV[2] + 0 then
@@ -26,4 +26,4 @@ if ARGV[1] then
         call('EXPIRE', KEYS[1], ARGV[2])
     end
 end
-return math.min(sum, 2 ^ 53)
+return counts

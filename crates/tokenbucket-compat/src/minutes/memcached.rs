@@ -1,6 +1,6 @@
 //! Counters as ext-memcache keeps integers: decimal text with its flags for integers.
 
-use super::{Counters, Life, Name, parse};
+use super::{Counters, Group, Life, Name, parse};
 use tokenbucket_core::Ticks;
 use tokenbucket_core::remote::Cause;
 use tokenbucket_core::remote::memcached::wire::{Connection, Found, MetaCommand, MetaOp};
@@ -12,27 +12,31 @@ const INTEGER: u32 = 768;
 const AT_ONCE: usize = 512;
 
 impl Counters for Memcached {
-    fn by_server(&self, names: &[Name]) -> Vec<Vec<Name>> {
-        let mut groups: Vec<(usize, Vec<Name>)> = Vec::new();
-        for name in names {
+    fn by_server(&self, names: &[Name]) -> Vec<Group> {
+        let mut groups: Vec<(usize, Group)> = Vec::new();
+        for (place, name) in names.iter().enumerate() {
             let key = self.shared_key(name, 0);
-            let place = self.place(&key);
-            match groups.iter_mut().find(|group| group.0 == place) {
-                Some(group) => group.1.push(key),
-                None => groups.push((place, vec![key])),
-            }
+            let server = self.place(&key);
+            let found = groups.iter().position(|group| group.0 == server);
+            let index = found.unwrap_or_else(|| {
+                groups.push((server, Group::default()));
+                groups.len() - 1
+            });
+            let group = &mut groups[index].1;
+            group.places.push(place);
+            group.keys.push(key);
         }
         groups.into_iter().map(|group| group.1).collect()
     }
 
-    /// Takes one round trip for each `AT_ONCE` counters, and another round trip if the first
-    /// counter would expire too soon.
-    fn count(&self, keys: &[Vec<u8>], life: Option<Life>, deadline: Ticks) -> Result<u64, Cause> {
+    /// Takes one round trip for each `AT_ONCE` counters, and another one if the first counter would
+    /// expire too soon.
+    fn count(&self, keys: &[Name], life: Option<Life>, deadline: Ticks) -> Result<Vec<u64>, Cause> {
         let Some(first) = keys.first() else {
-            return Ok(0);
+            return Ok(Vec::new());
         };
         self.with(first, deadline, |connection| {
-            let (mut sum, mut life) = (0u64, life);
+            let (mut counts, mut life) = (Vec::with_capacity(keys.len()), life);
             for keys in keys.chunks(AT_ONCE) {
                 let counted = usize::from(life.is_some());
                 let up = life.iter().flat_map(|life| count_up(first, *life));
@@ -41,14 +45,14 @@ impl Counters for Memcached {
                 let found = connection.exchange(up.chain(read))?;
                 // The first reply only shows whether the counter was created.
                 for found in &found[counted..] {
-                    sum = sum.saturating_add(number(found)?);
+                    counts.push(number(found)?);
                 }
                 if let Some(life) = life.take() {
                     let left = found[1].number(b't').unwrap_or(-1);
                     prolong(connection, first, left, life)?;
                 }
             }
-            Ok(sum)
+            Ok(counts)
         })
     }
 }

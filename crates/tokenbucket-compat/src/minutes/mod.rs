@@ -8,9 +8,10 @@
 mod memcached;
 mod redis;
 
+use crate::Wait;
 use std::collections::HashSet;
-use tokenbucket_core::Ticks;
 use tokenbucket_core::remote::{Cause, Transport, record};
+use tokenbucket_core::{TICKS_PER_SECOND, Ticks};
 
 /// The name of a counter, or its key on a server.
 pub type Name = Vec<u8>;
@@ -19,15 +20,24 @@ pub type Name = Vec<u8>;
 pub trait Counters: Transport {
     /// Returns the keys of counters, grouped by server. The group with the first counter comes
     /// first.
-    fn by_server(&self, names: &[Name]) -> Vec<Vec<Name>>;
+    fn by_server(&self, names: &[Name]) -> Vec<Group>;
 
-    /// Returns the sum of counters, all on one server. If `life` is present, first increments the
-    /// first counter.
+    /// Returns the counts in counters, all on one server. If there is a `life`, increments the
+    /// first counter before that.
     ///
     /// # Errors
     /// Returns [`Cause::Record`] if one of the values is not a counter. Returns any other [`Cause`]
     /// if the server did not reply in time.
-    fn count(&self, keys: &[Vec<u8>], life: Option<Life>, deadline: Ticks) -> Result<u64, Cause>;
+    fn count(&self, keys: &[Name], life: Option<Life>, deadline: Ticks) -> Result<Vec<u64>, Cause>;
+}
+
+/// Counters on one server.
+#[derive(Clone, Debug, Default)]
+pub struct Group {
+    /// The place of each counter in the window.
+    pub places: Vec<usize>,
+    /// The keys, in the same order.
+    pub keys: Vec<Name>,
 }
 
 /// The longest window in minutes: 28 days. Names of day, hour and minute repeat after a month.
@@ -70,8 +80,31 @@ pub fn window(minutes: u32, now: i64, mut name: impl FnMut(i64) -> Vec<u8>) -> V
         .collect()
 }
 
-/// Returns the count in a counter, or `None` if it is not a counter. memcached pads a number with
-/// spaces when it decrements the number.
+/// Returns the wait of the next request at the second `now`, after a request that counted itself.
+/// `counts` are those of [`window`]. If `allowed` requests are no less than all counts, the request
+/// was admitted.
+///
+/// A counter leaves the window at the beginning of a minute. If the clocks were put back in the
+/// window, the wait may be too long.
+#[must_use]
+pub fn wait(counts: &[u64], allowed: f64, minutes: u32, now: i64) -> Wait {
+    let mut left: u128 = counts.iter().copied().map(u128::from).sum();
+    if left as f64 <= allowed {
+        return Wait::NONE;
+    }
+    for (place, &count) in counts.iter().enumerate().rev() {
+        left -= u128::from(count);
+        if (left + 1) as f64 <= allowed {
+            let whole = u64::from(minutes).saturating_sub(place as u64) * 60;
+            let seconds = whole - now.rem_euclid(60).unsigned_abs();
+            return Wait::denied(seconds * TICKS_PER_SECOND);
+        }
+    }
+    Wait::NEVER
+}
+
+/// Returns the count in a counter, or `None` if it is not a counter. memcached pads with spaces
+/// when it counts down.
 #[must_use]
 pub fn parse(counter: &[u8]) -> Option<u64> {
     record::digits(counter.trim_ascii_end())
@@ -102,6 +135,21 @@ mod tests {
     #[test]
     fn a_window_looks_at_so_many_minutes() {
         assert_eq!(names(3, CHANGE - 20 * HOUR + 59), ["0700", "0659", "0658"]);
+    }
+
+    #[test]
+    fn a_request_waits_until_enough_counters_have_left() {
+        let wait = |counts: &[u64], allowed| {
+            let wait = super::wait(counts, allowed, 3, 1_000 * 60 + 20);
+            wait.ticks().map(|ticks| ticks / TICKS_PER_SECOND)
+        };
+        assert_eq!(wait(&[1, 2, 2], 5.0), Some(0));
+        assert_eq!(wait(&[1, 2, 3], 5.0), Some(40));
+        assert_eq!(wait(&[1, 5, 0], 5.0), Some(100));
+        assert_eq!(wait(&[6, 0, 0], 5.0), Some(160));
+        assert_eq!(wait(&[1, 0, 0], 0.0), None);
+        assert_eq!(wait(&[u64::MAX, u64::MAX, 0], 1.0), Some(160));
+        assert_eq!(wait(&[9, 9, 9], f64::INFINITY), Some(0));
     }
 
     #[test]

@@ -1,6 +1,6 @@
 //! Counters on Redis: one script, one round trip.
 
-use super::{Counters, Life, Name};
+use super::{Counters, Group, Life, Name};
 use std::sync::LazyLock;
 use tokenbucket_core::Ticks;
 use tokenbucket_core::remote::redis::{Argument, RECORD, Redis, Script, Value};
@@ -10,16 +10,24 @@ static COUNT: LazyLock<Script> =
     LazyLock::new(|| Script::new(&[RECORD, include_str!("count.lua")]));
 
 impl Counters for Redis {
-    fn by_server(&self, names: &[Name]) -> Vec<Vec<Name>> {
-        vec![names.iter().map(|name| self.name(name)).collect()]
+    fn by_server(&self, names: &[Name]) -> Vec<Group> {
+        let places = (0..names.len()).collect();
+        let keys = names.iter().map(|name| self.name(name)).collect();
+        vec![Group { places, keys }]
     }
 
-    fn count(&self, keys: &[Vec<u8>], life: Option<Life>, deadline: Ticks) -> Result<u64, Cause> {
+    fn count(&self, keys: &[Name], life: Option<Life>, deadline: Ticks) -> Result<Vec<u64>, Cause> {
         let life = life.iter().flat_map(|life| [life.whole, life.rest]);
         let arguments: Vec<_> = life.map(|n| Argument::Number(n.into())).collect();
-        match self.run(&COUNT, keys, &arguments, deadline)? {
-            Value::Int(sum) => Ok(u64::try_from(sum).unwrap_or(0)),
-            _ => Err(Cause::Answer("a sum is expected")),
-        }
+        let expected = || Cause::Answer("counts are expected");
+        let counts = match self.run(&COUNT, keys, &arguments, deadline)? {
+            Value::Array(counts) if counts.len() == keys.len() => counts,
+            _ => return Err(expected()),
+        };
+        let counts = counts.iter().map(|count| match *count {
+            Value::Int(count @ 0..) => Ok(count.unsigned_abs()),
+            _ => Err(expected()),
+        });
+        counts.collect()
     }
 }

@@ -77,6 +77,27 @@ impl Throttle {
         (tokens >= TOKEN, bucket)
     }
 
+    /// Returns the wait in milliseconds until a denied call would be granted. `after` is the bucket
+    /// after that call at the millisecond `now`. Returns `None` if no call is ever granted.
+    #[must_use]
+    pub fn retry_after(&self, after: &Bucket, now: i64) -> Option<u64> {
+        if self.limit < TOKEN {
+            return None;
+        }
+        // The debt is less than the limit, so the tokens are back within a window. The factors of
+        // the product are at most 2^63 and 10^18.
+        let lacks = (TOKEN - after.tokens).max(0).unsigned_abs();
+        let refill =
+            (lacks * u128::from(self.window.unsigned_abs())).div_ceil(self.limit.unsigned_abs());
+        // The bucket was filled later than now if the clock went back.
+        let ahead = after.filled.saturating_sub(now).max(0).unsigned_abs();
+        Some(
+            u64::try_from(refill)
+                .unwrap_or(u64::MAX)
+                .saturating_add(ahead),
+        )
+    }
+
     /// Returns the least time to live of a record, in whole seconds. A record older than a window
     /// means the same as a missing record.
     #[must_use]
@@ -224,6 +245,32 @@ mod tests {
         let (granted, after) = throttle.take(bucket, NOW - 5_000);
         assert_eq!((granted, after.filled), (false, NOW));
         assert_eq!(throttle.life(), 301);
+    }
+
+    #[test]
+    fn a_call_is_granted_after_its_wait_and_not_a_millisecond_before() {
+        for (limit, window) in [(1.0, 1_000), (3.0, 1_000), (5.0, 300_000), (7.5, 1_234)] {
+            let throttle = Throttle::new(limit, window).unwrap();
+            let (mut bucket, mut now) = (None, NOW);
+            for call in 0..40 {
+                let (granted, after) = throttle.take(bucket, now);
+                bucket = Some(after);
+                if !granted {
+                    let wait = throttle.retry_after(&after, now).unwrap().cast_signed();
+                    assert!(throttle.take(bucket, now + wait).0);
+                    assert!(!throttle.take(bucket, now + wait - 1).0);
+                }
+                now += window * (call % 3) / 10;
+            }
+            let ahead = Bucket {
+                tokens: 0,
+                filled: NOW + 10,
+            };
+            let wait = throttle.retry_after(&ahead, NOW).unwrap().cast_signed();
+            assert!(throttle.take(Some(ahead), NOW + wait).0);
+        }
+        let none = Throttle::new(0.5, 1).unwrap();
+        assert_eq!(none.retry_after(&none.take(None, NOW).1, NOW), None);
     }
 
     #[test]

@@ -25,7 +25,7 @@
 
 mod bucket;
 
-use crate::minutes;
+use crate::{Wait, minutes};
 pub use bucket::{Bucket, Throttle};
 use std::time::Duration;
 use tokenbucket_core::remote::Cause;
@@ -54,9 +54,9 @@ pub fn record(memcached: &Memcached, key: &[u8]) -> Vec<u8> {
     memcached.shared_key(key, LOCK.len())
 }
 
-/// Takes a token from the bucket `key`. Returns true if the bucket held it. A call that loses every
-/// race is denied, early enough to read all replies before the deadline. Only calls of the same
-/// client race with each other.
+/// Takes a token from the bucket `key`. Returns the wait until the bucket holds one. A call that
+/// loses every race is denied, early enough to read all replies before the deadline. Only calls of
+/// the same client race with each other.
 ///
 /// # Errors
 /// Returns [`Cause::Record`] if the record is not a bucket. The record is then left unchanged.
@@ -66,7 +66,7 @@ pub fn take(
     key: &[u8],
     throttle: &Throttle,
     deadline: Ticks,
-) -> Result<bool, Cause> {
+) -> Result<Wait, Cause> {
     let keys = Keys {
         record: &record(memcached, key),
         lock: &memcached.shared_key(&[key, LOCK].concat(), 0),
@@ -76,14 +76,14 @@ pub fn take(
         let mut way = Way { keys, record, lock };
         way.decide(throttle, deadline)
     };
-    let granted = memcached.with(keys.record, deadline, |record| {
+    let wait = memcached.with(keys.record, deadline, |record| {
         if is_apart {
             memcached.with(keys.lock, deadline, |lock| decide(record, Some(lock)))
         } else {
             decide(record, None)
         }
     })?;
-    granted.ok_or(Cause::Record)
+    wait.ok_or(Cause::Record)
 }
 
 /// The keys of a bucket's items.
@@ -111,9 +111,9 @@ struct Inside {
 }
 
 impl Way<'_> {
-    /// Returns the verdict, or `None` if the record is not a bucket. All replies have been read
+    /// Returns the wait, or `None` if the record is not a bucket. All replies have been read
     /// when this returns.
-    fn decide(&mut self, throttle: &Throttle, deadline: Ticks) -> Result<Option<bool>, Cause> {
+    fn decide(&mut self, throttle: &Throttle, deadline: Ticks) -> Result<Option<Wait>, Cause> {
         let begun = boot_clock();
         let quarter = deadline.saturating_sub(begun) / 4;
         let (patience, last) = (begun + 2 * quarter, begun + 3 * quarter);
@@ -129,20 +129,24 @@ impl Way<'_> {
             };
             let now = wall_ticks();
             // The milliseconds since the epoch stay below 2^53 for 285,000 years.
-            let (granted, after) = throttle.take(found, (now / MILLISECOND).cast_signed());
+            let instant = (now / MILLISECOND).cast_signed();
+            let (granted, after) = throttle.take(found, instant);
             let until = now.saturating_add(throttle.life().saturating_mul(TICKS_PER_SECOND));
             let life = memcached::life(until, now, 0);
             let changes = found != Some(after);
             let write = changes.then(|| self.write(&inside.found, &after, life));
             if self.leave(&inside, write)? {
-                return Ok(Some(granted));
+                let wait = throttle.retry_after(&after, instant);
+                let wait = wait.map(|wait| Wait::denied(wait.saturating_mul(MILLISECOND)));
+                let denied = wait.unwrap_or(Wait::NEVER);
+                return Ok(Some(if granted { Wait::NONE } else { denied }));
             }
             if is_over(last) {
                 break;
             }
             pause(tries);
         }
-        Ok(Some(false))
+        Ok(Some(Wait::denied(MILLISECOND)))
     }
 
     /// Enters the lock and reads the record.

@@ -4,8 +4,8 @@
 use crate::{deadline, redis};
 use proptest::prelude::*;
 use proptest::test_runner::{Config, TestRunner};
-use tokenbucket_compat::json_bucket;
 use tokenbucket_compat::records::{self, Next, Records, Stepped};
+use tokenbucket_compat::{Wait, json_bucket};
 use tokenbucket_core::{Grain, Quota, TICKS_PER_SECOND, Ticks, Tokens};
 
 const MICROSECOND: Ticks = 1_000;
@@ -99,7 +99,7 @@ fn the_script_and_the_step_do_the_same() {
         for by_script in by_script {
             let (before, began) = (record(), time());
             let granted = if by_script {
-                json_bucket::take(&store, key, &quota, deadline())
+                json_bucket::take(&store, key, &quota, deadline()).map(Wait::admits)
             } else {
                 records::take(&store, key, step, deadline())
             };

@@ -4,6 +4,7 @@
 include!("server.inc.rs");
 
 use libfuzzer_sys::fuzz_target;
+use tokenbucket_compat::Wait;
 use tokenbucket_compat::minutes::{Counters, Life};
 use tokenbucket_compat::throttle::{self, Throttle};
 use tokenbucket_core::remote::Transport;
@@ -29,7 +30,7 @@ fuzz_target!(|answer: &[u8]| {
     // the lock.
     let soon = boot_clock() + TICKS_PER_SECOND / 500;
     let limits = Throttle::new(5.0, 300_000).expect("a limit");
-    let granted = throttle::take(&MEMCACHED, b"record", &limits, soon);
+    let granted = throttle::take(&MEMCACHED, b"record", &limits, soon).map(Wait::admits);
     // A grant is possible only if the reply contains a miss or a bucket, and a successful write.
     let holds = |text: &[u8]| answer.windows(text.len()).any(|part| part == text);
     let is_bucket = holds(b"EN") || holds(b"NF") || holds(b"a:2:{s:6:\"tokens\";");

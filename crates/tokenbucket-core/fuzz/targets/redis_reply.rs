@@ -34,8 +34,14 @@ fn script_reply(mut bytes: &[u8]) -> Option<Value> {
 /// from a reply of the expected form.
 fn other_records(answer: &[u8], told: impl Fn(Cause) + Copy) {
     let reply = script_reply(answer);
-    let number = |least| match reply {
-        Some(Value::Int(number)) if number >= least => Some(number.cast_unsigned()),
+    let numbers: Option<Vec<i64>> = match &reply {
+        Some(Value::Array(list)) => {
+            let number = |value: &Value| match *value {
+                Value::Int(number) => Some(number),
+                _ => None,
+            };
+            list.iter().map(number).collect()
+        }
         _ => None,
     };
     let quota = Quota::within(Tokens::ONE, 60 * TICKS_PER_SECOND, Grain::Microsecond);
@@ -46,18 +52,27 @@ fn other_records(answer: &[u8], told: impl Fn(Cause) + Copy) {
             limit: 6,
         },
     };
-    let grants = [
-        json_bucket::take(&REDIS, b"json", &quota.expect("a quota"), deadline()),
-        leaky_bucket::request(&REDIS, &family, 3, b"client-action", deadline()),
-    ];
-    for granted in grants {
-        match granted {
-            Ok(granted) => assert_eq!(Some(granted), number(0).map(|number| number != 0)),
-            Err(cause) => told(cause),
+    match json_bucket::take(&REDIS, b"json", &quota.expect("a quota"), deadline()) {
+        Ok(wait) => {
+            assert!(
+                matches!(reply, Some(Value::Int(number @ 0..)) if wait.admits() == (number == 0))
+            );
         }
+        Err(cause) => told(cause),
+    }
+    match leaky_bucket::request(&REDIS, &family, 3, b"client-action", deadline()) {
+        Ok(request) => {
+            let numbers = numbers.as_deref().expect("numbers");
+            assert_eq!((numbers.len(), numbers[0]), (2, request.hits));
+            assert_eq!(request.wait.admits(), numbers[1] == 0);
+        }
+        Err(cause) => told(cause),
     }
     match REDIS.count(&[b"minute".to_vec()], Some(Life::new(5, 120)), deadline()) {
-        Ok(sum) => assert_eq!(Some(sum), number(i64::MIN).map(|_| number(0).unwrap_or(0))),
+        Ok(counts) => {
+            let counts: Vec<_> = counts.into_iter().map(u64::cast_signed).collect();
+            assert_eq!(Some(counts), numbers);
+        }
         Err(cause) => told(cause),
     }
     match leaky_bucket::locked(&REDIS, 10, deadline()) {

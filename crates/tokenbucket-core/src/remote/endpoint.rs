@@ -11,9 +11,17 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::PathBuf;
 use std::str::FromStr;
 
-/// The bytes to escape in a path. Such a byte would end the path of a `unix://` address, or is hard
-/// to see.
-const NOT_IN_PATH: &AsciiSet = &CONTROLS.add(b' ').add(b'%').add(b'?').add(b'#');
+/// The bytes to escape in a path, in addition to all that are not ASCII. They would end the path of
+/// a `unix://` address, are hard to see, or are not [`crate::printable`].
+const NOT_IN_PATH: &AsciiSet = &CONTROLS
+    .add(b' ')
+    .add(b'%')
+    .add(b'?')
+    .add(b'#')
+    .add(b'<')
+    .add(b'>')
+    .add(b'"')
+    .add(b'\\');
 
 /// The address of one server.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -210,8 +218,11 @@ mod tests {
 
     #[test]
     fn a_path_is_shown_on_one_line() {
-        let path = PathBuf::from("/run/a b\n?%#.sock");
+        let path = PathBuf::from("/run/a b\n?%#<>\"\\\u{e4}.sock");
         let shown = Endpoint::Unix { path }.to_string();
-        assert_eq!(shown, "unix:///run/a%20b%0A%3F%25%23.sock");
+        assert_eq!(
+            shown,
+            "unix:///run/a%20b%0A%3F%25%23%3C%3E%22%5C%C3%A4.sock"
+        );
     }
 }

@@ -1,15 +1,16 @@
 //! The failures of remote stores, and their causes.
 //!
-//! Invariant: no text in this module contains a password. [`Cause::refused`] cleans the texts of
-//! servers.
+//! Invariant: no text in this module contains a password. [`Cause::refused`] removes it from the
+//! texts of servers. [`Failure`] escapes its whole text when it is displayed.
 
 use super::secret::Secret;
 use super::tls::TlsError;
+use crate::printable;
 use std::io;
 
-/// A failure of one store.
+/// A failure of one store. Its text is [`printable`].
 #[derive(Debug, thiserror::Error)]
-#[error("{store}: {cause}")]
+#[error("{}", printable(format!("{store}: {cause}")))]
 pub struct Failure {
     /// The store's name for display.
     pub store: String,
@@ -90,8 +91,7 @@ impl Cause {
         }
     }
 
-    /// Creates the cause from a server's refusal. Removes the secret and control characters, and
-    /// truncates the text.
+    /// Creates the cause from a server's refusal. Removes the secret and truncates the text.
     #[must_use]
     pub fn refused(text: &str, secret: Option<&Secret>) -> Self {
         // If a command is unknown to Redis, the error repeats the beginning of the arguments. The
@@ -100,20 +100,17 @@ impl Cause {
         // Replace the secret before truncating, because truncating could leave a part of the
         // secret.
         let text = match secret.map(Secret::expose).filter(|s| !s.is_empty()) {
-            Some(secret) => shown(&text.replace(secret, "***")),
-            None => shown(text),
+            Some(secret) => shortened(&text.replace(secret, "***")),
+            None => shortened(text),
         };
         Self::Refused(text)
     }
 }
 
-/// Prepares a server's text for display: replaces control characters and truncates the text.
+/// Truncates a server's text.
 #[must_use]
-pub fn shown(text: &str) -> String {
-    text.chars()
-        .map(|char| if char.is_control() { ' ' } else { char })
-        .take(LONGEST_TEXT)
-        .collect()
+pub fn shortened(text: &str) -> String {
+    text.chars().take(LONGEST_TEXT).collect()
 }
 
 impl From<TlsError> for Cause {
@@ -144,7 +141,14 @@ mod tests {
     fn what_a_server_says_is_cleaned() {
         let secret = Secret::new("hunter2");
         let cause = Cause::refused("WRONGPASS hunter2\r\nx", Some(&secret));
-        assert_eq!(cause.to_string(), "it answered: WRONGPASS ***  x");
+        let failure = Failure {
+            store: "a<b".to_owned(),
+            cause,
+        };
+        assert_eq!(
+            failure.to_string(),
+            r"a\x3cb: it answered: WRONGPASS ***\r\nx"
+        );
         let long = Cause::refused(&"x".repeat(10_000), None);
         assert!(long.to_string().len() < 300);
         let cut = format!("{}hunter2", "x".repeat(LONGEST_TEXT - 4));

@@ -11,6 +11,7 @@
 //! The reply to a plain step has no + 1 for a grant. The step was granted if the age is at least
 //! its cost. The age is the server's clock minus the state before the step, in microseconds.
 
+use super::Table;
 use crate::clock::{TICKS_PER_MICROSECOND, Ticks};
 
 const MARK: i64 = 1 << 62;
@@ -36,6 +37,22 @@ pub const fn absent(tag: i64) -> i64 {
 #[must_use]
 pub const fn least(tag: i64, cost: i64) -> i64 {
     tag + 4 * cost
+}
+
+/// Reports whether a last insert id is one of the application, not a reply and not missing.
+#[must_use]
+pub const fn is_of_application(id: i64) -> bool {
+    0 < id && id < MARK
+}
+
+/// Returns the statement that sets the last insert id of a `MySQL` connection to `id`, which is
+/// not 0. It inserts no row. Only a statement that may insert also reports the id to the client.
+#[must_use]
+pub fn restore(table: &Table, id: i64) -> String {
+    let table = table.quoted();
+    format!(
+        "INSERT INTO {table} (identifier, microtime) SELECT '', 0 FROM DUAL WHERE LAST_INSERT_ID({id}) = 0"
+    )
 }
 
 /// A decoded reply of `MySQL`.
@@ -108,6 +125,15 @@ mod tests {
             let first = answer(absent(tag), tag).unwrap();
             assert!(first.absent && first.granted);
         }
+    }
+
+    #[test]
+    fn replies_are_not_ids_of_the_application() {
+        assert!(is_of_application(1) && is_of_application(MARK - 1));
+        for call in [0, 31] {
+            assert!(!is_of_application(tag(call)) && !is_of_application(absent(tag(call))));
+        }
+        assert!(!is_of_application(0) && !is_of_application(-1));
     }
 
     #[test]
