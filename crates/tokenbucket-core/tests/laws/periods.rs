@@ -59,7 +59,7 @@ fn the_tokens_of_a_period_are_back_after_it() {
         assert!(!bucket.attempt(1).allowed(), "{n} in {period} s: not empty");
         bucket.store.advance(to_ticks(period.into()).unwrap());
         let left = bucket.run(&bucket.quota.step_whole(0)).remaining;
-        assert_eq!(left, u64::from(n), "{n} in {period} s");
+        assert_eq!(left, i64::from(n), "{n} in {period} s");
         assert!(bucket.attempt(n.into()).allowed(), "{n} in {period} s");
     }
 }

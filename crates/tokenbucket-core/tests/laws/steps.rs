@@ -178,6 +178,8 @@ proptest! {
             let &Moment { quota, step, empty_at, now, .. } = moment;
             let outcome = step.dry().decide(empty_at, now);
             let remaining = Decision::new(&quota, &step, &outcome).remaining;
+            prop_assert!(remaining >= 0 || empty_at > now - now % step.tick);
+            let remaining = remaining.max(0).unsigned_abs();
             let near = [remaining.saturating_sub(1), remaining, remaining.saturating_add(1)];
             for n in near.into_iter().chain([0, 1, 2, random >> (random % 64)]) {
                 let in_debt = empty_at > now - now % step.tick;
