@@ -107,7 +107,7 @@ function type(?ReflectionType $type): string
         rsort($types);
         return array_shift($types) . implode('', array_map(fn($other) => ".or($other)", $types));
     }
-    if (!$type instanceof ReflectionNamedType || $type->allowsNull()) {
+    if (!$type instanceof ReflectionNamedType || $type->allowsNull() && $type->getName() !== 'null') {
         unsupported("the type $type");
     }
     return $type->isBuiltin() || $type->getName() === 'static'

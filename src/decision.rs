@@ -12,7 +12,7 @@ use tokenbucket_core::{Decision, Quota, Ticks, seconds};
 const GREATEST_FIELD: u64 = 999_999_999_999_999;
 
 /// The names of the properties, in the order of their slots.
-const PROPERTIES: [&str; 7] = [
+const PROPERTIES: [&str; 8] = [
     "allowed",
     "remaining",
     "capacity",
@@ -20,6 +20,7 @@ const PROPERTIES: [&str; 7] = [
     "resetAfter",
     "reason",
     "fallback",
+    "refusedBy",
 ];
 
 /// The quota and the decision that the object was made from. `None` for a decision that PHP code
@@ -52,6 +53,7 @@ struct Properties<'a> {
     reset_after: f64,
     reason: &'a [u8],
     fallback: bool,
+    refused_by: Zval,
 }
 
 impl Properties<'_> {
@@ -69,6 +71,7 @@ impl Properties<'_> {
             value::of_float(self.reset_after),
             value::of_bytes(self.reason),
             truth(self.fallback),
+            self.refused_by.shallow_clone(),
         ];
         for (slot, value) in values.into_iter().enumerate() {
             object.set_property(slot, value);
@@ -81,6 +84,15 @@ impl Properties<'_> {
 /// # Errors
 /// Fails if there is no memory for the object.
 pub fn to_object(quota: &Quota, decision: &Decision) -> Result<Zval, Thrown> {
+    refused_by(quota, decision, None)
+}
+
+/// Returns the PHP object for a decision under `quota` on several buckets. `key` is the array key
+/// of the bucket that refused, if one did.
+///
+/// # Errors
+/// Fails if there is no memory for the object.
+pub fn refused_by(quota: &Quota, decision: &Decision, key: Option<Zval>) -> Result<Zval, Thrown> {
     let retry_after = decision.retry_after;
     let properties = Properties {
         allowed: decision.allowed(),
@@ -90,6 +102,7 @@ pub fn to_object(quota: &Quota, decision: &Decision) -> Result<Zval, Thrown> {
         reset_after: shown(quota, decision.reset_after),
         reason: decision.reason().as_bytes(),
         fallback: decision.fallback,
+        refused_by: key.unwrap_or_else(Zval::null),
     };
     instantiate(Answer(Some((*quota, *decision))), |object| {
         properties.set(object);
@@ -123,6 +136,10 @@ pub fn construct(call: &mut Call<'_>, _result: &mut Zval) -> Result<(), Thrown> 
             _ => call.string(6)?,
         },
         fallback: call.count() >= 7 && call.bool(7)?,
+        refused_by: match call.count() {
+            0..=7 => Zval::null(),
+            _ => call.key_or_null(8)?,
+        },
     };
     if properties.remaining > properties.capacity {
         let message = "must be less than or equal to argument #3 ($capacity)";

@@ -266,6 +266,7 @@ pub static CLASSES: [(&Class, Declaration); 18] = [
             ReadOnly(c"retryAfter", PUBLIC, Type::FLOAT),
             ReadOnly(c"resetAfter", PUBLIC, Type::FLOAT), ReadOnly(c"reason", PUBLIC, Type::STRING),
             ReadOnly(c"fallback", PUBLIC, Type::BOOL),
+            ReadOnly(c"refusedBy", PUBLIC, Type::STRING.or(Type::NULL).or(Type::INT)),
         ],
         methods: Entries(&[
             entry(c"__construct", PUBLIC, method!(decision::construct), &[
@@ -276,6 +277,7 @@ pub static CLASSES: [(&Class, Declaration); 18] = [
                 optional(c"resetAfter", Type::FLOAT, c"0.0"),
                 optional(c"reason", Type::STRING, c"''"),
                 optional(c"fallback", Type::BOOL, c"false"),
+                optional(c"refusedBy", Type::STRING.or(Type::NULL).or(Type::INT), c"NULL"),
             ]),
             entry(c"jsonSerialize", PUBLIC, method!(decision::json_serialize), STATUS),
             entry(c"headers", PUBLIC, method!(decision::headers), &[

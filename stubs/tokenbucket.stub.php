@@ -213,15 +213,19 @@ namespace {
         /**
          * Takes tokens from every bucket, or from none.
          *
-         * A bucket that is listed twice is charged twice. Buckets on one Redis server are charged
-         * in one atomic operation. On other stores, each bucket is checked first, and then charged
-         * in turn. If a bucket denies its charge, the earlier charges are refunded. The call never
-         * grants too much, but other callers may be denied for an instant. Pass a handful of
-         * buckets, because the time grows with the square of their number.
+         * An element is a bucket, or a list of a bucket and its own number of tokens. A bucket that
+         * is listed twice is charged twice. Buckets on one Redis server are charged in one atomic
+         * operation. On other stores, each bucket is checked first, and then charged in turn. If a
+         * bucket denies its charge, the earlier charges are refunded. The call never grants too
+         * much, but other callers may be denied for an instant.
          *
          * @throws LogicException over a storage that is written in PHP, and for a class that
          *     overrides _bootstrap()
-         * @param non-empty-array<TokenBucket> $buckets the buckets
+         * @throws ValueError if two buckets have one storage and one identifier, but different
+         *     quotas
+         * @param non-empty-array<TokenBucket|array{TokenBucket, int|float}> $buckets the buckets;
+         *     the decision's refusedBy is a key of this array
+         * @param int|float $tokens the tokens of each bucket that has no number of its own
          * @return TokenBucket\Decision the decision of the bucket that denies the call. If all
          *     buckets grant it, the decision of the bucket with the fewest tokens left
          */
@@ -691,6 +695,12 @@ namespace TokenBucket {
         public readonly bool $fallback;
 
         /**
+         * The key of the bucket that refused, in the array that was passed to attemptAll(). Null
+         * for an allowed call, and for the other methods.
+         */
+        public readonly int|string|null $refusedBy;
+
+        /**
          * Creates a decision for tests. The arguments become its properties.
          *
          * @param bool $allowed true for a granted call
@@ -701,6 +711,7 @@ namespace TokenBucket {
          * @param float $resetAfter seconds, 0 or more
          * @param string $reason if it is empty, 'granted' or 'insufficient_tokens'
          * @param bool $fallback true if the failure policy decided
+         * @param int|string|null $refusedBy the array key of the bucket that refused
          * @throws ValueError if a number is NAN, if $remaining exceeds $capacity, or if another
          *     number is negative
          */
@@ -711,13 +722,14 @@ namespace TokenBucket {
             float $retryAfter = 0.0,
             float $resetAfter = 0.0,
             string $reason = '',
-            bool $fallback = false
+            bool $fallback = false,
+            int|string|null $refusedBy = null
         ) {}
 
         /**
          * Returns the properties by name for json_encode(), with null instead of INF.
          *
-         * @return array<string, bool|float|string|null> values by property name
+         * @return array<string, bool|int|float|string|null> values by property name
          */
         public function jsonSerialize(): array {}
 

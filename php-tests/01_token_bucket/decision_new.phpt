@@ -64,13 +64,13 @@ echo thrown(fn() => new Decision(true, reason: new class {
 ?>
 --EXPECT--
 -- defaults --
-{"allowed":true,"remaining":0,"capacity":1,"retryAfter":0,"resetAfter":0,"reason":"granted","fallback":false}
-{"allowed":false,"remaining":0,"capacity":1,"retryAfter":0,"resetAfter":0,"reason":"insufficient_tokens","fallback":false}
-{"allowed":true,"remaining":3,"capacity":3,"retryAfter":0,"resetAfter":0,"reason":"granted","fallback":false}
+{"allowed":true,"remaining":0,"capacity":1,"retryAfter":0,"resetAfter":0,"reason":"granted","fallback":false,"refusedBy":null}
+{"allowed":false,"remaining":0,"capacity":1,"retryAfter":0,"resetAfter":0,"reason":"insufficient_tokens","fallback":false,"refusedBy":null}
+{"allowed":true,"remaining":3,"capacity":3,"retryAfter":0,"resetAfter":0,"reason":"granted","fallback":false,"refusedBy":null}
 -- named arguments --
-{"allowed":true,"remaining":3,"capacity":10,"retryAfter":0,"resetAfter":7,"reason":"granted","fallback":false}
-{"allowed":false,"remaining":0,"capacity":10,"retryAfter":6.5,"resetAfter":60,"reason":"insufficient_tokens","fallback":true}
-{"allowed":false,"remaining":0,"capacity":10,"retryAfter":null,"resetAfter":60,"reason":"exceeds_capacity","fallback":false}
+{"allowed":true,"remaining":3,"capacity":10,"retryAfter":0,"resetAfter":7,"reason":"granted","fallback":false,"refusedBy":null}
+{"allowed":false,"remaining":0,"capacity":10,"retryAfter":6.5,"resetAfter":60,"reason":"insufficient_tokens","fallback":true,"refusedBy":null}
+{"allowed":false,"remaining":0,"capacity":10,"retryAfter":null,"resetAfter":60,"reason":"exceeds_capacity","fallback":false,"refusedBy":null}
 float(0)
 bool(true)
 -- headers() --

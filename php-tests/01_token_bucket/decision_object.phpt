@@ -12,7 +12,7 @@ echo json_encode($decision), "\n";
 var_dump((new ReflectionClass($decision))->isFinal());
 
 echo "-- read-only --\n";
-foreach (['allowed' => true, 'remaining' => 1.0, 'capacity' => 1.0, 'retryAfter' => 1.0, 'resetAfter' => 1.0, 'reason' => 'x', 'fallback' => true] as $name => $value) {
+foreach (['allowed' => true, 'remaining' => 1.0, 'capacity' => 1.0, 'retryAfter' => 1.0, 'resetAfter' => 1.0, 'reason' => 'x', 'fallback' => true, 'refusedBy' => 1] as $name => $value) {
     echo thrown(function () use ($decision, $name, $value) {
         $decision->$name = $value;
     }), "\n";
@@ -40,7 +40,7 @@ unset($decision, $bucket);
 var_dump($clone->remaining, $clone->reason);
 ?>
 --EXPECTF--
-object(TokenBucket\Decision)#%d (7) {
+object(TokenBucket\Decision)#%d (8) {
   ["allowed"]=>
   bool(true)
   ["remaining"]=>
@@ -55,6 +55,8 @@ object(TokenBucket\Decision)#%d (7) {
   string(7) "granted"
   ["fallback"]=>
   bool(false)
+  ["refusedBy"]=>
+  NULL
 }
 TokenBucket\Decision Object
 (
@@ -65,8 +67,9 @@ TokenBucket\Decision Object
     [resetAfter] => 1.25
     [reason] => granted
     [fallback] => 
+    [refusedBy] => 
 )
-{"allowed":true,"remaining":5,"capacity":10,"retryAfter":0,"resetAfter":1.25,"reason":"granted","fallback":false}
+{"allowed":true,"remaining":5,"capacity":10,"retryAfter":0,"resetAfter":1.25,"reason":"granted","fallback":false,"refusedBy":null}
 bool(true)
 -- read-only --
 Error: Cannot modify readonly property TokenBucket\Decision::$allowed
@@ -76,6 +79,7 @@ Error: Cannot modify readonly property TokenBucket\Decision::$retryAfter
 Error: Cannot modify readonly property TokenBucket\Decision::$resetAfter
 Error: Cannot modify readonly property TokenBucket\Decision::$reason
 Error: Cannot modify readonly property TokenBucket\Decision::$fallback
+Error: Cannot modify readonly property TokenBucket\Decision::$refusedBy
 Error: Cannot create dynamic property TokenBucket\Decision::$extra
 -- not made without its constructor --
 bool(true)

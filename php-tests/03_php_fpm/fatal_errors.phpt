@@ -10,7 +10,10 @@ pdo_sqlite
 require __DIR__ . '/../../testkit/php/check.php';
 require __DIR__ . '/../../testkit/php/fpm.php';
 
-$fpm = new Fpm(['www' => ['pm.max_children' => 1, 'process.dumpable' => 'yes']]);
+$fpm = new Fpm(
+    ['www' => ['pm.max_children' => 1, 'process.dumpable' => 'yes']],
+    ini: ['tokenbucket.failure_report' => 'warning'],
+);
 $script = $fpm->script('die', <<<'PHP'
     <?php
     /** Ends the request with a fatal error. */

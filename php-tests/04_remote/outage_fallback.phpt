@@ -1,5 +1,7 @@
 --TEST--
 Decision::$fallback is true if the failure policy decided instead of the store
+--INI--
+tokenbucket.failure_report=warning
 --FILE--
 <?php
 require __DIR__ . '/outage.inc.php';

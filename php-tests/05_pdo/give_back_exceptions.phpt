@@ -3,6 +3,8 @@ attemptAll() keeps its exception while it gives tokens back
 --EXTENSIONS--
 pdo
 pdo_sqlite
+--INI--
+tokenbucket.failure_report=warning
 --FILE--
 <?php
 require __DIR__ . '/give_back.inc.php';

@@ -32,7 +32,8 @@ fn servers(call: &mut Call<'_>) -> Result<Vec<Server>, Thrown> {
     let list: Vec<&[u8]> = match call.string_or_array(1)? {
         Ok(text) => vec![text],
         Err(array) => {
-            let texts = array.values().map(value::dereference);
+            let entries = value::entries(array);
+            let texts = entries.iter().map(|&(_, element)| element);
             let texts = texts.map(|zval| zval.is_string().then(|| value::bytes(zval)));
             texts
                 .collect::<Option<_>>()

@@ -74,8 +74,7 @@ fn make(
         vec![only_server(client, unfit)?]
     } else {
         let list = invoke::method(client, "getserverlist", &mut [])?;
-        let list = list.array().into_iter().flat_map(|list| list.values());
-        list.filter_map(name).collect()
+        value::elements(&list).into_iter().filter_map(name).collect()
     };
     if names.is_empty() {
         return Err(unfit("must have a server"));

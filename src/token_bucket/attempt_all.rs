@@ -5,8 +5,8 @@ use super::question::Question;
 use super::tokens;
 use crate::decision;
 use crate::storage::Storage;
-use crate::zend::{Call, Object, Thrown, Zval, throw, value};
-use tokenbucket_core::batch::{Batch, Taken, take_all};
+use crate::zend::{Call, Number, Object, Thrown, Zval, throw, value};
+use tokenbucket_core::batch::{Batch, Taken, firsts_on_buckets, take_all};
 use tokenbucket_core::remote::Batched;
 use tokenbucket_core::{Decision, Outcome, Step};
 
@@ -18,19 +18,14 @@ pub fn attempt_all(call: &mut Call<'_>, result: &mut Zval) -> Result<(), Thrown>
     if list.is_empty() {
         return Err(throw::argument_value(1, "must not be empty"));
     }
-    // The elements are held, because PHP code that runs during the call may overwrite an element
-    // that is a PHP reference.
-    let held: Vec<Zval> = list
-        .values()
-        .map(|zval| value::dereference(zval).shallow_clone())
-        .collect();
-    let buckets = held.iter().map(|zval| {
-        value::object(zval)
-            .and_then(Object::<Bucket>::of)
-            .ok_or_else(|| throw::argument_type(1, "must contain only TokenBucket objects"))
-    });
-    let buckets = buckets.collect::<Result<Vec<_>, _>>()?;
-    let questions = buckets.iter().map(|bucket| Question::of(bucket, number, 2));
+    let entries = value::entries(list);
+    let elements = entries
+        .iter()
+        .map(|(_, element)| Element::of(element, number));
+    let elements = elements.collect::<Result<Vec<_>, _>>()?;
+    // The elements are not used from here on, because PHP code may change the array.
+    let keys: Vec<_> = entries.into_iter().map(|(key, _)| key).collect();
+    let questions = elements.iter().map(Element::question);
     let questions = questions.collect::<Result<Vec<_>, _>>()?;
     let mut calls = Calls::of(&questions)?;
     let taken = if let Some(refused) = calls.too_many()? {
@@ -48,8 +43,56 @@ pub fn attempt_all(call: &mut Call<'_>, result: &mut Zval) -> Result<(), Thrown>
         fallback: calls.fell_back[taken.index],
         ..Decision::new(quota, &taken.step, &taken.outcome)
     };
-    *result = decision::to_object(quota, &decision)?;
+    let refused_by = (!decision.allowed()).then(|| keys[taken.index].shallow_clone());
+    *result = decision::refused_by(quota, &decision, refused_by)?;
     Ok(())
+}
+
+/// An element of `$buckets`: a bucket, or a list of a bucket and its tokens.
+struct Element {
+    /// The bucket. It is held, because PHP code that runs during the call may overwrite an element
+    /// that is a PHP reference.
+    bucket: Zval,
+    number: Number,
+    /// The number of the argument that contains `number`.
+    argument: u32,
+}
+
+impl Element {
+    /// Reads an element. `number` is the number of tokens if the element does not contain one.
+    fn of(element: &Zval, number: Number) -> Result<Self, Thrown> {
+        let wrong = || {
+            throw::argument_type(
+                1,
+                "must contain only TokenBucket objects, or lists of a TokenBucket object and a \
+                 number of tokens",
+            )
+        };
+        let (bucket, own) = match element.array() {
+            None => (element, None),
+            Some(pair) => {
+                let at = |index| pair.get_index(index).map(value::dereference);
+                let (bucket, own) = at(0)
+                    .zip(at(1))
+                    .filter(|_| pair.len() == 2)
+                    .ok_or_else(wrong)?;
+                (bucket, Some(value::as_number(own).ok_or_else(wrong)?))
+            }
+        };
+        value::object(bucket)
+            .and_then(Object::<Bucket>::of)
+            .ok_or_else(wrong)?;
+        Ok(Self {
+            bucket: bucket.shallow_clone(),
+            number: own.unwrap_or(number),
+            argument: if own.is_some() { 1 } else { 2 },
+        })
+    }
+
+    fn question(&self) -> Result<Question<'_>, Thrown> {
+        let bucket = value::object(&self.bucket).and_then(Object::<Bucket>::of);
+        Question::of(bucket.ok_or(Thrown)?, self.number, self.argument)
+    }
 }
 
 /// The calls on all buckets of one `attemptAll()`.
@@ -57,6 +100,8 @@ struct Calls<'a> {
     questions: &'a [Question<'a>],
     storages: Vec<&'a dyn Storage>,
     steps: Vec<Step>,
+    /// For each step: the index of the first step on its bucket.
+    firsts: Vec<usize>,
     /// For each bucket: true if the failure policy decided its last step instead of the store.
     fell_back: Vec<bool>,
 }
@@ -74,9 +119,25 @@ impl<'a> Calls<'a> {
             ));
         }
         let storages = questions.iter().map(|it| it.native("attemptAll"));
+        let storages = storages.collect::<Result<Vec<_>, _>>()?;
+        let hashes = questions.iter().map(|question| question.plan.key().hash);
+        let firsts = firsts_on_buckets(hashes, |a, b| storages[a].is_same(storages[b]));
+        let quota = |index: usize| questions[index].plan.quota;
+        if firsts
+            .iter()
+            .enumerate()
+            .any(|(index, &first)| quota(index) != quota(first))
+        {
+            return Err(throw::argument_value(
+                1,
+                "must not contain buckets that have one storage and one identifier, but different \
+                 quotas",
+            ));
+        }
         Ok(Self {
             questions,
-            storages: storages.collect::<Result<_, _>>()?,
+            storages,
+            firsts,
             steps: questions.iter().map(|question| question.step).collect(),
             fell_back: vec![false; questions.len()],
         })
@@ -126,9 +187,8 @@ impl Batch for Calls<'_> {
         &self.steps
     }
 
-    fn same_bucket(&self, a: usize, b: usize) -> bool {
-        self.storages[a].is_same(self.storages[b])
-            && self.questions[a].plan.key() == self.questions[b].plan.key()
+    fn first_on_bucket(&self, index: usize) -> usize {
+        self.firsts[index]
     }
 
     fn take(&mut self, index: usize, step: &Step) -> Result<Outcome, Thrown> {

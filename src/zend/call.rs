@@ -7,8 +7,8 @@ use super::throw::{self, Thrown};
 use super::value::{self, Number};
 use super::{bailout, foreign, symbols};
 use ext_php_rs::ffi::{
-    IS_ARRAY, IS_FALSE, IS_OBJECT, IS_REFERENCE, IS_STRING, IS_TRUE, zend_execute_data,
-    zend_wrong_parameters_count_error, zval,
+    IS_ARRAY, IS_FALSE, IS_LONG, IS_NULL, IS_OBJECT, IS_REFERENCE, IS_STRING, IS_TRUE,
+    zend_execute_data, zend_wrong_parameters_count_error, zval,
 };
 use ext_php_rs::types::{ZendHashTable, ZendStr, Zval};
 use std::marker::PhantomData;
@@ -299,6 +299,33 @@ impl<'a> Call<'a> {
             let convert = || symbols::zend_parse_arg_str_slow(arg, place, number);
             bailout::door(convert).then(|| (*string.cast::<ZendStr>()).as_bytes())
         }
+    }
+
+    /// Returns argument `number` of type `int|string|null`.
+    ///
+    /// # Errors
+    /// Throws `TypeError` if the argument cannot be converted, or the exception of `__toString`.
+    pub fn key_or_null(&mut self, number: u32) -> Result<Zval, Thrown> {
+        let arg = self.raw(number);
+        let (mut string, mut int) = (ptr::null_mut(), 0);
+        // SAFETY: the argument is live, and PHP's own functions convert arguments in place, too.
+        unsafe {
+            if matches!(value::kind(&*arg), IS_NULL | IS_LONG | IS_STRING) {
+                return Ok((*arg).shallow_clone());
+            }
+            let (string, int) = (&raw mut string, &raw mut int);
+            let convert = || symbols::zend_parse_arg_str_or_long_slow(arg, string, int, number);
+            if !bailout::door(convert) {
+                return Err(self.wrong(number, symbols::Z_EXPECTED_STRING_OR_LONG_OR_NULL));
+            }
+        }
+        let mut key = Zval::new();
+        if string.is_null() {
+            key.set_long(int);
+            return Ok(key);
+        }
+        // SAFETY: the conversion has put the string into the argument.
+        Ok(unsafe { (*arg).shallow_clone() })
     }
 
     /// Returns argument `number` if it is an array.

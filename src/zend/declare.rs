@@ -23,6 +23,8 @@ impl Type {
     pub const NONE: Self = Self(0, None);
     /// `void`
     pub const VOID: Self = Self(symbols::MAY_BE_VOID, None);
+    /// `null`
+    pub const NULL: Self = Self(symbols::MAY_BE_NULL, None);
     /// `bool`
     pub const BOOL: Self = Self(symbols::MAY_BE_BOOL, None);
     /// `int`

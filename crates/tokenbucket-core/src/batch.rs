@@ -11,6 +11,7 @@ use crate::clock::Ticks;
 use crate::quota::MAX_BURST;
 use crate::step::{Denial, Outcome, Step, Verdict};
 use crate::store::Put;
+use std::collections::HashMap;
 
 /// One step of a batch and its outcome.
 #[derive(Clone, Copy, Debug)]
@@ -43,8 +44,8 @@ pub trait Batch {
     type Error;
     /// Returns the steps, in order.
     fn steps(&self) -> &[Step];
-    /// Reports whether two steps use the same bucket.
-    fn same_bucket(&self, a: usize, b: usize) -> bool;
+    /// Returns the index of the first step on the bucket of the step with this index.
+    fn first_on_bucket(&self, index: usize) -> usize;
     /// Runs `step` on the bucket of the step with this index.
     ///
     /// # Errors
@@ -65,13 +66,10 @@ pub trait Batch {
 /// Fails if a store fails. Earlier charges are then refunded as far as possible.
 pub fn take_all<B: Batch>(batch: &mut B) -> Result<Result<Vec<Taken>, Taken>, B::Error> {
     let steps = batch.steps().to_vec();
-    for index in 0..steps.len() {
-        if (0..index).any(|earlier| batch.same_bucket(earlier, index)) {
-            continue;
-        }
-        let seen = batch.take(index, &steps[index].dry())?;
-        let same_bucket = |a, b| batch.same_bucket(a, b);
-        if let Some(refused) = refused(&same_bucket, &steps, index, seen) {
+    let on_bucket = by_bucket((0..steps.len()).map(|index| batch.first_on_bucket(index)));
+    for mine in &on_bucket {
+        let seen = batch.take(mine[0], &steps[mine[0]].dry())?;
+        if let Some(refused) = refused(mine, &steps, seen) {
             return Ok(Err(refused));
         }
     }
@@ -98,19 +96,42 @@ pub fn take_all<B: Batch>(batch: &mut B) -> Result<Result<Vec<Taken>, Taken>, B:
     Ok(Ok(taken))
 }
 
-/// Returns the first step that would be denied on the bucket of the step `first`, or `None`.
+/// Returns for each key the index of the first key of the same bucket. `is_same` compares the
+/// buckets of two indexes whose hashes are equal.
+pub fn firsts_on_buckets(
+    hashes: impl Iterator<Item = u128>,
+    is_same: impl Fn(usize, usize) -> bool,
+) -> Vec<usize> {
+    let mut firsts_by_hash: HashMap<u128, Vec<usize>> = HashMap::new();
+    let first = |(index, hash)| {
+        let firsts = firsts_by_hash.entry(hash).or_default();
+        if let Some(&first) = firsts.iter().find(|&&first| is_same(first, index)) {
+            return first;
+        }
+        firsts.push(index);
+        index
+    };
+    hashes.enumerate().map(first).collect()
+}
+
+/// Groups the indexes of steps by their buckets. `firsts` are the results of
+/// [`Batch::first_on_bucket`]. Each group is in order, and so are the groups. No group is empty.
+pub(crate) fn by_bucket(firsts: impl Iterator<Item = usize>) -> Vec<Vec<usize>> {
+    let mut groups: Vec<Vec<usize>> = Vec::new();
+    for (index, first) in firsts.enumerate() {
+        groups.push(Vec::new());
+        groups[first].push(index);
+    }
+    groups.retain(|group| !group.is_empty());
+    groups
+}
+
+/// Returns the first step that would be denied on one bucket, or `None`. `mine` are the indexes of
+/// the steps on this bucket, at least one.
 ///
-/// All steps on that bucket are decided in order, from the state in `seen`. The cost of the
-/// returned step is the sum of the costs of all these steps. The wait until these steps are granted
-/// depends on that sum.
-pub(crate) fn refused(
-    same_bucket: &impl Fn(usize, usize) -> bool,
-    steps: &[Step],
-    first: usize,
-    seen: Outcome,
-) -> Option<Taken> {
-    let is_mine = |&other: &usize| other == first || same_bucket(first, other);
-    let mine: Vec<_> = (first..steps.len()).filter(is_mine).collect();
+/// All these steps are decided in order, from the state in `seen`. The cost of the returned step is
+/// the sum of their costs. The wait until these steps are granted depends on that sum.
+pub(crate) fn refused(mine: &[usize], steps: &[Step], seen: Outcome) -> Option<Taken> {
     let refusal = |from: Ticks| {
         let mut empty_at = from;
         mine.iter().copied().find(|&index| {
@@ -120,7 +141,7 @@ pub(crate) fn refused(
         })
     };
     let mut outcome = seen;
-    let mut index = first;
+    let mut index = mine[0];
     if seen.granted() {
         index = refusal(seen.empty_at)?;
         outcome.verdict = Verdict::Denied(Denial::Insufficient);

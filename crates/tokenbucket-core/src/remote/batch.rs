@@ -1,7 +1,7 @@
 //! Batches: several steps on remote stores in one operation, which takes the tokens of all or none.
 
 use super::{Answer, Failure, OnFailure, Remote, Reply, Transport, sure};
-use crate::batch::{self, Batch, Taken, take_all};
+use crate::batch::{Batch, Taken, by_bucket, firsts_on_buckets, refused, take_all};
 use crate::clock::boot_clock;
 use crate::host::Host;
 use crate::key::Key;
@@ -38,6 +38,8 @@ impl<T: Transport> Remote<'_, T> {
             Err(refused) => return Ok(Some(sure(Err(refused)))),
         };
         let keys: Vec<_> = buckets.iter().map(|&(_, key)| key).collect();
+        // The hash of a key contains the identity of its store.
+        let firsts = firsts_on_buckets(keys.iter().map(|key| key.hash), |_, _| true);
         let ask = |transport: &T, deadline| {
             let mut replies = transport.take_all(&asks, deadline)?;
             let granted = replies.iter().all(|reply| reply.outcome.granted());
@@ -50,13 +52,14 @@ impl<T: Transport> Remote<'_, T> {
                 }
                 store.learn(key, step, reply, hints[index].as_ref(), now);
             }
-            Ok(read(&keys, steps, granted, &replies))
+            Ok(read(&firsts, steps, granted, &replies))
         };
         let stand_in = |policy, _: &_| {
             let Ok(answer) = take_all(&mut StandIn {
                 policy,
                 host: self.host,
                 keys: &keys,
+                firsts: &firsts,
                 steps,
             });
             answer
@@ -74,15 +77,15 @@ const fn taken(index: usize, step: Step, outcome: Outcome) -> Taken {
 }
 
 /// Converts the replies to the outcomes of all steps, or to the first denied step.
-fn read(keys: &[Key<'_>], steps: &[Step], granted: bool, replies: &[Reply]) -> Batched {
-    let mut outcomes = replies.iter().map(|reply| reply.outcome).enumerate();
+fn read(firsts: &[usize], steps: &[Step], granted: bool, replies: &[Reply]) -> Batched {
     if granted {
+        let outcomes = replies.iter().map(|reply| reply.outcome).enumerate();
         let all = outcomes.map(|(index, outcome)| taken(index, steps[index], outcome));
         return Ok(all.collect());
     }
-    let same_bucket = |a: usize, b: usize| keys[a] == keys[b];
-    let refused =
-        outcomes.find_map(|(index, seen)| batch::refused(&same_bucket, steps, index, seen));
+    let on_bucket = by_bucket(firsts.iter().copied());
+    let refusal = |mine: &Vec<usize>| refused(mine, steps, replies[mine[0]].outcome);
+    let refused = on_bucket.iter().find_map(refusal);
     // The store uses the same arithmetic, so one of the steps is denied here, too.
     refused.map_or_else(|| Ok(Vec::new()), Err)
 }
@@ -92,6 +95,7 @@ struct StandIn<'a> {
     policy: OnFailure,
     host: &'a Host,
     keys: &'a [Key<'a>],
+    firsts: &'a [usize],
     steps: &'a [Step],
 }
 
@@ -102,8 +106,8 @@ impl Batch for StandIn<'_> {
         self.steps
     }
 
-    fn same_bucket(&self, a: usize, b: usize) -> bool {
-        self.keys[a] == self.keys[b]
+    fn first_on_bucket(&self, index: usize) -> usize {
+        self.firsts[index]
     }
 
     fn take(&mut self, index: usize, step: &Step) -> Result<Outcome, Infallible> {

@@ -36,8 +36,9 @@ impl Batch for Basket<'_> {
         &self.steps
     }
 
-    fn same_bucket(&self, a: usize, b: usize) -> bool {
-        self.keys[a] == self.keys[b]
+    fn first_on_bucket(&self, index: usize) -> usize {
+        let is_same = |key: &Key<'_>| *key == self.keys[index];
+        self.keys.iter().position(is_same).unwrap()
     }
 
     fn take(&mut self, index: usize, step: &Step) -> Result<Outcome, Infallible> {
