@@ -7,6 +7,7 @@ msgpack
 memcached
 redis
 mysqlnd
+pcntl
 pdo
 pdo_mysql
 pdo_pgsql
