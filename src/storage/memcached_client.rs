@@ -74,7 +74,10 @@ fn make(
         vec![only_server(client, unfit)?]
     } else {
         let list = invoke::method(client, "getserverlist", &mut [])?;
-        value::elements(&list).into_iter().filter_map(name).collect()
+        value::elements(&list)
+            .into_iter()
+            .filter_map(name)
+            .collect()
     };
     if names.is_empty() {
         return Err(unfit("must have a server"));

@@ -88,11 +88,11 @@ impl<'a> Question<'a> {
         }
     }
 
-    /// Lets the call take tokens of the future that are refilled within `max_wait` ticks. A call for
-    /// more than the capacity is denied anyway.
+    /// Lets the call take tokens of the future that are refilled within `max_wait` ticks. A call
+    /// for more than the capacity is still denied.
     ///
-    /// The rounding of the time per token is forgiven, and at least a microsecond. So a caller that
-    /// waits a minute gets the tokens of a minute.
+    /// Adds the rounding of the time per token to `max_wait`, and at least a microsecond. So a
+    /// caller that waits a minute gets the tokens of a minute.
     pub fn wait_at_most(&mut self, max_wait: Ticks) {
         if self.step.exceeds_capacity() {
             return;

@@ -247,11 +247,11 @@ impl Quota {
         Step::new(cost.unwrap_or(too_much), self.burst)
     }
 
-    /// Returns the ticks that a refund of `tokens` gives back, rounded down to whole grains, and at
-    /// most [`MAX_BURST`]. The result may exceed the span, because a bucket in debt may need more to
-    /// become full.
+    /// Returns the ticks that a refund of `tokens` gives back, rounded down to whole grains. The
+    /// result is at most [`MAX_BURST`]. It may exceed the span, because a bucket in debt may need
+    /// more to become full.
     ///
-    /// If this were rounded up like a cost, many small refunds would give back more than one call
+    /// If the result were rounded up like a cost, many small refunds would give back more than one call
     /// has taken.
     #[must_use]
     pub fn refund(&self, tokens: Tokens) -> Ticks {
@@ -295,8 +295,7 @@ impl Quota {
         })
     }
 
-    /// Returns the whole tokens that refill in `debt` ticks, rounded up. These are the tokens that a
-    /// bucket owes.
+    /// Returns the whole tokens that a bucket owes if its debt is `debt` ticks, rounded up.
     #[must_use]
     pub fn tokens_owed(&self, debt: Ticks) -> u64 {
         let tokens = (u128::from(debt) * u128::from(self.group)).div_ceil(u128::from(self.unit));

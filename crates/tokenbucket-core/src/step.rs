@@ -105,8 +105,8 @@ impl Step {
         }
     }
 
-    /// Reports whether the bucket is refilled all the time and denials are free. The verdict on such
-    /// a step can be derived from a lower bound of `empty_at`.
+    /// Reports whether the bucket is refilled all the time and denials are free. A denial of such a
+    /// step can be derived from a lower bound of `empty_at`.
     #[must_use]
     pub const fn is_plain(&self) -> bool {
         self.tick == 1 && self.max_debt == 0
