@@ -251,8 +251,8 @@ impl Quota {
     /// result is at most [`MAX_BURST`]. It may exceed the span, because a bucket in debt may need
     /// more to become full.
     ///
-    /// If the result were rounded up like a cost, many small refunds would give back more than one call
-    /// has taken.
+    /// If the result were rounded up like a cost, many small refunds would give back more than one
+    /// call has taken.
     #[must_use]
     pub fn refund(&self, tokens: Tokens) -> Ticks {
         let grains = tokens.scale_down(self.unit, self.group * self.grain.ticks());
