@@ -96,7 +96,7 @@ pub fn check(call: &mut Call<'_>, result: &mut Zval) -> Result<(), Thrown> {
     Ok(())
 }
 
-/// `retryAfter(): float`
+/// Implements `retryAfter(): float`. Returns the wait after the object's last call, in seconds.
 #[allow(clippy::unnecessary_wraps)] // The signature of every method.
 pub fn retry_after(call: &mut Call<'_>, result: &mut Zval) -> Result<(), Thrown> {
     super::retry_after::<Limiter>(call, result);
@@ -111,8 +111,8 @@ fn key_of(this: &Object<Limiter>, id: &Zval) -> Result<Zval, Thrown> {
     })
 }
 
-/// Takes a token. Returns the wait until the bucket holds one. Returns `None` if the store failed
-/// and the policy is `Local` or `Allow`.
+/// Takes a token. Returns the wait until the bucket holds a token. Returns `None` if the store
+/// failed and the policy is `Local` or `Allow`.
 fn take(native: &dyn Storage, key: &[u8], limit: f64, window: f64) -> Result<Option<Wait>, Thrown> {
     let ticks = seconds::to_ticks(window).unwrap_or(0);
     let step = charged(limit, ticks, native.grain());

@@ -91,8 +91,8 @@ impl<'a> Question<'a> {
     /// Lets the call take tokens of the future that are refilled within `max_wait` ticks. A call for
     /// more than the capacity is denied anyway.
     ///
-    /// The rounding of the time per token is forgiven, and at least a microsecond. So a caller that
-    /// waits a minute gets the tokens of a minute.
+    /// The rounding of the time per token, and at least a microsecond, is added to `max_wait`. So a
+    /// caller that waits a minute gets the tokens of a minute.
     pub fn wait_at_most(&mut self, max_wait: Ticks) {
         if self.step.exceeds_capacity() {
             return;
@@ -130,7 +130,7 @@ impl<'a> Question<'a> {
     }
 
     /// Returns the decision for the outcome of the step. `fallback` is true if the failure policy
-    /// decided. The time until the call succeeds is that of a caller who cannot wait.
+    /// decided. `retryAfter` is that of a caller that cannot wait.
     pub fn decision(&self, (outcome, fallback): (Outcome, bool)) -> Decision {
         let step = Step {
             max_wait: 0,

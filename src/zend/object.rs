@@ -287,7 +287,7 @@ pub(super) unsafe extern "C" fn free<T: State>(object: *mut zend_object) {
 /// Implements the engine's `get_gc`: lists the values in the property slots and those of the state.
 ///
 /// # Safety
-/// Called by the engine, with an object that `allocate` made and places for the results.
+/// Only the engine calls this, with an object that `allocate` made and places for the results.
 pub(super) unsafe extern "C" fn references<T: State>(
     object: *mut zend_object,
     values: *mut *mut Zval,

@@ -66,8 +66,8 @@ impl<'a> Values<'a> {
         }
     }
 
-    /// Returns the age of the state that a grant leaves in a full bucket. A grant that costs nothing
-    /// changes no state, so its bucket counts as empty [`LONG_AGO`].
+    /// Returns the age, in microseconds, of the state that a grant leaves in a full bucket. A grant
+    /// that costs nothing changes no state, so its bucket counts as empty [`LONG_AGO`].
     pub fn slack(&self) -> i64 {
         if self.cost == 0 {
             LONG_AGO
