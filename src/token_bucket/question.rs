@@ -88,10 +88,10 @@ impl<'a> Question<'a> {
         }
     }
 
-    /// Lets the call take tokens of the future that are refilled within `max_wait` ticks. A call for
-    /// more than the capacity is denied anyway.
+    /// Lets the call take tokens of the future that are refilled within `max_wait` ticks. A call
+    /// for more than the capacity is denied anyway.
     ///
-    /// The rounding of the time per token, and at least a microsecond, is added to `max_wait`. So a
+    /// Adds the rounding of the time per token to `max_wait`, but at least a microsecond. So a
     /// caller that waits a minute gets the tokens of a minute.
     pub fn wait_at_most(&mut self, max_wait: Ticks) {
         if self.step.exceeds_capacity() {

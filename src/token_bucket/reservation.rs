@@ -1,7 +1,7 @@
 //! `reserve()`, and the class `TokenBucket\Reservation` that it returns.
 //!
-//! A reservation takes the next tokens of the bucket, in order of arrival. They may be tokens of the
-//! future. Then the reservation is due when they have been refilled.
+//! A reservation takes the next tokens of the bucket, in order of arrival. These may be tokens of
+//! the future. Then the reservation is due when the tokens have been refilled.
 
 use super::bucket::Bucket;
 use super::question::Question;

@@ -248,8 +248,8 @@ impl Quota {
     }
 
     /// Returns the ticks that a refund of `tokens` gives back, rounded down to whole grains, and at
-    /// most [`MAX_BURST`]. The result may exceed the span, because a bucket in debt may need more to
-    /// become full.
+    /// most [`MAX_BURST`]. The result may exceed the span, because a bucket in debt may need more
+    /// to become full.
     ///
     /// If the result were rounded up like a cost, many small refunds would give back more than one
     /// call has taken.
@@ -295,8 +295,8 @@ impl Quota {
         })
     }
 
-    /// Returns the whole tokens that refill in `debt` ticks, rounded up. These are the tokens that a
-    /// bucket owes.
+    /// Returns the whole tokens that refill in `debt` ticks, rounded up. These are the tokens that
+    /// a bucket owes.
     #[must_use]
     pub fn tokens_owed(&self, debt: Ticks) -> u64 {
         let tokens = (u128::from(debt) * u128::from(self.group)).div_ceil(u128::from(self.unit));

@@ -20,8 +20,8 @@ pub enum Put {
     },
     /// Fills the bucket.
     Reset {
-        /// The span: the time in which an empty bucket becomes full. A remote store keeps the full record for
-        /// this time, so that no host restores an earlier state from its denial cache.
+        /// The span: the time in which an empty bucket becomes full. A remote store keeps the full
+        /// record for this time, so that no host restores an earlier state from its denial cache.
         burst: Ticks,
     },
     /// Creates a record that was empty `age` ticks ago, unless the bucket has a record. With a

@@ -13,8 +13,8 @@
 //! in this call.
 //!
 //! If the clocks of hosts differ by e seconds, up to rate × 2e additional tokens are granted in any
-//! window. A step never moves a state back. Correcting the state that a host with a fast clock wrote
-//! would grant tokens without limit.
+//! window. A step never moves a state back. Correcting the state that a host with a fast clock
+//! wrote would grant tokens without limit.
 
 pub mod ketama;
 pub mod key;
