@@ -144,7 +144,7 @@ namespace {
         public function peek(int|float $tokens = 1): TokenBucket\Decision {}
 
         /**
-         * Takes tokens whether or not the bucket holds them.
+         * Takes tokens, even if the bucket does not hold them.
          *
          * If the bucket holds too few tokens, it goes into debt, and denies calls until the debt is
          * repaid. The decision is a grant, and remaining may be negative. The decision is a denial
@@ -1010,8 +1010,8 @@ namespace TokenBucket\Compat {
         public function retryAfter(): float {}
 
         /**
-         * Removes the hits that have leaked. request() does this for the set that it uses, so
-         * cleanup() is only needed for sets that get no requests.
+         * Removes the hits that have leaked. request() does this for its own set. So cleanup() is
+         * only needed for sets that get no requests.
          */
         public function cleanup(): void {}
 

@@ -5,8 +5,8 @@
 //! are charged in both cases.
 //!
 //! If the store fails, the storage's failure policy decides. `Local`, which is the default, and
-//! `Allow` allow the call and report the failure, as `tokenbucket.failure_report` says. The report
-//! has the text of the original class, because people search their logs for that text. `Deny` and
+//! `Allow` allow the call and report the failure by `tokenbucket.failure_report`. The report has
+//! the text of the original class, because people search their logs for that text. `Deny` and
 //! `Throw` work as in other limiters.
 
 use super::{Limiter as _, amount, native, storage as argument, wrong_type};

@@ -99,8 +99,8 @@ fn make(
 /// Returns the name of the only server of a `\Memcache`.
 ///
 /// # Errors
-/// Throws the exception of `unfit` if there is no server, or several, or if the client puts a
-/// varying text before each key.
+/// Throws the exception of `unfit` if the client has no server or several servers, or if the client
+/// puts a varying text before each key.
 fn only_server(client: Obj<'_>, unfit: Unfit<'_>) -> Result<Vec<u8>, Thrown> {
     if !matches!(&*system::setting(HOST_KEY), b"" | b"0") {
         return Err(unfit("must not use memcache.prefix_host_key"));

@@ -1,4 +1,4 @@
-//! `charge()` and `settle()`: take tokens whether or not the bucket holds them.
+//! `charge()` and `settle()`, which take tokens even if the bucket does not hold them.
 
 use super::bucket::Bucket;
 use super::overrides;

@@ -1,4 +1,4 @@
-//! `wait()`: reserves the next tokens, and sleeps until the bucket holds them.
+//! `wait()`, which reserves the next tokens and sleeps until the bucket holds them.
 
 use super::attempt;
 use super::bucket::Bucket;

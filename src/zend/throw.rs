@@ -74,8 +74,8 @@ pub fn aside<R>(body: impl FnOnce() -> R) -> R {
     result
 }
 
-/// Returns true if the pending exception is the engine's own: for `exit()`, or for the end of a
-/// fiber that is never resumed. PHP code cannot catch it.
+/// Returns true if the pending exception is the engine's own. The engine throws such an exception
+/// for `exit()`, and to end a fiber that is never resumed. PHP code cannot catch it.
 ///
 /// # Safety
 /// `exception` is a live object.

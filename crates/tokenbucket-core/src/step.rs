@@ -184,7 +184,7 @@ impl Step {
     #[inline]
     fn next(&self, empty_at: Ticks, now: Ticks) -> Ticks {
         if self.cost == 0 {
-            // The state of a bucket that is full for a small burst must stay as it is, because the
+            // The bucket may be full for a small burst. Its state must not change then, because the
             // bucket may hold more tokens for a caller with a larger burst.
             return empty_at;
         }

@@ -79,8 +79,8 @@ impl<'a> DenialCache<'a> {
         &self.0[((bits * self.0.len() as u64) >> 32) as usize]
     }
 
-    /// Returns the entry of the bucket with this hash, with its age at `now`. Returns `None` if
-    /// there is none, if the set was cleared since, or if the state was seen after `now`.
+    /// Returns the entry of the bucket with this hash, with its age at `now`. Returns `None` if the
+    /// entry is missing, if the set was cleared since, or if the state was seen after `now`.
     #[inline]
     #[must_use]
     pub fn find(&self, hash: u128, now: Ticks) -> Option<Entry> {
