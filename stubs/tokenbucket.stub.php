@@ -153,7 +153,7 @@ namespace {
          *
          * @param int|float $tokens 0 or more, also more than the capacity
          * @throws ValueError if the debt would take more than 2^60 nanoseconds (36 years) to repay.
-         *     Nothing is taken then
+         *     No tokens are taken then
          * @throws LogicException over a storage that is written in PHP
          */
         public function charge(int|float $tokens): TokenBucket\Decision {}

@@ -80,7 +80,7 @@ pub fn aside<R>(body: impl FnOnce() -> R) -> R {
 /// # Safety
 /// `exception` is a live object.
 unsafe fn is_exit(exception: *mut zend_object) -> bool {
-    // SAFETY: by contract.
+    // SAFETY: the caller guarantees a live object.
     unsafe { symbols::zend_is_unwind_exit(exception) || symbols::zend_is_graceful_exit(exception) }
 }
 
