@@ -110,14 +110,15 @@ pub fn refused_by(quota: &Quota, decision: &Decision, key: Option<Zval>) -> Resu
     })
 }
 
-/// Returns a span in seconds, without what rounding the time per token has added, but at most a
-/// microsecond less: a caller needs longer than that to call again. A span is never shortened to 0.
+/// Converts a time of `ticks` to seconds. Subtracts the time that rounding the time per token has
+/// added, but at most a microsecond, because a caller needs longer than that to call again. The
+/// result is 0 only if `ticks` is 0.
 fn shown(quota: &Quota, ticks: Ticks) -> f64 {
     let rounding = quota.rounding(ticks).min(TICKS_PER_MICROSECOND);
     seconds::from_ticks(ticks.saturating_sub(rounding).max(ticks.min(1)))
 }
 
-/// `__construct()`
+/// Implements `__construct()`. Creates a decision from the arguments.
 pub fn construct(call: &mut Call<'_>, _result: &mut Zval) -> Result<(), Thrown> {
     let allowed = call.bool(1)?;
     let remaining = tokens_left(call)?;
@@ -164,7 +165,8 @@ pub fn construct(call: &mut Call<'_>, _result: &mut Zval) -> Result<(), Thrown> 
     Ok(())
 }
 
-/// Returns argument 2, the tokens that are left. It is finite, and 0 if it was not passed.
+/// Returns argument 2, the tokens that are left, or 0 if it was not passed. Throws `ValueError` if
+/// it is not finite.
 fn tokens_left(call: &mut Call<'_>) -> Result<f64, Thrown> {
     if call.count() < 2 {
         return Ok(0.0);
@@ -177,8 +179,8 @@ fn tokens_left(call: &mut Call<'_>) -> Result<f64, Thrown> {
     Ok(remaining + 0.0)
 }
 
-/// Returns argument `number`, which is 0 or more and may be infinite. Returns 0 if it was not
-/// passed.
+/// Returns argument `number`, which may be infinite, or 0 if it was not passed. Throws `ValueError`
+/// if it is negative or NAN.
 fn amount(call: &mut Call<'_>, number: u32) -> Result<f64, Thrown> {
     if call.count() < number {
         return Ok(0.0);
@@ -195,7 +197,7 @@ fn amount(call: &mut Call<'_>, number: u32) -> Result<f64, Thrown> {
     Ok(amount + 0.0)
 }
 
-/// `jsonSerialize(): array`
+/// Implements `jsonSerialize(): array`. Returns the properties by name, with null instead of INF.
 pub fn json_serialize(call: &mut Call<'_>, result: &mut Zval) -> Result<(), Thrown> {
     let object = call.this::<Answer>();
     let mut table = ZendHashTable::new();
@@ -279,8 +281,8 @@ impl Fields {
         let reset = if remaining > 0 {
             quota.refill(remaining)
         } else {
-            // The bucket is full after `reset_after`. It holds one token as soon as only the refill
-            // of the others remains.
+            // The bucket is full after `reset_after`. It holds one token when only the refill of
+            // the other tokens remains.
             let others = quota.burst() - quota.refill(1);
             decision.reset_after.saturating_sub(others)
         };
@@ -329,7 +331,8 @@ impl Fields {
             ("RateLimit", format!("{policy};r={remaining}{reset}")),
         ];
         if let Some(retry_after) = self.retry_after {
-            // At least t. A wait of 0 seconds would look like no denial.
+            // The value is at least t, and at least 1, because a wait of 0 seconds would look like
+            // a grant.
             let seconds = retry_after.max(self.reset.unwrap_or(0)).max(1);
             lines.push(("Retry-After", seconds.to_string()));
         }

@@ -1,8 +1,8 @@
 //! The extension's exceptions, and the PHP exceptions for errors of the core crate.
 //!
 //! An invalid argument throws a `ValueError` that names it. A failed store throws a
-//! `TokenBucket\StorageException`, or is reported as `tokenbucket.failure_report` says. A denial is
-//! a result and throws nothing.
+//! `TokenBucket\StorageException`, or is reported by the setting `tokenbucket.failure_report`. A
+//! denial is a result and throws nothing.
 
 use crate::classes;
 use crate::ini::{self, FailureReport};
@@ -36,8 +36,8 @@ pub fn storage_failed(failure: &Failure, previous: Option<Zval>) -> Thrown {
     throw::of_class(&classes::STORAGE_EXCEPTION, &failure.to_string(), previous)
 }
 
-/// Reports a failure that its caller does not see otherwise. `warn` raises the PHP warning, if the
-/// setting asks for one.
+/// Reports a failure that the failure policy hides from the caller. `warn` raises the PHP warning,
+/// if the setting selects a warning.
 ///
 /// # Errors
 /// Fails with the exception of the warning handler.

@@ -44,7 +44,7 @@ pub fn register(module: i32) {
     checked(REPORT, expected, FailureReport::Log, report);
 }
 
-/// Where a failure is reported that a failure policy hides from its caller.
+/// The report of a failure that the failure policy hides from the caller.
 #[derive(Clone, Copy, Debug)]
 pub enum FailureReport {
     /// In PHP's error log.
@@ -145,7 +145,7 @@ fn report(value: &str) -> Option<FailureReport> {
     match value {
         "log" => Some(FailureReport::Log),
         "warning" => Some(FailureReport::Warning),
-        // The parser of php.ini makes an empty value of `none` without quotes.
+        // The parser of php.ini converts `none` without quotes to an empty value.
         "none" | "" => Some(FailureReport::None),
         _ => None,
     }

@@ -144,34 +144,36 @@ namespace {
         public function peek(int|float $tokens = 1): TokenBucket\Decision {}
 
         /**
-         * Takes tokens whether or not the bucket holds them.
+         * Takes tokens, even if the bucket does not hold them.
          *
-         * If the bucket holds too few, it goes into debt, and denies calls until the debt is
-         * repaid. The decision is allowed, and remaining may be negative. It is a denial only if
-         * the store could not take the tokens: reason 'unavailable', 'table_full' or 'contended'.
+         * If the bucket holds too few tokens, it goes into debt, and denies calls until the debt is
+         * repaid. The decision is a grant, and remaining may be negative. The decision is a denial
+         * only if the store could not take the tokens. The reason is then 'unavailable',
+         * 'table_full' or 'contended'.
          *
          * @param int|float $tokens 0 or more, also more than the capacity
          * @throws ValueError if the debt would take more than 2^60 nanoseconds (36 years) to repay.
-         *     Nothing is taken then
+         *     No tokens are taken then
          * @throws LogicException over a storage that is written in PHP
          */
         public function charge(int|float $tokens): TokenBucket\Decision {}
 
         /**
-         * Corrects a cost that was estimated: charges the difference, or gives it back.
+         * Charges or gives back the difference between the reserved tokens and the actual tokens.
          *
-         * Call it after attempt($reserved) was allowed and the actual cost is known. Then exactly
+         * Call settle() after attempt($reserved) was allowed, when the work is done. Then exactly
          * $actual tokens are taken in all. The decision is as for charge().
          *
          * @param int|float $reserved the tokens that were taken
-         * @param int|float $actual the tokens that the work has cost
+         * @param int|float $actual the tokens that the work needed
          * @throws ValueError as charge() does
          * @throws LogicException over a storage that is written in PHP
          */
         public function settle(int|float $reserved, int|float $actual): TokenBucket\Decision {}
 
         /**
-         * Reserves the next tokens, in order of arrival, and says how long to wait for them.
+         * Reserves the next tokens, in order of arrival. Returns the reservation, with the delay
+         * until the tokens may be used.
          *
          * The tokens are taken at once, also if they are refilled later. If the wait would be
          * longer than $maxWait, the reservation is denied and takes nothing.
@@ -185,11 +187,12 @@ namespace {
          * Takes tokens, and sleeps until the bucket holds them.
          *
          * Callers get their tokens in order of arrival, as with reserve(). Returns a denial at once
-         * if the wait would be longer than $timeout. The rounding of the time per token is
-         * forgiven, and at least a microsecond. If a signal arrives that PHP must handle, cancels
-         * the reservation and returns a denial with the reason "interrupted". The sleep blocks the
-         * whole process, also inside a fiber. In an event loop, call reserve() and set a timer for
-         * its delay. Over a storage that is written in PHP, calls are repeated in no order.
+         * if the wait would be longer than $timeout. The wait may exceed $timeout by the rounding
+         * of the time per token, or by a microsecond if that is longer. If a signal arrives that
+         * PHP must handle, cancels the reservation and returns a denial with the reason
+         * "interrupted". The sleep blocks the whole process, also inside a fiber. In an event loop,
+         * call reserve() and set a timer for its delay. Over a storage that is written in PHP,
+         * calls are repeated in no order.
          *
          * @param float $timeout seconds, 0 or more; INF for any wait
          */
@@ -405,15 +408,15 @@ namespace {
         /**
          * Creates a storage from a client. The storage opens its own connections.
          *
-         * It reads the servers, the key placement and the prefix from the client: OPT_PREFIX_KEY of
-         * a \Memcached, memcache.prefix_static_key of a \Memcache. Weights cannot be read: if the
-         * servers have different weights, pass them to the constructor. A \Memcache must have one
-         * server.
+         * The servers, the key placement and the prefix are read from the client. The prefix is
+         * OPT_PREFIX_KEY of a \Memcached, and memcache.prefix_static_key of a \Memcache. Weights
+         * cannot be read. If the servers have different weights, pass them to the constructor. A
+         * \Memcache must have one server.
          *
          * @param \Memcached|\Memcache $client a client with at least one server
          * @param string $prefix a bucket's key is the client's prefix, this prefix and the
          *     identifier
-         * @throws TypeError if $client is no such client
+         * @throws TypeError if $client is not such a client
          * @throws ValueError if the storage would place keys on other servers than the client
          */
         public static function fromClient(
@@ -561,8 +564,8 @@ namespace {
         public function advance(float $seconds): void {}
 
         /**
-         * Returns the reading of the clock: the seconds by which it was advanced, by advance() and
-         * by wait(). It is 0 for a new object.
+         * Returns the seconds by which advance() and wait() have advanced the clock. A new object
+         * returns 0.
          *
          * bootstrap() takes instants of this clock. It also takes instants of microtime(true),
          * which are decades later, and measures them on the wall clock.
@@ -609,9 +612,9 @@ namespace TokenBucket {
     }
 
     /**
-     * Tokens that were reserved. TokenBucket::reserve() returns it.
+     * Holds tokens that were reserved. TokenBucket::reserve() returns this object.
      *
-     * A process that ends without cancel() has used its tokens.
+     * If the process ends without cancel(), the tokens stay taken.
      *
      * @implementation token_bucket::reservation::Reservation
      * @strict-properties
@@ -623,8 +626,8 @@ namespace TokenBucket {
         public readonly Decision $decision;
 
         /**
-         * Seconds from the reservation until the tokens may be used. 0 if at once, INF if nothing
-         * was reserved.
+         * Seconds from the reservation until the tokens may be used. The value is 0 if they may be
+         * used at once, and INF if nothing was reserved.
          */
         public readonly float $delay;
 
@@ -647,9 +650,9 @@ namespace TokenBucket {
         /**
          * Gives the tokens back, once. Later calls do nothing.
          *
-         * Tokens that were taken after this reservation keep their instants. While the bucket is in
-         * debt, only the rest of the cost is given back, so that two callers do not get their
-         * tokens at one instant.
+         * Calls that were granted after this reservation keep their instants. So while the bucket
+         * is in debt, the cost of these calls is not given back. Otherwise, two callers could get
+         * their tokens at one instant.
          */
         public function cancel(): void {}
     }
@@ -830,8 +833,9 @@ namespace TokenBucket\Compat {
         public function limitRequestsInMinutes($allowedRequests, $minutes) {}
 
         /**
-         * Returns the seconds until the same request would be allowed after this object's last one,
-         * if no other came. 0 if that one was allowed, INF if none ever is.
+         * Returns the seconds until a repetition of this object's last request would be allowed, if
+         * no other request is made. Returns 0 if that request was allowed, and INF if no repetition
+         * ever is.
          */
         public function retryAfter(): float {}
     }
@@ -879,7 +883,8 @@ namespace TokenBucket\Compat {
 
         /**
          * Returns the seconds until the client of this object's last check() is no longer limited,
-         * if no other call came. 0 if it was not limited, INF if it always is.
+         * if no other call is made. Returns 0 if the client was not limited, and INF if the client
+         * is always limited.
          */
         public function retryAfter(): float {}
 
@@ -945,8 +950,9 @@ namespace TokenBucket\Compat {
         public function handler() {}
 
         /**
-         * Returns the seconds until the same request would be allowed after this object's last one,
-         * if no other came. 0 if that one was allowed, INF if none ever is.
+         * Returns the seconds until a repetition of this object's last request would be allowed, if
+         * no other request is made. Returns 0 if that request was allowed, and INF if no repetition
+         * ever is.
          */
         public function retryAfter(): float {}
     }
@@ -1004,19 +1010,19 @@ namespace TokenBucket\Compat {
 
         /**
          * Returns the hits that the bucket held after this object's last request. A denied request
-         * is no hit.
+         * is not a hit.
          */
         public function hits(): int {}
 
         /**
-         * Returns the seconds until the same request would be admitted after this object's last
-         * one, if no other came. 0 if that one was admitted. In a dry run, this tells who would be
-         * denied.
+         * Returns the seconds until a repetition of this object's last request would be admitted,
+         * if no other request is made. Returns 0 if that request was admitted. In a dry run, the
+         * value is greater than 0 for a request that would be denied.
          */
         public function retryAfter(): float {}
 
         /**
-         * Removes the hits that have leaked. request() does so for the set that it uses, so this is
+         * Removes the hits that have leaked. request() does this for its own set. So cleanup() is
          * only needed for sets that get no requests.
          */
         public function cleanup(): void {}

@@ -6,6 +6,8 @@ if (PHP_VERSION_ID < 80300) {
     die('skip PHP before 8.3 does not collect cycles through a WeakMap');
 }
 ?>
+--INI--
+tokenbucket.failure_report=none
 --FILE--
 <?php
 class Noting extends TokenBucket

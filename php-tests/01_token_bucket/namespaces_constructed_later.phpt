@@ -20,7 +20,7 @@ $name = bin2hex(random_bytes(8));
 $bucket = null;
 $storage = new TokenBucketStorageSharedMemory(new Reaching($name, function ($unmade) use ($name, &$bucket) {
     $bucket = new TokenBucket($unmade, $name, 10, 0.001);
-    // Without a namespace, because the constructor has not set one yet.
+    // The bucket has no namespace yet, because the constructor has not set it.
     var_dump($bucket->consume(3));
 }));
 var_dump($bucket->consume(4), $bucket->attempt(1)->remaining);

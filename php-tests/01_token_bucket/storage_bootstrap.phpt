@@ -18,7 +18,7 @@ foreach (['TokenBucketStorageMemory', 'TokenBucketStorageSharedMemory'] as $clas
     $decision = $bucket('debt')->peek(0);
     var_dump($decision->allowed, $decision->retryAfter > 1490 && $decision->retryAfter <= 1500);
     echo "a distant past makes a full bucket, a distant future a debt\n";
-    // On the fake clock, 0 is the instant at which it starts.
+    // The fake clock starts at the instant 0.
     $storage->bootstrap('epoch', $storage instanceof TokenBucketStorageMemory ? -1e6 : 0.0);
     $storage->bootstrap('before', -1e18);
     $storage->bootstrap('after', 1e18);

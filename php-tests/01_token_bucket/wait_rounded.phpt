@@ -1,5 +1,5 @@
 --TEST--
-wait() and retryAfter forgive what rounding the time per token has added
+wait() and retryAfter ignore the time that rounding the time per token has added
 --FILE--
 <?php
 require __DIR__ . '/../../testkit/php/check.php';

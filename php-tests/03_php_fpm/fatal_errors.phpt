@@ -1,5 +1,5 @@
 --TEST--
-Under php-fpm: requests that die in PHP code inside a call leak no memory
+Under php-fpm: requests that end in a fatal error inside a call leak no memory
 --EXTENSIONS--
 pdo
 pdo_sqlite

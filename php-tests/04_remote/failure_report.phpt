@@ -34,7 +34,7 @@ foreach (['the default' => [], 'log' => ['log'], 'warning' => ['warning'], 'none
 }
 echo "== no error_log: the log of the server interface\n";
 echo preg_replace('/^\[.*?\] /m', '', php_run($code, ['tokenbucket.failure_report' => 'log']));
-echo "== it cannot be changed by a script\n";
+echo "== a script cannot change the setting\n";
 var_dump(ini_set('tokenbucket.failure_report', 'none'));
 ?>
 --EXPECT--
@@ -95,5 +95,5 @@ true
 true
 tokenbucket: Unable to obtain lock ob throttle_a\nb
 false
-== it cannot be changed by a script
+== a script cannot change the setting
 bool(false)

@@ -65,7 +65,7 @@ $slow = 5.0;
 
 echo "-- replies of servers --\n";
 $line = str_replace("\n", "\v", FOUL);
-// The client of Redis takes only UTF-8 for a reply.
+// The Redis client accepts only UTF-8 in a reply.
 $redis = server_of('-ERR ' . str_replace("\xff", '', $line) . "\r\n");
 $memcached = server_of("SERVER_ERROR $line\r\n");
 foreach ([OnFailure::Throw, OnFailure::Allow] as $policy) {

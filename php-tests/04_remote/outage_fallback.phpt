@@ -42,7 +42,7 @@ foreach (Store::each() as $kind => $store) {
     echo "$kind back: ", fallbacks($store, OnFailure::Local, 'back') ?: 'none', "\n";
 }
 
-echo "-- a cached denial is the store's --\n";
+echo "-- a cached denial counts as a decision of the store --\n";
 $server = RedisServer::start();
 $bucket = new TokenBucket(new TokenBucketStorageRedis("unix://$server->socket", timeout: 5.0), 'x', 1, 0.001);
 $bucket->consume();
@@ -80,7 +80,7 @@ Memcached killed, Local: attempt, peek, wait, all of one server, all, this serve
 Memcached killed, Allow: attempt, peek, wait, all of one server, all, this server is tightest
 Memcached killed, Deny: attempt, peek, wait, all of one server, all, this server is tightest, all, memory is tightest
 Memcached back: none
--- a cached denial is the store's --
+-- a cached denial counts as a decision of the store --
 hinted +1: false
 -- storages that cannot fail, and one that is written in PHP --
 bool(false)

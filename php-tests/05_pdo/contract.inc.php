@@ -41,7 +41,8 @@ function contract(string $mode, PDO $db, TokenBucketStorage $storage): void
     check($debtor->settle(6, 1)->remaining === 2.0, "$mode: settle for less");
     check($debtor->consume(2) && !$debtor->consume(), "$mode: settled");
 
-    // Reservations follow each other. A cancelled one returns what no later one has built on.
+    // Reservations follow each other. Cancelling one returns only the part of its cost that exceeds
+    // the cost of later reservations.
     $queue = new TokenBucket($storage, "queue $id", 3, 0.01);
     $delays = [];
     foreach ([3, 1, 2, 1] as $tokens) {

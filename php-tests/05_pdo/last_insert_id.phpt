@@ -37,7 +37,8 @@ foreach ([true, false] as $emulated) {
         $number++;
         $db->exec('INSERT INTO parent VALUES ()');
         $decide();
-        // PDO forgets the id after each statement without one: a look at a bucket, a commit.
+        // PDO forgets the id after a statement that creates none, such as a look at a bucket or a
+        // commit.
         $expected = in_array($what, ['attemptAll()', 'in a transaction'], true) ? '0' : "$number";
         check($db->lastInsertId() === $expected, "$what: " . $db->lastInsertId());
         $db->exec('INSERT INTO child VALUES (LAST_INSERT_ID())');

@@ -15,7 +15,7 @@ use TokenBucket\Compat\MinuteWindow;
 use TokenBucket\Compat\RateLimiter;
 use TokenBucket\OnFailure;
 
-/** Returns a limiter and a request of it, which returns whether it is allowed. */
+/** Returns a limiter and a closure that sends it a request and returns true if it is allowed. */
 function limiter(string $kind, TokenBucketStorage $storage, float $seconds, int $limit, string $id): array
 {
     switch ($kind) {
@@ -50,7 +50,7 @@ foreach (['MinuteWindow', 'ClientThrottle', 'RateLimiter', 'LeakyBucket'] as $ki
         check(($limiter->retryAfter() === 0.0) === ($early == 0), "$kind: " . $limiter->retryAfter());
     }
     if ($kind === 'LeakyBucket') {
-        // It leaks at multiples of its period, so the wait depends on the clock.
+        // The bucket leaks at multiples of its period, so the wait depends on the clock.
         check($wait > 0 && $wait <= 20, "$kind: waits $wait s");
         continue;
     }

@@ -5,8 +5,8 @@
 //! are charged in both cases.
 //!
 //! If the store fails, the storage's failure policy decides. `Local`, which is the default, and
-//! `Allow` allow the call and report the failure, as `tokenbucket.failure_report` says. The report
-//! has the text of the original class, because people search their logs for that text. `Deny` and
+//! `Allow` allow the call and report the failure by `tokenbucket.failure_report`. The report has
+//! the text of the original class, because people search their logs for that text. `Deny` and
 //! `Throw` work as in other limiters.
 
 use super::{Limiter as _, amount, native, storage as argument, wrong_type};
@@ -96,7 +96,7 @@ pub fn check(call: &mut Call<'_>, result: &mut Zval) -> Result<(), Thrown> {
     Ok(())
 }
 
-/// `retryAfter(): float`
+/// Implements `retryAfter(): float`. Returns the wait after the object's last call, in seconds.
 #[allow(clippy::unnecessary_wraps)] // The signature of every method.
 pub fn retry_after(call: &mut Call<'_>, result: &mut Zval) -> Result<(), Thrown> {
     super::retry_after::<Limiter>(call, result);
@@ -111,8 +111,8 @@ fn key_of(this: &Object<Limiter>, id: &Zval) -> Result<Zval, Thrown> {
     })
 }
 
-/// Takes a token. Returns the wait until the bucket holds one. Returns `None` if the store failed
-/// and the policy is `Local` or `Allow`.
+/// Takes a token. Returns the wait until the bucket holds a token. Returns `None` if the store
+/// failed and the policy is `Local` or `Allow`.
 fn take(native: &dyn Storage, key: &[u8], limit: f64, window: f64) -> Result<Option<Wait>, Thrown> {
     let ticks = seconds::to_ticks(window).unwrap_or(0);
     let step = charged(limit, ticks, native.grain());

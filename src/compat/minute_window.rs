@@ -86,7 +86,7 @@ pub fn limit_requests_in_minutes(call: &mut Call<'_>, _result: &mut Zval) -> Res
     }
 }
 
-/// `retryAfter(): float`
+/// Implements `retryAfter(): float`. Returns the wait after the object's last request, in seconds.
 #[allow(clippy::unnecessary_wraps)] // The signature of every method.
 pub fn retry_after(call: &mut Call<'_>, result: &mut Zval) -> Result<(), Thrown> {
     super::retry_after::<Window>(call, result);
@@ -116,7 +116,7 @@ struct Asked<'a> {
 }
 
 impl Asked<'_> {
-    /// Counts the request. Returns the wait until the next one is allowed.
+    /// Counts the request. Returns the wait until the next request is allowed.
     fn wait(&self) -> Result<Wait, Thrown> {
         if let Some(redis) = storage::remote::<Redis>(self.native) {
             return self.by_counters(redis);

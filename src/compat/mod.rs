@@ -39,7 +39,7 @@ impl<L: Limiter> State for L {
     }
 }
 
-/// `retryAfter(): float`: returns the wait after the object's last request, in seconds.
+/// Implements `retryAfter(): float`. Returns the wait after the object's last request, in seconds.
 fn retry_after<L: Limiter>(call: &Call<'_>, result: &mut Zval) {
     let ticks = call.this::<L>().wait().get().ticks();
     let seconds = ticks.map_or(f64::INFINITY, seconds::from_ticks);

@@ -75,7 +75,7 @@ pub fn handler(call: &mut Call<'_>, result: &mut Zval) -> Result<(), Thrown> {
     Ok(())
 }
 
-/// `retryAfter(): float`
+/// Implements `retryAfter(): float`. Returns the wait after the object's last request, in seconds.
 #[allow(clippy::unnecessary_wraps)] // The signature of every method.
 pub fn retry_after(call: &mut Call<'_>, result: &mut Zval) -> Result<(), Thrown> {
     super::retry_after::<Limiter>(call, result);
@@ -110,8 +110,8 @@ fn decide(this: &Object<Limiter>) -> Result<Wait, Thrown> {
         |redis| redis.raw_name(identifier),
         |redis, deadline| json_bucket::take(redis, &redis.raw_name(identifier), &quota, deadline),
         |policy| {
-            // The prefix separates the fallback from the bucket with this identifier, which is
-            // another bucket.
+            // The prefix separates the fallback from a shared memory bucket that has this
+            // identifier.
             let bucket = [b"RateLimiter\0", identifier].concat();
             Wait::after(&step, &redis.stand_in(policy, &bucket, &step))
         },

@@ -129,9 +129,9 @@ pub trait Storage: Any + Debug {
         false
     }
 
-    /// Returns true if a bucket may hold the storage and keep the hash of its identifier. False
-    /// before the constructor has run, because the constructor sets the hasher. Also false if
-    /// holding the storage would keep a connection open.
+    /// Returns true if a bucket may hold the storage and keep the hash of its identifier. Returns
+    /// false before the constructor has run, because the constructor sets the hasher. Also returns
+    /// false if holding the storage would keep a connection open.
     fn can_be_held(&self) -> bool {
         true
     }

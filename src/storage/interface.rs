@@ -1,7 +1,7 @@
 //! The methods of `TokenBucketStorage` on the extension's storages, as userland buckets call them.
 //!
-//! `consume()` gets two times in seconds: the time that refills the tokens of the call, and the
-//! time that refills the whole bucket. `bootstrap()` gets an instant in seconds on the clock that
+//! `consume()` gets two times in seconds. The first time refills the tokens of the call, and the
+//! second time refills the whole bucket. `bootstrap()` gets an instant in seconds on the clock that
 //! PHP code reads. It is converted to its age.
 
 use super::contract::Storage;

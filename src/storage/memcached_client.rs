@@ -1,7 +1,7 @@
 //! `TokenBucketStorageMemcached::fromClient()`: makes the storage from the settings of a client.
 //!
 //! Servers, prefix and placement are read from the client, but the storage has its own connections.
-//! No client is asked for anything that takes a round trip.
+//! Reading the settings takes no round trip.
 //!
 //! A `\Memcached` of ext-memcached does not report its weights. So with several servers, the
 //! placement of some test keys is compared with the client's. If no placement matches, the client
@@ -52,7 +52,7 @@ pub fn storage_of(client: Obj<'_>, unfit: Unfit<'_>) -> Result<Zval, Thrown> {
     make(client, DEFAULT_PREFIX, DEFAULTS, unfit)
 }
 
-/// `fromClient(object $client, …): static`
+/// Implements `fromClient(object $client, …): static`.
 pub fn from_client(call: &mut Call<'_>, result: &mut Zval) -> Result<(), Thrown> {
     let (prefix, settings) = arguments::remote(call)?;
     let held = call.arg(1).shallow_clone();
@@ -101,8 +101,8 @@ fn make(
 /// Returns the name of the only server of a `\Memcache`.
 ///
 /// # Errors
-/// Throws the exception of `unfit` if there is no server, or several, or if the client puts a
-/// varying text before each key.
+/// Throws the exception of `unfit` if the client has no server or several servers, or if the client
+/// puts a varying text before each key.
 fn only_server(client: Obj<'_>, unfit: Unfit<'_>) -> Result<Vec<u8>, Thrown> {
     if !matches!(&*system::setting(HOST_KEY), b"" | b"0") {
         return Err(unfit("must not use memcache.prefix_host_key"));
@@ -127,7 +127,7 @@ fn only_server(client: Obj<'_>, unfit: Unfit<'_>) -> Result<Vec<u8>, Thrown> {
     Ok(spelled(host, port))
 }
 
-/// Returns the key of test `number`.
+/// Returns the test key with this number.
 fn test_key(number: u32) -> Vec<u8> {
     format!("tokenbucket:probe:{number}").into_bytes()
 }

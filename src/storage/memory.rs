@@ -61,8 +61,9 @@ impl Storage for Object<MemoryStorage> {
         Grain::FakeNanosecond
     }
 
-    /// Reads this storage's clock. Code under test may still use `microtime()`, whose readings are
-    /// decades later, so an instant that is nearer to the wall clock is measured on that clock.
+    /// Returns the seconds since an instant of this storage's clock. Code under test may still use
+    /// `microtime()`, whose readings are decades later. So an instant that is nearer to the wall
+    /// clock is measured on the wall clock.
     fn seconds_since(&self, microtime: f64) -> f64 {
         let (own, wall) = (
             self.seconds() - microtime,
@@ -71,7 +72,7 @@ impl Storage for Object<MemoryStorage> {
         if own.abs() <= wall.abs() {
             own
         } else {
-            // The wall clock goes on while PHP code computes the instant, and a double is coarse.
+            // The wall clock advances while PHP code computes the instant, and a double is coarse.
             wall + 1e-6
         }
     }
@@ -93,14 +94,14 @@ impl MemoryStorage {
     }
 }
 
-/// `now(): float`
+/// Implements `now(): float`. Returns the seconds by which the clock was advanced.
 #[allow(clippy::unnecessary_wraps)]
 pub fn now(call: &mut Call<'_>, result: &mut Zval) -> Result<(), Thrown> {
     *result = value::of_float(call.this::<MemoryStorage>().seconds());
     Ok(())
 }
 
-/// `__construct()`
+/// Implements `__construct()`.
 #[allow(clippy::unnecessary_wraps)]
 pub fn construct(_call: &mut Call<'_>, _result: &mut Zval) -> Result<(), Thrown> {
     Ok(())

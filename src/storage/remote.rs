@@ -185,7 +185,7 @@ impl<T: StorageClass> Object<RemoteStorage<T>> {
         tell(remote, answer, || None)
     }
 
-    /// Runs a step on the bucket `identifier` by the failure policy instead of the store.
+    /// Decides a step on the bucket `identifier` by the failure policy instead of the store.
     pub fn stand_in(&self, policy: OnFailure, identifier: &[u8], step: &Step) -> Outcome {
         let outcome =
             segment::host().map(|host| policy.answer(host, self.key(identifier), step, None));

@@ -1,4 +1,4 @@
-//! `charge()` and `settle()`: take tokens whether or not the bucket holds them.
+//! `charge()` and `settle()`, which take tokens even if the bucket does not hold them.
 
 use super::bucket::Bucket;
 use super::overrides;
@@ -34,10 +34,10 @@ pub fn settle(call: &mut Call<'_>, result: &mut Zval) -> Result<(), Thrown> {
     Ok(())
 }
 
-/// Returns the cost of `number` tokens, also if they are more than the capacity.
+/// Returns the cost of `number` tokens in ticks. The tokens may exceed the capacity.
 ///
 /// # Errors
-/// Throws `ValueError` for an invalid number, or one that takes more than 36 years to refill.
+/// Throws `ValueError` for an invalid number, or if the tokens take more than 36 years to refill.
 fn price(question: &Question<'_>, number: Number, argument: u32) -> Result<Ticks, Thrown> {
     let tokens = number.tokens();
     let tokens = tokens.map_err(|error| exceptions::bad_amount(argument, error))?;
@@ -57,7 +57,7 @@ fn price(question: &Question<'_>, number: Number, argument: u32) -> Result<Ticks
 /// Takes tokens in any case. Returns a denial only if the store could not take them.
 ///
 /// # Errors
-/// Throws `ValueError` if the debt would be longer than [`MAX_WAIT`]. Takes nothing then.
+/// Throws `ValueError` if the debt would exceed [`MAX_WAIT`] ticks. Then no tokens are taken.
 fn charged(
     question: &mut Question<'_>,
     cost: Ticks,

@@ -130,7 +130,7 @@ impl<'a> Question<'a> {
     }
 
     /// Returns the decision for the outcome of the step. `fallback` is true if the failure policy
-    /// decided. The time until the call succeeds is that of a caller who cannot wait.
+    /// decided. `retryAfter` is that of a caller that cannot wait.
     pub fn decision(&self, (outcome, fallback): (Outcome, bool)) -> Decision {
         let step = Step {
             max_wait: 0,

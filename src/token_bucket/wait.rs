@@ -1,4 +1,4 @@
-//! `wait()`: reserves the next tokens, and sleeps until the bucket holds them.
+//! `wait()`, which reserves the next tokens and sleeps until the bucket holds them.
 
 use super::attempt;
 use super::bucket::Bucket;
@@ -43,7 +43,7 @@ pub fn wait(call: &mut Call<'_>, result: &mut Zval) -> Result<(), Thrown> {
     Ok(())
 }
 
-/// Returns argument `number`, the longest wait in seconds. INF is the longest wait that exists.
+/// Returns argument `number`, the longest wait in seconds, as ticks. INF becomes [`MAX_WAIT`].
 ///
 /// # Errors
 /// Throws `ValueError` for a negative number or NAN.
@@ -55,8 +55,8 @@ pub fn patience(call: &mut Call<'_>, number: u32) -> Result<Ticks, Thrown> {
     seconds::to_ticks(wait).map_err(|error| exceptions::bad_amount(number, error))
 }
 
-/// Reserves the tokens and sleeps until the bucket holds them. Returns the denial at once if they
-/// would come too late.
+/// Reserves the tokens and sleeps until the bucket holds them. Returns the denial at once if the
+/// tokens would come too late.
 fn take_within(question: &Question<'_>) -> Result<Decision, Thrown> {
     let storage = question.native("wait")?;
     let (outcome, fallback) = question.take(storage)?;

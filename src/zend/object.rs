@@ -33,8 +33,8 @@ pub trait State: Sized + 'static {
     fn cloned(&self) -> Option<Self> {
         None
     }
-    /// Passes each PHP value that the state holds to `report`, so that the cycle collector sees it.
-    /// It sees property slots by itself.
+    /// Passes each PHP value that the state holds to `report`, so that the cycle collector finds
+    /// the value. The collector finds property slots by itself.
     fn report(&self, report: impl FnMut(&Zval)) {
         let _ = report;
     }
@@ -284,10 +284,11 @@ pub(super) unsafe extern "C" fn free<T: State>(object: *mut zend_object) {
     }
 }
 
-/// Implements the engine's `get_gc`: lists the values in the property slots and those of the state.
+/// Implements the engine's `get_gc`. Lists the values in the property slots and the values of the
+/// state.
 ///
 /// # Safety
-/// Called by the engine, with an object that `allocate` made and places for the results.
+/// Only the engine calls this, with an object that `allocate` made and places for the results.
 pub(super) unsafe extern "C" fn references<T: State>(
     object: *mut zend_object,
     values: *mut *mut Zval,

@@ -38,9 +38,9 @@ pub(super) fn unless_pending<R>(value: R) -> Result<R, Thrown> {
     if is_pending() { Err(Thrown) } else { Ok(value) }
 }
 
-/// Runs `body` without a pending exception. Takes a pending exception away before and puts it back
-/// after. If `body` throws, the exception that was taken becomes the previous exception of the new
-/// one. `exit()` wins over any exception, whichever of them was first.
+/// Runs `body` without a pending exception. Removes a pending exception before `body`, and restores
+/// it after. If `body` throws, the exception that was taken becomes the previous exception of the
+/// new one. `exit()` takes precedence over any exception, in either order.
 ///
 /// The exception is kept in this frame and not in the engine's globals, because `body` may look up
 /// classes, catch exceptions and suspend the fiber.
@@ -74,13 +74,13 @@ pub fn aside<R>(body: impl FnOnce() -> R) -> R {
     result
 }
 
-/// Returns true if the pending exception is the engine's own: for `exit()`, or for the end of a
-/// fiber that is never resumed. PHP code cannot catch it.
+/// Returns true if the pending exception is the engine's own. The engine throws such an exception
+/// for `exit()`, and to end a fiber that is never resumed. PHP code cannot catch it.
 ///
 /// # Safety
 /// `exception` is a live object.
 unsafe fn is_exit(exception: *mut zend_object) -> bool {
-    // SAFETY: by contract.
+    // SAFETY: the caller guarantees a live object.
     unsafe { symbols::zend_is_unwind_exit(exception) || symbols::zend_is_graceful_exit(exception) }
 }
 

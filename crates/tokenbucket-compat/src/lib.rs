@@ -19,8 +19,8 @@ use tokenbucket_core::Ticks;
 use tokenbucket_core::remote::Cause;
 use tokenbucket_core::remote::redis::Value;
 
-/// Returns the wait from a number of a script's reply: 0 if the request was admitted, otherwise the
-/// wait in units of `unit` ticks. Fails for anything else.
+/// Converts a number of a script's reply to a wait. The number is 0 if the request was admitted,
+/// otherwise it is the wait in units of `unit` ticks. Fails for any other value.
 fn wait(number: &Value, unit: Ticks) -> Result<Wait, Cause> {
     match *number {
         Value::Int(0) => Ok(Wait::NONE),

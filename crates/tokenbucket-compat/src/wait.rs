@@ -13,13 +13,13 @@ impl Wait {
     /// Such a request is never admitted.
     pub const NEVER: Self = Self(None);
 
-    /// Returns the wait of a request that was denied; at least one tick.
+    /// Returns the wait of a denied request, which is at least one tick.
     #[must_use]
     pub fn denied(ticks: Ticks) -> Self {
         Self(Some(ticks.max(1)))
     }
 
-    /// Returns the wait after a step.
+    /// Returns the wait after a step of a bucket and its outcome.
     #[must_use]
     pub fn after(step: &Step, outcome: &Outcome) -> Self {
         if outcome.granted() {
@@ -34,7 +34,8 @@ impl Wait {
         self == Self::NONE
     }
 
-    /// Returns the ticks. 0 if the request was admitted, and `None` for never.
+    /// Returns the wait in ticks. Returns 0 if the request was admitted, and `None` if such a
+    /// request is never admitted.
     #[must_use]
     pub const fn ticks(self) -> Option<Ticks> {
         self.0

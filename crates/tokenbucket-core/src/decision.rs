@@ -31,8 +31,8 @@ pub struct Decision {
     pub fallback: bool,
 }
 
-/// Returns the ticks until `step` would be granted after `outcome`, if no other call took tokens. 0
-/// if it was granted, and `None` for never.
+/// Returns the ticks until `step` would be granted after `outcome`, if no other call took tokens.
+/// Returns 0 if the step was granted, and `None` if it never is.
 #[must_use]
 pub fn retry_after(step: &Step, outcome: &Outcome) -> Option<Ticks> {
     let retry = || step.retry_after(outcome.empty_at, outcome.now);

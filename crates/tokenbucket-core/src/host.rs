@@ -12,7 +12,8 @@
 //! A segment consists of atomics only, so any bytes are valid content. Other processes may write to
 //! a segment, so its code never trusts an index, length or pointer from there. Each process
 //! computes the layout from the size of the segment, and compares it with the header once. The size
-//! of a named segment is that of its file, so that processes with other settings share it.
+//! of a named segment is that of its file, so that processes with other settings can share the
+//! segment.
 #![allow(unsafe_code)]
 
 use crate::key::KeyHasher;
@@ -79,8 +80,8 @@ impl Settings {
         self.places().layout
     }
 
-    /// Returns the layout of an existing segment of `size` bytes, with the other settings as here.
-    /// Returns `None` if no segment has this size.
+    /// Returns the layout of an existing segment of `size` bytes, with the other settings of
+    /// `self`. Returns `None` if no segment has this size.
     #[must_use]
     pub fn layout_of(self, size: u64) -> Option<Layout> {
         self.of_size(size).map(Self::layout)
@@ -96,7 +97,7 @@ impl Settings {
         if size_of(self) == size {
             return Some(self);
         }
-        // The size grows with each page. So a binary search finds the only number of pages.
+        // The size grows with each page, so a binary search finds the number of pages.
         let (mut pages, mut end) = (1, MAX_PAGES);
         while pages < end {
             let middle = usize::midpoint(pages, end);
@@ -134,8 +135,8 @@ pub struct Host<V: Variant = Production> {
 }
 
 impl<V: Variant> Host<V> {
-    /// Places all parts on the segment that `make` returns for the layout of these settings. If it
-    /// returns an existing segment, the number of lines is that of the segment.
+    /// Places all parts on the segment that `make` returns for the layout of these settings. If
+    /// `make` returns an existing segment, the size of that segment determines the number of lines.
     ///
     /// ```
     /// # use tokenbucket_core::host::{Host, Settings, lines};
@@ -146,7 +147,8 @@ impl<V: Variant> Host<V> {
     /// ```
     ///
     /// # Errors
-    /// The errors of `make`, or [`SegmentError::Shape`] if no segment has the size of this one.
+    /// Returns the errors of `make`. Returns [`SegmentError::Shape`] if no layout has the size of
+    /// the segment.
     pub fn new(
         settings: Settings,
         make: impl FnOnce(Layout) -> Result<Segment, SegmentError>,

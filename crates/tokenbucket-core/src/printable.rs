@@ -12,8 +12,8 @@ pub fn printable(text: impl AsRef<[u8]>) -> String {
     for &byte in bytes {
         match byte {
             b'<' => safe.push_str("\\x3c"),
-            // `escape_ascii` escapes quotes, too. They are harmless, and frequent in errors of
-            // databases.
+            // Quotes stay, because they are harmless and frequent in errors of databases.
+            // `escape_ascii` would escape them.
             b'"' | b'\'' => safe.push(char::from(byte)),
             _ => safe.extend(byte.escape_ascii().map(char::from)),
         }

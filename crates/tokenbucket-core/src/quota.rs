@@ -17,8 +17,8 @@ const MAX_RATE: i64 = 1_000_000_000_000_000;
 /// than 0.1 %.
 const LEAST_UNIT: u64 = 1_000;
 
-/// The least unit that no rate names. Below it, the rates of two whole numbers of grains are
-/// different doubles, because a double has 53 bits.
+/// The least unit that a rate does not identify. Below it, different whole numbers of grains have
+/// rates that are different doubles, because a double has 53 bits.
 const LEAST_UNNAMED: u64 = 1 << 51;
 
 /// The resolution of a store's times. Every instant and span in the store is a multiple of the
@@ -33,8 +33,8 @@ pub enum Grain {
     /// [`TICKS_PER_MICROSECOND`] ticks.
     Microsecond,
     /// One tick of a clock that only a test advances. The time per token is rounded down and not
-    /// up. So a test that advances a minute gets back the tokens of a minute, and a nanosecond per
-    /// token is forgiven. Only such a store may exceed the rate.
+    /// up. So after a test advances the clock by a minute, the tokens of a minute are back. The
+    /// rate may be exceeded by this rounding, but only in such a store.
     FakeNanosecond,
 }
 
@@ -213,8 +213,8 @@ impl Quota {
         Some(grains * self.grain.ticks())
     }
 
-    /// Returns the ticks in which `tokens` refill, rounded up to whole grains, also for more tokens
-    /// than the capacity. Returns `None` above [`MAX_BURST`].
+    /// Returns the ticks in which `tokens` refill, rounded up to whole grains. `tokens` may exceed
+    /// the capacity. Returns `None` above [`MAX_BURST`].
     #[must_use]
     pub fn price(&self, tokens: Tokens) -> Option<Ticks> {
         let grains = tokens.scale_up(self.unit, self.group * self.grain.ticks())?;
@@ -309,8 +309,8 @@ impl Quota {
         self.cost_whole(tokens).unwrap_or(self.burst)
     }
 
-    /// Returns the most ticks by which a span of `ticks` became longer because the time per token
-    /// was rounded up: less than 0.1 % and one grain.
+    /// Returns the most ticks by which a time of `ticks` became longer because the time per token
+    /// was rounded up. The result is less than 0.1 % of `ticks` and one grain.
     #[must_use]
     pub const fn rounding(&self, ticks: Ticks) -> Ticks {
         if self.is_rounded {
@@ -321,9 +321,9 @@ impl Quota {
         }
     }
 
-    /// Returns the part of a span that HTTP fields ignore: its rounding, and at least a
-    /// microsecond, because the reply itself takes longer. 0 on a fake clock, which stands still
-    /// until a test advances it.
+    /// Returns the part of a time of `ticks` that HTTP fields ignore, in ticks. This is the
+    /// rounding, and at least a microsecond, because the reply itself takes longer. Returns 0 on a
+    /// fake clock, which stands still until a test advances it.
     #[must_use]
     pub fn ignored(&self, ticks: Ticks) -> Ticks {
         match self.grain {
@@ -332,9 +332,8 @@ impl Quota {
         }
     }
 
-    /// Returns a span of `ticks` in whole seconds, rounded up, for HTTP fields. Rounding the time
-    /// per token must not turn a minute into 61 seconds, so [`Quota::ignored`] is subtracted
-    /// first.
+    /// Returns a time of `ticks` in whole seconds, rounded up, for HTTP fields. Rounding the time
+    /// per token must not turn a minute into 61 seconds, so [`Quota::ignored`] is subtracted first.
     #[must_use]
     pub fn whole_seconds(&self, ticks: Ticks) -> u64 {
         let span = ticks.saturating_sub(self.ignored(ticks));
@@ -357,8 +356,7 @@ fn unit(added: Tokens, grains: u64, grain: Grain) -> Option<(u64, bool)> {
         return Some((named as u64, false));
     }
     Some(match grain {
-        // A unit of 2^51 ticks or more is longer than the one that was meant by a double's
-        // rounding, too.
+        // From 2^51 ticks on, the rounding of the double may have made the unit longer, too.
         Grain::FakeNanosecond => (up - 1 - up / LEAST_UNNAMED, false),
         Grain::Nanosecond | Grain::Microsecond => (up, true),
     })
@@ -438,12 +436,13 @@ mod tests {
         let third = quota(3.0, 3.0).unwrap();
         assert_eq!(third.cost_whole(1), Some(333_333_334));
         assert_eq!(third.rounding(third.burst()), 4);
-        // The next double after a sixth means nothing else than itself.
+        // The next double after a sixth is used as it is.
         let above = quota(10.0, (1f64 / 6.0).next_up()).unwrap();
         let below = quota(10.0, (1f64 / 6.0).next_down()).unwrap();
         assert_eq!(above.cost_whole(1), Some(6_000_000_000));
         assert_eq!(below.cost_whole(1), Some(6_000_000_001));
-        // Ten tokens in three microseconds, and a token in 7.5 microseconds of a remote store.
+        // The first rate is ten tokens in three microseconds. The second one is a token in 7.5
+        // microseconds, in a remote store.
         assert_eq!(quota(10.0, 1e7 / 3.0).unwrap().burst(), 3_000);
         let coarse = quota_of(1000.0, 1e6 / 7.5, Grain::Microsecond).unwrap();
         assert_eq!(coarse.burst(), 7_500_000);
@@ -457,7 +456,8 @@ mod tests {
         assert_eq!(fake(3.0, 3.0).whole_seconds(999_999_999), 1);
         assert_eq!(fake(3.0, 3.0).whole_seconds(1_000_000_001), 2);
         assert_eq!(fake(10.0, 10.0 / 60.0).burst(), 60_000_000_000);
-        // At a token in 30 days, the double of the rate is coarser than a nanosecond.
+        // At a rate of a token in 30 days, neighbouring doubles differ by more than a nanosecond
+        // per token.
         for n in 1..=1000 {
             let quota = fake(f64::from(n), f64::from(n) / 2_592_000.0);
             assert!(quota.burst() <= 2_592_000_000_000_000, "{n} in 30 days");

@@ -19,7 +19,8 @@ pub fn to_ticks(seconds: f64) -> Result<Ticks, AmountError> {
     rounded(seconds, Tokens::scale_up)
 }
 
-/// Implements [`to_ticks`]. `round` rounds seconds that are not nearest to a whole number of ticks.
+/// Implements [`to_ticks`]. `round` is used if `seconds` is not the double nearest to a whole
+/// number of ticks.
 fn rounded(seconds: f64, round: fn(Tokens, u64, u64) -> Option<u64>) -> Result<Ticks, AmountError> {
     let exact = Tokens::from_float(seconds)?;
     // An exact comparison of doubles is intended here.
@@ -65,9 +66,9 @@ pub fn from_ticks(ticks: Ticks) -> f64 {
 /// Returns the step for the two times of the storage interface. `cost` is the cost of the call, and
 /// `full` is the span of the bucket. Both are in seconds.
 ///
-/// Rounding each span separately would lose a token, because 1/3 s rounds up to more than a tenth
+/// Rounding each time separately would lose a token, because 1/3 s rounds up to more than a tenth
 /// of 10/3 s. So if n rounded costs exceed the full span by at most n grains, the full span becomes
-/// n costs, as in a quota. On a fake clock spans are rounded down, so the full span may become
+/// n costs, as in a quota. On a fake clock times are rounded down, so the full span may become
 /// shorter.
 ///
 /// # Errors

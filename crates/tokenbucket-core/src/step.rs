@@ -17,7 +17,8 @@
 //!
 //! A step with a `max_wait` may be granted tokens that are not there yet. Then `empty_at` is in the
 //! future, and the bucket is in debt until that instant. Later steps take the tokens after these.
-//! That is how tokens are reserved in order of arrival, and how they are charged in any case.
+//! Reservations use this to serve callers in order of arrival. Charges that must not be denied use
+//! it, too.
 //!
 //! Worked example: capacity 10, one token a second, empty at second 100. At second 103.5 the bucket
 //! holds 3.5 tokens. Taking 3 moves `empty_at` to 103. Taking 4 is denied, and succeeds at 104.
@@ -138,7 +139,7 @@ impl Step {
     #[must_use]
     pub fn decide(&self, empty_at: Ticks, now: Ticks) -> Outcome {
         let next = self.next(empty_at, now);
-        // Both are below 2^62.
+        // Both terms are below 2^62.
         if next <= self.drained(now) + self.max_wait {
             let empty_at = if self.dry { empty_at } else { next };
             return Outcome {
@@ -183,7 +184,7 @@ impl Step {
     #[inline]
     fn next(&self, empty_at: Ticks, now: Ticks) -> Ticks {
         if self.cost == 0 {
-            // The state of a bucket that is full for a small burst must stay as it is, because the
+            // The bucket may be full for a small burst. Its state must not change then, because the
             // bucket may hold more tokens for a caller with a larger burst.
             return empty_at;
         }
@@ -218,8 +219,8 @@ impl Step {
         self.drains(granted_at).saturating_sub(now)
     }
 
-    /// Returns the ticks until the last token is repaid that the bucket owes at `now`. 0 if the
-    /// bucket is not in debt.
+    /// Returns the ticks from `now` until the debt of the bucket is repaid. Returns 0 if the bucket
+    /// is not in debt.
     #[must_use]
     pub fn debt(&self, empty_at: Ticks, now: Ticks) -> Ticks {
         empty_at.saturating_sub(self.drained(now))

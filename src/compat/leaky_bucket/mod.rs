@@ -150,21 +150,21 @@ pub fn request(call: &mut Call<'_>, result: &mut Zval) -> Result<(), Thrown> {
     Ok(())
 }
 
-/// `hits(): int`: returns the hits that the bucket held after the object's last request.
+/// Implements `hits(): int`. Returns the hits that the bucket held after the object's last request.
 #[allow(clippy::unnecessary_wraps)] // The signature of every method.
 pub fn hits(call: &mut Call<'_>, result: &mut Zval) -> Result<(), Thrown> {
     result.set_long(call.this::<Bucket>().hits.get());
     Ok(())
 }
 
-/// `retryAfter(): float`
+/// Implements `retryAfter(): float`. Returns the wait after the object's last request, in seconds.
 #[allow(clippy::unnecessary_wraps)] // The signature of every method.
 pub fn retry_after(call: &mut Call<'_>, result: &mut Zval) -> Result<(), Thrown> {
     super::retry_after::<Bucket>(call, result);
     Ok(())
 }
 
-/// Returns the result of a hit that was a step of a bucket.
+/// Returns the result of a request whose hit was a step of a bucket.
 fn decided(step: &Step, outcome: &Outcome) -> Request {
     // A hit that has leaked in part does not occur, because the bucket leaks in whole periods.
     let held = step.burst - step.available(outcome.empty_at, outcome.now);

@@ -14,7 +14,7 @@ end
 
 -- Drains a set that has a control set, by one hit for each period since it was last drained.
 -- `period` is in seconds. Returns the number of periods by which the set was drained ahead of the
--- clock. It does not leak at the end of these periods.
+-- clock. The set does not leak at the end of these periods.
 local function drain(set, control, period)
     -- The name has no dash, so it differs from every client's member. Each period has a name of its
     -- own, because callers may use different periods.

@@ -39,7 +39,7 @@ pub struct Family {
 /// The result of a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Request {
-    /// The hits that the bucket holds after the request. A denied request is no hit.
+    /// The hits that the bucket holds after the request. A denied request is not a hit.
     pub hits: i64,
     /// The time until a hit would be admitted.
     pub wait: Wait,

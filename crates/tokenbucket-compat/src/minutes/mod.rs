@@ -22,8 +22,8 @@ pub trait Counters: Transport {
     /// first.
     fn by_server(&self, names: &[Name]) -> Vec<Group>;
 
-    /// Returns the counts in counters, all on one server. If there is a `life`, increments the
-    /// first counter before that.
+    /// Returns the counts of the counters `keys`, which are all on one server. If `life` is set,
+    /// increments the first counter before reading.
     ///
     /// # Errors
     /// Returns [`Cause::Record`] if one of the values is not a counter. Returns any other [`Cause`]
@@ -81,8 +81,8 @@ pub fn window(minutes: u32, now: i64, mut name: impl FnMut(i64) -> Vec<u8>) -> V
 }
 
 /// Returns the wait of the next request at the second `now`, after a request that counted itself.
-/// `counts` are those of [`window`]. If `allowed` requests are no less than all counts, the request
-/// was admitted.
+/// `counts` are those of [`window`]. The request was admitted if the sum of all counts is at most
+/// `allowed`.
 ///
 /// A counter leaves the window at the beginning of a minute. If the clocks were put back in the
 /// window, the wait may be too long.

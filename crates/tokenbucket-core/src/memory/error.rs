@@ -20,7 +20,8 @@ pub enum SegmentError {
     /// The file has other hard links.
     #[error("has {0} hard links instead of one")]
     Links(u64),
-    /// The file does not have the size of the segment, or the segment not the size of the settings.
+    /// The file and the segment differ in size, or the segment does not have the size of the
+    /// settings.
     #[error("size {0} instead of {1}")]
     Size(u64, u64),
     /// The file is not a segment, or no process has finished creating it.

@@ -1,8 +1,8 @@
 //! Segments with a name: a file that several masters and command-line processes share.
 //!
-//! An existing file is checked and never changed. It keeps its size, its mode and its group,
-//! whatever the settings of the process that opens it. All checks use the descriptor, never the
-//! path.
+//! An existing file is checked and never changed. It keeps its size, its mode and its group. The
+//! settings of the process that opens it do not change them. All checks use the descriptor, never
+//! the path.
 
 use super::error::system;
 use super::mapping::Mapping;
@@ -23,10 +23,10 @@ pub struct Access {
 
 impl Segment {
     /// Opens the named segment at `path`, or creates it with `layout` if it is missing. `existing`
-    /// returns the layout of a file with this size in bytes, or `None` if there is none.
+    /// returns the layout of a file with this size in bytes, or `None` if no segment has this size.
     ///
     /// # Errors
-    /// If the file fails a check or cannot be created. An existing file is never changed.
+    /// Fails if the file fails a check or cannot be created. An existing file is never changed.
     pub fn named(
         path: &Path,
         access: Access,
@@ -67,8 +67,8 @@ impl Segment {
         if stat.st_uid != 0 && stat.st_uid != rustix::process::geteuid().as_raw() {
             return Err(SegmentError::Owner(stat.st_uid));
         }
-        // The owner has chosen the group and its rights. But a file that every user can write to
-        // needs the consent of this process, too.
+        // The owner has chosen the group and its rights. But if every user can write to the file,
+        // the settings of this process must allow that, too.
         if stat.st_mode & 0o002 & !access.mode != 0 {
             return Err(SegmentError::Mode(stat.st_mode & 0o777));
         }

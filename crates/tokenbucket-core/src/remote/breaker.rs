@@ -244,9 +244,10 @@ impl Breaker {
                 .is_ok()
     }
 
-    /// Forgets the previous store of an idle cell. `name` is the name of the new store.
+    /// Resets an idle cell that served another store. `name` is the name of the new store.
     fn forget(&self, name: &str) {
-        // Relaxed: if a caller of the new store is faster, it may be warned twice.
+        // Relaxed: a caller of the new store may report its first failure before this. Then that
+        // failure is reported twice.
         self.warned.store(0, Relaxed);
         self.warned_of_key_at.store(0, Relaxed);
         self.openings.store(0, Relaxed);
@@ -365,7 +366,7 @@ mod tests {
                 cell.failed(Passage::Closed, 1, 0);
             }
             assert!(cell.warns() && cell.warns_of_key(1));
-            // The store answers, but rejects the request. So the outage has not ended.
+            // The store replies, but rejects the request. So the outage has not ended.
             cell.answered();
         }
         let cell = breakers.of(1_000_000, "new");

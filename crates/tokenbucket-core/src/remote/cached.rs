@@ -47,7 +47,7 @@ impl<T: Transport> Remote<'_, T> {
     /// Returns the denial of the step if a fresh entry proves the denial. The store's clock may run
     /// faster than this host's, by up to a thousandth. If the step could be granted because of
     /// that, the result is `None`. The instants in the denial assume the latest state that is
-    /// possible.
+    /// possible. The error of the entry does not make a bucket appear to be in debt.
     fn told_by(&self, entry: &Entry, step: &Step, now: Ticks) -> Option<Outcome> {
         if step.dry || entry.age > self.settings.hint_max_age? {
             return None;
@@ -55,6 +55,8 @@ impl<T: Transport> Remote<'_, T> {
         let drift = entry.age / 1024;
         let early = step.decide(entry.bound, now + drift);
         let latest = entry.bound + entry.error + drift;
+        let is_in_debt = entry.bound > now;
+        let latest = if is_in_debt { latest } else { latest.min(now) };
         (!early.granted()).then(|| Outcome::denied(Denial::Insufficient, latest, now))
     }
 

@@ -16,9 +16,9 @@
 //! reply, it writes the current instant, the stamp, to the set's `cleared_at`.
 //!
 //! Invariant: an entry is used only if its request was sent after the set's stamp. Every reader
-//! compares the two. So the stamp alone removes all earlier entries of the set, also those of
-//! requests whose replies arrive later. Nothing is left to finish if a worker is killed. The stamp
-//! removes the entries of up to two other buckets, too.
+//! compares the two instants. So the stamp alone removes all earlier entries of the set, also those
+//! of requests whose replies arrive later. Nothing is left to finish if a worker is killed. The
+//! stamp removes the entries of up to two other buckets, too.
 
 use crate::clock::{EPOCH, Ticks};
 use portable_atomic::AtomicU128;
@@ -32,8 +32,8 @@ const FINGERPRINT_BITS: u32 = 48;
 const SEEN_BITS: u32 = 45;
 const EXPONENT_BITS: u32 = 5;
 const BOUND_BITS: u32 = 30;
-/// The exponent of the unit of `seen`: 2^14 ns (16 µs). The number does not wrap around, because
-/// the clock stays below [`EPOCH`] + 2^59.
+/// The exponent of the unit of `seen`: 2^14 ns (16 µs). `seen` does not wrap around, because the
+/// clock stays below [`EPOCH`] + 2^59.
 const SEEN_UNIT: u32 = 14;
 /// The least exponent of the unit of a bound: 2^14 ns.
 const LEAST_EXPONENT: u32 = 14;
@@ -79,8 +79,8 @@ impl<'a> DenialCache<'a> {
         &self.0[((bits * self.0.len() as u64) >> 32) as usize]
     }
 
-    /// Returns the entry of the bucket with this hash, with its age at `now`. Returns `None` if
-    /// there is none, if the set was cleared since, or if the state was seen after `now`.
+    /// Returns the entry of the bucket with this hash, with its age at `now`. Returns `None` if the
+    /// entry is missing, if the set was cleared since, or if the state was seen after `now`.
     #[inline]
     #[must_use]
     pub fn find(&self, hash: u128, now: Ticks) -> Option<Entry> {
@@ -112,15 +112,15 @@ impl<'a> DenialCache<'a> {
         slot.compare_exchange(old, word, AcqRel, Relaxed).ok();
     }
 
-    /// Clears the set of the bucket: removes all entries of requests that were sent up to `now`.
+    /// Removes all entries of the bucket's set whose requests were sent up to `now`.
     pub fn clear(&self, hash: u128, now: Ticks) {
         self.set(hash).cleared_at.fetch_max(now, AcqRel);
     }
 }
 
 impl EntrySet {
-    /// Returns the place of a new entry: an older entry of the same bucket, otherwise the oldest
-    /// one. An empty place is the oldest.
+    /// Returns the place of a new entry. It is the place of an older entry of the same bucket,
+    /// otherwise that of the oldest entry. An empty place counts as the oldest.
     fn place(&self, word: u128) -> &AtomicU128 {
         let mut oldest = (&self.entries[0], u64::MAX);
         for slot in &self.entries {
@@ -136,7 +136,8 @@ impl EntrySet {
     }
 }
 
-/// Returns 48 bits of a hash that do not choose the set. An entry begins with the same bits.
+/// Returns the 48 bits of a hash that identify a bucket in its set. They do not choose the set. An
+/// entry begins with the same bits.
 const fn fingerprint(hash: u128) -> u128 {
     hash & ((1 << FINGERPRINT_BITS) - 1)
 }
@@ -158,12 +159,12 @@ const fn start(unit: u64) -> Ticks {
     EPOCH + (unit << SEEN_UNIT)
 }
 
-/// Packs an entry. The bound is rounded down to a multiple of 2^exponent, and the error is at most
-/// twice that. The exponent is the least one with which both fit. If an unpacked entry is packed
-/// again, its bound and its error stay.
+/// Packs an entry. Rounds the bound down to a multiple of 2^exponent. The error becomes 2^(exponent
+/// + 1). The exponent is the least one for which the bound and the error fit. If an unpacked entry
+/// is packed again, its bound and its error stay.
 ///
-/// Of the bound, the entry holds the last 30 bits in front of the zeros. The bound is the number
-/// with these bits that is next to `seen`.
+/// The entry holds the 30 bits of the bound in front of the bits that were rounded to zero. The
+/// bound is the number with these bits that is nearest to `seen`.
 // The casts keep only the bits that are needed.
 #[allow(clippy::cast_possible_truncation)]
 fn pack(fingerprint: u128, bound: Ticks, error: Ticks, sent: Ticks) -> u128 {
@@ -247,7 +248,8 @@ mod tests {
             let later = cache.find(77, NOW + TICKS_PER_SECOND).expect("still there");
             assert!(later.age >= TICKS_PER_SECOND);
             assert!(later.age <= TICKS_PER_SECOND + 2 * UNIT);
-            // A restored state is recorded again and again. It must not wear off.
+            // A restored state is recorded again and again. Its bound and its error must not
+            // change.
             cache.record(77, entry.bound, entry.error, NOW + 1000);
             let again = cache.find(77, NOW + UNIT).expect("still there");
             assert_eq!((again.bound, again.error), (entry.bound, entry.error));
@@ -261,7 +263,7 @@ mod tests {
         let cache = DenialCache::new(&sets);
         cache.record(77, NOW, 0, NOW);
         let year = 365 * 86_400 * TICKS_PER_SECOND;
-        // The ages from 2^34 ns to 2^58 ns, and a little more than each.
+        // Tries the ages from 2^34 ns to 2^58 ns, and a little more than each.
         for age in (34..=58).map(|exponent| 1 << exponent).chain([17 * year]) {
             for more in [0, UNIT, TICKS_PER_SECOND] {
                 let entry = cache.find(77, NOW + age + more).expect("it is not removed");

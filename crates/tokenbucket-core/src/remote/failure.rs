@@ -107,7 +107,7 @@ impl Cause {
     }
 }
 
-/// Truncates a server's text.
+/// Truncates a server's text to 200 characters.
 #[must_use]
 pub fn shortened(text: &str) -> String {
     text.chars().take(LONGEST_TEXT).collect()

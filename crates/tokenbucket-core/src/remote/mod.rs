@@ -195,7 +195,7 @@ impl<'h, T: Transport> Remote<'h, T> {
         });
         if moves_back {
             // Clear the entry after a failure, too, because the store may have executed the change.
-            // Meanwhile, other workers may have recorded the state before it.
+            // Meanwhile, other workers may have recorded the state before the change.
             self.host.denial_cache().clear(key.hash, boot_clock());
         }
         answer

@@ -168,8 +168,8 @@ impl From<Word> for u128 {
 pub struct Span(u64);
 
 impl Span {
-    /// The span of a record that was created without taking tokens. It stays the least span of this
-    /// record, because the span of the quota that it was created for is unknown.
+    /// The span of a record that was created without taking tokens. The span of this record never
+    /// becomes less, because the quota for which the record was created is unknown.
     pub const UNKNOWN: Self = Self::covering(UNKNOWN_SPAN);
     /// The least span. It does not change the span of a record.
     pub const LEAST: Self = Self(0);

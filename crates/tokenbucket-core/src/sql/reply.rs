@@ -39,14 +39,16 @@ pub const fn least(tag: i64, cost: i64) -> i64 {
     tag + 4 * cost
 }
 
-/// Reports whether a last insert id is one of the application, not a reply and not missing.
+/// Reports whether a last insert id belongs to the application. Otherwise the id is a reply, or it
+/// is missing.
 #[must_use]
 pub const fn is_of_application(id: i64) -> bool {
     0 < id && id < MARK
 }
 
-/// Returns the statement that sets the last insert id of a `MySQL` connection to `id`, which is
-/// not 0. It inserts no row. Only a statement that may insert also reports the id to the client.
+/// Returns the statement that sets the last insert id of a `MySQL` connection to `id`, which is not
+/// 0. The statement inserts no row. It is an `INSERT`, because only a statement that may insert
+/// reports the id to the client.
 #[must_use]
 pub fn restore(table: &Table, id: i64) -> String {
     let table = table.quoted();

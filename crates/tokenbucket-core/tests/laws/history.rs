@@ -33,7 +33,7 @@ impl Asked {
         exact(self.capacity)
     }
 
-    /// Returns the tokens that the rate means to add in each tick.
+    /// Returns the tokens that the rate adds in each tick, before the quota is rounded.
     pub fn per_tick(self) -> Exact {
         per_tick(self.rate)
     }

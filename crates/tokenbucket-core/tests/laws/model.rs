@@ -52,8 +52,8 @@ fn meant(rate: f64) -> (Exact, Exact) {
     }
 }
 
-/// Returns the tokens that a rate means to add in each tick. They differ from the double by less
-/// than its rounding.
+/// Returns the tokens that a rate adds in each tick, before the quota is rounded. The difference
+/// from the double is less than the rounding of a double.
 pub fn per_tick(rate: f64) -> Exact {
     let (group, unit) = meant(rate);
     let per_tick = group / unit;
@@ -63,7 +63,7 @@ pub fn per_tick(rate: f64) -> Exact {
 }
 
 impl Refill {
-    /// Rounds a quota: rounds the time in which a group of tokens refills up to whole ticks.
+    /// Creates a quota. Rounds the time in which a group of tokens refills up to whole ticks.
     pub fn new(capacity: f64, rate: f64) -> Self {
         let (group, unit) = meant(rate);
         let per_tick = group / unit.ceil();

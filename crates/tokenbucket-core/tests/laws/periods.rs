@@ -1,7 +1,7 @@
-//! Rates in words: n tokens a second, a minute, an hour, a day and a week, on a fake clock.
+//! Rates of n tokens a second, a minute, an hour, a day and a week, on a fake clock.
 //!
 //! The rate is the double that PHP computes, for example `10 / 60`. The tokens of a period are back
-//! after that period. `TOKENBUCKET_PERIODS=all` tries each n up to 100,000, which are 500,000
+//! after that period. `TOKENBUCKET_PERIODS=all` tries each n up to 100,000. These are 500,000
 //! cases. Otherwise a sample is tried.
 
 use tokenbucket_core::seconds::{from_ticks, to_step, to_ticks};

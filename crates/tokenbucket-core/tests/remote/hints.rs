@@ -37,7 +37,7 @@ fn another_hosts_reset_is_seen_within_the_age_of_a_hint() {
     });
 }
 
-/// A worker may be killed after the store has executed its refund, and before it knows that.
+/// A worker may be killed after the store has executed its refund, and before the reply arrives.
 #[test]
 fn a_refund_whose_reply_is_missing_removes_the_cached_denial() {
     let server = Server::Redis(testkit::Redis::start(&[]));

@@ -130,7 +130,8 @@ fn admitted(redis: &Redis) -> Option<TcpStream> {
 fn too_many_clients() {
     let redis = Redis::start(&["--maxclients", "1"]);
     let caller = Caller::redis(&dsn(&redis), PLAIN);
-    // The server may still count a connection that checked whether it runs, and refuse the guest.
+    // An earlier connection checked whether the server runs. The server may still count that
+    // connection, and refuse the guest.
     let mut guest = None;
     assert!(eventually(|| {
         guest = admitted(&redis);

@@ -206,7 +206,7 @@ fn another_header() {
         let refused = spoilt(at, field(&path, at) ^ 1);
         assert!(matches!(refused, SegmentError::ClockDomain), "{refused:?}");
     }
-    // If the boot ids cannot be read, only the clock tells that the host has restarted.
+    // If the boot ids cannot be read, only the clock shows that the host has restarted.
     let hour = 3600 * TICKS_PER_SECOND;
     let refused = spoilt(CREATED_AT, boot_clock() + hour);
     assert!(matches!(refused, SegmentError::ClockDomain), "{refused:?}");

@@ -17,8 +17,8 @@ fn hash(number: u64) -> u128 {
     half(2 * number) << 64 | half(2 * number + 1)
 }
 
-/// The sizes of segments, the numbers of runs, and the buckets in percent of the slots at which the
-/// first bucket, 0.1 % and 1 % of all buckets were evicted.
+/// The sizes of segments, the numbers of runs, and three numbers of buckets in percent of the
+/// slots. At these numbers, the first bucket, 0.1 % and 1 % of all buckets were evicted.
 const TABLE: [(usize, u64, [f64; 3]); 4] = [
     (4 << 10, 25, [73.0, 73.0, 78.0]),
     (64 << 10, 15, [60.0, 65.0, 78.0]),

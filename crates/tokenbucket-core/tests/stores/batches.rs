@@ -142,9 +142,9 @@ fn a_batch_that_loses_a_race_gives_back_what_it_took() {
     });
 }
 
-/// Takes all tokens of the bucket `key` for a quota that refills in `span`. Returns the take, which
-/// a test then undoes. Another quota that refills in hours has used the bucket before, so no store
-/// deletes its record.
+/// Takes all tokens of the bucket `key` under a quota with the given `span`. Returns the take,
+/// which a test then undoes. Another quota with a span of hours has used the bucket before, so no
+/// store deletes the record.
 fn undone(home: &Home, key: Key<'_>, span: Ticks) -> Taken {
     home.take(key, &take(1), None);
     let step = Step::new(span, span);
@@ -165,7 +165,7 @@ fn pass(home: &Home, instant: Ticks) {
     }
 }
 
-/// Takes tokens that refill in a quarter of `span`, for a quota that refills in hours. Returns the
+/// Takes tokens that refill in a quarter of `span`, under a quota with a span of hours. Returns the
 /// state of the bucket.
 fn others_take(home: &Home, key: Key<'_>, span: Ticks) -> Ticks {
     let outcome = home.take(key, &Step::new(span / 4, CAPACITY * HOUR), None);

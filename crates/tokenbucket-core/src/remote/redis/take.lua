@@ -1,20 +1,13 @@
 -- Runs one step on one bucket.
 --
--- KEYS[1]  the bucket
--- ARGV     the cost in microseconds
---          the span in microseconds
---          the drain tick in microseconds; 1 without drain ticks
---          the greatest debt that denied calls cause, in microseconds; 0 without debts
---          the greatest debt that a grant causes, in microseconds; 0 if it needs all tokens now
---          1 for a dry step, which changes nothing
---          "" or the microseconds since a bucket without a record was empty, as the caller proposes
---          "" or an upper bound of the microseconds since the bucket was empty,
---            to restore a record that was lost
--- Reply    1 if the step is granted
---          the server's time
---          the state after the step
---          1 if there was no record, or the bucket was reset
---          1 if the lost record was restored
+-- KEYS[1] the bucket ARGV the cost in microseconds the span in microseconds the drain tick in
+-- microseconds; 1 without drain ticks the greatest debt that denied calls cause, in microseconds; 0
+-- without debts the greatest debt that a grant causes, in microseconds; 0 if a grant needs all
+-- tokens now 1 for a dry step, which changes nothing "" or the microseconds since a bucket without
+-- a record was empty, as the caller proposes "" or an upper bound of the microseconds since the
+-- bucket was empty, to restore a record that was lost Reply 1 if the step is granted the server's
+-- time the state after the step 1 if there was no record, or the bucket was reset 1 if the lost
+-- record was restored
 
 local cost, burst, tick = ARGV[1] + 0, ARGV[2] + 0, ARGV[3] + 0
 local debt, wait = ARGV[4] + 0, ARGV[5] + 0
