@@ -159,8 +159,8 @@ const fn start(unit: u64) -> Ticks {
     EPOCH + (unit << SEEN_UNIT)
 }
 
-/// Packs an entry. Rounds the bound down to a multiple of 2^exponent. The error becomes 2^(exponent
-/// + 1). The exponent is the least one for which the bound and the error fit. If an unpacked entry
+/// Packs an entry. Rounds the bound down to a multiple of 2^exponent. The error becomes twice that
+/// power. The exponent is the least one for which the bound and the error fit. If an unpacked entry
 /// is packed again, its bound and its error stay.
 ///
 /// The entry holds the 30 bits of the bound in front of the bits that were rounded to zero. The
