@@ -1,7 +1,7 @@
 //! The INI settings and their values. An invalid value raises a warning, and the default is used.
 
+use crate::zend::system::startup_warning;
 use crate::zend::system::{self, Followed};
-use crate::zend::throw::startup_warning;
 use ext_php_rs::flags::IniEntryPermission;
 use ext_php_rs::zend::{IniEntryDef, IniEntryDefs};
 use std::ffi::CStr;

@@ -38,7 +38,7 @@ pub fn get_module(module: ModuleBuilder) -> ModuleBuilder {
 extern "C" fn startup(_kind: i32, module: i32) -> i32 {
     ini::register(module);
     if let Err(error) = segment::attach(&Starting::in_startup()) {
-        zend::throw::startup_warning(&format!("{error:#}"));
+        zend::system::startup_warning(&format!("{error:#}"));
         return FAILURE;
     }
     zend::class::register_functions(&declared::FUNCTIONS);

@@ -6,8 +6,8 @@
 //! when the master becomes a daemon.
 
 use crate::ini::{self, SharedMemorySettings};
+use crate::zend::system::startup_warning;
 use crate::zend::system::{self, Ending, Shared, Starting};
-use crate::zend::throw::startup_warning;
 use anyhow::{Context, ensure};
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 use tokenbucket_core::host::Host;

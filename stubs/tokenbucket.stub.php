@@ -216,11 +216,11 @@ namespace {
         /**
          * Takes tokens from every bucket, or from none.
          *
-         * An element is a bucket, or a list of a bucket and its own number of tokens. A bucket that
-         * is listed twice is charged twice. Buckets on one Redis server are charged in one atomic
-         * operation. On other stores, each bucket is checked first, and then charged in turn. If a
-         * bucket denies its charge, the earlier charges are refunded. The call never grants too
-         * much, but other callers may be denied for an instant.
+         * An element is a bucket, or the list [bucket, tokens] to take another number of tokens. A
+         * bucket that is listed twice is charged twice. Buckets on one Redis server are charged in
+         * one atomic operation. On other stores, each bucket is checked first, and then charged in
+         * turn. If a bucket denies its charge, the earlier charges are refunded. The call never
+         * grants too much, but other callers may be denied for an instant.
          *
          * @throws LogicException over a storage that is written in PHP, and for a class that
          *     overrides _bootstrap()

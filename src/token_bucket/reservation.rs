@@ -11,7 +11,7 @@ use crate::classes;
 use crate::decision;
 use crate::storage::{self, Storage};
 use crate::zend::object::instantiate;
-use crate::zend::{Call, Class, Held, Object, State, Thrown, Zval, system, throw, value};
+use crate::zend::{Call, Class, Held, Object, State, Thrown, Zval, invoke, throw, value};
 use std::cell::Cell;
 use tokenbucket_core::step::MAX_WAIT;
 use tokenbucket_core::{Put, Ticks, seconds};
@@ -109,7 +109,7 @@ pub fn wait(call: &mut Call<'_>, _result: &mut Zval) -> Result<(), Thrown> {
     };
     let storage = storage_of(this)?;
     while let Slept::Interrupted = wait::until(&*storage, granted.due) {
-        if let Err(thrown) = system::handle_interrupt() {
+        if let Err(thrown) = invoke::interrupt_handler() {
             throw::aside(|| undo(this))?;
             return Err(thrown);
         }

@@ -5,7 +5,6 @@
 //! stops the bailout and unwinds the Rust frames with a panic. At the edge of the method
 //! [`call::run`](super::call::run) catches the panic and resumes the bailout.
 
-use super::throw;
 use ext_php_rs::zend::{CatchError, bailout, try_catch};
 use std::any::Any;
 use std::panic::{AssertUnwindSafe, resume_unwind};
@@ -26,13 +25,16 @@ pub(super) fn door<R>(call: impl FnOnce() -> R) -> R {
     }
 }
 
-/// Ends a method whose body has panicked. Resumes a bailout, and reports any other panic.
+/// Resumes the bailout that `panic` stands for. Returns any other panic. Only [`run`] may call
+/// this, when the frames of the method's body are gone.
+///
+/// [`run`]: super::call::run
 #[cold]
-pub(super) fn end(panic: Box<dyn Any + Send>) {
+pub(super) fn resume(panic: Box<dyn Any + Send>) -> Box<dyn Any + Send> {
     if panic.is::<Bailout>() {
         drop(panic);
-        // SAFETY: the frames of the method's body are gone, so the jump skips no Rust value.
+        // SAFETY: the jump skips no Rust value, because only this frame is left of the method.
         unsafe { bailout() }
     }
-    throw::panicked(panic.as_ref());
+    panic
 }

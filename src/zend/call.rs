@@ -44,7 +44,7 @@ pub fn run<'a>(
         }
     });
     if let Err(panic) = catch_unwind(body) {
-        bailout::end(panic);
+        throw::panicked(bailout::resume(panic).as_ref());
     }
 }
 

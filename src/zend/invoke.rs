@@ -5,9 +5,10 @@
 use super::class::Class;
 use super::obj::{Obj, find_method};
 use super::throw::{self, Thrown};
-use super::{bailout, value};
+use super::{bailout, symbols, value};
 use ext_php_rs::ffi::{
-    _call_user_function_impl, zend_call_known_function, zend_function, zend_is_callable,
+    _call_user_function_impl, ext_php_rs_executor_globals, zend_call_known_function, zend_function,
+    zend_is_callable,
 };
 use ext_php_rs::types::{ZendStr, Zval};
 use std::ptr;
@@ -119,4 +120,28 @@ pub fn callable(callable: &Zval) -> Result<Zval, Thrown> {
         return Err(Thrown);
     }
     throw::unless_pending(value::behind(result))
+}
+
+/// Runs the pending interrupt, such as a signal handler of PHP code. The time limit stays pending,
+/// because only the engine's loop can end the script.
+///
+/// # Errors
+/// Fails with the exception of the handler, or if the time limit is over.
+pub fn interrupt_handler() -> Result<(), Thrown> {
+    // SAFETY: the globals live as long as the engine. The engine calls the function in the same
+    // way between two instructions, and a method of this extension runs between two instructions.
+    let (handle, frame) = unsafe {
+        let globals = ext_php_rs_executor_globals();
+        if ptr::read_volatile(&raw const (*globals).timed_out.value) {
+            return Err(Thrown);
+        }
+        ptr::write_volatile(&raw mut (*globals).vm_interrupt.value, false);
+        let frame = (*globals).current_execute_data;
+        (symbols::zend_interrupt_function, frame)
+    };
+    if let Some(handle) = handle {
+        // SAFETY: as above.
+        bailout::door(|| unsafe { handle(frame) });
+    }
+    throw::unless_pending(())
 }

@@ -2,7 +2,7 @@
 
 use super::symbols;
 pub use super::symbols::{FAILURE, SUCCESS};
-use super::throw::{self, Thrown, text};
+use super::throw::text;
 use ext_php_rs::ffi::{
     IS_STRING_EX, ext_php_rs_executor_globals, ext_php_rs_sapi_module, php_info_print_table_end,
     php_info_print_table_row, php_info_print_table_start, zend_ini_entry, zend_string,
@@ -96,6 +96,22 @@ pub fn interface_name() -> String {
     String::from_utf8_lossy(&name).into_owned()
 }
 
+/// Raises a warning while PHP starts, before any script runs.
+pub fn startup_warning(message: &str) {
+    let message = printable(format!("tokenbucket: {message}"));
+    if interface_name() == "fpm-fcgi" {
+        // The log of php-fpm is not open yet. Without error_log in php.ini the warning would be
+        // lost.
+        eprintln!("WARNING: {message}");
+    }
+    let message = text(&message);
+    // SAFETY: the format takes one C string.
+    unsafe {
+        let kind = symbols::E_CORE_WARNING.cast_signed();
+        symbols::zend_error(kind, c"%s".as_ptr(), message.as_ptr());
+    };
+}
+
 /// Returns true if PHP has an interrupt pending, such as a signal handler or the time limit.
 pub fn is_interrupted() -> bool {
     // SAFETY: the globals live as long as the engine. The flag is a byte that signal handlers set.
@@ -103,27 +119,6 @@ pub fn is_interrupted() -> bool {
         let globals = ext_php_rs_executor_globals();
         ptr::read_volatile(&raw const (*globals).vm_interrupt.value)
     }
-}
-
-/// Runs the pending interrupt, such as a signal handler of PHP code. The time limit stays pending,
-/// because only the engine's loop can end the script.
-///
-/// # Errors
-/// Fails with the exception of the handler, or if the time limit is over.
-pub fn handle_interrupt() -> Result<(), Thrown> {
-    // SAFETY: the globals live as long as the engine. The engine calls the function in the same
-    // way between two instructions, and a method of this extension runs between two instructions.
-    unsafe {
-        let globals = ext_php_rs_executor_globals();
-        if ptr::read_volatile(&raw const (*globals).timed_out.value) {
-            return Err(Thrown);
-        }
-        ptr::write_volatile(&raw mut (*globals).vm_interrupt.value, false);
-        if let Some(handle) = symbols::zend_interrupt_function {
-            handle((*globals).current_execute_data);
-        }
-    }
-    throw::unless_pending(())
 }
 
 /// Returns a number that identifies the running fiber, or 0 outside of fibers.

@@ -3,7 +3,7 @@
 
 use super::class::Class;
 use super::obj::Obj;
-use super::{bailout, foreign, symbols, system, value};
+use super::{bailout, foreign, symbols, value};
 use ext_php_rs::ffi::{
     ext_php_rs_executor_globals, ext_php_rs_zend_object_release, zend_class_entry, zend_object,
     zend_throw_exception,
@@ -211,20 +211,4 @@ pub fn user_warning(message: &str) -> Result<(), Thrown> {
         symbols::zend_error_zstr(symbols::E_USER_WARNING.cast_signed(), text);
     });
     unless_pending(())
-}
-
-/// Raises a warning while PHP starts, before any script runs.
-pub fn startup_warning(message: &str) {
-    let message = printable(format!("tokenbucket: {message}"));
-    if system::interface_name() == "fpm-fcgi" {
-        // The log of php-fpm is not open yet. Without error_log in php.ini the warning would be
-        // lost.
-        eprintln!("WARNING: {message}");
-    }
-    let message = text(&message);
-    // SAFETY: the format takes one C string.
-    unsafe {
-        let kind = symbols::E_CORE_WARNING.cast_signed();
-        symbols::zend_error(kind, c"%s".as_ptr(), message.as_ptr());
-    };
 }

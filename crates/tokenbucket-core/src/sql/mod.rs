@@ -45,7 +45,7 @@ impl Dialect {
     /// All dialects.
     pub const ALL: [Self; 3] = [Self::MySql, Self::PgSql, Self::Sqlite];
 
-    /// Returns the dialect of a PDO driver, by the driver's name.
+    /// Returns the dialect of the PDO driver `name`, or `None` if the driver is not supported.
     #[must_use]
     pub fn of_driver(name: &[u8]) -> Option<Self> {
         let mut all = Self::ALL.into_iter();

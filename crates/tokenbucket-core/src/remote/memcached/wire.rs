@@ -173,7 +173,7 @@ impl Connection {
     }
 
     fn remember(&mut self, key: &[u8], item: Option<Item>) {
-        // A value that is longer than this is not the state of a bucket.
+        // A longer value is not the state of a bucket, so it is not cached.
         let Some(item) = item.filter(|item| item.value.len() <= LONGEST_STATE) else {
             self.remembered.remove(key);
             return;

@@ -1,0 +1,50 @@
+--TEST--
+Reservation::wait() runs signal handlers, and cancels the reservation if a handler throws
+--EXTENSIONS--
+pcntl
+--FILE--
+<?php
+require __DIR__ . '/../../testkit/php/check.php';
+
+pcntl_async_signals(true);
+$bucket = new TokenBucket(new TokenBucketStorageSharedMemory, 'x', 2, 0.01);
+$bucket->consume(2);
+echo "-- a handler that throws --\n";
+pcntl_signal(SIGALRM, fn() => throw new DomainException('enough'));
+$reservation = $bucket->reserve(2);
+var_dump($bucket->peek()->remaining);
+pcntl_alarm(1);
+echo thrown(fn() => $reservation->wait()), "\n";
+var_dump($bucket->peek()->remaining);
+$reservation->cancel();
+var_dump($bucket->peek()->remaining);
+echo "-- a handler that returns does not end the wait --\n";
+$handled = 0;
+pcntl_signal(SIGALRM, function () use (&$handled) {
+    $handled++;
+});
+$quick = new TokenBucket(new TokenBucketStorageSharedMemory, 'quick', 1, 0.5);
+$quick->consume();
+$start = hrtime(true);
+$reservation = $quick->reserve();
+pcntl_alarm(1);
+$reservation->wait();
+$waited = (hrtime(true) - $start) / 1e9;
+check($waited >= 1.99 && $waited < (is_slow() ? 20 : 4), "two seconds: $waited");
+var_dump($handled, $quick->peek(0)->allowed);
+echo "-- wait() of the bucket gives its tokens back, too --\n";
+pcntl_alarm(1);
+var_dump($bucket->wait(INF, 2)->reason, $bucket->peek()->remaining);
+?>
+--EXPECT--
+-- a handler that throws --
+float(-2)
+DomainException: enough
+float(0)
+float(0)
+-- a handler that returns does not end the wait --
+int(1)
+bool(true)
+-- wait() of the bucket gives its tokens back, too --
+string(11) "interrupted"
+float(0)
