@@ -38,8 +38,6 @@ impl<T: Transport> Remote<'_, T> {
             Err(refused) => return Ok(Some(sure(Err(refused)))),
         };
         let keys: Vec<_> = buckets.iter().map(|&(_, key)| key).collect();
-        // The hash of a key contains the identity of its store.
-        let firsts = firsts_on_buckets(keys.iter().map(|key| key.hash), |_, _| true);
         let ask = |transport: &T, deadline| {
             let mut replies = transport.take_all(&asks, deadline)?;
             let granted = replies.iter().all(|reply| reply.outcome.granted());
@@ -52,18 +50,9 @@ impl<T: Transport> Remote<'_, T> {
                 }
                 store.learn(key, step, reply, hints[index].as_ref(), now);
             }
-            Ok(read(&firsts, steps, granted, &replies))
+            Ok(read(&keys, steps, granted, &replies))
         };
-        let stand_in = |policy, _: &_| {
-            let Ok(answer) = take_all(&mut StandIn {
-                policy,
-                host: self.host,
-                keys: &keys,
-                firsts: &firsts,
-                steps,
-            });
-            answer
-        };
+        let stand_in = |policy, _: &_| stand_in(policy, self.host, &keys, steps);
         self.ask(&asks[0].name, ask, stand_in).map(Some)
     }
 }
@@ -77,17 +66,35 @@ const fn taken(index: usize, step: Step, outcome: Outcome) -> Taken {
 }
 
 /// Converts the replies to the outcomes of all steps, or to the first denied step.
-fn read(firsts: &[usize], steps: &[Step], granted: bool, replies: &[Reply]) -> Batched {
+fn read(keys: &[Key<'_>], steps: &[Step], granted: bool, replies: &[Reply]) -> Batched {
     if granted {
         let outcomes = replies.iter().map(|reply| reply.outcome).enumerate();
         let all = outcomes.map(|(index, outcome)| taken(index, steps[index], outcome));
         return Ok(all.collect());
     }
-    let on_bucket = by_bucket(firsts.iter().copied());
+    let on_bucket = by_bucket(firsts(keys).into_iter());
     let refusal = |mine: &Vec<usize>| refused(mine, steps, replies[mine[0]].outcome);
     let refused = on_bucket.iter().find_map(refusal);
     // The store uses the same arithmetic, so one of the steps is denied here, too.
     refused.map_or_else(|| Ok(Vec::new()), Err)
+}
+
+/// Returns for each key the index of the first key of the same bucket.
+fn firsts(keys: &[Key<'_>]) -> Vec<usize> {
+    // The hash of a key contains the identity of its store.
+    firsts_on_buckets(keys.iter().map(|key| key.hash), |_, _| true)
+}
+
+/// Decides a batch by the failure policy.
+fn stand_in(policy: OnFailure, host: &Host, keys: &[Key<'_>], steps: &[Step]) -> Batched {
+    let Ok(answer) = take_all(&mut StandIn {
+        policy,
+        host,
+        keys,
+        firsts: firsts(keys),
+        steps,
+    });
+    answer
 }
 
 /// A batch that the failure policy decides while the store fails.
@@ -95,7 +102,7 @@ struct StandIn<'a> {
     policy: OnFailure,
     host: &'a Host,
     keys: &'a [Key<'a>],
-    firsts: &'a [usize],
+    firsts: Vec<usize>,
     steps: &'a [Step],
 }
 
