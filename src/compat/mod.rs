@@ -39,7 +39,8 @@ impl<L: Limiter> State for L {
     }
 }
 
-/// Implements `retryAfter(): float`. Returns the wait after the object's last request, in seconds.
+/// Implements `retryAfter(): float`. Returns the seconds until the object's last request would be
+/// allowed. 0 if it was allowed, and INF if it never is.
 fn retry_after<L: Limiter>(call: &Call<'_>, result: &mut Zval) {
     let ticks = call.this::<L>().wait().get().ticks();
     let seconds = ticks.map_or(f64::INFINITY, seconds::from_ticks);

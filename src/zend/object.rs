@@ -331,7 +331,7 @@ pub(super) unsafe extern "C" fn clone<T: State>(old: *mut zend_object) -> *mut z
     // SAFETY: as above. Only states that can be cloned have this handler, so `born` is never used
     // here.
     let new = allocate(unsafe { (*old).ce }, state.unwrap_or_else(T::born));
-    // SAFETY: both objects are of one class.
+    // SAFETY: both objects have the same class.
     unsafe { zend_objects_clone_members(new, old) };
     new
 }

@@ -14,8 +14,8 @@
 //! - It is finished, because the magic is written last.
 //! - It has the layout that this process expects for its size, and its instants were measured on
 //!   the clock of this boot.
-//! - Another user cannot truncate it: a memfd is sealed, and a named file belongs to this user or
-//!   to root.
+//! - Only users with write access can truncate it. A memfd is sealed, and a named file belongs to
+//!   this user or to root.
 #![allow(unsafe_code)]
 
 mod error;
