@@ -25,7 +25,8 @@ pub fn addresses(host: &str, port: u16) -> io::Result<Vec<SocketAddr>> {
     let now = boot_clock();
     let name = (host.to_owned(), port);
     if let Some((addresses, since)) = KNOWN.lock().get(&name)
-        && now - since < BELIEVED
+        // Another thread may have looked the name up after `now`.
+        && now.saturating_sub(*since) < BELIEVED
     {
         return Ok(addresses.clone());
     }
