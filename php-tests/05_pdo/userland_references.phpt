@@ -52,6 +52,11 @@ final class ReferencePDO extends PDO
         $this->kept[] = parent::prepare($query, $options);
         return $this->kept[array_key_last($this->kept)];
     }
+
+    public function forget(): void
+    {
+        $this->kept = [];
+    }
 }
 
 $db = new ReferencePDO('sqlite::memory:', options: [PDO::ATTR_STATEMENT_CLASS => [ReferenceStatement::class]]);
@@ -63,6 +68,8 @@ $bucket->refund(1);
 var_dump($bucket->peek()->remaining, $storage->purge(1e-3));
 $db->exec('PRAGMA query_only = ON');
 echo thrown(fn () => $bucket->consume()), "\n";
+// The connection and its statements hold each other, which PHP's cycle collector does not find.
+$db->forget();
 ?>
 --EXPECT--
 bool(true)
