@@ -1,5 +1,6 @@
 //! The callers of remote stores, and one interface for the servers of both kinds.
 
+use std::sync::Mutex;
 use testkit::{Proxy, Upstream};
 use tokenbucket_core::host::{self, Host};
 use tokenbucket_core::memory::Segment;
@@ -45,6 +46,9 @@ pub fn refund(n: u64) -> Put {
     Put::refund(n * HOUR, CAPACITY * HOUR)
 }
 
+/// The hosts of all tests. They stay reachable, so that a leak detector does not report them.
+static HOSTS: Mutex<Vec<&Host>> = Mutex::new(Vec::new());
+
 /// Returns a host's shared memory, which is kept until the tests end.
 pub fn host() -> &'static Host {
     let settings = host::Settings {
@@ -52,7 +56,9 @@ pub fn host() -> &'static Host {
         diagnostics: false,
         evict: false,
     };
-    Box::leak(Box::new(Host::new(settings, Segment::private).unwrap()))
+    let host = Box::leak(Box::new(Host::new(settings, Segment::private).unwrap()));
+    HOSTS.lock().unwrap().push(host);
+    host
 }
 
 /// A remote store of any kind.

@@ -1,8 +1,8 @@
 //! The remote stores that the contract tests. All tests share one server of each kind.
 
 use crate::homes::{Home, Store, settings};
-use std::sync::LazyLock;
 use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::{LazyLock, Mutex};
 use std::time::{SystemTime, UNIX_EPOCH};
 use tokenbucket_core::host::Host;
 use tokenbucket_core::memory::Segment;
@@ -74,6 +74,9 @@ fn prefix() -> String {
     format!("home{}:", NUMBER.fetch_add(1, Ordering::Relaxed))
 }
 
+/// The hosts of all stores. They stay reachable, so that a leak detector does not report them.
+static HOSTS: Mutex<Vec<&Host>> = Mutex::new(Vec::new());
+
 fn home<T: Transport + 'static>(name: &'static str, transport: T) -> Home {
     let plain = Settings {
         timeout: 5 * TICKS_PER_SECOND,
@@ -81,7 +84,9 @@ fn home<T: Transport + 'static>(name: &'static str, transport: T) -> Home {
         hint_max_age: None,
     };
     let host = Host::new(settings(), Segment::private).unwrap();
-    let remote = Remote::new(transport, plain, Box::leak(Box::new(host)));
+    let host = Box::leak(Box::new(host));
+    HOSTS.lock().unwrap().push(host);
+    let remote = Remote::new(transport, plain, host);
     let hasher = remote.hasher();
     Home::new(name, RemoteHome { remote, hasher }, hasher)
 }
