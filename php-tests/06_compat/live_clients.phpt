@@ -86,7 +86,7 @@ $run = fn (array $ini) => print(preg_replace('/127.0.0.1:\d+/', 'address', php_r
 $run(['memcache.prefix_static_key' => 'site_']);
 $run(['memcache.prefix_host_key' => '1']);
 
-echo "-- what is refused --\n";
+echo "-- clients that cannot be used --\n";
 $two = $clients['Memcache']();
 $two->addServer('127.0.0.1', 1);
 foreach ([
@@ -114,7 +114,7 @@ nothing thrown
 ValueError: TokenBucket\Compat\ClientThrottle::__construct(): Argument #1 ($storage) must not use memcache.prefix_host_key
 null
 ValueError: TokenBucketStorageMemcached::fromClient(): Argument #1 ($client) must not use memcache.prefix_host_key
--- what is refused --
+-- clients that cannot be used --
 two servers: ValueError: TokenBucket\Compat\MinuteWindow::__construct(): Argument #1 ($storage) must have one server if it is a Memcache, which places keys in its own way; name the servers in the constructor of TokenBucketStorageMemcached instead
 two servers for a storage: ValueError: TokenBucketStorageMemcached::fromClient(): Argument #1 ($client) must have one server if it is a Memcache, which places keys in its own way; name the servers in the constructor of TokenBucketStorageMemcached instead
 a Memcached without a server: ValueError: TokenBucket\Compat\ClientThrottle::__construct(): Argument #1 ($storage) must have a server

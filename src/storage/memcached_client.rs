@@ -52,7 +52,8 @@ pub fn storage_of(client: Obj<'_>, unfit: Unfit<'_>) -> Result<Zval, Thrown> {
     make(client, DEFAULT_PREFIX, DEFAULTS, unfit)
 }
 
-/// Implements `fromClient(object $client, …): static`.
+/// Implements `fromClient(object $client, …): static`. Throws `TypeError` or `ValueError` for an
+/// unusable client.
 pub fn from_client(call: &mut Call<'_>, result: &mut Zval) -> Result<(), Thrown> {
     let (prefix, settings) = arguments::remote(call)?;
     let held = call.arg(1).shallow_clone();

@@ -8,9 +8,9 @@
 //!
 //! The fingerprint 0 means no bucket, as in the word `EMPTY`. The span is the greatest span of the
 //! quotas under which callers took from the bucket. Every process uses the span to determine
-//! whether the bucket is full. The span is rounded **up**, so that no bucket looks full too early.
-//! The span of a record that was created without taking tokens is at least one day. Stamp, shard
-//! and count make every claim a different word.
+//! whether the bucket is full. The span is rounded **up**. Otherwise a bucket could count as full
+//! too early. The span of a record that was created without taking tokens is at least one day.
+//! Stamp, shard and count make every claim a different word.
 
 use crate::clock::Ticks;
 use crate::store::UNKNOWN_SPAN;

@@ -61,14 +61,20 @@ fn every_page_is_there_and_nobody_else_may_touch_it() {
     assert_eq!(mode_of(&folder.file()), 0o600);
 }
 
-#[test]
-fn mode_and_group_are_as_asked_for_whatever_the_umask() {
-    let folder = Folder::new();
-    let group = if is_root() {
+/// Returns a group that this process may give to a file. For root, it is not the process's own
+/// group.
+fn allowed_group() -> u32 {
+    if is_root() {
         12_345
     } else {
         rustix::process::getegid().as_raw()
-    };
+    }
+}
+
+#[test]
+fn mode_and_group_are_as_asked_for_whatever_the_umask() {
+    let folder = Folder::new();
+    let group = allowed_group();
     let access = Access {
         mode: 0o666,
         group: Some(group),
@@ -89,11 +95,7 @@ fn sized(bytes: usize) -> Settings {
 #[test]
 fn an_existing_segment_keeps_its_size_its_mode_and_its_group() {
     let folder = Folder::new();
-    let group = if is_root() {
-        12_345
-    } else {
-        rustix::process::getegid().as_raw()
-    };
+    let group = allowed_group();
     let access = Access {
         mode: 0o660,
         group: Some(group),
