@@ -7,7 +7,7 @@ use crate::zend::{Call, Class, Object, State, Thrown, Zval, value};
 use crate::{classes, ini, segment};
 use std::cell::{OnceCell, RefCell};
 use tokenbucket_core::slots::SharedMemory;
-use tokenbucket_core::{Denial, Key, KeyHasher, Outcome, Put, Step, Ticks, boot_clock};
+use tokenbucket_core::{Denial, Key, KeyHasher, Outcome, Put, Step, Timestamp, boot_clock};
 
 /// The state of an object: the hasher of its identifiers. The buckets are in the segment.
 #[derive(Debug, Default)]
@@ -42,7 +42,7 @@ impl Storage for Object<SharedMemoryStorage> {
         &self,
         key: Key<'_>,
         step: &Step,
-        first: Option<Ticks>,
+        first: Option<Timestamp>,
     ) -> Result<(Outcome, bool), Thrown> {
         Ok((take(key, step, first), false))
     }
@@ -105,12 +105,12 @@ fn hasher(inner: &[u8]) -> KeyHasher {
 }
 
 #[inline(always)]
-fn take(key: Key<'_>, step: &Step, first: Option<Ticks>) -> Outcome {
+fn take(key: Key<'_>, step: &Step, first: Option<Timestamp>) -> Outcome {
     match segment::store() {
         Some(store) => store.take(key, step, first),
         // The segment is missing only before the module has started and after it has shut down.
         // Deny the step in this case.
-        None => Outcome::denied(Denial::TableFull, 0, boot_clock()),
+        None => Outcome::denied(Denial::TableFull, Timestamp::ZERO, boot_clock()),
     }
 }
 
