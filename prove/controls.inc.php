@@ -184,6 +184,9 @@ final class LateGiveBack extends WrongCaller
     /** The length of a group. */
     private const GROUP = 5_000_000;
 
+    /** @var ?resource the lock of the worker whose turn it is */
+    private $turn = null;
+
     public function take(array $bucket, float $cost): array
     {
         if (hrtime(true) % self::PERIOD > self::GROUP) {
@@ -195,6 +198,20 @@ final class LateGiveBack extends WrongCaller
     }
 
     public function take_all(array $entries): array
+    {
+        // One batch runs at a time, so that no other batch explains its fault.
+        $this->turn ??= fopen(__FILE__, 'r');
+        if (!flock($this->turn, LOCK_EX | LOCK_NB)) {
+            return array_fill_keys(array_keys($entries), [CallLog::EXCUSED, 0]);
+        }
+        try {
+            return $this->take_in_turn($entries);
+        } finally {
+            flock($this->turn, LOCK_UN);
+        }
+    }
+
+    private function take_in_turn(array $entries): array
     {
         self::sleep_until(self::PERIOD / 2);
         $answers = [];

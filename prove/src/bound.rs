@@ -1,11 +1,11 @@
 //! Rule 1: in every window of time, the tokens granted wholly inside it fit the capacity and rate.
 //!
-//! **The rule.** Let a window be [t1, t2]. A granted take counts if its call lies inside the window.
-//! A granted reservation counts if it is due inside: if its delay after the start of its call is at
-//! t1 or later, and its delay after the end of its call is by t2. A charge counts if it starts at t1
-//! or later and ends before the start of a grant that counts. Cancelled and undone takes do not
-//! count, because their tokens are not used. Let W be the tokens that count. Let G be the sum of the
-//! gifts that overlap the window ([`crate::gifts`]). Then W <= C + r·(t2 − t1) + G.
+//! **The rule.** Let a window be [t1, t2]. A granted take counts if its call lies inside the
+//! window. A granted reservation counts if it is due inside: its delay after the start of its call
+//! is at t1 or later, and its delay after the end of its call is by t2. A charge counts if it
+//! starts at t1 or later and ends before the start of a grant that counts. Cancelled and undone
+//! takes do not count, because their tokens are not used. Let W be the tokens that count. Let G be
+//! the sum of the gifts that overlap the window ([`crate::gifts`]). Then W <= C + r·(t2 − t1) + G.
 //!
 //! **Why it is necessary.** Let E be the instant at which the bucket is empty, as in a limiter that
 //! stores it. Every take raises E by cost/r, from at least C/r before the take. A granted take or
@@ -18,8 +18,8 @@
 //! - After Z, E is at most t2.
 //! - In between, all calls that count raise E by W/r. Other takes raise it, too, and only gifts and
 //!   give-backs lower it. A gift after F overlaps the window, because it counts until reservations
-//!   that were made before it are due. Give-backs lower E by no more than their takes raised it, or
-//!   return only tokens that no counted call has built on. [`crate::gifts`] bounds the rest.
+//!   that were made before it are due. Give-backs lower E by no more than their takes raised it,
+//!   or return only tokens that no counted call has built on. [`crate::gifts`] bounds the rest.
 //!
 //! W leaves out calls of unknown outcome, and grants that are due before the window or after it.
 //! That only lowers W. A charge itself has no bound. It delays the grants after it, so the rule
@@ -27,10 +27,10 @@
 //!
 //! **Why the sweep finds the worst window.** Shrink a window to the first start and the last end of
 //! the grants and charges inside it. That leaves W unchanged and raises neither r·(t2 − t1) nor G.
-//! So it is enough to try starts as t1 and ends of grants as t2. A gift that starts at s and ends at
-//! e overlaps exactly when s <= t2 and not e < t1. Because t1 <= t2, e < t1 implies s <= t2. So G =
-//! (gifts with s <= t2) − (gifts with e < t1), with one term for each end of the window. The excess
-//! therefore splits:
+//! So it is enough to try starts as t1 and ends of grants as t2. A gift that starts at s and ends
+//! at e overlaps exactly when s <= t2 and not e < t1. Because t1 <= t2, e < t1 implies s <= t2. So
+//! G = (gifts with s <= t2) − (gifts with e < t1), with one term for each end of the window. The
+//! excess therefore splits:
 //!
 //! > W(t1, t2) − r·(t2 − t1) − G = [Σ tokens that count] + [r·t1 + gifts ended before t1] − [r·t2 +
 //! > gifts started by t2]

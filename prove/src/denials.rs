@@ -113,7 +113,8 @@ impl Lack {
     }
 
     /// Applies an event. Events of denials change nothing. `before` keeps `total` from the start of
-    /// a gift to its end. For an undone take, it holds the tokens that may not have been given back.
+    /// a gift to its end. For an undone take, it holds the tokens that may not have been given
+    /// back.
     fn apply(&mut self, event: Event, call: &Call, rules: &Rules, before: &mut Tokens) {
         let charged = call.cost + self.quota.refill(rules.tick);
         let is_refund = call.kind == Kind::Refund;
@@ -189,7 +190,8 @@ pub fn judge(calls: &[Call], quota: &Quota, rules: &Rules) -> Unexplained {
     result
 }
 
-/// Returns for each undone take the tokens that it may not have given back. The other numbers are 0.
+/// Returns for each undone take the tokens that it may not have given back. The other numbers are
+/// 0.
 fn left(calls: &[Call], quota: &Quota, rules: &Rules) -> Vec<Tokens> {
     let owing = owing(calls);
     let left = |call: &Call| {

@@ -3,21 +3,25 @@
 //! **The debt.** A bucket of capacity C lacks b(p) tokens at p. While b > C the bucket is in debt.
 //! Only a charge or a reservation can raise b above C. Let q rise by the tokens of each charge and
 //! reservation, and fall by r a nanosecond, but not below 0. Then b <= C + q always holds: a plain
-//! take leaves b <= C, a charge or a reservation raises both sides by its tokens, and time and gifts
-//! keep the inequality. Each charge and reservation is placed as late as possible.
+//! take leaves b <= C, a charge or a reservation raises both sides by its tokens, and time and
+//! gifts keep the inequality. Each charge and reservation is placed as late as possible.
 //!
 //! **Refunds, resets and losses.** A refund adds at most its tokens. A reset or a loss adds at most
-//! C + q. Reservations that were made before such a gift keep their instants, which are at most q/r
-//! later. New calls may get tokens at the same instants. So the gift counts until q/r after its end.
+//! C + q. Reservations that were made before such a gift keep their instants, which are at most
+//! q/r later. New calls may get tokens at the same instants. So the gift counts until q/r after its
+//! end.
 //!
 //! **Cancelled and undone takes** add no tokens of their own, because rule 1 does not count their
 //! takes. A give-back returns at most c − L tokens while the bucket is in debt. L is the number of
-//! tokens that were taken after the c tokens. A store computes L from its state, so it misses the
-//! tokens that other calls have given back since. A bucket that is not in debt gets at most the part
-//! that is not refilled, from which those other gifts are missing in the same way. So the give-back
-//! is a gift of the tokens that other calls may have given back since the take, but at most c.
-//! An undone take counts among those other calls only if a charge or a reservation overlaps it.
-//! Otherwise it took its tokens and gave them back without a debt.
+//! tokens that were taken after the c tokens. A bucket that is not in debt gets at most the part of
+//! c that is not refilled. A store computes both from its state, so it misses the tokens that other
+//! calls have given back since the take. So the give-back is a gift of the tokens that other calls
+//! may have given back since the take, but at most c.
+//!
+//! An undone take counts among those other calls. If a charge or a reservation overlaps it, it may
+//! have given back c. Otherwise it lowers the bucket by at most c, and r·(its length) of that are
+//! refilled meanwhile. So it gives back at most r·(its length) more than the bucket still lacks
+//! because of it. For the same reason this number is part of its own gift, if there are others.
 //!
 //! **Waits.** Some stores read their clock and then wait for the bucket. On these stores a reset
 //! fills the bucket at the instant of the clock reading, up to `wait` earlier. The first call after
@@ -54,14 +58,14 @@ enum Event {
 pub fn gifts(calls: &[Call], quota: &Quota, rules: &Rules) -> Vec<Option<Gift>> {
     let debts = debts(calls, quota, rules);
     let owing = owing(calls);
+    let length = |call: &Call| quota.refill(call.end - call.start);
     // The tokens of each call that another give-back may have missed.
     let missed = calls.iter().zip(&debts).map(|(call, &debt)| {
-        let counts = call.outcome != Outcome::Undone || owing.sum(call.start, call.end) > 0;
-        if counts {
-            returned(call, debt, quota)
-        } else {
-            0
+        let returned = returned(call, debt, quota);
+        if call.outcome == Outcome::Undone && owing.sum(call.start, call.end) == 0 {
+            return returned.min(length(call));
         }
+        returned
     });
     let missed: Vec<_> = missed.collect();
     let intervals = calls.iter().zip(&missed).filter(|(_, amount)| **amount > 0);
@@ -73,7 +77,10 @@ pub fn gifts(calls: &[Call], quota: &Quota, rules: &Rules) -> Vec<Option<Gift>> 
             Kind::Reset | Kind::Lost => missed[index] + waited,
             _ if call.may_have_returned() => {
                 let since = call.start.saturating_sub(call.wait);
-                let surplus = others.sum(since, call.end) - missed[index];
+                let mut surplus = others.sum(since, call.end) - missed[index];
+                if surplus > 0 && call.outcome == Outcome::Undone {
+                    surplus += length(call);
+                }
                 call.cost.min(surplus + waited)
             }
             _ => 0,

@@ -16,11 +16,11 @@
 //! earlier denial may not include the tokens taken in the `hint` before it, so W begins that much
 //! earlier. The earlier denial may include a refund, a reset or a loss that the later denial does
 //! not include. So each of these counts in W until `hint` after its end, as if it had taken the
-//! tokens that it gave. The same holds for cancels and undone takes. Undone takes count in W without
-//! `hint`, too, because the later denial may lie between the take and its give-back.
+//! tokens that it gave. The same holds for cancels and undone takes. Undone takes count in W
+//! without `hint`, too, because the later denial may lie between the take and its give-back.
 //!
-//! A denial of a reservation that may wait for w' promises the same level at p. If the later denial
-//! is one of a reservation that may wait for w', it is false if both levels are at least n' − r·w'.
+//! A denied reservation promises the same level at p as a denied take. If the later denial is one
+//! of a reservation that may wait for w', it is false if both levels are at least n' − r·w'.
 //!
 //! The instants are only known to lie within [s, e] and [s', e'], with e <= s'. So p' − p is at
 //! least s' − e. W is at most the tokens of all calls that overlap [s, e'] and took, or may have

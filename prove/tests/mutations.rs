@@ -209,6 +209,7 @@ fn a_cancel_of_the_whole_cost_is_caught() {
 fn a_late_give_back_of_the_whole_cost_is_caught() {
     let habits = Habits {
         undone: 4,
+        alone: true,
         cancel: 8,
         greatest_cost: 10,
         pause: 8_000_000,

@@ -37,7 +37,7 @@ pub enum Fault {
     LateGiveBack,
 }
 
-/// The properties of a history. The fields after `greatest_cost` are chances of one in n, and 0
+/// The properties of a history. The numbers after `greatest_cost` are chances of one in n, and 0
 /// means never.
 #[derive(Clone, Copy)]
 pub struct Habits {
@@ -57,6 +57,8 @@ pub struct Habits {
     /// The chance that one of the callers that hold tokens gives them back.
     pub cancel: u64,
     pub undone: u64,
+    /// True if only one caller at a time holds tokens that it gives back.
+    pub alone: bool,
     pub fault: Option<Fault>,
 }
 
@@ -79,6 +81,7 @@ pub const BUSY: Habits = Habits {
     reserve: 0,
     cancel: 0,
     undone: 0,
+    alone: false,
     fault: None,
 };
 
@@ -186,7 +189,10 @@ impl Habits {
             bucket.give_back(&held, self.fault);
             let call = self.given_back(bucket, dice, calls, &held);
             calls.push(call);
-        } else if dice.one_in(self.undone) && bucket.take(cost, 0) == Outcome::Done {
+        } else if (!self.alone || held.is_empty())
+            && dice.one_in(self.undone)
+            && bucket.take(cost, 0) == Outcome::Done
+        {
             held.push(Held {
                 reservation: None,
                 start: bucket.now,
