@@ -59,7 +59,7 @@ class BlindRetrySubject extends RedisSubject
     {
         // The rate is so low that a token charged twice is not refilled before another call is
         // denied.
-        $buckets = array_map(fn (int $id) => [$id, 5, 0.05], range(0, 39));
+        $buckets = array_map(fn (int $id) => [$id, 8, 0.05], range(0, 39));
         return [
             'control' => 'BlindRetry', 'shared' => $buckets, 'own' => [], 'costs' => 1, 'pause' => 8_000,
         ] + self::TAKES + parent::load();
