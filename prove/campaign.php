@@ -52,10 +52,32 @@ function subjects(): array
 }
 
 /**
- * Runs the trial of one subject and prints the verdict. Returns the judge's exit code, or 2 if the
- * trial failed.
+ * Returns the known-bad limiters: for each class of controls.inc.php, the rule by which the judge
+ * must convict it, and the factory of its subject.
+ *
+ * @return array<string, array{int, callable(string): Subject}> by class
  */
-function attempt(string $name, Subject $subject, float $seconds, int $seed): int
+function controls(): array
+{
+    $limiter = fn (string $class) => new ControlSubject($class);
+    $caller = fn (string $class) => new WrongCallerSubject($class);
+    return [
+        'CheckThenIncrement' => [1, $limiter],
+        'FetchDecideSave' => [1, $limiter],
+        'BlindRetry' => [2, fn () => new BlindRetrySubject],
+        'ForgottenDebt' => [1, $caller],
+        'WholeCancel' => [1, $caller],
+        'ForgottenCharge' => [1, $caller],
+        'LateGiveBack' => [1, $caller],
+    ];
+}
+
+/**
+ * Runs the trial of one subject and prints the verdict.
+ *
+ * @return array{string, int} the judge's output and exit code. The code is 2 if the trial failed
+ */
+function attempt(string $name, Subject $subject, float $seconds, int $seed): array
 {
     $trial = new Trial($subject, $seconds, $seed);
     try {
@@ -73,7 +95,7 @@ function attempt(string $name, Subject $subject, float $seconds, int $seed): int
             . '; cp -r ' . escapeshellarg($trial->folder) . ' ' . escapeshellarg("$kept/$name"));
     }
     $trial->remove();
-    return $code;
+    return [$told, $code];
 }
 
 [, $store, $seconds, $seed] = $argv;
@@ -91,14 +113,15 @@ foreach ($chosen as $name => $make) {
             echo "$name: skipped, $subject\n";
             break;
         }
-        $failures += attempt($name, $subject, $seconds / $rounds, $seed + $round) === 0 ? 0 : 1;
+        [, $code] = attempt($name, $subject, $seconds / $rounds, $seed + $round);
+        $failures += $code === 0 ? 0 : 1;
     }
 }
-foreach (['CheckThenIncrement', 'FetchDecideSave', 'BlindRetry'] as $control) {
-    $subject = $control === 'BlindRetry' ? new BlindRetrySubject : new ControlSubject($control);
-    $code = attempt("control: $control", $subject, CONTROL, (int) $seed);
-    echo $code === 1 ? "  convicted, as expected\n" : "  NOT CONVICTED\n";
-    $failures += $code === 1 ? 0 : 1;
+foreach (controls() as $control => [$rule, $make]) {
+    [$told, $code] = attempt("control: $control", $make($control), CONTROL, (int) $seed);
+    $is_convicted = $code === 1 && str_contains($told, "\n  ($rule) ");
+    echo $is_convicted ? "  convicted by rule $rule, as expected\n" : "  NOT CONVICTED by rule $rule\n";
+    $failures += $is_convicted ? 0 : 1;
 }
 echo $failures === 0 ? "All verdicts are as expected.\n" : "$failures verdicts are not as expected.\n";
 exit($failures === 0 ? 0 : 1);

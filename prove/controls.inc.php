@@ -130,3 +130,108 @@ final class BlindRetry extends Control
         }
     }
 }
+
+/** The base of applications that call the extension, but do a part of its work wrongly. */
+abstract class WrongCaller extends Extension
+{
+    public function __construct(array $load)
+    {
+        parent::__construct($load['storage']);
+    }
+}
+
+/** Forgets the debt after a reservation, so that other callers get its tokens, too. */
+final class ForgottenDebt extends WrongCaller
+{
+    public function reserve(array $bucket, float $cost, float $wait): array
+    {
+        $answer = parent::reserve($bucket, $cost, $wait);
+        $debt = -($answer[2]?->decision->remaining ?? 0);
+        if ($debt > 0) {
+            $this->bucket($bucket)->refund($debt);
+        }
+        return $answer;
+    }
+}
+
+/** Cancels with a refund of the whole cost, although other reservations were built on it. */
+final class WholeCancel extends WrongCaller
+{
+    public function cancel(array $bucket, float $cost, object $reservation): void
+    {
+        $this->bucket($bucket)->refund($cost);
+    }
+}
+
+/** Ignores a charge if the bucket does not hold its tokens. */
+final class ForgottenCharge extends WrongCaller
+{
+    public function charge(array $bucket, float $cost): array
+    {
+        $this->take($bucket, $cost);
+        return [CallLog::DONE, 0];
+    }
+}
+
+/**
+ * A batch that takes from one bucket after the other. If a bucket denies, it gives back the whole
+ * costs, but so late that the buckets are full again. The other calls come at the same time.
+ */
+final class LateGiveBack extends WrongCaller
+{
+    /** The time from one group of calls to the next in nanoseconds. A bucket is full in between. */
+    private const PERIOD = 40_000_000;
+    /** The length of a group. */
+    private const GROUP = 5_000_000;
+
+    /** @var ?resource the lock of the worker whose turn it is */
+    private $turn = null;
+
+    public function take(array $bucket, float $cost): array
+    {
+        if (hrtime(true) % self::PERIOD > self::GROUP) {
+            self::sleep_until(0);
+        }
+        $answer = parent::take($bucket, $cost);
+        usleep($answer[0] === CallLog::DENIED ? 100 : 0);
+        return $answer;
+    }
+
+    public function take_all(array $entries): array
+    {
+        // One batch runs at a time, so that no other batch explains its fault.
+        $this->turn ??= fopen(__FILE__, 'r');
+        if (!flock($this->turn, LOCK_EX | LOCK_NB)) {
+            return array_fill_keys(array_keys($entries), [CallLog::EXCUSED, 0]);
+        }
+        try {
+            return $this->take_in_turn($entries);
+        } finally {
+            flock($this->turn, LOCK_UN);
+        }
+    }
+
+    private function take_in_turn(array $entries): array
+    {
+        self::sleep_until(self::PERIOD / 2);
+        $answers = [];
+        foreach ($entries as $id => $entry) {
+            $answers[$id] = parent::take(...$entry);
+            if ($answers[$id][0] !== CallLog::DONE) {
+                self::sleep_until(self::GROUP / 5);
+                foreach (array_keys($answers, [CallLog::DONE, 0]) as $taken) {
+                    $this->refund(...$entries[$taken]);
+                }
+                return [$id => $answers[$id]] + array_fill_keys(array_keys($entries), [CallLog::UNDONE, 0]);
+            }
+        }
+        return $answers;
+    }
+
+    /** Sleeps until this time after the next start of a group. */
+    private static function sleep_until(int $after): void
+    {
+        $wait = self::PERIOD - (hrtime(true) - $after) % self::PERIOD;
+        usleep(intdiv($wait, 1_000));
+    }
+}

@@ -12,6 +12,8 @@ abstract class Subject
     protected const SHARED = [[0, 20, 400], [1, 5, 100], [2, 40, 1000], [3, 10, 20]];
     /** The capacity and rate of each worker's own bucket. */
     protected const OWN = [3, 50];
+    /** The part of a load without calls other than takes of one bucket. */
+    protected const TAKES = ['refunds' => 0, 'resets' => 0, 'batches' => 0, 'charges' => 0, 'reserves' => 0];
     /** True if workers use the denial cache. */
     protected const HINTS = false;
 
@@ -74,6 +76,15 @@ abstract class Subject
             'costs' => 4,
             'refunds' => 25,
             'resets' => 2_500,
+            'batches' => 12,
+            // One in so many grants is followed by a charge or a settlement, or by a reservation.
+            'charges' => 12,
+            'reserves' => 8,
+            // The number of workers that cancel some of their reservations, the most reservations
+            // that a worker holds for a later cancel, and the average number of calls until then.
+            'cancellers' => 99,
+            'held' => 8,
+            'hold' => 40,
             // The average pause after each call, in microseconds.
             'pause' => 0,
         ];

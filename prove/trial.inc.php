@@ -163,9 +163,9 @@ final class Trial
     /** Runs a fault and notes that the store may have lost all buckets while it ran. */
     private function lost(callable $fault): void
     {
-        $this->events->start(CallLog::LOST, 0);
+        $sequence = $this->events->start(CallLog::LOST, 0);
         $fault();
-        $this->events->end(hrtime(true), CallLog::LOST, 0, CallLog::DONE);
+        $this->events->end(hrtime(true), $sequence, CallLog::LOST, 0, CallLog::DONE);
     }
 
     public function kill_worker(int $roll): void

@@ -1,34 +1,48 @@
 //! Rule 1: in every window of time, the tokens granted wholly inside it fit the capacity and rate.
 //!
-//! **Why it is necessary.** Let a window be [t1, t2]. A call that starts at t1 or later and ends by
-//! t2 took effect inside the window. At t1 the bucket held at most its capacity C. Until t2 the
-//! bucket gained r·(t2 − t1), plus the tokens of the refunds, resets and losses that took effect
-//! inside. Only calls that overlap the window can have taken effect inside. Let W be the tokens of
-//! the grants wholly inside. Let G be the most that the overlapping refunds, resets and losses can
-//! add, where a reset or a loss adds at most C. Then W <= C + r·(t2 − t1) + G. W leaves out calls
-//! of unknown outcome, and grants that begin before the window or end after it. That only lowers W.
+//! **The rule.** Let a window be [t1, t2]. A granted take counts if its call lies inside the
+//! window. A granted reservation counts if it is due inside: its delay after the start of its call
+//! is at t1 or later, and its delay after the end of its call is by t2. A charge counts if it
+//! starts at t1 or later and ends before the start of a grant that counts. Cancelled and undone
+//! takes do not count, because their tokens are not used. Let W be the tokens that count. Let G be
+//! the sum of the gifts that overlap the window ([`crate::gifts`]). Then W <= C + r·(t2 − t1) + G.
 //!
-//! Some stores read their clock and then wait for the bucket. On these stores a reset fills the
-//! bucket at the instant of the clock reading, up to `wait` earlier. The first call after a loss
-//! does the same. Other calls may have received the tokens that were refilled in between. So a
-//! reset or a loss adds r·`wait` more to G.
+//! **Why it is necessary.** Let E be the instant at which the bucket is empty, as in a limiter that
+//! stores it. Every take raises E by cost/r, from at least C/r before the take. A granted take or
+//! reservation is due at E or at once, whichever is later. Let F be the call that took effect first
+//! of all that count, and Z the last one. Z is a grant, because a grant takes effect after each
+//! charge that counts.
+//!
+//! - Before F, E is at least t1 − C/r. Either F takes effect at t1 or later. Or F is a reservation
+//!   that is due at t1 or later, and it costs at most C.
+//! - After Z, E is at most t2.
+//! - In between, all calls that count raise E by W/r. Other takes raise it, too, and only gifts and
+//!   give-backs lower it. A gift after F overlaps the window, because it counts until reservations
+//!   that were made before it are due. Give-backs lower E by no more than their takes raised it,
+//!   or return only tokens that no counted call has built on. [`crate::gifts`] bounds the rest.
+//!
+//! W leaves out calls of unknown outcome, and grants that are due before the window or after it.
+//! That only lowers W. A charge itself has no bound. It delays the grants after it, so the rule
+//! convicts a limiter that forgets a charge, by the grants that come too early.
 //!
 //! **Why the sweep finds the worst window.** Shrink a window to the first start and the last end of
-//! the grants inside it. That leaves W unchanged and raises neither r·(t2 − t1) nor G. So it is
-//! enough to try starts of grants as t1 and ends of grants as t2. Refunds, resets and losses are
-//! called gifts here. A gift that starts at s and ends at e overlaps exactly when s <= t2 and not e
-//! < t1. Because t1 <= t2, e < t1 implies s <= t2. So G = (gifts with s <= t2) − (gifts with e <
-//! t1), with one term for each end of the window. The excess therefore splits:
+//! the grants and charges inside it. That leaves W unchanged and raises neither r·(t2 − t1) nor G.
+//! So it is enough to try starts as t1 and ends of grants as t2. A gift that starts at s and ends
+//! at e overlaps exactly when s <= t2 and not e < t1. Because t1 <= t2, e < t1 implies s <= t2. So
+//! G = (gifts with s <= t2) − (gifts with e < t1), with one term for each end of the window. The
+//! excess therefore splits:
 //!
-//! > W(t1, t2) − r·(t2 − t1) − G = [Σ tokens of grants with start >= t1, end <= t2] +
-//! > [r·t1 + gifts ended before t1] − [r·t2 + gifts started by t2]
+//! > W(t1, t2) − r·(t2 − t1) − G = [Σ tokens that count] + [r·t1 + gifts ended before t1] − [r·t2 +
+//! > gifts started by t2]
 //!
 //! The sweep visits the ends in order. A tree over the starts holds the sum of the first two
-//! brackets for each t1. Each grant adds its tokens to all t1 up to its own start. Then the
-//! greatest value in the tree belongs to the worst window that ends with this grant. Only the ends
-//! of intervals are compared, so no order of overlapping calls is assumed.
+//! brackets for each t1. Each grant adds its tokens to all t1 up to its own start. Before that, it
+//! adds the charges that ended before its call started, each to all t1 up to the start of the
+//! charge. Then the greatest value in the tree belongs to the worst window that ends with this
+//! grant. Only the ends of intervals are compared, so no order of overlapping calls is assumed.
 
-use crate::call::{Call, Kind, Nanos, Tokens};
+use crate::call::{Call, Nanos, Tokens};
+use crate::gifts::{Gift, gifts};
 use crate::rules::{Quota, Rules};
 use crate::tree::Prefixes;
 
@@ -52,20 +66,17 @@ pub struct Worst {
     pub violations: u64,
 }
 
-/// Sums the gifts up to an instant. The gifts are sorted by either the start or the end of their
-/// calls.
-struct Gifts {
+/// Sums the gifts up to an instant. The gifts are sorted by either their starts or their ends.
+struct Sorted {
     by_instant: Vec<(Nanos, Tokens)>,
     next: usize,
     sum: Tokens,
 }
 
-impl Gifts {
-    fn new(calls: &[Call], quota: &Quota, rules: &Rules, instant: impl Fn(&Call) -> Nanos) -> Self {
-        let mut by_instant: Vec<_> = calls
-            .iter()
-            .filter_map(|call| Some((instant(call), gift(call, quota, rules)?)))
-            .collect();
+impl Sorted {
+    fn new(gifts: &[Gift], instant: impl Fn(&Gift) -> Nanos) -> Self {
+        let gifts = gifts.iter().map(|gift| (instant(gift), gift.amount));
+        let mut by_instant: Vec<_> = gifts.collect();
         by_instant.sort_unstable();
         Self {
             by_instant,
@@ -87,40 +98,49 @@ impl Gifts {
     }
 }
 
-/// Returns the most tokens that a call can have added to a bucket. Returns `None` for a take.
-#[must_use]
-pub fn gift(call: &Call, quota: &Quota, rules: &Rules) -> Option<Tokens> {
-    match call.kind {
-        Kind::Take => None,
-        Kind::Refund => Some(call.cost.min(quota.capacity)),
-        Kind::Reset | Kind::Lost => Some(quota.capacity + quota.refill(rules.wait)),
-    }
+/// Returns the charges in the order of their ends. A charge says nothing about the grants of
+/// another bucket, so the result is empty for several buckets under one name.
+fn charges<'a>(calls: &'a [Call], rules: &Rules) -> Vec<&'a Call> {
+    let counts = |call: &&Call| call.is_charged() && rules.buckets == 1;
+    let mut charges: Vec<_> = calls.iter().filter(counts).collect();
+    charges.sort_unstable_by_key(|call| call.end);
+    charges
 }
 
 /// Checks the calls of one bucket against rule 1. The calls may be in any order.
 #[must_use]
 pub fn judge(calls: &[Call], quota: &Quota, rules: &Rules) -> Worst {
     let quota = quota.times(rules.buckets);
+    let gifts: Vec<_> = gifts(calls, &quota, rules).into_iter().flatten().collect();
     let mut grants: Vec<&Call> = calls.iter().filter(|call| call.is_granted()).collect();
-    let mut starts: Vec<Nanos> = grants.iter().map(|call| call.start).collect();
+    let charges = charges(calls, rules);
+    let due = grants.iter().map(|call| call.due().0);
+    let mut starts: Vec<_> = due.chain(charges.iter().map(|call| call.start)).collect();
     starts.sort_unstable();
     starts.dedup();
-    let mut ended = Gifts::new(calls, &quota, rules, |call| call.end);
+    let mut ended = Sorted::new(&gifts, |gift| gift.end);
     let values = starts
         .iter()
         .map(|&start| quota.refill(start) + ended.while_counts(|end| end < start));
     let mut tree = Prefixes::new(&values.collect::<Vec<_>>());
-    let mut begun = Gifts::new(calls, &quota, rules, |call| call.start);
+    let mut take = |start, cost| {
+        let position = starts.partition_point(|&other| other < start);
+        tree.add(position, cost - quota.refill(rules.tick))
+    };
+    let mut begun = Sorted::new(&gifts, |gift| gift.start);
     let allowed = quota.capacity + quota.refill(rules.skew + rules.tick);
+    let mut charges = charges.into_iter().peekable();
     let mut worst = Worst::default();
-    grants.sort_unstable_by_key(|call| call.end);
+    grants.sort_unstable_by_key(|call| call.due().1);
     for grant in grants {
-        let position = starts.partition_point(|&start| start < grant.start);
-        let greatest = tree.add(position, grant.cost - quota.refill(rules.tick));
-        let bound =
-            allowed + quota.refill(grant.end) + begun.while_counts(|start| start <= grant.end);
+        while let Some(charge) = charges.next_if(|charge| charge.end < grant.start) {
+            take(charge.start, charge.cost);
+        }
+        let (start, end) = grant.due();
+        let greatest = take(start, grant.cost);
+        let bound = allowed + quota.refill(end) + begun.while_counts(|start| start <= end);
         worst.add(Window {
-            end: grant.end,
+            end,
             excess: greatest - bound,
         });
     }

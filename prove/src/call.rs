@@ -1,5 +1,7 @@
 //! One call as its caller observed it, in nanoseconds and units of 1e-12 tokens.
 
+use crate::rules::Quota;
+
 /// An amount in units of 1e-12 tokens.
 pub type Tokens = i128;
 /// Nanoseconds on the clock that all callers share.
@@ -19,6 +21,12 @@ pub enum Kind {
     Reset,
     /// An event that is not a call. The store may have lost the bucket. A lost bucket is full.
     Lost,
+    /// Takes tokens even if the bucket does not hold them.
+    Charge,
+    /// Takes the next tokens, which may be used after a delay.
+    Reserve,
+    /// Gives back the tokens of a reservation that later calls have not built on.
+    Cancel,
 }
 
 /// The result that the caller received.
@@ -33,6 +41,11 @@ pub enum Outcome {
     },
     /// Denied for another reason that the limiter states and counts.
     Excused,
+    /// Not granted. The tokens may have been taken and given back, because another bucket denied
+    /// the batch.
+    Undone,
+    /// The reservation was granted. Its caller cancelled it later and did not use the tokens.
+    Cancelled,
     /// The caller died or got an error, so the call may have taken effect or not.
     Unknown,
 }
@@ -51,24 +64,67 @@ pub struct Call {
     pub cost: Tokens,
     /// The result.
     pub outcome: Outcome,
+    /// For a granted reservation, the time from the call until its tokens may be used. For a denied
+    /// reservation, the longest wait that its caller accepted. For a cancel, the time since the
+    /// call that reserved the tokens began. Otherwise 0.
+    pub wait: Nanos,
 }
 
 impl Call {
-    /// Reports whether the call certainly took tokens.
+    /// Reports whether the call certainly took tokens that its caller may use.
     #[must_use]
     pub fn is_granted(&self) -> bool {
-        self.kind == Kind::Take && self.outcome == Outcome::Done
+        matches!(self.kind, Kind::Take | Kind::Reserve) && self.outcome == Outcome::Done
     }
 
-    /// Reports whether the call took, or may have taken, tokens.
+    /// Reports whether the call certainly charged tokens.
+    #[must_use]
+    pub fn is_charged(&self) -> bool {
+        self.kind == Kind::Charge && self.outcome == Outcome::Done
+    }
+
+    /// Reports whether the call took, or may have taken, tokens that it did not give back itself.
     #[must_use]
     pub fn may_have_taken(&self) -> bool {
-        self.kind == Kind::Take && matches!(self.outcome, Outcome::Done | Outcome::Unknown)
+        let took = [Outcome::Done, Outcome::Unknown, Outcome::Cancelled];
+        matches!(self.kind, Kind::Take | Kind::Charge | Kind::Reserve)
+            && took.contains(&self.outcome)
+    }
+
+    /// Reports whether the call may have left the bucket in debt.
+    #[must_use]
+    pub fn may_owe(&self) -> bool {
+        self.kind != Kind::Take && self.may_have_taken()
+    }
+
+    /// Reports whether the call may have given tokens to the bucket.
+    #[must_use]
+    pub fn may_have_returned(&self) -> bool {
+        self.outcome == Outcome::Undone
+            || matches!(
+                self.kind,
+                Kind::Refund | Kind::Reset | Kind::Lost | Kind::Cancel
+            )
     }
 
     /// Reports whether the call was denied because the bucket lacked tokens.
     #[must_use]
     pub fn is_denied(&self) -> bool {
-        self.kind == Kind::Take && matches!(self.outcome, Outcome::Denied { .. })
+        matches!(self.kind, Kind::Take | Kind::Reserve)
+            && matches!(self.outcome, Outcome::Denied { .. })
+    }
+
+    /// Returns the tokens that the bucket must hold to grant the call. A reservation also gets the
+    /// tokens that are refilled while its caller waits, so the result may be negative.
+    #[must_use]
+    pub fn needed(&self, quota: &Quota) -> Tokens {
+        self.cost - quota.refill(self.wait)
+    }
+
+    /// Returns the first and the last instant from which the granted tokens may be used.
+    #[must_use]
+    pub fn due(&self) -> (Nanos, Nanos) {
+        let after = |instant: Nanos| instant.saturating_add(self.wait);
+        (after(self.start), after(self.end))
     }
 }

@@ -1,27 +1,34 @@
 //! Rule 2: every denial is explained by grants that may have preceded it.
 //!
 //! **Why it is necessary.** A bucket of capacity C lacks b(p) tokens at the instant p. b is 0 at
-//! first. b falls by r a nanosecond, but not below 0, and rises by the tokens of each grant. b is
-//! never above C. A denial of n tokens at p is correct when C − b(p) < n. This module keeps an
-//! upper bound D(p) of b(p). The bound holds for all instants at which the calls may have taken
-//! effect. If C − D(p) >= n at all p of the denial's interval, no history explains the denial.
+//! first. b falls by r a nanosecond, but not below 0, and rises by the tokens of each grant, charge
+//! and reservation. b is never above C + q, where q bounds the debt ([`crate::gifts`]). A denial of
+//! n tokens at p is correct when C − b(p) < n. A denial of a reservation that may wait for w is
+//! correct when C − b(p) < n − r·w. This module keeps an upper bound D(p) of b(p). The bound holds
+//! for all instants at which the calls may have taken effect. If C − D(p) >= n at all p of the
+//! denial's interval, no history explains the denial.
 //!
 //! **The bound D.** Moving a grant later only raises b, because less time remains to refill it. So
 //! each grant is placed as late as possible: at p itself while p is inside its interval, and at its
 //! end afterwards. O is the sum of the grants whose intervals contain p. B is the part of the ended
 //! grants that is not refilled yet. D = O + B, where:
 //!
-//! - The start of a grant, or of a take of unknown outcome, adds its tokens to O. At its end, these
-//!   tokens move from O to B.
-//! - B decays by r.
+//! - The start of a grant, a charge or a reservation, or of one of unknown outcome, adds its tokens
+//!   to O. At its end, these tokens move from O to B.
+//! - The start of an undone take adds its tokens to O, until `hint` after its end. Then the lesser
+//!   of its tokens and r·(its length) moves to B, because a bucket that was full meanwhile does not
+//!   gain the tokens of that time. While a bucket is in debt, a give-back may return nothing. So if
+//!   a charge or a reservation overlaps the call, or if clocks differ, all of its tokens move to B.
+//! - A cancel is ignored, because it only lowers b.
+//! - B and q decay by r.
 //! - A refund of c that ended at e lowers B to max(B − c, K), unless B is already less than K. K is
 //!   the amount that grants added to B since the refund began, because these grants may have come
 //!   after the refund. A reset lowers B to K.
 //! - Refunds and resets count from e + `hint` on. Until then other workers may deny from the denial
 //!   cache. Refunds and resets leave O unchanged, because an open grant may come later.
-//! - B is limited to C + P. P is the sum of the refunds that began and do not count yet.
+//! - B is limited to C + q + P. P is the sum of the refunds that began and do not count yet.
 //! - Refunds of unknown outcome are ignored, because they only lower b.
-//! - A loss of state sets B to C at its start and at its end. The store may return to its state
+//! - A loss of state sets B to C + q at its start and at its end. The store may return to its state
 //!   from before a refund or reset. For example, a replica may not have received the refund, or a
 //!   host may restore a state from its denial cache.
 //!
@@ -29,7 +36,8 @@
 //! filled the bucket. Let G be the tokens that refunds gave since z and that do not count yet. Then
 //! b + G <= B + O always holds:
 //!
-//! - Grants and time keep this inequality. The limit of B keeps it, because b <= C and G <= P.
+//! - Grants and time keep this inequality. The limit of B keeps it, because b <= C + q and
+//!   G <= P.
 //! - A refund that gave all of its c since z keeps the inequality, because c is subtracted from G
 //!   too.
 //! - All other refunds and all resets had begun by z. So K and the open grants contain all tokens
@@ -40,6 +48,7 @@
 //! tree holds D at these points. Each denial queries the greatest value of its range.
 
 use crate::call::{Call, Kind, Nanos, Outcome, Tokens};
+use crate::gifts::owing;
 use crate::rules::{Quota, Rules};
 use crate::tree::Maxima;
 
@@ -65,6 +74,7 @@ enum Event {
     DenialStarts,
     DenialEnds,
     TakeEnds,
+    UndoneEnds,
     GiftEnds,
 }
 
@@ -74,6 +84,8 @@ struct Lack {
     now: Nanos,
     open: Tokens,
     closed: Tokens,
+    /// The most tokens by which the ended calls can have left the bucket in debt.
+    debt: Tokens,
     /// The sum of the refunds that began and do not count yet.
     pending: Tokens,
     /// The sum of all amounts ever added to `closed`.
@@ -87,25 +99,33 @@ impl Lack {
             now,
             open: 0,
             closed: 0,
+            debt: 0,
             pending: 0,
             total: 0,
         }
     }
 
     fn advance(&mut self, now: Nanos) {
-        self.closed = (self.closed - self.quota.refill(now - self.now)).max(0);
+        let refilled = self.quota.refill(now - self.now);
+        self.closed = (self.closed - refilled).max(0);
+        self.debt = (self.debt - refilled).max(0);
         self.now = now;
     }
 
     /// Applies an event. Events of denials change nothing. `before` keeps `total` from the start of
-    /// a gift to its end.
+    /// a gift to its end. For an undone take, it holds the tokens that may not have been given
+    /// back.
     fn apply(&mut self, event: Event, call: &Call, rules: &Rules, before: &mut Tokens) {
         let charged = call.cost + self.quota.refill(rules.tick);
         let is_refund = call.kind == Kind::Refund;
         match event {
             Event::TakeStarts => self.open += charged,
-            Event::TakeEnds => self.close(charged),
-            Event::Loses => self.closed = self.closed.max(self.quota.capacity),
+            Event::TakeEnds => {
+                self.debt += if call.may_owe() { charged } else { 0 };
+                self.close(charged, charged);
+            }
+            Event::UndoneEnds => self.close(charged, *before),
+            Event::Loses => self.closed = self.closed.max(self.quota.capacity + self.debt),
             Event::GiftStarts => {
                 self.pending += if is_refund { call.cost } else { 0 };
                 *before = self.total;
@@ -116,10 +136,12 @@ impl Lack {
         }
     }
 
-    fn close(&mut self, cost: Tokens) {
+    /// Ends a take of `cost` tokens. The bucket may lack `left` of them.
+    fn close(&mut self, cost: Tokens, left: Tokens) {
+        let most = self.quota.capacity + self.debt + self.pending;
         self.open -= cost;
-        self.closed = (self.closed + cost).min(self.quota.capacity + self.pending);
-        self.total += cost;
+        self.closed = (self.closed + left).min(most);
+        self.total += left;
     }
 
     /// Ends a refund. `total` is the value of `self.total` when the refund began.
@@ -142,8 +164,10 @@ pub fn judge(calls: &[Call], quota: &Quota, rules: &Rules) -> Unexplained {
     let candidates = events.iter().filter(|event| is_candidate(event.1)).count();
     let mut greatest = Maxima::new(candidates);
     let mut points = 0;
-    // Holds the index of the first point for each denial, and `total` at the start of each gift.
-    let mut remembered: Vec<(usize, Tokens)> = vec![(0, 0); calls.len()];
+    // Holds the index of the first point for each denial, `total` at the start of each gift, and
+    // the tokens that each undone take may not have given back.
+    let left = left(calls, quota, rules).into_iter();
+    let mut remembered: Vec<(usize, Tokens)> = left.map(|left| (0, left)).collect();
     let mut result = Unexplained::default();
     for (now, event, index) in events {
         let call = &calls[index];
@@ -154,7 +178,7 @@ pub fn judge(calls: &[Call], quota: &Quota, rules: &Rules) -> Unexplained {
             Event::DenialEnds => {
                 let most = greatest.greatest(remembered[index].0, points).unwrap_or(0);
                 let most = most + quota.refill(rules.tick + rules.skew);
-                result.add(call, quota.capacity - most - call.cost);
+                result.add(call, quota.capacity - most - call.needed(quota));
             }
             _ => {}
         }
@@ -164,6 +188,22 @@ pub fn judge(calls: &[Call], quota: &Quota, rules: &Rules) -> Unexplained {
         }
     }
     result
+}
+
+/// Returns for each undone take the tokens that it may not have given back. The other numbers are
+/// 0.
+fn left(calls: &[Call], quota: &Quota, rules: &Rules) -> Vec<Tokens> {
+    let owing = owing(calls);
+    let left = |call: &Call| {
+        if call.outcome != Outcome::Undone {
+            return 0;
+        }
+        if rules.skew > 0 || owing.sum(call.start, call.end) > 0 {
+            return call.cost + quota.refill(rules.tick);
+        }
+        call.cost.min(quota.refill(call.end - call.start)) + quota.refill(rules.tick)
+    };
+    calls.iter().map(left).collect()
 }
 
 fn is_candidate(event: Event) -> bool {
@@ -179,6 +219,8 @@ fn events(calls: &[Call], rules: &Rules) -> Vec<(Nanos, Event, usize)> {
         let is_gift = matches!(call.kind, Kind::Refund | Kind::Reset);
         let (start, end, delay) = if call.may_have_taken() {
             (Event::TakeStarts, Event::TakeEnds, 0)
+        } else if call.outcome == Outcome::Undone {
+            (Event::TakeStarts, Event::UndoneEnds, rules.hint)
         } else if call.is_denied() {
             (Event::DenialStarts, Event::DenialEnds, 0)
         } else if is_gift && call.outcome == Outcome::Done {

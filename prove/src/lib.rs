@@ -24,9 +24,11 @@
 pub mod bound;
 pub mod call;
 pub mod denials;
+pub mod gifts;
 pub mod log;
 pub mod record;
 pub mod rules;
+pub mod sums;
 pub mod tree;
 pub mod verdict;
 pub mod waits;

@@ -18,7 +18,7 @@
 use crate::call::{Call, Kind, Nanos, Outcome};
 use crate::record::{Answer, Phase, Record, SIZE};
 use crate::rules::{Quota, Rules};
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::fs;
 use std::path::Path;
 
@@ -129,37 +129,56 @@ impl Log {
         deaths: &[Nanos],
         last: Nanos,
     ) -> Result<(), String> {
+        let of = |phase| records.iter().filter(move |record| record.phase == phase);
+        let ends: HashMap<u32, &Record> = of(Phase::End)
+            .map(|record| (record.sequence, record))
+            .collect();
+        let cancels = || of(Phase::Start).filter(|record| record.kind == Kind::Cancel);
+        let cancelled: HashSet<Nanos> = cancels().map(|record| record.wait).collect();
+        // The starts of the cancelled reservations, by sequence.
+        let mut reserved = HashMap::new();
         for (index, start) in records.iter().enumerate() {
             if start.phase != Phase::Start {
                 continue;
             }
-            let next = records.get(index + 1);
-            let end =
-                next.filter(|next| next.phase == Phase::End && next.sequence == start.sequence);
-            let latest = end.or(next).map_or_else(
+            let end = ends.get(&start.sequence).copied();
+            // The log records before a batch have one time.
+            let next = || records[index..].iter().find(|next| next.time > start.time);
+            let latest = end.or_else(next).map_or_else(
                 || {
                     let death = deaths.iter().find(|&&death| death >= start.time);
                     death.copied().unwrap_or(last)
                 },
                 |record| record.time,
             );
-            if let Some(call) = self.call(start, end, latest) {
-                self.file(start.bucket, call)?;
+            let Some(mut call) = self.call(start, end, latest) else {
+                continue;
+            };
+            let sequence = Nanos::from(start.sequence);
+            if call.kind == Kind::Reserve && cancelled.contains(&sequence) {
+                reserved.insert(sequence, call.start);
+                call.outcome = Outcome::Cancelled;
+            } else if call.kind == Kind::Cancel {
+                let since = reserved
+                    .get(&start.wait)
+                    .ok_or("a cancel without a reservation")?;
+                call.wait = call.start.saturating_sub(*since);
             }
+            self.file(start.bucket, call)?;
         }
         Ok(())
     }
 
     fn call(&self, start: &Record, end: Option<&Record>, latest: Nanos) -> Option<Call> {
+        let said = end.map_or(0, |end| end.wait);
         let outcome = match end.map_or(Answer::Error, |end| end.answer) {
             Answer::Done => Outcome::Done,
             Answer::Excused => Outcome::Excused,
+            Answer::Undone => Outcome::Undone,
             Answer::None | Answer::Error => Outcome::Unknown,
             Answer::Unasked => return None,
             Answer::Denied => Outcome::Denied {
-                retry_after: end
-                    .map(|end| end.retry_after)
-                    .filter(|&wait| wait != Nanos::MAX),
+                retry_after: Some(said).filter(|&wait| wait != Nanos::MAX),
             },
         };
         let linger = if outcome == Outcome::Unknown {
@@ -167,12 +186,18 @@ impl Log {
         } else {
             0
         };
+        let wait = match (start.kind, outcome) {
+            (Kind::Reserve, Outcome::Done) => said,
+            (Kind::Reserve, Outcome::Denied { .. }) => start.wait,
+            _ => 0,
+        };
         Some(Call {
             start: start.time,
             end: latest.max(start.time) + linger,
             kind: start.kind,
             cost: Quota::from_thousandths(u64::from(start.cost), 0).capacity,
             outcome,
+            wait,
         })
     }
 

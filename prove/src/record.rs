@@ -2,7 +2,14 @@
 //! bytes.
 //!
 //! Little-endian: time u64 · bucket u32 · tokens u32, in thousandths of a token · phase u8 · kind
-//! u8 · outcome u8 · 0 u8 · sequence u32 · retry-after u64, in nanoseconds, all bits set for never.
+//! u8 · outcome u8 · 0 u8 · sequence u32 · wait u64, in nanoseconds, all bits set for any wait.
+//!
+//! `wait` before a reservation is the longest wait that its caller accepts. After a granted
+//! reservation, it is the delay until the tokens may be used. After a denial, it is the time to
+//! retry. Before a cancel, it is the sequence of the reservation.
+//!
+//! A batch has a log record for each of its buckets, before and after the call. Those before the
+//! call have one time.
 //!
 //! **Why it survives `kill -9`.** Each log record is one `write()` to a file opened for appending,
 //! without a buffer in the process. After `write()` the bytes are in the kernel's page cache, which
@@ -42,6 +49,8 @@ pub enum Answer {
     Error,
     /// An error that states that the store was not contacted.
     Unasked,
+    /// Another bucket denied the batch.
+    Undone,
 }
 
 /// One log record.
@@ -61,8 +70,8 @@ pub struct Record {
     pub answer: Answer,
     /// The number of the call among the calls of its caller, from 0.
     pub sequence: u32,
-    /// The time to wait in nanoseconds. All bits set mean that no wait is long enough.
-    pub retry_after: Nanos,
+    /// A wait in nanoseconds, or the sequence of a cancelled reservation.
+    pub wait: Nanos,
 }
 
 impl Record {
@@ -70,7 +79,6 @@ impl Record {
     #[must_use]
     pub fn parse(bytes: &[u8; SIZE]) -> Option<Self> {
         let [first @ .., _, _, _, _, _, _, _, _] = bytes;
-        let retry_after = u64::from_le_bytes(*bytes.last_chunk()?);
         Some(Self {
             time: u64::from_le_bytes(*first.first_chunk()?),
             bucket: u32_at(bytes, 8)?,
@@ -79,7 +87,7 @@ impl Record {
             kind: kind(bytes[17])?,
             answer: answer(bytes[18])?,
             sequence: u32_at(bytes, 20)?,
-            retry_after,
+            wait: u64::from_le_bytes(*bytes.last_chunk()?),
         })
     }
 }
@@ -95,9 +103,17 @@ fn phase(byte: u8) -> Option<Phase> {
 }
 
 fn kind(byte: u8) -> Option<Kind> {
-    [Kind::Take, Kind::Refund, Kind::Reset, Kind::Lost]
-        .get(usize::from(byte))
-        .copied()
+    [
+        Kind::Take,
+        Kind::Refund,
+        Kind::Reset,
+        Kind::Lost,
+        Kind::Charge,
+        Kind::Reserve,
+        Kind::Cancel,
+    ]
+    .get(usize::from(byte))
+    .copied()
 }
 
 fn answer(byte: u8) -> Option<Answer> {
@@ -108,6 +124,7 @@ fn answer(byte: u8) -> Option<Answer> {
         Answer::Excused,
         Answer::Error,
         Answer::Unasked,
+        Answer::Undone,
     ]
     .get(usize::from(byte))
     .copied()

@@ -31,6 +31,13 @@ impl Quota {
         self.rate * Tokens::from(time)
     }
 
+    /// Returns the nanoseconds in which the rate adds `tokens`, rounded up.
+    #[must_use]
+    pub fn time(&self, tokens: Tokens) -> Nanos {
+        let rate = self.rate.max(1);
+        Nanos::try_from((tokens + rate - 1) / rate).unwrap_or(Nanos::MAX)
+    }
+
     /// Returns the quota of `times` buckets together.
     #[must_use]
     pub fn times(&self, times: u32) -> Self {

@@ -9,6 +9,7 @@
 use crate::bound::{self, Worst};
 use crate::call::{Call, Kind, Outcome, TOKEN, Tokens};
 use crate::denials;
+use crate::gifts::gifts;
 use crate::log::Log;
 use crate::rules::{Quota, Rules};
 use crate::waits;
@@ -20,7 +21,7 @@ pub const MOST_SLACK: Tokens = 1;
 /// The result of the judgement. Sums are over all buckets.
 #[derive(Clone, Debug, Default)]
 pub struct Verdict {
-    /// The number of granted takes.
+    /// The number of granted takes and reservations that were not cancelled.
     pub granted: u64,
     /// The number of takes denied because the bucket lacked tokens.
     pub denied: u64,
@@ -28,6 +29,12 @@ pub struct Verdict {
     pub excused: u64,
     /// The number of calls of unknown outcome.
     pub unknown: u64,
+    /// The number of charges that succeeded.
+    pub charged: u64,
+    /// The number of granted reservations that were cancelled.
+    pub cancelled: u64,
+    /// The number of takes from a bucket of a batch that another bucket denied.
+    pub undone: u64,
     /// The number of refunds and resets that succeeded.
     pub gifts: u64,
     /// The tokens that the quotas, refunds, resets and losses allowed.
@@ -88,23 +95,28 @@ impl Verdict {
 
     fn count(&mut self, calls: &[Call], quota: &Quota, rules: &Rules) {
         let whole = quota.times(rules.buckets);
-        let mut grants = 0;
-        for call in calls {
+        let before = self.granted + self.charged;
+        for (call, gift) in calls.iter().zip(gifts(calls, &whole, rules)) {
+            let amount = gift.map_or(0, |gift| gift.amount);
+            self.bound += amount;
             match (call.kind, call.outcome) {
-                (Kind::Lost, _) => self.lost += whole.capacity,
+                (Kind::Lost, _) => self.lost += amount - whole.refill(rules.wait),
                 (_, Outcome::Unknown) => self.unknown += 1,
-                (Kind::Take, Outcome::Done) => grants += 1,
-                (Kind::Take, Outcome::Denied { .. }) => self.denied += 1,
-                (Kind::Take, Outcome::Excused) => self.excused += 1,
+                (Kind::Cancel, _) => {}
                 (Kind::Refund | Kind::Reset, _) => self.gifts += 1,
+                (Kind::Charge, Outcome::Done) => self.charged += 1,
+                (_, Outcome::Done) => self.granted += 1,
+                (_, Outcome::Denied { .. }) => self.denied += 1,
+                (_, Outcome::Excused) => self.excused += 1,
+                (_, Outcome::Undone) => self.undone += 1,
+                (_, Outcome::Cancelled) => self.cancelled += 1,
             }
-            self.bound += bound::gift(call, &whole, rules).unwrap_or(0);
         }
         let first = calls.iter().map(|call| call.start).min().unwrap_or(0);
         let last = calls.iter().map(|call| call.end).max().unwrap_or(0);
-        self.granted += grants;
+        let takes = self.granted + self.charged - before;
         self.bound += whole.capacity + whole.refill(last - first);
-        self.slack += Tokens::from(grants) * whole.refill(rules.tick);
+        self.slack += Tokens::from(takes) * whole.refill(rules.tick);
         self.slack += whole.refill(rules.tick + rules.skew);
     }
 
@@ -175,8 +187,13 @@ impl fmt::Display for Verdict {
         };
         write!(
             f,
-            "{word}: {} granted, {} denied, {} excused, {} unknown, {} given back; ",
-            self.granted, self.denied, self.excused, self.unknown, self.gifts
+            "{word}: {} granted, {} denied, {} charged, {} cancelled, {} undone, ",
+            self.granted, self.denied, self.charged, self.cancelled, self.undone
+        )?;
+        write!(
+            f,
+            "{} excused, {} unknown, {} given back; ",
+            self.excused, self.unknown, self.gifts
         )?;
         write!(
             f,

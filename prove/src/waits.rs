@@ -16,7 +16,11 @@
 //! earlier denial may not include the tokens taken in the `hint` before it, so W begins that much
 //! earlier. The earlier denial may include a refund, a reset or a loss that the later denial does
 //! not include. So each of these counts in W until `hint` after its end, as if it had taken the
-//! tokens that it gave.
+//! tokens that it gave. The same holds for cancels and undone takes. Undone takes count in W
+//! without `hint`, too, because the later denial may lie between the take and its give-back.
+//!
+//! A denied reservation promises the same level at p as a denied take. If the later denial is one
+//! of a reservation that may wait for w', it is false if both levels are at least n' − r·w'.
 //!
 //! The instants are only known to lie within [s, e] and [s', e'], with e <= s'. So p' − p is at
 //! least s' − e. W is at most the tokens of all calls that overlap [s, e'] and took, or may have
@@ -30,9 +34,10 @@
 //! order of their starts. Earlier denials enter a tree over their starts once they have ended. The
 //! later denial is judged by the greatest bracket of the admitted earlier denials.
 
-use crate::bound::gift;
 use crate::call::{Call, Nanos, Outcome, Tokens};
+use crate::gifts::all_returned;
 use crate::rules::{Quota, Rules};
+use crate::sums::Overlaps;
 use crate::tree::Maxima;
 
 /// The denials that contradict the wait of an earlier denial.
@@ -47,43 +52,19 @@ pub struct Contradicted {
     pub judged: u64,
 }
 
-/// Running sums of the tokens of calls, sorted by the start or the end of the calls.
-struct Sums(Vec<(Nanos, Tokens)>);
-
-impl Sums {
-    fn new(costs: impl Iterator<Item = (Nanos, Tokens)>) -> Self {
-        let mut sums: Vec<_> = costs.collect();
-        sums.sort_unstable();
-        let mut sum = 0;
-        for (_, cost) in &mut sums {
-            sum += *cost;
-            *cost = sum;
-        }
-        Self(sums)
-    }
-
-    fn before(&self, instant: Nanos) -> Tokens {
-        self.first(self.0.partition_point(|&(at, _)| at < instant))
-    }
-
-    fn until(&self, instant: Nanos) -> Tokens {
-        self.first(self.0.partition_point(|&(at, _)| at <= instant))
-    }
-
-    fn first(&self, count: usize) -> Tokens {
-        count.checked_sub(1).map_or(0, |last| self.0[last].1)
-    }
-}
-
 /// Checks the calls of one bucket against rule 3. The calls may be in any order.
 ///
 /// Does not apply to several buckets under one name, because a denial of one bucket promises
 /// nothing about another bucket.
 #[must_use]
 pub fn judge(calls: &[Call], quota: &Quota, rules: &Rules) -> Contradicted {
-    let takes = || calls.iter().filter_map(|call| take(call, quota, rules));
-    let started = Sums::new(takes().map(|(start, _, cost)| (start, cost)));
-    let ended = Sums::new(takes().map(|(_, end, cost)| (end, cost)));
+    let returned = all_returned(calls, quota, rules).into_iter();
+    let takes: Vec<_> = calls
+        .iter()
+        .zip(returned)
+        .filter_map(|(call, returned)| take(call, returned, quota, rules))
+        .collect();
+    let Overlaps { started, ended } = Overlaps::new(takes.into_iter());
     let mut by_start: Vec<&Call> = calls.iter().filter(|call| call.is_denied()).collect();
     by_start.sort_unstable_by_key(|call| call.start);
     let ended_before: Vec<Tokens> = by_start
@@ -105,24 +86,32 @@ pub fn judge(calls: &[Call], quota: &Quota, rules: &Rules) -> Contradicted {
             }
         }
         let taken = started.until(denial.end);
-        let least = taken - quota.capacity + denial.cost;
+        let least = taken - quota.capacity + denial.needed(quota);
         let from = ended_before.partition_point(|&ended| ended < least);
         if let Some(bracket) = said.greatest(from, by_start.len()) {
             let held = bracket + quota.refill(denial.start) - taken - slack;
-            result.add(denial, held - denial.cost);
+            result.add(denial, held - denial.needed(quota));
         }
     }
     result
 }
 
-/// Returns the start, the end and the tokens of a call that may reduce a promised level.
-fn take(call: &Call, quota: &Quota, rules: &Rules) -> Option<(Nanos, Nanos, Tokens)> {
+/// Returns the start, the end and the tokens of a call that may reduce a promised level. The call
+/// may have given `returned` tokens to the bucket.
+fn take(
+    call: &Call,
+    returned: Tokens,
+    quota: &Quota,
+    rules: &Rules,
+) -> Option<(Nanos, Nanos, Tokens)> {
+    let charged = call.cost + quota.refill(rules.tick);
     if call.may_have_taken() {
-        let charged = call.cost + quota.refill(rules.tick);
         return Some((call.start, call.end, charged));
     }
-    let given = gift(call, quota, rules).filter(|_| rules.hint > 0)?;
-    Some((call.start, call.end.saturating_add(rules.hint), given))
+    let is_undone = call.outcome == Outcome::Undone;
+    let amount = returned.max(if is_undone { charged } else { 0 });
+    let counts = is_undone || (amount > 0 && rules.hint > 0);
+    counts.then_some((call.start, call.end.saturating_add(rules.hint), amount))
 }
 
 /// Returns the latest instant by which the denied tokens are refilled if no other call takes

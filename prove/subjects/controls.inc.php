@@ -1,5 +1,6 @@
 <?php
 require_once __DIR__ . '/redis.inc.php';
+require_once __DIR__ . '/shared_memory.inc.php';
 
 /**
  * A known-bad limiter. If the judge does not convict it, the judge's acquittals prove nothing.
@@ -16,7 +17,7 @@ class ControlSubject extends Subject
 
     public function load(): array
     {
-        return ['control' => $this->control, 'address' => "unix://{$this->server->socket}", 'refunds' => 0, 'resets' => 0] + parent::load();
+        return ['control' => $this->control, 'address' => "unix://{$this->server->socket}"] + self::TAKES + parent::load();
     }
 
     protected function storage(): array
@@ -58,10 +59,10 @@ class BlindRetrySubject extends RedisSubject
     {
         // The rate is so low that a token charged twice is not refilled before another call is
         // denied.
-        $buckets = array_map(fn (int $id) => [$id, 5, 0.05], range(0, 39));
+        $buckets = array_map(fn (int $id) => [$id, 8, 0.05], range(0, 39));
         return [
-            'control' => 'BlindRetry', 'shared' => $buckets, 'own' => [], 'refunds' => 0, 'resets' => 0, 'costs' => 1, 'pause' => 8_000,
-        ] + parent::load();
+            'control' => 'BlindRetry', 'shared' => $buckets, 'own' => [], 'costs' => 1, 'pause' => 8_000,
+        ] + self::TAKES + parent::load();
     }
 
     protected function store_faults(): array
@@ -73,5 +74,35 @@ class BlindRetrySubject extends RedisSubject
     {
         // A loss of state would explain every denial.
         return [];
+    }
+}
+
+/** An application that does a part of the extension's work wrongly, on shared memory. */
+class WrongCallerSubject extends SharedMemorySubject
+{
+    /** The part of the load by control. The costs are up to the capacity. */
+    private const LOADS = [
+        'ForgottenDebt' => ['reserves' => 2, 'cancellers' => 0],
+        // One worker holds one reservation, so that no other cancel explains its fault.
+        'WholeCancel' => ['reserves' => 2, 'cancellers' => 1, 'held' => 1, 'hold' => 100],
+        'ForgottenCharge' => ['charges' => 2],
+        // The last bucket denies nearly all calls.
+        'LateGiveBack' => ['batches' => 40, 'shared' => [[1, 4, 400], [2, 4, 400], [3, 1, 0.1]]],
+    ];
+
+    public function __construct(private readonly string $control)
+    {
+        parent::__construct();
+    }
+
+    protected function with_fpm(): bool
+    {
+        return false;
+    }
+
+    public function load(): array
+    {
+        return ['control' => $this->control, 'own' => []] + self::LOADS[$this->control]
+            + ['shared' => [[1, 4, 200], [2, 4, 400]]] + self::TAKES + parent::load();
     }
 }

@@ -94,9 +94,15 @@ class RedisLocalSubject extends RedisSubject
 
     public function load(): array
     {
-        // There are no refunds and resets, because it is unknown which of the two buckets they
-        // change.
-        return ['refunds' => 0, 'resets' => 0] + parent::load();
+        // There are no refunds, resets and charges, because it is unknown which of the two buckets
+        // they change.
+        return ['refunds' => 0, 'resets' => 0, 'charges' => 0] + parent::load();
+    }
+
+    protected function ini(): array
+    {
+        // Any output of a worker fails the trial.
+        return ['tokenbucket.failure_report' => 'none'] + parent::ini();
     }
 
     protected function storage(): array

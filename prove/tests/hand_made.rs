@@ -28,6 +28,7 @@ fn call(kind: Kind, outcome: Outcome, start: f64, end: f64, cost: Tokens) -> Cal
         kind,
         cost: cost * TOKEN,
         outcome,
+        wait: 0,
     }
 }
 
@@ -48,6 +49,44 @@ fn denial(start: f64, end: f64, cost: Tokens, wait: f64) -> Call {
         end,
         cost,
     )
+}
+
+fn charge(start: f64, end: f64, cost: Tokens) -> Call {
+    call(Kind::Charge, Outcome::Done, start, end, cost)
+}
+
+/// Returns a granted reservation whose tokens may be used `delay` seconds after the call.
+fn reserve(at: f64, cost: Tokens, delay: f64) -> Call {
+    let wait = nanos(delay);
+    Call {
+        wait,
+        ..call(Kind::Reserve, Outcome::Done, at, at, cost)
+    }
+}
+
+/// Returns a reservation that is denied because its caller waits for `wait` seconds only.
+fn no_reserve(at: f64, cost: Tokens, wait: f64) -> Call {
+    Call {
+        kind: Kind::Reserve,
+        wait: nanos(wait),
+        ..denial(at, at, cost, 1.0)
+    }
+}
+
+/// Returns a reservation and its cancel.
+fn cancelled(at: f64, cancel_at: f64, cost: Tokens) -> [Call; 2] {
+    let wait = nanos(cancel_at) - nanos(at);
+    [
+        call(Kind::Reserve, Outcome::Cancelled, at, at, cost),
+        Call {
+            wait,
+            ..call(Kind::Cancel, Outcome::Done, cancel_at, cancel_at, cost)
+        },
+    ]
+}
+
+fn undone(start: f64, end: f64, cost: Tokens) -> Call {
+    call(Kind::Take, Outcome::Undone, start, end, cost)
 }
 
 fn over(calls: &[Call]) -> u64 {
@@ -281,6 +320,159 @@ fn a_reset_fills_a_bucket_as_of_the_time_that_its_call_read() {
     };
     assert_eq!(judge(0.3), 1);
     assert_eq!(judge(0.5), 0);
+}
+
+#[test]
+fn reservations_count_at_the_instants_at_which_they_are_due() {
+    let calls = |second| {
+        [
+            grant(1.0, 1.0, 2),
+            reserve(1.0, 1, 1.0),
+            reserve(1.2, 1, second),
+        ]
+    };
+    assert_eq!(over(&calls(1.8)), 0);
+    assert_eq!(over(&calls(1.79)), 1);
+    // The reservations alone are too close to each other.
+    let close = |delay| [reserve(1.0, 2, 5.0), reserve(1.0, 2, delay)];
+    assert_eq!(over(&close(7.0)), 0);
+    assert_eq!(over(&close(6.99)), 1);
+}
+
+#[test]
+fn a_charge_delays_the_grants_after_it() {
+    let calls = |at| [charge(1.0, 1.1, 3), grant(at, at, 1)];
+    assert_eq!(over(&calls(3.0)), 0);
+    assert_eq!(over(&calls(2.99)), 1);
+    // A charge may be of any size, and may have taken effect after a grant that overlaps it.
+    assert_eq!(over(&[charge(1.0, 1.1, 9), grant(1.05, 1.05, 2)]), 0);
+    // A reservation is due after a charge that it follows.
+    assert_eq!(over(&[charge(1.0, 1.1, 3), reserve(1.5, 1, 1.5)]), 0);
+    assert_eq!(over(&[charge(1.0, 1.1, 3), reserve(1.5, 1, 1.49)]), 1);
+}
+
+#[test]
+fn a_charge_of_one_of_several_buckets_says_nothing_of_the_others() {
+    let rules = Rules {
+        buckets: 2,
+        ..Rules::EXACT
+    };
+    let calls = [charge(1.0, 1.1, 9), grant(1.2, 1.2, 2)];
+    assert_eq!(bound::judge(&calls, &QUOTA, &rules).violations, 0);
+}
+
+#[test]
+fn a_cancel_gives_back_nothing_that_later_reservations_have_built_on() {
+    // The cancelled reservation is due at 3 s, the later one at 5 s.
+    let calls = |next| {
+        let [first, cancel] = cancelled(1.1, 1.3, 2);
+        let later = reserve(1.2, 2, 3.8);
+        [
+            grant(1.0, 1.0, 2),
+            first,
+            later,
+            cancel,
+            reserve(1.4, 1, next),
+        ]
+    };
+    assert_eq!(over(&calls(4.6)), 0);
+    assert_eq!(over(&calls(4.59)), 1);
+    // After a refund, a store cannot tell which tokens were taken later.
+    let refunded = |at| {
+        let refund = call(Kind::Refund, Outcome::Done, at, at, 1);
+        [&calls(3.6)[..], &[refund]].concat()
+    };
+    assert_eq!(over(&refunded(1.25)), 0);
+    assert_eq!(over(&refunded(1.05)), 1);
+}
+
+#[test]
+fn the_last_reservation_is_cancelled_as_a_whole() {
+    let [first, cancel] = cancelled(1.1, 1.2, 1);
+    let calls = |delay| [grant(1.0, 1.0, 2), first, cancel, reserve(1.3, 1, delay)];
+    assert_eq!(over(&calls(0.7)), 0);
+    assert_eq!(over(&calls(0.69)), 1);
+}
+
+#[test]
+fn an_undone_take_gives_back_no_tokens_that_were_refilled() {
+    let calls = |at| [undone(1.0, 5.0, 2), grant(4.9, 4.9, 2), grant(at, at, 2)];
+    assert_eq!(over(&calls(6.9)), 0);
+    assert_eq!(over(&calls(6.89)), 1);
+    let rules = Rules {
+        wait: nanos(0.1),
+        ..Rules::EXACT
+    };
+    // The bucket was refilled for 0.1 seconds after the store had read its clock.
+    let waited = |at| bound::judge(&calls(at), &QUOTA, &rules).violations;
+    assert_eq!([waited(6.81), waited(6.79)], [0, 1]);
+    let soon = [undone(4.8, 5.0, 2), grant(4.9, 4.9, 2), grant(5.0, 5.0, 1)];
+    assert_eq!(over(&soon), 1);
+}
+
+#[test]
+fn a_reset_of_a_bucket_in_debt_leaves_its_reservations_in_place() {
+    let reset = call(Kind::Reset, Outcome::Done, 1.1, 1.1, 0);
+    let before = [grant(1.0, 1.0, 2), reserve(1.0, 2, 2.0)];
+    let after = [grant(1.2, 1.2, 2), reserve(1.2, 2, 1.9)];
+    assert_eq!(over(&[&before[..], &[reset], &after[..]].concat()), 0);
+    assert!(over(&[before, after].concat()) > 0);
+}
+
+#[test]
+fn a_charge_explains_denials_until_its_debt_is_repaid() {
+    let calls = |at| [charge(1.0, 1.1, 4), denial(at, at, 1, 0.1)];
+    assert_eq!(unexplained(&calls(4.09)), 0);
+    assert_eq!(unexplained(&calls(4.11)), 1);
+    // The debt is that of all charges.
+    let two = |at| {
+        [
+            charge(1.0, 1.1, 4),
+            charge(1.0, 1.1, 4),
+            denial(at, at, 1, 0.1),
+        ]
+    };
+    assert_eq!(unexplained(&two(8.09)), 0);
+    assert_eq!(unexplained(&two(8.11)), 1);
+}
+
+#[test]
+fn a_reservation_is_denied_only_beyond_its_longest_wait() {
+    let calls = |wait| [grant(1.0, 1.0, 2), no_reserve(1.5, 1, wait)];
+    assert_eq!(unexplained(&calls(0.49)), 0);
+    assert_eq!(unexplained(&calls(0.51)), 1);
+}
+
+#[test]
+fn an_undone_take_explains_denials_while_it_lasts() {
+    let calls = |at, cost| [undone(1.0, 1.5, 2), denial(at, at, cost, 0.1)];
+    assert_eq!(unexplained(&calls(1.2, 1)), 0);
+    assert_eq!(unexplained(&calls(1.6, 1)), 1);
+    // The bucket was full meanwhile and did not gain tokens.
+    assert_eq!(unexplained(&calls(1.9, 2)), 0);
+    assert_eq!(unexplained(&calls(2.1, 2)), 1);
+    // While the bucket is in debt, nothing may have been given back.
+    let in_debt = [&calls(1.6, 1)[..], &[charge(1.1, 1.1, 1)]].concat();
+    assert_eq!(unexplained(&in_debt), 0);
+    // An entry of the denial cache may be older than the give-back.
+    let rules = Rules {
+        hint: nanos(0.2),
+        ..Rules::EXACT
+    };
+    let known = denials::judge(&calls(1.6, 1), &QUOTA, &rules);
+    assert_eq!(known.violations, 0);
+}
+
+#[test]
+fn a_wait_is_true_for_reservations_and_unless_a_charge_took_the_tokens() {
+    let first = denial(1.0, 1.0, 1, 0.5);
+    assert_eq!(contradicted(&[first, no_reserve(1.45, 1, 0.04)]), 0);
+    assert_eq!(contradicted(&[first, no_reserve(1.45, 1, 0.06)]), 1);
+    let later = denial(1.6, 1.6, 1, 0.1);
+    assert_eq!(contradicted(&[first, charge(1.2, 1.3, 1), later]), 0);
+    assert_eq!(contradicted(&[first, undone(1.2, 1.7, 1), later]), 0);
+    assert_eq!(contradicted(&[first, charge(0.8, 0.9, 1), later]), 1);
+    assert_eq!(contradicted(&[first, cancelled(0.8, 1.2, 1)[1], later]), 1);
 }
 
 /// Reports whether a log of 1,000 seconds with these calls has too much slack. The log's bound is

@@ -10,13 +10,18 @@ const DEATH: u8 = 2;
 const RULES: &str = "tick 1\nlinger 100\nbucket 7 20000 400000\nbucket 8 5000 100000\nunhinted 8\n";
 
 fn record(time: u64, bucket: u32, phase: u8, kind: u8, answer: u8, sequence: u32) -> Record {
+    waiting(time, bucket, [phase, kind, answer], sequence, 55)
+}
+
+/// Returns a log record with the phase, kind and answer of `what`.
+fn waiting(time: u64, bucket: u32, what: [u8; 3], sequence: u32, wait: u64) -> Record {
     let mut bytes = [0; SIZE];
     bytes[..8].copy_from_slice(&time.to_le_bytes());
     bytes[8..12].copy_from_slice(&bucket.to_le_bytes());
     bytes[12..16].copy_from_slice(&2_000_u32.to_le_bytes());
-    bytes[16..19].copy_from_slice(&[phase, kind, answer]);
+    bytes[16..19].copy_from_slice(&what);
     bytes[20..24].copy_from_slice(&sequence.to_le_bytes());
-    bytes[24..].copy_from_slice(&55_u64.to_le_bytes());
+    bytes[24..].copy_from_slice(&wait.to_le_bytes());
     Record::parse(&bytes).unwrap_or_else(|| panic!("no record: {bytes:?}"))
 }
 
@@ -51,6 +56,7 @@ fn a_call_is_what_lies_between_its_two_records() {
         outcome: Outcome::Denied {
             retry_after: Some(55),
         },
+        wait: 0,
     };
     let refunded = Call {
         start: 30,
@@ -92,6 +98,51 @@ fn an_error_may_have_acted() {
 }
 
 #[test]
+fn a_batch_is_a_call_on_each_of_its_buckets() {
+    let starts = vec![record(10, 7, START, 0, 0, 0), record(10, 8, START, 0, 0, 1)];
+    let ends = vec![record(20, 7, END, 0, 6, 0), record(20, 8, END, 0, 2, 1)];
+    let log = read(&[(1, [starts.clone(), ends].concat())]);
+    let outcome = |log: &Log, bucket| (calls(log, bucket)[0].outcome, calls(log, bucket)[0].end);
+    assert_eq!(outcome(&log, 7), (Outcome::Undone, 20));
+    let retry_after = Some(55);
+    assert_eq!(outcome(&log, 8), (Outcome::Denied { retry_after }, 20));
+    // A caller that died in the call may have acted on both buckets until its death.
+    let death = vec![record(60, 1, DEATH, 0, 0, 0)];
+    let log = read(&[(1, starts), (0, death)]);
+    assert_eq!(outcome(&log, 7), (Outcome::Unknown, 160));
+    assert_eq!(outcome(&log, 8), (Outcome::Unknown, 160));
+}
+
+#[test]
+fn a_cancel_names_its_reservation() {
+    let reserve = |sequence, time| {
+        [
+            waiting(time, 7, [START, 5, 0], sequence, 9),
+            waiting(time + 1, 7, [END, 5, 1], sequence, 4),
+        ]
+    };
+    let cancel = [
+        waiting(30, 7, [START, 6, 0], 2, 1),
+        waiting(40, 7, [END, 6, 1], 2, 0),
+    ];
+    let log = read(&[(1, [reserve(0, 10), reserve(1, 20), cancel].concat())]);
+    let [used, cancelled, cancel] = calls(&log, 7) else {
+        panic!("{log:?}")
+    };
+    assert_eq!((used.outcome, used.wait), (Outcome::Done, 4));
+    assert_eq!((cancelled.outcome, cancelled.wait), (Outcome::Cancelled, 4));
+    assert_eq!((cancel.kind, cancel.wait), (Kind::Cancel, 10));
+    let denied = [
+        waiting(10, 7, [START, 5, 0], 0, 9),
+        waiting(11, 7, [END, 5, 2], 0, 44),
+    ];
+    let retry_after = Some(44);
+    let denied = calls(&read(&[(1, denied.to_vec())]), 7)[0];
+    assert_eq!(denied.outcome, Outcome::Denied { retry_after });
+    assert_eq!(denied.wait, 9);
+}
+
+#[test]
 fn a_loss_is_every_bucket_s() {
     let log = read(&[(
         0,
@@ -109,4 +160,7 @@ fn what_makes_no_sense_is_said() {
     let mut log = Log::from_rules("").unwrap_or_else(|error| panic!("{error}"));
     let unknown = vec![record(10, 7, START, 0, 0, 0)];
     assert!(log.add(&[(1, unknown)]).is_err());
+    let mut log = Log::from_rules(RULES).unwrap_or_else(|error| panic!("{error}"));
+    let cancel = vec![waiting(10, 7, [START, 6, 0], 1, 0)];
+    assert!(log.add(&[(1, cancel)]).is_err());
 }

@@ -5,7 +5,7 @@ mod simulated;
 use prove::call::{Call, Kind, Nanos, Outcome, TOKEN};
 use prove::rules::Rules;
 use prove::{bound, denials, waits};
-use simulated::{BUSY, Dice, Habits};
+use simulated::{BUSY, Dice, Fault, Habits};
 
 const HISTORIES: u64 = 300;
 
@@ -19,26 +19,36 @@ fn violations(calls: &[Call], habits: &Habits) -> [u64; 3] {
 
 #[test]
 fn exact_histories_are_acquitted_however_their_calls_overlap() {
-    let mut kinds = [0_u64; 3];
+    let mut kinds = [0_u64; 6];
     for seed in 1..=4 * HISTORIES {
         let mut dice = Dice(seed * 0x9e37_79b9);
         let habits = Habits {
-            pause: [200_000, 2_000_000, 6_000_000][usize::try_from(dice.below(3)).unwrap_or(0)],
-            width: [0, 100_000, 3_000_000, 30_000_000][usize::try_from(dice.below(4)).unwrap_or(0)],
-            unknown: [0, 5, 30][usize::try_from(dice.below(3)).unwrap_or(0)],
-            refund: [0, 4, 20][usize::try_from(dice.below(3)).unwrap_or(0)],
-            reset: [0, 50][usize::try_from(dice.below(2)).unwrap_or(0)],
-            lost: [0, 50][usize::try_from(dice.below(2)).unwrap_or(0)],
+            pause: [200_000, 2_000_000, 6_000_000][dice.index(3)],
+            width: [0, 100_000, 3_000_000, 30_000_000][dice.index(4)],
+            unknown: [0, 5, 30][dice.index(3)],
+            refund: [0, 4, 20][dice.index(3)],
+            reset: [0, 50][dice.index(2)],
+            lost: [0, 50][dice.index(2)],
+            charge: [0, 30][dice.index(2)],
+            reserve: [0, 10, 4][dice.index(3)],
+            cancel: [0, 10][dice.index(2)],
+            undone: [0, 10][dice.index(2)],
             ..BUSY
         };
         let calls = habits.history(&mut dice);
         assert_eq!(violations(&calls, &habits), [0; 3], "seed {seed}");
         kinds[0] += calls.iter().filter(|call| call.is_granted()).count() as u64;
         kinds[1] += calls.iter().filter(|call| call.is_denied()).count() as u64;
-        let unknown = |call: &&Call| call.outcome == Outcome::Unknown;
-        kinds[2] += calls.iter().filter(unknown).count() as u64;
+        for (index, outcome) in [Outcome::Unknown, Outcome::Undone, Outcome::Cancelled]
+            .into_iter()
+            .enumerate()
+        {
+            let count = calls.iter().filter(|call| call.outcome == outcome).count();
+            kinds[2 + index] += count as u64;
+        }
+        kinds[5] += calls.iter().filter(|call| call.is_charged()).count() as u64;
     }
-    assert!(kinds.iter().all(|&count| count > 10_000), "{kinds:?}");
+    assert!(kinds.iter().all(|&count| count > 5_000), "{kinds:?}");
 }
 
 /// Mutates histories with short intervals. Passes each history and the index of a denial in its
@@ -150,4 +160,61 @@ fn a_refund_that_is_not_noted_is_caught() {
         caught += u64::from(violations(&calls, &habits)[0] > 0);
     }
     assert_eq!(caught, HISTORIES);
+}
+
+/// Returns the number of histories that rule 1 convicts because of the fault. Without the fault, it
+/// must acquit them.
+fn convicted(fault: Fault, habits: Habits) -> u64 {
+    let mut convicted = 0;
+    for seed in 1..=HISTORIES {
+        let judge = |fault| {
+            let habits = Habits { fault, ..habits };
+            let calls = habits.history(&mut Dice(seed * 0x9e37_79b9));
+            violations(&calls, &habits)
+        };
+        assert_eq!(judge(None), [0; 3], "seed {seed}");
+        convicted += u64::from(judge(Some(fault))[0] > 0);
+    }
+    convicted
+}
+
+#[test]
+fn a_charge_that_takes_nothing_is_caught() {
+    let habits = Habits { charge: 20, ..BUSY };
+    assert_eq!(convicted(Fault::ForgottenCharge, habits), HISTORIES);
+}
+
+#[test]
+fn a_reservation_whose_debt_is_forgotten_is_caught() {
+    let habits = Habits {
+        reserve: 10,
+        ..BUSY
+    };
+    assert_eq!(convicted(Fault::ForgottenDebt, habits), HISTORIES);
+}
+
+#[test]
+fn a_cancel_of_the_whole_cost_is_caught() {
+    let habits = Habits {
+        reserve: 2,
+        cancel: 4,
+        greatest_cost: 10,
+        ..BUSY
+    };
+    let convicted = convicted(Fault::WholeCancel, habits);
+    assert!(convicted > HISTORIES / 2, "{convicted}");
+}
+
+#[test]
+fn a_late_give_back_of_the_whole_cost_is_caught() {
+    let habits = Habits {
+        undone: 4,
+        alone: true,
+        cancel: 8,
+        greatest_cost: 10,
+        pause: 8_000_000,
+        ..BUSY
+    };
+    let convicted = convicted(Fault::LateGiveBack, habits);
+    assert!(convicted > HISTORIES / 2, "{convicted}");
 }

@@ -3,6 +3,7 @@
 mod simulated;
 
 use prove::call::{Call, Kind, Nanos, Outcome, TOKEN, Tokens};
+use prove::gifts::gifts;
 use prove::rules::{Quota, Rules};
 use prove::{bound, denials, waits};
 use simulated::Dice;
@@ -19,20 +20,29 @@ fn random(dice: &mut Dice) -> Vec<Call> {
     let count = 1 + dice.below(14);
     let calls = (0..count).map(|_| {
         let start = 10 + dice.below(12);
-        let kind = [Kind::Take, Kind::Take, Kind::Take, Kind::Refund, Kind::Lost];
-        let kind = kind[usize::try_from(dice.below(5)).unwrap_or(0)];
-        let wait = Some(dice.below(4));
-        let outcome = match dice.below(5) {
+        let kind = match dice.below(9) {
+            0..5 => Kind::Take,
+            5 => Kind::Refund,
+            6 => Kind::Lost,
+            7 => Kind::Charge,
+            _ => Kind::Reserve,
+        };
+        let is_asking = matches!(kind, Kind::Take | Kind::Reserve);
+        let retry_after = Some(dice.below(4));
+        let outcome = match dice.below(6) {
             0 => Outcome::Unknown,
-            1 | 2 if kind == Kind::Take => Outcome::Denied { retry_after: wait },
+            1 | 2 if is_asking => Outcome::Denied { retry_after },
+            3 if kind == Kind::Take => Outcome::Undone,
             _ => Outcome::Done,
         };
+        let has_wait = kind == Kind::Reserve && outcome != Outcome::Unknown;
         Call {
             start,
             end: start + dice.below(4),
             kind,
             cost: Tokens::from(1 + dice.below(4)) * TOKEN,
             outcome,
+            wait: if has_wait { dice.below(4) } else { 0 },
         }
     });
     calls.collect()
@@ -47,19 +57,16 @@ fn sum<'a>(calls: impl Iterator<Item = &'a Call>) -> Tokens {
 fn naive_bound(calls: &[Call]) -> Option<Tokens> {
     let windows = (0..40_u64).flat_map(|from| (from..40).map(move |to| (from, to)));
     let excesses = windows.filter_map(|(from, to)| {
-        let inside = |call: &&Call| from <= call.start && call.end <= to;
-        let mut granted = calls
-            .iter()
-            .filter(|call| call.is_granted())
-            .filter(inside)
-            .peekable();
-        granted.peek()?;
-        let gifts = calls
-            .iter()
-            .filter(|call| call.start <= to && from <= call.end)
-            .filter_map(|call| bound::gift(call, &QUOTA, &RULES));
-        let allowed = QUOTA.capacity + QUOTA.refill(to - from) + gifts.sum::<Tokens>();
-        Some(sum(granted) - allowed)
+        let inside = |call: &&Call| from <= call.due().0 && call.due().1 <= to;
+        let granted = calls.iter().filter(|call| call.is_granted()).filter(inside);
+        let last = granted.clone().map(|call| call.start).max()?;
+        let before = |call: &&Call| from <= call.start && call.end < last;
+        let charged = calls.iter().filter(|call| call.is_charged()).filter(before);
+        let gifts = gifts(calls, &QUOTA, &RULES).into_iter().flatten();
+        let gifts = gifts.filter(|gift| gift.start <= to && from <= gift.end);
+        let gifts: Tokens = gifts.map(|gift| gift.amount).sum();
+        let allowed = QUOTA.capacity + QUOTA.refill(to - from) + gifts;
+        Some(sum(granted.chain(charged)) - allowed)
     });
     excesses.max()
 }
@@ -82,7 +89,8 @@ fn naive_lack(calls: &[Call], p: Nanos) -> Tokens {
 fn naive_unexplained(calls: &[Call]) -> u64 {
     let denials = calls.iter().filter(|call| call.is_denied());
     let unexplained = denials.filter(|denial| {
-        (denial.start..=denial.end).all(|p| QUOTA.capacity - naive_lack(calls, p) >= denial.cost)
+        (denial.start..=denial.end)
+            .all(|p| QUOTA.capacity - naive_lack(calls, p) >= denial.needed(&QUOTA))
     });
     unexplained.count() as u64
 }
@@ -98,13 +106,14 @@ fn naive_contradicted(calls: &[Call]) -> u64 {
                 return false;
             };
             let between = calls.iter().filter(|call| {
-                call.may_have_taken() && call.start <= later.end && earlier.start <= call.end
+                let takes = call.may_have_taken() || call.outcome == Outcome::Undone;
+                takes && call.start <= later.end && earlier.start <= call.end
             });
             let taken = sum(between);
             let passed = Tokens::from(later.start) - Tokens::from(earlier.end + wait);
             earlier.end <= later.start
-                && earlier.cost + QUOTA.rate * passed - taken >= later.cost
-                && QUOTA.capacity - taken >= later.cost
+                && earlier.cost + QUOTA.rate * passed - taken >= later.needed(&QUOTA)
+                && QUOTA.capacity - taken >= later.needed(&QUOTA)
         })
     };
     denials().filter(contradicts).count() as u64
@@ -126,7 +135,7 @@ fn the_unexplained_denials_are_those_of_the_definition() {
     for seed in 1..=5_000 {
         let mut calls = random(&mut Dice(seed * 0x9e37_79b9));
         // `naive_lack` covers neither gifts nor buckets that lack more than their capacity.
-        calls.retain(|call| call.kind == Kind::Take);
+        calls.retain(|call| !call.may_have_returned());
         if (0..40).any(|p| naive_lack(&calls, p) > QUOTA.capacity) {
             continue;
         }

@@ -11,6 +11,8 @@
 
 #[path = "laws/admission.rs"]
 mod admission;
+#[path = "laws/debts.rs"]
+mod debts;
 #[path = "laws/evictions.rs"]
 mod evictions;
 #[path = "laws/give_backs.rs"]

@@ -243,6 +243,68 @@ fn a_cancelled_reservation_returns_nothing_that_others_have_built_on() {
 }
 
 #[test]
+fn a_cancelled_reservation_returns_the_part_that_others_have_not_built_on() {
+    homes::each(|home| {
+        let key = home.key(b"cancelled in part");
+        let first = home.take(key, &reserve(CAPACITY, 9), None).empty_at;
+        let (cost, burst) = (3 * HOUR, CAPACITY * HOUR);
+        let undone = home.take(key, &reserve(3, 9), None).empty_at;
+        let later = home.take(key, &reserve(1, 9), None).empty_at;
+        assert_eq!([undone - first, later - undone], [3 * HOUR, HOUR]);
+        let taken = undone;
+        home.put(key, &Put::Refund { cost, burst, taken });
+        let next = home.take(key, &reserve(1, 9), None);
+        assert_eq!(next.empty_at, later - 2 * HOUR + HOUR);
+    });
+}
+
+#[test]
+fn a_settlement_takes_the_actual_tokens() {
+    homes::each(|home| {
+        let more = home.key(b"more");
+        let reserved = home.take(more, &take(2), None);
+        let settled = home.take(more, &reserve(4, 1 << 10), None);
+        assert_eq!(settled.empty_at, reserved.empty_at + 4 * HOUR);
+        assert_insufficient(&home.take(more, &take(0), None));
+        let fewer = home.key(b"fewer");
+        assert!(home.take(fewer, &take(4), None).granted());
+        home.put(fewer, &refund(3));
+        assert_eq!(singles(home, fewer), CAPACITY - 1);
+    });
+}
+
+#[test]
+fn a_refund_makes_a_debt_smaller_and_a_reset_cancels_it() {
+    homes::each(|home| {
+        let key = home.key(b"in debt");
+        let charge = home.take(key, &reserve(CAPACITY + 3, 1 << 10), None);
+        home.put(key, &refund(2));
+        let denied = home.take(key, &take(0), None);
+        assert_insufficient(&denied);
+        assert_eq!(denied.empty_at, charge.empty_at - 2 * HOUR);
+        home.put(key, &RESET);
+        assert_eq!(singles(home, key), CAPACITY);
+    });
+}
+
+#[test]
+fn a_debt_outlives_the_span_of_its_bucket() {
+    homes::each(|home| {
+        let key = home.key(b"outlives");
+        let small = |n| Step {
+            max_wait: HOUR,
+            ..Step::new(n * MILLISECOND, 2 * MILLISECOND)
+        };
+        let charge = home.take(key, &small(2_000), None);
+        assert!(charge.granted());
+        home.pass(10 * MILLISECOND);
+        let denied = home.take(key, &Step::new(0, 2 * MILLISECOND), None);
+        assert_insufficient(&denied);
+        assert_eq!(denied.empty_at, charge.empty_at);
+    });
+}
+
+#[test]
 fn a_call_for_nothing_leaves_the_tokens_of_a_larger_bucket() {
     homes::each(|home| {
         let key = home.key(b"for nothing");

@@ -15,12 +15,29 @@ impl Dice {
         (self.0 >> 11) % limit
     }
 
+    pub fn index(&mut self, length: usize) -> usize {
+        usize::try_from(self.below(length as u64)).unwrap_or(0)
+    }
+
     pub fn one_in(&mut self, chance: u64) -> bool {
         chance > 0 && self.below(chance) == 0
     }
 }
 
-/// The properties of a history. `unknown`, `refund`, `reset` and `lost` are chances of one in n. 0
+/// A fault of a limiter that is not exact.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Fault {
+    /// Forgets the debt of a reservation.
+    ForgottenDebt,
+    /// A cancel gives back the whole cost.
+    WholeCancel,
+    /// Takes no tokens for a charge.
+    ForgottenCharge,
+    /// An undone take is given back as a whole, although the bucket was refilled meanwhile.
+    LateGiveBack,
+}
+
+/// The properties of a history. The numbers after `greatest_cost` are chances of one in n, and 0
 /// means never.
 #[derive(Clone, Copy)]
 pub struct Habits {
@@ -35,6 +52,14 @@ pub struct Habits {
     pub refund: u64,
     pub reset: u64,
     pub lost: u64,
+    pub charge: u64,
+    pub reserve: u64,
+    /// The chance that one of the callers that hold tokens gives them back.
+    pub cancel: u64,
+    pub undone: u64,
+    /// True if only one caller at a time holds tokens that it gives back.
+    pub alone: bool,
+    pub fault: Option<Fault>,
 }
 
 /// A bucket of 10 tokens and 1,000 tokens a second. The load is about twice what the bucket can
@@ -52,13 +77,30 @@ pub const BUSY: Habits = Habits {
     refund: 0,
     reset: 0,
     lost: 0,
+    charge: 0,
+    reserve: 0,
+    cancel: 0,
+    undone: 0,
+    alone: false,
+    fault: None,
 };
 
-/// The state of the simulated bucket: the tokens that it lacks at the instant `now`.
+/// The state of the simulated bucket: the tokens that it lacks at the instant `now`. A bucket that
+/// lacks more than its capacity is in debt.
 struct Bucket {
     quota: Quota,
     lack: Tokens,
     now: Nanos,
+}
+
+/// A take whose tokens are given back later.
+struct Held {
+    /// The index of the reservation in the history, or `None` for an undone take.
+    reservation: Option<usize>,
+    start: Nanos,
+    cost: Tokens,
+    /// The value of [`Bucket::total`] after the take.
+    taken: Tokens,
 }
 
 impl Bucket {
@@ -67,16 +109,43 @@ impl Bucket {
         self.now = now;
     }
 
-    fn take(&mut self, cost: Tokens) -> Outcome {
+    fn take(&mut self, cost: Tokens, longest_wait: Nanos) -> Outcome {
         let short = self.lack + cost - self.quota.capacity;
-        if short <= 0 {
+        if short <= self.quota.refill(longest_wait) {
             self.lack += cost;
             return Outcome::Done;
         }
-        let wait = (short + self.quota.rate - 1) / self.quota.rate;
         Outcome::Denied {
-            retry_after: u64::try_from(wait).ok(),
+            retry_after: Some(self.quota.time(short)),
         }
+    }
+
+    /// Returns the time until the debt is repaid.
+    fn delay(&self) -> Nanos {
+        self.quota.time((self.lack - self.quota.capacity).max(0))
+    }
+
+    /// Returns the tokens that the bucket lacks and those that were refilled before, as if it had
+    /// always lacked some.
+    fn total(&self) -> Tokens {
+        self.lack + self.quota.refill(self.now)
+    }
+
+    /// Gives back the tokens of a take that are still missing. While the bucket is in debt, this
+    /// leaves the tokens that were taken after it.
+    fn give_back(&mut self, held: &Held, fault: Option<Fault>) {
+        let in_debt = self.lack > self.quota.capacity;
+        let later = if in_debt {
+            (self.total() - held.taken).max(0)
+        } else {
+            0
+        };
+        let missing = (held.taken - self.quota.refill(self.now)).max(0);
+        let worth = match (fault, held.reservation) {
+            (Some(Fault::WholeCancel), Some(_)) | (Some(Fault::LateGiveBack), None) => held.cost,
+            _ => (held.cost - later).max(0).min(missing),
+        };
+        self.lack = (self.lack - worth).max(0);
     }
 }
 
@@ -89,17 +158,106 @@ impl Habits {
             lack: 0,
             now,
         };
-        let mut calls = Vec::new();
+        let (mut calls, mut held) = (Vec::new(), Vec::new());
         for _ in 0..self.calls {
             let now = bucket.now + dice.below(self.pause + 1);
             bucket.advance(now);
-            calls.push(self.call(&mut bucket, dice));
+            self.act(&mut bucket, dice, &mut calls, &mut held);
+        }
+        // The callers of the takes that are not undone yet die.
+        for held in held.iter().filter(|held| held.reservation.is_none()) {
+            let (cost, outcome) = (held.cost, Outcome::Unknown);
+            let call = self.seen(&bucket, dice, Kind::Take, cost, outcome, 0);
+            calls.push(Call {
+                start: held.start,
+                ..call
+            });
         }
         calls
     }
 
-    fn call(&self, bucket: &mut Bucket, dice: &mut Dice) -> Call {
-        let mut cost = Tokens::from(1 + dice.below(self.greatest_cost)) * TOKEN;
+    fn act(
+        &self,
+        bucket: &mut Bucket,
+        dice: &mut Dice,
+        calls: &mut Vec<Call>,
+        held: &mut Vec<Held>,
+    ) {
+        let cost = Tokens::from(1 + dice.below(self.greatest_cost)) * TOKEN;
+        if dice.one_in(self.cancel) && !held.is_empty() {
+            let held = held.swap_remove(dice.index(held.len()));
+            bucket.give_back(&held, self.fault);
+            let call = self.given_back(bucket, dice, calls, &held);
+            calls.push(call);
+        } else if (!self.alone || held.is_empty())
+            && dice.one_in(self.undone)
+            && bucket.take(cost, 0) == Outcome::Done
+        {
+            held.push(Held {
+                reservation: None,
+                start: bucket.now,
+                cost,
+                taken: bucket.total(),
+            });
+        } else if dice.one_in(self.charge) {
+            if self.fault != Some(Fault::ForgottenCharge) {
+                bucket.lack += cost;
+            }
+            calls.push(self.seen(bucket, dice, Kind::Charge, cost, Outcome::Done, 0));
+        } else if dice.one_in(self.reserve) {
+            let call = self.reserve(bucket, dice, cost);
+            if call.outcome == Outcome::Done && dice.one_in(2) {
+                held.push(Held {
+                    reservation: Some(calls.len()),
+                    start: call.start,
+                    cost,
+                    taken: bucket.total(),
+                });
+            }
+            if self.fault == Some(Fault::ForgottenDebt) {
+                bucket.lack = bucket.lack.min(bucket.quota.capacity);
+            }
+            calls.push(call);
+        } else {
+            calls.push(self.call(bucket, dice, cost));
+        }
+    }
+
+    /// Returns the call of an undone take, or the cancel of a reservation, which is marked.
+    fn given_back(
+        &self,
+        bucket: &Bucket,
+        dice: &mut Dice,
+        calls: &mut [Call],
+        held: &Held,
+    ) -> Call {
+        let (kind, outcome) = match held.reservation {
+            None => (Kind::Take, Outcome::Undone),
+            Some(index) => {
+                calls[index].outcome = Outcome::Cancelled;
+                (Kind::Cancel, Outcome::Done)
+            }
+        };
+        let mut call = self.seen(bucket, dice, kind, held.cost, outcome, 0);
+        if kind == Kind::Cancel {
+            call.wait = call.start.saturating_sub(held.start);
+        } else {
+            call.start = held.start - dice.below(self.width + 1);
+        }
+        call
+    }
+
+    fn reserve(&self, bucket: &mut Bucket, dice: &mut Dice, cost: Tokens) -> Call {
+        let longest_wait = dice.below(3) * dice.below(20_000_000);
+        let outcome = bucket.take(cost, longest_wait);
+        if outcome != Outcome::Done {
+            return self.seen(bucket, dice, Kind::Reserve, cost, outcome, longest_wait);
+        }
+        self.seen(bucket, dice, Kind::Reserve, cost, outcome, bucket.delay())
+    }
+
+    fn call(&self, bucket: &mut Bucket, dice: &mut Dice, cost: Tokens) -> Call {
+        let mut cost = cost;
         let mut kind = Kind::Take;
         let mut outcome = Outcome::Done;
         if dice.one_in(self.lost) {
@@ -110,18 +268,33 @@ impl Habits {
             kind = Kind::Refund;
             bucket.lack = (bucket.lack - cost).max(0);
         } else if !dice.one_in(2 * self.unknown) {
-            outcome = bucket.take(cost);
+            outcome = bucket.take(cost, 0);
         } else {
             // The request never arrived at the store.
             outcome = Outcome::Unknown;
         }
         let unknown = kind != Kind::Lost && dice.one_in(2 * self.unknown);
+        let outcome = if unknown { Outcome::Unknown } else { outcome };
+        self.seen(bucket, dice, kind, cost, outcome, 0)
+    }
+
+    /// Returns the call as its caller observed it.
+    fn seen(
+        &self,
+        bucket: &Bucket,
+        dice: &mut Dice,
+        kind: Kind,
+        cost: Tokens,
+        outcome: Outcome,
+        wait: Nanos,
+    ) -> Call {
         Call {
             start: bucket.now - dice.below(self.width + 1),
             end: bucket.now + dice.below(self.width + 1),
             kind,
             cost,
-            outcome: if unknown { Outcome::Unknown } else { outcome },
+            outcome,
+            wait,
         }
     }
 }

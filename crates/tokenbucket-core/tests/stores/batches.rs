@@ -97,6 +97,38 @@ fn a_refused_batch_takes_nothing() {
 }
 
 #[test]
+fn a_batch_with_costs_is_refused_by_the_bucket_that_lacks_its_cost() {
+    homes::each(|home| {
+        let mut batch = Basket::of(home, &["a", "b", "c"]);
+        batch.steps = vec![take(1), take(3), take(2)];
+        assert!(matches!(take_all(&mut batch), Ok(Ok(_))));
+        let Ok(Err(refusal)) = take_all(&mut batch) else {
+            panic!("granted")
+        };
+        assert_eq!((refusal.index, refusal.step.cost), (1, 3 * HOUR));
+        let remaining = ["a", "b", "c"].map(|identifier| left(home, identifier));
+        assert_eq!(remaining, [CAPACITY - 1, CAPACITY - 3, CAPACITY - 2]);
+    });
+}
+
+#[test]
+fn a_batch_is_refused_by_a_bucket_in_debt_even_for_nothing() {
+    homes::each(|home| {
+        assert!(
+            home.take(home.key(b"b"), &crate::reserve(CAPACITY + 1, 9), None)
+                .granted()
+        );
+        let mut batch = Basket::of(home, &["a", "b"]);
+        batch.steps[1] = take(0);
+        let Ok(Err(refusal)) = take_all(&mut batch) else {
+            panic!("granted")
+        };
+        assert_eq!(refusal.index, 1);
+        assert_eq!(left(home, "a"), CAPACITY);
+    });
+}
+
+#[test]
 fn a_bucket_named_twice_pays_twice() {
     homes::each(|home| {
         let mut batch = Basket::of(home, &["a", "b", "a"]);
