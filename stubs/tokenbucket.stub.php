@@ -218,9 +218,10 @@ namespace {
          *
          * An element is a bucket, or the list [bucket, tokens] to take another number of tokens. A
          * bucket that is listed twice is charged twice. Buckets on one Redis server are charged in
-         * one atomic operation. On other stores, each bucket is checked first, and then charged in
-         * turn. If a bucket denies its charge, the earlier charges are refunded. The call never
-         * grants too much, but other callers may be denied for an instant.
+         * one atomic operation. Buckets in shared memory are decided at one instant. On other
+         * stores, each bucket but the first is checked, and then all are charged in turn. Shared
+         * memory comes last. If a bucket denies its charge, the earlier charges are given back. The
+         * call never grants too much, but other callers may be denied for an instant.
          *
          * @throws LogicException over a storage that is written in PHP, and for a class that
          *     overrides _bootstrap()

@@ -22,28 +22,24 @@ check((new TokenBucket($slow, 'warm', 1, 1))->consume(), 'the script is known');
 $proxy->set(Proxy::DRIP, 3);
 $rounds = 0;
 for ($round = 0; $round < 5; $round++) {
-    $here = new TokenBucket(new TokenBucketStorageSharedMemory, "here $round", CAPACITY, RATE);
-    $batch = function () use ($here, $slow, $round): bool {
-        return TokenBucket::attemptAll([$here, new TokenBucket($slow, "there $round", CAPACITY, 0.001)], CAPACITY)->allowed;
-    };
+    $here = new TokenBucket(new TokenBucketStorageSharedMemory, "here $round", CAPACITY, 0.001);
+    $batch = fn (): bool => TokenBucket::attemptAll([$here, new TokenBucket($slow, "there $round", CAPACITY, RATE)], CAPACITY)->allowed;
     $rival = function () use ($here, $quick, $round, $refill): ?array {
-        // Empties the other bucket before the slow reply of its dry step has arrived. That reply
-        // allows the call.
-        usleep(30_000);
-        (new TokenBucket($quick, "there $round", CAPACITY, 0.001))->consume(CAPACITY);
+        $there = new TokenBucket($quick, "there $round", CAPACITY, RATE);
         $until = hrtime(true) + 1_000_000_000;
-        while ($here->peek()->remaining === (float) CAPACITY) {
+        while ($there->peek()->remaining === (float) CAPACITY) {
             if (hrtime(true) > $until) {
                 return null;
             }
         }
-        // Now the batch has taken all tokens of the first bucket and waits for the denial of the
-        // other. Meanwhile the tokens are refilled.
+        // Now the batch has taken all tokens on Redis and waits for the reply. The other bucket has
+        // enough tokens until here. Meanwhile the tokens on Redis are refilled.
+        $here->consume(CAPACITY);
         usleep($refill + 5_000);
         $from = hrtime(true);
         $granted = 0;
         do {
-            $granted += (int) $here->consume();
+            $granted += (int) $there->consume();
             $window = hrtime(true) - $from;
         } while ($window < 400_000_000);
         return [$granted, $window / 1e9];

@@ -5,8 +5,8 @@ use crate::segment;
 use crate::zend::Thrown;
 use std::any::Any;
 use std::fmt::Debug;
+use tokenbucket_core::batch::{Batched, Taken, by_bucket, sum};
 use tokenbucket_core::clock::wall_clock;
-use tokenbucket_core::remote::Batched;
 use tokenbucket_core::{Grain, Key, KeyHasher, Outcome, Put, Step, Ticks, Timestamp, boot_clock};
 
 /// Returns the storage if it is of the type `S`.
@@ -87,18 +87,43 @@ pub trait Storage: Any + Debug {
         self.hasher().key(identifier)
     }
 
-    /// Takes tokens by all steps or by none, in one operation. `self` is the storage of the first
-    /// bucket. Returns true in the second part if the failure policy decided instead of the store.
-    /// Returns `None` if the buckets' storages do not support that together.
+    /// Returns true if one operation takes tokens from buckets of both storages.
+    fn joins(&self, _other: &dyn Storage) -> bool {
+        false
+    }
+
+    /// Takes the tokens of all steps or of none. `self` joins the storages of all buckets, or all
+    /// steps are on one bucket. Returns true in the second part if the failure policy decided.
     ///
     /// # Errors
     /// Fails as [`Storage::take_or_fall_back`] does.
     fn take_all(
         &self,
-        _buckets: &[(&dyn Storage, Key<'_>)],
-        _steps: &[Step],
-    ) -> Result<Option<(Batched, bool)>, Thrown> {
-        Ok(None)
+        buckets: &[(&dyn Storage, Key<'_>)],
+        steps: &[Step],
+    ) -> Result<(Batched, bool), Thrown> {
+        take_sum(buckets, steps)
+    }
+
+    /// Returns the step that would be denied, or `None`. Takes nothing. The arguments and the
+    /// second part are those of [`Storage::take_all`].
+    ///
+    /// # Errors
+    /// Fails as [`Storage::take_or_fall_back`] does.
+    fn refused(
+        &self,
+        buckets: &[(&dyn Storage, Key<'_>)],
+        steps: &[Step],
+    ) -> Result<(Option<Taken>, bool), Thrown> {
+        for mine in by_bucket(buckets.iter().map(|(_, key)| key.hash), |_, _| true) {
+            let (storage, key) = buckets[mine[0]];
+            let step = sum(&mine, steps).dry();
+            let (outcome, fell_back) = storage.take_or_fall_back(key, &step, None)?;
+            if !outcome.granted() {
+                return Ok((Some(Taken::of(&mine, steps, outcome)), fell_back));
+            }
+        }
+        Ok((None, false))
     }
 
     /// Returns the current instant in ticks, on the clock that first states refer to.
@@ -140,4 +165,29 @@ pub trait Storage: Any + Debug {
     fn is_same(&self, other: &dyn Storage) -> bool {
         (other as &dyn Any).type_id() == self.type_id()
     }
+}
+
+/// Takes the tokens of all steps, which are on one bucket, as one step.
+///
+/// # Errors
+/// Fails as [`Storage::take_or_fall_back`] does.
+pub fn take_sum(
+    buckets: &[(&dyn Storage, Key<'_>)],
+    steps: &[Step],
+) -> Result<(Batched, bool), Thrown> {
+    let mine: Vec<_> = (0..steps.len()).collect();
+    let (storage, key) = buckets[0];
+    let (outcome, fell_back) = storage.take_or_fall_back(key, &sum(&mine, steps), None)?;
+    let taken = Taken::of(&mine, steps, outcome);
+    let batched = if outcome.granted() {
+        Ok(vec![taken])
+    } else {
+        Err(taken)
+    };
+    Ok((batched, fell_back))
+}
+
+/// Returns the keys of the buckets.
+pub fn keys<'a>(buckets: &[(&dyn Storage, Key<'a>)]) -> Vec<Key<'a>> {
+    buckets.iter().map(|&(_, key)| key).collect()
 }

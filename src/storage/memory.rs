@@ -1,10 +1,11 @@
 //! `TokenBucketStorageMemory`: buckets in one object, on a clock that only `advance()` moves.
 //! Applications use it in tests.
 
-use super::contract::{Storage, downcast};
+use super::contract::{Storage, downcast, keys};
 use super::proposals::Proposals;
 use crate::zend::{Call, Class, Object, State, Thrown, Zval, value};
 use crate::{classes, exceptions};
+use tokenbucket_core::batch::Batched;
 use tokenbucket_core::clock::{EPOCH, wall_clock};
 use tokenbucket_core::{
     Grain, Key, KeyHasher, MemoryStore, Outcome, Put, Step, Ticks, Timestamp, seconds,
@@ -53,6 +54,18 @@ impl Storage for Object<MemoryStorage> {
 
     fn contains(&self, key: Key<'_>) -> Result<bool, Thrown> {
         Ok(self.store.contains(key))
+    }
+
+    fn joins(&self, other: &dyn Storage) -> bool {
+        self.is_same(other)
+    }
+
+    fn take_all(
+        &self,
+        buckets: &[(&dyn Storage, Key<'_>)],
+        steps: &[Step],
+    ) -> Result<(Batched, bool), Thrown> {
+        Ok((self.store.take_all(&keys(buckets), steps), false))
     }
 
     fn now(&self) -> Timestamp {

@@ -1,17 +1,16 @@
 //! The common part of the storages on Redis and memcached: state, calls and reports of failures.
 
 use super::arguments;
-use super::contract::{Storage, downcast};
+use super::contract::{Storage, downcast, take_sum};
 use super::proposals::Proposals;
 use crate::zend::object::instantiate;
 use crate::zend::{Class, Object, State, Thrown, Zval, throw, value};
 use crate::{exceptions, segment};
 use std::cell::OnceCell;
 use std::fmt::Debug;
+use tokenbucket_core::batch::Batched;
 use tokenbucket_core::remote::failure::Failure;
-use tokenbucket_core::remote::{
-    Answer, Batched, Blame, Cause, OnFailure, Remote, Settings, Transport,
-};
+use tokenbucket_core::remote::{Answer, Blame, Cause, OnFailure, Remote, Settings, Transport};
 use tokenbucket_core::{Denial, Grain, Key, KeyHasher, Outcome, Put, Step, Timestamp, Verdict};
 
 /// A transport whose storage has its own PHP class.
@@ -82,23 +81,27 @@ impl<T: StorageClass> Storage for Object<RemoteStorage<T>> {
         self.with(|remote| remote.contains(key))
     }
 
+    fn joins(&self, other: &dyn Storage) -> bool {
+        let stores = downcast::<Self>(other).map(|other| (self.store(), other.store()));
+        matches!(stores, Some((Ok(mine), Ok(its))) if mine.transport().joins(its.transport()))
+    }
+
     fn take_all(
         &self,
         buckets: &[(&dyn Storage, Key<'_>)],
         steps: &[Step],
-    ) -> Result<Option<(Batched, bool)>, Thrown> {
+    ) -> Result<(Batched, bool), Thrown> {
         let mut remotes = Vec::with_capacity(buckets.len());
         for &(storage, key) in buckets {
-            let Some(storage) = downcast::<Self>(storage) else {
-                return Ok(None);
-            };
+            let storage = downcast::<Self>(storage).ok_or(Thrown)?;
             remotes.push((storage.store()?, key));
         }
         let remote = self.store()?;
         let answer = remote.take_all(&remotes, steps).transpose();
-        answer
-            .map(|answer| tell(remote, answer.map(Answer::with_origin), || None))
-            .transpose()
+        answer.map_or_else(
+            || take_sum(buckets, steps),
+            |answer| tell(remote, answer.map(Answer::with_origin), || None),
+        )
     }
 
     fn grain(&self) -> Grain {

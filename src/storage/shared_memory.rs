@@ -1,11 +1,12 @@
 //! `TokenBucketStorageSharedMemory`: buckets that all workers of this host share.
 
 use super::arguments;
-use super::contract::Storage;
+use super::contract::{Storage, keys, take_sum};
 use super::proposals::Proposals;
 use crate::zend::{Call, Class, Object, State, Thrown, Zval, value};
 use crate::{classes, ini, segment};
 use std::cell::{OnceCell, RefCell};
+use tokenbucket_core::batch::{Batched, Taken};
 use tokenbucket_core::slots::SharedMemory;
 use tokenbucket_core::{Denial, Key, KeyHasher, Outcome, Put, Step, Timestamp, boot_clock};
 
@@ -56,6 +57,31 @@ impl Storage for Object<SharedMemoryStorage> {
 
     fn contains(&self, key: Key<'_>) -> Result<bool, Thrown> {
         Ok(segment::store().is_some_and(|store| store.contains(key)))
+    }
+
+    fn joins(&self, other: &dyn Storage) -> bool {
+        self.is_same(other)
+    }
+
+    fn take_all(
+        &self,
+        buckets: &[(&dyn Storage, Key<'_>)],
+        steps: &[Step],
+    ) -> Result<(Batched, bool), Thrown> {
+        match segment::store() {
+            Some(store) => Ok((store.take_all(&keys(buckets), steps), false)),
+            None => take_sum(buckets, steps),
+        }
+    }
+
+    fn refused(
+        &self,
+        buckets: &[(&dyn Storage, Key<'_>)],
+        steps: &[Step],
+    ) -> Result<(Option<Taken>, bool), Thrown> {
+        let store = segment::store();
+        let refused = store.and_then(|store| store.refused(&keys(buckets), steps));
+        Ok((refused, false))
     }
 
     fn is_direct(&self) -> bool {

@@ -6,9 +6,8 @@ use super::tokens;
 use crate::decision;
 use crate::storage::Storage;
 use crate::zend::{Call, Number, Object, Thrown, Zval, throw, value};
-use tokenbucket_core::batch::{Batch, Taken, firsts_on_buckets, take_all};
-use tokenbucket_core::remote::Batched;
-use tokenbucket_core::{Decision, Outcome, Step};
+use tokenbucket_core::batch::{Batch, Batched, Taken, by_bucket, take_all};
+use tokenbucket_core::{Decision, Key, Step};
 
 /// Implements `attemptAll(array $buckets, int|float $tokens = 1): TokenBucket\Decision`. Returns
 /// the decision of the bucket that denied, or of the bucket with the fewest tokens left.
@@ -31,11 +30,7 @@ pub fn attempt_all(call: &mut Call<'_>, result: &mut Zval) -> Result<(), Thrown>
     let taken = if let Some(refused) = calls.too_many()? {
         refused
     } else {
-        let answer = match calls.take_at_once()? {
-            Some(answer) => answer,
-            None => take_all(&mut calls)?,
-        };
-        let taken = answer.unwrap_or_else(|refused| vec![refused]);
+        let taken = take_all(&mut calls)?.unwrap_or_else(|refused| vec![refused]);
         calls.tightest(taken).ok_or(Thrown)?
     };
     let quota = &questions[taken.index].plan.quota;
@@ -100,8 +95,8 @@ struct Calls<'a> {
     questions: &'a [Question<'a>],
     storages: Vec<&'a dyn Storage>,
     steps: Vec<Step>,
-    /// For each step: the index of the first step on its bucket.
-    firsts: Vec<usize>,
+    /// The groups of the batch: the indexes of their steps, in order.
+    groups: Vec<Vec<usize>>,
     /// For each bucket: true if the failure policy decided its last step instead of the store.
     fell_back: Vec<bool>,
 }
@@ -121,13 +116,11 @@ impl<'a> Calls<'a> {
         let storages = questions.iter().map(|it| it.native("attemptAll"));
         let storages = storages.collect::<Result<Vec<_>, _>>()?;
         let hashes = questions.iter().map(|question| question.plan.key().hash);
-        let firsts = firsts_on_buckets(hashes, |a, b| storages[a].is_same(storages[b]));
+        let is_same = |a: usize, b: usize| storages[a].is_same(storages[b]);
+        let buckets = by_bucket(hashes, is_same);
         let quota = |index: usize| questions[index].plan.quota;
-        if firsts
-            .iter()
-            .enumerate()
-            .any(|(index, &first)| quota(index) != quota(first))
-        {
+        let differs = |mine: &Vec<usize>| mine.iter().any(|&index| quota(index) != quota(mine[0]));
+        if buckets.iter().any(differs) {
             return Err(throw::argument_value(
                 1,
                 "must not contain buckets that have one storage and one identifier, but different \
@@ -136,8 +129,8 @@ impl<'a> Calls<'a> {
         }
         Ok(Self {
             questions,
+            groups: groups(&storages, buckets),
             storages,
-            firsts,
             steps: questions.iter().map(|question| question.step).collect(),
             fell_back: vec![false; questions.len()],
         })
@@ -150,7 +143,10 @@ impl<'a> Calls<'a> {
             return Ok(None);
         };
         let step = self.steps[index];
-        let outcome = self.take(index, &step.dry())?;
+        let key = self.questions[index].plan.key();
+        let answer = self.storages[index].take_or_fall_back(key, &step.dry(), None)?;
+        let (outcome, fell_back) = answer;
+        self.fell_back[index] = fell_back;
         Ok(Some(Taken {
             index,
             step,
@@ -158,17 +154,26 @@ impl<'a> Calls<'a> {
         }))
     }
 
-    /// Takes tokens from all buckets or none in one operation. Returns `None` if the storages do
-    /// not support that together.
-    fn take_at_once(&mut self) -> Result<Option<Batched>, Thrown> {
-        let keys = self.questions.iter().map(|question| question.plan.key());
-        let buckets: Vec<_> = self.storages.iter().copied().zip(keys).collect();
-        // The index is valid because there is at least one bucket.
-        let answer = self.storages[0].take_all(&buckets, &self.steps)?;
-        Ok(answer.map(|(batched, fell_back)| {
-            self.fell_back.fill(fell_back);
-            batched
-        }))
+    /// Returns the buckets and the steps of a group.
+    fn group(&self, group: usize) -> (Vec<(&'a dyn Storage, Key<'a>)>, Vec<Step>) {
+        let of = |&index: &usize| {
+            let key = self.questions[index].plan.key();
+            ((self.storages[index], key), self.steps[index])
+        };
+        self.groups[group].iter().map(of).unzip()
+    }
+
+    /// Notes whether the failure policy decided for a group. Replaces the index in a result of the
+    /// group by the index in the batch.
+    fn note(&mut self, group: usize, fell_back: bool) -> impl Fn(Taken) -> Taken {
+        let group = self.groups[group].clone();
+        for &index in &group {
+            self.fell_back[index] = fell_back;
+        }
+        move |taken| Taken {
+            index: group[taken.index],
+            ..taken
+        }
     }
 
     /// Returns the result with the fewest tokens left.
@@ -183,19 +188,22 @@ impl<'a> Calls<'a> {
 impl Batch for Calls<'_> {
     type Error = Thrown;
 
-    fn steps(&self) -> &[Step] {
-        &self.steps
+    fn groups(&self) -> usize {
+        self.groups.len()
     }
 
-    fn first_on_bucket(&self, index: usize) -> usize {
-        self.firsts[index]
+    fn refused(&mut self, group: usize) -> Result<Option<Taken>, Thrown> {
+        let (buckets, steps) = self.group(group);
+        let (refused, fell_back) = buckets[0].0.refused(&buckets, &steps)?;
+        Ok(refused.map(self.note(group, fell_back)))
     }
 
-    fn take(&mut self, index: usize, step: &Step) -> Result<Outcome, Thrown> {
-        let key = self.questions[index].plan.key();
-        let (outcome, fell_back) = self.storages[index].take_or_fall_back(key, step, None)?;
-        self.fell_back[index] = fell_back;
-        Ok(outcome)
+    fn take(&mut self, group: usize) -> Result<Batched, Thrown> {
+        let (buckets, steps) = self.group(group);
+        let (batched, fell_back) = buckets[0].0.take_all(&buckets, &steps)?;
+        let in_batch = self.note(group, fell_back);
+        let batched = batched.map(|taken| taken.into_iter().map(&in_batch).collect());
+        Ok(batched.map_err(in_batch))
     }
 
     fn give_back(&mut self, taken: &Taken) -> Result<(), Thrown> {
@@ -205,4 +213,25 @@ impl Batch for Calls<'_> {
         // PDO can be called.
         throw::aside(|| storage.give_back(key, &taken.give_back(), self.fell_back[index]))
     }
+}
+
+/// Combines the buckets whose storages take from them in one operation into a group, in order.
+/// Shared memory is the last group, see [`tokenbucket_core::batch`].
+fn groups(storages: &[&dyn Storage], buckets: Vec<Vec<usize>>) -> Vec<Vec<usize>> {
+    let mut groups: Vec<Vec<usize>> = Vec::new();
+    for bucket in buckets {
+        let storage = storages[bucket[0]];
+        match groups
+            .iter_mut()
+            .find(|group| storages[group[0]].joins(storage))
+        {
+            Some(group) => group.extend(bucket),
+            None => groups.push(bucket),
+        }
+    }
+    for group in &mut groups {
+        group.sort_unstable();
+    }
+    groups.sort_by_key(|group| storages[group[0]].is_direct());
+    groups
 }

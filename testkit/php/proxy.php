@@ -15,6 +15,8 @@ final class Proxy
     public const SWALLOW_REPLIES = 'swallow replies';
     /** Connections are accepted, and nothing reaches the server. */
     public const SWALLOW_REQUESTS = 'swallow requests';
+    /** Requests reach the server. Replies are held until the mode changes. */
+    public const HOLD_REPLIES = 'hold replies';
     /** Replies arrive byte by byte, with a pause after each byte. */
     public const DRIP = 'drip';
 
@@ -111,7 +113,9 @@ final class ProxyWire
     public function run(): void
     {
         while (true) {
-            $ready = [$this->control, $this->listener, ...array_column($this->ends, 0)];
+            $holds = $this->mode === Proxy::HOLD_REPLIES;
+            $ends = $holds ? array_filter($this->ends, fn (array $end) => $end[2]) : $this->ends;
+            $ready = [$this->control, $this->listener, ...array_column($ends, 0)];
             $none = null;
             if (@stream_select($ready, $none, $none, null) === false) {
                 continue;

@@ -1,31 +1,57 @@
-//! Batches: takes tokens from several buckets or from none, for stores that cannot do this in one
-//! operation.
+//! Batches: takes tokens from several buckets or from none.
 //!
-//! First a dry step runs on every bucket. Then the buckets are charged in order. If a bucket denies
-//! now, the earlier charges are refunded. A batch is not atomic. Another call may take tokens
-//! between the dry step and the charge. Another call may also be denied until the refund. A batch
-//! never grants too much, because a refund returns only the part that the bucket still lacks
+//! The buckets of a batch form groups. A store takes the tokens of a group in one operation:
+//! shared memory for all its buckets, a Redis server for all its buckets, and other stores for one
+//! bucket. Each group but the first is checked before tokens are taken. Then the groups are charged
+//! in order. If a group denies now, the charges of the earlier groups are given back.
+//!
+//! Shared memory is the last group. So its tokens are never held during a round trip to another
+//! store, and other calls in shared memory are not denied meanwhile.
+//!
+//! A batch of several groups is not atomic. Another call may take tokens between the check and the
+//! charge. Another call may also be denied until the tokens are given back. A batch never grants
+//! too much, because a give-back returns only the part that the bucket still lacks
 //! ([`Put::worth`]).
 
-use crate::clock::{Ticks, Timestamp};
+use crate::clock::Ticks;
+use crate::key::Key;
 use crate::quota::MAX_BURST;
-use crate::step::{Denial, Outcome, Step, Verdict};
+use crate::step::{Outcome, Step};
 use crate::store::Put;
-use std::collections::HashMap;
 
-/// One step of a batch and its outcome.
+/// The result of a batch: the takes of all buckets, or the one take that was denied.
+pub type Batched = Result<Vec<Taken>, Taken>;
+
+/// The take of all tokens that a batch requests from one bucket, and its outcome.
 #[derive(Clone, Copy, Debug)]
 pub struct Taken {
-    /// The index of the step in the batch.
+    /// The index of a step of the batch on this bucket. If the bucket denied, the first step for
+    /// which it had too few tokens.
     pub index: usize,
-    /// The step that ran. If its bucket denied, the cost is the sum of the costs of all steps of
-    /// the batch on that bucket.
+    /// The step that ran. Its cost is the sum of the costs of all steps of the batch on the bucket.
     pub step: Step,
     /// The outcome of the step.
     pub outcome: Outcome,
 }
 
 impl Taken {
+    /// Returns the take with this outcome. `mine` are the indexes of all `steps` on its bucket.
+    #[must_use]
+    pub fn of(mine: &[usize], steps: &[Step], outcome: Outcome) -> Self {
+        let mut empty_at = outcome.empty_at;
+        let is_denied = |&index: &usize| {
+            let outcome = steps[index].decide(empty_at, outcome.now);
+            empty_at = outcome.empty_at;
+            !outcome.granted()
+        };
+        let denied = mine.iter().copied().find(is_denied);
+        Self {
+            index: denied.filter(|_| !outcome.granted()).unwrap_or(mine[0]),
+            step: sum(mine, steps),
+            outcome,
+        }
+    }
+
     /// Returns the change that undoes the take. The change must run on the store that ran the step.
     #[must_use]
     pub const fn give_back(&self) -> Put {
@@ -37,20 +63,22 @@ impl Taken {
     }
 }
 
-/// The input of [`take_all`]: the steps, which of them share a bucket, and the operations of their
-/// stores.
+/// The input of [`take_all`]: the groups, and the operations of their stores.
 pub trait Batch {
     /// The error of the stores.
     type Error;
-    /// Returns the steps, in order.
-    fn steps(&self) -> &[Step];
-    /// Returns the index of the first step on the bucket of the step with this index.
-    fn first_on_bucket(&self, index: usize) -> usize;
-    /// Runs `step` on the bucket of the step with this index.
+    /// Returns the number of groups.
+    fn groups(&self) -> usize;
+    /// Returns the take of a group that would be denied, or `None`. Takes nothing.
     ///
     /// # Errors
     /// Fails if its store fails.
-    fn take(&mut self, index: usize, step: &Step) -> Result<Outcome, Self::Error>;
+    fn refused(&mut self, group: usize) -> Result<Option<Taken>, Self::Error>;
+    /// Takes the tokens of all buckets of a group or of none.
+    ///
+    /// # Errors
+    /// Fails if its store fails.
+    fn take(&mut self, group: usize) -> Result<Batched, Self::Error>;
     /// Undoes a take of this batch with [`Taken::give_back`].
     ///
     /// # Errors
@@ -58,108 +86,76 @@ pub trait Batch {
     fn give_back(&mut self, taken: &Taken) -> Result<(), Self::Error>;
 }
 
-/// Grants all steps of the batch or none.
-///
-/// Returns the outcomes of all steps if all were granted, otherwise the first step that was denied.
+/// Takes the tokens of all groups or of none.
 ///
 /// # Errors
-/// Fails if a store fails. Earlier charges are then refunded as far as possible.
-pub fn take_all<B: Batch>(batch: &mut B) -> Result<Result<Vec<Taken>, Taken>, B::Error> {
-    let steps = batch.steps().to_vec();
-    let on_bucket = by_bucket((0..steps.len()).map(|index| batch.first_on_bucket(index)));
-    for mine in &on_bucket {
-        let seen = batch.take(mine[0], &steps[mine[0]].dry())?;
-        if let Some(refused) = refused(mine, &steps, seen) {
+/// Fails if a store fails. Earlier charges are then given back as far as possible.
+pub fn take_all<B: Batch>(batch: &mut B) -> Result<Batched, B::Error> {
+    // The first group needs no check, because its denial leaves nothing to give back. The last
+    // group is checked first, because it is the fastest.
+    for group in (1..batch.groups()).rev() {
+        if let Some(refused) = batch.refused(group)? {
             return Ok(Err(refused));
         }
     }
-    let mut taken = Vec::with_capacity(steps.len());
-    for (index, &step) in steps.iter().enumerate() {
-        let outcome = match batch.take(index, &step) {
-            Ok(outcome) => outcome,
+    let mut taken = Vec::new();
+    for group in 0..batch.groups() {
+        match batch.take(group) {
+            Ok(Ok(more)) => taken.extend(more),
+            Ok(Err(refused)) => {
+                give_back(batch, &taken)?;
+                return Ok(Err(refused));
+            }
             Err(error) => {
                 give_back(batch, &taken).ok();
                 return Err(error);
             }
-        };
-        let one = Taken {
-            index,
-            step,
-            outcome,
-        };
-        if !outcome.granted() {
-            give_back(batch, &taken)?;
-            return Ok(Err(one));
         }
-        taken.push(one);
     }
     Ok(Ok(taken))
 }
 
-/// Returns for each key the index of the first key of the same bucket. `is_same` compares the
-/// buckets of two indexes whose hashes are equal.
-pub fn firsts_on_buckets(
-    hashes: impl Iterator<Item = u128>,
-    is_same: impl Fn(usize, usize) -> bool,
-) -> Vec<usize> {
-    let mut firsts_by_hash: HashMap<u128, Vec<usize>> = HashMap::new();
-    let first = |(index, hash)| {
-        let firsts = firsts_by_hash.entry(hash).or_default();
-        if let Some(&first) = firsts.iter().find(|&&first| is_same(first, index)) {
-            return first;
-        }
-        firsts.push(index);
-        index
-    };
-    hashes.enumerate().map(first).collect()
+/// Returns one step that takes the tokens of all steps on one bucket. `mine` are their indexes, at
+/// least one. The steps have one quota.
+#[must_use]
+pub fn sum(mine: &[usize], steps: &[Step]) -> Step {
+    let costs = mine.iter().map(|&index| steps[index].cost);
+    let cost = costs.fold(0, Ticks::saturating_add);
+    Step {
+        // A cost above the limit exceeds every capacity.
+        cost: cost.min(MAX_BURST + 1),
+        ..steps[mine[0]]
+    }
 }
 
-/// Groups the indexes of steps by their buckets. `firsts` are the results of
-/// [`Batch::first_on_bucket`]. Each group is in order, and so are the groups. No group is empty.
-pub(crate) fn by_bucket(firsts: impl Iterator<Item = usize>) -> Vec<Vec<usize>> {
-    let mut groups: Vec<Vec<usize>> = Vec::new();
-    for (index, first) in firsts.enumerate() {
-        groups.push(Vec::new());
-        groups[first].push(index);
+/// Groups the indexes of steps by their buckets. `hashes` are the hashes of the buckets' keys.
+/// `is_same` compares the stores of two indexes whose hashes are equal. Each group is in order, and
+/// so are the groups. No group is empty.
+pub fn by_bucket(
+    hashes: impl Iterator<Item = u128>,
+    is_same: impl Fn(usize, usize) -> bool,
+) -> Vec<Vec<usize>> {
+    let mut order: Vec<(u128, usize)> = hashes.zip(0..).collect();
+    order.sort_unstable();
+    let mut groups: Vec<Vec<usize>> = Vec::with_capacity(order.len());
+    for equal in order.chunk_by(|a, b| a.0 == b.0) {
+        let start = groups.len();
+        for &(_, index) in equal {
+            let mut others = groups[start..].iter_mut();
+            match others.find(|group| is_same(group[0], index)) {
+                Some(group) => group.push(index),
+                None => groups.push(vec![index]),
+            }
+        }
     }
-    groups.retain(|group| !group.is_empty());
+    groups.sort_unstable_by_key(|group| group[0]);
     groups
 }
 
-/// Returns the first step that would be denied on one bucket, or `None`. `mine` are the indexes of
-/// the steps on this bucket, at least one.
-///
-/// All these steps are decided in order, from the state in `seen`. The cost of the returned step is
-/// the sum of their costs. The wait until these steps are granted depends on that sum.
-pub(crate) fn refused(mine: &[usize], steps: &[Step], seen: Outcome) -> Option<Taken> {
-    let refusal = |from: Timestamp| {
-        let mut empty_at = from;
-        mine.iter().copied().find(|&index| {
-            let outcome = steps[index].decide(empty_at, seen.now);
-            empty_at = outcome.empty_at;
-            !outcome.granted()
-        })
-    };
-    let mut outcome = seen;
-    let mut index = mine[0];
-    if seen.granted() {
-        index = refusal(seen.empty_at)?;
-        outcome.verdict = Verdict::Denied(Denial::Insufficient);
-    }
-    // If even a full bucket would deny these steps, a wait does not help.
-    if refusal(Timestamp::ZERO).is_some() {
-        outcome.verdict = Verdict::Denied(Denial::ExceedsCapacity);
-    }
-    let asked = mine.iter().map(|&index| steps[index].cost);
-    let cost = asked.fold(0, Ticks::saturating_add).min(MAX_BURST);
-    Some(Taken {
-        index,
-        step: Step {
-            cost,
-            ..steps[index]
-        },
-        outcome,
-    })
+/// Groups the indexes of `keys` by their buckets, as [`by_bucket`] does. The buckets are in one
+/// store.
+pub(crate) fn by_key(keys: &[Key<'_>]) -> Vec<Vec<usize>> {
+    by_bucket(keys.iter().map(|key| key.hash), |_, _| true)
 }
 
 fn give_back<B: Batch>(batch: &mut B, taken: &[Taken]) -> Result<(), B::Error> {

@@ -3,6 +3,7 @@
 //! Tests of code that uses buckets run on this store. Tests also compare other stores with this
 //! simple store.
 
+use crate::batch::{Batched, Taken, by_key, sum};
 use crate::clock::{EPOCH, Ticks, Timestamp};
 use crate::key::Key;
 use crate::step::{Outcome, Step};
@@ -86,6 +87,40 @@ impl MemoryStore {
             records.insert(key.hash, record);
         }
         outcome
+    }
+
+    /// Returns the step that would be denied, or `None` if all would be granted. Takes nothing.
+    #[must_use]
+    pub fn refused(&self, keys: &[Key<'_>], steps: &[Step]) -> Option<Taken> {
+        let dry = |step: Step| step.dry();
+        self.each_bucket(keys, steps, dry).err()
+    }
+
+    /// Takes the tokens of all steps or of none. A bucket may be listed several times.
+    ///
+    /// # Errors
+    /// Returns the step that was denied.
+    pub fn take_all(&self, keys: &[Key<'_>], steps: &[Step]) -> Batched {
+        // No other call comes between, because the store has one owner.
+        self.refused(keys, steps).map_or(Ok(()), Err)?;
+        self.each_bucket(keys, steps, |step| step)
+    }
+
+    /// Runs the steps on each bucket as one step, which `changed` changes before. Stops at a
+    /// denial.
+    fn each_bucket(
+        &self,
+        keys: &[Key<'_>],
+        steps: &[Step],
+        changed: impl Fn(Step) -> Step,
+    ) -> Batched {
+        let buckets = by_key(keys);
+        let taken = buckets.iter().map(|mine| {
+            let step = changed(sum(mine, steps));
+            let taken = Taken::of(mine, steps, self.take(keys[mine[0]], &step, None));
+            taken.outcome.granted().then_some(taken).ok_or(taken)
+        });
+        taken.collect()
     }
 
     /// Makes a change that takes no tokens.

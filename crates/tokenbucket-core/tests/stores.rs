@@ -14,6 +14,8 @@ mod homes;
 mod records;
 #[path = "stores/remotes.rs"]
 mod remotes;
+#[path = "stores/rivals.rs"]
+mod rivals;
 
 use homes::Home;
 use std::num::NonZero;

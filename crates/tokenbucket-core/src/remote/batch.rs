@@ -1,15 +1,11 @@
 //! Batches: several steps on remote stores in one operation, which takes the tokens of all or none.
 
 use super::{Answer, Failure, OnFailure, Remote, Reply, Transport, sure};
-use crate::batch::{Batch, Taken, by_bucket, firsts_on_buckets, refused, take_all};
+use crate::batch::{Batched, Taken, by_key, sum};
 use crate::clock::boot_clock;
 use crate::host::Host;
 use crate::key::Key;
 use crate::step::{Outcome, Step};
-use std::convert::Infallible;
-
-/// The result of a batch: all steps with their outcomes, or the one step that was denied.
-pub type Batched = Result<Vec<Taken>, Taken>;
 
 impl<T: Transport> Remote<'_, T> {
     /// Takes the tokens of all steps or of none, in one operation. Some of the buckets may be in
@@ -72,60 +68,27 @@ fn read(keys: &[Key<'_>], steps: &[Step], granted: bool, replies: &[Reply]) -> B
         let all = outcomes.map(|(index, outcome)| taken(index, steps[index], outcome));
         return Ok(all.collect());
     }
-    let on_bucket = by_bucket(firsts(keys).into_iter());
-    let refusal = |mine: &Vec<usize>| refused(mine, steps, replies[mine[0]].outcome);
-    let refused = on_bucket.iter().find_map(refusal);
-    // The store uses the same arithmetic, so one of the steps is denied here, too.
-    refused.map_or_else(|| Ok(Vec::new()), Err)
-}
-
-/// Returns for each key the index of the first key of the same bucket.
-fn firsts(keys: &[Key<'_>]) -> Vec<usize> {
     // The hash of a key contains the identity of its store.
-    firsts_on_buckets(keys.iter().map(|key| key.hash), |_, _| true)
+    let on_bucket = by_key(keys);
+    let refusal = |mine: Vec<usize>| {
+        let seen = replies[mine[0]].outcome;
+        let outcome = sum(&mine, steps).dry().decide(seen.empty_at, seen.now);
+        (!outcome.granted()).then(|| Taken::of(&mine, steps, outcome))
+    };
+    let refused = on_bucket.into_iter().find_map(refusal);
+    // The store uses the same arithmetic, so one of the buckets denies here, too.
+    refused.map_or_else(|| Ok(Vec::new()), Err)
 }
 
 /// Decides a batch by the failure policy.
 fn stand_in(policy: OnFailure, host: &Host, keys: &[Key<'_>], steps: &[Step]) -> Batched {
-    let Ok(answer) = take_all(&mut StandIn {
-        policy,
-        host,
-        keys,
-        firsts: firsts(keys),
-        steps,
+    if policy == OnFailure::Local {
+        return host.slots().take_all(keys, steps);
+    }
+    let answers = keys.iter().zip(steps).enumerate();
+    let answers = answers.map(|(index, (&key, &step))| {
+        let taken = taken(index, step, policy.answer(host, key, &step, None));
+        taken.outcome.granted().then_some(taken).ok_or(taken)
     });
-    answer
-}
-
-/// A batch that the failure policy decides while the store fails.
-struct StandIn<'a> {
-    policy: OnFailure,
-    host: &'a Host,
-    keys: &'a [Key<'a>],
-    firsts: Vec<usize>,
-    steps: &'a [Step],
-}
-
-impl Batch for StandIn<'_> {
-    type Error = Infallible;
-
-    fn steps(&self) -> &[Step] {
-        self.steps
-    }
-
-    fn first_on_bucket(&self, index: usize) -> usize {
-        self.firsts[index]
-    }
-
-    fn take(&mut self, index: usize, step: &Step) -> Result<Outcome, Infallible> {
-        Ok(self.policy.answer(self.host, self.keys[index], step, None))
-    }
-
-    fn give_back(&mut self, taken: &Taken) -> Result<(), Infallible> {
-        if self.policy == OnFailure::Local {
-            let key = self.keys[taken.index];
-            self.host.slots().put(key, &taken.give_back());
-        }
-        Ok(())
-    }
+    answers.collect()
 }

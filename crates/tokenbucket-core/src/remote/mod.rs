@@ -32,7 +32,6 @@ use crate::key::{Key, KeyHasher};
 use crate::slots::counters::Event;
 use crate::step::{Outcome, Step};
 use crate::store::Put;
-pub use batch::Batched;
 use breaker::{Breaker, Passage};
 pub use failure::{Blame, Cause, Failure};
 pub use settings::{OnFailure, Settings};

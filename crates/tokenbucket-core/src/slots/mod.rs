@@ -6,6 +6,7 @@
 //! Invariant: a process that is killed at any instruction blocks no other process. Every bucket is
 //! then either as before the killed call or as after it.
 
+pub mod batch;
 pub mod counters;
 #[cfg(feature = "deaths")]
 mod deaths;

@@ -11,6 +11,8 @@
 //! PENDING(K)       EMPTY            any caller of K that must give way          `validate`
 //! PENDING(K)       LIVE(K)          any caller of K, with its own tokens taken  `claim`
 //! LIVE(K)          LIVE(K)          any caller of K: a grant, a refund          `take`, `refund`
+//! LIVE(K)          LIVE(K)          the caller of its last grant, to undo it    `undo`
+//! LIVE(K)          EMPTY            the same, if that grant made the record     `undo`
 //! LIVE(K)          EMPTY            a caller of K                               `reset`
 //! ```
 //!
@@ -210,16 +212,23 @@ fn try_take<S: Slots>(slots: &S, step: &Step, first: Option<Timestamp>) -> Optio
     let span = black_box(Span::covering(step.span()));
     // The clock is read after the slot, so that a denial is true at the instant that it states.
     let outcome = step.decide(word.empty_at(), slots.now());
+    write(slots, (index, word), outcome, span).then_some(outcome)
+}
+
+/// Writes the state of `outcome`, which was decided for the record `found`. Returns `false` if
+/// another process changed the slot since.
+#[inline(always)]
+fn write<S: Slots>(slots: &S, found: (usize, Word), outcome: Outcome, span: Span) -> bool {
+    let (index, word) = found;
     if outcome.empty_at == word.empty_at() {
-        return Some(outcome);
+        return true;
     }
     S::Variant::reached(Point::Decided);
-    let next = word.moved(outcome.empty_at, span);
-    if !swap(slots, index, word, next) {
-        return None;
+    if !swap(slots, index, word, word.moved(outcome.empty_at, span)) {
+        return false;
     }
     S::Variant::reached(Point::Granted);
-    Some(outcome)
+    true
 }
 
 /// Runs one step on a bucket without a record. Uses `first` as in [`Step::decide_first`]. Returns
@@ -239,10 +248,58 @@ fn take_absent<S: Slots>(slots: &S, step: &Step, first: Option<Timestamp>) -> Op
     })
 }
 
+/// Runs one step of a batch. `found` is the record as [`find`] returned it, and `now` is a later
+/// reading of the clock. If another process has changed the record since, loads it again and reads
+/// the clock again. Returns also the record for which the step was decided, for [`undo`].
+pub(super) fn take_found<S: Slots>(
+    slots: &S,
+    step: &Step,
+    mut found: Option<(usize, Word)>,
+    mut now: Timestamp,
+) -> (Outcome, Option<Word>) {
+    for tries in 0..=S::Variant::PATIENCE {
+        let outcome = match found {
+            None => take_absent(slots, step, None),
+            Some(record) => {
+                let outcome = step.decide(record.1.empty_at(), now);
+                let span = Span::covering(step.span());
+                write(slots, record, outcome, span).then_some(outcome)
+            }
+        };
+        if let Some(outcome) = outcome {
+            return (outcome, found.map(|(_, word)| word));
+        }
+        count(slots, Event::Conflict);
+        slots.pause(tries);
+        found = find(slots);
+        now = slots.now();
+    }
+    let empty_at = found.map_or(Timestamp::ZERO, |(_, word)| word.empty_at());
+    (Outcome::denied(Denial::Contended, empty_at, now), None)
+}
+
+/// Undoes a granted step. `outcome` and `before` are the results of [`take_found`].
+///
+/// While no other process has changed the record, this restores the record as it was before. If
+/// that was no record, the slot is emptied. Otherwise this gives back the tokens as [`refund`]
+/// does.
+pub(super) fn undo<S: Slots>(slots: &S, step: &Step, outcome: &Outcome, before: Option<Word>) {
+    let span = Span::covering(step.span());
+    let after = match before {
+        Some(before) => before.moved(outcome.empty_at, span),
+        None => Word::live(slots.fingerprint(), span, outcome.empty_at),
+    };
+    let untouched = find(slots).filter(|&(_, word)| word == after);
+    let before = before.unwrap_or(Word::EMPTY);
+    if !untouched.is_some_and(|(index, _)| swap(slots, index, after, before)) {
+        refund(slots, step.cost, step.burst, outcome.empty_at);
+    }
+}
+
 /// Returns the index and the word of the slot that holds the key's record, or `None` if the key has
 /// no record.
 #[inline(always)]
-fn find<S: Slots>(slots: &S) -> Option<(usize, Word)> {
+pub(super) fn find<S: Slots>(slots: &S) -> Option<(usize, Word)> {
     let fingerprint = slots.fingerprint();
     (0..slots.len()).find_map(|index| {
         let word = load(slots, index);

@@ -5,11 +5,12 @@ use crate::caller::{CAPACITY, HASTY, HOUR, MILLISECOND, PLAIN, PREFIX, host, tak
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::thread::scope;
 use testkit::{Memcached, Proxy, Redis, Upstream};
+use tokenbucket_core::batch::Batched;
 use tokenbucket_core::host::Host;
 use tokenbucket_core::remote::memcached::servers::parse_servers;
 use tokenbucket_core::remote::redis::dsn::Dsn;
 use tokenbucket_core::remote::{
-    Answer, Batched, Cause, Failure, OnFailure, Remote, Settings, Transport, memcached, redis,
+    Answer, Cause, Failure, OnFailure, Remote, Settings, Transport, memcached, redis,
 };
 use tokenbucket_core::slots::counters::Event;
 use tokenbucket_core::{Denial, Key, Step, Verdict};

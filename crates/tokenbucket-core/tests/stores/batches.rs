@@ -1,18 +1,18 @@
-//! Tests batches on stores that run one step at a time. All steps are granted, or the whole batch
-//! is denied.
+//! Tests batches on stores that take from all buckets in one operation, and on stores that take
+//! from one bucket at a time. All steps are granted, or the whole batch is denied.
 
 use crate::homes::{self, Home};
 use crate::{CAPACITY, HOUR, MILLISECOND, now, singles, take};
 use std::convert::Infallible;
-use tokenbucket_core::batch::{Batch, Taken, take_all};
-use tokenbucket_core::{Denial, Key, Outcome, Step, Ticks, Timestamp, Verdict};
+use tokenbucket_core::batch::{Batch, Batched, Taken, by_bucket, sum, take_all};
+use tokenbucket_core::{Denial, Key, Step, Ticks, Timestamp, Verdict};
 
 /// A batch on buckets of one store.
 struct Basket<'a> {
     home: &'a Home,
     keys: Vec<Key<'a>>,
     steps: Vec<Step>,
-    /// If set, another caller empties this bucket after all dry steps, before the first charge.
+    /// If set, another caller empties this bucket after all checks, before the first charge.
     rival: Option<Key<'a>>,
 }
 
@@ -27,27 +27,49 @@ impl<'a> Basket<'a> {
             rival: None,
         }
     }
+
+    /// Takes the tokens of all steps or of none. With a rival, takes from one bucket at a time on
+    /// every store.
+    fn take_all(&mut self) -> Batched {
+        if self.rival.is_none()
+            && let Some(batched) = self.home.take_all(&self.keys, &self.steps)
+        {
+            return batched;
+        }
+        let Ok(batched) = take_all(self);
+        batched
+    }
+
+    /// Returns the indexes of the steps on each bucket.
+    fn buckets(&self) -> Vec<Vec<usize>> {
+        by_bucket(self.keys.iter().map(|key| key.hash), |_, _| true)
+    }
+
+    fn take_sum(&self, mine: &[usize], step: &Step) -> Batched {
+        let outcome = self.home.take(self.keys[mine[0]], step, None);
+        let taken = Taken::of(mine, &self.steps, outcome);
+        outcome.granted().then(|| vec![taken]).ok_or(taken)
+    }
 }
 
 impl Batch for Basket<'_> {
     type Error = Infallible;
 
-    fn steps(&self) -> &[Step] {
-        &self.steps
+    fn groups(&self) -> usize {
+        self.buckets().len()
     }
 
-    fn first_on_bucket(&self, index: usize) -> usize {
-        let is_same = |key: &Key<'_>| *key == self.keys[index];
-        self.keys.iter().position(is_same).unwrap()
+    fn refused(&mut self, group: usize) -> Result<Option<Taken>, Infallible> {
+        let mine = &self.buckets()[group];
+        Ok(self.take_sum(mine, &sum(mine, &self.steps).dry()).err())
     }
 
-    fn take(&mut self, index: usize, step: &Step) -> Result<Outcome, Infallible> {
-        if !step.dry
-            && let Some(key) = self.rival.take()
-        {
+    fn take(&mut self, group: usize) -> Result<Batched, Infallible> {
+        if let Some(key) = self.rival.take() {
             singles(self.home, key);
         }
-        Ok(self.home.take(self.keys[index], step, None))
+        let mine = &self.buckets()[group];
+        Ok(self.take_sum(mine, &sum(mine, &self.steps)))
     }
 
     fn give_back(&mut self, taken: &Taken) -> Result<(), Infallible> {
@@ -66,7 +88,7 @@ fn a_batch_takes_from_all() {
     homes::each(|home| {
         let mut batch = Basket::of(home, &["a", "b", "c"]);
         batch.steps[2] = take(3);
-        let Ok(Ok(taken)) = take_all(&mut batch) else {
+        let Ok(taken) = batch.take_all() else {
             panic!("refused")
         };
         assert_eq!(taken.len(), 3);
@@ -76,7 +98,7 @@ fn a_batch_takes_from_all() {
         }
         let remaining = ["a", "b", "c"].map(|identifier| left(home, identifier));
         assert_eq!(remaining, [CAPACITY - 1, CAPACITY - 1, CAPACITY - 3]);
-        assert!(matches!(take_all(&mut Basket::of(home, &[])), Ok(Ok(none)) if none.is_empty()));
+        assert!(Basket::of(home, &[]).take_all().unwrap().is_empty());
     });
 }
 
@@ -84,7 +106,7 @@ fn a_batch_takes_from_all() {
 fn a_refused_batch_takes_nothing() {
     homes::each(|home| {
         assert_eq!(singles(home, home.key(b"b")), CAPACITY);
-        let Ok(Err(refusal)) = take_all(&mut Basket::of(home, &["a", "b", "c"])) else {
+        let Err(refusal) = Basket::of(home, &["a", "b", "c"]).take_all() else {
             panic!("granted")
         };
         assert_eq!(refusal.index, 1);
@@ -133,9 +155,9 @@ fn a_bucket_named_twice_pays_twice() {
     homes::each(|home| {
         let mut batch = Basket::of(home, &["a", "b", "a"]);
         batch.steps[2] = take(3);
-        assert!(matches!(take_all(&mut batch), Ok(Ok(taken)) if taken.len() == 3));
+        assert_eq!(batch.take_all().unwrap().len(), 2, "buckets");
         assert_eq!(left(home, "a"), CAPACITY - 4);
-        let Ok(Err(refusal)) = take_all(&mut batch) else {
+        let Err(refusal) = batch.take_all() else {
             panic!("granted")
         };
         assert_eq!(refusal.index, 2, "the second time");
@@ -150,7 +172,7 @@ fn a_bucket_named_too_often_is_told_that_it_never_holds_that_many() {
     homes::each(|home| {
         let mut batch = Basket::of(home, &["a", "b", "a"]);
         batch.steps[0] = take(CAPACITY);
-        let Ok(Err(refusal)) = take_all(&mut batch) else {
+        let Err(refusal) = batch.take_all() else {
             panic!("granted")
         };
         let never = Verdict::Denied(Denial::ExceedsCapacity);
@@ -164,7 +186,7 @@ fn a_batch_that_loses_a_race_gives_back_what_it_took() {
     homes::each(|home| {
         let mut batch = Basket::of(home, &["a", "b", "a", "c"]);
         batch.rival = Some(home.key(b"c"));
-        let Ok(Err(refusal)) = take_all(&mut batch) else {
+        let Err(refusal) = batch.take_all() else {
             panic!("granted")
         };
         assert_eq!(refusal.index, 3);

@@ -4,6 +4,7 @@ use crate::remotes;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
+use tokenbucket_core::batch::Batched;
 use tokenbucket_core::host::{self, Host, Settings};
 use tokenbucket_core::memory::{Access, Layout, Segment, SegmentError};
 use tokenbucket_core::{Key, KeyHasher, MemoryStore, Outcome, Put, Step, Ticks, Timestamp};
@@ -50,6 +51,11 @@ pub fn each(part: impl Fn(&Home)) {
 pub trait Store {
     fn take(&self, key: Key<'_>, step: &Step, first: Option<Timestamp>) -> Outcome;
     fn put(&self, key: Key<'_>, put: &Put);
+    /// Takes the tokens of all steps or of none in one operation. Returns `None` if the store has
+    /// no such operation.
+    fn take_all(&self, _keys: &[Key<'_>], _steps: &[Step]) -> Option<Batched> {
+        None
+    }
     /// Waits until the store's clock has advanced by `ticks`.
     fn pass(&self, ticks: Ticks) {
         std::thread::sleep(Duration::from_nanos(ticks));
@@ -65,6 +71,10 @@ impl Store for MemoryStore {
         self.put(key, put);
     }
 
+    fn take_all(&self, keys: &[Key<'_>], steps: &[Step]) -> Option<Batched> {
+        Some(self.take_all(keys, steps))
+    }
+
     fn pass(&self, ticks: Ticks) {
         self.advance(ticks);
     }
@@ -77,6 +87,10 @@ impl Store for Host {
 
     fn put(&self, key: Key<'_>, put: &Put) {
         self.slots().put(key, put);
+    }
+
+    fn take_all(&self, keys: &[Key<'_>], steps: &[Step]) -> Option<Batched> {
+        Some(self.slots().take_all(keys, steps))
     }
 }
 
@@ -108,6 +122,10 @@ impl Home {
 
     pub fn put(&self, key: Key<'_>, put: &Put) {
         self.store.put(key, put);
+    }
+
+    pub fn take_all(&self, keys: &[Key<'_>], steps: &[Step]) -> Option<Batched> {
+        self.store.take_all(keys, steps)
     }
 
     pub fn pass(&self, ticks: Ticks) {

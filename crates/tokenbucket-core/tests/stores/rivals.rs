@@ -1,0 +1,205 @@
+//! Tests batches in shared memory while other callers change their slots. A test runs the calls of
+//! a rival at a marked point of the protocol.
+
+use crate::homes::settings;
+use crate::{CAPACITY, HOUR, take};
+use std::cell::RefCell;
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
+use tokenbucket_core::batch::Batched;
+use tokenbucket_core::host::{Host, Settings};
+use tokenbucket_core::memory::Segment;
+use tokenbucket_core::slots::protocol::{Point, Variant};
+use tokenbucket_core::slots::word::Word;
+use tokenbucket_core::{Denial, Key, Step, Ticks, Verdict};
+
+type Rival = Box<dyn FnMut(Point) -> bool>;
+
+thread_local! {
+    /// Runs at each marked point, until it returns `true`.
+    static RIVAL: RefCell<Option<Rival>> = RefCell::default();
+}
+
+#[derive(Debug)]
+struct Raced;
+
+impl Variant for Raced {
+    fn reached(point: Point) {
+        // The rival's own calls reach points, too.
+        if let Some(mut rival) = RIVAL.take()
+            && !rival(point)
+        {
+            RIVAL.set(Some(rival));
+        }
+    }
+}
+
+struct Scene(&'static Host<Raced>);
+
+impl Scene {
+    fn new() -> Self {
+        Self::with(settings())
+    }
+
+    fn with(settings: Settings) -> Self {
+        Self(Box::leak(Box::new(
+            Host::new(settings, Segment::private).unwrap(),
+        )))
+    }
+
+    fn key<'a>(&self, name: &'a str) -> Key<'a> {
+        self.0.slots().hasher().key(name.as_bytes())
+    }
+
+    fn take(&self, name: &str, step: &Step) -> Verdict {
+        self.0.slots().take(self.key(name), step, None).verdict
+    }
+
+    fn left(&self, name: &str) -> u64 {
+        let outcome = self.0.slots().take(self.key(name), &take(0).dry(), None);
+        take(0).available(outcome.empty_at, outcome.now) / HOUR
+    }
+
+    fn take_all(&self, buckets: &[(&str, u64)]) -> Batched {
+        let keys: Vec<_> = buckets.iter().map(|(name, _)| self.key(name)).collect();
+        let steps: Vec<_> = buckets.iter().map(|&(_, tokens)| take(tokens)).collect();
+        self.0.slots().take_all(&keys, &steps)
+    }
+
+    /// Takes `tokens` from the bucket `name` when a call next reaches `at`.
+    fn rival(&self, at: Point, name: &'static str, tokens: u64) {
+        let scene = Self(self.0);
+        RIVAL.set(Some(Box::new(move |point| {
+            point == at && scene.take(name, &take(tokens)) == Verdict::Granted
+        })));
+    }
+
+    /// Returns the words of all slots that are not empty.
+    fn words(&self) -> Vec<Word> {
+        let words = self.0.slots().words().into_iter();
+        words.filter(|&word| word != Word::EMPTY).collect()
+    }
+}
+
+fn denial(batched: Batched) -> (usize, Verdict) {
+    let taken = batched.expect_err("denied");
+    (taken.index, taken.outcome.verdict)
+}
+
+const INSUFFICIENT: Verdict = Verdict::Denied(Denial::Insufficient);
+
+#[test]
+fn a_slot_that_changed_is_decided_again() {
+    let scene = Scene::new();
+    assert!(scene.take_all(&[("a", 1), ("b", 1)]).is_ok());
+    scene.rival(Point::Decided, "a", 1);
+    assert!(scene.take_all(&[("a", 1), ("b", 1)]).is_ok());
+    assert_eq!(
+        (scene.left("a"), scene.left("b")),
+        (CAPACITY - 3, CAPACITY - 2)
+    );
+}
+
+#[test]
+fn the_scarcest_bucket_comes_first() {
+    let scene = Scene::new();
+    assert!(scene.take_all(&[("a", 1), ("b", CAPACITY - 1)]).is_ok());
+    let before = scene.words()[..].to_vec();
+    scene.rival(Point::Decided, "b", 1);
+    let denied = scene.take_all(&[("a", 1), ("b", 1)]);
+    assert_eq!(denial(denied), (1, INSUFFICIENT));
+    let changed = scene
+        .words()
+        .into_iter()
+        .filter(|word| !before.contains(word));
+    assert_eq!(changed.count(), 1, "the rival's");
+    assert_eq!(scene.left("a"), CAPACITY - 1);
+    assert_eq!(
+        scene
+            .0
+            .slots()
+            .totals()
+            .get(tokenbucket_core::slots::counters::Event::Refund),
+        0
+    );
+}
+
+#[test]
+fn an_untouched_record_is_restored_exactly() {
+    let scene = Scene::new();
+    // The bucket is full for the batch, but has lost tokens for a larger quota.
+    let large = Step::new(HOUR, 100 * CAPACITY * HOUR);
+    assert_eq!(scene.take("a", &large), Verdict::Granted);
+    assert_eq!(scene.take("b", &take(1)), Verdict::Granted);
+    let before = scene.words();
+    scene.rival(Point::Granted, "b", CAPACITY - 1);
+    let denied = scene.take_all(&[("b", 1), ("a", CAPACITY)]);
+    assert_eq!(denial(denied), (0, INSUFFICIENT));
+    let words = scene.words();
+    assert_eq!(words.len(), 2);
+    assert!(
+        words.iter().filter(|word| before.contains(word)).count() == 1,
+        "{before:?} {words:?}"
+    );
+}
+
+#[test]
+fn a_record_that_the_batch_made_is_deleted() {
+    let scene = Scene::new();
+    assert_eq!(scene.take("b", &take(1)), Verdict::Granted);
+    scene.rival(Point::Living, "b", CAPACITY - 1);
+    let denied = scene.take_all(&[("b", 1), ("a", CAPACITY)]);
+    assert_eq!(denial(denied), (0, INSUFFICIENT));
+    assert_eq!(scene.words().len(), 1, "the record of b");
+}
+
+#[test]
+fn a_record_that_another_call_changed_gets_the_tokens_back() {
+    let scene = Scene::new();
+    assert!(scene.take_all(&[("a", 1), ("b", 1)]).is_ok());
+    let rival = Scene(scene.0);
+    RIVAL.set(Some(Box::new(move |point| {
+        let now = point == Point::Granted;
+        if now {
+            assert_eq!(rival.take("a", &take(1)), Verdict::Granted);
+            assert_eq!(rival.take("b", &take(CAPACITY - 1)), Verdict::Granted);
+        }
+        now
+    })));
+    let denied = scene.take_all(&[("b", 1), ("a", 3), ("a", 0)]);
+    assert_eq!(denial(denied), (0, INSUFFICIENT));
+    assert_eq!(scene.left("a"), CAPACITY - 2);
+}
+
+#[test]
+fn a_bucket_without_a_slot_undoes_the_batch() {
+    let scene = Scene::with(Settings {
+        lines: 64,
+        ..settings()
+    });
+    let names: Vec<String> = (0..2_000).map(|number| number.to_string()).collect();
+    let verdicts = names.iter().map(|name| scene.take(name, &take(1)));
+    let full = verdicts
+        .collect::<Vec<_>>()
+        .into_iter()
+        .position(|it| it == Verdict::Denied(Denial::TableFull));
+    let before = scene.words();
+    let denied = scene.take_all(&[(&names[full.unwrap()], 1), (&names[0], 2)]);
+    assert_eq!(denial(denied), (0, Verdict::Denied(Denial::TableFull)));
+    assert_eq!(scene.words(), before);
+}
+
+#[test]
+fn a_caller_that_dies_loses_its_own_tokens_only() {
+    let scene = Scene::new();
+    assert!(scene.take_all(&[("a", 1), ("b", 1)]).is_ok());
+    for _ in 0..2 {
+        RIVAL.set(Some(Box::new(|point| {
+            point == Point::Granted && resume_unwind(Box::new("killed"))
+        })));
+        let call = AssertUnwindSafe(|| scene.take_all(&[("a", 1), ("b", 1)]));
+        assert!(catch_unwind(call).is_err());
+    }
+    let left: Ticks = scene.left("a") + scene.left("b");
+    assert_eq!(left, 2 * CAPACITY - 4);
+    assert!(scene.take_all(&[("a", 1), ("b", 1)]).is_ok());
+}

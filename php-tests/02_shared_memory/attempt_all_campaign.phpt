@@ -1,0 +1,62 @@
+--TEST--
+attemptAll() of killed processes exceeds no bound, loses only their tokens and denies hardly ever wrongly
+--EXTENSIONS--
+pcntl
+--SKIPIF--
+<?php
+if (getenv('SKIP_SLOW_TESTS') || getenv('USE_ZEND_ALLOC') === '0') {
+    die('skip slow');
+}
+?>
+--FILE--
+<?php
+require __DIR__ . '/../../testkit/php/check.php';
+require __DIR__ . '/../../testkit/php/processes.php';
+require __DIR__ . '/../../testkit/php/batch_campaign.php';
+
+use TokenBucket\Decision;
+
+$storage = fn () => new TokenBucketStorageSharedMemory;
+$quotas = [
+    [900_000, 0.001], [900_000, 0.001], [20, 40_000], [5, 20_000], [100, 80_000], [10, 40_000], [50, 40_000], [1000, 100_000],
+];
+$buckets = array_map(fn (array $quota) => [...$quota, $storage], $quotas);
+$calls = BatchCampaign::size(5_000);
+
+$campaign = (new BatchCampaign($buckets, TokenBucket::attemptAll(...)))->run($calls);
+$verdict = $campaign->judge();
+$text = json_encode($verdict) . " in $campaign->seconds s, $campaign->kills kills";
+check($verdict['above'] === 0, "above the bound: $text");
+check($verdict['excess'] === 0, "lost or gained tokens: $text");
+check($verdict['lost'] <= 9 * $campaign->kills && $campaign->kills > 0, "lost by killed calls: $text");
+// A worker may lose its processor between a swap and its undoing. In a short run, one such pause
+// counts for more than one call in a thousand.
+check($verdict['wrong'] < max(400, 0.001 * $verdict['calls']), "wrong denials: $text");
+check($verdict['granted'] > 0.1 * $verdict['calls'] && $verdict['granted'] < 0.9 * $verdict['calls'], "not contended: $text");
+check($campaign->seconds < 8 * $calls * 100e-6, "slow: $text");
+
+// Controls: an application that takes from one bucket after the other. If one denies, it gives the
+// earlier tokens back late and as a whole, or never.
+$careless = fn (bool $gives_back) => function (array $buckets) use ($gives_back): Decision {
+    $taken = [];
+    foreach ($buckets as $id => [$bucket, $tokens]) {
+        if (!$bucket->attempt($tokens)->allowed) {
+            usleep(500);
+            foreach ($gives_back ? $taken : [] as [$other, $its_tokens]) {
+                $other->refund($its_tokens);
+            }
+            return new Decision(allowed: false, reason: 'insufficient_tokens', refusedBy: $id);
+        }
+        $taken[] = [$bucket, $tokens];
+    }
+    return new Decision(allowed: true, reason: 'granted');
+};
+$late = (new BatchCampaign($buckets, $careless(true)))->run(2_000)->judge();
+check($late['above'] > 0, 'control: gives back late: ' . json_encode($late));
+$never = (new BatchCampaign($buckets, $careless(false)))->run(2_000)->judge();
+check($never['excess'] > 0, 'control: never gives back: ' . json_encode($never));
+check($never['wrong'] >= 0.001 * $never['calls'], 'control: wrong denials: ' . json_encode($never));
+echo "done\n";
+?>
+--EXPECT--
+done

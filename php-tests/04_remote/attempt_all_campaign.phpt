@@ -1,0 +1,47 @@
+--TEST--
+attemptAll() over shared memory and a Redis that holds replies exceeds no bound and loses only tokens of killed processes
+--EXTENSIONS--
+pcntl
+--SKIPIF--
+<?php
+if (getenv('SKIP_SLOW_TESTS') || getenv('USE_ZEND_ALLOC') === '0') {
+    die('skip slow');
+}
+?>
+--FILE--
+<?php
+require __DIR__ . '/../../testkit/php/check.php';
+require __DIR__ . '/../../testkit/php/processes.php';
+require __DIR__ . '/../../testkit/php/servers.php';
+require __DIR__ . '/../../testkit/php/proxy.php';
+require __DIR__ . '/../../testkit/php/batch_campaign.php';
+
+$redis = RedisServer::start();
+$proxy = new Proxy("unix://$redis->socket");
+$storages = [
+    fn () => new TokenBucketStorageSharedMemory,
+    fn () => new TokenBucketStorageRedis("redis://127.0.0.1:$proxy->port", 'campaign:', 5.0, TokenBucket\OnFailure::Throw),
+];
+$buckets = [];
+foreach ([[900_000, 0.001], [20, 20_000], [5, 10_000], [100, 40_000]] as $quota) {
+    foreach ($storages as $storage) {
+        $buckets[] = [...$quota, $storage];
+    }
+}
+$calls = BatchCampaign::size(2_000);
+
+$campaign = (new BatchCampaign($buckets, TokenBucket::attemptAll(...), $proxy))->run($calls);
+$verdict = $campaign->judge();
+$text = json_encode($verdict) . " in $campaign->seconds s, $campaign->kills kills";
+check($verdict['above'] === 0, "above the bound: $text");
+check($verdict['excess'] === 0, "lost or gained tokens: $text");
+check($verdict['lost'] <= 9 * $campaign->kills && $campaign->kills > 0, "lost by killed calls: $text");
+// A batch holds tokens on Redis until its reply has arrived and shared memory has decided. So the
+// share of wrong denials grows with the load. Here about a quarter of the calls is denied.
+check($verdict['wrong'] < max(100, 0.001 * $verdict['calls']), "wrong denials: $text");
+check($verdict['granted'] > 0.1 * $verdict['calls'], "not contended: $text");
+check($campaign->seconds < 8 * $calls * 2e-3, "slow: $text");
+echo "done\n";
+?>
+--EXPECT--
+done
