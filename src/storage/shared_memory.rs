@@ -6,7 +6,6 @@ use super::proposals::Proposals;
 use crate::zend::{Call, Class, Object, State, Thrown, Zval, value};
 use crate::{classes, ini, segment};
 use std::cell::OnceCell;
-use tokenbucket_core::slots::SharedMemory;
 use tokenbucket_core::{Denial, Key, KeyHasher, Outcome, Put, Step, Ticks, boot_clock};
 
 /// The state of an object: the hasher of its identifiers. The buckets are in the segment.
@@ -69,8 +68,8 @@ impl Storage for Object<SharedMemoryStorage> {
 
 /// Returns the hasher for a namespace of the constructor, inside the namespace of the INI setting.
 fn hasher(namespace: &[u8]) -> KeyHasher {
-    let root = segment::store().map_or(KeyHasher::new([0; 2]), SharedMemory::hasher);
-    root.namespace(&[&ini::namespace(), namespace])
+    let names: [&[u8]; 2] = [&ini::namespace(), namespace];
+    segment::store().map_or(KeyHasher::new([0; 2]), |store| store.hasher_of(names))
 }
 
 #[inline(always)]

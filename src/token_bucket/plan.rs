@@ -9,6 +9,7 @@ use crate::exceptions::{self, Origin};
 use crate::storage::{self, Storage};
 use crate::zend::{Class, Identity, Number, Obj, Thrown, Zval, hooks, invoke, throw, value};
 use ext_php_rs::ffi::{IS_DOUBLE, IS_LONG, IS_STRING};
+use tokenbucket_core::key::Row;
 use tokenbucket_core::{AmountError, Grain, Key, Quota, QuotaError, Step};
 
 // The slots of the properties, in the order of their declaration.
@@ -40,6 +41,7 @@ pub struct Plan {
     identifier: Zval,
     /// The hash in two halves, because the engine aligns objects to 8 bytes only.
     hash: [u64; 2],
+    row: Row,
     pub quota: Quota,
     pub overrides: Overrides,
     /// True if `consume()` needs only one step in shared memory and no PHP code.
@@ -123,7 +125,8 @@ impl Plan {
             *source = again()?;
         }
         let storage = storage::of(storage_of(source)?);
-        let hash = storage.map_or(0, |it| it.key(value::bytes(&identifier)).hash);
+        let key = storage.map(|it| it.key(value::bytes(&identifier)));
+        let (hash, row) = key.map_or_else(Default::default, |key| (key.hash, key.row));
         let grain = storage.map_or(Grain::Nanosecond, Storage::grain);
         let quota = quota(source, grain, origin)?;
         let can_be_held = storage.is_some_and(Storage::can_be_held);
@@ -145,6 +148,7 @@ impl Plan {
             held,
             identifier,
             hash,
+            row,
             quota,
             overrides,
             is_direct: storage.is_some_and(Storage::is_direct) && overrides == Overrides::NONE,
@@ -190,6 +194,7 @@ impl Plan {
         Key {
             identifier: value::bytes(&self.identifier),
             hash: u128::from(self.hash[0]) | u128::from(self.hash[1]) << 64,
+            row: self.row,
         }
     }
 }

@@ -5,8 +5,10 @@ use crate::batch::{Batch, Taken, by_bucket, firsts_on_buckets, refused, take_all
 use crate::clock::boot_clock;
 use crate::host::Host;
 use crate::key::Key;
+use crate::slots::counters::By;
 use crate::step::{Outcome, Step};
 use std::convert::Infallible;
+use std::slice;
 
 /// The result of a batch: all steps with their outcomes, or the one step that was denied.
 pub type Batched = Result<Vec<Taken>, Taken>;
@@ -50,7 +52,9 @@ impl<T: Transport> Remote<'_, T> {
                 }
                 store.learn(key, step, reply, hints[index].as_ref(), now);
             }
-            Ok(read(&keys, steps, granted, &replies))
+            let batched = read(&keys, steps, granted, &replies);
+            count(self.host, &keys, &batched);
+            Ok(batched)
         };
         let stand_in = |policy, _: &_| stand_in(policy, self.host, &keys, steps);
         self.ask(&asks[0].name, ask, stand_in).map(Some)
@@ -62,6 +66,18 @@ const fn taken(index: usize, step: Step, outcome: Outcome) -> Taken {
         index,
         step,
         outcome,
+    }
+}
+
+/// Counts the grants of all steps, or the one denial of the bucket that refused.
+fn count(host: &Host, keys: &[Key<'_>], batched: &Batched) {
+    let (decided, granted) = match batched {
+        Ok(all) => (all.as_slice(), true),
+        Err(refused) => (slice::from_ref(refused), false),
+    };
+    for taken in decided {
+        host.slots()
+            .count_for(keys[taken.index], By::Store, granted);
     }
 }
 
