@@ -8,7 +8,6 @@ use crate::key::Key;
 use crate::slots::counters::By;
 use crate::step::{Outcome, Step};
 use std::convert::Infallible;
-use std::slice;
 
 /// The result of a batch: all steps with their outcomes, or the one step that was denied.
 pub type Batched = Result<Vec<Taken>, Taken>;
@@ -69,15 +68,14 @@ const fn taken(index: usize, step: Step, outcome: Outcome) -> Taken {
     }
 }
 
-/// Counts the grants of all steps, or the one denial of the bucket that refused.
+/// Counts the grant of each bucket, or the one denial of the bucket that refused.
 fn count(host: &Host, keys: &[Key<'_>], batched: &Batched) {
-    let (decided, granted) = match batched {
-        Ok(all) => (all.as_slice(), true),
-        Err(refused) => (slice::from_ref(refused), false),
-    };
-    for taken in decided {
-        host.slots()
-            .count_for(keys[taken.index], By::Store, granted);
+    let count = |index: usize, granted| host.slots().count_for(keys[index], By::Store, granted);
+    match batched {
+        Ok(_) => by_bucket(firsts(keys).into_iter())
+            .iter()
+            .for_each(|mine| count(mine[0], true)),
+        Err(refused) => count(refused.index, false),
     }
 }
 

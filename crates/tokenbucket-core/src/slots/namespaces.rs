@@ -122,11 +122,11 @@ impl Namespaces {
         let first = hash as usize % CELLS;
         for index in (first..CELLS).chain(0..first) {
             let cell = &self.cells[index];
-            let owner = match cell.hash.compare_exchange(0, hash, Relaxed, Relaxed) {
-                Ok(_) => hash,
-                Err(owner) => owner,
-            };
-            if owner == hash {
+            let owner = cell.hash.load(Relaxed);
+            let claim = || cell.hash.compare_exchange(0, hash, Relaxed, Relaxed);
+            let is_ours =
+                owner == hash || (owner == 0 && claim().map_or_else(|it| it == hash, |_| true));
+            if is_ours {
                 cell.set_name(kind, &name);
                 return row_of_cell(index);
             }
