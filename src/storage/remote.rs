@@ -14,7 +14,7 @@ use tokenbucket_core::remote::{
 };
 use tokenbucket_core::slots::counters::By;
 use tokenbucket_core::slots::namespaces::Kind;
-use tokenbucket_core::{Denial, Grain, Key, KeyHasher, Outcome, Put, Step, Ticks, Verdict};
+use tokenbucket_core::{Denial, Grain, Key, KeyHasher, Outcome, Put, Step, Timestamp, Verdict};
 
 /// A transport whose storage has its own PHP class.
 pub trait StorageClass: Transport + Debug + Sized + 'static {
@@ -73,7 +73,7 @@ impl<T: StorageClass> Storage for Object<RemoteStorage<T>> {
         &self,
         key: Key<'_>,
         step: &Step,
-        first: Option<Ticks>,
+        first: Option<Timestamp>,
     ) -> Result<(Outcome, bool), Thrown> {
         self.with(|remote| remote.take(key, step, first).map(Answer::with_origin))
     }
@@ -129,7 +129,7 @@ impl<T: StorageClass> RemoteStorage<T> {
     ) -> Result<(), Thrown> {
         let host = segment::host().ok_or(Thrown)?;
         let remote = Remote::new(transport, settings, host);
-        let row = host.slots().row(T::KIND, [&ini::namespace(), prefix]);
+        let row = ini::namespace(|outer| host.slots().row(T::KIND, [outer, prefix]));
         let hasher = remote.hasher().counted_in(row);
         let set = this.made.set(Made { remote, hasher });
         set.map_err(|_| arguments::constructed_already::<Self>())?;
@@ -181,7 +181,7 @@ impl<T: StorageClass> Object<RemoteStorage<T>> {
     pub fn ask<R>(
         &self,
         name: impl FnOnce(&T) -> Vec<u8>,
-        ask: impl FnOnce(&T, Ticks) -> Result<R, Cause>,
+        ask: impl FnOnce(&T, Timestamp) -> Result<R, Cause>,
         stand_in: impl FnOnce(OnFailure) -> R,
     ) -> Result<R, Thrown> {
         let remote = self.store()?;
@@ -206,8 +206,8 @@ impl<T: StorageClass> Object<RemoteStorage<T>> {
         // The default is never used, because the segment exists while PHP code runs.
         outcome.unwrap_or(Outcome {
             verdict: Verdict::Denied(Denial::Unavailable),
-            now: 0,
-            empty_at: 0,
+            now: Timestamp::ZERO,
+            empty_at: Timestamp::ZERO,
         })
     }
 }

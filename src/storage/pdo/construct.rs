@@ -65,8 +65,9 @@ fn make(
         .map_err(|error| throw::argument_value(2, &error.to_string()))?;
     let name = table.shown().to_owned();
     let base = segment::store().map_or(KeyHasher::new([0; 2]), SharedMemory::hasher);
-    let names: [&[u8]; 2] = [&ini::namespace(), name.as_bytes()];
-    let row = segment::store().map_or(Row::default(), |it| it.row(Kind::Database, names));
+    let row = segment::store().map_or(Row::default(), |store| {
+        ini::namespace(|outer| store.row(Kind::Database, [outer, name.as_bytes()]))
+    });
     let (identity, is_known) = identity(object, dialect, &name, &base);
     let made = Made {
         dialect,

@@ -17,7 +17,7 @@ pub mod word;
 
 pub use table::SharedMemory;
 
-use crate::clock::Ticks;
+use crate::clock::Timestamp;
 use crate::key::{Key, KeyHasher};
 use crate::step::{Denial, Outcome, Step, Verdict};
 use crate::store::Put;
@@ -33,7 +33,7 @@ impl<V: Variant> SharedMemory<V> {
     /// the outcome are never written to memory.
     #[inline(always)]
     #[must_use]
-    pub fn take(&self, key: Key<'_>, step: &Step, first: Option<Ticks>) -> Outcome {
+    pub fn take(&self, key: Key<'_>, step: &Step, first: Option<Timestamp>) -> Outcome {
         let outcome = protocol::take(&self.slots(key.hash), step, first);
         if !step.dry {
             self.tally(key, &outcome);
@@ -70,6 +70,7 @@ impl<V: Variant> SharedMemory<V> {
 
     /// Returns the hasher of a namespace in shared memory. `names` lists its parts as in
     /// [`KeyHasher::namespace`].
+    #[inline]
     #[must_use]
     pub fn hasher_of(&self, names: [&[u8]; 2]) -> KeyHasher {
         let hasher = self.hasher.namespace(&names);

@@ -8,7 +8,7 @@ use super::diagnostics::Diagnostics;
 use super::namespaces::{Kind, Named, Namespaces};
 use super::protocol::{AtomicWord, Production, Slots, Variant};
 use super::word::{Fingerprint, Word};
-use crate::clock::{Ticks, boot_clock};
+use crate::clock::{Timestamp, boot_clock};
 use crate::key::{KeyHasher, Row};
 use crate::memory::{Region, Segment};
 use portable_atomic::AtomicU128;
@@ -194,7 +194,7 @@ impl<V: Variant> Slots for Neighbourhood<'_, V> {
     }
 
     #[inline]
-    fn now(&self) -> Ticks {
+    fn now(&self) -> Timestamp {
         boot_clock()
     }
 
