@@ -46,6 +46,13 @@ impl KeyHasher {
         Self { row, ..self }
     }
 
+    /// Returns the row in which the keys are counted.
+    #[inline]
+    #[must_use]
+    pub const fn row(&self) -> Row {
+        self.row
+    }
+
     /// Returns 64 bits that identify the namespace. Nobody without the secret can predict them.
     pub(crate) const fn tag(self) -> u64 {
         self.secret[0]
