@@ -6,7 +6,8 @@ use ext_php_rs::boxed::ZBox;
 use ext_php_rs::types::ZendHashTable;
 use ext_php_rs::zend::ModuleEntry;
 use tokenbucket_core::host::Host;
-use tokenbucket_core::slots::counters::Event;
+use tokenbucket_core::slots::counters::{By, Event, Totals};
+use tokenbucket_core::slots::namespaces::{Kind, Named};
 use tokenbucket_core::{boot_clock, seconds};
 
 /// The most identifiers that `most_denied` lists.
@@ -27,9 +28,7 @@ const REMOTE: Counters<8> = [
 ];
 
 /// The counters of the segment, with their names in `status()` and `phpinfo()`.
-const COUNTERS: Counters<13> = [
-    ("granted", Event::Granted),
-    ("denied", Event::Denied),
+const COUNTERS: Counters<11> = [
     ("refunds", Event::Refund),
     ("resets", Event::Reset),
     ("inserted", Event::Inserted),
@@ -55,18 +54,21 @@ fn status_table() -> ext_php_rs::error::Result<Array> {
     let mut table = ZendHashTable::new();
     table.insert("version", env!("CARGO_PKG_VERSION"))?;
     if let Some(host) = segment::host() {
-        table.insert("shared_memory", shared_memory(host)?)?;
+        // All counters are read once, so that they agree with each other.
+        let totals = host.slots().totals();
+        table.insert("shared_memory", shared_memory(host, &totals)?)?;
+        table.insert("decisions", decisions(host, &totals)?)?;
         table.insert("most_denied", most_denied(host)?)?;
-        table.insert("remote", remote(host)?)?;
+        table.insert("remote", remote(&totals)?)?;
         table.insert("stores", stores(host)?)?;
     }
     Ok(table)
 }
 
-fn shared_memory(host: &Host) -> ext_php_rs::error::Result<Array> {
+fn shared_memory(host: &Host, totals: &Totals) -> ext_php_rs::error::Result<Array> {
     let segment = host.segment();
     let (backing, path) = segment::backing(segment);
-    let (usage, totals) = (host.usage(), host.slots().totals());
+    let usage = host.usage();
     let mut table = ZendHashTable::new();
     table.insert("backing", backing)?;
     table.insert("path", path)?;
@@ -83,8 +85,8 @@ fn shared_memory(host: &Host) -> ext_php_rs::error::Result<Array> {
     ] {
         table.insert(name, count(slots as u64))?;
     }
-    for (name, event) in COUNTERS {
-        table.insert(name, count(totals.get(event)))?;
+    for (name, number) in counters(totals) {
+        table.insert(name, count(number))?;
     }
     for (name, ticks) in [
         ("evicted_seconds", totals.evicted_ticks),
@@ -96,21 +98,93 @@ fn shared_memory(host: &Host) -> ext_php_rs::error::Result<Array> {
     Ok(table)
 }
 
-fn most_denied(host: &Host) -> ext_php_rs::error::Result<Array> {
+/// Returns the counters of the segment with their names.
+fn counters(totals: &Totals) -> impl Iterator<Item = (&'static str, u64)> {
+    let decided = totals.all_decisions(By::SharedMemory);
+    let events = COUNTERS.map(|(name, event)| (name, totals.get(event)));
+    ["granted", "denied"].into_iter().zip(decided).chain(events)
+}
+
+/// Returns the decisions of each namespace.
+fn decisions(host: &Host, totals: &Totals) -> ext_php_rs::error::Result<Array> {
     let mut list = ZendHashTable::new();
-    let diagnostics = host.slots().diagnostics();
-    let most_denied = diagnostics.map(|all| all.most_denied(MOST_DENIED));
-    for (identifier, denied) in most_denied.unwrap_or_default() {
-        let mut row = ZendHashTable::new();
-        row.insert("identifier", value::of_bytes(&identifier))?;
-        row.insert("denied", count(denied))?;
+    for named in rows(host, totals) {
+        let mut row = name_of(&named)?;
+        for (name, number) in decided(&named, totals) {
+            row.insert(name, count(number))?;
+        }
         list.push(row)?;
     }
     Ok(list)
 }
 
-fn remote(host: &Host) -> ext_php_rs::error::Result<Array> {
-    let totals = host.slots().totals();
+/// Returns the rows of namespaces, in order. A row that several namespaces share is returned only
+/// if it has counted a decision.
+fn rows(host: &Host, totals: &Totals) -> Vec<Named> {
+    let mut rows = host.slots().rows();
+    rows.retain(|row| row.name.is_some() || decided(row, totals).iter().any(|it| it.1 > 0));
+    rows.sort_by(|a, b| (a.kind, &a.name).cmp(&(b.kind, &b.name)));
+    rows
+}
+
+/// Returns the decisions of a row with the names of their counters.
+fn decided(named: &Named, totals: &Totals) -> [(&'static str, u64); 5] {
+    let of = |by| totals.decisions(named.row, by);
+    let here = of(By::SharedMemory);
+    let (store, fallback) = if named.kind == Kind::SharedMemory {
+        (here, [0; 2])
+    } else {
+        // A remote store uses shared memory only as its fallback.
+        let policy = of(By::Policy);
+        let fallback = [0, 1].map(|index| here[index].wrapping_add(policy[index]));
+        (of(By::Store), fallback)
+    };
+    [
+        ("granted_by_store", store[0]),
+        ("denied_by_store", store[1]),
+        ("denied_by_denial_cache", of(By::DenialCache)[1]),
+        ("granted_by_fallback", fallback[0]),
+        ("denied_by_fallback", fallback[1]),
+    ]
+}
+
+/// Returns an array with the store and the name of a namespace.
+fn name_of(named: &Named) -> ext_php_rs::error::Result<Array> {
+    let mut row = ZendHashTable::new();
+    row.insert("store", kind(named.kind))?;
+    let name = named.name.as_deref();
+    row.insert("namespace", name.map_or_else(Zval::null, value::of_bytes))?;
+    Ok(row)
+}
+
+const fn kind(kind: Kind) -> &'static str {
+    match kind {
+        Kind::SharedMemory => "shared_memory",
+        Kind::Redis => "redis",
+        Kind::Memcached => "memcached",
+        Kind::Database => "database",
+    }
+}
+
+fn most_denied(host: &Host) -> ext_php_rs::error::Result<Array> {
+    let mut list = ZendHashTable::new();
+    let diagnostics = host.slots().diagnostics();
+    let most_denied = diagnostics.map(|all| all.most_denied(MOST_DENIED));
+    let rows = host.slots().rows();
+    for denied in most_denied.unwrap_or_default() {
+        // A row may be unknown if another program has written to a named segment.
+        let Some(named) = rows.iter().find(|named| named.row == denied.row) else {
+            continue;
+        };
+        let mut row = name_of(named)?;
+        row.insert("identifier", value::of_bytes(&denied.identifier))?;
+        row.insert("denied", count(denied.denied))?;
+        list.push(row)?;
+    }
+    Ok(list)
+}
+
+fn remote(totals: &Totals) -> ext_php_rs::error::Result<Array> {
     let mut table = ZendHashTable::new();
     for (name, event) in REMOTE {
         table.insert(name, count(totals.get(event)))?;
@@ -155,7 +229,17 @@ pub extern "C" fn phpinfo(module: *mut ModuleEntry) {
         rows.push(("Shared memory", memory.trim().to_owned()));
         rows.push(("Size", format!("{} bytes", segment.size())));
         let totals = host.slots().totals();
-        rows.extend(COUNTERS.map(|(name, event)| (name, totals.get(event).to_string())));
+        rows.extend(counters(&totals).map(|(name, number)| (name, number.to_string())));
+        for named in self::rows(host, &totals) {
+            let counts = decided(&named, &totals).map(|(name, number)| format!("{name} {number}"));
+            let name = named.name.as_deref().map(String::from_utf8_lossy);
+            let name = name.map_or_else(|| "other namespaces".into(), |it| format!("\"{it}\""));
+            let counts = counts.join(", ");
+            rows.push((
+                "Decisions",
+                format!("{} {name}: {counts}", kind(named.kind)),
+            ));
+        }
         let stores = host.breakers().states();
         if !stores.is_empty() {
             let counts = REMOTE.map(|(name, event)| format!("{name} {}", totals.get(event)));

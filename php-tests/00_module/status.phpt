@@ -53,6 +53,7 @@ shared_memory: array
   evicted_seconds: float
   evicted_seconds_max: float
   age: float
+decisions: array
 most_denied: array
 remote: array
   asked: int

@@ -28,10 +28,14 @@ foreach ($most as ['identifier' => $identifier, 'denied' => $denied]) {
 ?>
 --EXPECT--
 bool(true)
-array(2) {
+array(4) {
   [0]=>
-  string(10) "identifier"
+  string(5) "store"
   [1]=>
+  string(9) "namespace"
+  [2]=>
+  string(10) "identifier"
+  [3]=>
   string(6) "denied"
 }
 string(4) "rude"

@@ -21,6 +21,7 @@ use tokenbucket_compat::throttle::{self, Throttle};
 use tokenbucket_core::remote::memcached::Memcached;
 use tokenbucket_core::remote::redis::Redis;
 use tokenbucket_core::remote::{Answer, Ask, Cause, OnFailure, Transport};
+use tokenbucket_core::slots::counters::By;
 use tokenbucket_core::{Step, Timestamp, printable, seconds};
 
 /// The property slot of `$storage`.
@@ -157,13 +158,20 @@ fn ask_openly<T: StorageClass>(
     let remote = storage.store()?;
     let answer = remote.ask(
         &name(remote.transport()),
-        |transport, deadline| ask(transport, deadline).map(Some),
+        |transport, deadline| {
+            let wait = ask(transport, deadline)?;
+            storage.count(identifier, By::Store, wait.admits());
+            Ok(Some(wait))
+        },
         |policy, cause| match (policy, cause) {
             (OnFailure::Deny | OnFailure::Throw, _) | (_, Cause::Record) => {
                 let outcome = storage.stand_in(policy, identifier, step);
                 Some(Wait::after(step, &outcome))
             }
-            _ => None,
+            _ => {
+                storage.count(identifier, By::Policy, true);
+                None
+            }
         },
     );
     match answer {

@@ -18,6 +18,7 @@ use tokenbucket_compat::minutes::{self, Counters, Group, Life, MOST_MINUTES};
 use tokenbucket_core::clock::wall_clock;
 use tokenbucket_core::remote::memcached::Memcached;
 use tokenbucket_core::remote::redis::Redis;
+use tokenbucket_core::slots::counters::By;
 use tokenbucket_core::{Step, TICKS_PER_SECOND};
 
 // The slots of the properties, in the order of their declaration.
@@ -164,7 +165,9 @@ impl Asked<'_> {
                 Err(wait) => return Ok(wait),
             }
         }
-        Ok(minutes::wait(&counts, self.allowed, self.minutes, now))
+        let wait = minutes::wait(&counts, self.allowed, self.minutes, now);
+        storage.count(&self.bucket(), By::Store, wait.admits());
+        Ok(wait)
     }
 
     /// Returns the bucket's identifier on storages without counters. Unlike a counter's name, the

@@ -14,6 +14,7 @@ use ext_php_rs::ffi::{IS_FALSE, IS_NULL};
 use std::cell::Cell;
 use tokenbucket_compat::{Wait, json_bucket};
 use tokenbucket_core::remote::redis::Redis;
+use tokenbucket_core::slots::counters::By;
 use tokenbucket_core::{AmountError, Grain, Quota, QuotaError, Step, Tokens, seconds};
 
 // The slots of the properties, in the order of their declaration.
@@ -106,15 +107,16 @@ fn decide(this: &Object<Limiter>) -> Result<Wait, Thrown> {
         let outcome = native.take(native.key(identifier), &step, None)?;
         return Ok(Wait::after(&step, &outcome));
     };
+    // The prefix separates the fallback from a shared memory bucket that has this identifier.
+    let bucket = [b"RateLimiter\0", identifier].concat();
     redis.ask(
         |redis| redis.raw_name(identifier),
-        |redis, deadline| json_bucket::take(redis, &redis.raw_name(identifier), &quota, deadline),
-        |policy| {
-            // The prefix separates the fallback from a shared memory bucket that has this
-            // identifier.
-            let bucket = [b"RateLimiter\0", identifier].concat();
-            Wait::after(&step, &redis.stand_in(policy, &bucket, &step))
+        |store, deadline| {
+            let wait = json_bucket::take(store, &store.raw_name(identifier), &quota, deadline)?;
+            redis.count(&bucket, By::Store, wait.admits());
+            Ok(wait)
         },
+        |policy| Wait::after(&step, &redis.stand_in(policy, &bucket, &step)),
     )
 }
 

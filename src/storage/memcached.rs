@@ -7,10 +7,13 @@ use crate::classes;
 use crate::zend::{Call, Class, Thrown, Zval, throw, value};
 use tokenbucket_core::remote::memcached::Memcached;
 use tokenbucket_core::remote::memcached::servers::{Server, parse_servers};
+use tokenbucket_core::slots::namespaces::Kind;
 
 pub use super::memcached_client::from_client;
 
 impl StorageClass for Memcached {
+    const KIND: Kind = Kind::Memcached;
+
     fn class() -> &'static Class {
         &classes::TOKEN_BUCKET_STORAGE_MEMCACHED
     }

@@ -6,10 +6,13 @@ use crate::classes;
 use crate::zend::{Call, Class, Thrown, Zval, throw};
 use tokenbucket_core::remote::redis::Redis;
 use tokenbucket_core::remote::redis::dsn::Dsn;
+use tokenbucket_core::slots::namespaces::Kind;
 
 pub use super::redis_client::from_client;
 
 impl StorageClass for Redis {
+    const KIND: Kind = Kind::Redis;
+
     fn class() -> &'static Class {
         &classes::TOKEN_BUCKET_STORAGE_REDIS
     }

@@ -5,16 +5,20 @@ use super::contract::{Storage, downcast, take_sum};
 use super::proposals::Proposals;
 use crate::zend::object::instantiate;
 use crate::zend::{Class, Object, State, Thrown, Zval, throw, value};
-use crate::{exceptions, segment};
+use crate::{exceptions, ini, segment};
 use std::cell::OnceCell;
 use std::fmt::Debug;
 use tokenbucket_core::batch::Batched;
 use tokenbucket_core::remote::failure::Failure;
 use tokenbucket_core::remote::{Answer, Blame, Cause, OnFailure, Remote, Settings, Transport};
+use tokenbucket_core::slots::counters::By;
+use tokenbucket_core::slots::namespaces::Kind;
 use tokenbucket_core::{Denial, Grain, Key, KeyHasher, Outcome, Put, Step, Timestamp, Verdict};
 
 /// A transport whose storage has its own PHP class.
 pub trait StorageClass: Transport + Debug + Sized + 'static {
+    /// The kind of store, for the counts of decisions.
+    const KIND: Kind;
     /// Returns the class of the storage.
     fn class() -> &'static Class;
 }
@@ -126,8 +130,10 @@ impl<T: StorageClass> RemoteStorage<T> {
         server: &str,
         prefix: &[u8],
     ) -> Result<(), Thrown> {
-        let remote = Remote::new(transport, settings, segment::host().ok_or(Thrown)?);
-        let hasher = remote.hasher();
+        let host = segment::host().ok_or(Thrown)?;
+        let remote = Remote::new(transport, settings, host);
+        let row = ini::namespace(|outer| host.slots().row(T::KIND, [outer, prefix]));
+        let hasher = remote.hasher().counted_in(row);
         let set = this.made.set(Made { remote, hasher });
         set.map_err(|_| arguments::constructed_already::<Self>())?;
         this.set_property(0, value::of_bytes(server.as_bytes()));
@@ -188,7 +194,15 @@ impl<T: StorageClass> Object<RemoteStorage<T>> {
         tell(remote, answer, || None)
     }
 
-    /// Decides a step on the bucket `identifier` by the failure policy instead of the store.
+    /// Counts a decision on the bucket `identifier` that was made by records of another shape.
+    pub fn count(&self, identifier: &[u8], by: By, granted: bool) {
+        if let Some(store) = segment::store() {
+            store.count_for(self.key(identifier), by, granted);
+        }
+    }
+
+    /// Decides a step on the bucket `identifier` by the failure policy instead of the store. Counts
+    /// the decision.
     pub fn stand_in(&self, policy: OnFailure, identifier: &[u8], step: &Step) -> Outcome {
         let outcome =
             segment::host().map(|host| policy.answer(host, self.key(identifier), step, None));

@@ -7,7 +7,6 @@ use crate::zend::{Call, Class, Object, State, Thrown, Zval, value};
 use crate::{classes, ini, segment};
 use std::cell::{OnceCell, RefCell};
 use tokenbucket_core::batch::{Batched, Taken};
-use tokenbucket_core::slots::SharedMemory;
 use tokenbucket_core::{Denial, Key, KeyHasher, Outcome, Put, Step, Timestamp, boot_clock};
 
 /// The state of an object: the hasher of its identifiers. The buckets are in the segment.
@@ -109,17 +108,19 @@ thread_local! {
 
 /// Returns the hasher for a namespace of the constructor, inside the namespace of the INI setting.
 fn hasher(inner: &[u8]) -> KeyHasher {
-    let root = segment::store().map_or(KeyHasher::new([0; 2]), SharedMemory::hasher);
+    let Some(store) = segment::store() else {
+        return KeyHasher::new([0; 2]);
+    };
     ini::namespace(|outer| {
         if outer.is_empty() && inner.is_empty() {
-            return root;
+            return store.hasher_of([b"", b""]);
         }
         LATEST.with_borrow_mut(|latest| {
             let is_same = |it: &&Hashed| it.namespace.split_at(it.outer) == (outer, inner);
             if let Some(same) = latest.as_ref().filter(is_same) {
                 return same.hasher;
             }
-            let hasher = root.namespace(&[outer, inner]);
+            let hasher = store.hasher_of([outer, inner]);
             *latest = Some(Hashed {
                 namespace: [outer, inner].concat(),
                 outer: outer.len(),

@@ -11,6 +11,7 @@ use crate::zend::{Class, Identity, Number, Obj, Thrown, Zval, hooks, invoke, thr
 use ext_php_rs::ffi::{IS_DOUBLE, IS_LONG, IS_STRING};
 use std::cell::RefCell;
 use std::mem;
+use tokenbucket_core::key::Row;
 use tokenbucket_core::{AmountError, Grain, Key, Quota, QuotaError, Step};
 
 // The slots of the properties, in the order of their declaration.
@@ -42,6 +43,7 @@ pub struct Plan {
     identifier: Zval,
     /// The hash in two halves, because the engine aligns objects to 8 bytes only.
     hash: [u64; 2],
+    row: Row,
     pub quota: Quota,
     pub overrides: Overrides,
     /// True if `consume()` needs only one step in shared memory and no PHP code.
@@ -114,6 +116,7 @@ impl Plan {
             held: Zval::new(),
             identifier: Zval::new(),
             hash: [0; 2],
+            row: Row(0),
             quota: Quota::ONE_A_SECOND,
             overrides: Overrides::NONE,
             is_direct: false,
@@ -139,7 +142,13 @@ impl Plan {
         let storage = storage::of(storage_of(source[STORAGE])?);
         let grain = storage.map_or(Grain::Nanosecond, Storage::grain);
         make_quota(numbers, grain).map_err(|error| exceptions::bad_quota(origin, error))?;
-        let hash = storage.map_or(0, |it| it.key(value::bytes(identifier)).hash);
+        let (hash, row) = match storage {
+            Some(storage) => (
+                storage.key(value::bytes(identifier)).hash,
+                storage.hasher().row(),
+            ),
+            None => Default::default(),
+        };
         let can_be_held = storage.is_some_and(Storage::can_be_held);
         // Writes each field into the object. Moving a whole plan takes longer than deriving it.
         let mut plan = place.borrow_mut();
@@ -160,6 +169,7 @@ impl Plan {
         {
             plan.hash = [hash as u64, (hash >> 64) as u64];
         }
+        plan.row = row;
         plan.quota = LATEST.with_borrow(|latest| latest.quota);
         plan.overrides = overrides;
         plan.is_direct = storage.is_some_and(Storage::is_direct) && overrides == Overrides::NONE;
@@ -205,6 +215,7 @@ impl Plan {
         Key {
             identifier: value::bytes(&self.identifier),
             hash: u128::from(self.hash[0]) | u128::from(self.hash[1]) << 64,
+            row: self.row,
         }
     }
 }

@@ -3,6 +3,7 @@
 //! ```text
 //! header                        one page
 //! counters                      64 shards
+//! namespaces                    60 cells, one for each namespace
 //! breakers                      64 cells, one for each remote store
 //! lines                         64 bytes each: four slots of 16 bytes
 //! denial cache                  64 bytes for 16 lines: one set of three 16-byte entries
@@ -23,12 +24,13 @@ use crate::remote::denial_cache::{DenialCache, EntrySet};
 use crate::slots::SharedMemory;
 use crate::slots::counters::{Counters, SHARDS, Shard};
 use crate::slots::diagnostics::Diagnostics;
+use crate::slots::namespaces::{self, Namespaces};
 use crate::slots::protocol::{Production, Variant};
 use crate::slots::table::{Line, Usage};
 use std::marker::PhantomData;
 
 /// The layout version. Every change of the meaning of a segment's bytes raises this number.
-pub const VERSION: u64 = 3;
+pub const VERSION: u64 = 4;
 /// The number of lines in a page. Segments that differ by a page of lines differ in size.
 const PAGE_OF_LINES: usize = 64;
 /// The greatest number of pages of lines (256 GiB). Line numbers have 32 bits.
@@ -36,6 +38,8 @@ const MAX_PAGES: usize = (1 << 32) / PAGE_OF_LINES;
 
 // SAFETY: the type consists of atomics only, and any bytes are valid.
 unsafe impl Shareable for Shard {}
+// SAFETY: as above.
+unsafe impl Shareable for namespaces::Cell {}
 // SAFETY: as above.
 unsafe impl Shareable for Breaker {}
 // SAFETY: as above.
@@ -66,6 +70,7 @@ pub fn lines(bytes: usize) -> usize {
 /// The place of each part of the segment.
 struct Places {
     shards: Place<Shard>,
+    namespaces: Place<namespaces::Cell>,
     breakers: Place<Breaker>,
     lines: Place<Line>,
     denials: Place<EntrySet>,
@@ -114,6 +119,7 @@ impl Settings {
         let mut layout = Layout::new(VERSION, self.lines as u64);
         Places {
             shards: layout.place(SHARDS),
+            namespaces: layout.place(namespaces::CELLS),
             breakers: layout.place(CELLS),
             lines: layout.place(self.lines),
             // Use one set for sixteen lines, within a lower and an upper limit.
@@ -161,6 +167,7 @@ impl<V: Variant> Host<V> {
             slots: SharedMemory {
                 lines: segment.region(&places.lines),
                 counters: Counters::new(segment.region(&places.shards)),
+                namespaces: Namespaces::new(segment.region(&places.namespaces)),
                 diagnostics: segment.region(&places.diagnostics),
                 hasher: KeyHasher::new(segment.secret()),
                 evict: settings.evict,

@@ -14,19 +14,48 @@ pub struct Key<'a> {
     pub identifier: &'a [u8],
     /// The hash of the namespace and the identifier, keyed with the store's secret.
     pub hash: u128,
+    /// The row in which this host counts the decisions on the bucket.
+    pub row: Row,
 }
+
+/// The number of the row in which this host counts the decisions of a namespace. The default is the
+/// row of all buckets in shared memory whose namespace has no row of its own.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Row(pub u8);
 
 /// Makes the keys of one namespace of one store.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct KeyHasher {
     secret: [u64; 2],
+    row: Row,
 }
 
 impl KeyHasher {
     /// Returns a hasher that is keyed with `secret` and has no namespace.
     #[must_use]
     pub const fn new(secret: [u64; 2]) -> Self {
-        Self { secret }
+        Self {
+            secret,
+            row: Row(0),
+        }
+    }
+
+    /// Returns the same hasher, whose keys are counted in `row`.
+    #[must_use]
+    pub const fn counted_in(self, row: Row) -> Self {
+        Self { row, ..self }
+    }
+
+    /// Returns the row in which the keys are counted.
+    #[inline]
+    #[must_use]
+    pub const fn row(&self) -> Row {
+        self.row
+    }
+
+    /// Returns 64 bits that identify the namespace. Nobody without the secret can predict them.
+    pub(crate) const fn tag(self) -> u64 {
+        self.secret[0]
     }
 
     /// Returns the hasher of a nested namespace. `names` lists its parts from the outermost to the
@@ -43,7 +72,10 @@ impl KeyHasher {
             hasher.write(name);
         }
         let hash = hasher.finish128();
-        Self::new([hash.h1, hash.h2])
+        Self {
+            secret: [hash.h1, hash.h2],
+            ..self
+        }
     }
 
     /// Returns the key of `identifier`.
@@ -55,6 +87,7 @@ impl KeyHasher {
         Key {
             identifier,
             hash: hasher.finish128().as_u128(),
+            row: self.row,
         }
     }
 

@@ -6,6 +6,8 @@
 mod batches;
 #[path = "remote/caller.rs"]
 mod caller;
+#[path = "remote/decisions.rs"]
+mod decisions;
 #[path = "remote/exactness.rs"]
 mod exactness;
 #[path = "remote/faults.rs"]

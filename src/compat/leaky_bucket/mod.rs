@@ -17,6 +17,7 @@ use tokenbucket_compat::Wait;
 use tokenbucket_compat::leaky_bucket::{self, Family, Limits, Request, SETS, member, set_of};
 use tokenbucket_core::quota::MAX_BURST;
 use tokenbucket_core::remote::redis::Redis;
+use tokenbucket_core::slots::counters::By;
 use tokenbucket_core::{Outcome, Step, TICKS_PER_SECOND, Ticks};
 
 const SECOND: NonZero<Ticks> = NonZero::new(TICKS_PER_SECOND).unwrap();
@@ -141,14 +142,16 @@ pub fn request(call: &mut Call<'_>, result: &mut Zval) -> Result<(), Thrown> {
     let storages = storages::of(this)?;
     let native = &*storages[set % storages.len()];
     let step = step(family.limits);
+    let bucket = || [b"LeakyBucket\0".as_slice(), &member].concat();
     let Request { hits, wait } = match storage::remote::<Redis>(native) {
         Some(redis) => redis.ask(
             |redis| redis.raw_name(b""),
-            |redis, deadline| leaky_bucket::request(redis, &family, set, &member, deadline),
-            |policy| {
-                let bucket = [b"LeakyBucket\0".as_slice(), &member].concat();
-                decided(&step, &redis.stand_in(policy, &bucket, &step))
+            |store, deadline| {
+                let request = leaky_bucket::request(store, &family, set, &member, deadline)?;
+                redis.count(&bucket(), By::Store, request.wait.admits());
+                Ok(request)
             },
+            |policy| decided(&step, &redis.stand_in(policy, &bucket(), &step)),
         )?,
         None => decided(&step, &native.take(native.key(&member), &step, None)?),
     };

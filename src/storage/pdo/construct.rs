@@ -2,14 +2,16 @@
 
 use super::database::dialect;
 use super::state::{DB, Made, PdoStorage, TABLE};
-use crate::segment;
 use crate::storage::arguments;
 use crate::zend::{Call, Obj, Object, Thrown, Zval, pdo, throw, value};
+use crate::{ini, segment};
 use std::sync::atomic::{AtomicU64, Ordering};
 use tokenbucket_core::KeyHasher;
 use tokenbucket_core::clock::TICKS_PER_SECOND;
+use tokenbucket_core::key::Row;
 use tokenbucket_core::remote::{OnFailure, Server, Settings};
 use tokenbucket_core::slots::SharedMemory;
+use tokenbucket_core::slots::namespaces::Kind;
 use tokenbucket_core::sql::{Dialect, Table};
 
 /// The defaults of the arguments in the stub. PDO has no timeout for a call, so the timeout only
@@ -63,12 +65,15 @@ fn make(
         .map_err(|error| throw::argument_value(2, &error.to_string()))?;
     let name = table.shown().to_owned();
     let base = segment::store().map_or(KeyHasher::new([0; 2]), SharedMemory::hasher);
+    let row = segment::store().map_or(Row::default(), |store| {
+        ini::namespace(|outer| store.row(Kind::Database, [outer, name.as_bytes()]))
+    });
     let (identity, is_known) = identity(object, dialect, &name, &base);
     let made = Made {
         dialect,
         statements: Default::default(),
         server: Server::new(&identity, format!("{} table {name}", dialect.driver())),
-        hasher: base.namespace(&[b"remote", &identity, b""]),
+        hasher: base.namespace(&[b"remote", &identity, b""]).counted_in(row),
         identity,
         is_known,
         settings,

@@ -5,6 +5,7 @@ use crate::batch::{Batched, Taken, by_key, sum};
 use crate::clock::boot_clock;
 use crate::host::Host;
 use crate::key::Key;
+use crate::slots::counters::By;
 use crate::step::{Outcome, Step};
 
 impl<T: Transport> Remote<'_, T> {
@@ -46,7 +47,9 @@ impl<T: Transport> Remote<'_, T> {
                 }
                 store.learn(key, step, reply, hints[index].as_ref(), now);
             }
-            Ok(read(&keys, steps, granted, &replies))
+            let batched = read(&keys, steps, granted, &replies);
+            count(self.host, &keys, &batched);
+            Ok(batched)
         };
         let stand_in = |policy, _: &_| stand_in(policy, self.host, &keys, steps);
         self.ask(&asks[0].name, ask, stand_in).map(Some)
@@ -58,6 +61,15 @@ const fn taken(index: usize, step: Step, outcome: Outcome) -> Taken {
         index,
         step,
         outcome,
+    }
+}
+
+/// Counts the grant of each bucket, or the one denial of the bucket that refused.
+fn count(host: &Host, keys: &[Key<'_>], batched: &Batched) {
+    let count = |index: usize, granted| host.slots().count_for(keys[index], By::Store, granted);
+    match batched {
+        Ok(_) => by_key(keys).iter().for_each(|mine| count(mine[0], true)),
+        Err(refused) => count(refused.index, false),
     }
 }
 

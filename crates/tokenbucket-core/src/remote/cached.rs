@@ -8,7 +8,7 @@ use super::denial_cache::Entry;
 use super::{Ask, Remote, Reply, Transport};
 use crate::clock::{Ticks, Timestamp, boot_clock};
 use crate::key::Key;
-use crate::slots::counters::Event;
+use crate::slots::counters::{By, Event};
 use crate::step::{Denial, Outcome, Step, Verdict};
 
 impl<T: Transport> Remote<'_, T> {
@@ -27,6 +27,7 @@ impl<T: Transport> Remote<'_, T> {
         let hint = self.find(key, now).filter(|_| step.is_plain());
         if let Some(outcome) = hint.and_then(|hint| self.told_by(&hint, step, now)) {
             self.host.slots().count(Event::Hinted);
+            self.count(key, step, By::DenialCache, false);
             return Err(outcome);
         }
         let ask = Ask {

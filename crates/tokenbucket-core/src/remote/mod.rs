@@ -29,7 +29,7 @@ mod transport;
 use crate::clock::{Timestamp, boot_clock};
 use crate::host::Host;
 use crate::key::{Key, KeyHasher};
-use crate::slots::counters::Event;
+use crate::slots::counters::{By, Event};
 use crate::step::{Outcome, Step};
 use crate::store::Put;
 use breaker::{Breaker, Passage};
@@ -117,6 +117,7 @@ impl<'h, T: Transport> Remote<'h, T> {
         let now = boot_clock();
         if step.exceeds_capacity() {
             // A round trip is not needed, because the store would deny the step, too.
+            self.count(key, step, By::Store, false);
             return Ok(sure(step.decide(now, now)));
         }
         let (mut ask, hint) = match self.prepare(key, step, now) {
@@ -127,6 +128,7 @@ impl<'h, T: Transport> Remote<'h, T> {
         let asked = |transport: &T, deadline| {
             let reply = transport.take(&ask, deadline)?;
             self.learn(key, step, &reply, hint.as_ref(), now);
+            self.count(key, step, By::Store, reply.outcome.granted());
             Ok(reply.outcome)
         };
         self.ask(&ask.name, asked, |policy, _| {
@@ -138,6 +140,13 @@ impl<'h, T: Transport> Remote<'h, T> {
             }
             policy.answer(self.host, key, step, first)
         })
+    }
+
+    /// Counts the decision on a step, unless the step is dry.
+    fn count(&self, key: Key<'_>, step: &Step, by: By, granted: bool) {
+        if !step.dry {
+            self.host.slots().count_for(key, by, granted);
+        }
     }
 
     /// Reports whether the bucket has a record.

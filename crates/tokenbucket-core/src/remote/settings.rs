@@ -3,7 +3,7 @@
 use crate::clock::{Ticks, Timestamp, boot_clock};
 use crate::host::Host;
 use crate::key::Key;
-use crate::slots::counters::Event;
+use crate::slots::counters::{By, Event};
 use crate::step::{Denial, Outcome, Step, Verdict};
 
 /// The failure policy: the rule that decides calls while the store fails.
@@ -31,7 +31,8 @@ impl OnFailure {
         }
     }
 
-    /// Returns the outcome that the policy decides while the store fails.
+    /// Returns the outcome that the policy decides while the store fails. Counts the decision
+    /// unless the step is dry.
     #[must_use]
     pub fn answer(
         self,
@@ -46,6 +47,10 @@ impl OnFailure {
             Self::Allow => (Verdict::Granted, Timestamp::ZERO),
             Self::Deny | Self::Throw => (Verdict::Denied(Denial::Unavailable), now),
         };
+        if !step.dry {
+            let granted = verdict == Verdict::Granted;
+            host.slots().count_for(key, By::Policy, granted);
+        }
         Outcome {
             verdict,
             now,

@@ -10,10 +10,13 @@
 //! namespaces, such as containers that share a named segment. A process that is killed between a
 //! grant and its count leaves that one grant uncounted.
 
+use crate::key::Row;
 use crate::memory::Region;
 use crate::memory::fork::generation;
 use rustix::io::Errno;
 use rustix::process::{Pid, getpid, test_kill_process};
+use std::array;
+use std::ops::Index;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering::Relaxed};
 
 /// The number of shards. If more processes count, some of them share a shard.
@@ -22,10 +25,6 @@ pub const SHARDS: usize = 64;
 /// The events that are counted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Event {
-    /// Tokens were taken.
-    Granted,
-    /// Tokens were not taken.
-    Denied,
     /// Tokens were given back.
     Refund,
     /// A bucket was filled.
@@ -69,10 +68,52 @@ pub enum Event {
 
 const EVENTS: usize = Event::Thrown as usize + 1;
 
+/// The part of the host or the store that decided a call.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum By {
+    /// This host's shared memory, also as the fallback of a remote store.
+    SharedMemory,
+    /// The remote store.
+    Store,
+    /// The denial cache, which only denies.
+    DenialCache,
+    /// A failure policy that uses no bucket.
+    Policy,
+}
+
+/// The number of rows of decisions. The first rows belong to no single namespace; see
+/// [`super::namespaces`].
+pub const ROWS: usize = 64;
+
+/// The decisions of a namespace, by [`By`]: first those that granted, then those that denied. A row
+/// is one cache line.
+type Decisions<T> = [[T; 2]; By::Policy as usize + 1];
+
+/// One value for each row.
+#[derive(Clone, Copy, Debug)]
+pub struct Rows<T>([T; ROWS]);
+
+impl<T: Default> Default for Rows<T> {
+    fn default() -> Self {
+        Self(array::from_fn(|_| T::default()))
+    }
+}
+
+impl<T> Index<Row> for Rows<T> {
+    type Output = T;
+
+    #[inline]
+    fn index(&self, row: Row) -> &T {
+        // The remainder makes every number valid.
+        &self.0[usize::from(row.0) % ROWS]
+    }
+}
+
 /// The counters of one shard. The alignment keeps other data off its cache lines.
 #[repr(C, align(128))]
 #[derive(Debug, Default)]
 pub struct Shard {
+    decisions: Rows<DecisionCounters>,
     events: [AtomicU64; EVENTS],
     evicted_ticks: AtomicU64,
     evicted_ticks_max: AtomicU64,
@@ -81,15 +122,22 @@ pub struct Shard {
     owner: AtomicU32,
 }
 
+/// The counters of a row. They are one cache line.
+#[repr(C, align(64))]
+#[derive(Debug, Default)]
+struct DecisionCounters(Decisions<AtomicU64>);
+
 impl Shard {
     /// Counts one event.
     #[inline]
     pub fn count(&self, event: Event) {
-        // Relaxed, because no other access depends on a count. A load and a store are enough,
-        // because only one process writes to the shard. An atomic addition would take a tenth of
-        // the time of a grant.
-        let counter = &self.events[event as usize];
-        counter.store(counter.load(Relaxed).wrapping_add(1), Relaxed);
+        add_one(&self.events[event as usize]);
+    }
+
+    /// Counts a decision on a bucket whose key has this row.
+    #[inline]
+    pub fn count_decision(&self, row: Row, by: By, granted: bool) {
+        add_one(&self.decisions[row].0[by as usize][usize::from(!granted)]);
     }
 
     /// Makes `process` the owner if the shard has no owner or its owner is dead. Returns whether
@@ -124,10 +172,19 @@ impl Shard {
     }
 }
 
+#[inline]
+fn add_one(counter: &AtomicU64) {
+    // Relaxed, because no other access depends on a count. A load and a store are enough, because
+    // only one process writes to the shard. An atomic addition would take a tenth of the time of a
+    // grant.
+    counter.store(counter.load(Relaxed).wrapping_add(1), Relaxed);
+}
+
 /// The sums over all shards.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Totals {
     events: [u64; EVENTS],
+    decisions: Rows<Decisions<u64>>,
     /// The ticks that all evicted buckets lacked together.
     pub evicted_ticks: u64,
     /// The most ticks that one evicted bucket lacked.
@@ -143,6 +200,13 @@ impl Totals {
             for (sum, event) in totals.events.iter_mut().zip(&shard.events) {
                 *sum = sum.wrapping_add(event.load(Relaxed));
             }
+            let rows = totals.decisions.0.iter_mut().zip(&shard.decisions.0);
+            for (sums, counters) in rows {
+                let sums = sums.as_flattened_mut().iter_mut();
+                for (sum, counter) in sums.zip(counters.0.as_flattened()) {
+                    *sum = sum.wrapping_add(counter.load(Relaxed));
+                }
+            }
             totals.evicted_ticks = totals
                 .evicted_ticks
                 .wrapping_add(shard.evicted_ticks.load(Relaxed));
@@ -157,6 +221,21 @@ impl Totals {
     #[must_use]
     pub const fn get(&self, event: Event) -> u64 {
         self.events[event as usize]
+    }
+
+    /// Returns how many calls on buckets of a row were decided: the grants and the denials.
+    #[must_use]
+    pub fn decisions(&self, row: Row, by: By) -> [u64; 2] {
+        self.decisions[row][by as usize]
+    }
+
+    /// Returns how many calls were decided, over all rows: the grants and the denials.
+    #[must_use]
+    pub fn all_decisions(&self, by: By) -> [u64; 2] {
+        let rows = self.decisions.0.iter().map(|row| row[by as usize]);
+        rows.fold([0; 2], |sum, row| {
+            [0, 1].map(|index| sum[index].wrapping_add(row[index]))
+        })
     }
 }
 

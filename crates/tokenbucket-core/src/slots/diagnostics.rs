@@ -10,7 +10,7 @@
 //! sketch. Their counts are lower bounds.
 
 use super::counters::SHARDS;
-use crate::key::Key;
+use crate::key::{Key, Row};
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
@@ -31,9 +31,25 @@ pub struct Diagnostics([[Entry; ENTRIES]; SHARDS]);
 #[derive(Debug)]
 struct Entry {
     hash: AtomicU64,
+    /// The row of the key in the upper 8 bits, and the number of denials in the lower bits.
     denied: AtomicU64,
     prefix: [AtomicU64; PREFIX / 8],
 }
+
+/// An identifier that is denied often.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Denied {
+    /// The first 47 bytes of the identifier.
+    pub identifier: Vec<u8>,
+    /// The row of the identifier's namespace.
+    pub row: Row,
+    /// A lower bound of the number of denials.
+    pub denied: u64,
+}
+
+/// The bits of [`Entry::denied`] below the row.
+const COUNT: u64 = (1 << ROW_SHIFT) - 1;
+const ROW_SHIFT: u32 = 56;
 
 impl Diagnostics {
     /// Adds a denial of `key` to the sketch of `shard`.
@@ -46,33 +62,34 @@ impl Diagnostics {
         #[allow(clippy::cast_possible_truncation)]
         let entry = &self.0[shard][hash as usize % ENTRIES];
         let denied = entry.denied.load(Relaxed);
-        if entry.hash.load(Relaxed) == hash {
-            entry.denied.store(denied.saturating_add(1), Relaxed);
-        } else if denied == 0 {
+        if entry.hash.load(Relaxed) == hash && denied & COUNT != 0 {
+            // A counter of 56 bits does not overflow: at a billion denials a second, it lasts for
+            // two years.
+            entry.denied.store(denied.wrapping_add(1), Relaxed);
+        } else if denied & COUNT == 0 {
             entry.hash.store(hash, Relaxed);
-            entry.denied.store(1, Relaxed);
+            let row = u64::from(key.row.0) << ROW_SHIFT;
+            entry.denied.store(row | 1, Relaxed);
             entry.name(key.identifier);
         } else {
             entry.denied.store(denied - 1, Relaxed);
         }
     }
 
-    /// Returns at most `most` identifiers with the most denials, greatest count first. Only the
-    /// first 47 bytes of an identifier are returned. The counts are lower bounds.
+    /// Returns at most `most` identifiers with the most denials, greatest count first.
     #[must_use]
-    pub fn most_denied(&self, most: usize) -> Vec<(Vec<u8>, u64)> {
-        let mut sums: HashMap<u64, (Vec<u8>, u64)> = HashMap::new();
+    pub fn most_denied(&self, most: usize) -> Vec<Denied> {
+        let mut sums: HashMap<u64, Denied> = HashMap::new();
         for entry in self.0.iter().flatten() {
-            let denied = entry.denied.load(Relaxed);
-            if denied > 0 {
-                let sum = sums
-                    .entry(entry.hash.load(Relaxed))
-                    .or_insert_with(|| (entry.identifier(), 0));
-                sum.1 = sum.1.saturating_add(denied);
+            let word = entry.denied.load(Relaxed);
+            if word & COUNT > 0 {
+                let hash = entry.hash.load(Relaxed);
+                let sum = sums.entry(hash).or_insert_with(|| entry.identified(word));
+                sum.denied = sum.denied.saturating_add(word & COUNT);
             }
         }
         let mut worst: Vec<_> = sums.into_values().collect();
-        worst.sort_by(|a, b| b.1.cmp(&a.1).then_with(|| a.0.cmp(&b.0)));
+        worst.sort_by(|a, b| (b.denied, &a.identifier).cmp(&(a.denied, &b.identifier)));
         worst.truncate(most);
         worst
     }
@@ -93,10 +110,17 @@ impl Entry {
         }
     }
 
-    fn identifier(&self) -> Vec<u8> {
+    /// Returns the identifier and its row without denials. `word` was read from `denied`.
+    fn identified(&self, word: u64) -> Denied {
         let words = self.prefix.iter();
         let mut bytes = words.flat_map(|word| word.load(Relaxed).to_le_bytes());
         let length = usize::from(bytes.next().unwrap_or_default());
-        bytes.take(length).collect()
+        Denied {
+            identifier: bytes.take(length).collect(),
+            // The cast keeps the upper 8 bits.
+            #[allow(clippy::cast_possible_truncation)]
+            row: Row((word >> ROW_SHIFT) as u8),
+            denied: 0,
+        }
     }
 }

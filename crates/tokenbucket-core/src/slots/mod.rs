@@ -11,6 +11,7 @@ pub mod counters;
 #[cfg(feature = "deaths")]
 mod deaths;
 pub mod diagnostics;
+pub mod namespaces;
 pub mod protocol;
 pub mod table;
 pub mod word;
@@ -18,10 +19,10 @@ pub mod word;
 pub use table::SharedMemory;
 
 use crate::clock::Timestamp;
-use crate::key::Key;
+use crate::key::{Key, KeyHasher};
 use crate::step::{Denial, Outcome, Step, Verdict};
 use crate::store::Put;
-use counters::Event;
+use counters::{By, Event};
 use protocol::Variant;
 
 impl<V: Variant> SharedMemory<V> {
@@ -44,14 +45,37 @@ impl<V: Variant> SharedMemory<V> {
     #[inline(always)]
     fn tally(&self, key: Key<'_>, outcome: &Outcome) {
         match outcome.verdict {
-            Verdict::Granted => self.count(Event::Granted),
+            Verdict::Granted => self.count_decision(key, By::SharedMemory, true),
             Verdict::Denied(denial) => {
-                self.count(Event::Denied);
+                self.count_decision(key, By::SharedMemory, false);
                 if denial != Denial::Insufficient || self.diagnostics().is_some() {
                     self.explain(key, denial);
                 }
             }
         }
+    }
+
+    #[inline(always)]
+    fn count_decision(&self, key: Key<'_>, by: By, granted: bool) {
+        self.counters.shard().1.count_decision(key.row, by, granted);
+    }
+
+    /// Counts a decision that was not made by a step in shared memory. Notes the identifier of a
+    /// denial if the operator has enabled diagnostics.
+    pub fn count_for(&self, key: Key<'_>, by: By, granted: bool) {
+        self.count_decision(key, by, granted);
+        if let Some(diagnostics) = self.diagnostics().filter(|_| !granted) {
+            diagnostics.denied(self.counters.shard().0, key);
+        }
+    }
+
+    /// Returns the hasher of a namespace in shared memory. `names` lists its parts as in
+    /// [`KeyHasher::namespace`].
+    #[inline]
+    #[must_use]
+    pub fn hasher_of(&self, names: [&[u8]; 2]) -> KeyHasher {
+        let hasher = self.hasher.namespace(&names);
+        hasher.counted_in(self.namespaces.row_of(hasher, self.hasher, names))
     }
 
     /// Counts a denial because of contention or a full table. Notes the identifier of any denial if

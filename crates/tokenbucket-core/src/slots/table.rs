@@ -5,10 +5,11 @@
 
 use super::counters::{Counters, Event, Shard, Totals};
 use super::diagnostics::Diagnostics;
+use super::namespaces::{Kind, Named, Namespaces};
 use super::protocol::{AtomicWord, Production, Slots, Variant};
 use super::word::{Fingerprint, Word};
 use crate::clock::{Timestamp, boot_clock};
-use crate::key::KeyHasher;
+use crate::key::{KeyHasher, Row};
 use crate::memory::{Region, Segment};
 use portable_atomic::AtomicU128;
 use std::marker::PhantomData;
@@ -29,6 +30,7 @@ pub struct SharedMemory<V: Variant = Production> {
     /// The table. It has at least two lines.
     pub(crate) lines: Region<Line>,
     pub(crate) counters: Counters,
+    pub(crate) namespaces: Namespaces,
     /// One element if the segment has diagnostics, otherwise no element.
     pub(crate) diagnostics: Region<Diagnostics>,
     pub(crate) hasher: KeyHasher,
@@ -93,6 +95,18 @@ impl<V: Variant> SharedMemory<V> {
     #[must_use]
     pub fn totals(&self) -> Totals {
         Totals::of(&self.counters.shards)
+    }
+
+    /// Returns the row of a remote store's namespace. `names` lists the parts of its name.
+    #[must_use]
+    pub fn row(&self, kind: Kind, names: [&[u8]; 2]) -> Row {
+        self.namespaces.row(self.hasher, kind, names)
+    }
+
+    /// Returns all rows that may have counted a decision.
+    #[must_use]
+    pub fn rows(&self) -> Vec<Named> {
+        self.namespaces.list()
     }
 
     /// Returns the identifiers that are denied most, or `None` if the segment has no diagnostics.

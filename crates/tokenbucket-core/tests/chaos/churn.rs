@@ -9,7 +9,7 @@ use std::sync::atomic::Ordering::Relaxed;
 use std::time::{Duration, Instant};
 use tokenbucket_core::host::{Host, Settings};
 use tokenbucket_core::memory::Segment;
-use tokenbucket_core::slots::counters::{Event, Totals};
+use tokenbucket_core::slots::counters::{By, Event, Totals};
 use tokenbucket_core::slots::protocol::{Point, Variant};
 use tokenbucket_core::slots::word::Span;
 use tokenbucket_core::{Step, Ticks, Timestamp, boot_clock};
@@ -82,7 +82,7 @@ impl Churn {
             twice == 0
         })?;
         twice += twice_alive(&store.slots().words());
-        let counted = store.slots().totals().get(Event::Granted);
+        let counted = store.slots().totals().all_decisions(By::SharedMemory)[0];
         self.everybody_is_served(&store)?;
         let limits = self.limits.iter();
         let of_limit = |limit: &Limit| {

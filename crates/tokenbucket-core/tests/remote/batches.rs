@@ -12,7 +12,7 @@ use tokenbucket_core::remote::redis::dsn::Dsn;
 use tokenbucket_core::remote::{
     Answer, Cause, Failure, OnFailure, Remote, Settings, Transport, memcached, redis,
 };
-use tokenbucket_core::slots::counters::Event;
+use tokenbucket_core::slots::counters::{By, Event};
 use tokenbucket_core::{Denial, Key, Step, Verdict};
 
 type OnRedis = Remote<'static, redis::Redis>;
@@ -206,4 +206,32 @@ fn batches_that_race_take_what_is_there() {
         let key = remote.hasher().key(name.as_bytes());
         assert!(!remote.take(key, &step, None).unwrap().value.granted());
     }
+}
+
+#[test]
+fn a_batch_counts_each_bucket_that_granted_or_the_one_that_refused() {
+    let mut server = Redis::start(&[]);
+    let host = host();
+    let on = |on_failure| {
+        let settings = Settings {
+            on_failure,
+            ..PLAIN
+        };
+        remote(host, server.port(), PREFIX, settings)
+    };
+    let (local, allow) = (on(OnFailure::Local), on(OnFailure::Allow));
+    let decisions = || {
+        let totals = host.slots().totals();
+        [By::Store, By::SharedMemory, By::Policy].map(|by| totals.all_decisions(by))
+    };
+    let buckets = [("a", take(2)), ("b", take(1)), ("a", take(2))];
+    assert!(batched(&local, &buckets).is_ok());
+    assert_eq!(decisions(), [[2, 0], [0, 0], [0, 0]], "each bucket once");
+    assert!(batched(&local, &buckets).is_err());
+    assert_eq!(decisions(), [[2, 1], [0, 0], [0, 0]]);
+    server.kill();
+    assert!(take_all(&local, &buckets[..2]).is_ok());
+    assert_eq!(decisions(), [[2, 1], [2, 0], [0, 0]]);
+    assert!(take_all(&allow, &buckets[..2]).is_ok());
+    assert_eq!(decisions(), [[2, 1], [2, 0], [2, 0]]);
 }

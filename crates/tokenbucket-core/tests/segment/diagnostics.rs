@@ -32,7 +32,9 @@ fn deny(store: &Host, name: &[u8], times: u64) {
 }
 
 fn most_denied(store: &Host, most: usize) -> Vec<(Vec<u8>, u64)> {
-    store.slots().diagnostics().unwrap().most_denied(most)
+    let denied = store.slots().diagnostics().unwrap().most_denied(most);
+    let pairs = denied.into_iter().map(|one| (one.identifier, one.denied));
+    pairs.collect()
 }
 
 #[test]

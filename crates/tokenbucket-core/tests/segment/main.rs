@@ -7,6 +7,7 @@ mod diagnostics;
 mod forks;
 mod handover;
 mod named;
+mod namespaces;
 mod refused;
 mod sizing;
 

@@ -2,6 +2,7 @@
 //! sizes has the same numbers.
 
 use tokenbucket_core::host::{Host, Settings, lines};
+use tokenbucket_core::key::Row;
 use tokenbucket_core::memory::Segment;
 use tokenbucket_core::slots::counters::Event;
 use tokenbucket_core::{Key, Step, TICKS_PER_SECOND};
@@ -53,6 +54,7 @@ impl Filling {
         let key = Key {
             identifier: b"",
             hash: hash(self.run << 32 | self.buckets),
+            row: Row::default(),
         };
         let outcome = self
             .host

@@ -1,0 +1,150 @@
+--TEST--
+status() counts the decisions of the store, of the denial cache and of the fallback
+--EXTENSIONS--
+pdo
+pdo_sqlite
+--INI--
+tokenbucket.track_identifiers=1
+tokenbucket.failure_report=none
+--FILE--
+<?php
+require __DIR__ . '/outage.inc.php';
+
+use TokenBucket\Compat\{ClientThrottle, LeakyBucket, MinuteWindow, RateLimiter};
+use TokenBucket\OnFailure;
+
+/** Prints by how much a call changes the decisions of each namespace. */
+function change(string $name, callable $call): void
+{
+    $rows = function (): array {
+        foreach (TokenBucket\status()['decisions'] as $row) {
+            ['store' => $store, 'namespace' => $namespace] = $row;
+            foreach (array_slice($row, 2) as $counter => $count) {
+                $counts["$store $namespace $counter"] = $count;
+            }
+        }
+        return $counts ?? [];
+    };
+    $before = $rows();
+    $call();
+    $changes = [];
+    foreach ($rows() as $counter => $count) {
+        if ($count !== ($before[$counter] ?? 0)) {
+            $changes[] = sprintf('%s %+d', $counter, $count - ($before[$counter] ?? 0));
+        }
+    }
+    echo "$name: ", implode(', ', $changes) ?: 'nothing', "\n";
+}
+
+/** Calls $call so many times and checks the results of the calls. */
+function results(string $expected, callable $call): void
+{
+    $results = '';
+    while (strlen($results) < strlen($expected)) {
+        $results .= $call() ? '+' : '-';
+    }
+    check($results === $expected, "$results instead of $expected");
+}
+
+foreach (Store::each() as $kind => $store) {
+    $new = fn (string $id, OnFailure $policy = OnFailure::Local, int $capacity = 3) => new TokenBucket(
+        $store->storage($policy, 'api:', true),
+        $id,
+        $capacity,
+        0.001
+    );
+    $bucket = $new('id');
+    change('grants', fn () => results('+++', $bucket->consume(...)));
+    change('a denial', fn () => results('-', $bucket->consume(...)));
+    change('cached denials', fn () => results('--', $bucket->consume(...)));
+    change('peek', fn () => $bucket->peek());
+    change('more than the capacity', fn () => $bucket->attempt(4));
+    change('another prefix', fn () => (new TokenBucket($store->storage(OnFailure::Local, 'b:'), 'id', 1, 1))->attempt());
+    change('without the cache', fn () => results('-', fn () => (new TokenBucket($store->storage(OnFailure::Local, 'api:'), 'id', 3, 0.001))->consume()));
+    change('MinuteWindow', function () use ($store): void {
+        $window = new MinuteWindow($store->storage(OnFailure::Local, 'mw:'), '10.0.0.1');
+        for ($i = 0; $i < 3; $i++) {
+            try {
+                $window->limitRequestsInMinutes(1, 2);
+            } catch (TokenBucket\Compat\RateExceededException) {
+            }
+        }
+    });
+    change('ClientThrottle', fn () => results('-+', fn () => (new ClientThrottle($store->storage(OnFailure::Local, 'ct:')))->check('id', 1)));
+    if ($kind === 'Redis') {
+        change('LeakyBucket', fn () => results('+-', fn () => (new LeakyBucket($store->storage(OnFailure::Local, 'lb:'), 30, 1))->request('c', 'a')));
+        change('RateLimiter', function () use ($store): void {
+            $limiter = new RateLimiter('key', 1, 60);
+            $limiter->redis = $store->storage(OnFailure::Local, 'rl:');
+            results('+-', fn () => $limiter->handler());
+        });
+    }
+    // Identifiers that share a counter reduce each other's count. So several are denied.
+    for ($i = 0; $i < 10; $i++) {
+        results('+++-----', $new("client $i")->consume(...));
+    }
+    $store->server->kill();
+    change('local', fn () => results('++-', $new('local', OnFailure::Local, 2)->consume(...)));
+    change('allow', fn () => results('++', $new('allow', OnFailure::Allow, 1)->consume(...)));
+    change('deny', fn () => results('--', $new('deny', OnFailure::Deny)->consume(...)));
+    change('throw', function () use ($new): void {
+        try {
+            $new('throw', OnFailure::Throw)->consume();
+        } catch (TokenBucket\StorageException $failure) {
+            echo 'no decision; ';
+        }
+    });
+    change('ClientThrottle', fn () => results('-', fn () => @(new ClientThrottle($store->storage(OnFailure::Local, 'ct:')))->check('new', 1)));
+}
+change('a database', function (): void {
+    $storage = new TokenBucketStoragePDO(new PDO('sqlite::memory:'), 'limits');
+    $storage->prepare();
+    results('+-', (new TokenBucket($storage, 'id', 1, 0.001))->consume(...));
+});
+change('a storage for tests', fn () => (new TokenBucket(new TokenBucketStorageMemory, 'id', 1, 1))->consume());
+
+echo "The most denied identifiers:\n";
+foreach (TokenBucket\status()['most_denied'] as ['store' => $store, 'namespace' => $namespace, 'identifier' => $identifier]) {
+    if (str_starts_with($identifier, 'client ')) {
+        $denied["$store $namespace"] = true;
+    }
+}
+ksort($denied);
+echo implode("\n", array_keys($denied)), "\n";
+?>
+--EXPECT--
+grants: redis api: granted_by_store +3
+a denial: redis api: denied_by_store +1
+cached denials: redis api: denied_by_denial_cache +2
+peek: nothing
+more than the capacity: redis api: denied_by_store +1
+another prefix: redis b: granted_by_store +1
+without the cache: redis api: denied_by_store +1
+MinuteWindow: redis mw: granted_by_store +1, redis mw: denied_by_store +2
+ClientThrottle: redis ct: granted_by_store +1, redis ct: denied_by_store +1
+LeakyBucket: redis lb: granted_by_store +1, redis lb: denied_by_store +1
+RateLimiter: redis rl: granted_by_store +1, redis rl: denied_by_store +1
+local: redis api: granted_by_fallback +2, redis api: denied_by_fallback +1
+allow: redis api: granted_by_fallback +2
+deny: redis api: denied_by_fallback +2
+no decision; throw: nothing
+ClientThrottle: redis ct: granted_by_fallback +1
+grants: memcached api: granted_by_store +3
+a denial: memcached api: denied_by_store +1
+cached denials: memcached api: denied_by_denial_cache +2
+peek: nothing
+more than the capacity: memcached api: denied_by_store +1
+another prefix: memcached b: granted_by_store +1
+without the cache: memcached api: denied_by_store +1
+MinuteWindow: memcached mw: granted_by_store +1, memcached mw: denied_by_store +2
+ClientThrottle: memcached ct: granted_by_store +1, memcached ct: denied_by_store +1
+local: memcached api: granted_by_fallback +2, memcached api: denied_by_fallback +1
+allow: memcached api: granted_by_fallback +2
+deny: memcached api: denied_by_fallback +2
+no decision; throw: nothing
+ClientThrottle: memcached ct: granted_by_fallback +1
+a database: database limits granted_by_store +1, database limits denied_by_store +1
+a storage for tests: nothing
+The most denied identifiers:
+memcached api:
+redis api:
