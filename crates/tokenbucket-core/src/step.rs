@@ -298,4 +298,62 @@ mod tests {
         assert_eq!(empty_at, 102 * S);
         assert_eq!(step.dry().decide(100 * S, 100 * S).empty_at, 100 * S);
     }
+
+    #[test]
+    fn a_step_above_the_capacity_is_denied_for_ever_and_not_charged() {
+        for (cost, max_wait, exceeds) in
+            [(10, 0, false), (11, 0, true), (11, 1, false), (12, 1, true)]
+        {
+            let step = Step {
+                max_wait,
+                max_debt: 5,
+                ..Step::new(cost, 10)
+            };
+            assert_eq!(step.exceeds_capacity(), exceeds);
+            let denied = step.decide(95, 100);
+            let denial = if exceeds {
+                Denial::ExceedsCapacity
+            } else {
+                Denial::Insufficient
+            };
+            assert_eq!(denied.verdict, Verdict::Denied(denial));
+            assert_eq!(denied.empty_at == 95, exceeds, "{cost} {max_wait}");
+        }
+    }
+
+    #[test]
+    fn a_proposal_is_granted_and_charged_at_its_own_instant_or_now() {
+        let step = Step::new(3, 10);
+        for (first, empty_at) in [(92, 93), (93, 93), (120, 120)] {
+            let outcome = step.decide_first(Some(first), 100);
+            assert!(outcome.granted());
+            assert_eq!((outcome.empty_at, outcome.now), (empty_at, 100));
+        }
+        assert_eq!(step.decide_first(None, 100), step.decide(0, 100));
+        let peek = step.dry().decide_first(Some(120), 100);
+        assert_eq!(peek, step.dry().decide(0, 100));
+        let never = Step::new(11, 10).decide_first(Some(90), 100);
+        assert_eq!(never.verdict, Verdict::Denied(Denial::ExceedsCapacity));
+    }
+
+    #[test]
+    fn a_grant_of_future_tokens_is_due_after_its_wait() {
+        let step = Step {
+            max_wait: 7,
+            ..Step::new(5, 10)
+        };
+        // The bucket holds three ticks. The first step waits for two ticks, the second for seven,
+        // and the third is denied.
+        let first = step.decide(97, 100);
+        let second = step.decide(first.empty_at, 100);
+        assert!(first.granted() && second.granted());
+        assert_eq!((first.empty_at, second.empty_at), (102, 107));
+        assert_eq!(step.debt(107, 100), 7);
+        assert_eq!((step.debt(100, 100), step.debt(97, 100)), (0, 0));
+        assert!(!step.decide(107, 100).granted());
+        assert_eq!(step.retry_after(107, 100), 5);
+        assert!(step.decide(107, 105).granted());
+        let dry = step.dry().decide(97, 100);
+        assert!(dry.granted() && dry.empty_at == 97);
+    }
 }
