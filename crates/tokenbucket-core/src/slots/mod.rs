@@ -12,6 +12,8 @@ mod deaths;
 pub mod diagnostics;
 pub mod protocol;
 pub mod table;
+#[cfg(test)]
+mod tests;
 pub mod word;
 
 pub use table::SharedMemory;
