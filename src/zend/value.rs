@@ -244,7 +244,9 @@ impl Val<'_> {
         // place, because its destructor may read the place. `forget` prevents a second release.
         unsafe {
             let mut old = self.0.replace(value);
-            zval_ptr_dtor(&raw mut old);
+            if old.u1.v.type_flags != 0 {
+                zval_ptr_dtor(&raw mut old);
+            }
             std::mem::forget(old);
         }
     }

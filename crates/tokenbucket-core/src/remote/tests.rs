@@ -2,18 +2,20 @@
 #![allow(clippy::expect_used)]
 
 use super::*;
-use crate::clock::{EPOCH, TICKS_PER_SECOND};
+use crate::clock::{EPOCH, TICKS_PER_SECOND, Ticks, Timestamp, boot_clock};
 use crate::host::{self, Host};
 use crate::memory::Segment;
 use crate::remote::denial_cache::Entry;
 use crate::step::{Denial, Verdict};
 use std::cell::RefCell;
+use std::num::NonZero;
 use std::thread::sleep;
 use std::time::Duration;
 
 /// The unit of the instants in the denial cache.
 const UNIT: Ticks = 1 << 14;
-const NOW: Ticks = EPOCH + (1 << 50);
+const NOW: Timestamp = Timestamp(EPOCH.0 + (1 << 50));
+const TWO: NonZero<Ticks> = NonZero::new(2).expect("it is not 0");
 const MILLISECOND: Ticks = TICKS_PER_SECOND / 1000;
 
 const SETTINGS: Settings = Settings {
@@ -22,7 +24,7 @@ const SETTINGS: Settings = Settings {
     hint_max_age: Some(1024 * UNIT),
 };
 
-type Asked<'t> = dyn FnMut(Ticks) -> Result<Reply, Cause> + 't;
+type Asked<'t> = dyn FnMut(Timestamp) -> Result<Reply, Cause> + 't;
 
 /// A transport that calls `asked` with the deadline of each request.
 struct Scripted<'t> {
@@ -43,11 +45,11 @@ impl Transport for Scripted<'_> {
         &self.server
     }
 
-    fn take(&self, _: &Ask, deadline: Ticks) -> Result<Reply, Cause> {
+    fn take(&self, _: &Ask, deadline: Timestamp) -> Result<Reply, Cause> {
         (self.asked.borrow_mut())(deadline)
     }
 
-    fn put(&self, _: &[u8], _: &Put, _: Option<i64>, deadline: Ticks) -> Result<(), Cause> {
+    fn put(&self, _: &[u8], _: &Put, _: Option<i64>, deadline: Timestamp) -> Result<(), Cause> {
         (self.asked.borrow_mut())(deadline).map(|_| ())
     }
 }
@@ -64,7 +66,7 @@ fn host() -> Host {
 fn remote<'t>(
     host: &'t Host,
     settings: Settings,
-    asked: impl FnMut(Ticks) -> Result<Reply, Cause> + 't,
+    asked: impl FnMut(Timestamp) -> Result<Reply, Cause> + 't,
 ) -> Remote<'t, Scripted<'t>> {
     let transport = Scripted {
         server: Server::new(b"scripted", "scripted".to_owned()),
@@ -73,7 +75,7 @@ fn remote<'t>(
     Remote::new(transport, settings, host)
 }
 
-fn silent(_: Ticks) -> Result<Reply, Cause> {
+fn silent(_: Timestamp) -> Result<Reply, Cause> {
     panic!("the store was contacted")
 }
 
@@ -86,7 +88,7 @@ fn key() -> Key<'static> {
 
 /// Returns the cached denial of a step at `NOW`, or `None` if the store must be contacted. The
 /// entry of the bucket is `age` ticks old.
-fn cached(bound: Ticks, age: Ticks, step: &Step) -> Option<Outcome> {
+fn cached(bound: Timestamp, age: Ticks, step: &Step) -> Option<Outcome> {
     let host = host();
     // An age is rounded up by a unit.
     let sent = NOW + UNIT - age;
@@ -126,7 +128,7 @@ fn only_plain_steps_are_denied_from_fresh_entries() {
     assert!(is_cached(1024 * UNIT, &step));
     assert!(!is_cached(1025 * UNIT, &step));
     assert!(!is_cached(UNIT, &step.dry()));
-    assert!(!is_cached(UNIT, &Step { tick: 2, ..step }));
+    assert!(!is_cached(UNIT, &Step { tick: TWO, ..step }));
     assert!(!is_cached(
         UNIT,
         &Step {
@@ -160,7 +162,7 @@ fn learned(
     known: Option<&Entry>,
     step: &Step,
     settings: Settings,
-) -> Option<(Entry, Ticks)> {
+) -> Option<(Entry, Timestamp)> {
     let host = host();
     let mut reply = Reply::new(true, NOW, NOW.saturating_add_signed(-empty));
     reply.outcome.verdict = verdict;
@@ -176,7 +178,7 @@ fn denials_and_debts_are_cached() {
     let denied = |denial| Verdict::Denied(denial);
     let step = Step::new(1, TICKS_PER_SECOND);
     let known = Entry {
-        bound: 0,
+        bound: Timestamp::ZERO,
         error: 0,
         age: 1,
     };
@@ -184,7 +186,7 @@ fn denials_and_debts_are_cached() {
         hint_max_age: None,
         ..SETTINGS
     };
-    let ticking = Step { tick: 2, ..step };
+    let ticking = Step { tick: TWO, ..step };
     for (verdict, empty, known, step, settings, is_cached) in [
         (denied(Denial::Insufficient), 5, None, step, SETTINGS, true),
         (denied(Denial::Insufficient), 5, None, step, off, false),
@@ -276,7 +278,7 @@ fn refunds_and_resets_clear_the_denial_cache_before_and_after_the_call() {
             assert_ne!(is_cached(&host), clears, "{put:?}");
             // Meanwhile another worker records the old state.
             cache(&host);
-            Ok(Reply::new(true, 0, 0))
+            Ok(Reply::new(true, Timestamp::ZERO, Timestamp::ZERO))
         });
         assert!(remote.put(key(), &put).is_ok());
         assert_ne!(is_cached(&host), clears, "{put:?}");
@@ -306,7 +308,7 @@ fn probed(timeout: Ticks, cause: fn() -> Cause) -> (Host, Option<Ticks>) {
     });
     let before = boot_clock();
     assert!(probing.take(key(), &step, None).is_err());
-    let next = open_until().map(|until| until.saturating_sub(before));
+    let next = open_until().map(|until| until.saturating_since(before));
     drop((failing, probing));
     (host, next)
 }
@@ -340,7 +342,7 @@ fn a_call_ends_at_its_deadline() {
     let remote = remote(&host, settings, |deadline| {
         let timeouts = start + settings.timeout..=boot_clock() + settings.timeout;
         assert!(timeouts.contains(&deadline));
-        Ok(Reply::new(true, 0, 0))
+        Ok(Reply::new(true, Timestamp::ZERO, Timestamp::ZERO))
     });
     assert!(remote.take(key(), &Step::new(1, 10), None).is_ok());
     assert_eq!(host.slots().totals().get(Event::Asked), 1);
@@ -368,7 +370,7 @@ fn a_bucket_is_said_to_exist_if_nobody_knows() {
         let remote = remote(&host, SETTINGS, |_| {
             Ok(Reply {
                 absent,
-                ..Reply::new(true, 0, 0)
+                ..Reply::new(true, Timestamp::ZERO, Timestamp::ZERO)
             })
         });
         let answer = remote.contains(key()).expect("it replies");

@@ -5,13 +5,13 @@
 use super::counters::{Event, Shard, Totals};
 use super::protocol::{self, AtomicWord, Production, Slots};
 use super::word::{Fingerprint, Span, Word};
-use crate::clock::{EPOCH, Ticks};
+use crate::clock::{EPOCH, Ticks, Timestamp};
 use crate::step::{Denial, Outcome, Step, Verdict};
 use crate::store::Put;
 use std::cell::{Cell, RefCell};
 use std::sync::atomic::Ordering;
 
-const NOW: Ticks = EPOCH + (1 << 50);
+const NOW: Timestamp = Timestamp(EPOCH.0 + (1 << 50));
 const MINE: Fingerprint = Fingerprint::new(7);
 const OTHER: Fingerprint = Fingerprint::new(9);
 /// An age at which a claim counts as abandoned.
@@ -22,7 +22,7 @@ struct Table {
     slots: [Cell<Word>; 8],
     shard: Shard,
     number: usize,
-    now: Cell<Ticks>,
+    now: Cell<Timestamp>,
     evict: bool,
     /// The number of swaps that fail because another process was faster.
     losses: Cell<u32>,
@@ -71,7 +71,7 @@ impl Slots for Table {
         (self.number, &self.shard)
     }
 
-    fn now(&self) -> Ticks {
+    fn now(&self) -> Timestamp {
         self.now.get()
     }
 
@@ -117,7 +117,7 @@ impl Table {
     }
 
     /// Returns the indexes of the slots that hold the key's record, and its state.
-    fn records(&self) -> Vec<(usize, Ticks)> {
+    fn records(&self) -> Vec<(usize, Timestamp)> {
         let words = self.slots.iter().map(Cell::get).enumerate();
         words
             .filter(|(_, word)| word.is_of(MINE) && !word.is_pending())
@@ -143,7 +143,7 @@ impl Table {
     }
 }
 
-fn live(key: Fingerprint, empty_at: Ticks) -> Word {
+fn live(key: Fingerprint, empty_at: Timestamp) -> Word {
     Word::live(key, Span::covering(100), empty_at)
 }
 
@@ -203,7 +203,7 @@ fn only_a_table_that_may_evict_gives_away_the_tokens_of_others() {
     let lacks_least = (6, live(OTHER, NOW - 90));
     let words = [lacks_least, (2, claim(OTHER, 8_000_000))];
     let table = Table::new(&words);
-    let expected = Outcome::denied(Denial::TableFull, 0, NOW);
+    let expected = Outcome::denied(Denial::TableFull, Timestamp::ZERO, NOW);
     assert_eq!(table.take(60), expected);
     assert_eq!((table.records(), table.events()), (vec![], vec![]));
     let table = Table {
@@ -276,7 +276,7 @@ fn a_step_that_takes_nothing_needs_no_slot() {
     let nothing = |step: &Step, first| {
         let table = Table::new(&[(3, Word::EMPTY)]);
         let outcome = protocol::take(&table, step, first);
-        assert!(table.slots[3].get() == Word::EMPTY && outcome.empty_at == 0);
+        assert!(table.slots[3].get() == Word::EMPTY && outcome.empty_at == Timestamp::ZERO);
         outcome.verdict
     };
     let step = |cost| Step::new(cost, 100);
