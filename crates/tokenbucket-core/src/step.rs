@@ -23,11 +23,11 @@
 //! Worked example: capacity 10, one token a second, empty at second 100. At second 103.5 the bucket
 //! holds 3.5 tokens. Taking 3 moves `empty_at` to 103. Taking 4 is denied, and succeeds at 104.
 
-use crate::clock::{Ticks, Timestamp};
+use crate::clock::{EPOCH, Ticks, Timestamp};
 use std::num::NonZero;
 
 /// The greatest wait and the greatest debt: 2^60 ticks (36 years).
-pub const MAX_WAIT: Ticks = 1 << 60;
+pub const MAX_WAIT: Ticks = EPOCH.0;
 
 /// A request for tokens of one bucket.
 ///
