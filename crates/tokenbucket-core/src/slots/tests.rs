@@ -4,12 +4,17 @@
 
 use super::counters::{Event, Shard, Totals};
 use super::protocol::{self, AtomicWord, Production, Slots};
+use super::table::{Usage, is_lock_free};
 use super::word::{Fingerprint, Span, Word};
-use crate::clock::{EPOCH, Ticks, Timestamp};
+use crate::clock::{EPOCH, Ticks, Timestamp, boot_clock};
+use crate::host::{Host, Settings, lines};
+use crate::key::Key;
+use crate::memory::{Layout, Segment, SegmentError};
 use crate::step::{Denial, Outcome, Step, Verdict};
 use crate::store::Put;
 use std::cell::{Cell, RefCell};
 use std::sync::atomic::Ordering;
+use std::sync::atomic::Ordering::Relaxed;
 
 const NOW: Timestamp = Timestamp(EPOCH.0 + (1 << 50));
 const MINE: Fingerprint = Fingerprint::new(7);
@@ -325,4 +330,81 @@ fn a_created_record_replaces_no_other() {
     let table = Table::new(&[]);
     protocol::bootstrap(&table, 50);
     assert_eq!(table.events(), [(Event::Refused, 1)]);
+}
+
+/// Returns a host with 1024 lines.
+fn host(make: impl FnOnce(Layout) -> Result<Segment, SegmentError>, evict: bool) -> Host {
+    let settings = Settings {
+        lines: lines(1 << 16),
+        diagnostics: false,
+        evict,
+    };
+    Host::new(settings, make).expect("memory")
+}
+
+#[test]
+fn a_key_may_use_the_slots_of_two_lines() {
+    for (bits, mut expected) in [
+        (0, [0, 1]),
+        (u64::MAX, [1023, 1022]),
+        (1 << 63, [0, 512]),
+        (1 << 31, [512, 0]),
+        (0x4000_0000_4000_0000, [256, 255]),
+    ] {
+        let host = host(Segment::private, false);
+        let take = |number: u128| {
+            let hash = u128::from(bits) << 64 | number;
+            let key = Key {
+                identifier: b"",
+                hash,
+            };
+            let outcome = host.slots().take(key, &Step::new(1 << 40, 1 << 50), None);
+            outcome.verdict
+        };
+        assert!((1..=8).all(|number| take(number) == Verdict::Granted));
+        assert_eq!(take(9), Verdict::Denied(Denial::TableFull));
+        let words = host.slots().words();
+        assert_eq!(words.len(), 4096);
+        let lines = words.chunks(4).enumerate();
+        let used: Vec<_> = lines
+            .filter(|(_, line)| line.iter().all(|&word| word != Word::EMPTY))
+            .map(|(number, _)| number)
+            .collect();
+        expected.sort_unstable();
+        assert_eq!(used, expected, "{bits:x}");
+        assert_eq!(host.slots().totals().get(Event::Granted), 8);
+    }
+}
+
+#[test]
+fn usage_counts_the_slots_in_each_state() {
+    for make in [Segment::private, Segment::memfd] {
+        let host = host(make, false);
+        let now = boot_clock();
+        let (drained, full) = (live(OTHER, now + (1 << 40)), live(OTHER, now - 200));
+        for (line, slot, word) in [
+            (0, 0, drained),
+            (0, 1, full),
+            (0, 2, Word::pending(OTHER, 1, now)),
+            (0, 3, Word::pending(OTHER, 2, now)),
+            (700, 2, drained),
+            (700, 3, drained),
+        ] {
+            host.slots().lines[line].0[slot].store(word.into(), Relaxed);
+        }
+        let expected = Usage {
+            live: 3,
+            reclaimable: 1,
+            pending: 2,
+            empty: 4090,
+        };
+        assert_eq!(host.usage(), expected);
+    }
+}
+
+#[test]
+fn a_table_says_whether_it_evicts() {
+    assert!(host(Segment::private, true).slots().may_evict());
+    assert!(!host(Segment::private, false).slots().may_evict());
+    assert!(is_lock_free(), "other tests need the same");
 }
