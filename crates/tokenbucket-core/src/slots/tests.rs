@@ -32,8 +32,11 @@ struct Table {
     /// The number of swaps that fail because another process was faster.
     losses: Cell<u32>,
     /// Runs once, between a claim and its validation.
-    claimed: RefCell<Option<Box<dyn Fn(&Self)>>>,
+    claimed: RefCell<Option<Change>>,
 }
+
+/// A change of the slots by another process.
+type Change = Box<dyn Fn(&Table)>;
 
 struct Slot<'s>(&'s Table, usize);
 
