@@ -240,12 +240,20 @@ fn a_claim_gives_way_to_a_record_of_its_key() {
 
 #[test]
 fn of_two_claims_of_one_key_the_lower_slot_wins() {
-    for (other, winner) in [(1, 1), (5, 3)] {
+    for (other, winner, conflicts) in [(1, 1, 1), (5, 3, 0)] {
         let table = Table::new(&[(3, Word::EMPTY)])
             .after_claim(move |table| table.slots[other].set(claim(MINE, 0)));
         assert!(table.take(60).granted());
         assert_eq!(table.records(), [(winner, NOW - 40)]);
         assert_eq!(table.slots[other.max(3)].get(), Word::EMPTY);
+        let totals = Totals::of(std::slice::from_ref(&table.shard));
+        let count = |event| totals.get(event);
+        assert_eq!(count(Event::Duplicate), 1);
+        assert_eq!(
+            count(Event::Conflict),
+            conflicts,
+            "a claim is emptied at once"
+        );
     }
 }
 
