@@ -383,7 +383,9 @@ fn a_key_may_use_the_slots_of_two_lines() {
             .collect();
         expected.sort_unstable();
         assert_eq!(used, expected, "{bits:x}");
-        assert_eq!(host.slots().totals().get(Event::Granted), 8);
+        let totals = host.slots().totals();
+        assert_eq!(totals.get(Event::Granted), 8);
+        assert_eq!(totals.get(Event::Inserted), 8);
     }
 }
 
