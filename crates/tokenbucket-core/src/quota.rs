@@ -3,12 +3,12 @@
 //! Invariant of every `Quota`: `1 <= burst <= MAX_BURST`, and the cost of any amount up to the
 //! capacity is at most `burst`. So the sum of an instant and a few spans fits into 64 bits.
 
-use crate::clock::{TICKS_PER_MICROSECOND, TICKS_PER_SECOND, Ticks};
+use crate::clock::{EPOCH, TICKS_PER_MICROSECOND, TICKS_PER_SECOND, Ticks};
 use crate::step::Step;
 use crate::tokens::{AmountError, Tokens};
 
 /// The greatest burst in ticks: 2^60 ns (36 years).
-pub const MAX_BURST: Ticks = 1 << 60;
+pub const MAX_BURST: Ticks = EPOCH.0;
 
 /// The greatest rate: 10^15 tokens a second.
 const MAX_RATE: i64 = 1_000_000_000_000_000;

@@ -23,11 +23,11 @@
 //! Worked example: capacity 10, one token a second, empty at second 100. At second 103.5 the bucket
 //! holds 3.5 tokens. Taking 3 moves `empty_at` to 103. Taking 4 is denied, and succeeds at 104.
 
-use crate::clock::{Ticks, Timestamp};
+use crate::clock::{EPOCH, Ticks, Timestamp};
 use std::num::NonZero;
 
 /// The greatest wait and the greatest debt: 2^60 ticks (36 years).
-pub const MAX_WAIT: Ticks = 1 << 60;
+pub const MAX_WAIT: Ticks = EPOCH.0;
 
 /// A request for tokens of one bucket.
 ///
@@ -263,6 +263,7 @@ impl Outcome {
 mod tests {
     use super::*;
     const S: Ticks = crate::TICKS_PER_SECOND;
+    const NOW: Timestamp = Timestamp(100);
 
     /// Returns the instant after `seconds`.
     const fn at(seconds: u64) -> Timestamp {
@@ -308,5 +309,67 @@ mod tests {
         }
         assert_eq!(empty_at, at(102));
         assert_eq!(step.dry().decide(at(100), at(100)).empty_at, at(100));
+    }
+
+    #[test]
+    fn a_step_above_the_capacity_is_denied_for_ever_and_not_charged() {
+        for (cost, max_wait, exceeds) in
+            [(10, 0, false), (11, 0, true), (11, 1, false), (12, 1, true)]
+        {
+            let step = Step {
+                max_wait,
+                max_debt: 5,
+                ..Step::new(cost, 10)
+            };
+            assert_eq!(step.exceeds_capacity(), exceeds);
+            let denied = step.decide(Timestamp(95), NOW);
+            let denial = if exceeds {
+                Denial::ExceedsCapacity
+            } else {
+                Denial::Insufficient
+            };
+            assert_eq!(denied.verdict, Verdict::Denied(denial));
+            assert_eq!(denied.empty_at.0 == 95, exceeds, "{cost} {max_wait}");
+        }
+    }
+
+    #[test]
+    fn a_proposal_is_granted_and_charged_at_its_own_instant_or_now() {
+        let step = Step::new(3, 10);
+        for (first, empty_at) in [(92, 93), (93, 93), (120, 120)] {
+            let outcome = step.decide_first(Some(Timestamp(first)), NOW);
+            assert!(outcome.granted());
+            assert_eq!((outcome.empty_at.0, outcome.now), (empty_at, NOW));
+        }
+        assert_eq!(
+            step.decide_first(None, NOW),
+            step.decide(Timestamp::ZERO, NOW)
+        );
+        let peek = step.dry().decide_first(Some(Timestamp(120)), NOW);
+        assert_eq!(peek, step.dry().decide(Timestamp::ZERO, NOW));
+        let never = Step::new(11, 10).decide_first(Some(Timestamp(90)), NOW);
+        assert_eq!(never.verdict, Verdict::Denied(Denial::ExceedsCapacity));
+    }
+
+    #[test]
+    fn a_grant_of_future_tokens_is_due_after_its_wait() {
+        let step = Step {
+            max_wait: 7,
+            ..Step::new(5, 10)
+        };
+        let at = Timestamp;
+        // The bucket holds three ticks. The first step waits for two ticks, the second for seven,
+        // and the third is denied.
+        let first = step.decide(at(97), NOW);
+        let second = step.decide(first.empty_at, NOW);
+        assert!(first.granted() && second.granted());
+        assert_eq!((first.empty_at.0, second.empty_at.0), (102, 107));
+        assert_eq!(step.debt(at(107), NOW), 7);
+        assert_eq!((step.debt(at(100), NOW), step.debt(at(97), NOW)), (0, 0));
+        assert!(!step.decide(at(107), NOW).granted());
+        assert_eq!(step.retry_after(at(107), NOW), 5);
+        assert!(step.decide(at(107), at(105)).granted());
+        let dry = step.dry().decide(at(97), NOW);
+        assert!(dry.granted() && dry.empty_at == at(97));
     }
 }

@@ -253,6 +253,7 @@ mod tests {
             assert!(float(pair[0]) < float(pair[1]), "{pair:?}");
         }
         assert!(Tokens::from_int((1 << 53) + 1).unwrap() > float(9_007_199_254_740_992.0));
+        assert_eq!(Tokens::ZERO.cmp(&Tokens::ZERO), Ordering::Equal);
     }
 
     #[test]
@@ -275,6 +276,11 @@ mod tests {
         assert_eq!(float(5e-324).scale_up(u64::MAX, 1), Some(1));
         assert_eq!(float(1e300).scale_up(1, 1), None);
         assert_eq!(Tokens::ZERO.scale_up(u64::MAX, 7), Some(0));
+        assert_eq!(float(0.5).scale_up(0, 7), Some(0));
+        // The product has 127 bits, which is the most.
+        let great = float(18_446_744_073_709_551_616.0);
+        assert_eq!(great.scale_up(1 << 62, 1 << 63), Some(1 << 63));
+        assert_eq!(great.scale_up(1 << 63, u64::MAX), None);
     }
 
     #[test]

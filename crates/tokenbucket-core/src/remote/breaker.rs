@@ -280,6 +280,9 @@ impl Breaker {
     }
 }
 
+// Two cache lines, as the alignment says.
+const _: () = assert!(size_of::<Breaker>() == 128);
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -312,12 +315,12 @@ mod tests {
             breaker.failed(Passage::Closed, START, 0);
         }
         let mut now = START + LEAST_PAUSE;
-        let mut pause = LEAST_PAUSE;
+        let mut pause = TICKS_PER_SECOND / 10;
         for _ in 0..10 {
             assert_eq!(breaker.enter(now, LEASE), Passage::Probe);
             assert_eq!(breaker.enter(now, LEASE), Passage::Open(now + LEASE));
             breaker.failed(Passage::Probe, now, 0);
-            pause = (2 * pause).min(LONGEST_PAUSE);
+            pause = (2 * pause).min(4_000_000_000);
             assert_eq!(breaker.enter(now, LEASE), Passage::Open(now + pause));
             now += pause;
         }
@@ -333,8 +336,26 @@ mod tests {
     }
 
     #[test]
+    fn a_probe_without_a_result_lets_another_probe_soon() {
+        let breaker = Breaker::default();
+        for _ in 0..3 {
+            breaker.failed(Passage::Closed, START, 0);
+        }
+        let now = START + LEAST_PAUSE;
+        assert_eq!(breaker.enter(now, 100 * LEASE), Passage::Probe);
+        // A call that entered while the breaker was closed does not end the lease.
+        breaker.unanswered(Passage::Closed, now);
+        let leased = Passage::Open(now + 100 * LEASE);
+        assert_eq!(breaker.enter(now, LEASE), leased);
+        breaker.unanswered(Passage::Probe, now);
+        let soon = now + TICKS_PER_SECOND / 10;
+        assert_eq!(breaker.enter(now, LEASE), Passage::Open(soon));
+        assert_eq!(breaker.enter(soon, LEASE), Passage::Probe);
+    }
+
+    #[test]
     fn chance_only_shortens() {
-        for chance in [0, 1, 12_345, u64::MAX] {
+        for chance in [0, 1, 12_345, LEAST_PAUSE - 1, u64::MAX] {
             let breaker = Breaker::default();
             for _ in 0..3 {
                 breaker.failed(Passage::Closed, START, chance);
@@ -391,8 +412,8 @@ mod tests {
         let breakers = Breakers::new(&cells);
         for store in 0..200u64 {
             let name = format!("store {store}");
-            let cell = breakers.of(store * 64 + 3, &name);
-            assert!(std::ptr::eq(cell, breakers.of(store * 64 + 3, "again")));
+            let cell = breakers.of(store * 64 + 62, &name);
+            assert!(std::ptr::eq(cell, breakers.of(store * 64 + 62, "again")));
             assert_eq!(cell.state().name, name, "an idle cell changes hands");
         }
         assert_eq!(breakers.states().len(), CELLS);

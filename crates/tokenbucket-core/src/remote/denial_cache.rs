@@ -340,4 +340,18 @@ mod tests {
         let found = [1, 2, 3, 4].map(|key| cache.find(key, NOW).is_some());
         assert_eq!(found, [true, true, false, true]);
     }
+
+    #[test]
+    fn buckets_use_all_sets() {
+        let sets = sets(4);
+        let cache = DenialCache::new(&sets);
+        // The two highest bits of a hash choose one of four sets, and each set has three entries.
+        let hashes = (0..12u128).map(|n| (n % 4) << 126 | (n + 1));
+        for hash in hashes.clone() {
+            cache.record(hash, NOW, 0, NOW);
+        }
+        for hash in hashes {
+            assert!(cache.find(hash, NOW).is_some());
+        }
+    }
 }

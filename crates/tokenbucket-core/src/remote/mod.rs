@@ -23,6 +23,8 @@ mod resolve;
 pub mod secret;
 mod settings;
 mod stream;
+#[cfg(test)]
+mod tests;
 mod tls;
 mod transport;
 

@@ -14,6 +14,8 @@ pub mod diagnostics;
 pub mod namespaces;
 pub mod protocol;
 pub mod table;
+#[cfg(test)]
+mod tests;
 pub mod word;
 
 pub use table::SharedMemory;

@@ -238,10 +238,7 @@ fn write<S: Slots>(slots: &S, found: (usize, Word), outcome: Outcome, span: Span
 fn take_absent<S: Slots>(slots: &S, step: &Step, first: Option<Timestamp>) -> Option<Outcome> {
     if step.dry || step.exceeds_capacity() || (first.is_none() && step.cost == 0) {
         // This step changes nothing. A bucket from which nothing was taken needs no slot.
-        return Some(Outcome {
-            empty_at: Timestamp::ZERO,
-            ..step.decide(Timestamp::ZERO, slots.now())
-        });
+        return Some(step.decide(Timestamp::ZERO, slots.now()));
     }
     claim(slots, Span::covering(step.span()), |now| {
         step.decide_first(first, now)

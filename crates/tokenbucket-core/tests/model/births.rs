@@ -69,16 +69,15 @@ fn without_the_fence_a_key_lives_twice() {
 fn three_callers_give_birth_to_one_key() {
     holds_for_three("one key, two slots, three callers", || {
         let memory = Memory::running(&[live(X, 10, at(6)), Word::EMPTY], at(5));
-        let threads = [5, 7].map(|instant| {
-            let caller = memory.caller(K);
-            spawn(move || {
-                caller.until(at(instant));
-                caller.take(10, 10)
-            })
+        let [early, late] = [memory.caller(K), memory.caller(K)];
+        let early = spawn(move || early.take(10, 10));
+        let late = spawn(move || {
+            late.until(at(7));
+            late.take(10, 10)
         });
         let here = memory.caller(K).take(10, 10);
-        let [one, two] = threads.map(|thread| thread.join().unwrap());
-        let grants = grants(10, &[here, one, two]);
+        let outcomes = [here, early.join().unwrap(), late.join().unwrap()];
+        let grants = grants(10, &outcomes);
         assert_eq!(grants.len(), 1);
         memory.record(K);
     });

@@ -1,8 +1,9 @@
 //! Slots, a clock and their callers, made of loom atomics.
 //!
-//! Like a real clock, the clock always returns its newest value. A clock reading orders no other
-//! accesses. So the value of the clock is not a loom atomic, because a loom atomic would also order
-//! other accesses. The tests would then miss a missing fence.
+//! The clock is a relaxed loom atomic, because a clock reading orders no other accesses. A reading
+//! may be stale, as if the processor had read the clock before earlier accesses of the program. So
+//! the tests fail if the protocol's orderings allow this. If a caller loads a slot, its next
+//! reading must not be earlier than the reading that led to the slot's word.
 
 use crate::gates::Gates;
 use crate::packing::{pack, unpack};
@@ -11,7 +12,7 @@ use loom::thread::ThreadId;
 use std::cell::Cell;
 use std::marker::PhantomData;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
-use std::sync::atomic::{AtomicU64 as Plain, Ordering::Relaxed};
+use std::sync::atomic::Ordering::Relaxed;
 use std::sync::{Arc, Mutex};
 use tokenbucket_core::slots::counters::{Event, Shard, Totals};
 use tokenbucket_core::slots::protocol::{self, AtomicWord, Slots, Variant};
@@ -44,6 +45,10 @@ pub trait Guards: 'static {
     const VALIDATE: bool = true;
     const REREAD_CLOCK: bool = true;
     const FENCE: bool = true;
+    /// `false` relaxes the ordering of loads.
+    const ACQUIRE: bool = true;
+    /// `false` relaxes the ordering of swaps.
+    const RELEASE: bool = true;
 }
 
 /// The protocol with all guards.
@@ -82,7 +87,7 @@ struct Slot {
 /// The clock. A clock that stands still while threads run needs no gates.
 struct Clock {
     gates: Option<Gates>,
-    now: Plain,
+    now: AtomicU64,
 }
 
 impl Memory {
@@ -111,7 +116,7 @@ impl Memory {
             slots: slots.collect(),
             clock: Clock {
                 gates,
-                now: Plain::new(now.0),
+                now: AtomicU64::new(now.0),
             },
             evict,
             threads: Mutex::default(),
@@ -244,7 +249,7 @@ impl<G: Guards> Caller<G> {
 
 impl<G: Guards> Slots for Caller<G> {
     type Variant = Guarded<G>;
-    type Slot<'s> = Access<'s>;
+    type Slot<'s> = Access<'s, G>;
 
     fn len(&self) -> usize {
         self.memory.slots.len()
@@ -254,11 +259,10 @@ impl<G: Guards> Slots for Caller<G> {
         self.key
     }
 
-    fn slot(&self, index: usize) -> Access<'_> {
+    fn slot(&self, index: usize) -> Access<'_, G> {
         Access {
             slot: &self.memory.slots[index],
-            memory: &self.memory,
-            life: &self.life,
+            caller: self,
         }
     }
 
@@ -286,24 +290,29 @@ impl<G: Guards> Slots for Caller<G> {
 }
 
 /// A caller's access to a slot.
-pub struct Access<'s> {
+pub struct Access<'s, G: Guards> {
     slot: &'s Slot,
-    memory: &'s Memory,
-    life: &'s Cell<Life>,
+    caller: &'s Caller<G>,
 }
 
-impl AtomicWord for Access<'_> {
+impl<G: Guards> AtomicWord for Access<'_, G> {
     fn load(self, order: Ordering) -> Word {
-        self.slot.gates.pass(self.memory.thread());
+        self.slot.gates.pass(self.caller.memory.thread());
+        let order = if G::ACQUIRE { order } else { Relaxed };
         unpack(self.slot.word.load(order))
     }
 
     fn swap(self, old: Word, new: Word, done: Ordering, failed: Ordering) -> bool {
-        match self.life.get() {
+        match self.caller.life.get() {
             0 => resume_unwind(Box::new(Killed)),
             IMMORTAL => {}
-            life => self.life.set(life - 1),
+            life => self.caller.life.set(life - 1),
         }
+        let (done, failed) = if G::RELEASE {
+            (done, failed)
+        } else {
+            (Relaxed, Relaxed)
+        };
         let (old, new) = (pack(old), pack(new));
         let Slot { gates, word } = self.slot;
         gates.write(|| word.compare_exchange(old, new, done, failed).is_ok())

@@ -88,29 +88,61 @@ fn with_one_clock_reading_a_stalled_claim_admits_too_much() {
 
 /// Runs two callers that share a bucket with a record. Their clock readings may come in either
 /// order.
+fn shared<G: Guards>() {
+    let memory = Memory::running(&[live(K, 10, at(4)), Word::EMPTY], START);
+    let other = memory.mortal::<G>(K, IMMORTAL);
+    let other = spawn(move || {
+        let early = other.take(3, 10);
+        other.until(at(5));
+        [early, other.take(3, 10)]
+    });
+    let here = memory.mortal::<G>(K, IMMORTAL);
+    let here = [here.take(3, 10), here.take(3, 10)];
+    let [early, late] = other.join().unwrap();
+    let outcomes = [here[0], here[1], early, late];
+    let of_key = grants(3, &outcomes);
+    assert_bounded(START - 6, &of_key, 10);
+    assert_explained(START - 6, 3, 10, &outcomes);
+    // At the start, the bucket holds tokens worth six ticks, which is enough for two calls.
+    assert!(of_key.len() >= 2, "{of_key:?}");
+    // The bucket was never full, so `empty_at` moved by exactly the cost of the grants.
+    let record = memory.record(K).expect("it was not full");
+    assert_eq!(record.empty_at(), START - 6 + 3 * of_key.len() as u64);
+}
+
 #[test]
 fn a_live_bucket_is_shared() {
-    holds("two callers of a live bucket", 3, || {
-        let memory = Memory::running(&[live(K, 10, at(4)), Word::EMPTY], START);
-        let other = memory.caller(K);
-        let other = spawn(move || {
-            let early = other.take(3, 10);
-            other.until(at(5));
-            [early, other.take(3, 10)]
-        });
-        let here = memory.caller(K);
-        let here = [here.take(3, 10), here.take(3, 10)];
-        let [early, late] = other.join().unwrap();
-        let outcomes = [here[0], here[1], early, late];
-        let of_key = grants(3, &outcomes);
-        assert_bounded(START - 6, &of_key, 10);
-        assert_explained(START - 6, 3, 10, &outcomes);
-        // At the start, the bucket holds tokens worth six ticks, which is enough for two calls.
-        assert!(of_key.len() >= 2, "{of_key:?}");
-        // The bucket was never full, so `empty_at` moved by exactly the cost of the grants.
-        let record = memory.record(K).expect("it was not full");
-        assert_eq!(record.empty_at(), START - 6 + 3 * of_key.len() as u64);
-    });
+    holds("two callers of a live bucket", 3, shared::<Meant>);
+}
+
+struct RelaxedLoads;
+impl Guards for RelaxedLoads {
+    const ACQUIRE: bool = false;
+}
+
+#[test]
+fn with_relaxed_loads_a_denial_is_false_at_its_instant() {
+    is_violated(
+        "control: loads are relaxed",
+        3,
+        "a false denial",
+        shared::<RelaxedLoads>,
+    );
+}
+
+struct RelaxedSwaps;
+impl Guards for RelaxedSwaps {
+    const RELEASE: bool = false;
+}
+
+#[test]
+fn with_relaxed_swaps_a_denial_is_false_at_its_instant() {
+    is_violated(
+        "control: swaps are relaxed",
+        3,
+        "a false denial",
+        shared::<RelaxedSwaps>,
+    );
 }
 
 #[test]

@@ -1,0 +1,379 @@
+//! Tests the stages of a call on a transport that replies as a test says.
+#![allow(clippy::expect_used)]
+
+use super::*;
+use crate::clock::{EPOCH, TICKS_PER_SECOND, Ticks, Timestamp, boot_clock};
+use crate::host::{self, Host};
+use crate::memory::Segment;
+use crate::remote::denial_cache::Entry;
+use crate::step::{Denial, Verdict};
+use std::cell::RefCell;
+use std::num::NonZero;
+use std::thread::sleep;
+use std::time::Duration;
+
+/// The unit of the instants in the denial cache.
+const UNIT: Ticks = 1 << 14;
+const NOW: Timestamp = Timestamp(EPOCH.0 + (1 << 50));
+const TWO: NonZero<Ticks> = NonZero::new(2).expect("it is not 0");
+const MILLISECOND: Ticks = TICKS_PER_SECOND / 1000;
+
+const SETTINGS: Settings = Settings {
+    timeout: 7,
+    on_failure: OnFailure::Throw,
+    hint_max_age: Some(1024 * UNIT),
+};
+
+type Asked<'t> = dyn FnMut(Timestamp) -> Result<Reply, Cause> + 't;
+
+/// A transport that calls `asked` with the deadline of each request.
+struct Scripted<'t> {
+    server: Server,
+    asked: RefCell<Box<Asked<'t>>>,
+}
+
+impl Transport for Scripted<'_> {
+    fn identity(&self) -> Vec<u8> {
+        b"scripted".to_vec()
+    }
+
+    fn name(&self, identifier: &[u8]) -> Vec<u8> {
+        identifier.to_vec()
+    }
+
+    fn server(&self, _: &[u8]) -> &Server {
+        &self.server
+    }
+
+    fn take(&self, _: &Ask, deadline: Timestamp) -> Result<Reply, Cause> {
+        (self.asked.borrow_mut())(deadline)
+    }
+
+    fn put(&self, _: &[u8], _: &Put, _: Option<i64>, deadline: Timestamp) -> Result<(), Cause> {
+        (self.asked.borrow_mut())(deadline).map(|_| ())
+    }
+}
+
+fn host() -> Host {
+    let settings = host::Settings {
+        lines: host::lines(1 << 16),
+        diagnostics: false,
+        evict: false,
+    };
+    Host::new(settings, Segment::private).expect("memory")
+}
+
+fn remote<'t>(
+    host: &'t Host,
+    settings: Settings,
+    asked: impl FnMut(Timestamp) -> Result<Reply, Cause> + 't,
+) -> Remote<'t, Scripted<'t>> {
+    let transport = Scripted {
+        server: Server::new(b"scripted", "scripted".to_owned()),
+        asked: RefCell::new(Box::new(asked)),
+    };
+    Remote::new(transport, settings, host)
+}
+
+fn silent(_: Timestamp) -> Result<Reply, Cause> {
+    panic!("the store was contacted")
+}
+
+fn key() -> Key<'static> {
+    Key {
+        identifier: b"id",
+        hash: 77,
+    }
+}
+
+/// Returns the cached denial of a step at `NOW`, or `None` if the store must be contacted. The
+/// entry of the bucket is `age` ticks old.
+fn cached(bound: Timestamp, age: Ticks, step: &Step) -> Option<Outcome> {
+    let host = host();
+    // An age is rounded up by a unit.
+    let sent = NOW + UNIT - age;
+    host.denial_cache().record(key().hash, bound, 0, sent);
+    let remote = remote(&host, SETTINGS, silent);
+    remote.prepare(key(), step, NOW).err()
+}
+
+#[test]
+fn a_cached_denial_leaves_a_thousandth_of_its_age_for_the_drift_of_clocks() {
+    // At this age, the store's clock may be one unit ahead.
+    let age = 1024 * UNIT;
+    let bound = NOW - 10 * UNIT;
+    let granted = Step::new(11 * UNIT, 100 * UNIT);
+    assert_eq!(cached(bound, age, &granted), None);
+    let denied = Step::new(11 * UNIT + 1, 100 * UNIT);
+    // The error of an entry is at least two units.
+    let latest = NOW - 10 * UNIT + 2 * UNIT + UNIT;
+    let expected = Outcome::denied(Denial::Insufficient, latest, NOW);
+    assert_eq!(cached(bound, age, &denied), Some(expected));
+}
+
+#[test]
+fn the_error_of_a_cached_denial_adds_no_debt() {
+    let step = Step::new(50 * UNIT, 100 * UNIT);
+    let latest = |bound| cached(bound, UNIT, &step).map(|outcome| outcome.empty_at);
+    // The entry is one unit old. The store's clock may be 16 ticks ahead.
+    assert_eq!(latest(NOW - UNIT), Some(NOW));
+    assert_eq!(latest(NOW), Some(NOW));
+    assert_eq!(latest(NOW + UNIT), Some(NOW + 3 * UNIT + 16));
+}
+
+#[test]
+fn only_plain_steps_are_denied_from_fresh_entries() {
+    let step = Step::new(50 * UNIT, 100 * UNIT);
+    let is_cached = |age, step: &Step| cached(NOW, age, step).is_some();
+    assert!(is_cached(1024 * UNIT, &step));
+    assert!(!is_cached(1025 * UNIT, &step));
+    assert!(!is_cached(UNIT, &step.dry()));
+    assert!(!is_cached(UNIT, &Step { tick: TWO, ..step }));
+    assert!(!is_cached(
+        UNIT,
+        &Step {
+            max_debt: 1,
+            ..step
+        }
+    ));
+}
+
+#[test]
+fn a_lost_record_is_restored_unless_it_is_full_at_the_deadline() {
+    let host = host();
+    let sent = NOW - 1023 * UNIT;
+    host.denial_cache()
+        .record(key().hash, NOW - 10 * UNIT, 0, sent);
+    let remote = remote(&host, SETTINGS, silent);
+    // The timeout is 7 ticks, and the store's clock may be one unit ahead.
+    let age = 11 * UNIT + 7;
+    for (burst, seen) in [(age, None), (age + 1, Some(age.cast_signed()))] {
+        let step = Step::new(0, burst);
+        let (ask, _) = remote.prepare(key(), &step, NOW).expect("it costs nothing");
+        assert_eq!(ask.seen, seen);
+    }
+}
+
+/// Records a reply to a request that was sent a second ago, and returns the bucket's entry. The
+/// store's bucket was empty `empty` ticks before the reply.
+fn learned(
+    verdict: Verdict,
+    empty: i64,
+    known: Option<&Entry>,
+    step: &Step,
+    settings: Settings,
+) -> Option<(Entry, Timestamp)> {
+    let host = host();
+    let mut reply = Reply::new(true, NOW, NOW.saturating_add_signed(-empty));
+    reply.outcome.verdict = verdict;
+    reply.healed = known.is_some_and(|known| known.age == 0);
+    let sent = boot_clock() - TICKS_PER_SECOND;
+    remote(&host, settings, silent).learn(key(), step, &reply, known, sent);
+    let entry = host.denial_cache().find(key().hash, boot_clock())?;
+    Some((entry, sent))
+}
+
+#[test]
+fn denials_and_debts_are_cached() {
+    let denied = |denial| Verdict::Denied(denial);
+    let step = Step::new(1, TICKS_PER_SECOND);
+    let known = Entry {
+        bound: Timestamp::ZERO,
+        error: 0,
+        age: 1,
+    };
+    let off = Settings {
+        hint_max_age: None,
+        ..SETTINGS
+    };
+    let ticking = Step { tick: TWO, ..step };
+    for (verdict, empty, known, step, settings, is_cached) in [
+        (denied(Denial::Insufficient), 5, None, step, SETTINGS, true),
+        (denied(Denial::Insufficient), 5, None, step, off, false),
+        (
+            denied(Denial::Insufficient),
+            5,
+            None,
+            ticking,
+            SETTINGS,
+            false,
+        ),
+        (
+            denied(Denial::ExceedsCapacity),
+            5,
+            None,
+            step,
+            SETTINGS,
+            false,
+        ),
+        (Verdict::Granted, 5, None, step, SETTINGS, false),
+        (Verdict::Granted, 0, None, step, SETTINGS, false),
+        (Verdict::Granted, -1, None, step, SETTINGS, true),
+        (Verdict::Granted, 5, Some(&known), step, SETTINGS, true),
+    ] {
+        let entry = learned(verdict, empty, known, &step, settings);
+        assert_eq!(entry.is_some(), is_cached, "{verdict:?} {empty} {step:?}");
+    }
+}
+
+#[test]
+fn an_entry_is_a_lower_bound_on_this_hosts_clock() {
+    let insufficient = Verdict::Denied(Denial::Insufficient);
+    let step = Step::new(1, TICKS_PER_SECOND);
+    for empty in [3 * TICKS_PER_SECOND, 0] {
+        let learned = learned(insufficient, empty.cast_signed(), None, &step, SETTINGS);
+        let (entry, sent) = learned.expect("it is cached");
+        let bound = sent - empty;
+        assert!(entry.bound <= bound && bound < entry.bound + 2 * TICKS_PER_SECOND);
+        // The server read its clock at some instant of the second that the call took.
+        assert!(entry.bound + entry.error >= bound + TICKS_PER_SECOND);
+        assert!(entry.error < 5 * TICKS_PER_SECOND);
+    }
+}
+
+#[test]
+fn a_restored_record_does_not_wear_off() {
+    let insufficient = Verdict::Denied(Denial::Insufficient);
+    let step = Step::new(1, TICKS_PER_SECOND);
+    // The age is 0 if the reply says that the record was restored.
+    for (age, stays) in [(0, true), (1, false)] {
+        let known = Entry {
+            bound: boot_clock(),
+            error: 60 * TICKS_PER_SECOND,
+            age,
+        };
+        let empty = 9 * TICKS_PER_SECOND.cast_signed();
+        let learned = learned(insufficient, empty, Some(&known), &step, SETTINGS);
+        let (entry, _) = learned.expect("it is cached");
+        let latest = entry.bound + entry.error;
+        assert_eq!(latest >= known.bound + known.error, stays);
+        let earliest = known.bound - 80 * TICKS_PER_SECOND;
+        assert!(entry.bound >= earliest);
+    }
+}
+
+/// Returns true if the bucket has an entry that readers use.
+fn is_cached(host: &Host) -> bool {
+    // An entry is used from the unit after the stamp of its set.
+    sleep(Duration::from_millis(1));
+    host.denial_cache().find(key().hash, boot_clock()).is_some()
+}
+
+fn cache(host: &Host) {
+    sleep(Duration::from_millis(1));
+    let now = boot_clock();
+    host.denial_cache().record(key().hash, now, 0, now);
+}
+
+#[test]
+fn refunds_and_resets_clear_the_denial_cache_before_and_after_the_call() {
+    for (put, clears) in [
+        (Put::refund(1, 10), true),
+        (Put::Reset { burst: 10 }, true),
+        (Put::Bootstrap { age: 1 }, false),
+    ] {
+        let host = host();
+        cache(&host);
+        let remote = remote(&host, SETTINGS, |_| {
+            assert_ne!(is_cached(&host), clears, "{put:?}");
+            // Meanwhile another worker records the old state.
+            cache(&host);
+            Ok(Reply::new(true, Timestamp::ZERO, Timestamp::ZERO))
+        });
+        assert!(remote.put(key(), &put).is_ok());
+        assert_ne!(is_cached(&host), clears, "{put:?}");
+    }
+}
+
+/// Opens the breaker with three failures, and waits until a call may probe the store. The probe
+/// fails with `cause`. Returns the host and the ticks until the next probe.
+fn probed(timeout: Ticks, cause: fn() -> Cause) -> (Host, Option<Ticks>) {
+    let host = host();
+    let settings = Settings {
+        timeout,
+        ..SETTINGS
+    };
+    let open_until = || host.breakers().states()[0].open_until;
+    let step = Step::new(1, 10);
+    let failing = remote(&host, settings, |_| Err(Cause::Timeout));
+    for _ in 0..3 {
+        assert!(failing.take(key(), &step, None).is_err());
+    }
+    let until = open_until().expect("it is open");
+    sleep(Duration::from_nanos(until - boot_clock()));
+    let probing = remote(&host, settings, |deadline| {
+        let lease = open_until().expect("leased");
+        assert_eq!(lease, deadline + timeout, "two timeouts from the start");
+        Err(cause())
+    });
+    let before = boot_clock();
+    assert!(probing.take(key(), &step, None).is_err());
+    let next = open_until().map(|until| until.saturating_since(before));
+    drop((failing, probing));
+    (host, next)
+}
+
+#[test]
+fn a_failed_probe_reports_who_failed() {
+    let long = 3600 * TICKS_PER_SECOND;
+    // The store failed, so the pause doubles. A random part of at most a half is cut off.
+    let (host, next) = probed(long, || Cause::Timeout);
+    assert!(next.is_some_and(|next| (100 * MILLISECOND..long).contains(&next)));
+    assert_eq!(host.slots().totals().get(Event::Failed), 4);
+    assert_eq!(host.slots().totals().get(Event::Opened), 1);
+    // The store replied, so the breaker is closed.
+    let (host, next) = probed(long, || Cause::Record);
+    assert_eq!(next, None);
+    assert_eq!(host.slots().totals().get(Event::Failed), 3);
+    // The caller failed, so another caller probes soon.
+    let (host, next) = probed(long, || Cause::Thrown);
+    assert!(next.is_some_and(|next| (100 * MILLISECOND..long).contains(&next)));
+    assert_eq!(host.slots().totals().get(Event::Failed), 3);
+}
+
+#[test]
+fn a_call_ends_at_its_deadline() {
+    let host = host();
+    let settings = Settings {
+        timeout: 3600 * TICKS_PER_SECOND,
+        ..SETTINGS
+    };
+    let start = boot_clock();
+    let remote = remote(&host, settings, |deadline| {
+        let timeouts = start + settings.timeout..=boot_clock() + settings.timeout;
+        assert!(timeouts.contains(&deadline));
+        Ok(Reply::new(true, Timestamp::ZERO, Timestamp::ZERO))
+    });
+    assert!(remote.take(key(), &Step::new(1, 10), None).is_ok());
+    assert_eq!(host.slots().totals().get(Event::Asked), 1);
+}
+
+#[test]
+fn a_bucket_is_said_to_exist_if_nobody_knows() {
+    let failing = |on_failure| {
+        let host = host();
+        let settings = Settings {
+            on_failure,
+            ..SETTINGS
+        };
+        let remote = remote(&host, settings, |_| Err(Cause::Timeout));
+        let contains = || remote.contains(key()).expect("it does not throw").value;
+        let before = contains();
+        host.slots().put(key(), &Put::Bootstrap { age: 0 });
+        (before, contains())
+    };
+    assert_eq!(failing(OnFailure::Local), (false, true));
+    assert_eq!(failing(OnFailure::Allow), (true, true));
+    assert_eq!(failing(OnFailure::Deny), (true, true));
+    for absent in [false, true] {
+        let host = host();
+        let remote = remote(&host, SETTINGS, |_| {
+            Ok(Reply {
+                absent,
+                ..Reply::new(true, Timestamp::ZERO, Timestamp::ZERO)
+            })
+        });
+        let answer = remote.contains(key()).expect("it replies");
+        assert!(answer.value != absent && !answer.stood_in);
+    }
+}
