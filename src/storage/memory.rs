@@ -16,6 +16,8 @@ pub struct MemoryStorage {
 }
 
 impl State for MemoryStorage {
+    const OWNS_MEMORY: bool = true;
+
     fn class() -> &'static Class {
         &classes::TOKEN_BUCKET_STORAGE_MEMORY
     }

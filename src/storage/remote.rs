@@ -42,6 +42,7 @@ struct Made<T> {
 
 impl<T: StorageClass> State for RemoteStorage<T> {
     const SLOTS: usize = 2;
+    const OWNS_MEMORY: bool = true;
 
     fn class() -> &'static Class {
         T::class()

@@ -106,7 +106,7 @@ pub fn construct(call: &mut Call<'_>, _result: &mut Zval) -> Result<(), Thrown> 
     let this = call.this::<SharedMemoryStorage>();
     let set = this.hasher.set(hasher(namespace));
     set.map_err(|_| arguments::constructed_already::<SharedMemoryStorage>())?;
-    this.set_property(0, value::of_bytes(namespace));
+    this.set_property(0, value::of_text(namespace));
     Ok(())
 }
 

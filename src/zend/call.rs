@@ -44,7 +44,13 @@ pub fn run<'a>(
         }
     });
     if let Err(panic) = catch_unwind(body) {
-        throw::panicked(bailout::resume(panic).as_ref());
+        let panic = bailout::resume(panic);
+        // The memory may not suffice for the exception.
+        let report = AssertUnwindSafe(|| throw::panicked(panic.as_ref()));
+        if let Err(end) = catch_unwind(report) {
+            drop(panic);
+            bailout::resume(end);
+        }
     }
 }
 
@@ -149,12 +155,12 @@ impl<'a> Call<'a> {
                 return None;
             }
             let (scope, name) = (ZendStr::new("static", false), ZendStr::new(name, false));
-            let found = symbols::zend_get_class_constant_ex(
-                ptr::from_ref(&*scope).cast_mut().cast(),
-                ptr::from_ref(&*name).cast_mut().cast(),
-                class.entry(),
-                0,
-            );
+            let [scope, name] =
+                [&scope, &name].map(|text| ptr::from_ref(&**text).cast_mut().cast());
+            let entry = class.entry();
+            // The constant may be an expression that runs PHP code.
+            let find = || symbols::zend_get_class_constant_ex(scope, name, entry, 0);
+            let found = bailout::door(find);
             found
                 .as_ref()
                 .and_then(value::to_number)
@@ -164,9 +170,12 @@ impl<'a> Call<'a> {
 
     #[cold]
     fn wrong(&self, number: u32, expected: symbols::zend_expected_type) -> Thrown {
+        let arg = self.raw(number);
         // SAFETY: called in the frame of the function that the message names, with one of its
         // arguments. If an exception is pending, the engine keeps that exception.
-        unsafe { symbols::zend_wrong_parameter_type_error(number, expected, self.raw(number)) };
+        bailout::door(|| unsafe {
+            symbols::zend_wrong_parameter_type_error(number, expected, arg)
+        });
         Thrown
     }
 
@@ -179,7 +188,8 @@ impl<'a> Call<'a> {
         convert: impl FnOnce(*mut zval, *mut T) -> bool,
     ) -> Option<T> {
         let mut result = T::default();
-        convert(self.raw(number), &raw mut result).then_some(result)
+        let (arg, place) = (self.raw(number), &raw mut result);
+        bailout::door(|| convert(arg, place)).then_some(result)
     }
 
     /// Returns argument `number` as `int|float`, converted in the caller's mode (weak or strict).
@@ -194,11 +204,10 @@ impl<'a> Call<'a> {
         // A copy is converted, because the bytes of the argument's string may be borrowed.
         let mut copy = self.arg(number).shallow_clone();
         let mut converted = ptr::null_mut();
+        let (from, to) = (&raw mut copy, &raw mut converted);
         // SAFETY: the copy belongs to this function, so it may be converted in place.
-        let parsed = unsafe {
-            symbols::zend_parse_arg_number_slow(&raw mut copy, &raw mut converted, number)
-        };
-        if parsed
+        let convert = || unsafe { symbols::zend_parse_arg_number_slow(from, to, number) };
+        if bailout::door(convert)
             // SAFETY: the conversion has set the pointer to a live value.
             && let Some(plain) = value::as_number(unsafe { &*converted })
         {
@@ -391,7 +400,9 @@ impl<'a> Call<'a> {
         let (class, arg) = (throw::text(class), self.raw(number));
         // SAFETY: called in the frame of the function that the message names, with one of its
         // arguments.
-        unsafe { symbols::zend_wrong_parameter_class_error(number, class.as_ptr(), arg) };
+        bailout::door(|| unsafe {
+            symbols::zend_wrong_parameter_class_error(number, class.as_ptr(), arg);
+        });
         Thrown
     }
 }
