@@ -129,7 +129,9 @@ fn stores(host: &Host) -> ext_php_rs::error::Result<Array> {
         row.insert("breaker", if is_open { "open" } else { "closed" })?;
         row.insert("failures", i64::from(state.failures))?;
         row.insert("opened", count(state.openings))?;
-        let pause = state.open_until.unwrap_or(0).saturating_sub(now);
+        let pause = state
+            .open_until
+            .map_or(0, |until| until.saturating_since(now));
         row.insert("retry_after", seconds::from_ticks(pause))?;
         list.push(row)?;
     }

@@ -87,9 +87,10 @@ pub fn shared_memory() -> SharedMemorySettings {
     }
 }
 
-/// Returns the current value of `tokenbucket.namespace`. It may differ between pools and requests.
-pub fn namespace() -> Vec<u8> {
-    NAMESPACE.value()
+/// Passes the current value of `tokenbucket.namespace` to `read` and returns the result. The value
+/// may differ between pools and requests.
+pub fn namespace<R>(read: impl FnOnce(&[u8]) -> R) -> R {
+    NAMESPACE.read(read)
 }
 
 fn checked<T>(name: &CStr, expected: &str, default: T, read: fn(&str) -> Option<T>) -> T {

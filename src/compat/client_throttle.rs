@@ -21,7 +21,7 @@ use tokenbucket_compat::throttle::{self, Throttle};
 use tokenbucket_core::remote::memcached::Memcached;
 use tokenbucket_core::remote::redis::Redis;
 use tokenbucket_core::remote::{Answer, Ask, Cause, OnFailure, Transport};
-use tokenbucket_core::{Step, Ticks, printable, seconds};
+use tokenbucket_core::{Step, Timestamp, printable, seconds};
 
 /// The property slot of `$storage`.
 const STORAGE: usize = 0;
@@ -152,7 +152,7 @@ fn ask_openly<T: StorageClass>(
     identifier: &[u8],
     step: &Step,
     name: impl FnOnce(&T) -> Vec<u8>,
-    ask: impl FnOnce(&T, Ticks) -> Result<Wait, Cause>,
+    ask: impl FnOnce(&T, Timestamp) -> Result<Wait, Cause>,
 ) -> Result<Option<Wait>, Thrown> {
     let remote = storage.store()?;
     let answer = remote.ask(

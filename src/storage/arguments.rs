@@ -60,7 +60,7 @@ pub fn policy(call: &mut Call<'_>, first: u32, defaults: Settings) -> Result<Set
 
 /// Reads argument `number`, which must be a case of `TokenBucket\OnFailure`.
 fn on_failure(call: &Call<'_>, number: u32) -> Result<OnFailure, Thrown> {
-    let name = class::case_name(&call.object_of(number, &classes::ON_FAILURE)?);
+    let name = class::case_name(call.object_of(number, &classes::ON_FAILURE)?);
     match value::bytes(&name) {
         b"Local" => Ok(OnFailure::Local),
         b"Allow" => Ok(OnFailure::Allow),

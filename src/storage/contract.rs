@@ -7,7 +7,7 @@ use std::any::Any;
 use std::fmt::Debug;
 use tokenbucket_core::clock::wall_clock;
 use tokenbucket_core::remote::Batched;
-use tokenbucket_core::{Grain, Key, KeyHasher, Outcome, Put, Step, Ticks, boot_clock};
+use tokenbucket_core::{Grain, Key, KeyHasher, Outcome, Put, Step, Ticks, Timestamp, boot_clock};
 
 /// Returns the storage if it is of the type `S`.
 pub fn downcast<S: 'static>(storage: &dyn Storage) -> Option<&S> {
@@ -34,7 +34,7 @@ pub trait Storage: Any + Debug {
         &self,
         key: Key<'_>,
         step: &Step,
-        first: Option<Ticks>,
+        first: Option<Timestamp>,
     ) -> Result<(Outcome, bool), Thrown>;
 
     /// Changes a bucket without taking tokens.
@@ -53,7 +53,7 @@ pub trait Storage: Any + Debug {
     ///
     /// # Errors
     /// Fails as [`Storage::take_or_fall_back`] does.
-    fn take(&self, key: Key<'_>, step: &Step, first: Option<Ticks>) -> Result<Outcome, Thrown> {
+    fn take(&self, key: Key<'_>, step: &Step, first: Option<Timestamp>) -> Result<Outcome, Thrown> {
         let answer = self.take_or_fall_back(key, step, first);
         answer.map(|(outcome, _)| outcome)
     }
@@ -102,7 +102,7 @@ pub trait Storage: Any + Debug {
     }
 
     /// Returns the current instant in ticks, on the clock that first states refer to.
-    fn now(&self) -> Ticks {
+    fn now(&self) -> Timestamp {
         boot_clock()
     }
 

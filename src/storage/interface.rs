@@ -10,7 +10,7 @@ use crate::zend::{Call, Object, State, Thrown, Zval, invoke, throw, value};
 use tokenbucket_core::clock::TICKS_PER_MICROSECOND;
 use tokenbucket_core::quota::MAX_BURST;
 use tokenbucket_core::store::empty_at;
-use tokenbucket_core::{AmountError, Grain, Key, Put, Step, TICKS_PER_SECOND, Ticks, seconds};
+use tokenbucket_core::{AmountError, Grain, Key, Put, Step, TICKS_PER_SECOND, Timestamp, seconds};
 
 /// A state whose objects are storages.
 pub trait StorageState: State {
@@ -116,7 +116,7 @@ pub fn first_state(
     key: Key<'_>,
     step: &Step,
     bootstrap: impl FnOnce() -> Result<(), Thrown>,
-) -> Result<Option<Ticks>, Thrown> {
+) -> Result<Option<Timestamp>, Thrown> {
     if step.exceeds_capacity() || storage.contains(key)? {
         return Ok(None);
     }

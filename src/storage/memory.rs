@@ -6,7 +6,9 @@ use super::proposals::Proposals;
 use crate::zend::{Call, Class, Object, State, Thrown, Zval, value};
 use crate::{classes, exceptions};
 use tokenbucket_core::clock::{EPOCH, wall_clock};
-use tokenbucket_core::{Grain, Key, KeyHasher, MemoryStore, Outcome, Put, Step, Ticks, seconds};
+use tokenbucket_core::{
+    Grain, Key, KeyHasher, MemoryStore, Outcome, Put, Step, Ticks, Timestamp, seconds,
+};
 
 /// The state of an object: its buckets and their clock.
 #[derive(Debug, Default)]
@@ -41,7 +43,7 @@ impl Storage for Object<MemoryStorage> {
         &self,
         key: Key<'_>,
         step: &Step,
-        first: Option<Ticks>,
+        first: Option<Timestamp>,
     ) -> Result<(Outcome, bool), Thrown> {
         Ok((self.store.take(key, step, first), false))
     }
@@ -55,7 +57,7 @@ impl Storage for Object<MemoryStorage> {
         Ok(self.store.contains(key))
     }
 
-    fn now(&self) -> Ticks {
+    fn now(&self) -> Timestamp {
         self.store.now()
     }
 

@@ -8,7 +8,7 @@
 
 use crate::zend::system;
 use std::cell::{Cell, RefCell};
-use tokenbucket_core::Ticks;
+use tokenbucket_core::Timestamp;
 
 /// The proposals of the closures that are running. Fibers may interleave closures, so closures may
 /// end in any order.
@@ -24,7 +24,7 @@ struct Proposal {
     /// The fiber that the closure runs in.
     fiber: usize,
     identifier: Box<[u8]>,
-    first: Option<Ticks>,
+    first: Option<Timestamp>,
 }
 
 impl Proposals {
@@ -43,7 +43,7 @@ impl Proposals {
     }
 
     /// Unregisters a closure that has returned. Returns the state that it proposed, if any.
-    pub fn close(&self, number: u64) -> Option<Ticks> {
+    pub fn close(&self, number: u64) -> Option<Timestamp> {
         let mut open = self.open.borrow_mut();
         let place = open
             .iter()
@@ -53,7 +53,7 @@ impl Proposals {
 
     /// Records a first state as the proposal of the latest closure that runs for this bucket.
     /// Prefers closures in the current fiber. Returns false if no closure runs for this bucket.
-    pub fn propose(&self, identifier: &[u8], first: Ticks) -> bool {
+    pub fn propose(&self, identifier: &[u8], first: Timestamp) -> bool {
         let mut open = self.open.borrow_mut();
         let fiber = system::fiber();
         let latest = open

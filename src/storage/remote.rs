@@ -12,7 +12,7 @@ use tokenbucket_core::remote::failure::Failure;
 use tokenbucket_core::remote::{
     Answer, Batched, Blame, Cause, OnFailure, Remote, Settings, Transport,
 };
-use tokenbucket_core::{Denial, Grain, Key, KeyHasher, Outcome, Put, Step, Ticks, Verdict};
+use tokenbucket_core::{Denial, Grain, Key, KeyHasher, Outcome, Put, Step, Timestamp, Verdict};
 
 /// A transport whose storage has its own PHP class.
 pub trait StorageClass: Transport + Debug + Sized + 'static {
@@ -70,7 +70,7 @@ impl<T: StorageClass> Storage for Object<RemoteStorage<T>> {
         &self,
         key: Key<'_>,
         step: &Step,
-        first: Option<Ticks>,
+        first: Option<Timestamp>,
     ) -> Result<(Outcome, bool), Thrown> {
         self.with(|remote| remote.take(key, step, first).map(Answer::with_origin))
     }
@@ -176,7 +176,7 @@ impl<T: StorageClass> Object<RemoteStorage<T>> {
     pub fn ask<R>(
         &self,
         name: impl FnOnce(&T) -> Vec<u8>,
-        ask: impl FnOnce(&T, Ticks) -> Result<R, Cause>,
+        ask: impl FnOnce(&T, Timestamp) -> Result<R, Cause>,
         stand_in: impl FnOnce(OnFailure) -> R,
     ) -> Result<R, Thrown> {
         let remote = self.store()?;
@@ -193,8 +193,8 @@ impl<T: StorageClass> Object<RemoteStorage<T>> {
         // The default is never used, because the segment exists while PHP code runs.
         outcome.unwrap_or(Outcome {
             verdict: Verdict::Denied(Denial::Unavailable),
-            now: 0,
-            empty_at: 0,
+            now: Timestamp::ZERO,
+            empty_at: Timestamp::ZERO,
         })
     }
 }

@@ -5,9 +5,9 @@ use super::contract::Storage;
 use super::proposals::Proposals;
 use crate::zend::{Call, Class, Object, State, Thrown, Zval, value};
 use crate::{classes, ini, segment};
-use std::cell::OnceCell;
+use std::cell::{OnceCell, RefCell};
 use tokenbucket_core::slots::SharedMemory;
-use tokenbucket_core::{Denial, Key, KeyHasher, Outcome, Put, Step, Ticks, boot_clock};
+use tokenbucket_core::{Denial, Key, KeyHasher, Outcome, Put, Step, Timestamp, boot_clock};
 
 /// The state of an object: the hasher of its identifiers. The buckets are in the segment.
 #[derive(Debug, Default)]
@@ -42,7 +42,7 @@ impl Storage for Object<SharedMemoryStorage> {
         &self,
         key: Key<'_>,
         step: &Step,
-        first: Option<Ticks>,
+        first: Option<Timestamp>,
     ) -> Result<(Outcome, bool), Thrown> {
         Ok((take(key, step, first), false))
     }
@@ -67,19 +67,50 @@ impl Storage for Object<SharedMemoryStorage> {
     }
 }
 
+/// The hasher of a namespace.
+struct Hashed {
+    /// The value of the INI setting, followed by the argument of the constructor.
+    namespace: Vec<u8>,
+    /// The length of the setting's value.
+    outer: usize,
+    hasher: KeyHasher,
+}
+
+thread_local! {
+    /// The latest namespace, because most requests of a worker use the same one.
+    static LATEST: RefCell<Option<Hashed>> = const { RefCell::new(None) };
+}
+
 /// Returns the hasher for a namespace of the constructor, inside the namespace of the INI setting.
-fn hasher(namespace: &[u8]) -> KeyHasher {
+fn hasher(inner: &[u8]) -> KeyHasher {
     let root = segment::store().map_or(KeyHasher::new([0; 2]), SharedMemory::hasher);
-    root.namespace(&[&ini::namespace(), namespace])
+    ini::namespace(|outer| {
+        if outer.is_empty() && inner.is_empty() {
+            return root;
+        }
+        LATEST.with_borrow_mut(|latest| {
+            let is_same = |it: &&Hashed| it.namespace.split_at(it.outer) == (outer, inner);
+            if let Some(same) = latest.as_ref().filter(is_same) {
+                return same.hasher;
+            }
+            let hasher = root.namespace(&[outer, inner]);
+            *latest = Some(Hashed {
+                namespace: [outer, inner].concat(),
+                outer: outer.len(),
+                hasher,
+            });
+            hasher
+        })
+    })
 }
 
 #[inline(always)]
-fn take(key: Key<'_>, step: &Step, first: Option<Ticks>) -> Outcome {
+fn take(key: Key<'_>, step: &Step, first: Option<Timestamp>) -> Outcome {
     match segment::store() {
         Some(store) => store.take(key, step, first),
         // The segment is missing only before the module has started and after it has shut down.
         // Deny the step in this case.
-        None => Outcome::denied(Denial::TableFull, 0, boot_clock()),
+        None => Outcome::denied(Denial::TableFull, Timestamp::ZERO, boot_clock()),
     }
 }
 
@@ -98,15 +129,17 @@ pub fn take_here(identifier: &[u8], step: &Step) -> Outcome {
 /// Implements `__construct(string $namespace = '')`. Throws `Error` if the object has already been
 /// constructed.
 pub fn construct(call: &mut Call<'_>, _result: &mut Zval) -> Result<(), Thrown> {
-    let namespace = if call.count() == 1 {
-        call.string(1)?
-    } else {
-        b""
+    let namespace = match call.count() {
+        0 => value::of_text(b""),
+        _ => {
+            call.string(1)?;
+            call.arg(1).shallow_clone()
+        }
     };
     let this = call.this::<SharedMemoryStorage>();
-    let set = this.hasher.set(hasher(namespace));
+    let set = this.hasher.set(hasher(value::bytes(&namespace)));
     set.map_err(|_| arguments::constructed_already::<SharedMemoryStorage>())?;
-    this.set_property(0, value::of_text(namespace));
+    this.set_property(0, namespace);
     Ok(())
 }
 

@@ -1,15 +1,18 @@
 //! The state of a `TokenBucket` object: its four properties, and the plan derived from them.
 
-use super::plan::{CAPACITY, IDENTIFIER, NAMES, Overrides, Plan, RATE, STORAGE, Source};
+use super::plan::{
+    CAPACITY, IDENTIFIER, NAMES, Overrides, Plan, RATE, STORAGE, Source, storage_of,
+};
 use crate::classes::TOKEN_BUCKET;
-use crate::exceptions::Origin;
-use crate::zend::{Class, Object, State, Thrown, Zval, hooks};
+use crate::exceptions::{Origin, bad_property};
+use crate::zend::{Class, Identity, Number, Object, State, Thrown, Zval, hooks, value};
+use ext_php_rs::ffi::{IS_LONG, IS_STRING};
 use std::cell::RefCell;
 
 /// The state of an object, in addition to the properties.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub struct Bucket {
-    plan: RefCell<Option<Plan>>,
+    plan: RefCell<Plan>,
 }
 
 impl State for Bucket {
@@ -20,16 +23,18 @@ impl State for Bucket {
     }
 
     fn born() -> Self {
-        Self::default()
+        Self {
+            plan: RefCell::new(Plan::new()),
+        }
     }
 
     fn cloned(&self) -> Option<Self> {
-        Some(Self::default())
+        Some(Self::born())
     }
 
-    fn report(&self, report: impl FnMut(&Zval)) {
+    fn report(&self, mut report: impl FnMut(&Zval)) {
         if let Ok(plan) = self.plan.try_borrow() {
-            plan.as_ref().map(Plan::storage).map(report);
+            report(plan.storage());
         }
     }
 }
@@ -58,7 +63,7 @@ pub fn set_property(bucket: &Object<Bucket>, slot: usize, value: Zval) -> Result
 }
 
 /// Copies the current properties.
-fn properties(bucket: &Object<Bucket>) -> Result<Source, Thrown> {
+fn properties(bucket: &Object<Bucket>) -> Result<[Zval; RATE + 1], Thrown> {
     let copy = |slot| property(bucket, slot);
     Ok([
         copy(STORAGE)?,
@@ -78,28 +83,21 @@ fn properties(bucket: &Object<Bucket>) -> Result<Source, Thrown> {
 /// Throws `ValueError` or `TypeError` for an invalid property.
 #[inline(always)]
 pub fn with_plan<R>(bucket: &Object<Bucket>, read: impl FnOnce(&Plan) -> R) -> Result<R, Thrown> {
-    let is_current = |plan: &Plan| {
-        // A property that has become a PHP reference does not match here. `renew` compares the
-        // value behind it.
-        plan.is_current(|slot, identity| bucket.slot(slot).is(identity))
-    };
     let mut plan = bucket.plan.borrow();
-    if !plan.as_ref().is_some_and(is_current) {
+    // A property that has become a PHP reference does not match here. `renew` compares the value
+    // behind it.
+    if !plan.is_current(|slot, identity| bucket.slot(slot).is(identity)) {
         drop(plan);
         renew(bucket)?;
         plan = bucket.plan.borrow();
     }
-    // There is a plan, because `renew` derives a missing plan and no code removes a plan.
-    plan.as_ref().map(read).ok_or(Thrown)
+    Ok(read(&plan))
 }
 
 /// Passes the current plan to `read`, without a check of the properties. Call it right after
 /// [`with_plan`], before PHP code can run.
-pub fn with_latest_plan<R>(
-    bucket: &Object<Bucket>,
-    read: impl FnOnce(&Plan) -> R,
-) -> Result<R, Thrown> {
-    bucket.plan.borrow().as_ref().map(read).ok_or(Thrown)
+pub fn with_latest_plan<R>(bucket: &Object<Bucket>, read: impl FnOnce(&Plan) -> R) -> R {
+    read(&bucket.plan.borrow())
 }
 
 /// Derives a new plan, unless the properties are unchanged behind a PHP reference.
@@ -107,14 +105,27 @@ pub fn with_latest_plan<R>(
 #[inline(never)]
 fn renew(bucket: &Object<Bucket>) -> Result<(), Thrown> {
     let mut source = properties(bucket)?;
-    let is_current = |plan: &Plan| plan.is_current(|slot, identity| identity.is_of(&source[slot]));
-    if bucket.plan.borrow().as_ref().is_some_and(is_current) {
+    let is_same = |slot: usize, identity: Identity| identity.is_of(&source[slot]);
+    if bucket.plan.borrow().is_current(is_same) {
         return Ok(());
     }
+    storage_of(&source[STORAGE])?;
+    let identifier = value::to_string(&source[IDENTIFIER]);
+    let identifier = identifier.ok_or_else(|| bad_property("_identifier", "string"))?;
+    if !matches!(value::kind(&source[IDENTIFIER]), IS_STRING | IS_LONG) {
+        // The conversion may have run PHP code that has changed any property.
+        source = properties(bucket)?;
+    }
+    let number = |slot: usize| {
+        let number = value::to_number(&source[slot]);
+        number.ok_or_else(|| bad_property(NAMES[slot], "int|float"))
+    };
+    let numbers = [number(CAPACITY)?, number(RATE)?];
     derive(
         bucket,
-        &mut source,
-        || properties(bucket),
+        &source.each_ref(),
+        &identifier,
+        numbers,
         Origin::Properties,
     )
 }
@@ -122,17 +133,15 @@ fn renew(bucket: &Object<Bucket>) -> Result<(), Thrown> {
 /// Derives the bucket's plan from `source` and keeps it; see [`Plan::derive`].
 ///
 /// # Errors
-/// Fails as [`with_plan`] does. The message states an argument or a property, depending on
+/// Fails as [`Plan::derive`] does. The message states an argument or a property, depending on
 /// `origin`.
 pub fn derive(
     bucket: &Object<Bucket>,
-    source: &mut Source,
-    again: impl FnOnce() -> Result<Source, Thrown>,
+    source: &Source<'_>,
+    identifier: &Zval,
+    numbers: [Number; 2],
     origin: Origin,
 ) -> Result<(), Thrown> {
     let overrides = Overrides::of(bucket.zend(), &TOKEN_BUCKET);
-    let plan = Plan::derive(overrides, source, again, origin)?;
-    let old = bucket.plan.replace(Some(plan));
-    drop(old);
-    Ok(())
+    Plan::derive(&bucket.plan, overrides, source, identifier, numbers, origin).map(drop)
 }

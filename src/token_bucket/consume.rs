@@ -2,6 +2,7 @@
 
 use super::attempt;
 use super::bucket::{Bucket, derive, set_property, with_plan};
+use super::plan::IDENTIFIER;
 use super::question::Question;
 use crate::exceptions::{self, Origin};
 use crate::zend::{Call, Number, Thrown, Zval, value};
@@ -12,20 +13,20 @@ use ext_php_rs::ffi::IS_STRING;
 /// `ValueError` or `TypeError` for an invalid argument.
 pub fn construct(call: &mut Call<'_>, _result: &mut Zval) -> Result<(), Thrown> {
     call.object_of(1, &classes::TOKEN_BUCKET_STORAGE)?;
-    // The arguments are converted only to throw errors that state the invalid argument. The
-    // properties keep the values as passed, as in the userland class.
-    if value::kind(call.arg(2)) != IS_STRING {
-        call.untyped_string(2)?;
-    }
-    call.untyped_number(3)?;
-    call.untyped_number(4)?;
+    let converted = match value::kind(call.arg(2)) {
+        IS_STRING => None,
+        _ => Some(call.untyped_string(2)?),
+    };
+    let numbers = [call.untyped_number(3)?, call.untyped_number(4)?];
     let bucket = call.this::<Bucket>();
-    let argument = |number| call.arg(number).shallow_clone();
-    let arguments = || [argument(1), argument(2), argument(3), argument(4)];
-    let mut source = arguments();
-    derive(bucket, &mut source, || Ok(arguments()), Origin::Constructor)?;
-    let mut values = source.into_iter().enumerate();
-    values.try_for_each(|(slot, value)| set_property(bucket, slot, value))
+    // The properties keep the values as passed, as in the userland class.
+    let source = [call.arg(1), call.arg(2), call.arg(3), call.arg(4)];
+    let identifier = converted.as_ref().unwrap_or(source[IDENTIFIER]);
+    derive(bucket, &source, identifier, numbers, Origin::Constructor)?;
+    for (slot, number) in (1..=4).enumerate() {
+        set_property(bucket, slot, call.arg(number).shallow_clone())?;
+    }
+    Ok(())
 }
 
 /// Implements `consume($token_count = 1): bool`. Returns true if the tokens were taken.

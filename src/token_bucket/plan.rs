@@ -9,6 +9,8 @@ use crate::exceptions::{self, Origin};
 use crate::storage::{self, Storage};
 use crate::zend::{Class, Identity, Number, Obj, Thrown, Zval, hooks, invoke, throw, value};
 use ext_php_rs::ffi::{IS_DOUBLE, IS_LONG, IS_STRING};
+use std::cell::RefCell;
+use std::mem;
 use tokenbucket_core::{AmountError, Grain, Key, Quota, QuotaError, Step};
 
 // The slots of the properties, in the order of their declaration.
@@ -26,7 +28,7 @@ pub const NAMES: [&str; RATE + 1] = [
 ];
 
 /// The values of the four properties by slot, from the arguments or from the object.
-pub type Source = [Zval; RATE + 1];
+pub type Source<'a> = [&'a Zval; RATE + 1];
 
 /// The values derived from the four properties.
 #[derive(Debug)]
@@ -78,9 +80,9 @@ impl Overrides {
 
 /// Returns true if later calls can compare the properties by identity. That is valid for numbers,
 /// and for strings and objects that the plan holds.
-fn has_identity(source: &Source) -> bool {
-    let is_number = |slot: usize| matches!(value::kind(&source[slot]), IS_LONG | IS_DOUBLE);
-    let identifier = matches!(value::kind(&source[IDENTIFIER]), IS_STRING | IS_LONG);
+fn has_identity(source: &Source<'_>) -> bool {
+    let is_number = |slot: usize| matches!(value::kind(source[slot]), IS_LONG | IS_DOUBLE);
+    let identifier = matches!(value::kind(source[IDENTIFIER]), IS_STRING | IS_LONG);
     identifier && is_number(CAPACITY) && is_number(RATE)
 }
 
@@ -88,8 +90,8 @@ fn has_identity(source: &Source) -> bool {
 ///
 /// # Errors
 /// Throws `Error` if no constructor has set a storage.
-fn storage_of(source: &Source) -> Result<Obj<'_>, Thrown> {
-    value::object(&source[STORAGE]).ok_or_else(|| {
+pub fn storage_of(storage: &Zval) -> Result<Obj<'_>, Thrown> {
+    value::object(storage).ok_or_else(|| {
         throw::error(
             "The TokenBucket object has not been correctly initialized by calling \
              parent::__construct() in its constructor",
@@ -105,50 +107,63 @@ impl Plan {
         pairs.all(|(slot, &identity)| is(slot, identity))
     }
 
-    /// Derives a plan from `source`. Converting the identifier may run PHP code that changes any
-    /// property. After such a conversion, reads the source again with `again`.
+    /// Returns the plan of an object whose constructor has not run. It is never current.
+    pub const fn new() -> Self {
+        Self {
+            made_from: [Identity::NONE; 4],
+            held: Zval::new(),
+            identifier: Zval::new(),
+            hash: [0; 2],
+            quota: Quota::ONE_A_SECOND,
+            overrides: Overrides::NONE,
+            is_direct: false,
+        }
+    }
+
+    /// Derives a plan from `source`, whose identifier as a string is `identifier`. Its capacity and
+    /// rate are `numbers`. Puts the plan into `place`. Returns the values that the old plan held,
+    /// because their release may run PHP code. Runs no PHP code itself.
     ///
     /// # Errors
-    /// Throws `ValueError` or `TypeError` for an invalid argument or property.
+    /// Throws `ValueError` for an invalid capacity or rate, and `Error` for a missing storage.
+    /// Then the old plan stays.
+    #[inline]
     pub fn derive(
+        place: &RefCell<Self>,
         overrides: Overrides,
-        source: &mut Source,
-        again: impl FnOnce() -> Result<Source, Thrown>,
+        source: &Source<'_>,
+        identifier: &Zval,
+        numbers: [Number; 2],
         origin: Origin,
-    ) -> Result<Self, Thrown> {
-        storage_of(source)?;
-        let identifier = value::to_string(&source[IDENTIFIER])
-            .ok_or_else(|| exceptions::bad_property("_identifier", "string"))?;
-        if !matches!(value::kind(&source[IDENTIFIER]), IS_STRING | IS_LONG) {
-            *source = again()?;
-        }
-        let storage = storage::of(storage_of(source)?);
-        let hash = storage.map_or(0, |it| it.key(value::bytes(&identifier)).hash);
+    ) -> Result<[Zval; 2], Thrown> {
+        let storage = storage::of(storage_of(source[STORAGE])?);
         let grain = storage.map_or(Grain::Nanosecond, Storage::grain);
-        let quota = quota(source, grain, origin)?;
+        make_quota(numbers, grain).map_err(|error| exceptions::bad_quota(origin, error))?;
+        let hash = storage.map_or(0, |it| it.key(value::bytes(identifier)).hash);
         let can_be_held = storage.is_some_and(Storage::can_be_held);
+        // Writes each field into the object. Moving a whole plan takes longer than deriving it.
+        let mut plan = place.borrow_mut();
+        plan.made_from = if can_be_held && !overrides.hooks && has_identity(source) {
+            source.map(Identity::of)
+        } else {
+            [Identity::NONE; 4]
+        };
         let held = if can_be_held {
             source[STORAGE].shallow_clone()
         } else {
             Zval::null()
         };
-        let made_from = if can_be_held && !overrides.hooks && has_identity(source) {
-            source.each_ref().map(Identity::of)
-        } else {
-            [Identity::NONE; 4]
-        };
+        let held = mem::replace(&mut plan.held, held);
+        let identifier = mem::replace(&mut plan.identifier, identifier.shallow_clone());
         // Each cast keeps 64 bits of the hash on purpose.
         #[allow(clippy::cast_possible_truncation)]
-        let hash = [hash as u64, (hash >> 64) as u64];
-        Ok(Self {
-            made_from,
-            held,
-            identifier,
-            hash,
-            quota,
-            overrides,
-            is_direct: storage.is_some_and(Storage::is_direct) && overrides == Overrides::NONE,
-        })
+        {
+            plan.hash = [hash as u64, (hash >> 64) as u64];
+        }
+        plan.quota = LATEST.with_borrow(|latest| latest.quota);
+        plan.overrides = overrides;
+        plan.is_direct = storage.is_some_and(Storage::is_direct) && overrides == Overrides::NONE;
+        Ok([held, identifier])
     }
 
     /// Returns the storage that the plan holds, or null.
@@ -194,16 +209,34 @@ impl Plan {
     }
 }
 
-fn quota(source: &Source, grain: Grain, origin: Origin) -> Result<Quota, Thrown> {
-    let number = |zval: &Zval, property| -> Result<Number, Thrown> {
-        value::to_number(zval).ok_or_else(|| exceptions::bad_property(property, "int|float"))
+/// A quota and the numbers that it was made from.
+struct Latest {
+    numbers: [Number; 2],
+    grain: Grain,
+    quota: Quota,
+}
+
+thread_local! {
+    /// The latest quota, because most requests of a worker use the same one.
+    static LATEST: RefCell<Latest> = const {
+        RefCell::new(Latest {
+            numbers: [Number::Int(1); 2],
+            grain: Grain::Nanosecond,
+            quota: Quota::ONE_A_SECOND,
+        })
     };
-    let capacity = number(&source[CAPACITY], "_bucket_capacity")?;
-    let rate = number(&source[RATE], "_tokens_per_second")?;
-    let quota = || -> Result<Quota, QuotaError> {
-        let capacity = capacity.tokens().map_err(QuotaError::Capacity)?;
-        let rate = rate.tokens().map_err(QuotaError::Rate)?;
-        Quota::new(capacity, rate, grain)
-    };
-    quota().map_err(|error| exceptions::bad_quota(origin, error))
+}
+
+/// Makes the quota of a capacity and a rate the latest one.
+fn make_quota(numbers: [Number; 2], grain: Grain) -> Result<(), QuotaError> {
+    LATEST.with_borrow_mut(|latest| {
+        if (latest.numbers, latest.grain) != (numbers, grain) {
+            let capacity = numbers[0].tokens().map_err(QuotaError::Capacity)?;
+            let rate = numbers[1].tokens().map_err(QuotaError::Rate)?;
+            latest.quota = Quota::new(capacity, rate, grain)?;
+            latest.numbers = numbers;
+            latest.grain = grain;
+        }
+        Ok(())
+    })
 }

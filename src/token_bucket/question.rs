@@ -51,7 +51,7 @@ impl<'a> Question<'a> {
         number: Number,
         argument: u32,
     ) -> Result<Self, Thrown> {
-        let plan = with_latest_plan(bucket, Plan::copy)?;
+        let plan = with_latest_plan(bucket, Plan::copy);
         let object = bucket.copy_property(STORAGE);
         let home = match storage::held(&object) {
             Some(storage) => Home::Native(storage),

@@ -14,7 +14,7 @@ use crate::zend::object::instantiate;
 use crate::zend::{Call, Class, Held, Object, State, Thrown, Zval, invoke, throw, value};
 use std::cell::Cell;
 use tokenbucket_core::step::MAX_WAIT;
-use tokenbucket_core::{Put, Ticks, seconds};
+use tokenbucket_core::{Put, Timestamp, seconds};
 
 // The slots of the properties, in the order of their declaration.
 const DECISION: usize = 0;
@@ -34,7 +34,7 @@ pub struct Reservation {
 #[derive(Debug)]
 struct Granted {
     /// The instant from which the tokens may be used, on the storage's clock on this host.
-    due: Ticks,
+    due: Timestamp,
     /// Undoes the reservation.
     give_back: Put,
     /// True if the failure policy decided instead of the store.

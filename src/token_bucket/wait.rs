@@ -12,7 +12,8 @@ use rustix::thread::{NanosleepRelativeResult, nanosleep};
 use rustix::time::Timespec;
 use tokenbucket_core::step::MAX_WAIT;
 use tokenbucket_core::{
-    Decision, Denial, Outcome, Put, TICKS_PER_SECOND, Ticks, Verdict, boot_clock, seconds,
+    Decision, Denial, Outcome, Put, TICKS_PER_SECOND, Ticks, Timestamp, Verdict, boot_clock,
+    seconds,
 };
 
 /// The longest sleep without a check for signals. A signal that arrives just before a sleep is
@@ -105,14 +106,14 @@ fn try_within(question: &Question<'_>, mut left: Ticks) -> Result<Decision, Thro
 
 /// Sleeps until the storage's clock reaches `due`. A clock that does not advance by itself is set
 /// to `due`.
-pub fn until(storage: &dyn Storage, due: Ticks) -> Slept {
-    if storage.advance(due.saturating_sub(storage.now())) {
+pub fn until(storage: &dyn Storage, due: Timestamp) -> Slept {
+    if storage.advance(due.saturating_since(storage.now())) {
         return Slept::ToTheEnd;
     }
     sleep_until(due)
 }
 
-fn sleep_until(end: Ticks) -> Slept {
+fn sleep_until(end: Timestamp) -> Slept {
     loop {
         let now = boot_clock();
         if now >= end {

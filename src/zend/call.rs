@@ -374,7 +374,7 @@ impl<'a> Call<'a> {
     ///
     /// # Errors
     /// Throws `TypeError` if the argument is not such an object.
-    pub fn object_of(&self, number: u32, class: &Class) -> Result<Zval, Thrown> {
+    pub fn object_of(&self, number: u32, class: &Class) -> Result<&Zval, Thrown> {
         let object = self.object(number, |object| class.has(object));
         object.ok_or_else(|| self.wrong_class(number, class.name()))
     }
@@ -386,13 +386,14 @@ impl<'a> Call<'a> {
     /// Throws `TypeError` if the argument is not such an object.
     pub fn object_of_foreign(&self, number: u32, class: &str) -> Result<Zval, Thrown> {
         let object = self.object(number, |object| foreign::is_of(object, class));
-        object.ok_or_else(|| self.wrong_class(number, class))
+        object
+            .map(Zval::shallow_clone)
+            .ok_or_else(|| self.wrong_class(number, class))
     }
 
-    fn object(&self, number: u32, is_one: impl FnOnce(Obj<'_>) -> bool) -> Option<Zval> {
+    fn object(&self, number: u32, is_one: impl FnOnce(Obj<'_>) -> bool) -> Option<&Zval> {
         let arg = self.arg(number);
-        let is_one = value::object(arg).is_some_and(is_one);
-        is_one.then(|| arg.shallow_clone())
+        value::object(arg).is_some_and(is_one).then_some(arg)
     }
 
     #[cold]

@@ -241,12 +241,13 @@ impl Followed {
         }
     }
 
-    /// Returns a copy of the value.
-    pub fn value(&self) -> Vec<u8> {
+    /// Passes the value to `read` and returns the result. `read` must not run PHP code, because
+    /// that could change the setting.
+    pub fn read<R>(&self, read: impl FnOnce(&[u8]) -> R) -> R {
         // SAFETY: the pointer is null or the last value that the engine reported. The engine keeps
         // that value until it reports another value.
-        unsafe { self.0.load(Ordering::Relaxed).cast::<ZendStr>().as_ref() }
-            .map_or_else(Vec::new, |value| value.as_bytes().to_vec())
+        let value = unsafe { self.0.load(Ordering::Relaxed).cast::<ZendStr>().as_ref() };
+        read(value.map_or(b"".as_slice(), |value| value.as_bytes()))
     }
 }
 

@@ -248,7 +248,14 @@ impl Val<'_> {
     pub(super) fn replace(self, value: Zval) {
         // SAFETY: by contract the place is valid. The old value is released after the new one is in
         // place, because its destructor may read the place.
-        drop(Kept::from(unsafe { self.0.replace(value) }));
+        let old = unsafe { self.0.replace(value) };
+        // SAFETY: both views of `u1` are plain integers. The flags are 0 for a value that has
+        // nothing to release.
+        if unsafe { old.u1.v.type_flags } == 0 {
+            std::mem::forget(old);
+        } else {
+            drop(Kept::from(old));
+        }
     }
 }
 

@@ -40,7 +40,7 @@ pub fn charged(calls: f64, window: Ticks, grain: Grain) -> Step {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use tokenbucket_core::TICKS_PER_SECOND as S;
+    use tokenbucket_core::{TICKS_PER_SECOND as S, Timestamp};
 
     #[test]
     fn the_worked_example_holds() {
@@ -49,7 +49,7 @@ mod tests {
             (step.cost, step.burst, step.max_debt),
             (60 * S, 300 * S, 240 * S)
         );
-        let (mut empty_at, now) = (0, 10_000 * S);
+        let (mut empty_at, now) = (Timestamp::ZERO, Timestamp(10_000 * S));
         for call in 1..20 {
             let outcome = step.decide(empty_at, now);
             assert_eq!(outcome.granted(), call <= 5);

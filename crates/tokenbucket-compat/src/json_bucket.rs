@@ -5,7 +5,7 @@ use std::sync::LazyLock;
 use tokenbucket_core::clock::TICKS_PER_MICROSECOND;
 use tokenbucket_core::remote::Cause;
 use tokenbucket_core::remote::redis::{Argument, CLOCK, RECORD, Redis, Script};
-use tokenbucket_core::{Quota, Ticks, Tokens};
+use tokenbucket_core::{Quota, Timestamp, Tokens};
 
 static TAKE: LazyLock<Script> =
     LazyLock::new(|| Script::new(&[RECORD, CLOCK, include_str!("json_bucket.lua")]));
@@ -18,7 +18,7 @@ static TAKE: LazyLock<Script> =
 ///
 /// # Errors
 /// Fails like [`Redis::run`].
-pub fn take(redis: &Redis, key: &[u8], quota: &Quota, deadline: Ticks) -> Result<Wait, Cause> {
+pub fn take(redis: &Redis, key: &[u8], quota: &Quota, deadline: Timestamp) -> Result<Wait, Cause> {
     let Some(cost) = quota.cost(Tokens::ONE) else {
         return Ok(Wait::NEVER);
     };

@@ -174,7 +174,7 @@ impl Bench {
                 ((u64::from((hash >> 64) as u32) * self.places.len() as u64) >> 32) as usize;
             let place = &self.places[place];
             let old = place.load(Acquire);
-            let now = u128::from(boot_clock());
+            let now = u128::from(boot_clock().0);
             if granted {
                 place.compare_exchange(old, now, AcqRel, Acquire).is_ok()
             } else {

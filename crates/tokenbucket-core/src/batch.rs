@@ -7,7 +7,7 @@
 //! never grants too much, because a refund returns only the part that the bucket still lacks
 //! ([`Put::worth`]).
 
-use crate::clock::Ticks;
+use crate::clock::{Ticks, Timestamp};
 use crate::quota::MAX_BURST;
 use crate::step::{Denial, Outcome, Step, Verdict};
 use crate::store::Put;
@@ -132,7 +132,7 @@ pub(crate) fn by_bucket(firsts: impl Iterator<Item = usize>) -> Vec<Vec<usize>> 
 /// All these steps are decided in order, from the state in `seen`. The cost of the returned step is
 /// the sum of their costs. The wait until these steps are granted depends on that sum.
 pub(crate) fn refused(mine: &[usize], steps: &[Step], seen: Outcome) -> Option<Taken> {
-    let refusal = |from: Ticks| {
+    let refusal = |from: Timestamp| {
         let mut empty_at = from;
         mine.iter().copied().find(|&index| {
             let outcome = steps[index].decide(empty_at, seen.now);
@@ -147,7 +147,7 @@ pub(crate) fn refused(mine: &[usize], steps: &[Step], seen: Outcome) -> Option<T
         outcome.verdict = Verdict::Denied(Denial::Insufficient);
     }
     // If even a full bucket would deny these steps, a wait does not help.
-    if refusal(0).is_some() {
+    if refusal(Timestamp::ZERO).is_some() {
         outcome.verdict = Verdict::Denied(Denial::ExceedsCapacity);
     }
     let asked = mine.iter().map(|&index| steps[index].cost);

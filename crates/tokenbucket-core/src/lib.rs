@@ -27,7 +27,7 @@ pub mod step;
 pub mod store;
 pub mod tokens;
 
-pub use clock::{TICKS_PER_SECOND, Ticks, boot_clock};
+pub use clock::{TICKS_PER_SECOND, Ticks, Timestamp, boot_clock};
 pub use decision::Decision;
 pub use key::{Key, KeyHasher};
 pub use printable::printable;

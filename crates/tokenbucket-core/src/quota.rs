@@ -3,12 +3,12 @@
 //! Invariant of every `Quota`: `1 <= burst <= MAX_BURST`, and the cost of any amount up to the
 //! capacity is at most `burst`. So the sum of an instant and a few spans fits into 64 bits.
 
-use crate::clock::{EPOCH, TICKS_PER_MICROSECOND, TICKS_PER_SECOND, Ticks};
+use crate::clock::{TICKS_PER_MICROSECOND, TICKS_PER_SECOND, Ticks};
 use crate::step::Step;
 use crate::tokens::{AmountError, Tokens};
 
 /// The greatest burst in ticks: 2^60 ns (36 years).
-pub const MAX_BURST: Ticks = EPOCH;
+pub const MAX_BURST: Ticks = 1 << 60;
 
 /// The greatest rate: 10^15 tokens a second.
 const MAX_RATE: i64 = 1_000_000_000_000_000;
@@ -46,6 +46,15 @@ impl Grain {
         match self {
             Self::Nanosecond | Self::FakeNanosecond => 1,
             Self::Microsecond => TICKS_PER_MICROSECOND,
+        }
+    }
+
+    /// Returns the whole grains in `span`. This is faster than a division by [`Grain::ticks`].
+    #[inline]
+    const fn count(self, span: Ticks) -> u64 {
+        match self {
+            Self::Nanosecond | Self::FakeNanosecond => span,
+            Self::Microsecond => span / TICKS_PER_MICROSECOND,
         }
     }
 }
@@ -100,6 +109,17 @@ pub enum QuotaError {
 }
 
 impl Quota {
+    /// One token, which refills in a second.
+    pub const ONE_A_SECOND: Self = Self {
+        unit: TICKS_PER_SECOND,
+        group: 1,
+        grain: Grain::Nanosecond,
+        is_rounded: false,
+        burst: TICKS_PER_SECOND,
+        capacity: Tokens::ONE,
+        whole_capacity: 1,
+    };
+
     /// Returns the quota of at most `capacity` tokens and `rate` tokens a second, for a store that
     /// counts in `grain`.
     ///
@@ -147,7 +167,7 @@ impl Quota {
         // grain is a microsecond.
         let mut group = 1;
         while group <= 1_000_000_000_000 {
-            let grains = (span / grain.ticks()).checked_mul(group);
+            let grains = grain.count(span).checked_mul(group);
             let unit = grains.and_then(|grains| unit(added, grains, grain));
             // `None` means an overflow: the span is too long, or it adds so many tokens that no
             // group is large enough.
@@ -346,6 +366,10 @@ impl Quota {
 /// too long.
 fn unit(added: Tokens, grains: u64, grain: Grain) -> Option<(u64, bool)> {
     let up = added.divide_up(grains)?;
+    // Most rates are whole numbers that divide a second. These are exact.
+    if added.is_whole() && added.floor().checked_mul(up) == Some(grains) {
+        return Some((up, false));
+    }
     let rate = added.to_float();
     let named = (grains as f64 / rate).round();
     // An exact comparison of doubles is intended here.

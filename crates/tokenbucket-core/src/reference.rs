@@ -3,7 +3,7 @@
 //! Tests of code that uses buckets run on this store. Tests also compare other stores with this
 //! simple store.
 
-use crate::clock::{EPOCH, Ticks};
+use crate::clock::{EPOCH, Ticks, Timestamp};
 use crate::key::Key;
 use crate::step::{Outcome, Step};
 use crate::store::{Put, UNKNOWN_SPAN, empty_at};
@@ -13,20 +13,20 @@ use std::collections::HashMap;
 /// A store in the memory of one owner.
 #[derive(Debug)]
 pub struct MemoryStore {
-    now: Cell<Ticks>,
+    now: Cell<Timestamp>,
     records: RefCell<HashMap<u128, Record>>,
 }
 
 #[derive(Clone, Copy, Debug)]
 struct Record {
-    empty_at: Ticks,
+    empty_at: Timestamp,
     /// The greatest span, in ticks, of the steps that took from the bucket. At least
     /// [`UNKNOWN_SPAN`] if the record was created without taking tokens.
     span: Ticks,
 }
 
 impl Record {
-    fn is_full(self, now: Ticks) -> bool {
+    fn is_full(self, now: Timestamp) -> bool {
         // An instant is below 2^62 and a span at most 2^61, so this cannot overflow.
         self.empty_at + self.span <= now
     }
@@ -45,14 +45,14 @@ impl Default for MemoryStore {
 impl MemoryStore {
     /// Returns the current instant of this store's clock.
     #[must_use]
-    pub fn now(&self) -> Ticks {
+    pub fn now(&self) -> Timestamp {
         self.now.get()
     }
 
     /// Advances the clock by `ticks`, up to 18 years in all. Forgets the buckets that are full at
     /// the new instant.
     pub fn advance(&self, ticks: Ticks) {
-        let latest = EPOCH + EPOCH / 2;
+        let latest = EPOCH + (1 << 59);
         let now = self.now.get().saturating_add(ticks).min(latest);
         self.now.set(now);
         self.records
@@ -68,7 +68,7 @@ impl MemoryStore {
 
     /// Runs one step. `first` is used only for a bucket without a record, as in
     /// [`Step::decide_first`].
-    pub fn take(&self, key: Key<'_>, step: &Step, first: Option<Ticks>) -> Outcome {
+    pub fn take(&self, key: Key<'_>, step: &Step, first: Option<Timestamp>) -> Outcome {
         let now = self.now.get();
         let mut records = self.records.borrow_mut();
         let record = records.get(&key.hash).copied();
@@ -76,7 +76,7 @@ impl MemoryStore {
             Some(record) => step.decide(record.empty_at, now),
             None => step.decide_first(first, now),
         };
-        let before = record.map_or(0, |record| record.empty_at);
+        let before = record.map_or(Timestamp::ZERO, |record| record.empty_at);
         if !step.dry && outcome.empty_at != before {
             let span = record.map_or(0, |record| record.span);
             let record = Record {

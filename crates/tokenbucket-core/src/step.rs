@@ -23,13 +23,18 @@
 //! Worked example: capacity 10, one token a second, empty at second 100. At second 103.5 the bucket
 //! holds 3.5 tokens. Taking 3 moves `empty_at` to 103. Taking 4 is denied, and succeeds at 104.
 
-use crate::clock::{EPOCH, Ticks};
+use crate::clock::{Ticks, Timestamp};
+use std::num::NonZero;
 
 /// The greatest wait and the greatest debt: 2^60 ticks (36 years).
-pub const MAX_WAIT: Ticks = EPOCH;
+pub const MAX_WAIT: Ticks = 1 << 60;
 
 /// A request for tokens of one bucket.
+///
+/// The layout is fixed. Otherwise the compiler would put `tick` first, because it is never 0. Every
+/// grant would then take longer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(C)]
 pub struct Step {
     /// The cost: the time in which the requested tokens refill, in ticks. A step whose cost exceeds
     /// the sum of `burst` and `max_wait` is never granted.
@@ -37,8 +42,8 @@ pub struct Step {
     /// The span: the time in which an empty bucket becomes full. At most 2^60 ticks.
     pub burst: Ticks,
     /// The drain tick, in ticks: a leaky bucket leaks only at multiples of this number. 1 for a
-    /// bucket that is refilled all the time. Never 0.
-    pub tick: Ticks,
+    /// bucket that is refilled all the time.
+    pub tick: NonZero<Ticks>,
     /// The most ticks by which denied calls may push `empty_at` into the future. 0 if denials are
     /// free. At most 2^60 ticks.
     pub max_debt: Ticks,
@@ -55,9 +60,9 @@ pub struct Outcome {
     /// The verdict: granted, or the reason for the denial.
     pub verdict: Verdict,
     /// The instant at which the verdict is true.
-    pub now: Ticks,
+    pub now: Timestamp,
     /// The bucket's state after the step.
-    pub empty_at: Ticks,
+    pub empty_at: Timestamp,
 }
 
 /// The verdict on a step: granted, or the reason for the denial.
@@ -99,7 +104,7 @@ impl Step {
         Self {
             cost,
             burst,
-            tick: 1,
+            tick: NonZero::<Ticks>::MIN,
             max_debt: 0,
             max_wait: 0,
             dry: false,
@@ -110,7 +115,7 @@ impl Step {
     /// step can be derived from a lower bound of `empty_at`.
     #[must_use]
     pub const fn is_plain(&self) -> bool {
-        self.tick == 1 && self.max_debt == 0
+        self.tick.get() == 1 && self.max_debt == 0
     }
 
     /// Reports whether even a full bucket would deny the step.
@@ -130,14 +135,14 @@ impl Step {
     #[must_use]
     pub const fn span(&self) -> Ticks {
         // The span and the drain tick are at most 2^60 ticks each. A drain tick of 1 adds no delay.
-        self.burst + (self.tick - 1)
+        self.burst + (self.tick.get() - 1)
     }
 
     /// Decides at `now` whether a bucket in the state `empty_at` grants the tokens. A bucket
-    /// without a record is full, which is the state 0.
+    /// without a record is full, which is the state [`Timestamp::ZERO`].
     #[inline]
     #[must_use]
-    pub fn decide(&self, empty_at: Ticks, now: Ticks) -> Outcome {
+    pub fn decide(&self, empty_at: Timestamp, now: Timestamp) -> Outcome {
         let next = self.next(empty_at, now);
         // Both terms are below 2^62.
         if next <= self.drained(now) + self.max_wait {
@@ -168,21 +173,21 @@ impl Step {
     /// The tokens are charged at `now` as well. So a proposal that arrives late gives no tokens
     /// away.
     #[must_use]
-    pub fn decide_first(&self, first: Option<Ticks>, now: Ticks) -> Outcome {
+    pub fn decide_first(&self, first: Option<Timestamp>, now: Timestamp) -> Outcome {
         match first {
             Some(first) if !self.dry && !self.exceeds_capacity() => Outcome {
                 verdict: Verdict::Granted,
                 now,
-                empty_at: first.max(self.next(0, now)),
+                empty_at: first.max(self.next(Timestamp::ZERO, now)),
             },
-            _ => self.decide(0, now),
+            _ => self.decide(Timestamp::ZERO, now),
         }
     }
 
     /// Returns the state `empty_at` after the step if the step is granted. The result is below
     /// 2^63, because each term is at most 2^62.
     #[inline]
-    fn next(&self, empty_at: Ticks, now: Ticks) -> Ticks {
+    fn next(&self, empty_at: Timestamp, now: Timestamp) -> Timestamp {
         if self.cost == 0 {
             // The bucket may be full for a small burst. Its state must not change then, because the
             // bucket may hold more tokens for a caller with a larger burst.
@@ -193,43 +198,43 @@ impl Step {
 
     /// Returns the last drain tick that is not after `now`.
     #[inline]
-    fn drained(&self, now: Ticks) -> Ticks {
-        if self.tick == 1 {
+    fn drained(&self, now: Timestamp) -> Timestamp {
+        if self.tick.get() == 1 {
             now
         } else {
-            now - now % self.tick
+            now.floor(self.tick.get())
         }
     }
 
     /// Returns the first drain tick that is not before `instant`.
-    fn drains(&self, instant: Ticks) -> Ticks {
-        instant.next_multiple_of(self.tick)
+    fn drains(&self, instant: Timestamp) -> Timestamp {
+        instant.ceil(self.tick.get())
     }
 
     /// Returns the tokens that the bucket holds at `now`, as the ticks in which they refill.
     #[must_use]
-    pub fn available(&self, empty_at: Ticks, now: Ticks) -> Ticks {
-        self.drained(now).saturating_sub(empty_at).min(self.burst)
+    pub fn available(&self, empty_at: Timestamp, now: Timestamp) -> Ticks {
+        self.drained(now).saturating_since(empty_at).min(self.burst)
     }
 
     /// Returns the ticks until this step would be granted, if no other call took tokens.
     #[must_use]
-    pub fn retry_after(&self, empty_at: Ticks, now: Ticks) -> Ticks {
+    pub fn retry_after(&self, empty_at: Timestamp, now: Timestamp) -> Ticks {
         let granted_at = self.next(empty_at, now).saturating_sub(self.max_wait);
-        self.drains(granted_at).saturating_sub(now)
+        self.drains(granted_at).saturating_since(now)
     }
 
     /// Returns the ticks from `now` until the debt of the bucket is repaid. Returns 0 if the bucket
     /// is not in debt.
     #[must_use]
-    pub fn debt(&self, empty_at: Ticks, now: Ticks) -> Ticks {
-        empty_at.saturating_sub(self.drained(now))
+    pub fn debt(&self, empty_at: Timestamp, now: Timestamp) -> Ticks {
+        empty_at.saturating_since(self.drained(now))
     }
 
     /// Returns the ticks until the bucket is full, if no call took tokens.
     #[must_use]
-    pub fn reset_after(&self, empty_at: Ticks, now: Ticks) -> Ticks {
-        self.drains(empty_at + self.burst).saturating_sub(now)
+    pub fn reset_after(&self, empty_at: Timestamp, now: Timestamp) -> Ticks {
+        self.drains(empty_at + self.burst).saturating_since(now)
     }
 }
 
@@ -237,7 +242,7 @@ impl Outcome {
     /// Returns a denial of a bucket in the state `empty_at` at `now`.
     #[inline]
     #[must_use]
-    pub const fn denied(denial: Denial, empty_at: Ticks, now: Ticks) -> Self {
+    pub const fn denied(denial: Denial, empty_at: Timestamp, now: Timestamp) -> Self {
         Self {
             verdict: Verdict::Denied(denial),
             now,
@@ -254,34 +259,40 @@ impl Outcome {
 }
 
 #[cfg(test)]
+#[allow(clippy::unwrap_used)]
 mod tests {
     use super::*;
     const S: Ticks = crate::TICKS_PER_SECOND;
 
+    /// Returns the instant after `seconds`.
+    const fn at(seconds: u64) -> Timestamp {
+        Timestamp(seconds * S)
+    }
+
     #[test]
     fn the_worked_example_holds() {
-        let at = 103 * S + S / 2;
-        let three = Step::new(3 * S, 10 * S).decide(100 * S, at);
+        let now = at(103) + S / 2;
+        let three = Step::new(3 * S, 10 * S).decide(at(100), now);
         assert!(three.granted());
-        assert_eq!(three.empty_at, 103 * S);
+        assert_eq!(three.empty_at, at(103));
         let step = Step::new(4 * S, 10 * S);
-        let four = step.decide(100 * S, at);
+        let four = step.decide(at(100), now);
         assert_eq!(four.verdict, Verdict::Denied(Denial::Insufficient));
-        assert_eq!(four.empty_at, 100 * S);
-        assert_eq!(step.retry_after(100 * S, at), S / 2);
-        assert_eq!(step.available(100 * S, at), 3 * S + S / 2);
-        assert_eq!(step.reset_after(100 * S, at), 6 * S + S / 2);
+        assert_eq!(four.empty_at, at(100));
+        assert_eq!(step.retry_after(at(100), now), S / 2);
+        assert_eq!(step.available(at(100), now), 3 * S + S / 2);
+        assert_eq!(step.reset_after(at(100), now), 6 * S + S / 2);
     }
 
     #[test]
     fn a_drain_tick_holds_tokens_back_until_it_comes() {
         let step = Step {
-            tick: 30 * S,
+            tick: NonZero::new(30 * S).unwrap(),
             ..Step::new(S, 6 * S)
         };
-        assert!(!step.decide(60 * S, 89 * S).granted());
-        assert_eq!(step.retry_after(60 * S, 89 * S), S);
-        assert!(step.decide(60 * S, 90 * S).granted());
+        assert!(!step.decide(at(60), at(89)).granted());
+        assert_eq!(step.retry_after(at(60), at(89)), S);
+        assert!(step.decide(at(60), at(90)).granted());
         assert_eq!(step.span(), 36 * S - 1);
     }
 
@@ -291,11 +302,11 @@ mod tests {
             max_debt: 2 * S,
             ..Step::new(S, 3 * S)
         };
-        let mut empty_at = 100 * S;
+        let mut empty_at = at(100);
         for _ in 0..5 {
-            empty_at = step.decide(empty_at, 100 * S).empty_at;
+            empty_at = step.decide(empty_at, at(100)).empty_at;
         }
-        assert_eq!(empty_at, 102 * S);
-        assert_eq!(step.dry().decide(100 * S, 100 * S).empty_at, 100 * S);
+        assert_eq!(empty_at, at(102));
+        assert_eq!(step.dry().decide(at(100), at(100)).empty_at, at(100));
     }
 }

@@ -3,7 +3,7 @@
 //!
 //! Each operation is atomic over all processes that share the store.
 
-use crate::clock::Ticks;
+use crate::clock::{Ticks, Timestamp};
 
 /// A change of a bucket that takes no tokens.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -16,7 +16,7 @@ pub enum Put {
         burst: Ticks,
         /// The state right after the take that is undone, on the store's own clock. It is
         /// [`Put::VOUCHED`] if the whole cost is to be given back.
-        taken: Ticks,
+        taken: Timestamp,
     },
     /// Fills the bucket.
     Reset {
@@ -38,7 +38,7 @@ pub const UNKNOWN_SPAN: Ticks = 86_400 * crate::TICKS_PER_SECOND;
 impl Put {
     /// The state for a refund that undoes no particular take. This state is later than any real
     /// state, so that the refund gives back its whole cost.
-    pub const VOUCHED: Ticks = Ticks::MAX;
+    pub const VOUCHED: Timestamp = Timestamp::MAX;
 
     /// Returns a refund that gives back its whole cost.
     #[must_use]
@@ -71,20 +71,26 @@ impl Put {
     /// Two tokens were reserved after the first. So cancelling the first gives nothing back.
     /// Cancelling the third gives back its token.
     #[must_use]
-    pub fn worth(cost: Ticks, burst: Ticks, taken: Ticks, empty_at: Ticks, now: Ticks) -> Ticks {
+    pub fn worth(
+        cost: Ticks,
+        burst: Ticks,
+        taken: Timestamp,
+        empty_at: Timestamp,
+        now: Timestamp,
+    ) -> Ticks {
         let later = if empty_at > now {
-            empty_at.saturating_sub(taken)
+            empty_at.saturating_since(taken)
         } else {
             0
         };
-        let missing = taken.saturating_sub(now.saturating_sub(burst));
+        let missing = taken.saturating_since(now.saturating_sub(burst));
         cost.saturating_sub(later).min(missing)
     }
 
     /// Returns the state after a refund at `now`. The refund moves `empty_at` back by `cost`, but
     /// not beyond a full bucket, and never forward.
     #[must_use]
-    pub fn refunded(empty_at: Ticks, now: Ticks, cost: Ticks, burst: Ticks) -> Ticks {
+    pub fn refunded(empty_at: Timestamp, now: Timestamp, cost: Ticks, burst: Ticks) -> Timestamp {
         let full = now.saturating_sub(burst);
         empty_at.min(empty_at.saturating_sub(cost).max(full))
     }
@@ -93,6 +99,6 @@ impl Put {
 /// Returns the state of a bucket that was empty `age` ticks before `now`. Ages are at most 2^60, so
 /// the result stays in range.
 #[must_use]
-pub fn empty_at(now: Ticks, age: i64) -> Ticks {
+pub fn empty_at(now: Timestamp, age: i64) -> Timestamp {
     now.saturating_add_signed(age.saturating_neg())
 }

@@ -96,6 +96,12 @@ impl Tokens {
         self.mantissa == 0
     }
 
+    /// Reports whether the amount is a whole number.
+    #[must_use]
+    pub const fn is_whole(self) -> bool {
+        self.exponent >= 0
+    }
+
     /// Returns the nearest double.
     #[must_use]
     pub fn to_float(self) -> f64 {
@@ -189,9 +195,10 @@ fn shift_left(value: u128, shift: u32) -> Option<u128> {
 
 /// Returns `ceil(numerator / divisor)`, or `None` above `u64::MAX`.
 fn divide_up(numerator: u128, divisor: u64) -> Option<u64> {
-    // Divides 64 bits where possible. A 128-bit division takes longer than all other work for a
-    // quota.
+    // Divides 64 bits where possible, and nothing by 1, because divisions take most of the time for
+    // a quota.
     match u64::try_from(numerator) {
+        Ok(numerator) if divisor == 1 => Some(numerator),
         Ok(numerator) => Some(numerator.div_ceil(divisor)),
         Err(_) => u64::try_from(numerator.div_ceil(u128::from(divisor))).ok(),
     }

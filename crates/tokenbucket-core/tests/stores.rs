@@ -16,7 +16,10 @@ mod records;
 mod remotes;
 
 use homes::Home;
-use tokenbucket_core::{Denial, Grain, Key, Outcome, Put, Step, TICKS_PER_SECOND, Ticks, Verdict};
+use std::num::NonZero;
+use tokenbucket_core::{
+    Denial, Grain, Key, Outcome, Put, Step, TICKS_PER_SECOND, Ticks, Timestamp, Verdict,
+};
 
 const MICROSECOND: Ticks = Grain::Microsecond.ticks();
 const MILLISECOND: Ticks = TICKS_PER_SECOND / 1000;
@@ -47,7 +50,7 @@ fn singles(home: &Home, key: Key<'_>) -> u64 {
 }
 
 /// Returns the current instant of the store's clock.
-fn now(home: &Home, key: Key<'_>) -> Ticks {
+fn now(home: &Home, key: Key<'_>) -> Timestamp {
     home.take(key, &take(0).dry(), None).now
 }
 
@@ -267,7 +270,7 @@ fn a_small_burst_does_not_shorten_the_life_of_a_created_record() {
 fn every_answer_is_the_steps_own() {
     homes::each(|home| {
         let key = home.key(b"history");
-        let mut state = 0;
+        let mut state = Timestamp::ZERO;
         // Uses the high bits of a linear congruential generator, so that every store gets the same
         // history.
         let mut seed = 1u64;
@@ -278,7 +281,7 @@ fn every_answer_is_the_steps_own() {
         for call in 0..2000 {
             if below(40) == 0 {
                 home.put(key, &RESET);
-                state = 0;
+                state = Timestamp::ZERO;
                 continue;
             }
             let burst = (1 + below(20)) * HOUR;
@@ -290,11 +293,12 @@ fn every_answer_is_the_steps_own() {
                     _ => below(burst / MICROSECOND) * MICROSECOND,
                 },
                 burst,
-                tick: match below(3) {
+                tick: NonZero::new(match below(3) {
                     0 => 1,
                     1 => HOUR / 7 / MICROSECOND * MICROSECOND,
                     _ => 3 * HOUR,
-                },
+                })
+                .unwrap(),
                 max_debt: u64::from(max_wait == 0) * below(3) * below(25) * HOUR,
                 max_wait,
                 dry: below(4) == 0,

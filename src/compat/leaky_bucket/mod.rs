@@ -12,11 +12,14 @@ use crate::classes;
 use crate::storage;
 use crate::zend::{Call, Class, Number, Thrown, Zval, throw, value};
 use std::cell::{Cell, RefCell};
+use std::num::NonZero;
 use tokenbucket_compat::Wait;
 use tokenbucket_compat::leaky_bucket::{self, Family, Limits, Request, SETS, member, set_of};
 use tokenbucket_core::quota::MAX_BURST;
 use tokenbucket_core::remote::redis::Redis;
 use tokenbucket_core::{Outcome, Step, TICKS_PER_SECOND, Ticks};
+
+const SECOND: NonZero<Ticks> = NonZero::new(TICKS_PER_SECOND).unwrap();
 
 /// The property slot of the list of storages.
 const STORAGES: usize = 0;
@@ -99,22 +102,27 @@ pub fn bucket(call: &mut Call<'_>, result: &mut Zval) -> Result<(), Thrown> {
 /// Reads the arguments `$period`, in seconds, and `$limit`. `first` is the number of `$period`.
 fn limits(call: &mut Call<'_>, first: u32) -> Result<Limits, Thrown> {
     let mut positive = |number, default| {
-        if call.count() < number {
-            return Ok(default);
-        }
-        match call.int(number)? {
+        let int = if call.count() < number {
+            default
+        } else {
+            call.int(number)?
+        };
+        match int {
             ..1 => Err(throw::argument_value(number, "must be greater than 0")),
-            int => u32::try_from(int).map_err(|_| {
-                throw::argument_value(number, "must be less than or equal to 4294967295")
-            }),
+            int => u32::try_from(int)
+                .ok()
+                .and_then(NonZero::new)
+                .ok_or_else(|| {
+                    throw::argument_value(number, "must be less than or equal to 4294967295")
+                }),
         }
     };
     let limits = Limits {
         period: positive(first, 30)?,
-        limit: positive(first + 1, 6)?,
+        limit: positive(first + 1, 6)?.get(),
     };
     // Both numbers are below 2^32, so their product is below 2^64.
-    let seconds = u64::from(limits.period) * u64::from(limits.limit);
+    let seconds = u64::from(limits.period.get()) * u64::from(limits.limit);
     if seconds > MAX_BURST / TICKS_PER_SECOND {
         let message = "must leak within 2^60 nanoseconds at the given period";
         return Err(throw::argument_value(first + 1, message));
@@ -169,7 +177,7 @@ fn decided(step: &Step, outcome: &Outcome) -> Request {
     // A hit that has leaked in part does not occur, because the bucket leaks in whole periods.
     let held = step.burst - step.available(outcome.empty_at, outcome.now);
     Request {
-        hits: held.div_ceil(step.tick).cast_signed(),
+        hits: held.div_ceil(step.tick.get()).cast_signed(),
         wait: Wait::after(step, outcome),
     }
 }
@@ -178,10 +186,10 @@ fn decided(step: &Step, outcome: &Outcome) -> Request {
 /// period.
 fn step(limits: Limits) -> Step {
     // `limits` has checked that the span is at most 2^60 ticks.
-    let period = Ticks::from(limits.period) * TICKS_PER_SECOND;
+    let tick = NonZero::<Ticks>::from(limits.period).saturating_mul(SECOND);
     Step {
-        tick: period,
-        ..Step::new(period, period * Ticks::from(limits.limit))
+        tick,
+        ..Step::new(tick.get(), tick.get() * Ticks::from(limits.limit))
     }
 }
 

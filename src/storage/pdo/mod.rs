@@ -17,7 +17,7 @@ use crate::classes::{TOKEN_BUCKET_STORAGE_PDO, TOKEN_BUCKET_STORAGE_PDO_MY_SQL};
 use crate::zend::{Obj, Object, Thrown, invoke, value};
 use state::DB;
 use tokenbucket_core::remote::Answer;
-use tokenbucket_core::{Grain, Key, KeyHasher, Outcome, Put, Step, Ticks};
+use tokenbucket_core::{Grain, Key, KeyHasher, Outcome, Put, Step, Timestamp};
 use transport::with;
 
 pub use construct::{construct, construct_mysql};
@@ -38,7 +38,7 @@ impl Storage for Object<PdoStorage> {
         &self,
         key: Key<'_>,
         step: &Step,
-        first: Option<Ticks>,
+        first: Option<Timestamp>,
     ) -> Result<(Outcome, bool), Thrown> {
         with(self, |remote| {
             remote.take(key, step, first).map(Answer::with_origin)

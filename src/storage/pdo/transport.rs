@@ -12,7 +12,7 @@ use tokenbucket_core::remote::{
 };
 use tokenbucket_core::sql::reply::{self, micros, micros_ago};
 use tokenbucket_core::sql::{Dialect, Query, stored};
-use tokenbucket_core::{Denial, Grain, Put, Ticks, Verdict};
+use tokenbucket_core::{Denial, Grain, Put, Timestamp, Verdict};
 
 /// The most attempts at a step that loses each race.
 const TRIES: u32 = 100;
@@ -22,7 +22,7 @@ const LATE: u32 = 8;
 
 /// Returns this host's monotonic clock in microseconds.
 fn boot_clock() -> i64 {
-    micros(clock::boot_clock())
+    micros(clock::boot_clock().0)
 }
 
 /// Runs `call` on the connection of a storage and handles a failure by the failure policy.
@@ -72,7 +72,7 @@ impl Transport for Database<'_> {
     /// Runs a step. A statement reads the clock before it waits for a lock. So by the end of the
     /// call, the tokens that a denial lacked may have been refilled. Then the step is repeated, up
     /// to `LATE` times.
-    fn take(&self, ask: &Ask, _deadline: Ticks) -> Result<Reply, Cause> {
+    fn take(&self, ask: &Ask, _deadline: Timestamp) -> Result<Reply, Cause> {
         let mut tries = 0;
         loop {
             let began = clock::boot_clock();
@@ -89,7 +89,7 @@ impl Transport for Database<'_> {
         }
     }
 
-    fn put(&self, name: &[u8], put: &Put, _seen: Option<i64>, _: Ticks) -> Result<(), Cause> {
+    fn put(&self, name: &[u8], put: &Put, _seen: Option<i64>, _: Timestamp) -> Result<(), Cause> {
         let mut values = Values::of(name);
         let query = match *put {
             Put::Refund { cost, burst, taken } => {
@@ -98,7 +98,7 @@ impl Transport for Database<'_> {
                 if taken == Put::VOUCHED {
                     Query::Refund
                 } else {
-                    values.taken = self.on_server_clock(name, micros(taken))?;
+                    values.taken = self.on_server_clock(name, micros(taken.0))?;
                     Query::GiveBack
                 }
             }
@@ -132,12 +132,12 @@ impl Database<'_> {
         if step.dry || (step.cost == 0 && ask.first.is_none()) {
             let (now, state) = self.look(&ask.name)?;
             return Ok(Reply {
-                outcome: step.decide(reply::ticks(state), reply::ticks(now)),
+                outcome: step.decide(reply::instant(state), reply::instant(now)),
                 absent: state == 0,
                 healed: false,
             });
         }
-        let tick = micros(step.tick.max(Grain::Microsecond.ticks()));
+        let tick = micros(step.tick.get().max(Grain::Microsecond.ticks()));
         let is_plain = step.is_plain() && step.max_wait == 0 && ask.first.is_none();
         let query = if is_plain { Query::Take } else { Query::Step };
         // Without a proposal the bucket starts full.
@@ -262,5 +262,5 @@ fn known(state: i64, now: i64) -> Result<i64, Cause> {
 
 /// Returns the reply to a step from the clock and the state after the step.
 fn answered(granted: bool, (now, state): (i64, i64)) -> Reply {
-    Reply::new(granted, reply::ticks(now), reply::ticks(state))
+    Reply::new(granted, reply::instant(now), reply::instant(state))
 }

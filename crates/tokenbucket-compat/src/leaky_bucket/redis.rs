@@ -2,10 +2,11 @@
 
 use super::{LOCKED, keys};
 use crate::{Wait, wait};
+use std::num::NonZero;
 use std::sync::LazyLock;
 use tokenbucket_core::remote::Cause;
 use tokenbucket_core::remote::redis::{Argument, Redis, Script, Value};
-use tokenbucket_core::{TICKS_PER_SECOND, Ticks};
+use tokenbucket_core::{TICKS_PER_SECOND, Timestamp};
 
 const DRAIN: &str = include_str!("drain.lua");
 
@@ -21,8 +22,8 @@ const MOST_LOCKED: i64 = 10_000;
 /// The most hits of a bucket, and the speed at which the hits leak.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Limits {
-    /// The seconds in which one hit leaks; not 0.
-    pub period: u32,
+    /// The seconds in which one hit leaks.
+    pub period: NonZero<u32>,
     /// The most hits that a bucket holds; not 0.
     pub limit: u32,
 }
@@ -54,12 +55,12 @@ pub fn request(
     family: &Family,
     set: usize,
     member: &[u8],
-    deadline: Ticks,
+    deadline: Timestamp,
 ) -> Result<Request, Cause> {
     let [set, control] = keys(family.action.as_deref(), set).map(|key| redis.raw_name(&key));
     let arguments = [
         Argument::Word(member),
-        Argument::Number(family.limits.period.into()),
+        Argument::Number(family.limits.period.get().into()),
         Argument::Number(family.limits.limit.into()),
         Argument::Number(MOST_LOCKED),
     ];
@@ -81,8 +82,13 @@ pub fn request(
 ///
 /// # Errors
 /// Fails like [`Redis::run`].
-pub fn cleanup(redis: &Redis, family: &Family, set: usize, deadline: Ticks) -> Result<(), Cause> {
-    let period = Argument::Number(family.limits.period.into());
+pub fn cleanup(
+    redis: &Redis,
+    family: &Family,
+    set: usize,
+    deadline: Timestamp,
+) -> Result<(), Cause> {
+    let period = Argument::Number(family.limits.period.get().into());
     let keys = keys(family.action.as_deref(), set).map(|key| redis.raw_name(&key));
     redis.run(&CLEANUP, &keys, &[period], deadline).map(drop)
 }
@@ -92,7 +98,7 @@ pub fn cleanup(redis: &Redis, family: &Family, set: usize, deadline: Ticks) -> R
 ///
 /// # Errors
 /// Fails like [`Redis::run`].
-pub fn locked(redis: &Redis, top: u32, deadline: Ticks) -> Result<Vec<(Vec<u8>, u64)>, Cause> {
+pub fn locked(redis: &Redis, top: u32, deadline: Timestamp) -> Result<Vec<(Vec<u8>, u64)>, Cause> {
     let arguments = [Argument::Number(top.into())];
     let key = redis.raw_name(LOCKED);
     let found = redis.run(&LOCKED_MOST, &[key], &arguments, deadline)?;

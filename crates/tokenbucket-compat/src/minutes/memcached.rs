@@ -1,7 +1,7 @@
 //! Counters as ext-memcache keeps integers: decimal text with its flags for integers.
 
 use super::{Counters, Group, Life, Name, parse};
-use tokenbucket_core::Ticks;
+use tokenbucket_core::Timestamp;
 use tokenbucket_core::remote::Cause;
 use tokenbucket_core::remote::memcached::wire::{Connection, Found, MetaCommand, MetaOp};
 use tokenbucket_core::remote::memcached::{LONGER, Memcached};
@@ -31,7 +31,12 @@ impl Counters for Memcached {
 
     /// Takes one round trip for each `AT_ONCE` counters, and another one if the first counter would
     /// expire too soon.
-    fn count(&self, keys: &[Name], life: Option<Life>, deadline: Ticks) -> Result<Vec<u64>, Cause> {
+    fn count(
+        &self,
+        keys: &[Name],
+        life: Option<Life>,
+        deadline: Timestamp,
+    ) -> Result<Vec<u64>, Cause> {
         let Some(first) = keys.first() else {
             return Ok(Vec::new());
         };

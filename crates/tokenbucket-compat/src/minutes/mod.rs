@@ -11,7 +11,7 @@ mod redis;
 use crate::Wait;
 use std::collections::HashSet;
 use tokenbucket_core::remote::{Cause, Transport, record};
-use tokenbucket_core::{TICKS_PER_SECOND, Ticks};
+use tokenbucket_core::{TICKS_PER_SECOND, Timestamp};
 
 /// The name of a counter, or its key on a server.
 pub type Name = Vec<u8>;
@@ -28,7 +28,12 @@ pub trait Counters: Transport {
     /// # Errors
     /// Returns [`Cause::Record`] if one of the values is not a counter. Returns any other [`Cause`]
     /// if the server did not reply in time.
-    fn count(&self, keys: &[Name], life: Option<Life>, deadline: Ticks) -> Result<Vec<u64>, Cause>;
+    fn count(
+        &self,
+        keys: &[Name],
+        life: Option<Life>,
+        deadline: Timestamp,
+    ) -> Result<Vec<u64>, Cause>;
 }
 
 /// Counters on one server.

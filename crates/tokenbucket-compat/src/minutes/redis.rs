@@ -2,7 +2,7 @@
 
 use super::{Counters, Group, Life, Name};
 use std::sync::LazyLock;
-use tokenbucket_core::Ticks;
+use tokenbucket_core::Timestamp;
 use tokenbucket_core::remote::redis::{Argument, RECORD, Redis, Script, Value};
 use tokenbucket_core::remote::{Cause, Transport};
 
@@ -16,7 +16,12 @@ impl Counters for Redis {
         vec![Group { places, keys }]
     }
 
-    fn count(&self, keys: &[Name], life: Option<Life>, deadline: Ticks) -> Result<Vec<u64>, Cause> {
+    fn count(
+        &self,
+        keys: &[Name],
+        life: Option<Life>,
+        deadline: Timestamp,
+    ) -> Result<Vec<u64>, Cause> {
         let life = life.iter().flat_map(|life| [life.whole, life.rest]);
         let arguments: Vec<_> = life.map(|n| Argument::Number(n.into())).collect();
         let expected = || Cause::Answer("counts are expected");

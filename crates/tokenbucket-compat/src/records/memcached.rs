@@ -1,7 +1,7 @@
 //! Records on memcached: one item each, on this host's wall clock.
 
 use super::{Found, Next, Records, Swapped};
-use tokenbucket_core::Ticks;
+use tokenbucket_core::Timestamp;
 use tokenbucket_core::remote::Cause;
 use tokenbucket_core::remote::memcached::wire::Item;
 use tokenbucket_core::remote::memcached::{Memcached, life, wall_ticks};
@@ -17,12 +17,12 @@ fn found(item: Option<Item>) -> Found {
 }
 
 impl Records for Memcached {
-    fn read(&self, key: &[u8], deadline: Ticks) -> Result<Found, Cause> {
+    fn read(&self, key: &[u8], deadline: Timestamp) -> Result<Found, Cause> {
         self.with(key, deadline, |server| server.read(key))
             .map(found)
     }
 
-    fn swap(&self, key: &[u8], seen: &Found, next: &Next, deadline: Ticks) -> Swapped {
+    fn swap(&self, key: &[u8], seen: &Found, next: &Next, deadline: Timestamp) -> Swapped {
         let (version, left) = seen.item;
         let version = seen.record.as_ref().map(|_| version);
         let life = life(seen.now.saturating_add(next.life), seen.now, left);

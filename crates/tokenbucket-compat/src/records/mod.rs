@@ -13,7 +13,7 @@ mod redis;
 
 use tokenbucket_core::remote::back_off::{is_over, pause};
 use tokenbucket_core::remote::{Cause, Transport};
-use tokenbucket_core::{Ticks, boot_clock};
+use tokenbucket_core::{Ticks, Timestamp, boot_clock};
 
 /// The most attempts of a call. A call that loses this many races is denied.
 const TRIES: u32 = 64;
@@ -24,13 +24,13 @@ pub trait Records: Transport {
     ///
     /// # Errors
     /// Fails if the store did not reply before `deadline`.
-    fn read(&self, key: &[u8], deadline: Ticks) -> Result<Found, Cause>;
+    fn read(&self, key: &[u8], deadline: Timestamp) -> Result<Found, Cause>;
 
     /// Replaces the record of `key` with `next` if it is still `found`.
     ///
     /// # Errors
     /// Fails like [`Records::read`]. It is then unknown whether the record was written.
-    fn swap(&self, key: &[u8], found: &Found, next: &Next, deadline: Ticks) -> Swapped;
+    fn swap(&self, key: &[u8], found: &Found, next: &Next, deadline: Timestamp) -> Swapped;
 }
 
 /// The result of a swap: `None` if the record was written, otherwise the record that is there
@@ -44,7 +44,7 @@ pub struct Found {
     pub record: Option<Vec<u8>>,
     /// The store's wall clock when the record was read, in ticks since the epoch. It is a whole
     /// number of microseconds.
-    pub now: Ticks,
+    pub now: Timestamp,
     /// On memcached, the version and the remaining seconds to live.
     item: (u64, i64),
 }
@@ -74,8 +74,8 @@ pub type Stepped = (bool, Option<Next>);
 pub fn take<S: Records>(
     store: &S,
     key: &[u8],
-    step: impl Fn(Option<&[u8]>, Ticks) -> Option<Stepped>,
-    deadline: Ticks,
+    step: impl Fn(Option<&[u8]>, Timestamp) -> Option<Stepped>,
+    deadline: Timestamp,
 ) -> Result<bool, Cause> {
     // Stop halfway to the deadline. A later attempt might get no reply, and its result would be
     // unknown.

@@ -5,13 +5,13 @@ use std::sync::LazyLock;
 use tokenbucket_core::clock::TICKS_PER_MICROSECOND;
 use tokenbucket_core::remote::Cause;
 use tokenbucket_core::remote::redis::{Argument, CLOCK, RECORD, Redis, Script, Value};
-use tokenbucket_core::{TICKS_PER_SECOND, Ticks};
+use tokenbucket_core::{TICKS_PER_SECOND, Timestamp};
 
 static SWAP: LazyLock<Script> =
     LazyLock::new(|| Script::new(&[RECORD, CLOCK, include_str!("swap.lua")]));
 
 /// Runs the script. Returns the current record, or `None` if the script replaced it.
-fn run(redis: &Redis, key: &[u8], arguments: &[Argument<'_>], deadline: Ticks) -> Swapped {
+fn run(redis: &Redis, key: &[u8], arguments: &[Argument<'_>], deadline: Timestamp) -> Swapped {
     let reply = match redis.run(&SWAP, &[key], arguments, deadline)? {
         Value::Int(1) => return Ok(None),
         Value::Array(reply) => reply,
@@ -24,17 +24,17 @@ fn run(redis: &Redis, key: &[u8], arguments: &[Argument<'_>], deadline: Ticks) -
     };
     Ok(Some(Found {
         record,
-        now: now.cast_unsigned().saturating_mul(TICKS_PER_MICROSECOND),
+        now: Timestamp(now.cast_unsigned().saturating_mul(TICKS_PER_MICROSECOND)),
         item: (0, 0),
     }))
 }
 
 impl Records for Redis {
-    fn read(&self, key: &[u8], deadline: Ticks) -> Result<Found, Cause> {
+    fn read(&self, key: &[u8], deadline: Timestamp) -> Result<Found, Cause> {
         run(self, key, &[], deadline)?.ok_or(Cause::Answer("a record is expected"))
     }
 
-    fn swap(&self, key: &[u8], found: &Found, next: &Next, deadline: Ticks) -> Swapped {
+    fn swap(&self, key: &[u8], found: &Found, next: &Next, deadline: Timestamp) -> Swapped {
         let life = next.life.div_ceil(TICKS_PER_SECOND / 1000) + 1;
         let life = Argument::Number(life.cast_signed());
         let mut arguments = vec![Argument::Word(&next.record), life];

@@ -32,7 +32,7 @@ use tokenbucket_core::remote::Cause;
 use tokenbucket_core::remote::back_off::{is_over, pause};
 use tokenbucket_core::remote::memcached::wire::{Connection, Found, MetaCommand, MetaOp};
 use tokenbucket_core::remote::memcached::{self, Memcached, wall_ticks};
-use tokenbucket_core::{TICKS_PER_SECOND, Ticks, boot_clock};
+use tokenbucket_core::{TICKS_PER_SECOND, Ticks, Timestamp, boot_clock};
 
 /// The client flags of ext-memcache for a serialised value that is not compressed.
 const SERIALIZED: i64 = 1;
@@ -65,7 +65,7 @@ pub fn take(
     memcached: &Memcached,
     key: &[u8],
     throttle: &Throttle,
-    deadline: Ticks,
+    deadline: Timestamp,
 ) -> Result<Wait, Cause> {
     let keys = Keys {
         record: &record(memcached, key),
@@ -113,9 +113,9 @@ struct Inside {
 impl Way<'_> {
     /// Returns the wait, or `None` if the record is not a bucket. All replies have been read
     /// when this returns.
-    fn decide(&mut self, throttle: &Throttle, deadline: Ticks) -> Result<Option<Wait>, Cause> {
+    fn decide(&mut self, throttle: &Throttle, deadline: Timestamp) -> Result<Option<Wait>, Cause> {
         let begun = boot_clock();
-        let quarter = deadline.saturating_sub(begun) / 4;
+        let quarter = deadline.saturating_since(begun) / 4;
         let (patience, last) = (begun + 2 * quarter, begun + 3 * quarter);
         for tries in 1.. {
             let mut inside = self.enter()?;
@@ -129,7 +129,7 @@ impl Way<'_> {
             };
             let now = wall_ticks();
             // The milliseconds since the epoch stay below 2^53 for 285,000 years.
-            let instant = (now / MILLISECOND).cast_signed();
+            let instant = (now.0 / MILLISECOND).cast_signed();
             let (granted, after) = throttle.take(found, instant);
             let until = now.saturating_add(throttle.life().saturating_mul(TICKS_PER_SECOND));
             let life = memcached::life(until, now, 0);

@@ -6,7 +6,7 @@ use proptest::prelude::*;
 use proptest::test_runner::{Config, TestRunner};
 use tokenbucket_compat::records::{self, Next, Records, Stepped};
 use tokenbucket_compat::{Wait, json_bucket};
-use tokenbucket_core::{Grain, Quota, TICKS_PER_SECOND, Ticks, Tokens};
+use tokenbucket_core::{Grain, Quota, TICKS_PER_SECOND, Ticks, Timestamp, Tokens};
 
 const MICROSECOND: Ticks = 1_000;
 
@@ -25,10 +25,10 @@ fn fields(record: &[u8]) -> Option<(f64, f64)> {
 /// Takes one token from a bucket as the script does. Returns `None` if the record is invalid. Every
 /// number is a double, as in Lua.
 #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)]
-fn step(quota: &Quota, record: Option<&[u8]>, now: Ticks) -> Option<Stepped> {
+fn step(quota: &Quota, record: Option<&[u8]>, now: Timestamp) -> Option<Stepped> {
     let capacity = quota.capacity().to_float();
     let micros = |ticks: Ticks| (ticks / MICROSECOND) as f64;
-    let (now, burst) = (micros(now), micros(quota.burst()));
+    let (now, burst) = (micros(now.0), micros(quota.burst()));
     let empty_at = match record {
         None => 0.0,
         Some(record) => {
@@ -89,7 +89,7 @@ fn the_script_and_the_step_do_the_same() {
         }
         match found {
             Some((num, ago)) => {
-                let second = time() as f64 / 1e9 - ago;
+                let second = time().0 as f64 / 1e9 - ago;
                 let text = format!("{{\"num\":{num},\"time\":{second}}}");
                 server.cli(&["SET", "bucket", &text, "PX", "1000"]);
             }
@@ -112,7 +112,7 @@ fn the_script_and_the_step_do_the_same() {
             }
             let (_, second) = fields(after.as_deref().unwrap_or_default()).unwrap();
             #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)]
-            let now = (second * 1e6).round() as Ticks * MICROSECOND;
+            let now = Timestamp((second * 1e6).round() as Ticks * MICROSECOND);
             prop_assert!((began..=ended).contains(&now));
             let (granted, next) = step(before.as_deref(), now).unwrap();
             prop_assert!(granted);

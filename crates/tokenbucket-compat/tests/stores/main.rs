@@ -9,9 +9,9 @@ use tokenbucket_core::remote::memcached::Memcached;
 use tokenbucket_core::remote::memcached::servers::parse_servers;
 use tokenbucket_core::remote::redis::Redis;
 use tokenbucket_core::remote::redis::dsn::Dsn;
-use tokenbucket_core::{TICKS_PER_SECOND, Ticks, boot_clock};
+use tokenbucket_core::{TICKS_PER_SECOND, Timestamp, boot_clock};
 
-fn deadline() -> Ticks {
+fn deadline() -> Timestamp {
     boot_clock() + 5 * TICKS_PER_SECOND
 }
 

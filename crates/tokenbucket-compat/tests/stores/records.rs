@@ -4,13 +4,13 @@
 use crate::{deadline, left, memcached, redis, set_item};
 use tokenbucket_compat::records::{Next, Records, Stepped, take};
 use tokenbucket_core::remote::Cause;
-use tokenbucket_core::{TICKS_PER_SECOND, Ticks};
+use tokenbucket_core::{TICKS_PER_SECOND, Ticks, Timestamp};
 
 const HOUR: Ticks = 3_600 * TICKS_PER_SECOND;
 
 /// Allows `calls` calls in each window of `span` ticks. The record holds the number of the window
 /// and the number of calls in the window. Returns `None` if the record is invalid.
-fn step(calls: u64, span: Ticks, record: Option<&[u8]>, now: Ticks) -> Option<Stepped> {
+fn step(calls: u64, span: Ticks, record: Option<&[u8]>, now: Timestamp) -> Option<Stepped> {
     let (window, used) = match record {
         None => (0, 0),
         Some(record) => {
@@ -19,7 +19,7 @@ fn step(calls: u64, span: Ticks, record: Option<&[u8]>, now: Ticks) -> Option<St
             (window.parse().ok()?, used.parse().ok()?)
         }
     };
-    let current = now / span;
+    let current = now.0 / span;
     let used: u64 = if window == current { used } else { 0 };
     if used >= calls {
         return Some((false, None));
@@ -57,7 +57,7 @@ fn contract(store: &(impl Records + Sync), set: impl Fn(&str, &str), get: impl F
     let read = store.read(b"none", deadline()).unwrap();
     assert_eq!(read.record, None);
     let wall = tokenbucket_core::clock::wall_clock().as_nanos();
-    assert!(u128::from(read.now).abs_diff(wall) < 5_000_000_000);
+    assert!(u128::from(read.now.0).abs_diff(wall) < 5_000_000_000);
 }
 
 /// Checks that a swap succeeds if the record is unchanged or still missing. Otherwise the swap must

@@ -21,7 +21,7 @@ use tokenbucket_compat::throttle::{self, Bucket, Throttle};
 use tokenbucket_core::remote::Cause;
 use tokenbucket_core::remote::memcached::Memcached;
 use tokenbucket_core::remote::memcached::servers::parse_servers;
-use tokenbucket_core::{TICKS_PER_SECOND, Ticks, boot_clock};
+use tokenbucket_core::{TICKS_PER_SECOND, Timestamp, boot_clock};
 
 /// An item: flags, value and version.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -209,7 +209,7 @@ fn milliseconds() -> i64 {
     now.expect("after 1970").as_millis() as i64
 }
 
-fn deadline() -> Ticks {
+fn deadline() -> Timestamp {
     // If another client holds the lock, the call waits until its deadline. So that deadline is
     // short.
     let items = ITEMS.lock().expect("no poison");

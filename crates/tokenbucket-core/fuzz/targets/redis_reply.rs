@@ -48,7 +48,7 @@ fn other_records(answer: &[u8], told: impl Fn(Cause) + Copy) {
     let family = Family {
         action: None,
         limits: Limits {
-            period: 30,
+            period: NonZero::new(30).expect("not 0"),
             limit: 6,
         },
     };

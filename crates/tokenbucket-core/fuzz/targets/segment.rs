@@ -78,7 +78,7 @@ fuzz_target!(|changes: Vec<(u32, u64)>| {
         host.denial_cache().clear(key.hash, now);
         let breaker = host.breakers().of(7, "seven");
         let passage = breaker.enter(now, 5_000);
-        breaker.failed(passage, now, now);
+        breaker.failed(passage, now, now.0);
         breaker.succeeded();
     }
     let _ = (host.usage(), host.breakers().states(), store.totals());

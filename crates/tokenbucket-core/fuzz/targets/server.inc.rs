@@ -2,11 +2,12 @@
 // the same bytes and closes the connection.
 
 use std::io::{Read, Write};
+use std::num::NonZero;
 use std::os::unix::net::UnixListener;
 use std::path::PathBuf;
 use std::sync::{LazyLock, Mutex};
 use tokenbucket_core::remote::Ask;
-use tokenbucket_core::{Put, Step, TICKS_PER_SECOND, Ticks, boot_clock};
+use tokenbucket_core::{Put, Step, TICKS_PER_SECOND, Timestamp, boot_clock};
 
 static ANSWER: Mutex<Vec<u8>> = Mutex::new(Vec::new());
 
@@ -27,7 +28,7 @@ static SOCKET: LazyLock<PathBuf> = LazyLock::new(|| {
     path
 });
 
-fn deadline() -> Ticks {
+fn deadline() -> Timestamp {
     boot_clock() + TICKS_PER_SECOND
 }
 
@@ -46,7 +47,7 @@ fn asks() -> [Ask; 3] {
         ask(
             Step {
                 max_debt: 5_000_000,
-                tick: 1_000_000,
+                tick: NonZero::new(1_000_000).expect("not 0"),
                 ..step
             },
             Some(7_000),

@@ -6,6 +6,7 @@
 
 use libfuzzer_sys::arbitrary::{self, Arbitrary};
 use libfuzzer_sys::fuzz_target;
+use tokenbucket_core::Timestamp;
 use tokenbucket_core::sql::{Dialect, Query, Table, reply, stored};
 
 /// Returns the form of a name that a column compares if it ignores case and trailing white space.
@@ -86,10 +87,10 @@ fn answers(number: i64, age: i64, cost: i64, call: u64, other: u64) {
     assert!(absent.absent && absent.granted);
 
     let _ = reply::is_foreign(number, age);
-    let ticks = reply::ticks(number);
-    // Converting microseconds to ticks and back loses nothing. An age is rounded down to whole
+    let instant = reply::instant(number);
+    // Converting microseconds to an instant and back loses nothing. An age is rounded down to whole
     // microseconds.
-    assert!(ticks == u64::MAX || reply::micros(ticks) == number.max(0));
+    assert!(instant == Timestamp::MAX || reply::micros(instant.0) == number.max(0));
     let micros = reply::micros_ago(number);
     assert!(
         micros

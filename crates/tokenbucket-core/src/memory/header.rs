@@ -49,7 +49,7 @@ impl Header {
         for (field, value) in self.clock_domain.iter().zip(clock_domain()) {
             store(field, value);
         }
-        store(&self.created, boot_clock());
+        store(&self.created, boot_clock().0);
         // Release: a process that reads the magic can then read the other fields.
         self.magic.store(MAGIC, Ordering::Release);
         Ok(())
@@ -79,7 +79,7 @@ impl Header {
         }
         // If no boot id can be read, both are 0. Then only the clock may show that the host has
         // restarted.
-        let is_of_this_boot = load(&self.created) <= boot_clock();
+        let is_of_this_boot = load(&self.created) <= boot_clock().0;
         if self.clock_domain.each_ref().map(load) != clock_domain() || !is_of_this_boot {
             return Err(SegmentError::ClockDomain);
         }

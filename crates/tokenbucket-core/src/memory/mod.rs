@@ -31,7 +31,7 @@ pub use layout::{Layout, Place};
 pub use mapping::{Region, Shareable};
 pub use named::Access;
 
-use crate::clock::{Ticks, boot_clock};
+use crate::clock::{Ticks, Timestamp, boot_clock};
 use header::load;
 use mapping::Mapping;
 use rustix::fd::{AsRawFd, OwnedFd, RawFd};
@@ -140,8 +140,8 @@ impl Segment {
     /// Returns the time in ticks since the segment was created.
     #[must_use]
     pub fn age(&self) -> Ticks {
-        let created = load(&self.mapping.header().created);
-        boot_clock().saturating_sub(created)
+        let created = Timestamp(load(&self.mapping.header().created));
+        boot_clock().saturating_since(created)
     }
 }
 

@@ -1,6 +1,6 @@
 //! Back-off for loops that write by compare-and-swap.
 
-use crate::clock::{Ticks, boot_clock};
+use crate::clock::{Timestamp, boot_clock};
 use std::time::Duration;
 
 /// Sleeps after a lost race, so that other writers can finish. `lost` is the number of races lost
@@ -10,7 +10,7 @@ use std::time::Duration;
 pub fn pause(lost: u32) -> bool {
     let waits = lost > 1;
     if waits {
-        let chance = boot_clock() ^ u64::from(std::process::id()).wrapping_mul(0x9e37_79b9);
+        let chance = boot_clock().0 ^ u64::from(std::process::id()).wrapping_mul(0x9e37_79b9);
         std::thread::sleep(Duration::from_micros(chance % (20 << lost.min(6))));
     }
     waits
@@ -18,6 +18,6 @@ pub fn pause(lost: u32) -> bool {
 
 /// Reports whether an instant of [`boot_clock`] has passed.
 #[must_use]
-pub fn is_over(deadline: Ticks) -> bool {
+pub fn is_over(deadline: Timestamp) -> bool {
     boot_clock() >= deadline
 }

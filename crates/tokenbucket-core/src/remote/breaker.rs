@@ -14,7 +14,7 @@
 //! worker may probe even if the first worker was killed. Each field is an atomic in which any value
 //! is valid. A lost race causes at most one more call to a store that is down.
 
-use crate::clock::{TICKS_PER_SECOND, Ticks};
+use crate::clock::{TICKS_PER_SECOND, Ticks, Timestamp};
 use std::sync::atomic::{
     AtomicU32, AtomicU64,
     Ordering::{AcqRel, Acquire, Relaxed, Release},
@@ -63,7 +63,7 @@ pub enum Passage {
     /// recovered.
     Probe,
     /// The breaker is open. No caller may call before this instant.
-    Open(Ticks),
+    Open(Timestamp),
 }
 
 /// The state of a breaker, for `status()`.
@@ -76,7 +76,7 @@ pub struct State {
     /// The number of times that the breaker has opened.
     pub openings: u64,
     /// The instant from which the next call may go through; `None` while closed.
-    pub open_until: Option<Ticks>,
+    pub open_until: Option<Timestamp>,
 }
 
 impl<'a> Breakers<'a> {
@@ -143,23 +143,23 @@ impl Breaker {
     /// ticks, another caller may probe.
     #[inline]
     #[must_use]
-    pub fn enter(&self, now: Ticks, lease: Ticks) -> Passage {
+    pub fn enter(&self, now: Timestamp, lease: Ticks) -> Passage {
         // Relaxed: no other read depends on this value.
         let open_until = self.open_until.load(Relaxed);
         if open_until == 0 {
             return Passage::Closed;
         }
-        if now < open_until {
-            return Passage::Open(open_until);
+        if now.0 < open_until {
+            return Passage::Open(Timestamp(open_until));
         }
-        let leased = now.saturating_add(lease);
+        let leased = now.saturating_add(lease).0;
         match self
             .open_until
             .compare_exchange(open_until, leased, AcqRel, Relaxed)
         {
             Ok(_) => Passage::Probe,
             Err(0) => Passage::Closed,
-            Err(other) => Passage::Open(other),
+            Err(other) => Passage::Open(Timestamp(other)),
         }
     }
 
@@ -185,9 +185,9 @@ impl Breaker {
 
     /// Records at `now` that a call with this `passage` does not show whether the store works. If
     /// the call was a probe, another probe may start soon.
-    pub fn unanswered(&self, passage: Passage, now: Ticks) {
+    pub fn unanswered(&self, passage: Passage, now: Timestamp) {
         if passage == Passage::Probe {
-            self.open_until.store(now + LEAST_PAUSE, Release);
+            self.open_until.store((now + LEAST_PAUSE).0, Release);
         }
     }
 
@@ -195,12 +195,12 @@ impl Breaker {
     /// opened the breaker.
     ///
     /// `chance` is a random number. It shortens the pause by up to a half.
-    pub fn failed(&self, passage: Passage, now: Ticks, chance: u64) -> bool {
+    pub fn failed(&self, passage: Passage, now: Timestamp, chance: u64) -> bool {
         let failures = self
             .failures
             .fetch_update(Relaxed, Relaxed, |failures| failures.checked_add(1))
             .map_or(u32::MAX, |failures| failures + 1);
-        let until = |pause: Ticks| now + pause - chance % (pause / 2);
+        let until = |pause: Ticks| (now + pause - chance % (pause / 2)).0;
         match passage {
             Passage::Probe => {
                 let last = self.pause.load(Relaxed);
@@ -234,13 +234,13 @@ impl Breaker {
     /// did not cause, such as a key with other data. A success of the store does not end such
     /// failures.
     #[must_use]
-    pub fn warns_of_key(&self, now: Ticks) -> bool {
+    pub fn warns_of_key(&self, now: Timestamp) -> bool {
         let last = self.warned_of_key_at.load(Relaxed);
-        let is_due = last == 0 || now.saturating_sub(last) >= 60 * TICKS_PER_SECOND;
+        let is_due = last == 0 || now.saturating_since(Timestamp(last)) >= 60 * TICKS_PER_SECOND;
         is_due
             && self
                 .warned_of_key_at
-                .compare_exchange(last, now, Relaxed, Relaxed)
+                .compare_exchange(last, now.0, Relaxed, Relaxed)
                 .is_ok()
     }
 
@@ -275,7 +275,7 @@ impl Breaker {
             name: String::from_utf8_lossy(&bytes).into_owned(),
             failures: self.failures.load(Relaxed),
             openings: self.openings.load(Relaxed),
-            open_until: (open_until != 0).then_some(open_until),
+            open_until: (open_until != 0).then_some(Timestamp(open_until)),
         }
     }
 }
@@ -284,20 +284,24 @@ impl Breaker {
 mod tests {
     use super::*;
 
+    const START: Timestamp = Timestamp(1);
     const LEASE: Ticks = TICKS_PER_SECOND / 20;
 
     #[test]
     fn three_failures_in_a_row_open_it() {
         let breaker = Breaker::default();
         for _ in 0..5 {
-            assert!(!breaker.failed(Passage::Closed, 1, 0));
-            assert!(!breaker.failed(Passage::Closed, 1, 0));
+            assert!(!breaker.failed(Passage::Closed, START, 0));
+            assert!(!breaker.failed(Passage::Closed, START, 0));
             breaker.succeeded();
         }
         for opened in [false, false, true, false] {
-            assert_eq!(breaker.failed(Passage::Closed, 1, 0), opened);
+            assert_eq!(breaker.failed(Passage::Closed, START, 0), opened);
         }
-        assert_eq!(breaker.enter(2, LEASE), Passage::Open(1 + LEAST_PAUSE));
+        assert_eq!(
+            breaker.enter(START + 1, LEASE),
+            Passage::Open(START + LEAST_PAUSE)
+        );
         assert_eq!(breaker.state().openings, 1);
     }
 
@@ -305,9 +309,9 @@ mod tests {
     fn one_probes_and_the_pause_doubles_up_to_its_limit() {
         let breaker = Breaker::default();
         for _ in 0..3 {
-            breaker.failed(Passage::Closed, 0, 0);
+            breaker.failed(Passage::Closed, START, 0);
         }
-        let mut now = LEAST_PAUSE;
+        let mut now = START + LEAST_PAUSE;
         let mut pause = LEAST_PAUSE;
         for _ in 0..10 {
             assert_eq!(breaker.enter(now, LEASE), Passage::Probe);
@@ -333,25 +337,25 @@ mod tests {
         for chance in [0, 1, 12_345, u64::MAX] {
             let breaker = Breaker::default();
             for _ in 0..3 {
-                breaker.failed(Passage::Closed, 0, chance);
+                breaker.failed(Passage::Closed, START, chance);
             }
-            let Passage::Open(until) = breaker.enter(0, LEASE) else {
+            let Passage::Open(until) = breaker.enter(START, LEASE) else {
                 panic!("it is closed")
             };
-            assert!(until <= LEAST_PAUSE && until > LEAST_PAUSE / 2);
+            assert!(until <= START + LEAST_PAUSE && until > START + LEAST_PAUSE / 2);
         }
     }
 
     #[test]
     fn one_warning_until_the_store_answers() {
         let breaker = Breaker::default();
-        breaker.failed(Passage::Closed, 1, 0);
+        breaker.failed(Passage::Closed, START, 0);
         assert!(breaker.warns() && !breaker.warns());
         breaker.succeeded();
-        breaker.failed(Passage::Closed, 1, 0);
+        breaker.failed(Passage::Closed, START, 0);
         assert!(breaker.warns() && !breaker.warns());
         for (seconds, warns) in [(1, true), (2, false), (60, false), (61, true)] {
-            let now = seconds * TICKS_PER_SECOND;
+            let now = Timestamp(seconds * TICKS_PER_SECOND);
             assert_eq!(breaker.warns_of_key(now), warns, "{seconds}");
         }
     }
@@ -363,9 +367,9 @@ mod tests {
         for store in 1..=CELLS as u64 {
             let cell = breakers.of(store, "old");
             for _ in 0..3 {
-                cell.failed(Passage::Closed, 1, 0);
+                cell.failed(Passage::Closed, START, 0);
             }
-            assert!(cell.warns() && cell.warns_of_key(1));
+            assert!(cell.warns() && cell.warns_of_key(START));
             // The store replies, but rejects the request. So the outage has not ended.
             cell.answered();
         }
@@ -375,7 +379,10 @@ mod tests {
             ("new", 0)
         );
         assert!(cell.warns(), "the first outage of this store");
-        assert!(cell.warns_of_key(2), "the first failure of a request");
+        assert!(
+            cell.warns_of_key(START + 1),
+            "the first failure of a request"
+        );
     }
 
     #[test]
@@ -390,7 +397,7 @@ mod tests {
         }
         assert_eq!(breakers.states().len(), CELLS);
         for cell in &cells {
-            cell.failed(Passage::Closed, 1, 0);
+            cell.failed(Passage::Closed, START, 0);
         }
         let shared = breakers.of(1_000_000, "another");
         assert_ne!(shared.state().name, "another");

@@ -5,8 +5,8 @@
 //! wait that is a little too long, but never a wait that is too short.
 
 use super::denial_cache::Entry;
-use super::{Ask, Remote, Reply, Transport, age};
-use crate::clock::{Ticks, boot_clock};
+use super::{Ask, Remote, Reply, Transport};
+use crate::clock::{Ticks, Timestamp, boot_clock};
 use crate::key::Key;
 use crate::slots::counters::Event;
 use crate::step::{Denial, Outcome, Step, Verdict};
@@ -20,7 +20,7 @@ impl<T: Transport> Remote<'_, T> {
         &self,
         key: Key<'_>,
         step: &Step,
-        now: Ticks,
+        now: Timestamp,
     ) -> Result<(Ask, Option<Entry>), Outcome> {
         // Only plain steps may be decided from the cache. Denials of other steps may take tokens,
         // or depend on drain ticks, which end at instants of the store's clock.
@@ -39,7 +39,7 @@ impl<T: Transport> Remote<'_, T> {
     }
 
     /// Returns the bucket's entry, if the denial cache is enabled.
-    pub(super) fn find(&self, key: Key<'_>, now: Ticks) -> Option<Entry> {
+    pub(super) fn find(&self, key: Key<'_>, now: Timestamp) -> Option<Entry> {
         self.settings.hint_max_age?;
         self.host.denial_cache().find(key.hash, now)
     }
@@ -48,7 +48,7 @@ impl<T: Transport> Remote<'_, T> {
     /// faster than this host's, by up to a thousandth. If the step could be granted because of
     /// that, the result is `None`. The instants in the denial assume the latest state that is
     /// possible. The error of the entry does not make a bucket appear to be in debt.
-    fn told_by(&self, entry: &Entry, step: &Step, now: Ticks) -> Option<Outcome> {
+    fn told_by(&self, entry: &Entry, step: &Step, now: Timestamp) -> Option<Outcome> {
         if step.dry || entry.age > self.settings.hint_max_age? {
             return None;
         }
@@ -63,10 +63,10 @@ impl<T: Transport> Remote<'_, T> {
     /// Returns an upper bound of the ticks since the bucket was empty. If the store has lost the
     /// record, it restores the record from this bound. Returns `None` if the bucket may be full
     /// when the request arrives.
-    pub(super) fn seen(&self, entry: &Entry, burst: Ticks, now: Ticks) -> Option<i64> {
+    pub(super) fn seen(&self, entry: &Entry, burst: Ticks, now: Timestamp) -> Option<i64> {
         // The request may arrive as late as the deadline.
         let slack = self.settings.timeout + entry.age / 1024;
-        (entry.bound + burst > now + slack).then(|| age(now + slack, entry.bound))
+        (entry.bound + burst > now + slack).then(|| (now + slack).signed_since(entry.bound))
     }
 
     /// Records the state of a bucket whose step was denied, as an instant on this host's clock.
@@ -80,7 +80,7 @@ impl<T: Transport> Remote<'_, T> {
         step: &Step,
         reply: &Reply,
         known: Option<&Entry>,
-        sent: Ticks,
+        sent: Timestamp,
     ) {
         let tells = match reply.outcome.verdict {
             Verdict::Granted => known.is_some() || reply.outcome.empty_at > reply.outcome.now,
@@ -91,7 +91,8 @@ impl<T: Transport> Remote<'_, T> {
         }
         let mut error = boot_clock() - sent;
         // This is a lower bound, because the server read its clock after the request was sent.
-        let mut bound = sent.saturating_add_signed(-age(reply.outcome.now, reply.outcome.empty_at));
+        let mut bound =
+            sent.saturating_add_signed(reply.outcome.empty_at.signed_since(reply.outcome.now));
         if let Some(known) = known.filter(|_| reply.healed) {
             // The store restored the lost record from [`Ask::seen`], which may be too early. Keep
             // the later state.

@@ -1,13 +1,13 @@
 //! The byte channel of a protocol: a stream, with or without TLS.
 
 use super::tls::TlsStream;
-use crate::clock::Ticks;
+use crate::clock::Timestamp;
 use std::io::{Read, Write};
 
 /// A connection that a protocol reads from and writes to.
 pub trait Channel: Read + Write + Send {
     /// Sets the deadline of all reads and writes that follow, an instant of the boot clock.
-    fn set_deadline(&mut self, deadline: Ticks);
+    fn set_deadline(&mut self, deadline: Timestamp);
 
     /// Reports whether nothing has arrived since the last reply: no unexpected byte and no end of
     /// the stream.
@@ -15,7 +15,7 @@ pub trait Channel: Read + Write + Send {
 }
 
 impl<S: Channel> Channel for TlsStream<S> {
-    fn set_deadline(&mut self, deadline: Ticks) {
+    fn set_deadline(&mut self, deadline: Timestamp) {
         self.sock.set_deadline(deadline);
     }
 

@@ -20,7 +20,7 @@
 //! of requests whose replies arrive later. Nothing is left to finish if a worker is killed. The
 //! stamp removes the entries of up to two other buckets, too.
 
-use crate::clock::{EPOCH, Ticks};
+use crate::clock::{EPOCH, Ticks, Timestamp};
 use portable_atomic::AtomicU128;
 use std::sync::atomic::{
     AtomicU64,
@@ -40,7 +40,7 @@ const LEAST_EXPONENT: u32 = 14;
 /// The greatest exponent: 2^40 ns (18 minutes), which is longer than any call takes.
 const GREATEST_EXPONENT: u32 = 40;
 /// All instants are below this one.
-const END: Ticks = 4 * EPOCH;
+const END: Timestamp = Timestamp(1 << 62);
 
 /// A set of three entries, and the instant at which the set was last cleared.
 #[repr(C, align(64))]
@@ -55,7 +55,7 @@ pub struct EntrySet {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Entry {
     /// The bucket's `empty_at` on this host's clock, or a little earlier.
-    pub bound: Ticks,
+    pub bound: Timestamp,
     /// The ticks by which `empty_at` may be later than the bound.
     pub error: Ticks,
     /// The ticks since this host received the state, rounded up.
@@ -83,7 +83,7 @@ impl<'a> DenialCache<'a> {
     /// entry is missing, if the set was cleared since, or if the state was seen after `now`.
     #[inline]
     #[must_use]
-    pub fn find(&self, hash: u128, now: Ticks) -> Option<Entry> {
+    pub fn find(&self, hash: u128, now: Timestamp) -> Option<Entry> {
         let set = self.set(hash);
         // Relaxed: an entry is a single word, and the stamp is compared by value.
         let mut words = set.entries.iter().map(|slot| slot.load(Relaxed));
@@ -91,17 +91,17 @@ impl<'a> DenialCache<'a> {
         let seen = seen(word);
         // Both units are rounded down. So an entry that was seen in the unit of the stamp is not
         // used, because it may be older than the stamp.
-        let is_current = unit(set.cleared_at.load(Acquire)) < seen && seen <= unit(now);
+        let is_current = unit(Timestamp(set.cleared_at.load(Acquire))) < seen && seen <= unit(now);
         is_current.then(|| unpack(word, now))
     }
 
     /// Records that the bucket's `empty_at` was at least `bound` and at most `bound + error`. The
     /// request that returned this state was sent at `sent`. Records nothing if the set has been
     /// cleared since then.
-    pub fn record(&self, hash: u128, bound: Ticks, error: Ticks, sent: Ticks) {
+    pub fn record(&self, hash: u128, bound: Timestamp, error: Ticks, sent: Timestamp) {
         let set = self.set(hash);
         // An entry that no reader would use must not replace another one.
-        if set.cleared_at.load(Acquire) >= sent {
+        if set.cleared_at.load(Acquire) >= sent.0 {
             return;
         }
         let word = pack(fingerprint(hash), bound, error, sent);
@@ -113,8 +113,8 @@ impl<'a> DenialCache<'a> {
     }
 
     /// Removes all entries of the bucket's set whose requests were sent up to `now`.
-    pub fn clear(&self, hash: u128, now: Ticks) {
-        self.set(hash).cleared_at.fetch_max(now, AcqRel);
+    pub fn clear(&self, hash: u128, now: Timestamp) {
+        self.set(hash).cleared_at.fetch_max(now.0, AcqRel);
     }
 }
 
@@ -143,8 +143,8 @@ const fn fingerprint(hash: u128) -> u128 {
 }
 
 /// Returns the number of the unit in which `instant` lies.
-const fn unit(instant: Ticks) -> u64 {
-    instant.saturating_sub(EPOCH) >> SEEN_UNIT
+const fn unit(instant: Timestamp) -> u64 {
+    instant.saturating_since(EPOCH) >> SEEN_UNIT
 }
 
 /// Returns the unit in which the state of an entry was seen.
@@ -155,7 +155,7 @@ const fn seen(word: u128) -> u64 {
 }
 
 /// Returns the first instant of a unit.
-const fn start(unit: u64) -> Ticks {
+fn start(unit: u64) -> Timestamp {
     EPOCH + (unit << SEEN_UNIT)
 }
 
@@ -167,12 +167,12 @@ const fn start(unit: u64) -> Ticks {
 /// bound is the number with these bits that is nearest to `seen`.
 // The casts keep only the bits that are needed.
 #[allow(clippy::cast_possible_truncation)]
-fn pack(fingerprint: u128, bound: Ticks, error: Ticks, sent: Ticks) -> u128 {
+fn pack(fingerprint: u128, bound: Timestamp, error: Ticks, sent: Timestamp) -> u128 {
     let seen = unit(sent) & ((1 << SEEN_BITS) - 1);
-    let bound = bound.min(END);
+    let bound = bound.min(END).0;
     let error = error.clamp(1 << LEAST_EXPONENT, 1 << GREATEST_EXPONENT);
     // The distance is below 2^62, so that the exponent is at most 40.
-    let length = u64::BITS - bound.abs_diff(start(seen)).leading_zeros();
+    let length = u64::BITS - bound.abs_diff(start(seen).0).leading_zeros();
     let mut exponent = (error.next_power_of_two().trailing_zeros() - 1)
         .max((length + 2).saturating_sub(BOUND_BITS))
         .max(LEAST_EXPONENT);
@@ -190,18 +190,18 @@ fn pack(fingerprint: u128, bound: Ticks, error: Ticks, sent: Ticks) -> u128 {
 /// Unpacks an entry. Any word is valid, because other processes may write to the segment.
 // The casts keep only the bits that are needed.
 #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)]
-fn unpack(word: u128, now: Ticks) -> Entry {
+fn unpack(word: u128, now: Timestamp) -> Entry {
     const REST: u32 = u64::BITS - BOUND_BITS;
     let seen = seen(word);
     let exponent = (word >> (FINGERPRINT_BITS + SEEN_BITS)) as u32 & ((1 << EXPONENT_BITS) - 1);
     let exponent = (exponent + LEAST_EXPONENT).min(GREATEST_EXPONENT);
     let bits = (word >> (FINGERPRINT_BITS + SEEN_BITS + EXPONENT_BITS)) as u64;
-    let near = start(seen) >> exponent;
+    let near = start(seen).0 >> exponent;
     // The shift to the right keeps the sign of the difference.
     let distance = (bits.wrapping_sub(near) << REST).cast_signed() >> REST;
     let bound = (i128::from(near) + i128::from(distance)) << exponent;
     Entry {
-        bound: bound.clamp(0, i128::from(END)) as Ticks,
+        bound: Timestamp(bound.clamp(0, i128::from(END.0)) as Ticks),
         error: 2 << exponent,
         // Round up: the state was seen at some time within its unit.
         age: (unit(now).saturating_sub(seen) + 1) << SEEN_UNIT,
@@ -214,7 +214,7 @@ mod tests {
     use super::*;
     use crate::clock::{EPOCH, TICKS_PER_SECOND};
 
-    const NOW: Ticks = EPOCH + 123 * TICKS_PER_SECOND;
+    const NOW: Timestamp = Timestamp(EPOCH.0 + 123 * TICKS_PER_SECOND);
 
     fn sets(count: usize) -> Vec<EntrySet> {
         std::iter::repeat_with(EntrySet::default)
@@ -237,14 +237,14 @@ mod tests {
             (NOW - 2 * hour, 70_000, 1 << 17),
             (NOW - 24 * hour, 70_000, 1 << 19),
             (NOW - 400 * 24 * hour, 1, 1 << 27),
-            (5, 0, 1 << 33),
-            (EPOCH * 3, 1 << 40, 1 << 40),
+            (Timestamp(5), 0, 1 << 33),
+            (Timestamp(3 << 60), 1 << 40, 1 << 40),
         ] {
             cache.record(77, bound, error, NOW);
             let entry = cache.find(77, NOW).expect("it was just recorded");
             assert!(entry.bound <= bound && bound - entry.bound < rounding);
             assert!(entry.bound + entry.error >= bound + error);
-            assert!(entry.error <= 2 * rounding, "{bound}");
+            assert!(entry.error <= 2 * rounding, "{bound:?}");
             let later = cache.find(77, NOW + TICKS_PER_SECOND).expect("still there");
             assert!(later.age >= TICKS_PER_SECOND);
             assert!(later.age <= TICKS_PER_SECOND + 2 * UNIT);
@@ -283,7 +283,7 @@ mod tests {
         let later = NOW + TICKS_PER_SECOND;
         for (sent, stays) in [(NOW, false), (NOW + 10, false), (NOW + 10 + UNIT, true)] {
             cache.record(77, NOW, 0, sent);
-            assert_eq!(cache.find(77, later).is_some(), stays, "{sent}");
+            assert_eq!(cache.find(77, later).is_some(), stays, "{sent:?}");
         }
     }
 
@@ -295,7 +295,7 @@ mod tests {
         let later = NOW + TICKS_PER_SECOND;
         cache.record(77, NOW, 0, NOW);
         assert!(cache.find(77, later).is_some());
-        sets[0].cleared_at.store(NOW + 10, Relaxed);
+        sets[0].cleared_at.store((NOW + 10).0, Relaxed);
         assert_eq!(cache.find(77, later), None);
         sets[0].entries[0].store(pack(77, NOW, 0, NOW - 5), Relaxed);
         assert_eq!(cache.find(77, later), None);
@@ -318,12 +318,12 @@ mod tests {
         for byte in 0..=u8::MAX {
             let word = u128::from_le_bytes([byte; 16]);
             sets[0].entries[0].store(word, Relaxed);
-            let now = EPOCH + (EPOCH >> 1);
+            let now = EPOCH + (1 << 59);
             if let Some(entry) = cache.find(word, now) {
                 assert!(entry.bound <= END && entry.error <= 2 << GREATEST_EXPONENT);
             }
             let entry = unpack(word, now);
-            assert!(entry.bound <= END && entry.age <= EPOCH);
+            assert!(entry.bound <= END && entry.age <= EPOCH.0);
         }
     }
 

@@ -26,7 +26,7 @@ mod stream;
 mod tls;
 mod transport;
 
-use crate::clock::{Ticks, boot_clock};
+use crate::clock::{Timestamp, boot_clock};
 use crate::host::Host;
 use crate::key::{Key, KeyHasher};
 use crate::slots::counters::Event;
@@ -113,7 +113,7 @@ impl<'h, T: Transport> Remote<'h, T> {
         &self,
         key: Key<'_>,
         step: &Step,
-        first: Option<Ticks>,
+        first: Option<Timestamp>,
     ) -> Result<Answer<Outcome>, Failure> {
         let now = boot_clock();
         if step.exceeds_capacity() {
@@ -124,7 +124,7 @@ impl<'h, T: Transport> Remote<'h, T> {
             Ok(prepared) => prepared,
             Err(denied) => return Ok(sure(denied)),
         };
-        ask.first = first.map(|first| age(now, first));
+        ask.first = first.map(|first| now.signed_since(first));
         let asked = |transport: &T, deadline| {
             let reply = transport.take(&ask, deadline)?;
             self.learn(key, step, &reply, hint.as_ref(), now);
@@ -134,7 +134,7 @@ impl<'h, T: Transport> Remote<'h, T> {
             if let (OnFailure::Local, Some(hint)) = (policy, hint) {
                 // The fallback bucket starts in the last state that this host received of the
                 // store's bucket.
-                let age = age(now, hint.bound);
+                let age = now.signed_since(hint.bound);
                 self.host.slots().put(key, &Put::Bootstrap { age });
             }
             policy.answer(self.host, key, step, first)
@@ -210,7 +210,7 @@ impl<'h, T: Transport> Remote<'h, T> {
     pub fn ask<R>(
         &self,
         name: &[u8],
-        ask: impl FnOnce(&T, Ticks) -> Result<R, Cause>,
+        ask: impl FnOnce(&T, Timestamp) -> Result<R, Cause>,
         stand_in: impl FnOnce(OnFailure, &Cause) -> R,
     ) -> Result<Answer<R>, Failure> {
         let (timeout, policy) = (self.settings.timeout, self.settings.on_failure);
@@ -259,19 +259,13 @@ fn note(host: &Host, breaker: &Breaker, passage: Passage, cause: &Cause) {
     match cause.blame() {
         Blame::Store => {
             host.slots().count(Event::Failed);
-            if breaker.failed(passage, now, now ^ u64::from(std::process::id())) {
+            if breaker.failed(passage, now, now.0 ^ u64::from(std::process::id())) {
                 host.slots().count(Event::Opened);
             }
         }
         Blame::Request => breaker.answered(),
         Blame::Caller => breaker.unanswered(passage, now),
     }
-}
-
-/// Returns the ticks from `instant` to `now`. The result is negative if the instant is in the
-/// future. The casts are safe, because instants are below 2^62.
-const fn age(now: Ticks, instant: Ticks) -> i64 {
-    now.cast_signed() - instant.cast_signed()
 }
 
 const fn sure<T>(value: T) -> Answer<T> {

@@ -1,6 +1,6 @@
 //! A cache of DNS lookups. A lookup may take seconds, and the timeout does not cover it.
 
-use crate::clock::{TICKS_PER_SECOND, Ticks, boot_clock};
+use crate::clock::{TICKS_PER_SECOND, Ticks, Timestamp, boot_clock};
 use parking_lot::Mutex;
 use std::collections::BTreeMap;
 use std::io;
@@ -15,7 +15,7 @@ const MOST: usize = 64;
 type Name = (String, u16);
 
 /// The addresses of each name, and the instant at which they were looked up.
-static KNOWN: Mutex<BTreeMap<Name, (Vec<SocketAddr>, Ticks)>> = Mutex::new(BTreeMap::new());
+static KNOWN: Mutex<BTreeMap<Name, (Vec<SocketAddr>, Timestamp)>> = Mutex::new(BTreeMap::new());
 
 /// Returns the addresses of a host, from the cache or by a lookup.
 ///
@@ -26,7 +26,7 @@ pub fn addresses(host: &str, port: u16) -> io::Result<Vec<SocketAddr>> {
     let name = (host.to_owned(), port);
     if let Some((addresses, since)) = KNOWN.lock().get(&name)
         // Another thread may have looked the name up after `now`.
-        && now.saturating_sub(*since) < BELIEVED
+        && now.saturating_since(*since) < BELIEVED
     {
         return Ok(addresses.clone());
     }

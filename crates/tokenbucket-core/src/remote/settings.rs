@@ -1,6 +1,6 @@
 //! The settings of a remote store, and its failure policy.
 
-use crate::clock::{Ticks, boot_clock};
+use crate::clock::{Ticks, Timestamp, boot_clock};
 use crate::host::Host;
 use crate::key::Key;
 use crate::slots::counters::Event;
@@ -33,11 +33,17 @@ impl OnFailure {
 
     /// Returns the outcome that the policy decides while the store fails.
     #[must_use]
-    pub fn answer(self, host: &Host, key: Key<'_>, step: &Step, first: Option<Ticks>) -> Outcome {
+    pub fn answer(
+        self,
+        host: &Host,
+        key: Key<'_>,
+        step: &Step,
+        first: Option<Timestamp>,
+    ) -> Outcome {
         let now = boot_clock();
         let (verdict, empty_at) = match self {
             Self::Local => return host.slots().take(key, step, first),
-            Self::Allow => (Verdict::Granted, 0),
+            Self::Allow => (Verdict::Granted, Timestamp::ZERO),
             Self::Deny | Self::Throw => (Verdict::Denied(Denial::Unavailable), now),
         };
         Outcome {

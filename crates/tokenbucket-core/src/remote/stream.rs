@@ -8,7 +8,7 @@ use super::channel::Channel;
 use super::endpoint::Endpoint;
 use super::failure::Cause;
 use super::resolve;
-use crate::clock::{Ticks, boot_clock};
+use crate::clock::{Timestamp, boot_clock};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::fd::OwnedFd;
 use rustix::io::Errno;
@@ -30,7 +30,7 @@ const NAP: Duration = Duration::from_millis(1);
 pub struct Stream {
     socket: OwnedFd,
     /// The instant at which the current call must be over.
-    deadline: Ticks,
+    deadline: Timestamp,
 }
 
 impl Stream {
@@ -40,7 +40,7 @@ impl Stream {
     ///
     /// # Errors
     /// Returns [`Cause::Lookup`], [`Cause::Connect`] or [`Cause::Timeout`].
-    pub fn connect(endpoint: &Endpoint, deadline: Ticks) -> Result<Self, Cause> {
+    pub fn connect(endpoint: &Endpoint, deadline: Timestamp) -> Result<Self, Cause> {
         match endpoint {
             Endpoint::Unix { path } => Self::connect_unix(path, deadline).map_err(connecting),
             Endpoint::Tcp { host, port } => {
@@ -59,14 +59,14 @@ impl Stream {
         }
     }
 
-    fn connect_unix(path: &Path, deadline: Ticks) -> io::Result<Self> {
+    fn connect_unix(path: &Path, deadline: Timestamp) -> io::Result<Self> {
         let address = SocketAddrUnix::new(path)?;
         let stream = Self::open(AddressFamily::UNIX, deadline)?;
         stream.dial(|socket| connect(socket, &address))?;
         Ok(stream)
     }
 
-    fn connect_to(address: SocketAddr, deadline: Ticks) -> io::Result<Self> {
+    fn connect_to(address: SocketAddr, deadline: Timestamp) -> io::Result<Self> {
         let family = match address {
             SocketAddr::V4(_) => AddressFamily::INET,
             SocketAddr::V6(_) => AddressFamily::INET6,
@@ -77,7 +77,7 @@ impl Stream {
         Ok(stream)
     }
 
-    fn open(family: AddressFamily, deadline: Ticks) -> io::Result<Self> {
+    fn open(family: AddressFamily, deadline: Timestamp) -> io::Result<Self> {
         let flags = SocketFlags::CLOEXEC | SocketFlags::NONBLOCK;
         let socket = socket_with(family, SocketType::STREAM, flags, None)?;
         Ok(Self { socket, deadline })
@@ -104,7 +104,7 @@ impl Stream {
 
     /// Returns the time left until the deadline. Fails with `TimedOut` if the deadline has passed.
     fn left(&self) -> io::Result<Timespec> {
-        let left = self.deadline.saturating_sub(boot_clock());
+        let left = self.deadline.saturating_since(boot_clock());
         if left == 0 {
             return Err(io::ErrorKind::TimedOut.into());
         }
@@ -136,7 +136,7 @@ fn connecting(error: io::Error) -> Cause {
 }
 
 impl Channel for Stream {
-    fn set_deadline(&mut self, deadline: Ticks) {
+    fn set_deadline(&mut self, deadline: Timestamp) {
         self.deadline = deadline;
     }
 

@@ -2,7 +2,7 @@
 //! cache, breakers and failure policies are not part of the interface.
 
 use super::Cause;
-use crate::clock::Ticks;
+use crate::clock::Timestamp;
 use crate::key::KeyHasher;
 use crate::step::{Denial, Outcome, Step, Verdict};
 use crate::store::Put;
@@ -56,7 +56,7 @@ pub struct Reply {
 impl Reply {
     /// Creates the reply for a bucket that has a record.
     #[must_use]
-    pub const fn new(granted: bool, now: Ticks, empty_at: Ticks) -> Self {
+    pub const fn new(granted: bool, now: Timestamp, empty_at: Timestamp) -> Self {
         let verdict = if granted {
             Verdict::Granted
         } else {
@@ -90,13 +90,19 @@ pub trait Transport {
     ///
     /// # Errors
     /// Fails if the store cannot decide, or does not reply in time.
-    fn take(&self, ask: &Ask, deadline: Ticks) -> Result<Reply, Cause>;
+    fn take(&self, ask: &Ask, deadline: Timestamp) -> Result<Reply, Cause>;
 
     /// Changes a bucket before `deadline`. `seen` has the same meaning as in [`Ask`].
     ///
     /// # Errors
     /// Fails if the store cannot make the change, or does not reply in time.
-    fn put(&self, name: &[u8], put: &Put, seen: Option<i64>, deadline: Ticks) -> Result<(), Cause>;
+    fn put(
+        &self,
+        name: &[u8],
+        put: &Put,
+        seen: Option<i64>,
+        deadline: Timestamp,
+    ) -> Result<(), Cause>;
 
     /// Reports whether one operation can run steps on buckets of both stores.
     fn joins(&self, _other: &Self) -> bool {
@@ -109,7 +115,7 @@ pub trait Transport {
     ///
     /// # Errors
     /// Fails like [`Transport::take`].
-    fn take_all(&self, _asks: &[Ask], _deadline: Ticks) -> Result<Vec<Reply>, Cause> {
+    fn take_all(&self, _asks: &[Ask], _deadline: Timestamp) -> Result<Vec<Reply>, Cause> {
         Err(Cause::Answer("one bucket at a time"))
     }
 }

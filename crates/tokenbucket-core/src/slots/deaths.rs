@@ -40,7 +40,7 @@ pub fn reached(point: Point) {
 fn roll() -> u64 {
     static DICE: AtomicU64 = AtomicU64::new(0);
     let mut dice = match DICE.load(Relaxed) {
-        0 => boot_clock() ^ u64::from(std::process::id()) << 40 | 1,
+        0 => boot_clock().0 ^ u64::from(std::process::id()) << 40 | 1,
         dice => dice,
     };
     dice ^= dice << 13;

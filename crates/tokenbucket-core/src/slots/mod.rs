@@ -16,7 +16,7 @@ pub mod word;
 
 pub use table::SharedMemory;
 
-use crate::clock::Ticks;
+use crate::clock::Timestamp;
 use crate::key::Key;
 use crate::step::{Denial, Outcome, Step, Verdict};
 use crate::store::Put;
@@ -32,7 +32,7 @@ impl<V: Variant> SharedMemory<V> {
     /// the outcome are never written to memory.
     #[inline(always)]
     #[must_use]
-    pub fn take(&self, key: Key<'_>, step: &Step, first: Option<Ticks>) -> Outcome {
+    pub fn take(&self, key: Key<'_>, step: &Step, first: Option<Timestamp>) -> Outcome {
         let outcome = protocol::take(&self.slots(key.hash), step, first);
         if !step.dry {
             self.tally(key, &outcome);

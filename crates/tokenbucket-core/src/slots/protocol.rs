@@ -37,7 +37,7 @@
 
 use super::counters::{Event, Shard};
 use super::word::{Fingerprint, Span, Word};
-use crate::clock::Ticks;
+use crate::clock::{Ticks, Timestamp};
 use crate::step::{Denial, Outcome, Step, Verdict};
 use crate::store::{Put, empty_at};
 use std::hint::black_box;
@@ -66,8 +66,8 @@ pub trait Slots {
     fn slot(&self, index: usize) -> Self::Slot<'_>;
     /// Returns the shard in which the caller counts, and its number.
     fn shard(&self) -> (usize, &Shard);
-    /// Returns the current instant in ticks.
-    fn now(&self) -> Ticks;
+    /// Returns the current instant.
+    fn now(&self) -> Timestamp;
     /// Reports whether a bucket that is not full may be evicted when no other slot is available.
     fn may_evict(&self) -> bool;
     /// Executes a memory fence: orders the accesses before the call against the accesses after it.
@@ -175,7 +175,7 @@ fn ticket<S: Slots>(slots: &S) -> u64 {
 /// Runs one step. `first` is used only for a bucket without a record, as in [`Step::decide_first`].
 /// If other processes win too many races, the step is denied as contended.
 #[inline(always)]
-pub fn take<S: Slots>(slots: &S, step: &Step, first: Option<Ticks>) -> Outcome {
+pub fn take<S: Slots>(slots: &S, step: &Step, first: Option<Timestamp>) -> Outcome {
     // Nearly every call succeeds at the first try. The code for more tries is a separate function,
     // so that it does not slow down these calls.
     match try_take(slots, step, first) {
@@ -186,7 +186,7 @@ pub fn take<S: Slots>(slots: &S, step: &Step, first: Option<Ticks>) -> Outcome {
 
 #[cold]
 #[inline(never)]
-fn take_again<S: Slots>(slots: &S, step: &Step, first: Option<Ticks>) -> Outcome {
+fn take_again<S: Slots>(slots: &S, step: &Step, first: Option<Timestamp>) -> Outcome {
     for tries in 0..S::Variant::PATIENCE {
         count(slots, Event::Conflict);
         slots.pause(tries);
@@ -194,13 +194,13 @@ fn take_again<S: Slots>(slots: &S, step: &Step, first: Option<Ticks>) -> Outcome
             return outcome;
         }
     }
-    let empty_at = find(slots).map_or(0, |(_, word)| word.empty_at());
+    let empty_at = find(slots).map_or(Timestamp::ZERO, |(_, word)| word.empty_at());
     Outcome::denied(Denial::Contended, empty_at, slots.now())
 }
 
 /// Runs one step, or returns `None` if another process changed the slot first.
 #[inline(always)]
-fn try_take<S: Slots>(slots: &S, step: &Step, first: Option<Ticks>) -> Option<Outcome> {
+fn try_take<S: Slots>(slots: &S, step: &Step, first: Option<Timestamp>) -> Option<Outcome> {
     let Some((index, word)) = find(slots) else {
         return take_absent(slots, step, first);
     };
@@ -226,12 +226,12 @@ fn try_take<S: Slots>(slots: &S, step: &Step, first: Option<Ticks>) -> Option<Ou
 /// `None` if another process won a race.
 #[cold]
 #[inline(never)]
-fn take_absent<S: Slots>(slots: &S, step: &Step, first: Option<Ticks>) -> Option<Outcome> {
+fn take_absent<S: Slots>(slots: &S, step: &Step, first: Option<Timestamp>) -> Option<Outcome> {
     if step.dry || step.exceeds_capacity() || (first.is_none() && step.cost == 0) {
         // This step changes nothing. A bucket from which nothing was taken needs no slot.
         return Some(Outcome {
-            empty_at: 0,
-            ..step.decide(0, slots.now())
+            empty_at: Timestamp::ZERO,
+            ..step.decide(Timestamp::ZERO, slots.now())
         });
     }
     claim(slots, Span::covering(step.span()), |now| {
@@ -252,10 +252,10 @@ fn find<S: Slots>(slots: &S) -> Option<(usize, Word)> {
 
 /// Creates a record with the state that `birth` returns for the current instant. Denies if no slot
 /// is available. Returns `None` if the key already has a record, or if another process won a race.
-fn claim<S: Slots>(slots: &S, span: Span, birth: impl Fn(Ticks) -> Outcome) -> Option<Outcome> {
+fn claim<S: Slots>(slots: &S, span: Span, birth: impl Fn(Timestamp) -> Outcome) -> Option<Outcome> {
     let now = slots.now();
     let Some((index, old)) = survey(slots, now)?.best(slots.may_evict()) else {
-        return Some(Outcome::denied(Denial::TableFull, 0, now));
+        return Some(Outcome::denied(Denial::TableFull, Timestamp::ZERO, now));
     };
     let pending = if old.is_of(slots.fingerprint()) {
         count(slots, Event::Adopted);
@@ -293,7 +293,7 @@ fn claim<S: Slots>(slots: &S, span: Span, birth: impl Fn(Ticks) -> Outcome) -> O
 }
 
 /// Reads every slot and collects the candidates. Returns `None` if the key already has a record.
-fn survey<S: Slots>(slots: &S, now: Ticks) -> Option<Survey> {
+fn survey<S: Slots>(slots: &S, now: Timestamp) -> Option<Survey> {
     let mut survey = Survey::default();
     for index in 0..slots.len() {
         let word = load(slots, index);
@@ -317,7 +317,7 @@ struct Survey {
 }
 
 impl Survey {
-    fn note<S: Slots>(&mut self, slots: &S, now: Ticks, slot: (usize, Word)) {
+    fn note<S: Slots>(&mut self, slots: &S, now: Timestamp, slot: (usize, Word)) {
         let (index, word) = slot;
         if word.is_of(slots.fingerprint()) {
             self.claimed.get_or_insert(slot);
@@ -355,7 +355,7 @@ impl Survey {
 }
 
 /// Counts the kind of word that a claim replaced.
-fn count_claim<S: Slots>(slots: &S, old: Word, now: Ticks) {
+fn count_claim<S: Slots>(slots: &S, old: Word, now: Timestamp) {
     if old == Word::EMPTY {
     } else if old.is_pending() {
         count(slots, Event::Stolen);
@@ -391,7 +391,7 @@ fn validate<S: Slots>(slots: &S, mine: usize, pending: Word) -> bool {
 /// Gives back the part of `cost` that the bucket still lacks because of the take that left the
 /// state `taken`. See [`Put::worth`]. A bucket without a record is already full, so nothing
 /// changes.
-pub fn refund<S: Slots>(slots: &S, cost: Ticks, burst: Ticks, taken: Ticks) {
+pub fn refund<S: Slots>(slots: &S, cost: Ticks, burst: Ticks, taken: Timestamp) {
     change(slots, |word| {
         // The clock is read after the slot. So every step that led to this state ran at or before
         // `now`.

@@ -7,7 +7,7 @@ use super::counters::{Counters, Event, Shard, Totals};
 use super::diagnostics::Diagnostics;
 use super::protocol::{AtomicWord, Production, Slots, Variant};
 use super::word::{Fingerprint, Word};
-use crate::clock::{Ticks, boot_clock};
+use crate::clock::{Timestamp, boot_clock};
 use crate::key::KeyHasher;
 use crate::memory::{Region, Segment};
 use portable_atomic::AtomicU128;
@@ -180,7 +180,7 @@ impl<V: Variant> Slots for Neighbourhood<'_, V> {
     }
 
     #[inline]
-    fn now(&self) -> Ticks {
+    fn now(&self) -> Timestamp {
         boot_clock()
     }
 

@@ -12,7 +12,7 @@
 //! too early. The span of a record that was created without taking tokens is at least one day.
 //! Stamp, shard and count make every claim a different word.
 
-use crate::clock::Ticks;
+use crate::clock::{Ticks, Timestamp};
 use crate::store::UNKNOWN_SPAN;
 
 const PENDING: u64 = 1 << 63;
@@ -58,8 +58,8 @@ impl Word {
     /// Returns a claim on a slot for the bucket of this fingerprint. A claim never holds taken
     /// tokens.
     #[must_use]
-    pub const fn pending(fingerprint: Fingerprint, ticket: u64, now: Ticks) -> Self {
-        let stamp = ((now >> STAMP_UNIT) & STAMP_MASK) << STAMP_SHIFT;
+    pub const fn pending(fingerprint: Fingerprint, ticket: u64, now: Timestamp) -> Self {
+        let stamp = ((now.0 >> STAMP_UNIT) & STAMP_MASK) << STAMP_SHIFT;
         Self {
             tag: fingerprint.0 << SPAN_BITS,
             state: PENDING | stamp | (ticket & ((1 << STAMP_SHIFT) - 1)),
@@ -68,10 +68,10 @@ impl Word {
 
     /// Returns a record of the bucket in the state `empty_at`.
     #[must_use]
-    pub const fn live(fingerprint: Fingerprint, span: Span, empty_at: Ticks) -> Self {
+    pub const fn live(fingerprint: Fingerprint, span: Span, empty_at: Timestamp) -> Self {
         Self {
             tag: (fingerprint.0 << SPAN_BITS) | span.0,
-            state: empty_at & !PENDING,
+            state: empty_at.0 & !PENDING,
         }
     }
 
@@ -79,11 +79,11 @@ impl Word {
     /// `span`.
     #[inline]
     #[must_use]
-    pub fn moved(self, empty_at: Ticks, span: Span) -> Self {
+    pub fn moved(self, empty_at: Timestamp, span: Span) -> Self {
         let span = span.max(Span(self.tag & SPAN_MASK));
         Self {
             tag: (self.tag & !SPAN_MASK) | span.0,
-            state: empty_at & !PENDING,
+            state: empty_at.0 & !PENDING,
         }
     }
 
@@ -104,14 +104,14 @@ impl Word {
     /// Returns the bucket's state `empty_at`. The result has no meaning for a claim.
     #[inline]
     #[must_use]
-    pub const fn empty_at(self) -> Ticks {
-        self.state
+    pub const fn empty_at(self) -> Timestamp {
+        Timestamp(self.state)
     }
 
     /// Returns the instant from which the bucket is full.
     #[must_use]
-    pub fn full_at(self) -> Ticks {
-        self.state
+    pub fn full_at(self) -> Timestamp {
+        self.empty_at()
             .saturating_add(Span(self.tag & SPAN_MASK).ticks())
     }
 
@@ -119,8 +119,8 @@ impl Word {
     /// shares are equal, compares the missing ticks. This cannot overflow, because a product of two
     /// 64-bit numbers fits into 128 bits.
     #[must_use]
-    pub fn lacks_less_than(self, other: Self, now: Ticks) -> bool {
-        let missing = |word: Self| u128::from(word.full_at().saturating_sub(now));
+    pub fn lacks_less_than(self, other: Self, now: Timestamp) -> bool {
+        let missing = |word: Self| u128::from(word.full_at().saturating_since(now));
         let span = |word: Self| u128::from(Span(word.tag & SPAN_MASK).ticks());
         let (mine, its) = (missing(self), missing(other));
         (mine * span(other), mine) < (its * span(self), its)
@@ -128,7 +128,7 @@ impl Word {
 
     /// Reports whether any caller may take the slot because it is empty or its bucket is full.
     #[must_use]
-    pub fn is_reclaimable(self, now: Ticks) -> bool {
+    pub fn is_reclaimable(self, now: Timestamp) -> bool {
         self == Self::EMPTY || (!self.is_pending() && self.full_at() <= now)
     }
 
@@ -137,9 +137,9 @@ impl Word {
     /// The stamp wraps around every 1.07 s. In 12 ms of each such period, an abandoned claim looks
     /// young. This only delays the callers that need the slot.
     #[must_use]
-    pub const fn is_abandoned(self, now: Ticks) -> bool {
+    pub const fn is_abandoned(self, now: Timestamp) -> bool {
         let stamp = self.state >> STAMP_SHIFT;
-        self.is_pending() && (now >> STAMP_UNIT).wrapping_sub(stamp) & STAMP_MASK >= ABANDONED
+        self.is_pending() && (now.0 >> STAMP_UNIT).wrapping_sub(stamp) & STAMP_MASK >= ABANDONED
     }
 }
 
@@ -226,20 +226,20 @@ mod tests {
 
     #[test]
     fn a_word_keeps_its_parts() {
-        let word = Word::live(Fingerprint::new(0xabc), Span::covering(5000), 77);
+        let word = Word::live(Fingerprint::new(0xabc), Span::covering(5000), Timestamp(77));
         assert_eq!(Word::from(u128::from(word)), word);
         assert!(word.is_of(Fingerprint::new(0xabc)) && !word.is_pending());
-        let moved = word.moved(99, Span::covering(10));
-        assert_eq!(moved.full_at(), 99 + Span::covering(5000).ticks());
+        let moved = word.moved(Timestamp(99), Span::covering(10));
+        assert_eq!(moved.full_at().0, 99 + Span::covering(5000).ticks());
         assert!(moved.is_reclaimable(moved.full_at()));
         assert!(!moved.is_reclaimable(moved.full_at() - 1));
     }
 
     #[test]
     fn a_small_burst_does_not_shorten_an_unknown_span() {
-        let created = Word::live(Fingerprint::new(1), Span::UNKNOWN, 1_000);
-        let moved = created.moved(1_000, Span::covering(2_000_000));
-        assert!(moved.full_at() >= 1_000 + UNKNOWN_SPAN);
+        let created = Word::live(Fingerprint::new(1), Span::UNKNOWN, Timestamp(1_000));
+        let moved = created.moved(Timestamp(1_000), Span::covering(2_000_000));
+        assert!(moved.full_at().0 >= 1_000 + UNKNOWN_SPAN);
     }
 
     #[test]

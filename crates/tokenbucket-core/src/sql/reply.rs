@@ -12,7 +12,7 @@
 //! its cost. The age is the server's clock minus the state before the step, in microseconds.
 
 use super::Table;
-use crate::clock::{TICKS_PER_MICROSECOND, Ticks};
+use crate::clock::{TICKS_PER_MICROSECOND, Ticks, Timestamp};
 
 const MARK: i64 = 1 << 62;
 const ZERO: i64 = 4 << 54;
@@ -87,13 +87,12 @@ pub const fn is_foreign(state: i64, now: i64) -> bool {
     state.saturating_sub(now) > FARTHEST
 }
 
-/// Converts microseconds since the epoch to ticks. An instant before the epoch becomes 0, the state
-/// of a full bucket.
+/// Converts microseconds since the epoch to an instant. An instant before the epoch becomes
+/// [`Timestamp::ZERO`], the state of a full bucket.
 #[must_use]
-pub fn ticks(micros: i64) -> Ticks {
-    u64::try_from(micros)
-        .unwrap_or(0)
-        .saturating_mul(TICKS_PER_MICROSECOND)
+pub fn instant(micros: i64) -> Timestamp {
+    let micros = u64::try_from(micros).unwrap_or(0);
+    Timestamp(micros.saturating_mul(TICKS_PER_MICROSECOND))
 }
 
 /// Converts ticks to microseconds. The ticks must be below 2^62 and a whole number of microseconds.

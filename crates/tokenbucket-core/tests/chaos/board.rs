@@ -9,8 +9,8 @@ use rustix::mm::{MapFlags, ProtFlags, mmap_anonymous, munmap};
 use std::ops::Deref;
 use std::ptr::NonNull;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed, Ordering::SeqCst};
-use tokenbucket_core::Ticks;
 use tokenbucket_core::slots::protocol::Point;
+use tokenbucket_core::{Ticks, Timestamp};
 
 pub const WORKERS: usize = 8;
 const ENTRIES: usize = 1 << 20;
@@ -46,7 +46,7 @@ struct Entry {
 #[derive(Clone, Copy, Debug)]
 pub struct Grant {
     pub key: u64,
-    pub now: Ticks,
+    pub now: Timestamp,
     pub cost: Ticks,
 }
 
@@ -58,7 +58,7 @@ impl Lane {
             return false;
         };
         entry.key.store(grant.key, Relaxed);
-        entry.now.store(grant.now, Relaxed);
+        entry.now.store(grant.now.0, Relaxed);
         entry.cost.store(grant.cost, Relaxed);
         self.length.store(length + 1, SeqCst);
         true
@@ -72,7 +72,7 @@ impl Lane {
         let entries = &self.entries[..usize::try_from(self.length()).unwrap()];
         entries.iter().map(|entry| Grant {
             key: entry.key.load(Relaxed),
-            now: entry.now.load(Relaxed),
+            now: Timestamp(entry.now.load(Relaxed)),
             cost: entry.cost.load(Relaxed),
         })
     }

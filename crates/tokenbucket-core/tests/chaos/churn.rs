@@ -12,7 +12,7 @@ use tokenbucket_core::memory::Segment;
 use tokenbucket_core::slots::counters::{Event, Totals};
 use tokenbucket_core::slots::protocol::{Point, Variant};
 use tokenbucket_core::slots::word::Span;
-use tokenbucket_core::{Step, Ticks, boot_clock};
+use tokenbucket_core::{Step, Ticks, Timestamp, boot_clock};
 
 /// A quota: the cost of one call, and the span of the bucket.
 #[derive(Clone, Copy, Debug)]
@@ -103,7 +103,14 @@ impl Churn {
         })
     }
 
-    fn work<V: Variant>(&self, store: &Host<V>, board: &Sheet, lane: usize, seed: u64, end: Ticks) {
+    fn work<V: Variant>(
+        &self,
+        store: &Host<V>,
+        board: &Sheet,
+        lane: usize,
+        seed: u64,
+        end: Timestamp,
+    ) {
         let lane = &board.lanes[lane];
         let mut dice = Dice(seed | 1);
         // At any time, the workers use six keys. These keys change all the time. So several workers
@@ -119,7 +126,7 @@ impl Churn {
                 return;
             }
             let rolled = dice.roll() >> 8;
-            let key = (now / period + rolled % 6) % self.keys;
+            let key = (now.0 / period + rolled % 6) % self.keys;
             let limit = self.limits[usize::try_from(rolled >> 16).unwrap() % self.limits.len()];
             let name = key.to_le_bytes();
             let step = Step::new(limit.cost, limit.burst);

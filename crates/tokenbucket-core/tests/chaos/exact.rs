@@ -8,7 +8,7 @@ use crate::supervisor::{Supervisor, Treatment};
 use std::sync::atomic::Ordering::SeqCst;
 use tokenbucket_core::host::Host;
 use tokenbucket_core::quota::MAX_BURST;
-use tokenbucket_core::{Put, Step, TICKS_PER_SECOND, Ticks, boot_clock};
+use tokenbucket_core::{Put, Step, TICKS_PER_SECOND, Ticks, Timestamp, boot_clock};
 
 /// The cost of one token, in ticks. The bucket holds more tokens than the test can take.
 const TOKEN: Ticks = TICKS_PER_SECOND;
@@ -17,7 +17,7 @@ const TOKEN: Ticks = TICKS_PER_SECOND;
 const AHEAD: Ticks = 1_000_000 * TOKEN;
 
 /// Returns the state of the bucket's one record.
-fn state(store: &Host<Meant>) -> Ticks {
+fn state(store: &Host<Meant>) -> Timestamp {
     let words = store.slots().words();
     let mut records = words.iter().filter(|word| word.tag != 0);
     let record = records.next().expect("a record");
@@ -52,7 +52,7 @@ pub fn run(treatment: Treatment, refunding: bool) -> Result<String, String> {
     let tally = Supervisor::new(&board, treatment, &work).run(&mut || true)?;
     let recorded =
         i128::from(board.sum(|lane| &lane.calls)) - i128::from(board.sum(|lane| &lane.returned));
-    let moved = i128::from(state(&store)) - i128::from(first.empty_at);
+    let moved = i128::from(state(&store).signed_since(first.empty_at));
     let consumed = moved / i128::from(TOKEN);
     let lost = consumed - recorded;
     let kills = i128::from(tally.kills);

@@ -2,8 +2,8 @@
 
 use crate::board::Grant;
 use std::collections::{HashMap, HashSet};
-use tokenbucket_core::Ticks;
 use tokenbucket_core::slots::word::Word;
+use tokenbucket_core::{Ticks, Timestamp};
 
 /// The result of a replay.
 #[derive(Clone, Copy, Debug, Default)]
@@ -20,7 +20,7 @@ pub struct Verdict {
 ///
 /// The costs of grants at the same instant are added first, so their order does not matter.
 pub fn replay(grants: impl Iterator<Item = Grant>, burst: Ticks) -> Verdict {
-    let mut of_keys: HashMap<u64, Vec<(Ticks, Ticks)>> = HashMap::new();
+    let mut of_keys: HashMap<u64, Vec<(Timestamp, Ticks)>> = HashMap::new();
     for grant in grants {
         let of_key = of_keys.entry(grant.key).or_default();
         of_key.push((grant.now, grant.cost));
@@ -31,11 +31,11 @@ pub fn replay(grants: impl Iterator<Item = Grant>, burst: Ticks) -> Verdict {
     };
     for of_key in of_keys.values_mut() {
         of_key.sort_unstable();
-        let mut empty_at = 0;
+        let mut empty_at = Timestamp::ZERO;
         let mut most = 0;
         for &(now, cost) in of_key.iter() {
             empty_at = (now - burst).max(empty_at) + cost;
-            let above = empty_at.saturating_sub(now);
+            let above = empty_at.saturating_since(now);
             verdict.violations += u64::from(above > 0);
             most = most.max(above);
         }

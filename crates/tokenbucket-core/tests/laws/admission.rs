@@ -10,13 +10,13 @@ use crate::tried;
 use num_traits::{Signed, Zero};
 use proptest::prelude::*;
 use tokenbucket_core::clock::EPOCH;
-use tokenbucket_core::{Put, Step, Ticks};
+use tokenbucket_core::{Put, Step, Timestamp};
 
 /// The result of one call.
 struct Event {
     who: usize,
     /// The instant at which the step counts the tokens: the last drain tick, or now.
-    at: Ticks,
+    at: Timestamp,
     tokens: Exact,
     step: Step,
     what: What,
@@ -37,7 +37,7 @@ fn run(
     refunds: bool,
     step: impl Fn(&Call, Asked) -> Step,
 ) -> Vec<Event> {
-    let (mut empty_at, mut now) = (0, EPOCH);
+    let (mut empty_at, mut now) = (Timestamp::ZERO, EPOCH);
     let mut events = Vec::new();
     for call in calls {
         let who = call.who.index(asked.len());
@@ -58,7 +58,7 @@ fn run(
                 (false, _) => What::Denied,
             }
         };
-        let at = now - now % step.tick;
+        let at = now.floor(step.tick.get());
         let tokens = exact(call.amount.of(asked[who]));
         events.push(Event {
             who,
@@ -80,11 +80,14 @@ fn plain(call: &Call, asked: Asked) -> Step {
 ///
 /// One pass is enough. Before each event, compute the sum so far minus the tokens that were added
 /// by then. The worst window that ends at an event begins where this difference was least.
-fn greatest_excess(amounts: impl IntoIterator<Item = (Ticks, Exact)>, per_tick: &Exact) -> Exact {
+fn greatest_excess(
+    amounts: impl IntoIterator<Item = (Timestamp, Exact)>,
+    per_tick: &Exact,
+) -> Exact {
     let (mut sum, mut worst) = (Exact::zero(), Exact::zero());
     let mut least: Option<Exact> = None;
     for (at, amount) in amounts {
-        let earned = whole(at) * per_tick;
+        let earned = whole(at.0) * per_tick;
         let before = &sum - &earned;
         let start = match least {
             Some(least) => least.min(before),
@@ -97,7 +100,7 @@ fn greatest_excess(amounts: impl IntoIterator<Item = (Ticks, Exact)>, per_tick: 
     worst
 }
 
-fn granted(events: &[Event], who: usize) -> impl Iterator<Item = (Ticks, Exact)> + '_ {
+fn granted(events: &[Event], who: usize) -> impl Iterator<Item = (Timestamp, Exact)> + '_ {
     let of = move |event: &&Event| event.what == What::Granted && event.who == who;
     events
         .iter()
@@ -129,8 +132,8 @@ fn is_explained(events: &[Event], last: usize) -> bool {
     })
 }
 
-fn span(from: Ticks, to: Ticks) -> i128 {
-    i128::from(to) - i128::from(from)
+fn span(from: Timestamp, to: Timestamp) -> i128 {
+    i128::from(to.signed_since(from))
 }
 
 /// Does the same as [`is_explained`], but in tokens and at 99.9 % of the requested rate. The cost

@@ -9,9 +9,9 @@ use tokenbucket_core::clock::EPOCH;
 use tokenbucket_core::slots::counters::{Event, Shard, Totals};
 use tokenbucket_core::slots::protocol::{self, AtomicWord, Production, Slots};
 use tokenbucket_core::slots::word::{Fingerprint, Span, Word};
-use tokenbucket_core::{Step, TICKS_PER_SECOND, Ticks};
+use tokenbucket_core::{Step, TICKS_PER_SECOND, Ticks, Timestamp};
 
-const NOW: Ticks = EPOCH + 1_000_000 * TICKS_PER_SECOND;
+const NOW: Timestamp = Timestamp(EPOCH.0 + 1_000_000 * TICKS_PER_SECOND);
 const DAY: Ticks = 86_400 * TICKS_PER_SECOND;
 const NEW: Fingerprint = Fingerprint::new(1000);
 
@@ -58,7 +58,7 @@ impl Slots for Table {
         (0, &self.shard)
     }
 
-    fn now(&self) -> Ticks {
+    fn now(&self) -> Timestamp {
         NOW
     }
 
@@ -153,9 +153,9 @@ fn words() -> impl Strategy<Value = Word> {
 /// Returns the missing share as an exact fraction, and the missing ticks.
 fn lack(word: Word) -> (Exact, Ticks) {
     let full_at = word.full_at();
-    let missing = full_at.saturating_sub(NOW);
+    let missing = full_at.saturating_since(NOW);
     let span = Word { state: 0, ..word }.full_at();
-    (whole(missing) / whole(span), missing)
+    (whole(missing) / whole(span.0), missing)
 }
 
 proptest! {

@@ -3,7 +3,7 @@
 use crate::tried;
 use proptest::prelude::*;
 use tokenbucket_core::clock::EPOCH;
-use tokenbucket_core::{Put, Step, Ticks};
+use tokenbucket_core::{Put, Step, Ticks, Timestamp};
 
 const BURST: Ticks = 100;
 
@@ -31,14 +31,14 @@ fn histories() -> impl Strategy<Value = Vec<(Ticks, Act)>> {
 
 /// Returns the amount that a give-back returns: [`Put::worth`], or a wrong amount in a control.
 /// The arguments are the cost, the state after the take, the state now, and the clock.
-type Worth = fn(Ticks, Ticks, Ticks, Ticks) -> Ticks;
+type Worth = fn(Ticks, Timestamp, Timestamp, Timestamp) -> Ticks;
 
 /// Runs a history, and looks at the grants that were not undone. A caller that waits gets its
 /// tokens at the end of the wait. Returns the greatest number of ticks by which the grants in a
 /// window exceed the burst and the length of the window.
 fn greatest_excess(history: &[(Ticks, Act)], worth: Worth) -> i128 {
-    let (mut empty_at, mut now) = (0, EPOCH);
-    let mut grants: Vec<(Ticks, Ticks)> = Vec::new();
+    let (mut empty_at, mut now) = (Timestamp::ZERO, EPOCH);
+    let mut grants: Vec<(Timestamp, Ticks)> = Vec::new();
     let mut held = None;
     for &(gap, act) in history {
         now += gap;
@@ -78,7 +78,7 @@ fn greatest_excess(history: &[(Ticks, Act)], worth: Worth) -> i128 {
     worst
 }
 
-fn exact(cost: Ticks, taken: Ticks, empty_at: Ticks, now: Ticks) -> Ticks {
+fn exact(cost: Ticks, taken: Timestamp, empty_at: Timestamp, now: Timestamp) -> Ticks {
     Put::worth(cost, BURST, taken, empty_at, now)
 }
 
@@ -116,14 +116,14 @@ proptest! {
     fn calls_that_wait_get_their_tokens_in_order_of_arrival(
         waits in prop::collection::vec((0..60u64, 1..=BURST), 2..20),
     ) {
-        let (mut empty_at, mut now, mut last) = (0, EPOCH, 0);
+        let (mut empty_at, mut now, mut last) = (Timestamp::ZERO, EPOCH, EPOCH);
         for (gap, cost) in waits {
             now += gap;
             let step = Step { max_wait: 1 << 40, ..Step::new(cost, BURST) };
             let outcome = step.decide(empty_at, now);
             prop_assert!(outcome.granted());
             let due = outcome.empty_at.max(now);
-            prop_assert!(due >= last, "{due} before {last}");
+            prop_assert!(due >= last, "{due:?} before {last:?}");
             (empty_at, last) = (outcome.empty_at, due);
         }
     }

@@ -5,6 +5,7 @@
 
 use crate::model::{Exact, Refill, exact, per_tick};
 use proptest::prelude::*;
+use std::num::NonZero;
 use tokenbucket_core::quota::MAX_BURST;
 use tokenbucket_core::{Grain, Quota, Step, Ticks, Tokens};
 
@@ -194,7 +195,8 @@ impl Call {
     pub fn stern_step(&self, quota: &Quota, asked: Asked) -> Step {
         Step {
             // `now - tick - burst` must not be negative.
-            tick: self.tick.of(quota, MAX_BURST - quota.burst()).max(1),
+            tick: NonZero::new(self.tick.of(quota, MAX_BURST - quota.burst()))
+                .unwrap_or(NonZero::<Ticks>::MIN),
             max_debt: self.max_debt.of(quota, MAX_BURST),
             ..self.step(quota, asked)
         }

@@ -7,7 +7,8 @@
 use num_bigint::BigInt;
 use num_rational::BigRational;
 use num_traits::{ToPrimitive, Zero};
-use tokenbucket_core::Ticks;
+use std::num::NonZero;
+use tokenbucket_core::{Ticks, Timestamp};
 
 /// An exact fraction.
 pub type Exact = BigRational;
@@ -94,7 +95,7 @@ pub struct Draw<'a> {
     /// The number of requested tokens.
     pub tokens: Exact,
     /// The drain tick: tokens are added only at multiples of this number of ticks.
-    pub tick: Ticks,
+    pub tick: NonZero<Ticks>,
     /// The greatest debt in ticks up to which denied calls are charged.
     pub max_debt: Ticks,
     pub max_wait: Ticks,
@@ -129,10 +130,10 @@ impl Level {
 
 impl Bucket {
     /// Applies a request at the instant `now`. Returns whether the request is granted.
-    pub fn draw(&mut self, draw: &Draw<'_>, now: Ticks) -> bool {
+    pub fn draw(&mut self, draw: &Draw<'_>, now: Timestamp) -> bool {
         let per_tick = &draw.refill.per_tick;
         let full = &draw.refill.burst * per_tick;
-        let drained = whole(now - now % draw.tick);
+        let drained = whole(now.floor(draw.tick.get()).0);
         let before = self.0.as_ref().map(|level| level.seen(per_tick, &drained));
         let held = match &before {
             Some(level) => level.tokens.clone().min(full),
@@ -148,7 +149,7 @@ impl Bucket {
             if draw.max_debt == 0 {
                 return false;
             }
-            let owed_most = (whole(draw.max_debt) + whole(now) - &drained) * per_tick;
+            let owed_most = (whole(draw.max_debt) + whole(now.0) - &drained) * per_tick;
             left = left.max(-owed_most);
             if before.is_some_and(|level| level.tokens <= left) {
                 return false;
@@ -165,9 +166,9 @@ impl Bucket {
     }
 
     /// Puts tokens back, up to a full bucket.
-    pub fn refund(&mut self, refill: &Refill, tokens: &Exact, now: Ticks) {
+    pub fn refund(&mut self, refill: &Refill, tokens: &Exact, now: Timestamp) {
         let Some(level) = &self.0 else { return };
-        let mut level = level.seen(&refill.per_tick, &whole(now));
+        let mut level = level.seen(&refill.per_tick, &whole(now.0));
         let full = &refill.burst * &refill.per_tick;
         if level.tokens < full {
             level.tokens = (level.tokens + refill.cost(tokens) * &refill.per_tick).min(full);

@@ -6,7 +6,7 @@ use crate::tried;
 use proptest::prelude::*;
 use tokenbucket_core::clock::EPOCH;
 use tokenbucket_core::quota::MAX_BURST;
-use tokenbucket_core::{Step, Ticks, Tokens};
+use tokenbucket_core::{Step, Ticks, Timestamp, Tokens};
 
 proptest! {
     #![proptest_config(tried(5000))]
@@ -22,7 +22,7 @@ proptest! {
             prop_assert_eq!(u128::from(n) * u128::from(one.cost), u128::from(quota.burst()));
             return Ok(());
         }
-        let (mut empty_at, mut taken) = (0, 0);
+        let (mut empty_at, mut taken) = (Timestamp::ZERO, 0);
         while taken <= n {
             let outcome = one.decide(empty_at, EPOCH);
             if !outcome.granted() {

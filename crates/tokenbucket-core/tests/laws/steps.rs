@@ -6,15 +6,15 @@ use crate::model::{Bucket, Draw, exact, whole};
 use crate::tried;
 use proptest::prelude::*;
 use tokenbucket_core::clock::EPOCH;
-use tokenbucket_core::{Decision, Denial, Grain, Put, Quota, Step, Ticks, Verdict};
+use tokenbucket_core::{Decision, Denial, Grain, Put, Quota, Step, Timestamp, Verdict};
 
 /// A moment of a history: one call on a bucket in some state.
 struct Moment {
     quota: Quota,
     step: Step,
     kind: Kind,
-    empty_at: Ticks,
-    now: Ticks,
+    empty_at: Timestamp,
+    now: Timestamp,
 }
 
 /// Runs `calls` on one bucket. Passes each moment to `show` before the call runs.
@@ -24,7 +24,7 @@ fn live(
     mut show: impl FnMut(&Moment) -> Result<(), TestCaseError>,
 ) -> Result<(), TestCaseError> {
     let quotas: Vec<_> = asked.iter().map(|asked| asked.quota()).collect();
-    let (mut empty_at, mut now) = (0, EPOCH);
+    let (mut empty_at, mut now) = (Timestamp::ZERO, EPOCH);
     for call in calls {
         let who = call.who.index(asked.len());
         let quota = quotas[who];
@@ -58,7 +58,7 @@ proptest! {
     fn a_history_equals_the_naive_model(asked in crowds(), calls in calls(true)) {
         let refills: Vec<_> = asked.iter().map(|asked| asked.refill()).collect();
         let mut bucket = Bucket::default();
-        let (mut empty_at, mut now) = (0, EPOCH);
+        let (mut empty_at, mut now) = (Timestamp::ZERO, EPOCH);
         for call in &calls {
             let who = call.who.index(asked.len());
             let (quota, refill) = (asked[who].quota(), &refills[who]);
@@ -78,7 +78,7 @@ proptest! {
                 prop_assert_eq!(outcome.now, now);
                 empty_at = outcome.empty_at;
             }
-            prop_assert_eq!(whole(empty_at), bucket.was_empty_at());
+            prop_assert_eq!(whole(empty_at.0), bucket.was_empty_at());
         }
     }
 
@@ -90,7 +90,7 @@ proptest! {
                 let refunded = Put::refunded(empty_at, now, step.cost, step.burst);
                 prop_assert!(refunded <= empty_at);
                 prop_assert!(refunded >= empty_at.min(now - step.burst), "more than full");
-                let room = empty_at.saturating_sub(now - step.burst);
+                let room = empty_at.saturating_since(now - step.burst);
                 prop_assert_eq!(empty_at - refunded, step.cost.min(room));
             } else {
                 prop_assert!(step.decide(empty_at, now).empty_at >= empty_at);
@@ -178,11 +178,11 @@ proptest! {
             let &Moment { quota, step, empty_at, now, .. } = moment;
             let outcome = step.dry().decide(empty_at, now);
             let remaining = Decision::new(&quota, &step, &outcome).remaining;
-            prop_assert!(remaining >= 0 || empty_at > now - now % step.tick);
+            prop_assert!(remaining >= 0 || empty_at > now.floor(step.tick.get()));
             let remaining = remaining.max(0).unsigned_abs();
             let near = [remaining.saturating_sub(1), remaining, remaining.saturating_add(1)];
             for n in near.into_iter().chain([0, 1, 2, random >> (random % 64)]) {
-                let in_debt = empty_at > now - now % step.tick;
+                let in_debt = empty_at > now.floor(step.tick.get());
                 if n == 0 && in_debt {
                     // In debt, no token remains, and even a call for 0 tokens is denied.
                     prop_assert_eq!(remaining, 0);
@@ -201,13 +201,14 @@ proptest! {
     fn a_proposed_first_state_is_charged_all_the_same(
         asked in any_quotas(),
         call in calls(true),
-        first in 0..2 * EPOCH,
+        first in 0..2 * EPOCH.0,
     ) {
         let quota = asked.quota();
         let step = Step { dry: false, ..call[0].stern_step(&quota, asked) };
+        let first = Timestamp(first);
         let outcome = step.decide_first(Some(first), EPOCH);
         prop_assert!(outcome.granted());
-        prop_assert!(outcome.empty_at >= step.decide(0, EPOCH).empty_at);
+        prop_assert!(outcome.empty_at >= step.decide(Timestamp::ZERO, EPOCH).empty_at);
         prop_assert!(outcome.empty_at >= first, "a proposal for less is kept");
     }
 }
@@ -219,7 +220,7 @@ fn a_shrinking_and_growing_capacity_does_the_right_thing() {
     let second = quota(1.0).burst();
     let step = |quota: &Quota, n| Step::new(n * second, quota.burst());
     let now = EPOCH + 100 * second;
-    let drained = step(&large, 50).decide(0, now).empty_at;
+    let drained = step(&large, 50).decide(Timestamp::ZERO, now).empty_at;
     assert!(!step(&small, 1).decide(drained, now).granted());
     let later = now + 5 * second;
     assert!(

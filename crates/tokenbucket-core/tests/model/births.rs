@@ -4,6 +4,7 @@ use crate::explore::{holds, holds_for_three, is_violated};
 use crate::memory::{ABANDONED, Guards, IMMORTAL, K, Life, Meant, Memory, START, X, Y, at, live};
 use crate::replay::{assert_bounded, assert_explained, assert_nobody_is_blocked, grants};
 use loom::thread::spawn;
+use tokenbucket_core::Timestamp;
 use tokenbucket_core::slots::word::Word;
 
 /// Runs two calls for one key. Slot 0 becomes free between the calls, so that the calls choose
@@ -19,9 +20,9 @@ pub fn two_births<G: Guards>(lives: [Life; 2]) {
     });
     let outcomes = [early.join().unwrap(), late.join().unwrap()];
     let grants = grants(10, &outcomes);
-    assert_bounded(0, &grants, 10);
+    assert_bounded(Timestamp::ZERO, &grants, 10);
     if lives == [IMMORTAL; 2] {
-        assert_explained(0, 10, 10, &outcomes);
+        assert_explained(Timestamp::ZERO, 10, 10, &outcomes);
         assert_eq!(grants.len(), 1, "a full bucket was denied: {outcomes:?}");
     }
     memory.record(K);

@@ -4,6 +4,7 @@ use crate::explore::{holds, holds_for_three};
 use crate::memory::{K, Meant, Memory, START, X, Y, at, live};
 use crate::replay::{assert_bounded, assert_nobody_is_blocked, grants};
 use loom::thread::spawn;
+use tokenbucket_core::Timestamp;
 use tokenbucket_core::slots::word::Word;
 
 #[test]
@@ -127,7 +128,7 @@ fn a_proposed_state_races_with_a_take() {
         let mut granted = grants(8, &[here]);
         granted.extend(grants(4, &[there]));
         assert_eq!(granted.len(), 1, "the first decided the state");
-        assert_bounded(0, &granted, 10);
+        assert_bounded(Timestamp::ZERO, &granted, 10);
         assert!(memory.record(K).is_some());
     });
 }

@@ -5,6 +5,7 @@ use crate::explore::holds;
 use crate::memory::{IMMORTAL, K, Life, Meant, Memory, START, X, Y, at, live};
 use crate::replay::{assert_bounded, assert_nobody_is_blocked, grants};
 use loom::thread::spawn;
+use tokenbucket_core::Timestamp;
 use tokenbucket_core::slots::word::Word;
 
 /// The numbers of writes after which a caller is killed. The range covers every call of these
@@ -89,7 +90,7 @@ fn an_evictor_dies() {
             let mortal = spawn(move || mortal.take(6, 10));
             let here = memory.caller(K).take(6, 10);
             let granted = grants(6, &[mortal.join().unwrap(), here]);
-            assert_bounded(0, &granted, 10);
+            assert_bounded(Timestamp::ZERO, &granted, 10);
             memory.record(K);
             assert_nobody_is_blocked(&memory, &[K, Y]);
         });

@@ -16,7 +16,7 @@ use std::sync::{Arc, Mutex};
 use tokenbucket_core::slots::counters::{Event, Shard, Totals};
 use tokenbucket_core::slots::protocol::{self, AtomicWord, Slots, Variant};
 use tokenbucket_core::slots::word::{Fingerprint, Span, Word};
-use tokenbucket_core::{Outcome, Put, Step, Ticks};
+use tokenbucket_core::{Outcome, Put, Step, Ticks, Timestamp};
 
 /// The key of most scenarios. [`X`], [`Y`] and [`Z`] are other keys.
 pub const K: Fingerprint = Fingerprint::new(7);
@@ -25,17 +25,17 @@ pub const Y: Fingerprint = Fingerprint::new(11);
 pub const Z: Fingerprint = Fingerprint::new(13);
 
 /// The instant at which a scenario begins.
-pub const START: Ticks = 1 << 40;
+pub const START: Timestamp = Timestamp(1 << 40);
 /// The age in ticks from which a claim counts as abandoned.
 pub const ABANDONED: Ticks = 13_000_000;
 
 /// Returns the instant `ticks` after the start of a scenario.
-pub const fn at(ticks: Ticks) -> Ticks {
-    START + ticks
+pub const fn at(ticks: Ticks) -> Timestamp {
+    Timestamp(START.0 + ticks)
 }
 
 /// Returns a bucket with a span of `span` ticks that is full at `full_at`.
-pub fn live(key: Fingerprint, span: Ticks, full_at: Ticks) -> Word {
+pub fn live(key: Fingerprint, span: Ticks, full_at: Timestamp) -> Word {
     Word::live(key, Span::covering(span), full_at - span)
 }
 
@@ -87,22 +87,22 @@ struct Clock {
 
 impl Memory {
     /// Creates a memory with a clock that stands still while threads run.
-    pub fn still(slots: &[Word], now: Ticks) -> Arc<Self> {
+    pub fn still(slots: &[Word], now: Timestamp) -> Arc<Self> {
         Self::new(slots, None, now, false)
     }
 
     /// Creates a memory with a clock that threads advance by [`Memory::until`].
-    pub fn running(slots: &[Word], now: Ticks) -> Arc<Self> {
+    pub fn running(slots: &[Word], now: Timestamp) -> Arc<Self> {
         Self::new(slots, Some(Gates::new()), now, false)
     }
 
     /// Creates a memory as [`Memory::running`] does, in which buckets that are not full may be
     /// evicted.
-    pub fn evicting(slots: &[Word], now: Ticks) -> Arc<Self> {
+    pub fn evicting(slots: &[Word], now: Timestamp) -> Arc<Self> {
         Self::new(slots, Some(Gates::new()), now, true)
     }
 
-    fn new(slots: &[Word], gates: Option<Gates>, now: Ticks, evict: bool) -> Arc<Self> {
+    fn new(slots: &[Word], gates: Option<Gates>, now: Timestamp, evict: bool) -> Arc<Self> {
         let slots = slots.iter().map(|&word| Slot {
             gates: Gates::new(),
             word: AtomicU64::new(pack(word)),
@@ -111,7 +111,7 @@ impl Memory {
             slots: slots.collect(),
             clock: Clock {
                 gates,
-                now: Plain::new(now),
+                now: Plain::new(now.0),
             },
             evict,
             threads: Mutex::default(),
@@ -119,16 +119,16 @@ impl Memory {
         })
     }
 
-    fn now(&self) -> Ticks {
+    fn now(&self) -> Timestamp {
         if let Some(gates) = &self.clock.gates {
             gates.pass(self.thread());
         }
-        self.clock.now.load(Relaxed)
+        Timestamp(self.clock.now.load(Relaxed))
     }
 
     /// Advances the clock to `instant`.
-    pub fn until(&self, instant: Ticks) {
-        let advance = || self.clock.now.fetch_max(instant, Relaxed);
+    pub fn until(&self, instant: Timestamp) {
+        let advance = || self.clock.now.fetch_max(instant.0, Relaxed);
         match &self.clock.gates {
             Some(gates) => gates.write(advance),
             None => advance(),
@@ -221,7 +221,7 @@ impl<G: Guards> Caller<G> {
     }
 
     /// Does the same as [`Caller::take`], but proposes the first state `first`.
-    pub fn take_first(&self, cost: Ticks, burst: Ticks, first: Ticks) -> Option<Outcome> {
+    pub fn take_first(&self, cost: Ticks, burst: Ticks, first: Timestamp) -> Option<Outcome> {
         self.alive(|slots| protocol::take(slots, &Step::new(cost, burst), Some(first)))
     }
 
@@ -237,7 +237,7 @@ impl<G: Guards> Caller<G> {
         self.alive(|slots| protocol::bootstrap(slots, age));
     }
 
-    pub fn until(&self, instant: Ticks) {
+    pub fn until(&self, instant: Timestamp) {
         self.memory.until(instant);
     }
 }
@@ -266,7 +266,7 @@ impl<G: Guards> Slots for Caller<G> {
         (0, &self.memory.shard)
     }
 
-    fn now(&self) -> Ticks {
+    fn now(&self) -> Timestamp {
         self.memory.now()
     }
 

@@ -3,10 +3,10 @@
 use crate::memory::{ABANDONED, K, Memory, Y, at};
 use std::sync::Arc;
 use tokenbucket_core::slots::word::Fingerprint;
-use tokenbucket_core::{Denial, Outcome, Step, Ticks, Verdict};
+use tokenbucket_core::{Denial, Outcome, Step, Ticks, Timestamp, Verdict};
 
 /// The grants of one key: the instant and the cost of each grant.
-pub type Grants = Vec<(Ticks, Ticks)>;
+pub type Grants = Vec<(Timestamp, Ticks)>;
 
 /// Returns the grants among the `outcomes` of calls that cost `cost` each. A killed call has no
 /// outcome and counts as no grant.
@@ -29,26 +29,31 @@ pub fn grants(cost: Ticks, outcomes: &[Option<Outcome>]) -> Grants {
 ///
 /// Lindley's recursion computes this number. It applies the grants to the bucket in the order of
 /// their instants.
-pub fn excess(mut empty_at: Ticks, mut grants: Grants, burst: Ticks) -> Ticks {
+pub fn excess(mut empty_at: Timestamp, mut grants: Grants, burst: Ticks) -> Ticks {
     grants.sort_unstable();
     let mut most = 0;
     for (now, cost) in grants {
         empty_at = empty_at.max(now - burst) + cost;
-        most = most.max(empty_at.saturating_sub(now));
+        most = most.max(empty_at.saturating_since(now));
     }
     most
 }
 
 /// Asserts that `grants` do not exceed what the bucket held. The bucket starts in the state
 /// `empty_at`.
-pub fn assert_bounded(empty_at: Ticks, grants: &Grants, burst: Ticks) {
+pub fn assert_bounded(empty_at: Timestamp, grants: &Grants, burst: Ticks) {
     let excess = excess(empty_at, grants.clone(), burst);
     assert_eq!(excess, 0, "more than the bucket held: {grants:?}");
 }
 
 /// Asserts that each denial is correct. A denial is correct if the grants up to its instant left
 /// too few tokens. The bucket starts in the state `empty_at`. All calls cost `cost`.
-pub fn assert_explained(empty_at: Ticks, cost: Ticks, burst: Ticks, outcomes: &[Option<Outcome>]) {
+pub fn assert_explained(
+    empty_at: Timestamp,
+    cost: Ticks,
+    burst: Ticks,
+    outcomes: &[Option<Outcome>],
+) {
     let denied = Verdict::Denied(Denial::Insufficient);
     let denials = outcomes
         .iter()

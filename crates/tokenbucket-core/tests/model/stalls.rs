@@ -4,6 +4,7 @@ use crate::explore::{holds, is_violated};
 use crate::memory::{Guards, IMMORTAL, K, Meant, Memory, START, X, Y, Z, at, live};
 use crate::replay::{assert_bounded, assert_explained, assert_nobody_is_blocked, excess, grants};
 use loom::thread::spawn;
+use tokenbucket_core::Timestamp;
 use tokenbucket_core::slots::word::Word;
 
 #[test]
@@ -36,7 +37,7 @@ fn forgotten_meanwhile<G: Guards>() {
     memory.mortal::<G>(X, IMMORTAL).take(1, 10);
     memory.until(at(9));
     let outcomes = [first, stalled.join().unwrap()];
-    assert_bounded(0, &grants(6, &outcomes), 10);
+    assert_bounded(Timestamp::ZERO, &grants(6, &outcomes), 10);
     memory.record(K);
     assert_nobody_is_blocked(&memory, &[K, Y]);
 }
@@ -65,7 +66,7 @@ fn a_claim_is_not_mistaken_for_a_later_one() {
         memory.caller(X).take(10, 10);
         let again = memory.caller(K).take(6, 10);
         let outcomes = [first, again, stalled.join().unwrap()];
-        assert_bounded(0, &grants(6, &outcomes), 10);
+        assert_bounded(Timestamp::ZERO, &grants(6, &outcomes), 10);
         memory.record(K);
     });
 }
@@ -147,11 +148,11 @@ fn two_bursts_share_one_key() {
         memory.until(at(6));
         let again = memory.caller(K).take(8, 10);
         let small = small.join().unwrap();
-        assert_bounded(0, &grants(1, &[small]), 2);
+        assert_bounded(Timestamp::ZERO, &grants(1, &[small]), 2);
         let mut together = grants(8, &[great, again]);
-        assert_bounded(0, &together, 10);
+        assert_bounded(Timestamp::ZERO, &together, 10);
         together.extend(grants(1, &[small]));
-        assert_bounded(0, &together, 10);
+        assert_bounded(Timestamp::ZERO, &together, 10);
     });
 }
 
@@ -183,7 +184,9 @@ fn what_evictions_give_away_is_counted() {
         let of_z = grants(6, &[memory.caller(Z).take(6, 10)]);
         let of_x = grants(6, &[memory.caller(X).take(6, 10)]);
         let of_k = grants(6, &of_k.join().unwrap());
-        let excess = excess(0, of_k, 10) + excess(START - 1, of_x, 10) + excess(0, of_z, 10);
+        let excess = excess(Timestamp::ZERO, of_k, 10)
+            + excess(START - 1, of_x, 10)
+            + excess(Timestamp::ZERO, of_z, 10);
         assert!(excess <= memory.evicted(), "{excess} uncounted");
         for key in [K, X, Z] {
             memory.record(key);

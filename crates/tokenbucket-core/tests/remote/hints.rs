@@ -1,6 +1,7 @@
 //! Tests cached denials on two hosts of one store.
 
 use crate::caller::{CAPACITY, Caller, MILLISECOND, PLAIN, RESET, Server, refund, take};
+use std::num::NonZero;
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 use testkit::Mode;
@@ -159,7 +160,10 @@ fn limiters_that_charge_denials_or_drain_in_ticks_are_asked() {
                 max_debt: 1000,
                 ..one
             },
-            Step { tick: 1000, ..one },
+            Step {
+                tick: NonZero::new(1000).unwrap(),
+                ..one
+            },
             one.dry(),
         ];
         for step in steps {

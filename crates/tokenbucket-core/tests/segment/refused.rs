@@ -208,7 +208,7 @@ fn another_header() {
     }
     // If the boot ids cannot be read, only the clock shows that the host has restarted.
     let hour = 3600 * TICKS_PER_SECOND;
-    let refused = spoilt(CREATED_AT, boot_clock() + hour);
+    let refused = spoilt(CREATED_AT, boot_clock().0 + hour);
     assert!(matches!(refused, SegmentError::ClockDomain), "{refused:?}");
     named(&path, PRIVATE).expect("all is as it was");
 }

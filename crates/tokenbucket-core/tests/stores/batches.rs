@@ -5,7 +5,7 @@ use crate::homes::{self, Home};
 use crate::{CAPACITY, HOUR, MILLISECOND, now, singles, take};
 use std::convert::Infallible;
 use tokenbucket_core::batch::{Batch, Taken, take_all};
-use tokenbucket_core::{Denial, Key, Outcome, Step, Ticks, Verdict};
+use tokenbucket_core::{Denial, Key, Outcome, Step, Ticks, Timestamp, Verdict};
 
 /// A batch on buckets of one store.
 struct Basket<'a> {
@@ -159,7 +159,7 @@ fn undone(home: &Home, key: Key<'_>, span: Ticks) -> Taken {
 }
 
 /// Waits until the store's clock has passed `instant`.
-fn pass(home: &Home, instant: Ticks) {
+fn pass(home: &Home, instant: Timestamp) {
     while now(home, home.key(b"clock")) < instant {
         home.pass(MILLISECOND);
     }
@@ -167,13 +167,13 @@ fn pass(home: &Home, instant: Ticks) {
 
 /// Takes tokens that refill in a quarter of `span`, under a quota with a span of hours. Returns the
 /// state of the bucket.
-fn others_take(home: &Home, key: Key<'_>, span: Ticks) -> Ticks {
+fn others_take(home: &Home, key: Key<'_>, span: Ticks) -> Timestamp {
     let outcome = home.take(key, &Step::new(span / 4, CAPACITY * HOUR), None);
     assert!(outcome.granted());
     outcome.empty_at
 }
 
-fn state(home: &Home, key: Key<'_>) -> Ticks {
+fn state(home: &Home, key: Key<'_>) -> Timestamp {
     home.take(key, &take(0).dry(), None).empty_at
 }
 
@@ -208,7 +208,7 @@ fn a_give_back_after_some_refill_returns_the_missing_part() {
             "{returned}: more than a half is missing"
         );
         let full_at = undone.outcome.empty_at + SPAN;
-        let least = full_at.saturating_sub(now(home, key));
+        let least = full_at.saturating_since(now(home, key));
         assert!(returned >= least, "{returned}, not {least}");
     });
 }

@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 use tokenbucket_core::host::{self, Host, Settings};
 use tokenbucket_core::memory::{Access, Layout, Segment, SegmentError};
-use tokenbucket_core::{Key, KeyHasher, MemoryStore, Outcome, Put, Step, Ticks};
+use tokenbucket_core::{Key, KeyHasher, MemoryStore, Outcome, Put, Step, Ticks, Timestamp};
 
 /// A store, and the hasher of its keys.
 pub struct Home {
@@ -48,7 +48,7 @@ pub fn each(part: impl Fn(&Home)) {
 
 /// The operations of a store. A failure of the store fails the test.
 pub trait Store {
-    fn take(&self, key: Key<'_>, step: &Step, first: Option<Ticks>) -> Outcome;
+    fn take(&self, key: Key<'_>, step: &Step, first: Option<Timestamp>) -> Outcome;
     fn put(&self, key: Key<'_>, put: &Put);
     /// Waits until the store's clock has advanced by `ticks`.
     fn pass(&self, ticks: Ticks) {
@@ -57,7 +57,7 @@ pub trait Store {
 }
 
 impl Store for MemoryStore {
-    fn take(&self, key: Key<'_>, step: &Step, first: Option<Ticks>) -> Outcome {
+    fn take(&self, key: Key<'_>, step: &Step, first: Option<Timestamp>) -> Outcome {
         self.take(key, step, first)
     }
 
@@ -71,7 +71,7 @@ impl Store for MemoryStore {
 }
 
 impl Store for Host {
-    fn take(&self, key: Key<'_>, step: &Step, first: Option<Ticks>) -> Outcome {
+    fn take(&self, key: Key<'_>, step: &Step, first: Option<Timestamp>) -> Outcome {
         self.slots().take(key, step, first)
     }
 
@@ -102,7 +102,7 @@ impl Home {
         self.hasher.key(identifier)
     }
 
-    pub fn take(&self, key: Key<'_>, step: &Step, first: Option<Ticks>) -> Outcome {
+    pub fn take(&self, key: Key<'_>, step: &Step, first: Option<Timestamp>) -> Outcome {
         self.store.take(key, step, first)
     }
 

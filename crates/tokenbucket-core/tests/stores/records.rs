@@ -124,7 +124,7 @@ fn a_proposed_first_state_is_where_a_bucket_starts() {
         // The client sends the age of the state. The remote store subtracts the age from a slightly
         // later instant.
         assert!(
-            outcome.empty_at.abs_diff(two_left) < TICKS_PER_SECOND,
+            outcome.empty_at.0.abs_diff(two_left.0) < TICKS_PER_SECOND,
             "the proposal has the call's own tokens taken"
         );
         assert_eq!(singles(home, key), 2);

@@ -11,7 +11,9 @@ use tokenbucket_core::remote::memcached::servers::parse_servers;
 use tokenbucket_core::remote::redis::Redis;
 use tokenbucket_core::remote::redis::dsn::Dsn;
 use tokenbucket_core::remote::{Answer, Failure, OnFailure, Remote, Settings, Transport};
-use tokenbucket_core::{Key, KeyHasher, Outcome, Put, Step, TICKS_PER_SECOND, Ticks, boot_clock};
+use tokenbucket_core::{
+    Key, KeyHasher, Outcome, Put, Step, TICKS_PER_SECOND, Timestamp, boot_clock,
+};
 
 // Watchdogs stop these servers, because statics are never dropped.
 static REDIS: LazyLock<testkit::Redis> = LazyLock::new(testkit::Redis::start_tls);
@@ -118,14 +120,14 @@ fn value<R>(answer: Result<Answer<R>, Failure>) -> R {
 
 impl<T: Transport> Store for RemoteHome<T> {
     /// `first` is an instant of the store's clock, which is this machine's wall clock.
-    fn take(&self, key: Key<'_>, step: &Step, first: Option<Ticks>) -> Outcome {
+    fn take(&self, key: Key<'_>, step: &Step, first: Option<Timestamp>) -> Outcome {
         let identifier = self.identifier(key);
         let key = Key {
             identifier: &identifier,
             ..key
         };
-        let age = |first: Ticks| wall_clock().cast_signed() - first.cast_signed();
-        let first = first.map(|first| boot_clock().saturating_add_signed(-age(first)));
+        let ahead = |first: Timestamp| first.signed_since(wall_clock());
+        let first = first.map(|first| boot_clock().saturating_add_signed(ahead(first)));
         value(self.remote.take(key, step, first))
     }
 
@@ -139,7 +141,7 @@ impl<T: Transport> Store for RemoteHome<T> {
     }
 }
 
-fn wall_clock() -> Ticks {
+fn wall_clock() -> Timestamp {
     let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap();
-    now.as_nanos().try_into().unwrap()
+    Timestamp(now.as_nanos().try_into().unwrap())
 }

@@ -27,7 +27,7 @@ use super::endpoint::Endpoint;
 use super::record;
 use super::stream::Stream;
 use super::{Ask, Cause, Reply, Server, Transport};
-use crate::clock::{TICKS_PER_MICROSECOND, TICKS_PER_SECOND, Ticks, boot_clock, wall_clock};
+use crate::clock::{TICKS_PER_MICROSECOND, TICKS_PER_SECOND, Timestamp, boot_clock, wall_clock};
 use crate::step::{Denial, Outcome, Verdict};
 use crate::store::{Put, UNKNOWN_SPAN, empty_at};
 use ketama::{Distribution, Ring};
@@ -120,7 +120,7 @@ impl Memcached {
     pub fn with<R>(
         &self,
         key: &[u8],
-        deadline: Ticks,
+        deadline: Timestamp,
         exchange: impl FnOnce(&mut Connection) -> Result<R, Cause>,
     ) -> Result<R, Cause> {
         let (endpoint, _) = &self.servers[self.place(key)];
@@ -130,7 +130,7 @@ impl Memcached {
         Ok(answer)
     }
 
-    fn connection(endpoint: &Endpoint, deadline: Ticks) -> Result<Connection, Cause> {
+    fn connection(endpoint: &Endpoint, deadline: Timestamp) -> Result<Connection, Cause> {
         while let Some(mut connection) = CONNECTIONS.take(endpoint) {
             if connection.is_quiet() {
                 connection.set_deadline(deadline);
@@ -145,7 +145,7 @@ impl Memcached {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Record {
     /// The instant at which the bucket was empty; 0 if it was reset or has no record.
-    empty_at: Ticks,
+    empty_at: Timestamp,
     /// The item's version and its time to live in seconds; `None` if there is no item.
     item: Option<(u64, i64)>,
     healed: bool,
@@ -154,10 +154,12 @@ struct Record {
 impl Record {
     /// Reads the record of `item`. If there is no item, restores the bucket that was empty `seen`
     /// ticks ago. Returns `None` if the item is invalid.
-    fn of(item: Option<&Item>, seen: Option<i64>, now: Ticks) -> Option<Self> {
+    fn of(item: Option<&Item>, seen: Option<i64>, now: Timestamp) -> Option<Self> {
         let empty_at = match item {
-            Some(item) => record::parse(&item.value)? * TICKS_PER_MICROSECOND,
-            None => seen.map_or(0, |age| floor(empty_at(now, age))),
+            Some(item) => Timestamp(record::parse(&item.value)? * TICKS_PER_MICROSECOND),
+            None => seen.map_or(Timestamp::ZERO, |age| {
+                empty_at(now, age).floor(TICKS_PER_MICROSECOND)
+            }),
         };
         Some(Self {
             empty_at,
@@ -167,15 +169,15 @@ impl Record {
     }
 
     fn is_absent(self) -> bool {
-        self.empty_at == 0
+        self.empty_at == Timestamp::ZERO
     }
 
-    fn decide(self, ask: &Ask, now: Ticks) -> Outcome {
+    fn decide(self, ask: &Ask, now: Timestamp) -> Outcome {
         if !self.is_absent() {
             return ask.step.decide(self.empty_at, now);
         }
         // Round up, because a bucket that was empty later contains less.
-        let whole = |age| empty_at(now, age).next_multiple_of(TICKS_PER_MICROSECOND);
+        let whole = |age| empty_at(now, age).ceil(TICKS_PER_MICROSECOND);
         ask.step.decide_first(ask.first.map(whole), now)
     }
 
@@ -185,11 +187,11 @@ impl Record {
         self,
         connection: &mut Connection,
         key: &[u8],
-        state: Ticks,
-        full_at: Ticks,
-        now: Ticks,
+        state: Timestamp,
+        full_at: Timestamp,
+        now: Timestamp,
     ) -> Result<(bool, Option<Item>), Cause> {
-        let value = (state / TICKS_PER_MICROSECOND).to_string();
+        let value = (state.0 / TICKS_PER_MICROSECOND).to_string();
         let (version, left) = self.item.unzip();
         let life = life(full_at, now, left.unwrap_or(0));
         connection.write(key, value.as_bytes(), life, version)
@@ -200,17 +202,17 @@ impl Record {
 /// time, or 0 for no expiry. The item lives [`LONGER`] seconds beyond `full_at`, and at least
 /// `left` seconds. It does not expire if `left` is negative.
 #[must_use]
-pub fn life(full_at: Ticks, now: Ticks, left: i64) -> i64 {
+pub fn life(full_at: Timestamp, now: Timestamp, left: i64) -> i64 {
     if left < 0 {
         return 0;
     }
-    let needed = full_at.saturating_sub(now).div_ceil(TICKS_PER_SECOND) + LONGER;
+    let needed = full_at.saturating_since(now).div_ceil(TICKS_PER_SECOND) + LONGER;
     // The cast is safe, because instants are below 2^62 ticks.
     let seconds = needed.cast_signed().max(left);
     if seconds <= LONGEST_RELATIVE {
         return seconds;
     }
-    let until = (now / TICKS_PER_SECOND).cast_signed() + seconds;
+    let until = (now.0 / TICKS_PER_SECOND).cast_signed() + seconds;
     // Unix times in the protocol have 31 bits.
     if until < i64::from(i32::MAX) {
         until
@@ -219,16 +221,12 @@ pub fn life(full_at: Ticks, now: Ticks, left: i64) -> i64 {
     }
 }
 
-/// Returns the current instant of this host's wall clock, in ticks that are whole microseconds.
+/// Returns the current instant of this host's wall clock, in whole microseconds.
 #[must_use]
-pub fn wall_ticks() -> Ticks {
+pub fn wall_ticks() -> Timestamp {
     // The number stays below 2^52 for a century.
     let micros = u64::try_from(wall_clock().as_micros()).unwrap_or(record::GREATEST);
-    micros * TICKS_PER_MICROSECOND
-}
-
-const fn floor(instant: Ticks) -> Ticks {
-    instant - instant % TICKS_PER_MICROSECOND
+    Timestamp(micros * TICKS_PER_MICROSECOND)
 }
 
 impl Transport for Memcached {
@@ -245,14 +243,20 @@ impl Transport for Memcached {
         &self.servers[self.place(name)].1
     }
 
-    fn take(&self, ask: &Ask, deadline: Ticks) -> Result<Reply, Cause> {
+    fn take(&self, ask: &Ask, deadline: Timestamp) -> Result<Reply, Cause> {
         self.with(&ask.name, deadline, |connection| {
             take(connection, ask, deadline)
         })?
         .ok_or(Cause::Record)
     }
 
-    fn put(&self, name: &[u8], put: &Put, seen: Option<i64>, deadline: Ticks) -> Result<(), Cause> {
+    fn put(
+        &self,
+        name: &[u8],
+        put: &Put,
+        seen: Option<i64>,
+        deadline: Timestamp,
+    ) -> Result<(), Cause> {
         self.with(name, deadline, |connection| {
             change(connection, name, put, seen)
         })?
@@ -265,7 +269,7 @@ enum Decision<R> {
     /// The record stays as it is.
     Keep(R),
     /// The first instant replaces the record. The bucket is full at the second instant.
-    Write(R, Ticks, Ticks),
+    Write(R, Timestamp, Timestamp),
 }
 
 /// Reads the item, calls `decide` and writes, until a write succeeds or nothing needs to be
@@ -279,8 +283,8 @@ fn update<R>(
     key: &[u8],
     known: (Option<Item>, bool),
     seen: Option<i64>,
-    patience: Ticks,
-    decide: impl Fn(Record, Ticks, u32) -> Decision<R>,
+    patience: Timestamp,
+    decide: impl Fn(Record, Timestamp, u32) -> Decision<R>,
 ) -> Result<Option<R>, Cause> {
     let (mut item, mut is_fresh) = known;
     let mut lost = 0;
@@ -311,13 +315,17 @@ fn update<R>(
     }
 }
 
-fn take(connection: &mut Connection, ask: &Ask, deadline: Ticks) -> Result<Option<Reply>, Cause> {
+fn take(
+    connection: &mut Connection,
+    ask: &Ask,
+    deadline: Timestamp,
+) -> Result<Option<Reply>, Cause> {
     let (key, step) = (&ask.name, &ask.step);
     let known = (connection.remembered(key).cloned(), false);
     // Stop writing halfway to the deadline. A later write may get no reply in time, and its outcome
     // would be unknown.
     let patience = boot_clock().midpoint(deadline);
-    let decide = |record: Record, now: Ticks, lost: u32| {
+    let decide = |record: Record, now: Timestamp, lost: u32| {
         let mut outcome = record.decide(ask, now);
         let gives_up = lost == TRIES || (lost > 0 && is_over(patience));
         if gives_up && outcome.empty_at != record.empty_at {
@@ -347,21 +355,21 @@ fn change(
 ) -> Result<Option<()>, Cause> {
     let known = (connection.read(key)?, true);
     let seen = seen.filter(|_| matches!(put, Put::Refund { .. }));
-    let decide = |record: Record, now: Ticks, _: u32| {
+    let decide = |record: Record, now: Timestamp, _: u32| {
         let (state, full_at) = match *put {
             // The bucket is full, so there is nothing to refund. Write a record, so that no host
             // restores one that was lost before the refund.
-            Put::Refund { burst, .. } if record.is_absent() => (0, now + burst),
+            Put::Refund { burst, .. } if record.is_absent() => (Timestamp::ZERO, now + burst),
             Put::Refund { cost, burst, taken } => {
                 // The instant `now` is late enough for this, because the clock was read after the
                 // item. The write succeeds only if the item is unchanged.
                 let cost = Put::worth(cost, burst, taken, record.empty_at, now);
                 let state = Put::refunded(record.empty_at, now, cost, burst);
-                (floor(state), state + burst)
+                (state.floor(TICKS_PER_MICROSECOND), state + burst)
             }
-            Put::Reset { burst } => (0, now + burst),
+            Put::Reset { burst } => (Timestamp::ZERO, now + burst),
             Put::Bootstrap { age } => {
-                let state = empty_at(now, age).next_multiple_of(TICKS_PER_MICROSECOND);
+                let state = empty_at(now, age).ceil(TICKS_PER_MICROSECOND);
                 if !record.is_absent() || state + UNKNOWN_SPAN <= now {
                     return Decision::Keep(());
                 }
@@ -370,5 +378,5 @@ fn change(
         };
         Decision::Write((), state, full_at)
     };
-    update(connection, key, known, seen, Ticks::MAX, decide)
+    update(connection, key, known, seen, Timestamp::MAX, decide)
 }

@@ -5,7 +5,7 @@
 //! command, except the reply for a missing item. So a reply is not mistaken for the reply to
 //! another command.
 
-use crate::clock::Ticks;
+use crate::clock::Timestamp;
 use crate::remote::channel::Channel;
 use crate::remote::failure::Cause;
 use crate::remote::stream::Stream;
@@ -85,7 +85,7 @@ impl Connection {
     }
 
     /// Sets the deadline of all requests that follow.
-    pub(super) fn set_deadline(&mut self, deadline: Ticks) {
+    pub(super) fn set_deadline(&mut self, deadline: Timestamp) {
         self.stream.get_mut().set_deadline(deadline);
     }
 

@@ -8,7 +8,7 @@ pub mod dsn;
 mod script;
 
 use super::{Ask, Cause, Reply, Server, Transport, record};
-use crate::clock::{TICKS_PER_MICROSECOND, Ticks};
+use crate::clock::{TICKS_PER_MICROSECOND, Timestamp};
 use crate::store::{Put, UNKNOWN_SPAN};
 use dsn::Dsn;
 pub use redis::Value;
@@ -76,15 +76,19 @@ fn lost_ago(seen: Option<i64>) -> Argument<'static> {
     micros_ago(seen.map(|age| age + TICKS_PER_MICROSECOND.cast_signed()))
 }
 
-/// Converts a whole number of microseconds to ticks. Fails if the number is negative or too large.
-fn ticks(value: &Value) -> Result<Ticks, Cause> {
+/// Returns a number of a reply. Fails if the number is negative or too large.
+fn number(value: &Value) -> Result<u64, Cause> {
     match value {
         // Our scripts return numbers below 2^53.
-        Value::Int(number @ 0..=0x001f_ffff_ffff_ffff) => {
-            Ok(number.cast_unsigned().saturating_mul(TICKS_PER_MICROSECOND))
-        }
+        Value::Int(number @ 0..=0x001f_ffff_ffff_ffff) => Ok(number.cast_unsigned()),
         _ => Err(Cause::Answer("a number is missing")),
     }
+}
+
+/// Converts an instant of a reply, which is in microseconds.
+fn instant(value: &Value) -> Result<Timestamp, Cause> {
+    let micros = number(value)?;
+    Ok(Timestamp(micros.saturating_mul(TICKS_PER_MICROSECOND)))
 }
 
 impl Transport for Redis {
@@ -100,12 +104,12 @@ impl Transport for Redis {
         &self.server
     }
 
-    fn take(&self, ask: &Ask, deadline: Ticks) -> Result<Reply, Cause> {
+    fn take(&self, ask: &Ask, deadline: Timestamp) -> Result<Reply, Cause> {
         let step = &ask.step;
         let arguments = [
             Argument::micros(step.cost),
             Argument::micros(step.burst),
-            Argument::micros(step.tick.max(TICKS_PER_MICROSECOND)),
+            Argument::micros(step.tick.get().max(TICKS_PER_MICROSECOND)),
             Argument::micros(step.max_debt),
             Argument::micros(step.max_wait),
             Argument::Number(i64::from(step.dry)),
@@ -116,15 +120,21 @@ impl Transport for Redis {
         let Some([granted, now, empty_at, absent, healed]) = value.as_sequence() else {
             return Err(Cause::Answer("five numbers are expected"));
         };
-        let yes = |value: &Value| ticks(value).map(|ticks| ticks != 0);
+        let yes = |value: &Value| number(value).map(|number| number != 0);
         Ok(Reply {
             absent: yes(absent)?,
             healed: yes(healed)?,
-            ..Reply::new(yes(granted)?, ticks(now)?, ticks(empty_at)?)
+            ..Reply::new(yes(granted)?, instant(now)?, instant(empty_at)?)
         })
     }
 
-    fn put(&self, name: &[u8], put: &Put, seen: Option<i64>, deadline: Ticks) -> Result<(), Cause> {
+    fn put(
+        &self,
+        name: &[u8],
+        put: &Put,
+        seen: Option<i64>,
+        deadline: Timestamp,
+    ) -> Result<(), Cause> {
         let arguments = match *put {
             Put::Refund { cost, burst, taken } => vec![
                 Argument::Word(b"refund"),
@@ -133,7 +143,7 @@ impl Transport for Redis {
                 lost_ago(seen),
                 // The greatest record is later than any state, so a refund with this value returns
                 // the whole cost.
-                Argument::micros(taken.min(record::GREATEST * TICKS_PER_MICROSECOND)),
+                Argument::micros(taken.0.min(record::GREATEST * TICKS_PER_MICROSECOND)),
             ],
             Put::Reset { burst } => vec![Argument::Word(b"reset"), Argument::micros(burst)],
             Put::Bootstrap { age } => vec![
@@ -149,7 +159,7 @@ impl Transport for Redis {
         self.dsn == other.dsn
     }
 
-    fn take_all(&self, asks: &[Ask], deadline: Ticks) -> Result<Vec<Reply>, Cause> {
+    fn take_all(&self, asks: &[Ask], deadline: Timestamp) -> Result<Vec<Reply>, Cause> {
         let keys: Vec<_> = asks.iter().map(|ask| &ask.name).collect();
         let arguments = asks.iter().flat_map(|ask| {
             [
@@ -166,11 +176,11 @@ impl Transport for Redis {
         let Some([granted, now, states @ ..]) = numbers else {
             return Err(Cause::Answer("not as many numbers as were asked for"));
         };
-        let (granted, now) = (ticks(granted)? != 0, ticks(now)?);
+        let (granted, now) = (number(granted)? != 0, instant(now)?);
         let reply = |state: &[Value]| {
             Ok(Reply {
-                healed: ticks(&state[1])? != 0,
-                ..Reply::new(granted, now, ticks(&state[0])?)
+                healed: number(&state[1])? != 0,
+                ..Reply::new(granted, now, instant(&state[0])?)
             })
         };
         states.chunks_exact(2).map(reply).collect()

@@ -5,7 +5,7 @@
 
 use super::Redis;
 use super::dsn::Dsn;
-use crate::clock::{TICKS_PER_MICROSECOND, Ticks};
+use crate::clock::{TICKS_PER_MICROSECOND, Ticks, Timestamp};
 use crate::remote::channel::Channel;
 use crate::remote::connections::Connections;
 use crate::remote::stream::Stream;
@@ -60,7 +60,7 @@ impl Argument<'_> {
 
 impl Redis {
     /// Returns a connection. If it is new, also returns the commands that must be sent first.
-    fn connection(&self, deadline: Ticks) -> Result<(Box<dyn Channel>, Vec<Cmd>), Cause> {
+    fn connection(&self, deadline: Timestamp) -> Result<(Box<dyn Channel>, Vec<Cmd>), Cause> {
         while let Some(mut channel) = CONNECTIONS.take(&self.dsn) {
             // Set the deadline first, because the check reads from the socket under TLS.
             channel.set_deadline(deadline);
@@ -108,7 +108,7 @@ impl Redis {
         script: &Script,
         keys: &[K],
         arguments: &[Argument<'_>],
-        deadline: Ticks,
+        deadline: Timestamp,
     ) -> Result<Value, Cause> {
         let (mut channel, mut commands) = self.connection(deadline)?;
         if self.dsn.database != 0 && !commands.is_empty() {
