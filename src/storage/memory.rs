@@ -48,9 +48,9 @@ impl Storage for Object<MemoryStorage> {
         Ok((self.store.take(key, step, first), false))
     }
 
-    fn put(&self, key: Key<'_>, put: &Put) -> Result<(), Thrown> {
+    fn put(&self, key: Key<'_>, put: &Put) -> Result<bool, Thrown> {
         self.store.put(key, put);
-        Ok(())
+        Ok(false)
     }
 
     fn contains(&self, key: Key<'_>) -> Result<bool, Thrown> {

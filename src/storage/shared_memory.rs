@@ -47,11 +47,11 @@ impl Storage for Object<SharedMemoryStorage> {
         Ok((take(key, step, first), false))
     }
 
-    fn put(&self, key: Key<'_>, put: &Put) -> Result<(), Thrown> {
+    fn put(&self, key: Key<'_>, put: &Put) -> Result<bool, Thrown> {
         if let Some(store) = segment::store() {
             store.put(key, put);
         }
-        Ok(())
+        Ok(false)
     }
 
     fn contains(&self, key: Key<'_>) -> Result<bool, Thrown> {
