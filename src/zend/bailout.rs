@@ -1,8 +1,8 @@
 //! Fatal errors of PHP code, which the engine calls bailouts.
 //!
 //! A bailout jumps over all frames up to the engine's last `zend_try`, so that Rust code in between
-//! would never release its values. Therefore a call goes through [`door`] if it may run PHP code, or
-//! if it needs the engine's memory, which is limited. It stops the bailout and unwinds the Rust
+//! would never release its values. Therefore a call goes through [`door`] if it may run PHP code,
+//! or if it needs the engine's memory, which is limited. It stops the bailout and unwinds the Rust
 //! frames with a panic. At the edge of the method [`call::run`](super::call::run) catches the panic
 //! and resumes the bailout.
 //!
@@ -53,8 +53,8 @@ fn stopped<R>(call: impl FnOnce() -> R) -> Result<R, Box<dyn Any + Send>> {
     })
 }
 
-/// Resumes the bailout that `panic` stands for. Returns any other panic. Call it only at the edge to
-/// the engine, when the other frames are gone.
+/// Resumes the bailout that `panic` stands for. Returns any other panic. Call it only at the edge
+/// to the engine, when the other frames are gone.
 #[cold]
 pub(super) fn resume(panic: Box<dyn Any + Send>) -> Box<dyn Any + Send> {
     if panic.is::<Bailout>() {

@@ -174,7 +174,7 @@ impl<'a> Call<'a> {
         // SAFETY: called in the frame of the function that the message names, with one of its
         // arguments. If an exception is pending, the engine keeps that exception.
         bailout::door(|| unsafe {
-            symbols::zend_wrong_parameter_type_error(number, expected, arg)
+            symbols::zend_wrong_parameter_type_error(number, expected, arg);
         });
         Thrown
     }
