@@ -129,12 +129,11 @@ pub fn take_here(identifier: &[u8], step: &Step) -> Outcome {
 /// Implements `__construct(string $namespace = '')`. Throws `Error` if the object has already been
 /// constructed.
 pub fn construct(call: &mut Call<'_>, _result: &mut Zval) -> Result<(), Thrown> {
-    let namespace = match call.count() {
-        0 => value::of_text(b""),
-        _ => {
-            call.string(1)?;
-            call.arg(1).shallow_clone()
-        }
+    let namespace = if call.count() == 0 {
+        value::of_text(b"")
+    } else {
+        call.string(1)?;
+        call.arg(1).shallow_clone()
     };
     let this = call.this::<SharedMemoryStorage>();
     let set = this.hasher.set(hasher(value::bytes(&namespace)));
