@@ -11,6 +11,7 @@ use ext_php_rs::ffi::{
     zend_execute_data, zend_wrong_parameters_count_error, zval,
 };
 use ext_php_rs::types::{ZendHashTable, ZendStr, Zval};
+use std::any::Any;
 use std::marker::PhantomData;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::ptr::{self, NonNull};
@@ -44,13 +45,19 @@ pub fn run<'a>(
         }
     });
     if let Err(panic) = catch_unwind(body) {
-        let panic = bailout::resume(panic);
-        // The memory may not suffice for the exception.
-        let report = AssertUnwindSafe(|| throw::panicked(panic.as_ref()));
-        if let Err(end) = catch_unwind(report) {
-            drop(panic);
-            bailout::resume(end);
-        }
+        report(panic);
+    }
+}
+
+/// Throws an `Error` for a panic, or resumes the bailout that it stands for.
+#[cold]
+fn report(panic: Box<dyn Any + Send>) {
+    let panic = bailout::resume(panic);
+    // The memory may not suffice for the exception.
+    let report = AssertUnwindSafe(|| throw::panicked(panic.as_ref()));
+    if let Err(end) = catch_unwind(report) {
+        drop(panic);
+        bailout::resume(end);
     }
 }
 

@@ -1,10 +1,10 @@
 //! Conversions between PHP values and Rust values.
 
 use super::obj::Obj;
-use super::{Kept, bailout, symbols};
+use super::{bailout, symbols};
 use ext_php_rs::ffi::{
     IS_DOUBLE, IS_FALSE, IS_LONG, IS_NULL, IS_OBJECT, IS_OBJECT_EX, IS_REFERENCE, IS_STRING,
-    IS_TRUE, IS_UNDEF,
+    IS_TRUE, IS_UNDEF, zval_ptr_dtor,
 };
 use ext_php_rs::types::Zval;
 use ext_php_rs::types::{ZendHashTable, ZendStr};
@@ -59,6 +59,13 @@ pub fn kind(value: &Zval) -> u32 {
     u32::from(unsafe { value.u1.v.type_ })
 }
 
+/// Returns true if the value holds a counted reference, which must be released.
+#[inline]
+pub(super) fn is_counted(value: &Zval) -> bool {
+    // SAFETY: both views of `u1` are plain integers. The flags of other values are 0.
+    unsafe { value.u1.v.type_flags != 0 }
+}
+
 /// Returns the value behind a PHP reference, or the value itself.
 #[inline]
 pub fn dereference(value: &Zval) -> &Zval {
@@ -93,10 +100,13 @@ pub fn as_number(value: &Zval) -> Option<Number> {
 
 /// Converts the value to a number in weak mode, also in `strict_types` files. Use this for untyped
 /// parameters. Returns `None` for null, objects and other values that are not numeric.
+#[inline]
 pub fn to_number(value: &Zval) -> Option<Number> {
-    if let Some(number) = as_number(value) {
-        return Some(number);
-    }
+    as_number(value).or_else(|| convert_to_number(value))
+}
+
+#[cold]
+fn convert_to_number(value: &Zval) -> Option<Number> {
     if kind(value) == IS_NULL || kind(value) == IS_OBJECT {
         return None;
     }
@@ -248,14 +258,13 @@ impl Val<'_> {
     pub(super) fn replace(self, value: Zval) {
         // SAFETY: by contract the place is valid. The old value is released after the new one is in
         // place, because its destructor may read the place.
-        let old = unsafe { self.0.replace(value) };
-        // SAFETY: both views of `u1` are plain integers. The flags are 0 for a value that has
-        // nothing to release.
-        if unsafe { old.u1.v.type_flags } == 0 {
-            std::mem::forget(old);
-        } else {
-            drop(Kept::from(old));
+        let mut old = unsafe { self.0.replace(value) };
+        if is_counted(&old) {
+            let old = &raw mut old;
+            // SAFETY: the old value is live, and is forgotten below.
+            bailout::release(|| unsafe { zval_ptr_dtor(old) });
         }
+        std::mem::forget(old);
     }
 }
 
