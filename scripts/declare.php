@@ -158,7 +158,7 @@ function entry(ReflectionFunctionAbstract $function, string $head, int $indent):
 
 function access(ReflectionMethod|ReflectionProperty $member): string
 {
-    $flags = array_diff(Reflection::getModifierNames($member->getModifiers()), ['abstract', 'readonly']);
+    $flags = array_diff(Reflection::getModifierNames($member->getModifiers()), ['abstract', 'readonly', 'protected(set)']);
     return implode(' | ', array_map(strtoupper(...), $flags));
 }
 
@@ -199,7 +199,7 @@ function method(ReflectionMethod $method): string
 function property(ReflectionProperty $property): string
 {
     $named = literal($property->name) . ', ' . access($property);
-    $default = $property->getDefaultValue();
+    $default = $property->hasDefaultValue() ? $property->getDefaultValue() : null;
     return match (true) {
         $property->isStatic() => unsupported("the static property \${$property->name}"),
         $property->isReadOnly() => "ReadOnly($named, " . type($property->getType()) . ')',

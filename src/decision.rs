@@ -69,7 +69,7 @@ impl Properties<'_> {
             value::of_float(self.capacity),
             value::of_float(self.retry_after),
             value::of_float(self.reset_after),
-            value::of_bytes(self.reason),
+            value::of_text(self.reason),
             truth(self.fallback),
             self.refused_by.shallow_clone(),
         ];

@@ -12,4 +12,4 @@ if (true) {
 }
 ?>
 --EXPECTF--
-%AFatal error: Cannot %rdeclare class TokenBucket, because the name is already in use|redeclare class TokenBucket%r in %sclass_redeclared.php on line %d
+%AFatal error: Cannot %rdeclare class TokenBucket, because the name is already in use|redeclare class TokenBucket%r in %sclass_redeclared.php on line %d%A

@@ -25,6 +25,7 @@ trait Limiter: Clone + Default + 'static {
 
 impl<L: Limiter> State for L {
     const SLOTS: usize = L::SLOTS;
+    const OWNS_MEMORY: bool = true;
 
     fn class() -> &'static Class {
         L::class()

@@ -37,11 +37,12 @@ pub trait Storage: Any + Debug {
         first: Option<Timestamp>,
     ) -> Result<(Outcome, bool), Thrown>;
 
-    /// Changes a bucket without taking tokens.
+    /// Changes a bucket without taking tokens. Returns true if the failure policy decided instead
+    /// of the store.
     ///
     /// # Errors
     /// Fails as [`Storage::take`] does.
-    fn put(&self, key: Key<'_>, put: &Put) -> Result<(), Thrown>;
+    fn put(&self, key: Key<'_>, put: &Put) -> Result<bool, Thrown>;
 
     /// Reports whether the bucket has a record.
     ///
@@ -66,7 +67,7 @@ pub trait Storage: Any + Debug {
     /// Fails as [`Storage::take`] does.
     fn give_back(&self, key: Key<'_>, put: &Put, fell_back: bool) -> Result<(), Thrown> {
         if !fell_back {
-            return self.put(key, put);
+            return self.put(key, put).map(drop);
         }
         if let Some(store) = segment::store() {
             store.put(key, put);

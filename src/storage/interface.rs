@@ -95,7 +95,8 @@ pub fn consume<S: StorageState>(call: &mut Call<'_>, result: &mut Zval) -> Resul
     let key = storage.key(value::bytes(&identifier));
     let mut agreed = true;
     let first = first_state(storage, key, &step, || {
-        agreed = value::is_truthy(&invoke::callable(closure)?);
+        let answer = invoke::callable(closure)?;
+        agreed = value::is_truthy(&answer);
         Ok(())
     })?;
     let granted = agreed && storage.take(key, &step, first)?.granted();

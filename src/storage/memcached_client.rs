@@ -11,7 +11,7 @@
 use super::arguments::{self, DEFAULT_PREFIX, DEFAULTS};
 use super::redis_client::Unfit;
 use super::remote::RemoteStorage;
-use crate::zend::{Call, Number, Obj, Thrown, Zval, invoke, system, throw, value};
+use crate::zend::{Call, Kept, Number, Obj, Thrown, Zval, invoke, system, throw, value};
 use std::ffi::CStr;
 use tokenbucket_core::remote::Settings;
 use tokenbucket_core::remote::memcached::Memcached;
@@ -88,7 +88,8 @@ fn make(
     let (root, places_root) = if is_memcache {
         (system::setting(STATIC_KEY), false)
     } else {
-        let root = value::to_string(&option(client, OPT_PREFIX_KEY)?).unwrap_or_else(Zval::null);
+        let root = option(client, OPT_PREFIX_KEY)?;
+        let root = value::to_string(&root).unwrap_or_else(Zval::null);
         let places_root = option(client, OPT_HASH_WITH_PREFIX_KEY)?;
         (value::bytes(&root).to_vec(), value::is_truthy(&places_root))
     };
@@ -133,7 +134,7 @@ fn test_key(number: u32) -> Vec<u8> {
     format!("tokenbucket:probe:{number}").into_bytes()
 }
 
-fn option(client: Obj<'_>, number: i64) -> Result<Zval, Thrown> {
+fn option(client: Obj<'_>, number: i64) -> Result<Kept, Thrown> {
     invoke::method(client, "getoption", &mut [Number::Int(number).to_zval()])
 }
 
@@ -183,7 +184,8 @@ fn distribution(
     for probe in 0..PROBES {
         let probe = test_key(probe);
         let mut arguments = [value::of_bytes(&probe)];
-        let told = name(&invoke::method(client, "getserverbykey", &mut arguments)?);
+        let told = invoke::method(client, "getserverbykey", &mut arguments)?;
+        let told = name(&told);
         // The names and the servers have the same order.
         let place = names.iter().position(|name| Some(name) == told.as_ref());
         let key = [prefix, &probe].concat();

@@ -19,6 +19,8 @@ pub struct MemoryStorage {
 }
 
 impl State for MemoryStorage {
+    const OWNS_MEMORY: bool = true;
+
     fn class() -> &'static Class {
         &classes::TOKEN_BUCKET_STORAGE_MEMORY
     }
@@ -47,9 +49,9 @@ impl Storage for Object<MemoryStorage> {
         Ok((self.store.take(key, step, first), false))
     }
 
-    fn put(&self, key: Key<'_>, put: &Put) -> Result<(), Thrown> {
+    fn put(&self, key: Key<'_>, put: &Put) -> Result<bool, Thrown> {
         self.store.put(key, put);
-        Ok(())
+        Ok(false)
     }
 
     fn contains(&self, key: Key<'_>) -> Result<bool, Thrown> {

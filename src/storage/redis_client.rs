@@ -62,15 +62,18 @@ fn make(
     unfit: Unfit<'_>,
 ) -> Result<Zval, Thrown> {
     let ask = |method, arguments: &mut [Zval]| invoke::method(client, method, arguments);
-    if !value::is_truthy(&ask("isconnected", &mut [])?) {
+    let is_connected = ask("isconnected", &mut [])?;
+    if !value::is_truthy(&is_connected) {
         return Err(unfit("must be connected"));
     }
-    let host = text(&ask("gethost", &mut [])?, "a host", unfit)?;
+    let host = ask("gethost", &mut [])?;
+    let host = text(&host, "a host", unfit)?;
     let port = ask("getport", &mut [])?.long().unwrap_or_default();
     let database = ask("getdbnum", &mut [])?.long();
     let database = database.and_then(|number| u32::try_from(number).ok());
     let database = database.ok_or_else(|| unfit("must have a database"))?;
-    let (user, password) = credentials(&ask("getauth", &mut [])?, unfit)?;
+    let auth = ask("getauth", &mut [])?;
+    let (user, password) = credentials(&auth, unfit)?;
     let mut option = [value::Number::Int(OPT_PREFIX).to_zval()];
     let root = ask("getoption", &mut option)?;
     // For a socket the client reports the port -1. Here 0 means no port.

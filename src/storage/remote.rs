@@ -45,6 +45,7 @@ struct Made<T> {
 
 impl<T: StorageClass> State for RemoteStorage<T> {
     const SLOTS: usize = 2;
+    const OWNS_MEMORY: bool = true;
 
     fn class() -> &'static Class {
         T::class()
@@ -77,8 +78,9 @@ impl<T: StorageClass> Storage for Object<RemoteStorage<T>> {
         self.with(|remote| remote.take(key, step, first).map(Answer::with_origin))
     }
 
-    fn put(&self, key: Key<'_>, put: &Put) -> Result<(), Thrown> {
-        self.with(|remote| remote.put(key, put))
+    fn put(&self, key: Key<'_>, put: &Put) -> Result<bool, Thrown> {
+        let answer = self.with(|remote| remote.put(key, put).map(Answer::with_origin))?;
+        Ok(answer.1)
     }
 
     fn contains(&self, key: Key<'_>) -> Result<bool, Thrown> {

@@ -47,11 +47,11 @@ impl Storage for Object<SharedMemoryStorage> {
         Ok((take(key, step, first), false))
     }
 
-    fn put(&self, key: Key<'_>, put: &Put) -> Result<(), Thrown> {
+    fn put(&self, key: Key<'_>, put: &Put) -> Result<bool, Thrown> {
         if let Some(store) = segment::store() {
             store.put(key, put);
         }
-        Ok(())
+        Ok(false)
     }
 
     fn contains(&self, key: Key<'_>) -> Result<bool, Thrown> {
@@ -156,12 +156,11 @@ pub fn take_here(identifier: &[u8], step: &Step) -> Outcome {
 /// Implements `__construct(string $namespace = '')`. Throws `Error` if the object has already been
 /// constructed.
 pub fn construct(call: &mut Call<'_>, _result: &mut Zval) -> Result<(), Thrown> {
-    let namespace = match call.count() {
-        0 => value::of_bytes(b""),
-        _ => {
-            call.string(1)?;
-            call.arg(1).shallow_clone()
-        }
+    let namespace = if call.count() == 0 {
+        value::of_text(b"")
+    } else {
+        call.string(1)?;
+        call.arg(1).shallow_clone()
     };
     let this = call.this::<SharedMemoryStorage>();
     let set = this.hasher.set(hasher(value::bytes(&namespace)));

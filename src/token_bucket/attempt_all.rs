@@ -5,9 +5,10 @@ use super::question::Question;
 use super::tokens;
 use crate::decision;
 use crate::storage::Storage;
-use crate::zend::{Call, Number, Object, Thrown, Zval, throw, value};
+use crate::zend::{Call, Kept, Number, Object, Thrown, Zval, throw, value};
+use ext_php_rs::types::ZendHashTable;
 use tokenbucket_core::batch::{Batch, Batched, Taken, by_bucket, take_all};
-use tokenbucket_core::{Decision, Key, Step};
+use tokenbucket_core::{Decision, Key, Quota, Step};
 
 /// Implements `attemptAll(array $buckets, int|float $tokens = 1): TokenBucket\Decision`. Returns
 /// the decision of the bucket that denied, or of the bucket with the fewest tokens left.
@@ -17,6 +18,14 @@ pub fn attempt_all(call: &mut Call<'_>, result: &mut Zval) -> Result<(), Thrown>
     if list.is_empty() {
         return Err(throw::argument_value(1, "must not be empty"));
     }
+    let (quota, decision, refused_by) = decide(list, number)?;
+    *result = decision::refused_by(&quota, &decision, refused_by)?;
+    Ok(())
+}
+
+/// Takes the tokens of all buckets or of none. Returns the quota and the decision of one bucket,
+/// and the key of a bucket that refused.
+fn decide(list: &ZendHashTable, number: Number) -> Result<(Quota, Decision, Option<Zval>), Thrown> {
     let entries = value::entries(list);
     let elements = entries
         .iter()
@@ -33,21 +42,20 @@ pub fn attempt_all(call: &mut Call<'_>, result: &mut Zval) -> Result<(), Thrown>
         let taken = take_all(&mut calls)?.unwrap_or_else(|refused| vec![refused]);
         calls.tightest(taken).ok_or(Thrown)?
     };
-    let quota = &questions[taken.index].plan.quota;
+    let quota = questions[taken.index].plan.quota;
     let decision = Decision {
         fallback: calls.fell_back[taken.index],
-        ..Decision::new(quota, &taken.step, &taken.outcome)
+        ..Decision::new(&quota, &taken.step, &taken.outcome)
     };
     let refused_by = (!decision.allowed()).then(|| keys[taken.index].shallow_clone());
-    *result = decision::refused_by(quota, &decision, refused_by)?;
-    Ok(())
+    Ok((quota, decision, refused_by))
 }
 
 /// An element of `$buckets`: a bucket, or a list of a bucket and its tokens.
 struct Element {
     /// The bucket. It is held, because PHP code that runs during the call may overwrite an element
     /// that is a PHP reference.
-    bucket: Zval,
+    bucket: Kept,
     number: Number,
     /// The number of the argument that contains `number`.
     argument: u32,
@@ -78,7 +86,7 @@ impl Element {
             .and_then(Object::<Bucket>::of)
             .ok_or_else(wrong)?;
         Ok(Self {
-            bucket: bucket.shallow_clone(),
+            bucket: bucket.shallow_clone().into(),
             number: own.unwrap_or(number),
             argument: if own.is_some() { 1 } else { 2 },
         })

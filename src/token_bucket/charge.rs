@@ -79,11 +79,12 @@ fn charged(
     }
 }
 
-/// Refunds `cost` ticks. Returns the decision on a call that takes nothing.
+/// Refunds `cost` ticks. Returns the decision on a call that takes nothing. It is a fallback if the
+/// failure policy decided the refund or that call.
 fn given_back(question: &Question<'_>, cost: Ticks) -> Result<Decision, Thrown> {
     let (key, burst) = (question.plan.key(), question.step.burst);
     let storage = question.native("settle")?;
-    storage.put(key, &Put::refund(cost, burst))?;
+    let fell_back = storage.put(key, &Put::refund(cost, burst))?;
     let look = Step::new(0, burst).dry();
     let (outcome, fallback) = storage.take_or_fall_back(key, &look, None)?;
     let mut decision = Decision::new(&question.plan.quota, &look, &outcome);
@@ -93,7 +94,7 @@ fn given_back(question: &Question<'_>, cost: Ticks) -> Result<Decision, Thrown> 
         decision.retry_after = Some(0);
     }
     Ok(Decision {
-        fallback,
+        fallback: fell_back || fallback,
         ..decision
     })
 }

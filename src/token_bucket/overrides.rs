@@ -8,7 +8,7 @@ use super::plan::{CAPACITY, IDENTIFIER, Overrides, Plan, RATE, STORAGE};
 use crate::classes::TOKEN_BUCKET;
 use crate::exceptions;
 use crate::storage;
-use crate::zend::{Call, Number, Object, Thrown, Zval, arithmetic, invoke, throw, value};
+use crate::zend::{Call, Kept, Number, Object, Thrown, Zval, arithmetic, invoke, throw, value};
 use tokenbucket_core::clock::wall_clock;
 use tokenbucket_core::{AmountError, Grain, Step, seconds};
 
@@ -80,12 +80,13 @@ pub fn to_seconds(
     bucket: &Object<Bucket>,
     overrides: Overrides,
     tokens: &Zval,
-) -> Result<Zval, Thrown> {
+) -> Result<Kept, Thrown> {
     if overrides.tokens_to_seconds {
         let mut arguments = [tokens.shallow_clone()];
         return invoke::method(bucket.zend(), "_tokens_to_seconds", &mut arguments);
     }
-    arithmetic::divide(tokens, &property(bucket, RATE)?).ok_or(Thrown)
+    let seconds = arithmetic::divide(tokens, &property(bucket, RATE)?);
+    seconds.map(Kept::from).ok_or(Thrown)
 }
 
 /// Returns the result of [`to_seconds`] as a double, or NaN if it is not a number.

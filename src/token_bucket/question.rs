@@ -5,7 +5,7 @@ use super::overrides;
 use super::plan::{Plan, STORAGE};
 use crate::exceptions;
 use crate::storage::{self, Storage};
-use crate::zend::{Held, Number, Object, Thrown, Zval, throw};
+use crate::zend::{Held, Kept, Number, Object, Thrown, Zval, throw};
 use tokenbucket_core::clock::TICKS_PER_MICROSECOND;
 use tokenbucket_core::step::MAX_WAIT;
 use tokenbucket_core::{Decision, Outcome, Step, Ticks};
@@ -28,7 +28,7 @@ pub enum Home {
     /// A storage of the extension, which runs steps.
     Native(Held<dyn Storage>),
     /// A userland storage, which decides in PHP.
-    Userland(Zval),
+    Userland(Kept),
 }
 
 impl<'a> Question<'a> {
@@ -55,7 +55,7 @@ impl<'a> Question<'a> {
         let object = bucket.copy_property(STORAGE);
         let home = match storage::held(&object) {
             Some(storage) => Home::Native(storage),
-            None => Home::Userland(object),
+            None => Home::Userland(object.into()),
         };
         let step = plan.step(number);
         let mut step = step.map_err(|error| exceptions::bad_amount(argument, error))?;

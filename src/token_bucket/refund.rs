@@ -21,7 +21,8 @@ pub fn refund(call: &mut Call<'_>, _result: &mut Zval) -> Result<(), Thrown> {
         question.plan.quota.refund(tokens)
     };
     let put = Put::refund(cost, burst);
-    question.native("refund")?.put(question.plan.key(), &put)
+    let storage = question.native("refund")?;
+    storage.put(question.plan.key(), &put).map(drop)
 }
 
 /// Implements `reset(): void`. Throws `LogicException` for a userland storage.
@@ -29,5 +30,6 @@ pub fn reset(call: &mut Call<'_>, _result: &mut Zval) -> Result<(), Thrown> {
     let question = Question::of(call.this::<Bucket>(), Number::Int(0), 1)?;
     let burst = question.step.burst;
     let storage = question.native("reset")?;
-    storage.put(question.plan.key(), &Put::Reset { burst })
+    let put = Put::Reset { burst };
+    storage.put(question.plan.key(), &put).map(drop)
 }

@@ -42,7 +42,8 @@ pub fn consume(question: &Question<'_>, object: &Zval) -> Result<bool, Thrown> {
         closure(&TOKEN_BUCKET, "reset", handler!(bootstrap_closure), &memory).ok_or(Thrown)?;
     let object = value::object(object).ok_or(Thrown)?;
     let identifier = property(bucket, IDENTIFIER)?;
-    let answer = invoke::method(object, "consume", &mut [identifier, wanted, full, start])?;
+    let mut arguments = [identifier, wanted.into_zval(), full.into_zval(), start];
+    let answer = invoke::method(object, "consume", &mut arguments)?;
     Ok(value::is_truthy(&answer))
 }
 

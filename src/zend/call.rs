@@ -11,6 +11,7 @@ use ext_php_rs::ffi::{
     zend_execute_data, zend_wrong_parameters_count_error, zval,
 };
 use ext_php_rs::types::{ZendHashTable, ZendStr, Zval};
+use std::any::Any;
 use std::marker::PhantomData;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::ptr::{self, NonNull};
@@ -44,7 +45,19 @@ pub fn run<'a>(
         }
     });
     if let Err(panic) = catch_unwind(body) {
-        throw::panicked(bailout::resume(panic).as_ref());
+        report(panic);
+    }
+}
+
+/// Throws an `Error` for a panic, or resumes the bailout that it stands for.
+#[cold]
+fn report(panic: Box<dyn Any + Send>) {
+    let panic = bailout::resume(panic);
+    // The memory may not suffice for the exception.
+    let report = AssertUnwindSafe(|| throw::panicked(panic.as_ref()));
+    if let Err(end) = catch_unwind(report) {
+        drop(panic);
+        bailout::resume(end);
     }
 }
 
@@ -149,12 +162,12 @@ impl<'a> Call<'a> {
                 return None;
             }
             let (scope, name) = (ZendStr::new("static", false), ZendStr::new(name, false));
-            let found = symbols::zend_get_class_constant_ex(
-                ptr::from_ref(&*scope).cast_mut().cast(),
-                ptr::from_ref(&*name).cast_mut().cast(),
-                class.entry(),
-                0,
-            );
+            let [scope, name] =
+                [&scope, &name].map(|text| ptr::from_ref(&**text).cast_mut().cast());
+            let entry = class.entry();
+            // The constant may be an expression that runs PHP code.
+            let find = || symbols::zend_get_class_constant_ex(scope, name, entry, 0);
+            let found = bailout::door(find);
             found
                 .as_ref()
                 .and_then(value::to_number)
@@ -164,9 +177,12 @@ impl<'a> Call<'a> {
 
     #[cold]
     fn wrong(&self, number: u32, expected: symbols::zend_expected_type) -> Thrown {
+        let arg = self.raw(number);
         // SAFETY: called in the frame of the function that the message names, with one of its
         // arguments. If an exception is pending, the engine keeps that exception.
-        unsafe { symbols::zend_wrong_parameter_type_error(number, expected, self.raw(number)) };
+        bailout::door(|| unsafe {
+            symbols::zend_wrong_parameter_type_error(number, expected, arg);
+        });
         Thrown
     }
 
@@ -179,7 +195,8 @@ impl<'a> Call<'a> {
         convert: impl FnOnce(*mut zval, *mut T) -> bool,
     ) -> Option<T> {
         let mut result = T::default();
-        convert(self.raw(number), &raw mut result).then_some(result)
+        let (arg, place) = (self.raw(number), &raw mut result);
+        bailout::door(|| convert(arg, place)).then_some(result)
     }
 
     /// Returns argument `number` as `int|float`, converted in the caller's mode (weak or strict).
@@ -194,11 +211,10 @@ impl<'a> Call<'a> {
         // A copy is converted, because the bytes of the argument's string may be borrowed.
         let mut copy = self.arg(number).shallow_clone();
         let mut converted = ptr::null_mut();
+        let (from, to) = (&raw mut copy, &raw mut converted);
         // SAFETY: the copy belongs to this function, so it may be converted in place.
-        let parsed = unsafe {
-            symbols::zend_parse_arg_number_slow(&raw mut copy, &raw mut converted, number)
-        };
-        if parsed
+        let convert = || unsafe { symbols::zend_parse_arg_number_slow(from, to, number) };
+        if bailout::door(convert)
             // SAFETY: the conversion has set the pointer to a live value.
             && let Some(plain) = value::as_number(unsafe { &*converted })
         {
@@ -392,7 +408,9 @@ impl<'a> Call<'a> {
         let (class, arg) = (throw::text(class), self.raw(number));
         // SAFETY: called in the frame of the function that the message names, with one of its
         // arguments.
-        unsafe { symbols::zend_wrong_parameter_class_error(number, class.as_ptr(), arg) };
+        bailout::door(|| unsafe {
+            symbols::zend_wrong_parameter_class_error(number, class.as_ptr(), arg);
+        });
         Thrown
     }
 }

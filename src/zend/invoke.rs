@@ -5,7 +5,7 @@
 use super::class::Class;
 use super::obj::{Obj, find_method};
 use super::throw::{self, Thrown};
-use super::{bailout, symbols, value};
+use super::{Kept, bailout, symbols, value};
 use ext_php_rs::ffi::{
     _call_user_function_impl, ext_php_rs_executor_globals, zend_call_known_function, zend_function,
     zend_is_callable,
@@ -73,7 +73,7 @@ impl<'a> Method<'a> {
     ///
     /// # Errors
     /// Fails with the exception of the method.
-    pub fn call(&self, arguments: &mut [Zval]) -> Result<Zval, Thrown> {
+    pub fn call(&self, arguments: &mut [Zval]) -> Result<Kept, Thrown> {
         let (mut result, function) = (Zval::new(), self.function);
         let (this, class) = (self.object.as_ptr(), self.object.class());
         // The count fits because the extension passes only a handful of arguments.
@@ -86,7 +86,7 @@ impl<'a> Method<'a> {
         bailout::door(|| unsafe {
             zend_call_known_function(function, this, class, place, count, arguments, none);
         });
-        throw::unless_pending(value::behind(result))
+        throw::unless_pending(value::behind(result).into())
     }
 }
 
@@ -94,21 +94,22 @@ impl<'a> Method<'a> {
 ///
 /// # Errors
 /// Fails with the exception of the method, or throws `Error` if there is no such method.
-pub fn method(object: Obj<'_>, method: &str, arguments: &mut [Zval]) -> Result<Zval, Thrown> {
+pub fn method(object: Obj<'_>, method: &str, arguments: &mut [Zval]) -> Result<Kept, Thrown> {
     Method::of(object, method)?.call(arguments)
 }
 
 /// Returns true if `callable` can be called from the running method's scope.
 pub fn is_callable(callable: &Zval) -> bool {
-    // SAFETY: the value is live and is not changed.
-    unsafe { zend_is_callable(ptr::from_ref(callable).cast_mut(), 0, ptr::null_mut()) }
+    let callable = ptr::from_ref(callable).cast_mut();
+    // SAFETY: the value is live and is not changed. The look-up of a class may run an autoloader.
+    bailout::door(|| unsafe { zend_is_callable(callable, 0, ptr::null_mut()) })
 }
 
 /// Calls `callable` without arguments.
 ///
 /// # Errors
 /// Fails with the exception of the called code.
-pub fn callable(callable: &Zval) -> Result<Zval, Thrown> {
+pub fn callable(callable: &Zval) -> Result<Kept, Thrown> {
     let mut result = Zval::new();
     let (callable, none) = (ptr::from_ref(callable).cast_mut(), ptr::null_mut());
     let place = &raw mut result;
@@ -119,7 +120,7 @@ pub fn callable(callable: &Zval) -> Result<Zval, Thrown> {
     if status != 0 {
         return Err(Thrown);
     }
-    throw::unless_pending(value::behind(result))
+    throw::unless_pending(value::behind(result).into())
 }
 
 /// Runs the pending interrupt, such as a signal handler of PHP code. The time limit stays pending,

@@ -6,9 +6,9 @@
 
 use super::class::Class;
 use super::obj::Obj;
-use super::symbols;
 use super::throw::Thrown;
 use super::value::{self, Val};
+use super::{Kept, bailout, symbols};
 use ext_php_rs::ffi::{
     HashTable, ext_php_rs_zend_object_alloc, object_properties_init, std_object_handlers,
     zend_class_entry, zend_object, zend_object_std_dtor, zend_object_std_init,
@@ -25,6 +25,8 @@ use std::ptr;
 pub trait State: Sized + 'static {
     /// The number of properties that the code accesses by slot.
     const SLOTS: usize = 0;
+    /// True if states own memory of the process, which only Rust code releases.
+    const OWNS_MEMORY: bool = false;
     /// Returns the class whose objects have this state.
     fn class() -> &'static Class;
     /// Returns the state of an object before its constructor runs.
@@ -158,7 +160,7 @@ impl<T: State> Object<T> {
 #[derive(Debug)]
 pub struct Held<T: ?Sized> {
     part: ptr::NonNull<T>,
-    object: Zval,
+    object: Kept,
 }
 
 impl<T: ?Sized> Held<T> {
@@ -168,7 +170,7 @@ impl<T: ?Sized> Held<T> {
         let part = find(value::object(value)?)?;
         Some(Self {
             part: part.into(),
-            object: value.shallow_clone(),
+            object: value.shallow_clone().into(),
         })
     }
 
@@ -220,7 +222,8 @@ impl Class {
     }
 }
 
-/// Returns a new object of the state's class with this state. `construct` sets its properties.
+/// Returns a new object of the state's class with this state. `construct` sets its properties. The
+/// caller owns no memory of the process, unless the state does; see [`State::OWNS_MEMORY`].
 ///
 /// # Errors
 /// Fails if the engine cannot create the object, or with the exception of `construct`.
@@ -229,8 +232,14 @@ pub fn instantiate<T: State>(
     construct: impl FnOnce(&Object<T>) -> Result<(), Thrown>,
 ) -> Result<Zval, Thrown> {
     let mut value = Zval::new();
+    let place = &raw mut value;
     // SAFETY: objects are made only by methods, which run after all classes were registered.
-    let status = unsafe { symbols::object_init_ex(&raw mut value, T::class().entry()) };
+    let create = || unsafe { symbols::object_init_ex(place, T::class().entry()) };
+    let status = if T::OWNS_MEMORY {
+        bailout::door(create)
+    } else {
+        create()
+    };
     if status != 0 {
         return Err(Thrown);
     }
@@ -275,12 +284,15 @@ fn allocate<T: State>(class: *mut zend_class_entry, state: T) -> *mut zend_objec
 pub(super) unsafe extern "C" fn free<T: State>(object: *mut zend_object) {
     // SAFETY: called once, at the end of an object that `allocate` made. The engine frees the
     // memory.
-    unsafe {
-        let whole = Object::<T>::whole(object);
-        // The state is dropped only afterwards. This call may run destructors of values in a
-        // WeakMap, and their PHP code can still reach the object.
-        zend_object_std_dtor(object);
-        ptr::drop_in_place(&raw mut (*whole).state);
+    let release = || unsafe { zend_object_std_dtor(object) };
+    // SAFETY: as above. The state is dropped only after `release`, which may run destructors of
+    // properties and of values in a WeakMap. Their PHP code can still reach the object.
+    let drop = || unsafe { ptr::drop_in_place(&raw mut (*Object::<T>::whole(object)).state) };
+    if T::OWNS_MEMORY {
+        bailout::finally(release, drop);
+    } else {
+        release();
+        drop();
     }
 }
 

@@ -1,8 +1,8 @@
 //! Process-wide services of the engine: settings, `phpinfo()`, interrupts, dates.
 
-use super::symbols;
 pub use super::symbols::{FAILURE, SUCCESS};
 use super::throw::text;
+use super::{bailout, symbols};
 use ext_php_rs::ffi::{
     IS_STRING_EX, ext_php_rs_executor_globals, ext_php_rs_sapi_module, php_info_print_table_end,
     php_info_print_table_row, php_info_print_table_start, zend_ini_entry, zend_string,
@@ -83,7 +83,9 @@ pub fn print_settings(module: *mut ModuleEntry) {
 pub fn log(message: &str) {
     let line = text(&format!("tokenbucket: {message}"));
     // SAFETY: the engine copies the C string.
-    unsafe { symbols::php_log_err_with_severity(line.as_ptr(), libc::LOG_WARNING) };
+    bailout::door(|| unsafe {
+        symbols::php_log_err_with_severity(line.as_ptr(), libc::LOG_WARNING);
+    });
 }
 
 /// Returns the name of the server interface: `cli`, `fpm-fcgi`, ….
@@ -133,7 +135,9 @@ pub fn local_date(format: &CStr, instant: i64) -> Vec<u8> {
     // SAFETY: the format is passed with its length. The result is null or a string that this
     // function owns and releases.
     unsafe {
-        let text = symbols::php_format_date(format.as_ptr(), format.count_bytes(), instant, true);
+        let (start, length) = (format.as_ptr(), format.count_bytes());
+        let print = || symbols::php_format_date(start, length, instant, true);
+        let text = bailout::door(print);
         if text.is_null() {
             return Vec::new();
         }

@@ -8,7 +8,7 @@ use ext_php_rs::ffi::{
     ext_php_rs_executor_globals, ext_php_rs_zend_object_release, zend_class_entry, zend_object,
     zend_throw_exception,
 };
-use ext_php_rs::types::{ZendStr, Zval};
+use ext_php_rs::types::Zval;
 use ext_php_rs::zend::{ExecutorGlobals, ce};
 use std::any::Any;
 use std::ffi::CString;
@@ -64,9 +64,10 @@ pub fn aside<R>(body: impl FnOnce() -> R) -> R {
             (*globals).exception = pending;
         } else if is_exit(pending) {
             (*globals).exception = pending;
-            ext_php_rs_zend_object_release(new);
+            // The destructor of an exception may run PHP code.
+            bailout::door(|| ext_php_rs_zend_object_release(new));
         } else if is_exit(new) {
-            ext_php_rs_zend_object_release(pending);
+            bailout::door(|| ext_php_rs_zend_object_release(pending));
         } else {
             symbols::zend_exception_set_previous(new, pending);
         }
@@ -88,9 +89,10 @@ unsafe fn is_exit(exception: *mut zend_object) -> bool {
 #[cold]
 pub fn argument_value(number: u32, message: &str) -> Thrown {
     let message = text(message);
+    let (format, start) = (c"%s".as_ptr(), message.as_ptr());
     // SAFETY: the format takes one C string. The engine adds the names of the running function,
     // which has at least `number` parameters.
-    unsafe { symbols::zend_argument_value_error(number, c"%s".as_ptr(), message.as_ptr()) };
+    bailout::door(|| unsafe { symbols::zend_argument_value_error(number, format, start) });
     Thrown
 }
 
@@ -98,8 +100,9 @@ pub fn argument_value(number: u32, message: &str) -> Thrown {
 #[cold]
 pub fn argument_type(number: u32, message: &str) -> Thrown {
     let message = text(message);
+    let (format, start) = (c"%s".as_ptr(), message.as_ptr());
     // SAFETY: as in `argument_value`.
-    unsafe { symbols::zend_argument_type_error(number, c"%s".as_ptr(), message.as_ptr()) };
+    bailout::door(|| unsafe { symbols::zend_argument_type_error(number, format, start) });
     Thrown
 }
 
@@ -135,8 +138,9 @@ fn exception(class: &zend_class_entry, message: &str) -> Thrown {
 
 fn raise(class: *mut zend_class_entry, message: &str) -> *mut zend_object {
     let message = text(message);
+    let start = message.as_ptr();
     // SAFETY: the class is registered. The engine copies the C string.
-    unsafe { zend_throw_exception(class, message.as_ptr(), 0) }
+    bailout::door(|| unsafe { zend_throw_exception(class, start, 0) })
 }
 
 /// Catches the pending exception if it is of the class named `class` (in lower case) or of a
@@ -204,9 +208,10 @@ pub fn warning(message: &str) -> Result<(), Thrown> {
 /// Fails with the exception of the handler.
 #[cold]
 pub fn user_warning(message: &str) -> Result<(), Thrown> {
-    let held = ZendStr::new(message, false);
-    let text = ptr::from_ref(&*held).cast_mut().cast();
-    // SAFETY: the text is a live string, which the engine does not keep.
+    let held = value::of_bytes(message.as_bytes());
+    // SAFETY: the value holds a live string, which the engine does not keep.
+    let text = unsafe { held.value.str_ };
+    // SAFETY: as above.
     bailout::door(|| unsafe {
         symbols::zend_error_zstr(symbols::E_USER_WARNING.cast_signed(), text);
     });

@@ -59,6 +59,13 @@ pub fn kind(value: &Zval) -> u32 {
     u32::from(unsafe { value.u1.v.type_ })
 }
 
+/// Returns true if the value holds a counted reference, which must be released.
+#[inline]
+pub(super) fn is_counted(value: &Zval) -> bool {
+    // SAFETY: both views of `u1` are plain integers. The flags of other values are 0.
+    unsafe { value.u1.v.type_flags != 0 }
+}
+
 /// Returns the value behind a PHP reference, or the value itself.
 #[inline]
 pub fn dereference(value: &Zval) -> &Zval {
@@ -93,19 +100,22 @@ pub fn as_number(value: &Zval) -> Option<Number> {
 
 /// Converts the value to a number in weak mode, also in `strict_types` files. Use this for untyped
 /// parameters. Returns `None` for null, objects and other values that are not numeric.
+#[inline]
 pub fn to_number(value: &Zval) -> Option<Number> {
-    if let Some(number) = as_number(value) {
-        return Some(number);
-    }
+    as_number(value).or_else(|| convert_to_number(value))
+}
+
+#[cold]
+fn convert_to_number(value: &Zval) -> Option<Number> {
     if kind(value) == IS_NULL || kind(value) == IS_OBJECT {
         return None;
     }
     let mut float = 0.0;
-    let value = ptr::from_ref(value).cast_mut();
+    let (value, place) = (ptr::from_ref(value).cast_mut(), &raw mut float);
     // SAFETY: the value is live and is not changed. The engine uses the parameter's number only in
     // the deprecation for null, and null was excluded.
-    unsafe { symbols::zend_parse_arg_double_weak(value, &raw mut float, u32::MAX) }
-        .then(|| whole(float))
+    let convert = || unsafe { symbols::zend_parse_arg_double_weak(value, place, u32::MAX) };
+    bailout::door(convert).then(|| whole(float))
 }
 
 /// Returns a whole double as an integer, so that "10" and 10 are the same amount.
@@ -156,6 +166,12 @@ pub fn bytes(value: &Zval) -> &[u8] {
 
 /// Returns a PHP string of these bytes.
 pub fn of_bytes(bytes: &[u8]) -> Zval {
+    bailout::door(|| of_text(bytes))
+}
+
+/// Returns a PHP string of these bytes, faster than [`of_bytes`]. If the memory limit is reached,
+/// the caller's frames are skipped, so they own no memory of the process.
+pub fn of_text(bytes: &[u8]) -> Zval {
     let mut value = Zval::new();
     if bytes.is_empty() {
         // SAFETY: the engine sets the empty string when it starts. Interned strings need no
@@ -241,14 +257,14 @@ impl Val<'_> {
     /// Puts another value into the place and releases the old value.
     pub(super) fn replace(self, value: Zval) {
         // SAFETY: by contract the place is valid. The old value is released after the new one is in
-        // place, because its destructor may read the place. `forget` prevents a second release.
-        unsafe {
-            let mut old = self.0.replace(value);
-            if old.u1.v.type_flags != 0 {
-                zval_ptr_dtor(&raw mut old);
-            }
-            std::mem::forget(old);
+        // place, because its destructor may read the place.
+        let mut old = unsafe { self.0.replace(value) };
+        if is_counted(&old) {
+            let old = &raw mut old;
+            // SAFETY: the old value is live, and is forgotten below.
+            bailout::release(|| unsafe { zval_ptr_dtor(old) });
         }
+        std::mem::forget(old);
     }
 }
 
@@ -284,9 +300,9 @@ pub fn elements(value: &Zval) -> Vec<&Zval> {
 
 /// Returns a PHP list of these elements, or `None` if they are more than an array can hold.
 pub fn of_list(elements: impl IntoIterator<Item = Zval>) -> Option<Zval> {
-    let mut list = ZendHashTable::new();
+    let mut list = bailout::door(ZendHashTable::new);
     for element in elements {
-        list.push(element).ok()?;
+        bailout::door(|| list.push(element)).ok()?;
     }
     let mut value = Zval::new();
     value.set_hashtable(list);
@@ -296,18 +312,18 @@ pub fn of_list(elements: impl IntoIterator<Item = Zval>) -> Option<Zval> {
 /// Sets the element `key` of an array. A key of digits becomes an integer, as in PHP.
 pub fn insert(array: &mut Zval, key: &[u8], mut element: Zval) {
     debug_assert!(array.is_array());
+    let (array, start, place) = (&raw mut *array, key.as_ptr().cast(), &raw mut element);
     // SAFETY: the value is live and its array has no other owner. The array takes over the element,
     // so it is forgotten below.
-    unsafe {
-        symbols::add_assoc_zval_ex(array, key.as_ptr().cast(), key.len(), &raw mut element);
-    }
+    bailout::door(|| unsafe { symbols::add_assoc_zval_ex(array, start, key.len(), place) });
     std::mem::forget(element);
 }
 
 /// Returns true if PHP's `if` would treat the value as true.
 pub fn is_truthy(value: &Zval) -> bool {
-    // SAFETY: the value is live and is not changed.
-    let is_true = unsafe { ext_php_rs::ffi::zend_is_true(ptr::from_ref(value).cast_mut()) };
+    let value = ptr::from_ref(value).cast_mut();
+    // SAFETY: the value is live and is not changed. PHP 8.5 warns about NAN.
+    let is_true = bailout::door(|| unsafe { ext_php_rs::ffi::zend_is_true(value) });
     // The engine returns an `int`, and since PHP 8.4 a `bool`.
     #[allow(clippy::useless_conversion)]
     let is_true = i32::from(is_true) != 0;

@@ -8,7 +8,7 @@
 
 use super::state::{DB, Made, PdoStorage, slot};
 use crate::zend::invoke::{self, Method};
-use crate::zend::{Obj, Object, Thrown, Zval, throw, value};
+use crate::zend::{Kept, Obj, Object, Thrown, Zval, throw, value};
 use std::cell::{Cell, RefCell};
 use tokenbucket_core::clock;
 use tokenbucket_core::remote::Cause;
@@ -30,11 +30,11 @@ const TRIES: u32 = 100;
 pub struct Database<'a> {
     pub object: &'a Object<PdoStorage>,
     pub made: &'a Made,
-    pub db: Zval,
+    pub db: Kept,
     /// True if the caller had a transaction open when the call began. Always false on `SQLite`.
     pub in_transaction: bool,
     /// The last exception that PDO threw.
-    caught: RefCell<Option<Zval>>,
+    caught: RefCell<Option<Kept>>,
     /// True if the database rolled back the last failed statement as a whole.
     undone: Cell<bool>,
 }
@@ -139,12 +139,14 @@ impl<'a> Database<'a> {
         })?;
         // On SQLite, PDO does not report a transaction that a statement began. The flag is not
         // needed there, because the denial cache is off and no statement is repeated.
-        let in_transaction = made.dialect != Dialect::Sqlite
-            && value::is_truthy(&invoke::method(pdo, "intransaction", &mut [])?);
+        let in_transaction = made.dialect != Dialect::Sqlite && {
+            let answer = invoke::method(pdo, "intransaction", &mut [])?;
+            value::is_truthy(&answer)
+        };
         Ok(Self {
             object,
             made,
-            db,
+            db: db.into(),
             in_transaction,
             caught: RefCell::default(),
             undone: Cell::new(false),
@@ -152,18 +154,18 @@ impl<'a> Database<'a> {
     }
 
     /// Returns the last exception of PDO and forgets it.
-    pub fn caught(&self) -> Option<Zval> {
+    pub fn caught(&self) -> Option<Kept> {
         self.caught.take()
     }
 
     /// Calls a method of PDO that returns false when it fails. Converts that, or an exception, to a
     /// [`Cause`].
-    pub fn call(&self, on: &Zval, method: &str, arguments: &mut [Zval]) -> Result<Zval, Cause> {
+    pub fn call(&self, on: &Zval, method: &str, arguments: &mut [Zval]) -> Result<Kept, Cause> {
         let object = value::object(on).ok_or(Cause::Caller("no object"))?;
         self.checked(object, invoke::method(object, method, arguments))
     }
 
-    fn checked(&self, on: Obj<'_>, answer: Result<Zval, Thrown>) -> Result<Zval, Cause> {
+    fn checked(&self, on: Obj<'_>, answer: Result<Kept, Thrown>) -> Result<Kept, Cause> {
         match answer {
             Ok(answer) if !answer.is_false() => Ok(answer),
             _ => Err(self.failure(on)),
@@ -200,7 +202,7 @@ impl<'a> Database<'a> {
         let statement = match kept {
             Some((slot, kept)) if value::object(&kept).is_some() => {
                 self.object.set_property(slot, Zval::null());
-                kept
+                kept.into()
             }
             _ => {
                 let text = value::of_bytes(text.text.as_bytes());
@@ -227,13 +229,13 @@ impl<'a> Database<'a> {
         self.call(&statement, "execute", &mut [])?;
         let answer = read(&statement)?;
         if let Some(slot) = slot(query) {
-            self.object.set_property(slot, statement);
+            self.object.set_property(slot, statement.into_zval());
         }
         Ok(answer)
     }
 
     /// Returns the next row, or `None` after the last row.
-    pub fn row(&self, statement: &Zval) -> Result<Option<Zval>, Cause> {
+    pub fn row(&self, statement: &Zval) -> Result<Option<Kept>, Cause> {
         let object = value::object(statement).ok_or(Cause::Caller("no object"))?;
         let code = match invoke::method(object, "fetch", &mut [int(FETCH_NUM)]) {
             Ok(row) if row.is_array() => return Ok(Some(row)),
@@ -287,7 +289,7 @@ impl<'a> Database<'a> {
             {
                 message = String::from_utf8_lossy(value::bytes(&said)).into_owned();
             }
-            drop(self.caught.replace(Some(caught)));
+            drop(self.caught.replace(Some(caught.into())));
         }
         let Ok(info) = invoke::method(on, "errorinfo", &mut []) else {
             return Cause::Thrown;

@@ -45,8 +45,9 @@ impl Storage for Object<PdoStorage> {
         })
     }
 
-    fn put(&self, key: Key<'_>, put: &Put) -> Result<(), Thrown> {
-        with(self, |remote| remote.put(key, put))
+    fn put(&self, key: Key<'_>, put: &Put) -> Result<bool, Thrown> {
+        let answer = with(self, |remote| remote.put(key, put).map(Answer::with_origin))?;
+        Ok(answer.1)
     }
 
     fn contains(&self, key: Key<'_>) -> Result<bool, Thrown> {

@@ -5,7 +5,7 @@ use super::state::PdoStorage;
 use crate::segment;
 use crate::storage::arguments;
 use crate::storage::remote::tell;
-use crate::zend::{Object, Thrown, throw, value};
+use crate::zend::{Kept, Object, Thrown, throw, value};
 use tokenbucket_core::clock;
 use tokenbucket_core::remote::{
     Answer, Ask, Cause, Failure, Remote, Reply, Server, Settings, Transport,
@@ -52,7 +52,8 @@ pub fn with<R>(
     if throw::is_pending() {
         return Err(Thrown);
     }
-    tell(&remote, answer, || remote.transport().caught())
+    let caught = || remote.transport().caught().map(Kept::into_zval);
+    tell(&remote, answer, caught)
 }
 
 impl Transport for Database<'_> {
