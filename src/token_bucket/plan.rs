@@ -142,13 +142,8 @@ impl Plan {
         let storage = storage::of(storage_of(source[STORAGE])?);
         let grain = storage.map_or(Grain::Nanosecond, Storage::grain);
         make_quota(numbers, grain).map_err(|error| exceptions::bad_quota(origin, error))?;
-        let (hash, row) = match storage {
-            Some(storage) => (
-                storage.key(value::bytes(identifier)).hash,
-                storage.hasher().row(),
-            ),
-            None => Default::default(),
-        };
+        let key = storage.map(|it| it.key(value::bytes(identifier)));
+        let (hash, row) = key.map_or((0, Row(0)), |key| (key.hash, key.row));
         let can_be_held = storage.is_some_and(Storage::can_be_held);
         // Writes each field into the object. Moving a whole plan takes longer than deriving it.
         let mut plan = place.borrow_mut();

@@ -255,15 +255,31 @@ impl Val<'_> {
     }
 
     /// Puts another value into the place and releases the old value.
+    #[inline(always)]
     pub(super) fn replace(self, value: Zval) {
+        let place = self.0.as_ptr();
+        // SAFETY: by contract the place is valid. An old value that holds no counted reference need
+        // not be released. The fields are written one by one, because the processor must wait when
+        // it reads a whole value right after its parts were written.
+        unsafe {
+            if is_counted(&*place) {
+                self.replace_counted(value);
+            } else {
+                (*place).value = value.value;
+                (*place).u1.type_info = value.u1.type_info;
+                std::mem::forget(value);
+            }
+        }
+    }
+
+    #[cold]
+    fn replace_counted(self, value: Zval) {
         // SAFETY: by contract the place is valid. The old value is released after the new one is in
         // place, because its destructor may read the place.
         let mut old = unsafe { self.0.replace(value) };
-        if is_counted(&old) {
-            let old = &raw mut old;
-            // SAFETY: the old value is live, and is forgotten below.
-            bailout::release(|| unsafe { zval_ptr_dtor(old) });
-        }
+        let place = &raw mut old;
+        // SAFETY: the old value is live, and is forgotten below.
+        bailout::release(|| unsafe { zval_ptr_dtor(place) });
         std::mem::forget(old);
     }
 }

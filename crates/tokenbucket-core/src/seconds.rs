@@ -8,6 +8,10 @@ use crate::quota::{Grain, MAX_BURST};
 use crate::step::Step;
 use crate::tokens::{AmountError, Tokens};
 
+/// Below these 52 days, neighbouring doubles differ by less than a tick. So each number of ticks
+/// has a nearest double of its own.
+const DISTINCT: Ticks = 1 << 52;
+
 /// Returns `seconds` in ticks, rounded up, at most [`MAX_BURST`].
 ///
 /// If `seconds` is the double nearest to a whole number of ticks, that number is returned. For
@@ -48,6 +52,9 @@ fn down(amount: Tokens, factor: u64, divisor: u64) -> Option<u64> {
 /// Returns `ticks` in seconds: the least double that [`to_ticks`] does not convert to fewer ticks.
 #[must_use]
 pub fn from_ticks(ticks: Ticks) -> f64 {
+    if ticks < DISTINCT {
+        return ticks as f64 / TICKS_PER_SECOND as f64;
+    }
     // Negative seconds count as 0 ticks.
     let reached = |seconds| to_ticks(seconds).unwrap_or(0);
     let wanted = ticks.min(MAX_BURST);
@@ -133,6 +140,16 @@ mod tests {
             assert!(to_ticks(told).unwrap() >= ticks);
             assert!(ticks == 0 || to_ticks(told.next_down()).unwrap() <= ticks);
         }
+    }
+
+    #[test]
+    fn seconds_of_less_than_52_days_return_the_same_ticks() {
+        // Multiples of an odd number visit all lengths below the limit.
+        for n in 0..100_000u64 {
+            let ticks = n.wrapping_mul(0x9E37_79B9_7F4A_7C15) >> (12 + n % 52);
+            assert_eq!(to_ticks(from_ticks(ticks)), Ok(ticks));
+        }
+        assert_eq!(to_ticks(from_ticks(DISTINCT - 1)), Ok(DISTINCT - 1));
     }
 
     #[test]

@@ -4,6 +4,7 @@
 use super::*;
 use crate::clock::{EPOCH, TICKS_PER_SECOND, Ticks, Timestamp, boot_clock};
 use crate::host::{self, Host};
+use crate::key::Row;
 use crate::memory::Segment;
 use crate::remote::denial_cache::Entry;
 use crate::step::{Denial, Verdict};
@@ -83,6 +84,7 @@ fn key() -> Key<'static> {
     Key {
         identifier: b"id",
         hash: 77,
+        row: Row::default(),
     }
 }
 

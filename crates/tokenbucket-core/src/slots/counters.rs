@@ -105,7 +105,7 @@ impl<T> Index<Row> for Rows<T> {
     #[inline]
     fn index(&self, row: Row) -> &T {
         // The remainder makes every number valid.
-        &self.0[usize::from(row.0) % ROWS]
+        &self.0[row.0 as usize % ROWS]
     }
 }
 

@@ -119,7 +119,7 @@ impl Entry {
             identifier: bytes.take(length).collect(),
             // The cast keeps the upper 8 bits.
             #[allow(clippy::cast_possible_truncation)]
-            row: Row((word >> ROW_SHIFT) as u8),
+            row: Row((word >> ROW_SHIFT) as u32),
             denied: 0,
         }
     }

@@ -39,7 +39,7 @@ impl Kind {
 
     /// Returns the row of the namespaces of this kind that have no row of their own.
     const fn others(self) -> Row {
-        Row(self as u8)
+        Row(self as u32)
     }
 }
 
@@ -99,7 +99,7 @@ impl Namespaces {
         let found = entry.load(Relaxed);
         if found & !LOW == hasher.tag() & !LOW {
             // The cast keeps the row.
-            return Row((found & LOW) as u8);
+            return Row((found & LOW) as u32);
         }
         let row = self.row(root, Kind::SharedMemory, parts);
         entry.store(hasher.tag() & !LOW | u64::from(row.0), Relaxed);
@@ -152,7 +152,7 @@ impl Namespaces {
 const fn row_of_cell(index: usize) -> Row {
     // The number of rows is less than 256.
     #[allow(clippy::cast_possible_truncation)]
-    Row((index + Kind::ALL.len()) as u8)
+    Row((index + Kind::ALL.len()) as u32)
 }
 
 impl Cell {

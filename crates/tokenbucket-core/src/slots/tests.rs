@@ -2,13 +2,13 @@
 //! validation, as another process would.
 #![allow(clippy::expect_used)]
 
-use super::counters::{Event, Shard, Totals};
+use super::counters::{By, Event, Shard, Totals};
 use super::protocol::{self, AtomicWord, Production, Slots};
 use super::table::{Usage, is_lock_free};
 use super::word::{Fingerprint, Span, Word};
 use crate::clock::{EPOCH, Ticks, Timestamp, boot_clock};
 use crate::host::{Host, Settings, lines};
-use crate::key::Key;
+use crate::key::{Key, Row};
 use crate::memory::{Layout, Segment, SegmentError};
 use crate::step::{Denial, Outcome, Step, Verdict};
 use crate::store::Put;
@@ -368,6 +368,7 @@ fn a_key_may_use_the_slots_of_two_lines() {
             let key = Key {
                 identifier: b"",
                 hash,
+                row: Row::default(),
             };
             let outcome = host.slots().take(key, &Step::new(1 << 40, 1 << 50), None);
             outcome.verdict
@@ -384,7 +385,7 @@ fn a_key_may_use_the_slots_of_two_lines() {
         expected.sort_unstable();
         assert_eq!(used, expected, "{bits:x}");
         let totals = host.slots().totals();
-        assert_eq!(totals.get(Event::Granted), 8);
+        assert_eq!(totals.all_decisions(By::SharedMemory), [8, 1]);
         assert_eq!(totals.get(Event::Inserted), 8);
     }
 }

@@ -136,7 +136,7 @@ fn processes_find_the_same_rows() {
 /// Overwrites the cells of a named segment. Each cell gets `bytes`.
 fn spoil(folder: &Folder, host: &Host, bytes: [u8; size_of::<Cell>()]) {
     let name = b"a name that is easy to find in the file".as_slice();
-    let row = usize::from(host.slots().row(Kind::Redis, [name, b""]).0);
+    let row = host.slots().row(Kind::Redis, [name, b""]).0 as usize;
     let file = std::fs::read(folder.file()).unwrap();
     let at = file.windows(name.len()).position(|window| window == name);
     // The name begins after two words of its cell.
