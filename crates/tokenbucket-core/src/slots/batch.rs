@@ -8,9 +8,9 @@
 //! 4. If another process has changed a slot since step 1, load and decide this slot again. If it
 //!    now denies, undo the earlier swaps.
 //!
-//! A batch is not atomic. Between a swap and its undoing, which take less than a microsecond,
-//! another call may be denied. If a process is killed between two swaps, the tokens of the earlier
-//! swaps are lost.
+//! A batch is not atomic. Between a swap and its undoing, another call may be denied. That takes
+//! less than a microsecond, unless the process is suspended in between. If a process is killed
+//! between two swaps, the tokens of the earlier swaps are lost.
 //!
 //! A batch never grants too much. Each swap is decided like a single call. Undoing it restores the
 //! earlier state, or gives back only what the bucket still lacks because of the swap.
