@@ -72,7 +72,7 @@ fn greatest_excess(taken: &[Taken]) -> i128 {
         for &(_, due, cost) in &taken[first..] {
             sum += i128::from(cost);
             if let Some(due) = due {
-                let earned = i128::from(due - from);
+                let earned = i128::from(due.signed_since(from));
                 worst = worst.max(sum - i128::from(BURST) - earned);
             }
         }
