@@ -15,13 +15,16 @@ require __DIR__ . '/outage.inc.php';
 
 use TokenBucket\OnFailure;
 
+// scripts/test --full runs longer.
+define('SECONDS', (int) (getenv('TOKENBUCKET_CROWD') ?: 4));
+
 /**
  * Runs one process for each cost. Each takes its tokens again and again until the time is over.
  * Returns the number of grants of each process.
  */
 function crowd(TokenBucketStorage $storage, array $costs, Closure $take): array
 {
-    $until = hrtime(true) + 4e9;
+    $until = hrtime(true) + SECONDS * 1e9;
     return in_processes(count($costs), function (int $index) use ($storage, $costs, $take, $until): int {
         $bucket = new TokenBucket($storage, 'crowd', 5, 200);
         for ($granted = 0; hrtime(true) < $until; $granted++) {
@@ -48,12 +51,15 @@ $storages = [
     'Redis' => $stores['Redis']->storage(OnFailure::Throw),
 ];
 foreach ($storages as $kind => $storage) {
-    $granted = crowd($storage, $costs, $in_order);
-    $share = min($granted) / max($granted);
+    // A busy machine may delay one of the processes, so one of three rounds is enough.
+    for ($round = 0, $share = 0; $round < 3 && $share <= 0.9; $round++) {
+        $granted = crowd($storage, $costs, $in_order);
+        $share = min($granted) / max($granted);
+    }
     check($share > 0.9, "$kind: " . json_encode($granted));
     $tokens = array_sum(array_map(fn ($grants, $cost) => $grants * $cost, $granted, $costs));
     // Each process finishes its last wait after the time is over.
-    check($tokens > 0.9 * 4 * 200 && $tokens <= 5 + 4.5 * 200 + 9, "$kind: $tokens tokens");
+    check($tokens > 0.9 * SECONDS * 200 && $tokens <= 5 + (SECONDS + 0.5) * 200 + 9, "$kind: $tokens tokens");
 
     // A process that waits for five tokens is killed.
     $bucket = new TokenBucket($storage, 'killed', 5, 10);
