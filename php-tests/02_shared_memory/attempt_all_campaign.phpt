@@ -4,7 +4,7 @@ attemptAll() of killed processes exceeds no bound, loses only their tokens and d
 pcntl
 --SKIPIF--
 <?php
-if (getenv('SKIP_SLOW_TESTS') || getenv('USE_ZEND_ALLOC') === '0') {
+if (getenv('SKIP_SLOW_TESTS') || getenv('USE_ZEND_ALLOC') === '0' || PHP_DEBUG) {
     die('skip slow');
 }
 ?>
@@ -21,7 +21,7 @@ $quotas = [
     [900_000, 0.001], [900_000, 0.001], [20, 40_000], [5, 20_000], [100, 80_000], [10, 40_000], [50, 40_000], [1000, 100_000],
 ];
 $buckets = array_map(fn (array $quota) => [...$quota, $storage], $quotas);
-$calls = BatchCampaign::size(5_000);
+$calls = BatchCampaign::size(20_000);
 
 $campaign = (new BatchCampaign($buckets, TokenBucket::attemptAll(...)))->run($calls);
 $verdict = $campaign->judge();
@@ -32,7 +32,7 @@ check($verdict['lost'] <= 9 * $campaign->kills && $campaign->kills > 0, "lost by
 // A worker may lose its processor between a swap and its undoing. In a short run, one such pause
 // counts for more than one call in a thousand.
 check($verdict['wrong'] < max(400, 0.001 * $verdict['calls']), "wrong denials: $text");
-check($verdict['granted'] > 0.1 * $verdict['calls'] && $verdict['granted'] < 0.9 * $verdict['calls'], "not contended: $text");
+check($verdict['granted'] > 0.02 * $verdict['calls'] && $verdict['granted'] < 0.9 * $verdict['calls'], "not contended: $text");
 check($campaign->seconds < 8 * $calls * 100e-6, "slow: $text");
 
 // Controls: an application that takes from one bucket after the other. If one denies, it gives the

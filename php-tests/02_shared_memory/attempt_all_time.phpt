@@ -2,7 +2,7 @@
 attemptAll() over 3 buckets takes at most 3.5 times as long as 3 attempt(), and over 1,000 buckets at most 2 ms
 --SKIPIF--
 <?php
-if (getenv('SKIP_SLOW_TESTS') || getenv('USE_ZEND_ALLOC') === '0') {
+if (getenv('SKIP_SLOW_TESTS') || getenv('USE_ZEND_ALLOC') === '0' || PHP_DEBUG) {
     die('skip slow');
 }
 ?>
