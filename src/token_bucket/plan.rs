@@ -138,7 +138,7 @@ impl Plan {
         identifier: &Zval,
         numbers: [Number; 2],
         origin: Origin,
-    ) -> Result<[Zval; 2], Thrown> {
+    ) -> Result<Option<[Zval; 2]>, Thrown> {
         let storage = storage::of(storage_of(source[STORAGE])?);
         let grain = storage.map_or(Grain::Nanosecond, Storage::grain);
         make_quota(numbers, grain).map_err(|error| exceptions::bad_quota(origin, error))?;
@@ -152,13 +152,12 @@ impl Plan {
         } else {
             [Identity::NONE; 4]
         };
-        let held = if can_be_held {
-            source[STORAGE].shallow_clone()
-        } else {
-            Zval::null()
-        };
-        let held = mem::replace(&mut plan.held, held);
-        let identifier = mem::replace(&mut plan.identifier, identifier.shallow_clone());
+        let is_made = value::kind(&plan.identifier) == IS_STRING;
+        let old = is_made.then(|| [mem::take(&mut plan.held), mem::take(&mut plan.identifier)]);
+        if can_be_held {
+            value::overwrite(&mut plan.held, source[STORAGE].shallow_clone());
+        }
+        value::overwrite(&mut plan.identifier, identifier.shallow_clone());
         // Each cast keeps 64 bits of the hash on purpose.
         #[allow(clippy::cast_possible_truncation)]
         {
@@ -168,7 +167,7 @@ impl Plan {
         plan.quota = LATEST.with_borrow(|latest| latest.quota);
         plan.overrides = overrides;
         plan.is_direct = storage.is_some_and(Storage::is_direct) && overrides == Overrides::NONE;
-        Ok([held, identifier])
+        Ok(old)
     }
 
     /// Returns the storage that the plan holds, or null.

@@ -259,15 +259,12 @@ impl Val<'_> {
     pub(super) fn replace(self, value: Zval) {
         let place = self.0.as_ptr();
         // SAFETY: by contract the place is valid. An old value that holds no counted reference need
-        // not be released. The fields are written one by one, because the processor must wait when
-        // it reads a whole value right after its parts were written.
+        // not be released.
         unsafe {
             if is_counted(&*place) {
                 self.replace_counted(value);
             } else {
-                (*place).value = value.value;
-                (*place).u1.type_info = value.u1.type_info;
-                std::mem::forget(value);
+                overwrite(&mut *place, value);
             }
         }
     }
@@ -350,6 +347,16 @@ pub fn is_truthy(value: &Zval) -> bool {
 #[inline]
 pub fn set_bool(value: &mut Zval, truth: bool) {
     value.u1.type_info = if truth { IS_TRUE } else { IS_FALSE };
+}
+
+/// Writes a value over one that holds nothing to release. The fields are written one by one,
+/// because the processor must wait when it reads a whole value right after its parts were written.
+#[inline(always)]
+pub fn overwrite(place: &mut Zval, value: Zval) {
+    debug_assert!(!is_counted(place));
+    place.value = value.value;
+    place.u1 = value.u1;
+    std::mem::forget(value);
 }
 
 /// The kind and bits of a value. They show whether a place still holds the same value.

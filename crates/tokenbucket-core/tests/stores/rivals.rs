@@ -5,6 +5,7 @@ use crate::homes::settings;
 use crate::{CAPACITY, HOUR, take};
 use std::cell::RefCell;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
+use std::sync::Mutex;
 use tokenbucket_core::batch::Batched;
 use tokenbucket_core::host::{Host, Settings};
 use tokenbucket_core::memory::Segment;
@@ -33,6 +34,9 @@ impl Variant for Raced {
     }
 }
 
+/// The hosts of all scenes. They stay reachable, so that a leak detector does not report them.
+static HOSTS: Mutex<Vec<&Host<Raced>>> = Mutex::new(Vec::new());
+
 struct Scene(&'static Host<Raced>);
 
 impl Scene {
@@ -41,9 +45,10 @@ impl Scene {
     }
 
     fn with(settings: Settings) -> Self {
-        Self(Box::leak(Box::new(
-            Host::new(settings, Segment::private).unwrap(),
-        )))
+        let host = Host::new(settings, Segment::private).unwrap();
+        let host = Box::leak(Box::new(host));
+        HOSTS.lock().unwrap().push(host);
+        Self(host)
     }
 
     fn key<'a>(&self, name: &'a str) -> Key<'a> {
