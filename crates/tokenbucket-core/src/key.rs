@@ -55,7 +55,7 @@ impl KeyHasher {
         self.row
     }
 
-    /// Returns 64 bits that identify the namespace. Nobody without the secret can predict them.
+    /// Returns 64 bits that identify the namespace. They cannot be predicted without the secret.
     pub(crate) const fn tag(self) -> u64 {
         self.secret[0]
     }
