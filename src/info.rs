@@ -199,6 +199,7 @@ fn stores(host: &Host) -> ext_php_rs::error::Result<Array> {
     for state in host.breakers().states() {
         let mut row = ZendHashTable::new();
         row.insert("name", value::of_bytes(state.name.as_bytes()))?;
+        row.insert("timeout", seconds::from_ticks(state.timeout))?;
         let is_open = state.open_until.is_some();
         row.insert("breaker", if is_open { "open" } else { "closed" })?;
         row.insert("failures", i64::from(state.failures))?;

@@ -1,4 +1,6 @@
-//! Circuit breakers of remote stores: one cell per store, shared by all workers of the host.
+//! Circuit breakers of remote stores, shared by all workers of the host. There is one cell for each
+//! store, credential and timeout. So a wrong password, or a timeout that is too short, does not
+//! open the breaker of other callers.
 //!
 //! ```text
 //! closed      calls go through; three failures in a row open the breaker
@@ -36,8 +38,10 @@ pub struct Breakers<'a>(&'a [Breaker]);
 #[repr(C, align(128))]
 #[derive(Debug, Default)]
 pub struct Breaker {
-    /// A hash of the store's identity; 0 while the cell is free.
+    /// A hash of the store's identity, the credential and the timeout; 0 while the cell is free.
     store: AtomicU64,
+    /// The timeout of the calls, in ticks, rounded by [`class`].
+    timeout: AtomicU64,
     /// The instant before which no call goes through; 0 while closed.
     open_until: AtomicU64,
     /// The last pause, in ticks, before its random part is cut off; 0 after a success.
@@ -71,6 +75,8 @@ pub enum Passage {
 pub struct State {
     /// The store's name for display.
     pub name: String,
+    /// The timeout of the calls, in ticks. It is rounded down by less than a quarter.
+    pub timeout: Ticks,
     /// The number of failures in a row.
     pub failures: u32,
     /// The number of times that the breaker has opened.
@@ -85,11 +91,13 @@ impl<'a> Breakers<'a> {
         Self(cells)
     }
 
-    /// Returns the breaker of a store. `store` is a hash of the store's identity, and `name` is the
-    /// store's name for display.
+    /// Returns the breaker of a store for calls with this `timeout`. `login` is a hash of the
+    /// store's identity and the credential, and `name` is the store's name for display.
     #[must_use]
-    pub fn of(self, store: u64, name: &str) -> &'a Breaker {
-        let store = store.max(1);
+    pub fn of(self, login: u64, timeout: Ticks, name: &str) -> &'a Breaker {
+        let timeout = class(timeout);
+        // The multiplication spreads the timeout over all bits.
+        let store = (login ^ timeout.wrapping_mul(0x9e37_79b9_7f4a_7c15)).max(1);
         // The remainder is below the number of cells.
         #[allow(clippy::cast_possible_truncation)]
         let first = (store % CELLS as u64) as usize;
@@ -104,7 +112,7 @@ impl<'a> Breakers<'a> {
             if owner == 0 {
                 match cell.store.compare_exchange(0, store, AcqRel, Acquire) {
                     Ok(_) => {
-                        cell.set_name(name);
+                        cell.serve(name, timeout);
                         return cell;
                     }
                     Err(owner) if owner == store => return cell,
@@ -123,7 +131,8 @@ impl<'a> Breakers<'a> {
                     .compare_exchange(owner, store, AcqRel, Acquire)
                     .is_ok()
             {
-                cell.forget(name);
+                cell.forget();
+                cell.serve(name, timeout);
                 return cell;
             }
         }
@@ -244,17 +253,17 @@ impl Breaker {
                 .is_ok()
     }
 
-    /// Resets an idle cell that served another store. `name` is the name of the new store.
-    fn forget(&self, name: &str) {
+    /// Resets an idle cell that served another store.
+    fn forget(&self) {
         // Relaxed: a caller of the new store may report its first failure before this. Then that
         // failure is reported twice.
         self.warned.store(0, Relaxed);
         self.warned_of_key_at.store(0, Relaxed);
         self.openings.store(0, Relaxed);
-        self.set_name(name);
     }
 
-    fn set_name(&self, name: &str) {
+    fn serve(&self, name: &str, timeout: Ticks) {
+        self.timeout.store(timeout, Relaxed);
         let mut bytes = [0; NAME];
         let kept = name.len().min(NAME);
         bytes[..kept].copy_from_slice(&name.as_bytes()[..kept]);
@@ -273,11 +282,20 @@ impl Breaker {
         let open_until = self.open_until.load(Relaxed);
         State {
             name: String::from_utf8_lossy(&bytes).into_owned(),
+            timeout: self.timeout.load(Relaxed),
             failures: self.failures.load(Relaxed),
             openings: self.openings.load(Relaxed),
             open_until: (open_until != 0).then_some(Timestamp(open_until)),
         }
     }
+}
+
+/// Rounds a timeout down to three significant bits. Timeouts that round to the same value share a
+/// breaker. Otherwise each call of an application that computes its timeouts would use a new
+/// breaker, which is closed.
+const fn class(timeout: Ticks) -> Ticks {
+    let low = (Ticks::BITS - timeout.leading_zeros()).saturating_sub(3);
+    timeout >> low << low
 }
 
 // Two cache lines, as the alignment says.
@@ -386,7 +404,7 @@ mod tests {
         let cells: [Breaker; CELLS] = std::array::from_fn(|_| Breaker::default());
         let breakers = Breakers::new(&cells);
         for store in 1..=CELLS as u64 {
-            let cell = breakers.of(store, "old");
+            let cell = breakers.of(store, 0, "old");
             for _ in 0..3 {
                 cell.failed(Passage::Closed, START, 0);
             }
@@ -394,7 +412,7 @@ mod tests {
             // The store replies, but rejects the request. So the outage has not ended.
             cell.answered();
         }
-        let cell = breakers.of(1_000_000, "new");
+        let cell = breakers.of(1_000_000, 0, "new");
         assert_eq!(
             (cell.state().name.as_str(), cell.state().openings),
             ("new", 0)
@@ -407,20 +425,38 @@ mod tests {
     }
 
     #[test]
+    fn timeouts_share_a_cell_if_they_differ_little() {
+        let cells: [Breaker; CELLS] = std::array::from_fn(|_| Breaker::default());
+        let breakers = Breakers::new(&cells);
+        let cell = |micros: Ticks| std::ptr::from_ref(breakers.of(7, micros * 1000, "seven"));
+        assert_eq!(cell(50_000), cell(49_000));
+        for other in [0, 10, 40_000, 60_000, 5_000_000] {
+            assert_ne!(cell(50_000), cell(other), "{other}");
+        }
+        let used = breakers.states();
+        let timeouts: Vec<_> = used.iter().map(|state| state.timeout / 1000).collect();
+        assert!(
+            timeouts.contains(&41_943) && timeouts.contains(&8),
+            "{timeouts:?}"
+        );
+        assert_eq!((class(1), class(9), class(u64::MAX)), (1, 8, 7 << 61));
+    }
+
+    #[test]
     fn stores_have_cells_of_their_own_until_there_is_none() {
         let cells: [Breaker; CELLS] = std::array::from_fn(|_| Breaker::default());
         let breakers = Breakers::new(&cells);
         for store in 0..200u64 {
             let name = format!("store {store}");
-            let cell = breakers.of(store * 64 + 62, &name);
-            assert!(std::ptr::eq(cell, breakers.of(store * 64 + 62, "again")));
+            let cell = breakers.of(store * 64 + 62, 0, &name);
+            assert!(std::ptr::eq(cell, breakers.of(store * 64 + 62, 0, "again")));
             assert_eq!(cell.state().name, name, "an idle cell changes hands");
         }
         assert_eq!(breakers.states().len(), CELLS);
         for cell in &cells {
             cell.failed(Passage::Closed, START, 0);
         }
-        let shared = breakers.of(1_000_000, "another");
+        let shared = breakers.of(1_000_000, 0, "another");
         assert_ne!(shared.state().name, "another");
     }
 }

@@ -6,6 +6,7 @@
 use super::secret::Secret;
 use super::tls::TlsError;
 use crate::printable;
+use rustix::io::Errno;
 use std::io;
 
 /// A failure of one store. Its text is [`printable`].
@@ -71,9 +72,10 @@ pub enum Cause {
 pub enum Blame {
     /// The store. Its breaker counts the failure.
     Store,
-    /// One key or one statement. The store works, because it replied.
+    /// One key, one statement or one permission. The store works, because it replied.
     Request,
-    /// The caller's own connection or code. The failure does not show whether the store works.
+    /// The caller's own process, connection or code. The failure does not show whether the store
+    /// works.
     Caller,
 }
 
@@ -83,9 +85,15 @@ const LONGEST_TEXT: usize = 200;
 impl Cause {
     /// Returns the origin of the failure.
     #[must_use]
-    pub const fn blame(&self) -> Blame {
+    pub fn blame(&self) -> Blame {
         match self {
             Self::Record | Self::Statement(_) => Blame::Request,
+            // The user may run other commands or use other keys. A script reports a missing
+            // permission in its own words.
+            Self::Refused(text) if text.starts_with("NOPERM") => Blame::Request,
+            Self::Refused(text) if text.contains("ACL failure in script") => Blame::Request,
+            // This process may not open the socket, or has too many open files.
+            Self::Connect(error) if is_of_process(error) => Blame::Caller,
             Self::LostBefore(_) | Self::Caller(_) | Self::Thrown => Blame::Caller,
             _ => Blame::Store,
         }
@@ -105,6 +113,12 @@ impl Cause {
         };
         Self::Refused(text)
     }
+}
+
+/// Reports whether connecting failed because of this process, and not because of the server.
+fn is_of_process(error: &io::Error) -> bool {
+    let code = error.raw_os_error().map(Errno::from_raw_os_error);
+    matches!(code, Some(Errno::ACCESS | Errno::PERM | Errno::MFILE))
 }
 
 /// Truncates a server's text to 200 characters.

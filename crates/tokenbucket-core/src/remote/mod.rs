@@ -212,7 +212,7 @@ impl<'h, T: Transport> Remote<'h, T> {
     }
 
     /// Calls `ask` with the transport and the deadline, unless the breaker is open. The breaker
-    /// belongs to the server that keeps the record `name`. If the call fails or the breaker is
+    /// belongs to the server that keeps the record `name`, its credential and the timeout. If the call fails or the breaker is
     /// open, and the policy is not [`OnFailure::Throw`], `stand_in` returns the result.
     ///
     /// # Errors
@@ -226,7 +226,7 @@ impl<'h, T: Transport> Remote<'h, T> {
         let (timeout, policy) = (self.settings.timeout, self.settings.on_failure);
         let now = boot_clock();
         let server = self.transport.server(name);
-        let breaker = self.host.breakers().of(server.id, &server.name);
+        let breaker = self.host.breakers().of(server.login, timeout, &server.name);
         // A probe is leased for two timeouts. By then it has succeeded or failed.
         let passage = breaker.enter(now, 2 * timeout);
         let cause = if let Passage::Open(_) = passage {
