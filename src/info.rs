@@ -208,6 +208,17 @@ fn stores(host: &Host) -> ext_php_rs::error::Result<Array> {
             .open_until
             .map_or(0, |until| until.saturating_since(now));
         row.insert("retry_after", seconds::from_ticks(pause))?;
+        let (cause, age) = state.last.map_or_else(
+            || (Zval::null(), 0),
+            |(cause, at)| (value::of_bytes(cause.as_bytes()), now.saturating_since(at)),
+        );
+        row.insert("last_cause", cause)?;
+        row.insert("last_cause_age", seconds::from_ticks(age))?;
+        let mut causes = ZendHashTable::new();
+        for (name, failures) in state.causes {
+            causes.insert(name, count(failures))?;
+        }
+        row.insert("causes", causes)?;
         list.push(row)?;
     }
     Ok(list)

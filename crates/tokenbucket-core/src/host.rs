@@ -4,7 +4,7 @@
 //! header                        one page
 //! counters                      64 shards
 //! namespaces                    60 cells, one for each namespace
-//! breakers                      64 cells, one for each remote store
+//! breakers                      64 cells, one for each remote store, credential and timeout
 //! lines                         64 bytes each: four slots of 16 bytes
 //! denial cache                  64 bytes for 16 lines: one set of three 16-byte entries
 //! diagnostics                   only if the operator enables them
@@ -30,7 +30,7 @@ use crate::slots::table::{Line, Usage};
 use std::marker::PhantomData;
 
 /// The layout version. Every change of the meaning of a segment's bytes raises this number.
-pub const VERSION: u64 = 4;
+pub const VERSION: u64 = 5;
 /// The number of lines in a page. Segments that differ by a page of lines differ in size.
 const PAGE_OF_LINES: usize = 64;
 /// The greatest number of pages of lines (256 GiB). Line numbers have 32 bits.

@@ -79,7 +79,7 @@ fuzz_target!(|changes: Vec<(u32, u64)>| {
         let breaker = host.breakers().of(7, 5_000, "seven");
         let passage = breaker.enter(now, 5_000);
         breaker.failed(passage, now, now.0);
-        breaker.succeeded();
+        breaker.answered();
     }
     let _ = (host.usage(), host.breakers().states(), store.totals());
     let _ = store.diagnostics().map(|all| all.most_denied(5));

@@ -44,8 +44,8 @@ pub use transport::{Ask, Reply, Server, Transport};
 pub struct Answer<T> {
     /// The result, which is from the store or from the failure policy.
     pub value: T,
-    /// The failure to warn the caller of. There is at most one warning per outage, and at most one
-    /// a minute about failures that the store did not cause.
+    /// The failure to warn the caller of. There is at most one warning a minute for each breaker
+    /// and kind of cause.
     pub warning: Option<Failure>,
     /// True if the failure policy returned the result instead of the store.
     pub stood_in: bool,
@@ -235,7 +235,7 @@ impl<'h, T: Transport> Remote<'h, T> {
             self.host.slots().count(Event::Asked);
             match ask(&self.transport, now + timeout) {
                 Ok(answer) => {
-                    breaker.succeeded();
+                    breaker.answered();
                     return Ok(sure(answer));
                 }
                 Err(cause) => {
@@ -250,11 +250,8 @@ impl<'h, T: Transport> Remote<'h, T> {
         if policy == OnFailure::Throw {
             return Err(failure);
         }
-        // The policy hides the failure from its caller, so the first caller is warned.
-        let warns = match failure.cause.blame() {
-            Blame::Store => breaker.warns(),
-            Blame::Request | Blame::Caller => breaker.warns_of_key(now),
-        };
+        // The policy hides the failure from its caller, so one caller is warned.
+        let warns = breaker.warns(failure.cause.kind(), now);
         Ok(Answer {
             value: stand_in(policy, &failure.cause),
             warning: warns.then_some(failure),
@@ -266,6 +263,7 @@ impl<'h, T: Transport> Remote<'h, T> {
 /// Counts a failure and reports it to the breaker.
 fn note(host: &Host, breaker: &Breaker, passage: Passage, cause: &Cause) {
     let now = boot_clock();
+    breaker.record(cause.kind(), &cause.brief(), now);
     match cause.blame() {
         Blame::Store => {
             host.slots().count(Event::Failed);
