@@ -155,7 +155,7 @@ impl Cause {
 /// Reports whether a server refused a command because its user lacks a permission. Scripts report
 /// this in words that depend on the version of the server.
 fn is_of_user(refusal: &str) -> bool {
-    let in_script = ["can't run this command", "ACL failure in script"];
+    let in_script = ["The user executing the script", "ACL failure in script"];
     refusal.starts_with("NOPERM") || in_script.iter().any(|text| refusal.contains(text))
 }
 

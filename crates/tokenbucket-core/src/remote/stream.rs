@@ -25,6 +25,10 @@ use std::time::Duration;
 /// free place in the queue.
 const NAP: Duration = Duration::from_millis(1);
 
+/// The time between two keepalive probes. A connection is idle for at most
+/// [`super::connections::LONGEST_IDLE`].
+const PROBES: Duration = Duration::from_secs(10);
+
 /// A connected socket.
 #[derive(Debug)]
 pub struct Stream {
@@ -34,7 +38,8 @@ pub struct Stream {
 }
 
 impl Stream {
-    /// Connects before `deadline`, to the first reachable address of the name.
+    /// Connects before `deadline`, to the first reachable address of the name. Each address gets an
+    /// equal share of the time that is left.
     ///
     /// The deadline does not cover DNS lookups, but their addresses are cached.
     ///
@@ -46,9 +51,15 @@ impl Stream {
             Endpoint::Tcp { host, port } => {
                 let addresses = resolve::addresses(host, *port).map_err(Cause::Lookup)?;
                 let mut last = Cause::Timeout;
-                for address in addresses {
-                    match Self::connect_to(address, deadline) {
-                        Ok(stream) => return Ok(stream),
+                // The addresses share the time, so that a dead address leaves some to the others.
+                for (address, left) in addresses.iter().zip((1..=addresses.len() as u64).rev()) {
+                    let now = boot_clock();
+                    let share = now + deadline.saturating_since(now) / left;
+                    match Self::connect_to(*address, share) {
+                        Ok(mut stream) => {
+                            stream.set_deadline(deadline);
+                            return Ok(stream);
+                        }
                         Err(error) => last = connecting(error),
                     }
                 }
@@ -73,6 +84,7 @@ impl Stream {
         };
         let stream = Self::open(family, deadline)?;
         sockopt::set_tcp_nodelay(&stream.socket, true)?;
+        keep_alive(&stream.socket)?;
         stream.dial(|socket| connect(socket, &address))?;
         Ok(stream)
     }
@@ -123,6 +135,15 @@ impl Stream {
             }
         }
     }
+}
+
+/// Makes the kernel send probes while the connection is idle. So a NAT or a load balancer does not
+/// forget the connection, and the kernel notices if it has.
+fn keep_alive(socket: &OwnedFd) -> rustix::io::Result<()> {
+    sockopt::set_socket_keepalive(socket, true)?;
+    sockopt::set_tcp_keepidle(socket, PROBES)?;
+    sockopt::set_tcp_keepintvl(socket, PROBES)?;
+    sockopt::set_tcp_keepcnt(socket, 2)
 }
 
 /// Converts an error of connecting. An error of `TimedOut` without a system error number comes from
@@ -190,5 +211,32 @@ impl Write for Stream {
 
     fn flush(&mut self) -> io::Result<()> {
         Ok(())
+    }
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use super::*;
+    use crate::clock::TICKS_PER_SECOND;
+    use std::net::TcpListener;
+
+    #[test]
+    fn a_dead_address_leaves_time_to_the_next() {
+        let dead = testkit::Blackhole::tcp();
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let live = listener.local_addr().unwrap();
+        resolve::learn("two.invalid", 1, vec![dead.address(), live]);
+        let (host, port) = ("two.invalid".to_owned(), 1);
+        let endpoint = Endpoint::Tcp { host, port };
+        let start = boot_clock();
+        let deadline = start + TICKS_PER_SECOND;
+        let stream = Stream::connect(&endpoint, deadline).unwrap();
+        let took = boot_clock() - start;
+        assert!(
+            (TICKS_PER_SECOND / 2..TICKS_PER_SECOND).contains(&took),
+            "{took}"
+        );
+        assert_eq!(stream.deadline, deadline);
     }
 }

@@ -153,7 +153,7 @@ fn each_cause_is_warned_of_once_a_minute() {
             "{warnings:?}"
         );
         let state = caller.host.breakers().states().remove(0);
-        assert_eq!(state.causes[0], ("timeout", 10));
+        assert!(state.causes[0].0 == "timeout" && state.causes[0].1 >= 10);
         assert_eq!(state.causes[1].0, "broken");
         let (last, _) = state.last.unwrap();
         assert!(last.starts_with("the connection broke"), "{last}");
