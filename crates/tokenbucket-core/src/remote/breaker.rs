@@ -231,6 +231,12 @@ impl Breaker {
         }
     }
 
+    /// Reports whether calls are suspended.
+    #[must_use]
+    pub fn is_open(&self) -> bool {
+        self.open_until.load(Relaxed) != 0
+    }
+
     /// Records that the store replied, and closes the breaker.
     #[inline]
     pub fn answered(&self) {

@@ -122,18 +122,21 @@ impl<'h, T: Transport> Remote<'h, T> {
             self.count(key, step, By::Store, false);
             return Ok(sure(step.decide(now, now)));
         }
-        let (mut ask, hint) = match self.prepare(key, step, now) {
+        let (mut ask, hint, is_asker) = match self.prepare_alone(key, step, now) {
             Ok(prepared) => prepared,
             Err(denied) => return Ok(sure(denied)),
         };
+        // The wait for another worker is part of the timeout.
+        let latest = now + self.settings.timeout;
+        let now = boot_clock();
         ask.first = first.map(|first| now.signed_since(first));
         let asked = |transport: &T, deadline| {
-            let reply = transport.take(&ask, deadline)?;
+            let reply = transport.take(&ask, latest.min(deadline))?;
             self.learn(key, step, &reply, hint.as_ref(), now);
             self.count(key, step, By::Store, reply.outcome.granted());
             Ok(reply.outcome)
         };
-        self.ask(&ask.name, asked, |policy, _| {
+        let answer = self.ask(&ask.name, asked, |policy, _| {
             if let (OnFailure::Local, Some(hint)) = (policy, hint) {
                 // The fallback bucket starts in the last state that this host received of the
                 // store's bucket.
@@ -141,7 +144,18 @@ impl<'h, T: Transport> Remote<'h, T> {
                 self.host.slots().put(key, &Put::Bootstrap { age });
             }
             policy.answer(self.host, key, step, first)
-        })
+        });
+        if is_asker {
+            self.host.denial_cache().release(key.hash);
+        }
+        answer
+    }
+
+    /// Returns the breaker of the server that keeps the record `name`.
+    fn breaker(&self, name: &[u8]) -> &Breaker {
+        let server = self.transport.server(name);
+        let breakers = self.host.breakers();
+        breakers.of(server.login, self.settings.timeout, &server.name)
     }
 
     /// Counts the decision on a step, unless the step is dry.
@@ -225,8 +239,7 @@ impl<'h, T: Transport> Remote<'h, T> {
     ) -> Result<Answer<R>, Failure> {
         let (timeout, policy) = (self.settings.timeout, self.settings.on_failure);
         let now = boot_clock();
-        let server = self.transport.server(name);
-        let breaker = self.host.breakers().of(server.login, timeout, &server.name);
+        let breaker = self.breaker(name);
         // A probe is leased for two timeouts. By then it has succeeded or failed.
         let passage = breaker.enter(now, 2 * timeout);
         let cause = if let Passage::Open(_) = passage {
@@ -245,7 +258,7 @@ impl<'h, T: Transport> Remote<'h, T> {
             }
         };
         self.host.slots().count(policy.event());
-        let store = server.name.clone();
+        let store = self.transport.server(name).name.clone();
         let failure = Failure { store, cause };
         if policy == OnFailure::Throw {
             return Err(failure);
