@@ -19,7 +19,7 @@ pub mod failure;
 pub mod memcached;
 pub mod record;
 pub mod redis;
-mod resolve;
+pub(crate) mod resolve;
 pub mod secret;
 mod settings;
 mod stream;

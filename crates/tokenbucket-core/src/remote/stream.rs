@@ -41,7 +41,7 @@ impl Stream {
     /// Connects before `deadline`, to the first reachable address of the name. Each address gets an
     /// equal share of the time that is left.
     ///
-    /// The deadline does not cover DNS lookups, but their addresses are cached.
+    /// The deadline does not cover a DNS lookup of this call, but addresses are cached.
     ///
     /// # Errors
     /// Returns [`Cause::Lookup`], [`Cause::Connect`] or [`Cause::Timeout`].
@@ -49,7 +49,7 @@ impl Stream {
         match endpoint {
             Endpoint::Unix { path } => Self::connect_unix(path, deadline).map_err(connecting),
             Endpoint::Tcp { host, port } => {
-                let addresses = resolve::addresses(host, *port).map_err(Cause::Lookup)?;
+                let addresses = resolve::addresses(host, *port, deadline).map_err(Cause::Lookup)?;
                 let mut last = Cause::Timeout;
                 // The addresses share the time, so that a dead address leaves some to the others.
                 for (address, left) in addresses.iter().zip((1..=addresses.len() as u64).rev()) {
@@ -58,6 +58,9 @@ impl Stream {
                     match Self::connect_to(*address, share) {
                         Ok(mut stream) => {
                             stream.set_deadline(deadline);
+                            if addresses[0] != *address {
+                                resolve::prefer(host, *port, *address);
+                            }
                             return Ok(stream);
                         }
                         Err(error) => last = connecting(error),
@@ -226,7 +229,7 @@ mod tests {
         let dead = testkit::Blackhole::tcp();
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let live = listener.local_addr().unwrap();
-        resolve::learn("two.invalid", 1, vec![dead.address(), live]);
+        resolve::learn("two.invalid", 1, &[dead.address(), live]);
         let (host, port) = ("two.invalid".to_owned(), 1);
         let endpoint = Endpoint::Tcp { host, port };
         let start = boot_clock();
@@ -238,5 +241,10 @@ mod tests {
             "{took}"
         );
         assert_eq!(stream.deadline, deadline);
+        Stream::connect(&endpoint, deadline).unwrap();
+        assert!(
+            boot_clock() - start < took + TICKS_PER_SECOND / 10,
+            "the live address is first"
+        );
     }
 }
