@@ -1,7 +1,7 @@
 <?php
 /**
- * A DNS server for one loopback address, which answers or hangs. It listens on port 53, so only root
- * can start it. It ends when the test ends.
+ * A DNS server for one loopback address, which answers or hangs. It listens on port 53, so only
+ * root can start it. It ends when the test ends.
  */
 final class DnsServer
 {

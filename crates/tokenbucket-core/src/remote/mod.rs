@@ -226,8 +226,9 @@ impl<'h, T: Transport> Remote<'h, T> {
     }
 
     /// Calls `ask` with the transport and the deadline, unless the breaker is open. The breaker
-    /// belongs to the server that keeps the record `name`, its credential and the timeout. If the call fails or the breaker is
-    /// open, and the policy is not [`OnFailure::Throw`], `stand_in` returns the result.
+    /// belongs to the server that keeps the record `name`, its credential and the timeout. If the
+    /// call fails or the breaker is open, and the policy is not [`OnFailure::Throw`], `stand_in`
+    /// returns the result.
     ///
     /// # Errors
     /// Fails like [`Remote::take`].
