@@ -199,6 +199,7 @@ fn stores(host: &Host) -> ext_php_rs::error::Result<Array> {
     for state in host.breakers().states() {
         let mut row = ZendHashTable::new();
         row.insert("name", value::of_bytes(state.name.as_bytes()))?;
+        row.insert("timeout", seconds::from_ticks(state.timeout))?;
         let is_open = state.open_until.is_some();
         row.insert("breaker", if is_open { "open" } else { "closed" })?;
         row.insert("failures", i64::from(state.failures))?;
@@ -207,6 +208,17 @@ fn stores(host: &Host) -> ext_php_rs::error::Result<Array> {
             .open_until
             .map_or(0, |until| until.saturating_since(now));
         row.insert("retry_after", seconds::from_ticks(pause))?;
+        let (cause, age) = state.last.map_or_else(
+            || (Zval::null(), 0),
+            |(cause, at)| (value::of_bytes(cause.as_bytes()), now.saturating_since(at)),
+        );
+        row.insert("last_cause", cause)?;
+        row.insert("last_cause_age", seconds::from_ticks(age))?;
+        let mut causes = ZendHashTable::new();
+        for (name, failures) in state.causes {
+            causes.insert(name, count(failures))?;
+        }
+        row.insert("causes", causes)?;
         list.push(row)?;
     }
     Ok(list)

@@ -10,7 +10,7 @@ use crate::zend::system::startup_warning;
 use crate::zend::system::{self, Ending, Shared, Starting};
 use anyhow::{Context, ensure};
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
-use tokenbucket_core::host::Host;
+use tokenbucket_core::host::{self, Host};
 use tokenbucket_core::memory::{Backing, Layout, Segment, SegmentError};
 use tokenbucket_core::slots::SharedMemory;
 use tokenbucket_core::slots::table::is_lock_free;
@@ -48,11 +48,11 @@ pub fn attach(starting: &Starting) -> anyhow::Result<()> {
         "this processor has no lock-free 128-bit compare-and-swap"
     );
     let settings = ini::shared_memory();
-    let host = Host::new(settings.segment, |layout| {
+    let contents = Host::new(settings.segment, |layout| {
         named(&settings, layout).map_or_else(|| private(starting, layout), Ok)
     });
-    let host = host.context("no shared memory")?;
-    HOST.set(starting, host);
+    HOST.set(starting, contents.context("no shared memory")?);
+    host::share_addresses().context("no shared memory")?;
     Ok(())
 }
 

@@ -315,8 +315,8 @@ namespace {
          *     `unix:///path[?db=n&user=…&password=…]`. User, password and path are percent-encoded
          * @param string $prefix a bucket's key is the prefix and the identifier
          * @param float $timeout seconds that one call may take, including the connection; greater
-         *     than 0, at most 3600. The timeout does not cover DNS lookups, whose results are
-         *     cached for a minute
+         *     than 0, at most 3600. The timeout does not cover a DNS lookup. One worker at a
+         *     time looks a name up
          * @param TokenBucket\OnFailure $onFailure decides while the server fails
          * @param bool $hints true to use the denial cache of this host. If the server loses its
          *     data, the host restores cached denials
@@ -390,8 +390,8 @@ namespace {
          * @param string $prefix a bucket's key is the prefix and the identifier. A key that
          *     memcached does not accept is hashed, after a readable beginning
          * @param float $timeout seconds that one call may take, including the connection; greater
-         *     than 0, at most 3600. The timeout does not cover DNS lookups, whose results are
-         *     cached for a minute
+         *     than 0, at most 3600. The timeout does not cover a DNS lookup. One worker at a
+         *     time looks a name up
          * @param TokenBucket\OnFailure $onFailure decides while a server fails
          * @param bool $hints as in TokenBucketStorageRedis
          * @param float $hintMaxAge as in TokenBucketStorageRedis
@@ -772,8 +772,9 @@ namespace TokenBucket {
      *         local: int, allowed: int, denied: int, thrown: int
      *     },
      *     stores: list<array{
-     *         name: string, breaker: 'closed'|'open', failures: int, opened: int,
-     *         retry_after: float
+     *         name: string, timeout: float, breaker: 'closed'|'open', failures: int,
+     *         opened: int, retry_after: float, last_cause: ?string, last_cause_age: float,
+     *         causes: array<string, int>
      *     }>
      * }
      * @implementation info::status

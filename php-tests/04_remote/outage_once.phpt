@@ -1,5 +1,5 @@
 --TEST--
-A host warns once about an outage, and few of its calls contact the store
+A host warns once a minute about an outage, and few of its calls contact the store
 --EXTENSIONS--
 pcntl
 --INI--
@@ -27,8 +27,10 @@ foreach (Store::each() as $kind => $store) {
         });
         $after = TokenBucket\status()['remote'];
         $warnings = array_merge(...array_column($results, 1));
-        echo "$kind: ", array_sum(array_column($results, 0)), ' granted, ', count($warnings), " warning\n  ";
-        echo implode("\n  ", array_unique($warnings)), "\n";
+        echo "$kind: ", array_sum(array_column($results, 0)), ' granted, ', count($warnings), " warning\n";
+        foreach (array_unique($warnings) as $warning) {
+            echo "  $warning\n";
+        }
         check($after['local'] - $before['local'] === 4 * $calls, 'all fell back');
         check($after['opened'] - $before['opened'] === 1, 'opened once');
         // Three failures open the breaker. Concurrent calls and later probes also contact the
@@ -48,11 +50,9 @@ foreach (Store::each() as $kind => $store) {
 --EXPECT--
 Redis: 100 granted, 1 warning
   Warning: TokenBucket::consume(): unix:redis.sock?db=0: cannot connect: Connection refused (os error); using shared memory of this host until it recovers
-Redis: 100 granted, 1 warning
-  Warning: TokenBucket::consume(): unix:redis.sock?db=0: cannot connect: Connection refused (os error); using shared memory of this host until it recovers
+Redis: 100 granted, 0 warning
 float(100)
 Memcached: 100 granted, 1 warning
   Warning: TokenBucket::consume(): memcached at unix:memcached.sock: cannot connect: Connection refused (os error); using shared memory of this host until it recovers
-Memcached: 100 granted, 1 warning
-  Warning: TokenBucket::consume(): memcached at unix:memcached.sock: cannot connect: Connection refused (os error); using shared memory of this host until it recovers
+Memcached: 100 granted, 0 warning
 float(100)

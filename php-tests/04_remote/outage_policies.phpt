@@ -1,5 +1,5 @@
 --TEST--
-Killed or suspended store: each failure policy applies, counts calls and warns once
+Killed or suspended store: each failure policy applies and counts calls, and each cause warns once
 --EXTENSIONS--
 pcntl
 --INI--
@@ -15,7 +15,7 @@ foreach (Store::each() as $kind => $store) {
     foreach (['killed' => ['kill', 'restart'], 'suspended' => ['STOP', 'CONT']] as $how => [$down, $up]) {
         echo "-- $kind $how --\n";
         foreach (OnFailure::cases() as $policy) {
-            // After recovery the storage is connected. The next outage causes a warning again.
+            // A warning of the same cause follows after a minute at the earliest.
             check($store->is_back(), "$policy->name: back before");
             check($store->bucket($policy, "$how before")->consume(), "$policy->name: granted before");
             $granted = 0;
@@ -46,12 +46,18 @@ foreach (Store::each() as $kind => $store) {
             $state = $store->state();
             check($state['breaker'] === 'open' && in_array($state['failures'], [3, 4], true) && $state['opened'] === $opened + 1, json_encode($state));
             check($state['retry_after'] <= 0.2 && str_starts_with($store->name(), $state['name']), json_encode($state));
+            $cause = $how === 'killed' ? 'cannot connect' : 'no reply';
+            check(str_starts_with($state['last_cause'], $cause) && $state['last_cause_age'] < 5, json_encode($state));
+            check($state['causes'][$how === 'killed' ? 'connect' : 'timeout'] >= 3, json_encode($state));
             $up === 'restart' ? $store->server->restart() : $store->server->signal($up);
         }
         check($store->is_back(), 'back in the end');
         check(Warnings::take() === [], 'a warning after the outage');
     }
 }
+$nowhere = new TokenBucketStorageRedis('unix:///nowhere', onFailure: OnFailure::Deny);
+check(!(new TokenBucket($nowhere, 'x', 1, 1))->consume(), 'denied');
+echo implode("\n", Warnings::take()), "\n";
 ?>
 --EXPECT--
 -- Redis killed --
@@ -60,10 +66,8 @@ Local: asked +3, failed +3, opened +1, local +10
   Warning: TokenBucket::attempt(): unix:redis.sock?db=0: cannot connect: Connection refused (os error); using shared memory of this host until it recovers
 Allow: asked +3, failed +3, opened +1, allowed +10
   granted 10, granted
-  Warning: TokenBucket::attempt(): unix:redis.sock?db=0: cannot connect: Connection refused (os error); allowing all calls until it recovers
 Deny: asked +3, failed +3, opened +1, denied +10
   granted 0, unavailable
-  Warning: TokenBucket::attempt(): unix:redis.sock?db=0: cannot connect: Connection refused (os error); denying all calls until it recovers
 Throw: asked +3, failed +3, opened +1, thrown +10
   granted 0, Connection refused, not contacted, because its breaker is open
 -- Redis suspended --
@@ -72,10 +76,8 @@ Local: asked +3, failed +3, opened +1, local +10
   Warning: TokenBucket::attempt(): unix:redis.sock?db=0: no reply within the timeout; using shared memory of this host until it recovers
 Allow: asked +3, failed +3, opened +1, allowed +10
   granted 10, granted
-  Warning: TokenBucket::attempt(): unix:redis.sock?db=0: no reply within the timeout; allowing all calls until it recovers
 Deny: asked +3, failed +3, opened +1, denied +10
   granted 0, unavailable
-  Warning: TokenBucket::attempt(): unix:redis.sock?db=0: no reply within the timeout; denying all calls until it recovers
 Throw: asked +3, failed +3, opened +1, thrown +10
   granted 0, no reply within the timeout, not contacted, because its breaker is open
 -- Memcached killed --
@@ -84,10 +86,8 @@ Local: asked +3, failed +3, opened +1, local +10
   Warning: TokenBucket::attempt(): memcached at unix:memcached.sock: cannot connect: Connection refused (os error); using shared memory of this host until it recovers
 Allow: asked +3, failed +3, opened +1, allowed +10
   granted 10, granted
-  Warning: TokenBucket::attempt(): memcached at unix:memcached.sock: cannot connect: Connection refused (os error); allowing all calls until it recovers
 Deny: asked +3, failed +3, opened +1, denied +10
   granted 0, unavailable
-  Warning: TokenBucket::attempt(): memcached at unix:memcached.sock: cannot connect: Connection refused (os error); denying all calls until it recovers
 Throw: asked +3, failed +3, opened +1, thrown +10
   granted 0, Connection refused, not contacted, because its breaker is open
 -- Memcached suspended --
@@ -96,9 +96,8 @@ Local: asked +3, failed +3, opened +1, local +10
   Warning: TokenBucket::attempt(): memcached at unix:memcached.sock: no reply within the timeout; using shared memory of this host until it recovers
 Allow: asked +3, failed +3, opened +1, allowed +10
   granted 10, granted
-  Warning: TokenBucket::attempt(): memcached at unix:memcached.sock: no reply within the timeout; allowing all calls until it recovers
 Deny: asked +3, failed +3, opened +1, denied +10
   granted 0, unavailable
-  Warning: TokenBucket::attempt(): memcached at unix:memcached.sock: no reply within the timeout; denying all calls until it recovers
 Throw: asked +3, failed +3, opened +1, thrown +10
   granted 0, no reply within the timeout, not contacted, because its breaker is open
+Warning: TokenBucket::consume(): unix:///nowhere?db=0: cannot connect: No such file or directory (os error); denying all calls until it recovers

@@ -4,7 +4,7 @@
 //! header                        one page
 //! counters                      64 shards
 //! namespaces                    60 cells, one for each namespace
-//! breakers                      64 cells, one for each remote store
+//! breakers                      64 cells, one for each remote store, credential and timeout
 //! lines                         64 bytes each: four slots of 16 bytes
 //! denial cache                  64 bytes for 16 lines: one set of three 16-byte entries
 //! diagnostics                   only if the operator enables them
@@ -21,6 +21,7 @@ use crate::key::KeyHasher;
 use crate::memory::{Layout, Place, Region, Segment, SegmentError, Shareable};
 use crate::remote::breaker::{Breaker, Breakers, CELLS};
 use crate::remote::denial_cache::{DenialCache, EntrySet};
+use crate::remote::resolve;
 use crate::slots::SharedMemory;
 use crate::slots::counters::{Counters, SHARDS, Shard};
 use crate::slots::diagnostics::Diagnostics;
@@ -30,7 +31,7 @@ use crate::slots::table::{Line, Usage};
 use std::marker::PhantomData;
 
 /// The layout version. Every change of the meaning of a segment's bytes raises this number.
-pub const VERSION: u64 = 4;
+pub const VERSION: u64 = 5;
 /// The number of lines in a page. Segments that differ by a page of lines differ in size.
 const PAGE_OF_LINES: usize = 64;
 /// The greatest number of pages of lines (256 GiB). Line numbers have 32 bits.
@@ -48,6 +49,8 @@ unsafe impl Shareable for Line {}
 unsafe impl Shareable for EntrySet {}
 // SAFETY: as above.
 unsafe impl Shareable for Diagnostics {}
+// SAFETY: as above.
+unsafe impl Shareable for resolve::Cell {}
 
 /// The settings of a host's shared memory.
 #[derive(Clone, Copy, Debug)]
@@ -65,6 +68,18 @@ pub struct Settings {
 pub fn lines(bytes: usize) -> usize {
     let pages = bytes / (PAGE_OF_LINES * size_of::<Line>());
     pages.clamp(1, MAX_PAGES) * PAGE_OF_LINES
+}
+
+/// Creates memory for the addresses of remote stores. Processes that are forked later share it. A
+/// process without this memory keeps addresses for itself.
+///
+/// # Errors
+/// Returns the [`SegmentError`] if no memory can be mapped.
+pub fn share_addresses() -> Result<(), SegmentError> {
+    let mut layout = Layout::new(VERSION, 0);
+    let cells = layout.place(resolve::CELLS);
+    resolve::share(Segment::private(layout)?.region(&cells));
+    Ok(())
 }
 
 /// The place of each part of the segment.

@@ -4,6 +4,8 @@
 
 #[path = "remote/batches.rs"]
 mod batches;
+#[path = "remote/blame.rs"]
+mod blame;
 #[path = "remote/caller.rs"]
 mod caller;
 #[path = "remote/decisions.rs"]

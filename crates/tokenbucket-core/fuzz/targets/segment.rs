@@ -76,10 +76,10 @@ fuzz_target!(|changes: Vec<(u32, u64)>| {
         }
         host.denial_cache().record(key.hash, now, 5, now);
         host.denial_cache().clear(key.hash, now);
-        let breaker = host.breakers().of(7, "seven");
+        let breaker = host.breakers().of(7, 5_000, "seven");
         let passage = breaker.enter(now, 5_000);
         breaker.failed(passage, now, now.0);
-        breaker.succeeded();
+        breaker.answered();
     }
     let _ = (host.usage(), host.breakers().states(), store.totals());
     let _ = store.diagnostics().map(|all| all.most_denied(5));

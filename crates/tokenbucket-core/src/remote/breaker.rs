@@ -1,4 +1,6 @@
-//! Circuit breakers of remote stores: one cell per store, shared by all workers of the host.
+//! Circuit breakers of remote stores, shared by all workers of the host. There is one cell for each
+//! store, credential and timeout. So a wrong password, or a timeout that is too short, does not
+//! open the breaker of other callers.
 //!
 //! ```text
 //! closed      calls go through; three failures in a row open the breaker
@@ -26,7 +28,10 @@ pub(crate) const CELLS: usize = 64;
 const PATIENCE: u32 = 3;
 const LEAST_PAUSE: Ticks = TICKS_PER_SECOND / 10;
 const LONGEST_PAUSE: Ticks = 4 * TICKS_PER_SECOND;
-const NAME: usize = 64;
+/// The longest text that is kept, in bytes.
+const TEXT: usize = 64;
+/// The least time between two warnings of the same kind.
+const BETWEEN_WARNINGS: Ticks = 60 * TICKS_PER_SECOND;
 
 /// The breakers of a host.
 #[derive(Clone, Copy, Debug)]
@@ -36,8 +41,10 @@ pub struct Breakers<'a>(&'a [Breaker]);
 #[repr(C, align(128))]
 #[derive(Debug, Default)]
 pub struct Breaker {
-    /// A hash of the store's identity; 0 while the cell is free.
+    /// A hash of the store's identity, the credential and the timeout; 0 while the cell is free.
     store: AtomicU64,
+    /// The timeout of the first call, in ticks.
+    timeout: AtomicU64,
     /// The instant before which no call goes through; 0 while closed.
     open_until: AtomicU64,
     /// The last pause, in ticks, before its random part is cut off; 0 after a success.
@@ -46,13 +53,66 @@ pub struct Breaker {
     openings: AtomicU64,
     /// The number of failures in a row.
     failures: AtomicU32,
-    /// 1 if a caller has been warned since the store last succeeded, otherwise 0.
-    warned: AtomicU32,
-    /// The instant of the last warning about a failure that the store did not cause; 0 before the
-    /// first such warning.
-    warned_of_key_at: AtomicU64,
-    name: [AtomicU64; NAME / 8],
+    /// The number of failures of each [`Kind`].
+    counts: [AtomicU64; KINDS],
+    /// The instant of the last warning of each kind; 0 before the first one.
+    warned_at: [AtomicU64; KINDS],
+    /// The instant of the last failure; 0 before the first one.
+    failed_at: AtomicU64,
+    name: Text,
+    /// The cause of the last failure.
+    cause: Text,
 }
+
+/// A text for display, padded with zeros. If two processes write it at once, it may be garbled.
+#[derive(Debug, Default)]
+struct Text([AtomicU64; TEXT / 8]);
+
+/// The kind of a cause of failures.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    /// The deadline passed.
+    Timeout,
+    /// The host name could not be looked up.
+    Lookup,
+    /// The connection could not be established.
+    Connect,
+    /// The connection broke.
+    Broken,
+    /// TLS failed.
+    Tls,
+    /// The server refused the request.
+    Refused,
+    /// The reply is malformed.
+    Malformed,
+    /// The key holds data that is not a record.
+    Record,
+    /// A statement failed.
+    Statement,
+    /// The caller's connection was lost.
+    Lost,
+    /// The caller's code interfered.
+    Caller,
+    /// The breaker is open. These calls are not counted.
+    Waiting,
+}
+
+const KINDS: usize = Kind::Waiting as usize + 1;
+
+/// The names of the kinds that are counted, in the order of [`Kind`].
+const NAMES: [&str; KINDS - 1] = [
+    "timeout",
+    "lookup",
+    "connect",
+    "broken",
+    "tls",
+    "refused",
+    "malformed",
+    "record",
+    "statement",
+    "lost",
+    "caller",
+];
 
 /// The result of [`Breaker::enter`]: permission to call the store, or a refusal.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -71,12 +131,18 @@ pub enum Passage {
 pub struct State {
     /// The store's name for display.
     pub name: String,
+    /// The timeout of the first call, in ticks. The timeouts of other calls are similar.
+    pub timeout: Ticks,
     /// The number of failures in a row.
     pub failures: u32,
     /// The number of times that the breaker has opened.
     pub openings: u64,
     /// The instant from which the next call may go through; `None` while closed.
     pub open_until: Option<Timestamp>,
+    /// The cause of the last failure, and its instant; `None` before the first failure.
+    pub last: Option<(String, Timestamp)>,
+    /// The number of failures by the name of their kind, without zeros.
+    pub causes: Vec<(&'static str, u64)>,
 }
 
 impl<'a> Breakers<'a> {
@@ -85,11 +151,12 @@ impl<'a> Breakers<'a> {
         Self(cells)
     }
 
-    /// Returns the breaker of a store. `store` is a hash of the store's identity, and `name` is the
-    /// store's name for display.
+    /// Returns the breaker of a store for calls with this `timeout`. `login` is a hash of the
+    /// store's identity and the credential, and `name` is the store's name for display.
     #[must_use]
-    pub fn of(self, store: u64, name: &str) -> &'a Breaker {
-        let store = store.max(1);
+    pub fn of(self, login: u64, timeout: Ticks, name: &str) -> &'a Breaker {
+        // The multiplication spreads the timeout over all bits.
+        let store = (login ^ class(timeout).wrapping_mul(0x9e37_79b9_7f4a_7c15)).max(1);
         // The remainder is below the number of cells.
         #[allow(clippy::cast_possible_truncation)]
         let first = (store % CELLS as u64) as usize;
@@ -104,7 +171,7 @@ impl<'a> Breakers<'a> {
             if owner == 0 {
                 match cell.store.compare_exchange(0, store, AcqRel, Acquire) {
                     Ok(_) => {
-                        cell.set_name(name);
+                        cell.serve(name, timeout);
                         return cell;
                     }
                     Err(owner) if owner == store => return cell,
@@ -123,7 +190,8 @@ impl<'a> Breakers<'a> {
                     .compare_exchange(owner, store, AcqRel, Acquire)
                     .is_ok()
             {
-                cell.forget(name);
+                cell.forget();
+                cell.serve(name, timeout);
                 return cell;
             }
         }
@@ -163,16 +231,13 @@ impl Breaker {
         }
     }
 
-    /// Records that the store executed a request, and closes the breaker.
-    #[inline]
-    pub fn succeeded(&self) {
-        self.answered();
-        if self.warned.load(Relaxed) != 0 {
-            self.warned.store(0, Relaxed);
-        }
+    /// Reports whether calls are suspended.
+    #[must_use]
+    pub fn is_open(&self) -> bool {
+        self.open_until.load(Relaxed) != 0
     }
 
-    /// Records that the store rejected one request but works otherwise. Closes the breaker.
+    /// Records that the store replied, and closes the breaker.
     #[inline]
     pub fn answered(&self) {
         // The common case only reads, so that the cache line stays shared by all workers.
@@ -224,64 +289,91 @@ impl Breaker {
         }
     }
 
-    /// Returns true once after each success of the store, so that one caller per outage is warned.
-    #[must_use]
-    pub fn warns(&self) -> bool {
-        self.warned.load(Relaxed) == 0 && self.warned.swap(1, Relaxed) == 0
+    /// Counts a failure at `now`, and keeps its cause for [`Breakers::states`].
+    pub fn record(&self, kind: Kind, cause: &str, now: Timestamp) {
+        self.counts[kind as usize].fetch_add(1, Relaxed);
+        self.failed_at.store(now.0, Relaxed);
+        self.cause.set(cause);
     }
 
-    /// Returns true at most once a minute. This limits the warnings about failures that the store
-    /// did not cause, such as a key with other data. A success of the store does not end such
-    /// failures.
+    /// Reports whether a caller should be warned at `now` of a failure of this kind. Returns true
+    /// at most once a minute for each kind. An open breaker is only worth a warning if its cause
+    /// has caused none.
     #[must_use]
-    pub fn warns_of_key(&self, now: Timestamp) -> bool {
-        let last = self.warned_of_key_at.load(Relaxed);
-        let is_due = last == 0 || now.saturating_since(Timestamp(last)) >= 60 * TICKS_PER_SECOND;
-        is_due
-            && self
-                .warned_of_key_at
-                .compare_exchange(last, now.0, Relaxed, Relaxed)
-                .is_ok()
+    pub fn warns(&self, kind: Kind, now: Timestamp) -> bool {
+        let is_due = |last: &AtomicU64| {
+            let last = last.load(Relaxed);
+            last == 0 || now.saturating_since(Timestamp(last)) >= BETWEEN_WARNINGS
+        };
+        let mine = &self.warned_at[kind as usize];
+        let last = mine.load(Relaxed);
+        let is_news = kind != Kind::Waiting || self.warned_at.iter().all(is_due);
+        is_news && is_due(mine) && mine.compare_exchange(last, now.0, Relaxed, Relaxed).is_ok()
     }
 
-    /// Resets an idle cell that served another store. `name` is the name of the new store.
-    fn forget(&self, name: &str) {
+    /// Resets an idle cell that served another store.
+    fn forget(&self) {
         // Relaxed: a caller of the new store may report its first failure before this. Then that
         // failure is reported twice.
-        self.warned.store(0, Relaxed);
-        self.warned_of_key_at.store(0, Relaxed);
-        self.openings.store(0, Relaxed);
-        self.set_name(name);
-    }
-
-    fn set_name(&self, name: &str) {
-        let mut bytes = [0; NAME];
-        let kept = name.len().min(NAME);
-        bytes[..kept].copy_from_slice(&name.as_bytes()[..kept]);
-        for (word, chunk) in self.name.iter().zip(bytes.as_chunks().0) {
-            // Relaxed: a name that is read half-written only looks wrong in `status()`.
-            word.store(u64::from_le_bytes(*chunk), Relaxed);
+        let counters = self.counts.iter().chain(&self.warned_at);
+        for counter in counters.chain([&self.failed_at, &self.openings]) {
+            counter.store(0, Relaxed);
         }
     }
 
+    fn serve(&self, name: &str, timeout: Ticks) {
+        self.timeout.store(timeout, Relaxed);
+        self.name.set(name);
+    }
+
     fn state(&self) -> State {
-        let words = self
-            .name
-            .iter()
-            .map(|word| word.load(Relaxed).to_le_bytes());
-        let bytes: Vec<u8> = words.flatten().take_while(|&byte| byte != 0).collect();
         let open_until = self.open_until.load(Relaxed);
+        let failed_at = self.failed_at.load(Relaxed);
+        let counts = self.counts.iter().map(|count| count.load(Relaxed));
         State {
-            name: String::from_utf8_lossy(&bytes).into_owned(),
+            name: self.name.get(),
+            timeout: self.timeout.load(Relaxed),
             failures: self.failures.load(Relaxed),
             openings: self.openings.load(Relaxed),
             open_until: (open_until != 0).then_some(Timestamp(open_until)),
+            last: (failed_at != 0).then(|| (self.cause.get(), Timestamp(failed_at))),
+            causes: NAMES
+                .into_iter()
+                .zip(counts)
+                .filter(|&(_, count)| count != 0)
+                .collect(),
         }
     }
 }
 
-// Two cache lines, as the alignment says.
-const _: () = assert!(size_of::<Breaker>() == 128);
+impl Text {
+    fn set(&self, text: &str) {
+        let mut bytes = [0; TEXT];
+        let kept = text.len().min(TEXT);
+        bytes[..kept].copy_from_slice(&text.as_bytes()[..kept]);
+        for (word, chunk) in self.0.iter().zip(bytes.as_chunks().0) {
+            // Relaxed: a text that is read half-written only looks wrong in `status()`.
+            word.store(u64::from_le_bytes(*chunk), Relaxed);
+        }
+    }
+
+    fn get(&self) -> String {
+        let words = self.0.iter().map(|word| word.load(Relaxed).to_le_bytes());
+        let bytes: Vec<u8> = words.flatten().take_while(|&byte| byte != 0).collect();
+        String::from_utf8_lossy(&bytes).into_owned()
+    }
+}
+
+/// Rounds a timeout down to three significant bits. Timeouts that round to the same value share a
+/// breaker. Otherwise each call of an application that computes its timeouts would use a new
+/// breaker, which is closed.
+const fn class(timeout: Ticks) -> Ticks {
+    let low = (Ticks::BITS - timeout.leading_zeros()).saturating_sub(3);
+    timeout >> low << low
+}
+
+// Pairs of cache lines, as the alignment says.
+const _: () = assert!(size_of::<Breaker>() == 384);
 
 #[cfg(test)]
 mod tests {
@@ -296,7 +388,7 @@ mod tests {
         for _ in 0..5 {
             assert!(!breaker.failed(Passage::Closed, START, 0));
             assert!(!breaker.failed(Passage::Closed, START, 0));
-            breaker.succeeded();
+            breaker.answered();
         }
         for opened in [false, false, true, false] {
             assert_eq!(breaker.failed(Passage::Closed, START, 0), opened);
@@ -330,7 +422,7 @@ mod tests {
             Passage::Probe,
             "the first has died"
         );
-        breaker.succeeded();
+        breaker.answered();
         assert_eq!(breaker.enter(now, LEASE), Passage::Closed);
         assert_eq!(breaker.state().failures, 0);
     }
@@ -368,17 +460,44 @@ mod tests {
     }
 
     #[test]
-    fn one_warning_until_the_store_answers() {
+    fn each_kind_of_cause_warns_once_a_minute() {
         let breaker = Breaker::default();
-        breaker.failed(Passage::Closed, START, 0);
-        assert!(breaker.warns() && !breaker.warns());
-        breaker.succeeded();
-        breaker.failed(Passage::Closed, START, 0);
-        assert!(breaker.warns() && !breaker.warns());
-        for (seconds, warns) in [(1, true), (2, false), (60, false), (61, true)] {
-            let now = Timestamp(seconds * TICKS_PER_SECOND);
-            assert_eq!(breaker.warns_of_key(now), warns, "{seconds}");
+        let at = |seconds: u64| Timestamp(seconds * TICKS_PER_SECOND);
+        for (seconds, kind, warns) in [
+            (1, Kind::Waiting, true),
+            (2, Kind::Timeout, true),
+            (3, Kind::Timeout, false),
+            (4, Kind::Connect, true),
+            (61, Kind::Timeout, false),
+            // Timeouts have warned within the last minute.
+            (61, Kind::Waiting, false),
+            (62, Kind::Timeout, true),
+            (63, Kind::Connect, false),
+            (122, Kind::Waiting, true),
+            (123, Kind::Waiting, false),
+        ] {
+            breaker.answered();
+            assert_eq!(
+                breaker.warns(kind, at(seconds)),
+                warns,
+                "{kind:?} {seconds}"
+            );
         }
+    }
+
+    #[test]
+    fn failures_are_counted_by_kind() {
+        let breaker = Breaker::default();
+        assert_eq!(
+            (breaker.state().last, breaker.state().causes),
+            (None, vec![])
+        );
+        breaker.record(Kind::Caller, "first", START);
+        breaker.record(Kind::Timeout, "second", START + 1);
+        breaker.record(Kind::Timeout, &"x".repeat(100), START + 2);
+        let state = breaker.state();
+        assert_eq!(state.last, Some(("x".repeat(TEXT), START + 2)));
+        assert_eq!(state.causes, [("timeout", 2), ("caller", 1)]);
     }
 
     #[test]
@@ -386,24 +505,33 @@ mod tests {
         let cells: [Breaker; CELLS] = std::array::from_fn(|_| Breaker::default());
         let breakers = Breakers::new(&cells);
         for store in 1..=CELLS as u64 {
-            let cell = breakers.of(store, "old");
+            let cell = breakers.of(store, 0, "old");
             for _ in 0..3 {
                 cell.failed(Passage::Closed, START, 0);
             }
-            assert!(cell.warns() && cell.warns_of_key(START));
-            // The store replies, but rejects the request. So the outage has not ended.
+            cell.record(Kind::Timeout, "old", START);
+            assert!(cell.warns(Kind::Timeout, START));
             cell.answered();
         }
-        let cell = breakers.of(1_000_000, "new");
-        assert_eq!(
-            (cell.state().name.as_str(), cell.state().openings),
-            ("new", 0)
-        );
-        assert!(cell.warns(), "the first outage of this store");
-        assert!(
-            cell.warns_of_key(START + 1),
-            "the first failure of a request"
-        );
+        let cell = breakers.of(1_000_000, 0, "new");
+        let fresh = State {
+            name: "new".to_owned(),
+            ..Breaker::default().state()
+        };
+        assert_eq!(cell.state(), fresh);
+        assert!(cell.warns(Kind::Timeout, START + 1));
+    }
+
+    #[test]
+    fn timeouts_share_a_cell_if_they_differ_little() {
+        let cells: [Breaker; CELLS] = std::array::from_fn(|_| Breaker::default());
+        let breakers = Breakers::new(&cells);
+        let cell = |micros: Ticks| std::ptr::from_ref(breakers.of(7, micros * 1000, "seven"));
+        assert_eq!(cell(50_000), cell(49_000));
+        for other in [0, 10, 40_000, 60_000, 5_000_000] {
+            assert_ne!(cell(50_000), cell(other), "{other}");
+        }
+        assert_eq!((class(1), class(9), class(u64::MAX)), (1, 8, 7 << 61));
     }
 
     #[test]
@@ -412,15 +540,15 @@ mod tests {
         let breakers = Breakers::new(&cells);
         for store in 0..200u64 {
             let name = format!("store {store}");
-            let cell = breakers.of(store * 64 + 62, &name);
-            assert!(std::ptr::eq(cell, breakers.of(store * 64 + 62, "again")));
+            let cell = breakers.of(store * 64 + 62, 0, &name);
+            assert!(std::ptr::eq(cell, breakers.of(store * 64 + 62, 0, "again")));
             assert_eq!(cell.state().name, name, "an idle cell changes hands");
         }
         assert_eq!(breakers.states().len(), CELLS);
         for cell in &cells {
             cell.failed(Passage::Closed, START, 0);
         }
-        let shared = breakers.of(1_000_000, "another");
+        let shared = breakers.of(1_000_000, 0, "another");
         assert_ne!(shared.state().name, "another");
     }
 }

@@ -6,10 +6,24 @@
 
 use super::denial_cache::Entry;
 use super::{Ask, Remote, Reply, Transport};
-use crate::clock::{Ticks, Timestamp, boot_clock};
+use crate::clock::{TICKS_PER_SECOND, Ticks, Timestamp, boot_clock};
 use crate::key::Key;
 use crate::slots::counters::{By, Event};
 use crate::step::{Denial, Outcome, Step, Verdict};
+use std::thread::sleep;
+use std::time::Duration;
+
+/// The pause before a waiting worker looks at the entry again, in ticks.
+const PAUSE: Ticks = TICKS_PER_SECOND / 20_000;
+
+/// Reports whether the entry allows the step at most once. Then only one worker can succeed.
+fn is_scarce(entry: &Entry, step: &Step, now: Timestamp) -> bool {
+    let twice = Step {
+        cost: step.cost.saturating_mul(2),
+        ..*step
+    };
+    step.cost > 0 && !step.dry && !twice.decide(entry.bound, now + entry.age / 1024).granted()
+}
 
 impl<T: Transport> Remote<'_, T> {
     /// Creates the request for a step, and returns it with the bucket's entry in the denial cache.
@@ -37,6 +51,45 @@ impl<T: Transport> Remote<'_, T> {
             seen: hint.and_then(|hint| self.seen(&hint, step.burst, now)),
         };
         Ok((ask, hint))
+    }
+
+    /// Does the same as [`Remote::prepare`] for one bucket. If the entry allows one such step at
+    /// most, waits until no other worker of this host asks the store about the bucket. If the store
+    /// may be asked, returns true if this worker now holds the lease.
+    ///
+    /// The wait ends after half of the timeout, because the other worker may have been killed.
+    ///
+    /// # Errors
+    /// Fails like [`Remote::prepare`].
+    pub(super) fn prepare_alone(
+        &self,
+        key: Key<'_>,
+        step: &Step,
+        now: Timestamp,
+    ) -> Result<(Ask, Option<Entry>, bool), Outcome> {
+        let patience = self.settings.timeout / 2;
+        let mut later = now;
+        loop {
+            let (ask, hint) = self.prepare(key, step, later)?;
+            let scarce = hint.filter(|hint| is_scarce(hint, step, later));
+            let Some(entry) = scarce.filter(|_| later < now + patience) else {
+                return Ok((ask, hint, false));
+            };
+            if self.breaker(&ask.name).is_open() {
+                return Ok((ask, hint, false));
+            }
+            if self.host.denial_cache().lease(key.hash, later, patience) {
+                // The bound is early. A request that is sent at once would often be denied, and
+                // another one would follow.
+                let likely = step.retry_after(entry.bound + entry.error, later);
+                if likely < patience / 8 {
+                    sleep(Duration::from_nanos(likely));
+                }
+                return Ok((ask, hint, true));
+            }
+            sleep(Duration::from_nanos(PAUSE.min(patience)));
+            later = boot_clock();
+        }
     }
 
     /// Returns the bucket's entry, if the denial cache is enabled.

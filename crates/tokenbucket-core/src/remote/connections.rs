@@ -10,12 +10,17 @@
 //! A process is identified by its fork generation instead of its process id, because reading the
 //! generation needs no system call.
 
+use crate::clock::{TICKS_PER_SECOND, Ticks, Timestamp, boot_clock};
 use crate::memory::fork::generation;
 use parking_lot::Mutex;
 
 /// The most idle connections to keep. A process usually has a few servers, and makes one call at a
 /// time.
 const MOST: usize = 64;
+
+/// The longest time for which a connection is kept. Firewalls, NATs and load balancers drop idle
+/// connections silently, after a minute or more. The next call would wait for its timeout.
+pub(super) const LONGEST_IDLE: Ticks = 30 * TICKS_PER_SECOND;
 
 /// Idle connections `C` to servers that are identified by `K`.
 #[derive(Debug)]
@@ -25,6 +30,7 @@ pub struct Connections<K, C>(Mutex<Vec<Idle<K, C>>>);
 struct Idle<K, C> {
     /// The fork generation of the process that opened the connection.
     generation: u32,
+    since: Timestamp,
     server: K,
     connection: C,
 }
@@ -36,13 +42,20 @@ impl<K: PartialEq + Clone, C> Connections<K, C> {
         Self(Mutex::new(Vec::new()))
     }
 
-    /// Removes and returns an idle connection to `server` that this process opened.
+    /// Removes and returns the connection to `server` that was used last. Drops connections that
+    /// another process opened or that were idle for too long.
     pub fn take(&self, server: &K) -> Option<C> {
+        self.take_at(server, boot_clock())
+    }
+
+    fn take_at(&self, server: &K, now: Timestamp) -> Option<C> {
         let generation = generation();
         let mut all = self.0.lock();
-        all.retain(|idle| idle.generation == generation);
-        let place = all.iter().position(|idle| idle.server == *server)?;
-        Some(all.swap_remove(place).connection)
+        all.retain(|idle| {
+            idle.generation == generation && now.saturating_since(idle.since) < LONGEST_IDLE
+        });
+        let place = all.iter().rposition(|idle| idle.server == *server)?;
+        Some(all.remove(place).connection)
     }
 
     /// Keeps a connection for the next call. Every reply on it must have been read.
@@ -53,6 +66,7 @@ impl<K: PartialEq + Clone, C> Connections<K, C> {
         }
         all.push(Idle {
             generation: generation(),
+            since: boot_clock(),
             server: server.clone(),
             connection,
         });
@@ -72,6 +86,20 @@ mod tests {
         assert_eq!(connections.take(&"a"), Some(1));
         assert_eq!(connections.take(&"a"), None);
         assert_eq!(connections.take(&"b"), Some(2));
+    }
+
+    #[test]
+    fn a_connection_that_was_idle_for_long_is_dropped() {
+        let connections = Connections::new();
+        for (idle, kept) in [
+            (LONGEST_IDLE - TICKS_PER_SECOND, true),
+            (LONGEST_IDLE, false),
+        ] {
+            connections.keep(&"a", 1);
+            let taken = connections.take_at(&"a", boot_clock() + idle);
+            assert_eq!(taken.is_some(), kept, "{idle}");
+        }
+        assert_eq!(connections.take(&"a"), None);
     }
 
     #[test]

@@ -8,7 +8,7 @@
 //! round trip.
 //!
 //! ```text
-//! set    cleared_at: 64 bits | unused: 64 bits | three entries
+//! set    cleared_at: 64 bits | asker: 64 bits | three entries
 //! entry  fingerprint: 48 bits | seen: 45 bits | exponent: 5 bits | bound: 30 bits
 //! ```
 //!
@@ -19,6 +19,10 @@
 //! compares the two instants. So the stamp alone removes all earlier entries of the set, also those
 //! of requests whose replies arrive later. Nothing is left to finish if a worker is killed. The
 //! stamp removes the entries of up to two other buckets, too.
+//!
+//! While an entry allows one token at most, one worker of the host contacts the store. It holds the
+//! set's lease, `asker`: 19 bits of the fingerprint, and the unit in which the lease ends. The
+//! others wait for its entry. A lease decides nothing, so any value is valid.
 
 use crate::clock::{EPOCH, Ticks, Timestamp};
 use portable_atomic::AtomicU128;
@@ -39,6 +43,8 @@ const SEEN_UNIT: u32 = 14;
 const LEAST_EXPONENT: u32 = 14;
 /// The greatest exponent: 2^40 ns (18 minutes), which is longer than any call takes.
 const GREATEST_EXPONENT: u32 = 40;
+/// The bits of a lease that hold the unit in which it ends.
+const LEASE_END: u64 = (1 << SEEN_BITS) - 1;
 /// All instants are below this one.
 const END: Timestamp = Timestamp(1 << 62);
 
@@ -47,7 +53,7 @@ const END: Timestamp = Timestamp(1 << 62);
 #[derive(Debug, Default)]
 pub struct EntrySet {
     cleared_at: AtomicU64,
-    unused: AtomicU64,
+    asker: AtomicU64,
     entries: [AtomicU128; ENTRIES],
 }
 
@@ -112,6 +118,33 @@ impl<'a> DenialCache<'a> {
         slot.compare_exchange(old, word, AcqRel, Relaxed).ok();
     }
 
+    /// Requests the lease on asking the store about the bucket, from `now` for `length` ticks.
+    /// Returns false if another worker holds this lease. If the lease belongs to another bucket of
+    /// the set, returns true without a lease, because no call waits for another bucket.
+    #[must_use]
+    pub fn lease(&self, hash: u128, now: Timestamp, length: Ticks) -> bool {
+        let asker = &self.set(hash).asker;
+        let held = asker.load(Acquire);
+        let is_over = held & LEASE_END < unit(now);
+        if !is_over {
+            return held & !LEASE_END != lessee(hash);
+        }
+        let end = unit(now + length) & LEASE_END;
+        asker
+            .compare_exchange(held, lessee(hash) | end, AcqRel, Acquire)
+            .is_ok()
+    }
+
+    /// Ends the lease on asking the store about the bucket.
+    pub fn release(&self, hash: u128) {
+        let asker = &self.set(hash).asker;
+        let held = asker.load(Relaxed);
+        if held & !LEASE_END == lessee(hash) {
+            // Release publishes the entry that the worker has recorded.
+            asker.compare_exchange(held, 0, AcqRel, Relaxed).ok();
+        }
+    }
+
     /// Removes all entries of the bucket's set whose requests were sent up to `now`.
     pub fn clear(&self, hash: u128, now: Timestamp) {
         self.set(hash).cleared_at.fetch_max(now.0, AcqRel);
@@ -140,6 +173,13 @@ impl EntrySet {
 /// entry begins with the same bits.
 const fn fingerprint(hash: u128) -> u128 {
     hash & ((1 << FINGERPRINT_BITS) - 1)
+}
+
+/// Returns the bits of a hash that identify a bucket in a lease.
+// The cast keeps only the bits that are needed.
+#[allow(clippy::cast_possible_truncation)]
+const fn lessee(hash: u128) -> u64 {
+    (hash as u64) << SEEN_BITS
 }
 
 /// Returns the number of the unit in which `instant` lies.
@@ -309,6 +349,26 @@ mod tests {
         let cache = DenialCache::new(&sets);
         cache.record(77, NOW, 0, NOW + 2 * UNIT);
         assert_eq!(cache.find(77, NOW), None);
+    }
+
+    #[test]
+    fn one_worker_at_a_time_has_the_lease_of_a_bucket() {
+        let sets = sets(1);
+        let cache = DenialCache::new(&sets);
+        let length = TICKS_PER_SECOND;
+        assert!(cache.lease(77, NOW, length));
+        assert!(!cache.lease(77, NOW + length / 2, length));
+        assert!(
+            cache.lease(78, NOW, length),
+            "no call waits for another bucket"
+        );
+        cache.release(78);
+        assert!(!cache.lease(77, NOW, length));
+        cache.release(77);
+        assert!(cache.lease(77, NOW, length));
+        let later = NOW + length + 2 * UNIT;
+        assert!(cache.lease(77, later, length), "the first was killed");
+        assert!(!cache.lease(77, later, length));
     }
 
     #[test]

@@ -3,9 +3,11 @@
 //! Invariant: no text in this module contains a password. [`Cause::refused`] removes it from the
 //! texts of servers. [`Failure`] escapes its whole text when it is displayed.
 
+use super::breaker::Kind;
 use super::secret::Secret;
 use super::tls::TlsError;
 use crate::printable;
+use rustix::io::Errno;
 use std::io;
 
 /// A failure of one store. Its text is [`printable`].
@@ -71,9 +73,10 @@ pub enum Cause {
 pub enum Blame {
     /// The store. Its breaker counts the failure.
     Store,
-    /// One key or one statement. The store works, because it replied.
+    /// One key, one statement or one permission. The store works, because it replied.
     Request,
-    /// The caller's own connection or code. The failure does not show whether the store works.
+    /// The caller's own process, connection or code. The failure does not show whether the store
+    /// works.
     Caller,
 }
 
@@ -83,12 +86,54 @@ const LONGEST_TEXT: usize = 200;
 impl Cause {
     /// Returns the origin of the failure.
     #[must_use]
-    pub const fn blame(&self) -> Blame {
+    pub fn blame(&self) -> Blame {
         match self {
             Self::Record | Self::Statement(_) => Blame::Request,
+            // The user may run other commands or use other keys.
+            Self::Refused(text) if is_of_user(text) => Blame::Request,
+            // This process may not open the socket, or has too many open files.
+            Self::Connect(error) if is_of_process(error) => Blame::Caller,
             Self::LostBefore(_) | Self::Caller(_) | Self::Thrown => Blame::Caller,
             _ => Blame::Store,
         }
+    }
+
+    /// Returns the kind of the cause.
+    #[must_use]
+    pub const fn kind(&self) -> Kind {
+        match self {
+            Self::Timeout => Kind::Timeout,
+            Self::Lookup(_) => Kind::Lookup,
+            Self::Connect(_) => Kind::Connect,
+            Self::Broken(_) => Kind::Broken,
+            Self::Tls(_) => Kind::Tls,
+            Self::Refused(_) => Kind::Refused,
+            Self::Answer(_) => Kind::Malformed,
+            Self::Record => Kind::Record,
+            Self::Statement(_) => Kind::Statement,
+            Self::Lost(_) | Self::LostBefore(_) => Kind::Lost,
+            Self::Caller(_) | Self::Thrown => Kind::Caller,
+            Self::Waiting => Kind::Waiting,
+        }
+    }
+
+    /// Returns the text for `status()`. Of a server's text, it has the first word only, because the
+    /// rest may contain the name of a user.
+    #[must_use]
+    pub fn brief(&self) -> String {
+        let word = |text: &str| {
+            text.split_whitespace()
+                .next()
+                .unwrap_or_default()
+                .to_owned()
+        };
+        let brief = match self {
+            Self::Refused(text) => Self::Refused(word(text)).to_string(),
+            Self::Statement(text) => Self::Statement(word(text)).to_string(),
+            Self::Lost(text) | Self::LostBefore(text) => Self::Lost(word(text)).to_string(),
+            cause => cause.to_string(),
+        };
+        printable(brief)
     }
 
     /// Creates the cause from a server's refusal. Removes the secret and truncates the text.
@@ -105,6 +150,19 @@ impl Cause {
         };
         Self::Refused(text)
     }
+}
+
+/// Reports whether a server refused a command because its user lacks a permission. Scripts report
+/// this in words that depend on the version of the server.
+fn is_of_user(refusal: &str) -> bool {
+    let in_script = ["The user executing the script", "ACL failure in script"];
+    refusal.starts_with("NOPERM") || in_script.iter().any(|text| refusal.contains(text))
+}
+
+/// Reports whether connecting failed because of this process, and not because of the server.
+fn is_of_process(error: &io::Error) -> bool {
+    let code = error.raw_os_error().map(Errno::from_raw_os_error);
+    matches!(code, Some(Errno::ACCESS | Errno::PERM | Errno::MFILE))
 }
 
 /// Truncates a server's text to 200 characters.
@@ -154,6 +212,8 @@ mod tests {
         let cut = format!("{}hunter2", "x".repeat(LONGEST_TEXT - 4));
         let cause = Cause::refused(&cut, Some(&secret));
         assert!(!cause.to_string().contains("hunt"), "{cause}");
+        let cause = Cause::refused("NOPERM User ann\n has no permissions", None);
+        assert_eq!(cause.brief(), "it answered: NOPERM");
         let told = "ERR unknown command 'AUTH', with args beginning with: 'hunt";
         let cause = Cause::refused(told, Some(&secret));
         assert_eq!(cause.to_string(), "it answered: ERR unknown command 'AUTH'");

@@ -19,7 +19,7 @@ pub mod failure;
 pub mod memcached;
 pub mod record;
 pub mod redis;
-mod resolve;
+pub(crate) mod resolve;
 pub mod secret;
 mod settings;
 mod stream;
@@ -44,8 +44,8 @@ pub use transport::{Ask, Reply, Server, Transport};
 pub struct Answer<T> {
     /// The result, which is from the store or from the failure policy.
     pub value: T,
-    /// The failure to warn the caller of. There is at most one warning per outage, and at most one
-    /// a minute about failures that the store did not cause.
+    /// The failure to warn the caller of. There is at most one warning a minute for each breaker
+    /// and kind of cause.
     pub warning: Option<Failure>,
     /// True if the failure policy returned the result instead of the store.
     pub stood_in: bool,
@@ -122,18 +122,21 @@ impl<'h, T: Transport> Remote<'h, T> {
             self.count(key, step, By::Store, false);
             return Ok(sure(step.decide(now, now)));
         }
-        let (mut ask, hint) = match self.prepare(key, step, now) {
+        let (mut ask, hint, is_asker) = match self.prepare_alone(key, step, now) {
             Ok(prepared) => prepared,
             Err(denied) => return Ok(sure(denied)),
         };
+        // The wait for another worker is part of the timeout.
+        let latest = now + self.settings.timeout;
+        let now = boot_clock();
         ask.first = first.map(|first| now.signed_since(first));
         let asked = |transport: &T, deadline| {
-            let reply = transport.take(&ask, deadline)?;
+            let reply = transport.take(&ask, latest.min(deadline))?;
             self.learn(key, step, &reply, hint.as_ref(), now);
             self.count(key, step, By::Store, reply.outcome.granted());
             Ok(reply.outcome)
         };
-        self.ask(&ask.name, asked, |policy, _| {
+        let answer = self.ask(&ask.name, asked, |policy, _| {
             if let (OnFailure::Local, Some(hint)) = (policy, hint) {
                 // The fallback bucket starts in the last state that this host received of the
                 // store's bucket.
@@ -141,7 +144,18 @@ impl<'h, T: Transport> Remote<'h, T> {
                 self.host.slots().put(key, &Put::Bootstrap { age });
             }
             policy.answer(self.host, key, step, first)
-        })
+        });
+        if is_asker {
+            self.host.denial_cache().release(key.hash);
+        }
+        answer
+    }
+
+    /// Returns the breaker of the server that keeps the record `name`.
+    fn breaker(&self, name: &[u8]) -> &Breaker {
+        let server = self.transport.server(name);
+        let breakers = self.host.breakers();
+        breakers.of(server.login, self.settings.timeout, &server.name)
     }
 
     /// Counts the decision on a step, unless the step is dry.
@@ -212,8 +226,9 @@ impl<'h, T: Transport> Remote<'h, T> {
     }
 
     /// Calls `ask` with the transport and the deadline, unless the breaker is open. The breaker
-    /// belongs to the server that keeps the record `name`. If the call fails or the breaker is
-    /// open, and the policy is not [`OnFailure::Throw`], `stand_in` returns the result.
+    /// belongs to the server that keeps the record `name`, its credential and the timeout. If the
+    /// call fails or the breaker is open, and the policy is not [`OnFailure::Throw`], `stand_in`
+    /// returns the result.
     ///
     /// # Errors
     /// Fails like [`Remote::take`].
@@ -225,8 +240,7 @@ impl<'h, T: Transport> Remote<'h, T> {
     ) -> Result<Answer<R>, Failure> {
         let (timeout, policy) = (self.settings.timeout, self.settings.on_failure);
         let now = boot_clock();
-        let server = self.transport.server(name);
-        let breaker = self.host.breakers().of(server.id, &server.name);
+        let breaker = self.breaker(name);
         // A probe is leased for two timeouts. By then it has succeeded or failed.
         let passage = breaker.enter(now, 2 * timeout);
         let cause = if let Passage::Open(_) = passage {
@@ -235,7 +249,7 @@ impl<'h, T: Transport> Remote<'h, T> {
             self.host.slots().count(Event::Asked);
             match ask(&self.transport, now + timeout) {
                 Ok(answer) => {
-                    breaker.succeeded();
+                    breaker.answered();
                     return Ok(sure(answer));
                 }
                 Err(cause) => {
@@ -245,16 +259,13 @@ impl<'h, T: Transport> Remote<'h, T> {
             }
         };
         self.host.slots().count(policy.event());
-        let store = server.name.clone();
+        let store = self.transport.server(name).name.clone();
         let failure = Failure { store, cause };
         if policy == OnFailure::Throw {
             return Err(failure);
         }
-        // The policy hides the failure from its caller, so the first caller is warned.
-        let warns = match failure.cause.blame() {
-            Blame::Store => breaker.warns(),
-            Blame::Request | Blame::Caller => breaker.warns_of_key(now),
-        };
+        // The policy hides the failure from its caller, so one caller is warned.
+        let warns = breaker.warns(failure.cause.kind(), now);
         Ok(Answer {
             value: stand_in(policy, &failure.cause),
             warning: warns.then_some(failure),
@@ -266,6 +277,7 @@ impl<'h, T: Transport> Remote<'h, T> {
 /// Counts a failure and reports it to the breaker.
 fn note(host: &Host, breaker: &Breaker, passage: Passage, cause: &Cause) {
     let now = boot_clock();
+    breaker.record(cause.kind(), &cause.brief(), now);
     match cause.blame() {
         Blame::Store => {
             host.slots().count(Event::Failed);

@@ -25,6 +25,10 @@ use std::time::Duration;
 /// free place in the queue.
 const NAP: Duration = Duration::from_millis(1);
 
+/// The time between two keepalive probes. A connection is idle for at most
+/// [`super::connections::LONGEST_IDLE`].
+const PROBES: Duration = Duration::from_secs(10);
+
 /// A connected socket.
 #[derive(Debug)]
 pub struct Stream {
@@ -34,9 +38,10 @@ pub struct Stream {
 }
 
 impl Stream {
-    /// Connects before `deadline`, to the first reachable address of the name.
+    /// Connects before `deadline`, to the first reachable address of the name. Each address gets an
+    /// equal share of the time that is left.
     ///
-    /// The deadline does not cover DNS lookups, but their addresses are cached.
+    /// The deadline does not cover a DNS lookup of this call, but addresses are cached.
     ///
     /// # Errors
     /// Returns [`Cause::Lookup`], [`Cause::Connect`] or [`Cause::Timeout`].
@@ -44,11 +49,20 @@ impl Stream {
         match endpoint {
             Endpoint::Unix { path } => Self::connect_unix(path, deadline).map_err(connecting),
             Endpoint::Tcp { host, port } => {
-                let addresses = resolve::addresses(host, *port).map_err(Cause::Lookup)?;
+                let addresses = resolve::addresses(host, *port, deadline).map_err(Cause::Lookup)?;
                 let mut last = Cause::Timeout;
-                for address in addresses {
-                    match Self::connect_to(address, deadline) {
-                        Ok(stream) => return Ok(stream),
+                // The addresses share the time, so that a dead address leaves some to the others.
+                for (address, left) in addresses.iter().zip((1..=addresses.len() as u64).rev()) {
+                    let now = boot_clock();
+                    let share = now + deadline.saturating_since(now) / left;
+                    match Self::connect_to(*address, share) {
+                        Ok(mut stream) => {
+                            stream.set_deadline(deadline);
+                            if addresses[0] != *address {
+                                resolve::prefer(host, *port, *address);
+                            }
+                            return Ok(stream);
+                        }
                         Err(error) => last = connecting(error),
                     }
                 }
@@ -73,6 +87,7 @@ impl Stream {
         };
         let stream = Self::open(family, deadline)?;
         sockopt::set_tcp_nodelay(&stream.socket, true)?;
+        keep_alive(&stream.socket)?;
         stream.dial(|socket| connect(socket, &address))?;
         Ok(stream)
     }
@@ -123,6 +138,15 @@ impl Stream {
             }
         }
     }
+}
+
+/// Makes the kernel send probes while the connection is idle. So a NAT or a load balancer does not
+/// forget the connection, and the kernel notices if it has.
+fn keep_alive(socket: &OwnedFd) -> rustix::io::Result<()> {
+    sockopt::set_socket_keepalive(socket, true)?;
+    sockopt::set_tcp_keepidle(socket, PROBES)?;
+    sockopt::set_tcp_keepintvl(socket, PROBES)?;
+    sockopt::set_tcp_keepcnt(socket, 2)
 }
 
 /// Converts an error of connecting. An error of `TimedOut` without a system error number comes from
@@ -190,5 +214,37 @@ impl Write for Stream {
 
     fn flush(&mut self) -> io::Result<()> {
         Ok(())
+    }
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use super::*;
+    use crate::clock::TICKS_PER_SECOND;
+    use std::net::TcpListener;
+
+    #[test]
+    fn a_dead_address_leaves_time_to_the_next() {
+        let dead = testkit::Blackhole::tcp();
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let live = listener.local_addr().unwrap();
+        resolve::learn("two.invalid", 1, &[dead.address(), live]);
+        let (host, port) = ("two.invalid".to_owned(), 1);
+        let endpoint = Endpoint::Tcp { host, port };
+        let start = boot_clock();
+        let deadline = start + TICKS_PER_SECOND;
+        let stream = Stream::connect(&endpoint, deadline).unwrap();
+        let took = boot_clock() - start;
+        assert!(
+            (TICKS_PER_SECOND / 2..TICKS_PER_SECOND).contains(&took),
+            "{took}"
+        );
+        assert_eq!(stream.deadline, deadline);
+        Stream::connect(&endpoint, deadline).unwrap();
+        assert!(
+            boot_clock() - start < took + TICKS_PER_SECOND / 10,
+            "the live address is first"
+        );
     }
 }

@@ -6,12 +6,16 @@ use crate::clock::Timestamp;
 use crate::key::KeyHasher;
 use crate::step::{Denial, Outcome, Step, Verdict};
 use crate::store::Put;
+use std::hash::{DefaultHasher, Hash, Hasher};
 
 /// A server, as it appears in breakers and messages.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Server {
     /// A number that identifies the server.
     pub id: u64,
+    /// A number that identifies the server and the credential. It selects the breaker, so that a
+    /// wrong password does not open the breaker of the right one.
+    pub login: u64,
     /// The name for display; it contains no password.
     pub name: String,
 }
@@ -23,7 +27,21 @@ impl Server {
         // Truncation is safe, because any half of a good hash is a good hash.
         #[allow(clippy::cast_possible_truncation)]
         let id = KeyHasher::new([0; 2]).key(identity).hash as u64;
-        Self { id, name }
+        let login = id;
+        Self { id, login, name }
+    }
+
+    /// Sets the credential, such as the password and the TLS settings.
+    ///
+    /// `login` is in the shared memory. It depends on 16 bits of a hash of the credential, so that
+    /// a password cannot be guessed from it.
+    #[must_use]
+    pub fn with_credential(mut self, credential: &impl Hash) -> Self {
+        // This hasher has constant keys, so all processes of the host compute the same number.
+        let mut hasher = DefaultHasher::new();
+        credential.hash(&mut hasher);
+        self.login ^= hasher.finish() >> 48;
+        self
     }
 }
 

@@ -98,7 +98,11 @@ fn memcached(list: &str) -> Memcached {
 
 impl Caller {
     pub fn redis(dsn: &str, settings: Settings) -> Self {
-        Self::new(redis(dsn), settings, host())
+        Self::redis_on(dsn, settings, host())
+    }
+
+    pub fn redis_on(dsn: &str, settings: Settings, host: &'static Host) -> Self {
+        Self::new(redis(dsn), settings, host)
     }
 
     pub fn memcached(list: &str, settings: Settings) -> Self {

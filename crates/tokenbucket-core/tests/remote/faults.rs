@@ -213,3 +213,31 @@ fn a_kill_during_a_call() {
         assert!(caller.grants("id", &take(1)));
     });
 }
+
+/// Returns the kernel's timer of the established connections to a port: 2 for keepalive.
+fn timers(port: u16) -> Vec<String> {
+    let table = std::fs::read_to_string("/proc/net/tcp").unwrap();
+    let rows = table
+        .lines()
+        .map(|row| row.split_whitespace().collect::<Vec<_>>());
+    let remote = format!(":{port:04X}");
+    rows.filter(|row| row[2].ends_with(&remote) && row[3] == "01")
+        .map(|row| row[5].to_owned())
+        .collect()
+}
+
+#[test]
+fn an_idle_connection_is_kept_alive() {
+    Server::each(|server| {
+        let caller = server.caller(PLAIN);
+        assert!(caller.grants("id", &take(1)));
+        let timers = timers(server.port());
+        // The timer ends within ten seconds, in units of 10 ms.
+        let is_soon = |timer: &str| u64::from_str_radix(timer, 16).unwrap() <= 1000;
+        let is_keepalive = |timer: &String| timer.strip_prefix("02:").is_some_and(is_soon);
+        assert!(
+            !timers.is_empty() && timers.iter().all(is_keepalive),
+            "{timers:?}"
+        );
+    });
+}

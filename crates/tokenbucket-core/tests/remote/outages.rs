@@ -4,6 +4,7 @@
 use crate::caller::{CAPACITY, Caller, MILLISECOND, PLAIN, Server, refund, take};
 use std::thread::sleep;
 use std::time::{Duration, Instant};
+use testkit::Mode;
 use tokenbucket_core::batch::Taken;
 use tokenbucket_core::remote::{Cause, Failure, OnFailure, Settings};
 use tokenbucket_core::slots::counters::Event;
@@ -124,16 +125,39 @@ fn all_are_let_through_or_turned_away() {
 }
 
 #[test]
-fn each_outage_is_warned_of_once() {
+fn each_cause_is_warned_of_once_a_minute() {
     Server::each(|mut server| {
-        let caller = server.caller(under(OnFailure::Local));
-        for _ in 0..3 {
-            server.kill();
-            assert_eq!(many(&caller).1.len(), 1);
-            server.restart();
+        let proxy = server.proxy();
+        let settings = Settings {
+            timeout: 50 * MILLISECOND,
+            ..under(OnFailure::Local)
+        };
+        let caller = server.caller_at(proxy.port(), settings);
+        let mut warnings = Vec::new();
+        // Failures and successes alternate.
+        for _ in 0..10 {
             recovers(&caller);
+            proxy.set(Mode::SwallowReplies);
+            warnings.extend(caller.ask(b"id", &take(1)).unwrap().warning);
+            proxy.set(Mode::Pass);
         }
-        assert_eq!(caller.count(Event::Opened), 3);
+        assert_eq!(warnings.len(), 1, "{warnings:?}");
+        assert!(matches!(warnings[0].cause, Cause::Timeout));
+        recovers(&caller);
+        server.kill();
+        // The proxy ends each connection.
+        let (_, warnings) = many(&caller);
+        assert_eq!(warnings.len(), 1, "{warnings:?}");
+        assert!(
+            matches!(warnings[0].cause, Cause::Broken(_)),
+            "{warnings:?}"
+        );
+        let state = caller.host.breakers().states().remove(0);
+        assert!(state.causes[0].0 == "timeout" && state.causes[0].1 >= 10);
+        assert_eq!(state.causes[1].0, "broken");
+        let (last, _) = state.last.unwrap();
+        assert!(last.starts_with("the connection broke"), "{last}");
+        server.restart();
     });
 }
 

@@ -50,7 +50,7 @@ impl Redis {
         Self {
             root: root.to_vec(),
             prefix: [root, prefix].concat(),
-            server: Server::new(identity.as_bytes(), name),
+            server: Server::new(identity.as_bytes(), name).with_credential(&dsn),
             dsn: Arc::new(dsn),
         }
     }

@@ -1,0 +1,88 @@
+//! Tests that the failures of one caller do not affect other callers of the same server and host.
+
+use crate::caller::{Caller, MILLISECOND, PLAIN, Server, host, take};
+use testkit::Redis;
+use tokenbucket_core::host::Host;
+use tokenbucket_core::remote::{Cause, Settings};
+
+/// The settings of an ordinary caller.
+const USUAL: Settings = Settings {
+    timeout: 500 * MILLISECOND,
+    ..PLAIN
+};
+
+/// Calls as `wrong` ten times for each of 50 calls as `right`. Every call of `right` must reach the
+/// store. Returns the last failure of `wrong`.
+fn apart(wrong: &Caller, right: &Caller) -> Cause {
+    let mut last = None;
+    for call in 0..50 {
+        for _ in 0..10 {
+            if let Err(failure) = wrong.ask(b"id", &take(1)) {
+                last = Some(failure.cause);
+            }
+        }
+        let answer = right.ask(b"id", &take(0));
+        assert!(answer.is_ok(), "call {call}: {answer:?}");
+    }
+    last.expect("the control: the caller fails")
+}
+
+fn at(redis: &Redis, userinfo: &str, host: &'static Host) -> Caller {
+    let dsn = format!("redis://{userinfo}127.0.0.1:{}", redis.port());
+    Caller::redis_on(&dsn, USUAL, host)
+}
+
+#[test]
+fn a_wrong_password_opens_its_own_breaker_only() {
+    let redis = Redis::start(&["--requirepass", "right"]);
+    redis.cli(&["ACL", "SETUSER", "ann", "on", ">hers", "~*", "+@all"]);
+    for (wrong, right) in [
+        (":wrong@", ":right@"),
+        ("", ":right@"),
+        ("ann:his@", "ann:hers@"),
+    ] {
+        let host = host();
+        let cause = apart(&at(&redis, wrong, host), &at(&redis, right, host));
+        assert!(matches!(cause, Cause::Waiting), "{cause}: the control");
+        assert_eq!(host.breakers().states().len(), 2);
+    }
+}
+
+/// One user may use the keys of one prefix. Two storages with two prefixes share the login.
+#[test]
+fn a_missing_permission_opens_no_breaker() {
+    let redis = Redis::start(&[]);
+    // The first two may not use the key, the third may not send a script, and the last one's script
+    // may not read.
+    for (user, permissions) in [
+        ("bob", &["~u:*", "+@all"][..]),
+        ("eve", &["~u:*", "+evalsha", "+eval"]),
+        ("ann", &["~*", "+set", "+get", "+time"]),
+        ("joe", &["~*", "+evalsha", "+eval"]),
+    ] {
+        let user = [&["ACL", "SETUSER", user, "on", ">his"], permissions].concat();
+        redis.cli(&user);
+    }
+    for user in ["bob", "eve", "ann", "joe"] {
+        let caller = at(&redis, &format!("{user}:his@"), host());
+        for _ in 0..10 {
+            let cause = caller.fails("id", &take(1));
+            assert!(matches!(cause, Cause::Refused(_)), "{user}: {cause}");
+        }
+        assert_eq!(caller.host.breakers().states()[0].open_until, None);
+    }
+}
+
+#[test]
+fn a_timeout_that_is_too_short_opens_its_own_breaker_only() {
+    Server::each(|server| {
+        let host = host();
+        let caller = |timeout| {
+            let settings = Settings { timeout, ..USUAL };
+            server.caller_on(host, server.port(), settings)
+        };
+        let [hasty, usual] = [MILLISECOND / 100, USUAL.timeout].map(caller);
+        let cause = apart(&hasty, &usual);
+        assert!(matches!(cause, Cause::Waiting), "{cause}: the control");
+    });
+}

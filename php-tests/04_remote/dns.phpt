@@ -1,0 +1,24 @@
+--TEST--
+A DNS server that hangs occupies one worker, and the others use addresses that are known
+--EXTENSIONS--
+pcntl
+--INI--
+tokenbucket.failure_report=none
+--SKIPIF--
+<?php
+if (fileowner('/proc/self') !== 0) {
+    exit('skip only root can bind port 53 and replace the settings of the resolver');
+}
+?>
+--FILE--
+<?php
+require __DIR__ . '/../../testkit/php/check.php';
+require __DIR__ . '/../../testkit/php/child.php';
+require __DIR__ . '/../../testkit/php/dns.php';
+echo DnsServer::run_file(__DIR__ . "/dns.inc.php") ?? "skipped: the settings of the resolver cannot be replaced\n";
+?>
+--EXPECT--
+unknown: 1 of 8 workers
+answered: decided by the store
+hanging: decided by the store
+at most 1 of 8 workers

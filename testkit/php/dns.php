@@ -1,0 +1,89 @@
+<?php
+/**
+ * A DNS server for one loopback address, which answers or hangs. It listens on port 53, so only
+ * root can start it. It ends when the test ends.
+ */
+final class DnsServer
+{
+    /** The address of the server. No other test uses it. */
+    public const ADDRESS = '127.77.53.53';
+
+    /** @var resource */
+    private $process;
+    /** @var array<resource> */
+    private array $pipes = [];
+
+    public function __construct()
+    {
+        $command = [PHP_BINARY, '-n', __FILE__, 'serve'];
+        $this->process = proc_open($command, [['pipe', 'r'], ['pipe', 'w'], STDERR], $this->pipes);
+        fgets($this->pipes[1]);
+    }
+
+    /** Answers all later queries with these IPv4 addresses. Without addresses, answers no query. */
+    public function answer(string ...$addresses): void
+    {
+        fwrite($this->pipes[0], implode(' ', $addresses) . "\n");
+        fgets($this->pipes[1]);
+    }
+
+    /**
+     * Runs a PHP file in a process whose resolver uses this server and waits a second for a reply.
+     * Returns the printed text, or null if the mount of the resolver's settings fails.
+     */
+    public static function run_file(string $file): ?string
+    {
+        $folder = temporary_folder();
+        file_put_contents("$folder/resolv.conf", 'nameserver ' . self::ADDRESS . "\noptions timeout:1 attempts:1\n");
+        $mount = "mount --bind $folder/resolv.conf /etc/resolv.conf";
+        exec('unshare -m sh -c ' . escapeshellarg($mount) . ' 2>&1', $output, $code);
+        $php = php_command() . ' -f ' . escapeshellarg($file);
+        return $code === 0 ? shell_exec('unshare -m sh -c ' . escapeshellarg("$mount && exec $php 2>&1")) : null;
+    }
+
+    /** Serves until the standard input ends. Each line of the input has the addresses to answer. */
+    public static function serve(): void
+    {
+        $socket = stream_socket_server('udp://' . self::ADDRESS . ':53', $code, $error, STREAM_SERVER_BIND)
+            ?: exit("$error\n");
+        echo "ready\n";
+        $addresses = [];
+        while (true) {
+            [$read, $none] = [[$socket, STDIN], null];
+            stream_select($read, $none, $none, null);
+            if (in_array(STDIN, $read, true)) {
+                $line = fgets(STDIN);
+                if ($line === false) {
+                    return;
+                }
+                $addresses = array_filter(explode(' ', trim($line)));
+                echo "set\n";
+            } elseif ($addresses !== []) {
+                $query = stream_socket_recvfrom($socket, 512, 0, $client);
+                stream_socket_sendto($socket, self::reply($query, $addresses), 0, $client);
+            } else {
+                stream_socket_recvfrom($socket, 512, 0, $client);
+            }
+        }
+    }
+
+    /** Returns the reply to a query: the addresses for type A, and nothing for other types. */
+    private static function reply(string $query, array $addresses): string
+    {
+        // The question follows the head of 12 bytes: the name, which ends with a zero byte, the
+        // type and the class.
+        $end = strpos($query, "\0", 12) + 5;
+        $is_a = substr($query, $end - 4, 2) === "\0\x01";
+        $answers = array_map(
+            // A pointer to the name in the question, type A, class IN, 1 s to live, and four bytes.
+            fn (string $address) => "\xc0\x0c\0\x01\0\x01\0\0\0\x01\0\x04" . inet_pton($address),
+            $is_a ? $addresses : []
+        );
+        $head = substr($query, 0, 2) . "\x81\x80\0\x01" . pack('n', count($answers)) . "\0\0\0\0";
+        return $head . substr($query, 12, $end - 12) . implode('', $answers);
+    }
+}
+
+if (($argv[1] ?? '') === 'serve' && realpath($argv[0]) === __FILE__) {
+    DnsServer::serve();
+}
