@@ -32,7 +32,14 @@ final class BucketLimiter implements LimiterInterface
     public function consume(int $tokens = 1): SymfonyRateLimit
     {
         $this->check($tokens);
-        return $tokens === 0 ? RateLimit::ofPeek($this->bucket->peek()) : RateLimit::of($this->bucket->attempt($tokens));
+        if ($tokens > 0) {
+            return RateLimit::of($this->bucket->attempt($tokens));
+        }
+        // As in Symfony, a negative number gives tokens back.
+        if ($tokens < 0) {
+            $this->bucket->refund(-$tokens);
+        }
+        return RateLimit::ofPeek($this->bucket->peek());
     }
 
     public function reset(): void

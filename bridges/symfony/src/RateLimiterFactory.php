@@ -62,7 +62,7 @@ namespace TokenBucket\Bridge\Symfony {
                 $end = false;
             }
             if ($end === false) {
-                throw new \LogicException(sprintf('Cannot parse interval "%s", please use a valid unit as described on https://www.php.net/datetime.formats.relative.', $refill['interval']));
+                throw new \LogicException(sprintf('Cannot parse interval "%s", please use a valid unit as described on https://php.net/datetime.formats#datetime.formats.relative', $refill['interval']));
             }
             $this->interval = $now->diff($end);
             $this->seconds = $end->getTimestamp() - $now->getTimestamp();

@@ -11,6 +11,11 @@ use Symfony\Component\HttpClient\ThrottlingHttpClient;
 use Symfony\Component\HttpFoundation\Request;
 use Symfony\Component\HttpFoundation\Response;
 use Symfony\Component\HttpKernel\HttpKernelInterface;
+use Symfony\Component\Messenger\Envelope;
+use Symfony\Component\Messenger\Event\WorkerRunningEvent;
+use Symfony\Component\Messenger\MessageBusInterface;
+use Symfony\Component\Messenger\Transport\Receiver\ReceiverInterface;
+use Symfony\Component\Messenger\Worker;
 use TokenBucketStorageMemory;
 
 /** Tests the bundle in an application with FrameworkBundle and SecurityBundle. */
@@ -119,6 +124,28 @@ final class BundleTest extends TestCase
             $client->request('GET', 'http://localhost/')->getStatusCode();
         }
         self::assertEqualsWithDelta(0.2, microtime(true) - $begin, 0.1);
+    }
+
+    public function testMessengersWorkerWaitsForTokens(): void
+    {
+        if (TestKernel::VERSION_ID < 60200) {
+            self::markTestSkipped('Messenger has rate_limiter since 6.2');
+        }
+        $this->start();
+        $messages = array_map(fn (int $i) => new Envelope((object) ['number' => $i]), range(1, 7));
+        $receiver = $this->createMock(ReceiverInterface::class);
+        $receiver->method('get')->willReturnCallback(function () use (&$messages) {
+            return array_splice($messages, 0, 1);
+        });
+        $receiver->expects(self::exactly(7))->method('ack');
+        $bus = $this->createMock(MessageBusInterface::class);
+        $bus->expects(self::exactly(7))->method('dispatch')->willReturnArgument(0);
+        $events = new EventDispatcher();
+        $events->addListener(WorkerRunningEvent::class, fn (WorkerRunningEvent $event) => $event->isWorkerIdle() && $event->getWorker()->stop());
+        $begin = microtime(true);
+        (new Worker(['mails' => $receiver], $bus, $events, rateLimiters: ['mails' => $this->factory('mail')]))->run(['sleep' => 0]);
+        // Five messages at once, then a wait of 0.2 and, on a clock that stands still, of 0.4 seconds.
+        self::assertEqualsWithDelta(0.6, microtime(true) - $begin, 0.2);
     }
 
     public function testWithoutTheBundleLimitersStaySymfonys(): void
