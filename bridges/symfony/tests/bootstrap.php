@@ -34,5 +34,8 @@ namespace {
     foreach (['Bundle/FrameworkBundle', 'Bundle/SecurityBundle', 'Component/RateLimiter', 'Component/Lock', 'Component/Messenger', 'Component/HttpClient'] as $package) {
         require_once "Symfony/$package/autoload.php";
     }
-    require_once __DIR__ . '/../src/replace_classes.php';
+    // The example's environment "plain" is the application before the bridge was installed.
+    if (($_SERVER['APP_ENV'] ?? '') !== 'plain') {
+        require_once __DIR__ . '/../src/replace_classes.php';
+    }
 }
