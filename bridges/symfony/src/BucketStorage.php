@@ -24,8 +24,8 @@ final class BucketStorage implements StorageInterface
     }
 
     /**
-     * Creates the storage for a DSN: "shared-memory", "redis://…", "rediss://…", "unix:///path" of a
-     * Redis, or "memcached://host:port,host:port".
+     * Creates the storage for a DSN: "shared-memory", "redis://…", "rediss://…", "unix:///path" of
+     * a Redis, or "memcached://host:port,host:port".
      *
      * @param string $namespace separates applications that share the store
      */

@@ -11,10 +11,10 @@ use Symfony\Component\RateLimiter\RateLimit as SymfonyRateLimit;
 use Symfony\Component\RateLimiter\RateLimiterFactoryInterface;
 
 /**
- * Limits logins by address, and by address and user name. Replaces Symfony's DefaultLoginRateLimiter.
+ * Limits logins by address, and by address and user name. Replaces DefaultLoginRateLimiter.
  *
  * An attempt takes its tokens before the password is verified, from both limits or from none.
- * Symfony 6.4 and later peek at first, and take the tokens after a failure. Attempts in parallel can
+ * Symfony 6.4 and later peek at first, and take the tokens after a failure. Parallel attempts can
  * all pass the peek. So this class does not implement the interface of limiters with peek().
  */
 final class LoginRateLimiter implements RequestRateLimiterInterface

@@ -13,8 +13,8 @@ final class RateLimit extends SymfonyRateLimit
     private readonly float $retryAt;
 
     /**
-     * @param float $wait seconds after which the call should be repeated. getRetryAfter() rounds the
-     *     instant up to a second, so that a header in whole seconds is never too early
+     * @param float $wait seconds after which the call should be repeated. getRetryAfter() rounds
+     *     the instant up to a second, so that a header in whole seconds is never too early
      */
     private function __construct(public readonly Decision $decision, bool $accepted, float $wait)
     {

@@ -26,8 +26,8 @@ namespace TokenBucket\Bridge\Symfony {
     use TokenBucket;
 
     /**
-     * Creates limiters from the configuration of framework.rate_limiter. Replaces Symfony's class of
-     * this name.
+     * Creates limiters from the configuration of framework.rate_limiter. Replaces Symfony's class
+     * of this name.
      *
      * Over a BucketStorage every policy is a bucket of "limit" tokens. A window refills its whole
      * limit in an interval. Over other storages, Symfony's limiters are created.

@@ -76,7 +76,7 @@ final class BundleTest extends TestCase
     {
         $this->start();
         self::assertSame([401, 401, 401], array_map(fn () => $this->login('alice', 'wrong'), range(1, 3)));
-        // Symfony answers an attempt over the limit with 401, too. The right password is not checked.
+        // Symfony answers an attempt over the limit with 401, too, without checking the password.
         self::assertSame(401, $this->login('alice', 'right'));
         self::assertSame(200, $this->login('bob', 'right'));
         $this->memory()->advance(1200);
@@ -144,7 +144,7 @@ final class BundleTest extends TestCase
         $events->addListener(WorkerRunningEvent::class, fn (WorkerRunningEvent $event) => $event->isWorkerIdle() && $event->getWorker()->stop());
         $begin = microtime(true);
         (new Worker(['mails' => $receiver], $bus, $events, rateLimiters: ['mails' => $this->factory('mail')]))->run(['sleep' => 0]);
-        // Five messages at once, then a wait of 0.2 and, on a clock that stands still, of 0.4 seconds.
+        // Five messages at once, then waits of 0.2 and, on a clock that stands still, 0.4 seconds.
         self::assertEqualsWithDelta(0.6, microtime(true) - $begin, 0.2);
     }
 

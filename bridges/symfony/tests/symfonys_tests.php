@@ -8,7 +8,7 @@ declare(strict_types=1);
  * FACTORY=1 keeps Symfony's TokenBucketLimiter, for the tests of the factory over InMemoryStorage.
  */
 namespace Symfony\Bridge\PhpUnit {
-    /** A clock that only sleep() and usleep() advance. Replaces the class of Symfony's PHPUnit bridge. */
+    /** A clock that only sleep() and usleep() advance. Symfony's PHPUnit bridge has this class. */
     final class ClockMock
     {
         public static float $now;

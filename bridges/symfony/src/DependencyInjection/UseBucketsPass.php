@@ -11,7 +11,7 @@ use Symfony\Component\DependencyInjection\Reference;
 use Symfony\Component\Security\Http\RateLimiter\DefaultLoginRateLimiter;
 use TokenBucket\Bridge\Symfony\LoginRateLimiter;
 
-/** Gives the storage with buckets to the limiters that FrameworkBundle and SecurityBundle define. */
+/** Gives the buckets' storage to the limiters of FrameworkBundle and SecurityBundle. */
 final class UseBucketsPass implements CompilerPassInterface
 {
     public function process(ContainerBuilder $container): void
