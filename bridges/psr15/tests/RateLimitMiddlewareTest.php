@@ -134,7 +134,7 @@ final class RateLimitMiddlewareTest extends TestCase
     public function testContinuesUnderTheLocalLimitWhenRedisIsDown(): void
     {
         $redis = RedisServer::start();
-        $this->storage = new TokenBucketStorageRedis("unix://$redis->socket", 'psr15:' . getmypid());
+        $this->storage = new TokenBucketStorageRedis("unix://$redis->socket", 'psr15:' . getmypid(), 5.0);
         $limits = [$this->byAddress('ip', 3, 3600)];
         self::assertSame([200], $this->statuses(1, $limits));
         $log = tempnam(sys_get_temp_dir(), 'psr15');

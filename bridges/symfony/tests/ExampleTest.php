@@ -40,7 +40,11 @@ final class ExampleTest extends TestCase
         $this->server = new ExampleServer(['TOKEN_BUCKET_DSN' => "unix://$redis->socket"]);
         self::assertSame([200 => 10], $this->server->send('redis', 'a', 10), (string) @file_get_contents($this->server->log));
         $redis->kill();
-        self::assertSame([200 => 100, 429 => 50], $this->server->send('redis', 'a', 150));
-        self::assertCount(1, preg_grep('/tokenbucket/', file($this->server->log)), file_get_contents($this->server->log));
+        // Another key, because Redis may have missed the timeout on a busy machine. Then the local
+        // bucket of the first key has granted some of the requests above.
+        self::assertSame([200 => 100, 429 => 50], $this->server->send('redis', 'b', 150));
+        $log = file($this->server->log);
+        self::assertNotEmpty(preg_grep('/tokenbucket.*using shared memory/', $log));
+        self::assertLessThanOrEqual(1, count(preg_grep('/cannot connect/', $log)), implode('', $log));
     }
 }
