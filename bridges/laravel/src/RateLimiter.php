@@ -113,8 +113,14 @@ class RateLimiter extends LaravelRateLimiter
 
     public function resetAttempts($key)
     {
-        $this->buckets->reset($key);
+        $this->buckets->find($key)?->reset();
         return parent::resetAttempts($key);
+    }
+
+    public function clear($key)
+    {
+        $this->buckets->reset($key);
+        parent::clear($key);
     }
 
     /** Returns the tokens that a bucket lacks. */
