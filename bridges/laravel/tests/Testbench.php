@@ -41,6 +41,12 @@ abstract class TestCase extends \Illuminate\Foundation\Testing\TestCase
         return $app;
     }
 
+    /** Does nothing, because the application has no database. */
+    protected function setUpTraits(): array
+    {
+        return [];
+    }
+
     protected function tearDown(): void
     {
         Carbon::setTestNow();
