@@ -9,8 +9,8 @@ require_once __DIR__ . '/Web.php';
 /** Compares the requests a second with a limit of the bridge, with Laravel's, and without one. */
 final class Cost extends TestCase
 {
-    private const ROUNDS = 15;
-    private const REQUESTS = 400;
+    private const ROUNDS = 11;
+    private const REQUESTS = 300;
 
     public function testCost(): void
     {

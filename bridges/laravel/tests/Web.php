@@ -8,7 +8,7 @@ require_once dirname(__DIR__, 3) . '/testkit/php/fpm.php';
 /** The example application behind an nginx and a php-fpm of its own. */
 final class Web
 {
-    private const EXTENSIONS = ['ctype', 'mbstring', 'tokenizer', 'redis', 'apcu'];
+    private const EXTENSIONS = ['ctype', 'mbstring', 'tokenizer', 'igbinary', 'redis'];
 
     public readonly string $folder;
     public readonly string $log;
