@@ -1,0 +1,48 @@
+<?php
+
+declare(strict_types=1);
+
+namespace TokenBucket\Bridge\Psr15;
+
+use Psr\Http\Message\ServerRequestInterface;
+use TokenBucket;
+use TokenBucketStorage;
+
+/**
+ * Limits requests that have the same key. The bucket holds $tokens and refills from empty to full
+ * in $seconds. So 10 tokens in 60 seconds allow 10 requests at once, and 10 a minute later on.
+ */
+final class Limit
+{
+    /**
+     * @param string $name the policy's name in the headers and in the log: printable ASCII
+     * @param int $tokens the most requests at once; greater than 0
+     * @param float $seconds the time in which an empty bucket becomes full; greater than 0
+     * @param \Closure(ServerRequestInterface): ?string $key returns the limited client or user, or
+     *     null if this limit does not apply to the request
+     * @param null|\Closure(ServerRequestInterface): (int|float) $cost returns the tokens that a
+     *     request takes; 1 without this function
+     */
+    public function __construct(
+        public readonly string $name,
+        public readonly int $tokens,
+        public readonly float $seconds,
+        private readonly \Closure $key,
+        private readonly ?\Closure $cost = null,
+    ) {
+        if ($tokens <= 0 || !($seconds > 0)) {
+            throw new \ValueError("The tokens and seconds of the limit \"$name\" must be greater than 0");
+        }
+    }
+
+    /** @return null|array{TokenBucket, int|float} an element for TokenBucket::attemptAll() */
+    public function charge(TokenBucketStorage $storage, ServerRequestInterface $request): ?array
+    {
+        $key = ($this->key)($request);
+        if ($key === null) {
+            return null;
+        }
+        $bucket = new TokenBucket($storage, "$this->name:$key", $this->tokens, $this->tokens / $this->seconds);
+        return [$bucket, $this->cost === null ? 1 : ($this->cost)($request)];
+    }
+}

@@ -1,0 +1,123 @@
+<?php
+
+declare(strict_types=1);
+
+namespace TokenBucket\Bridge\Psr15;
+
+use Psr\Http\Message\ResponseFactoryInterface;
+use Psr\Http\Message\ResponseInterface;
+use Psr\Http\Message\ServerRequestInterface;
+use Psr\Http\Server\MiddlewareInterface;
+use Psr\Http\Server\RequestHandlerInterface;
+use Psr\Log\LoggerInterface;
+use TokenBucket;
+use TokenBucket\Decision;
+use TokenBucketStorage;
+
+/**
+ * Denies requests that exceed a limit. A request takes its tokens from all limits, or from none.
+ *
+ * A denial is a response with the status 429. It is 503 if the store failed and its policy is
+ * OnFailure::Deny. Every response states the limit in the headers of
+ * draft-ietf-httpapi-ratelimit-headers-11.
+ */
+final class RateLimitMiddleware implements MiddlewareInterface
+{
+    private const PROBLEM_TYPE = 'https://iana.org/assignments/http-problem-types#';
+
+    /** @var array<string, Limit> by name */
+    private readonly array $limits;
+
+    /**
+     * @param list<Limit> $limits limits with different names
+     * @param bool $problem true to send a body of the type application/problem+json with a denial
+     * @param bool $observe true to log denials and to deny nothing. No headers are sent then
+     * @param ?LoggerInterface $logger gets one message for each denial, without the key
+     */
+    public function __construct(
+        private readonly ResponseFactoryInterface $responses,
+        private readonly TokenBucketStorage $storage,
+        array $limits,
+        private readonly bool $problem = false,
+        private readonly bool $observe = false,
+        private readonly ?LoggerInterface $logger = null,
+    ) {
+        $this->limits = array_column($limits, null, 'name');
+        if (count($this->limits) !== count($limits)) {
+            throw new \ValueError('Two limits have the same name');
+        }
+        if ($observe && $logger === null) {
+            throw new \ValueError('The observe mode needs a logger');
+        }
+    }
+
+    public function process(ServerRequestInterface $request, RequestHandlerInterface $handler): ResponseInterface
+    {
+        $charges = [];
+        foreach ($this->limits as $name => $limit) {
+            $charges[$name] = $limit->charge($this->storage, $request);
+        }
+        $charges = array_filter($charges);
+        if ($charges === []) {
+            return $handler->handle($request);
+        }
+        $decision = TokenBucket::attemptAll($charges);
+        if (!$decision->allowed) {
+            $this->log($decision);
+        }
+        if ($this->observe) {
+            return $handler->handle($request);
+        }
+        $response = $decision->allowed ? $handler->handle($request) : $this->denial($decision);
+        foreach ($decision->headers($this->policy($decision, array_keys($charges))) as $name => $value) {
+            // The response may already have the headers of another limiter.
+            $response = $name === 'Retry-After' ? $response->withHeader($name, $value) : $response->withAddedHeader($name, $value);
+        }
+        return $response;
+    }
+
+    private function log(Decision $decision): void
+    {
+        $this->logger?->notice($this->observe ? 'The limit "{limit}" would deny this request: {reason}' : 'The limit "{limit}" denies this request: {reason}', [
+            'limit' => $decision->refusedBy,
+            'reason' => $decision->reason,
+            'retry_after' => $decision->retryAfter,
+        ]);
+    }
+
+    /**
+     * Returns the name of the limit that the decision describes.
+     *
+     * A grant describes the limit with the fewest tokens left, but does not name it. It is
+     * recognised by its numbers. If limits have equal numbers, the first of them is named.
+     *
+     * @param non-empty-list<string> $names
+     */
+    private function policy(Decision $decision, array $names): string
+    {
+        foreach ($names as $name) {
+            $limit = $this->limits[$name];
+            $policy = sprintf('"%s";q=%d;w=%d', addcslashes($limit->name, '"\\'), $limit->tokens, ceil($limit->seconds));
+            if ($decision->refusedBy === null && $decision->headers($limit->name)['RateLimit-Policy'] === $policy) {
+                return $limit->name;
+            }
+        }
+        return (string) ($decision->refusedBy ?? $names[0]);
+    }
+
+    private function denial(Decision $decision): ResponseInterface
+    {
+        $unavailable = $decision->reason === 'unavailable';
+        $response = $this->responses->createResponse($unavailable ? 503 : 429);
+        if (!$this->problem) {
+            return $response;
+        }
+        $response->getBody()->write(json_encode([
+            'type' => self::PROBLEM_TYPE . ($unavailable ? 'temporary-reduced-capacity' : 'quota-exceeded'),
+            'title' => $unavailable ? 'The rate limiter is not available' : 'Too many requests',
+            'status' => $response->getStatusCode(),
+            'violated-policies' => [(string) $decision->refusedBy],
+        ], JSON_THROW_ON_ERROR | JSON_UNESCAPED_SLASHES));
+        return $response->withHeader('Content-Type', 'application/problem+json');
+    }
+}

@@ -1,0 +1,172 @@
+<?php
+
+declare(strict_types=1);
+
+use Nyholm\Psr7\Factory\Psr17Factory;
+use Nyholm\Psr7\ServerRequest;
+use PHPUnit\Framework\TestCase;
+use Psr\Http\Message\ResponseInterface;
+use Psr\Http\Message\ServerRequestInterface;
+use Psr\Http\Server\RequestHandlerInterface;
+use Psr\Log\AbstractLogger;
+use TokenBucket\Bridge\Psr15\Limit;
+use TokenBucket\Bridge\Psr15\RateLimitMiddleware;
+use TokenBucket\OnFailure;
+
+require_once __DIR__ . '/../../../testkit/php/servers.php';
+
+final class RateLimitMiddlewareTest extends TestCase
+{
+    private TokenBucketStorage $storage;
+    private RequestHandlerInterface $handler;
+    private AbstractLogger $logger;
+
+    protected function setUp(): void
+    {
+        $this->storage = new TokenBucketStorageMemory();
+        $this->handler = new class implements RequestHandlerInterface {
+            public int $handled = 0;
+
+            public function handle(ServerRequestInterface $request): ResponseInterface
+            {
+                $this->handled++;
+                return (new Psr17Factory())->createResponse(200);
+            }
+        };
+        $this->logger = new class extends AbstractLogger {
+            public array $lines = [];
+
+            public function log($level, $message, array $context = []): void
+            {
+                $this->lines[] = strtr($message, ['{limit}' => $context['limit'], '{reason}' => $context['reason']]);
+            }
+        };
+    }
+
+    public function testAllowsTheCapacityAndDeniesTheNextRequestOfTheSameKey(): void
+    {
+        $limits = [$this->byAddress('ip', 2, 60)];
+        self::assertSame([200, 200, 429, 429], $this->statuses(4, $limits, '192.0.2.1'));
+        self::assertSame([200], $this->statuses(1, $limits, '192.0.2.2'));
+        self::assertSame(3, $this->handler->handled);
+        $this->storage->advance(30);
+        self::assertSame([200, 429], $this->statuses(2, $limits, '192.0.2.1'));
+    }
+
+    public function testSendsTheHeadersOfGrantsAndDenials(): void
+    {
+        $limits = [$this->byAddress('ip', 2, 60)];
+        $grant = $this->answer($limits);
+        self::assertSame('"ip";q=2;w=60', $grant->getHeaderLine('RateLimit-Policy'));
+        self::assertSame('"ip";r=1;t=30', $grant->getHeaderLine('RateLimit'));
+        self::assertFalse($grant->hasHeader('Retry-After'));
+        $this->answer($limits);
+        $denial = $this->answer($limits);
+        self::assertSame('"ip";r=0;t=30', $denial->getHeaderLine('RateLimit'));
+        self::assertSame('30', $denial->getHeaderLine('Retry-After'));
+        self::assertSame('', (string) $denial->getBody());
+    }
+
+    public function testARefusedRequestTakesNoTokensOfOtherLimits(): void
+    {
+        $limits = [$this->byAddress('ip', 10, 60), new Limit('global', 2, 60, fn () => 'all')];
+        self::assertSame([200, 200, 429, 429, 429], $this->statuses(5, $limits));
+        self::assertSame('"global";q=2;w=60', $this->answer($limits)->getHeaderLine('RateLimit-Policy'));
+        self::assertSame('"ip";r=7;t=42', $this->answer([$limits[0]])->getHeaderLine('RateLimit'));
+    }
+
+    public function testNamesTheLimitWithTheFewestTokensInAGrant(): void
+    {
+        $limits = [$this->byAddress('minute', 7, 60), $this->byAddress('hour', 7, 3600), $this->byAddress('day', 3, 86400)];
+        self::assertSame('"day";q=3;w=86400', $this->answer($limits)->getHeaderLine('RateLimit-Policy'));
+        $this->answer([$limits[1]]);
+        $response = $this->answer([$limits[0], $limits[1]]);
+        self::assertSame('"hour";q=7;w=3600', $response->getHeaderLine('RateLimit-Policy'));
+        self::assertSame('"hour";r=4;t=2058', $response->getHeaderLine('RateLimit'));
+    }
+
+    public function testSkipsALimitWithoutKeyAndTakesTheCost(): void
+    {
+        $ofUser = new Limit('user', 10, 60, fn (ServerRequestInterface $request) => $request->getAttribute('user'), fn () => 4);
+        self::assertFalse($this->answer([$ofUser])->hasHeader('RateLimit'));
+        self::assertSame([200, 200, 429], $this->statuses(3, [$ofUser], user: 'alice'));
+    }
+
+    public function testSendsAProblemDocument(): void
+    {
+        $limits = [$this->byAddress('ip', 1, 60)];
+        $this->answer($limits);
+        $denial = $this->answer($limits, problem: true);
+        self::assertSame('application/problem+json', $denial->getHeaderLine('Content-Type'));
+        self::assertSame([
+            'type' => 'https://iana.org/assignments/http-problem-types#quota-exceeded',
+            'title' => 'Too many requests',
+            'status' => 429,
+            'violated-policies' => ['ip'],
+        ], json_decode((string) $denial->getBody(), true));
+    }
+
+    public function testObserveModeLogsDenialsAndDeniesNothing(): void
+    {
+        $limits = [$this->byAddress('ip', 1, 60)];
+        for ($i = 0; $i < 3; $i++) {
+            $response = $this->answer($limits, observe: true);
+            self::assertSame(200, $response->getStatusCode());
+            self::assertFalse($response->hasHeader('RateLimit'));
+        }
+        self::assertSame(array_fill(0, 2, 'The limit "ip" would deny this request: insufficient_tokens'), $this->logger->lines);
+    }
+
+    public function testRejectsLimitsThatCannotWork(): void
+    {
+        foreach ([[0, 60], [1, 0], [1, NAN]] as [$tokens, $seconds]) {
+            try {
+                $this->byAddress('ip', $tokens, $seconds);
+                self::fail("$tokens tokens in $seconds seconds were accepted");
+            } catch (ValueError $e) {
+                self::assertSame('The tokens and seconds of the limit "ip" must be greater than 0', $e->getMessage());
+            }
+        }
+        $this->expectExceptionMessage('Two limits have the same name');
+        $this->answer([$this->byAddress('ip', 1, 1), $this->byAddress('ip', 2, 2)]);
+    }
+
+    public function testContinuesUnderTheLocalLimitWhenRedisIsDown(): void
+    {
+        $redis = RedisServer::start();
+        $this->storage = new TokenBucketStorageRedis("unix://$redis->socket", 'psr15:' . getmypid());
+        $limits = [$this->byAddress('ip', 3, 3600)];
+        self::assertSame([200], $this->statuses(1, $limits));
+        $log = tempnam(sys_get_temp_dir(), 'psr15');
+        $previous = ini_set('error_log', $log);
+        $redis->kill();
+        try {
+            self::assertSame([200, 200, 200, 429], $this->statuses(4, $limits));
+            self::assertCount(1, file($log));
+        } finally {
+            ini_set('error_log', $previous);
+            unlink($log);
+        }
+        $this->storage = new TokenBucketStorageRedis("unix://$redis->socket", 'psr15:' . getmypid(), onFailure: OnFailure::Deny);
+        self::assertSame([503], $this->statuses(1, $limits));
+    }
+
+    private function byAddress(string $name, int $tokens, float $seconds): Limit
+    {
+        return new Limit($name, $tokens, $seconds, fn (ServerRequestInterface $request) => $request->getServerParams()['REMOTE_ADDR']);
+    }
+
+    /** @param list<Limit> $limits */
+    private function answer(array $limits, string $address = '192.0.2.1', ?string $user = null, bool $problem = false, bool $observe = false): ResponseInterface
+    {
+        $middleware = new RateLimitMiddleware(new Psr17Factory(), $this->storage, $limits, $problem, $observe, $this->logger);
+        $request = new ServerRequest('GET', '/', serverParams: ['REMOTE_ADDR' => $address]);
+        return $middleware->process($request->withAttribute('user', $user), $this->handler);
+    }
+
+    /** @return list<int> */
+    private function statuses(int $requests, array $limits, string $address = '192.0.2.1', ?string $user = null): array
+    {
+        return array_map(fn () => $this->answer($limits, $address, $user)->getStatusCode(), range(1, $requests));
+    }
+}

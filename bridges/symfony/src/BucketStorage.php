@@ -1,0 +1,61 @@
+<?php
+
+declare(strict_types=1);
+
+namespace TokenBucket\Bridge\Symfony;
+
+use Symfony\Component\RateLimiter\LimiterStateInterface;
+use Symfony\Component\RateLimiter\Storage\StorageInterface;
+use TokenBucketStorage;
+use TokenBucketStorageMemcached;
+use TokenBucketStorageRedis;
+use TokenBucketStorageSharedMemory;
+
+/**
+ * Passes a storage of the extension through a parameter of type StorageInterface.
+ *
+ * Fetching and saving a state cannot be exact, so these methods throw. Only Symfony's own limiters
+ * call them.
+ */
+final class BucketStorage implements StorageInterface
+{
+    public function __construct(public readonly TokenBucketStorage $storage)
+    {
+    }
+
+    /**
+     * Creates the storage for a DSN: "shared-memory", "redis://…", "rediss://…", "unix:///path" of
+     * a Redis, or "memcached://host:port,host:port".
+     *
+     * @param string $namespace separates applications that share the store
+     */
+    public static function fromDsn(#[\SensitiveParameter] string $dsn, string $namespace): self
+    {
+        $prefix = $namespace === '' ? 'tokenbucket:' : "tokenbucket:$namespace:";
+        return new self(match (true) {
+            $dsn === 'shared-memory' => new TokenBucketStorageSharedMemory($namespace),
+            str_starts_with($dsn, 'memcached://') => new TokenBucketStorageMemcached(substr($dsn, strlen('memcached://')), $prefix),
+            default => new TokenBucketStorageRedis($dsn, $prefix),
+        });
+    }
+
+    public function save(LimiterStateInterface $limiterState): void
+    {
+        $this->refuse();
+    }
+
+    public function fetch(string $limiterStateId): ?LimiterStateInterface
+    {
+        $this->refuse();
+    }
+
+    public function delete(string $limiterStateId): void
+    {
+        $this->refuse();
+    }
+
+    private function refuse(): never
+    {
+        throw new \LogicException("Symfony's own RateLimiterFactory was loaded before Composer's autoloader ran src/replace_classes.php of tokenbucket/symfony.");
+    }
+}

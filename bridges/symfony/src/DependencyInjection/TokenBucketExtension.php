@@ -1,0 +1,49 @@
+<?php
+
+declare(strict_types=1);
+
+namespace TokenBucket\Bridge\Symfony\DependencyInjection;
+
+use Symfony\Component\Config\Definition\Builder\TreeBuilder;
+use Symfony\Component\Config\Definition\ConfigurationInterface;
+use Symfony\Component\DependencyInjection\ContainerBuilder;
+use Symfony\Component\DependencyInjection\Extension\Extension;
+use Symfony\Component\DependencyInjection\Reference;
+use TokenBucket\Bridge\Symfony\BucketStorage;
+
+/** Reads the configuration under the key "token_bucket". */
+final class TokenBucketExtension extends Extension implements ConfigurationInterface
+{
+    public function getConfigTreeBuilder(): TreeBuilder
+    {
+        $builder = new TreeBuilder('token_bucket');
+        $builder->getRootNode()->children()
+            ->scalarNode('dsn')->defaultValue('shared-memory')->cannotBeEmpty()
+                ->info('shared-memory, redis://…, rediss://…, unix:///path, or memcached://host:port,host:port')->end()
+            ->scalarNode('service')->defaultNull()
+                ->info('The id of a service of type TokenBucketStorage, instead of a DSN')->end()
+            ->scalarNode('namespace')->defaultValue('')
+                ->info('Separates applications that share the store. Not used for a service')->end()
+            ->arrayNode('except')->scalarPrototype()->end()
+                ->info("The names of limiters that stay Symfony's own")->end()
+        ->end();
+        return $builder;
+    }
+
+    public function getConfiguration(array $config, ContainerBuilder $container): ConfigurationInterface
+    {
+        return $this;
+    }
+
+    public function load(array $configs, ContainerBuilder $container): void
+    {
+        $config = $this->processConfiguration($this, $configs);
+        $storage = $container->register('token_bucket.storage', BucketStorage::class);
+        if ($config['service'] !== null) {
+            $storage->setArguments([new Reference($config['service'])]);
+        } else {
+            $storage->setFactory([BucketStorage::class, 'fromDsn'])->setArguments([$config['dsn'], $config['namespace']]);
+        }
+        $container->setParameter('token_bucket.except', $config['except']);
+    }
+}

@@ -1,0 +1,71 @@
+<?php
+
+declare(strict_types=1);
+
+namespace TokenBucket\Bridge\Symfony;
+
+use Symfony\Component\HttpFoundation\RateLimiter\RequestRateLimiterInterface;
+use Symfony\Component\HttpFoundation\Request;
+use Symfony\Component\RateLimiter\LimiterInterface;
+use Symfony\Component\RateLimiter\RateLimit as SymfonyRateLimit;
+use Symfony\Component\RateLimiter\RateLimiterFactoryInterface;
+
+/**
+ * Limits logins by address, and by address and user name. Replaces DefaultLoginRateLimiter.
+ *
+ * An attempt takes its tokens before the password is verified, from both limits or from none.
+ * Symfony 6.4 and later peek at first, and take the tokens after a failure. Parallel attempts can
+ * all pass the peek. So this class does not implement the interface of limiters with peek().
+ */
+final class LoginRateLimiter implements RequestRateLimiterInterface
+{
+    /** The attribute of a request whose attempt took tokens. */
+    private const TAKEN = '_tokenbucket_login';
+    /** The constant has moved between versions of Symfony. */
+    private const LAST_USERNAME = '_security.last_username';
+
+    public function __construct(
+        private readonly RateLimiterFactoryInterface $globalFactory,
+        private readonly RateLimiterFactoryInterface $localFactory,
+        #[\SensitiveParameter] private readonly string $secret,
+    ) {
+        if ($secret === '') {
+            throw new \InvalidArgumentException('A non-empty secret is required.');
+        }
+    }
+
+    public function consume(Request $request): SymfonyRateLimit
+    {
+        $limit = (new CompoundLimiter($this->limiters($request)))->consume();
+        $request->attributes->set(self::TAKEN, $limit->isAccepted());
+        return $limit;
+    }
+
+    /**
+     * Ends a successful login: fills the bucket of this user at this address, and gives back the
+     * token of the address. The failures of other users at this address still count.
+     */
+    public function reset(Request $request): void
+    {
+        [$global, $local] = $this->limiters($request);
+        $local->reset();
+        if (!$global instanceof BucketLimiter) {
+            $global->reset();
+        } elseif ($request->attributes->get(self::TAKEN) === true) {
+            $request->attributes->remove(self::TAKEN);
+            $global->bucket->refund();
+        }
+    }
+
+    /** @return array{LimiterInterface, LimiterInterface} */
+    private function limiters(Request $request): array
+    {
+        $address = (string) $request->getClientIp();
+        $name = (string) $request->attributes->get(self::LAST_USERNAME, '');
+        $name = preg_match('//u', $name) ? mb_strtolower($name, 'UTF-8') : strtolower($name);
+        return [
+            $this->globalFactory->create(hash_hmac('sha256', $address, $this->secret)),
+            $this->localFactory->create(hash_hmac('sha256', "$name-$address", $this->secret)),
+        ];
+    }
+}

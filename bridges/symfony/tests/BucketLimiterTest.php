@@ -1,0 +1,165 @@
+<?php
+
+declare(strict_types=1);
+
+namespace TokenBucket\Bridge\Symfony\Tests;
+
+use PHPUnit\Framework\TestCase;
+use Symfony\Component\RateLimiter\CompoundLimiter;
+use Symfony\Component\RateLimiter\Exception\MaxWaitDurationExceededException;
+use Symfony\Component\RateLimiter\LimiterInterface;
+use Symfony\Component\RateLimiter\Policy\NoLimiter;
+use Symfony\Component\RateLimiter\RateLimiterFactory;
+use Symfony\Component\RateLimiter\Storage\InMemoryStorage;
+use TokenBucket\Bridge\Symfony\BucketStorage;
+use TokenBucketStorageMemory;
+
+/** Tests the limiters that Symfony's factory creates over a bucket, on a clock of the test. */
+final class BucketLimiterTest extends TestCase
+{
+    private TokenBucketStorageMemory $memory;
+
+    protected function setUp(): void
+    {
+        $this->memory = new TokenBucketStorageMemory();
+    }
+
+    public function testTakesTheLimitAndRefillsContinuously(): void
+    {
+        $limiter = $this->bucket('api', 10, '1 minute', 60);
+        self::assertSame([true, 0, 10], $this->consumed($limiter, 10));
+        self::assertSame([false, 0, 10], $this->consumed($limiter, 1));
+        $this->memory->advance(3.5);
+        self::assertSame([true, 1, 10], $this->consumed($limiter, 2));
+    }
+
+    public function testAWindowRefillsItsLimitInAnInterval(): void
+    {
+        foreach (['fixed_window', 'sliding_window'] as $policy) {
+            $limiter = $this->limiter(['id' => $policy, 'policy' => $policy, 'limit' => 6, 'interval' => '1 hour']);
+            self::assertSame([true, 0, 6], $this->consumed($limiter, 6));
+            $this->memory->advance(599);
+            self::assertSame([false, 0, 6], $this->consumed($limiter, 1));
+            $this->memory->advance(1);
+            self::assertSame([true, 0, 6], $this->consumed($limiter, 1));
+        }
+    }
+
+    public function testACallForNoTokensPeeks(): void
+    {
+        $limiter = $this->bucket('api', 2, '1 minute', 2);
+        $limiter->consume(2);
+        self::assertSame([true, 0, 2], $this->consumed($limiter, 0));
+        $this->memory->advance(30);
+        self::assertSame([true, 1, 2], $this->consumed($limiter, 0));
+        self::assertSame([true, 1, 2], $this->consumed($limiter, 0));
+        self::assertSame([true, 0, 2], $this->consumed($limiter, 1));
+    }
+
+    public function testRetryAfterIsRoundedUpToASecondAndNeverTooEarly(): void
+    {
+        $limiter = $this->bucket('api', 1, '1 minute', 40);
+        self::assertEqualsWithDelta(time() + 2, $limiter->consume()->getRetryAfter()->getTimestamp(), 1);
+        $denial = $limiter->consume();
+        $wait = $denial->getRetryAfter()->getTimestamp() - microtime(true);
+        self::assertGreaterThan(1.4, $wait);
+        self::assertLessThanOrEqual(2.5, $wait);
+        self::assertSame(['"api";q=1;w=2', '"api";r=0;t=2', '2'], array_values($denial->decision->headers('api')));
+    }
+
+    public function testReservesFutureTokensInOrder(): void
+    {
+        $limiter = $this->bucket('api', 10, '1 second', 10);
+        $waits = array_map(static fn () => $limiter->reserve(5)->getWaitDuration(), range(1, 4));
+        foreach ([0, 0, 0.5, 1] as $i => $expected) {
+            self::assertEqualsWithDelta($expected, $waits[$i], 0.01);
+        }
+        try {
+            $limiter->reserve(5, 1.4);
+            self::fail('A reservation beyond the maximum time was accepted');
+        } catch (MaxWaitDurationExceededException $e) {
+            self::assertFalse($e->getRateLimit()->isAccepted());
+        }
+        self::assertEqualsWithDelta(1.5, $limiter->reserve(5, 1.6)->getWaitDuration(), 0.01);
+    }
+
+    public function testResetFillsTheBucket(): void
+    {
+        $limiter = $this->bucket('api', 5, '1 hour', 1);
+        $limiter->consume(5);
+        $limiter->reset();
+        self::assertSame([true, 0, 5], $this->consumed($limiter, 5));
+    }
+
+    public function testRefusesMoreTokensThanTheLimit(): void
+    {
+        $this->expectExceptionMessage('Cannot reserve more tokens (6) than the burst size of the rate limiter (5).');
+        $this->bucket('api', 5, '1 hour', 1)->consume(6);
+    }
+
+    public function testACompoundLimiterTakesFromAllBucketsOrFromNone(): void
+    {
+        $large = $this->bucket('large', 10, '1 hour', 1);
+        $small = $this->bucket('small', 2, '1 hour', 1);
+        $compound = new CompoundLimiter([$large, new NoLimiter(), $small]);
+        self::assertSame([true, 1, 2], $this->consumed($compound, 1));
+        self::assertSame([true, 0, 2], $this->consumed($compound, 1));
+        self::assertSame([false, 0, 2], $this->consumed($compound, 1));
+        self::assertSame([true, 8, 10], $this->consumed($large, 0));
+        self::assertSame([true, 0, 2], $this->consumed($compound, 0));
+        $compound->reset();
+        self::assertSame([true, 10, 10], $this->consumed($large, 0));
+    }
+
+    public function testOtherStoragesKeepSymfonysLimiters(): void
+    {
+        $storage = new InMemoryStorage();
+        foreach (['fixed_window', 'sliding_window', 'token_bucket', 'no_limit'] as $policy) {
+            $config = ['id' => $policy, 'policy' => $policy, 'limit' => 2, 'interval' => '1 hour', 'rate' => ['interval' => '1 hour']];
+            $limiter = (new RateLimiterFactory($config, $storage))->create('key');
+            self::assertStringStartsWith('Symfony\\', $limiter::class);
+            self::assertTrue($limiter->consume(2)->isAccepted());
+            self::assertSame($policy === 'no_limit', $limiter->consume()->isAccepted());
+        }
+    }
+
+    public function testABucketCannotBeUsedByALimiterThatFetchesAndSaves(): void
+    {
+        $this->expectExceptionMessage("Symfony's own RateLimiterFactory was loaded before");
+        (new BucketStorage($this->memory))->fetch('id');
+    }
+
+    public function testDsnSelectsTheStorage(): void
+    {
+        $classes = [
+            'shared-memory' => 'SharedMemory', 'redis://127.0.0.1:1' => 'Redis', 'unix:///nowhere' => 'Redis',
+            'memcached://127.0.0.1:1,127.0.0.2:1' => 'Memcached',
+        ];
+        foreach ($classes as $dsn => $class) {
+            self::assertInstanceOf("TokenBucketStorage$class", BucketStorage::fromDsn($dsn, 'space')->storage);
+        }
+        $one = BucketStorage::fromDsn('shared-memory', 'one' . getmypid());
+        $two = BucketStorage::fromDsn('shared-memory', 'two' . getmypid());
+        $config = ['id' => 'api', 'policy' => 'fixed_window', 'limit' => 1, 'interval' => '1 hour'];
+        foreach ([$one, $two] as $storage) {
+            self::assertTrue((new RateLimiterFactory($config, $storage))->create()->consume()->isAccepted());
+        }
+    }
+
+    private function bucket(string $id, int $limit, string $interval, int $amount): LimiterInterface
+    {
+        return $this->limiter(['id' => $id, 'policy' => 'token_bucket', 'limit' => $limit, 'rate' => ['interval' => $interval, 'amount' => $amount]]);
+    }
+
+    private function limiter(array $config): LimiterInterface
+    {
+        return (new RateLimiterFactory($config, new BucketStorage($this->memory)))->create('key');
+    }
+
+    /** @return array{bool, int, int} */
+    private function consumed(LimiterInterface $limiter, int $tokens): array
+    {
+        $limit = $limiter->consume($tokens);
+        return [$limit->isAccepted(), $limit->getRemainingTokens(), $limit->getLimit()];
+    }
+}

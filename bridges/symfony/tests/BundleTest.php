@@ -1,0 +1,187 @@
+<?php
+
+declare(strict_types=1);
+
+namespace TokenBucket\Bridge\Symfony\Tests;
+
+use PHPUnit\Framework\TestCase;
+use Symfony\Component\EventDispatcher\EventDispatcher;
+use Symfony\Component\HttpClient\MockHttpClient;
+use Symfony\Component\HttpClient\ThrottlingHttpClient;
+use Symfony\Component\HttpFoundation\Request;
+use Symfony\Component\HttpFoundation\Response;
+use Symfony\Component\HttpKernel\HttpKernelInterface;
+use Symfony\Component\Messenger\Envelope;
+use Symfony\Component\Messenger\Event\WorkerRunningEvent;
+use Symfony\Component\Messenger\MessageBusInterface;
+use Symfony\Component\Messenger\Transport\Receiver\ReceiverInterface;
+use Symfony\Component\Messenger\Worker;
+use TokenBucketStorageMemory;
+
+/** Tests the bundle in an application with FrameworkBundle and SecurityBundle. */
+final class BundleTest extends TestCase
+{
+    private const LIMITERS = [
+        'api' => ['policy' => 'fixed_window', 'limit' => 3, 'interval' => '1 hour', 'lock_factory' => null],
+        'mail' => ['policy' => 'token_bucket', 'limit' => 5, 'rate' => ['interval' => '1 second', 'amount' => 5], 'lock_factory' => null],
+        'free' => ['policy' => 'no_limit', 'limit' => 1, 'lock_factory' => null],
+    ];
+
+    private ?TestKernel $kernel = null;
+
+    protected function tearDown(): void
+    {
+        $this->kernel?->shutdown();
+    }
+
+    public static function tearDownAfterClass(): void
+    {
+        TestKernel::removeCaches();
+    }
+
+    public function testLimitsAnUnchangedController(): void
+    {
+        $this->start();
+        self::assertSame(['200 2', '200 1', '200 0', '429 0'], array_map(fn () => $this->get('/page'), range(1, 4)));
+        $this->memory()->advance(1200);
+        self::assertSame(['200 0', '429 0'], array_map(fn () => $this->get('/page'), range(1, 2)));
+    }
+
+    public function testExceptKeepsALimiterOfSymfony(): void
+    {
+        $this->start(['except' => ['api']]);
+        array_map(fn () => $this->get('/page'), range(1, 3));
+        $this->memory()->advance(7200);
+        self::assertSame('429 0', $this->get('/page'));
+    }
+
+    public function testNoLimitStays(): void
+    {
+        $this->start();
+        self::assertTrue($this->factory('free')->create()->consume(1_000_000)->isAccepted());
+    }
+
+    public function testCompoundPoliciesTakeTokensFromAllOrNone(): void
+    {
+        if (TestKernel::VERSION_ID < 70300) {
+            self::markTestSkipped('Symfony has compound policies since 7.3');
+        }
+        $this->start(limiters: self::LIMITERS + ['both' => ['policy' => 'compound', 'limiters' => ['api', 'mail']]]);
+        $accepted = array_map(fn () => $this->factory('both')->create('x')->consume()->isAccepted(), range(1, 5));
+        self::assertSame([true, true, true, false, false], $accepted);
+        self::assertSame(2, $this->factory('mail')->create('x')->consume(0)->getRemainingTokens());
+    }
+
+    public function testLoginThrottlingDeniesTheFourthAttempt(): void
+    {
+        $this->start();
+        self::assertSame([401, 401, 401], array_map(fn () => $this->login('alice', 'wrong'), range(1, 3)));
+        // Symfony answers an attempt over the limit with 401, too, without checking the password.
+        self::assertSame(401, $this->login('alice', 'right'));
+        self::assertSame(200, $this->login('bob', 'right'));
+        $this->memory()->advance(1200);
+        self::assertSame(200, $this->login('alice', 'right'));
+        self::assertSame([401, 401, 401], array_map(fn () => $this->login('alice', 'wrong'), range(1, 3)));
+        self::assertSame(401, $this->login('alice', 'right'));
+    }
+
+    public function testLoginsOfOneUserDoNotForgetFailuresOfTheAddress(): void
+    {
+        $this->start();
+        // The address has 15 attempts an hour.
+        for ($i = 0; $i < 15; $i++) {
+            self::assertSame(200, $this->login('bob', 'right'));
+            self::assertSame(401, $this->login("user$i", 'wrong'));
+        }
+        self::assertSame(401, $this->login('bob', 'right'));
+    }
+
+    public function testAnAttemptTakesItsTokenBeforeThePasswordIsVerified(): void
+    {
+        $this->start();
+        $limiter = $this->kernel->getContainer()->get('security.login_throttling.main.limiter');
+        $attempts = [];
+        for ($i = 0; $i < 4; $i++) {
+            $request = Request::create('/login');
+            $request->attributes->set('_security.last_username', 'alice');
+            $attempts[] = $limiter->consume($request)->isAccepted();
+        }
+        self::assertSame([true, true, true, false], $attempts);
+        // A login that was not throttled, as by a login link, gives nothing back.
+        $limiter->reset(Request::create('/login'));
+        self::assertFalse($limiter->consume($request)->isAccepted());
+    }
+
+    public function testThrottlingHttpClientWaitsForTokens(): void
+    {
+        if (!class_exists(ThrottlingHttpClient::class)) {
+            self::markTestSkipped('Symfony has ThrottlingHttpClient since 7.1');
+        }
+        $this->start();
+        $client = new ThrottlingHttpClient(new MockHttpClient(), $this->factory('mail')->create('client'));
+        $begin = microtime(true);
+        for ($i = 0; $i < 6; $i++) {
+            $client->request('GET', 'http://localhost/')->getStatusCode();
+        }
+        self::assertEqualsWithDelta(0.2, microtime(true) - $begin, 0.1);
+    }
+
+    public function testMessengersWorkerWaitsForTokens(): void
+    {
+        if (TestKernel::VERSION_ID < 60200) {
+            self::markTestSkipped('Messenger has rate_limiter since 6.2');
+        }
+        $this->start();
+        $messages = array_map(fn (int $i) => new Envelope((object) ['number' => $i]), range(1, 7));
+        $receiver = $this->createMock(ReceiverInterface::class);
+        $receiver->method('get')->willReturnCallback(function () use (&$messages) {
+            return array_splice($messages, 0, 1);
+        });
+        $receiver->expects(self::exactly(7))->method('ack');
+        $bus = $this->createMock(MessageBusInterface::class);
+        $bus->expects(self::exactly(7))->method('dispatch')->willReturnArgument(0);
+        $events = new EventDispatcher();
+        $events->addListener(WorkerRunningEvent::class, fn (WorkerRunningEvent $event) => $event->isWorkerIdle() && $event->getWorker()->stop());
+        $begin = microtime(true);
+        (new Worker(['mails' => $receiver], $bus, $events, rateLimiters: ['mails' => $this->factory('mail')]))->run(['sleep' => 0]);
+        // Five messages at once, then waits of 0.2 and, on a clock that stands still, 0.4 seconds.
+        self::assertEqualsWithDelta(0.6, microtime(true) - $begin, 0.2);
+    }
+
+    public function testWithoutTheBundleLimitersStaySymfonys(): void
+    {
+        $this->kernel = new TestKernel(self::LIMITERS, null);
+        self::assertStringStartsWith('Symfony\\', $this->factory('api')->create()::class);
+    }
+
+    private function start(array $bridge = [], array $limiters = self::LIMITERS): void
+    {
+        $this->kernel = new TestKernel($limiters, $bridge + ['service' => TokenBucketStorageMemory::class]);
+    }
+
+    private function memory(): TokenBucketStorageMemory
+    {
+        return $this->kernel->getContainer()->get(TokenBucketStorageMemory::class);
+    }
+
+    private function factory(string $name): object
+    {
+        return $this->kernel->getContainer()->get("limiter.$name");
+    }
+
+    private function get(string $path): string
+    {
+        $response = $this->send(Request::create($path));
+        return $response->getStatusCode() . ' ' . $response->headers->get('X-RateLimit-Remaining');
+    }
+
+    private function login(string $name, string $password): int
+    {
+        return $this->send(Request::create('/login', server: ['PHP_AUTH_USER' => $name, 'PHP_AUTH_PW' => $password, 'REMOTE_ADDR' => '192.0.2.7']))->getStatusCode();
+    }
+
+    private function send(Request $request): Response
+    {
+        return $this->kernel->handle($request, HttpKernelInterface::MAIN_REQUEST, false);
+    }
+}
