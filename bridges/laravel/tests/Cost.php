@@ -25,7 +25,7 @@ final class Cost extends TestCase
             $web->page($name, $path, $environment);
             $web->load($name, self::REQUESTS);
         }
-        $rates = [];
+        $rates = $cpu = [];
         for ($round = 0; $round < self::ROUNDS; $round++) {
             $names = array_keys($pages);
             shuffle($names);
@@ -33,11 +33,20 @@ final class Cost extends TestCase
                 $result = $web->load($name, self::REQUESTS);
                 $this->assertSame(self::REQUESTS, $result['passed'], $name);
                 $rates[$name][] = $result['per_second'];
+                $cpu[$name] = ($cpu[$name] ?? 0) + $result['cpu'];
             }
         }
         foreach ($pages as $name => $_) {
             $ratios = array_map(fn (float $bridge, float $rate) => $bridge / $rate, $rates['bridge'], $rates[$name]);
-            fprintf(STDERR, "%-14s %6.0f requests/s, the bridge is %.3f of it\n", $name, self::median($rates[$name]), self::median($ratios));
+            fprintf(
+                STDERR,
+                "%-14s %6.0f requests/s, the bridge is %.3f of it; %.3f ms CPU, the bridge serves %.3f of the requests\n",
+                $name,
+                self::median($rates[$name]),
+                self::median($ratios),
+                1000 * $cpu[$name] / self::ROUNDS / self::REQUESTS,
+                $cpu[$name] / $cpu['bridge'],
+            );
         }
     }
 

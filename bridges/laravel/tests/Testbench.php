@@ -16,8 +16,8 @@ use TokenBucketStorageMemory;
 /**
  * The part of Orchestra's Testbench that Laravel's own tests use. Debian has no package of it.
  *
- * The application is the example, with the cache and the buckets in memory. The clock of the buckets
- * follows Carbon's clock.
+ * The application is the example, with the cache and the buckets in memory. The clock of the
+ * buckets follows Carbon's clock.
  */
 abstract class TestCase extends \Illuminate\Foundation\Testing\TestCase
 {

@@ -48,9 +48,13 @@ final class Web
         return (int) explode(' ', $http_response_header[0])[1];
     }
 
-    /** @return array{passed: int, denied: int, per_second: float} the answers to 8 concurrent clients */
+    /**
+     * @return array{passed: int, denied: int, per_second: float, cpu: float} the answers to 8
+     * concurrent clients, and the seconds of CPU time that the workers used
+     */
     public function load(string $page, int $requests): array
     {
+        $before = $this->cpu();
         exec("ab -q -l -k -n $requests -c 8 -H 'Accept: application/json' http://127.0.0.1:{$this->nginx->port}/$page 2>&1", $lines);
         $output = implode("\n", $lines);
         $number = fn (string $name): float => preg_match("/^$name:\s+([\d.]+)/m", $output, $found) ? (float) $found[1] : 0.0;
@@ -58,7 +62,18 @@ final class Web
             throw new RuntimeException($output);
         }
         $denied = (int) $number('Non-2xx responses');
-        return ['passed' => $requests - $denied, 'denied' => $denied, 'per_second' => $number('Requests per second')];
+        $cpu = $this->cpu() - $before;
+        return ['passed' => $requests - $denied, 'denied' => $denied, 'per_second' => $number('Requests per second'), 'cpu' => $cpu];
+    }
+
+    private function cpu(): float
+    {
+        $ticks = 0;
+        foreach ($this->fpm->workers() as $worker) {
+            $fields = explode(' ', preg_replace('/.*\) /s', '', file_get_contents("/proc/$worker/stat")));
+            $ticks += (int) $fields[11] + (int) $fields[12];
+        }
+        return $ticks / 100;
     }
 
     private function copyPackages(): void
