@@ -12,7 +12,7 @@ return [
     'prefix' => env('TOKENBUCKET_PREFIX'),
 
     // Seconds that one call to Redis or memcached may take.
-    'timeout' => 0.05,
+    'timeout' => env('TOKENBUCKET_TIMEOUT', 0.05),
 
     // Decides while Redis or memcached fails: 'Local', 'Allow', 'Deny' or 'Throw'.
     'on_failure' => env('TOKENBUCKET_ON_FAILURE', 'Local'),

@@ -20,12 +20,10 @@ final class Web
         $this->folder = sys_get_temp_dir() . '/tokenbucket-laravel-web-' . getmypid() . '-' . bin2hex(random_bytes(4));
         install_application($this->folder);
         register_shutdown_function(fn () => exec('rm -rf ' . escapeshellarg($this->folder)));
-        // The workers may not be allowed to read the packages where they were unpacked.
-        $this->copyPackages();
         $this->log = "$this->folder/php.log";
         touch($this->log);
         chmod($this->log, 0666);
-        $this->fpm = new Fpm(['www' => ['listen.mode' => '0666']], arguments: $this->arguments());
+        $this->fpm = new Fpm(['www' => ['listen.mode' => '0666', 'pm.max_children' => 8]], arguments: $this->arguments());
         $this->nginx = new Nginx($this->fpm);
     }
 
@@ -38,6 +36,12 @@ final class Web
     {
         $this->fpm->script($name, '<?php $_SERVER = ' . var_export(['REQUEST_URI' => $path] + $environment, true)
             . ' + $_SERVER; require ' . var_export("$this->folder/public/index.php", true) . ';');
+    }
+
+    /** Removes Laravel's counters, which are files. */
+    public function forgetCounters(): void
+    {
+        exec('rm -rf ' . escapeshellarg($this->folder) . '/storage/framework/cache/*');
     }
 
     /** Returns the status of one request. */
@@ -76,21 +80,29 @@ final class Web
         return $ticks / 100;
     }
 
-    private function copyPackages(): void
+    /** Returns the folder of the packages, or a copy if the workers may not read this folder. */
+    private function packages(): string
     {
         $packages = explode(PATH_SEPARATOR, get_include_path())[0];
+        exec('setpriv --reuid=nobody --regid=nogroup --clear-groups test -r ' . escapeshellarg("$packages/Illuminate/autoload.php"), $none, $code);
+        if (posix_geteuid() !== 0 || $code === 0) {
+            return $packages;
+        }
         exec('cp -r ' . escapeshellarg($packages) . ' ' . escapeshellarg("$this->folder/packages"));
+        return "$this->folder/packages";
     }
 
     private function arguments(): string
     {
-        $settings = ["include_path=$this->folder/packages", "error_log=$this->log", 'opcache.enable=1', 'display_errors=0'];
+        $extensions = getenv('PHP_EXTENSIONS');
+        $settings = ["include_path={$this->packages()}", "error_log=$this->log", 'opcache.enable=1', 'display_errors=0'];
         foreach (self::EXTENSIONS as $name) {
-            if (is_file(ini_get('extension_dir') . "/$name.so")) {
-                $settings[] = "extension=$name";
+            // In other builds of PHP, an extension may be part of the program.
+            if (is_file("$extensions/$name.so")) {
+                $settings[] = "extension=$extensions/$name.so";
             }
         }
-        $settings[] = 'zend_extension=opcache';
+        $settings[] = "zend_extension=$extensions/opcache.so";
         $settings[] = 'extension=' . getenv('TOKENBUCKET');
         return '-n ' . implode(' ', array_map(fn (string $setting) => '-d ' . escapeshellarg($setting), $settings));
     }

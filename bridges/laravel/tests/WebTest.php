@@ -19,21 +19,29 @@ final class WebTest extends TestCase
     public function testPassesExactlyTheLimitWhereLaravelPassesMore(): void
     {
         $web = new Web();
-        $web->page('bridge', '/downloads', []);
         $web->page('laravel', '/downloads', ['TOKENBUCKET_ENABLED' => 'false']);
-        $bridge = $web->load('bridge', 400);
-        $laravel = $web->load('laravel', 400);
-        fprintf(STDERR, "8 clients, a limit of 100: %d pass with the bridge, %d without\n", $bridge['passed'], $laravel['passed']);
-        $this->assertSame(['passed' => 100, 'denied' => 300], array_slice($bridge, 0, 2));
-        $this->assertGreaterThan(100, $laravel['passed']);
+        // Laravel does not lose the race in every round, but the bridge must be exact in each one.
+        for ($round = 1, $laravel = 0; $round <= 10 && $laravel <= 100; $round++) {
+            $web->page('bridge', '/downloads', ['TOKENBUCKET_PREFIX' => "round $round"]);
+            $web->forgetCounters();
+            $bridge = $web->load('bridge', 150);
+            $laravel = $web->load('laravel', 150)['passed'];
+            fprintf(STDERR, "8 clients, a limit of 100: %d pass with the bridge, %d without\n", $bridge['passed'], $laravel);
+            $this->assertSame(['passed' => 100, 'denied' => 50], array_slice($bridge, 0, 2));
+        }
+        $this->assertGreaterThan(100, $laravel);
     }
 
     public function testAnOutageOfRedisCausesOneLogLineAndNoError(): void
     {
         $web = new Web();
         $redis = RedisServer::start();
-        $web->page('bridge', '/downloads', ['TOKENBUCKET_STORAGE' => "redis://127.0.0.1:$redis->port"]);
-        $this->assertSame(100, $web->load('bridge', 200)['passed']);
+        $web->page('bridge', '/downloads', [
+            'TOKENBUCKET_STORAGE' => "redis://127.0.0.1:$redis->port",
+            // A slow reply on a busy machine is no outage.
+            'TOKENBUCKET_TIMEOUT' => '10',
+        ]);
+        $this->assertSame(100, $web->load('bridge', 150)['passed']);
         $this->assertSame('', file_get_contents($web->log));
         $redis->kill();
         $statuses = [];
