@@ -15,6 +15,7 @@ final class AppServiceProvider extends ServiceProvider
     {
         RateLimiter::for('downloads', fn (Request $request) => Limit::perDay(100)->by($request->ip()));
         RateLimiter::for('plenty', fn (Request $request) => Limit::perMinute(1_000_000_000)->by($request->ip()));
+        RateLimiter::for('none', fn () => Limit::none());
         $this->loadRoutesFrom($this->app->basePath('routes/web.php'));
     }
 }
