@@ -7,7 +7,7 @@
  */
 require __DIR__ . '/../bridges/symfony/tests/ExampleServer.php';
 
-const ROUNDS = 5;
+const ROUNDS = 9;
 const REQUESTS = 1_000;
 const CLIENTS = 8;
 const NAMES = ['unlimited' => 'no limiter', 'prod' => 'with the bridge, shared memory', 'plain' => "Symfony's own limiter, files"];

@@ -74,6 +74,9 @@ final class BucketLimiterTest extends TestCase
         foreach ([0, 0, 0.5, 1] as $i => $expected) {
             self::assertEqualsWithDelta($expected, $waits[$i], 0.01);
         }
+        $result = $limiter->reserve(0)->getRateLimit();
+        self::assertFalse($result->isAccepted());
+        self::assertGreaterThan(microtime(true) + 0.9, $result->getRetryAfter()->getTimestamp() + 0.0);
         try {
             $limiter->reserve(5, 1.4);
             self::fail('A reservation beyond the maximum time was accepted');

@@ -16,6 +16,11 @@ use Symfony\Component\Messenger\Event\WorkerRunningEvent;
 use Symfony\Component\Messenger\MessageBusInterface;
 use Symfony\Component\Messenger\Transport\Receiver\ReceiverInterface;
 use Symfony\Component\Messenger\Worker;
+use Symfony\Component\Security\Core\Exception\TooManyLoginAttemptsAuthenticationException;
+use Symfony\Component\Security\Http\Authenticator\AuthenticatorInterface;
+use Symfony\Component\Security\Http\Authenticator\Passport\Badge\UserBadge;
+use Symfony\Component\Security\Http\Authenticator\Passport\SelfValidatingPassport;
+use Symfony\Component\Security\Http\Event\CheckPassportEvent;
 use TokenBucketStorageMemory;
 
 /** Tests the bundle in an application with FrameworkBundle and SecurityBundle. */
@@ -96,19 +101,33 @@ final class BundleTest extends TestCase
         self::assertSame(401, $this->login('bob', 'right'));
     }
 
-    public function testAnAttemptTakesItsTokenBeforeThePasswordIsVerified(): void
+    public function testParallelAttemptsTakeTheirTokensBeforeThePasswordsAreVerified(): void
+    {
+        $this->start();
+        $container = $this->kernel->getContainer();
+        $container->get('request_stack')->push(Request::create('/login'));
+        $passport = new SelfValidatingPassport(new UserBadge('alice'));
+        $event = new CheckPassportEvent($this->createMock(AuthenticatorInterface::class), $passport);
+        for ($i = 0; $i < 3; $i++) {
+            $container->get('security.listener.login_throttling.main')->checkPassport($event);
+        }
+        $this->expectException(TooManyLoginAttemptsAuthenticationException::class);
+        $container->get('security.listener.login_throttling.main')->checkPassport($event);
+    }
+
+    public function testALoginThatWasNotThrottledGivesNothingBack(): void
     {
         $this->start();
         $limiter = $this->kernel->getContainer()->get('security.login_throttling.main.limiter');
-        $attempts = [];
-        for ($i = 0; $i < 4; $i++) {
+        for ($i = 0; $i < 16; $i++) {
             $request = Request::create('/login');
-            $request->attributes->set('_security.last_username', 'alice');
-            $attempts[] = $limiter->consume($request)->isAccepted();
+            $request->attributes->set('_security.last_username', "user$i");
+            self::assertSame($i < 15, $limiter->consume($request)->isAccepted());
         }
-        self::assertSame([true, true, true, false], $attempts);
-        // A login that was not throttled, as by a login link, gives nothing back.
+        // For example, a login link.
         $limiter->reset(Request::create('/login'));
+        // A denied attempt took nothing.
+        $limiter->reset($request);
         self::assertFalse($limiter->consume($request)->isAccepted());
     }
 

@@ -26,7 +26,7 @@ final class ExampleServer
         // The workers run as another user.
         chmod($this->cache, 0777);
         $this->log = "$this->cache/php.log";
-        $this->fpm = new Fpm(['www' => ['listen.mode' => '0666', 'pm.max_children' => 8]], ['error_log' => $this->log], arguments: self::arguments());
+        $this->fpm = new Fpm(['www' => ['listen.mode' => '0666', 'pm.max_children' => 8]], ['error_log' => $this->log, 'display_errors' => '0'], arguments: self::arguments());
         foreach (['prod', 'redis', 'plain', 'unlimited'] as $environment) {
             $this->fpm->script($environment, '<?php $_SERVER = ' . var_export($variables + [
                 'APP_ENV' => $environment,
@@ -63,7 +63,11 @@ final class ExampleServer
             $none = null;
             stream_select($ready, $none, $none, 30) ?: throw new \RuntimeException('no reply');
             foreach ($ready as $stream) {
-                $status = (int) explode(' ', stream_get_contents($stream))[1];
+                $response = stream_get_contents($stream);
+                $status = (int) explode(' ', $response)[1];
+                if (!str_ends_with($response, [200 => "\nfound\n", 429 => "\nToo many requests\n"][$status] ?? '')) {
+                    throw new \RuntimeException($response);
+                }
                 $statuses[$status] = ($statuses[$status] ?? 0) + 1;
                 unset($open[array_search($stream, $open, true)]);
             }

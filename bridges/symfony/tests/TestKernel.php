@@ -65,7 +65,7 @@ final class TestKernel extends Kernel implements CompilerPassInterface
     public function process(ContainerBuilder $container): void
     {
         foreach ($container->getDefinitions() as $id => $definition) {
-            if (preg_match('/^(limiter\.|security\.login_throttling)/', $id) && !$definition->isAbstract()) {
+            if (preg_match('/^(limiter\.|request_stack$|security\.(listener\.)?login_throttling)/', $id) && !$definition->isAbstract()) {
                 $definition->setPublic(true);
             }
         }
