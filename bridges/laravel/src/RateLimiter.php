@@ -52,7 +52,7 @@ class RateLimiter extends LaravelRateLimiter
 
     public function attempt($key, $maxAttempts, Closure $callback, $decaySeconds = 60)
     {
-        $bucket = $this->buckets->ofKey($key, (int) $maxAttempts, $this->secondsUntil($decaySeconds));
+        $bucket = $this->buckets->ofKey((string) $key, (int) $maxAttempts, $this->secondsUntil($decaySeconds));
         if ($maxAttempts < 1 || !$bucket->consume()) {
             return false;
         }
@@ -71,7 +71,7 @@ class RateLimiter extends LaravelRateLimiter
             $this->decision ??= $this->buckets->take($this->job);
             return !$this->decision->allowed && $this->job[$this->decision->refusedBy]->key === $key;
         }
-        return $this->buckets->find($key) === null ? parent::tooManyAttempts($key, $maxAttempts) : $this->attempts($key) >= $maxAttempts;
+        return $this->bucket($key) === null ? parent::tooManyAttempts($key, $maxAttempts) : $this->attempts($key) >= $maxAttempts;
     }
 
     public function hit($key, $decaySeconds = 60)
@@ -82,7 +82,7 @@ class RateLimiter extends LaravelRateLimiter
 
     public function increment($key, $decaySeconds = 60, $amount = 1)
     {
-        $bucket = $this->buckets->find($key);
+        $bucket = $this->bucket($key);
         if ($bucket === null) {
             // Laravel 8 has no increment().
             return method_exists(parent::class, 'increment') ? parent::increment($key, $decaySeconds, $amount) : parent::hit($key, $decaySeconds);
@@ -96,30 +96,30 @@ class RateLimiter extends LaravelRateLimiter
 
     public function attempts($key)
     {
-        $bucket = $this->buckets->find($key);
+        $bucket = $this->bucket($key);
         return $bucket === null ? parent::attempts($key) : self::taken($bucket->peek());
     }
 
     public function remaining($key, $maxAttempts)
     {
-        return $this->buckets->find($key) === null ? parent::remaining($key, $maxAttempts) : max(0, $maxAttempts - $this->attempts($key));
+        return $this->bucket($key) === null ? parent::remaining($key, $maxAttempts) : max(0, $maxAttempts - $this->attempts($key));
     }
 
     public function availableIn($key)
     {
-        $bucket = $this->buckets->find($key);
+        $bucket = $this->bucket($key);
         return $bucket === null ? parent::availableIn($key) : (int) ceil($bucket->peek()->retryAfter);
     }
 
     public function resetAttempts($key)
     {
-        $this->buckets->find($key)?->reset();
+        $this->bucket($key)?->reset();
         return parent::resetAttempts($key);
     }
 
     public function clear($key)
     {
-        $this->buckets->reset($key);
+        $this->buckets->reset((string) $key);
         parent::clear($key);
     }
 
@@ -129,7 +129,13 @@ class RateLimiter extends LaravelRateLimiter
         return (int) ($decision->capacity - $decision->remaining);
     }
 
-    private function belongsToJob(string $key): bool
+    /** Returns the bucket of a key, which may be an integer or an object as in Laravel. */
+    private function bucket($key): ?TokenBucket
+    {
+        return $this->buckets->find((string) $key);
+    }
+
+    private function belongsToJob($key): bool
     {
         return in_array($key, array_column($this->job, 'key'), true);
     }

@@ -17,7 +17,7 @@ final class Cost extends TestCase
         $web = new Web();
         $pages = [
             'none' => ['/unlimited', ['TOKENBUCKET_ENABLED' => 'false']],
-            'none, throttle' => ['/none', ['TOKENBUCKET_ENABLED' => 'false']],
+            'throttle-none' => ['/none', ['TOKENBUCKET_ENABLED' => 'false']],
             'bridge' => ['/plenty', []],
             'laravel-file' => ['/plenty', ['TOKENBUCKET_ENABLED' => 'false']],
             'laravel-redis' => ['/plenty', ['TOKENBUCKET_ENABLED' => 'false', 'CACHE_DRIVER' => 'redis', 'REDIS_HOST' => $this->redis()->socket, 'REDIS_PORT' => '0']],

@@ -73,6 +73,16 @@ final class RateLimiterTest extends BridgeTestCase
         $this->assertFalse($limiter->tooManyAttempts('jôhn', 2));
     }
 
+    public function testKeysMayBeIntegers(): void
+    {
+        $this->assertFalse($this->limiter()->tooManyAttempts(7, 1));
+        $this->assertSame(1, $this->limiter()->hit(7));
+        $this->assertTrue($this->limiter()->attempt(8, 1, fn () => true));
+        $this->assertTrue($this->limiter()->tooManyAttempts(8, 1));
+        $this->limiter()->clear(8);
+        $this->assertSame(1, $this->limiter()->remaining(8, 1));
+    }
+
     public function testAnExpiredCounterDoesNotFillTheBucket(): void
     {
         $limiter = $this->limiter();

@@ -80,22 +80,10 @@ final class Web
         return $ticks / 100;
     }
 
-    /** Returns the folder of the packages, or a copy if the workers may not read this folder. */
-    private function packages(): string
-    {
-        $packages = explode(PATH_SEPARATOR, get_include_path())[0];
-        exec('setpriv --reuid=nobody --regid=nogroup --clear-groups test -r ' . escapeshellarg("$packages/Illuminate/autoload.php"), $none, $code);
-        if (posix_geteuid() !== 0 || $code === 0) {
-            return $packages;
-        }
-        exec('cp -r ' . escapeshellarg($packages) . ' ' . escapeshellarg("$this->folder/packages"));
-        return "$this->folder/packages";
-    }
-
     private function arguments(): string
     {
         $extensions = getenv('PHP_EXTENSIONS');
-        $settings = ["include_path={$this->packages()}", "error_log=$this->log", 'opcache.enable=1', 'display_errors=0'];
+        $settings = ['include_path=' . get_include_path(), "error_log=$this->log", 'opcache.enable=1', 'display_errors=0'];
         foreach (self::EXTENSIONS as $name) {
             // In other builds of PHP, an extension may be part of the program.
             if (is_file("$extensions/$name.so")) {
