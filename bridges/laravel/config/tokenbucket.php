@@ -1,0 +1,24 @@
+<?php
+
+return [
+    // False leaves all limits to Laravel.
+    'enabled' => env('TOKENBUCKET_ENABLED', true),
+
+    // 'shared-memory', a DSN of Redis ('redis://…', 'rediss://…' or 'unix:///…'), or
+    // 'memcached://host:port,host:port'. To use another storage, bind TokenBucketStorage.
+    'storage' => env('TOKENBUCKET_STORAGE', 'shared-memory'),
+
+    // Separates applications that share a storage. Null is the prefix of Laravel's cache.
+    'prefix' => env('TOKENBUCKET_PREFIX'),
+
+    // Seconds that one call to Redis or memcached may take.
+    'timeout' => env('TOKENBUCKET_TIMEOUT', 0.05),
+
+    // Decides while Redis or memcached fails: 'Local', 'Allow', 'Deny' or 'Throw'.
+    'on_failure' => env('TOKENBUCKET_ON_FAILURE', 'Local'),
+
+    // The attempts and seconds of keys that are passed to RateLimiter::hit(), tooManyAttempts(),
+    // remaining(), attempts() or availableIn(), such as 'login:*' => [5, 60]. These methods get
+    // only one of the two numbers. attempt() and routes need no line here.
+    'limits' => [],
+];

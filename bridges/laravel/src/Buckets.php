@@ -1,0 +1,114 @@
+<?php
+
+declare(strict_types=1);
+
+namespace TokenBucket\Bridge\Laravel;
+
+use Illuminate\Support\Str;
+use TokenBucket;
+use TokenBucket\Decision;
+use TokenBucketStorage;
+
+/**
+ * Makes the buckets of limits, and finds the bucket of a key.
+ *
+ * A bucket holds as many tokens as the limit has attempts, and is refilled in the limit's decay
+ * time. Limits of routes and jobs with the same key but other numbers are buckets of their own,
+ * because a bucket keeps a time, which means other tokens for other numbers.
+ */
+final class Buckets
+{
+    /** The number of keys that are remembered, so that the memory of workers stays bounded. */
+    private const REMEMBERED = 100;
+
+    /** @var array<string, TokenBucket> the buckets of the last keys, newest first */
+    private array $recent = [];
+
+    /** @param array<string, array{int, int|float}> $declared attempts and seconds by pattern of keys */
+    public function __construct(private readonly TokenBucketStorage $storage, private readonly array $declared = [])
+    {
+    }
+
+    /**
+     * Takes a token from the bucket of every limit, or from none.
+     *
+     * @param non-empty-array<object> $limits as Laravel's middleware describes them
+     * @return Decision its refusedBy is the array key of the limit that refuses
+     */
+    public function take(array $limits): Decision
+    {
+        return TokenBucket::attemptAll(array_map(fn (object $limit) => [$this->ofLimit($limit), self::cost($limit)], $limits));
+    }
+
+    /** Returns the decision that take() would return now for one limit, and takes no token. */
+    public function peek(object $limit): Decision
+    {
+        return $this->ofLimit($limit)->peek(self::cost($limit));
+    }
+
+    /** Takes a token from the bucket of a limit, even if the bucket is empty. */
+    public function charge(object $limit): Decision
+    {
+        return $this->ofLimit($limit)->charge(1);
+    }
+
+    /** Returns the bucket of a key that the application has chosen. */
+    public function ofKey(string $key, int $attempts, float $seconds): TokenBucket
+    {
+        return $this->bucket($key, $key, $attempts, $seconds);
+    }
+
+    /** Returns the bucket of a key, or null if this process does not know both of its numbers. */
+    public function find(string $key): ?TokenBucket
+    {
+        if (isset($this->recent[$key])) {
+            return $this->recent[$key];
+        }
+        foreach ($this->declared as $pattern => [$attempts, $seconds]) {
+            if (Str::is($pattern, $key)) {
+                return $this->ofKey($key, $attempts, $seconds);
+            }
+        }
+        return null;
+    }
+
+    /** Fills the bucket of a key. */
+    public function reset(string $key): void
+    {
+        // A reset does not depend on the numbers of the bucket.
+        ($this->find($key) ?? new TokenBucket($this->storage, $key, 1, 1))->reset();
+    }
+
+    /** Returns the whole seconds after a denial, or the decay time if waiting does not help. */
+    public static function retryAfter(Decision $decision, object $limit): int
+    {
+        return (int) ceil(is_finite($decision->retryAfter) ? $decision->retryAfter : self::seconds($limit));
+    }
+
+    private function ofLimit(object $limit): TokenBucket
+    {
+        $seconds = self::seconds($limit);
+        return $this->bucket($limit->key, "$limit->key|$limit->maxAttempts|$seconds", $limit->maxAttempts, $seconds);
+    }
+
+    private function bucket(string $key, string $identifier, int $attempts, float $seconds): TokenBucket
+    {
+        // A decay time of zero allows everything, as in Laravel. The bounds are those of a bucket.
+        $rate = min(1e15, max(1, $attempts) / min(max($seconds, 1e-6), 1e9));
+        $bucket = new TokenBucket($this->storage, $identifier, max(1, $attempts), $rate);
+        $this->recent = array_slice([$key => $bucket] + $this->recent, 0, self::REMEMBERED, true);
+        return $bucket;
+    }
+
+    /** Returns the decay time, which Laravel 8 to 10 count in minutes. */
+    private static function seconds(object $limit): float
+    {
+        return (float) ($limit->decaySeconds ?? 60 * $limit->decayMinutes);
+    }
+
+    /** Returns the tokens of an attempt: more than the capacity if the limit allows no attempt. */
+    private static function cost(object $limit): int
+    {
+        return $limit->maxAttempts > 0 ? 1 : 2;
+    }
+}

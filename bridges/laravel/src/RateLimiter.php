@@ -1,0 +1,152 @@
+<?php
+
+declare(strict_types=1);
+
+namespace TokenBucket\Bridge\Laravel;
+
+use Closure;
+use Illuminate\Cache\RateLimiter as LaravelRateLimiter;
+use Illuminate\Cache\RateLimiting\Limit;
+use Illuminate\Support\Collection;
+use Symfony\Component\HttpFoundation\Request;
+use Throwable;
+use TokenBucket;
+use TokenBucket\Decision;
+
+/**
+ * Answers from the bucket of a key if both numbers of its limit are known, and from Laravel's
+ * counter in the cache otherwise.
+ *
+ * The numbers are known after attempt() or a throttled route in this process, or from the
+ * configuration. attempt() and the limits of jobs are exact. hit() after tooManyAttempts() is two
+ * decisions, so concurrent callers may all pass the first one. Their tokens become a debt.
+ */
+class RateLimiter extends LaravelRateLimiter
+{
+    /** @var list<object> the limits of the last job */
+    private array $job = [];
+    /** The decision of these limits, or null if no token has been requested. */
+    private ?Decision $decision = null;
+
+    public function __construct(LaravelRateLimiter $limiter, private readonly Buckets $buckets)
+    {
+        parent::__construct($limiter->cache);
+        $this->limiters = $limiter->limiters;
+    }
+
+    /**
+     * Returns a named limiter. If it is called for a job, the next tooManyAttempts() takes a token
+     * of each of its limits, as the queue's middleware asks for them one after the other.
+     */
+    public function limiter($name)
+    {
+        $limiter = parent::limiter($name);
+        return $limiter === null ? null : function (...$arguments) use ($name, $limiter) {
+            $limits = $limiter(...$arguments);
+            // A request has a middleware of its own, which decides its limits.
+            $this->job = ($arguments[0] ?? null) instanceof Request ? [] : self::ofJob($name, $limits);
+            $this->decision = null;
+            return $limits;
+        };
+    }
+
+    public function attempt($key, $maxAttempts, Closure $callback, $decaySeconds = 60)
+    {
+        $bucket = $this->buckets->ofKey((string) $key, (int) $maxAttempts, $this->secondsUntil($decaySeconds));
+        if ($maxAttempts < 1 || !$bucket->consume()) {
+            return false;
+        }
+        try {
+            return $callback() ?? true;
+        } catch (Throwable $e) {
+            // Laravel counts only calls that return.
+            $bucket->refund();
+            throw $e;
+        }
+    }
+
+    public function tooManyAttempts($key, $maxAttempts)
+    {
+        if ($this->belongsToJob($key)) {
+            $this->decision ??= $this->buckets->take($this->job);
+            return !$this->decision->allowed && $this->job[$this->decision->refusedBy]->key === $key;
+        }
+        return $this->bucket($key) === null ? parent::tooManyAttempts($key, $maxAttempts) : $this->attempts($key) >= $maxAttempts;
+    }
+
+    public function hit($key, $decaySeconds = 60)
+    {
+        // tooManyAttempts() has taken the token of a job.
+        return $this->belongsToJob($key) ? $this->attempts($key) : $this->increment($key, $decaySeconds);
+    }
+
+    public function increment($key, $decaySeconds = 60, $amount = 1)
+    {
+        $bucket = $this->bucket($key);
+        if ($bucket === null) {
+            // Laravel 8 has no increment().
+            return method_exists(parent::class, 'increment') ? parent::increment($key, $decaySeconds, $amount) : parent::hit($key, $decaySeconds);
+        }
+        if ($amount < 0) {
+            $bucket->refund(-$amount);
+            return $this->attempts($key);
+        }
+        return self::taken($bucket->charge($amount));
+    }
+
+    public function attempts($key)
+    {
+        $bucket = $this->bucket($key);
+        return $bucket === null ? parent::attempts($key) : self::taken($bucket->peek());
+    }
+
+    public function remaining($key, $maxAttempts)
+    {
+        return $this->bucket($key) === null ? parent::remaining($key, $maxAttempts) : max(0, $maxAttempts - $this->attempts($key));
+    }
+
+    public function availableIn($key)
+    {
+        $bucket = $this->bucket($key);
+        return $bucket === null ? parent::availableIn($key) : (int) ceil($bucket->peek()->retryAfter);
+    }
+
+    public function resetAttempts($key)
+    {
+        $this->bucket($key)?->reset();
+        return parent::resetAttempts($key);
+    }
+
+    public function clear($key)
+    {
+        $this->buckets->reset((string) $key);
+        parent::clear($key);
+    }
+
+    /** Returns the tokens that a bucket lacks. */
+    private static function taken(Decision $decision): int
+    {
+        return (int) ($decision->capacity - $decision->remaining);
+    }
+
+    /** Returns the bucket of a key, which may be an integer or an object as in Laravel. */
+    private function bucket($key): ?TokenBucket
+    {
+        return $this->buckets->find((string) $key);
+    }
+
+    private function belongsToJob($key): bool
+    {
+        return in_array($key, array_column($this->job, 'key'), true);
+    }
+
+    /** @return list<object> the limits of a job with the keys that the queue's middleware uses */
+    private static function ofJob(string $name, mixed $limits): array
+    {
+        return Collection::wrap($limits)->whereInstanceOf(Limit::class)->map(fn (Limit $limit) => (object) [
+            'key' => md5($name . $limit->key),
+            'maxAttempts' => $limit->maxAttempts,
+            'decaySeconds' => $limit->decaySeconds ?? 60 * $limit->decayMinutes,
+        ])->values()->all();
+    }
+}

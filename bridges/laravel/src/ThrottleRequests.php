@@ -1,0 +1,64 @@
+<?php
+
+declare(strict_types=1);
+
+namespace TokenBucket\Bridge\Laravel;
+
+use Closure;
+use Illuminate\Cache\RateLimiter as LaravelRateLimiter;
+use Illuminate\Routing\Middleware\ThrottleRequests as LaravelThrottleRequests;
+use RuntimeException;
+use TokenBucket\Decision;
+
+/**
+ * Decides all limits of a request at once. A refused request takes no tokens.
+ *
+ * A limit with after() takes its token after the response, even if the bucket is empty by then.
+ */
+class ThrottleRequests extends LaravelThrottleRequests
+{
+    private int $retryAfter = 0;
+
+    public function __construct(LaravelRateLimiter $limiter, private readonly Buckets $buckets)
+    {
+        parent::__construct($limiter);
+    }
+
+    protected function handleRequest($request, Closure $next, array $limits)
+    {
+        $after = array_filter($limits, fn (object $limit) => ($limit->afterCallback ?? null) !== null);
+        $before = array_diff_key($limits, $after);
+        foreach ($after as $limit) {
+            $this->refuse($request, $limit, $this->buckets->peek($limit));
+        }
+        if ($before !== []) {
+            $decision = $this->buckets->take($before);
+            $this->refuse($request, $before[$decision->refusedBy] ?? null, $decision);
+        }
+        $response = $next($request);
+        if ($before !== []) {
+            $response = $this->addHeaders($response, (int) $decision->capacity, (int) $decision->remaining);
+        }
+        foreach ($after as $limit) {
+            $counts = ($limit->afterCallback)($response);
+            $decision = $counts ? $this->buckets->charge($limit) : $this->buckets->peek($limit);
+            $response = $this->addHeaders($response, $limit->maxAttempts, max(0, (int) $decision->remaining));
+        }
+        return $response;
+    }
+
+    /** Returns the seconds that buildException() sends. */
+    protected function getTimeUntilNextRetry($key)
+    {
+        return $this->retryAfter;
+    }
+
+    /** @throws RuntimeException Laravel's exception, if the decision is a denial */
+    private function refuse($request, ?object $limit, Decision $decision): void
+    {
+        if (!$decision->allowed) {
+            $this->retryAfter = Buckets::retryAfter($decision, $limit);
+            throw $this->buildException($request, $limit->key, $limit->maxAttempts, $limit->responseCallback);
+        }
+    }
+}

@@ -1,0 +1,153 @@
+<?php
+
+declare(strict_types=1);
+
+namespace TokenBucket\Bridge\Laravel\Tests;
+
+use Illuminate\Cache\RateLimiting\Limit;
+use Illuminate\Queue\Middleware\RateLimited;
+use RuntimeException;
+use TokenBucket\Bridge\Laravel\Buckets;
+use TokenBucket\Bridge\Laravel\RateLimiter;
+use TokenBucketStorage;
+
+final class RateLimiterTest extends BridgeTestCase
+{
+    public function testAttemptTakesATokenBeforeTheCallback(): void
+    {
+        $limiter = $this->limiter();
+        $nested = null;
+        $result = $limiter->attempt('k', 1, function () use ($limiter, &$nested) {
+            $nested = $limiter->attempt('k', 1, fn () => 'nested');
+            return 'outer';
+        });
+        $this->assertSame(['outer', false], [$result, $nested]);
+        $this->assertTrue($limiter->tooManyAttempts('k', 1));
+        $this->assertSame(60, $limiter->availableIn('k'));
+        $this->advance(60);
+        $this->assertTrue($limiter->attempt('k', 1, fn () => null));
+        $this->assertFalse($limiter->attempt('none', 0, fn () => true));
+    }
+
+    public function testAttemptGivesTheTokenBackIfTheCallbackThrows(): void
+    {
+        try {
+            $this->limiter()->attempt('k', 1, fn () => throw new RuntimeException('x'));
+            $this->fail('no exception');
+        } catch (RuntimeException $e) {
+            $this->assertSame('x', $e->getMessage());
+        }
+        $this->assertSame('again', $this->limiter()->attempt('k', 1, fn () => 'again'));
+    }
+
+    public function testOtherProcessesKnowDeclaredKeysAndClearEveryKey(): void
+    {
+        $storage = $this->app->make(TokenBucketStorage::class);
+        $this->limiter()->attempt('login:a', 3, fn () => true, 300);
+        // A new object, as in another process.
+        $other = fn (array $limits) => new RateLimiter($this->limiter(), new Buckets($storage, $limits));
+        $declared = $other(['login:*' => [3, 300]]);
+        $this->assertSame(2, $declared->remaining('login:a', 3));
+        $this->assertSame(2, $declared->hit('login:a', 300));
+        $this->assertSame(3, $declared->increment('login:a', 300));
+        $this->assertTrue($declared->tooManyAttempts('login:a', 3));
+        $this->assertSame(100, $declared->availableIn('login:a'));
+        $this->assertSame(4, $declared->hit('login:a', 300));
+        $this->assertSame(200, $declared->availableIn('login:a'));
+        $this->assertSame(3, $declared->increment('login:a', 300, -1));
+        $other([])->clear('login:a');
+        $this->assertSame(0, $declared->attempts('login:a'));
+    }
+
+    public function testKeysThatAreNotDeclaredUseTheCache(): void
+    {
+        $limiter = $this->limiter();
+        $this->assertFalse($limiter->tooManyAttempts('jôhn', 2));
+        $this->assertSame(1, $limiter->hit('jôhn'));
+        $this->assertSame(2, $limiter->hit('jôhn'));
+        $this->assertTrue($limiter->tooManyAttempts('jôhn', 2));
+        $this->assertEquals(2, $limiter->attempts('jôhn'));
+        $this->advance(3600);
+        $this->assertTrue($limiter->tooManyAttempts('jôhn', 2));
+        $limiter->clear('jôhn');
+        $this->assertFalse($limiter->tooManyAttempts('jôhn', 2));
+    }
+
+    public function testKeysMayBeIntegers(): void
+    {
+        $this->assertFalse($this->limiter()->tooManyAttempts(7, 1));
+        $this->assertSame(1, $this->limiter()->hit(7));
+        $this->assertTrue($this->limiter()->attempt(8, 1, fn () => true));
+        $this->assertTrue($this->limiter()->tooManyAttempts(8, 1));
+        $this->limiter()->clear(8);
+        $this->assertSame(1, $this->limiter()->remaining(8, 1));
+    }
+
+    public function testAnExpiredCounterDoesNotFillTheBucket(): void
+    {
+        $limiter = $this->limiter();
+        $limiter->attempt('k', 1, fn () => true);
+        $other = new RateLimiter($limiter, new Buckets($this->app->make(TokenBucketStorage::class)));
+        $this->assertFalse($other->tooManyAttempts('k', 0));
+        $this->assertFalse($limiter->attempt('k', 1, fn () => true));
+    }
+
+    public function testAJobTakesATokenOfEveryLimitOrOfNone(): void
+    {
+        $this->limiter()->for('jobs', fn () => [Limit::perHour(3)->by('a'), Limit::perMinute(2)->by('b')]);
+        $this->assertSame('ran', $this->runJob());
+        $this->assertSame('ran', $this->runJob());
+        for ($i = 0; $i < 5; $i++) {
+            $this->assertSame(33, $this->runJob());
+        }
+        $this->advance(60);
+        $this->assertSame('ran', $this->runJob());
+        $this->assertSame(1140 + 3, $this->runJob());
+        $this->assertSame(0, $this->limiter()->remaining(md5('jobsa'), 3));
+        $this->assertSame(1, $this->limiter()->remaining(md5('jobsb'), 2));
+    }
+
+    public function testARequestDoesNotDecideTheLimitsOfAJob(): void
+    {
+        $this->limiter()->for('jobs', fn () => Limit::perHour(3)->by('a'));
+        $this->route('throttle:jobs');
+        $this->assertSame('ran', $this->runJob());
+        $this->assertAnswer(200, 3, 1);
+        // Takes no token.
+        $this->assertFalse($this->limiter()->tooManyAttempts(md5('jobsa'), 3));
+        $this->assertSame('ran', $this->runJob());
+        $this->assertSame(1203, $this->runJob());
+    }
+
+    public function testConcurrentJobsPassTheMiddlewareOnce(): void
+    {
+        $this->limiter()->for('jobs', fn () => Limit::perHour(1));
+        $inner = null;
+        $outer = $this->runJob(function () use (&$inner) {
+            $inner = $this->runJob();
+            return 'ran';
+        });
+        $this->assertSame(['ran', 3603], [$outer, $inner]);
+    }
+
+    public function testKeepsABoundedNumberOfKeys(): void
+    {
+        $buckets = $this->app->make(Buckets::class);
+        for ($i = 0; $i < 300; $i++) {
+            $buckets->ofKey("k$i", 1, 60);
+        }
+        $this->assertNull($buckets->find('k199'));
+        $this->assertNotNull($buckets->find('k200'));
+    }
+
+    /** Returns the result of a job behind the queue's middleware, or the seconds of its release. */
+    private function runJob(?callable $job = null): mixed
+    {
+        return (new RateLimited('jobs'))->handle(new class {
+            public function release(int $seconds): int
+            {
+                return $seconds;
+            }
+        }, $job ?? fn () => 'ran');
+    }
+}

@@ -1,0 +1,144 @@
+<?php
+
+declare(strict_types=1);
+
+namespace TokenBucket\Bridge\Laravel\Tests;
+
+use Illuminate\Cache\RateLimiting\Limit;
+use Illuminate\Routing\Middleware\ThrottleRequests as LaravelThrottleRequests;
+use Illuminate\Routing\Middleware\ThrottleRequestsWithRedis;
+use Illuminate\Support\Carbon;
+use TokenBucket\Bridge\Laravel\ThrottleRequests;
+
+final class ThrottleRequestsTest extends BridgeTestCase
+{
+    public function testTheDiscoveredProviderReplacesBothMiddleware(): void
+    {
+        foreach ([LaravelThrottleRequests::class, ThrottleRequestsWithRedis::class] as $class) {
+            $this->assertInstanceOf(ThrottleRequests::class, $this->app->make($class));
+        }
+    }
+
+    public function testRefillsContinuously(): void
+    {
+        $this->route('throttle:3,1');
+        foreach ([2, 1, 0] as $remaining) {
+            $this->assertAnswer(200, 3, $remaining);
+        }
+        $this->assertAnswer(429, 3, 0, 20);
+        $this->advance(19.5);
+        $this->assertAnswer(429, 3, 0, 1);
+        $this->advance(0.5);
+        $this->assertAnswer(200, 3, 0);
+        $this->advance(60);
+        $this->assertAnswer(200, 3, 2);
+    }
+
+    public function testSendsTheResetInstantOfTheRetry(): void
+    {
+        Carbon::setTestNow(Carbon::create(2018));
+        $this->route('throttle:1,1');
+        $this->assertAnswer(200, 1, 0);
+        $response = $this->assertAnswer(429, 1, 0, 60);
+        $this->assertEquals(Carbon::now()->getTimestamp() + 60, $response->headers->get('X-RateLimit-Reset'));
+    }
+
+    public function testARefusedRequestTakesNoTokens(): void
+    {
+        $this->limiter()->for('two', fn () => [Limit::perHour(5)->by('a'), Limit::perMinute(2)->by('b')]);
+        $this->route('throttle:two');
+        $this->assertAnswer(200, 2, 1);
+        $this->assertAnswer(200, 2, 0);
+        for ($i = 0; $i < 10; $i++) {
+            $this->assertAnswer(429, 2, 0, 30);
+        }
+        $this->advance(60);
+        $this->assertAnswer(200, 2, 1);
+        $this->assertAnswer(200, 2, 0);
+        $this->advance(60);
+        $this->assertAnswer(200, 5, 0);
+        $this->assertAnswer(429, 5, 0, 600);
+    }
+
+    public function testLimitsOfOneKeyHaveBucketsOfTheirOwn(): void
+    {
+        $this->limiter()->for('two', fn () => [Limit::perMinute(2), Limit::perHour(3)]);
+        $this->route('throttle:two');
+        $this->assertAnswer(200, 2, 1);
+        $this->assertAnswer(200, 2, 0);
+        $this->advance(60);
+        $this->assertAnswer(200, 3, 0);
+        $this->assertAnswer(429, 3, 0, 1140);
+    }
+
+    public function testRoutesWithOtherNumbersDoNotDenyEachOther(): void
+    {
+        $this->route('throttle:2,1', '/minute');
+        $this->route('throttle:2,60', '/hour');
+        $this->assertAnswer(200, 2, 1, path: '/minute');
+        $this->assertAnswer(200, 2, 1, path: '/hour');
+        $this->assertAnswer(200, 2, 0, path: '/hour');
+        $this->assertAnswer(429, 2, 0, 1800, '/hour');
+        $this->assertAnswer(200, 2, 0, path: '/minute');
+    }
+
+    public function testSendsTheResponseOfTheLimit(): void
+    {
+        $this->limiter()->for('own', fn () => Limit::perMinute(1)->response(
+            fn ($request, array $headers) => response('wait', 503, $headers),
+        ));
+        $this->route('throttle:own');
+        $this->assertAnswer(200, 1, 0);
+        $this->assertSame('wait', $this->assertAnswer(503, 1, 0, 60)->getContent());
+    }
+
+    public function testAfterCountsOnlyTheResponsesThatItSelects(): void
+    {
+        if (!method_exists(Limit::class, 'after')) {
+            $this->markTestSkipped('Laravel ' . $this->app->version() . ' has no after().');
+        }
+        $this->limiter()->for('missing', fn () => Limit::perMinute(2)->after(fn ($response) => $response->getStatusCode() === 404));
+        $this->route('throttle:missing');
+        $this->assertAnswer(200, 2, 2);
+        $this->assertAnswer(404, 2, 1, path: '/?status=404');
+        $this->assertAnswer(404, 2, 0, path: '/?status=404');
+        $this->assertAnswer(429, 2, 0, 30);
+    }
+
+    public function testUnlimitedRequestsPass(): void
+    {
+        $this->limiter()->for('none', fn () => Limit::none());
+        $this->limiter()->for('some', fn () => [Limit::none(), Limit::perMinute(1)->by('x')]);
+        $this->limiter()->for('empty', fn () => []);
+        $this->limiter()->for('no decay', fn () => Limit::perMinutes(0, 1));
+        $this->route('throttle:none', '/none');
+        $this->route('throttle:some', '/some');
+        $this->route('throttle:empty', '/empty');
+        $this->route('throttle:no decay', '/no-decay');
+        for ($i = 0; $i < 3; $i++) {
+            $this->assertAnswer(200, null, null, path: '/none');
+            $this->assertAnswer(200, null, null, path: '/empty');
+            $this->assertSame(200, $this->get('/no-decay')->getStatusCode());
+            $this->advance(1e-6);
+        }
+        $this->assertAnswer(200, 1, 0, path: '/some');
+        $this->assertAnswer(429, 1, 0, 60, '/some');
+    }
+
+    public function testALimitOfZeroDeniesEveryRequest(): void
+    {
+        $this->route('throttle:0,1');
+        $this->assertAnswer(429, 0, 0, 60);
+        $this->assertAnswer(429, 0, 0, 60);
+    }
+
+    public function testTheFacadeKnowsTheLimitsOfTheRoute(): void
+    {
+        $this->limiter()->for('known', fn () => Limit::perMinute(5)->by('me'));
+        $this->route('throttle:known');
+        $this->assertAnswer(200, 5, 4);
+        $this->assertSame(4, $this->limiter()->remaining(md5('knownme'), 5));
+        $this->limiter()->clear(md5('knownme'));
+        $this->assertAnswer(200, 5, 4);
+    }
+}

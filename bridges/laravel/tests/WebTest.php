@@ -1,0 +1,55 @@
+<?php
+
+declare(strict_types=1);
+
+namespace TokenBucket\Bridge\Laravel\Tests;
+
+use PHPUnit\Framework\Attributes\Group;
+use PHPUnit\Framework\TestCase;
+use RedisServer;
+use Web;
+
+require_once __DIR__ . '/Web.php';
+require_once dirname(__DIR__, 3) . '/testkit/php/servers.php';
+
+/** Runs the example application under load. */
+#[Group('web')]
+final class WebTest extends TestCase
+{
+    public function testPassesExactlyTheLimitWhereLaravelPassesMore(): void
+    {
+        $web = new Web();
+        $web->page('laravel', '/downloads', ['TOKENBUCKET_ENABLED' => 'false']);
+        // Laravel does not lose the race in every round, but the bridge must be exact in each one.
+        for ($round = 1, $laravel = 0; $round <= 10 && $laravel <= 100; $round++) {
+            $web->page('bridge', '/downloads', ['TOKENBUCKET_PREFIX' => "round $round"]);
+            $web->forgetCounters();
+            $bridge = $web->load('bridge', 150);
+            $laravel = $web->load('laravel', 150)['passed'];
+            fprintf(STDERR, "8 clients, a limit of 100: %d pass with the bridge, %d without\n", $bridge['passed'], $laravel);
+            $this->assertSame(['passed' => 100, 'denied' => 50], array_slice($bridge, 0, 2));
+        }
+        $this->assertGreaterThan(100, $laravel);
+    }
+
+    public function testAnOutageOfRedisCausesOneLogLineAndNoError(): void
+    {
+        $web = new Web();
+        $redis = RedisServer::start();
+        $web->page('bridge', '/downloads', [
+            'TOKENBUCKET_STORAGE' => "redis://127.0.0.1:$redis->port",
+            // A slow reply on a busy machine is no outage.
+            'TOKENBUCKET_TIMEOUT' => '10',
+        ]);
+        $this->assertSame(100, $web->load('bridge', 150)['passed']);
+        $this->assertSame('', file_get_contents($web->log));
+        $redis->kill();
+        $statuses = [];
+        for ($i = 0; $i < 150; $i++) {
+            $statuses[] = $web->status('bridge');
+        }
+        // This host's shared memory grants the limit once more.
+        $this->assertEquals([200 => 100, 429 => 50], array_count_values($statuses));
+        $this->assertCount(1, file($web->log), file_get_contents($web->log));
+    }
+}
