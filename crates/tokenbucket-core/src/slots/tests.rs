@@ -226,6 +226,25 @@ fn only_a_table_that_may_evict_gives_away_the_tokens_of_others() {
 }
 
 #[test]
+fn an_eviction_compares_shares_then_ticks_then_slots() {
+    // Each other bucket lacks 50 of 100 ticks.
+    for (slot, span, lacks, evicted) in [
+        (2, 100, 50, 0),
+        (2, 1000, 400, 2),
+        (2, 1000, 500, 0),
+        (2, 60, 30, 2),
+    ] {
+        let word = Word::live(OTHER, Span::covering(span), NOW + lacks - span);
+        let table = Table {
+            evict: true,
+            ..Table::new(&[(slot, word)])
+        };
+        assert!(table.take(60).granted());
+        assert_eq!(table.records(), [(evicted, NOW - 40)], "{lacks} of {span}");
+    }
+}
+
+#[test]
 fn a_claim_gives_way_to_a_record_of_its_key() {
     for slot in [1, 5] {
         let table = Table::new(&[(3, Word::EMPTY)])
@@ -341,6 +360,16 @@ fn a_created_record_replaces_no_other() {
     let table = Table::new(&[]);
     protocol::bootstrap(&table, 50);
     assert_eq!(table.events(), [(Event::Refused, 1)]);
+}
+
+#[test]
+fn a_shard_counts_the_last_event_and_the_last_kind_of_decision() {
+    let shard = Shard::default();
+    shard.count(Event::Thrown);
+    shard.count_decision(Row(3), By::Policy, false);
+    let totals = Totals::of(std::slice::from_ref(&shard));
+    assert_eq!(totals.get(Event::Thrown), 1);
+    assert_eq!(totals.decisions(Row(3), By::Policy), [0, 1]);
 }
 
 /// Returns a host with 1024 lines.
