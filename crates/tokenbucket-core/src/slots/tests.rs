@@ -6,7 +6,7 @@ use super::counters::{By, Event, Shard, Totals};
 use super::protocol::{self, AtomicWord, Production, Slots};
 use super::table::{Usage, is_lock_free};
 use super::word::{Fingerprint, Span, Word};
-use crate::clock::{EPOCH, Ticks, Timestamp, boot_clock};
+use crate::clock::{EPOCH, TICKS_PER_SECOND, Ticks, Timestamp, boot_clock};
 use crate::host::{Host, Settings, lines};
 use crate::key::{Key, Row};
 use crate::memory::{Layout, Segment, SegmentError};
@@ -370,6 +370,16 @@ fn a_shard_counts_the_last_event_and_the_last_kind_of_decision() {
     let totals = Totals::of(std::slice::from_ref(&shard));
     assert_eq!(totals.get(Event::Thrown), 1);
     assert_eq!(totals.decisions(Row(3), By::Policy), [0, 1]);
+}
+
+#[test]
+fn a_created_record_is_kept_for_a_day() {
+    let table = Table::new(&[(3, Word::EMPTY)]);
+    protocol::bootstrap(&table, 0);
+    table.now.set(NOW + 86_399 * TICKS_PER_SECOND);
+    assert!(protocol::contains(&table));
+    table.now.set(NOW + 86_500 * TICKS_PER_SECOND);
+    assert!(!protocol::contains(&table));
 }
 
 /// Returns a host with 1024 lines.
