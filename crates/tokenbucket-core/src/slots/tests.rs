@@ -461,3 +461,21 @@ fn a_table_says_whether_it_evicts() {
     assert!(!host(Segment::private, false).slots().may_evict());
     assert!(is_lock_free(), "other tests need the same");
 }
+
+#[test]
+fn only_a_table_that_may_evict_grants_a_ninth_bucket_in_eight_slots() {
+    for evict in [true, false] {
+        let host = host(Segment::private, evict);
+        let is_granted = |hash| {
+            let key = Key {
+                identifier: b"",
+                hash,
+                row: Row::default(),
+            };
+            let outcome = host.slots().take(key, &Step::new(1 << 40, 1 << 50), None);
+            outcome.granted()
+        };
+        assert!((1..=8).all(is_granted));
+        assert_eq!(is_granted(9), evict);
+    }
+}
