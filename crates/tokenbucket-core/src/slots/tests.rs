@@ -477,5 +477,44 @@ fn only_a_table_that_may_evict_grants_a_ninth_bucket_in_eight_slots() {
         };
         assert!((1..=8).all(is_granted));
         assert_eq!(is_granted(9), evict);
+        let refused = host.slots().totals().get(Event::Refused);
+        assert_eq!(refused, u64::from(!evict));
     }
+}
+
+#[test]
+fn a_denial_because_of_contention_is_counted() {
+    let host = host(Segment::private, false);
+    let slots = host.slots();
+    slots.explain(slots.hasher().key(b"a"), Denial::Contended);
+    let totals = slots.totals();
+    assert_eq!(totals.get(Event::Contended), 1);
+    assert_eq!(totals.get(Event::Refused), 0);
+}
+
+#[test]
+fn decisions_of_other_stores_are_counted_and_denials_are_noted() {
+    let settings = Settings {
+        lines: lines(1 << 16),
+        diagnostics: true,
+        evict: false,
+    };
+    let host: Host = Host::new(settings, Segment::private).expect("memory");
+    let slots = host.slots();
+    let key = slots.hasher().key(b"a");
+    slots.count_for(key, By::Store, true);
+    slots.count_for(key, By::Store, false);
+    assert_eq!(slots.totals().decisions(key.row, By::Store), [1, 1]);
+    let noted = slots.diagnostics().expect("enabled").most_denied(9);
+    let noted: Vec<_> = noted.iter().map(|one| one.denied).collect();
+    assert_eq!(noted, [1]);
+}
+
+#[test]
+fn a_host_contains_only_created_records() {
+    let host = host(Segment::private, false);
+    let key = host.slots().hasher().key(b"a");
+    assert!(!host.slots().contains(key));
+    host.slots().put(key, &Put::Bootstrap { age: 0 });
+    assert!(host.slots().contains(key));
 }
