@@ -3,6 +3,7 @@
 #![allow(clippy::expect_used)]
 
 use super::counters::{By, Event, Shard, Totals};
+use super::diagnostics::Denied;
 use super::protocol::{self, AtomicWord, Production, Slots};
 use super::table::{Usage, is_lock_free};
 use super::word::{Fingerprint, Span, Word};
@@ -492,14 +493,50 @@ fn a_denial_because_of_contention_is_counted() {
     assert_eq!(totals.get(Event::Refused), 0);
 }
 
-#[test]
-fn decisions_of_other_stores_are_counted_and_denials_are_noted() {
+/// Returns a host that notes the identifiers of denials.
+fn tracking() -> Host {
     let settings = Settings {
         lines: lines(1 << 16),
         diagnostics: true,
         evict: false,
     };
-    let host: Host = Host::new(settings, Segment::private).expect("memory");
+    Host::new(settings, Segment::private).expect("memory")
+}
+
+#[test]
+fn two_identifiers_compete_for_an_entry() {
+    let host = tracking();
+    let diagnostics = host.slots().diagnostics().expect("enabled");
+    // The hashes have the same remainder.
+    let key = |identifier, hash| Key {
+        identifier,
+        hash,
+        row: Row(3),
+    };
+    let (one, other) = (key(b"one", 1), key(b"other", 65));
+    for (key, noted) in [
+        (one, Some((b"one".as_slice(), 1))),
+        (one, Some((b"one", 2))),
+        (other, Some((b"one", 1))),
+        (other, None),
+        (other, Some((b"other", 1))),
+    ] {
+        diagnostics.denied(0, key);
+        let expected: Vec<_> = noted
+            .into_iter()
+            .map(|(identifier, denied)| Denied {
+                identifier: identifier.to_vec(),
+                row: Row(3),
+                denied,
+            })
+            .collect();
+        assert_eq!(diagnostics.most_denied(9), expected);
+    }
+}
+
+#[test]
+fn decisions_of_other_stores_are_counted_and_denials_are_noted() {
+    let host = tracking();
     let slots = host.slots();
     let key = slots.hasher().key(b"a");
     slots.count_for(key, By::Store, true);
