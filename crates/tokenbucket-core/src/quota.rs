@@ -517,12 +517,66 @@ mod tests {
     }
 
     #[test]
+    fn a_price_may_exceed_the_capacity() {
+        let tokens = |amount| Tokens::from_float(amount).unwrap();
+        let quota = quota_of(10.0, 1e7, Grain::Microsecond).unwrap();
+        assert_eq!(quota.price(tokens(25.0)), Some(3_000));
+        let year = quota_of(1.0, 1.0, Grain::Microsecond).unwrap();
+        let most = MAX_BURST / TICKS_PER_SECOND;
+        assert_eq!(
+            year.price(tokens(most as f64)),
+            Some(most * TICKS_PER_SECOND)
+        );
+        assert_eq!(year.price(tokens(most as f64 + 1.0)), None);
+        let exact = Quota::within(Tokens::ONE, MAX_BURST, Grain::Nanosecond).unwrap();
+        assert_eq!(exact.price(Tokens::ONE), Some(MAX_BURST));
+    }
+
+    #[test]
+    fn a_step_above_the_capacity_costs_a_grain_more_than_the_burst() {
+        for grain in [Grain::Nanosecond, Grain::Microsecond] {
+            let quota = quota_of(2.0, 1.0, grain).unwrap();
+            let too_much = quota.burst() + grain.ticks();
+            assert_eq!(quota.step_whole(3), Step::new(too_much, quota.burst()));
+        }
+    }
+
+    #[test]
+    fn tokens_owed_are_rounded_up() {
+        let quota = quota(10.0, 1e7).unwrap();
+        let owed = [(0, 0), (1, 1), (100, 1), (101, 2), (1_000, 10)];
+        assert_eq!(owed.map(|(debt, _)| (debt, quota.tokens_owed(debt))), owed);
+    }
+
+    #[test]
+    fn a_refill_takes_at_most_the_burst() {
+        let quota = quota(10.0, 2.0).unwrap();
+        assert_eq!(quota.refill(3), 3 * TICKS_PER_SECOND / 2);
+        assert_eq!(quota.refill(11), quota.burst());
+    }
+
+    #[test]
+    fn a_rate_identifies_no_unit_from_2_51_on() {
+        let rounding = |unit: u64| {
+            let quota = quota(1.0, 1e9 / unit as f64).unwrap();
+            quota.rounding(quota.burst())
+        };
+        assert_eq!(rounding(LEAST_UNNAMED - 1), 0);
+        assert_eq!(rounding(LEAST_UNNAMED), 2);
+    }
+
+    #[test]
     fn refunds_of_parts_return_no_more_than_was_taken() {
         let quota = quota(1000.0, 4e9).unwrap();
         let taken = quota.cost(Tokens::from_int(1000).unwrap()).unwrap();
         assert!(1000 * quota.refund(Tokens::ONE) <= taken);
         assert_eq!(quota.refund(Tokens::from_int(1000).unwrap()), taken);
         assert_eq!(quota.refund(Tokens::from_float(1e300).unwrap()), MAX_BURST);
+        // A store in microseconds gives back whole microseconds.
+        let coarse = quota_of(1000.0, 1e4, Grain::Microsecond).unwrap();
+        assert_eq!(coarse.refund(Tokens::from_int(5).unwrap()), 500_000);
+        let most = coarse.refund(Tokens::from_float(1e300).unwrap());
+        assert_eq!(most, MAX_BURST / 1_000 * 1_000);
     }
 
     #[test]

@@ -111,3 +111,42 @@ impl Put {
 pub fn empty_at(now: Timestamp, age: i64) -> Timestamp {
     now.saturating_add_signed(age.saturating_neg())
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_worked_examples_of_give_backs_hold() {
+        let worth = |cost, burst, taken, empty_at, now| {
+            Put::worth(cost, burst, Timestamp(taken), Timestamp(empty_at), now)
+        };
+        let now = Timestamp;
+        assert_eq!(worth(10, 10, 100, 100, now(103)), 7);
+        assert_eq!(worth(10, 10, 100, 100, now(110)), 0);
+        // Reservations for the seconds 101, 102 and 103.
+        assert_eq!(worth(1, 1, 101, 103, now(100)), 0);
+        assert_eq!(worth(1, 1, 103, 103, now(100)), 1);
+        // A tick is half a second.
+        assert_eq!(worth(10, 10, 220, 222, now(200)), 5);
+        assert_eq!(worth(10, 10, 210, 217, now(200)), 3);
+        // Later takes do not count without a debt, or without a take to compare with.
+        assert_eq!(worth(4, 10, 98, 100, now(103)), 4);
+        assert_eq!(worth(4, 10, Put::VOUCHED.0, 120, now(103)), 4);
+    }
+
+    #[test]
+    fn a_refund_fills_a_bucket_at_most() {
+        let refunded =
+            |empty_at, cost| Put::refunded(Timestamp(empty_at), Timestamp(103), cost, 10);
+        assert_eq!(refunded(100, 3), Timestamp(97));
+        assert_eq!(refunded(100, 30), Timestamp(93));
+        assert_eq!(refunded(80, 3), Timestamp(80), "it is full already");
+    }
+
+    #[test]
+    fn an_age_moves_the_instant_back() {
+        assert_eq!(empty_at(Timestamp(100), 30), Timestamp(70));
+        assert_eq!(empty_at(Timestamp(100), -30), Timestamp(130));
+    }
+}

@@ -251,9 +251,17 @@ mod tests {
         let ascending = [0.0, 5e-324, 1e-300, 0.1, 0.5, 1.0, 1.5, 2.0, 1e15, 1e300];
         for pair in ascending.windows(2) {
             assert!(float(pair[0]) < float(pair[1]), "{pair:?}");
+            assert!(float(pair[1]) > float(pair[0]), "{pair:?}");
         }
         assert!(Tokens::from_int((1 << 53) + 1).unwrap() > float(9_007_199_254_740_992.0));
         assert_eq!(Tokens::ZERO.cmp(&Tokens::ZERO), Ordering::Equal);
+    }
+
+    #[test]
+    fn only_amounts_without_a_fraction_are_whole() {
+        for (amount, whole) in [(0.0, true), (3.0, true), (1e300, true), (2.5, false)] {
+            assert_eq!(float(amount).is_whole(), whole, "{amount}");
+        }
     }
 
     #[test]

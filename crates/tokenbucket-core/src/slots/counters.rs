@@ -286,3 +286,41 @@ impl Counters {
         number
     }
 }
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use super::*;
+    use crate::host::{Host, Settings, lines};
+    use crate::memory::Segment;
+
+    /// Returns the numbers of the shards that two calls return. Process 1, which is alive, owns all
+    /// shards except `free`.
+    fn chosen(free: Option<usize>) -> [usize; 2] {
+        let settings = Settings {
+            lines: lines(1 << 16),
+            diagnostics: false,
+            evict: false,
+        };
+        let host: Host = Host::new(settings, Segment::private).unwrap();
+        let counters = &host.slots().counters;
+        for (number, shard) in counters.shards.iter().enumerate() {
+            let owner = u32::from(Some(number) != free);
+            shard.owner.store(owner, Relaxed);
+        }
+        [(); 2].map(|()| counters.shard().0)
+    }
+
+    #[test]
+    fn a_process_chooses_the_shard_without_an_owner() {
+        for free in [0, 5, SHARDS - 1] {
+            assert_eq!(chosen(Some(free)), [free; 2]);
+        }
+    }
+
+    #[test]
+    fn a_process_shares_a_shard_if_all_have_owners() {
+        let process = getpid().as_raw_nonzero().get().cast_unsigned() as usize;
+        assert_eq!(chosen(None), [process % SHARDS; 2]);
+    }
+}

@@ -3,10 +3,11 @@
 #![allow(clippy::expect_used)]
 
 use super::counters::{By, Event, Shard, Totals};
+use super::diagnostics::Denied;
 use super::protocol::{self, AtomicWord, Production, Slots};
 use super::table::{Usage, is_lock_free};
 use super::word::{Fingerprint, Span, Word};
-use crate::clock::{EPOCH, Ticks, Timestamp, boot_clock};
+use crate::clock::{EPOCH, TICKS_PER_SECOND, Ticks, Timestamp, boot_clock};
 use crate::host::{Host, Settings, lines};
 use crate::key::{Key, Row};
 use crate::memory::{Layout, Segment, SegmentError};
@@ -226,6 +227,25 @@ fn only_a_table_that_may_evict_gives_away_the_tokens_of_others() {
 }
 
 #[test]
+fn an_eviction_compares_shares_then_ticks_then_slots() {
+    // Each other bucket lacks 50 of 100 ticks.
+    for (slot, span, lacks, evicted) in [
+        (2, 100, 50, 0),
+        (2, 1000, 400, 2),
+        (2, 1000, 500, 0),
+        (2, 60, 30, 2),
+    ] {
+        let word = Word::live(OTHER, Span::covering(span), NOW + lacks - span);
+        let table = Table {
+            evict: true,
+            ..Table::new(&[(slot, word)])
+        };
+        assert!(table.take(60).granted());
+        assert_eq!(table.records(), [(evicted, NOW - 40)], "{lacks} of {span}");
+    }
+}
+
+#[test]
 fn a_claim_gives_way_to_a_record_of_its_key() {
     for slot in [1, 5] {
         let table = Table::new(&[(3, Word::EMPTY)])
@@ -343,6 +363,26 @@ fn a_created_record_replaces_no_other() {
     assert_eq!(table.events(), [(Event::Refused, 1)]);
 }
 
+#[test]
+fn a_shard_counts_the_last_event_and_the_last_kind_of_decision() {
+    let shard = Shard::default();
+    shard.count(Event::Thrown);
+    shard.count_decision(Row(3), By::Policy, false);
+    let totals = Totals::of(std::slice::from_ref(&shard));
+    assert_eq!(totals.get(Event::Thrown), 1);
+    assert_eq!(totals.decisions(Row(3), By::Policy), [0, 1]);
+}
+
+#[test]
+fn a_created_record_is_kept_for_a_day() {
+    let table = Table::new(&[(3, Word::EMPTY)]);
+    protocol::bootstrap(&table, 0);
+    table.now.set(NOW + 86_399 * TICKS_PER_SECOND);
+    assert!(protocol::contains(&table));
+    table.now.set(NOW + 86_500 * TICKS_PER_SECOND);
+    assert!(!protocol::contains(&table));
+}
+
 /// Returns a host with 1024 lines.
 fn host(make: impl FnOnce(Layout) -> Result<Segment, SegmentError>, evict: bool) -> Host {
     let settings = Settings {
@@ -421,4 +461,97 @@ fn a_table_says_whether_it_evicts() {
     assert!(host(Segment::private, true).slots().may_evict());
     assert!(!host(Segment::private, false).slots().may_evict());
     assert!(is_lock_free(), "other tests need the same");
+}
+
+#[test]
+fn only_a_table_that_may_evict_grants_a_ninth_bucket_in_eight_slots() {
+    for evict in [true, false] {
+        let host = host(Segment::private, evict);
+        let is_granted = |hash| {
+            let key = Key {
+                identifier: b"",
+                hash,
+                row: Row::default(),
+            };
+            let outcome = host.slots().take(key, &Step::new(1 << 40, 1 << 50), None);
+            outcome.granted()
+        };
+        assert!((1..=8).all(is_granted));
+        assert_eq!(is_granted(9), evict);
+        let refused = host.slots().totals().get(Event::Refused);
+        assert_eq!(refused, u64::from(!evict));
+    }
+}
+
+#[test]
+fn a_denial_because_of_contention_is_counted() {
+    let host = host(Segment::private, false);
+    let slots = host.slots();
+    slots.explain(slots.hasher().key(b"a"), Denial::Contended);
+    let totals = slots.totals();
+    assert_eq!(totals.get(Event::Contended), 1);
+    assert_eq!(totals.get(Event::Refused), 0);
+}
+
+/// Returns a host that notes the identifiers of denials.
+fn tracking() -> Host {
+    let settings = Settings {
+        lines: lines(1 << 16),
+        diagnostics: true,
+        evict: false,
+    };
+    Host::new(settings, Segment::private).expect("memory")
+}
+
+#[test]
+fn two_identifiers_compete_for_an_entry() {
+    let host = tracking();
+    let diagnostics = host.slots().diagnostics().expect("enabled");
+    // The hashes have the same remainder.
+    let key = |identifier, hash| Key {
+        identifier,
+        hash,
+        row: Row(3),
+    };
+    let (one, other) = (key(b"one", 1), key(b"other", 65));
+    for (key, noted) in [
+        (one, Some((b"one".as_slice(), 1))),
+        (one, Some((b"one", 2))),
+        (other, Some((b"one", 1))),
+        (other, None),
+        (other, Some((b"other", 1))),
+    ] {
+        diagnostics.denied(0, key);
+        let expected: Vec<_> = noted
+            .into_iter()
+            .map(|(identifier, denied)| Denied {
+                identifier: identifier.to_vec(),
+                row: Row(3),
+                denied,
+            })
+            .collect();
+        assert_eq!(diagnostics.most_denied(9), expected);
+    }
+}
+
+#[test]
+fn decisions_of_other_stores_are_counted_and_denials_are_noted() {
+    let host = tracking();
+    let slots = host.slots();
+    let key = slots.hasher().key(b"a");
+    slots.count_for(key, By::Store, true);
+    slots.count_for(key, By::Store, false);
+    assert_eq!(slots.totals().decisions(key.row, By::Store), [1, 1]);
+    let noted = slots.diagnostics().expect("enabled").most_denied(9);
+    let noted: Vec<_> = noted.iter().map(|one| one.denied).collect();
+    assert_eq!(noted, [1]);
+}
+
+#[test]
+fn a_host_contains_only_created_records() {
+    let host = host(Segment::private, false);
+    let key = host.slots().hasher().key(b"a");
+    assert!(!host.slots().contains(key));
+    host.slots().put(key, &Put::Bootstrap { age: 0 });
+    assert!(host.slots().contains(key));
 }

@@ -211,6 +211,7 @@ mod tests {
     fn a_span_covers_and_is_tight() {
         let mut ticks: Ticks = 1;
         while ticks <= 1 << 61 {
+            assert_eq!(Span::covering(ticks).ticks(), ticks);
             for near in [ticks - 1, ticks, ticks + 1, ticks + ticks / 3] {
                 if near == 0 {
                     continue;

@@ -1,9 +1,9 @@
 //! Tests the rows of counters, one for each namespace and kind of store.
 
-use crate::{Folder, PRIVATE, layout, named, store};
+use crate::{Folder, PRIVATE, SETTINGS, named, store};
 use std::fs::OpenOptions;
 use std::os::unix::fs::FileExt;
-use tokenbucket_core::host::Host;
+use tokenbucket_core::host::{Host, Settings};
 use tokenbucket_core::key::{KeyHasher, Row};
 use tokenbucket_core::memory::Segment;
 use tokenbucket_core::slots::counters::{By, ROWS};
@@ -13,8 +13,14 @@ use tokenbucket_core::{Step, TICKS_PER_SECOND};
 /// The number of rows that belong to one namespace each.
 const NAMED: usize = ROWS - 4;
 
+/// Returns a host whose table has room for a bucket of each namespace. If 180 buckets were spread
+/// over 256 slots, the slots of one of them would often be full.
 fn private() -> Host {
-    store(Segment::memfd(layout()).unwrap())
+    let settings = Settings {
+        lines: 1024,
+        ..SETTINGS
+    };
+    Host::new(settings, Segment::memfd).unwrap()
 }
 
 fn row(hasher: KeyHasher) -> Row {

@@ -5,6 +5,7 @@ use crate::homes::{self, Home};
 use crate::{CAPACITY, HOUR, MILLISECOND, now, singles, take};
 use std::convert::Infallible;
 use tokenbucket_core::batch::{Batch, Batched, Taken, by_bucket, sum, take_all};
+use tokenbucket_core::quota::MAX_BURST;
 use tokenbucket_core::{Denial, Key, Step, Ticks, Timestamp, Verdict};
 
 /// A batch on buckets of one store.
@@ -179,6 +180,13 @@ fn a_bucket_named_too_often_is_told_that_it_never_holds_that_many() {
         assert_eq!(refusal.outcome.verdict, never);
         assert_eq!(singles(home, home.key(b"a")), CAPACITY);
     });
+}
+
+#[test]
+fn a_sum_above_the_greatest_burst_exceeds_every_capacity() {
+    let greatest = Step::new(MAX_BURST, MAX_BURST);
+    assert!(sum(&[0, 1], &[greatest; 2]).exceeds_capacity());
+    assert!(!sum(&[1], &[greatest; 2]).exceeds_capacity());
 }
 
 #[test]
