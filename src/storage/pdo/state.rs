@@ -24,6 +24,8 @@ pub struct PdoStorage {
     /// not evidence about the server.
     pub lost: Cell<bool>,
     pub calls: Cell<u64>,
+    /// The state after the last step on `MySQL`, and the time of its statement, in microseconds.
+    pub last_take: Cell<(i64, i64)>,
 }
 
 /// The values that the constructor sets.

@@ -118,8 +118,8 @@ impl Database<'_> {
     /// `MySQL` returns an age. [`Database::ask_mysql`] subtracts the age from this host's clock,
     /// which it reads before the statement. So `taken` is not later than the true state. This
     /// method reads this host's clock after the server's, so its result is not later, either. The
-    /// difference is about two round trips. If the bucket's state is that near, then it is `taken`,
-    /// or other calls have taken only the tokens that are added in this time.
+    /// difference is at most the time of both statements. If the bucket's state is that near, then
+    /// it is `taken`, or other calls have taken only the tokens that are added in this time.
     fn on_server_clock(&self, name: &[u8], taken: i64) -> Result<i64, Cause> {
         if self.made.dialect != Dialect::MySql {
             return Ok(taken);
@@ -127,8 +127,10 @@ impl Database<'_> {
         let began = boot_clock();
         let (there, state) = self.look(name)?;
         let now = boot_clock();
+        let (last, took) = self.object.last_take.get();
+        let took = if last == taken { took } else { now - began };
         let taken = taken.saturating_add(there).saturating_sub(now);
-        let is_near = (0..=2 * (now - began)).contains(&state.saturating_sub(taken));
+        let is_near = (0..=took + now - began).contains(&state.saturating_sub(taken));
         Ok(if is_near { state } else { taken })
     }
 
@@ -215,7 +217,9 @@ impl Database<'_> {
             charged(&values, answer.age)
         };
         known(-answer.age, 0)?;
-        Ok(answered(granted, (now, now.saturating_sub(age))))
+        let state = now.saturating_sub(age);
+        self.object.last_take.set((state, boot_clock() - now));
+        Ok(answered(granted, (now, state)))
     }
 
     fn take_pgsql(&self, query: Query, values: &Values<'_>) -> Result<Reply, Cause> {
