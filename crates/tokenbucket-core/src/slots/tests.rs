@@ -541,10 +541,11 @@ fn decisions_of_other_stores_are_counted_and_denials_are_noted() {
     let key = slots.hasher().key(b"a");
     slots.count_for(key, By::Store, true);
     slots.count_for(key, By::Store, false);
-    assert_eq!(slots.totals().decisions(key.row, By::Store), [1, 1]);
+    slots.count_for(key, By::Store, false);
+    assert_eq!(slots.totals().decisions(key.row, By::Store), [1, 2]);
     let noted = slots.diagnostics().expect("enabled").most_denied(9);
     let noted: Vec<_> = noted.iter().map(|one| one.denied).collect();
-    assert_eq!(noted, [1]);
+    assert_eq!(noted, [2]);
 }
 
 #[test]
