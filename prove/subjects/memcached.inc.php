@@ -56,16 +56,29 @@ class MemcachedSubject extends Subject
     }
 }
 
-/** Two hosts whose wall clocks are set to random times, at most EPSILON from the right time. */
+/**
+ * Two hosts whose wall clocks are set to random times.
+ *
+ * PHP may load extensions with RTLD_DEEPBIND. Then they find libc before a library in LD_PRELOAD. So
+ * the workers load a module that depends on libfaketime first and on the extension second.
+ */
 class MemcachedClocksSubject extends MemcachedSubject
 {
-    /** The greatest error of a clock in microseconds. */
+    /** The allowed error of a clock in microseconds. */
     private const EPSILON = 5_000;
     private const LIBRARY = '/usr/lib/*/faketime/libfaketime.so.1';
 
-    public function __construct()
+    /** @param int $error the greatest error of a clock in microseconds */
+    public function __construct(private readonly int $error = self::EPSILON)
     {
         parent::__construct();
+        [$library] = glob(self::LIBRARY);
+        exec(implode(' ', array_map(escapeshellarg(...), [
+            'cc', '-shared', '-o', "$this->folder/clocks.so", '-Wl,--no-as-needed,-rpath,' . dirname($library), $library, self::module(),
+        ])) . ' 2>&1', $told, $code);
+        if ($code !== 0) {
+            throw new RuntimeException(implode("\n", $told));
+        }
         foreach ([0, 1] as $host) {
             $this->step($host, 0);
         }
@@ -80,9 +93,10 @@ class MemcachedClocksSubject extends MemcachedSubject
     public function command(int $slot): string
     {
         $host = $slot % 2;
-        $environment = 'LD_PRELOAD=' . glob(self::LIBRARY)[0] . " FAKETIME_TIMESTAMP_FILE=$this->folder/clock$host"
+        $environment = "FAKETIME_TIMESTAMP_FILE=$this->folder/clock$host"
             . ' FAKETIME_NO_CACHE=1 FAKETIME_DONT_FAKE_MONOTONIC=1 FAKETIME_DONT_RESET=1';
-        return "env $environment " . php_command(['tokenbucket.shm_path' => "$this->folder/segment$host"] + $this->ini());
+        $command = php_command(['tokenbucket.shm_path' => "$this->folder/segment$host"] + $this->ini());
+        return "env $environment " . self::with_module($command, "$this->folder/clocks.so");
     }
 
     protected function allowances(): array
@@ -93,7 +107,7 @@ class MemcachedClocksSubject extends MemcachedSubject
     protected function store_faults(): array
     {
         return [
-            'clock stepped' => [3, fn (Trial $trial, int $roll) => $this->step($roll % 2, ($roll >> 1) % (2 * self::EPSILON + 1) - self::EPSILON)],
+            'clock stepped' => [3, fn (Trial $trial, int $roll) => $this->step($roll % 2, ($roll >> 1) % (2 * $this->error + 1) - $this->error)],
         ] + parent::store_faults();
     }
 
