@@ -11,6 +11,7 @@ require __DIR__ . '/trial.inc.php';
 require __DIR__ . '/../testkit/php/servers.php';
 require __DIR__ . '/../testkit/php/sql_servers.php';
 require __DIR__ . '/../testkit/php/proxy.php';
+require __DIR__ . '/../testkit/php/clocks.php';
 foreach (glob(__DIR__ . '/subjects/*.inc.php') as $file) {
     require_once $file;
 }
@@ -54,7 +55,7 @@ function subjects(): array
 /** Returns hosts whose clocks are set to random times, or the reason why they are missing. */
 function clocks(int ...$error): Subject|string
 {
-    return MemcachedClocksSubject::is_possible() ? new MemcachedClocksSubject(...$error) : 'libfaketime is not installed';
+    return can_set_clocks() ? new MemcachedClocksSubject(...$error) : 'libfaketime is not installed';
 }
 
 /**

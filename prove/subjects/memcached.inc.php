@@ -56,47 +56,27 @@ class MemcachedSubject extends Subject
     }
 }
 
-/**
- * Two hosts whose wall clocks are set to random times.
- *
- * PHP may load extensions with RTLD_DEEPBIND. Then they find libc before a library in LD_PRELOAD. So
- * the workers load a module that depends on libfaketime first and on the extension second.
- */
+/** Two hosts whose wall clocks are set to random times. */
 class MemcachedClocksSubject extends MemcachedSubject
 {
     /** The allowed error of a clock in microseconds. */
     private const EPSILON = 5_000;
-    private const LIBRARY = '/usr/lib/*/faketime/libfaketime.so.1';
 
     /** @param int $error the greatest error of a clock in microseconds */
     public function __construct(private readonly int $error = self::EPSILON)
     {
         parent::__construct();
-        [$library] = glob(self::LIBRARY);
-        exec(implode(' ', array_map(escapeshellarg(...), [
-            'cc', '-shared', '-o', "$this->folder/clocks.so", '-Wl,--no-as-needed,-rpath,' . dirname($library), $library, self::module(),
-        ])) . ' 2>&1', $told, $code);
-        if ($code !== 0) {
-            throw new RuntimeException(implode("\n", $told));
-        }
+        link_to_faketime(self::module(), "$this->folder/clocks.so");
         foreach ([0, 1] as $host) {
             $this->step($host, 0);
         }
     }
 
-    /** Reports whether libfaketime is installed. */
-    public static function is_possible(): bool
-    {
-        return glob(self::LIBRARY) !== [];
-    }
-
     public function command(int $slot): string
     {
         $host = $slot % 2;
-        $environment = "FAKETIME_TIMESTAMP_FILE=$this->folder/clock$host"
-            . ' FAKETIME_NO_CACHE=1 FAKETIME_DONT_FAKE_MONOTONIC=1 FAKETIME_DONT_RESET=1';
         $command = php_command(['tokenbucket.shm_path' => "$this->folder/segment$host"] + $this->ini());
-        return "env $environment " . self::with_module($command, "$this->folder/clocks.so");
+        return environment_of_clock("$this->folder/clock$host") . ' ' . self::with_module($command, "$this->folder/clocks.so");
     }
 
     protected function allowances(): array

@@ -1,5 +1,5 @@
-//! The format of a bucket's record: decimal digits, at most 2^52. Lua and SQL represent such numbers
-//! exactly.
+//! The format of a bucket's record: decimal digits, at most 2^52. Lua and SQL represent such
+//! numbers exactly.
 //!
 //! The number is the microsecond at which the bucket was, or will be, empty. While the bucket is in
 //! debt, ":" and the microsecond at which the record was written follow. So a reader knows that a

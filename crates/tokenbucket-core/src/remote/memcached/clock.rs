@@ -7,9 +7,9 @@
 //! So a host follows a clock that is ahead, by at most [`MOST_AHEAD`]. It learns the lead from the
 //! instants at which records were written. The lead shrinks with time unless it is learned again.
 //!
-//! Invariant: the result is at most the greatest reading of any host's wall clock at this moment, if
-//! clocks are not set. A lead is at most that great when it is learned, and then it only shrinks. So
-//! following another clock does not widen the bound.
+//! Invariant: the result is at most the greatest reading of any host's wall clock at this moment,
+//! if no clock is set. A lead is at most that great when it is learned, and then it only shrinks.
+//! So following another clock does not widen the bound.
 
 use super::wall_ticks;
 use crate::clock::{TICKS_PER_MICROSECOND, Ticks, Timestamp, boot_clock};
@@ -21,11 +21,11 @@ pub const MOST_AHEAD: Ticks = 100_000 * TICKS_PER_MICROSECOND;
 /// The clock that this process follows, as its distance from [`slow_clock`].
 static FOLLOWED: AtomicI64 = AtomicI64::new(i64::MIN);
 
-/// Returns the boot clock, slowed by 1/64. It measures leads, which therefore shrink by 16 ms a
-/// second.
+/// Returns the boot clock, slowed by 1/1024. It measures leads, which therefore shrink by a
+/// millisecond a second. NTP slews a clock at half that speed.
 fn slow_clock() -> Timestamp {
     let now = boot_clock();
-    now - now.0 / 64
+    now - now.0 / 1024
 }
 
 /// Returns the current instant for a decision on a record that was written at `written`, on the

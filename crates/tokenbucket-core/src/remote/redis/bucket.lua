@@ -1,8 +1,8 @@
 -- The head of each script on buckets.
 --
--- A bucket's record is the microsecond since the epoch at which it was, or will be, empty. While the
--- bucket is in debt, the record also holds ":" and the microsecond at which it was written. A bucket
--- that was reset has the record "0". Such a bucket is full, and its record is not lost.
+-- A bucket's record is the microsecond since the epoch at which it was, or will be, empty. While
+-- the bucket is in debt, the record also holds ":" and the microsecond at which it was written. A
+-- bucket that was reset has the record "0". Such a bucket is full, and its record is not lost.
 -- `remote/record.rs` implements the same rule.
 
 -- The kinds of states, which `Found` in `transport.rs` explains. Other states have no kind.
