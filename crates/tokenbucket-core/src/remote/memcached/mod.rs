@@ -157,16 +157,13 @@ impl Record {
     /// Reads the record of `item`, and then the clock. If there is no item, restores the bucket
     /// that was empty `seen` ticks ago. Returns `None` if the item is invalid.
     fn of(item: Option<&Item>, seen: Option<i64>) -> Option<(Self, Timestamp)> {
-        let (empty_at, now) = match item {
-            Some(item) => {
-                let record = record::parse(&item.value)?;
-                (record.empty_at, clock::now(record.written))
-            }
-            None => {
-                let now = clock::now(Timestamp::ZERO);
-                let restored = |age| empty_at(now, age).floor(TICKS_PER_MICROSECOND);
-                (seen.map_or(Timestamp::ZERO, restored), now)
-            }
+        let (empty_at, now) = if let Some(item) = item {
+            let record = record::parse(&item.value)?;
+            (record.empty_at, clock::now(record.written))
+        } else {
+            let now = clock::now(Timestamp::ZERO);
+            let restored = |age| empty_at(now, age).floor(TICKS_PER_MICROSECOND);
+            (seen.map_or(Timestamp::ZERO, restored), now)
         };
         let record = Self {
             empty_at,
