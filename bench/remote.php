@@ -39,10 +39,10 @@ const HINT_AGE = 600.0;
 const PATIENCE = 5.0;
 /** The files that make up the Redis script for takes. */
 const TAKE = [
-    __DIR__ . '/../crates/tokenbucket-core/src/remote/redis/record.lua',
-    __DIR__ . '/../crates/tokenbucket-core/src/remote/redis/clock.lua',
-    __DIR__ . '/../crates/tokenbucket-core/src/remote/redis/bucket.lua',
     __DIR__ . '/../crates/tokenbucket-core/src/remote/redis/take.lua',
+    __DIR__ . '/../crates/tokenbucket-core/src/remote/redis/record.lua',
+    __DIR__ . '/../crates/tokenbucket-core/src/remote/redis/bucket.lua',
+    __DIR__ . '/../crates/tokenbucket-core/src/remote/redis/step.lua',
 ];
 
 /** Creates a storage that throws if it fails, with a prefix of its own for each server. */

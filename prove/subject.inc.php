@@ -67,6 +67,22 @@ abstract class Subject
         return php_command($this->ini());
     }
 
+    /** Returns the path of this tree's extension. */
+    protected static function module(): string
+    {
+        return dirname(__DIR__) . '/modules/tokenbucket.so';
+    }
+
+    /** Replaces this tree's extension in a command by another module. */
+    protected static function with_module(string $command, string $module): string
+    {
+        $command = str_replace('extension=' . self::module(), "extension=$module", $command, $count);
+        if ($count !== 1) {
+            throw new RuntimeException("not the extension of this tree: $command");
+        }
+        return $command;
+    }
+
     public function load(): array
     {
         return [

@@ -16,7 +16,7 @@ const MOST_DENIED: usize = 20;
 type Counters<const N: usize> = [(&'static str, Event); N];
 
 /// The counters of remote stores, with their names in `status()` and `phpinfo()`.
-const REMOTE: Counters<8> = [
+const REMOTE: Counters<9> = [
     ("asked", Event::Asked),
     ("hinted", Event::Hinted),
     ("failed", Event::Failed),
@@ -25,6 +25,7 @@ const REMOTE: Counters<8> = [
     ("allowed", Event::LetThrough),
     ("denied", Event::TurnedAway),
     ("thrown", Event::Thrown),
+    ("set_back", Event::SetBack),
 ];
 
 /// The counters of the segment, with their names in `status()` and `phpinfo()`.

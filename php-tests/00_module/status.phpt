@@ -64,6 +64,7 @@ remote: array
   allowed: int
   denied: int
   thrown: int
+  set_back: int
 stores: array
 bool(true)
 string(5) "memfd"

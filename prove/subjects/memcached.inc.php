@@ -56,33 +56,27 @@ class MemcachedSubject extends Subject
     }
 }
 
-/** Two hosts whose wall clocks are set to random times, at most EPSILON from the right time. */
+/** Two hosts whose wall clocks are set to random times. */
 class MemcachedClocksSubject extends MemcachedSubject
 {
-    /** The greatest error of a clock in microseconds. */
+    /** The allowed error of a clock in microseconds. */
     private const EPSILON = 5_000;
-    private const LIBRARY = '/usr/lib/*/faketime/libfaketime.so.1';
 
-    public function __construct()
+    /** @param int $error the greatest error of a clock in microseconds */
+    public function __construct(private readonly int $error = self::EPSILON)
     {
         parent::__construct();
+        link_to_faketime(self::module(), "$this->folder/clocks.so");
         foreach ([0, 1] as $host) {
             $this->step($host, 0);
         }
     }
 
-    /** Reports whether libfaketime is installed. */
-    public static function is_possible(): bool
-    {
-        return glob(self::LIBRARY) !== [];
-    }
-
     public function command(int $slot): string
     {
         $host = $slot % 2;
-        $environment = 'LD_PRELOAD=' . glob(self::LIBRARY)[0] . " FAKETIME_TIMESTAMP_FILE=$this->folder/clock$host"
-            . ' FAKETIME_NO_CACHE=1 FAKETIME_DONT_FAKE_MONOTONIC=1 FAKETIME_DONT_RESET=1';
-        return "env $environment " . php_command(['tokenbucket.shm_path' => "$this->folder/segment$host"] + $this->ini());
+        $command = php_command(['tokenbucket.shm_path' => "$this->folder/segment$host"] + $this->ini());
+        return environment_of_clock("$this->folder/clock$host") . ' ' . self::with_module($command, "$this->folder/clocks.so");
     }
 
     protected function allowances(): array
@@ -93,7 +87,7 @@ class MemcachedClocksSubject extends MemcachedSubject
     protected function store_faults(): array
     {
         return [
-            'clock stepped' => [3, fn (Trial $trial, int $roll) => $this->step($roll % 2, ($roll >> 1) % (2 * self::EPSILON + 1) - self::EPSILON)],
+            'clock stepped' => [3, fn (Trial $trial, int $roll) => $this->step($roll % 2, ($roll >> 1) % (2 * $this->error + 1) - $this->error)],
         ] + parent::store_faults();
     }
 

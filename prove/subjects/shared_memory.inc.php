@@ -89,10 +89,7 @@ class DyingSubject extends FullTableSubject
 
     public function command(int $slot): string
     {
-        $command = str_replace('extension=' . dirname(__DIR__, 2) . '/modules/tokenbucket.so', 'extension=' . getenv('PROVE_DYING'), parent::command($slot), $count);
-        if ($count !== 1) {
-            throw new RuntimeException("not the extension of this tree: $command");
-        }
+        $command = self::with_module(parent::command($slot), getenv('PROVE_DYING'));
         return 'env TOKENBUCKET_DEATHS=' . self::ONE_IN . " $command";
     }
 }

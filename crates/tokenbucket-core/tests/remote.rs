@@ -8,6 +8,8 @@ mod batches;
 mod blame;
 #[path = "remote/caller.rs"]
 mod caller;
+#[path = "remote/clocks.rs"]
+mod clocks;
 #[path = "remote/decisions.rs"]
 mod decisions;
 #[path = "remote/exactness.rs"]

@@ -8,7 +8,7 @@ use crate::storage::remote::tell;
 use crate::zend::{Kept, Object, Thrown, throw, value};
 use tokenbucket_core::clock;
 use tokenbucket_core::remote::{
-    Answer, Ask, Cause, Failure, Remote, Reply, Server, Settings, Transport,
+    Answer, Ask, Cause, Failure, Found, Remote, Reply, Server, Settings, Transport,
 };
 use tokenbucket_core::sql::reply::{self, micros, micros_ago};
 use tokenbucket_core::sql::{Dialect, Query, stored};
@@ -140,8 +140,11 @@ impl Database<'_> {
             let (now, state) = self.look(&ask.name)?;
             return Ok(Reply {
                 outcome: step.decide(reply::instant(state), reply::instant(now)),
-                absent: state == 0,
-                healed: false,
+                found: if state == 0 {
+                    Found::Nothing
+                } else {
+                    Found::Record
+                },
             });
         }
         let tick = micros(step.tick.get().max(Grain::Microsecond.ticks()));

@@ -46,6 +46,7 @@ impl<T: Transport> Remote<'_, T> {
                     reply.outcome = step.dry().decide(reply.outcome.empty_at, reply.outcome.now);
                 }
                 store.learn(key, step, reply, hints[index].as_ref(), now);
+                store.note_clock(reply);
             }
             let batched = read(&keys, steps, granted, &replies);
             count(self.host, &keys, &batched);

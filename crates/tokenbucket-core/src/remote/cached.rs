@@ -5,7 +5,7 @@
 //! wait that is a little too long, but never a wait that is too short.
 
 use super::denial_cache::Entry;
-use super::{Ask, Remote, Reply, Transport};
+use super::{Ask, Found, Remote, Reply, Transport};
 use crate::clock::{TICKS_PER_SECOND, Ticks, Timestamp, boot_clock};
 use crate::key::Key;
 use crate::slots::counters::{By, Event};
@@ -147,7 +147,7 @@ impl<T: Transport> Remote<'_, T> {
         // This is a lower bound, because the server read its clock after the request was sent.
         let mut bound =
             sent.saturating_add_signed(reply.outcome.empty_at.signed_since(reply.outcome.now));
-        if let Some(known) = known.filter(|_| reply.healed) {
+        if let Some(known) = known.filter(|_| reply.found == Found::Restored) {
             // The store restored the lost record from [`Ask::seen`], which may be too early. Keep
             // the later state.
             bound = bound.max(known.bound);

@@ -45,6 +45,9 @@ pub enum Cause {
     /// The reply is malformed.
     #[error("malformed reply: {0}")]
     Answer(&'static str),
+    /// The server lacks something that every call needs.
+    #[error("the server is not supported: {0}")]
+    Unsupported(&'static str),
     /// The bucket's key holds data that is not a record. The data is left unchanged.
     #[error("the key does not hold a record of this limiter")]
     Record,

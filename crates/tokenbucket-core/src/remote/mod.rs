@@ -37,7 +37,7 @@ use crate::store::Put;
 use breaker::{Breaker, Passage};
 pub use failure::{Blame, Cause, Failure};
 pub use settings::{OnFailure, Settings};
-pub use transport::{Ask, Reply, Server, Transport};
+pub use transport::{Ask, Found, Reply, Server, Transport};
 
 /// The result of a call, with the failure that the caller should be warned of.
 #[derive(Debug)]
@@ -133,6 +133,7 @@ impl<'h, T: Transport> Remote<'h, T> {
         let asked = |transport: &T, deadline| {
             let reply = transport.take(&ask, latest.min(deadline))?;
             self.learn(key, step, &reply, hint.as_ref(), now);
+            self.note_clock(&reply);
             self.count(key, step, By::Store, reply.outcome.granted());
             Ok(reply.outcome)
         };
@@ -158,6 +159,13 @@ impl<'h, T: Transport> Remote<'h, T> {
         breakers.of(server.login, self.settings.timeout, &server.name)
     }
 
+    /// Counts a bucket whose state shows that the store's clock was set back.
+    fn note_clock(&self, reply: &Reply) {
+        if reply.found == Found::SetBack {
+            self.host.slots().count(Event::SetBack);
+        }
+    }
+
     /// Counts the decision on a step, unless the step is dry.
     fn count(&self, key: Key<'_>, step: &Step, by: By, granted: bool) {
         if !step.dry {
@@ -176,7 +184,8 @@ impl<'h, T: Transport> Remote<'h, T> {
             first: None,
             seen: None,
         };
-        let asked = |transport: &T, deadline| Ok(!transport.take(&ask, deadline)?.absent);
+        let asked =
+            |transport: &T, deadline| Ok(transport.take(&ask, deadline)?.found != Found::Nothing);
         self.ask(&ask.name, asked, |policy, _| {
             // The other policies return true, so that the caller does not create a record.
             policy != OnFailure::Local || self.host.slots().contains(key)

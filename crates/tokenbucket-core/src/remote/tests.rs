@@ -213,7 +213,9 @@ fn learned(
     let host = host();
     let mut reply = Reply::new(true, NOW, NOW.saturating_add_signed(-empty));
     reply.outcome.verdict = verdict;
-    reply.healed = known.is_some_and(|known| known.age == 0);
+    if known.is_some_and(|known| known.age == 0) {
+        reply.found = Found::Restored;
+    }
     let sent = boot_clock() - TICKS_PER_SECOND;
     remote(&host, settings, silent).learn(key(), step, &reply, known, sent);
     let entry = host.denial_cache().find(key().hash, boot_clock())?;
@@ -414,15 +416,16 @@ fn a_bucket_is_said_to_exist_if_nobody_knows() {
     assert_eq!(failing(OnFailure::Local), (false, true));
     assert_eq!(failing(OnFailure::Allow), (true, true));
     assert_eq!(failing(OnFailure::Deny), (true, true));
-    for absent in [false, true] {
+    for found in [Found::Record, Found::Nothing] {
         let host = host();
         let remote = remote(&host, SETTINGS, |_| {
             Ok(Reply {
-                absent,
+                found,
                 ..Reply::new(true, Timestamp::ZERO, Timestamp::ZERO)
             })
         });
         let answer = remote.contains(key()).expect("it replies");
-        assert!(answer.value != absent && !answer.stood_in);
+        assert_eq!(answer.value, found == Found::Record);
+        assert!(!answer.stood_in);
     }
 }

@@ -65,10 +65,22 @@ pub struct Ask {
 pub struct Reply {
     /// The outcome of the step.
     pub outcome: Outcome,
-    /// True if the bucket had no record, or was reset.
-    pub absent: bool,
-    /// True if the record was lost and restored from [`Ask::seen`].
-    pub healed: bool,
+    /// The kind of the state that the store found.
+    pub found: Found,
+}
+
+/// The kind of the state that a store found.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Found {
+    /// The bucket had a record.
+    Record,
+    /// The bucket had no record, or was reset.
+    Nothing,
+    /// The record was lost, and was restored from [`Ask::seen`].
+    Restored,
+    /// The record was written in the future, so the store's clock was set back since. The store
+    /// moved the state back by the same time.
+    SetBack,
 }
 
 impl Reply {
@@ -87,8 +99,7 @@ impl Reply {
         };
         Self {
             outcome,
-            absent: false,
-            healed: false,
+            found: Found::Record,
         }
     }
 }

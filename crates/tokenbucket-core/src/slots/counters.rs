@@ -64,9 +64,11 @@ pub enum Event {
     TurnedAway,
     /// A call threw an exception because a remote store failed.
     Thrown,
+    /// A state in a remote store was moved back, because the store's clock was set back.
+    SetBack,
 }
 
-const EVENTS: usize = Event::Thrown as usize + 1;
+const EVENTS: usize = Event::SetBack as usize + 1;
 
 /// The part of the host or the store that decided a call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

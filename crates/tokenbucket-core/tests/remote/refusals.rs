@@ -4,7 +4,7 @@ use crate::caller::{Caller, HASTY, PLAIN, take};
 use std::io::{Read, Write};
 use std::net::TcpStream;
 use std::time::Duration;
-use testkit::{Redis, eventually};
+use testkit::{Memcached, Redis, eventually};
 use tokenbucket_core::remote::Cause;
 
 fn dsn(redis: &Redis) -> String {
@@ -178,4 +178,46 @@ fn a_server_that_is_loading() {
     let loading = |text: &String| text.starts_with("it answered: LOADING");
     assert!(refused.iter().any(loading), "{refused:?}");
     assert_eq!(Caller::redis(&dsn, PLAIN).left("id"), 4);
+}
+
+/// Returns a server that replies to each request with `reply`, and its port.
+fn replying(reply: &'static str) -> u16 {
+    let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let port = listener.local_addr().unwrap().port();
+    std::thread::spawn(move || {
+        for stream in listener.incoming() {
+            let mut stream = stream.unwrap();
+            let mut request = [0; 4096];
+            while stream.read(&mut request).is_ok_and(|length| length > 0) {
+                stream.write_all(reply.as_bytes()).ok();
+            }
+        }
+    });
+    port
+}
+
+#[test]
+fn a_server_that_is_too_old() {
+    // These are the replies of Redis 5.0.14, memcached 1.4 and memcached 1.6.9.
+    let script = "-ERR Error running script (call to f_0): @user_script:27: ERR syntax error\r\n";
+    let port = replying(script);
+    let caller = Caller::redis(&format!("redis://127.0.0.1:{port}"), PLAIN);
+    let old = caller.fails("id", &take(1)).to_string();
+    assert!(old.contains("too old: Redis 6.0"), "{old}");
+    for reply in ["ERROR\r\n", "OK O1\r\n"] {
+        let port = replying(reply);
+        let caller = Caller::memcached(&format!("127.0.0.1:{port}"), PLAIN);
+        let old = caller.fails("id", &take(1)).to_string();
+        assert!(old.contains("too old: memcached 1.6.10"), "{old}");
+    }
+}
+
+#[test]
+fn a_memcached_without_cas() {
+    let memcached = Memcached::start_tcp(&["-C"]);
+    let caller = Caller::memcached(&format!("127.0.0.1:{}", memcached.port()), PLAIN);
+    for _ in 0..3 {
+        let cause = caller.fails("id", &take(1)).to_string();
+        assert!(cause.contains("without -C"), "{cause}");
+    }
 }

@@ -14,8 +14,10 @@
 //!
 //! If the clocks of hosts differ by e seconds, up to rate × 2e additional tokens are granted in any
 //! window. A step never moves a state back. Correcting the state that a host with a fast clock
-//! wrote would grant tokens without limit.
+//! wrote would grant tokens without limit. Instead, a host follows a clock that is a little ahead
+//! of its own ([`clock`]).
 
+mod clock;
 pub mod ketama;
 pub mod key;
 pub mod servers;
@@ -26,7 +28,7 @@ use super::connections::Connections;
 use super::endpoint::Endpoint;
 use super::record;
 use super::stream::Stream;
-use super::{Ask, Cause, Reply, Server, Transport};
+use super::{Ask, Cause, Found, Reply, Server, Transport};
 use crate::clock::{TICKS_PER_MICROSECOND, TICKS_PER_SECOND, Timestamp, boot_clock, wall_clock};
 use crate::step::{Denial, Outcome, Verdict};
 use crate::store::{Put, UNKNOWN_SPAN, empty_at};
@@ -152,20 +154,31 @@ struct Record {
 }
 
 impl Record {
-    /// Reads the record of `item`. If there is no item, restores the bucket that was empty `seen`
-    /// ticks ago. Returns `None` if the item is invalid.
-    fn of(item: Option<&Item>, seen: Option<i64>, now: Timestamp) -> Option<Self> {
-        let empty_at = match item {
-            Some(item) => Timestamp(record::parse(&item.value)? * TICKS_PER_MICROSECOND),
-            None => seen.map_or(Timestamp::ZERO, |age| {
-                empty_at(now, age).floor(TICKS_PER_MICROSECOND)
-            }),
+    /// Reads the record of `item`, and then the clock. If there is no item, restores the bucket
+    /// that was empty `seen` ticks ago. Returns `None` if the item is invalid.
+    fn of(item: Option<&Item>, seen: Option<i64>) -> Option<(Self, Timestamp)> {
+        let (empty_at, now) = if let Some(item) = item {
+            let record = record::parse(&item.value)?;
+            (record.empty_at, clock::now(record.written))
+        } else {
+            let now = clock::now(Timestamp::ZERO);
+            let restored = |age| empty_at(now, age).floor(TICKS_PER_MICROSECOND);
+            (seen.map_or(Timestamp::ZERO, restored), now)
         };
-        Some(Self {
+        let record = Self {
             empty_at,
             item: item.map(|item| (item.cas, item.left)),
             healed: item.is_none() && seen.is_some(),
-        })
+        };
+        Some((record, now))
+    }
+
+    fn found(self) -> Found {
+        match (self.is_absent(), self.healed) {
+            (true, _) => Found::Nothing,
+            (false, true) => Found::Restored,
+            (false, false) => Found::Record,
+        }
     }
 
     fn is_absent(self) -> bool {
@@ -191,7 +204,7 @@ impl Record {
         full_at: Timestamp,
         now: Timestamp,
     ) -> Result<(bool, Option<Item>), Cause> {
-        let value = (state.0 / TICKS_PER_MICROSECOND).to_string();
+        let value = record::format(state, now);
         let (version, left) = self.item.unzip();
         let life = life(full_at, now, left.unwrap_or(0));
         connection.write(key, value.as_bytes(), life, version)
@@ -289,15 +302,14 @@ fn update<R>(
     let (mut item, mut is_fresh) = known;
     let mut lost = 0;
     loop {
-        // Read the clock after the state, so that a denial is true at the instant that it states.
-        let now = wall_ticks();
         // Restore a lost record only after a read has shown that it is missing.
         let may_write = is_fresh || item.is_some() || seen.is_none();
-        let record = Record::of(item.as_ref(), seen.filter(|_| is_fresh), now);
-        match record.map(|record| (record, decide(record, now, lost))) {
+        // Read the clock after the state, so that a denial is true at the instant that it states.
+        let record = Record::of(item.as_ref(), seen.filter(|_| is_fresh));
+        match record.map(|(record, now)| (record, now, decide(record, now, lost))) {
             None if is_fresh => return Ok(None),
-            Some((_, Decision::Keep(answer))) if is_fresh => return Ok(Some(answer)),
-            Some((record, Decision::Write(answer, state, full_at))) if may_write => {
+            Some((_, _, Decision::Keep(answer))) if is_fresh => return Ok(Some(answer)),
+            Some((record, now, Decision::Write(answer, state, full_at))) if may_write => {
                 let (written, there) = record.replace(connection, key, state, full_at, now)?;
                 if written {
                     return Ok(Some(answer));
@@ -332,11 +344,8 @@ fn take(
             outcome.verdict = Verdict::Denied(Denial::Contended);
             outcome.empty_at = record.empty_at;
         }
-        let reply = Reply {
-            outcome,
-            absent: record.is_absent(),
-            healed: record.healed,
-        };
+        let found = record.found();
+        let reply = Reply { outcome, found };
         if outcome.empty_at == record.empty_at {
             return Decision::Keep(reply);
         }

@@ -8,6 +8,7 @@
 use crate::clock::Timestamp;
 use crate::remote::channel::Channel;
 use crate::remote::failure::Cause;
+use crate::remote::record;
 use crate::remote::stream::Stream;
 use memcache::exp::{Error, MetaResponse, ReturnCode};
 pub use memcache::exp::{MetaCommand, MetaOp};
@@ -16,8 +17,6 @@ use std::io::{BufRead, BufReader, Read, Write};
 
 /// The most items that a connection remembers. At the limit, all remembered items are dropped.
 const MOST_REMEMBERED: usize = 4096;
-/// The most digits of a state that is remembered.
-const LONGEST_STATE: usize = 16;
 /// The usual length of a request, in bytes.
 const LIKELY_LENGTH: usize = 256;
 /// The longest line that is accepted, in bytes. The lines of our commands' replies are far shorter.
@@ -173,8 +172,8 @@ impl Connection {
     }
 
     fn remember(&mut self, key: &[u8], item: Option<Item>) {
-        // A longer value is not the state of a bucket, so it is not cached.
-        let Some(item) = item.filter(|item| item.value.len() <= LONGEST_STATE) else {
+        // A longer value is not a bucket's record, so it is not cached.
+        let Some(item) = item.filter(|item| item.value.len() <= record::LONGEST) else {
             self.remembered.remove(key);
             return;
         };
@@ -201,6 +200,10 @@ impl Connection {
         let Found { response, value } = self.reply(number)?;
         match (response.rc(), value) {
             (ReturnCode::En, _) => Ok(None),
+            // A memcached that was started with -C numbers all versions 0.
+            (ReturnCode::Va, _) if flag(&response, b'c') == Some(0) => Err(Cause::Unsupported(
+                "memcached must run without -C, because buckets need its CAS ids",
+            )),
             (ReturnCode::Va, Some(value)) => Ok(Some(Item {
                 value,
                 cas: flag(&response, b'c').ok_or(Cause::Answer("a version is missing"))?,
@@ -213,6 +216,13 @@ impl Connection {
     /// Reads the next reply. Fails if it is not the reply to command `number`.
     fn reply(&mut self, number: u64) -> Result<Found, Cause> {
         let line = self.line()?;
+        // Before memcached 1.6.10, the reply to a successful command was OK instead of HD. Before
+        // 1.6, the commands were unknown.
+        if line == b"ERROR" || line.starts_with(b"OK") {
+            return Err(Cause::Unsupported(
+                "too old: memcached 1.6.10 or later is needed",
+            ));
+        }
         let response = MetaResponse::parse_header(&line).map_err(|error| match error {
             Error::Rejected(text) if text.contains("non-numeric") => Cause::Record,
             Error::Rejected(text) | Error::Server(text) => Cause::refused(&text, None),

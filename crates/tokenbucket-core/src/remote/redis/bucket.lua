@@ -1,10 +1,41 @@
 -- The head of each script on buckets.
 --
--- A bucket's record is the microsecond since the epoch at which it was, or will be, empty. A bucket
--- that was reset has the record "0". Such a bucket is full, and its record is not lost.
+-- A bucket's record is the microsecond since the epoch at which it was, or will be, empty. While
+-- the bucket is in debt, the record also holds ":" and the microsecond at which it was written. A
+-- bucket that was reset has the record "0". Such a bucket is full, and its record is not lost.
+-- `remote/record.rs` implements the same rule.
+
+-- The kinds of states, which `Found` in `transport.rs` explains. Other states have no kind.
+local ABSENT, RESTORED, SET_BACK = 1, 2, 3
+
+-- Reads a bucket. Returns its state, or false if there is no record, then an error to reply, then
+-- the kind. If the record was written in the future, the clock was set back since. The state is
+-- then moved back by the same time, and the caller must write it.
+local function read(key)
+    local record = redis.pcall('GET', key)
+    if type(record) == 'table' then
+        -- Use pcall, because call hides the kind of the error before Redis 7. A key that holds a
+        -- list causes WRONGTYPE.
+        return nil, record
+    end
+    local state, refusal = number(record)
+    local written = state
+    if refusal then
+        local debt, instant = string.match(record, '^(%d+):(%d+)$')
+        state, written = number(debt), number(instant)
+        if not state or not written or state <= written then
+            return nil, refusal
+        end
+    end
+    if written and written > now then
+        return state - (written - now), nil, SET_BACK
+    end
+    return state
+end
 
 -- Writes a state. The key lives a millisecond longer than the bucket needs to become full.
 local function write(key, state, full_at)
-    keep(key, string.format('%.0f', state), math.ceil((full_at - now) / 1000) + 1)
+    local record = state > now and '%.0f:%.0f' or '%.0f'
+    keep(key, string.format(record, state, now), math.ceil((full_at - now) / 1000) + 1)
 end
 

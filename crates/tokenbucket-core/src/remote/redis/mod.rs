@@ -7,7 +7,7 @@
 pub mod dsn;
 mod script;
 
-use super::{Ask, Cause, Reply, Server, Transport, record};
+use super::{Ask, Cause, Found, Reply, Server, Transport, record};
 use crate::clock::{TICKS_PER_MICROSECOND, Timestamp};
 use crate::store::{Put, UNKNOWN_SPAN};
 use dsn::Dsn;
@@ -15,7 +15,10 @@ pub use redis::Value;
 pub use script::{Argument, CLOCK, RECORD, Script};
 use std::sync::{Arc, LazyLock};
 
-static TAKE: LazyLock<Script> = LazyLock::new(|| on_buckets(include_str!("take.lua")));
+static TAKE: LazyLock<Script> = LazyLock::new(|| {
+    let [take, bucket] = [include_str!("take.lua"), include_str!("bucket.lua")];
+    Script::new(&[take, RECORD, bucket, include_str!("step.lua")])
+});
 static TAKE_ALL: LazyLock<Script> = LazyLock::new(|| on_buckets(include_str!("take_all.lua")));
 static PUT: LazyLock<Script> = LazyLock::new(|| on_buckets(include_str!("put.lua")));
 
@@ -79,10 +82,36 @@ fn lost_ago(seen: Option<i64>) -> Argument<'static> {
 /// Returns a number of a reply. Fails if the number is negative or too large.
 fn number(value: &Value) -> Result<u64, Cause> {
     match value {
-        // Our scripts return numbers below 2^53.
-        Value::Int(number @ 0..=0x001f_ffff_ffff_ffff) => Ok(number.cast_unsigned()),
+        // Our scripts return numbers up to 2^53 + 1.
+        Value::Int(number @ 0..=0x003f_ffff_ffff_ffff) => Ok(number.cast_unsigned()),
         _ => Err(Cause::Answer("a number is missing")),
     }
+}
+
+/// Returns the kind of a state that a script found.
+fn found(kind: &Value) -> Result<Found, Cause> {
+    Ok(match number(kind)? {
+        0 => Found::Record,
+        1 => Found::Nothing,
+        2 => Found::Restored,
+        3 => Found::SetBack,
+        _ => return Err(Cause::Answer("the kind of the state is unknown")),
+    })
+}
+
+/// Reads the reply of `step.lua`.
+fn taken(value: &Value) -> Result<Reply, Cause> {
+    let (state, now, kind) = match value.as_sequence() {
+        Some([state, now]) => (state, now, &Value::Int(0)),
+        Some([state, now, kind]) => (state, now, kind),
+        _ => return Err(Cause::Answer("two or three numbers are expected")),
+    };
+    let state = number(state)?;
+    let empty_at = Timestamp((state / 2).saturating_mul(TICKS_PER_MICROSECOND));
+    Ok(Reply {
+        found: found(kind)?,
+        ..Reply::new(state % 2 == 1, instant(now)?, empty_at)
+    })
 }
 
 /// Converts an instant of a reply, which is in microseconds.
@@ -109,23 +138,20 @@ impl Transport for Redis {
         let arguments = [
             Argument::micros(step.cost),
             Argument::micros(step.burst),
+            lost_ago(ask.seen),
             Argument::micros(step.tick.get().max(TICKS_PER_MICROSECOND)),
             Argument::micros(step.max_debt),
             Argument::micros(step.max_wait),
             Argument::Number(i64::from(step.dry)),
             micros_ago(ask.first),
-            lost_ago(ask.seen),
         ];
-        let value = self.run(&TAKE, &[&ask.name], &arguments, deadline)?;
-        let Some([granted, now, empty_at, absent, healed]) = value.as_sequence() else {
-            return Err(Cause::Answer("five numbers are expected"));
+        let only_takes = step.is_plain() && step.max_wait == 0 && step.cost > 0 && !step.dry;
+        let count = if only_takes && ask.first.is_none() {
+            3
+        } else {
+            arguments.len()
         };
-        let yes = |value: &Value| number(value).map(|number| number != 0);
-        Ok(Reply {
-            absent: yes(absent)?,
-            healed: yes(healed)?,
-            ..Reply::new(yes(granted)?, instant(now)?, instant(empty_at)?)
-        })
+        taken(&self.run(&TAKE, &[&ask.name], &arguments[..count], deadline)?)
     }
 
     fn put(
@@ -179,7 +205,7 @@ impl Transport for Redis {
         let (granted, now) = (number(granted)? != 0, instant(now)?);
         let reply = |state: &[Value]| {
             Ok(Reply {
-                healed: number(&state[1])? != 0,
+                found: found(&state[1])?,
                 ..Reply::new(granted, now, instant(&state[0])?)
             })
         };

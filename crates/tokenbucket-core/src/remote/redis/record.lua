@@ -18,17 +18,6 @@ local function number(record)
     return record + 0
 end
 
--- Reads the record of a key. Returns the same as `number`.
-local function read(key)
-    local record = redis.pcall('GET', key)
-    if type(record) == 'table' then
-        -- Use pcall, because call hides the kind of the error before Redis 7. A key that holds a
-        -- list causes WRONGTYPE.
-        return nil, record
-    end
-    return number(record)
-end
-
 -- Writes a record that lives for `life` milliseconds, and at least as long as the record that it
 -- replaces. Writes nothing if both times are over.
 local function keep(key, record, life)

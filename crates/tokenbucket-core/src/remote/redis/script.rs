@@ -189,6 +189,10 @@ impl Redis {
         } else {
             text.trim()
         };
+        // Redis 5 does not know KEEPTTL, and sets no error code of its own for that.
+        if text.contains("user_script") && text.contains("syntax error") {
+            return Cause::Unsupported("too old: Redis 6.0 or later is needed");
+        }
         Cause::refused(text, self.dsn.password.as_ref())
     }
 }

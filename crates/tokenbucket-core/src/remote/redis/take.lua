@@ -1,48 +1,30 @@
--- Runs one step on one bucket.
---
--- KEYS[1] the bucket ARGV the cost in microseconds the span in microseconds the drain tick in
--- microseconds; 1 without drain ticks the greatest debt that denied calls cause, in microseconds; 0
--- without debts the greatest debt that a grant causes, in microseconds; 0 if a grant needs all
--- tokens now 1 for a dry step, which changes nothing "" or the microseconds since a bucket without
--- a record was empty, as the caller proposes "" or an upper bound of the microseconds since the
--- bucket was empty, to restore a record that was lost Reply 1 if the step is granted the server's
--- time the state after the step 1 if there was no record, or the bucket was reset 1 if the lost
--- record was restored
+-- Takes tokens from a bucket, for a step without drain ticks and debts on a record of a past state.
+-- This is the usual case. The functions of the other heads are not created for it, because that
+-- takes a fifth of the time. In any other case, the script continues in `step.lua`, which describes
+-- the arguments and the reply.
 
-local cost, burst, tick = ARGV[1] + 0, ARGV[2] + 0, ARGV[3] + 0
-local debt, wait = ARGV[4] + 0, ARGV[5] + 0
-local record, refusal = read(KEYS[1])
-if refusal then
-    return refusal
-end
-local empty_at, absent, healed = record or 0, 0, 0
-if not record and ARGV[8] ~= '' then
-    empty_at, healed = now - ARGV[8], 1
-end
-if empty_at == 0 then
-    absent = 1
-end
-
-local drained = now - now % tick
-local state = empty_at
-if cost > 0 then
-    state = math.max(empty_at, drained - burst) + cost
-end
-local granted = state <= drained + wait
-if ARGV[6] == '1' then
-    return { granted and 1 or 0, now, empty_at, absent, healed }
-end
-if absent == 1 and ARGV[7] ~= '' and cost <= burst + wait then
-    granted, state = true, math.max(now - ARGV[7], state)
-end
-if not granted then
-    if debt > 0 and cost <= burst + wait then
-        state = math.max(empty_at, math.min(state, now + debt))
-    else
-        state = empty_at
+local call, key = redis.call, KEYS[1]
+local record = redis.pcall('GET', key)
+local time = call('TIME')
+local now = time[1] * 1000000 + time[2]
+local past = not ARGV[4] and type(record) == 'string' and #record <= 16
+    and not string.find(record, '%D') and tonumber(record)
+if past and past > 0 and past <= now then
+    local state, full = past, now - ARGV[2]
+    if state < full then
+        state = full
     end
+    state = state + ARGV[1]
+    if state > now then
+        return { 2 * past, now }
+    end
+    local life = math.ceil((state + ARGV[2] - now) / 1000) + 1
+    local left = call('PTTL', key)
+    if left == -1 or left >= life then
+        call('SET', key, string.format('%.0f', state), 'KEEPTTL')
+    else
+        call('SET', key, string.format('%.0f', state), 'PX', life)
+    end
+    return { 2 * state + 1, now }
 end
-if state ~= empty_at then
-    write(KEYS[1], state, state + burst + tick - 1)
-end
-return { granted and 1 or 0, now, state, absent, healed }
+

@@ -7,24 +7,24 @@
 --              to restore a record that was lost
 -- Reply    1 if all steps are granted
 --          the server's time
---          for each step: the bucket's state, then 1 if its lost record was restored
+--          for each step: the bucket's state, then the kind of the state, or 0
 --
--- If all steps are granted, each state is the state after its step. Otherwise nothing is written,
+-- If all steps are granted, each state is the state after its step. Otherwise no tokens are taken,
 -- and each state is the state before the call.
 
-local found, states, spans, healed = {}, {}, {}, {}
+local found, states, spans, kinds = {}, {}, {}, {}
 local granted, reply = 1, { 1, now }
 
 for i, key in ipairs(KEYS) do
     local cost, burst, lost = ARGV[3 * i - 2] + 0, ARGV[3 * i - 1] + 0, ARGV[3 * i]
     if not found[key] then
-        local record, refusal = read(key)
+        local empty_at, refusal, kind = read(key)
         if refusal then
             return refusal
         end
-        found[key], healed[key] = record or 0, 0
-        if not record and lost ~= '' then
-            found[key], healed[key] = now - lost, 1
+        found[key], kinds[key] = empty_at or 0, kind or 0
+        if not empty_at and lost ~= '' then
+            found[key], kinds[key] = now - lost, RESTORED
         end
         states[key], spans[key] = found[key], 0
     end
@@ -32,7 +32,7 @@ for i, key in ipairs(KEYS) do
         states[key] = math.max(states[key], now - burst) + cost
     end
     spans[key] = math.max(spans[key], burst)
-    reply[2 * i + 1], reply[2 * i + 2] = states[key], healed[key]
+    reply[2 * i + 1], reply[2 * i + 2] = states[key], kinds[key]
     if states[key] > now then
         granted = 0
     end
@@ -43,10 +43,10 @@ if granted == 0 then
     for i, key in ipairs(KEYS) do
         reply[2 * i + 1] = found[key]
     end
-    return reply
+    states = found
 end
 for key, state in pairs(states) do
-    if state ~= found[key] then
+    if state ~= found[key] or kinds[key] == SET_BACK then
         write(key, state, state + spans[key])
     end
 end

@@ -1,0 +1,51 @@
+-- Runs a step of any kind on one bucket.
+--
+-- KEYS[1]  the bucket
+-- ARGV     the cost and the span in microseconds
+--          "" or an upper bound of the microseconds since the bucket was empty,
+--            to restore a record that was lost
+--          the following, unless the step only takes tokens, and more than none:
+--          the drain tick in microseconds; 1 without drain ticks
+--          the greatest debt that denied calls cause, in microseconds; 0 without debts
+--          the greatest debt that a grant causes, in microseconds; 0 if it needs all tokens now
+--          1 for a dry step, which changes nothing
+--          "" or the microseconds since a bucket without a record was empty, as the caller proposes
+-- Reply    twice the state after the step, plus 1 if the step is granted
+--          the server's time
+--          the kind of the state, if it has one
+
+local cost, burst, tick = ARGV[1] + 0, ARGV[2] + 0, (ARGV[4] or 1) + 0
+local debt, wait = (ARGV[5] or 0) + 0, (ARGV[6] or 0) + 0
+local empty_at, refusal, kind = read(KEYS[1])
+if refusal then
+    return refusal
+end
+if not empty_at and ARGV[3] ~= '' then
+    empty_at, kind = now - ARGV[3], RESTORED
+elseif not empty_at or empty_at == 0 then
+    empty_at, kind = 0, ABSENT
+end
+
+local drained = now - now % tick
+local state = empty_at
+if cost > 0 then
+    state = math.max(empty_at, drained - burst) + cost
+end
+local granted = state <= drained + wait
+if ARGV[7] == '1' then
+    return { 2 * empty_at + (granted and 1 or 0), now, kind }
+end
+if kind == ABSENT and (ARGV[8] or '') ~= '' and cost <= burst + wait then
+    granted, state = true, math.max(now - ARGV[8], state)
+end
+if not granted then
+    if debt > 0 and cost <= burst + wait then
+        state = math.max(empty_at, math.min(state, now + debt))
+    else
+        state = empty_at
+    end
+end
+if state ~= empty_at or kind == SET_BACK then
+    write(KEYS[1], state, state + burst + tick - 1)
+end
+return { 2 * state + (granted and 1 or 0), now, kind }

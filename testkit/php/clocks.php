@@ -1,0 +1,28 @@
+<?php
+/** Runs PHP with a wall clock that is wrong, by libfaketime. The monotonic clocks stay right. */
+
+/** Reports whether libfaketime is installed. */
+function can_set_clocks(): bool
+{
+    return glob('/usr/lib/*/faketime/libfaketime.so.1') !== [];
+}
+
+/**
+ * Creates a module in a file. It loads libfaketime first and the extension second. PHP may load
+ * extensions with RTLD_DEEPBIND, which makes them find libc before a library in LD_PRELOAD.
+ */
+function link_to_faketime(string $extension, string $file): void
+{
+    [$library] = glob('/usr/lib/*/faketime/libfaketime.so.1');
+    $arguments = ['cc', '-shared', '-o', $file, '-Wl,--no-as-needed,-rpath,' . dirname($library), $library, $extension];
+    exec(implode(' ', array_map(escapeshellarg(...), $arguments)) . ' 2>&1', $told, $code);
+    if ($code !== 0) {
+        throw new RuntimeException(implode("\n", $told));
+    }
+}
+
+/** Returns the environment in which the module reads the error of the clock from a file. */
+function environment_of_clock(string $file): string
+{
+    return "env FAKETIME_TIMESTAMP_FILE=$file FAKETIME_NO_CACHE=1 FAKETIME_DONT_FAKE_MONOTONIC=1 FAKETIME_DONT_RESET=1";
+}
