@@ -313,7 +313,8 @@ namespace {
          * @param string $dsn `redis://[user[:password]@]host[:port][/database]`, `rediss://…` for
          *     TLS (`?cafile=/path/ca.pem`, `?servername=name`), or
          *     `unix:///path[?db=n&user=…&password=…]`. User, password and path are percent-encoded
-         * @param string $prefix a bucket's key is the prefix and the identifier
+         * @param string $prefix a bucket's key is the prefix and the identifier. If both are longer
+         *     than 250 bytes, the key is their beginning and a SHA-256 hash
          * @param float $timeout seconds that one call may take, including the connection; greater
          *     than 0, at most 3600. The timeout does not cover DNS lookups, whose results are
          *     cached for a minute

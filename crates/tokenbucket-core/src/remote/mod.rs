@@ -16,6 +16,7 @@ mod connections;
 pub mod denial_cache;
 pub mod endpoint;
 pub mod failure;
+pub mod key;
 pub mod memcached;
 pub mod record;
 pub mod redis;

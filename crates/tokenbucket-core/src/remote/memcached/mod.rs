@@ -17,13 +17,13 @@
 //! wrote would grant tokens without limit.
 
 pub mod ketama;
-pub mod key;
 pub mod servers;
 pub mod wire;
 
 use super::back_off::{is_over, pause};
 use super::connections::Connections;
 use super::endpoint::Endpoint;
+use super::key::{item_key, shared_key};
 use super::record;
 use super::stream::Stream;
 use super::{Ask, Cause, Reply, Server, Transport};
@@ -31,7 +31,6 @@ use crate::clock::{TICKS_PER_MICROSECOND, TICKS_PER_SECOND, Timestamp, boot_cloc
 use crate::step::{Denial, Outcome, Verdict};
 use crate::store::{Put, UNKNOWN_SPAN, empty_at};
 use ketama::{Distribution, Ring};
-use key::{item_key, shared_key};
 use wire::{Connection, Item};
 
 static CONNECTIONS: Connections<Endpoint, Connection> = Connections::new();
@@ -98,7 +97,7 @@ impl Memcached {
         }
     }
 
-    /// Returns the key of an item that ext-memcache calls `name`; see [`key::shared_key`].
+    /// Returns the key of an item that ext-memcache calls `name`; see [`shared_key`](super::key::shared_key).
     #[must_use]
     pub fn shared_key(&self, name: &[u8], room: usize) -> Vec<u8> {
         shared_key(&[self.client_prefix.as_slice(), name].concat(), room)

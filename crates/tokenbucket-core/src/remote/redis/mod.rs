@@ -7,6 +7,7 @@
 pub mod dsn;
 mod script;
 
+use super::key::redis_key;
 use super::{Ask, Cause, Reply, Server, Transport, record};
 use crate::clock::{TICKS_PER_MICROSECOND, Timestamp};
 use crate::store::{Put, UNKNOWN_SPAN};
@@ -35,7 +36,7 @@ pub struct Redis {
 
 impl Redis {
     /// Creates a client of the server at `dsn`. A bucket's key consists of `prefix` and the
-    /// identifier.
+    /// identifier, or of the beginning and a hash of these; see [`redis_key`].
     #[must_use]
     pub fn new(dsn: Dsn, prefix: &[u8]) -> Self {
         Self::under(b"", dsn, prefix)
@@ -97,7 +98,7 @@ impl Transport for Redis {
     }
 
     fn name(&self, identifier: &[u8]) -> Vec<u8> {
-        [&self.prefix, identifier].concat()
+        redis_key(&self.prefix, identifier)
     }
 
     fn server(&self, _name: &[u8]) -> &Server {
