@@ -16,8 +16,8 @@ namespace {
      * A storage works in seconds, not in tokens. It gets the cost of a call and the span of a full
      * bucket in seconds, so it needs neither the capacity nor the rate.
      *
-     * Over a storage that is written in PHP, consume(), attempt() and wait() work. peek(),
-     * refund(), reset() and attemptAll() throw a LogicException.
+     * Over a storage that is written in PHP, consume(), attempt(), attemptEach() and wait() work.
+     * peek(), refund(), reset() and attemptAll() throw a LogicException.
      *
      * @implementation storage::interface::StorageState
      */
@@ -234,6 +234,24 @@ namespace {
          *     buckets grant it, the decision of the bucket with the fewest tokens left
          */
         public static function attemptAll(array $buckets, int|float $tokens = 1): TokenBucket\Decision {}
+
+        /**
+         * Takes a token from each bucket that holds one, as attempt() does. Each bucket decides on
+         * its own.
+         *
+         * An element is a bucket, or the list [bucket, tokens] to take another number of tokens. A
+         * bucket that is listed twice decides twice, in order. The buckets on one Redis or
+         * memcached server take one round trip, up to 500 buckets of one timeout. The buckets of
+         * other storages are decided one after another. If a server fails, the failure policy of
+         * each bucket's storage decides. If a storage throws, the tokens of the other buckets are
+         * given back, except over a storage that is written in PHP.
+         *
+         * @throws TokenBucket\StorageException if a server fails under OnFailure::Throw
+         * @param non-empty-array<TokenBucket|array{TokenBucket, int|float}> $buckets the buckets
+         * @return non-empty-array<TokenBucket\Decision> the decision of each bucket, under the key
+         *     of the bucket
+         */
+        public static function attemptEach(array $buckets): array {}
 
         /**
          * Creates the record of a bucket that holds $initialTokens. Runs when the bucket has no

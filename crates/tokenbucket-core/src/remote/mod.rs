@@ -14,6 +14,7 @@ mod cached;
 mod channel;
 mod connections;
 pub mod denial_cache;
+mod each;
 pub mod endpoint;
 pub mod failure;
 pub mod key;
@@ -36,6 +37,7 @@ use crate::slots::counters::{By, Event};
 use crate::step::{Outcome, Step};
 use crate::store::Put;
 use breaker::{Breaker, Passage};
+use denial_cache::Entry;
 pub use failure::{Blame, Cause, Failure};
 pub use settings::{OnFailure, Settings};
 pub use transport::{Ask, Reply, Server, Transport};
@@ -118,11 +120,6 @@ impl<'h, T: Transport> Remote<'h, T> {
         first: Option<Timestamp>,
     ) -> Result<Answer<Outcome>, Failure> {
         let now = boot_clock();
-        if step.exceeds_capacity() {
-            // A round trip is not needed, because the store would deny the step, too.
-            self.count(key, step, By::Store, false);
-            return Ok(sure(step.decide(now, now)));
-        }
         let (mut ask, hint) = match self.prepare(key, step, now) {
             Ok(prepared) => prepared,
             Err(denied) => return Ok(sure(denied)),
@@ -135,14 +132,26 @@ impl<'h, T: Transport> Remote<'h, T> {
             Ok(reply.outcome)
         };
         self.ask(&ask.name, asked, |policy, _| {
-            if let (OnFailure::Local, Some(hint)) = (policy, hint) {
-                // The fallback bucket starts in the last state that this host received of the
-                // store's bucket.
-                let age = now.signed_since(hint.bound);
-                self.host.slots().put(key, &Put::Bootstrap { age });
-            }
-            policy.answer(self.host, key, step, first)
+            self.stand_in(policy, key, step, first, hint)
         })
+    }
+
+    /// Decides a step by the failure policy. `hint` is the bucket's entry in the denial cache.
+    fn stand_in(
+        &self,
+        policy: OnFailure,
+        key: Key<'_>,
+        step: &Step,
+        first: Option<Timestamp>,
+        hint: Option<Entry>,
+    ) -> Outcome {
+        if let (OnFailure::Local, Some(hint)) = (policy, hint) {
+            // The fallback bucket starts in the last state that this host received of the store's
+            // bucket.
+            let age = boot_clock().signed_since(hint.bound);
+            self.host.slots().put(key, &Put::Bootstrap { age });
+        }
+        policy.answer(self.host, key, step, first)
     }
 
     /// Counts the decision on a step, unless the step is dry.
@@ -224,37 +233,55 @@ impl<'h, T: Transport> Remote<'h, T> {
         ask: impl FnOnce(&T, Timestamp) -> Result<R, Cause>,
         stand_in: impl FnOnce(OnFailure, &Cause) -> R,
     ) -> Result<Answer<R>, Failure> {
-        let (timeout, policy) = (self.settings.timeout, self.settings.on_failure);
-        let now = boot_clock();
         let server = self.transport.server(name);
+        match self.call(server, ask) {
+            Ok(answer) => Ok(sure(answer)),
+            Err(cause) => self.fall_back(server, cause, stand_in),
+        }
+    }
+
+    /// Calls `ask` with the transport and the deadline, unless the breaker is open.
+    fn call<R>(
+        &self,
+        server: &Server,
+        ask: impl FnOnce(&T, Timestamp) -> Result<R, Cause>,
+    ) -> Result<R, Cause> {
+        let timeout = self.settings.timeout;
+        let now = boot_clock();
         let breaker = self.host.breakers().of(server.id, &server.name);
         // A probe is leased for two timeouts. By then it has succeeded or failed.
         let passage = breaker.enter(now, 2 * timeout);
-        let cause = if let Passage::Open(_) = passage {
-            Cause::Waiting
-        } else {
-            self.host.slots().count(Event::Asked);
-            match ask(&self.transport, now + timeout) {
-                Ok(answer) => {
-                    breaker.succeeded();
-                    return Ok(sure(answer));
-                }
-                Err(cause) => {
-                    note(self.host, breaker, passage, &cause);
-                    cause
-                }
-            }
-        };
+        if let Passage::Open(_) = passage {
+            return Err(Cause::Waiting);
+        }
+        self.host.slots().count(Event::Asked);
+        let answer = ask(&self.transport, now + timeout);
+        match &answer {
+            Ok(_) => breaker.succeeded(),
+            Err(cause) => note(self.host, breaker, passage, cause),
+        }
+        answer
+    }
+
+    /// Applies the failure policy to a call that failed.
+    fn fall_back<R>(
+        &self,
+        server: &Server,
+        cause: Cause,
+        stand_in: impl FnOnce(OnFailure, &Cause) -> R,
+    ) -> Result<Answer<R>, Failure> {
+        let policy = self.settings.on_failure;
         self.host.slots().count(policy.event());
         let store = server.name.clone();
         let failure = Failure { store, cause };
         if policy == OnFailure::Throw {
             return Err(failure);
         }
+        let breaker = self.host.breakers().of(server.id, &server.name);
         // The policy hides the failure from its caller, so the first caller is warned.
         let warns = match failure.cause.blame() {
             Blame::Store => breaker.warns(),
-            Blame::Request | Blame::Caller => breaker.warns_of_key(now),
+            Blame::Request | Blame::Caller => breaker.warns_of_key(boot_clock()),
         };
         Ok(Answer {
             value: stand_in(policy, &failure.cause),

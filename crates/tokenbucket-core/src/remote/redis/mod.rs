@@ -14,6 +14,7 @@ use crate::store::{Put, UNKNOWN_SPAN};
 use dsn::Dsn;
 pub use redis::Value;
 pub use script::{Argument, CLOCK, RECORD, Script};
+use std::slice;
 use std::sync::{Arc, LazyLock};
 
 static TAKE: LazyLock<Script> = LazyLock::new(|| on_buckets(include_str!("take.lua")));
@@ -92,6 +93,34 @@ fn instant(value: &Value) -> Result<Timestamp, Cause> {
     Ok(Timestamp(micros.saturating_mul(TICKS_PER_MICROSECOND)))
 }
 
+/// Returns the arguments of `take.lua`.
+fn arguments(ask: &Ask) -> [Argument<'static>; 8] {
+    let step = &ask.step;
+    [
+        Argument::micros(step.cost),
+        Argument::micros(step.burst),
+        Argument::micros(step.tick.get().max(TICKS_PER_MICROSECOND)),
+        Argument::micros(step.max_debt),
+        Argument::micros(step.max_wait),
+        Argument::Number(i64::from(step.dry)),
+        micros_ago(ask.first),
+        lost_ago(ask.seen),
+    ]
+}
+
+/// Converts a reply of `take.lua`.
+fn reply(value: &Value) -> Result<Reply, Cause> {
+    let Some([granted, now, empty_at, absent, healed]) = value.as_sequence() else {
+        return Err(Cause::Answer("five numbers are expected"));
+    };
+    let yes = |value: &Value| number(value).map(|number| number != 0);
+    Ok(Reply {
+        absent: yes(absent)?,
+        healed: yes(healed)?,
+        ..Reply::new(yes(granted)?, instant(now)?, instant(empty_at)?)
+    })
+}
+
 impl Transport for Redis {
     fn identity(&self) -> Vec<u8> {
         [&self.server.id.to_ne_bytes(), self.prefix.as_slice()].concat()
@@ -106,26 +135,26 @@ impl Transport for Redis {
     }
 
     fn take(&self, ask: &Ask, deadline: Timestamp) -> Result<Reply, Cause> {
-        let step = &ask.step;
-        let arguments = [
-            Argument::micros(step.cost),
-            Argument::micros(step.burst),
-            Argument::micros(step.tick.get().max(TICKS_PER_MICROSECOND)),
-            Argument::micros(step.max_debt),
-            Argument::micros(step.max_wait),
-            Argument::Number(i64::from(step.dry)),
-            micros_ago(ask.first),
-            lost_ago(ask.seen),
-        ];
-        let value = self.run(&TAKE, &[&ask.name], &arguments, deadline)?;
-        let Some([granted, now, empty_at, absent, healed]) = value.as_sequence() else {
-            return Err(Cause::Answer("five numbers are expected"));
-        };
-        let yes = |value: &Value| number(value).map(|number| number != 0);
-        Ok(Reply {
-            absent: yes(absent)?,
-            healed: yes(healed)?,
-            ..Reply::new(yes(granted)?, instant(now)?, instant(empty_at)?)
+        let value = self.run(&TAKE, &[&ask.name], &arguments(ask), deadline)?;
+        reply(&value)
+    }
+
+    fn pipelines(&self, other: &Self) -> bool {
+        self.dsn == other.dsn
+    }
+
+    fn take_each(
+        &self,
+        asks: &[&Ask],
+        deadline: Timestamp,
+        done: &mut dyn FnMut(usize, Result<Reply, Cause>),
+    ) -> Result<(), Cause> {
+        let calls = asks
+            .iter()
+            .map(|ask| (slice::from_ref(&ask.name), arguments(ask)));
+        let calls: Vec<_> = calls.collect();
+        self.run_each(&TAKE, &calls, deadline, |index, value| {
+            done(index, value.and_then(|value| reply(&value)));
         })
     }
 
