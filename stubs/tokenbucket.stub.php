@@ -329,7 +329,8 @@ namespace {
          * keeps the connection for later requests.
          *
          * @param string $dsn `redis://[user[:password]@]host[:port][/database]`, `rediss://…` for
-         *     TLS (`?cafile=/path/ca.pem`, `?servername=name`), or
+         *     TLS (`?cafile=/path/ca.pem`, `?servername=name`,
+         *     `?certfile=/path/client.pem&keyfile=/path/client.key`), or
          *     `unix:///path[?db=n&user=…&password=…]`. User, password and path are percent-encoded
          * @param string $prefix a bucket's key is the prefix and the identifier. If both are longer
          *     than 250 bytes, the key is their beginning and a SHA-256 hash

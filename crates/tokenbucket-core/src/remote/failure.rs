@@ -127,6 +127,12 @@ impl From<io::Error> for Cause {
     fn from(error: io::Error) -> Self {
         if error.kind() == io::ErrorKind::TimedOut {
             Self::Timeout
+        } else if error
+            .get_ref()
+            .is_some_and(|inner| inner.is::<rustls::Error>())
+        {
+            // For example, the server rejects the certificate of the client after the handshake.
+            Self::Tls(format!("TLS: {error}"))
         } else {
             Self::Broken(error)
         }

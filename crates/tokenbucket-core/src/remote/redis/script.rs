@@ -39,6 +39,25 @@ impl Script {
         let hash = redis::Script::new(&text).get_hash().to_owned();
         Self { text, hash }
     }
+
+    /// Returns the command that the ACL of the user does not allow, if `error` is about that. Redis
+    /// before 7.2 names the line of the script instead of the command. It names no line for the
+    /// command that the script calls with `pcall`.
+    fn denied_command(&self, error: &redis::ServerError) -> Option<String> {
+        let error = error.details()?;
+        if !error.contains("user executing the script can't run this command") {
+            return None;
+        }
+        let number = error.split("user_script:").nth(1).map(str::trim_start);
+        let number = number.and_then(|rest| rest.split(|c: char| !c.is_ascii_digit()).next());
+        let number = number.and_then(|digits| digits.parse::<usize>().ok());
+        let line = match number {
+            Some(number) => self.text.lines().nth(number.checked_sub(1)?),
+            None => self.text.lines().find(|line| line.contains("pcall('")),
+        };
+        let (_, command) = line?.split_once("call('")?;
+        Some(command.split('\'').next()?.to_ascii_lowercase())
+    }
 }
 
 /// An argument of a script.
@@ -71,7 +90,8 @@ impl Redis {
         let stream = Stream::connect(&self.dsn.endpoint, deadline)?;
         let channel: Box<dyn Channel> = match &self.dsn.tls {
             Some(tls) => {
-                let client = tls::client(tls.ca_file.as_deref(), &tls.server_name)?;
+                let ca_file = tls.ca_file.as_deref();
+                let client = tls::client(ca_file, tls.identity.as_ref(), &tls.server_name)?;
                 Box::new(tls::handshake(client, stream)?)
             }
             None => Box::new(stream),
@@ -149,7 +169,7 @@ impl Redis {
                 if is_error(&value, "NOSCRIPT") {
                     unknown.push(open[place]);
                 } else {
-                    done(open[place], self.checked(value));
+                    done(open[place], self.checked(script, value));
                 }
             })?;
             if unknown.is_empty() {
@@ -161,11 +181,17 @@ impl Redis {
         Ok(())
     }
 
-    fn checked(&self, value: Value) -> Result<Value, Cause> {
+    fn checked(&self, script: &Script, value: Value) -> Result<Value, Cause> {
         match value {
             Value::ServerError(_) if is_error(&value, "TOKENBUCKET") => Err(Cause::Record),
             Value::ServerError(_) if is_error(&value, "WRONGTYPE") => Err(Cause::Record),
-            Value::ServerError(error) => Err(self.refused(&error)),
+            Value::ServerError(error) => Err(match script.denied_command(&error) {
+                Some(command) => Cause::refused(
+                    &format!("NOPERM this user has no permissions to run the '{command}' command"),
+                    None,
+                ),
+                None => self.refused(&error),
+            }),
             value => Ok(value),
         }
     }
