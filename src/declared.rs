@@ -21,6 +21,7 @@ use crate::{
 const MICROTIME: Info = untyped(c"microtime");
 const IDENTIFIER: Info = untyped(c"identifier");
 const TOKENS: Info = optional(c"tokens", Type::INT.or(Type::FLOAT), c"1");
+const BUCKETS: Info = required(c"buckets", Type::ARRAY);
 const PREFIX: Info = optional(c"prefix", Type::STRING, c"'tokenbucket:'");
 const TIMEOUT: Info = optional(c"timeout", Type::FLOAT, c"0.05");
 const ON_FAILURE: Info = optional(c"onFailure", Type::class(c"TokenBucket\\OnFailure"), c"TokenBucket\\OnFailure::Local");
@@ -98,10 +99,10 @@ pub static CLASSES: [(&Class, Declaration); 18] = [
             entry(c"refund", PUBLIC, method!(token_bucket::refund),
                 &[returns(0, Type::VOID), TOKENS]),
             entry(c"reset", PUBLIC, method!(token_bucket::reset), RESET),
-            entry(c"attemptAll", PUBLIC | STATIC, method!(token_bucket::attempt_all), &[
-                returns(1, Type::class(c"TokenBucket\\Decision")),
-                required(c"buckets", Type::ARRAY), TOKENS,
-            ]),
+            entry(c"attemptAll", PUBLIC | STATIC, method!(token_bucket::attempt_all),
+                &[returns(1, Type::class(c"TokenBucket\\Decision")), BUCKETS, TOKENS]),
+            entry(c"attemptEach", PUBLIC | STATIC, method!(token_bucket::attempt_each),
+                &[returns(1, Type::ARRAY), BUCKETS]),
             entry(c"_bootstrap", PROTECTED, method!(token_bucket::bootstrap),
                 &[returns(1, Type::NONE), untyped(c"initialTokens")]),
             entry(c"_tokens_to_seconds", PROTECTED, method!(token_bucket::tokens_to_seconds),

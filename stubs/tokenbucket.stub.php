@@ -16,8 +16,8 @@ namespace {
      * A storage works in seconds, not in tokens. It gets the cost of a call and the span of a full
      * bucket in seconds, so it needs neither the capacity nor the rate.
      *
-     * Over a storage that is written in PHP, consume(), attempt() and wait() work. peek(),
-     * refund(), reset() and attemptAll() throw a LogicException.
+     * Over a storage that is written in PHP, consume(), attempt(), attemptEach() and wait() work.
+     * peek(), refund(), reset() and attemptAll() throw a LogicException.
      *
      * @implementation storage::interface::StorageState
      */
@@ -236,6 +236,24 @@ namespace {
         public static function attemptAll(array $buckets, int|float $tokens = 1): TokenBucket\Decision {}
 
         /**
+         * Takes a token from each bucket that holds one, as attempt() does. Each bucket decides on
+         * its own.
+         *
+         * An element is a bucket, or the list [bucket, tokens] to take another number of tokens. A
+         * bucket that is listed twice decides twice, in order. The buckets on one Redis or
+         * memcached server take one round trip, up to 500 buckets of one timeout. The buckets of
+         * other storages are decided one after another. If a server fails, the failure policy of
+         * each bucket's storage decides. If a storage throws, the tokens of the other buckets are
+         * given back, except over a storage that is written in PHP.
+         *
+         * @throws TokenBucket\StorageException if a server fails under OnFailure::Throw
+         * @param non-empty-array<TokenBucket|array{TokenBucket, int|float}> $buckets the buckets
+         * @return non-empty-array<TokenBucket\Decision> the decision of each bucket, under the key
+         *     of the bucket
+         */
+        public static function attemptEach(array $buckets): array {}
+
+        /**
          * Creates the record of a bucket that holds $initialTokens. Runs when the bucket has no
          * record. A subclass may override it so that new buckets start with fewer tokens.
          *
@@ -311,9 +329,11 @@ namespace {
          * keeps the connection for later requests.
          *
          * @param string $dsn `redis://[user[:password]@]host[:port][/database]`, `rediss://…` for
-         *     TLS (`?cafile=/path/ca.pem`, `?servername=name`), or
+         *     TLS (`?cafile=/path/ca.pem`, `?servername=name`,
+         *     `?certfile=/path/client.pem&keyfile=/path/client.key`), or
          *     `unix:///path[?db=n&user=…&password=…]`. User, password and path are percent-encoded
-         * @param string $prefix a bucket's key is the prefix and the identifier
+         * @param string $prefix a bucket's key is the prefix and the identifier. If both are longer
+         *     than 250 bytes, the key is their beginning and a SHA-256 hash
          * @param float $timeout seconds that one call may take, including the connection; greater
          *     than 0, at most 3600. The timeout does not cover a DNS lookup. One worker at a
          *     time looks a name up

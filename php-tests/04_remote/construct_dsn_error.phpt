@@ -42,8 +42,8 @@ foreach ([
 "redis://::1": must have a host of letters, digits, ".", "-" and "_", or an IPv6 address in brackets
 "redis://[::1": must have a host of letters, digits, ".", "-" and "_", or an IPv6 address in brackets
 "redis://[h]": must have a host of letters, digits, ".", "-" and "_", or an IPv6 address in brackets
-"redis://h?db=1": must have only options of its scheme: cafile and servername with rediss://, db, user and password with unix://
-"redis://h?cafile=/x": must have only options of its scheme: cafile and servername with rediss://, db, user and password with unix://
+"redis://h?db=1": must have only options of its scheme: cafile, certfile, keyfile and servername with rediss://, db, user and password with unix://
+"redis://h?cafile=/x": must have only options of its scheme: cafile, certfile, keyfile and servername with rediss://, db, user and password with unix://
 "rediss://h?cafile=x": must have an absolute path as its cafile option
 "rediss://h?cafile=": must have an absolute path as its cafile option
 "rediss://h?servername=a%20b": must have a DNS name or an IP address as its host and servername option

@@ -10,7 +10,8 @@ final class TlsRedis
     private readonly string $folder;
     private readonly int $owner;
 
-    public function __construct()
+    /** @param bool $asks true if the server requires a certificate of the client */
+    public function __construct(bool $asks = false)
     {
         $this->owner = getmypid();
         $this->folder = sys_get_temp_dir() . "/tokenbucket-tls-$this->owner-" . bin2hex(random_bytes(4));
@@ -23,7 +24,7 @@ final class TlsRedis
         $this->port = (int) substr(strrchr(stream_socket_get_name($listener, false), ':'), 1);
         fclose($listener);
         $this->server = RedisServer::start([
-            '--tls-port', (string) $this->port, '--tls-auth-clients', 'no', '--tls-ca-cert-file', $this->ca_file,
+            '--tls-port', (string) $this->port, '--tls-auth-clients', $asks ? 'yes' : 'no', '--tls-ca-cert-file', $this->ca_file,
             '--tls-cert-file', "$this->folder/server.pem", '--tls-key-file', "$this->folder/server.key",
         ]);
     }
@@ -36,12 +37,21 @@ final class TlsRedis
         return "rediss://{$userinfo}127.0.0.1:$this->port/$database?servername=$name&cafile=" . ($ca_file ?? $this->ca_file);
     }
 
+    /** Returns the path of a file of the certificates, for example client.pem and client.key. */
+    public function file(string $name): string
+    {
+        return "$this->folder/$name";
+    }
+
     private function certify(): void
     {
         file_put_contents("$this->folder/leaf.txt", "subjectAltName=DNS:localhost\n");
+        file_put_contents("$this->folder/client.txt", "extendedKeyUsage=clientAuth\n");
         $commands = [
             'req -x509 -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes -days 2 -subj /CN=ca -keyout ca.key -out ca.pem',
             'req -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes -subj /CN=localhost -keyout server.key -out server.csr',
+            'req -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes -subj /CN=app -keyout client.key -out client.csr',
+            'x509 -req -in client.csr -CA ca.pem -CAkey ca.key -set_serial 2 -days 2 -extfile client.txt -out client.pem',
             'x509 -req -in server.csr -CA ca.pem -CAkey ca.key -set_serial 1 -days 2 -extfile leaf.txt -out server.pem',
         ];
         foreach ($commands as $command) {

@@ -94,6 +94,9 @@ function contract(string $mode, PDO $db, TokenBucketStorage $storage): void
     $all = [$raw, new TokenBucket($storage, "other $id", 5, 0.01)];
     check(TokenBucket::attemptAll($all)->allowed && $raw->peek()->remaining === 0.0, "$mode: attemptAll");
     check(!TokenBucket::attemptAll($all)->allowed && $all[1]->peek()->remaining === 4.0, "$mode: attemptAll refuses");
+    $each = TokenBucket::attemptEach(['one' => [$all[1], 3], 'two' => $raw, 'three' => [$all[1], 3]]);
+    $said = array_map(fn ($decision) => [$decision->allowed, $decision->remaining], $each);
+    check($said === ['one' => [true, 1.0], 'two' => [false, 0.0], 'three' => [false, 1.0]], "$mode: attemptEach: " . json_encode($said));
     check($db->inTransaction() === $in, "$mode: the transaction is left as it was");
 }
 

@@ -106,6 +106,25 @@ pub trait Storage: Any + Debug {
         take_sum(buckets, steps)
     }
 
+    /// Runs each step on its own, and passes each result to `decided` with the index of the step.
+    /// `self` and the storages of all buckets are of one class. Returns true in the second part of
+    /// a result if the failure policy decided.
+    ///
+    /// # Errors
+    /// Fails as [`Storage::take_or_fall_back`] does. Steps without a result were then not decided,
+    /// or their results are unknown.
+    fn take_each(
+        &self,
+        buckets: &[(&dyn Storage, Key<'_>)],
+        steps: &[Step],
+        decided: &mut dyn FnMut(usize, (Outcome, bool)),
+    ) -> Result<(), Thrown> {
+        for (index, (&(storage, key), step)) in buckets.iter().zip(steps).enumerate() {
+            decided(index, storage.take_or_fall_back(key, step, None)?);
+        }
+        Ok(())
+    }
+
     /// Returns the step that would be denied, or `None`. Takes nothing. The arguments and the
     /// second part are those of [`Storage::take_all`].
     ///

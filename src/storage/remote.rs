@@ -97,17 +97,35 @@ impl<T: StorageClass> Storage for Object<RemoteStorage<T>> {
         buckets: &[(&dyn Storage, Key<'_>)],
         steps: &[Step],
     ) -> Result<(Batched, bool), Thrown> {
-        let mut remotes = Vec::with_capacity(buckets.len());
-        for &(storage, key) in buckets {
-            let storage = downcast::<Self>(storage).ok_or(Thrown)?;
-            remotes.push((storage.store()?, key));
-        }
+        let remotes = Self::remotes(buckets)?;
         let remote = self.store()?;
         let answer = remote.take_all(&remotes, steps).transpose();
         answer.map_or_else(
             || take_sum(buckets, steps),
             |answer| tell(remote, answer.map(Answer::with_origin), || None),
         )
+    }
+
+    fn take_each(
+        &self,
+        buckets: &[(&dyn Storage, Key<'_>)],
+        steps: &[Step],
+        decided: &mut dyn FnMut(usize, (Outcome, bool)),
+    ) -> Result<(), Thrown> {
+        let remotes = Self::remotes(buckets)?;
+        let mut warnings = Vec::new();
+        let result = Remote::take_each(&remotes, steps, |index, answer| {
+            decided(index, (answer.value, answer.stood_in));
+            if answer.warning.is_some() {
+                let (remote, _) = remotes[index];
+                warnings.push((remote, answer));
+            }
+        });
+        // The handler of a warning may run PHP code, so all results are noted before.
+        for (remote, answer) in warnings {
+            tell(remote, Ok(answer), || None)?;
+        }
+        result.map_err(|failure| exceptions::storage_failed(&failure, None))
     }
 
     fn grain(&self) -> Grain {
@@ -178,6 +196,17 @@ impl<T: StorageClass> RemoteStorage<T> {
 }
 
 impl<T: StorageClass> Object<RemoteStorage<T>> {
+    /// Returns the remote stores of buckets whose storages are of this class.
+    fn remotes<'a, 'k>(
+        buckets: &[(&'a dyn Storage, Key<'k>)],
+    ) -> Result<Vec<(&'a Remote<'static, T>, Key<'k>)>, Thrown> {
+        let remote = |&(storage, key): &(&'a dyn Storage, Key<'k>)| {
+            let storage = downcast::<Self>(storage).ok_or(Thrown)?;
+            Ok((storage.store()?, key))
+        };
+        buckets.iter().map(remote).collect()
+    }
+
     /// Runs an operation other than a step under the store's breaker and failure policy; see
     /// [`Remote::ask`].
     ///

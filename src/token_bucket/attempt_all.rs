@@ -1,11 +1,11 @@
 //! `attemptAll()`: takes tokens from every bucket, or from none.
 
-use super::bucket::Bucket;
+use super::list::{elements, questions};
 use super::question::Question;
 use super::tokens;
 use crate::decision;
 use crate::storage::Storage;
-use crate::zend::{Call, Kept, Number, Object, Thrown, Zval, throw, value};
+use crate::zend::{Call, Number, Thrown, Zval, throw};
 use ext_php_rs::types::ZendHashTable;
 use tokenbucket_core::batch::{Batch, Batched, Taken, by_bucket, take_all};
 use tokenbucket_core::{Decision, Key, Quota, Step};
@@ -15,9 +15,6 @@ use tokenbucket_core::{Decision, Key, Quota, Step};
 pub fn attempt_all(call: &mut Call<'_>, result: &mut Zval) -> Result<(), Thrown> {
     let list = call.array(1)?;
     let number = tokens::optional(call, 1)?;
-    if list.is_empty() {
-        return Err(throw::argument_value(1, "must not be empty"));
-    }
     let (quota, decision, refused_by) = decide(list, number)?;
     *result = decision::refused_by(&quota, &decision, refused_by)?;
     Ok(())
@@ -26,15 +23,8 @@ pub fn attempt_all(call: &mut Call<'_>, result: &mut Zval) -> Result<(), Thrown>
 /// Takes the tokens of all buckets or of none. Returns the quota and the decision of one bucket,
 /// and the key of a bucket that refused.
 fn decide(list: &ZendHashTable, number: Number) -> Result<(Quota, Decision, Option<Zval>), Thrown> {
-    let entries = value::entries(list);
-    let elements = entries
-        .iter()
-        .map(|(_, element)| Element::of(element, number));
-    let elements = elements.collect::<Result<Vec<_>, _>>()?;
-    // The elements are not used from here on, because PHP code may change the array.
-    let keys: Vec<_> = entries.into_iter().map(|(key, _)| key).collect();
-    let questions = elements.iter().map(Element::question);
-    let questions = questions.collect::<Result<Vec<_>, _>>()?;
+    let (keys, elements) = elements(list, number)?;
+    let questions = questions(&elements)?;
     let mut calls = Calls::of(&questions)?;
     let taken = if let Some(refused) = calls.too_many()? {
         refused
@@ -49,53 +39,6 @@ fn decide(list: &ZendHashTable, number: Number) -> Result<(Quota, Decision, Opti
     };
     let refused_by = (!decision.allowed()).then(|| keys[taken.index].shallow_clone());
     Ok((quota, decision, refused_by))
-}
-
-/// An element of `$buckets`: a bucket, or a list of a bucket and its tokens.
-struct Element {
-    /// The bucket. It is held, because PHP code that runs during the call may overwrite an element
-    /// that is a PHP reference.
-    bucket: Kept,
-    number: Number,
-    /// The number of the argument that contains `number`.
-    argument: u32,
-}
-
-impl Element {
-    /// Reads an element. `number` is the number of tokens if the element does not contain one.
-    fn of(element: &Zval, number: Number) -> Result<Self, Thrown> {
-        let wrong = || {
-            throw::argument_type(
-                1,
-                "must contain only TokenBucket objects, or lists of a TokenBucket object and a \
-                 number of tokens",
-            )
-        };
-        let (bucket, own) = match element.array() {
-            None => (element, None),
-            Some(pair) => {
-                let at = |index| pair.get_index(index).map(value::dereference);
-                let (bucket, own) = at(0)
-                    .zip(at(1))
-                    .filter(|_| pair.len() == 2)
-                    .ok_or_else(wrong)?;
-                (bucket, Some(value::as_number(own).ok_or_else(wrong)?))
-            }
-        };
-        value::object(bucket)
-            .and_then(Object::<Bucket>::of)
-            .ok_or_else(wrong)?;
-        Ok(Self {
-            bucket: bucket.shallow_clone().into(),
-            number: own.unwrap_or(number),
-            argument: if own.is_some() { 1 } else { 2 },
-        })
-    }
-
-    fn question(&self) -> Result<Question<'_>, Thrown> {
-        let bucket = value::object(&self.bucket).and_then(Object::<Bucket>::of);
-        Question::of(bucket.ok_or(Thrown)?, self.number, self.argument)
-    }
 }
 
 /// The calls on all buckets of one `attemptAll()`.

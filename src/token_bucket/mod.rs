@@ -5,9 +5,11 @@
 
 mod attempt;
 mod attempt_all;
+mod attempt_each;
 mod bucket;
 mod charge;
 mod consume;
+mod list;
 mod overrides;
 mod plan;
 mod question;
@@ -19,6 +21,7 @@ mod wait;
 
 pub use attempt::{attempt, peek};
 pub use attempt_all::attempt_all;
+pub use attempt_each::attempt_each;
 pub use bucket::Bucket;
 pub use charge::{charge, settle};
 pub use consume::{construct, consume};

@@ -4,8 +4,8 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
+use tokenbucket_core::remote::key::item_key;
 use tokenbucket_core::remote::memcached::ketama::{Distribution, Ring};
-use tokenbucket_core::remote::memcached::key::item_key;
 use tokenbucket_core::remote::memcached::servers::parse_servers;
 
 fuzz_target!(|input: (Vec<Vec<u8>>, Vec<u8>, Vec<u8>)| {

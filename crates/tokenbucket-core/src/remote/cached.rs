@@ -29,13 +29,19 @@ impl<T: Transport> Remote<'_, T> {
     /// Creates the request for a step, and returns it with the bucket's entry in the denial cache.
     ///
     /// # Errors
-    /// Returns the cached denial, if there is one. The store must not be contacted then.
+    /// Returns the denial of a step for more than the capacity, or the cached denial, if there is
+    /// one. The store must not be contacted then.
     pub(super) fn prepare(
         &self,
         key: Key<'_>,
         step: &Step,
         now: Timestamp,
     ) -> Result<(Ask, Option<Entry>), Outcome> {
+        if step.exceeds_capacity() {
+            // A round trip is not needed, because the store would deny the step, too.
+            self.count(key, step, By::Store, false);
+            return Err(step.decide(now, now));
+        }
         // Only plain steps may be decided from the cache. Denials of other steps may take tokens,
         // or depend on drain ticks, which end at instants of the store's clock.
         let hint = self.find(key, now).filter(|_| step.is_plain());
@@ -75,7 +81,7 @@ impl<T: Transport> Remote<'_, T> {
             let Some(entry) = scarce.filter(|_| later < now + patience) else {
                 return Ok((ask, hint, false));
             };
-            if self.breaker(&ask.name).is_open() {
+            if self.breaker(self.transport.server(&ask.name)).is_open() {
                 return Ok((ask, hint, false));
             }
             if self.host.denial_cache().lease(key.hash, later, patience) {

@@ -110,7 +110,7 @@ impl Cause {
             Self::Connect(_) => Kind::Connect,
             Self::Broken(_) => Kind::Broken,
             Self::Tls(_) => Kind::Tls,
-            Self::Refused(_) => Kind::Refused,
+            Self::Refused(_) | Self::Unsupported(_) => Kind::Refused,
             Self::Answer(_) => Kind::Malformed,
             Self::Record => Kind::Record,
             Self::Statement(_) => Kind::Statement,
@@ -188,6 +188,12 @@ impl From<io::Error> for Cause {
     fn from(error: io::Error) -> Self {
         if error.kind() == io::ErrorKind::TimedOut {
             Self::Timeout
+        } else if error
+            .get_ref()
+            .is_some_and(|inner| inner.is::<rustls::Error>())
+        {
+            // For example, the server rejects the certificate of the client after the handshake.
+            Self::Tls(format!("TLS: {error}"))
         } else {
             Self::Broken(error)
         }

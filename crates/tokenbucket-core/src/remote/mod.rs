@@ -14,8 +14,10 @@ mod cached;
 mod channel;
 mod connections;
 pub mod denial_cache;
+mod each;
 pub mod endpoint;
 pub mod failure;
+pub mod key;
 pub mod memcached;
 pub mod record;
 pub mod redis;
@@ -35,6 +37,7 @@ use crate::slots::counters::{By, Event};
 use crate::step::{Outcome, Step};
 use crate::store::Put;
 use breaker::{Breaker, Passage};
+use denial_cache::Entry;
 pub use failure::{Blame, Cause, Failure};
 pub use settings::{OnFailure, Settings};
 pub use transport::{Ask, Found, Reply, Server, Transport};
@@ -117,11 +120,6 @@ impl<'h, T: Transport> Remote<'h, T> {
         first: Option<Timestamp>,
     ) -> Result<Answer<Outcome>, Failure> {
         let now = boot_clock();
-        if step.exceeds_capacity() {
-            // A round trip is not needed, because the store would deny the step, too.
-            self.count(key, step, By::Store, false);
-            return Ok(sure(step.decide(now, now)));
-        }
         let (mut ask, hint, is_asker) = match self.prepare_alone(key, step, now) {
             Ok(prepared) => prepared,
             Err(denied) => return Ok(sure(denied)),
@@ -138,13 +136,7 @@ impl<'h, T: Transport> Remote<'h, T> {
             Ok(reply.outcome)
         };
         let answer = self.ask(&ask.name, asked, |policy, _| {
-            if let (OnFailure::Local, Some(hint)) = (policy, hint) {
-                // The fallback bucket starts in the last state that this host received of the
-                // store's bucket.
-                let age = now.signed_since(hint.bound);
-                self.host.slots().put(key, &Put::Bootstrap { age });
-            }
-            policy.answer(self.host, key, step, first)
+            self.stand_in(policy, key, step, first, hint)
         });
         if is_asker {
             self.host.denial_cache().release(key.hash);
@@ -152,9 +144,8 @@ impl<'h, T: Transport> Remote<'h, T> {
         answer
     }
 
-    /// Returns the breaker of the server that keeps the record `name`.
-    fn breaker(&self, name: &[u8]) -> &Breaker {
-        let server = self.transport.server(name);
+    /// Returns the breaker of a server.
+    fn breaker(&self, server: &Server) -> &Breaker {
         let breakers = self.host.breakers();
         breakers.of(server.login, self.settings.timeout, &server.name)
     }
@@ -164,6 +155,24 @@ impl<'h, T: Transport> Remote<'h, T> {
         if reply.found == Found::SetBack {
             self.host.slots().count(Event::SetBack);
         }
+    }
+
+    /// Decides a step by the failure policy. `hint` is the bucket's entry in the denial cache.
+    fn stand_in(
+        &self,
+        policy: OnFailure,
+        key: Key<'_>,
+        step: &Step,
+        first: Option<Timestamp>,
+        hint: Option<Entry>,
+    ) -> Outcome {
+        if let (OnFailure::Local, Some(hint)) = (policy, hint) {
+            // The fallback bucket starts in the last state that this host received of the store's
+            // bucket.
+            let age = boot_clock().signed_since(hint.bound);
+            self.host.slots().put(key, &Put::Bootstrap { age });
+        }
+        policy.answer(self.host, key, step, first)
     }
 
     /// Counts the decision on a step, unless the step is dry.
@@ -247,34 +256,53 @@ impl<'h, T: Transport> Remote<'h, T> {
         ask: impl FnOnce(&T, Timestamp) -> Result<R, Cause>,
         stand_in: impl FnOnce(OnFailure, &Cause) -> R,
     ) -> Result<Answer<R>, Failure> {
-        let (timeout, policy) = (self.settings.timeout, self.settings.on_failure);
+        let server = self.transport.server(name);
+        match self.call(server, ask) {
+            Ok(answer) => Ok(sure(answer)),
+            Err(cause) => self.fall_back(server, cause, stand_in),
+        }
+    }
+
+    /// Calls `ask` with the transport and the deadline, unless the breaker is open.
+    fn call<R>(
+        &self,
+        server: &Server,
+        ask: impl FnOnce(&T, Timestamp) -> Result<R, Cause>,
+    ) -> Result<R, Cause> {
+        let timeout = self.settings.timeout;
         let now = boot_clock();
-        let breaker = self.breaker(name);
+        let breaker = self.breaker(server);
         // A probe is leased for two timeouts. By then it has succeeded or failed.
         let passage = breaker.enter(now, 2 * timeout);
-        let cause = if let Passage::Open(_) = passage {
-            Cause::Waiting
-        } else {
-            self.host.slots().count(Event::Asked);
-            match ask(&self.transport, now + timeout) {
-                Ok(answer) => {
-                    breaker.answered();
-                    return Ok(sure(answer));
-                }
-                Err(cause) => {
-                    note(self.host, breaker, passage, &cause);
-                    cause
-                }
-            }
-        };
+        if let Passage::Open(_) = passage {
+            return Err(Cause::Waiting);
+        }
+        self.host.slots().count(Event::Asked);
+        let answer = ask(&self.transport, now + timeout);
+        match &answer {
+            Ok(_) => breaker.answered(),
+            Err(cause) => note(self.host, breaker, passage, cause),
+        }
+        answer
+    }
+
+    /// Applies the failure policy to a call that failed.
+    fn fall_back<R>(
+        &self,
+        server: &Server,
+        cause: Cause,
+        stand_in: impl FnOnce(OnFailure, &Cause) -> R,
+    ) -> Result<Answer<R>, Failure> {
+        let policy = self.settings.on_failure;
         self.host.slots().count(policy.event());
-        let store = self.transport.server(name).name.clone();
+        let store = server.name.clone();
         let failure = Failure { store, cause };
         if policy == OnFailure::Throw {
             return Err(failure);
         }
         // The policy hides the failure from its caller, so one caller is warned.
-        let warns = breaker.warns(failure.cause.kind(), now);
+        let kind = failure.cause.kind();
+        let warns = self.breaker(server).warns(kind, boot_clock());
         Ok(Answer {
             value: stand_in(policy, &failure.cause),
             warning: warns.then_some(failure),

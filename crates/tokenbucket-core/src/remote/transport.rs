@@ -133,6 +133,29 @@ pub trait Transport {
         deadline: Timestamp,
     ) -> Result<(), Cause>;
 
+    /// Reports whether one pipeline can run steps on buckets of both stores that are on one server.
+    fn pipelines(&self, _other: &Self) -> bool {
+        false
+    }
+
+    /// Runs each step on its own before `deadline`, in one pipeline. Passes each reply, or the
+    /// refusal of a single request, to `done` with the index of the step. Must only be called for
+    /// buckets on one server, and if [`Transport::pipelines`] is true for their transports.
+    ///
+    /// # Errors
+    /// Fails if the server fails. It is unknown whether steps without a reply were executed.
+    fn take_each(
+        &self,
+        asks: &[&Ask],
+        deadline: Timestamp,
+        done: &mut dyn FnMut(usize, Result<Reply, Cause>),
+    ) -> Result<(), Cause> {
+        for (index, ask) in asks.iter().enumerate() {
+            done(index, self.take(ask, deadline));
+        }
+        Ok(())
+    }
+
     /// Reports whether one operation can run steps on buckets of both stores.
     fn joins(&self, _other: &Self) -> bool {
         false

@@ -19,22 +19,24 @@
 
 mod clock;
 pub mod ketama;
-pub mod key;
 pub mod servers;
+mod update;
 pub mod wire;
 
-use super::back_off::{is_over, pause};
+use super::back_off::is_over;
 use super::connections::Connections;
 use super::endpoint::Endpoint;
+use super::key::{item_key, shared_key};
 use super::record;
 use super::stream::Stream;
-use super::{Ask, Cause, Found, Reply, Server, Transport};
+use super::{Ask, Cause, Reply, Server, Transport};
 use crate::clock::{TICKS_PER_MICROSECOND, TICKS_PER_SECOND, Timestamp, boot_clock, wall_clock};
-use crate::step::{Denial, Outcome, Verdict};
+use crate::step::{Denial, Verdict};
 use crate::store::{Put, UNKNOWN_SPAN, empty_at};
 use ketama::{Distribution, Ring};
-use key::{item_key, shared_key};
-use wire::{Connection, Item};
+use std::collections::HashMap;
+use update::{Change, Decision, Record, update};
+use wire::Connection;
 
 static CONNECTIONS: Connections<Endpoint, Connection> = Connections::new();
 
@@ -100,7 +102,7 @@ impl Memcached {
         }
     }
 
-    /// Returns the key of an item that ext-memcache calls `name`; see [`key::shared_key`].
+    /// Returns the key of an item that ext-memcache calls `name`; see [`shared_key`](super::key::shared_key).
     #[must_use]
     pub fn shared_key(&self, name: &[u8], room: usize) -> Vec<u8> {
         shared_key(&[self.client_prefix.as_slice(), name].concat(), room)
@@ -140,74 +142,6 @@ impl Memcached {
             }
         }
         Ok(Connection::new(Stream::connect(endpoint, deadline)?))
-    }
-}
-
-/// The state of a bucket, read from its item.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Record {
-    /// The instant at which the bucket was empty; 0 if it was reset or has no record.
-    empty_at: Timestamp,
-    /// The item's version and its time to live in seconds; `None` if there is no item.
-    item: Option<(u64, i64)>,
-    healed: bool,
-}
-
-impl Record {
-    /// Reads the record of `item`, and then the clock. If there is no item, restores the bucket
-    /// that was empty `seen` ticks ago. Returns `None` if the item is invalid.
-    fn of(item: Option<&Item>, seen: Option<i64>) -> Option<(Self, Timestamp)> {
-        let (empty_at, now) = if let Some(item) = item {
-            let record = record::parse(&item.value)?;
-            (record.empty_at, clock::now(record.written))
-        } else {
-            let now = clock::now(Timestamp::ZERO);
-            let restored = |age| empty_at(now, age).floor(TICKS_PER_MICROSECOND);
-            (seen.map_or(Timestamp::ZERO, restored), now)
-        };
-        let record = Self {
-            empty_at,
-            item: item.map(|item| (item.cas, item.left)),
-            healed: item.is_none() && seen.is_some(),
-        };
-        Some((record, now))
-    }
-
-    fn found(self) -> Found {
-        match (self.is_absent(), self.healed) {
-            (true, _) => Found::Nothing,
-            (false, true) => Found::Restored,
-            (false, false) => Found::Record,
-        }
-    }
-
-    fn is_absent(self) -> bool {
-        self.empty_at == Timestamp::ZERO
-    }
-
-    fn decide(self, ask: &Ask, now: Timestamp) -> Outcome {
-        if !self.is_absent() {
-            return ask.step.decide(self.empty_at, now);
-        }
-        // Round up, because a bucket that was empty later contains less.
-        let whole = |age| empty_at(now, age).ceil(TICKS_PER_MICROSECOND);
-        ask.step.decide_first(ask.first.map(whole), now)
-    }
-
-    /// Writes `state` over this record, unless the item has changed. The bucket is full at
-    /// `full_at`. Returns whether the write succeeded, and the item after that.
-    fn replace(
-        self,
-        connection: &mut Connection,
-        key: &[u8],
-        state: Timestamp,
-        full_at: Timestamp,
-        now: Timestamp,
-    ) -> Result<(bool, Option<Item>), Cause> {
-        let value = record::format(state, now);
-        let (version, left) = self.item.unzip();
-        let life = life(full_at, now, left.unwrap_or(0));
-        connection.write(key, value.as_bytes(), life, version)
     }
 }
 
@@ -257,10 +191,27 @@ impl Transport for Memcached {
     }
 
     fn take(&self, ask: &Ask, deadline: Timestamp) -> Result<Reply, Cause> {
-        self.with(&ask.name, deadline, |connection| {
-            take(connection, ask, deadline)
-        })?
-        .ok_or(Cause::Record)
+        let mut result = Err(Cause::Record);
+        self.take_each(&[ask], deadline, &mut |_, reply| result = reply)?;
+        result
+    }
+
+    fn pipelines(&self, _other: &Self) -> bool {
+        true
+    }
+
+    fn take_each(
+        &self,
+        asks: &[&Ask],
+        deadline: Timestamp,
+        done: &mut dyn FnMut(usize, Result<Reply, Cause>),
+    ) -> Result<(), Cause> {
+        let Some(first) = asks.first() else {
+            return Ok(());
+        };
+        self.with(&first.name, deadline, |connection| {
+            take_each(connection, asks, deadline, done)
+        })
     }
 
     fn put(
@@ -277,81 +228,79 @@ impl Transport for Memcached {
     }
 }
 
-/// The decision on a record, with the value to return to the caller.
-enum Decision<R> {
-    /// The record stays as it is.
-    Keep(R),
-    /// The first instant replaces the record. The bucket is full at the second instant.
-    Write(R, Timestamp, Timestamp),
-}
-
-/// Reads the item, calls `decide` and writes, until a write succeeds or nothing needs to be
-/// written. Returns `None` if the item is invalid.
-///
-/// `known` is the item as it was last read or written, and true if it was read in this call.
-/// `decide` receives the record, the current instant and the number of lost races. After the
-/// instant `patience`, the item is not read again after a lost race.
-fn update<R>(
+/// Runs steps on items of one server. Steps on one item run in order, and one write stores the
+/// result of all of them.
+fn take_each(
     connection: &mut Connection,
-    key: &[u8],
-    known: (Option<Item>, bool),
-    seen: Option<i64>,
-    patience: Timestamp,
-    decide: impl Fn(Record, Timestamp, u32) -> Decision<R>,
-) -> Result<Option<R>, Cause> {
-    let (mut item, mut is_fresh) = known;
-    let mut lost = 0;
-    loop {
-        // Restore a lost record only after a read has shown that it is missing.
-        let may_write = is_fresh || item.is_some() || seen.is_none();
-        // Read the clock after the state, so that a denial is true at the instant that it states.
-        let record = Record::of(item.as_ref(), seen.filter(|_| is_fresh));
-        match record.map(|(record, now)| (record, now, decide(record, now, lost))) {
-            None if is_fresh => return Ok(None),
-            Some((_, _, Decision::Keep(answer))) if is_fresh => return Ok(Some(answer)),
-            Some((record, now, Decision::Write(answer, state, full_at))) if may_write => {
-                let (written, there) = record.replace(connection, key, state, full_at, now)?;
-                if written {
-                    return Ok(Some(answer));
-                }
-                item = there;
-                lost += 1;
-                if pause(lost) && !is_over(patience) {
-                    // The item has probably changed during the pause.
-                    item = connection.read(key)?;
-                }
-            }
-            _ => item = connection.read(key)?,
-        }
-        is_fresh = true;
-    }
-}
-
-fn take(
-    connection: &mut Connection,
-    ask: &Ask,
+    asks: &[&Ask],
     deadline: Timestamp,
-) -> Result<Option<Reply>, Cause> {
-    let (key, step) = (&ask.name, &ask.step);
-    let known = (connection.remembered(key).cloned(), false);
+    done: &mut dyn FnMut(usize, Result<Reply, Cause>),
+) -> Result<(), Cause> {
     // Stop writing halfway to the deadline. A later write may get no reply in time, and its outcome
     // would be unknown.
     let patience = boot_clock().midpoint(deadline);
-    let decide = |record: Record, now: Timestamp, lost: u32| {
+    let groups = by_item(asks);
+    let change = |mine: &Vec<usize>| {
+        let steps: Vec<_> = mine.iter().map(|&index| asks[index]).collect();
+        let decide = move |record: Record, now: Timestamp, lost: u32| {
+            let gives_up = lost == TRIES || (lost > 0 && is_over(patience));
+            decide_each(record, &steps, now, gives_up)
+        };
+        let ask = asks[mine[0]];
+        let known = connection.remembered(&ask.name).cloned();
+        Change::new(&ask.name, known, false, ask.seen, decide)
+    };
+    let mut changes: Vec<_> = groups.iter().map(change).collect();
+    update(connection, &mut changes, patience, |group, replies| {
+        let mut replies = replies.into_iter().flatten();
+        for &index in &groups[group] {
+            done(index, replies.next().ok_or(Cause::Record));
+        }
+    })
+}
+
+/// Groups the indexes of steps by their items, in order.
+fn by_item(asks: &[&Ask]) -> Vec<Vec<usize>> {
+    let mut places = HashMap::new();
+    let mut groups = Vec::with_capacity(asks.len());
+    for (index, ask) in asks.iter().enumerate() {
+        let place = *places.entry(&ask.name).or_insert(groups.len());
+        if place == groups.len() {
+            groups.push(Vec::new());
+        }
+        groups[place].push(index);
+    }
+    groups
+}
+
+/// Decides steps on one record in order. If `gives_up` is true, each step that would change the
+/// record is denied.
+fn decide_each(
+    mut record: Record,
+    asks: &[&Ask],
+    now: Timestamp,
+    gives_up: bool,
+) -> Decision<Vec<Reply>> {
+    let before = record.empty_at;
+    let mut full_at = Timestamp::ZERO;
+    let mut replies = Vec::with_capacity(asks.len());
+    for ask in asks {
         let mut outcome = record.decide(ask, now);
-        let gives_up = lost == TRIES || (lost > 0 && is_over(patience));
         if gives_up && outcome.empty_at != record.empty_at {
             outcome.verdict = Verdict::Denied(Denial::Contended);
             outcome.empty_at = record.empty_at;
         }
-        let found = record.found();
-        let reply = Reply { outcome, found };
-        if outcome.empty_at == record.empty_at {
-            return Decision::Keep(reply);
-        }
-        Decision::Write(reply, outcome.empty_at, outcome.empty_at + step.span())
-    };
-    update(connection, key, known, ask.seen, patience, decide)
+        replies.push(Reply {
+            outcome,
+            found: record.found(),
+        });
+        record.empty_at = outcome.empty_at;
+        full_at = full_at.max(outcome.empty_at + ask.step.span());
+    }
+    if record.empty_at == before {
+        return Decision::Keep(replies);
+    }
+    Decision::Write(replies, record.empty_at, full_at)
 }
 
 /// Changes a bucket. Retries after lost races until the deadline, because a refund must not be
@@ -362,7 +311,7 @@ fn change(
     put: &Put,
     seen: Option<i64>,
 ) -> Result<Option<()>, Cause> {
-    let known = (connection.read(key)?, true);
+    let item = connection.read(key)?;
     let seen = seen.filter(|_| matches!(put, Put::Refund { .. }));
     let decide = |record: Record, now: Timestamp, _: u32| {
         let (state, full_at) = match *put {
@@ -387,5 +336,10 @@ fn change(
         };
         Decision::Write((), state, full_at)
     };
-    update(connection, key, known, seen, Timestamp::MAX, decide)
+    let mut changes = [Change::new(key, item, true, seen, decide)];
+    let mut result = None;
+    update(connection, &mut changes, Timestamp::MAX, |_, answer| {
+        result = answer;
+    })?;
+    Ok(result)
 }

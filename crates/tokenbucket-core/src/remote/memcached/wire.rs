@@ -106,11 +106,9 @@ impl Connection {
     /// Fails if the server does not reply, or the reply is malformed.
     pub fn read(&mut self, key: &[u8]) -> Result<Option<Item>, Cause> {
         let mut request = Vec::with_capacity(LIKELY_LENGTH);
-        let number = self.encode(reading(key), &mut request)?;
-        self.stream.get_mut().write_all(&request)?;
-        let item = self.item(number)?;
-        self.remember(key, item.clone());
-        Ok(item)
+        let number = self.encode_read(&mut request, key)?;
+        self.send(&request)?;
+        self.receive_read(key, number)
     }
 
     /// Writes `value` with the time to live `life`, which [`super::life`] returns, and reads the
@@ -127,6 +125,32 @@ impl Connection {
         life: i64,
         version: Option<u64>,
     ) -> Result<(bool, Option<Item>), Cause> {
+        let mut request = Vec::with_capacity(LIKELY_LENGTH);
+        let number = self.encode_write(&mut request, key, value, life, version)?;
+        self.send(&request)?;
+        self.receive_write(key, number)
+    }
+
+    /// Adds the command that reads an item to `request`. Returns its number.
+    ///
+    /// # Errors
+    /// Fails if the key cannot be sent.
+    pub(super) fn encode_read(&mut self, request: &mut Vec<u8>, key: &[u8]) -> Result<u64, Cause> {
+        self.encode(reading(key), request)
+    }
+
+    /// Adds the commands of [`Connection::write`] to `request`. Returns the number of the first.
+    ///
+    /// # Errors
+    /// Fails if the key cannot be sent.
+    pub(super) fn encode_write(
+        &mut self,
+        request: &mut Vec<u8>,
+        key: &[u8],
+        value: &[u8],
+        life: i64,
+        version: Option<u64>,
+    ) -> Result<u64, Cause> {
         let condition = match version {
             None => format!("ME T{life}"),
             Some(cas) => format!("C{cas} T{life}"),
@@ -134,20 +158,44 @@ impl Connection {
         let writing = MetaCommand::new(MetaOp::Set, key)
             .flag(condition)
             .value(value);
-        let mut request = Vec::with_capacity(LIKELY_LENGTH);
-        let numbers = (
-            self.encode(writing, &mut request)?,
-            self.encode(reading(key), &mut request)?,
-        );
-        self.stream.get_mut().write_all(&request)?;
-        let written = match self.reply(numbers.0)?.response.rc() {
+        let number = self.encode(writing, request)?;
+        self.encode(reading(key), request)?;
+        Ok(number)
+    }
+
+    /// Sends a request, which may consist of many commands.
+    ///
+    /// # Errors
+    /// Fails if the connection broke or the deadline passed.
+    pub(super) fn send(&mut self, request: &[u8]) -> Result<(), Cause> {
+        Ok(self.stream.get_mut().write_all(request)?)
+    }
+
+    /// Receives the item that command `number` reads.
+    ///
+    /// # Errors
+    /// Fails like [`Connection::read`].
+    pub(super) fn receive_read(&mut self, key: &[u8], number: u64) -> Result<Option<Item>, Cause> {
+        let item = self.item(number)?;
+        self.remember(key, item.clone());
+        Ok(item)
+    }
+
+    /// Receives the result of [`Connection::write`], whose first command is `number`.
+    ///
+    /// # Errors
+    /// Fails like [`Connection::write`].
+    pub(super) fn receive_write(
+        &mut self,
+        key: &[u8],
+        number: u64,
+    ) -> Result<(bool, Option<Item>), Cause> {
+        let written = match self.reply(number)?.response.rc() {
             ReturnCode::Hd => true,
             ReturnCode::Ns | ReturnCode::Ex | ReturnCode::Nf => false,
             _ => return Err(Cause::Answer("not to a write")),
         };
-        let item = self.item(numbers.1)?;
-        self.remember(key, item.clone());
-        Ok((written, item))
+        Ok((written, self.receive_read(key, number + 1)?))
     }
 
     /// Sends commands in one write and reads all their replies.

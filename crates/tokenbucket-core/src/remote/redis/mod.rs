@@ -7,12 +7,14 @@
 pub mod dsn;
 mod script;
 
+use super::key::redis_key;
 use super::{Ask, Cause, Found, Reply, Server, Transport, record};
 use crate::clock::{TICKS_PER_MICROSECOND, Timestamp};
 use crate::store::{Put, UNKNOWN_SPAN};
 use dsn::Dsn;
 pub use redis::Value;
 pub use script::{Argument, CLOCK, RECORD, Script};
+use std::slice;
 use std::sync::{Arc, LazyLock};
 
 static TAKE: LazyLock<Script> = LazyLock::new(|| {
@@ -38,7 +40,7 @@ pub struct Redis {
 
 impl Redis {
     /// Creates a client of the server at `dsn`. A bucket's key consists of `prefix` and the
-    /// identifier.
+    /// identifier, or of the beginning and a hash of these; see [`redis_key`].
     #[must_use]
     pub fn new(dsn: Dsn, prefix: &[u8]) -> Self {
         Self::under(b"", dsn, prefix)
@@ -120,13 +122,34 @@ fn instant(value: &Value) -> Result<Timestamp, Cause> {
     Ok(Timestamp(micros.saturating_mul(TICKS_PER_MICROSECOND)))
 }
 
+/// Returns the arguments of `take.lua`. A step that only takes tokens needs the first three.
+fn arguments(ask: &Ask) -> Vec<Argument<'static>> {
+    let step = &ask.step;
+    let mut arguments = vec![
+        Argument::micros(step.cost),
+        Argument::micros(step.burst),
+        lost_ago(ask.seen),
+    ];
+    let only_takes = step.is_plain() && step.max_wait == 0 && step.cost > 0 && !step.dry;
+    if !only_takes || ask.first.is_some() {
+        arguments.extend([
+            Argument::micros(step.tick.get().max(TICKS_PER_MICROSECOND)),
+            Argument::micros(step.max_debt),
+            Argument::micros(step.max_wait),
+            Argument::Number(i64::from(step.dry)),
+            micros_ago(ask.first),
+        ]);
+    }
+    arguments
+}
+
 impl Transport for Redis {
     fn identity(&self) -> Vec<u8> {
         [&self.server.id.to_ne_bytes(), self.prefix.as_slice()].concat()
     }
 
     fn name(&self, identifier: &[u8]) -> Vec<u8> {
-        [&self.prefix, identifier].concat()
+        redis_key(&self.prefix, identifier)
     }
 
     fn server(&self, _name: &[u8]) -> &Server {
@@ -134,24 +157,27 @@ impl Transport for Redis {
     }
 
     fn take(&self, ask: &Ask, deadline: Timestamp) -> Result<Reply, Cause> {
-        let step = &ask.step;
-        let arguments = [
-            Argument::micros(step.cost),
-            Argument::micros(step.burst),
-            lost_ago(ask.seen),
-            Argument::micros(step.tick.get().max(TICKS_PER_MICROSECOND)),
-            Argument::micros(step.max_debt),
-            Argument::micros(step.max_wait),
-            Argument::Number(i64::from(step.dry)),
-            micros_ago(ask.first),
-        ];
-        let only_takes = step.is_plain() && step.max_wait == 0 && step.cost > 0 && !step.dry;
-        let count = if only_takes && ask.first.is_none() {
-            3
-        } else {
-            arguments.len()
-        };
-        taken(&self.run(&TAKE, &[&ask.name], &arguments[..count], deadline)?)
+        let value = self.run(&TAKE, &[&ask.name], &arguments(ask), deadline)?;
+        taken(&value)
+    }
+
+    fn pipelines(&self, other: &Self) -> bool {
+        self.dsn == other.dsn
+    }
+
+    fn take_each(
+        &self,
+        asks: &[&Ask],
+        deadline: Timestamp,
+        done: &mut dyn FnMut(usize, Result<Reply, Cause>),
+    ) -> Result<(), Cause> {
+        let calls = asks
+            .iter()
+            .map(|ask| (slice::from_ref(&ask.name), arguments(ask)));
+        let calls: Vec<_> = calls.collect();
+        self.run_each(&TAKE, &calls, deadline, |index, value| {
+            done(index, value.and_then(|value| taken(&value)));
+        })
     }
 
     fn put(

@@ -39,6 +39,25 @@ impl Script {
         let hash = redis::Script::new(&text).get_hash().to_owned();
         Self { text, hash }
     }
+
+    /// Returns the command that the ACL of the user does not allow, if `error` is about that. Redis
+    /// before 7.2 names the line of the script instead of the command. It names no line for the
+    /// command that the script calls with `pcall`.
+    fn denied_command(&self, error: &redis::ServerError) -> Option<String> {
+        let error = error.details()?;
+        if !error.contains("user executing the script can't run this command") {
+            return None;
+        }
+        let number = error.split("user_script:").nth(1).map(str::trim_start);
+        let number = number.and_then(|rest| rest.split(|c: char| !c.is_ascii_digit()).next());
+        let number = number.and_then(|digits| digits.parse::<usize>().ok());
+        let line = match number {
+            Some(number) => self.text.lines().nth(number.checked_sub(1)?),
+            None => self.text.lines().find(|line| line.contains("pcall('")),
+        };
+        let (_, command) = line?.split_once("call('")?;
+        Some(command.split('\'').next()?.to_ascii_lowercase())
+    }
 }
 
 /// An argument of a script.
@@ -71,7 +90,8 @@ impl Redis {
         let stream = Stream::connect(&self.dsn.endpoint, deadline)?;
         let channel: Box<dyn Channel> = match &self.dsn.tls {
             Some(tls) => {
-                let client = tls::client(tls.ca_file.as_deref(), &tls.server_name)?;
+                let ca_file = tls.ca_file.as_deref();
+                let client = tls::client(ca_file, tls.identity.as_ref(), &tls.server_name)?;
                 Box::new(tls::handshake(client, stream)?)
             }
             None => Box::new(stream),
@@ -110,49 +130,84 @@ impl Redis {
         arguments: &[Argument<'_>],
         deadline: Timestamp,
     ) -> Result<Value, Cause> {
-        let (mut channel, mut commands) = self.connection(deadline)?;
-        if self.dsn.database != 0 && !commands.is_empty() {
+        let mut value = Err(Cause::Answer("no reply of Redis"));
+        self.run_each(script, &[(keys, arguments)], deadline, |_, reply| {
+            value = reply;
+        })?;
+        value
+    }
+
+    /// Runs a script once for the keys and arguments of each call, in one pipeline. Passes each
+    /// reply to `done`, with the index of its call. See [`Redis::run`].
+    ///
+    /// # Errors
+    /// Fails if the server failed. It is unknown whether the calls without a reply were executed.
+    pub fn run_each<'s, K: AsRef<[u8]>, A: AsRef<[Argument<'s>]>>(
+        &self,
+        script: &Script,
+        calls: &[(&[K], A)],
+        deadline: Timestamp,
+        mut done: impl FnMut(usize, Result<Value, Cause>),
+    ) -> Result<(), Cause> {
+        let (mut channel, mut greeting) = self.connection(deadline)?;
+        if self.dsn.database != 0 && !greeting.is_empty() {
             // Send these commands separately, because the script must not run on another database
             // if the server refuses the database of the DSN.
-            if let Value::ServerError(error) = self.exchange(&mut *channel, &commands)? {
-                return Err(self.refused(&error));
-            }
-            commands.clear();
+            self.exchange(&mut *channel, &mut greeting, &[], |_, _| ())?;
         }
-        let invoke = |command: &str, script: &str| {
-            let words = 3 + keys.len() + arguments.len();
-            let mut invocation = Cmd::with_capacity(words, LIKELY_LENGTH);
-            invocation.arg(command).arg(script).arg(keys.len());
-            for key in keys {
-                invocation.arg(key.as_ref());
+        // The calls that were not executed yet, because the server did not have the script. One
+        // EVAL teaches the script to the server. Another client may make it forget the script.
+        let mut open: Vec<_> = (0..calls.len()).collect();
+        for round in 0.. {
+            let command = |(place, &index): (usize, &usize)| {
+                let sends_text = (round == 1 && place == 0) || round > 1;
+                invocation(script, sends_text, calls[index].0, calls[index].1.as_ref())
+            };
+            let commands: Vec<_> = open.iter().enumerate().map(command).collect();
+            let mut unknown = Vec::new();
+            self.exchange(&mut *channel, &mut greeting, &commands, |place, value| {
+                if is_error(&value, "NOSCRIPT") {
+                    unknown.push(open[place]);
+                } else {
+                    done(open[place], self.checked(script, value));
+                }
+            })?;
+            if unknown.is_empty() {
+                break;
             }
-            for argument in arguments {
-                match argument {
-                    Argument::Word(word) => invocation.arg(*word),
-                    Argument::Number(number) => invocation.arg(*number),
-                };
-            }
-            invocation
-        };
-        commands.push(invoke("EVALSHA", &script.hash));
-        let mut value = self.exchange(&mut *channel, &commands)?;
-        if is_error(&value, "NOSCRIPT") {
-            value = self.exchange(&mut *channel, &[invoke("EVAL", &script.text)])?;
+            open = unknown;
         }
         CONNECTIONS.keep(&self.dsn, channel);
+        Ok(())
+    }
+
+    fn checked(&self, script: &Script, value: Value) -> Result<Value, Cause> {
         match value {
             Value::ServerError(_) if is_error(&value, "TOKENBUCKET") => Err(Cause::Record),
             Value::ServerError(_) if is_error(&value, "WRONGTYPE") => Err(Cause::Record),
-            Value::ServerError(error) => Err(self.refused(&error)),
+            Value::ServerError(error) => Err(match script.denied_command(&error) {
+                Some(command) => Cause::refused(
+                    &format!("NOPERM this user has no permissions to run the '{command}' command"),
+                    None,
+                ),
+                None => self.refused(&error),
+            }),
             value => Ok(value),
         }
     }
 
-    /// Sends commands in one write and reads all their replies. Returns the last reply, which may
-    /// be an error. Fails if an earlier reply is an error.
-    fn exchange(&self, channel: &mut dyn Channel, commands: &[Cmd]) -> Result<Value, Cause> {
+    /// Sends the commands of `greeting`, which it empties, and `commands` in one write. Reads all
+    /// replies. Passes the reply of each command to `each`, with the command's place. Fails if a
+    /// reply to the greeting is an error.
+    fn exchange(
+        &self,
+        channel: &mut dyn Channel,
+        greeting: &mut Vec<Cmd>,
+        commands: &[Cmd],
+        mut each: impl FnMut(usize, Value),
+    ) -> Result<(), Cause> {
         let mut bytes = Vec::with_capacity(2 * LIKELY_LENGTH);
-        for command in commands {
+        for command in greeting.iter().chain(commands) {
             command.write_packed_command(&mut bytes);
         }
         let sent = channel.write_all(&bytes).and_then(|()| channel.flush());
@@ -163,14 +218,15 @@ impl Redis {
         let mut parser = Parser::new();
         let error = None;
         let mut replies = Replying { channel, error };
-        let mut last = Value::Nil;
-        for place in 0..commands.len() {
-            last = replies.next(&mut parser)?;
-            if let (Value::ServerError(error), true) = (&last, place + 1 < commands.len()) {
-                return Err(self.refused(error));
+        for _ in greeting.drain(..) {
+            if let Value::ServerError(error) = replies.next(&mut parser)? {
+                return Err(self.refused(&error));
             }
         }
-        Ok(last)
+        for place in 0..commands.len() {
+            each(place, replies.next(&mut parser)?);
+        }
+        Ok(())
     }
 
     fn last_words(&self, channel: &mut dyn Channel) -> Option<Cause> {
@@ -195,6 +251,32 @@ impl Redis {
         }
         Cause::refused(text, self.dsn.password.as_ref())
     }
+}
+
+/// Returns the command that runs a script, by its text or by its hash.
+fn invocation<K: AsRef<[u8]>>(
+    script: &Script,
+    sends_text: bool,
+    keys: &[K],
+    arguments: &[Argument<'_>],
+) -> Cmd {
+    let mut command = Cmd::with_capacity(3 + keys.len() + arguments.len(), LIKELY_LENGTH);
+    if sends_text {
+        command.arg("EVAL").arg(&script.text);
+    } else {
+        command.arg("EVALSHA").arg(&script.hash);
+    }
+    command.arg(keys.len());
+    for key in keys {
+        command.arg(key.as_ref());
+    }
+    for argument in arguments {
+        match argument {
+            Argument::Word(word) => command.arg(*word),
+            Argument::Number(number) => command.arg(*number),
+        };
+    }
+    command
 }
 
 fn is_error(value: &Value, code: &str) -> bool {

@@ -3,7 +3,9 @@
 //! The server's certificate is always verified. It must be valid for the expected name, and signed
 //! by a trusted CA. The trusted CAs are either Mozilla's CAs or the CAs of a file.
 //!
-//! Each process creates one configuration per CA file, and a new configuration when the file
+//! The client may have a certificate of its own, for servers that require one.
+//!
+//! Each process creates one configuration per set of files, and a new configuration when a file
 //! changes. Connections share the configuration, so that a new connection can resume the session of
 //! an earlier connection. rustls' process-wide default is left unchanged, because other extensions
 //! may set it.
@@ -14,7 +16,7 @@ mod tests;
 use parking_lot::Mutex;
 use rustls::crypto::ring;
 use rustls::pki_types::pem::{self, PemObject};
-use rustls::pki_types::{CertificateDer, ServerName};
+use rustls::pki_types::{CertificateDer, PrivateKeyDer, ServerName};
 use rustls::{ClientConfig, ClientConnection, RootCertStore, StreamOwned};
 use std::collections::BTreeMap;
 use std::fs;
@@ -44,6 +46,13 @@ pub enum TlsError {
         /// The file.
         path: PathBuf,
     },
+    /// The file of the client's certificate or of its private key cannot be used.
+    // The details are left out, because they could quote the private key.
+    #[error("client certificate or key {} cannot be read, or is not a PEM file of its kind", path.display())]
+    Identity {
+        /// The file.
+        path: PathBuf,
+    },
     /// The expected name is neither a DNS name nor an IP address.
     #[error("server name is neither a DNS name nor an IP address")]
     ServerName,
@@ -55,13 +64,27 @@ pub enum TlsError {
     Transport(io::Error),
 }
 
-/// Creates a session with the server that is called `server_name`. Sends nothing yet.
+/// The client's own certificate. The files are in PEM form.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Identity {
+    /// The file of the certificate, which may be followed by the certificates of its CAs.
+    pub certificate: PathBuf,
+    /// The file of the private key.
+    pub key: PathBuf,
+}
+
+/// Creates a session with the server that is called `server_name`. Sends nothing yet. The server
+/// gets the certificate `identity` if it requests one.
 ///
 /// # Errors
-/// Returns [`TlsError`] if the CA file cannot be used or the name is invalid.
-pub fn client(ca_file: Option<&Path>, server_name: &str) -> Result<ClientConnection, TlsError> {
+/// Returns [`TlsError`] if a file cannot be used or the name is invalid.
+pub fn client(
+    ca_file: Option<&Path>,
+    identity: Option<&Identity>,
+    server_name: &str,
+) -> Result<ClientConnection, TlsError> {
     let name = ServerName::try_from(server_name.to_owned()).map_err(|_| TlsError::ServerName)?;
-    Ok(ClientConnection::new(config(ca_file)?, name)?)
+    Ok(ClientConnection::new(config(ca_file, identity)?, name)?)
 }
 
 /// Performs the handshake over `transport`. Returns once the server's certificate has been
@@ -96,35 +119,72 @@ fn unwrapped(error: io::Error) -> TlsError {
 type Stamp = ([u64; 3], [i64; 4]);
 
 struct Cached {
-    stamp: Option<Stamp>,
+    stamps: Vec<Stamp>,
     config: Arc<ClientConfig>,
 }
 
-/// The configurations by CA file; `None` is the key for the public CAs. Only CA files that could be
-/// used have an entry.
-static CONFIGS: Mutex<BTreeMap<Option<PathBuf>, Cached>> = Mutex::new(BTreeMap::new());
+/// The files of a configuration: the CA file, or `None` for the public CAs, and the client's own
+/// certificate.
+type Files = (Option<PathBuf>, Option<Identity>);
 
-fn config(ca_file: Option<&Path>) -> Result<Arc<ClientConfig>, TlsError> {
-    // Take the stamp before reading the file. If the file changes in between, the stamp is too old
-    // and the next call reads the file again.
-    let stamp = ca_file.map(stamp).transpose()?;
-    let key = ca_file.map(Path::to_owned);
+/// The configurations by their files. Only files that could be used have an entry.
+static CONFIGS: Mutex<BTreeMap<Files, Cached>> = Mutex::new(BTreeMap::new());
+
+fn config(
+    ca_file: Option<&Path>,
+    identity: Option<&Identity>,
+) -> Result<Arc<ClientConfig>, TlsError> {
+    // Take the stamps before reading the files. If a file changes in between, its stamp is too old
+    // and the next call reads the files again.
+    let mut stamps: Vec<_> = ca_file
+        .iter()
+        .map(|path| stamp(path))
+        .collect::<Result<_, _>>()?;
+    for path in identity.iter().flat_map(|it| [&it.certificate, &it.key]) {
+        stamps.push(stamp(path).map_err(|_| unusable(path))?);
+    }
+    let key = (ca_file.map(Path::to_owned), identity.cloned());
     if let Some(cached) = CONFIGS.lock().get(&key)
-        && cached.stamp == stamp
+        && cached.stamps == stamps
     {
         return Ok(Arc::clone(&cached.config));
     }
-    let config = ClientConfig::builder_with_provider(Arc::new(ring::default_provider()))
+    let builder = ClientConfig::builder_with_provider(Arc::new(ring::default_provider()))
         .with_safe_default_protocol_versions()?
-        .with_root_certificates(roots(ca_file)?)
-        .with_no_client_auth();
+        .with_root_certificates(roots(ca_file)?);
+    let config = match identity {
+        None => builder.with_no_client_auth(),
+        Some(identity) => {
+            let (certificates, key) = read(identity)?;
+            builder.with_client_auth_cert(certificates, key)?
+        }
+    };
     let config = Arc::new(config);
     let cached = Cached {
-        stamp,
+        stamps,
         config: Arc::clone(&config),
     };
     CONFIGS.lock().insert(key, cached);
     Ok(config)
+}
+
+/// Reads the client's own certificate and its key.
+fn read(
+    identity: &Identity,
+) -> Result<(Vec<CertificateDer<'static>>, PrivateKeyDer<'static>), TlsError> {
+    let certificates = CertificateDer::pem_file_iter(&identity.certificate);
+    let certificates: Option<Vec<_>> = certificates
+        .ok()
+        .and_then(|all| all.collect::<Result<_, _>>().ok());
+    let certificates = certificates.filter(|all| !all.is_empty());
+    let certificates = certificates.ok_or_else(|| unusable(&identity.certificate))?;
+    let key = PrivateKeyDer::from_pem_file(&identity.key).map_err(|_| unusable(&identity.key))?;
+    Ok((certificates, key))
+}
+
+fn unusable(path: &Path) -> TlsError {
+    let path = path.to_owned();
+    TlsError::Identity { path }
 }
 
 fn stamp(path: &Path) -> Result<Stamp, TlsError> {

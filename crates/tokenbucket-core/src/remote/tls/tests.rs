@@ -3,7 +3,6 @@
 
 use super::*;
 use rcgen::{BasicConstraints, CertificateParams, IsCa, Issuer, KeyPair, date_time_ymd};
-use rustls::pki_types::PrivateKeyDer;
 use rustls::version::{TLS12, TLS13};
 use rustls::{CertificateError, ServerConfig, ServerConnection, SupportedProtocolVersion};
 use std::os::unix::net::UnixStream;
@@ -76,7 +75,7 @@ fn echo(
         stream.write_all(&line)?;
         stream.flush()
     });
-    let reply = client(ca_file, server_name)
+    let reply = client(ca_file, None, server_name)
         .and_then(|client| handshake(client, near))
         .map(|mut stream| {
             stream.write_all(b"PING\n").unwrap();
@@ -163,12 +162,12 @@ fn an_expired_certificate_is_refused() {
 fn a_server_without_tls_is_an_error() {
     let (near, mut far) = UnixStream::pair().unwrap();
     far.write_all(b"-ERR what\r\n").unwrap();
-    let error = handshake(client(None, "h").unwrap(), near).unwrap_err();
+    let error = handshake(client(None, None, "h").unwrap(), near).unwrap_err();
     assert!(matches!(error, TlsError::Rustls(_)), "{error:?}");
 
     let (near, far) = UnixStream::pair().unwrap();
     drop(far);
-    let error = handshake(client(None, "h").unwrap(), near).unwrap_err();
+    let error = handshake(client(None, None, "h").unwrap(), near).unwrap_err();
     assert!(matches!(error, TlsError::Transport(_)), "{error:?}");
 }
 
@@ -177,7 +176,7 @@ fn useless_ca_files_are_refused() {
     let directory = TempDir::new().unwrap();
     let missing = directory.path().join("missing.pem");
     for path in [missing.as_path(), directory.path(), Path::new("/dev/null")] {
-        let error = client(Some(path), "h").unwrap_err();
+        let error = client(Some(path), None, "h").unwrap_err();
         assert!(matches!(error, TlsError::CaFile { .. }), "{error:?}");
     }
     let key = KeyPair::generate().unwrap().serialize_pem();
@@ -186,7 +185,7 @@ fn useless_ca_files_are_refused() {
     let broken = "-----BEGIN CERTIFICATE-----\nhunter2!\n-----END CERTIFICATE-----\n";
     for content in ["", "hunter2", "-----BEGIN hunter2", &key, junk, cut, broken] {
         let file = file(content.as_bytes());
-        let error = client(Some(file.path()), "h").unwrap_err();
+        let error = client(Some(file.path()), None, "h").unwrap_err();
         assert!(matches!(error, TlsError::NoCertificate { .. }), "{error:?}");
         assert!(!error.to_string().contains("hunter2"));
     }
@@ -195,7 +194,7 @@ fn useless_ca_files_are_refused() {
 #[test]
 fn senseless_server_names_are_refused() {
     for name in ["", "a b", "[::1]", "-", "a\0"] {
-        let error = client(None, name).unwrap_err();
+        let error = client(None, None, name).unwrap_err();
         assert!(matches!(error, TlsError::ServerName), "{name:?}: {error:?}");
     }
 }
@@ -204,13 +203,16 @@ fn senseless_server_names_are_refused() {
 fn a_configuration_is_shared_until_its_file_changes() {
     let (mut authority, other) = (Authority::new(), Authority::new());
     let path = authority.file.path().to_owned();
-    let first = config(Some(&path)).unwrap();
-    assert!(Arc::ptr_eq(&first, &config(Some(&path)).unwrap()));
+    let first = config(Some(&path), None).unwrap();
+    assert!(Arc::ptr_eq(&first, &config(Some(&path), None).unwrap()));
     assert!(!Arc::ptr_eq(
         &first,
-        &config(Some(other.file.path())).unwrap()
+        &config(Some(other.file.path()), None).unwrap()
     ));
-    assert!(Arc::ptr_eq(&config(None).unwrap(), &config(None).unwrap()));
+    assert!(Arc::ptr_eq(
+        &config(None, None).unwrap(),
+        &config(None, None).unwrap()
+    ));
 
     // The file now contains another CA. Servers of the new CA are accepted. Servers of the previous
     // CA are rejected.
@@ -218,13 +220,13 @@ fn a_configuration_is_shared_until_its_file_changes() {
     echo(other.server(2999), Some(&path), "cache.example").unwrap();
     refusal(echo(authority.server(2999), Some(&path), "cache.example"));
 
-    let grown = config(Some(&path)).unwrap();
+    let grown = config(Some(&path), None).unwrap();
     authority.file.write_all(b"\n").unwrap();
-    assert!(!Arc::ptr_eq(&grown, &config(Some(&path)).unwrap()));
+    assert!(!Arc::ptr_eq(&grown, &config(Some(&path), None).unwrap()));
 }
 
 #[test]
 fn no_default_of_the_process_is_installed() {
-    client(None, "h").unwrap();
+    client(None, None, "h").unwrap();
     assert!(rustls::crypto::CryptoProvider::get_default().is_none());
 }

@@ -44,13 +44,13 @@ pub enum DsnError {
     EmptyCredentials,
     /// An option is unknown to every scheme.
     #[error(
-        "have no options other than cafile, servername, db, user and password \
+        "have no options other than cafile, certfile, keyfile, servername, db, user and password \
          (in a password, \"?\" is \"%3F\")"
     )]
     UnknownOption,
     /// An option belongs to another scheme.
     #[error(
-        "have only options of its scheme: cafile and servername with rediss://, \
+        "have only options of its scheme: cafile, certfile, keyfile and servername with rediss://, \
          db, user and password with unix://"
     )]
     MisplacedOption,
@@ -63,6 +63,10 @@ pub enum DsnError {
     /// The path of the CA file is relative.
     #[error("have an absolute path as its cafile option")]
     CaFile,
+    /// The certificate of the client has no key, or the key has no certificate, or a path is
+    /// relative.
+    #[error("have absolute paths as its certfile and keyfile options, or neither option")]
+    Identity,
     /// The server name is invalid, so no certificate can match it.
     #[error("have a DNS name or an IP address as its host and servername option")]
     ServerName,

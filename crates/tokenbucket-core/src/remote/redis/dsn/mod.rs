@@ -3,6 +3,7 @@
 //! ```text
 //! redis://[[user]:password@]host[:port][/db]
 //! rediss://[[user]:password@]host[:port][/db][?cafile=/path/ca.pem&servername=name]
+//!     also certfile=/path/client.pem&keyfile=/path/client.key
 //! unix:///path[?db=N&user=...&password=...]          also redis+unix://
 //! ```
 //!
@@ -24,6 +25,7 @@ pub use error::DsnError;
 use crate::remote::endpoint::{Endpoint, EndpointError};
 use crate::remote::record::digits;
 use crate::remote::secret::Secret;
+pub use crate::remote::tls::Identity;
 use options::Options;
 use percent_encoding::percent_decode_str;
 use rustls::pki_types::ServerName;
@@ -60,6 +62,8 @@ pub struct Tls {
     /// The file with the certificates of the only trusted CAs, in PEM form; `None` for the public
     /// CAs.
     pub ca_file: Option<PathBuf>,
+    /// The client's own certificate, for servers that require one.
+    pub identity: Option<Identity>,
     /// The DNS name or IP address that the certificate must be valid for.
     pub server_name: String,
 }
@@ -84,7 +88,8 @@ impl Dsn {
         match scheme.to_ascii_lowercase().as_str() {
             "redis" => Self::parse_tcp(target, Options::parse(query, &[])?, false),
             "rediss" => {
-                let options = Options::parse(query, &["cafile", "servername"])?;
+                let options =
+                    Options::parse(query, &["cafile", "certfile", "keyfile", "servername"])?;
                 Self::parse_tcp(target, options, true)
             }
             "unix" | "redis+unix" => {
@@ -203,8 +208,17 @@ impl Tls {
         if ca_file.as_deref().is_some_and(Path::is_relative) {
             return Err(DsnError::CaFile);
         }
+        let files = [options.take("certfile"), options.take("keyfile")];
+        let identity = match files.map(|path| path.map(PathBuf::from)) {
+            [None, None] => None,
+            [Some(certificate), Some(key)] if certificate.is_absolute() && key.is_absolute() => {
+                Some(Identity { certificate, key })
+            }
+            _ => return Err(DsnError::Identity),
+        };
         Ok(Self {
             ca_file,
+            identity,
             server_name,
         })
     }

@@ -6,7 +6,15 @@ use super::{DsnError, decode};
 use std::collections::BTreeMap;
 
 /// The options of all schemes.
-const KNOWN: [&str; 5] = ["cafile", "servername", "db", "user", "password"];
+const KNOWN: [&str; 7] = [
+    "cafile",
+    "certfile",
+    "keyfile",
+    "servername",
+    "db",
+    "user",
+    "password",
+];
 
 /// Options with their decoded values.
 #[derive(Default)]

@@ -191,6 +191,15 @@ const BROKEN: &[(DsnError, &[&str])] = &[
         &["unix:///s?db", "unix:///s?password&user=hunter2"],
     ),
     (
+        DsnError::Identity,
+        &[
+            "rediss://h?certfile=/hunter2",
+            "rediss://h?keyfile=/hunter2",
+            "rediss://h?certfile=/hunter2&keyfile=hunter2",
+            "rediss://h?certfile=&keyfile=/hunter2",
+        ],
+    ),
+    (
         DsnError::CaFile,
         &[
             "rediss://h?cafile=hunter2",

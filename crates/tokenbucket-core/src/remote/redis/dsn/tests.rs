@@ -91,6 +91,7 @@ fn tls_is_for_the_host_unless_told_otherwise() {
     ] {
         let expected = Tls {
             ca_file: ca_file.map(PathBuf::from),
+            identity: None,
             server_name: server_name.to_owned(),
         };
         assert_eq!(tls(text), expected, "{text}");

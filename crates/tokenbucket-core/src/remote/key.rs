@@ -1,4 +1,4 @@
-//! The keys of items in memcached.
+//! The keys of records in memcached and Redis.
 //!
 //! memcached accepts keys of 1 to 250 bytes without spaces and control characters. An identifier
 //! has any bytes and any length, and often comes from outside. The prefix and the identifier
@@ -6,6 +6,9 @@
 //! `get` it. Any other name is hashed, and the readable head of the name precedes the hash. Bytes
 //! from 0x80 on are also used unchanged, because memcached accepts them. ext-memcached does not use
 //! such bytes.
+//!
+//! Redis accepts any bytes up to 512 MB. A name of at most 250 bytes is used unchanged. A longer
+//! name is hashed, because sending megabytes could take longer than the timeout.
 //!
 //! Invariant: the key is valid for any identifier, and different names have different keys. If two
 //! names are both hashed, SHA-256 keeps their keys apart. If only one name is hashed, the
@@ -17,7 +20,7 @@
 
 use crate::digest::{DIGITS, digits};
 
-/// The longest key that memcached accepts, in bytes.
+/// The longest key that memcached accepts, in bytes. Keys in Redis are not longer either.
 const MAX_KEY: usize = 250;
 
 /// The bytes between the readable head and the hash.
@@ -34,6 +37,17 @@ const MAX_HEAD: usize = MAX_KEY - MARKER.len() - DIGITS;
 pub fn item_key(prefix: &[u8], identifier: &[u8]) -> Vec<u8> {
     let name = [prefix, identifier].concat();
     if is_plain(&name) { name } else { hashed(&name) }
+}
+
+/// Returns the key in Redis of the bucket `identifier` under `prefix`.
+#[must_use]
+pub fn redis_key(prefix: &[u8], identifier: &[u8]) -> Vec<u8> {
+    let name = [prefix, identifier].concat();
+    if name.len() <= MAX_KEY && !is_marked(&name) {
+        name
+    } else {
+        hashed(&name)
+    }
 }
 
 /// Returns the key of an item that ext-memcache calls `name`. Bytes that ext-memcache cannot send
@@ -146,6 +160,17 @@ mod tests {
     }
 
     #[test]
+    fn redis_gets_any_bytes_unchanged_up_to_the_limit() {
+        let odd = b"Ann Lee\r\n\0\x7f".as_slice();
+        assert_eq!(redis_key(b"p:", odd), [b"p:", odd].concat());
+        assert_eq!(redis_key(b"", b""), b"");
+        assert_eq!(redis_key(b"ab", &[b' '; 248]).len(), 250);
+        let long = redis_key(b"ab", &[b'x'; 249]);
+        assert_eq!(long, item_key(b"ab", &[b'x'; 249]));
+        assert_ne!(redis_key(b"", &long), long);
+    }
+
+    #[test]
     fn no_identifier_ends_the_line_or_the_word() {
         for identifier in [
             b"x\r\nflush_all\r\n".as_slice(),
@@ -193,6 +218,7 @@ mod tests {
         #[test]
         fn different_names_have_different_keys(one in name(), two in name()) {
             prop_assert_eq!(item_key(b"", &one) == item_key(b"", &two), one == two);
+            prop_assert_eq!(redis_key(b"", &one) == redis_key(b"", &two), one == two);
         }
 
         #[test]

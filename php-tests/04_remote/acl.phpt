@@ -1,0 +1,46 @@
+--TEST--
+The documented ACL is enough on Redis, and an error names a missing command
+--EXTENSIONS--
+pcntl
+--FILE--
+<?php
+require __DIR__ . '/../../testkit/php/check.php';
+require __DIR__ . '/../../testkit/php/servers.php';
+
+$redis = RedisServer::start();
+$commands = ['+evalsha', '+eval', '+get', '+set', '+time', '+pttl'];
+$allow = fn (array $commands) => $redis->command('ACL', 'SETUSER', 'limiter', 'reset', 'on', '>secret', '~tokenbucket:*', ...$commands);
+$storage = fn (string $prefix = 'tokenbucket:') => new TokenBucketStorageRedis(
+    "unix://$redis->socket?user=limiter&password=secret", $prefix, is_slow() ? 10.0 : 1.0, TokenBucket\OnFailure::Throw, false,
+);
+$bucket = new TokenBucket($storage(), 'x', 5, 0.001);
+$allow($commands);
+$redis->command('SCRIPT', 'FLUSH');
+check($bucket->consume() && $bucket->attempt(4)->allowed && !$bucket->attempt()->allowed, 'takes');
+$bucket->refund();
+check($bucket->peek()->remaining === 1.0, 'refund');
+$bucket->reset();
+check(TokenBucket::attemptAll([$bucket, [$bucket, 2]])->allowed, 'attemptAll()');
+check(TokenBucket::attemptEach([$bucket])[0]->allowed, 'attemptEach()');
+check($bucket->reserve(0.0)->decision->allowed, 'reserve()');
+foreach ($commands as $missing) {
+    $redis->command('FLUSHALL');
+    $redis->command('SCRIPT', 'FLUSH');
+    $allow(array_values(array_diff($commands, [$missing])));
+    $message = thrown(fn () => $bucket->consume());
+    $allow($commands);
+    // The breaker opens after three failures in a row.
+    check($bucket->consume(), 'allowed again');
+    echo "$missing: ", strstr($message, 'NOPERM') ?: $message, "\n";
+}
+$allow($commands);
+echo strstr(thrown(fn () => (new TokenBucket($storage('other:'), 'x', 5, 1))->consume()), 'NOPERM'), "\n";
+?>
+--EXPECTREGEX--
+\+evalsha: NOPERM .*'evalsha'.*
+\+eval: NOPERM .*'eval'.*
+\+get: NOPERM .*'get'.*
+\+set: NOPERM .*'set'.*
+\+time: NOPERM .*'time'.*
+\+pttl: NOPERM .*'pttl'.*
+NOPERM .*keys.*

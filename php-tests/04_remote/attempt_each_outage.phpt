@@ -1,0 +1,111 @@
+--TEST--
+When a server fails, attemptEach() decides each bucket by its own failure policy
+--EXTENSIONS--
+pcntl
+--INI--
+tokenbucket.failure_report=warning
+--FILE--
+<?php
+require __DIR__ . '/../../testkit/php/check.php';
+require __DIR__ . '/../../testkit/php/servers.php';
+require __DIR__ . '/../../testkit/php/proxy.php';
+
+use TokenBucket\OnFailure;
+
+$reports = [];
+set_error_handler(function (int $level, string $message) use (&$reports): bool {
+    $reports[] = $message;
+    return $level === E_WARNING;
+});
+$timeout = is_slow() ? 2.0 : 0.2;
+$servers = ['Redis' => RedisServer::start(), 'Memcached' => MemcachedServer::startTcp()];
+$said = fn (array $decisions) => implode(', ', array_map(fn ($it) => "$it->reason" . ($it->fallback ? ' by policy' : ''), $decisions));
+foreach ($servers as $kind => $server) {
+    echo "-- $kind --\n";
+    // Each proxy is a server with a breaker of its own.
+    $start = function (string $prefix) use ($kind, $server, $timeout): array {
+        $proxy = new Proxy("tcp://127.0.0.1:$server->port");
+        $class = "TokenBucketStorage$kind";
+        $address = ($kind === 'Redis' ? 'redis://' : '') . "127.0.0.1:$proxy->port";
+        $bucket = fn (OnFailure $policy, string $name = 'x', bool $direct = false) => new TokenBucket(
+            new $class($direct ? str_replace($proxy->port, $server->port, $address) : $address, $prefix, $timeout, $policy, false), $name, 3, 1e-6,
+        );
+        $bucket(OnFailure::Local, 'connects')->consume();
+        return [$proxy, $bucket, fn (string $name) => $bucket(OnFailure::Local, $name, true)->peek()->remaining];
+    };
+    $failed = fn () => TokenBucket\status()['remote']['failed'];
+    $policies = ['l' => OnFailure::Local, 'a' => OnFailure::Allow, 'd' => OnFailure::Deny, 'm' => OnFailure::Local];
+
+    [$proxy, $bucket, $left] = $start('hung:');
+    $proxy->set(Proxy::SWALLOW_REPLIES);
+    $before = [$failed(), microtime(true)];
+    $all = array_map(fn ($policy, $name) => $bucket($policy, $name), $policies, array_keys($policies));
+    $reports = [];
+    echo 'hung: ', $said(TokenBucket::attemptEach([...$all, $all[0], $all[0], $all[0]])), "\n";
+    $took = microtime(true) - $before[1];
+    check($failed() - $before[0] === 1, 'one failure: ' . ($failed() - $before[0]));
+    check(count($reports) === 1 && str_contains($reports[0], 'no reply within the timeout; using shared memory'), json_encode($reports));
+    check($took < 2 * $timeout, "one timeout: $took s");
+    // The server has executed each request once. The bucket "l" was in four requests.
+    $now = array_map($left, array_keys($policies));
+    check($now === [0.0, 2.0, 2.0, 2.0], 'sent once: ' . json_encode($now));
+
+    [$proxy, $bucket, $left] = $start('half:');
+    $proxy->set(Proxy::HALF_REPLY);
+    $all = array_map(fn ($name) => $bucket(OnFailure::Deny, $name), range(1, 20));
+    $decisions = TokenBucket::attemptEach($all);
+    $fallbacks = array_keys(array_filter(array_column($decisions, 'fallback')));
+    check(count($fallbacks) > 3 && count($fallbacks) < 17, 'some were answered: ' . json_encode($fallbacks));
+    check($fallbacks === range(20 - count($fallbacks), 19), 'the last ones were not');
+    check(array_map($left, range(1, 20)) === array_fill(0, 20, 2.0), 'sent once');
+
+    [$proxy, $bucket, $left] = $start('throw:');
+    $memory = new TokenBucket(new TokenBucketStorageMemory, 'x', 3, 1);
+    $shared = new TokenBucket(new TokenBucketStorageSharedMemory("$kind each"), 'x', 3, 1e-6);
+    $proxy->set(Proxy::SWALLOW_REQUESTS);
+    foreach ([[OnFailure::Local, OnFailure::Throw], [OnFailure::Throw, OnFailure::Local]] as [$one, $two]) {
+        $call = fn () => TokenBucket::attemptEach([[$memory, 2], [$shared, 2], $bucket($one, 'one'), $bucket($two, 'two')]);
+        echo preg_replace('/\d{4,}/', 'PORT', thrown($call)), "\n";
+    }
+    check([$memory->peek()->remaining, $shared->peek()->remaining] === [3.0, 3.0], 'given back');
+    // The breaker opens after three failures.
+    $bucket(OnFailure::Deny)->consume();
+    $before = microtime(true);
+    echo 'the breaker is open: ', $said(TokenBucket::attemptEach([$bucket(OnFailure::Local, 'fresh'), $bucket(OnFailure::Deny)])), "\n";
+    check(microtime(true) - $before < $timeout, 'no timeout');
+
+    [$proxy, $bucket, $left] = $start('dead:');
+    $proxy->cut();
+    $proxy->stop();
+    [, $alive] = $start('alive:');
+    $decisions = TokenBucket::attemptEach([$bucket(OnFailure::Local), $alive(OnFailure::Deny), $bucket(OnFailure::Allow), $memory, $alive(OnFailure::Local)]);
+    echo 'one of two servers: ', $said($decisions), "\n";
+
+    [$proxy, $bucket, $left] = $start('foreign:');
+    $kind === 'Redis'
+        ? $server->command('SET', 'foreign:f', 'hello') && $server->command('LPUSH', 'foreign:g', '1')
+        : array_map(fn ($name) => $server->command("set foreign:$name 0 0 5\r\nhello", 'STORED'), ['f', 'g']);
+    $mixed = array_map(fn ($name) => $bucket(OnFailure::Deny, $name), ['a', 'f', 'b', 'g', 'c']);
+    echo 'foreign records: ', $said(TokenBucket::attemptEach($mixed)), "\n";
+    check($proxy->counts()['connections'] === 1, 'the connection is kept');
+    echo preg_replace('/\d{4,}/', 'PORT', thrown(fn () => TokenBucket::attemptEach([$bucket(OnFailure::Throw, 'a'), $bucket(OnFailure::Throw, 'f')]))), "\n";
+    check($left('a') === 2.0, 'given back');
+}
+?>
+--EXPECT--
+-- Redis --
+hung: granted by policy, granted by policy, unavailable by policy, granted by policy, granted by policy, granted by policy, insufficient_tokens by policy
+TokenBucket\StorageException: redis://127.0.0.1:PORT/0: no reply within the timeout
+TokenBucket\StorageException: redis://127.0.0.1:PORT/0: no reply within the timeout
+the breaker is open: granted by policy, unavailable by policy
+one of two servers: granted by policy, granted, granted by policy, granted, granted
+foreign records: granted, unavailable by policy, granted, unavailable by policy, granted
+TokenBucket\StorageException: redis://127.0.0.1:PORT/0: the key does not hold a record of this limiter
+-- Memcached --
+hung: granted by policy, granted by policy, unavailable by policy, granted by policy, granted by policy, granted by policy, insufficient_tokens by policy
+TokenBucket\StorageException: memcached at 127.0.0.1:PORT: no reply within the timeout
+TokenBucket\StorageException: memcached at 127.0.0.1:PORT: no reply within the timeout
+the breaker is open: granted by policy, unavailable by policy
+one of two servers: granted by policy, granted, granted by policy, granted, granted
+foreign records: granted, unavailable by policy, granted, unavailable by policy, granted
+TokenBucket\StorageException: memcached at 127.0.0.1:PORT: the key does not hold a record of this limiter

@@ -1,0 +1,44 @@
+--TEST--
+An identifier of 8 MB costs no timeout, and its key is short
+--EXTENSIONS--
+pcntl
+--INI--
+memory_limit=256M
+--FILE--
+<?php
+require __DIR__ . '/../../testkit/php/check.php';
+require __DIR__ . '/../../testkit/php/servers.php';
+
+$redis = RedisServer::start();
+$memcached = MemcachedServer::startTcp();
+$timeout = is_slow() ? 20.0 : 0.05;
+$long = str_repeat('x', 8 << 20);
+foreach (['Redis' => "unix://$redis->socket", 'Memcached' => "127.0.0.1:$memcached->port"] as $kind => $address) {
+    $class = "TokenBucketStorage$kind";
+    $storage = new $class($address, 'p:', $timeout, TokenBucket\OnFailure::Throw, false);
+    // The first call connects and sends the script.
+    (new TokenBucket($storage, 'short', 5, 0.001))->consume();
+    $one = new TokenBucket($storage, $long . 'a', 5, 0.001);
+    $two = new TokenBucket($storage, $long . 'b', 5, 0.001);
+    check([$one->consume(3), $one->consume(3), $two->consume(4)] === [true, false, true], "$kind: two buckets");
+    $one->refund();
+    check(TokenBucket::attemptAll([[$one, 3], [$two, 1]])->allowed, "$kind: all");
+    check([$one->peek()->remaining, $two->peek()->remaining] === [0.0, 0.0], "$kind: left");
+    $one->reset();
+    check($one->peek()->remaining === 5.0, "$kind: reset");
+}
+$remote = TokenBucket\status()['remote'];
+check($remote['failed'] === 0, 'failed: ' . $remote['failed']);
+$lengths = array_map(strlen(...), $redis->command('KEYS', '*'));
+sort($lengths);
+echo json_encode($lengths), "\n";
+// A key of 250 bytes is the longest that is not hashed.
+foreach ([248, 249] as $length) {
+    (new TokenBucket(new TokenBucketStorageRedis("unix://$redis->socket", 'p:'), str_repeat(' ', $length), 5, 1))->consume();
+    var_dump($redis->command('EXISTS', 'p:' . str_repeat(' ', $length)));
+}
+?>
+--EXPECT--
+[7,250,250]
+int(1)
+int(0)

@@ -1,0 +1,131 @@
+//! `attemptEach()`: decides each bucket on its own, with one round trip for each server.
+
+use super::attempt;
+use super::list::{elements, questions};
+use super::question::{Home, Question};
+use crate::decision;
+use crate::storage::Storage;
+use crate::zend::{Call, Number, Thrown, Zval, throw, value};
+use std::any::{Any, TypeId};
+use tokenbucket_core::batch::Taken;
+use tokenbucket_core::{Decision, Outcome};
+
+/// Implements `attemptEach(array $buckets): array`. Returns the decision of each bucket under the
+/// bucket's key.
+pub fn attempt_each(call: &mut Call<'_>, result: &mut Zval) -> Result<(), Thrown> {
+    let (keys, elements) = elements(call.array(1)?, Number::Int(1))?;
+    let questions = questions(&elements)?;
+    let mut calls = Calls {
+        questions: &questions,
+        decisions: vec![None; questions.len()],
+        taken: Vec::new(),
+    };
+    if let Err(thrown) = calls.run() {
+        calls.give_back();
+        return Err(thrown);
+    }
+    let mut decisions = value::of_list([]).ok_or(Thrown)?;
+    for (index, key) in keys.iter().enumerate() {
+        let decision = calls.decisions[index].ok_or(Thrown)?;
+        let decision = decision::to_object(&questions[index].plan.quota, &decision)?;
+        let key = value::to_string(key).ok_or(Thrown)?;
+        value::insert(&mut decisions, value::bytes(&key), decision);
+    }
+    *result = decisions;
+    Ok(())
+}
+
+/// The calls on all buckets of one `attemptEach()`.
+struct Calls<'a> {
+    questions: &'a [Question<'a>],
+    decisions: Vec<Option<Decision>>,
+    /// The takes that were granted by storages of the extension, and whether the failure policy
+    /// granted them.
+    taken: Vec<(Taken, bool)>,
+}
+
+impl<'a> Calls<'a> {
+    /// Decides all questions.
+    fn run(&mut self) -> Result<(), Thrown> {
+        for group in groups(self.questions) {
+            let question = &self.questions[group[0]];
+            match native(question) {
+                Some(storage) => self.take_each(storage, &group)?,
+                None => self.take_alone(group[0])?,
+            }
+        }
+        Ok(())
+    }
+
+    /// Decides questions whose storages are of the same class as `storage`.
+    fn take_each(&mut self, storage: &'a dyn Storage, group: &[usize]) -> Result<(), Thrown> {
+        let questions = group.iter().map(|&index| &self.questions[index]);
+        let bucket = |question: &'a Question<'a>| Some((native(question)?, question.plan.key()));
+        let buckets: Vec<_> = questions.clone().filter_map(bucket).collect();
+        let steps: Vec<_> = questions.map(|question| question.step).collect();
+        storage.take_each(&buckets, &steps, &mut |place, answer| {
+            self.decide(group[place], answer);
+        })
+    }
+
+    /// Decides a question that may run PHP code.
+    fn take_alone(&mut self, index: usize) -> Result<(), Thrown> {
+        let question = &self.questions[index];
+        match &question.home {
+            Home::Native(storage) => self.decide(index, question.take(&**storage)?),
+            Home::Userland(_) => self.decisions[index] = Some(attempt::decide(question)?),
+        }
+        Ok(())
+    }
+
+    fn decide(&mut self, index: usize, answer: (Outcome, bool)) {
+        let question = &self.questions[index];
+        self.decisions[index] = Some(question.decision(answer));
+        let (outcome, fell_back) = answer;
+        if outcome.granted() {
+            let step = question.step;
+            let taken = Taken {
+                index,
+                step,
+                outcome,
+            };
+            self.taken.push((taken, fell_back));
+        }
+    }
+
+    /// Gives the taken tokens back, because the caller gets an exception instead of the decisions.
+    fn give_back(&self) {
+        for (taken, fell_back) in self.taken.iter().rev() {
+            let question = &self.questions[taken.index];
+            let (Home::Native(storage), put) = (&question.home, taken.give_back()) else {
+                continue;
+            };
+            // While an exception is pending, no method of PDO can be called.
+            throw::aside(|| storage.give_back(question.plan.key(), &put, *fell_back)).ok();
+        }
+    }
+}
+
+/// Returns the storage of a question that needs only a step. Returns `None` for a userland storage,
+/// and for a class that overrides `_bootstrap()`.
+fn native<'a>(question: &'a Question<'_>) -> Option<&'a dyn Storage> {
+    match &question.home {
+        Home::Native(storage) if !question.plan.overrides.bootstrap => Some(&**storage),
+        _ => None,
+    }
+}
+
+/// Groups the indexes of questions by the classes of their storages, in order. Each question that
+/// may run PHP code is a group of its own.
+fn groups(questions: &[Question<'_>]) -> Vec<Vec<usize>> {
+    let mut groups: Vec<(Option<TypeId>, Vec<usize>)> = Vec::new();
+    for (index, question) in questions.iter().enumerate() {
+        let class = native(question).map(|storage| (storage as &dyn Any).type_id());
+        let mut others = groups.iter_mut();
+        match others.find(|(other, _)| class.is_some() && *other == class) {
+            Some((_, group)) => group.push(index),
+            None => groups.push((class, vec![index])),
+        }
+    }
+    groups.into_iter().map(|(_, group)| group).collect()
+}
