@@ -10,6 +10,8 @@ mod caller;
 mod decisions;
 #[path = "remote/exactness.rs"]
 mod exactness;
+#[path = "remote/failover.rs"]
+mod failover;
 #[path = "remote/faults.rs"]
 mod faults;
 #[path = "remote/foreign.rs"]

@@ -2,9 +2,9 @@
 
 use crate::certificates::Authority;
 use crate::folder::Folder;
-use crate::free_port;
 use crate::process::Process;
 use crate::resp::Connection;
+use crate::{eventually, free_port};
 use std::path::{Path, PathBuf};
 
 /// A server that listens on a TCP port of 127.0.0.1 and on a Unix socket.
@@ -143,6 +143,17 @@ impl Redis {
             connection.command(&["AUTH", password]).unwrap();
         }
         connection.command(words).unwrap()
+    }
+
+    /// Makes the server a replica of `primary`, and returns when it has the primary's data.
+    pub fn follow(&self, primary: &Self) {
+        self.cli(&["REPLICAOF", "127.0.0.1", &primary.port.to_string()]);
+        let is_linked = || {
+            let info = self.cli(&["INFO", "replication"]);
+            info.contains("master_link_status:up")
+        };
+        // A replica contacts its primary once a second.
+        assert!(eventually(is_linked) || eventually(is_linked));
     }
 }
 

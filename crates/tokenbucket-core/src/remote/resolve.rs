@@ -43,6 +43,13 @@ pub fn addresses(host: &str, port: u16) -> io::Result<Vec<SocketAddr>> {
     Ok(addresses)
 }
 
+/// Stores addresses of a name in the cache, as a lookup does.
+#[cfg(test)]
+pub fn learn(host: &str, port: u16, addresses: Vec<SocketAddr>) {
+    let name = (host.to_owned(), port);
+    KNOWN.lock().insert(name, (addresses, boot_clock()));
+}
+
 /// Removes the host from the cache, so that the next call looks it up again.
 pub fn forget(host: &str, port: u16) {
     KNOWN.lock().remove(&(host.to_owned(), port));

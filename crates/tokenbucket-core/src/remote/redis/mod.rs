@@ -6,6 +6,8 @@
 
 pub mod dsn;
 mod script;
+#[cfg(test)]
+mod tests;
 
 use super::{Ask, Cause, Reply, Server, Transport, record};
 use crate::clock::{TICKS_PER_MICROSECOND, Timestamp};

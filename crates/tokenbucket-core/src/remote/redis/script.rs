@@ -8,13 +8,17 @@ use super::dsn::Dsn;
 use crate::clock::{TICKS_PER_MICROSECOND, Ticks, Timestamp};
 use crate::remote::channel::Channel;
 use crate::remote::connections::Connections;
+use crate::remote::endpoint::Endpoint;
 use crate::remote::stream::Stream;
-use crate::remote::{Cause, tls};
+use crate::remote::{Cause, resolve, tls};
 use redis::{Cmd, Parser, Value, cmd};
 use std::io::{self, Read};
 use std::sync::Arc;
 
 static CONNECTIONS: Connections<Arc<Dsn>, Box<dyn Channel>> = Connections::new();
+
+/// The errors of a server that is not a primary with data, for example after a failover.
+const CANNOT_DECIDE: [&str; 5] = ["READONLY", "MASTERDOWN", "MOVED", "CLUSTERDOWN", "LOADING"];
 
 /// The usual length of a call, in bytes.
 const LIKELY_LENGTH: usize = 256;
@@ -139,7 +143,11 @@ impl Redis {
         if is_error(&value, "NOSCRIPT") {
             value = self.exchange(&mut *channel, &[invoke("EVAL", &script.text)])?;
         }
-        CONNECTIONS.keep(&self.dsn, channel);
+        // A server that cannot decide now may have been replaced by another one at its address. The
+        // connection is dropped, so that the next call connects again.
+        if !CANNOT_DECIDE.iter().any(|code| is_error(&value, code)) {
+            CONNECTIONS.keep(&self.dsn, channel);
+        }
         match value {
             Value::ServerError(_) if is_error(&value, "TOKENBUCKET") => Err(Cause::Record),
             Value::ServerError(_) if is_error(&value, "WRONGTYPE") => Err(Cause::Record),
@@ -181,7 +189,14 @@ impl Redis {
         }
     }
 
+    /// Converts an error of the server. Forgets the server's addresses if another server may be
+    /// there now.
     fn refused(&self, error: &redis::ServerError) -> Cause {
+        if let Endpoint::Tcp { host, port } = &self.dsn.endpoint
+            && CANNOT_DECIDE.contains(&error.code())
+        {
+            resolve::forget(host, *port);
+        }
         let text = format!("{} {}", error.code(), error.details().unwrap_or_default());
         // Before authentication, Redis rejects a command of more than ten words with this error.
         let text = if text.contains("unauthenticated multibulk length") {
