@@ -158,7 +158,7 @@ impl Redis {
 }
 
 /// Returns the path or name of the Redis server to start.
-fn redis() -> String {
+pub fn redis() -> String {
     std::env::var("REDIS_SERVER").unwrap_or_else(|_| "redis-server".into())
 }
 
@@ -185,11 +185,11 @@ fn run(
 
 /// Reports whether the server replies on its socket. An error because of a missing password is a
 /// reply too. The server opens its ports before its socket, so its ports are open then.
-fn answers(socket: &Path) -> bool {
+pub fn answers(socket: &Path) -> bool {
     let reply = Connection::open(socket).and_then(|mut server| server.command(&["PING"]));
     reply.is_ok_and(|text| text == "PONG" || text.starts_with("NOAUTH"))
 }
 
-fn text(path: &Path) -> String {
+pub fn text(path: &Path) -> String {
     path.to_str().unwrap().to_owned()
 }
