@@ -6,6 +6,8 @@
 mod batches;
 #[path = "remote/caller.rs"]
 mod caller;
+#[path = "remote/cluster.rs"]
+mod cluster;
 #[path = "remote/decisions.rs"]
 mod decisions;
 #[path = "remote/exactness.rs"]
@@ -32,3 +34,5 @@ mod refusals;
 mod round_trips;
 #[path = "remote/secrets.rs"]
 mod secrets;
+#[path = "remote/sentinel.rs"]
+mod sentinel;

@@ -139,6 +139,12 @@ impl<'a> Breakers<'a> {
 }
 
 impl Breaker {
+    /// Returns true if no call may go through at `now`.
+    #[must_use]
+    pub fn is_open(&self, now: Timestamp) -> bool {
+        now.0 < self.open_until.load(Relaxed)
+    }
+
     /// Requests permission to call the store at `now`. If a probe reports no result within `lease`
     /// ticks, another caller may probe.
     #[inline]

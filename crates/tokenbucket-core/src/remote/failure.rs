@@ -3,10 +3,12 @@
 //! Invariant: no text in this module contains a password. [`Cause::refused`] removes it from the
 //! texts of servers. [`Failure`] escapes its whole text when it is displayed.
 
+use super::Server;
 use super::secret::Secret;
 use super::tls::TlsError;
 use crate::printable;
 use std::io;
+use std::sync::Arc;
 
 /// A failure of one store. Its text is [`printable`].
 #[derive(Debug, thiserror::Error)]
@@ -61,6 +63,14 @@ pub enum Cause {
     /// The caller's own code threw an exception during the call to the store.
     #[error("an exception was thrown meanwhile")]
     Thrown,
+    /// The server of the record sent the call to another server, which failed.
+    #[error("{cause}")]
+    Elsewhere {
+        /// The server that failed.
+        server: Arc<Server>,
+        /// The cause of its failure.
+        cause: Box<Self>,
+    },
     /// The breaker is open because of earlier failures, so the store was not called.
     #[error("not contacted, because its breaker is open")]
     Waiting,
@@ -83,8 +93,9 @@ const LONGEST_TEXT: usize = 200;
 impl Cause {
     /// Returns the origin of the failure.
     #[must_use]
-    pub const fn blame(&self) -> Blame {
+    pub fn blame(&self) -> Blame {
         match self {
+            Self::Elsewhere { cause, .. } => cause.blame(),
             Self::Record | Self::Statement(_) => Blame::Request,
             Self::LostBefore(_) | Self::Caller(_) | Self::Thrown => Blame::Caller,
             _ => Blame::Store,

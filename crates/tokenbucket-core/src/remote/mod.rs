@@ -37,6 +37,7 @@ use crate::store::Put;
 use breaker::{Breaker, Passage};
 pub use failure::{Blame, Cause, Failure};
 pub use settings::{OnFailure, Settings};
+use std::sync::Arc;
 pub use transport::{Ask, Reply, Server, Transport};
 
 /// The result of a call, with the failure that the caller should be warned of.
@@ -225,24 +226,16 @@ impl<'h, T: Transport> Remote<'h, T> {
     ) -> Result<Answer<R>, Failure> {
         let (timeout, policy) = (self.settings.timeout, self.settings.on_failure);
         let now = boot_clock();
-        let server = self.transport.server(name);
-        let breaker = self.host.breakers().of(server.id, &server.name);
-        // A probe is leased for two timeouts. By then it has succeeded or failed.
-        let passage = breaker.enter(now, 2 * timeout);
-        let cause = if let Passage::Open(_) = passage {
-            Cause::Waiting
-        } else {
+        let deadline = now + timeout;
+        let answer = self.server(name, now, deadline);
+        let counted = |transport: &T| {
             self.host.slots().count(Event::Asked);
-            match ask(&self.transport, now + timeout) {
-                Ok(answer) => {
-                    breaker.succeeded();
-                    return Ok(sure(answer));
-                }
-                Err(cause) => {
-                    note(self.host, breaker, passage, &cause);
-                    cause
-                }
-            }
+            ask(transport, deadline)
+        };
+        let answer = answer.and_then(|server| self.call(&server, now, counted));
+        let (server, cause) = match answer {
+            Ok(answer) => return Ok(sure(answer)),
+            Err(failure) => failure,
         };
         self.host.slots().count(policy.event());
         let store = server.name.clone();
@@ -251,6 +244,7 @@ impl<'h, T: Transport> Remote<'h, T> {
             return Err(failure);
         }
         // The policy hides the failure from its caller, so the first caller is warned.
+        let breaker = self.breaker(&server);
         let warns = match failure.cause.blame() {
             Blame::Store => breaker.warns(),
             Blame::Request | Blame::Caller => breaker.warns_of_key(now),
@@ -261,7 +255,72 @@ impl<'h, T: Transport> Remote<'h, T> {
             stood_in: true,
         })
     }
+
+    fn breaker(&self, server: &Server) -> &'h Breaker {
+        self.host.breakers().of(server.id, &server.name)
+    }
+
+    /// Returns the server that keeps the record `name`. Asks the transport's other servers if that
+    /// is not known, or if it may have changed.
+    fn server(
+        &self,
+        name: &[u8],
+        now: Timestamp,
+        deadline: Timestamp,
+    ) -> Result<Arc<Server>, Failed> {
+        let guides = match self.transport.server(name) {
+            Err(guides) => guides,
+            Ok(server) => {
+                let is_open = self.breaker(&server).is_open(now);
+                match self.transport.guides(name, is_open) {
+                    Some(guides) => guides,
+                    None => return Ok(server),
+                }
+            }
+        };
+        let located = self.call(&guides, now, |transport| transport.locate(deadline));
+        match (self.transport.server(name), located) {
+            (Ok(server), _) => Ok(server),
+            (Err(_), Err(failed)) => Err(failed),
+            (Err(guides), Ok(())) => Err((guides, Cause::Answer("no server keeps the record"))),
+        }
+    }
+
+    /// Calls `call` unless the breaker of `server` is open at `now`, and reports the result to the
+    /// breaker.
+    fn call<R>(
+        &self,
+        server: &Arc<Server>,
+        now: Timestamp,
+        call: impl FnOnce(&T) -> Result<R, Cause>,
+    ) -> Result<R, Failed> {
+        let breaker = self.breaker(server);
+        // A probe is leased for two timeouts. By then it has succeeded or failed.
+        let passage = breaker.enter(now, 2 * self.settings.timeout);
+        if let Passage::Open(_) = passage {
+            return Err((Arc::clone(server), Cause::Waiting));
+        }
+        match call(&self.transport) {
+            Ok(answer) => {
+                breaker.succeeded();
+                Ok(answer)
+            }
+            Err(Cause::Elsewhere { server, cause }) => {
+                // The first server replied.
+                breaker.answered();
+                note(self.host, self.breaker(&server), Passage::Closed, &cause);
+                Err((server, *cause))
+            }
+            Err(cause) => {
+                note(self.host, breaker, passage, &cause);
+                Err((Arc::clone(server), cause))
+            }
+        }
+    }
 }
+
+/// A server that failed, and the cause.
+type Failed = (Arc<Server>, Cause);
 
 /// Counts a failure and reports it to the breaker.
 fn note(host: &Host, breaker: &Breaker, passage: Passage, cause: &Cause) {

@@ -1,5 +1,5 @@
-//! Tests a failover behind one address: a proxy leads to another server, as a load balancer or a DNS
-//! name does.
+//! Tests a failover behind one address: a proxy leads to another server, as a load balancer or a
+//! DNS name does.
 
 use crate::caller::{Caller, PLAIN, take};
 use testkit::{Proxy, Redis, Upstream};

@@ -32,6 +32,7 @@ use crate::step::{Denial, Outcome, Verdict};
 use crate::store::{Put, UNKNOWN_SPAN, empty_at};
 use ketama::{Distribution, Ring};
 use key::{item_key, shared_key};
+use std::sync::Arc;
 use wire::{Connection, Item};
 
 static CONNECTIONS: Connections<Endpoint, Connection> = Connections::new();
@@ -51,7 +52,7 @@ const LONGEST_RELATIVE: i64 = 30 * 86_400;
 /// A client of memcached servers.
 #[derive(Debug)]
 pub struct Memcached {
-    servers: Vec<(Endpoint, Server)>,
+    servers: Vec<(Endpoint, Arc<Server>)>,
     ring: Ring,
     prefix: Vec<u8>,
     /// The prefix that [`Memcached::among`] puts before every key. `prefix` begins with these
@@ -83,7 +84,7 @@ impl Memcached {
         let named = |server: &servers::Server| {
             let name = format!("memcached at {}", server.endpoint);
             let named = Server::new(&name.clone().into_bytes(), name);
-            (server.endpoint.clone(), named)
+            (server.endpoint.clone(), Arc::new(named))
         };
         Self {
             servers: servers.iter().map(named).collect(),
@@ -239,8 +240,9 @@ impl Transport for Memcached {
         item_key(&self.prefix, identifier)
     }
 
-    fn server(&self, name: &[u8]) -> &Server {
-        &self.servers[self.place(name)].1
+    fn server(&self, name: &[u8]) -> Result<Arc<Server>, Arc<Server>> {
+        let (_, server) = &self.servers[self.place(name)];
+        Ok(Arc::clone(server))
     }
 
     fn take(&self, ask: &Ask, deadline: Timestamp) -> Result<Reply, Cause> {

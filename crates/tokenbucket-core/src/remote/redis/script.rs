@@ -1,27 +1,20 @@
-//! Scripts, and the client that runs them on connections of this process.
+//! Scripts, and the calls that run them on the servers of a place.
 //!
 //! A script is called by its hash. Its text is sent only after the reply that the hash is unknown.
-//! A command may be repeated after that reply only.
+//! A command is repeated only after a reply that refuses it. That reply may name another server.
 
 use super::Redis;
-use super::dsn::Dsn;
-use crate::clock::{TICKS_PER_MICROSECOND, Ticks, Timestamp};
-use crate::remote::channel::Channel;
-use crate::remote::connections::Connections;
-use crate::remote::endpoint::Endpoint;
-use crate::remote::stream::Stream;
-use crate::remote::{Cause, resolve, tls};
-use redis::{Cmd, Parser, Value, cmd};
-use std::io::{self, Read};
+use super::node::{LIKELY_LENGTH, Line, Node, code};
+use crate::clock::{TICKS_PER_MICROSECOND, TICKS_PER_SECOND, Ticks, Timestamp, boot_clock};
+use crate::remote::Cause;
+use redis::{Cmd, Value, cmd};
 use std::sync::Arc;
+use std::time::Duration;
 
-static CONNECTIONS: Connections<Arc<Dsn>, Box<dyn Channel>> = Connections::new();
-
-/// The errors of a server that is not a primary with data, for example after a failover.
-const CANNOT_DECIDE: [&str; 5] = ["READONLY", "MASTERDOWN", "MOVED", "CLUSTERDOWN", "LOADING"];
-
-/// The usual length of a call, in bytes.
-const LIKELY_LENGTH: usize = 256;
+/// The most times that a refused command is repeated.
+const MOST_REPEATS: u32 = 2;
+/// The longest pause before a command is repeated on the same server.
+const LONGEST_PAUSE: Ticks = TICKS_PER_SECOND / 50;
 
 /// The head of scripts on records: defines `call`, `number`, `read` and `keep`.
 pub const RECORD: &str = include_str!("record.lua");
@@ -62,46 +55,55 @@ impl Argument<'_> {
     }
 }
 
-impl Redis {
-    /// Returns a connection. If it is new, also returns the commands that must be sent first.
-    fn connection(&self, deadline: Timestamp) -> Result<(Box<dyn Channel>, Vec<Cmd>), Cause> {
-        while let Some(mut channel) = CONNECTIONS.take(&self.dsn) {
-            // Set the deadline first, because the check reads from the socket under TLS.
-            channel.set_deadline(deadline);
-            if channel.is_quiet() {
-                return Ok((channel, Vec::new()));
-            }
+/// A script with its keys and arguments.
+struct Invocation<'a, K> {
+    script: &'a Script,
+    keys: &'a [K],
+    arguments: &'a [Argument<'a>],
+}
+
+impl<K: AsRef<[u8]>> Invocation<'_, K> {
+    /// Sends the invocation, and sends it again with the text of the script if the server does not
+    /// have it. `asking` goes before each command that a server gets because of ASK.
+    fn send(&self, line: &mut Line<'_>, asking: bool) -> Result<Value, Cause> {
+        let mut commands = Vec::with_capacity(2);
+        if asking {
+            commands.push(cmd("ASKING"));
         }
-        let stream = Stream::connect(&self.dsn.endpoint, deadline)?;
-        let channel: Box<dyn Channel> = match &self.dsn.tls {
-            Some(tls) => {
-                let client = tls::client(tls.ca_file.as_deref(), &tls.server_name)?;
-                Box::new(tls::handshake(client, stream)?)
-            }
-            None => Box::new(stream),
-        };
-        let mut greeting = Vec::new();
-        if let Some(password) = &self.dsn.password {
-            let mut auth = cmd("AUTH");
-            if let Some(user) = &self.dsn.user {
-                auth.arg(user);
-            }
-            auth.arg(password.expose());
-            greeting.push(auth);
+        commands.push(self.command("EVALSHA", &self.script.hash));
+        let value = line.exchange(&commands)?;
+        if code(&value) != "NOSCRIPT" {
+            return Ok(value);
         }
-        if self.dsn.database != 0 {
-            let mut select = cmd("SELECT");
-            select.arg(self.dsn.database);
-            greeting.push(select);
-        }
-        Ok((channel, greeting))
+        commands.pop();
+        commands.push(self.command("EVAL", &self.script.text));
+        line.exchange(&commands)
     }
 
+    fn command(&self, command: &str, script: &str) -> Cmd {
+        let words = 3 + self.keys.len() + self.arguments.len();
+        let mut invocation = Cmd::with_capacity(words, LIKELY_LENGTH);
+        invocation.arg(command).arg(script).arg(self.keys.len());
+        for key in self.keys {
+            invocation.arg(key.as_ref());
+        }
+        for argument in self.arguments {
+            match argument {
+                Argument::Word(word) => invocation.arg(*word),
+                Argument::Number(number) => invocation.arg(*number),
+            };
+        }
+        invocation
+    }
+}
+
+impl Redis {
     /// Runs a script before `deadline` and returns its reply. Takes one round trip, unless the
-    /// connection is new or the server does not have the script yet.
+    /// connection is new, the server does not have the script yet, or a cluster has moved the key.
     ///
     /// `keys` are sent unchanged. [`super::Transport::name`] returns the key of a bucket.
-    /// [`Redis::raw_name`] returns the key of any other record.
+    /// [`Redis::raw_name`] returns the key of any other record. In a cluster, all keys must have
+    /// the same slot.
     ///
     /// # Errors
     /// Returns [`Cause::Record`] if a key holds data that is not a record. The server's error is
@@ -114,125 +116,84 @@ impl Redis {
         arguments: &[Argument<'_>],
         deadline: Timestamp,
     ) -> Result<Value, Cause> {
-        let (mut channel, mut commands) = self.connection(deadline)?;
-        if self.dsn.database != 0 && !commands.is_empty() {
-            // Send these commands separately, because the script must not run on another database
-            // if the server refuses the database of the DSN.
-            if let Value::ServerError(error) = self.exchange(&mut *channel, &commands)? {
-                return Err(self.refused(&error));
-            }
-            commands.clear();
-        }
-        let invoke = |command: &str, script: &str| {
-            let words = 3 + keys.len() + arguments.len();
-            let mut invocation = Cmd::with_capacity(words, LIKELY_LENGTH);
-            invocation.arg(command).arg(script).arg(keys.len());
-            for key in keys {
-                invocation.arg(key.as_ref());
-            }
-            for argument in arguments {
-                match argument {
-                    Argument::Word(word) => invocation.arg(*word),
-                    Argument::Number(number) => invocation.arg(*number),
-                };
-            }
-            invocation
+        let invocation = Invocation {
+            script,
+            keys,
+            arguments,
         };
-        commands.push(invoke("EVALSHA", &script.hash));
-        let mut value = self.exchange(&mut *channel, &commands)?;
-        if is_error(&value, "NOSCRIPT") {
-            value = self.exchange(&mut *channel, &[invoke("EVAL", &script.text)])?;
-        }
-        // A server that cannot decide now may have been replaced by another one at its address. The
-        // connection is dropped, so that the next call connects again.
-        if !CANNOT_DECIDE.iter().any(|code| is_error(&value, code)) {
-            CONNECTIONS.keep(&self.dsn, channel);
-        }
-        match value {
-            Value::ServerError(_) if is_error(&value, "TOKENBUCKET") => Err(Cause::Record),
-            Value::ServerError(_) if is_error(&value, "WRONGTYPE") => Err(Cause::Record),
-            Value::ServerError(error) => Err(self.refused(&error)),
-            value => Ok(value),
-        }
-    }
-
-    /// Sends commands in one write and reads all their replies. Returns the last reply, which may
-    /// be an error. Fails if an earlier reply is an error.
-    fn exchange(&self, channel: &mut dyn Channel, commands: &[Cmd]) -> Result<Value, Cause> {
-        let mut bytes = Vec::with_capacity(2 * LIKELY_LENGTH);
-        for command in commands {
-            command.write_packed_command(&mut bytes);
-        }
-        let sent = channel.write_all(&bytes).and_then(|()| channel.flush());
-        if let Err(error) = sent {
-            // A server that rejects connections sends the reason before it closes the connection.
-            return Err(self.last_words(channel).unwrap_or_else(|| error.into()));
-        }
-        let mut parser = Parser::new();
-        let error = None;
-        let mut replies = Replying { channel, error };
-        let mut last = Value::Nil;
-        for place in 0..commands.len() {
-            last = replies.next(&mut parser)?;
-            if let (Value::ServerError(error), true) = (&last, place + 1 < commands.len()) {
-                return Err(self.refused(error));
-            }
-        }
-        Ok(last)
-    }
-
-    fn last_words(&self, channel: &mut dyn Channel) -> Option<Cause> {
-        let error = None;
-        match (Replying { channel, error }).next(&mut Parser::new()) {
-            Ok(Value::ServerError(error)) => Some(self.refused(&error)),
-            _ => None,
+        let key = keys.first().map_or(&b""[..], AsRef::as_ref);
+        let home = self.place.node(key);
+        let home = home.ok_or(Cause::Answer("the servers are not known yet"))?;
+        let (mut node, mut asking) = (Arc::clone(&home), false);
+        let mut repeats = 0;
+        loop {
+            let send = |line: &mut Line<'_>| invocation.send(line, asking);
+            let located = |cause| elsewhere(&home, &node, cause);
+            let value = node.with(self.place.dsn.is_cluster(), deadline, send);
+            let value = value.map_err(located)?;
+            let hop = self.hop(key, &node, &value, deadline);
+            let Some(next) = hop.filter(|_| repeats < MOST_REPEATS) else {
+                if repeats > 0 && !asking && !matches!(value, Value::ServerError(_)) {
+                    self.place.refresh(&node, deadline);
+                }
+                return read(&node, value).map_err(located);
+            };
+            (node, asking) = next;
+            repeats += 1;
         }
     }
 
-    /// Converts an error of the server. Forgets the server's addresses if another server may be
-    /// there now.
-    fn refused(&self, error: &redis::ServerError) -> Cause {
-        if let Endpoint::Tcp { host, port } = &self.dsn.endpoint
-            && CANNOT_DECIDE.contains(&error.code())
-        {
-            resolve::forget(host, *port);
-        }
-        let text = format!("{} {}", error.code(), error.details().unwrap_or_default());
-        // Before authentication, Redis rejects a command of more than ten words with this error.
-        let text = if text.contains("unauthenticated multibulk length") {
-            "NOAUTH Authentication required."
-        } else {
-            text.trim()
+    /// Returns the server on which a refused command must be repeated, and true if that server
+    /// needs ASKING. Returns `None` if the command must not be repeated.
+    fn hop(
+        &self,
+        key: &[u8],
+        node: &Arc<Node>,
+        value: &Value,
+        deadline: Timestamp,
+    ) -> Option<(Arc<Node>, bool)> {
+        let Value::ServerError(error) = value else {
+            return None;
         };
-        Cause::refused(text, self.dsn.password.as_ref())
+        match error.code() {
+            "TRYAGAIN" | "CLUSTERDOWN" if self.place.dsn.is_cluster() => {
+                pause(deadline).then(|| {
+                    (
+                        self.place.node(key).unwrap_or_else(|| Arc::clone(node)),
+                        false,
+                    )
+                })
+            }
+            code => self.place.redirect(key, node, code, error.details()?),
+        }
     }
 }
 
-fn is_error(value: &Value, code: &str) -> bool {
-    matches!(value, Value::ServerError(error) if error.code() == code)
+/// Waits for a part of the time until `deadline`. Returns false if no time is left.
+fn pause(deadline: Timestamp) -> bool {
+    let left = deadline.saturating_since(boot_clock());
+    std::thread::sleep(Duration::from_nanos((left / 4).min(LONGEST_PAUSE)));
+    left > 0
 }
 
-/// Reads replies, and keeps the I/O error, which the parser would hide.
-struct Replying<'a> {
-    channel: &'a mut dyn Channel,
-    error: Option<io::Error>,
-}
-
-impl Replying<'_> {
-    fn next(&mut self, parser: &mut Parser) -> Result<Value, Cause> {
-        parser.parse_value(&mut *self).map_err(|_| {
-            let error = self.error.take().map(Cause::from);
-            error.unwrap_or(Cause::Answer("no reply of Redis"))
-        })
+/// Adds the server to a failure if another server was chosen for the key first.
+fn elsewhere(home: &Node, node: &Node, cause: Cause) -> Cause {
+    if home.dsn == node.dsn {
+        return cause;
+    }
+    Cause::Elsewhere {
+        server: Arc::clone(&node.server),
+        cause: Box::new(cause),
     }
 }
 
-impl Read for Replying<'_> {
-    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
-        self.channel.read(buffer).map_err(|error| {
-            let kind = error.kind();
-            self.error = Some(error);
-            kind.into()
-        })
+/// Converts an error of a script or a server.
+fn read(node: &Node, value: Value) -> Result<Value, Cause> {
+    match value {
+        Value::ServerError(error) if matches!(error.code(), "TOKENBUCKET" | "WRONGTYPE") => {
+            Err(Cause::Record)
+        }
+        Value::ServerError(error) => Err(node.refused(&error)),
+        value => Ok(value),
     }
 }

@@ -6,7 +6,16 @@ use super::{DsnError, decode};
 use std::collections::BTreeMap;
 
 /// The options of all schemes.
-const KNOWN: [&str; 5] = ["cafile", "servername", "db", "user", "password"];
+const KNOWN: [&str; 8] = [
+    "cafile",
+    "servername",
+    "db",
+    "user",
+    "password",
+    "sentinel_user",
+    "sentinel_password",
+    "hash_tags",
+];
 
 /// Options with their decoded values.
 #[derive(Default)]
@@ -36,6 +45,11 @@ impl<'a> Options<'a> {
             }
         }
         Ok(options)
+    }
+
+    /// Returns the value of the option `name`.
+    pub fn get(&self, name: &str) -> Option<String> {
+        self.0.get(name).cloned()
     }
 
     /// Removes the option `name` and returns its value.
