@@ -662,8 +662,8 @@ namespace TokenBucket {
          * Gives the tokens back, once. Later calls do nothing.
          *
          * Calls that were granted after this reservation keep their instants. So while the bucket
-         * is in debt, the cost of these calls is not given back. Otherwise, two callers could get
-         * their tokens at one instant.
+         * is in debt, the cost of these calls is not given back, and at least half of this
+         * reservation's cost. Otherwise, two callers could get their tokens at one instant.
          */
         public function cancel(): void {}
     }

@@ -57,6 +57,16 @@ function contract(string $mode, PDO $db, TokenBucketStorage $storage): void
     check(round($queue->reserve()->delay, -1) === 600.0, "$mode: cancel the last one");
     $reserved = [];
 
+    // Two cancels never give back what a later reservation needs.
+    $several = new TokenBucket($storage, "several $id", 3, 0.01);
+    foreach ([3, 3, 3, 1] as $tokens) {
+        $reserved[] = $several->reserve($tokens);
+    }
+    $reserved[2]->cancel();
+    $reserved[1]->cancel();
+    check(round($several->reserve(3)->delay, -1) === 800.0, "$mode: two cancels");
+    $reserved = [];
+
     // bootstrap() creates a record, and never overwrites a record.
     $storage->bootstrap("boot $id", microtime(true) - 150);
     $boot = new TokenBucket($storage, "boot $id", 3, 0.01);

@@ -61,7 +61,9 @@ impl Put {
     ///
     /// While the bucket is in debt, later calls were granted tokens of the future. These calls keep
     /// the instants that they were given. So the tokens that were taken after `taken` are not given
-    /// back, because two calls could otherwise get their tokens at one instant.
+    /// back, because two calls could otherwise get their tokens at one instant. At most half of the
+    /// cost is given back then: the state does not show the give-backs of other calls, and each of
+    /// them hides as many tokens that were taken after `taken`.
     ///
     /// Worked example: capacity 10, one token a second. A take of 10 at second 100 leaves `taken`
     /// at 100. At second 103 the bucket holds 3 tokens. Without the take, it would be full. So 7
@@ -70,6 +72,11 @@ impl Put {
     /// Worked example: capacity 1, one token a second, and reservations for the seconds 1, 2 and 3.
     /// Two tokens were reserved after the first. So cancelling the first gives nothing back.
     /// Cancelling the third gives back its token.
+    ///
+    /// Worked example: an empty bucket of capacity 5, one token a second. Reservations for 5, 5 and
+    /// 1 tokens are due at the seconds 5, 10 and 11. Cancelling the second gives back 2.5 tokens,
+    /// and cancelling the first then gives back 1.5. With 4 and 3 tokens instead, 8 tokens could be
+    /// due between the seconds 9 and 11.
     #[must_use]
     pub fn worth(
         cost: Ticks,
@@ -78,13 +85,15 @@ impl Put {
         empty_at: Timestamp,
         now: Timestamp,
     ) -> Ticks {
-        let later = if empty_at > now {
-            empty_at.saturating_since(taken)
+        let last = empty_at == taken || taken == Self::VOUCHED;
+        let free = if last || empty_at <= now {
+            cost
         } else {
-            0
+            let later = empty_at.saturating_since(taken);
+            cost.saturating_sub(later).min(cost / 2)
         };
         let missing = taken.saturating_since(now.saturating_sub(burst));
-        cost.saturating_sub(later).min(missing)
+        free.min(missing)
     }
 
     /// Returns the state after a refund at `now`. The refund moves `empty_at` back by `cost`, but

@@ -245,18 +245,23 @@ fn a_cancelled_reservation_returns_nothing_that_others_have_built_on() {
 }
 
 #[test]
-fn a_cancelled_reservation_returns_the_part_that_others_have_not_built_on() {
+fn cancelled_reservations_return_only_parts_that_no_other_call_needs() {
     homes::each(|home| {
         let key = home.key(b"cancelled in part");
-        let first = home.take(key, &reserve(CAPACITY, 9), None).empty_at;
-        let (cost, burst) = (3 * HOUR, CAPACITY * HOUR);
-        let undone = home.take(key, &reserve(3, 9), None).empty_at;
-        let later = home.take(key, &reserve(1, 9), None).empty_at;
-        assert_eq!([undone - first, later - undone], [3 * HOUR, HOUR]);
-        let taken = undone;
-        home.put(key, &Put::Refund { cost, burst, taken });
-        let next = home.take(key, &reserve(1, 9), None);
-        assert_eq!(next.empty_at, later - 2 * HOUR + HOUR);
+        let burst = CAPACITY * HOUR;
+        let reserve = |n| home.take(key, &reserve(n, 100), None).empty_at;
+        let cancel = |taken| {
+            let cost = burst;
+            home.put(key, &Put::Refund { cost, burst, taken });
+            home.take(key, &take(0).dry(), None).empty_at
+        };
+        reserve(CAPACITY);
+        let [first, second, last] = [CAPACITY, CAPACITY, 1].map(reserve);
+        assert_eq!(last - second, HOUR);
+        assert_eq!(last - cancel(second), burst / 2, "half of the cost");
+        let left = cancel(first);
+        assert_eq!(left - first, 2 * HOUR);
+        assert_eq!(cancel(reserve(CAPACITY)), left, "the last is whole");
     });
 }
 

@@ -132,18 +132,18 @@ impl Bucket {
     }
 
     /// Gives back the tokens of a take that are still missing. While the bucket is in debt, this
-    /// leaves the tokens that were taken after it.
+    /// leaves the tokens that were taken after it, and at least half of the cost.
     fn give_back(&mut self, held: &Held, fault: Option<Fault>) {
-        let in_debt = self.lack > self.quota.capacity;
-        let later = if in_debt {
-            (self.total() - held.taken).max(0)
+        let later = self.total() - held.taken;
+        let free = if later == 0 || self.lack <= self.quota.capacity {
+            held.cost
         } else {
-            0
+            (held.cost - later.max(0)).max(0).min(held.cost / 2)
         };
         let missing = (held.taken - self.quota.refill(self.now)).max(0);
         let worth = match (fault, held.reservation) {
             (Some(Fault::WholeCancel), Some(_)) | (Some(Fault::LateGiveBack), None) => held.cost,
-            _ => (held.cost - later).max(0).min(missing),
+            _ => free.min(missing),
         };
         self.lack = (self.lack - worth).max(0);
     }

@@ -81,6 +81,7 @@ impl<'a> Values<'a> {
     fn number(&self, bind: Bind, clock: i64) -> i64 {
         match bind {
             Bind::Cost => self.cost,
+            Bind::Half => self.cost / 2,
             Bind::Burst => self.burst,
             Bind::Slack => self.slack(),
             Bind::Age => self.age,

@@ -189,7 +189,8 @@ const REFUND: &str = "UPDATE :table SET microtime = :lesser(microtime, :greater(
 /// Refunds like [`REFUND`], but only what `Put::worth` returns. `:late` is read while the row is
 /// locked, so it is not earlier than any step on the row.
 const GIVE_BACK: &str = "UPDATE :table SET microtime = :lesser(microtime, :greater(:bare - \
-     :lesser(:cost - CASE WHEN :bare > :late THEN :greater(:bare - :taken, 0) ELSE 0 END, \
+     :lesser(CASE WHEN :bare = :taken OR :bare <= :late THEN :cost \
+     ELSE :lesser(:cost - :greater(:bare - :taken, 0), :half) END, \
      :greater(:taken - (:late - :burst), 0)), :late - :burst) / 1e6) \
      WHERE identifier = :name AND :bare < 9000000000000000";
 

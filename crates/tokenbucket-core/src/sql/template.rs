@@ -10,6 +10,8 @@ pub enum Bind {
     Name,
     /// The cost that is taken or given back.
     Cost,
+    /// Half of the cost, rounded down.
+    Half,
     /// The span: the time in which an empty bucket becomes full. In a purge, a row is stale if its
     /// bucket was empty longer ago than this.
     Burst,
@@ -42,6 +44,7 @@ impl Bind {
         Some(match word {
             "name" => Self::Name,
             "cost" => Self::Cost,
+            "half" => Self::Half,
             "burst" => Self::Burst,
             "slack" => Self::Slack,
             "age" => Self::Age,

@@ -23,9 +23,12 @@ if ARGV[1] == 'refund' then
     if record or ARGV[4] ~= '' then
         local empty_at = record or now - ARGV[4]
         -- `Put::worth` in `store.rs` explains these numbers.
-        local later = empty_at > now and math.max(empty_at - ARGV[5], 0) or 0
-        local missing = math.max(ARGV[5] - (now - burst), 0)
-        local cost = math.min(math.max(ARGV[2] - later, 0), missing)
+        local free, taken = ARGV[2] + 0, ARGV[5] + 0
+        if empty_at > now and empty_at ~= taken and taken ~= 2 ^ 52 then
+            local later = math.max(empty_at - taken, 0)
+            free = math.min(math.max(free - later, 0), math.floor(free / 2))
+        end
+        local cost = math.min(free, math.max(taken - (now - burst), 0))
         local state = math.min(empty_at, math.max(empty_at - cost, now - burst))
         if state > 0 then
             write(KEYS[1], state, state + burst)
