@@ -77,6 +77,17 @@ impl Known {
         }
         (self.slots, self.nodes) = (slots, nodes);
     }
+
+    /// Lists the servers to ask the next time: servers that keep slots, then the other seeds.
+    fn list_guides(&mut self, seeds: &[Dsn]) {
+        let is_known = |seed: &&Dsn| self.nodes.iter().any(|node| *node.dsn == **seed);
+        let others = seeds.iter().filter(|seed| !is_known(seed));
+        let others = others.map(|dsn| Arc::new(Node::new(dsn.clone())));
+        let mut guides: Vec<_> = self.nodes.iter().cloned().chain(others).collect();
+        // Servers that fail now are asked last.
+        guides.sort_by_key(|guide| guide.is_suspect());
+        self.guides = guides;
+    }
 }
 
 impl Place {
@@ -221,22 +232,9 @@ impl Place {
         let mut known = self.known.lock();
         known.replace(fresh.slots, fresh.nodes);
         if let Kind::Cluster { .. } = fleet.kind {
-            self.follow(fleet, &mut known);
+            known.list_guides(&fleet.guides);
         }
         Ok(())
-    }
-
-    /// Lists the servers to ask the next time: servers that keep slots, then those of the DSN.
-    fn follow(&self, fleet: &Fleet, known: &mut Known) {
-        let seeds = fleet.guides.iter().filter(|seed| {
-            let is_seed = |node: &Arc<Node>| *node.dsn == **seed;
-            !known.nodes.iter().any(is_seed)
-        });
-        let seeds = seeds.map(|dsn| Arc::new(Node::new(dsn.clone())));
-        let mut guides: Vec<_> = known.nodes.iter().cloned().chain(seeds).collect();
-        // Servers that fail now are asked last.
-        guides.sort_by_key(|guide| guide.is_suspect());
-        known.guides = guides;
     }
 
     /// Returns the server that an error names, and true if the redirection holds for one command

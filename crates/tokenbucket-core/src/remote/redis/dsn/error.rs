@@ -33,7 +33,7 @@ pub enum DsnError {
     /// The DSN of a cluster has a path other than "/" and "/0".
     #[error("have no database other than 0 with a cluster")]
     ClusterDatabase,
-    /// The hash_tags option is neither 0 nor 1.
+    /// The `hash_tags` option is neither 0 nor 1.
     #[error("have 0 or 1 as its hash_tags option")]
     HashTags,
     /// The name of the primary is missing or invalid.
