@@ -119,9 +119,9 @@ fn a_promotion_of_a_replica_fails_no_call() {
 fn a_killed_primary_fails_its_own_keys_until_its_replica_is_promoted() {
     let mut cluster = Cluster::start(true);
     let (caller, names) = (caller(&cluster), identifiers(&cluster));
-    names
-        .iter()
-        .for_each(|name| assert!(caller.grants(name, &take(1))));
+    for name in &names {
+        assert!(caller.grants(name, &take(1)));
+    }
     let replica = |cluster: &Cluster| cluster.nodes[PRIMARIES].cli(&["ROLE"]);
     sleep(Duration::from_millis(100));
     cluster.nodes[0].kill();
@@ -155,9 +155,9 @@ fn a_server_that_hangs_is_not_the_others_fault() {
     };
     let caller = Caller::redis(&dsn(&cluster), settings);
     let names = identifiers(&cluster);
-    names
-        .iter()
-        .for_each(|name| assert!(caller.grants(name, &take(1))));
+    for name in &names {
+        assert!(caller.grants(name, &take(1)));
+    }
     cluster.proxies[0].set(Mode::SwallowRequests);
     for _ in 0..3 {
         assert!(matches!(caller.fails(&names[0], &take(1)), Cause::Timeout));
