@@ -15,7 +15,7 @@ fn keeps_addresses_after(error: &str) -> bool {
     let reply = format!("-{error} x\r\n");
     let server = std::thread::spawn(move || {
         let (mut stream, _) = listener.accept().unwrap();
-        stream.read(&mut [0; 1000]).unwrap();
+        assert!(stream.read(&mut [0; 1000]).unwrap() > 0);
         stream.write_all(reply.as_bytes()).unwrap();
     });
     let dsn = format!("redis://primary.invalid:{}", address.port());
