@@ -309,7 +309,8 @@ namespace {
     }
 
     /**
-     * Keeps buckets on a Redis or Valkey server that several hosts share.
+     * Keeps buckets on a Redis or Valkey server that several hosts share, on the primary that
+     * sentinels know, or on a cluster.
      *
      * A decision takes one round trip and uses the server's clock. A cached denial takes no round
      * trip. Times are whole microseconds.
@@ -331,7 +332,11 @@ namespace {
          * @param string $dsn `redis://[user[:password]@]host[:port][/database]`, `rediss://…` for
          *     TLS (`?cafile=/path/ca.pem`, `?servername=name`,
          *     `?certfile=/path/client.pem&keyfile=/path/client.key`), or
-         *     `unix:///path[?db=n&user=…&password=…]`. User, password and path are percent-encoded
+         *     `unix:///path[?db=n&user=…&password=…]`. User, password and path are percent-encoded.
+         *     Sentinel: `redis+sentinel://[user[:password]@]sentinel[:port],…/primary[/database]`
+         *     (`?sentinel_user=…`, `?sentinel_password=…`). Cluster:
+         *     `redis+cluster://[user[:password]@]host[:port],…` (`?hash_tags=1` to place buckets by
+         *     hash tags in identifiers). Both have the options of TLS with `rediss+…`
          * @param string $prefix a bucket's key is the prefix and the identifier. If both are longer
          *     than 250 bytes, the key is their beginning and a SHA-256 hash
          * @param float $timeout seconds that one call may take, including the connection; greater
@@ -362,9 +367,14 @@ namespace {
          * Over TLS the public CAs are trusted, because a client does not report its CA file. If the
          * server uses a private CA, pass a DSN with cafile to the constructor.
          *
-         * @param \Redis $redis a connected client, or another object with the same methods
+         * From a \RedisCluster, the method reads the servers and the key prefix. If the cluster
+         * has a password or uses TLS, pass a DSN to the constructor.
+         *
+         * @param \Redis|\RedisCluster $redis a connected client, or another object with the same
+         *     methods
          * @throws TypeError if $redis is not a client
-         * @throws ValueError if the client is not connected or a number is out of range
+         * @throws ValueError if the client is not connected, a cluster has a password, or a number
+         *     is out of range
          */
         public static function fromClient(
             object $redis,

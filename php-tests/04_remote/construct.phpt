@@ -10,7 +10,7 @@ construct(fn (string $class, ...$arguments) => new $class(...$arguments));
 --EXPECT--
 -- TokenBucketStorageRedis --
 server: "redis:\/\/h:6379\/0" "tokenbucket:" nothing thrown 
-number as a server: ValueError: TokenBucketStorageRedis::__construct(): Argument #1 ($dsn) must start with redis://, rediss://, unix:// or redis+unix:// 
+number as a server: ValueError: TokenBucketStorageRedis::__construct(): Argument #1 ($dsn) must start with redis://, rediss://, unix://, redis+cluster:// or redis+sentinel:// 
 prefix: "redis:\/\/h:6379\/0" "5" nothing thrown 
 null as a prefix: "redis:\/\/h:6379\/0" "" nothing thrown TokenBucketStorageRedis::__construct(): Passing null to parameter #2 ($prefix) of type string is deprecated
 timeout: "redis:\/\/h:6379\/0" "tokenbucket:" nothing thrown 

@@ -47,7 +47,7 @@ var_dump($status['stores'], $status['remote']['asked']);
 ArgumentCountError: __construct() expects at least 1 argument, 0 given
 ArgumentCountError: __construct() expects at most 6 arguments, 7 given
 TypeError: __construct(): Argument #1 ($dsn) must be of type string, stdClass given
-ValueError: __construct(): Argument #1 ($dsn) must start with redis://, rediss://, unix:// or redis+unix://
+ValueError: __construct(): Argument #1 ($dsn) must start with redis://, rediss://, unix://, redis+cluster:// or redis+sentinel://
 TypeError: __construct(): Argument #2 ($prefix) must be of type string, array given
 ValueError: __construct(): Argument #3 ($timeout) must be greater than 0
 ValueError: __construct(): Argument #3 ($timeout) must be greater than 0
@@ -67,7 +67,7 @@ TypeError: __construct(): Argument #6 ($hintMaxAge) must be of type float, strin
 Error: Unknown named parameter $retries
 Error: Named parameter $prefix overwrites previous argument
 ArgumentCountError: __construct(): Argument #1 ($dsn) not passed
-ValueError: __construct(): Argument #1 ($dsn) must start with redis://, rediss://, unix:// or redis+unix://
+ValueError: __construct(): Argument #1 ($dsn) must start with redis://, rediss://, unix://, redis+cluster:// or redis+sentinel://
 -- the limits themselves are valid --
 -- TokenBucketStorageMemcached --
 ArgumentCountError: __construct() expects at least 1 argument, 0 given

@@ -40,7 +40,7 @@ Error: Trying to clone an uncloneable object of class TokenBucketStorageRedis
 Exception: Serialization of 'TokenBucketStorageRedis' is not allowed
 Exception: Unserialization of 'TokenBucketStorageRedis' is not allowed
 Error: TokenBucketStorageRedis has already been constructed
-ValueError: TokenBucketStorageRedis::__construct(): Argument #1 ($dsn) must start with redis://, rediss://, unix:// or redis+unix://
+ValueError: TokenBucketStorageRedis::__construct(): Argument #1 ($dsn) must start with redis://, rediss://, unix://, redis+cluster:// or redis+sentinel://
 ReflectionException: Class TokenBucketStorageRedis is an internal class marked as final that cannot be instantiated without invoking its constructor
 Error: Cannot create dynamic property TokenBucketStorageRedis::$more
 Error: Cannot access private property TokenBucketStorageRedis::$prefix

@@ -19,8 +19,8 @@ echo thrown(fn () => $limiter->handler()), "\n";
 ?>
 --EXPECT--
 ValueError: TokenBucketStorageRedis::fromClient(): Argument #1 ($redis) must be connected
-TypeError: TokenBucketStorageRedis::fromClient(): Argument #1 ($redis) must be a client of type Redis
-TypeError: TokenBucketStorageRedis::fromClient(): Argument #1 ($redis) must be a client of type Redis
+TypeError: TokenBucketStorageRedis::fromClient(): Argument #1 ($redis) must be a client of type Redis or RedisCluster
+TypeError: TokenBucketStorageRedis::fromClient(): Argument #1 ($redis) must be a client of type Redis or RedisCluster
 ArgumentCountError: TokenBucketStorageRedis::fromClient() expects at least 1 argument, 0 given
 ValueError: TokenBucketStorageRedis::fromClient(): Argument #3 ($timeout) must be greater than 0
 ValueError: TokenBucket\Compat\RateLimiter::$redis must be connected

@@ -88,8 +88,9 @@ pub trait Storage: Any + Debug {
         self.hasher().key(identifier)
     }
 
-    /// Returns true if one operation takes tokens from buckets of both storages.
-    fn joins(&self, _other: &dyn Storage) -> bool {
+    /// Returns true if one operation takes tokens from both buckets, `mine` in this storage and
+    /// `its` in the other storage.
+    fn joins(&self, _mine: Key<'_>, _other: &dyn Storage, _its: Key<'_>) -> bool {
         false
     }
 

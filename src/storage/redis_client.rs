@@ -9,9 +9,10 @@
 use super::arguments::{self, DEFAULT_PREFIX, DEFAULTS};
 use super::remote::RemoteStorage;
 use crate::zend::{Call, Obj, Thrown, Zval, invoke, throw, value};
-use tokenbucket_core::remote::Settings;
+use tokenbucket_core::boot_clock;
 use tokenbucket_core::remote::redis::Redis;
 use tokenbucket_core::remote::redis::dsn::Dsn;
+use tokenbucket_core::remote::{Cause, Settings, Transport};
 
 /// The methods that this file calls. An object that has all these methods counts as a client.
 const METHODS: [&str; 6] = [
@@ -23,7 +24,10 @@ const METHODS: [&str; 6] = [
     "getoption",
 ];
 
-/// `Redis::OPT_PREFIX`
+/// The methods of a client of a cluster that this file calls.
+const CLUSTER_METHODS: [&str; 2] = ["_masters", "getoption"];
+
+/// `Redis::OPT_PREFIX`, which `RedisCluster::OPT_PREFIX` equals.
 const OPT_PREFIX: i64 = 2;
 
 /// A function that throws the exception for an unusable client. Its argument is the message, which
@@ -47,12 +51,53 @@ pub fn storage_of(client: Obj<'_>, unfit: Unfit<'_>) -> Result<Zval, Thrown> {
 /// unusable client.
 pub fn from_client(call: &mut Call<'_>, result: &mut Zval) -> Result<(), Thrown> {
     let held = call.arg(1).shallow_clone();
-    let client = value::object(&held).filter(|&object| is_client(object));
-    let client = client.ok_or_else(|| throw::argument_type(1, "must be a client of type Redis"))?;
+    let is_cluster = |object| invoke::has_methods(object, &CLUSTER_METHODS);
+    let client = value::object(&held).filter(|&object| is_client(object) || is_cluster(object));
+    let client = client
+        .ok_or_else(|| throw::argument_type(1, "must be a client of type Redis or RedisCluster"))?;
     let (prefix, settings) = arguments::remote(call)?;
     let unfit = |why: &str| throw::argument_value(1, why);
-    *result = make(client, prefix, settings, &unfit)?;
+    *result = if is_cluster(client) {
+        make_cluster(client, prefix, settings, &unfit)?
+    } else {
+        make(client, prefix, settings, &unfit)?
+    };
     Ok(())
+}
+
+/// Makes the storage on the cluster of a `RedisCluster`. Such a client does not report whether it
+/// has a password, so the process asks the cluster for its slots if it does not know them yet.
+fn make_cluster(
+    client: Obj<'_>,
+    prefix: &[u8],
+    settings: Settings,
+    unfit: Unfit<'_>,
+) -> Result<Zval, Thrown> {
+    let masters = invoke::method(client, "_masters", &mut [])?;
+    let mut seeds = Vec::new();
+    for master in value::elements(&masters) {
+        let [host, port] = value::elements(master)[..] else {
+            return Err(unfit("must list its servers"));
+        };
+        let host = text(host, "a host", unfit)?;
+        let port = port.long().and_then(|port| u16::try_from(port).ok());
+        seeds.push((host, port.unwrap_or_default()));
+    }
+    let mut option = [value::Number::Int(OPT_PREFIX).to_zval()];
+    let root = invoke::method(client, "getoption", &mut option)?;
+    let dsn = Dsn::of_cluster(&seeds).map_err(|error| unfit(&format!("must {error}")))?;
+    let server = dsn.public_name();
+    let redis = Redis::under(value::bytes(&root), dsn, prefix);
+    if redis.server(b"").is_err()
+        && let Err(Cause::Refused(text)) = redis.locate(boot_clock() + settings.timeout)
+        && text.starts_with("NOAUTH")
+    {
+        return Err(unfit(
+            "must have no password, or be replaced by a DSN with the password",
+        ));
+    }
+    let prefix = [value::bytes(&root), prefix].concat();
+    RemoteStorage::create(redis, settings, &server, &prefix)
 }
 
 fn make(

@@ -87,9 +87,13 @@ impl<T: StorageClass> Storage for Object<RemoteStorage<T>> {
         self.with(|remote| remote.contains(key))
     }
 
-    fn joins(&self, other: &dyn Storage) -> bool {
-        let stores = downcast::<Self>(other).map(|other| (self.store(), other.store()));
-        matches!(stores, Some((Ok(mine), Ok(its))) if mine.transport().joins(its.transport()))
+    fn joins(&self, mine: Key<'_>, other: &dyn Storage, its: Key<'_>) -> bool {
+        let made = downcast::<Self>(other).map(|other| (self.made.get(), other.made.get()));
+        matches!(made, Some((Some(made), Some(other))) if made.remote.transport().joins(
+            mine.identifier,
+            other.remote.transport(),
+            its.identifier,
+        ))
     }
 
     fn take_all(

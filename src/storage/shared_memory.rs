@@ -58,7 +58,7 @@ impl Storage for Object<SharedMemoryStorage> {
         Ok(segment::store().is_some_and(|store| store.contains(key)))
     }
 
-    fn joins(&self, other: &dyn Storage) -> bool {
+    fn joins(&self, _mine: Key<'_>, other: &dyn Storage, _its: Key<'_>) -> bool {
         self.is_same(other)
     }
 

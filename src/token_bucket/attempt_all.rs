@@ -78,9 +78,10 @@ impl<'a> Calls<'a> {
                  quotas",
             ));
         }
+        let keys: Vec<_> = questions.iter().map(|it| it.plan.key()).collect();
         Ok(Self {
             questions,
-            groups: groups(&storages, buckets),
+            groups: groups(&storages, &keys, buckets),
             storages,
             steps: questions.iter().map(|question| question.step).collect(),
             fell_back: vec![false; questions.len()],
@@ -168,14 +169,15 @@ impl Batch for Calls<'_> {
 
 /// Combines the buckets whose storages take from them in one operation into a group, in order.
 /// Shared memory is the last group, see [`tokenbucket_core::batch`].
-fn groups(storages: &[&dyn Storage], buckets: Vec<Vec<usize>>) -> Vec<Vec<usize>> {
+fn groups(
+    storages: &[&dyn Storage],
+    keys: &[Key<'_>],
+    buckets: Vec<Vec<usize>>,
+) -> Vec<Vec<usize>> {
     let mut groups: Vec<Vec<usize>> = Vec::new();
+    let joins = |a: usize, b: usize| storages[a].joins(keys[a], storages[b], keys[b]);
     for bucket in buckets {
-        let storage = storages[bucket[0]];
-        match groups
-            .iter_mut()
-            .find(|group| storages[group[0]].joins(storage))
-        {
+        match groups.iter_mut().find(|group| joins(group[0], bucket[0])) {
             Some(group) => group.extend(bucket),
             None => groups.push(bucket),
         }

@@ -10,10 +10,14 @@ mod blame;
 mod caller;
 #[path = "remote/clocks.rs"]
 mod clocks;
+#[path = "remote/cluster.rs"]
+mod cluster;
 #[path = "remote/decisions.rs"]
 mod decisions;
 #[path = "remote/exactness.rs"]
 mod exactness;
+#[path = "remote/failover.rs"]
+mod failover;
 #[path = "remote/faults.rs"]
 mod faults;
 #[path = "remote/foreign.rs"]
@@ -34,3 +38,5 @@ mod refusals;
 mod round_trips;
 #[path = "remote/secrets.rs"]
 mod secrets;
+#[path = "remote/sentinel.rs"]
+mod sentinel;

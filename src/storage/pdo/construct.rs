@@ -5,6 +5,7 @@ use super::state::{DB, Made, PdoStorage, TABLE};
 use crate::storage::arguments;
 use crate::zend::{Call, Obj, Object, Thrown, Zval, pdo, throw, value};
 use crate::{ini, segment};
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use tokenbucket_core::KeyHasher;
 use tokenbucket_core::clock::TICKS_PER_SECOND;
@@ -72,7 +73,10 @@ fn make(
     let made = Made {
         dialect,
         statements: Default::default(),
-        server: Server::new(&identity, format!("{} table {name}", dialect.driver())),
+        server: Arc::new(Server::new(
+            &identity,
+            format!("{} table {name}", dialect.driver()),
+        )),
         hasher: base.namespace(&[b"remote", &identity, b""]).counted_in(row),
         identity,
         is_known,

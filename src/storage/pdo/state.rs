@@ -4,6 +4,7 @@ use crate::classes::TOKEN_BUCKET_STORAGE_PDO;
 use crate::storage::proposals::Proposals;
 use crate::zend::{Class, State};
 use std::cell::{Cell, OnceCell};
+use std::sync::Arc;
 use tokenbucket_core::KeyHasher;
 use tokenbucket_core::remote::{Server, Settings};
 use tokenbucket_core::sql::{Dialect, Query, Statement, Table};
@@ -34,7 +35,7 @@ pub struct Made {
     pub dialect: Dialect,
     pub table: Table,
     pub statements: [OnceCell<Statement>; Query::COUNT],
-    pub server: Server,
+    pub server: Arc<Server>,
     /// Identifies the store: the database, the user and the table.
     pub identity: Vec<u8>,
     /// True if the DSN identifies the database. Otherwise objects share no state.

@@ -6,6 +6,7 @@ use crate::segment;
 use crate::storage::arguments;
 use crate::storage::remote::tell;
 use crate::zend::{Kept, Object, Thrown, throw, value};
+use std::sync::Arc;
 use tokenbucket_core::clock;
 use tokenbucket_core::remote::{
     Answer, Ask, Cause, Failure, Found, Remote, Reply, Server, Settings, Transport,
@@ -65,8 +66,8 @@ impl Transport for Database<'_> {
         stored(identifier).into_owned()
     }
 
-    fn server(&self, _name: &[u8]) -> &Server {
-        &self.made.server
+    fn server(&self, _name: &[u8]) -> Result<Arc<Server>, Arc<Server>> {
+        Ok(Arc::clone(&self.made.server))
     }
 
     /// Runs a step. A statement reads the clock before it waits for a lock. So by the end of the

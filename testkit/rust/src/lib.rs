@@ -13,18 +13,22 @@
 
 mod blackhole;
 mod certificates;
+mod cluster;
 mod folder;
 mod memcached;
 mod process;
 mod proxy;
 mod redis;
 mod resp;
+mod sentinel;
 
 pub use blackhole::Blackhole;
 pub use certificates::Authority;
+pub use cluster::{Cluster, PRIMARIES};
 pub use memcached::Memcached;
 pub use proxy::{Mode, Proxy, Upstream};
 pub use redis::Redis;
+pub use sentinel::{PRIMARY, Sentinel};
 
 use std::time::{Duration, Instant};
 

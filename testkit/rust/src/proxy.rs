@@ -53,7 +53,7 @@ pub struct Proxy {
 
 /// The state that all connections share.
 struct Wire {
-    upstream: Upstream,
+    upstream: Mutex<Upstream>,
     mode: Mutex<Mode>,
     counts: Counts,
     open: Mutex<Vec<Arc<File>>>,
@@ -95,7 +95,7 @@ impl Proxy {
         folder: Option<Folder>,
     ) -> Self {
         let wire = Arc::new(Wire {
-            upstream,
+            upstream: Mutex::new(upstream),
             mode: Mutex::new(Mode::Pass),
             counts: Counts::default(),
             open: Mutex::default(),
@@ -129,6 +129,11 @@ impl Proxy {
     /// Sets the mode. It applies to bytes from the next read on.
     pub fn set(&self, mode: Mode) {
         *self.wire.mode.lock().unwrap() = mode;
+    }
+
+    /// Sends new connections to another server. Open connections stay.
+    pub fn lead(&self, upstream: Upstream) {
+        *self.wire.upstream.lock().unwrap() = upstream;
     }
 
     /// Ends all open connections. New connections are still accepted.
@@ -178,8 +183,9 @@ impl Drop for Proxy {
 impl Wire {
     fn connect(self: &Arc<Self>, client: File) {
         self.counts.connections.fetch_add(1, SeqCst);
-        let server = match &self.upstream {
-            Upstream::Tcp(port) => TcpStream::connect(("127.0.0.1", *port)).map(undelayed),
+        let upstream = self.upstream.lock().unwrap().clone();
+        let server = match upstream {
+            Upstream::Tcp(port) => TcpStream::connect(("127.0.0.1", port)).map(undelayed),
             Upstream::Unix(path) => UnixStream::connect(path).map(file),
         };
         // If the server is down, the client's connection ends.

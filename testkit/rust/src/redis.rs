@@ -2,9 +2,9 @@
 
 use crate::certificates::Authority;
 use crate::folder::Folder;
-use crate::free_port;
 use crate::process::Process;
 use crate::resp::Connection;
+use crate::{eventually, free_port};
 use std::path::{Path, PathBuf};
 
 /// A server that listens on a TCP port of 127.0.0.1 and on a Unix socket.
@@ -144,10 +144,21 @@ impl Redis {
         }
         connection.command(words).unwrap()
     }
+
+    /// Makes the server a replica of `primary`, and returns when it has the primary's data.
+    pub fn follow(&self, primary: &Self) {
+        self.cli(&["REPLICAOF", "127.0.0.1", &primary.port.to_string()]);
+        let is_linked = || {
+            let info = self.cli(&["INFO", "replication"]);
+            info.contains("master_link_status:up")
+        };
+        // A replica contacts its primary once a second.
+        assert!(eventually(is_linked) || eventually(is_linked));
+    }
 }
 
 /// Returns the path or name of the Redis server to start.
-fn redis() -> String {
+pub fn redis() -> String {
     std::env::var("REDIS_SERVER").unwrap_or_else(|_| "redis-server".into())
 }
 
@@ -174,11 +185,11 @@ fn run(
 
 /// Reports whether the server replies on its socket. An error because of a missing password is a
 /// reply too. The server opens its ports before its socket, so its ports are open then.
-fn answers(socket: &Path) -> bool {
+pub fn answers(socket: &Path) -> bool {
     let reply = Connection::open(socket).and_then(|mut server| server.command(&["PING"]));
     reply.is_ok_and(|text| text == "PONG" || text.starts_with("NOAUTH"))
 }
 
-fn text(path: &Path) -> String {
+pub fn text(path: &Path) -> String {
     path.to_str().unwrap().to_owned()
 }

@@ -20,8 +20,14 @@ impl<T: Transport> Remote<'_, T> {
         buckets: &[(&Self, Key<'_>)],
         steps: &[Step],
     ) -> Result<Option<Answer<Batched>>, Failure> {
-        let joins = |(store, _): &(&Self, Key<'_>)| self.transport.joins(&store.transport);
-        if buckets.is_empty() || !buckets.iter().all(joins) {
+        let Some(&(_, first)) = buckets.first() else {
+            return Ok(None);
+        };
+        let joins = |&(store, key): &(&Self, Key<'_>)| {
+            let (mine, its) = (first.identifier, key.identifier);
+            self.transport.joins(mine, &store.transport, its)
+        };
+        if !buckets.iter().all(joins) {
             return Ok(None);
         }
         let now = boot_clock();

@@ -207,6 +207,12 @@ impl<'a> Breakers<'a> {
 }
 
 impl Breaker {
+    /// Returns true if no call may go through at `now`.
+    #[must_use]
+    pub fn is_open(&self, now: Timestamp) -> bool {
+        now.0 < self.open_until.load(Relaxed)
+    }
+
     /// Requests permission to call the store at `now`. If a probe reports no result within `lease`
     /// ticks, another caller may probe.
     #[inline]
@@ -229,12 +235,6 @@ impl Breaker {
             Err(0) => Passage::Closed,
             Err(other) => Passage::Open(Timestamp(other)),
         }
-    }
-
-    /// Reports whether calls are suspended.
-    #[must_use]
-    pub fn is_open(&self) -> bool {
-        self.open_until.load(Relaxed) != 0
     }
 
     /// Records that the store replied, and closes the breaker.

@@ -5,11 +5,12 @@
 //! wait that is a little too long, but never a wait that is too short.
 
 use super::denial_cache::Entry;
-use super::{Ask, Found, Remote, Reply, Transport};
+use super::{Ask, Found, Remote, Reply, Server, Transport};
 use crate::clock::{TICKS_PER_SECOND, Ticks, Timestamp, boot_clock};
 use crate::key::Key;
 use crate::slots::counters::{By, Event};
 use crate::step::{Denial, Outcome, Step, Verdict};
+use std::sync::Arc;
 use std::thread::sleep;
 use std::time::Duration;
 
@@ -81,7 +82,9 @@ impl<T: Transport> Remote<'_, T> {
             let Some(entry) = scarce.filter(|_| later < now + patience) else {
                 return Ok((ask, hint, false));
             };
-            if self.breaker(self.transport.server(&ask.name)).is_open() {
+            let server = self.transport.server(&ask.name);
+            let is_open = |server: Arc<Server>| self.breaker(&server).is_open(later);
+            if server.is_ok_and(is_open) {
                 return Ok((ask, hint, false));
             }
             if self.host.denial_cache().lease(key.hash, later, patience) {

@@ -2,13 +2,14 @@
 
 use super::denial_cache::Entry;
 use super::{
-    Answer, Ask, Blame, Cause, Failure, OnFailure, Remote, Reply, Server, Transport, sure,
+    Answer, Ask, Blame, Failed, Failure, OnFailure, Remote, Reply, Server, Transport, sure,
 };
 use crate::clock::{Timestamp, boot_clock};
 use crate::key::Key;
 use crate::slots::counters::By;
 use crate::step::{Outcome, Step};
 use std::iter::{once, repeat_with};
+use std::sync::Arc;
 
 /// The most steps in one pipeline. Their replies fit into the buffers of a connection, so a server
 /// never waits for a client that is still sending.
@@ -43,22 +44,23 @@ impl<T: Transport> Remote<'_, T> {
         mut decided: impl FnMut(usize, Answer<Outcome>),
     ) -> Result<(), Failure> {
         let each = Each { buckets, steps };
-        for (server, indexes) in each.pipelines() {
-            each.run(server, &indexes, &mut decided)?;
+        for (_, indexes) in each.pipelines() {
+            each.run(&indexes, &mut decided)?;
         }
         Ok(())
     }
 }
 
-impl<'a, T: Transport> Each<'a, '_, T> {
+impl<T: Transport> Each<'_, '_, T> {
     /// Returns the servers and the indexes of the steps of each pipeline, in order.
-    fn pipelines(&self) -> Vec<(&'a Server, Vec<usize>)> {
-        let mut pipelines: Vec<(&Server, Vec<usize>)> = Vec::new();
+    fn pipelines(&self) -> Vec<(Arc<Server>, Vec<usize>)> {
+        let mut pipelines: Vec<(Arc<Server>, Vec<usize>)> = Vec::new();
         for (index, &(store, key)) in self.buckets.iter().enumerate() {
-            let server = store
-                .transport
-                .server(&store.transport.name(key.identifier));
-            let joins = |(other, indexes): &&mut (&Server, Vec<usize>)| {
+            let name = store.transport.name(key.identifier);
+            let server = store.transport.server(&name);
+            // A server that is not known yet keeps all records of its pipeline.
+            let server = server.unwrap_or_else(|guides| guides);
+            let joins = |(other, indexes): &&mut (Arc<Server>, Vec<usize>)| {
                 let first = self.buckets[indexes[0]].0;
                 indexes.len() < MOST
                     && server == *other
@@ -76,7 +78,6 @@ impl<'a, T: Transport> Each<'a, '_, T> {
     /// Runs the steps of one pipeline.
     fn run(
         &self,
-        server: &Server,
         indexes: &[usize],
         decided: &mut impl FnMut(usize, Answer<Outcome>),
     ) -> Result<(), Failure> {
@@ -89,8 +90,8 @@ impl<'a, T: Transport> Each<'a, '_, T> {
                 Err(denied) => decided(index, sure(denied)),
             }
         }
-        for (request, cause) in self.call(server, &requests, now, decided) {
-            decided(request.index, self.fall_back(server, request, cause)?);
+        for (request, failed) in self.call(&requests, now, decided) {
+            decided(request.index, self.fall_back(request, failed)?);
         }
         Ok(())
     }
@@ -100,11 +101,10 @@ impl<'a, T: Transport> Each<'a, '_, T> {
     /// them has the cause.
     fn call<'r>(
         &self,
-        server: &Server,
         requests: &'r [Request],
         now: Timestamp,
         decided: &mut impl FnMut(usize, Answer<Outcome>),
-    ) -> Vec<(&'r Request, Option<Cause>)> {
+    ) -> Vec<(&'r Request, Option<Failed>)> {
         let mut failures = Vec::new();
         let Some(first) = requests.first() else {
             return failures;
@@ -112,18 +112,23 @@ impl<'a, T: Transport> Each<'a, '_, T> {
         let asks: Vec<_> = requests.iter().map(|request| &request.ask).collect();
         let mut open: Vec<_> = requests.iter().map(Some).collect();
         let (store, _) = self.buckets[first.index];
-        let called = store.call(server, |transport, deadline| {
+        let deadline = now + store.settings.timeout;
+        let server = store.server(&first.ask.name, now, deadline);
+        let mut send = |server: &Arc<Server>, transport: &T| {
             let mut failed = None;
             transport.take_each(&asks, deadline, &mut |place, reply| {
                 let request = &requests[place];
                 match reply {
                     Ok(reply) => decided(request.index, self.learn(request, &reply, now)),
                     Err(cause) if cause.blame() == Blame::Store => return failed = Some(cause),
-                    Err(cause) => failures.push((request, Some(cause))),
+                    Err(cause) => failures.push((request, Some((Arc::clone(server), cause)))),
                 }
                 open[place] = None;
             })?;
             failed.map_or(Ok(()), Err)
+        };
+        let called = server.and_then(|server| {
+            store.call_counted(&server, now, |transport| send(&server, transport))
         });
         let throws = |request: &&Request| self.policy(request) == OnFailure::Throw;
         let mut open: Vec<_> = open.into_iter().flatten().collect();
@@ -150,18 +155,18 @@ impl<'a, T: Transport> Each<'a, '_, T> {
         sure(reply.outcome)
     }
 
-    /// Decides a step by its failure policy. `cause` is `None` if another step reports the failure.
+    /// Decides a step by its failure policy. `failed` is `None` if another step reports the
+    /// failure.
     fn fall_back(
         &self,
-        server: &Server,
         request: &Request,
-        cause: Option<Cause>,
+        failed: Option<Failed>,
     ) -> Result<Answer<Outcome>, Failure> {
         let (store, key) = self.buckets[request.index];
         let step = &self.steps[request.index];
         let stand_in = |policy| store.stand_in(policy, key, step, None, request.hint);
-        if let Some(cause) = cause {
-            return store.fall_back(server, cause, |policy, _| stand_in(policy));
+        if let Some((server, cause)) = failed {
+            return store.fall_back(&server, cause, |policy, _| stand_in(policy));
         }
         let policy = self.policy(request);
         store.host.slots().count(policy.event());

@@ -3,12 +3,14 @@
 //! Invariant: no text in this module contains a password. [`Cause::refused`] removes it from the
 //! texts of servers. [`Failure`] escapes its whole text when it is displayed.
 
+use super::Server;
 use super::breaker::Kind;
 use super::secret::Secret;
 use super::tls::TlsError;
 use crate::printable;
 use rustix::io::Errno;
 use std::io;
+use std::sync::Arc;
 
 /// A failure of one store. Its text is [`printable`].
 #[derive(Debug, thiserror::Error)]
@@ -66,6 +68,14 @@ pub enum Cause {
     /// The caller's own code threw an exception during the call to the store.
     #[error("an exception was thrown meanwhile")]
     Thrown,
+    /// The server of the record sent the call to another server, which failed.
+    #[error("{cause}")]
+    Elsewhere {
+        /// The server that failed.
+        server: Arc<Server>,
+        /// The cause of its failure.
+        cause: Box<Self>,
+    },
     /// The breaker is open because of earlier failures, so the store was not called.
     #[error("not contacted, because its breaker is open")]
     Waiting,
@@ -91,6 +101,7 @@ impl Cause {
     #[must_use]
     pub fn blame(&self) -> Blame {
         match self {
+            Self::Elsewhere { cause, .. } => cause.blame(),
             Self::Record | Self::Statement(_) => Blame::Request,
             // The user may run other commands or use other keys.
             Self::Refused(text) if is_of_user(text) => Blame::Request,
@@ -103,8 +114,9 @@ impl Cause {
 
     /// Returns the kind of the cause.
     #[must_use]
-    pub const fn kind(&self) -> Kind {
+    pub fn kind(&self) -> Kind {
         match self {
+            Self::Elsewhere { cause, .. } => cause.kind(),
             Self::Timeout => Kind::Timeout,
             Self::Lookup(_) => Kind::Lookup,
             Self::Connect(_) => Kind::Connect,

@@ -40,6 +40,7 @@ use breaker::{Breaker, Passage};
 use denial_cache::Entry;
 pub use failure::{Blame, Cause, Failure};
 pub use settings::{OnFailure, Settings};
+use std::sync::Arc;
 pub use transport::{Ask, Found, Reply, Server, Transport};
 
 /// The result of a call, with the failure that the caller should be warned of.
@@ -145,7 +146,7 @@ impl<'h, T: Transport> Remote<'h, T> {
     }
 
     /// Returns the breaker of a server.
-    fn breaker(&self, server: &Server) -> &Breaker {
+    fn breaker(&self, server: &Server) -> &'h Breaker {
         let breakers = self.host.breakers();
         breakers.of(server.login, self.settings.timeout, &server.name)
     }
@@ -256,34 +257,27 @@ impl<'h, T: Transport> Remote<'h, T> {
         ask: impl FnOnce(&T, Timestamp) -> Result<R, Cause>,
         stand_in: impl FnOnce(OnFailure, &Cause) -> R,
     ) -> Result<Answer<R>, Failure> {
-        let server = self.transport.server(name);
-        match self.call(server, ask) {
+        let now = boot_clock();
+        let deadline = now + self.settings.timeout;
+        let ask = |transport: &T| ask(transport, deadline);
+        let server = self.server(name, now, deadline);
+        match server.and_then(|server| self.call_counted(&server, now, ask)) {
             Ok(answer) => Ok(sure(answer)),
-            Err(cause) => self.fall_back(server, cause, stand_in),
+            Err((server, cause)) => self.fall_back(&server, cause, stand_in),
         }
     }
 
-    /// Calls `ask` with the transport and the deadline, unless the breaker is open.
-    fn call<R>(
+    /// Counts a call to a store, and does the same as [`Remote::call`].
+    fn call_counted<R>(
         &self,
-        server: &Server,
-        ask: impl FnOnce(&T, Timestamp) -> Result<R, Cause>,
-    ) -> Result<R, Cause> {
-        let timeout = self.settings.timeout;
-        let now = boot_clock();
-        let breaker = self.breaker(server);
-        // A probe is leased for two timeouts. By then it has succeeded or failed.
-        let passage = breaker.enter(now, 2 * timeout);
-        if let Passage::Open(_) = passage {
-            return Err(Cause::Waiting);
-        }
-        self.host.slots().count(Event::Asked);
-        let answer = ask(&self.transport, now + timeout);
-        match &answer {
-            Ok(_) => breaker.answered(),
-            Err(cause) => note(self.host, breaker, passage, cause),
-        }
-        answer
+        server: &Arc<Server>,
+        now: Timestamp,
+        call: impl FnOnce(&T) -> Result<R, Cause>,
+    ) -> Result<R, Failed> {
+        self.call(server, now, |transport| {
+            self.host.slots().count(Event::Asked);
+            call(transport)
+        })
     }
 
     /// Applies the failure policy to a call that failed.
@@ -309,7 +303,68 @@ impl<'h, T: Transport> Remote<'h, T> {
             stood_in: true,
         })
     }
+
+    /// Returns the server that keeps the record `name`. Asks the transport's other servers if that
+    /// is not known, or if it may have changed.
+    fn server(
+        &self,
+        name: &[u8],
+        now: Timestamp,
+        deadline: Timestamp,
+    ) -> Result<Arc<Server>, Failed> {
+        let guides = match self.transport.server(name) {
+            Err(guides) => guides,
+            Ok(server) => {
+                let is_open = self.breaker(&server).is_open(now);
+                match self.transport.guides(name, is_open) {
+                    Some(guides) => guides,
+                    None => return Ok(server),
+                }
+            }
+        };
+        let located = self.call(&guides, now, |transport| transport.locate(deadline));
+        match (self.transport.server(name), located) {
+            (Ok(server), _) => Ok(server),
+            (Err(_), Err(failed)) => Err(failed),
+            (Err(guides), Ok(())) => Err((guides, Cause::Answer("no server keeps the record"))),
+        }
+    }
+
+    /// Calls `call` unless the breaker of `server` is open at `now`, and reports the result to the
+    /// breaker.
+    fn call<R>(
+        &self,
+        server: &Arc<Server>,
+        now: Timestamp,
+        call: impl FnOnce(&T) -> Result<R, Cause>,
+    ) -> Result<R, Failed> {
+        let breaker = self.breaker(server);
+        // A probe is leased for two timeouts. By then it has succeeded or failed.
+        let passage = breaker.enter(now, 2 * self.settings.timeout);
+        if let Passage::Open(_) = passage {
+            return Err((Arc::clone(server), Cause::Waiting));
+        }
+        match call(&self.transport) {
+            Ok(answer) => {
+                breaker.answered();
+                Ok(answer)
+            }
+            Err(Cause::Elsewhere { server, cause }) => {
+                // The first server replied.
+                breaker.answered();
+                note(self.host, self.breaker(&server), Passage::Closed, &cause);
+                Err((server, *cause))
+            }
+            Err(cause) => {
+                note(self.host, breaker, passage, &cause);
+                Err((Arc::clone(server), cause))
+            }
+        }
+    }
 }
+
+/// A server that failed, and the cause.
+type Failed = (Arc<Server>, Cause);
 
 /// Counts a failure and reports it to the breaker.
 fn note(host: &Host, breaker: &Breaker, passage: Passage, cause: &Cause) {

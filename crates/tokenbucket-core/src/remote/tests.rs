@@ -29,7 +29,7 @@ type Asked<'t> = dyn FnMut(Timestamp) -> Result<Reply, Cause> + 't;
 
 /// A transport that calls `asked` with the deadline of each request.
 struct Scripted<'t> {
-    server: Server,
+    server: Arc<Server>,
     asked: RefCell<Box<Asked<'t>>>,
 }
 
@@ -42,8 +42,8 @@ impl Transport for Scripted<'_> {
         identifier.to_vec()
     }
 
-    fn server(&self, _: &[u8]) -> &Server {
-        &self.server
+    fn server(&self, _: &[u8]) -> Result<Arc<Server>, Arc<Server>> {
+        Ok(Arc::clone(&self.server))
     }
 
     fn take(&self, _: &Ask, deadline: Timestamp) -> Result<Reply, Cause> {
@@ -70,7 +70,7 @@ fn remote<'t>(
     asked: impl FnMut(Timestamp) -> Result<Reply, Cause> + 't,
 ) -> Remote<'t, Scripted<'t>> {
     let transport = Scripted {
-        server: Server::new(b"scripted", "scripted".to_owned()),
+        server: Arc::new(Server::new(b"scripted", "scripted".to_owned())),
         asked: RefCell::new(Box::new(asked)),
     };
     Remote::new(transport, settings, host)

@@ -7,6 +7,7 @@ use crate::key::KeyHasher;
 use crate::step::{Denial, Outcome, Step, Verdict};
 use crate::store::Put;
 use std::hash::{DefaultHasher, Hash, Hasher};
+use std::sync::Arc;
 
 /// A server, as it appears in breakers and messages.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -113,7 +114,25 @@ pub trait Transport {
     fn name(&self, identifier: &[u8]) -> Vec<u8>;
 
     /// Returns the server that keeps the record `name`, which [`Transport::name`] returns.
-    fn server(&self, name: &[u8]) -> &Server;
+    ///
+    /// # Errors
+    /// If the server is not known yet, returns the servers to ask with [`Transport::locate`]. They
+    /// have one name and one breaker.
+    fn server(&self, name: &[u8]) -> Result<Arc<Server>, Arc<Server>>;
+
+    /// Returns the servers to ask, if another server may keep the record `name` now. `is_open` is
+    /// true if the breaker of the known server is open.
+    fn guides(&self, _name: &[u8], _is_open: bool) -> Option<Arc<Server>> {
+        None
+    }
+
+    /// Asks which servers keep the records, before `deadline`.
+    ///
+    /// # Errors
+    /// Fails if none of them gives an answer in time.
+    fn locate(&self, _deadline: Timestamp) -> Result<(), Cause> {
+        Ok(())
+    }
 
     /// Runs one step before `deadline`, an instant of the boot clock.
     ///
@@ -156,13 +175,14 @@ pub trait Transport {
         Ok(())
     }
 
-    /// Reports whether one operation can run steps on buckets of both stores.
-    fn joins(&self, _other: &Self) -> bool {
+    /// Reports whether one operation can run steps on the buckets of both identifiers, `mine` in
+    /// this store and `its` in the other store.
+    fn joins(&self, _mine: &[u8], _other: &Self, _its: &[u8]) -> bool {
         false
     }
 
     /// Takes the tokens of all steps or of none, in one operation. Must only be called if
-    /// [`Transport::joins`] is true for the transports of all buckets. Unless all steps are
+    /// [`Transport::joins`] is true for all buckets. Unless all steps are
     /// granted, each outcome is a denial with the state that the store found.
     ///
     /// # Errors

@@ -100,18 +100,12 @@ fn a_replica() {
     let main = Redis::start(&[]);
     let caller = Caller::redis(&dsn(&redis), PLAIN);
     assert!(caller.grants("id", &take(1)));
-    redis.cli(&["REPLICAOF", "127.0.0.1", &main.port().to_string()]);
-    let linked = || {
-        let info = redis.cli(&["INFO", "replication"]);
-        info.contains("master_link_status:up")
-    };
-    // A replica contacts its main server once a second.
-    let is_linked = eventually(linked) || eventually(linked);
-    assert!(is_linked);
+    redis.follow(&main);
     assert_refuses(&caller, "READONLY");
     redis.cli(&["CONFIG", "SET", "replica-serve-stale-data", "no"]);
     drop(main);
-    assert!(eventually(|| !linked()));
+    let linked = |info: String| info.contains("master_link_status:up");
+    assert!(eventually(|| !linked(redis.cli(&["INFO", "replication"]))));
     assert_refuses(&caller, "MASTERDOWN");
     redis.cli(&["REPLICAOF", "NO", "ONE"]);
     assert!(caller.grants("id", &take(5)), "all was the main server's");

@@ -35,6 +35,7 @@ use crate::step::{Denial, Verdict};
 use crate::store::{Put, UNKNOWN_SPAN, empty_at};
 use ketama::{Distribution, Ring};
 use std::collections::HashMap;
+use std::sync::Arc;
 use update::{Change, Decision, Record, update};
 use wire::Connection;
 
@@ -55,7 +56,7 @@ const LONGEST_RELATIVE: i64 = 30 * 86_400;
 /// A client of memcached servers.
 #[derive(Debug)]
 pub struct Memcached {
-    servers: Vec<(Endpoint, Server)>,
+    servers: Vec<(Endpoint, Arc<Server>)>,
     ring: Ring,
     prefix: Vec<u8>,
     /// The prefix that [`Memcached::among`] puts before every key. `prefix` begins with these
@@ -87,7 +88,7 @@ impl Memcached {
         let named = |server: &servers::Server| {
             let name = format!("memcached at {}", server.endpoint);
             let named = Server::new(&name.clone().into_bytes(), name);
-            (server.endpoint.clone(), named)
+            (server.endpoint.clone(), Arc::new(named))
         };
         Self {
             servers: servers.iter().map(named).collect(),
@@ -186,8 +187,9 @@ impl Transport for Memcached {
         item_key(&self.prefix, identifier)
     }
 
-    fn server(&self, name: &[u8]) -> &Server {
-        &self.servers[self.place(name)].1
+    fn server(&self, name: &[u8]) -> Result<Arc<Server>, Arc<Server>> {
+        let (_, server) = &self.servers[self.place(name)];
+        Ok(Arc::clone(server))
     }
 
     fn take(&self, ask: &Ask, deadline: Timestamp) -> Result<Reply, Cause> {

@@ -1,17 +1,23 @@
 //! The client of Redis and compatible servers. Each decision is one script, on the server's clock.
 //!
-//! The `redis` crate encodes commands and parses replies. `script.rs` opens the connections itself,
-//! because the crate's connections do not keep a deadline. This module converts steps and other
-//! changes to arguments, and replies to results.
+//! The `redis` crate encodes commands and parses replies. `node.rs` opens the connections itself,
+//! because the crate's connections do not keep a deadline. `place.rs` finds the server of a key.
+//! This module converts steps and other changes to arguments, and replies to results.
 
+mod cluster;
 pub mod dsn;
+mod node;
+mod place;
 mod script;
+#[cfg(test)]
+mod tests;
 
 use super::key::redis_key;
 use super::{Ask, Cause, Found, Reply, Server, Transport, record};
 use crate::clock::{TICKS_PER_MICROSECOND, Timestamp};
 use crate::store::{Put, UNKNOWN_SPAN};
-use dsn::Dsn;
+use dsn::{Dsn, Kind};
+use place::Place;
 pub use redis::Value;
 pub use script::{Argument, CLOCK, RECORD, Script};
 use std::slice;
@@ -28,14 +34,13 @@ fn on_buckets(script: &str) -> Script {
     Script::new(&[RECORD, CLOCK, include_str!("bucket.lua"), script])
 }
 
-/// A Redis server.
+/// A client of a Redis server, of the primary that sentinels know, or of a cluster.
 #[derive(Debug)]
 pub struct Redis {
-    dsn: Arc<Dsn>,
+    place: Arc<Place>,
     /// The prefix that [`Redis::under`] puts before every key. `prefix` begins with these bytes.
     root: Vec<u8>,
     prefix: Vec<u8>,
-    server: Server,
 }
 
 impl Redis {
@@ -50,13 +55,10 @@ impl Redis {
     /// of another client, which puts it before every key, too.
     #[must_use]
     pub fn under(root: &[u8], dsn: Dsn, prefix: &[u8]) -> Self {
-        let name = dsn.public_name();
-        let identity = format!("redis\0{name}\0{}", dsn.user.as_deref().unwrap_or_default());
         Self {
             root: root.to_vec(),
             prefix: [root, prefix].concat(),
-            server: Server::new(identity.as_bytes(), name).with_credential(&dsn),
-            dsn: Arc::new(dsn),
+            place: Place::of(dsn),
         }
     }
 
@@ -145,15 +147,36 @@ fn arguments(ask: &Ask) -> Vec<Argument<'static>> {
 
 impl Transport for Redis {
     fn identity(&self) -> Vec<u8> {
-        [&self.server.id.to_ne_bytes(), self.prefix.as_slice()].concat()
+        [&self.place.whole.id.to_ne_bytes(), self.prefix.as_slice()].concat()
     }
 
+    /// In a cluster, a hash tag in an identifier could send all keys to one server, and clients may
+    /// choose identifiers. So `{}` is put before an identifier with a brace, unless the DSN
+    /// allows hash tags. After an empty hash tag, the whole key selects the slot.
     fn name(&self, identifier: &[u8]) -> Vec<u8> {
-        redis_key(&self.prefix, identifier)
+        let kind = self.place.dsn.fleet.as_ref().map(|fleet| &fleet.kind);
+        let guards = matches!(kind, Some(Kind::Cluster { hash_tags: false }));
+        let guard: &[u8] = if guards && identifier.contains(&b'{') {
+            b"{}"
+        } else {
+            b""
+        };
+        redis_key(&[&self.prefix, guard].concat(), identifier)
     }
 
-    fn server(&self, _name: &[u8]) -> &Server {
-        &self.server
+    fn server(&self, name: &[u8]) -> Result<Arc<Server>, Arc<Server>> {
+        let node = self.place.node(name);
+        let node = node.ok_or_else(|| Arc::clone(&self.place.whole))?;
+        Ok(Arc::clone(&node.server))
+    }
+
+    fn guides(&self, name: &[u8], is_open: bool) -> Option<Arc<Server>> {
+        let must_ask = self.place.must_ask(name, is_open);
+        must_ask.then(|| Arc::clone(&self.place.whole))
+    }
+
+    fn locate(&self, deadline: Timestamp) -> Result<(), Cause> {
+        self.place.ask(deadline)
     }
 
     fn take(&self, ask: &Ask, deadline: Timestamp) -> Result<Reply, Cause> {
@@ -162,7 +185,8 @@ impl Transport for Redis {
     }
 
     fn pipelines(&self, other: &Self) -> bool {
-        self.dsn == other.dsn
+        // The servers of a cluster may refuse a part of a pipeline.
+        !self.place.dsn.is_cluster() && self.place.dsn == other.place.dsn
     }
 
     fn take_each(
@@ -207,8 +231,9 @@ impl Transport for Redis {
         self.run(&PUT, &[name], &arguments, deadline).map(drop)
     }
 
-    fn joins(&self, other: &Self) -> bool {
-        self.dsn == other.dsn
+    fn joins(&self, mine: &[u8], other: &Self, its: &[u8]) -> bool {
+        let slot = |redis: &Self, identifier: &[u8]| redis.place.slot(&redis.name(identifier));
+        self.place.dsn == other.place.dsn && slot(self, mine) == slot(other, its)
     }
 
     fn take_all(&self, asks: &[Ask], deadline: Timestamp) -> Result<Vec<Reply>, Cause> {

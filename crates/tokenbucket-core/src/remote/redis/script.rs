@@ -1,23 +1,20 @@
-//! Scripts, and the client that runs them on connections of this process.
+//! Scripts, and the calls that run them on the servers of a place.
 //!
 //! A script is called by its hash. Its text is sent only after the reply that the hash is unknown.
-//! A command may be repeated after that reply only.
+//! A command is repeated only after a reply that refuses it. That reply may name another server.
 
 use super::Redis;
-use super::dsn::Dsn;
-use crate::clock::{TICKS_PER_MICROSECOND, Ticks, Timestamp};
-use crate::remote::channel::Channel;
-use crate::remote::connections::Connections;
-use crate::remote::stream::Stream;
-use crate::remote::{Cause, tls};
-use redis::{Cmd, Parser, Value, cmd};
-use std::io::{self, Read};
+use super::node::{LIKELY_LENGTH, Line, Node, code};
+use crate::clock::{TICKS_PER_MICROSECOND, TICKS_PER_SECOND, Ticks, Timestamp, boot_clock};
+use crate::remote::Cause;
+use redis::{Cmd, Value, cmd};
 use std::sync::Arc;
+use std::time::Duration;
 
-static CONNECTIONS: Connections<Arc<Dsn>, Box<dyn Channel>> = Connections::new();
-
-/// The usual length of a call, in bytes.
-const LIKELY_LENGTH: usize = 256;
+/// The most times that a refused command is repeated.
+const MOST_REPEATS: u32 = 2;
+/// The longest pause before a command is repeated on the same server.
+const LONGEST_PAUSE: Ticks = TICKS_PER_SECOND / 50;
 
 /// The head of scripts on records: defines `call`, `number`, `read` and `keep`.
 pub const RECORD: &str = include_str!("record.lua");
@@ -77,47 +74,16 @@ impl Argument<'_> {
     }
 }
 
-impl Redis {
-    /// Returns a connection. If it is new, also returns the commands that must be sent first.
-    fn connection(&self, deadline: Timestamp) -> Result<(Box<dyn Channel>, Vec<Cmd>), Cause> {
-        while let Some(mut channel) = CONNECTIONS.take(&self.dsn) {
-            // Set the deadline first, because the check reads from the socket under TLS.
-            channel.set_deadline(deadline);
-            if channel.is_quiet() {
-                return Ok((channel, Vec::new()));
-            }
-        }
-        let stream = Stream::connect(&self.dsn.endpoint, deadline)?;
-        let channel: Box<dyn Channel> = match &self.dsn.tls {
-            Some(tls) => {
-                let ca_file = tls.ca_file.as_deref();
-                let client = tls::client(ca_file, tls.identity.as_ref(), &tls.server_name)?;
-                Box::new(tls::handshake(client, stream)?)
-            }
-            None => Box::new(stream),
-        };
-        let mut greeting = Vec::new();
-        if let Some(password) = &self.dsn.password {
-            let mut auth = cmd("AUTH");
-            if let Some(user) = &self.dsn.user {
-                auth.arg(user);
-            }
-            auth.arg(password.expose());
-            greeting.push(auth);
-        }
-        if self.dsn.database != 0 {
-            let mut select = cmd("SELECT");
-            select.arg(self.dsn.database);
-            greeting.push(select);
-        }
-        Ok((channel, greeting))
-    }
+/// The keys and the arguments of one run of a script.
+type Call<'k, K, A> = (&'k [K], A);
 
+impl Redis {
     /// Runs a script before `deadline` and returns its reply. Takes one round trip, unless the
-    /// connection is new or the server does not have the script yet.
+    /// connection is new, the server does not have the script yet, or a cluster has moved the key.
     ///
     /// `keys` are sent unchanged. [`super::Transport::name`] returns the key of a bucket.
-    /// [`Redis::raw_name`] returns the key of any other record.
+    /// [`Redis::raw_name`] returns the key of any other record. In a cluster, all keys must have
+    /// the same slot.
     ///
     /// # Errors
     /// Returns [`Cause::Record`] if a key holds data that is not a record. The server's error is
@@ -130,127 +96,135 @@ impl Redis {
         arguments: &[Argument<'_>],
         deadline: Timestamp,
     ) -> Result<Value, Cause> {
-        let mut value = Err(Cause::Answer("no reply of Redis"));
-        self.run_each(script, &[(keys, arguments)], deadline, |_, reply| {
-            value = reply;
-        })?;
-        value
+        let key = keys.first().map_or(&b""[..], AsRef::as_ref);
+        let home = self.place.node(key);
+        let home = home.ok_or(Cause::Answer("the servers are not known yet"))?;
+        let (mut node, mut asking) = (Arc::clone(&home), false);
+        let mut repeats = 0;
+        loop {
+            let send = |line: &mut Line<'_>| {
+                let mut reply = Value::Nil;
+                let calls = [(keys, arguments)];
+                invoke(line, script, &calls, asking, |_, value| reply = value)?;
+                Ok(reply)
+            };
+            let located = |cause| elsewhere(&home, &node, cause);
+            let value = node.with(self.place.dsn.is_cluster(), deadline, send);
+            let value = value.map_err(located)?;
+            let hop = self.hop(key, &node, &value, deadline);
+            let Some(next) = hop.filter(|_| repeats < MOST_REPEATS) else {
+                if repeats > 0 && !asking && !matches!(value, Value::ServerError(_)) {
+                    self.place.refresh(&node, deadline);
+                }
+                return read(&node, script, value).map_err(located);
+            };
+            (node, asking) = next;
+            repeats += 1;
+        }
     }
 
     /// Runs a script once for the keys and arguments of each call, in one pipeline. Passes each
-    /// reply to `done`, with the index of its call. See [`Redis::run`].
+    /// reply to `done`, with the index of its call. All keys must be on one server, which is not a
+    /// member of a cluster. See [`Redis::run`].
     ///
     /// # Errors
     /// Fails if the server failed. It is unknown whether the calls without a reply were executed.
     pub fn run_each<'s, K: AsRef<[u8]>, A: AsRef<[Argument<'s>]>>(
         &self,
         script: &Script,
-        calls: &[(&[K], A)],
+        calls: &[Call<'_, K, A>],
         deadline: Timestamp,
         mut done: impl FnMut(usize, Result<Value, Cause>),
     ) -> Result<(), Cause> {
-        let (mut channel, mut greeting) = self.connection(deadline)?;
-        if self.dsn.database != 0 && !greeting.is_empty() {
-            // Send these commands separately, because the script must not run on another database
-            // if the server refuses the database of the DSN.
-            self.exchange(&mut *channel, &mut greeting, &[], |_, _| ())?;
-        }
-        // The calls that were not executed yet, because the server did not have the script. One
-        // EVAL teaches the script to the server. Another client may make it forget the script.
-        let mut open: Vec<_> = (0..calls.len()).collect();
-        for round in 0.. {
-            let command = |(place, &index): (usize, &usize)| {
-                let sends_text = (round == 1 && place == 0) || round > 1;
-                invocation(script, sends_text, calls[index].0, calls[index].1.as_ref())
-            };
-            let commands: Vec<_> = open.iter().enumerate().map(command).collect();
-            let mut unknown = Vec::new();
-            self.exchange(&mut *channel, &mut greeting, &commands, |place, value| {
-                if is_error(&value, "NOSCRIPT") {
-                    unknown.push(open[place]);
-                } else {
-                    done(open[place], self.checked(script, value));
-                }
-            })?;
-            if unknown.is_empty() {
-                break;
-            }
-            open = unknown;
-        }
-        CONNECTIONS.keep(&self.dsn, channel);
-        Ok(())
+        let node = self.place.node(b"");
+        let node = node.ok_or(Cause::Answer("the servers are not known yet"))?;
+        node.with(false, deadline, |line| {
+            invoke(line, script, calls, false, |index, value| {
+                done(index, read(&node, script, value));
+            })
+        })
     }
 
-    fn checked(&self, script: &Script, value: Value) -> Result<Value, Cause> {
-        match value {
-            Value::ServerError(_) if is_error(&value, "TOKENBUCKET") => Err(Cause::Record),
-            Value::ServerError(_) if is_error(&value, "WRONGTYPE") => Err(Cause::Record),
-            Value::ServerError(error) => Err(match script.denied_command(&error) {
-                Some(command) => Cause::refused(
-                    &format!("NOPERM this user has no permissions to run the '{command}' command"),
-                    None,
-                ),
-                None => self.refused(&error),
-            }),
-            value => Ok(value),
-        }
-    }
-
-    /// Sends the commands of `greeting`, which it empties, and `commands` in one write. Reads all
-    /// replies. Passes the reply of each command to `each`, with the command's place. Fails if a
-    /// reply to the greeting is an error.
-    fn exchange(
+    /// Returns the server on which a refused command must be repeated, and true if that server
+    /// needs ASKING. Returns `None` if the command must not be repeated.
+    fn hop(
         &self,
-        channel: &mut dyn Channel,
-        greeting: &mut Vec<Cmd>,
-        commands: &[Cmd],
-        mut each: impl FnMut(usize, Value),
-    ) -> Result<(), Cause> {
-        let mut bytes = Vec::with_capacity(2 * LIKELY_LENGTH);
-        for command in greeting.iter().chain(commands) {
-            command.write_packed_command(&mut bytes);
-        }
-        let sent = channel.write_all(&bytes).and_then(|()| channel.flush());
-        if let Err(error) = sent {
-            // A server that rejects connections sends the reason before it closes the connection.
-            return Err(self.last_words(channel).unwrap_or_else(|| error.into()));
-        }
-        let mut parser = Parser::new();
-        let error = None;
-        let mut replies = Replying { channel, error };
-        for _ in greeting.drain(..) {
-            if let Value::ServerError(error) = replies.next(&mut parser)? {
-                return Err(self.refused(&error));
-            }
-        }
-        for place in 0..commands.len() {
-            each(place, replies.next(&mut parser)?);
-        }
-        Ok(())
-    }
-
-    fn last_words(&self, channel: &mut dyn Channel) -> Option<Cause> {
-        let error = None;
-        match (Replying { channel, error }).next(&mut Parser::new()) {
-            Ok(Value::ServerError(error)) => Some(self.refused(&error)),
-            _ => None,
-        }
-    }
-
-    fn refused(&self, error: &redis::ServerError) -> Cause {
-        let text = format!("{} {}", error.code(), error.details().unwrap_or_default());
-        // Before authentication, Redis rejects a command of more than ten words with this error.
-        let text = if text.contains("unauthenticated multibulk length") {
-            "NOAUTH Authentication required."
-        } else {
-            text.trim()
+        key: &[u8],
+        node: &Arc<Node>,
+        value: &Value,
+        deadline: Timestamp,
+    ) -> Option<(Arc<Node>, bool)> {
+        let Value::ServerError(error) = value else {
+            return None;
         };
-        // Redis 5 does not know KEEPTTL, and sets no error code of its own for that.
-        if text.contains("user_script") && text.contains("syntax error") {
-            return Cause::Unsupported("too old: Redis 6.0 or later is needed");
+        match error.code() {
+            "TRYAGAIN" | "CLUSTERDOWN" if self.place.dsn.is_cluster() => {
+                pause(deadline).then(|| {
+                    (
+                        self.place.node(key).unwrap_or_else(|| Arc::clone(node)),
+                        false,
+                    )
+                })
+            }
+            code => self.place.redirect(key, node, code, error.details()?),
         }
-        Cause::refused(text, self.dsn.password.as_ref())
     }
+}
+
+/// Waits for a part of the time until `deadline`. Returns false if no time is left.
+fn pause(deadline: Timestamp) -> bool {
+    let left = deadline.saturating_since(boot_clock());
+    std::thread::sleep(Duration::from_nanos((left / 4).min(LONGEST_PAUSE)));
+    left > 0
+}
+
+/// Adds the server to a failure if another server was chosen for the key first.
+fn elsewhere(home: &Node, node: &Node, cause: Cause) -> Cause {
+    if home.dsn == node.dsn {
+        return cause;
+    }
+    Cause::Elsewhere {
+        server: Arc::clone(&node.server),
+        cause: Box::new(cause),
+    }
+}
+
+/// Runs a script once for each call, and passes each reply to `done`. Sends the text of the script
+/// if the server does not have it. `asking` goes before a command that a server gets because of
+/// ASK.
+fn invoke<'s, K: AsRef<[u8]>, A: AsRef<[Argument<'s>]>>(
+    line: &mut Line<'_>,
+    script: &Script,
+    calls: &[Call<'_, K, A>],
+    asking: bool,
+    mut done: impl FnMut(usize, Value),
+) -> Result<(), Cause> {
+    // The calls that were not executed yet, because the server did not have the script. One EVAL
+    // teaches the script to the server. Another client may make it forget the script.
+    let mut open: Vec<_> = (0..calls.len()).collect();
+    for round in 0.. {
+        let command = |(place, &index): (usize, &usize)| {
+            let sends_text = (round == 1 && place == 0) || round > 1;
+            invocation(script, sends_text, calls[index].0, calls[index].1.as_ref())
+        };
+        let commands: Vec<_> = open.iter().enumerate().map(command).collect();
+        if asking {
+            line.precede(cmd("ASKING"));
+        }
+        let mut unknown = Vec::new();
+        line.exchange(&commands, |place, value| {
+            if code(&value) == "NOSCRIPT" {
+                unknown.push(open[place]);
+            } else {
+                done(open[place], value);
+            }
+        })?;
+        if unknown.is_empty() {
+            break;
+        }
+        open = unknown;
+    }
+    Ok(())
 }
 
 /// Returns the command that runs a script, by its text or by its hash.
@@ -279,31 +253,19 @@ fn invocation<K: AsRef<[u8]>>(
     command
 }
 
-fn is_error(value: &Value, code: &str) -> bool {
-    matches!(value, Value::ServerError(error) if error.code() == code)
-}
-
-/// Reads replies, and keeps the I/O error, which the parser would hide.
-struct Replying<'a> {
-    channel: &'a mut dyn Channel,
-    error: Option<io::Error>,
-}
-
-impl Replying<'_> {
-    fn next(&mut self, parser: &mut Parser) -> Result<Value, Cause> {
-        parser.parse_value(&mut *self).map_err(|_| {
-            let error = self.error.take().map(Cause::from);
-            error.unwrap_or(Cause::Answer("no reply of Redis"))
-        })
-    }
-}
-
-impl Read for Replying<'_> {
-    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
-        self.channel.read(buffer).map_err(|error| {
-            let kind = error.kind();
-            self.error = Some(error);
-            kind.into()
-        })
+/// Converts an error of a script or a server.
+fn read(node: &Node, script: &Script, value: Value) -> Result<Value, Cause> {
+    match value {
+        Value::ServerError(error) if matches!(error.code(), "TOKENBUCKET" | "WRONGTYPE") => {
+            Err(Cause::Record)
+        }
+        Value::ServerError(error) => Err(match script.denied_command(&error) {
+            Some(command) => Cause::refused(
+                &format!("NOPERM this user has no permissions to run the '{command}' command"),
+                None,
+            ),
+            None => node.refused(&error),
+        }),
+        value => Ok(value),
     }
 }

@@ -10,7 +10,7 @@ use crate::remote::endpoint::EndpointError;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum DsnError {
     /// The scheme is missing or unknown.
-    #[error("start with redis://, rediss://, unix:// or redis+unix://")]
+    #[error("start with redis://, rediss://, unix://, redis+cluster:// or redis+sentinel://")]
     Scheme,
     /// The text contains a NUL, a line break or another control character.
     #[error("not contain control characters, not even percent-encoded")]
@@ -30,6 +30,15 @@ pub enum DsnError {
     /// The database is not a number from 0 to 2^31 - 1.
     #[error("have a database between 0 and 2147483647")]
     Database,
+    /// The DSN of a cluster has a path other than "/" and "/0".
+    #[error("have no database other than 0 with a cluster")]
+    ClusterDatabase,
+    /// The `hash_tags` option is neither 0 nor 1.
+    #[error("have 0 or 1 as its hash_tags option")]
+    HashTags,
+    /// The name of the primary is missing or invalid.
+    #[error("have the name of the primary after the sentinels, as in redis+sentinel://s1,s2/name")]
+    Primary,
     /// The socket's path is relative, missing or a directory.
     #[error("have the absolute path of a socket, as in unix:///run/redis.sock")]
     SocketPath,
@@ -44,14 +53,15 @@ pub enum DsnError {
     EmptyCredentials,
     /// An option is unknown to every scheme.
     #[error(
-        "have no options other than cafile, certfile, keyfile, servername, db, user and password \
-         (in a password, \"?\" is \"%3F\")"
+        "have no options other than cafile, certfile, keyfile, servername, db, user, password, \
+         sentinel_user, sentinel_password and hash_tags (in a password, \"?\" is \"%3F\")"
     )]
     UnknownOption,
     /// An option belongs to another scheme.
     #[error(
-        "have only options of its scheme: cafile, certfile, keyfile and servername with rediss://, \
-         db, user and password with unix://"
+        "have only options of its scheme: cafile, certfile, keyfile and servername with TLS; db, \
+         user and password with unix://; sentinel_user and sentinel_password with sentinels; \
+         hash_tags with a cluster"
     )]
     MisplacedOption,
     /// An option occurs twice.

@@ -5,7 +5,13 @@
 //! rediss://[[user]:password@]host[:port][/db][?cafile=/path/ca.pem&servername=name]
 //!     also certfile=/path/client.pem&keyfile=/path/client.key
 //! unix:///path[?db=N&user=...&password=...]          also redis+unix://
+//! redis+sentinel://[[user]:password@]sentinel[:port][,...]/primary[/db]
+//!     [?sentinel_user=...&sentinel_password=...]      also rediss+sentinel://
+//! redis+cluster://[[user]:password@]host[:port][,...][?hash_tags=1]
+//!                                                    also rediss+cluster://
 //! ```
+//!
+//! Over TLS, Sentinel and Cluster also have the options of `rediss://`.
 //!
 //! User, password, path and the values of options are percent-encoded UTF-8. A "+" is a plus sign.
 //! A password may contain a plain ":" or "@", because the user ends at the first ":" and the host
@@ -22,7 +28,7 @@ mod tests;
 
 pub use error::DsnError;
 
-use crate::remote::endpoint::{Endpoint, EndpointError};
+use crate::remote::endpoint::{Endpoint, EndpointError, is_name_byte};
 use crate::remote::record::digits;
 use crate::remote::secret::Secret;
 pub use crate::remote::tls::Identity;
@@ -32,6 +38,7 @@ use rustls::pki_types::ServerName;
 use std::path::{Path, PathBuf};
 
 const DEFAULT_PORT: u16 = 6379;
+const SENTINEL_PORT: u16 = 26379;
 
 /// The greatest number of a database. Redis stores the number in a C int.
 const MAX_DATABASE: u32 = i32::MAX.cast_unsigned();
@@ -39,12 +46,12 @@ const MAX_DATABASE: u32 = i32::MAX.cast_unsigned();
 /// The longest path of a socket, in bytes. Linux has room for 108, including the closing NUL.
 const MAX_SOCKET_PATH: usize = 107;
 
-/// A Redis server, and how to log in to it.
+/// A Redis server, or a fleet of servers with one login, and how to log in.
 ///
-/// Debug shows everything except the password.
+/// Debug shows everything except the passwords.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Dsn {
-    /// The address at which the server listens.
+    /// The address at which the server listens; of a fleet, the first address of the DSN.
     pub endpoint: Endpoint,
     /// The ACL user; `None` for the default user. A user always has a password, which may be empty.
     pub user: Option<String>,
@@ -54,6 +61,34 @@ pub struct Dsn {
     pub database: u32,
     /// The settings for verifying the server's certificate; `None` without TLS.
     pub tls: Option<Tls>,
+    /// The servers that know where the records are; `None` for a single server.
+    pub fleet: Option<Box<Fleet>>,
+}
+
+/// Several servers, one of which keeps the record of a key.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Fleet {
+    /// The kind of the fleet.
+    pub kind: Kind,
+    /// The sentinels, or some servers of the cluster. There is at least one.
+    pub guides: Vec<Dsn>,
+    /// The name that all certificates must be valid for; `None` if each is for its server's host.
+    pub server_name: Option<String>,
+}
+
+/// The kind of a fleet.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub enum Kind {
+    /// Sentinels know the address of the primary.
+    Sentinel {
+        /// The name by which the sentinels know the primary.
+        primary: String,
+    },
+    /// Each server of a cluster knows the servers of all slots.
+    Cluster {
+        /// True if a hash tag in an identifier selects the slot.
+        hash_tags: bool,
+    },
 }
 
 /// The settings for verifying a server's certificate.
@@ -85,7 +120,13 @@ impl Dsn {
             return Err(DsnError::Fragment);
         }
         let (target, query) = rest.split_once('?').unwrap_or((rest, ""));
-        match scheme.to_ascii_lowercase().as_str() {
+        let scheme = scheme.to_ascii_lowercase();
+        if let Some((scheme @ ("redis" | "rediss"), kind @ ("sentinel" | "cluster"))) =
+            scheme.split_once('+')
+        {
+            return Self::parse_fleet(kind, target, query, scheme == "rediss");
+        }
+        match scheme.as_str() {
             "redis" => Self::parse_tcp(target, Options::parse(query, &[])?, false),
             "rediss" => {
                 let options =
@@ -129,21 +170,25 @@ impl Dsn {
             password,
             database,
             tls,
+            fleet: None,
         })
+    }
+
+    /// Returns the address of a cluster without TLS and password, from hosts and ports of servers.
+    ///
+    /// # Errors
+    /// Fails like [`Dsn::parse`].
+    pub fn of_cluster(seeds: &[(String, u16)]) -> Result<Self, DsnError> {
+        let seed = |(host, port): &(String, u16)| {
+            client_endpoint(host, *port).map(|(endpoint, _)| endpoint.to_string())
+        };
+        let seeds = seeds.iter().map(seed).collect::<Result<Vec<_>, _>>()?;
+        Self::parse(&format!("redis+cluster://{}", seeds.join(",")))
     }
 
     fn parse_tcp(target: &str, mut options: Options, tls: bool) -> Result<Self, DsnError> {
         let (authority, database) = target.split_once('/').unwrap_or((target, ""));
-        let (userinfo, host) = match authority.rsplit_once('@') {
-            Some((userinfo, host)) => (Some(userinfo), host),
-            None => (None, authority),
-        };
-        let (user, password) = match userinfo.map(|userinfo| userinfo.split_once(':')) {
-            Some(Some((user, password))) => (Some(decode(user)?), Some(decode(password)?)),
-            Some(None) => (userinfo.map(decode).transpose()?, None),
-            None => (None, None),
-        };
-        let (user, password) = credentials(user, password)?;
+        let (user, password, host) = login(authority)?;
         let endpoint = Endpoint::parse_authority(host, DEFAULT_PORT)?;
         let tls = match &endpoint {
             Endpoint::Tcp { host, .. } if tls => Some(Tls::parse(host, &mut options)?),
@@ -153,12 +198,77 @@ impl Dsn {
             endpoint,
             user,
             password,
-            database: match database {
-                "" => 0,
-                database => parse_database(database)?,
-            },
+            database: parse_path(database)?,
             tls,
+            fleet: None,
         })
+    }
+
+    fn parse_fleet(kind: &str, target: &str, query: &str, tls: bool) -> Result<Self, DsnError> {
+        let is_cluster = kind == "cluster";
+        let mut options = Options::parse(query, fleet_options(is_cluster, tls))?;
+        let server_name = options.get("servername");
+        let (authority, path) = target.split_once('/').unwrap_or((target, ""));
+        let (user, password, hosts) = login(authority)?;
+        let (kind, database, port) = if is_cluster {
+            (cluster(path, &mut options)?, 0, DEFAULT_PORT)
+        } else {
+            let (primary, database) = path.split_once('/').unwrap_or((path, ""));
+            let database = parse_path(database)?;
+            (sentinel(primary)?, database, SENTINEL_PORT)
+        };
+        let hosts = hosts.split(',');
+        let endpoints = hosts.map(|host| Endpoint::parse_authority(host, port));
+        let endpoints: Vec<_> = endpoints.collect::<Result<_, _>>()?;
+        let tls = match &endpoints[0] {
+            Endpoint::Tcp { host, .. } if tls => Some(Tls::parse(host, &mut options)?),
+            _ => None,
+        };
+        let mut dsn = Self {
+            endpoint: endpoints[0].clone(),
+            user,
+            password,
+            database,
+            tls,
+            fleet: None,
+        };
+        let mut guide = dsn.clone();
+        if !is_cluster {
+            let user = options.take("sentinel_user");
+            let password = options.take("sentinel_password");
+            (guide.user, guide.password) = credentials(user, password)?;
+            guide.database = 0;
+        }
+        let guides = endpoints.into_iter();
+        let guides = guides.map(|endpoint| guide.at(endpoint, server_name.as_ref()));
+        dsn.fleet = Some(Box::new(Fleet {
+            kind,
+            guides: guides.collect(),
+            server_name,
+        }));
+        Ok(dsn)
+    }
+
+    /// Returns the address of another server with the same login. Its certificate must be valid for
+    /// `server_name`, or without `server_name` for its host.
+    #[must_use]
+    pub fn at(&self, endpoint: Endpoint, server_name: Option<&String>) -> Self {
+        let mut dsn = Self {
+            endpoint,
+            fleet: None,
+            ..self.clone()
+        };
+        if let (Some(tls), Endpoint::Tcp { host, .. }) = (&mut dsn.tls, &dsn.endpoint) {
+            tls.server_name.clone_from(server_name.unwrap_or(host));
+        }
+        dsn
+    }
+
+    /// Returns true if a cluster is addressed.
+    #[must_use]
+    pub fn is_cluster(&self) -> bool {
+        let kind = self.fleet.as_ref().map(|fleet| &fleet.kind);
+        matches!(kind, Some(Kind::Cluster { .. }))
     }
 
     fn parse_unix(target: &str, mut options: Options) -> Result<Self, DsnError> {
@@ -178,6 +288,7 @@ impl Dsn {
                 Some(database) => parse_database(&database)?,
             },
             tls: None,
+            fleet: None,
         })
     }
 
@@ -187,10 +298,27 @@ impl Dsn {
     #[must_use]
     pub fn public_name(&self) -> String {
         let (endpoint, database) = (&self.endpoint, self.database);
+        if let Some(fleet) = &self.fleet {
+            return fleet.public_name(self.tls.is_some(), database);
+        }
         match (endpoint, &self.tls) {
             (Endpoint::Unix { .. }, _) => format!("{endpoint}?db={database}"),
             (Endpoint::Tcp { .. }, None) => format!("redis://{endpoint}/{database}"),
             (Endpoint::Tcp { .. }, Some(_)) => format!("rediss://{endpoint}/{database}"),
+        }
+    }
+}
+
+impl Fleet {
+    fn public_name(&self, tls: bool, database: u32) -> String {
+        let guides = self.guides.iter().map(|guide| guide.endpoint.to_string());
+        let guides = guides.collect::<Vec<_>>().join(",");
+        let scheme = if tls { "rediss" } else { "redis" };
+        match &self.kind {
+            Kind::Sentinel { primary } => {
+                format!("{scheme}+sentinel://{guides}/{primary}/{database}")
+            }
+            Kind::Cluster { .. } => format!("{scheme}+cluster://{guides}"),
         }
     }
 }
@@ -222,6 +350,55 @@ impl Tls {
             server_name,
         })
     }
+}
+
+type Login<'a> = (Option<String>, Option<Secret>, &'a str);
+
+/// Splits an authority into the user, the password and the hosts.
+fn login(authority: &str) -> Result<Login<'_>, DsnError> {
+    let (userinfo, hosts) = match authority.rsplit_once('@') {
+        Some((userinfo, hosts)) => (Some(userinfo), hosts),
+        None => (None, authority),
+    };
+    let (user, password) = match userinfo.map(|userinfo| userinfo.split_once(':')) {
+        Some(Some((user, password))) => (Some(decode(user)?), Some(decode(password)?)),
+        Some(None) => (userinfo.map(decode).transpose()?, None),
+        None => (None, None),
+    };
+    let (user, password) = credentials(user, password)?;
+    Ok((user, password, hosts))
+}
+
+/// Returns the options of a fleet.
+const fn fleet_options(is_cluster: bool, tls: bool) -> &'static [&'static str] {
+    match (is_cluster, tls) {
+        (true, false) => &["hash_tags"],
+        (true, true) => &["hash_tags", "cafile", "servername"],
+        (false, false) => &["sentinel_user", "sentinel_password"],
+        (false, true) => &["sentinel_user", "sentinel_password", "cafile", "servername"],
+    }
+}
+
+/// Reads the path and the option of a cluster. A cluster has only database 0.
+fn cluster(path: &str, options: &mut Options) -> Result<Kind, DsnError> {
+    if !matches!(path, "" | "0") {
+        return Err(DsnError::ClusterDatabase);
+    }
+    let hash_tags = match options.take("hash_tags").as_deref() {
+        None | Some("0") => false,
+        Some("1") => true,
+        Some(_) => return Err(DsnError::HashTags),
+    };
+    Ok(Kind::Cluster { hash_tags })
+}
+
+/// Reads the name of a primary. Sentinel accepts the same bytes as [`is_name_byte`].
+fn sentinel(primary: &str) -> Result<Kind, DsnError> {
+    if primary.is_empty() || !primary.bytes().all(is_name_byte) {
+        return Err(DsnError::Primary);
+    }
+    let primary = primary.to_owned();
+    Ok(Kind::Sentinel { primary })
 }
 
 /// Returns the endpoint that a PHP client is connected to, and the TLS settings if it uses TLS.
@@ -280,6 +457,14 @@ fn socket(path: &str) -> Result<Endpoint, DsnError> {
         return Err(DsnError::SocketPathTooLong);
     }
     Ok(Endpoint::Unix { path: path.into() })
+}
+
+/// Parses the database in a path. Without one it is 0.
+fn parse_path(text: &str) -> Result<u32, DsnError> {
+    if text.is_empty() {
+        return Ok(0);
+    }
+    parse_database(text)
 }
 
 fn parse_database(text: &str) -> Result<u32, DsnError> {

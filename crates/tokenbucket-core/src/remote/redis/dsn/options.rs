@@ -6,7 +6,7 @@ use super::{DsnError, decode};
 use std::collections::BTreeMap;
 
 /// The options of all schemes.
-const KNOWN: [&str; 7] = [
+const KNOWN: [&str; 10] = [
     "cafile",
     "certfile",
     "keyfile",
@@ -14,6 +14,9 @@ const KNOWN: [&str; 7] = [
     "db",
     "user",
     "password",
+    "sentinel_user",
+    "sentinel_password",
+    "hash_tags",
 ];
 
 /// Options with their decoded values.
@@ -44,6 +47,11 @@ impl<'a> Options<'a> {
             }
         }
         Ok(options)
+    }
+
+    /// Returns the value of the option `name`.
+    pub fn get(&self, name: &str) -> Option<String> {
+        self.0.get(name).cloned()
     }
 
     /// Removes the option `name` and returns its value.

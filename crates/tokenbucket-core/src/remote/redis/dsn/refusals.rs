@@ -22,6 +22,8 @@ const BROKEN: &[(DsnError, &[&str])] = &[
             " redis://hunter2",
             "://hunter2",
             "http://u:hunter2@h",
+            "unix+cluster://hunter2",
+            "redis+sentinels://hunter2",
         ],
     ),
     (
@@ -78,6 +80,9 @@ const BROKEN: &[(DsnError, &[&str])] = &[
             "redis://:hunter2@:6379",
             "redis://:hunter2/x@h",
             "rediss://",
+            "redis+cluster://:hunter2@a,,b",
+            "redis+cluster://a,",
+            "redis+sentinel://:hunter2@/p",
         ],
     ),
     (
@@ -118,6 +123,29 @@ const BROKEN: &[(DsnError, &[&str])] = &[
             "unix:///s?db=",
             "unix:///s?db=2147483648",
             "redis://h/%31",
+            "redis+sentinel://h/p/hunter2",
+            "redis+sentinel://h/p/0/",
+        ],
+    ),
+    (
+        DsnError::ClusterDatabase,
+        &["redis+cluster://h/1", "redis+cluster://h/hunter2"],
+    ),
+    (
+        DsnError::HashTags,
+        &[
+            "redis+cluster://h?hash_tags=hunter2",
+            "redis+cluster://h?hash_tags=",
+        ],
+    ),
+    (
+        DsnError::Primary,
+        &[
+            "redis+sentinel://hunter2",
+            "redis+sentinel://h/",
+            "redis+sentinel://h//0",
+            "redis+sentinel://h/hunter2%41",
+            "redis+sentinel://h/hunter2,b",
         ],
     ),
     (
@@ -142,7 +170,12 @@ const BROKEN: &[(DsnError, &[&str])] = &[
     ),
     (
         DsnError::UserWithoutPassword,
-        &["redis://hunter2@h", "unix:///s?user=hunter2"],
+        &[
+            "redis://hunter2@h",
+            "unix:///s?user=hunter2",
+            "redis+cluster://hunter2@h",
+            "redis+sentinel://h/p?sentinel_user=hunter2",
+        ],
     ),
     (
         DsnError::EmptyCredentials,
@@ -176,6 +209,10 @@ const BROKEN: &[(DsnError, &[&str])] = &[
             "unix:///s?cafile=/hunter2",
             "unix:///s?servername=hunter2",
             "redis://h?user",
+            "redis+cluster://h?cafile=/hunter2",
+            "redis+cluster://h?sentinel_password=hunter2",
+            "redis+sentinel://h/p?hash_tags=1",
+            "redis://h?hash_tags=1",
         ],
     ),
     (

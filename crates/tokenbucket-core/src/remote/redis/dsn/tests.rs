@@ -13,6 +13,7 @@ fn tcp(host: &str, port: u16) -> Dsn {
         password: None,
         database: 0,
         tls: None,
+        fleet: None,
     }
 }
 
@@ -111,12 +112,51 @@ fn public_names_show_where_and_not_who() {
             "unix:///a%3F?user=u&password=hunter2&db=1",
             "unix:///a%3F?db=1",
         ),
+        (
+            "redis+cluster://hunter2:x@H,i:1/0?hash_tags=1",
+            "redis+cluster://h:6379,i:1",
+        ),
+        (
+            "rediss+sentinel://u:hunter2@h/p?sentinel_password=hunter2",
+            "rediss+sentinel://h:26379/p/0",
+        ),
     ] {
         let dsn = parse(text);
         assert_eq!(dsn.public_name(), expected);
         assert_eq!(parse(expected).endpoint, dsn.endpoint);
     }
     assert!(!format!("{:#?}", parse("redis://u:hunter2@h")).contains("hunter2"));
+}
+
+#[test]
+fn fleets_are_read() {
+    let fleet = |text| *parse(text).fleet.unwrap();
+    let cluster = fleet("redis+cluster://me:pw@A:1,[::1]/?hash_tags=1");
+    assert_eq!(cluster.kind, Kind::Cluster { hash_tags: true });
+    assert_eq!(
+        cluster.guides,
+        [
+            parse("redis://me:pw@a:1"),
+            parse("redis://me:pw@[::1]:6379")
+        ]
+    );
+    let text = "rediss+sentinel://:pw@s1,s2:3/my.primary/4?sentinel_password=x&cafile=/c";
+    let sentinels = fleet(text);
+    let primary = "my.primary".to_owned();
+    assert_eq!(sentinels.kind, Kind::Sentinel { primary });
+    let expected = ["s1:26379", "s2:3"].map(|host| parse(&format!("rediss://:x@{host}?cafile=/c")));
+    assert_eq!(sentinels.guides, expected);
+    let dsn = parse(text);
+    assert_eq!(dsn.database, 4);
+    let node = dsn.at(
+        Endpoint::parse_authority("n:5", 1).unwrap(),
+        sentinels.server_name.as_ref(),
+    );
+    assert_eq!(node, parse("rediss://:pw@n:5/4?cafile=/c"));
+    let named = fleet("rediss+cluster://h,i?servername=all.example");
+    for guide in named.guides {
+        assert_eq!(guide.tls.unwrap().server_name, "all.example");
+    }
 }
 
 proptest! {
@@ -127,7 +167,7 @@ proptest! {
 
     #[test]
     fn any_text_of_the_right_letters_is_read_or_refused(
-        text in "(redis|rediss|unix)://[a-b1:@/?#%&=\\[\\].+\u{e4}]{0,30}"
+        text in "(redis|rediss|unix|redis\\+cluster|rediss\\+sentinel)://[a-b1,:@/?#%&=\\[\\].+\u{e4}]{0,30}"
     ) {
         if let Ok(dsn) = Dsn::parse(&text) {
             prop_assert_eq!(parse(&dsn.public_name()).endpoint, dsn.endpoint);

@@ -1,0 +1,276 @@
+//! One Redis server, and the exchange of commands and replies with it.
+
+use super::dsn::Dsn;
+use crate::clock::Timestamp;
+use crate::remote::channel::Channel;
+use crate::remote::connections::Connections;
+use crate::remote::endpoint::Endpoint;
+use crate::remote::stream::Stream;
+use crate::remote::{Cause, Server, resolve, tls};
+use redis::{Cmd, Parser, ServerError, Value, cmd};
+use std::io::{self, Read};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+
+static CONNECTIONS: Connections<Arc<Dsn>, Box<dyn Channel>> = Connections::new();
+
+/// The errors of a server that is not a primary with data, for example after a failover.
+const CANNOT_DECIDE: [&str; 5] = ["READONLY", "MASTERDOWN", "MOVED", "CLUSTERDOWN", "LOADING"];
+
+/// The usual length of a call, in bytes.
+pub const LIKELY_LENGTH: usize = 256;
+
+/// A server, and how to log in to it.
+#[derive(Debug)]
+pub struct Node {
+    /// The address of this one server.
+    pub dsn: Arc<Dsn>,
+    /// The server, as breakers and messages show it.
+    pub server: Arc<Server>,
+    /// True from a failure of the server until it replies. Another server may have its records.
+    is_suspect: AtomicBool,
+}
+
+impl Node {
+    /// Creates the server without connecting.
+    #[must_use]
+    pub fn new(dsn: Dsn) -> Self {
+        Self {
+            server: Arc::new(server(&dsn)),
+            dsn: Arc::new(dsn),
+            is_suspect: AtomicBool::new(false),
+        }
+    }
+
+    /// Returns true from a failure of the server until it replies.
+    #[must_use]
+    pub fn is_suspect(&self) -> bool {
+        self.is_suspect.load(Relaxed)
+    }
+
+    /// Connects, or takes an idle connection, and calls `exchange`. Keeps the connection for later
+    /// calls unless `exchange` fails, or a reply shows that the server cannot decide. A server of a
+    /// cluster may reply MOVED and be healthy, so `is_member` keeps the connection.
+    ///
+    /// # Errors
+    /// Returns the error of `exchange`, or an error of connecting.
+    pub fn with<R>(
+        &self,
+        is_member: bool,
+        deadline: Timestamp,
+        exchange: impl FnOnce(&mut Line<'_>) -> Result<R, Cause>,
+    ) -> Result<R, Cause> {
+        let exchanged = self.connection(deadline).and_then(|mut line| {
+            let answer = exchange(&mut line)?;
+            Ok((answer, line))
+        });
+        let is_usable =
+            |line: &Line<'_>| line.refusal.is_none_or(|code| is_member && code == "MOVED");
+        let is_suspect = !matches!(&exchanged, Ok((_, line)) if is_usable(line));
+        if self.is_suspect() != is_suspect {
+            self.is_suspect.store(is_suspect, Relaxed);
+        }
+        let (answer, line) = exchanged?;
+        if !is_suspect {
+            CONNECTIONS.keep(&self.dsn, line.channel);
+        } else if let Endpoint::Tcp { host, port } = &self.dsn.endpoint {
+            // The server may have been replaced by another one at its address.
+            resolve::forget(host, *port);
+        }
+        Ok(answer)
+    }
+
+    /// Sends one command and returns its reply.
+    ///
+    /// # Errors
+    /// Fails if the server does not reply before `deadline`, or replies with an error.
+    pub fn ask(&self, command: Cmd, deadline: Timestamp) -> Result<Value, Cause> {
+        let ask = |line: &mut Line<'_>| {
+            let mut reply = Value::Nil;
+            line.exchange(&[command], |_, value| reply = value)?;
+            Ok(reply)
+        };
+        match self.with(true, deadline, ask)? {
+            Value::ServerError(error) => Err(self.refused(&error)),
+            value => Ok(value),
+        }
+    }
+
+    /// Converts an error of the server.
+    #[must_use]
+    pub fn refused(&self, error: &ServerError) -> Cause {
+        let text = format!("{} {}", error.code(), error.details().unwrap_or_default());
+        // Before authentication, Redis rejects a command of more than ten words with this error.
+        let text = if text.contains("unauthenticated multibulk length") {
+            "NOAUTH Authentication required."
+        } else {
+            text.trim()
+        };
+        // Redis 5 does not know KEEPTTL, and sets no error code of its own for that.
+        if text.contains("user_script") && text.contains("syntax error") {
+            return Cause::Unsupported("too old: Redis 6.0 or later is needed");
+        }
+        Cause::refused(text, self.dsn.password.as_ref())
+    }
+
+    fn connection(&self, deadline: Timestamp) -> Result<Line<'_>, Cause> {
+        while let Some(mut channel) = CONNECTIONS.take(&self.dsn) {
+            // Set the deadline first, because the check reads from the socket under TLS.
+            channel.set_deadline(deadline);
+            if channel.is_quiet() {
+                return Ok(Line::new(self, channel, Vec::new()));
+            }
+        }
+        let stream = Stream::connect(&self.dsn.endpoint, deadline)?;
+        let channel: Box<dyn Channel> = match &self.dsn.tls {
+            Some(tls) => {
+                let ca_file = tls.ca_file.as_deref();
+                let client = tls::client(ca_file, tls.identity.as_ref(), &tls.server_name)?;
+                Box::new(tls::handshake(client, stream)?)
+            }
+            None => Box::new(stream),
+        };
+        Ok(Line::new(self, channel, greeting(&self.dsn)))
+    }
+}
+
+/// Returns the server at `dsn`, as breakers and messages show it.
+pub fn server(dsn: &Dsn) -> Server {
+    let name = dsn.public_name();
+    let identity = format!("redis\0{name}\0{}", dsn.user.as_deref().unwrap_or_default());
+    Server::new(identity.as_bytes(), name).with_credential(dsn)
+}
+
+/// Returns the commands that a new connection begins with.
+fn greeting(dsn: &Dsn) -> Vec<Cmd> {
+    let mut greeting = Vec::new();
+    if let Some(password) = &dsn.password {
+        let mut auth = cmd("AUTH");
+        if let Some(user) = &dsn.user {
+            auth.arg(user);
+        }
+        auth.arg(password.expose());
+        greeting.push(auth);
+    }
+    if dsn.database != 0 {
+        let mut select = cmd("SELECT");
+        select.arg(dsn.database);
+        greeting.push(select);
+    }
+    greeting
+}
+
+/// Returns the code of an error, or an empty text for any other reply.
+pub fn code(value: &Value) -> &str {
+    match value {
+        Value::ServerError(error) => error.code(),
+        _ => "",
+    }
+}
+
+/// A connection during one call.
+pub struct Line<'n> {
+    node: &'n Node,
+    channel: Box<dyn Channel>,
+    /// The commands that must be sent first, because the connection is new.
+    greeting: Vec<Cmd>,
+    /// The last error in a reply that shows that the server cannot decide.
+    refusal: Option<&'static str>,
+}
+
+impl<'n> Line<'n> {
+    const fn new(node: &'n Node, channel: Box<dyn Channel>, greeting: Vec<Cmd>) -> Self {
+        Self {
+            node,
+            channel,
+            greeting,
+            refusal: None,
+        }
+    }
+
+    /// Sends this command before those of the next exchange. Its reply must not be an error.
+    pub fn precede(&mut self, command: Cmd) {
+        self.greeting.push(command);
+    }
+
+    /// Sends commands in one write and reads all replies. Passes the reply of each command, which
+    /// may be an error, to `each` with the command's place.
+    ///
+    /// # Errors
+    /// Fails if the server does not reply, or if it refuses a command that goes before.
+    pub fn exchange(
+        &mut self,
+        commands: &[Cmd],
+        each: impl FnMut(usize, Value),
+    ) -> Result<(), Cause> {
+        if self.node.dsn.database != 0 && !self.greeting.is_empty() {
+            // Send these commands separately, because the script must not run on another database
+            // if the server refuses the database of the DSN.
+            self.send(&[], |_, _| ())?;
+        }
+        self.send(commands, each)
+    }
+
+    fn send(&mut self, commands: &[Cmd], mut each: impl FnMut(usize, Value)) -> Result<(), Cause> {
+        let greeting = std::mem::take(&mut self.greeting);
+        let mut bytes = Vec::with_capacity(2 * LIKELY_LENGTH);
+        for command in greeting.iter().chain(commands) {
+            command.write_packed_command(&mut bytes);
+        }
+        let channel = &mut *self.channel;
+        let sent = channel.write_all(&bytes).and_then(|()| channel.flush());
+        if let Err(error) = sent {
+            // A server that rejects connections sends the reason before it closes the connection.
+            return Err(self.last_words().unwrap_or_else(|| error.into()));
+        }
+        let mut parser = Parser::new();
+        let error = None;
+        let mut replies = Replying { channel, error };
+        for _ in greeting {
+            if let Value::ServerError(error) = replies.next(&mut parser)? {
+                return Err(self.node.refused(&error));
+            }
+        }
+        for place in 0..commands.len() {
+            let value = replies.next(&mut parser)?;
+            let code = code(&value);
+            let refusal = CANNOT_DECIDE.into_iter().find(|&refusal| refusal == code);
+            self.refusal = refusal.or(self.refusal);
+            each(place, value);
+        }
+        Ok(())
+    }
+
+    fn last_words(&mut self) -> Option<Cause> {
+        let (channel, error) = (&mut *self.channel, None);
+        match (Replying { channel, error }).next(&mut Parser::new()) {
+            Ok(Value::ServerError(error)) => Some(self.node.refused(&error)),
+            _ => None,
+        }
+    }
+}
+
+/// Reads replies, and keeps the I/O error, which the parser would hide.
+struct Replying<'a> {
+    channel: &'a mut dyn Channel,
+    error: Option<io::Error>,
+}
+
+impl Replying<'_> {
+    fn next(&mut self, parser: &mut Parser) -> Result<Value, Cause> {
+        parser.parse_value(&mut *self).map_err(|_| {
+            let error = self.error.take().map(Cause::from);
+            error.unwrap_or(Cause::Answer("no reply of Redis"))
+        })
+    }
+}
+
+impl Read for Replying<'_> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        self.channel.read(buffer).map_err(|error| {
+            let kind = error.kind();
+            self.error = Some(error);
+            kind.into()
+        })
+    }
+}

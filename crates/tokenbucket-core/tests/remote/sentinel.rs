@@ -1,0 +1,178 @@
+//! Tests a primary that sentinels know, with three sentinels.
+
+use crate::caller::{CAPACITY, Caller, MILLISECOND, PLAIN, take};
+use std::thread::sleep;
+use std::time::{Duration, Instant};
+use testkit::{PRIMARY, Redis, Sentinel, eventually};
+use tokenbucket_core::remote::{Cause, OnFailure, Settings};
+use tokenbucket_core::slots::counters::Event;
+
+/// A primary, its replica, and the sentinels that know them.
+struct Trio {
+    primary: Redis,
+    replica: Redis,
+    sentinels: Vec<Sentinel>,
+}
+
+impl Trio {
+    fn start(options: &[&str]) -> Self {
+        // Without the delay, the primary waits for five seconds before it sends its data.
+        let options = [options, &["--repl-diskless-sync-delay", "0"]].concat();
+        let (primary, replica) = (Redis::start(&options), Redis::start(&options));
+        replica.follow(&primary);
+        let password = options.iter().position(|option| *option == "--requirepass");
+        let lines = password.map(|at| format!("sentinel auth-pass {PRIMARY} {}", options[at + 1]));
+        let lines: Vec<&str> = lines.iter().map(String::as_str).collect();
+        let sentinels = (0..3).map(|_| Sentinel::start(&primary, &lines));
+        let sentinels: Vec<_> = sentinels.collect();
+        // Sentinels find each other through the primary, once in two seconds.
+        let know = || sentinels.iter().all(|sentinel| sentinel.knows(2));
+        assert!(eventually(know) || eventually(know));
+        Self {
+            primary,
+            replica,
+            sentinels,
+        }
+    }
+
+    fn dsn(&self, login: &str) -> String {
+        let hosts = self.sentinels.iter();
+        let hosts: Vec<_> = hosts.map(|s| format!("127.0.0.1:{}", s.port())).collect();
+        format!("redis+sentinel://{login}{}/{PRIMARY}", hosts.join(","))
+    }
+
+    fn caller(&self, settings: Settings) -> Caller {
+        Caller::redis(&self.dsn(""), settings)
+    }
+}
+
+/// Makes calls until the store decides one. Returns the time this took.
+fn decides(caller: &Caller) -> Duration {
+    let start = Instant::now();
+    while caller.ask(b"other", &take(0)).is_err() {
+        assert!(start.elapsed() < Duration::from_secs(15), "no recovery");
+        sleep(Duration::from_millis(5));
+    }
+    start.elapsed()
+}
+
+#[test]
+fn calls_follow_the_primary_through_a_failover_and_back() {
+    let mut trio = Trio::start(&[]);
+    let caller = trio.caller(PLAIN);
+    assert!(caller.grants("id", &take(1)));
+    assert_eq!(trio.primary.cli(&["EXISTS", "t:id"]), "1");
+    // Sentinel waits until the replica has copied everything.
+    assert!(eventually(|| trio.replica.cli(&["EXISTS", "t:id"]) == "1"));
+    trio.primary.kill();
+    let port = trio.replica.port().to_string();
+    let promoted = || trio.sentinels.iter().all(|s| s.primary() == port);
+    let start = Instant::now();
+    while !promoted() {
+        // The calls fail, and the breaker is open.
+        assert!(caller.ask(b"id", &take(0)).is_err());
+        assert!(start.elapsed() < Duration::from_secs(15), "no failover");
+        sleep(Duration::from_millis(5));
+    }
+    let wait = decides(&caller);
+    assert!(wait < Duration::from_millis(1500), "{wait:?}");
+    assert_eq!(caller.left("id"), CAPACITY - 1);
+    // The old primary returns as a primary without data. The sentinels do not name it.
+    trio.primary.restart();
+    assert!(caller.grants("id", &take(1)));
+    assert_eq!(trio.caller(PLAIN).left("id"), CAPACITY - 2);
+}
+
+#[test]
+fn a_primary_that_was_demoted_is_left() {
+    let trio = Trio::start(&[]);
+    let caller = trio.caller(PLAIN);
+    assert!(caller.grants("id", &take(1)));
+    trio.sentinels[0].cli(&["SENTINEL", "FAILOVER", PRIMARY]);
+    let port = trio.replica.port().to_string();
+    let promoted = || trio.sentinels.iter().all(|s| s.primary() == port);
+    assert!(eventually(promoted) || eventually(promoted));
+    // The sentinels do this too, some seconds later.
+    trio.primary.follow(&trio.replica);
+    // The first call meets the replica, and the second one the new primary.
+    let failure = caller.ask(b"id", &take(1)).unwrap_err().to_string();
+    assert!(failure.contains("READONLY"), "{failure}");
+    assert!(caller.grants("new", &take(1)));
+    assert_eq!(trio.replica.cli(&["EXISTS", "t:new"]), "1");
+}
+
+#[test]
+fn sentinels_that_hang_cost_a_part_of_one_call() {
+    let trio = Trio::start(&[]);
+    trio.sentinels[0].stop();
+    trio.sentinels[1].stop();
+    let settings = Settings {
+        timeout: 400 * MILLISECOND,
+        ..PLAIN
+    };
+    let caller = trio.caller(settings);
+    let timed = || {
+        let start = Instant::now();
+        assert!(caller.grants("id", &take(1)));
+        start.elapsed()
+    };
+    assert!(timed() >= Duration::from_millis(150));
+    // The answer is cached. The sentinels are asked again after ten seconds.
+    assert!(timed() < Duration::from_millis(100));
+    trio.sentinels[2].stop();
+    assert!(timed() < Duration::from_millis(100));
+    // Another process would ask them. Here another DSN does so.
+    let other = Caller::redis(&format!("{}/1", trio.dsn("")), settings);
+    for _ in 0..3 {
+        assert!(matches!(other.fails("id", &take(1)), Cause::Timeout));
+    }
+    assert!(matches!(other.fails("id", &take(1)), Cause::Waiting));
+    trio.sentinels.iter().for_each(Sentinel::cont);
+    assert!(decides(&other) < Duration::from_secs(2));
+}
+
+#[test]
+fn sentinels_and_servers_have_their_own_passwords() {
+    let trio = Trio::start(&["--requirepass", "right", "--masterauth", "right"]);
+    for sentinel in &trio.sentinels {
+        sentinel.cli(&["ACL", "SETUSER", "guest", "on", ">hers", "+@all"]);
+        sentinel.cli(&["ACL", "SETUSER", "default", "resetpass", ">theirs"]);
+    }
+    let at = |login: &str, options: &str| {
+        let dsn = format!("{}/2?{options}", trio.dsn(login));
+        Caller::redis(&dsn, PLAIN)
+    };
+    let refused = |caller: &Caller, code: &str| {
+        let failure = caller.ask(b"id", &take(1)).unwrap_err().to_string();
+        assert!(failure.contains(code), "{failure}");
+        assert!(!failure.contains("hers") && !failure.contains("wrong"));
+    };
+    let guest = "sentinel_user=guest&sentinel_password=hers";
+    refused(&at(":right@", ""), "NOAUTH");
+    refused(&at(":right@", "sentinel_password=wrong"), "WRONGPASS");
+    refused(&at("", guest), "NOAUTH");
+    refused(&at(":wrong@", guest), "WRONGPASS");
+    let caller = at(":right@", guest);
+    assert!(caller.grants("id", &take(1)));
+    assert!(
+        trio.primary
+            .cli(&["INFO", "keyspace"])
+            .contains("db2:keys=1")
+    );
+}
+
+#[test]
+fn a_name_that_no_sentinel_knows_is_an_error() {
+    let trio = Trio::start(&[]);
+    let dsn = trio.dsn("").replace(PRIMARY, "unknown");
+    let caller = Caller::redis(&dsn, PLAIN);
+    let cause = caller.fails("id", &take(1)).to_string();
+    assert!(cause.contains("does not know the primary"), "{cause}");
+    let settings = Settings {
+        on_failure: OnFailure::Local,
+        ..PLAIN
+    };
+    let local = Caller::redis(&dsn, settings);
+    assert!(local.ask(b"id", &take(1)).unwrap().value.granted());
+    assert_eq!(local.count(Event::FellBack), 1);
+}
