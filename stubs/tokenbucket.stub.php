@@ -242,9 +242,10 @@ namespace {
          * An element is a bucket, or the list [bucket, tokens] to take another number of tokens. A
          * bucket that is listed twice decides twice, in order. The buckets on one Redis or
          * memcached server take one round trip, up to 500 buckets of one timeout. The buckets of
-         * other storages are decided one after another. If a server fails, the failure policy of
-         * each bucket's storage decides. If a storage throws, the tokens of the other buckets are
-         * given back, except over a storage that is written in PHP.
+         * other storages, and those on Redis Cluster, are decided one after another. If a server
+         * fails, the failure policy of each bucket's storage decides. If a storage throws, the
+         * tokens of the other buckets are given back, except over a storage that is written in
+         * PHP.
          *
          * @throws TokenBucket\StorageException if a server fails under OnFailure::Throw
          * @param non-empty-array<TokenBucket|array{TokenBucket, int|float}> $buckets the buckets
