@@ -202,7 +202,7 @@ impl From<io::Error> for Cause {
             Self::Timeout
         } else if error
             .get_ref()
-            .is_some_and(|inner| inner.is::<rustls::Error>())
+            .is_some_and(<dyn std::error::Error + Send + Sync>::is::<rustls::Error>)
         {
             // For example, the server rejects the certificate of the client after the handshake.
             Self::Tls(format!("TLS: {error}"))
