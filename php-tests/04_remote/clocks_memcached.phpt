@@ -5,6 +5,8 @@ On memcached a host whose clock lags gets its part of a saturated bucket
 require __DIR__ . '/../../testkit/php/clocks.php';
 if (!can_set_clocks() || exec('command -v memcached') === '' || exec('command -v cc') === '') {
     echo 'skip libfaketime, memcached or cc is missing';
+} elseif (PHP_DEBUG) {
+    echo 'skip AddressSanitizer must be loaded before libfaketime';
 }
 ?>
 --FILE--

@@ -43,7 +43,7 @@ foreach (['c:', 'd{tag}:'] as $prefix) {
 }
 
 $client = new RedisCluster(null, [$seed]);
-$client->setOption(RedisCluster::OPT_PREFIX, 'app:');
+$client->setOption(Redis::OPT_PREFIX, 'app:');
 $copied = TokenBucketStorageRedis::fromClient($client, timeout: 5.0, onFailure: $fail);
 (new TokenBucket($copied, 'bob', 10, 0.001))->attempt();
 check(is_numeric($client->get('tokenbucket:bob')), 'the client reads the record under its prefix');

@@ -24,5 +24,7 @@ function link_to_faketime(string $extension, string $file): void
 /** Returns the environment in which the module reads the error of the clock from a file. */
 function environment_of_clock(string $file): string
 {
-    return "env FAKETIME_TIMESTAMP_FILE=$file FAKETIME_NO_CACHE=1 FAKETIME_DONT_FAKE_MONOTONIC=1 FAKETIME_DONT_RESET=1";
+    // A PHP that loads extensions without RTLD_DEEPBIND needs LD_PRELOAD.
+    [$library] = glob('/usr/lib/*/faketime/libfaketime.so.1');
+    return "env LD_PRELOAD=$library FAKETIME_TIMESTAMP_FILE=$file FAKETIME_NO_CACHE=1 FAKETIME_DONT_FAKE_MONOTONIC=1 FAKETIME_DONT_RESET=1";
 }

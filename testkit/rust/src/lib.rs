@@ -30,16 +30,26 @@ pub use proxy::{Mode, Proxy, Upstream};
 pub use redis::Redis;
 pub use sentinel::{PRIMARY, Sentinel};
 
+use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 use std::time::{Duration, Instant};
 
 /// The time within which a server must react. It is long, because other tests may use all
 /// processors.
 const PATIENCE: Duration = Duration::from_secs(5);
 
-/// Returns a port of the loopback interface that nothing listens on at this moment.
+/// Returns a port of the loopback interface that nothing listens on at this moment. Linux does not
+/// give these ports to clients, and each call in this process returns another port.
 fn free_port() -> u16 {
-    let listener = std::net::TcpListener::bind(("127.0.0.1", 0)).unwrap();
-    listener.local_addr().unwrap().port()
+    static CALLS: AtomicU32 = AtomicU32::new(0);
+    loop {
+        let call = CALLS.fetch_add(1, Relaxed);
+        // 97 has no common divisor with 22,000, so processes begin at ports that are far apart.
+        let port = 10_000 + (std::process::id().wrapping_mul(97).wrapping_add(call)) % 22_000;
+        let port = u16::try_from(port).unwrap();
+        if std::net::TcpListener::bind(("127.0.0.1", port)).is_ok() {
+            return port;
+        }
+    }
 }
 
 /// Polls `condition`. Reports whether the condition became true within [`PATIENCE`].
