@@ -42,6 +42,10 @@ foreach (['c:', 'd{tag}:'] as $prefix) {
         ', left ', implode(' ', $left), "\n";
 }
 
+$buckets = array_map(fn ($number) => new TokenBucket($storage('each:'), "id $number", 5, 0.0001), range(1, 30));
+$allowed = array_column(TokenBucket::attemptEach($buckets), 'allowed');
+check(array_filter($allowed) === array_fill(0, 30, true), 'attemptEach() asks the server of each key');
+
 $client = new RedisCluster(null, [$seed]);
 $client->setOption(Redis::OPT_PREFIX, 'app:');
 $copied = TokenBucketStorageRedis::fromClient($client, timeout: 5.0, onFailure: $fail);

@@ -64,7 +64,8 @@ impl<T: Transport> Remote<'_, T> {
     /// most, waits until no other worker of this host asks the store about the bucket. If the store
     /// may be asked, returns true if this worker now holds the lease.
     ///
-    /// The wait ends after half of the timeout, because the other worker may have been killed.
+    /// The wait ends after an eighth of the timeout, because the other worker may have been killed,
+    /// and this worker's own request needs time.
     ///
     /// # Errors
     /// Fails like [`Remote::prepare`].
@@ -74,7 +75,8 @@ impl<T: Transport> Remote<'_, T> {
         step: &Step,
         now: Timestamp,
     ) -> Result<(Ask, Option<Entry>, bool), Outcome> {
-        let patience = self.settings.timeout / 2;
+        let timeout = self.settings.timeout;
+        let patience = timeout / 8;
         let mut later = now;
         loop {
             let (ask, hint) = self.prepare(key, step, later)?;
@@ -87,11 +89,11 @@ impl<T: Transport> Remote<'_, T> {
             if server.is_ok_and(is_open) {
                 return Ok((ask, hint, false));
             }
-            if self.host.denial_cache().lease(key.hash, later, patience) {
+            if self.host.denial_cache().lease(key.hash, later, timeout / 2) {
                 // The bound is early. A request that is sent at once would often be denied, and
                 // another one would follow.
                 let likely = step.retry_after(entry.bound + entry.error, later);
-                if likely < patience / 8 {
+                if likely < timeout / 16 {
                     sleep(Duration::from_nanos(likely));
                 }
                 return Ok((ask, hint, true));

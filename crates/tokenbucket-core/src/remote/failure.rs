@@ -104,7 +104,7 @@ impl Cause {
             Self::Elsewhere { cause, .. } => cause.blame(),
             Self::Record | Self::Statement(_) => Blame::Request,
             // The user may run other commands or use other keys.
-            Self::Refused(text) if is_of_user(text) => Blame::Request,
+            Self::Refused(text) if is_of_user(text) || is_of_slot(text) => Blame::Request,
             // This process may not open the socket, or has too many open files.
             Self::Connect(error) if is_of_process(error) => Blame::Caller,
             Self::LostBefore(_) | Self::Caller(_) | Self::Thrown => Blame::Caller,
@@ -172,6 +172,13 @@ impl Cause {
 fn is_of_user(refusal: &str) -> bool {
     let in_script = ["The user executing the script", "ACL failure in script"];
     refusal.starts_with("NOPERM") || in_script.iter().any(|text| refusal.contains(text))
+}
+
+/// Reports whether a server of a cluster refused a request because of its keys' slots.
+fn is_of_slot(refusal: &str) -> bool {
+    ["TRYAGAIN", "CROSSSLOT", "CLUSTERDOWN Hash slot not served"]
+        .iter()
+        .any(|text| refusal.starts_with(text))
 }
 
 /// Reports whether connecting failed because of this process, and not because of the server.

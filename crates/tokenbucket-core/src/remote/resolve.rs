@@ -103,7 +103,9 @@ pub fn addresses(host: &str, port: u16, deadline: Timestamp) -> io::Result<Vec<S
 /// Makes the next call look the host up again, because its address may have changed. Until then the
 /// addresses stay known.
 pub fn forget(host: &str, port: u16) {
-    if let Some(cell) = Cell::of(host, port) {
+    if host.parse::<IpAddr>().is_err()
+        && let Some(cell) = Cell::of(host, port)
+    {
         let found_at = Timestamp(cell.found_at.load(SeqCst));
         if boot_clock().saturating_since(found_at) >= LEAST_PAUSE {
             cell.found_at.store(0, SeqCst);
@@ -113,7 +115,8 @@ pub fn forget(host: &str, port: u16) {
 
 /// Records that `address` of the host accepts connections and that those before it do not.
 pub fn prefer(host: &str, port: u16, address: SocketAddr) {
-    if let Some(cell) = Cell::of(host, port)
+    if host.parse::<IpAddr>().is_err()
+        && let Some(cell) = Cell::of(host, port)
         && let Some(place) = cell.read().iter().position(|&it| it == address)
         && let Ok(place) = u32::try_from(place)
     {

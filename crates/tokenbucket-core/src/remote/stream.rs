@@ -198,6 +198,8 @@ impl Read for Stream {
 
 impl Write for Stream {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        // The reply to a request that is sent too late is not read.
+        self.left()?;
         loop {
             match send(
                 &self.socket,

@@ -138,7 +138,9 @@ impl Node {
 pub fn server(dsn: &Dsn) -> Server {
     let name = dsn.public_name();
     let identity = format!("redis\0{name}\0{}", dsn.user.as_deref().unwrap_or_default());
-    Server::new(identity.as_bytes(), name).with_credential(dsn)
+    // All servers of a fleet get the same bits of the credential.
+    let tls = dsn.tls.as_ref().map(|tls| (&tls.ca_file, &tls.identity));
+    Server::new(identity.as_bytes(), name).with_credential(&(&dsn.user, &dsn.password, tls))
 }
 
 /// Returns the commands that a new connection begins with.

@@ -271,6 +271,13 @@ impl Dsn {
         matches!(kind, Some(Kind::Cluster { .. }))
     }
 
+    /// Returns true if identifiers may select the slot in a cluster.
+    #[must_use]
+    pub fn has_hash_tags(&self) -> bool {
+        let kind = self.fleet.as_ref().map(|fleet| &fleet.kind);
+        matches!(kind, Some(Kind::Cluster { hash_tags: true }))
+    }
+
     fn parse_unix(target: &str, mut options: Options) -> Result<Self, DsnError> {
         // Reject text before the path, because it would be a host. For example,
         // "unix://run/redis.sock" lacks a slash.
