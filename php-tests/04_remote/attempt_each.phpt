@@ -60,7 +60,7 @@ foreach (array_keys($proxies) as $kind) {
     $many = array_map(fn ($i) => new TokenBucket($storage($kind, 'm:'), "$i", 1, 1e-6), range(1, 500 * count($proxies[$kind])));
     if ($kind === 'Redis') {
         $trips($kind, '40 of 500 buckets', fn () => TokenBucket::attemptEach(array_slice($many, 0, 40)));
-        // The server replies before it has read a pipeline of this length, so trips are not counted.
+        // The server replies before it has read the whole pipeline, so trips are not counted.
         check($reasons(TokenBucket::attemptEach($many)) === ['insufficient_tokens' => 40, 'granted' => 460], 'the others');
         check($reasons(TokenBucket::attemptEach([...$many, $bucket])) === ['insufficient_tokens' => 501], 'none');
     } else {
