@@ -38,7 +38,7 @@ final class WebTest extends TestCase
         $redis = RedisServer::start();
         $settings = [
             'TOKENBUCKET_STORAGE' => "redis://127.0.0.1:$redis->port",
-            // A slow reply on a busy machine is no outage.
+            // Redis may reply slowly on a busy machine. This must not count as an outage.
             'TOKENBUCKET_TIMEOUT' => '10',
         ];
         $web->page('bridge', '/downloads', $settings);

@@ -34,7 +34,7 @@ namespace TokenBucket\Bridge\Symfony {
      */
     final class RateLimiterFactory implements RateLimiterFactoryInterface
     {
-        /** The time in which $amount tokens are refilled. Null if there is no limit. */
+        /** The time in which $amount tokens are refilled, or null without a limit. */
         private readonly ?\DateInterval $interval;
         private readonly float $seconds;
         private readonly int $amount;

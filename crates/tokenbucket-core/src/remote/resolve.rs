@@ -49,7 +49,7 @@ pub(crate) struct Cell {
     paused_until: AtomicU64,
     /// Odd while the addresses are being written. It changes with each write.
     version: AtomicU64,
-    /// The id of the process that looks the name up; 0 if there is none.
+    /// The id of the process that looks the name up; 0 while no process does.
     asker: AtomicU32,
     /// The index of the address to connect to first, because an earlier one is dead.
     first: AtomicU32,
@@ -283,7 +283,7 @@ fn pack(address: SocketAddr) -> [u64; 3] {
     ]
 }
 
-/// Unpacks an address. A port of 0 means that there is none.
+/// Unpacks an address. Returns `None` if the port is 0, because the words are then unused.
 // The casts take the bits that `pack` wrote.
 #[allow(clippy::cast_possible_truncation)]
 fn unpack([high, low, rest]: [u64; 3]) -> Option<SocketAddr> {

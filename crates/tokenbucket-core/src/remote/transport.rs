@@ -158,8 +158,8 @@ pub trait Transport {
     }
 
     /// Runs each step on its own before `deadline`, in one pipeline. Passes each reply, or the
-    /// refusal of a single request, to `done` with the index of the step. Must only be called for
-    /// buckets on one server, and if [`Transport::pipelines`] is true for their transports.
+    /// refusal of a single request, to `done` with the index of the step. All buckets must be on
+    /// one server. Several steps need transports for which [`Transport::pipelines`] is true.
     ///
     /// # Errors
     /// Fails if the server fails. It is unknown whether steps without a reply were executed.
@@ -182,8 +182,8 @@ pub trait Transport {
     }
 
     /// Takes the tokens of all steps or of none, in one operation. Must only be called if
-    /// [`Transport::joins`] is true for all buckets. Unless all steps are
-    /// granted, each outcome is a denial with the state that the store found.
+    /// [`Transport::joins`] is true for all buckets. Unless all steps are granted, each outcome is
+    /// a denial with the state that the store found.
     ///
     /// # Errors
     /// Fails like [`Transport::take`].

@@ -8,8 +8,8 @@
 -- The kinds of states, which `Found` in `transport.rs` explains. Other states have no kind.
 local ABSENT, RESTORED, SET_BACK = 1, 2, 3
 
--- Reads a bucket. Returns its state, or false if there is no record, then an error to reply, then
--- the kind. If the record was written in the future, the clock was set back since. The state is
+-- Reads a bucket. Returns three values: its state, or false without a record; an error to reply;
+-- and the kind. If the record was written in the future, the clock was set back since. The state is
 -- then moved back by the same time, and the caller must write it.
 local function read(key)
     local record = redis.pcall('GET', key)
