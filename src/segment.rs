@@ -61,6 +61,7 @@ pub fn attach(starting: &Starting) -> anyhow::Result<()> {
 /// This also runs in a master just before the master executes itself. In that case the segment's
 /// file descriptor stays open.
 pub fn detach(ending: &Ending) {
+    host::release_addresses();
     let Some(host) = HOST.take(ending) else {
         return;
     };

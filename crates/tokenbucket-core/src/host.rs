@@ -78,8 +78,13 @@ pub fn lines(bytes: usize) -> usize {
 pub fn share_addresses() -> Result<(), SegmentError> {
     let mut layout = Layout::new(VERSION, 0);
     let cells = layout.place(resolve::CELLS);
-    resolve::share(Segment::private(layout)?.region(&cells));
+    resolve::share(Some(Segment::private(layout)?.region(&cells)));
     Ok(())
+}
+
+/// Releases the memory of [`share_addresses`] in this process.
+pub fn release_addresses() {
+    resolve::share(None);
 }
 
 /// The place of each part of the segment.

@@ -21,8 +21,9 @@ use rustix::io::Errno;
 use rustix::process::{Pid, getpid, test_kill_process};
 use std::io;
 use std::net::{IpAddr, Ipv6Addr, SocketAddr, SocketAddrV6, ToSocketAddrs};
-use std::sync::OnceLock;
+use std::ops::Deref;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering::SeqCst};
+use std::sync::{Arc, RwLock};
 use std::thread::sleep;
 use std::time::Duration;
 
@@ -57,14 +58,30 @@ pub(crate) struct Cell {
 }
 
 /// The cells that all workers of a master inherit.
-static SHARED: OnceLock<Region<Cell>> = OnceLock::new();
+static SHARED: RwLock<Option<Arc<Region<Cell>>>> = RwLock::new(None);
 /// The cells of a process that has none of the others.
 static OWN: [Cell; CELLS] = [const { Cell::new() }; CELLS];
 
-/// Uses `cells` from now on. Processes that are forked later share them.
-pub(crate) fn share(cells: Region<Cell>) {
-    // After a restart of the module in the same process, the first cells stay in use.
-    SHARED.set(cells).ok();
+/// Uses `cells` from now on, or the cells of this process if `cells` is `None`. Processes that are
+/// forked later share `cells`.
+pub(crate) fn share(cells: Option<Region<Cell>>) {
+    if let Ok(mut shared) = SHARED.write() {
+        *shared = cells.map(Arc::new);
+    }
+}
+
+/// A cell, with the memory that it is part of.
+struct Found {
+    cells: Option<Arc<Region<Cell>>>,
+    index: usize,
+}
+
+impl Deref for Found {
+    type Target = Cell;
+
+    fn deref(&self) -> &Cell {
+        &self.cells.as_deref().map_or(&OWN[..], |cells| cells)[self.index]
+    }
 }
 
 /// Returns the addresses of a host, from the cache or by a lookup. Waits for another worker's
@@ -162,14 +179,16 @@ impl Cell {
     /// Returns the cell of a name, or `None` if all cells belong to other names.
     // Any half of a good hash is a good hash.
     #[allow(clippy::cast_possible_truncation)]
-    fn of(host: &str, port: u16) -> Option<&'static Self> {
+    fn of(host: &str, port: u16) -> Option<Found> {
         let name = format!("{host}:{port}");
         let name = (KeyHasher::new([0; 2]).key(name.as_bytes()).hash as u64).max(1);
-        let cells = SHARED.get().map_or(&OWN[..], |cells| cells);
-        cells.iter().find(|cell| {
+        let cells = SHARED.try_read().ok().and_then(|shared| shared.clone());
+        let all = cells.as_deref().map_or(&OWN[..], |cells| cells);
+        let index = all.iter().position(|cell| {
             let owner = cell.name.compare_exchange(0, name, SeqCst, SeqCst);
             owner.is_ok() || owner == Err(name)
-        })
+        })?;
+        Some(Found { cells, index })
     }
 
     fn is_due(&self, now: Timestamp) -> bool {
