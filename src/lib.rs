@@ -9,12 +9,14 @@
 
 mod classes;
 mod compat;
+mod counters;
 mod decision;
 #[rustfmt::skip]
 mod declared;
 mod exceptions;
 mod info;
 mod ini;
+mod metrics;
 mod segment;
 mod storage;
 mod token_bucket;
