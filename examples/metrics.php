@@ -9,8 +9,8 @@
 declare(strict_types=1);
 
 /**
- * The addresses that may read the metrics. The empty one is a client without a web server, such as a
- * PHP-FPM exporter, which opens the socket of the pool itself.
+ * The addresses that may read the metrics. The empty one is a client without a web server, such as
+ * a PHP-FPM exporter, which opens the socket of the pool itself.
  */
 const ALLOWED_ADDRESSES = ['127.0.0.1', '::1', ''];
 
@@ -18,7 +18,7 @@ if (!in_array($_SERVER['REMOTE_ADDR'] ?? '', ALLOWED_ADDRESSES, true)) {
     http_response_code(403);
     exit("Forbidden\n");
 }
-// The text is valid in both formats. A client that does not ask for OpenMetrics may not know it.
+// The text is valid in both formats. Some clients do not know OpenMetrics.
 $is_open = str_contains($_SERVER['HTTP_ACCEPT'] ?? '', 'application/openmetrics-text');
 header('Content-Type: ' . ($is_open
     ? 'application/openmetrics-text; version=1.0.0; charset=utf-8'
