@@ -14,7 +14,7 @@ pub struct Counter {
     pub field: &'static str,
     pub event: Event,
     /// The name of the metric without `tokenbucket_` and `_total`, and its label. Neighbours with
-    /// one name are one metric, which has the meaning of the first.
+    /// one name are one metric, and have the same meaning.
     pub metric: Metric,
     /// The meaning.
     pub help: &'static str,
@@ -32,6 +32,8 @@ const fn counter(field: &'static str, event: Event, metric: Metric, help: &'stat
 const fn fallbacks(policy: &'static str) -> Metric {
     ("remote_fallbacks", Some(("policy", policy)))
 }
+
+const FALLBACKS: &str = "Calls that a failure policy decided instead of the remote store";
 
 /// The counters of the segment.
 #[rustfmt::skip]
@@ -56,10 +58,10 @@ pub const REMOTE: [Counter; 9] = [
     counter("hinted", Event::Hinted, ("remote_cached_denials", None), "Denials from the denial cache, without a call to the store"),
     counter("failed", Event::Failed, ("remote_failures", None), "Calls that a remote store failed"),
     counter("opened", Event::Opened, ("remote_breaker_openings", None), "Breakers that opened after failures in a row"),
-    counter("local", Event::FellBack, fallbacks("local"), "Calls that a failure policy decided instead of the remote store"),
-    counter("allowed", Event::LetThrough, fallbacks("allow"), "Calls allowed because a remote store failed"),
-    counter("denied", Event::TurnedAway, fallbacks("deny"), "Calls denied because a remote store failed"),
-    counter("thrown", Event::Thrown, fallbacks("throw"), "Calls that threw a StorageException"),
+    counter("local", Event::FellBack, fallbacks("local"), FALLBACKS),
+    counter("allowed", Event::LetThrough, fallbacks("allow"), FALLBACKS),
+    counter("denied", Event::TurnedAway, fallbacks("deny"), FALLBACKS),
+    counter("thrown", Event::Thrown, fallbacks("throw"), FALLBACKS),
     counter("set_back", Event::SetBack, ("remote_clocks_set_back", None), "Calls that found that the clock of a store was set back"),
 ];
 

@@ -13,7 +13,7 @@ use crate::zend::declare::{
 };
 use crate::{
     classes, compat::client_throttle, compat::leaky_bucket, compat::minute_window,
-    compat::rate_limiter, decision, info, metrics, storage::interface, storage::memcached,
+    compat::rate_limiter, decision, metrics, status, storage::interface, storage::memcached,
     storage::memory, storage::pdo, storage::redis, storage::shared_memory, token_bucket,
     token_bucket::reservation,
 };
@@ -45,7 +45,7 @@ const RESET: &[Info] = &[returns(0, Type::VOID)];
 
 /// The functions.
 pub static FUNCTIONS: Entries = Entries(&[
-    entry(c"TokenBucket\\status", 0, method!(info::status), STATUS),
+    entry(c"TokenBucket\\status", 0, method!(status::status), STATUS),
     entry(c"TokenBucket\\metrics", 0, method!(metrics::metrics), &[returns(0, Type::STRING)]), END,
 ]);
 

@@ -14,10 +14,11 @@ mod decision;
 #[rustfmt::skip]
 mod declared;
 mod exceptions;
-mod info;
 mod ini;
 mod metrics;
+mod phpinfo;
 mod segment;
+mod status;
 mod storage;
 mod token_bucket;
 mod zend;
@@ -32,7 +33,7 @@ pub fn get_module(module: ModuleBuilder) -> ModuleBuilder {
         .startup_function(startup)
         .shutdown_function(shutdown)
         .request_startup_function(request_startup)
-        .info_function(info::phpinfo)
+        .info_function(phpinfo::phpinfo)
 }
 
 /// Implements MINIT. Runs once in the master, and again when a php-fpm master executes itself on

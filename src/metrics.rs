@@ -15,8 +15,8 @@ use tokenbucket_core::slots::counters::Totals;
 use tokenbucket_core::slots::namespaces::Kind;
 use tokenbucket_core::{Timestamp, boot_clock, seconds};
 
-/// The number of lines and used slots that are read. If the table has more, the numbers of slots are
-/// estimates. Their standard error is at most 0.4 % of the table.
+/// The number of lines and used slots that are read. If the table has more, the numbers of slots
+/// are estimates. Their standard error is at most 0.4 % of the table.
 const SAMPLE: usize = 32_768;
 
 /// The namespace of rows that several namespaces share.
@@ -210,7 +210,7 @@ impl Text {
 /// The remote stores by name.
 type Stores = BTreeMap<String, Store>;
 
-/// What all cells of one store have recorded.
+/// The sums of all cells of one store.
 #[derive(Default)]
 struct Store {
     breakers: [(&'static str, u32); 3],

@@ -808,7 +808,7 @@ namespace TokenBucket {
      *         causes: array<string, int>, calls: int, seconds: float, p99: ?float
      *     }>
      * }
-     * @implementation info::status
+     * @implementation status::status
      */
     function status(): array {}
 

@@ -1,11 +1,10 @@
-//! `TokenBucket\status()` and `phpinfo()`: the counters and the state of this host.
+//! `TokenBucket\status()`: the counters and the state of this host.
 
 use crate::counters::{self, REMOTE, SHARED_MEMORY, decided, kind};
 use crate::segment;
-use crate::zend::{Call, Thrown, Zval, system, value};
+use crate::zend::{Call, Thrown, Zval, value};
 use ext_php_rs::boxed::ZBox;
 use ext_php_rs::types::ZendHashTable;
-use ext_php_rs::zend::ModuleEntry;
 use tokenbucket_core::host::Host;
 use tokenbucket_core::slots::counters::{By, Totals};
 use tokenbucket_core::slots::namespaces::Named;
@@ -165,38 +164,4 @@ fn stores(host: &Host) -> ext_php_rs::error::Result<Array> {
 /// Returns a count as PHP's `int`. Limits it to the greatest `int`.
 fn count(count: u64) -> i64 {
     i64::try_from(count).unwrap_or(i64::MAX)
-}
-
-pub extern "C" fn phpinfo(module: *mut ModuleEntry) {
-    let mut rows = vec![
-        ("tokenbucket support", "enabled".to_owned()),
-        ("Version", env!("CARGO_PKG_VERSION").to_owned()),
-    ];
-    if let Some(host) = segment::host() {
-        let segment = host.segment();
-        let (backing, path) = segment::backing(segment);
-        let memory = format!("{backing} {path}");
-        rows.push(("Shared memory", memory.trim().to_owned()));
-        rows.push(("Size", format!("{} bytes", segment.size())));
-        let totals = host.slots().totals();
-        rows.extend(memory_counters(&totals).map(|(name, number)| (name, number.to_string())));
-        for named in counters::rows(host, &totals) {
-            let counts = decided(&named, &totals).map(|it| format!("{} {}", it.field, it.count));
-            let name = named.name.as_deref().map(String::from_utf8_lossy);
-            let name = name.map_or_else(|| "other namespaces".into(), |it| format!("\"{it}\""));
-            let counts = counts.join(", ");
-            rows.push((
-                "Decisions",
-                format!("{} {name}: {counts}", kind(named.kind)),
-            ));
-        }
-        let stores = host.breakers().states();
-        if !stores.is_empty() {
-            let counts = REMOTE.map(|it| format!("{} {}", it.field, totals.get(it.event)));
-            rows.push(("Remote stores", counts.join(", ")));
-            rows.extend(stores.into_iter().map(|state| ("Store", state.name)));
-        }
-    }
-    system::print_table(&rows);
-    system::print_settings(module);
 }
