@@ -62,6 +62,12 @@ impl Redis {
         }
     }
 
+    /// Returns true if several servers share the keys.
+    #[must_use]
+    pub fn is_cluster(&self) -> bool {
+        self.place.dsn.is_cluster()
+    }
+
     /// Returns the key of a record that is not a bucket. It consists of the root of
     /// [`Redis::under`] and `key`, without the storage's prefix.
     #[must_use]
