@@ -76,6 +76,7 @@ function controls(): array
         'CheckThenIncrement' => [1, $limiter],
         'FetchDecideSave' => [1, $limiter],
         'BlindRetry' => [2, fn () => new BlindRetrySubject],
+        'BlindRetry on a cluster' => [2, fn () => new BlindRetryClusterSubject],
         'ForgottenDebt' => [1, $caller],
         'WholeCancel' => [1, $caller],
         'ForgottenCharge' => [1, $caller],
