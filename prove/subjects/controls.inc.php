@@ -42,7 +42,7 @@ class ControlSubject extends Subject
     }
 }
 
-/** The load of an application that retries after a lost reply, so that the call is charged twice. */
+/** The load of an application that retries after a lost reply, so that a call is charged twice. */
 trait BlindRetryLoad
 {
     public function load(): array
