@@ -74,7 +74,11 @@ class RedisClusterSubject extends RedisFleetSubject
     /** @return list<string> */
     private function options(): array
     {
-        return ['--cluster-node-timeout', (string) self::NODE_TIMEOUT, '--repl-diskless-sync-delay', '0'];
+        return [
+            '--cluster-node-timeout', (string) self::NODE_TIMEOUT, '--repl-diskless-sync-delay', '0',
+            // Otherwise a primary that loses its last slot becomes a replica.
+            '--cluster-allow-replica-migration', 'no',
+        ];
     }
 
     protected function storage(): array

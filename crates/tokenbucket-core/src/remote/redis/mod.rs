@@ -174,7 +174,7 @@ impl Transport for Redis {
     }
 
     fn server(&self, name: &[u8]) -> Result<Arc<Server>, Arc<Server>> {
-        let node = self.place.node(name);
+        let node = self.place.sure_node(name);
         let node = node.ok_or_else(|| Arc::clone(&self.place.whole))?;
         Ok(Arc::clone(&node.server))
     }
