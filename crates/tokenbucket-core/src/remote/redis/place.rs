@@ -23,7 +23,7 @@ const MOST: usize = 64;
 const PAUSE: Ticks = TICKS_PER_SECOND;
 /// The time after which sentinels are asked again.
 const SENTINEL_PERIOD: Ticks = 10 * TICKS_PER_SECOND;
-/// The age of an answer of a sentinel up to which a process connects to the primary in it. A process
+/// The age of a sentinel's answer up to which a process connects to the primary in it. A process
 /// that cannot connect asks at most this often.
 const FRESH: Ticks = TICKS_PER_SECOND / 10;
 /// The most servers that one call asks where the records are.
