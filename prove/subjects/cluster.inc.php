@@ -33,6 +33,12 @@ abstract class RedisFleetSubject extends Subject
         return ['tick' => 1_000, 'linger' => 500_000_000, 'hint' => 110_000_000];
     }
 
+    public function load(): array
+    {
+        // A loss lasts for two seconds, and each charge and reservation meanwhile widens it.
+        return ['charges' => 36, 'reserves' => 16] + parent::load();
+    }
+
     /** Ends all connections of workers. */
     protected function cut(RedisServer ...$servers): void
     {
@@ -354,11 +360,11 @@ class RedisSentinelFailoverSubject extends RedisSentinelSubject
 
     public function losses(): array
     {
-        return ['replica promoted' => function (): void {
+        return ['replica promoted' => function (): callable {
             $primary = $this->primary();
             $this->sentinels[0]->command('SENTINEL', 'FAILOVER', SentinelServer::PRIMARY);
             wait_for('the sentinels promote a replica', fn () => $this->sentinels[0]->primary() !== $primary->port, 20);
-            wait_for('the old primary is a replica', fn () => $primary->command('ROLE')[0] === 'slave', 30);
+            return fn () => wait_for('the old primary is a replica', fn () => $primary->command('ROLE')[0] === 'slave', 30);
         }];
     }
 }
