@@ -21,6 +21,11 @@ var_dump(str_contains($info, 'somebody'));
 bool(true)
 bool(false)
 tokenbucket.failure_report => log => log
+tokenbucket.guard => no value => no value
+tokenbucket.guard_allow => no value => no value
+tokenbucket.guard_local => no value => no value
+tokenbucket.guard_mode => enforce => enforce
+tokenbucket.guard_trusted_proxies => no value => no value
 tokenbucket.namespace => shop => shop
 tokenbucket.shm_full => evict => evict
 tokenbucket.shm_group => no value => no value
