@@ -37,24 +37,47 @@ final class Subject
 
     public function __construct(string $arguments, array $ini, bool $is_application, private readonly int $status)
     {
-        $this->fpm = new Fpm(['www' => ['pm.max_children' => 1]], $ini + ['opcache.revalidate_freq' => '60'], arguments: $arguments);
+        $this->fpm = new Fpm(['www' => ['pm.max_children' => 1]], $ini + ['opcache.file_update_protection' => '0'], arguments: $arguments);
         $this->script = $this->fpm->script('script', $is_application ? $this->application() : '<?php echo "done\n";');
         $this->schedule = "/proc/{$this->fpm->workers()[0]}/schedstat";
     }
 
-    /** Returns a script that loads and uses 150 classes. */
+    /**
+     * Returns a script that loads 150 classes as Composer's autoloader does. Each class extends a
+     * class and implements an interface of other files.
+     */
     private function application(): string
     {
-        $script = "<?php\nspl_autoload_register(fn (string \$class) => require __DIR__ . \"/\$class.php\");\n\$sum = 0;\n";
         for ($class = 0; $class < 150; $class++) {
+            $head = match ($class % 3) {
+                0 => "interface C$class { public const NAME = 'C$class';",
+                1 => "abstract class C$class implements C" . $class - 1 . ' {',
+                2 => "final class C$class extends C" . $class - 1 . ' {',
+            };
             $methods = '';
-            for ($method = 0; $method < 10; $method++) {
-                $methods .= "    public function method$method(int \$a, ?array \$b = null): int { return \$a + $method + count(\$b ?? [1, 2]) + \$this->state; }\n";
+            for ($method = 0; $class % 3 && $method < 10; $method++) {
+                $methods .= "    public function method$method(int \$a, ?array \$b = null): int { return \$a + $method + count(\$b ?? [1, 2]); }\n";
             }
-            $this->fpm->script("Service$class", "<?php\nfinal class Service$class\n{\n    public function __construct(private int \$state = $class) {}\n$methods}\n");
-            $script .= "\$sum += (new Service$class)->method3(1);\n";
+            $this->fpm->script("C$class", "<?php\nnamespace App\\Service;\n$head\n$methods}\n");
         }
-        return "$script echo \$sum;";
+        return <<<'PHP'
+            <?php
+            spl_autoload_register(function (string $class): void {
+                foreach (['App\\Entity\\' => '/entity/', 'App\\Service\\' => '/'] as $prefix => $folder) {
+                    $file = __DIR__ . $folder . strtr(substr($class, strlen($prefix)), '\\', '/') . '.php';
+                    if (str_starts_with($class, $prefix) && file_exists($file)) {
+                        require $file;
+                        return;
+                    }
+                }
+            });
+            $sum = 0;
+            for ($i = 2; $i < 150; $i += 3) {
+                $class = "App\\Service\\C$i";
+                $sum += (new $class)->method3($i);
+            }
+            echo $sum;
+            PHP;
     }
 
     public function measure(): void

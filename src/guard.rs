@@ -4,7 +4,7 @@
 //! PHP code can name them.
 
 use crate::zend::gate::{self, Gate};
-use crate::zend::request::Request;
+use crate::zend::request::{self, Request};
 use crate::zend::system::{self, Ending};
 use crate::{decision, ini, segment};
 use std::cell::RefCell;
@@ -118,7 +118,7 @@ fn respond(request: &Request, quota: &Quota, refused: &Taken) {
         ("Cache-Control", "no-store"),
     ];
     headers.extend(fields.iter().map(|(name, value)| (*name, value.as_str())));
-    request.respond(429, &headers, "Too many requests.\n");
+    request::respond(request, 429, &headers, "Too many requests.\n");
 }
 
 /// Returns the rules of the operator. Their buckets do not depend on settings that an application

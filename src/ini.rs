@@ -60,13 +60,14 @@ pub fn register(module: i32) {
     let expected = "\"log\", \"warning\" or \"none\"";
     checked(REPORT, expected, FailureReport::Log, report);
     checked(GUARD_MODE, "\"enforce\" or \"observe\"", true, enforce);
-    for error in [
-        GUARD.error(),
-        GUARD_LOCAL.error(),
-        GUARD_TRUSTED_PROXIES.error(),
-        GUARD_ALLOW.error(),
-    ] {
-        error.iter().for_each(|error| startup_warning(error));
+    let errors = [
+        GUARD.value().err(),
+        GUARD_LOCAL.value().err(),
+        GUARD_TRUSTED_PROXIES.value().err(),
+        GUARD_ALLOW.value().err(),
+    ];
+    for error in errors.iter().flatten() {
+        startup_warning(error);
     }
 }
 
@@ -111,10 +112,6 @@ impl<T> Parsed<T> {
                 )
             })
         })
-    }
-
-    fn error(&self) -> Option<String> {
-        self.value().err()
     }
 }
 

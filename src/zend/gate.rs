@@ -1,8 +1,8 @@
 //! The gate: a decision on a request before its first script is compiled.
 //!
-//! The engine compiles each file by the function `zend_compile_file`. OPcache replaces this
+//! The engine compiles each file by the function `zend_compile_file`. The opcache replaces this
 //! function after all modules have started. So the hook is set in the first request, in front of
-//! OPcache, and it stays. Setting it again could chain the hook to itself, if another module has
+//! the opcache, and it stays. Setting it again could chain the hook to itself, if another module has
 //! wrapped it.
 
 use super::request::Request;
@@ -87,7 +87,7 @@ unsafe extern "C" fn compile(file: *mut zend_file_handle, kind: c_int) -> *mut z
 
 fn is_refused() -> bool {
     match GATE.get() {
-        // OPcache preloads its scripts in a request of its own, which no client has sent.
+        // The opcache preloads scripts in a request of its own, which no client has sent.
         Some(gate) if !is_preloading() => {
             GATE.set(None);
             decide(gate)

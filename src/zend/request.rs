@@ -20,28 +20,6 @@ impl Request {
     pub(super) const fn current() -> Self {
         Self(())
     }
-
-    /// Sends a response.
-    pub fn respond(&self, status: u16, headers: &[(&str, &str)], body: &str) {
-        let set_status = sapi_header_op_enum_SAPI_HEADER_SET_STATUS;
-        let status = ptr::without_provenance_mut(usize::from(status));
-        // SAFETY: the argument of this operation is a number.
-        bailout::door(|| unsafe { sapi_header_op(set_status, status) });
-        for (name, value) in headers {
-            let text = format!("{name}: {value}");
-            // SAFETY: the bytes 0 are valid for pointers and numbers. The releases of PHP have
-            // different fields besides the text.
-            let mut line: sapi_header_line = unsafe { std::mem::zeroed() };
-            line.line = text.as_ptr().cast();
-            line.line_len = text.len();
-            let line = (&raw mut line).cast();
-            let replace = sapi_header_op_enum_SAPI_HEADER_REPLACE;
-            // SAFETY: the argument of this operation is a line, which the engine copies.
-            bailout::door(|| unsafe { sapi_header_op(replace, line) });
-        }
-        // SAFETY: the text is passed with its length.
-        bailout::door(|| unsafe { php_output_write(body.as_ptr().cast(), body.len()) });
-    }
 }
 
 impl guard::Request for Request {
@@ -59,6 +37,28 @@ impl guard::Request for Request {
             (!value.is_null()).then(|| CStr::from_ptr(value).to_bytes())
         }
     }
+}
+
+/// Sends a response to the request.
+pub fn respond(_: &Request, status: u16, headers: &[(&str, &str)], body: &str) {
+    let set_status = sapi_header_op_enum_SAPI_HEADER_SET_STATUS;
+    let status = ptr::without_provenance_mut(usize::from(status));
+    // SAFETY: the argument of this operation is a number.
+    bailout::door(|| unsafe { sapi_header_op(set_status, status) });
+    for (name, value) in headers {
+        let text = format!("{name}: {value}");
+        // SAFETY: the bytes 0 are valid for pointers and numbers. The releases of PHP have
+        // different fields besides the text.
+        let mut line: sapi_header_line = unsafe { std::mem::zeroed() };
+        line.line = text.as_ptr().cast();
+        line.line_len = text.len();
+        let line = (&raw mut line).cast();
+        let replace = sapi_header_op_enum_SAPI_HEADER_REPLACE;
+        // SAFETY: the argument of this operation is a line, which the engine copies.
+        bailout::door(|| unsafe { sapi_header_op(replace, line) });
+    }
+    // SAFETY: the text is passed with its length.
+    bailout::door(|| unsafe { php_output_write(body.as_ptr().cast(), body.len()) });
 }
 
 /// Returns a string of `$_SERVER`. PHP's own web server passes its variables only there.

@@ -15,6 +15,7 @@ final class FastCgi
     private const STDERR = 7;
     private const RESPONDER = 1;
     private const REQUEST = 1;
+    private const LONGEST_CONTENT = 65_535;
 
     /**
      * Returns the output of the script. Returns null if the connection ended early because the
@@ -51,6 +52,7 @@ final class FastCgi
     private static function encode(string $script, array $variables): string
     {
         $records = '';
+        $params = '';
         $query = $variables['QUERY_STRING'] ?? '';
         foreach ($variables + [
             'GATEWAY_INTERFACE' => 'CGI/1.1',
@@ -61,13 +63,17 @@ final class FastCgi
             'REQUEST_URI' => '/' . basename($script) . "?$query",
             'QUERY_STRING' => $query,
         ] as $name => $value) {
-            // Always uses the four-byte form of a length, which has the first bit set. PHP expects
-            // each variable in one record.
+            // Always uses the four-byte form of a length, which has the first bit set.
             $variable = pack('NN', strlen($name) | 1 << 31, strlen($value) | 1 << 31) . $name . $value;
-            $records .= self::record(self::PARAMS, $variable);
+            // PHP expects each variable in one record.
+            if (strlen($params . $variable) > self::LONGEST_CONTENT) {
+                $records .= self::record(self::PARAMS, $params);
+                $params = '';
+            }
+            $params .= $variable;
         }
         return self::record(self::BEGIN_REQUEST, pack('nCx5', self::RESPONDER, 0))
-            . $records . self::record(self::PARAMS, '')
+            . $records . self::record(self::PARAMS, $params) . self::record(self::PARAMS, '')
             . self::record(self::STDIN, '');
     }
 

@@ -31,9 +31,12 @@ fn identifier(limit: &str, variables: Vec<(&'static CStr, &[u8])>) -> Vec<u8> {
     limits[0].identifier(&request, Client::of(&request, &Networks::default()))
 }
 
-fn by_ip(address: impl ToString) -> Vec<u8> {
-    let address = address.to_string();
+fn by_text(address: &str) -> Vec<u8> {
     identifier("ip 1/second", vec![(c"REMOTE_ADDR", address.as_bytes())])
+}
+
+fn by_ip(address: impl Into<IpAddr>) -> Vec<u8> {
+    by_text(&address.into().to_string())
 }
 
 fn known(address: &str) -> Client {
@@ -45,7 +48,7 @@ fn tried(cases: u32) -> ProptestConfig {
     ProptestConfig {
         cases,
         failure_persistence: None,
-        rng_seed: RngSeed::Fixed(0x6775_6172_64),
+        rng_seed: RngSeed::Fixed(0x67_7561_7264),
         ..ProptestConfig::default()
     }
 }
@@ -153,7 +156,8 @@ proptest! {
             let before = ["/", "//", "/./", "/x/../", "/%2e/", "%2F", "/x/%2E./", "/"][usize::from(way)];
             let at = usize::from(which) % segment.len();
             let escaped = format!("{}%{:02x}{}", &segment[..at], segment.as_bytes()[at], &segment[at + 1..]);
-            spelled += &format!("{before}{}", if which > 127 { &escaped } else { segment });
+            spelled += before;
+            spelled += if which > 127 { &escaped } else { segment };
         }
         spelled += if segments.is_empty() { "/" } else { "" };
         spelled += &query;
@@ -266,7 +270,7 @@ fn a_peer_without_an_address_is_local_and_invalid_peers_share_a_bucket() {
             Client::Malformed,
             "{peer}"
         );
-        assert_eq!(by_ip(peer), b"malformed");
+        assert_eq!(by_text(peer), b"malformed");
     }
 }
 
