@@ -10,6 +10,7 @@ use crate::{decision, ini, segment};
 use std::cell::RefCell;
 use std::collections::HashMap;
 use std::rc::Rc;
+use std::thread::LocalKey;
 use tokenbucket_core::batch::Taken;
 use tokenbucket_core::clock::TICKS_PER_SECOND;
 use tokenbucket_core::guard::{Client, Limit, Networks};
@@ -144,6 +145,9 @@ fn operators(store: &SharedMemory) -> Rc<Vec<Rule>> {
 fn applications(store: &SharedMemory) -> Rc<Vec<Rule>> {
     ini::namespace(|namespace| {
         ini::GUARD_LOCAL.text(|text| {
+            if text.is_empty() {
+                return Rc::default();
+            }
             // The length keeps ("a", "bc") and ("ab", "c") apart.
             let length = namespace.len().to_le_bytes();
             let known_as = [b"local", &length[..], namespace, text].concat();
@@ -162,12 +166,16 @@ fn applications(store: &SharedMemory) -> Rc<Vec<Rule>> {
     })
 }
 
-/// Returns the value of a text. Makes it if it is not kept.
-fn known<T>(
-    values: &'static std::thread::LocalKey<Known<T>>,
+/// Returns the value of a text, which is the default for an empty text. Makes the value if it is
+/// not kept.
+fn known<T: Default>(
+    values: &'static LocalKey<Known<T>>,
     text: &[u8],
     make: impl FnOnce() -> T,
 ) -> Rc<T> {
+    if text.is_empty() {
+        return Rc::default();
+    }
     if let Some(value) = values.with_borrow(|values| values.get(text).cloned()) {
         return value;
     }

@@ -43,22 +43,26 @@ impl guard::Request for Request {
 pub fn respond(_: &Request, status: u16, headers: &[(&str, &str)], body: &str) {
     let set_status = sapi_header_op_enum_SAPI_HEADER_SET_STATUS;
     let status = ptr::without_provenance_mut(usize::from(status));
-    // SAFETY: the argument of this operation is a number.
-    bailout::door(|| unsafe { sapi_header_op(set_status, status) });
-    for (name, value) in headers {
-        let text = format!("{name}: {value}");
-        // SAFETY: the bytes 0 are valid for pointers and numbers. The releases of PHP have
-        // different fields besides the text.
-        let mut line: sapi_header_line = unsafe { std::mem::zeroed() };
-        line.line = text.as_ptr().cast();
-        line.line_len = text.len();
-        let line = (&raw mut line).cast();
-        let replace = sapi_header_op_enum_SAPI_HEADER_REPLACE;
-        // SAFETY: the argument of this operation is a line, which the engine copies.
-        bailout::door(|| unsafe { sapi_header_op(replace, line) });
-    }
-    // SAFETY: the text is passed with its length.
-    bailout::door(|| unsafe { php_output_write(body.as_ptr().cast(), body.len()) });
+    let headers = headers
+        .iter()
+        .map(|(name, value)| format!("{name}: {value}"));
+    let headers: Vec<String> = headers.collect();
+    // SAFETY: the argument of the first operation is a number. The bytes 0 are valid for the fields
+    // of a line, which the engine copies. The text is passed with its length.
+    bailout::door(|| unsafe {
+        sapi_header_op(set_status, status);
+        for text in &headers {
+            // The releases of PHP have different fields besides these.
+            let mut line: sapi_header_line = std::mem::zeroed();
+            line.line = text.as_ptr().cast();
+            line.line_len = text.len();
+            sapi_header_op(
+                sapi_header_op_enum_SAPI_HEADER_REPLACE,
+                (&raw mut line).cast(),
+            );
+        }
+        php_output_write(body.as_ptr().cast(), body.len());
+    });
 }
 
 /// Returns a string of `$_SERVER`. PHP's own web server passes its variables only there.
