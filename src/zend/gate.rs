@@ -2,8 +2,8 @@
 //!
 //! The engine compiles each file by the function `zend_compile_file`. The opcache replaces this
 //! function after all modules have started. So the hook is set in the first request, in front of
-//! the opcache, and it stays. Setting it again could chain the hook to itself, if another module has
-//! wrapped it.
+//! the opcache, and it stays. Setting it again could chain the hook to itself, if another module
+//! has wrapped it.
 
 use super::request::Request;
 use super::system::Ending;
