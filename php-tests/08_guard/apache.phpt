@@ -12,15 +12,13 @@ Apache::is_installed() || die('skip there is no Apache with this php');
 <?php
 require __DIR__ . '/../../testkit/php/check.php';
 require __DIR__ . '/../../testkit/php/apache.php';
+require __DIR__ . '/../../testkit/php/http.php';
 
 /** Sends requests by four clients with these header lines, and returns the statuses with counts. */
 function load(Apache $apache, string $path, array $lines): string
 {
-    $context = stream_context_create(['http' => ['ignore_errors' => true, 'timeout' => 10, 'header' => $lines]]);
-    $of_clients = in_processes(4, fn () => array_map(function () use ($apache, $path, $context) {
-        $body = file_get_contents("http://127.0.0.1:$apache->port$path", false, $context);
-        return explode(' ', $http_response_header[0])[1] . ' ' . trim($body);
-    }, range(1, 25)));
+    $request = fn () => trim(implode(' ', http_request($apache->port, $path, $lines) ?? ['lost']));
+    $of_clients = in_processes(4, fn () => array_map($request, range(1, 25)));
     $counts = array_count_values(array_merge(...$of_clients));
     ksort($counts);
     return json_encode($counts);

@@ -7,14 +7,13 @@ The guard: it limits PHP's own web server, but no command line
 require __DIR__ . '/clients.inc.php';
 require __DIR__ . '/../../testkit/php/child.php';
 require __DIR__ . '/../../testkit/php/built_in.php';
+require __DIR__ . '/../../testkit/php/http.php';
 
 foreach (['off' => '', 'on' => 'ip+path 1/day burst 3'] as $how => $guard) {
     $server = new BuiltInServer(['tokenbucket.guard' => $guard], '<?php echo "script";');
     echo "own web server, guard $how:";
-    $context = stream_context_create(['http' => ['ignore_errors' => true]]);
     foreach (['a', 'a', '%61?b', './a', 'b'] as $path) {
-        $body = file_get_contents("http://127.0.0.1:$server->port/$path", false, $context);
-        echo ' ', explode(' ', $http_response_header[0])[1], ' ', trim($body);
+        echo ' ', trim(implode(' ', http_request($server->port, "/$path") ?? ['lost']));
     }
     echo "\n";
     $server->kill();

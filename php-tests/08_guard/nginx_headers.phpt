@@ -8,6 +8,7 @@ exec('command -v nginx', $nginx, $missing) !== null && $missing && die('skip the
 --FILE--
 <?php
 require __DIR__ . '/clients.inc.php';
+require __DIR__ . '/../../testkit/php/http.php';
 require __DIR__ . '/../../testkit/php/nginx.php';
 
 $fpm = new Fpm(['www' => ['listen.mode' => '0666']], ['tokenbucket.guard' => 'ip+path 1/day burst 3', 'tokenbucket.guard_trusted_proxies' => '127.0.0.1']);
@@ -17,9 +18,7 @@ $nginx = new Nginx($fpm);
 $requests = function (string $what, string $target, callable $lines, int $count = 5) use ($nginx): void {
     $statuses = [];
     for ($i = 0; $i < $count; $i++) {
-        $stream = stream_socket_client("tcp://127.0.0.1:$nginx->port");
-        fwrite($stream, implode("\r\n", ["GET $target HTTP/1.0", 'Host: x', ...$lines($i), '', '']));
-        $statuses[] = explode(' ', stream_get_contents($stream))[1] ?? 'lost';
+        $statuses[] = http_request($nginx->port, $target, $lines($i))[0] ?? 'lost';
     }
     echo "$what: ", implode(' ', $statuses), "\n";
 };

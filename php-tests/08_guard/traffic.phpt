@@ -10,6 +10,7 @@ exec('command -v nginx', $nginx, $missing) !== null && $missing && die('skip the
 --FILE--
 <?php
 require __DIR__ . '/clients.inc.php';
+require __DIR__ . '/../../testkit/php/http.php';
 require __DIR__ . '/../../testkit/php/nginx.php';
 
 /**
@@ -21,13 +22,12 @@ function load(Nginx $nginx, string $script, float $seconds): array
     $started = microtime(true);
     $results = in_processes(8, function () use ($nginx, $script, $seconds) {
         $counts = [];
-        $context = stream_context_create(['http' => ['ignore_errors' => true, 'timeout' => 10]]);
         $deadline = microtime(true) + $seconds;
         do {
-            $body = file_get_contents("http://127.0.0.1:$nginx->port/$script", false, $context);
-            $status = explode(' ', $http_response_header[0])[1];
-            $expected = ['200' => 'script', '429' => "Too many requests.\n"][$status] ?? null;
-            $counts[$body === $expected ? $status : $body] = ($counts[$body === $expected ? $status : $body] ?? 0) + 1;
+            [$status, $body] = http_request($nginx->port, "/$script") ?? [0, 'lost'];
+            $expected = [200 => 'script', 429 => "Too many requests.\n"][$status] ?? null;
+            $answer = $body === $expected ? $status : $body;
+            $counts[$answer] = ($counts[$answer] ?? 0) + 1;
         } while (microtime(true) < $deadline);
         return $counts;
     });
