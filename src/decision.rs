@@ -240,6 +240,11 @@ pub fn headers(call: &mut Call<'_>, result: &mut Zval) -> Result<(), Thrown> {
     Ok(())
 }
 
+/// Returns the header fields of a decision, each with its value. `policy` is a word.
+pub fn fields(quota: &Quota, decision: &Decision, policy: &str) -> Vec<(&'static str, String)> {
+    Fields::of_decision(quota, decision).lines(&format!("\"{policy}\""), false)
+}
+
 /// Returns the text as a string of a structured field (RFC 9651), in quotes. Returns `None` if a
 /// byte is not printable ASCII.
 fn quoted(text: &[u8]) -> Option<String> {
