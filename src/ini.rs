@@ -18,7 +18,7 @@ const FULL: &CStr = c"tokenbucket.shm_full";
 const REPORT: &CStr = c"tokenbucket.failure_report";
 const TRACK: &CStr = c"tokenbucket.track_identifiers";
 
-static NAMESPACE: Followed = Followed::new();
+static NAMESPACE: Followed = Followed::new(c"tokenbucket.namespace");
 
 const DEFAULT_SIZE: usize = 32 << 20;
 const LEAST_SIZE: usize = 4 << 10;
@@ -33,7 +33,7 @@ static ENTRIES: IniEntryDefs<9> = IniEntryDefs::new([
     IniEntryDef::new(FULL, c"evict", IniEntryPermission::System),
     IniEntryDef::new(REPORT, c"log", IniEntryPermission::System),
     IniEntryDef::new(TRACK, c"0", IniEntryPermission::System),
-    NAMESPACE.definition(c"tokenbucket.namespace", c"", IniEntryPermission::PerDir),
+    NAMESPACE.definition(c"", IniEntryPermission::PerDir),
     IniEntryDef::end(),
 ]);
 
