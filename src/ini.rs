@@ -20,7 +20,7 @@ const REPORT: &CStr = c"tokenbucket.failure_report";
 const TRACK: &CStr = c"tokenbucket.track_identifiers";
 const GUARD_MODE: &CStr = c"tokenbucket.guard_mode";
 
-static NAMESPACE: Followed = Followed::new();
+static NAMESPACE: Followed = Followed::new(c"tokenbucket.namespace");
 
 /// The limits of the operator.
 pub static GUARD: Parsed<Vec<Limit>> = Parsed::new(c"tokenbucket.guard", Limit::parse);
@@ -45,7 +45,7 @@ static ENTRIES: IniEntryDefs<14> = IniEntryDefs::new([
     IniEntryDef::new(FULL, c"evict", IniEntryPermission::System),
     IniEntryDef::new(REPORT, c"log", IniEntryPermission::System),
     IniEntryDef::new(TRACK, c"0", IniEntryPermission::System),
-    NAMESPACE.definition(c"tokenbucket.namespace", c"", IniEntryPermission::PerDir),
+    NAMESPACE.definition(c"", IniEntryPermission::PerDir),
     GUARD.definition(IniEntryPermission::System),
     GUARD_LOCAL.definition(IniEntryPermission::PerDir),
     GUARD_TRUSTED_PROXIES.definition(IniEntryPermission::System),
@@ -82,13 +82,13 @@ impl<T> Parsed<T> {
     const fn new(name: &'static CStr, parse: fn(&str) -> Result<T, SyntaxError>) -> Self {
         Self {
             name,
-            value: Followed::new(),
+            value: Followed::new(name),
             parse,
         }
     }
 
     const fn definition(&'static self, permission: IniEntryPermission) -> IniEntryDef {
-        self.value.definition(self.name, c"", permission)
+        self.value.definition(c"", permission)
     }
 
     /// Passes the current text to `read` and returns the result.

@@ -59,7 +59,7 @@ impl<V: Variant> SharedMemory<V> {
 
     #[inline(always)]
     fn count_decision(&self, key: Key<'_>, by: By, granted: bool) {
-        self.counters.shard().1.count_decision(key.row, by, granted);
+        self.counters.count_decision(key.row, by, granted);
     }
 
     /// Counts a decision that was not made by a step in shared memory. Notes the identifier of a
