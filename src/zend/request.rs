@@ -8,6 +8,7 @@ use ext_php_rs::ffi::{
 };
 use ext_php_rs::types::Zval;
 use std::ffi::CStr;
+use std::fmt::Write;
 use std::ptr;
 use tokenbucket_core::guard;
 
@@ -40,26 +41,31 @@ impl guard::Request for Request {
 }
 
 /// Sends a response to the request.
-pub fn respond(_: &Request, status: u16, headers: &[(&str, &str)], body: &str) {
+pub fn respond<'a>(
+    _: &Request,
+    status: u16,
+    mut headers: impl Iterator<Item = (&'a str, &'a str)>,
+    body: &str,
+) {
     let set_status = sapi_header_op_enum_SAPI_HEADER_SET_STATUS;
+    let replace = sapi_header_op_enum_SAPI_HEADER_REPLACE;
     let status = ptr::without_provenance_mut(usize::from(status));
-    let headers = headers
-        .iter()
-        .map(|(name, value)| format!("{name}: {value}"));
-    let headers: Vec<String> = headers.collect();
+    let mut text = String::with_capacity(128);
+    // The closure owns nothing, because a fatal error jumps over it.
+    let (headers, text) = (&mut headers, &mut text);
     // SAFETY: the argument of the first operation is a number. The bytes 0 are valid for the fields
     // of a line, which the engine copies. The text is passed with its length.
     bailout::door(|| unsafe {
         sapi_header_op(set_status, status);
-        for text in &headers {
+        for (name, value) in headers {
+            text.clear();
+            // Writing to memory cannot fail.
+            _ = write!(text, "{name}: {value}");
             // The releases of PHP have different fields besides these.
             let mut line: sapi_header_line = std::mem::zeroed();
             line.line = text.as_ptr().cast();
             line.line_len = text.len();
-            sapi_header_op(
-                sapi_header_op_enum_SAPI_HEADER_REPLACE,
-                (&raw mut line).cast(),
-            );
+            sapi_header_op(replace, (&raw mut line).cast());
         }
         php_output_write(body.as_ptr().cast(), body.len());
     });

@@ -4,7 +4,7 @@
 //! address by the header that it sends to a trusted proxy.
 #![no_main]
 
-use libfuzzer_sys::arbitrary::Arbitrary;
+use libfuzzer_sys::arbitrary::{self, Arbitrary};
 use libfuzzer_sys::fuzz_target;
 use std::ffi::CStr;
 use std::net::{IpAddr, Ipv4Addr};
