@@ -17,7 +17,7 @@ const ALLOWED_ADDRESSES = [];
  * php -r 'echo password_hash(readline("Password: "), PASSWORD_DEFAULT), "\n";'
  */
 const PASSWORD_HASH = '';
-/** Shows the most denied identifiers, which may be personal data. Otherwise shows hashes of them. */
+/** Shows the most denied identifiers, which may be personal data, instead of hashes of them. */
 const SHOW_IDENTIFIERS = false;
 /** The seconds between two updates of an open page. */
 const INTERVAL = 2;
@@ -230,7 +230,7 @@ final class Snapshot
         foreach ($this->status['stores'] as $store) {
             $cause = $store['last_cause'] === null ? '' : ' Last failure, ' . duration($store['last_cause_age']) . ' ago: <q>' . text($store['last_cause']) . '</q>.';
             $name = '<code>' . text($store['name']) . '</code>';
-            $found[] = [$store['breaker'] === 'open', 'problem', "The store $name is down, and the failure policy decides. The next attempt is in " . duration($store['retry_after']) . ".$cause"];
+            $found[] = [$store['breaker'] === 'open', 'problem', "The store $name is down, and the failure policy decides. " . ucfirst(self::next_try($store)) . ".$cause"];
             $found[] = [$store['breaker'] !== 'open' && $store['failures'] > 0, 'warning', "The last calls to the store $name failed ($store[failures] in a row).$cause"];
         }
         foreach ([
@@ -244,6 +244,11 @@ final class Snapshot
             $found[] = [$count > 0, 'warning', "$words: " . number_format($count) . ' (' . $this->pace("remote $counter", $count) . ').'];
         }
         return $found;
+    }
+
+    private static function next_try(array $store): string
+    {
+        return $store['retry_after'] > 0 ? 'next try in ' . duration($store['retry_after']) : 'the next call tries it';
     }
 
     private function setting_warnings(): array
@@ -290,7 +295,7 @@ final class Snapshot
         $is_timed = isset($this->status['stores'][0]['calls']);
         $rows = array_map(fn (array $store): array => [
             '<code>' . text($store['name']) . '</code>',
-            $store['breaker'] === 'open' ? '<b class="bad">open</b>, next try in ' . duration($store['retry_after']) : '<b class="good">closed</b>',
+            $store['breaker'] === 'open' ? '<b class="bad">open</b>, ' . self::next_try($store) : '<b class="good">closed</b>',
             ...($is_timed ? self::times($store) : []),
             duration($store['timeout']),
             number_format($store['failures']),
@@ -302,7 +307,7 @@ final class Snapshot
             . self::table(['Store', 'Breaker', ...($is_timed ? ['#Calls', '#Average', '#99 % within'] : []), '#Timeout', '#Failures in a row', '#Times opened', 'Failures'], $rows);
     }
 
-    /** @return list<string> the number of calls of a store, their average time, and the time of 99 % */
+    /** @return list<string> the calls of a store, their average time, and the time of 99 % of them */
     private static function times(array $store): array
     {
         return [
@@ -359,12 +364,11 @@ final class Snapshot
         }
         $rows = array_map(fn (array $row): array => [
             SHOW_IDENTIFIERS ? '<code>' . text($row['identifier']) . '</code>' : '<code class="hash">' . self::hash($row['identifier']) . '</code>',
-            self::name($row),
-            text(strtr($row['store'], '_', ' ')),
+            self::name($row) . ' <small>' . text(strtr($row['store'], '_', ' ')) . '</small>',
             number_format($row['denied']),
         ], $this->status['most_denied']);
         $note = SHOW_IDENTIFIERS ? '' : '<p>These are hashes. To see the identifiers, set <code>SHOW_IDENTIFIERS</code> in the file of this page.</p>';
-        return $note . self::table([SHOW_IDENTIFIERS ? 'Identifier' : 'Hash of the identifier', 'Namespace', 'Store', '#Denied at least'], $rows);
+        return $note . self::table([SHOW_IDENTIFIERS ? 'Identifier' : 'Hash of the identifier', 'Namespace', '#Denied at least'], $rows);
     }
 
     /** Returns a hash of an identifier. Its key is secret, so that nobody can test guesses. */
@@ -388,10 +392,10 @@ final class Snapshot
     {
         $memory = $this->memory;
         $states = [
-            'live' => 'Buckets that are not full',
-            'pending' => 'Slots that a call is claiming now',
-            'reclaimable' => 'Full buckets, whose slots others may take',
-            'empty' => 'Slots that were never used',
+            'live' => 'buckets that are not full',
+            'pending' => 'claimed by a call now',
+            'reclaimable' => 'full buckets, whose slots others may take',
+            'empty' => 'never used',
         ];
         $bar = '';
         $x = 0;
@@ -400,7 +404,7 @@ final class Snapshot
             $width = 100 * $memory[$state] / max(1, $memory['slots']);
             $bar .= sprintf('<rect class="%s" x="%F" width="%F" height="1"/>', $state, $x, $width);
             $x += $width;
-            $rows[] = ["<i class=\"swatch $state\"></i> $state", number_format($memory[$state]), percent($memory[$state], $memory['slots']), $meaning];
+            $rows[] = ["<i class=\"swatch $state\"></i> $state <small>$meaning</small>", number_format($memory[$state]), percent($memory[$state], $memory['slots'])];
         }
         $where = $memory['backing'] === 'named' ? 'Shared file <code>' . text($memory['path']) . '</code>' : 'Private memory (' . text($memory['backing']) . ')';
         $longest = $memory['evicted'] > 0 ? ', which needed up to ' . duration($memory['evicted_seconds_max']) . ' to be full' : '';
@@ -409,7 +413,7 @@ final class Snapshot
             . 'Refused: ' . number_format($memory['refused']) . ' calls. '
             . ($memory['full'] === 'evict' ? 'A full table evicts the fullest bucket.' : 'A full table denies new buckets.') . '</p>'
             . "<svg class=\"bar\" viewBox=\"0 0 100 1\" preserveAspectRatio=\"none\" aria-hidden=\"true\">$bar</svg>"
-            . self::table(['State', '#Slots', '#Share', 'Meaning'], $rows);
+            . self::table(['State', '#Slots', '#Share'], $rows);
     }
 
     private function settings(): string
@@ -455,7 +459,8 @@ final class Snapshot
     }
 
     /**
-     * Returns a table. A # in front of a column's title aligns its numbers.
+     * Returns a table. A # in front of a column's title aligns its numbers. On narrow screens, each
+     * row of a table with many columns becomes a card.
      *
      * @param list<string> $titles as HTML
      * @param list<list<string>> $rows the cells as HTML. The first cell of a row is its header
@@ -476,7 +481,8 @@ final class Snapshot
             }
             $html .= '</tr>';
         }
-        return "<div class=\"wide\"><table>$html</tbody></table></div>";
+        $class = count($titles) > 4 ? ' class="cards"' : '';
+        return "<div class=\"wide\"><table$class>$html</tbody></table></div>";
     }
 }
 
@@ -583,12 +589,17 @@ thead .number { white-space: normal; }
 summary { cursor: pointer; font-weight: 600; }
 details[open] summary { margin-bottom: .6rem; }
 [hidden] { display: none !important; }
+.columns { display: grid; gap: 1rem; grid-template-columns: minmax(0, 1fr); }
+@media (min-width: 64rem) {
+    .columns { grid-template-columns: minmax(0, 1fr) minmax(0, 1fr); grid-template-rows: auto 1fr; }
+    .columns > :first-child { grid-row: 1 / 3; }
+}
 @media (max-width: 46rem) {
-    thead { position: absolute; clip-path: inset(50%); height: 1px; overflow: hidden; }
-    tr { display: block; border-top: 1px solid var(--line); padding: .5rem 0; }
-    tbody th, td { display: block; border: 0; padding: .1rem 0; }
-    td { display: flex; justify-content: space-between; gap: 1rem; text-align: right; }
-    td::before { content: attr(data-title); color: var(--muted); text-align: left; }
+    .cards thead { position: absolute; clip-path: inset(50%); width: 1px; height: 1px; overflow: hidden; }
+    .cards tr { display: block; border-top: 1px solid var(--line); padding: .5rem 0; }
+    .cards th, .cards td { display: block; border: 0; padding: .1rem 0; }
+    .cards td { text-align: right; overflow: hidden; }
+    .cards td::before { content: attr(data-title); color: var(--muted); float: left; padding-right: 1rem; }
     li { display: block; }
     #now { grid-template-columns: 1fr 1fr; }
     .tile .value { font-size: 1.5rem; }
@@ -602,11 +613,13 @@ details[open] summary { margin-bottom: .6rem; }
 <p id="lost" class="lost" role="alert" hidden></p>
 <section class="card" aria-label="Warnings"><?= $section('warnings') ?></section>
 <section class="card" aria-label="Decisions"><?= $section('now') ?><svg id="chart" role="img" aria-label="" hidden></svg></section>
-<section class="card"><h2>Remote stores</h2><?= $section('stores') ?></section>
 <section class="card"><h2>Decisions by namespace</h2><?= $section('namespaces') ?></section>
+<section class="card"><h2>Remote stores</h2><?= $section('stores') ?></section>
+<div class="columns">
 <section class="card"><h2>Most denied</h2><?= $section('identifiers') ?></section>
 <section class="card"><h2>Memory</h2><?= $section('memory') ?></section>
 <section class="card"><h2>Settings</h2><?= $section('settings') ?></section>
+</div>
 <details class="card"><summary>All counters</summary><?= $section('counters') ?></details>
 </main>
 <script nonce="<?= $nonce ?>">
@@ -651,7 +664,7 @@ function add(parent, name, attributes, text = '') {
 // Draws the rates of the last minutes. The newest are at the right.
 function draw() {
     const svg = $('chart'), end = samples.at(-1), span = kept * interval / 1000;
-    svg.hidden = false;
+    svg.removeAttribute('hidden');
     svg.replaceChildren();
     const width = svg.clientWidth, height = svg.clientHeight, left = 46, right = width - 78, top = 12, bottom = height - 24;
     const highest = Math.max(1, ...samples.flatMap(h => [h.granted, h.denied]));

@@ -39,7 +39,7 @@ function differences(array $status, Chromium $browser): array
         }
     }
     $expected['stores'] = array_map(fn (array $store) => [$store['name'], $store['breaker'], number_format($store['failures']), number_format($store['opened'])], $status['stores']);
-    $expected['most denied'] = array_map(fn (array $row) => [$row['namespace'], strtr($row['store'], '_', ' '), number_format($row['denied'])], $status['most_denied']);
+    $expected['most denied'] = array_map(fn (array $row) => ["$row[namespace] " . strtr($row['store'], '_', ' '), number_format($row['denied'])], $status['most_denied']);
     $expected['settings'] = ['tokenbucket.shm_size' => ['64K', '32M differs'], 'tokenbucket.track_identifiers' => ['1', '0 differs'], 'tokenbucket.shm_full' => ['evict', 'evict']];
     return unequal($expected, shown($browser, array_keys($expected['settings'])));
 }
@@ -60,7 +60,7 @@ function shown(Chromium $browser, array $settings): array
     return [
         'namespaces' => $namespaces,
         'tiles' => $browser->run('return [...document.querySelectorAll(".tile p:last-child")].map(p => p.textContent)'),
-        'memory' => $column('memory', 1),
+        'memory' => array_combine(array_map(fn (string $state) => strtok($state, ' '), array_keys($column('memory', 1))), $column('memory', 1)),
         'counters' => $column('counters', 2),
         'stores' => array_map($store, cells($browser, '#stores')),
         'most denied' => array_map(fn (array $cells) => array_slice($cells, 1), cells($browser, '#identifiers')),

@@ -51,7 +51,7 @@ foreach ([true, false] as $scripts) {
 check(!str_contains($browser->text('#identifiers'), '192.0.2.1'), 'hashes instead of identifiers');
 check(preg_match('/^[0-9a-f]{12}$/', cells($browser, '#identifiers')[0][0]) === 1, 'a hash has twelve digits');
 $browser->open($shows_all);
-check(cells($browser, '#identifiers')[0] === ['192.0.2.1', 'login', 'shared memory', number_format($site->status()['most_denied'][0]['denied'])], 'identifiers, if the page allows that');
+check(cells($browser, '#identifiers')[0] === ['192.0.2.1', 'login shared memory', number_format($site->status()['most_denied'][0]['denied'])], 'identifiers, if the page allows that');
 
 // The page updates itself, pauses, and reports that it cannot reach the server.
 $browser->use_scripts(true);
