@@ -307,7 +307,7 @@ final class Snapshot
             . self::table(['Store', 'Breaker', ...($is_timed ? ['#Calls', '#Average', '#99 % within'] : []), '#Timeout', '#Failures in a row', '#Times opened', 'Failures'], $rows);
     }
 
-    /** @return list<string> the calls of a store, their average time, and the time of 99 % of them */
+    /** @return list<string> the number of calls, their average time, and the time of 99 % */
     private static function times(array $store): array
     {
         return [
@@ -525,13 +525,13 @@ $section = fn (string $name): string => "<div id=\"$name\">{$sample['sections'][
 :root {
     --page: #f5f6f8; --card: #fff; --line: #dce0e6; --text: #1a1f26; --muted: #59636e;
     --granted: #0b63c1; --denied: #bc4c00; --problem: #b42318; --warning: #8a5300; --good: #1a7037;
-    --soft-problem: #fdecea; --soft-warning: #fdf3dc; --soft-note: #eef2f7; --empty: #e4e8ed;
+    --soft-problem: #fdecea; --soft-warning: #fdf3dc; --empty: #e4e8ed;
 }
 @media (prefers-color-scheme: dark) {
     :root {
         --page: #0e1217; --card: #161b22; --line: #2c333c; --text: #e6eaef; --muted: #9aa5b1;
         --granted: #6cb2ff; --denied: #ff9d5c; --problem: #ff8b80; --warning: #f0b849; --good: #56c271;
-        --soft-problem: #3a1a1a; --soft-warning: #33280f; --soft-note: #1c232c; --empty: #2a313a;
+        --soft-problem: #3a1a1a; --soft-warning: #33280f; --empty: #2a313a;
     }
 }
 * { box-sizing: border-box; margin: 0; }
@@ -552,8 +552,9 @@ button { font: inherit; font-size: .85rem; color: inherit; background: var(--car
 .card p.empty { margin: 0; }
 .lost { background: var(--soft-problem); color: var(--problem); border-radius: 8px; padding: .6rem 1rem; }
 ul { list-style: none; padding: 0; display: grid; gap: .35rem; }
-li { display: flex; gap: .75rem; padding: .45rem .75rem; border-radius: 6px; border-left: 4px solid var(--muted); background: var(--soft-note); }
-li b { flex: 0 0 4.6rem; color: var(--muted); }
+li { display: flex; gap: .75rem; padding: .45rem .75rem; border-radius: 6px; border-left: 4px solid; }
+li b { flex: 0 0 4.6rem; }
+.note { padding: .1rem .75rem; border-color: transparent; font-size: .88rem; color: var(--muted); }
 #warnings .problem { border-color: var(--problem); background: var(--soft-problem); }
 #warnings .problem b, .bad { color: var(--problem); }
 #warnings .warning { border-color: var(--warning); background: var(--soft-warning); }
@@ -586,6 +587,7 @@ thead th { color: var(--muted); font-weight: 600; border: 0; vertical-align: bot
 tbody th { font-weight: 400; }
 .number { text-align: right; white-space: nowrap; }
 thead .number { white-space: normal; }
+.number + :not(.number) { padding-left: 1rem; }
 summary { cursor: pointer; font-weight: 600; }
 details[open] summary { margin-bottom: .6rem; }
 [hidden] { display: none !important; }
@@ -663,7 +665,9 @@ function add(parent, name, attributes, text = '') {
 
 // Draws the rates of the last minutes. The newest are at the right.
 function draw() {
-    const svg = $('chart'), end = samples.at(-1), span = kept * interval / 1000;
+    const svg = $('chart'), end = samples.at(-1);
+    const span = Math.min(kept * interval / 1000, 60 * Math.max(1, Math.ceil((end.age - samples[0].age) / 60)));
+    const tick = span > 120 ? 60 : 15;
     svg.removeAttribute('hidden');
     svg.replaceChildren();
     const width = svg.clientWidth, height = svg.clientHeight, left = 46, right = width - 78, top = 12, bottom = height - 24;
@@ -676,8 +680,9 @@ function draw() {
         add(svg, 'line', {class: 'grid', x1: left, x2: right, y1: y(n), y2: y(n)});
         add(svg, 'text', {x: left - 6, y: y(n) + 4, 'text-anchor': 'end'}, format(n, Number.isInteger(n) ? 0 : 2));
     }
-    for (let s = 0; s <= span; s += 60) {
-        add(svg, 'text', {x: x(end.age - s), y: height - 6, 'text-anchor': 'middle'}, s === 0 ? 'now' : `${s / 60} min ago`);
+    for (let s = 0; s <= span; s += tick) {
+        const ago = tick === 60 ? `${s / 60} min ago` : `${s} s ago`;
+        add(svg, 'text', {x: x(end.age - s), y: height - 6, 'text-anchor': 'middle'}, s === 0 ? 'now' : ago);
     }
     const ends = {granted: y(end.granted), denied: y(end.denied)};
     // The labels of the two lines must not overlap.
