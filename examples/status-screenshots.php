@@ -7,10 +7,10 @@
 require __DIR__ . '/../php-tests/08_status_page/site.inc.php';
 require __DIR__ . '/../testkit/php/chromium.php';
 
-const SECONDS = 50;
+const SECONDS = 58;
 
 putenv('TEST_PHP_EXTRA_ARGS=-n -d extension=' . escapeshellarg(realpath(__DIR__ . '/../modules/tokenbucket.so')));
-$site = new Site(['tokenbucket.track_identifiers' => '1', 'tokenbucket.shm_size' => '64K']);
+$site = new Site(['tokenbucket.track_identifiers' => '1', 'tokenbucket.shm_size' => '1M']);
 $url = $site->open_page(['SHOW_IDENTIFIERS = false' => 'SHOW_IDENTIFIERS = true', 'INTERVAL = 2' => 'INTERVAL = 0.5']);
 $site->script('outage', <<<'PHP'
     <?php
@@ -20,20 +20,26 @@ $site->script('outage', <<<'PHP'
 $browser = new Chromium();
 $browser->show_as(980, 'light');
 $browser->open($url);
-for ($second = 0.0; $second < SECONDS; $second += 0.1) {
-    $flood = $second > 30 ? 25 : 4;
-    for ($i = 0; $i < 6 + 3 * sin($second / 5); $i++) {
-        $site->take(1, '192.0.2.' . random_int(10, 250), 'api');
+/** Sends the requests of a tenth of a second. */
+$load = function (float $second) use ($site): void {
+    $end = microtime(true) + 0.1;
+    $addresses = 6 + 4 * sin($second / 5);
+    for ($i = 0; $i < $addresses; $i++) {
+        $site->take(1, '2001:db8::' . dechex(random_int(1, 20_000)), 'api');
     }
-    $site->take($flood + random_int(0, 3), '198.51.100.' . min(random_int(1, 9), random_int(1, 9)), 'login');
-    if ($second > 40) {
+    $site->take(($second > 40 ? 16 : 2) + random_int(0, 3), '198.51.100.' . min(random_int(1, 9), random_int(1, 9)), 'login');
+    if ($second > 50) {
         $site->get('outage');
     }
-    usleep(50_000);
+    usleep((int) max(0, 1e6 * ($end - microtime(true))));
+};
+for ($second = 0.0; $second < SECONDS; $second += 0.1) {
+    $load($second);
 }
-$browser->wait_for('document.querySelector("#warnings .problem")');
 foreach (['light' => [980, 'light'], 'dark' => [980, 'dark'], 'narrow' => [360, 'light']] as $name => [$width, $scheme]) {
     $browser->show_as($width, $scheme);
-    $browser->wait_for('samples.at(-1) !== window.drawn && (window.drawn = samples.at(-1))');
-    file_put_contents(__DIR__ . "/../docs/images/status-$name.png", $browser->screenshot($width, $width === 360 ? 900 : 960));
+    for ($i = 0; $i < 15; $i++) {
+        $load($second);
+    }
+    file_put_contents(__DIR__ . "/../docs/images/status-$name.png", $browser->screenshot($width, $width === 360 ? 800 : 920));
 }

@@ -25,6 +25,11 @@ const INTERVAL = 2;
 /** The settings of the extension that differ from these values are marked. */
 const DEFAULTS = [
     'tokenbucket.failure_report' => 'log',
+    'tokenbucket.guard' => '',
+    'tokenbucket.guard_allow' => '',
+    'tokenbucket.guard_local' => '',
+    'tokenbucket.guard_mode' => 'enforce',
+    'tokenbucket.guard_trusted_proxies' => '',
     'tokenbucket.namespace' => '',
     'tokenbucket.shm_full' => 'evict',
     'tokenbucket.shm_group' => '',
@@ -149,7 +154,7 @@ final class Snapshot
     /** @return array<string, int|float|string> the values that the script of the page compares */
     public function sample(): array
     {
-        $sections = ['header', 'warnings', 'now', 'stores', 'namespaces', 'identifiers', 'memory', 'settings', 'counters'];
+        $sections = ['header', 'warnings', 'now', 'namespaces', 'stores', 'notes', 'identifiers', 'memory', 'settings', 'counters'];
         $html = array_combine($sections, array_map(fn (string $section): string => $this->$section(), $sections));
         $host = (string) gethostname();
         $problems = substr_count($html['warnings'], '<li class="problem">');
@@ -161,7 +166,7 @@ final class Snapshot
     {
         $facts = [
             text((string) gethostname()),
-            text(PHP_SAPI) . ' ' . text(PHP_VERSION),
+            'PHP ' . PHP_VERSION . ' (' . PHP_SAPI . ')',
             'tokenbucket ' . text($this->status['version']),
             'counting for ' . duration($this->age),
         ];
@@ -182,22 +187,25 @@ final class Snapshot
 
     private function warnings(): string
     {
-        $found = [...$this->memory_warnings(), ...$this->remote_warnings(), ...$this->setting_warnings()];
-        $html = '';
-        $counts = [];
-        foreach (['problem', 'warning', 'note'] as $level) {
-            $of_level = array_filter($found, fn (array $warning): bool => $warning[0] && $warning[1] === $level);
-            $number = count($of_level);
-            if ($number > 0) {
-                $counts[] = $number . ' ' . $level . ($number > 1 ? 's' : '');
-            }
-            foreach ($of_level as [, , $words]) {
-                $html .= "<li class=\"$level\"><b>" . ucfirst($level) . "</b> <span>$words</span></li>";
-            }
-        }
-        $is_quiet = !str_contains($html, 'class="problem"') && !str_contains($html, 'class="warning"');
-        $title = $is_quiet ? 'No problems' . ($counts === [] ? '' : ', ' . implode(', ', $counts)) : ucfirst(implode(', ', $counts));
-        return '<h2' . ($is_quiet ? ' class="good"' : '') . ">$title</h2>" . ($html === '' ? '' : "<ul>$html</ul>");
+        $problems = $this->messages('problem');
+        $warnings = $this->messages('warning');
+        $count = fn (array $of, string $word): string => $of === [] ? '' : count($of) . " $word" . (count($of) > 1 ? 's' : '');
+        $title = implode(', ', array_filter([$count($problems, 'problem'), $count($warnings, 'warning')]));
+        return $title === '' ? '<h2 class="good">No problems</h2>' : "<h2>$title</h2><ul>" . implode('', [...$problems, ...$warnings]) . '</ul>';
+    }
+
+    private function notes(): string
+    {
+        return '<ul>' . implode('', $this->messages('note') ?: ['<li class="note">None</li>']) . '</ul>';
+    }
+
+    /** @return list<string> the messages of a level that apply, as elements of a list */
+    private function messages(string $level): array
+    {
+        $all = [...$this->memory_warnings(), ...$this->remote_warnings(), ...$this->setting_warnings()];
+        $apply = array_filter($all, fn (array $message): bool => $message[0] && $message[1] === $level);
+        $title = $level === 'note' ? '' : '<b>' . ucfirst($level) . '</b> ';
+        return array_values(array_map(fn (array $message): string => "<li class=\"$level\">$title<span>$message[2]</span></li>", $apply));
     }
 
     /** @return list<array{bool, string, string}> whether it applies, its level, its HTML */
@@ -340,7 +348,6 @@ final class Snapshot
             $key = md5("$row[store] $row[namespace]");
             return [
                 self::name($row),
-                text(strtr($row['store'], '_', ' ')),
                 $this->rate("$key granted", $granted),
                 $this->rate("$key denied", $denied),
                 number_format($granted),
@@ -351,7 +358,7 @@ final class Snapshot
             ];
         }, $namespaces);
         $period = '<span data-period>on average</span>';
-        return self::table(['Namespace', 'Store', "#Granted/s $period", "#Denied/s $period", '#Granted', '#Denied', '#Denied share', '#Denied by cache', '#Decided by fallback'], $rows);
+        return self::table(['Namespace', "#Granted/s $period", "#Denied/s $period", '#Granted', '#Denied', '#Denied share', '#Denied by cache', '#Decided by fallback'], $rows);
     }
 
     private function identifiers(): string
@@ -364,7 +371,7 @@ final class Snapshot
         }
         $rows = array_map(fn (array $row): array => [
             SHOW_IDENTIFIERS ? '<code>' . text($row['identifier']) . '</code>' : '<code class="hash">' . self::hash($row['identifier']) . '</code>',
-            self::name($row) . ' <small>' . text(strtr($row['store'], '_', ' ')) . '</small>',
+            self::name($row),
             number_format($row['denied']),
         ], $this->status['most_denied']);
         $note = SHOW_IDENTIFIERS ? '' : '<p>These are hashes. To see the identifiers, set <code>SHOW_IDENTIFIERS</code> in the file of this page.</p>';
@@ -378,14 +385,15 @@ final class Snapshot
         return substr(hash_hmac('sha256', $identifier, $key), 0, 12);
     }
 
-    /** Returns the namespace of a row of status(). */
+    /** Returns the namespace and the store of a row of status(). */
     private static function name(array $row): string
     {
-        return match ($row['namespace']) {
+        $name = match ($row['namespace']) {
             null => '<i>further namespaces</i>',
             '' => '<i>none</i>',
             default => '<code>' . text($row['namespace']) . '</code>',
         };
+        return "$name <small>" . text(strtr($row['store'], '_', ' ')) . '</small>';
     }
 
     private function memory(): string
@@ -554,7 +562,7 @@ button { font: inherit; font-size: .85rem; color: inherit; background: var(--car
 ul { list-style: none; padding: 0; display: grid; gap: .35rem; }
 li { display: flex; gap: .75rem; padding: .45rem .75rem; border-radius: 6px; border-left: 4px solid; }
 li b { flex: 0 0 4.6rem; }
-.note { padding: .1rem .75rem; border-color: transparent; font-size: .88rem; color: var(--muted); }
+.note { padding: 0; border: 0; }
 #warnings .problem { border-color: var(--problem); background: var(--soft-problem); }
 #warnings .problem b, .bad { color: var(--problem); }
 #warnings .warning { border-color: var(--warning); background: var(--soft-warning); }
@@ -617,6 +625,7 @@ details[open] summary { margin-bottom: .6rem; }
 <section class="card" aria-label="Decisions"><?= $section('now') ?><svg id="chart" role="img" aria-label="" hidden></svg></section>
 <section class="card"><h2>Decisions by namespace</h2><?= $section('namespaces') ?></section>
 <section class="card"><h2>Remote stores</h2><?= $section('stores') ?></section>
+<section class="card"><h2>Notes</h2><?= $section('notes') ?></section>
 <div class="columns">
 <section class="card"><h2>Most denied</h2><?= $section('identifiers') ?></section>
 <section class="card"><h2>Memory</h2><?= $section('memory') ?></section>

@@ -20,8 +20,8 @@ function differences(array $status, Chromium $browser): array
         $of = [$row['granted_by_store'] + $row['granted_by_fallback'], $row['denied_by_store'] + $row['denied_by_denial_cache'] + $row['denied_by_fallback']];
         $granted += $of[0];
         $denied += $of[1];
-        $expected['namespaces'][$row['namespace']] = [
-            strtr($row['store'], '_', ' '), number_format($of[0]), number_format($of[1]), number_format(100 * $of[1] / max(1, array_sum($of)), 1) . "\u{a0}%",
+        $expected['namespaces']["$row[namespace] " . strtr($row['store'], '_', ' ')] = [
+            number_format($of[0]), number_format($of[1]), number_format(100 * $of[1] / max(1, array_sum($of)), 1) . "\u{a0}%",
             number_format($row['denied_by_denial_cache']), number_format($row['granted_by_fallback'] + $row['denied_by_fallback']),
         ];
     }
@@ -38,7 +38,7 @@ function differences(array $status, Chromium $browser): array
             $expected['counters']["$part.$name"] = number_format($count);
         }
     }
-    $expected['stores'] = array_map(fn (array $store) => [$store['name'], $store['breaker'], number_format($store['failures']), number_format($store['opened'])], $status['stores']);
+    $expected['stores'] = array_map(fn (array $store) => [$store['name'], $store['breaker'], number_format($store['failures']), number_format($store['opened']), isset($store['calls']) ? number_format($store['calls']) : null], $status['stores']);
     $expected['most denied'] = array_map(fn (array $row) => ["$row[namespace] " . strtr($row['store'], '_', ' '), number_format($row['denied'])], $status['most_denied']);
     $expected['settings'] = ['tokenbucket.shm_size' => ['64K', '32M differs'], 'tokenbucket.track_identifiers' => ['1', '0 differs'], 'tokenbucket.shm_full' => ['evict', 'evict']];
     return unequal($expected, shown($browser, array_keys($expected['settings'])));
@@ -50,11 +50,12 @@ function shown(Chromium $browser, array $settings): array
     $column = fn (string $section, int $of): array => array_column(cells($browser, "#$section"), $of, 0);
     $namespaces = [];
     foreach (cells($browser, '#namespaces') as $cells) {
-        $namespaces[$cells[0]] = [$cells[1], ...array_slice($cells, 4)];
+        $namespaces[$cells[0]] = array_slice($cells, 3);
     }
     $store = function (array $cells): array {
         $numbers = array_slice($cells, -3);
-        return [$cells[0], strtok($cells[1], ','), $numbers[0], $numbers[1]];
+        // Only versions of the extension that measure the time of calls count them here.
+        return [$cells[0], strtok($cells[1], ','), $numbers[0], $numbers[1], count($cells) > 6 ? $cells[2] : null];
     };
     $of_setting = array_combine(array_column(cells($browser, '#settings'), 0), array_map(fn (array $cells) => array_slice($cells, 1), cells($browser, '#settings')));
     return [
