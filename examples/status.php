@@ -378,7 +378,7 @@ final class Snapshot
         return $note . self::table([SHOW_IDENTIFIERS ? 'Identifier' : 'Hash of the identifier', 'Namespace', '#Denied at least'], $rows);
     }
 
-    /** Returns a hash of an identifier. Its key is secret, so that nobody can test guesses. */
+    /** Returns a hash of an identifier. Readers of the page do not know its key. */
     private static function hash(string $identifier): string
     {
         $key = PASSWORD_HASH . fileinode(__FILE__) . filectime(__FILE__);

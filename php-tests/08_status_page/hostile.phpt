@@ -26,16 +26,18 @@ $browser = new Chromium();
 $signs = function (string $url) use ($browser): array {
     $browser->open($url);
     $alerts = 0;
-    for ($end = microtime(true) + 10; microtime(true) < $end;) {
-        if ($browser->alert() !== null) {
-            $alerts++;
-        } elseif ($browser->run('return !document.querySelector("#chart")?.hidden')) {
-            break;
+    $foreign = null;
+    // The chart appears with the first update.
+    $count = 'return document.querySelector("#chart[hidden]") ? null : document.querySelectorAll("main img, main script, [onerror], [onload], code > *").length';
+    for ($end = microtime(true) + 10; $foreign === null && microtime(true) < $end; usleep(50_000)) {
+        try {
+            $foreign = $browser->run($count);
+        } catch (RuntimeException) {
+            // A dialog is open.
+            $alerts += $browser->alert() !== null ? 1 : 0;
         }
-        usleep(50_000);
     }
-    $foreign = $browser->run('return document.querySelectorAll("main img, main script, [onerror], [onload], code > *").length');
-    return array_keys(array_filter(['alert' => $alerts > 0, 'elements' => $foreign > 0, 'console' => $browser->console() !== []]));
+    return array_keys(array_filter(['alert' => $alerts > 0, 'elements' => $foreign !== 0, 'console' => $browser->console() !== []]));
 };
 
 $fast = ['SHOW_IDENTIFIERS = false' => 'SHOW_IDENTIFIERS = true', 'INTERVAL = 2' => 'INTERVAL = 0.2'];

@@ -14,7 +14,7 @@ $shows_all = $site->page('shows_all', ['ALLOWED_ADDRESSES = []' => "ALLOWED_ADDR
 $site->script('outage', <<<'PHP'
     <?php
     $storage = new TokenBucketStorageRedis('redis://127.0.0.1:1', 'sessions:', onFailure: TokenBucket\OnFailure::Local);
-    (new TokenBucket($storage, 'x', 5, 1))->consume();
+    (new TokenBucket($storage, 'x', 5, 0.001))->consume();
     PHP);
 $site->take(1_507, '192.0.2.1');
 $site->take(30, '192.0.2.2', 'search');
@@ -54,9 +54,10 @@ $browser->open($shows_all);
 check(cells($browser, '#identifiers')[0] === ['192.0.2.1', 'login shared memory', number_format($site->status()['most_denied'][0]['denied'])], 'identifiers, if the page allows that');
 
 // The page updates itself, pauses, and reports that it cannot reach the server.
+$quick = ['INTERVAL = 2' => 'INTERVAL = 0.5'];
 $browser->use_scripts(true);
 $browser->show_as(1_200, 'light');
-$browser->open($url);
+$browser->open($site->open_page($quick));
 $site->take(100, '192.0.2.1');
 $browser->wait_for('document.querySelector("#now .denied").innerText.includes("1,627 since the start")');
 $compare('after an update');
@@ -67,7 +68,7 @@ check($browser->run('return document.querySelectorAll("#chart path[d^=M]").lengt
 $browser->run('document.querySelector("#pause").click()');
 $before = $browser->text('#header time');
 $site->take(10, '192.0.2.1');
-usleep(2_500_000);
+usleep(1_200_000);
 check($browser->text('#header time') === $before, 'paused');
 $browser->run('document.querySelector("#pause").click()');
 $browser->wait_for('document.querySelector("#now .denied").innerText.includes("1,637 since the start")');
@@ -75,7 +76,7 @@ check($browser->console() === [], 'the console is empty: ' . json_encode($browse
 $site->page('status', []);
 $browser->wait_for('!document.querySelector("#lost").hidden');
 check(str_contains($browser->text('#lost'), 'No update: the reply is 403'), $browser->text('#lost'));
-$site->open_page();
+$site->open_page($quick);
 $browser->wait_for('document.querySelector("#lost").hidden');
 check(!preg_match('/Warning|Notice|Deprecated|Fatal/', $site->log()), $site->log());
 echo "Done.\n";
