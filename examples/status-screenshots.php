@@ -4,7 +4,7 @@
  *
  *     php -n -d extension=$PWD/modules/tokenbucket.so examples/status-screenshots.php
  */
-require __DIR__ . '/../php-tests/08_status_page/site.inc.php';
+require __DIR__ . '/../php-tests/09_status_page/site.inc.php';
 require __DIR__ . '/../testkit/php/chromium.php';
 
 const SECONDS = 58;
