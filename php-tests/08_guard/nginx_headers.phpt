@@ -3,7 +3,8 @@ The guard: header lines that nginx passes twice, renames or drops do not change 
 --SKIPIF--
 <?php
 require __DIR__ . '/skipif.inc.php';
-exec('command -v nginx', $nginx, $missing) !== null && $missing && die('skip there is no nginx');
+exec('command -v nginx', $path, $missing);
+$missing && die('skip there is no nginx');
 ?>
 --FILE--
 <?php

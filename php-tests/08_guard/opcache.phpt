@@ -16,7 +16,8 @@ foreach ([
     'opcache' => $on + ['opcache.jit_buffer_size' => '0'],
     'function JIT' => $on + ['opcache.jit_buffer_size' => '32M', 'opcache.jit' => 'function'],
     'tracing JIT' => $on + ['opcache.jit_buffer_size' => '32M', 'opcache.jit' => 'tracing'],
-    'preloading' => $on + ['opcache.preload' => $preload, 'opcache.preload_user' => 'nobody'],
+    // PHP does not preload as root.
+    'preloading' => $on + ['opcache.preload' => $preload] + (fileowner('/proc/self') === 0 ? ['opcache.preload_user' => 'nobody'] : []),
     'no $_SERVER' => ['opcache.enable' => '0', 'variables_order' => 'GP', 'auto_globals_jit' => '0'],
 ] as $how => $ini) {
     // A header that is missing while scripts are preloaded must not count as a request.

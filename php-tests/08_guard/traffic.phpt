@@ -5,7 +5,8 @@ opcache
 --SKIPIF--
 <?php
 require __DIR__ . '/skipif.inc.php';
-exec('command -v nginx', $nginx, $missing) !== null && $missing && die('skip there is no nginx');
+exec('command -v nginx', $path, $missing);
+$missing && die('skip there is no nginx');
 ?>
 --FILE--
 <?php
