@@ -393,7 +393,7 @@ final class Snapshot
             '' => '<i>none</i>',
             default => '<code>' . text($row['namespace']) . '</code>',
         };
-        return "$name <small>" . text(strtr($row['store'], '_', ' ')) . '</small>';
+        return "$name <small class=\"store\">" . text(strtr($row['store'], '_', ' ')) . '</small>';
     }
 
     private function memory(): string
@@ -568,7 +568,7 @@ li b { flex: 0 0 4.6rem; }
 #warnings .warning { border-color: var(--warning); background: var(--soft-warning); }
 #warnings .warning b, .changed { color: var(--warning); }
 .good { color: var(--good); }
-.pace { white-space: nowrap; }
+.pace, .store { white-space: nowrap; }
 .pace.rising { font-weight: 600; color: var(--problem); }
 #now { display: grid; grid-template-columns: repeat(auto-fit, minmax(11rem, 1fr)); gap: 1rem; }
 .tile .value { font-size: 1.9rem; font-weight: 600; line-height: 1.2; color: var(--text); margin: 0; }

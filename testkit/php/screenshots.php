@@ -2,14 +2,14 @@
 /**
  * Makes docs/images/status-*.png from examples/status.php under a load that varies, in a minute:
  *
- *     php -n -d extension=$PWD/modules/tokenbucket.so examples/status-screenshots.php
+ *     php -n -d extension=$PWD/modules/tokenbucket.so testkit/php/screenshots.php
  */
-require __DIR__ . '/../php-tests/09_status_page/site.inc.php';
-require __DIR__ . '/../testkit/php/chromium.php';
+require __DIR__ . '/../../php-tests/09_status_page/site.inc.php';
+require __DIR__ . '/chromium.php';
 
 const SECONDS = 58;
 
-putenv('TEST_PHP_EXTRA_ARGS=-n -d extension=' . escapeshellarg(realpath(__DIR__ . '/../modules/tokenbucket.so')));
+putenv('TEST_PHP_EXTRA_ARGS=-n -d extension=' . escapeshellarg(realpath(__DIR__ . '/../../modules/tokenbucket.so')));
 $site = new Site(['tokenbucket.track_identifiers' => '1', 'tokenbucket.shm_size' => '1M']);
 $url = $site->open_page(['SHOW_IDENTIFIERS = false' => 'SHOW_IDENTIFIERS = true', 'INTERVAL = 2' => 'INTERVAL = 0.5']);
 $site->script('outage', <<<'PHP'
@@ -41,5 +41,5 @@ foreach (['light' => [980, 'light'], 'dark' => [980, 'dark'], 'narrow' => [360, 
     for ($i = 0; $i < 15; $i++) {
         $load($second);
     }
-    file_put_contents(__DIR__ . "/../docs/images/status-$name.png", $browser->screenshot($width, $width === 360 ? 800 : 920));
+    file_put_contents(__DIR__ . "/../../docs/images/status-$name.png", $browser->screenshot($width, $width === 360 ? 800 : 920));
 }
