@@ -46,6 +46,7 @@ final class FastCgi
             'SCRIPT_NAME' => '/' . basename($script),
             'REQUEST_URI' => '/' . basename($script) . "?$query",
             'QUERY_STRING' => $query,
+            'REMOTE_ADDR' => '127.0.0.1',
         ] as $name => $value) {
             // Always uses the four-byte form of a length, which has the first bit set.
             $params .= pack('NN', strlen($name) | 1 << 31, strlen($value) | 1 << 31) . $name . $value;
