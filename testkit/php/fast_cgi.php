@@ -62,6 +62,7 @@ final class FastCgi
             'SCRIPT_NAME' => '/' . basename($script),
             'REQUEST_URI' => '/' . basename($script) . "?$query",
             'QUERY_STRING' => $query,
+            'REMOTE_ADDR' => '127.0.0.1',
         ] as $name => $value) {
             // Always uses the four-byte form of a length, which has the first bit set.
             $variable = pack('NN', strlen($name) | 1 << 31, strlen($value) | 1 << 31) . $name . $value;

@@ -209,8 +209,8 @@ final class Fpm
         }
     }
 
-    /** @return list<int> */
-    private static function children(int $parent): array
+    /** @return list<int> the children of a process */
+    public static function children(int $parent): array
     {
         $children = [];
         foreach (glob('/proc/[0-9]*') as $process) {
