@@ -86,7 +86,7 @@ Warning: tokenbucket: the segment FOLDER/segment is refused (size %d instead of 
 Warning: tokenbucket: the segment FOLDER/segment is refused (size %d instead of %d); using private shared memory instead
 [true,3,"memfd"]
 == another layout version
-Warning: tokenbucket: the segment FOLDER/segment is refused (layout version 99 instead of 5); using private shared memory instead
+Warning: tokenbucket: the segment FOLDER/segment is refused (layout version 99 instead of %d); using private shared memory instead
 [true,3,"memfd"]
 == no such folder
 Warning: tokenbucket: the segment FOLDER/x/segment is refused (its folder is missing); using private shared memory instead

@@ -153,8 +153,12 @@ fn each_cause_is_warned_of_once_a_minute() {
             "{warnings:?}"
         );
         let state = caller.host.breakers().states().remove(0);
-        assert!(state.causes[0].0 == "timeout" && state.causes[0].1 >= 10);
-        assert_eq!(state.causes[1].0, "broken");
+        let causes = state.causes.iter().filter(|cause| cause.1 > 0);
+        let [timeouts, broken] = causes.collect::<Vec<_>>()[..] else {
+            panic!("{:?}", state.causes);
+        };
+        assert!(timeouts.0 == "timeout" && timeouts.1 >= 10);
+        assert_eq!(broken.0, "broken");
         let (last, _) = state.last.unwrap();
         assert!(last.starts_with("the connection broke"), "{last}");
         server.restart();
