@@ -10,7 +10,7 @@
  */
 require __DIR__ . '/measure.inc.php';
 require __DIR__ . '/../testkit/php/plain_limiters.php';
-require __DIR__ . '/../testkit/php/servers.php';
+require __DIR__ . '/../testkit/php/cluster.php';
 
 const ROUNDS = 10;
 /**
@@ -138,7 +138,50 @@ function memcached_rows(MemcachedServer $server, bool $tcp): array
     ];
 }
 
+/** Returns the microseconds of the server's processor that one call of a command takes. */
+function server_time(RedisServer $server, string $command, callable $call): float
+{
+    $least = INF;
+    for ($round = 0; $round < ROUNDS; $round++) {
+        $server->command('CONFIG', 'RESETSTAT');
+        for ($i = 0; $i < 2_000; $i++) {
+            $call();
+        }
+        must(preg_match("/^cmdstat_$command:calls=2000,.*usec_per_call=([\d.]+)/m", $server->command('INFO', 'commandstats'), $found) === 1, "2,000 calls of $command");
+        $least = min($least, (float) $found[1]);
+    }
+    return $least;
+}
+
+/** Prints and saves the time of the server's processor for our script and for other commands. */
+function report_server_time(RedisServer $server): void
+{
+    $redis = new Redis;
+    $redis->connect($server->socket);
+    $nothing = $redis->script('load', 'return 1');
+    $store = new TokenBucketStorageRedis("unix://$server->socket", 'time:', PATIENCE, TokenBucket\OnFailure::Throw, false);
+    $granting = granting($store);
+    $denying = denying($store);
+    echo "\nThe server's processor, µs for each command (INFO commandstats, least of the rounds)\n";
+    Record::title("The server's processor");
+    foreach ([
+        'INCR' => ['incr', fn () => $redis->incr('time:count')],
+        'SET with PX' => ['set', fn () => $redis->set('time:text', '1790000000000000', ['px' => 60_000])],
+        'EVALSHA of `return 1`' => ['evalsha', fn () => $redis->evalSha($nothing, ['time:none'], 1)],
+        'TokenBucket, granted' => ['evalsha', fn () => $granting->consume()],
+        'TokenBucket, denied' => ['evalsha', fn () => $denying->consume()],
+    ] as $name => [$command, $call]) {
+        $call();
+        $micros = server_time($server, $command, $call);
+        printf("%-41s %8.2f\n", $name, $micros);
+        Record::row($name, ['us' => $micros]);
+    }
+}
+
 $redis = RedisServer::start();
+$nodes = start_cluster();
+$cluster = storage('TokenBucketStorageRedis', "redis+cluster://127.0.0.1:{$nodes[0]->port}");
+$in_cluster = new Row('consume() on a cluster, granted', '$bucket->consume()', ['bucket' => granting($cluster)], TURNS);
 $memory = ['bucket' => granting(new TokenBucketStorageSharedMemory)];
 $shared = new Row('consume() in shared memory, granted', '$bucket->consume()', $memory, MANY_TURNS);
 $transports = [];
@@ -146,7 +189,7 @@ foreach (['a Unix socket' => false, 'TCP, 127.0.0.1' => true] as $name => $tcp) 
     $memcached = $tcp ? MemcachedServer::startTcp() : MemcachedServer::startUnix();
     $transports[$name] = [redis_rows($redis, $tcp), memcached_rows($memcached, $tcp)];
 }
-$rows = [$shared];
+$rows = [$shared, $in_cluster];
 foreach ($transports as [$on_redis, $on_memcached]) {
     array_push($rows, ...array_values($on_redis), ...array_values($on_memcached));
 }
@@ -162,7 +205,7 @@ measure($rows, ROUNDS * SAMPLES);
 $counted = array_map(fn (int $now, int $then) => $now - $then, TokenBucket\status()['remote'], $before);
 $counted = array_combine(array_keys($before), $counted);
 $calls = fn (string $row) => array_sum(array_map(fn (array $of) => $of[0][$row]->calls + $of[1][$row]->calls, $transports));
-must($counted['asked'] === $calls('granted'), 'not every grant contacted the store, or a denial did');
+must($counted['asked'] === $calls('granted') + $in_cluster->calls, 'not every grant contacted the store, or a denial did');
 must($counted['hinted'] === $calls('denied'), 'not every denial came from a hint');
 must($counted['failed'] === 0, 'a store failed');
 array_map(fn (Row $row) => $row->gather(ROUNDS, LEAST), $rows);
@@ -182,3 +225,6 @@ foreach ($transports as $name => [$on_redis, $on_memcached]) {
     report($on_memcached['denied'], $on_memcached['get'], 0.02);
     report($on_memcached['document'], $on_memcached['granted']);
 }
+title('Cluster, TCP, 127.0.0.1');
+report($in_cluster, $transports['TCP, 127.0.0.1'][0]['granted'], 1.08);
+report_server_time($redis);

@@ -19,6 +19,8 @@ abstract class Subject
 
     /** True if workers kill themselves. */
     public const DIES = false;
+    /** The number of losses of state a second. */
+    public const LOSSES = 0.1;
 
     /** The number of command-line workers. */
     public int $workers = 4;
@@ -46,9 +48,10 @@ abstract class Subject
 
     /**
      * Returns the faults by which the store may lose all buckets. The trial runs them in turn and
-     * rarely, because each loss allows one more capacity.
+     * rarely, because each loss allows one more capacity. A fault may return a callable, which runs
+     * when nothing more can be lost.
      *
-     * @return array<string, callable(Trial): mixed> by name
+     * @return array<string, callable(): mixed> by name
      */
     public function losses(): array
     {

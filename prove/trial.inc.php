@@ -18,9 +18,6 @@ final class Trial
     private const PATIENCE = 20;
     /** The length of a request under php-fpm in milliseconds. */
     private const REQUEST = 60;
-    /** The number of losses of state a second. */
-    private const LOSSES = 0.1;
-
     /** @var array<string, int> the number of each fault */
     public array $counts = [];
     public readonly string $folder;
@@ -114,7 +111,7 @@ final class Trial
         $losses = array_keys($this->subject->losses());
         if ($losses !== []) {
             $first = $this->dice->getInt(0, count($losses) - 1);
-            for ($i = 0; $i < $this->often(self::LOSSES); $i++) {
+            for ($i = 0; $i < $this->often($this->subject::LOSSES); $i++) {
                 $plan[] = $this->chance($losses[($first + $i) % count($losses)]);
             }
         }
@@ -139,8 +136,9 @@ final class Trial
     {
         $loss = $this->subject->losses()[$name] ?? null;
         if ($loss !== null) {
-            $this->lost($loss);
+            $then = $this->lost($loss);
             $this->count($name);
+            is_callable($then) && $then();
             return;
         }
         [, $do] = $this->subject->faults()[$name];
@@ -160,12 +158,16 @@ final class Trial
         $this->counts[$fault] = ($this->counts[$fault] ?? 0) + 1;
     }
 
-    /** Runs a fault and notes that the store may have lost all buckets while it ran. */
-    private function lost(callable $fault): void
+    /**
+     * Runs a fault and notes that the store may have lost all buckets while it ran. Returns the
+     * result of the fault.
+     */
+    private function lost(callable $fault): mixed
     {
         $sequence = $this->events->start(CallLog::LOST, 0);
-        $fault();
+        $result = $fault();
         $this->events->end(hrtime(true), $sequence, CallLog::LOST, 0, CallLog::DONE);
+        return $result;
     }
 
     public function kill_worker(int $roll): void

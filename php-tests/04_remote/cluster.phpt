@@ -46,6 +46,14 @@ $buckets = array_map(fn ($number) => new TokenBucket($storage('each:'), "id $num
 $allowed = array_column(TokenBucket::attemptEach($buckets), 'allowed');
 check(array_filter($allowed) === array_fill(0, 30, true), 'attemptEach() asks the server of each key');
 
+// These limiters use several keys in one command.
+foreach (['MinuteWindow' => ['127.0.0.1'], 'LeakyBucket' => []] as $class => $arguments) {
+    echo thrown(fn () => new ("TokenBucket\Compat\\$class")($storage('m:'), ...$arguments)), "\n";
+}
+$limiter = new TokenBucket\Compat\RateLimiter('one key', 2, 3600);
+$limiter->redis = $storage('r:');
+check([$limiter->handler(), $limiter->handler(), $limiter->handler()] === [true, true, false], 'one key');
+
 $client = new RedisCluster(null, [$seed]);
 $client->setOption(Redis::OPT_PREFIX, 'app:');
 $copied = TokenBucketStorageRedis::fromClient($client, timeout: 5.0, onFailure: $fail);
@@ -63,4 +71,6 @@ check($bucket->attempt()->allowed, 'a DSN has the password');
 with hash_tags: 0 0 60
 c: granted granted y, left 1 0 3
 d{tag}: granted granted y, left 1 0 3
+ValueError: TokenBucket\Compat\MinuteWindow::__construct(): Argument #1 ($storage) must not be on a Redis Cluster
+ValueError: TokenBucket\Compat\LeakyBucket::__construct(): Argument #1 ($storage) must not be on a Redis Cluster
 ValueError: TokenBucketStorageRedis::fromClient(): Argument #1 ($redis) must have no password, or be replaced by a DSN with the password

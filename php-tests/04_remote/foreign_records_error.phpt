@@ -62,7 +62,14 @@ foreach (Store::each() as $kind => $store) {
     $mixed = [new TokenBucket($store->storage(OnFailure::Throw), 'good', 2, 0.001), new TokenBucket($store->storage(OnFailure::Throw), 'text', 2, 0.001)];
     echo Warnings::plain(thrown(fn () => TokenBucket::attemptAll($mixed))), "\n";
     check($mixed[0]->peek()->remaining === 2.0, "$kind: attemptAll() takes nothing");
+    // A value longer than a pipeline's replies fails only its own bucket.
+    $long = str_repeat('x', 200_000);
+    $kind === 'Redis' ? $server->command('SET', 'p:long', $long) : $server->command('set p:long 0 0 ' . strlen($long) . "\r\n$long", 'STORED');
+    $storage = new ("TokenBucketStorage$kind")("unix://$server->socket", 'p:', $patient, OnFailure::Deny);
+    $each = TokenBucket::attemptEach(array_map(fn ($name) => new TokenBucket($storage, $name, 2, 0.001), ['a', 'long', 'b', 'text', 'c']));
+    echo implode(' ', array_column($each, 'reason')), "\n";
     $state = $store->state();
+    check(($state['causes']['record'] ?? 0) > 100, "$kind: counted: " . json_encode($state['causes']));
     check($state['breaker'] === 'closed' && $state['failures'] === 0 && $state['opened'] === 0, "$kind: the store is not to blame: " . json_encode($state));
     // Removes the text after the semicolon, because that text depends on the failure policy.
     echo implode("\n", array_unique(preg_replace(['/;.*/', '/::\w+/'], '', Warnings::take()))), "\n";
@@ -81,10 +88,12 @@ check($remote['failed'] === 2 && $remote['opened'] === 0, json_encode($remote));
 ?>
 --EXPECT--
 TokenBucket\StorageException: unix:redis.sock?db=0: the key does not hold a record of this limiter
+granted unavailable granted unavailable granted
 Warning: TokenBucket(): unix:redis.sock?db=0: the key does not hold a record of this limiter
 -- an outage of the server still causes a warning --
 Warning: TokenBucket::consume(): unix:redis.sock?db=0: cannot connect: Connection refused (os error); using shared memory of this host until it recovers
 TokenBucket\StorageException: memcached at unix:memcached.sock: the key does not hold a record of this limiter
+granted unavailable granted unavailable granted
 Warning: TokenBucket(): memcached at unix:memcached.sock: the key does not hold a record of this limiter
 -- an outage of the server still causes a warning --
 Warning: TokenBucket::consume(): memcached at unix:memcached.sock: cannot connect: Connection refused (os error); using shared memory of this host until it recovers

@@ -22,9 +22,11 @@ fn judge() -> anyhow::Result<ExitCode> {
         bail!("usage: prove FOLDER");
     };
     let log = Log::read(Path::new(&folder)).map_err(anyhow::Error::msg)?;
-    let verdict = Verdict::of(&log);
+    let mut verdict = Verdict::of(&log);
     println!("{verdict}");
     if verdict.is_convicted() {
+        // Faults of rule 1 come first, so that others do not hide them.
+        verdict.faults.sort();
         for fault in verdict.faults.iter().take(6) {
             println!("  {fault}");
         }

@@ -1,4 +1,5 @@
 <?php
+require_once __DIR__ . '/cluster.inc.php';
 require_once __DIR__ . '/redis.inc.php';
 require_once __DIR__ . '/shared_memory.inc.php';
 
@@ -41,20 +42,9 @@ class ControlSubject extends Subject
     }
 }
 
-/**
- * An application that retries after a lost reply, so that the call is charged twice. Then other
- * calls are denied although the bucket should hold enough.
- */
-class BlindRetrySubject extends RedisSubject
+/** The load of an application that retries after a lost reply, so that a call is charged twice. */
+trait BlindRetryLoad
 {
-    public function __construct()
-    {
-        parent::__construct();
-        // Replies are dropped until the first fault ends, so that calls are charged twice while the
-        // buckets are full.
-        $this->proxy->set(Proxy::SWALLOW_REPLIES);
-    }
-
     public function load(): array
     {
         // The rate is so low that a token charged twice is not refilled before another call is
@@ -65,15 +55,40 @@ class BlindRetrySubject extends RedisSubject
         ] + self::TAKES + parent::load();
     }
 
-    protected function store_faults(): array
-    {
-        return array_map(fn (array $fault) => [3, $fault[1]], array_slice($this->replies_lost($this->proxy), 0, 2));
-    }
-
     public function losses(): array
     {
         // A loss of state would explain every denial.
         return [];
+    }
+}
+
+/** Retries on a Redis that loses replies. */
+class BlindRetrySubject extends RedisSubject
+{
+    use BlindRetryLoad;
+
+    public function __construct()
+    {
+        parent::__construct();
+        // Replies are dropped until the first fault ends, so that calls are charged twice while the
+        // buckets are full.
+        $this->proxy->set(Proxy::SWALLOW_REPLIES);
+    }
+
+    protected function store_faults(): array
+    {
+        return array_map(fn (array $fault) => [3, $fault[1]], array_slice($this->replies_lost($this->proxy), 0, 2));
+    }
+}
+
+/** Retries on a cluster whose primaries reply too late. */
+class BlindRetryClusterSubject extends RedisClusterSubject
+{
+    use BlindRetryLoad;
+
+    protected function store_faults(): array
+    {
+        return ['primary stopped' => [4, parent::store_faults()['primary stopped'][1]]];
     }
 }
 

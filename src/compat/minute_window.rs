@@ -6,7 +6,7 @@
 //! the counters of all minutes in the window. If two calls race, the later call gets the greater
 //! count. On other stores a call is a step that charges denials.
 
-use super::{Limiter as _, native, storage as argument};
+use super::{Limiter as _, must_be_one_server, native, storage as argument};
 use crate::classes;
 use crate::exceptions;
 use crate::storage::{self, RemoteStorage, Storage, StorageClass};
@@ -47,6 +47,7 @@ impl super::Limiter for Window {
 
 pub fn construct(call: &mut Call<'_>, _result: &mut Zval) -> Result<(), Thrown> {
     let storage = argument(call)?;
+    must_be_one_server(&storage)?;
     let ip = call.untyped_string(2)?;
     let prefix = if call.count() == 3 {
         call.untyped_string(3)?

@@ -11,6 +11,7 @@ use crate::storage::{self, Storage};
 use crate::zend::{Call, Class, State, Thrown, Zval, throw, value};
 use std::cell::Cell;
 use tokenbucket_compat::Wait;
+use tokenbucket_core::remote::redis::Redis;
 use tokenbucket_core::seconds;
 
 /// The state of a limiter's objects. A clone of an object gets a copy of the state.
@@ -87,6 +88,20 @@ fn storage(call: &Call<'_>) -> Result<Zval, Thrown> {
     }
     let made = storage::of_client(object, &|why| throw::argument_value(1, why))?;
     made.ok_or_else(wrong)
+}
+
+/// Checks that a storage is on one server, because the limiter reads several keys at once.
+///
+/// # Errors
+/// Throws `ValueError` for a storage on a Redis Cluster.
+fn must_be_one_server(storage: &Zval) -> Result<(), Thrown> {
+    let native = value::object(storage).and_then(storage::of);
+    if let Some(redis) = native.and_then(storage::remote::<Redis>)
+        && redis.store()?.transport().is_cluster()
+    {
+        return Err(throw::argument_value(1, "must not be on a Redis Cluster"));
+    }
+    Ok(())
 }
 
 /// Returns the storage in the value of a property.

@@ -2,40 +2,70 @@
 require_once __DIR__ . '/servers.php';
 
 /**
- * Starts a Redis cluster of three servers without replicas. Returns when each server knows all
- * slots.
+ * Starts a Redis cluster of three primaries. Returns when each server knows all slots.
  *
  * @param list<string> $options as on the command line of each server
- * @return list<RedisServer>
+ * @param int $replicas the number of replicas of each primary
+ * @return list<RedisServer> the primaries and then their replicas, in the same order
  */
-function start_cluster(array $options = []): array
+function start_cluster(array $options = [], int $replicas = 0): array
 {
-    $servers = [];
-    foreach (range(0, 2) as $index) {
-        $listener = stream_socket_server('tcp://127.0.0.1:0');
-        $bus = substr(strrchr(stream_socket_get_name($listener, false), ':'), 1);
-        fclose($listener);
-        $server = RedisServer::start(['--cluster-enabled', 'yes', '--cluster-port', $bus, ...$options]);
+    $servers = array_map(fn () => start_cluster_node($options), range(1, 3 + 3 * $replicas));
+    foreach ($servers as $index => $server) {
         $server->command('CLUSTER', 'SET-CONFIG-EPOCH', (string) ($index + 1));
-        $first = intdiv($index * 16384, 3);
-        $last = intdiv(($index + 1) * 16384, 3) - 1;
-        $server->command('CLUSTER', 'ADDSLOTSRANGE', (string) $first, (string) $last);
-        foreach ($servers as $other) {
-            $other->command('CLUSTER', 'MEET', '127.0.0.1', (string) $server->port, $bus);
+        if ($index < 3) {
+            $first = intdiv($index * 16384, 3);
+            $last = intdiv(($index + 1) * 16384, 3) - 1;
+            $server->command('CLUSTER', 'ADDSLOTSRANGE', (string) $first, (string) $last);
         }
-        $servers[] = $server;
+        meet($server, $servers[0]);
     }
-    $deadline = microtime(true) + 10;
+    foreach (array_slice($servers, 3) as $index => $replica) {
+        $primary = $servers[$index % 3]->command('CLUSTER', 'MYID');
+        wait_for('a cluster knows its servers', fn () => str_contains($replica->command('CLUSTER', 'NODES'), $primary));
+        $replica->command('CLUSTER', 'REPLICATE', $primary);
+    }
     foreach ($servers as $server) {
-        while (
-            count($server->command('CLUSTER', 'SLOTS')) < 3
-            || !str_contains($server->command('CLUSTER', 'INFO'), 'cluster_state:ok')
-        ) {
-            usleep(10_000);
-            if (microtime(true) > $deadline) {
-                throw new RuntimeException('A cluster does not start');
-            }
-        }
+        wait_for('a cluster is complete', fn () => is_complete($server, 1 + $replicas));
     }
     return $servers;
+}
+
+/** Starts a server that belongs to no cluster yet. */
+function start_cluster_node(array $options = []): RedisServer
+{
+    $listener = stream_socket_server('tcp://127.0.0.1:0');
+    $bus = substr(strrchr(stream_socket_get_name($listener, false), ':'), 1);
+    fclose($listener);
+    return RedisServer::start(['--cluster-enabled', 'yes', '--cluster-port', $bus, ...$options]);
+}
+
+/** Makes two servers of a cluster known to each other. */
+function meet(RedisServer $server, RedisServer $other): void
+{
+    if ($server !== $other) {
+        $bus = $other->option('--cluster-port');
+        $server->command('CLUSTER', 'MEET', '127.0.0.1', (string) $other->port, $bus);
+    }
+}
+
+/** Reports whether a server knows all slots, and $servers servers of each. */
+function is_complete(RedisServer $server, int $servers): bool
+{
+    $ranges = $server->command('CLUSTER', 'SLOTS');
+    return str_contains($server->command('CLUSTER', 'INFO'), 'cluster_state:ok')
+        && count($ranges) >= 3
+        && min(array_map(count(...), $ranges)) >= 2 + $servers;
+}
+
+/** Waits until $condition returns true. Throws a RuntimeException after ten seconds. */
+function wait_for(string $what, callable $condition, float $seconds = 10): void
+{
+    $deadline = microtime(true) + $seconds;
+    while (!$condition()) {
+        usleep(10_000);
+        if (microtime(true) > $deadline) {
+            throw new RuntimeException("in vain: $what");
+        }
+    }
 }

@@ -2,18 +2,24 @@
 require_once __DIR__ . '/server_process.php';
 
 /** A Redis without persistence, on a port of 127.0.0.1 and a Unix socket. */
-final class RedisServer extends ServerProcess
+class RedisServer extends ServerProcess
 {
     /** @param list<string> $options as on its command line */
-    private function __construct(private readonly string $program, private readonly array $options)
+    final protected function __construct(protected readonly string $program, protected readonly array $options)
     {
         parent::__construct(true, 'redis.sock');
     }
 
     /** Starts the program in REDIS_SERVER, or the redis-server in PATH. */
-    public static function start(array $options = []): self
+    public static function start(array $options = []): static
     {
-        return new self(getenv('REDIS_SERVER') ?: 'redis-server', $options);
+        return new static(getenv('REDIS_SERVER') ?: 'redis-server', $options);
+    }
+
+    /** Returns the value of an option that the server was started with. */
+    public function option(string $name): string
+    {
+        return $this->options[array_search($name, $this->options, true) + 1];
     }
 
     /**
@@ -25,9 +31,8 @@ final class RedisServer extends ServerProcess
         $stream = stream_socket_client("unix://$this->socket", $code, $error, 5)
             ?: throw new RuntimeException($error);
         stream_set_timeout($stream, 5);
-        $password = array_search('--requirepass', $this->options, true);
-        if ($password !== false) {
-            self::exchange($stream, ['AUTH', $this->options[$password + 1]]);
+        if (in_array('--requirepass', $this->options, true)) {
+            self::exchange($stream, ['AUTH', $this->option('--requirepass')]);
         }
         return self::exchange($stream, $words);
     }
@@ -83,6 +88,46 @@ final class RedisServer extends ServerProcess
             default:
                 throw new RuntimeException($line === '' ? 'no reply' : $rest);
         }
+    }
+}
+
+/** A sentinel, which promotes a replica when it cannot reach the primary. */
+final class SentinelServer extends RedisServer
+{
+    /** The name under which the sentinels know the primary. */
+    public const PRIMARY = 'mymaster';
+
+    /**
+     * Starts a sentinel. Two sentinels must agree that a primary is down.
+     *
+     * @param int $down_after the milliseconds without a reply after which a server counts as down
+     */
+    public static function of(RedisServer $primary, int $down_after): static
+    {
+        $name = self::PRIMARY;
+        return self::start([
+            "sentinel monitor $name 127.0.0.1 $primary->port 2",
+            "sentinel down-after-milliseconds $name $down_after",
+            "sentinel failover-timeout $name 3000",
+        ]);
+    }
+
+    /** Returns the port of the server that the sentinel counts as the primary. */
+    public function primary(): int
+    {
+        return (int) $this->command('SENTINEL', 'get-master-addr-by-name', self::PRIMARY)[1];
+    }
+
+    protected function arguments(int $port): array
+    {
+        // The sentinel rewrites its file, and reads it again after a restart.
+        $file = "$this->folder/sentinel.conf";
+        if (!is_file($file)) {
+            $lines = ["port $port", 'bind 127.0.0.1', "dir $this->folder", "unixsocket $this->socket", 'unixsocketperm 777'];
+            file_put_contents($file, implode("\n", [...$lines, ...$this->options]) . "\n");
+            chmod($file, 0666);
+        }
+        return [$this->program, $file, '--sentinel'];
     }
 }
 

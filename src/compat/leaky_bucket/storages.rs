@@ -1,6 +1,7 @@
 //! The list of storages. Set number i is on the storage whose index is i modulo the number of
 //! storages.
 
+use super::super::must_be_one_server;
 use super::{Bucket, STORAGES, not_constructed};
 use crate::storage::{self, Storage};
 use crate::zend::{Held, Object, Thrown, Zval, throw, value};
@@ -46,6 +47,7 @@ fn one(element: &Zval, among_others: bool) -> Result<Zval, Thrown> {
     let object = value::object(element).ok_or_else(wrong)?;
     match storage::of(object) {
         Some(native) if !among_others || storage::remote::<Redis>(native).is_some() => {
+            must_be_one_server(element)?;
             Ok(element.shallow_clone())
         }
         None if storage::is_client(object) => {

@@ -121,7 +121,11 @@ impl<T: Transport> Each<'_, '_, T> {
                 match reply {
                     Ok(reply) => decided(request.index, self.learn(request, &reply, now)),
                     Err(cause) if cause.blame() == Blame::Store => return failed = Some(cause),
-                    Err(cause) => failures.push((request, Some((Arc::clone(server), cause)))),
+                    Err(cause) => {
+                        let breaker = store.breaker(server);
+                        breaker.record(cause.kind(), &cause.brief(), boot_clock());
+                        failures.push((request, Some((Arc::clone(server), cause))));
+                    }
                 }
                 open[place] = None;
             })?;

@@ -62,6 +62,9 @@ fn calls_follow_the_primary_through_a_failover_and_back() {
     let caller = trio.caller(PLAIN);
     assert!(caller.grants("id", &take(1)));
     assert_eq!(trio.primary.cli(&["EXISTS", "t:id"]), "1");
+    // Another DSN has a connection of its own. It is idle until the old primary is back.
+    let idle = Caller::redis(&format!("{}/1", trio.dsn("")), PLAIN);
+    assert!(idle.grants("idle", &take(1)));
     // Sentinel waits until the replica has copied everything.
     assert!(eventually(|| trio.replica.cli(&["EXISTS", "t:id"]) == "1"));
     trio.primary.kill();
@@ -79,6 +82,9 @@ fn calls_follow_the_primary_through_a_failover_and_back() {
     assert_eq!(caller.left("id"), CAPACITY - 1);
     // The old primary returns as a primary without data. The sentinels do not name it.
     trio.primary.restart();
+    assert!(idle.grants("idle", &take(1)));
+    let keys = trio.primary.cli(&["INFO", "keyspace"]);
+    assert!(!keys.contains("db1"), "{keys}");
     assert!(caller.grants("id", &take(1)));
     assert_eq!(trio.caller(PLAIN).left("id"), CAPACITY - 2);
 }

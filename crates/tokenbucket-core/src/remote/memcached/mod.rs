@@ -263,6 +263,9 @@ fn take_each(
 
 /// Groups the indexes of steps by their items, in order.
 fn by_item(asks: &[&Ask]) -> Vec<Vec<usize>> {
+    if asks.len() == 1 {
+        return vec![vec![0]];
+    }
     let mut places = HashMap::new();
     let mut groups = Vec::with_capacity(asks.len());
     for (index, ask) in asks.iter().enumerate() {

@@ -13,7 +13,7 @@ use crate::remote::stream::Stream;
 use memcache::exp::{Error, MetaResponse, ReturnCode};
 pub use memcache::exp::{MetaCommand, MetaOp};
 use std::collections::HashMap;
-use std::io::{BufRead, BufReader, Read, Write};
+use std::io::{self, BufRead, BufReader, Read, Write};
 
 /// The most items that a connection remembers. At the limit, all remembered items are dropped.
 const MOST_REMEMBERED: usize = 4096;
@@ -21,7 +21,8 @@ const MOST_REMEMBERED: usize = 4096;
 const LIKELY_LENGTH: usize = 256;
 /// The longest line that is accepted, in bytes. The lines of our commands' replies are far shorter.
 const LONGEST_LINE: u64 = 64 << 10;
-/// The longest value that is accepted, in bytes. The values that we write are far shorter.
+/// The bytes of a value that are kept. The values that we write are far shorter, so a longer value
+/// is no valid record, even without its end.
 const LONGEST_VALUE: usize = (64 << 10) - 2;
 
 /// A connection, with the items that were last read or written on it.
@@ -282,13 +283,10 @@ impl Connection {
         };
         let value = if response.rc() == ReturnCode::Va {
             let length: usize = length().ok_or(Cause::Answer("a length is missing"))?;
-            if length > LONGEST_VALUE {
-                return Err(Cause::Record);
-            }
-            // A line end follows the value.
-            let mut value = vec![0; length + 2];
+            let mut value = vec![0; length.min(LONGEST_VALUE)];
             self.stream.read_exact(&mut value)?;
-            value.truncate(length);
+            // The rest of a long value and a line end follow.
+            self.skip(length - value.len() + 2)?;
             Some(value)
         } else {
             None
@@ -299,6 +297,16 @@ impl Connection {
             return Err(Cause::Answer("to another request"));
         }
         Ok(Found { response, value })
+    }
+
+    /// Reads and ignores `count` bytes.
+    fn skip(&mut self, count: usize) -> Result<(), Cause> {
+        let mut rest = Read::take(&mut self.stream, count as u64);
+        if io::copy(&mut rest, &mut io::sink())? == count as u64 {
+            Ok(())
+        } else {
+            Err(Cause::from(io::Error::from(io::ErrorKind::UnexpectedEof)))
+        }
     }
 
     /// Reads a line and returns it without its line end.

@@ -62,6 +62,12 @@ impl Redis {
         }
     }
 
+    /// Returns true if several servers share the keys.
+    #[must_use]
+    pub fn is_cluster(&self) -> bool {
+        self.place.dsn.is_cluster()
+    }
+
     /// Returns the key of a record that is not a bucket. It consists of the root of
     /// [`Redis::under`] and `key`, without the storage's prefix.
     #[must_use]
@@ -168,7 +174,7 @@ impl Transport for Redis {
     }
 
     fn server(&self, name: &[u8]) -> Result<Arc<Server>, Arc<Server>> {
-        let node = self.place.node(name);
+        let node = self.place.sure_node(name);
         let node = node.ok_or_else(|| Arc::clone(&self.place.whole))?;
         Ok(Arc::clone(&node.server))
     }

@@ -48,6 +48,16 @@ impl Node {
         self.is_suspect.load(Relaxed)
     }
 
+    /// Reports whether the next call uses a connection that is established.
+    #[must_use]
+    pub fn is_connected(&self, deadline: Timestamp) -> bool {
+        let Some(channel) = self.idle(deadline) else {
+            return false;
+        };
+        CONNECTIONS.keep(&self.dsn, channel);
+        true
+    }
+
     /// Connects, or takes an idle connection, and calls `exchange`. Keeps the connection for later
     /// calls unless `exchange` fails, or a reply shows that the server cannot decide. A server of a
     /// cluster may reply MOVED and be healthy, so `is_member` keeps the connection.
@@ -113,13 +123,21 @@ impl Node {
         Cause::refused(text, self.dsn.password.as_ref())
     }
 
-    fn connection(&self, deadline: Timestamp) -> Result<Line<'_>, Cause> {
+    /// Takes an idle connection that is still open.
+    fn idle(&self, deadline: Timestamp) -> Option<Box<dyn Channel>> {
         while let Some(mut channel) = CONNECTIONS.take(&self.dsn) {
             // Set the deadline first, because the check reads from the socket under TLS.
             channel.set_deadline(deadline);
             if channel.is_quiet() {
-                return Ok(Line::new(self, channel, Vec::new()));
+                return Some(channel);
             }
+        }
+        None
+    }
+
+    fn connection(&self, deadline: Timestamp) -> Result<Line<'_>, Cause> {
+        if let Some(channel) = self.idle(deadline) {
+            return Ok(Line::new(self, channel, Vec::new()));
         }
         let stream = Stream::connect(&self.dsn.endpoint, deadline)?;
         let channel: Box<dyn Channel> = match &self.dsn.tls {

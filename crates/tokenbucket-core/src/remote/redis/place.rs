@@ -5,7 +5,8 @@
 //!
 //! A process keeps what it has learned of a fleet between PHP requests. It asks the fleet again if
 //! a server fails or refuses, at most once a second. It asks sentinels every ten seconds, because a
-//! primary that was replaced may not know it.
+//! primary that was replaced may not know it. It also asks them before it connects to a primary,
+//! because a primary that was replaced and restarted believes for seconds that it is one.
 
 use super::cluster::{self, SLOTS};
 use super::dsn::{Dsn, Fleet, Kind};
@@ -22,6 +23,9 @@ const MOST: usize = 64;
 const PAUSE: Ticks = TICKS_PER_SECOND;
 /// The time after which sentinels are asked again.
 const SENTINEL_PERIOD: Ticks = 10 * TICKS_PER_SECOND;
+/// The age of a sentinel's answer up to which a process connects to the primary in it. A process
+/// that cannot connect asks at most this often.
+const FRESH: Ticks = TICKS_PER_SECOND / 10;
 /// The most servers that one call asks where the records are.
 const MOST_GUIDES: usize = 5;
 
@@ -49,6 +53,8 @@ struct Known {
     guides: Vec<Arc<Node>>,
     /// The instant at which the fleet was last asked.
     asked_at: Option<Timestamp>,
+    /// The instant at which the question was sent whose answer is known.
+    answer_of: Option<Timestamp>,
 }
 
 impl Known {
@@ -120,6 +126,7 @@ impl Place {
             slots,
             guides: guides.map(|dsn| Arc::new(Node::new(dsn.clone()))).collect(),
             asked_at: None,
+            answer_of: None,
         };
         let known = Mutex::new(known);
         Self { dsn, whole, known }
@@ -139,6 +146,25 @@ impl Place {
     #[must_use]
     pub fn node(&self, key: &[u8]) -> Option<Arc<Node>> {
         self.known.lock().node(self.slot(key)).cloned()
+    }
+
+    /// Returns the server that keeps a key, or `None` if the fleet must be asked first.
+    #[must_use]
+    pub fn sure_node(&self, key: &[u8]) -> Option<Arc<Node>> {
+        let (node, answer_of) = {
+            let known = self.known.lock();
+            (known.node(self.slot(key)).cloned()?, known.answer_of)
+        };
+        let now = boot_clock();
+        let is_sure = !self.has_sentinels()
+            || answer_of.is_some_and(|at| now.saturating_since(at) < FRESH)
+            || node.is_connected(now + FRESH);
+        is_sure.then_some(node)
+    }
+
+    fn has_sentinels(&self) -> bool {
+        let fleet = self.dsn.fleet.as_ref();
+        fleet.is_some_and(|fleet| matches!(fleet.kind, Kind::Sentinel { .. }))
     }
 
     /// Returns true if another server may keep a key now, and the fleet may be asked. `is_open` is
@@ -207,6 +233,7 @@ impl Place {
 
     fn ask_one(&self, fleet: &Fleet, guide: &Node, deadline: Timestamp) -> Result<(), Cause> {
         let at = |endpoint| self.dsn.at(endpoint, fleet.server_name.as_ref());
+        let asked_at = boot_clock();
         let reply = guide.ask(question(&fleet.kind), deadline)?;
         let mut fresh = Known::default();
         match &fleet.kind {
@@ -231,6 +258,7 @@ impl Place {
         }
         let mut known = self.known.lock();
         known.replace(fresh.slots, fresh.nodes);
+        known.answer_of = Some(asked_at);
         if let Kind::Cluster { .. } = fleet.kind {
             known.list_guides(&fleet.guides);
         }
