@@ -13,8 +13,9 @@ use crate::zend::declare::{
 };
 use crate::{
     classes, compat::client_throttle, compat::leaky_bucket, compat::minute_window,
-    compat::rate_limiter, decision, info, storage::interface, storage::memcached, storage::memory,
-    storage::pdo, storage::redis, storage::shared_memory, token_bucket, token_bucket::reservation,
+    compat::rate_limiter, decision, metrics, status, storage::interface, storage::memcached,
+    storage::memory, storage::pdo, storage::redis, storage::shared_memory, token_bucket,
+    token_bucket::reservation,
 };
 
 // Parameters that several methods share.
@@ -44,7 +45,8 @@ const RESET: &[Info] = &[returns(0, Type::VOID)];
 
 /// The functions.
 pub static FUNCTIONS: Entries = Entries(&[
-    entry(c"TokenBucket\\status", 0, method!(info::status), STATUS), END,
+    entry(c"TokenBucket\\status", 0, method!(status::status), STATUS),
+    entry(c"TokenBucket\\metrics", 0, method!(metrics::metrics), &[returns(0, Type::STRING)]), END,
 ]);
 
 /// The classes, each after the classes and interfaces that it extends or implements.

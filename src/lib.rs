@@ -9,13 +9,17 @@
 
 mod classes;
 mod compat;
+mod counters;
 mod decision;
 #[rustfmt::skip]
 mod declared;
 mod exceptions;
-mod info;
+mod guard;
 mod ini;
+mod metrics;
+mod phpinfo;
 mod segment;
+mod status;
 mod storage;
 mod token_bucket;
 mod zend;
@@ -30,7 +34,7 @@ pub fn get_module(module: ModuleBuilder) -> ModuleBuilder {
         .startup_function(startup)
         .shutdown_function(shutdown)
         .request_startup_function(request_startup)
-        .info_function(info::phpinfo)
+        .info_function(phpinfo::phpinfo)
 }
 
 /// Implements MINIT. Runs once in the master, and again when a php-fpm master executes itself on
@@ -51,13 +55,16 @@ extern "C" fn startup(_kind: i32, module: i32) -> i32 {
 /// Implements MSHUTDOWN. Also runs in every child that exits, so it may detach the segment but not
 /// destroy it.
 extern "C" fn shutdown(_kind: i32, module: i32) -> i32 {
+    let ending = Ending::in_shutdown();
+    guard::remove(&ending);
     system::forget_settings(module);
-    segment::detach(&Ending::in_shutdown());
+    segment::detach(&ending);
     SUCCESS
 }
 
-/// Implements RINIT. Prepares the segment for a request.
+/// Implements RINIT. Prepares the segment and the guard for a request.
 extern "C" fn request_startup(_kind: i32, _module: i32) -> i32 {
     segment::request_begins();
+    guard::request_begins();
     SUCCESS
 }

@@ -1,6 +1,7 @@
 --TEST--
 phpinfo() shows the settings and the state, but no identifiers
 --INI--
+tokenbucket.failure_report=none
 tokenbucket.track_identifiers=1
 tokenbucket.namespace=shop
 --FILE--
@@ -16,11 +17,25 @@ foreach (array_keys(ini_get_all('tokenbucket')) as $name) {
 }
 var_dump(str_contains($info, phpversion('tokenbucket')));
 var_dump(str_contains($info, 'somebody'));
+
+$redis = new TokenBucketStorageRedis('unix:///nowhere.sock', 'api', 0.1, TokenBucket\OnFailure::Local);
+for ($i = 0; $i < 3; $i++) {
+    (new TokenBucket($redis, 'id', 2, 0.001))->consume();
+}
+ob_start();
+phpinfo(INFO_MODULES);
+preg_match('/\ntokenbucket\n\n(.*?)\n\n/s', ob_get_clean(), $section);
+echo preg_replace(['/(?<=Version => ).*/', '/\d+ bytes/', '/\d+ s ago/', '/down, [a-z ]+(?:\d+ ms)?/', '/[\d.]+ ms/'], ['%s', '%d bytes', '%d s ago', 'down', '%f ms'], $section[1]), "\n";
 ?>
 --EXPECT--
 bool(true)
 bool(false)
-tokenbucket.failure_report => log => log
+tokenbucket.failure_report => no value => no value
+tokenbucket.guard => no value => no value
+tokenbucket.guard_allow => no value => no value
+tokenbucket.guard_local => no value => no value
+tokenbucket.guard_mode => enforce => enforce
+tokenbucket.guard_trusted_proxies => no value => no value
 tokenbucket.namespace => shop => shop
 tokenbucket.shm_full => evict => evict
 tokenbucket.shm_group => no value => no value
@@ -30,3 +45,35 @@ tokenbucket.shm_size => 32M => 32M
 tokenbucket.track_identifiers => 1 => 1
 bool(true)
 bool(false)
+tokenbucket support => enabled
+Version => %s
+Shared memory => memfd
+Shared by => this process and its children, such as workers; other processes have other buckets
+Size => %d bytes
+Created => %d s ago, with all buckets full
+Slots => 2 live (0.0 %), 0 full again, 0 being claimed, 2097150 empty
+Calls granted by shared memory => 3
+Calls denied by shared memory => 2
+Refunds, also of attemptAll() => 0
+Buckets that reset() filled => 0
+Buckets that took a slot => 2
+Slots of full buckets that other buckets took => 0
+Claims of one process that another process finished => 0
+Claims that gave way to another claim for the same bucket => 0
+Claims of killed or suspended processes that were taken over => 0
+Retries after another process changed the bucket first => 0
+Calls denied after a thousand conflicts in a row => 0
+Calls denied because no slot was free => 0
+Buckets forgotten before they were full => 0
+Decisions => shared_memory "shop": 1 granted by the store, 1 denied by the store
+Decisions => redis "shop/api": 0 granted by the store, 0 denied by the store, 0 denied by the denial cache, 2 granted by the fallback, 1 denied by the fallback
+Calls sent to a remote store => 3
+Denials from the denial cache, without a call to the store => 0
+Calls that a remote store failed => 3
+Breakers that opened after failures in a row => 1
+Calls that a failure policy decided instead of the remote store (policy local) => 3
+Calls that a failure policy decided instead of the remote store (policy allow) => 0
+Calls that a failure policy decided instead of the remote store (policy deny) => 0
+Calls that a failure policy decided instead of the remote store (policy throw) => 0
+Calls that found that the clock of a store was set back => 0
+Store => unix:///nowhere.sock?db=0: down, calls 3, mean %f ms, 99 % within %f ms, failures: connect 3, the last one %d s ago: cannot connect: No such file or directory (os error 2)

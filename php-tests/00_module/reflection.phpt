@@ -23,5 +23,6 @@ TokenBucket\Exception
 TokenBucket\OnFailure
 TokenBucket\Reservation
 TokenBucket\StorageException
+TokenBucket\metrics
 TokenBucket\status
 Equal.

@@ -93,9 +93,9 @@ shared_memory "login": {"granted_by_store":3,"denied_by_store":2}
 shared_memory "unused": []
 The setting precedes the namespace:
 shop shop/login
-Decisions => shared_memory "": granted_by_store 1, denied_by_store 0, denied_by_denial_cache 0, granted_by_fallback 0, denied_by_fallback 0
-Decisions => shared_memory "a\x3cb>\x00\xef\xbf\xbd": granted_by_store 1, denied_by_store 1, denied_by_denial_cache 0, granted_by_fallback 0, denied_by_fallback 0
-Decisions => shared_memory "login": granted_by_store 3, denied_by_store 2, denied_by_denial_cache 0, granted_by_fallback 0, denied_by_fallback 0
+Decisions => shared_memory "": 1 granted by the store, 0 denied by the store
+Decisions => shared_memory "a\x3cb>\x00\xef\xbf\xbd": 1 granted by the store, 1 denied by the store
+Decisions => shared_memory "login": 3 granted by the store, 2 denied by the store
 Each method counts its decision once:
 peek: 0 0
 attempt: 1 0

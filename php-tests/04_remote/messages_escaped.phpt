@@ -129,7 +129,7 @@ $info = php_run('(new TokenBucket(new TokenBucketStorageMemcached("unix:///nowhe
 ]);
 preg_match_all('/^(?:Shared memory|Store) => .*$/m', $info, $rows);
 foreach ($rows[0] as $row) {
-    show_clean('a row', $row);
+    show_clean('a row', preg_replace('/, calls 1, .* s ago/', '', $row));
 }
 ?>
 --EXPECT--
@@ -160,4 +160,4 @@ shm_path: Warning: tokenbucket: the segment a\x1b\x3cscript>\\\xc3\xa4 is refuse
 quotes: Warning: tokenbucket: tokenbucket.shm_size must be a size of 4K to 256G, "a'; 'b" given; using the default
 -- phpinfo() --
 a row: Shared memory => named folder/a\x1b\x3cscript>
-a row: Store => memcached at unix:///nowhere%3Cb%3E
+a row: Store => memcached at unix:///nowhere%3Cb%3E: up: cannot connect: No such file or directory (os error 2)

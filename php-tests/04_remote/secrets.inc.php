@@ -41,7 +41,7 @@ function seen_of(Throwable $e): string
     ), true) . serialize(array_map(fn ($frame) => $frame['function'] ?? '', $e->getTrace()));
 }
 
-/** Returns all visible text of a storage, of a bucket, of status() and of phpinfo(). */
+/** Returns all visible text of a storage, of a bucket, of status(), metrics() and phpinfo(). */
 function seen(TokenBucketStorage $storage): string
 {
     $bucket = new TokenBucket($storage, 'x', 1, 1);
@@ -56,7 +56,7 @@ function seen(TokenBucketStorage $storage): string
     foreach ((new ReflectionClass($storage))->getProperties() as $property) {
         var_dump($property->getValue($storage));
     }
-    var_dump(TokenBucket\status());
+    var_dump(TokenBucket\status(), TokenBucket\metrics());
     phpinfo(INFO_MODULES);
     return ob_get_clean();
 }

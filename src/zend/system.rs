@@ -197,13 +197,13 @@ impl<T: Sync> Shared<T> {
 }
 
 /// Prints a table of `phpinfo()`. The values may contain any bytes.
-pub fn print_table(rows: &[(&str, String)]) {
+pub fn print_table(rows: &[(String, String)]) {
     // SAFETY: called while phpinfo() prints. The first argument of each row is the number of the C
     // strings that follow.
     unsafe {
         php_info_print_table_start();
         for (name, value) in rows {
-            let (name, value) = (CString::new(*name), CString::new(printable(value)));
+            let (name, value) = (CString::new(name.as_str()), CString::new(printable(value)));
             if let (Ok(name), Ok(value)) = (name, value) {
                 php_info_print_table_row(2, name.as_ptr(), value.as_ptr());
             }

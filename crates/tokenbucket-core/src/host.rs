@@ -4,7 +4,8 @@
 //! header                        one page
 //! counters                      64 shards
 //! namespaces                    60 cells, one for each namespace
-//! breakers                      64 cells, one for each remote store, credential and timeout
+//! breakers                      64 cells, one for each remote store, credential and timeout. Each
+//!                               also holds a histogram of the durations of calls
 //! lines                         64 bytes each: four slots of 16 bytes
 //! denial cache                  64 bytes for 16 lines: one set of three 16-byte entries
 //! diagnostics                   only if the operator enables them
@@ -31,7 +32,7 @@ use crate::slots::table::{Line, Usage};
 use std::marker::PhantomData;
 
 /// The layout version. Every change of the meaning of a segment's bytes raises this number.
-pub const VERSION: u64 = 5;
+pub const VERSION: u64 = 6;
 /// The number of lines in a page. Segments that differ by a page of lines differ in size.
 const PAGE_OF_LINES: usize = 64;
 /// The greatest number of pages of lines (256 GiB). Line numbers have 32 bits.
@@ -241,6 +242,13 @@ impl<V: Variant> Host<V> {
     /// Returns the number of slots in each state.
     #[must_use]
     pub fn usage(&self) -> Usage {
-        self.slots.usage(&self.segment)
+        self.estimated_usage(usize::MAX)
+    }
+
+    /// Returns the same as [`Host::usage`], estimated from `most` lines and used slots; see
+    /// [`SharedMemory::usage`]. The result is exact if there are no more.
+    #[must_use]
+    pub fn estimated_usage(&self, most: usize) -> Usage {
+        self.slots.usage(&self.segment, most)
     }
 }

@@ -13,6 +13,7 @@ pub mod batch;
 pub mod clock;
 pub mod decision;
 mod digest;
+pub mod guard;
 pub mod host;
 pub mod key;
 pub mod memory;

@@ -38,6 +38,7 @@ use rustix::fd::{AsRawFd, OwnedFd, RawFd};
 use rustix::fs::{self, SeekFrom};
 use rustix::io::Errno;
 use rustix::process::{Resource, getrlimit};
+use std::iter;
 use std::ops::Range;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -82,26 +83,24 @@ impl Segment {
     ///
     /// Reading a page that was never written would allocate the page. Only a memfd records which
     /// pages were written. For other segments, the whole region is returned.
-    #[must_use]
-    pub fn written<T: Shareable>(&self, region: &Region<T>) -> Vec<Range<usize>> {
-        let all = 0..region.len();
-        let Backing::Memfd(fd) = &self.backing else {
-            return Vec::from([all]);
-        };
+    pub fn written<T: Shareable>(&self, region: &Region<T>) -> impl Iterator<Item = Range<usize>> {
+        let all = region.len();
         let (start, size) = (region.offset() as u64, size_of::<T>() as u64);
-        let number = |values: u64| usize::try_from(values).unwrap_or(usize::MAX).min(all.end);
-        let mut runs = Vec::new();
-        let mut from = 0;
-        // Each seek passes its own start, because other processes may move the offset of the shared
-        // descriptor.
-        while let Ok(data) = fs::seek(fd, SeekFrom::Data(from))
-            && let Ok(hole) = fs::seek(fd, SeekFrom::Hole(data))
-        {
+        let number = move |values: u64| usize::try_from(values).unwrap_or(usize::MAX).min(all);
+        let mut whole = Some(0..all);
+        let mut from = start;
+        iter::from_fn(move || {
+            let Backing::Memfd(fd) = &self.backing else {
+                return whole.take();
+            };
+            // Each seek passes its own start, because other processes may move the offset of the
+            // shared descriptor.
+            let data = fs::seek(fd, SeekFrom::Data(from)).ok()?;
+            from = fs::seek(fd, SeekFrom::Hole(data)).ok()?;
             let first = number(data.saturating_sub(start) / size);
-            runs.push(first..number(hole.saturating_sub(start).div_ceil(size)));
-            from = hole;
-        }
-        runs
+            let end = number(from.saturating_sub(start).div_ceil(size));
+            (first < end).then_some(first..end)
+        })
     }
 
     /// Returns the kind of memory behind the segment.

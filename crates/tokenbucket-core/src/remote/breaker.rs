@@ -16,7 +16,9 @@
 //! worker may probe even if the first worker was killed. Each field is an atomic in which any value
 //! is valid. A lost race causes at most one more call to a store that is down.
 
+use super::durations::{Durations, Histogram};
 use crate::clock::{TICKS_PER_SECOND, Ticks, Timestamp};
+use std::array;
 use std::sync::atomic::{
     AtomicU32, AtomicU64,
     Ordering::{AcqRel, Acquire, Relaxed, Release},
@@ -62,6 +64,8 @@ pub struct Breaker {
     name: Text,
     /// The cause of the last failure.
     cause: Text,
+    /// The durations of the calls.
+    pub durations: Durations,
 }
 
 /// A text for display, padded with zeros. If two processes write it at once, it may be garbled.
@@ -141,8 +145,10 @@ pub struct State {
     pub open_until: Option<Timestamp>,
     /// The cause of the last failure, and its instant; `None` before the first failure.
     pub last: Option<(String, Timestamp)>,
-    /// The number of failures by the name of their kind, without zeros.
-    pub causes: Vec<(&'static str, u64)>,
+    /// The number of failures by the name of their kind.
+    pub causes: [(&'static str, u64); KINDS - 1],
+    /// The durations of the calls.
+    pub durations: Histogram,
 }
 
 impl<'a> Breakers<'a> {
@@ -319,6 +325,7 @@ impl Breaker {
         for counter in counters.chain([&self.failed_at, &self.openings]) {
             counter.store(0, Relaxed);
         }
+        self.durations.clear();
     }
 
     fn serve(&self, name: &str, timeout: Ticks) {
@@ -329,7 +336,6 @@ impl Breaker {
     fn state(&self) -> State {
         let open_until = self.open_until.load(Relaxed);
         let failed_at = self.failed_at.load(Relaxed);
-        let counts = self.counts.iter().map(|count| count.load(Relaxed));
         State {
             name: self.name.get(),
             timeout: self.timeout.load(Relaxed),
@@ -337,11 +343,8 @@ impl Breaker {
             openings: self.openings.load(Relaxed),
             open_until: (open_until != 0).then_some(Timestamp(open_until)),
             last: (failed_at != 0).then(|| (self.cause.get(), Timestamp(failed_at))),
-            causes: NAMES
-                .into_iter()
-                .zip(counts)
-                .filter(|&(_, count)| count != 0)
-                .collect(),
+            causes: array::from_fn(|kind| (NAMES[kind], self.counts[kind].load(Relaxed))),
+            durations: self.durations.histogram(),
         }
     }
 }
@@ -373,7 +376,7 @@ const fn class(timeout: Ticks) -> Ticks {
 }
 
 // Pairs of cache lines, as the alignment says.
-const _: () = assert!(size_of::<Breaker>() == 384);
+const _: () = assert!(size_of::<Breaker>() == 512);
 
 #[cfg(test)]
 mod tests {
@@ -488,16 +491,21 @@ mod tests {
     #[test]
     fn failures_are_counted_by_kind() {
         let breaker = Breaker::default();
-        assert_eq!(
-            (breaker.state().last, breaker.state().causes),
-            (None, vec![])
-        );
+        let counted = |state: &State| {
+            state
+                .causes
+                .into_iter()
+                .filter(|it| it.1 != 0)
+                .collect::<Vec<_>>()
+        };
+        let state = breaker.state();
+        assert_eq!((&state.last, counted(&state)), (&None, vec![]));
         breaker.record(Kind::Caller, "first", START);
         breaker.record(Kind::Timeout, "second", START + 1);
         breaker.record(Kind::Timeout, &"x".repeat(100), START + 2);
         let state = breaker.state();
         assert_eq!(state.last, Some(("x".repeat(TEXT), START + 2)));
-        assert_eq!(state.causes, [("timeout", 2), ("caller", 1)]);
+        assert_eq!(counted(&state), [("timeout", 2), ("caller", 1)]);
     }
 
     #[test]
@@ -510,6 +518,7 @@ mod tests {
                 cell.failed(Passage::Closed, START, 0);
             }
             cell.record(Kind::Timeout, "old", START);
+            cell.durations.record(1);
             assert!(cell.warns(Kind::Timeout, START));
             cell.answered();
         }

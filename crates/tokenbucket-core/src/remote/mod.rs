@@ -14,6 +14,7 @@ mod cached;
 mod channel;
 mod connections;
 pub mod denial_cache;
+pub mod durations;
 mod each;
 pub mod endpoint;
 pub mod failure;
@@ -267,7 +268,7 @@ impl<'h, T: Transport> Remote<'h, T> {
         }
     }
 
-    /// Counts a call to a store, and does the same as [`Remote::call`].
+    /// Counts a call to a store and its duration, and does the same as [`Remote::call`].
     fn call_counted<R>(
         &self,
         server: &Arc<Server>,
@@ -276,7 +277,11 @@ impl<'h, T: Transport> Remote<'h, T> {
     ) -> Result<R, Failed> {
         self.call(server, now, |transport| {
             self.host.slots().count(Event::Asked);
-            call(transport)
+            let start = boot_clock();
+            let result = call(transport);
+            let durations = &self.breaker(server).durations;
+            durations.record(boot_clock().saturating_since(start));
+            result
         })
     }
 

@@ -80,6 +80,14 @@ impl<V: Variant> SharedMemory<V> {
         hasher.counted_in(self.namespaces.row_of(hasher, self.hasher, names))
     }
 
+    /// Returns the hasher of a namespace that [`SharedMemory::hasher_of`] never returns, if `names`
+    /// has at least three parts. Its decisions are counted in the row with the name `row`.
+    #[must_use]
+    pub fn reserved_hasher(&self, names: &[&[u8]], row: &[u8]) -> KeyHasher {
+        let row = self.row(namespaces::Kind::SharedMemory, [row, b""]);
+        self.hasher.namespace(names).counted_in(row)
+    }
+
     /// Counts a denial because of contention or a full table. Notes the identifier of any denial if
     /// the operator has enabled diagnostics.
     #[cold]

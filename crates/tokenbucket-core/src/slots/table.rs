@@ -51,6 +51,28 @@ pub struct Usage {
     pub empty: usize,
 }
 
+impl Usage {
+    /// Counts the slots of a line, except empty ones. Returns how many it counted.
+    fn count(&mut self, line: &Line, now: Timestamp) -> usize {
+        let mut used = 0;
+        for slot in &line.0 {
+            let word = Word::from(slot.load(Relaxed));
+            if word == Word::EMPTY {
+                continue;
+            }
+            used += 1;
+            if word.is_pending() {
+                self.pending += 1;
+            } else if word.is_reclaimable(now) {
+                self.reclaimable += 1;
+            } else {
+                self.live += 1;
+            }
+        }
+        used
+    }
+}
+
 impl<V: Variant> SharedMemory<V> {
     /// Returns the hasher that makes keys of this store. It has no namespace.
     #[must_use]
@@ -122,31 +144,32 @@ impl<V: Variant> SharedMemory<V> {
         self.evict
     }
 
-    /// Returns the number of slots in each state. This reads every slot that was ever written, so
-    /// it is meant for the status only.
+    /// Returns the number of slots in each state. Reads the lines that were ever written until the
+    /// lines and the used slots in them are `most`. If there are more, estimates the numbers of the
+    /// whole table. Hashes choose the lines of a key, so the first lines are a random sample.
     #[must_use]
-    pub fn usage(&self, segment: &Segment) -> Usage {
+    pub fn usage(&self, segment: &Segment, most: usize) -> Usage {
         let now = boot_clock();
         let mut usage = Usage::default();
-        let mut seen = 0;
-        let written = segment.written(&self.lines).into_iter();
-        for slot in written
-            .flat_map(|run| &self.lines[run])
-            .flat_map(|line| &line.0)
-        {
-            let word = Word::from(slot.load(Relaxed));
-            seen += 1;
-            if word == Word::EMPTY {
-                usage.empty += 1;
-            } else if word.is_pending() {
-                usage.pending += 1;
-            } else if word.is_reclaimable(now) {
-                usage.reclaimable += 1;
-            } else {
-                usage.live += 1;
+        let mut left = most;
+        let lines = self.lines.len();
+        // The lines whose slots are known. Lines that were never written are empty.
+        let mut known = lines;
+        for line in segment.written(&self.lines).flatten() {
+            if left == 0 {
+                known = line;
+                break;
+            }
+            let used = usage.count(&self.lines[line], now);
+            left = left.saturating_sub(1 + used);
+        }
+        if known < lines {
+            for slots in [&mut usage.live, &mut usage.reclaimable, &mut usage.pending] {
+                *slots = (*slots * lines + known / 2) / known.max(1);
             }
         }
-        usage.empty += self.lines.len() * SLOTS_PER_LINE - seen;
+        let used = usage.live + usage.reclaimable + usage.pending;
+        usage.empty = (lines * SLOTS_PER_LINE).saturating_sub(used);
         usage
     }
 

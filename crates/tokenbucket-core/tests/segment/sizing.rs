@@ -112,3 +112,25 @@ fn the_share_of_new_buckets_that_evict_another_grows_with_the_load() {
         assert!(found < 1.6 * expected && found > expected / 1.6, "{found}");
     }
 }
+
+#[test]
+fn the_usage_of_the_first_slots_estimates_that_of_all() {
+    for (bytes, buckets) in [(64 << 10, 1000_u64), (8 << 20, 100), (8 << 20, 200_000)] {
+        let mut filling = Filling::new(bytes, 1);
+        for _ in 0..buckets {
+            filling.add();
+        }
+        let exact = filling.host.usage();
+        let all = exact.live + exact.empty;
+        assert_eq!(filling.host.estimated_usage(all), exact, "{bytes}");
+        let sample = 16_384;
+        let estimate = filling.host.estimated_usage(sample);
+        assert_eq!(estimate.live + estimate.empty, all, "{bytes}");
+        // Few slots are on few pages. Five standard errors of the sample are 2 % of all slots.
+        let error = if buckets < 200_000 { 0 } else { all / 50 };
+        assert!(
+            estimate.live.abs_diff(exact.live) <= error,
+            "{bytes} {estimate:?} {exact:?}"
+        );
+    }
+}

@@ -1,47 +1,17 @@
-//! `TokenBucket\status()` and `phpinfo()`: the counters and the state of this host.
+//! `TokenBucket\status()`: the counters and the state of this host.
 
+use crate::counters::{self, REMOTE, SHARED_MEMORY, decided, kind};
 use crate::segment;
-use crate::zend::{Call, Thrown, Zval, system, value};
+use crate::zend::{Call, Thrown, Zval, value};
 use ext_php_rs::boxed::ZBox;
 use ext_php_rs::types::ZendHashTable;
-use ext_php_rs::zend::ModuleEntry;
 use tokenbucket_core::host::Host;
-use tokenbucket_core::slots::counters::{By, Event, Totals};
-use tokenbucket_core::slots::namespaces::{Kind, Named};
+use tokenbucket_core::slots::counters::{By, Totals};
+use tokenbucket_core::slots::namespaces::Named;
 use tokenbucket_core::{boot_clock, seconds};
 
 /// The most identifiers that `most_denied` lists.
 const MOST_DENIED: usize = 20;
-
-type Counters<const N: usize> = [(&'static str, Event); N];
-
-/// The counters of remote stores, with their names in `status()` and `phpinfo()`.
-const REMOTE: Counters<9> = [
-    ("asked", Event::Asked),
-    ("hinted", Event::Hinted),
-    ("failed", Event::Failed),
-    ("opened", Event::Opened),
-    ("local", Event::FellBack),
-    ("allowed", Event::LetThrough),
-    ("denied", Event::TurnedAway),
-    ("thrown", Event::Thrown),
-    ("set_back", Event::SetBack),
-];
-
-/// The counters of the segment, with their names in `status()` and `phpinfo()`.
-const COUNTERS: Counters<11> = [
-    ("refunds", Event::Refund),
-    ("resets", Event::Reset),
-    ("inserted", Event::Inserted),
-    ("reclaimed", Event::Reclaimed),
-    ("adopted", Event::Adopted),
-    ("duplicates", Event::Duplicate),
-    ("stolen", Event::Stolen),
-    ("conflicts", Event::Conflict),
-    ("contended", Event::Contended),
-    ("refused", Event::Refused),
-    ("evicted", Event::Evicted),
-];
 
 type Array = ZBox<ZendHashTable>;
 
@@ -86,7 +56,7 @@ fn shared_memory(host: &Host, totals: &Totals) -> ext_php_rs::error::Result<Arra
     ] {
         table.insert(name, count(slots as u64))?;
     }
-    for (name, number) in counters(totals) {
+    for (name, number) in memory_counters(totals) {
         table.insert(name, count(number))?;
     }
     for (name, ticks) in [
@@ -100,53 +70,23 @@ fn shared_memory(host: &Host, totals: &Totals) -> ext_php_rs::error::Result<Arra
 }
 
 /// Returns the counters of the segment with their names.
-fn counters(totals: &Totals) -> impl Iterator<Item = (&'static str, u64)> {
+fn memory_counters(totals: &Totals) -> impl Iterator<Item = (&'static str, u64)> {
     let decided = totals.all_decisions(By::SharedMemory);
-    let events = COUNTERS.map(|(name, event)| (name, totals.get(event)));
+    let events = SHARED_MEMORY.map(|it| (it.field, totals.get(it.event)));
     ["granted", "denied"].into_iter().zip(decided).chain(events)
 }
 
 /// Returns the decisions of each namespace.
 fn decisions(host: &Host, totals: &Totals) -> ext_php_rs::error::Result<Array> {
     let mut list = ZendHashTable::new();
-    for named in rows(host, totals) {
+    for named in counters::rows(host, totals) {
         let mut row = name_of(&named)?;
-        for (name, number) in decided(&named, totals) {
-            row.insert(name, count(number))?;
+        for decided in decided(&named, totals) {
+            row.insert(decided.field, count(decided.count))?;
         }
         list.push(row)?;
     }
     Ok(list)
-}
-
-/// Returns the rows of namespaces, in order. A row that several namespaces share is returned only
-/// if it has counted a decision.
-fn rows(host: &Host, totals: &Totals) -> Vec<Named> {
-    let mut rows = host.slots().rows();
-    rows.retain(|row| row.name.is_some() || decided(row, totals).iter().any(|it| it.1 > 0));
-    rows.sort_by(|a, b| (a.kind, &a.name).cmp(&(b.kind, &b.name)));
-    rows
-}
-
-/// Returns the decisions of a row with the names of their counters.
-fn decided(named: &Named, totals: &Totals) -> [(&'static str, u64); 5] {
-    let of = |by| totals.decisions(named.row, by);
-    let here = of(By::SharedMemory);
-    let (store, fallback) = if named.kind == Kind::SharedMemory {
-        (here, [0; 2])
-    } else {
-        // A remote store uses shared memory only as its fallback.
-        let policy = of(By::Policy);
-        let fallback = [0, 1].map(|index| here[index].wrapping_add(policy[index]));
-        (of(By::Store), fallback)
-    };
-    [
-        ("granted_by_store", store[0]),
-        ("denied_by_store", store[1]),
-        ("denied_by_denial_cache", of(By::DenialCache)[1]),
-        ("granted_by_fallback", fallback[0]),
-        ("denied_by_fallback", fallback[1]),
-    ]
 }
 
 /// Returns an array with the store and the name of a namespace.
@@ -156,15 +96,6 @@ fn name_of(named: &Named) -> ext_php_rs::error::Result<Array> {
     let name = named.name.as_deref();
     row.insert("namespace", name.map_or_else(Zval::null, value::of_bytes))?;
     Ok(row)
-}
-
-const fn kind(kind: Kind) -> &'static str {
-    match kind {
-        Kind::SharedMemory => "shared_memory",
-        Kind::Redis => "redis",
-        Kind::Memcached => "memcached",
-        Kind::Database => "database",
-    }
 }
 
 fn most_denied(host: &Host) -> ext_php_rs::error::Result<Array> {
@@ -187,8 +118,8 @@ fn most_denied(host: &Host) -> ext_php_rs::error::Result<Array> {
 
 fn remote(totals: &Totals) -> ext_php_rs::error::Result<Array> {
     let mut table = ZendHashTable::new();
-    for (name, event) in REMOTE {
-        table.insert(name, count(totals.get(event)))?;
+    for counter in REMOTE {
+        table.insert(counter.field, count(totals.get(counter.event)))?;
     }
     Ok(table)
 }
@@ -216,10 +147,15 @@ fn stores(host: &Host) -> ext_php_rs::error::Result<Array> {
         row.insert("last_cause", cause)?;
         row.insert("last_cause_age", seconds::from_ticks(age))?;
         let mut causes = ZendHashTable::new();
-        for (name, failures) in state.causes {
+        for (name, failures) in state.causes.into_iter().filter(|it| it.1 != 0) {
             causes.insert(name, count(failures))?;
         }
         row.insert("causes", causes)?;
+        let durations = state.durations;
+        row.insert("calls", count(durations.calls()))?;
+        row.insert("seconds", seconds::from_ticks(durations.ticks))?;
+        let p99 = durations.percentile(99).map(seconds::from_ticks);
+        row.insert("p99", p99)?;
         list.push(row)?;
     }
     Ok(list)
@@ -228,38 +164,4 @@ fn stores(host: &Host) -> ext_php_rs::error::Result<Array> {
 /// Returns a count as PHP's `int`. Limits it to the greatest `int`.
 fn count(count: u64) -> i64 {
     i64::try_from(count).unwrap_or(i64::MAX)
-}
-
-pub extern "C" fn phpinfo(module: *mut ModuleEntry) {
-    let mut rows = vec![
-        ("tokenbucket support", "enabled".to_owned()),
-        ("Version", env!("CARGO_PKG_VERSION").to_owned()),
-    ];
-    if let Some(host) = segment::host() {
-        let segment = host.segment();
-        let (backing, path) = segment::backing(segment);
-        let memory = format!("{backing} {path}");
-        rows.push(("Shared memory", memory.trim().to_owned()));
-        rows.push(("Size", format!("{} bytes", segment.size())));
-        let totals = host.slots().totals();
-        rows.extend(counters(&totals).map(|(name, number)| (name, number.to_string())));
-        for named in self::rows(host, &totals) {
-            let counts = decided(&named, &totals).map(|(name, number)| format!("{name} {number}"));
-            let name = named.name.as_deref().map(String::from_utf8_lossy);
-            let name = name.map_or_else(|| "other namespaces".into(), |it| format!("\"{it}\""));
-            let counts = counts.join(", ");
-            rows.push((
-                "Decisions",
-                format!("{} {name}: {counts}", kind(named.kind)),
-            ));
-        }
-        let stores = host.breakers().states();
-        if !stores.is_empty() {
-            let counts = REMOTE.map(|(name, event)| format!("{name} {}", totals.get(event)));
-            rows.push(("Remote stores", counts.join(", ")));
-            rows.extend(stores.into_iter().map(|state| ("Store", state.name)));
-        }
-    }
-    system::print_table(&rows);
-    system::print_settings(module);
 }

@@ -1,0 +1,30 @@
+<?php
+/**
+ * Serves the counters of tokenbucket to Prometheus.
+ *
+ * Copy this file to a folder outside the document root, for example /usr/local/share/tokenbucket.
+ * The web server maps one path to it and allows only your monitoring; see
+ * docs/how-to/collect-metrics.md. The list below is a second check.
+ */
+declare(strict_types=1);
+
+/**
+ * The addresses that may read the metrics. The empty one is a client without a web server, such as
+ * a PHP-FPM exporter, which opens the socket of the pool itself.
+ */
+const ALLOWED_ADDRESSES = ['127.0.0.1', '::1', ''];
+
+if (!in_array($_SERVER['REMOTE_ADDR'] ?? '', ALLOWED_ADDRESSES, true)) {
+    http_response_code(403);
+    exit("Forbidden\n");
+}
+$text = TokenBucket\metrics();
+$type = 'text/plain; version=0.0.4; charset=utf-8';
+if (str_contains($_SERVER['HTTP_ACCEPT'] ?? '', 'application/openmetrics-text')) {
+    // In OpenMetrics, the metadata names a counter without its suffix.
+    $text = preg_replace('/^(# (?:HELP|TYPE) \S+)_total /m', '$1 ', $text);
+    $type = 'application/openmetrics-text; version=1.0.0; charset=utf-8';
+}
+header("Content-Type: $type");
+header('Cache-Control: no-store');
+echo $text;

@@ -1,0 +1,144 @@
+--TEST--
+Prometheus scrapes a php-fpm under load, and its counters equal those of the clients
+--SKIPIF--
+<?php
+require __DIR__ . '/skipif.inc.php';
+require __DIR__ . '/../../testkit/php/prometheus.php';
+if (Prometheus::missing() !== null || exec('command -v nginx') === '') {
+    die('skip ' . (Prometheus::missing() ?? 'nginx is missing'));
+}
+?>
+--FILE--
+<?php
+// Set TOKENBUCKET_SCRAPE_SECONDS for a longer run.
+require __DIR__ . '/../../testkit/php/check.php';
+require __DIR__ . '/../../testkit/php/fpm.php';
+require __DIR__ . '/../../testkit/php/nginx.php';
+require __DIR__ . '/../../testkit/php/open_metrics.php';
+require __DIR__ . '/../../testkit/php/prometheus.php';
+require __DIR__ . '/../../testkit/php/servers.php';
+
+const EXAMPLES = __DIR__ . '/../../examples';
+const CONSUME_EACH = <<<'PHP'
+    <?php
+    foreach ([
+        'shared_memory' => new TokenBucketStorageSharedMemory('api'),
+        'redis' => new TokenBucketStorageRedis("redis://127.0.0.1:$_GET[port]", 'api', 5.0, TokenBucket\OnFailure::Local, true),
+    ] as $store => $storage) {
+        $granted = (new TokenBucket($storage, $_GET['id'], 5, 5))->consume();
+        echo "$store ", $granted ? 'granted' : 'denied', "\n";
+    }
+    PHP;
+
+$redis = RedisServer::start();
+$fpm = new Fpm(['www' => ['pm.max_children' => 6, 'listen.mode' => '0666']]);
+$nginx = new Nginx($fpm);
+$url = "http://127.0.0.1:$nginx->port";
+$fpm->script('metrics', file_get_contents(EXAMPLES . '/metrics.php'));
+$fpm->script('unfinished', str_replace('echo $text;', 'echo "a 1\n";', file_get_contents(EXAMPLES . '/metrics.php')));
+$consume = $fpm->script('consume', CONSUME_EACH);
+$prometheus = new Prometheus(['tokenbucket' => "$url/metrics", 'unfinished' => "$url/unfinished"], EXAMPLES . '/prometheus-alerts.yml');
+
+/** Sends requests for so many seconds and returns the number of each result. */
+$load = function (float $seconds) use ($fpm, $consume, $redis): array {
+    $counts = [];
+    foreach (in_processes(4, function () use ($fpm, $consume, $redis, $seconds): array {
+        $counts = [];
+        for ($end = microtime(true) + $seconds; microtime(true) < $end;) {
+            $reply = $fpm->get($consume, ['id' => 'id ' . random_int(1, 100), 'port' => $redis->port]);
+            foreach (explode("\n", trim((string) $reply)) as $result) {
+                $counts[$result] = ($counts[$result] ?? 0) + 1;
+            }
+        }
+        return $counts;
+    }) as $of_client) {
+        foreach ($of_client as $result => $count) {
+            $counts[$result] = ($counts[$result] ?? 0) + $count;
+        }
+    }
+    return $counts;
+};
+/** Returns the differences between the counts of the clients and those of Prometheus. */
+$differences = function (array $clients) use ($prometheus): array {
+    $scraped = [];
+    foreach ($prometheus->query('sum by (store, result) (tokenbucket_decisions_total{namespace="api"})') as ['metric' => $of, 'value' => $value]) {
+        $scraped["$of[store] $of[result]"] = (int) $value;
+    }
+    $differences = [];
+    foreach ($clients + $scraped as $result => $count) {
+        if (($clients[$result] ?? 0) !== ($scraped[$result] ?? 0)) {
+            $differences[] = "$result: " . ($clients[$result] ?? 0) . ' at the clients, ' . ($scraped[$result] ?? 0) . ' in Prometheus';
+        }
+    }
+    return $differences;
+};
+
+$seconds = (float) (getenv('TOKENBUCKET_SCRAPE_SECONDS') ?: 8);
+$total = [];
+for ($round = 0; $round < max(2, $seconds / 30); $round++) {
+    foreach ($load(min($seconds / 2, 30)) as $result => $count) {
+        $total[$result] = ($total[$result] ?? 0) + $count;
+    }
+    $prometheus->wait_for_scrape('tokenbucket');
+    echo implode("\n", $differences($total));
+}
+ksort($total);
+check(array_keys($total) === ['redis denied', 'redis granted', 'shared_memory denied', 'shared_memory granted'], 'all results: ' . json_encode($total));
+check(min($total) > 100, 'load: ' . json_encode($total));
+$one_more = ['redis granted' => $total['redis granted'] + 1] + $total;
+check(count($differences($one_more)) === 1, 'control: a client that counts one more is reported');
+
+$value = fn (string $query): float => $prometheus->query($query)[0]['value'] ?? NAN;
+check($value('min_over_time(up{job="tokenbucket"}[1h])') === 1.0, 'each scrape succeeded: ' . json_encode($prometheus->get('/api/v1/targets')));
+check($value('max_over_time(up{job="unfinished"}[1h])') === 0.0, 'control: Prometheus reads OpenMetrics, which ends with EOF');
+check($value('count_over_time(up{job="tokenbucket"}[1h])') >= $seconds / 2, 'the number of scrapes');
+foreach ($prometheus->query('group by (__name__) ({__name__=~"tokenbucket_.*_(total|count|sum|bucket)"})') as ['metric' => ['__name__' => $name]]) {
+    check($value("max(resets({$name}[1h]))") === 0.0, "$name fell");
+}
+check($value('sum(tokenbucket_store_duration_seconds_count)') === $value('tokenbucket_remote_calls_total'), 'the histogram has each call');
+check($value('sum(tokenbucket_decisions_total{by="denial_cache"})') === $value('tokenbucket_remote_cached_denials_total'), 'cached denials');
+$types = array_map(fn (array $of) => $of[0]['type'], $prometheus->get('/api/v1/metadata'));
+check($types['tokenbucket_decisions'] === 'counter' && $types['tokenbucket_store_duration_seconds'] === 'histogram', 'metadata');
+
+echo "Each panel of the dashboard has data:\n";
+$panels = 0;
+foreach (json_decode(file_get_contents(EXAMPLES . '/grafana-dashboard.json'), true, flags: JSON_THROW_ON_ERROR)['panels'] as $panel) {
+    foreach ($panel['targets'] as ['expr' => $query]) {
+        $query = strtr($query, ['$__rate_interval' => '1m', '$instance' => '.*']);
+        $numbers = array_filter(array_column($prometheus->query($query), 'value'), is_finite(...));
+        check($numbers !== [], "$panel[title]: no data for $query");
+    }
+    $panels++;
+}
+check($panels === 12, "$panels panels");
+
+echo "promtool and Prometheus accept the text and the alerts:\n";
+$text = file_get_contents("$url/metrics");
+new OpenMetrics($text);
+echo Prometheus::promtool('check metrics', $text);
+check(Prometheus::promtool('check metrics', str_replace('decisions_total', 'decisions', $text)) !== '', 'control: promtool finds a wrong name');
+echo Prometheus::promtool('check rules ' . escapeshellarg(EXAMPLES . '/prometheus-alerts.yml'));
+foreach (['', "Accept: application/openmetrics-text; version=1.0.0\r\n"] as $accept) {
+    $text = file_get_contents("$url/metrics", false, stream_context_create(['http' => ['header' => $accept]]));
+    echo implode("\n", preg_grep('/^Content-Type/', $http_response_header)), "\n";
+    preg_match('/^# TYPE tokenbucket_decisions.*/m', $text, $type);
+    echo "$type[0]\n";
+}
+$redis->kill();
+$load(0.5);
+$active = fn () => array_column(array_column($prometheus->get('/api/v1/alerts')['alerts'], 'labels'), 'alertname');
+for ($i = 0; $i < 100 && !in_array('TokenbucketStoreDown', $active(), true); $i++) {
+    usleep(100_000);
+}
+check($active() === ['TokenbucketStoreDown'] || $active() === ['TokenbucketStoreDown', 'TokenbucketFallback'], 'alerts: ' . json_encode($active()));
+foreach ($prometheus->get('/api/v1/rules')['groups'][0]['rules'] as $rule) {
+    check($rule['health'] === 'ok', "$rule[name]: " . ($rule['lastError'] ?? ''));
+}
+?>
+--EXPECT--
+Each panel of the dashboard has data:
+promtool and Prometheus accept the text and the alerts:
+Content-Type: text/plain; version=0.0.4; charset=utf-8
+# TYPE tokenbucket_decisions_total counter
+Content-Type: application/openmetrics-text; version=1.0.0; charset=utf-8
+# TYPE tokenbucket_decisions counter

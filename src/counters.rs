@@ -1,0 +1,126 @@
+//! The counters of this host, with their names and meanings, for `status()`, `metrics()` and
+//! `phpinfo()`.
+
+use tokenbucket_core::host::Host;
+use tokenbucket_core::slots::counters::{By, Event, Totals};
+use tokenbucket_core::slots::namespaces::{Kind, Named};
+
+/// The name of a metric and its label.
+type Metric = (&'static str, Option<(&'static str, &'static str)>);
+
+/// A counter of an event. To add an event to all reports, add a counter to a list below.
+pub struct Counter {
+    /// The name of the field in `status()`.
+    pub field: &'static str,
+    pub event: Event,
+    /// The name of the metric without `tokenbucket_` and `_total`, and its label. Neighbours with
+    /// one name are one metric, and have the same meaning.
+    pub metric: Metric,
+    /// The meaning.
+    pub help: &'static str,
+}
+
+const fn counter(field: &'static str, event: Event, metric: Metric, help: &'static str) -> Counter {
+    Counter {
+        field,
+        event,
+        metric,
+        help,
+    }
+}
+
+const fn fallbacks(policy: &'static str) -> Metric {
+    ("remote_fallbacks", Some(("policy", policy)))
+}
+
+const FALLBACKS: &str = "Calls that a failure policy decided instead of the remote store";
+
+/// The counters of the segment.
+#[rustfmt::skip]
+pub const SHARED_MEMORY: [Counter; 11] = [
+    counter("refunds", Event::Refund, ("refunds", None), "Refunds, also of attemptAll()"),
+    counter("resets", Event::Reset, ("resets", None), "Buckets that reset() filled"),
+    counter("inserted", Event::Inserted, ("slots_inserted", None), "Buckets that took a slot"),
+    counter("reclaimed", Event::Reclaimed, ("slots_reclaimed", None), "Slots of full buckets that other buckets took"),
+    counter("adopted", Event::Adopted, ("claims_adopted", None), "Claims of one process that another process finished"),
+    counter("duplicates", Event::Duplicate, ("claims_duplicate", None), "Claims that gave way to another claim for the same bucket"),
+    counter("stolen", Event::Stolen, ("claims_stolen", None), "Claims of killed or suspended processes that were taken over"),
+    counter("conflicts", Event::Conflict, ("conflicts", None), "Retries after another process changed the bucket first"),
+    counter("contended", Event::Contended, ("contended", None), "Calls denied after a thousand conflicts in a row"),
+    counter("refused", Event::Refused, ("refused", None), "Calls denied because no slot was free"),
+    counter("evicted", Event::Evicted, ("slots_evicted", None), "Buckets forgotten before they were full"),
+];
+
+/// The counters of remote stores.
+#[rustfmt::skip]
+pub const REMOTE: [Counter; 9] = [
+    counter("asked", Event::Asked, ("remote_calls", None), "Calls sent to a remote store"),
+    counter("hinted", Event::Hinted, ("remote_cached_denials", None), "Denials from the denial cache, without a call to the store"),
+    counter("failed", Event::Failed, ("remote_failures", None), "Calls that a remote store failed"),
+    counter("opened", Event::Opened, ("remote_breaker_openings", None), "Breakers that opened after failures in a row"),
+    counter("local", Event::FellBack, fallbacks("local"), FALLBACKS),
+    counter("allowed", Event::LetThrough, fallbacks("allow"), FALLBACKS),
+    counter("denied", Event::TurnedAway, fallbacks("deny"), FALLBACKS),
+    counter("thrown", Event::Thrown, fallbacks("throw"), FALLBACKS),
+    counter("set_back", Event::SetBack, ("remote_clocks_set_back", None), "Calls that found that the clock of a store was set back"),
+];
+
+/// The decisions of a namespace by one part of the host or the store.
+pub struct Decided {
+    /// The name of the field in `status()`.
+    pub field: &'static str,
+    pub result: &'static str,
+    pub by: &'static str,
+    pub count: u64,
+}
+
+/// Returns the rows of namespaces, in order. A row that several namespaces share is returned only
+/// if it has counted a decision.
+pub fn rows(host: &Host, totals: &Totals) -> Vec<Named> {
+    let mut rows = host.slots().rows();
+    rows.retain(|row| row.name.is_some() || decided(row, totals).iter().any(|it| it.count > 0));
+    rows.sort_by(|a, b| (a.kind, &a.name).cmp(&(b.kind, &b.name)));
+    rows
+}
+
+/// Returns the decisions of a row.
+pub fn decided(named: &Named, totals: &Totals) -> [Decided; 5] {
+    let of = |by| totals.decisions(named.row, by);
+    let here = of(By::SharedMemory);
+    let (store, fallback) = if named.kind == Kind::SharedMemory {
+        (here, [0; 2])
+    } else {
+        // A remote store uses shared memory only as its fallback.
+        let policy = of(By::Policy);
+        let fallback = [0, 1].map(|index| here[index].wrapping_add(policy[index]));
+        (of(By::Store), fallback)
+    };
+    [
+        ("granted_by_store", "granted", "store", store[0]),
+        ("denied_by_store", "denied", "store", store[1]),
+        (
+            "denied_by_denial_cache",
+            "denied",
+            "denial_cache",
+            of(By::DenialCache)[1],
+        ),
+        ("granted_by_fallback", "granted", "fallback", fallback[0]),
+        ("denied_by_fallback", "denied", "fallback", fallback[1]),
+    ]
+    .map(|(field, result, by, count)| Decided {
+        field,
+        result,
+        by,
+        count,
+    })
+}
+
+/// Returns the name of a kind of store.
+pub const fn kind(kind: Kind) -> &'static str {
+    match kind {
+        Kind::SharedMemory => "shared_memory",
+        Kind::Redis => "redis",
+        Kind::Memcached => "memcached",
+        Kind::Database => "database",
+    }
+}

@@ -1,0 +1,280 @@
+//! `TokenBucket\metrics()`: the counters and the state of this host as a text for Prometheus.
+//!
+//! The text is `OpenMetrics` with one difference: the metadata of a counter has the name with
+//! `_total`, so that readers of the older text format find it, too.
+
+use crate::counters::{self, Counter, REMOTE, SHARED_MEMORY, kind};
+use crate::segment;
+use crate::zend::{Call, Thrown, Zval, value};
+use std::collections::BTreeMap;
+use std::fmt::{Display, Write};
+use tokenbucket_core::host::Host;
+use tokenbucket_core::remote::breaker::State;
+use tokenbucket_core::remote::durations::{Histogram, LABELS};
+use tokenbucket_core::slots::counters::Totals;
+use tokenbucket_core::slots::namespaces::Kind;
+use tokenbucket_core::{Timestamp, boot_clock, seconds};
+
+/// The number of lines and used slots that are read. If the table has more, the numbers of slots
+/// are estimates. Their standard error is at most 0.4 % of the table.
+const SAMPLE: usize = 32_768;
+
+/// The namespace of rows that several namespaces share.
+const OTHERS: &str = "(others)";
+
+/// Implements `metrics(): string`.
+#[allow(clippy::unnecessary_wraps)] // The signature of every function.
+pub fn metrics(_call: &mut Call<'_>, result: &mut Zval) -> Result<(), Thrown> {
+    let mut text = Text::default();
+    if let Some(host) = segment::host() {
+        // All counters are read once, so that they agree with each other.
+        let totals = host.slots().totals();
+        text.segment(host);
+        text.decisions(host, &totals);
+        text.counters(&SHARED_MEMORY, &totals);
+        text.evicted(&totals);
+        text.counters(&REMOTE, &totals);
+        text.stores(&stores(host.breakers().states(), boot_clock()));
+    }
+    text.0.push_str("# EOF\n");
+    *result = value::of_bytes(text.0.as_bytes());
+    Ok(())
+}
+
+/// The text, which grows by families of samples.
+#[derive(Default)]
+struct Text(String);
+
+type Labels<'a> = &'a [(&'a str, &'a str)];
+
+impl Text {
+    /// Begins a family. `name` ends with the unit, if there is one.
+    fn family(&mut self, name: &str, kind: &str, help: &str) {
+        self.line(format_args!("# HELP tokenbucket_{name} {help}."));
+        self.line(format_args!("# TYPE tokenbucket_{name} {kind}"));
+        for unit in ["seconds", "bytes"] {
+            if name.ends_with(unit) {
+                self.line(format_args!("# UNIT tokenbucket_{name} {unit}"));
+            }
+        }
+    }
+
+    fn sample(&mut self, name: &str, labels: Labels<'_>, value: impl Display) {
+        let labels = labels
+            .iter()
+            .map(|(name, value)| format!("{name}=\"{}\"", escaped(value)))
+            .collect::<Vec<_>>()
+            .join(",");
+        if labels.is_empty() {
+            self.line(format_args!("tokenbucket_{name} {value}"));
+        } else {
+            self.line(format_args!("tokenbucket_{name}{{{labels}}} {value}"));
+        }
+    }
+
+    fn line(&mut self, line: impl Display) {
+        // Writing to a string cannot fail.
+        writeln!(self.0, "{line}").ok();
+    }
+
+    fn gauge(&mut self, name: &str, help: &str, value: impl Display) {
+        self.family(name, "gauge", help);
+        self.sample(name, &[], value);
+    }
+
+    fn segment(&mut self, host: &Host) {
+        let segment = host.segment();
+        let full = if host.slots().may_evict() {
+            "evict"
+        } else {
+            "refuse"
+        };
+        let labels = [
+            ("version", env!("CARGO_PKG_VERSION")),
+            ("backing", segment::backing(segment).0),
+            ("full", full),
+        ];
+        self.family("info", "gauge", "The extension and its shared memory");
+        self.sample("info", &labels, 1);
+        self.gauge("segment_bytes", "Size of the segment", segment.size());
+        let age = seconds::from_ticks(segment.age());
+        self.gauge("segment_age_seconds", "Time since the start", age);
+        let usage = host.estimated_usage(SAMPLE);
+        self.family(
+            "slots",
+            "gauge",
+            "Slots by state, estimated in a large table",
+        );
+        for (state, slots) in [
+            ("live", usage.live),
+            ("reclaimable", usage.reclaimable),
+            ("pending", usage.pending),
+            ("empty", usage.empty),
+        ] {
+            self.sample("slots", &[("state", state)], slots);
+        }
+    }
+
+    fn decisions(&mut self, host: &Host, totals: &Totals) {
+        let rows = counters::rows(host, totals);
+        if !rows.is_empty() {
+            self.family("decisions_total", "counter", "Calls granted or denied");
+        }
+        for row in rows {
+            let namespace = row.name.as_deref().map_or_else(|| OTHERS.to_owned(), name);
+            for decided in counters::decided(&row, totals) {
+                // Shared memory has no denial cache and no fallback.
+                if row.kind == Kind::SharedMemory && decided.by != "store" {
+                    continue;
+                }
+                let labels = [
+                    ("namespace", namespace.as_str()),
+                    ("store", kind(row.kind)),
+                    ("result", decided.result),
+                    ("by", decided.by),
+                ];
+                self.sample("decisions_total", &labels, decided.count);
+            }
+        }
+    }
+
+    fn counters(&mut self, counters: &[Counter], totals: &Totals) {
+        let mut last = "";
+        for counter in counters {
+            let (name, label) = counter.metric;
+            let metric = format!("{name}_total");
+            if name != last {
+                self.family(&metric, "counter", counter.help);
+            }
+            last = name;
+            self.sample(&metric, label.as_slice(), totals.get(counter.event));
+        }
+    }
+
+    fn evicted(&mut self, totals: &Totals) {
+        let name = "evicted_seconds_total";
+        let help = "Time that evicted buckets needed until they were full";
+        self.family(name, "counter", help);
+        self.sample(name, &[], seconds::from_ticks(totals.evicted_ticks));
+        let longest = seconds::from_ticks(totals.evicted_ticks_max);
+        self.gauge("evicted_max_seconds", "The longest of these times", longest);
+    }
+
+    fn stores(&mut self, stores: &Stores) {
+        if stores.is_empty() {
+            return;
+        }
+        self.family("store_up", "gauge", "0 while a breaker is open");
+        for (server, store) in stores {
+            let is_up = store.breakers[0].1 == store.breakers.iter().map(|it| it.1).sum::<u32>();
+            self.sample("store_up", &[("server", server)], u8::from(is_up));
+        }
+        let help = "Breakers by state, one for each credential and timeout";
+        self.family("store_breakers", "gauge", help);
+        for (server, store) in stores {
+            for (state, count) in store.breakers {
+                let labels = [("server", server.as_str()), ("state", state)];
+                self.sample("store_breakers", &labels, count);
+            }
+        }
+        let name = "store_breaker_openings_total";
+        self.family(name, "counter", "Times that a breaker opened");
+        for (server, store) in stores {
+            self.sample(name, &[("server", server)], store.openings);
+        }
+        self.family("store_failures_total", "counter", "Failed calls by cause");
+        for (server, store) in stores {
+            for &(cause, count) in &store.causes {
+                let labels = [("server", server.as_str()), ("cause", cause)];
+                self.sample("store_failures_total", &labels, count);
+            }
+        }
+        let help = "Time that calls to the store took, also failed calls";
+        self.family("store_duration_seconds", "histogram", help);
+        for (server, store) in stores {
+            self.histogram("store_duration_seconds", server, &store.durations);
+        }
+    }
+
+    fn histogram(&mut self, name: &str, server: &str, histogram: &Histogram) {
+        let bucket = format!("{name}_bucket");
+        for (limit, calls) in LABELS.into_iter().zip(histogram.cumulative()) {
+            self.sample(&bucket, &[("server", server), ("le", limit)], calls);
+        }
+        let labels = [("server", server)];
+        self.sample(&format!("{name}_count"), &labels, histogram.calls());
+        let sum = seconds::from_ticks(histogram.ticks);
+        self.sample(&format!("{name}_sum"), &labels, sum);
+    }
+}
+
+/// The remote stores by name.
+type Stores = BTreeMap<String, Store>;
+
+/// The sums of all cells of one store.
+#[derive(Default)]
+struct Store {
+    breakers: [(&'static str, u32); 3],
+    openings: u64,
+    causes: Vec<(&'static str, u64)>,
+    durations: Histogram,
+}
+
+/// Adds up the cells of each store. A store has a cell for each credential and timeout.
+fn stores(states: Vec<State>, now: Timestamp) -> Stores {
+    let mut stores = Stores::new();
+    for state in states {
+        let store = stores
+            .entry(name(state.name.as_bytes()))
+            .or_insert_with(|| Store {
+                breakers: [("closed", 0), ("open", 0), ("half_open", 0)],
+                causes: state.causes.map(|(cause, _)| (cause, 0)).to_vec(),
+                ..Store::default()
+            });
+        let breaker = match state.open_until {
+            None => 0,
+            Some(until) if now < until => 1,
+            Some(_) => 2,
+        };
+        store.breakers[breaker].1 += 1;
+        store.openings = store.openings.wrapping_add(state.openings);
+        for (sum, (_, count)) in store.causes.iter_mut().zip(state.causes) {
+            sum.1 = sum.1.wrapping_add(count);
+        }
+        store.durations.add(&state.durations);
+    }
+    stores
+}
+
+/// Returns bytes as a label's value: valid UTF-8 without control characters except line feeds.
+/// Other bytes become `\x` and two digits. The backslash of `\x` is escaped in the same way, so
+/// different bytes have different values.
+fn name(bytes: &[u8]) -> String {
+    let mut name = String::with_capacity(bytes.len());
+    let escape = |name: &mut String, byte: u8| write!(name, "\\x{byte:02x}").ok();
+    for chunk in bytes.utf8_chunks() {
+        let mut rest = chunk.valid().chars().peekable();
+        while let Some(char) = rest.next() {
+            let is_escape = char == '\\' && rest.peek() == Some(&'x');
+            match u8::try_from(char) {
+                Ok(byte) if is_escape || (byte.is_ascii_control() && byte != b'\n') => {
+                    escape(&mut name, byte);
+                }
+                _ => name.push(char),
+            }
+        }
+        for &byte in chunk.invalid() {
+            escape(&mut name, byte);
+        }
+    }
+    if name == OTHERS {
+        name.replace_range(..1, "\\x28");
+    }
+    name
+}
+
+/// Escapes a label's value for the text.
+fn escaped(value: &str) -> String {
+    let value = value.replace('\\', "\\\\").replace('"', "\\\"");
+    value.replace('\n', "\\n")
+}
