@@ -18,10 +18,13 @@ if (!in_array($_SERVER['REMOTE_ADDR'] ?? '', ALLOWED_ADDRESSES, true)) {
     http_response_code(403);
     exit("Forbidden\n");
 }
-// The text is valid in both formats. Some clients do not know OpenMetrics.
-$is_open = str_contains($_SERVER['HTTP_ACCEPT'] ?? '', 'application/openmetrics-text');
-header('Content-Type: ' . ($is_open
-    ? 'application/openmetrics-text; version=1.0.0; charset=utf-8'
-    : 'text/plain; version=0.0.4; charset=utf-8'));
+$text = TokenBucket\metrics();
+$type = 'text/plain; version=0.0.4; charset=utf-8';
+if (str_contains($_SERVER['HTTP_ACCEPT'] ?? '', 'application/openmetrics-text')) {
+    // In OpenMetrics, the metadata names a counter without its suffix.
+    $text = preg_replace('/^(# (?:HELP|TYPE) \S+)_total /m', '$1 ', $text);
+    $type = 'application/openmetrics-text; version=1.0.0; charset=utf-8';
+}
+header("Content-Type: $type");
 header('Cache-Control: no-store');
-echo TokenBucket\metrics();
+echo $text;

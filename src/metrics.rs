@@ -1,6 +1,6 @@
 //! `TokenBucket\metrics()`: the counters and the state of this host as a text for Prometheus.
 //!
-//! The text is OpenMetrics as Prometheus reads it. The metadata of a counter has the name with
+//! The text is `OpenMetrics` with one difference: the metadata of a counter has the name with
 //! `_total`, so that readers of the older text format find it, too.
 
 use crate::counters::{self, Counter, REMOTE, SHARED_MEMORY, kind};

@@ -817,7 +817,7 @@ namespace TokenBucket {
      * Prometheus. docs/reference/metrics.md describes each metric. The text contains no
      * identifiers. It takes less than a millisecond, also if the table is large.
      *
-     * @return string a text of type application/openmetrics-text
+     * @return string a text that Prometheus reads as OpenMetrics and in its older format
      * @implementation metrics::metrics
      */
     function metrics(): string {}

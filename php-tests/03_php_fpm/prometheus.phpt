@@ -35,7 +35,7 @@ $fpm = new Fpm(['www' => ['pm.max_children' => 6, 'listen.mode' => '0666']]);
 $nginx = new Nginx($fpm);
 $url = "http://127.0.0.1:$nginx->port";
 $fpm->script('metrics', file_get_contents(EXAMPLES . '/metrics.php'));
-$fpm->script('unfinished', str_replace('echo TokenBucket\metrics();', 'echo "a 1\n";', file_get_contents(EXAMPLES . '/metrics.php')));
+$fpm->script('unfinished', str_replace('echo $text;', 'echo "a 1\n";', file_get_contents(EXAMPLES . '/metrics.php')));
 $consume = $fpm->script('consume', CONSUME_EACH);
 $prometheus = new Prometheus(['tokenbucket' => "$url/metrics", 'unfinished' => "$url/unfinished"], EXAMPLES . '/prometheus-alerts.yml');
 
@@ -98,7 +98,7 @@ foreach ($prometheus->query('group by (__name__) ({__name__=~"tokenbucket_.*_(to
 check($value('sum(tokenbucket_store_duration_seconds_count)') === $value('tokenbucket_remote_calls_total'), 'the histogram has each call');
 check($value('sum(tokenbucket_decisions_total{by="denial_cache"})') === $value('tokenbucket_remote_cached_denials_total'), 'cached denials');
 $types = array_map(fn (array $of) => $of[0]['type'], $prometheus->get('/api/v1/metadata'));
-check($types['tokenbucket_decisions_total'] === 'counter' && $types['tokenbucket_store_duration_seconds'] === 'histogram', 'metadata');
+check($types['tokenbucket_decisions'] === 'counter' && $types['tokenbucket_store_duration_seconds'] === 'histogram', 'metadata');
 
 echo "Each panel of the dashboard has data:\n";
 $panels = 0;
@@ -119,8 +119,10 @@ echo Prometheus::promtool('check metrics', $text);
 check(Prometheus::promtool('check metrics', str_replace('decisions_total', 'decisions', $text)) !== '', 'control: promtool finds a wrong name');
 echo Prometheus::promtool('check rules ' . escapeshellarg(EXAMPLES . '/prometheus-alerts.yml'));
 foreach (['', "Accept: application/openmetrics-text; version=1.0.0\r\n"] as $accept) {
-    file_get_contents("$url/metrics", false, stream_context_create(['http' => ['header' => $accept]]));
+    $text = file_get_contents("$url/metrics", false, stream_context_create(['http' => ['header' => $accept]]));
     echo implode("\n", preg_grep('/^Content-Type/', $http_response_header)), "\n";
+    preg_match('/^# TYPE tokenbucket_decisions.*/m', $text, $type);
+    echo "$type[0]\n";
 }
 $redis->kill();
 $load(0.5);
@@ -137,4 +139,6 @@ foreach ($prometheus->get('/api/v1/rules')['groups'][0]['rules'] as $rule) {
 Each panel of the dashboard has data:
 promtool and Prometheus accept the text and the alerts:
 Content-Type: text/plain; version=0.0.4; charset=utf-8
+# TYPE tokenbucket_decisions_total counter
 Content-Type: application/openmetrics-text; version=1.0.0; charset=utf-8
+# TYPE tokenbucket_decisions counter

@@ -83,7 +83,6 @@ impl Segment {
     ///
     /// Reading a page that was never written would allocate the page. Only a memfd records which
     /// pages were written. For other segments, the whole region is returned.
-    #[must_use]
     pub fn written<T: Shareable>(&self, region: &Region<T>) -> impl Iterator<Item = Range<usize>> {
         let all = region.len();
         let (start, size) = (region.offset() as u64, size_of::<T>() as u64);

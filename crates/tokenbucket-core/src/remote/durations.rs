@@ -27,7 +27,7 @@ pub const LIMITS: [Ticks; 14] = [
     1_000_000_000,
 ];
 const BUCKETS: usize = LIMITS.len() + 1;
-/// The limits in seconds, as OpenMetrics writes them.
+/// The limits in seconds, as Prometheus writes them.
 pub const LABELS: [&str; BUCKETS] = [
     "5e-05", "0.0001", "0.0002", "0.0005", "0.001", "0.002", "0.005", "0.01", "0.02", "0.05",
     "0.1", "0.2", "0.5", "1.0", "+Inf",
