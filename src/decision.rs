@@ -5,6 +5,7 @@ use crate::zend::object::instantiate;
 use crate::zend::{Call, Class, Number, Object, State, Thrown, Zval, throw, value};
 use ext_php_rs::ffi::IS_NULL;
 use ext_php_rs::types::ZendHashTable;
+use std::fmt;
 use tokenbucket_core::clock::{TICKS_PER_MICROSECOND, wall_clock};
 use tokenbucket_core::{Decision, Quota, Ticks, seconds};
 
@@ -240,6 +241,11 @@ pub fn headers(call: &mut Call<'_>, result: &mut Zval) -> Result<(), Thrown> {
     Ok(())
 }
 
+/// Returns the header fields of a decision, each with its value. `policy` is in quotes.
+pub fn fields(quota: &Quota, decision: &Decision, policy: &str) -> Vec<(&'static str, String)> {
+    Fields::of_decision(quota, decision).lines(policy, false)
+}
+
 /// Returns the text as a string of a structured field (RFC 9651), in quotes. Returns `None` if a
 /// byte is not printable ASCII.
 fn quoted(text: &[u8]) -> Option<String> {
@@ -322,9 +328,7 @@ impl Fields {
 
     /// Returns the fields, each with its value.
     fn lines(&self, policy: &str, legacy: bool) -> Vec<(&'static str, String)> {
-        let parameter =
-            |name, value: Option<u64>| value.map_or(String::new(), |it| format!(";{name}={it}"));
-        let (window, reset) = (parameter("w", self.window), parameter("t", self.reset));
+        let (window, reset) = (Parameter("w", self.window), Parameter("t", self.reset));
         let (capacity, remaining) = (self.capacity, self.remaining);
         let mut lines = vec![
             ("RateLimit-Policy", format!("{policy};q={capacity}{window}")),
@@ -343,6 +347,16 @@ impl Fields {
             lines.push(("X-RateLimit-Reset", full_at.to_string()));
         }
         lines
+    }
+}
+
+/// A parameter of a header field. Writes nothing without a value.
+struct Parameter(&'static str, Option<u64>);
+
+impl fmt::Display for Parameter {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.1
+            .map_or(Ok(()), |value| write!(f, ";{}={value}", self.0))
     }
 }
 

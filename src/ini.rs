@@ -7,6 +7,7 @@ use ext_php_rs::zend::{IniEntryDef, IniEntryDefs};
 use std::ffi::CStr;
 use std::os::unix::ffi::OsStringExt;
 use std::path::PathBuf;
+use tokenbucket_core::guard::{Limit, Networks, SyntaxError};
 use tokenbucket_core::host::{self, Settings};
 use tokenbucket_core::memory::Access;
 
@@ -17,15 +18,26 @@ const GROUP: &CStr = c"tokenbucket.shm_group";
 const FULL: &CStr = c"tokenbucket.shm_full";
 const REPORT: &CStr = c"tokenbucket.failure_report";
 const TRACK: &CStr = c"tokenbucket.track_identifiers";
+const GUARD_MODE: &CStr = c"tokenbucket.guard_mode";
 
-static NAMESPACE: Followed = Followed::new();
+static NAMESPACE: Followed = Followed::new(c"tokenbucket.namespace");
+
+/// The limits of the operator.
+pub static GUARD: Parsed<Vec<Limit>> = Parsed::new(c"tokenbucket.guard", Limit::parse);
+/// The limits that an application adds.
+pub static GUARD_LOCAL: Parsed<Vec<Limit>> = Parsed::new(c"tokenbucket.guard_local", Limit::parse);
+/// The proxies whose `X-Forwarded-For` the guard believes.
+pub static GUARD_TRUSTED_PROXIES: Parsed<Networks> =
+    Parsed::new(c"tokenbucket.guard_trusted_proxies", Networks::parse);
+/// The clients that the guard does not limit.
+pub static GUARD_ALLOW: Parsed<Networks> = Parsed::new(c"tokenbucket.guard_allow", Networks::parse);
 
 const DEFAULT_SIZE: usize = 32 << 20;
 const LEAST_SIZE: usize = 4 << 10;
 const GREATEST_SIZE: usize = 256 << 30;
 const DEFAULT_MODE: u32 = 0o600;
 
-static ENTRIES: IniEntryDefs<9> = IniEntryDefs::new([
+static ENTRIES: IniEntryDefs<14> = IniEntryDefs::new([
     IniEntryDef::new(SIZE, c"32M", IniEntryPermission::System),
     IniEntryDef::new(PATH, c"", IniEntryPermission::System),
     IniEntryDef::new(MODE, c"0600", IniEntryPermission::System),
@@ -33,15 +45,79 @@ static ENTRIES: IniEntryDefs<9> = IniEntryDefs::new([
     IniEntryDef::new(FULL, c"evict", IniEntryPermission::System),
     IniEntryDef::new(REPORT, c"log", IniEntryPermission::System),
     IniEntryDef::new(TRACK, c"0", IniEntryPermission::System),
-    NAMESPACE.definition(c"tokenbucket.namespace", c"", IniEntryPermission::PerDir),
+    NAMESPACE.definition(c"", IniEntryPermission::PerDir),
+    GUARD.definition(IniEntryPermission::System),
+    GUARD_LOCAL.definition(IniEntryPermission::PerDir),
+    GUARD_TRUSTED_PROXIES.definition(IniEntryPermission::System),
+    GUARD_ALLOW.definition(IniEntryPermission::System),
+    IniEntryDef::new(GUARD_MODE, c"enforce", IniEntryPermission::System),
     IniEntryDef::end(),
 ]);
 
-/// Registers the settings. Warns if `tokenbucket.failure_report` is invalid.
+/// Registers the settings. Warns if one that a pool may change is invalid.
 pub fn register(module: i32) {
     IniEntryDef::register(ENTRIES.as_slice(), module);
     let expected = "\"log\", \"warning\" or \"none\"";
     checked(REPORT, expected, FailureReport::Log, report);
+    checked(GUARD_MODE, "\"enforce\" or \"observe\"", true, enforce);
+    let errors = [
+        GUARD.value().err(),
+        GUARD_LOCAL.value().err(),
+        GUARD_TRUSTED_PROXIES.value().err(),
+        GUARD_ALLOW.value().err(),
+    ];
+    for error in errors.iter().flatten() {
+        startup_warning(error);
+    }
+}
+
+/// A setting with a syntax of its own. It may differ between requests.
+pub struct Parsed<T> {
+    name: &'static CStr,
+    value: Followed,
+    parse: fn(&str) -> Result<T, SyntaxError>,
+}
+
+impl<T> Parsed<T> {
+    const fn new(name: &'static CStr, parse: fn(&str) -> Result<T, SyntaxError>) -> Self {
+        Self {
+            name,
+            value: Followed::new(name),
+            parse,
+        }
+    }
+
+    const fn definition(&'static self, permission: IniEntryPermission) -> IniEntryDef {
+        self.value.definition(c"", permission)
+    }
+
+    /// Passes the current text to `read` and returns the result.
+    pub fn text<R>(&self, read: impl FnOnce(&[u8]) -> R) -> R {
+        self.value.read(read)
+    }
+
+    /// Parses the current text.
+    ///
+    /// # Errors
+    /// Returns a message that quotes the text from the position of the error.
+    pub fn value(&self) -> Result<T, String> {
+        self.value.read(|text| {
+            let text = String::from_utf8_lossy(text);
+            (self.parse)(&text).map_err(|SyntaxError { at, expected }| {
+                let name = self.name.to_string_lossy();
+                let rest = quotable(&text[at..]);
+                let at = at + 1;
+                format!(
+                    "{name} must have {expected} at position {at}, \"{rest}\" given; using the default"
+                )
+            })
+        })
+    }
+}
+
+/// Returns whether the guard denies requests. Otherwise it only counts them.
+pub fn guard_enforces() -> bool {
+    read(GUARD_MODE, enforce).unwrap_or(true)
 }
 
 /// The report of a failure that the failure policy hides from the caller.
@@ -97,13 +173,17 @@ fn checked<T>(name: &CStr, expected: &str, default: T, read: fn(&str) -> Option<
     self::read(name, read).unwrap_or_else(|| {
         let value = system::setting(name);
         let name = name.to_string_lossy();
-        // A double quote would end the quotation.
-        let value = String::from_utf8_lossy(&value).replace('"', "'");
+        let value = quotable(&String::from_utf8_lossy(&value));
         startup_warning(&format!(
             "{name} must be {expected}, \"{value}\" given; using the default"
         ));
         default
     })
+}
+
+/// Returns a text without double quotes, which would end the quotation.
+fn quotable(text: &str) -> String {
+    text.replace('"', "'")
 }
 
 fn read<T>(name: &CStr, read: fn(&str) -> Option<T>) -> Option<T> {
@@ -138,6 +218,14 @@ fn evict(value: &str) -> Option<bool> {
     match value {
         "evict" => Some(true),
         "refuse" => Some(false),
+        _ => None,
+    }
+}
+
+fn enforce(value: &str) -> Option<bool> {
+    match value {
+        "enforce" => Some(true),
+        "observe" => Some(false),
         _ => None,
     }
 }

@@ -14,6 +14,7 @@ mod decision;
 #[rustfmt::skip]
 mod declared;
 mod exceptions;
+mod guard;
 mod ini;
 mod metrics;
 mod phpinfo;
@@ -54,13 +55,16 @@ extern "C" fn startup(_kind: i32, module: i32) -> i32 {
 /// Implements MSHUTDOWN. Also runs in every child that exits, so it may detach the segment but not
 /// destroy it.
 extern "C" fn shutdown(_kind: i32, module: i32) -> i32 {
+    let ending = Ending::in_shutdown();
+    guard::remove(&ending);
     system::forget_settings(module);
-    segment::detach(&Ending::in_shutdown());
+    segment::detach(&ending);
     SUCCESS
 }
 
-/// Implements RINIT. Prepares the segment for a request.
+/// Implements RINIT. Prepares the segment and the guard for a request.
 extern "C" fn request_startup(_kind: i32, _module: i32) -> i32 {
     segment::request_begins();
+    guard::request_begins();
     SUCCESS
 }

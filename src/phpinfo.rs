@@ -4,6 +4,7 @@ use crate::counters::{self, Counter, REMOTE, SHARED_MEMORY, decided, kind};
 use crate::segment;
 use crate::zend::system;
 use ext_php_rs::zend::ModuleEntry;
+use std::fmt::Display;
 use tokenbucket_core::host::Host;
 use tokenbucket_core::memory::Backing;
 use tokenbucket_core::remote::breaker::State;
@@ -40,8 +41,8 @@ pub extern "C" fn phpinfo(module: *mut ModuleEntry) {
     system::print_settings(module);
 }
 
-fn row(name: impl ToString, value: impl ToString) -> Row {
-    (name.to_string(), value.to_string())
+fn row(name: impl Into<String>, value: impl Display) -> Row {
+    (name.into(), value.to_string())
 }
 
 fn memory(rows: &mut Vec<Row>, host: &Host) {
@@ -107,16 +108,14 @@ fn store(state: &State, now: Timestamp) -> String {
             format!("down, tried again in {pause:.0} ms")
         }
     };
-    let mut text = format!("{}: {breaker}", state.name);
     let durations = state.durations;
     let calls = durations.calls();
-    text += &format!(", calls {calls}");
-    if calls > 0 {
-        let mean = in_ms(durations.ticks / calls);
-        text += &format!(", mean {mean:.3} ms");
+    let mut parts = vec![breaker, format!("calls {calls}")];
+    if let Some(mean) = durations.ticks.checked_div(calls) {
+        parts.push(format!("mean {:.3} ms", in_ms(mean)));
     }
     if let Some(p99) = durations.percentile(99) {
-        text += &format!(", 99 % within {} ms", in_ms(p99));
+        parts.push(format!("99 % within {} ms", in_ms(p99)));
     }
     let causes = state.causes.iter().filter(|it| it.1 > 0);
     let causes: Vec<_> = causes
@@ -125,7 +124,9 @@ fn store(state: &State, now: Timestamp) -> String {
     if let Some((cause, at)) = &state.last {
         let age = seconds::from_ticks(now.saturating_since(*at));
         let causes = causes.join(", ");
-        text += &format!(", failures: {causes}, the last one {age:.0} s ago: {cause}");
+        parts.push(format!(
+            "failures: {causes}, the last one {age:.0} s ago: {cause}"
+        ));
     }
-    text
+    format!("{}: {}", state.name, parts.join(", "))
 }

@@ -51,7 +51,13 @@ pub fn attach(starting: &Starting) -> anyhow::Result<()> {
     let contents = Host::new(settings.segment, |layout| {
         named(&settings, layout).map_or_else(|| private(starting, layout), Ok)
     });
-    HOST.set(starting, contents.context("no shared memory")?);
+    let host = contents.context("no shared memory")?;
+    let host = if system::HAS_THREADS {
+        host.counting_by_thread()
+    } else {
+        host
+    };
+    HOST.set(starting, host);
     host::share_addresses().context("no shared memory")?;
     Ok(())
 }

@@ -13,6 +13,11 @@ foreach (ini_get_all('tokenbucket') as $name => $setting) {
 ?>
 --EXPECT--
 tokenbucket.failure_report = 'log' SYSTEM
+tokenbucket.guard = '' SYSTEM
+tokenbucket.guard_allow = '' SYSTEM
+tokenbucket.guard_local = '' PERDIR
+tokenbucket.guard_mode = 'enforce' SYSTEM
+tokenbucket.guard_trusted_proxies = '' SYSTEM
 tokenbucket.namespace = '' PERDIR
 tokenbucket.shm_full = 'evict' SYSTEM
 tokenbucket.shm_group = '' SYSTEM
@@ -21,6 +26,16 @@ tokenbucket.shm_path = '' SYSTEM
 tokenbucket.shm_size = '32M' SYSTEM
 tokenbucket.track_identifiers = '0' SYSTEM
 -- at run time --
+bool(false)
+bool(true)
+bool(false)
+bool(true)
+bool(false)
+bool(true)
+bool(false)
+bool(true)
+bool(false)
+bool(true)
 bool(false)
 bool(true)
 bool(false)

@@ -31,6 +31,11 @@ echo preg_replace(['/(?<=Version => ).*/', '/\d+ bytes/', '/\d+ s ago/', '/down,
 bool(true)
 bool(false)
 tokenbucket.failure_report => no value => no value
+tokenbucket.guard => no value => no value
+tokenbucket.guard_allow => no value => no value
+tokenbucket.guard_local => no value => no value
+tokenbucket.guard_mode => enforce => enforce
+tokenbucket.guard_trusted_proxies => no value => no value
 tokenbucket.namespace => shop => shop
 tokenbucket.shm_full => evict => evict
 tokenbucket.shm_group => no value => no value

@@ -98,6 +98,8 @@ struct Hashed {
     namespace: Vec<u8>,
     /// The length of the setting's value.
     outer: usize,
+    /// The hasher of the segment. PHP may start again in this process, with another segment.
+    root: KeyHasher,
     hasher: KeyHasher,
 }
 
@@ -116,7 +118,9 @@ fn hasher(inner: &[u8]) -> KeyHasher {
             return store.hasher_of([b"", b""]);
         }
         LATEST.with_borrow_mut(|latest| {
-            let is_same = |it: &&Hashed| it.namespace.split_at(it.outer) == (outer, inner);
+            let root = store.hasher();
+            let is_same =
+                |it: &&Hashed| it.namespace.split_at(it.outer) == (outer, inner) && it.root == root;
             if let Some(same) = latest.as_ref().filter(is_same) {
                 return same.hasher;
             }
@@ -124,6 +128,7 @@ fn hasher(inner: &[u8]) -> KeyHasher {
             *latest = Some(Hashed {
                 namespace: [outer, inner].concat(),
                 outer: outer.len(),
+                root,
                 hasher,
             });
             hasher

@@ -11,6 +11,11 @@
 #include "ext/date/php_date.h"
 #include "ext/spl/spl_exceptions.h"
 
+/* The layout of the engine's globals depends on the processor. */
+#if defined(__aarch64__) && defined(HAVE__FPU_SETCW)
+#error "these are the headers of a PHP for another processor"
+#endif
+
 /* zend/pdo.rs reads the head of a PDO object, if this PHP has PDO. */
 #if __has_include("ext/pdo/php_pdo_driver.h")
 #include "ext/pdo/php_pdo_driver.h"

@@ -14,6 +14,8 @@ pub fn is_of(object: Obj<'_>, class: &str) -> bool {
 /// Returns true if the class of this name exists and was declared by an extension, not by PHP code.
 pub fn is_internal(class: &str) -> bool {
     // SAFETY: `find_class` returns null or a live class.
-    unsafe { find_class(class).as_ref() }
-        .is_some_and(|entry| u32::from(entry.type_.cast_unsigned()) == symbols::ZEND_INTERNAL_CLASS)
+    // The type is a C char, which is unsigned on AArch64.
+    unsafe { find_class(class).as_ref() }.is_some_and(|entry| {
+        u32::from(entry.type_.to_ne_bytes()[0]) == symbols::ZEND_INTERNAL_CLASS
+    })
 }

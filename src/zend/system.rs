@@ -5,7 +5,8 @@ use super::throw::text;
 use super::{bailout, symbols};
 use ext_php_rs::ffi::{
     IS_STRING_EX, ext_php_rs_executor_globals, ext_php_rs_sapi_module, php_info_print_table_end,
-    php_info_print_table_row, php_info_print_table_start, zend_ini_entry, zend_string,
+    php_info_print_table_row, php_info_print_table_start, zend_hash_str_find, zend_ini_entry,
+    zend_string,
 };
 use ext_php_rs::flags::IniEntryPermission;
 use ext_php_rs::types::{ZendStr, Zval};
@@ -211,42 +212,58 @@ pub fn print_table(rows: &[(String, String)]) {
     }
 }
 
-const _: () = assert!(
-    ext_php_rs::ffi::USING_ZTS == 0,
-    "thread-safe builds of PHP are not supported yet: a followed setting is one a process"
-);
+/// True if this PHP is thread-safe. Then each thread runs requests, with settings of its own.
+pub const HAS_THREADS: bool = ext_php_rs::ffi::USING_ZTS != 0 && !cfg!(feature = "one-thread");
 
 /// A setting whose current value is kept here, so that reading it needs no look-up. The engine
-/// reports each change.
+/// reports each change. In a thread-safe PHP each thread has its own value, which is looked up.
 #[derive(Debug)]
-pub struct Followed(AtomicPtr<zend_string>);
+pub struct Followed {
+    name: &'static CStr,
+    value: AtomicPtr<zend_string>,
+}
 
 impl Followed {
     /// Returns a setting that is not registered yet.
-    pub const fn new() -> Self {
-        Self(AtomicPtr::new(ptr::null_mut()))
+    pub const fn new(name: &'static CStr) -> Self {
+        let value = AtomicPtr::new(ptr::null_mut());
+        Self { name, value }
     }
 
     /// Returns the definition of the setting.
     pub const fn definition(
         &'static self,
-        name: &'static CStr,
         default: &'static CStr,
         permission: IniEntryPermission,
     ) -> IniEntryDef {
         IniEntryDef {
-            on_modify: Some(follow),
+            on_modify: if HAS_THREADS { None } else { Some(follow) },
             mh_arg1: ptr::from_ref(self).cast_mut().cast(),
-            ..IniEntryDef::new(name, default, permission)
+            ..IniEntryDef::new(self.name, default, permission)
+        }
+    }
+
+    fn value(&self) -> *mut zend_string {
+        if !HAS_THREADS {
+            return self.value.load(Ordering::Relaxed);
+        }
+        let (name, length) = (self.name.as_ptr(), self.name.count_bytes());
+        // SAFETY: the globals of this thread live as long as its requests. The table of settings
+        // holds entries.
+        unsafe {
+            let settings = (*ext_php_rs_executor_globals()).ini_directives;
+            let entry = zend_hash_str_find(settings, name, length).as_ref();
+            let entry = entry.and_then(|entry| entry.value.ptr.cast::<zend_ini_entry>().as_ref());
+            entry.map_or(ptr::null_mut(), |entry| entry.value)
         }
     }
 
     /// Passes the value to `read` and returns the result. `read` must not run PHP code, because
     /// that could change the setting.
     pub fn read<R>(&self, read: impl FnOnce(&[u8]) -> R) -> R {
-        // SAFETY: the pointer is null or the last value that the engine reported. The engine keeps
-        // that value until it reports another value.
-        let value = unsafe { self.0.load(Ordering::Relaxed).cast::<ZendStr>().as_ref() };
+        // SAFETY: the pointer is null or the current value. The engine keeps that value until it
+        // reports another value.
+        let value = unsafe { self.value().cast::<ZendStr>().as_ref() };
         read(value.map_or(b"".as_slice(), |value| value.as_bytes()))
     }
 }
@@ -266,7 +283,7 @@ unsafe extern "C" fn follow(
 ) -> c_int {
     // SAFETY: the definition passes the address of a static.
     unsafe { &*followed.cast::<Followed>() }
-        .0
+        .value
         .store(value, Ordering::Relaxed);
     0
 }

@@ -70,6 +70,28 @@ final class Fpm
         return FastCgi::get("$this->folder/$pool.sock", $script, $query);
     }
 
+    /**
+     * Returns the response of a request with these variables: its status, its header fields by
+     * their names in lower case, and its body. Returns null if the worker died.
+     *
+     * @param array<string, string> $variables such as REMOTE_ADDR
+     * @return ?array{status: int, fields: array<string, string>, body: string}
+     */
+    public function request(string $script, array $variables = [], string $pool = 'www'): ?array
+    {
+        $output = FastCgi::output("$this->folder/$pool.sock", $script, $variables);
+        if ($output === null) {
+            return null;
+        }
+        [$header, $body] = explode("\r\n\r\n", $output, 2) + [1 => ''];
+        $fields = [];
+        foreach (explode("\r\n", $header) as $line) {
+            [$name, $value] = explode(': ', $line, 2) + [1 => ''];
+            $fields[strtolower($name)] = $value;
+        }
+        return ['status' => (int) ($fields['status'] ?? 200), 'fields' => $fields, 'body' => $body];
+    }
+
     /** Returns the process id of the master, or 0 if it does not run. */
     public function master(): int
     {
@@ -187,8 +209,8 @@ final class Fpm
         }
     }
 
-    /** @return list<int> */
-    private static function children(int $parent): array
+    /** @return list<int> the children of a process */
+    public static function children(int $parent): array
     {
         $children = [];
         foreach (glob('/proc/[0-9]*') as $process) {

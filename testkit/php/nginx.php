@@ -45,6 +45,9 @@ final class Nginx extends ServerProcess
                         fastcgi_param SCRIPT_FILENAME {$this->fpm->folder}\$uri.php;
                         fastcgi_param REQUEST_METHOD \$request_method;
                         fastcgi_param QUERY_STRING \$query_string;
+                        fastcgi_param REQUEST_URI \$request_uri;
+                        fastcgi_param SCRIPT_NAME \$uri;
+                        fastcgi_param SERVER_NAME \$server_name;
                         fastcgi_param REMOTE_ADDR \$remote_addr;
                     }
                 }

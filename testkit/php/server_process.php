@@ -12,7 +12,7 @@ abstract class ServerProcess
     private const PATIENCE = 10;
 
     /** Kills the server and removes its folder when the input of the watchdog ends. */
-    private const WATCHDOG = 'cat >/dev/null; kill -9 "$1"; rm -rf "$2"';
+    private const WATCHDOG = 'cat >/dev/null; kill -9 "-$1" "$1"; rm -rf "$2"';
 
     public readonly string $folder;
     /** The port of 127.0.0.1 that the server listens on, or 0. */
@@ -61,7 +61,7 @@ abstract class ServerProcess
         }
     }
 
-    /** Kills the process, as in a crash. Returns when it no longer exists. */
+    /** Kills the server and its children, as in a crash. Returns when it no longer exists. */
     public function kill(): void
     {
         if ($this->process === null) {
@@ -73,6 +73,7 @@ abstract class ServerProcess
         array_map(fclose(...), $this->pipes);
         proc_close($this->watchdog);
         proc_terminate($this->process, 9);
+        exec("kill -9 -$this->pid 2>/dev/null");
         proc_close($this->process);
         $this->pipes = [];
         $this->watchdog = $this->process = null;
@@ -106,7 +107,8 @@ abstract class ServerProcess
 
     private function launch(int $port): void
     {
-        $command = self::unprivileged($this->arguments($port));
+        // The server leads a process group, with which its children are killed.
+        $command = self::unprivileged(['setsid', ...$this->arguments($port)]);
         $null = ['file', '/dev/null', 'r+'];
         $log = ['file', "$this->folder/log", 'a'];
         $this->process = proc_open($command, [$null, $log, $log], $none, $this->folder)

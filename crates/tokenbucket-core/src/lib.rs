@@ -13,6 +13,7 @@ pub mod batch;
 pub mod clock;
 pub mod decision;
 mod digest;
+pub mod guard;
 pub mod host;
 pub mod key;
 pub mod memory;
@@ -26,6 +27,7 @@ pub mod sql;
 pub mod step;
 pub mod store;
 pub mod tokens;
+mod worker;
 
 pub use clock::{TICKS_PER_SECOND, Ticks, Timestamp, boot_clock};
 pub use decision::Decision;

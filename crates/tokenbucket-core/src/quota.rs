@@ -149,19 +149,26 @@ impl Quota {
     /// Returns [`QuotaError`] if the capacity is zero or the span is too long. Returns
     /// [`QuotaError::RateTooHigh`] if the span is 0 or too short.
     pub fn within(capacity: Tokens, span: Ticks, grain: Grain) -> Result<Self, QuotaError> {
-        if capacity.is_zero() {
-            return Err(QuotaError::NoCapacity);
-        }
         Self::refilling(capacity, capacity, span, grain)
     }
 
-    /// Returns the quota of at most `capacity` tokens, with `added` tokens in each `span`.
-    fn refilling(
+    /// Returns the quota of at most `capacity` tokens, to which `added` tokens are added in each
+    /// `span` of ticks, for a store that counts in `grain`.
+    ///
+    /// # Errors
+    /// Returns the errors of [`Quota::within`], and [`QuotaError::NoRate`] if no tokens are added.
+    pub fn refilling(
         capacity: Tokens,
         added: Tokens,
         span: Ticks,
         grain: Grain,
     ) -> Result<Self, QuotaError> {
+        if capacity.is_zero() {
+            return Err(QuotaError::NoCapacity);
+        }
+        if added.is_zero() {
+            return Err(QuotaError::NoRate);
+        }
         // Finds the least group of tokens whose refill takes at least LEAST_UNIT grains, and the
         // time of that refill. At MAX_RATE tokens a second, a group is 10^9 tokens, or 10^12 if a
         // grain is a microsecond.

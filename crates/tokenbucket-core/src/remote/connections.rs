@@ -1,8 +1,11 @@
-//! The idle connections of this process, kept between calls and between PHP requests.
+//! The idle connections of this thread, kept between calls and between PHP requests. PHP has one
+//! thread, except in a thread-safe build.
 //!
 //! A call takes a connection out, and puts the connection back only after all replies have been
 //! read. So a connection that broke, timed out or stopped in the middle of a reply is never reused.
-//! No lock is held while a call waits.
+//!
+//! Each thread has its own connections, so that they need no lock. A lock that another thread holds
+//! during a fork would stay locked in the child. A thread that ends closes its connections.
 //!
 //! A connection belongs to the process that opened it. A forked child drops the connections of its
 //! parent. Dropping closes the child's descriptors and sends nothing to the server.
@@ -12,9 +15,9 @@
 
 use crate::clock::{TICKS_PER_SECOND, Ticks, Timestamp, boot_clock};
 use crate::memory::fork::generation;
-use parking_lot::Mutex;
+use std::cell::RefCell;
 
-/// The most idle connections to keep. A process usually has a few servers, and makes one call at a
+/// The most idle connections to keep. A thread usually has a few servers, and makes one call at a
 /// time.
 const MOST: usize = 64;
 
@@ -24,7 +27,7 @@ pub(super) const LONGEST_IDLE: Ticks = 30 * TICKS_PER_SECOND;
 
 /// Idle connections `C` to servers that are identified by `K`.
 #[derive(Debug)]
-pub struct Connections<K, C>(Mutex<Vec<Idle<K, C>>>);
+pub struct Connections<K, C>(RefCell<Vec<Idle<K, C>>>);
 
 #[derive(Debug)]
 struct Idle<K, C> {
@@ -39,7 +42,7 @@ impl<K: PartialEq + Clone, C> Connections<K, C> {
     /// Creates an empty pool.
     #[must_use]
     pub const fn new() -> Self {
-        Self(Mutex::new(Vec::new()))
+        Self(RefCell::new(Vec::new()))
     }
 
     /// Removes and returns the connection to `server` that was used last. Drops connections that
@@ -50,7 +53,7 @@ impl<K: PartialEq + Clone, C> Connections<K, C> {
 
     fn take_at(&self, server: &K, now: Timestamp) -> Option<C> {
         let generation = generation();
-        let mut all = self.0.lock();
+        let mut all = self.0.borrow_mut();
         all.retain(|idle| {
             idle.generation == generation && now.saturating_since(idle.since) < LONGEST_IDLE
         });
@@ -60,7 +63,7 @@ impl<K: PartialEq + Clone, C> Connections<K, C> {
 
     /// Keeps a connection for the next call. Every reply on it must have been read.
     pub fn keep(&self, server: &K, connection: C) {
-        let mut all = self.0.lock();
+        let mut all = self.0.borrow_mut();
         if all.len() == MOST {
             all.remove(0);
         }

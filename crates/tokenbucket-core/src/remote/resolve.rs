@@ -17,8 +17,8 @@
 use crate::clock::{TICKS_PER_SECOND, Ticks, Timestamp, boot_clock};
 use crate::key::KeyHasher;
 use crate::memory::Region;
-use rustix::io::Errno;
-use rustix::process::{Pid, getpid, test_kill_process};
+use crate::worker;
+use rustix::thread::gettid;
 use std::io;
 use std::net::{IpAddr, Ipv6Addr, SocketAddr, SocketAddrV6, ToSocketAddrs};
 use std::ops::Deref;
@@ -50,7 +50,7 @@ pub(crate) struct Cell {
     paused_until: AtomicU64,
     /// Odd while the addresses are being written. It changes with each write.
     version: AtomicU64,
-    /// The id of the process that looks the name up; 0 while no process does.
+    /// The id of the thread that looks the name up; 0 while no thread does.
     asker: AtomicU32,
     /// The index of the address to connect to first, because an earlier one is dead.
     first: AtomicU32,
@@ -65,7 +65,8 @@ static OWN: [Cell; CELLS] = [const { Cell::new() }; CELLS];
 /// Uses `cells` from now on, or the cells of this process if `cells` is `None`. Processes that are
 /// forked later share `cells`.
 pub(crate) fn share(cells: Option<Region<Cell>>) {
-    if let Ok(mut shared) = SHARED.write() {
+    // Does not wait, because another thread may have been reading when this process was forked.
+    if let Ok(mut shared) = SHARED.try_write() {
         *shared = cells.map(Arc::new);
     }
 }
@@ -197,19 +198,10 @@ impl Cell {
         now.0 >= paused_until && now.saturating_since(Timestamp(found_at)) >= BELIEVED
     }
 
-    /// Makes this process the only one that looks the name up. Returns false if another living
-    /// process does so.
+    /// Makes this thread the only one that looks the name up. Returns false if another living
+    /// thread of any process does so.
     fn lease(&self) -> bool {
-        let owner = self.asker.load(SeqCst);
-        let mine = getpid().as_raw_nonzero().get().cast_unsigned();
-        // Only SRCH means that the process is dead. Any other error means that it exists.
-        let is_free = Pid::from_raw(owner.cast_signed())
-            .is_none_or(|pid| owner == mine || test_kill_process(pid) == Err(Errno::SRCH));
-        is_free
-            && self
-                .asker
-                .compare_exchange(owner, mine, SeqCst, SeqCst)
-                .is_ok()
+        worker::claim(&self.asker, gettid(), SeqCst)
     }
 
     /// Looks the name up. If that fails, returns the addresses that are known.
@@ -319,6 +311,8 @@ fn unpack([high, low, rest]: [u64; 3]) -> Option<SocketAddr> {
 #[allow(clippy::unwrap_used)]
 mod tests {
     use super::*;
+    use std::sync::mpsc;
+    use std::thread;
 
     /// Returns a name that is invalid, so that its lookup fails without a DNS server.
     fn invalid(name: &str) -> String {
@@ -393,6 +387,27 @@ mod tests {
             !is_due(&host, 1),
             "the worker was killed, so this one looked the name up"
         );
+    }
+
+    #[test]
+    fn one_thread_at_a_time_looks_a_name_up() {
+        let cell = Cell::of("threads", 1).unwrap();
+        let lease = || (cell.lease(), gettid());
+        let (leased, thread) = thread::scope(|scope| {
+            let (send, receive) = mpsc::channel();
+            let (end, wait) = mpsc::channel::<()>();
+            scope.spawn(move || {
+                send.send(lease()).unwrap();
+                wait.recv().ok();
+            });
+            let first = receive.recv().unwrap();
+            assert!(!cell.lease(), "a living thread looks the name up");
+            drop(end);
+            first
+        });
+        assert!(leased);
+        worker::wait_for_end(thread);
+        assert!(cell.lease(), "the thread has ended");
     }
 
     #[test]

@@ -1,26 +1,32 @@
-//! Counters of events, for the status. Each process counts in its own shard of a segment, so that
-//! processes do not share a cache line.
+//! Counters of events, for the status. Each worker counts in its own shard of a segment, so that
+//! workers do not share a cache line. A worker is a process, or a thread in a thread-safe PHP.
 //!
-//! A process chooses its shard at its first count in a segment after a fork. If all workers
-//! inherited one shard, they would contend for its cache line. The process owns the shard until it
-//! dies, so it may count without an atomic addition.
+//! A worker chooses its shard at its first count in a segment after a fork. If all workers
+//! inherited one shard, they would contend for its cache line. The worker owns the shard until it
+//! dies, so it may count decisions without an atomic addition.
 //!
-//! Sums are exact for up to 64 processes at a time. With more processes, some of them share a shard
-//! and may overwrite each other's counts. The same can happen to processes in different PID
-//! namespaces, such as containers that share a named segment. A process that is killed between a
-//! grant and its count leaves that one grant uncounted.
+//! If all of these shards have owners, a further worker uses one of the last shards. These have no
+//! owner, and every count there is an atomic addition. So sums are exact for any number of workers.
+//! Workers in different PID namespaces, such as containers that share a named segment, may
+//! overwrite each other's counts, because their ids may be equal. A worker that is killed between
+//! a grant and its count leaves that one grant uncounted.
 
 use crate::key::Row;
 use crate::memory::Region;
 use crate::memory::fork::generation;
-use rustix::io::Errno;
-use rustix::process::{Pid, getpid, test_kill_process};
+use crate::worker;
+use rustix::process::{Pid, getpid};
+use rustix::thread::gettid;
 use std::array;
+use std::cell::Cell;
 use std::ops::Index;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering::Relaxed};
 
-/// The number of shards. If more processes count, some of them share a shard.
+/// The number of shards.
 pub const SHARDS: usize = 64;
+
+/// The number of shards that a worker can own. All further workers share the other shards.
+const OWNED: usize = SHARDS - 8;
 
 /// The events that are counted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -120,7 +126,7 @@ pub struct Shard {
     evicted_ticks: AtomicU64,
     evicted_ticks_max: AtomicU64,
     tickets: AtomicU64,
-    /// The id of the process that owns this shard.
+    /// The id of the worker that owns this shard.
     owner: AtomicU32,
 }
 
@@ -133,31 +139,34 @@ impl Shard {
     /// Counts one event.
     #[inline]
     pub fn count(&self, event: Event) {
-        add_one(&self.events[event as usize]);
+        // Relaxed, because no other access depends on a count.
+        self.events[event as usize].fetch_add(1, Relaxed);
     }
 
     /// Counts a decision on a bucket whose key has this row.
-    #[inline]
     pub fn count_decision(&self, row: Row, by: By, granted: bool) {
-        add_one(&self.decisions[row].0[by as usize][usize::from(!granted)]);
+        self.decisions(row, by, granted).fetch_add(1, Relaxed);
     }
 
-    /// Makes `process` the owner if the shard has no owner or its owner is dead. Returns whether
+    /// Counts a decision in a shard that the caller owns.
+    #[inline]
+    fn count_own_decision(&self, row: Row, by: By, granted: bool) {
+        let counter = self.decisions(row, by, granted);
+        // A load and a store are enough, because only the owner writes. An atomic addition would
+        // take a tenth of the time of a grant.
+        counter.store(counter.load(Relaxed).wrapping_add(1), Relaxed);
+    }
+
+    #[inline]
+    fn decisions(&self, row: Row, by: By, granted: bool) -> &AtomicU64 {
+        &self.decisions[row].0[by as usize][usize::from(!granted)]
+    }
+
+    /// Makes `worker` the owner if the shard has no owner or its owner is dead. Returns whether
     /// this succeeded.
-    fn claim(&self, process: Pid) -> bool {
-        let owner = self.owner.load(Relaxed);
-        let is_free = match Pid::from_raw(owner.cast_signed()) {
-            None => true,
-            // Only SRCH means that the process is dead. Any other error means that it exists.
-            Some(pid) => pid == process || test_kill_process(pid) == Err(Errno::SRCH),
-        };
-        let mine = process.as_raw_nonzero().get().cast_unsigned();
+    fn claim(&self, worker: Pid) -> bool {
         // Relaxed, because the owner only accesses counters.
-        is_free
-            && self
-                .owner
-                .compare_exchange(owner, mine, Relaxed, Relaxed)
-                .is_ok()
+        worker::claim(&self.owner, worker, Relaxed)
     }
 
     /// Counts an eviction. `missing` is the number of ticks that the evicted bucket lacked.
@@ -172,14 +181,6 @@ impl Shard {
         // Relaxed, because the number must only be unique. An atomic addition guarantees that.
         self.tickets.fetch_add(1, Relaxed)
     }
-}
-
-#[inline]
-fn add_one(counter: &AtomicU64) {
-    // Relaxed, because no other access depends on a count. A load and a store are enough, because
-    // only one process writes to the shard. An atomic addition would take a tenth of the time of a
-    // grant.
-    counter.store(counter.load(Relaxed).wrapping_add(1), Relaxed);
 }
 
 /// The sums over all shards.
@@ -241,50 +242,105 @@ impl Totals {
     }
 }
 
-/// The shards of a segment, and the choice of the shard in which this process counts.
+/// The shards of a segment, and the choice of the shard in which this worker counts.
 #[derive(Debug)]
 pub struct Counters {
     pub(super) shards: Region<Shard>,
-    /// Upper half: the fork generation of the process that chose. Lower half: the number of its
-    /// shard.
+    /// Distinguishes these counters from those of other segments that this process has mapped.
+    id: u32,
+    /// Upper half: the fork generation of the process that chose. Lower half: the number of the
+    /// shard that it owns. Never the current generation if threads choose, or if the process owns
+    /// no shard.
     chosen: AtomicU64,
+    by_thread: bool,
+}
+
+/// The number of [`Counters`] that this process has made.
+static MADE: AtomicU32 = AtomicU32::new(0);
+
+thread_local! {
+    /// The latest choice of this thread: the id of the counters, the fork generation, and the
+    /// number of the shard.
+    static CHOICE: Cell<(u32, u32, usize)> = const { Cell::new((0, 0, 0)) };
 }
 
 impl Counters {
-    pub(crate) const fn new(shards: Region<Shard>) -> Self {
+    pub(crate) fn new(shards: Region<Shard>) -> Self {
         Self {
             shards,
+            id: MADE.fetch_add(1, Relaxed).wrapping_add(1),
             // A generation is never `u32::MAX`, so the first count chooses a shard.
             chosen: AtomicU64::new(u64::MAX),
+            by_thread: false,
         }
     }
 
-    /// Returns this process's shard and the shard's number.
+    /// Makes each thread of this process choose a shard of its own from now on.
+    pub(crate) const fn count_by_thread(&mut self) {
+        self.by_thread = true;
+    }
+
+    /// Counts a decision on a bucket whose key has this row.
     #[inline]
-    // The casts take one half of `chosen` each.
-    #[allow(clippy::cast_possible_truncation)]
-    pub fn shard(&self) -> (usize, &Shard) {
-        // Relaxed, because a race between threads is harmless. The threads choose the same shard,
-        // or they count in different shards.
-        let chosen = self.chosen.load(Relaxed);
-        let number = if (chosen >> 32) as u32 == generation() {
-            chosen as u32 as usize % SHARDS
+    pub fn count_decision(&self, row: Row, by: By, granted: bool) {
+        match self.of_process() {
+            Some(number) => self.shards[number].count_own_decision(row, by, granted),
+            None => self.count_in_chosen(row, by, granted),
+        }
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn count_in_chosen(&self, row: Row, by: By, granted: bool) {
+        let number = self.choose();
+        let shard = &self.shards[number];
+        if number < OWNED {
+            shard.count_own_decision(row, by, granted);
         } else {
-            self.choose()
-        };
+            shard.count_decision(row, by, granted);
+        }
+    }
+
+    /// Returns this worker's shard and the shard's number.
+    #[inline]
+    pub fn shard(&self) -> (usize, &Shard) {
+        let number = self.of_process().unwrap_or_else(|| self.choose());
         (number, &self.shards[number])
     }
 
-    /// Chooses a shard that no living process owns, and returns its number. If all shards are
-    /// owned, chooses one to share.
+    /// Returns the number of the shard that this process owns as a whole. A process without
+    /// threads of PHP needs no thread-local variable to find it.
+    #[inline]
+    // The casts take one half of `chosen` each.
+    #[allow(clippy::cast_possible_truncation)]
+    fn of_process(&self) -> Option<usize> {
+        // Relaxed, because the number is all that is read.
+        let chosen = self.chosen.load(Relaxed);
+        let is_current = (chosen >> 32) as u32 == generation();
+        is_current.then_some(chosen as u32 as usize % SHARDS)
+    }
+
+    /// Returns the number of this worker's shard. At the first call in a segment after a fork, it
+    /// chooses a shard that no living worker owns. If all shards are owned, it chooses one to
+    /// share.
     #[cold]
+    #[inline(never)]
     fn choose(&self) -> usize {
-        let process = getpid();
-        let shared = process.as_raw_nonzero().get().cast_unsigned() as usize % SHARDS;
-        let number = self.shards.iter().position(|shard| shard.claim(process));
-        let number = number.unwrap_or(shared);
-        let chosen = u64::from(generation()) << 32 | number as u64;
-        self.chosen.store(chosen, Relaxed);
+        let generation = generation();
+        let (id, chosen_in, number) = CHOICE.get();
+        if (id, chosen_in) == (self.id, generation) {
+            return number;
+        }
+        let worker = if self.by_thread { gettid() } else { getpid() };
+        let shared = worker.as_raw_nonzero().get().cast_unsigned() as usize % (SHARDS - OWNED);
+        let mut owned = self.shards[..OWNED].iter();
+        let number = owned.position(|shard| shard.claim(worker));
+        if let Some(number) = number.filter(|_| !self.by_thread) {
+            let chosen = u64::from(generation) << 32 | number as u64;
+            self.chosen.store(chosen, Relaxed);
+        }
+        let number = number.unwrap_or(OWNED + shared);
+        CHOICE.set((self.id, generation, number));
         number
     }
 }
@@ -295,16 +351,22 @@ mod tests {
     use super::*;
     use crate::host::{Host, Settings, lines};
     use crate::memory::Segment;
+    use std::sync::Barrier;
+    use std::thread;
 
-    /// Returns the numbers of the shards that two calls return. Process 1, which is alive, owns all
-    /// shards except `free`.
-    fn chosen(free: Option<usize>) -> [usize; 2] {
+    fn host() -> Host {
         let settings = Settings {
             lines: lines(1 << 16),
             diagnostics: false,
             evict: false,
         };
-        let host: Host = Host::new(settings, Segment::private).unwrap();
+        Host::new(settings, Segment::private).unwrap()
+    }
+
+    /// Returns the numbers of the shards that two calls return. Process 1, which is alive, owns all
+    /// shards except `free`.
+    fn chosen(free: Option<usize>) -> [usize; 2] {
+        let host = host();
         let counters = &host.slots().counters;
         for (number, shard) in counters.shards.iter().enumerate() {
             let owner = u32::from(Some(number) != free);
@@ -315,7 +377,7 @@ mod tests {
 
     #[test]
     fn a_process_chooses_the_shard_without_an_owner() {
-        for free in [0, 5, SHARDS - 1] {
+        for free in [0, 5, OWNED - 1] {
             assert_eq!(chosen(Some(free)), [free; 2]);
         }
     }
@@ -323,6 +385,48 @@ mod tests {
     #[test]
     fn a_process_shares_a_shard_if_all_have_owners() {
         let process = getpid().as_raw_nonzero().get().cast_unsigned() as usize;
-        assert_eq!(chosen(None), [process % SHARDS; 2]);
+        assert_eq!(chosen(None), [OWNED + process % (SHARDS - OWNED); 2]);
+    }
+
+    #[test]
+    fn threads_that_own_or_share_shards_lose_no_count() {
+        const THREADS: usize = 2 * SHARDS;
+        const CALLS: u64 = 20_000;
+        let host = host().counting_by_thread();
+        let counters = &host.slots().counters;
+        let all_run = Barrier::new(THREADS);
+        let count = || {
+            counters.shard();
+            all_run.wait();
+            for call in 0..CALLS {
+                counters.count_decision(Row(0), By::SharedMemory, call % 2 == 0);
+                counters.shard().1.count(Event::Conflict);
+            }
+            counters.shard().0
+        };
+        let mut numbers: Vec<_> = thread::scope(|scope| {
+            let threads: Vec<_> = (0..THREADS).map(|_| scope.spawn(count)).collect();
+            threads.into_iter().map(|it| it.join().unwrap()).collect()
+        });
+        let totals = host.slots().totals();
+        let calls = THREADS as u64 * CALLS;
+        assert_eq!(totals.all_decisions(By::SharedMemory), [calls / 2; 2]);
+        assert_eq!(totals.get(Event::Conflict), calls);
+        numbers.retain(|&number| number < OWNED);
+        numbers.sort_unstable();
+        assert!(numbers.into_iter().eq(0..OWNED), "each has one owner");
+    }
+
+    #[test]
+    fn a_thread_chooses_the_shard_of_a_thread_that_has_ended() {
+        let host = host().counting_by_thread();
+        let number = || host.slots().counters.shard().0;
+        let of_thread = || {
+            let run = || (number(), gettid());
+            let (number, thread) = thread::scope(|scope| scope.spawn(run).join().unwrap());
+            worker::wait_for_end(thread);
+            number
+        };
+        assert_eq!([of_thread(), number(), of_thread(), number()], [0, 0, 1, 0]);
     }
 }

@@ -59,7 +59,7 @@ impl<V: Variant> SharedMemory<V> {
 
     #[inline(always)]
     fn count_decision(&self, key: Key<'_>, by: By, granted: bool) {
-        self.counters.shard().1.count_decision(key.row, by, granted);
+        self.counters.count_decision(key.row, by, granted);
     }
 
     /// Counts a decision that was not made by a step in shared memory. Notes the identifier of a
@@ -78,6 +78,14 @@ impl<V: Variant> SharedMemory<V> {
     pub fn hasher_of(&self, names: [&[u8]; 2]) -> KeyHasher {
         let hasher = self.hasher.namespace(&names);
         hasher.counted_in(self.namespaces.row_of(hasher, self.hasher, names))
+    }
+
+    /// Returns the hasher of a namespace that [`SharedMemory::hasher_of`] never returns, if `names`
+    /// has at least three parts. Its decisions are counted in the row with the name `row`.
+    #[must_use]
+    pub fn reserved_hasher(&self, names: &[&[u8]], row: &[u8]) -> KeyHasher {
+        let row = self.row(namespaces::Kind::SharedMemory, [row, b""]);
+        self.hasher.namespace(names).counted_in(row)
     }
 
     /// Counts a denial because of contention or a full table. Notes the identifier of any denial if

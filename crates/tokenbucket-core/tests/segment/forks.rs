@@ -77,6 +77,15 @@ fn a_process_with_two_segments_has_a_shard_in_each() {
 }
 
 #[test]
+fn a_child_of_a_thread_counts_in_another_shard() {
+    let store = store(Segment::memfd(layout()).unwrap()).counting_by_thread();
+    assert!(empties(&store, b"1"));
+    assert!(in_child(|| empties(&store, b"2") && empties(&store, b"3")));
+    assert!(empties(&store, b"4"));
+    assert_eq!(grants_of_shards(&store)[..3], [2, 2, 0]);
+}
+
+#[test]
 fn a_child_counts_in_another_shard() {
     let store = store(Segment::memfd(layout()).unwrap());
     // The outer child is the first process that counts in this segment. It starts a child, which

@@ -39,7 +39,9 @@ use std::sync::Arc;
 use update::{Change, Decision, Record, update};
 use wire::Connection;
 
-static CONNECTIONS: Connections<Endpoint, Connection> = Connections::new();
+thread_local! {
+    static CONNECTIONS: Connections<Endpoint, Connection> = const { Connections::new() };
+}
 
 /// The number of lost races after which a call is denied.
 const TRIES: u32 = 64;
@@ -131,12 +133,12 @@ impl Memcached {
         let (endpoint, _) = &self.servers[self.place(key)];
         let mut connection = Self::connection(endpoint, deadline)?;
         let answer = exchange(&mut connection)?;
-        CONNECTIONS.keep(endpoint, connection);
+        CONNECTIONS.with(|idle| idle.keep(endpoint, connection));
         Ok(answer)
     }
 
     fn connection(endpoint: &Endpoint, deadline: Timestamp) -> Result<Connection, Cause> {
-        while let Some(mut connection) = CONNECTIONS.take(endpoint) {
+        while let Some(mut connection) = CONNECTIONS.with(|idle| idle.take(endpoint)) {
             if connection.is_quiet() {
                 connection.set_deadline(deadline);
                 return Ok(connection);

@@ -12,7 +12,9 @@ use std::io::{self, Read};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
-static CONNECTIONS: Connections<Arc<Dsn>, Box<dyn Channel>> = Connections::new();
+thread_local! {
+    static CONNECTIONS: Connections<Arc<Dsn>, Box<dyn Channel>> = const { Connections::new() };
+}
 
 /// The errors of a server that is not a primary with data, for example after a failover.
 const CANNOT_DECIDE: [&str; 5] = ["READONLY", "MASTERDOWN", "MOVED", "CLUSTERDOWN", "LOADING"];
@@ -54,7 +56,7 @@ impl Node {
         let Some(channel) = self.idle(deadline) else {
             return false;
         };
-        CONNECTIONS.keep(&self.dsn, channel);
+        CONNECTIONS.with(|idle| idle.keep(&self.dsn, channel));
         true
     }
 
@@ -82,7 +84,7 @@ impl Node {
         }
         let (answer, line) = exchanged?;
         if !is_suspect {
-            CONNECTIONS.keep(&self.dsn, line.channel);
+            CONNECTIONS.with(|idle| idle.keep(&self.dsn, line.channel));
         } else if let Endpoint::Tcp { host, port } = &self.dsn.endpoint {
             // The server may have been replaced by another one at its address.
             resolve::forget(host, *port);
@@ -125,7 +127,7 @@ impl Node {
 
     /// Takes an idle connection that is still open.
     fn idle(&self, deadline: Timestamp) -> Option<Box<dyn Channel>> {
-        while let Some(mut channel) = CONNECTIONS.take(&self.dsn) {
+        while let Some(mut channel) = CONNECTIONS.with(|idle| idle.take(&self.dsn)) {
             // Set the deadline first, because the check reads from the socket under TLS.
             channel.set_deadline(deadline);
             if channel.is_quiet() {

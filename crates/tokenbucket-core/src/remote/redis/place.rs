@@ -3,7 +3,7 @@
 //! A single server keeps all keys. Sentinels know the primary that keeps all keys. In a cluster, a
 //! key has one of 16,384 slots, and each server knows the servers of all slots.
 //!
-//! A process keeps what it has learned of a fleet between PHP requests. It asks the fleet again if
+//! A thread keeps what it has learned of a fleet between PHP requests. It asks the fleet again if
 //! a server fails or refuses, at most once a second. It asks sentinels every ten seconds, because a
 //! primary that was replaced may not know it. It also asks them before it connects to a primary,
 //! because a primary that was replaced and restarted believes for seconds that it is one.
@@ -15,9 +15,10 @@ use crate::clock::{TICKS_PER_SECOND, Ticks, Timestamp, boot_clock};
 use crate::remote::{Cause, Server};
 use parking_lot::Mutex;
 use redis::{Cmd, cmd};
+use std::cell::RefCell;
 use std::sync::Arc;
 
-/// The most fleets that a process remembers. A process usually uses only a few.
+/// The most fleets that a thread remembers. A thread usually uses only a few.
 const MOST: usize = 64;
 /// The least time between two questions to a fleet.
 const PAUSE: Ticks = TICKS_PER_SECOND;
@@ -29,7 +30,10 @@ const FRESH: Ticks = TICKS_PER_SECOND / 10;
 /// The most servers that one call asks where the records are.
 const MOST_GUIDES: usize = 5;
 
-static FLEETS: Mutex<Vec<Arc<Place>>> = Mutex::new(Vec::new());
+thread_local! {
+    /// Each thread has its own, so that a fork cannot leave one locked.
+    static FLEETS: RefCell<Vec<Arc<Place>>> = const { RefCell::new(Vec::new()) };
+}
 
 /// The servers of a DSN, and which of them keeps a key.
 #[derive(Debug)]
@@ -42,7 +46,7 @@ pub struct Place {
     known: Mutex<Known>,
 }
 
-/// The knowledge of a process about a place.
+/// The knowledge of a thread about a place.
 #[derive(Debug, Default)]
 struct Known {
     /// The servers that keep keys; empty before a fleet has been asked.
@@ -97,7 +101,7 @@ impl Known {
 }
 
 impl Place {
-    /// Returns the place of a DSN. Equal DSNs of a fleet have one place in a process.
+    /// Returns the place of a DSN. Equal DSNs of a fleet have one place in a thread.
     #[must_use]
     pub fn of(dsn: Dsn) -> Arc<Self> {
         if dsn.fleet.is_none() {
@@ -106,17 +110,18 @@ impl Place {
             let (nodes, slots) = (vec![node], vec![0]);
             return Arc::new(Self::new(dsn, whole, nodes, slots));
         }
-        let mut fleets = FLEETS.lock();
-        if let Some(place) = fleets.iter().find(|place| place.dsn == dsn) {
-            return Arc::clone(place);
-        }
-        if fleets.len() == MOST {
-            fleets.remove(0);
-        }
-        let whole = Arc::new(server(&dsn));
-        let place = Arc::new(Self::new(dsn, whole, Vec::new(), Vec::new()));
-        fleets.push(Arc::clone(&place));
-        place
+        FLEETS.with_borrow_mut(|fleets| {
+            if let Some(place) = fleets.iter().find(|place| place.dsn == dsn) {
+                return Arc::clone(place);
+            }
+            if fleets.len() == MOST {
+                fleets.remove(0);
+            }
+            let whole = Arc::new(server(&dsn));
+            let place = Arc::new(Self::new(dsn, whole, Vec::new(), Vec::new()));
+            fleets.push(Arc::clone(&place));
+            place
+        })
     }
 
     fn new(dsn: Dsn, whole: Arc<Server>, nodes: Vec<Arc<Node>>, slots: Vec<u16>) -> Self {

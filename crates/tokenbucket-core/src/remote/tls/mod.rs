@@ -5,7 +5,7 @@
 //!
 //! The client may have a certificate of its own, for servers that require one.
 //!
-//! Each process creates one configuration per set of files, and a new configuration when a file
+//! Each thread creates one configuration per set of files, and a new configuration when a file
 //! changes. Connections share the configuration, so that a new connection can resume the session of
 //! an earlier connection. rustls' process-wide default is left unchanged, because other extensions
 //! may set it.
@@ -13,11 +13,11 @@
 #[cfg(test)]
 mod tests;
 
-use parking_lot::Mutex;
 use rustls::crypto::ring;
 use rustls::pki_types::pem::{self, PemObject};
 use rustls::pki_types::{CertificateDer, PrivateKeyDer, ServerName};
 use rustls::{ClientConfig, ClientConnection, RootCertStore, StreamOwned};
+use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::fs;
 use std::io::{self, Read, Write};
@@ -127,8 +127,11 @@ struct Cached {
 /// certificate.
 type Files = (Option<PathBuf>, Option<Identity>);
 
-/// The configurations by their files. Only files that could be used have an entry.
-static CONFIGS: Mutex<BTreeMap<Files, Cached>> = Mutex::new(BTreeMap::new());
+thread_local! {
+    /// The configurations by their files. Only files that could be used have an entry. Each thread
+    /// has its own, so that a fork cannot leave one locked.
+    static CONFIGS: RefCell<BTreeMap<Files, Cached>> = const { RefCell::new(BTreeMap::new()) };
+}
 
 fn config(
     ca_file: Option<&Path>,
@@ -144,10 +147,11 @@ fn config(
         stamps.push(stamp(path).map_err(|_| unusable(path))?);
     }
     let key = (ca_file.map(Path::to_owned), identity.cloned());
-    if let Some(cached) = CONFIGS.lock().get(&key)
-        && cached.stamps == stamps
-    {
-        return Ok(Arc::clone(&cached.config));
+    let is_fresh = |cached: &&Cached| cached.stamps == stamps;
+    let config = |cached: &Cached| Arc::clone(&cached.config);
+    let cached = CONFIGS.with_borrow(|all| all.get(&key).filter(is_fresh).map(config));
+    if let Some(config) = cached {
+        return Ok(config);
     }
     let builder = ClientConfig::builder_with_provider(Arc::new(ring::default_provider()))
         .with_safe_default_protocol_versions()?
@@ -164,7 +168,7 @@ fn config(
         stamps,
         config: Arc::clone(&config),
     };
-    CONFIGS.lock().insert(key, cached);
+    CONFIGS.with_borrow_mut(|all| all.insert(key, cached));
     Ok(config)
 }
 

@@ -1,0 +1,95 @@
+//! The address of the client that a limit counts.
+
+use super::Request;
+use super::networks::Networks;
+use std::fmt;
+use std::net::{IpAddr, Ipv6Addr, SocketAddr};
+
+/// The sender of a request.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Client {
+    /// The client's address in its canonical form: a mapped IPv4 address is an IPv4 address.
+    Known(IpAddr),
+    /// The server passed no address, as for a request over a Unix socket.
+    Local,
+    /// The server passed an address that is invalid.
+    Malformed,
+}
+
+impl Client {
+    /// Returns the client of a request.
+    ///
+    /// The client is the peer of the connection (`REMOTE_ADDR`). If the peer is a trusted proxy,
+    /// the addresses in `X-Forwarded-For` are read from right to left, because each proxy appends
+    /// the address of its own peer. The first address that is not trusted is the client. Text that
+    /// is no address ends the search, because only the part to its right is from trusted proxies.
+    /// Then the last trusted address is the client.
+    ///
+    /// Worked example: the peer 10.0.0.1 and 10.0.0.2 are trusted. With `X-Forwarded-For:
+    /// 198.51.100.7, 203.0.113.9, 10.0.0.2` the client is 203.0.113.9, because that address was
+    /// added by 10.0.0.2. The client may have sent 198.51.100.7 itself.
+    pub fn of(request: &impl Request, trusted: &Networks) -> Self {
+        let peer = request.variable(c"REMOTE_ADDR").unwrap_or_default();
+        // nginx passes "unix:" for a client that is connected to its Unix socket.
+        if peer.is_empty() || peer == b"unix:" {
+            return Self::Local;
+        }
+        // The peer's address may have the zone of a link, as in fe80::1%eth0.
+        let address = peer.split(|&byte| byte == b'%').next();
+        let Some(mut client) = address.and_then(parse) else {
+            return Self::Malformed;
+        };
+        if trusted.contains(client) {
+            let forwarded = request.variable(c"HTTP_X_FORWARDED_FOR");
+            for text in forwarded.unwrap_or_default().rsplit(|&byte| byte == b',') {
+                let Some(address) = parse(text.trim_ascii()) else {
+                    break;
+                };
+                client = address;
+                if !trusted.contains(client) {
+                    break;
+                }
+            }
+        }
+        Self::Known(client)
+    }
+}
+
+/// Writes the address that a limit counts. An IPv6 client usually owns all addresses with the same
+/// first 64 bits, so these addresses are one client.
+impl fmt::Display for Client {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Known(IpAddr::V4(address)) => address.fmt(f),
+            Self::Known(IpAddr::V6(address)) => {
+                let network = address.to_bits() >> 64 << 64;
+                write!(f, "{}/64", Ipv6Addr::from_bits(network))
+            }
+            Self::Local => f.write_str("local"),
+            Self::Malformed => f.write_str("malformed"),
+        }
+    }
+}
+
+/// Parses an address, which some proxies write with a port or in brackets.
+fn parse(text: &[u8]) -> Option<IpAddr> {
+    let text = std::str::from_utf8(text).ok()?;
+    let bare = text.strip_prefix('[').and_then(|it| it.strip_suffix(']'));
+    let address = match bare {
+        Some(inner) => IpAddr::V6(inner.parse().ok()?),
+        None => text
+            .parse()
+            .or_else(|_| text.parse().map(|it: SocketAddr| it.ip()))
+            .ok()?,
+    };
+    Some(address.to_canonical())
+}
+
+/// Returns the bits of an address as a number.
+pub(super) const fn bits(address: IpAddr) -> u128 {
+    match address {
+        // The cast widens. `From` is not const.
+        IpAddr::V4(address) => address.to_bits() as u128,
+        IpAddr::V6(address) => address.to_bits(),
+    }
+}

@@ -1,0 +1,35 @@
+//! The guard's rules: the limits of php.ini that a request must pass before its script is compiled.
+//!
+//! This module is pure. It parses the settings ([`Limit`], [`Networks`]), finds the client's
+//! address ([`Client`]) and makes the identifiers of the buckets. The PHP extension reads the
+//! request, takes the tokens and sends the response.
+//!
+//! Invariant: a client cannot choose which bucket counts it, except by the values that a limit
+//! names. So unusual spellings of an address or a path lead to the same bucket, and malformed
+//! addresses share one bucket.
+
+mod client;
+mod limit;
+mod networks;
+mod path;
+
+pub use client::Client;
+pub use limit::{Limit, Part};
+pub use networks::Networks;
+
+use std::ffi::CStr;
+
+/// The variables of a request, as CGI names them.
+pub trait Request {
+    /// Returns the value of a variable, or `None` if the server did not pass it.
+    fn variable(&self, name: &CStr) -> Option<&[u8]>;
+}
+
+/// A setting that cannot be parsed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct SyntaxError {
+    /// The byte at which the error was found, counted from 0.
+    pub at: usize,
+    /// The text that the parser expected there.
+    pub expected: &'static str,
+}

@@ -1,0 +1,50 @@
+--TEST--
+Under Apache prefork: a graceful restart refills no bucket and leaves no mapping behind
+--SKIPIF--
+<?php require __DIR__ . '/skipif.inc.php'; ?>
+--FILE--
+<?php
+require __DIR__ . '/../../testkit/php/check.php';
+require __DIR__ . '/traffic.inc.php';
+
+/** Returns the numbers of mappings of the segment and of the module, and of open descriptors. */
+function held(Apache $apache): array
+{
+    $maps = preg_grep('/tokenbucket/', file("/proc/$apache->pid/maps"));
+    return [count(preg_grep('/memfd/', $maps)), count(preg_grep('/\.so$/', $maps)), count(scandir("/proc/$apache->pid/fd"))];
+}
+
+$apache = new Apache;
+$consume = $apache->script('consume', CONSUME);
+$take = fn () => $apache->get($consume, ['id' => 'x', 'capacity' => 1000]);
+check(Traffic::of(4, 100, $take)->granted === 400, 'taken before');
+$apache->graceful();
+$held = held($apache);
+check($held[0] > 0 && $held[1] > 0, 'the parent maps the segment and the module');
+check(Traffic::of(4, 100, $take)->granted === 400, 'taken between');
+for ($i = 0; $i < 5; $i++) {
+    $apache->graceful();
+}
+check(held($apache) === $held, 'mappings and descriptors: ' . json_encode([$held, held($apache)]));
+$last = Traffic::of(4, 100, $take);
+check($last->granted === 200 && $last->denied === 200, "$last->granted granted after six restarts, 200 were left");
+
+// Restarts during traffic.
+$traffic = Traffic::of(8, 300, fn () => $apache->get($consume, ['id' => 'y', 'capacity' => 1500]), function () use ($apache) {
+    for ($i = 0; $i < 4; $i++) {
+        usleep(20_000);
+        $apache->graceful();
+    }
+});
+check($traffic->granted <= 1500, "$traffic->granted granted of 1500");
+check($traffic->granted + $traffic->lost >= 1500, "$traffic->granted granted, $traffic->lost lost");
+check(count($traffic->workers) > 8, count($traffic->workers) . ' children');
+
+// The control: another Apache has other buckets.
+$apache->restart();
+check(str_starts_with($take(), 'granted '), 'a new parent has full buckets');
+check(!str_contains($apache->log(), 'tokenbucket.'), $apache->log());
+echo "Done.\n";
+?>
+--EXPECT--
+Done.

@@ -1,0 +1,40 @@
+<?php
+require_once __DIR__ . '/../../testkit/php/check.php';
+require_once __DIR__ . '/../../testkit/php/fpm.php';
+
+/** A script that prints the identifier of its process. */
+const SCRIPT = '<?php echo "script ", getmypid();';
+
+/** Sends requests with these variables one after another, and returns their statuses. */
+function statuses(Fpm $fpm, string $script, array ...$requests): string
+{
+    $statuses = array_map(fn (array $variables) => $fpm->request($script, $variables)['status'] ?? 'lost', $requests);
+    return implode(' ', $statuses);
+}
+
+/** Returns a file that workers can write to. It is removed when the test ends. */
+function log_file(): string
+{
+    $path = tempnam(sys_get_temp_dir(), 'tokenbucket-log-');
+    chmod($path, 0666);
+    $owner = getmypid();
+    // Forked children of the test inherit this function.
+    register_shutdown_function(fn () => getmypid() === $owner && unlink($path));
+    return $path;
+}
+
+/** @return array{granted: int, denied: int} the decisions of a row of TokenBucket\status() */
+function decisions(Fpm $fpm, string $row): array
+{
+    $path = "$fpm->folder/decisions.php";
+    if (!is_file($path)) {
+        $fpm->script('decisions', '<?php echo json_encode(TokenBucket\status()["decisions"]);');
+    }
+    // The guard does not limit a request without an address.
+    foreach (json_decode($fpm->request($path, ['REMOTE_ADDR' => ''])['body'], true) as $decisions) {
+        if ($decisions['namespace'] === $row) {
+            return ['granted' => $decisions['granted_by_store'], 'denied' => $decisions['denied_by_store']];
+        }
+    }
+    return ['granted' => 0, 'denied' => 0];
+}

@@ -1,0 +1,62 @@
+--TEST--
+The guard: an invalid setting causes a warning with the position of the error
+--FILE--
+<?php
+require __DIR__ . '/../../testkit/php/child.php';
+
+foreach ([
+    ['guard', 'ip 100/mnute burst 20'],
+    ['guard', 'ip 10/second; user 5/second'],
+    ['guard', 'ip 10/second; ip 10/second burst 10'],
+    ['guard', "ip 10/second <\n\xff"],
+    ['guard', 'ip'],
+    ['guard', 'ip 10/second; ip+path 10/minute burst 20'],
+    ['guard', ''],
+    ['guard_local', 'path 0/hour'],
+    ['guard_trusted_proxies', '10.0.0.0/8, 10.0.0.0/33'],
+    ['guard_allow', 'localhost'],
+    ['guard_allow', '::1 127.0.0.0/8'],
+    ['guard_mode', 'dry'],
+    ['guard_mode', 'observe'],
+] as [$name, $value]) {
+    $output = php_run('echo "started";', ["tokenbucket.$name" => $value]);
+    echo "== $name = ", json_encode($value, JSON_INVALID_UTF8_SUBSTITUTE), "\n",
+        str_replace(' in Unknown on line 0', '', trim($output)), "\n";
+}
+?>
+--EXPECT--
+== guard = "ip 100\/mnute burst 20"
+Warning: tokenbucket: tokenbucket.guard must have second, minute, hour or day at position 8, "mnute burst 20" given; using the default
+started
+== guard = "ip 10\/second; user 5\/second"
+Warning: tokenbucket: tokenbucket.guard must have a key: ip, host, path or header:Name at position 15, "user 5/second" given; using the default
+started
+== guard = "ip 10\/second; ip 10\/second burst 10"
+Warning: tokenbucket: tokenbucket.guard must have another limit at position 15, "ip 10/second burst 10" given; using the default
+started
+== guard = "ip 10\/second <\n\ufffd"
+Warning: tokenbucket: tokenbucket.guard must have "burst", ";" or the end at position 14, "\x3c\n" given; using the default
+started
+== guard = "ip"
+Warning: tokenbucket: tokenbucket.guard must have a space and a whole number at position 3, "" given; using the default
+started
+== guard = "ip 10\/second; ip+path 10\/minute burst 20"
+started
+== guard = ""
+started
+== guard_local = "path 0\/hour"
+Warning: tokenbucket: tokenbucket.guard_local must have a whole number from 1 to 1000000000 at position 6, "0/hour" given; using the default
+started
+== guard_trusted_proxies = "10.0.0.0\/8, 10.0.0.0\/33"
+Warning: tokenbucket: tokenbucket.guard_trusted_proxies must have a network such as 192.0.2.0/24 or 2001:db8::/32 at position 13, "10.0.0.0/33" given; using the default
+started
+== guard_allow = "localhost"
+Warning: tokenbucket: tokenbucket.guard_allow must have a network such as 192.0.2.0/24 or 2001:db8::/32 at position 1, "localhost" given; using the default
+started
+== guard_allow = "::1 127.0.0.0\/8"
+started
+== guard_mode = "dry"
+Warning: tokenbucket: tokenbucket.guard_mode must be "enforce" or "observe", "dry" given; using the default
+started
+== guard_mode = "observe"
+started

@@ -1,0 +1,2 @@
+<?php
+require __DIR__ . '/../03_php_fpm/skipif.inc.php';

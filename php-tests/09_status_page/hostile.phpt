@@ -1,0 +1,66 @@
+--TEST--
+In Chromium: HTML and any bytes in identifiers and namespaces stay text on the status page
+--SKIPIF--
+<?php require __DIR__ . '/skipif_chromium.inc.php'; ?>
+--FILE--
+<?php
+require __DIR__ . '/site.inc.php';
+require __DIR__ . '/dom.inc.php';
+require __DIR__ . '/../../testkit/php/chromium.php';
+
+$site = new Site(['tokenbucket.track_identifiers' => '1']);
+$texts = [
+    '<script>alert(1)</script>' => '<script>alert(1)</script>',
+    '<img src=x onerror=alert(2)>' => '<img src=x onerror=alert(2)>',
+    '"><svg onload=alert(3)>' => '"><svg onload=alert(3)>',
+    "</script><script>alert(4)//\xff" => '</script><script>alert(4)//\xff',
+    "\0\x1b[31m\r\n\u{202e}<i>" => '\x00\x1b[31m\x0d\x0a\xe2\x80\xae<i>',
+    '&lt;b&gt; ü' => '&lt;b&gt; ü',
+];
+foreach (array_keys($texts) as $bytes) {
+    $site->take(50, $bytes, $bytes);
+}
+$browser = new Chromium();
+
+/** Opens a page, and returns the signs that foreign HTML was run or shown. */
+$signs = function (string $url) use ($browser): array {
+    $browser->open($url);
+    $alerts = 0;
+    $foreign = null;
+    // The chart appears with the first update.
+    $count = 'return document.querySelector("#chart[hidden]") ? null : document.querySelectorAll("main img, main script, [onerror], [onload], code > *").length';
+    for ($end = microtime(true) + 10; $foreign === null && microtime(true) < $end; usleep(50_000)) {
+        try {
+            $foreign = $browser->run($count);
+        } catch (RuntimeException) {
+            // A dialog is open.
+            $alerts += $browser->alert() !== null ? 1 : 0;
+        }
+    }
+    return array_keys(array_filter(['alert' => $alerts > 0, 'elements' => $foreign !== 0, 'console' => $browser->console() !== []]));
+};
+
+$fast = ['SHOW_IDENTIFIERS = false' => 'SHOW_IDENTIFIERS = true', 'INTERVAL = 2' => 'INTERVAL = 0.2'];
+$url = $site->open_page($fast);
+foreach ([true, false] as $scripts) {
+    $browser->use_scripts($scripts);
+    $found = $scripts ? $signs($url) : (fn () => $browser->open($url))();
+    check(!$found, 'found ' . json_encode($found));
+    foreach (['identifiers', 'namespaces'] as $section) {
+        $shown = $browser->run('return [...document.querySelectorAll(`#${arguments[0]} tbody th code`)].map(code => code.textContent)', $section);
+        check(array_diff($texts, $shown) === [], "$section: " . json_encode($shown));
+    }
+}
+
+// Controls: the same check must find a page that does not escape, with and without its policy.
+$browser->use_scripts(true);
+$raw = [...$fast, "htmlspecialchars(preg_replace_callback(\$hidden, \$escape, \$bytes), ENT_QUOTES | ENT_SUBSTITUTE, 'UTF-8')" => 'mb_scrub_of($bytes)'];
+$raw['function rate('] = 'function mb_scrub_of(string $bytes): string { return preg_replace("/[^ -~]/", "?", $bytes); } function rate(';
+$found = $signs($site->open_page($raw));
+check($found === ['elements', 'console'], 'control with a policy: ' . json_encode($found));
+$found = $signs($site->open_page([...$raw, "header(\"Content-Security-Policy: " => 'header("X-Off: ']));
+check(in_array('alert', $found, true) && in_array('elements', $found, true), 'control without a policy: ' . json_encode($found));
+echo "Done.\n";
+?>
+--EXPECT--
+Done.

@@ -1,0 +1,231 @@
+//! The guard: limits of php.ini that a request must pass before its script is compiled.
+//!
+//! The core has the rules ([`tokenbucket_core::guard`]). The buckets are in shared memory, where no
+//! PHP code can name them.
+
+use crate::zend::gate::{self, Gate};
+use crate::zend::request::{self, Request};
+use crate::zend::system::{self, Ending};
+use crate::{decision, ini, segment};
+use std::cell::RefCell;
+use std::collections::HashMap;
+use std::rc::Rc;
+use std::thread::LocalKey;
+use tokenbucket_core::batch::Taken;
+use tokenbucket_core::clock::TICKS_PER_SECOND;
+use tokenbucket_core::guard::{Client, Limit, Networks};
+use tokenbucket_core::slots::SharedMemory;
+use tokenbucket_core::slots::counters::By;
+use tokenbucket_core::{Decision, Grain, Key, KeyHasher, Quota, Step, Tokens};
+
+/// The server interfaces that the guard knows.
+const INTERFACES: [&str; 4] = ["fpm-fcgi", "apache2handler", "cgi-fcgi", "cli-server"];
+
+/// The most texts of a setting whose values are kept. A server with more texts parses some again.
+const MOST_TEXTS: usize = 64;
+
+/// A limit, and the hasher of its buckets.
+struct Rule {
+    limit: Limit,
+    hasher: KeyHasher,
+}
+
+/// The values of a setting by their text.
+type Known<T> = RefCell<HashMap<Vec<u8>, Rc<T>>>;
+
+thread_local! {
+    static IS_WEB: bool = INTERFACES.contains(&system::interface_name().as_str());
+    static RULES: Known<Vec<Rule>> = RefCell::default();
+    static NETWORKS: Known<Networks> = RefCell::default();
+}
+
+/// Prepares the guard for a request that begins.
+pub fn request_begins() {
+    let is_empty = |text: &[u8]| text.is_empty();
+    let is_off = ini::GUARD.text(is_empty) && ini::GUARD_LOCAL.text(is_empty);
+    let gate: Gate = refuses;
+    gate::set((!is_off && IS_WEB.with(|it| *it)).then_some(gate));
+}
+
+/// Removes the guard from the engine.
+pub fn remove(ending: &Ending) {
+    gate::remove(ending);
+}
+
+/// Returns true if a limit denies the request. Then the response has been sent.
+fn refuses(request: &Request) -> bool {
+    let Some(store) = segment::store() else {
+        return false;
+    };
+    let networks = |setting: &ini::Parsed<Networks>| {
+        setting.text(|text| known(&NETWORKS, text, || valid(store, setting)))
+    };
+    let client = Client::of(request, &networks(&ini::GUARD_TRUSTED_PROXIES));
+    match client {
+        Client::Known(address) if networks(&ini::GUARD_ALLOW).contains(address) => return false,
+        Client::Local => {
+            let key = hasher(store, &[b"no address"], "guard: no address").key(b"");
+            store.count_for(key, By::SharedMemory, true);
+            return false;
+        }
+        Client::Known(_) | Client::Malformed => {}
+    }
+    let lists = [operators(store), applications(store)];
+    let rules: Vec<&Rule> = lists.iter().flat_map(|list| list.iter()).collect();
+    let Err(refused) = take(store, &rules, request, client) else {
+        return false;
+    };
+    let limit = &rules[refused.index].limit;
+    if ini::guard_enforces() {
+        respond(request, limit.quota(), &refused);
+        return true;
+    }
+    let name = limit.name();
+    log(
+        store,
+        name,
+        &format!("guard: {client} exceeds \"{name}\" and would be denied in the mode \"enforce\""),
+    );
+    false
+}
+
+/// Takes a token from the bucket of each rule or from none.
+fn take(
+    store: &SharedMemory,
+    rules: &[&Rule],
+    request: &Request,
+    client: Client,
+) -> Result<(), Taken> {
+    if let [rule] = rules {
+        // One limit needs no batch, which takes longer.
+        let identifier = rule.limit.identifier(request, client);
+        let step = rule.limit.quota().step_whole(1);
+        let outcome = store.take(rule.hasher.key(&identifier), &step, None);
+        let index = 0;
+        let taken = Taken {
+            index,
+            step,
+            outcome,
+        };
+        return outcome.granted().then_some(()).ok_or(taken);
+    }
+    let identifiers = rules
+        .iter()
+        .map(|rule| rule.limit.identifier(request, client));
+    let identifiers: Vec<Vec<u8>> = identifiers.collect();
+    let keys = rules.iter().zip(&identifiers);
+    let keys: Vec<Key<'_>> = keys
+        .map(|(rule, identifier)| rule.hasher.key(identifier))
+        .collect();
+    let steps: Vec<Step> = rules
+        .iter()
+        .map(|rule| rule.limit.quota().step_whole(1))
+        .collect();
+    store.take_all(&keys, &steps).map(|_| ())
+}
+
+fn respond(request: &Request, quota: &Quota, refused: &Taken) {
+    let decision = Decision::new(quota, &refused.step, &refused.outcome);
+    let fields = decision::fields(quota, &decision, "\"guard\"");
+    let fields = fields.iter().map(|(name, value)| (*name, value.as_str()));
+    let headers = [
+        ("Content-Type", "text/plain; charset=UTF-8"),
+        ("Cache-Control", "no-store"),
+    ];
+    let headers = headers.into_iter().chain(fields);
+    request::respond(request, 429, headers, "Too many requests.\n");
+}
+
+/// Returns the rules of the operator. Their buckets do not depend on settings that an application
+/// can change.
+fn operators(store: &SharedMemory) -> Rc<Vec<Rule>> {
+    ini::GUARD.text(|text| {
+        known(&RULES, text, || {
+            let rule = |limit: Limit| {
+                let name = limit.name();
+                let hasher = hasher(
+                    store,
+                    &[b"limit", name.as_bytes()],
+                    &format!("guard: {name}"),
+                );
+                Rule { limit, hasher }
+            };
+            valid(store, &ini::GUARD).into_iter().map(rule).collect()
+        })
+    })
+}
+
+/// Returns the rules that the application adds. `tokenbucket.namespace` separates their buckets.
+fn applications(store: &SharedMemory) -> Rc<Vec<Rule>> {
+    ini::namespace(|namespace| {
+        ini::GUARD_LOCAL.text(|text| {
+            if text.is_empty() {
+                return Rc::default();
+            }
+            // The length keeps ("a", "bc") and ("ab", "c") apart.
+            let length = namespace.len().to_le_bytes();
+            let known_as = [b"local", &length[..], namespace, text].concat();
+            known(&RULES, &known_as, || {
+                let rule = |limit: Limit| {
+                    let names = [b"local", namespace, limit.name().as_bytes()];
+                    let hasher = hasher(store, &names, "guard_local");
+                    Rule { limit, hasher }
+                };
+                valid(store, &ini::GUARD_LOCAL)
+                    .into_iter()
+                    .map(rule)
+                    .collect()
+            })
+        })
+    })
+}
+
+/// Returns the value of a text, which is the default for an empty text. Makes the value if it is
+/// not kept.
+fn known<T: Default>(
+    values: &'static LocalKey<Known<T>>,
+    text: &[u8],
+    make: impl FnOnce() -> T,
+) -> Rc<T> {
+    if text.is_empty() {
+        return Rc::default();
+    }
+    if let Some(value) = values.with_borrow(|values| values.get(text).cloned()) {
+        return value;
+    }
+    let value = Rc::new(make());
+    values.with_borrow_mut(|values| {
+        if values.len() >= MOST_TEXTS {
+            values.clear();
+        }
+        values.insert(text.to_vec(), Rc::clone(&value));
+    });
+    value
+}
+
+/// Returns the value of a setting. Logs an error, and returns the default.
+fn valid<T: Default>(store: &SharedMemory, setting: &ini::Parsed<T>) -> T {
+    setting.value().unwrap_or_else(|error| {
+        log(store, &error, &error);
+        T::default()
+    })
+}
+
+/// Returns the hasher of buckets that no namespace of an application contains. The decisions are
+/// counted in a row with the name `row`.
+fn hasher(store: &SharedMemory, names: &[&[u8]], row: &str) -> KeyHasher {
+    let guard: [&[u8]; 2] = [b"guard", b""];
+    store.reserved_hasher(&[&guard, names].concat(), row.as_bytes())
+}
+
+/// Logs a message, unless one about the same `subject` was logged on this host in the last minute.
+fn log(store: &SharedMemory, subject: &str, message: &str) {
+    let Ok(quota) = Quota::within(Tokens::ONE, 60 * TICKS_PER_SECOND, Grain::Nanosecond) else {
+        return;
+    };
+    let hasher = hasher(store, &[b"log lines"], "guard: log lines");
+    let key = hasher.key(subject.as_bytes());
+    if store.take(key, &quota.step_whole(1), None).granted() {
+        system::log(message);
+    }
+}

@@ -1,0 +1,87 @@
+//! A request whose script does not run yet, and a response without that script.
+
+use super::{bailout, symbols};
+use ext_php_rs::ffi::{
+    TRACK_VARS_SERVER, ext_php_rs_process_globals, ext_php_rs_sapi_module, php_output_write,
+    sapi_header_line, sapi_header_op, sapi_header_op_enum_SAPI_HEADER_REPLACE,
+    sapi_header_op_enum_SAPI_HEADER_SET_STATUS,
+};
+use ext_php_rs::types::Zval;
+use std::ffi::CStr;
+use std::fmt::Write;
+use std::ptr;
+use tokenbucket_core::guard;
+
+/// The current request. Its variables do not change while no PHP code runs.
+#[derive(Debug)]
+pub struct Request(());
+
+impl Request {
+    /// Returns the current request. Call it only before the request's first script runs.
+    pub(super) const fn current() -> Self {
+        Self(())
+    }
+}
+
+impl guard::Request for Request {
+    fn variable(&self, name: &CStr) -> Option<&[u8]> {
+        // SAFETY: the engine sets the pointer before modules start. It is valid for the life of the
+        // process.
+        let getenv = unsafe { (*ext_php_rs_sapi_module()).getenv };
+        let Some(getenv) = getenv else {
+            return server_variable(name);
+        };
+        // SAFETY: the name is passed with its length. The server interface returns null or a C
+        // string that it keeps until the request ends.
+        unsafe {
+            let value = getenv(name.as_ptr(), name.count_bytes());
+            (!value.is_null()).then(|| CStr::from_ptr(value).to_bytes())
+        }
+    }
+}
+
+/// Sends a response to the request.
+pub fn respond<'a>(
+    _: &Request,
+    status: u16,
+    mut headers: impl Iterator<Item = (&'a str, &'a str)>,
+    body: &str,
+) {
+    let set_status = sapi_header_op_enum_SAPI_HEADER_SET_STATUS;
+    let replace = sapi_header_op_enum_SAPI_HEADER_REPLACE;
+    let status = ptr::without_provenance_mut(usize::from(status));
+    let mut text = String::with_capacity(128);
+    // The closure owns nothing, because a fatal error jumps over it.
+    let (headers, text) = (&mut headers, &mut text);
+    // SAFETY: the argument of the first operation is a number. The bytes 0 are valid for the fields
+    // of a line, which the engine copies. The text is passed with its length.
+    bailout::door(|| unsafe {
+        sapi_header_op(set_status, status);
+        for (name, value) in headers {
+            text.clear();
+            // Writing to memory cannot fail.
+            _ = write!(text, "{name}: {value}");
+            // The releases of PHP have different fields besides these.
+            let mut line: sapi_header_line = std::mem::zeroed();
+            line.line = text.as_ptr().cast();
+            line.line_len = text.len();
+            sapi_header_op(replace, (&raw mut line).cast());
+        }
+        php_output_write(body.as_ptr().cast(), body.len());
+    });
+}
+
+/// Returns a string of `$_SERVER`. PHP's own web server passes its variables only there.
+fn server_variable<'a>(name: &CStr) -> Option<&'a [u8]> {
+    // SAFETY: the first call creates the array, and may allocate memory of the engine. The array
+    // and its strings do not change before PHP code runs.
+    unsafe {
+        let server = "_SERVER";
+        let create = || symbols::zend_is_auto_global_str(server.as_ptr().cast(), server.len());
+        bailout::door(create);
+        let globals = &raw const (*ext_php_rs_process_globals()).http_globals;
+        let server: *const Zval = (&raw const (*globals)[TRACK_VARS_SERVER as usize]).cast();
+        let value = (*server).array()?.get(name.to_str().ok()?)?;
+        Some(value.zend_str()?.as_bytes())
+    }
+}

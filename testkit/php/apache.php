@@ -1,0 +1,144 @@
+<?php
+require_once __DIR__ . '/fpm.php';
+require_once __DIR__ . '/server_process.php';
+
+/**
+ * An Apache with prefork that runs PHP scripts in its children (mod_php), or as CGI.
+ *
+ * PHP has the settings of the php that runs the test.
+ */
+final class Apache extends ServerProcess
+{
+    private const MODULES = '/usr/lib/apache2/modules';
+    private const CGI = '/usr/bin/php-cgi' . PHP_MAJOR_VERSION . '.' . PHP_MINOR_VERSION;
+    /** The seconds within which all children must be replaced. */
+    private const PATIENCE = 10;
+
+    /**
+     * @param array<string, string|int> $directives directives of Apache, instead of the defaults
+     * @param array<string, string> $ini settings, added to those of the test
+     */
+    public function __construct(
+        private readonly bool $cgi = false,
+        private readonly array $directives = [],
+        private readonly array $ini = [],
+    ) {
+        parent::__construct(true, '');
+    }
+
+    /** Reports whether Apache and both kinds of PHP are installed, for this build of PHP. */
+    public static function is_installed(): bool
+    {
+        return !PHP_DEBUG && !PHP_ZTS && is_executable('/usr/sbin/apache2') && is_file(self::library()) && is_executable(self::CGI);
+    }
+
+    /** Adds a script, and returns its path in URLs. */
+    public function script(string $name, string $code): string
+    {
+        file_put_contents("$this->folder/$name.php", $code);
+        chmod("$this->folder/$name.php", 0644);
+        return "/$name.php";
+    }
+
+    /** Returns the output of the script, or null if its process died. */
+    public function get(string $script, array $query = []): ?string
+    {
+        $context = stream_context_create(['http' => ['timeout' => 30, 'ignore_errors' => true]]);
+        $url = "http://127.0.0.1:$this->port$script?" . http_build_query($query);
+        $output = @file_get_contents($url, false, $context);
+        return $output === false ? null : $output;
+    }
+
+    /** Reloads the configuration and PHP. Returns when all children have been replaced. */
+    public function graceful(): void
+    {
+        $before = $this->workers();
+        $this->signal('USR1');
+        $deadline = microtime(true) + self::PATIENCE;
+        while (array_intersect($before, $this->workers()) !== [] || $this->workers() === []) {
+            microtime(true) < $deadline || throw new RuntimeException('Apache does not reload: ' . $this->log());
+            usleep(10_000);
+        }
+    }
+
+    /** @return list<int> the children */
+    public function workers(): array
+    {
+        return Fpm::children($this->pid);
+    }
+
+    public function log(): string
+    {
+        return file_get_contents("$this->folder/log") . @file_get_contents("$this->folder/errors.log");
+    }
+
+    private static function library(): string
+    {
+        return self::MODULES . '/libphp' . PHP_MAJOR_VERSION . '.' . PHP_MINOR_VERSION . '.so';
+    }
+
+    protected function arguments(int $port): array
+    {
+        file_put_contents("$this->folder/php.ini", $this->settings());
+        file_put_contents("$this->folder/php-cgi", "#!/bin/sh\nexport PHPRC=$this->folder PHP_INI_SCAN_DIR=\nexec " . self::CGI . "\n");
+        chmod("$this->folder/php-cgi", 0755);
+        file_put_contents("$this->folder/ping", $this->folder);
+        file_put_contents("$this->folder/apache.conf", $this->configuration($port));
+        return ['env', 'PHP_INI_SCAN_DIR=', '/usr/sbin/apache2', '-DFOREGROUND', '-f', "$this->folder/apache.conf"];
+    }
+
+    protected function answers(int $port): bool
+    {
+        $context = stream_context_create(['http' => ['timeout' => 5]]);
+        return @file_get_contents("http://127.0.0.1:$port/ping", false, $context) === $this->folder;
+    }
+
+    /** Returns the php.ini. Copies the extension, because Apache's user may lack access to it. */
+    private function settings(): string
+    {
+        $text = '';
+        preg_match_all('/-d "((?:[^"\\\\]|\\\\.)*)"/', (string) getenv('TEST_PHP_EXTRA_ARGS'), $arguments);
+        foreach (array_map(stripslashes(...), $arguments[1]) as $setting) {
+            [$name, $value] = explode('=', $setting, 2);
+            if ($name === 'extension' && is_file($value)) {
+                copy($value, $copy = "$this->folder/" . basename($value));
+                $value = $copy;
+            }
+            // In quotes, php.ini's words such as Off would be plain text.
+            $text .= preg_match('/^\w*$/', $value) ? "$name=$value\n" : "$name=\"$value\"\n";
+        }
+        foreach ($this->ini as $name => $value) {
+            $text .= "$name=\"$value\"\n";
+        }
+        return $text;
+    }
+
+    private function configuration(int $port): string
+    {
+        $modules = ['mpm_prefork', 'authz_core', ...$this->cgi ? ['alias', 'actions', 'cgi'] : []];
+        $text = $this->cgi ? '' : 'LoadModule php_module ' . self::library() . "\nPHPIniDir $this->folder\n";
+        foreach ($modules as $module) {
+            $text .= "LoadModule {$module}_module " . self::MODULES . "/mod_$module.so\n";
+        }
+        $directives = $this->directives + [
+            'ServerRoot' => $this->folder,
+            'ServerName' => 'localhost',
+            'DefaultRuntimeDir' => $this->folder,
+            'PidFile' => "$this->folder/apache.pid",
+            'Mutex' => "file:$this->folder default",
+            'ErrorLog' => "$this->folder/errors.log",
+            'DocumentRoot' => $this->folder,
+            'Listen' => "127.0.0.1:$port",
+            'KeepAlive' => 'Off',
+            'StartServers' => 4,
+            'MinSpareServers' => 1,
+            'MaxSpareServers' => 8,
+            'MaxRequestWorkers' => 4,
+        ];
+        foreach ($directives as $name => $value) {
+            $text .= "$name $value\n";
+        }
+        return $text . ($this->cgi ? "ScriptAlias /php-cgi $this->folder/php-cgi\nAction php-script /php-cgi\n" : '')
+            . '<FilesMatch "\.php$">' . "\nSetHandler " . ($this->cgi ? 'php-script' : 'application/x-httpd-php') . "\n</FilesMatch>\n";
+    }
+}
