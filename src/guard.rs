@@ -47,9 +47,11 @@ pub fn request_begins() {
     gate::set((!is_off && IS_WEB.with(|it| *it)).then_some(gate));
 }
 
-/// Removes the guard from the engine.
+/// Removes the guard from the engine. PHP may start again in this process, with another segment and
+/// other hashers.
 pub fn remove(ending: &Ending) {
     gate::remove(ending);
+    RULES.with_borrow_mut(HashMap::clear);
 }
 
 /// Returns true if a limit denies the request. Then the response has been sent.
