@@ -119,9 +119,9 @@ echo Prometheus::promtool('check metrics', $text);
 check(Prometheus::promtool('check metrics', str_replace('decisions_total', 'decisions', $text)) !== '', 'control: promtool finds a wrong name');
 echo Prometheus::promtool('check rules ' . escapeshellarg(EXAMPLES . '/prometheus-alerts.yml'));
 foreach (['', "Accept: application/openmetrics-text; version=1.0.0\r\n"] as $accept) {
-    $text = file_get_contents("$url/metrics", false, stream_context_create(['http' => ['header' => $accept]]));
-    echo implode("\n", preg_grep('/^Content-Type/', $http_response_header)), "\n";
-    preg_match('/^# TYPE tokenbucket_decisions.*/m', $text, $type);
+    $stream = fopen("$url/metrics", 'r', false, stream_context_create(['http' => ['header' => $accept]]));
+    echo implode("\n", preg_grep('/^Content-Type/', stream_get_meta_data($stream)['wrapper_data'])), "\n";
+    preg_match('/^# TYPE tokenbucket_decisions.*/m', stream_get_contents($stream), $type);
     echo "$type[0]\n";
 }
 $redis->kill();

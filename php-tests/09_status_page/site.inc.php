@@ -71,8 +71,9 @@ final class Site
         $http = ['header' => $headers, 'ignore_errors' => true, 'timeout' => 10, 'protocol_version' => 1.1];
         $http['header'][] = 'Connection: close';
         $context = stream_context_create(['http' => $http, 'socket' => ['bindto' => "$from:0"]]);
-        $body = (string) file_get_contents("$this->url/$path", false, $context);
-        return [(int) explode(' ', $http_response_header[0])[1], implode("\n", $http_response_header), $body];
+        $stream = fopen("$this->url/$path", 'r', false, $context);
+        $lines = stream_get_meta_data($stream)['wrapper_data'];
+        return [(int) explode(' ', $lines[0])[1], implode("\n", $lines), stream_get_contents($stream)];
     }
 
     /** Takes tokens. Each identifier gets five. */

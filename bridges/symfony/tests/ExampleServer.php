@@ -30,6 +30,8 @@ final class ExampleServer
         foreach (['prod', 'redis', 'plain', 'unlimited'] as $environment) {
             $this->fpm->script($environment, '<?php $_SERVER = ' . var_export($variables + [
                 'APP_ENV' => $environment,
+                // The path selects the script, and the application has one page.
+                'REQUEST_URI' => '/',
                 'APP_CACHE_DIR' => $this->cache,
                 'APP_AUTOLOAD' => __DIR__ . '/autoload_example.php',
             ], true) . ' + $_SERVER; require ' . var_export(dirname(__DIR__, 3) . '/examples/symfony/public/index.php', true) . ';');
