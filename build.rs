@@ -7,12 +7,12 @@ use std::process::Command;
 
 /// The releases of PHP that need other code than the releases before, with the names of their `cfg`
 /// flags. The numbers are those of `php-config --vernum`.
-const RELEASES: [(u32, &str); 2] = [(80_300, "php83"), (80_400, "php84")];
+const RELEASES: [(u32, &str); 3] = [(80_300, "php83"), (80_400, "php84"), (80_600, "php86")];
 /// The oldest supported release.
 const FIRST: u32 = 80_200;
 /// The first unsupported release. The extension may compile for it, but constants of its engine
 /// differ.
-const UNTESTED: u32 = 80_600;
+const UNTESTED: u32 = 80_700;
 
 /// The functions that `zend/symbols.rs` takes from PHP's headers, as a regular expression.
 const FUNCTIONS: &str = "zend_parse_arg_(bool|long|double|str|str_or_long|number)_slow|zend_parse_arg_(double|str)_weak\
@@ -26,8 +26,7 @@ const FUNCTIONS: &str = "zend_parse_arg_(bool|long|double|str|str_or_long|number
 const VARIABLES: &str = "spl_ce_LogicException|zend_empty_string|zend_interrupt_function|zend_standard_class_def\
     |zend_compile_file|ZEND_COMPILE_PRELOAD|ZEND_ACC_READONLY|ZEND_ATTRIBUTE_PERSISTENT|ZEND_INTERNAL_CLASS\
     |MAY_BE_(VOID|NULL|BOOL|LONG|DOUBLE|STRING|ARRAY|OBJECT|STATIC)|E_(WARNING|USER_WARNING|CORE_WARNING)";
-const TYPES: &str =
-    "_?zend_expected_type|zend_result|ZEND_RESULT_CODE|_?zend_attribute|(__)?time_t";
+const TYPES: &str = "_?zend_expected_type|zend_result|ZEND_RESULT_CODE|_?zend_attribute|zend_class_type|zpp_parse_bool_status|(__)?time_t";
 
 fn main() -> Result<(), Box<dyn Error>> {
     println!("cargo::rerun-if-changed=build.rs");
@@ -37,7 +36,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     if !(FIRST..UNTESTED).contains(&version) {
         let release = format!("{}.{}", version / 10_000, version / 100 % 100);
         return Err(
-            format!("tokenbucket supports PHP 8.2 to 8.5, and this is PHP {release}").into(),
+            format!("tokenbucket supports PHP 8.2 to 8.6, and this is PHP {release}").into(),
         );
     }
     for (first, name) in RELEASES {

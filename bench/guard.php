@@ -26,6 +26,18 @@ const PREPENDED = <<<'PHP'
     }
     PHP;
 
+/** A script that sends the response of a denial. */
+const SAME_RESPONSE = <<<'PHP'
+    <?php
+    http_response_code(429);
+    header('Content-Type: text/plain; charset=UTF-8');
+    header('Cache-Control: no-store');
+    header('RateLimit-Policy: "guard";q=1;w=86400');
+    header('RateLimit: "guard";r=0;t=86400');
+    header('Retry-After: 86400');
+    echo "Too many requests.\n";
+    PHP;
+
 /** A php-fpm with one case, and the processor times of its worker for a request, by round. */
 final class Subject
 {
@@ -35,10 +47,11 @@ final class Subject
     private readonly string $script;
     private readonly string $schedule;
 
-    public function __construct(string $arguments, array $ini, bool $is_application, private readonly int $status)
+    /** @param ?string $code the script, or null for an application */
+    public function __construct(string $arguments, array $ini, ?string $code, private readonly int $status)
     {
         $this->fpm = new Fpm(['www' => ['pm.max_children' => 1]], $ini + ['opcache.file_update_protection' => '0'], arguments: $arguments);
-        $this->script = $this->fpm->script('script', $is_application ? $this->application() : '<?php echo "done\n";');
+        $this->script = $this->fpm->script('script', $code ?? $this->application());
         $this->schedule = "/proc/{$this->fpm->workers()[0]}/schedstat";
     }
 
@@ -118,16 +131,18 @@ chmod($prepended, 0644);
 file_put_contents($prepended, PREPENDED);
 register_shutdown_function(fn () => unlink($prepended));
 $guard = ['tokenbucket.guard' => 'ip 1/day'];
+$trivial = '<?php echo "done\n";';
 $subjects = [
-    'denied by the guard' => new Subject($ours, $guard, true, 429),
-    'denied by the guard, four keys' => new Subject($ours, ['tokenbucket.guard' => 'ip 1/day; ip+path 1/day; host+header:X-Key 1/day'], true, 429),
-    'denied by auto_prepend_file' => new Subject($ours, ['auto_prepend_file' => $prepended], true, 429),
-    'trivial script, guard off' => new Subject($ours, [], false, 200),
-    'trivial script, granted' => new Subject($ours, ['tokenbucket.guard' => 'ip 1000000000/second'], false, 200),
-    '150 classes, guard off' => new Subject($ours, [], true, 200),
+    'denied by the guard' => new Subject($ours, $guard, null, 429),
+    'denied by the guard, four keys' => new Subject($ours, ['tokenbucket.guard' => 'ip 1/day; ip+path 1/day; host+header:X-Key 1/day'], null, 429),
+    'denied by auto_prepend_file' => new Subject($ours, ['auto_prepend_file' => $prepended], null, 429),
+    'a script that sends the same response' => new Subject($ours, [], SAME_RESPONSE, 429),
+    'trivial script, guard off' => new Subject($ours, [], $trivial, 200),
+    'trivial script, granted' => new Subject($ours, ['tokenbucket.guard' => 'ip 1000000000/second'], $trivial, 200),
+    '150 classes, guard off' => new Subject($ours, [], null, 200),
 ];
 if ($before = getenv('TOKENBUCKET_BEFORE')) {
-    $subjects['trivial script, module without guard'] = new Subject(preg_replace('/\S*tokenbucket\.so/', $before, $ours), [], false, 200);
+    $subjects['trivial script, module without guard'] = new Subject(preg_replace('/\S*tokenbucket\.so/', $before, $ours), [], $trivial, 200);
 }
 array_map(fn (Subject $subject) => $subject->warm_up(), $subjects);
 for ($round = 0; $round < ROUNDS; $round++) {

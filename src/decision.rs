@@ -5,7 +5,6 @@ use crate::zend::object::instantiate;
 use crate::zend::{Call, Class, Number, Object, State, Thrown, Zval, throw, value};
 use ext_php_rs::ffi::IS_NULL;
 use ext_php_rs::types::ZendHashTable;
-use std::fmt;
 use tokenbucket_core::clock::{TICKS_PER_MICROSECOND, wall_clock};
 use tokenbucket_core::{Decision, Quota, Ticks, seconds};
 
@@ -328,12 +327,10 @@ impl Fields {
 
     /// Returns the fields, each with its value.
     fn lines(&self, policy: &str, legacy: bool) -> Vec<(&'static str, String)> {
-        let (window, reset) = (Parameter("w", self.window), Parameter("t", self.reset));
         let (capacity, remaining) = (self.capacity, self.remaining);
-        let mut lines = vec![
-            ("RateLimit-Policy", format!("{policy};q={capacity}{window}")),
-            ("RateLimit", format!("{policy};r={remaining}{reset}")),
-        ];
+        let rule = with_parameters(policy, [("q", Some(capacity)), ("w", self.window)]);
+        let rest = with_parameters(policy, [("r", Some(remaining)), ("t", self.reset)]);
+        let mut lines = vec![("RateLimit-Policy", rule), ("RateLimit", rest)];
         if let Some(retry_after) = self.retry_after {
             // The value is at least t, and at least 1, because a wait of 0 seconds would look like
             // a grant.
@@ -350,14 +347,19 @@ impl Fields {
     }
 }
 
-/// A parameter of a header field. Writes nothing without a value.
-struct Parameter(&'static str, Option<u64>);
-
-impl fmt::Display for Parameter {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.1
-            .map_or(Ok(()), |value| write!(f, ";{}={value}", self.0))
+/// Returns a value with the parameters that are known.
+fn with_parameters(value: &str, parameters: [(&str, Option<u64>); 2]) -> String {
+    let mut text = String::with_capacity(64);
+    text.push_str(value);
+    for (name, number) in parameters {
+        if let Some(number) = number {
+            text.push(';');
+            text.push_str(name);
+            text.push('=');
+            text.push_str(itoa::Buffer::new().format(number));
+        }
     }
+    text
 }
 
 /// Returns seconds as a whole number, rounded up. Ignores a microsecond, because the reply takes

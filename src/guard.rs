@@ -62,9 +62,12 @@ fn refuses(request: &Request) -> bool {
     let networks = |setting: &ini::Parsed<Networks>| {
         setting.text(|text| known(&NETWORKS, text, || valid(store, setting)))
     };
-    let client = Client::of(request, &networks(&ini::GUARD_TRUSTED_PROXIES));
+    let none = Networks::default();
+    let trusted = networks(&ini::GUARD_TRUSTED_PROXIES);
+    let allowed = networks(&ini::GUARD_ALLOW);
+    let client = Client::of(request, trusted.as_deref().unwrap_or(&none));
     match client {
-        Client::Known(address) if networks(&ini::GUARD_ALLOW).contains(address) => return false,
+        Client::Known(address) if allowed.is_some_and(|it| it.contains(address)) => return false,
         Client::Local => {
             let key = hasher(store, &[b"no address"], "guard: no address").key(b"");
             store.count_for(key, By::SharedMemory, true);
@@ -73,7 +76,11 @@ fn refuses(request: &Request) -> bool {
         Client::Known(_) | Client::Malformed => {}
     }
     let lists = [operators(store), applications(store)];
-    let rules: Vec<&Rule> = lists.iter().flat_map(|list| list.iter()).collect();
+    let rules: Vec<&Rule> = lists
+        .iter()
+        .flatten()
+        .flat_map(|list| list.iter())
+        .collect();
     let Err(refused) = take(store, &rules, request, client) else {
         return false;
     };
@@ -140,7 +147,7 @@ fn respond(request: &Request, quota: &Quota, refused: &Taken) {
 
 /// Returns the rules of the operator. Their buckets do not depend on settings that an application
 /// can change.
-fn operators(store: &SharedMemory) -> Rc<Vec<Rule>> {
+fn operators(store: &SharedMemory) -> Option<Rc<Vec<Rule>>> {
     ini::GUARD.text(|text| {
         known(&RULES, text, || {
             let rule = |limit: Limit| {
@@ -158,12 +165,12 @@ fn operators(store: &SharedMemory) -> Rc<Vec<Rule>> {
 }
 
 /// Returns the rules that the application adds. `tokenbucket.namespace` separates their buckets.
-fn applications(store: &SharedMemory) -> Rc<Vec<Rule>> {
-    ini::namespace(|namespace| {
-        ini::GUARD_LOCAL.text(|text| {
-            if text.is_empty() {
-                return Rc::default();
-            }
+fn applications(store: &SharedMemory) -> Option<Rc<Vec<Rule>>> {
+    ini::GUARD_LOCAL.text(|text| {
+        if text.is_empty() {
+            return None;
+        }
+        ini::namespace(|namespace| {
             // The length keeps ("a", "bc") and ("ab", "c") apart.
             let length = namespace.len().to_le_bytes();
             let known_as = [b"local", &length[..], namespace, text].concat();
@@ -182,18 +189,17 @@ fn applications(store: &SharedMemory) -> Rc<Vec<Rule>> {
     })
 }
 
-/// Returns the value of a text, which is the default for an empty text. Makes the value if it is
-/// not kept.
-fn known<T: Default>(
+/// Returns the value of a text, or `None` for an empty text. Makes the value if it is not kept.
+fn known<T>(
     values: &'static LocalKey<Known<T>>,
     text: &[u8],
     make: impl FnOnce() -> T,
-) -> Rc<T> {
+) -> Option<Rc<T>> {
     if text.is_empty() {
-        return Rc::default();
+        return None;
     }
     if let Some(value) = values.with_borrow(|values| values.get(text).cloned()) {
-        return value;
+        return Some(value);
     }
     let value = Rc::new(make());
     values.with_borrow_mut(|values| {
@@ -202,7 +208,7 @@ fn known<T: Default>(
         }
         values.insert(text.to_vec(), Rc::clone(&value));
     });
-    value
+    Some(value)
 }
 
 /// Returns the value of a setting. Logs an error, and returns the default.

@@ -21,6 +21,7 @@ const TRACK: &CStr = c"tokenbucket.track_identifiers";
 const GUARD_MODE: &CStr = c"tokenbucket.guard_mode";
 
 static NAMESPACE: Followed = Followed::new(c"tokenbucket.namespace");
+static GUARD_MODE_TEXT: Followed = Followed::new(GUARD_MODE);
 
 /// The limits of the operator.
 pub static GUARD: Parsed<Vec<Limit>> = Parsed::new(c"tokenbucket.guard", Limit::parse);
@@ -50,7 +51,7 @@ static ENTRIES: IniEntryDefs<14> = IniEntryDefs::new([
     GUARD_LOCAL.definition(IniEntryPermission::PerDir),
     GUARD_TRUSTED_PROXIES.definition(IniEntryPermission::System),
     GUARD_ALLOW.definition(IniEntryPermission::System),
-    IniEntryDef::new(GUARD_MODE, c"enforce", IniEntryPermission::System),
+    GUARD_MODE_TEXT.definition(c"enforce", IniEntryPermission::System),
     IniEntryDef::end(),
 ]);
 
@@ -59,7 +60,9 @@ pub fn register(module: i32) {
     IniEntryDef::register(ENTRIES.as_slice(), module);
     let expected = "\"log\", \"warning\" or \"none\"";
     checked(REPORT, expected, FailureReport::Log, report);
-    checked(GUARD_MODE, "\"enforce\" or \"observe\"", true, enforce);
+    checked(GUARD_MODE, "\"enforce\" or \"observe\"", true, |value| {
+        enforce(value.as_bytes())
+    });
     let errors = [
         GUARD.value().err(),
         GUARD_LOCAL.value().err(),
@@ -117,7 +120,9 @@ impl<T> Parsed<T> {
 
 /// Returns whether the guard denies requests. Otherwise it only counts them.
 pub fn guard_enforces() -> bool {
-    read(GUARD_MODE, enforce).unwrap_or(true)
+    GUARD_MODE_TEXT
+        .read(|value| enforce(value.trim_ascii()))
+        .unwrap_or(true)
 }
 
 /// The report of a failure that the failure policy hides from the caller.
@@ -222,10 +227,10 @@ fn evict(value: &str) -> Option<bool> {
     }
 }
 
-fn enforce(value: &str) -> Option<bool> {
+fn enforce(value: &[u8]) -> Option<bool> {
     match value {
-        "enforce" => Some(true),
-        "observe" => Some(false),
+        b"enforce" => Some(true),
+        b"observe" => Some(false),
         _ => None,
     }
 }

@@ -4,6 +4,7 @@ The guard: it limits php-cgi, whose processes share a named segment
 <?php
 require __DIR__ . '/../../testkit/php/check.php';
 is_slow() && die('skip php-cgi is not run under valgrind');
+(PHP_DEBUG || PHP_ZTS) && die('skip php-cgi is another build of PHP');
 exec('command -v php-cgi' . PHP_MAJOR_VERSION . '.' . PHP_MINOR_VERSION, $path, $code);
 $code === 0 || die('skip there is no php-cgi for this php');
 ?>

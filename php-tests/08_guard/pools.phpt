@@ -14,7 +14,7 @@ preg_match_all('/-d\s+(["\']?)(?<name>[\w.]+)=(?<value>.*?)\1(?=\s|$)/', (string
 $log = log_file();
 $lines = array_map(fn (array $argument) => "$argument[name]=" . trim($argument['value'], '"\''), $arguments);
 $lines[] = "error_log=$log";
-file_put_contents("$folder/php.ini", implode("\n", $lines) . <<<'INI'
+file_put_contents("$folder/php.ini", implode("\n", $lines) . <<<INI
 
     tokenbucket.guard = "ip 1/day burst 3"
     [HOST=strict.example]
@@ -23,7 +23,11 @@ file_put_contents("$folder/php.ini", implode("\n", $lines) . <<<'INI'
     tokenbucket.guard =
     [HOST=wrong.example]
     tokenbucket.guard = "ip 1/fortnight"
+    [PATH=$folder/site]
+    tokenbucket.guard = "ip 1/day burst 4"
     INI);
+mkdir("$folder/site");
+file_put_contents("$folder/site/script.php", SCRIPT);
 $fpm = new Fpm(
     [
         'www' => ['pm.max_children' => 1],
@@ -41,7 +45,8 @@ $requests = function (string $what, string $script, string $pool = 'www', string
     static $client = 0;
     $client++;
     $variables = ['REMOTE_ADDR' => "192.0.2.$client", 'SERVER_NAME' => $host, 'DOCUMENT_ROOT' => $fpm->folder];
-    $statuses = array_map(fn () => $fpm->request("$fpm->folder/$script.php", $variables, $pool)['status'], range(1, 5));
+    $path = $script[0] === '/' ? "$script.php" : "$fpm->folder/$script.php";
+    $statuses = array_map(fn () => $fpm->request($path, $variables, $pool)['status'], range(1, 5));
     echo "$what: ", implode(' ', $statuses), "\n";
 };
 
@@ -51,6 +56,7 @@ $requests('a pool without a guard', 'script', 'open');
 $requests('a section of php.ini', 'script', 'www', 'strict.example');
 $requests('a section without a guard', 'script', 'www', 'open.example');
 $requests('a section with an error', 'script', 'www', 'wrong.example');
+$requests('a section for a folder', "$folder/site/script");
 $requests('php.ini again', 'script');
 $user_ini = function (string $text) use ($fpm): void {
     file_put_contents("$fpm->folder/tenant/.user.ini", $text);
@@ -70,8 +76,8 @@ $requests('a limit in a namespace', 'tenant/script', 'open');
 $user_ini("tokenbucket.guard_local=\"path 1/day burst 4\"\ntokenbucket.namespace=two");
 $requests('the same limit in another namespace', 'tenant/script', 'open');
 echo preg_replace('/^\[.*?\] /m', '', file_get_contents($log));
-array_map(unlink(...), ["$fpm->folder/tenant/script.php", "$fpm->folder/tenant/.user.ini"]);
-rmdir("$fpm->folder/tenant");
+array_map(unlink(...), ["$fpm->folder/tenant/script.php", "$fpm->folder/tenant/.user.ini", "$folder/site/script.php"]);
+array_map(rmdir(...), ["$fpm->folder/tenant", "$folder/site"]);
 ?>
 --EXPECT--
 php.ini: 200 200 200 429 429
@@ -80,6 +86,7 @@ a pool without a guard: 200 200 200 200 200
 a section of php.ini: 200 429 429 429 429
 a section without a guard: 200 200 200 200 200
 a section with an error: 200 200 200 200 200
+a section for a folder: 200 200 200 200 429
 php.ini again: 200 200 200 429 429
 .user.ini cannot weaken: 200 200 200 429 429
 .user.ini adds a limit: 200 200 429 429 429

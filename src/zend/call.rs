@@ -5,7 +5,7 @@ use super::obj::Obj;
 use super::object::{Object, State};
 use super::throw::{self, Thrown};
 use super::value::{self, Number};
-use super::{bailout, foreign, symbols};
+use super::{bailout, conversions, foreign, symbols};
 use ext_php_rs::ffi::{
     IS_ARRAY, IS_FALSE, IS_LONG, IS_NULL, IS_OBJECT, IS_REFERENCE, IS_STRING, IS_TRUE,
     zend_execute_data, zend_wrong_parameters_count_error, zval,
@@ -254,7 +254,7 @@ impl<'a> Call<'a> {
         }
         let converted = self.converted(number, |arg, double| {
             // SAFETY: the argument is live, and this function writes a double.
-            unsafe { symbols::zend_parse_arg_double_slow(arg, double, number) }
+            unsafe { conversions::double_slow(arg, double, number) }
         });
         converted.ok_or_else(|| self.wrong(number, symbols::Z_EXPECTED_DOUBLE))
     }
@@ -286,7 +286,7 @@ impl<'a> Call<'a> {
         }
         let converted = self.converted(number, |arg, bool| {
             // SAFETY: the argument is live, and this function writes a `bool`.
-            unsafe { symbols::zend_parse_arg_bool_slow(arg, bool, number) }
+            unsafe { conversions::bool_slow(arg, bool, number) }
         });
         converted.ok_or_else(|| self.wrong(number, symbols::Z_EXPECTED_BOOL))
     }
@@ -312,7 +312,7 @@ impl<'a> Call<'a> {
             if value::kind(&*arg) == IS_STRING {
                 return Some(value::bytes(&*arg));
             }
-            let convert = || symbols::zend_parse_arg_str_slow(arg, place, number);
+            let convert = || conversions::str_slow(arg, place, number);
             bailout::door(convert).then(|| (*string.cast::<ZendStr>()).as_bytes())
         }
     }

@@ -43,7 +43,11 @@ pub fn closure(
         let mut function = function(class, model, handler)?;
         function.scope = plain;
         let function = (&raw mut function).cast();
-        symbols::zend_create_closure(&raw mut result, function, plain, plain, &raw mut this);
+        #[cfg(not(php86))]
+        let this = &raw mut this;
+        #[cfg(php86)]
+        let this = this.value.obj;
+        symbols::zend_create_closure(&raw mut result, function, plain, plain, this);
     }
     Some(result)
 }

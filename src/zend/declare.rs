@@ -120,6 +120,12 @@ pub const fn optional(name: &'static CStr, kind: Type, default: &'static CStr) -
 /// A Rust function that the engine can call.
 pub type Handler = extern "C" fn(&mut zend_execute_data, &mut zval);
 
+/// The flags of a method or function as the engine declares them.
+#[cfg(php86)]
+type Flags = u64;
+#[cfg(not(php86))]
+type Flags = u32;
+
 /// A method or function.
 pub type Entry = zend_function_entry;
 
@@ -142,7 +148,7 @@ pub const fn entry(
 ) -> Entry {
     Entry {
         handler: Some(raw(handler)),
-        flags,
+        flags: flags as Flags,
         ..abstract_entry(name, info)
     }
 }
@@ -156,7 +162,7 @@ pub const fn abstract_entry(name: &'static CStr, info: &'static [Info]) -> Entry
         // few parameters.
         #[allow(clippy::cast_possible_truncation)]
         num_args: (info.len() - 1) as u32,
-        flags: PUBLIC | ZEND_ACC_ABSTRACT,
+        flags: (PUBLIC | ZEND_ACC_ABSTRACT) as Flags,
         ..END
     }
 }

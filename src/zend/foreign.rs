@@ -16,6 +16,6 @@ pub fn is_internal(class: &str) -> bool {
     // SAFETY: `find_class` returns null or a live class.
     // The type is a C char, which is unsigned on AArch64.
     unsafe { find_class(class).as_ref() }.is_some_and(|entry| {
-        u32::from(entry.type_.to_ne_bytes()[0]) == symbols::ZEND_INTERNAL_CLASS
+        i64::from(entry.type_.to_ne_bytes()[0]) == i64::from(symbols::ZEND_INTERNAL_CLASS)
     })
 }

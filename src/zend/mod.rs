@@ -21,6 +21,7 @@ mod bailout;
 pub mod call;
 pub mod class;
 pub mod closure;
+mod conversions;
 pub mod declare;
 pub mod foreign;
 pub mod gate;

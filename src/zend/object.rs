@@ -211,7 +211,7 @@ impl Class {
             // The offset fits because a state is small.
             #[allow(clippy::cast_possible_truncation, clippy::cast_possible_wrap)]
             {
-                (*handlers).offset = Object::<T>::OFFSET as i32;
+                (*handlers).offset = Object::<T>::OFFSET as _;
             }
             (*handlers).free_obj = Some(free::<T>);
             (*handlers).get_gc = Some(references::<T>);

@@ -3,12 +3,11 @@
 use super::{bailout, symbols};
 use ext_php_rs::ffi::{
     TRACK_VARS_SERVER, ext_php_rs_process_globals, ext_php_rs_sapi_module, php_output_write,
-    sapi_header_line, sapi_header_op, sapi_header_op_enum_SAPI_HEADER_REPLACE,
+    sapi_header_line, sapi_header_op, sapi_header_op_enum_SAPI_HEADER_ADD,
     sapi_header_op_enum_SAPI_HEADER_SET_STATUS,
 };
 use ext_php_rs::types::Zval;
 use std::ffi::CStr;
-use std::fmt::Write;
 use std::ptr;
 use tokenbucket_core::guard;
 
@@ -40,7 +39,7 @@ impl guard::Request for Request {
     }
 }
 
-/// Sends a response to the request.
+/// Sends a response to the request. No code has set headers before, so none is replaced.
 pub fn respond<'a>(
     _: &Request,
     status: u16,
@@ -48,7 +47,7 @@ pub fn respond<'a>(
     body: &str,
 ) {
     let set_status = sapi_header_op_enum_SAPI_HEADER_SET_STATUS;
-    let replace = sapi_header_op_enum_SAPI_HEADER_REPLACE;
+    let add = sapi_header_op_enum_SAPI_HEADER_ADD;
     let status = ptr::without_provenance_mut(usize::from(status));
     let mut text = String::with_capacity(128);
     // The closure owns nothing, because a fatal error jumps over it.
@@ -59,13 +58,12 @@ pub fn respond<'a>(
         sapi_header_op(set_status, status);
         for (name, value) in headers {
             text.clear();
-            // Writing to memory cannot fail.
-            _ = write!(text, "{name}: {value}");
+            text.extend([name, ": ", value]);
             // The releases of PHP have different fields besides these.
             let mut line: sapi_header_line = std::mem::zeroed();
             line.line = text.as_ptr().cast();
             line.line_len = text.len();
-            sapi_header_op(replace, (&raw mut line).cast());
+            sapi_header_op(add, (&raw mut line).cast());
         }
         php_output_write(body.as_ptr().cast(), body.len());
     });

@@ -48,7 +48,7 @@ pub fn setting(name: &CStr) -> Vec<u8> {
         copy(symbols::zend_ini_string_ex(
             name,
             length,
-            0,
+            false.into(),
             &raw mut exists,
         ))
     }

@@ -1,7 +1,7 @@
 //! Conversions between PHP values and Rust values.
 
 use super::obj::Obj;
-use super::{bailout, symbols};
+use super::{bailout, conversions, symbols};
 use ext_php_rs::ffi::{
     IS_DOUBLE, IS_FALSE, IS_LONG, IS_NULL, IS_OBJECT, IS_OBJECT_EX, IS_REFERENCE, IS_STRING,
     IS_TRUE, IS_UNDEF, zval_ptr_dtor,
@@ -114,7 +114,7 @@ fn convert_to_number(value: &Zval) -> Option<Number> {
     let (value, place) = (ptr::from_ref(value).cast_mut(), &raw mut float);
     // SAFETY: the value is live and is not changed. The engine uses the parameter's number only in
     // the deprecation for null, and null was excluded.
-    let convert = || unsafe { symbols::zend_parse_arg_double_weak(value, place, u32::MAX) };
+    let convert = || unsafe { conversions::double_weak(value, place, u32::MAX) };
     bailout::door(convert).then(|| whole(float))
 }
 
@@ -149,7 +149,7 @@ pub(super) fn to_string_as_argument(value: &Zval, number: u32) -> Option<Zval> {
     let (from, to) = (&raw mut copy, &raw mut string);
     // SAFETY: `copy` belongs to this function, so it may be converted in place. The engine uses the
     // parameter's number only in the deprecation for null.
-    let convert = || unsafe { symbols::zend_parse_arg_str_weak(from, to, number) };
+    let convert = || unsafe { conversions::str_weak(from, to, number) };
     bailout::door(convert).then_some(copy)
 }
 

@@ -60,7 +60,14 @@ impl Client {
 impl fmt::Display for Client {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Known(IpAddr::V4(address)) => address.fmt(f),
+            Self::Known(IpAddr::V4(address)) => {
+                let [first, others @ ..] = address.octets();
+                f.write_str(itoa::Buffer::new().format(first))?;
+                others.iter().try_for_each(|other| {
+                    f.write_str(".")?;
+                    f.write_str(itoa::Buffer::new().format(*other))
+                })
+            }
             Self::Known(IpAddr::V6(address)) => {
                 let network = address.to_bits() >> 64 << 64;
                 write!(f, "{}/64", Ipv6Addr::from_bits(network))
