@@ -43,4 +43,4 @@ echo strstr(thrown(fn () => (new TokenBucket($storage('other:'), 'x', 5, 1))->co
 \+set: NOPERM .*'set'.*
 \+time: NOPERM .*'time'.*
 \+pttl: NOPERM .*'pttl'.*
-NOPERM .*keys.*
+NOPERM .*key.*

@@ -18,7 +18,7 @@ require __DIR__ . '/../../testkit/php/processes.php';
 
 const WORKERS = 8;
 const SECONDS = 2.0;
-const TIMEOUT = 0.05;
+const TIMEOUT = 0.1;
 
 $servers = start_cluster();
 $seeds = implode(',', array_map(fn ($server) => "127.0.0.1:$server->port", $servers));

@@ -14,9 +14,8 @@ function start_cluster(array $options = [], int $replicas = 0): array
     foreach ($servers as $index => $server) {
         $server->command('CLUSTER', 'SET-CONFIG-EPOCH', (string) ($index + 1));
         if ($index < 3) {
-            $first = intdiv($index * 16384, 3);
-            $last = intdiv(($index + 1) * 16384, 3) - 1;
-            $server->command('CLUSTER', 'ADDSLOTSRANGE', (string) $first, (string) $last);
+            $slots = range(intdiv($index * 16384, 3), intdiv(($index + 1) * 16384, 3) - 1);
+            $server->command('CLUSTER', 'ADDSLOTS', ...array_map(strval(...), $slots));
         }
         meet($server, $servers[0]);
     }
@@ -34,17 +33,22 @@ function start_cluster(array $options = [], int $replicas = 0): array
 /** Starts a server that belongs to no cluster yet. */
 function start_cluster_node(array $options = []): RedisServer
 {
-    $listener = stream_socket_server('tcp://127.0.0.1:0');
-    $bus = substr(strrchr(stream_socket_get_name($listener, false), ':'), 1);
-    fclose($listener);
-    return RedisServer::start(['--cluster-enabled', 'yes', '--cluster-port', $bus, ...$options]);
+    if (RedisServer::major_version() >= 7) {
+        $listener = stream_socket_server('tcp://127.0.0.1:0');
+        $bus = substr(strrchr(stream_socket_get_name($listener, false), ':'), 1);
+        fclose($listener);
+        array_unshift($options, '--cluster-port', $bus);
+    }
+    return RedisServer::start(['--cluster-enabled', 'yes', ...$options]);
 }
 
 /** Makes two servers of a cluster known to each other. */
 function meet(RedisServer $server, RedisServer $other): void
 {
     if ($server !== $other) {
-        $bus = $other->option('--cluster-port');
+        // Before Redis 7, the port for other servers is always 10,000 higher than that for clients.
+        $has_option = RedisServer::major_version() >= 7;
+        $bus = $has_option ? $other->option('--cluster-port') : (string) ($other->port + 10_000);
         $server->command('CLUSTER', 'MEET', '127.0.0.1', (string) $other->port, $bus);
     }
 }

@@ -16,6 +16,13 @@ class RedisServer extends ServerProcess
         return new static(getenv('REDIS_SERVER') ?: 'redis-server', $options);
     }
 
+    /** Returns the major version of the program, also if that is a Valkey. */
+    public static function major_version(): int
+    {
+        $program = escapeshellarg(getenv('REDIS_SERVER') ?: 'redis-server');
+        return (int) substr(strstr((string) shell_exec("$program --version"), 'v='), 2);
+    }
+
     /** Returns the value of an option that the server was started with. */
     public function option(string $name): string
     {
@@ -42,7 +49,7 @@ class RedisServer extends ServerProcess
         return [
             $this->program, '--port', (string) $port, '--bind', '127.0.0.1', '--dir', $this->folder,
             '--unixsocket', $this->socket, '--unixsocketperm', '777', '--save', '', '--appendonly', 'no',
-            '--daemonize', 'no', '--loglevel', 'warning', '--enable-debug-command', 'yes', ...$this->options,
+            '--daemonize', 'no', '--loglevel', 'warning', ...$this->options,
         ];
     }
 

@@ -1,6 +1,6 @@
 //! A Redis cluster with three primaries.
 
-use crate::redis::Redis;
+use crate::redis::{Redis, major_version};
 use crate::{Proxy, Upstream, eventually, free_port};
 
 /// The number of primaries.
@@ -19,9 +19,18 @@ impl Cluster {
     /// replica if `replicas` is true.
     pub fn start(replicas: bool) -> Self {
         let count = if replicas { 2 * PRIMARIES } else { PRIMARIES };
-        let bus: Vec<String> = (0..count).map(|_| free_port().to_string()).collect();
-        let start = |bus: &String| {
-            let mut options = vec!["--cluster-enabled", "yes", "--cluster-port", bus];
+        // Before Redis 7, the port for other servers is always 10,000 higher than that for clients.
+        let has_bus_option = major_version() >= 7;
+        let start = |_| {
+            // The server's port is not known yet.
+            let proxy = Proxy::tcp(Upstream::Tcp(0));
+            let (announced, bus) = (proxy.port().to_string(), free_port());
+            let text = bus.to_string();
+            let mut options = vec!["--cluster-enabled", "yes"];
+            options.extend(["--cluster-announce-port", &announced]);
+            if has_bus_option {
+                options.extend(["--cluster-port", &text]);
+            }
             options.extend(["--cluster-node-timeout", "500"]);
             options.extend(["--cluster-replica-validity-factor", "0"]);
             options.extend(["--cluster-require-full-coverage", "no"]);
@@ -29,11 +38,17 @@ impl Cluster {
             options.extend(["--repl-diskless-sync-delay", "0"]);
             // A replica is listed after it has received something, at least a ping.
             options.extend(["--repl-ping-replica-period", "1"]);
-            Redis::start(&options)
+            let node = Redis::start(&options);
+            let bus = if has_bus_option {
+                bus
+            } else {
+                node.port() + 10_000
+            };
+            proxy.lead(Upstream::Tcp(node.port()));
+            (bus, (node, proxy))
         };
-        let nodes: Vec<Redis> = bus.iter().map(start).collect();
-        let proxy = |node: &Redis| Proxy::tcp(Upstream::Tcp(node.port()));
-        let proxies = nodes.iter().map(proxy).collect();
+        let (bus, started): (Vec<_>, Vec<_>) = (0..count).map(start).unzip();
+        let (nodes, proxies) = started.into_iter().unzip();
         let cluster = Self { nodes, proxies };
         cluster.join(&bus);
         cluster.replicate();
@@ -42,24 +57,24 @@ impl Cluster {
         cluster
     }
 
-    fn join(&self, bus: &[String]) {
+    fn join(&self, bus: &[u16]) {
         for (index, node) in self.nodes.iter().enumerate() {
-            let port = self.proxies[index].port().to_string();
-            node.cli(&["CONFIG", "SET", "cluster-announce-port", &port]);
             // Distinct epochs, which a server accepts only before it knows others.
             node.cli(&["CLUSTER", "SET-CONFIG-EPOCH", &(index + 1).to_string()]);
         }
         for (index, node) in self.nodes.iter().enumerate() {
             for (other, bus) in self.nodes.iter().zip(bus).skip(index + 1) {
                 let port = other.port().to_string();
-                node.cli(&["CLUSTER", "MEET", "127.0.0.1", &port, bus]);
+                node.cli(&["CLUSTER", "MEET", "127.0.0.1", &port, &bus.to_string()]);
             }
         }
         for (index, node) in self.nodes.iter().take(PRIMARIES).enumerate() {
             let slots = 16384usize;
-            let first = (index * slots / PRIMARIES).to_string();
-            let last = ((index + 1) * slots / PRIMARIES - 1).to_string();
-            node.cli(&["CLUSTER", "ADDSLOTSRANGE", &first, &last]);
+            let mine = index * slots / PRIMARIES..(index + 1) * slots / PRIMARIES;
+            let mine: Vec<_> = mine.map(|slot| slot.to_string()).collect();
+            let words = ["CLUSTER", "ADDSLOTS"].into_iter();
+            let words: Vec<_> = words.chain(mine.iter().map(String::as_str)).collect();
+            node.cli(&words);
         }
     }
 
@@ -117,10 +132,10 @@ impl Cluster {
     pub fn fail_over(&self, primary: usize) {
         let replica = &self.nodes[PRIMARIES + primary];
         // The replica must have copied the primary's data before.
-        assert!(eventually(|| {
-            replica.cli(&["CLUSTER", "FAILOVER"]);
-            replica.cli(&["ROLE"]).starts_with("master")
-        }));
+        let accepts = || replica.cli(&["CLUSTER", "FAILOVER"]) == "OK";
+        let is_primary = || replica.cli(&["ROLE"]).starts_with("master");
+        // It is not repeated after it was accepted, because Redis 6 would start again.
+        assert!(eventually(|| accepts() && eventually(is_primary)));
     }
 
     /// Returns the number of round trips through all proxies.

@@ -27,7 +27,7 @@ pub use certificates::Authority;
 pub use cluster::{Cluster, PRIMARIES};
 pub use memcached::Memcached;
 pub use proxy::{Mode, Proxy, Upstream};
-pub use redis::Redis;
+pub use redis::{Redis, major_version};
 pub use sentinel::{PRIMARY, Sentinel};
 
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};

@@ -6,6 +6,7 @@ use crate::process::Process;
 use crate::resp::Connection;
 use crate::{eventually, free_port};
 use std::path::{Path, PathBuf};
+use std::process::Command;
 
 /// A server that listens on a TCP port of 127.0.0.1 and on a Unix socket.
 pub struct Redis {
@@ -162,6 +163,15 @@ pub fn redis() -> String {
     std::env::var("REDIS_SERVER").unwrap_or_else(|_| "redis-server".into())
 }
 
+/// Returns the major version of [`redis`], also if that is a Valkey.
+pub fn major_version() -> u32 {
+    let output = Command::new(redis()).arg("--version").output().unwrap();
+    let text = String::from_utf8(output.stdout).unwrap();
+    // For example "Redis server v=7.0.15 sha=00000000:0 …".
+    let (_, version) = text.split_once("v=").unwrap();
+    version.split('.').next().unwrap().parse().unwrap()
+}
+
 fn run(
     program: &str,
     options: &[String],
@@ -174,7 +184,7 @@ fn run(
     let mut arguments = vec!["--port", &port, "--bind", "127.0.0.1", "--dir", &path];
     arguments.extend(["--unixsocket", &socket, "--unixsocketperm", "777"]);
     arguments.extend(["--save", "", "--appendonly", "no", "--daemonize", "no"]);
-    arguments.extend(["--loglevel", "warning", "--enable-debug-command", "yes"]);
+    arguments.extend(["--loglevel", "warning"]);
     if let Some(tls_port) = &tls_port {
         arguments.extend(["--tls-port", tls_port]);
     }

@@ -304,14 +304,20 @@ impl Breaker {
 
     /// Reports whether a caller should be warned at `now` of a failure of this kind. Returns true
     /// at most once a minute for each kind. An open breaker is only worth a warning if its cause
-    /// has caused none.
+    /// has caused none. A broken connection and one that cannot be established count as one kind,
+    /// because some processes notice the end of a server by the one and some by the other.
     #[must_use]
     pub fn warns(&self, kind: Kind, now: Timestamp) -> bool {
         let is_due = |last: &AtomicU64| {
             let last = last.load(Relaxed);
             last == 0 || now.saturating_since(Timestamp(last)) >= BETWEEN_WARNINGS
         };
-        let mine = &self.warned_at[kind as usize];
+        let reported = if kind == Kind::Broken {
+            Kind::Connect
+        } else {
+            kind
+        };
+        let mine = &self.warned_at[reported as usize];
         let last = mine.load(Relaxed);
         let is_news = kind != Kind::Waiting || self.warned_at.iter().all(is_due);
         is_news && is_due(mine) && mine.compare_exchange(last, now.0, Relaxed, Relaxed).is_ok()
@@ -381,6 +387,7 @@ const _: () = assert!(size_of::<Breaker>() == 512);
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::collections::HashSet;
 
     const START: Timestamp = Timestamp(1);
     const LEASE: Ticks = TICKS_PER_SECOND / 20;
@@ -400,6 +407,8 @@ mod tests {
             breaker.enter(START + 1, LEASE),
             Passage::Open(START + LEAST_PAUSE)
         );
+        assert!(breaker.is_open(START + (LEAST_PAUSE - 1)));
+        assert!(!breaker.is_open(START + LEAST_PAUSE));
         assert_eq!(breaker.state().openings, 1);
     }
 
@@ -470,14 +479,17 @@ mod tests {
             (1, Kind::Waiting, true),
             (2, Kind::Timeout, true),
             (3, Kind::Timeout, false),
-            (4, Kind::Connect, true),
+            (4, Kind::Broken, true),
+            (5, Kind::Connect, false),
             (61, Kind::Timeout, false),
             // Timeouts have warned within the last minute.
             (61, Kind::Waiting, false),
             (62, Kind::Timeout, true),
             (63, Kind::Connect, false),
-            (122, Kind::Waiting, true),
-            (123, Kind::Waiting, false),
+            (64, Kind::Connect, true),
+            (65, Kind::Broken, false),
+            (124, Kind::Waiting, true),
+            (125, Kind::Waiting, false),
         ] {
             breaker.answered();
             assert_eq!(
@@ -541,6 +553,15 @@ mod tests {
             assert_ne!(cell(50_000), cell(other), "{other}");
         }
         assert_eq!((class(1), class(9), class(u64::MAX)), (1, 8, 7 << 61));
+    }
+
+    #[test]
+    fn logins_that_differ_in_one_bit_have_cells_of_their_own() {
+        let cells: [Breaker; CELLS] = std::array::from_fn(|_| Breaker::default());
+        let breakers = Breakers::new(&cells);
+        let cells = (0..CELLS - 1).map(|bit| breakers.of(1 << bit, 50_000_000, ""));
+        let cells: HashSet<_> = cells.map(std::ptr::from_ref).collect();
+        assert_eq!(cells.len(), CELLS - 1);
     }
 
     #[test]

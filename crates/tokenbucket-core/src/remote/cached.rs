@@ -169,3 +169,23 @@ impl<T: Transport> Remote<'_, T> {
             .record(key.hash, bound, error, sent);
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_bucket_is_scarce_if_it_allows_a_step_at_most_once() {
+        let now = Timestamp(1 << 60);
+        let is_scarce = |bound, age, cost| {
+            let error = 0;
+            let entry = Entry { bound, error, age };
+            is_scarce(&entry, &Step::new(cost, 10_000), now)
+        };
+        // Ten ticks before a second token arrives. The server's clock may be ahead of this host's
+        // by a 1024th of the entry's age.
+        assert!(is_scarce(now - 1990, 9 * 1024, 1000));
+        assert!(!is_scarce(now - 1990, 10 * 1024, 1000));
+        assert!(!is_scarce(now + 5, 0, 0), "it takes nothing");
+    }
+}

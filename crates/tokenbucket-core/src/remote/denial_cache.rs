@@ -277,6 +277,8 @@ mod tests {
             (NOW - 2 * hour, 70_000, 1 << 17),
             (NOW - 24 * hour, 70_000, 1 << 19),
             (NOW - 400 * 24 * hour, 1, 1 << 27),
+            // With this bound rounded to 2^15, the error would just not fit.
+            (Timestamp((NOW.0 >> 16 << 16) + 20_000), 65_526, 1 << 16),
             (Timestamp(5), 0, 1 << 33),
             (Timestamp(3 << 60), 1 << 40, 1 << 40),
         ] {
@@ -366,6 +368,7 @@ mod tests {
         assert!(!cache.lease(77, NOW, length));
         cache.release(77);
         assert!(cache.lease(77, NOW, length));
+        assert!(!cache.lease(77, NOW + length, length), "the last instant");
         let later = NOW + length + 2 * UNIT;
         assert!(cache.lease(77, later, length), "the first was killed");
         assert!(!cache.lease(77, later, length));

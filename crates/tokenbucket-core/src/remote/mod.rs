@@ -131,13 +131,13 @@ impl<'h, T: Transport> Remote<'h, T> {
         let now = boot_clock();
         ask.first = first.map(|first| now.signed_since(first));
         let asked = |transport: &T, deadline| {
-            let reply = transport.take(&ask, latest.min(deadline))?;
+            let reply = transport.take(&ask, deadline)?;
             self.learn(key, step, &reply, hint.as_ref(), now);
             self.note_clock(&reply);
             self.count(key, step, By::Store, reply.outcome.granted());
             Ok(reply.outcome)
         };
-        let answer = self.ask(&ask.name, asked, |policy, _| {
+        let answer = self.ask_until(latest, &ask.name, asked, |policy, _| {
             self.stand_in(policy, key, step, first, hint)
         });
         if is_asker {
@@ -258,8 +258,18 @@ impl<'h, T: Transport> Remote<'h, T> {
         ask: impl FnOnce(&T, Timestamp) -> Result<R, Cause>,
         stand_in: impl FnOnce(OnFailure, &Cause) -> R,
     ) -> Result<Answer<R>, Failure> {
+        self.ask_until(boot_clock() + self.settings.timeout, name, ask, stand_in)
+    }
+
+    /// Does the same as [`Remote::ask`] before `deadline`.
+    fn ask_until<R>(
+        &self,
+        deadline: Timestamp,
+        name: &[u8],
+        ask: impl FnOnce(&T, Timestamp) -> Result<R, Cause>,
+        stand_in: impl FnOnce(OnFailure, &Cause) -> R,
+    ) -> Result<Answer<R>, Failure> {
         let now = boot_clock();
-        let deadline = now + self.settings.timeout;
         let ask = |transport: &T| ask(transport, deadline);
         let server = self.server(name, now, deadline);
         match server.and_then(|server| self.call_counted(&server, now, ask)) {
@@ -331,7 +341,10 @@ impl<'h, T: Transport> Remote<'h, T> {
         match (self.transport.server(name), located) {
             (Ok(server), _) => Ok(server),
             (Err(_), Err(failed)) => Err(failed),
-            (Err(guides), Ok(())) => Err((guides, Cause::Answer("no server keeps the record"))),
+            (Err(guides), Ok(())) => {
+                let text = "no server keeps the record".to_owned();
+                Err((guides, Cause::Refused(text)))
+            }
         }
     }
 

@@ -153,7 +153,8 @@ fn a_server_that_is_loading() {
     let mut redis = Redis::start(&delays);
     let dsn = dsn(&redis);
     assert!(Caller::redis(&dsn, PLAIN).grants("id", &take(1)));
-    redis.cli(&["DEBUG", "POPULATE", "3000", "key", "100"]);
+    let fill = "for i = 1, 3000 do redis.call('SET', 'key' .. i, string.rep('x', 100)) end";
+    redis.cli(&["EVAL", fill, "0"]);
     assert_eq!(redis.cli(&["SAVE"]), "OK");
     let refused = std::thread::scope(|scope| {
         // Ends as soon as the server has loaded everything.

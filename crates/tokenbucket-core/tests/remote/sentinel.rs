@@ -3,7 +3,7 @@
 use crate::caller::{CAPACITY, Caller, MILLISECOND, PLAIN, take};
 use std::thread::sleep;
 use std::time::{Duration, Instant};
-use testkit::{PRIMARY, Redis, Sentinel, eventually};
+use testkit::{PRIMARY, Redis, Sentinel, eventually, major_version};
 use tokenbucket_core::remote::{Cause, OnFailure, Settings};
 use tokenbucket_core::slots::counters::Event;
 
@@ -69,16 +69,17 @@ fn calls_follow_the_primary_through_a_failover_and_back() {
     assert!(eventually(|| trio.replica.cli(&["EXISTS", "t:id"]) == "1"));
     trio.primary.kill();
     let port = trio.replica.port().to_string();
-    let promoted = || trio.sentinels.iter().all(|s| s.primary() == port);
+    let names_it = |sentinel: &Sentinel| sentinel.primary() == port;
     let start = Instant::now();
-    while !promoted() {
-        // The calls fail, and the breaker is open.
-        assert!(caller.ask(b"id", &take(0)).is_err());
+    while !trio.sentinels.iter().all(names_it) {
+        // The calls fail until a sentinel names the new primary.
+        let fails = caller.ask(b"id", &take(0)).is_err();
+        assert!(fails || trio.sentinels.iter().any(names_it));
         assert!(start.elapsed() < Duration::from_secs(15), "no failover");
         sleep(Duration::from_millis(5));
     }
     let wait = decides(&caller);
-    assert!(wait < Duration::from_millis(1500), "{wait:?}");
+    assert!(wait < Duration::from_secs(1), "{wait:?}");
     assert_eq!(caller.left("id"), CAPACITY - 1);
     // The old primary returns as a primary without data. The sentinels do not name it.
     trio.primary.restart();
@@ -139,6 +140,10 @@ fn sentinels_that_hang_cost_a_part_of_one_call() {
 
 #[test]
 fn sentinels_and_servers_have_their_own_passwords() {
+    if major_version() < 7 {
+        eprintln!("skipped: sentinels of Redis 6.0 have no users");
+        return;
+    }
     let trio = Trio::start(&["--requirepass", "right", "--masterauth", "right"]);
     for sentinel in &trio.sentinels {
         sentinel.cli(&["ACL", "SETUSER", "guest", "on", ">hers", "+@all"]);

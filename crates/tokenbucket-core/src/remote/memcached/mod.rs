@@ -195,9 +195,10 @@ impl Transport for Memcached {
     }
 
     fn take(&self, ask: &Ask, deadline: Timestamp) -> Result<Reply, Cause> {
-        let mut result = Err(Cause::Record);
-        self.take_each(&[ask], deadline, &mut |_, reply| result = reply)?;
-        result
+        self.with(&ask.name, deadline, |connection| {
+            take(connection, ask, deadline)
+        })?
+        .ok_or(Cause::Record)
     }
 
     fn pipelines(&self, _other: &Self) -> bool {
@@ -232,6 +233,35 @@ impl Transport for Memcached {
     }
 }
 
+/// Runs one step. Returns `None` if the item is invalid.
+fn take(
+    connection: &mut Connection,
+    ask: &Ask,
+    deadline: Timestamp,
+) -> Result<Option<Reply>, Cause> {
+    let patience = patience(deadline);
+    let decide = |record: Record, now: Timestamp, lost: u32| {
+        let reply = decide_one(record, ask, now, gives_up(lost, patience));
+        let after = reply.outcome.empty_at;
+        if after == record.empty_at {
+            return Decision::Keep(reply);
+        }
+        Decision::Write(reply, after, after + ask.step.span())
+    };
+    let known = connection.recall(&ask.name);
+    Change::new(&ask.name, known, false, ask.seen, decide).run(connection, patience)
+}
+
+/// Returns the instant at which to stop writing: halfway to the deadline. A later write may get no
+/// reply in time, and its outcome would be unknown.
+fn patience(deadline: Timestamp) -> Timestamp {
+    boot_clock().midpoint(deadline)
+}
+
+fn gives_up(lost: u32, patience: Timestamp) -> bool {
+    lost == TRIES || (lost > 0 && is_over(patience))
+}
+
 /// Runs steps on items of one server. Steps on one item run in order, and one write stores the
 /// result of all of them.
 fn take_each(
@@ -240,34 +270,37 @@ fn take_each(
     deadline: Timestamp,
     done: &mut dyn FnMut(usize, Result<Reply, Cause>),
 ) -> Result<(), Cause> {
-    // Stop writing halfway to the deadline. A later write may get no reply in time, and its outcome
-    // would be unknown.
-    let patience = boot_clock().midpoint(deadline);
+    let patience = patience(deadline);
     let groups = by_item(asks);
     let change = |mine: &Vec<usize>| {
         let steps: Vec<_> = mine.iter().map(|&index| asks[index]).collect();
         let decide = move |record: Record, now: Timestamp, lost: u32| {
-            let gives_up = lost == TRIES || (lost > 0 && is_over(patience));
-            decide_each(record, &steps, now, gives_up)
+            decide_each(record, &steps, now, gives_up(lost, patience))
         };
         let ask = asks[mine[0]];
-        let known = connection.remembered(&ask.name).cloned();
-        Change::new(&ask.name, known, false, ask.seen, decide)
+        Change::new(
+            &ask.name,
+            connection.recall(&ask.name),
+            false,
+            ask.seen,
+            decide,
+        )
     };
     let mut changes: Vec<_> = groups.iter().map(change).collect();
-    update(connection, &mut changes, patience, |group, replies| {
-        let mut replies = replies.into_iter().flatten();
-        for &index in &groups[group] {
-            done(index, replies.next().ok_or(Cause::Record));
+    let updated = update(connection, &mut changes, patience);
+    for (change, group) in changes.into_iter().zip(groups) {
+        if change.is_done() {
+            let mut replies = change.result().into_iter().flatten();
+            for index in group {
+                done(index, replies.next().ok_or(Cause::Record));
+            }
         }
-    })
+    }
+    updated
 }
 
 /// Groups the indexes of steps by their items, in order.
 fn by_item(asks: &[&Ask]) -> Vec<Vec<usize>> {
-    if asks.len() == 1 {
-        return vec![vec![0]];
-    }
     let mut places = HashMap::new();
     let mut groups = Vec::with_capacity(asks.len());
     for (index, ask) in asks.iter().enumerate() {
@@ -280,8 +313,19 @@ fn by_item(asks: &[&Ask]) -> Vec<Vec<usize>> {
     groups
 }
 
-/// Decides steps on one record in order. If `gives_up` is true, each step that would change the
-/// record is denied.
+/// Decides a step on a record. If `gives_up` is true, a step that would change the record is
+/// denied.
+fn decide_one(record: Record, ask: &Ask, now: Timestamp, gives_up: bool) -> Reply {
+    let mut outcome = record.decide(ask, now);
+    if gives_up && outcome.empty_at != record.empty_at {
+        outcome.verdict = Verdict::Denied(Denial::Contended);
+        outcome.empty_at = record.empty_at;
+    }
+    let found = record.found();
+    Reply { outcome, found }
+}
+
+/// Decides steps on one record in order, each like [`decide_one`].
 fn decide_each(
     mut record: Record,
     asks: &[&Ask],
@@ -292,17 +336,10 @@ fn decide_each(
     let mut full_at = Timestamp::ZERO;
     let mut replies = Vec::with_capacity(asks.len());
     for ask in asks {
-        let mut outcome = record.decide(ask, now);
-        if gives_up && outcome.empty_at != record.empty_at {
-            outcome.verdict = Verdict::Denied(Denial::Contended);
-            outcome.empty_at = record.empty_at;
-        }
-        replies.push(Reply {
-            outcome,
-            found: record.found(),
-        });
-        record.empty_at = outcome.empty_at;
-        full_at = full_at.max(outcome.empty_at + ask.step.span());
+        let reply = decide_one(record, ask, now, gives_up);
+        replies.push(reply);
+        record.empty_at = reply.outcome.empty_at;
+        full_at = full_at.max(record.empty_at + ask.step.span());
     }
     if record.empty_at == before {
         return Decision::Keep(replies);
@@ -343,10 +380,5 @@ fn change(
         };
         Decision::Write((), state, full_at)
     };
-    let mut changes = [Change::new(key, item, true, seen, decide)];
-    let mut result = None;
-    update(connection, &mut changes, Timestamp::MAX, |_, answer| {
-        result = answer;
-    })?;
-    Ok(result)
+    Change::new(key, item, true, seen, decide).run(connection, Timestamp::MAX)
 }

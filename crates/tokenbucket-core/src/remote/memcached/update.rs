@@ -67,7 +67,7 @@ pub(super) enum Decision<R> {
 }
 
 /// A change of one item.
-pub(super) struct Change<'a, F> {
+pub(super) struct Change<'a, R, F> {
     key: &'a [u8],
     /// The item, as it was last read or written.
     item: Option<Item>,
@@ -79,19 +79,22 @@ pub(super) struct Change<'a, F> {
     /// The number of lost races.
     lost: u32,
     decide: F,
+    progress: Progress<R>,
 }
 
-/// The next operation on an item.
-enum Next<R> {
-    /// Nothing. The result is `None` if the item is invalid.
+/// The progress of a change.
+enum Progress<R> {
+    /// The next commands are not chosen yet.
+    Open,
+    /// The command with this number reads the item.
+    Reads(u64),
+    /// The command with this number writes the item. The value is returned if it succeeds.
+    Writes(u64, R),
+    /// The result, which is `None` if the item is invalid.
     Done(Option<R>),
-    /// Read the item.
-    Read,
-    /// Write this value with this time to live, unless the item has changed.
-    Write(R, String, i64),
 }
 
-impl<'a, R, F: Fn(Record, Timestamp, u32) -> Decision<R>> Change<'a, F> {
+impl<'a, R, F: Fn(Record, Timestamp, u32) -> Decision<R>> Change<'a, R, F> {
     /// Creates the change of the item `key`. `item` was read in this call if `is_fresh` is true. It
     /// is `None` if there is no item or it is unknown. `decide` receives the record, the current
     /// instant and the number of lost races.
@@ -110,102 +113,109 @@ impl<'a, R, F: Fn(Record, Timestamp, u32) -> Decision<R>> Change<'a, F> {
             seen,
             lost: 0,
             decide,
+            progress: Progress::Open,
         }
     }
 
-    fn next(&self) -> Next<R> {
-        if self.is_outdated {
-            return Next::Read;
+    /// Changes only this item, and returns the result; see [`update`] and [`Change::result`].
+    pub(super) fn run(
+        self,
+        connection: &mut Connection,
+        patience: Timestamp,
+    ) -> Result<Option<R>, Cause> {
+        let mut changes = [self];
+        update(connection, &mut changes, patience)?;
+        let [change] = changes;
+        Ok(change.result())
+    }
+
+    /// Reports whether the change has a result.
+    pub(super) const fn is_done(&self) -> bool {
+        matches!(self.progress, Progress::Done(_))
+    }
+
+    /// Returns the result of a change that is done; `None` if the item is invalid.
+    pub(super) fn result(self) -> Option<R> {
+        match self.progress {
+            Progress::Done(result) => result,
+            _ => None,
         }
+    }
+
+    /// Adds the next commands to the connection's request, unless the change is done.
+    fn encode(&mut self, connection: &mut Connection) -> Result<(), Cause> {
         // Restore a lost record only after a read has shown that it is missing.
         let may_write = self.is_fresh || self.item.is_some() || self.seen.is_none();
         let seen = self.seen.filter(|_| self.is_fresh);
         // Read the clock after the state, so that a denial is true at the instant that it states.
-        let record = Record::of(self.item.as_ref(), seen);
-        match record.map(|(record, now)| ((self.decide)(record, now, self.lost), now)) {
-            None if self.is_fresh => Next::Done(None),
-            Some((Decision::Keep(answer), _)) if self.is_fresh => Next::Done(Some(answer)),
-            Some((Decision::Write(answer, state, full_at), now)) if may_write => {
-                let left = self.item.as_ref().map_or(0, |item| item.left);
-                let value = record::format(state, now);
-                Next::Write(answer, value, life(full_at, now, left))
+        let record = || Record::of(self.item.as_ref(), seen);
+        let decide = |(record, now)| ((self.decide)(record, now, self.lost), now);
+        self.progress = match (!self.is_outdated).then(|| record().map(decide)) {
+            Some(None) if self.is_fresh => Progress::Done(None),
+            Some(Some((Decision::Keep(answer), _))) if self.is_fresh => {
+                Progress::Done(Some(answer))
             }
-            _ => Next::Read,
+            Some(Some((Decision::Write(answer, state, full_at), now))) if may_write => {
+                let item = self.item.as_ref();
+                let life = life(full_at, now, item.map_or(0, |item| item.left));
+                let (value, version) = (record::format(state, now), item.map(|item| item.cas));
+                let number = connection.encode_write(self.key, value.as_bytes(), life, version)?;
+                Progress::Writes(number, answer)
+            }
+            _ => Progress::Reads(connection.encode_read(self.key)?),
+        };
+        Ok(())
+    }
+
+    /// Receives the replies to the commands that were sent.
+    fn receive(&mut self, connection: &mut Connection) -> Result<(), Cause> {
+        match std::mem::replace(&mut self.progress, Progress::Open) {
+            Progress::Writes(number, answer) => {
+                let (written, item) = connection.receive_write(self.key, number)?;
+                if written {
+                    self.progress = Progress::Done(Some(answer));
+                }
+                self.item = item;
+                self.is_outdated = !written;
+                self.lost += u32::from(!written);
+            }
+            Progress::Reads(number) => {
+                self.item = connection.receive_read(self.key, number)?;
+                self.is_outdated = false;
+            }
+            other => self.progress = other,
         }
+        self.is_fresh = true;
+        Ok(())
     }
 }
 
-/// Changes items of one server. Passes the result of each change to `done`, with its index. The
-/// result is `None` if the item is invalid. After the instant `patience`, items are not read again
-/// after a lost race.
+/// Changes items of one server. After the instant `patience`, items are not read again after a lost
+/// race.
 ///
 /// # Errors
-/// Fails if the server fails. It is then unknown whether changes without a result were made.
+/// Fails if the server fails. It is then unknown whether changes that are not done were made.
 pub(super) fn update<R, F: Fn(Record, Timestamp, u32) -> Decision<R>>(
     connection: &mut Connection,
-    changes: &mut [Change<'_, F>],
+    changes: &mut [Change<'_, R, F>],
     patience: Timestamp,
-    mut done: impl FnMut(usize, Option<R>),
 ) -> Result<(), Cause> {
-    let mut open: Vec<_> = (0..changes.len()).collect();
     loop {
-        let (mut request, mut sent) = (Vec::new(), Vec::new());
-        for index in open.drain(..) {
-            let change = &changes[index];
-            match change.next() {
-                Next::Done(answer) => done(index, answer),
-                Next::Read => {
-                    let number = connection.encode_read(&mut request, change.key)?;
-                    sent.push((index, number, None));
-                }
-                Next::Write(answer, value, life) => {
-                    let (key, value) = (change.key, value.as_bytes());
-                    let version = change.item.as_ref().map(|item| item.cas);
-                    let number =
-                        connection.encode_write(&mut request, key, value, life, version)?;
-                    sent.push((index, number, Some(answer)));
-                }
-            }
+        for change in changes.iter_mut().filter(|change| !change.is_done()) {
+            change.encode(connection)?;
         }
-        if sent.is_empty() {
+        if changes.iter().all(Change::is_done) {
             return Ok(());
         }
-        connection.send(&request)?;
-        open = receive(connection, changes, sent, &mut done)?;
-        let losers = open.iter().map(|&index| &changes[index]);
-        let losers = losers.filter(|change| change.is_outdated);
+        connection.send()?;
+        for change in changes.iter_mut() {
+            change.receive(connection)?;
+        }
+        let losers = changes.iter().filter(|change| change.is_outdated);
         let most = losers.map(|change| change.lost).max();
         let reads_again = most.is_some_and(pause) && !is_over(patience);
-        for &index in &open {
-            changes[index].is_outdated &= reads_again;
+        for change in changes.iter_mut() {
+            change.is_outdated &= reads_again;
         }
     }
-}
-
-/// Receives the replies to one round. Returns the indexes of the changes that are not done.
-fn receive<R, F: Fn(Record, Timestamp, u32) -> Decision<R>>(
-    connection: &mut Connection,
-    changes: &mut [Change<'_, F>],
-    sent: Vec<(usize, u64, Option<R>)>,
-    done: &mut impl FnMut(usize, Option<R>),
-) -> Result<Vec<usize>, Cause> {
-    let mut open = Vec::new();
-    for (index, number, answer) in sent {
-        let change = &mut changes[index];
-        (change.is_outdated, change.item) = match answer {
-            None => (false, connection.receive_read(change.key, number)?),
-            answer => {
-                let (written, item) = connection.receive_write(change.key, number)?;
-                if written {
-                    done(index, answer);
-                    continue;
-                }
-                change.lost += 1;
-                (true, item)
-            }
-        };
-        change.is_fresh = true;
-        open.push(index);
-    }
-    Ok(open)
 }

@@ -13,6 +13,7 @@ use crate::remote::stream::Stream;
 use memcache::exp::{Error, MetaResponse, ReturnCode};
 pub use memcache::exp::{MetaCommand, MetaOp};
 use std::collections::HashMap;
+use std::fmt::Display;
 use std::io::{self, BufRead, BufReader, Read, Write};
 
 /// The most items that a connection remembers. At the limit, all remembered items are dropped.
@@ -30,9 +31,14 @@ const LONGEST_VALUE: usize = (64 << 10) - 2;
 pub struct Connection {
     stream: BufReader<Stream>,
     number: u64,
-    /// The items by key. Version ids are valid only on this connection, because another connection
-    /// may lead to another server.
-    remembered: HashMap<Vec<u8>, Item>,
+    /// The commands that [`Connection::send`] sends. It is empty between calls, because a
+    /// connection is dropped after an error.
+    request: Vec<u8>,
+    /// The head of the last reply.
+    line: Vec<u8>,
+    /// The items by key; `None` if an item is unknown. Version ids are valid only on this
+    /// connection, because another connection may lead to another server.
+    remembered: HashMap<Vec<u8>, Option<Item>>,
 }
 
 /// An item, as it was last read or written.
@@ -80,6 +86,8 @@ impl Connection {
         Self {
             stream: BufReader::new(stream),
             number: 0,
+            request: Vec::with_capacity(LIKELY_LENGTH),
+            line: Vec::with_capacity(LIKELY_LENGTH),
             remembered: HashMap::new(),
         }
     }
@@ -94,11 +102,10 @@ impl Connection {
         self.stream.buffer().is_empty() && self.stream.get_mut().is_quiet()
     }
 
-    /// Returns an item as it was last read or written on this connection. The item may have changed
-    /// since then.
-    #[must_use]
-    pub fn remembered(&self, key: &[u8]) -> Option<&Item> {
-        self.remembered.get(key)
+    /// Returns and forgets an item, as it was last read or written on this connection. The item may
+    /// have changed since then.
+    pub(super) fn recall(&mut self, key: &[u8]) -> Option<Item> {
+        self.remembered.get_mut(key)?.take()
     }
 
     /// Reads an item. Returns `None` if the item does not exist.
@@ -106,16 +113,15 @@ impl Connection {
     /// # Errors
     /// Fails if the server does not reply, or the reply is malformed.
     pub fn read(&mut self, key: &[u8]) -> Result<Option<Item>, Cause> {
-        let mut request = Vec::with_capacity(LIKELY_LENGTH);
-        let number = self.encode_read(&mut request, key)?;
-        self.send(&request)?;
+        let number = self.encode_read(key)?;
+        self.send()?;
         self.receive_read(key, number)
     }
 
     /// Writes `value` with the time to live `life`, which [`super::life`] returns, and reads the
     /// item in the same round trip. If `version` is given, the write only replaces that version of
-    /// the item. Otherwise the write only creates a missing item. Returns whether the write
-    /// succeeded, and the item after the write.
+    /// the item. Otherwise the write only creates a missing item. Returns true if the write
+    /// succeeded. If it did not, also returns the item.
     ///
     /// # Errors
     /// Fails like [`Connection::read`]. It is then unknown whether the value was written.
@@ -126,50 +132,48 @@ impl Connection {
         life: i64,
         version: Option<u64>,
     ) -> Result<(bool, Option<Item>), Cause> {
-        let mut request = Vec::with_capacity(LIKELY_LENGTH);
-        let number = self.encode_write(&mut request, key, value, life, version)?;
-        self.send(&request)?;
+        let number = self.encode_write(key, value, life, version)?;
+        self.send()?;
         self.receive_write(key, number)
     }
 
-    /// Adds the command that reads an item to `request`. Returns its number.
+    /// Adds the command that reads an item to the request. Returns its number.
     ///
     /// # Errors
     /// Fails if the key cannot be sent.
-    pub(super) fn encode_read(&mut self, request: &mut Vec<u8>, key: &[u8]) -> Result<u64, Cause> {
-        self.encode(reading(key), request)
+    pub(super) fn encode_read(&mut self, key: &[u8]) -> Result<u64, Cause> {
+        // Use one token for all flags, because each token is an allocation.
+        self.encode(MetaCommand::new(MetaOp::Get, key), "v c t ")
     }
 
-    /// Adds the commands of [`Connection::write`] to `request`. Returns the number of the first.
+    /// Adds the commands of [`Connection::write`] to the request. Returns the number of the first.
     ///
     /// # Errors
     /// Fails if the key cannot be sent.
     pub(super) fn encode_write(
         &mut self,
-        request: &mut Vec<u8>,
         key: &[u8],
         value: &[u8],
         life: i64,
         version: Option<u64>,
     ) -> Result<u64, Cause> {
-        let condition = match version {
-            None => format!("ME T{life}"),
-            Some(cas) => format!("C{cas} T{life}"),
-        };
-        let writing = MetaCommand::new(MetaOp::Set, key)
-            .flag(condition)
-            .value(value);
-        let number = self.encode(writing, request)?;
-        self.encode(reading(key), request)?;
+        let writing = MetaCommand::new(MetaOp::Set, key).value(value);
+        let number = match version {
+            None => self.encode(writing, format_args!("ME T{life} ")),
+            Some(cas) => self.encode(writing, format_args!("C{cas} T{life} ")),
+        }?;
+        self.encode_read(key)?;
         Ok(number)
     }
 
-    /// Sends a request, which may consist of many commands.
+    /// Sends the request, which may consist of many commands.
     ///
     /// # Errors
     /// Fails if the connection broke or the deadline passed.
-    pub(super) fn send(&mut self, request: &[u8]) -> Result<(), Cause> {
-        Ok(self.stream.get_mut().write_all(request)?)
+    pub(super) fn send(&mut self) -> Result<(), Cause> {
+        self.stream.get_mut().write_all(&self.request)?;
+        self.request.clear();
+        Ok(())
     }
 
     /// Receives the item that command `number` reads.
@@ -191,12 +195,17 @@ impl Connection {
         key: &[u8],
         number: u64,
     ) -> Result<(bool, Option<Item>), Cause> {
-        let written = match self.reply(number)?.response.rc() {
-            ReturnCode::Hd => true,
-            ReturnCode::Ns | ReturnCode::Ex | ReturnCode::Nf => false,
-            _ => return Err(Cause::Answer("not to a write")),
-        };
-        Ok((written, self.receive_read(key, number + 1)?))
+        match self.reply(number)?.response.rc() {
+            ReturnCode::Hd => {
+                let item = self.item(number + 1)?;
+                self.remember(key, item);
+                Ok((true, None))
+            }
+            ReturnCode::Ns | ReturnCode::Ex | ReturnCode::Nf => {
+                Ok((false, self.receive_read(key, number + 1)?))
+            }
+            _ => Err(Cause::Answer("not to a write")),
+        }
     }
 
     /// Sends commands in one write and reads all their replies.
@@ -208,12 +217,11 @@ impl Connection {
     where
         I: IntoIterator<Item = MetaCommand>,
     {
-        let mut request = Vec::new();
         let numbers = commands
             .into_iter()
-            .map(|command| self.encode(command, &mut request))
+            .map(|command| self.encode(command, ""))
             .collect::<Result<Vec<_>, _>>()?;
-        self.stream.get_mut().write_all(&request)?;
+        self.send()?;
         numbers
             .into_iter()
             .map(|number| self.reply(number))
@@ -222,25 +230,24 @@ impl Connection {
 
     fn remember(&mut self, key: &[u8], item: Option<Item>) {
         // A longer value is not a bucket's record, so it is not cached.
-        let Some(item) = item.filter(|item| item.value.len() <= record::LONGEST) else {
-            self.remembered.remove(key);
-            return;
-        };
+        let item = item.filter(|item| item.value.len() <= record::LONGEST);
         if let Some(known) = self.remembered.get_mut(key) {
             *known = item;
-            return;
+        } else if item.is_some() {
+            if self.remembered.len() >= MOST_REMEMBERED {
+                self.remembered.clear();
+            }
+            self.remembered.insert(key.to_vec(), item);
         }
-        if self.remembered.len() >= MOST_REMEMBERED {
-            self.remembered.clear();
-        }
-        self.remembered.insert(key.to_vec(), item);
     }
 
-    fn encode(&mut self, command: MetaCommand, request: &mut Vec<u8>) -> Result<u64, Cause> {
+    /// Adds a command with more flags and its number to the request. Returns the number. A space
+    /// must follow each of `flags`.
+    fn encode(&mut self, command: MetaCommand, flags: impl Display) -> Result<u64, Cause> {
         self.number += 1;
         command
-            .flag(format!("O{}", self.number))
-            .encode_into(request)
+            .flag(format!("{flags}O{}", self.number))
+            .encode_into(&mut self.request)
             .map_err(|_| Cause::Answer("the key cannot be sent"))?;
         Ok(self.number)
     }
@@ -264,7 +271,8 @@ impl Connection {
 
     /// Reads the next reply. Fails if it is not the reply to command `number`.
     fn reply(&mut self, number: u64) -> Result<Found, Cause> {
-        let line = self.line()?;
+        self.read_line()?;
+        let line = self.line.as_slice();
         // Before memcached 1.6.10, the reply to a successful command was OK instead of HD. Before
         // 1.6, the commands were unknown.
         if line == b"ERROR" || line.starts_with(b"OK") {
@@ -272,7 +280,7 @@ impl Connection {
                 "too old: memcached 1.6.10 or later is needed",
             ));
         }
-        let response = MetaResponse::parse_header(&line).map_err(|error| match error {
+        let response = MetaResponse::parse_header(line).map_err(|error| match error {
             Error::Rejected(text) if text.contains("non-numeric") => Cause::Record,
             Error::Rejected(text) | Error::Server(text) => Cause::refused(&text, None),
             _ => Cause::Answer("no reply of the meta protocol"),
@@ -309,23 +317,17 @@ impl Connection {
         }
     }
 
-    /// Reads a line and returns it without its line end.
-    fn line(&mut self) -> Result<Vec<u8>, Cause> {
-        let mut line = Vec::new();
+    /// Reads a line without its line end.
+    fn read_line(&mut self) -> Result<(), Cause> {
+        self.line.clear();
         let mut limited = Read::take(&mut self.stream, LONGEST_LINE);
-        limited.read_until(b'\n', &mut line)?;
-        if line.pop() != Some(b'\n') {
+        limited.read_until(b'\n', &mut self.line)?;
+        if self.line.pop() != Some(b'\n') {
             return Err(Cause::Answer("too long"));
         }
-        line.pop_if(|last| *last == b'\r');
-        Ok(line)
+        self.line.pop_if(|last| *last == b'\r');
+        Ok(())
     }
-}
-
-/// Creates the command that reads the value, the version and the time to live.
-fn reading(key: &[u8]) -> MetaCommand {
-    // Use one token instead of three, because each token is an allocation.
-    MetaCommand::new(MetaOp::Get, key).flag("v c t")
 }
 
 fn flag<T: std::str::FromStr>(response: &MetaResponse, letter: u8) -> Option<T> {

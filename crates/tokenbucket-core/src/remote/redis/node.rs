@@ -111,7 +111,8 @@ impl Node {
     /// Converts an error of the server.
     #[must_use]
     pub fn refused(&self, error: &ServerError) -> Cause {
-        let text = format!("{} {}", error.code(), error.details().unwrap_or_default());
+        let (code, details) = parts(error);
+        let text = format!("{code} {details}");
         // Before authentication, Redis rejects a command of more than ten words with this error.
         let text = if text.contains("unauthenticated multibulk length") {
             "NOAUTH Authentication required."
@@ -185,9 +186,23 @@ fn greeting(dsn: &Dsn) -> Vec<Cmd> {
 /// Returns the code of an error, or an empty text for any other reply.
 pub fn code(value: &Value) -> &str {
     match value {
-        Value::ServerError(error) => error.code(),
+        Value::ServerError(error) => parts(error).0,
         _ => "",
     }
+}
+
+/// Returns the code of an error and its text. Before Redis 7, the error of a command that a script
+/// calls is a part of the script's own error. In Redis 8, a script's error about a missing
+/// permission has no code of its own.
+fn parts(error: &ServerError) -> (&str, &str) {
+    let text = error.details().unwrap_or_default();
+    if let Some(text) = text.strip_prefix("ACL failure in script: ") {
+        return ("NOPERM", text);
+    }
+    let called = text.starts_with("Error running script");
+    let called = called.then(|| text.split_once(": -")).flatten();
+    let called = called.and_then(|(_, error)| error.split_once(' '));
+    called.unwrap_or((error.code(), text))
 }
 
 /// A connection during one call.

@@ -3,10 +3,11 @@
 //! A single server keeps all keys. Sentinels know the primary that keeps all keys. In a cluster, a
 //! key has one of 16,384 slots, and each server knows the servers of all slots.
 //!
-//! A thread keeps what it has learned of a fleet between PHP requests. It asks the fleet again if
-//! a server fails or refuses, at most once a second. It asks sentinels every ten seconds, because a
-//! primary that was replaced may not know it. It also asks them before it connects to a primary,
-//! because a primary that was replaced and restarted believes for seconds that it is one.
+//! A thread keeps what it has learned of a fleet between PHP requests. It asks the fleet again
+//! after a redirection, at most once a second, and twice a second while a server fails. It asks
+//! sentinels every ten seconds, because a primary that was replaced may not know it. It also asks
+//! them before it connects to a primary, because a primary that was replaced and restarted believes
+//! for seconds that it is one.
 
 use super::cluster::{self, SLOTS};
 use super::dsn::{Dsn, Fleet, Kind};
@@ -22,11 +23,15 @@ use std::sync::Arc;
 const MOST: usize = 64;
 /// The least time between two questions to a fleet.
 const PAUSE: Ticks = TICKS_PER_SECOND;
+/// The same while a server fails, so that calls follow a failover within a second.
+const RETRY: Ticks = TICKS_PER_SECOND / 2;
 /// The time after which sentinels are asked again.
 const SENTINEL_PERIOD: Ticks = 10 * TICKS_PER_SECOND;
 /// The age of a sentinel's answer up to which a process connects to the primary in it. A process
 /// that cannot connect asks at most this often.
 const FRESH: Ticks = TICKS_PER_SECOND / 10;
+/// The index of a slot that no server keeps. A cluster has fewer servers.
+const NO_SERVER: u16 = u16::MAX;
 /// The most servers that one call asks where the records are.
 const MOST_GUIDES: usize = 5;
 
@@ -51,7 +56,7 @@ pub struct Place {
 struct Known {
     /// The servers that keep keys; empty before a fleet has been asked.
     nodes: Vec<Arc<Node>>,
-    /// For each slot, the index of its server. There is one slot outside clusters.
+    /// For each slot, the index of its server or [`NO_SERVER`]. There is one slot outside clusters.
     slots: Vec<u16>,
     /// The servers to ask, in this order.
     guides: Vec<Arc<Node>>,
@@ -147,7 +152,8 @@ impl Place {
         }
     }
 
-    /// Returns the server that keeps a key, or `None` if the fleet has not been asked yet.
+    /// Returns the server that keeps a key. Returns `None` if the fleet has not been asked yet, or
+    /// no server of a cluster keeps the slot.
     #[must_use]
     pub fn node(&self, key: &[u8]) -> Option<Arc<Node>> {
         self.known.lock().node(self.slot(key)).cloned()
@@ -184,7 +190,7 @@ impl Place {
             return false;
         };
         let period = match fleet.kind {
-            _ if is_open || node.is_suspect() => PAUSE,
+            _ if is_open || node.is_suspect() => RETRY,
             Kind::Sentinel { .. } => SENTINEL_PERIOD,
             Kind::Cluster { .. } => return false,
         };
@@ -192,7 +198,8 @@ impl Place {
     }
 
     /// Asks the fleet where the records are. Each server gets an equal share of the time until
-    /// `deadline`. One share is left for the call that follows.
+    /// `deadline`. One share is left for the call that follows. A cluster that is known is not
+    /// asked again at once, because it may have no server for the slot of a key.
     ///
     /// # Errors
     /// Returns the last error if no server gives an answer.
@@ -202,6 +209,10 @@ impl Place {
         };
         let mut guides = {
             let mut known = self.known.lock();
+            let is_known = self.dsn.is_cluster() && !known.nodes.is_empty();
+            if is_known && !is_due(known.asked_at, RETRY) {
+                return Ok(());
+            }
             known.asked_at = Some(boot_clock());
             known.guides.clone()
         };
@@ -251,7 +262,7 @@ impl Place {
                 fresh.slots = vec![fresh.index(at(endpoint))];
             }
             Kind::Cluster { .. } => {
-                fresh.slots = vec![0; SLOTS];
+                fresh.slots = vec![NO_SERVER; SLOTS];
                 for range in cluster::ranges(&reply, &guide.dsn.endpoint)? {
                     let index = fresh.index(at(range.endpoint));
                     fresh.slots[range.slots].fill(index);
@@ -352,8 +363,8 @@ mod tests {
         assert!(sentinel(seconds(10)).must_ask(b"", false));
         assert!(!cluster(seconds(3600)).must_ask(b"key", false));
         for asked in [sentinel, cluster] {
-            assert!(!asked(seconds(1) / 2).must_ask(b"key", true));
-            assert!(asked(seconds(1)).must_ask(b"key", true));
+            assert!(!asked(seconds(1) / 4).must_ask(b"key", true));
+            assert!(asked(seconds(1) / 2).must_ask(b"key", true));
         }
         assert!(!asked("redis://h", seconds(3600)).must_ask(b"", true));
     }

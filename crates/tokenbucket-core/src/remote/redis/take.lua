@@ -8,9 +8,10 @@ local record = redis.pcall('GET', key)
 local time = call('TIME')
 local now = time[1] * 1000000 + time[2]
 local past = not ARGV[4] and type(record) == 'string' and #record <= 16
-    and not string.find(record, '%D') and tonumber(record)
+    and string.find(record, '^%d+$') and tonumber(record)
 if past and past > 0 and past <= now then
-    local state, full = past, now - ARGV[2]
+    local burst = ARGV[2] + 0
+    local state, full = past, now - burst
     if state < full then
         state = full
     end
@@ -18,12 +19,13 @@ if past and past > 0 and past <= now then
     if state > now then
         return { 2 * past, now }
     end
-    local life = math.ceil((state + ARGV[2] - now) / 1000) + 1
+    local life = math.ceil((state + burst - now) / 1000) + 1
     local left = call('PTTL', key)
+    -- Redis writes a whole number below 2^53 as its decimal digits.
     if left == -1 or left >= life then
-        call('SET', key, string.format('%.0f', state), 'KEEPTTL')
+        call('SET', key, state, 'KEEPTTL')
     else
-        call('SET', key, string.format('%.0f', state), 'PX', life)
+        call('SET', key, state, 'PX', life)
     end
     return { 2 * state + 1, now }
 end

@@ -1,4 +1,4 @@
-//! Tests which errors of a server make a process look up the server's addresses again.
+//! Tests how errors of a server are read. Some make a process look up the server's addresses again.
 #![allow(clippy::unwrap_used)]
 
 use super::*;
@@ -35,4 +35,31 @@ fn addresses_of_a_server_that_cannot_decide_are_forgotten() {
     for error in ["ERR", "NOPERM", "OOM", "BUSY"] {
         assert!(keeps_addresses_after(error), "{error}");
     }
+}
+
+#[test]
+fn the_error_of_a_command_in_a_script_has_its_own_code() {
+    let node = node::Node::new(Dsn::parse("redis://h").unwrap());
+    let says = |text: &str| {
+        let value = redis::parse_redis_value(format!("-{text}\r\n").as_bytes()).unwrap();
+        let code = node::code(&value).to_owned();
+        let Value::ServerError(error) = value else {
+            panic!("{text}");
+        };
+        (code, node.refused(&error).to_string())
+    };
+    // The replies of Redis 7.0 and 6.0.
+    let readonly = "READONLY You can't write against a read only replica.";
+    let wrapped = "ERR Error running script (call to f_1): @user_script:60: @user_script: 60: -";
+    let expected = ("READONLY".to_owned(), format!("it answered: {readonly}"));
+    assert_eq!(says(readonly), expected);
+    assert_eq!(says(&format!("{wrapped}{readonly}")), expected);
+    assert_eq!(says("ERR other: -READONLY text").0, "ERR");
+    // The reply of Redis 8.0.
+    let denied = "User x has no permissions to run the 'get' command";
+    let expected = ("NOPERM".to_owned(), format!("it answered: NOPERM {denied}"));
+    assert_eq!(
+        says(&format!("ERR ACL failure in script: {denied}")),
+        expected
+    );
 }
