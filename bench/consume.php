@@ -20,6 +20,25 @@ final class Nothing
     }
 }
 
+final class EmptyStorage
+{
+    public function __construct(private string $namespace)
+    {
+    }
+}
+
+final class EmptyBucket
+{
+    public function __construct(private object $storage, private string $identifier, private float $capacity, private int $rate)
+    {
+    }
+
+    public function consume(int $tokens): bool
+    {
+        return true;
+    }
+}
+
 /** Prints and saves rows that were measured together. */
 function report_rows(string $title, array $rows, array $targets = []): void
 {
@@ -116,6 +135,9 @@ $rows = [
         'new storage, new bucket, consume(1)',
         '(new TokenBucket(new TokenBucketStorageSharedMemory("shop"), "new", 1e9, 1))->consume(1)'
     ),
+    // Two objects and one call cost this much if their code does nothing.
+    'new_internal' => new Row('two new iterators of PHP, one call', '(new LimitIterator(new EmptyIterator, 0, 1))->getPosition()'),
+    'new_userland' => new Row('the same calls on empty userland classes', '(new EmptyBucket(new EmptyStorage("shop"), "new", 1e9, 1))->consume(1)'),
     'document' => new Row('userland bucket on APCu, granted', '$bucket->consume(1)', $userland_granting),
     'document_denied' => new Row('userland bucket on APCu, denied', '$bucket->consume(1)', $userland_denying),
 ];

@@ -112,7 +112,6 @@ impl Tokens {
     #[must_use]
     pub fn floor(self) -> u64 {
         match self.exponent {
-            0 => self.mantissa,
             1.. if self.width() <= 64 => self.mantissa << self.exponent,
             1.. => u64::MAX,
             _ => self

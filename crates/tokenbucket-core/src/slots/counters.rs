@@ -414,7 +414,14 @@ mod tests {
         assert_eq!(totals.get(Event::Conflict), calls);
         numbers.retain(|&number| number < OWNED);
         numbers.sort_unstable();
-        assert!(numbers.into_iter().eq(0..OWNED), "each has one owner");
+        assert!(numbers.into_iter().eq(0..56), "each has one owner");
+    }
+
+    #[test]
+    fn the_last_event_is_counted() {
+        let host = host();
+        host.slots().count(Event::SetBack);
+        assert_eq!(host.slots().totals().get(Event::SetBack), 1);
     }
 
     #[test]

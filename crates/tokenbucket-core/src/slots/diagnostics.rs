@@ -62,15 +62,15 @@ impl Diagnostics {
         #[allow(clippy::cast_possible_truncation)]
         let entry = &self.0[shard][hash as usize % ENTRIES];
         let denied = entry.denied.load(Relaxed);
-        if entry.hash.load(Relaxed) == hash && denied & COUNT != 0 {
-            // A counter of 56 bits does not overflow: at a billion denials a second, it lasts for
-            // two years.
-            entry.denied.store(denied.wrapping_add(1), Relaxed);
-        } else if denied & COUNT == 0 {
+        if denied & COUNT == 0 {
             entry.hash.store(hash, Relaxed);
             let row = u64::from(key.row.0) << ROW_SHIFT;
             entry.denied.store(row | 1, Relaxed);
             entry.name(key.identifier);
+        } else if entry.hash.load(Relaxed) == hash {
+            // A counter of 56 bits does not overflow: at a billion denials a second, it lasts for
+            // two years.
+            entry.denied.store(denied.wrapping_add(1), Relaxed);
         } else {
             entry.denied.store(denied - 1, Relaxed);
         }

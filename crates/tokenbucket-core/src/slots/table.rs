@@ -163,10 +163,8 @@ impl<V: Variant> SharedMemory<V> {
             let used = usage.count(&self.lines[line], now);
             left = left.saturating_sub(1 + used);
         }
-        if known < lines {
-            for slots in [&mut usage.live, &mut usage.reclaimable, &mut usage.pending] {
-                *slots = (*slots * lines + known / 2) / known.max(1);
-            }
+        for slots in [&mut usage.live, &mut usage.reclaimable, &mut usage.pending] {
+            *slots = (*slots * lines + known / 2) / known.max(1);
         }
         let used = usage.live + usage.reclaimable + usage.pending;
         usage.empty = (lines * SLOTS_PER_LINE).saturating_sub(used);

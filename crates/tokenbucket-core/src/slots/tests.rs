@@ -457,6 +457,33 @@ fn usage_counts_the_slots_in_each_state() {
 }
 
 #[test]
+fn usage_of_a_part_of_the_table_is_scaled_to_the_whole() {
+    for make in [Segment::private, Segment::memfd] {
+        let host = host(make, false);
+        let now = boot_clock();
+        let (drained, full) = (live(OTHER, now + (1 << 40)), live(OTHER, now - 200));
+        let lines = &host.slots().lines;
+        for line in lines.iter() {
+            line.0[0].store(drained.into(), Relaxed);
+            line.0[1].store(full.into(), Relaxed);
+        }
+        for line in &lines[..3] {
+            line.0[2].store(full.into(), Relaxed);
+        }
+        lines[0].0[3].store(Word::pending(OTHER, 1, now).into(), Relaxed);
+        // Reading line 0 takes 5 of 304, the next two take 4 each, and 97 others take 3 each. The
+        // 100 lines have 100, 103 and 1 slots, and the table has 1,024 lines.
+        let expected = Usage {
+            live: 1024,
+            reclaimable: 1055,
+            pending: 10,
+            empty: 4096 - 1024 - 1055 - 10,
+        };
+        assert_eq!(host.estimated_usage(304), expected);
+    }
+}
+
+#[test]
 fn a_table_says_whether_it_evicts() {
     assert!(host(Segment::private, true).slots().may_evict());
     assert!(!host(Segment::private, false).slots().may_evict());
