@@ -21,7 +21,7 @@ final class Buckets
     /** The number of keys that are remembered, so that the memory of workers stays bounded. */
     private const REMEMBERED = 100;
 
-    /** @var array<string, TokenBucket> the buckets of the last keys, newest first */
+    /** @var array<string, TokenBucket> the buckets of the last keys, newest last */
     private array $recent = [];
 
     /** @param array<string, array{int, int|float}> $declared attempts and seconds by pattern of keys */
@@ -37,7 +37,10 @@ final class Buckets
      */
     public function take(array $limits): Decision
     {
-        return TokenBucket::attemptAll(array_map(fn (object $limit) => [$this->ofLimit($limit), self::cost($limit)], $limits));
+        foreach ($limits as $name => $limit) {
+            $takes[$name] = [$this->ofLimit($limit), self::cost($limit)];
+        }
+        return TokenBucket::attemptAll($takes);
     }
 
     /** Returns the decision that take() would return now for one limit, and takes no token. */
@@ -96,7 +99,11 @@ final class Buckets
         // A decay time of zero allows everything, as in Laravel. The bounds are those of a bucket.
         $rate = min(1e15, max(1, $attempts) / min(max($seconds, 1e-6), 1e9));
         $bucket = new TokenBucket($this->storage, $identifier, max(1, $attempts), $rate);
-        $this->recent = array_slice([$key => $bucket] + $this->recent, 0, self::REMEMBERED, true);
+        unset($this->recent[$key]);
+        $this->recent[$key] = $bucket;
+        if (count($this->recent) > self::REMEMBERED) {
+            unset($this->recent[array_key_first($this->recent)]);
+        }
         return $bucket;
     }
 

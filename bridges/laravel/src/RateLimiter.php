@@ -12,6 +12,7 @@ use Symfony\Component\HttpFoundation\Request;
 use Throwable;
 use TokenBucket;
 use TokenBucket\Decision;
+use UnitEnum;
 
 /**
  * Answers from the bucket of a key if both numbers of its limit are known, and from Laravel's
@@ -41,6 +42,7 @@ class RateLimiter extends LaravelRateLimiter
     public function limiter($name)
     {
         $limiter = parent::limiter($name);
+        $name = $name instanceof UnitEnum ? $name->value ?? $name->name : $name;
         return $limiter === null ? null : function (...$arguments) use ($name, $limiter) {
             $limits = $limiter(...$arguments);
             // A request has a middleware of its own, which decides its limits.

@@ -26,10 +26,14 @@ class ThrottleRequests extends LaravelThrottleRequests
 
     protected function handleRequest($request, Closure $next, array $limits)
     {
-        $after = array_filter($limits, fn (object $limit) => ($limit->afterCallback ?? null) !== null);
-        $before = array_diff_key($limits, $after);
-        foreach ($after as $limit) {
-            $this->refuse($request, $limit, $this->buckets->peek($limit));
+        $before = $after = [];
+        foreach ($limits as $name => $limit) {
+            if (isset($limit->afterCallback)) {
+                $after[] = $limit;
+                $this->refuse($request, $limit, $this->buckets->peek($limit));
+            } else {
+                $before[$name] = $limit;
+            }
         }
         if ($before !== []) {
             $decision = $this->buckets->take($before);

@@ -24,37 +24,42 @@ final class TokenBucketServiceProvider extends ServiceProvider
     public function register(): void
     {
         $this->mergeConfigFrom(self::CONFIG, 'tokenbucket');
-        if (!$this->app['config']['tokenbucket.enabled']) {
+        if (!$this->app['config']->get('tokenbucket')['enabled']) {
             return;
         }
         $this->app->singletonIf(TokenBucketStorage::class, self::storage(...));
         $this->app->singleton(Buckets::class, fn (Application $app) => new Buckets(
             $app->make(TokenBucketStorage::class),
-            $app['config']['tokenbucket.limits'],
+            $app['config']->get('tokenbucket')['limits'],
         ));
-        $this->app->bind(LaravelThrottleRequests::class, ThrottleRequests::class);
-        $this->app->bind(ThrottleRequestsWithRedis::class, ThrottleRequests::class);
         // Not a binding, because Laravel's deferred provider of the cache would replace it.
         $this->app->extend(LaravelRateLimiter::class, fn (LaravelRateLimiter $limiter, Application $app) => new RateLimiter(
             $limiter,
             $app->make(Buckets::class),
         ));
+        // A function, because the container would find the constructor's arguments by reflection.
+        $throttle = fn (Application $app) => new ThrottleRequests($app->make(LaravelRateLimiter::class), $app->make(Buckets::class));
+        $this->app->bind(LaravelThrottleRequests::class, $throttle);
+        $this->app->bind(ThrottleRequestsWithRedis::class, $throttle);
     }
 
     public function boot(): void
     {
-        $this->publishes([self::CONFIG => $this->app->configPath('tokenbucket.php')], 'tokenbucket');
+        if ($this->app->runningInConsole()) {
+            $this->publishes([self::CONFIG => $this->app->configPath('tokenbucket.php')], 'tokenbucket');
+        }
     }
 
     private static function storage(Application $app): TokenBucketStorage
     {
-        $config = $app['config'];
-        $dsn = $config['tokenbucket.storage'];
-        $prefix = $config['tokenbucket.prefix'] ?? (string) $config['cache.prefix'];
+        // One look-up, because the configuration searches for each name with a dot in parts.
+        $settings = $app['config']->get('tokenbucket');
+        $dsn = $settings['storage'];
+        $prefix = $settings['prefix'] ?? (string) $app['config']['cache.prefix'];
         if ($dsn === 'shared-memory') {
             return new TokenBucketStorageSharedMemory($prefix);
         }
-        $arguments = [$prefix, (float) $config['tokenbucket.timeout'], constant(OnFailure::class . '::' . $config['tokenbucket.on_failure'])];
+        $arguments = [$prefix, (float) $settings['timeout'], constant(OnFailure::class . "::$settings[on_failure]")];
         return str_starts_with($dsn, self::MEMCACHED)
             ? new TokenBucketStorageMemcached(substr($dsn, strlen(self::MEMCACHED)), ...$arguments)
             : new TokenBucketStorageRedis($dsn, ...$arguments);

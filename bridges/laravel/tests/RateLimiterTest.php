@@ -4,12 +4,23 @@ declare(strict_types=1);
 
 namespace TokenBucket\Bridge\Laravel\Tests;
 
+use Illuminate\Cache\RateLimiter as LaravelRateLimiter;
 use Illuminate\Cache\RateLimiting\Limit;
 use Illuminate\Queue\Middleware\RateLimited;
+use Illuminate\Queue\Middleware\RateLimitedWithRedis;
+use Illuminate\Queue\Middleware\ThrottlesExceptions;
+use RedisServer;
 use RuntimeException;
 use TokenBucket\Bridge\Laravel\Buckets;
 use TokenBucket\Bridge\Laravel\RateLimiter;
 use TokenBucketStorage;
+
+require_once dirname(__DIR__, 3) . '/testkit/php/servers.php';
+
+enum Limiter: string
+{
+    case Jobs = 'jobs';
+}
 
 final class RateLimiterTest extends BridgeTestCase
 {
@@ -119,6 +130,17 @@ final class RateLimiterTest extends BridgeTestCase
         $this->assertSame(1203, $this->runJob());
     }
 
+    public function testTheNameOfALimiterMayBeAnEnum(): void
+    {
+        if (!function_exists('Illuminate\Support\enum_value')) {
+            $this->markTestSkipped('Laravel ' . $this->app->version() . ' takes no enums.');
+        }
+        $this->limiter()->for(Limiter::Jobs, fn () => Limit::perHour(1)->by('a'));
+        $this->limiter()->limiter(Limiter::Jobs)(new \stdClass());
+        $this->assertFalse($this->limiter()->tooManyAttempts(md5('jobsa'), 1));
+        $this->assertSame(3603, $this->runJob(middleware: new RateLimited(Limiter::Jobs)));
+    }
+
     public function testConcurrentJobsPassTheMiddlewareOnce(): void
     {
         $this->limiter()->for('jobs', fn () => Limit::perHour(1));
@@ -128,6 +150,54 @@ final class RateLimiterTest extends BridgeTestCase
             return 'ran';
         });
         $this->assertSame(['ran', 3603], [$outer, $inner]);
+    }
+
+    public function testRateLimitedWithRedisKeepsTheWindowOfLaravel(): void
+    {
+        if (!extension_loaded('redis')) {
+            $this->markTestSkipped('The extension redis is missing');
+        }
+        $redis = RedisServer::start();
+        $this->app['config']->set('database.redis.default', ['host' => '127.0.0.1', 'port' => $redis->port]);
+        $this->limiter()->for('jobs', fn () => Limit::perMinute(2)->by('a'));
+        $this->assertSame('ran', $this->runJob(middleware: new RateLimitedWithRedis('jobs')));
+        $this->assertSame('ran', $this->runJob(middleware: new RateLimitedWithRedis('jobs')));
+        $this->advance(3600);
+        $this->assertEqualsWithDelta(63, $this->runJob(middleware: new RateLimitedWithRedis('jobs')), 2);
+        // The bucket of this name has given no token.
+        $this->assertSame('ran', $this->runJob());
+        $this->assertSame('ran', $this->runJob());
+        $this->assertSame(33, $this->runJob());
+    }
+
+    public function testThrottlesExceptionsKeepsTheCounterOfLaravel(): void
+    {
+        $ran = 0;
+        $succeeds = function () use (&$ran): void {
+            $ran++;
+        };
+        $fails = fn () => throw new RuntimeException('x');
+        $middleware = (new ThrottlesExceptions(2, 10))->by('api');
+        $this->assertSame([0, 0], [$this->runJob($fails, $middleware), $this->runJob($fails, $middleware)]);
+        $this->advance(3600);
+        $this->assertGreaterThan(3, $this->runJob($succeeds, $middleware));
+        $this->assertSame(0, $ran);
+        $this->limiter()->clear('laravel_throttles_exceptions:api');
+        $this->assertNull($this->runJob($succeeds, $middleware));
+        $this->assertSame(1, $ran);
+    }
+
+    public function testThrottlesExceptionsTakesTheTokensOfADeclaredKey(): void
+    {
+        $storage = $this->app->make(TokenBucketStorage::class);
+        $buckets = new Buckets($storage, ['laravel_throttles_exceptions:*' => [2, 600]]);
+        $this->app->instance(LaravelRateLimiter::class, new RateLimiter($this->limiter(), $buckets));
+        $fails = fn () => throw new RuntimeException('x');
+        $middleware = (new ThrottlesExceptions(2, 10))->by('api');
+        $this->assertSame([0, 0], [$this->runJob($fails, $middleware), $this->runJob($fails, $middleware)]);
+        $this->assertSame(303, $this->runJob($fails, $middleware));
+        $this->advance(300);
+        $this->assertSame(0, $this->runJob($fails, $middleware));
     }
 
     public function testKeepsABoundedNumberOfKeys(): void
@@ -141,9 +211,9 @@ final class RateLimiterTest extends BridgeTestCase
     }
 
     /** Returns the result of a job behind the queue's middleware, or the seconds of its release. */
-    private function runJob(?callable $job = null): mixed
+    private function runJob(?callable $job = null, ?object $middleware = null): mixed
     {
-        return (new RateLimited('jobs'))->handle(new class {
+        return ($middleware ?? new RateLimited('jobs'))->handle(new class {
             public function release(int $seconds): int
             {
                 return $seconds;

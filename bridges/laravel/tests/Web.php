@@ -2,16 +2,19 @@
 
 declare(strict_types=1);
 
+require_once dirname(__DIR__, 3) . '/testkit/php/cost.php';
+require_once dirname(__DIR__, 3) . '/testkit/php/examples.php';
 require_once dirname(__DIR__, 3) . '/testkit/php/nginx.php';
 require_once dirname(__DIR__, 3) . '/testkit/php/fpm.php';
 
 /** The example application behind an nginx and a php-fpm of its own. */
 final class Web
 {
-    private const EXTENSIONS = ['ctype', 'mbstring', 'tokenizer', 'igbinary', 'redis'];
+    private const EXTENSIONS = ['ctype', 'mbstring', 'tokenizer', 'igbinary', 'redis', 'opcache'];
 
     public readonly string $folder;
     public readonly string $log;
+    public readonly Load $load;
     private readonly Fpm $fpm;
     private readonly Nginx $nginx;
 
@@ -23,8 +26,9 @@ final class Web
         $this->log = "$this->folder/php.log";
         touch($this->log);
         chmod($this->log, 0666);
-        $this->fpm = new Fpm(['www' => ['listen.mode' => '0666', 'pm.max_children' => 8]], arguments: $this->arguments());
+        $this->fpm = new Fpm(['www' => ['listen.mode' => '0666', 'pm.max_children' => 8]], arguments: example_arguments(self::EXTENSIONS, ['error_log' => $this->log, 'opcache.enable' => '1', 'display_errors' => '0']));
         $this->nginx = new Nginx($this->fpm);
+        $this->load = new Load($this->fpm, $this->nginx->port);
     }
 
     /**
@@ -44,54 +48,14 @@ final class Web
         exec('rm -rf ' . escapeshellarg($this->folder) . '/storage/framework/cache/*');
     }
 
-    /** Returns the status of one request. */
-    public function status(string $page): int
-    {
-        $context = stream_context_create(['http' => ['ignore_errors' => true, 'timeout' => 10, 'header' => 'Accept: application/json']]);
-        file_get_contents("http://127.0.0.1:{$this->nginx->port}/$page", false, $context);
-        return (int) explode(' ', $http_response_header[0])[1];
-    }
-
     /**
-     * @return array{passed: int, denied: int, per_second: float, cpu: float} the answers to 8
-     * concurrent clients, and the seconds of CPU time that the workers used
+     * Sends requests from 8 clients that work at the same time.
+     *
+     * @param ?Closure(): void $received is called after each response
+     * @return array<int, int> the number of responses by status
      */
-    public function load(string $page, int $requests): array
+    public function send(string $page, int $requests, ?Closure $received = null): array
     {
-        $before = $this->cpu();
-        exec("ab -q -l -k -n $requests -c 8 -H 'Accept: application/json' http://127.0.0.1:{$this->nginx->port}/$page 2>&1", $lines);
-        $output = implode("\n", $lines);
-        $number = fn (string $name): float => preg_match("/^$name:\s+([\d.]+)/m", $output, $found) ? (float) $found[1] : 0.0;
-        if ((int) $number('Complete requests') !== $requests || $number('Failed requests') > 0) {
-            throw new RuntimeException($output);
-        }
-        $denied = (int) $number('Non-2xx responses');
-        $cpu = $this->cpu() - $before;
-        return ['passed' => $requests - $denied, 'denied' => $denied, 'per_second' => $number('Requests per second'), 'cpu' => $cpu];
-    }
-
-    private function cpu(): float
-    {
-        $ticks = 0;
-        foreach ($this->fpm->workers() as $worker) {
-            $fields = explode(' ', preg_replace('/.*\) /s', '', file_get_contents("/proc/$worker/stat")));
-            $ticks += (int) $fields[11] + (int) $fields[12];
-        }
-        return $ticks / 100;
-    }
-
-    private function arguments(): string
-    {
-        $extensions = getenv('PHP_EXTENSIONS');
-        $settings = ['include_path=' . get_include_path(), "error_log=$this->log", 'opcache.enable=1', 'display_errors=0'];
-        foreach (self::EXTENSIONS as $name) {
-            // In other builds of PHP, an extension may be part of the program.
-            if (is_file("$extensions/$name.so")) {
-                $settings[] = "extension=$extensions/$name.so";
-            }
-        }
-        $settings[] = "zend_extension=$extensions/opcache.so";
-        $settings[] = 'extension=' . getenv('TOKENBUCKET');
-        return '-n ' . implode(' ', array_map(fn (string $setting) => '-d ' . escapeshellarg($setting), $settings));
+        return send_requests($this->nginx->port, "/$page", $requests, received: $received);
     }
 }

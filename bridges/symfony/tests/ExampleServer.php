@@ -7,6 +7,7 @@ namespace TokenBucket\Bridge\Symfony\Tests;
 use Fpm;
 use Nginx;
 
+require_once __DIR__ . '/../../../testkit/php/examples.php';
 require_once __DIR__ . '/../../../testkit/php/fpm.php';
 require_once __DIR__ . '/../../../testkit/php/nginx.php';
 
@@ -26,7 +27,7 @@ final class ExampleServer
         // The workers run as another user.
         chmod($this->cache, 0777);
         $this->log = "$this->cache/php.log";
-        $this->fpm = new Fpm(['www' => ['listen.mode' => '0666', 'pm.max_children' => 8]], ['error_log' => $this->log, 'display_errors' => '0'], arguments: self::arguments());
+        $this->fpm = new Fpm(['www' => ['listen.mode' => '0666', 'pm.max_children' => 8]], ['error_log' => $this->log, 'display_errors' => '0'], arguments: example_arguments(['ctype', 'iconv', 'mbstring', 'tokenizer', 'apcu', 'opcache']));
         foreach (['prod', 'redis', 'plain', 'unlimited'] as $environment) {
             $this->fpm->script($environment, '<?php $_SERVER = ' . var_export($variables + [
                 'APP_ENV' => $environment,
@@ -49,45 +50,17 @@ final class ExampleServer
     /**
      * Sends requests from clients that work at the same time.
      *
+     * @param ?\Closure(): void $received is called after each response
      * @return array<int, int> the number of responses by status
      */
-    public function send(string $environment, string $key, int $requests, int $clients = 8): array
+    public function send(string $environment, string $key, int $requests, int $clients = 8, ?\Closure $received = null): array
     {
-        $statuses = [];
-        $open = [];
-        while ($requests > 0 || $open !== []) {
-            for (; $requests > 0 && count($open) < $clients; $requests--) {
-                $stream = stream_socket_client("tcp://127.0.0.1:{$this->nginx->port}", timeout: 5);
-                fwrite($stream, "GET /$environment?key=$key HTTP/1.0\r\nHost: localhost\r\n\r\n");
-                $open[] = $stream;
+        $bodies = [200 => "\nfound\n", 429 => "\nToo many requests\n"];
+        return send_requests($this->nginx->port, "/$environment?key=$key", $requests, $clients, function (int $status, string $response) use ($bodies, $received): void {
+            if (!isset($bodies[$status]) || !str_ends_with($response, $bodies[$status])) {
+                throw new \RuntimeException($response . @file_get_contents($this->log));
             }
-            $ready = $open;
-            $none = null;
-            stream_select($ready, $none, $none, 30) ?: throw new \RuntimeException('no reply');
-            foreach ($ready as $stream) {
-                $response = stream_get_contents($stream);
-                $status = (int) explode(' ', $response)[1];
-                if (!str_ends_with($response, [200 => "\nfound\n", 429 => "\nToo many requests\n"][$status] ?? '')) {
-                    throw new \RuntimeException($response);
-                }
-                $statuses[$status] = ($statuses[$status] ?? 0) + 1;
-                unset($open[array_search($stream, $open, true)]);
-            }
-        }
-        ksort($statuses);
-        return $statuses;
-    }
-
-    /** Returns the arguments of php-fpm: the extensions and the include path of this process. */
-    private static function arguments(): string
-    {
-        $arguments = '-n -d ' . escapeshellarg('include_path=' . get_include_path());
-        $folder = getenv('PHP_EXTENSIONS');
-        foreach (['ctype', 'iconv', 'mbstring', 'tokenizer', 'apcu', 'opcache'] as $extension) {
-            if (is_file("$folder/$extension.so")) {
-                $arguments .= ' -d ' . escapeshellarg(($extension === 'opcache' ? 'zend_' : '') . "extension=$folder/$extension.so");
-            }
-        }
-        return $arguments . ' -d ' . escapeshellarg('extension=' . getenv('TOKENBUCKET'));
+            $received?->__invoke();
+        });
     }
 }

@@ -37,14 +37,21 @@ final class ExampleTest extends TestCase
     public function testRequestsContinueUnderTheLocalLimitWhenRedisIsDown(): void
     {
         $redis = RedisServer::start();
-        $this->server = new ExampleServer(['TOKEN_BUCKET_DSN' => "unix://$redis->socket"]);
-        self::assertSame([200 => 10], $this->server->send('redis', 'a', 10), (string) @file_get_contents($this->server->log));
-        $redis->kill();
-        // Another key, because Redis may have missed the timeout on a busy machine. Then the local
-        // bucket of the first key has granted some of the requests above.
-        self::assertSame([200 => 100, 429 => 50], $this->server->send('redis', 'b', 150));
-        $log = file($this->server->log);
-        self::assertNotEmpty(preg_grep('/tokenbucket.*using shared memory/', $log));
-        self::assertLessThanOrEqual(1, count(preg_grep('/cannot connect/', $log)), implode('', $log));
+        // Redis may reply slowly on a busy machine. This must not count as an outage.
+        $this->server = new ExampleServer(['TOKEN_BUCKET_DSN' => "unix://$redis->socket", 'TOKEN_BUCKET_TIMEOUT' => '10']);
+        self::assertSame([200 => 100, 429 => 50], $this->server->send('redis', 'before', 150));
+        self::assertSame('', (string) @file_get_contents($this->server->log));
+        $responses = 0;
+        $during = $this->server->send('redis', 'during', 300, received: function () use (&$responses, $redis): void {
+            if (++$responses === 50) {
+                $redis->kill();
+            }
+        });
+        // Redis has granted a part of the limit, and this host's shared memory grants it once more.
+        self::assertSame([200, 429], array_keys($during));
+        self::assertGreaterThanOrEqual(100, $during[200]);
+        self::assertLessThanOrEqual(200, $during[200]);
+        self::assertSame([200 => 100, 429 => 50], $this->server->send('redis', 'after', 150));
+        self::assertCount(1, file($this->server->log), file_get_contents($this->server->log));
     }
 }

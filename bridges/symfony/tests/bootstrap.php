@@ -2,40 +2,24 @@
 
 declare(strict_types=1);
 
-namespace Composer {
-    /** Answers FrameworkBundle, which asks Composer for packages. Debian has no such class. */
-    final class InstalledVersions
-    {
-        public static function isInstalled(string $package, bool $includeDev = true): bool
-        {
-            return $package !== 'symfony/symfony';
-        }
+require_once __DIR__ . '/installed_versions.php';
 
-        public static function getRootPackage(): array
-        {
-            return ['name' => 'tokenbucket/tests'];
-        }
-    }
-}
-
-namespace {
-    /** Loads the bridge and the Symfony of the include path, in Composer's order. */
-    spl_autoload_register(static function (string $class): void {
-        foreach (['TokenBucket\\Bridge\\Symfony\\Tests\\' => __DIR__ . '/', 'TokenBucket\\Bridge\\Symfony\\' => __DIR__ . '/../src/'] as $prefix => $folder) {
-            if (str_starts_with($class, $prefix)) {
-                $path = $folder . strtr(substr($class, strlen($prefix)), '\\', '/') . '.php';
-                if (is_file($path)) {
-                    require $path;
-                }
-                return;
+/** Loads the bridge and the Symfony of the include path, in Composer's order. */
+spl_autoload_register(static function (string $class): void {
+    foreach (['TokenBucket\\Bridge\\Symfony\\Tests\\' => __DIR__ . '/', 'TokenBucket\\Bridge\\Symfony\\' => __DIR__ . '/../src/'] as $prefix => $folder) {
+        if (str_starts_with($class, $prefix)) {
+            $path = $folder . strtr(substr($class, strlen($prefix)), '\\', '/') . '.php';
+            if (is_file($path)) {
+                require $path;
             }
+            return;
         }
-    });
-    foreach (['Bundle/FrameworkBundle', 'Bundle/SecurityBundle', 'Component/RateLimiter', 'Component/Lock', 'Component/Messenger', 'Component/HttpClient'] as $package) {
-        require_once "Symfony/$package/autoload.php";
     }
-    // The example's environment "plain" is the application before the bridge was installed.
-    if (($_SERVER['APP_ENV'] ?? '') !== 'plain') {
-        require_once __DIR__ . '/../src/replace_classes.php';
-    }
+});
+foreach (['Bundle/FrameworkBundle', 'Bundle/SecurityBundle', 'Component/RateLimiter', 'Component/Lock', 'Component/Messenger', 'Component/HttpClient'] as $package) {
+    require_once "Symfony/$package/autoload.php";
+}
+// The example's environment "plain" is the application before the bridge was installed.
+if (($_SERVER['APP_ENV'] ?? '') !== 'plain') {
+    require_once __DIR__ . '/../src/replace_classes.php';
 }
