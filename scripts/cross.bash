@@ -13,7 +13,7 @@ cross_to() {
     if [[ $libc == musl ]]; then
         musl=$processor-linux-musl
         arguments+=(-nostdlibinc "-isystem$sysroot/usr/include/$musl")
-        link+=("-B$sysroot/usr/lib/$musl" "-L$sysroot/usr/lib/$musl" "-L$sysroot")
+        link+=("-B$sysroot/usr/lib/$musl" "-L$sysroot/lib/$musl" "-L$sysroot/usr/lib/$musl" "-L$sysroot")
         # Links the unwinder into the module, because images of Alpine may lack libgcc.
         echo 'INPUT(-lgcc_eh)' >"$sysroot/libgcc_s.so"
         flags+=(-Ctarget-feature=-crt-static -Clink-self-contained=no)

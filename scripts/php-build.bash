@@ -1,7 +1,6 @@
 # shellcheck shell=bash
-# Builds PHP from source. scripts/sanitize and scripts/zts source this file. They set `home`, the
-# folder for the build and its logs.
-: "${home:?}"
+# Builds PHP from source. Other scripts source this file. They set `home`, the folder for the build
+# and its logs.
 
 # Runs a command and shows its output only if it fails.
 quietly() {
@@ -13,7 +12,7 @@ quietly() {
     ("$@") >"$log" 2>&1 </dev/null &
     if ! wait $!; then
         tail -n 30 "$log"
-        echo "This step failed, so no test ran (full log: $log)"
+        echo "This step failed (full log: $log)"
         exit 1
     fi
 }
@@ -37,7 +36,7 @@ build_php() {
     shift
     php_source=$(scripts/setup php-source "$version")
     if [[ -z $php_source ]]; then
-        echo "The source of PHP $version is missing, so no test ran"
+        echo "The source of PHP $version is missing"
         exit 1
     fi
     recipe="$home $*"
@@ -46,4 +45,17 @@ build_php() {
         quietly 'Building PHP' compile_php "$php_source" --prefix="$home/php" --program-suffix="$version" "$@"
         echo "$recipe" >"$home/recipe"
     fi
+}
+
+# Builds only the command line of a version of PHP, with musl or thread-safe, and prints its
+# php-config. Its headers are those for which scripts/package builds modules.
+#   bare_php 8.4 musl|zts
+bare_php() {
+    local home=$PWD/target/bare-$2-$1 options=(--disable-all --disable-cgi --disable-phpdbg --without-valgrind)
+    case $2 in
+        musl) local -x CC=musl-gcc ;;
+        zts) options+=(--enable-zts) ;;
+    esac
+    build_php "$1" "${options[@]}" >&2
+    echo "$home/php/bin/php-config$1"
 }
