@@ -7,6 +7,7 @@ namespace TokenBucket\Bridge\Laravel;
 use Closure;
 use Illuminate\Cache\RateLimiter as LaravelRateLimiter;
 use Illuminate\Cache\RateLimiting\Limit;
+use Illuminate\Contracts\Cache\Repository;
 use Illuminate\Support\Collection;
 use Symfony\Component\HttpFoundation\Request;
 use Throwable;
@@ -29,10 +30,18 @@ class RateLimiter extends LaravelRateLimiter
     /** The decision of these limits, or null if no token has been requested. */
     private ?Decision $decision = null;
 
-    public function __construct(LaravelRateLimiter $limiter, private readonly Buckets $buckets)
+    /** @param Closure(): Repository $makeCache is called when a counter in the cache is needed */
+    public function __construct(private readonly Closure $makeCache, private readonly Buckets $buckets)
     {
-        parent::__construct($limiter->cache);
-        $this->limiters = $limiter->limiters;
+        // Without this property, PHP calls __get() when a method of the parent reads it.
+        unset($this->cache);
+    }
+
+    public function __get($name)
+    {
+        return $this->$name = match ($name) {
+            'cache' => ($this->makeCache)(),
+        };
     }
 
     /**

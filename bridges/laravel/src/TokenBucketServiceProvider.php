@@ -4,6 +4,7 @@ declare(strict_types=1);
 
 namespace TokenBucket\Bridge\Laravel;
 
+use Illuminate\Cache\CacheServiceProvider;
 use Illuminate\Cache\RateLimiter as LaravelRateLimiter;
 use Illuminate\Contracts\Foundation\Application;
 use Illuminate\Routing\Middleware\ThrottleRequests as LaravelThrottleRequests;
@@ -32,9 +33,10 @@ final class TokenBucketServiceProvider extends ServiceProvider
             $app->make(TokenBucketStorage::class),
             $app['config']->get('tokenbucket')['limits'],
         ));
-        // Not a binding, because Laravel's deferred provider of the cache would replace it.
-        $this->app->extend(LaravelRateLimiter::class, fn (LaravelRateLimiter $limiter, Application $app) => new RateLimiter(
-            $limiter,
+        // Otherwise Laravel registers this provider with the first cache, and replaces the limiter.
+        $this->app->register(CacheServiceProvider::class);
+        $this->app->singleton(LaravelRateLimiter::class, fn (Application $app) => new RateLimiter(
+            fn () => $app->make('cache')->driver($app['config']->get('cache.limiter')),
             $app->make(Buckets::class),
         ));
         // A function, because the container would find the constructor's arguments by reflection.

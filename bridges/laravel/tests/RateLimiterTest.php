@@ -56,7 +56,7 @@ final class RateLimiterTest extends BridgeTestCase
         $storage = $this->app->make(TokenBucketStorage::class);
         $this->limiter()->attempt('login:a', 3, fn () => true, 300);
         // A new object, as in another process.
-        $other = fn (array $limits) => new RateLimiter($this->limiter(), new Buckets($storage, $limits));
+        $other = fn (array $limits) => $this->newLimiter(new Buckets($storage, $limits));
         $declared = $other(['login:*' => [3, 300]]);
         $this->assertSame(2, $declared->remaining('login:a', 3));
         $this->assertSame(2, $declared->hit('login:a', 300));
@@ -98,9 +98,27 @@ final class RateLimiterTest extends BridgeTestCase
     {
         $limiter = $this->limiter();
         $limiter->attempt('k', 1, fn () => true);
-        $other = new RateLimiter($limiter, new Buckets($this->app->make(TokenBucketStorage::class)));
+        $other = $this->newLimiter(new Buckets($this->app->make(TokenBucketStorage::class)));
         $this->assertFalse($other->tooManyAttempts('k', 0));
         $this->assertFalse($limiter->attempt('k', 1, fn () => true));
+    }
+
+    public function testMakesTheCacheForTheFirstCounter(): void
+    {
+        $this->route('throttle:1,1');
+        $this->assertAnswer(200, 1, 0);
+        $this->assertFalse($this->app->resolved('cache'));
+        $this->assertSame(0, $this->limiter()->attempts('k'));
+        $this->assertTrue($this->app->resolved('cache'));
+        $this->assertInstanceOf(RateLimiter::class, $this->limiter());
+        $this->assertAnswer(429, 1, 0, 60);
+    }
+
+    public function testACacheMadeFirstLeavesTheLimiter(): void
+    {
+        $this->app->make('cache')->driver()->put('k', 3);
+        $this->assertInstanceOf(RateLimiter::class, $this->limiter());
+        $this->assertSame(3, $this->limiter()->attempts('k'));
     }
 
     public function testAJobTakesATokenOfEveryLimitOrOfNone(): void
@@ -191,7 +209,7 @@ final class RateLimiterTest extends BridgeTestCase
     {
         $storage = $this->app->make(TokenBucketStorage::class);
         $buckets = new Buckets($storage, ['laravel_throttles_exceptions:*' => [2, 600]]);
-        $this->app->instance(LaravelRateLimiter::class, new RateLimiter($this->limiter(), $buckets));
+        $this->app->instance(LaravelRateLimiter::class, $this->newLimiter($buckets));
         $fails = fn () => throw new RuntimeException('x');
         $middleware = (new ThrottlesExceptions(2, 10))->by('api');
         $this->assertSame([0, 0], [$this->runJob($fails, $middleware), $this->runJob($fails, $middleware)]);
@@ -208,6 +226,12 @@ final class RateLimiterTest extends BridgeTestCase
         }
         $this->assertNull($buckets->find('k199'));
         $this->assertNotNull($buckets->find('k200'));
+    }
+
+    /** Returns a limiter as another process has it. */
+    private function newLimiter(Buckets $buckets): RateLimiter
+    {
+        return new RateLimiter(fn () => $this->app->make('cache')->driver(), $buckets);
     }
 
     /** Returns the result of a job behind the queue's middleware, or the seconds of its release. */
