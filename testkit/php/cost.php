@@ -103,7 +103,7 @@ final class Load
  */
 function cost_error(Load $load, array $targets): ?string
 {
-    [$rounds, $requests, $share] = getenv('TOKENBUCKET_COST') === 'full' ? [25, 300, 1.0] : [5, 200, 0.75];
+    [$rounds, $requests, $share] = getenv('TOKENBUCKET_COST') === 'full' ? [100, 80, 1.0] : [10, 100, 0.75];
     $ratios = $load->compare($targets, $rounds, $requests);
     $least = ['none' => 0.97, 'own' => min(1.5, 0.97 * $ratios['own'] / $ratios['none'])];
     foreach ($least as $name => $ratio) {
