@@ -125,9 +125,13 @@ static void run_request(void) {
         php_execute_script(&file);
         zend_destroy_file_handle(&file);
     } zend_end_try();
+    /* A script has forked. Its child does not end the request, because another thread may have held
+     * PHP's lock of the environment during the fork. Nobody unlocks it in the child. */
+    if (getpid() != process) {
+        php_output_end_all();
+        _exit(0);
+    }
     php_request_shutdown(NULL);
-    /* A script has forked. Its child has no other threads. */
-    if (getpid() != process) _exit(0);
 }
 
 static void *live(void *number) {

@@ -1,14 +1,12 @@
 //! A token bucket whose record is a JSON object under its own key.
 
 use crate::{Wait, wait};
-use std::sync::LazyLock;
 use tokenbucket_core::clock::TICKS_PER_MICROSECOND;
 use tokenbucket_core::remote::Cause;
 use tokenbucket_core::remote::redis::{Argument, CLOCK, RECORD, Redis, Script};
 use tokenbucket_core::{Quota, Timestamp, Tokens};
 
-static TAKE: LazyLock<Script> =
-    LazyLock::new(|| Script::new(&[RECORD, CLOCK, include_str!("json_bucket.lua")]));
+static TAKE: Script = Script::new(&[RECORD, CLOCK, include_str!("json_bucket.lua")]);
 
 /// Takes one token from the bucket at `key`, which [`Redis::raw_name`] made. Returns the wait
 /// until the bucket holds a token.

@@ -12,7 +12,7 @@ mod redis;
 
 pub use self::redis::{Family, Limits, Request, cleanup, locked, request};
 use flexihash::Ring;
-use std::sync::LazyLock;
+use once_cell::race::OnceBox;
 
 /// The number of sets over which members are spread.
 pub const SETS: usize = 10;
@@ -20,7 +20,7 @@ pub const SETS: usize = 10;
 /// The key of the set that counts denials.
 pub const LOCKED: &[u8] = b"locked";
 
-static RING: LazyLock<Ring> = LazyLock::new(|| Ring::new((0..SETS).map(name)));
+static RING: OnceBox<Ring> = OnceBox::new();
 
 fn name(set: usize) -> String {
     format!("set{:02}", set + 1)
@@ -43,8 +43,9 @@ pub fn member(client: &[u8], action: &[u8]) -> Vec<u8> {
 /// Returns the number of the set, from 0, that holds a member.
 #[must_use]
 pub fn set_of(member: &[u8]) -> usize {
+    let ring = RING.get_or_init(|| Box::new(Ring::new((0..SETS).map(name))));
     // The default is never used, because the ring is not empty.
-    RING.lookup(member).unwrap_or_default()
+    ring.lookup(member).unwrap_or_default()
 }
 
 /// Returns the keys of a set and its control: `set05`, or `action:set05` for an action with its own

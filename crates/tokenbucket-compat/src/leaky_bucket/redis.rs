@@ -3,18 +3,15 @@
 use super::{LOCKED, keys};
 use crate::{Wait, wait};
 use std::num::NonZero;
-use std::sync::LazyLock;
 use tokenbucket_core::remote::Cause;
 use tokenbucket_core::remote::redis::{Argument, Redis, Script, Value};
 use tokenbucket_core::{TICKS_PER_SECOND, Timestamp};
 
 const DRAIN: &str = include_str!("drain.lua");
 
-static REQUEST: LazyLock<Script> =
-    LazyLock::new(|| Script::new(&[DRAIN, include_str!("request.lua")]));
-static CLEANUP: LazyLock<Script> =
-    LazyLock::new(|| Script::new(&[DRAIN, include_str!("cleanup.lua")]));
-static LOCKED_MOST: LazyLock<Script> = LazyLock::new(|| Script::new(&[include_str!("locked.lua")]));
+static REQUEST: Script = Script::new(&[DRAIN, include_str!("request.lua")]);
+static CLEANUP: Script = Script::new(&[DRAIN, include_str!("cleanup.lua")]);
+static LOCKED_MOST: Script = Script::new(&[include_str!("locked.lua")]);
 
 /// The number of members to which the set of denials is cut.
 const MOST_LOCKED: i64 = 10_000;

@@ -1,13 +1,11 @@
 //! Counters on Redis: one script, one round trip.
 
 use super::{Counters, Group, Life, Name};
-use std::sync::LazyLock;
 use tokenbucket_core::Timestamp;
 use tokenbucket_core::remote::redis::{Argument, RECORD, Redis, Script, Value};
 use tokenbucket_core::remote::{Cause, Transport};
 
-static COUNT: LazyLock<Script> =
-    LazyLock::new(|| Script::new(&[RECORD, include_str!("count.lua")]));
+static COUNT: Script = Script::new(&[RECORD, include_str!("count.lua")]);
 
 impl Counters for Redis {
     fn by_server(&self, names: &[Name]) -> Vec<Group> {

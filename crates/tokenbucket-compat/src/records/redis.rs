@@ -1,14 +1,12 @@
 //! Records on Redis: one script compares and swaps, on the server's clock.
 
 use super::{Found, Next, Records, Swapped};
-use std::sync::LazyLock;
 use tokenbucket_core::clock::TICKS_PER_MICROSECOND;
 use tokenbucket_core::remote::Cause;
 use tokenbucket_core::remote::redis::{Argument, CLOCK, RECORD, Redis, Script, Value};
 use tokenbucket_core::{TICKS_PER_SECOND, Timestamp};
 
-static SWAP: LazyLock<Script> =
-    LazyLock::new(|| Script::new(&[RECORD, CLOCK, include_str!("swap.lua")]));
+static SWAP: Script = Script::new(&[RECORD, CLOCK, include_str!("swap.lua")]);
 
 /// Runs the script. Returns the current record, or `None` if the script replaced it.
 fn run(redis: &Redis, key: &[u8], arguments: &[Argument<'_>], deadline: Timestamp) -> Swapped {

@@ -21,18 +21,19 @@ use place::Place;
 pub use redis::Value;
 pub use script::{Argument, CLOCK, RECORD, Script};
 use std::slice;
-use std::sync::{Arc, LazyLock};
+use std::sync::Arc;
 
-static TAKE: LazyLock<Script> = LazyLock::new(|| {
-    let [take, bucket] = [include_str!("take.lua"), include_str!("bucket.lua")];
-    Script::new(&[take, RECORD, bucket, include_str!("step.lua")])
-});
-static TAKE_ALL: LazyLock<Script> = LazyLock::new(|| on_buckets(include_str!("take_all.lua")));
-static PUT: LazyLock<Script> = LazyLock::new(|| on_buckets(include_str!("put.lua")));
+/// The head of scripts on buckets. It must follow [`RECORD`].
+const BUCKET: &str = include_str!("bucket.lua");
 
-fn on_buckets(script: &str) -> Script {
-    Script::new(&[RECORD, CLOCK, include_str!("bucket.lua"), script])
-}
+static TAKE: Script = Script::new(&[
+    include_str!("take.lua"),
+    RECORD,
+    BUCKET,
+    include_str!("step.lua"),
+]);
+static TAKE_ALL: Script = Script::new(&[RECORD, CLOCK, BUCKET, include_str!("take_all.lua")]);
+static PUT: Script = Script::new(&[RECORD, CLOCK, BUCKET, include_str!("put.lua")]);
 
 /// A client of a Redis server, of the primary that sentinels know, or of a cluster.
 #[derive(Debug)]

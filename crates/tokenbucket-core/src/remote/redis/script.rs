@@ -7,6 +7,7 @@ use super::Redis;
 use super::node::{LIKELY_LENGTH, Line, Node, code};
 use crate::clock::{TICKS_PER_MICROSECOND, TICKS_PER_SECOND, Ticks, Timestamp, boot_clock};
 use crate::remote::Cause;
+use once_cell::race::OnceBox;
 use redis::{Cmd, Value, cmd};
 use std::sync::Arc;
 use std::time::Duration;
@@ -21,20 +22,36 @@ pub const RECORD: &str = include_str!("record.lua");
 /// The head of scripts that need the server's time: defines `now`. It must follow [`RECORD`].
 pub const CLOCK: &str = include_str!("clock.lua");
 
-/// A Lua script, and the hash that identifies it on servers.
+/// A Lua script.
 #[derive(Debug)]
 pub struct Script {
+    parts: &'static [&'static str],
+    /// Threads do not wait for each other to join the parts. A thread that another one waits for
+    /// does not exist in a forked child.
+    joined: OnceBox<Joined>,
+}
+
+/// The text of a script, and the hash that identifies it on servers.
+#[derive(Debug)]
+struct Joined {
     text: String,
     hash: String,
 }
 
 impl Script {
-    /// Joins `parts` into one script: the heads that it needs, then its own text.
+    /// Creates a script from the heads that it needs and its own text.
     #[must_use]
-    pub fn new(parts: &[&str]) -> Self {
-        let text = parts.concat();
-        let hash = redis::Script::new(&text).get_hash().to_owned();
-        Self { text, hash }
+    pub const fn new(parts: &'static [&'static str]) -> Self {
+        let joined = OnceBox::new();
+        Self { parts, joined }
+    }
+
+    fn joined(&self) -> &Joined {
+        self.joined.get_or_init(|| {
+            let text = self.parts.concat();
+            let hash = redis::Script::new(&text).get_hash().to_owned();
+            Box::new(Joined { text, hash })
+        })
     }
 
     /// Returns the command that the ACL of the user does not allow, if `error` is about that. Redis
@@ -48,9 +65,10 @@ impl Script {
         let number = error.split("user_script:").nth(1).map(str::trim_start);
         let number = number.and_then(|rest| rest.split(|c: char| !c.is_ascii_digit()).next());
         let number = number.and_then(|digits| digits.parse::<usize>().ok());
+        let text = &self.joined().text;
         let line = match number {
-            Some(number) => self.text.lines().nth(number.checked_sub(1)?),
-            None => self.text.lines().find(|line| line.contains("pcall('")),
+            Some(number) => text.lines().nth(number.checked_sub(1)?),
+            None => text.lines().find(|line| line.contains("pcall('")),
         };
         let (_, command) = line?.split_once("call('")?;
         Some(command.split('\'').next()?.to_ascii_lowercase())
@@ -235,10 +253,11 @@ fn invocation<K: AsRef<[u8]>>(
     arguments: &[Argument<'_>],
 ) -> Cmd {
     let mut command = Cmd::with_capacity(3 + keys.len() + arguments.len(), LIKELY_LENGTH);
+    let Joined { text, hash } = script.joined();
     if sends_text {
-        command.arg("EVAL").arg(&script.text);
+        command.arg("EVAL").arg(text);
     } else {
-        command.arg("EVALSHA").arg(&script.hash);
+        command.arg("EVALSHA").arg(hash);
     }
     command.arg(keys.len());
     for key in keys {
