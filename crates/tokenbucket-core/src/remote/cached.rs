@@ -17,6 +17,13 @@ use std::time::Duration;
 /// The pause before a waiting worker looks at the entry again, in ticks.
 const PAUSE: Ticks = TICKS_PER_SECOND / 20_000;
 
+/// Sleeps. Returns the ticks that have passed.
+fn pause(ticks: Ticks) -> Ticks {
+    let start = boot_clock();
+    sleep(Duration::from_nanos(ticks));
+    boot_clock().saturating_since(start)
+}
+
 /// Reports whether the entry allows the step at most once. Then only one worker can succeed.
 fn is_scarce(entry: &Entry, step: &Step, now: Timestamp) -> bool {
     let twice = Step {
@@ -62,7 +69,8 @@ impl<T: Transport> Remote<'_, T> {
 
     /// Does the same as [`Remote::prepare`] for one bucket. If the entry allows one such step at
     /// most, waits until no other worker of this host asks the store about the bucket. If the store
-    /// may be asked, returns true if this worker now holds the lease.
+    /// may be asked, also returns the ticks that it has waited, and true if this worker now holds
+    /// the lease.
     ///
     /// The wait ends after an eighth of the timeout, because the other worker may have been killed,
     /// and this worker's own request needs time.
@@ -74,31 +82,31 @@ impl<T: Transport> Remote<'_, T> {
         key: Key<'_>,
         step: &Step,
         now: Timestamp,
-    ) -> Result<(Ask, Option<Entry>, bool), Outcome> {
+    ) -> Result<(Ask, Option<Entry>, Ticks, bool), Outcome> {
         let timeout = self.settings.timeout;
         let patience = timeout / 8;
-        let mut later = now;
+        let (mut later, mut waited) = (now, 0);
         loop {
             let (ask, hint) = self.prepare(key, step, later)?;
             let scarce = hint.filter(|hint| is_scarce(hint, step, later));
-            let Some(entry) = scarce.filter(|_| later < now + patience) else {
-                return Ok((ask, hint, false));
+            let Some(entry) = scarce.filter(|_| waited < patience) else {
+                return Ok((ask, hint, waited, false));
             };
             let server = self.transport.server(&ask.name);
             let is_open = |server: Arc<Server>| self.breaker(&server).is_open(later);
             if server.is_ok_and(is_open) {
-                return Ok((ask, hint, false));
+                return Ok((ask, hint, waited, false));
             }
             if self.host.denial_cache().lease(key.hash, later, timeout / 2) {
                 // The bound is early. A request that is sent at once would often be denied, and
                 // another one would follow.
                 let likely = step.retry_after(entry.bound + entry.error, later);
                 if likely < timeout / 16 {
-                    sleep(Duration::from_nanos(likely));
+                    waited += pause(likely);
                 }
-                return Ok((ask, hint, true));
+                return Ok((ask, hint, waited, true));
             }
-            sleep(Duration::from_nanos(PAUSE.min(patience)));
+            waited += pause(PAUSE.min(patience));
             later = boot_clock();
         }
     }

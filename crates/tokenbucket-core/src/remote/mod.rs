@@ -122,13 +122,13 @@ impl<'h, T: Transport> Remote<'h, T> {
         first: Option<Timestamp>,
     ) -> Result<Answer<Outcome>, Failure> {
         let now = boot_clock();
-        let (mut ask, hint, is_asker) = match self.prepare_alone(key, step, now) {
+        let (mut ask, hint, waited, is_asker) = match self.prepare_alone(key, step, now) {
             Ok(prepared) => prepared,
             Err(denied) => return Ok(sure(denied)),
         };
-        // The wait for another worker is part of the timeout.
-        let latest = now + self.settings.timeout;
+        // The wait for another worker is part of the timeout. Hashing a long identifier is not.
         let now = boot_clock();
+        let latest = now + self.settings.timeout - waited;
         ask.first = first.map(|first| now.signed_since(first));
         let asked = |transport: &T, deadline| {
             let reply = transport.take(&ask, deadline)?;

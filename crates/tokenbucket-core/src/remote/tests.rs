@@ -19,6 +19,9 @@ const NOW: Timestamp = Timestamp(EPOCH.0 + (1 << 50));
 const TWO: NonZero<Ticks> = NonZero::new(2).expect("it is not 0");
 const MILLISECOND: Ticks = TICKS_PER_SECOND / 1000;
 
+/// An identifier whose name takes longer than a timeout, as a very long one does.
+const SLOW: &[u8] = b"slow";
+
 const SETTINGS: Settings = Settings {
     timeout: 7,
     on_failure: OnFailure::Throw,
@@ -41,6 +44,9 @@ impl Transport for Scripted<'_> {
     }
 
     fn name(&self, identifier: &[u8]) -> Vec<u8> {
+        if identifier == SLOW {
+            sleep(Duration::from_millis(300));
+        }
         identifier.to_vec()
     }
 
@@ -415,6 +421,29 @@ fn a_call_ends_at_its_deadline() {
     });
     assert!(remote.take(key(), &Step::new(1, 10), None).is_ok());
     assert_eq!(host.slots().totals().get(Event::Asked), 1);
+}
+
+#[test]
+fn naming_a_record_is_no_part_of_the_timeout() {
+    let host = host();
+    let settings = Settings {
+        timeout: 200 * MILLISECOND,
+        ..SETTINGS
+    };
+    let left = Cell::new(0);
+    let remote = remote(&host, settings, |deadline| {
+        left.set(deadline.saturating_since(boot_clock()));
+        Ok(Reply::new(true, Timestamp::ZERO, Timestamp::ZERO))
+    });
+    let key = Key {
+        identifier: SLOW,
+        ..key()
+    };
+    let step = Step::new(1, 10);
+    assert!(remote.take(key, &step, None).is_ok());
+    assert!(left.take() > 0);
+    assert!(Remote::take_each(&[(&remote, key)], &[step], |_, _| {}).is_ok());
+    assert!(left.take() > 0);
 }
 
 #[test]
