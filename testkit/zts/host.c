@@ -125,8 +125,8 @@ static void run_request(void) {
         php_execute_script(&file);
         zend_destroy_file_handle(&file);
     } zend_end_try();
-    /* A script has forked. Its child does not end the request, because another thread may have held
-     * PHP's lock of the environment during the fork. Nobody unlocks it in the child. */
+    /* This is the child of a script that has forked. It must not end the request: PHP would wait for
+     * its lock of the environment, which another thread may have held during the fork. */
     if (getpid() != process) {
         php_output_end_all();
         _exit(0);
