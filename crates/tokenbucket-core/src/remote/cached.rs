@@ -17,13 +17,6 @@ use std::time::Duration;
 /// The pause before a waiting worker looks at the entry again, in ticks.
 const PAUSE: Ticks = TICKS_PER_SECOND / 20_000;
 
-/// Sleeps. Returns the ticks that have passed.
-fn pause(ticks: Ticks) -> Ticks {
-    let start = boot_clock();
-    sleep(Duration::from_nanos(ticks));
-    boot_clock().saturating_since(start)
-}
-
 /// Reports whether the entry allows the step at most once. Then only one worker can succeed.
 fn is_scarce(entry: &Entry, step: &Step, now: Timestamp) -> bool {
     let twice = Step {
@@ -45,6 +38,21 @@ impl<T: Transport> Remote<'_, T> {
         step: &Step,
         now: Timestamp,
     ) -> Result<(Ask, Option<Entry>), Outcome> {
+        let hint = self.hint(key, step, now)?;
+        let ask = Ask {
+            name: self.transport.name(key.identifier),
+            step: *step,
+            first: None,
+            seen: hint.and_then(|hint| self.seen(&hint, step.burst, now)),
+        };
+        Ok((ask, hint))
+    }
+
+    /// Returns the bucket's entry in the denial cache, if the step may be decided from it.
+    ///
+    /// # Errors
+    /// Fails like [`Remote::prepare`].
+    fn hint(&self, key: Key<'_>, step: &Step, now: Timestamp) -> Result<Option<Entry>, Outcome> {
         if step.exceeds_capacity() {
             // A round trip is not needed, because the store would deny the step, too.
             self.count(key, step, By::Store, false);
@@ -58,13 +66,7 @@ impl<T: Transport> Remote<'_, T> {
             self.count(key, step, By::DenialCache, false);
             return Err(outcome);
         }
-        let ask = Ask {
-            name: self.transport.name(key.identifier),
-            step: *step,
-            first: None,
-            seen: hint.and_then(|hint| self.seen(&hint, step.burst, now)),
-        };
-        Ok((ask, hint))
+        Ok(hint)
     }
 
     /// Does the same as [`Remote::prepare`] for one bucket. If the entry allows one such step at
@@ -83,32 +85,40 @@ impl<T: Transport> Remote<'_, T> {
         step: &Step,
         now: Timestamp,
     ) -> Result<(Ask, Option<Entry>, Ticks, bool), Outcome> {
+        let (mut ask, mut hint) = self.prepare(key, step, now)?;
+        if !hint.is_some_and(|hint| is_scarce(&hint, step, now)) {
+            return Ok((ask, hint, 0, false));
+        }
         let timeout = self.settings.timeout;
         let patience = timeout / 8;
-        let (mut later, mut waited) = (now, 0);
-        loop {
-            let (ask, hint) = self.prepare(key, step, later)?;
-            let scarce = hint.filter(|hint| is_scarce(hint, step, later));
-            let Some(entry) = scarce.filter(|_| waited < patience) else {
-                return Ok((ask, hint, waited, false));
-            };
+        // Hashing a long identifier has taken time, which is no part of the wait.
+        let start = boot_clock();
+        let mut later = start;
+        let is_asker = loop {
+            let is_over = later.saturating_since(start) >= patience;
+            let scarce = hint.filter(|hint| !is_over && is_scarce(hint, step, later));
+            let Some(entry) = scarce else { break false };
             let server = self.transport.server(&ask.name);
             let is_open = |server: Arc<Server>| self.breaker(&server).is_open(later);
             if server.is_ok_and(is_open) {
-                return Ok((ask, hint, waited, false));
+                break false;
             }
             if self.host.denial_cache().lease(key.hash, later, timeout / 2) {
                 // The bound is early. A request that is sent at once would often be denied, and
                 // another one would follow.
                 let likely = step.retry_after(entry.bound + entry.error, later);
                 if likely < timeout / 16 {
-                    waited += pause(likely);
+                    sleep(Duration::from_nanos(likely));
                 }
-                return Ok((ask, hint, waited, true));
+                break true;
             }
-            waited += pause(PAUSE.min(patience));
+            sleep(Duration::from_nanos(PAUSE.min(patience)));
             later = boot_clock();
-        }
+            hint = self.hint(key, step, later)?;
+            ask.seen = hint.and_then(|hint| self.seen(&hint, step.burst, later));
+        };
+        let waited = boot_clock().saturating_since(start);
+        Ok((ask, hint, waited, is_asker))
     }
 
     /// Returns the bucket's entry, if the denial cache is enabled.
