@@ -28,6 +28,8 @@ mod healing;
 mod hints;
 #[path = "remote/lives.rs"]
 mod lives;
+#[path = "remote/numbers.rs"]
+mod numbers;
 #[path = "remote/outages.rs"]
 mod outages;
 #[path = "remote/placement.rs"]

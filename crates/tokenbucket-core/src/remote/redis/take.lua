@@ -19,13 +19,14 @@ if past and past > 0 and past <= now then
     if state > now then
         return { 2 * past, now }
     end
-    local life = math.ceil((state + burst - now) / 1000) + 1
+    -- The end of a life is the digit 1, and a state becomes text, because Redis 7.2.0 to 7.2.4 would
+    -- write a number with eight zeros at its end as 1e+8.
+    local life = math.floor((state + burst - now) / 10000) * 10 + 11
     local left = call('PTTL', key)
-    -- Redis writes a whole number below 2^53 as its decimal digits.
     if left == -1 or left >= life then
-        call('SET', key, state, 'KEEPTTL')
+        call('SET', key, string.format('%.0f', state), 'KEEPTTL')
     else
-        call('SET', key, state, 'PX', life)
+        call('SET', key, string.format('%.0f', state), 'PX', life)
     end
     return { 2 * state + 1, now }
 end

@@ -1,0 +1,68 @@
+//! Tests that scripts pass no number to a command that a version of Redis writes as 1e+8. Redis 7.2.0
+//! to 7.2.4 does so if a number has eight zeros at its end.
+
+use testkit::Redis;
+
+/// Makes `redis.call` refuse each number but one that always has the digit 1 at its end.
+const STRICT: &str = r"
+    local given = redis
+    local redis = setmetatable({ call = function(...)
+        for _, argument in ipairs({ ... }) do
+            if type(argument) == 'number' and (argument > 2 ^ 40 or argument % 10 ~= 1) then
+                error('the number ' .. argument)
+            end
+        end
+        return given.call(...)
+    end }, { __index = given })
+";
+const RECORD: &str = include_str!("../../src/remote/redis/record.lua");
+const CLOCK: &str = include_str!("../../src/remote/redis/clock.lua");
+const BUCKET: &str = include_str!("../../src/remote/redis/bucket.lua");
+const STEP: &str = include_str!("../../src/remote/redis/step.lua");
+const TAKE: &str = include_str!("../../src/remote/redis/take.lua");
+const TAKE_ALL: &str = include_str!("../../src/remote/redis/take_all.lua");
+const PUT: &str = include_str!("../../src/remote/redis/put.lua");
+
+/// Runs a script on the key "bucket". Its reply must be whole numbers.
+fn run(redis: &Redis, parts: &[&str], arguments: &[&str]) {
+    let script = format!("{STRICT}{}", parts.concat());
+    let reply = redis.cli(&[&["EVAL", &script, "1", "bucket"], arguments].concat());
+    let is_number = |line: &str| line.parse::<u64>().is_ok();
+    assert!(reply.lines().all(is_number), "{reply}");
+}
+
+#[test]
+fn no_script_passes_a_number_that_may_be_written_with_an_exponent() {
+    // The life of a key in milliseconds does not end with 1 by chance.
+    const HOUR: &str = "3600005000";
+    let redis = Redis::start(&[]);
+    let take = [TAKE, RECORD, BUCKET, STEP];
+    let put = [RECORD, CLOCK, BUCKET, PUT];
+    // The first call makes the record, and the second one changes it.
+    run(&redis, &take, &["1000", HOUR, ""]);
+    run(&redis, &take, &["1000", HOUR, ""]);
+    // A debt.
+    run(&redis, &take, &["1000", "1", "", "1", "0", "9000000"]);
+    run(
+        &redis,
+        &put,
+        &["refund", "1000", HOUR, "", "4503599627370496"],
+    );
+    run(&redis, &put, &["reset", HOUR]);
+    run(&redis, &put, &["bootstrap", HOUR, HOUR]);
+    run(
+        &redis,
+        &[RECORD, CLOCK, BUCKET, TAKE_ALL],
+        &["1000", HOUR, ""],
+    );
+    // A key without an expiry is written in another way.
+    redis.cli(&["PERSIST", "bucket"]);
+    run(&redis, &take, &["1000", HOUR, ""]);
+}
+
+#[test]
+#[should_panic(expected = "the number 10")]
+fn a_number_that_may_be_written_with_an_exponent_is_noticed() {
+    let script = "return redis.call('SET', KEYS[1], 10)";
+    run(&Redis::start(&[]), &[script], &[]);
+}
