@@ -36,10 +36,15 @@ impl<T: Transport> Remote<'_, T> {
             let prepared = store.prepare(key, &step, now);
             prepared.map_err(|outcome| taken(index, step, outcome))
         });
-        let (asks, hints): (Vec<_>, Vec<_>) = match prepared.collect() {
+        let (mut asks, hints): (Vec<_>, Vec<_>) = match prepared.collect() {
             Ok(prepared) => prepared,
             Err(refused) => return Ok(Some(sure(Err(refused)))),
         };
+        // Hashing long identifiers has taken time, which is no part of the timeout.
+        let now = boot_clock();
+        for (ask, hint) in asks.iter_mut().zip(&hints) {
+            self.set_seen(ask, hint.as_ref(), now);
+        }
         let keys: Vec<_> = buckets.iter().map(|&(_, key)| key).collect();
         let ask = |transport: &T, deadline| {
             let mut replies = transport.take_all(&asks, deadline)?;
@@ -59,7 +64,9 @@ impl<T: Transport> Remote<'_, T> {
             Ok(batched)
         };
         let stand_in = |policy, _: &_| stand_in(policy, self.host, &keys, steps);
-        self.ask(&asks[0].name, ask, stand_in).map(Some)
+        let deadline = now + self.settings.timeout;
+        let answer = self.ask_until(deadline, &asks[0].name, ask, stand_in);
+        answer.map(Some)
     }
 }
 

@@ -28,6 +28,7 @@ fn is_scarce(entry: &Entry, step: &Step, now: Timestamp) -> bool {
 
 impl<T: Transport> Remote<'_, T> {
     /// Creates the request for a step, and returns it with the bucket's entry in the denial cache.
+    /// The caller must also call [`Remote::set_seen`].
     ///
     /// # Errors
     /// Returns the denial of a step for more than the capacity, or the cached denial, if there is
@@ -43,9 +44,14 @@ impl<T: Transport> Remote<'_, T> {
             name: self.transport.name(key.identifier),
             step: *step,
             first: None,
-            seen: hint.and_then(|hint| self.seen(&hint, step.burst, now)),
+            seen: None,
         };
         Ok((ask, hint))
+    }
+
+    /// Sets [`Ask::seen`] of a request whose timeout starts at `now`. `hint` is the bucket's entry.
+    pub(super) fn set_seen(&self, ask: &mut Ask, hint: Option<&Entry>, now: Timestamp) {
+        ask.seen = hint.and_then(|hint| self.seen(hint, ask.step.burst, now));
     }
 
     /// Returns the bucket's entry in the denial cache, if the step may be decided from it.
@@ -85,7 +91,7 @@ impl<T: Transport> Remote<'_, T> {
         step: &Step,
         now: Timestamp,
     ) -> Result<(Ask, Option<Entry>, Ticks, bool), Outcome> {
-        let (mut ask, mut hint) = self.prepare(key, step, now)?;
+        let (ask, mut hint) = self.prepare(key, step, now)?;
         if !hint.is_some_and(|hint| is_scarce(&hint, step, now)) {
             return Ok((ask, hint, 0, false));
         }
@@ -115,7 +121,6 @@ impl<T: Transport> Remote<'_, T> {
             sleep(Duration::from_nanos(PAUSE.min(patience)));
             later = boot_clock();
             hint = self.hint(key, step, later)?;
-            ask.seen = hint.and_then(|hint| self.seen(&hint, step.burst, later));
         };
         let waited = boot_clock().saturating_since(start);
         Ok((ask, hint, waited, is_asker))

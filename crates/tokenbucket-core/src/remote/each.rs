@@ -90,8 +90,13 @@ impl<T: Transport> Each<'_, '_, T> {
                 Err(denied) => decided(index, sure(denied)),
             }
         }
-        // Hashing long identifiers takes time, which is no part of the timeout.
-        for (request, failed) in self.call(&requests, boot_clock(), decided) {
+        // Hashing long identifiers has taken time, which is no part of the timeout.
+        let now = boot_clock();
+        for request in &mut requests {
+            let (store, _) = self.buckets[request.index];
+            store.set_seen(&mut request.ask, request.hint.as_ref(), now);
+        }
+        for (request, failed) in self.call(&requests, now, decided) {
             decided(request.index, self.fall_back(request, failed)?);
         }
         Ok(())

@@ -130,6 +130,7 @@ impl<'h, T: Transport> Remote<'h, T> {
         let now = boot_clock();
         let latest = now + self.settings.timeout - waited;
         ask.first = first.map(|first| now.signed_since(first));
+        self.set_seen(&mut ask, hint.as_ref(), now);
         let asked = |transport: &T, deadline| {
             let reply = transport.take(&ask, deadline)?;
             self.learn(key, step, &reply, hint.as_ref(), now);
@@ -217,6 +218,7 @@ impl<'h, T: Transport> Remote<'h, T> {
     /// # Errors
     /// Fails like [`Remote::take`].
     pub fn put(&self, key: Key<'_>, put: &Put) -> Result<Answer<()>, Failure> {
+        let name = self.transport.name(key.identifier);
         let now = boot_clock();
         let seen = match *put {
             Put::Refund { burst, .. } => self
@@ -229,9 +231,8 @@ impl<'h, T: Transport> Remote<'h, T> {
             // This worker may be killed after the store has executed the change.
             self.host.denial_cache().clear(key.hash, now);
         }
-        let name = self.transport.name(key.identifier);
         let asked = |transport: &T, deadline| transport.put(&name, put, seen, deadline);
-        let answer = self.ask(&name, asked, |policy, _| {
+        let answer = self.ask_until(now + self.settings.timeout, &name, asked, |policy, _| {
             let is_give_back = matches!(*put, Put::Refund { taken, .. } if taken != Put::VOUCHED);
             if policy == OnFailure::Local && !is_give_back {
                 self.host.slots().put(key, put);

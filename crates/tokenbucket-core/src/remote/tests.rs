@@ -37,6 +37,8 @@ struct Scripted<'t> {
     server: Arc<Server>,
     /// True until the transport has located its server.
     is_lost: Cell<bool>,
+    /// What the last request restores a lost record from.
+    seen: Cell<Option<i64>>,
     asked: RefCell<Box<Asked<'t>>>,
 }
 
@@ -66,11 +68,13 @@ impl Transport for Scripted<'_> {
         (self.asked.borrow_mut())(deadline).map(|_| ())
     }
 
-    fn take(&self, _: &Ask, deadline: Timestamp) -> Result<Reply, Cause> {
+    fn take(&self, ask: &Ask, deadline: Timestamp) -> Result<Reply, Cause> {
+        self.seen.set(ask.seen);
         (self.asked.borrow_mut())(deadline)
     }
 
-    fn put(&self, _: &[u8], _: &Put, _: Option<i64>, deadline: Timestamp) -> Result<(), Cause> {
+    fn put(&self, _: &[u8], _: &Put, seen: Option<i64>, deadline: Timestamp) -> Result<(), Cause> {
+        self.seen.set(seen);
         (self.asked.borrow_mut())(deadline).map(|_| ())
     }
 }
@@ -92,6 +96,7 @@ fn remote<'t>(
     let transport = Scripted {
         server: Arc::new(Server::new(b"scripted", "scripted".to_owned())),
         is_lost: Cell::new(false),
+        seen: Cell::new(None),
         asked: RefCell::new(Box::new(asked)),
     };
     Remote::new(transport, settings, host)
@@ -172,7 +177,8 @@ fn a_lost_record_is_restored_unless_it_is_full_at_the_deadline() {
     let age = 11 * UNIT + 7;
     for (burst, seen) in [(age, None), (age + 1, Some(age.cast_signed()))] {
         let step = Step::new(0, burst);
-        let (ask, _) = remote.prepare(key(), &step, NOW).expect("it costs nothing");
+        let (mut ask, hint) = remote.prepare(key(), &step, NOW).expect("it costs nothing");
+        remote.set_seen(&mut ask, hint.as_ref(), NOW);
         assert_eq!(ask.seen, seen);
     }
 }
@@ -440,20 +446,39 @@ fn naming_a_record_is_no_part_of_the_timeout() {
         timeout: 200 * MILLISECOND,
         ..SETTINGS
     };
-    let left = Cell::new(0);
+    let bound = boot_clock() - TICKS_PER_SECOND;
+    let record = || host.denial_cache().record(key().hash, bound, 0, bound);
+    let last = Cell::new(Timestamp::ZERO);
     let remote = remote(&host, settings, |deadline| {
-        left.set(deadline.saturating_since(boot_clock()));
+        assert!(deadline > boot_clock());
+        last.set(deadline);
         Ok(Reply::new(true, Timestamp::ZERO, Timestamp::ZERO))
     });
+    // The request may arrive at its deadline. A lost record is then restored from the entry.
+    let is_covered = || {
+        let seen = remote.transport().seen.take().expect("there is an entry");
+        seen >= last.get().signed_since(bound)
+    };
     let key = Key {
         identifier: SLOW,
         ..key()
     };
-    let step = Step::new(1, 10);
+    let burst = 3600 * TICKS_PER_SECOND;
+    let step = Step::new(1, burst);
+    record();
     assert!(remote.take(key, &step, None).is_ok());
-    assert!(left.take() > 0);
+    assert!(is_covered());
+    record();
     assert!(Remote::take_each(&[(&remote, key)], &[step], |_, _| {}).is_ok());
-    assert!(left.take() > 0);
+    assert!(is_covered());
+    record();
+    let refund = Put::Refund {
+        cost: 1,
+        burst,
+        taken: Put::VOUCHED,
+    };
+    assert!(remote.put(key, &refund).is_ok());
+    assert!(is_covered());
 }
 
 #[test]
