@@ -50,6 +50,10 @@ pub enum Cause {
     /// The server lacks something that every call needs.
     #[error("the server is not supported: {0}")]
     Unsupported(&'static str),
+    /// No server of the cluster keeps the slot of the bucket's key. The process knows this without
+    /// sending a request.
+    #[error("no server keeps the record")]
+    Unserved,
     /// The bucket's key holds data that is not a record. The data is left unchanged.
     #[error("the key does not hold a record of this limiter")]
     Record,
@@ -88,8 +92,8 @@ pub enum Blame {
     Store,
     /// One key, one statement or one permission. The store works, because it replied.
     Request,
-    /// The caller's own process, connection or code. The failure does not show whether the store
-    /// works.
+    /// The caller's own process, connection or code, or a slot without a server. The failure does
+    /// not show whether the store works.
     Caller,
 }
 
@@ -107,7 +111,7 @@ impl Cause {
             Self::Refused(text) if is_of_user(text) || is_of_slot(text) => Blame::Request,
             // This process may not open the socket, or has too many open files.
             Self::Connect(error) if is_of_process(error) => Blame::Caller,
-            Self::LostBefore(_) | Self::Caller(_) | Self::Thrown => Blame::Caller,
+            Self::LostBefore(_) | Self::Unserved | Self::Caller(_) | Self::Thrown => Blame::Caller,
             _ => Blame::Store,
         }
     }
@@ -122,7 +126,7 @@ impl Cause {
             Self::Connect(_) => Kind::Connect,
             Self::Broken(_) => Kind::Broken,
             Self::Tls(_) => Kind::Tls,
-            Self::Refused(_) | Self::Unsupported(_) => Kind::Refused,
+            Self::Refused(_) | Self::Unserved | Self::Unsupported(_) => Kind::Refused,
             Self::Answer(_) => Kind::Malformed,
             Self::Record => Kind::Record,
             Self::Statement(_) => Kind::Statement,

@@ -342,10 +342,7 @@ impl<'h, T: Transport> Remote<'h, T> {
         match (self.transport.server(name), located) {
             (Ok(server), _) => Ok(server),
             (Err(_), Err(failed)) => Err(failed),
-            (Err(guides), Ok(())) => {
-                let text = "no server keeps the record".to_owned();
-                Err((guides, Cause::Refused(text)))
-            }
+            (Err(guides), Ok(())) => Err((guides, Cause::Unserved)),
         }
     }
 

@@ -202,7 +202,8 @@ impl Place {
     /// asked again at once, because it may have no server for the slot of a key.
     ///
     /// # Errors
-    /// Returns the last error if no server gives an answer.
+    /// Returns the last error if no server gives an answer, or [`Cause::Unserved`] if the fleet was
+    /// asked a moment ago.
     pub fn ask(&self, deadline: Timestamp) -> Result<(), Cause> {
         let Some(fleet) = &self.dsn.fleet else {
             return Ok(());
@@ -211,7 +212,7 @@ impl Place {
             let mut known = self.known.lock();
             let is_known = self.dsn.is_cluster() && !known.nodes.is_empty();
             if is_known && !is_due(known.asked_at, RETRY) {
-                return Ok(());
+                return Err(Cause::Unserved);
             }
             known.asked_at = Some(boot_clock());
             known.guides.clone()

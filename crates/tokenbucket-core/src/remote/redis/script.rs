@@ -116,7 +116,7 @@ impl Redis {
     ) -> Result<Value, Cause> {
         let key = keys.first().map_or(&b""[..], AsRef::as_ref);
         let home = self.place.node(key);
-        let home = home.ok_or(Cause::Answer("the servers are not known yet"))?;
+        let home = home.ok_or(Cause::Unserved)?;
         let (mut node, mut asking) = (Arc::clone(&home), false);
         let mut repeats = 0;
         loop {
@@ -155,7 +155,7 @@ impl Redis {
         mut done: impl FnMut(usize, Result<Value, Cause>),
     ) -> Result<(), Cause> {
         let node = self.place.node(b"");
-        let node = node.ok_or(Cause::Answer("the servers are not known yet"))?;
+        let node = node.ok_or(Cause::Unserved)?;
         node.with(false, deadline, |line| {
             invoke(line, script, calls, false, |index, value| {
                 done(index, read(&node, script, value));
