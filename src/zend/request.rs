@@ -4,7 +4,7 @@ use super::{bailout, symbols};
 use ext_php_rs::ffi::{
     TRACK_VARS_SERVER, ext_php_rs_process_globals, ext_php_rs_sapi_module, php_output_write,
     sapi_header_line, sapi_header_op, sapi_header_op_enum_SAPI_HEADER_ADD,
-    sapi_header_op_enum_SAPI_HEADER_SET_STATUS,
+    sapi_header_op_enum_SAPI_HEADER_REPLACE, sapi_header_op_enum_SAPI_HEADER_SET_STATUS,
 };
 use ext_php_rs::types::Zval;
 use std::ffi::CStr;
@@ -39,7 +39,8 @@ impl guard::Request for Request {
     }
 }
 
-/// Sends a response to the request. No code has set headers before, so none is replaced.
+/// Sends a response to the request. Before, only a session that PHP starts itself may have set
+/// header fields, and of those it replaces `Cache-Control`.
 pub fn respond<'a>(
     _: &Request,
     status: u16,
@@ -47,7 +48,6 @@ pub fn respond<'a>(
     body: &str,
 ) {
     let set_status = sapi_header_op_enum_SAPI_HEADER_SET_STATUS;
-    let add = sapi_header_op_enum_SAPI_HEADER_ADD;
     let status = ptr::without_provenance_mut(usize::from(status));
     let mut text = String::with_capacity(128);
     // The closure owns nothing, because a fatal error jumps over it.
@@ -59,11 +59,16 @@ pub fn respond<'a>(
         for (name, value) in headers {
             text.clear();
             text.extend([name, ": ", value]);
+            // Adding takes less time than replacing.
+            let operation = match name {
+                "Cache-Control" => sapi_header_op_enum_SAPI_HEADER_REPLACE,
+                _ => sapi_header_op_enum_SAPI_HEADER_ADD,
+            };
             // The releases of PHP have different fields besides these.
             let mut line: sapi_header_line = std::mem::zeroed();
             line.line = text.as_ptr().cast();
             line.line_len = text.len();
-            sapi_header_op(add, (&raw mut line).cast());
+            sapi_header_op(operation, (&raw mut line).cast());
         }
         php_output_write(body.as_ptr().cast(), body.len());
     });
