@@ -617,8 +617,9 @@ namespace TokenBucket {
     /**
      * Selects the rule that decides calls while a store fails.
      *
-     * Each use is counted in status(). The first use in an outage is also written to PHP's error
-     * log, except for Throw. tokenbucket.failure_report selects another report.
+     * Each use is counted in status(). It is also written to PHP's error log, once a minute for
+     * each store and kind of cause, except for Throw. tokenbucket.failure_report selects another
+     * report.
      */
     enum OnFailure
     {
@@ -797,7 +798,13 @@ namespace TokenBucket {
      *         evicted: int, evicted_seconds: float, evicted_seconds_max: float,
      *         age: float
      *     },
-     *     most_denied: list<array{identifier: string, denied: int}>,
+     *     decisions: list<array{
+     *         store: string, namespace: ?string, granted_by_store: int, denied_by_store: int,
+     *         denied_by_denial_cache: int, granted_by_fallback: int, denied_by_fallback: int
+     *     }>,
+     *     most_denied: list<array{
+     *         store: string, namespace: ?string, identifier: string, denied: int
+     *     }>,
      *     remote: array{
      *         asked: int, hinted: int, failed: int, opened: int,
      *         local: int, allowed: int, denied: int, thrown: int, set_back: int

@@ -37,7 +37,7 @@ struct Scripted<'t> {
     server: Arc<Server>,
     /// True until the transport has located its server.
     is_lost: Cell<bool>,
-    /// What the last request restores a lost record from.
+    /// The bound from which the last request restores a lost record.
     seen: Cell<Option<i64>>,
     asked: RefCell<Box<Asked<'t>>>,
 }

@@ -1,5 +1,5 @@
-//! Tests that scripts pass no number to a command that a version of Redis writes as 1e+8. Redis 7.2.0
-//! to 7.2.4 does so if a number has eight zeros at its end.
+//! Tests that scripts pass no number to a command that Redis may write with an exponent. Redis
+//! 7.2.0 to 7.2.4 does so if a number has eight zeros at its end.
 
 use testkit::Redis;
 

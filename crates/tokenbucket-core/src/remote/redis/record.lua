@@ -25,7 +25,7 @@ local function keep(key, record, life)
     if left == -1 or left >= math.max(life, 0) then
         call('SET', key, record, 'KEEPTTL')
     elseif life > 0 then
-        -- Redis 7.2.0 to 7.2.4 would write the number 10^8 as 1e+8.
+        -- Redis 7.2.0 to 7.2.4 writes the number 10^8 as 1e+8.
         call('SET', key, record, 'PX', string.format('%.0f', life))
     end
 end

@@ -19,8 +19,8 @@ if past and past > 0 and past <= now then
     if state > now then
         return { 2 * past, now }
     end
-    -- The end of a life is the digit 1, and a state becomes text, because Redis 7.2.0 to 7.2.4 would
-    -- write a number with eight zeros at its end as 1e+8.
+    -- A life ends with the digit 1, and a state becomes text, because Redis 7.2.0 to 7.2.4 writes a
+    -- number with eight zeros at its end as 1e+8.
     local life = math.floor((state + burst - now) / 10000) * 10 + 11
     local left = call('PTTL', key)
     if left == -1 or left >= life then
