@@ -22,7 +22,7 @@ final class CostTest extends TestCase
         $pages = [
             'none' => ['/unlimited', $disabled],
             // A limiter that returns Limit::none().
-            'floor' => ['/none', $disabled],
+            'throttle-none' => ['/none', $disabled],
             'bridge' => ['/plenty', []],
             'own' => ['/plenty', $disabled],
             'own-redis' => ['/plenty', $disabled + ['CACHE_DRIVER' => 'redis', 'REDIS_HOST' => $redis->socket, 'REDIS_PORT' => '0']],
