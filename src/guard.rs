@@ -85,7 +85,11 @@ fn refuses(request: &Request) -> bool {
         return false;
     };
     let limit = &rules[refused.index].limit;
-    if ini::guard_enforces() {
+    let enforces = ini::guard_enforces().unwrap_or_else(|error| {
+        log(store, &error, &error);
+        true
+    });
+    if enforces {
         respond(request, limit.quota(), &refused);
         return true;
     }

@@ -60,10 +60,8 @@ pub fn register(module: i32) {
     IniEntryDef::register(ENTRIES.as_slice(), module);
     let expected = "\"log\", \"warning\" or \"none\"";
     checked(REPORT, expected, FailureReport::Log, report);
-    checked(GUARD_MODE, "\"enforce\" or \"observe\"", true, |value| {
-        enforce(value.as_bytes())
-    });
     let errors = [
+        guard_enforces().err(),
         GUARD.value().err(),
         GUARD_LOCAL.value().err(),
         GUARD_TRUSTED_PROXIES.value().err(),
@@ -119,10 +117,15 @@ impl<T> Parsed<T> {
 }
 
 /// Returns whether the guard denies requests. Otherwise it only counts them.
-pub fn guard_enforces() -> bool {
-    GUARD_MODE_TEXT
-        .read(|value| enforce(value.trim_ascii()))
-        .unwrap_or(true)
+///
+/// # Errors
+/// Returns a message that quotes the invalid value.
+pub fn guard_enforces() -> Result<bool, String> {
+    GUARD_MODE_TEXT.read(|value| match value.trim_ascii() {
+        b"enforce" => Ok(true),
+        b"observe" => Ok(false),
+        _ => Err(mismatch(GUARD_MODE, "\"enforce\" or \"observe\"", value)),
+    })
 }
 
 /// The report of a failure that the failure policy hides from the caller.
@@ -176,14 +179,15 @@ pub fn namespace<R>(read: impl FnOnce(&[u8]) -> R) -> R {
 
 fn checked<T>(name: &CStr, expected: &str, default: T, read: fn(&str) -> Option<T>) -> T {
     self::read(name, read).unwrap_or_else(|| {
-        let value = system::setting(name);
-        let name = name.to_string_lossy();
-        let value = quotable(&String::from_utf8_lossy(&value));
-        startup_warning(&format!(
-            "{name} must be {expected}, \"{value}\" given; using the default"
-        ));
+        startup_warning(&mismatch(name, expected, &system::setting(name)));
         default
     })
+}
+
+fn mismatch(name: &CStr, expected: &str, value: &[u8]) -> String {
+    let name = name.to_string_lossy();
+    let value = quotable(&String::from_utf8_lossy(value));
+    format!("{name} must be {expected}, \"{value}\" given; using the default")
 }
 
 /// Returns a text without double quotes, which would end the quotation.
@@ -223,14 +227,6 @@ fn evict(value: &str) -> Option<bool> {
     match value {
         "evict" => Some(true),
         "refuse" => Some(false),
-        _ => None,
-    }
-}
-
-fn enforce(value: &[u8]) -> Option<bool> {
-    match value {
-        b"enforce" => Some(true),
-        b"observe" => Some(false),
         _ => None,
     }
 }

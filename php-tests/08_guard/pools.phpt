@@ -32,6 +32,7 @@ $fpm = new Fpm(
     [
         'www' => ['pm.max_children' => 1],
         'strict' => ['pm.max_children' => 1, 'php_admin_value[tokenbucket.guard]' => '"ip 1/day burst 2; path 1/day burst 100"'],
+        'typo' => ['pm.max_children' => 1, 'php_admin_value[tokenbucket.guard_mode]' => 'observed'],
         'open' => ['pm.max_children' => 1, 'php_admin_value[tokenbucket.guard]' => '""'],
     ],
     arguments: '-c ' . escapeshellarg("$folder/php.ini"),
@@ -53,6 +54,7 @@ $requests = function (string $what, string $script, string $pool = 'www', string
 $requests('php.ini', 'script');
 $requests('a pool', 'script', 'strict');
 $requests('a pool without a guard', 'script', 'open');
+$requests('a pool with a wrong mode', 'script', 'typo');
 $requests('a section of php.ini', 'script', 'www', 'strict.example');
 $requests('a section without a guard', 'script', 'www', 'open.example');
 $requests('a section with an error', 'script', 'www', 'wrong.example');
@@ -83,6 +85,7 @@ array_map(rmdir(...), ["$fpm->folder/tenant", "$folder/site"]);
 php.ini: 200 200 200 429 429
 a pool: 200 200 429 429 429
 a pool without a guard: 200 200 200 200 200
+a pool with a wrong mode: 200 200 200 429 429
 a section of php.ini: 200 429 429 429 429
 a section without a guard: 200 200 200 200 200
 a section with an error: 200 200 200 200 200
@@ -94,4 +97,5 @@ only there: 200 200 200 429 429
 .user.ini cannot raise a limit: 200 200 200 429 429
 a limit in a namespace: 200 200 200 200 429
 the same limit in another namespace: 200 200 200 200 429
+tokenbucket: tokenbucket.guard_mode must be "enforce" or "observe", "observed" given; using the default
 tokenbucket: tokenbucket.guard must have second, minute, hour or day at position 6, "fortnight" given; using the default
