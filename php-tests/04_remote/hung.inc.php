@@ -59,7 +59,7 @@ function hang(Store $store): void
     $granted = array_sum(array_column($results, 1));
     $elapsed = max(array_column($results, 2));
     $most = array_sum(array_column($results, 3));
-    check($calls >= 0.5 * $most, "$calls calls, at most $most");
+    check($calls >= 0.6 * $most, "$calls calls, at most $most");
     check($paid >= 3 && $paid <= 30, "$paid calls paid the timeout");
     check($p99 < 1e6, $p99 / 1e3 . ' µs take 99 % of the calls');
     check($granted <= CAPACITY + RATE * $elapsed + 1, "$granted granted in $elapsed s");
