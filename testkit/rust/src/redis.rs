@@ -8,6 +8,19 @@ use crate::{eventually, free_port};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
+/// Makes `redis.call` refuse each number but one that always has the digit 1 at its end.
+const STRICT: &str = r"
+    local given = redis
+    local redis = setmetatable({ call = function(...)
+        for _, argument in ipairs({ ... }) do
+            if type(argument) == 'number' and (argument > 2 ^ 40 or argument % 10 ~= 1) then
+                error('the number ' .. argument)
+            end
+        end
+        return given.call(...)
+    end }, { __index = given })
+";
+
 /// A server that listens on a TCP port of 127.0.0.1 and on a Unix socket.
 pub struct Redis {
     // The process is declared before the folder, so that it ends before the folder is removed.
@@ -144,6 +157,14 @@ impl Redis {
             connection.command(&["AUTH", password]).unwrap();
         }
         connection.command(words).unwrap()
+    }
+
+    /// Returns the reply of a script on `key`, as text. The script fails if it passes a number to a
+    /// command and Redis may write that number with an exponent. Redis 7.2.0 to 7.2.4 does so if a
+    /// number has eight zeros at its end.
+    pub fn run_strictly(&self, script: &str, key: &str, arguments: &[&str]) -> String {
+        let script = format!("{STRICT}{script}");
+        self.cli(&[&["EVAL", &script, "1", key], arguments].concat())
     }
 
     /// Makes the server a replica of `primary`, and returns when it has the primary's data.

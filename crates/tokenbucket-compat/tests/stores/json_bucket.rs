@@ -6,6 +6,7 @@ use proptest::prelude::*;
 use proptest::test_runner::{Config, TestRunner};
 use tokenbucket_compat::records::{self, Next, Records, Stepped};
 use tokenbucket_compat::{Wait, json_bucket};
+use tokenbucket_core::remote::redis::{CLOCK, RECORD};
 use tokenbucket_core::{Grain, Quota, TICKS_PER_SECOND, Ticks, Timestamp, Tokens};
 
 const MICROSECOND: Ticks = 1_000;
@@ -122,4 +123,16 @@ fn the_script_and_the_step_do_the_same() {
         Ok(())
     });
     result.unwrap();
+}
+
+#[test]
+fn the_script_passes_no_number_that_may_be_written_with_an_exponent() {
+    let server = testkit::Redis::start(&[]);
+    let script = [RECORD, CLOCK, include_str!("../../src/json_bucket.lua")].concat();
+    // 60 tokens an hour. The second call changes the bucket that the first one has made.
+    for _ in 0..2 {
+        let reply = server.run_strictly(&script, "bucket", &["60000000", "3600000000", "60"]);
+        assert_eq!(reply, "0");
+    }
+    assert!(server.cli(&["GET", "bucket"]).starts_with("{\"num\":58"));
 }
