@@ -201,7 +201,7 @@ fn senseless_server_names_are_refused() {
 
 #[test]
 fn a_configuration_is_shared_until_its_file_changes() {
-    let (mut authority, other) = (Authority::new(), Authority::new());
+    let (authority, other) = (Authority::new(), Authority::new());
     let path = authority.file.path().to_owned();
     let first = config(Some(&path), None).unwrap();
     assert!(Arc::ptr_eq(&first, &config(Some(&path), None).unwrap()));
@@ -221,7 +221,8 @@ fn a_configuration_is_shared_until_its_file_changes() {
     refusal(echo(authority.server(2999), Some(&path), "cache.example"));
 
     let grown = config(Some(&path), None).unwrap();
-    authority.file.write_all(b"\n").unwrap();
+    let mut file = fs::File::options().append(true).open(&path).unwrap();
+    file.write_all(b"\n").unwrap();
     assert!(!Arc::ptr_eq(&grown, &config(Some(&path), None).unwrap()));
 }
 
