@@ -16,10 +16,16 @@ on_each_store(function (string $kind, Closure $bucket, Closure $asked, Closure $
     // Waiting for retryAfter is enough, whether the denial is cached or not.
     foreach ([[3, 20.0], [1, 7.0], [10, 300.0]] as [$capacity, $rate]) {
         for ($round = 0; $round < 3; $round++) {
-            $quick = $bucket("quick $rate $round", $capacity, $rate);
-            $quick->consume($capacity);
-            $quick->consume($capacity);
-            [$decision, $trips] = $asked(fn () => $quick->attempt($capacity));
+            // On a busy machine a bucket may be full again before the third call. Then another one
+            // is used.
+            $try = 0;
+            do {
+                $began = hrtime(true);
+                $quick = $bucket("quick $rate $round " . ++$try, $capacity, $rate);
+                $quick->consume($capacity);
+                $quick->consume($capacity);
+                [$decision, $trips] = $asked(fn () => $quick->attempt($capacity));
+            } while ((hrtime(true) - $began) / 1e9 >= $capacity / $rate && $try < 10);
             $is([false, 0], [$decision->allowed, $trips], 'told');
             check($decision->retryAfter > 0 && $decision->retryAfter <= $capacity / $rate + 0.05, "$kind: retryAfter $decision->retryAfter");
             usleep((int) ceil($decision->retryAfter * 1e6));
