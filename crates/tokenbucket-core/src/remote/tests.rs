@@ -436,7 +436,8 @@ fn a_call_ends_at_its_deadline() {
         Ok(Reply::new(true, Timestamp::ZERO, Timestamp::ZERO))
     });
     assert!(remote.take(key(), &Step::new(1, 10), None).is_ok());
-    assert_eq!(host.slots().totals().get(Event::Asked), 1);
+    assert!(remote.contains(key()).is_ok());
+    assert_eq!(host.slots().totals().get(Event::Asked), 2);
 }
 
 #[test]
