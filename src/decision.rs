@@ -233,15 +233,16 @@ pub fn headers(call: &mut Call<'_>, result: &mut Zval) -> Result<(), Thrown> {
         Answer(None) => Fields::of_properties(object),
     };
     let mut table = ZendHashTable::new();
-    for (name, value) in fields.lines(&policy, legacy) {
+    for line in fields.lines(&policy, legacy).lines() {
+        let (name, value) = line.split_once(": ").unwrap_or((line, ""));
         table.insert(name, value).map_err(|_| Thrown)?;
     }
     result.set_hashtable(table);
     Ok(())
 }
 
-/// Returns the header fields of a decision, each with its value. `policy` is in quotes.
-pub fn fields(quota: &Quota, decision: &Decision, policy: &str) -> Vec<(&'static str, String)> {
+/// Returns the header fields of a decision, each in a line. `policy` is in quotes.
+pub fn fields(quota: &Quota, decision: &Decision, policy: &str) -> String {
     Fields::of_decision(quota, decision).lines(policy, false)
 }
 
@@ -325,41 +326,39 @@ impl Fields {
         }
     }
 
-    /// Returns the fields, each with its value.
-    fn lines(&self, policy: &str, legacy: bool) -> Vec<(&'static str, String)> {
-        let (capacity, remaining) = (self.capacity, self.remaining);
-        let rule = with_parameters(policy, [("q", Some(capacity)), ("w", self.window)]);
-        let rest = with_parameters(policy, [("r", Some(remaining)), ("t", self.reset)]);
-        let mut lines = vec![("RateLimit-Policy", rule), ("RateLimit", rest)];
-        if let Some(retry_after) = self.retry_after {
-            // The value is at least t, and at least 1, because a wait of 0 seconds would look like
-            // a grant.
-            let seconds = retry_after.max(self.reset.unwrap_or(0)).max(1);
-            lines.push(("Retry-After", seconds.to_string()));
-        }
+    /// Returns the fields, each in a line. `policy` has no line break.
+    fn lines(&self, policy: &str, legacy: bool) -> String {
+        let mut lines = String::with_capacity(256);
+        lines.extend(["RateLimit-Policy: ", policy]);
+        append(&mut lines, ";q=", Some(self.capacity));
+        append(&mut lines, ";w=", self.window);
+        lines.extend(["\nRateLimit: ", policy]);
+        append(&mut lines, ";r=", Some(self.remaining));
+        append(&mut lines, ";t=", self.reset);
+        // The value is at least t, and at least 1, because a wait of 0 seconds would look like a
+        // grant.
+        let retry_after = self.retry_after;
+        let retry_after = retry_after.map(|it| it.max(self.reset.unwrap_or(0)).max(1));
+        append(&mut lines, "\nRetry-After: ", retry_after);
         if legacy {
             let full_at = wall_clock().as_secs().saturating_add(self.full_after);
-            lines.push(("X-RateLimit-Limit", capacity.to_string()));
-            lines.push(("X-RateLimit-Remaining", remaining.to_string()));
-            lines.push(("X-RateLimit-Reset", full_at.to_string()));
+            append(&mut lines, "\nX-RateLimit-Limit: ", Some(self.capacity));
+            append(
+                &mut lines,
+                "\nX-RateLimit-Remaining: ",
+                Some(self.remaining),
+            );
+            append(&mut lines, "\nX-RateLimit-Reset: ", Some(full_at));
         }
         lines
     }
 }
 
-/// Returns a value with the parameters that are known.
-fn with_parameters(value: &str, parameters: [(&str, Option<u64>); 2]) -> String {
-    let mut text = String::with_capacity(64);
-    text.push_str(value);
-    for (name, number) in parameters {
-        if let Some(number) = number {
-            text.push(';');
-            text.push_str(name);
-            text.push('=');
-            text.push_str(itoa::Buffer::new().format(number));
-        }
+/// Appends a number and the text before it, if the number is known.
+fn append(lines: &mut String, before: &str, number: Option<u64>) {
+    if let Some(number) = number {
+        lines.extend([before, itoa::Buffer::new().format(number)]);
     }
-    text
 }
 
 /// Returns seconds as a whole number, rounded up. Ignores a microsecond, because the reply takes

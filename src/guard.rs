@@ -8,7 +8,6 @@ use crate::zend::request::{self, Request};
 use crate::zend::system::{self, Ending};
 use crate::{decision, ini, segment};
 use std::cell::RefCell;
-use std::collections::HashMap;
 use std::rc::Rc;
 use std::thread::LocalKey;
 use tokenbucket_core::batch::Taken;
@@ -31,7 +30,7 @@ struct Rule {
 }
 
 /// The values of a setting by their text.
-type Known<T> = RefCell<HashMap<Vec<u8>, Rc<T>>>;
+type Known<T> = RefCell<Vec<(Vec<u8>, Rc<T>)>>;
 
 thread_local! {
     static IS_WEB: bool = INTERFACES.contains(&system::interface_name().as_str());
@@ -51,7 +50,7 @@ pub fn request_begins() {
 /// other hashers.
 pub fn remove(ending: &Ending) {
     gate::remove(ending);
-    RULES.with_borrow_mut(HashMap::clear);
+    RULES.with_borrow_mut(Vec::clear);
 }
 
 /// Returns true if a limit denies the request. Then the response has been sent.
@@ -140,13 +139,12 @@ fn take(
 fn respond(request: &Request, quota: &Quota, refused: &Taken) {
     let decision = Decision::new(quota, &refused.step, &refused.outcome);
     let fields = decision::fields(quota, &decision, "\"guard\"");
-    let fields = fields.iter().map(|(name, value)| (*name, value.as_str()));
-    let headers = [
-        ("Content-Type", "text/plain; charset=UTF-8"),
-        ("Cache-Control", "no-store"),
+    let constant = [
+        "Content-Type: text/plain; charset=UTF-8",
+        "Cache-Control: no-store",
     ];
-    let headers = headers.into_iter().chain(fields);
-    request::respond(request, 429, headers, "Too many requests.\n");
+    let fields = constant.into_iter().chain(fields.lines());
+    request::respond(request, 429, fields, "Too many requests.\n");
 }
 
 /// Returns the rules of the operator. Their buckets do not depend on settings that an application
@@ -202,15 +200,19 @@ fn known<T>(
     if text.is_empty() {
         return None;
     }
-    if let Some(value) = values.with_borrow(|values| values.get(text).cloned()) {
-        return Some(value);
+    let kept = values.with_borrow(|values| {
+        let kept = values.iter().find(|(of, _)| of == text);
+        kept.map(|(_, value)| Rc::clone(value))
+    });
+    if kept.is_some() {
+        return kept;
     }
     let value = Rc::new(make());
     values.with_borrow_mut(|values| {
         if values.len() >= MOST_TEXTS {
             values.clear();
         }
-        values.insert(text.to_vec(), Rc::clone(&value));
+        values.push((text.to_vec(), Rc::clone(&value)));
     });
     Some(value)
 }

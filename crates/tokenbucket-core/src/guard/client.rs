@@ -53,28 +53,34 @@ impl Client {
         }
         Self::Known(client)
     }
-}
 
-/// Writes the address that a limit counts. An IPv6 client usually owns all addresses with the same
-/// first 64 bits, so these addresses are one client.
-impl fmt::Display for Client {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+    /// Appends the address that a limit counts. An IPv6 client usually owns all addresses with the
+    /// same first 64 bits, so these addresses are one client.
+    pub fn append_to(self, text: &mut Vec<u8>) {
         match self {
             Self::Known(IpAddr::V4(address)) => {
                 let [first, others @ ..] = address.octets();
-                f.write_str(itoa::Buffer::new().format(first))?;
-                others.iter().try_for_each(|other| {
-                    f.write_str(".")?;
-                    f.write_str(itoa::Buffer::new().format(*other))
-                })
+                text.extend_from_slice(itoa::Buffer::new().format(first).as_bytes());
+                for other in others {
+                    text.push(b'.');
+                    text.extend_from_slice(itoa::Buffer::new().format(other).as_bytes());
+                }
             }
             Self::Known(IpAddr::V6(address)) => {
-                let network = address.to_bits() >> 64 << 64;
-                write!(f, "{}/64", Ipv6Addr::from_bits(network))
+                let network = Ipv6Addr::from_bits(address.to_bits() >> 64 << 64);
+                text.extend_from_slice(format!("{network}/64").as_bytes());
             }
-            Self::Local => f.write_str("local"),
-            Self::Malformed => f.write_str("malformed"),
+            Self::Local => text.extend_from_slice(b"local"),
+            Self::Malformed => text.extend_from_slice(b"malformed"),
         }
+    }
+}
+
+impl fmt::Display for Client {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut text = Vec::new();
+        self.append_to(&mut text);
+        f.write_str(&String::from_utf8_lossy(&text))
     }
 }
 

@@ -6,7 +6,6 @@ use crate::clock::{TICKS_PER_SECOND, Ticks};
 use crate::quota::{Grain, Quota};
 use crate::tokens::Tokens;
 use std::ffi::{CStr, CString};
-use std::io::Write;
 
 /// The greatest count and the greatest burst.
 const GREATEST: i64 = 1_000_000_000;
@@ -98,8 +97,7 @@ impl Limit {
             }
             let start = identifier.len();
             match part {
-                // Writing to memory cannot fail.
-                Part::Ip => _ = write!(identifier, "{client}"),
+                Part::Ip => client.append_to(&mut identifier),
                 Part::Host => identifier.extend(host(variable(c"SERVER_NAME"))),
                 Part::Path => {
                     identifier.extend(path(variable(c"REQUEST_URI"), variable(c"SCRIPT_NAME")));
