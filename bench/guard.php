@@ -30,7 +30,6 @@ const PREPENDED = <<<'PHP'
 const SAME_RESPONSE = <<<'PHP'
     <?php
     http_response_code(429);
-    header('Content-Type: text/plain; charset=UTF-8');
     header('Cache-Control: no-store');
     header('RateLimit-Policy: "guard";q=1;w=86400');
     header('RateLimit: "guard";r=0;t=86400');
@@ -150,9 +149,12 @@ for ($round = 0; $round < ROUNDS; $round++) {
     shuffle($names);
     array_map(fn (string $name) => $subjects[$name]->measure(), $names);
 }
-printf("%d rounds of %d requests, load %s\n%-38s %10s %18s %8s\n", ROUNDS, REQUESTS, sys_getloadavg()[0], 'processor time of a request', 'median us', 'least to most', 'ratio');
-$base = $subjects['trivial script, guard off']->times;
+printf("%d rounds of %d requests, load %s; ratios to the trivial script\n", ROUNDS, REQUESTS, sys_getloadavg()[0]);
+printf("%-38s %10s %18s %10s %10s\n", 'processor time of a request', 'median us', 'least to most', 'guard off', 'granted');
 foreach ($subjects as $name => $subject) {
-    $ratio = median(array_map(fn (float $mine, float $other) => $mine / $other, $subject->times, $base));
-    printf("%-38s %10.2f %8.2f to %6.2f %8.3f\n", $name, median($subject->times), min($subject->times), max($subject->times), $ratio);
+    printf("%-38s %10.2f %8.2f to %6.2f", $name, median($subject->times), min($subject->times), max($subject->times));
+    foreach (['trivial script, guard off', 'trivial script, granted'] as $base) {
+        printf(' %10.3f', median(array_map(fn (float $mine, float $other) => $mine / $other, $subject->times, $subjects[$base]->times)));
+    }
+    echo "\n";
 }

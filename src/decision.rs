@@ -233,7 +233,7 @@ pub fn headers(call: &mut Call<'_>, result: &mut Zval) -> Result<(), Thrown> {
         Answer(None) => Fields::of_properties(object),
     };
     let mut table = ZendHashTable::new();
-    for line in fields.lines(&policy, legacy).lines() {
+    for line in fields.lines(&policy, legacy).iter() {
         let (name, value) = line.split_once(": ").unwrap_or((line, ""));
         table.insert(name, value).map_err(|_| Thrown)?;
     }
@@ -241,8 +241,8 @@ pub fn headers(call: &mut Call<'_>, result: &mut Zval) -> Result<(), Thrown> {
     Ok(())
 }
 
-/// Returns the header fields of a decision, each in a line. `policy` is in quotes.
-pub fn fields(quota: &Quota, decision: &Decision, policy: &str) -> String {
+/// Returns the header fields of a decision. `policy` is in quotes, without line breaks.
+pub fn fields(quota: &Quota, decision: &Decision, policy: &str) -> Lines {
     Fields::of_decision(quota, decision).lines(policy, false)
 }
 
@@ -326,38 +326,86 @@ impl Fields {
         }
     }
 
-    /// Returns the fields, each in a line. `policy` has no line break.
-    fn lines(&self, policy: &str, legacy: bool) -> String {
-        let mut lines = String::with_capacity(256);
-        lines.extend(["RateLimit-Policy: ", policy]);
-        append(&mut lines, ";q=", Some(self.capacity));
-        append(&mut lines, ";w=", self.window);
-        lines.extend(["\nRateLimit: ", policy]);
-        append(&mut lines, ";r=", Some(self.remaining));
-        append(&mut lines, ";t=", self.reset);
+    /// Returns the lines of the fields.
+    fn lines(&self, policy: &str, legacy: bool) -> Lines {
+        let mut lines = Lines::new();
+        lines.append("RateLimit-Policy: ", policy);
+        lines.append_number(";q=", Some(self.capacity));
+        lines.append_number(";w=", self.window);
+        lines.end();
+        lines.append("RateLimit: ", policy);
+        lines.append_number(";r=", Some(self.remaining));
+        lines.append_number(";t=", self.reset);
+        lines.end();
         // The value is at least t, and at least 1, because a wait of 0 seconds would look like a
         // grant.
-        let retry_after = self.retry_after;
-        let retry_after = retry_after.map(|it| it.max(self.reset.unwrap_or(0)).max(1));
-        append(&mut lines, "\nRetry-After: ", retry_after);
+        if let Some(retry_after) = self.retry_after {
+            let retry_after = retry_after.max(self.reset.unwrap_or(0)).max(1);
+            lines.append_number("Retry-After: ", Some(retry_after));
+            lines.end();
+        }
         if legacy {
             let full_at = wall_clock().as_secs().saturating_add(self.full_after);
-            append(&mut lines, "\nX-RateLimit-Limit: ", Some(self.capacity));
-            append(
-                &mut lines,
-                "\nX-RateLimit-Remaining: ",
-                Some(self.remaining),
-            );
-            append(&mut lines, "\nX-RateLimit-Reset: ", Some(full_at));
+            let numbers = [
+                ("X-RateLimit-Limit: ", self.capacity),
+                ("X-RateLimit-Remaining: ", self.remaining),
+                ("X-RateLimit-Reset: ", full_at),
+            ];
+            for (name, number) in numbers {
+                lines.append_number(name, Some(number));
+                lines.end();
+            }
         }
         lines
     }
 }
 
-/// Appends a number and the text before it, if the number is known.
-fn append(lines: &mut String, before: &str, number: Option<u64>) {
-    if let Some(number) = number {
-        lines.extend([before, itoa::Buffer::new().format(number)]);
+/// The lines of header fields, without line breaks. Searching one text for its line breaks takes
+/// longer.
+pub struct Lines {
+    text: String,
+    /// The ends of the lines in the text.
+    ends: [usize; Self::MOST],
+    count: usize,
+}
+
+impl Lines {
+    /// The most fields of a decision.
+    const MOST: usize = 6;
+
+    fn new() -> Self {
+        Self {
+            text: String::with_capacity(256),
+            ends: [0; Self::MOST],
+            count: 0,
+        }
+    }
+
+    fn append(&mut self, name: &str, value: &str) {
+        self.text.push_str(name);
+        self.text.push_str(value);
+    }
+
+    /// Appends a number and the text before it, if the number is known.
+    fn append_number(&mut self, before: &str, number: Option<u64>) {
+        if let Some(number) = number {
+            self.append(before, itoa::Buffer::new().format(number));
+        }
+    }
+
+    fn end(&mut self) {
+        self.ends[self.count] = self.text.len();
+        self.count += 1;
+    }
+
+    /// Returns the lines in their order.
+    pub fn iter(&self) -> impl Iterator<Item = &str> {
+        let mut start = 0;
+        self.ends[..self.count].iter().map(move |&end| {
+            let line = &self.text[start..end];
+            start = end;
+            line
+        })
     }
 }
 

@@ -75,15 +75,10 @@ fn refuses(request: &Request) -> bool {
         Client::Known(_) | Client::Malformed => {}
     }
     let lists = [operators(store), applications(store)];
-    let rules: Vec<&Rule> = lists
-        .iter()
-        .flatten()
-        .flat_map(|list| list.iter())
-        .collect();
-    let Err(refused) = take(store, &rules, request, client) else {
+    let rules = lists.iter().flatten().flat_map(|list| list.iter());
+    let Err((limit, refused)) = take(store, rules, request, client) else {
         return false;
     };
-    let limit = &rules[refused.index].limit;
     let enforces = ini::guard_enforces().unwrap_or_else(|error| {
         log(store, &error, &error);
         true
@@ -101,49 +96,51 @@ fn refuses(request: &Request) -> bool {
     false
 }
 
-/// Takes a token from the bucket of each rule or from none.
-fn take(
+/// Takes a token from the bucket of each rule or from none. Fails with the limit that refuses.
+fn take<'a>(
     store: &SharedMemory,
-    rules: &[&Rule],
+    mut rules: impl Iterator<Item = &'a Rule> + Clone,
     request: &Request,
     client: Client,
-) -> Result<(), Taken> {
-    if let [rule] = rules {
+) -> Result<(), (&'a Limit, Taken)> {
+    let mut others = rules.clone();
+    let Some(first) = others.next() else {
+        return Ok(());
+    };
+    if others.next().is_none() {
         // One limit needs no batch, which takes longer.
-        let identifier = rule.limit.identifier(request, client);
-        let step = rule.limit.quota().step_whole(1);
-        let outcome = store.take(rule.hasher.key(&identifier), &step, None);
+        let identifier = first.limit.identifier(request, client);
+        let step = first.limit.quota().step_whole(1);
+        let outcome = store.take(first.hasher.key(&identifier), &step, None);
         let index = 0;
         let taken = Taken {
             index,
             step,
             outcome,
         };
-        return outcome.granted().then_some(()).ok_or(taken);
+        return outcome.granted().then_some(()).ok_or((&first.limit, taken));
     }
     let identifiers = rules
-        .iter()
+        .clone()
         .map(|rule| rule.limit.identifier(request, client));
     let identifiers: Vec<Vec<u8>> = identifiers.collect();
-    let keys = rules.iter().zip(&identifiers);
+    let keys = rules.clone().zip(&identifiers);
     let keys: Vec<Key<'_>> = keys
         .map(|(rule, identifier)| rule.hasher.key(identifier))
         .collect();
-    let steps: Vec<Step> = rules
-        .iter()
-        .map(|rule| rule.limit.quota().step_whole(1))
-        .collect();
-    store.take_all(&keys, &steps).map(|_| ())
+    let steps = rules.clone().map(|rule| rule.limit.quota().step_whole(1));
+    let steps: Vec<Step> = steps.collect();
+    store.take_all(&keys, &steps).map(|_| ()).map_err(|taken| {
+        let refusing = rules.nth(taken.index).unwrap_or(first);
+        (&refusing.limit, taken)
+    })
 }
 
 fn respond(request: &Request, quota: &Quota, refused: &Taken) {
     let decision = Decision::new(quota, &refused.step, &refused.outcome);
     let fields = decision::fields(quota, &decision, "\"guard\"");
-    let constant = [
-        "Content-Type: text/plain; charset=UTF-8",
-        "Cache-Control: no-store",
-    ];
-    let fields = constant.into_iter().chain(fields.lines());
+    // PHP adds its default Content-Type.
+    let fields = ["Cache-Control: no-store"].into_iter().chain(fields.iter());
     request::respond(request, 429, fields, "Too many requests.\n");
 }
 

@@ -46,7 +46,7 @@ GET: 429 "Too many requests.\n"
 HEAD: 429 ""
 POST: 429 "Too many requests.\n"
   cache-control: no-store
-  content-type: text/plain; charset=UTF-8
+  content-type: text/html; charset=UTF-8
   ratelimit: "guard";r=0;t=%d
   ratelimit-policy: "guard";q=1;w=1800
   retry-after: 1%d

@@ -91,8 +91,9 @@ impl Limit {
         let variable = |name: &CStr| request.variable(name).unwrap_or_default();
         let mut identifier = Vec::with_capacity(64);
         let mut lengths = Vec::new();
-        for part in &self.parts {
-            if !lengths.is_empty() {
+        let is_joined = self.parts.len() > 1;
+        for (index, part) in self.parts.iter().enumerate() {
+            if index > 0 {
                 identifier.push(b' ');
             }
             let start = identifier.len();
@@ -104,11 +105,11 @@ impl Limit {
                 }
                 Part::Header(name) => identifier.extend(variable(name)),
             }
-            lengths.extend(((identifier.len() - start) as u64).to_le_bytes());
+            if is_joined {
+                lengths.extend(((identifier.len() - start) as u64).to_le_bytes());
+            }
         }
-        if self.parts.len() > 1 {
-            identifier.extend(lengths);
-        }
+        identifier.extend(lengths);
         identifier
     }
 }
