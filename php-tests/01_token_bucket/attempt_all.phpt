@@ -62,6 +62,15 @@ $sub = new Sub(new TokenBucketStorageMemory, 'x', 10, 1);
 $sub->capacity(2);
 show(TokenBucket::attemptAll([$sub], 2));
 show(Sub::attemptAll([$sub]));
+
+echo "-- one bucket: the decision of attempt(), and the key if it refuses --\n";
+$one = new TokenBucket($storage, 'one', 2, 1);
+foreach ([1, 2, 3, 1] as $tokens) {
+    $decision = TokenBucket::attemptAll(['key' => [$one, $tokens]]);
+    show($decision);
+    var_dump($decision->refusedBy);
+}
+echo $left($one), "\n";
 ?>
 --EXPECT--
 -- granted: returns the decision of the bucket with the fewest tokens left --
@@ -96,3 +105,13 @@ denied exceeds_capacity remaining=1.0 capacity=2.0 retryAfter=INF resetAfter=100
 -- subclasses that change protected properties --
 allowed granted remaining=0.0 capacity=2.0 retryAfter=0.0 resetAfter=2.0
 denied insufficient_tokens remaining=0.0 capacity=2.0 retryAfter=1.0 resetAfter=2.0
+-- one bucket: the decision of attempt(), and the key if it refuses --
+allowed granted remaining=1.0 capacity=2.0 retryAfter=0.0 resetAfter=1.0
+NULL
+denied insufficient_tokens remaining=1.0 capacity=2.0 retryAfter=1.0 resetAfter=1.0
+string(3) "key"
+denied exceeds_capacity remaining=1.0 capacity=2.0 retryAfter=INF resetAfter=1.0
+string(3) "key"
+allowed granted remaining=0.0 capacity=2.0 retryAfter=0.0 resetAfter=2.0
+NULL
+0

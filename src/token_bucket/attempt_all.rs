@@ -25,20 +25,49 @@ pub fn attempt_all(call: &mut Call<'_>, result: &mut Zval) -> Result<(), Thrown>
 fn decide(list: &ZendHashTable, number: Number) -> Result<(Quota, Decision, Option<Zval>), Thrown> {
     let (keys, elements) = elements(list, number)?;
     let questions = questions(&elements)?;
-    let mut calls = Calls::of(&questions)?;
+    let (index, decision) = match &questions[..] {
+        // One bucket needs no batch, which takes longer.
+        [question] => {
+            let storage = storages(&questions)?[0];
+            (0, question.decision(question.take(storage)?))
+        }
+        _ => decide_batch(&questions)?,
+    };
+    let quota = questions[index].plan.quota;
+    let refused_by = (!decision.allowed()).then(|| keys[index].shallow_clone());
+    Ok((quota, decision, refused_by))
+}
+
+/// Takes the tokens of all buckets or of none. Returns the index of one bucket and its decision.
+fn decide_batch(questions: &[Question<'_>]) -> Result<(usize, Decision), Thrown> {
+    let mut calls = Calls::of(questions)?;
     let taken = if let Some(refused) = calls.too_many()? {
         refused
     } else {
         let taken = take_all(&mut calls)?.unwrap_or_else(|refused| vec![refused]);
         calls.tightest(taken).ok_or(Thrown)?
     };
-    let quota = questions[taken.index].plan.quota;
+    let quota = &questions[taken.index].plan.quota;
     let decision = Decision {
         fallback: calls.fell_back[taken.index],
-        ..Decision::new(&quota, &taken.step, &taken.outcome)
+        ..Decision::new(quota, &taken.step, &taken.outcome)
     };
-    let refused_by = (!decision.allowed()).then(|| keys[taken.index].shallow_clone());
-    Ok((quota, decision, refused_by))
+    Ok((taken.index, decision))
+}
+
+/// Returns the storage of each bucket.
+///
+/// # Errors
+/// Throws `LogicException` for a bucket that only PHP code can decide.
+fn storages<'a>(questions: &'a [Question<'_>]) -> Result<Vec<&'a dyn Storage>, Thrown> {
+    // An overriding `_bootstrap()` proposes a first state for tokens that are then taken. Here a
+    // bucket may be left without taking tokens.
+    if questions.iter().any(|it| it.plan.overrides.bootstrap) {
+        return Err(throw::logic(
+            "TokenBucket::attemptAll() does not support a class that overrides _bootstrap()",
+        ));
+    }
+    questions.iter().map(|it| it.native("attemptAll")).collect()
 }
 
 /// The calls on all buckets of one `attemptAll()`.
@@ -54,18 +83,7 @@ struct Calls<'a> {
 
 impl<'a> Calls<'a> {
     fn of(questions: &'a [Question<'a>]) -> Result<Self, Thrown> {
-        // An overriding `_bootstrap()` proposes a first state for tokens that are then taken. Here
-        // a bucket may be left without taking tokens.
-        if questions
-            .iter()
-            .any(|question| question.plan.overrides.bootstrap)
-        {
-            return Err(throw::logic(
-                "TokenBucket::attemptAll() does not support a class that overrides _bootstrap()",
-            ));
-        }
-        let storages = questions.iter().map(|it| it.native("attemptAll"));
-        let storages = storages.collect::<Result<Vec<_>, _>>()?;
+        let storages = storages(questions)?;
         let hashes = questions.iter().map(|question| question.plan.key().hash);
         let is_same = |a: usize, b: usize| storages[a].is_same(storages[b]);
         let buckets = by_bucket(hashes, is_same);
