@@ -4,6 +4,7 @@ declare(strict_types=1);
 
 namespace TokenBucket\Bridge\Laravel;
 
+use Closure;
 use Illuminate\Support\Str;
 use TokenBucket;
 use TokenBucket\Decision;
@@ -24,8 +25,8 @@ final class Buckets
     /** @var array<string, TokenBucket> the buckets of the last keys, newest last */
     private array $recent = [];
 
-    /** @param array<string, array{int, int|float}> $declared attempts and seconds by pattern of keys */
-    public function __construct(private readonly TokenBucketStorage $storage, private readonly array $declared = [])
+    /** @param Closure(): array<string, array{int, int|float}> $declared returns attempts and seconds by pattern of keys */
+    public function __construct(private readonly TokenBucketStorage $storage, private readonly Closure $declared)
     {
     }
 
@@ -56,7 +57,7 @@ final class Buckets
     }
 
     /** Returns the bucket of a key that the application has chosen. */
-    public function ofKey(string $key, int $attempts, float $seconds): TokenBucket
+    public function ofKey(string $key, int $attempts, int|float $seconds): TokenBucket
     {
         return $this->bucket($key, $key, $attempts, $seconds);
     }
@@ -67,7 +68,7 @@ final class Buckets
         if (isset($this->recent[$key])) {
             return $this->recent[$key];
         }
-        foreach ($this->declared as $pattern => [$attempts, $seconds]) {
+        foreach (($this->declared)() as $pattern => [$attempts, $seconds]) {
             if (Str::is($pattern, $key)) {
                 return $this->ofKey($key, $attempts, $seconds);
             }
@@ -94,7 +95,7 @@ final class Buckets
         return $this->bucket($limit->key, "$limit->key|$limit->maxAttempts|$seconds", $limit->maxAttempts, $seconds);
     }
 
-    private function bucket(string $key, string $identifier, int $attempts, float $seconds): TokenBucket
+    private function bucket(string $key, string $identifier, int $attempts, int|float $seconds): TokenBucket
     {
         // A decay time of zero allows everything, as in Laravel. The bounds are those of a bucket.
         $rate = min(1e15, max(1, $attempts) / min(max($seconds, 1e-6), 1e9));
@@ -108,9 +109,9 @@ final class Buckets
     }
 
     /** Returns the decay time, which Laravel 8 to 10 count in minutes. */
-    private static function seconds(object $limit): float
+    private static function seconds(object $limit): int|float
     {
-        return (float) ($limit->decaySeconds ?? 60 * $limit->decayMinutes);
+        return 0 + ($limit->decaySeconds ?? 60 * $limit->decayMinutes);
     }
 
     /** Returns the tokens of an attempt: more than the capacity if the limit allows no attempt. */

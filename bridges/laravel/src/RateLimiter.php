@@ -30,18 +30,32 @@ class RateLimiter extends LaravelRateLimiter
     /** The decision of these limits, or null if no token has been requested. */
     private ?Decision $decision = null;
 
-    /** @param Closure(): Repository $makeCache is called when a counter in the cache is needed */
-    public function __construct(private readonly Closure $makeCache, private readonly Buckets $buckets)
+    private Buckets $buckets;
+
+    /**
+     * Both functions are called when their result is first needed.
+     *
+     * @param Closure(): Repository $makeCache
+     * @param Closure(): Buckets $makeBuckets
+     */
+    public function __construct(private readonly Closure $makeCache, private readonly Closure $makeBuckets)
     {
-        // Without this property, PHP calls __get() when a method of the parent reads it.
-        unset($this->cache);
+        // Without these properties, PHP calls __get() when a method reads them.
+        unset($this->cache, $this->buckets);
     }
 
     public function __get($name)
     {
         return $this->$name = match ($name) {
             'cache' => ($this->makeCache)(),
+            'buckets' => ($this->makeBuckets)(),
         };
+    }
+
+    /** Returns the buckets, which the middleware shares. */
+    public function buckets(): Buckets
+    {
+        return $this->buckets;
     }
 
     /**

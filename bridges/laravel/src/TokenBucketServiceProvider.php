@@ -4,8 +4,8 @@ declare(strict_types=1);
 
 namespace TokenBucket\Bridge\Laravel;
 
-use Illuminate\Cache\CacheServiceProvider;
 use Illuminate\Cache\RateLimiter as LaravelRateLimiter;
+use Illuminate\Contracts\Config\Repository;
 use Illuminate\Contracts\Foundation\Application;
 use Illuminate\Routing\Middleware\ThrottleRequests as LaravelThrottleRequests;
 use Illuminate\Routing\Middleware\ThrottleRequestsWithRedis;
@@ -24,25 +24,25 @@ final class TokenBucketServiceProvider extends ServiceProvider
 
     public function register(): void
     {
+        $app = $this->app;
         $this->mergeConfigFrom(self::CONFIG, 'tokenbucket');
-        if (!$this->app['config']->get('tokenbucket')['enabled']) {
+        // One look-up saves time in every request.
+        $config = $app['config'];
+        if (!$config->get('tokenbucket')['enabled']) {
             return;
         }
-        $this->app->singletonIf(TokenBucketStorage::class, self::storage(...));
-        $this->app->singleton(Buckets::class, fn (Application $app) => new Buckets(
-            $app->make(TokenBucketStorage::class),
-            $app['config']->get('tokenbucket')['limits'],
-        ));
-        // Otherwise Laravel registers this provider with the first cache, and replaces the limiter.
-        $this->app->register(CacheServiceProvider::class);
-        $this->app->singleton(LaravelRateLimiter::class, fn (Application $app) => new RateLimiter(
-            fn () => $app->make('cache')->driver($app['config']->get('cache.limiter')),
-            $app->make(Buckets::class),
-        ));
-        // A function, because the container would find the constructor's arguments by reflection.
-        $throttle = fn (Application $app) => new ThrottleRequests($app->make(LaravelRateLimiter::class), $app->make(Buckets::class));
-        $this->app->bind(LaravelThrottleRequests::class, $throttle);
-        $this->app->bind(ThrottleRequestsWithRedis::class, $throttle);
+        $app->singletonIf(TokenBucketStorage::class, fn () => self::storage($config));
+        $limiter = new RateLimiter(
+            fn () => $app->make('cache')->driver($config->get('cache.limiter')),
+            fn () => new Buckets($app->make(TokenBucketStorage::class), fn () => $config->get('tokenbucket')['limits']),
+        );
+        // When the first cache is made, Laravel binds a limiter of its own, which this replaces.
+        $app->extend(LaravelRateLimiter::class, fn () => $limiter);
+        $app->instance(LaravelRateLimiter::class, $limiter);
+        // Functions, because the container would find the constructor's arguments by reflection.
+        // Laravel makes each middleware of a route twice, so the container keeps it.
+        $app->singleton(LaravelThrottleRequests::class, fn (Application $app) => new ThrottleRequests($app->make(LaravelRateLimiter::class), $limiter->buckets()));
+        $app->singleton(ThrottleRequestsWithRedis::class, fn (Application $app) => $app->make(LaravelThrottleRequests::class));
     }
 
     public function boot(): void
@@ -52,12 +52,11 @@ final class TokenBucketServiceProvider extends ServiceProvider
         }
     }
 
-    private static function storage(Application $app): TokenBucketStorage
+    private static function storage(Repository $config): TokenBucketStorage
     {
-        // One look-up, because the configuration searches for each name with a dot in parts.
-        $settings = $app['config']->get('tokenbucket');
+        $settings = $config->get('tokenbucket');
         $dsn = $settings['storage'];
-        $prefix = $settings['prefix'] ?? (string) $app['config']['cache.prefix'];
+        $prefix = $settings['prefix'] ?? (string) ($config->get('cache')['prefix'] ?? '');
         if ($dsn === 'shared-memory') {
             return new TokenBucketStorageSharedMemory($prefix);
         }

@@ -4,6 +4,7 @@ declare(strict_types=1);
 
 namespace TokenBucket\Bridge\Laravel\Tests;
 
+use Illuminate\Cache\CacheServiceProvider;
 use Illuminate\Cache\RateLimiter as LaravelRateLimiter;
 use Illuminate\Cache\RateLimiting\Limit;
 use Illuminate\Queue\Middleware\RateLimited;
@@ -56,7 +57,7 @@ final class RateLimiterTest extends BridgeTestCase
         $storage = $this->app->make(TokenBucketStorage::class);
         $this->limiter()->attempt('login:a', 3, fn () => true, 300);
         // A new object, as in another process.
-        $other = fn (array $limits) => $this->newLimiter(new Buckets($storage, $limits));
+        $other = fn (array $limits) => $this->newLimiter(new Buckets($storage, fn () => $limits));
         $declared = $other(['login:*' => [3, 300]]);
         $this->assertSame(2, $declared->remaining('login:a', 3));
         $this->assertSame(2, $declared->hit('login:a', 300));
@@ -98,7 +99,7 @@ final class RateLimiterTest extends BridgeTestCase
     {
         $limiter = $this->limiter();
         $limiter->attempt('k', 1, fn () => true);
-        $other = $this->newLimiter(new Buckets($this->app->make(TokenBucketStorage::class)));
+        $other = $this->newLimiter(new Buckets($this->app->make(TokenBucketStorage::class), fn () => []));
         $this->assertFalse($other->tooManyAttempts('k', 0));
         $this->assertFalse($limiter->attempt('k', 1, fn () => true));
     }
@@ -114,11 +115,17 @@ final class RateLimiterTest extends BridgeTestCase
         $this->assertAnswer(429, 1, 0, 60);
     }
 
-    public function testACacheMadeFirstLeavesTheLimiter(): void
+    public function testTheFirstCacheLeavesTheLimiter(): void
     {
+        $limiter = $this->limiter();
+        $limiter->for('named', fn () => Limit::perMinute(1));
+        $this->assertFalse($this->app->providerIsLoaded(CacheServiceProvider::class));
         $this->app->make('cache')->driver()->put('k', 3);
-        $this->assertInstanceOf(RateLimiter::class, $this->limiter());
-        $this->assertSame(3, $this->limiter()->attempts('k'));
+        // This provider binds Laravel's own limiter.
+        $this->assertTrue($this->app->providerIsLoaded(CacheServiceProvider::class));
+        $this->assertSame($limiter, $this->limiter());
+        $this->assertNotNull($limiter->limiter('named'));
+        $this->assertSame(3, $limiter->attempts('k'));
     }
 
     public function testAJobTakesATokenOfEveryLimitOrOfNone(): void
@@ -208,7 +215,7 @@ final class RateLimiterTest extends BridgeTestCase
     public function testThrottlesExceptionsTakesTheTokensOfADeclaredKey(): void
     {
         $storage = $this->app->make(TokenBucketStorage::class);
-        $buckets = new Buckets($storage, ['laravel_throttles_exceptions:*' => [2, 600]]);
+        $buckets = new Buckets($storage, fn () => ['laravel_throttles_exceptions:*' => [2, 600]]);
         $this->app->instance(LaravelRateLimiter::class, $this->newLimiter($buckets));
         $fails = fn () => throw new RuntimeException('x');
         $middleware = (new ThrottlesExceptions(2, 10))->by('api');
@@ -220,7 +227,7 @@ final class RateLimiterTest extends BridgeTestCase
 
     public function testKeepsABoundedNumberOfKeys(): void
     {
-        $buckets = $this->app->make(Buckets::class);
+        $buckets = $this->limiter()->buckets();
         for ($i = 0; $i < 300; $i++) {
             $buckets->ofKey("k$i", 1, 60);
         }
@@ -231,7 +238,7 @@ final class RateLimiterTest extends BridgeTestCase
     /** Returns a limiter as another process has it. */
     private function newLimiter(Buckets $buckets): RateLimiter
     {
-        return new RateLimiter(fn () => $this->app->make('cache')->driver(), $buckets);
+        return new RateLimiter(fn () => $this->app->make('cache')->driver(), fn () => $buckets);
     }
 
     /** Returns the result of a job behind the queue's middleware, or the seconds of its release. */
