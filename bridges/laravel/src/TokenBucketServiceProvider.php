@@ -37,7 +37,10 @@ final class TokenBucketServiceProvider extends ServiceProvider
             fn () => new Buckets($app->make(TokenBucketStorage::class), fn () => $config->get('tokenbucket')['limits']),
         );
         // When the first cache is made, Laravel binds a limiter of its own, which this replaces.
-        $app->extend(LaravelRateLimiter::class, fn () => $limiter);
+        $app->extend(
+            LaravelRateLimiter::class,
+            fn (LaravelRateLimiter $bound) => $bound::class === LaravelRateLimiter::class ? $limiter : $bound,
+        );
         $app->instance(LaravelRateLimiter::class, $limiter);
         // Functions, because the container would find the constructor's arguments by reflection.
         // Laravel makes each middleware of a route twice, so the container keeps it.

@@ -128,6 +128,13 @@ final class RateLimiterTest extends BridgeTestCase
         $this->assertSame(3, $limiter->attempts('k'));
     }
 
+    public function testALimiterOfTheApplicationReplacesTheLimiter(): void
+    {
+        $own = new class ($this->app->make('cache')->driver()) extends LaravelRateLimiter {};
+        $this->app->singleton(LaravelRateLimiter::class, fn () => $own);
+        $this->assertSame($own, $this->limiter());
+    }
+
     public function testAJobTakesATokenOfEveryLimitOrOfNone(): void
     {
         $this->limiter()->for('jobs', fn () => [Limit::perHour(3)->by('a'), Limit::perMinute(2)->by('b')]);
