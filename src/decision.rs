@@ -381,9 +381,10 @@ impl Lines {
         }
     }
 
-    fn append(&mut self, name: &str, value: &str) {
-        self.text.push_str(name);
-        self.text.push_str(value);
+    /// Appends two texts to the current line.
+    fn append(&mut self, before: &str, text: &str) {
+        self.text.push_str(before);
+        self.text.push_str(text);
     }
 
     /// Appends a number and the text before it, if the number is known.
@@ -393,6 +394,7 @@ impl Lines {
         }
     }
 
+    /// Ends the current line.
     fn end(&mut self) {
         self.ends[self.count] = self.text.len();
         self.count += 1;
