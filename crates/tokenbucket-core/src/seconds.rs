@@ -105,6 +105,10 @@ pub fn to_step(cost: f64, full: f64, grain: Grain) -> Result<Step, SpanError> {
     }
     // The greatest span is rounded down to whole grains.
     let most = MAX_BURST - MAX_BURST % grain;
+    if cost > full && cost_ticks >= most {
+        // Both may be limited to the greatest span. Even then, a full bucket must deny the step.
+        return Ok(Step::new(most + grain, burst.min(most)));
+    }
     Ok(Step::new(cost_ticks.min(most), burst.min(most)))
 }
 
@@ -171,6 +175,18 @@ mod tests {
                     assert_eq!(step.burst % grain.ticks(), 0);
                 }
             }
+        }
+    }
+
+    #[test]
+    fn a_cost_beyond_the_span_is_denied_at_any_size() {
+        for grain in [Grain::Nanosecond, Grain::Microsecond] {
+            for (cost, full) in [(2.0, 1.5), (2e9, 1.5), (2e9, 1.5e9), (1e300, 1e200)] {
+                let step = to_step(cost, full, grain).unwrap();
+                assert!(step.exceeds_capacity(), "{cost} {full}");
+            }
+            let step = to_step(1.5e9, 1.5e9, grain).unwrap();
+            assert!(!step.exceeds_capacity());
         }
     }
 

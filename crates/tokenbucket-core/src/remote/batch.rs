@@ -63,7 +63,7 @@ impl<T: Transport> Remote<'_, T> {
             count(self.host, &keys, &batched);
             Ok(batched)
         };
-        let stand_in = |policy, _: &_| stand_in(policy, self.host, &keys, steps);
+        let stand_in = |policy, _: &_| stand_in(policy, buckets, &keys, steps);
         let deadline = now + self.settings.timeout;
         let answer = self.ask_until(deadline, &asks[0].name, ask, stand_in);
         answer.map(Some)
@@ -107,13 +107,21 @@ fn read(keys: &[Key<'_>], steps: &[Step], granted: bool, replies: &[Reply]) -> B
 }
 
 /// Decides a batch by the failure policy.
-fn stand_in(policy: OnFailure, host: &Host, keys: &[Key<'_>], steps: &[Step]) -> Batched {
-    if policy == OnFailure::Local {
-        return host.slots().take_all(keys, steps);
+fn stand_in<T: Transport>(
+    policy: OnFailure,
+    buckets: &[(&Remote<'_, T>, Key<'_>)],
+    keys: &[Key<'_>],
+    steps: &[Step],
+) -> Batched {
+    if let (OnFailure::Local, Some((store, _))) = (policy, buckets.first()) {
+        for (store, key) in buckets {
+            store.inherit(*key, store.find(*key, boot_clock()));
+        }
+        return store.host.slots().take_all(keys, steps);
     }
-    let answers = keys.iter().zip(steps).enumerate();
-    let answers = answers.map(|(index, (&key, &step))| {
-        let taken = taken(index, step, policy.answer(host, key, &step, None));
+    let answers = buckets.iter().zip(steps).enumerate();
+    let answers = answers.map(|(index, (&(store, key), &step))| {
+        let taken = taken(index, step, store.stand_in(policy, key, &step, None));
         taken.outcome.granted().then_some(taken).ok_or(taken)
     });
     answers.collect()

@@ -174,7 +174,7 @@ impl<T: Transport> Each<'_, '_, T> {
     ) -> Result<Answer<Outcome>, Failure> {
         let (store, key) = self.buckets[request.index];
         let step = &self.steps[request.index];
-        let stand_in = |policy| store.stand_in(policy, key, step, None, request.hint);
+        let stand_in = |policy| store.stand_in(policy, key, step, None);
         if let Some((server, cause)) = failed {
             return store.fall_back(&server, cause, |policy, _| stand_in(policy));
         }

@@ -139,7 +139,7 @@ impl<'h, T: Transport> Remote<'h, T> {
             Ok(reply.outcome)
         };
         let answer = self.ask_until(latest, &ask.name, asked, |policy, _| {
-            self.stand_in(policy, key, step, first, hint)
+            self.stand_in(policy, key, step, first)
         });
         if is_asker {
             self.host.denial_cache().release(key.hash);
@@ -160,22 +160,26 @@ impl<'h, T: Transport> Remote<'h, T> {
         }
     }
 
-    /// Decides a step by the failure policy. `hint` is the bucket's entry in the denial cache.
+    /// Decides a step by the failure policy.
     fn stand_in(
         &self,
         policy: OnFailure,
         key: Key<'_>,
         step: &Step,
         first: Option<Timestamp>,
-        hint: Option<Entry>,
     ) -> Outcome {
-        if let (OnFailure::Local, Some(hint)) = (policy, hint) {
-            // The fallback bucket starts in the last state that this host received of the store's
-            // bucket.
-            let age = boot_clock().signed_since(hint.bound);
-            self.host.slots().put(key, &Put::Bootstrap { age });
+        if policy == OnFailure::Local {
+            self.inherit(key, self.find(key, boot_clock()));
         }
         policy.answer(self.host, key, step, first)
+    }
+
+    /// Moves the fallback bucket forward to the last state that this host received of the store's
+    /// bucket. `hint` is the bucket's entry in the denial cache.
+    fn inherit(&self, key: Key<'_>, hint: Option<Entry>) {
+        if let Some(hint) = hint {
+            self.host.slots().raise(key, hint.bound);
+        }
     }
 
     /// Counts the decision on a step, unless the step is dry.
@@ -220,11 +224,12 @@ impl<'h, T: Transport> Remote<'h, T> {
     pub fn put(&self, key: Key<'_>, put: &Put) -> Result<Answer<()>, Failure> {
         let name = self.transport.name(key.identifier);
         let now = boot_clock();
-        let seen = match *put {
-            Put::Refund { burst, .. } => self
-                .find(key, now)
-                .and_then(|hint| self.seen(&hint, burst, now)),
-            _ => None,
+        let (hint, seen) = match *put {
+            Put::Refund { burst, .. } => {
+                let hint = self.find(key, now);
+                (hint, hint.and_then(|hint| self.seen(&hint, burst, now)))
+            }
+            _ => (None, None),
         };
         let moves_back = !matches!(put, Put::Bootstrap { .. });
         if moves_back {
@@ -235,6 +240,7 @@ impl<'h, T: Transport> Remote<'h, T> {
         let answer = self.ask_until(now + self.settings.timeout, &name, asked, |policy, _| {
             let is_give_back = matches!(*put, Put::Refund { taken, .. } if taken != Put::VOUCHED);
             if policy == OnFailure::Local && !is_give_back {
+                self.inherit(key, hint);
                 self.host.slots().put(key, put);
             }
         });

@@ -77,6 +77,10 @@ impl Transport for Scripted<'_> {
         self.seen.set(seen);
         (self.asked.borrow_mut())(deadline).map(|_| ())
     }
+
+    fn joins(&self, _: &[u8], _: &Self, _: &[u8]) -> bool {
+        true
+    }
 }
 
 fn host() -> Host {
@@ -480,6 +484,76 @@ fn naming_a_record_is_no_part_of_the_timeout() {
     };
     assert!(remote.put(key, &refund).is_ok());
     assert!(is_covered());
+}
+
+/// Returns true if the fallback of a store that fails grants a step. The bucket's last known state
+/// is a debt of 1000 s. `first` is the first call of the outage.
+fn forgets_a_debt(
+    had_an_outage: bool,
+    first: impl Fn(&Remote<'_, Scripted<'_>>, &Step) -> bool,
+) -> bool {
+    let host = host();
+    let settings = Settings {
+        timeout: TICKS_PER_SECOND,
+        on_failure: OnFailure::Local,
+        // An older entry denies no call by itself.
+        hint_max_age: Some(0),
+    };
+    let step = Step::new(TICKS_PER_SECOND, 10 * TICKS_PER_SECOND);
+    if had_an_outage {
+        assert!(host.slots().take(key(), &step, None).granted());
+    }
+    let now = boot_clock();
+    let bound = now + 1000 * TICKS_PER_SECOND;
+    host.denial_cache().record(key().hash, bound, 0, now);
+    sleep(Duration::from_millis(1));
+    let remote = remote(&host, settings, |_| Err(Cause::Timeout));
+    let granted = first(&remote, &step);
+    granted || host.slots().take(key(), &step, None).granted()
+}
+
+#[test]
+fn the_fallback_starts_from_the_last_known_state() {
+    for had_an_outage in [false, true] {
+        assert!(!forgets_a_debt(had_an_outage, |remote, step| {
+            let answer = remote.take(key(), step, None).expect("it does not throw");
+            answer.value.granted()
+        }));
+        assert!(!forgets_a_debt(had_an_outage, |remote, step| {
+            let reserved = Step {
+                max_wait: 60 * TICKS_PER_SECOND,
+                ..*step
+            };
+            let answer = remote.take(key(), &reserved, None);
+            answer.expect("it does not throw").value.granted()
+        }));
+        assert!(!forgets_a_debt(had_an_outage, |remote, step| {
+            let mut granted = false;
+            let decided = |_, answer: Answer<Outcome>| granted = answer.value.granted();
+            assert!(Remote::take_each(&[(remote, key())], &[*step], decided).is_ok());
+            granted
+        }));
+        assert!(!forgets_a_debt(had_an_outage, |remote, step| {
+            let batched = remote.take_all(&[(remote, key())], &[*step]);
+            let answer = batched.expect("it does not throw").expect("it joins");
+            answer.value.is_ok()
+        }));
+        assert!(!forgets_a_debt(had_an_outage, |remote, step| {
+            let refund = Put::refund(step.cost, step.burst);
+            assert!(remote.put(key(), &refund).is_ok());
+            false
+        }));
+    }
+}
+
+#[test]
+fn after_a_reset_the_fallback_starts_full() {
+    assert!(forgets_a_debt(true, |remote, step| {
+        let burst = step.burst;
+        assert!(remote.put(key(), &Put::Reset { burst }).is_ok());
+        let answer = remote.take(key(), step, None).expect("it does not throw");
+        answer.value.granted()
+    }));
 }
 
 #[test]

@@ -119,6 +119,12 @@ impl<V: Variant> SharedMemory<V> {
         }
     }
 
+    /// Moves the bucket's record forward to the state `bound`, or creates it in this state. Never
+    /// moves a record back.
+    pub fn raise(&self, key: Key<'_>, bound: Timestamp) {
+        protocol::raise(&self.slots(key.hash), bound);
+    }
+
     /// Reports whether the bucket has a record that is not full.
     #[must_use]
     pub fn contains(&self, key: Key<'_>) -> bool {

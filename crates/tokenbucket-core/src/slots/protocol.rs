@@ -11,6 +11,7 @@
 //! PENDING(K)       EMPTY            any caller of K that must give way          `validate`
 //! PENDING(K)       LIVE(K)          any caller of K, with its own tokens taken  `claim`
 //! LIVE(K)          LIVE(K)          any caller of K: a grant, a refund          `take`, `refund`
+//! LIVE(K)          LIVE(K)          a caller of K that knows a later state      `raise`
 //! LIVE(K)          LIVE(K)          the caller of its last grant, to undo it    `undo`
 //! LIVE(K)          EMPTY            the same, if that grant made the record     `undo`
 //! LIVE(K)          EMPTY            a caller of K                               `reset`
@@ -480,22 +481,43 @@ fn change<S: Slots>(slots: &S, next: impl Fn(Word) -> Word) {
 /// age, the bucket will be empty in the future.
 pub fn bootstrap<S: Slots>(slots: &S, age: i64) {
     for tries in 0..S::Variant::PATIENCE {
-        if find(slots).is_some() {
-            return;
-        }
-        let birth = |now| Outcome {
-            verdict: Verdict::Granted,
-            now,
-            empty_at: empty_at(now, age),
-        };
-        if let Some(outcome) = claim(slots, Span::UNKNOWN, birth) {
-            if !outcome.granted() {
-                count(slots, Event::Refused);
-            }
+        if find(slots).is_some() || create(slots, |now| empty_at(now, age)) {
             return;
         }
         slots.pause(tries);
     }
+}
+
+/// Moves the key's record forward to the state `bound`, or creates it in this state. Never moves a
+/// record back. Retries without limit, because a debt must not be forgotten.
+pub fn raise<S: Slots>(slots: &S, bound: Timestamp) {
+    for tries in 0.. {
+        let is_done = match find(slots) {
+            Some((_, word)) if word.empty_at() >= bound => true,
+            Some((index, word)) => swap(slots, index, word, word.moved(bound, Span::UNKNOWN)),
+            None => create(slots, |_| bound),
+        };
+        if is_done {
+            return;
+        }
+        count(slots, Event::Conflict);
+        slots.pause(tries);
+    }
+}
+
+/// Creates a record in the state that `empty_at` returns for the current instant. Returns `false`
+/// if the caller must start again. Returns `true` and counts a refusal if no slot is available.
+fn create<S: Slots>(slots: &S, empty_at: impl Fn(Timestamp) -> Timestamp) -> bool {
+    let birth = |now| Outcome {
+        verdict: Verdict::Granted,
+        now,
+        empty_at: empty_at(now),
+    };
+    let outcome = claim(slots, Span::UNKNOWN, birth);
+    if outcome.is_some_and(|outcome| !outcome.granted()) {
+        count(slots, Event::Refused);
+    }
+    outcome.is_some()
 }
 
 /// Reports whether the key has a record that is not full.

@@ -364,6 +364,29 @@ fn a_created_record_replaces_no_other() {
 }
 
 #[test]
+fn a_raised_record_is_created_or_moves_forward() {
+    let table = Table::new(&[(3, Word::EMPTY)]);
+    protocol::raise(&table, NOW + 50);
+    assert_eq!(table.records(), [(3, NOW + 50)]);
+    protocol::raise(&table, NOW + 40);
+    assert_eq!(table.records(), [(3, NOW + 50)], "never back");
+    // A lost race is repeated.
+    table.losses.set(2000);
+    protocol::raise(&table, NOW + 60);
+    assert_eq!(table.records(), [(3, NOW + 60)]);
+    let expected = [(Event::Inserted, 1), (Event::Conflict, 2000)];
+    assert_eq!(table.events(), expected);
+    // A full record is moved, too. Its new span covers that of any quota.
+    table.slots[3].set(live(MINE, NOW - 100));
+    protocol::raise(&table, NOW);
+    table.now.set(NOW + 86_399 * TICKS_PER_SECOND);
+    assert!(protocol::contains(&table));
+    let table = Table::new(&[]);
+    protocol::raise(&table, NOW + 50);
+    assert_eq!(table.events(), [(Event::Refused, 1)]);
+}
+
+#[test]
 fn a_shard_counts_the_last_event_and_the_last_kind_of_decision() {
     let shard = Shard::default();
     shard.count(Event::Thrown);

@@ -116,6 +116,32 @@ fn a_bootstrap_races_with_a_take() {
 }
 
 #[test]
+fn a_raise_races_with_a_take() {
+    // The bucket has no record, or one that another key may reclaim.
+    for first in [live(X, 10, at(6)), live(K, 10, at(5) - 10)] {
+        for life in [0, 1, 2, u32::MAX] {
+            let name = format!("a raise of {first:?} that dies after {life} writes, and a take");
+            holds(&name, 3, move || {
+                let memory = Memory::running(&[first, Word::EMPTY], at(7));
+                let raiser = memory.mortal::<Meant>(K, life);
+                let raiser = spawn(move || raiser.raise(at(9)));
+                let outcome = memory.caller(K).take(4, 10).unwrap();
+                raiser.join().unwrap();
+                let record = memory.record(K).expect("somebody made it");
+                // A take moves the record to 1. A raise before it denies it, and a raise after it
+                // moves the record forward.
+                let taken = at(7) - 10 + 4;
+                if !outcome.granted() || life == u32::MAX {
+                    assert_eq!(record.empty_at(), at(9));
+                } else {
+                    assert!([taken, at(9)].contains(&record.empty_at()), "{record:?}");
+                }
+            });
+        }
+    }
+}
+
+#[test]
 fn a_proposed_state_races_with_a_take() {
     holds("a take with a proposal, and one without", 2, || {
         let memory = Memory::running(&[live(X, 10, at(6)), Word::EMPTY], at(5));

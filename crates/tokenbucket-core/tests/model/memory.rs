@@ -242,6 +242,10 @@ impl<G: Guards> Caller<G> {
         self.alive(|slots| protocol::bootstrap(slots, age));
     }
 
+    pub fn raise(&self, bound: Timestamp) {
+        self.alive(|slots| protocol::raise(slots, bound));
+    }
+
     pub fn until(&self, instant: Timestamp) {
         self.memory.until(instant);
     }
