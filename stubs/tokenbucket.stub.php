@@ -17,7 +17,8 @@ namespace {
      * bucket in seconds, so it needs neither the capacity nor the rate.
      *
      * Over a storage that is written in PHP, consume(), attempt(), attemptEach() and wait() work.
-     * peek(), refund(), reset() and attemptAll() throw a LogicException.
+     * peek(), charge(), settle(), reserve(), refund(), reset() and attemptAll() throw a
+     * LogicException.
      *
      * @implementation storage::interface::StorageState
      */
@@ -283,8 +284,8 @@ namespace {
      * Keeps buckets in memory that all workers of one php-fpm master share.
      *
      * Command-line processes share nothing unless tokenbucket.shm_path is set. A reload
-     * keeps the buckets. A restart of the master empties private memory, so that every bucket is
-     * full again. The storage cannot fail. If the table is full, tokenbucket.shm_full decides.
+     * keeps the buckets. A restart of the master discards private memory, so that every bucket
+     * is full again. The storage cannot fail. If the table is full, tokenbucket.shm_full decides.
      *
      * @implementation storage::shared_memory::SharedMemoryStorage
      * @strict-properties
@@ -338,8 +339,8 @@ namespace {
          *     (`?sentinel_user=…`, `?sentinel_password=…`). Cluster:
          *     `redis+cluster://[user[:password]@]host[:port],…` (`?hash_tags=1` to place buckets by
          *     hash tags in identifiers). Both have the options of TLS with `rediss+…`
-         * @param string $prefix a bucket's key is the prefix and the identifier. If both are longer
-         *     than 250 bytes, the key is their beginning and a SHA-256 hash
+         * @param string $prefix a bucket's key is the prefix and the identifier. If they are longer
+         *     than 250 bytes together, the key is their beginning and a SHA-256 hash
          * @param float $timeout seconds that one call may take, including the connection; greater
          *     than 0, at most 3600. The timeout does not cover a DNS lookup. One worker at a
          *     time looks a name up
@@ -683,9 +684,10 @@ namespace TokenBucket {
         /**
          * Gives the tokens back, once. Later calls do nothing.
          *
-         * Calls that were granted after this reservation keep their instants. So while the bucket
-         * is in debt, the cost of these calls is not given back, and at least half of this
-         * reservation's cost. Otherwise, two callers could get their tokens at one instant.
+         * If no other call has changed the bucket since, gives back the whole cost. Otherwise,
+         * while the bucket is in debt, keeps the cost of the later calls and gives back at most
+         * half of this reservation's cost. If it gave back more, two callers could get their
+         * tokens at one instant.
          */
         public function cancel(): void {}
     }
@@ -741,8 +743,8 @@ namespace TokenBucket {
          *
          * @param bool $allowed true for a granted call
          * @param float $remaining whole tokens left, at most $capacity; negative for a debt
-         * @param float $capacity the most tokens that the bucket holds; if it is 0, $remaining, but
-         *     at least 1
+         * @param float $capacity the most tokens that the bucket holds; if it is 0, the property is
+         *     the greater of $remaining and 1
          * @param float $retryAfter seconds, 0 or more; INF if never
          * @param float $resetAfter seconds, 0 or more
          * @param string $reason if it is empty, 'granted' or 'insufficient_tokens'
@@ -784,8 +786,8 @@ namespace TokenBucket {
     }
 
     /**
-     * Returns the counters and the state of the extension on this host. docs/reference/status.md
-     * describes each field.
+     * Returns the counters and the state of the segment that this process uses.
+     * docs/reference/status.md describes each field.
      *
      * @return array{
      *     version: string,
@@ -820,8 +822,8 @@ namespace TokenBucket {
     function status(): array {}
 
     /**
-     * Returns the counters and the state of the extension on this host as OpenMetrics text for
-     * Prometheus. docs/reference/metrics.md describes each metric. The text contains no
+     * Returns the counters and the state of the segment that this process uses, as OpenMetrics text
+     * for Prometheus. docs/reference/metrics.md describes each metric. The text contains no
      * identifiers. It takes less than a millisecond, also if the table is large.
      *
      * @return string a text that Prometheus reads as OpenMetrics and in its older format
