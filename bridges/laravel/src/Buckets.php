@@ -70,10 +70,17 @@ final class Buckets
         }
         foreach (($this->declared)() as $pattern => [$attempts, $seconds]) {
             if (Str::is($pattern, $key)) {
-                return $this->ofKey($key, $attempts, $seconds);
+                // Numbers from the environment are strings.
+                return $this->ofKey($key, (int) $attempts, 0 + $seconds);
             }
         }
         return null;
+    }
+
+    /** Forgets the numbers of all keys. */
+    public function forget(): void
+    {
+        $this->recent = [];
     }
 
     /** Fills the bucket of a key. */

@@ -58,6 +58,15 @@ class RateLimiter extends LaravelRateLimiter
         return $this->buckets;
     }
 
+    /** Forgets the numbers of all keys, except those of the configuration. */
+    public function forget(): void
+    {
+        $this->job = [];
+        if (isset($this->buckets)) {
+            $this->buckets->forget();
+        }
+    }
+
     /**
      * Returns a named limiter. If it is called for a job, the next tooManyAttempts() takes a token
      * of each of its limits, as the queue's middleware asks for them one after the other.
@@ -82,7 +91,9 @@ class RateLimiter extends LaravelRateLimiter
             return false;
         }
         try {
-            return $callback() ?? true;
+            $result = $callback();
+            // Laravel 8, which has no increment(), returns true instead of any empty result.
+            return method_exists(parent::class, 'increment') ? ($result ?? true) : ($result ?: true);
         } catch (Throwable $e) {
             // Laravel counts only calls that return.
             $bucket->refund();
@@ -132,6 +143,9 @@ class RateLimiter extends LaravelRateLimiter
 
     public function availableIn($key)
     {
+        if ($this->decision?->allowed === false && $this->belongsToJob($key)) {
+            return Buckets::retryAfter($this->decision, $this->job[$this->decision->refusedBy]);
+        }
         $bucket = $this->bucket($key);
         return $bucket === null ? parent::availableIn($key) : (int) ceil($bucket->peek()->retryAfter);
     }

@@ -28,6 +28,10 @@ class ThrottleRequests extends LaravelThrottleRequests
     {
         $before = $after = [];
         foreach ($limits as $name => $limit) {
+            if ($limit->maxAttempts === PHP_INT_MAX) {
+                // Limit::none() in a list.
+                continue;
+            }
             if (isset($limit->afterCallback)) {
                 $after[] = $limit;
                 $this->refuse($request, $limit, $this->buckets->peek($limit));

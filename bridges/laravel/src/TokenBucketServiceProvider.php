@@ -31,7 +31,7 @@ final class TokenBucketServiceProvider extends ServiceProvider
         if (!$config->get('tokenbucket')['enabled']) {
             return;
         }
-        $app->singletonIf(TokenBucketStorage::class, fn () => self::storage($config));
+        $app->singletonIf(TokenBucketStorage::class, fn () => self::storage($config, $app->runningInConsole() && $app->runningUnitTests()));
         $limiter = new RateLimiter(
             fn () => $app->make('cache')->driver($config->get('cache.limiter')),
             fn () => new Buckets($app->make(TokenBucketStorage::class), fn () => $config->get('tokenbucket')['limits']),
@@ -42,6 +42,9 @@ final class TokenBucketServiceProvider extends ServiceProvider
             fn (LaravelRateLimiter $bound) => $bound::class === LaravelRateLimiter::class ? $limiter : $bound,
         );
         $app->instance(LaravelRateLimiter::class, $limiter);
+        $app->singleton(Buckets::class, fn () => $limiter->buckets());
+        // A worker that serves several requests knows the numbers of the current one only.
+        $app->rebinding('request', fn () => $limiter->forget());
         // Functions, because the container would find the constructor's arguments by reflection.
         // Laravel makes each middleware of a route twice, so the container keeps it.
         $app->singleton(LaravelThrottleRequests::class, fn (Application $app) => new ThrottleRequests($app->make(LaravelRateLimiter::class), $limiter->buckets()));
@@ -55,11 +58,15 @@ final class TokenBucketServiceProvider extends ServiceProvider
         }
     }
 
-    private static function storage(Repository $config): TokenBucketStorage
+    private static function storage(Repository $config, bool $tests): TokenBucketStorage
     {
         $settings = $config->get('tokenbucket');
         $dsn = $settings['storage'];
         $prefix = $settings['prefix'] ?? (string) ($config->get('cache')['prefix'] ?? '');
+        if ($tests) {
+            // Each test has an application of its own, and begins with full buckets.
+            $prefix .= bin2hex(random_bytes(8)) . ':';
+        }
         if ($dsn === 'shared-memory') {
             return new TokenBucketStorageSharedMemory($prefix);
         }

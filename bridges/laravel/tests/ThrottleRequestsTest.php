@@ -10,6 +10,14 @@ use Illuminate\Routing\Middleware\ThrottleRequestsWithRedis;
 use Illuminate\Support\Carbon;
 use TokenBucket\Bridge\Laravel\ThrottleRequests;
 
+class OwnThrottleRequests extends ThrottleRequests
+{
+}
+
+class UnchangedThrottleRequests extends LaravelThrottleRequests
+{
+}
+
 final class ThrottleRequestsTest extends BridgeTestCase
 {
     public function testTheDiscoveredProviderReplacesBothMiddleware(): void
@@ -123,6 +131,31 @@ final class ThrottleRequestsTest extends BridgeTestCase
         }
         $this->assertAnswer(200, 1, 0, path: '/some');
         $this->assertAnswer(429, 1, 0, 60, '/some');
+    }
+
+    public function testAListOfUnlimitedRequestsPasses(): void
+    {
+        $this->limiter()->for('list', fn () => [Limit::none()]);
+        $this->route('throttle:list');
+        $this->assertAnswer(200, null, null);
+    }
+
+    public function testAMiddlewareOfTheApplicationMayExtendTheClass(): void
+    {
+        $this->route(OwnThrottleRequests::class . ':1,1', '/own');
+        $this->route('throttle:1,1', '/laravel');
+        $this->assertAnswer(200, 1, 0, path: '/own');
+        $this->assertAnswer(429, 1, 0, 60, '/laravel');
+    }
+
+    public function testAnUnchangedMiddlewareOfTheApplicationKeepsLaravelsCounter(): void
+    {
+        $this->limiter()->for('api', fn () => Limit::perHour(2)->by('me'));
+        $this->route(UnchangedThrottleRequests::class . ':api', '/own');
+        $this->route('throttle:api', '/api');
+        $statuses = fn (array $paths) => array_map(fn (string $path) => $this->get($path)->getStatusCode(), $paths);
+        // The buckets of earlier requests have no effect.
+        $this->assertSame([200, 200, 429, 200, 429, 429], $statuses(['/own', '/own', '/own', '/api', '/own', '/own']));
     }
 
     public function testALimitOfZeroDeniesEveryRequest(): void

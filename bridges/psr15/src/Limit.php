@@ -30,6 +30,9 @@ final class Limit
         private readonly \Closure $key,
         private readonly ?\Closure $cost = null,
     ) {
+        if (preg_match('/[^ -~]/', $name)) {
+            throw new \ValueError('The name of a limit must contain only printable ASCII characters');
+        }
         if ($tokens <= 0 || !($seconds > 0)) {
             throw new \ValueError("The tokens and seconds of the limit \"$name\" must be greater than 0");
         }
@@ -42,7 +45,9 @@ final class Limit
         if ($key === null) {
             return null;
         }
-        $bucket = new TokenBucket($storage, "$this->name:$key", $this->tokens, $this->tokens / $this->seconds);
+        // With its numbers, because another middleware may have a limit of the same name.
+        $identifier = "$this->name:$this->tokens:$this->seconds:$key";
+        $bucket = new TokenBucket($storage, $identifier, $this->tokens, $this->tokens / $this->seconds);
         return [$bucket, $this->cost === null ? 1 : ($this->cost)($request)];
     }
 }

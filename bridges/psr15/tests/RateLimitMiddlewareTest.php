@@ -127,8 +127,23 @@ final class RateLimitMiddlewareTest extends TestCase
                 self::assertSame('The tokens and seconds of the limit "ip" must be greater than 0', $e->getMessage());
             }
         }
+        try {
+            $this->byAddress("b\xc3\xbcro", 1, 1);
+            self::fail('a name that no header can have');
+        } catch (ValueError $e) {
+            self::assertSame('The name of a limit must contain only printable ASCII characters', $e->getMessage());
+        }
         $this->expectExceptionMessage('Two limits have the same name');
         $this->answer([$this->byAddress('ip', 1, 1), $this->byAddress('ip', 2, 2)]);
+    }
+
+    public function testLimitsOfOneNameInTwoMiddlewareDoNotDenyEachOther(): void
+    {
+        $ofAll = [$this->byAddress('ip', 100, 60)];
+        $ofLogins = [$this->byAddress('ip', 5, 3600)];
+        self::assertSame([200], $this->statuses(1, $ofAll));
+        self::assertSame([200, 200, 200, 200, 200, 429], $this->statuses(6, $ofLogins));
+        self::assertSame([200], $this->statuses(1, $ofAll));
     }
 
     public function testContinuesUnderTheLocalLimitWhenRedisIsDown(): void

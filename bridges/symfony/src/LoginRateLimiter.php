@@ -9,6 +9,7 @@ use Symfony\Component\HttpFoundation\Request;
 use Symfony\Component\RateLimiter\LimiterInterface;
 use Symfony\Component\RateLimiter\RateLimit as SymfonyRateLimit;
 use Symfony\Component\RateLimiter\RateLimiterFactoryInterface;
+use Symfony\Component\Security\Http\RateLimiter\DefaultLoginRateLimiter;
 
 /**
  * Limits logins by address, and by address and user name. Replaces DefaultLoginRateLimiter.
@@ -27,9 +28,10 @@ final class LoginRateLimiter implements RequestRateLimiterInterface
     public function __construct(
         private readonly RateLimiterFactoryInterface $globalFactory,
         private readonly RateLimiterFactoryInterface $localFactory,
-        #[\SensitiveParameter] private readonly string $secret,
+        #[\SensitiveParameter] private readonly string $secret = '',
     ) {
-        if ($secret === '') {
+        // Symfony 5.4 has no secret.
+        if ($secret === '' && (new \ReflectionMethod(DefaultLoginRateLimiter::class, '__construct'))->getNumberOfParameters() > 2) {
             throw new \InvalidArgumentException('A non-empty secret is required.');
         }
     }

@@ -21,6 +21,8 @@ use Symfony\Component\Security\Http\Authenticator\AuthenticatorInterface;
 use Symfony\Component\Security\Http\Authenticator\Passport\Badge\UserBadge;
 use Symfony\Component\Security\Http\Authenticator\Passport\SelfValidatingPassport;
 use Symfony\Component\Security\Http\Event\CheckPassportEvent;
+use Symfony\Component\Security\Http\RateLimiter\DefaultLoginRateLimiter;
+use TokenBucket\Bridge\Symfony\LoginRateLimiter;
 use TokenBucketStorageMemory;
 
 /** Tests the bundle in an application with FrameworkBundle and SecurityBundle. */
@@ -129,6 +131,18 @@ final class BundleTest extends TestCase
         // A denied attempt took nothing.
         $limiter->reset($request);
         self::assertFalse($limiter->consume($request)->isAccepted());
+    }
+
+    public function testALoginLimiterOfTheApplicationNeedsASecretOnlyWhereSymfonysDoes(): void
+    {
+        $this->start();
+        $takesSecret = (new \ReflectionMethod(DefaultLoginRateLimiter::class, '__construct'))->getNumberOfParameters() > 2;
+        self::assertSame(TestKernel::VERSION_ID >= 60400, $takesSecret);
+        if ($takesSecret) {
+            $this->expectExceptionMessage('A non-empty secret is required.');
+        }
+        $limiter = new LoginRateLimiter($this->factory('mail'), $this->factory('api'));
+        self::assertTrue($limiter->consume(Request::create('/login'))->isAccepted());
     }
 
     public function testThrottlingHttpClientWaitsForTokens(): void

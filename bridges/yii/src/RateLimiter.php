@@ -4,9 +4,11 @@ declare(strict_types=1);
 
 namespace TokenBucket\Bridge\Yii;
 
+use Closure;
 use TokenBucket;
 use TokenBucketStorage;
 use TokenBucketStorageSharedMemory;
+use yii\base\InvalidConfigException;
 use yii\filters\RateLimiter as YiiRateLimiter;
 use yii\web\TooManyRequestsHttpException;
 
@@ -21,15 +23,31 @@ class RateLimiter extends YiiRateLimiter
     /** The storage of the buckets. Null means this host's shared memory. */
     public ?TokenBucketStorage $storage = null;
 
-    /** A bucket's name is this prefix and the user's id. */
+    /** Begins the names of the buckets. */
     public string $prefix = 'yii:';
 
-    /** @throws TooManyRequestsHttpException if the user's bucket is empty */
+    /**
+     * Returns the name of the limited user. Null means the user's getId(), which a user that only
+     * implements RateLimitInterface may lack.
+     *
+     * @var ?Closure($user, $request, $action): string
+     */
+    public ?Closure $key = null;
+
+    /**
+     * @throws TooManyRequestsHttpException if the user's bucket is empty
+     * @throws InvalidConfigException if $key is missing
+     */
     public function checkRateLimit($user, $request, $response, $action)
     {
+        if ($this->key === null && !method_exists($user, 'getId')) {
+            throw new InvalidConfigException('Set "key", because the user has no getId().');
+        }
+        $key = $this->key === null ? $user->getId() : ($this->key)($user, $request, $action);
         [$limit, $seconds] = $user->getRateLimit($request, $action);
         $this->storage ??= new TokenBucketStorageSharedMemory();
-        $decision = (new TokenBucket($this->storage, $this->prefix . $user->getId(), $limit, $limit / $seconds))->attempt();
+        // With its numbers, because a user may have other limits for other actions.
+        $decision = (new TokenBucket($this->storage, "$this->prefix$key|$limit|$seconds", $limit, $limit / $seconds))->attempt();
         $this->addRateLimitHeaders($response, $limit, (int) $decision->remaining, (int) ceil($decision->resetAfter));
         if (!$decision->allowed) {
             throw new TooManyRequestsHttpException($this->errorMessage);

@@ -6,6 +6,7 @@ use PHPUnit\Framework\TestCase;
 use TokenBucket\Bridge\Yii\Counter;
 use TokenBucket\Bridge\Yii\RateLimiter;
 use TokenBucket\OnFailure;
+use yii\base\InvalidConfigException;
 use yii\web\TooManyRequestsHttpException;
 
 final class YiiTest extends TestCase
@@ -61,5 +62,32 @@ final class YiiTest extends TestCase
             $this->assertSame('Rate limit exceeded.', $e->getMessage());
         }
         $this->assertSame([[2, 1, 30], [2, 0, 60], [2, 1, 30], [2, 0, 60]], $filter->headers);
+    }
+
+    public function testTheFilterLimitsUsersWithoutAnId(): void
+    {
+        $filter = new RateLimiter();
+        $filter->storage = new TokenBucketStorageMemory();
+        // Another limit for each action, as in the interface.
+        $user = new class {
+            public function getRateLimit($request, $action): array
+            {
+                return $action === 'list' ? [100, 600] : [1, 60];
+            }
+        };
+        try {
+            $filter->checkRateLimit($user, '192.0.2.1', null, 'list');
+            $this->fail('without a key');
+        } catch (InvalidConfigException $e) {
+            $this->assertSame('Set "key", because the user has no getId().', $e->getMessage());
+        }
+        $filter->key = fn ($user, $request, $action) => $request;
+        $filter->checkRateLimit($user, '192.0.2.1', null, 'list');
+        $filter->checkRateLimit($user, '192.0.2.1', null, 'save');
+        $filter->checkRateLimit($user, '192.0.2.2', null, 'save');
+        $filter->checkRateLimit($user, '192.0.2.1', null, 'list');
+        $this->assertSame([99, 0, 0, 98], array_column($filter->headers, 1));
+        $this->expectException(TooManyRequestsHttpException::class);
+        $filter->checkRateLimit($user, '192.0.2.1', null, 'save');
     }
 }

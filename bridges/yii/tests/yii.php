@@ -30,6 +30,12 @@ namespace Yiisoft\Yii\RateLimiter {
     }
 }
 
+namespace yii\base {
+    class InvalidConfigException extends \Exception
+    {
+    }
+}
+
 namespace yii\web {
     class TooManyRequestsHttpException extends \Exception
     {
