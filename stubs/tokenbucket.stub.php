@@ -677,7 +677,7 @@ namespace TokenBucket {
          * Signal handlers of PHP run during the sleep. If a handler throws, the reservation is
          * cancelled and the exception is passed on.
          *
-         * @throws \LogicException if nothing was reserved
+         * @throws \LogicException if nothing was reserved, or if the reservation was cancelled
          */
         public function wait(): void {}
 

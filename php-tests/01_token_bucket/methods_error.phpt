@@ -108,8 +108,8 @@ Error: Unknown named parameter $count
 -- wait --
 ValueError: TokenBucket::wait(): Argument #1 ($timeout) must be greater than or equal to 0
 ValueError: TokenBucket::wait(): Argument #1 ($timeout) must be greater than or equal to 0
-ValueError: TokenBucket::wait(): Argument #1 ($timeout) must be finite
-ValueError: TokenBucket::wait(): Argument #1 ($timeout) must be finite
+ValueError: TokenBucket::wait(): Argument #1 ($timeout) must not be NAN
+ValueError: TokenBucket::wait(): Argument #1 ($timeout) must be greater than or equal to 0
 TypeError: TokenBucket::wait(): Argument #1 ($timeout) must be of type float, string given
 TypeError: TokenBucket::wait(): Argument #1 ($timeout) must be of type float, array given
 ValueError: TokenBucket::wait(): Argument #2 ($tokens) must be greater than or equal to 0

@@ -18,6 +18,12 @@ echo thrown(fn() => $reservation->wait()), "\n";
 var_dump($bucket->peek()->remaining);
 $reservation->cancel();
 var_dump($bucket->peek()->remaining);
+echo thrown(fn() => $reservation->wait()), "\n";
+echo "-- a handler that cancels --\n";
+$reservation = $bucket->reserve(2);
+pcntl_signal(SIGALRM, fn() => $reservation->cancel());
+pcntl_alarm(1);
+echo thrown(fn() => $reservation->wait()), "\n";
 echo "-- a handler that returns does not end the wait --\n";
 $handled = 0;
 pcntl_signal(SIGALRM, function () use (&$handled) {
@@ -42,6 +48,9 @@ float(-2)
 DomainException: enough
 float(0)
 float(0)
+LogicException: The reservation was cancelled
+-- a handler that cancels --
+LogicException: The reservation was cancelled
 -- a handler that returns does not end the wait --
 int(1)
 bool(true)

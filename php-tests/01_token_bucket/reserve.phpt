@@ -42,6 +42,13 @@ echo "-- a cancellation after the bucket has refilled returns nothing --\n";
 $due->cancel();
 show($bucket->peek(2));
 var_dump($bucket->consume(2), $bucket->consume(1));
+echo "-- a cancelled reservation has no tokens to wait for --\n";
+$bucket->reset();
+$bucket->consume(2);
+$cancelled = $bucket->reserve();
+$cancelled->cancel();
+echo thrown(fn() => $cancelled->wait()), "\n";
+var_dump($bucket->peek(0)->remaining);
 echo "-- invalid arguments --\n";
 echo thrown(fn() => $bucket->reserve(-1)), "\n";
 echo thrown(fn() => $bucket->reserve(1, -0.5)), "\n";
@@ -74,10 +81,13 @@ allowed granted remaining=0.0 capacity=2.0 retryAfter=0.0 resetAfter=2.0
 allowed granted remaining=2.0 capacity=2.0 retryAfter=0.0 resetAfter=0.0
 bool(true)
 bool(false)
+-- a cancelled reservation has no tokens to wait for --
+LogicException: The reservation was cancelled
+float(0)
 -- invalid arguments --
 ValueError: TokenBucket::reserve(): Argument #1 ($tokens) must be greater than or equal to 0
 ValueError: TokenBucket::reserve(): Argument #2 ($maxWait) must be greater than or equal to 0
-ValueError: TokenBucket::reserve(): Argument #2 ($maxWait) must be finite
+ValueError: TokenBucket::reserve(): Argument #2 ($maxWait) must not be NAN
 Error: Call to private TokenBucket\Reservation::__construct() from global scope
 Error: Trying to clone an uncloneable object of class TokenBucket\Reservation
 Exception: Serialization of 'TokenBucket\Reservation' is not allowed

@@ -39,6 +39,14 @@ foreach (['TokenBucketStorageMemory', 'TokenBucketStorageSharedMemory'] as $clas
     gc_collect_cycles();
     $storage->bootstrap('never', microtime(true) - 3500);
     var_dump($left('never'));
+
+    echo "a bucket that another fiber creates meanwhile stays\n";
+    $a = $start('other', 5.5);
+    $storage->bootstrap('other', microtime(true) - 2500);
+    var_dump($left('other'));
+    $a->resume();
+    $a->resume();
+    var_dump($a->getReturn(), $left('other'));
 }
 ?>
 --EXPECT--
@@ -53,6 +61,10 @@ bool(true)
 float(4)
 a closure that never returns leaves no proposal behind
 float(3)
+a bucket that another fiber creates meanwhile stays
+float(2)
+bool(true)
+float(1)
 -- TokenBucketStorageSharedMemory --
 bool(true)
 bool(true)
@@ -64,3 +76,7 @@ bool(true)
 float(4)
 a closure that never returns leaves no proposal behind
 float(3)
+a bucket that another fiber creates meanwhile stays
+float(2)
+bool(true)
+float(1)

@@ -121,7 +121,5 @@ pub fn first_state(
         return Ok(None);
     }
     let proposal = storage.proposals().open(key.identifier);
-    let ran = bootstrap();
-    let first = storage.proposals().close(proposal);
-    ran.map(|()| first)
+    bootstrap().map(|()| proposal.first())
 }

@@ -28,9 +28,9 @@ struct Proposal {
 }
 
 impl Proposals {
-    /// Registers a closure that is about to run for this bucket. Returns the number to pass to
-    /// `close`.
-    pub fn open(&self, identifier: &[u8]) -> u64 {
+    /// Registers a closure that is about to run for this bucket, until the result is dropped. A
+    /// fatal error in the closure drops it, too.
+    pub fn open(&self, identifier: &[u8]) -> Opened<'_> {
         let number = self.next.get();
         self.next.set(number.wrapping_add(1));
         self.open.borrow_mut().push(Proposal {
@@ -39,31 +39,47 @@ impl Proposals {
             identifier: identifier.into(),
             first: None,
         });
-        number
+        Opened {
+            proposals: self,
+            number,
+        }
     }
 
-    /// Unregisters a closure that has returned. Returns the state that it proposed, if any.
-    pub fn close(&self, number: u64) -> Option<Timestamp> {
-        let mut open = self.open.borrow_mut();
-        let place = open
-            .iter()
-            .rposition(|proposal| proposal.number == number)?;
-        open.remove(place).first
-    }
-
-    /// Records a first state as the proposal of the latest closure that runs for this bucket.
-    /// Prefers closures in the current fiber. Returns false if no closure runs for this bucket.
+    /// Records a first state as the proposal of the latest closure that runs for this bucket in the
+    /// current fiber. Returns false if there is none.
     pub fn propose(&self, identifier: &[u8], first: Timestamp) -> bool {
         let mut open = self.open.borrow_mut();
         let fiber = system::fiber();
-        let latest = open
-            .iter_mut()
-            .filter(|proposal| *proposal.identifier == *identifier)
-            .max_by_key(|proposal| (proposal.fiber == fiber, proposal.number));
+        let mut latest_first = open.iter_mut().rev();
+        let latest = latest_first
+            .find(|proposal| proposal.fiber == fiber && *proposal.identifier == *identifier);
         let Some(proposal) = latest else {
             return false;
         };
         proposal.first = Some(first);
         true
+    }
+}
+
+/// The proposal of a closure that is running.
+#[derive(Debug)]
+pub struct Opened<'p> {
+    proposals: &'p Proposals,
+    number: u64,
+}
+
+impl Opened<'_> {
+    /// Returns the state that the closure has proposed, if any.
+    pub fn first(&self) -> Option<Timestamp> {
+        let open = self.proposals.open.borrow();
+        let mut mine = open.iter().filter(|it| it.number == self.number);
+        mine.next()?.first
+    }
+}
+
+impl Drop for Opened<'_> {
+    fn drop(&mut self) {
+        let mut open = self.proposals.open.borrow_mut();
+        open.retain(|proposal| proposal.number != self.number);
     }
 }

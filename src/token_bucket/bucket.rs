@@ -8,6 +8,7 @@ use crate::exceptions::{Origin, bad_property};
 use crate::zend::{Class, Identity, Number, Object, State, Thrown, Zval, hooks, value};
 use ext_php_rs::ffi::{IS_LONG, IS_STRING};
 use std::cell::RefCell;
+use std::mem;
 
 /// The state of an object, in addition to the properties.
 #[derive(Debug)]
@@ -113,8 +114,11 @@ fn renew(bucket: &Object<Bucket>) -> Result<(), Thrown> {
     let identifier = value::to_string(&source[IDENTIFIER]);
     let identifier = identifier.ok_or_else(|| bad_property("_identifier", "string"))?;
     if !matches!(value::kind(&source[IDENTIFIER]), IS_STRING | IS_LONG) {
-        // The conversion may have run PHP code that has changed any property.
+        // The conversion may have run PHP code that has changed any property. The converted value
+        // has no identity, so the next call reads the identifier anew.
+        let converted = mem::take(&mut source[IDENTIFIER]);
         source = properties(bucket)?;
+        source[IDENTIFIER] = converted;
     }
     let number = |slot: usize| {
         let number = value::to_number(&source[slot]);

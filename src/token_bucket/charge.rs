@@ -3,7 +3,7 @@
 use super::bucket::Bucket;
 use super::overrides;
 use super::question::Question;
-use crate::zend::{Call, Number, Thrown, Zval, throw};
+use crate::zend::{Call, Number, Thrown, Zval, arithmetic, throw, value};
 use crate::{decision, exceptions};
 use tokenbucket_core::step::MAX_WAIT;
 use tokenbucket_core::{Decision, Denial, Put, Step, Ticks, Verdict};
@@ -12,7 +12,7 @@ use tokenbucket_core::{Decision, Denial, Put, Step, Ticks, Verdict};
 pub fn charge(call: &mut Call<'_>, result: &mut Zval) -> Result<(), Thrown> {
     let number = call.number(1)?;
     let mut question = Question::of(call.this::<Bucket>(), number, 1)?;
-    let cost = price(&question, number, 1)?;
+    let cost = price(&mut question, number, 1)?;
     let decision = charged(&mut question, cost, "charge", 1)?;
     *result = decision::to_object(&question.plan.quota, &decision)?;
     Ok(())
@@ -22,10 +22,13 @@ pub fn charge(call: &mut Call<'_>, result: &mut Zval) -> Result<(), Thrown> {
 pub fn settle(call: &mut Call<'_>, result: &mut Zval) -> Result<(), Thrown> {
     let (reserved, actual) = (call.number(1)?, call.number(2)?);
     let mut question = Question::of(call.this::<Bucket>(), reserved, 1)?;
-    let taken = price(&question, reserved, 1)?;
+    let taken = price(&mut question, reserved, 1)?;
     // Both costs are rounded up in the same way, so in total exactly the actual cost is taken.
-    let cost = price(&question, actual, 2)?;
+    let cost = price(&mut question, actual, 2)?;
     let decision = if cost >= taken {
+        // An overriding `_bootstrap()` gets the tokens that this call takes.
+        let more = arithmetic::subtract(&actual.to_zval(), &reserved.to_zval()).ok_or(Thrown)?;
+        question.number = value::to_number(&more).ok_or(Thrown)?;
         charged(&mut question, cost - taken, "settle", 2)?
     } else {
         given_back(&question, taken - cost)?
@@ -34,17 +37,20 @@ pub fn settle(call: &mut Call<'_>, result: &mut Zval) -> Result<(), Thrown> {
     Ok(())
 }
 
-/// Returns the cost of `number` tokens in ticks. The tokens may exceed the capacity.
+/// Returns the cost of `number` tokens in ticks. The tokens may exceed the capacity. If the class
+/// overrides `_tokens_to_seconds()`, sets the question's span to the span that this method returns.
 ///
 /// # Errors
 /// Throws `ValueError` for an invalid number, or if the tokens take more than 36 years to refill.
-fn price(question: &Question<'_>, number: Number, argument: u32) -> Result<Ticks, Thrown> {
+fn price(question: &mut Question<'_>, number: Number, argument: u32) -> Result<Ticks, Thrown> {
     let tokens = number.tokens();
     let tokens = tokens.map_err(|error| exceptions::bad_amount(argument, error))?;
     let plan = &question.plan;
     if plan.overrides.tokens_to_seconds {
         let grain = plan.quota.grain();
-        return overrides::step(question.bucket, plan.overrides, number, grain).map(|it| it.cost);
+        let step = overrides::step(question.bucket, plan.overrides, number, grain)?;
+        question.step.burst = step.burst;
+        return Ok(step.cost);
     }
     plan.quota.price(tokens).ok_or_else(|| {
         throw::argument_value(

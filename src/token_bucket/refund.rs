@@ -1,6 +1,7 @@
 //! `refund()` and `reset()`: changes that take no tokens.
 
 use super::bucket::Bucket;
+use super::overrides;
 use super::question::Question;
 use super::tokens;
 use crate::exceptions;
@@ -12,17 +13,22 @@ use tokenbucket_core::Put;
 pub fn refund(call: &mut Call<'_>, _result: &mut Zval) -> Result<(), Thrown> {
     let number = tokens::optional(call, 0)?;
     let question = Question::of(call.this::<Bucket>(), number, 1)?;
-    let burst = question.step.burst;
-    let cost = if question.plan.overrides.tokens_to_seconds {
-        question.step.cost
+    let storage = question.native("refund")?;
+    let plan = &question.plan;
+    let put = if plan.overrides.tokens_to_seconds {
+        let mut step = question.step;
+        if step.exceeds_capacity() {
+            // The question has not called the overriding method.
+            let grain = plan.quota.grain();
+            step = overrides::step(question.bucket, plan.overrides, number, grain)?;
+        }
+        Put::refund(step.cost, step.burst)
     } else {
         let tokens = number.tokens();
         let tokens = tokens.map_err(|error| exceptions::bad_amount(1, error))?;
-        question.plan.quota.refund(tokens)
+        Put::refund(plan.quota.refund(tokens), question.step.burst)
     };
-    let put = Put::refund(cost, burst);
-    let storage = question.native("refund")?;
-    storage.put(question.plan.key(), &put).map(drop)
+    storage.put(plan.key(), &put).map(drop)
 }
 
 /// Implements `reset(): void`. Throws `LogicException` for a userland storage.

@@ -6,12 +6,12 @@
 use super::bucket::Bucket;
 use super::question::Question;
 use super::tokens;
-use super::wait::{self, Slept};
+use super::wait::{patience, until};
 use crate::classes;
 use crate::decision;
 use crate::storage::{self, Storage};
 use crate::zend::object::instantiate;
-use crate::zend::{Call, Class, Held, Object, State, Thrown, Zval, invoke, throw, value};
+use crate::zend::{Call, Class, Held, Object, Slept, State, Thrown, Zval, invoke, throw, value};
 use std::cell::Cell;
 use tokenbucket_core::step::MAX_WAIT;
 use tokenbucket_core::{Put, Timestamp, seconds};
@@ -57,7 +57,7 @@ impl State for Reservation {
 pub fn reserve(call: &mut Call<'_>, result: &mut Zval) -> Result<(), Thrown> {
     let number = tokens::optional(call, 0)?;
     let max_wait = if call.count() >= 2 {
-        wait::patience(call, 2)?
+        patience(call, 2)?
     } else {
         MAX_WAIT
     };
@@ -108,13 +108,22 @@ pub fn wait(call: &mut Call<'_>, _result: &mut Zval) -> Result<(), Thrown> {
         return Err(throw::logic("The reservation was not granted"));
     };
     let storage = storage_of(this)?;
-    while let Slept::Interrupted = wait::until(&*storage, granted.due) {
-        if let Err(thrown) = invoke::interrupt_handler() {
-            throw::aside(|| undo(this))?;
-            return Err(thrown);
+    loop {
+        if this.is_cancelled.get() {
+            return Err(throw::logic("The reservation was cancelled"));
+        }
+        if until(&*storage, granted.due) == Slept::ToTheEnd {
+            return Ok(());
+        }
+        match invoke::interrupt_handler() {
+            Ok(true) => {}
+            Ok(false) => return undo(this),
+            Err(thrown) => {
+                throw::aside(|| undo(this))?;
+                return Err(thrown);
+            }
         }
     }
-    Ok(())
 }
 
 /// Implements `cancel(): void`.

@@ -5,29 +5,13 @@ use super::bucket::Bucket;
 use super::question::{Home, Question};
 use super::tokens;
 use crate::storage::Storage;
-use crate::zend::{Call, Thrown, Zval, system};
+use crate::zend::{Call, Slept, Thrown, Zval, invoke, sleep, throw};
 use crate::{decision, exceptions};
-use rustix::io::Errno;
-use rustix::thread::{NanosleepRelativeResult, nanosleep};
-use rustix::time::Timespec;
+use std::time::Duration;
 use tokenbucket_core::step::MAX_WAIT;
 use tokenbucket_core::{
-    Decision, Denial, Outcome, Put, TICKS_PER_SECOND, Ticks, Timestamp, Verdict, boot_clock,
-    seconds,
+    Decision, Denial, Outcome, Put, Ticks, Timestamp, Verdict, boot_clock, seconds,
 };
-
-/// The longest sleep without a check for signals. A signal that arrives just before a sleep is
-/// handled after the sleep.
-const NAP: Ticks = TICKS_PER_SECOND / 20;
-
-/// The end of a sleep.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Slept {
-    /// The instant was reached.
-    ToTheEnd,
-    /// An interrupt is pending, such as a signal handler.
-    Interrupted,
-}
 
 /// Implements `wait(float $timeout, int|float $tokens = 1): TokenBucket\Decision`.
 pub fn wait(call: &mut Call<'_>, result: &mut Zval) -> Result<(), Thrown> {
@@ -50,9 +34,14 @@ pub fn wait(call: &mut Call<'_>, result: &mut Zval) -> Result<(), Thrown> {
 /// Throws `ValueError` for a negative number or NAN.
 pub fn patience(call: &mut Call<'_>, number: u32) -> Result<Ticks, Thrown> {
     let wait = call.float(number)?;
+    if wait.is_nan() {
+        return Err(throw::argument_value(number, "must not be NAN"));
+    }
     if wait == f64::INFINITY {
         return Ok(MAX_WAIT);
     }
+    // Only a negative number is invalid now. Negative infinity would be called not finite.
+    let wait = wait.max(f64::MIN);
     seconds::to_ticks(wait).map_err(|error| exceptions::bad_amount(number, error))
 }
 
@@ -66,20 +55,22 @@ fn take_within(question: &Question<'_>) -> Result<Decision, Thrown> {
         return Ok(question.decision((outcome, fallback)));
     }
     let due = storage.now() + delay;
-    if until(storage, due) == Slept::Interrupted {
-        let give_back = Put::Refund {
-            cost: question.step.cost,
-            burst: question.step.burst,
-            taken: outcome.empty_at,
-        };
-        storage.give_back(question.plan.key(), &give_back, fallback)?;
-        let empty_at = outcome.empty_at.saturating_sub(question.step.cost);
-        let denied = Outcome::denied(Denial::Interrupted, empty_at, outcome.now);
-        return Ok(question.decision((denied, fallback)));
+    let rested = rest(|| until(storage, due));
+    if let Ok(true) = rested {
+        // The tokens are there now, and the bucket is empty.
+        let now = outcome.empty_at;
+        return Ok(question.decision((Outcome { now, ..outcome }, fallback)));
     }
-    // The tokens are there now, and the bucket is empty.
-    let now = outcome.empty_at;
-    Ok(question.decision((Outcome { now, ..outcome }, fallback)))
+    let give_back = Put::Refund {
+        cost: question.step.cost,
+        burst: question.step.burst,
+        taken: outcome.empty_at,
+    };
+    throw::aside(|| storage.give_back(question.plan.key(), &give_back, fallback))?;
+    rested?;
+    let empty_at = outcome.empty_at.saturating_sub(question.step.cost);
+    let denied = Outcome::denied(Denial::Interrupted, empty_at, outcome.now);
+    Ok(question.decision((denied, fallback)))
 }
 
 /// Takes the tokens from a userland storage, which has no reservations. Tries again whenever the
@@ -94,7 +85,7 @@ fn try_within(question: &Question<'_>, mut left: Ticks) -> Result<Decision, Thro
             return Ok(decision);
         };
         let start = boot_clock();
-        if sleep_until(start + retry_after) == Slept::Interrupted {
+        if !rest(|| sleep_until(start + retry_after))? {
             return Ok(Decision {
                 verdict: Verdict::Denied(Denial::Interrupted),
                 ..decision
@@ -114,24 +105,20 @@ pub fn until(storage: &dyn Storage, due: Timestamp) -> Slept {
 }
 
 fn sleep_until(end: Timestamp) -> Slept {
+    sleep::sleep(|| Duration::from_nanos(end.saturating_since(boot_clock())))
+}
+
+/// Repeats a sleep that an interrupt other than a signal ends, after the handler of the interrupt.
+/// Returns false if a signal or the time limit ended the sleep.
+///
+/// # Errors
+/// Fails with the exception of a handler.
+fn rest(sleep: impl Fn() -> Slept) -> Result<bool, Thrown> {
     loop {
-        let now = boot_clock();
-        if now >= end {
-            return Slept::ToTheEnd;
-        }
-        if system::is_interrupted() {
-            return Slept::Interrupted;
-        }
-        let nap = (end - now).min(NAP);
-        // The value fits because it is at most a twentieth of a second.
-        let request = Timespec {
-            tv_sec: 0,
-            tv_nsec: nap.cast_signed(),
-        };
-        if let NanosleepRelativeResult::Err(error) = nanosleep(&request)
-            && error != Errno::INTR
-        {
-            return Slept::Interrupted;
+        match sleep() {
+            Slept::ToTheEnd => return Ok(true),
+            Slept::Interrupted if invoke::interrupt_handler()? => {}
+            Slept::Signalled | Slept::Interrupted => return Ok(false),
         }
     }
 }

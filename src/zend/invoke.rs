@@ -123,18 +123,19 @@ pub fn callable(callable: &Zval) -> Result<Kept, Thrown> {
     throw::unless_pending(value::behind(result).into())
 }
 
-/// Runs the pending interrupt, such as a signal handler of PHP code. The time limit stays pending,
-/// because only the engine's loop can end the script.
+/// Runs the pending interrupt, such as a signal handler of PHP code. Returns false if the time
+/// limit is over. Then the interrupt stays pending, because only the engine's loop can end the
+/// script. The engine does so right after the running method.
 ///
 /// # Errors
-/// Fails with the exception of the handler, or if the time limit is over.
-pub fn interrupt_handler() -> Result<(), Thrown> {
+/// Fails with the exception of the handler.
+pub fn interrupt_handler() -> Result<bool, Thrown> {
     // SAFETY: the globals live as long as the engine. The engine calls the function in the same
     // way between two instructions, and a method of this extension runs between two instructions.
     let (handle, frame) = unsafe {
         let globals = ext_php_rs_executor_globals();
         if ptr::read_volatile(&raw const (*globals).timed_out.value) {
-            return Err(Thrown);
+            return Ok(false);
         }
         ptr::write_volatile(&raw mut (*globals).vm_interrupt.value, false);
         let frame = (*globals).current_execute_data;
@@ -144,5 +145,5 @@ pub fn interrupt_handler() -> Result<(), Thrown> {
         // SAFETY: as above.
         bailout::door(|| unsafe { handle(frame) });
     }
-    throw::unless_pending(())
+    throw::unless_pending(true)
 }

@@ -1,0 +1,63 @@
+--TEST--
+A call charges the current identifier, also after __toString() has changed the property
+--FILE--
+<?php
+class Named extends TokenBucket
+{
+    public function name($identifier)
+    {
+        $this->_identifier = $identifier;
+    }
+}
+class Lazy
+{
+    public function __construct(private Named $bucket, private int $id)
+    {
+    }
+
+    public function __toString(): string
+    {
+        $this->bucket->name('user:' . $this->id);
+        return 'user:' . $this->id;
+    }
+}
+$storage = new TokenBucketStorageSharedMemory;
+$bucket = new Named($storage, '', 1000, 0.001);
+$bucket->name(new Lazy($bucket, 1111));
+$bucket->consume();
+// The memory of one name may become that of the next.
+foreach (range(2001, 2100) as $id) {
+    $bucket->name(null);
+    $bucket->name('user:' . $id);
+    $bucket->consume();
+}
+$left = fn(string $name): float => (new TokenBucket($storage, $name, 1000, 0.001))->peek()->remaining;
+var_dump($left('user:1111'));
+var_dump(array_unique(array_map(fn(int $id) => $left("user:$id"), range(2001, 2100))));
+
+echo "-- another name than the result --\n";
+$other = new class($bucket) {
+    public function __construct(private Named $bucket)
+    {
+    }
+
+    public function __toString(): string
+    {
+        $this->bucket->name('new');
+        return 'old';
+    }
+};
+$bucket->name($other);
+$bucket->consume();
+$bucket->consume();
+var_dump($left('old'), $left('new'));
+?>
+--EXPECT--
+float(999)
+array(1) {
+  [0]=>
+  float(999)
+}
+-- another name than the result --
+float(999)
+float(999)

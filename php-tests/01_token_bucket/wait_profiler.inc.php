@@ -1,0 +1,20 @@
+<?php
+require_once __DIR__ . '/../../testkit/php/child.php';
+
+/**
+ * Compiles an extension that interrupts PHP as a profiler does. Returns its path until the test
+ * ends, or null without a C compiler or without the headers of this PHP.
+ */
+function profiler(): ?string
+{
+    $config = getenv('PHP_CONFIG') ?: 'php-config' . PHP_MAJOR_VERSION . '.' . PHP_MINOR_VERSION;
+    $includes = shell_exec(escapeshellarg($config) . ' --includes 2>/dev/null');
+    $version = trim((string) shell_exec(escapeshellarg($config) . ' --version 2>/dev/null'));
+    if ($version !== PHP_VERSION) {
+        return null;
+    }
+    $path = temporary_folder() . '/profiler.so';
+    $source = escapeshellarg(__DIR__ . '/../../testkit/profiler/profiler.c');
+    exec('cc -shared -fPIC ' . trim($includes) . " -o $path $source 2>&1", $lines, $code);
+    return $code === 0 ? $path : null;
+}

@@ -1,0 +1,30 @@
+--TEST--
+A profiler that interrupts PHP does not end wait()
+--SKIPIF--
+<?php
+require __DIR__ . '/wait_profiler.inc.php';
+if (profiler() === null) {
+    die('skip needs a C compiler and the headers of this PHP');
+}
+?>
+--FILE--
+<?php
+require __DIR__ . '/wait_profiler.inc.php';
+
+echo php_run(<<<'PHP'
+    $storage = new TokenBucketStorageSharedMemory;
+    $bucket = new TokenBucket($storage, 'x', 1, 2);
+    $bucket->consume();
+    $start = hrtime(true);
+    $decision = $bucket->wait(60);
+    echo $decision->reason, hrtime(true) - $start > 0.45e9 ? ' in time' : ' too early', "\n";
+    $start = hrtime(true);
+    $bucket->reserve()->wait();
+    echo hrtime(true) - $start > 0.45e9 ? 'in time' : 'too early', "\n";
+    echo interrupts() > 10 ? 'interrupted' : 'not interrupted', "\n";
+    PHP, ['extension' => profiler()]);
+?>
+--EXPECT--
+granted in time
+in time
+interrupted
