@@ -1,10 +1,9 @@
 //! `TokenBucket\Decision`: the result of one call.
 
 use crate::classes;
-use crate::zend::object::instantiate;
-use crate::zend::{Call, Class, Number, Object, State, Thrown, Zval, throw, value};
+use crate::zend::object::{instantiate, instantiate_beside_memory};
+use crate::zend::{Array, Call, Class, Number, Object, State, Thrown, Zval, throw, value};
 use ext_php_rs::ffi::IS_NULL;
-use ext_php_rs::types::ZendHashTable;
 use tokenbucket_core::clock::{TICKS_PER_MICROSECOND, wall_clock};
 use tokenbucket_core::{Decision, Quota, Ticks, seconds};
 
@@ -57,6 +56,20 @@ struct Properties<'a> {
 }
 
 impl Properties<'_> {
+    fn of(quota: &Quota, decision: &Decision, refused_by: Zval) -> Self {
+        let retry_after = decision.retry_after;
+        Self {
+            allowed: decision.allowed(),
+            remaining: decision.remaining as f64,
+            capacity: quota.capacity().to_float(),
+            retry_after: retry_after.map_or(f64::INFINITY, |ticks| shown(quota, ticks)),
+            reset_after: shown(quota, decision.reset_after),
+            reason: decision.reason().as_bytes(),
+            fallback: decision.fallback,
+            refused_by,
+        }
+    }
+
     fn set(&self, object: &Object<Answer>) {
         let truth = |truth| {
             let mut value = Zval::new();
@@ -87,23 +100,25 @@ pub fn to_object(quota: &Quota, decision: &Decision) -> Result<Zval, Thrown> {
     refused_by(quota, decision, None)
 }
 
+/// Does the same as [`to_object`] for a caller that owns memory of the process.
+///
+/// # Errors
+/// Fails if there is no memory for the object.
+pub fn to_object_beside_memory(quota: &Quota, decision: &Decision) -> Result<Zval, Thrown> {
+    let properties = Properties::of(quota, decision, Zval::null());
+    instantiate_beside_memory(Answer(Some((*quota, *decision))), |object| {
+        properties.set(object);
+        Ok(())
+    })
+}
+
 /// Returns the PHP object for a decision under `quota` on several buckets. `key` is the array key
 /// of the bucket that refused, if one did.
 ///
 /// # Errors
 /// Fails if there is no memory for the object.
 pub fn refused_by(quota: &Quota, decision: &Decision, key: Option<Zval>) -> Result<Zval, Thrown> {
-    let retry_after = decision.retry_after;
-    let properties = Properties {
-        allowed: decision.allowed(),
-        remaining: decision.remaining as f64,
-        capacity: quota.capacity().to_float(),
-        retry_after: retry_after.map_or(f64::INFINITY, |ticks| shown(quota, ticks)),
-        reset_after: shown(quota, decision.reset_after),
-        reason: decision.reason().as_bytes(),
-        fallback: decision.fallback,
-        refused_by: key.unwrap_or_else(Zval::null),
-    };
+    let properties = Properties::of(quota, decision, key.unwrap_or_else(Zval::null));
     instantiate(Answer(Some((*quota, *decision))), |object| {
         properties.set(object);
         Ok(())
@@ -200,16 +215,16 @@ fn amount(call: &mut Call<'_>, number: u32) -> Result<f64, Thrown> {
 /// Implements `jsonSerialize(): array`. Returns the properties by name, with null instead of INF.
 pub fn json_serialize(call: &mut Call<'_>, result: &mut Zval) -> Result<(), Thrown> {
     let object = call.this::<Answer>();
-    let mut table = ZendHashTable::new();
+    let mut table = Array::new();
     for (slot, name) in PROPERTIES.into_iter().enumerate() {
         let value = match object.copy_property(slot) {
             // JSON has no infinity.
             value if float(&value).is_infinite() => Zval::null(),
             value => value,
         };
-        table.insert(name, value).map_err(|_| Thrown)?;
+        table.insert(name, value)?;
     }
-    result.set_hashtable(table);
+    *result = table.into_zval();
     Ok(())
 }
 
@@ -218,6 +233,7 @@ fn float(value: &Zval) -> f64 {
     value::as_number(value).map_or(0.0, Number::to_float)
 }
 
+/// Implements `headers(string $policy = 'default', bool $legacy = false): array`.
 pub fn headers(call: &mut Call<'_>, result: &mut Zval) -> Result<(), Thrown> {
     let policy: &[u8] = if call.count() >= 1 {
         call.string(1)?
@@ -232,12 +248,12 @@ pub fn headers(call: &mut Call<'_>, result: &mut Zval) -> Result<(), Thrown> {
         Answer(Some((quota, decision))) => Fields::of_decision(quota, decision),
         Answer(None) => Fields::of_properties(object),
     };
-    let mut table = ZendHashTable::new();
+    let mut table = Array::new();
     for line in fields.lines(&policy, legacy).iter() {
         let (name, value) = line.split_once(": ").unwrap_or((line, ""));
-        table.insert(name, value).map_err(|_| Thrown)?;
+        table.insert(name, value)?;
     }
-    result.set_hashtable(table);
+    *result = table.into_zval();
     Ok(())
 }
 

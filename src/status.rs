@@ -2,9 +2,7 @@
 
 use crate::counters::{self, REMOTE, SHARED_MEMORY, decided, kind};
 use crate::segment;
-use crate::zend::{Call, Thrown, Zval, value};
-use ext_php_rs::boxed::ZBox;
-use ext_php_rs::types::ZendHashTable;
+use crate::zend::{Array, Call, Thrown, Zval, value};
 use tokenbucket_core::host::Host;
 use tokenbucket_core::slots::counters::{By, Totals};
 use tokenbucket_core::slots::namespaces::Named;
@@ -13,34 +11,32 @@ use tokenbucket_core::{boot_clock, seconds};
 /// The most identifiers that `most_denied` lists.
 const MOST_DENIED: usize = 20;
 
-type Array = ZBox<ZendHashTable>;
-
 /// Implements `status(): array`. Returns the counters and the state of this host.
 pub fn status(_call: &mut Call<'_>, result: &mut Zval) -> Result<(), Thrown> {
-    result.set_hashtable(status_table().map_err(|_| Thrown)?);
+    *result = status_table()?.into_zval();
     Ok(())
 }
 
-fn status_table() -> ext_php_rs::error::Result<Array> {
-    let mut table = ZendHashTable::new();
+fn status_table() -> Result<Array, Thrown> {
+    let mut table = Array::new();
     table.insert("version", env!("CARGO_PKG_VERSION"))?;
     if let Some(host) = segment::host() {
         // All counters are read once, so that they agree with each other.
         let totals = host.slots().totals();
-        table.insert("shared_memory", shared_memory(host, &totals)?)?;
-        table.insert("decisions", decisions(host, &totals)?)?;
-        table.insert("most_denied", most_denied(host)?)?;
-        table.insert("remote", remote(&totals)?)?;
-        table.insert("stores", stores(host)?)?;
+        table.insert("shared_memory", shared_memory(host, &totals)?.into_zval())?;
+        table.insert("decisions", decisions(host, &totals)?.into_zval())?;
+        table.insert("most_denied", most_denied(host)?.into_zval())?;
+        table.insert("remote", remote(&totals)?.into_zval())?;
+        table.insert("stores", stores(host)?.into_zval())?;
     }
     Ok(table)
 }
 
-fn shared_memory(host: &Host, totals: &Totals) -> ext_php_rs::error::Result<Array> {
+fn shared_memory(host: &Host, totals: &Totals) -> Result<Array, Thrown> {
     let segment = host.segment();
     let (backing, path) = segment::backing(segment);
     let usage = host.usage();
-    let mut table = ZendHashTable::new();
+    let mut table = Array::new();
     table.insert("backing", backing)?;
     table.insert("path", path)?;
     table.insert("size", count(segment.size() as u64))?;
@@ -77,8 +73,8 @@ fn memory_counters(totals: &Totals) -> impl Iterator<Item = (&'static str, u64)>
 }
 
 /// Returns the decisions of each namespace.
-fn decisions(host: &Host, totals: &Totals) -> ext_php_rs::error::Result<Array> {
-    let mut list = ZendHashTable::new();
+fn decisions(host: &Host, totals: &Totals) -> Result<Array, Thrown> {
+    let mut list = Array::new();
     for named in counters::rows(host, totals) {
         let mut row = name_of(&named)?;
         for decided in decided(&named, totals) {
@@ -90,16 +86,16 @@ fn decisions(host: &Host, totals: &Totals) -> ext_php_rs::error::Result<Array> {
 }
 
 /// Returns an array with the store and the name of a namespace.
-fn name_of(named: &Named) -> ext_php_rs::error::Result<Array> {
-    let mut row = ZendHashTable::new();
+fn name_of(named: &Named) -> Result<Array, Thrown> {
+    let mut row = Array::new();
     row.insert("store", kind(named.kind))?;
     let name = named.name.as_deref();
     row.insert("namespace", name.map_or_else(Zval::null, value::of_bytes))?;
     Ok(row)
 }
 
-fn most_denied(host: &Host) -> ext_php_rs::error::Result<Array> {
-    let mut list = ZendHashTable::new();
+fn most_denied(host: &Host) -> Result<Array, Thrown> {
+    let mut list = Array::new();
     let diagnostics = host.slots().diagnostics();
     let most_denied = diagnostics.map(|all| all.most_denied(MOST_DENIED));
     let rows = host.slots().rows();
@@ -116,8 +112,8 @@ fn most_denied(host: &Host) -> ext_php_rs::error::Result<Array> {
     Ok(list)
 }
 
-fn remote(totals: &Totals) -> ext_php_rs::error::Result<Array> {
-    let mut table = ZendHashTable::new();
+fn remote(totals: &Totals) -> Result<Array, Thrown> {
+    let mut table = Array::new();
     for counter in REMOTE {
         table.insert(counter.field, count(totals.get(counter.event)))?;
     }
@@ -125,11 +121,11 @@ fn remote(totals: &Totals) -> ext_php_rs::error::Result<Array> {
 }
 
 /// Returns the remote stores that this host has used, with the states of their breakers.
-fn stores(host: &Host) -> ext_php_rs::error::Result<Array> {
+fn stores(host: &Host) -> Result<Array, Thrown> {
     let now = boot_clock();
-    let mut list = ZendHashTable::new();
+    let mut list = Array::new();
     for state in host.breakers().states() {
-        let mut row = ZendHashTable::new();
+        let mut row = Array::new();
         row.insert("name", value::of_bytes(state.name.as_bytes()))?;
         row.insert("timeout", seconds::from_ticks(state.timeout))?;
         let is_open = state.open_until.is_some();
@@ -146,11 +142,11 @@ fn stores(host: &Host) -> ext_php_rs::error::Result<Array> {
         );
         row.insert("last_cause", cause)?;
         row.insert("last_cause_age", seconds::from_ticks(age))?;
-        let mut causes = ZendHashTable::new();
+        let mut causes = Array::new();
         for (name, failures) in state.causes.into_iter().filter(|it| it.1 != 0) {
             causes.insert(name, count(failures))?;
         }
-        row.insert("causes", causes)?;
+        row.insert("causes", causes.into_zval())?;
         let durations = state.durations;
         row.insert("calls", count(durations.calls()))?;
         row.insert("seconds", seconds::from_ticks(durations.ticks))?;

@@ -27,7 +27,8 @@ pub fn attempt_each(call: &mut Call<'_>, result: &mut Zval) -> Result<(), Thrown
     let mut decisions = value::of_list([]).ok_or(Thrown)?;
     for (index, key) in keys.iter().enumerate() {
         let decision = calls.decisions[index].ok_or(Thrown)?;
-        let decision = decision::to_object(&questions[index].plan.quota, &decision)?;
+        let quota = &questions[index].plan.quota;
+        let decision = decision::to_object_beside_memory(quota, &decision)?;
         let key = value::to_string(key).ok_or(Thrown)?;
         value::insert(&mut decisions, value::bytes(&key), decision);
     }

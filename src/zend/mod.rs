@@ -17,6 +17,7 @@
 #![allow(unsafe_code)]
 
 pub mod arithmetic;
+mod array;
 mod bailout;
 pub mod call;
 pub mod class;
@@ -38,6 +39,7 @@ pub mod system;
 pub mod throw;
 pub mod value;
 
+pub use array::Array;
 pub use call::Call;
 pub use class::Class;
 pub use ext_php_rs::types::Zval;

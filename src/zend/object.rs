@@ -253,6 +253,19 @@ pub fn instantiate<T: State>(
     Ok(value)
 }
 
+/// Does the same as [`instantiate`] for a caller that owns memory of the process.
+///
+/// # Errors
+/// Fails as [`instantiate`] does.
+pub fn instantiate_beside_memory<T: State>(
+    state: T,
+    construct: impl FnOnce(&Object<T>) -> Result<(), Thrown>,
+) -> Result<Zval, Thrown> {
+    // A fatal error jumps over the state.
+    const { assert!(!T::OWNS_MEMORY) };
+    bailout::door(|| instantiate(state, construct))
+}
+
 /// Implements the engine's `create_object`.
 ///
 /// # Safety

@@ -1,0 +1,41 @@
+//! PHP arrays that Rust code builds.
+
+use super::bailout;
+use super::throw::Thrown;
+use ext_php_rs::boxed::ZBox;
+use ext_php_rs::convert::IntoZval;
+use ext_php_rs::types::{ZendHashTable, Zval};
+
+/// An array that is being built. Each operation unwinds if the memory limit is reached.
+#[derive(Debug)]
+pub struct Array(ZBox<ZendHashTable>);
+
+impl Array {
+    /// Returns an array without elements.
+    pub fn new() -> Self {
+        Self(bailout::door(ZendHashTable::new))
+    }
+
+    /// Sets the element `name`. The value must own no memory of the process.
+    ///
+    /// # Errors
+    /// Fails if the engine cannot create the value.
+    pub fn insert(&mut self, name: &str, value: impl IntoZval) -> Result<(), Thrown> {
+        bailout::door(|| self.0.insert(name, value)).map_err(|_| Thrown)
+    }
+
+    /// Appends a nested array.
+    ///
+    /// # Errors
+    /// Fails if the array has too many elements.
+    pub fn push(&mut self, element: Self) -> Result<(), Thrown> {
+        bailout::door(|| self.0.push(element.0)).map_err(|_| Thrown)
+    }
+
+    /// Returns the array as a value of PHP.
+    pub fn into_zval(self) -> Zval {
+        let mut value = Zval::new();
+        value.set_hashtable(self.0);
+        value
+    }
+}
