@@ -21,7 +21,6 @@ $storage->consume('x', 1, 10, function () {
 });
 ?>
 --EXPECTF--
-
-Fatal error: dead in %s on line %d
+%AFatal error: dead in %s on line %d
 float(0)
 float(0)
