@@ -36,5 +36,5 @@ try {
 ?>
 --EXPECTF--
 
-Fatal error: Maximum execution time of 100 seconds exceeded in %sreservation_time_limit.php on line %d
+Fatal error: Maximum execution time of 100 seconds exceeded in %sreservation_time_limit.php on line %d%A
 0

@@ -21,6 +21,6 @@ $storage->consume('x', 1, 10, function () {
 });
 ?>
 --EXPECTF--
-%AFatal error: dead in %s on line %d
+%AFatal error: dead in %s on line %d%A
 float(0)
 float(0)

@@ -9,8 +9,8 @@ function profiler(): ?string
 {
     $config = getenv('PHP_CONFIG') ?: 'php-config' . PHP_MAJOR_VERSION . '.' . PHP_MINOR_VERSION;
     $includes = shell_exec(escapeshellarg($config) . ' --includes 2>/dev/null');
-    $version = trim((string) shell_exec(escapeshellarg($config) . ' --version 2>/dev/null'));
-    if ($version !== PHP_VERSION) {
+    $version = (int) shell_exec(escapeshellarg($config) . ' --vernum 2>/dev/null');
+    if ($version !== PHP_VERSION_ID) {
         return null;
     }
     $path = temporary_folder() . '/profiler.so';
