@@ -34,14 +34,21 @@ final class Buckets
      * Takes a token from the bucket of every limit, or from none.
      *
      * @param non-empty-array<object> $limits as Laravel's middleware describes them
-     * @return Decision its refusedBy is the array key of the limit that refuses
+     * @return array{Decision, ?object} the decision, and the limit that refuses
      */
-    public function take(array $limits): Decision
+    public function take(array $limits): array
     {
+        if (count($limits) === 1) {
+            // attempt() saves time in most requests.
+            $limit = reset($limits);
+            $decision = $this->ofLimit($limit)->attempt(self::cost($limit));
+            return [$decision, $decision->allowed ? null : $limit];
+        }
         foreach ($limits as $name => $limit) {
             $takes[$name] = [$this->ofLimit($limit), self::cost($limit)];
         }
-        return TokenBucket::attemptAll($takes);
+        $decision = TokenBucket::attemptAll($takes);
+        return [$decision, $limits[$decision->refusedBy] ?? null];
     }
 
     /** Returns the decision that take() would return now for one limit, and takes no token. */

@@ -29,6 +29,8 @@ class RateLimiter extends LaravelRateLimiter
     private array $job = [];
     /** The decision of these limits, or null if no token has been requested. */
     private ?Decision $decision = null;
+    /** The limit that refuses the job. */
+    private ?object $refusing = null;
 
     private Buckets $buckets;
 
@@ -104,8 +106,10 @@ class RateLimiter extends LaravelRateLimiter
     public function tooManyAttempts($key, $maxAttempts)
     {
         if ($this->belongsToJob($key)) {
-            $this->decision ??= $this->buckets->take($this->job);
-            return !$this->decision->allowed && $this->job[$this->decision->refusedBy]->key === $key;
+            if ($this->decision === null) {
+                [$this->decision, $this->refusing] = $this->buckets->take($this->job);
+            }
+            return $this->refusing?->key === $key;
         }
         return $this->bucket($key) === null ? parent::tooManyAttempts($key, $maxAttempts) : $this->attempts($key) >= $maxAttempts;
     }
@@ -144,7 +148,7 @@ class RateLimiter extends LaravelRateLimiter
     public function availableIn($key)
     {
         if ($this->decision?->allowed === false && $this->belongsToJob($key)) {
-            return Buckets::retryAfter($this->decision, $this->job[$this->decision->refusedBy]);
+            return Buckets::retryAfter($this->decision, $this->refusing);
         }
         $bucket = $this->bucket($key);
         return $bucket === null ? parent::availableIn($key) : (int) ceil($bucket->peek()->retryAfter);

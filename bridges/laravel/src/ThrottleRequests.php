@@ -40,8 +40,8 @@ class ThrottleRequests extends LaravelThrottleRequests
             }
         }
         if ($before !== []) {
-            $decision = $this->buckets->take($before);
-            $this->refuse($request, $before[$decision->refusedBy] ?? null, $decision);
+            [$decision, $limit] = $this->buckets->take($before);
+            $this->refuse($request, $limit, $decision);
         }
         $response = $next($request);
         if ($before !== []) {

@@ -31,10 +31,9 @@ final class TokenBucketServiceProvider extends ServiceProvider
         if (!$config->get('tokenbucket')['enabled']) {
             return;
         }
-        $app->singletonIf(TokenBucketStorage::class, fn () => self::storage($config, $app->runningInConsole() && $app->runningUnitTests()));
         $limiter = new RateLimiter(
             fn () => $app->make('cache')->driver($config->get('cache.limiter')),
-            fn () => new Buckets($app->make(TokenBucketStorage::class), fn () => $config->get('tokenbucket')['limits']),
+            fn () => new Buckets(self::storage($app, $config), fn () => $config->get('tokenbucket')['limits']),
         );
         // When the first cache is made, Laravel binds a limiter of its own, which this replaces.
         $app->extend(
@@ -58,12 +57,15 @@ final class TokenBucketServiceProvider extends ServiceProvider
         }
     }
 
-    private static function storage(Repository $config, bool $tests): TokenBucketStorage
+    private static function storage(Application $app, Repository $config): TokenBucketStorage
     {
+        if ($app->bound(TokenBucketStorage::class)) {
+            return $app->make(TokenBucketStorage::class);
+        }
         $settings = $config->get('tokenbucket');
         $dsn = $settings['storage'];
         $prefix = $settings['prefix'] ?? (string) ($config->get('cache')['prefix'] ?? '');
-        if ($tests) {
+        if ($app->runningInConsole() && $app->runningUnitTests()) {
             // Each test has an application of its own, and begins with full buckets.
             $prefix .= bin2hex(random_bytes(8)) . ':';
         }

@@ -28,7 +28,7 @@ final class CostTest extends TestCase
             'own-redis' => ['/plenty', $disabled + ['CACHE_DRIVER' => 'redis', 'REDIS_HOST' => $redis->socket, 'REDIS_PORT' => '0']],
         ];
         foreach ($pages as $name => [$path, $environment]) {
-            $web->page($name, $path, $environment);
+            $web->page($name, $path, $web->cacheConfiguration($name, $environment));
             $targets[$name] = "/$name";
         }
         $this->assertNull(cost_error($web->load, $targets));

@@ -42,6 +42,22 @@ final class Web
             . ' + $_SERVER; require ' . var_export("$this->folder/public/index.php", true) . ';');
     }
 
+    /**
+     * Caches the configuration of a page, as a deployment does with artisan.
+     *
+     * @param array<string, string> $environment
+     * @return array<string, string> the environment in which the page uses the cached configuration
+     */
+    public function cacheConfiguration(string $name, array $environment): array
+    {
+        $environment['APP_CONFIG_CACHE'] = "$this->folder/bootstrap/cache/$name.php";
+        $variables = array_map(fn (string $variable, string $value) => escapeshellarg("$variable=$value"), array_keys($environment), $environment);
+        exec('env ' . implode(' ', $variables) . ' ' . escapeshellarg(PHP_BINARY) . ' ' . example_arguments([...self::EXTENSIONS, 'dom'])
+            . ' ' . escapeshellarg("$this->folder/artisan") . ' config:cache 2>&1', $output, $code);
+        $code === 0 || throw new RuntimeException(implode("\n", $output));
+        return $environment;
+    }
+
     /** Removes Laravel's counters, which are files. */
     public function forgetCounters(): void
     {

@@ -20,7 +20,9 @@ function install_application(string $folder): void
         is_dir(dirname($copy)) || mkdir(dirname($copy));
         copy($file, $copy);
     }
-    copy("$example/composer.json", "$folder/composer.json");
+    foreach (['artisan', 'composer.json'] as $name) {
+        copy("$example/$name", "$folder/$name");
+    }
     $bridge = json_decode(file_get_contents(dirname(__DIR__) . '/composer.json'), true);
     file_put_contents("$folder/vendor/composer/installed.json", json_encode(['packages' => [$bridge + ['version' => 'dev-main', 'install-path' => '../tokenbucket/laravel']]]));
     // Copies the bridge, because the workers may not be allowed to read this repository.
