@@ -48,7 +48,7 @@ final class Buckets
             $takes[$name] = [$this->ofLimit($limit), self::cost($limit)];
         }
         $decision = TokenBucket::attemptAll($takes);
-        return [$decision, $limits[$decision->refusedBy] ?? null];
+        return [$decision, $decision->allowed ? null : $limits[$decision->refusedBy]];
     }
 
     /** Returns the decision that take() would return now for one limit, and takes no token. */
