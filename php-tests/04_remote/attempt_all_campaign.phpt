@@ -28,7 +28,7 @@ foreach ([[900_000, 0.001], [20, 20_000], [5, 10_000], [100, 40_000]] as $quota)
         $buckets[] = [...$quota, $storage];
     }
 }
-$calls = BatchCampaign::size(2_000);
+$calls = BatchCampaign::size(5_000);
 
 $campaign = (new BatchCampaign($buckets, TokenBucket::attemptAll(...), $proxy))->run($calls);
 $verdict = $campaign->judge();
@@ -36,9 +36,7 @@ $text = json_encode($verdict) . " in $campaign->seconds s, $campaign->kills kill
 check($verdict['above'] === 0, "above the bound: $text");
 check($verdict['excess'] === 0, "lost or gained tokens: $text");
 check($verdict['lost'] <= 9 * $campaign->kills && $campaign->kills > 0, "lost by killed calls: $text");
-// A batch holds tokens on Redis until its reply has arrived and shared memory has decided. So the
-// share of wrong denials grows with the load. Here about a quarter of the calls is denied.
-check($verdict['wrong'] < max(100, 0.001 * $verdict['calls']), "wrong denials: $text");
+check($verdict['wrong'] < 0.001 * $verdict['calls'], "wrong denials: $text");
 check($verdict['granted'] > 0.1 * $verdict['calls'], "not contended: $text");
 check($campaign->seconds < 8 * $calls * 2e-3, "slow: $text");
 echo "done\n";

@@ -19,7 +19,9 @@
  *   can have held follow when each granted call takes its tokens as late as possible: at the judged
  *   instant while the call runs, and else at its end. A denied call takes nothing. So the tokens
  *   that a batch takes and gives back explain no denial of another call. A killed call counts as
- *   granted. A denial for another reason than missing tokens is wrong, too.
+ *   granted. A denial for another reason than missing tokens is wrong, too. An exact bucket would
+ *   have granted the call. So from then on, its tokens count as taken, and one lost token makes one
+ *   denial wrong, not every later one.
  * - **No lost tokens.** A bucket that refills no token during the test lacks exactly the granted
  *   tokens, and at most the tokens of the killed calls.
  *
@@ -289,7 +291,10 @@ final class BatchCampaign
             } elseif ($event === 1) {
                 $most[$index] = $running + $ended;
             } elseif ($event === 2) {
-                $wrong += (int) ($capacity - $most[$index] - $rate * self::SLACK >= $cost);
+                if ($capacity - $most[$index] - $rate * self::SLACK >= $cost) {
+                    $wrong++;
+                    $ended = min($capacity, $ended + $cost);
+                }
                 unset($most[$index]);
             } else {
                 $running -= $cost;

@@ -3,32 +3,79 @@
 //! 1. Load the slots of all buckets.
 //! 2. Read the clock once, and decide all buckets. If one denies, the batch ends here. It has
 //!    written nothing.
-//! 3. Swap the new states in, one right after the other. The bucket that can grant the fewest
+//! 3. Swap each word with itself. If another process has changed a slot since step 1, this fails,
+//!    and the batch starts again.
+//! 4. Swap the new words in, one right after the other. The bucket that can grant the fewest
 //!    further calls comes first, because another process most likely empties this bucket.
-//! 4. If another process has changed a slot since step 1, load and decide this slot again. If it
+//! 5. If another process has changed a slot since step 3, load and decide this slot again. If it
 //!    now denies, undo the earlier swaps.
 //!
-//! A batch is not atomic. Between a swap and its undoing, another call may be denied. That takes
-//! less than a microsecond, unless the process is suspended in between. If a process is killed
-//! between two swaps, the tokens of the earlier swaps are lost.
+//! A batch is not atomic. Between a swap and its undoing, another call may be denied. If a process
+//! is killed between two swaps, the tokens of the earlier swaps are lost. If it is suspended there
+//! and a later bucket then denies, some of these tokens may be lost, too. So everything is computed
+//! before the first swap, and step 3 brings all slots into the processor's own cache. The swaps of
+//! step 4 then follow one another within some nanoseconds.
 //!
 //! A batch never grants too much. Each swap is decided like a single call. Undoing it restores the
 //! earlier state, or gives back only what the bucket still lacks because of the swap.
 
 use super::SharedMemory;
-use super::protocol::{Slots, Variant, find, take_found, undo};
+use super::counters::Event;
+use super::protocol::{
+    Point, Slots, Variant, count, find, is_unchanged, replace, take_found, undo,
+};
 use super::table::Neighbourhood;
-use super::word::Word;
+use super::word::{Span, Word};
 use crate::batch::{Batched, Taken, by_key, sum};
 use crate::clock::Timestamp;
 use crate::key::Key;
 use crate::step::{Outcome, Step};
 
-/// The records of the buckets in step 1, and their outcomes in step 2.
-struct Decided {
-    found: Vec<Option<(usize, Word)>>,
-    outcomes: Vec<Outcome>,
-    now: Timestamp,
+/// The change of a batch to one bucket.
+struct Change {
+    /// The index of the bucket.
+    bucket: usize,
+    outcome: Outcome,
+    /// The record for which the step was decided. A bucket without a record is full.
+    found: Option<(usize, Word)>,
+    /// The record after the change.
+    after: Word,
+    /// The number of equal calls that the bucket can grant after this one.
+    further: u64,
+}
+
+impl Change {
+    fn decide(bucket: usize, step: &Step, found: Option<(usize, Word)>, now: Timestamp) -> Self {
+        let before = found.map_or(Word::EMPTY, |(_, word)| word);
+        let outcome = step.decide(before.empty_at(), now);
+        let after = if outcome.empty_at == before.empty_at() {
+            before
+        } else {
+            before.moved(outcome.empty_at, Span::covering(step.span()))
+        };
+        Self {
+            bucket,
+            outcome,
+            found,
+            after,
+            further: step.available(outcome.empty_at, now) / step.cost.max(1),
+        }
+    }
+
+    /// Takes the tokens. If another process has changed the record, decides the step again.
+    fn take<S: Slots>(&mut self, slots: &S, step: &Step) {
+        if let Some(found) = self.found {
+            if replace(slots, found, self.after) {
+                return;
+            }
+            count(slots, Event::Conflict);
+        }
+        (self.outcome, self.found) = take_found(slots, step);
+    }
+
+    fn undo<S: Slots>(&self, (slots, step): &(S, Step)) {
+        undo(slots, step, &self.outcome, self.found.map(|(_, word)| word));
+    }
 }
 
 /// Takes the step of each bucket or none. Each bucket is listed once. Returns the outcomes of all
@@ -37,53 +84,57 @@ struct Decided {
 /// # Errors
 /// Returns the denial.
 pub fn take_all<S: Slots>(buckets: &[(S, Step)]) -> Result<Vec<Outcome>, (usize, Outcome)> {
-    let Decided {
-        found,
-        mut outcomes,
-        now,
-    } = decide(buckets)?;
-    let mut order: Vec<usize> = (0..buckets.len()).collect();
-    order.sort_by_key(|&index| {
-        let step = &buckets[index].1;
-        step.available(outcomes[index].empty_at, now) / step.cost.max(1)
-    });
-    let mut written = Vec::with_capacity(buckets.len());
-    for index in order {
-        let (slots, step) = &buckets[index];
-        let (outcome, before) = take_found(slots, step, found[index], now);
-        if !outcome.granted() {
-            for (index, before) in written.into_iter().rev() {
-                let (slots, step): &(S, Step) = &buckets[index];
-                undo(slots, step, &outcomes[index], before);
+    let mut changes = decide_unchanged(buckets)?;
+    for index in 0..changes.len() {
+        let change = &mut changes[index];
+        let (slots, step) = &buckets[change.bucket];
+        change.take(slots, step);
+        if !change.outcome.granted() {
+            let denial = (change.bucket, change.outcome);
+            for change in changes[..index].iter().rev() {
+                change.undo(&buckets[change.bucket]);
             }
-            return Err((index, outcome));
+            return Err(denial);
         }
-        outcomes[index] = outcome;
-        written.push((index, before));
     }
-    Ok(outcomes)
+    changes.sort_unstable_by_key(|change| change.bucket);
+    Ok(changes.into_iter().map(|change| change.outcome).collect())
+}
+
+/// Decides all buckets, and orders the changes. Decides them again if another process has changed a
+/// slot meanwhile. Afterwards, most slots are in the processor's own cache.
+fn decide_unchanged<S: Slots>(buckets: &[(S, Step)]) -> Result<Vec<Change>, (usize, Outcome)> {
+    for tries in 0..S::Variant::PATIENCE {
+        let mut changes = decide(buckets)?;
+        changes.sort_by_key(|change| change.further);
+        let changed = changes.iter().find(|change| {
+            let (slots, _) = &buckets[change.bucket];
+            !change.found.is_none_or(|found| is_unchanged(slots, found))
+        });
+        let Some(changed) = changed else {
+            return Ok(changes);
+        };
+        let (slots, _) = &buckets[changed.bucket];
+        count(slots, Event::Conflict);
+        slots.pause(tries);
+    }
+    decide(buckets)
 }
 
 /// Loads all slots, reads the clock and decides all buckets.
-fn decide<S: Slots>(buckets: &[(S, Step)]) -> Result<Decided, (usize, Outcome)> {
+fn decide<S: Slots>(buckets: &[(S, Step)]) -> Result<Vec<Change>, (usize, Outcome)> {
     let found: Vec<_> = buckets.iter().map(|(slots, _)| find(slots)).collect();
+    S::Variant::reached(Point::Loaded);
     // The clock is read after all slots, so that a denial is true at the instant that it states.
     let now = buckets
         .first()
         .map_or(Timestamp::ZERO, |(slots, _)| slots.now());
     let decide = |(index, (_, step)): (usize, &(S, Step))| {
-        // A bucket without a record is full.
-        let empty_at = found[index].map_or(Timestamp::ZERO, |(_, word): (_, Word)| word.empty_at());
-        let outcome = step.decide(empty_at, now);
-        outcome.granted().then_some(outcome).ok_or((index, outcome))
+        let change = Change::decide(index, step, found[index], now);
+        let denial = (index, change.outcome);
+        change.outcome.granted().then_some(change).ok_or(denial)
     };
-    let outcomes = buckets.iter().enumerate().map(decide);
-    let outcomes = outcomes.collect::<Result<_, _>>()?;
-    Ok(Decided {
-        found,
-        outcomes,
-        now,
-    })
+    buckets.iter().enumerate().map(decide).collect()
 }
 
 impl<V: Variant> SharedMemory<V> {

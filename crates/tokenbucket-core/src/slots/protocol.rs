@@ -118,7 +118,7 @@ impl Variant for Production {
 /// The marked points of the protocol.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Point {
-    /// A live record was read, and the clock was not read yet.
+    /// A live record or the records of a batch were read, and the clock was not read yet.
     Loaded,
     /// A grant is decided, but not written.
     Decided,
@@ -163,7 +163,7 @@ fn swap<S: Slots>(slots: &S, index: usize, old: Word, new: Word) -> bool {
     slots.slot(index).swap(old, new, AcqRel, Acquire)
 }
 
-fn count<S: Slots>(slots: &S, event: Event) {
+pub(super) fn count<S: Slots>(slots: &S, event: Event) {
     slots.shard().1.count(event);
 }
 
@@ -220,16 +220,25 @@ fn try_take<S: Slots>(slots: &S, step: &Step, first: Option<Timestamp>) -> Optio
 /// another process changed the slot since.
 #[inline(always)]
 fn write<S: Slots>(slots: &S, found: (usize, Word), outcome: Outcome, span: Span) -> bool {
-    let (index, word) = found;
-    if outcome.empty_at == word.empty_at() {
-        return true;
-    }
+    let (_, word) = found;
+    outcome.empty_at == word.empty_at() || replace(slots, found, word.moved(outcome.empty_at, span))
+}
+
+/// Replaces the record `found` by `new`. Returns `false` if another process has changed the slot.
+#[inline(always)]
+pub(super) fn replace<S: Slots>(slots: &S, (index, word): (usize, Word), new: Word) -> bool {
     S::Variant::reached(Point::Decided);
-    if !swap(slots, index, word, word.moved(outcome.empty_at, span)) {
+    if !swap(slots, index, word, new) {
         return false;
     }
     S::Variant::reached(Point::Granted);
     true
+}
+
+/// Swaps the record `found` with itself. Returns `false` if another process has changed the slot.
+/// Otherwise the slot is now in the processor's own cache, so that the next swap is fast.
+pub(super) fn is_unchanged<S: Slots>(slots: &S, (index, word): (usize, Word)) -> bool {
+    swap(slots, index, word, word)
 }
 
 /// Runs one step on a bucket without a record. Uses `first` as in [`Step::decide_first`]. Returns
@@ -246,34 +255,29 @@ fn take_absent<S: Slots>(slots: &S, step: &Step, first: Option<Timestamp>) -> Op
     })
 }
 
-/// Runs one step of a batch. `found` is the record as [`find`] returned it, and `now` is a later
-/// reading of the clock. If another process has changed the record since, loads it again and reads
-/// the clock again. Returns also the record for which the step was decided, for [`undo`].
-pub(super) fn take_found<S: Slots>(
-    slots: &S,
-    step: &Step,
-    mut found: Option<(usize, Word)>,
-    mut now: Timestamp,
-) -> (Outcome, Option<Word>) {
-    for tries in 0..=S::Variant::PATIENCE {
+/// Runs one step of a batch. Returns also the record for which the step was decided, for [`undo`].
+pub(super) fn take_found<S: Slots>(slots: &S, step: &Step) -> (Outcome, Option<(usize, Word)>) {
+    for tries in 0..S::Variant::PATIENCE {
+        let found = find(slots);
         let outcome = match found {
             None => take_absent(slots, step, None),
             Some(record) => {
-                let outcome = step.decide(record.1.empty_at(), now);
+                let outcome = step.decide(record.1.empty_at(), slots.now());
                 let span = Span::covering(step.span());
                 write(slots, record, outcome, span).then_some(outcome)
             }
         };
         if let Some(outcome) = outcome {
-            return (outcome, found.map(|(_, word)| word));
+            return (outcome, found);
         }
         count(slots, Event::Conflict);
         slots.pause(tries);
-        found = find(slots);
-        now = slots.now();
     }
-    let empty_at = found.map_or(Timestamp::ZERO, |(_, word)| word.empty_at());
-    (Outcome::denied(Denial::Contended, empty_at, now), None)
+    let empty_at = find(slots).map_or(Timestamp::ZERO, |(_, word)| word.empty_at());
+    (
+        Outcome::denied(Denial::Contended, empty_at, slots.now()),
+        None,
+    )
 }
 
 /// Undoes a granted step. `outcome` and `before` are the results of [`take_found`].

@@ -9,6 +9,7 @@ use std::sync::Mutex;
 use tokenbucket_core::batch::Batched;
 use tokenbucket_core::host::{Host, Settings};
 use tokenbucket_core::memory::Segment;
+use tokenbucket_core::slots::counters::Event;
 use tokenbucket_core::slots::protocol::{Point, Variant};
 use tokenbucket_core::slots::word::Word;
 use tokenbucket_core::{Denial, Key, Step, Ticks, Verdict};
@@ -64,6 +65,10 @@ impl Scene {
         take(0).available(outcome.empty_at, outcome.now) / HOUR
     }
 
+    fn count(&self, event: Event) -> u64 {
+        self.0.slots().totals().get(event)
+    }
+
     fn take_all(&self, buckets: &[(&str, u64)]) -> Batched {
         let keys: Vec<_> = buckets.iter().map(|(name, _)| self.key(name)).collect();
         let steps: Vec<_> = buckets.iter().map(|&(_, tokens)| take(tokens)).collect();
@@ -105,6 +110,27 @@ fn a_slot_that_changed_is_decided_again() {
 }
 
 #[test]
+fn a_slot_that_changed_before_the_first_swap_is_noticed_before() {
+    let scene = Scene::new();
+    assert!(scene.take_all(&[("a", 2), ("b", 1)]).is_ok());
+    assert!(scene.take_all(&[("a", 1), ("b", 1)]).is_ok());
+    assert_eq!(scene.count(Event::Conflict), 0, "undisturbed");
+    let rival = Scene(scene.0);
+    RIVAL.set(Some(Box::new(move |point| {
+        assert_ne!(point, Point::Granted, "nothing is written");
+        if point == Point::Loaded && rival.left("b") > 0 {
+            assert_eq!(rival.take("b", &take(CAPACITY - 2)), Verdict::Granted);
+        }
+        false
+    })));
+    let denied = scene.take_all(&[("a", 1), ("b", 1)]);
+    RIVAL.take();
+    assert_eq!(denial(denied), (1, INSUFFICIENT));
+    assert_eq!(scene.count(Event::Conflict), 1);
+    assert_eq!(scene.left("a"), CAPACITY - 3);
+}
+
+#[test]
 fn the_scarcest_bucket_comes_first() {
     let scene = Scene::new();
     assert!(scene.take_all(&[("a", 1), ("b", CAPACITY - 1)]).is_ok());
@@ -118,14 +144,7 @@ fn the_scarcest_bucket_comes_first() {
         .filter(|word| !before.contains(word));
     assert_eq!(changed.count(), 1, "the rival's");
     assert_eq!(scene.left("a"), CAPACITY - 1);
-    assert_eq!(
-        scene
-            .0
-            .slots()
-            .totals()
-            .get(tokenbucket_core::slots::counters::Event::Refund),
-        0
-    );
+    assert_eq!(scene.count(Event::Refund), 0);
 }
 
 #[test]
