@@ -10,6 +10,10 @@ use TokenBucket;
 use TokenBucket\Decision;
 use TokenBucketStorage;
 
+use function count;
+use function max;
+use function min;
+
 /**
  * Makes the buckets of limits, and finds the bucket of a key.
  *
@@ -25,8 +29,15 @@ final class Buckets
     /** @var array<string, TokenBucket> the buckets of the last keys, newest last */
     private array $recent = [];
 
-    /** @param Closure(): array<string, array{int, int|float}> $declared returns attempts and seconds by pattern of keys */
-    public function __construct(private readonly TokenBucketStorage $storage, private readonly Closure $declared)
+    private ?TokenBucketStorage $storage = null;
+
+    /**
+     * Both functions are called when their result is first needed.
+     *
+     * @param Closure(): TokenBucketStorage $makeStorage
+     * @param Closure(): array<string, array{int, int|float}> $declared returns attempts and seconds by pattern of keys
+     */
+    public function __construct(private readonly Closure $makeStorage, private readonly Closure $declared)
     {
     }
 
@@ -38,14 +49,14 @@ final class Buckets
      */
     public function take(array $limits): array
     {
-        if (count($limits) === 1) {
-            // attempt() saves time in most requests.
-            $limit = reset($limits);
-            $decision = $this->ofLimit($limit)->attempt(self::cost($limit));
-            return [$decision, $decision->allowed ? null : $limit];
-        }
         foreach ($limits as $name => $limit) {
             $takes[$name] = [$this->ofLimit($limit), self::cost($limit)];
+        }
+        if (count($limits) === 1) {
+            // attempt() saves time in most requests.
+            [$bucket, $cost] = $takes[$name];
+            $decision = $bucket->attempt($cost);
+            return [$decision, $decision->allowed ? null : $limit];
         }
         $decision = TokenBucket::attemptAll($takes);
         return [$decision, $decision->allowed ? null : $limits[$decision->refusedBy]];
@@ -94,7 +105,7 @@ final class Buckets
     public function reset(string $key): void
     {
         // A reset does not depend on the numbers of the bucket.
-        ($this->find($key) ?? new TokenBucket($this->storage, $key, 1, 1))->reset();
+        ($this->find($key) ?? new TokenBucket($this->storage(), $key, 1, 1))->reset();
     }
 
     /** Returns the whole seconds after a denial, or the decay time if waiting does not help. */
@@ -113,13 +124,18 @@ final class Buckets
     {
         // A decay time of zero allows everything, as in Laravel. The bounds are those of a bucket.
         $rate = min(1e15, max(1, $attempts) / min(max($seconds, 1e-6), 1e9));
-        $bucket = new TokenBucket($this->storage, $identifier, max(1, $attempts), $rate);
+        $bucket = new TokenBucket($this->storage(), $identifier, max(1, $attempts), $rate);
         unset($this->recent[$key]);
         $this->recent[$key] = $bucket;
         if (count($this->recent) > self::REMEMBERED) {
             unset($this->recent[array_key_first($this->recent)]);
         }
         return $bucket;
+    }
+
+    private function storage(): TokenBucketStorage
+    {
+        return $this->storage ??= ($this->makeStorage)();
     }
 
     /** Returns the decay time, which Laravel 8 to 10 count in minutes. */

@@ -32,41 +32,23 @@ class RateLimiter extends LaravelRateLimiter
     /** The limit that refuses the job. */
     private ?object $refusing = null;
 
-    private Buckets $buckets;
-
-    /**
-     * Both functions are called when their result is first needed.
-     *
-     * @param Closure(): Repository $makeCache
-     * @param Closure(): Buckets $makeBuckets
-     */
-    public function __construct(private readonly Closure $makeCache, private readonly Closure $makeBuckets)
+    /** @param Closure(): Repository $makeCache is called when the cache is first needed */
+    public function __construct(private readonly Closure $makeCache, private readonly Buckets $buckets)
     {
-        // Without these properties, PHP calls __get() when a method reads them.
-        unset($this->cache, $this->buckets);
+        // Without this property, PHP calls __get() when a method reads it.
+        unset($this->cache);
     }
 
     public function __get($name)
     {
-        return $this->$name = match ($name) {
-            'cache' => ($this->makeCache)(),
-            'buckets' => ($this->makeBuckets)(),
-        };
-    }
-
-    /** Returns the buckets, which the middleware shares. */
-    public function buckets(): Buckets
-    {
-        return $this->buckets;
+        return $this->cache = ($this->makeCache)();
     }
 
     /** Forgets the numbers of all keys, except those of the configuration. */
     public function forget(): void
     {
         $this->job = [];
-        if (isset($this->buckets)) {
-            $this->buckets->forget();
-        }
+        $this->buckets->forget();
     }
 
     /**

@@ -31,23 +31,21 @@ final class TokenBucketServiceProvider extends ServiceProvider
         if (!$config->get('tokenbucket')['enabled']) {
             return;
         }
-        $limiter = new RateLimiter(
-            fn () => $app->make('cache')->driver($config->get('cache.limiter')),
-            fn () => new Buckets(self::storage($app, $config), fn () => $config->get('tokenbucket')['limits']),
-        );
+        $buckets = new Buckets(fn () => self::storage($app, $config), fn () => $config->get('tokenbucket')['limits']);
+        $limiter = new RateLimiter(fn () => $app->make('cache')->driver($config->get('cache.limiter')), $buckets);
         // When the first cache is made, Laravel binds a limiter of its own, which this replaces.
         $app->extend(
             LaravelRateLimiter::class,
             fn (LaravelRateLimiter $bound) => $bound::class === LaravelRateLimiter::class ? $limiter : $bound,
         );
         $app->instance(LaravelRateLimiter::class, $limiter);
-        $app->singleton(Buckets::class, fn () => $limiter->buckets());
+        $app->instance(Buckets::class, $buckets);
         // A worker that serves several requests knows the numbers of the current one only.
         $app->rebinding('request', fn () => $limiter->forget());
-        // Functions, because the container would find the constructor's arguments by reflection.
+        // A function, because the container would find the constructor's arguments by reflection.
         // Laravel makes each middleware of a route twice, so the container keeps it.
-        $app->singleton(LaravelThrottleRequests::class, fn (Application $app) => new ThrottleRequests($app->make(LaravelRateLimiter::class), $limiter->buckets()));
-        $app->singleton(ThrottleRequestsWithRedis::class, fn (Application $app) => $app->make(LaravelThrottleRequests::class));
+        $app->singleton(LaravelThrottleRequests::class, fn (Application $app) => new ThrottleRequests($app->make(LaravelRateLimiter::class), $buckets));
+        $app->alias(LaravelThrottleRequests::class, ThrottleRequestsWithRedis::class);
     }
 
     public function boot(): void

@@ -63,7 +63,7 @@ final class RateLimiterTest extends BridgeTestCase
         $storage = $this->app->make(TokenBucketStorage::class);
         $this->limiter()->attempt('login:a', 3, fn () => true, 300);
         // A new object, as in another process.
-        $other = fn (array $limits) => $this->newLimiter(new Buckets($storage, fn () => $limits));
+        $other = fn (array $limits) => $this->newLimiter(new Buckets(fn () => $storage, fn () => $limits));
         // Numbers from the environment are strings.
         $declared = $other(['login:*' => ['3', '300']]);
         $this->assertSame(2, $declared->remaining('login:a', 3));
@@ -106,7 +106,7 @@ final class RateLimiterTest extends BridgeTestCase
     {
         $limiter = $this->limiter();
         $limiter->attempt('k', 1, fn () => true);
-        $other = $this->newLimiter(new Buckets($this->app->make(TokenBucketStorage::class), fn () => []));
+        $other = $this->newLimiter(new Buckets(fn () => $this->app->make(TokenBucketStorage::class), fn () => []));
         $this->assertFalse($other->tooManyAttempts('k', 0));
         $this->assertFalse($limiter->attempt('k', 1, fn () => true));
     }
@@ -253,7 +253,7 @@ final class RateLimiterTest extends BridgeTestCase
     public function testThrottlesExceptionsTakesTheTokensOfADeclaredKey(): void
     {
         $storage = $this->app->make(TokenBucketStorage::class);
-        $buckets = new Buckets($storage, fn () => ['laravel_throttles_exceptions:*' => [2, 600]]);
+        $buckets = new Buckets(fn () => $storage, fn () => ['laravel_throttles_exceptions:*' => [2, 600]]);
         $this->app->instance(LaravelRateLimiter::class, $this->newLimiter($buckets));
         $fails = fn () => throw new RuntimeException('x');
         $middleware = (new ThrottlesExceptions(2, 10))->by('api');
@@ -265,7 +265,7 @@ final class RateLimiterTest extends BridgeTestCase
 
     public function testKeepsABoundedNumberOfKeys(): void
     {
-        $buckets = $this->limiter()->buckets();
+        $buckets = $this->app->make(Buckets::class);
         for ($i = 0; $i < 300; $i++) {
             $buckets->ofKey("k$i", 1, 60);
         }
@@ -276,7 +276,7 @@ final class RateLimiterTest extends BridgeTestCase
     /** Returns a limiter as another process has it. */
     private function newLimiter(Buckets $buckets): RateLimiter
     {
-        return new RateLimiter(fn () => $this->app->make('cache')->driver(), fn () => $buckets);
+        return new RateLimiter(fn () => $this->app->make('cache')->driver(), $buckets);
     }
 
     /** Returns the result of a job behind the queue's middleware, or the seconds of its release. */
