@@ -70,9 +70,18 @@ impl Scene {
     }
 
     fn take_all(&self, buckets: &[(&str, u64)]) -> Batched {
-        let keys: Vec<_> = buckets.iter().map(|(name, _)| self.key(name)).collect();
-        let steps: Vec<_> = buckets.iter().map(|&(_, tokens)| take(tokens)).collect();
+        let (keys, steps) = self.batch(buckets);
         self.0.slots().take_all(&keys, &steps)
+    }
+
+    fn refused(&self, buckets: &[(&str, u64)]) -> Option<usize> {
+        let (keys, steps) = self.batch(buckets);
+        Some(self.0.slots().refused(&keys, &steps)?.index)
+    }
+
+    fn batch<'a>(&self, buckets: &[(&'a str, u64)]) -> (Vec<Key<'a>>, Vec<Step>) {
+        let bucket = |&(name, tokens)| (self.key(name), take(tokens));
+        buckets.iter().map(bucket).unzip()
     }
 
     /// Takes `tokens` from the bucket `name` when a call next reaches `at`.
@@ -96,6 +105,16 @@ fn denial(batched: Batched) -> (usize, Verdict) {
 }
 
 const INSUFFICIENT: Verdict = Verdict::Denied(Denial::Insufficient);
+
+#[test]
+fn a_check_takes_nothing() {
+    let scene = Scene::new();
+    assert!(scene.take_all(&[("a", 1), ("b", CAPACITY)]).is_ok());
+    let before = scene.words();
+    assert_eq!(scene.refused(&[("a", 1), ("b", 1)]), Some(1));
+    assert_eq!(scene.refused(&[("a", 1), ("b", 0)]), None);
+    assert_eq!(scene.words(), before);
+}
 
 #[test]
 fn a_slot_that_changed_is_decided_again() {
