@@ -4,7 +4,7 @@
 //! 2. Read the clock once, and decide all buckets. If one denies, the batch ends here. It has
 //!    written nothing.
 //! 3. Swap each word with itself. If another process has changed a slot since step 1, this fails,
-//!    and the batch starts again.
+//!    and the batch starts again, but at most a few times.
 //! 4. Swap the new words in, one right after the other. The bucket that can grant the fewest
 //!    further calls comes first, because another process most likely empties this bucket.
 //! 5. If another process has changed a slot since step 3, load and decide this slot again. If it
@@ -30,6 +30,10 @@ use crate::batch::{Batched, Taken, by_key, sum};
 use crate::clock::Timestamp;
 use crate::key::Key;
 use crate::step::{Outcome, Step};
+
+/// The number of checks before the first swap. A batch of many busy buckets would hardly ever find
+/// all slots unchanged. It goes on after some checks, and decides changed slots one by one.
+const CHECKS: u32 = 4;
 
 /// The change of a batch to one bucket.
 struct Change {
@@ -101,27 +105,28 @@ pub fn take_all<S: Slots>(buckets: &[(S, Step)]) -> Result<Vec<Outcome>, (usize,
     Ok(changes.into_iter().map(|change| change.outcome).collect())
 }
 
-/// Decides all buckets, and orders the changes. Decides them again if another process has changed a
-/// slot meanwhile. Afterwards, most slots are in the processor's own cache.
+/// Decides all buckets. Decides them again if another process has changed a slot meanwhile.
+/// Afterwards, the slots are in the processor's own cache.
 fn decide_unchanged<S: Slots>(buckets: &[(S, Step)]) -> Result<Vec<Change>, (usize, Outcome)> {
-    for tries in 0..S::Variant::PATIENCE {
-        let mut changes = decide(buckets)?;
-        changes.sort_by_key(|change| change.further);
+    let mut changes = decide(buckets)?;
+    for tries in 0..CHECKS {
         let changed = changes.iter().find(|change| {
             let (slots, _) = &buckets[change.bucket];
             !change.found.is_none_or(|found| is_unchanged(slots, found))
         });
         let Some(changed) = changed else {
-            return Ok(changes);
+            break;
         };
         let (slots, _) = &buckets[changed.bucket];
         count(slots, Event::Conflict);
         slots.pause(tries);
+        changes = decide(buckets)?;
     }
-    decide(buckets)
+    Ok(changes)
 }
 
-/// Loads all slots, reads the clock and decides all buckets.
+/// Loads all slots, reads the clock and decides all buckets. The bucket that can grant the fewest
+/// further calls comes first.
 fn decide<S: Slots>(buckets: &[(S, Step)]) -> Result<Vec<Change>, (usize, Outcome)> {
     let found: Vec<_> = buckets.iter().map(|(slots, _)| find(slots)).collect();
     S::Variant::reached(Point::Loaded);
@@ -134,7 +139,10 @@ fn decide<S: Slots>(buckets: &[(S, Step)]) -> Result<Vec<Change>, (usize, Outcom
         let denial = (index, change.outcome);
         change.outcome.granted().then_some(change).ok_or(denial)
     };
-    buckets.iter().enumerate().map(decide).collect()
+    let changes = buckets.iter().enumerate().map(decide);
+    let mut changes = changes.collect::<Result<Vec<_>, _>>()?;
+    changes.sort_by_key(|change| change.further);
+    Ok(changes)
 }
 
 impl<V: Variant> SharedMemory<V> {

@@ -150,6 +150,25 @@ fn a_slot_that_changed_before_the_first_swap_is_noticed_before() {
 }
 
 #[test]
+fn a_slot_that_always_changes_delays_a_batch_only_a_little() {
+    let scene = Scene::new();
+    let large = Step::new(1, 100 * CAPACITY * HOUR);
+    assert!(scene.take_all(&[("a", 1), ("b", 1)]).is_ok());
+    let rival = Scene(scene.0);
+    RIVAL.set(Some(Box::new(move |point| {
+        if point == Point::Loaded {
+            rival.take("b", &large);
+        }
+        false
+    })));
+    assert!(scene.take_all(&[("a", 1), ("b", 1)]).is_ok());
+    RIVAL.take();
+    // Four checks and one swap.
+    assert_eq!(scene.count(Event::Conflict), 5);
+    assert_eq!(scene.left("a"), CAPACITY - 2);
+}
+
+#[test]
 fn the_scarcest_bucket_comes_first() {
     let scene = Scene::new();
     assert!(scene.take_all(&[("a", 1), ("b", CAPACITY - 1)]).is_ok());
