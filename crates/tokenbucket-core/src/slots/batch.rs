@@ -14,7 +14,7 @@
 //! is killed between two swaps, the tokens of the earlier swaps are lost. If it is suspended there
 //! and a later bucket then denies, some of these tokens may be lost, too. So everything is computed
 //! before the first swap, and step 3 brings all slots into the processor's own cache. The swaps of
-//! step 4 then follow one another within some nanoseconds.
+//! step 4 then take about half as long.
 //!
 //! A batch never grants too much. Each swap is decided like a single call. Undoing it restores the
 //! earlier state, or gives back only what the bucket still lacks because of the swap.
