@@ -112,7 +112,8 @@ fn decide_unchanged<S: Slots>(buckets: &[(S, Step)]) -> Result<Vec<Change>, (usi
     for tries in 0..CHECKS {
         let changed = changes.iter().find(|change| {
             let (slots, _) = &buckets[change.bucket];
-            !change.found.is_none_or(|found| is_unchanged(slots, found))
+            let is_changed = |found| !is_unchanged(slots, found);
+            change.found.is_some_and(is_changed)
         });
         let Some(changed) = changed else {
             break;
