@@ -1,4 +1,4 @@
-//! The token bucket's engine, without PHP.
+//! The stores that hosts share, and the engine's crates under one name.
 //!
 //! A bucket is one number: the instant at which it was, or will be, empty ([`Step`] explains the
 //! arithmetic). A [`Quota`] turns a capacity and a rate into whole ticks. A [`Step`] decides
@@ -9,32 +9,16 @@
 //! Doubles are read only by [`Tokens`] and [`seconds`], which convert them exactly. All other
 //! arithmetic is in integers.
 
-pub mod batch;
-pub mod clock;
-pub mod decision;
 mod digest;
-pub mod guard;
-pub mod host;
-pub mod key;
-pub mod memory;
 mod printable;
-pub mod quota;
-pub mod reference;
 pub mod remote;
-pub mod seconds;
-pub mod slots;
 pub mod sql;
-pub mod step;
-pub mod store;
-pub mod tokens;
-mod worker;
 
-pub use clock::{TICKS_PER_SECOND, Ticks, Timestamp, boot_clock};
-pub use decision::Decision;
-pub use key::{Key, KeyHasher};
+pub use gcra::{
+    AmountError, Decision, Denial, Grain, Key, KeyHasher, MemoryStore, Outcome, Put, Quota,
+    QuotaError, Step, TICKS_PER_SECOND, Ticks, Timestamp, Tokens, Verdict, batch, boot_clock,
+    clock, decision, key, memory_store, quota, seconds, step, store, tokens,
+};
+pub use guard;
 pub use printable::printable;
-pub use quota::{Grain, Quota, QuotaError};
-pub use reference::MemoryStore;
-pub use step::{Denial, Outcome, Step, Verdict};
-pub use store::Put;
-pub use tokens::{AmountError, Tokens};
+pub use segment::{host, memory, slots};

@@ -1,0 +1,30 @@
+//! The token bucket's arithmetic, without input and output.
+//!
+//! A bucket is one number: the instant at which it was, or will be, empty ([`Step`] explains the
+//! arithmetic). A [`Quota`] turns a capacity and a rate into whole ticks. A [`Step`] decides
+//! whether the bucket grants tokens. A store keeps the number and makes the step atomic. A
+//! [`Decision`] is the result that callers read: allowed or denied, with numbers in tokens and
+//! ticks.
+//!
+//! Doubles are read only by [`Tokens`] and [`seconds`], which convert them exactly. All other
+//! arithmetic is in integers.
+
+pub mod batch;
+pub mod clock;
+pub mod decision;
+pub mod key;
+pub mod memory_store;
+pub mod quota;
+pub mod seconds;
+pub mod step;
+pub mod store;
+pub mod tokens;
+
+pub use clock::{TICKS_PER_SECOND, Ticks, Timestamp, boot_clock};
+pub use decision::Decision;
+pub use key::{Key, KeyHasher};
+pub use memory_store::MemoryStore;
+pub use quota::{Grain, Quota, QuotaError};
+pub use step::{Denial, Outcome, Step, Verdict};
+pub use store::Put;
+pub use tokens::{AmountError, Tokens};

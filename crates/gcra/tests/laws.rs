@@ -1,0 +1,48 @@
+//! Tests the laws of the step and the quota on random histories.
+//!
+//! The code keeps a bucket in one `u64`. The tests compare its results with naive models that count
+//! tokens as exact fractions. The tests also check the promises themselves. Any window admits at
+//! most the tokens that the quota allows. Earlier grants explain every denial. The tests set the
+//! clock, so no test sleeps.
+//!
+//! The seed is fixed, so that failures are reproducible. If the environment variable
+//! `PROPTEST_CASES` is set, every law is tried that often, with a new seed in each run.
+#![allow(clippy::unwrap_used, clippy::expect_used)]
+
+#[path = "laws/admission.rs"]
+mod admission;
+#[path = "laws/debts.rs"]
+mod debts;
+#[path = "laws/give_backs.rs"]
+mod give_backs;
+#[path = "laws/history.rs"]
+mod history;
+#[path = "laws/model.rs"]
+mod model;
+#[path = "laws/periods.rs"]
+mod periods;
+#[path = "laws/quotas.rs"]
+mod quotas;
+#[path = "laws/seconds.rs"]
+mod seconds;
+#[path = "laws/steps.rs"]
+mod steps;
+
+use proptest::test_runner::{Config, RngSeed};
+
+/// Returns the configuration of a law. The law is tried `cases` times from a fixed seed, unless
+/// `PROPTEST_CASES` sets the number.
+fn tried(cases: u32) -> Config {
+    let asked = Config {
+        failure_persistence: None,
+        ..Config::default()
+    };
+    if std::env::var_os("PROPTEST_CASES").is_some() {
+        return asked;
+    }
+    Config {
+        cases,
+        rng_seed: RngSeed::Fixed(0x70_6b65_6e62_7563),
+        ..asked
+    }
+}

@@ -1,0 +1,261 @@
+//! Tests the promises of a quota: the limit on the tokens that any window admits, and a correct
+//! reason for each denial.
+//!
+//! The sums are exact fractions and use the **requested** quota. So they show any error that
+//! rounding in the code causes.
+
+use crate::history::{Asked, Call, Kind, any_quotas, calls, even_quotas};
+use crate::model::{Exact, exact, whole};
+use crate::tried;
+use gcra::clock::EPOCH;
+use gcra::{Put, Step, Timestamp};
+use num_traits::{Signed, Zero};
+use proptest::prelude::*;
+
+/// The result of one call.
+struct Event {
+    who: usize,
+    /// The instant at which the step counts the tokens: the last drain tick, or now.
+    at: Timestamp,
+    tokens: Exact,
+    step: Step,
+    what: What,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum What {
+    Granted,
+    Denied,
+    Refunded,
+}
+
+/// Runs `calls` on one bucket and returns their results. Omits granted peeks. Skips refunds unless
+/// `refunds` is true.
+fn run(
+    asked: &[Asked],
+    calls: &[Call],
+    refunds: bool,
+    step: impl Fn(&Call, Asked) -> Step,
+) -> Vec<Event> {
+    let (mut empty_at, mut now) = (Timestamp::ZERO, EPOCH);
+    let mut events = Vec::new();
+    for call in calls {
+        let who = call.who.index(asked.len());
+        now += call.gap(&asked[who].quota(), calls.len());
+        let step = step(call, asked[who]);
+        let what = if call.kind == Kind::Refund {
+            if !refunds {
+                continue;
+            }
+            empty_at = Put::refunded(empty_at, now, step.cost, step.burst);
+            What::Refunded
+        } else {
+            let outcome = step.decide(empty_at, now);
+            empty_at = outcome.empty_at;
+            match (outcome.granted(), step.dry) {
+                (true, true) => continue,
+                (true, false) => What::Granted,
+                (false, _) => What::Denied,
+            }
+        };
+        let at = now.floor(step.tick.get());
+        let tokens = exact(call.amount.of(asked[who]));
+        events.push(Event {
+            who,
+            at,
+            tokens,
+            step,
+            what,
+        });
+    }
+    events
+}
+
+fn plain(call: &Call, asked: Asked) -> Step {
+    call.step(&asked.quota(), asked)
+}
+
+/// Returns the greatest number of tokens by which the sum of a window `[t1, t2]` exceeds
+/// `per_tick * (t2 - t1)`.
+///
+/// One pass is enough. Before each event, compute the sum so far minus the tokens that were added
+/// by then. The worst window that ends at an event begins where this difference was least.
+fn greatest_excess(
+    amounts: impl IntoIterator<Item = (Timestamp, Exact)>,
+    per_tick: &Exact,
+) -> Exact {
+    let (mut sum, mut worst) = (Exact::zero(), Exact::zero());
+    let mut least: Option<Exact> = None;
+    for (at, amount) in amounts {
+        let earned = whole(at.0) * per_tick;
+        let before = &sum - &earned;
+        let start = match least {
+            Some(least) => least.min(before),
+            None => before,
+        };
+        sum += amount;
+        worst = worst.max(&sum - &earned - &start);
+        least = Some(start);
+    }
+    worst
+}
+
+fn granted(events: &[Event], who: usize) -> impl Iterator<Item = (Timestamp, Exact)> + '_ {
+    let of = move |event: &&Event| event.what == What::Granted && event.who == who;
+    events
+        .iter()
+        .filter(of)
+        .map(|event| (event.at, event.tokens.clone()))
+}
+
+/// Returns the tokens by which a burst, rounded up to whole ticks, exceeds the capacity. They are
+/// fewer than one tick adds. They are 0 if the capacity and the ticks for a token are whole
+/// numbers.
+fn burst_rounding(asked: Asked) -> Exact {
+    let refill = asked.refill();
+    refill.burst * refill.per_tick - asked.exact_capacity()
+}
+
+/// Reports whether the denial `events[last]` is correct. A denial is correct if, in some window
+/// that ends there, the grants left too few tokens for the denied call.
+fn is_explained(events: &[Event], last: usize) -> bool {
+    let denied = &events[last];
+    let mut spent = denied.step.cost;
+    events[..last].iter().rev().any(|event| {
+        if event.what != What::Granted {
+            return false;
+        }
+        spent += event.step.cost;
+        // `span` may be negative, because the drain ticks of two callers may be in another order
+        // than their calls.
+        i128::from(spent) > i128::from(event.step.burst) + span(event.at, denied.at)
+    })
+}
+
+fn span(from: Timestamp, to: Timestamp) -> i128 {
+    i128::from(to.signed_since(from))
+}
+
+/// Does the same as [`is_explained`], but in tokens and at 99.9 % of the requested rate. The cost
+/// of each call may have been rounded up by at most `rounding` tokens.
+fn is_explained_as_asked(events: &[Event], last: usize, asked: Asked, rounding: &Exact) -> bool {
+    let denied = &events[last];
+    let rate = asked.per_tick() * exact(0.999);
+    let mut spent = &denied.tokens + rounding;
+    events[..last].iter().rev().any(|event| {
+        if event.what != What::Granted {
+            return false;
+        }
+        spent += &event.tokens + rounding;
+        let earned = whole(span(event.at, denied.at)) * &rate;
+        spent > asked.exact_capacity() + earned
+    })
+}
+
+proptest! {
+    #![proptest_config(tried(700))]
+
+    #[test]
+    fn no_window_admits_more_than_was_asked(asked in even_quotas(), calls in calls(false)) {
+        let events = run(&[asked], &calls, false, plain);
+        let excess = greatest_excess(granted(&events, 0), &asked.per_tick());
+        prop_assert!(excess <= asked.exact_capacity(), "{excess}");
+    }
+
+    #[test]
+    fn a_burst_between_two_ticks_admits_less_than_a_tick_more(
+        asked in any_quotas(),
+        calls in calls(true),
+    ) {
+        let more = burst_rounding(asked);
+        prop_assert!(!more.is_negative() && more < asked.per_tick());
+        let events = run(&[asked], &calls, false, plain);
+        let excess = greatest_excess(granted(&events, 0), &asked.per_tick());
+        prop_assert!(excess <= asked.exact_capacity() + more, "{excess}");
+    }
+
+    #[test]
+    fn a_drain_tick_bounds_the_windows_between_its_ticks(
+        asked in any_quotas(),
+        calls in calls(true),
+    ) {
+        let stern = |call: &Call, asked: Asked| Step {
+            tick: calls[0].stern_step(&asked.quota(), asked).tick,
+            ..call.stern_step(&asked.quota(), asked)
+        };
+        let events = run(&[asked], &calls, false, stern);
+        let excess = greatest_excess(granted(&events, 0), &asked.per_tick());
+        let most = asked.exact_capacity() + burst_rounding(asked);
+        prop_assert!(excess <= most, "{excess}");
+    }
+
+    #[test]
+    fn refunds_made_inside_a_window_add_themselves(asked in even_quotas(), calls in calls(false)) {
+        let events = run(&[asked], &calls, true, plain);
+        let changes = events.iter().filter_map(|event| match event.what {
+            What::Granted => Some((event.at, event.tokens.clone())),
+            What::Refunded => Some((event.at, -event.tokens.clone())),
+            What::Denied => None,
+        });
+        let excess = greatest_excess(changes, &asked.per_tick());
+        prop_assert!(excess <= asked.exact_capacity(), "{excess}");
+    }
+
+    #[test]
+    fn several_quotas_on_one_key_keep_each_its_own_and_a_joint_bound(
+        asked in prop::collection::vec(any_quotas(), 2..4),
+        calls in calls(true),
+    ) {
+        let events = run(&asked, &calls, false, plain);
+        for (who, &asked) in asked.iter().enumerate() {
+            let excess = greatest_excess(granted(&events, who), &asked.per_tick());
+            let most = asked.exact_capacity() + burst_rounding(asked);
+            prop_assert!(excess <= most, "{asked:?}: {excess}");
+        }
+        let spans = events.iter().filter(|event| event.what == What::Granted);
+        let spans = spans.map(|event| (event.at, &event.tokens / asked[event.who].per_tick()));
+        let greatest = asked.iter().map(|asked| asked.refill().burst).max().unwrap();
+        let excess = greatest_excess(spans, &whole(1));
+        prop_assert!(excess <= greatest, "{excess} > {greatest}");
+    }
+
+    #[test]
+    fn every_denial_is_explained_by_earlier_grants(
+        asked in prop::collection::vec(any_quotas(), 1..4),
+        calls in calls(true),
+    ) {
+        let drained = |call: &Call, asked: Asked| Step {
+            max_debt: 0,
+            ..call.stern_step(&asked.quota(), asked)
+        };
+        let events = run(&asked, &calls, false, drained);
+        for (last, event) in events.iter().enumerate() {
+            if event.what == What::Denied {
+                prop_assert!(is_explained(&events, last), "denied without a cause: call {last}");
+            }
+        }
+    }
+
+    #[test]
+    fn denials_are_explained_in_what_was_asked(asked in even_quotas(), calls in calls(false)) {
+        let events = run(&[asked], &calls, false, plain);
+        for (last, event) in events.iter().enumerate() {
+            if event.what == What::Denied {
+                prop_assert!(is_explained_as_asked(&events, last, asked, &Exact::zero()));
+            }
+        }
+    }
+
+    #[test]
+    fn at_any_rate_each_call_is_rounded_up_by_less_than_a_tick(
+        asked in any_quotas(),
+        calls in calls(true),
+    ) {
+        let events = run(&[asked], &calls, false, plain);
+        for (last, event) in events.iter().enumerate() {
+            if event.what == What::Denied {
+                prop_assert!(is_explained_as_asked(&events, last, asked, &asked.per_tick()));
+            }
+        }
+    }
+}

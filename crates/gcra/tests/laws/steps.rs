@@ -1,0 +1,234 @@
+//! The step gives the same results as the model, and has the properties that its documentation
+//! promises.
+
+use crate::history::{Asked, Call, Kind, any_quotas, calls, tokens};
+use crate::model::{Bucket, Draw, exact, whole};
+use crate::tried;
+use gcra::clock::EPOCH;
+use gcra::{Decision, Denial, Grain, Put, Quota, Step, Timestamp, Verdict};
+use proptest::prelude::*;
+
+/// A moment of a history: one call on a bucket in some state.
+struct Moment {
+    quota: Quota,
+    step: Step,
+    kind: Kind,
+    empty_at: Timestamp,
+    now: Timestamp,
+}
+
+/// Runs `calls` on one bucket. Passes each moment to `show` before the call runs.
+fn live(
+    asked: &[Asked],
+    calls: &[Call],
+    mut show: impl FnMut(&Moment) -> Result<(), TestCaseError>,
+) -> Result<(), TestCaseError> {
+    let quotas: Vec<_> = asked.iter().map(|asked| asked.quota()).collect();
+    let (mut empty_at, mut now) = (Timestamp::ZERO, EPOCH);
+    for call in calls {
+        let who = call.who.index(asked.len());
+        let quota = quotas[who];
+        now += call.gap(&quota, calls.len());
+        let step = call.stern_step(&quota, asked[who]);
+        let kind = call.kind;
+        show(&Moment {
+            quota,
+            step,
+            kind,
+            empty_at,
+            now,
+        })?;
+        empty_at = if kind == Kind::Refund {
+            Put::refunded(empty_at, now, step.cost, step.burst)
+        } else {
+            step.decide(empty_at, now).empty_at
+        };
+    }
+    Ok(())
+}
+
+fn crowds() -> impl Strategy<Value = Vec<Asked>> {
+    prop::collection::vec(any_quotas(), 1..4)
+}
+
+proptest! {
+    #![proptest_config(tried(700))]
+
+    #[test]
+    fn a_history_equals_the_naive_model(asked in crowds(), calls in calls(true)) {
+        let refills: Vec<_> = asked.iter().map(|asked| asked.refill()).collect();
+        let mut bucket = Bucket::default();
+        let (mut empty_at, mut now) = (Timestamp::ZERO, EPOCH);
+        for call in &calls {
+            let who = call.who.index(asked.len());
+            let (quota, refill) = (asked[who].quota(), &refills[who]);
+            now += call.gap(&quota, calls.len());
+            let wanted = exact(call.amount.of(asked[who]));
+            let step = call.patient_step(&quota, asked[who]);
+            prop_assert_eq!(whole(step.cost), refill.cost(&wanted));
+            prop_assert_eq!(whole(step.burst), refill.burst.clone());
+            if call.kind == Kind::Refund {
+                bucket.refund(refill, &wanted, now);
+                empty_at = Put::refunded(empty_at, now, step.cost, step.burst);
+            } else {
+                let Step { tick, max_debt, max_wait, dry, .. } = step;
+                let draw = Draw { refill, tokens: wanted, tick, max_debt, max_wait, dry };
+                let outcome = step.decide(empty_at, now);
+                prop_assert_eq!(outcome.granted(), bucket.draw(&draw, now));
+                prop_assert_eq!(outcome.now, now);
+                empty_at = outcome.empty_at;
+            }
+            prop_assert_eq!(whole(empty_at.0), bucket.was_empty_at());
+        }
+    }
+
+    #[test]
+    fn only_a_refund_moves_back_and_only_to_full(asked in crowds(), calls in calls(true)) {
+        live(&asked, &calls, |moment| {
+            let &Moment { step, empty_at, now, .. } = moment;
+            if moment.kind == Kind::Refund {
+                let refunded = Put::refunded(empty_at, now, step.cost, step.burst);
+                prop_assert!(refunded <= empty_at);
+                prop_assert!(refunded >= empty_at.min(now - step.burst), "more than full");
+                let room = empty_at.saturating_since(now - step.burst);
+                prop_assert_eq!(empty_at - refunded, step.cost.min(room));
+            } else {
+                prop_assert!(step.decide(empty_at, now).empty_at >= empty_at);
+            }
+            Ok(())
+        })?;
+    }
+
+    #[test]
+    fn a_denial_is_free_or_stops_at_the_debt(asked in crowds(), calls in calls(true)) {
+        live(&asked, &calls, |moment| {
+            let &Moment { step, empty_at, now, .. } = moment;
+            let outcome = step.decide(empty_at, now);
+            if outcome.granted() {
+                prop_assert!(step.dry || outcome.empty_at <= now, "a grant never owes");
+                return Ok(());
+            }
+            prop_assert_eq!(outcome.verdict, Verdict::Denied(Denial::Insufficient));
+            prop_assert!(outcome.empty_at <= empty_at.max(now + step.max_debt));
+            prop_assert!(outcome.empty_at <= empty_at + step.cost, "charged more than asked");
+            let free = Step { max_debt: 0, ..step };
+            prop_assert_eq!(free.decide(empty_at, now).empty_at, empty_at);
+            let full_price = empty_at + step.cost <= now + step.max_debt;
+            if full_price && step.max_debt > 0 && !step.dry {
+                prop_assert_eq!(outcome.empty_at, empty_at + step.cost, "charged too little");
+            }
+            Ok(())
+        })?;
+    }
+
+    #[test]
+    fn a_peek_answers_as_a_call_would_and_changes_nothing(asked in crowds(), calls in calls(true)) {
+        live(&asked, &calls, |moment| {
+            let &Moment { step, empty_at, now, .. } = moment;
+            let peek = step.dry().decide(empty_at, now);
+            prop_assert_eq!(peek.empty_at, empty_at);
+            let call = Step { dry: false, ..step }.decide(empty_at, now);
+            prop_assert_eq!(peek.verdict, call.verdict);
+            Ok(())
+        })?;
+    }
+
+    #[test]
+    fn retry_after_is_tight(asked in crowds(), calls in calls(true)) {
+        live(&asked, &calls, |moment| {
+            let &Moment { quota, step, empty_at, now, .. } = moment;
+            let outcome = step.decide(empty_at, now);
+            let decision = Decision::new(&quota, &step, &outcome);
+            prop_assert_eq!(decision.allowed(), outcome.granted());
+            let retry = decision.retry_after.expect("within capacity");
+            if outcome.granted() {
+                prop_assert_eq!(retry, 0);
+            } else {
+                prop_assert_eq!(decision.verdict, Verdict::Denied(Denial::Insufficient));
+                let again = |later| step.decide(outcome.empty_at, now + later).granted();
+                prop_assert!(again(retry), "refused after {retry}");
+                prop_assert!(retry > 0 && !again(retry - 1), "granted before {retry}");
+            }
+            Ok(())
+        })?;
+    }
+
+    #[test]
+    fn reset_after_is_tight(asked in crowds(), calls in calls(true)) {
+        live(&asked, &calls, |moment| {
+            let &Moment { quota, step, empty_at, now, .. } = moment;
+            let outcome = step.decide(empty_at, now);
+            let reset = Decision::new(&quota, &step, &outcome).reset_after;
+            let held = |later| step.available(outcome.empty_at, now + later);
+            prop_assert_eq!(held(reset), step.burst);
+            prop_assert!(reset == 0 || held(reset - 1) < step.burst);
+            // A store relies on this when it deletes the record of a full bucket.
+            prop_assert_eq!(step.available(empty_at, empty_at.max(EPOCH) + step.span()), step.burst);
+            Ok(())
+        })?;
+    }
+
+    #[test]
+    fn whole_n_is_granted_exactly_up_to_what_remains(
+        asked in crowds(),
+        calls in calls(true),
+        random in any::<u64>(),
+    ) {
+        live(&asked, &calls, |moment| {
+            let &Moment { quota, step, empty_at, now, .. } = moment;
+            let outcome = step.dry().decide(empty_at, now);
+            let remaining = Decision::new(&quota, &step, &outcome).remaining;
+            prop_assert!(remaining >= 0 || empty_at > now.floor(step.tick.get()));
+            let remaining = remaining.max(0).unsigned_abs();
+            let near = [remaining.saturating_sub(1), remaining, remaining.saturating_add(1)];
+            for n in near.into_iter().chain([0, 1, 2, random >> (random % 64)]) {
+                let in_debt = empty_at > now.floor(step.tick.get());
+                if n == 0 && in_debt {
+                    // In debt, no token remains, and even a call for 0 tokens is denied.
+                    prop_assert_eq!(remaining, 0);
+                    continue;
+                }
+                let granted = quota.cost_whole(n).is_some_and(|cost| {
+                    Step { cost, ..step.dry() }.decide(empty_at, now).granted()
+                });
+                prop_assert_eq!(granted, n <= remaining, "{} of {}", n, remaining);
+            }
+            Ok(())
+        })?;
+    }
+
+    #[test]
+    fn a_proposed_first_state_is_charged_all_the_same(
+        asked in any_quotas(),
+        call in calls(true),
+        first in 0..2 * EPOCH.0,
+    ) {
+        let quota = asked.quota();
+        let step = Step { dry: false, ..call[0].stern_step(&quota, asked) };
+        let first = Timestamp(first);
+        let outcome = step.decide_first(Some(first), EPOCH);
+        prop_assert!(outcome.granted());
+        prop_assert!(outcome.empty_at >= step.decide(Timestamp::ZERO, EPOCH).empty_at);
+        prop_assert!(outcome.empty_at >= first, "a proposal for less is kept");
+    }
+}
+
+#[test]
+fn a_shrinking_and_growing_capacity_does_the_right_thing() {
+    let quota = |capacity| Quota::new(tokens(capacity), tokens(1.0), Grain::Nanosecond).unwrap();
+    let (small, large) = (quota(5.0), quota(50.0));
+    let second = quota(1.0).burst();
+    let step = |quota: &Quota, n| Step::new(n * second, quota.burst());
+    let now = EPOCH + 100 * second;
+    let drained = step(&large, 50).decide(Timestamp::ZERO, now).empty_at;
+    assert!(!step(&small, 1).decide(drained, now).granted());
+    let later = now + 5 * second;
+    assert!(
+        step(&small, 5).decide(drained, later).granted(),
+        "locked out for longer than one refill"
+    );
+    assert!(
+        !step(&large, 6).decide(drained, later).granted(),
+        "a windfall"
+    );
+}

@@ -1,0 +1,584 @@
+//! Circuit breakers of remote stores, shared by all workers of the host. There is one cell for each
+//! store, credential and timeout. So a wrong password, or a timeout that is too short, does not
+//! open the breaker of other callers.
+//!
+//! ```text
+//! closed      calls go through; three failures in a row open the breaker
+//! open        no call goes through until an instant
+//! half open   that instant has passed; one worker sets a later instant and probes the store
+//! ```
+//!
+//! A failed probe doubles the pause until the next probe, from 100 ms up to 4 s. A random part of
+//! each pause is cut off, so that hosts do not probe at the same time. Any success closes the
+//! breaker.
+//!
+//! Invariant: at most one worker probes at a time. Each probe has a lease. After the lease, another
+//! worker may probe even if the first worker was killed. Each field is an atomic in which any value
+//! is valid. A lost race causes at most one more call to a store that is down.
+
+use super::durations::{Durations, Histogram};
+use gcra::clock::{TICKS_PER_SECOND, Ticks, Timestamp};
+use std::array;
+use std::sync::atomic::{
+    AtomicU32, AtomicU64,
+    Ordering::{AcqRel, Acquire, Relaxed, Release},
+};
+
+/// The number of cells. If there are more stores than cells, some stores share a cell.
+pub(crate) const CELLS: usize = 64;
+/// The number of failures in a row that opens a breaker.
+const PATIENCE: u32 = 3;
+const LEAST_PAUSE: Ticks = TICKS_PER_SECOND / 10;
+const LONGEST_PAUSE: Ticks = 4 * TICKS_PER_SECOND;
+/// The longest text that is kept, in bytes.
+const TEXT: usize = 64;
+/// The least time between two warnings of the same kind.
+const BETWEEN_WARNINGS: Ticks = 60 * TICKS_PER_SECOND;
+
+/// The breakers of a host.
+#[derive(Clone, Copy, Debug)]
+pub struct Breakers<'a>(&'a [Breaker]);
+
+/// The breaker of one store.
+#[repr(C, align(128))]
+#[derive(Debug, Default)]
+pub struct Breaker {
+    /// A hash of the store's identity, the credential and the timeout; 0 while the cell is free.
+    store: AtomicU64,
+    /// The timeout of the first call, in ticks.
+    timeout: AtomicU64,
+    /// The instant before which no call goes through; 0 while closed.
+    open_until: AtomicU64,
+    /// The last pause, in ticks, before its random part is cut off; 0 after a success.
+    pause: AtomicU64,
+    /// The number of times that the breaker has opened.
+    openings: AtomicU64,
+    /// The number of failures in a row.
+    failures: AtomicU32,
+    /// The number of failures of each [`Kind`].
+    counts: [AtomicU64; KINDS],
+    /// The instant of the last warning of each kind; 0 before the first one.
+    warned_at: [AtomicU64; KINDS],
+    /// The instant of the last failure; 0 before the first one.
+    failed_at: AtomicU64,
+    name: Text,
+    /// The cause of the last failure.
+    cause: Text,
+    /// The durations of the calls.
+    pub durations: Durations,
+}
+
+/// A text for display, padded with zeros. If two processes write it at once, it may be garbled.
+#[derive(Debug, Default)]
+struct Text([AtomicU64; TEXT / 8]);
+
+/// The kind of a cause of failures.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    /// The deadline passed.
+    Timeout,
+    /// The host name could not be looked up.
+    Lookup,
+    /// The connection could not be established.
+    Connect,
+    /// The connection broke.
+    Broken,
+    /// TLS failed.
+    Tls,
+    /// The server refused the request.
+    Refused,
+    /// The reply is malformed.
+    Malformed,
+    /// The key holds data that is not a record.
+    Record,
+    /// A statement failed.
+    Statement,
+    /// The caller's connection was lost.
+    Lost,
+    /// The caller's code interfered.
+    Caller,
+    /// The breaker is open. These calls are not counted.
+    Waiting,
+}
+
+const KINDS: usize = Kind::Waiting as usize + 1;
+
+/// The names of the kinds that are counted, in the order of [`Kind`].
+const NAMES: [&str; KINDS - 1] = [
+    "timeout",
+    "lookup",
+    "connect",
+    "broken",
+    "tls",
+    "refused",
+    "malformed",
+    "record",
+    "statement",
+    "lost",
+    "caller",
+];
+
+/// The result of [`Breaker::enter`]: permission to call the store, or a refusal.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Passage {
+    /// The breaker is closed: the caller may call.
+    Closed,
+    /// The caller may call, and no other caller may. The call shows whether the store has
+    /// recovered.
+    Probe,
+    /// The breaker is open. No caller may call before this instant.
+    Open(Timestamp),
+}
+
+/// The state of a breaker, for `status()`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct State {
+    /// The store's name for display.
+    pub name: String,
+    /// The timeout of the first call, in ticks. The timeouts of other calls are similar.
+    pub timeout: Ticks,
+    /// The number of failures in a row.
+    pub failures: u32,
+    /// The number of times that the breaker has opened.
+    pub openings: u64,
+    /// The instant from which the next call may go through; `None` while closed.
+    pub open_until: Option<Timestamp>,
+    /// The cause of the last failure, and its instant; `None` before the first failure.
+    pub last: Option<(String, Timestamp)>,
+    /// The number of failures by the name of their kind.
+    pub causes: [(&'static str, u64); KINDS - 1],
+    /// The durations of the calls.
+    pub durations: Histogram,
+}
+
+impl<'a> Breakers<'a> {
+    /// Wraps `cells`, of which there must be [`CELLS`].
+    pub(crate) const fn new(cells: &'a [Breaker]) -> Self {
+        Self(cells)
+    }
+
+    /// Returns the breaker of a store for calls with this `timeout`. `login` is a hash of the
+    /// store's identity and the credential, and `name` is the store's name for display.
+    #[must_use]
+    pub fn of(self, login: u64, timeout: Ticks, name: &str) -> &'a Breaker {
+        // The multiplication spreads the timeout over all bits.
+        let store = (login ^ class(timeout).wrapping_mul(0x9e37_79b9_7f4a_7c15)).max(1);
+        // The remainder is below the number of cells.
+        #[allow(clippy::cast_possible_truncation)]
+        let first = (store % CELLS as u64) as usize;
+        let probes = (0..CELLS).map(|step| &self.0[(first + step) % CELLS]);
+        for cell in probes {
+            // Acquire pairs with the exchange that reserves a cell. The process writes the name
+            // after that exchange, so another process may read an unfinished name.
+            let owner = cell.store.load(Acquire);
+            if owner == store {
+                return cell;
+            }
+            if owner == 0 {
+                match cell.store.compare_exchange(0, store, AcqRel, Acquire) {
+                    Ok(_) => {
+                        cell.serve(name, timeout);
+                        return cell;
+                    }
+                    Err(owner) if owner == store => return cell,
+                    Err(_) => {}
+                }
+            }
+        }
+        // All cells are taken. Take over an idle cell. If no cell is idle, share a cell. The
+        // previous store of an idle cell finds another cell when that store is used again.
+        for cell in self.0 {
+            let owner = cell.store.load(Acquire);
+            let is_idle = cell.failures.load(Relaxed) == 0 && cell.open_until.load(Relaxed) == 0;
+            if is_idle
+                && cell
+                    .store
+                    .compare_exchange(owner, store, AcqRel, Acquire)
+                    .is_ok()
+            {
+                cell.forget();
+                cell.serve(name, timeout);
+                return cell;
+            }
+        }
+        &self.0[first]
+    }
+
+    /// Returns the state of each cell that is in use.
+    #[must_use]
+    pub fn states(self) -> Vec<State> {
+        let used = self.0.iter().filter(|cell| cell.store.load(Acquire) != 0);
+        used.map(Breaker::state).collect()
+    }
+}
+
+impl Breaker {
+    /// Returns true if no call may go through at `now`.
+    #[must_use]
+    pub fn is_open(&self, now: Timestamp) -> bool {
+        now.0 < self.open_until.load(Relaxed)
+    }
+
+    /// Requests permission to call the store at `now`. If a probe reports no result within `lease`
+    /// ticks, another caller may probe.
+    #[inline]
+    #[must_use]
+    pub fn enter(&self, now: Timestamp, lease: Ticks) -> Passage {
+        // Relaxed: no other read depends on this value.
+        let open_until = self.open_until.load(Relaxed);
+        if open_until == 0 {
+            return Passage::Closed;
+        }
+        if now.0 < open_until {
+            return Passage::Open(Timestamp(open_until));
+        }
+        let leased = now.saturating_add(lease).0;
+        match self
+            .open_until
+            .compare_exchange(open_until, leased, AcqRel, Relaxed)
+        {
+            Ok(_) => Passage::Probe,
+            Err(0) => Passage::Closed,
+            Err(other) => Passage::Open(Timestamp(other)),
+        }
+    }
+
+    /// Records that the store replied, and closes the breaker.
+    #[inline]
+    pub fn answered(&self) {
+        // The common case only reads, so that the cache line stays shared by all workers.
+        if self.failures.load(Relaxed) != 0 || self.open_until.load(Relaxed) != 0 {
+            self.failures.store(0, Relaxed);
+            self.pause.store(0, Relaxed);
+            self.open_until.store(0, Release);
+        }
+    }
+
+    /// Records at `now` that a call with this `passage` does not show whether the store works. If
+    /// the call was a probe, another probe may start soon.
+    pub fn unanswered(&self, passage: Passage, now: Timestamp) {
+        if passage == Passage::Probe {
+            self.open_until.store((now + LEAST_PAUSE).0, Release);
+        }
+    }
+
+    /// Records at `now` that the store failed a call with this `passage`. Returns true if that
+    /// opened the breaker.
+    ///
+    /// `chance` is a random number. It shortens the pause by up to a half.
+    pub fn failed(&self, passage: Passage, now: Timestamp, chance: u64) -> bool {
+        let failures = self
+            .failures
+            .fetch_update(Relaxed, Relaxed, |failures| failures.checked_add(1))
+            .map_or(u32::MAX, |failures| failures + 1);
+        let until = |pause: Ticks| (now + pause - chance % (pause / 2)).0;
+        match passage {
+            Passage::Probe => {
+                let last = self.pause.load(Relaxed);
+                let pause = last.saturating_mul(2).clamp(LEAST_PAUSE, LONGEST_PAUSE);
+                self.pause.store(pause, Relaxed);
+                self.open_until.store(until(pause), Release);
+                false
+            }
+            Passage::Closed if failures >= PATIENCE => {
+                let opened = self
+                    .open_until
+                    .compare_exchange(0, until(LEAST_PAUSE), AcqRel, Relaxed)
+                    .is_ok();
+                if opened {
+                    self.pause.store(LEAST_PAUSE, Relaxed);
+                    self.openings.fetch_add(1, Relaxed);
+                }
+                opened
+            }
+            Passage::Closed | Passage::Open(_) => false,
+        }
+    }
+
+    /// Counts a failure at `now`, and keeps its cause for [`Breakers::states`].
+    pub fn record(&self, kind: Kind, cause: &str, now: Timestamp) {
+        self.counts[kind as usize].fetch_add(1, Relaxed);
+        self.failed_at.store(now.0, Relaxed);
+        self.cause.set(cause);
+    }
+
+    /// Reports whether a caller should be warned at `now` of a failure of this kind. Returns true
+    /// at most once a minute for each kind. An open breaker is only worth a warning if its cause
+    /// has caused none. A broken connection and one that cannot be established count as one kind,
+    /// because some processes notice the end of a server by the one and some by the other.
+    #[must_use]
+    pub fn warns(&self, kind: Kind, now: Timestamp) -> bool {
+        let is_due = |last: &AtomicU64| {
+            let last = last.load(Relaxed);
+            last == 0 || now.saturating_since(Timestamp(last)) >= BETWEEN_WARNINGS
+        };
+        let reported = if kind == Kind::Broken {
+            Kind::Connect
+        } else {
+            kind
+        };
+        let mine = &self.warned_at[reported as usize];
+        let last = mine.load(Relaxed);
+        let is_news = kind != Kind::Waiting || self.warned_at.iter().all(is_due);
+        is_news && is_due(mine) && mine.compare_exchange(last, now.0, Relaxed, Relaxed).is_ok()
+    }
+
+    /// Resets an idle cell that served another store.
+    fn forget(&self) {
+        // Relaxed: a caller of the new store may report its first failure before this. Then that
+        // failure is reported twice.
+        let counters = self.counts.iter().chain(&self.warned_at);
+        for counter in counters.chain([&self.failed_at, &self.openings]) {
+            counter.store(0, Relaxed);
+        }
+        self.durations.clear();
+    }
+
+    fn serve(&self, name: &str, timeout: Ticks) {
+        self.timeout.store(timeout, Relaxed);
+        self.name.set(name);
+    }
+
+    fn state(&self) -> State {
+        let open_until = self.open_until.load(Relaxed);
+        let failed_at = self.failed_at.load(Relaxed);
+        State {
+            name: self.name.get(),
+            timeout: self.timeout.load(Relaxed),
+            failures: self.failures.load(Relaxed),
+            openings: self.openings.load(Relaxed),
+            open_until: (open_until != 0).then_some(Timestamp(open_until)),
+            last: (failed_at != 0).then(|| (self.cause.get(), Timestamp(failed_at))),
+            causes: array::from_fn(|kind| (NAMES[kind], self.counts[kind].load(Relaxed))),
+            durations: self.durations.histogram(),
+        }
+    }
+}
+
+impl Text {
+    fn set(&self, text: &str) {
+        let mut bytes = [0; TEXT];
+        let kept = text.len().min(TEXT);
+        bytes[..kept].copy_from_slice(&text.as_bytes()[..kept]);
+        for (word, chunk) in self.0.iter().zip(bytes.as_chunks().0) {
+            // Relaxed: a text that is read half-written only looks wrong in `status()`.
+            word.store(u64::from_le_bytes(*chunk), Relaxed);
+        }
+    }
+
+    fn get(&self) -> String {
+        let words = self.0.iter().map(|word| word.load(Relaxed).to_le_bytes());
+        let bytes: Vec<u8> = words.flatten().take_while(|&byte| byte != 0).collect();
+        String::from_utf8_lossy(&bytes).into_owned()
+    }
+}
+
+/// Rounds a timeout down to three significant bits. Timeouts that round to the same value share a
+/// breaker. Otherwise each call of an application that computes its timeouts would use a new
+/// breaker, which is closed.
+const fn class(timeout: Ticks) -> Ticks {
+    let low = (Ticks::BITS - timeout.leading_zeros()).saturating_sub(3);
+    timeout >> low << low
+}
+
+// Pairs of cache lines, as the alignment says.
+const _: () = assert!(size_of::<Breaker>() == 512);
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::collections::HashSet;
+
+    const START: Timestamp = Timestamp(1);
+    const LEASE: Ticks = TICKS_PER_SECOND / 20;
+
+    #[test]
+    fn three_failures_in_a_row_open_it() {
+        let breaker = Breaker::default();
+        for _ in 0..5 {
+            assert!(!breaker.failed(Passage::Closed, START, 0));
+            assert!(!breaker.failed(Passage::Closed, START, 0));
+            breaker.answered();
+        }
+        for opened in [false, false, true, false] {
+            assert_eq!(breaker.failed(Passage::Closed, START, 0), opened);
+        }
+        assert_eq!(
+            breaker.enter(START + 1, LEASE),
+            Passage::Open(START + LEAST_PAUSE)
+        );
+        assert!(breaker.is_open(START + (LEAST_PAUSE - 1)));
+        assert!(!breaker.is_open(START + LEAST_PAUSE));
+        assert_eq!(breaker.state().openings, 1);
+    }
+
+    #[test]
+    fn one_probes_and_the_pause_doubles_up_to_its_limit() {
+        let breaker = Breaker::default();
+        for _ in 0..3 {
+            breaker.failed(Passage::Closed, START, 0);
+        }
+        let mut now = START + LEAST_PAUSE;
+        let mut pause = TICKS_PER_SECOND / 10;
+        for _ in 0..10 {
+            assert_eq!(breaker.enter(now, LEASE), Passage::Probe);
+            assert_eq!(breaker.enter(now, LEASE), Passage::Open(now + LEASE));
+            breaker.failed(Passage::Probe, now, 0);
+            pause = (2 * pause).min(4_000_000_000);
+            assert_eq!(breaker.enter(now, LEASE), Passage::Open(now + pause));
+            now += pause;
+        }
+        assert_eq!(breaker.enter(now, LEASE), Passage::Probe);
+        assert_eq!(
+            breaker.enter(now + LEASE, LEASE),
+            Passage::Probe,
+            "the first has died"
+        );
+        breaker.answered();
+        assert_eq!(breaker.enter(now, LEASE), Passage::Closed);
+        assert_eq!(breaker.state().failures, 0);
+    }
+
+    #[test]
+    fn a_probe_without_a_result_lets_another_probe_soon() {
+        let breaker = Breaker::default();
+        for _ in 0..3 {
+            breaker.failed(Passage::Closed, START, 0);
+        }
+        let now = START + LEAST_PAUSE;
+        assert_eq!(breaker.enter(now, 100 * LEASE), Passage::Probe);
+        // A call that entered while the breaker was closed does not end the lease.
+        breaker.unanswered(Passage::Closed, now);
+        let leased = Passage::Open(now + 100 * LEASE);
+        assert_eq!(breaker.enter(now, LEASE), leased);
+        breaker.unanswered(Passage::Probe, now);
+        let soon = now + TICKS_PER_SECOND / 10;
+        assert_eq!(breaker.enter(now, LEASE), Passage::Open(soon));
+        assert_eq!(breaker.enter(soon, LEASE), Passage::Probe);
+    }
+
+    #[test]
+    fn chance_only_shortens() {
+        for chance in [0, 1, 12_345, LEAST_PAUSE - 1, u64::MAX] {
+            let breaker = Breaker::default();
+            for _ in 0..3 {
+                breaker.failed(Passage::Closed, START, chance);
+            }
+            let Passage::Open(until) = breaker.enter(START, LEASE) else {
+                panic!("it is closed")
+            };
+            assert!(until <= START + LEAST_PAUSE && until > START + LEAST_PAUSE / 2);
+        }
+    }
+
+    #[test]
+    fn each_kind_of_cause_warns_once_a_minute() {
+        let breaker = Breaker::default();
+        let at = |seconds: u64| Timestamp(seconds * TICKS_PER_SECOND);
+        for (seconds, kind, warns) in [
+            (1, Kind::Waiting, true),
+            (2, Kind::Timeout, true),
+            (3, Kind::Timeout, false),
+            (4, Kind::Broken, true),
+            (5, Kind::Connect, false),
+            (61, Kind::Timeout, false),
+            // Timeouts have warned within the last minute.
+            (61, Kind::Waiting, false),
+            (62, Kind::Timeout, true),
+            (63, Kind::Connect, false),
+            (64, Kind::Connect, true),
+            (65, Kind::Broken, false),
+            (124, Kind::Waiting, true),
+            (125, Kind::Waiting, false),
+        ] {
+            breaker.answered();
+            assert_eq!(
+                breaker.warns(kind, at(seconds)),
+                warns,
+                "{kind:?} {seconds}"
+            );
+        }
+    }
+
+    #[test]
+    fn failures_are_counted_by_kind() {
+        let breaker = Breaker::default();
+        let counted = |state: &State| {
+            state
+                .causes
+                .into_iter()
+                .filter(|it| it.1 != 0)
+                .collect::<Vec<_>>()
+        };
+        let state = breaker.state();
+        assert_eq!((&state.last, counted(&state)), (&None, vec![]));
+        breaker.record(Kind::Caller, "first", START);
+        breaker.record(Kind::Timeout, "second", START + 1);
+        breaker.record(Kind::Timeout, &"x".repeat(100), START + 2);
+        let state = breaker.state();
+        assert_eq!(state.last, Some(("x".repeat(TEXT), START + 2)));
+        assert_eq!(counted(&state), [("timeout", 2), ("caller", 1)]);
+    }
+
+    #[test]
+    fn an_evicted_store_leaves_no_warnings_to_the_next() {
+        let cells: [Breaker; CELLS] = std::array::from_fn(|_| Breaker::default());
+        let breakers = Breakers::new(&cells);
+        for store in 1..=CELLS as u64 {
+            let cell = breakers.of(store, 0, "old");
+            for _ in 0..3 {
+                cell.failed(Passage::Closed, START, 0);
+            }
+            cell.record(Kind::Timeout, "old", START);
+            cell.durations.record(1);
+            assert!(cell.warns(Kind::Timeout, START));
+            cell.answered();
+        }
+        let cell = breakers.of(1_000_000, 0, "new");
+        let fresh = State {
+            name: "new".to_owned(),
+            ..Breaker::default().state()
+        };
+        assert_eq!(cell.state(), fresh);
+        assert!(cell.warns(Kind::Timeout, START + 1));
+    }
+
+    #[test]
+    fn timeouts_share_a_cell_if_they_differ_little() {
+        let cells: [Breaker; CELLS] = std::array::from_fn(|_| Breaker::default());
+        let breakers = Breakers::new(&cells);
+        let cell = |micros: Ticks| std::ptr::from_ref(breakers.of(7, micros * 1000, "seven"));
+        assert_eq!(cell(50_000), cell(49_000));
+        for other in [0, 10, 40_000, 60_000, 5_000_000] {
+            assert_ne!(cell(50_000), cell(other), "{other}");
+        }
+        assert_eq!((class(1), class(9), class(u64::MAX)), (1, 8, 7 << 61));
+    }
+
+    #[test]
+    fn logins_that_differ_in_one_bit_have_cells_of_their_own() {
+        let cells: [Breaker; CELLS] = std::array::from_fn(|_| Breaker::default());
+        let breakers = Breakers::new(&cells);
+        let cells = (0..CELLS - 1).map(|bit| breakers.of(1 << bit, 50_000_000, ""));
+        let cells: HashSet<_> = cells.map(std::ptr::from_ref).collect();
+        assert_eq!(cells.len(), CELLS - 1);
+    }
+
+    #[test]
+    fn stores_have_cells_of_their_own_until_there_is_none() {
+        let cells: [Breaker; CELLS] = std::array::from_fn(|_| Breaker::default());
+        let breakers = Breakers::new(&cells);
+        for store in 0..200u64 {
+            let name = format!("store {store}");
+            let cell = breakers.of(store * 64 + 62, 0, &name);
+            assert!(std::ptr::eq(cell, breakers.of(store * 64 + 62, 0, "again")));
+            assert_eq!(cell.state().name, name, "an idle cell changes hands");
+        }
+        assert_eq!(breakers.states().len(), CELLS);
+        for cell in &cells {
+            cell.failed(Passage::Closed, START, 0);
+        }
+        let shared = breakers.of(1_000_000, 0, "another");
+        assert_ne!(shared.state().name, "another");
+    }
+}

@@ -1,0 +1,7 @@
+//! The cells in which the processes of a host share what they know of remote stores: breakers with
+//! the durations of calls, the denial cache, and addresses.
+
+pub mod breaker;
+pub mod denial_cache;
+pub mod durations;
+pub mod resolve;

@@ -1,0 +1,254 @@
+//! A host's shared memory: slots, counters, breaker cells and the denial cache on one mapping.
+//!
+//! ```text
+//! header                        one page
+//! counters                      64 shards
+//! namespaces                    60 cells, one for each namespace
+//! breakers                      64 cells, one for each remote store, credential and timeout. Each
+//!                               also holds a histogram of the durations of calls
+//! lines                         64 bytes each: four slots of 16 bytes
+//! denial cache                  64 bytes for 16 lines: one set of three 16-byte entries
+//! diagnostics                   only if the operator enables them
+//! ```
+//!
+//! A segment consists of atomics only, so any bytes are valid content. Other processes may write to
+//! a segment, so its code never trusts an index, length or pointer from there. Each process
+//! computes the layout from the size of the segment, and compares it with the header once. The size
+//! of a named segment is that of its file, so that processes with other settings can share the
+//! segment.
+#![allow(unsafe_code)]
+
+use crate::cells::breaker::{Breaker, Breakers, CELLS};
+use crate::cells::denial_cache::{DenialCache, EntrySet};
+use crate::cells::resolve;
+use crate::memory::{Layout, Place, Region, Segment, SegmentError, Shareable};
+use crate::slots::SharedMemory;
+use crate::slots::counters::{Counters, SHARDS, Shard};
+use crate::slots::diagnostics::Diagnostics;
+use crate::slots::namespaces::{self, Namespaces};
+use crate::slots::protocol::{Production, Variant};
+use crate::slots::table::{Line, Usage};
+use gcra::key::KeyHasher;
+use std::marker::PhantomData;
+
+/// The layout version. Every change of the meaning of a segment's bytes raises this number.
+pub const VERSION: u64 = 6;
+/// The number of lines in a page. Segments that differ by a page of lines differ in size.
+const PAGE_OF_LINES: usize = 64;
+/// The greatest number of pages of lines (256 GiB). Line numbers have 32 bits.
+const MAX_PAGES: usize = (1 << 32) / PAGE_OF_LINES;
+
+// SAFETY: the type consists of atomics only, and any bytes are valid.
+unsafe impl Shareable for Shard {}
+// SAFETY: as above.
+unsafe impl Shareable for namespaces::Cell {}
+// SAFETY: as above.
+unsafe impl Shareable for Breaker {}
+// SAFETY: as above.
+unsafe impl Shareable for Line {}
+// SAFETY: as above.
+unsafe impl Shareable for EntrySet {}
+// SAFETY: as above.
+unsafe impl Shareable for Diagnostics {}
+// SAFETY: as above.
+unsafe impl Shareable for resolve::Cell {}
+
+/// The settings of a host's shared memory.
+#[derive(Clone, Copy, Debug)]
+pub struct Settings {
+    /// The number of lines. [`lines`] computes it from a size in bytes.
+    pub lines: usize,
+    /// True if the segment has room for diagnostics.
+    pub diagnostics: bool,
+    /// True if a full table may evict a bucket that is not full. False if it denies new buckets.
+    pub evict: bool,
+}
+
+/// Returns the number of lines that fit in `bytes`, in whole pages. At least one page.
+#[must_use]
+pub fn lines(bytes: usize) -> usize {
+    let pages = bytes / (PAGE_OF_LINES * size_of::<Line>());
+    pages.clamp(1, MAX_PAGES) * PAGE_OF_LINES
+}
+
+/// Creates memory for the addresses of remote stores. Processes that are forked later share it. A
+/// process without this memory keeps addresses for itself.
+///
+/// # Errors
+/// Returns the [`SegmentError`] if no memory can be mapped.
+pub fn share_addresses() -> Result<(), SegmentError> {
+    let mut layout = Layout::new(VERSION, 0);
+    let cells = layout.place(resolve::CELLS);
+    resolve::share(Some(Segment::private(layout)?.region(&cells)));
+    Ok(())
+}
+
+/// Releases the memory of [`share_addresses`] in this process.
+pub fn release_addresses() {
+    resolve::share(None);
+}
+
+/// The place of each part of the segment.
+struct Places {
+    shards: Place<Shard>,
+    namespaces: Place<namespaces::Cell>,
+    breakers: Place<Breaker>,
+    lines: Place<Line>,
+    denials: Place<EntrySet>,
+    diagnostics: Place<Diagnostics>,
+    layout: Layout,
+}
+
+impl Settings {
+    /// Returns the layout of a segment with these settings.
+    #[must_use]
+    pub fn layout(self) -> Layout {
+        self.places().layout
+    }
+
+    /// Returns the layout of an existing segment of `size` bytes, with the other settings of
+    /// `self`. Returns `None` if no segment has this size.
+    #[must_use]
+    pub fn layout_of(self, size: u64) -> Option<Layout> {
+        self.of_size(size).map(Self::layout)
+    }
+
+    /// Returns the settings of a segment of `size` bytes.
+    fn of_size(self, size: u64) -> Option<Self> {
+        let of = |pages: usize| Self {
+            lines: pages * PAGE_OF_LINES,
+            ..self
+        };
+        let size_of = |settings: Self| settings.layout().size() as u64;
+        if size_of(self) == size {
+            return Some(self);
+        }
+        // The size grows with each page, so a binary search finds the number of pages.
+        let (mut pages, mut end) = (1, MAX_PAGES);
+        while pages < end {
+            let middle = usize::midpoint(pages, end);
+            if size_of(of(middle)) < size {
+                pages = middle + 1;
+            } else {
+                end = middle;
+            }
+        }
+        Some(of(pages)).filter(|&settings| size_of(settings) == size)
+    }
+
+    fn places(self) -> Places {
+        let mut layout = Layout::new(VERSION, self.lines as u64);
+        Places {
+            shards: layout.place(SHARDS),
+            namespaces: layout.place(namespaces::CELLS),
+            breakers: layout.place(CELLS),
+            lines: layout.place(self.lines),
+            // Use one set for sixteen lines, within a lower and an upper limit.
+            denials: layout.place((self.lines / 16).clamp(16, 1 << 20)),
+            diagnostics: layout.place(usize::from(self.diagnostics)),
+            layout,
+        }
+    }
+}
+
+/// A host's shared memory. `V` is the variant of the protocol: [`Production`], except in tests that
+/// break the protocol on purpose.
+#[derive(Debug)]
+pub struct Host<V: Variant = Production> {
+    slots: SharedMemory<V>,
+    breakers: Region<Breaker>,
+    denials: Region<EntrySet>,
+    segment: Segment,
+}
+
+impl<V: Variant> Host<V> {
+    /// Places all parts on the segment that `make` returns for the layout of these settings. If
+    /// `make` returns an existing segment, the size of that segment determines the number of lines.
+    ///
+    /// ```
+    /// # use tokenbucket_core::host::{Host, Settings, lines};
+    /// # use tokenbucket_core::memory::{Segment, SegmentError};
+    /// let settings = Settings { lines: lines(1 << 20), diagnostics: false, evict: true };
+    /// let host: Host = Host::new(settings, Segment::private)?;
+    /// # Ok::<(), SegmentError>(())
+    /// ```
+    ///
+    /// # Errors
+    /// Returns the errors of `make`. Returns [`SegmentError::Shape`] if no layout has the size of
+    /// the segment.
+    pub fn new(
+        settings: Settings,
+        make: impl FnOnce(Layout) -> Result<Segment, SegmentError>,
+    ) -> Result<Self, SegmentError> {
+        let segment = make(settings.layout())?;
+        let settings = settings.of_size(segment.size() as u64);
+        let settings = settings.ok_or(SegmentError::Shape)?;
+        let places = settings.places();
+        Ok(Self {
+            slots: SharedMemory {
+                lines: segment.region(&places.lines),
+                counters: Counters::new(segment.region(&places.shards)),
+                namespaces: Namespaces::new(segment.region(&places.namespaces)),
+                diagnostics: segment.region(&places.diagnostics),
+                hasher: KeyHasher::new(segment.secret()),
+                evict: settings.evict,
+                variant: PhantomData,
+            },
+            breakers: segment.region(&places.breakers),
+            denials: segment.region(&places.denials),
+            segment,
+        })
+    }
+
+    /// Makes each thread of this process count for itself. Without this, all threads of a process
+    /// count as one, and lose counts if they call at the same time.
+    #[must_use]
+    pub const fn counting_by_thread(mut self) -> Self {
+        self.slots.counters.count_by_thread();
+        self
+    }
+
+    /// Returns the store in shared memory.
+    #[inline]
+    #[must_use]
+    pub const fn slots(&self) -> &SharedMemory<V> {
+        &self.slots
+    }
+
+    /// Returns the breakers of remote stores.
+    #[must_use]
+    pub fn breakers(&self) -> Breakers<'_> {
+        Breakers::new(&self.breakers)
+    }
+
+    /// Returns the cache of denials of remote stores.
+    #[must_use]
+    pub fn denial_cache(&self) -> DenialCache<'_> {
+        DenialCache::new(&self.denials)
+    }
+
+    /// Returns the segment that holds all parts.
+    #[must_use]
+    pub const fn segment(&self) -> &Segment {
+        &self.segment
+    }
+
+    /// Returns the segment and drops everything else.
+    #[must_use]
+    pub fn into_segment(self) -> Segment {
+        self.segment
+    }
+
+    /// Returns the number of slots in each state.
+    #[must_use]
+    pub fn usage(&self) -> Usage {
+        self.estimated_usage(usize::MAX)
+    }
+
+    /// Returns the same as [`Host::usage`], estimated from `most` lines and used slots; see
+    /// [`SharedMemory::usage`]. The result is exact if there are no more.
+    #[must_use]
+    pub fn estimated_usage(&self, most: usize) -> Usage {
+        self.slots.usage(&self.segment, most)
+    }
+}

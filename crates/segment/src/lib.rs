@@ -1,0 +1,13 @@
+//! The shared memory of a host: a segment that its processes map.
+//!
+//! [`memory`] maps a segment: private, named, or adopted after a reload. [`slots`] keeps the
+//! buckets and their counters. [`cells`] keeps what this host knows of remote stores. [`host`]
+//! places all of them in one segment.
+//!
+//! Invariant: nothing that is read from a segment is trusted as an index, a length or a pointer.
+
+pub mod cells;
+pub mod host;
+pub mod memory;
+pub mod slots;
+mod worker;

@@ -1,0 +1,126 @@
+//! The identifiers that are denied most. The segment keeps them only if the operator enables
+//! diagnostics.
+//!
+//! Identifiers can be personal data, so they are not kept by default. No decision depends on them.
+//!
+//! Each shard holds a small sketch of the identifiers that are denied most. The algorithm is
+//! Misra-Gries with direct-mapped entries. Each denial selects one entry of the sketch by the hash
+//! of the identifier. If the entry has the same hash, its count is raised. Otherwise its count is
+//! lowered. An entry with the count 0 is replaced. The identifiers that are denied most stay in the
+//! sketch. Their counts are lower bounds.
+
+use super::counters::SHARDS;
+use gcra::key::{Key, Row};
+use std::collections::HashMap;
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+
+/// The number of entries in the sketch of a shard.
+const ENTRIES: usize = 64;
+/// The number of bytes in an entry for an identifier: one for the length, and 47 for the first
+/// bytes.
+const PREFIX: usize = 48;
+
+/// The diagnostic part of a segment.
+#[repr(C, align(4096))]
+#[derive(Debug)]
+pub struct Diagnostics([[Entry; ENTRIES]; SHARDS]);
+
+/// One identifier and the number of its denials. Only the processes of one shard write to an entry.
+/// A reader may read an entry that is half written, which is harmless in a statistic.
+#[repr(C, align(64))]
+#[derive(Debug)]
+struct Entry {
+    hash: AtomicU64,
+    /// The row of the key in the upper 8 bits, and the number of denials in the lower bits.
+    denied: AtomicU64,
+    prefix: [AtomicU64; PREFIX / 8],
+}
+
+/// An identifier that is denied often.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Denied {
+    /// The first 47 bytes of the identifier.
+    pub identifier: Vec<u8>,
+    /// The row of the identifier's namespace.
+    pub row: Row,
+    /// A lower bound of the number of denials.
+    pub denied: u64,
+}
+
+/// The bits of [`Entry::denied`] below the row.
+const COUNT: u64 = (1 << ROW_SHIFT) - 1;
+const ROW_SHIFT: u32 = 56;
+
+impl Diagnostics {
+    /// Adds a denial of `key` to the sketch of `shard`.
+    #[cold]
+    pub fn denied(&self, shard: usize, key: Key<'_>) {
+        // The low half of a 128-bit hash is a good hash, too.
+        #[allow(clippy::cast_possible_truncation)]
+        let hash = key.hash as u64;
+        // The remainder is below the number of entries.
+        #[allow(clippy::cast_possible_truncation)]
+        let entry = &self.0[shard][hash as usize % ENTRIES];
+        let denied = entry.denied.load(Relaxed);
+        if denied & COUNT == 0 {
+            entry.hash.store(hash, Relaxed);
+            let row = u64::from(key.row.0) << ROW_SHIFT;
+            entry.denied.store(row | 1, Relaxed);
+            entry.name(key.identifier);
+        } else if entry.hash.load(Relaxed) == hash {
+            // A counter of 56 bits does not overflow: at a billion denials a second, it lasts for
+            // two years.
+            entry.denied.store(denied.wrapping_add(1), Relaxed);
+        } else {
+            entry.denied.store(denied - 1, Relaxed);
+        }
+    }
+
+    /// Returns at most `most` identifiers with the most denials, greatest count first.
+    #[must_use]
+    pub fn most_denied(&self, most: usize) -> Vec<Denied> {
+        let mut sums: HashMap<u64, Denied> = HashMap::new();
+        for entry in self.0.iter().flatten() {
+            let word = entry.denied.load(Relaxed);
+            if word & COUNT > 0 {
+                let hash = entry.hash.load(Relaxed);
+                let sum = sums.entry(hash).or_insert_with(|| entry.identified(word));
+                sum.denied = sum.denied.saturating_add(word & COUNT);
+            }
+        }
+        let mut worst: Vec<_> = sums.into_values().collect();
+        worst.sort_by(|a, b| (b.denied, &a.identifier).cmp(&(a.denied, &b.identifier)));
+        worst.truncate(most);
+        worst
+    }
+}
+
+impl Entry {
+    /// Stores the length of the identifier in the first byte, and the identifier's first 47 bytes
+    /// in the other bytes.
+    fn name(&self, identifier: &[u8]) {
+        let kept = &identifier[..identifier.len().min(PREFIX - 1)];
+        let mut bytes = [0; PREFIX];
+        // The length is at most 47.
+        bytes[0] = u8::try_from(kept.len()).unwrap_or_default();
+        bytes[1..=kept.len()].copy_from_slice(kept);
+        for (word, chunk) in self.prefix.iter().zip(bytes.chunks_exact(8)) {
+            let chunk = chunk.try_into().unwrap_or_default();
+            word.store(u64::from_le_bytes(chunk), Relaxed);
+        }
+    }
+
+    /// Returns the identifier and its row without denials. `word` was read from `denied`.
+    fn identified(&self, word: u64) -> Denied {
+        let words = self.prefix.iter();
+        let mut bytes = words.flat_map(|word| word.load(Relaxed).to_le_bytes());
+        let length = usize::from(bytes.next().unwrap_or_default());
+        Denied {
+            identifier: bytes.take(length).collect(),
+            // The cast keeps the upper 8 bits.
+            #[allow(clippy::cast_possible_truncation)]
+            row: Row((word >> ROW_SHIFT) as u32),
+            denied: 0,
+        }
+    }
+}

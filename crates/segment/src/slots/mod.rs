@@ -1,0 +1,133 @@
+//! The store in memory that processes share without a lock.
+//!
+//! [`word`] is the content of a slot. [`protocol`] changes slots with one 128-bit compare-and-swap
+//! at a time. [`table`] finds the slots of a key. [`SharedMemory`] is the store.
+//!
+//! Invariant: a process that is killed at any instruction blocks no other process. Every bucket is
+//! then either as before the killed call or as after it.
+
+pub mod batch;
+pub mod counters;
+#[cfg(feature = "deaths")]
+mod deaths;
+pub mod diagnostics;
+pub mod namespaces;
+pub mod protocol;
+pub mod table;
+#[cfg(test)]
+mod tests;
+pub mod word;
+
+pub use table::SharedMemory;
+
+use counters::{By, Event};
+use gcra::clock::Timestamp;
+use gcra::key::{Key, KeyHasher};
+use gcra::step::{Denial, Outcome, Step, Verdict};
+use gcra::store::Put;
+use protocol::Variant;
+
+impl<V: Variant> SharedMemory<V> {
+    /// Runs one step on one bucket. `first` is used only for a bucket without a record, as in
+    /// [`Step::decide_first`]. If another process creates a record meanwhile, the step runs on that
+    /// record.
+    ///
+    /// This function is always inlined. So if a caller reads only the verdict, the other fields of
+    /// the outcome are never written to memory.
+    #[inline(always)]
+    #[must_use]
+    pub fn take(&self, key: Key<'_>, step: &Step, first: Option<Timestamp>) -> Outcome {
+        let outcome = protocol::take(&self.slots(key.hash), step, first);
+        if !step.dry {
+            self.tally(key, &outcome);
+        }
+        outcome
+    }
+
+    #[inline(always)]
+    fn tally(&self, key: Key<'_>, outcome: &Outcome) {
+        match outcome.verdict {
+            Verdict::Granted => self.count_decision(key, By::SharedMemory, true),
+            Verdict::Denied(denial) => {
+                self.count_decision(key, By::SharedMemory, false);
+                if denial != Denial::Insufficient || self.diagnostics().is_some() {
+                    self.explain(key, denial);
+                }
+            }
+        }
+    }
+
+    #[inline(always)]
+    fn count_decision(&self, key: Key<'_>, by: By, granted: bool) {
+        self.counters.count_decision(key.row, by, granted);
+    }
+
+    /// Counts a decision that was not made by a step in shared memory. Notes the identifier of a
+    /// denial if the operator has enabled diagnostics.
+    pub fn count_for(&self, key: Key<'_>, by: By, granted: bool) {
+        self.count_decision(key, by, granted);
+        if let Some(diagnostics) = self.diagnostics().filter(|_| !granted) {
+            diagnostics.denied(self.counters.shard().0, key);
+        }
+    }
+
+    /// Returns the hasher of a namespace in shared memory. `names` lists its parts as in
+    /// [`KeyHasher::namespace`].
+    #[inline]
+    #[must_use]
+    pub fn hasher_of(&self, names: [&[u8]; 2]) -> KeyHasher {
+        let hasher = self.hasher.namespace(&names);
+        hasher.counted_in(self.namespaces.row_of(hasher, self.hasher, names))
+    }
+
+    /// Returns the hasher of a namespace that [`SharedMemory::hasher_of`] never returns, if `names`
+    /// has at least three parts. Its decisions are counted in the row with the name `row`.
+    #[must_use]
+    pub fn reserved_hasher(&self, names: &[&[u8]], row: &[u8]) -> KeyHasher {
+        let row = self.row(namespaces::Kind::SharedMemory, [row, b""]);
+        self.hasher.namespace(names).counted_in(row)
+    }
+
+    /// Counts a denial because of contention or a full table. Notes the identifier of any denial if
+    /// the operator has enabled diagnostics.
+    #[cold]
+    #[inline(never)]
+    fn explain(&self, key: Key<'_>, denial: Denial) {
+        match denial {
+            Denial::Contended => self.count(Event::Contended),
+            Denial::TableFull => self.count(Event::Refused),
+            _ => {}
+        }
+        if let Some(diagnostics) = self.diagnostics() {
+            diagnostics.denied(self.counters.shard().0, key);
+        }
+    }
+
+    /// Makes a change that takes no tokens.
+    pub fn put(&self, key: Key<'_>, put: &Put) {
+        let slots = self.slots(key.hash);
+        match *put {
+            Put::Refund { cost, burst, taken } => {
+                self.count(Event::Refund);
+                protocol::refund(&slots, cost, burst, taken);
+            }
+            Put::Reset { .. } => {
+                self.count(Event::Reset);
+                protocol::reset(&slots);
+            }
+            Put::Bootstrap { age } => protocol::bootstrap(&slots, age),
+        }
+    }
+
+    /// Moves the bucket's record forward to the state `bound`, or creates it in this state. Never
+    /// moves a record back.
+    pub fn raise(&self, key: Key<'_>, bound: Timestamp) {
+        protocol::raise(&self.slots(key.hash), bound);
+    }
+
+    /// Reports whether the bucket has a record that is not full.
+    #[must_use]
+    pub fn contains(&self, key: Key<'_>) -> bool {
+        protocol::contains(&self.slots(key.hash))
+    }
+}

@@ -1,0 +1,186 @@
+//! The namespaces whose decisions are counted separately.
+//!
+//! A namespace gets a row of counters when the first storage uses it. It keeps the row as long as
+//! the segment exists. The number of rows is bounded. So the namespaces without a row share one row
+//! for each kind of store.
+//!
+//! A cell of the segment holds the name of a namespace. The number of its row is the number of the
+//! cell, so no row is read from the segment. A cell is found by a hash of the kind and the name,
+//! which is keyed with the segment's secret.
+
+use super::counters::ROWS;
+use crate::memory::Region;
+use gcra::key::{KeyHasher, Row};
+use std::sync::atomic::{
+    AtomicU64,
+    Ordering::{Acquire, Relaxed, Release},
+};
+
+/// The kinds of stores.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Kind {
+    /// This host's shared memory.
+    SharedMemory,
+    /// Redis, or a compatible server.
+    Redis,
+    /// Memcached.
+    Memcached,
+    /// A database.
+    Database,
+}
+
+impl Kind {
+    const ALL: [Self; 4] = [
+        Self::SharedMemory,
+        Self::Redis,
+        Self::Memcached,
+        Self::Database,
+    ];
+
+    /// Returns the row of the namespaces of this kind that have no row of their own.
+    const fn others(self) -> Row {
+        Row(self as u32)
+    }
+}
+
+/// The number of cells: all rows but one for each kind.
+pub(crate) const CELLS: usize = ROWS - Kind::ALL.len();
+/// The number of bytes of a name that are kept.
+const NAME: usize = 64;
+
+/// The name of one namespace.
+#[repr(C, align(16))]
+#[derive(Debug, Default)]
+pub struct Cell {
+    /// The hash of the kind and the name; 0 while the cell is free.
+    hash: AtomicU64,
+    /// 0 until the name is written. Then 1 + the kind in the lowest byte, and the length of the
+    /// name in the second byte.
+    head: AtomicU64,
+    name: [AtomicU64; NAME / 8],
+}
+
+/// The namespaces of a host.
+#[derive(Debug)]
+pub struct Namespaces {
+    cells: Region<Cell>,
+    /// The rows that this process has found in shared memory. The upper 56 bits are those of the
+    /// tag of the namespace's hasher. The lower 8 bits are the row.
+    found: [AtomicU64; ROWS],
+}
+
+/// A row of counters, for the status.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Named {
+    /// The number of the row.
+    pub row: Row,
+    /// The kind of the store.
+    pub kind: Kind,
+    /// The first 64 bytes of the name. `None` for all namespaces without a row of their own.
+    pub name: Option<Vec<u8>>,
+}
+
+impl Namespaces {
+    /// Wraps `cells`, of which there must be [`CELLS`].
+    pub(crate) fn new(cells: Region<Cell>) -> Self {
+        Self {
+            cells,
+            found: std::array::from_fn(|_| AtomicU64::new(0)),
+        }
+    }
+
+    /// Returns the row of a namespace in shared memory. `hasher` is the hasher of the namespace.
+    /// `parts` are the parts of its name; see [`Namespaces::row`].
+    #[inline]
+    pub(super) fn row_of(&self, hasher: KeyHasher, root: KeyHasher, parts: [&[u8]; 2]) -> Row {
+        const LOW: u64 = 0xff;
+        // The tag is random, so its bits choose an entry well.
+        let entry = &self.found[(hasher.tag() >> 8) as usize % ROWS];
+        let found = entry.load(Relaxed);
+        if found & !LOW == hasher.tag() & !LOW {
+            // The cast keeps the row.
+            return Row((found & LOW) as u32);
+        }
+        let row = self.row(root, Kind::SharedMemory, parts);
+        entry.store(hasher.tag() & !LOW | u64::from(row.0), Relaxed);
+        row
+    }
+
+    /// Returns the row of a namespace. Its name is the parts that are not empty, joined by `/`.
+    /// Only the first 64 bytes count. `root` is the segment's hasher.
+    // The casts keep enough bits of a good hash.
+    #[allow(clippy::cast_possible_truncation)]
+    #[cold]
+    #[inline(never)]
+    #[must_use]
+    pub fn row(&self, root: KeyHasher, kind: Kind, parts: [&[u8]; 2]) -> Row {
+        let parts: Vec<_> = parts.into_iter().filter(|part| !part.is_empty()).collect();
+        let mut name = parts.join(&b'/');
+        name.truncate(NAME);
+        let named = [&[kind as u8], name.as_slice()].concat();
+        let hash = (root.key(&named).hash as u64).max(1);
+        let first = hash as usize % CELLS;
+        for index in (first..CELLS).chain(0..first) {
+            let cell = &self.cells[index];
+            let owner = cell.hash.load(Relaxed);
+            let claim = || cell.hash.compare_exchange(0, hash, Relaxed, Relaxed);
+            let is_ours =
+                owner == hash || (owner == 0 && claim().map_or_else(|it| it == hash, |_| true));
+            if is_ours {
+                cell.set_name(kind, &name);
+                return row_of_cell(index);
+            }
+        }
+        kind.others()
+    }
+
+    /// Returns all rows that may have counted a decision.
+    #[must_use]
+    pub fn list(&self) -> Vec<Named> {
+        let others = Kind::ALL.map(|kind| Named {
+            row: kind.others(),
+            kind,
+            name: None,
+        });
+        let named = self.cells.iter().enumerate();
+        let named = named.filter_map(|(index, cell)| cell.named(row_of_cell(index)));
+        others.into_iter().chain(named).collect()
+    }
+}
+
+/// Returns the row of the cell with this index.
+const fn row_of_cell(index: usize) -> Row {
+    // The number of rows is less than 256.
+    #[allow(clippy::cast_possible_truncation)]
+    Row((index + Kind::ALL.len()) as u32)
+}
+
+impl Cell {
+    /// Writes the name. Another process may have been killed before it had written the name.
+    fn set_name(&self, kind: Kind, name: &[u8]) {
+        let mut bytes = [0; NAME];
+        bytes[..name.len()].copy_from_slice(name);
+        for (word, chunk) in self.name.iter().zip(bytes.as_chunks().0) {
+            word.store(u64::from_le_bytes(*chunk), Relaxed);
+        }
+        let head = 1 + kind as u64 + ((name.len() as u64) << 8);
+        // Release: a process that reads the head can then read the name.
+        self.head.store(head, Release);
+    }
+
+    /// Returns the name, or `None` if the cell is free or its name is not written yet.
+    fn named(&self, row: Row) -> Option<Named> {
+        let [kind, length, ..] = self.head.load(Acquire).to_le_bytes();
+        let kind = *Kind::ALL.get(usize::from(kind).checked_sub(1)?)?;
+        let words = self
+            .name
+            .iter()
+            .map(|word| word.load(Relaxed).to_le_bytes());
+        let bytes = words.flatten().take(usize::from(length)).collect();
+        Some(Named {
+            row,
+            kind,
+            name: Some(bytes),
+        })
+    }
+}

@@ -1,0 +1,188 @@
+//! If a full table may evict, it evicts the bucket that lacks the smallest share of its span.
+#![allow(clippy::unwrap_used, clippy::expect_used)]
+
+use gcra::clock::EPOCH;
+use gcra::{Step, TICKS_PER_SECOND, Ticks, Timestamp};
+use num_bigint::BigInt;
+use num_rational::BigRational;
+use proptest::prelude::*;
+use proptest::test_runner::{Config, RngSeed};
+use segment::slots::counters::{Event, Shard, Totals};
+use segment::slots::protocol::{self, AtomicWord, Production, Slots};
+use segment::slots::word::{Fingerprint, Span, Word};
+use std::cell::Cell;
+use std::sync::atomic::Ordering;
+
+/// An exact fraction.
+type Exact = BigRational;
+
+/// Returns a whole number as a fraction.
+fn whole(number: impl Into<BigInt>) -> Exact {
+    Exact::from_integer(number.into())
+}
+
+const NOW: Timestamp = Timestamp(EPOCH.0 + 1_000_000 * TICKS_PER_SECOND);
+const DAY: Ticks = 86_400 * TICKS_PER_SECOND;
+const NEW: Fingerprint = Fingerprint::new(1000);
+
+/// The slots of one key in a table that may evict, with one caller and a clock that stands still.
+struct Table {
+    slots: Vec<Cell<Word>>,
+    shard: Shard,
+}
+
+/// One slot of the table.
+struct Slot<'s>(&'s Cell<Word>);
+
+impl AtomicWord for Slot<'_> {
+    fn load(self, _: Ordering) -> Word {
+        self.0.get()
+    }
+
+    fn swap(self, old: Word, new: Word, _: Ordering, _: Ordering) -> bool {
+        let same = self.0.get() == old;
+        if same {
+            self.0.set(new);
+        }
+        same
+    }
+}
+
+impl Slots for Table {
+    type Variant = Production;
+    type Slot<'s> = Slot<'s>;
+
+    fn len(&self) -> usize {
+        self.slots.len()
+    }
+
+    fn fingerprint(&self) -> Fingerprint {
+        NEW
+    }
+
+    fn slot(&self, index: usize) -> Slot<'_> {
+        Slot(&self.slots[index])
+    }
+
+    fn shard(&self) -> (usize, &Shard) {
+        (0, &self.shard)
+    }
+
+    fn now(&self) -> Timestamp {
+        NOW
+    }
+
+    fn may_evict(&self) -> bool {
+        true
+    }
+
+    fn fence(&self, _: Ordering) {}
+
+    fn pause(&self, _: u32) {}
+}
+
+/// Takes from a new bucket. Returns the slot of the new bucket, and the ticks that the evicted
+/// bucket lacked, or `None` if no bucket was evicted.
+fn evict(slots: &[Word]) -> (usize, Option<Ticks>) {
+    let table = Table {
+        slots: slots.iter().copied().map(Cell::new).collect(),
+        shard: Shard::default(),
+    };
+    let outcome = protocol::take(&table, &Step::new(TICKS_PER_SECOND, DAY), None);
+    assert!(outcome.granted());
+    let after = table.slots.iter();
+    let index = after.into_iter().position(|slot| slot.get().is_of(NEW));
+    let totals = Totals::of(std::slice::from_ref(&table.shard));
+    let missing = (totals.get(Event::Evicted) > 0).then_some(totals.evicted_ticks);
+    (index.unwrap(), missing)
+}
+
+/// Returns the bucket `number`, which lacks `missing` ticks of its `span`.
+fn lacking(number: u64, missing: Ticks, span: Ticks) -> Word {
+    let code = Span::covering(span);
+    Word::live(Fingerprint::new(number), code, NOW + missing - code.ticks())
+}
+
+/// Returns eight slots. `slot` holds `other`, and the other slots hold buckets with a span of a day
+/// that lack a hundredth of that span.
+fn daily(slot: usize, other: Word) -> Vec<Word> {
+    let mut slots: Vec<_> = (1..=8).map(|n| lacking(n, DAY / 100 + n, DAY)).collect();
+    slots[slot] = other;
+    slots
+}
+
+#[test]
+fn a_drained_bucket_of_minutes_outlives_daily_buckets_at_99_percent() {
+    for slot in 0..8 {
+        let span = 600 * TICKS_PER_SECOND;
+        let (victim, missing) = evict(&daily(slot, lacking(99, span, span)));
+        assert_eq!(victim, usize::from(slot == 0), "the one that lacks least");
+        assert_eq!(missing, Some(DAY / 100 + victim as u64 + 1));
+    }
+}
+
+#[test]
+fn a_bucket_that_lacks_little_of_minutes_goes_before_daily_buckets_at_99_percent() {
+    for slot in 0..8 {
+        let span = 600 * TICKS_PER_SECOND;
+        let (victim, missing) = evict(&daily(slot, lacking(99, span / 200, span)));
+        assert_eq!((victim, missing), (slot, Some(span / 200)));
+    }
+}
+
+#[test]
+fn a_full_bucket_goes_first_and_nothing_is_given_away() {
+    for slot in 0..8 {
+        assert_eq!(evict(&daily(slot, lacking(99, 0, DAY))), (slot, None));
+        assert_eq!(evict(&daily(slot, Word::EMPTY)), (slot, None));
+    }
+}
+
+#[test]
+fn equal_shares_are_told_apart_by_time_and_then_by_place() {
+    let share = |number, span: Ticks| lacking(number, span / 4, span);
+    // A word stores these spans without rounding.
+    let mut slots: Vec<_> = (1..=8).map(|n| share(n, 1 << 50)).collect();
+    assert_eq!(evict(&slots).0, 0);
+    slots[5] = share(6, 1 << 40);
+    assert_eq!(evict(&slots).0, 5);
+    slots[3] = share(4, 1 << 40);
+    assert_eq!(evict(&slots).0, 3);
+}
+
+/// Yields records of other keys. Some of them have a state or span that no step writes.
+fn words() -> impl Strategy<Value = Word> {
+    let tag = any::<u64>().prop_filter("another key", |tag| tag >> 16 > 1000);
+    prop_oneof![
+        3 => (1001..1u64 << 48, 1..=DAY, 0..2 * DAY)
+            .prop_map(|(number, span, missing)| lacking(number, missing, span)),
+        1 => (tag, 0..1u64 << 63).prop_map(|(tag, state)| Word { tag, state }),
+    ]
+}
+
+/// Returns the missing share as an exact fraction, and the missing ticks.
+fn lack(word: Word) -> (Exact, Ticks) {
+    let full_at = word.full_at();
+    let missing = full_at.saturating_since(NOW);
+    let span = Word { state: 0, ..word }.full_at();
+    (whole(missing) / whole(span.0), missing)
+}
+
+proptest! {
+    // The seed is fixed, so that failures are reproducible.
+    #![proptest_config(Config { failure_persistence: None, cases: 2000, rng_seed: RngSeed::Fixed(0x70_6b65_6e62_7563), ..Config::default() })]
+
+    #[test]
+    fn the_victim_lacks_the_smallest_share(slots in prop::collection::vec(words(), 8)) {
+        let (victim, missing) = evict(&slots);
+        // The slot of a full bucket is taken first. The number of free slots in each line decides
+        // which of these slots is taken.
+        if slots.iter().any(|word| word.is_reclaimable(NOW)) {
+            prop_assert!(slots[victim].is_reclaimable(NOW) && missing.is_none());
+            return Ok(());
+        }
+        let first = (0..8).min_by_key(|&index| lack(slots[index])).unwrap();
+        prop_assert_eq!(victim, first);
+        prop_assert_eq!(missing, Some(lack(slots[first]).1));
+    }
+}

@@ -1,0 +1,203 @@
+//! Tests the rows of counters, one for each namespace and kind of store.
+
+use crate::{Folder, PRIVATE, SETTINGS, named, store};
+use gcra::key::{KeyHasher, Row};
+use gcra::{Step, TICKS_PER_SECOND};
+use segment::host::{Host, Settings};
+use segment::memory::Segment;
+use segment::slots::counters::{By, ROWS};
+use segment::slots::namespaces::{Cell, Kind};
+use std::fs::OpenOptions;
+use std::os::unix::fs::FileExt;
+
+/// The number of rows that belong to one namespace each.
+const NAMED: usize = ROWS - 4;
+
+/// Returns a host whose table has room for a bucket of each namespace. If 180 buckets were spread
+/// over 256 slots, the slots of one of them would often be full.
+fn private() -> Host {
+    let settings = Settings {
+        lines: 1024,
+        ..SETTINGS
+    };
+    Host::new(settings, Segment::memfd).unwrap()
+}
+
+fn row(hasher: KeyHasher) -> Row {
+    hasher.key(b"").row
+}
+
+/// Makes one grant and two denials in a namespace.
+fn decide(host: &Host, names: [&[u8]; 2]) {
+    let hour = 3600 * TICKS_PER_SECOND;
+    let key = host.slots().hasher_of(names).key(b"id");
+    for granted in [true, false, false] {
+        let outcome = host.slots().take(key, &Step::new(hour, hour), None);
+        assert_eq!(outcome.granted(), granted);
+    }
+}
+
+/// Returns the rows that have counted decisions in shared memory, in order of their names.
+fn counted(host: &Host) -> Vec<(Option<Vec<u8>>, [u64; 2])> {
+    let totals = host.slots().totals();
+    let rows = host.slots().rows().into_iter();
+    let rows = rows.map(|row| (row.name, totals.decisions(row.row, By::SharedMemory)));
+    let mut counted: Vec<_> = rows.filter(|(_, counts)| *counts != [0, 0]).collect();
+    counted.sort();
+    counted
+}
+
+#[test]
+fn each_namespace_is_counted_in_its_own_row() {
+    let host = private();
+    decide(&host, [b"", b""]);
+    decide(&host, [b"shop", b""]);
+    decide(&host, [b"shop", b"log\0in\xff"]);
+    decide(&host, [b"", b"login"]);
+    let name = |name: &[u8]| (Some(name.to_vec()), [1, 2]);
+    let names = [
+        name(b""),
+        name(b"login"),
+        name(b"shop"),
+        name(b"shop/log\0in\xff"),
+    ];
+    assert_eq!(counted(&host), names);
+    let totals = host.slots().totals();
+    assert_eq!(totals.all_decisions(By::SharedMemory), [4, 8]);
+}
+
+#[test]
+fn the_kinds_of_stores_have_rows_of_their_own() {
+    let host = private();
+    let here = row(host.slots().hasher_of([b"", b"a"]));
+    let kinds = [
+        Kind::SharedMemory,
+        Kind::Redis,
+        Kind::Memcached,
+        Kind::Database,
+    ];
+    let rows = kinds.map(|kind| host.slots().row(kind, [b"a", b""]));
+    assert_eq!(rows[0], here, "the same name");
+    for (index, row) in rows.iter().enumerate() {
+        assert!(!rows[..index].contains(row));
+    }
+}
+
+#[test]
+fn the_number_of_rows_is_bounded() {
+    let host = private();
+    let names: Vec<_> = (0..3 * NAMED)
+        .map(|number| format!("namespace {number}"))
+        .collect();
+    for name in &names {
+        decide(&host, [name.as_bytes(), b""]);
+    }
+    assert_eq!(host.slots().rows().len(), ROWS);
+    let counted = counted(&host);
+    assert_eq!(counted.len(), NAMED + 1);
+    let others = (None, [2 * NAMED as u64, 4 * NAMED as u64]);
+    assert_eq!(counted[0], others);
+    let kept = names[..NAMED]
+        .iter()
+        .map(|name| Some(name.clone().into_bytes()));
+    for name in kept {
+        assert!(
+            counted.contains(&(name, [1, 2])),
+            "the first keep their rows"
+        );
+    }
+    let redis = host.slots().row(Kind::Redis, [b"new", b""]);
+    let memcached = host.slots().row(Kind::Memcached, [b"new", b""]);
+    assert_ne!(redis, memcached, "each kind has a row for the others");
+}
+
+#[test]
+fn long_names_are_cut() {
+    let host = private();
+    let name = [b'x'; 200];
+    decide(&host, [&name, b"a"]);
+    assert_eq!(counted(&host), [(Some(vec![b'x'; 64]), [1, 2])]);
+    decide(&host, [&name, b"b"]);
+    assert_eq!(counted(&host), [(Some(vec![b'x'; 64]), [2, 4])]);
+}
+
+#[test]
+fn processes_find_the_same_rows() {
+    let folder = Folder::new();
+    let [one, other] = [(); 2].map(|()| store(named(&folder.file(), PRIVATE).unwrap()));
+    for number in 0..2 * NAMED {
+        let name = format!("{number}").into_bytes();
+        let hosts = if number % 2 == 0 {
+            [&one, &other]
+        } else {
+            [&other, &one]
+        };
+        let rows = hosts.map(|host| row(host.slots().hasher_of([&name, b""])));
+        assert_eq!(rows[0], rows[1], "{number}");
+    }
+    decide(&one, [b"0", b""]);
+    assert_eq!(counted(&one), counted(&other));
+}
+
+/// Overwrites the cells of a named segment. Each cell gets `bytes`.
+fn spoil(folder: &Folder, host: &Host, bytes: [u8; size_of::<Cell>()]) {
+    let name = b"a name that is easy to find in the file".as_slice();
+    let row = host.slots().row(Kind::Redis, [name, b""]).0 as usize;
+    let file = std::fs::read(folder.file()).unwrap();
+    let at = file.windows(name.len()).position(|window| window == name);
+    // The name begins after two words of its cell.
+    let first = at.unwrap() - 16 - (row - (ROWS - NAMED)) * size_of::<Cell>();
+    let file = OpenOptions::new().write(true).open(folder.file()).unwrap();
+    let cells = [bytes; NAMED].concat();
+    file.write_all_at(&cells, first as u64).unwrap();
+}
+
+#[test]
+fn a_segment_with_invalid_names_is_used_without_them() {
+    let folder = Folder::new();
+    let host = store(named(&folder.file(), PRIVATE).unwrap());
+    let mut bytes = [0xff; size_of::<Cell>()];
+    spoil(&folder, &host, bytes);
+    assert_eq!(host.slots().rows().len(), ROWS - NAMED, "an unknown kind");
+    decide(&host, [b"a", b""]);
+    assert_eq!(counted(&host), [(None, [1, 2])], "no cell is free");
+    // A valid kind, and a length of 255 bytes.
+    bytes[8] = 1;
+    let folder = Folder::new();
+    let host = store(named(&folder.file(), PRIVATE).unwrap());
+    spoil(&folder, &host, bytes);
+    let names = host.slots().rows().into_iter().filter_map(|row| row.name);
+    let lengths: Vec<_> = names.map(|name| name.len()).collect();
+    assert_eq!(lengths, [64; NAMED]);
+}
+
+#[test]
+fn a_name_that_a_killed_process_has_not_written_is_written_again() {
+    let folder = Folder::new();
+    let host = store(named(&folder.file(), PRIVATE).unwrap());
+    let row = host
+        .slots()
+        .row(Kind::Database, [b"the table of limits", b""]);
+    let bytes = std::fs::read(folder.file()).unwrap();
+    let at = bytes
+        .windows(19)
+        .position(|window| window == b"the table of limits");
+    let file = OpenOptions::new().write(true).open(folder.file()).unwrap();
+    // Without the head and the name, only the hash is left.
+    file.write_all_at(&[0; 8 + 64], at.unwrap() as u64 - 8)
+        .unwrap();
+    assert!(host.slots().rows().iter().all(|named| named.name.is_none()));
+    let next = store(named(&folder.file(), PRIVATE).unwrap());
+    assert_eq!(
+        next.slots()
+            .row(Kind::Database, [b"the table of limits", b""]),
+        row
+    );
+    let rows = host.slots().rows();
+    let found = rows.iter().find(|named| named.row == row).unwrap();
+    assert_eq!(
+        found.name.as_deref(),
+        Some(b"the table of limits".as_slice())
+    );
+    assert_eq!(found.kind, Kind::Database);
+}
