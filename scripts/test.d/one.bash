@@ -1,0 +1,93 @@
+# shellcheck shell=bash
+# Builds what single tests need, and runs them. scripts/test sources this file.
+
+# Runs tests of cargo with a filter: the package's folder, then arguments of cargo test.
+one_of_cargo() {
+    local package
+    package=$(sed -n 's/^name = "\(.*\)"/\1/p' "$1/Cargo.toml" | head -n 1)
+    cargo test --locked --package "$package" "${@:2}"
+}
+
+# Runs the tests of a Rust file: crates/NAME/src/a/b.rs, crates/NAME/tests/a.rs or tests/a/b.rs.
+one_rust_file() {
+    local folder=${1%%/src/*} path module
+    folder=${folder%%/tests/*}
+    path=${1#"$folder"/}
+    path=${path%.rs}
+    module=${path#*/}
+    module=${module%/mod}
+    module=${module%/main}
+    if [[ $path == src/* ]]; then
+        one_of_cargo "$folder" --lib "${module//\//::}"
+    elif [[ $module == */* ]]; then
+        one_of_cargo "$folder" --test "${module%%/*}" "${module#*/}::"
+    else
+        one_of_cargo "$folder" --test "$module"
+    fi
+}
+
+# Runs PHPUnit on a file or with a filter, in the folder of a bridge, on Debian 13's framework.
+one_of_bridge() {
+    local bridge=$1 suite=trixie
+    [[ -d $(scripts/setup bridges)/phpunit ]] || skip "PHPUnit is not available"
+    [[ $bridge != yii ]] || suite=phpunit
+    [[ $bridge != psr15 ]] || suite=bookworm
+    (cd "bridges/$bridge" && TOKENBUCKET=$module ../../scripts/phpunit "$suite" --bootstrap tests/bootstrap.php "${@:2}")
+}
+
+# Prints where tests with a name are: "FILE" of a .phpt, "rust FOLDER", or "bridge NAME".
+find_test() {
+    git ls-files --cached --others --exclude-standard "php-tests/*/$1.phpt"
+    git grep --untracked -lE "fn $1\(" -- 'crates/*.rs' 'prove/*.rs' 'testkit/*.rs' | sed -E 's#/(src|tests)/.*#/#; s/^/rust /; s#/$##' | sort -u
+    git grep --untracked -lE "function $1\(" -- 'bridges/*/tests/*.php' | sed -E 's#bridges/([^/]*)/.*#bridge \1#' | sort -u
+}
+
+is_phpt() {
+    [[ $1 == *.phpt && -f $1 ]] || { [[ -d $1 ]] && compgen -G "$1/*.phpt" >/dev/null; }
+}
+
+unknown_test() {
+    echo "\"$1\" is not a test." >&2
+    echo "Pass a .phpt file, a folder of them, a .rs file, a file in bridges/*/tests, or the name of a test." >&2
+    echo "Folders of .phpt: $(echo php-tests/*/)" >&2
+    echo "Rust: $(git ls-files 'crates/*/tests/*.rs' | grep -E 'tests/[^/]*(\.rs|/main\.rs)$' | paste -sd ' ')" >&2
+    echo "Bridges: $(git ls-files 'bridges/*/tests/*Test.php' | paste -sd ' ')" >&2
+    exit 2
+}
+
+run_one() {
+    local test found code=0
+    [[ $# -ne 0 ]] || unknown_test ''
+    # Checks all arguments before anything is built.
+    for test in "$@"; do
+        if ! is_phpt "$test" && [[ ! -f $test || $test != *.rs && $test != bridges/*/tests/*.php ]] && [[ -z $(find_test "$test") ]]; then
+            unknown_test "$test"
+        fi
+    done
+    prepare
+    for test in "$@"; do
+        if is_phpt "$test" || [[ -f $test ]]; then
+            one_place "$test" || code=1
+        else
+            while read -r found; do
+                one_place "$found" "$test" || code=1
+            done < <(find_test "$test")
+        fi
+    done
+    return "$code"
+}
+
+# Runs the test at a place that find_test or the caller names.
+one_place() {
+    case $1 in
+        'rust '*) one_of_cargo "${1#rust }" "$2" ;;
+        'bridge '*) with_test_module one_of_bridge "${1#bridge }" --filter "/::$2\b/" tests ;;
+        *.rs) one_rust_file "$1" ;;
+        bridges/*) local name=${1#bridges/}; with_test_module one_of_bridge "${name%%/*}" "${1#bridges/*/}" ;;
+        *) with_test_module phpt "$1" ;;
+    esac
+}
+
+with_test_module() {
+    build_for_tests target/php8.2 >/dev/null && "$@"
+}

@@ -1,0 +1,90 @@
+# shellcheck shell=bash
+# Runs steps side by side, counts their tests and prints a line for each. scripts/test sources this
+# file.
+
+logs=target/test-logs
+# The status of a step whose program is not available.
+SKIPPED=77
+
+# Prints the numbers of passed, failed and skipped tests in the output of cargo, of nextest, of a
+# test without a harness, of run-tests.php, or of PHPUnit.
+count() {
+    awk '/^test result: / { passed += $4; failed += $6 }
+        /^ +Summary \[/ {
+            for (i = 1; i < NF; i++) {
+                if ($(i + 1) ~ /^passed/) passed += $i
+                if ($(i + 1) ~ /^(failed|timed)/) failed += $i
+            }
+        }
+        /^PASS / { own_passed++ }
+        /^FAIL / { own_failed++ }
+        /^Number of tests :/ { own_passed = own_failed = 0 }
+        # "Warned" tests passed when they were run again, for example after a missed time limit.
+        /^Tests (passed|warned) +:/ { passed += $4 }
+        /^Tests (failed|leaked|borked) +:/ { failed += $4 }
+        /^Tests skipped +:/ { skipped += $4 }
+        # PHPUnit
+        /^OK \([0-9]+ tests?, / { sub("\\(", "", $2); passed += $2 }
+        /^Tests: [0-9]+, Assertions: / {
+            gsub("[.,]", "")
+            passed += $2
+            for (i = 5; i < NF; i++) {
+                if ($i == "Errors:" || $i == "Failures:") { failed += $(i + 1); passed -= $(i + 1) }
+                if ($i == "Skipped:") { skipped += $(i + 1); passed -= $(i + 1) }
+            }
+        }
+        END { print passed + own_passed, failed + own_failed, skipped + 0 }' "$1"
+}
+
+# Runs a step and prints its line. Shows the end of the step's output if a test failed. A step that
+# exits with an error or runs no test counts as a failed test.
+run_step() {
+    local name=$1 log=$logs/$1.log code ran_well broken skipped
+    SECONDS=0
+    # Not in a condition, in which bash would go on after a command that fails.
+    set +e
+    (set -e; "step_$name") >"$log" 2>&1 </dev/null
+    code=$?
+    set -e
+    if [[ $code -eq $SKIPPED ]]; then
+        printf '%-22s skipped: %s\n' "$name" "$(tail -n 1 "$log")"
+        echo "0 0 0 1" >"$logs/$name.count"
+        return
+    fi
+    read -r ran_well broken skipped < <(count "$log")
+    if [[ $broken -eq 0 && ($code -ne 0 || $ran_well -eq 0) ]]; then
+        broken=1
+    fi
+    echo "$ran_well $broken $skipped 0" >"$logs/$name.count"
+    # One step prints at a time.
+    {
+        flock 9
+        printf '%-22s %4d passed %3d failed %3d skipped %5d s\n' "$name" "$ran_well" "$broken" "$skipped" "$SECONDS"
+        if [[ $broken -ne 0 ]]; then
+            tail -n 60 "$log"
+            echo "(full log: $log)"
+        fi
+    } 9>"$logs/.lock"
+}
+
+# Runs the named steps side by side and prints the sum. Fails if a test failed.
+run_steps() {
+    local name at_once=${TEST_STEPS_AT_ONCE:-$(($(nproc) + 1))} passed=0 failed=0 skipped=0 without=0 counted
+    mkdir -p "$logs"
+    rm -f "$logs"/*.count
+    prepare
+    for name in "$@"; do
+        while [[ $(jobs -rp | wc -l) -ge $at_once ]]; do
+            wait -n || true
+        done
+        run_step "$name" &
+    done
+    wait
+    for name in "$@"; do
+        read -ra counted <"$logs/$name.count" || counted=(0 1 0 0)
+        passed=$((passed + counted[0])) failed=$((failed + counted[1]))
+        skipped=$((skipped + counted[2])) without=$((without + counted[3]))
+    done
+    echo "$passed passed, $failed failed, $skipped skipped; $without of $# steps skipped"
+    [[ $failed -eq 0 ]]
+}

@@ -1,0 +1,328 @@
+# shellcheck shell=bash
+# The steps of scripts/test, which sources this file. A step STEP is the function step_STEP.
+
+# name|tier|usual seconds|what it runs
+# The tier "quick" belongs to scripts/test quick, "all" to scripts/test, and "full" to --full only.
+# The longest steps come first, so that no long step runs alone at the end.
+steps=(
+    'quick-engine|quick|20|arithmetic, slots, guard and records, without servers'
+    'quick-php|quick|30|.phpt of the classes in shared memory, on the build for tests'
+    'php|all|200|every .phpt on PHP 8.2, on the release build'
+    'core|all|200|the engine, the other limiters and the judge, with real servers'
+    'php8.5|all|120|the .phpt that depend on the version of PHP, on PHP 8.5'
+    'php8.4|all|120|the same on PHP 8.4'
+    'valgrind|all|120|.phpt of lifetimes, reentrancy and errors, with a planted leak as control'
+    'bridges|all|90|the bridges, on the frameworks of Debian'
+    'fleets|all|60|fleets on Valkey and Redis 8'
+    'jit|all|30|.phpt of the classes with the tracing JIT'
+    'php8.6|full|200|every .phpt on PHP 8.6'
+    'php8.5-whole|full|200|every .phpt on PHP 8.5'
+    'php8.4-whole|full|200|every .phpt on PHP 8.4'
+    'opcache|full|200|every .phpt with opcache'
+    'jit-whole|full|200|every .phpt with the tracing JIT'
+    'valgrind-whole|full|2400|every .phpt under valgrind'
+    'core-at-length|full|1200|ten minutes of chaos, the exhaustive model, the rates of all periods'
+    'batches|full|300|1.6 million batches, and 20 waiting processes'
+    'scrapes|full|320|five minutes of scrapes by Prometheus'
+    'zts|full|900|thread-safe PHP'
+    'packages|full|900|packages in clean roots'
+    'php-servers|full|300|.phpt of remote stores on Valkey and Redis 8'
+    'fleets-redis6|full|60|fleets on Redis 6.0'
+    'arm64|full|1200|AArch64, which qemu emulates'
+    'musl|full|600|the C library musl'
+)
+
+is_step() {
+    local row
+    for row in "${steps[@]}"; do
+        [[ ${row%%|*} != "$1" ]] || return 0
+    done
+    return 1
+}
+
+list_steps() {
+    local row name tier seconds what
+    echo "Steps, with their usual seconds on two cores:"
+    for row in "${steps[@]}"; do
+        IFS='|' read -r name tier seconds what <<<"$row"
+        printf '  %-16s %-6s %5s  %s\n' "$name" "$tier" "$seconds" "$what"
+    done
+}
+
+# Installs the packages that all steps need, and chooses PHP.
+prepare() {
+    scripts/setup test
+    # shellcheck source=scripts/php.bash
+    source scripts/php.bash
+    copies=$(mktemp -d)
+    trap 'rm -rf "$copies"' EXIT
+    chmod 755 "$copies"
+    # Copies the test runner, because run-tests.php writes into its own folder.
+    cp "$php_extensions/build/run-tests.php" target/run-tests.php
+}
+
+skip() {
+    echo "$1"
+    exit "$SKIPPED"
+}
+
+# Builds the module for the chosen PHP into a folder, for tests, and sets `module`. One build at a
+# time, because builds for several PHPs share cargo's folder.
+build_for_tests() {
+    BUILD_PROFILE="test" flock target/.build-for-tests scripts/build "$1" || return
+    module=$PWD/$1/tokenbucket.so
+}
+
+# Builds the module as it is released, and sets `module`.
+build_release() {
+    flock target/.build-release scripts/build || return
+    module=$PWD/modules/tokenbucket.so
+}
+
+# Chooses a newer PHP and builds its module in the folder of that PHP, unless it is up to date.
+choose_newer_php() {
+    PHP_CONFIG=$(scripts/setup php "$1")
+    [[ -n $PHP_CONFIG ]] || skip "PHP $1 is not available"
+    export PHP_CONFIG
+    # shellcheck source=scripts/php.bash
+    source scripts/php.bash
+    # php-fpm is in the same folder as this PHP.
+    PATH=${PHP%/*}:$PATH
+    module=${PHP%/*}/tokenbucket.so
+    if [[ ! -e $module || -n $(find Cargo.toml Cargo.lock build.rs src crates -newer "$module" -print -quit) ]]; then
+        build_for_tests "${PHP%/*}"
+    fi
+}
+
+# Runs .phpt files with the chosen PHP and module. Each run has its own copy of the tests, because
+# run-tests.php writes next to them and steps run side by side. Failed tests leave their copy.
+phpt() (
+    root=$PWD
+    mkdir -p target/phpt
+    copy=$(mktemp -d "$root/target/phpt/XXXXXX")
+    chmod 755 "$copy"
+    cp -r php-tests "$copy"
+    for entry in *; do
+        [[ $entry == php-tests ]] || ln -s "$root/$entry" "$copy/$entry"
+    done
+    cd "$copy" || return
+    # Loads the extension by its path, because PHP's extension_dir contains the other extensions.
+    if "$PHP" -n "$root/target/run-tests.php" -p "$PHP" -n -q --no-color --show-diff "-j$(($(nproc) + 1))" \
+        -d "extension_dir=$php_extensions" -d "extension=$module" "$@"; then
+        rm -rf "$copy"
+    else
+        echo "The files of failed tests are in $copy."
+        return 1
+    fi
+)
+
+# These tests depend on the version of PHP. The others run whole on PHP 8.2, and on newer versions
+# with --full: they test servers, databases and pages through the same classes.
+of_each_php=(
+    php-tests/0{0,1,2}_* php-tests/03_php_fpm php-tests/08_guard
+    php-tests/04_remote/{construct,contract,decisions,fork,headers,objects,outage_handlers,secrets,signals,wait}*.phpt
+    php-tests/05_pdo/{attempt_all,contract,errors,give_back,last_insert_id,transactions,userland}*.phpt
+    php-tests/06_compat/{client_throttle,leaky_bucket,minute_window,rate_limiter,redis_client}{,*_error}.phpt
+    php-tests/06_compat/{live_clients,memcached_client}.phpt
+)
+
+with_opcache() {
+    phpt -d "zend_extension=$php_extensions/opcache.so" -d opcache.enable_cli=1 "$@"
+}
+
+# Only on PHP 8.2. On PHP 8.4 and 8.5, the tracing JIT runs loops with caught exceptions wrongly,
+# also without this extension.
+with_jit() {
+    with_opcache -d opcache.jit=tracing -d opcache.jit_buffer_size=64M "$@"
+}
+
+# Runs tests under valgrind. Memory errors and leaked memory fail a test. PCRE's JIT is off, because
+# valgrind cannot check its code. The servers of tests run without valgrind.
+under_valgrind() {
+    VALGRIND_OPTS='--leak-check=full --show-leak-kinds=definite --errors-for-leak-kinds=definite
+        --trace-children-skip=*/setpriv,*/redis-server,*/memcached,*/valkey-server,*/mariadbd,*/postgres,*/initdb' \
+        phpt -m -d pcre.jit=0 "$@"
+}
+
+# Tests the function under_valgrind, which must find a leak outside PHP's own allocator.
+planted_leak() {
+    local folder
+    folder=$(mktemp -d)
+    cat >"$folder/planted_leak.phpt" <<'PHPT'
+--TEST--
+A planted leak
+--EXTENSIONS--
+ffi
+--FILE--
+<?php
+$bucket = new TokenBucket(new TokenBucketStorageSharedMemory, 'x', 1, 1);
+var_dump($bucket->consume());
+FFI::cdef('void *malloc(size_t size);')->malloc(4321);
+?>
+--EXPECT--
+bool(true)
+PHPT
+    under_valgrind --show-mem "$folder/planted_leak.phpt" >"$folder/output" || true
+    if grep -q '^Tests leaked *: *1 ' "$folder/output" && grep -q '4,321 bytes .* definitely lost' "$folder/output"; then
+        echo "test result: found. 1 passed; 0 failed"
+    else
+        sed 's/^Tests/(Tests)/' "$folder/output"
+        echo "test result: missed. 0 passed; 1 failed"
+    fi
+    rm -rf "$folder"
+}
+
+# Runs cargo's tests of the packages that the build of the extension does not need.
+engine() {
+    cargo test --workspace --exclude tokenbucket --locked --no-fail-fast "$@"
+}
+
+# Runs the tests of fleets, whose servers replace each other, with another server program.
+fleets_on() {
+    REDIS_SERVER=$1 engine --test remote -- cluster:: sentinel:: failover::
+}
+
+# Unpacks another server of Redis's protocol and prints its program, or nothing if it is not
+# available.
+other_server() {
+    local home
+    home=$(scripts/setup "$@")
+    # Servers run as the user nobody, which may lack access to this folder, for example in /root.
+    if [[ -n $home && $EUID -eq 0 ]] && ! setpriv --reuid=nobody --regid=nogroup --clear-groups test -x "$home"; then
+        mkdir -p "$copies/$name"
+        cp -r "$home" "$copies/$name"
+        home=$copies/$name/${home##*/}
+    fi
+    [[ -z $home ]] || echo "$home/$1-server"
+}
+
+# Runs a command once with each other server, whose program is its last argument.
+with_other_servers() {
+    local server code=0 servers=()
+    mapfile -t servers < <(other_server valkey; other_server redis 8)
+    [[ ${#servers[@]} -ne 0 ]] || skip "neither Valkey nor Redis 8 is available"
+    for server in "${servers[@]}"; do
+        "$server" --version
+        "$@" "$server" || code=1
+    done
+    return "$code"
+}
+
+php_on() {
+    REDIS_SERVER=$1 phpt php-tests/04_remote
+}
+
+step_quick-engine() {
+    engine --lib --test laws --test guard --test evictions
+}
+
+step_quick-php() {
+    build_for_tests target/php8.2
+    phpt php-tests/0{0,1,2}_*
+}
+
+step_core() {
+    VALKEY_SERVER=$(other_server valkey)
+    export VALKEY_SERVER
+    engine
+}
+
+step_fleets() {
+    with_other_servers fleets_on
+}
+
+step_php() {
+    scripts/setup chromium
+    build_release
+    phpt php-tests
+}
+
+step_jit() {
+    build_release
+    with_jit php-tests/0{0,1,2}_*
+}
+
+# In Chromium the page is the same with each PHP.
+newer_php() {
+    choose_newer_php "$1"
+    SKIP_CHROMIUM_TESTS=1 phpt "${@:2}"
+}
+step_php8.4() { newer_php 8.4 "${of_each_php[@]}"; }
+step_php8.5() { newer_php 8.5 "${of_each_php[@]}"; }
+step_php8.4-whole() { newer_php 8.4 php-tests; }
+step_php8.5-whole() { newer_php 8.5 php-tests; }
+step_php8.6() { newer_php 8.6 php-tests; }
+
+# Runs tests of the lifetimes of objects and of nested calls that start no other PHP, because each
+# test takes seconds under valgrind.
+step_valgrind() {
+    build_release
+    planted_leak
+    under_valgrind php-tests/00_module/{status,any_arguments_weak}.phpt \
+        php-tests/01_token_bucket/{attempt_all,garbage,lifetimes,reentrancy,storage,subclass,userland}*.phpt \
+        php-tests/04_remote/{objects,outage_handlers}_*.phpt php-tests/05_pdo/userland_{cycles,handlers,references}.phpt \
+        php-tests/06_compat/{client_throttle,leaky_bucket,minute_window,rate_limiter}*_error.phpt
+}
+
+# Laravel 13 runs on PHP 8.4, with the module in that PHP's folder.
+step_bridges() {
+    local bridge code=0
+    [[ -d $(scripts/setup bridges)/phpunit ]] || skip "PHPUnit is not available"
+    (choose_newer_php 8.4) || [[ $? -eq $SKIPPED ]]
+    build_release
+    for bridge in bridges/*/tests/run; do
+        bridge=${bridge#bridges/}
+        scripts/bridges "${bridge%%/*}" || code=1
+    done
+    return "$code"
+}
+
+step_opcache() {
+    build_release
+    with_opcache -d opcache.jit=disable php-tests
+}
+
+step_jit-whole() {
+    build_release
+    with_jit php-tests
+}
+
+step_valgrind-whole() {
+    build_release
+    under_valgrind php-tests
+}
+
+step_core-at-length() {
+    TOKENBUCKET_MODEL=exhaustive TOKENBUCKET_PERIODS=all \
+        TOKENBUCKET_CHAOS_SECONDS=${TOKENBUCKET_CHAOS_SECONDS:-600} engine --release
+}
+
+step_batches() {
+    build_release
+    TOKENBUCKET_BATCHES=100000 TOKENBUCKET_CROWD=20 phpt --set-timeout 600 php-tests/0*/attempt_all_campaign.phpt \
+        php-tests/04_remote/wait_in_order.phpt
+}
+
+step_scrapes() {
+    build_release
+    TOKENBUCKET_SCRAPE_SECONDS=300 phpt --set-timeout 600 php-tests/03_php_fpm/prometheus.phpt
+}
+
+step_zts() { scripts/zts; }
+step_packages() { scripts/package && scripts/test-packages; }
+
+step_php-servers() {
+    build_release
+    with_other_servers php_on
+}
+
+# Debian 11's Redis needs an installed library for cjson, which a limiter uses.
+step_fleets-redis6() {
+    local server
+    server=$(other_server redis 6)
+    [[ -n $server ]] || skip "Redis 6.0 is not available"
+    fleets_on "$server"
+}
+
+step_arm64() { scripts/test-platforms arm64; }
+step_musl() { scripts/test-platforms musl; }
