@@ -172,21 +172,12 @@ function report_kills(Limiter $limiter): void
  */
 function measure_all(): void
 {
-    $rows = tempnam(sys_get_temp_dir(), 'kills');
-    ob_start();
-    Record::begin('bench/kills.php');
-    file_put_contents($rows, ob_get_clean());
-    putenv("TOKENBUCKET_BENCH_ROWS=$rows");
     $this_php = explode("\0", rtrim(file_get_contents('/proc/self/cmdline'), "\0"));
     printf("%-46s %9s %9s %11s %7s %6s\n", 'limiter', 'granted', 'most over', 'answers', 'failed', 'last s');
     foreach (NAMES as $name) {
         $process = proc_open([...$this_php, $name], [], $pipes);
         must(proc_close($process) === 0, "$name was not measured");
     }
-    ob_start();
-    Record::finish($rows);
-    file_put_contents(__DIR__ . '/kills.json', ob_get_clean());
-    unlink($rows);
 }
 
 /** Measures one limiter. */
@@ -200,4 +191,4 @@ function measure_one(string $name): void
     $redis->kill();
 }
 
-$argc === 1 ? measure_all() : measure_one($argv[1]);
+$argc === 1 ? Record::save('bench/kills.php', __DIR__ . '/kills.json', measure_all(...)) : measure_one($argv[1]);

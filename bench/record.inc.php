@@ -53,21 +53,43 @@ final class Record
                 // The load at the start. Above about 0.5, the machine was busy.
                 'load' => (float) explode(' ', file_get_contents('/proc/loadavg'))[0],
             ],
-            'versions' => ['php' => PHP_VERSION, 'tokenbucket' => phpversion('tokenbucket'), 'rustc' => self::first_line('rustc --version')] + self::packages(
-                'php8.2-apcu',
-                'php8.2-redis',
-                'php8.2-memcached',
-                'php8.2-memcache',
-                'redis-server',
-                'memcached',
-                'mariadb-server',
-                'postgresql',
-                'php-symfony-rate-limiter',
-                'php-illuminate-cache',
-                'nginx-light',
-                'apache2-utils'
-            ),
+            'versions' => self::versions(),
         ], self::JSON), "\n";
+    }
+
+    /** @return array<string, string> the architecture, and the versions of the measured programs */
+    public static function versions(): array
+    {
+        return ['architecture' => php_uname('m'), 'php' => PHP_VERSION, 'tokenbucket' => phpversion('tokenbucket'), 'rustc' => self::first_line('rustc --version')] + self::packages(
+            'php8.2-apcu',
+            'php8.2-redis',
+            'php8.2-memcached',
+            'php8.2-memcache',
+            'redis-server',
+            'memcached',
+            'mariadb-server',
+            'postgresql',
+            'php-symfony-rate-limiter',
+            'php-illuminate-cache',
+            'nginx-light',
+            'apache2-utils',
+            'valgrind'
+        );
+    }
+
+    /** Writes the circumstances and the rows that $measure adds into a file of JSON. */
+    public static function save(string $command, string $file, callable $measure): void
+    {
+        $rows = tempnam(sys_get_temp_dir(), 'rows');
+        ob_start();
+        self::begin($command);
+        file_put_contents($rows, ob_get_clean());
+        putenv("TOKENBUCKET_BENCH_ROWS=$rows");
+        $measure();
+        ob_start();
+        self::finish($rows);
+        file_put_contents($file, ob_get_clean());
+        unlink($rows);
     }
 
     /** Prints a file of circumstances and rows as one JSON document, with each row on a line. */
