@@ -1,6 +1,7 @@
 <?php
 /**
- * Writes the tables of docs/explanation/benchmarks.md from bench/results.json and bench/kills.json.
+ * Writes the tables of docs/explanation/benchmarks.md from bench/results.json, bench/kills.json and
+ * bench/instructions.json.
  *
  *   php bench/table.php           prints them
  *   php bench/table.php FILE      writes them into FILE, between its two markers
@@ -264,6 +265,26 @@ function table_of_kills(array $run): void
     }
 }
 
+/** Prints the table of instructions for each call. */
+function table_of_instructions(array $run): void
+{
+    echo "## Instructions of a call\n\n";
+    $versions = $run['versions'];
+    echo wordwrap(sprintf(
+        '`%s` on %s: %s, PHP %s, %s, Redis %s, valgrind %s.',
+        $run['command'],
+        substr($run['date'], 0, 10),
+        $versions['architecture'],
+        $versions['php'],
+        $versions['rustc'],
+        $versions['redis-server'],
+        $versions['valgrind']
+    ), 100), "\n\n| call | instructions |\n|---|---|\n";
+    foreach ($run['rows'] as $row) {
+        printf("| %s | %s |\n", $row['name'], number_format($row['instructions']));
+    }
+}
+
 /** Prints the table of a run of scripts/bench, and the comparisons in which we are slower. */
 function table_of_results(array $run): void
 {
@@ -298,6 +319,8 @@ try {
     $read = fn (string $file) => json_decode(file_get_contents(__DIR__ . "/$file"), true, 512, JSON_THROW_ON_ERROR);
     ob_start();
     table_of_kills($read('kills.json'));
+    echo "\n";
+    table_of_instructions($read('instructions.json'));
     echo "\n";
     table_of_results($read('results.json'));
     $tables = ob_get_clean();
