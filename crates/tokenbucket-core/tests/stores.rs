@@ -302,7 +302,8 @@ fn a_debt_outlives_the_span_of_its_bucket() {
             max_wait: HOUR,
             ..Step::new(n * MILLISECOND, 2 * MILLISECOND)
         };
-        let charge = home.take(key, &small(2_000), None);
+        // A debt of 2,000 seconds.
+        let charge = home.take(key, &small(2_000_000), None);
         assert!(charge.granted());
         home.pass(10 * MILLISECOND);
         let denied = home.take(key, &Step::new(0, 2 * MILLISECOND), None);

@@ -1,6 +1,9 @@
 //! The callers of remote stores, and one interface for the servers of both kinds.
 
+use std::panic::resume_unwind;
 use std::sync::Mutex;
+use std::thread::sleep;
+use std::time::{Duration, Instant};
 use testkit::{Proxy, Upstream};
 use tokenbucket_core::host::{self, Host};
 use tokenbucket_core::memory::Segment;
@@ -10,7 +13,9 @@ use tokenbucket_core::remote::redis::Redis;
 use tokenbucket_core::remote::redis::dsn::Dsn;
 use tokenbucket_core::remote::{Answer, Cause, Failure, OnFailure, Remote, Settings, Transport};
 use tokenbucket_core::slots::counters::Event;
-use tokenbucket_core::{Denial, Key, Outcome, Put, Step, TICKS_PER_SECOND, Ticks, Verdict};
+use tokenbucket_core::{
+    Denial, Key, Outcome, Put, Step, TICKS_PER_SECOND, Ticks, Timestamp, Verdict, boot_clock,
+};
 
 pub const MILLISECOND: Ticks = TICKS_PER_SECOND / 1000;
 pub const HOUR: Ticks = 3600 * TICKS_PER_SECOND;
@@ -19,15 +24,19 @@ pub const CAPACITY: u64 = 5;
 /// The prefix of every key.
 pub const PREFIX: &str = "t:";
 
-/// Settings without the denial cache. Failures are thrown.
+/// The time after which a test counts as hung. No test compares shorter times with this machine's.
+pub const HANG: Duration = Duration::from_secs(60);
+
+/// Settings without the denial cache. Failures are thrown. No call of a server that works takes as
+/// long as this timeout, even on a busy machine.
 pub const PLAIN: Settings = Settings {
-    timeout: 5 * TICKS_PER_SECOND,
+    timeout: 20 * TICKS_PER_SECOND,
     on_failure: OnFailure::Throw,
     hint_max_age: None,
 };
-/// Settings with a short timeout.
+/// Settings with a short timeout, for servers that do not reply.
 pub const HASTY: Settings = Settings {
-    timeout: 100 * MILLISECOND,
+    timeout: 500 * MILLISECOND,
     ..PLAIN
 };
 
@@ -142,6 +151,26 @@ impl Caller {
         self.ask(identifier.as_bytes(), step).unwrap_err().cause
     }
 
+    /// Returns the instant until which a breaker of this host is open, or `None` if all are closed.
+    pub fn open_until(&self) -> Option<Timestamp> {
+        let states = self.host.breakers().states();
+        states.iter().filter_map(|state| state.open_until).max()
+    }
+
+    /// Calls until a call has ended before the open breaker may let a probe through. Returns the
+    /// reason why that call failed. On a slow machine, earlier calls may be probes.
+    pub fn fails_while_open(&self, identifier: &str) -> Cause {
+        let start = Instant::now();
+        while start.elapsed() < HANG {
+            let until = self.open_until().expect("an open breaker");
+            let cause = self.fails(identifier, &take(1));
+            if boot_clock() < until {
+                return cause;
+            }
+        }
+        panic!("no call ends while the breaker is open");
+    }
+
     pub fn put(&self, identifier: &str, put: &Put) {
         self.change(identifier, put).unwrap();
     }
@@ -162,6 +191,20 @@ impl Caller {
     }
 }
 
+/// Asserts that calls follow a failover that all servers of the fleet know by now. A call that
+/// begins a second later or more must succeed.
+pub fn follows(caller: &Caller, identifier: &str) {
+    let start = Instant::now();
+    loop {
+        let began = start.elapsed();
+        let Err(failure) = caller.ask(identifier.as_bytes(), &take(0)) else {
+            return;
+        };
+        assert!(began < Duration::from_secs(1), "{failure} {began:?} later");
+        sleep(Duration::from_millis(5));
+    }
+}
+
 /// A server of either kind.
 pub enum Server {
     Redis(testkit::Redis),
@@ -169,12 +212,17 @@ pub enum Server {
 }
 
 impl Server {
-    /// Runs `part` against a new server of each kind.
-    pub fn each(part: impl Fn(Self)) {
-        println!("redis");
-        part(Self::Redis(testkit::Redis::start(&[])));
-        println!("memcached");
-        part(Self::Memcached(testkit::Memcached::start_tcp(&[])));
+    /// Runs `part` against a new server of each kind, at the same time.
+    pub fn each(part: impl Fn(Self) + Sync) {
+        std::thread::scope(|scope| {
+            let redis = scope.spawn(|| part(Self::Redis(testkit::Redis::start(&[]))));
+            part(Self::Memcached(testkit::Memcached::start_tcp(&[])));
+            println!("memcached passed");
+            if let Err(failure) = redis.join() {
+                resume_unwind(failure);
+            }
+            println!("redis passed");
+        });
     }
 
     pub fn port(&self) -> u16 {

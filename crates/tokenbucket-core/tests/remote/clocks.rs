@@ -12,7 +12,7 @@ use tokenbucket_core::{Put, Step, Ticks, Timestamp};
 
 const MICROSECOND: Ticks = 1_000;
 /// The ticks that a test itself may take.
-const MOMENTS: Ticks = 20_000 * MILLISECOND;
+const MOMENTS: Ticks = 60_000 * MILLISECOND;
 
 /// Sets the server's clock back by `span`, from the view of the bucket.
 fn set_back(redis: &Redis, identifier: &str, span: Ticks) {
@@ -205,7 +205,7 @@ fn on_memcached_a_host_follows_a_clock_that_is_a_little_ahead() {
     // A clock that is too far ahead is not followed.
     set(&micros(now + HOUR).to_string());
     let denied = caller.take("id", &take(1));
-    assert!(denied.now < now + 10_000 * MILLISECOND);
+    assert!(denied.now < now + HOUR / 2);
     assert_eq!(denied.empty_at, now + HOUR);
     // The debt of another host is not mistaken for a clock that is ahead.
     let debt = now + 80 * MILLISECOND + 3 * HOUR;

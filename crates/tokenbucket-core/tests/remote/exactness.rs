@@ -1,16 +1,19 @@
 //! Tests that any number of callers get exactly as many tokens as the quota allows.
 
 use crate::caller::{Caller, HOUR, MILLISECOND, PLAIN, Server, host};
+use prove::call::{Call, Kind, Outcome as Answer, TOKEN};
+use prove::rules::{Quota, Rules};
+use prove::{bound, denials};
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::sync::{Barrier, Mutex};
 use std::thread::scope;
-use std::time::{Duration, Instant};
 use tokenbucket_core::remote::Settings;
-use tokenbucket_core::{Denial, Outcome, Step, Ticks, Timestamp, Verdict};
+use tokenbucket_core::slots::counters::Event;
+use tokenbucket_core::{Denial, Outcome, Step, Ticks, Timestamp, Verdict, boot_clock};
 
 const WORKERS: u64 = 8;
 const HINTED: Settings = Settings {
-    hint_max_age: Some(1000 * MILLISECOND),
+    hint_max_age: Some(HOUR),
     ..PLAIN
 };
 
@@ -39,7 +42,7 @@ fn a_thousand_tokens_are_a_thousand_grants() {
                 let id = format!("{round}{:?}", settings.hint_max_age).replace(['(', ')'], "");
                 let granted = AtomicU64::new(0);
                 workers(&server, settings, |_, caller| {
-                    for _ in 0..5000 {
+                    for _ in 0..1000 {
                         let granted_one = caller.take(&id, &step).granted();
                         granted.fetch_add(granted_one.into(), Relaxed);
                     }
@@ -84,13 +87,10 @@ fn at_a_rate_as_many_as_the_time_allows() {
     ] {
         let step = Step::new(unit, capacity * unit);
         Server::each(|server| {
-            let asking = Instant::now();
             let answers = Mutex::new(Vec::new());
             workers(&server, PLAIN, |_, caller| {
-                let mut mine = Vec::new();
-                while asking.elapsed() < Duration::from_millis(400) {
-                    mine.push(caller.take("id", &step));
-                }
+                let mine = (0..500).map(|_| caller.take("id", &step));
+                let mine: Vec<_> = mine.collect();
                 answers.lock().unwrap().extend(mine);
             });
             assert_is_a_history(&step, &answers.into_inner().unwrap());
@@ -98,21 +98,51 @@ fn at_a_rate_as_many_as_the_time_allows() {
     }
 }
 
+/// Calls for one token, and returns the call as its caller observed it.
+fn observed(caller: &Caller, step: &Step) -> Call {
+    let start = boot_clock().0;
+    let outcome = if caller.take("id", step).granted() {
+        Answer::Done
+    } else {
+        Answer::Denied { retry_after: None }
+    };
+    Call {
+        start,
+        end: boot_clock().0,
+        kind: Kind::Take,
+        cost: TOKEN,
+        outcome,
+        wait: 0,
+    }
+}
+
 #[test]
-fn hints_admit_no_more_and_hardly_less() {
+fn hints_admit_no_more_and_deny_only_what_grants_explain() {
+    const RATE: u64 = 50;
     let step = Step::new(20 * MILLISECOND, 140 * MILLISECOND);
+    let quota = Quota::from_thousandths(7 * 1000, RATE * 1000);
+    let rules = Rules {
+        tick: 1_000,
+        ..Rules::EXACT
+    };
     Server::each(|server| {
-        let granted = AtomicU64::new(0);
-        let start = Instant::now();
+        let (calls, hinted) = (Mutex::new(Vec::new()), AtomicU64::new(0));
         workers(&server, HINTED, |_, caller| {
-            while start.elapsed() < Duration::from_millis(500) {
-                granted.fetch_add(caller.take("id", &step).granted().into(), Relaxed);
+            let mut mine = Vec::new();
+            // Until each worker has waited for some tokens.
+            while mine.iter().filter(|call: &&Call| call.is_granted()).count() < 5 {
+                mine.push(observed(caller, &step));
             }
+            calls.lock().unwrap().extend(mine);
+            hinted.store(caller.count(Event::Hinted), Relaxed);
         });
-        let most = tokens(&step, start.elapsed().as_nanos().try_into().unwrap());
-        let least = tokens(&step, 500 * MILLISECOND) / 2;
-        let granted = granted.into_inner();
-        assert!((least..=most).contains(&granted), "{granted} of {most}");
+        let calls = calls.into_inner().unwrap();
+        let worst = bound::judge(&calls, &quota, &rules);
+        assert_eq!(worst.violations, 0, "{worst:?}");
+        let unexplained = denials::judge(&calls, &quota, &rules);
+        assert_eq!(unexplained.violations, 0, "{unexplained:?}");
+        println!("{} denials", unexplained.denials);
+        assert!(hinted.into_inner() > 0, "the control: hints are used");
     });
 }
 

@@ -2,11 +2,12 @@
 //! even if the bucket changes meanwhile.
 
 use crate::caller::{CAPACITY, HOUR, PLAIN, RESET, Server, refund, take};
+use std::time::Instant;
 use tokenbucket_core::{Put, Step, TICKS_PER_SECOND, Ticks};
 
 const LARGE: Ticks = 8 * HOUR;
 /// The seconds that the test itself may take.
-const MOMENTS: u64 = 20;
+const MOMENTS: u64 = 60;
 
 /// Returns the remaining lifetime of the record of `id` in seconds, or `None` if it never expires.
 fn life(server: &Server) -> Option<u64> {
@@ -55,9 +56,12 @@ fn memcached_keeps_it_some_seconds_longer() {
     Server::each(|server| {
         if let Server::Memcached(_) = server {
             let step = Step::new(TICKS_PER_SECOND / 2, TICKS_PER_SECOND / 2);
+            let start = Instant::now();
             assert!(server.caller(PLAIN).grants("id", &step));
             let life = life(&server).unwrap();
-            assert!((9..=11).contains(&life), "{life}");
+            // The seconds that the test itself has taken, which are usually none.
+            let passed = start.elapsed().as_secs();
+            assert!(life <= 11 && life + passed >= 9, "{life} after {passed} s");
         }
     });
 }

@@ -1,14 +1,14 @@
 //! Tests stores that are down. Few calls contact the store, and one call warns. The failure policy
 //! decides all calls. After its recovery, the store is used again.
 
-use crate::caller::{CAPACITY, Caller, MILLISECOND, PLAIN, Server, refund, take};
+use crate::caller::{CAPACITY, Caller, HANG, HASTY, MILLISECOND, PLAIN, Server, refund, take};
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 use testkit::Mode;
 use tokenbucket_core::batch::Taken;
 use tokenbucket_core::remote::{Cause, Failure, OnFailure, Settings};
 use tokenbucket_core::slots::counters::Event;
-use tokenbucket_core::{Denial, Outcome, Verdict};
+use tokenbucket_core::{Denial, Outcome, Verdict, boot_clock};
 
 fn under(on_failure: OnFailure) -> Settings {
     Settings {
@@ -28,17 +28,19 @@ fn granted(outcomes: &[Outcome]) -> usize {
     outcomes.iter().filter(|outcome| outcome.granted()).count()
 }
 
-/// Makes calls until the store itself decides a call.
-fn recovers(caller: &Caller) {
-    let start = Instant::now();
+/// Makes calls until the store itself decides a call. Returns the warnings.
+fn recovers(caller: &Caller) -> Vec<Failure> {
+    let (start, mut warnings) = (Instant::now(), Vec::new());
     let failed = || caller.count(Event::FellBack) + caller.count(Event::Thrown);
     loop {
         let before = failed();
-        let answer = caller.ask(b"other", &take(0));
-        if answer.is_ok() && failed() == before {
-            return;
+        if let Ok(answer) = caller.ask(b"other", &take(0)) {
+            warnings.extend(answer.warning);
+            if failed() == before {
+                return warnings;
+            }
         }
-        assert!(start.elapsed() < Duration::from_secs(5), "still open");
+        assert!(start.elapsed() < HANG, "still open");
         sleep(Duration::from_millis(5));
     }
 }
@@ -51,10 +53,10 @@ fn three_failures_open_the_breaker() {
         for _ in 0..3 {
             assert!(matches!(caller.fails("id", &take(1)), Cause::Connect(_)));
         }
-        let cause = caller.fails("id", &take(1));
+        assert_eq!(caller.count(Event::Thrown), 3);
+        let cause = caller.fails_while_open("id");
         assert!(matches!(cause, Cause::Waiting), "{cause}");
         assert_eq!(caller.count(Event::Opened), 1);
-        assert_eq!(caller.count(Event::Thrown), 4);
     });
 }
 
@@ -69,18 +71,31 @@ fn a_server_that_hangs_is_asked_by_few() {
         let caller = server.caller_at(proxy.port(), settings);
         recovers(&caller);
         server.stop();
-        let (start, before) = (Instant::now(), proxy.requests());
-        let mut calls = 0u64;
-        while start.elapsed() < Duration::from_secs(1) {
+        let counts = || [Event::Asked, Event::Opened].map(|event| caller.count(event));
+        let (start, before, sent) = (Instant::now(), counts(), proxy.requests());
+        // The calls that ended before the open breaker could let a probe through.
+        let mut waiting = 0;
+        while waiting < 10_000 {
+            let (until, [asked, _]) = (caller.open_until(), counts());
             assert!(caller.ask(b"id", &take(1)).is_ok());
-            calls += 1;
+            if until.is_some_and(|until| boot_clock() < until) {
+                assert_eq!(counts()[0], asked, "the breaker is open");
+                waiting += 1;
+            }
+            assert!(start.elapsed() < HANG, "{waiting}: the others waited, too");
         }
-        let asked = proxy.requests() - before;
-        assert!((3..=8).contains(&asked), "{asked} of {calls}");
-        assert!(calls > 10_000, "{calls}: the others waited, too");
+        let took = start.elapsed();
+        let [asked, opened] = [0, 1].map(|event| counts()[event] - before[event]);
+        assert_eq!(opened, 1);
+        assert!(proxy.requests() - sent <= asked);
+        // The breaker opens after three failures. Each pause is twice as long as the pause before
+        // it, and at least 50 ms.
+        let probes = u32::try_from(asked - 3).unwrap();
+        let least = Duration::from_millis(50) * (2u32.pow(probes) - 1);
+        assert!(took >= least, "{probes} probes in {took:?}");
         server.cont();
         recovers(&caller);
-        assert_eq!(caller.count(Event::Opened), 1);
+        assert_eq!(counts()[1] - before[1], 1);
     });
 }
 
@@ -129,21 +144,21 @@ fn each_cause_is_warned_of_once_a_minute() {
     Server::each(|mut server| {
         let proxy = server.proxy();
         let settings = Settings {
-            timeout: 50 * MILLISECOND,
+            timeout: HASTY.timeout,
             ..under(OnFailure::Local)
         };
         let caller = server.caller_at(proxy.port(), settings);
         let mut warnings = Vec::new();
         // Failures and successes alternate.
-        for _ in 0..10 {
-            recovers(&caller);
+        for _ in 0..4 {
+            warnings.extend(recovers(&caller));
             proxy.set(Mode::SwallowReplies);
             warnings.extend(caller.ask(b"id", &take(1)).unwrap().warning);
             proxy.set(Mode::Pass);
         }
         assert_eq!(warnings.len(), 1, "{warnings:?}");
         assert!(matches!(warnings[0].cause, Cause::Timeout));
-        recovers(&caller);
+        assert_eq!(recovers(&caller).len(), 0);
         server.kill();
         // The proxy ends each connection.
         let (_, warnings) = many(&caller);
@@ -157,7 +172,7 @@ fn each_cause_is_warned_of_once_a_minute() {
         let [timeouts, broken] = causes.collect::<Vec<_>>()[..] else {
             panic!("{:?}", state.causes);
         };
-        assert!(timeouts.0 == "timeout" && timeouts.1 >= 10);
+        assert!(timeouts.0 == "timeout" && timeouts.1 >= 4);
         assert_eq!(broken.0, "broken");
         let (last, _) = state.last.unwrap();
         assert!(last.starts_with("the connection broke"), "{last}");

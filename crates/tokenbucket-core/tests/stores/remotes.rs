@@ -81,7 +81,7 @@ static HOSTS: Mutex<Vec<&Host>> = Mutex::new(Vec::new());
 
 fn home<T: Transport + 'static>(name: &'static str, transport: T) -> Home {
     let plain = Settings {
-        timeout: 5 * TICKS_PER_SECOND,
+        timeout: 20 * TICKS_PER_SECOND,
         on_failure: OnFailure::Throw,
         hint_max_age: None,
     };
