@@ -343,10 +343,12 @@ impl<'h, T: Transport> Remote<'h, T> {
             }
         };
         let located = self.call(&guides, now, |transport| transport.locate(deadline));
-        match (self.transport.server(name), located) {
-            (Ok(server), _) => Ok(server),
-            (Err(_), Err(failed)) => Err(failed),
-            (Err(guides), Ok(())) => Err((guides, Cause::Unserved)),
+        match located {
+            Ok(()) => {
+                let server = self.transport.located(name);
+                server.map_err(|guides| (guides, Cause::Unserved))
+            }
+            Err(failed) => self.transport.server(name).map_err(|_| failed),
         }
     }
 

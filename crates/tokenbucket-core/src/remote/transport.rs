@@ -126,6 +126,15 @@ pub trait Transport {
         None
     }
 
+    /// Returns the server that keeps the record `name`, after [`Transport::locate`] has succeeded.
+    /// The answer is used however long it took, because no newer answer can be had.
+    ///
+    /// # Errors
+    /// Fails like [`Transport::server`].
+    fn located(&self, name: &[u8]) -> Result<Arc<Server>, Arc<Server>> {
+        self.server(name)
+    }
+
     /// Asks which servers keep the records, before `deadline`.
     ///
     /// # Errors

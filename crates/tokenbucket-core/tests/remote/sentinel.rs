@@ -144,6 +144,20 @@ fn sentinels_that_hang_cost_a_part_of_one_call() {
     }
 }
 
+/// A process connects to a primary only if it has asked a sentinel just before. An answer that
+/// takes longer than that is still the newest one.
+#[test]
+fn a_sentinel_may_take_its_time() {
+    let trio = Trio::start(&[]);
+    let proxy = Proxy::tcp(Upstream::Tcp(trio.sentinels[0].port()));
+    // An answer has more than 30 bytes.
+    proxy.set(Mode::Drip(Duration::from_millis(5)));
+    let caller = Caller::redis(&dsn("", std::iter::once(proxy.port())), PLAIN);
+    let start = Instant::now();
+    assert!(caller.grants("id", &take(1)));
+    assert!(start.elapsed() > Duration::from_millis(150), "the control");
+}
+
 #[test]
 fn sentinels_and_servers_have_their_own_passwords() {
     if major_version() < 7 {

@@ -180,6 +180,12 @@ impl Transport for Redis {
         Ok(Arc::clone(&node.server))
     }
 
+    fn located(&self, name: &[u8]) -> Result<Arc<Server>, Arc<Server>> {
+        let node = self.place.node(name);
+        let node = node.ok_or_else(|| Arc::clone(&self.place.whole))?;
+        Ok(Arc::clone(&node.server))
+    }
+
     fn guides(&self, name: &[u8], is_open: bool) -> Option<Arc<Server>> {
         let must_ask = self.place.must_ask(name, is_open);
         must_ask.then(|| Arc::clone(&self.place.whole))
