@@ -92,7 +92,7 @@ fn the_script_and_the_step_do_the_same() {
             Some((num, ago)) => {
                 let second = time().0 as f64 / 1e9 - ago;
                 let text = format!("{{\"num\":{num},\"time\":{second}}}");
-                server.cli(&["SET", "bucket", &text, "PX", "1000"]);
+                server.cli(&["SET", "bucket", &text, "EX", "1000"]);
             }
             None => drop(server.cli(&["DEL", "bucket"])),
         }
