@@ -9,12 +9,13 @@ use rustix::process::{
     Pid, Signal, WaitOptions, WaitStatus, getpid, kill_process, set_parent_process_death_signal,
     waitpid,
 };
+use std::ops::AddAssign;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::time::{Duration, Instant};
 
 /// The time in which the workers must end after the last kill or stop. No call takes this long,
 /// even on a busy machine.
-const PATIENCE: Duration = Duration::from_secs(20);
+const PATIENCE: Duration = Duration::from_secs(60);
 const BETWEEN_AUDITS: Duration = Duration::from_millis(100);
 const PANICKED: i32 = 101;
 
@@ -33,6 +34,14 @@ pub struct Tally {
     pub kills: u64,
     pub stops: u64,
     pub audits: u64,
+}
+
+impl AddAssign for Tally {
+    fn add_assign(&mut self, other: Self) {
+        self.kills += other.kills;
+        self.stops += other.stops;
+        self.audits += other.audits;
+    }
 }
 
 struct Worker {
