@@ -5,10 +5,15 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::time::Instant;
 
-/// Runs the interleavings of `scenario` with at most `preemptions` preemptions of a thread. An
-/// exhaustive run covers all interleavings. Panics if an interleaving violates an assertion.
+/// Runs the interleavings of `scenario` with at most `preemptions` preemptions of a thread. A quick
+/// run has one preemption less, and an exhaustive run covers all interleavings. Panics if an
+/// interleaving violates an assertion.
 pub fn holds(name: &str, preemptions: usize, scenario: impl Fn() + Send + Sync + 'static) {
-    let bound = (!is_exhaustive()).then_some(preemptions);
+    let bound = match Mode::chosen() {
+        Mode::Quick => Some(preemptions - 1),
+        Mode::Usual => Some(preemptions),
+        Mode::Exhaustive => None,
+    };
     if let Err(violation) = explore(name, bound, scenario) {
         std::panic::resume_unwind(violation);
     }
@@ -17,7 +22,11 @@ pub fn holds(name: &str, preemptions: usize, scenario: impl Fn() + Send + Sync +
 /// Does the same as [`holds`] for three threads. The preemptions are always limited, because a run
 /// without a limit would take too long.
 pub fn holds_for_three(name: &str, scenario: impl Fn() + Send + Sync + 'static) {
-    let bound = if is_exhaustive() { 4 } else { 2 };
+    let bound = match Mode::chosen() {
+        Mode::Quick => 1,
+        Mode::Usual => 2,
+        Mode::Exhaustive => 4,
+    };
     if let Err(violation) = explore(name, Some(bound), scenario) {
         std::panic::resume_unwind(violation);
     }
@@ -31,7 +40,8 @@ pub fn is_violated(
     reason: &str,
     scenario: impl Fn() + Send + Sync + 'static,
 ) {
-    let violation = explore(name, Some(preemptions), scenario)
+    let less = usize::from(Mode::chosen() == Mode::Quick);
+    let violation = explore(name, Some(preemptions - less), scenario)
         .expect_err("no interleaving needs the missing guard");
     let message = violation
         .downcast_ref::<String>()
@@ -41,8 +51,23 @@ pub fn is_violated(
     assert!(message.contains(reason), "{name}: {message}");
 }
 
-fn is_exhaustive() -> bool {
-    std::env::var("TOKENBUCKET_MODEL").is_ok_and(|mode| mode == "exhaustive")
+/// How many interleavings are explored.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Mode {
+    Quick,
+    Usual,
+    Exhaustive,
+}
+
+impl Mode {
+    fn chosen() -> Self {
+        match std::env::var("TOKENBUCKET_MODEL").as_deref() {
+            Ok("quick") => Self::Quick,
+            Ok("exhaustive") => Self::Exhaustive,
+            Ok(other) => panic!("TOKENBUCKET_MODEL={other} is neither quick nor exhaustive"),
+            Err(_) => Self::Usual,
+        }
+    }
 }
 
 fn explore(

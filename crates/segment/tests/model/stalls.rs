@@ -56,7 +56,9 @@ fn a_record_is_forgotten_before_a_stalled_claim() {
 /// than the stalled claim.
 #[test]
 fn a_claim_is_not_mistaken_for_a_later_one() {
-    holds("a stalled claim, another in its place", 3, || {
+    // Only the third preemption finds claims that are equal. It takes a minute, so it is part of
+    // the exhaustive run. The claims themselves are compared in `a_claim_is_made_once`.
+    holds("a stalled claim, another in its place", 2, || {
         let memory = Memory::running(&[live(Y, 10, at(1)), Word::EMPTY], START);
         let stalled = memory.caller(K);
         let stalled = spawn(move || stalled.take(6, 10));
