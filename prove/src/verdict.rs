@@ -5,6 +5,12 @@
 //! evictions, which widen every window. Lost state is limited together with slack, although it only
 //! widens the windows around a known instant. Refunds and resets do not count, because callers
 //! requested them.
+//!
+//! The limit compares with the tokens that the quotas alone allow, and a loss counts as one
+//! capacity of each bucket. So the plan and the length of a trial decide whether it can prove
+//! anything, and the speed of the machine does not. On a busy machine, callers make fewer refunds
+//! and resets, which raise the bound. Their calls take longer, so that a loss may have cancelled
+//! more debts. A loss is printed with these debts, which callers took themselves.
 
 use crate::bound::{self, Worst};
 use crate::call::{Call, Kind, Outcome, TOKEN, Tokens};
@@ -41,7 +47,7 @@ pub struct Verdict {
     pub bound: Tokens,
     /// The tokens that the allowances added.
     pub slack: Tokens,
-    /// The part of the bound that losses of state allowed.
+    /// The part of the bound that losses of state allowed, with the debts that they cancelled.
     pub lost: Tokens,
     /// The number of windows above their bound, and the sum of the worst excess of each bucket.
     pub over: (u64, Tokens),
@@ -54,6 +60,10 @@ pub struct Verdict {
     pub contradicted: (u64, u64),
     /// The messages for the first fault by each rule in each bucket.
     pub faults: Vec<String>,
+    /// The part of the bound that the quotas alone allowed.
+    quotas: Tokens,
+    /// One capacity of the bucket for each loss of state.
+    emptied: Tokens,
     evicted: Tokens,
 }
 
@@ -86,7 +96,7 @@ impl Verdict {
     /// Reports whether the allowances were too large for the judgement to prove anything.
     #[must_use]
     pub fn is_slack(&self) -> bool {
-        (self.slack + self.lost) * 100 > self.bound * MOST_SLACK
+        (self.slack + self.emptied) * 100 > self.quotas * MOST_SLACK
     }
 
     fn is_over(&self) -> bool {
@@ -100,7 +110,10 @@ impl Verdict {
             let amount = gift.map_or(0, |gift| gift.amount);
             self.bound += amount;
             match (call.kind, call.outcome) {
-                (Kind::Lost, _) => self.lost += amount - whole.refill(rules.wait),
+                (Kind::Lost, _) => {
+                    self.lost += amount - whole.refill(rules.wait);
+                    self.emptied += whole.capacity;
+                }
                 (_, Outcome::Unknown) => self.unknown += 1,
                 (Kind::Cancel, _) => {}
                 (Kind::Refund | Kind::Reset, _) => self.gifts += 1,
@@ -115,7 +128,9 @@ impl Verdict {
         let first = calls.iter().map(|call| call.start).min().unwrap_or(0);
         let last = calls.iter().map(|call| call.end).max().unwrap_or(0);
         let takes = self.granted + self.charged - before;
-        self.bound += whole.capacity + whole.refill(last - first);
+        let quota = whole.capacity + whole.refill(last - first);
+        self.quotas += quota;
+        self.bound += quota;
         self.slack += Tokens::from(takes) * whole.refill(rules.tick);
         self.slack += whole.refill(rules.tick + rules.skew);
     }

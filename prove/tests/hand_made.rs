@@ -502,3 +502,29 @@ fn what_is_allowed_on_top_must_not_exceed_a_hundredth_of_the_bound() {
     assert!(is_slack(&losses, Rules::EXACT));
     assert!(is_slack(&losses[..3], allowed(6.0)));
 }
+
+#[test]
+fn the_calls_of_the_machine_do_not_change_what_a_log_proves() {
+    let lost = |at: u32| call(Kind::Lost, Outcome::Done, f64::from(at), f64::from(at), 0);
+    let losses: Vec<Call> = (1..=6).map(|nth| lost(100 * nth)).collect();
+    // Before each loss, a charge leaves a debt, which is forgotten with the bucket.
+    let charged = |loss: &Call| [charge_at(loss.start), *loss];
+    let in_debt: Vec<Call> = losses[..5].iter().flat_map(charged).collect();
+    assert!(!is_slack(&in_debt, Rules::EXACT));
+    // Refunds raise the bound, but no number of them makes up for a loss.
+    let refunds = (0..500).map(|nth| {
+        let at = f64::from(nth) + 0.5;
+        call(Kind::Refund, Outcome::Done, at, at, 2)
+    });
+    let refunded: Vec<Call> = losses.iter().copied().chain(refunds).collect();
+    assert!(is_slack(&refunded, Rules::EXACT));
+}
+
+/// Returns a charge of 50 tokens that ends right before an instant.
+fn charge_at(instant: u64) -> Call {
+    Call {
+        start: instant - 2,
+        end: instant - 1,
+        ..call(Kind::Charge, Outcome::Done, 0.0, 0.0, 50)
+    }
+}
