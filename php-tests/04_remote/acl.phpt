@@ -11,7 +11,7 @@ $redis = RedisServer::start();
 $commands = ['+evalsha', '+eval', '+get', '+set', '+time', '+pttl'];
 $allow = fn (array $commands) => $redis->command('ACL', 'SETUSER', 'limiter', 'reset', 'on', '>secret', '~tokenbucket:*', ...$commands);
 $storage = fn (string $prefix = 'tokenbucket:') => new TokenBucketStorageRedis(
-    "unix://$redis->socket?user=limiter&password=secret", $prefix, is_slow() ? 10.0 : 1.0, TokenBucket\OnFailure::Throw, false,
+    "unix://$redis->socket?user=limiter&password=secret", $prefix, PATIENCE, TokenBucket\OnFailure::Throw, false,
 );
 $bucket = new TokenBucket($storage(), 'x', 5, 0.001);
 $allow($commands);

@@ -13,7 +13,7 @@ $other = RedisServer::start();
 $memcached = MemcachedServer::startTcp();
 $proxy = new Proxy("unix://$redis->socket");
 $here = fn (string $prefix, int $database = 0, bool $hints = false) => new TokenBucketStorageRedis(
-    "redis://127.0.0.1:$proxy->port/$database", $prefix, 5.0, TokenBucket\OnFailure::Throw, $hints,
+    "redis://127.0.0.1:$proxy->port/$database", $prefix, PATIENCE, TokenBucket\OnFailure::Throw, $hints, LASTING,
 );
 /** Returns the number of scripts that the server has run. */
 $scripts = function () use ($redis): int {

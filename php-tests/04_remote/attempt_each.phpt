@@ -9,14 +9,13 @@ require __DIR__ . '/../../testkit/php/servers.php';
 require __DIR__ . '/../../testkit/php/proxy.php';
 require __DIR__ . '/../../testkit/php/processes.php';
 
-const PATIENCE = 5.0;
 $redis = RedisServer::start();
 $memcached = [MemcachedServer::startTcp(), MemcachedServer::startTcp()];
 $proxies = ['Redis' => [new Proxy("unix://$redis->socket")], 'Memcached' => array_map(fn ($server) => new Proxy("tcp://127.0.0.1:$server->port"), $memcached)];
 $storage = function (string $kind, string $prefix, bool $hints = false) use ($proxies): TokenBucketStorage {
     $servers = array_map(fn ($proxy) => "127.0.0.1:$proxy->port", $proxies[$kind]);
     $servers[0] = ($kind === 'Redis' ? 'redis://' : '') . $servers[0];
-    return new ("TokenBucketStorage$kind")(implode(',', $servers), $prefix, PATIENCE, TokenBucket\OnFailure::Throw, $hints);
+    return new ("TokenBucketStorage$kind")(implode(',', $servers), $prefix, PATIENCE, TokenBucket\OnFailure::Throw, $hints, LASTING);
 };
 $trips = function (string $kind, string $what, callable $call) use ($proxies): void {
     $before = array_map(fn ($proxy) => $proxy->counts(), $proxies[$kind]);

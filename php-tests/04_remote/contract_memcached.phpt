@@ -18,7 +18,7 @@ $lists = [
 ];
 foreach ($lists as $name => $servers) {
     foreach ([true, false] as $hints) {
-        $storage = new TokenBucketStorageMemcached($servers, "$name " . json_encode($hints) . ':', is_slow() ? 20.0 : 2.0, TokenBucket\OnFailure::Throw, $hints);
+        $storage = new TokenBucketStorageMemcached($servers, "$name " . json_encode($hints) . ':', PATIENCE, TokenBucket\OnFailure::Throw, $hints, LASTING);
         (new Contract("$name, hints " . json_encode($hints), $storage, $sleep))->check();
     }
 }

@@ -21,7 +21,7 @@ if (!is_slow()) {
 }
 foreach ($dsns as $name => $dsn) {
     foreach ([true, false] as $hints) {
-        $storage = new TokenBucketStorageRedis($dsn, "$name " . json_encode($hints) . ':', is_slow() ? 20.0 : 2.0, TokenBucket\OnFailure::Throw, $hints);
+        $storage = new TokenBucketStorageRedis($dsn, "$name " . json_encode($hints) . ':', PATIENCE, TokenBucket\OnFailure::Throw, $hints, LASTING);
         (new Contract("$name, hints " . json_encode($hints), $storage, $sleep))->check();
     }
 }

@@ -72,7 +72,7 @@ foreach (Store::each() as $kind => $store) {
     });
     change('ClientThrottle', fn () => results('-+', fn () => (new ClientThrottle($store->storage(OnFailure::Local, 'ct:')))->check('id', 1)));
     if ($kind === 'Redis') {
-        change('LeakyBucket', fn () => results('+-', fn () => (new LeakyBucket($store->storage(OnFailure::Local, 'lb:'), 30, 1))->request('c', 'a')));
+        change('LeakyBucket', fn () => results('+-', fn () => (new LeakyBucket($store->storage(OnFailure::Local, 'lb:'), 86400, 1))->request('c', 'a')));
         change('RateLimiter', function () use ($store): void {
             $limiter = new RateLimiter('key', 1, 60);
             $limiter->redis = $store->storage(OnFailure::Local, 'rl:');

@@ -11,7 +11,6 @@ require __DIR__ . '/outage.inc.php';
 use TokenBucket\OnFailure;
 
 Warnings::collect();
-$patient = is_slow() ? 20.0 : 2.0;
 foreach (Store::each() as $kind => $store) {
     $server = $store->server;
     $values = ['text' => 'hello', 'empty' => '', 'spaces' => ' 5', 'sign' => '-5', 'fraction' => '1.5', 'exponent' => '1e15',
@@ -38,7 +37,7 @@ foreach (Store::each() as $kind => $store) {
         check(strlen($before) > 1, "$kind: $name is there");
         foreach (OnFailure::cases() as $policy) {
             $class = "TokenBucketStorage$kind";
-            $bucket = new TokenBucket(new $class("unix://$server->socket", 'p:', $patient, $policy), $name, 2, 0.001);
+            $bucket = new TokenBucket(new $class("unix://$server->socket", 'p:', PATIENCE, $policy), $name, 2, 0.001);
             $granted = 0;
             foreach (['consume', 'attempt', 'peek', 'refund', 'reset', 'consume', 'consume', 'consume'] as $method) {
                 try {
@@ -65,7 +64,7 @@ foreach (Store::each() as $kind => $store) {
     // A value longer than a pipeline's replies fails only its own bucket.
     $long = str_repeat('x', 200_000);
     $kind === 'Redis' ? $server->command('SET', 'p:long', $long) : $server->command('set p:long 0 0 ' . strlen($long) . "\r\n$long", 'STORED');
-    $storage = new ("TokenBucketStorage$kind")("unix://$server->socket", 'p:', $patient, OnFailure::Deny);
+    $storage = new ("TokenBucketStorage$kind")("unix://$server->socket", 'p:', PATIENCE, OnFailure::Deny);
     $each = TokenBucket::attemptEach(array_map(fn ($name) => new TokenBucket($storage, $name, 2, 0.001), ['a', 'long', 'b', 'text', 'c']));
     echo implode(' ', array_column($each, 'reason')), "\n";
     $state = $store->state();

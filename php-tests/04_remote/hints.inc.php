@@ -6,8 +6,6 @@ require __DIR__ . '/../../testkit/php/processes.php';
 require __DIR__ . '/../../testkit/php/servers.php';
 require __DIR__ . '/../../testkit/php/proxy.php';
 
-const AGE = 0.8;
-
 /** Calls $test with each kind of store. */
 function on_each_store(Closure $test): void
 {
@@ -20,16 +18,16 @@ function on_each_store(Closure $test): void
     foreach ($stores as $kind => [$proxy, $scheme]) {
         $class = "TokenBucketStorage$kind";
         $address = "{$scheme}127.0.0.1:$proxy->port";
-        $storage = fn (bool $hints = true, float $age = AGE) => new $class($address, 'p:', 2.0, TokenBucket\OnFailure::Throw, $hints, $age);
-        $bucket = fn (string $name, int $capacity = 5, float $rate = 0.001) => new TokenBucket($storage(), $name, $capacity, $rate);
+        $storage = fn (bool $hints = true, float $age = LASTING) => new $class($address, 'p:', PATIENCE, TokenBucket\OnFailure::Throw, $hints, $age);
+        $bucket = fn (string $name, int $capacity = 5, float $rate = 0.001, float $age = LASTING) => new TokenBucket($storage(age: $age), $name, $capacity, $rate);
         $asked = function (callable $call) use ($proxy): array {
             $before = $proxy->roundTrips();
             return [$call(), $proxy->roundTrips() - $before];
         };
         // A separate php process acts as another host, because it has another segment.
         $elsewhere = fn (string $name, string $call) => php_run(sprintf(
-            'echo json_encode((new TokenBucket(new %s(%s, "p:", 2.0), %s, 5, 0.001))->%s);',
-            $class, var_export($address, true), var_export($name, true), $call
+            'echo json_encode((new TokenBucket(new %s(%s, "p:", %F), %s, 5, 0.001))->%s);',
+            $class, var_export($address, true), PATIENCE, var_export($name, true), $call
         ));
         $is = fn (mixed $expected, mixed $found, string $what) => check($expected === $found, "$kind: $what: " . json_encode($found));
         $test($kind, $bucket, $asked, $is, $storage, $elsewhere, $class, $address);

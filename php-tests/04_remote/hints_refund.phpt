@@ -2,14 +2,6 @@
 A refund or reset on the same host removes the cached denial
 --EXTENSIONS--
 pcntl
---SKIPIF--
-<?php
-if (getenv('USE_ZEND_ALLOC') === '0') {
-    die('skip times matter');
-}
-?>
---FLAKY--
-It compares times, which a busy machine delays.
 --FILE--
 <?php
 require __DIR__ . '/hints.inc.php';

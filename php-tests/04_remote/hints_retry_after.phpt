@@ -2,22 +2,16 @@
 A bucket grants after the retryAfter of a cached denial
 --EXTENSIONS--
 pcntl
---SKIPIF--
-<?php
-if (getenv('USE_ZEND_ALLOC') === '0') {
-    die('skip times matter');
-}
-?>
 --FILE--
 <?php
 require __DIR__ . '/hints.inc.php';
 
 on_each_store(function (string $kind, Closure $bucket, Closure $asked, Closure $is) {
     // Waiting for retryAfter is enough, whether the denial is cached or not.
-    foreach ([[3, 20.0], [1, 7.0], [10, 300.0]] as [$capacity, $rate]) {
+    foreach ([[3, 20.0], [1, 7.0], [10, 100.0]] as [$capacity, $rate]) {
         for ($round = 0; $round < 3; $round++) {
             // On a busy machine a bucket may be full again before the third call. Then another one
-            // is used.
+            // is used. The bound of a cached denial is early by at most the time of a call.
             $try = 0;
             do {
                 $began = hrtime(true);
@@ -25,9 +19,11 @@ on_each_store(function (string $kind, Closure $bucket, Closure $asked, Closure $
                 $quick->consume($capacity);
                 $quick->consume($capacity);
                 [$decision, $trips] = $asked(fn () => $quick->attempt($capacity));
-            } while ((hrtime(true) - $began) / 1e9 >= $capacity / $rate && $try < 10);
+                $took = (hrtime(true) - $began) / 1e9;
+            } while (2 * $took >= $capacity / $rate && $try < 1000);
             $is([false, 0], [$decision->allowed, $trips], 'told');
-            check($decision->retryAfter > 0 && $decision->retryAfter <= $capacity / $rate + 0.05, "$kind: retryAfter $decision->retryAfter");
+            // The error of a cached denial is at most the time of the call that was denied.
+            check($decision->retryAfter > 0 && $decision->retryAfter <= $capacity / $rate + $took, "$kind: retryAfter $decision->retryAfter");
             usleep((int) ceil($decision->retryAfter * 1e6));
             $is(true, $quick->consume($capacity), "granted after retryAfter of $rate");
         }
@@ -35,7 +31,7 @@ on_each_store(function (string $kind, Closure $bucket, Closure $asked, Closure $
     $waiting = $bucket('waiting', 2, 10.0);
     $waiting->consume(2);
     $waiting->consume(2);
-    $is(true, $waiting->wait(5, 2)->allowed, 'wait() on a told denial');
+    $is(true, $waiting->wait(500, 2)->allowed, 'wait() on a told denial');
 });
 ?>
 --EXPECT--

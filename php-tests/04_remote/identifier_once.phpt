@@ -44,8 +44,8 @@ $pdo->prepare();
 $native = [
     'shared memory' => new TokenBucketStorageSharedMemory,
     'memory' => new TokenBucketStorageMemory,
-    'redis' => new TokenBucketStorageRedis("unix://$redis->socket"),
-    'memcached' => new TokenBucketStorageMemcached("unix://$memcached->socket"),
+    'redis' => new TokenBucketStorageRedis("unix://$redis->socket", timeout: PATIENCE),
+    'memcached' => new TokenBucketStorageMemcached("unix://$memcached->socket", timeout: PATIENCE),
     'sqlite' => $pdo,
 ];
 $calls = [

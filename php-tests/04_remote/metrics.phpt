@@ -28,15 +28,15 @@ foreach (Store::each() as $kind => $store) {
     for ($i = 0; $i < 8; $i++) {
         check($bucket->consume() === $i < 3, "call $i");
     }
-    $seconds = (hrtime(true) - $before) / 1e9;
     check([$decisions('granted', 'store'), $decisions('denied', 'store'), $decisions('denied', 'denial_cache')] === [3.0, 1.0, 4.0], 'decisions');
     check($decisions('granted', 'denial_cache') === null || $decisions('granted', 'denial_cache') === 0.0, 'the cache only denies');
     check($histogram() === 4.0, "{$histogram()} calls");
     $bucket->peek();
     $bucket->refund();
+    $seconds = (hrtime(true) - $before) / 1e9;
     check($histogram() === 6.0, "{$histogram()} calls with peek and refund");
     $sum = $read()->value('tokenbucket_store_duration_seconds_sum', $of);
-    check($sum > 0.0 && $sum < $seconds + 5.0, "$sum of $seconds seconds");
+    check($sum > 0.0 && $sum <= $seconds, "$sum of $seconds seconds");
     check($read()->value('tokenbucket_store_up', $of) === 1.0, 'up');
 
     // Another timeout has another breaker, but belongs to the same server.
@@ -50,15 +50,23 @@ foreach (Store::each() as $kind => $store) {
     check(array_sum(array_column(TokenBucket\status()['stores'], 'calls')) === TokenBucket\status()['remote']['asked'], 'all calls');
 
     $store->server->kill();
+    $openings = fn () => $read()->value('tokenbucket_store_breaker_openings_total', $of);
     foreach ([OnFailure::Local, OnFailure::Allow, OnFailure::Deny] as $policy) {
         $failing = new TokenBucket($store->storage($policy, 'api:'), $policy->name, 1, 0.001);
-        $failing->consume();
-        $failing->consume();
+        foreach ([1, 2] as $call) {
+            $was_open = $openings() > 0;
+            $failing->consume();
+            if (!$was_open && $openings() > 0) {
+                $failures = $read()->sum('tokenbucket_store_failures_total', $of);
+                check($failures === 3.0, "$failures failures open the breaker");
+            }
+        }
     }
     check([$decisions('granted', 'fallback'), $decisions('denied', 'fallback')] === [3.0, 3.0], 'fallbacks');
     $metrics = $read();
     $failures = $metrics->sum('tokenbucket_store_failures_total', $of);
-    check($failures === 3.0, "$failures failures open the breaker");
+    // A busy machine may also probe the store.
+    check($failures >= 3.0, "$failures failures");
     check($failures === $metrics->value('tokenbucket_store_failures_total', ['cause' => 'connect'] + $of)
         + $metrics->value('tokenbucket_store_failures_total', ['cause' => 'broken'] + $of), 'their causes');
     check($metrics->value('tokenbucket_store_failures_total', ['cause' => 'timeout'] + $of) === 0.0, 'causes without failures');
@@ -66,7 +74,7 @@ foreach (Store::each() as $kind => $store) {
     check($metrics->sum('tokenbucket_store_breakers', $of) === 2.0
         && $metrics->value('tokenbucket_store_breakers', ['state' => 'closed'] + $of) === 1.0, 'one breaker is open');
     check($metrics->value('tokenbucket_store_breaker_openings_total', $of) === 1.0, 'an opening');
-    check($histogram() === 10.0, 'failed calls have a duration, too');
+    check($histogram() === 7.0 + $failures, 'failed calls have a duration, too');
     $store->server->restart();
     check($store->is_back() && $read()->value('tokenbucket_store_up', $of) === 1.0, 'up again');
 }

@@ -5,10 +5,11 @@ require_once __DIR__ . '/../../testkit/php/servers.php';
 
 use TokenBucket\OnFailure;
 
-/**
- * The timeout of a call in seconds, which is enough for a working server and short in an outage.
- */
+/** The timeout of calls to a suspended server, in seconds. A busy server may miss it, too. */
 const TIMEOUT = 0.2;
+
+/** The least pause between two probes of a store that is down, in seconds. */
+const LEAST_PAUSE = 0.05;
 
 /** A server of a store. Creates storages and buckets on that server. */
 final class Store
@@ -24,15 +25,15 @@ final class Store
         yield 'Memcached' => new self(MemcachedServer::startUnix(), 'Memcached');
     }
 
-    public function storage(OnFailure $policy, string $prefix = 'p:', bool $hints = false): TokenBucketStorage
+    public function storage(OnFailure $policy, string $prefix = 'p:', bool $hints = false, float $timeout = PATIENCE): TokenBucketStorage
     {
         $class = "TokenBucketStorage$this->kind";
-        return new $class("unix://{$this->server->socket}", $prefix, is_slow() ? 2.0 : TIMEOUT, $policy, $hints);
+        return new $class("unix://{$this->server->socket}", $prefix, $timeout, $policy, $hints, LASTING);
     }
 
-    public function bucket(OnFailure $policy, string $name = 'x', int $capacity = 5): TokenBucket
+    public function bucket(OnFailure $policy, string $name = 'x', int $capacity = 5, float $timeout = PATIENCE): TokenBucket
     {
-        return new TokenBucket($this->storage($policy), $name, $capacity, 0.001);
+        return new TokenBucket($this->storage($policy, timeout: $timeout), $name, $capacity, 0.001);
     }
 
     /** Returns the store's row in status()['stores'], or an empty array. */
@@ -52,13 +53,11 @@ final class Store
         return $this->kind === 'Redis' ? "unix://{$this->server->socket}?db=0" : "memcached at unix://{$this->server->socket}";
     }
 
-    /**
-     * Calls the store until a call succeeds. Returns true on success, or false after five seconds.
-     */
-    public function is_back(): bool
+    /** Calls the store until a call succeeds. Returns true on success, or false after a minute. */
+    public function is_back(float $timeout = PATIENCE): bool
     {
-        $bucket = $this->bucket(OnFailure::Throw, 'probe');
-        for ($start = microtime(true); microtime(true) - $start < 5; usleep(20_000)) {
+        $bucket = $this->bucket(OnFailure::Throw, 'probe', timeout: $timeout);
+        for ($start = microtime(true); microtime(true) - $start < 60; usleep(20_000)) {
             try {
                 $bucket->peek();
                 return true;

@@ -44,7 +44,7 @@ foreach (Store::each() as $kind => $store) {
 
 echo "-- a cached denial counts as a decision of the store --\n";
 $server = RedisServer::start();
-$bucket = new TokenBucket(new TokenBucketStorageRedis("unix://$server->socket", timeout: 5.0), 'x', 1, 0.001);
+$bucket = new TokenBucket(new TokenBucketStorageRedis("unix://$server->socket", timeout: PATIENCE, hintMaxAge: LASTING), 'x', 1, 0.001);
 $bucket->consume();
 $bucket->consume();
 $changes = changes(function () use ($bucket, &$decision) {

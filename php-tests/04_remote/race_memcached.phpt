@@ -18,9 +18,10 @@ $trips = fn (): int => (int) $server->stats()['cmd_get'];
 race(fn (bool $hints) => new TokenBucketStorageMemcached(
     "unix://$server->socket",
     prefix: json_encode($hints),
-    timeout: 10.0,
+    timeout: PATIENCE,
     onFailure: TokenBucket\OnFailure::Throw,
     hints: $hints,
+    hintMaxAge: LASTING,
 ), $trips);
 ?>
 --EXPECTF--

@@ -20,9 +20,10 @@ $trips = function () use ($server): int {
 race(fn (bool $hints) => new TokenBucketStorageRedis(
     "unix://$server->socket",
     prefix: json_encode($hints),
-    timeout: 10.0,
+    timeout: PATIENCE,
     onFailure: TokenBucket\OnFailure::Throw,
     hints: $hints,
+    hintMaxAge: LASTING,
 ), $trips);
 ?>
 --EXPECTF--

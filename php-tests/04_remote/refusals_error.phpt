@@ -7,15 +7,14 @@ pcntl
 require __DIR__ . '/../../testkit/php/check.php';
 require __DIR__ . '/../../testkit/php/servers.php';
 
-$timeout = is_slow() ? 20.0 : 2.0;
 $throw = TokenBucket\OnFailure::Throw;
 $database = 0;
 // Uses a separate database for each bucket, so that failures of one bucket do not open the breaker
 // of another.
-$bucket = function (RedisServer $redis, string $userinfo = '', string $query = '') use (&$database, $timeout, $throw): TokenBucket {
+$bucket = function (RedisServer $redis, string $userinfo = '', string $query = '') use (&$database, $throw): TokenBucket {
     $database = ($database + 1) % 16;
     return new TokenBucket(
-        new TokenBucketStorageRedis("redis://{$userinfo}127.0.0.1:$redis->port/$database$query", 'p:', $timeout, $throw, false), 'x', 5, 0.001
+        new TokenBucketStorageRedis("redis://{$userinfo}127.0.0.1:$redis->port/$database$query", 'p:', PATIENCE, $throw, false), 'x', 5, 0.001
     );
 };
 $say = fn (string $what, callable $call) => print("$what: " . preg_replace(['~redis://127.0.0.1:\d+/\d+~', '/ script: .*| on @user.*/'], ['store', ''], thrown($call)) . "\n");
@@ -42,7 +41,7 @@ $say('a user who may do no more than needed', function () use ($bucket, $secured
 });
 
 $redis = RedisServer::start();
-$say('a database that there is not', fn () => (new TokenBucket(new TokenBucketStorageRedis("redis://127.0.0.1:$redis->port/16", 'p:', $timeout, $throw), 'x', 5, 1))->consume());
+$say('a database that there is not', fn () => (new TokenBucket(new TokenBucketStorageRedis("redis://127.0.0.1:$redis->port/16", 'p:', PATIENCE, $throw), 'x', 5, 1))->consume());
 check($redis->command('DBSIZE') === 0, 'no other database is used instead: ' . json_encode($redis->command('KEYS', '*')));
 $redis->command('CONFIG', 'SET', 'maxmemory', '1');
 $say('no memory', fn () => $bucket($redis)->consume());
@@ -60,7 +59,7 @@ $tell = function (string $line) use ($held): string {
 $tell('CLIENT KILL TYPE normal');
 check($tell('CONFIG SET maxclients 1') === '+OK', 'one client is the most');
 $say('too many clients', fn () => $bucket($redis)->consume());
-$say('too many clients, without a database', fn () => (new TokenBucket(new TokenBucketStorageRedis("redis://127.0.0.1:$redis->port", 'p:', $timeout, $throw), 'x', 5, 1))->consume());
+$say('too many clients, without a database', fn () => (new TokenBucket(new TokenBucketStorageRedis("redis://127.0.0.1:$redis->port", 'p:', PATIENCE, $throw), 'x', 5, 1))->consume());
 check($tell('CONFIG SET maxclients 1000') === '+OK', 'more are fine');
 fclose($held);
 
@@ -73,7 +72,7 @@ foreach ([
     'its connections are killed' => fn () => $redis->command('CLIENT', 'KILL', 'TYPE', 'normal', 'SKIPME', 'yes'),
     'its connections were idle for too long' => function () use ($redis) {
         $redis->command('CONFIG', 'SET', 'timeout', '1');
-        usleep(2_500_000);
+        wait_for('the server ends idle connections', fn () => substr_count($redis->command('CLIENT', 'LIST'), "\n") === 1);
         $redis->command('CONFIG', 'SET', 'timeout', '0');
     },
     'it was restarted' => fn () => $redis->restart(),

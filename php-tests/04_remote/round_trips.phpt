@@ -9,8 +9,6 @@ require __DIR__ . '/../../testkit/php/servers.php';
 require __DIR__ . '/../../testkit/php/proxy.php';
 require __DIR__ . '/../../testkit/php/userland_bucket.php';
 
-const PATIENCE = 5.0;
-
 function trips(Proxy $proxy, string $what, callable $call): void
 {
     $before = $proxy->roundTrips();
@@ -30,6 +28,7 @@ foreach ($proxies as $name => $proxy) {
         timeout: PATIENCE,
         onFailure: TokenBucket\OnFailure::Throw,
         hints: $hints,
+        hintMaxAge: LASTING,
     );
     trips($proxy, 'a storage and a bucket', function () use ($make, &$storage, &$bucket) {
         $storage = $make(false);

@@ -11,9 +11,8 @@ require __DIR__ . '/outage.inc.php';
 use TokenBucket\OnFailure;
 
 $redis = RedisServer::start();
-$timeout = is_slow() ? 20.0 : 2.0;
 $bucket = fn (OnFailure $policy, int $database) => new TokenBucket(
-    new TokenBucketStorageRedis("redis://127.0.0.1:$redis->port/$database", 'p:', $timeout, $policy, false), 'x', 5, 0.001
+    new TokenBucketStorageRedis("redis://127.0.0.1:$redis->port/$database", 'p:', PATIENCE, $policy, false), 'x', 5, 0.001
 );
 $buckets = [$bucket(OnFailure::Local, 0), $bucket(OnFailure::Allow, 1)];
 /** Prints allowed and fallback of settle() on each bucket. */

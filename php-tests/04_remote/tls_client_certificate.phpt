@@ -14,7 +14,7 @@ $other = new TlsRedis;
 $database = 0;
 // Each database has a breaker of its own.
 $consume = fn (string $options) => (new TokenBucket(
-    new TokenBucketStorageRedis($tls->dsn(':hunter2@', database: ++$GLOBALS['database']) . $options, 'p:', 2.0, TokenBucket\OnFailure::Throw), 'x', 5, 1,
+    new TokenBucketStorageRedis($tls->dsn(':hunter2@', database: ++$GLOBALS['database']) . $options, 'p:', PATIENCE, TokenBucket\OnFailure::Throw), 'x', 5, 1,
 ))->consume();
 $say = fn (string $what, string $options) => print("$what: " . preg_replace(['~^.*/\d: ~', '~/\S*/~'], ['', '/…/'], thrown(fn () => $consume($options))) . "\n");
 $pair = fn (string $certificate, string $key) => "&certfile=$certificate&keyfile=$key";

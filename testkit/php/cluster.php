@@ -61,15 +61,3 @@ function is_complete(RedisServer $server, int $servers): bool
         && count($ranges) >= 3
         && min(array_map(count(...), $ranges)) >= 2 + $servers;
 }
-
-/** Waits until $condition returns true. Throws a RuntimeException after ten seconds. */
-function wait_for(string $what, callable $condition, float $seconds = 10): void
-{
-    $deadline = microtime(true) + $seconds;
-    while (!$condition()) {
-        usleep(10_000);
-        if (microtime(true) > $deadline) {
-            throw new RuntimeException("in vain: $what");
-        }
-    }
-}

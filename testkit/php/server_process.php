@@ -9,7 +9,7 @@
 abstract class ServerProcess
 {
     /** The seconds within which a server must start. */
-    private const PATIENCE = 10;
+    private const PATIENCE = 60;
 
     /** Kills the server and removes its folder when the input of the watchdog ends. */
     private const WATCHDOG = 'cat >/dev/null; kill -9 "-$1" "$1"; rm -rf "$2"';

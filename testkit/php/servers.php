@@ -1,5 +1,12 @@
 <?php
 require_once __DIR__ . '/server_process.php';
+require_once __DIR__ . '/wait_for.php';
+
+/** A timeout in seconds that a working server meets, however busy the machine is. */
+const PATIENCE = 30.0;
+
+/** A $hintMaxAge in seconds that no cached denial of a test reaches. */
+const LASTING = 3600.0;
 
 /** A Redis without persistence, on a port of 127.0.0.1 and a Unix socket. */
 class RedisServer extends ServerProcess
@@ -35,9 +42,9 @@ class RedisServer extends ServerProcess
      */
     public function command(string ...$words): mixed
     {
-        $stream = stream_socket_client("unix://$this->socket", $code, $error, 5)
+        $stream = stream_socket_client("unix://$this->socket", $code, $error, PATIENCE)
             ?: throw new RuntimeException($error);
-        stream_set_timeout($stream, 5);
+        stream_set_timeout($stream, (int) PATIENCE);
         if (in_array('--requirepass', $this->options, true)) {
             self::exchange($stream, ['AUTH', $this->option('--requirepass')]);
         }
@@ -60,7 +67,7 @@ class RedisServer extends ServerProcess
         if ($stream === false) {
             return false;
         }
-        stream_set_timeout($stream, 5);
+        stream_set_timeout($stream, (int) PATIENCE);
         fwrite($stream, "PING\r\n");
         return preg_match('/^(\+PONG|-NOAUTH)/', (string) fgets($stream)) === 1;
     }
@@ -176,9 +183,9 @@ final class MemcachedServer extends ServerProcess
 
     private static function exchange(string $address, string $command, string $last): array
     {
-        $stream = @stream_socket_client($address, $code, $error, 5)
+        $stream = @stream_socket_client($address, $code, $error, PATIENCE)
             ?: throw new RuntimeException($error);
-        stream_set_timeout($stream, 5);
+        stream_set_timeout($stream, (int) PATIENCE);
         fwrite($stream, "$command\r\n");
         $lines = [];
         while (($line = fgets($stream)) !== false) {
