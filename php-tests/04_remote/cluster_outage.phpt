@@ -17,8 +17,8 @@ require __DIR__ . '/../../testkit/php/cluster.php';
 require __DIR__ . '/../../testkit/php/processes.php';
 
 const WORKERS = 8;
-const SECONDS = 2.0;
-const TIMEOUT = 0.1;
+const CALLS = 50;
+const TIMEOUT = 2.0;
 
 $servers = start_cluster();
 $seeds = implode(',', array_map(fn ($server) => "127.0.0.1:$server->port", $servers));
@@ -30,52 +30,58 @@ $identifiers = function (int $server) use ($servers): array {
     return array_slice(array_filter(range(0, 99), $is_here), 0, 10);
 };
 $names = array_map($identifiers, [0, 1, 2]);
+/** Returns the failures of each server that were timeouts, and those of any cause. */
+$failures = function () use ($servers): array {
+    foreach ($servers as $index => $server) {
+        foreach (TokenBucket\status()['stores'] as $store) {
+            if (str_contains($store['name'], ":$server->port")) {
+                $causes[$index] = $store['causes'];
+            }
+        }
+    }
+    return [array_map(fn ($causes) => $causes['timeout'] ?? 0, $causes), array_map(array_sum(...), $causes)];
+};
 
-$results = in_processes(WORKERS, function (int $index, callable $barrier) use ($storage, $names, $servers): array {
+$results = in_processes(WORKERS, function (int $index, callable $barrier) use ($storage, $names, $servers, $failures): array {
     $buckets = array_map(fn ($names) => array_map(fn ($name) => new TokenBucket($storage, (string) $name, 1e6, 1), $names), $names);
-    // The times of calls for the keys of each server, and the fallback decisions.
-    $calls = function () use ($buckets): array {
-        [$times, $fallbacks] = [[[], [], []], [0, 0, 0]];
-        $end = hrtime(true) + SECONDS * 1e9;
-        for ($call = 0; ($now = hrtime(true)) < $end; $call++) {
-            $server = $call % 3;
-            $fallbacks[$server] += (int) $buckets[$server][intdiv($call, 3) % 10]->attempt()->fallback;
-            $times[$server][] = hrtime(true) - $now;
+    // Returns the number of fallback decisions for the keys of each server.
+    $calls = function (int $calls) use ($buckets): array {
+        $fallbacks = [0, 0, 0];
+        for ($call = 0; $call < $calls; $call++) {
+            foreach ($buckets as $server => $of) {
+                $fallbacks[$server] += (int) $of[$call % 10]->attempt()->fallback;
+            }
             usleep(1_000);
         }
-        return [$times, $fallbacks];
+        return $fallbacks;
     };
-    $calls();
-    $before = $calls();
+    wait_for('a worker is connected', fn () => $calls(1) === [0, 0, 0]);
+    $barrier();
+    $before = $failures();
     $barrier();
     $index === 0 && $servers[0]->signal('STOP');
     $barrier();
-    $after = $calls();
+    $start = hrtime(true);
+    $fallbacks = $calls(CALLS);
+    $barrier();
+    $seconds = (hrtime(true) - $start) / 1e9;
+    $after = $failures();
     $barrier();
     $index === 0 && $servers[0]->signal('CONT');
-    return [$before, $after];
+    return [$fallbacks, $before, $after, $seconds];
 });
-/** Returns the times of all workers' calls to servers, in order. */
-$times = function (int $phase, int ...$of) use ($results): array {
-    $all = array_merge(...array_map(fn ($result) => array_merge(...array_map(fn ($server) => $result[$phase][0][$server], $of)), $results));
-    sort($all);
-    return $all;
-};
-$fallbacks = fn (int $phase, int ...$of) => array_sum(array_map(fn ($result) => array_sum(array_map(fn ($server) => $result[$phase][1][$server], $of)), $results));
-$p99 = fn (array $times) => $times[(int) (0.99 * count($times))] / 1e3;
+$fallbacks = fn (int $server) => array_sum(array_map(fn ($result) => $result[0][$server], $results));
+[, $before, $after, $seconds] = $results[0];
+[$timeouts, $failed] = array_map(fn ($after, $before) => array_map(fn ($after, $before) => $after - $before, $after, $before), $after, $before);
 
-[$before, $after] = [$times(0, 1, 2), $times(1, 1, 2)];
-check($fallbacks(0, 0, 1, 2) === 0, 'all servers decide');
-check($fallbacks(1, 1, 2) === 0, 'the others decide all their calls: ' . $fallbacks(1, 1, 2));
-// Other tests run at the same time, so only a part of the timeout counts as a delay.
-check($p99($after) < max(2 * $p99($before), 0.2e6 * TIMEOUT), "99 % of the others' calls take {$p99($after)} µs, {$p99($before)} before");
-check(count($after) > 0.7 * count($before), 'about as many calls: ' . count($after) . ' and ' . count($before));
-$paid = count(array_filter($times(1, 0), fn ($time) => $time >= 0.8e9 * TIMEOUT));
-check($paid >= 3 && $paid <= 30, "$paid calls paid the timeout");
-check($fallbacks(1, 0) === count($times(1, 0)), 'this host decides for the hung server');
-if (getenv('TOKENBUCKET_SHOW')) {
-    printf("%d calls, %d paid, p99 %.0f us before and %.0f us after\n", count($after), $paid, $p99($before), $p99($after));
-}
+check([$fallbacks(1), $fallbacks(2)] === [0, 0], "the others decide all their calls: {$fallbacks(1)} and {$fallbacks(2)} fallbacks");
+check([$failed[1], $failed[2]] === [0, 0], 'no call to the others fails: ' . json_encode($failed));
+check($fallbacks(0) === WORKERS * CALLS, "this host decides for the hung server: {$fallbacks(0)} fallbacks");
+// Three failures open the breaker. Each worker may have begun two calls by then. After that, one
+// worker at a time probes the server, and each probe takes a timeout.
+$most = 2 * WORKERS + 1 + $seconds / TIMEOUT;
+check($timeouts[0] >= 3 && $timeouts[0] <= $most, "$timeouts[0] calls paid the timeout, $most at the most");
+check($timeouts[0] === $failed[0], 'no other failures: ' . json_encode($failed));
 echo "done\n";
 ?>
 --EXPECT--

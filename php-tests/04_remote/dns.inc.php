@@ -7,61 +7,51 @@ require __DIR__ . '/../../testkit/php/dns.php';
 
 use TokenBucket\OnFailure;
 
-/** A lookup that gets no reply takes a second. A call that makes no lookup takes 50 ms at most. */
-const LONG = 0.7;
+/** The number of workers, and of the calls of each. */
+const WORKERS = 8, CALLS = 20;
 
-function bucket(int $port, OnFailure $policy): TokenBucket
+function bucket(int $port, OnFailure $policy, float $timeout): TokenBucket
 {
-    return new TokenBucket(new TokenBucketStorageRedis("redis://store.test:$port", 'p', 0.05, $policy), 'x', 1e6, 1);
+    return new TokenBucket(new TokenBucketStorageRedis("redis://store.test:$port", 'p', $timeout, $policy), 'x', 1e6, 1);
 }
 
-/** Returns the number of workers of 8 that made a long call within a second. */
-function occupied(int $port): int
+/** Lets all workers call the store at once. Prints how many calls it decides, and the lookups. */
+function call_at_once(DnsServer $dns, int $port, float $timeout): void
 {
-    $slow = in_processes(8, function () use ($port): int {
-        $bucket = bucket($port, OnFailure::Local);
-        $slow = 0;
-        for ($start = microtime(true); microtime(true) - $start < 1; usleep(2_000)) {
-            $before = microtime(true);
-            $bucket->consume();
-            $slow += (int) (microtime(true) - $before > LONG);
+    $before = $dns->lookups();
+    $start = hrtime(true);
+    $fallbacks = array_sum(in_processes(WORKERS, function () use ($port, $timeout): int {
+        $bucket = bucket($port, OnFailure::Local, $timeout);
+        for ($fallbacks = $call = 0; $call < CALLS; $call++) {
+            $fallbacks += (int) $bucket->attempt()->fallback;
+            usleep(2_000);
         }
-        return $slow;
-    });
-    return count(array_filter($slow));
-}
-
-/** Returns the seconds until the store decides a call of a new worker. */
-function recovery(int $port): float
-{
-    return in_processes(1, function () use ($port): float {
-        $bucket = bucket($port, OnFailure::Throw);
-        for ($start = microtime(true); microtime(true) - $start < 10; usleep(5_000)) {
-            try {
-                $bucket->consume();
-                break;
-            } catch (TokenBucket\StorageException) {
-            }
-        }
-        return microtime(true) - $start;
-    })[0];
+        return $fallbacks;
+    }));
+    $seconds = (hrtime(true) - $start) / 1e9;
+    // A lookup takes a second if it gets no reply. For the next second, no worker makes a lookup.
+    $most = 1 + $seconds / 2;
+    $lookups = $dns->lookups() - $before;
+    echo WORKERS * CALLS - $fallbacks, ' calls decided by the store, ';
+    echo $lookups >= 1 && $lookups <= $most ? 'one worker at a time' : "$lookups lookups instead of at most $most", "\n";
 }
 
 $redis = RedisServer::start();
-$dns = new DnsServer();
-echo 'unknown: ', occupied($redis->port), " of 8 workers\n";
+$dns = new DnsServer($argv[1]);
+echo 'unknown: ';
+call_at_once($dns, $redis->port, 0.05);
 
 $dns->answer('127.0.0.1');
-// The failed lookup is cached for a second, and the breaker's pause is up to 4 s.
-echo 'answered: ', recovery($redis->port) < 8 ? 'decided by the store' : 'late', "\n";
+// The failed lookup is cached for a second.
+$says = fn () => thrown(fn () => bucket($redis->port, OnFailure::Throw, PATIENCE)->consume());
+wait_for('the store decides', fn () => $says() === 'nothing thrown');
+echo "answered: decided by the store\n";
 
 // A refused connection makes a worker look the name up again. The server is back before.
 $dns->answer();
 usleep(1_100_000);
 $redis->kill();
-thrown(fn () => bucket($redis->port, OnFailure::Throw)->consume());
+$says();
 $redis->restart();
-$workers = occupied($redis->port);
-$time = recovery($redis->port);
-echo 'hanging: ', $time < LONG ? 'decided by the store' : "late: $time", "\n";
-echo $workers <= 1 ? 'at most 1' : $workers, " of 8 workers\n";
+echo 'hanging: ';
+call_at_once($dns, $redis->port, PATIENCE);

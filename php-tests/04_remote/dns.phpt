@@ -18,7 +18,6 @@ require __DIR__ . '/../../testkit/php/dns.php';
 echo DnsServer::run_file(__DIR__ . "/dns.inc.php") ?? "skipped: the settings of the resolver cannot be replaced\n";
 ?>
 --EXPECT--
-unknown: 1 of 8 workers
+unknown: 0 calls decided by the store, one worker at a time
 answered: decided by the store
-hanging: decided by the store
-at most 1 of 8 workers
+hanging: 160 calls decided by the store, one worker at a time

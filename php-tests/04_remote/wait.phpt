@@ -11,32 +11,30 @@ require __DIR__ . '/../../testkit/php/proxy.php';
 
 use TokenBucket\OnFailure;
 
-$slow = is_slow();
 foreach (Store::each() as $kind => $store) {
     $proxy = new Proxy("unix://{$store->server->socket}");
     $class = "TokenBucketStorage$kind";
     foreach ([true, false] as $hints) {
         $storage = new $class(
-            ($kind === 'Redis' ? 'redis://' : '') . "127.0.0.1:$proxy->port", json_encode($hints), $slow ? 20.0 : 2.0, OnFailure::Throw, $hints
+            ($kind === 'Redis' ? 'redis://' : '') . "127.0.0.1:$proxy->port", json_encode($hints), PATIENCE, OnFailure::Throw, $hints
         );
         $bucket = new TokenBucket($storage, 'x', 2, 10);
+        $start = hrtime(true);
         check($bucket->wait(1, 2)->allowed, "$kind: at once");
         $before = $proxy->roundTrips();
-        $start = hrtime(true);
-        $decision = $bucket->wait(5, 2);
+        // A call that waited longer than for its tokens would take until the test is killed.
+        $decision = $bucket->wait(900, 2);
         $waited = (hrtime(true) - $start) / 1e9;
         $trips = $proxy->roundTrips() - $before;
         check($decision->allowed && $decision->remaining === 0.0, "$kind: granted");
-        check(($slow || $waited > 0.15) && $waited < ($slow ? 5 : 1.2), "$kind: waited $waited s");
+        check($waited >= 0.198, "$kind: waited $waited s");
         // The tokens are reserved in one round trip.
         check($trips === 1, "$kind: $trips round trips");
 
         $slowly = new TokenBucket($storage, 'slowly', 2, 0.001);
         $slowly->consume(2);
-        $start = hrtime(true);
-        $decision = $slowly->wait(5);
+        $decision = $slowly->wait(800);
         check(!$decision->allowed && $decision->reason === 'insufficient_tokens' && $decision->retryAfter > 900, "$kind: in vain");
-        check((hrtime(true) - $start) / 1e9 < 2, "$kind: in vain, at once");
         $before = $proxy->roundTrips();
         check($slowly->wait(5, 3)->reason === 'exceeds_capacity' && $proxy->roundTrips() === $before, "$kind: more than the capacity");
         check(!$slowly->wait(0)->allowed, "$kind: no time");
@@ -45,25 +43,31 @@ foreach (Store::each() as $kind => $store) {
     // Processes that wait for the same bucket are granted exactly its tokens.
     $storage = $store->storage(OnFailure::Throw, 'many:', true);
     $bucket = new TokenBucket($storage, 'x', 5, 20);
-    $bucket->consume(5);
     $start = hrtime(true);
+    $bucket->consume(5);
     $granted = array_sum(in_processes(4, function () use ($bucket): int {
         $granted = 0;
         for ($i = 0; $i < 5; $i++) {
-            $granted += (int) $bucket->wait(20)->allowed;
+            $granted += (int) $bucket->wait(900)->allowed;
         }
         return $granted;
     }));
     $took = (hrtime(true) - $start) / 1e9;
-    check($granted === 20 && $took >= 0.75 && $took < ($slow ? 20 : 3), "$kind: $granted granted in $took s");
+    check($granted === 20 && $took >= 0.99, "$kind: $granted granted in $took s");
 
     // The server is killed during the wait, after the tokens were reserved.
     set_error_handler(fn () => true);
-    $bucket = new TokenBucket($store->storage(OnFailure::Deny, 'outage:'), 'x', 1, 0.8);
+    $address = ($kind === 'Redis' ? 'redis://' : '') . "127.0.0.1:$proxy->port";
+    $bucket = new TokenBucket(new $class($address, 'outage:', PATIENCE, OnFailure::Deny, false), 'x', 1, 0.8);
     $bucket->consume();
-    in_processes(2, function (int $index) use ($store, $bucket, $kind): void {
+    in_processes(2, function (int $index, callable $barrier) use ($store, $proxy, $bucket, $kind): void {
+        // After this call, wait() makes one round trip, which reserves the tokens.
+        $index === 1 && $bucket->peek();
+        $barrier();
+        $before = $proxy->counts()['reply_bytes'];
+        $barrier();
         if ($index === 0) {
-            usleep(100_000);
+            wait_for('the tokens are reserved', fn () => $proxy->counts()['reply_bytes'] > $before);
             send_signal('KILL', $store->server->pid);
             return;
         }

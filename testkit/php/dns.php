@@ -5,17 +5,15 @@
  */
 final class DnsServer
 {
-    /** The address of the server. No other test uses it. */
-    public const ADDRESS = '127.77.53.53';
-
     /** @var resource */
     private $process;
     /** @var array<resource> */
     private array $pipes = [];
 
-    public function __construct()
+    /** @param string $address a loopback address */
+    public function __construct(string $address)
     {
-        $command = [PHP_BINARY, '-n', __FILE__, 'serve'];
+        $command = [PHP_BINARY, '-n', __FILE__, 'serve', $address];
         $this->process = proc_open($command, [['pipe', 'r'], ['pipe', 'w'], STDERR], $this->pipes);
         fgets($this->pipes[1]);
     }
@@ -27,27 +25,41 @@ final class DnsServer
         fgets($this->pipes[1]);
     }
 
+    /** Returns the number of lookups that have asked the server. */
+    public function lookups(): int
+    {
+        fwrite($this->pipes[0], "count\n");
+        return (int) fgets($this->pipes[1]);
+    }
+
     /**
      * Runs a PHP file in a process whose resolver uses this server and waits a second for a reply.
-     * Returns the printed text, or null if the mount of the resolver's settings fails.
+     * The file gets the server's address as its argument. Returns the printed text, or null if the
+     * mount of the resolver's settings fails.
      */
     public static function run_file(string $file): ?string
     {
         $folder = temporary_folder();
-        file_put_contents("$folder/resolv.conf", 'nameserver ' . self::ADDRESS . "\noptions timeout:1 attempts:1\n");
+        // Tests that run at the same time use different addresses.
+        $pid = getmypid();
+        $address = '127.' . (64 + ($pid >> 16)) . '.' . ($pid >> 8 & 255) . '.' . ($pid & 255);
+        file_put_contents("$folder/resolv.conf", "nameserver $address\noptions timeout:1 attempts:1\n");
         $mount = "mount --bind $folder/resolv.conf /etc/resolv.conf";
         exec('unshare -m sh -c ' . escapeshellarg($mount) . ' 2>&1', $output, $code);
-        $php = php_command() . ' -f ' . escapeshellarg($file);
+        $php = php_command() . ' -f ' . escapeshellarg($file) . " $address";
         return $code === 0 ? shell_exec('unshare -m sh -c ' . escapeshellarg("$mount && exec $php 2>&1")) : null;
     }
 
-    /** Serves until the standard input ends. Each line of the input has the addresses to answer. */
-    public static function serve(): void
+    /**
+     * Serves until the standard input ends. Each line of the input has the addresses to answer, or
+     * requests the number of lookups. A lookup asks for both types of addresses from one port.
+     */
+    public static function serve(string $address): void
     {
-        $socket = stream_socket_server('udp://' . self::ADDRESS . ':53', $code, $error, STREAM_SERVER_BIND)
+        $socket = stream_socket_server("udp://$address:53", $code, $error, STREAM_SERVER_BIND)
             ?: exit("$error\n");
         echo "ready\n";
-        $addresses = [];
+        $addresses = $clients = [];
         while (true) {
             [$read, $none] = [[$socket, STDIN], null];
             stream_select($read, $none, $none, null);
@@ -56,13 +68,18 @@ final class DnsServer
                 if ($line === false) {
                     return;
                 }
+                if ($line === "count\n") {
+                    echo count($clients), "\n";
+                    continue;
+                }
                 $addresses = array_filter(explode(' ', trim($line)));
                 echo "set\n";
-            } elseif ($addresses !== []) {
-                $query = stream_socket_recvfrom($socket, 512, 0, $client);
-                stream_socket_sendto($socket, self::reply($query, $addresses), 0, $client);
             } else {
-                stream_socket_recvfrom($socket, 512, 0, $client);
+                $query = stream_socket_recvfrom($socket, 512, 0, $client);
+                $clients[$client] = true;
+                if ($addresses !== []) {
+                    stream_socket_sendto($socket, self::reply($query, $addresses), 0, $client);
+                }
             }
         }
     }
@@ -85,5 +102,5 @@ final class DnsServer
 }
 
 if (($argv[1] ?? '') === 'serve' && realpath($argv[0]) === __FILE__) {
-    DnsServer::serve();
+    DnsServer::serve($argv[2]);
 }
