@@ -11,7 +11,7 @@ echo "-- zero tokens --\n";
 var_dump($bucket->consume(0), $bucket->consume(0.0), $bucket->consume(-0.0), $bucket->peek()->remaining);
 var_dump($bucket->consume(10), $bucket->consume(0));
 echo "-- in debt --\n";
-$storage->bootstrap('debt', microtime(true) + 5);
+$storage->bootstrap('debt', $storage->now() + 5);
 $debtor = new TokenBucket($storage, 'debt', 10, 1);
 var_dump($debtor->consume(0), $debtor->consume(1), $debtor->peek(0)->remaining);
 $storage->advance(4);

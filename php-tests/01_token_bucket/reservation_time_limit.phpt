@@ -2,7 +2,6 @@
 wait() ends at the time limit, and gives its tokens back
 --EXTENSIONS--
 pcntl
-posix
 --SKIPIF--
 <?php
 require __DIR__ . '/../../testkit/php/check.php';
@@ -15,19 +14,16 @@ if (PHP_ZTS) {
 ?>
 --FILE--
 <?php
+require __DIR__ . '/../../testkit/php/processes.php';
+
 set_time_limit(100);
-$bucket = new TokenBucket(new TokenBucketStorageSharedMemory, 'x', 1, 0.1);
+$bucket = new TokenBucket(new TokenBucketStorageSharedMemory, 'x', 1, 0.001);
 $bucket->consume();
 register_shutdown_function(function () use ($bucket) {
     echo $bucket->peek(0)->remaining, "\n";
 });
 // PHP's timer sends this signal.
-$parent = getmypid();
-if (pcntl_fork() === 0) {
-    usleep(400_000);
-    posix_kill($parent, SIGPROF);
-    posix_kill(getmypid(), SIGKILL);
-}
+signal_during_sleep('PROF');
 try {
     $bucket->reserve()->wait();
 } finally {

@@ -18,20 +18,27 @@ use TokenBucket\Decision;
 
 $storage = fn () => new TokenBucketStorageSharedMemory;
 $quotas = [
-    [900_000, 0.001], [900_000, 0.001], [20, 40_000], [5, 20_000], [100, 80_000], [10, 40_000], [50, 40_000], [1000, 100_000],
+    [900_000, 0.001], [900_000, 0.001], [20, 10_000], [5, 5_000], [100, 20_000], [10, 10_000], [50, 10_000], [1000, 25_000],
 ];
 $buckets = array_map(fn (array $quota) => [...$quota, $storage], $quotas);
 $calls = BatchCampaign::size(20_000);
 
+$conflicts = fn () => TokenBucket\status()['shared_memory']['conflicts'];
+$before = $conflicts();
 $campaign = (new BatchCampaign($buckets, TokenBucket::attemptAll(...)))->run($calls);
+$conflicts = $conflicts() - $before;
 $verdict = $campaign->judge();
 $text = json_encode($verdict) . " in $campaign->seconds s, $campaign->kills kills";
 check($verdict['above'] === 0, "above the bound: $text");
 check($verdict['excess'] === 0, "lost or gained tokens: $text");
 check($verdict['lost'] <= 9 * $campaign->kills && $campaign->kills > 0, "lost by killed calls: $text");
 check($verdict['wrong'] < 0.001 * $verdict['calls'], "wrong denials: $text");
-check($verdict['granted'] > 0.02 * $verdict['calls'] && $verdict['granted'] < 0.9 * $verdict['calls'], "not contended: $text");
-check($campaign->seconds < 8 * $calls * 100e-6, "slow: $text");
+// On a machine that is ten times slower, the buckets grant most of the calls.
+check($verdict['granted'] > 0.002 * $verdict['calls'] && $verdict['granted'] < 0.99 * $verdict['calls'], "not contended: $text");
+// A batch swaps six words at most, three of them to undo its swaps. Each swap can make a swap of
+// each of the other seven processes fail. More conflicts would be loops in which no process
+// succeeds.
+check($conflicts <= 7 * 6 * $verdict['calls'], "$conflicts conflicts: $text");
 
 // Controls: an application that takes from one bucket after the other. If one denies, it gives the
 // earlier tokens back late and as a whole, or never.

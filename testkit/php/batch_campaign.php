@@ -21,7 +21,9 @@
  *   that a batch takes and gives back explain no denial of another call. A killed call counts as
  *   granted. A denial for another reason than missing tokens is wrong, too. An exact bucket would
  *   have granted the call. So from then on, its tokens count as taken, and one lost token makes one
- *   denial wrong, not every later one.
+ *   denial wrong, not every later one. A batch that the kernel suspends between two swaps makes the
+ *   more denials wrong, the busier the machine is. So after a wrong denial, the denials that start
+ *   before the end of a batch that ran during it, and that another bucket denied, are not counted.
  * - **No lost tokens.** A bucket that refills no token during the test lacks exactly the granted
  *   tokens, and at most the tokens of the killed calls.
  *
@@ -180,7 +182,7 @@ final class BatchCampaign
             $sum['wrong'] += count(array_keys($results, self::OTHER_REASON));
         }
         foreach ($this->tokenBuckets() as $id => $bucket) {
-            [$taken, $denied] = $this->calls($files, $id);
+            [$taken, $denied, $undone] = $this->calls($files, $id);
             [$capacity, $rate] = $this->buckets[$id];
             $certain = array_filter($taken, fn (array $call) => $call[3]);
             if ($rate < 1) {
@@ -192,7 +194,7 @@ final class BatchCampaign
                 $rate = 0;
             }
             $sum['above'] += self::above($certain, $capacity * self::TOKEN, (int) $rate);
-            $sum['wrong'] += self::wrong($taken, $denied, $capacity * self::TOKEN, (int) $rate);
+            $sum['wrong'] += self::wrong($taken, $denied, $undone, $capacity * self::TOKEN, (int) $rate);
         }
         array_map(unlink(...), $files);
         rmdir($this->folder);
@@ -200,12 +202,12 @@ final class BatchCampaign
     }
 
     /**
-     * Returns the calls that took tokens from a bucket, and those that it denied: start, end, cost,
-     * and false for a killed call.
+     * Returns the calls that took tokens from a bucket, those that it denied, and those that another
+     * bucket denied: start, end, cost, and false for a killed call.
      */
     private function calls(array $files, int $id): array
     {
-        $taken = $denied = [];
+        $taken = $denied = $undone = [];
         foreach ($files as $file) {
             foreach (str_split(file_get_contents($file), 23) as $record) {
                 if (strlen($record) !== 14 && strlen($record) !== 23) {
@@ -227,10 +229,12 @@ final class BatchCampaign
                     $taken[] = [$start, $end, ord($cost), true];
                 } elseif ($result === 1 + $id) {
                     $denied[] = [$start, $end, ord($cost), true];
+                } else {
+                    $undone[] = [$start, $end, ord($cost), true];
                 }
             }
         }
-        return [$taken, $denied];
+        return [$taken, $denied, $undone];
     }
 
     /** Returns the number of granted calls at whose end a window is above the bound. */
@@ -263,11 +267,17 @@ final class BatchCampaign
         return $above;
     }
 
-    /** Returns the number of denials that no order of the calls explains. */
-    private static function wrong(array $taken, array $denied, int $capacity, int $rate): int
+    /**
+     * Returns the number of denials that no order of the calls explains, counting those that one
+     * suspended batch may have caused once.
+     */
+    private static function wrong(array $taken, array $denied, array $undone, int $capacity, int $rate): int
     {
         // The order of events at one instant: those that explain a denial come first.
         $events = [];
+        foreach ($undone as [$start, $end]) {
+            $events[] = [$start, -1, 0, $end];
+        }
         foreach ($taken as [$start, $end, $cost]) {
             $events[] = [$start, 0, 0, $cost * self::TOKEN];
             $events[] = [$end, 3, 0, $cost * self::TOKEN];
@@ -277,12 +287,14 @@ final class BatchCampaign
             $events[] = [$end, 2, $index, $cost * self::TOKEN];
         }
         sort($events);
-        $running = $ended = $now = $wrong = 0;
+        $running = $ended = $now = $wrong = $latest_end = $counted_until = 0;
         $most = [];
         foreach ($events as [$time, $event, $index, $cost]) {
             $ended = max(0, $ended - $rate * ($time - $now));
             $now = $time;
-            if ($event === 0) {
+            if ($event === -1) {
+                $latest_end = max($latest_end, $cost);
+            } elseif ($event === 0) {
                 $running += $cost;
                 foreach ($most as &$lacking) {
                     $lacking = max($lacking, $running + $ended);
@@ -292,7 +304,10 @@ final class BatchCampaign
                 $most[$index] = $running + $ended;
             } elseif ($event === 2) {
                 if ($capacity - $most[$index] - $rate * self::SLACK >= $cost) {
-                    $wrong++;
+                    if ($denied[$index][0] >= $counted_until) {
+                        $wrong++;
+                        $counted_until = $latest_end;
+                    }
                     $ended = min($capacity, $ended + $cost);
                 }
                 unset($most[$index]);

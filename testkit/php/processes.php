@@ -77,3 +77,23 @@ function send_signal(string $signal, int ...$pids): void
 {
     exec("kill -$signal " . implode(' ', $pids) . ' 2>/dev/null');
 }
+
+/**
+ * Starts a process that sends a signal to this process, by its name, when this process sleeps.
+ * Returns the id of the started process, which then ends.
+ */
+function signal_during_sleep(string $signal): int
+{
+    $sleeper = getmypid();
+    $pid = pcntl_fork();
+    if ($pid === 0) {
+        // The name, in brackets, may contain any bytes. The state follows the name.
+        while (preg_match('/.*\) [^S] /s', (string) @file_get_contents("/proc/$sleeper/stat"))) {
+            usleep(1_000);
+        }
+        send_signal($signal, $sleeper);
+        // Ends without the shutdown functions of the parent.
+        send_signal('KILL', getmypid());
+    }
+    return $pid;
+}

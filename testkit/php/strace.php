@@ -1,0 +1,32 @@
+<?php
+/** Counts system calls with strace. Other load on the machine does not change which calls are made. */
+require_once __DIR__ . '/child.php';
+
+/** Reports whether strace can trace processes here. */
+function has_strace(): bool
+{
+    exec('strace -f -o /dev/null true 2>&1', $output, $code);
+    return $code === 0;
+}
+
+/** Runs $work while strace traces these calls of running processes. Returns a line for each call. */
+function traced(array $processes, string $calls, callable $work): string
+{
+    $trace = temporary_folder() . '/trace';
+    $of = array_merge(...array_map(fn (int $process) => ['-p', (string) $process], $processes));
+    $strace = proc_open(['strace', ...$of, '-e', "trace=$calls", '-o', $trace], [2 => ['pipe', 'w']], $pipes);
+    // strace prints a line when it is attached to a process.
+    array_map(fn () => fgets($pipes[2]), $processes);
+    $work();
+    proc_terminate($strace, 2);
+    proc_close($strace);
+    return file_get_contents($trace);
+}
+
+/** Runs $code in a child php while strace traces these calls. Returns a line for each call. */
+function php_traced(string $code, string $calls, array $ini = []): string
+{
+    $trace = temporary_folder() . '/trace';
+    $output = shell_exec('strace -s 200 -e ' . escapeshellarg("trace=$calls") . " -o $trace " . php_command($ini) . ' -r ' . escapeshellarg($code) . ' 2>&1 >/dev/null');
+    return file_get_contents($trace) . $output;
+}
