@@ -5,6 +5,20 @@ The userland class makes the same decisions as the native class on native storag
 require __DIR__ . '/../../testkit/php/check.php';
 require __DIR__ . '/../../testkit/php/userland_bucket.php';
 
+/** The userland class with the clock of its storage, on which no time passes during a call. */
+class OnFakeClock extends UserlandTokenBucket
+{
+    public function __construct(private TokenBucketStorageMemory $clock, $identifier, $bucket_capacity, $tokens_per_second)
+    {
+        parent::__construct($clock, $identifier, $bucket_capacity, $tokens_per_second);
+    }
+
+    protected function _bootstrap($initialTokens)
+    {
+        $this->clock->bootstrap($this->_identifier, $this->clock->now() - $this->_tokens_to_seconds($initialTokens));
+    }
+}
+
 echo "-- memory: equal decisions in random histories --\n";
 mt_srand(3);
 $storage = new TokenBucketStorageMemory;
@@ -16,7 +30,7 @@ for ($round = 0; $round < 300; $round++) {
     // calls take single tokens.
     [$rate, $most] = [[1, 9], [2, 9], [0.5, 9], [100, 9], [3, 1], [7, 1], [1 / 60, 1], [mt_rand(1, 100000) / mt_rand(1, 1000), 1]][$round % 8];
     $native = new TokenBucket($storage, "native $round", $capacity, $rate);
-    $userland = new UserlandTokenBucket($storage, "userland $round", $capacity, $rate);
+    $userland = new OnFakeClock($storage, "userland $round", $capacity, $rate);
     $history = [];
     for ($i = 0; $i < 60; $i++) {
         $tokens = mt_rand(0, 9) < $most && $most > 1 ? mt_rand(0, $capacity + 2) : 1;
@@ -63,6 +77,9 @@ $a = new ArrayStorage;
 $b = new ArrayStorage;
 $native = new TokenBucket($a, 'x', 10, 0.5);
 $userland = new UserlandTokenBucket($b, 'x', 10, 0.5);
+check($native->consume() && $userland->consume(), 'the first call');
+$a->stop_when_full();
+$b->stop_when_full();
 for ($i = 0; $i < 300; $i++) {
     $tokens = mt_rand(1, 4);
     check($native->consume($tokens) === $userland->consume($tokens), "step $i: $tokens");

@@ -46,6 +46,8 @@ var_dump($storage->asked, $native->peek()->remaining);
 echo "-- a userland storage that limits --\n";
 $storage = new ArrayStorage;
 $bucket = new TokenBucket($storage, 'x', 10, 1);
+$bucket->attempt();
+$storage->stop_when_full();
 $granted = 0;
 for ($i = 0; $i < 20; $i++) {
     $granted += (int) $bucket->attempt()->allowed;

@@ -78,11 +78,28 @@ class ArrayStorage implements TokenBucketStorage
 {
     public $rows = [];
     public $elapsed = 0.0;
+    public $stopped_at = null;
     public $prepared = 0;
 
     public function now()
     {
-        return microtime(true) + $this->elapsed;
+        if ($this->stopped_at === null) {
+            return microtime(true) + $this->elapsed;
+        }
+        // The published class divides by zero if no time is available.
+        $this->stopped_at += 1e-6;
+        return $this->stopped_at + $this->elapsed;
+    }
+
+    /**
+     * Lets only a change of $elapsed advance the clock, and a microsecond for each reading. All
+     * buckets are full then.
+     */
+    public function stop_when_full()
+    {
+        $this->stopped_at = 1e6;
+        $this->elapsed = 0.0;
+        $this->rows = array_fill_keys(array_keys($this->rows), 0.0);
     }
 
     public function prepare()
