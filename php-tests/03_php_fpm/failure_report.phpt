@@ -18,7 +18,7 @@ try {
 }
 PHP;
 $pool = ['pm.max_children' => 2, 'php_admin_flag[log_errors]' => 'on', 'php_admin_flag[display_errors]' => 'off'];
-$folder = sys_get_temp_dir() . '/tokenbucket-log-' . getmypid();
+$folder = sys_get_temp_dir() . '/tokenbucket-log-' . getmypid() . '-' . bin2hex(random_bytes(4));
 mkdir($folder);
 chmod($folder, 0777);
 register_shutdown_function(function () use ($folder) {

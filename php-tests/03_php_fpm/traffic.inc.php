@@ -20,17 +20,24 @@ final class Traffic
 
     /**
      * Starts $clients processes together, each of which sends $requests requests. Runs $meanwhile
-     * in another process at the same time. Returns the results.
+     * in another process at the same time. Until it ends, the clients send more requests. Returns the
+     * results.
      */
     public static function of(int $clients, int $requests, callable $get, ?callable $meanwhile = null): self
     {
-        $counts = in_processes($clients + ($meanwhile === null ? 0 : 1), function (int $index) use ($clients, $requests, $get, $meanwhile) {
+        $running = tempnam(sys_get_temp_dir(), 'tokenbucket-traffic-');
+        $meanwhile === null && unlink($running);
+        $counts = in_processes($clients + ($meanwhile === null ? 0 : 1), function (int $index) use ($clients, $requests, $get, $meanwhile, $running) {
             if ($index === $clients) {
-                $meanwhile();
+                try {
+                    $meanwhile();
+                } finally {
+                    unlink($running);
+                }
                 return [];
             }
             $counts = [];
-            for ($i = 0; $i < $requests; $i++) {
+            for ($i = 0; $i < $requests || $meanwhile !== null && file_exists($running); $i++) {
                 $answer = $get() ?? 'lost';
                 $counts[$answer] = ($counts[$answer] ?? 0) + 1;
             }

@@ -114,3 +114,17 @@ function layout_faults(Chromium $browser, int $width, string $scheme): array
         return faults;
         JS, $width, $scheme);
 }
+
+/**
+ * Returns the numbers of grants and denials since the first update of the page, computed from the
+ * rates that the chart has drawn.
+ *
+ * @return array{int, int}
+ */
+function counts_of_samples(Chromium $browser): array
+{
+    return $browser->run(<<<'JS'
+        const count = of => samples.slice(1).reduce((sum, sample, index) => sum + sample[of] * (sample.age - samples[index].age), 0);
+        return [count('granted'), count('denied')].map(Math.round);
+        JS);
+}

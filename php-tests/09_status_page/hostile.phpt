@@ -29,7 +29,7 @@ $signs = function (string $url) use ($browser): array {
     $foreign = null;
     // The chart appears with the first update.
     $count = 'return document.querySelector("#chart[hidden]") ? null : document.querySelectorAll("main img, main script, [onerror], [onload], code > *").length';
-    for ($end = microtime(true) + 10; $foreign === null && microtime(true) < $end; usleep(50_000)) {
+    for ($end = microtime(true) + 60; $foreign === null && microtime(true) < $end; usleep(50_000)) {
         try {
             $foreign = $browser->run($count);
         } catch (RuntimeException) {

@@ -68,7 +68,7 @@ final class Site
      */
     public function get(string $path, array $headers = [], string $from = '127.0.0.1'): array
     {
-        $http = ['header' => $headers, 'ignore_errors' => true, 'timeout' => 10, 'protocol_version' => 1.1];
+        $http = ['header' => $headers, 'ignore_errors' => true, 'timeout' => 60, 'protocol_version' => 1.1];
         $http['header'][] = 'Connection: close';
         $context = stream_context_create(['http' => $http, 'socket' => ['bindto' => "$from:0"]]);
         $stream = fopen("$this->url/$path", 'r', false, $context);

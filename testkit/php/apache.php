@@ -12,7 +12,7 @@ final class Apache extends ServerProcess
     private const MODULES = '/usr/lib/apache2/modules';
     private const CGI = '/usr/bin/php-cgi' . PHP_MAJOR_VERSION . '.' . PHP_MINOR_VERSION;
     /** The seconds within which all children must be replaced. */
-    private const PATIENCE = 10;
+    private const PATIENCE = 60;
 
     /**
      * @param array<string, string|int> $directives directives of Apache, instead of the defaults

@@ -49,8 +49,8 @@ final class Chromium extends ServerProcess
         return $this->run('return document.querySelector(arguments[0]).innerText', $selector);
     }
 
-    /** Waits until a JavaScript expression is true. Throws after some seconds. */
-    public function wait_for(string $expression, int $seconds = 10): void
+    /** Waits until a JavaScript expression is true. Throws after a minute. */
+    public function wait_for(string $expression, int $seconds = 60): void
     {
         $end = microtime(true) + $seconds;
         while ($this->run("return !!($expression)") !== true) {
@@ -140,8 +140,8 @@ final class Chromium extends ServerProcess
     {
         $port ??= $this->port;
         $content = $body === null ? '' : json_encode((object) $body, JSON_THROW_ON_ERROR);
-        $stream = @stream_socket_client("tcp://127.0.0.1:$port", $code, $error, 5) ?: throw new RuntimeException($error);
-        stream_set_timeout($stream, 30);
+        $stream = @stream_socket_client("tcp://127.0.0.1:$port", $code, $error, 30) ?: throw new RuntimeException($error);
+        stream_set_timeout($stream, 60);
         fwrite($stream, "$method $path HTTP/1.1\r\nHost: 127.0.0.1:$port\r\nContent-Length: " . strlen($content) . "\r\n\r\n$content");
         // chromedriver does not close the connection, so a stream wrapper would wait for its end.
         $length = 0;

@@ -33,13 +33,13 @@ function send_requests(int $port, string $target, int $requests, int $clients = 
     $open = [];
     while ($requests > 0 || $open !== []) {
         for (; $requests > 0 && count($open) < $clients; $requests--) {
-            $stream = stream_socket_client("tcp://127.0.0.1:$port", timeout: 5);
+            $stream = stream_socket_client("tcp://127.0.0.1:$port", timeout: 60);
             fwrite($stream, "GET $target HTTP/1.0\r\nHost: localhost\r\n\r\n");
             $open[] = $stream;
         }
         $ready = $open;
         $none = null;
-        stream_select($ready, $none, $none, 30) ?: throw new RuntimeException('no reply');
+        stream_select($ready, $none, $none, 60) ?: throw new RuntimeException('no reply');
         foreach ($ready as $stream) {
             $response = stream_get_contents($stream);
             $status = (int) explode(' ', $response)[1];

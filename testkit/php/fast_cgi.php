@@ -35,11 +35,11 @@ final class FastCgi
      */
     public static function output(string $socket, string $script, array $variables = []): ?string
     {
-        $stream = @stream_socket_client("unix://$socket", $errno, $error, 10);
+        $stream = @stream_socket_client("unix://$socket", $errno, $error, 60);
         if ($stream === false) {
             throw new RuntimeException("$socket: $error");
         }
-        stream_set_timeout($stream, 30);
+        stream_set_timeout($stream, 60);
         $request = self::encode($script, $variables);
         $reply = @fwrite($stream, $request) === strlen($request) ? @stream_get_contents($stream) : '';
         if (stream_get_meta_data($stream)['timed_out']) {

@@ -11,7 +11,7 @@ require_once __DIR__ . '/processes.php';
 final class Fpm
 {
     /** The seconds within which php-fpm must react. */
-    private const PATIENCE = 20;
+    private const PATIENCE = 60;
 
     public readonly string $folder;
     private readonly int $owner;

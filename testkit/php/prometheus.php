@@ -1,9 +1,15 @@
 <?php
 require_once __DIR__ . '/server_process.php';
 
-/** A Prometheus that scrapes URLs once a second. */
+/** A Prometheus that scrapes URLs every two seconds. */
 final class Prometheus extends ServerProcess
 {
+    /**
+     * The seconds between two scrapes, and the longest seconds of a scrape. A page may reply slowly on
+     * a busy machine.
+     */
+    public const INTERVAL = 2;
+
     /**
      * @param array<string, string> $urls URLs by the name of their job
      * @param ?string $rules a file of alert rules, which Prometheus evaluates once a second
@@ -45,12 +51,12 @@ final class Prometheus extends ServerProcess
         );
     }
 
-    /** Waits for a scrape of the job that begins after this call. */
+    /** Waits for a successful scrape of the job that begins after this call. */
     public function wait_for_scrape(string $job): void
     {
         $now = microtime(true);
         for ($i = 0; $i < 300; $i++) {
-            $scraped = $this->query("timestamp(up{job=\"$job\"})");
+            $scraped = $this->query("timestamp(up{job=\"$job\"}) and up{job=\"$job\"} == 1");
             if ($scraped !== [] && $scraped[0]['value'] > $now) {
                 return;
             }
@@ -62,7 +68,7 @@ final class Prometheus extends ServerProcess
     /** Returns the data of a reply of Prometheus's interface. */
     public function get(string $path): array
     {
-        $context = stream_context_create(['http' => ['timeout' => 10, 'ignore_errors' => true]]);
+        $context = stream_context_create(['http' => ['timeout' => 60, 'ignore_errors' => true]]);
         $reply = (string) @file_get_contents("http://127.0.0.1:$this->port$path", false, $context);
         $decoded = json_decode($reply, true);
         return ($decoded['status'] ?? '') === 'success' ? $decoded['data'] : throw new RuntimeException("$path: $reply");
@@ -70,7 +76,8 @@ final class Prometheus extends ServerProcess
 
     protected function arguments(int $port): array
     {
-        $text = "global:\n  scrape_interval: 1s\n  scrape_timeout: 1s\n  evaluation_interval: 1s\n";
+        $interval = self::INTERVAL . 's';
+        $text = "global:\n  scrape_interval: $interval\n  scrape_timeout: $interval\n  evaluation_interval: 1s\n";
         if ($this->rules !== null) {
             copy($this->rules, "$this->folder/rules.yml");
             $text .= "rule_files: ['rules.yml']\n";
