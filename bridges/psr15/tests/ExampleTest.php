@@ -40,11 +40,18 @@ final class ExampleTest extends TestCase
         $this->page('plain', ['APP_MIDDLEWARE' => __DIR__ . '/symfonys_limiter.php', 'APP_CACHE_DIR' => $this->folder]);
         self::assertSame([200 => 1], $this->send('bridge', 'warm', 1), $this->log());
         self::assertSame([200 => 1], $this->send('plain', 'warm', 1), $this->log());
-        $plain = $this->send('plain', 'a', 400);
+        $start = microtime(true);
         $exact = $this->send('bridge', 'a', 400);
-        fprintf(STDERR, "Of 400 requests under a limit of 100 pass: %d with the bridge, %d without\n", $exact[200], $plain[200]);
-        self::assertSame([200 => 100, 429 => 300], $exact);
-        self::assertGreaterThan(100, $plain[200]);
+        // The bucket refills one of a hundred tokens in 36 seconds.
+        $refilled = (int) ((microtime(true) - $start) / 36);
+        // Symfony's limiter does not lose the race in every round.
+        for ($round = 1, $passed = 0; $round <= 10 && $passed <= 100; $round++) {
+            $passed = $this->send('plain', "round-$round", 400)[200];
+        }
+        fprintf(STDERR, "Of 400 requests under a limit of 100 pass: %d with the bridge, %d without\n", $exact[200], $passed);
+        self::assertContains($exact[200], range(100, 100 + $refilled));
+        self::assertSame(400 - $exact[200], $exact[429]);
+        self::assertGreaterThan(100, $passed);
         // One client after another is limited without the bridge, too.
         self::assertSame([200 => 100, 429 => 20], $this->send('plain', 'b', 120, 1));
     }

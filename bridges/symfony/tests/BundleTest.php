@@ -151,12 +151,13 @@ final class BundleTest extends TestCase
             self::markTestSkipped('Symfony has ThrottlingHttpClient since 7.1');
         }
         $this->start();
-        $client = new ThrottlingHttpClient(new MockHttpClient(), $this->factory('mail')->create('client'));
-        $begin = microtime(true);
+        $limiter = new RecordingLimiter($this->factory('mail')->create('client'));
+        $client = new ThrottlingHttpClient(new MockHttpClient(), $limiter);
+        $begin = hrtime(true);
         for ($i = 0; $i < 6; $i++) {
             $client->request('GET', 'http://localhost/')->getStatusCode();
         }
-        self::assertEqualsWithDelta(0.2, microtime(true) - $begin, 0.1);
+        $this->assertWaits([0.2], $limiter, $begin);
     }
 
     public function testMessengersWorkerWaitsForTokens(): void
@@ -175,16 +176,41 @@ final class BundleTest extends TestCase
         $bus->expects(self::exactly(7))->method('dispatch')->willReturnArgument(0);
         $events = new EventDispatcher();
         $events->addListener(WorkerRunningEvent::class, fn (WorkerRunningEvent $event) => $event->isWorkerIdle() && $event->getWorker()->stop());
-        $begin = microtime(true);
-        (new Worker(['mails' => $receiver], $bus, $events, rateLimiters: ['mails' => $this->factory('mail')]))->run(['sleep' => 0]);
+        $limiter = new RecordingLimiter($this->factory('mail')->create());
+        $factory = new class($limiter) {
+            public function __construct(private readonly RecordingLimiter $limiter)
+            {
+            }
+
+            public function create(): RecordingLimiter
+            {
+                return $this->limiter;
+            }
+        };
+        $begin = hrtime(true);
+        (new Worker(['mails' => $receiver], $bus, $events, rateLimiters: ['mails' => $factory]))->run(['sleep' => 0]);
         // Five messages at once, then waits of 0.2 and, on a clock that stands still, 0.4 seconds.
-        self::assertEqualsWithDelta(0.6, microtime(true) - $begin, 0.2);
+        $this->assertWaits([0.2, 0.4], $limiter, $begin);
     }
 
     public function testWithoutTheBundleLimitersStaySymfonys(): void
     {
         $this->kernel = new TestKernel(self::LIMITERS, null);
         self::assertStringStartsWith('Symfony\\', $this->factory('api')->create()::class);
+    }
+
+    /** @param list<float> $seconds the delays of the reservations, which must have passed since $begin */
+    private function assertWaits(array $seconds, RecordingLimiter $limiter, int $begin): void
+    {
+        $passed = (hrtime(true) - $begin) / 1e9;
+        self::assertCount(count($seconds), $limiter->delays);
+        foreach ($limiter->delays as $i => [$least, $most]) {
+            // The delay is added to an instant whose precision is less than a microsecond.
+            self::assertGreaterThanOrEqual($least - 1e-6, $seconds[$i]);
+            self::assertLessThanOrEqual($most + 1e-6, $seconds[$i]);
+        }
+        // Symfony computes the time that is left from the wall clock, in whole microseconds.
+        self::assertGreaterThanOrEqual(array_sum(array_column($limiter->delays, 0)) - 1e-3, $passed);
     }
 
     private function start(array $bridge = [], array $limiters = self::LIMITERS): void
