@@ -96,18 +96,16 @@ final class Load
  * if the bridge serves 0.97 times as many requests as no limiter, and 1.5 times as many as the
  * framework's.
  *
- * With TOKENBUCKET_COST=full, these numbers must hold. Otherwise a quarter is allowed for the noise
- * of a few rounds.
+ * Other load on the machine can make this fail, so only scripts/bench calls it.
  *
  * @param array<string, string> $targets by name: "bridge", "none", "own", and others to print
  */
 function cost_error(Load $load, array $targets): ?string
 {
-    [$rounds, $requests, $share] = getenv('TOKENBUCKET_COST') === 'full' ? [100, 80, 1.0] : [10, 100, 0.75];
-    $ratios = $load->compare($targets, $rounds, $requests);
+    $ratios = $load->compare($targets, 100, 80);
     foreach (['none' => 0.97, 'own' => 1.5] as $name => $ratio) {
-        if ($ratios[$name] < $share * $ratio) {
-            return sprintf('the bridge serves %.3f times as many requests as "%s", less than %.3f', $ratios[$name], $name, $share * $ratio);
+        if ($ratios[$name] < $ratio) {
+            return sprintf('the bridge serves %.3f times as many requests as "%s", less than %.3f', $ratios[$name], $name, $ratio);
         }
     }
     return null;

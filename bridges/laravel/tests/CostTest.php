@@ -8,15 +8,16 @@ use PHPUnit\Framework\TestCase;
 require_once __DIR__ . '/Web.php';
 require_once dirname(__DIR__, 3) . '/testkit/php/servers.php';
 
-/** Compares the requests a second with a limit of the bridge, with Laravel's, and without one. */
-#[Group('web')]
+/**
+ * Compares the requests a second with a limit of the bridge, with Laravel's, and without one. Only
+ * scripts/bench runs it.
+ */
 #[Group('cost')]
 final class CostTest extends TestCase
 {
     public function testTheBridgeCostsLittle(): void
     {
-        $web = new Web();
-        optimize_autoloader($web->folder, 'Illuminate/autoload.php');
+        $web = Web::optimized();
         $redis = RedisServer::start();
         $disabled = ['TOKENBUCKET_ENABLED' => 'false'];
         $pages = [

@@ -6,6 +6,7 @@ require_once dirname(__DIR__, 3) . '/testkit/php/cost.php';
 require_once dirname(__DIR__, 3) . '/testkit/php/examples.php';
 require_once dirname(__DIR__, 3) . '/testkit/php/nginx.php';
 require_once dirname(__DIR__, 3) . '/testkit/php/fpm.php';
+require_once dirname(__DIR__, 3) . '/testkit/php/strace.php';
 
 /** The example application behind an nginx and a php-fpm of its own. */
 final class Web
@@ -26,9 +27,23 @@ final class Web
         $this->log = "$this->folder/php.log";
         touch($this->log);
         chmod($this->log, 0666);
-        $this->fpm = new Fpm(['www' => ['listen.mode' => '0666', 'pm.max_children' => 8]], arguments: example_arguments(self::EXTENSIONS, ['error_log' => $this->log, 'opcache.enable' => '1', 'display_errors' => '0']));
+        $this->fpm = new Fpm(['www' => ['listen.mode' => '0666', 'pm.max_children' => 8]], arguments: example_arguments(self::EXTENSIONS, ['error_log' => $this->log, 'opcache.enable' => '1', 'opcache.file_update_protection' => '0', 'display_errors' => '0']));
         $this->nginx = new Nginx($this->fpm);
         $this->load = new Load($this->fpm, $this->nginx->port);
+    }
+
+    /** Returns the application with the autoloader of production. */
+    public static function optimized(): self
+    {
+        $web = new self();
+        optimize_autoloader($web->folder, 'Illuminate/autoload.php');
+        return $web;
+    }
+
+    /** Returns the number of system calls of a request, on average. */
+    public function systemCalls(string $page): float
+    {
+        return count_calls($this->fpm->workers(), fn () => $this->send($page, 40)) / 40;
     }
 
     /**
