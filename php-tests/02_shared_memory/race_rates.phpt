@@ -34,8 +34,8 @@ for ($round = 0; $round < 20; $round++) {
             if ($bucket->consume($tokens)) {
                 $granted += $tokens;
             } else {
-                // The bucket held fewer than $tokens at an instant after $low and at one before now.
-                // Until it was full between them, it got the rest of its capacity.
+                // The bucket held fewer than $tokens at an instant after $low, and at one before
+                // now. A full bucket lost tokens only after it got the rest of its capacity.
                 $lost += max(0, $rate * (hrtime(true) - $low) / 1e9 - ($capacity - $tokens));
                 $low = $denied = $now;
             }

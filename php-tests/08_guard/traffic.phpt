@@ -15,9 +15,9 @@ require __DIR__ . '/../../testkit/php/http.php';
 require __DIR__ . '/../../testkit/php/nginx.php';
 
 /**
- * Sends requests by eight clients, at least $requests by each, for at least $seconds, until each was
- * denied often enough. Returns the number of replies by their status, the most seconds in which they
- * were decided, and the least seconds from the first decision to a denial.
+ * Sends requests by eight clients, at least $requests by each, for at least $seconds, until each
+ * was denied $denials times. Returns the number of replies by their status, the most seconds in
+ * which they were decided, and the least seconds from the first decision to a denial.
  */
 function load(Nginx $nginx, string $script, float $seconds, int $requests, int $denials): array
 {

@@ -202,8 +202,8 @@ final class BatchCampaign
     }
 
     /**
-     * Returns the calls that took tokens from a bucket, those that it denied, and those that another
-     * bucket denied: start, end, cost, and false for a killed call.
+     * Returns the calls that took tokens from a bucket, those that it denied, and those that
+     * another bucket denied: start, end, cost, and false for a killed call.
      */
     private function calls(array $files, int $id): array
     {

@@ -1,5 +1,5 @@
 <?php
-/** Counts system calls with strace. Other load on the machine does not change which calls are made. */
+/** Counts system calls with strace. Other load on the machine does not change these numbers. */
 require_once __DIR__ . '/child.php';
 
 /** Reports whether strace can trace processes here. */
@@ -9,7 +9,11 @@ function has_strace(): bool
     return $code === 0;
 }
 
-/** Runs $work while strace traces these calls of running processes. Returns a line for each call. */
+/**
+ * Runs $work while strace traces these calls of running processes. Returns a line for each call.
+ *
+ * @param list<int> $processes
+ */
 function traced(array $processes, string $calls, callable $work): string
 {
     $trace = temporary_folder() . '/trace';

@@ -7,7 +7,9 @@ use PHPUnit\Framework\TestCase;
 
 require_once __DIR__ . '/Web.php';
 
-/** Counts the system calls of requests with a limit of the bridge, with Laravel's, and without one. */
+/**
+ * Counts the system calls of requests with a limit of the bridge, with Laravel's, and without one.
+ */
 #[Group('web')]
 final class SystemCallsTest extends TestCase
 {

@@ -199,7 +199,7 @@ final class BundleTest extends TestCase
         self::assertStringStartsWith('Symfony\\', $this->factory('api')->create()::class);
     }
 
-    /** @param list<float> $seconds the delays of the reservations, which must have passed since $begin */
+    /** @param list<float> $seconds the delays of the reservations. They passed since $begin */
     private function assertWaits(array $seconds, RecordingLimiter $limiter, int $begin): void
     {
         $passed = (hrtime(true) - $begin) / 1e9;

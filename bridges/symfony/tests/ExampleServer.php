@@ -42,8 +42,8 @@ final class ExampleServer
     }
 
     /**
-     * Returns a server with the autoloader of production, whose limits deny nothing. The environment
-     * "plain" keeps Symfony's own classes.
+     * Returns a server with the autoloader of production, whose limits deny nothing. The
+     * environment "plain" keeps Symfony's own classes.
      */
     public static function optimized(): self
     {

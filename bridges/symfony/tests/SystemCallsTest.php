@@ -8,7 +8,9 @@ use PHPUnit\Framework\TestCase;
 
 require_once __DIR__ . '/../../../testkit/php/strace.php';
 
-/** Counts the system calls of requests with a limit of the bridge, with Symfony's, and without one. */
+/**
+ * Counts the system calls of requests with a limit of the bridge, with Symfony's, and without one.
+ */
 final class SystemCallsTest extends TestCase
 {
     public function testALimitInSharedMemoryMakesNoSystemCalls(): void
