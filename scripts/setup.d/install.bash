@@ -1,0 +1,127 @@
+# shellcheck shell=bash
+# Installs Debian packages for each purpose of scripts/setup.
+
+# The arguments of scripts/setup, for messages.
+purpose=${*:-build}
+
+build=(gcc libc6-dev make php8.2-cli php8.2-dev libclang-dev clang)
+# The packages that PHP's source needs. xz-utils unpacks it.
+php_build=(pkg-config libffi-dev libpq-dev libsqlite3-dev zlib1g-dev xz-utils)
+peers=(php8.2-apcu php8.2-opcache)
+servers=(redis-server memcached mariadb-server postgresql)
+monitoring=(prometheus nginx-light)
+clients=(php8.2-redis php8.2-memcached php8.2-mysql php8.2-pgsql php8.2-sqlite3)
+# The limiters that scripts/bench compares with ours. illuminate needs mbstring.
+limiters=(php-symfony-rate-limiter php-symfony-cache php-illuminate-cache php-illuminate-redis php8.2-mbstring)
+
+# Ends the script without an error, because the calling script continues without the programs.
+unavailable() {
+    echo "$purpose is not available: $1" >&2
+    exit 0
+}
+
+# Sets missing to the packages that are not installed.
+find_missing() {
+    local package installed
+    # The format has dpkg's variables. dpkg-query fails if it does not know a package.
+    # shellcheck disable=SC2016
+    installed=$(dpkg-query --show --showformat='${db:Status-Status} ${Package}\n' "$@" 2>/dev/null || true)
+    missing=()
+    for package in "$@"; do
+        if [[ $'\n'$installed$'\n' != *$'\n'"installed $package"$'\n'* ]]; then
+            missing+=("$package")
+        fi
+    done
+}
+
+# Installs the packages that are missing, as root.
+install_packages() {
+    local missing
+    if ! grep -qs '^12' /etc/debian_version; then
+        echo "This is not Debian 12, so nothing is installed. On Debian 12 it would be: $*" >&2
+        return
+    fi
+    find_missing "$@"
+    if [[ ${#missing[@]} -eq 0 ]]; then
+        return
+    fi
+    if [[ $EUID -ne 0 ]]; then
+        echo "Missing: ${missing[*]}. As root, run: scripts/setup $purpose" >&2
+        exit 1
+    fi
+    install_missing "$@" 9</var/lib/dpkg
+}
+
+# Installs packages after the other runs on this machine, whose lock is file descriptor 9.
+install_missing() (
+    policy=/usr/sbin/policy-rc.d log=$(mktemp)
+    flock 9
+    # Another run may have installed them.
+    find_missing "$@"
+    if [[ ${#missing[@]} -eq 0 ]]; then
+        exit
+    fi
+    # Prevents the packages from starting services, because the tests start their own servers.
+    if [[ -e $policy ]]; then
+        trap 'rm -f "$log"' EXIT
+    else
+        trap 'rm -f "$log" "$policy"' EXIT
+        printf '#!/bin/sh\nexit 101\n' >"$policy"
+        chmod 755 "$policy"
+    fi
+    echo "Installing ${missing[*]}"
+    if ! { apt-get update && DEBIAN_FRONTEND=noninteractive apt-get install --yes --no-install-recommends "${missing[@]}"; } >"$log" 2>&1 9<&-; then
+        tail -n 20 "$log" >&2
+        exit 1
+    fi
+)
+
+install_for_build() {
+    install_packages "${build[@]}"
+}
+
+# util-linux contains setpriv. openssl is the client in the tests of servers with TLS.
+install_for_test() {
+    install_packages "${build[@]}" "${peers[@]}" "${servers[@]}" "${clients[@]}" "${monitoring[@]}" php8.2-memcache php8.2-fpm php8.2-cgi \
+        libapache2-mod-php8.2 apache2-bin strace faketime valgrind openssl util-linux
+}
+
+# apache2-utils contains ab.
+install_for_bench() {
+    install_packages "${build[@]}" "${peers[@]}" "${servers[@]}" "${clients[@]}" "${limiters[@]}" php8.2-memcache php8.2-fpm nginx-light \
+        apache2-utils util-linux
+}
+
+install_for_demo() {
+    install_packages "${build[@]}" "${peers[@]}" php8.2-fpm
+}
+
+install_for_lint() {
+    install_packages "${build[@]}" shellcheck composer
+}
+
+# llvm contains the symboliser.
+install_for_sanitize() {
+    install_packages "${build[@]}" "${servers[@]}" "${php_build[@]}" libclang-rt-14-dev llvm openssl util-linux
+}
+
+install_for_zts() {
+    install_packages "${build[@]}" "${servers[@]}" "${php_build[@]}" openssl util-linux
+}
+
+# util-linux contains renice.
+install_for_mutants() {
+    install_packages "${build[@]}" redis-server memcached util-linux
+    command -v cargo-mutants >/dev/null || cargo install --locked --version 27.1.0 cargo-mutants
+}
+
+# lld links for every architecture, and llvm's objcopy reads modules of every architecture.
+install_for_package() {
+    install_packages "${build[@]}" lld llvm zip unzip xz-utils debootstrap musl-tools pkg-config >&2
+}
+
+install_for_chromium() {
+    # In a subshell, because the tests continue without Chromium.
+    (install_packages chromium chromium-driver >&2) || unavailable 'its packages cannot be installed'
+    command -v chromedriver >/dev/null || unavailable 'chromedriver is missing'
+}
