@@ -92,6 +92,10 @@ install_for_bench() {
         apache2-utils util-linux
 }
 
+install_for_instructions() {
+    install_packages "${build[@]}" redis-server valgrind
+}
+
 install_for_demo() {
     install_packages "${build[@]}" "${peers[@]}" php8.2-fpm
 }

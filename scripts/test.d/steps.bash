@@ -15,6 +15,7 @@ steps=(
     'bridges|all|90|the bridges, on the frameworks of Debian'
     'fleets|all|60|fleets on Valkey and Redis 8'
     'jit|all|30|.phpt of the classes with the tracing JIT'
+    'instructions|all|10|instructions of calls, compared with bench/instructions.json'
     'php8.6|full|200|every .phpt on PHP 8.6'
     'php8.5-whole|full|200|every .phpt on PHP 8.5'
     'php8.4-whole|full|200|every .phpt on PHP 8.4'
@@ -172,9 +173,11 @@ PHPT
     rm -rf "$folder"
 }
 
-# Runs cargo's tests of the packages that the build of the extension does not need.
+# Runs the tests in Rust that the arguments of cargo select, with cargo-nextest if it is installed.
 engine() {
-    cargo test --workspace --exclude tokenbucket --locked --no-fail-fast "$@"
+    local run=(test)
+    if cargo nextest --version >/dev/null 2>&1; then run=(nextest run --color never); fi
+    cargo "${run[@]}" --workspace --exclude tokenbucket --locked --no-fail-fast "$@"
 }
 
 # Runs the tests of fleets, whose servers replace each other, with another server program.
@@ -213,7 +216,7 @@ php_on() {
 }
 
 step_quick-engine() {
-    engine --lib --test laws --test guard --test evictions
+    TOKENBUCKET_MODEL=quick engine --lib --test laws --test guard --test evictions --test model
 }
 
 step_quick-php() {
@@ -225,6 +228,8 @@ step_core() {
     VALKEY_SERVER=$(other_server valkey)
     export VALKEY_SERVER
     engine
+    # cargo-nextest runs no examples of the documentation.
+    cargo test --workspace --exclude tokenbucket --locked --doc
 }
 
 step_fleets() {
@@ -240,6 +245,11 @@ step_php() {
 step_jit() {
     build_release
     with_jit php-tests/0{0,1,2}_*
+}
+
+step_instructions() {
+    build_release
+    "$PHP" -n -d "extension=$module" bench/instructions.php check
 }
 
 # In Chromium the page is the same with each PHP.

@@ -10,7 +10,7 @@ use std::cmp::Ordering;
 /// A finite amount of tokens that is not negative, as `mantissa * 2^exponent`.
 ///
 /// ```
-/// use tokenbucket_core::Tokens;
+/// use gcra::Tokens;
 /// assert_eq!(Tokens::from_float(2.5).unwrap(), Tokens::from_float(2.50).unwrap());
 /// assert!(Tokens::from_int(3).unwrap() > Tokens::from_float(2.5).unwrap());
 /// assert!(Tokens::from_float(f64::NAN).is_err());

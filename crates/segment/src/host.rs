@@ -166,8 +166,8 @@ impl<V: Variant> Host<V> {
     /// `make` returns an existing segment, the size of that segment determines the number of lines.
     ///
     /// ```
-    /// # use tokenbucket_core::host::{Host, Settings, lines};
-    /// # use tokenbucket_core::memory::{Segment, SegmentError};
+    /// # use segment::host::{Host, Settings, lines};
+    /// # use segment::memory::{Segment, SegmentError};
     /// let settings = Settings { lines: lines(1 << 20), diagnostics: false, evict: true };
     /// let host: Host = Host::new(settings, Segment::private)?;
     /// # Ok::<(), SegmentError>(())
