@@ -23,8 +23,6 @@ const LONG = 25;
 const CALLS = (SHORT + SHORT + LONG) * 20;
 /** So many tokens that a bucket is never empty here. */
 const MUCH = 1_000_000_000;
-/** The seconds that a call waits for a server, which is slow under callgrind. */
-const PATIENCE = 60.0;
 /** The greatest age of a cached denial in seconds, so that it does not expire here. */
 const HINT_AGE = 600.0;
 /**
@@ -169,7 +167,7 @@ function loop_in_php(string $dsn): void
 /** Returns the path of the extension that this process uses. */
 function module(): string
 {
-    preg_match('~ (/.*tokenbucket\.so)$~m', file_get_contents('/proc/self/maps'), $path);
+    preg_match('~ (/.*tokenbucket\.so)(?: \(deleted\))?$~m', file_get_contents('/proc/self/maps'), $path);
     return $path[1];
 }
 

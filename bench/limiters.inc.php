@@ -35,8 +35,6 @@ use Symfony\Component\RateLimiter\LimiterInterface;
 use Symfony\Component\RateLimiter\RateLimiterFactory;
 use Symfony\Component\RateLimiter\Storage\CacheStorage;
 
-/** A timeout in seconds, long enough that a busy machine does not cause an outage. */
-const PATIENCE = 5.0;
 /** A billion tokens, so that the bucket is never empty here. */
 const MUCH = 1_000_000_000;
 /**

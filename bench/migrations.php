@@ -39,8 +39,6 @@ const MUCH = 1_000_000_000;
  * denials never expire.
  */
 const HINT_AGE = 600.0;
-/** A timeout in seconds, long enough that a busy machine does not cause an outage. */
-const PATIENCE = 5.0;
 
 require __DIR__ . '/upserts.inc.php';
 

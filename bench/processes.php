@@ -19,7 +19,6 @@ const ROUNDS = 9;
  */
 const CALLS_IN_MEMORY = 4_000_000;
 const CALLS_OF_A_SERVER = 16_000;
-const PATIENCE = 5.0;
 
 /** A kind of call that several processes make at once. */
 final class Load

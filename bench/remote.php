@@ -35,8 +35,6 @@ const MUCH = 1_000_000_000;
  * denials never expire.
  */
 const HINT_AGE = 600.0;
-/** A timeout in seconds, long enough that a busy machine does not cause an outage. */
-const PATIENCE = 5.0;
 /** The files that make up the Redis script for takes. */
 const TAKE = [
     __DIR__ . '/../crates/tokenbucket-core/src/remote/redis/take.lua',
