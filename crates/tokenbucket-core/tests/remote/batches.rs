@@ -1,7 +1,7 @@
 //! Tests batches on several buckets of one Redis server. A batch takes from all buckets or from
 //! none, in one round trip.
 
-use crate::caller::{CAPACITY, HASTY, HOUR, MILLISECOND, PLAIN, PREFIX, host, take};
+use crate::caller::{CAPACITY, HASTY, HOUR, PLAIN, PREFIX, host, take};
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::thread::scope;
 use testkit::{Memcached, Proxy, Redis, Upstream};
@@ -105,7 +105,7 @@ fn a_foreign_key_stops_them_all() {
 fn a_hint_refuses_without_asking() {
     let server = Redis::start(&[]);
     let settings = Settings {
-        hint_max_age: Some(1000 * MILLISECOND),
+        hint_max_age: Some(HOUR),
         ..PLAIN
     };
     let host = host();
@@ -126,7 +126,7 @@ fn a_hint_refuses_without_asking() {
 fn a_refused_batch_leaves_its_hints_true() {
     let server = Redis::start(&[]);
     let settings = Settings {
-        hint_max_age: Some(1000 * MILLISECOND),
+        hint_max_age: Some(HOUR),
         ..PLAIN
     };
     let remote = remote(host(), server.port(), PREFIX, settings);
