@@ -16,8 +16,8 @@ $fpm = new Fpm(['www' => ['pm.max_children' => WORKERS]]);
 $status = $fpm->script('status', '<?php echo json_encode(TokenBucket\status());');
 $phpinfo = $fpm->script('phpinfo', '<?php phpinfo(INFO_MODULES);');
 $new = [
-    'redis' => "new TokenBucketStorageRedis('redis://127.0.0.1:$redis->port/1', timeout: 5.0, onFailure: TokenBucket\OnFailure::Throw, hints: (bool) \$_GET['hints'])",
-    'memcached' => "new TokenBucketStorageMemcached('127.0.0.1:$memcached->port', timeout: 5.0, onFailure: TokenBucket\OnFailure::Throw, hints: (bool) \$_GET['hints'])",
+    'redis' => "new TokenBucketStorageRedis('redis://127.0.0.1:$redis->port/1', timeout: 5.0, onFailure: TokenBucket\OnFailure::Throw, hints: (bool) \$_GET['hints'], hintMaxAge: 3600.0)",
+    'memcached' => "new TokenBucketStorageMemcached('127.0.0.1:$memcached->port', timeout: 5.0, onFailure: TokenBucket\OnFailure::Throw, hints: (bool) \$_GET['hints'], hintMaxAge: 3600.0)",
 ];
 $connections = [
     'redis' => fn () => preg_match_all('/ db=1 /', $redis->command('CLIENT', 'LIST')),
@@ -56,17 +56,11 @@ check(str_contains($fpm->get($phpinfo), "redis://127.0.0.1:$redis->port/1"), 'ph
 $script = "$fpm->folder/redis.php";
 $fpm->reload();
 check(!str_starts_with($fpm->get($script, ['id' => 'hints 0', 'capacity' => 1250, 'hints' => 0]), 'granted'), 'denied after a reload');
-for ($i = 0; $i < 100 && $connections['redis']() > WORKERS; $i++) {
-    usleep(10_000);
-}
-check($connections['redis']() <= WORKERS, $connections['redis']() . ' connections after a reload');
+wait_for('the old workers close their connections', fn () => $connections['redis']() <= WORKERS);
 foreach ($fpm->workers() as $worker) {
     send_signal('KILL', $worker);
 }
-for ($i = 0; $i < 100 && $connections['redis']() > 0; $i++) {
-    usleep(10_000);
-}
-check($connections['redis']() === 0, $connections['redis']() . ' connections of killed workers');
+wait_for('the connections of killed workers end', fn () => $connections['redis']() === 0);
 $traffic = Traffic::of(4, 50, fn () => $fpm->get($script, ['id' => 'after', 'capacity' => 100, 'hints' => 1]));
 check($traffic->granted === 100, "$traffic->granted granted after the workers were killed");
 echo "done\n";

@@ -8,12 +8,12 @@ require __DIR__ . '/../../testkit/php/proxy.php';
 
 /**
  * Sends a line and returns the reply. Stops after $length bytes, at the end of the connection, or
- * after half a second.
+ * after $patience seconds.
  */
-function talk(int $port, string $line, int $length, $stream = null): string
+function talk(int $port, string $line, int $length, $stream = null, float $patience = PATIENCE): string
 {
     $stream ??= stream_socket_client("tcp://127.0.0.1:$port");
-    stream_set_timeout($stream, 0, 500_000);
+    stream_set_timeout($stream, (int) $patience, (int) (1e6 * fmod($patience, 1)));
     fwrite($stream, "$line\r\n");
     return (string) stream_get_contents($stream, $length);
 }
@@ -35,7 +35,7 @@ $redis->restart();
 check([$redis->port, $redis->socket] === $before && $redis->pid !== $pid, 'redis is the same');
 check($redis->command('GET', 'key') === null, 'redis is empty');
 $redis->signal('STOP');
-check(talk($redis->port, 'PING', 7) === '', 'redis is suspended');
+check(talk($redis->port, 'PING', 7, patience: 0.1) === '', 'redis is suspended');
 $redis->signal('CONT');
 check(talk($redis->port, 'PING', 7) === "+PONG\r\n", 'redis goes on');
 
@@ -64,9 +64,13 @@ check(talk($proxy->port, 'PING', 7) === "+PONG\r\n" && hrtime(true) - $start >= 
 $proxy->set(Proxy::HALF_REPLY);
 check(talk($proxy->port, 'PING', 7) === '+PO', 'the proxy passes a half');
 $proxy->set(Proxy::SWALLOW_REPLIES);
-check(talk($proxy->port, 'INCR hits', 4) === '' && $redis->command('GET', 'hits') === '1', 'the proxy swallows a reply');
+check(talk($proxy->port, 'INCR hits', 4, patience: 0.1) === '', 'the proxy swallows a reply');
+wait_for('the request arrives', fn () => $redis->command('GET', 'hits') === '1');
 $proxy->set(Proxy::SWALLOW_REQUESTS);
-check(talk($proxy->port, 'INCR hits', 4) === '' && $redis->command('GET', 'hits') === '1', 'the proxy swallows a request');
+$before = $proxy->counts()['requests'];
+check(talk($proxy->port, 'INCR hits', 4, patience: 0.1) === '', 'the proxy swallows a request');
+wait_for('the proxy reads the request', fn () => $proxy->counts()['requests'] > $before);
+check($redis->command('GET', 'hits') === '1', 'the server does not');
 $proxy->set(Proxy::PASS);
 $proxy->cut();
 check(talk($proxy->port, 'PING', 7, $stream) === '' && feof($stream), 'the proxy cuts');
@@ -88,10 +92,8 @@ $said = (string) shell_exec('exec ' . implode(' ', array_map(escapeshellarg(...)
 [$pid, $folder] = explode(' ', $said) + ['', ''];
 $gone = fn () => !file_exists($folder)
     && preg_match('/\) [^Z]/', (string) @file_get_contents("/proc/$pid/stat")) === 0;
-for ($i = 0; $i < 500 && !$gone(); $i++) {
-    usleep(10_000);
-}
-check($folder !== '' && $gone(), 'nothing is left of a killed test\'s server');
+check($folder !== '', "it says: $said");
+wait_for('nothing is left of a killed test\'s server', $gone);
 echo "done\n";
 ?>
 --EXPECT--

@@ -24,8 +24,10 @@ $tls = new TlsRedis;
 $redis = $tls->server;
 $memcached = MemcachedServer::startTcp();
 $throw = TokenBucket\OnFailure::Throw;
-$timeout = is_slow() ? 60.0 : 10.0;
+$timeout = 60.0;
 $calls = is_slow() ? 600 : 3000;
+// The least number of signals that interrupt the calls to a storage.
+$signals = is_slow() ? 20 : 200;
 $storages = [
     'Redis' => fn (bool $hints) => new TokenBucketStorageRedis("redis://127.0.0.1:$redis->port", json_encode($hints), $timeout, $throw, $hints),
     'Redis with TLS' => fn (bool $hints) => new TokenBucketStorageRedis($tls->dsn(), "tls $hints", $timeout, $throw, $hints),
@@ -61,15 +63,17 @@ foreach ($storages as $name => $storage) {
                 $bucket->refund();
                 $wrong += (int) ($bucket->peek()->remaining !== $i + 1.0);
             }
+            // On a quick machine, a few signals have arrived so far.
+            while ($handled - $before < $signals) {
+                $wrong += (int) ($bucket->peek()->remaining !== 100.0);
+            }
         } finally {
             $ring(0);
         }
         check($wrong === 0, "$name: $wrong wrong");
-        check($handled - $before > (is_slow() ? 5 : ($hints ? 20 : 30)), "$name: " . ($handled - $before) . ' signals');
     }
 }
 check($elsewhere->peek()->remaining === 1e6 - intdiv($handled, 50), 'what the handler took');
-check($handled > (is_slow() ? 50 : 1000), "$handled signals");
 
 echo "-- a signal ends wait() without a failure --\n";
 pcntl_signal(SIGALRM, function () use (&$handled): void {

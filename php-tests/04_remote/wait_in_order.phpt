@@ -15,73 +15,104 @@ require __DIR__ . '/outage.inc.php';
 
 use TokenBucket\OnFailure;
 
-// scripts/test --full runs longer.
-define('SECONDS', (int) (getenv('TOKENBUCKET_CROWD') ?: 4));
+// The calls of each process in a crowd. scripts/test --full makes more.
+define('CALLS', 20 * (int) (getenv('TOKENBUCKET_CROWD') ?: 1));
+const RATE = 50;
 
 /**
- * Runs one process for each cost. Each takes its tokens again and again until the time is over.
- * Returns the number of grants of each process.
+ * Runs one process for each cost. Each takes its tokens again and again. Returns the number of
+ * calls of the process with the greatest cost that had ended when the first process was ready.
  */
-function crowd(TokenBucketStorage $storage, array $costs, Closure $take): array
+function progress(string $kind, TokenBucketStorage $storage, array $costs, Closure $take): int
 {
-    $until = hrtime(true) + SECONDS * 1e9;
-    return in_processes(count($costs), function (int $index) use ($storage, $costs, $take, $until): int {
-        $bucket = new TokenBucket($storage, 'crowd', 5, 200);
-        for ($granted = 0; hrtime(true) < $until; $granted++) {
+    $start = hrtime(true);
+    $ends = in_processes(count($costs), function (int $index) use ($storage, $costs, $take): array {
+        $bucket = new TokenBucket($storage, 'crowd', 5, RATE);
+        for ($call = 0; $call < CALLS; $call++) {
             $take($bucket, $costs[$index]);
+            $ends[] = hrtime(true);
         }
-        return $granted;
+        return $ends;
     });
+    $most = 5 + RATE * (hrtime(true) - $start) / 1e9;
+    check(CALLS * array_sum($costs) <= $most, "$kind: more than $most tokens");
+    $delay = (new TokenBucket($storage, 'crowd', 5, RATE))->reserve()->delay;
+    check($delay <= 1.001 / RATE, "$kind: the calls took more than their tokens: $delay s");
+    $first = min(array_map(max(...), $ends));
+    return count(array_filter($ends[array_search(max($costs), $costs, true)], fn (int $end) => $end <= $first));
 }
 
-$in_order = fn (TokenBucket $bucket, int $cost) => check($bucket->wait(INF, $cost)->allowed, 'denied');
-// The control takes tokens as soon as they are there, as callers without reservations do.
-$greedy = function (TokenBucket $bucket, int $cost): void {
-    for ($patience = 2e9 + hrtime(true); hrtime(true) < $patience; usleep((int) ceil($decision->retryAfter * 1e6))) {
-        $decision = $bucket->attempt($cost);
-        if ($decision->allowed) {
-            return;
-        }
-    }
-};
-$costs = [1, 1, 5, 1, 1];
-$stores = iterator_to_array(Store::each());
-$storages = [
-    'shared memory' => new TokenBucketStorageSharedMemory('in order'),
-    'Redis' => $stores['Redis']->storage(OnFailure::Throw),
-];
-foreach ($storages as $kind => $storage) {
-    // A busy machine may delay one of the processes, so one of three rounds is enough.
-    for ($round = 0, $share = 0; $round < 3 && $share <= 0.9; $round++) {
-        $granted = crowd($storage, $costs, $in_order);
-        $share = min($granted) / max($granted);
-    }
-    check($share > 0.9, "$kind: " . json_encode($granted));
-    $tokens = array_sum(array_map(fn ($grants, $cost) => $grants * $cost, $granted, $costs));
-    // Each process finishes its last wait after the time is over.
-    check($tokens > 0.9 * SECONDS * 200 && $tokens <= 5 + (SECONDS + 0.5) * 200 + 9, "$kind: $tokens tokens");
-
-    // A process that waits for five tokens is killed.
-    $bucket = new TokenBucket($storage, 'killed', 5, 10);
+/**
+ * Lets three processes call wait() one after the other. None may be served before the tokens of
+ * those before it are refilled.
+ */
+function in_order(string $kind, TokenBucketStorage $storage): void
+{
+    $bucket = new TokenBucket($storage, 'in order', 100, 100);
     $start = hrtime(true);
-    $bucket->consume(5);
+    $bucket->consume(100);
+    $empty = hrtime(true);
+    $costs = [90, 30, 30];
+    $took = in_processes(3, function (int $index) use ($kind, $bucket, $costs, $start, $empty): float {
+        $before = array_sum(array_slice($costs, 0, $index));
+        // The bucket refills meanwhile. Less than this many tokens are left if all earlier processes
+        // have reserved theirs.
+        $left = fn () => 15 - $before + 100 * (hrtime(true) - $empty) / 1e9;
+        wait_for("$kind: process $index arrives", function () use ($bucket, $left): bool {
+            $most = $left();
+            return $bucket->peek(0)->remaining < $most;
+        });
+        check($bucket->wait(INF, $costs[$index])->allowed, 'denied');
+        return (hrtime(true) - $start) / 1e9;
+    });
+    foreach ($took as $index => $seconds) {
+        $least = 0.99 * array_sum(array_slice($costs, 0, $index + 1)) / 100;
+        check($seconds >= $least, "$kind: process $index was served after $seconds s, not $least");
+    }
+}
+
+/** Kills a process that waits for 50 tokens, and checks that these tokens are lost, and no others. */
+function kill_a_waiter(string $kind, TokenBucketStorage $storage): void
+{
+    $bucket = new TokenBucket($storage, 'killed', 50, 10);
+    $start = hrtime(true);
+    $bucket->consume(50);
     $pid = pcntl_fork();
     if ($pid === 0) {
-        $bucket->wait(INF, 5);
+        $bucket->wait(INF, 50);
         exit;
     }
-    while ($bucket->peek(0)->remaining > -4) {
-        usleep(1000);
-    }
+    wait_for("$kind: a process waits", fn () => $bucket->peek(0)->remaining < -1);
     posix_kill($pid, SIGKILL);
     pcntl_waitpid($pid, $status);
     check(pcntl_wifsignaled($status), "$kind: the waiter has ended by itself");
-    $bucket->wait(INF);
-    $waited = (hrtime(true) - $start) / 1e9;
-    check($waited >= 0.6 && $waited < 0.9, "$kind: $waited s for the tokens of the killed process and one more");
+    $delay = $bucket->reserve(1)->delay;
+    $elapsed = (hrtime(true) - $start) / 1e9;
+    check($delay <= 5.1001 && $delay >= 5.0999 - $elapsed, "$kind: $delay s for a token after $elapsed s");
 }
-$granted = crowd(new TokenBucketStorageSharedMemory('greedy'), $costs, $greedy);
-check(min($granted) / max($granted) < 0.5, 'the control: ' . json_encode($granted));
+
+$wait = fn (TokenBucket $bucket, int $cost) => check($bucket->wait(INF, $cost)->allowed, 'denied');
+// The control takes tokens as soon as they are there, as callers without reservations do.
+$greedy = function (TokenBucket $bucket, int $cost): void {
+    while (!($decision = $bucket->attempt($cost))->allowed) {
+        usleep((int) ceil($decision->retryAfter * 1e6));
+    }
+};
+$costs = [1, 1, 5, 1, 1];
+$redis = Store::each()->current();
+$storages = [
+    'shared memory' => new TokenBucketStorageSharedMemory('in order'),
+    'Redis' => $redis->storage(OnFailure::Throw),
+];
+foreach ($storages as $kind => $storage) {
+    in_order($kind, $storage);
+    kill_a_waiter($kind, $storage);
+    // Each process makes about as many calls as the others, because each waits for its turn.
+    $progress = progress($kind, $storage, $costs, $wait);
+    check($progress > CALLS / 2, "$kind: $progress calls of " . CALLS);
+}
+$progress = progress('control', new TokenBucketStorageSharedMemory('greedy'), $costs, $greedy);
+check($progress < CALLS / 2, "the control: $progress calls of " . CALLS);
 echo "done\n";
 ?>
 --EXPECT--

@@ -4,8 +4,6 @@ Storage contract: MySQL in every mode of the connection
 mysqlnd
 pdo
 pdo_mysql
---FLAKY--
-It compares times, which a busy machine delays.
 --FILE--
 <?php
 require __DIR__ . '/contract.inc.php';

@@ -3,8 +3,6 @@ Storage contract: PostgreSQL in every mode of the connection
 --EXTENSIONS--
 pdo
 pdo_pgsql
---FLAKY--
-It compares times, which a busy machine delays.
 --FILE--
 <?php
 require __DIR__ . '/contract.inc.php';

@@ -10,6 +10,7 @@ pdo_pgsql
 require __DIR__ . '/../../testkit/php/check.php';
 require __DIR__ . '/../../testkit/php/processes.php';
 require __DIR__ . '/../../testkit/php/sql_servers.php';
+require __DIR__ . '/../../testkit/php/wait_for.php';
 
 $waits = [
     'mysql' => "SELECT COUNT(*) FROM information_schema.INNODB_TRX WHERE trx_state = 'LOCK WAIT'",
@@ -65,11 +66,8 @@ foreach ($servers as $driver => $server) {
     }
     // PostgreSQL updates its count of deadlocks with a delay.
     $db = $server->connect();
-    for ($tries = 0; ($count = (int) $db->query($deadlocks[$driver])->fetchColumn()) < 2 && $tries < 50; $tries++) {
-        usleep(100_000);
-    }
     // More deadlocks occur if the retried purge() locks row a before the second process does.
-    check($count >= 2, "$driver: $count deadlocks");
+    wait_for("$driver: two deadlocks", fn () => (int) $db->query($deadlocks[$driver])->fetchColumn() >= 2);
     echo "$driver\n";
 }
 ?>

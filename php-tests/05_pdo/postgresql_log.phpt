@@ -17,14 +17,16 @@ $bucket = new TokenBucket(new TokenBucketStoragePDO($db, 'limits', hints: false)
 $bucket->consume(5);
 $bucket->consume();
 $db->exec('CHECKPOINT');
-$before = $written();
-for ($i = 0; $i < 200; $i++) {
-    $bucket->consume();
-    $bucket->peek();
+// Every 15 s the server logs the running transactions. So one of several rounds must log nothing.
+for ($round = 0, $denied = PHP_INT_MAX; $round < 10 && $denied > 0; $round++) {
+    $before = $written();
+    for ($i = 0; $i < 50; $i++) {
+        $bucket->consume();
+        $bucket->peek();
+    }
+    $denied = min($denied, (int) ($written() - $before));
 }
-$denied = $written() - $before;
-// Every 15 s the server logs the running transactions, which takes about a hundred bytes.
-check($denied < 400, "denials: $denied bytes");
+check($denied === 0, "denials: $denied bytes");
 $bucket->reset();
 $before = $written();
 for ($i = 0; $i < 5; $i++) {

@@ -13,7 +13,7 @@ require __DIR__ . '/../../testkit/php/sql_servers.php';
 
 foreach (sql_servers() as $driver => $server) {
     $db = $server->connect();
-    $storage = new TokenBucketStoragePDO($db, 'limits');
+    $storage = new TokenBucketStoragePDO($db, 'limits', hintMaxAge: 3600.0);
     $storage->prepare();
     $db->exec('CREATE TABLE orders (id int)');
     $bucket = new TokenBucket($storage, 'b', 2, 0.001);

@@ -24,7 +24,7 @@ class Application extends ClientThrottle
     }
 }
 $server = MemcachedServer::startTcp();
-$ours = new Application(new TokenBucketStorageMemcached("127.0.0.1:$server->port", timeout: 5.0));
+$ours = new Application(new TokenBucketStorageMemcached("127.0.0.1:$server->port", timeout: PATIENCE));
 
 // Calls use the two classes in turn. Each class continues with the record of the other class. The
 // plain class runs with either test of its lock.

@@ -18,5 +18,5 @@ set_error_handler(function (int $kind, string $message) {
     return true;
 });
 $make = fn (string $kind, OnFailure $policy) => $kind === 'memcached'
-    ? new TokenBucketStorageMemcached("127.0.0.1:$server->port", onFailure: $policy, timeout: 1.0)
-    : new TokenBucketStorageRedis("unix://$redis->socket", onFailure: $policy, timeout: 1.0);
+    ? new TokenBucketStorageMemcached("127.0.0.1:$server->port", onFailure: $policy, timeout: PATIENCE)
+    : new TokenBucketStorageRedis("unix://$redis->socket", onFailure: $policy, timeout: PATIENCE);

@@ -25,7 +25,7 @@ $connect = function () use ($server): Redis {
     return $redis;
 };
 $ours = fn (int $period, int $limit) => new TokenBucket\Compat\LeakyBucket(
-    new TokenBucketStorageRedis("unix://$server->socket", timeout: 5.0, onFailure: TokenBucket\OnFailure::Throw),
+    new TokenBucketStorageRedis("unix://$server->socket", timeout: PATIENCE, onFailure: TokenBucket\OnFailure::Throw),
     $period,
     $limit
 );

@@ -17,14 +17,14 @@ $servers = [RedisServer::start(), RedisServer::start()];
 $memcached = MemcachedServer::startTcp();
 $redis = fn (int $place) => new TokenBucketStorageRedis(
     "unix://{$servers[$place]->socket}",
-    timeout: 5.0,
+    timeout: PATIENCE,
     onFailure: TokenBucket\OnFailure::Throw
 );
 $stores = [
     'redis' => fn () => $redis(0),
     'two servers' => fn () => [$redis(0), $redis(1)],
     'shared memory' => fn () => new TokenBucketStorageSharedMemory,
-    'memcached' => fn () => new TokenBucketStorageMemcached("127.0.0.1:$memcached->port", timeout: 5.0, onFailure: TokenBucket\OnFailure::Throw),
+    'memcached' => fn () => new TokenBucketStorageMemcached("127.0.0.1:$memcached->port", timeout: PATIENCE, onFailure: TokenBucket\OnFailure::Throw),
 ];
 foreach ($stores as $name => $storage) {
     // The period is so long that no hit leaks during the test.

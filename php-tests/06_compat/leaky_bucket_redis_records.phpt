@@ -9,8 +9,6 @@ if (getenv('SKIP_SLOW_TESTS') || getenv('USE_ZEND_ALLOC') === '0') {
     die('skip slow');
 }
 ?>
---FLAKY--
-It compares times, which a busy machine delays.
 --FILE--
 <?php
 require __DIR__ . '/leaky_bucket_redis.inc.php';

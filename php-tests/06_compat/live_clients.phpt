@@ -14,6 +14,7 @@ require __DIR__ . '/../../testkit/php/check.php';
 require __DIR__ . '/../../testkit/php/child.php';
 require __DIR__ . '/../../testkit/php/servers.php';
 require __DIR__ . '/memcached_models.inc.php';
+require __DIR__ . '/in_time.inc.php';
 
 use TokenBucket\Compat\ClientThrottle;
 use TokenBucket\Compat\MinuteWindow;
@@ -56,7 +57,7 @@ $clients = [
     },
 ];
 foreach ($clients as $what => $client) {
-    in_one_minute(function () use ($what, $client) {
+    in_time(fn () => in_one_minute(function () use ($what, $client) {
         $id = uniqid();
         $cache = $client();
         $window = new MinuteWindow($cache, $id);
@@ -69,17 +70,20 @@ foreach ($clients as $what => $client) {
             check((int) $cache->get("rate$id" . date('dHi')) === 3, "$what: the counter");
             check($cache->get("throttle_$id") !== false, "$what: the record");
         }
-    });
+    }));
 }
 
 echo "-- ext-memcache puts a text of its settings before each key --\n";
 $run = fn (array $ini) => print(preg_replace('/127.0.0.1:\d+/', 'address', php_run(
-    "require '" . __DIR__ . "/../../testkit/php/check.php';" . <<<'PHP'
+    "require '" . __DIR__ . "/../../testkit/php/check.php'; require '" . __DIR__ . "/in_time.inc.php';" . <<<'PHP'
         error_reporting(E_ALL & ~E_DEPRECATED);
         $memcache = new Memcache;
         $memcache->addServer("127.0.0.1", (int) $argv[1]);
-        echo thrown(fn () => (new TokenBucket\Compat\ClientThrottle($memcache))->check("who", 5)), "\n";
-        echo json_encode($memcache->get("throttle_who")["tokens"] ?? null), "\n";
+        in_time(function () use ($memcache) {
+            $memcache->delete("throttle_who");
+            echo thrown(fn () => (new TokenBucket\Compat\ClientThrottle($memcache))->check("who", 5)), "\n";
+            echo json_encode($memcache->get("throttle_who")["tokens"] ?? null), "\n";
+        });
         echo thrown(fn () => print_r(TokenBucketStorageMemcached::fromClient($memcache, "p:"))), "\n";
         PHP, $ini, (string) $server->port
 )));

@@ -37,7 +37,7 @@ foreach ([
     'consistent' => [[Memcached::OPT_DISTRIBUTION => Memcached::DISTRIBUTION_CONSISTENT], 3],
 ] as $what => [$options, $count]) {
     $memcached = $client($options, $count);
-    $storage = TokenBucketStorageMemcached::fromClient($memcached, timeout: 5.0, onFailure: OnFailure::Throw);
+    $storage = TokenBucketStorageMemcached::fromClient($memcached, timeout: PATIENCE, onFailure: OnFailure::Throw);
     check($storage instanceof TokenBucketStorageMemcached, 'a storage');
     in_one_minute(function () use ($memcached, $storage, $what) {
         $missing = 0;
@@ -63,7 +63,7 @@ print_r($storage);
 $unix = MemcachedServer::startUnix();
 $memcached = new Memcached;
 $memcached->addServer($unix->socket, 0);
-$storage = TokenBucketStorageMemcached::fromClient($memcached, 'p:', onFailure: OnFailure::Throw);
+$storage = TokenBucketStorageMemcached::fromClient($memcached, 'p:', PATIENCE, OnFailure::Throw);
 (new TokenBucket($storage, 'a', 1, 1))->consume();
 check($memcached->get('p:a') !== false, 'a socket');
 

@@ -19,8 +19,8 @@ $server = MemcachedServer::startTcp();
 $redis = RedisServer::start();
 $storages = [
     'shared memory' => fn () => new TokenBucketStorageSharedMemory,
-    'Redis' => fn () => new TokenBucketStorageRedis("unix://$redis->socket", timeout: 5.0),
-    'memcached' => fn () => new TokenBucketStorageMemcached("127.0.0.1:$server->port", timeout: 5.0),
+    'Redis' => fn () => new TokenBucketStorageRedis("unix://$redis->socket", timeout: PATIENCE),
+    'memcached' => fn () => new TokenBucketStorageMemcached("127.0.0.1:$server->port", timeout: PATIENCE),
 ];
 $limiters = [
     'window' => function (TokenBucketStorage $storage, string $id): callable {

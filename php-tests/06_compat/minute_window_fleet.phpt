@@ -17,7 +17,7 @@ const CALLS = 100;
 const LIMIT = 300;
 
 $server = MemcachedServer::startTcp();
-$storage = fn () => new TokenBucketStorageMemcached("127.0.0.1:$server->port", timeout: 5.0);
+$storage = fn () => new TokenBucketStorageMemcached("127.0.0.1:$server->port", timeout: PATIENCE);
 $memcache = memcache($server->port);
 
 // Plain and native code call in turn. Both use the same counter, whichever of the two creates it.

@@ -39,7 +39,7 @@ $redis = RedisServer::start();
 $memcache = memcache($server->port);
 $keepers = [
     [
-        new TokenBucketStorageMemcached("127.0.0.1:$server->port", timeout: 5.0),
+        new TokenBucketStorageMemcached("127.0.0.1:$server->port", timeout: PATIENCE),
         fn (string $name, int $count) => $memcache->set($name, $count, 0, 1000),
     ],
     [

@@ -84,7 +84,7 @@ $redis->connect('127.0.0.1', $server->port);
 $limiters = [];
 foreach ([OnFailure::Throw, OnFailure::Deny, OnFailure::Allow] as $policy) {
     $limiter = $limiters[] = new RateLimiter('key', CAPACITY, EXPIRE);
-    $limiter->redis = new TokenBucketStorageRedis("redis://127.0.0.1:$server->port", timeout: 5.0, onFailure: $policy);
+    $limiter->redis = new TokenBucketStorageRedis("redis://127.0.0.1:$server->port", timeout: PATIENCE, onFailure: $policy);
 }
 $refused = 'the key does not hold a record of this limiter';
 set_error_handler(fn (int $level, string $message) => check(str_contains($message, $refused), $message) ?? true);

@@ -18,10 +18,10 @@ require __DIR__ . '/../../testkit/php/processes.php';
 $server = RedisServer::start();
 $memcached = MemcachedServer::startTcp();
 $stores = [
-    'redis' => fn () => new TokenBucketStorageRedis("unix://$server->socket", timeout: 5.0, onFailure: TokenBucket\OnFailure::Throw),
+    'redis' => fn () => new TokenBucketStorageRedis("unix://$server->socket", timeout: PATIENCE, onFailure: TokenBucket\OnFailure::Throw),
     'shared memory' => fn () => new TokenBucketStorageSharedMemory,
     'none given' => fn () => null,
-    'memcached' => fn () => new TokenBucketStorageMemcached("127.0.0.1:$memcached->port", timeout: 5.0, onFailure: TokenBucket\OnFailure::Throw),
+    'memcached' => fn () => new TokenBucketStorageMemcached("127.0.0.1:$memcached->port", timeout: PATIENCE, onFailure: TokenBucket\OnFailure::Throw),
 ];
 foreach ($stores as $name => $storage) {
     $granted = in_processes(8, function (int $index, callable $barrier) use ($storage, $name): int {

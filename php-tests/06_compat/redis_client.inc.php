@@ -5,7 +5,7 @@ require __DIR__ . '/../../testkit/php/servers.php';
 
 $server = RedisServer::start(['--requirepass', 'pa:ss@/%']);
 $server->command('ACL', 'SETUSER', 'bob', 'on', '>secret', '~*', '+@all');
-$storage = fn (Redis $redis) => TokenBucketStorageRedis::fromClient($redis, timeout: 5.0, onFailure: TokenBucket\OnFailure::Throw);
+$storage = fn (Redis $redis) => TokenBucketStorageRedis::fromClient($redis, timeout: PATIENCE, onFailure: TokenBucket\OnFailure::Throw);
 $keys = function (int $database) use ($server): array {
     $redis = new Redis;
     $redis->connect($server->socket);

@@ -63,7 +63,7 @@ echo "-- hits --\n";
 $servers = ['memory' => new TokenBucketStorageMemory];
 $redis = RedisServer::start();
 $memcached = MemcachedServer::startTcp();
-$throw = ['timeout' => 5.0, 'onFailure' => OnFailure::Throw];
+$throw = ['timeout' => PATIENCE, 'onFailure' => OnFailure::Throw];
 $servers['redis'] = new TokenBucketStorageRedis("unix://$redis->socket", ...$throw);
 foreach ($servers as $what => $storage) {
     foreach ([false, true] as $dry) {
@@ -83,11 +83,16 @@ unset($servers['memory']);
 foreach ($servers as $what => $storage) {
     foreach (['ClientThrottle', 'RateLimiter', 'LeakyBucket'] as $kind) {
         $seconds = is_slow() ? 20 : 2;
-        [$limiter, $request] = limiter($kind, $storage, $seconds, 2, uniqid());
-        for ($i = 0; $i < 2; $i++) {
-            check($request() && $limiter->retryAfter() === 0.0, "$what, $kind: allowed");
-        }
-        check(!$request(), "$what, $kind: denied");
+        // On a busy machine a token may be refilled before the third request. A leaky bucket leaks
+        // when a second of the clock ends. Then another limiter is used.
+        $try = 0;
+        do {
+            [$limiter, $request] = limiter($kind, $storage, $seconds, 2, uniqid());
+            for ($i = 0; $i < 2; $i++) {
+                check($request() && $limiter->retryAfter() === 0.0, "$what, $kind: allowed");
+            }
+        } while ($request() && $try++ < 100);
+        check($try < 100, "$what, $kind: denied");
         $wait = $limiter->retryAfter();
         check($wait > 0 && $wait <= $seconds, "$what, $kind: waits $wait s");
         usleep((int) ceil($wait * 1e6) + 1000);
@@ -106,10 +111,13 @@ foreach ($servers as $what => $storage) {
         $count(2, 4);
         $waits = [];
         foreach ([8, 8, 9, 5, 4, 1, 0] as $allowed) {
+            $start = time();
             allows($window, $allowed, 5);
             $left = $window->retryAfter();
             $waits[] = $left > 0 && $left < INF ? ceil($left / 60) : $left;
-            check(is_infinite($left) || $left == 0 || abs(fmod($left + time(), 60) - 30) > 28, "$what: ends at $left s");
+            // The wait ends with a minute. It began during the call.
+            $ends = array_map(fn (int $second) => fmod($left + $second, 60), range($start, time()));
+            check(is_infinite($left) || $left == 0 || in_array(0.0, $ends), "$what: ends at $left s");
         }
         echo "$what, MinuteWindow: ", implode(' ', $waits), " minutes\n";
     });

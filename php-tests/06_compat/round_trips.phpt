@@ -21,26 +21,28 @@ $wires = [
     'redis' => new Proxy("unix://$redis->socket"),
 ];
 $storages = [
-    'memcached' => new TokenBucketStorageMemcached("127.0.0.1:{$wires['memcached']->port}", timeout: 5.0),
-    'redis' => new TokenBucketStorageRedis("redis://127.0.0.1:{$wires['redis']->port}", timeout: 5.0),
+    'memcached' => new TokenBucketStorageMemcached("127.0.0.1:{$wires['memcached']->port}", timeout: PATIENCE),
+    'redis' => new TokenBucketStorageRedis("redis://127.0.0.1:{$wires['redis']->port}", timeout: PATIENCE),
 ];
 foreach ($storages as $place => $storage) {
     $count = function (string $what, callable $call) use ($wires, $place) {
-        // The first call connects, and loads the script into Redis.
-        $call(-1);
-        $before = $wires[$place]->roundTrips();
-        for ($i = 0; $i < CALLS; $i++) {
-            $call($i);
-        }
-        echo "$what, $place: ", ($wires[$place]->roundTrips() - $before) / CALLS, "\n";
+        // A new minute has new counters.
+        in_one_minute(function () use ($what, $call, $wires, $place) {
+            $id = uniqid();
+            // The first call connects, and loads the script into Redis.
+            $call($id, -1);
+            $before = $wires[$place]->roundTrips();
+            for ($i = 0; $i < CALLS; $i++) {
+                $call($id, $i);
+            }
+            echo "$what, $place: ", ($wires[$place]->roundTrips() - $before) / CALLS, "\n";
+        });
     };
-    after_its_first_seconds();
-    $count('window', fn (int $i) => allows(new MinuteWindow($storage, "fresh $i"), 10, 30));
-    $window = new MinuteWindow($storage, 'one');
-    $count('window, some denied', fn () => allows($window, 10, 30));
+    $count('window', fn (string $id, int $i) => allows(new MinuteWindow($storage, "$id $i"), 10, 30));
+    $count('window, some denied', fn (string $id) => allows(new MinuteWindow($storage, $id), 10, 30));
     $throttle = new ClientThrottle($storage);
-    $count('throttle', fn (int $i) => $throttle->check("fresh $i", 10));
-    $count('throttle, some limited', fn () => $throttle->check('one', 10));
+    $count('throttle', fn (string $id, int $i) => $throttle->check("$id $i", 10));
+    $count('throttle, some limited', fn (string $id) => $throttle->check($id, 10));
 }
 ?>
 --EXPECT--
