@@ -34,7 +34,7 @@ $names = array_map($identifiers, [0, 1, 2]);
 $failures = function () use ($servers): array {
     foreach ($servers as $index => $server) {
         foreach (TokenBucket\status()['stores'] as $store) {
-            if (str_contains($store['name'], ":$server->port")) {
+            if ($store['name'] === "redis://127.0.0.1:$server->port/0") {
                 $causes[$index] = $store['causes'];
             }
         }
