@@ -39,8 +39,8 @@ check($verdict['excess'] === 0, "lost or gained tokens: $text");
 check($verdict['lost'] <= 9 * $campaign->kills && $campaign->kills > 0, "lost by killed calls: $text");
 check($verdict['wrong'] < 0.001 * $verdict['calls'], "wrong denials: $text");
 check($verdict['granted'] > 0.1 * $verdict['calls'], "not contended: $text");
-// A batch takes at most one round trip to ask whether the buckets have the tokens, one to take them,
-// and one to give them back. Each process also sends scripts that the server may not know.
+// A batch takes at most one round trip to ask whether the buckets have the tokens, one to take
+// them, and one to give them back. Each process also sends scripts that the server may not know.
 $trips = $proxy->roundTrips() - $before;
 check($trips <= 3 * $verdict['calls'] + 3 * (8 + $campaign->kills), "$trips round trips: $text");
 echo "done\n";

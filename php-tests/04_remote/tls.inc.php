@@ -5,6 +5,7 @@ require_once __DIR__ . '/../../testkit/php/servers.php';
 final class TlsRedis
 {
     public readonly RedisServer $server;
+    /** The port that accepts TLS. */
     public readonly int $port;
     public readonly string $ca_file;
     private readonly string $folder;
@@ -20,13 +21,11 @@ final class TlsRedis
         register_shutdown_function($this->remove(...));
         $this->ca_file = "$this->folder/ca.pem";
         $this->certify();
-        $listener = stream_socket_server('tcp://127.0.0.1:0');
-        $this->port = (int) substr(strrchr(stream_socket_get_name($listener, false), ':'), 1);
-        fclose($listener);
-        $this->server = RedisServer::start([
-            '--tls-port', (string) $this->port, '--tls-auth-clients', $asks ? 'yes' : 'no', '--tls-ca-cert-file', $this->ca_file,
+        $this->server = RedisServer::on_free_ports(fn () => RedisServer::start([
+            '--tls-port', (string) RedisServer::free_port(), '--tls-auth-clients', $asks ? 'yes' : 'no', '--tls-ca-cert-file', $this->ca_file,
             '--tls-cert-file', "$this->folder/server.pem", '--tls-key-file', "$this->folder/server.key",
-        ]);
+        ]));
+        $this->port = (int) $this->server->option('--tls-port');
     }
 
     /**

@@ -16,7 +16,7 @@ require __DIR__ . '/outage.inc.php';
 use TokenBucket\OnFailure;
 
 // The calls of each process in a crowd. scripts/test --full makes more.
-define('CALLS', 20 * (int) (getenv('TOKENBUCKET_CROWD') ?: 1));
+define('CALLS', 5 * (int) (getenv('TOKENBUCKET_CROWD') ?: 4));
 const RATE = 50;
 
 /**
@@ -55,8 +55,8 @@ function in_order(string $kind, TokenBucketStorage $storage): void
     $costs = [90, 30, 30];
     $took = in_processes(3, function (int $index) use ($kind, $bucket, $costs, $start, $empty): float {
         $before = array_sum(array_slice($costs, 0, $index));
-        // The bucket refills meanwhile. Less than this many tokens are left if all earlier processes
-        // have reserved theirs.
+        // The bucket refills meanwhile. Less than this many tokens are left if all earlier
+        // processes have reserved theirs.
         $left = fn () => 15 - $before + 100 * (hrtime(true) - $empty) / 1e9;
         wait_for("$kind: process $index arrives", function () use ($bucket, $left): bool {
             $most = $left();
@@ -71,7 +71,9 @@ function in_order(string $kind, TokenBucketStorage $storage): void
     }
 }
 
-/** Kills a process that waits for 50 tokens, and checks that these tokens are lost, and no others. */
+/**
+ * Kills a process that waits for 50 tokens. Checks that these tokens are lost, and no others.
+ */
 function kill_a_waiter(string $kind, TokenBucketStorage $storage): void
 {
     $bucket = new TokenBucket($storage, 'killed', 50, 10);

@@ -33,13 +33,11 @@ function start_cluster(array $options = [], int $replicas = 0): array
 /** Starts a server that belongs to no cluster yet. */
 function start_cluster_node(array $options = []): RedisServer
 {
-    if (RedisServer::major_version() >= 7) {
-        $listener = stream_socket_server('tcp://127.0.0.1:0');
-        $bus = substr(strrchr(stream_socket_get_name($listener, false), ':'), 1);
-        fclose($listener);
-        array_unshift($options, '--cluster-port', $bus);
-    }
-    return RedisServer::start(['--cluster-enabled', 'yes', ...$options]);
+    $has_option = RedisServer::major_version() >= 7;
+    return RedisServer::on_free_ports(fn () => RedisServer::start([
+        ...($has_option ? ['--cluster-port', (string) RedisServer::free_port()] : []),
+        '--cluster-enabled', 'yes', ...$options,
+    ]));
 }
 
 /** Makes two servers of a cluster known to each other. */

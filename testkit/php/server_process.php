@@ -28,6 +28,21 @@ abstract class ServerProcess
     /** @var array<resource> the end of the pipe that the watchdog reads */
     private array $pipes = [];
 
+    /**
+     * Calls $start, which starts a server that needs free ports of its own, until no other process
+     * has taken one of these ports.
+     */
+    public static function on_free_ports(callable $start): static
+    {
+        for ($try = 1;; $try++) {
+            try {
+                return $start();
+            } catch (RuntimeException $taken) {
+                $try < 5 || throw $taken;
+            }
+        }
+    }
+
     /** @return list<string> the command that starts the server in the foreground, at this port */
     abstract protected function arguments(int $port): array;
 
@@ -148,7 +163,8 @@ abstract class ServerProcess
         return fileowner('/proc/self') === 0;
     }
 
-    private static function free_port(): int
+    /** Returns a port that no process listens on now. Another process may take it at any time. */
+    public static function free_port(): int
     {
         $listener = stream_socket_server('tcp://127.0.0.1:0');
         return (int) substr(strrchr(stream_socket_get_name($listener, false), ':'), 1);
