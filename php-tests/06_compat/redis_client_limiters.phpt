@@ -3,6 +3,8 @@ Limiters accept a client and use its prefix
 --EXTENSIONS--
 igbinary
 redis
+--INI--
+tokenbucket.failure_report=none
 --FILE--
 <?php
 require __DIR__ . '/redis_client.inc.php';
