@@ -89,7 +89,7 @@ var_dump((int) $server->stats()['cmd_get'] - $gets, (int) $server->stats()['cmd_
 // If a plain client never releases the lock, the decision is late but correct.
 /** Returns how often a call has entered a lock and read a record. */
 $entered = fn () => (int) $server->stats()['cmd_get'];
-$slow = new Application(new TokenBucketStorageMemcached("127.0.0.1:$server->port", timeout: 2.0));
+$slow = new Application(new TokenBucketStorageMemcached("127.0.0.1:$server->port", timeout: 3.0));
 $memcache->add('app:stuck_lock', 1, 0, 1000);
 $start = microtime(true);
 check(!$slow->check('stuck', 1) && $slow->check('stuck', 1), 'a lock that nobody gives back');
