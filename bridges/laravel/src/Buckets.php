@@ -114,6 +114,18 @@ final class Buckets
         return (int) ceil(is_finite($decision->retryAfter) ? $decision->retryAfter : self::seconds($limit));
     }
 
+    /**
+     * Returns the whole seconds for which a refused job is released.
+     *
+     * Every released job is an attempt of a limited number. At the end of Laravel's window, as many
+     * jobs run as the limit allows. So the job comes back when the bucket is full, not when it
+     * holds one token.
+     */
+    public static function releaseAfter(Decision $decision, object $limit): int
+    {
+        return (int) ceil($decision->reason === 'insufficient_tokens' ? $decision->resetAfter : self::seconds($limit));
+    }
+
     private function ofLimit(object $limit): TokenBucket
     {
         $seconds = self::seconds($limit);

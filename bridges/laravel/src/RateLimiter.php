@@ -25,6 +25,9 @@ use UnitEnum;
  */
 class RateLimiter extends LaravelRateLimiter
 {
+    /** Begins the keys of the queue's middleware ThrottlesExceptions. */
+    private const EXCEPTIONS = 'laravel_throttles_exceptions:';
+
     /** @var list<object> the limits of the last job */
     private array $job = [];
     /** The decision of these limits, or null if no token has been requested. */
@@ -130,10 +133,15 @@ class RateLimiter extends LaravelRateLimiter
     public function availableIn($key)
     {
         if ($this->decision?->allowed === false && $this->belongsToJob($key)) {
-            return Buckets::retryAfter($this->decision, $this->refusing);
+            return Buckets::releaseAfter($this->decision, $this->refusing);
         }
         $bucket = $this->bucket($key);
-        return $bucket === null ? parent::availableIn($key) : (int) ceil($bucket->peek()->retryAfter);
+        if ($bucket === null) {
+            return parent::availableIn($key);
+        }
+        $decision = $bucket->peek();
+        // ThrottlesExceptions releases a job for this time, so the bucket must be full then.
+        return (int) ceil(str_starts_with((string) $key, self::EXCEPTIONS) ? $decision->resetAfter : $decision->retryAfter);
     }
 
     public function resetAttempts($key)

@@ -148,11 +148,11 @@ final class RateLimiterTest extends BridgeTestCase
         $this->assertSame('ran', $this->runJob());
         $this->assertSame('ran', $this->runJob());
         for ($i = 0; $i < 5; $i++) {
-            $this->assertSame(33, $this->runJob());
+            $this->assertSame(63, $this->runJob());
         }
         $this->advance(60);
         $this->assertSame('ran', $this->runJob());
-        $this->assertSame(1140 + 3, $this->runJob());
+        $this->assertSame(3540 + 3, $this->runJob());
         $this->assertSame(0, $this->limiter()->remaining(md5('jobsa'), 3));
         $this->assertSame(1, $this->limiter()->remaining(md5('jobsb'), 2));
     }
@@ -190,7 +190,7 @@ final class RateLimiterTest extends BridgeTestCase
         // Takes no token.
         $this->assertFalse($this->limiter()->tooManyAttempts(md5('jobsa'), 3));
         $this->assertSame('ran', $this->runJob());
-        $this->assertSame(1203, $this->runJob());
+        $this->assertSame(3603, $this->runJob());
     }
 
     public function testTheNameOfALimiterMayBeAnEnum(): void
@@ -230,7 +230,7 @@ final class RateLimiterTest extends BridgeTestCase
         // The bucket of this name has given no token.
         $this->assertSame('ran', $this->runJob());
         $this->assertSame('ran', $this->runJob());
-        $this->assertSame(33, $this->runJob());
+        $this->assertSame(63, $this->runJob());
     }
 
     public function testThrottlesExceptionsKeepsTheCounterOfLaravel(): void
@@ -258,7 +258,7 @@ final class RateLimiterTest extends BridgeTestCase
         $fails = fn () => throw new RuntimeException('x');
         $middleware = (new ThrottlesExceptions(2, 10))->by('api');
         $this->assertSame([0, 0], [$this->runJob($fails, $middleware), $this->runJob($fails, $middleware)]);
-        $this->assertSame(303, $this->runJob($fails, $middleware));
+        $this->assertSame(603, $this->runJob($fails, $middleware));
         $this->advance(300);
         $this->assertSame(0, $this->runJob($fails, $middleware));
     }

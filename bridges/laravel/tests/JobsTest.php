@@ -1,0 +1,138 @@
+<?php
+
+declare(strict_types=1);
+
+namespace TokenBucket\Bridge\Laravel\Tests;
+
+use Illuminate\Cache\RateLimiter as LaravelRateLimiter;
+use Illuminate\Cache\RateLimiting\Limit;
+use Illuminate\Queue\Middleware\RateLimited;
+use Illuminate\Queue\Middleware\ThrottlesExceptions;
+use Illuminate\Support\Carbon;
+use RuntimeException;
+use SplPriorityQueue;
+use TokenBucket\Bridge\Laravel\Buckets;
+use TokenBucket\Bridge\Laravel\RateLimiter;
+use TokenBucket\OnFailure;
+use TokenBucketStorage;
+use TokenBucketStorageRedis;
+
+/** Compares the attempts that released jobs need with those behind Laravel's window. */
+final class JobsTest extends BridgeTestCase
+{
+    public function testJobsNeedAsManyAttemptsAsWithTheWindowOfLaravel(): void
+    {
+        foreach ([[Limit::perMinute(60), 300], [Limit::perMinute(1), 5], [Limit::perMinute(7), 100], [Limit::perMinutes(10, 50), 200]] as [$limit, $jobs]) {
+            [$ofLaravel, $ofBridge] = $this->attempts(fn () => $limit, new RateLimited('jobs'), $jobs);
+            $this->assertCount($jobs, $ofBridge);
+            $this->assertLessThanOrEqual(max($ofLaravel), max($ofBridge));
+            $this->assertLessThanOrEqual(array_sum($ofLaravel), array_sum($ofBridge));
+        }
+    }
+
+    public function testJobsOfSeveralLimitsNeedAsManyAttemptsAsWithTheWindows(): void
+    {
+        $limits = fn () => [Limit::perMinute(10)->by('minute'), Limit::perHour(60)->by('hour')];
+        [$ofLaravel, $ofBridge] = $this->attempts($limits, new RateLimited('jobs'), 150);
+        $this->assertLessThanOrEqual(max($ofLaravel), max($ofBridge));
+        $this->assertLessThanOrEqual(array_sum($ofLaravel), array_sum($ofBridge));
+    }
+
+    public function testJobsBehindThrottlesExceptionsNeedAsManyAttemptsAsWithTheWindow(): void
+    {
+        // A service that every job calls is down for two hours.
+        $recovery = Carbon::create(2027)->addHours(2);
+        $job = fn () => Carbon::now()->lessThan($recovery) ? throw new RuntimeException('down') : null;
+        $declared = ['laravel_throttles_exceptions:*' => [10, 600]];
+        $middleware = (new ThrottlesExceptions(10, $this->decay(600)))->by('api');
+        [$ofLaravel, $ofBridge] = $this->attempts(fn () => [], $middleware, 40, $job, $declared);
+        $this->assertLessThanOrEqual(1.1 * max($ofLaravel), max($ofBridge));
+        $this->assertLessThanOrEqual(1.1 * array_sum($ofLaravel), array_sum($ofBridge));
+    }
+
+    public function testAnUnavailableStoreReleasesAJobForTheDecayTime(): void
+    {
+        $storage = new TokenBucketStorageRedis('unix:///nonexistent/redis.sock', onFailure: OnFailure::Deny);
+        $this->use(new RateLimiter(fn () => $this->app->make('cache')->driver(), new Buckets(fn () => $storage, fn () => [])));
+        $this->limiter()->for('jobs', fn () => Limit::perMinute(60));
+        $this->assertSame(63, $this->handle(new RateLimited('jobs'), 1, fn () => null));
+    }
+
+    /**
+     * Runs jobs that start together, first with Laravel's limiter and then with the bridge's.
+     *
+     * @param array<string, array{int, int}> $declared
+     * @return array{array<int, int>, array<int, int>} the attempts of each job
+     */
+    private function attempts(callable $limits, object $middleware, int $jobs, ?callable $job = null, array $declared = []): array
+    {
+        $cache = $this->app->make('cache')->driver();
+        $buckets = new Buckets(fn () => $this->app->make(TokenBucketStorage::class), fn () => $declared);
+        foreach ([new LaravelRateLimiter($cache), new RateLimiter(fn () => $cache, $buckets)] as $limiter) {
+            $cache->flush();
+            $this->use($limiter);
+            $limiter->for('jobs', fn () => $limits());
+            $attempts[] = $this->work($middleware, $jobs, $job ?? fn () => null);
+            // Fills the buckets.
+            $this->advance(100_000);
+        }
+        return $attempts;
+    }
+
+    /** @return array<int, int> the attempts of each job until it has run */
+    private function work(object $middleware, int $jobs, callable $job): array
+    {
+        $queue = new SplPriorityQueue();
+        $order = 0;
+        for ($id = 0; $id < $jobs; $id++) {
+            $queue->insert([$id, 0], [0, -$order++]);
+        }
+        $attempts = array_fill(0, $jobs, 0);
+        $now = 0;
+        $start = Carbon::create(2027)->getTimestamp();
+        Carbon::setTestNow(Carbon::createFromTimestamp($start));
+        while (!$queue->isEmpty()) {
+            [$id, $due] = $queue->extract();
+            $this->advance($due - $now);
+            $now = $due;
+            Carbon::setTestNow(Carbon::createFromTimestamp($start + $now));
+            $attempts[$id]++;
+            $delay = $this->handle($middleware, $id, $job);
+            if ($delay !== null) {
+                $queue->insert([$id, $now + $delay], [-$now - $delay, -$order++]);
+            }
+        }
+        return $attempts;
+    }
+
+    /** Returns the seconds for which a job is released, or null if it has run. */
+    private function handle(object $middleware, int $id, callable $job): ?int
+    {
+        $released = new class ($id) {
+            public ?int $delay = null;
+
+            public function __construct(public readonly int $id)
+            {
+            }
+
+            public function release(int $seconds): void
+            {
+                $this->delay = $seconds;
+            }
+        };
+        // The middleware of a job is made for each attempt.
+        unserialize(serialize($middleware))->handle($released, $job);
+        return $released->delay;
+    }
+
+    /** Converts seconds to the unit of the middleware: minutes in Laravel 8 and 10. */
+    private function decay(int $seconds): int
+    {
+        return property_exists(ThrottlesExceptions::class, 'decaySeconds') ? $seconds : intdiv($seconds, 60);
+    }
+
+    private function use(LaravelRateLimiter $limiter): void
+    {
+        $this->app->instance(LaravelRateLimiter::class, $limiter);
+    }
+}
