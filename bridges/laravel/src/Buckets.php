@@ -15,7 +15,8 @@ use function max;
 use function min;
 
 /**
- * Makes the buckets of limits, and finds the bucket of a key.
+ * Makes the buckets of limits, and finds the bucket of a key. The callers pass keys as Laravel's
+ * limiter cleans them.
  *
  * A bucket holds as many tokens as the limit has attempts, and is refilled in the limit's decay
  * time. Limits of routes and jobs with the same key but other numbers are buckets of their own,
@@ -80,14 +81,18 @@ final class Buckets
         return $this->bucket($key, $key, $attempts, $seconds);
     }
 
-    /** Returns the bucket of a key, or null if this process does not know both of its numbers. */
-    public function find(string $key): ?TokenBucket
+    /**
+     * Returns the bucket of a key, or null if this process does not know both of its numbers.
+     *
+     * @param ?Closure(string): string $clean cleans the patterns of declared keys
+     */
+    public function find(string $key, ?Closure $clean = null): ?TokenBucket
     {
         if (isset($this->recent[$key])) {
             return $this->recent[$key];
         }
         foreach (($this->declared)() as $pattern => [$attempts, $seconds]) {
-            if (Str::is($pattern, $key)) {
+            if (Str::is($clean === null ? $pattern : $clean($pattern), $key)) {
                 // Numbers from the environment are strings.
                 return $this->ofKey($key, (int) $attempts, 0 + $seconds);
             }
@@ -105,7 +110,7 @@ final class Buckets
     public function reset(string $key): void
     {
         // A reset does not depend on the numbers of the bucket.
-        ($this->find($key) ?? new TokenBucket($this->storage(), $key, 1, 1))->reset();
+        ($this->recent[$key] ?? new TokenBucket($this->storage(), $key, 1, 1))->reset();
     }
 
     /** Returns the whole seconds after a denial, or the decay time if waiting does not help. */

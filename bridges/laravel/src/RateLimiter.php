@@ -35,6 +35,9 @@ class RateLimiter extends LaravelRateLimiter
     /** The limit that refuses the job. */
     private ?object $refusing = null;
 
+    /** True while a method of Laravel's limiter runs. */
+    private bool $counting = false;
+
     /** @param Closure(): Repository $makeCache is called when the cache is first needed */
     public function __construct(private readonly Closure $makeCache, private readonly Buckets $buckets)
     {
@@ -73,7 +76,8 @@ class RateLimiter extends LaravelRateLimiter
 
     public function attempt($key, $maxAttempts, Closure $callback, $decaySeconds = 60)
     {
-        $bucket = $this->buckets->ofKey((string) $key, (int) $maxAttempts, $this->secondsUntil($decaySeconds));
+        $key = $this->clean($key);
+        $bucket = $this->buckets->ofKey($key, (int) $maxAttempts, $this->secondsUntil($decaySeconds));
         if ($maxAttempts < 1 || !$bucket->consume()) {
             return false;
         }
@@ -96,7 +100,7 @@ class RateLimiter extends LaravelRateLimiter
             }
             return $this->refusing?->key === $key;
         }
-        return $this->bucket($key) === null ? parent::tooManyAttempts($key, $maxAttempts) : $this->attempts($key) >= $maxAttempts;
+        return $this->bucket($key) === null ? $this->count(__FUNCTION__, $key, $maxAttempts) : $this->attempts($key) >= $maxAttempts;
     }
 
     public function hit($key, $decaySeconds = 60)
@@ -110,8 +114,10 @@ class RateLimiter extends LaravelRateLimiter
         $bucket = $this->bucket($key);
         if ($bucket === null) {
             // Laravel 8 has no increment().
-            return method_exists(parent::class, 'increment') ? parent::increment($key, $decaySeconds, $amount) : parent::hit($key, $decaySeconds);
+            return method_exists(parent::class, 'increment') ? $this->count(__FUNCTION__, $key, $decaySeconds, $amount) : $this->count('hit', $key, $decaySeconds);
         }
+        // As in Laravel, the amount may be a numeric string.
+        $amount += 0;
         if ($amount < 0) {
             $bucket->refund(-$amount);
             return $this->attempts($key);
@@ -122,12 +128,12 @@ class RateLimiter extends LaravelRateLimiter
     public function attempts($key)
     {
         $bucket = $this->bucket($key);
-        return $bucket === null ? parent::attempts($key) : self::taken($bucket->peek());
+        return $bucket === null ? $this->count(__FUNCTION__, $key) : self::taken($bucket->peek());
     }
 
     public function remaining($key, $maxAttempts)
     {
-        return $this->bucket($key) === null ? parent::remaining($key, $maxAttempts) : max(0, $maxAttempts - $this->attempts($key));
+        return $this->bucket($key) === null ? $this->count(__FUNCTION__, $key, $maxAttempts) : max(0, $maxAttempts - $this->attempts($key));
     }
 
     public function availableIn($key)
@@ -137,7 +143,7 @@ class RateLimiter extends LaravelRateLimiter
         }
         $bucket = $this->bucket($key);
         if ($bucket === null) {
-            return parent::availableIn($key);
+            return $this->count(__FUNCTION__, $key);
         }
         $decision = $bucket->peek();
         // ThrottlesExceptions releases a job for this time, so the bucket must be full then.
@@ -146,14 +152,28 @@ class RateLimiter extends LaravelRateLimiter
 
     public function resetAttempts($key)
     {
-        $this->bucket($key)?->reset();
-        return parent::resetAttempts($key);
+        if (!$this->counting) {
+            $this->buckets->reset($this->clean($key));
+        }
+        return $this->count(__FUNCTION__, $key);
     }
 
     public function clear($key)
     {
-        $this->buckets->reset((string) $key);
-        parent::clear($key);
+        $this->buckets->reset($this->clean($key));
+        $this->count(__FUNCTION__, $key);
+    }
+
+    /** Calls a method of Laravel's limiter, whose own calls use its counter, too. */
+    private function count(string $method, mixed ...$arguments): mixed
+    {
+        $outer = $this->counting;
+        $this->counting = true;
+        try {
+            return parent::$method(...$arguments);
+        } finally {
+            $this->counting = $outer;
+        }
     }
 
     /** Returns the tokens that a bucket lacks. */
@@ -162,10 +182,19 @@ class RateLimiter extends LaravelRateLimiter
         return (int) ($decision->capacity - $decision->remaining);
     }
 
-    /** Returns the bucket of a key, which may be an integer or an object as in Laravel. */
+    /** Returns the bucket of a key, or null if Laravel's counter decides. */
     private function bucket($key): ?TokenBucket
     {
-        return $this->buckets->find((string) $key);
+        return $this->counting ? null : $this->buckets->find($this->clean($key), $this->clean(...));
+    }
+
+    /**
+     * Returns the key under which Laravel counts. Spellings that differ only in accents have one
+     * key. A key may be an integer or an object as in Laravel.
+     */
+    private function clean($key): string
+    {
+        return $this->cleanRateLimiterKey((string) $key);
     }
 
     private function belongsToJob($key): bool

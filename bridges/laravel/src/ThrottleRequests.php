@@ -32,6 +32,8 @@ class ThrottleRequests extends LaravelThrottleRequests
                 // Limit::none() in a list.
                 continue;
             }
+            $limit = clone $limit;
+            $limit->key = $this->limiter->cleanRateLimiterKey($limit->key);
             if (isset($limit->afterCallback)) {
                 $after[] = $limit;
                 $this->refuse($request, $limit, $this->buckets->peek($limit));
