@@ -9,8 +9,9 @@ use Symfony\Component\RateLimiter\LimiterInterface;
 use Symfony\Component\RateLimiter\RateLimit as SymfonyRateLimit;
 use Symfony\Component\RateLimiter\Reservation;
 use TokenBucket;
+use TokenBucket\Decision;
 
-/** Takes the tokens of a limiter from a bucket. */
+/** Takes the tokens of a limiter from a bucket, which holds a token if the limit is 0. */
 final class BucketLimiter implements LimiterInterface
 {
     public function __construct(public readonly TokenBucket $bucket, private readonly int $limit)
@@ -20,26 +21,28 @@ final class BucketLimiter implements LimiterInterface
     public function reserve(int $tokens = 1, ?float $maxTime = null): Reservation
     {
         $this->check($tokens);
+        if ($tokens < 0) {
+            return new Reservation(microtime(true), $this->consume($tokens));
+        }
         $reservation = $this->bucket->reserve($tokens, $maxTime === null ? INF : max(0.0, $maxTime));
         $decision = $reservation->decision;
         if (!$decision->allowed) {
             $message = sprintf('The rate limiter wait time ("%d" seconds) is longer than the provided maximum time ("%d" seconds).', min($decision->retryAfter, PHP_INT_MAX / 2), $maxTime ?? 0);
-            throw new MaxWaitDurationExceededException($message, RateLimit::of($decision));
+            throw new MaxWaitDurationExceededException($message, RateLimit::of($decision, $this->limit));
         }
-        return new Reservation(microtime(true) + $reservation->delay, RateLimit::ofReservation($decision, $reservation->delay));
+        return new Reservation(microtime(true) + $reservation->delay, RateLimit::ofReservation($decision, $reservation->delay, $this->limit));
     }
 
     public function consume(int $tokens = 1): SymfonyRateLimit
     {
-        $this->check($tokens);
         if ($tokens > 0) {
-            return RateLimit::of($this->bucket->attempt($tokens));
+            return $this->describe($this->bucket->attempt($this->cost($tokens)));
         }
         // As in Symfony, a negative number gives tokens back.
         if ($tokens < 0) {
             $this->bucket->refund(-$tokens);
         }
-        return RateLimit::ofPeek($this->bucket->peek());
+        return RateLimit::ofPeek($this->bucket->peek(), $this->limit);
     }
 
     public function reset(): void
@@ -47,8 +50,27 @@ final class BucketLimiter implements LimiterInterface
         $this->bucket->reset();
     }
 
-    /** Throws as Symfony's limiters do if the call can never succeed. */
-    public function check(int $tokens): void
+    /**
+     * Returns the tokens to take from the bucket: more than it holds if the limit allows nothing.
+     *
+     * @throws \InvalidArgumentException as Symfony's limiters do if the call can never succeed
+     */
+    public function cost(int $tokens): int
+    {
+        if ($this->limit < 1) {
+            return 2;
+        }
+        $this->check($tokens);
+        return $tokens;
+    }
+
+    /** Describes a decision of cost(). */
+    public function describe(Decision $decision): RateLimit
+    {
+        return RateLimit::of($decision, $this->limit);
+    }
+
+    private function check(int $tokens): void
     {
         if ($tokens > $this->limit) {
             throw new \InvalidArgumentException(sprintf('Cannot reserve more tokens (%d) than the burst size of the rate limiter (%d).', $tokens, $this->limit));

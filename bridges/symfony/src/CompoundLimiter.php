@@ -9,15 +9,38 @@ use Symfony\Component\RateLimiter\LimiterInterface;
 use Symfony\Component\RateLimiter\RateLimit as SymfonyRateLimit;
 use TokenBucket;
 
-/** Takes tokens from all its buckets, or from none. Replaces Symfony's class of this name. */
+/**
+ * Takes tokens from all its limiters, or from none. Replaces Symfony's class of this name.
+ *
+ * The buckets decide at once. Other limiters take their tokens before, and get them back if a later
+ * limiter denies.
+ */
 final class CompoundLimiter implements LimiterInterface
 {
+    /** @var list<BucketLimiter> */
+    private readonly array $buckets;
+    /** @var list<LimiterInterface> the limiters that are no buckets */
+    private readonly array $others;
+
     /** @param LimiterInterface[] $limiters */
-    public function __construct(private readonly array $limiters)
+    public function __construct(array $limiters)
     {
         if ($limiters === []) {
             throw new \LogicException(sprintf('"%s()" require at least one limiter.', __METHOD__));
         }
+        $buckets = $others = [];
+        foreach ($limiters as $limiter) {
+            if ($limiter instanceof self) {
+                array_push($buckets, ...$limiter->buckets);
+                array_push($others, ...$limiter->others);
+            } elseif ($limiter instanceof BucketLimiter) {
+                $buckets[] = $limiter;
+            } else {
+                $others[] = $limiter;
+            }
+        }
+        $this->buckets = $buckets;
+        $this->others = $others;
     }
 
     public function reserve(int $tokens = 1, ?float $maxTime = null): never
@@ -27,30 +50,65 @@ final class CompoundLimiter implements LimiterInterface
 
     public function consume(int $tokens = 1): SymfonyRateLimit
     {
-        $others = $this->limiters;
-        $results = [];
-        $buckets = array_filter($this->limiters, static fn (LimiterInterface $limiter) => $limiter instanceof BucketLimiter);
-        if ($tokens > 0 && $buckets !== []) {
-            array_walk($buckets, static fn (BucketLimiter $limiter) => $limiter->check($tokens));
-            $decision = TokenBucket::attemptAll(array_map(static fn (BucketLimiter $limiter) => $limiter->bucket, $buckets), $tokens);
-            if (!$decision->allowed) {
-                return RateLimit::of($decision);
-            }
-            $results[] = RateLimit::of($decision);
-            $others = array_diff_key($this->limiters, $buckets);
+        if ($tokens < 1) {
+            return self::strictest(array_map(static fn (LimiterInterface $limiter) => $limiter->consume($tokens), [...$this->buckets, ...$this->others]));
         }
-        foreach ($others as $limiter) {
-            $results[] = $limiter->consume($tokens);
-        }
-        // A denial comes first, and then the fewest tokens left.
-        usort($results, static fn (SymfonyRateLimit $a, SymfonyRateLimit $b) => [$a->isAccepted(), $a->getRemainingTokens()] <=> [$b->isAccepted(), $b->getRemainingTokens()]);
-        return $results[0];
+        $takes = array_map(static fn (BucketLimiter $limiter) => [$limiter->bucket, $limiter->cost($tokens)], $this->buckets);
+        return $this->others === [] ? $this->take($takes) : $this->takeWithOthers($takes, $tokens);
     }
 
     public function reset(): void
     {
-        foreach ($this->limiters as $limiter) {
+        foreach ([...$this->buckets, ...$this->others] as $limiter) {
             $limiter->reset();
         }
+    }
+
+    /** @param list<array{TokenBucket, int}> $takes the tokens to take from each of the buckets */
+    private function take(array $takes): RateLimit
+    {
+        $decision = TokenBucket::attemptAll($takes);
+        return $decision->allowed ? RateLimit::of($decision) : $this->buckets[$decision->refusedBy]->describe($decision);
+    }
+
+    /** @param list<array{TokenBucket, int}> $takes as for take() */
+    private function takeWithOthers(array $takes, int $tokens): SymfonyRateLimit
+    {
+        // A bucket that denies now changes no limiter.
+        foreach ($takes as $i => [$bucket, $cost]) {
+            $decision = $bucket->peek($cost);
+            if (!$decision->allowed) {
+                return $this->buckets[$i]->describe($decision);
+            }
+        }
+        $results = $taken = [];
+        $accepted = false;
+        try {
+            foreach ($this->others as $limiter) {
+                $results[] = $limiter->consume($tokens);
+                if (!end($results)->isAccepted()) {
+                    return end($results);
+                }
+                $taken[] = $limiter;
+            }
+            if ($takes !== []) {
+                $results[] = $this->take($takes);
+            }
+            $accepted = end($results)->isAccepted();
+            return self::strictest($results);
+        } finally {
+            if (!$accepted) {
+                // As in Symfony, a negative number gives tokens back.
+                array_walk($taken, static fn (LimiterInterface $limiter) => $limiter->consume(-$tokens));
+            }
+        }
+    }
+
+    /** @param non-empty-list<SymfonyRateLimit> $results */
+    private static function strictest(array $results): SymfonyRateLimit
+    {
+        // A denial comes first, and then the fewest tokens left.
+        usort($results, static fn (SymfonyRateLimit $a, SymfonyRateLimit $b) => [$a->isAccepted(), $a->getRemainingTokens()] <=> [$b->isAccepted(), $b->getRemainingTokens()]);
+        return $results[0];
     }
 }

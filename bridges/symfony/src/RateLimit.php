@@ -15,37 +15,40 @@ final class RateLimit extends SymfonyRateLimit
     /**
      * @param float $wait seconds after which the call should be repeated. getRetryAfter() rounds
      *     the instant up to a second, so that a header in whole seconds is never too early
+     * @param ?int $limit the limiter's limit, or null for the capacity of the bucket
      */
-    private function __construct(public readonly Decision $decision, bool $accepted, float $wait)
+    private function __construct(public readonly Decision $decision, bool $accepted, float $wait, ?int $limit)
     {
         // A call that never succeeds has an infinite wait. A year is as good for a date.
         $this->retryAt = microtime(true) + min($wait, 31_536_000);
         $seconds = (int) ceil($wait > 0 ? $this->retryAt : floor($this->retryAt));
-        $date = (new \DateTimeImmutable())->setTimestamp($seconds);
-        parent::__construct((int) max(0, $decision->remaining), $date, $accepted, (int) $decision->capacity);
+        // As in Symfony, in UTC.
+        $date = \DateTimeImmutable::createFromFormat('U', (string) $seconds);
+        $limit ??= self::integer($decision->capacity);
+        parent::__construct(max(0, min($limit, self::integer($decision->remaining))), $date, $accepted, $limit);
     }
 
     /** Describes a call that took its tokens, or was denied. */
-    public static function of(Decision $decision): self
+    public static function of(Decision $decision, ?int $limit = null): self
     {
         $wait = $decision->retryAfter;
         if ($decision->allowed && $decision->remaining < 1) {
             // The time of one token, at least the time until the bucket holds one.
             $wait = $decision->resetAfter / ($decision->capacity - $decision->remaining);
         }
-        return new self($decision, $decision->allowed, $wait);
+        return new self($decision, $decision->allowed, $wait, $limit);
     }
 
     /** Describes a call for no tokens, which Symfony accepts in any case. */
-    public static function ofPeek(Decision $decision): self
+    public static function ofPeek(Decision $decision, ?int $limit = null): self
     {
-        return new self($decision, true, $decision->retryAfter);
+        return new self($decision, true, $decision->retryAfter, $limit);
     }
 
     /** Describes a reservation, whose tokens may be used after some seconds. */
-    public static function ofReservation(Decision $decision, float $delay): self
+    public static function ofReservation(Decision $decision, float $delay, ?int $limit = null): self
     {
-        return new self($decision, $delay <= 0, $delay);
+        return new self($decision, $delay <= 0, $delay, $limit);
     }
 
     public function wait(): void
@@ -54,5 +57,28 @@ final class RateLimit extends SymfonyRateLimit
         if ($seconds > 0) {
             usleep((int) ceil($seconds * 1e6));
         }
+    }
+
+    /** Serialises the properties, because a decision is not serialisable. */
+    public function __serialize(): array
+    {
+        return [
+            'decision' => get_object_vars($this->decision),
+            'retryAt' => $this->retryAt,
+            'symfony' => [$this->getRemainingTokens(), $this->getRetryAfter(), $this->isAccepted(), $this->getLimit()],
+        ];
+    }
+
+    public function __unserialize(array $data): void
+    {
+        $this->decision = new Decision(...$data['decision']);
+        $this->retryAt = $data['retryAt'];
+        parent::__construct(...$data['symfony']);
+    }
+
+    /** Returns the nearest integer below, because a capacity may be beyond the integers. */
+    private static function integer(float $tokens): int
+    {
+        return $tokens >= PHP_INT_MAX ? PHP_INT_MAX : (int) $tokens;
     }
 }

@@ -14,7 +14,9 @@ namespace Symfony\Component\RateLimiter {
 
 namespace TokenBucket\Bridge\Symfony {
     use Symfony\Component\Lock\LockFactory;
-    use Symfony\Component\OptionsResolver\Exception\MissingOptionsException;
+    use Symfony\Component\OptionsResolver\OptionConfigurator;
+    use Symfony\Component\OptionsResolver\OptionsResolver;
+    use Symfony\Component\RateLimiter\Exception\InvalidIntervalException;
     use Symfony\Component\RateLimiter\LimiterInterface;
     use Symfony\Component\RateLimiter\Policy\FixedWindowLimiter;
     use Symfony\Component\RateLimiter\Policy\NoLimiter;
@@ -34,7 +36,15 @@ namespace TokenBucket\Bridge\Symfony {
      */
     final class RateLimiterFactory implements RateLimiterFactoryInterface
     {
-        /** The time in which $amount tokens are refilled, or null without a limit. */
+        private const POLICIES = ['token_bucket', 'fixed_window', 'sliding_window', 'no_limit'];
+        private const TYPES = ['id' => null, 'policy' => null, 'limit' => 'is_int', 'interval' => 'is_string', 'rate' => 'is_array'];
+        private const TYPES_OF_RATE = ['amount' => 'is_int', 'interval' => 'is_string'];
+        /** The highest rate of a bucket, in tokens a second. */
+        private const MAX_RATE = 1e15;
+        /** The longest span of a bucket is 36 years. This is a little less. */
+        private const MAX_SECONDS = 1e9;
+
+        /** The time in which $amount tokens are refilled, or null if it is not configured. */
         private readonly ?\DateInterval $interval;
         private readonly float $seconds;
         private readonly int $amount;
@@ -45,27 +55,13 @@ namespace TokenBucket\Bridge\Symfony {
             private readonly StorageInterface $storage,
             private readonly ?LockFactory $lockFactory = null,
         ) {
-            $missing = array_diff(['id', 'policy'], array_keys($config));
-            if ($missing !== []) {
-                throw new MissingOptionsException(sprintf('The required options "%s" are missing.', implode('", "', $missing)));
-            }
-            $refill = $config['policy'] === 'token_bucket' ? $config['rate'] : $config;
-            $this->amount = $config['policy'] === 'token_bucket' ? $refill['amount'] ?? 1 : $config['limit'] ?? 0;
-            if ($config['policy'] === 'no_limit') {
-                return;
-            }
-            // As in Symfony, an interval starts now, in UTC.
-            $now = \DateTimeImmutable::createFromFormat('U', (string) time());
-            try {
-                $end = @$now->modify("+$refill[interval]");
-            } catch (\Exception) {
-                $end = false;
-            }
-            if ($end === false) {
-                throw new \LogicException(sprintf('Cannot parse interval "%s", please use a valid unit as described on https://php.net/datetime.formats#datetime.formats.relative', $refill['interval']));
-            }
-            $this->interval = $now->diff($end);
-            $this->seconds = $end->getTimestamp() - $now->getTimestamp();
+            self::check($config);
+            $rate = $config['rate'] ?? [];
+            $window = isset($config['interval']) ? self::parse($config['interval']) : [null, 0];
+            $refill = isset($rate['interval']) ? self::parse($rate['interval']) : [null, 0];
+            $refills = $config['policy'] === 'token_bucket';
+            [$this->interval, $this->seconds] = $refills ? $refill : $window;
+            $this->amount = $refills ? $rate['amount'] ?? 1 : $config['limit'] ?? 0;
         }
 
         public function create(?string $key = null): LimiterInterface
@@ -76,7 +72,7 @@ namespace TokenBucket\Bridge\Symfony {
             }
             $limit = $this->config['limit'];
             if ($this->storage instanceof BucketStorage) {
-                return new BucketLimiter(new TokenBucket($this->storage->storage, $id, $limit, $this->amount / $this->seconds), $limit);
+                return new BucketLimiter($this->bucket($this->storage, $id, $limit, $this->interval), $limit);
             }
             $lock = $this->lockFactory?->createLock($id);
             return match ($this->config['policy']) {
@@ -84,6 +80,67 @@ namespace TokenBucket\Bridge\Symfony {
                 'fixed_window' => new FixedWindowLimiter($id, $limit, $this->interval, $this->storage, $lock),
                 'sliding_window' => new SlidingWindowLimiter($id, $limit, $this->interval, $this->storage, $lock),
             };
+        }
+
+        /** Creates the bucket of an identifier. Symfony's limits may exceed the bounds of a bucket. */
+        private function bucket(BucketStorage $storage, string $id, int $limit, \DateInterval $interval): TokenBucket
+        {
+            if ($this->seconds <= 0) {
+                throw new InvalidIntervalException('The interval must be positive.');
+            }
+            $rate = min(self::MAX_RATE, max($this->amount / $this->seconds, $limit / self::MAX_SECONDS));
+            // With the length of the limiter's name, which separates it from the key.
+            return new TokenBucket($storage->storage, strlen($this->config['id']) . ":$id", max(1, $limit), $limit > 0 ? $rate : 1);
+        }
+
+        /** @return array{\DateInterval, float} an interval and its seconds */
+        private static function parse(string $interval): array
+        {
+            // As in Symfony, an interval starts now, in UTC.
+            $now = \DateTimeImmutable::createFromFormat('U', (string) time());
+            try {
+                $end = @$now->modify("+$interval");
+            } catch (\Exception) {
+                $end = false;
+            }
+            if ($end === false) {
+                throw new \LogicException(sprintf('Cannot parse interval "%s", please use a valid unit as described on https://php.net/datetime.formats#datetime.formats.relative', $interval));
+            }
+            return [$now->diff($end), $end->getTimestamp() - $now->getTimestamp() + $end->format('u') / 1e6];
+        }
+
+        /** Throws the exceptions of Symfony's factory for options that it refuses. */
+        private static function check(array $config): void
+        {
+            if (isset($config['id'], $config['policy']) && in_array($config['policy'], self::POLICIES, true) && self::hasTypes($config, self::TYPES)
+                && self::hasTypes($config['rate'] ?? [], self::TYPES_OF_RATE)) {
+                return;
+            }
+            // Symfony's resolver finds the words. It takes longer than a decision.
+            $options = new OptionsResolver();
+            $options->define('id')->required()
+                ->define('policy')->required()->allowedValues(...self::POLICIES)
+                ->define('limit')->allowedTypes('int')
+                ->define('interval')->allowedTypes('string');
+            $rate = static function (OptionsResolver $rate): void {
+                $rate->define('amount')->allowedTypes('int')
+                    ->define('interval')->allowedTypes('string');
+            };
+            // Symfony deprecates a nested resolver as a default since 7.3.
+            $option = $options->define('rate');
+            method_exists(OptionConfigurator::class, 'options') ? $option->options($rate) : $option->default($rate);
+            $options->resolve($config);
+        }
+
+        /** @param array<string, ?callable-string> $types checks the type of each option that is known */
+        private static function hasTypes(array $options, array $types): bool
+        {
+            foreach ($options as $name => $value) {
+                if (!array_key_exists($name, $types) || ($types[$name] !== null && !$types[$name]($value))) {
+                    return false;
+                }
+            }
+            return true;
         }
     }
 }
