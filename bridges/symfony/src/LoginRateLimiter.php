@@ -43,6 +43,12 @@ final class LoginRateLimiter implements RequestRateLimiterInterface
         return $limit;
     }
 
+    /** Returns the result of an attempt that takes no tokens. */
+    public function peek(Request $request): SymfonyRateLimit
+    {
+        return (new CompoundLimiter($this->limiters($request)))->consume(0);
+    }
+
     /**
      * Ends a successful login: fills the bucket of this user at this address, and gives back the
      * token of the address. The failures of other users at this address still count.
@@ -51,11 +57,10 @@ final class LoginRateLimiter implements RequestRateLimiterInterface
     {
         [$global, $local] = $this->limiters($request);
         $local->reset();
-        if (!$global instanceof BucketLimiter) {
-            $global->reset();
-        } elseif ($request->attributes->get(self::TAKEN) === true) {
+        if ($request->attributes->get(self::TAKEN) === true) {
             $request->attributes->remove(self::TAKEN);
-            $global->bucket->refund();
+            // As in Symfony, a negative number gives tokens back.
+            $global->consume(-1);
         }
     }
 

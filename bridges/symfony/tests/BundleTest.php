@@ -103,6 +103,47 @@ final class BundleTest extends TestCase
         self::assertSame(401, $this->login('bob', 'right'));
     }
 
+    public function testALoginLimiterBesideOneOfSymfonyResetsOnlyTheUser(): void
+    {
+        foreach ([[], ['_login_global_main'], ['_login_local_main'], ['_login_global_main', '_login_local_main']] as $i => $except) {
+            $this->start(['except' => $except]);
+            // Each guess follows a login with the attacker's own account.
+            for ($guesses = 0; $guesses < 60 && $this->login('bob', 'right', "198.51.100.$i") === 200; $guesses++) {
+                $this->login("user$guesses", 'wrong', "198.51.100.$i");
+            }
+            self::assertSame(15, $guesses, json_encode($except));
+            // A user has three attempts, also at an address of its own.
+            $accepted = array_map(fn () => $this->limited($i), range(1, 4));
+            self::assertSame([true, true, true, false], $accepted, json_encode($except));
+            $this->kernel->shutdown();
+        }
+        $this->kernel = null;
+    }
+
+    /** Tells whether an attempt of a user is accepted, at an address for each number. */
+    private function limited(int $number): bool
+    {
+        $request = Request::create('/login', server: ['REMOTE_ADDR' => "203.0.113.$number"]);
+        $request->attributes->set('_security.last_username', 'alice');
+        $limiter = $this->kernel->getContainer()->get('security.login_throttling.main.limiter');
+        $peeked = method_exists($limiter, 'peek') ? $limiter->peek($request)->getRemainingTokens() : null;
+        $accepted = $limiter->consume($request)->isAccepted();
+        self::assertSame($peeked > 0, $accepted);
+        return $accepted;
+    }
+
+    public function testApplicationsInTwoFoldersHaveBucketsOfTheirOwn(): void
+    {
+        foreach ([['free'], ['mail'], ['free', 'mail']] as $names) {
+            // A kernel of another configuration has another project directory.
+            $this->kernel = new TestKernel(array_diff_key(self::LIMITERS, array_flip($names)), []);
+            $accepted[] = array_map(fn () => $this->factory('api')->create('x' . getmypid())->consume()->isAccepted(), range(1, 4));
+            $this->kernel->shutdown();
+        }
+        $this->kernel = null;
+        self::assertSame(array_fill(0, 3, [true, true, true, false]), $accepted);
+    }
+
     public function testParallelAttemptsTakeTheirTokensBeforeThePasswordsAreVerified(): void
     {
         $this->start();
@@ -234,9 +275,9 @@ final class BundleTest extends TestCase
         return $response->getStatusCode() . ' ' . $response->headers->get('X-RateLimit-Remaining');
     }
 
-    private function login(string $name, string $password): int
+    private function login(string $name, string $password, string $address = '192.0.2.7'): int
     {
-        return $this->send(Request::create('/login', server: ['PHP_AUTH_USER' => $name, 'PHP_AUTH_PW' => $password, 'REMOTE_ADDR' => '192.0.2.7']))->getStatusCode();
+        return $this->send(Request::create('/login', server: ['PHP_AUTH_USER' => $name, 'PHP_AUTH_PW' => $password, 'REMOTE_ADDR' => $address]))->getStatusCode();
     }
 
     private function send(Request $request): Response

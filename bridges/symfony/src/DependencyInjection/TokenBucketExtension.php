@@ -22,8 +22,8 @@ final class TokenBucketExtension extends Extension implements ConfigurationInter
                 ->info('shared-memory, redis://…, rediss://…, unix:///path, or memcached://host:port,host:port')->end()
             ->scalarNode('service')->defaultNull()
                 ->info('The id of a service of type TokenBucketStorage, instead of a DSN')->end()
-            ->scalarNode('namespace')->defaultValue('')
-                ->info('Separates applications that share the store. Not used for a service')->end()
+            ->scalarNode('namespace')->defaultNull()
+                ->info("Separates applications that share the store. Null is a hash of the project's directory. Not used for a service")->end()
             ->arrayNode('except')->scalarPrototype()->end()
                 ->info("The names of limiters that stay Symfony's own")->end()
         ->end();
@@ -42,7 +42,10 @@ final class TokenBucketExtension extends Extension implements ConfigurationInter
         if ($config['service'] !== null) {
             $storage->setArguments([new Reference($config['service'])]);
         } else {
-            $storage->setFactory([BucketStorage::class, 'fromDsn'])->setArguments([$config['dsn'], $config['namespace']]);
+            $storage->setFactory([BucketStorage::class, 'fromDsn'])->setArguments([
+                $config['dsn'],
+                $config['namespace'] ?? substr(md5($container->getParameter('kernel.project_dir')), 0, 12),
+            ]);
         }
         $container->setParameter('token_bucket.except', $config['except']);
     }
