@@ -82,7 +82,7 @@ namespace TokenBucket\Bridge\Symfony {
             };
         }
 
-        /** Creates the bucket of an identifier. Symfony's limits may exceed the bounds of a bucket. */
+        /** Creates the bucket of an identifier. Symfony's limits may exceed a bucket's bounds. */
         private function bucket(BucketStorage $storage, string $id, int $limit, \DateInterval $interval): TokenBucket
         {
             if ($this->seconds <= 0) {
