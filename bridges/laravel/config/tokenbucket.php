@@ -8,7 +8,9 @@ return [
     // 'memcached://host:port,host:port'. To use another storage, bind TokenBucketStorage.
     'storage' => env('TOKENBUCKET_STORAGE', 'shared-memory'),
 
-    // Separates applications that share a storage. Null is the prefix of Laravel's cache.
+    // Separates applications that share a storage. Null is 'tokenbucket:', the prefix of Laravel's
+    // cache and a hash of the application's directory. Set it if several hosts or releases, with
+    // different directories, share a storage. It must not be the prefix of the cache.
     'prefix' => env('TOKENBUCKET_PREFIX'),
 
     // Seconds that one call to Redis or memcached may take.
@@ -19,6 +21,6 @@ return [
 
     // The attempts and seconds of keys that are passed to RateLimiter::hit(), tooManyAttempts(),
     // remaining(), attempts() or availableIn(), such as 'login:*' => [5, 60]. These methods get
-    // only one of the two numbers. attempt() and routes need no line here.
+    // only one of the two numbers. Routes, and keys that attempt() uses first, need no line here.
     'limits' => [],
 ];

@@ -78,23 +78,35 @@ final class Buckets
     /** Returns the bucket of a key that the application has chosen. */
     public function ofKey(string $key, int $attempts, int|float $seconds): TokenBucket
     {
-        return $this->bucket($key, $key, $attempts, $seconds);
+        return $this->bucket($key, self::identifier($key), $attempts, $seconds);
     }
 
     /**
      * Returns the bucket of a key, or null if this process does not know both of its numbers.
      *
-     * @param ?Closure(string): string $clean cleans the patterns of declared keys
+     * @param ?Closure(string): string $clean as for declared()
      */
     public function find(string $key, ?Closure $clean = null): ?TokenBucket
     {
         if (isset($this->recent[$key])) {
             return $this->recent[$key];
         }
+        $declared = $this->declared($key, $clean);
+        return $declared === null ? null : $this->ofKey($key, ...$declared);
+    }
+
+    /**
+     * Returns the attempts and seconds of a key that the configuration declares.
+     *
+     * @param ?Closure(string): string $clean cleans the patterns of declared keys
+     * @return null|array{int, int|float}
+     */
+    public function declared(string $key, ?Closure $clean = null): ?array
+    {
         foreach (($this->declared)() as $pattern => [$attempts, $seconds]) {
             if (Str::is($clean === null ? $pattern : $clean($pattern), $key)) {
                 // Numbers from the environment are strings.
-                return $this->ofKey($key, (int) $attempts, 0 + $seconds);
+                return [(int) $attempts, 0 + $seconds];
             }
         }
         return null;
@@ -110,7 +122,7 @@ final class Buckets
     public function reset(string $key): void
     {
         // A reset does not depend on the numbers of the bucket.
-        ($this->recent[$key] ?? new TokenBucket($this->storage(), $key, 1, 1))->reset();
+        ($this->recent[$key] ?? new TokenBucket($this->storage(), self::identifier($key), 1, 1))->reset();
     }
 
     /** Returns the whole seconds after a denial, or the decay time if waiting does not help. */
@@ -134,7 +146,13 @@ final class Buckets
     private function ofLimit(object $limit): TokenBucket
     {
         $seconds = self::seconds($limit);
-        return $this->bucket($limit->key, "$limit->key|$limit->maxAttempts|$seconds", $limit->maxAttempts, $seconds);
+        return $this->bucket($limit->key, "limit:$limit->maxAttempts:$seconds:$limit->key", (int) $limit->maxAttempts, $seconds);
+    }
+
+    /** Returns the name of a bucket, which no limit of a route and no item of the cache has. */
+    private static function identifier(string $key): string
+    {
+        return "key:$key";
     }
 
     private function bucket(string $key, string $identifier, int $attempts, int|float $seconds): TokenBucket
@@ -153,6 +171,12 @@ final class Buckets
     private function storage(): TokenBucketStorage
     {
         return $this->storage ??= ($this->makeStorage)();
+    }
+
+    /** Returns the nearest integer below, because a capacity may be beyond the integers. */
+    public static function integer(float $tokens): int
+    {
+        return $tokens >= PHP_INT_MAX ? PHP_INT_MAX : (int) $tokens;
     }
 
     /** Returns the decay time, which Laravel 8 to 10 count in minutes. */

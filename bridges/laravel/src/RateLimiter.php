@@ -19,14 +19,16 @@ use UnitEnum;
  * Answers from the bucket of a key if both numbers of its limit are known, and from Laravel's
  * counter in the cache otherwise.
  *
- * The numbers are known after attempt() or a throttled route in this process, or from the
- * configuration. attempt() and the limits of jobs are exact. hit() after tooManyAttempts() is two
+ * The numbers are known after attempt() in any process, after a throttled route in this process, or
+ * from the configuration. attempt() and the limits of jobs are exact. hit() after tooManyAttempts() is two
  * decisions, so concurrent callers may all pass the first one. Their tokens become a debt.
  */
 class RateLimiter extends LaravelRateLimiter
 {
     /** Begins the keys of the queue's middleware ThrottlesExceptions. */
     private const EXCEPTIONS = 'laravel_throttles_exceptions:';
+    /** Ends the item of the cache that holds the attempts and seconds of a key. */
+    private const NUMBERS = ':bucket';
 
     /** @var list<object> the limits of the last job */
     private array $job = [];
@@ -37,6 +39,10 @@ class RateLimiter extends LaravelRateLimiter
 
     /** True while a method of Laravel's limiter runs. */
     private bool $counting = false;
+    /** The number of attempt() calls whose callbacks run. */
+    private int $running = 0;
+    /** @var array<string, int> how often each key was cleared while callbacks run */
+    private array $clears = [];
 
     /** @param Closure(): Repository $makeCache is called when the cache is first needed */
     public function __construct(private readonly Closure $makeCache, private readonly Buckets $buckets)
@@ -77,18 +83,34 @@ class RateLimiter extends LaravelRateLimiter
     public function attempt($key, $maxAttempts, Closure $callback, $decaySeconds = 60)
     {
         $key = $this->clean($key);
-        $bucket = $this->buckets->ofKey($key, (int) $maxAttempts, $this->secondsUntil($decaySeconds));
-        if ($maxAttempts < 1 || !$bucket->consume()) {
+        $numbers = [(int) $maxAttempts, $this->secondsUntil($decaySeconds)];
+        $bucket = $this->buckets->ofKey($key, ...$numbers);
+        $decision = $maxAttempts < 1 ? null : $bucket->attempt();
+        if (!$decision?->allowed) {
             return false;
         }
+        $this->tellOthers($key, $numbers, $decision);
+        $clears = $this->clears[$key] ?? 0;
+        $isCleared = fn (): bool => $clears !== ($this->clears[$key] ?? 0);
+        $this->running++;
         try {
             $result = $callback();
+            if ($isCleared()) {
+                // Laravel counts the call after the callback.
+                $bucket->charge(1);
+            }
             // Laravel 8, which has no increment(), returns true instead of any empty result.
             return method_exists(parent::class, 'increment') ? ($result ?? true) : ($result ?: true);
         } catch (Throwable $e) {
-            // Laravel counts only calls that return.
-            $bucket->refund();
+            if (!$isCleared()) {
+                // Laravel counts only calls that return.
+                $bucket->refund();
+            }
             throw $e;
+        } finally {
+            if (--$this->running === 0) {
+                $this->clears = [];
+            }
         }
     }
 
@@ -153,15 +175,43 @@ class RateLimiter extends LaravelRateLimiter
     public function resetAttempts($key)
     {
         if (!$this->counting) {
-            $this->buckets->reset($this->clean($key));
+            $this->fill($key);
         }
         return $this->count(__FUNCTION__, $key);
     }
 
     public function clear($key)
     {
-        $this->buckets->reset($this->clean($key));
+        $this->fill($key);
         $this->count(__FUNCTION__, $key);
+    }
+
+    /** Fills the bucket of a key. */
+    private function fill($key): void
+    {
+        $key = $this->clean($key);
+        $this->buckets->reset($key);
+        if ($this->running > 0) {
+            $this->clears[$key] = ($this->clears[$key] ?? 0) + 1;
+        }
+    }
+
+    /**
+     * Keeps the numbers of a key in the cache while its bucket is not full, so that other requests
+     * find the bucket.
+     *
+     * @param array{int, int} $numbers attempts and seconds
+     */
+    private function tellOthers(string $key, array $numbers, Decision $decision): void
+    {
+        if ($this->buckets->declared($key, $this->clean(...)) !== null) {
+            return;
+        }
+        try {
+            $this->cache->put($key . self::NUMBERS, $numbers, max(1, (int) ceil($decision->resetAfter)));
+        } catch (Throwable) {
+            // The decision does not depend on the cache.
+        }
     }
 
     /** Calls a method of Laravel's limiter, whose own calls use its counter, too. */
@@ -185,7 +235,15 @@ class RateLimiter extends LaravelRateLimiter
     /** Returns the bucket of a key, or null if Laravel's counter decides. */
     private function bucket($key): ?TokenBucket
     {
-        return $this->counting ? null : $this->buckets->find($this->clean($key), $this->clean(...));
+        if ($this->counting) {
+            return null;
+        }
+        $key = $this->clean($key);
+        $bucket = $this->buckets->find($key, $this->clean(...));
+        if ($bucket === null && is_array($numbers = $this->cache->get($key . self::NUMBERS))) {
+            $bucket = $this->buckets->ofKey($key, ...$numbers);
+        }
+        return $bucket;
     }
 
     /**

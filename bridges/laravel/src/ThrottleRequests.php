@@ -47,12 +47,12 @@ class ThrottleRequests extends LaravelThrottleRequests
         }
         $response = $next($request);
         if ($before !== []) {
-            $response = $this->addHeaders($response, (int) $decision->capacity, (int) $decision->remaining);
+            $response = $this->addHeaders($response, Buckets::integer($decision->capacity), Buckets::integer($decision->remaining));
         }
         foreach ($after as $limit) {
             $counts = ($limit->afterCallback)($response);
             $decision = $counts ? $this->buckets->charge($limit) : $this->buckets->peek($limit);
-            $response = $this->addHeaders($response, $limit->maxAttempts, max(0, (int) $decision->remaining));
+            $response = $this->addHeaders($response, $limit->maxAttempts, max(0, Buckets::integer($decision->remaining)));
         }
         return $response;
     }

@@ -15,12 +15,15 @@ use TokenBucketStorage;
 use TokenBucketStorageMemcached;
 use TokenBucketStorageRedis;
 use TokenBucketStorageSharedMemory;
+use ValueError;
 
 /** Replaces Laravel's throttle middleware and rate limiter in the container. */
 final class TokenBucketServiceProvider extends ServiceProvider
 {
     private const CONFIG = __DIR__ . '/../config/tokenbucket.php';
     private const MEMCACHED = 'memcached://';
+    /** Settings that are missing or empty, for example because of "TOKENBUCKET_STORAGE=". */
+    private const DEFAULTS = ['storage' => 'shared-memory', 'timeout' => 0.05, 'on_failure' => 'Local'];
 
     public function register(): void
     {
@@ -60,9 +63,10 @@ final class TokenBucketServiceProvider extends ServiceProvider
         if ($app->bound(TokenBucketStorage::class)) {
             return $app->make(TokenBucketStorage::class);
         }
-        $settings = $config->get('tokenbucket');
+        $settings = array_filter($config->get('tokenbucket'), fn ($setting) => $setting !== null && $setting !== '') + self::DEFAULTS;
         $dsn = $settings['storage'];
-        $prefix = $settings['prefix'] ?? (string) ($config->get('cache')['prefix'] ?? '');
+        // The items of the cache begin with its prefix, and other applications may have the same.
+        $prefix = $settings['prefix'] ?? 'tokenbucket:' . ($config->get('cache')['prefix'] ?? '') . substr(md5($app->basePath()), 0, 12) . ':';
         if ($app->runningInConsole() && $app->runningUnitTests()) {
             // Each test has an application of its own, and begins with full buckets.
             $prefix .= bin2hex(random_bytes(8)) . ':';
@@ -70,9 +74,20 @@ final class TokenBucketServiceProvider extends ServiceProvider
         if ($dsn === 'shared-memory') {
             return new TokenBucketStorageSharedMemory($prefix);
         }
-        $arguments = [$prefix, (float) $settings['timeout'], constant(OnFailure::class . "::$settings[on_failure]")];
+        $arguments = [$prefix, (float) $settings['timeout'], self::onFailure($settings['on_failure'])];
         return str_starts_with($dsn, self::MEMCACHED)
             ? new TokenBucketStorageMemcached(substr($dsn, strlen(self::MEMCACHED)), ...$arguments)
             : new TokenBucketStorageRedis($dsn, ...$arguments);
+    }
+
+    /** @throws ValueError for an unknown policy */
+    private static function onFailure(OnFailure|string $policy): OnFailure
+    {
+        foreach (OnFailure::cases() as $case) {
+            if ($policy === $case || (is_string($policy) && strcasecmp($policy, $case->name) === 0)) {
+                return $case;
+            }
+        }
+        throw new ValueError("The setting tokenbucket.on_failure must be Local, Allow, Deny or Throw, not \"$policy\"");
     }
 }

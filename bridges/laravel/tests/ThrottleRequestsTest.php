@@ -133,6 +133,22 @@ final class ThrottleRequestsTest extends BridgeTestCase
         $this->assertAnswer(429, 1, 0, 60, '/some');
     }
 
+    public function testLimitsThatMeanUnlimitedPassWithTheirNumbers(): void
+    {
+        foreach ([10 ** 15, 10 ** 17, PHP_INT_MAX - 1] as $limit) {
+            $this->limiter()->for("limit $limit", fn () => [Limit::perMinute($limit), Limit::perDay($limit)->by('day'), Limit::perMinutes(10 ** 9, $limit)->by('span')]);
+            foreach (["throttle:$limit,1", "throttle:$limit,0", "throttle:$limit,1000000000", "throttle:limit $limit"] as $i => $middleware) {
+                $this->route($middleware, "/$limit/$i");
+                $headers = $this->get("/$limit/$i")->headers;
+                $this->assertEqualsWithDelta($limit, (float) $headers->get('X-RateLimit-Limit'), $limit / 1000);
+                $this->assertEqualsWithDelta($limit, (float) $headers->get('X-RateLimit-Remaining'), $limit / 1000);
+            }
+            $this->assertSame('called', $this->limiter()->attempt("limit $limit", $limit, fn () => 'called', 1));
+            $this->assertGreaterThan(0, $this->limiter()->remaining("limit $limit", $limit));
+            $this->assertSame(0, $this->limiter()->availableIn("limit $limit"));
+        }
+    }
+
     public function testAListOfUnlimitedRequestsPasses(): void
     {
         $this->limiter()->for('list', fn () => [Limit::none()]);

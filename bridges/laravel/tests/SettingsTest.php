@@ -1,0 +1,103 @@
+<?php
+
+declare(strict_types=1);
+
+namespace TokenBucket\Bridge\Laravel\Tests;
+
+use Illuminate\Cache\RateLimiter as LaravelRateLimiter;
+use Illuminate\Foundation\Bootstrap\LoadConfiguration;
+use Illuminate\Foundation\Bootstrap\RegisterFacades;
+use Illuminate\Foundation\Bootstrap\RegisterProviders;
+use RedisServer;
+use TokenBucket\OnFailure;
+
+require_once dirname(__DIR__, 3) . '/testkit/php/servers.php';
+
+final class SettingsTest extends BridgeTestCase
+{
+    /** @var list<string> the folders of applications */
+    private array $folders = [];
+
+    protected function tearDown(): void
+    {
+        parent::tearDown();
+        array_map(fn (string $folder) => exec('rm -rf ' . escapeshellarg($folder)), $this->folders);
+    }
+
+    public function testEmptySettingsAreMissingSettings(): void
+    {
+        $limiter = $this->application(APPLICATION, ['storage' => '', 'prefix' => '', 'timeout' => '', 'on_failure' => '']);
+        $key = 'empty' . getmypid();
+        $this->assertSame([true, false], [$limiter->attempt($key, 1, fn () => true), $limiter->attempt($key, 1, fn () => true)]);
+    }
+
+    public function testThePolicyMayHaveAnyCase(): void
+    {
+        foreach (['deny', 'DENY', 'Deny', OnFailure::Deny] as $policy) {
+            $limiter = $this->application(APPLICATION, ['storage' => 'unix:///nonexistent/redis.sock', 'on_failure' => $policy]);
+            $this->assertFalse($limiter->attempt('k', 1, fn () => true));
+        }
+        $this->expectExceptionMessage('The setting tokenbucket.on_failure must be Local, Allow, Deny or Throw, not "none"');
+        $this->application(APPLICATION, ['storage' => 'unix:///nonexistent/redis.sock', 'on_failure' => 'none'])->attempt('k', 1, fn () => true);
+    }
+
+    public function testApplicationsInTwoFoldersHaveBucketsOfTheirOwn(): void
+    {
+        $key = 'folders' . getmypid();
+        foreach ([APPLICATION, $this->folder(), $this->folder()] as $folder) {
+            $limiter = $this->application($folder, []);
+            $granted[] = [$limiter->attempt($key, 1, fn () => true), $limiter->attempt($key, 1, fn () => true)];
+        }
+        $this->assertSame(array_fill(0, 3, [true, false]), $granted);
+    }
+
+    public function testTheItemsOfTheCacheAndTheBucketsHaveOtherKeys(): void
+    {
+        if (!extension_loaded('redis')) {
+            $this->markTestSkipped('The extension redis is missing');
+        }
+        $redis = RedisServer::start();
+        foreach ([null, 'example_'] as $prefix) {
+            $limiter = $this->application(APPLICATION, ['storage' => "redis://127.0.0.1:$redis->port", 'timeout' => 10, 'prefix' => $prefix], [
+                'cache.default' => 'redis', 'database.redis.options' => ['prefix' => ''],
+                'database.redis.default' => ['host' => '127.0.0.1', 'port' => $redis->port, 'database' => 0],
+            ], $cache);
+            $cache->put('geocode', 'the answer', 300);
+            $granted = array_map(fn () => $limiter->attempt('geocode', 2, fn () => true), range(1, 3));
+            $this->assertSame([[true, true, false], 'the answer'], [$granted, $cache->get('geocode')]);
+            $cache->put('geocode', 'another', 300);
+            $this->assertFalse($limiter->attempt('geocode', 2, fn () => true));
+            // The key of a limiter may look like the name of a route's bucket.
+            $this->assertTrue($limiter->attempt('limit:2:60:geocode', 2, fn () => true));
+        }
+    }
+
+    public function testTheKeyOfAnAttemptIsNotTheBucketOfARoute(): void
+    {
+        $this->route('throttle:1,1');
+        $this->assertAnswer(200, 1, 0);
+        $signature = sha1('|127.0.0.1');
+        foreach (["$signature|1|60", "limit:1:60:$signature", $signature] as $key) {
+            $this->assertTrue($this->limiter()->attempt($key, 1, fn () => true));
+        }
+        $this->assertAnswer(429, 1, 0, 60);
+    }
+
+    /** Returns the limiter of an application that is not under test, and its cache. */
+    private function application(string $folder, array $settings, array $config = [], mixed &$cache = null): LaravelRateLimiter
+    {
+        $app = require "$folder/bootstrap/app.php";
+        $app->bootstrapWith([LoadConfiguration::class, RegisterFacades::class]);
+        $app['config']->set($config + ['cache.prefix' => 'example_', 'tokenbucket' => $settings + ['enabled' => true, 'limits' => []]]);
+        $app->bootstrapWith([RegisterProviders::class]);
+        $cache = $app->make('cache')->driver();
+        return $app->make(LaravelRateLimiter::class);
+    }
+
+    private function folder(): string
+    {
+        $folder = sys_get_temp_dir() . '/tokenbucket-laravel-' . bin2hex(random_bytes(6));
+        install_application($folder);
+        return $this->folders[] = $folder;
+    }
+}
