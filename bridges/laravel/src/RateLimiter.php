@@ -19,9 +19,10 @@ use UnitEnum;
  * Answers from the bucket of a key if both numbers of its limit are known, and from Laravel's
  * counter in the cache otherwise.
  *
- * The numbers are known after attempt() in any process, after a throttled route in this process, or
- * from the configuration. attempt() and the limits of jobs are exact. hit() after tooManyAttempts() is two
- * decisions, so concurrent callers may all pass the first one. Their tokens become a debt.
+ * The numbers are known after attempt() in any process, after a throttled route in this process,
+ * or from the configuration. attempt() and the limits of jobs are exact. hit() after
+ * tooManyAttempts() is two decisions, so concurrent callers may all pass the first one. Their
+ * tokens become a debt.
  */
 class RateLimiter extends LaravelRateLimiter
 {
