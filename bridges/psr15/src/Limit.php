@@ -14,6 +14,9 @@ use TokenBucketStorage;
  */
 final class Limit
 {
+    /** At most about 31 years, because a bucket must refill in 36 years. */
+    public readonly float $seconds;
+
     /**
      * @param string $name the policy's name in the headers and in the log: printable ASCII
      * @param int $tokens the most requests at once; greater than 0
@@ -26,7 +29,7 @@ final class Limit
     public function __construct(
         public readonly string $name,
         public readonly int $tokens,
-        public readonly float $seconds,
+        float $seconds,
         private readonly \Closure $key,
         private readonly ?\Closure $cost = null,
     ) {
@@ -36,6 +39,8 @@ final class Limit
         if ($tokens <= 0 || !($seconds > 0)) {
             throw new \ValueError("The tokens and seconds of the limit \"$name\" must be greater than 0");
         }
+        // A bucket gains at most 10^15 tokens a second.
+        $this->seconds = max(min($seconds, 1e9), $tokens / 1e15);
     }
 
     /** @return null|array{TokenBucket, int|float} an element for TokenBucket::attemptAll() */
@@ -45,9 +50,11 @@ final class Limit
         if ($key === null) {
             return null;
         }
-        // With its numbers, because another middleware may have a limit of the same name.
-        $identifier = "$this->name:$this->tokens:$this->seconds:$key";
-        $bucket = new TokenBucket($storage, $identifier, $this->tokens, $this->tokens / $this->seconds);
+        // With its numbers, because another middleware may have a limit of the same name. They come
+        // first, and the name with its length, so that no other name and key are this identifier.
+        $identifier = "$this->tokens:$this->seconds:" . strlen($this->name) . ":$this->name:$key";
+        // Rounding may exceed the highest rate.
+        $bucket = new TokenBucket($storage, $identifier, $this->tokens, min(1e15, $this->tokens / $this->seconds));
         return [$bucket, $this->cost === null ? 1 : ($this->cost)($request)];
     }
 }

@@ -18,7 +18,7 @@ use TokenBucketStorage;
  * Denies requests that exceed a limit. A request takes its tokens from all limits, or from none.
  *
  * A denial is a response with the status 429. It is 503 if the store failed and its policy is
- * OnFailure::Deny. Every response states the limit in the headers of
+ * OnFailure::Deny. Every response that passes this middleware states the limit in the headers of
  * draft-ietf-httpapi-ratelimit-headers-11.
  */
 final class RateLimitMiddleware implements MiddlewareInterface
@@ -33,6 +33,9 @@ final class RateLimitMiddleware implements MiddlewareInterface
      * @param bool $problem true to send a body of the type application/problem+json with a denial
      * @param bool $observe true to log denials and to deny nothing. No headers are sent then
      * @param ?LoggerInterface $logger gets one message for each denial, without the key
+     * @param ?\Closure(\Throwable, ServerRequestInterface): ResponseInterface $errors makes the
+     *     response to an exception of the handler, so that it has the headers. Without this
+     *     function, the exception passes
      */
     public function __construct(
         private readonly ResponseFactoryInterface $responses,
@@ -41,6 +44,7 @@ final class RateLimitMiddleware implements MiddlewareInterface
         private readonly bool $problem = false,
         private readonly bool $observe = false,
         private readonly ?LoggerInterface $logger = null,
+        private readonly ?\Closure $errors = null,
     ) {
         $this->limits = array_column($limits, null, 'name');
         if (count($this->limits) !== count($limits)) {
@@ -68,12 +72,21 @@ final class RateLimitMiddleware implements MiddlewareInterface
         if ($this->observe) {
             return $handler->handle($request);
         }
-        $response = $decision->allowed ? $handler->handle($request) : $this->denial($decision);
+        $response = $decision->allowed ? $this->handle($request, $handler) : $this->denial($decision);
         foreach ($decision->headers($this->policy($decision, array_keys($charges))) as $name => $value) {
             // The response may already have the headers of another limiter.
             $response = $name === 'Retry-After' ? $response->withHeader($name, $value) : $response->withAddedHeader($name, $value);
         }
         return $response;
+    }
+
+    private function handle(ServerRequestInterface $request, RequestHandlerInterface $handler): ResponseInterface
+    {
+        try {
+            return $handler->handle($request);
+        } catch (\Throwable $e) {
+            return $this->errors === null ? throw $e : ($this->errors)($e, $request);
+        }
     }
 
     private function log(Decision $decision): void

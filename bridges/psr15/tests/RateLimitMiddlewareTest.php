@@ -146,6 +146,44 @@ final class RateLimitMiddlewareTest extends TestCase
         self::assertSame([200], $this->statuses(1, $ofAll));
     }
 
+    public function testNamesAndKeysDoNotMerge(): void
+    {
+        $limit = fn (string $name, int $tokens, string $key) => [new Limit($name, $tokens, 4, fn () => $key)];
+        foreach ([['a', '1:4:x'], ['a:1:4', 'x'], ['a:1', '4:x'], ['', 'a:1:4:x'], ['a:1:4:x', '']] as [$name, $key]) {
+            self::assertSame([200, 429], $this->statuses(2, $limit($name, 1, $key)), "$name $key");
+        }
+        self::assertSame([200, 200, 429], $this->statuses(3, $limit('a', 2, '3:4:x')));
+        self::assertSame([200, 200, 200, 429], $this->statuses(4, $limit('a:2:4', 3, 'x')));
+    }
+
+    public function testLimitsBeyondThoseOfABucketAreShortened(): void
+    {
+        foreach ([[PHP_INT_MAX, 1], [10 ** 17, 60], [5, 1e10], [3, 1e300]] as [$tokens, $seconds]) {
+            $response = $this->answer([$this->byAddress("$tokens", $tokens, $seconds), $this->byAddress('second', PHP_INT_MAX, 1e12)]);
+            self::assertSame(200, $response->getStatusCode());
+            self::assertStringStartsWith("\"$tokens\";r=", $response->getHeaderLine('RateLimit'));
+        }
+    }
+
+    public function testTheResponseToAnExceptionHasTheHeaders(): void
+    {
+        $this->handler = new class implements RequestHandlerInterface {
+            public function handle(ServerRequestInterface $request): ResponseInterface
+            {
+                throw new DomainException('x');
+            }
+        };
+        $errors = fn (Throwable $e, ServerRequestInterface $request) => (new Psr17Factory())->createResponse(500, $e->getMessage() . $request->getMethod());
+        $limits = [$this->byAddress('ip', 1, 60)];
+        $middleware = new RateLimitMiddleware(new Psr17Factory(), $this->storage, $limits, errors: $errors);
+        $request = new ServerRequest('GET', '/', serverParams: ['REMOTE_ADDR' => '192.0.2.1']);
+        $response = $middleware->process($request, $this->handler);
+        self::assertSame(['xGET', '"ip";r=0;t=60'], [$response->getReasonPhrase(), $response->getHeaderLine('RateLimit')]);
+        self::assertSame(429, $middleware->process($request, $this->handler)->getStatusCode());
+        $this->expectException(DomainException::class);
+        $this->answer($limits, '192.0.2.2');
+    }
+
     public function testContinuesUnderTheLocalLimitWhenRedisIsDown(): void
     {
         $redis = RedisServer::start();
