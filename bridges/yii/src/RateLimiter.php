@@ -5,7 +5,6 @@ declare(strict_types=1);
 namespace TokenBucket\Bridge\Yii;
 
 use Closure;
-use TokenBucket;
 use TokenBucketStorage;
 use TokenBucketStorageSharedMemory;
 use yii\base\InvalidConfigException;
@@ -23,8 +22,8 @@ class RateLimiter extends YiiRateLimiter
     /** The storage of the buckets. Null means this host's shared memory. */
     public ?TokenBucketStorage $storage = null;
 
-    /** Begins the names of the buckets. */
-    public string $prefix = 'yii:';
+    /** Begins the names of the buckets. Null separates the buckets of other projects. */
+    public ?string $prefix = null;
 
     /**
      * Returns the name of the limited user. Null means the user's getId(), which a user that only
@@ -46,9 +45,11 @@ class RateLimiter extends YiiRateLimiter
         $key = $this->key === null ? $user->getId() : ($this->key)($user, $request, $action);
         [$limit, $seconds] = $user->getRateLimit($request, $action);
         $this->storage ??= new TokenBucketStorageSharedMemory();
-        // With its numbers, because a user may have other limits for other actions.
-        $decision = (new TokenBucket($this->storage, "$this->prefix$key|$limit|$seconds", $limit, $limit / $seconds))->attempt();
-        $this->addRateLimitHeaders($response, $limit, (int) $decision->remaining, (int) ceil($decision->resetAfter));
+        // Numbers from the user's record may be strings.
+        [$limit, $seconds] = [(int) $limit, 0 + $seconds];
+        $decision = Bucket::take($this->storage, $this->prefix ?? 'yii:' . Bucket::project(), (string) $key, $limit, $seconds);
+        $remaining = $decision->allowed ? Bucket::integer($decision->remaining) : 0;
+        $this->addRateLimitHeaders($response, $limit, $remaining, (int) ceil(Bucket::secondsUntilFull($decision, $seconds)));
         if (!$decision->allowed) {
             throw new TooManyRequestsHttpException($this->errorMessage);
         }

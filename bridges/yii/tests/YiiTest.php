@@ -30,6 +30,55 @@ final class YiiTest extends TestCase
         $this->assertTrue($counter->hit('a')->isLimitReached());
     }
 
+    public function testALimitOfZeroDenies(): void
+    {
+        $state = (new Counter(new TokenBucketStorageMemory(), 0, 60))->hit('a');
+        $this->assertSame([0, 0, true], [$state->limit, $state->remaining, $state->isLimitReached()]);
+        $this->assertEqualsWithDelta(time() + 60, $state->resetTime, 2);
+        $filter = $this->filter();
+        try {
+            $filter->checkRateLimit($this->user(1, 0, 60), null, null, null);
+            $this->fail('not limited');
+        } catch (TooManyRequestsHttpException) {
+            $this->assertSame([[0, 0, 60]], $filter->headers);
+        }
+        $this->expectExceptionMessage('The period must be a positive value.');
+        new Counter(new TokenBucketStorageMemory(), 1, 0);
+    }
+
+    public function testLimitsBeyondThoseOfABucketAreShortened(): void
+    {
+        foreach ([[PHP_INT_MAX, 1], [10 ** 17, 60], [PHP_INT_MAX, 86400], [7, PHP_INT_MAX]] as [$limit, $seconds]) {
+            $state = (new Counter(new TokenBucketStorageMemory(), $limit, $seconds))->hit('a');
+            $this->assertFalse($state->isLimitReached());
+            $this->assertGreaterThan($limit / 2, $state->remaining);
+            $filter = $this->filter();
+            $filter->checkRateLimit($this->user(1, $limit, $seconds), null, null, null);
+            $filter->checkRateLimit($this->user(1, "$limit", "$seconds"), null, null, null);
+            $this->assertSame([$limit, $limit], array_column($filter->headers, 0));
+            $this->assertGreaterThan($limit / 2, $filter->headers[1][1]);
+        }
+    }
+
+    public function testProjectsAndPrefixesHaveBucketsOfTheirOwn(): void
+    {
+        $storage = new TokenBucketStorageMemory();
+        foreach ([['/srv/one/', null], ['/srv/two/', null], ['/srv/one/', 'a'], ['/srv/one/', 'ab'], ['/srv/one/', '']] as $i => [$path, $prefix]) {
+            Composer\InstalledVersions::$path = $path;
+            $counter = new Counter($storage, 1, 60, $prefix);
+            // The prefix "a" with the id "bc", and "ab" with "c".
+            $hits[] = array_map(fn () => $counter->hit(substr('abc', strlen((string) $prefix)))->isLimitReached(), range(1, 2));
+            $filter = $this->filter($storage);
+            $filter->prefix = $prefix;
+            $filter->key = fn () => substr('abc', strlen((string) $prefix));
+            $filter->checkRateLimit($this->user(1, 2, 60), null, null, null);
+            $this->assertSame(1, $filter->headers[0][1]);
+        }
+        $this->assertSame(array_fill(0, 5, [false, true]), $hits);
+        // Counters of one prefix and other numbers.
+        $this->assertFalse((new Counter($storage, 2, 3600, 'a'))->hit('bc')->isLimitReached());
+    }
+
     public function testTheCounterReportsAFailingStorage(): void
     {
         $storage = new TokenBucketStorageRedis('unix:///nonexistent/redis.sock', onFailure: OnFailure::Allow);
@@ -38,23 +87,8 @@ final class YiiTest extends TestCase
 
     public function testTheFilterLimitsTheUser(): void
     {
-        $filter = new RateLimiter();
-        $filter->storage = new TokenBucketStorageMemory();
-        $user = fn (int $id) => new class($id) {
-            public function __construct(private readonly int $id)
-            {
-            }
-
-            public function getId(): int
-            {
-                return $this->id;
-            }
-
-            public function getRateLimit($request, $action): array
-            {
-                return [2, 60];
-            }
-        };
+        $filter = $this->filter();
+        $user = fn (int $id) => $this->user($id, 2, 60);
         $filter->checkRateLimit($user(1), null, null, null);
         $filter->checkRateLimit($user(1), null, null, null);
         $filter->checkRateLimit($user(2), null, null, null);
@@ -69,8 +103,7 @@ final class YiiTest extends TestCase
 
     public function testTheFilterLimitsUsersWithoutAnId(): void
     {
-        $filter = new RateLimiter();
-        $filter->storage = new TokenBucketStorageMemory();
+        $filter = $this->filter();
         // Another limit for each action, as in the interface.
         $user = new class {
             public function getRateLimit($request, $action): array
@@ -92,5 +125,31 @@ final class YiiTest extends TestCase
         $this->assertSame([99, 0, 0, 98], array_column($filter->headers, 1));
         $this->expectException(TooManyRequestsHttpException::class);
         $filter->checkRateLimit($user, '192.0.2.1', null, 'save');
+    }
+
+    private function filter(TokenBucketStorage $storage = new TokenBucketStorageMemory()): RateLimiter
+    {
+        $filter = new RateLimiter();
+        $filter->storage = $storage;
+        return $filter;
+    }
+
+    private function user(int $id, int|string $limit, int|string $seconds): object
+    {
+        return new class($id, $limit, $seconds) {
+            public function __construct(private readonly int $id, private readonly int|string $limit, private readonly int|string $seconds)
+            {
+            }
+
+            public function getId(): int
+            {
+                return $this->id;
+            }
+
+            public function getRateLimit($request, $action): array
+            {
+                return [$this->limit, $this->seconds];
+            }
+        };
     }
 }
