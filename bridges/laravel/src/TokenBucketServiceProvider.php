@@ -34,7 +34,7 @@ final class TokenBucketServiceProvider extends ServiceProvider
         if (!$config->get('tokenbucket')['enabled']) {
             return;
         }
-        $buckets = new Buckets(fn () => self::storage($app, $config), fn () => $config->get('tokenbucket')['limits']);
+        $buckets = new Buckets(fn () => self::storage($app, $config), fn () => $config->get('tokenbucket')['limits'] ?? []);
         $limiter = new RateLimiter(fn () => $app->make('cache')->driver($config->get('cache.limiter')), $buckets);
         // When the first cache is made, Laravel binds a limiter of its own, which this replaces.
         $app->extend(

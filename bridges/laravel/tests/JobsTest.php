@@ -50,6 +50,16 @@ final class JobsTest extends BridgeTestCase
         $this->assertLessThanOrEqual(1.1 * array_sum($ofLaravel), array_sum($ofBridge));
     }
 
+    public function testAJobWithoutALimitRuns(): void
+    {
+        $unlimited = [Limit::none(), Limit::perMinute(PHP_INT_MAX - 1)->by('x'), Limit::perMinutes(10 ** 9, 10 ** 17)->by('y')];
+        [$ofLaravel, $ofBridge] = $this->attempts(fn () => $unlimited, new RateLimited('jobs'), 50);
+        $this->assertSame($ofLaravel, $ofBridge);
+        $limits = fn () => [Limit::none(), Limit::perMinute(10)->by('z')];
+        [$ofLaravel, $ofBridge] = $this->attempts($limits, new RateLimited('jobs'), 50);
+        $this->assertSame($ofLaravel, $ofBridge);
+    }
+
     public function testAnUnavailableStoreReleasesAJobForTheDecayTime(): void
     {
         $storage = new TokenBucketStorageRedis('unix:///nonexistent/redis.sock', onFailure: OnFailure::Deny);

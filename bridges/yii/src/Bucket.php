@@ -23,14 +23,14 @@ final class Bucket
      * @param string $name the name of the counter or filter
      * @param string $key the limited client or user
      */
-    public static function take(TokenBucketStorage $storage, string $name, string $key, int $limit, int|float $seconds): Decision
+    public static function take(TokenBucketStorage $storage, string $name, string $key, int|float $limit, int|float $seconds): Decision
     {
         // The name has its length, so that no other name and key are this identifier. The numbers
         // belong to it, because other limits may have the same name and key.
         $identifier = strlen($name) . ":$name:$limit:$seconds:$key";
         $rate = min(self::MAX_RATE, max(1, $limit) / min($seconds, self::MAX_SECONDS));
-        // A limit of 0 asks for more tokens than the bucket holds.
-        return (new TokenBucket($storage, $identifier, max(1, $limit), $rate))->attempt($limit > 0 ? 1 : 2);
+        // A limit below 1 asks for more tokens than the bucket holds.
+        return (new TokenBucket($storage, $identifier, max(1, $limit), $rate))->attempt($limit < 1 ? 2 : 1);
     }
 
     /** Returns the seconds until the bucket is full: the whole period if the limit is 0. */

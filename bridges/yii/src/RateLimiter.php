@@ -46,7 +46,7 @@ class RateLimiter extends YiiRateLimiter
         [$limit, $seconds] = $user->getRateLimit($request, $action);
         $this->storage ??= new TokenBucketStorageSharedMemory();
         // Numbers from the user's record may be strings.
-        [$limit, $seconds] = [(int) $limit, 0 + $seconds];
+        [$limit, $seconds] = [0 + $limit, 0 + $seconds];
         $decision = Bucket::take($this->storage, $this->prefix ?? 'yii:' . Bucket::project(), (string) $key, $limit, $seconds);
         $remaining = $decision->allowed ? Bucket::integer($decision->remaining) : 0;
         $this->addRateLimitHeaders($response, $limit, $remaining, (int) ceil(Bucket::secondsUntilFull($decision, $seconds)));
