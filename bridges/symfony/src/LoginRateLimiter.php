@@ -20,7 +20,7 @@ use Symfony\Component\Security\Http\RateLimiter\DefaultLoginRateLimiter;
  */
 final class LoginRateLimiter implements RequestRateLimiterInterface
 {
-    /** The attribute of a request whose attempt took tokens. */
+    /** The attribute of a request with the number of its attempts that took tokens. */
     private const TAKEN = '_tokenbucket_login';
     /** The constant has moved between versions of Symfony. */
     private const LAST_USERNAME = '_security.last_username';
@@ -39,7 +39,7 @@ final class LoginRateLimiter implements RequestRateLimiterInterface
     public function consume(Request $request): SymfonyRateLimit
     {
         $limit = (new CompoundLimiter($this->limiters($request)))->consume();
-        $request->attributes->set(self::TAKEN, $limit->isAccepted());
+        $request->attributes->set(self::TAKEN, self::taken($request) + (int) $limit->isAccepted());
         return $limit;
     }
 
@@ -51,17 +51,23 @@ final class LoginRateLimiter implements RequestRateLimiterInterface
 
     /**
      * Ends a successful login: fills the bucket of this user at this address, and gives back the
-     * token of the address. The failures of other users at this address still count.
+     * tokens of the address. The failures of other users at this address still count.
      */
     public function reset(Request $request): void
     {
         [$global, $local] = $this->limiters($request);
         $local->reset();
-        if ($request->attributes->get(self::TAKEN) === true) {
+        $taken = self::taken($request);
+        if ($taken > 0) {
             $request->attributes->remove(self::TAKEN);
             // As in Symfony, a negative number gives tokens back.
-            $global->consume(-1);
+            $global->consume(-$taken);
         }
+    }
+
+    private static function taken(Request $request): int
+    {
+        return (int) $request->attributes->get(self::TAKEN);
     }
 
     /** @return array{LimiterInterface, LimiterInterface} */

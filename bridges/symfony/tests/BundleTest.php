@@ -174,6 +174,20 @@ final class BundleTest extends TestCase
         self::assertFalse($limiter->consume($request)->isAccepted());
     }
 
+    public function testALoginGivesBackTheTokensOfAllAttemptsOfItsRequest(): void
+    {
+        $this->start();
+        $limiter = $this->kernel->getContainer()->get('security.login_throttling.main.limiter');
+        for ($i = 0; $i < 20; $i++) {
+            // Two authenticators check the passport of one request.
+            $request = Request::create('/login');
+            $request->attributes->set('_security.last_username', "user$i");
+            self::assertTrue($limiter->consume($request)->isAccepted());
+            self::assertTrue($limiter->consume($request)->isAccepted());
+            $limiter->reset($request);
+        }
+    }
+
     public function testALoginLimiterOfTheApplicationNeedsASecretOnlyWhereSymfonysDoes(): void
     {
         $this->start();
