@@ -14,7 +14,8 @@ use TokenBucket\Decision;
 /** Takes the tokens of a limiter from a bucket, which holds a token if the limit is 0. */
 final class BucketLimiter implements LimiterInterface
 {
-    public function __construct(public readonly TokenBucket $bucket, private readonly int $limit)
+    /** @param string $size names the limit in messages, as Symfony's limiter of the policy does */
+    public function __construct(public readonly TokenBucket $bucket, private readonly int $limit, private readonly string $size = 'burst size')
     {
     }
 
@@ -73,7 +74,7 @@ final class BucketLimiter implements LimiterInterface
     private function check(int $tokens): void
     {
         if ($tokens > $this->limit) {
-            throw new \InvalidArgumentException(sprintf('Cannot reserve more tokens (%d) than the burst size of the rate limiter (%d).', $tokens, $this->limit));
+            throw new \InvalidArgumentException(sprintf('Cannot reserve more tokens (%d) than the %s of the rate limiter (%d).', $tokens, $this->size, $this->limit));
         }
     }
 }

@@ -4,6 +4,7 @@ declare(strict_types=1);
 
 namespace TokenBucket\Bridge\Symfony;
 
+use Symfony\Component\RateLimiter\CompoundLimiter as SymfonyCompoundLimiter;
 use Symfony\Component\RateLimiter\Exception\ReserveNotSupportedException;
 use Symfony\Component\RateLimiter\LimiterInterface;
 use Symfony\Component\RateLimiter\RateLimit as SymfonyRateLimit;
@@ -26,7 +27,7 @@ final class CompoundLimiter implements LimiterInterface
     public function __construct(array $limiters)
     {
         if ($limiters === []) {
-            throw new \LogicException(sprintf('"%s()" require at least one limiter.', __METHOD__));
+            throw new \LogicException(sprintf('"%s::%s()" require at least one limiter.', SymfonyCompoundLimiter::class, SymfonyCompoundLimiter::class . '::__construct'));
         }
         $buckets = $others = [];
         foreach ($limiters as $limiter) {
@@ -45,7 +46,7 @@ final class CompoundLimiter implements LimiterInterface
 
     public function reserve(int $tokens = 1, ?float $maxTime = null): never
     {
-        throw new ReserveNotSupportedException(self::class);
+        throw new ReserveNotSupportedException(SymfonyCompoundLimiter::class);
     }
 
     public function consume(int $tokens = 1): SymfonyRateLimit

@@ -72,7 +72,8 @@ namespace TokenBucket\Bridge\Symfony {
             }
             $limit = $this->config['limit'];
             if ($this->storage instanceof BucketStorage) {
-                return new BucketLimiter($this->bucket($this->storage, $id, $limit, $this->interval), $limit);
+                $size = $this->config['policy'] === 'token_bucket' ? 'burst size' : 'size';
+                return new BucketLimiter($this->bucket($this->storage, $id, $limit, $this->interval), $limit, $size);
             }
             $lock = $this->lockFactory?->createLock($id);
             return match ($this->config['policy']) {

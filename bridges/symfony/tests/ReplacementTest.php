@@ -10,6 +10,7 @@ use Symfony\Component\RateLimiter\LimiterInterface;
 use Symfony\Component\RateLimiter\Policy\NoLimiter;
 use Symfony\Component\RateLimiter\RateLimiterFactory;
 use Symfony\Component\RateLimiter\Storage\InMemoryStorage;
+use Symfony\Component\RateLimiter\SymfonysCompoundLimiter;
 use Symfony\Component\RateLimiter\SymfonysRateLimiterFactory;
 use TokenBucket\Bridge\Symfony\BucketStorage;
 use TokenBucketStorageMemory;
@@ -21,9 +22,11 @@ final class ReplacementTest extends TestCase
 
     public static function setUpBeforeClass(): void
     {
-        // Symfony's factory, whose name belongs to the bridge's.
-        $code = file_get_contents(stream_resolve_include_path('Symfony/Component/RateLimiter/RateLimiterFactory.php'));
-        eval('?>' . str_replace('final class RateLimiterFactory', 'final class SymfonysRateLimiterFactory', $code));
+        // Symfony's classes, whose names belong to those of the bridge.
+        foreach (['RateLimiterFactory', 'CompoundLimiter'] as $name) {
+            $code = file_get_contents(stream_resolve_include_path("Symfony/Component/RateLimiter/$name.php"));
+            eval('?>' . str_replace("final class $name", "final class Symfonys$name", $code));
+        }
     }
 
     protected function setUp(): void
@@ -159,6 +162,27 @@ final class ReplacementTest extends TestCase
         // As Symfony's bundle passes them.
         $this->ofConfig($good + ['rate' => []])->create();
         $this->ofConfig($bucket + ['rate' => ['interval' => '1 hour', 'amount' => 1], 'interval' => '1 hour'])->create();
+    }
+
+    public function testCallsThatCannotSucceedThrowAsInSymfony(): void
+    {
+        $error = function (callable $call): string {
+            try {
+                $call();
+                return 'none';
+            } catch (\Throwable $e) {
+                return $e::class . ': ' . str_replace('Symfonys', '', $e->getMessage());
+            }
+        };
+        foreach (['token_bucket', 'fixed_window'] as $policy) {
+            [$symfonys, $ours] = $this->both($policy, 5);
+            foreach ([fn ($limiter) => $limiter->consume(6), fn ($limiter) => $limiter->reserve(6), fn ($limiter) => $limiter->reserve(6, 0.0)] as $call) {
+                self::assertSame($error(fn () => $call($symfonys)), $error(fn () => $call($ours)));
+            }
+        }
+        foreach ([fn ($class) => new $class([]), fn ($class) => (new $class([new NoLimiter()]))->reserve()] as $call) {
+            self::assertSame($error(fn () => $call(SymfonysCompoundLimiter::class)), $error(fn () => $call(CompoundLimiter::class)));
+        }
     }
 
     public function testACompoundWithALimiterOfSymfonyTakesFromAllOrFromNone(): void
