@@ -157,6 +157,8 @@ impl Settings {
 pub struct Host<V: Variant = Production> {
     slots: SharedMemory<V>,
     breakers: Region<Breaker>,
+    /// The breakers of stores that have no cell in the segment.
+    own_breakers: Box<[Breaker]>,
     denials: Region<EntrySet>,
     segment: Segment,
 }
@@ -195,6 +197,7 @@ impl<V: Variant> Host<V> {
                 variant: PhantomData,
             },
             breakers: segment.region(&places.breakers),
+            own_breakers: (0..CELLS).map(|_| Breaker::default()).collect(),
             denials: segment.region(&places.denials),
             segment,
         })
@@ -218,7 +221,7 @@ impl<V: Variant> Host<V> {
     /// Returns the breakers of remote stores.
     #[must_use]
     pub fn breakers(&self) -> Breakers<'_> {
-        Breakers::new(&self.breakers)
+        Breakers::new(&self.breakers, &self.own_breakers)
     }
 
     /// Returns the cache of denials of remote stores.

@@ -1,6 +1,6 @@
 //! Circuit breakers of remote stores, shared by all workers of the host. There is one cell for each
 //! store, credential and timeout. So a wrong password, or a timeout that is too short, does not
-//! open the breaker of other callers.
+//! open the breaker of other callers. No two stores share a cell.
 //!
 //! ```text
 //! closed      calls go through; three failures in a row open the breaker
@@ -24,7 +24,8 @@ use std::sync::atomic::{
     Ordering::{AcqRel, Acquire, Relaxed, Release},
 };
 
-/// The number of cells. If there are more stores than cells, some stores share a cell.
+/// The number of cells. If there are more stores than cells, a new store takes over the cell of a
+/// store that works. If no store works, the process keeps the breaker of the new store for itself.
 pub(crate) const CELLS: usize = 64;
 /// The number of failures in a row that opens a breaker.
 const PATIENCE: u32 = 3;
@@ -37,7 +38,12 @@ const BETWEEN_WARNINGS: Ticks = 60 * TICKS_PER_SECOND;
 
 /// The breakers of a host.
 #[derive(Clone, Copy, Debug)]
-pub struct Breakers<'a>(&'a [Breaker]);
+pub struct Breakers<'a> {
+    /// The cells that all workers share.
+    shared: &'a [Breaker],
+    /// The cells of this process.
+    own: &'a [Breaker],
+}
 
 /// The breaker of one store.
 #[repr(C, align(128))]
@@ -152,9 +158,10 @@ pub struct State {
 }
 
 impl<'a> Breakers<'a> {
-    /// Wraps `cells`, of which there must be [`CELLS`].
-    pub(crate) const fn new(cells: &'a [Breaker]) -> Self {
-        Self(cells)
+    /// Wraps the cells that all workers share and those of this process. There must be [`CELLS`] of
+    /// each.
+    pub(crate) const fn new(shared: &'a [Breaker], own: &'a [Breaker]) -> Self {
+        Self { shared, own }
     }
 
     /// Returns the breaker of a store for calls with this `timeout`. `login` is a hash of the
@@ -166,50 +173,60 @@ impl<'a> Breakers<'a> {
         // The remainder is below the number of cells.
         #[allow(clippy::cast_possible_truncation)]
         let first = (store % CELLS as u64) as usize;
-        let probes = (0..CELLS).map(|step| &self.0[(first + step) % CELLS]);
-        for cell in probes {
-            // Acquire pairs with the exchange that reserves a cell. The process writes the name
-            // after that exchange, so another process may read an unfinished name.
-            let owner = cell.store.load(Acquire);
-            if owner == store {
-                return cell;
-            }
-            if owner == 0 {
-                match cell.store.compare_exchange(0, store, AcqRel, Acquire) {
-                    Ok(_) => {
-                        cell.serve(name, timeout);
-                        return cell;
-                    }
-                    Err(owner) if owner == store => return cell,
-                    Err(_) => {}
-                }
-            }
+        let claimed = claim(self.shared, store, first).or_else(|| claim(self.own, store, first));
+        let (cell, is_new) = claimed.unwrap_or_else(|| {
+            // So many stores fail that one of them must start again with a closed breaker.
+            let cell = &self.own[first];
+            cell.store.store(store, Release);
+            cell.answered();
+            (cell, true)
+        });
+        if is_new {
+            cell.forget();
+            cell.timeout.store(timeout, Relaxed);
+            cell.name.set(name);
         }
-        // All cells are taken. Take over an idle cell. If no cell is idle, share a cell. The
-        // previous store of an idle cell finds another cell when that store is used again.
-        for cell in self.0 {
-            let owner = cell.store.load(Acquire);
-            let is_idle = cell.failures.load(Relaxed) == 0 && cell.open_until.load(Relaxed) == 0;
-            if is_idle
-                && cell
-                    .store
-                    .compare_exchange(owner, store, AcqRel, Acquire)
-                    .is_ok()
-            {
-                cell.forget();
-                cell.serve(name, timeout);
-                return cell;
-            }
-        }
-        &self.0[first]
+        cell
     }
 
-    /// Returns the state of each cell that is in use.
+    /// Returns the state of each shared cell that is in use.
     #[must_use]
     pub fn states(self) -> Vec<State> {
-        let used = self.0.iter().filter(|cell| cell.store.load(Acquire) != 0);
+        let used = self
+            .shared
+            .iter()
+            .filter(|cell| cell.store.load(Acquire) != 0);
         used.map(Breaker::state).collect()
     }
+}
+
+/// Returns the cell of `store`, and true if the cell served another store or none before. The search
+/// begins at the index `first`. Returns `None` if each cell belongs to another store that fails.
+fn claim(cells: &[Breaker], store: u64, first: usize) -> Option<(&Breaker, bool)> {
+    for step in 0..CELLS {
+        let cell = &cells[(first + step) % CELLS];
+        // Acquire pairs with the exchange that reserves a cell. The process writes the name after
+        // that exchange, so another process may read an unfinished name.
+        let owner = cell.store.load(Acquire);
+        if owner == store {
+            return Some((cell, false));
+        }
+        if owner == 0 {
+            match cell.store.compare_exchange(0, store, AcqRel, Acquire) {
+                Ok(_) => return Some((cell, true)),
+                Err(owner) if owner == store => return Some((cell, false)),
+                Err(_) => {}
+            }
+        }
+    }
+    // Take over an idle cell. The previous store finds another one when it is used again.
+    let taken = cells.iter().find(|cell| {
+        let owner = cell.store.load(Acquire);
+        let is_idle = cell.failures.load(Relaxed) == 0 && cell.open_until.load(Relaxed) == 0;
+        let exchange = || cell.store.compare_exchange(owner, store, AcqRel, Acquire);
+        is_idle && exchange().is_ok()
+    });
+    taken.map(|cell| (cell, true))
 }
 
 impl Breaker {
@@ -323,7 +340,7 @@ impl Breaker {
         is_news && is_due(mine) && mine.compare_exchange(last, now.0, Relaxed, Relaxed).is_ok()
     }
 
-    /// Resets an idle cell that served another store.
+    /// Resets the counts of a cell that served another store.
     fn forget(&self) {
         // Relaxed: a caller of the new store may report its first failure before this. Then that
         // failure is reported twice.
@@ -332,11 +349,6 @@ impl Breaker {
             counter.store(0, Relaxed);
         }
         self.durations.clear();
-    }
-
-    fn serve(&self, name: &str, timeout: Ticks) {
-        self.timeout.store(timeout, Relaxed);
-        self.name.set(name);
     }
 
     fn state(&self) -> State {
@@ -391,6 +403,18 @@ mod tests {
 
     const START: Timestamp = Timestamp(1);
     const LEASE: Ticks = TICKS_PER_SECOND / 20;
+
+    fn cells() -> [Breaker; CELLS] {
+        array::from_fn(|_| Breaker::default())
+    }
+
+    /// Opens the breaker of a store.
+    fn open(breakers: Breakers<'_>, store: u64) {
+        for _ in 0..PATIENCE {
+            let cell = breakers.of(store, 0, "failing");
+            cell.failed(Passage::Closed, START, 0);
+        }
+    }
 
     #[test]
     fn three_failures_in_a_row_open_it() {
@@ -522,8 +546,8 @@ mod tests {
 
     #[test]
     fn an_evicted_store_leaves_no_warnings_to_the_next() {
-        let cells: [Breaker; CELLS] = std::array::from_fn(|_| Breaker::default());
-        let breakers = Breakers::new(&cells);
+        let (cells, own) = (cells(), cells());
+        let breakers = Breakers::new(&cells, &own);
         for store in 1..=CELLS as u64 {
             let cell = breakers.of(store, 0, "old");
             for _ in 0..3 {
@@ -545,8 +569,8 @@ mod tests {
 
     #[test]
     fn timeouts_share_a_cell_if_they_differ_little() {
-        let cells: [Breaker; CELLS] = std::array::from_fn(|_| Breaker::default());
-        let breakers = Breakers::new(&cells);
+        let (cells, own) = (cells(), cells());
+        let breakers = Breakers::new(&cells, &own);
         let cell = |micros: Ticks| std::ptr::from_ref(breakers.of(7, micros * 1000, "seven"));
         assert_eq!(cell(50_000), cell(49_000));
         for other in [0, 10, 40_000, 60_000, 5_000_000] {
@@ -557,8 +581,8 @@ mod tests {
 
     #[test]
     fn logins_that_differ_in_one_bit_have_cells_of_their_own() {
-        let cells: [Breaker; CELLS] = std::array::from_fn(|_| Breaker::default());
-        let breakers = Breakers::new(&cells);
+        let (cells, own) = (cells(), cells());
+        let breakers = Breakers::new(&cells, &own);
         let cells = (0..CELLS - 1).map(|bit| breakers.of(1 << bit, 50_000_000, ""));
         let cells: HashSet<_> = cells.map(std::ptr::from_ref).collect();
         assert_eq!(cells.len(), CELLS - 1);
@@ -566,8 +590,8 @@ mod tests {
 
     #[test]
     fn stores_have_cells_of_their_own_until_there_is_none() {
-        let cells: [Breaker; CELLS] = std::array::from_fn(|_| Breaker::default());
-        let breakers = Breakers::new(&cells);
+        let (cells, own) = (cells(), cells());
+        let breakers = Breakers::new(&cells, &own);
         for store in 0..200u64 {
             let name = format!("store {store}");
             let cell = breakers.of(store * 64 + 62, 0, &name);
@@ -575,10 +599,40 @@ mod tests {
             assert_eq!(cell.state().name, name, "an idle cell changes hands");
         }
         assert_eq!(breakers.states().len(), CELLS);
-        for cell in &cells {
-            cell.failed(Passage::Closed, START, 0);
+    }
+
+    #[test]
+    fn a_full_table_costs_only_stores_that_fail() {
+        let (cells, own) = (cells(), cells());
+        let breakers = Breakers::new(&cells, &own);
+        let is_open = |store| breakers.of(store, 0, "").is_open(START);
+        let many = 3 * CELLS as u64;
+        for store in 1..=many {
+            // A store that works never meets the failures of the others.
+            assert!(!is_open(1_000_000 + store), "{store}");
+            open(breakers, store);
+            assert!(is_open(store), "a new store has a breaker, too");
+            assert!(!is_open(1_000_000), "{store}");
         }
-        let shared = breakers.of(1_000_000, 0, "another");
-        assert_ne!(shared.state().name, "another");
+        let opened = (1..=CELLS as u64).filter(|&store| is_open(store));
+        assert_eq!(opened.count(), CELLS, "the shared cells stay");
+        assert!(
+            breakers
+                .states()
+                .iter()
+                .all(|state| state.failures == PATIENCE)
+        );
+        // A store that recovers makes room for another one.
+        breakers.of(7, 0, "").answered();
+        open(breakers, many + 1);
+        let names = |name: &str| {
+            breakers
+                .states()
+                .iter()
+                .filter(|it| it.name == name)
+                .count()
+        };
+        assert_eq!(names("failing"), CELLS);
+        assert!(is_open(many + 1));
     }
 }

@@ -378,7 +378,8 @@ impl<'h, T: Transport> Remote<'h, T> {
                 Err((server, *cause))
             }
             Err(cause) => {
-                note(self.host, breaker, passage, &cause);
+                // Another store may have taken over the cell meanwhile.
+                note(self.host, self.breaker(server), passage, &cause);
                 Err((Arc::clone(server), cause))
             }
         }
