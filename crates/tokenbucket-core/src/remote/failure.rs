@@ -40,6 +40,10 @@ pub enum Cause {
     /// TLS failed, for example because the certificate could not be verified.
     #[error("{0}")]
     Tls(String),
+    /// This process cannot use a file of the TLS settings, for example because its user may not
+    /// read the file. Nothing was sent.
+    #[error("{0}")]
+    TlsFile(String),
     /// The server refused the request, for example because it is loading data, read-only or out of
     /// memory, or because the password is wrong.
     #[error("it answered: {0}")]
@@ -111,7 +115,11 @@ impl Cause {
             Self::Refused(text) if is_of_user(text) || is_of_slot(text) => Blame::Request,
             // This process may not open the socket, or has too many open files.
             Self::Connect(error) if is_of_process(error) => Blame::Caller,
-            Self::LostBefore(_) | Self::Unserved | Self::Caller(_) | Self::Thrown => Blame::Caller,
+            Self::TlsFile(_)
+            | Self::LostBefore(_)
+            | Self::Unserved
+            | Self::Caller(_)
+            | Self::Thrown => Blame::Caller,
             _ => Blame::Store,
         }
     }
@@ -125,7 +133,7 @@ impl Cause {
             Self::Lookup(_) => Kind::Lookup,
             Self::Connect(_) => Kind::Connect,
             Self::Broken(_) => Kind::Broken,
-            Self::Tls(_) => Kind::Tls,
+            Self::Tls(_) | Self::TlsFile(_) => Kind::Tls,
             Self::Refused(_) | Self::Unserved | Self::Unsupported(_) => Kind::Refused,
             Self::Answer(_) => Kind::Malformed,
             Self::Record => Kind::Record,
@@ -201,7 +209,8 @@ impl From<TlsError> for Cause {
     fn from(error: TlsError) -> Self {
         match error {
             TlsError::Transport(error) => error.into(),
-            error => Self::Tls(error.to_string()),
+            TlsError::Rustls(_) => Self::Tls(error.to_string()),
+            error => Self::TlsFile(error.to_string()),
         }
     }
 }

@@ -14,8 +14,8 @@ use std::sync::Arc;
 pub struct Server {
     /// A number that identifies the server.
     pub id: u64,
-    /// A number that identifies the server and the credential. It selects the breaker, so that a
-    /// wrong password does not open the breaker of the right one.
+    /// A number that identifies the server and the way to access it. It selects the breaker, so that
+    /// a wrong password does not open the breaker of the right one.
     pub login: u64,
     /// The name for display; it contains no password.
     pub name: String,
@@ -32,15 +32,16 @@ impl Server {
         Self { id, login, name }
     }
 
-    /// Sets the credential, such as the password and the TLS settings.
+    /// Sets the way to access the server: everything that a connection needs, such as the password
+    /// and the TLS settings.
     ///
-    /// `login` is in the shared memory. It depends on 16 bits of a hash of the credential, so that
-    /// a password cannot be guessed from it.
+    /// `login` is in the shared memory. It depends on 16 bits of a hash of `access`, so that a
+    /// password cannot be guessed from it.
     #[must_use]
-    pub fn with_credential(mut self, credential: &impl Hash) -> Self {
+    pub fn with_access(mut self, access: &impl Hash) -> Self {
         // This hasher has constant keys, so all processes of the host compute the same number.
         let mut hasher = DefaultHasher::new();
-        credential.hash(&mut hasher);
+        access.hash(&mut hasher);
         self.login ^= hasher.finish() >> 48;
         self
     }

@@ -1,7 +1,7 @@
 //! Tests that the failures of one caller do not affect other callers of the same server and host.
 
 use crate::caller::{Caller, MILLISECOND, PLAIN, Server, host, take};
-use testkit::Redis;
+use testkit::{PRIMARY, Redis, Sentinel};
 use tokenbucket_core::host::Host;
 use tokenbucket_core::remote::{Cause, Settings};
 
@@ -75,5 +75,72 @@ fn a_timeout_that_is_too_short_opens_its_own_breaker_only() {
         };
         let [hasty, usual] = [MILLISECOND / 100, PLAIN.timeout].map(caller);
         apart(&hasty, &usual);
+    });
+}
+
+#[test]
+fn a_wrong_password_of_the_sentinels_opens_its_own_breaker_only() {
+    let primary = Redis::start(&[]);
+    let sentinel = Sentinel::start(&primary, &["requirepass theirs"]);
+    let host = host();
+    let caller = |options: &str| {
+        let at = format!("redis+sentinel://127.0.0.1:{}/{PRIMARY}", sentinel.port());
+        Caller::redis_on(&format!("{at}{options}"), USUAL, host)
+    };
+    for wrong in ["", "?sentinel_password=wrong"] {
+        let cause = apart(&caller(wrong), &caller("?sentinel_password=theirs"));
+        assert!(matches!(cause, Cause::Waiting), "{cause}: the control");
+    }
+}
+
+#[test]
+fn a_wrong_server_name_opens_its_own_breaker_only() {
+    let redis = Redis::start_tls_as(&["redis.example"], &[]);
+    let host = host();
+    let caller = |options: &str| {
+        let ca_file = redis.ca_file();
+        let at = format!("rediss://127.0.0.1:{}", redis.tls_port());
+        let dsn = format!("{at}?cafile={}{options}", ca_file.display());
+        Caller::redis_on(&dsn, USUAL, host)
+    };
+    for wrong in ["", "&servername=other.example"] {
+        let cause = apart(&caller(wrong), &caller("&servername=redis.example"));
+        assert!(matches!(cause, Cause::Waiting), "{cause}: the control");
+    }
+}
+
+/// The workers of one host may run as different users, of which one may not read the file.
+#[test]
+fn a_file_that_a_process_cannot_read_opens_no_breaker() {
+    let redis = Redis::start_tls();
+    let file = redis.ca_file();
+    let at = format!("rediss://127.0.0.1:{}", redis.tls_port());
+    let caller = Caller::redis(&format!("{at}?cafile={}", file.display()), USUAL);
+    let aside = file.with_extension("aside");
+    std::fs::rename(&file, &aside).unwrap();
+    for _ in 0..10 {
+        let cause = caller.fails("id", &take(1));
+        assert!(matches!(cause, Cause::TlsFile(_)), "{cause}");
+    }
+    std::fs::rename(&aside, &file).unwrap();
+    assert!(caller.ask(b"id", &take(1)).is_ok());
+}
+
+#[test]
+fn more_failing_stores_than_breakers_leave_the_others_alone() {
+    Server::each(|server| {
+        let host = host();
+        let right = server.caller_on(host, server.port(), USUAL);
+        for database in 0..200 {
+            let wrong = format!("redis://127.0.0.1:1/{database}");
+            let wrong = Caller::redis_on(&wrong, USUAL, host);
+            for _ in 0..3 {
+                assert!(wrong.ask(b"id", &take(1)).is_err());
+            }
+            let cause = wrong.fails("id", &take(1));
+            assert!(matches!(cause, Cause::Waiting), "{cause}: the control");
+            let answer = right.ask(b"id", &take(0));
+            assert!(answer.is_ok(), "{database}: {answer:?}");
+        }
     });
 }

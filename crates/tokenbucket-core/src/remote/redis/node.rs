@@ -142,13 +142,15 @@ impl Node {
         if let Some(channel) = self.idle(deadline) {
             return Ok(Line::new(self, channel, Vec::new()));
         }
+        // The files of the TLS settings are read first, because nothing is sent without them.
+        let client = self.dsn.tls.as_ref().map(|tls| {
+            let ca_file = tls.ca_file.as_deref();
+            tls::client(ca_file, tls.identity.as_ref(), &tls.server_name)
+        });
+        let client = client.transpose()?;
         let stream = Stream::connect(&self.dsn.endpoint, deadline)?;
-        let channel: Box<dyn Channel> = match &self.dsn.tls {
-            Some(tls) => {
-                let ca_file = tls.ca_file.as_deref();
-                let client = tls::client(ca_file, tls.identity.as_ref(), &tls.server_name)?;
-                Box::new(tls::handshake(client, stream)?)
-            }
+        let channel: Box<dyn Channel> = match client {
+            Some(client) => Box::new(tls::handshake(client, stream)?),
             None => Box::new(stream),
         };
         Ok(Line::new(self, channel, greeting(&self.dsn)))
@@ -159,9 +161,9 @@ impl Node {
 pub fn server(dsn: &Dsn) -> Server {
     let name = dsn.public_name();
     let identity = format!("redis\0{name}\0{}", dsn.user.as_deref().unwrap_or_default());
-    // All servers of a fleet get the same bits of the credential.
-    let tls = dsn.tls.as_ref().map(|tls| (&tls.ca_file, &tls.identity));
-    Server::new(identity.as_bytes(), name).with_credential(&(&dsn.user, &dsn.password, tls))
+    // A connection uses nothing but its DSN. So callers share a breaker only if every option that
+    // could make all calls of one of them fail is the same.
+    Server::new(identity.as_bytes(), name).with_access(dsn)
 }
 
 /// Returns the commands that a new connection begins with.

@@ -32,6 +32,8 @@ use crate::remote::endpoint::{Endpoint, EndpointError, is_name_byte};
 use crate::remote::record::digits;
 use crate::remote::secret::Secret;
 pub use crate::remote::tls::Identity;
+#[cfg(test)]
+pub use options::KNOWN;
 use options::Options;
 use percent_encoding::percent_decode_str;
 use rustls::pki_types::ServerName;

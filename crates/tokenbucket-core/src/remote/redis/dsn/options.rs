@@ -6,7 +6,7 @@ use super::{DsnError, decode};
 use std::collections::BTreeMap;
 
 /// The options of all schemes.
-const KNOWN: [&str; 10] = [
+pub const KNOWN: [&str; 10] = [
     "cafile",
     "certfile",
     "keyfile",
