@@ -153,7 +153,7 @@ fn ask_openly<T: StorageClass>(
     identifier: &[u8],
     step: &Step,
     name: impl FnOnce(&T) -> Vec<u8>,
-    ask: impl FnOnce(&T, Timestamp) -> Result<Wait, Cause>,
+    mut ask: impl FnMut(&T, Timestamp) -> Result<Wait, Cause>,
 ) -> Result<Option<Wait>, Thrown> {
     let remote = storage.store()?;
     let answer = remote.ask(

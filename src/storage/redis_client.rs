@@ -89,7 +89,7 @@ fn make_cluster(
     let server = dsn.public_name();
     let redis = Redis::under(value::bytes(&root), dsn, prefix);
     if redis.server(b"").is_err()
-        && let Err(Cause::Refused(text)) = redis.locate(boot_clock() + settings.timeout)
+        && let Err(Cause::Refused(text)) = redis.locate(b"", boot_clock() + settings.timeout)
         && text.starts_with("NOAUTH")
     {
         return Err(unfit(

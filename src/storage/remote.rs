@@ -219,7 +219,7 @@ impl<T: StorageClass> Object<RemoteStorage<T>> {
     pub fn ask<R>(
         &self,
         name: impl FnOnce(&T) -> Vec<u8>,
-        ask: impl FnOnce(&T, Timestamp) -> Result<R, Cause>,
+        ask: impl FnMut(&T, Timestamp) -> Result<R, Cause>,
         stand_in: impl FnOnce(OnFailure) -> R,
     ) -> Result<R, Thrown> {
         let remote = self.store()?;

@@ -20,6 +20,8 @@ mod exactness;
 mod failover;
 #[path = "remote/faults.rs"]
 mod faults;
+#[path = "remote/fleets.rs"]
+mod fleets;
 #[path = "remote/foreign.rs"]
 mod foreign;
 #[path = "remote/healing.rs"]

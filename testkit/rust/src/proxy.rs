@@ -25,6 +25,8 @@ pub enum Mode {
     Pass,
     /// Replies arrive byte by byte, with this pause after each byte.
     Drip(Duration),
+    /// Each reply arrives after this pause, as from a server that is far away.
+    Delay(Duration),
     /// The first half of a reply arrives, then the connection ends.
     HalfReply,
     /// The server acts, but its replies are dropped and the connection stays open.
@@ -246,6 +248,10 @@ impl Wire {
                         client.write_all(&[*byte])?;
                         sleep(pause);
                     }
+                }
+                Mode::Delay(pause) => {
+                    sleep(pause);
+                    client.write_all(bytes)?;
                 }
                 Mode::HalfReply => return client.write_all(&bytes[..bytes.len() / 2]),
                 Mode::SwallowReplies => (),

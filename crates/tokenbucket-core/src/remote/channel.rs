@@ -2,6 +2,7 @@
 
 use super::tls::TlsStream;
 use crate::clock::Timestamp;
+use rustix::fd::BorrowedFd;
 use std::io::{Read, Write};
 
 /// A connection that a protocol reads from and writes to.
@@ -12,6 +13,9 @@ pub trait Channel: Read + Write + Send {
     /// Reports whether nothing has arrived since the last reply: no unexpected byte and no end of
     /// the stream.
     fn is_quiet(&mut self) -> bool;
+
+    /// Returns the socket, to wait for several connections at once.
+    fn socket(&self) -> BorrowedFd<'_>;
 }
 
 impl<S: Channel> Channel for TlsStream<S> {
@@ -34,5 +38,9 @@ impl<S: Channel> Channel for TlsStream<S> {
             }
         }
         true
+    }
+
+    fn socket(&self) -> BorrowedFd<'_> {
+        self.sock.socket()
     }
 }

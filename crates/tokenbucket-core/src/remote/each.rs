@@ -138,7 +138,10 @@ impl<T: Transport> Each<'_, '_, T> {
             failed.map_or(Ok(()), Err)
         };
         let called = server.and_then(|server| {
-            store.call_counted(&server, now, |transport| send(&server, transport))
+            // A server sends a step to another server only if it is the only one of its pipeline.
+            store.call_counted(&server, now, deadline, |transport, server| {
+                send(server, transport)
+            })
         });
         let throws = |request: &&Request| self.policy(request) == OnFailure::Throw;
         let mut open: Vec<_> = open.into_iter().flatten().collect();

@@ -76,13 +76,13 @@ pub enum Cause {
     /// The caller's own code threw an exception during the call to the store.
     #[error("an exception was thrown meanwhile")]
     Thrown,
-    /// The server of the record sent the call to another server, which failed.
-    #[error("{cause}")]
-    Elsewhere {
-        /// The server that failed.
+    /// The server replied that another server keeps the record now. It did not execute the request.
+    #[error("redirected too often")]
+    Redirected {
+        /// The other server.
         server: Arc<Server>,
-        /// The cause of its failure.
-        cause: Box<Self>,
+        /// True if the other server keeps only this record, and needs to be told so.
+        asks: bool,
     },
     /// The breaker is open because of earlier failures, so the store was not called.
     #[error("not contacted, because its breaker is open")]
@@ -109,8 +109,7 @@ impl Cause {
     #[must_use]
     pub fn blame(&self) -> Blame {
         match self {
-            Self::Elsewhere { cause, .. } => cause.blame(),
-            Self::Record | Self::Statement(_) => Blame::Request,
+            Self::Record | Self::Statement(_) | Self::Redirected { .. } => Blame::Request,
             // The user may run other commands or use other keys.
             Self::Refused(text) if is_of_user(text) || is_of_slot(text) => Blame::Request,
             // This process may not open the socket, or has too many open files.
@@ -128,13 +127,14 @@ impl Cause {
     #[must_use]
     pub fn kind(&self) -> Kind {
         match self {
-            Self::Elsewhere { cause, .. } => cause.kind(),
             Self::Timeout => Kind::Timeout,
             Self::Lookup(_) => Kind::Lookup,
             Self::Connect(_) => Kind::Connect,
             Self::Broken(_) => Kind::Broken,
             Self::Tls(_) | Self::TlsFile(_) => Kind::Tls,
-            Self::Refused(_) | Self::Unserved | Self::Unsupported(_) => Kind::Refused,
+            Self::Refused(_) | Self::Unserved | Self::Unsupported(_) | Self::Redirected { .. } => {
+                Kind::Refused
+            }
             Self::Answer(_) => Kind::Malformed,
             Self::Record => Kind::Record,
             Self::Statement(_) => Kind::Statement,
@@ -215,11 +215,20 @@ impl From<TlsError> for Cause {
     }
 }
 
+/// Returns the error of a connection that the server has closed.
+#[must_use]
+pub fn closed() -> io::Error {
+    io::Error::new(io::ErrorKind::UnexpectedEof, "it was closed by the server")
+}
+
 impl From<io::Error> for Cause {
     /// Converts an I/O error of an established connection.
     fn from(error: io::Error) -> Self {
         if error.kind() == io::ErrorKind::TimedOut {
             Self::Timeout
+        } else if error.kind() == io::ErrorKind::UnexpectedEof {
+            // TLS has a text of its own for a connection that ends without a message of TLS.
+            Self::Broken(closed())
         } else if error
             .get_ref()
             .is_some_and(<dyn std::error::Error + Send + Sync>::is::<rustls::Error>)

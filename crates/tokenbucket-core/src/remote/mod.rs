@@ -17,6 +17,7 @@ pub mod endpoint;
 pub mod failure;
 pub mod key;
 pub mod memcached;
+mod race;
 pub mod record;
 pub mod redis;
 pub mod secret;
@@ -250,8 +251,9 @@ impl<'h, T: Transport> Remote<'h, T> {
         answer
     }
 
-    /// Calls `ask` with the transport and the deadline, unless the breaker is open. The breaker
-    /// belongs to the server that keeps the record `name`, its credential and the timeout. If the
+    /// Calls `ask` with a transport and the deadline, unless the breaker is open. The breaker belongs
+    /// to the server that keeps the record `name`, its credential and the timeout. Calls `ask` again
+    /// if that server replies that another one keeps the record now. If the
     /// call fails or the breaker is open, and the policy is not [`OnFailure::Throw`], `stand_in`
     /// returns the result.
     ///
@@ -260,7 +262,7 @@ impl<'h, T: Transport> Remote<'h, T> {
     pub fn ask<R>(
         &self,
         name: &[u8],
-        ask: impl FnOnce(&T, Timestamp) -> Result<R, Cause>,
+        ask: impl FnMut(&T, Timestamp) -> Result<R, Cause>,
         stand_in: impl FnOnce(OnFailure, &Cause) -> R,
     ) -> Result<Answer<R>, Failure> {
         self.ask_until(boot_clock() + self.settings.timeout, name, ask, stand_in)
@@ -271,13 +273,13 @@ impl<'h, T: Transport> Remote<'h, T> {
         &self,
         deadline: Timestamp,
         name: &[u8],
-        ask: impl FnOnce(&T, Timestamp) -> Result<R, Cause>,
+        mut ask: impl FnMut(&T, Timestamp) -> Result<R, Cause>,
         stand_in: impl FnOnce(OnFailure, &Cause) -> R,
     ) -> Result<Answer<R>, Failure> {
         let now = boot_clock();
-        let ask = |transport: &T| ask(transport, deadline);
+        let ask = |transport: &T, _: &Arc<Server>| ask(transport, deadline);
         let server = self.server(name, now, deadline);
-        match server.and_then(|server| self.call_counted(&server, now, ask)) {
+        match server.and_then(|server| self.call_counted(&server, now, deadline, ask)) {
             Ok(answer) => Ok(sure(answer)),
             Err((server, cause)) => self.fall_back(&server, cause, stand_in),
         }
@@ -288,12 +290,17 @@ impl<'h, T: Transport> Remote<'h, T> {
         &self,
         server: &Arc<Server>,
         now: Timestamp,
-        call: impl FnOnce(&T) -> Result<R, Cause>,
+        deadline: Timestamp,
+        mut call: impl FnMut(&T, &Arc<Server>) -> Result<R, Cause>,
     ) -> Result<R, Failed> {
-        self.call(server, now, |transport| {
-            self.host.slots().count(Event::Asked);
+        let mut is_counted = false;
+        self.call(server, now, deadline, |transport, server| {
+            if !is_counted {
+                self.host.slots().count(Event::Asked);
+            }
+            is_counted = true;
             let start = boot_clock();
-            let result = call(transport);
+            let result = call(transport, server);
             let durations = &self.breaker(server).durations;
             durations.record(boot_clock().saturating_since(start));
             result
@@ -342,23 +349,48 @@ impl<'h, T: Transport> Remote<'h, T> {
                 }
             }
         };
-        let located = self.call(&guides, now, |transport| transport.locate(deadline));
-        match located {
-            Ok(()) => {
-                let server = self.transport.located(name);
-                server.map_err(|guides| (guides, Cause::Unserved))
-            }
+        let locate = |transport: &T, _: &Arc<Server>| transport.locate(name, deadline);
+        match self.call(&guides, now, deadline, locate) {
+            Ok(server) => server.ok_or((guides, Cause::Unserved)),
             Err(failed) => self.transport.server(name).map_err(|_| failed),
         }
     }
 
-    /// Calls `call` unless the breaker of `server` is open at `now`, and reports the result to the
-    /// breaker.
+    /// Calls `call` with a transport and the server that it calls. If that server sends the call to
+    /// another one, calls it again, at most [`MOST_HOPS`] times. Each server is called only if its
+    /// own breaker is not open, and its breaker gets the result.
     fn call<R>(
         &self,
         server: &Arc<Server>,
         now: Timestamp,
-        call: impl FnOnce(&T) -> Result<R, Cause>,
+        deadline: Timestamp,
+        mut call: impl FnMut(&T, &Arc<Server>) -> Result<R, Cause>,
+    ) -> Result<R, Failed> {
+        let mut result = self.call_one(server, now, |server| call(&self.transport, server));
+        for _ in 0..MOST_HOPS {
+            let Err((_, Cause::Redirected { server, asks })) = &result else {
+                return result;
+            };
+            let Some(transport) = self.transport.toward(server, *asks) else {
+                return result;
+            };
+            let server = Arc::clone(server);
+            result = self.call_one(&server, boot_clock(), |server| call(&transport, server));
+            if !matches!(&result, Err((_, Cause::Redirected { .. }))) {
+                // The other server may have failed, so the first one is asked for the map.
+                transport.refresh(deadline);
+            }
+        }
+        result
+    }
+
+    /// Calls `call` unless the breaker of `server` is open at `now`, and reports the result to the
+    /// breaker.
+    fn call_one<R>(
+        &self,
+        server: &Arc<Server>,
+        now: Timestamp,
+        call: impl FnOnce(&Arc<Server>) -> Result<R, Cause>,
     ) -> Result<R, Failed> {
         let breaker = self.breaker(server);
         // A probe is leased for two timeouts. By then it has succeeded or failed.
@@ -366,25 +398,18 @@ impl<'h, T: Transport> Remote<'h, T> {
         if let Passage::Open(_) = passage {
             return Err((Arc::clone(server), Cause::Waiting));
         }
-        match call(&self.transport) {
-            Ok(answer) => {
-                breaker.answered();
-                Ok(answer)
-            }
-            Err(Cause::Elsewhere { server, cause }) => {
-                // The first server replied.
-                breaker.answered();
-                note(self.host, self.breaker(&server), Passage::Closed, &cause);
-                Err((server, *cause))
-            }
-            Err(cause) => {
-                // Another store may have taken over the cell meanwhile.
-                note(self.host, self.breaker(server), passage, &cause);
-                Err((Arc::clone(server), cause))
-            }
+        let result = call(server);
+        match &result {
+            Ok(_) => breaker.answered(),
+            // Another store may have taken over the cell meanwhile.
+            Err(cause) => note(self.host, self.breaker(server), passage, cause),
         }
+        result.map_err(|cause| (Arc::clone(server), cause))
     }
 }
+
+/// The most redirections that a call follows.
+const MOST_HOPS: usize = 2;
 
 /// A server that failed, and the cause.
 type Failed = (Arc<Server>, Cause);
@@ -392,7 +417,9 @@ type Failed = (Arc<Server>, Cause);
 /// Counts a failure and reports it to the breaker.
 fn note(host: &Host, breaker: &Breaker, passage: Passage, cause: &Cause) {
     let now = boot_clock();
-    breaker.record(cause.kind(), &cause.brief(), now);
+    if !matches!(cause, Cause::Redirected { .. }) {
+        breaker.record(cause.kind(), &cause.brief(), now);
+    }
     match cause.blame() {
         Blame::Store => {
             host.slots().count(Event::Failed);

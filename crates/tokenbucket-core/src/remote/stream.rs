@@ -6,11 +6,12 @@
 
 use super::channel::Channel;
 use super::endpoint::Endpoint;
-use super::failure::Cause;
+use super::failure::{Cause, closed};
+use super::race::{Race, Task};
 use super::resolve;
 use crate::clock::{Timestamp, boot_clock};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
-use rustix::fd::OwnedFd;
+use rustix::fd::{AsFd, BorrowedFd, OwnedFd};
 use rustix::io::Errno;
 use rustix::net::{
     AddressFamily, RecvFlags, SendFlags, SocketAddrUnix, SocketFlags, SocketType, connect, recv,
@@ -38,56 +39,77 @@ pub struct Stream {
 }
 
 impl Stream {
-    /// Connects before `deadline`, to the first reachable address of the name. Each address gets an
-    /// equal share of the time that is left.
+    /// Connects before `deadline`, to the address of the name that accepts the connection first.
+    /// Each address has a head start before the next one is tried, too.
     ///
     /// The deadline does not cover a DNS lookup of this call, but addresses are cached.
     ///
     /// # Errors
-    /// Returns [`Cause::Lookup`], [`Cause::Connect`] or [`Cause::Timeout`].
+    /// Returns [`Cause::Lookup`], or the [`Cause::Connect`] or [`Cause::Timeout`] of the first
+    /// address that failed.
     pub fn connect(endpoint: &Endpoint, deadline: Timestamp) -> Result<Self, Cause> {
-        match endpoint {
-            Endpoint::Unix { path } => Self::connect_unix(path, deadline).map_err(connecting),
-            Endpoint::Tcp { host, port } => {
-                let addresses = resolve::addresses(host, *port, deadline).map_err(Cause::Lookup)?;
-                let mut last = Cause::Timeout;
-                // The addresses share the time, so that a dead address leaves some to the others.
-                for (address, left) in addresses.iter().zip((1..=addresses.len() as u64).rev()) {
-                    let now = boot_clock();
-                    let share = now + deadline.saturating_since(now) / left;
-                    match Self::connect_to(*address, share) {
-                        Ok(mut stream) => {
-                            stream.set_deadline(deadline);
-                            if addresses[0] != *address {
-                                resolve::prefer(host, *port, *address);
-                            }
-                            return Ok(stream);
-                        }
-                        Err(error) => last = connecting(error),
-                    }
+        let (host, port) = match endpoint {
+            Endpoint::Unix { path } => {
+                return Self::connect_unix(path, deadline).map_err(connecting);
+            }
+            Endpoint::Tcp { host, port } => (host, *port),
+        };
+        let addresses = resolve::addresses(host, port, deadline).map_err(Cause::Lookup)?;
+        let begin = |&address| (address, Self::begin(address, deadline).map(Connecting::new));
+        let mut race = Race::new(addresses.iter().map(begin), addresses.len(), deadline);
+        let mut first = None;
+        while let Some((address, connected)) = race.next() {
+            match connected {
+                Ok(stream) => {
+                    resolve::prefer(host, port, address);
+                    return Ok(stream);
                 }
-                // Look the host up again for the next call, because its address may have changed.
-                resolve::forget(host, *port);
-                Err(last)
+                Err(cause) => {
+                    first.get_or_insert(cause);
+                }
             }
         }
+        // Look the host up again for the next call, because its address may have changed.
+        resolve::forget(host, port);
+        Err(first.unwrap_or(Cause::Timeout))
+    }
+
+    /// Begins to connect to an address and does not wait. The connection is established once
+    /// the socket is writable and [`Stream::established`] succeeds.
+    ///
+    /// # Errors
+    /// Returns [`Cause::Connect`].
+    pub fn begin(address: SocketAddr, deadline: Timestamp) -> Result<Self, Cause> {
+        let family = match address {
+            SocketAddr::V4(_) => AddressFamily::INET,
+            SocketAddr::V6(_) => AddressFamily::INET6,
+        };
+        let begin = || {
+            let stream = Self::open(family, deadline)?;
+            sockopt::set_tcp_nodelay(&stream.socket, true)?;
+            keep_alive(&stream.socket)?;
+            match connect(&stream.socket, &address) {
+                Ok(()) | Err(Errno::INPROGRESS | Errno::INTR) => Ok(stream),
+                Err(error) => Err(error.into()),
+            }
+        };
+        begin().map_err(connecting)
+    }
+
+    /// Reports whether the connection that [`Stream::begin`] began is established.
+    ///
+    /// # Errors
+    /// Returns [`Cause::Connect`] if it was refused.
+    pub fn established(&self) -> Result<(), Cause> {
+        let result = sockopt::socket_error(&self.socket);
+        result
+            .and_then(|it| it)
+            .map_err(|error| connecting(error.into()))
     }
 
     fn connect_unix(path: &Path, deadline: Timestamp) -> io::Result<Self> {
         let address = SocketAddrUnix::new(path)?;
         let stream = Self::open(AddressFamily::UNIX, deadline)?;
-        stream.dial(|socket| connect(socket, &address))?;
-        Ok(stream)
-    }
-
-    fn connect_to(address: SocketAddr, deadline: Timestamp) -> io::Result<Self> {
-        let family = match address {
-            SocketAddr::V4(_) => AddressFamily::INET,
-            SocketAddr::V6(_) => AddressFamily::INET6,
-        };
-        let stream = Self::open(family, deadline)?;
-        sockopt::set_tcp_nodelay(&stream.socket, true)?;
-        keep_alive(&stream.socket)?;
         stream.dial(|socket| connect(socket, &address))?;
         Ok(stream)
     }
@@ -140,6 +162,29 @@ impl Stream {
     }
 }
 
+/// A connection that is being established.
+struct Connecting(Option<Stream>);
+
+impl Connecting {
+    const fn new(stream: Stream) -> Self {
+        Self(Some(stream))
+    }
+}
+
+impl Task for Connecting {
+    type Output = Stream;
+
+    fn waits_for(&self) -> Option<PollFd<'_>> {
+        let stream = self.0.as_ref()?;
+        Some(PollFd::new(&stream.socket, PollFlags::OUT))
+    }
+
+    fn advance(&mut self) -> Result<Option<Stream>, Cause> {
+        self.0.as_ref().map_or(Ok(()), Stream::established)?;
+        Ok(self.0.take())
+    }
+}
+
 /// Makes the kernel send probes while the connection is idle. So a NAT or a load balancer does not
 /// forget the connection, and the kernel notices if it has.
 fn keep_alive(socket: &OwnedFd) -> rustix::io::Result<()> {
@@ -174,6 +219,10 @@ impl Channel for Stream {
             }
         }
     }
+
+    fn socket(&self) -> BorrowedFd<'_> {
+        self.socket.as_fd()
+    }
 }
 
 impl Read for Stream {
@@ -182,12 +231,7 @@ impl Read for Stream {
             // Wait first, because the reply has usually not arrived yet at the first read.
             self.wait(PollFlags::IN)?;
             match recv(&self.socket, &mut *buffer, RecvFlags::DONTWAIT) {
-                Ok((0, _)) => {
-                    return Err(io::Error::new(
-                        io::ErrorKind::UnexpectedEof,
-                        "it was closed by the server",
-                    ));
-                }
+                Ok((0, _)) => return Err(closed()),
                 Ok((count, _)) => return Ok(count),
                 Err(Errno::AGAIN | Errno::INTR) => {}
                 Err(error) => return Err(error.into()),
@@ -226,26 +270,40 @@ mod tests {
     use crate::clock::{TICKS_PER_SECOND, Ticks};
     use std::net::TcpListener;
 
+    fn connected(name: &str, addresses: &[SocketAddr]) -> Result<Stream, Cause> {
+        let (host, port) = (name.to_owned(), 1);
+        resolve::learn(name, port, addresses);
+        let endpoint = Endpoint::Tcp { host, port };
+        Stream::connect(&endpoint, boot_clock() + 10 * TICKS_PER_SECOND)
+    }
+
     #[test]
-    fn a_dead_address_leaves_time_to_the_next() {
-        let dead = testkit::Blackhole::tcp();
+    fn dead_addresses_leave_time_to_the_others() {
+        let dead: Vec<_> = (0..3).map(|_| testkit::Blackhole::tcp()).collect();
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let live = listener.local_addr().unwrap();
-        resolve::learn("two.invalid", 1, &[dead.address(), live]);
-        let (host, port) = ("two.invalid".to_owned(), 1);
-        let endpoint = Endpoint::Tcp { host, port };
-        let start = boot_clock();
-        // Each address gets half of the time.
-        let deadline = start + 4 * TICKS_PER_SECOND;
-        let stream = Stream::connect(&endpoint, deadline).unwrap();
-        assert!(boot_clock() - start >= 2 * TICKS_PER_SECOND);
-        assert_eq!(stream.deadline, deadline);
-        let addresses = resolve::addresses("two.invalid", 1, deadline).unwrap();
-        assert_eq!(
-            addresses,
-            [live, dead.address()],
-            "the live address is first"
-        );
+        let mut addresses: Vec<_> = dead.iter().map(testkit::Blackhole::address).collect();
+        addresses.push(live);
+        assert!(connected("four.invalid", &addresses).is_ok());
+        let known = resolve::addresses("four.invalid", 1, boot_clock()).unwrap();
+        assert_eq!(known[0], live, "it is tried first from now on");
+    }
+
+    #[test]
+    fn the_first_failure_is_the_cause() {
+        let [refusing, broadcast] = ["127.0.0.1:1", "255.255.255.255:1"];
+        let [refusing, broadcast] = [refusing, broadcast].map(|it| it.parse().unwrap());
+        for (addresses, refused) in [
+            ([refusing, broadcast], true),
+            ([broadcast, refusing], false),
+        ] {
+            match connected("none.invalid", &addresses) {
+                Err(Cause::Connect(error)) => {
+                    assert_eq!(error.kind() == io::ErrorKind::ConnectionRefused, refused);
+                }
+                other => panic!("{other:?}"),
+            }
+        }
     }
 
     /// All waits of a call together end at its deadline, because each one is no longer than this.
@@ -254,7 +312,7 @@ mod tests {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let deadline = boot_clock() + 60 * TICKS_PER_SECOND;
         let address = listener.local_addr().unwrap();
-        let mut stream = Stream::connect_to(address, deadline).unwrap();
+        let mut stream = Stream::begin(address, deadline).unwrap();
         let before = boot_clock();
         let left = Duration::try_from(stream.left().unwrap()).unwrap();
         let left = Ticks::try_from(left.as_nanos()).unwrap();

@@ -70,9 +70,9 @@ impl Transport for Scripted<'_> {
         }
     }
 
-    fn locate(&self, deadline: Timestamp) -> Result<(), Cause> {
+    fn locate(&self, _: &[u8], deadline: Timestamp) -> Result<Option<Arc<Server>>, Cause> {
         self.is_lost.set(false);
-        (self.asked.borrow_mut())(deadline).map(|_| ())
+        (self.asked.borrow_mut())(deadline).map(|_| Some(Arc::clone(&self.server)))
     }
 
     fn take(&self, ask: &Ask, deadline: Timestamp) -> Result<Reply, Cause> {

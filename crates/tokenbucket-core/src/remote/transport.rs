@@ -127,22 +127,27 @@ pub trait Transport {
         None
     }
 
-    /// Returns the server that keeps the record `name`, after [`Transport::locate`] has succeeded.
-    /// The answer is used however long it took, because no newer answer can be had.
-    ///
-    /// # Errors
-    /// Fails like [`Transport::server`].
-    fn located(&self, name: &[u8]) -> Result<Arc<Server>, Arc<Server>> {
-        self.server(name)
-    }
-
-    /// Asks which servers keep the records, before `deadline`.
+    /// Asks which servers keep the records, before `deadline`. Returns the server that keeps the
+    /// record `name`, or `None` if no server does.
     ///
     /// # Errors
     /// Fails if none of them gives an answer in time.
-    fn locate(&self, _deadline: Timestamp) -> Result<(), Cause> {
-        Ok(())
+    fn locate(&self, name: &[u8], deadline: Timestamp) -> Result<Option<Arc<Server>>, Cause> {
+        let _ = deadline;
+        Ok(self.server(name).ok())
     }
+
+    /// Returns a client that sends the next request to the server of a [`Cause::Redirected`].
+    fn toward(&self, _server: &Server, _asks: bool) -> Option<Self>
+    where
+        Self: Sized,
+    {
+        None
+    }
+
+    /// Asks which servers keep the records after a redirection, before `deadline`. A failure has no
+    /// effect.
+    fn refresh(&self, _deadline: Timestamp) {}
 
     /// Runs one step before `deadline`, an instant of the boot clock.
     ///

@@ -3,6 +3,7 @@
 use crate::remote::Cause;
 use crate::remote::endpoint::{Endpoint, number};
 use redis::Value;
+use std::collections::HashMap;
 use std::net::IpAddr;
 use std::ops::RangeInclusive;
 
@@ -49,45 +50,99 @@ fn hashed(key: &[u8]) -> &[u8] {
     tag.filter(|tag| !tag.is_empty()).unwrap_or(key)
 }
 
-/// Slots, and the server that keeps them.
-pub struct Range {
-    pub slots: RangeInclusive<usize>,
-    pub endpoint: Endpoint,
+/// The index of a slot that no server keeps. A cluster has fewer servers.
+pub const NO_SERVER: u16 = u16::MAX;
+/// The index of a slot whose server has an unknown address.
+pub const NO_ADDRESS: u16 = NO_SERVER - 1;
+
+/// The servers of all slots, as one server knows them.
+#[derive(Debug)]
+pub struct Map {
+    /// The addresses of the servers.
+    pub endpoints: Vec<Endpoint>,
+    /// For each slot, the index of its server, [`NO_SERVER`] or [`NO_ADDRESS`].
+    pub slots: Vec<u16>,
 }
 
-/// Reads the reply of CLUSTER SLOTS, which the server at `from` sent.
-///
-/// # Errors
-/// Fails if the reply is malformed.
-pub fn ranges(reply: &Value, from: &Endpoint) -> Result<Vec<Range>, Cause> {
-    let range = |entry: &Value| {
-        let [Value::Int(first), Value::Int(last), primary, ..] = entry.as_sequence()? else {
-            return None;
-        };
-        let [host, port, ..] = primary.as_sequence()? else {
-            return None;
-        };
-        let (first, last) = (usize::try_from(*first).ok()?, usize::try_from(*last).ok()?);
-        let endpoint = endpoint(host, port, from)?;
-        (first <= last && last < SLOTS).then_some(Range {
-            slots: first..=last,
-            endpoint,
-        })
+impl Map {
+    /// Reads the reply of CLUSTER SLOTS, which the server at `from` sent. Each range is read by
+    /// itself. So a server without an address has no effect on the slots of the others.
+    ///
+    /// # Errors
+    /// Fails if the reply is not a list, or if it names no server.
+    pub fn read(reply: &Value, from: &Endpoint) -> Result<Self, Cause> {
+        let list = reply.as_sequence();
+        let list = list.ok_or(Cause::Answer("a list of slots is expected"))?;
+        let (mut endpoints, mut slots) = (Vec::new(), vec![NO_SERVER; SLOTS]);
+        // A reply may name a server in thousands of ranges.
+        let mut indexes = HashMap::new();
+        for (range, address) in list.iter().filter_map(range) {
+            let index = address.map_or(NO_ADDRESS, |address| {
+                *indexes.entry(address).or_insert_with(|| {
+                    let (host, port) = address;
+                    let endpoint = at(host, port, from);
+                    let index = endpoint.and_then(|endpoint| {
+                        endpoints.push(endpoint);
+                        u16::try_from(endpoints.len() - 1).ok()
+                    });
+                    index
+                        .filter(|&index| index < NO_ADDRESS)
+                        .unwrap_or(NO_ADDRESS)
+                })
+            });
+            slots[range].fill(index);
+        }
+        if endpoints.is_empty() {
+            return Err(Cause::Answer("this server knows no slots"));
+        }
+        Ok(Self { endpoints, slots })
+    }
+
+    /// Reports whether the servers of some slots are unknown.
+    pub fn has_gaps(&self) -> bool {
+        self.slots.iter().any(|&index| index >= NO_ADDRESS)
+    }
+}
+
+/// Reads the slots of a range and the address of their server, which may be unknown.
+fn range(entry: &Value) -> Option<(RangeInclusive<usize>, Option<(&str, u16)>)> {
+    let [Value::Int(first), Value::Int(last), primary, ..] = entry.as_sequence()? else {
+        return None;
     };
-    let entries = reply.as_sequence();
-    let ranges = entries.and_then(|entries| entries.iter().map(range).collect());
-    ranges.ok_or(Cause::Answer("a list of slots is expected"))
+    let (first, last) = (usize::try_from(*first).ok()?, usize::try_from(*last).ok()?);
+    let address = primary.as_sequence().and_then(address);
+    (first <= last && last < SLOTS).then_some((first..=last, address))
+}
+
+/// Reads the address of a server: its host, its port, its id and a list of names and values. If the
+/// server should have a host name and has none, the list contains the IP address.
+fn address(server: &[Value]) -> Option<(&str, u16)> {
+    let [host, port, rest @ ..] = server else {
+        return None;
+    };
+    let host = match (text(host)?, rest) {
+        ("?", [_, Value::Array(list), ..]) => {
+            let ip = list
+                .chunks_exact(2)
+                .find(|pair| text(&pair[0]) == Some("ip"));
+            ip.and_then(|pair| text(&pair[1])).unwrap_or("?")
+        }
+        (host, _) => host,
+    };
+    Some((host, self::port(port)?))
 }
 
 /// Reads an address in a reply of the server at `from`. If the host is null, empty or `?`, it is
 /// the host of that server.
 pub fn endpoint(host: &Value, port: &Value, from: &Endpoint) -> Option<Endpoint> {
-    let host = text(host)?;
-    let port = match port {
-        Value::Int(port) => u16::try_from(*port).ok().filter(|&port| port != 0)?,
-        port => number(text(port)?.as_bytes())?,
-    };
-    at(host, port, from)
+    at(text(host)?, self::port(port)?, from)
+}
+
+fn port(port: &Value) -> Option<u16> {
+    match port {
+        Value::Int(port) => u16::try_from(*port).ok().filter(|&port| port != 0),
+        port => number(text(port)?.as_bytes()),
+    }
 }
 
 /// Reads the address in a MOVED or ASK error of the server at `from`: a slot, then `host:port`.
@@ -112,7 +167,8 @@ fn at(host: &str, port: u16, from: &Endpoint) -> Option<Endpoint> {
     }
 }
 
-fn text(value: &Value) -> Option<&str> {
+/// Returns a text of a reply; empty if it is null.
+pub fn text(value: &Value) -> Option<&str> {
     match value {
         Value::Nil => Some(""),
         Value::BulkString(bytes) => std::str::from_utf8(bytes).ok(),
@@ -168,33 +224,89 @@ mod tests {
         }
     }
 
+    fn bulk(text: &str) -> Value {
+        Value::BulkString(text.into())
+    }
+
+    fn entry(first: i64, last: i64, server: Vec<Value>) -> Value {
+        Value::Array(vec![
+            Value::Int(first),
+            Value::Int(last),
+            Value::Array(server),
+        ])
+    }
+
+    fn named(first: i64, last: i64, host: &str, port: i64) -> Value {
+        entry(first, last, vec![bulk(host), Value::Int(port)])
+    }
+
+    fn read(ranges: Vec<Value>) -> Result<Map, Cause> {
+        Map::read(&Value::Array(ranges), &tcp("asked", 1))
+    }
+
     #[test]
-    fn malformed_lists_of_slots_are_refused() {
-        let from = tcp("asked", 1);
-        let entry = |first, last, host: &str, port| {
-            let host = Value::BulkString(host.into());
-            let primary = Value::Array(vec![host, Value::Int(port)]);
-            Value::Array(vec![Value::Array(vec![
-                Value::Int(first),
-                Value::Int(last),
-                primary,
-            ])])
-        };
-        let ranges = |reply: &Value| ranges(reply, &from);
-        let read = ranges(&entry(0, 16383, "", 7)).unwrap();
-        assert_eq!(read[0].endpoint, tcp("asked", 7));
-        assert_eq!(read[0].slots, 0..=16383);
-        for reply in [
-            entry(0, 16384, "a", 1),
-            entry(-1, 1, "a", 1),
-            entry(2, 1, "a", 1),
-            entry(0, 1, "a", 0),
-            entry(0, 1, "a", 65536),
-            entry(0, 1, "a\n", 1),
-            Value::Array(vec![Value::Nil]),
-            Value::Okay,
+    fn a_range_that_cannot_be_read_takes_no_other_with_it() {
+        let broken = [
+            named(10, 20, "", 0),
+            named(10, 20, "a", 65536),
+            named(10, 20, "a\n", 1),
+            named(10, 16384, "a", 1),
+            named(-1, 20, "a", 1),
+            named(20, 10, "a", 1),
+            entry(10, 20, vec![]),
+            entry(10, 20, vec![Value::Int(1), Value::Int(1)]),
+            Value::Array(vec![Value::Int(10), Value::Int(20), Value::Nil]),
+            Value::Nil,
+        ];
+        for range in broken {
+            let others = [named(0, 9, "a", 1), named(21, 16383, "b", 2)];
+            let [first, last] = others.clone();
+            let map = read(vec![first, range.clone(), last]).unwrap();
+            assert_eq!(map.endpoints, [tcp("a", 1), tcp("b", 2)], "{range:?}");
+            let mut expected = vec![1; SLOTS];
+            expected[..10].fill(0);
+            assert!(map.slots[10..=20].iter().all(|&index| index >= NO_ADDRESS));
+            expected[10..=20].copy_from_slice(&map.slots[10..=20]);
+            assert_eq!(map.slots, expected, "{range:?}");
+        }
+        let map = read(vec![named(0, 9, "a", 1), named(10, 20, "", 0)]).unwrap();
+        assert!(map.has_gaps() && map.slots[10] == NO_ADDRESS && map.slots[21] == NO_SERVER);
+    }
+
+    #[test]
+    fn a_host_that_is_not_named_is_the_asked_one_or_its_ip_address() {
+        let ip = Value::Array(vec![bulk("shard"), bulk("x"), bulk("ip"), bulk("::1")]);
+        let id = bulk("id");
+        for (server, expected) in [
+            (vec![bulk(""), Value::Int(7)], tcp("asked", 7)),
+            (vec![Value::Nil, Value::Int(7)], tcp("asked", 7)),
+            (vec![bulk("?"), Value::Int(7)], tcp("asked", 7)),
+            (vec![bulk("?"), Value::Int(7), id, ip], tcp("::1", 7)),
         ] {
-            assert!(ranges(&reply).is_err(), "{reply:?}");
+            let map = read(vec![entry(0, 16383, server)]).unwrap();
+            assert_eq!(map.endpoints, [expected]);
+        }
+    }
+
+    #[test]
+    fn replies_without_a_server_are_refused() {
+        for reply in [
+            Value::Okay,
+            Value::Array(vec![]),
+            Value::Array(vec![named(0, 16383, "", 0)]),
+            Value::Array(vec![Value::Nil]),
+        ] {
+            assert!(Map::read(&reply, &tcp("asked", 1)).is_err(), "{reply:?}");
+        }
+    }
+
+    #[test]
+    fn a_server_of_many_ranges_is_listed_once() {
+        let ranges = (0..16384).map(|slot| named(slot, slot, "a", 1 + slot % 100));
+        let map = read(ranges.collect()).unwrap();
+        assert_eq!(map.endpoints.len(), 100);
+        for (slot, &index) in map.slots.iter().enumerate() {
+            assert_eq!(usize::from(index), slot % 100);
         }
     }
 }

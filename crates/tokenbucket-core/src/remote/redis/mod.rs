@@ -6,17 +6,21 @@
 
 mod cluster;
 pub mod dsn;
+mod known;
 mod node;
 mod place;
 mod script;
+mod sentinel;
+mod survey;
 #[cfg(test)]
 mod tests;
 
 use super::key::redis_key;
 use super::{Ask, Cause, Found, Reply, Server, Transport, record};
-use crate::clock::{TICKS_PER_MICROSECOND, Timestamp};
+use crate::clock::{TICKS_PER_MICROSECOND, Timestamp, boot_clock};
 use crate::store::{Put, UNKNOWN_SPAN};
 use dsn::Dsn;
+use node::Node;
 use place::Place;
 pub use redis::Value;
 pub use script::{Argument, CLOCK, RECORD, Script};
@@ -42,6 +46,8 @@ pub struct Redis {
     /// The prefix that [`Redis::under`] puts before every key. `prefix` begins with these bytes.
     root: Vec<u8>,
     prefix: Vec<u8>,
+    /// The server that a redirection named, and true if it needs ASKING; see [`Redis::toward`].
+    hop: Option<(Arc<Node>, bool)>,
 }
 
 impl Redis {
@@ -60,6 +66,7 @@ impl Redis {
             root: root.to_vec(),
             prefix: [root, prefix].concat(),
             place: Place::of(dsn),
+            hop: None,
         }
     }
 
@@ -180,19 +187,33 @@ impl Transport for Redis {
         Ok(Arc::clone(&node.server))
     }
 
-    fn located(&self, name: &[u8]) -> Result<Arc<Server>, Arc<Server>> {
-        let node = self.place.node(name);
-        let node = node.ok_or_else(|| Arc::clone(&self.place.whole))?;
-        Ok(Arc::clone(&node.server))
-    }
-
     fn guides(&self, name: &[u8], is_open: bool) -> Option<Arc<Server>> {
         let must_ask = self.place.must_ask(name, is_open);
         must_ask.then(|| Arc::clone(&self.place.whole))
     }
 
-    fn locate(&self, deadline: Timestamp) -> Result<(), Cause> {
-        self.place.ask(deadline)
+    fn locate(&self, name: &[u8], deadline: Timestamp) -> Result<Option<Arc<Server>>, Cause> {
+        self.place.ask(deadline)?;
+        if boot_clock() >= deadline {
+            // The other servers were slow, and not the server of the record.
+            return Err(Cause::Timeout);
+        }
+        // The answer to a question of this call is never too old, so this does not use `sure_node`.
+        Ok(self.place.node(name).map(|node| Arc::clone(&node.server)))
+    }
+
+    fn toward(&self, server: &Server, asks: bool) -> Option<Self> {
+        let node = self.place.node_of(server)?;
+        Some(Self {
+            place: Arc::clone(&self.place),
+            root: self.root.clone(),
+            prefix: self.prefix.clone(),
+            hop: Some((node, asks)),
+        })
+    }
+
+    fn refresh(&self, deadline: Timestamp) {
+        self.place.refresh(deadline);
     }
 
     fn take(&self, ask: &Ask, deadline: Timestamp) -> Result<Reply, Cause> {

@@ -5,9 +5,12 @@ use crate::clock::Timestamp;
 use crate::remote::channel::Channel;
 use crate::remote::connections::Connections;
 use crate::remote::endpoint::Endpoint;
+use crate::remote::failure::closed;
 use crate::remote::stream::Stream;
 use crate::remote::{Cause, Server, resolve, tls};
 use redis::{Cmd, Parser, ServerError, Value, cmd};
+use rustix::fd::BorrowedFd;
+use rustls::ClientConnection;
 use std::io::{self, Read};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
@@ -44,6 +47,11 @@ impl Node {
         }
     }
 
+    /// Notes a failure of the server.
+    pub fn suspect(&self) {
+        self.is_suspect.store(true, Relaxed);
+    }
+
     /// Returns true from a failure of the server until it replies.
     #[must_use]
     pub fn is_suspect(&self) -> bool {
@@ -76,6 +84,18 @@ impl Node {
             let answer = exchange(&mut line)?;
             Ok((answer, line))
         });
+        self.conclude(is_member, exchanged)
+    }
+
+    /// Keeps the connection of an exchange, and notes whether the server works; see [`Node::with`].
+    ///
+    /// # Errors
+    /// Returns the error of the exchange.
+    pub fn conclude<R>(
+        &self,
+        is_member: bool,
+        exchanged: Result<(R, Line<'_>), Cause>,
+    ) -> Result<R, Cause> {
         let is_usable =
             |line: &Line<'_>| line.refusal.is_none_or(|code| is_member && code == "MOVED");
         let is_suspect = !matches!(&exchanged, Ok((_, line)) if is_usable(line));
@@ -92,20 +112,16 @@ impl Node {
         Ok(answer)
     }
 
-    /// Sends one command and returns its reply.
+    /// Sends commands and returns their replies, which may be errors.
     ///
     /// # Errors
-    /// Fails if the server does not reply before `deadline`, or replies with an error.
-    pub fn ask(&self, command: Cmd, deadline: Timestamp) -> Result<Value, Cause> {
-        let ask = |line: &mut Line<'_>| {
-            let mut reply = Value::Nil;
-            line.exchange(&[command], |_, value| reply = value)?;
-            Ok(reply)
-        };
-        match self.with(true, deadline, ask)? {
-            Value::ServerError(error) => Err(self.refused(&error)),
-            value => Ok(value),
-        }
+    /// Fails if the server does not reply before `deadline`.
+    pub fn ask(&self, commands: &[Cmd], deadline: Timestamp) -> Result<Vec<Value>, Cause> {
+        self.with(true, deadline, |line| {
+            let mut replies = Vec::with_capacity(commands.len());
+            line.exchange(commands, |_, value| replies.push(value))?;
+            Ok(replies)
+        })
     }
 
     /// Converts an error of the server.
@@ -138,22 +154,41 @@ impl Node {
         None
     }
 
-    fn connection(&self, deadline: Timestamp) -> Result<Line<'_>, Cause> {
-        if let Some(channel) = self.idle(deadline) {
-            return Ok(Line::new(self, channel, Vec::new()));
-        }
-        // The files of the TLS settings are read first, because nothing is sent without them.
-        let client = self.dsn.tls.as_ref().map(|tls| {
+    /// Takes an idle connection for a call.
+    pub fn idle_line(&self, deadline: Timestamp) -> Option<Line<'_>> {
+        let channel = self.idle(deadline)?;
+        Some(Line::new(self, channel, Vec::new()))
+    }
+
+    /// Returns the line of a new connection, which begins with the login.
+    pub fn new_line(&self, channel: Box<dyn Channel>) -> Line<'_> {
+        Line::new(self, channel, greeting(&self.dsn))
+    }
+
+    /// Creates the TLS session of a new connection; `None` without TLS.
+    ///
+    /// # Errors
+    /// Returns [`Cause::TlsFile`] if a file of the settings cannot be used.
+    pub fn tls(&self) -> Result<Option<ClientConnection>, Cause> {
+        let session = self.dsn.tls.as_ref().map(|tls| {
             let ca_file = tls.ca_file.as_deref();
             tls::client(ca_file, tls.identity.as_ref(), &tls.server_name)
         });
-        let client = client.transpose()?;
+        Ok(session.transpose()?)
+    }
+
+    fn connection(&self, deadline: Timestamp) -> Result<Line<'_>, Cause> {
+        if let Some(line) = self.idle_line(deadline) {
+            return Ok(line);
+        }
+        // The files of the TLS settings are read first, because nothing is sent without them.
+        let session = self.tls()?;
         let stream = Stream::connect(&self.dsn.endpoint, deadline)?;
-        let channel: Box<dyn Channel> = match client {
-            Some(client) => Box::new(tls::handshake(client, stream)?),
+        let channel: Box<dyn Channel> = match session {
+            Some(session) => Box::new(tls::handshake(session, stream)?),
             None => Box::new(stream),
         };
-        Ok(Line::new(self, channel, greeting(&self.dsn)))
+        Ok(self.new_line(channel))
     }
 }
 
@@ -250,7 +285,17 @@ impl<'n> Line<'n> {
         self.send(commands, each)
     }
 
-    fn send(&mut self, commands: &[Cmd], mut each: impl FnMut(usize, Value)) -> Result<(), Cause> {
+    fn send(&mut self, commands: &[Cmd], each: impl FnMut(usize, Value)) -> Result<(), Cause> {
+        let greeted = self.write(commands)?;
+        self.read(greeted, commands.len(), each)
+    }
+
+    /// Sends commands, and does not wait for the replies. Returns the number of commands that were
+    /// sent before them.
+    ///
+    /// # Errors
+    /// Fails if the server does not accept the commands.
+    pub fn write(&mut self, commands: &[Cmd]) -> Result<usize, Cause> {
         let greeting = std::mem::take(&mut self.greeting);
         let mut bytes = Vec::with_capacity(2 * LIKELY_LENGTH);
         for command in greeting.iter().chain(commands) {
@@ -262,15 +307,30 @@ impl<'n> Line<'n> {
             // A server that rejects connections sends the reason before it closes the connection.
             return Err(self.last_words().unwrap_or_else(|| error.into()));
         }
+        Ok(greeting.len())
+    }
+
+    /// Reads the replies to `greeted` commands, which must not be errors, and to `count` commands
+    /// that followed them; see [`Line::exchange`].
+    ///
+    /// # Errors
+    /// Fails like [`Line::exchange`].
+    pub fn read(
+        &mut self,
+        greeted: usize,
+        count: usize,
+        mut each: impl FnMut(usize, Value),
+    ) -> Result<(), Cause> {
         let mut parser = Parser::new();
+        let channel = &mut *self.channel;
         let error = None;
         let mut replies = Replying { channel, error };
-        for _ in greeting {
+        for _ in 0..greeted {
             if let Value::ServerError(error) = replies.next(&mut parser)? {
                 return Err(self.node.refused(&error));
             }
         }
-        for place in 0..commands.len() {
+        for place in 0..count {
             let value = replies.next(&mut parser)?;
             let code = code(&value);
             let refusal = CANNOT_DECIDE.into_iter().find(|&refusal| refusal == code);
@@ -278,6 +338,16 @@ impl<'n> Line<'n> {
             each(place, value);
         }
         Ok(())
+    }
+
+    /// Sets the deadline of all reads and writes that follow.
+    pub fn set_deadline(&mut self, deadline: Timestamp) {
+        self.channel.set_deadline(deadline);
+    }
+
+    /// Returns the socket, to wait for a reply.
+    pub fn socket(&self) -> BorrowedFd<'_> {
+        self.channel.socket()
     }
 
     fn last_words(&mut self) -> Option<Cause> {
@@ -306,7 +376,12 @@ impl Replying<'_> {
 
 impl Read for Replying<'_> {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
-        self.channel.read(buffer).map_err(|error| {
+        let read = self.channel.read(buffer).and_then(|count| match count {
+            // TLS returns 0 if the server has closed the connection in the regular way.
+            0 => Err(closed()),
+            count => Ok(count),
+        });
+        read.map_err(|error| {
             let kind = error.kind();
             self.error = Some(error);
             kind.into()

@@ -8,14 +8,22 @@
 //! sentinels every ten seconds, because a primary that was replaced may not know it. It also asks
 //! them before it connects to a primary, because a primary that was replaced and restarted believes
 //! for seconds that it is one.
+//!
+//! A sentinel that lost contact with the others may name an old primary. So its answer is compared
+//! with the answers of others if it says itself that the primary is down, if that server fails, or
+//! if its configuration is older than a known one. The newest configuration wins.
 
-use super::cluster::{self, SLOTS};
+use super::cluster::{self, Map};
 use super::dsn::{Dsn, Fleet, Kind};
+use super::known::Known;
 use super::node::{Node, server};
+use super::sentinel::{self, Report};
+use super::survey;
 use crate::clock::{TICKS_PER_SECOND, Ticks, Timestamp, boot_clock};
+use crate::remote::race::Race;
 use crate::remote::{Cause, Server};
 use parking_lot::Mutex;
-use redis::{Cmd, cmd};
+use redis::{Cmd, Value, cmd};
 use std::cell::RefCell;
 use std::sync::Arc;
 
@@ -30,8 +38,6 @@ const SENTINEL_PERIOD: Ticks = 10 * TICKS_PER_SECOND;
 /// The age of a sentinel's answer up to which a process connects to the primary in it. A process
 /// that cannot connect asks at most this often.
 const FRESH: Ticks = TICKS_PER_SECOND / 10;
-/// The index of a slot that no server keeps. A cluster has fewer servers.
-const NO_SERVER: u16 = u16::MAX;
 /// The most servers that one call asks where the records are.
 const MOST_GUIDES: usize = 5;
 
@@ -51,58 +57,10 @@ pub struct Place {
     known: Mutex<Known>,
 }
 
-/// The knowledge of a thread about a place.
-#[derive(Debug, Default)]
-struct Known {
-    /// The servers that keep keys; empty before a fleet has been asked.
-    nodes: Vec<Arc<Node>>,
-    /// For each slot, the index of its server or [`NO_SERVER`]. There is one slot outside clusters.
-    slots: Vec<u16>,
-    /// The servers to ask, in this order.
-    guides: Vec<Arc<Node>>,
-    /// The instant at which the fleet was last asked.
-    asked_at: Option<Timestamp>,
-    /// The instant at which the question was sent whose answer is known.
-    answer_of: Option<Timestamp>,
-}
-
-impl Known {
-    fn node(&self, slot: usize) -> Option<&Arc<Node>> {
-        let index = *self.slots.get(slot)?;
-        self.nodes.get(usize::from(index))
-    }
-
-    /// Returns the server at an address. Adds the server if it is new.
-    fn index(&mut self, dsn: Dsn) -> u16 {
-        let found = self.nodes.iter().position(|node| *node.dsn == dsn);
-        let index = found.unwrap_or_else(|| {
-            self.nodes.push(Arc::new(Node::new(dsn)));
-            self.nodes.len() - 1
-        });
-        // A cluster has at most 16,384 servers that keep slots.
-        u16::try_from(index).unwrap_or_default()
-    }
-
-    /// Replaces the servers of all slots. Servers that are known already keep their state.
-    fn replace(&mut self, slots: Vec<u16>, mut nodes: Vec<Arc<Node>>) {
-        for node in &mut nodes {
-            if let Some(known) = self.nodes.iter().find(|known| known.dsn == node.dsn) {
-                *node = Arc::clone(known);
-            }
-        }
-        (self.slots, self.nodes) = (slots, nodes);
-    }
-
-    /// Lists the servers to ask the next time: servers that keep slots, then the other seeds.
-    fn list_guides(&mut self, seeds: &[Dsn]) {
-        let is_known = |seed: &&Dsn| self.nodes.iter().any(|node| *node.dsn == **seed);
-        let others = seeds.iter().filter(|seed| !is_known(seed));
-        let others = others.map(|dsn| Arc::new(Node::new(dsn.clone())));
-        let mut guides: Vec<_> = self.nodes.iter().cloned().chain(others).collect();
-        // Servers that fail now are asked last.
-        guides.sort_by_key(|guide| guide.is_suspect());
-        self.guides = guides;
-    }
+/// The answer of a server of a fleet to the question where the records are.
+enum Answer {
+    Primary(Report),
+    Slots(Map),
 }
 
 impl Place {
@@ -135,8 +93,7 @@ impl Place {
             nodes,
             slots,
             guides: guides.map(|dsn| Arc::new(Node::new(dsn.clone()))).collect(),
-            asked_at: None,
-            answer_of: None,
+            ..Known::default()
         };
         let known = Mutex::new(known);
         Self { dsn, whole, known }
@@ -197,89 +154,121 @@ impl Place {
         is_due(known.asked_at, period)
     }
 
-    /// Asks the fleet where the records are. Each server gets an equal share of the time until
-    /// `deadline`. One share is left for the call that follows. A cluster that is known is not
-    /// asked again at once, because it may have no server for the slot of a key.
+    /// Asks the fleet where the records are, several servers at once if the first one does not reply
+    /// soon. If the server of a key may be known already, half of the time until `deadline` is left
+    /// for the call that follows. A cluster that is known is not asked again at once, because it may
+    /// have no server for the slot of a key.
     ///
     /// # Errors
-    /// Returns the last error if no server gives an answer, or [`Cause::Unserved`] if the fleet was
+    /// Returns the first error if no server gives an answer, or [`Cause::Unserved`] if the fleet was
     /// asked a moment ago.
     pub fn ask(&self, deadline: Timestamp) -> Result<(), Cause> {
         let Some(fleet) = &self.dsn.fleet else {
             return Ok(());
         };
-        let mut guides = {
+        let now = boot_clock();
+        let (mut guides, is_known) = {
             let mut known = self.known.lock();
-            let is_known = self.dsn.is_cluster() && !known.nodes.is_empty();
-            if is_known && !is_due(known.asked_at, RETRY) {
+            let is_known = !known.nodes.is_empty();
+            if is_known && self.dsn.is_cluster() && !is_due(known.asked_at, RETRY) {
                 return Err(Cause::Unserved);
             }
-            known.asked_at = Some(boot_clock());
-            known.guides.clone()
+            known.asked_at = Some(now);
+            (known.guides.clone(), is_known)
         };
         guides.truncate(MOST_GUIDES);
-        let mut last = Cause::Timeout;
-        for (index, guide) in guides.iter().enumerate() {
-            let now = boot_clock();
-            let shares = (guides.len() - index + 1) as Ticks;
-            let share = deadline.saturating_since(now) / shares;
-            match self.ask_one(fleet, guide, now + share) {
-                Ok(()) => return Ok(()),
-                Err(cause) => last = cause,
-            }
-            let mut known = self.known.lock();
-            // Ask this server after all others the next time.
-            known.guides.retain(|other| other.dsn != guide.dsn);
-            known.guides.push(Arc::clone(guide));
-        }
-        Err(last)
-    }
-
-    /// Asks one server of a cluster after it has replied, at most once a second. A failure has no
-    /// effect.
-    pub fn refresh(&self, guide: &Node, deadline: Timestamp) {
-        let Some(fleet) = &self.dsn.fleet else { return };
-        let now = boot_clock();
-        let mut known = self.known.lock();
-        if is_due(known.asked_at, PAUSE) {
-            known.asked_at = Some(now);
-            drop(known);
-            self.ask_one(fleet, guide, deadline).ok();
-        }
-    }
-
-    fn ask_one(&self, fleet: &Fleet, guide: &Node, deadline: Timestamp) -> Result<(), Cause> {
-        let at = |endpoint| self.dsn.at(endpoint, fleet.server_name.as_ref());
-        let asked_at = boot_clock();
-        let reply = guide.ask(question(&fleet.kind), deadline)?;
-        let mut fresh = Known::default();
-        match &fleet.kind {
-            Kind::Sentinel { .. } => {
-                let [host, port] = reply.as_sequence().unwrap_or_default() else {
-                    return Err(Cause::Answer("this sentinel does not know the primary"));
-                };
-                let endpoint = cluster::endpoint(host, port, &guide.dsn.endpoint);
-                let endpoint = endpoint.ok_or(Cause::Answer("an address is expected"))?;
-                fresh.slots = vec![fresh.index(at(endpoint))];
-            }
-            Kind::Cluster { .. } => {
-                fresh.slots = vec![NO_SERVER; SLOTS];
-                for range in cluster::ranges(&reply, &guide.dsn.endpoint)? {
-                    let index = fresh.index(at(range.endpoint));
-                    fresh.slots[range.slots].fill(index);
+        let deadline = if is_known {
+            now.midpoint(deadline)
+        } else {
+            deadline
+        };
+        let commands = question(&fleet.kind);
+        let questions = |guide| survey::questions(guide, &commands, deadline);
+        let mut race = Race::new(guides.iter().flat_map(questions), guides.len(), deadline);
+        let (mut first, mut best) = (None, None);
+        while let Some((guide, replies)) = race.next() {
+            let replies = replies.inspect_err(|_| guide.suspect());
+            match replies.and_then(|replies| read(&fleet.kind, guide, &replies)) {
+                Ok(answer) if self.is_sure(&answer) => {
+                    self.learn(fleet, guide, answer, now);
+                    return Ok(());
                 }
-                if fresh.nodes.is_empty() {
-                    return Err(Cause::Answer("this server knows no slots"));
-                }
+                Ok(answer) => best = [(guide, answer)].into_iter().chain(best).max_by_key(rank),
+                Err(cause) => drop(first.get_or_insert(cause)),
             }
+            self.known.lock().ask_last(guide);
         }
-        let mut known = self.known.lock();
-        known.replace(fresh.slots, fresh.nodes);
-        known.answer_of = Some(asked_at);
-        if let Kind::Cluster { .. } = fleet.kind {
-            known.list_guides(&fleet.guides);
-        }
+        let (guide, answer) = best.ok_or(first.unwrap_or(Cause::Timeout))?;
+        self.learn(fleet, guide, answer, now);
         Ok(())
+    }
+
+    /// Asks the server that sent the last redirection, at most once a second, because it knows the
+    /// slots better. A failure has no effect.
+    pub fn refresh(&self, deadline: Timestamp) {
+        let now = boot_clock();
+        if now >= deadline {
+            return;
+        }
+        let guide = {
+            let mut known = self.known.lock();
+            if !is_due(known.asked_at, PAUSE) {
+                return;
+            }
+            known.asked_at = Some(now);
+            known.redirected_by.take()
+        };
+        if let (Some(fleet), Some(guide)) = (&self.dsn.fleet, guide) {
+            let replies = guide.ask(&question(&fleet.kind), deadline);
+            let answer = replies.and_then(|replies| read(&fleet.kind, &guide, &replies));
+            if let Ok(answer) = answer {
+                self.learn(fleet, &guide, answer, now);
+            }
+        }
+    }
+
+    /// Returns true if no other server needs to be asked. The answer of a sentinel is doubtful if
+    /// the primary is down or fails, or if another sentinel knew a newer configuration.
+    fn is_sure(&self, answer: &Answer) -> bool {
+        let Answer::Primary(report) = answer else {
+            return true;
+        };
+        let known = self.known.lock();
+        let fails = |node: &Arc<Node>| node.is_suspect() && node.dsn.endpoint == report.endpoint;
+        !report.is_down && report.epoch >= known.epoch && !known.node(0).is_some_and(fails)
+    }
+
+    /// Replaces what is known by the answer of `guide` to a question that was sent at `asked_at`.
+    fn learn(&self, fleet: &Fleet, guide: &Node, answer: Answer, asked_at: Timestamp) {
+        let at = |endpoint| self.dsn.at(endpoint, fleet.server_name.as_ref());
+        let mut known = self.known.lock();
+        known.answer_of = Some(asked_at);
+        match answer {
+            Answer::Primary(report) => {
+                known.replace(vec![0], [at(report.endpoint)].into_iter());
+                known.epoch = report.epoch;
+                known.ask_first(guide);
+            }
+            Answer::Slots(map) => {
+                let has_gaps = map.has_gaps();
+                known.replace(map.slots, map.endpoints.into_iter().map(at));
+                known.list_guides(&fleet.guides);
+                if has_gaps {
+                    // Another server may know the addresses that this one does not know.
+                    known.ask_last(guide);
+                } else {
+                    known.ask_first(guide);
+                }
+            }
+        }
+    }
+
+    /// Returns the known server that breakers and messages show as `server`.
+    #[must_use]
+    pub fn node_of(&self, server: &Server) -> Option<Arc<Node>> {
+        let known = self.known.lock();
+        let mut nodes = known.nodes.iter();
+        nodes.find(|node| *node.server == *server).cloned()
     }
 
     /// Returns the server that an error names, and true if the redirection holds for one command
@@ -288,48 +277,56 @@ impl Place {
     pub fn redirect(
         &self,
         key: &[u8],
-        from: &Node,
+        from: &Arc<Node>,
         error: &str,
         to: &str,
     ) -> Option<(Arc<Node>, bool)> {
         let fleet = self.dsn.fleet.as_ref().filter(|_| self.dsn.is_cluster())?;
+        let asks = match error {
+            "MOVED" => false,
+            "ASK" => true,
+            _ => return None,
+        };
         let endpoint = cluster::target(to, &from.dsn.endpoint)?;
-        let dsn = self.dsn.at(endpoint, fleet.server_name.as_ref());
-        match error {
-            "MOVED" => {
-                let mut known = self.known.lock();
-                let index = known.index(dsn);
-                if let Some(slot) = known.slots.get_mut(self.slot(key)) {
-                    *slot = index;
-                }
-                known
-                    .nodes
-                    .get(usize::from(index))
-                    .cloned()
-                    .map(|node| (node, false))
+        let mut known = self.known.lock();
+        let index = known.index(self.dsn.at(endpoint, fleet.server_name.as_ref()));
+        if !asks {
+            if let Some(slot) = known.slots.get_mut(self.slot(key)) {
+                *slot = index;
             }
-            "ASK" => {
-                let known = self.known.lock();
-                let node = known.nodes.iter().find(|node| *node.dsn == dsn);
-                let node = node.cloned().unwrap_or_else(|| Arc::new(Node::new(dsn)));
-                Some((node, true))
-            }
-            _ => None,
+            known.redirected_by = Some(Arc::clone(from));
         }
+        let node = known.nodes.get(usize::from(index)).cloned();
+        node.map(|node| (node, asks))
     }
 }
 
-fn question(kind: &Kind) -> Cmd {
+/// Ranks the answers of sentinels: by their configuration, then a primary that is not down.
+fn rank((_, answer): &(&Arc<Node>, Answer)) -> (u64, bool) {
+    match answer {
+        Answer::Primary(report) => (report.epoch, !report.is_down),
+        Answer::Slots(_) => (0, false),
+    }
+}
+
+/// Reads the replies of `guide` to [`question`].
+fn read(kind: &Kind, guide: &Node, replies: &[Value]) -> Result<Answer, Cause> {
+    let from = &guide.dsn.endpoint;
+    match (kind, replies) {
+        (_, [Value::ServerError(error), ..]) => Err(guide.refused(error)),
+        (Kind::Sentinel { .. }, _) => Report::read(replies, from).map(Answer::Primary),
+        (Kind::Cluster { .. }, [slots]) => Map::read(slots, from).map(Answer::Slots),
+        (Kind::Cluster { .. }, _) => Err(Cause::Answer("one reply is expected")),
+    }
+}
+
+fn question(kind: &Kind) -> Vec<Cmd> {
     match kind {
-        Kind::Sentinel { primary } => {
-            let mut command = cmd("SENTINEL");
-            command.arg("get-master-addr-by-name").arg(primary);
-            command
-        }
+        Kind::Sentinel { primary } => sentinel::question(primary),
         Kind::Cluster { .. } => {
             let mut command = cmd("CLUSTER");
             command.arg("SLOTS");
-            command
+            vec![command]
         }
     }
 }
@@ -341,6 +338,7 @@ fn is_due(asked_at: Option<Timestamp>, period: Ticks) -> bool {
 #[cfg(test)]
 #[allow(clippy::unwrap_used)]
 mod tests {
+    use super::super::cluster::SLOTS;
     use super::*;
     use crate::remote::endpoint::Endpoint;
 

@@ -1,7 +1,8 @@
 //! Scripts, and the calls that run them on the servers of a place.
 //!
 //! A script is called by its hash. Its text is sent only after the reply that the hash is unknown.
-//! A command is repeated only after a reply that refuses it. That reply may name another server.
+//! A command is repeated only after a reply that refuses it. If that reply names another server, the
+//! caller decides whether that server may be called.
 
 use super::Redis;
 use super::node::{LIKELY_LENGTH, Line, Node, code};
@@ -104,6 +105,7 @@ impl Redis {
     /// the same slot.
     ///
     /// # Errors
+    /// Returns [`Cause::Redirected`] if a cluster has moved the key. The script was not run then.
     /// Returns [`Cause::Record`] if a key holds data that is not a record. The server's error is
     /// then WRONGTYPE, or the script's error begins with TOKENBUCKET. Returns any other [`Cause`]
     /// if the server failed or did not reply in time.
@@ -115,30 +117,28 @@ impl Redis {
         deadline: Timestamp,
     ) -> Result<Value, Cause> {
         let key = keys.first().map_or(&b""[..], AsRef::as_ref);
-        let home = self.place.node(key);
-        let home = home.ok_or(Cause::Unserved)?;
-        let (mut node, mut asking) = (Arc::clone(&home), false);
-        let mut repeats = 0;
-        loop {
+        let (node, asks) = match &self.hop {
+            Some((node, asks)) => (Arc::clone(node), *asks),
+            None => (self.place.node(key).ok_or(Cause::Unserved)?, false),
+        };
+        for repeats in 0.. {
             let send = |line: &mut Line<'_>| {
                 let mut reply = Value::Nil;
                 let calls = [(keys, arguments)];
-                invoke(line, script, &calls, asking, |_, value| reply = value)?;
+                invoke(line, script, &calls, asks, |_, value| reply = value)?;
                 Ok(reply)
             };
-            let located = |cause| elsewhere(&home, &node, cause);
-            let value = node.with(self.place.dsn.is_cluster(), deadline, send);
-            let value = value.map_err(located)?;
-            let hop = self.hop(key, &node, &value, deadline);
-            let Some(next) = hop.filter(|_| repeats < MOST_REPEATS) else {
-                if repeats > 0 && !asking && !matches!(value, Value::ServerError(_)) {
-                    self.place.refresh(&node, deadline);
+            let value = node.with(self.place.dsn.is_cluster(), deadline, send)?;
+            match self.hop(key, &node, &value, deadline) {
+                Some((next, asks)) if asks || next.dsn != node.dsn => {
+                    let server = Arc::clone(&next.server);
+                    return Err(Cause::Redirected { server, asks });
                 }
-                return read(&node, script, value).map_err(located);
-            };
-            (node, asking) = next;
-            repeats += 1;
+                Some(_) if repeats < MOST_REPEATS => {}
+                _ => return read(&node, script, value),
+            }
         }
+        Err(Cause::Timeout)
     }
 
     /// Runs a script once for the keys and arguments of each call, in one pipeline. Passes each
@@ -194,17 +194,6 @@ fn pause(deadline: Timestamp) -> bool {
     let left = deadline.saturating_since(boot_clock());
     std::thread::sleep(Duration::from_nanos((left / 4).min(LONGEST_PAUSE)));
     left > 0
-}
-
-/// Adds the server to a failure if another server was chosen for the key first.
-fn elsewhere(home: &Node, node: &Node, cause: Cause) -> Cause {
-    if home.dsn == node.dsn {
-        return cause;
-    }
-    Cause::Elsewhere {
-        server: Arc::clone(&node.server),
-        cause: Box::new(cause),
-    }
 }
 
 /// Runs a script once for each call, and passes each reply to `done`. Sends the text of the script

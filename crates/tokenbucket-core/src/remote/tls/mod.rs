@@ -105,6 +105,34 @@ pub fn handshake<T: Read + Write>(
     Ok(StreamOwned::new(client, transport))
 }
 
+/// Sends the next messages of a handshake.
+///
+/// # Errors
+/// Returns [`TlsError::Transport`].
+pub fn flush(client: &mut ClientConnection, transport: &mut impl Write) -> Result<(), TlsError> {
+    while client.wants_write() {
+        client.write_tls(transport).map_err(TlsError::Transport)?;
+    }
+    Ok(())
+}
+
+/// Receives a part of a handshake, after the transport has become readable.
+///
+/// # Errors
+/// Fails like [`handshake`].
+pub fn receive(
+    client: &mut ClientConnection,
+    transport: &mut (impl Read + Write),
+) -> Result<(), TlsError> {
+    client.read_tls(transport).map_err(TlsError::Transport)?;
+    let processed = client.process_new_packets();
+    if processed.is_err() {
+        // The alert tells the server the reason. The connection is of no use, even if this fails.
+        flush(client, transport).ok();
+    }
+    Ok(processed.map(drop)?)
+}
+
 /// Converts an I/O error of the handshake. rustls wraps its own errors in such errors.
 fn unwrapped(error: io::Error) -> TlsError {
     let inner = error.get_ref().and_then(|inner| inner.downcast_ref());

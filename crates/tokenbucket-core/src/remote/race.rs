@@ -1,0 +1,110 @@
+//! A race of tasks, each of which waits for a socket. The results are returned as they arrive.
+//!
+//! A task has a head start before the next task begins. So a server that replies soon is the only
+//! one that is contacted. No task ends because another one began, so a slow server is waited for
+//! until the deadline.
+
+use super::failure::Cause;
+use crate::clock::{Ticks, Timestamp, boot_clock};
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::io::Errno;
+use std::io;
+use std::time::Duration;
+
+/// A head start is this part of the time until the deadline, divided by the number of tasks.
+const HEAD_START: Ticks = 4;
+
+/// A task that waits for a socket and never for anything else.
+pub trait Task {
+    /// The result.
+    type Output;
+
+    /// Returns the socket and the events that the task waits for.
+    fn waits_for(&self) -> Option<PollFd<'_>>;
+
+    /// Continues the task after an event. Returns `None` if the task must wait again.
+    fn advance(&mut self) -> Result<Option<Self::Output>, Cause>;
+}
+
+/// The tasks that were begun, and those that were not. `K` identifies a task.
+pub struct Race<K, T, I> {
+    running: Vec<(K, T)>,
+    /// Begins each task when it is taken from the iterator.
+    others: I,
+    next_at: Timestamp,
+    head_start: Ticks,
+    deadline: Timestamp,
+}
+
+impl<K, T: Task, I: Iterator<Item = (K, Result<T, Cause>)>> Race<K, T, I> {
+    /// Creates the race of about `count` tasks that ends at `deadline`. `tasks` begins a task when
+    /// it is taken from the iterator.
+    pub fn new(tasks: I, count: usize, deadline: Timestamp) -> Self {
+        let now = boot_clock();
+        let parts = HEAD_START * (count.max(1) as Ticks);
+        Self {
+            running: Vec::new(),
+            others: tasks,
+            next_at: now,
+            head_start: deadline.saturating_since(now) / parts,
+            deadline,
+        }
+    }
+
+    /// Returns the next task that has ended, and its result. Returns `None` if there are no more.
+    /// Tasks that run at the deadline end with [`Cause::Timeout`].
+    pub fn next(&mut self) -> Option<(K, Result<T::Output, Cause>)> {
+        loop {
+            let now = boot_clock();
+            if now >= self.deadline {
+                let (key, _) = self.running.pop()?;
+                return Some((key, Err(Cause::Timeout)));
+            }
+            if now >= self.next_at || self.running.is_empty() {
+                match self.others.next() {
+                    Some((key, Ok(task))) => {
+                        self.running.push((key, task));
+                        self.next_at = now + self.head_start;
+                    }
+                    Some((key, Err(cause))) => return Some((key, Err(cause))),
+                    None if self.running.is_empty() => return None,
+                    None => self.next_at = Timestamp::MAX,
+                }
+            }
+            match self.wait(now) {
+                Ok(Some(index)) => {
+                    let result = self.running[index].1.advance().transpose();
+                    if let Some(result) = result {
+                        // A result that is of no use ends the head start, too.
+                        self.next_at = self.next_at.min(now);
+                        return Some((self.running.swap_remove(index).0, result));
+                    }
+                }
+                Ok(None) => {}
+                Err(error) => {
+                    let (key, _) = self.running.pop()?;
+                    return Some((key, Err(error.into())));
+                }
+            }
+        }
+    }
+
+    /// Waits until a task can continue, and returns its index. Returns `None` if the next task must
+    /// begin first, or at the deadline.
+    fn wait(&self, now: Timestamp) -> io::Result<Option<usize>> {
+        let left = self.next_at.min(self.deadline).saturating_since(now);
+        let left = Timespec::try_from(Duration::from_nanos(left)).map_err(io::Error::other)?;
+        let sockets = self.running.iter().enumerate();
+        let sockets = sockets.filter_map(|(index, (_, task))| Some((index, task.waits_for()?)));
+        let (indexes, mut sockets): (Vec<_>, Vec<_>) = sockets.unzip();
+        match poll(&mut sockets, Some(&left)) {
+            Ok(_) | Err(Errno::INTR) => {}
+            Err(error) => return Err(error.into()),
+        }
+        let is_ready = |socket: &PollFd<'_>| socket.revents() != PollFlags::empty();
+        Ok(sockets
+            .iter()
+            .position(is_ready)
+            .map(|place| indexes[place]))
+    }
+}

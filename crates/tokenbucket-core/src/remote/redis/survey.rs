@@ -1,0 +1,154 @@
+//! The connections on which several servers are asked at once.
+//!
+//! A question connects, performs the handshake of TLS, sends its commands and reads the replies. It
+//! waits for the server only by its socket, so that one thread can ask several servers.
+
+use super::node::{Line, Node};
+use crate::clock::{Timestamp, boot_clock};
+use crate::remote::channel::Channel;
+use crate::remote::endpoint::Endpoint;
+use crate::remote::race::Task;
+use crate::remote::stream::Stream;
+use crate::remote::{Cause, resolve, tls};
+use redis::{Cmd, Value};
+use rustix::event::{PollFd, PollFlags};
+use rustls::{ClientConnection, StreamOwned};
+use std::net::SocketAddr;
+use std::sync::Arc;
+
+/// A question to one server at one of its addresses.
+pub struct Question<'a> {
+    node: &'a Arc<Node>,
+    commands: &'a [Cmd],
+    deadline: Timestamp,
+    state: State<'a>,
+}
+
+enum State<'a> {
+    /// The connection is being established.
+    Connecting(Stream),
+    /// The reply to a message of the TLS handshake is missing.
+    Shaking(Box<ClientConnection>, Stream),
+    /// The commands were sent, after this number of other commands.
+    Sent(Line<'a>, usize),
+    /// The question has ended.
+    Over,
+}
+
+/// Returns the questions to a server: one on an idle connection, or one to each address. Each
+/// begins when it is taken from the iterator.
+pub fn questions<'a>(
+    node: &'a Arc<Node>,
+    commands: &'a [Cmd],
+    deadline: Timestamp,
+) -> impl Iterator<Item = (&'a Arc<Node>, Result<Question<'a>, Cause>)> {
+    let question = move |state| Question {
+        node,
+        commands,
+        deadline,
+        state,
+    };
+    let line = node.idle_line(deadline);
+    let found = if line.is_some() {
+        Ok(Vec::new())
+    } else {
+        addresses(node, deadline)
+    };
+    let (addresses, failed) = match found {
+        Ok(addresses) => (addresses, None),
+        Err(cause) => (Vec::new(), Some(Err(cause))),
+    };
+    let asked = line
+        .into_iter()
+        .map(move |line| sent(line, commands).map(question));
+    let connecting = addresses.into_iter().map(move |address| {
+        let stream = Stream::begin(address, deadline).inspect_err(|_| forget(node))?;
+        Ok(question(State::Connecting(stream)))
+    });
+    asked
+        .chain(failed)
+        .chain(connecting)
+        .map(move |begun| (node, begun))
+}
+
+/// Returns the addresses of a server. Servers of fleets do not listen on sockets of Unix.
+fn addresses(node: &Node, deadline: Timestamp) -> Result<Vec<SocketAddr>, Cause> {
+    match &node.dsn.endpoint {
+        Endpoint::Tcp { host, port } => {
+            resolve::addresses(host, *port, deadline).map_err(Cause::Lookup)
+        }
+        Endpoint::Unix { .. } => Ok(Vec::new()),
+    }
+}
+
+/// Makes the next call look the server's host up again, because its address may have changed.
+fn forget(node: &Node) {
+    if let Endpoint::Tcp { host, port } = &node.dsn.endpoint {
+        resolve::forget(host, *port);
+    }
+}
+
+/// Sends the commands on a connection.
+fn sent<'a>(mut line: Line<'a>, commands: &[Cmd]) -> Result<State<'a>, Cause> {
+    let greeted = line.write(commands)?;
+    Ok(State::Sent(line, greeted))
+}
+
+impl<'a> Question<'a> {
+    /// Continues the handshake as far as possible without waiting.
+    fn shake(
+        &self,
+        mut session: Box<ClientConnection>,
+        mut stream: Stream,
+    ) -> Result<State<'a>, Cause> {
+        tls::flush(&mut session, &mut stream)?;
+        if session.is_handshaking() {
+            return Ok(State::Shaking(session, stream));
+        }
+        let channel = StreamOwned::new(*session, stream);
+        sent(self.node.new_line(Box::new(channel)), self.commands)
+    }
+
+    /// Reads the replies. The first part of them has arrived.
+    fn replies(&self, mut line: Line<'a>, greeted: usize) -> Result<Vec<Value>, Cause> {
+        // The other questions wait meanwhile, so a server that stops in the middle gets a part of
+        // the time.
+        line.set_deadline(boot_clock().midpoint(self.deadline));
+        let mut replies = Vec::with_capacity(self.commands.len());
+        let read = line.read(greeted, self.commands.len(), |_, value| replies.push(value));
+        self.node.conclude(true, read.map(|()| (replies, line)))
+    }
+}
+
+impl Task for Question<'_> {
+    type Output = Vec<Value>;
+
+    fn waits_for(&self) -> Option<PollFd<'_>> {
+        let (socket, events) = match &self.state {
+            State::Connecting(stream) => (stream.socket(), PollFlags::OUT),
+            State::Shaking(_, stream) => (stream.socket(), PollFlags::IN),
+            State::Sent(line, _) => (line.socket(), PollFlags::IN),
+            State::Over => return None,
+        };
+        Some(PollFd::from_borrowed_fd(socket, events))
+    }
+
+    fn advance(&mut self) -> Result<Option<Vec<Value>>, Cause> {
+        self.state = match std::mem::replace(&mut self.state, State::Over) {
+            State::Connecting(stream) => {
+                stream.established().inspect_err(|_| forget(self.node))?;
+                match self.node.tls()? {
+                    Some(session) => self.shake(Box::new(session), stream)?,
+                    None => sent(self.node.new_line(Box::new(stream)), self.commands)?,
+                }
+            }
+            State::Shaking(mut session, mut stream) => {
+                tls::receive(&mut session, &mut stream)?;
+                self.shake(session, stream)?
+            }
+            State::Sent(line, greeted) => return self.replies(line, greeted).map(Some),
+            State::Over => State::Over,
+        };
+        Ok(None)
+    }
+}
