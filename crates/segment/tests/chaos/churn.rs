@@ -36,7 +36,9 @@ pub const GREAT: Limit = Limit {
 };
 
 /// The least number of calls in a run.
-const LEAST_CALLS: u64 = 20_000;
+const LEAST_CALLS: u64 = 1_000;
+/// How often a run is prolonged at most, each time by its own length.
+const MOST_PARTS: u32 = 30;
 
 #[derive(Clone, Copy, Debug)]
 pub struct Churn {
@@ -78,8 +80,13 @@ impl Churn {
         let board = Board::new();
         let time = u64::try_from(self.treatment.time.as_nanos()).unwrap();
         let (mut twice, mut tally) = (0, Tally::default());
+        let evicts_yet = || !self.evict || store.slots().totals().get(Event::Evicted) > 0;
         // On a slow machine, the workers need more time to make enough calls.
-        while twice == 0 && board.sum(|lane| &lane.calls) < LEAST_CALLS {
+        for _ in 0..MOST_PARTS {
+            let is_enough = board.sum(|lane| &lane.calls) >= LEAST_CALLS && evicts_yet();
+            if twice > 0 || is_enough {
+                break;
+            }
             let end = boot_clock() + time;
             let work = |lane: usize, seed: u64| self.work(&store, &board, lane, seed, end);
             tally += Supervisor::new(&board, self.treatment, &work).run(&mut || {

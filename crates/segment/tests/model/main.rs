@@ -8,9 +8,9 @@
 //! the protocol has a control test. Without the guard, loom must find a violation.
 //!
 //! By default, the tests limit how often a running thread is preempted. With
-//! `TOKENBUCKET_MODEL=quick`, the limit is lower by one. The tests then take a few seconds, and still
-//! find each planted fault. The following command removes the limit for scenarios of two threads.
-//! The tests then take a few hours.
+//! `TOKENBUCKET_MODEL=quick`, the limit is lower by one. The tests then take a few seconds, and
+//! still find each planted fault. The following command removes the limit for scenarios of two
+//! threads. The tests then take a few hours.
 //! `TOKENBUCKET_MODEL=exhaustive cargo test --release --test model -- --nocapture`
 //!
 //! [`protocol`]: segment::slots::protocol

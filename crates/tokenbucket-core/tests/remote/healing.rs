@@ -12,9 +12,9 @@ const ASKING: Settings = Settings {
     ..PLAIN
 };
 
-/// The most by which a restored state may be earlier than the lost state: the timeout of a call, and
-/// the error of a hint, which is the duration of a call. If this wore off with each call, 20 calls
-/// would exceed it.
+/// The most by which a restored state may be earlier than the lost state: the timeout of a call,
+/// and the error of a hint, which is the duration of a call. If this wore off with each call, 20
+/// calls would exceed it.
 const ERROR: Ticks = 3 * PLAIN.timeout;
 
 /// Returns two hosts that were denied a token of the bucket `id`.

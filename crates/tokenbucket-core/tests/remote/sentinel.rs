@@ -132,7 +132,9 @@ fn sentinels_that_hang_cost_a_part_of_one_call() {
         assert!(matches!(other.fails("id", &take(1)), Cause::Timeout));
     }
     assert!(matches!(other.fails_while_open("id"), Cause::Waiting));
-    proxies.iter().for_each(|proxy| proxy.set(Mode::Pass));
+    for proxy in &proxies {
+        proxy.set(Mode::Pass);
+    }
     // The breaker delays the next question, but nothing else does.
     let start = Instant::now();
     while let Err(failure) = other.ask(b"id", &take(0)) {
