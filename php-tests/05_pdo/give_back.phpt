@@ -58,7 +58,7 @@ foreach (sql_servers() as $driver => $server) {
         $quick = new TokenBucket($storage, "quick $where", 10, 500);
         $before = null;
         $undo($quick, 10, function () use ($quick, $state, $where, &$before) {
-            usleep(25_000);
+            usleep(50_000);
             check($quick->consume(10), "$where: full again");
             $before = $state("quick $where");
         });
@@ -68,12 +68,12 @@ foreach (sql_servers() as $driver => $server) {
         $part = new TokenBucket($storage, "part $where", 10, 10);
         $start = hrtime(true);
         $undo($part, 10, function () use ($part, $state, $where, &$before) {
-            usleep(200_000);
+            usleep(250_000);
             check($part->consume(2), "$where: two are refilled");
             $before = $state("part $where");
         });
-        // The clock of SQLite counts milliseconds.
-        $least = 0.995 - (hrtime(true) - $start) / 1e9;
+        // A database may read a clock that is some milliseconds old.
+        $least = 0.95 - (hrtime(true) - $start) / 1e9;
         $returned = $before - $state("part $where");
         check($returned <= 0.8 && $returned >= $least, "$where: returned $returned s of at most 0.8 s and at least $least s");
 

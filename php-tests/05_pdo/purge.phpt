@@ -48,7 +48,7 @@ foreach (sql_servers() as $driver => $server) {
     check($storage->purge(1000) === 1, "$driver: until it is reset");
     $quick = new TokenBucket($storage, 'quick', 10, 100);
     $quick->consume(10);
-    usleep(110_000);
+    usleep(150_000);
     check($storage->purge(0.1) === 1 && $quick->peek()->remaining === 10.0, "$driver: or until it is full");
     foreach ([-1.0, NAN, INF] as $span) {
         echo thrown(fn () => $storage->purge($span)), "\n";
