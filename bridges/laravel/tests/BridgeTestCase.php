@@ -5,6 +5,7 @@ declare(strict_types=1);
 namespace TokenBucket\Bridge\Laravel\Tests;
 
 use Illuminate\Cache\RateLimiter;
+use Illuminate\Support\Carbon;
 use Illuminate\Support\Facades\Route;
 use Illuminate\Testing\TestResponse;
 use Orchestra\Testbench\TestCase;
@@ -12,6 +13,13 @@ use TokenBucketStorage;
 
 abstract class BridgeTestCase extends TestCase
 {
+    protected function setUp(): void
+    {
+        // The clock of the buckets follows this clock, which stops. Only advance() moves it.
+        Carbon::setTestNow(Carbon::now());
+        parent::setUp();
+    }
+
     protected function limiter(): RateLimiter
     {
         return $this->app->make(RateLimiter::class);

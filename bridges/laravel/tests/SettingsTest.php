@@ -28,17 +28,17 @@ final class SettingsTest extends BridgeTestCase
     {
         $limiter = $this->application(APPLICATION, ['storage' => '', 'prefix' => '', 'timeout' => '', 'on_failure' => '']);
         $key = 'empty' . getmypid();
-        $this->assertSame([true, false], [$limiter->attempt($key, 1, fn () => true), $limiter->attempt($key, 1, fn () => true)]);
+        $this->assertSame([true, false], [$limiter->attempt($key, 1, fn () => true, 3600), $limiter->attempt($key, 1, fn () => true, 3600)]);
     }
 
     public function testThePolicyMayHaveAnyCase(): void
     {
         foreach (['deny', 'DENY', 'Deny', OnFailure::Deny] as $policy) {
             $limiter = $this->application(APPLICATION, ['storage' => 'unix:///nonexistent/redis.sock', 'on_failure' => $policy]);
-            $this->assertFalse($limiter->attempt('k', 1, fn () => true));
+            $this->assertFalse($limiter->attempt('k', 1, fn () => true, 3600));
         }
         $this->expectExceptionMessage('The setting tokenbucket.on_failure must be Local, Allow, Deny or Throw, not "none"');
-        $this->application(APPLICATION, ['storage' => 'unix:///nonexistent/redis.sock', 'on_failure' => 'none'])->attempt('k', 1, fn () => true);
+        $this->application(APPLICATION, ['storage' => 'unix:///nonexistent/redis.sock', 'on_failure' => 'none'])->attempt('k', 1, fn () => true, 3600);
     }
 
     public function testApplicationsInTwoFoldersHaveBucketsOfTheirOwn(): void
@@ -46,7 +46,7 @@ final class SettingsTest extends BridgeTestCase
         $key = 'folders' . getmypid();
         foreach ([APPLICATION, $this->folder(), $this->folder()] as $folder) {
             $limiter = $this->application($folder, []);
-            $granted[] = [$limiter->attempt($key, 1, fn () => true), $limiter->attempt($key, 1, fn () => true)];
+            $granted[] = [$limiter->attempt($key, 1, fn () => true, 3600), $limiter->attempt($key, 1, fn () => true, 3600)];
         }
         $this->assertSame(array_fill(0, 3, [true, false]), $granted);
     }
@@ -63,12 +63,12 @@ final class SettingsTest extends BridgeTestCase
                 'database.redis.default' => ['host' => '127.0.0.1', 'port' => $redis->port, 'database' => 0],
             ], $cache);
             $cache->put('geocode', 'the answer', 300);
-            $granted = array_map(fn () => $limiter->attempt('geocode', 2, fn () => true), range(1, 3));
+            $granted = array_map(fn () => $limiter->attempt('geocode', 2, fn () => true, 3600), range(1, 3));
             $this->assertSame([[true, true, false], 'the answer'], [$granted, $cache->get('geocode')]);
             $cache->put('geocode', 'another', 300);
-            $this->assertFalse($limiter->attempt('geocode', 2, fn () => true));
+            $this->assertFalse($limiter->attempt('geocode', 2, fn () => true, 3600));
             // The key of a limiter may look like the name of a route's bucket.
-            $this->assertTrue($limiter->attempt('limit:2:60:geocode', 2, fn () => true));
+            $this->assertTrue($limiter->attempt('limit:2:3600:geocode', 2, fn () => true));
         }
     }
 
@@ -78,7 +78,7 @@ final class SettingsTest extends BridgeTestCase
         $this->assertAnswer(200, 1, 0);
         $signature = sha1('|127.0.0.1');
         foreach (["$signature|1|60", "limit:1:60:$signature", $signature] as $key) {
-            $this->assertTrue($this->limiter()->attempt($key, 1, fn () => true));
+            $this->assertTrue($this->limiter()->attempt($key, 1, fn () => true, 3600));
         }
         $this->assertAnswer(429, 1, 0, 60);
     }
