@@ -43,11 +43,12 @@ foreach (array_chunk($parts, 2) as [$name, $calls]) {
         break;
     }
     $lines = array_filter(explode("\n", $calls));
-    // The longest time that the calls may take. The machine may also pause until no sleep is left.
+    // The time of the sleeps that ended by themselves. If the machine pauses, less is left to sleep,
+    // or a sleep is cut short.
     $seconds = 0.0;
     foreach ($lines as $line) {
-        if (preg_match('/^ppoll\(NULL, 0, \{tv_sec=(\d+), tv_nsec=(\d+)\}/', $line, $sleep)) {
-            $seconds += $sleep[1] + $sleep[2] / 1e9;
+        if (preg_match('/^ppoll\(NULL, 0, \{tv_sec=(\d+), tv_nsec=(\d+)\}.* = (0 \(Timeout\))?/', $line, $sleep)) {
+            $seconds += isset($sleep[3]) ? $sleep[1] + $sleep[2] / 1e9 : 0;
         } else {
             echo "another call: $line\n";
         }

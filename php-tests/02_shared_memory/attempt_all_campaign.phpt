@@ -21,7 +21,7 @@ $quotas = [
     [900_000, 0.001], [900_000, 0.001], [20, 10_000], [5, 5_000], [100, 20_000], [10, 10_000], [50, 10_000], [1000, 25_000],
 ];
 $buckets = array_map(fn (array $quota) => [...$quota, $storage], $quotas);
-$calls = BatchCampaign::size(20_000);
+$calls = BatchCampaign::size(10_000);
 
 $conflicts = fn () => TokenBucket\status()['shared_memory']['conflicts'];
 $before = $conflicts();

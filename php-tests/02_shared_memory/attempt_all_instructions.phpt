@@ -20,7 +20,7 @@ $counts = instructions(<<<'PHP'
     'three calls' => '$a->attempt(); $b->attempt(); $c->attempt()',
     'three buckets' => 'TokenBucket::attemptAll($three)',
     'a thousand buckets' => 'TokenBucket::attemptAll($many)',
-]);
+], [], 2, 6);
 $single = $counts['three calls'] / 3;
 foreach (['three buckets' => 3, 'a thousand buckets' => 1000] as $name => $buckets) {
     $ratio = $counts[$name] / $buckets / $single;

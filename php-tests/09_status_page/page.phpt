@@ -9,8 +9,10 @@ require __DIR__ . '/dom.inc.php';
 require __DIR__ . '/../../testkit/php/chromium.php';
 
 $site = new Site(['tokenbucket.track_identifiers' => '1', 'tokenbucket.shm_size' => '64K']);
-$url = $site->open_page();
-$shows_all = $site->page('shows_all', ['ALLOWED_ADDRESSES = []' => "ALLOWED_ADDRESSES = ['127.0.0.1']", 'SHOW_IDENTIFIERS = false' => 'SHOW_IDENTIFIERS = true']);
+// The page does not update itself until a part of the test that waits for updates.
+$rarely = ['INTERVAL = 2' => 'INTERVAL = 600'];
+$url = $site->open_page($rarely);
+$shows_all = $site->page('shows_all', ['ALLOWED_ADDRESSES = []' => "ALLOWED_ADDRESSES = ['127.0.0.1']", ...$rarely, 'SHOW_IDENTIFIERS = false' => 'SHOW_IDENTIFIERS = true']);
 $site->script('outage', <<<'PHP'
     <?php
     $storage = new TokenBucketStorageRedis('redis://127.0.0.1:1', 'sessions:', onFailure: TokenBucket\OnFailure::Local);
