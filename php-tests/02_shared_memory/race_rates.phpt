@@ -49,9 +49,9 @@ for ($round = 0; $round < 20; $round++) {
     $name = "$tokens of $capacity at $rate: $granted in $seconds s";
     check($granted <= $capacity + $rate * $seconds, "$name: over the bound");
 
-    // The bucket was emptied at $from, and held few tokens at $low. Between them, a full bucket lost
-    // at most $lost tokens, if periods of processes follow each other without a gap. The effective
-    // rate is at most 0.1 % below the requested rate.
+    // The bucket was emptied at $from, and held few tokens at $low. Between them, a full bucket
+    // lost at most $lost tokens, if periods of processes follow each other without a gap. The
+    // effective rate is at most 0.1 % below the requested rate.
     usort($results, fn (array $a, array $b) => [$b['empties'], $a['from']] <=> [$a['empties'], $b['from']]);
     ['from' => $from, 'low' => $low, 'lost' => $lost] = $results[0];
     check($results[0]['empties'], "$name: no process emptied the full bucket");

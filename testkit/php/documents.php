@@ -15,7 +15,7 @@ final class PhpBlock
 {
     private const PATTERN = '/(?:^<!-- run: (?<setup>(?:(?!-->).)*) -->\s*\n)?'
         . '^```php\n(?<code>.*?)^```\n(?:\s*^```output\n(?<output>.*?)^```\n)?/ms';
-    /** Creates a storage with a timeout that no reply exceeds. The timeout is the third argument. */
+    /** Creates a storage with a timeout that no reply exceeds. It is the third argument. */
     private const PATIENT = <<<'PHP'
         function patient(string $class, mixed ...$arguments): object
         {
