@@ -19,9 +19,8 @@ count() {
         /^PASS / { own_passed++ }
         /^FAIL / { own_failed++ }
         /^Number of tests :/ { own_passed = own_failed = 0 }
-        # "Warned" tests passed when they were run again, for example after a missed time limit.
-        /^Tests (passed|warned) +:/ { passed += $4 }
-        /^Tests (failed|leaked|borked) +:/ { failed += $4 }
+        /^Tests passed +:/ { passed += $4 }
+        /^Tests (failed|leaked|borked|warned) +:/ { failed += $4 }
         /^Tests skipped +:/ { skipped += $4 }
         # PHPUnit
         /^OK \([0-9]+ tests?, / { sub("\\(", "", $2); passed += $2 }
