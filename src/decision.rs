@@ -22,6 +22,9 @@ const PROPERTIES: [&str; 8] = [
     "refusedBy",
 ];
 
+/// The reasons of denials that do not depend on tokens; see [`Decision::is_beside_tokens`].
+const BESIDE_TOKENS: [&[u8]; 3] = [b"contended", b"table_full", b"unavailable"];
+
 /// The quota and the decision that the object was made from. `None` for a decision that PHP code
 /// has made.
 #[derive(Clone, Copy, Debug)]
@@ -289,7 +292,7 @@ struct Fields {
     /// The parameter w: the seconds in which the whole bucket refills, if they are known.
     window: Option<u64>,
     /// The parameter t: the seconds in which the remaining tokens refill, or one token if none
-    /// remains. `None` if they are not known.
+    /// remains. `None` if they are not known, or if the tokens are not the reason of a denial.
     reset: Option<u64>,
     /// `Retry-After` (RFC 9110), for a denial that ends.
     retry_after: Option<u64>,
@@ -309,14 +312,16 @@ impl Fields {
             decision.reset_after.saturating_sub(others)
         };
         let retry_after = decision.retry_after.filter(|_| !decision.allowed());
+        let retry_after = retry_after.map(|ticks| quota.whole_seconds(ticks));
         Self {
             capacity: quota.capacity().floor().min(GREATEST_FIELD),
             remaining,
             window: Some(quota.whole_seconds(quota.burst())),
             reset: Some(quota.whole_seconds(reset)),
-            retry_after: retry_after.map(|ticks| quota.whole_seconds(ticks)),
+            retry_after,
             full_after: quota.whole_seconds(decision.reset_after),
         }
+        .beside_tokens(decision.is_beside_tokens())
     }
 
     /// Returns the numbers of a decision that PHP code has made. The time per token follows from
@@ -331,6 +336,8 @@ impl Fields {
         } else {
             reset_after - (capacity - 1.0).max(0.0) * token
         };
+        let reason = object.copy_property(5);
+        let is_beside_tokens = BESIDE_TOKENS.contains(&value::bytes(&reason));
         let ends = !object.copy_property(0).bool().unwrap_or(false) && retry_after.is_finite();
         Self {
             capacity: whole(capacity.floor()),
@@ -339,6 +346,20 @@ impl Fields {
             reset: is_known.then(|| whole_seconds(reset)),
             retry_after: ends.then(|| whole_seconds(retry_after)),
             full_after: whole_seconds(reset_after),
+        }
+        .beside_tokens(is_beside_tokens)
+    }
+
+    /// Leaves out the instants of tokens if a denial does not depend on tokens. They would ask the
+    /// client to wait for much longer than necessary.
+    fn beside_tokens(self, is_beside_tokens: bool) -> Self {
+        match (is_beside_tokens, self.retry_after) {
+            (true, Some(retry_after)) => Self {
+                reset: None,
+                full_after: retry_after.max(1),
+                ..self
+            },
+            _ => self,
         }
     }
 

@@ -122,8 +122,8 @@ namespace {
         /**
          * Takes tokens if the bucket holds them.
          *
-         * @param int|float $token_count 0 or more. A call for more than the capacity is denied
-         *     without contacting the storage
+         * @param int|float $token_count 0 or more. A call for more than the capacity is always
+         *     denied
          * @return bool true if the tokens were taken
          */
         public function consume($token_count = 1) {}

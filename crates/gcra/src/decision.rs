@@ -60,6 +60,16 @@ impl Decision {
         }
     }
 
+    /// Reports whether the call was denied for another reason than its tokens. Such a denial says
+    /// nothing about the bucket, and the next call may succeed soon.
+    #[must_use]
+    pub const fn is_beside_tokens(&self) -> bool {
+        matches!(
+            self.verdict,
+            Verdict::Denied(Denial::Contended | Denial::TableFull | Denial::Unavailable)
+        )
+    }
+
     /// Reports whether the tokens were taken.
     #[must_use]
     pub const fn allowed(&self) -> bool {
@@ -84,6 +94,10 @@ impl Decision {
 }
 
 fn remaining(quota: &Quota, step: &Step, outcome: &Outcome) -> i64 {
+    if outcome.verdict == Verdict::Denied(Denial::TableFull) {
+        // The table has no place for the bucket, so no token can be taken.
+        return 0;
+    }
     let debt = step.debt(outcome.empty_at, outcome.now);
     if debt > 0 {
         return i64::try_from(quota.tokens_owed(debt)).map_or(i64::MIN, i64::wrapping_neg);

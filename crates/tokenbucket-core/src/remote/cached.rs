@@ -5,7 +5,7 @@
 //! wait that is a little too long, but never a wait that is too short.
 
 use super::denial_cache::Entry;
-use super::{Ask, Found, Remote, Reply, Server, Transport};
+use super::{Ask, Failed, Found, Remote, Reply, Server, Transport};
 use crate::clock::{TICKS_PER_SECOND, Ticks, Timestamp, boot_clock};
 use crate::key::Key;
 use crate::slots::counters::{By, Event};
@@ -60,9 +60,9 @@ impl<T: Transport> Remote<'_, T> {
     /// Fails like [`Remote::prepare`].
     fn hint(&self, key: Key<'_>, step: &Step, now: Timestamp) -> Result<Option<Entry>, Outcome> {
         if step.exceeds_capacity() {
-            // A round trip is not needed, because the store would deny the step, too.
-            self.count(key, step, By::Store, false);
-            return Err(step.decide(now, now));
+            return Err(self
+                .exceeding(key, step, now)
+                .unwrap_or_else(|(outcome, _)| outcome));
         }
         // Only plain steps may be decided from the cache. Denials of other steps may take tokens,
         // or depend on drain ticks, which end at instants of the store's clock.
@@ -73,6 +73,41 @@ impl<T: Transport> Remote<'_, T> {
             return Err(outcome);
         }
         Ok(hint)
+    }
+
+    /// Returns the denial of a step for more than the capacity, with the numbers of the bucket. Even
+    /// a full bucket denies such a step, so the store is asked for its state only.
+    ///
+    /// # Errors
+    /// If the store fails, returns the denial with the numbers of an empty bucket, and the failure.
+    pub(super) fn exceeding(
+        &self,
+        key: Key<'_>,
+        step: &Step,
+        now: Timestamp,
+    ) -> Result<Outcome, (Outcome, Failed)> {
+        let denied = |empty_at, now| Outcome::denied(Denial::ExceedsCapacity, empty_at, now);
+        let hint = self.find(key, now).filter(|_| step.is_plain());
+        if let Some(told) = hint.and_then(|hint| self.told_by(&hint, step, now)) {
+            self.host.slots().count(Event::Hinted);
+            self.count(key, step, By::DenialCache, false);
+            return Ok(denied(told.empty_at, told.now));
+        }
+        self.count(key, step, By::Store, false);
+        let ask = Ask {
+            name: self.transport.name(key.identifier),
+            step: step.dry(),
+            first: None,
+            seen: None,
+        };
+        let deadline = now + self.settings.timeout;
+        let take = |transport: &T, _: &Arc<Server>| transport.take(&ask, deadline);
+        let server = self.server(&ask.name, now, deadline);
+        let asked = server.and_then(|server| self.call_counted(&server, now, deadline, take));
+        match asked {
+            Ok(reply) => Ok(denied(reply.outcome.empty_at, reply.outcome.now)),
+            Err(failed) => Err((denied(now, now), failed)),
+        }
     }
 
     /// Does the same as [`Remote::prepare`] for one bucket. If the entry allows one such step at

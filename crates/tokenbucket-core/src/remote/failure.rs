@@ -123,6 +123,12 @@ impl Cause {
         }
     }
 
+    /// Reports whether a connection or code of the caller failed, such as a PDO object.
+    #[must_use]
+    pub fn is_of_caller(&self) -> bool {
+        matches!(self.kind(), Kind::Statement | Kind::Lost | Kind::Caller)
+    }
+
     /// Returns the kind of the cause.
     #[must_use]
     pub fn kind(&self) -> Kind {

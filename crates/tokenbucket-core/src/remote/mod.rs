@@ -121,6 +121,15 @@ impl<'h, T: Transport> Remote<'h, T> {
         first: Option<Timestamp>,
     ) -> Result<Answer<Outcome>, Failure> {
         let now = boot_clock();
+        if step.exceeds_capacity() {
+            return match self.exceeding(key, step, now) {
+                // The caller's own connection failed, of which the caller must learn.
+                Err((denied, (server, cause))) if cause.is_of_caller() => {
+                    self.fall_back(&server, cause, |_, _| denied)
+                }
+                Ok(denied) | Err((denied, _)) => Ok(sure(denied)),
+            };
+        }
         let (mut ask, hint, waited, is_asker) = match self.prepare_alone(key, step, now) {
             Ok(prepared) => prepared,
             Err(denied) => return Ok(sure(denied)),

@@ -1,8 +1,12 @@
 //! Tests the counts of decisions on remote stores, by the part that decided.
 
 use crate::caller::{CAPACITY, Caller, MILLISECOND, PLAIN, Server, take};
+use std::time::Duration;
+use testkit::{Memcached, Mode, Proxy, Upstream};
+use tokenbucket_core::decision::retry_after;
 use tokenbucket_core::remote::{OnFailure, Settings};
 use tokenbucket_core::slots::counters::By;
+use tokenbucket_core::{Decision, Denial, Verdict};
 
 /// Returns the grants and denials by shared memory, the store, the denial cache and the policy.
 fn decisions(caller: &Caller) -> [[u64; 2]; 4] {
@@ -28,7 +32,9 @@ fn the_store_and_the_denial_cache_are_counted_apart() {
         assert!(!caller.take("id", &take(CAPACITY + 1)).granted());
         caller.take("id", &take(1).dry());
         caller.take("id", &take(CAPACITY + 1).dry());
-        assert_eq!(decisions(&caller), [[0, 0], [5, 2], [0, 3], [0, 0]]);
+        assert_eq!(decisions(&caller), [[0, 0], [5, 1], [0, 4], [0, 0]]);
+        assert!(!caller.take("other", &take(CAPACITY + 1)).granted());
+        assert_eq!(decisions(&caller), [[0, 0], [5, 2], [0, 4], [0, 0]]);
     });
 }
 
@@ -59,4 +65,29 @@ fn fallbacks_are_counted_apart() {
         );
         assert_eq!(calls(OnFailure::Throw), [none; 4]);
     });
+}
+
+/// Another client changes the bucket after this one has read it. The reply that says so arrives
+/// late, so there is no time to try again.
+#[test]
+fn a_contended_call_is_denied_beside_its_tokens() {
+    let server = Memcached::start_tcp(&[]);
+    let proxy = Proxy::tcp(Upstream::Tcp(server.port()));
+    let at = |port| Caller::memcached(&format!("127.0.0.1:{port}"), PLAIN);
+    let (slow, other) = (at(proxy.port()), at(server.port()));
+    assert!(slow.grants("id", &take(1)));
+    assert!(other.grants("id", &take(1)));
+    // The timeout is five seconds.
+    proxy.set(Mode::Delay(Duration::from_secs(3)));
+    let outcome = slow.take("id", &take(1));
+    assert_eq!(outcome.verdict, Verdict::Denied(Denial::Contended));
+    let decision = Decision {
+        verdict: outcome.verdict,
+        remaining: 0,
+        retry_after: retry_after(&take(1), &outcome),
+        reset_after: 0,
+        fallback: false,
+    };
+    assert!(decision.is_beside_tokens());
+    assert_eq!(decision.retry_after, Some(MILLISECOND));
 }

@@ -4,9 +4,9 @@ use crate::caller::{CAPACITY, Caller, HOUR, MILLISECOND, PLAIN, RESET, Server, r
 use std::thread::sleep;
 use std::time::Duration;
 use testkit::{Proxy, Redis, Upstream};
-use tokenbucket_core::Step;
 use tokenbucket_core::remote::Settings;
 use tokenbucket_core::slots::counters::Event;
+use tokenbucket_core::{Denial, Step, Verdict};
 
 /// Returns the number of round trips of `call`.
 fn trips(proxy: &Proxy, call: impl FnOnce()) -> u64 {
@@ -35,12 +35,35 @@ fn a_grant_is_one() {
 }
 
 #[test]
-fn what_is_never_granted_is_not_asked() {
+fn a_denial_for_more_than_the_capacity_has_the_numbers_of_the_bucket() {
     Server::each(|server| {
         let proxy = server.proxy();
-        let caller = server.caller_at(proxy.port(), PLAIN);
-        assert!(!caller.take("id", &take(CAPACITY + 1)).granted());
-        assert_eq!(proxy.connections(), 0);
+        let settings = Settings {
+            hint_max_age: Some(60_000 * MILLISECOND),
+            ..PLAIN
+        };
+        let caller = server.caller_at(proxy.port(), settings);
+        let left = || {
+            let outcome = caller.take("id", &take(CAPACITY + 1));
+            let never = Verdict::Denied(Denial::ExceedsCapacity);
+            assert_eq!(outcome.verdict, never);
+            take(1).available(outcome.empty_at, outcome.now) / HOUR
+        };
+        assert_eq!(left(), CAPACITY);
+        assert!(caller.grants("id", &take(2)));
+        assert_eq!(trips(&proxy, || assert_eq!(left(), CAPACITY - 2)), 1);
+        assert!(!caller.grants("id", &take(CAPACITY)));
+        assert_eq!(
+            trips(&proxy, || assert_eq!(left(), CAPACITY - 2)),
+            0,
+            "it is cached"
+        );
+        // The server is not needed for the verdict.
+        let mut server = server;
+        server.kill();
+        let other = server.caller(PLAIN);
+        let outcome = other.take("id", &take(CAPACITY + 1));
+        assert_eq!(outcome.verdict, Verdict::Denied(Denial::ExceedsCapacity));
     });
 }
 
