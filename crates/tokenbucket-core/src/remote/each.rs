@@ -1,13 +1,19 @@
-//! Steps on several buckets, each decided on its own. Steps on one server share a pipeline.
+//! Steps on several buckets, each decided on its own. Steps on one server share a pipeline, and all
+//! servers are asked at once. So servers that hang take one timeout together.
 
+use super::breaker::Passage;
 use super::denial_cache::Entry;
+use super::race::{Race, Task};
 use super::{
-    Answer, Ask, Blame, Failed, Failure, OnFailure, Remote, Reply, Server, Transport, sure,
+    Answer, Ask, Blame, Cause, Failed, Failure, Flown, OnFailure, Remote, Reply, Server, Transport,
+    sure,
 };
-use crate::clock::{Timestamp, boot_clock};
+use crate::clock::{Ticks, Timestamp, boot_clock};
 use crate::key::Key;
-use crate::slots::counters::By;
+use crate::slots::counters::{By, Event};
 use crate::step::{Outcome, Step};
+use rustix::event::PollFd;
+use std::collections::HashSet;
 use std::iter::{once, repeat_with};
 use std::sync::Arc;
 
@@ -23,6 +29,10 @@ struct Request {
     /// The bucket's entry in the denial cache.
     hint: Option<Entry>,
 }
+
+/// The index of a step that was not decided, and the failure. The failure is `None` if another step
+/// reports it.
+type Undecided = (usize, Option<Failed>);
 
 /// The input of [`Remote::take_each`].
 struct Each<'a, 'h, T> {
@@ -44,8 +54,24 @@ impl<T: Transport> Remote<'_, T> {
         mut decided: impl FnMut(usize, Answer<Outcome>),
     ) -> Result<(), Failure> {
         let each = Each { buckets, steps };
-        for (_, indexes) in each.pipelines() {
-            each.run(&indexes, &mut decided)?;
+        let pipelines = each.pipelines().into_iter();
+        let prepared = pipelines.map(|(server, indexes)| {
+            let requests = each.prepare(&indexes, &mut decided);
+            (server, requests)
+        });
+        let mut pipelines: Vec<_> = prepared.filter(|(_, all)| !all.is_empty()).collect();
+        // Hashing long identifiers has taken time, which is no part of the timeout.
+        let start = boot_clock();
+        let mut failures = Vec::new();
+        while !pipelines.is_empty() {
+            let wave = each.wave(&mut pipelines);
+            each.run(wave, start, &mut failures, &mut decided);
+        }
+        // Policies that throw are first, so that no step is decided by another policy in vain.
+        let throws = |index: usize| buckets[index].0.settings.on_failure == OnFailure::Throw;
+        failures.sort_by_key(|(index, _)| !throws(*index));
+        for (index, failed) in failures {
+            decided(index, each.fall_back(index, failed)?);
         }
         Ok(())
     }
@@ -75,12 +101,81 @@ impl<T: Transport> Each<'_, '_, T> {
         pipelines
     }
 
-    /// Runs the steps of one pipeline.
+    /// Runs the steps of pipelines to different servers at once, until the timeout after `start`.
+    /// Adds the steps that were not decided to `failures`.
     fn run(
+        &self,
+        mut wave: Vec<Vec<Request>>,
+        start: Timestamp,
+        failures: &mut Vec<Undecided>,
+        decided: &mut impl FnMut(usize, Answer<Outcome>),
+    ) {
+        let sent = boot_clock();
+        for request in wave.iter_mut().flatten() {
+            let (store, _) = self.buckets[request.index];
+            store.set_seen(&mut request.ask, request.hint.as_ref(), sent);
+        }
+        let Some(first) = wave.iter().flatten().next() else {
+            return;
+        };
+        let deadline = start + self.timeout(first.index);
+        let (mut flying, mut tasks) = (Vec::new(), Vec::new());
+        for requests in &wave {
+            match self.begin(requests, deadline) {
+                Ok((server, passage, task)) => {
+                    tasks.push((flying.len(), Ok(task)));
+                    flying.push((requests, server, passage));
+                }
+                Err(failed) => self.fail(requests.iter().collect(), failed, failures),
+            }
+        }
+        let mut race = Race::new(tasks.into_iter(), 0, deadline);
+        let mut moved = Vec::new();
+        while let Some((place, flown)) = race.next() {
+            let (replies, result) = flown.unwrap_or_else(|cause| (Vec::new(), Err(cause)));
+            let (requests, server, passage) = &flying[place];
+            let mut open: Vec<_> = requests.iter().map(Some).collect();
+            let mut failure = result.err();
+            for (index, reply) in replies {
+                let request = &requests[index];
+                match reply {
+                    Ok(reply) => decided(request.index, self.learn(request, &reply, sent)),
+                    Err(Cause::Redirected { .. }) => moved.push(request),
+                    Err(cause) if cause.blame() == Blame::Store => {
+                        failure = Some(cause);
+                        continue;
+                    }
+                    Err(cause) => {
+                        let breaker = self.buckets[request.index].0.breaker(server);
+                        breaker.record(cause.kind(), &cause.brief(), boot_clock());
+                        failures.push((request.index, Some((Arc::clone(server), cause))));
+                    }
+                }
+                open[index] = None;
+            }
+            let (store, _) = self.buckets[requests[0].index];
+            let durations = &store.breaker(server).durations;
+            durations.record(boot_clock().saturating_since(sent));
+            store.report(server, *passage, failure.as_ref());
+            if let Some(cause) = failure {
+                let failed = (Arc::clone(server), cause);
+                self.fail(open.into_iter().flatten().collect(), failed, failures);
+            }
+        }
+        for request in moved {
+            match self.follow(request, deadline) {
+                Ok(answer) => decided(request.index, answer),
+                Err(failed) => failures.push((request.index, Some(failed))),
+            }
+        }
+    }
+
+    /// Returns the requests of a pipeline for the steps that the denial cache does not decide.
+    fn prepare(
         &self,
         indexes: &[usize],
         decided: &mut impl FnMut(usize, Answer<Outcome>),
-    ) -> Result<(), Failure> {
+    ) -> Vec<Request> {
         let now = boot_clock();
         let mut requests = Vec::with_capacity(indexes.len());
         for &index in indexes {
@@ -90,72 +185,81 @@ impl<T: Transport> Each<'_, '_, T> {
                 Err(denied) => decided(index, sure(denied)),
             }
         }
-        // Hashing long identifiers has taken time, which is no part of the timeout.
-        let now = boot_clock();
-        for request in &mut requests {
-            let (store, _) = self.buckets[request.index];
-            store.set_seen(&mut request.ask, request.hint.as_ref(), now);
-        }
-        for (request, failed) in self.call(&requests, now, decided) {
-            decided(request.index, self.fall_back(request, failed)?);
-        }
-        Ok(())
+        requests
     }
 
-    /// Sends requests at `now`, and passes each result to `decided`. Returns the requests that
-    /// failed, those of policies that throw first. If several failed for one cause, the first of
-    /// them has the cause.
-    fn call<'r>(
-        &self,
+    /// Sends the requests of a pipeline, unless the breaker of their server is open.
+    ///
+    /// # Errors
+    /// Returns the failure of the server.
+    fn begin<'r>(
+        &'r self,
         requests: &'r [Request],
-        now: Timestamp,
-        decided: &mut impl FnMut(usize, Answer<Outcome>),
-    ) -> Vec<(&'r Request, Option<Failed>)> {
-        let mut failures = Vec::new();
-        let Some(first) = requests.first() else {
-            return failures;
-        };
-        let asks: Vec<_> = requests.iter().map(|request| &request.ask).collect();
-        let mut open: Vec<_> = requests.iter().map(Some).collect();
+        deadline: Timestamp,
+    ) -> Result<(Arc<Server>, Passage, Box<dyn Task<Output = Flown> + 'r>), Failed> {
+        let first = &requests[0];
         let (store, _) = self.buckets[first.index];
-        let deadline = now + store.settings.timeout;
-        let server = store.server(&first.ask.name, now, deadline);
-        let mut send = |server: &Arc<Server>, transport: &T| {
-            let mut failed = None;
-            transport.take_each(&asks, deadline, &mut |place, reply| {
-                let request = &requests[place];
-                match reply {
-                    Ok(reply) => decided(request.index, self.learn(request, &reply, now)),
-                    Err(cause) if cause.blame() == Blame::Store => return failed = Some(cause),
-                    Err(cause) => {
-                        let breaker = store.breaker(server);
-                        breaker.record(cause.kind(), &cause.brief(), boot_clock());
-                        failures.push((request, Some((Arc::clone(server), cause))));
-                    }
-                }
-                open[place] = None;
-            })?;
-            failed.map_or(Ok(()), Err)
-        };
-        let called = server.and_then(|server| {
-            // A server sends a step to another server only if it is the only one of its pipeline.
-            store.call_counted(&server, now, deadline, |transport, server| {
-                send(server, transport)
-            })
-        });
-        let throws = |request: &&Request| self.policy(request) == OnFailure::Throw;
-        let mut open: Vec<_> = open.into_iter().flatten().collect();
-        open.sort_by_key(|request| !throws(request));
-        failures.extend(
-            open.into_iter()
-                .zip(once(called.err()).chain(repeat_with(|| None))),
-        );
-        failures.sort_by_key(|(request, _)| !throws(request));
-        failures
+        let now = boot_clock();
+        if now >= deadline {
+            // Other servers took the time. This one was not asked, so it did not fail.
+            let server = store.transport.server(&first.ask.name);
+            return Err((server.unwrap_or_else(|guides| guides), Cause::Timeout));
+        }
+        let server = store.server(&first.ask.name, now, deadline)?;
+        let passage = store.enter(&server, now)?;
+        store.host.slots().count(Event::Asked);
+        let asks: Vec<_> = requests.iter().map(|request| &request.ask).collect();
+        let task = store.transport.launch(&asks, deadline);
+        match task.unwrap_or_else(|| Ok(Box::new(Landed::of(&store.transport, asks, deadline)))) {
+            Ok(task) => Ok((server, passage, task)),
+            Err(cause) => {
+                store.report(&server, passage, Some(&cause));
+                Err((server, cause))
+            }
+        }
     }
 
-    fn policy(&self, request: &Request) -> OnFailure {
-        self.buckets[request.index].0.settings.on_failure
+    /// Runs the step of a request again, at the server that keeps the record now.
+    fn follow(&self, request: &Request, deadline: Timestamp) -> Result<Answer<Outcome>, Failed> {
+        let (store, _) = self.buckets[request.index];
+        let now = boot_clock();
+        let server = store.server(&request.ask.name, now, deadline)?;
+        let take = |transport: &T, _: &Arc<Server>| transport.take(&request.ask, deadline);
+        let reply = store.call_counted(&server, now, deadline, take)?;
+        Ok(self.learn(request, &reply, now))
+    }
+
+    /// Adds requests that failed for one cause to `failures`. The first of them has the cause,
+    /// which is one of a policy that throws, if there is one.
+    fn fail(&self, mut open: Vec<&Request>, failed: Failed, failures: &mut Vec<Undecided>) {
+        open.sort_by_key(|request| self.policy(request.index) != OnFailure::Throw);
+        let causes = once(Some(failed)).chain(repeat_with(|| None));
+        failures.extend(open.into_iter().map(|request| request.index).zip(causes));
+    }
+
+    /// Removes and returns pipelines that can run at once: to different servers, and with one
+    /// timeout.
+    fn wave(&self, pipelines: &mut Vec<(Arc<Server>, Vec<Request>)>) -> Vec<Vec<Request>> {
+        let timeout = |requests: &[Request]| self.timeout(requests[0].index);
+        let first = pipelines.first().map(|(_, requests)| timeout(requests));
+        let (mut servers, mut wave, mut others) = (HashSet::new(), Vec::new(), Vec::new());
+        for (server, requests) in pipelines.drain(..) {
+            if Some(timeout(&requests)) == first && servers.insert(server.login) {
+                wave.push(requests);
+            } else {
+                others.push((server, requests));
+            }
+        }
+        *pipelines = others;
+        wave
+    }
+
+    fn timeout(&self, index: usize) -> Ticks {
+        self.buckets[index].0.settings.timeout
+    }
+
+    fn policy(&self, index: usize) -> OnFailure {
+        self.buckets[index].0.settings.on_failure
     }
 
     /// Records and counts the reply to a request that was sent at `sent`.
@@ -170,23 +274,43 @@ impl<T: Transport> Each<'_, '_, T> {
 
     /// Decides a step by its failure policy. `failed` is `None` if another step reports the
     /// failure.
-    fn fall_back(
-        &self,
-        request: &Request,
-        failed: Option<Failed>,
-    ) -> Result<Answer<Outcome>, Failure> {
-        let (store, key) = self.buckets[request.index];
-        let step = &self.steps[request.index];
+    fn fall_back(&self, index: usize, failed: Option<Failed>) -> Result<Answer<Outcome>, Failure> {
+        let (store, key) = self.buckets[index];
+        let step = &self.steps[index];
         let stand_in = |policy| store.stand_in(policy, key, step, None);
         if let Some((server, cause)) = failed {
             return store.fall_back(&server, cause, |policy, _| stand_in(policy));
         }
-        let policy = self.policy(request);
+        let policy = self.policy(index);
         store.host.slots().count(policy.event());
         Ok(Answer {
             value: stand_in(policy),
             warning: None,
             stood_in: true,
         })
+    }
+}
+
+/// The result of a transport that runs steps at once and waits for the replies.
+struct Landed(Option<Flown>);
+
+impl Landed {
+    fn of<T: Transport>(transport: &T, asks: Vec<&Ask>, deadline: Timestamp) -> Self {
+        let mut replies = Vec::with_capacity(asks.len());
+        let done = &mut |index, reply| replies.push((index, reply));
+        let result = transport.take_each(&asks, deadline, done);
+        Self(Some((replies, result)))
+    }
+}
+
+impl Task for Landed {
+    type Output = Flown;
+
+    fn waits_for(&self) -> Option<PollFd<'_>> {
+        None
+    }
+
+    fn advance(&mut self) -> Result<Option<Flown>, Cause> {
+        Ok(self.0.take())
     }
 }

@@ -17,7 +17,7 @@ pub mod endpoint;
 pub mod failure;
 pub mod key;
 pub mod memcached;
-mod race;
+pub mod race;
 pub mod record;
 pub mod redis;
 pub mod secret;
@@ -41,7 +41,7 @@ use segment::cells::resolve;
 pub use segment::cells::{breaker, denial_cache, durations};
 pub use settings::{OnFailure, Settings};
 use std::sync::Arc;
-pub use transport::{Ask, Found, Reply, Server, Transport};
+pub use transport::{Ask, Flown, Found, Reply, Server, Transport};
 
 /// The result of a call, with the failure that the caller should be warned of.
 #[derive(Debug)]
@@ -401,19 +401,32 @@ impl<'h, T: Transport> Remote<'h, T> {
         now: Timestamp,
         call: impl FnOnce(&Arc<Server>) -> Result<R, Cause>,
     ) -> Result<R, Failed> {
-        let breaker = self.breaker(server);
-        // A probe is leased for two timeouts. By then it has succeeded or failed.
-        let passage = breaker.enter(now, 2 * self.settings.timeout);
-        if let Passage::Open(_) = passage {
-            return Err((Arc::clone(server), Cause::Waiting));
-        }
+        let passage = self.enter(server, now)?;
         let result = call(server);
-        match &result {
-            Ok(_) => breaker.answered(),
-            // Another store may have taken over the cell meanwhile.
-            Err(cause) => note(self.host, self.breaker(server), passage, cause),
-        }
+        self.report(server, passage, result.as_ref().err());
         result.map_err(|cause| (Arc::clone(server), cause))
+    }
+
+    /// Returns the permission to call `server` at `now`.
+    ///
+    /// # Errors
+    /// Returns [`Cause::Waiting`] if its breaker is open.
+    fn enter(&self, server: &Arc<Server>, now: Timestamp) -> Result<Passage, Failed> {
+        // A probe is leased for two timeouts. By then it has succeeded or failed.
+        match self.breaker(server).enter(now, 2 * self.settings.timeout) {
+            Passage::Open(_) => Err((Arc::clone(server), Cause::Waiting)),
+            passage => Ok(passage),
+        }
+    }
+
+    /// Reports the result of a call to the breaker of `server`. Another store may have taken over
+    /// its cell during the call.
+    fn report(&self, server: &Server, passage: Passage, failure: Option<&Cause>) {
+        let breaker = self.breaker(server);
+        match failure {
+            None => breaker.answered(),
+            Some(cause) => note(self.host, breaker, passage, cause),
+        }
     }
 }
 

@@ -11,19 +11,36 @@ use rustix::io::Errno;
 use std::io;
 use std::time::Duration;
 
-/// A head start is this part of the time until the deadline, divided by the number of tasks.
-const HEAD_START: Ticks = 4;
+/// All head starts together take this part of the time until the deadline.
+const PARTS: Ticks = 4;
 
 /// A task that waits for a socket and never for anything else.
 pub trait Task {
     /// The result.
     type Output;
 
-    /// Returns the socket and the events that the task waits for.
+    /// Returns the socket and the events that the task waits for, or `None` if it need not wait.
     fn waits_for(&self) -> Option<PollFd<'_>>;
 
     /// Continues the task after an event. Returns `None` if the task must wait again.
     fn advance(&mut self) -> Result<Option<Self::Output>, Cause>;
+}
+
+impl<O> Task for Box<dyn Task<Output = O> + '_> {
+    type Output = O;
+
+    fn waits_for(&self) -> Option<PollFd<'_>> {
+        (**self).waits_for()
+    }
+
+    fn advance(&mut self) -> Result<Option<O>, Cause> {
+        (**self).advance()
+    }
+}
+
+/// Returns the head start of each of `count` tasks that end at `deadline`.
+pub fn head_start(count: usize, deadline: Timestamp) -> Ticks {
+    deadline.saturating_since(boot_clock()) / (PARTS * count.max(1) as Ticks)
 }
 
 /// The tasks that were begun, and those that were not. `K` identifies a task.
@@ -37,16 +54,14 @@ pub struct Race<K, T, I> {
 }
 
 impl<K, T: Task, I: Iterator<Item = (K, Result<T, Cause>)>> Race<K, T, I> {
-    /// Creates the race of about `count` tasks that ends at `deadline`. `tasks` begins a task when
-    /// it is taken from the iterator.
-    pub fn new(tasks: I, count: usize, deadline: Timestamp) -> Self {
-        let now = boot_clock();
-        let parts = HEAD_START * (count.max(1) as Ticks);
+    /// Creates the race that ends at `deadline`. `tasks` begins a task when it is taken from the
+    /// iterator. Each task but the last has a head start of `head_start` ticks.
+    pub fn new(tasks: I, head_start: Ticks, deadline: Timestamp) -> Self {
         Self {
             running: Vec::new(),
             others: tasks,
-            next_at: now,
-            head_start: deadline.saturating_since(now) / parts,
+            next_at: Timestamp::ZERO,
+            head_start,
             deadline,
         }
     }
@@ -92,6 +107,10 @@ impl<K, T: Task, I: Iterator<Item = (K, Result<T, Cause>)>> Race<K, T, I> {
     /// Waits until a task can continue, and returns its index. Returns `None` if the next task must
     /// begin first, or at the deadline.
     fn wait(&self, now: Timestamp) -> io::Result<Option<usize>> {
+        let is_ready = |(_, task): &(K, T)| task.waits_for().is_none();
+        if let Some(index) = self.running.iter().position(is_ready) {
+            return Ok(Some(index));
+        }
         let left = self.next_at.min(self.deadline).saturating_since(now);
         let left = Timespec::try_from(Duration::from_nanos(left)).map_err(io::Error::other)?;
         let sockets = self.running.iter().enumerate();

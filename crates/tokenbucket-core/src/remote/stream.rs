@@ -7,7 +7,7 @@
 use super::channel::Channel;
 use super::endpoint::Endpoint;
 use super::failure::{Cause, closed};
-use super::race::{Race, Task};
+use super::race::{self, Race, Task};
 use super::resolve;
 use crate::clock::{Timestamp, boot_clock};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
@@ -56,7 +56,8 @@ impl Stream {
         };
         let addresses = resolve::addresses(host, port, deadline).map_err(Cause::Lookup)?;
         let begin = |&address| (address, Self::begin(address, deadline).map(Connecting::new));
-        let mut race = Race::new(addresses.iter().map(begin), addresses.len(), deadline);
+        let head_start = race::head_start(addresses.len(), deadline);
+        let mut race = Race::new(addresses.iter().map(begin), head_start, deadline);
         let mut first = None;
         while let Some((address, connected)) = race.next() {
             match connected {
@@ -159,6 +160,13 @@ impl Stream {
                 Err(error) => return Err(error.into()),
             }
         }
+    }
+}
+
+impl Stream {
+    /// Returns the socket, to wait for events of several sockets at once.
+    pub fn ready(&self, events: PollFlags) -> PollFd<'_> {
+        PollFd::new(&self.socket, events)
     }
 }
 

@@ -2,6 +2,7 @@
 //! cache, breakers and failure policies are not part of the interface.
 
 use super::Cause;
+use super::race::Task;
 use crate::clock::Timestamp;
 use crate::key::KeyHasher;
 use crate::step::{Denial, Outcome, Step, Verdict};
@@ -106,6 +107,10 @@ impl Reply {
     }
 }
 
+/// The replies to steps in one pipeline, or the refusals of single requests, with the indexes of the
+/// steps. The second part is the failure of the server that gave no replies to the other steps.
+pub type Flown = (Vec<(usize, Result<Reply, Cause>)>, Result<(), Cause>);
+
 /// The client of one kind of store. It does not use the denial cache, breakers or failure policies.
 pub trait Transport {
     /// Returns bytes that identify the store: endpoints, user, database, prefix.
@@ -194,6 +199,17 @@ pub trait Transport {
     /// this store and `its` in the other store.
     fn joins(&self, _mine: &[u8], _other: &Self, _its: &[u8]) -> bool {
         false
+    }
+
+    /// Begins to run steps as [`Transport::take_each`] does, and waits for no reply. So one thread
+    /// can use several servers at once. Returns `None` if the transport cannot do this. Runs none of
+    /// the steps that it refuses with [`Cause::Redirected`].
+    fn launch<'a>(
+        &'a self,
+        _asks: &[&'a Ask],
+        _deadline: Timestamp,
+    ) -> Option<Result<Box<dyn Task<Output = Flown> + 'a>, Cause>> {
+        None
     }
 
     /// Takes the tokens of all steps or of none, in one operation. Must only be called if

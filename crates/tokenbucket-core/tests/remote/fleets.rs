@@ -1,16 +1,20 @@
 //! Tests fleets of which a part fails or is far away: sentinels and servers of a cluster that give
 //! wrong answers, late answers or none. The others decide.
 
-use crate::caller::{CAPACITY, Caller, MILLISECOND, PLAIN, take};
+use crate::caller::{CAPACITY, Caller, HOUR, MILLISECOND, PLAIN, host, take};
 use std::fs::remove_file;
 use std::sync::Barrier;
 use std::thread::{scope, sleep};
 use std::time::Duration;
 use testkit::{
-    Cluster, Mode, PRIMARY, Proxy, Redis, Sentinel, Upstream, eventually, major_version,
+    Cluster, Memcached, Mode, PRIMARY, Proxy, Redis, Sentinel, Upstream, eventually, major_version,
 };
 use tokenbucket_core::TICKS_PER_SECOND;
-use tokenbucket_core::remote::{Cause, Settings};
+use tokenbucket_core::remote::memcached::servers::parse_servers;
+use tokenbucket_core::remote::redis::dsn::Dsn;
+use tokenbucket_core::remote::{
+    Answer, Cause, OnFailure, Remote, Settings, Transport, memcached, redis,
+};
 use tokenbucket_core::slots::counters::Event;
 
 /// Returns the DSN of the primary that the sentinels at these ports know.
@@ -288,4 +292,112 @@ fn a_tls_connection_that_ends_without_a_message_is_said_to_be_closed() {
         cause.to_string().ends_with("it was closed by the server"),
         "{cause}"
     );
+}
+
+/// The servers of a call on several buckets.
+const SERVERS: usize = 10;
+
+/// Calls a bucket of each store at once, while the servers behind `proxies` hang. The timeout is
+/// long, so a call that waited for one server before it asks the next would not ask them all.
+fn all_are_asked_at_once<T: Transport + Sync>(
+    store: impl Fn(u16) -> Remote<'static, T>,
+    port: u16,
+) {
+    let proxies: Vec<_> = (0..SERVERS)
+        .map(|_| Proxy::tcp(Upstream::Tcp(port)))
+        .collect();
+    let all = |mode| proxies.iter().for_each(|proxy| proxy.set(mode));
+    let ports = proxies.iter().map(Proxy::port).chain([port]);
+    let stores: Vec<_> = ports.map(store).collect();
+    let steps = vec![take(1); stores.len()];
+    let call = || {
+        let keys = stores
+            .iter()
+            .map(|store| (store, store.hasher().key(b"id")));
+        let (keys, mut decided): (Vec<_>, _) = (keys.collect(), vec![None; stores.len()]);
+        let done = |index: usize, answer: Answer<_>| decided[index] = Some(answer.stood_in);
+        Remote::take_each(&keys, &steps, done).unwrap();
+        decided
+    };
+    assert_eq!(call(), vec![Some(false); stores.len()]);
+    let before: Vec<_> = proxies.iter().map(Proxy::requests).collect();
+    all(Mode::SwallowRequests);
+    let are_asked = || {
+        let mut counts = proxies.iter().zip(&before);
+        counts.all(|(proxy, before)| proxy.requests() > *before)
+    };
+    let decided = scope(|threads| {
+        let call = threads.spawn(call);
+        assert!(eventually(are_asked));
+        proxies.iter().for_each(Proxy::cut);
+        call.join().unwrap()
+    });
+    let mut expected = vec![Some(true); SERVERS];
+    expected.push(Some(false));
+    assert_eq!(decided, expected, "the server that works has decided");
+}
+
+#[test]
+fn servers_that_hang_are_waited_for_together() {
+    let settings = Settings {
+        timeout: 60 * TICKS_PER_SECOND,
+        on_failure: OnFailure::Local,
+        ..PLAIN
+    };
+    let host = host();
+    let redis = Redis::start(&[]);
+    let store = |port: u16| {
+        let dsn = Dsn::parse(&format!("redis://127.0.0.1:{port}")).unwrap();
+        Remote::new(redis::Redis::new(dsn, b"t:"), settings, host)
+    };
+    all_are_asked_at_once(store, redis.port());
+    let memcached = Memcached::start_tcp(&[]);
+    let store = |port: u16| {
+        let servers = parse_servers([format!("127.0.0.1:{port}")]).unwrap();
+        Remote::new(memcached::Memcached::new(&servers, b"t:"), settings, host)
+    };
+    all_are_asked_at_once(store, memcached.port());
+    let failed: Vec<_> = host
+        .breakers()
+        .states()
+        .iter()
+        .map(|state| state.failures)
+        .collect();
+    assert_eq!(
+        failed.iter().filter(|&&failures| failures == 1).count(),
+        2 * SERVERS
+    );
+}
+
+/// A server of a cluster gets one pipeline. The steps that it refuses follow the redirection.
+#[test]
+fn steps_of_a_moved_slot_are_decided_by_the_other_server() {
+    let cluster = Cluster::start(false);
+    let port = cluster.proxies[0].port();
+    let dsn = Dsn::parse(&format!("redis+cluster://127.0.0.1:{port}")).unwrap();
+    let store = Remote::new(redis::Redis::new(dsn, b"t:"), PLAIN, host());
+    let names: Vec<_> = (0..3)
+        .flat_map(|index| identifiers(&cluster, index, 10))
+        .collect();
+    let call = || {
+        let keys: Vec<_> = names
+            .iter()
+            .map(|name| (&store, store.hasher().key(name.as_bytes())))
+            .collect();
+        let mut left = vec![0; names.len()];
+        Remote::take_each(&keys, &vec![take(1); names.len()], |index, answer| {
+            assert!(answer.value.granted());
+            left[index] = take(0).available(answer.value.empty_at, answer.value.now) / HOUR;
+        })
+        .unwrap();
+        left
+    };
+    assert_eq!(call(), vec![CAPACITY - 1; names.len()]);
+    let trips = cluster.round_trips();
+    assert_eq!(call(), vec![CAPACITY - 2; names.len()]);
+    assert_eq!(cluster.round_trips() - trips, 3, "one for each server");
+    cluster.migrate(&format!("t:{}", names[0]), 0, 1);
+    cluster.migrate(&format!("t:{}", names[1]), 0, 2);
+    cluster.finish_migration(&format!("t:{}", names[1]), 0, 2);
+    assert_eq!(call(), vec![CAPACITY - 3; names.len()]);
 }

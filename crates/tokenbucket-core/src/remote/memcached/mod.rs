@@ -18,6 +18,7 @@
 //! of its own ([`clock`]).
 
 mod clock;
+mod flight;
 pub mod ketama;
 pub mod servers;
 mod update;
@@ -27,16 +28,17 @@ use super::back_off::is_over;
 use super::connections::Connections;
 use super::endpoint::Endpoint;
 use super::key::{item_key, shared_key};
+use super::race::Task;
 use super::record;
 use super::stream::Stream;
-use super::{Ask, Cause, Reply, Server, Transport};
+use super::{Ask, Cause, Flown, Reply, Server, Transport};
 use crate::clock::{TICKS_PER_MICROSECOND, TICKS_PER_SECOND, Timestamp, boot_clock, wall_clock};
 use crate::step::{Denial, Verdict};
 use crate::store::{Put, UNKNOWN_SPAN, empty_at};
+use flight::Flight;
 use ketama::{Distribution, Ring};
-use std::collections::HashMap;
 use std::sync::Arc;
-use update::{Change, Decision, Record, update};
+use update::{Change, Decision, Record};
 use wire::Connection;
 
 thread_local! {
@@ -138,14 +140,22 @@ impl Memcached {
     }
 
     fn connection(endpoint: &Endpoint, deadline: Timestamp) -> Result<Connection, Cause> {
-        while let Some(mut connection) = CONNECTIONS.with(|idle| idle.take(endpoint)) {
-            if connection.is_quiet() {
-                connection.set_deadline(deadline);
-                return Ok(connection);
-            }
+        if let Some(connection) = idle(endpoint, deadline) {
+            return Ok(connection);
         }
         Ok(Connection::new(Stream::connect(endpoint, deadline)?))
     }
+}
+
+/// Takes an idle connection that is still open.
+fn idle(endpoint: &Endpoint, deadline: Timestamp) -> Option<Connection> {
+    while let Some(mut connection) = CONNECTIONS.with(|idle| idle.take(endpoint)) {
+        if connection.is_quiet() {
+            connection.set_deadline(deadline);
+            return Some(connection);
+        }
+    }
+    None
 }
 
 /// Returns the time to live of an item, as the protocol expresses it: relative seconds, a Unix
@@ -205,18 +215,14 @@ impl Transport for Memcached {
         true
     }
 
-    fn take_each(
-        &self,
-        asks: &[&Ask],
+    fn launch<'a>(
+        &'a self,
+        asks: &[&'a Ask],
         deadline: Timestamp,
-        done: &mut dyn FnMut(usize, Result<Reply, Cause>),
-    ) -> Result<(), Cause> {
-        let Some(first) = asks.first() else {
-            return Ok(());
-        };
-        self.with(&first.name, deadline, |connection| {
-            take_each(connection, asks, deadline, done)
-        })
+    ) -> Option<Result<Box<dyn Task<Output = Flown> + 'a>, Cause>> {
+        let endpoint = &self.servers[self.place(&asks.first()?.name)].0;
+        let flight = Flight::begin(endpoint, asks, deadline);
+        Some(flight.map(|flight| Box::new(flight) as _))
     }
 
     fn put(
@@ -260,57 +266,6 @@ fn patience(deadline: Timestamp) -> Timestamp {
 
 fn gives_up(lost: u32, patience: Timestamp) -> bool {
     lost == TRIES || (lost > 0 && is_over(patience))
-}
-
-/// Runs steps on items of one server. Steps on one item run in order, and one write stores the
-/// result of all of them.
-fn take_each(
-    connection: &mut Connection,
-    asks: &[&Ask],
-    deadline: Timestamp,
-    done: &mut dyn FnMut(usize, Result<Reply, Cause>),
-) -> Result<(), Cause> {
-    let patience = patience(deadline);
-    let groups = by_item(asks);
-    let change = |mine: &Vec<usize>| {
-        let steps: Vec<_> = mine.iter().map(|&index| asks[index]).collect();
-        let decide = move |record: Record, now: Timestamp, lost: u32| {
-            decide_each(record, &steps, now, gives_up(lost, patience))
-        };
-        let ask = asks[mine[0]];
-        Change::new(
-            &ask.name,
-            connection.recall(&ask.name),
-            false,
-            ask.seen,
-            decide,
-        )
-    };
-    let mut changes: Vec<_> = groups.iter().map(change).collect();
-    let updated = update(connection, &mut changes, patience);
-    for (change, group) in changes.into_iter().zip(groups) {
-        if change.is_done() {
-            let mut replies = change.result().into_iter().flatten();
-            for index in group {
-                done(index, replies.next().ok_or(Cause::Record));
-            }
-        }
-    }
-    updated
-}
-
-/// Groups the indexes of steps by their items, in order.
-fn by_item(asks: &[&Ask]) -> Vec<Vec<usize>> {
-    let mut places = HashMap::new();
-    let mut groups = Vec::with_capacity(asks.len());
-    for (index, ask) in asks.iter().enumerate() {
-        let place = *places.entry(&ask.name).or_insert(groups.len());
-        if place == groups.len() {
-            groups.push(Vec::new());
-        }
-        groups[place].push(index);
-    }
-    groups
 }
 
 /// Decides a step on a record. If `gives_up` is true, a step that would change the record is

@@ -200,14 +200,41 @@ pub(super) fn update<R, F: Fn(Record, Timestamp, u32) -> Decision<R>>(
     changes: &mut [Change<'_, R, F>],
     patience: Timestamp,
 ) -> Result<(), Cause> {
-    loop {
-        for change in changes.iter_mut().filter(|change| !change.is_done()) {
-            change.encode(connection)?;
-        }
-        if changes.iter().all(Change::is_done) {
-            return Ok(());
-        }
+    if send(connection, changes)? {
+        return Ok(());
+    }
+    finish(connection, changes, patience)
+}
+
+/// Sends the next commands of all items, and does not wait for the replies. Returns true if nothing
+/// remains to be done.
+///
+/// # Errors
+/// Fails like [`update`].
+pub(super) fn send<R, F: Fn(Record, Timestamp, u32) -> Decision<R>>(
+    connection: &mut Connection,
+    changes: &mut [Change<'_, R, F>],
+) -> Result<bool, Cause> {
+    for change in changes.iter_mut().filter(|change| !change.is_done()) {
+        change.encode(connection)?;
+    }
+    let is_done = changes.iter().all(Change::is_done);
+    if !is_done {
         connection.send()?;
+    }
+    Ok(is_done)
+}
+
+/// Does the same as [`update`] after [`send`].
+///
+/// # Errors
+/// Fails like [`update`].
+pub(super) fn finish<R, F: Fn(Record, Timestamp, u32) -> Decision<R>>(
+    connection: &mut Connection,
+    changes: &mut [Change<'_, R, F>],
+    patience: Timestamp,
+) -> Result<(), Cause> {
+    loop {
         for change in changes.iter_mut() {
             change.receive(connection)?;
         }
@@ -216,6 +243,9 @@ pub(super) fn update<R, F: Fn(Record, Timestamp, u32) -> Decision<R>>(
         let reads_again = most.is_some_and(pause) && !is_over(patience);
         for change in changes.iter_mut() {
             change.is_outdated &= reads_again;
+        }
+        if send(connection, changes)? {
+            return Ok(());
         }
     }
 }

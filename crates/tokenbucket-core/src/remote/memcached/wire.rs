@@ -12,6 +12,7 @@ use crate::remote::record;
 use crate::remote::stream::Stream;
 use memcache::exp::{Error, MetaResponse, ReturnCode};
 pub use memcache::exp::{MetaCommand, MetaOp};
+use rustix::event::{PollFd, PollFlags};
 use std::collections::HashMap;
 use std::fmt::Display;
 use std::io::{self, BufRead, BufReader, Read, Write};
@@ -95,6 +96,11 @@ impl Connection {
     /// Sets the deadline of all requests that follow.
     pub(super) fn set_deadline(&mut self, deadline: Timestamp) {
         self.stream.get_mut().set_deadline(deadline);
+    }
+
+    /// Returns the socket, to wait for events of several sockets at once.
+    pub(super) fn ready(&self, events: PollFlags) -> PollFd<'_> {
+        self.stream.get_ref().ready(events)
     }
 
     /// Reports whether nothing has arrived since the last reply.

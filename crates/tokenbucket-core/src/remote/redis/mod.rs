@@ -6,6 +6,7 @@
 
 mod cluster;
 pub mod dsn;
+mod flight;
 mod known;
 mod node;
 mod place;
@@ -16,15 +17,16 @@ mod survey;
 mod tests;
 
 use super::key::redis_key;
-use super::{Ask, Cause, Found, Reply, Server, Transport, record};
+use super::race::Task;
+use super::{Ask, Cause, Flown, Found, Reply, Server, Transport, record};
 use crate::clock::{TICKS_PER_MICROSECOND, Timestamp, boot_clock};
 use crate::store::{Put, UNKNOWN_SPAN};
 use dsn::Dsn;
+use flight::Flight;
 use node::Node;
 use place::Place;
 pub use redis::Value;
 pub use script::{Argument, CLOCK, RECORD, Script};
-use std::slice;
 use std::sync::Arc;
 
 /// The head of scripts on buckets. It must follow [`RECORD`].
@@ -222,29 +224,16 @@ impl Transport for Redis {
     }
 
     fn pipelines(&self, other: &Self) -> bool {
-        // The servers of a cluster may refuse a part of a pipeline.
-        !self.place.dsn.is_cluster() && self.place.dsn == other.place.dsn
+        self.place.dsn == other.place.dsn
     }
 
-    fn take_each(
-        &self,
-        asks: &[&Ask],
+    fn launch<'a>(
+        &'a self,
+        asks: &[&'a Ask],
         deadline: Timestamp,
-        done: &mut dyn FnMut(usize, Result<Reply, Cause>),
-    ) -> Result<(), Cause> {
-        if self.place.dsn.is_cluster() {
-            for (index, ask) in asks.iter().enumerate() {
-                done(index, Ok(self.take(ask, deadline)?));
-            }
-            return Ok(());
-        }
-        let calls = asks
-            .iter()
-            .map(|ask| (slice::from_ref(&ask.name), arguments(ask)));
-        let calls: Vec<_> = calls.collect();
-        self.run_each(&TAKE, &calls, deadline, |index, value| {
-            done(index, value.and_then(|value| taken(&value)));
-        })
+    ) -> Option<Result<Box<dyn Task<Output = Flown> + 'a>, Cause>> {
+        let flight = Flight::begin(self, asks.to_vec(), deadline);
+        Some(flight.map(|flight| Box::new(flight) as _))
     }
 
     fn put(

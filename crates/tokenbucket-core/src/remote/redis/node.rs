@@ -78,7 +78,7 @@ impl Node {
         &self,
         is_member: bool,
         deadline: Timestamp,
-        exchange: impl FnOnce(&mut Line<'_>) -> Result<R, Cause>,
+        exchange: impl FnOnce(&mut Line) -> Result<R, Cause>,
     ) -> Result<R, Cause> {
         let exchanged = self.connection(deadline).and_then(|mut line| {
             let answer = exchange(&mut line)?;
@@ -94,10 +94,9 @@ impl Node {
     pub fn conclude<R>(
         &self,
         is_member: bool,
-        exchanged: Result<(R, Line<'_>), Cause>,
+        exchanged: Result<(R, Line), Cause>,
     ) -> Result<R, Cause> {
-        let is_usable =
-            |line: &Line<'_>| line.refusal.is_none_or(|code| is_member && code == "MOVED");
+        let is_usable = |line: &Line| line.refusal.is_none_or(|code| is_member && code == "MOVED");
         let is_suspect = !matches!(&exchanged, Ok((_, line)) if is_usable(line));
         if self.is_suspect() != is_suspect {
             self.is_suspect.store(is_suspect, Relaxed);
@@ -127,19 +126,7 @@ impl Node {
     /// Converts an error of the server.
     #[must_use]
     pub fn refused(&self, error: &ServerError) -> Cause {
-        let (code, details) = parts(error);
-        let text = format!("{code} {details}");
-        // Before authentication, Redis rejects a command of more than ten words with this error.
-        let text = if text.contains("unauthenticated multibulk length") {
-            "NOAUTH Authentication required."
-        } else {
-            text.trim()
-        };
-        // Redis 5 does not know KEEPTTL, and sets no error code of its own for that.
-        if text.contains("user_script") && text.contains("syntax error") {
-            return Cause::Unsupported("too old: Redis 6.0 or later is needed");
-        }
-        Cause::refused(text, self.dsn.password.as_ref())
+        refused(&self.dsn, error)
     }
 
     /// Takes an idle connection that is still open.
@@ -155,14 +142,14 @@ impl Node {
     }
 
     /// Takes an idle connection for a call.
-    pub fn idle_line(&self, deadline: Timestamp) -> Option<Line<'_>> {
+    pub fn idle_line(&self, deadline: Timestamp) -> Option<Line> {
         let channel = self.idle(deadline)?;
-        Some(Line::new(self, channel, Vec::new()))
+        Some(Line::new(Arc::clone(&self.dsn), channel, Vec::new()))
     }
 
     /// Returns the line of a new connection, which begins with the login.
-    pub fn new_line(&self, channel: Box<dyn Channel>) -> Line<'_> {
-        Line::new(self, channel, greeting(&self.dsn))
+    pub fn new_line(&self, channel: Box<dyn Channel>) -> Line {
+        Line::new(Arc::clone(&self.dsn), channel, greeting(&self.dsn))
     }
 
     /// Creates the TLS session of a new connection; `None` without TLS.
@@ -177,7 +164,11 @@ impl Node {
         Ok(session.transpose()?)
     }
 
-    fn connection(&self, deadline: Timestamp) -> Result<Line<'_>, Cause> {
+    /// Connects, or takes an idle connection.
+    ///
+    /// # Errors
+    /// Returns an error of connecting.
+    pub fn connection(&self, deadline: Timestamp) -> Result<Line, Cause> {
         if let Some(line) = self.idle_line(deadline) {
             return Ok(line);
         }
@@ -199,6 +190,23 @@ pub fn server(dsn: &Dsn) -> Server {
     // A connection uses nothing but its DSN. So callers share a breaker only if every option that
     // could make all calls of one of them fail is the same.
     Server::new(identity.as_bytes(), name).with_access(dsn)
+}
+
+/// Converts an error of the server at `dsn`.
+fn refused(dsn: &Dsn, error: &ServerError) -> Cause {
+    let (code, details) = parts(error);
+    let text = format!("{code} {details}");
+    // Before authentication, Redis rejects a command of more than ten words with this error.
+    let text = if text.contains("unauthenticated multibulk length") {
+        "NOAUTH Authentication required."
+    } else {
+        text.trim()
+    };
+    // Redis 5 does not know KEEPTTL, and sets no error code of its own for that.
+    if text.contains("user_script") && text.contains("syntax error") {
+        return Cause::Unsupported("too old: Redis 6.0 or later is needed");
+    }
+    Cause::refused(text, dsn.password.as_ref())
 }
 
 /// Returns the commands that a new connection begins with.
@@ -243,8 +251,8 @@ fn parts(error: &ServerError) -> (&str, &str) {
 }
 
 /// A connection during one call.
-pub struct Line<'n> {
-    node: &'n Node,
+pub struct Line {
+    dsn: Arc<Dsn>,
     channel: Box<dyn Channel>,
     /// The commands that must be sent first, because the connection is new.
     greeting: Vec<Cmd>,
@@ -252,10 +260,10 @@ pub struct Line<'n> {
     refusal: Option<&'static str>,
 }
 
-impl<'n> Line<'n> {
-    const fn new(node: &'n Node, channel: Box<dyn Channel>, greeting: Vec<Cmd>) -> Self {
+impl Line {
+    const fn new(dsn: Arc<Dsn>, channel: Box<dyn Channel>, greeting: Vec<Cmd>) -> Self {
         Self {
-            node,
+            dsn,
             channel,
             greeting,
             refusal: None,
@@ -277,12 +285,21 @@ impl<'n> Line<'n> {
         commands: &[Cmd],
         each: impl FnMut(usize, Value),
     ) -> Result<(), Cause> {
-        if self.node.dsn.database != 0 && !self.greeting.is_empty() {
+        self.log_in()?;
+        self.send(commands, each)
+    }
+
+    /// Logs in on a new connection if that must not wait for the next commands.
+    ///
+    /// # Errors
+    /// Fails like [`Line::exchange`].
+    pub fn log_in(&mut self) -> Result<(), Cause> {
+        if self.dsn.database != 0 && !self.greeting.is_empty() {
             // Send these commands separately, because the script must not run on another database
             // if the server refuses the database of the DSN.
             self.send(&[], |_, _| ())?;
         }
-        self.send(commands, each)
+        Ok(())
     }
 
     fn send(&mut self, commands: &[Cmd], each: impl FnMut(usize, Value)) -> Result<(), Cause> {
@@ -327,7 +344,7 @@ impl<'n> Line<'n> {
         let mut replies = Replying { channel, error };
         for _ in 0..greeted {
             if let Value::ServerError(error) = replies.next(&mut parser)? {
-                return Err(self.node.refused(&error));
+                return Err(refused(&self.dsn, &error));
             }
         }
         for place in 0..count {
@@ -353,7 +370,7 @@ impl<'n> Line<'n> {
     fn last_words(&mut self) -> Option<Cause> {
         let (channel, error) = (&mut *self.channel, None);
         match (Replying { channel, error }).next(&mut Parser::new()) {
-            Ok(Value::ServerError(error)) => Some(self.node.refused(&error)),
+            Ok(Value::ServerError(error)) => Some(refused(&self.dsn, &error)),
             _ => None,
         }
     }

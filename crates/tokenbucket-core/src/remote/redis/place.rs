@@ -20,7 +20,7 @@ use super::node::{Node, server};
 use super::sentinel::{self, Report};
 use super::survey;
 use crate::clock::{TICKS_PER_SECOND, Ticks, Timestamp, boot_clock};
-use crate::remote::race::Race;
+use crate::remote::race::{self, Race};
 use crate::remote::{Cause, Server};
 use parking_lot::Mutex;
 use redis::{Cmd, Value, cmd};
@@ -182,9 +182,10 @@ impl Place {
         } else {
             deadline
         };
-        let commands = question(&fleet.kind);
+        let commands = question(&fleet.kind).into();
         let questions = |guide| survey::questions(guide, &commands, deadline);
-        let mut race = Race::new(guides.iter().flat_map(questions), guides.len(), deadline);
+        let head_start = race::head_start(guides.len(), deadline);
+        let mut race = Race::new(guides.iter().flat_map(questions), head_start, deadline);
         let (mut first, mut best) = (None, None);
         while let Some((guide, replies)) = race.next() {
             let replies = replies.inspect_err(|_| guide.suspect());
@@ -254,7 +255,7 @@ impl Place {
                 known.replace(map.slots, map.endpoints.into_iter().map(at));
                 known.list_guides(&fleet.guides);
                 if has_gaps {
-                    // Another server may know the addresses that this one does not know.
+                    // Another server may know the servers that this one does not know.
                     known.ask_last(guide);
                 } else {
                     known.ask_first(guide);

@@ -122,7 +122,7 @@ impl Redis {
             None => (self.place.node(key).ok_or(Cause::Unserved)?, false),
         };
         for repeats in 0.. {
-            let send = |line: &mut Line<'_>| {
+            let send = |line: &mut Line| {
                 let mut reply = Value::Nil;
                 let calls = [(keys, arguments)];
                 invoke(line, script, &calls, asks, |_, value| reply = value)?;
@@ -141,30 +141,27 @@ impl Redis {
         Err(Cause::Timeout)
     }
 
-    /// Runs a script once for the keys and arguments of each call, in one pipeline. Passes each
-    /// reply to `done`, with the index of its call. All keys must be on one server, which is not a
-    /// member of a cluster. See [`Redis::run`].
+    /// Runs a script once for the keys and arguments of each call, in one pipeline to one server.
+    /// Passes each reply, which may be an error, to `done` with the index of its call.
     ///
     /// # Errors
     /// Fails if the server failed. It is unknown whether the calls without a reply were executed.
-    pub fn run_each<'s, K: AsRef<[u8]>, A: AsRef<[Argument<'s>]>>(
+    pub(super) fn run_each<'s, K: AsRef<[u8]>, A: AsRef<[Argument<'s>]>>(
         &self,
+        node: &Node,
         script: &Script,
         calls: &[Call<'_, K, A>],
         deadline: Timestamp,
-        mut done: impl FnMut(usize, Result<Value, Cause>),
+        done: impl FnMut(usize, Value),
     ) -> Result<(), Cause> {
-        let node = self.place.node(b"");
-        let node = node.ok_or(Cause::Unserved)?;
-        node.with(false, deadline, |line| {
-            invoke(line, script, calls, false, |index, value| {
-                done(index, read(&node, script, value));
-            })
+        node.with(self.place.dsn.is_cluster(), deadline, |line| {
+            invoke(line, script, calls, false, done)
         })
     }
 
     /// Returns the server on which a refused command must be repeated, and true if that server
-    /// needs ASKING. Returns `None` if the command must not be repeated.
+    /// needs ASKING. Returns `None` if the command must not be repeated. Waits if the same server
+    /// may accept the command soon.
     fn hop(
         &self,
         key: &[u8],
@@ -172,17 +169,28 @@ impl Redis {
         value: &Value,
         deadline: Timestamp,
     ) -> Option<(Arc<Node>, bool)> {
+        let waits =
+            self.place.dsn.is_cluster() && matches!(code(value), "TRYAGAIN" | "CLUSTERDOWN");
+        if waits && !pause(deadline) {
+            return None;
+        }
+        self.elsewhere(key, node, value)
+    }
+
+    /// Does the same as [`Redis::hop`] and never waits.
+    pub(super) fn elsewhere(
+        &self,
+        key: &[u8],
+        node: &Arc<Node>,
+        value: &Value,
+    ) -> Option<(Arc<Node>, bool)> {
         let Value::ServerError(error) = value else {
             return None;
         };
         match error.code() {
             "TRYAGAIN" | "CLUSTERDOWN" if self.place.dsn.is_cluster() => {
-                pause(deadline).then(|| {
-                    (
-                        self.place.node(key).unwrap_or_else(|| Arc::clone(node)),
-                        false,
-                    )
-                })
+                let node = self.place.node(key).unwrap_or_else(|| Arc::clone(node));
+                Some((node, false))
             }
             code => self.place.redirect(key, node, code, error.details()?),
         }
@@ -200,7 +208,7 @@ fn pause(deadline: Timestamp) -> bool {
 /// if the server does not have it. `asking` goes before a command that a server gets because of
 /// ASK.
 fn invoke<'s, K: AsRef<[u8]>, A: AsRef<[Argument<'s>]>>(
-    line: &mut Line<'_>,
+    line: &mut Line,
     script: &Script,
     calls: &[Call<'_, K, A>],
     asking: bool,
@@ -235,7 +243,7 @@ fn invoke<'s, K: AsRef<[u8]>, A: AsRef<[Argument<'s>]>>(
 }
 
 /// Returns the command that runs a script, by its text or by its hash.
-fn invocation<K: AsRef<[u8]>>(
+pub fn invocation<K: AsRef<[u8]>>(
     script: &Script,
     sends_text: bool,
     keys: &[K],
@@ -262,7 +270,7 @@ fn invocation<K: AsRef<[u8]>>(
 }
 
 /// Converts an error of a script or a server.
-fn read(node: &Node, script: &Script, value: Value) -> Result<Value, Cause> {
+pub fn read(node: &Node, script: &Script, value: Value) -> Result<Value, Cause> {
     match value {
         Value::ServerError(error) if matches!(error.code(), "TOKENBUCKET" | "WRONGTYPE") => {
             Err(Cause::Record)

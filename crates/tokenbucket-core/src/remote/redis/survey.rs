@@ -14,23 +14,24 @@ use redis::{Cmd, Value};
 use rustix::event::{PollFd, PollFlags};
 use rustls::{ClientConnection, StreamOwned};
 use std::net::SocketAddr;
+use std::rc::Rc;
 use std::sync::Arc;
 
 /// A question to one server at one of its addresses.
-pub struct Question<'a> {
-    node: &'a Arc<Node>,
-    commands: &'a [Cmd],
+pub struct Question {
+    node: Arc<Node>,
+    commands: Rc<[Cmd]>,
     deadline: Timestamp,
-    state: State<'a>,
+    state: State,
 }
 
-enum State<'a> {
+enum State {
     /// The connection is being established.
     Connecting(Stream),
     /// The reply to a message of the TLS handshake is missing.
     Shaking(Box<ClientConnection>, Stream),
     /// The commands were sent, after this number of other commands.
-    Sent(Line<'a>, usize),
+    Sent(Line, usize),
     /// The question has ended.
     Over,
 }
@@ -39,15 +40,9 @@ enum State<'a> {
 /// begins when it is taken from the iterator.
 pub fn questions<'a>(
     node: &'a Arc<Node>,
-    commands: &'a [Cmd],
+    commands: &'a Rc<[Cmd]>,
     deadline: Timestamp,
-) -> impl Iterator<Item = (&'a Arc<Node>, Result<Question<'a>, Cause>)> {
-    let question = move |state| Question {
-        node,
-        commands,
-        deadline,
-        state,
-    };
+) -> impl Iterator<Item = (&'a Arc<Node>, Result<Question, Cause>)> {
     let line = node.idle_line(deadline);
     let found = if line.is_some() {
         Ok(Vec::new())
@@ -60,18 +55,38 @@ pub fn questions<'a>(
     };
     let asked = line
         .into_iter()
-        .map(move |line| sent(line, commands).map(question));
-    let connecting = addresses.into_iter().map(move |address| {
-        let stream = Stream::begin(address, deadline).inspect_err(|_| forget(node))?;
-        Ok(question(State::Connecting(stream)))
-    });
+        .map(move |line| Question::on(node, line, commands, deadline));
+    let connecting = addresses
+        .into_iter()
+        .map(move |address| Question::at(node, address, commands, deadline));
     asked
         .chain(failed)
         .chain(connecting)
         .map(move |begun| (node, begun))
 }
 
-/// Returns the addresses of a server. Servers of fleets do not listen on sockets of Unix.
+/// Begins a question to a server in the way that waits least. A server with several addresses, or
+/// with a database that must be selected first, is waited for if there is no idle connection.
+///
+/// # Errors
+/// Returns an error of connecting.
+pub fn question(
+    node: &Arc<Node>,
+    commands: &Rc<[Cmd]>,
+    deadline: Timestamp,
+) -> Result<Question, Cause> {
+    if let Some(line) = node.idle_line(deadline) {
+        return Question::on(node, line, commands, deadline);
+    }
+    if let ([address], 0) = (&addresses(node, deadline)?[..], node.dsn.database) {
+        return Question::at(node, *address, commands, deadline);
+    }
+    let mut line = node.connection(deadline)?;
+    line.log_in()?;
+    Question::on(node, line, commands, deadline)
+}
+
+/// Returns the addresses of a server; none for a Unix socket, on which no fleet listens.
 fn addresses(node: &Node, deadline: Timestamp) -> Result<Vec<SocketAddr>, Cause> {
     match &node.dsn.endpoint {
         Endpoint::Tcp { host, port } => {
@@ -89,28 +104,63 @@ fn forget(node: &Node) {
 }
 
 /// Sends the commands on a connection.
-fn sent<'a>(mut line: Line<'a>, commands: &[Cmd]) -> Result<State<'a>, Cause> {
+fn sent(mut line: Line, commands: &[Cmd]) -> Result<State, Cause> {
     let greeted = line.write(commands)?;
     Ok(State::Sent(line, greeted))
 }
 
-impl<'a> Question<'a> {
+impl Question {
+    /// Sends the commands on a connection.
+    fn on(
+        node: &Arc<Node>,
+        line: Line,
+        commands: &Rc<[Cmd]>,
+        deadline: Timestamp,
+    ) -> Result<Self, Cause> {
+        let state = sent(line, commands)?;
+        let (node, commands) = (Arc::clone(node), Rc::clone(commands));
+        Ok(Self {
+            node,
+            commands,
+            deadline,
+            state,
+        })
+    }
+
+    /// Begins to connect to an address of the server.
+    fn at(
+        node: &Arc<Node>,
+        address: SocketAddr,
+        commands: &Rc<[Cmd]>,
+        deadline: Timestamp,
+    ) -> Result<Self, Cause> {
+        let stream = Stream::begin(address, deadline).inspect_err(|_| forget(node))?;
+        let state = State::Connecting(stream);
+        let (node, commands) = (Arc::clone(node), Rc::clone(commands));
+        Ok(Self {
+            node,
+            commands,
+            deadline,
+            state,
+        })
+    }
+
     /// Continues the handshake as far as possible without waiting.
     fn shake(
         &self,
         mut session: Box<ClientConnection>,
         mut stream: Stream,
-    ) -> Result<State<'a>, Cause> {
+    ) -> Result<State, Cause> {
         tls::flush(&mut session, &mut stream)?;
         if session.is_handshaking() {
             return Ok(State::Shaking(session, stream));
         }
         let channel = StreamOwned::new(*session, stream);
-        sent(self.node.new_line(Box::new(channel)), self.commands)
+        sent(self.node.new_line(Box::new(channel)), &self.commands)
     }
 
     /// Reads the replies. The first part of them has arrived.
-    fn replies(&self, mut line: Line<'a>, greeted: usize) -> Result<Vec<Value>, Cause> {
+    fn replies(&self, mut line: Line, greeted: usize) -> Result<Vec<Value>, Cause> {
         // The other questions wait meanwhile, so a server that stops in the middle gets a part of
         // the time.
         line.set_deadline(boot_clock().midpoint(self.deadline));
@@ -120,7 +170,7 @@ impl<'a> Question<'a> {
     }
 }
 
-impl Task for Question<'_> {
+impl Task for Question {
     type Output = Vec<Value>;
 
     fn waits_for(&self) -> Option<PollFd<'_>> {
@@ -136,10 +186,10 @@ impl Task for Question<'_> {
     fn advance(&mut self) -> Result<Option<Vec<Value>>, Cause> {
         self.state = match std::mem::replace(&mut self.state, State::Over) {
             State::Connecting(stream) => {
-                stream.established().inspect_err(|_| forget(self.node))?;
+                stream.established().inspect_err(|_| forget(&self.node))?;
                 match self.node.tls()? {
                     Some(session) => self.shake(Box::new(session), stream)?,
-                    None => sent(self.node.new_line(Box::new(stream)), self.commands)?,
+                    None => sent(self.node.new_line(Box::new(stream)), &self.commands)?,
                 }
             }
             State::Shaking(mut session, mut stream) => {
