@@ -1,9 +1,10 @@
 --TEST--
-On MySQL, a decision keeps the last insert id of the application
+A call keeps the last insert id of the application
 --EXTENSIONS--
 mysqlnd
 pdo
 pdo_mysql
+pdo_sqlite
 --FILE--
 <?php
 require __DIR__ . '/../../testkit/php/check.php';
@@ -22,10 +23,25 @@ foreach ([true, false] as $emulated) {
     $empty = $bucket(1);
     $empty->consume();
     $number = 0;
+    // The greatest ids are in the range of the replies that decisions leave in lastInsertId().
+    foreach (['9223372036854775807', '4611686018427387904'] as $id) {
+        $db->exec('CREATE TABLE far (id bigint UNSIGNED AUTO_INCREMENT PRIMARY KEY) ENGINE=InnoDB');
+        $bucket()->consume();
+        $db->exec("INSERT INTO far VALUES ($id)");
+        $bucket()->consume();
+        check($db->lastInsertId() === $id, "a great id: " . $db->lastInsertId());
+        $db->exec('DROP TABLE far');
+    }
     foreach ([
         'a new bucket' => fn () => check($bucket()->consume(), 'granted'),
         'a grant' => fn () => check($full->consume(), 'granted'),
         'a denial' => fn () => check(!$empty->consume(), 'denied'),
+        'peek()' => fn () => check(!$empty->peek()->allowed, 'nothing left'),
+        'refund() and reset()' => function () use ($bucket) {
+            $other = $bucket();
+            $other->refund();
+            $other->reset();
+        },
         'several decisions' => fn () => check($full->consume() && !$empty->consume(), 'one of each'),
         'attemptAll()' => fn () => check(!TokenBucket::attemptAll([$full, $empty])->allowed, 'denied'),
         'in a transaction' => function () use ($db, $bucket, &$number) {
@@ -37,9 +53,9 @@ foreach ([true, false] as $emulated) {
         $number++;
         $db->exec('INSERT INTO parent VALUES ()');
         $decide();
-        // PDO forgets the id after a statement that creates none, such as a look at a bucket or a
+        // PDO forgets the id after a statement of the application that creates none, such as a
         // commit.
-        $expected = in_array($what, ['attemptAll()', 'in a transaction'], true) ? '0' : "$number";
+        $expected = $what === 'in a transaction' ? '0' : "$number";
         check($db->lastInsertId() === $expected, "$what: " . $db->lastInsertId());
         $db->exec('INSERT INTO child VALUES (LAST_INSERT_ID())');
         check($db->query('SELECT MAX(parent) FROM child')->fetchColumn() == $number, "$what: the server's id");
@@ -51,6 +67,22 @@ foreach ([true, false] as $emulated) {
     $full->consume(0);
     check($questions() === $before, 'no other statement');
 }
+
+// On SQLite, the first call inserts a row. prepare() creates a table.
+$server = SqliteFile::start();
+$db = $server->connect();
+$db->exec('CREATE TABLE parent (id integer PRIMARY KEY)');
+$db->exec('INSERT INTO parent VALUES (77)');
+$storage = new TokenBucketStoragePDO($db, 'limits');
+$storage->prepare();
+$bucket = new TokenBucket($storage, 'b', 3, 0.001);
+foreach (['consume', 'attempt', 'peek', 'refund', 'reset'] as $method) {
+    $bucket->$method();
+    check($db->lastInsertId() === '77', "sqlite, $method(): " . $db->lastInsertId());
+}
+$storage->bootstrap('c', microtime(true));
+TokenBucket::attemptAll([new TokenBucket($storage, 'd', 3, 0.001), new TokenBucket($storage, 'e', 3, 0.001)]);
+check($db->lastInsertId() === '77', 'sqlite, others: ' . $db->lastInsertId());
 echo "done\n";
 ?>
 --EXPECT--

@@ -82,8 +82,8 @@ install_for_build() {
 
 # util-linux contains setpriv. openssl is the client in the tests of servers with TLS.
 install_for_test() {
-    install_packages "${build[@]}" "${peers[@]}" "${servers[@]}" "${clients[@]}" "${monitoring[@]}" php8.2-memcache php8.2-fpm php8.2-cgi \
-        libapache2-mod-php8.2 apache2-bin strace faketime valgrind openssl util-linux
+    install_packages "${build[@]}" "${peers[@]}" "${servers[@]}" pgbouncer "${clients[@]}" "${monitoring[@]}" php8.2-memcache php8.2-fpm \
+        php8.2-cgi libapache2-mod-php8.2 apache2-bin strace faketime valgrind openssl util-linux
 }
 
 # apache2-utils contains ab.

@@ -75,6 +75,14 @@ pub trait Storage: Any + Debug {
         Ok(())
     }
 
+    /// Undoes a step of the running call, because another step of the call was denied or failed.
+    ///
+    /// # Errors
+    /// Fails as [`Storage::take`] does.
+    fn undo(&self, key: Key<'_>, put: &Put, fell_back: bool) -> Result<(), Thrown> {
+        self.give_back(key, put, fell_back)
+    }
+
     /// Implements `prepare()` of the interface. Most storages have nothing to prepare.
     ///
     /// # Errors

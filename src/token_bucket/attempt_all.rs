@@ -181,7 +181,7 @@ impl Batch for Calls<'_> {
         let (storage, key) = (self.storages[index], self.questions[index].plan.key());
         // Another storage may have thrown an exception. While an exception is pending, no method of
         // PDO can be called.
-        throw::aside(|| storage.give_back(key, &taken.give_back(), self.fell_back[index]))
+        throw::aside(|| storage.undo(key, &taken.give_back(), self.fell_back[index]))
     }
 }
 

@@ -102,7 +102,7 @@ impl<'a> Calls<'a> {
                 continue;
             };
             // While an exception is pending, no method of PDO can be called.
-            throw::aside(|| storage.give_back(question.plan.key(), &put, *fell_back)).ok();
+            throw::aside(|| storage.undo(question.plan.key(), &put, *fell_back)).ok();
         }
     }
 }

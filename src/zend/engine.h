@@ -27,4 +27,9 @@ AT(pdo_dbh_t, data_source, 40);
 AT(pdo_dbh_t, data_source_len, 48);
 AT(pdo_dbh_object_t, inner, 0);
 AT(pdo_dbh_object_t, std, 8);
+AT(pdo_driver_t, driver_name, 0);
+/* This offset differs between releases. */
+enum { PDO_DRIVER_AT = offsetof(pdo_dbh_t, driver) };
+#else
+enum { PDO_DRIVER_AT = 0 };
 #endif

@@ -136,6 +136,51 @@ final class PostgreSqlServer extends SqlServer
     }
 }
 
+/**
+ * PgBouncer in front of a PostgreSQL server, with one connection for all clients. The server's
+ * connection goes to another client after each transaction.
+ */
+final class PgBouncer extends SqlServer
+{
+    // PgBouncer always uses this name for its socket.
+    protected const SOCKET = '.s.PGSQL.6432';
+    protected const USER = 'postgres';
+
+    private static string $server;
+
+    public static function before(PostgreSqlServer $server): self
+    {
+        self::$server = $server->folder;
+        return self::start();
+    }
+
+    public static function is_installed(): bool
+    {
+        return is_executable('/usr/sbin/pgbouncer');
+    }
+
+    public function dsn(): string
+    {
+        return "pgsql:host=$this->folder;port=6432;dbname=postgres";
+    }
+
+    protected function initialise(string $data): array
+    {
+        return ['true'];
+    }
+
+    protected function arguments(int $port): array
+    {
+        file_put_contents("$this->folder/pgbouncer.ini", implode("\n", [
+            '[databases]', 'postgres = host=' . self::$server . ' user=postgres',
+            '[pgbouncer]', 'listen_addr =', "unix_socket_dir = $this->folder", 'auth_type = any',
+            'pool_mode = transaction', 'default_pool_size = 1', 'server_reset_query = DISCARD ALL',
+            'server_reset_query_always = 1', ...$this->options,
+        ]));
+        return ['/usr/sbin/pgbouncer', '-q', "$this->folder/pgbouncer.ini"];
+    }
+}
+
 /** A SQLite file that is removed when the test ends. */
 final class SqliteFile
 {

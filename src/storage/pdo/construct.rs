@@ -81,6 +81,9 @@ fn make(
         identity,
         is_known,
         settings,
+        sqlite: Some(dialect)
+            .filter(|it| *it == Dialect::Sqlite)
+            .and_then(|_| pdo::Sqlite::find()),
         table,
     };
     // This also fails if PHP code that ran in the calls of PDO has constructed this object.

@@ -6,6 +6,7 @@
 //! of its property slot. If the PHP code calls this storage again, that call prepares another
 //! statement.
 
+use super::session;
 use super::state::{DB, Made, PdoStorage, slot};
 use crate::zend::invoke::{self, Method};
 use crate::zend::{Kept, Obj, Object, Thrown, Zval, throw, value};
@@ -21,6 +22,7 @@ const ATTR_DRIVER_NAME: i64 = 16;
 const PARAM_INT: i64 = 1;
 const PARAM_STR: i64 = 2;
 const FETCH_NUM: i64 = 3;
+const PGSQL_ATTR_DISABLE_PREPARES: &[u8] = b"1000";
 
 /// The most repeats of a statement that the database rolled back because of concurrent statements.
 const TRIES: u32 = 100;
@@ -31,12 +33,12 @@ pub struct Database<'a> {
     pub object: &'a Object<PdoStorage>,
     pub made: &'a Made,
     pub db: Kept,
-    /// True if the caller had a transaction open when the call began. Always false on `SQLite`.
+    /// True if the caller had a transaction open when the call began.
     pub in_transaction: bool,
     /// The last exception that PDO threw.
     caught: RefCell<Option<Kept>>,
-    /// True if the database rolled back the last failed statement as a whole.
-    undone: Cell<bool>,
+    /// The kind of the last failure of PDO.
+    pub failure: Cell<Option<Failure>>,
 }
 
 /// An age in microseconds that is longer than any span. A bucket that was empty then is full.
@@ -138,25 +140,26 @@ impl<'a> Database<'a> {
         let pdo = value::object(&db).ok_or_else(|| {
             throw::error("The TokenBucketStoragePDO object has lost its connection")
         })?;
-        // On SQLite, PDO does not report a transaction that a statement began. The flag is not
-        // needed there, because the denial cache is off and no statement is repeated.
-        let in_transaction = made.dialect != Dialect::Sqlite && {
-            let answer = invoke::method(pdo, "intransaction", &mut [])?;
-            value::is_truthy(&answer)
-        };
+        let in_transaction = session::in_transaction(pdo, made)?;
+        session::begin(&db);
         Ok(Self {
             object,
             made,
             db: db.into(),
             in_transaction,
             caught: RefCell::default(),
-            undone: Cell::new(false),
+            failure: Cell::new(None),
         })
     }
 
     /// Returns the last exception of PDO and forgets it.
     pub fn caught(&self) -> Option<Kept> {
         self.caught.take()
+    }
+
+    /// Sets the exception that [`Database::caught`] returns.
+    pub fn keep(&self, caught: Option<Kept>) {
+        drop(self.caught.replace(caught));
     }
 
     /// Calls a method of PDO that returns false when it fails. Converts that, or an exception, to a
@@ -175,20 +178,41 @@ impl<'a> Database<'a> {
 
     /// Runs `query` and applies `read` to its statement. Repeats the statement if the database
     /// rolled it back because of concurrent statements. Does not repeat it in a transaction of the
-    /// caller, because the transaction was rolled back, too.
+    /// caller, because the transaction was rolled back, too. Prepares it again if the server has
+    /// forgotten it.
     pub fn ask<R>(
         &self,
         query: Query,
         values: &Values<'_>,
         read: impl Fn(&Zval) -> Result<R, Cause>,
     ) -> Result<R, Cause> {
+        let id = self.last_insert_id()?;
+        let answer = self.repeat(query, values, &read);
+        let kept = self.restore(id, answer.is_ok());
+        let answer = answer.and_then(|answer| kept.map(|()| answer));
+        answer.map_err(|cause| self.settle(cause))
+    }
+
+    fn repeat<R>(
+        &self,
+        query: Query,
+        values: &Values<'_>,
+        read: &impl Fn(&Zval) -> Result<R, Cause>,
+    ) -> Result<R, Cause> {
         let mut tries = 0;
         loop {
-            self.undone.set(false);
-            match self.run(query, values, &read) {
-                Err(_) if self.undone.get() && !self.in_transaction && tries < TRIES => tries += 1,
-                answer => return answer,
+            self.failure.set(None);
+            let answer = self.run(query, values, read);
+            let answer = answer.and_then(|answer| self.close().map(|()| answer));
+            let again = match self.failure.get() {
+                Some(Failure::Undone) => !self.in_transaction,
+                Some(Failure::Unprepared) => true,
+                _ => false,
+            };
+            if answer.is_ok() || !again || tries == TRIES {
+                return answer;
             }
+            tries += 1;
         }
     }
 
@@ -205,10 +229,7 @@ impl<'a> Database<'a> {
                 self.object.set_property(slot, Zval::null());
                 kept.into()
             }
-            _ => {
-                let text = value::of_bytes(text.text.as_bytes());
-                self.call(&self.db, "prepare", &mut [text])?
-            }
+            _ => self.prepare(&text.text)?,
         };
         let object = value::object(&statement).ok_or(Cause::Caller("no statement"))?;
         let bind_value = Method::of(object, "bindvalue").map_err(|_| Cause::Thrown)?;
@@ -233,6 +254,19 @@ impl<'a> Database<'a> {
             self.object.set_property(slot, statement.into_zval());
         }
         Ok(answer)
+    }
+
+    /// Prepares a statement. On `PostgreSQL`, the server must not keep it: behind a connection pool
+    /// the next execution may run on another connection, and the release of the statement sends
+    /// `DEALLOCATE`, which can fail and abort a transaction of the caller.
+    fn prepare(&self, text: &str) -> Result<Kept, Cause> {
+        let text = value::of_bytes(text.as_bytes());
+        if self.made.dialect != Dialect::PgSql {
+            return self.call(&self.db, "prepare", &mut [text]);
+        }
+        let mut options = value::of_list([]).ok_or(Cause::Caller("no memory"))?;
+        value::insert(&mut options, PGSQL_ATTR_DISABLE_PREPARES, int(1));
+        self.call(&self.db, "prepare", &mut [text, options])
     }
 
     /// Returns the next row, or `None` after the last row.
@@ -290,7 +324,7 @@ impl<'a> Database<'a> {
             {
                 message = String::from_utf8_lossy(value::bytes(&said)).into_owned();
             }
-            drop(self.caught.replace(Some(caught.into())));
+            self.keep(Some(caught.into()));
         }
         let Ok(info) = invoke::method(on, "errorinfo", &mut []) else {
             return Cause::Thrown;
@@ -314,7 +348,7 @@ impl<'a> Database<'a> {
         } else {
             shortened(message)
         };
-        self.undone.set(failure == Failure::Undone);
+        self.failure.set(Some(failure));
         // The storage does not reconnect, so every call on a lost connection fails. Only the first
         // of these failures is evidence about the server.
         match failure {

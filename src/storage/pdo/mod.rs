@@ -7,6 +7,7 @@
 
 mod construct;
 mod database;
+mod session;
 mod state;
 mod transport;
 mod upkeep;
@@ -48,6 +49,15 @@ impl Storage for Object<PdoStorage> {
     fn put(&self, key: Key<'_>, put: &Put) -> Result<bool, Thrown> {
         let answer = with(self, |remote| remote.put(key, put).map(Answer::with_origin))?;
         Ok(answer.1)
+    }
+
+    /// Does nothing if the takes were in a transaction that is lost, because they are undone.
+    fn undo(&self, key: Key<'_>, put: &Put, fell_back: bool) -> Result<(), Thrown> {
+        let db = self.copy_property(DB);
+        if !fell_back && session::is_lost(&db) {
+            return Ok(());
+        }
+        self.give_back(key, put, fell_back)
     }
 
     fn contains(&self, key: Key<'_>) -> Result<bool, Thrown> {

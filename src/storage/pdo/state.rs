@@ -2,6 +2,7 @@
 
 use crate::classes::TOKEN_BUCKET_STORAGE_PDO;
 use crate::storage::proposals::Proposals;
+use crate::zend::pdo::Sqlite;
 use crate::zend::{Class, State};
 use std::cell::{Cell, OnceCell};
 use std::sync::Arc;
@@ -42,6 +43,8 @@ pub struct Made {
     pub is_known: bool,
     pub hasher: KeyHasher,
     pub settings: Settings,
+    /// The functions of the `SQLite` library, if the driver is `sqlite`.
+    pub sqlite: Option<Sqlite>,
 }
 
 impl State for PdoStorage {

@@ -1,11 +1,12 @@
 //! Runs steps and other changes as statements, and reads the numbers that they return.
 
 use super::database::{Database, LONG_AGO, Values, number};
+use super::session;
 use super::state::PdoStorage;
 use crate::segment;
 use crate::storage::arguments;
 use crate::storage::remote::tell;
-use crate::zend::{Kept, Object, Thrown, throw, value};
+use crate::zend::{Kept, Object, Thrown, throw};
 use std::sync::Arc;
 use tokenbucket_core::clock;
 use tokenbucket_core::remote::{
@@ -179,19 +180,7 @@ impl Database<'_> {
         Ok((now, known(state, now)?))
     }
 
-    /// Runs a step on `MySQL`. Keeps the last insert id of the application if the statement before
-    /// the step created one. Reading that id takes no round trip, but restoring it takes one.
     fn take_mysql(&self, query: Query, values: Values<'_>) -> Result<Reply, Cause> {
-        let id = self.call(&self.db, "lastinsertid", &mut [])?;
-        let reply = self.ask_mysql(query, values)?;
-        if let Some(id) = number(&id).filter(|&id| reply::is_of_application(id)) {
-            let text = value::of_bytes(reply::restore(&self.made.table, id).as_bytes());
-            self.call(&self.db, "exec", &mut [text])?;
-        }
-        Ok(reply)
-    }
-
-    fn ask_mysql(&self, query: Query, values: Values<'_>) -> Result<Reply, Cause> {
         let call = self.object.calls.get();
         self.object.calls.set(call.wrapping_add(1));
         let tag = reply::tag(call);
@@ -200,8 +189,9 @@ impl Database<'_> {
         let now = boot_clock();
         let answer = self.ask(query, &Values { tag, ..values }, |_| {
             let id = self.call(&self.db, "lastinsertid", &mut [])?;
-            number(&id)
-                .and_then(|id| reply::answer(id, tag))
+            let id = number(&id);
+            session::note_reply(id);
+            id.and_then(|id| reply::answer(id, tag))
                 .ok_or(Cause::Caller("the last insert id is not of this statement"))
         })?;
         let granted = answer.granted || (query == Query::Take && answer.age >= values.cost);

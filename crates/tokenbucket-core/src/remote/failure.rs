@@ -76,6 +76,10 @@ pub enum Cause {
     /// The caller's own code threw an exception during the call to the store.
     #[error("an exception was thrown meanwhile")]
     Thrown,
+    /// The failure ended the transaction that the caller had open, or made it impossible to commit.
+    /// Every policy throws this cause, because a caller that goes on would lose its own changes.
+    #[error("{0}; the open transaction cannot be committed")]
+    Transaction(Box<Self>),
     /// The server replied that another server keeps the record now. It did not execute the request.
     #[error("redirected too often")]
     Redirected {
@@ -109,6 +113,7 @@ impl Cause {
     #[must_use]
     pub fn blame(&self) -> Blame {
         match self {
+            Self::Transaction(cause) => cause.blame(),
             Self::Record | Self::Statement(_) | Self::Redirected { .. } => Blame::Request,
             // The user may run other commands or use other keys.
             Self::Refused(text) if is_of_user(text) || is_of_slot(text) => Blame::Request,
@@ -133,6 +138,7 @@ impl Cause {
     #[must_use]
     pub fn kind(&self) -> Kind {
         match self {
+            Self::Transaction(cause) => cause.kind(),
             Self::Timeout => Kind::Timeout,
             Self::Lookup(_) => Kind::Lookup,
             Self::Connect(_) => Kind::Connect,
@@ -164,6 +170,7 @@ impl Cause {
             Self::Refused(text) => Self::Refused(word(text)).to_string(),
             Self::Statement(text) => Self::Statement(word(text)).to_string(),
             Self::Lost(text) | Self::LostBefore(text) => Self::Lost(word(text)).to_string(),
+            Self::Transaction(cause) => return cause.brief(),
             cause => cause.to_string(),
         };
         printable(brief)

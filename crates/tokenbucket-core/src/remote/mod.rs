@@ -316,14 +316,18 @@ impl<'h, T: Transport> Remote<'h, T> {
         })
     }
 
-    /// Applies the failure policy to a call that failed.
+    /// Applies the failure policy to a call that failed. A failure that cost the caller its
+    /// transaction is an error under every policy.
     fn fall_back<R>(
         &self,
         server: &Server,
         cause: Cause,
         stand_in: impl FnOnce(OnFailure, &Cause) -> R,
     ) -> Result<Answer<R>, Failure> {
-        let policy = self.settings.on_failure;
+        let policy = match cause {
+            Cause::Transaction(_) => OnFailure::Throw,
+            _ => self.settings.on_failure,
+        };
         self.host.slots().count(policy.event());
         let store = server.name.clone();
         let failure = Failure { store, cause };

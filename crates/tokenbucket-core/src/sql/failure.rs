@@ -10,6 +10,9 @@ pub enum Failure {
     /// The statement was rolled back as a whole because of another statement. Outside of a
     /// transaction it may be sent again, because its outcome is known.
     Undone,
+    /// The server no longer has the prepared statement, so it executed nothing. The statement may be
+    /// prepared and sent again, also in a transaction.
+    Unprepared,
     /// Only the statement failed, for example because the table is missing, access is denied, or a
     /// lock was not granted in time.
     Statement,
@@ -25,6 +28,10 @@ pub fn sort(dialect: Dialect, state: &[u8], code: i64) -> Failure {
         (_, [b'0', b'8', ..], _) => Failure::Lost,
         // A deadlock, or a row that has changed since the snapshot.
         (MySql, _, 1213 | 1020) => Failure::Undone,
+        // The statement was prepared on another connection behind a proxy, or its table changed.
+        (MySql, _, 1243 | 1615) => Failure::Unprepared,
+        // As above. On `PostgreSQL`, this error also aborts a transaction.
+        (PgSql, b"26000", _) => Failure::Undone,
         // The server has too many connections, is shutting down, is read-only or cannot be reached,
         // or the connection was killed or lost.
         (MySql, _, 1040 | 1053 | 1158..=1161 | 1290 | 1836 | 1927) => Failure::Lost,
@@ -49,6 +56,8 @@ mod tests {
             (MySql, b"HY000", 2006, Failure::Lost),
             (MySql, b"42S02", 1146, Failure::Statement),
             (MySql, b"HY000", 1205, Failure::Statement),
+            (MySql, b"HY000", 1243, Failure::Unprepared),
+            (PgSql, b"26000", 7, Failure::Undone),
             (PgSql, b"40001", 7, Failure::Undone),
             (PgSql, b"57P01", 7, Failure::Lost),
             (PgSql, b"42P01", 7, Failure::Statement),

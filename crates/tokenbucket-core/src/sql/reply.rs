@@ -3,7 +3,7 @@
 //! `MySQL` replies with one number, which combines a bucket's age and flags:
 //!
 //! ```text
-//! bit 62    always set, so that an id of another table is not mistaken for a reply
+//! bit 62    always set, so that an id of another table is hardly ever mistaken for a reply
 //! 57 - 61   the number of the call, so that the reply to another call is not accepted
 //! 0 - 56    4 * (age + 2^54), + 3 for a bucket that had no record, otherwise + 1 for a grant
 //! ```
@@ -39,18 +39,11 @@ pub const fn least(tag: i64, cost: i64) -> i64 {
     tag + 4 * cost
 }
 
-/// Reports whether a last insert id belongs to the application. Otherwise the id is a reply, or it
-/// is missing.
-#[must_use]
-pub const fn is_of_application(id: i64) -> bool {
-    0 < id && id < MARK
-}
-
 /// Returns the statement that sets the last insert id of a `MySQL` connection to `id`, which is not
 /// 0. The statement inserts no row. It is an `INSERT`, because only a statement that may insert
 /// reports the id to the client.
 #[must_use]
-pub fn restore(table: &Table, id: i64) -> String {
+pub fn restore(table: &Table, id: u64) -> String {
     let table = table.quoted();
     format!(
         "INSERT INTO {table} (identifier, microtime) SELECT '', 0 FROM DUAL WHERE LAST_INSERT_ID({id}) = 0"
@@ -126,15 +119,6 @@ mod tests {
             let first = answer(absent(tag), tag).unwrap();
             assert!(first.absent && first.granted);
         }
-    }
-
-    #[test]
-    fn replies_are_not_ids_of_the_application() {
-        assert!(is_of_application(1) && is_of_application(MARK - 1));
-        for call in [0, 31] {
-            assert!(!is_of_application(tag(call)) && !is_of_application(absent(tag(call))));
-        }
-        assert!(!is_of_application(0) && !is_of_application(-1));
     }
 
     #[test]

@@ -1,0 +1,181 @@
+//! The state of the caller's database session: its transaction and its last insert id.
+//!
+//! Invariant: a statement leaves the session as it found it. If no transaction was open, none is
+//! open afterwards. If one was open, it is still open and can be committed, or every failure policy
+//! throws [`Cause::Transaction`]. The id of the last row that the caller inserted stays the same.
+
+use super::database::{Database, number};
+use super::state::Made;
+use crate::zend::{Identity, Obj, Thrown, Zval, invoke, throw, value};
+use std::cell::Cell;
+use tokenbucket_core::remote::Cause;
+use tokenbucket_core::sql::Dialect;
+use tokenbucket_core::sql::failure::Failure;
+use tokenbucket_core::sql::reply;
+
+const ATTR_CONNECTION_STATUS: i64 = 7;
+
+thread_local! {
+    /// The PDO object whose transaction was lost in its last call.
+    static LOST: Cell<Identity> = const { Cell::new(Identity::NONE) };
+    /// The latest replies of `MySQL` on all connections, in a ring, and the place of the next one.
+    /// A reply is no id of the caller. If a reply is missing here, restoring it does no harm.
+    static REPLIES: Cell<([u64; 16], usize)> = const { Cell::new(([0; 16], 0)) };
+}
+
+/// Notes that a call on the connection begins.
+pub fn begin(db: &Zval) {
+    if is_lost(db) {
+        LOST.set(Identity::NONE);
+    }
+}
+
+/// Reports whether the last call on the connection cost the caller its transaction. Takes in this
+/// transaction are undone already.
+pub fn is_lost(db: &Zval) -> bool {
+    LOST.get().is_of(db)
+}
+
+/// Reports whether the connection has a transaction open. On a lost connection of `PostgreSQL`, PDO
+/// always reports a transaction. That one was lost before this call.
+///
+/// # Errors
+/// Fails with the exception of a class that extends PDO.
+pub fn in_transaction(db: Obj<'_>, made: &Made) -> Result<bool, Thrown> {
+    if let Some(is_open) = made.sqlite.and_then(|sqlite| sqlite.in_transaction(db)) {
+        return Ok(is_open);
+    }
+    let is_open = value::is_truthy(&*invoke::method(db, "intransaction", &mut [])?);
+    if !is_open || made.dialect != Dialect::PgSql {
+        return Ok(is_open);
+    }
+    let attribute = value::Number::Int(ATTR_CONNECTION_STATUS).to_zval();
+    let status = invoke::method(db, "getattribute", &mut [attribute])?;
+    Ok(value::bytes(&status) != b"Bad connection.")
+}
+
+/// Notes a reply of `MySQL`, which is now PDO's last insert id.
+pub fn note_reply(reply: Option<i64>) {
+    let (mut replies, place) = REPLIES.get();
+    replies[place] = reply.unwrap_or(0).cast_unsigned();
+    REPLIES.set((replies, (place + 1) % replies.len()));
+}
+
+impl Database<'_> {
+    /// Commits a statement of a `MySQL` connection without autocommit. The statement opened a
+    /// transaction, which the caller does not know about. In a transaction of the caller, the
+    /// statement stays part of it.
+    pub fn close(&self) -> Result<(), Cause> {
+        if self.made.dialect != Dialect::MySql || self.in_transaction || !self.is_open()? {
+            return Ok(());
+        }
+        // Without these words, `completion_type` could begin another transaction.
+        self.exec("COMMIT AND NO CHAIN NO RELEASE")
+    }
+
+    /// Runs a statement that has neither values nor rows.
+    pub fn exec(&self, text: &str) -> Result<(), Cause> {
+        let text = value::of_bytes(text.as_bytes());
+        self.call(&self.db, "exec", &mut [text]).map(drop)
+    }
+
+    /// Returns the last insert id of the caller, or `None` if there is none to keep. On `MySQL`,
+    /// PDO knows the id of the previous statement only, and reading it takes no round trip.
+    pub fn last_insert_id(&self) -> Result<Option<u64>, Cause> {
+        let Some(db) = value::object(&self.db) else {
+            return Ok(None);
+        };
+        if let Some(sqlite) = self.made.sqlite {
+            return Ok(sqlite.last_insert_id(db).map(i64::cast_unsigned));
+        }
+        if self.made.dialect != Dialect::MySql {
+            return Ok(None);
+        }
+        let id = self.call(&self.db, "lastinsertid", &mut [])?;
+        // Ids may exceed the greatest integer of PHP.
+        let digits = || std::str::from_utf8(value::bytes(&id)).ok()?.parse().ok();
+        let id = number(&id).map(i64::cast_unsigned).or_else(digits);
+        Ok(id.filter(|id| *id != 0 && !REPLIES.get().0.contains(id)))
+    }
+
+    /// Restores the last insert id of the caller after a statement. On `MySQL`, this takes a round
+    /// trip.
+    ///
+    /// # Errors
+    /// Fails if the statement succeeded and the id cannot be restored.
+    pub fn restore(&self, id: Option<u64>, succeeded: bool) -> Result<(), Cause> {
+        let (Some(id), Some(db)) = (id, value::object(&self.db)) else {
+            return Ok(());
+        };
+        if let Some(sqlite) = self.made.sqlite {
+            sqlite.set_last_insert_id(db, id.cast_signed());
+            return Ok(());
+        }
+        let text = reply::restore(&self.made.table, id);
+        if succeeded {
+            return self.exec(&text).and_then(|()| self.close());
+        }
+        if !throw::is_pending() && self.failure.get() != Some(Failure::Lost) {
+            self.quietly(&text);
+        }
+        Ok(())
+    }
+
+    /// Returns the cause of a failure, after the session has been restored as far as possible.
+    #[cold]
+    pub fn settle(&self, cause: Cause) -> Cause {
+        if matches!(cause, Cause::Thrown | Cause::Transaction(_)) || throw::is_pending() {
+            return cause;
+        }
+        let is_of_server = matches!(
+            cause,
+            Cause::Statement(_) | Cause::Lost(_) | Cause::LostBefore(_)
+        );
+        let is_lost = match self.made.dialect {
+            // Any error aborts the transaction, or the subtransaction of a savepoint.
+            Dialect::PgSql => is_of_server,
+            Dialect::MySql => is_of_server && self.lost_by_mysql(),
+            Dialect::Sqlite => matches!(self.is_open(), Ok(false)),
+        };
+        if !self.in_transaction || !is_lost {
+            return cause;
+        }
+        LOST.set(Identity::of(&self.db));
+        Cause::Transaction(Box::new(cause))
+    }
+
+    /// Reports whether the last failure ended the caller's transaction. Ends a transaction that a
+    /// failed statement has left open on a connection without autocommit.
+    ///
+    /// A server's error does not say whether a transaction is open. The next reply does.
+    fn lost_by_mysql(&self) -> bool {
+        if matches!(self.failure.get(), Some(Failure::Lost | Failure::Undone)) {
+            return true;
+        }
+        // If this fails, the client refuses every statement, for example because the caller still
+        // reads the rows of an unbuffered query. Then the failed statement was not sent, either.
+        let refreshed = self.quietly("DO 0");
+        let is_open = self.is_open().unwrap_or(true);
+        if refreshed && is_open && !self.in_transaction {
+            self.quietly("ROLLBACK AND NO CHAIN NO RELEASE");
+        }
+        refreshed && !is_open
+    }
+
+    /// Runs a statement and keeps the exception that [`Database::caught`] returns. Returns false if
+    /// the statement fails.
+    fn quietly(&self, text: &str) -> bool {
+        let caught = self.caught();
+        let failure = self.failure.get();
+        let is_done = self.exec(text).is_ok();
+        self.failure.set(failure);
+        self.keep(caught);
+        is_done
+    }
+
+    fn is_open(&self) -> Result<bool, Cause> {
+        let db: &Zval = &self.db;
+        let db = value::object(db).ok_or(Cause::Caller("no object"))?;
+        in_transaction(db, self.made).map_err(|_| Cause::Thrown)
+    }
+}
