@@ -13,7 +13,9 @@ require __DIR__ . '/../../testkit/php/sql_servers.php';
 
 foreach (sql_servers() as $driver => $server) {
     $db = $server->connect();
-    $storage = new TokenBucketStoragePDO($db, 'limits', hintMaxAge: 3600.0);
+    // Denials are cached only if the name of the table has its schema.
+    $schema = ['mysql' => 'test', 'pgsql' => 'public', 'sqlite' => 'main'][$driver];
+    $storage = new TokenBucketStoragePDO($db, "$schema.limits", hintMaxAge: 3600.0);
     $storage->prepare();
     $db->exec('CREATE TABLE orders (id int)');
     $bucket = new TokenBucket($storage, 'b', 2, 0.001);

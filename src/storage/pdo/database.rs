@@ -187,13 +187,22 @@ impl<'a> Database<'a> {
         read: impl Fn(&Zval) -> Result<R, Cause>,
     ) -> Result<R, Cause> {
         let id = self.last_insert_id()?;
-        let answer = self.repeat(query, values, &read);
+        let name = self.name_in_column(query, values);
+        let answer = name.and_then(|name| {
+            let values = Values {
+                name: &name,
+                ..*values
+            };
+            self.repeat(query, &values, &read)
+        });
         let kept = self.restore(id, answer.is_ok());
         let answer = answer.and_then(|answer| kept.map(|()| answer));
         answer.map_err(|cause| self.settle(cause))
     }
 
-    fn repeat<R>(
+    /// Does the same as [`Database::ask`] for a statement on a bucket whose name in the column is
+    /// known. Restores nothing afterwards.
+    pub fn repeat<R>(
         &self,
         query: Query,
         values: &Values<'_>,

@@ -7,6 +7,7 @@
 
 mod construct;
 mod database;
+mod names;
 mod session;
 mod state;
 mod transport;
@@ -16,7 +17,7 @@ use super::contract::{Storage, downcast};
 use super::proposals::Proposals;
 use crate::classes::{TOKEN_BUCKET_STORAGE_PDO, TOKEN_BUCKET_STORAGE_PDO_MY_SQL};
 use crate::zend::{Obj, Object, Thrown, invoke, value};
-use state::DB;
+use state::{DB, Made};
 use tokenbucket_core::remote::Answer;
 use tokenbucket_core::{Grain, Key, KeyHasher, Outcome, Put, Step, Timestamp};
 use transport::with;
@@ -79,9 +80,9 @@ impl Storage for Object<PdoStorage> {
         false
     }
 
-    /// Compares the PDO objects if the DSN does not identify the database.
+    /// Compares the PDO objects if the identity does not stand for one table.
     fn is_same(&self, other: &dyn Storage) -> bool {
-        let known = |storage: &Self| storage.made.get().is_some_and(|made| made.is_known);
+        let known = |storage: &Self| storage.made.get().is_some_and(Made::is_one_table);
         downcast::<Self>(other).is_some_and(|other| {
             let (db, others) = (self.copy_property(DB), other.copy_property(DB));
             (known(self) && known(other)) || value::object(&db) == value::object(&others)

@@ -25,6 +25,8 @@ pub struct PdoStorage {
     /// True after the connection was lost. The storage does not reconnect, so later failures are
     /// not evidence about the server.
     pub lost: Cell<bool>,
+    /// True if the column's collation may treat different names as equal. Empty until it is known.
+    pub folds: OnceCell<bool>,
     pub calls: Cell<u64>,
     /// The state after the last step on `MySQL`, and the time of its statement, in microseconds.
     pub last_take: Cell<(i64, i64)>,
@@ -61,6 +63,12 @@ impl State for PdoStorage {
 }
 
 impl Made {
+    /// Reports whether the identity stands for one table, whatever the session's state. Otherwise
+    /// nothing that one connection has seen of a bucket holds for another call.
+    pub fn is_one_table(&self) -> bool {
+        self.is_known && self.table.has_schema()
+    }
+
     /// Returns the statement of a query: its text and its placeholders. Creates it on the first
     /// call.
     pub fn statement(&self, query: Query) -> &Statement {

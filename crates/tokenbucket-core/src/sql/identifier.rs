@@ -1,8 +1,10 @@
 //! The name of a bucket in a table.
 //!
 //! The column may fold case, ignore trailing spaces, truncate, or refuse bytes that are not text.
-//! So an identifier is stored unchanged only if no column can confuse it with another identifier.
-//! Other programs can share the row of such an identifier. Every other identifier is hashed.
+//! So an identifier is stored unchanged only if usual columns cannot confuse it with another
+//! identifier. Other programs can share the row of such an identifier. Every other identifier is
+//! hashed. If the column's collation may treat even such identifiers as equal, for example `i` and
+//! `y` in Lithuanian, every identifier is hashed. [`super::Query::Folds`] asks for that.
 //!
 //! Invariant: different identifiers have different names, unless their SHA-256 hashes collide. An
 //! identifier that looks like a hashed name is hashed, too.
@@ -24,7 +26,21 @@ pub fn stored(identifier: &[u8]) -> Cow<'_, [u8]> {
     if is_plain(identifier) {
         return Cow::Borrowed(identifier);
     }
-    Cow::Owned([MARKER, &digits(identifier)].concat())
+    Cow::Owned(hashed(identifier))
+}
+
+/// Returns the name of the bucket `name`, which [`stored`] returned, in a column that may treat
+/// different names as equal.
+#[must_use]
+pub fn folded(name: &[u8]) -> Cow<'_, [u8]> {
+    if name.starts_with(MARKER) {
+        return Cow::Borrowed(name);
+    }
+    Cow::Owned(hashed(name))
+}
+
+fn hashed(identifier: &[u8]) -> Vec<u8> {
+    [MARKER, &digits(identifier)].concat()
 }
 
 fn is_plain(identifier: &[u8]) -> bool {
@@ -51,6 +67,14 @@ mod tests {
         ] {
             assert_eq!(&*stored(plain), plain);
         }
+    }
+
+    #[test]
+    fn every_name_is_hashed_once_in_a_column_that_folds() {
+        let ann = stored(b"Ann").into_owned();
+        assert_eq!(&*folded(&ann), &*ann);
+        let i = folded(b"i").into_owned();
+        assert!(i.len() == 83 && i.starts_with(MARKER) && i != *folded(b"y"));
     }
 
     #[test]

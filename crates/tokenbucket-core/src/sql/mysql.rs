@@ -40,5 +40,18 @@ pub const STEP: &str = "INSERT INTO :table (identifier, microtime) VALUES (:name
 pub const START: &str = "INSERT INTO :table (identifier, microtime) VALUES (:name, (:now - :age) / 1e6) \
      ON DUPLICATE KEY UPDATE microtime = IF(:state = 0, (:now - :age) / 1e6, microtime)";
 
+/// The limit overrides `sql_select_limit` of the session.
+pub const LOOK: &str =
+    "SELECT :now, COALESCE((SELECT :state FROM :table AS s WHERE identifier = :name), 0) LIMIT 1";
+
 pub const FIND: &str = "SELECT COUNT(*) FROM information_schema.TABLES \
-     WHERE TABLE_SCHEMA = COALESCE(:schema, DATABASE()) AND TABLE_NAME = :relation";
+     WHERE TABLE_SCHEMA = COALESCE(:schema, DATABASE()) AND TABLE_NAME = :relation LIMIT 1";
+
+/// Compares the collation's name with those that are known to distinguish printable ASCII without
+/// upper-case letters. Collations of languages may have equal letters, or letters that are equal to
+/// several others. Some character sets lack ASCII characters. The aggregate returns one row although
+/// no row is read.
+pub const FOLDS: &str = "SELECT COLLATION(MAX(identifier)) NOT RLIKE \
+     '^binary$|^(utf8(mb[34])*|utf16(le)*|utf32|ucs2|latin1|ascii)_((nopad_)*bin|general_((mysql500|nopad)_)*c[is]\
+     |unicode_(520_)*(nopad_)*ci|0900_(bin|a[is]_c[is])|uca1400_(nopad_)*a[is]_c[is]|(swedish|german[12])_(nopad_)*ci)$' \
+     FROM :table WHERE 1 = 0 LIMIT 1";

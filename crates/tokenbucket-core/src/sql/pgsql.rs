@@ -28,3 +28,10 @@ pub const TAKE: &str = "WITH seen AS (SELECT :state AS k, :fits AS fits FROM :ta
      (SELECT count(*) FROM put) + (SELECT count(*) FROM seen WHERE NOT fits)";
 
 pub const FIND: &str = "SELECT CASE WHEN to_regclass(:relation) IS NULL THEN 0 ELSE 1 END";
+
+/// Counts the column if its collation is not deterministic. The detour by JSON exists because
+/// releases before 12 have no such collations and no column that tells.
+pub const FOLDS: &str = "SELECT pg_catalog.count(*) FROM pg_catalog.pg_attribute AS a \
+     JOIN pg_catalog.pg_collation AS c ON c.oid = a.attcollation \
+     WHERE a.attrelid = CAST(:relation AS pg_catalog.regclass) AND a.attname = 'identifier' \
+     AND pg_catalog.to_jsonb(c) ->> 'collisdeterministic' = 'false'";

@@ -28,3 +28,8 @@ pub fn word(word: &str, full: bool) -> Option<&'static str> {
 pub const TAKE: &str = "INSERT INTO :table AS s (identifier, microtime) VALUES (:name, (:first) / 1e6) \
      ON CONFLICT (identifier) DO UPDATE SET microtime = (:next) / 1e6 WHERE :fits \
      RETURNING :clock, :state, :granted";
+
+/// Counts the unique indexes of the column whose collation was defined by the application.
+pub const FOLDS: &str = "SELECT count(*) FROM pragma_index_list(:relation, :schema) AS i, \
+     pragma_index_xinfo(i.name, :schema) AS x \
+     WHERE i.[unique] AND x.name = 'identifier' AND upper(x.coll) NOT IN ('BINARY', 'NOCASE', 'RTRIM')";

@@ -65,6 +65,13 @@ impl Table {
         format!("{quote}{name}{quote}")
     }
 
+    /// Reports whether the name has a schema. Otherwise the session decides which table it is, for
+    /// example by `search_path` or `USE`, or by a temporary table.
+    #[must_use]
+    pub fn has_schema(&self) -> bool {
+        self.name.contains('.')
+    }
+
     /// Returns the name for display.
     #[must_use]
     pub fn shown(&self) -> &str {

@@ -1,0 +1,65 @@
+--TEST--
+Tables of one name in several schemas are different tables, whatever the DSN
+--EXTENSIONS--
+mysqlnd
+pdo
+pdo_mysql
+pdo_pgsql
+pdo_sqlite
+--FILE--
+<?php
+require __DIR__ . '/../../testkit/php/check.php';
+require __DIR__ . '/../../testkit/php/sql_servers.php';
+
+$choose = [
+    'mysql' => fn (PDO $db, string $tenant) => $db->exec("USE $tenant"),
+    'pgsql' => fn (PDO $db, string $tenant) => $db->exec("SET search_path TO $tenant"),
+    // A temporary table hides the table of the file.
+    'sqlite' => fn (PDO $db, string $tenant) => $tenant === 'two' && $db->exec(
+        'CREATE TEMPORARY TABLE limits (identifier varchar(255) PRIMARY KEY, microtime double)'
+    ),
+];
+foreach (sql_servers() as $driver => $server) {
+    $tenants = [];
+    foreach (['one', 'two'] as $tenant) {
+        $db = $server->connect();
+        $driver === 'sqlite' || $db->exec("CREATE SCHEMA $tenant");
+        $choose[$driver]($db, $tenant);
+        $tenants[] = $storage = new TokenBucketStoragePDO($db, 'limits');
+        $storage->prepare();
+    }
+    [$one, $two] = array_map(fn ($storage) => new TokenBucket($storage, 'b', 2, 1e-6), $tenants);
+    check($one->consume(2) && !$one->consume() && !$one->consume(), "$driver: the first tenant");
+    check($two->consume() && $two->consume() && !$two->consume(), "$driver: the second tenant");
+    [$one, $two] = array_map(fn ($storage) => new TokenBucket($storage, 'all', 5, 1e-6), $tenants);
+    check(TokenBucket::attemptAll([$one, $two], 2)->allowed, "$driver: attemptAll()");
+    check([$one->peek()->remaining, $two->peek()->remaining] === [3.0, 3.0], "$driver: each bucket lost its own tokens");
+
+    // One storage follows the schema of its connection.
+    if ($driver !== 'sqlite') {
+        $db = $server->connect();
+        $storage = new TokenBucketStoragePDO($db, 'limits');
+        $choose[$driver]($db, 'one');
+        check(!(new TokenBucket($storage, 'b', 2, 1e-6))->consume(), "$driver: switched to the first");
+        $choose[$driver]($db, 'two');
+        check((new TokenBucket($storage, 'c', 2, 1e-6))->consume(2), "$driver: switched to the second");
+    }
+    // A name with its schema is one table. Denials are cached, and two storages are one bucket.
+    $schema = ['mysql' => 'one', 'pgsql' => 'one', 'sqlite' => 'main'][$driver];
+    $buckets = array_map(
+        fn () => new TokenBucket(new TokenBucketStoragePDO($server->connect(), "$schema.limits"), 'd', 2, 1e-6),
+        [1, 2]
+    );
+    check(!TokenBucket::attemptAll($buckets, 2)->allowed && TokenBucket::attemptAll($buckets, 1)->allowed, "$driver: together");
+    $buckets[0]->consume();
+    $before = TokenBucket\status()['remote']['hinted'];
+    $buckets[1]->consume();
+    $hinted = TokenBucket\status()['remote']['hinted'] - $before;
+    check($hinted === ($driver === 'sqlite' ? 0 : 1), "$driver: hinted $hinted");
+    echo "$driver\n";
+}
+?>
+--EXPECT--
+mysql
+pgsql
+sqlite
