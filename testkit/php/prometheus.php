@@ -10,6 +10,8 @@ final class Prometheus extends ServerProcess
      */
     public const INTERVAL = 2;
 
+    private ?float $scraped_at = null;
+
     /**
      * @param array<string, string> $urls URLs by the name of their job
      * @param ?string $rules a file of alert rules, which Prometheus evaluates once a second
@@ -41,10 +43,16 @@ final class Prometheus extends ServerProcess
         return $code === 0 ? '' : "promtool exits with $code: $output";
     }
 
-    /** @return list<array{metric: array<string, string>, value: float}> the result of a query */
+    /**
+     * Returns the result of a query at the instant of the scrape that wait_for_scrape() found. So a
+     * later scrape that times out changes nothing.
+     *
+     * @return list<array{metric: array<string, string>, value: float}>
+     */
     public function query(string $query): array
     {
-        $data = $this->get('/api/v1/query?' . http_build_query(['query' => $query]));
+        $time = $this->scraped_at === null ? [] : ['time' => sprintf('%.3F', $this->scraped_at)];
+        $data = $this->get('/api/v1/query?' . http_build_query(['query' => $query] + $time));
         return array_map(
             fn (array $row) => ['metric' => $row['metric'], 'value' => (float) $row['value'][1]],
             $data['result'] ?? throw new RuntimeException("$query: " . json_encode($data))
@@ -55,9 +63,11 @@ final class Prometheus extends ServerProcess
     public function wait_for_scrape(string $job): void
     {
         $now = microtime(true);
+        $this->scraped_at = null;
         for ($i = 0; $i < 300; $i++) {
             $scraped = $this->query("timestamp(up{job=\"$job\"}) and up{job=\"$job\"} == 1");
             if ($scraped !== [] && $scraped[0]['value'] > $now) {
+                $this->scraped_at = $scraped[0]['value'];
                 return;
             }
             usleep(100_000);
