@@ -4,7 +4,8 @@ use crate::classes::TOKEN_BUCKET_STORAGE_PDO;
 use crate::storage::proposals::Proposals;
 use crate::zend::pdo::Sqlite;
 use crate::zend::{Class, State};
-use std::cell::{Cell, OnceCell};
+use std::cell::{Cell, OnceCell, RefCell};
+use std::collections::VecDeque;
 use std::sync::Arc;
 use tokenbucket_core::KeyHasher;
 use tokenbucket_core::remote::{Server, Settings};
@@ -30,6 +31,37 @@ pub struct PdoStorage {
     pub calls: Cell<u64>,
     /// The state after the last step on `MySQL`, and the time of its statement, in microseconds.
     pub last_take: Cell<(i64, i64)>,
+    /// The same for the last grants that left their buckets in debt, which are reservations.
+    pub reservations: RefCell<VecDeque<(i64, i64)>>,
+}
+
+/// The most reservations that an object remembers. Cancelling an older one may give back less.
+const MOST_RESERVATIONS: usize = 1024;
+
+impl PdoStorage {
+    /// Notes the state after a step on `MySQL`, and the time of its statement, in microseconds.
+    pub fn note_take(&self, state: i64, took: i64, is_in_debt: bool) {
+        self.last_take.set((state, took));
+        if !is_in_debt {
+            return;
+        }
+        let mut reservations = self.reservations.borrow_mut();
+        if reservations.len() == MOST_RESERVATIONS {
+            reservations.pop_front();
+        }
+        reservations.push_back((state, took));
+    }
+
+    /// Returns the time of the statement after which the bucket's state was `state`, if it is known.
+    pub fn time_of_take(&self, state: i64) -> Option<i64> {
+        let reservations = self.reservations.borrow();
+        let mut takes = reservations.iter().rev().copied();
+        let last = Some(self.last_take.get());
+        let found = last.filter(|take| take.0 == state);
+        found
+            .or_else(|| takes.find(|take| take.0 == state))
+            .map(|take| take.1)
+    }
 }
 
 /// The values that the constructor sets.

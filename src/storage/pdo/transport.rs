@@ -129,8 +129,7 @@ impl Database<'_> {
         let began = boot_clock();
         let (there, state) = self.look(name)?;
         let now = boot_clock();
-        let (last, took) = self.object.last_take.get();
-        let took = if last == taken { took } else { now - began };
+        let took = self.object.time_of_take(taken).unwrap_or(now - began);
         let taken = taken.saturating_add(there).saturating_sub(now);
         let is_near = (0..=took + now - began).contains(&state.saturating_sub(taken));
         Ok(if is_near { state } else { taken })
@@ -212,7 +211,8 @@ impl Database<'_> {
         };
         known(-answer.age, 0)?;
         let state = now.saturating_sub(age);
-        self.object.last_take.set((state, boot_clock() - now));
+        let took = boot_clock() - now;
+        self.object.note_take(state, took, granted && state > now);
         Ok(answered(granted, (now, state)))
     }
 

@@ -169,6 +169,7 @@ fn common(word: &str, full: bool) -> Option<&'static str> {
     Some(match (word, full) {
         ("lesser", _) => "LEAST",
         ("greater", _) => "GREATEST",
+        ("million", _) => "1e6",
         ("drained", false) => ":now",
         ("drained", true) => "(:now - :now % :tick)",
         ("fits", false) => ":state <= :drained - :cost",
@@ -191,7 +192,7 @@ const LOOK: &str =
 
 /// Moves the state back, but not beyond a full bucket, and never forward. Changes nothing if the
 /// row does not hold a bucket.
-const REFUND: &str = "UPDATE :table SET microtime = :lesser(microtime, :greater(:bare - :cost, :now - :burst) / 1e6) \
+const REFUND: &str = "UPDATE :table SET microtime = :lesser(microtime, :greater(:bare - :cost, :now - :burst) / :million) \
      WHERE identifier = :name AND :bare < 9000000000000000";
 
 /// Refunds like [`REFUND`], but only what `Put::worth` returns. `:late` is read while the row is
@@ -199,11 +200,11 @@ const REFUND: &str = "UPDATE :table SET microtime = :lesser(microtime, :greater(
 const GIVE_BACK: &str = "UPDATE :table SET microtime = :lesser(microtime, :greater(:bare - \
      :lesser(CASE WHEN :bare = :taken OR :bare <= :late THEN :cost \
      ELSE :lesser(:cost - :greater(:bare - :taken, 0), :half) END, \
-     :greater(:taken - (:late - :burst), 0)), :late - :burst) / 1e6) \
+     :greater(:taken - (:late - :burst), 0)), :late - :burst) / :million) \
      WHERE identifier = :name AND :bare < 9000000000000000";
 
-const START: &str = "INSERT INTO :table AS s (identifier, microtime) VALUES (:name, (:now - :age) / 1e6) \
-     ON CONFLICT (identifier) DO UPDATE SET microtime = (:now - :age) / 1e6 WHERE :state = 0";
+const START: &str = "INSERT INTO :table AS s (identifier, microtime) VALUES (:name, (:now - :age) / :million) \
+     ON CONFLICT (identifier) DO UPDATE SET microtime = (:now - :age) / :million WHERE :state = 0";
 
 const CREATE: &str = "CREATE TABLE IF NOT EXISTS :table \
      (identifier varchar(255) NOT NULL PRIMARY KEY, microtime double precision NOT NULL)";

@@ -4,30 +4,39 @@
 /// Returns the text of a template's word in this dialect, if it differs from the common text.
 pub fn word(word: &str, full: bool) -> Option<&'static str> {
     Some(match (word, full) {
-        ("now", _) => "CAST(EXTRACT(EPOCH FROM statement_timestamp()) * 1000000 AS bigint)",
+        ("now", _) => {
+            "CAST(EXTRACT(EPOCH FROM pg_catalog.statement_timestamp()) * CAST(1000000 AS numeric) AS bigint)"
+        }
+        // Typed like the other operand, so that no operator of the application fits better.
+        ("million", _) => "CAST(1000000 AS double precision)",
         // This reads the clock at this moment, even after waiting for a lock.
-        ("late", _) => "CAST(EXTRACT(EPOCH FROM clock_timestamp()) * 1000000 AS bigint)",
+        ("late", _) => {
+            "CAST(EXTRACT(EPOCH FROM pg_catalog.clock_timestamp()) * CAST(1000000 AS numeric) AS bigint)"
+        }
         ("state", _) => {
-            "CAST(LEAST(GREATEST(round(COALESCE(s.microtime, 9e9) * 1e6), -9e15), 9e15) AS bigint)"
+            "CAST(LEAST(GREATEST(pg_catalog.round(COALESCE(s.microtime, 9e9) * :million), -9e15), 9e15) AS bigint)"
         }
         ("bare", _) => {
-            "CAST(LEAST(GREATEST(round(COALESCE(microtime, 9e9) * 1e6), -9e15), 9e15) AS bigint)"
+            "CAST(LEAST(GREATEST(pg_catalog.round(COALESCE(microtime, 9e9) * :million), -9e15), 9e15) AS bigint)"
         }
-        ("granted", false) => "(SELECT count(*) FROM put)",
+        ("granted", false) => "(SELECT pg_catalog.count(*) FROM put)",
         // A charged denial leaves the bucket in debt. Without debts, only grants write a row.
-        ("granted", true) => "(SELECT count(*) FROM put WHERE k <= :drained OR :debt = 0)",
+        ("granted", true) => {
+            "(SELECT pg_catalog.count(*) FROM put WHERE k <= :drained OR :debt = 0)"
+        }
         _ => return None,
     })
 }
 
 pub const TAKE: &str = "WITH seen AS (SELECT :state AS k, :fits AS fits FROM :table AS s WHERE identifier = :name), \
      put AS (INSERT INTO :table AS s (identifier, microtime) \
-     SELECT :name, (:first) / 1e6 WHERE NOT EXISTS (SELECT 1 FROM seen WHERE NOT fits) \
-     ON CONFLICT (identifier) DO UPDATE SET microtime = (:next) / 1e6 WHERE :fits RETURNING :state AS k) \
+     SELECT :name, (:first) / :million WHERE NOT EXISTS (SELECT 1 FROM seen WHERE NOT fits) \
+     ON CONFLICT (identifier) DO UPDATE SET microtime = (:next) / :million WHERE :fits RETURNING :state AS k) \
      SELECT :now, COALESCE((SELECT k FROM put), (SELECT k FROM seen), 0), :granted, \
-     (SELECT count(*) FROM put) + (SELECT count(*) FROM seen WHERE NOT fits)";
+     (SELECT pg_catalog.count(*) FROM put) + (SELECT pg_catalog.count(*) FROM seen WHERE NOT fits)";
 
-pub const FIND: &str = "SELECT CASE WHEN to_regclass(:relation) IS NULL THEN 0 ELSE 1 END";
+pub const FIND: &str =
+    "SELECT CASE WHEN pg_catalog.to_regclass(:relation) IS NULL THEN 0 ELSE 1 END";
 
 /// Counts the column if its collation is not deterministic. The detour by JSON exists because
 /// releases before 12 have no such collations and no column that tells.

@@ -1,0 +1,53 @@
+--TEST--
+Settings of the session and functions of its schemas do not change a decision
+--EXTENSIONS--
+mysqlnd
+pdo
+pdo_mysql
+pdo_pgsql
+--FILE--
+<?php
+require __DIR__ . '/../../testkit/php/check.php';
+require __DIR__ . '/../../testkit/php/sql_servers.php';
+
+$decide = function (PDO $db, string $table, string $what): void {
+    $storage = new TokenBucketStoragePDO($db, $table, hints: false);
+    $bucket = new TokenBucket($storage, $what, 3, 1e-6);
+    check($bucket->consume(2) && !$bucket->consume(2) && $bucket->peek()->remaining === 1.0, "$what: plain steps");
+    $bucket->refund(1);
+    check($bucket->charge(3)->remaining === -1.0, "$what: charge()");
+    $reservation = $bucket->reserve(2);
+    $reservation->cancel();
+    check($bucket->peek()->remaining === -1.0, "$what: cancel(): " . $bucket->peek()->remaining);
+    $bucket->reset();
+    check($bucket->peek()->remaining === 3.0, "$what: reset()");
+    $storage->purge(1);
+    $storage->prepare();
+};
+
+$server = MariaDbServer::start();
+(new TokenBucketStoragePDO($server->connect(), 'limits'))->prepare();
+foreach (['sql_select_limit = 0', "sql_mode = 'ORACLE'", 'sql_safe_updates = 1', "time_zone = '+05:45'"] as $setting) {
+    $db = $server->connect();
+    $db->exec("SET $setting");
+    $decide($db, 'limits', $setting);
+}
+echo "mysql\n";
+
+$server = PostgreSqlServer::start();
+$db = $server->connect();
+$db->exec("CREATE SCHEMA app;
+    CREATE FUNCTION app.statement_timestamp() RETURNS timestamptz LANGUAGE sql AS 'SELECT timestamptz ''2000-01-01''';
+    CREATE FUNCTION app.clock_timestamp() RETURNS timestamptz LANGUAGE sql AS 'SELECT timestamptz ''2000-01-01''';
+    CREATE FUNCTION app.round(double precision) RETURNS double precision LANGUAGE sql AS 'SELECT 0::double precision';
+    CREATE FUNCTION app.to_regclass(text) RETURNS regclass LANGUAGE sql AS 'SELECT NULL::regclass';
+    CREATE FUNCTION app.nought(double precision, numeric) RETURNS double precision LANGUAGE sql AS 'SELECT 0::double precision';
+    CREATE OPERATOR app.* (LEFTARG = double precision, RIGHTARG = numeric, FUNCTION = app.nought)");
+(new TokenBucketStoragePDO($db, 'public.limits'))->prepare();
+$db->exec('SET search_path TO app, pg_catalog');
+$decide($db, 'public.limits', 'shadowed');
+echo "pgsql\n";
+?>
+--EXPECT--
+mysql
+pgsql
