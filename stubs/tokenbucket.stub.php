@@ -516,8 +516,7 @@ namespace {
          *     name is quoted, so that PostgreSQL does not fold upper-case letters
          * @param TokenBucket\OnFailure $onFailure decides while the database fails
          * @param bool $hints true to use the denial cache of this host. The cache is not used in a
-         *     transaction. It is not used on SQLite either, because PDO does not report every
-         *     transaction there
+         *     transaction, on SQLite, and for a table without its schema
          * @param float $hintMaxAge seconds for which a cached denial is returned without a
          *     statement, 0 to 3600
          * @throws ValueError if the driver is not supported, the table's name is invalid, or a
