@@ -78,7 +78,8 @@ foreach ($policies as $policy) {
 check($count($server) === count($policies), 'pgsql: committed');
 echo "pgsql\n";
 
-// With this option, a lock timeout rolls the whole transaction back. Without it, the statement only.
+// With this option, a lock timeout rolls the whole transaction back. Without it, only the statement
+// is rolled back.
 foreach ([false, true] as $whole) {
     $server = MariaDbServer::start(['--innodb-lock-wait-timeout=1', '--innodb-rollback-on-timeout=' . ($whole ? 'ON' : 'OFF')]);
     $prepare($server);

@@ -52,7 +52,7 @@ impl PdoStorage {
         reservations.push_back((state, took));
     }
 
-    /// Returns the time of the statement after which the bucket's state was `state`, if it is known.
+    /// Returns the time of the statement that left the bucket in `state`, if it is known.
     pub fn time_of_take(&self, state: i64) -> Option<i64> {
         let reservations = self.reservations.borrow();
         let mut takes = reservations.iter().rev().copied();

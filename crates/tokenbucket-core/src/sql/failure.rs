@@ -10,8 +10,8 @@ pub enum Failure {
     /// The statement was rolled back as a whole because of another statement. Outside of a
     /// transaction it may be sent again, because its outcome is known.
     Undone,
-    /// The server no longer has the prepared statement, so it executed nothing. The statement may be
-    /// prepared and sent again, also in a transaction.
+    /// The server no longer has the prepared statement, so it executed nothing. The statement may
+    /// be prepared and sent again, also in a transaction.
     Unprepared,
     /// Only the statement failed, for example because the table is missing, access is denied, or a
     /// lock was not granted in time.

@@ -80,8 +80,8 @@ pub enum Query {
     Start,
     /// Undoes a take. Refunds only the tokens that the bucket still lacks because of that take.
     GiveBack,
-    /// Returns 0 if the collation of the column `identifier` distinguishes all names that are stored
-    /// unchanged. Otherwise returns another number.
+    /// Returns 0 if the collation of the column `identifier` distinguishes all names that are
+    /// stored unchanged. Otherwise returns another number.
     Folds,
     /// Returns 1 if the table exists, otherwise 0.
     Find,

@@ -49,8 +49,8 @@ pub const FIND: &str = "SELECT COUNT(*) FROM information_schema.TABLES \
 
 /// Compares the collation's name with those that are known to distinguish printable ASCII without
 /// upper-case letters. Collations of languages may have equal letters, or letters that are equal to
-/// several others. Some character sets lack ASCII characters. The aggregate returns one row although
-/// no row is read.
+/// several others. Some character sets lack ASCII characters. The aggregate returns one row without
+/// reading any.
 pub const FOLDS: &str = "SELECT COLLATION(MAX(identifier)) NOT RLIKE \
      '^binary$|^(utf8(mb[34])*|utf16(le)*|utf32|ucs2|latin1|ascii)_((nopad_)*bin|general_((mysql500|nopad)_)*c[is]\
      |unicode_(520_)*(nopad_)*ci|0900_(bin|a[is]_c[is])|uca1400_(nopad_)*a[is]_c[is]|(swedish|german[12])_(nopad_)*ci)$' \
