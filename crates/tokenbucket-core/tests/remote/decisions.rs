@@ -73,12 +73,16 @@ fn fallbacks_are_counted_apart() {
 fn a_contended_call_is_denied_beside_its_tokens() {
     let server = Memcached::start_tcp(&[]);
     let proxy = Proxy::tcp(Upstream::Tcp(server.port()));
-    let at = |port| Caller::memcached(&format!("127.0.0.1:{port}"), PLAIN);
+    let settings = Settings {
+        timeout: 10_000 * MILLISECOND,
+        ..PLAIN
+    };
+    let at = |port| Caller::memcached(&format!("127.0.0.1:{port}"), settings);
     let (slow, other) = (at(proxy.port()), at(server.port()));
     assert!(slow.grants("id", &take(1)));
     assert!(other.grants("id", &take(1)));
-    // The timeout is five seconds.
-    proxy.set(Mode::Delay(Duration::from_secs(3)));
+    // More than half of the timeout.
+    proxy.set(Mode::Delay(Duration::from_secs(6)));
     let outcome = slow.take("id", &take(1));
     assert_eq!(outcome.verdict, Verdict::Denied(Denial::Contended));
     let decision = Decision {
