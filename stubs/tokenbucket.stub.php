@@ -242,11 +242,11 @@ namespace {
          *
          * An element is a bucket, or the list [bucket, tokens] to take another number of tokens. A
          * bucket that is listed twice decides twice, in order. The buckets on one Redis or
-         * memcached server take one round trip, up to 500 buckets of one timeout. The buckets of
-         * other storages, and those on Redis Cluster, are decided one after another. If a server
-         * fails, the failure policy of each bucket's storage decides. If a storage throws, the
-         * tokens of the other buckets are given back, except over a storage that is written in
-         * PHP.
+         * memcached server take one round trip, up to 500 buckets of one timeout. All servers are
+         * asked at once, so servers that hang take one timeout together. The buckets of other
+         * storages are decided one after another. If a server fails, the failure policy of each
+         * bucket's storage decides. If a storage throws, the tokens of the other buckets are given
+         * back, except over a storage that is written in PHP.
          *
          * @throws TokenBucket\StorageException if a server fails under OnFailure::Throw
          * @param non-empty-array<TokenBucket|array{TokenBucket, int|float}> $buckets the buckets

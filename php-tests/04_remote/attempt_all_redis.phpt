@@ -83,7 +83,7 @@ granted again: 1 scripts in 1 round trips
 refused: 1 scripts in 1 round trips
 one twice: 1 scripts in 1 round trips
 one twice, of which there is one too few: 1 scripts in 1 round trips
-more than the capacity: 0 scripts in 0 round trips
+more than the capacity: 1 scripts in 1 round trips
 -- a cached denial --
 refused: 0 scripts in 0 round trips
 -- other databases, servers and stores --

@@ -117,7 +117,7 @@ grants: redis api: granted_by_store +3
 a denial: redis api: denied_by_store +1
 cached denials: redis api: denied_by_denial_cache +2
 peek: nothing
-more than the capacity: redis api: denied_by_store +1
+more than the capacity: redis api: denied_by_denial_cache +1
 another prefix: redis b: granted_by_store +1
 without the cache: redis api: denied_by_store +1
 MinuteWindow: redis mw: granted_by_store +1, redis mw: denied_by_store +2
@@ -133,7 +133,7 @@ grants: memcached api: granted_by_store +3
 a denial: memcached api: denied_by_store +1
 cached denials: memcached api: denied_by_denial_cache +2
 peek: nothing
-more than the capacity: memcached api: denied_by_store +1
+more than the capacity: memcached api: denied_by_denial_cache +1
 another prefix: memcached b: granted_by_store +1
 without the cache: memcached api: denied_by_store +1
 MinuteWindow: memcached mw: granted_by_store +1, memcached mw: denied_by_store +2

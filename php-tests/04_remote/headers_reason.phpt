@@ -12,7 +12,7 @@ use TokenBucket\{Decision, OnFailure};
 
 const DAY = 86400;
 
-function show(Decision $decision): void
+function print_headers(Decision $decision): void
 {
     $before = time();
     $headers = $decision->headers('a', legacy: true);
@@ -32,7 +32,7 @@ for ($i = 0; ; $i++) {
     }
 }
 check($decision->remaining === 0.0 && $decision->retryAfter === 0.001, 'numbers');
-show($decision);
+print_headers($decision);
 
 // Stores that are down.
 foreach ([
@@ -41,12 +41,12 @@ foreach ([
     new TokenBucketStorageRedis('redis+cluster://127.0.0.1:1', onFailure: OnFailure::Deny),
     new TokenBucketStorageMemcached('127.0.0.1:1', onFailure: OnFailure::Deny),
 ] as $storage) {
-    show((new TokenBucket($storage, 'x', 10, 1 / DAY))->attempt());
+    print_headers((new TokenBucket($storage, 'x', 10, 1 / DAY))->attempt());
 }
 
 // Decisions that PHP code has made.
 foreach (['contended', 'table_full', 'unavailable', 'insufficient_tokens'] as $reason) {
-    show(new Decision(false, 2, 10, 0.001, 8 * DAY, $reason));
+    print_headers(new Decision(false, 2, 10, 0.001, 8 * DAY, $reason));
 }
 ?>
 --EXPECT--

@@ -200,8 +200,9 @@ impl<'a> Breakers<'a> {
     }
 }
 
-/// Returns the cell of `store`, and true if the cell served another store or none before. The search
-/// begins at the index `first`. Returns `None` if each cell belongs to another store that fails.
+/// Returns the cell of `store`, and true if the cell served another store or none before. The
+/// search begins at the index `first`. Returns `None` if each cell belongs to another store that
+/// fails.
 fn claim(cells: &[Breaker], store: u64, first: usize) -> Option<(&Breaker, bool)> {
     for step in 0..CELLS {
         let cell = &cells[(first + step) % CELLS];

@@ -75,8 +75,8 @@ impl<T: Transport> Remote<'_, T> {
         Ok(hint)
     }
 
-    /// Returns the denial of a step for more than the capacity, with the numbers of the bucket. Even
-    /// a full bucket denies such a step, so the store is asked for its state only.
+    /// Returns the denial of a step for more than the capacity, with the numbers of the bucket.
+    /// Even a full bucket denies such a step, so the store is asked for its state only.
     ///
     /// # Errors
     /// If the store fails, returns the denial with the numbers of an empty bucket, and the failure.

@@ -34,6 +34,9 @@ struct Request {
 /// reports it.
 type Undecided = (usize, Option<Failed>);
 
+/// A pipeline that was sent to a server.
+type Begun<'r> = (Arc<Server>, Passage, Box<dyn Task<Output = Flown> + 'r>);
+
 /// The input of [`Remote::take_each`].
 struct Each<'a, 'h, T> {
     buckets: &'a [(&'a Remote<'h, T>, Key<'a>)],
@@ -61,11 +64,15 @@ impl<T: Transport> Remote<'_, T> {
         });
         let mut pipelines: Vec<_> = prepared.filter(|(_, all)| !all.is_empty()).collect();
         // Hashing long identifiers has taken time, which is no part of the timeout.
-        let start = boot_clock();
+        let mut start = boot_clock();
         let mut failures = Vec::new();
         while !pipelines.is_empty() {
             let wave = each.wave(&mut pipelines);
             each.run(wave, start, &mut failures, &mut decided);
+            if failures.is_empty() {
+                // Servers that reply may take longer together. Those that hang share one timeout.
+                start = boot_clock();
+            }
         }
         // Policies that throw are first, so that no step is decided by another policy in vain.
         let throws = |index: usize| buckets[index].0.settings.on_failure == OnFailure::Throw;
@@ -129,38 +136,10 @@ impl<T: Transport> Each<'_, '_, T> {
                 Err(failed) => self.fail(requests.iter().collect(), failed, failures),
             }
         }
-        let mut race = Race::new(tasks.into_iter(), 0, deadline);
         let mut moved = Vec::new();
-        while let Some((place, flown)) = race.next() {
-            let (replies, result) = flown.unwrap_or_else(|cause| (Vec::new(), Err(cause)));
-            let (requests, server, passage) = &flying[place];
-            let mut open: Vec<_> = requests.iter().map(Some).collect();
-            let mut failure = result.err();
-            for (index, reply) in replies {
-                let request = &requests[index];
-                match reply {
-                    Ok(reply) => decided(request.index, self.learn(request, &reply, sent)),
-                    Err(Cause::Redirected { .. }) => moved.push(request),
-                    Err(cause) if cause.blame() == Blame::Store => {
-                        failure = Some(cause);
-                        continue;
-                    }
-                    Err(cause) => {
-                        let breaker = self.buckets[request.index].0.breaker(server);
-                        breaker.record(cause.kind(), &cause.brief(), boot_clock());
-                        failures.push((request.index, Some((Arc::clone(server), cause))));
-                    }
-                }
-                open[index] = None;
-            }
-            let (store, _) = self.buckets[requests[0].index];
-            let durations = &store.breaker(server).durations;
-            durations.record(boot_clock().saturating_since(sent));
-            store.report(server, *passage, failure.as_ref());
-            if let Some(cause) = failure {
-                let failed = (Arc::clone(server), cause);
-                self.fail(open.into_iter().flatten().collect(), failed, failures);
-            }
+        for (place, flown) in Race::new(tasks.into_iter(), 0, deadline) {
+            let flown = flown.unwrap_or_else(|cause| (Vec::new(), Err(cause)));
+            moved.extend(self.land(&flying[place], flown, sent, failures, decided));
         }
         for request in moved {
             match self.follow(request, deadline) {
@@ -168,6 +147,46 @@ impl<T: Transport> Each<'_, '_, T> {
                 Err(failed) => failures.push((request.index, Some(failed))),
             }
         }
+    }
+
+    /// Decides the steps of a pipeline from the replies to requests that were sent at `sent`.
+    /// Returns the requests whose records another server keeps now.
+    fn land<'r>(
+        &self,
+        (requests, server, passage): &(&'r Vec<Request>, Arc<Server>, Passage),
+        (replies, result): Flown,
+        sent: Timestamp,
+        failures: &mut Vec<Undecided>,
+        decided: &mut impl FnMut(usize, Answer<Outcome>),
+    ) -> Vec<&'r Request> {
+        let (store, _) = self.buckets[requests[0].index];
+        let mut open: Vec<_> = requests.iter().map(Some).collect();
+        let (mut failure, mut moved) = (result.err(), Vec::new());
+        for (index, reply) in replies {
+            let request = &requests[index];
+            match reply {
+                Ok(reply) => decided(request.index, self.learn(request, &reply, sent)),
+                Err(Cause::Redirected { .. }) => moved.push(request),
+                Err(cause) if cause.blame() == Blame::Store => {
+                    failure = Some(cause);
+                    continue;
+                }
+                Err(cause) => {
+                    let breaker = store.breaker(server);
+                    breaker.record(cause.kind(), &cause.brief(), boot_clock());
+                    failures.push((request.index, Some((Arc::clone(server), cause))));
+                }
+            }
+            open[index] = None;
+        }
+        let durations = &store.breaker(server).durations;
+        durations.record(boot_clock().saturating_since(sent));
+        store.report(server, *passage, failure.as_ref());
+        if let Some(cause) = failure {
+            let failed = (Arc::clone(server), cause);
+            self.fail(open.into_iter().flatten().collect(), failed, failures);
+        }
+        moved
     }
 
     /// Returns the requests of a pipeline for the steps that the denial cache does not decide.
@@ -196,7 +215,7 @@ impl<T: Transport> Each<'_, '_, T> {
         &'r self,
         requests: &'r [Request],
         deadline: Timestamp,
-    ) -> Result<(Arc<Server>, Passage, Box<dyn Task<Output = Flown> + 'r>), Failed> {
+    ) -> Result<Begun<'r>, Failed> {
         let first = &requests[0];
         let (store, _) = self.buckets[first.index];
         let now = boot_clock();
@@ -210,7 +229,7 @@ impl<T: Transport> Each<'_, '_, T> {
         store.host.slots().count(Event::Asked);
         let asks: Vec<_> = requests.iter().map(|request| &request.ask).collect();
         let task = store.transport.launch(&asks, deadline);
-        match task.unwrap_or_else(|| Ok(Box::new(Landed::of(&store.transport, asks, deadline)))) {
+        match task.unwrap_or_else(|| Ok(Box::new(Landed::of(&store.transport, &asks, deadline)))) {
             Ok(task) => Ok((server, passage, task)),
             Err(cause) => {
                 store.report(&server, passage, Some(&cause));
@@ -295,10 +314,10 @@ impl<T: Transport> Each<'_, '_, T> {
 struct Landed(Option<Flown>);
 
 impl Landed {
-    fn of<T: Transport>(transport: &T, asks: Vec<&Ask>, deadline: Timestamp) -> Self {
+    fn of<T: Transport>(transport: &T, asks: &[&Ask], deadline: Timestamp) -> Self {
         let mut replies = Vec::with_capacity(asks.len());
         let done = &mut |index, reply| replies.push((index, reply));
-        let result = transport.take_each(&asks, deadline, done);
+        let result = transport.take_each(asks, deadline, done);
         Self(Some((replies, result)))
     }
 }

@@ -260,11 +260,11 @@ impl<'h, T: Transport> Remote<'h, T> {
         answer
     }
 
-    /// Calls `ask` with a transport and the deadline, unless the breaker is open. The breaker belongs
-    /// to the server that keeps the record `name`, its credential and the timeout. Calls `ask` again
-    /// if that server replies that another one keeps the record now. If the
-    /// call fails or the breaker is open, and the policy is not [`OnFailure::Throw`], `stand_in`
-    /// returns the result.
+    /// Calls `ask` with a transport and the deadline, unless the breaker is open. The breaker
+    /// belongs to the server that keeps the record `name`, its credential and the timeout. Calls
+    /// `ask` again if that server replies that another one keeps the record now. If the call fails
+    /// or the breaker is open, and the policy is not [`OnFailure::Throw`], `stand_in` returns the
+    /// result.
     ///
     /// # Errors
     /// Fails like [`Remote::take`].

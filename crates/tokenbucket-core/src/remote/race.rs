@@ -23,6 +23,9 @@ pub trait Task {
     fn waits_for(&self) -> Option<PollFd<'_>>;
 
     /// Continues the task after an event. Returns `None` if the task must wait again.
+    ///
+    /// # Errors
+    /// Returns the failure that ends the task.
     fn advance(&mut self) -> Result<Option<Self::Output>, Cause>;
 }
 
@@ -39,6 +42,7 @@ impl<O> Task for Box<dyn Task<Output = O> + '_> {
 }
 
 /// Returns the head start of each of `count` tasks that end at `deadline`.
+#[must_use]
 pub fn head_start(count: usize, deadline: Timestamp) -> Ticks {
     deadline.saturating_since(boot_clock()) / (PARTS * count.max(1) as Ticks)
 }
@@ -66,9 +70,37 @@ impl<K, T: Task, I: Iterator<Item = (K, Result<T, Cause>)>> Race<K, T, I> {
         }
     }
 
+    /// Waits until a task can continue, and returns its index. Returns `None` if the next task must
+    /// begin first, or at the deadline.
+    fn wait(&self, now: Timestamp) -> io::Result<Option<usize>> {
+        let is_ready = |(_, task): &(K, T)| task.waits_for().is_none();
+        if let Some(index) = self.running.iter().position(is_ready) {
+            return Ok(Some(index));
+        }
+        let left = self.next_at.min(self.deadline).saturating_since(now);
+        let left = Timespec::try_from(Duration::from_nanos(left)).map_err(io::Error::other)?;
+        let sockets = self.running.iter().enumerate();
+        let sockets = sockets.filter_map(|(index, (_, task))| Some((index, task.waits_for()?)));
+        let (indexes, mut sockets): (Vec<_>, Vec<_>) = sockets.unzip();
+        match poll(&mut sockets, Some(&left)) {
+            Ok(_) | Err(Errno::INTR) => {}
+            Err(error) => return Err(error.into()),
+        }
+        let is_ready = |socket: &PollFd<'_>| socket.revents() != PollFlags::empty();
+        Ok(sockets
+            .iter()
+            .position(is_ready)
+            .map(|place| indexes[place]))
+    }
+}
+
+impl<K, T: Task, I: Iterator<Item = (K, Result<T, Cause>)>> Iterator for Race<K, T, I> {
+    /// A task that has ended, and its result.
+    type Item = (K, Result<T::Output, Cause>);
+
     /// Returns the next task that has ended, and its result. Returns `None` if there are no more.
     /// Tasks that run at the deadline end with [`Cause::Timeout`].
-    pub fn next(&mut self) -> Option<(K, Result<T::Output, Cause>)> {
+    fn next(&mut self) -> Option<Self::Item> {
         loop {
             let now = boot_clock();
             if now >= self.deadline {
@@ -102,28 +134,5 @@ impl<K, T: Task, I: Iterator<Item = (K, Result<T, Cause>)>> Race<K, T, I> {
                 }
             }
         }
-    }
-
-    /// Waits until a task can continue, and returns its index. Returns `None` if the next task must
-    /// begin first, or at the deadline.
-    fn wait(&self, now: Timestamp) -> io::Result<Option<usize>> {
-        let is_ready = |(_, task): &(K, T)| task.waits_for().is_none();
-        if let Some(index) = self.running.iter().position(is_ready) {
-            return Ok(Some(index));
-        }
-        let left = self.next_at.min(self.deadline).saturating_since(now);
-        let left = Timespec::try_from(Duration::from_nanos(left)).map_err(io::Error::other)?;
-        let sockets = self.running.iter().enumerate();
-        let sockets = sockets.filter_map(|(index, (_, task))| Some((index, task.waits_for()?)));
-        let (indexes, mut sockets): (Vec<_>, Vec<_>) = sockets.unzip();
-        match poll(&mut sockets, Some(&left)) {
-            Ok(_) | Err(Errno::INTR) => {}
-            Err(error) => return Err(error.into()),
-        }
-        let is_ready = |socket: &PollFd<'_>| socket.revents() != PollFlags::empty();
-        Ok(sockets
-            .iter()
-            .position(is_ready)
-            .map(|place| indexes[place]))
     }
 }

@@ -57,9 +57,9 @@ impl Stream {
         let addresses = resolve::addresses(host, port, deadline).map_err(Cause::Lookup)?;
         let begin = |&address| (address, Self::begin(address, deadline).map(Connecting::new));
         let head_start = race::head_start(addresses.len(), deadline);
-        let mut race = Race::new(addresses.iter().map(begin), head_start, deadline);
+        let race = Race::new(addresses.iter().map(begin), head_start, deadline);
         let mut first = None;
-        while let Some((address, connected)) = race.next() {
+        for (address, connected) in race {
             match connected {
                 Ok(stream) => {
                     resolve::prefer(host, port, address);

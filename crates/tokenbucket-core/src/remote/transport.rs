@@ -15,8 +15,8 @@ use std::sync::Arc;
 pub struct Server {
     /// A number that identifies the server.
     pub id: u64,
-    /// A number that identifies the server and the way to access it. It selects the breaker, so that
-    /// a wrong password does not open the breaker of the right one.
+    /// A number that identifies the server and the way to access it. It selects the breaker, so
+    /// that a wrong password does not open the breaker of the right one.
     pub login: u64,
     /// The name for display; it contains no password.
     pub name: String,
@@ -107,8 +107,8 @@ impl Reply {
     }
 }
 
-/// The replies to steps in one pipeline, or the refusals of single requests, with the indexes of the
-/// steps. The second part is the failure of the server that gave no replies to the other steps.
+/// The replies to steps in one pipeline, or the refusals of single requests, with the indexes of
+/// the steps. The second part is the failure of the server that gave no replies to the other steps.
 pub type Flown = (Vec<(usize, Result<Reply, Cause>)>, Result<(), Cause>);
 
 /// The client of one kind of store. It does not use the denial cache, breakers or failure policies.
@@ -202,8 +202,8 @@ pub trait Transport {
     }
 
     /// Begins to run steps as [`Transport::take_each`] does, and waits for no reply. So one thread
-    /// can use several servers at once. Returns `None` if the transport cannot do this. Runs none of
-    /// the steps that it refuses with [`Cause::Redirected`].
+    /// can use several servers at once. Returns `None` if the transport cannot do this. Runs none
+    /// of the steps that it refuses with [`Cause::Redirected`].
     fn launch<'a>(
         &'a self,
         _asks: &[&'a Ask],

@@ -139,6 +139,15 @@ impl Task for Flight<'_> {
     }
 }
 
+impl Drop for Flight<'_> {
+    /// Notes that the server has not accepted the connection until the deadline.
+    fn drop(&mut self) {
+        if let State::Connecting(_) = self.state {
+            self.forget();
+        }
+    }
+}
+
 /// Groups the indexes of steps by their items, in order.
 fn by_item(asks: &[&Ask]) -> Vec<Vec<usize>> {
     let mut places = HashMap::new();

@@ -107,7 +107,8 @@ impl Memcached {
         }
     }
 
-    /// Returns the key of an item that ext-memcache calls `name`; see [`shared_key`](super::key::shared_key).
+    /// Returns the key of an item that ext-memcache calls `name`; see
+    /// [`shared_key`](super::key::shared_key).
     #[must_use]
     pub fn shared_key(&self, name: &[u8], room: usize) -> Vec<u8> {
         shared_key(&[self.client_prefix.as_slice(), name].concat(), room)

@@ -104,8 +104,11 @@ impl Map {
     }
 }
 
+/// The host and the port of a server.
+type Address<'v> = (&'v str, u16);
+
 /// Reads the slots of a range and the address of their server, which may be unknown.
-fn range(entry: &Value) -> Option<(RangeInclusive<usize>, Option<(&str, u16)>)> {
+fn range(entry: &Value) -> Option<(RangeInclusive<usize>, Option<Address<'_>>)> {
     let [Value::Int(first), Value::Int(last), primary, ..] = entry.as_sequence()? else {
         return None;
     };
@@ -116,7 +119,7 @@ fn range(entry: &Value) -> Option<(RangeInclusive<usize>, Option<(&str, u16)>)> 
 
 /// Reads the address of a server: its host, its port, its id and a list of names and values. If the
 /// server should have a host name and has none, the list contains the IP address.
-fn address(server: &[Value]) -> Option<(&str, u16)> {
+fn address(server: &[Value]) -> Option<Address<'_>> {
     let [host, port, rest @ ..] = server else {
         return None;
     };

@@ -19,6 +19,7 @@ pub struct Flight<'a> {
     asks: Vec<&'a Ask>,
     question: Question,
     deadline: Timestamp,
+    has_replies: bool,
 }
 
 impl<'a> Flight<'a> {
@@ -31,13 +32,15 @@ impl<'a> Flight<'a> {
         let node = redis.place.node(first).ok_or(Cause::Unserved)?;
         let command = |ask: &&Ask| invocation(&TAKE, false, &[&ask.name], &arguments(ask));
         let commands = asks.iter().map(command).collect();
-        let question = survey::question(&node, &commands, deadline)?;
+        let question = survey::question(&node, &commands, deadline);
+        let question = question.inspect_err(|_| node.suspect())?;
         Ok(Self {
             redis,
             node,
             asks,
             question,
             deadline,
+            has_replies: false,
         })
     }
 
@@ -75,10 +78,11 @@ impl Task for Flight<'_> {
     }
 
     fn advance(&mut self) -> Result<Option<Flown>, Cause> {
-        let Some(values) = self.question.advance()? else {
+        let Some((values, result)) = self.question.advance()? else {
             return Ok(None);
         };
-        let (mut flown, mut unknown) = ((Vec::new(), Ok(())), Vec::new());
+        self.has_replies = true;
+        let (mut flown, mut unknown) = ((Vec::new(), result), Vec::new());
         for (index, value) in values.into_iter().enumerate() {
             if code(&value) == "NOSCRIPT" {
                 unknown.push(index);
@@ -86,9 +90,19 @@ impl Task for Flight<'_> {
                 flown.0.push((index, self.reply(self.asks[index], value)));
             }
         }
-        if !unknown.is_empty() {
+        if !unknown.is_empty() && flown.1.is_ok() {
             self.repeat(&unknown, &mut flown);
         }
         Ok(Some(flown))
+    }
+}
+
+impl Drop for Flight<'_> {
+    /// Notes that the server failed, if it has sent no replies until the deadline.
+    fn drop(&mut self) {
+        if !self.has_replies {
+            self.node.suspect();
+            survey::forget(&self.node);
+        }
     }
 }

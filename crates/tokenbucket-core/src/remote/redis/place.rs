@@ -154,14 +154,13 @@ impl Place {
         is_due(known.asked_at, period)
     }
 
-    /// Asks the fleet where the records are, several servers at once if the first one does not reply
-    /// soon. If the server of a key may be known already, half of the time until `deadline` is left
-    /// for the call that follows. A cluster that is known is not asked again at once, because it may
-    /// have no server for the slot of a key.
+    /// Asks the fleet where the records are, several servers at once if the first one does not
+    /// reply soon. If the server of a key may be known already, half of the time until `deadline`
+    /// is left for the call that follows. A cluster that is known is not asked again at once,
+    /// because it may have no server for the slot of a key.
     ///
-    /// # Errors
-    /// Returns the first error if no server gives an answer, or [`Cause::Unserved`] if the fleet was
-    /// asked a moment ago.
+    /// # Errors Returns the first error if no server gives an answer, or [`Cause::Unserved`] if the
+    /// fleet was asked a moment ago.
     pub fn ask(&self, deadline: Timestamp) -> Result<(), Cause> {
         let Some(fleet) = &self.dsn.fleet else {
             return Ok(());
@@ -185,9 +184,10 @@ impl Place {
         let commands = question(&fleet.kind).into();
         let questions = |guide| survey::questions(guide, &commands, deadline);
         let head_start = race::head_start(guides.len(), deadline);
-        let mut race = Race::new(guides.iter().flat_map(questions), head_start, deadline);
+        let race = Race::new(guides.iter().flat_map(questions), head_start, deadline);
         let (mut first, mut best) = (None, None);
-        while let Some((guide, replies)) = race.next() {
+        for (guide, replies) in race {
+            let replies = replies.and_then(|(replies, result)| result.map(|()| replies));
             let replies = replies.inspect_err(|_| guide.suspect());
             match replies.and_then(|replies| read(&fleet.kind, guide, &replies)) {
                 Ok(answer) if self.is_sure(&answer) => {

@@ -1,8 +1,8 @@
 //! Scripts, and the calls that run them on the servers of a place.
 //!
 //! A script is called by its hash. Its text is sent only after the reply that the hash is unknown.
-//! A command is repeated only after a reply that refuses it. If that reply names another server, the
-//! caller decides whether that server may be called.
+//! A command is repeated only after a reply that refuses it. If that reply names another server,
+//! the caller decides whether that server may be called.
 
 use super::Redis;
 use super::node::{LIKELY_LENGTH, Line, Node, code};
@@ -125,7 +125,7 @@ impl Redis {
             let send = |line: &mut Line| {
                 let mut reply = Value::Nil;
                 let calls = [(keys, arguments)];
-                invoke(line, script, &calls, asks, |_, value| reply = value)?;
+                invoke(line, script, &calls, 0, asks, |_, value| reply = value)?;
                 Ok(reply)
             };
             let value = node.with(self.place.dsn.is_cluster(), deadline, send)?;
@@ -141,8 +141,8 @@ impl Redis {
         Err(Cause::Timeout)
     }
 
-    /// Runs a script once for the keys and arguments of each call, in one pipeline to one server.
-    /// Passes each reply, which may be an error, to `done` with the index of its call.
+    /// Runs a script once for the keys and arguments of each call, in one pipeline to one server that
+    /// did not have the script. Passes each reply, which may be an error, to `done` with the index of its call.
     ///
     /// # Errors
     /// Fails if the server failed. It is unknown whether the calls without a reply were executed.
@@ -155,7 +155,7 @@ impl Redis {
         done: impl FnMut(usize, Value),
     ) -> Result<(), Cause> {
         node.with(self.place.dsn.is_cluster(), deadline, |line| {
-            invoke(line, script, calls, false, done)
+            invoke(line, script, calls, 1, false, done)
         })
     }
 
@@ -205,19 +205,20 @@ fn pause(deadline: Timestamp) -> bool {
 }
 
 /// Runs a script once for each call, and passes each reply to `done`. Sends the text of the script
-/// if the server does not have it. `asking` goes before a command that a server gets because of
+/// if the server does not have it, which is known if `first_round` is 1. `asking` goes before a command that a server gets because of
 /// ASK.
 fn invoke<'s, K: AsRef<[u8]>, A: AsRef<[Argument<'s>]>>(
     line: &mut Line,
     script: &Script,
     calls: &[Call<'_, K, A>],
+    first_round: u32,
     asking: bool,
     mut done: impl FnMut(usize, Value),
 ) -> Result<(), Cause> {
     // The calls that were not executed yet, because the server did not have the script. One EVAL
     // teaches the script to the server. Another client may make it forget the script.
     let mut open: Vec<_> = (0..calls.len()).collect();
-    for round in 0.. {
+    for round in first_round.. {
         let command = |(place, &index): (usize, &usize)| {
             let sends_text = (round == 1 && place == 0) || round > 1;
             invocation(script, sends_text, calls[index].0, calls[index].1.as_ref())

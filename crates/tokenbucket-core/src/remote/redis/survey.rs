@@ -97,7 +97,7 @@ fn addresses(node: &Node, deadline: Timestamp) -> Result<Vec<SocketAddr>, Cause>
 }
 
 /// Makes the next call look the server's host up again, because its address may have changed.
-fn forget(node: &Node) {
+pub fn forget(node: &Node) {
     if let Endpoint::Tcp { host, port } = &node.dsn.endpoint {
         resolve::forget(host, *port);
     }
@@ -160,18 +160,20 @@ impl Question {
     }
 
     /// Reads the replies. The first part of them has arrived.
-    fn replies(&self, mut line: Line, greeted: usize) -> Result<Vec<Value>, Cause> {
+    fn replies(&self, mut line: Line, greeted: usize) -> (Vec<Value>, Result<(), Cause>) {
         // The other questions wait meanwhile, so a server that stops in the middle gets a part of
         // the time.
         line.set_deadline(boot_clock().midpoint(self.deadline));
         let mut replies = Vec::with_capacity(self.commands.len());
         let read = line.read(greeted, self.commands.len(), |_, value| replies.push(value));
-        self.node.conclude(true, read.map(|()| (replies, line)))
+        let result = self.node.conclude(true, read.map(|()| ((), line)));
+        (replies, result)
     }
 }
 
 impl Task for Question {
-    type Output = Vec<Value>;
+    /// The replies, and the failure of the server that did not send the others.
+    type Output = (Vec<Value>, Result<(), Cause>);
 
     fn waits_for(&self) -> Option<PollFd<'_>> {
         let (socket, events) = match &self.state {
@@ -183,7 +185,7 @@ impl Task for Question {
         Some(PollFd::from_borrowed_fd(socket, events))
     }
 
-    fn advance(&mut self) -> Result<Option<Vec<Value>>, Cause> {
+    fn advance(&mut self) -> Result<Option<Self::Output>, Cause> {
         self.state = match std::mem::replace(&mut self.state, State::Over) {
             State::Connecting(stream) => {
                 stream.established().inspect_err(|_| forget(&self.node))?;
@@ -196,7 +198,7 @@ impl Task for Question {
                 tls::receive(&mut session, &mut stream)?;
                 self.shake(session, stream)?
             }
-            State::Sent(line, greeted) => return self.replies(line, greeted).map(Some),
+            State::Sent(line, greeted) => return Ok(Some(self.replies(line, greeted))),
             State::Over => State::Over,
         };
         Ok(None)
