@@ -58,4 +58,4 @@ unavailable: {"RateLimit-Policy":"\"a\";q=10;w=864000","RateLimit":"\"a\";r=0","
 contended: {"RateLimit-Policy":"\"a\";q=10;w=864000","RateLimit":"\"a\";r=2","Retry-After":"1","X-RateLimit-Limit":"10","X-RateLimit-Remaining":"2"}
 table_full: {"RateLimit-Policy":"\"a\";q=10;w=864000","RateLimit":"\"a\";r=2","Retry-After":"1","X-RateLimit-Limit":"10","X-RateLimit-Remaining":"2"}
 unavailable: {"RateLimit-Policy":"\"a\";q=10;w=864000","RateLimit":"\"a\";r=2","Retry-After":"1","X-RateLimit-Limit":"10","X-RateLimit-Remaining":"2"}
-insufficient_tokens: {"RateLimit-Policy":"\"a\";q=10;w=864000","RateLimit":"\"a\";r=2","Retry-After":"172800","X-RateLimit-Limit":"10","X-RateLimit-Remaining":"2"}
+insufficient_tokens: {"RateLimit-Policy":"\"a\";q=10;w=864000","RateLimit":"\"a\";r=2;t=172800","Retry-After":"172800","X-RateLimit-Limit":"10","X-RateLimit-Remaining":"2"}

@@ -91,7 +91,7 @@ function look(string $what): void
         // contact the store.
         $local = Planted::storage(TokenBucket\OnFailure::Local);
         (new TokenBucket($local, 'x', 1, 1))->consume();
-        check(str_contains(Planted::$seen, 'until it recovers'), "$what: no warning");
+        check(str_contains(Planted::$seen, 'using shared memory of this host'), "$what: no warning");
         Planted::$seen .= seen($local);
         $throwing = Planted::storage(TokenBucket\OnFailure::Throw);
         foreach (['attempt', 'reset', 'consume', 'peek', 'refund'] as $method) {
