@@ -141,8 +141,9 @@ impl Redis {
         Err(Cause::Timeout)
     }
 
-    /// Runs a script once for the keys and arguments of each call, in one pipeline to one server that
-    /// did not have the script. Passes each reply, which may be an error, to `done` with the index of its call.
+    /// Runs a script once for the keys and arguments of each call, in one pipeline to one server
+    /// that did not have the script. Passes each reply, which may be an error, to `done` with the
+    /// index of its call.
     ///
     /// # Errors
     /// Fails if the server failed. It is unknown whether the calls without a reply were executed.
@@ -205,8 +206,8 @@ fn pause(deadline: Timestamp) -> bool {
 }
 
 /// Runs a script once for each call, and passes each reply to `done`. Sends the text of the script
-/// if the server does not have it, which is known if `first_round` is 1. `asking` goes before a command that a server gets because of
-/// ASK.
+/// if the server does not have it, which is known if `first_round` is 1. `asking` goes before a
+/// command that a server gets because of ASK.
 fn invoke<'s, K: AsRef<[u8]>, A: AsRef<[Argument<'s>]>>(
     line: &mut Line,
     script: &Script,
