@@ -60,6 +60,7 @@ prepare() {
     chmod 755 "$copies"
     # Copies the test runner, because run-tests.php writes into its own folder. The copy does not
     # run a failed test again: a test that fails sometimes is wrong.
+    # shellcheck disable=SC2016 # PHP's variable
     sed 's/!\$retried && error_may_be_retried/false \&\& error_may_be_retried/' "$php_extensions/build/run-tests.php" >target/run-tests.php
 }
 
