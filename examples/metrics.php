@@ -13,10 +13,13 @@ declare(strict_types=1);
  * a PHP-FPM exporter, which opens the socket of the pool itself.
  */
 const ALLOWED_ADDRESSES = ['127.0.0.1', '::1', ''];
+/** With one of these, the address is that of a proxy, which may forward requests of anybody. */
+const PROXY_HEADERS = ['HTTP_FORWARDED', 'HTTP_X_FORWARDED_FOR', 'HTTP_X_REAL_IP', 'HTTP_VIA'];
 
-if (!in_array($_SERVER['REMOTE_ADDR'] ?? '', ALLOWED_ADDRESSES, true)) {
+$is_forwarded = array_intersect(PROXY_HEADERS, array_keys($_SERVER)) !== [];
+if ($is_forwarded || !in_array($_SERVER['REMOTE_ADDR'] ?? '', ALLOWED_ADDRESSES, true)) {
     http_response_code(403);
-    exit("Forbidden\n");
+    exit($is_forwarded ? "A proxy has forwarded this request, so its address is unknown.\n" : "Forbidden\n");
 }
 $text = TokenBucket\metrics();
 $type = 'text/plain; version=0.0.4; charset=utf-8';

@@ -88,20 +88,30 @@ function refusal(array $server): ?array
     };
 }
 
-/** Checks the password. Each address may try ten wrong passwords at once, and ten a minute. */
+/** Returns the client of an address, because a client owns all IPv6 addresses with the same 64 bits. */
+function client(string $address): string
+{
+    $bytes = packed($address);
+    return strlen($bytes) === 16 ? inet_ntop(substr($bytes, 0, 8) . str_repeat("\0", 8)) . '/64' : (string) @inet_ntop($bytes);
+}
+
+/** Checks the password. Each client may try ten wrong passwords at once, and ten a minute. */
 function wrong_password(string $address, ?string $password): ?array
 {
-    $tries = new \TokenBucket(new \TokenBucketStorageSharedMemory('status.php'), $address, 10, 10 / \TokenBucket::MINUTE);
-    $next = $tries->peek();
-    // A full table must not keep operators from their page.
-    if ($next->reason === 'insufficient_tokens') {
-        header('Retry-After: ' . ceil($next->retryAfter));
-        return [429, "Too many wrong passwords from your address.\n"];
+    if ($password !== null) {
+        $tries = new \TokenBucket(new \TokenBucketStorageSharedMemory('status.php'), client($address), 10, 10 / \TokenBucket::MINUTE);
+        // Takes the token before the check takes its time, so that parallel guesses count, too.
+        $try = $tries->attempt();
+        // A full table must not keep operators from their page.
+        if (!$try->allowed && $try->reason !== 'table_full') {
+            header('Retry-After: ' . ceil($try->retryAfter));
+            return [429, "Too many wrong passwords from your address.\n"];
+        }
+        if (password_verify($password, PASSWORD_HASH)) {
+            $try->allowed && $tries->refund();
+            return null;
+        }
     }
-    if ($password !== null && password_verify($password, PASSWORD_HASH)) {
-        return null;
-    }
-    $password === null || $tries->consume();
     header('WWW-Authenticate: Basic realm="tokenbucket", charset="UTF-8"');
     return [401, "A password is required. The user name does not matter.\n"];
 }
