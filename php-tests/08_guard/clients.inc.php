@@ -23,6 +23,15 @@ function log_file(): string
     return $path;
 }
 
+/** Returns a path for a segment of another user. The segment is removed when the test ends. */
+function segment_path(): string
+{
+    $path = sys_get_temp_dir() . '/tokenbucket-segment-' . getmypid() . '-' . bin2hex(random_bytes(4));
+    $owner = getmypid();
+    register_shutdown_function(fn () => getmypid() === $owner && is_file($path) && unlink($path));
+    return $path;
+}
+
 /** @return array{granted: int, denied: int} the decisions of a row of TokenBucket\status() */
 function decisions(Fpm $fpm, string $row): array
 {

@@ -1,24 +1,52 @@
 //! A request whose script does not run yet, and a response without that script.
 
-use super::{bailout, symbols};
+use super::{Kept, bailout, invoke, symbols, system, value};
 use ext_php_rs::ffi::{
-    TRACK_VARS_SERVER, ext_php_rs_process_globals, ext_php_rs_sapi_module, php_output_write,
-    sapi_header_line, sapi_header_op, sapi_header_op_enum_SAPI_HEADER_ADD,
+    TRACK_VARS_SERVER, ext_php_rs_process_globals, ext_php_rs_sapi_globals, ext_php_rs_sapi_module,
+    php_output_write, sapi_header_line, sapi_header_op, sapi_header_op_enum_SAPI_HEADER_ADD,
     sapi_header_op_enum_SAPI_HEADER_REPLACE, sapi_header_op_enum_SAPI_HEADER_SET_STATUS,
 };
-use ext_php_rs::types::Zval;
+use ext_php_rs::types::{ArrayKey, Zval};
+use std::cell::OnceCell;
 use std::ffi::CStr;
 use std::ptr;
 use tokenbucket_core::guard;
 
 /// The current request. Its variables do not change while no PHP code runs.
 #[derive(Debug)]
-pub struct Request(());
+pub struct Request {
+    /// The header fields of the client, if a limit has asked for one that is no variable.
+    fields: OnceCell<Option<Kept>>,
+}
 
 impl Request {
     /// Returns the current request. Call it only before the request's first script runs.
     pub(super) const fn current() -> Self {
-        Self(())
+        Self {
+            fields: OnceCell::new(),
+        }
+    }
+
+    /// Returns a header field with a password, which Apache does not pass as a variable unless
+    /// `CGIPassAuth` is on.
+    fn withheld(&self, name: &CStr) -> Option<&[u8]> {
+        let field = match name.to_bytes() {
+            b"HTTP_AUTHORIZATION" => "Authorization",
+            b"HTTP_PROXY_AUTHORIZATION" => "Proxy-Authorization",
+            _ => return None,
+        };
+        let fields = self.fields.get_or_init(|| {
+            // A function of the module for Apache. No PHP code can have replaced it yet.
+            let function = value::of_bytes(b"apache_request_headers");
+            let is_apache = system::interface_name() == "apache2handler";
+            is_apache
+                .then(|| invoke::callable(&function).ok())
+                .flatten()
+        });
+        let fields = fields.as_ref()?.array()?;
+        let is_field = |key: &ArrayKey<'_>| key.to_string().eq_ignore_ascii_case(field);
+        let found = fields.iter().find(|(key, _)| is_field(key));
+        Some(found?.1.zend_str()?.as_bytes())
     }
 }
 
@@ -32,9 +60,22 @@ impl guard::Request for Request {
         };
         // SAFETY: the name is passed with its length. The server interface returns null or a C
         // string that it keeps until the request ends.
-        unsafe {
+        let value = unsafe {
             let value = getenv(name.as_ptr(), name.count_bytes());
             (!value.is_null()).then(|| CStr::from_ptr(value).to_bytes())
+        };
+        value.or_else(|| self.withheld(name))
+    }
+
+    fn script(&self) -> &[u8] {
+        // SAFETY: the globals live as long as the engine. The path is null or a C string that the
+        // server interface keeps until the request ends.
+        unsafe {
+            let path = (*ext_php_rs_sapi_globals()).request_info.path_translated;
+            if path.is_null() {
+                return b"";
+            }
+            CStr::from_ptr(path).to_bytes()
         }
     }
 }

@@ -1,7 +1,7 @@
 <?php
 require_once __DIR__ . '/server_process.php';
 
-/** An nginx in one process that passes /pool/script to that script in that pool of a php-fpm. */
+/** An nginx in one process that passes /script, and /script.php, to that script of a php-fpm. */
 final class Nginx extends ServerProcess
 {
     public function __construct(private readonly Fpm $fpm)
@@ -27,6 +27,15 @@ final class Nginx extends ServerProcess
         foreach (['client_body', 'proxy', 'fastcgi', 'uwsgi', 'scgi'] as $of) {
             $temporary .= "    {$of}_temp_path $this->folder/$of;\n";
         }
+        $pass = "fastcgi_pass unix:{$this->fpm->folder}/www.sock;";
+        $variables = [
+            'REQUEST_METHOD' => 'request_method', 'QUERY_STRING' => 'query_string', 'REQUEST_URI' => 'request_uri',
+            'SCRIPT_NAME' => 'uri', 'SERVER_NAME' => 'server_name', 'REMOTE_ADDR' => 'remote_addr',
+            'CONTENT_TYPE' => 'content_type', 'CONTENT_LENGTH' => 'content_length',
+        ];
+        foreach ($variables as $name => $variable) {
+            $pass .= " fastcgi_param $name \$$variable;";
+        }
         return <<<CONF
             daemon off;
             # One process, that is stopped by its id.
@@ -41,14 +50,13 @@ final class Nginx extends ServerProcess
                     keepalive_requests 1000000;
                     location = /ping { return 200 "$this->folder"; }
                     location / {
-                        fastcgi_pass unix:{$this->fpm->folder}/www.sock;
+                        $pass
                         fastcgi_param SCRIPT_FILENAME {$this->fpm->folder}\$uri.php;
-                        fastcgi_param REQUEST_METHOD \$request_method;
-                        fastcgi_param QUERY_STRING \$query_string;
-                        fastcgi_param REQUEST_URI \$request_uri;
-                        fastcgi_param SCRIPT_NAME \$uri;
-                        fastcgi_param SERVER_NAME \$server_name;
-                        fastcgi_param REMOTE_ADDR \$remote_addr;
+                    }
+                    # The path is not split, as in many configurations.
+                    location ~ [.]php$ {
+                        $pass
+                        fastcgi_param SCRIPT_FILENAME {$this->fpm->folder}\$uri;
                     }
                 }
             }

@@ -23,6 +23,9 @@ use std::ffi::CStr;
 pub trait Request {
     /// Returns the value of a variable, or `None` if the server did not pass it.
     fn variable(&self, name: &CStr) -> Option<&[u8]>;
+
+    /// Returns the path of the file that PHP runs, or no bytes if it is unknown.
+    fn script(&self) -> &[u8];
 }
 
 /// A setting that cannot be parsed.

@@ -101,7 +101,9 @@ impl Limit {
                 Part::Ip => client.append_to(&mut identifier),
                 Part::Host => identifier.extend(host(variable(c"SERVER_NAME"))),
                 Part::Path => {
-                    identifier.extend(path(variable(c"REQUEST_URI"), variable(c"SCRIPT_NAME")));
+                    let names = [c"REQUEST_URI", c"SCRIPT_NAME", c"PATH_INFO"];
+                    let [uri, script, info] = names.map(variable);
+                    identifier.extend(path(uri, script, info, request.script()));
                 }
                 Part::Header(name) => identifier.extend(variable(name)),
             }

@@ -5,19 +5,62 @@ use percent_encoding::percent_decode;
 /// Returns the path that a limit counts.
 ///
 /// `uri` is the request's target as the client sent it. The query is cut off, escapes are decoded
-/// once, and empty and dot segments are removed, as web servers do. If the rest begins with the
-/// path of the `script`, the path is that of the script, because a script runs for any path below
-/// it (`/login.php/anything`). Without a URI, the path is that of the script, too.
-pub fn path(uri: &[u8], script: &[u8]) -> Vec<u8> {
-    let script = resolved(script);
+/// once, and empty and dot segments are removed, as web servers do. If the rest is below or above
+/// the script that runs, the path is that of the script: a script runs for any path below it
+/// (`/login.php/anything`), and the index of a folder runs for the folder. Some servers, such as
+/// Apache with `MultiViews`, also find the script for its name without the suffix. `info` is the
+/// part of the path that follows (`PATH_INFO`).
+///
+/// `script` is the script's path by `SCRIPT_NAME`, which may be wrong: nginx passes
+/// `/login.php/1.php` if its configuration does not split the path. Then PHP looks for a file above
+/// this path. So `file`, the file that PHP runs, decides where the script's path ends. Without a
+/// URI, the path is that of the script, too.
+pub fn path(uri: &[u8], script: &[u8], info: &[u8], file: &[u8]) -> Vec<u8> {
+    let script = until(file, resolved(script));
     if uri.is_empty() {
         return script;
     }
     let path: Vec<u8> = percent_decode(target(uri)).collect();
-    let path = resolved(&path);
-    match path.strip_prefix(script.as_slice()) {
-        Some([b'/', ..]) if script.len() > 1 => script,
+    let path = until(file, resolved(&path));
+    let is_below = matches!(path.strip_prefix(script.as_slice()), Some([b'/', ..]));
+    let after_name = path.strip_prefix(without_suffix(&script));
+    let is_named = after_name.is_some_and(|rest| rest.is_empty() || rest == resolved(info));
+    if (is_below || is_named || path == folder(&script)) && script.len() > 1 {
+        script
+    } else {
+        path
+    }
+}
+
+/// Cuts a path off after the first segment that is the name of `file`.
+fn until(file: &[u8], mut path: Vec<u8>) -> Vec<u8> {
+    let name = file.rsplit(|&byte| byte == b'/').next().unwrap_or_default();
+    let mut end = 0;
+    // A path begins with a slash.
+    for segment in path.split(|&byte| byte == b'/').skip(1) {
+        end += 1 + segment.len();
+        if !name.is_empty() && segment == name {
+            break;
+        }
+    }
+    path.truncate(end);
+    path
+}
+
+/// Returns a path without the suffix of its last segment.
+fn without_suffix(path: &[u8]) -> &[u8] {
+    let dot = path.iter().rposition(|&byte| matches!(byte, b'.' | b'/'));
+    match dot {
+        Some(at) if path[at] == b'.' => &path[..at],
         _ => path,
+    }
+}
+
+/// Returns the folder of a path.
+fn folder(path: &[u8]) -> &[u8] {
+    match path.iter().rposition(|&byte| byte == b'/') {
+        Some(0) | None => b"/",
+        Some(at) => &path[..at],
     }
 }
 
@@ -75,16 +118,20 @@ mod tests {
             "http://example.org/login?x",
             "HTTP://user:pass@[::1]:80//login",
         ] {
-            let path = path(uri.as_bytes(), b"/index.php");
+            let path = path(uri.as_bytes(), b"/index.php", b"", b"/srv/index.php");
             assert_eq!(path, b"/login", "{uri}");
         }
     }
 
     #[test]
     fn escapes_are_decoded_only_once() {
-        assert_eq!(path(b"/%256cogin", b""), b"/%6cogin");
-        assert_eq!(path(b"/%zz%", b""), b"/%zz%");
-        assert_eq!(path(b"/%00", b""), b"/\0");
+        for (uri, expected) in [
+            ("/%256cogin", "/%6cogin"),
+            ("/%zz%", "/%zz%"),
+            ("/%00", "/\0"),
+        ] {
+            assert_eq!(path(uri.as_bytes(), b"", b"", b""), expected.as_bytes());
+        }
     }
 
     #[test]
@@ -96,13 +143,64 @@ mod tests {
             ("/a/b", "/", "/a/b"),
             ("/a/b", "", "/a/b"),
             ("", "/login.php", "/login.php"),
-            ("?x", "/login.php", "/"),
-            ("http://example.org", "/index.php", "/"),
+            ("?x", "/login.php", "/login.php"),
+            ("http://example.org", "/index.php", "/index.php"),
+            ("/admin/", "/admin/index.php", "/admin/index.php"),
+            ("/a", "/a/b/index.php", "/a"),
             ("/login/http://x", "/index.php", "/login/http:/x"),
             ("*", "/index.php", "/*"),
         ] {
-            let path = path(uri.as_bytes(), script.as_bytes());
+            let path = path(uri.as_bytes(), script.as_bytes(), b"", b"");
             assert_eq!(path, expected.as_bytes(), "{uri} of {script}");
+        }
+    }
+
+    #[test]
+    fn a_name_without_its_suffix_is_the_script_if_the_server_says_so() {
+        for (uri, info, expected) in [
+            ("/login", "", "/login.php"),
+            ("/login/1", "/1", "/login.php"),
+            ("/login//a/./b.php", "/a/b.php", "/login.php"),
+            ("/login/1", "", "/login/1"),
+            ("/login/1", "/login/1", "/login/1"),
+            ("/login.html", "", "/login.html"),
+            ("/log", "", "/log"),
+        ] {
+            let path = path(
+                uri.as_bytes(),
+                b"/login.php",
+                info.as_bytes(),
+                b"/srv/login.php",
+            );
+            assert_eq!(path, expected.as_bytes(), "{uri} and {info}");
+        }
+    }
+
+    #[test]
+    fn the_file_that_runs_ends_the_path_of_the_script() {
+        for (uri, expected) in [
+            ("/login.php", "/login.php"),
+            ("/login.php/1.php", "/login.php"),
+            ("//login.php//2.php/login.php", "/login.php"),
+            ("/login.ph%70/3.php", "/login.php"),
+            ("/alias/login.php/4.php", "/alias/login.php"),
+            ("/login.phpx/5.php", "/login.phpx/5.php"),
+            ("/login2/6.php", "/login2/6.php"),
+            ("", "/login.php"),
+            ("/", "/login.php"),
+        ] {
+            let script = if uri.len() > 1 {
+                uri
+            } else {
+                "/login.php/x.php"
+            };
+            let path = path(
+                uri.as_bytes(),
+                script.as_bytes(),
+                b"",
+                b"/srv/www/login.php",
+            );
+            assert_eq!(path, expected.as_bytes(), "{uri}");
         }
     }
 }

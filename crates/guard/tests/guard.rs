@@ -17,6 +17,10 @@ impl Request for Variables<'_> {
         let variable = self.0.iter().find(|variable| variable.0 == name);
         variable.map(|variable| variable.1)
     }
+
+    fn script(&self) -> &[u8] {
+        self.variable(c"SCRIPT_FILENAME").unwrap_or_default()
+    }
 }
 
 fn client(peer: &[u8], forwarded: &[u8], trusted: &str) -> Client {
@@ -150,7 +154,8 @@ proptest! {
         spelling in vec((0u8..8, any::<u8>()), 4),
         query in "(\\?[a-z/.%]{0,5})?",
     ) {
-        let plain = format!("/{}", segments.join("/"));
+        // The script runs for its folder.
+        let plain = if segments.is_empty() { "/index.php".to_owned() } else { format!("/{}", segments.join("/")) };
         let mut spelled = String::new();
         for (segment, (way, which)) in segments.iter().zip(spelling) {
             let before = ["/", "//", "/./", "/x/../", "/%2e/", "%2F", "/x/%2E./", "/"][usize::from(way)];

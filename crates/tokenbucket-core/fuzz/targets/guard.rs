@@ -16,6 +16,7 @@ struct Input<'a> {
     networks: &'a str,
     uri: &'a [u8],
     script: &'a [u8],
+    file: &'a [u8],
     forwarded: &'a [u8],
     address: u32,
 }
@@ -31,6 +32,10 @@ impl Request for Variables<'_> {
             b"SCRIPT_NAME" => Some(self.0.script),
             _ => None,
         }
+    }
+
+    fn script(&self) -> &[u8] {
+        self.0.file
     }
 }
 

@@ -1,0 +1,30 @@
+--TEST--
+The guard: Apache's mod_php counts by the header Authorization, also without CGIPassAuth
+--SKIPIF--
+<?php
+require __DIR__ . '/skipif.inc.php';
+require __DIR__ . '/../../testkit/php/apache.php';
+Apache::is_installed() || die('skip there is no Apache with this php');
+?>
+--FILE--
+<?php
+require __DIR__ . '/../../testkit/php/check.php';
+require __DIR__ . '/../../testkit/php/apache.php';
+require __DIR__ . '/../../testkit/php/http.php';
+
+foreach (['off' => [], 'on' => ['CGIPassAuth' => 'On']] as $how => $directives) {
+    foreach (['Authorization', 'Proxy-Authorization'] as $name) {
+        $apache = new Apache(directives: ['<Location />' => '', ...$directives, '</Location>' => ''], ini: ['tokenbucket.guard' => "header:$name 1/day"]);
+        $script = $apache->script('script', '<?php echo "script";');
+        $lines = [["$name: Bearer one"], ["$name: Bearer one"], [strtolower($name) . ': Bearer two'], ["$name: Basic YTpi"], ["$name: Basic YTpi"], [], []];
+        $statuses = array_map(fn (array $lines) => http_request($apache->port, $script, $lines)[0] ?? 'lost', $lines);
+        echo "CGIPassAuth $how, $name: ", implode(' ', $statuses), "\n";
+        $apache->kill();
+    }
+}
+?>
+--EXPECT--
+CGIPassAuth off, Authorization: 200 429 200 200 429 200 429
+CGIPassAuth off, Proxy-Authorization: 200 429 200 200 429 200 429
+CGIPassAuth on, Authorization: 200 429 200 200 429 200 429
+CGIPassAuth on, Proxy-Authorization: 200 429 200 200 429 200 429
