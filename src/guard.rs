@@ -5,7 +5,7 @@
 
 use crate::zend::gate::{self, Gate};
 use crate::zend::request::{self, Request};
-use crate::zend::system::{self, Ending};
+use crate::zend::system::{self, Ending, Starting};
 use crate::{decision, ini, segment};
 use std::cell::RefCell;
 use std::rc::Rc;
@@ -21,6 +21,9 @@ use tokenbucket_core::{Decision, Grain, Key, KeyHasher, Quota, Step, Tokens};
 const INTERFACES: [&str; 4] = ["fpm-fcgi", "apache2handler", "cgi-fcgi", "cli-server"];
 
 /// The most texts of a setting whose values are kept. A server with more texts parses some again.
+/// The server interfaces that apply sections of php.ini.
+const WITH_SECTIONS: [&str; 2] = ["fpm-fcgi", "cgi-fcgi"];
+
 const MOST_TEXTS: usize = 64;
 
 /// A limit, and the hasher of its buckets.
@@ -39,6 +42,22 @@ thread_local! {
 }
 
 /// Prepares the guard for a request that begins.
+/// Prepares the engine for the guard. Warns about settings that this server ignores.
+pub fn install(starting: &Starting) {
+    let interface = system::interface_name();
+    if !INTERFACES.contains(&interface.as_str()) {
+        return;
+    }
+    gate::install(starting);
+    if !WITH_SECTIONS.contains(&interface.as_str())
+        && system::has_section_with(starting, "tokenbucket.")
+    {
+        system::startup_warning(
+            "php.ini has settings in a section [HOST=...] or [PATH=...], which this server ignores",
+        );
+    }
+}
+
 pub fn request_begins() {
     let is_empty = |text: &[u8]| text.is_empty();
     let is_off = ini::GUARD.text(is_empty) && ini::GUARD_LOCAL.text(is_empty);

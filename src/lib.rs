@@ -41,10 +41,12 @@ pub fn get_module(module: ModuleBuilder) -> ModuleBuilder {
 /// USR2.
 extern "C" fn startup(_kind: i32, module: i32) -> i32 {
     ini::register(module);
-    if let Err(error) = segment::attach(&Starting::in_startup()) {
+    let starting = Starting::in_startup();
+    if let Err(error) = segment::attach(&starting) {
         zend::system::startup_warning(&format!("{error:#}"));
         return FAILURE;
     }
+    guard::install(&starting);
     zend::class::register_functions(&declared::FUNCTIONS);
     for (class, declaration) in &declared::CLASSES {
         class.register(declaration);

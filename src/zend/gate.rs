@@ -6,8 +6,8 @@
 //! has wrapped it.
 
 use super::request::Request;
-use super::system::Ending;
-use super::{bailout, symbols};
+use super::system::{Ending, Starting};
+use super::{bailout, startup_warnings, symbols};
 use ext_php_rs::ffi::{ext_php_rs_compiler_globals, zend_file_handle, zend_op_array};
 use std::cell::Cell;
 use std::ffi::{c_int, c_void};
@@ -29,10 +29,17 @@ thread_local! {
     static GATE: Cell<Option<Gate>> = const { Cell::new(None) };
 }
 
+/// Lets a gate decide before PHP displays a warning about the request.
+pub fn install(starting: &Starting) {
+    startup_warnings::hold(starting);
+}
+
 /// Sets the gate of a request that begins. `None` if no decision is needed.
 pub fn set(gate: Option<Gate>) {
     GATE.set(gate);
-    if gate.is_some() && NEXT.load(Ordering::Acquire).is_null() {
+    if gate.is_none() {
+        startup_warnings::show();
+    } else if NEXT.load(Ordering::Acquire).is_null() {
         hook();
     }
 }
@@ -54,8 +61,9 @@ fn hook() {
     }
 }
 
-/// Removes the hook, unless another module has replaced it.
-pub fn remove(_: &Ending) {
+/// Removes the hooks, unless another module has replaced them.
+pub fn remove(ending: &Ending) {
+    startup_warnings::remove(ending);
     // SAFETY: the module is shutting down, so nothing is compiled. The pointer is null or was a
     // `Compile`.
     unsafe {
@@ -90,7 +98,13 @@ fn is_refused() -> bool {
         // The opcache preloads scripts in a request of its own, which no client has sent.
         Some(gate) if !is_preloading() => {
             GATE.set(None);
-            decide(gate)
+            let is_refused = decide(gate);
+            if is_refused {
+                startup_warnings::forget();
+            } else {
+                startup_warnings::show();
+            }
+            is_refused
         }
         _ => false,
     }

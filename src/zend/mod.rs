@@ -34,6 +34,7 @@ pub mod object;
 pub mod pdo;
 pub mod request;
 pub mod sleep;
+mod startup_warnings;
 mod symbols;
 pub mod system;
 pub mod throw;

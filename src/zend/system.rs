@@ -9,7 +9,7 @@ use ext_php_rs::ffi::{
     zend_string,
 };
 use ext_php_rs::flags::IniEntryPermission;
-use ext_php_rs::types::{ZendStr, Zval};
+use ext_php_rs::types::{ArrayKey, ZendStr, Zval};
 use ext_php_rs::zend::{IniEntryDef, ModuleEntry};
 use std::ffi::{CStr, CString, c_char, c_int, c_void};
 use std::ptr;
@@ -64,6 +64,20 @@ pub(super) unsafe fn copy(text: *const c_char) -> Vec<u8> {
     }
     // SAFETY: by contract `text` is a live C string, because it is not null.
     unsafe { CStr::from_ptr(text) }.to_bytes().to_vec()
+}
+
+/// Returns true if a section `[HOST=…]` or `[PATH=…]` of php.ini has a setting whose name begins
+/// with `prefix`.
+pub fn has_section_with(_: &Starting, prefix: &str) -> bool {
+    // SAFETY: the engine has read its configuration, which does not change while modules start. It
+    // holds a section as an array of settings by their names.
+    let all = unsafe { symbols::php_ini_get_configuration_hash().as_ref() };
+    let begins = |key: ArrayKey<'_>| key.to_string().starts_with(prefix);
+    let mut sections = all
+        .into_iter()
+        .flatten()
+        .filter_map(|(_, value)| value.array());
+    sections.any(|section| section.iter().any(|(key, _)| begins(key)))
 }
 
 /// Unregisters the settings of a module that shuts down.
