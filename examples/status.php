@@ -88,7 +88,7 @@ function refusal(array $server): ?array
     };
 }
 
-/** Returns the client of an address, because a client owns all IPv6 addresses with the same 64 bits. */
+/** Returns the client of an address. It owns all IPv6 addresses with the same first 64 bits. */
 function client(string $address): string
 {
     $bytes = packed($address);

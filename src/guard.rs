@@ -8,6 +8,7 @@ use crate::zend::request::{self, Request};
 use crate::zend::system::{self, Ending, Starting};
 use crate::{decision, ini, segment};
 use std::cell::RefCell;
+use std::ptr;
 use std::rc::Rc;
 use std::thread::LocalKey;
 use tokenbucket_core::batch::Taken;
@@ -15,15 +16,15 @@ use tokenbucket_core::clock::TICKS_PER_SECOND;
 use tokenbucket_core::guard::{Client, Limit, Networks};
 use tokenbucket_core::slots::SharedMemory;
 use tokenbucket_core::slots::counters::By;
-use tokenbucket_core::{Decision, Grain, Key, KeyHasher, Quota, Step, Tokens};
+use tokenbucket_core::{Decision, Grain, Key, KeyHasher, Quota, Step, Tokens, printable};
 
 /// The server interfaces that the guard knows.
 const INTERFACES: [&str; 4] = ["fpm-fcgi", "apache2handler", "cgi-fcgi", "cli-server"];
 
-/// The most texts of a setting whose values are kept. A server with more texts parses some again.
 /// The server interfaces that apply sections of php.ini.
 const WITH_SECTIONS: [&str; 2] = ["fpm-fcgi", "cgi-fcgi"];
 
+/// The most texts of a setting whose values are kept. A server with more texts parses some again.
 const MOST_TEXTS: usize = 64;
 
 /// A limit, and the hasher of its buckets.
@@ -41,7 +42,6 @@ thread_local! {
     static NETWORKS: Known<Networks> = RefCell::default();
 }
 
-/// Prepares the guard for a request that begins.
 /// Prepares the engine for the guard. Warns about settings that this server ignores.
 pub fn install(starting: &Starting) {
     let interface = system::interface_name();
@@ -58,6 +58,7 @@ pub fn install(starting: &Starting) {
     }
 }
 
+/// Prepares the guard for a request that begins.
 pub fn request_begins() {
     let is_empty = |text: &[u8]| text.is_empty();
     let is_off = ini::GUARD.text(is_empty) && ini::GUARD_LOCAL.text(is_empty);
@@ -95,7 +96,7 @@ fn refuses(request: &Request) -> bool {
     }
     let lists = [operators(store), applications(store)];
     let rules = lists.iter().flatten().flat_map(|list| list.iter());
-    let Err((limit, refused)) = take(store, rules, request, client) else {
+    let Err((limit, refused)) = take(store, rules.clone(), request, client) else {
         return false;
     };
     let enforces = ini::guard_enforces().unwrap_or_else(|error| {
@@ -106,13 +107,31 @@ fn refuses(request: &Request) -> bool {
         respond(request, limit.quota(), &refused);
         return true;
     }
-    let name = limit.name();
-    log(
-        store,
-        name,
-        &format!("guard: {client} exceeds \"{name}\" and would be denied in the mode \"enforce\""),
-    );
+    observe(store, rules, request, client, limit);
     false
+}
+
+/// Logs each limit that would deny a request. Counts the denials of all but `counted`, whose denial
+/// has been counted.
+fn observe<'a>(
+    store: &SharedMemory,
+    rules: impl Iterator<Item = &'a Rule>,
+    request: &Request,
+    client: Client,
+    counted: &Limit,
+) {
+    for Rule { limit, hasher } in rules {
+        let identifier = limit.identifier(request, client);
+        let step = limit.quota().step_whole(1);
+        let denies = || store.refused(&[hasher.key(&identifier)], &[step]).is_some();
+        if ptr::eq(limit, counted) || denies() {
+            let name = limit.name();
+            let message = format!(
+                "guard: {client} exceeds \"{name}\" and would be denied in the mode \"enforce\""
+            );
+            log(store, name, &message);
+        }
+    }
 }
 
 /// Takes a token from the bucket of each rule or from none. Fails with the limit that refuses.
@@ -256,6 +275,7 @@ fn log(store: &SharedMemory, subject: &str, message: &str) {
     let hasher = hasher(store, &[b"log lines"], "guard: log lines");
     let key = hasher.key(subject.as_bytes());
     if store.take(key, &quota.step_whole(1), None).granted() {
-        system::log(message);
+        // The message may quote a setting of an application.
+        system::log(&printable(message));
     }
 }

@@ -24,14 +24,29 @@ static NAMESPACE: Followed = Followed::new(c"tokenbucket.namespace");
 static GUARD_MODE_TEXT: Followed = Followed::new(GUARD_MODE);
 
 /// The limits of the operator.
-pub static GUARD: Parsed<Vec<Limit>> = Parsed::new(c"tokenbucket.guard", Limit::parse);
+pub static GUARD: Parsed<Vec<Limit>> = Parsed::new(
+    c"tokenbucket.guard",
+    Limit::parse,
+    "no limit of this setting is in force",
+);
 /// The limits that an application adds.
-pub static GUARD_LOCAL: Parsed<Vec<Limit>> = Parsed::new(c"tokenbucket.guard_local", Limit::parse);
+pub static GUARD_LOCAL: Parsed<Vec<Limit>> = Parsed::new(
+    c"tokenbucket.guard_local",
+    Limit::parse,
+    "no limit of this setting is in force",
+);
 /// The proxies whose `X-Forwarded-For` the guard believes.
-pub static GUARD_TRUSTED_PROXIES: Parsed<Networks> =
-    Parsed::new(c"tokenbucket.guard_trusted_proxies", Networks::parse);
+pub static GUARD_TRUSTED_PROXIES: Parsed<Networks> = Parsed::new(
+    c"tokenbucket.guard_trusted_proxies",
+    Networks::parse,
+    "no proxy is trusted, so all clients of a proxy share its bucket",
+);
 /// The clients that the guard does not limit.
-pub static GUARD_ALLOW: Parsed<Networks> = Parsed::new(c"tokenbucket.guard_allow", Networks::parse);
+pub static GUARD_ALLOW: Parsed<Networks> = Parsed::new(
+    c"tokenbucket.guard_allow",
+    Networks::parse,
+    "all clients are limited",
+);
 
 const DEFAULT_SIZE: usize = 32 << 20;
 const LEAST_SIZE: usize = 4 << 10;
@@ -77,14 +92,21 @@ pub struct Parsed<T> {
     name: &'static CStr,
     value: Followed,
     parse: fn(&str) -> Result<T, SyntaxError>,
+    /// The effect of an invalid text, in words.
+    otherwise: &'static str,
 }
 
 impl<T> Parsed<T> {
-    const fn new(name: &'static CStr, parse: fn(&str) -> Result<T, SyntaxError>) -> Self {
+    const fn new(
+        name: &'static CStr,
+        parse: fn(&str) -> Result<T, SyntaxError>,
+        otherwise: &'static str,
+    ) -> Self {
         Self {
             name,
             value: Followed::new(name),
             parse,
+            otherwise,
         }
     }
 
@@ -106,10 +128,10 @@ impl<T> Parsed<T> {
             let text = String::from_utf8_lossy(text);
             (self.parse)(&text).map_err(|SyntaxError { at, expected }| {
                 let name = self.name.to_string_lossy();
-                let rest = quotable(&text[at..]);
+                let (rest, otherwise) = (quotable(&text[at..]), self.otherwise);
                 let at = at + 1;
                 format!(
-                    "{name} must have {expected} at position {at}, \"{rest}\" given; using the default"
+                    "{name} must have {expected} at position {at}, \"{rest}\" given; {otherwise}"
                 )
             })
         })
@@ -124,7 +146,10 @@ pub fn guard_enforces() -> Result<bool, String> {
     GUARD_MODE_TEXT.read(|value| match value.trim_ascii() {
         b"enforce" => Ok(true),
         b"observe" => Ok(false),
-        _ => Err(mismatch(GUARD_MODE, "\"enforce\" or \"observe\"", value)),
+        _ => {
+            let expected = "\"enforce\" or \"observe\"";
+            Err(mismatch(GUARD_MODE, expected, value, "using \"enforce\""))
+        }
     })
 }
 
@@ -179,20 +204,31 @@ pub fn namespace<R>(read: impl FnOnce(&[u8]) -> R) -> R {
 
 fn checked<T>(name: &CStr, expected: &str, default: T, read: fn(&str) -> Option<T>) -> T {
     self::read(name, read).unwrap_or_else(|| {
-        startup_warning(&mismatch(name, expected, &system::setting(name)));
+        startup_warning(&mismatch(
+            name,
+            expected,
+            &system::setting(name),
+            "using the default",
+        ));
         default
     })
 }
 
-fn mismatch(name: &CStr, expected: &str, value: &[u8]) -> String {
+fn mismatch(name: &CStr, expected: &str, value: &[u8], otherwise: &str) -> String {
     let name = name.to_string_lossy();
     let value = quotable(&String::from_utf8_lossy(value));
-    format!("{name} must be {expected}, \"{value}\" given; using the default")
+    format!("{name} must be {expected}, \"{value}\" given; {otherwise}")
 }
 
-/// Returns a text without double quotes, which would end the quotation.
+/// Returns the beginning of a text, without double quotes, which would end the quotation.
 fn quotable(text: &str) -> String {
-    text.replace('"', "'")
+    const MOST: usize = 100;
+    let mut quoted = text.replace('"', "'");
+    if let Some((end, _)) = quoted.char_indices().nth(MOST) {
+        quoted.truncate(end);
+        quoted.push_str("...");
+    }
+    quoted
 }
 
 fn read<T>(name: &CStr, read: fn(&str) -> Option<T>) -> Option<T> {

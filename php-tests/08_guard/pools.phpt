@@ -97,5 +97,5 @@ only there: 200 200 200 429 429
 .user.ini cannot raise a limit: 200 200 200 429 429
 a limit in a namespace: 200 200 200 200 429
 the same limit in another namespace: 200 200 200 200 429
-tokenbucket: tokenbucket.guard_mode must be "enforce" or "observe", "observed" given; using the default
-tokenbucket: tokenbucket.guard must have second, minute, hour or day at position 6, "fortnight" given; using the default
+tokenbucket: tokenbucket.guard_mode must be "enforce" or "observe", "observed" given; using "enforce"
+tokenbucket: tokenbucket.guard must have second, minute, hour or day at position 6, "fortnight" given; no limit of this setting is in force

@@ -26,37 +26,37 @@ foreach ([
 ?>
 --EXPECT--
 == guard = "ip 100\/mnute burst 20"
-Warning: tokenbucket: tokenbucket.guard must have second, minute, hour or day at position 8, "mnute burst 20" given; using the default
+Warning: tokenbucket: tokenbucket.guard must have second, minute, hour or day at position 8, "mnute burst 20" given; no limit of this setting is in force
 started
 == guard = "ip 10\/second; user 5\/second"
-Warning: tokenbucket: tokenbucket.guard must have a key: ip, host, path or header:Name at position 15, "user 5/second" given; using the default
+Warning: tokenbucket: tokenbucket.guard must have a key: ip, host, path or header:Name at position 15, "user 5/second" given; no limit of this setting is in force
 started
 == guard = "ip 10\/second; ip 10\/second burst 10"
-Warning: tokenbucket: tokenbucket.guard must have another limit at position 15, "ip 10/second burst 10" given; using the default
+Warning: tokenbucket: tokenbucket.guard must have another limit at position 15, "ip 10/second burst 10" given; no limit of this setting is in force
 started
 == guard = "ip 10\/second <\n\ufffd"
-Warning: tokenbucket: tokenbucket.guard must have "burst", ";" or the end at position 14, "\x3c\n" given; using the default
+Warning: tokenbucket: tokenbucket.guard must have "burst", ";" or the end at position 14, "\x3c\n" given; no limit of this setting is in force
 started
 == guard = "ip"
-Warning: tokenbucket: tokenbucket.guard must have a space and a whole number at position 3, "" given; using the default
+Warning: tokenbucket: tokenbucket.guard must have a space and a whole number at position 3, "" given; no limit of this setting is in force
 started
 == guard = "ip 10\/second; ip+path 10\/minute burst 20"
 started
 == guard = ""
 started
 == guard_local = "path 0\/hour"
-Warning: tokenbucket: tokenbucket.guard_local must have a whole number from 1 to 1000000000 at position 6, "0/hour" given; using the default
+Warning: tokenbucket: tokenbucket.guard_local must have a whole number from 1 to 1000000000 at position 6, "0/hour" given; no limit of this setting is in force
 started
 == guard_trusted_proxies = "10.0.0.0\/8, 10.0.0.0\/33"
-Warning: tokenbucket: tokenbucket.guard_trusted_proxies must have a network such as 192.0.2.0/24 or 2001:db8::/32 at position 13, "10.0.0.0/33" given; using the default
+Warning: tokenbucket: tokenbucket.guard_trusted_proxies must have a network such as 192.0.2.0/24 or 2001:db8::/32 at position 13, "10.0.0.0/33" given; no proxy is trusted, so all clients of a proxy share its bucket
 started
 == guard_allow = "localhost"
-Warning: tokenbucket: tokenbucket.guard_allow must have a network such as 192.0.2.0/24 or 2001:db8::/32 at position 1, "localhost" given; using the default
+Warning: tokenbucket: tokenbucket.guard_allow must have a network such as 192.0.2.0/24 or 2001:db8::/32 at position 1, "localhost" given; all clients are limited
 started
 == guard_allow = "::1 127.0.0.0\/8"
 started
 == guard_mode = "dry"
-Warning: tokenbucket: tokenbucket.guard_mode must be "enforce" or "observe", "dry" given; using the default
+Warning: tokenbucket: tokenbucket.guard_mode must be "enforce" or "observe", "dry" given; using "enforce"
 started
 == guard_mode = "observe"
 started

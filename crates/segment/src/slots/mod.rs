@@ -81,10 +81,11 @@ impl<V: Variant> SharedMemory<V> {
     }
 
     /// Returns the hasher of a namespace that [`SharedMemory::hasher_of`] never returns, if `names`
-    /// has at least three parts. Its decisions are counted in the row with the name `row`.
+    /// has at least three parts. Its decisions are counted in the row with the name `row`, which
+    /// begins with `guard`.
     #[must_use]
     pub fn reserved_hasher(&self, names: &[&[u8]], row: &[u8]) -> KeyHasher {
-        let row = self.row(namespaces::Kind::SharedMemory, [row, b""]);
+        let row = self.namespaces.reserved(self.hasher, row);
         self.hasher.namespace(names).counted_in(row)
     }
 

@@ -11,6 +11,7 @@
 use super::counters::ROWS;
 use crate::memory::Region;
 use gcra::key::{KeyHasher, Row};
+use std::borrow::Cow;
 use std::sync::atomic::{
     AtomicU64,
     Ordering::{Acquire, Relaxed, Release},
@@ -47,6 +48,8 @@ impl Kind {
 pub(crate) const CELLS: usize = ROWS - Kind::ALL.len();
 /// The number of bytes of a name that are kept.
 const NAME: usize = 64;
+/// The beginning of names that belong to the extension, in shared memory.
+const RESERVED: &[u8] = b"guard";
 
 /// The name of one namespace.
 #[repr(C, align(16))]
@@ -76,7 +79,8 @@ pub struct Named {
     pub row: Row,
     /// The kind of the store.
     pub kind: Kind,
-    /// The first 64 bytes of the name. `None` for all namespaces without a row of their own.
+    /// The name. A name of more than 64 bytes ends with `~` and a hash of the whole name. `None` for
+    /// all namespaces without a row of their own.
     pub name: Option<Vec<u8>>,
 }
 
@@ -106,18 +110,34 @@ impl Namespaces {
         row
     }
 
-    /// Returns the row of a namespace. Its name is the parts that are not empty, joined by `/`.
-    /// Only the first 64 bytes count. `root` is the segment's hasher.
-    // The casts keep enough bits of a good hash.
-    #[allow(clippy::cast_possible_truncation)]
+    /// Returns the row of a namespace. Its name is the parts that are not empty, joined by `/`. In
+    /// shared memory, a name that begins with a reserved word gets a slash in front of it, so that
+    /// no namespace of PHP code is counted with the extension's own. `root` is the segment's hasher.
     #[cold]
     #[inline(never)]
     #[must_use]
     pub fn row(&self, root: KeyHasher, kind: Kind, parts: [&[u8]; 2]) -> Row {
         let parts: Vec<_> = parts.into_iter().filter(|part| !part.is_empty()).collect();
         let mut name = parts.join(&b'/');
-        name.truncate(NAME);
-        let named = [&[kind as u8], name.as_slice()].concat();
+        if kind == Kind::SharedMemory && name.starts_with(RESERVED) {
+            name.insert(0, b'/');
+        }
+        self.find(root, kind, &name)
+    }
+
+    /// Returns the row of decisions of the extension itself in shared memory. The name begins with
+    /// a reserved word. `root` is the segment's hasher.
+    pub(super) fn reserved(&self, root: KeyHasher, name: &[u8]) -> Row {
+        debug_assert!(name.starts_with(RESERVED), "others could use this name");
+        self.find(root, Kind::SharedMemory, name)
+    }
+
+    /// Returns the row with this name.
+    // The casts keep enough bits of a good hash.
+    #[allow(clippy::cast_possible_truncation)]
+    fn find(&self, root: KeyHasher, kind: Kind, name: &[u8]) -> Row {
+        let name = shortened(name);
+        let named = [&[kind as u8], &*name].concat();
         let hash = (root.key(&named).hash as u64).max(1);
         let first = hash as usize % CELLS;
         for index in (first..CELLS).chain(0..first) {
@@ -146,6 +166,18 @@ impl Namespaces {
         let named = named.filter_map(|(index, cell)| cell.named(row_of_cell(index)));
         others.into_iter().chain(named).collect()
     }
+}
+
+/// Returns the name as a row shows it. The end of a long name distinguishes names that begin with
+/// the same bytes. It is the same on all hosts.
+fn shortened(name: &[u8]) -> Cow<'_, [u8]> {
+    const DIGITS: usize = 8;
+    if name.len() <= NAME {
+        return Cow::Borrowed(name);
+    }
+    let hash = KeyHasher::new([0; 2]).key(name).hash & 0xffff_ffff;
+    let end = format!("~{hash:0DIGITS$x}");
+    Cow::Owned([&name[..NAME - end.len()], end.as_bytes()].concat())
 }
 
 /// Returns the row of the cell with this index.

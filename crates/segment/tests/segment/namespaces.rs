@@ -112,13 +112,41 @@ fn the_number_of_rows_is_bounded() {
 }
 
 #[test]
-fn long_names_are_cut() {
+fn long_names_are_cut_but_stay_apart() {
     let host = private();
     let name = [b'x'; 200];
     decide(&host, [&name, b"a"]);
-    assert_eq!(counted(&host), [(Some(vec![b'x'; 64]), [1, 2])]);
     decide(&host, [&name, b"b"]);
-    assert_eq!(counted(&host), [(Some(vec![b'x'; 64]), [2, 4])]);
+    decide(&host, [&name[..64], b""]);
+    let counted = counted(&host);
+    assert_eq!(counted.len(), 3);
+    for (name, counts) in counted {
+        let name = name.unwrap();
+        assert_eq!((name.len(), counts), (64, [1, 2]));
+        assert!(name.starts_with(&[b'x'; 55]), "{name:?}");
+    }
+    let other = private();
+    decide(&other, [&name, b"b"]);
+    let of_other = self::counted(&other);
+    assert!(
+        self::counted(&host).contains(&of_other[0]),
+        "as on other hosts"
+    );
+}
+
+#[test]
+fn no_namespace_is_counted_with_the_extensions_own_decisions() {
+    let host = private();
+    let names: [&[u8]; 3] = [b"guard", b"", b"ip 1/day"];
+    let own = host.slots().reserved_hasher(&names, b"guard: ip 1/day");
+    let shop = host.slots().hasher_of([b"", b"guard: ip 1/day"]);
+    let joined = host.slots().hasher_of([b"guard: ip 1", b"day"]);
+    assert_ne!(row(own), row(shop));
+    assert_eq!(row(joined), row(shop));
+    let rows = host.slots().rows().into_iter();
+    let mut shown: Vec<_> = rows.filter_map(|row| row.name).collect();
+    shown.sort();
+    assert_eq!(shown, [b"/guard: ip 1/day".as_slice(), b"guard: ip 1/day"]);
 }
 
 #[test]
