@@ -591,7 +591,8 @@ namespace {
          * Moves the clock forward. wait() on a bucket in this storage also moves the clock, instead
          * of sleeping.
          *
-         * @param float $seconds 0 or more
+         * @param float $seconds 0 or more, less than 36 years
+         * @throws ValueError if the clock would advance by more than 109 years in all
          */
         public function advance(float $seconds): void {}
 

@@ -68,6 +68,42 @@ foreach ($ways as $name => $make) {
     }
 }
 
+echo "-- a full bucket grants all its fractions --\n";
+foreach ([1, 2, 5, 10, 100] as $capacity) {
+    foreach ([2, 3, 4, 5, 7, 10, 20, 100] as $parts) {
+        foreach ([1 / TokenBucket::MINUTE, 7 / TokenBucket::MINUTE, 100 / TokenBucket::DAY, 1 / 864000] as $rate) {
+            $bucket = new TokenBucket(new TokenBucketStorageMemory, 'x', $capacity, $rate);
+            for ($granted = 0; $bucket->consume(1 / $parts); $granted++);
+            check($granted === $capacity * $parts, "$granted calls for 1/$parts of a bucket of $capacity, $rate a second");
+        }
+    }
+}
+$bucket = new TokenBucket(new TokenBucketStorageMemory, 'x', 10, 7 / TokenBucket::MINUTE);
+for ($i = 0; $i < 10; $i++) {
+    $bucket->consume(0.7);
+}
+var_dump($bucket->peek()->remaining, $bucket->charge(0.3)->remaining, $bucket->settle(0.3, 0)->remaining);
+
+echo "-- the end of the clock --\n";
+$storage = new TokenBucketStorageMemory;
+$year = 365 * TokenBucket::DAY;
+foreach ([18, 18, 36, 36] as $years) {
+    $bucket = new TokenBucket($storage, "after $years years", 1, 0.5 / TokenBucket::HOUR);
+    $bucket->consume();
+    check($bucket->attempt()->retryAfter === 7200.0, 'two hours');
+    $before = $storage->now();
+    $storage->advance(7200);
+    check($bucket->consume(), 'after two hours');
+    $storage->advance($years * $year - 7200);
+    check(abs($storage->now() - $before - $years * $year) < 1e-3, 'the clock has advanced');
+}
+echo thrown(fn() => $storage->advance(37 * $year)), "\n";
+echo thrown(fn() => $storage->advance(1e300)), "\n";
+echo thrown(fn() => $storage->advance(2 * $year)), "\n";
+check(abs($storage->now() - 108 * $year) < 1e-3, 'the clock stands');
+$late = new TokenBucket($storage, 'late', 1, 1 / (3 * $year));
+var_dump($late->consume(), $late->reserve()->decision->reason, $late->wait(INF)->reason);
+
 echo "-- a subclass that uses microtime() still works, also after the clock was advanced --\n";
 foreach ([0, 3600, 86400 * 365] as $age) {
     $storage = new TokenBucketStorageMemory;
@@ -103,6 +139,17 @@ float(0)
 ArgumentCountError: TokenBucketStorageMemory::now() expects exactly 0 arguments, 1 given
 -- a subclass that uses parent::_bootstrap() --
 -- a subclass that uses now() --
+-- a full bucket grants all its fractions --
+float(3)
+float(2)
+float(3)
+-- the end of the clock --
+ValueError: TokenBucketStorageMemory::advance(): Argument #1 ($seconds) must be less than 2^60 nanoseconds (36 years)
+ValueError: TokenBucketStorageMemory::advance(): Argument #1 ($seconds) must be less than 2^60 nanoseconds (36 years)
+ValueError: TokenBucketStorageMemory::advance(): Argument #1 ($seconds) must not advance the clock by more than 109 years in all
+bool(true)
+string(19) "insufficient_tokens"
+string(19) "insufficient_tokens"
 -- a subclass that uses microtime() still works, also after the clock was advanced --
 -- bootstrap() --
 float(4)

@@ -3,10 +3,11 @@
 
 use super::contract::{Storage, downcast, keys};
 use super::proposals::Proposals;
-use crate::zend::{Call, Class, Object, State, Thrown, Zval, value};
+use crate::zend::{Call, Class, Object, State, Thrown, Zval, throw, value};
 use crate::{classes, exceptions};
 use tokenbucket_core::batch::Batched;
 use tokenbucket_core::clock::{EPOCH, wall_clock};
+use tokenbucket_core::quota::MAX_BURST;
 use tokenbucket_core::{
     Grain, Key, KeyHasher, MemoryStore, Outcome, Put, Step, Ticks, Timestamp, seconds,
 };
@@ -125,10 +126,22 @@ pub fn construct(_call: &mut Call<'_>, _result: &mut Zval) -> Result<(), Thrown>
 }
 
 /// Implements `advance(float $seconds): void`. Throws `ValueError` for an invalid number of
-/// seconds.
+/// seconds, or if the clock cannot advance that far.
 pub fn advance(call: &mut Call<'_>, _result: &mut Zval) -> Result<(), Thrown> {
     let seconds = call.float(1)?;
     let ticks = seconds::to_ticks(seconds).map_err(|error| exceptions::bad_amount(1, error))?;
-    call.this::<MemoryStorage>().advance(ticks);
+    let storage = call.this::<MemoryStorage>();
+    // `to_ticks` limits its result to the greatest span.
+    if ticks >= MAX_BURST {
+        return Err(throw::argument_value(
+            1,
+            "must be less than 2^60 nanoseconds (36 years)",
+        ));
+    }
+    if ticks > storage.store.left() {
+        let message = "must not advance the clock by more than 109 years in all";
+        return Err(throw::argument_value(1, message));
+    }
+    storage.advance(ticks);
     Ok(())
 }

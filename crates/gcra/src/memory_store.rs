@@ -11,6 +11,9 @@ use crate::store::{Put, UNKNOWN_SPAN, empty_at};
 use std::cell::{Cell, RefCell};
 use std::collections::HashMap;
 
+/// The latest instant of the clock: 109 years after the epoch.
+const LATEST: Timestamp = Timestamp(1 << 62);
+
 /// A store in the memory of one owner.
 #[derive(Debug)]
 pub struct MemoryStore {
@@ -28,7 +31,7 @@ struct Record {
 
 impl Record {
     fn is_full(self, now: Timestamp) -> bool {
-        // An instant is below 2^62 and a span at most 2^61, so this cannot overflow.
+        // An instant is below 2^63 and a span at most 2^61, so this cannot overflow.
         self.empty_at + self.span <= now
     }
 }
@@ -50,11 +53,17 @@ impl MemoryStore {
         self.now.get()
     }
 
-    /// Advances the clock by `ticks`, up to 18 years in all. Forgets the buckets that are full at
-    /// the new instant.
+    /// Returns the ticks by which the clock can still advance. An instant that is at most
+    /// `MAX_WAIT` after the end of this clock is below 2^63.
+    #[must_use]
+    pub fn left(&self) -> Ticks {
+        LATEST - self.now.get()
+    }
+
+    /// Advances the clock by `ticks`, at most by [`MemoryStore::left`]. Forgets the buckets that are
+    /// full at the new instant.
     pub fn advance(&self, ticks: Ticks) {
-        let latest = EPOCH + (1 << 59);
-        let now = self.now.get().saturating_add(ticks).min(latest);
+        let now = self.now.get() + ticks.min(self.left());
         self.now.set(now);
         self.records
             .borrow_mut()
@@ -68,9 +77,13 @@ impl MemoryStore {
     }
 
     /// Runs one step. `first` is used only for a bucket without a record, as in
-    /// [`Step::decide_first`].
+    /// [`Step::decide_first`]. Grants no tokens of a time that the clock does not reach.
     pub fn take(&self, key: Key<'_>, step: &Step, first: Option<Timestamp>) -> Outcome {
         let now = self.now.get();
+        let step = Step {
+            max_wait: step.max_wait.min(self.left()),
+            ..*step
+        };
         let mut records = self.records.borrow_mut();
         let record = records.get(&key.hash).copied();
         let outcome = match record {

@@ -32,9 +32,10 @@ pub enum Grain {
     Nanosecond,
     /// [`TICKS_PER_MICROSECOND`] ticks.
     Microsecond,
-    /// One tick of a clock that only a test advances. The time per token is rounded down and not
-    /// up. So after a test advances the clock by a minute, the tokens of a minute are back. The
-    /// rate may be exceeded by this rounding, but only in such a store.
+    /// One tick of a clock that only a test advances. Up to a million tokens a second, the time per
+    /// token and each cost are rounded down and not up. So after a test advances the clock by a
+    /// minute, the tokens of a minute are back. A full bucket of one token grants ten calls for a
+    /// tenth of a token. The rate may be exceeded by this rounding, but only in such a store.
     FakeNanosecond,
 }
 
@@ -196,7 +197,7 @@ impl Quota {
     /// long.
     fn of_unit(capacity: Tokens, unit: u64, group: u64, grain: Grain) -> Option<Self> {
         let unit = unit.checked_mul(grain.ticks())?;
-        let grains = capacity.scale_up(unit, group * grain.ticks())?;
+        let grains = grains(capacity, unit, group, grain)?;
         let burst = grains.checked_mul(grain.ticks())?;
         (burst <= MAX_BURST).then_some(Self {
             unit,
@@ -227,24 +228,24 @@ impl Quota {
         self.burst
     }
 
-    /// Returns the ticks in which `tokens` refill, rounded up to whole grains. Returns `None` if
-    /// `tokens` exceed the capacity.
+    /// Returns the ticks in which `tokens` refill, rounded to whole grains as [`Grain`] describes.
+    /// Returns `None` if `tokens` exceed the capacity.
     #[inline]
     #[must_use]
     pub fn cost(&self, tokens: Tokens) -> Option<Ticks> {
         if tokens > self.capacity {
             return None;
         }
-        let grains = tokens.scale_up(self.unit, self.group * self.grain.ticks())?;
+        let grains = grains(tokens, self.unit, self.group, self.grain)?;
         // The product is at most the burst, because the tokens are at most the capacity.
         Some(grains * self.grain.ticks())
     }
 
-    /// Returns the ticks in which `tokens` refill, rounded up to whole grains. `tokens` may exceed
+    /// Returns the ticks in which `tokens` refill, rounded as in [`Quota::cost`]. `tokens` may exceed
     /// the capacity. Returns `None` above [`MAX_BURST`].
     #[must_use]
     pub fn price(&self, tokens: Tokens) -> Option<Ticks> {
-        let grains = tokens.scale_up(self.unit, self.group * self.grain.ticks())?;
+        let grains = grains(tokens, self.unit, self.group, self.grain)?;
         let ticks = grains.checked_mul(self.grain.ticks())?;
         (ticks <= MAX_BURST).then_some(ticks)
     }
@@ -372,6 +373,18 @@ impl Quota {
     }
 }
 
+/// Returns the whole grains in which `tokens` refill, if `group` tokens refill in `unit` ticks.
+/// Returns `None` above `u64::MAX`.
+#[inline]
+fn grains(tokens: Tokens, unit: Ticks, group: u64, grain: Grain) -> Option<u64> {
+    if grain == Grain::FakeNanosecond && group == 1 {
+        // No token is free. A cost of 1 is at most the burst, which is at least 1.
+        let least = u64::from(!tokens.is_zero());
+        return tokens.scale_down(unit, 1).map(|ticks| ticks.max(least));
+    }
+    tokens.scale_up(unit, group * grain.ticks())
+}
+
 /// Returns the time in which `group` tokens are added, in grains, and true if it was rounded up.
 /// `grains` is the time in which `group * added` tokens are added. Returns `None` if the time is
 /// too long.
@@ -497,6 +510,35 @@ mod tests {
             let quota = fake(f64::from(n), f64::from(n) / 2_592_000.0);
             assert!(quota.burst() <= 2_592_000_000_000_000, "{n} in 30 days");
         }
+    }
+
+    #[test]
+    fn a_full_bucket_on_a_fake_clock_grants_all_its_fractions() {
+        for capacity in [1u32, 2, 5, 10, 100] {
+            for (parts, period) in [
+                (2u32, 60.0),
+                (3, 60.0),
+                (7, 3600.0),
+                (10, 86400.0),
+                (100, 1.0),
+            ] {
+                let cost = Tokens::from_float(1.0 / f64::from(parts)).unwrap();
+                let rate = f64::from(capacity) / period;
+                let quota = quota_of(f64::from(capacity), rate, Grain::FakeNanosecond).unwrap();
+                let calls = quota.burst() / quota.cost(cost).unwrap();
+                assert_eq!(
+                    calls,
+                    u64::from(capacity * parts),
+                    "{capacity} {parts} {period}"
+                );
+                assert_eq!(quota.refund(cost), quota.cost(cost).unwrap());
+                assert_eq!(quota.cost(quota.capacity()), Some(quota.burst()));
+            }
+        }
+        let quota = quota_of(1.0, 1e6, Grain::FakeNanosecond).unwrap();
+        let least = Tokens::from_float(1e-9).unwrap();
+        assert_eq!(quota.cost(least), Some(1), "no token is free");
+        assert_eq!(quota.cost(Tokens::ZERO), Some(0));
     }
 
     #[test]
