@@ -1,12 +1,13 @@
 //! Batches: several steps on remote stores in one operation, which takes the tokens of all or none.
 
-use super::{Answer, Failure, OnFailure, Remote, Reply, Transport, sure};
-use crate::batch::{Batched, Taken, by_key, sum};
+use super::{Answer, Ask, Failure, OnFailure, Remote, Reply, Transport, sure};
+use crate::batch::{Batched, Taken, by_bucket, by_key, sum};
 use crate::clock::boot_clock;
 use crate::host::Host;
 use crate::key::Key;
 use crate::slots::counters::By;
 use crate::step::{Outcome, Step};
+use std::hash::{BuildHasher, BuildHasherDefault, DefaultHasher};
 
 impl<T: Transport> Remote<'_, T> {
     /// Takes the tokens of all steps or of none, in one operation. Some of the buckets may be in
@@ -59,7 +60,7 @@ impl<T: Transport> Remote<'_, T> {
                 store.learn(key, step, reply, hints[index].as_ref(), now);
                 store.note_clock(reply);
             }
-            let batched = read(&keys, steps, granted, &replies);
+            let batched = read(&asks, steps, granted, &replies);
             count(self.host, &keys, &batched);
             Ok(batched)
         };
@@ -88,22 +89,42 @@ fn count(host: &Host, keys: &[Key<'_>], batched: &Batched) {
 }
 
 /// Converts the replies to the outcomes of all steps, or to the first denied step.
-fn read(keys: &[Key<'_>], steps: &[Step], granted: bool, replies: &[Reply]) -> Batched {
+fn read(asks: &[Ask], steps: &[Step], granted: bool, replies: &[Reply]) -> Batched {
     if granted {
         let outcomes = replies.iter().map(|reply| reply.outcome).enumerate();
         let all = outcomes.map(|(index, outcome)| taken(index, steps[index], outcome));
         return Ok(all.collect());
     }
-    // The hash of a key contains the identity of its store.
-    let on_bucket = by_key(keys);
-    let refusal = |mine: Vec<usize>| {
-        let seen = replies[mine[0]].outcome;
-        let outcome = sum(&mine, steps).dry().decide(seen.empty_at, seen.now);
-        (!outcome.granted()).then(|| Taken::of(&mine, steps, outcome))
-    };
-    let refused = on_bucket.into_iter().find_map(refusal);
+    let records = by_record(asks).into_iter();
+    let refused = records.filter_map(|mine| refusal(&mine, steps, replies[mine[0]].outcome));
     // The store uses the same arithmetic, so one of the buckets denies here, too.
-    refused.map_or_else(|| Ok(Vec::new()), Err)
+    refused
+        .min_by_key(|refused| refused.index)
+        .map_or_else(|| Ok(Vec::new()), Err)
+}
+
+/// Groups the indexes of `asks` by their records. One record may have several keys, because its
+/// name is a prefix and an identifier, which are joined without a boundary.
+fn by_record(asks: &[Ask]) -> Vec<Vec<usize>> {
+    let hash =
+        |ask: &Ask| u128::from(BuildHasherDefault::<DefaultHasher>::default().hash_one(&ask.name));
+    by_bucket(asks.iter().map(hash), |a, b| asks[a].name == asks[b].name)
+}
+
+/// Returns the denial of the steps `mine`, which are on one record in the state `seen`, or `None`
+/// if they would be granted.
+fn refusal(mine: &[usize], steps: &[Step], seen: Outcome) -> Option<Taken> {
+    let outcome = sum(mine, steps).dry().decide(seen.empty_at, seen.now);
+    if !outcome.granted() {
+        return Some(Taken::of(mine, steps, outcome));
+    }
+    // Under several prefixes, the steps may have different quotas. The store runs them in order.
+    let mut empty_at = seen.empty_at;
+    mine.iter().find_map(|&index| {
+        let outcome = steps[index].decide(empty_at, seen.now);
+        empty_at = outcome.empty_at;
+        (!outcome.granted()).then(|| taken(index, steps[index], outcome))
+    })
 }
 
 /// Decides a batch by the failure policy.

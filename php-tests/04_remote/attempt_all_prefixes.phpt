@@ -1,0 +1,40 @@
+--TEST--
+attemptAll() of one key under two prefixes decides like one bucket
+--FILE--
+<?php
+require __DIR__ . '/../../testkit/php/check.php';
+require __DIR__ . '/../../testkit/php/servers.php';
+
+$redis = RedisServer::start();
+$memcached = MemcachedServer::startTcp();
+$throw = TokenBucket\OnFailure::Throw;
+$storages = [
+    'Redis' => fn (string $prefix, bool $hints) => new TokenBucketStorageRedis("unix://$redis->socket", $prefix, PATIENCE, $throw, $hints, LASTING),
+    'memcached' => fn (string $prefix, bool $hints) => new TokenBucketStorageMemcached("127.0.0.1:$memcached->port", $prefix, PATIENCE, $throw, $hints, LASTING),
+];
+foreach ($storages as $name => $make) {
+    foreach ([false, true] as $hints) {
+        $prefix = $hints ? 'hints:' : 'plain:';
+        // The key is the prefix and the identifier, without a separator.
+        $outer = new TokenBucket($make($prefix, $hints), 'user:1', 5, 0.001);
+        $inner = new TokenBucket($make("{$prefix}user:", $hints), '1', 5, 0.001);
+        $other = new TokenBucket($make($prefix, $hints), 'other', 5, 0.001);
+        $outer->consume(2);
+        $denied = TokenBucket::attemptAll(['other' => $other, 'outer' => $outer, 'inner' => $inner], 2);
+        check(!$denied->allowed && $denied->reason === 'insufficient_tokens', "$name: both together");
+        check($denied->retryAfter > 900 && $denied->refusedBy !== 'other', "$name: the key that refused: $denied->refusedBy");
+        check([$outer->peek()->remaining, $other->peek()->remaining] === [3.0, 5.0], "$name: nothing was taken");
+        check(TokenBucket::attemptAll([$outer, $inner])->allowed && $inner->peek()->remaining === 1.0, "$name: each takes one");
+
+        // The quotas differ. The store decides one after the other.
+        $larger = new TokenBucket($make("{$prefix}user:", $hints), '1', 6, 0.001);
+        $denied = TokenBucket::attemptAll(['larger' => $larger, 'outer' => $outer], 1);
+        check(!$denied->allowed && $denied->retryAfter > 0, "$name: another quota: $denied->retryAfter");
+        check($outer->peek()->remaining === 1.0, "$name: nothing was taken under another quota");
+    }
+    echo "$name\n";
+}
+?>
+--EXPECT--
+Redis
+memcached
