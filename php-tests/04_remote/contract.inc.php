@@ -151,6 +151,17 @@ final class Contract
         ], 'more than the capacity');
     }
 
+    private function reservations_of_two_quotas(): void
+    {
+        $name = $this->name();
+        [$large, $small] = [$this->bucket($name, 10), $this->bucket($name, 1)];
+        $large->consume(10);
+        $reserved = $large->reserve(10);
+        $this->is(11000.0, round($small->reserve()->delay, -2), 'behind the larger quota');
+        $reserved->cancel();
+        $this->is(12000.0, round($small->reserve()->delay, -2), 'a cancel grants no smaller quota two at one instant');
+    }
+
     private function refund_and_reset(): void
     {
         $bucket = $this->bucket($this->name());

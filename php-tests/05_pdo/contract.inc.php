@@ -59,14 +59,14 @@ function contract(string $mode, PDO $db, TokenBucketStorage $storage): void
     check(round($queue->reserve()->delay, -2) === 6000.0, "$mode: cancel the last one");
     $reserved = [];
 
-    // Two cancels never give back what a later reservation needs.
+    // Cancels never give back what a later reservation needs, also under a smaller quota.
     $several = new TokenBucket($storage, "several $id", 3, 0.001);
-    foreach ([3, 3, 3, 1] as $tokens) {
-        $reserved[] = $several->reserve($tokens);
-    }
+    $single = new TokenBucket($storage, "several $id", 1, 0.001);
+    $reserved = [$several->reserve(3), $several->reserve(3), $several->reserve(3), $single->reserve()];
+    check(round($reserved[3]->delay, -2) === 7000.0, "$mode: a smaller quota");
     $reserved[2]->cancel();
     $reserved[1]->cancel();
-    check(round($several->reserve(3)->delay, -2) === 8000.0, "$mode: two cancels");
+    check(round($single->reserve()->delay, -2) === 8000.0, "$mode: two cancels");
     $reserved = [];
 
     // bootstrap() creates a record, and never overwrites a record.

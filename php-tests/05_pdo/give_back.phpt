@@ -83,6 +83,11 @@ foreach (sql_servers() as $driver => $server) {
         $undo($slow, 5, fn () => null);
         check($slow->peek()->remaining === 8.0, "$where: the rest");
         check($db->inTransaction() === false, "$where: no transaction");
+
+        // Another call reserves a token of the future meanwhile. Only this token is lost.
+        $behind = new TokenBucket($storage, "behind $where", 10, 0.001);
+        $undo($behind, 10, fn () => $behind->reserve(1));
+        check($behind->peek()->remaining === 8.0, "$where: a reservation comes between: {$behind->peek()->remaining}");
     }
 
     // Another process locks the row, so giving back must wait. Before that process releases the

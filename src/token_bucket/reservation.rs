@@ -70,11 +70,7 @@ pub fn reserve(call: &mut Call<'_>, result: &mut Zval) -> Result<(), Thrown> {
     let reservation = Reservation {
         granted: decision.allowed().then(|| Granted {
             due: storage.now() + delay,
-            give_back: Put::Refund {
-                cost: question.step.cost,
-                burst: question.step.burst,
-                taken: outcome.empty_at,
-            },
+            give_back: Put::cancel(question.step.cost, question.step.burst, outcome.empty_at),
             fell_back,
         }),
         is_cancelled: Cell::new(false),

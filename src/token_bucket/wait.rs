@@ -61,12 +61,8 @@ fn take_within(question: &Question<'_>) -> Result<Decision, Thrown> {
         let now = outcome.empty_at;
         return Ok(question.decision((Outcome { now, ..outcome }, fallback)));
     }
-    let give_back = Put::Refund {
-        cost: question.step.cost,
-        burst: question.step.burst,
-        taken: outcome.empty_at,
-    };
-    throw::aside(|| storage.give_back(question.plan.key(), &give_back, fallback))?;
+    let cancel = Put::cancel(question.step.cost, question.step.burst, outcome.empty_at);
+    throw::aside(|| storage.give_back(question.plan.key(), &cancel, fallback))?;
     rested?;
     let empty_at = outcome.empty_at.saturating_sub(question.step.cost);
     let denied = Outcome::denied(Denial::Interrupted, empty_at, outcome.now);

@@ -55,11 +55,7 @@ impl Taken {
     /// Returns the change that undoes the take. The change must run on the store that ran the step.
     #[must_use]
     pub const fn give_back(&self) -> Put {
-        Put::Refund {
-            cost: self.step.cost,
-            burst: self.step.burst,
-            taken: self.outcome.empty_at,
-        }
+        Put::give_back(self.step.cost, self.step.burst, self.outcome.empty_at)
     }
 }
 

@@ -144,9 +144,14 @@ impl MemoryStore {
             Put::Reset { .. } => {
                 records.remove(&key.hash);
             }
-            Put::Refund { cost, burst, taken } => {
+            Put::Refund {
+                cost,
+                burst,
+                taken,
+                in_debt,
+            } => {
                 if let Some(record) = records.get_mut(&key.hash) {
-                    let cost = Put::worth(cost, burst, taken, record.empty_at, now);
+                    let cost = Put::worth((cost, in_debt), burst, taken, record.empty_at, now);
                     record.empty_at = Put::refunded(record.empty_at, now, cost, burst);
                 }
             }

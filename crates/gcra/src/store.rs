@@ -17,6 +17,9 @@ pub enum Put {
         /// The state right after the take that is undone, on the store's own clock. It is
         /// [`Put::VOUCHED`] if the whole cost is to be given back.
         taken: Timestamp,
+        /// The most ticks that are given back while the bucket is in debt, if other calls took
+        /// tokens after the take that is undone.
+        in_debt: Ticks,
     },
     /// Fills the bucket.
     Reset {
@@ -47,6 +50,30 @@ impl Put {
             cost,
             burst,
             taken: Self::VOUCHED,
+            in_debt: cost,
+        }
+    }
+
+    /// Returns the change that undoes a take that left the state `taken`, and needed all its tokens
+    /// at once.
+    #[must_use]
+    pub const fn give_back(cost: Ticks, burst: Ticks, taken: Timestamp) -> Self {
+        Self::Refund {
+            cost,
+            burst,
+            taken,
+            in_debt: cost,
+        }
+    }
+
+    /// Returns the change that undoes a reservation that left the state `taken`.
+    #[must_use]
+    pub const fn cancel(cost: Ticks, burst: Ticks, taken: Timestamp) -> Self {
+        Self::Refund {
+            cost,
+            burst,
+            taken,
+            in_debt: 0,
         }
     }
 
@@ -61,25 +88,31 @@ impl Put {
     ///
     /// While the bucket is in debt, later calls were granted tokens of the future. These calls keep
     /// the instants that they were given. So the tokens that were taken after `taken` are not given
-    /// back, because two calls could otherwise get their tokens at one instant. At most half of the
-    /// cost is given back then: the state does not show the give-backs of other calls, and each of
-    /// them hides as many tokens that were taken after `taken`.
+    /// back, because two calls could otherwise get their tokens at one instant. `in_debt` limits the
+    /// rest.
+    ///
+    /// A cancelled reservation gives back nothing then. The state does not show the cancels of other
+    /// reservations, and each of them hides as many tokens that were taken after `taken`. It does not
+    /// show the capacities of the later calls either. A call with a smaller capacity would get
+    /// tokens at an instant at which it already has a reservation.
+    ///
+    /// A take without a wait has no such limit, because all such takes that can be undone at one
+    /// instant cost at most the capacity.
     ///
     /// Worked example: capacity 10, one token a second. A take of 10 at second 100 leaves `taken`
     /// at 100. At second 103 the bucket holds 3 tokens. Without the take, it would be full. So 7
     /// are missing because of the take. At second 110 no token is missing.
     ///
+    /// Worked example: capacity 10, one token a second. A batch takes all tokens at second 100. Then
+    /// another call reserves a token for second 101. The batch gives back 9 tokens. With 10, the
+    /// bucket would be full at second 101, and 11 tokens would be due at this instant.
+    ///
     /// Worked example: capacity 1, one token a second, and reservations for the seconds 1, 2 and 3.
     /// Two tokens were reserved after the first. So cancelling the first gives nothing back.
     /// Cancelling the third gives back its token.
-    ///
-    /// Worked example: an empty bucket of capacity 5, one token a second. Reservations for 5, 5 and
-    /// 1 tokens are due at the seconds 5, 10 and 11. Cancelling the second gives back 2.5 tokens,
-    /// and cancelling the first then gives back 1.5. With 4 and 3 tokens instead, 8 tokens could be
-    /// due between the seconds 9 and 11.
     #[must_use]
     pub fn worth(
-        cost: Ticks,
+        (cost, in_debt): (Ticks, Ticks),
         burst: Ticks,
         taken: Timestamp,
         empty_at: Timestamp,
@@ -90,7 +123,7 @@ impl Put {
             cost
         } else {
             let later = empty_at.saturating_since(taken);
-            cost.saturating_sub(later).min(cost / 2)
+            cost.saturating_sub(later).min(in_debt)
         };
         let missing = taken.saturating_since(now.saturating_sub(burst));
         free.min(missing)
@@ -118,21 +151,19 @@ mod tests {
 
     #[test]
     fn the_worked_examples_of_give_backs_hold() {
-        let worth = |cost, burst, taken, empty_at, now| {
-            Put::worth(cost, burst, Timestamp(taken), Timestamp(empty_at), now)
+        let worth = |cost, in_debt, taken, empty_at, now| {
+            let (taken, empty_at) = (Timestamp(taken), Timestamp(empty_at));
+            Put::worth((cost, in_debt), 10, taken, empty_at, Timestamp(now))
         };
-        let now = Timestamp;
-        assert_eq!(worth(10, 10, 100, 100, now(103)), 7);
-        assert_eq!(worth(10, 10, 100, 100, now(110)), 0);
+        assert_eq!(worth(10, 10, 100, 100, 103), 7);
+        assert_eq!(worth(10, 10, 100, 100, 110), 0);
+        assert_eq!(worth(10, 10, 100, 101, 100), 9);
         // Reservations for the seconds 101, 102 and 103.
-        assert_eq!(worth(1, 1, 101, 103, now(100)), 0);
-        assert_eq!(worth(1, 1, 103, 103, now(100)), 1);
-        // A tick is half a second.
-        assert_eq!(worth(10, 10, 220, 222, now(200)), 5);
-        assert_eq!(worth(10, 10, 210, 217, now(200)), 3);
+        assert_eq!(worth(1, 0, 101, 103, 100), 0);
+        assert_eq!(worth(1, 0, 103, 103, 100), 1);
         // Later takes do not count without a debt, or without a take to compare with.
-        assert_eq!(worth(4, 10, 98, 100, now(103)), 4);
-        assert_eq!(worth(4, 10, Put::VOUCHED.0, 120, now(103)), 4);
+        assert_eq!(worth(4, 0, 98, 100, 103), 4);
+        assert_eq!(worth(4, 4, Put::VOUCHED.0, 120, 103), 4);
     }
 
     #[test]

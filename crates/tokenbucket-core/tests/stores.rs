@@ -231,7 +231,7 @@ fn a_cancelled_reservation_returns_nothing_that_others_have_built_on() {
         };
         let cancel = |taken| {
             let (cost, burst) = (2 * HOUR, CAPACITY * HOUR);
-            home.put(key, &Put::Refund { cost, burst, taken });
+            home.put(key, &Put::cancel(cost, burst, taken));
             home.take(key, &take(0).dry(), None).empty_at
         };
         let [first, second, third] = [reserve(), reserve(), reserve()];
@@ -245,23 +245,34 @@ fn a_cancelled_reservation_returns_nothing_that_others_have_built_on() {
 }
 
 #[test]
-fn cancelled_reservations_return_only_parts_that_no_other_call_needs() {
+fn a_cancelled_reservation_returns_nothing_that_a_smaller_quota_would_grant_twice() {
     homes::each(|home| {
-        let key = home.key(b"cancelled in part");
-        let burst = CAPACITY * HOUR;
-        let reserve = |n| home.take(key, &reserve(n, 100), None).empty_at;
-        let cancel = |taken| {
-            let cost = burst;
-            home.put(key, &Put::Refund { cost, burst, taken });
-            home.take(key, &take(0).dry(), None).empty_at
+        let key = home.key(b"two quotas");
+        assert!(home.take(key, &take(CAPACITY), None).granted());
+        let large = home.take(key, &reserve(CAPACITY, 100), None).empty_at;
+        let small = Step {
+            burst: HOUR,
+            ..reserve(1, 100)
         };
-        reserve(CAPACITY);
-        let [first, second, last] = [CAPACITY, CAPACITY, 1].map(reserve);
-        assert_eq!(last - second, HOUR);
-        assert_eq!(last - cancel(second), burst / 2, "half of the cost");
-        let left = cancel(first);
-        assert_eq!(left - first, 2 * HOUR);
-        assert_eq!(cancel(reserve(CAPACITY)), left, "the last is whole");
+        let due = home.take(key, &small, None).empty_at;
+        home.put(key, &Put::cancel(CAPACITY * HOUR, CAPACITY * HOUR, large));
+        let next = home.take(key, &small, None);
+        assert!(next.granted());
+        assert_eq!(next.empty_at, due + HOUR, "one token an hour");
+    });
+}
+
+#[test]
+fn an_undone_take_returns_all_but_the_tokens_that_were_reserved_after_it() {
+    homes::each(|home| {
+        let key = home.key(b"undone");
+        let taken = home.take(key, &take(CAPACITY), None);
+        let reserved = home.take(key, &reserve(1, 100), None);
+        assert!(taken.granted() && reserved.granted());
+        let (cost, burst) = (CAPACITY * HOUR, CAPACITY * HOUR);
+        home.put(key, &Put::give_back(cost, burst, taken.empty_at));
+        let left = home.take(key, &take(0).dry(), None).empty_at;
+        assert_eq!(reserved.empty_at - left, (CAPACITY - 1) * HOUR);
     });
 }
 

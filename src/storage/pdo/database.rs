@@ -49,6 +49,7 @@ pub const LONG_AGO: i64 = 1 << 51;
 pub struct Values<'a> {
     pub name: &'a [u8],
     pub cost: i64,
+    pub in_debt: i64,
     pub burst: i64,
     pub age: i64,
     pub taken: i64,
@@ -83,7 +84,7 @@ impl<'a> Values<'a> {
     fn number(&self, bind: Bind, clock: i64) -> i64 {
         match bind {
             Bind::Cost => self.cost,
-            Bind::Half => self.cost / 2,
+            Bind::InDebt => self.in_debt,
             Bind::Burst => self.burst,
             Bind::Slack => self.slack(),
             Bind::Age => self.age,

@@ -94,8 +94,14 @@ impl Transport for Database<'_> {
     fn put(&self, name: &[u8], put: &Put, _seen: Option<i64>, _: Timestamp) -> Result<(), Cause> {
         let mut values = Values::of(name);
         let query = match *put {
-            Put::Refund { cost, burst, taken } => {
+            Put::Refund {
+                cost,
+                burst,
+                taken,
+                in_debt,
+            } => {
                 values.cost = micros(cost);
+                values.in_debt = micros(in_debt);
                 values.burst = micros(burst);
                 if taken == Put::VOUCHED {
                     Query::Refund

@@ -108,9 +108,14 @@ impl<V: Variant> SharedMemory<V> {
     pub fn put(&self, key: Key<'_>, put: &Put) {
         let slots = self.slots(key.hash);
         match *put {
-            Put::Refund { cost, burst, taken } => {
+            Put::Refund {
+                cost,
+                burst,
+                taken,
+                in_debt,
+            } => {
                 self.count(Event::Refund);
-                protocol::refund(&slots, cost, burst, taken);
+                protocol::refund(&slots, (cost, in_debt), burst, taken);
             }
             Put::Reset { .. } => {
                 self.count(Event::Reset);

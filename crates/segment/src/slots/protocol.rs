@@ -294,7 +294,7 @@ pub(super) fn undo<S: Slots>(slots: &S, step: &Step, outcome: &Outcome, before: 
     let untouched = find(slots).filter(|&(_, word)| word == after);
     let before = before.unwrap_or(Word::EMPTY);
     if !untouched.is_some_and(|(index, _)| swap(slots, index, after, before)) {
-        refund(slots, step.cost, step.burst, outcome.empty_at);
+        refund(slots, (step.cost, step.cost), step.burst, outcome.empty_at);
     }
 }
 
@@ -447,15 +447,15 @@ fn validate<S: Slots>(slots: &S, mine: usize, pending: Word) -> bool {
     true
 }
 
-/// Gives back the part of `cost` that the bucket still lacks because of the take that left the
-/// state `taken`. See [`Put::worth`]. A bucket without a record is already full, so nothing
-/// changes.
-pub fn refund<S: Slots>(slots: &S, cost: Ticks, burst: Ticks, taken: Timestamp) {
+/// Gives back the part of a cost that the bucket still lacks because of the take that left the
+/// state `taken`. `costs` are the cost and its part in a debt, see [`Put::worth`]. A bucket without
+/// a record is already full, so nothing changes.
+pub fn refund<S: Slots>(slots: &S, costs: (Ticks, Ticks), burst: Ticks, taken: Timestamp) {
     change(slots, |word| {
         // The clock is read after the slot. So every step that led to this state ran at or before
         // `now`.
         let now = slots.now();
-        let cost = Put::worth(cost, burst, taken, word.empty_at(), now);
+        let cost = Put::worth(costs, burst, taken, word.empty_at(), now);
         let refunded = Put::refunded(word.empty_at(), now, cost, burst);
         word.moved(refunded, Span::LEAST)
     });

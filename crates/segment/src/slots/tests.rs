@@ -333,9 +333,9 @@ fn lost_races_are_counted_and_denied_in_the_end() {
     table.losses.set(2);
     assert!(table.take(20).granted());
     assert_eq!(table.records(), [(3, NOW - 30)]);
-    protocol::refund(&table, 20, 100, Put::VOUCHED);
+    protocol::refund(&table, (20, 20), 100, Put::VOUCHED);
     table.losses.set(3);
-    protocol::refund(&table, 10, 100, Put::VOUCHED);
+    protocol::refund(&table, (10, 10), 100, Put::VOUCHED);
     assert_eq!(table.records(), [(3, NOW - 60)]);
     assert_eq!(table.events(), [(Event::Conflict, 5)]);
     table.losses.set(u32::MAX);

@@ -231,7 +231,7 @@ impl<G: Guards> Caller<G> {
     }
 
     pub fn refund(&self, cost: Ticks, burst: Ticks) {
-        self.alive(|slots| protocol::refund(slots, cost, burst, Put::VOUCHED));
+        self.alive(|slots| protocol::refund(slots, (cost, cost), burst, Put::VOUCHED));
     }
 
     pub fn reset(&self) {

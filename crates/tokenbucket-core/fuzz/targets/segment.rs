@@ -62,11 +62,7 @@ fuzz_target!(|changes: Vec<(u32, u64)>| {
         let _ = step.retry_after(outcome.empty_at, outcome.now);
         store.put(
             key,
-            &Put::Refund {
-                cost: 500,
-                burst: 5_000,
-                taken: outcome.empty_at,
-            },
+            &Put::give_back(500, 5_000, outcome.empty_at),
         );
         store.put(key, &Put::Reset { burst: 5_000 });
         let now = outcome.now;

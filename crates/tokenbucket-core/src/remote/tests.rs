@@ -511,11 +511,7 @@ fn naming_a_record_is_no_part_of_the_timeout() {
     assert!(Remote::take_each(&[(&remote, key)], &[step], |_, _| {}).is_ok());
     assert!(is_covered());
     record();
-    let refund = Put::Refund {
-        cost: 1,
-        burst,
-        taken: Put::VOUCHED,
-    };
+    let refund = Put::refund(1, burst);
     assert!(remote.put(key, &refund).is_ok());
     assert!(is_covered());
 }

@@ -199,7 +199,7 @@ const REFUND: &str = "UPDATE :table SET microtime = :lesser(microtime, :greater(
 /// locked, so it is not earlier than any step on the row.
 const GIVE_BACK: &str = "UPDATE :table SET microtime = :lesser(microtime, :greater(:bare - \
      :lesser(CASE WHEN :bare = :taken OR :bare <= :late THEN :cost \
-     ELSE :lesser(:cost - :greater(:bare - :taken, 0), :half) END, \
+     ELSE :lesser(:cost - :greater(:bare - :taken, 0), :indebt) END, \
      :greater(:taken - (:late - :burst), 0)), :late - :burst) / :million) \
      WHERE identifier = :name AND :bare < 9000000000000000";
 

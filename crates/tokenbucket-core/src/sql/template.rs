@@ -10,8 +10,9 @@ pub enum Bind {
     Name,
     /// The cost that is taken or given back.
     Cost,
-    /// Half of the cost, rounded down.
-    Half,
+    /// The most that is given back to a bucket in debt if other calls took tokens after the take
+    /// that is undone.
+    InDebt,
     /// The span: the time in which an empty bucket becomes full. In a purge, a row is stale if its
     /// bucket was empty longer ago than this.
     Burst,
@@ -44,7 +45,7 @@ impl Bind {
         Some(match word {
             "name" => Self::Name,
             "cost" => Self::Cost,
-            "half" => Self::Half,
+            "indebt" => Self::InDebt,
             "burst" => Self::Burst,
             "slack" => Self::Slack,
             "age" => Self::Age,

@@ -318,10 +318,15 @@ fn change(
             // The bucket is full, so there is nothing to refund. Write a record, so that no host
             // restores one that was lost before the refund.
             Put::Refund { burst, .. } if record.is_absent() => (Timestamp::ZERO, now + burst),
-            Put::Refund { cost, burst, taken } => {
+            Put::Refund {
+                cost,
+                burst,
+                taken,
+                in_debt,
+            } => {
                 // The instant `now` is late enough for this, because the clock was read after the
                 // item. The write succeeds only if the item is unchanged.
-                let cost = Put::worth(cost, burst, taken, record.empty_at, now);
+                let cost = Put::worth((cost, in_debt), burst, taken, record.empty_at, now);
                 let state = Put::refunded(record.empty_at, now, cost, burst);
                 (state.floor(TICKS_PER_MICROSECOND), state + burst)
             }

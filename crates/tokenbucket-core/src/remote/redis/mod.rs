@@ -244,7 +244,12 @@ impl Transport for Redis {
         deadline: Timestamp,
     ) -> Result<(), Cause> {
         let arguments = match *put {
-            Put::Refund { cost, burst, taken } => vec![
+            Put::Refund {
+                cost,
+                burst,
+                taken,
+                in_debt,
+            } => vec![
                 Argument::Word(b"refund"),
                 Argument::micros(cost),
                 Argument::micros(burst),
@@ -252,6 +257,7 @@ impl Transport for Redis {
                 // The greatest record is later than any state, so a refund with this value returns
                 // the whole cost.
                 Argument::micros(taken.0.min(record::GREATEST * TICKS_PER_MICROSECOND)),
+                Argument::micros(in_debt),
             ],
             Put::Reset { burst } => vec![Argument::Word(b"reset"), Argument::micros(burst)],
             Put::Bootstrap { age } => vec![

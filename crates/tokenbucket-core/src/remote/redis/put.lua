@@ -7,6 +7,8 @@
 --            "" or an upper bound of the microseconds since the bucket was empty,
 --              to restore a record that was lost
 --            the state after the take that is undone, or 2^52 to refund the whole cost
+--            the most microseconds that are refunded to a bucket in debt if other calls took tokens
+--              after the take
 --          "reset"
 --            the span in microseconds
 --          "bootstrap"
@@ -26,7 +28,7 @@ if ARGV[1] == 'refund' then
         local free, taken = ARGV[2] + 0, ARGV[5] + 0
         if empty_at > now and empty_at ~= taken and taken ~= 2 ^ 52 then
             local later = math.max(empty_at - taken, 0)
-            free = math.min(math.max(free - later, 0), math.floor(free / 2))
+            free = math.min(math.max(free - later, 0), ARGV[6] + 0)
         end
         local cost = math.min(free, math.max(taken - (now - burst), 0))
         local state = math.min(empty_at, math.max(empty_at - cost, now - burst))
