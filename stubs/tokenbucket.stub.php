@@ -684,10 +684,10 @@ namespace TokenBucket {
         /**
          * Gives the tokens back, once. Later calls do nothing.
          *
-         * If no other call has changed the bucket since, gives back the whole cost. Otherwise,
-         * while the bucket is in debt, keeps the cost of the later calls and gives back at most
-         * half of this reservation's cost. If it gave back more, two callers could get their
-         * tokens at one instant.
+         * While the bucket is in debt, gives back the cost only if no other call has taken tokens
+         * since. Otherwise two callers could get their tokens at one instant. If the bucket is not
+         * in debt, gives back all tokens that it still lacks. Does nothing in a forked child,
+         * because only the process that reserved can give the tokens back.
          */
         public function cancel(): void {}
     }

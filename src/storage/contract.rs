@@ -177,6 +177,12 @@ pub trait Storage: Any + Debug {
         false
     }
 
+    /// Returns true if the buckets are in the memory of this process, so that a forked child has
+    /// its own copies of them.
+    fn is_private(&self) -> bool {
+        false
+    }
+
     /// Returns true if a step needs only the bucket's key and runs no PHP code. Then `grants` can
     /// run the step.
     fn is_direct(&self) -> bool {

@@ -100,6 +100,10 @@ impl Storage for Object<MemoryStorage> {
         true
     }
 
+    fn is_private(&self) -> bool {
+        true
+    }
+
     fn is_same(&self, other: &dyn Storage) -> bool {
         downcast::<Self>(other).is_some_and(|other| std::ptr::eq(self, other))
     }

@@ -39,6 +39,9 @@ struct Granted {
     give_back: Put,
     /// True if the failure policy decided instead of the store.
     fell_back: bool,
+    /// The process that reserved. A forked child has a copy of the object, which must not give the
+    /// same tokens back again.
+    process: u32,
 }
 
 impl State for Reservation {
@@ -72,6 +75,7 @@ pub fn reserve(call: &mut Call<'_>, result: &mut Zval) -> Result<(), Thrown> {
             due: storage.now() + delay,
             give_back: Put::cancel(question.step.cost, question.step.burst, outcome.empty_at),
             fell_back,
+            process: std::process::id(),
         }),
         is_cancelled: Cell::new(false),
     };
@@ -127,7 +131,8 @@ pub fn cancel(call: &mut Call<'_>, _result: &mut Zval) -> Result<(), Thrown> {
     undo(call.this::<Reservation>())
 }
 
-/// Gives the tokens back, unless that was done before or nothing was reserved.
+/// Gives the tokens back, unless that was done before, nothing was reserved, or another process
+/// reserved the tokens.
 fn undo(this: &Object<Reservation>) -> Result<(), Thrown> {
     let Some(granted) = &this.granted else {
         return Ok(());
@@ -136,6 +141,9 @@ fn undo(this: &Object<Reservation>) -> Result<(), Thrown> {
         return Ok(());
     }
     let storage = storage_of(this)?;
+    if granted.process != std::process::id() && !storage.is_private() {
+        return Ok(());
+    }
     let identifier = this.copy_property(IDENTIFIER);
     let key = storage.key(value::bytes(&identifier));
     storage.give_back(key, &granted.give_back, granted.fell_back)
