@@ -191,9 +191,10 @@ namespace {
          * if the wait would be longer than $timeout. The wait may exceed $timeout by the rounding
          * of the time per token, or by a microsecond if that is longer. If a signal arrives that
          * PHP must handle, cancels the reservation and returns a denial with the reason
-         * "interrupted". The sleep blocks the whole process, also inside a fiber. In an event loop,
-         * call reserve() and set a timer for its delay. Over a storage that is written in PHP,
-         * calls are repeated in no order.
+         * "interrupted" and the numbers of that instant. Over a storage that is written in PHP,
+         * these numbers are estimates, and calls are repeated in no order. The sleep blocks the
+         * whole process, also inside a fiber. In an event loop, call reserve() and set a timer for
+         * its delay.
          *
          * @param float $timeout seconds, 0 or more; INF for any wait
          */

@@ -10,7 +10,7 @@ use crate::{decision, exceptions};
 use std::time::Duration;
 use tokenbucket_core::step::MAX_WAIT;
 use tokenbucket_core::{
-    Decision, Denial, Outcome, Put, Ticks, Timestamp, Verdict, boot_clock, seconds,
+    Decision, Denial, Outcome, Put, Step, Ticks, Timestamp, Verdict, boot_clock, seconds,
 };
 
 /// Implements `wait(float $timeout, int|float $tokens = 1): TokenBucket\Decision`.
@@ -61,12 +61,15 @@ fn take_within(question: &Question<'_>) -> Result<Decision, Thrown> {
         let now = outcome.empty_at;
         return Ok(question.decision((Outcome { now, ..outcome }, fallback)));
     }
-    let cancel = Put::cancel(question.step.cost, question.step.burst, outcome.empty_at);
+    let (cost, burst) = (question.step.cost, question.step.burst);
+    let cancel = Put::cancel(cost, burst, outcome.empty_at);
     throw::aside(|| storage.give_back(question.plan.key(), &cancel, fallback))?;
     rested?;
-    let empty_at = outcome.empty_at.saturating_sub(question.step.cost);
-    let denied = Outcome::denied(Denial::Interrupted, empty_at, outcome.now);
-    Ok(question.decision((denied, fallback)))
+    // Other calls may have taken tokens during the sleep. Then a cancel gives back less.
+    let look = Step::new(0, burst).dry();
+    let (seen, looked_back) = storage.take_or_fall_back(question.plan.key(), &look, None)?;
+    let denied = Outcome::denied(Denial::Interrupted, seen.empty_at, seen.now);
+    Ok(question.decision((denied, fallback || looked_back)))
 }
 
 /// Takes the tokens from a userland storage, which has no reservations. Tries again whenever the
@@ -82,8 +85,13 @@ fn try_within(question: &Question<'_>, mut left: Ticks) -> Result<Decision, Thro
         };
         let start = boot_clock();
         if !rest(|| sleep_until(start + retry_after))? {
+            // The userland storage does not report its state. If no other call took tokens, these
+            // times have become shorter by the sleep.
+            let slept = boot_clock() - start;
             return Ok(Decision {
                 verdict: Verdict::Denied(Denial::Interrupted),
+                retry_after: Some(retry_after.saturating_sub(slept)),
+                reset_after: decision.reset_after.saturating_sub(slept),
                 ..decision
             });
         }
