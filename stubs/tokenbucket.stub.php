@@ -177,7 +177,8 @@ namespace {
          * until the tokens may be used.
          *
          * The tokens are taken at once, also if they are refilled later. If the wait would be
-         * longer than $maxWait, the reservation is denied and takes nothing.
+         * longer than $maxWait, the reservation is denied and takes nothing. This includes a debt
+         * with which _bootstrap() creates the bucket.
          *
          * @param float $maxWait seconds, 0 or more; INF for any wait
          * @throws LogicException over a storage that is written in PHP
@@ -258,9 +259,12 @@ namespace {
 
         /**
          * Creates the record of a bucket that holds $initialTokens. Runs when the bucket has no
-         * record. A subclass may override it so that new buckets start with fewer tokens.
+         * record. A subclass may override it so that new buckets start with fewer tokens. The call
+         * that creates the bucket is then granted, except for reserve() and wait() if the bucket
+         * starts with a debt that is longer than their wait.
          *
-         * @param int|float $initialTokens the tokens that the new bucket holds
+         * @param int|float $initialTokens the tokens that the new bucket holds after the call. A
+         *     negative number is a debt
          */
         protected function _bootstrap($initialTokens) {}
 

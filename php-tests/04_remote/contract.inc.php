@@ -162,6 +162,19 @@ final class Contract
         $this->is(12000.0, round($small->reserve()->delay, -2), 'a cancel grants no smaller quota two at one instant');
     }
 
+    private function a_first_state_counts_against_the_longest_wait(): void
+    {
+        $bucket = new StartsWith($this->storage, $this->name(), 10, 0.001);
+        $bucket->initial = -5;
+        $denied = $bucket->reserve(2, 4000);
+        $this->is([false, 'insufficient_tokens', INF, -3.0], [
+            $denied->decision->allowed, $denied->decision->reason, $denied->delay, $denied->decision->remaining,
+        ], 'too late');
+        $this->is(5000.0, round($denied->decision->retryAfter, -2), 'until the tokens are there');
+        $this->is('insufficient_tokens', $bucket->wait(4000)->reason, 'wait(), too late');
+        $this->is(5000.0, round($bucket->reserve(2, 6000)->delay, -2), 'in time');
+    }
+
     private function refund_and_reset(): void
     {
         $bucket = $this->bucket($this->name());

@@ -3,6 +3,15 @@
 require __DIR__ . '/../../testkit/php/check.php';
 require __DIR__ . '/../../testkit/php/sql_servers.php';
 
+/** A bucket that starts with a debt of two tokens. */
+class StartsInDebt extends TokenBucket
+{
+    protected function _bootstrap($initialTokens)
+    {
+        parent::_bootstrap(-2);
+    }
+}
+
 /** Checks the behaviour that every storage must have. Uses new buckets in each mode. */
 function contract(string $mode, PDO $db, TokenBucketStorage $storage): void
 {
@@ -68,6 +77,13 @@ function contract(string $mode, PDO $db, TokenBucketStorage $storage): void
     $reserved[1]->cancel();
     check(round($single->reserve()->delay, -2) === 8000.0, "$mode: two cancels");
     $reserved = [];
+
+    // A first state in debt counts against the longest wait.
+    $late = new StartsInDebt($storage, "late $id", 3, 0.001);
+    $denied = $late->reserve(1, 1000);
+    check(!$denied->decision->allowed && $denied->decision->remaining === -1.0, "$mode: a first state that is too late");
+    check($late->wait(1000)->reason === 'insufficient_tokens', "$mode: wait() for a first state that is too late");
+    check(round($late->reserve(1, 3000)->delay, -2) === 2000.0, "$mode: a first state in time");
 
     // bootstrap() creates a record, and never overwrites a record.
     $storage->bootstrap("boot $id", microtime(true) - 150);

@@ -8,7 +8,7 @@ use crate::storage::{self, Storage};
 use crate::zend::{Held, Kept, Number, Object, Thrown, Zval, throw};
 use tokenbucket_core::clock::TICKS_PER_MICROSECOND;
 use tokenbucket_core::step::MAX_WAIT;
-use tokenbucket_core::{Decision, Outcome, Step, Ticks};
+use tokenbucket_core::{Decision, Denial, Outcome, Step, Ticks, Timestamp};
 
 /// A call for a number of tokens from a bucket.
 #[derive(Debug)]
@@ -126,7 +126,19 @@ impl<'a> Question<'a> {
         } else {
             None
         };
+        if let Some(denied) = first.and_then(|first| self.too_late(first, storage.now())) {
+            return Ok((denied, false));
+        }
         storage.take_or_fall_back(key, step, first)
+    }
+
+    /// Returns the denial of a call that waits, if its tokens would be there too late. `first` is
+    /// the state after the call that `_bootstrap()` has proposed. A call that does not wait takes
+    /// its tokens from the proposal in any case, as in the userland class.
+    fn too_late(&self, first: Timestamp, now: Timestamp) -> Option<Outcome> {
+        let is_late = self.step.max_wait > 0 && first > now + self.step.max_wait;
+        let empty_at = first.saturating_sub(self.step.cost);
+        is_late.then(|| Outcome::denied(Denial::Insufficient, empty_at, now))
     }
 
     /// Returns the decision for the outcome of the step. `fallback` is true if the failure policy
