@@ -64,7 +64,8 @@ foreach (Store::each() as $kind => $store) {
         // After this call, wait() makes one round trip, which reserves the tokens.
         $index === 1 && $bucket->peek();
         $barrier();
-        $before = $proxy->counts()['reply_bytes'];
+        // Only one process may ask the proxy at a time.
+        $before = $index === 0 ? $proxy->counts()['reply_bytes'] : 0;
         $barrier();
         if ($index === 0) {
             wait_for('the tokens are reserved', fn () => $proxy->counts()['reply_bytes'] > $before);
