@@ -60,8 +60,8 @@ impl MemoryStore {
         LATEST - self.now.get()
     }
 
-    /// Advances the clock by `ticks`, at most by [`MemoryStore::left`]. Forgets the buckets that are
-    /// full at the new instant.
+    /// Advances the clock by `ticks`, at most by [`MemoryStore::left`]. Forgets the buckets that
+    /// are full at the new instant.
     pub fn advance(&self, ticks: Ticks) {
         let now = self.now.get() + ticks.min(self.left());
         self.now.set(now);

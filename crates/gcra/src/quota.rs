@@ -241,8 +241,8 @@ impl Quota {
         Some(grains * self.grain.ticks())
     }
 
-    /// Returns the ticks in which `tokens` refill, rounded as in [`Quota::cost`]. `tokens` may exceed
-    /// the capacity. Returns `None` above [`MAX_BURST`].
+    /// Returns the ticks in which `tokens` refill, rounded as in [`Quota::cost`]. `tokens` may
+    /// exceed the capacity. Returns `None` above [`MAX_BURST`].
     #[must_use]
     pub fn price(&self, tokens: Tokens) -> Option<Ticks> {
         let grains = grains(tokens, self.unit, self.group, self.grain)?;

@@ -88,13 +88,13 @@ impl Put {
     ///
     /// While the bucket is in debt, later calls were granted tokens of the future. These calls keep
     /// the instants that they were given. So the tokens that were taken after `taken` are not given
-    /// back, because two calls could otherwise get their tokens at one instant. `in_debt` limits the
-    /// rest.
+    /// back, because two calls could otherwise get their tokens at one instant. `in_debt` limits
+    /// the rest.
     ///
-    /// A cancelled reservation gives back nothing then. The state does not show the cancels of other
-    /// reservations, and each of them hides as many tokens that were taken after `taken`. It does not
-    /// show the capacities of the later calls either. A call with a smaller capacity would get
-    /// tokens at an instant at which it already has a reservation.
+    /// A cancelled reservation gives back nothing then. The state does not show the cancels of
+    /// other reservations, and each of them hides as many tokens that were taken after `taken`. It
+    /// does not show the capacities of the later calls either. A call with a smaller capacity would
+    /// get tokens at an instant at which it already has a reservation.
     ///
     /// A take without a wait has no such limit, because all such takes that can be undone at one
     /// instant cost at most the capacity.
@@ -103,9 +103,9 @@ impl Put {
     /// at 100. At second 103 the bucket holds 3 tokens. Without the take, it would be full. So 7
     /// are missing because of the take. At second 110 no token is missing.
     ///
-    /// Worked example: capacity 10, one token a second. A batch takes all tokens at second 100. Then
-    /// another call reserves a token for second 101. The batch gives back 9 tokens. With 10, the
-    /// bucket would be full at second 101, and 11 tokens would be due at this instant.
+    /// Worked example: capacity 10, one token a second. A batch takes all tokens at second 100.
+    /// Then another call reserves a token for second 101. The batch gives back 9 tokens. With 10,
+    /// the bucket would be full at second 101, and 11 tokens would be due at this instant.
     ///
     /// Worked example: capacity 1, one token a second, and reservations for the seconds 1, 2 and 3.
     /// Two tokens were reserved after the first. So cancelling the first gives nothing back.

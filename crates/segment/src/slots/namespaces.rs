@@ -79,8 +79,8 @@ pub struct Named {
     pub row: Row,
     /// The kind of the store.
     pub kind: Kind,
-    /// The name. A name of more than 64 bytes ends with `~` and a hash of the whole name. `None` for
-    /// all namespaces without a row of their own.
+    /// The name. A name of more than 64 bytes ends with `~` and a hash of the whole name. `None`
+    /// for all namespaces without a row of their own.
     pub name: Option<Vec<u8>>,
 }
 
@@ -112,7 +112,8 @@ impl Namespaces {
 
     /// Returns the row of a namespace. Its name is the parts that are not empty, joined by `/`. In
     /// shared memory, a name that begins with a reserved word gets a slash in front of it, so that
-    /// no namespace of PHP code is counted with the extension's own. `root` is the segment's hasher.
+    /// no namespace of PHP code is counted with the extension's own. `root` is the segment's
+    /// hasher.
     #[cold]
     #[inline(never)]
     #[must_use]
