@@ -89,5 +89,5 @@ one_place() {
 }
 
 with_test_module() {
-    build_for_tests target/php8.2 >/dev/null && "$@"
+    build_for_tests "$PWD/target/php8.2" >/dev/null && "$@"
 }

@@ -69,11 +69,25 @@ skip() {
     exit "$SKIPPED"
 }
 
+# Prints a path, or that of a copy if the user nobody cannot read it, for example in /root. Servers
+# of tests run as that user.
+readable() {
+    local copy
+    if [[ $EUID -ne 0 ]] || setpriv --reuid=nobody --regid=nogroup --clear-groups test -r "$1"; then
+        echo "$1"
+        return
+    fi
+    copy=$(mktemp -d "$copies/XXXXXX")
+    chmod 755 "$copy"
+    cp -r "$1" "$copy"
+    echo "$copy/${1##*/}"
+}
+
 # Builds the module for the chosen PHP into a folder, for tests, and sets `module`. One build at a
 # time, because builds for several PHPs share cargo's folder.
 build_for_tests() {
     BUILD_PROFILE="test" flock target/.build-for-tests scripts/build "$1" || return
-    module=$PWD/$1/tokenbucket.so
+    module=$1/tokenbucket.so
 }
 
 # Builds the module as it is released, and sets `module`.
@@ -84,23 +98,30 @@ build_release() {
 
 # Chooses a newer PHP and builds its module in the folder of that PHP, unless it is up to date.
 choose_newer_php() {
+    local home
     PHP_CONFIG=$(scripts/setup php "$1")
     [[ -n $PHP_CONFIG ]] || skip "PHP $1 is not available"
     export PHP_CONFIG
+    home=${PHP_CONFIG%/*}
+    module=$home/tokenbucket.so
+    if [[ ! -e $module || -n $(find Cargo.toml Cargo.lock build.rs src crates -newer "$module" -print -quit) ]]; then
+        build_for_tests "$home" || return
+    fi
+    home=$(readable "$home")
+    PHP_CONFIG=$home/php-config
+    module=$home/tokenbucket.so
     # shellcheck source=scripts/php.bash
     source scripts/php.bash
     # php-fpm is in the same folder as this PHP.
-    PATH=${PHP%/*}:$PATH
-    module=${PHP%/*}/tokenbucket.so
-    if [[ ! -e $module || -n $(find Cargo.toml Cargo.lock build.rs src crates -newer "$module" -print -quit) ]]; then
-        build_for_tests "${PHP%/*}"
-    fi
+    PATH=$home:$PATH
 }
 
 # Runs .phpt files with the chosen PHP and module. Each run has its own copy of the tests, because
 # run-tests.php writes next to them and steps run side by side. Failed tests leave their copy.
 phpt() (
     root=$PWD
+    # shellcheck disable=SC2030 # the module of this run
+    module=$(readable "$module")
     mkdir -p target/phpt
     copy=$(mktemp -d "$root/target/phpt/XXXXXX")
     chmod 755 "$copy"
@@ -192,13 +213,7 @@ fleets_on() {
 other_server() {
     local home
     home=$(scripts/setup "$@")
-    # Servers run as the user nobody, which may lack access to this folder, for example in /root.
-    if [[ -n $home && $EUID -eq 0 ]] && ! setpriv --reuid=nobody --regid=nogroup --clear-groups test -x "$home"; then
-        mkdir -p "$copies/$name"
-        cp -r "$home" "$copies/$name"
-        home=$copies/$name/${home##*/}
-    fi
-    [[ -z $home ]] || echo "$home/$1-server"
+    [[ -z $home ]] || echo "$(readable "$home")/$1-server"
 }
 
 # Runs a command once with each other server, whose program is its last argument.
@@ -222,7 +237,7 @@ step_quick-engine() {
 }
 
 step_quick-php() {
-    build_for_tests target/php8.2
+    build_for_tests "$PWD/target/php8.2"
     phpt php-tests/0{0,1,2}_*
 }
 
@@ -251,6 +266,7 @@ step_jit() {
 
 step_instructions() {
     build_release
+    # shellcheck disable=SC2031 # the module of this step
     "$PHP" -n -d "extension=$module" bench/instructions.php check
 }
 

@@ -1,10 +1,14 @@
 <?php
 require_once __DIR__ . '/child.php';
 
-/** Reports whether callgrind can run here. Valgrind cannot run itself. */
+/**
+ * Reports whether callgrind can run here. Valgrind cannot run itself. An unpacked PHP is started by
+ * a script, whose shell valgrind would count.
+ */
 function has_callgrind(): bool
 {
-    return getenv('USE_ZEND_ALLOC') !== '0' && exec('valgrind --version') !== '';
+    $is_program = file_get_contents(getenv('TEST_PHP_EXECUTABLE') ?: PHP_BINARY, length: 2) !== '#!';
+    return $is_program && getenv('USE_ZEND_ALLOC') !== '0' && exec('valgrind --version') !== '';
 }
 
 /**
