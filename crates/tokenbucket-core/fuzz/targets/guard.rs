@@ -15,8 +15,8 @@ struct Input<'a> {
     limits: &'a str,
     networks: &'a str,
     uri: &'a [u8],
+    script_name: &'a [u8],
     script: &'a [u8],
-    file: &'a [u8],
     forwarded: &'a [u8],
     address: u32,
 }
@@ -29,13 +29,13 @@ impl Request for Variables<'_> {
             b"REMOTE_ADDR" => Some(self.1),
             b"HTTP_X_FORWARDED_FOR" => Some(self.2),
             b"REQUEST_URI" => Some(self.0.uri),
-            b"SCRIPT_NAME" => Some(self.0.script),
+            b"SCRIPT_NAME" => Some(self.0.script_name),
             _ => None,
         }
     }
 
     fn script(&self) -> &[u8] {
-        self.0.file
+        self.0.script
     }
 }
 
