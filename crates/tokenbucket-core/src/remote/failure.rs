@@ -85,7 +85,7 @@ pub enum Cause {
     Redirected {
         /// The other server.
         server: Arc<Server>,
-        /// True if the other server keeps only this record, and needs to be told so.
+        /// True if the other server keeps only this record, so that the command needs `ASKING`.
         asks: bool,
     },
     /// The breaker is open because of earlier failures, so the store was not called.

@@ -21,7 +21,7 @@ pub struct Known {
     pub asked_at: Option<Timestamp>,
     /// The instant at which the question was sent whose answer is known.
     pub answer_of: Option<Timestamp>,
-    /// The epoch of the configuration that a sentinel told; 0 without sentinels.
+    /// The configuration epoch of a sentinel's answer; 0 without sentinels.
     pub epoch: u64,
     /// The server that sent the last redirection.
     pub redirected_by: Option<Arc<Node>>,
