@@ -258,7 +258,7 @@ proptest! {
     }
 }
 
-/// Runs the control, in which a cancel gives back half of the tokens that nobody follows.
+/// Runs the control, in which a cancel gives back half of the tokens if no call follows.
 #[test]
 fn a_cancel_of_half_of_the_cost_grants_a_smaller_quota_too_much() {
     let calls = [(BURST, BURST, None), (1, 1, Some(0)), (1, 1, None)];
