@@ -5,8 +5,8 @@
  * Every request takes one token. Exits with 1 if more tokens were granted than capacity and rate
  * allow, or fewer than were available.
  */
-require __DIR__ . '/../bench/measure.inc.php';
-require __DIR__ . '/../testkit/php/fpm.php';
+require __DIR__ . '/../tools/bench/measure.inc.php';
+require __DIR__ . '/../tools/testkit/php/fpm.php';
 
 const CAPACITY = 5_000;
 const RATE = 500;

@@ -1,9 +1,9 @@
 //! The counters of this host, with their names and meanings, for `status()`, `metrics()` and
 //! `phpinfo()`.
 
-use tokenbucket_core::host::Host;
-use tokenbucket_core::slots::counters::{By, Event, Totals};
-use tokenbucket_core::slots::namespaces::{Kind, Named};
+use segment::host::Host;
+use segment::slots::counters::{By, Event, Totals};
+use segment::slots::namespaces::{Kind, Named};
 
 /// The name of a metric and its label.
 type Metric = (&'static str, Option<(&'static str, &'static str)>);

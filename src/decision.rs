@@ -4,8 +4,8 @@ use crate::classes;
 use crate::zend::object::{instantiate, instantiate_beside_memory};
 use crate::zend::{Array, Call, Class, Number, Object, State, Thrown, Zval, throw, value};
 use ext_php_rs::ffi::IS_NULL;
-use tokenbucket_core::clock::{TICKS_PER_MICROSECOND, wall_clock};
-use tokenbucket_core::{Decision, Quota, Ticks, seconds};
+use gcra::clock::{TICKS_PER_MICROSECOND, wall_clock};
+use gcra::{Decision, Quota, Ticks, seconds};
 
 /// The greatest integer that a structured HTTP field can hold (RFC 9651).
 const GREATEST_FIELD: u64 = 999_999_999_999_999;

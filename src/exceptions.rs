@@ -9,9 +9,9 @@ use crate::ini::{self, FailureReport};
 use crate::zend::Zval;
 use crate::zend::system;
 use crate::zend::throw::{self, Thrown};
-use tokenbucket_core::remote::Failure;
-use tokenbucket_core::seconds::SpanError;
-use tokenbucket_core::{AmountError, QuotaError};
+use gcra::seconds::SpanError;
+use gcra::{AmountError, QuotaError};
+use stores::remote::Failure;
 
 /// Throws `ValueError` for an invalid number of tokens or seconds.
 #[cold]

@@ -1,22 +1,23 @@
 //! The guard: limits of php.ini that a request must pass before its script is compiled.
 //!
-//! The core has the rules ([`tokenbucket_core::guard`]). The buckets are in shared memory, where no
+//! The core has the rules ([`guard`]). The buckets are in shared memory, where no
 //! PHP code can name them.
 
 use crate::zend::gate::{self, Gate};
 use crate::zend::request::{self, Request};
 use crate::zend::system::{self, Ending, Starting};
-use crate::{decision, ini, segment};
+use crate::{attached, decision, ini};
+use gcra::batch::Taken;
+use gcra::clock::TICKS_PER_SECOND;
+use gcra::{Decision, Grain, Key, KeyHasher, Quota, Step, Tokens};
+use guard::{Client, Limit, Networks};
+use segment::slots::SharedMemory;
+use segment::slots::counters::By;
 use std::cell::RefCell;
 use std::ptr;
 use std::rc::Rc;
 use std::thread::LocalKey;
-use tokenbucket_core::batch::Taken;
-use tokenbucket_core::clock::TICKS_PER_SECOND;
-use tokenbucket_core::guard::{Client, Limit, Networks};
-use tokenbucket_core::slots::SharedMemory;
-use tokenbucket_core::slots::counters::By;
-use tokenbucket_core::{Decision, Grain, Key, KeyHasher, Quota, Step, Tokens, printable};
+use stores::printable;
 
 /// The server interfaces that the guard knows.
 const INTERFACES: [&str; 4] = ["fpm-fcgi", "apache2handler", "cgi-fcgi", "cli-server"];
@@ -75,7 +76,7 @@ pub fn remove(ending: &Ending) {
 
 /// Returns true if a limit denies the request. Then the response has been sent.
 fn refuses(request: &Request) -> bool {
-    let Some(store) = segment::store() else {
+    let Some(store) = attached::store() else {
         return false;
     };
     let networks = |setting: &ini::Parsed<Networks>| {

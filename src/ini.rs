@@ -4,12 +4,12 @@ use crate::zend::system::startup_warning;
 use crate::zend::system::{self, Followed};
 use ext_php_rs::flags::IniEntryPermission;
 use ext_php_rs::zend::{IniEntryDef, IniEntryDefs};
+use guard::{Limit, Networks, SyntaxError};
+use segment::host::{self, Settings};
+use segment::memory::Access;
 use std::ffi::CStr;
 use std::os::unix::ffi::OsStringExt;
 use std::path::PathBuf;
-use tokenbucket_core::guard::{Limit, Networks, SyntaxError};
-use tokenbucket_core::host::{self, Settings};
-use tokenbucket_core::memory::Access;
 
 const SIZE: &CStr = c"tokenbucket.shm_size";
 const PATH: &CStr = c"tokenbucket.shm_path";

@@ -13,12 +13,12 @@ mod counters;
 mod decision;
 #[rustfmt::skip]
 mod declared;
+mod attached;
 mod exceptions;
 mod guard;
 mod ini;
 mod metrics;
 mod phpinfo;
-mod segment;
 mod status;
 mod storage;
 mod token_bucket;
@@ -42,7 +42,7 @@ pub fn get_module(module: ModuleBuilder) -> ModuleBuilder {
 extern "C" fn startup(_kind: i32, module: i32) -> i32 {
     ini::register(module);
     let starting = Starting::in_startup();
-    if let Err(error) = segment::attach(&starting) {
+    if let Err(error) = attached::attach(&starting) {
         zend::system::startup_warning(&format!("{error:#}"));
         return FAILURE;
     }
@@ -60,13 +60,13 @@ extern "C" fn shutdown(_kind: i32, module: i32) -> i32 {
     let ending = Ending::in_shutdown();
     guard::remove(&ending);
     system::forget_settings(module);
-    segment::detach(&ending);
+    attached::detach(&ending);
     SUCCESS
 }
 
 /// Implements RINIT. Prepares the segment and the guard for a request.
 extern "C" fn request_startup(_kind: i32, _module: i32) -> i32 {
-    segment::request_begins();
+    attached::request_begins();
     guard::request_begins();
     SUCCESS
 }

@@ -3,17 +3,17 @@
 //! The text is `OpenMetrics` with one difference: the metadata of a counter has the name with
 //! `_total`, so that readers of the older text format find it, too.
 
+use crate::attached;
 use crate::counters::{self, Counter, REMOTE, SHARED_MEMORY, kind};
-use crate::segment;
 use crate::zend::{Call, Thrown, Zval, value};
+use gcra::{Timestamp, boot_clock, seconds};
+use segment::host::Host;
+use segment::slots::counters::Totals;
+use segment::slots::namespaces::Kind;
 use std::collections::BTreeMap;
 use std::fmt::{Display, Write};
-use tokenbucket_core::host::Host;
-use tokenbucket_core::remote::breaker::State;
-use tokenbucket_core::remote::durations::{Histogram, LABELS};
-use tokenbucket_core::slots::counters::Totals;
-use tokenbucket_core::slots::namespaces::Kind;
-use tokenbucket_core::{Timestamp, boot_clock, seconds};
+use stores::remote::breaker::State;
+use stores::remote::durations::{Histogram, LABELS};
 
 /// The number of lines and used slots that are read. If the table has more, the numbers of slots
 /// are estimates. Their standard error is at most 0.4 % of the table.
@@ -26,7 +26,7 @@ const OTHERS: &str = "(others)";
 #[allow(clippy::unnecessary_wraps)] // The signature of every function.
 pub fn metrics(_call: &mut Call<'_>, result: &mut Zval) -> Result<(), Thrown> {
     let mut text = Text::default();
-    if let Some(host) = segment::host() {
+    if let Some(host) = attached::host() {
         // All counters are read once, so that they agree with each other.
         let totals = host.slots().totals();
         text.segment(host);
@@ -91,7 +91,7 @@ impl Text {
         };
         let labels = [
             ("version", env!("CARGO_PKG_VERSION")),
-            ("backing", segment::backing(segment).0),
+            ("backing", attached::backing(segment).0),
             ("full", full),
         ];
         self.family("info", "gauge", "The extension and its shared memory");

@@ -1,16 +1,16 @@
 //! `phpinfo()`: the state and the counters of this host in words.
 
+use crate::attached;
 use crate::counters::{self, Counter, REMOTE, SHARED_MEMORY, decided, kind};
-use crate::segment;
 use crate::zend::system;
 use ext_php_rs::zend::ModuleEntry;
+use gcra::{Timestamp, boot_clock, seconds};
+use segment::host::Host;
+use segment::memory::Backing;
+use segment::slots::counters::{By, Totals};
+use segment::slots::namespaces::{Kind, Named};
 use std::fmt::Display;
-use tokenbucket_core::host::Host;
-use tokenbucket_core::memory::Backing;
-use tokenbucket_core::remote::breaker::State;
-use tokenbucket_core::slots::counters::{By, Totals};
-use tokenbucket_core::slots::namespaces::{Kind, Named};
-use tokenbucket_core::{Timestamp, boot_clock, seconds};
+use stores::remote::breaker::State;
 
 type Row = (String, String);
 
@@ -20,7 +20,7 @@ pub extern "C" fn phpinfo(module: *mut ModuleEntry) {
         row("tokenbucket support", "enabled"),
         row("Version", env!("CARGO_PKG_VERSION")),
     ];
-    if let Some(host) = segment::host() {
+    if let Some(host) = attached::host() {
         let totals = host.slots().totals();
         memory(&mut rows, host);
         let [granted, denied] = totals.all_decisions(By::SharedMemory);
@@ -47,7 +47,7 @@ fn row(name: impl Into<String>, value: impl Display) -> Row {
 
 fn memory(rows: &mut Vec<Row>, host: &Host) {
     let segment = host.segment();
-    let (backing, path) = segment::backing(segment);
+    let (backing, path) = attached::backing(segment);
     rows.push(row("Shared memory", format!("{backing} {path}").trim()));
     let sharers = match segment.backing() {
         Backing::Named(_) => "all processes that use this file",

@@ -1,12 +1,12 @@
 //! `TokenBucket\status()`: the counters and the state of this host.
 
+use crate::attached;
 use crate::counters::{self, REMOTE, SHARED_MEMORY, decided, kind};
-use crate::segment;
 use crate::zend::{Array, Call, Thrown, Zval, value};
-use tokenbucket_core::host::Host;
-use tokenbucket_core::slots::counters::{By, Totals};
-use tokenbucket_core::slots::namespaces::Named;
-use tokenbucket_core::{boot_clock, seconds};
+use gcra::{boot_clock, seconds};
+use segment::host::Host;
+use segment::slots::counters::{By, Totals};
+use segment::slots::namespaces::Named;
 
 /// The most identifiers that `most_denied` lists.
 const MOST_DENIED: usize = 20;
@@ -20,7 +20,7 @@ pub fn status(_call: &mut Call<'_>, result: &mut Zval) -> Result<(), Thrown> {
 fn status_table() -> Result<Array, Thrown> {
     let mut table = Array::new();
     table.insert("version", env!("CARGO_PKG_VERSION"))?;
-    if let Some(host) = segment::host() {
+    if let Some(host) = attached::host() {
         // All counters are read once, so that they agree with each other.
         let totals = host.slots().totals();
         table.insert("shared_memory", shared_memory(host, &totals)?.into_zval())?;
@@ -34,7 +34,7 @@ fn status_table() -> Result<Array, Thrown> {
 
 fn shared_memory(host: &Host, totals: &Totals) -> Result<Array, Thrown> {
     let segment = host.segment();
-    let (backing, path) = segment::backing(segment);
+    let (backing, path) = attached::backing(segment);
     let usage = host.usage();
     let mut table = Array::new();
     table.insert("backing", backing)?;

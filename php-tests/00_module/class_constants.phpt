@@ -2,7 +2,7 @@
 TokenBucket has the constants of the userland class
 --FILE--
 <?php
-require __DIR__ . '/../../testkit/php/userland_bucket.php';
+require __DIR__ . '/../../tools/testkit/php/userland_bucket.php';
 
 $native = (new ReflectionClass('TokenBucket'))->getConstants();
 $userland = (new ReflectionClass('UserlandTokenBucket'))->getConstants();

@@ -2,7 +2,7 @@
 The generated declarations match the stub file
 --FILE--
 <?php
-require __DIR__ . '/../../testkit/php/child.php';
+require __DIR__ . '/../../tools/testkit/php/child.php';
 echo php_run_bare(dirname(__DIR__, 2) . '/scripts/declare.php', '--check');
 ?>
 --EXPECT--

@@ -2,7 +2,7 @@
 INI: an invalid value causes a warning and the default is used
 --FILE--
 <?php
-require __DIR__ . '/../../testkit/php/child.php';
+require __DIR__ . '/../../tools/testkit/php/child.php';
 
 $code = <<<'PHP'
 $bucket = new TokenBucket(new TokenBucketStorageSharedMemory, "x", 1, 1);

@@ -2,7 +2,7 @@
 INI: tokenbucket.namespace separates the buckets of one segment
 --FILE--
 <?php
-require __DIR__ . '/../../testkit/php/child.php';
+require __DIR__ . '/../../tools/testkit/php/child.php';
 
 $segment = temporary_folder() . '/segment';
 $code = <<<'PHP'

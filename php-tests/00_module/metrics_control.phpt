@@ -2,8 +2,8 @@
 Control: the reader of metrics reports each broken law of the format
 --FILE--
 <?php
-require __DIR__ . '/../../testkit/php/check.php';
-require __DIR__ . '/../../testkit/php/open_metrics.php';
+require __DIR__ . '/../../tools/testkit/php/check.php';
+require __DIR__ . '/../../tools/testkit/php/open_metrics.php';
 
 $histogram = "# HELP h_seconds Time.\n# TYPE h_seconds histogram\n# UNIT h_seconds seconds\n"
     . "h_seconds_bucket{le=\"1.0\"} 1\nh_seconds_bucket{le=\"+Inf\"} 2\nh_seconds_count 2\nh_seconds_sum 3.5\n";

@@ -2,15 +2,15 @@
 metrics() executes as many instructions for a table with four times as many slots
 --SKIPIF--
 <?php
-require __DIR__ . '/../../testkit/php/callgrind.php';
+require __DIR__ . '/../../tools/testkit/php/callgrind.php';
 if (PHP_DEBUG || !has_callgrind()) {
     die('skip needs callgrind and a PHP without assertions');
 }
 ?>
 --FILE--
 <?php
-require __DIR__ . '/../../testkit/php/check.php';
-require __DIR__ . '/../../testkit/php/callgrind.php';
+require __DIR__ . '/../../tools/testkit/php/check.php';
+require __DIR__ . '/../../tools/testkit/php/callgrind.php';
 
 /** Returns the instructions of two functions for a table of which a fifth is used. */
 $count = function (int $slots): array {

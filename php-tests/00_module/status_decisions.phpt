@@ -2,8 +2,8 @@
 TokenBucket\status() counts grants and denials of each namespace
 --FILE--
 <?php
-require __DIR__ . '/../../testkit/php/check.php';
-require __DIR__ . '/../../testkit/php/child.php';
+require __DIR__ . '/../../tools/testkit/php/check.php';
+require __DIR__ . '/../../tools/testkit/php/child.php';
 
 /** Prints the counters of each namespace that are not 0. */
 function decisions(): void

@@ -4,7 +4,7 @@ TokenBucket\status() lists the most denied identifiers if tracking is on
 tokenbucket.track_identifiers=1
 --FILE--
 <?php
-require __DIR__ . '/../../testkit/php/check.php';
+require __DIR__ . '/../../tools/testkit/php/check.php';
 
 $storage = new TokenBucketStorageSharedMemory;
 $denials = ['polite' => 0, 'keen' => 3, 'rude' => 400, "nul\0byte" => 100, str_repeat('long', 100) => 30];

@@ -2,7 +2,7 @@
 attemptAll() takes from all buckets or from none
 --FILE--
 <?php
-require __DIR__ . '/../../testkit/php/check.php';
+require __DIR__ . '/../../tools/testkit/php/check.php';
 
 $storage = new TokenBucketStorageMemory;
 $second = new TokenBucket($storage, 'per second', 3, 1);

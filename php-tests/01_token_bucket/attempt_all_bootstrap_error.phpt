@@ -2,7 +2,7 @@
 attemptAll() rejects overridden _bootstrap() methods, and storages a second __construct()
 --FILE--
 <?php
-require __DIR__ . '/../../testkit/php/check.php';
+require __DIR__ . '/../../tools/testkit/php/check.php';
 
 $storage = new TokenBucketStorageMemory;
 class Starved extends TokenBucket

@@ -2,7 +2,7 @@
 attemptAll() takes a cost of its own from each bucket, and names the bucket that refused
 --FILE--
 <?php
-require __DIR__ . '/../../testkit/php/check.php';
+require __DIR__ . '/../../tools/testkit/php/check.php';
 
 $storage = new TokenBucketStorageMemory;
 $requests = new TokenBucket($storage, 'requests', 10, 1);

@@ -2,8 +2,8 @@
 attemptEach() decides each bucket on its own and returns the decisions under the same keys
 --FILE--
 <?php
-require __DIR__ . '/../../testkit/php/check.php';
-require __DIR__ . '/../../testkit/php/userland_bucket.php';
+require __DIR__ . '/../../tools/testkit/php/check.php';
+require __DIR__ . '/../../tools/testkit/php/userland_bucket.php';
 
 class Halved extends TokenBucket
 {

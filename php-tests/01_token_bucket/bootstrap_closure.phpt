@@ -2,7 +2,7 @@
 The closure passed to a userland storage is an ordinary Closure, and misuse causes no crash
 --FILE--
 <?php
-require __DIR__ . '/../../testkit/php/check.php';
+require __DIR__ . '/../../tools/testkit/php/check.php';
 
 class Keeper implements TokenBucketStorage
 {

@@ -2,7 +2,7 @@
 charge() takes tokens in any case, and calls are denied until the debt is repaid
 --FILE--
 <?php
-require __DIR__ . '/../../testkit/php/check.php';
+require __DIR__ . '/../../tools/testkit/php/check.php';
 
 $storage = new TokenBucketStorageMemory;
 $bucket = new TokenBucket($storage, 'x', 10, 2);

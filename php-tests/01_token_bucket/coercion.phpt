@@ -2,7 +2,7 @@
 Untyped parameters are converted as in weak mode
 --FILE--
 <?php
-require __DIR__ . '/../../testkit/php/check.php';
+require __DIR__ . '/../../tools/testkit/php/check.php';
 require __DIR__ . '/coercion.inc.php';
 
 coerce(

@@ -4,7 +4,7 @@ Under strict_types, only typed parameters reject values of other types
 <?php
 declare(strict_types=1);
 
-require __DIR__ . '/../../testkit/php/check.php';
+require __DIR__ . '/../../tools/testkit/php/check.php';
 require __DIR__ . '/coercion.inc.php';
 
 coerce(

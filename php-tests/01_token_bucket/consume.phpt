@@ -2,7 +2,7 @@
 consume(): a full bucket of n grants n tokens, then one every 1/rate seconds
 --FILE--
 <?php
-require __DIR__ . '/../../testkit/php/check.php';
+require __DIR__ . '/../../tools/testkit/php/check.php';
 
 $storage = new TokenBucketStorageMemory;
 $bucket = new TokenBucket($storage, 'x', 3, 2);

@@ -2,7 +2,7 @@
 A bucket stays usable in shutdown functions after the memory limit was reached in its exception
 --SKIPIF--
 <?php
-require __DIR__ . '/../../testkit/php/check.php';
+require __DIR__ . '/../../tools/testkit/php/check.php';
 if (is_slow()) {
     die('skip valgrind reports the memory that PHP itself leaks after a fatal error');
 }

@@ -2,7 +2,7 @@
 Decisions are consistent: peek(), remaining and retryAfter agree, and denials take nothing
 --FILE--
 <?php
-require __DIR__ . '/../../testkit/php/check.php';
+require __DIR__ . '/../../tools/testkit/php/check.php';
 
 mt_srand(4);
 $tight = $laws = 0;

@@ -4,7 +4,7 @@ Applications create decisions for their tests
 <?php
 use TokenBucket\Decision;
 
-require __DIR__ . '/../../testkit/php/check.php';
+require __DIR__ . '/../../tools/testkit/php/check.php';
 
 echo "-- defaults --\n";
 echo json_encode(new Decision(true)), "\n";

@@ -2,7 +2,7 @@
 Decision is final and read-only
 --FILE--
 <?php
-require __DIR__ . '/../../testkit/php/check.php';
+require __DIR__ . '/../../tools/testkit/php/check.php';
 
 $bucket = new TokenBucket(new TokenBucketStorageMemory, 'x', 10, 4);
 $decision = $bucket->attempt(5);

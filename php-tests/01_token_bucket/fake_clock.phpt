@@ -2,7 +2,7 @@
 now() reads the clock of TokenBucketStorageMemory, and bootstrap() measures instants on it
 --FILE--
 <?php
-require __DIR__ . '/../../testkit/php/check.php';
+require __DIR__ . '/../../tools/testkit/php/check.php';
 
 /** Gives a new bucket half of its tokens, through the extension's _bootstrap(). */
 class HalfFull extends TokenBucket

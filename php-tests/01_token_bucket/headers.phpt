@@ -2,7 +2,7 @@
 Decision::headers() returns RateLimit fields, and Retry-After on a denial
 --FILE--
 <?php
-require __DIR__ . '/../../testkit/php/check.php';
+require __DIR__ . '/../../tools/testkit/php/check.php';
 
 $storage = new TokenBucketStorageMemory;
 $bucket = new TokenBucket($storage, 'x', 10, 1);

@@ -2,7 +2,7 @@
 Decision::headers() shows n per minute, hour or day with w=60, w=3600 or w=86400
 --FILE--
 <?php
-require __DIR__ . '/../../testkit/php/check.php';
+require __DIR__ . '/../../tools/testkit/php/check.php';
 
 $storage = new TokenBucketStorageMemory;
 foreach ([TokenBucket::MINUTE, TokenBucket::HOUR, TokenBucket::DAY] as $span) {

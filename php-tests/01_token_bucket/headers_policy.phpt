@@ -2,7 +2,7 @@
 Decision::headers() accepts policy names and limits sizes to the field's syntax
 --FILE--
 <?php
-require __DIR__ . '/../../testkit/php/check.php';
+require __DIR__ . '/../../tools/testkit/php/check.php';
 
 $storage = new TokenBucketStorageMemory;
 $decision = (new TokenBucket($storage, 'x', 10, 1))->attempt(4);

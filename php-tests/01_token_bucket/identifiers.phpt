@@ -2,8 +2,8 @@
 Each identifier, any bytes of any length, has its own bucket
 --FILE--
 <?php
-require __DIR__ . '/../../testkit/php/check.php';
-require __DIR__ . '/../../testkit/php/userland_bucket.php';
+require __DIR__ . '/../../tools/testkit/php/check.php';
+require __DIR__ . '/../../tools/testkit/php/userland_bucket.php';
 
 $long = str_repeat('0123456789abcdef', 65536);
 $identifiers = [

@@ -2,7 +2,7 @@
 attemptAll() keeps a bucket alive while PHP code frees it through a reference
 --FILE--
 <?php
-require __DIR__ . '/../../testkit/php/check.php';
+require __DIR__ . '/../../tools/testkit/php/check.php';
 
 class Emptying extends TokenBucket
 {

@@ -2,7 +2,7 @@
 A WeakMap value may use its key, a storage, while that storage is being freed
 --FILE--
 <?php
-require __DIR__ . '/../../testkit/php/check.php';
+require __DIR__ . '/../../tools/testkit/php/check.php';
 
 class Late
 {

@@ -2,7 +2,7 @@
 Methods throw an error that names the invalid argument, and take nothing
 --FILE--
 <?php
-require __DIR__ . '/../../testkit/php/check.php';
+require __DIR__ . '/../../tools/testkit/php/check.php';
 
 class Sub extends TokenBucket
 {

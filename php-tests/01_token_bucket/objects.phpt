@@ -2,7 +2,7 @@
 Buckets and storages: dumps, comparison, and errors on serialising or cloning storages
 --FILE--
 <?php
-require __DIR__ . '/../../testkit/php/check.php';
+require __DIR__ . '/../../tools/testkit/php/check.php';
 
 class Sub extends TokenBucket
 {

@@ -2,7 +2,7 @@
 n tokens a second, minute, hour, day or week come back after that time on the fake clock
 --FILE--
 <?php
-require __DIR__ . '/../../testkit/php/check.php';
+require __DIR__ . '/../../tools/testkit/php/check.php';
 
 echo "-- ten a minute --\n";
 $storage = new TokenBucketStorageMemory;

@@ -3,8 +3,8 @@
  * Defines helpers of the tests in which a call runs PHP code that replaces or frees objects. These
  * tests find more errors under valgrind.
  */
-require __DIR__ . '/../../testkit/php/check.php';
-require __DIR__ . '/../../testkit/php/userland_bucket.php';
+require __DIR__ . '/../../tools/testkit/php/check.php';
+require __DIR__ . '/../../tools/testkit/php/userland_bucket.php';
 
 /** Allocates memory, so that freed memory is overwritten. */
 function scribble(): array

@@ -4,7 +4,7 @@ Buckets stay usable in shutdown functions after a fatal error inside their calls
 pcntl
 --SKIPIF--
 <?php
-require __DIR__ . '/../../testkit/php/check.php';
+require __DIR__ . '/../../tools/testkit/php/check.php';
 if (is_slow()) {
     die('skip valgrind reports the memory that PHP itself leaks after a fatal error');
 }

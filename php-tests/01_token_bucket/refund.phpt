@@ -2,7 +2,7 @@
 refund() gives tokens back, and reset() fills the bucket
 --FILE--
 <?php
-require __DIR__ . '/../../testkit/php/check.php';
+require __DIR__ . '/../../tools/testkit/php/check.php';
 
 foreach (['TokenBucketStorageMemory', 'TokenBucketStorageSharedMemory'] as $class) {
     echo "-- $class --\n";

@@ -2,7 +2,7 @@
 refund() gives back the cost that the bucket's class charges
 --FILE--
 <?php
-require __DIR__ . '/../../testkit/php/check.php';
+require __DIR__ . '/../../tools/testkit/php/check.php';
 
 class Cheap extends TokenBucket
 {

@@ -4,7 +4,7 @@ wait() ends at the time limit, and gives its tokens back
 pcntl
 --SKIPIF--
 <?php
-require __DIR__ . '/../../testkit/php/check.php';
+require __DIR__ . '/../../tools/testkit/php/check.php';
 if (is_slow()) {
     die('skip valgrind reports the memory that PHP itself leaks after a fatal error');
 }
@@ -14,7 +14,7 @@ if (PHP_ZTS) {
 ?>
 --FILE--
 <?php
-require __DIR__ . '/../../testkit/php/processes.php';
+require __DIR__ . '/../../tools/testkit/php/processes.php';
 
 set_time_limit(100);
 $bucket = new TokenBucket(new TokenBucketStorageSharedMemory, 'x', 1, 0.001);

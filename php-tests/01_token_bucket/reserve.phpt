@@ -2,7 +2,7 @@
 reserve() takes the next tokens in order, and cancel() returns what nobody has built on
 --FILE--
 <?php
-require __DIR__ . '/../../testkit/php/check.php';
+require __DIR__ . '/../../tools/testkit/php/check.php';
 
 $storage = new TokenBucketStorageMemory;
 $bucket = new TokenBucket($storage, 'x', 2, 1);

@@ -2,7 +2,7 @@
 settle() passes the tokens that it takes to an overriding _bootstrap()
 --FILE--
 <?php
-require __DIR__ . '/../../testkit/php/check.php';
+require __DIR__ . '/../../tools/testkit/php/check.php';
 
 class Half extends TokenBucket
 {

@@ -2,7 +2,7 @@
 consume() of a native storage calls the closure only if the bucket has no record
 --FILE--
 <?php
-require __DIR__ . '/../../testkit/php/check.php';
+require __DIR__ . '/../../tools/testkit/php/check.php';
 
 foreach (['TokenBucketStorageMemory', 'TokenBucketStorageSharedMemory'] as $class) {
     echo "-- $class --\n";

@@ -2,7 +2,7 @@
 A fatal error in a bootstrap closure leaves no proposal behind
 --SKIPIF--
 <?php
-require __DIR__ . '/../../testkit/php/check.php';
+require __DIR__ . '/../../tools/testkit/php/check.php';
 if (is_slow()) {
     die('skip valgrind reports the memory that PHP itself leaks after a fatal error');
 }

@@ -2,7 +2,7 @@
 A closure may use storages, and a record created meanwhile overrides its proposal
 --FILE--
 <?php
-require __DIR__ . '/../../testkit/php/check.php';
+require __DIR__ . '/../../tools/testkit/php/check.php';
 
 foreach (['TokenBucketStorageMemory', 'TokenBucketStorageSharedMemory'] as $class) {
     echo "-- $class --\n";

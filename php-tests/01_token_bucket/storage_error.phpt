@@ -2,7 +2,7 @@
 Native storages throw on invalid arguments
 --FILE--
 <?php
-require __DIR__ . '/../../testkit/php/check.php';
+require __DIR__ . '/../../tools/testkit/php/check.php';
 
 $yes = fn() => true;
 foreach (['TokenBucketStorageMemory', 'TokenBucketStorageSharedMemory'] as $class) {

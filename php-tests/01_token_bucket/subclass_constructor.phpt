@@ -2,7 +2,7 @@
 A subclass that never calls the parent constructor gets an Error, not a crash
 --FILE--
 <?php
-require __DIR__ . '/../../testkit/php/check.php';
+require __DIR__ . '/../../tools/testkit/php/check.php';
 
 class Orphan extends TokenBucket
 {

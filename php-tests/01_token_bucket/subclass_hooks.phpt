@@ -8,7 +8,7 @@ if (PHP_VERSION_ID < 80400) {
 ?>
 --FILE--
 <?php
-require __DIR__ . '/../../testkit/php/check.php';
+require __DIR__ . '/../../tools/testkit/php/check.php';
 
 class Hooked extends TokenBucket
 {

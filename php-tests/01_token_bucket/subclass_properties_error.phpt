@@ -2,7 +2,7 @@
 An invalid protected property causes an error that names it, and nothing is taken
 --FILE--
 <?php
-require __DIR__ . '/../../testkit/php/check.php';
+require __DIR__ . '/../../tools/testkit/php/check.php';
 
 class Changing extends TokenBucket
 {

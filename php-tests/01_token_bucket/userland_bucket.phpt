@@ -2,8 +2,8 @@
 The userland class makes the same decisions as the native class on native storages
 --FILE--
 <?php
-require __DIR__ . '/../../testkit/php/check.php';
-require __DIR__ . '/../../testkit/php/userland_bucket.php';
+require __DIR__ . '/../../tools/testkit/php/check.php';
+require __DIR__ . '/../../tools/testkit/php/userland_bucket.php';
 
 /** The userland class with the clock of its storage, on which no time passes during a call. */
 class OnFakeClock extends UserlandTokenBucket

@@ -2,8 +2,8 @@
 attempt() works on a userland storage, while other methods throw a LogicException
 --FILE--
 <?php
-require __DIR__ . '/../../testkit/php/check.php';
-require __DIR__ . '/../../testkit/php/userland_bucket.php';
+require __DIR__ . '/../../tools/testkit/php/check.php';
+require __DIR__ . '/../../tools/testkit/php/userland_bucket.php';
 
 class YesNo extends ArrayStorage
 {

@@ -2,7 +2,7 @@
 An exception of a userland storage reaches the caller
 --FILE--
 <?php
-require __DIR__ . '/../../testkit/php/check.php';
+require __DIR__ . '/../../tools/testkit/php/check.php';
 
 class Failing implements TokenBucketStorage
 {

@@ -2,7 +2,7 @@
 wait() on shared memory sleeps until the tokens are available
 --FILE--
 <?php
-require __DIR__ . '/../../testkit/php/check.php';
+require __DIR__ . '/../../tools/testkit/php/check.php';
 
 $bucket = new TokenBucket(new TokenBucketStorageSharedMemory, 'x', 10, 50);
 $start = hrtime(true);

@@ -1,5 +1,5 @@
 <?php
-require_once __DIR__ . '/../../testkit/php/child.php';
+require_once __DIR__ . '/../../tools/testkit/php/child.php';
 
 /**
  * Compiles an extension that interrupts PHP as a profiler does. Returns its path until the test
@@ -14,7 +14,7 @@ function profiler(): ?string
         return null;
     }
     $path = temporary_folder() . '/profiler.so';
-    $source = escapeshellarg(__DIR__ . '/../../testkit/profiler/profiler.c');
+    $source = escapeshellarg(__DIR__ . '/../../tools/testkit/profiler/profiler.c');
     exec('cc -shared -fPIC ' . trim($includes) . " -o $path $source 2>&1", $lines, $code);
     return $code === 0 ? $path : null;
 }

@@ -2,7 +2,7 @@
 wait() and retryAfter ignore the time that rounding the time per token has added
 --FILE--
 <?php
-require __DIR__ . '/../../testkit/php/check.php';
+require __DIR__ . '/../../tools/testkit/php/check.php';
 
 $storage = new TokenBucketStorageSharedMemory;
 // A token takes 1285.7 ns, which is rounded up. So the 77,777 tokens of a tenth of a second take

@@ -2,16 +2,16 @@
 wait() asks the kernel for no longer sleep than it needs, and for none if it need not sleep
 --SKIPIF--
 <?php
-require __DIR__ . '/../../testkit/php/check.php';
-require __DIR__ . '/../../testkit/php/strace.php';
+require __DIR__ . '/../../tools/testkit/php/check.php';
+require __DIR__ . '/../../tools/testkit/php/strace.php';
 if (is_slow() || !has_strace()) {
     die('skip strace cannot trace processes here');
 }
 ?>
 --FILE--
 <?php
-require __DIR__ . '/../../testkit/php/check.php';
-require __DIR__ . '/../../testkit/php/strace.php';
+require __DIR__ . '/../../tools/testkit/php/check.php';
+require __DIR__ . '/../../tools/testkit/php/strace.php';
 
 // Each line of output begins the part of the trace that belongs to it.
 $trace = php_traced(<<<'PHP'

@@ -10,9 +10,9 @@ if (getenv('SKIP_SLOW_TESTS') || getenv('USE_ZEND_ALLOC') === '0' || PHP_DEBUG) 
 ?>
 --FILE--
 <?php
-require __DIR__ . '/../../testkit/php/check.php';
-require __DIR__ . '/../../testkit/php/processes.php';
-require __DIR__ . '/../../testkit/php/batch_campaign.php';
+require __DIR__ . '/../../tools/testkit/php/check.php';
+require __DIR__ . '/../../tools/testkit/php/processes.php';
+require __DIR__ . '/../../tools/testkit/php/batch_campaign.php';
 
 use TokenBucket\Decision;
 

@@ -2,15 +2,15 @@
 attemptAll() executes at most 3 times as many instructions per bucket as attempt()
 --SKIPIF--
 <?php
-require __DIR__ . '/../../testkit/php/callgrind.php';
+require __DIR__ . '/../../tools/testkit/php/callgrind.php';
 if (PHP_DEBUG || !has_callgrind()) {
     die('skip needs callgrind and a PHP without assertions');
 }
 ?>
 --FILE--
 <?php
-require __DIR__ . '/../../testkit/php/check.php';
-require __DIR__ . '/../../testkit/php/callgrind.php';
+require __DIR__ . '/../../tools/testkit/php/check.php';
+require __DIR__ . '/../../tools/testkit/php/callgrind.php';
 
 $counts = instructions(<<<'PHP'
     $storage = new TokenBucketStorageSharedMemory;

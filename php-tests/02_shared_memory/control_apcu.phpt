@@ -13,7 +13,7 @@ if (!extension_loaded('apcu') && !is_file(PHP_EXTENSION_DIR . '/apcu.so')) {
 ?>
 --FILE--
 <?php
-require __DIR__ . '/../../testkit/php/child.php';
+require __DIR__ . '/../../tools/testkit/php/child.php';
 
 $ini = ['apc.enable_cli' => '1'];
 if (!extension_loaded('apcu')) {

@@ -10,9 +10,9 @@ if (getenv('SKIP_SLOW_TESTS') || getenv('USE_ZEND_ALLOC') === '0') {
 ?>
 --FILE--
 <?php
-require __DIR__ . '/../../testkit/php/check.php';
-require __DIR__ . '/../../testkit/php/child.php';
-require __DIR__ . '/../../testkit/php/processes.php';
+require __DIR__ . '/../../tools/testkit/php/check.php';
+require __DIR__ . '/../../tools/testkit/php/child.php';
+require __DIR__ . '/../../tools/testkit/php/processes.php';
 
 $folder = temporary_folder();
 $storage = new TokenBucketStorageSharedMemory;

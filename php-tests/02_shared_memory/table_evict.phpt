@@ -4,7 +4,7 @@ A full table with tokenbucket.shm_full=evict evicts the bucket nearest to full a
 tokenbucket.shm_size=4K
 --FILE--
 <?php
-require __DIR__ . '/../../testkit/php/check.php';
+require __DIR__ . '/../../tools/testkit/php/check.php';
 
 $storage = new TokenBucketStorageSharedMemory;
 $allowed = 0;

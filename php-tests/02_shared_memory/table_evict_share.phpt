@@ -4,7 +4,7 @@ Eviction keeps an empty bucket with a span of ten minutes if daily buckets are 9
 tokenbucket.shm_size=4K
 --FILE--
 <?php
-require __DIR__ . '/../../testkit/php/check.php';
+require __DIR__ . '/../../tools/testkit/php/check.php';
 
 $storage = new TokenBucketStorageSharedMemory;
 $login = fn (int $number) => new TokenBucket($storage, "login $number", 10, 10 / 600);

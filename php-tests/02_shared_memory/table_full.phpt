@@ -5,7 +5,7 @@ tokenbucket.shm_size=4K
 tokenbucket.shm_full=refuse
 --FILE--
 <?php
-require __DIR__ . '/../../testkit/php/check.php';
+require __DIR__ . '/../../tools/testkit/php/check.php';
 
 $storage = new TokenBucketStorageSharedMemory;
 $granted = [];

@@ -4,7 +4,7 @@ Under Apache prefork: children that are killed or replaced lose at most one toke
 <?php require __DIR__ . '/skipif.inc.php'; ?>
 --FILE--
 <?php
-require __DIR__ . '/../../testkit/php/check.php';
+require __DIR__ . '/../../tools/testkit/php/check.php';
 require __DIR__ . '/traffic.inc.php';
 
 const CAPACITY = 10_000_000;

@@ -1,6 +1,6 @@
 <?php
-require_once __DIR__ . '/../../testkit/php/check.php';
-require_once __DIR__ . '/../../testkit/php/apache.php';
+require_once __DIR__ . '/../../tools/testkit/php/check.php';
+require_once __DIR__ . '/../../tools/testkit/php/apache.php';
 
 if (is_slow()) {
     die('skip Apache and its children are not run under valgrind');

@@ -1,5 +1,5 @@
 <?php
-require_once __DIR__ . '/../../testkit/php/apache.php';
+require_once __DIR__ . '/../../tools/testkit/php/apache.php';
 require_once __DIR__ . '/../03_php_fpm/traffic.inc.php';
 
 /** A limiter that is wrong on purpose: it fetches, compares and saves a number in a file. */

@@ -12,8 +12,8 @@ if (PHP_DEBUG) {
 ?>
 --FILE--
 <?php
-require __DIR__ . '/../../testkit/php/check.php';
-require __DIR__ . '/../../testkit/php/fpm.php';
+require __DIR__ . '/../../tools/testkit/php/check.php';
+require __DIR__ . '/../../tools/testkit/php/fpm.php';
 
 $fpm = new Fpm(
     ['www' => ['pm.max_children' => 1, 'process.dumpable' => 'yes']],

@@ -4,8 +4,8 @@ examples/metrics.php serves only clients in its list, and none behind a proxy of
 <?php require __DIR__ . '/skipif.inc.php'; ?>
 --FILE--
 <?php
-require __DIR__ . '/../../testkit/php/check.php';
-require __DIR__ . '/../../testkit/php/fpm.php';
+require __DIR__ . '/../../tools/testkit/php/check.php';
+require __DIR__ . '/../../tools/testkit/php/fpm.php';
 
 $fpm = new Fpm();
 $script = $fpm->script('metrics', file_get_contents(__DIR__ . '/../../examples/metrics.php'));

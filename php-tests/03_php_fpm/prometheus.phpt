@@ -3,7 +3,7 @@ Prometheus scrapes a php-fpm under load, and its counters equal those of the cli
 --SKIPIF--
 <?php
 require __DIR__ . '/skipif.inc.php';
-require __DIR__ . '/../../testkit/php/prometheus.php';
+require __DIR__ . '/../../tools/testkit/php/prometheus.php';
 if (Prometheus::missing() !== null || exec('command -v nginx') === '') {
     die('skip ' . (Prometheus::missing() ?? 'nginx is missing'));
 }
@@ -11,12 +11,12 @@ if (Prometheus::missing() !== null || exec('command -v nginx') === '') {
 --FILE--
 <?php
 // Set TOKENBUCKET_SCRAPE_SECONDS for a longer run.
-require __DIR__ . '/../../testkit/php/check.php';
-require __DIR__ . '/../../testkit/php/fpm.php';
-require __DIR__ . '/../../testkit/php/nginx.php';
-require __DIR__ . '/../../testkit/php/open_metrics.php';
-require __DIR__ . '/../../testkit/php/prometheus.php';
-require __DIR__ . '/../../testkit/php/servers.php';
+require __DIR__ . '/../../tools/testkit/php/check.php';
+require __DIR__ . '/../../tools/testkit/php/fpm.php';
+require __DIR__ . '/../../tools/testkit/php/nginx.php';
+require __DIR__ . '/../../tools/testkit/php/open_metrics.php';
+require __DIR__ . '/../../tools/testkit/php/prometheus.php';
+require __DIR__ . '/../../tools/testkit/php/servers.php';
 
 const EXAMPLES = __DIR__ . '/../../examples';
 const CONSUME_EACH = <<<'PHP'

@@ -1,6 +1,6 @@
 <?php
-require_once __DIR__ . '/../../testkit/php/check.php';
-require_once __DIR__ . '/../../testkit/php/fpm.php';
+require_once __DIR__ . '/../../tools/testkit/php/check.php';
+require_once __DIR__ . '/../../tools/testkit/php/fpm.php';
 
 if (is_slow()) {
     die('skip php-fpm and its workers are not run under valgrind');

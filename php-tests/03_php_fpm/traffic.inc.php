@@ -1,5 +1,5 @@
 <?php
-require_once __DIR__ . '/../../testkit/php/fpm.php';
+require_once __DIR__ . '/../../tools/testkit/php/fpm.php';
 
 /** A script that takes one token and prints the result and the id of its process. */
 const CONSUME = <<<'PHP'

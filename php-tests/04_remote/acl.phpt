@@ -4,8 +4,8 @@ The documented ACL is enough on Redis, and an error names a missing command
 pcntl
 --FILE--
 <?php
-require __DIR__ . '/../../testkit/php/check.php';
-require __DIR__ . '/../../testkit/php/servers.php';
+require __DIR__ . '/../../tools/testkit/php/check.php';
+require __DIR__ . '/../../tools/testkit/php/servers.php';
 
 $redis = RedisServer::start();
 $commands = ['+evalsha', '+eval', '+get', '+set', '+time', '+pttl'];

@@ -10,11 +10,11 @@ if (getenv('SKIP_SLOW_TESTS') || getenv('USE_ZEND_ALLOC') === '0' || PHP_DEBUG) 
 ?>
 --FILE--
 <?php
-require __DIR__ . '/../../testkit/php/check.php';
-require __DIR__ . '/../../testkit/php/processes.php';
-require __DIR__ . '/../../testkit/php/servers.php';
-require __DIR__ . '/../../testkit/php/proxy.php';
-require __DIR__ . '/../../testkit/php/batch_campaign.php';
+require __DIR__ . '/../../tools/testkit/php/check.php';
+require __DIR__ . '/../../tools/testkit/php/processes.php';
+require __DIR__ . '/../../tools/testkit/php/servers.php';
+require __DIR__ . '/../../tools/testkit/php/proxy.php';
+require __DIR__ . '/../../tools/testkit/php/batch_campaign.php';
 
 $redis = RedisServer::start();
 $proxy = new Proxy("unix://$redis->socket");

@@ -2,8 +2,8 @@
 attemptAll() of one key under two prefixes decides like one bucket
 --FILE--
 <?php
-require __DIR__ . '/../../testkit/php/check.php';
-require __DIR__ . '/../../testkit/php/servers.php';
+require __DIR__ . '/../../tools/testkit/php/check.php';
+require __DIR__ . '/../../tools/testkit/php/servers.php';
 
 $redis = RedisServer::start();
 $memcached = MemcachedServer::startTcp();

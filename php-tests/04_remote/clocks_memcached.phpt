@@ -2,7 +2,7 @@
 On memcached a host whose clock lags gets its part of a saturated bucket
 --SKIPIF--
 <?php
-require __DIR__ . '/../../testkit/php/clocks.php';
+require __DIR__ . '/../../tools/testkit/php/clocks.php';
 if (!can_set_clocks() || exec('command -v memcached') === '' || exec('command -v cc') === '') {
     echo 'skip libfaketime, memcached or cc is missing';
 } elseif (PHP_DEBUG) {
@@ -11,10 +11,10 @@ if (!can_set_clocks() || exec('command -v memcached') === '' || exec('command -v
 ?>
 --FILE--
 <?php
-require __DIR__ . '/../../testkit/php/servers.php';
-require __DIR__ . '/../../testkit/php/child.php';
-require __DIR__ . '/../../testkit/php/check.php';
-require __DIR__ . '/../../testkit/php/clocks.php';
+require __DIR__ . '/../../tools/testkit/php/servers.php';
+require __DIR__ . '/../../tools/testkit/php/child.php';
+require __DIR__ . '/../../tools/testkit/php/check.php';
+require __DIR__ . '/../../tools/testkit/php/clocks.php';
 
 $folder = temporary_folder();
 preg_match('/extension=(\S*tokenbucket\.so)/', getenv('TEST_PHP_EXTRA_ARGS'), $match);

@@ -5,8 +5,8 @@ igbinary
 redis
 --FILE--
 <?php
-require __DIR__ . '/../../testkit/php/check.php';
-require __DIR__ . '/../../testkit/php/cluster.php';
+require __DIR__ . '/../../tools/testkit/php/check.php';
+require __DIR__ . '/../../tools/testkit/php/cluster.php';
 
 $servers = start_cluster();
 $seed = "127.0.0.1:{$servers[2]->port}";

@@ -12,9 +12,9 @@ if (getenv('SKIP_SLOW_TESTS') || getenv('USE_ZEND_ALLOC') === '0') {
 tokenbucket.failure_report=none
 --FILE--
 <?php
-require __DIR__ . '/../../testkit/php/check.php';
-require __DIR__ . '/../../testkit/php/cluster.php';
-require __DIR__ . '/../../testkit/php/processes.php';
+require __DIR__ . '/../../tools/testkit/php/check.php';
+require __DIR__ . '/../../tools/testkit/php/cluster.php';
+require __DIR__ . '/../../tools/testkit/php/processes.php';
 
 const WORKERS = 8;
 const CALLS = 50;

@@ -2,7 +2,7 @@
 Constructors of remote storages convert as in weak mode and accept named arguments
 --FILE--
 <?php
-require __DIR__ . '/../../testkit/php/check.php';
+require __DIR__ . '/../../tools/testkit/php/check.php';
 require __DIR__ . '/construct.inc.php';
 
 construct(fn (string $class, ...$arguments) => new $class(...$arguments));

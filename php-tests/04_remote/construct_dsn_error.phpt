@@ -2,7 +2,7 @@
 TokenBucketStorageRedis reports the fault of an invalid DSN
 --FILE--
 <?php
-require __DIR__ . '/../../testkit/php/check.php';
+require __DIR__ . '/../../tools/testkit/php/check.php';
 
 $long = str_repeat('x', 200);
 foreach ([

@@ -2,7 +2,7 @@
 Remote storages report the constructor argument that is invalid, and contact no server
 --FILE--
 <?php
-require __DIR__ . '/../../testkit/php/check.php';
+require __DIR__ . '/../../tools/testkit/php/check.php';
 
 foreach (['TokenBucketStorageRedis' => 'redis://h', 'TokenBucketStorageMemcached' => 'h'] as $class => $server) {
     echo "-- $class --\n";

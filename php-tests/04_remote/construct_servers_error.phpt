@@ -2,7 +2,7 @@
 TokenBucketStorageMemcached reports the fault of an invalid list of servers
 --FILE--
 <?php
-require __DIR__ . '/../../testkit/php/check.php';
+require __DIR__ . '/../../tools/testkit/php/check.php';
 
 foreach ([
     '', ' ', [], [''], ['a', ''], 'a,,b', ':1', 'a:', 'a:0', 'a:65536', 'a:x', 'a b', 'a/b', "a\n", "a\0", '::1', '[a]',

@@ -4,7 +4,7 @@ Under strict_types constructors of remote storages accept only their declared ty
 <?php
 declare(strict_types=1);
 
-require __DIR__ . '/../../testkit/php/check.php';
+require __DIR__ . '/../../tools/testkit/php/check.php';
 require __DIR__ . '/construct.inc.php';
 
 construct(fn (string $class, ...$arguments) => new $class(...$arguments));

@@ -12,9 +12,9 @@ if (fileowner('/proc/self') !== 0) {
 ?>
 --FILE--
 <?php
-require __DIR__ . '/../../testkit/php/check.php';
-require __DIR__ . '/../../testkit/php/child.php';
-require __DIR__ . '/../../testkit/php/dns.php';
+require __DIR__ . '/../../tools/testkit/php/check.php';
+require __DIR__ . '/../../tools/testkit/php/child.php';
+require __DIR__ . '/../../tools/testkit/php/dns.php';
 echo DnsServer::run_file(__DIR__ . "/dns.inc.php") ?? "skipped: the settings of the resolver cannot be replaced\n";
 ?>
 --EXPECT--

@@ -4,8 +4,8 @@ After a fork no process reads another's reply, and a child's exit keeps the pare
 pcntl
 --FILE--
 <?php
-require __DIR__ . '/../../testkit/php/check.php';
-require __DIR__ . '/../../testkit/php/processes.php';
+require __DIR__ . '/../../tools/testkit/php/check.php';
+require __DIR__ . '/../../tools/testkit/php/processes.php';
 require __DIR__ . '/tls.inc.php';
 
 const CHILDREN = 4;

@@ -6,7 +6,7 @@ tokenbucket.shm_full=refuse
 tokenbucket.failure_report=none
 --FILE--
 <?php
-require __DIR__ . '/../../testkit/php/check.php';
+require __DIR__ . '/../../tools/testkit/php/check.php';
 
 use TokenBucket\{Decision, OnFailure};
 

@@ -4,9 +4,9 @@ The loss of a record does not refill a denied bucket, but a reset on another hos
 pcntl
 --FILE--
 <?php
-require __DIR__ . '/../../testkit/php/check.php';
-require __DIR__ . '/../../testkit/php/child.php';
-require __DIR__ . '/../../testkit/php/servers.php';
+require __DIR__ . '/../../tools/testkit/php/check.php';
+require __DIR__ . '/../../tools/testkit/php/child.php';
+require __DIR__ . '/../../tools/testkit/php/servers.php';
 
 const AGE = 0.3;
 // The error of a restored record is at most this timeout, in seconds.

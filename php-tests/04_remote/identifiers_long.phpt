@@ -6,8 +6,8 @@ pcntl
 memory_limit=256M
 --FILE--
 <?php
-require __DIR__ . '/../../testkit/php/check.php';
-require __DIR__ . '/../../testkit/php/servers.php';
+require __DIR__ . '/../../tools/testkit/php/check.php';
+require __DIR__ . '/../../tools/testkit/php/servers.php';
 
 $redis = RedisServer::start();
 $memcached = MemcachedServer::startTcp();

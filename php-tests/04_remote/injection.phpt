@@ -4,8 +4,8 @@ Identifiers and prefixes with control bytes or commands are used only as names
 pcntl
 --FILE--
 <?php
-require __DIR__ . '/../../testkit/php/check.php';
-require __DIR__ . '/../../testkit/php/servers.php';
+require __DIR__ . '/../../tools/testkit/php/check.php';
+require __DIR__ . '/../../tools/testkit/php/servers.php';
 
 $redis = RedisServer::start();
 $memcached = MemcachedServer::startTcp();

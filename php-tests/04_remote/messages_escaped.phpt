@@ -9,8 +9,8 @@ pdo_sqlite
 tokenbucket.failure_report=warning
 --FILE--
 <?php
-require __DIR__ . '/../../testkit/php/check.php';
-require __DIR__ . '/../../testkit/php/child.php';
+require __DIR__ . '/../../tools/testkit/php/check.php';
+require __DIR__ . '/../../tools/testkit/php/child.php';
 
 use TokenBucket\Compat\ClientThrottle;
 use TokenBucket\OnFailure;

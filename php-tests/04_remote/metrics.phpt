@@ -8,7 +8,7 @@ tokenbucket.failure_report=none
 --FILE--
 <?php
 require __DIR__ . '/outage.inc.php';
-require __DIR__ . '/../../testkit/php/open_metrics.php';
+require __DIR__ . '/../../tools/testkit/php/open_metrics.php';
 
 use TokenBucket\OnFailure;
 

@@ -2,7 +2,7 @@
 Dumps of remote storages show the server and the prefix, and no password
 --FILE--
 <?php
-require __DIR__ . '/../../testkit/php/check.php';
+require __DIR__ . '/../../tools/testkit/php/check.php';
 
 $redis = fn (string $dsn = 'redis://user:secret@h:1/2', mixed ...$more) => new TokenBucketStorageRedis($dsn, ...$more);
 $memcached = fn (string|array $servers = ['a', 'b:2?weight=3', 'unix:///run/m.sock']) => new TokenBucketStorageMemcached($servers, 'p');

@@ -1,7 +1,7 @@
 <?php
-require_once __DIR__ . '/../../testkit/php/check.php';
-require_once __DIR__ . '/../../testkit/php/processes.php';
-require_once __DIR__ . '/../../testkit/php/servers.php';
+require_once __DIR__ . '/../../tools/testkit/php/check.php';
+require_once __DIR__ . '/../../tools/testkit/php/processes.php';
+require_once __DIR__ . '/../../tools/testkit/php/servers.php';
 
 use TokenBucket\OnFailure;
 

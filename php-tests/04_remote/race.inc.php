@@ -1,7 +1,7 @@
 <?php
-require __DIR__ . '/../../testkit/php/check.php';
-require __DIR__ . '/../../testkit/php/processes.php';
-require __DIR__ . '/../../testkit/php/servers.php';
+require __DIR__ . '/../../tools/testkit/php/check.php';
+require __DIR__ . '/../../tools/testkit/php/processes.php';
+require __DIR__ . '/../../tools/testkit/php/servers.php';
 
 const PROCESSES = 8;
 const TRIES = 5000;

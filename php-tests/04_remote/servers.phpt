@@ -2,9 +2,9 @@
 Test kit: the servers and the proxy of these tests work
 --FILE--
 <?php
-require __DIR__ . '/../../testkit/php/check.php';
-require __DIR__ . '/../../testkit/php/servers.php';
-require __DIR__ . '/../../testkit/php/proxy.php';
+require __DIR__ . '/../../tools/testkit/php/check.php';
+require __DIR__ . '/../../tools/testkit/php/servers.php';
+require __DIR__ . '/../../tools/testkit/php/proxy.php';
 
 /**
  * Sends a line and returns the reply. Stops after $length bytes, at the end of the connection, or
@@ -87,7 +87,7 @@ check($redis->command('PING') === 'PONG' && $proxy->roundTrips() > 11, 'the serv
 $code = 'require $argv[1]; $redis = RedisServer::start(); echo "$redis->pid $redis->folder"; flush();'
     . ' exec("kill -KILL " . getmypid()); sleep(10);';
 $said = (string) shell_exec('exec ' . implode(' ', array_map(escapeshellarg(...), [
-    PHP_BINARY, '-n', '-r', $code, dirname(__DIR__, 2) . '/testkit/php/servers.php',
+    PHP_BINARY, '-n', '-r', $code, dirname(__DIR__, 2) . '/tools/testkit/php/servers.php',
 ])));
 [$pid, $folder] = explode(' ', $said) + ['', ''];
 $gone = fn () => !file_exists($folder)

@@ -5,7 +5,7 @@ pcntl
 ffi
 --FILE--
 <?php
-require __DIR__ . '/../../testkit/php/check.php';
+require __DIR__ . '/../../tools/testkit/php/check.php';
 require __DIR__ . '/tls.inc.php';
 
 $libc = FFI::cdef(<<<'C'

@@ -1,5 +1,5 @@
 <?php
-require_once __DIR__ . '/../../testkit/php/servers.php';
+require_once __DIR__ . '/../../tools/testkit/php/servers.php';
 
 /** A Redis that also accepts TLS, with a certificate for "localhost" from its own CA. */
 final class TlsRedis

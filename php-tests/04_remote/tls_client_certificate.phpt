@@ -6,7 +6,7 @@ pcntl
 <?php if (getenv('USE_ZEND_ALLOC') === '0') die('skip valgrind reports the assembly code of the TLS cipher'); ?>
 --FILE--
 <?php
-require __DIR__ . '/../../testkit/php/check.php';
+require __DIR__ . '/../../tools/testkit/php/check.php';
 require __DIR__ . '/tls.inc.php';
 
 $tls = new TlsRedis(true);

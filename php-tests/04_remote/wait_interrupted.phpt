@@ -9,10 +9,10 @@ pdo_sqlite
 pcntl
 --FILE--
 <?php
-require __DIR__ . '/../../testkit/php/check.php';
-require __DIR__ . '/../../testkit/php/processes.php';
-require __DIR__ . '/../../testkit/php/servers.php';
-require __DIR__ . '/../../testkit/php/sql_servers.php';
+require __DIR__ . '/../../tools/testkit/php/check.php';
+require __DIR__ . '/../../tools/testkit/php/processes.php';
+require __DIR__ . '/../../tools/testkit/php/servers.php';
+require __DIR__ . '/../../tools/testkit/php/sql_servers.php';
 
 $redis = RedisServer::start();
 $memcached = MemcachedServer::startTcp();

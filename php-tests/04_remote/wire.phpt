@@ -5,7 +5,7 @@ pcntl
 --FILE--
 <?php
 require __DIR__ . '/outage.inc.php';
-require __DIR__ . '/../../testkit/php/proxy.php';
+require __DIR__ . '/../../tools/testkit/php/proxy.php';
 
 use TokenBucket\OnFailure;
 

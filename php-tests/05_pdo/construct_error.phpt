@@ -5,7 +5,7 @@ pdo
 pdo_sqlite
 --FILE--
 <?php
-require __DIR__ . '/../../testkit/php/check.php';
+require __DIR__ . '/../../tools/testkit/php/check.php';
 
 class Unconnected extends PDO
 {

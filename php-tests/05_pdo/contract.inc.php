@@ -1,7 +1,7 @@
 <?php
 /** Checks the contract of a PDO storage in every mode of its connection. */
-require __DIR__ . '/../../testkit/php/check.php';
-require __DIR__ . '/../../testkit/php/sql_servers.php';
+require __DIR__ . '/../../tools/testkit/php/check.php';
+require __DIR__ . '/../../tools/testkit/php/sql_servers.php';
 
 /** A bucket that starts with a debt of two tokens. */
 class StartsInDebt extends TokenBucket

@@ -7,10 +7,10 @@ pdo_mysql
 pdo_pgsql
 --FILE--
 <?php
-require __DIR__ . '/../../testkit/php/check.php';
-require __DIR__ . '/../../testkit/php/processes.php';
-require __DIR__ . '/../../testkit/php/sql_servers.php';
-require __DIR__ . '/../../testkit/php/wait_for.php';
+require __DIR__ . '/../../tools/testkit/php/check.php';
+require __DIR__ . '/../../tools/testkit/php/processes.php';
+require __DIR__ . '/../../tools/testkit/php/sql_servers.php';
+require __DIR__ . '/../../tools/testkit/php/wait_for.php';
 
 $waits = [
     'mysql' => "SELECT COUNT(*) FROM information_schema.INNODB_TRX WHERE trx_state = 'LOCK WAIT'",

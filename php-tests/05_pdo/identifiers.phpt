@@ -8,8 +8,8 @@ pdo_pgsql
 pdo_sqlite
 --FILE--
 <?php
-require __DIR__ . '/../../testkit/php/check.php';
-require __DIR__ . '/../../testkit/php/sql_servers.php';
+require __DIR__ . '/../../tools/testkit/php/check.php';
+require __DIR__ . '/../../tools/testkit/php/sql_servers.php';
 
 $long = str_repeat('x', 255);
 $identifiers = [

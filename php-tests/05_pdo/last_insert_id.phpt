@@ -7,8 +7,8 @@ pdo_mysql
 pdo_sqlite
 --FILE--
 <?php
-require __DIR__ . '/../../testkit/php/check.php';
-require __DIR__ . '/../../testkit/php/sql_servers.php';
+require __DIR__ . '/../../tools/testkit/php/check.php';
+require __DIR__ . '/../../tools/testkit/php/sql_servers.php';
 
 $server = MariaDbServer::start();
 foreach ([true, false] as $emulated) {

@@ -6,8 +6,8 @@ pdo
 pdo_mysql
 --FILE--
 <?php
-require __DIR__ . '/../../testkit/php/check.php';
-require __DIR__ . '/../../testkit/php/sql_servers.php';
+require __DIR__ . '/../../tools/testkit/php/check.php';
+require __DIR__ . '/../../tools/testkit/php/sql_servers.php';
 
 /** A model of the bucket that the contract defines, in whole microseconds. */
 final class Model

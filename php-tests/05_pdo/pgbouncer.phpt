@@ -5,14 +5,14 @@ pdo
 pdo_pgsql
 --SKIPIF--
 <?php
-require __DIR__ . '/../../testkit/php/sql_servers.php';
+require __DIR__ . '/../../tools/testkit/php/sql_servers.php';
 PgBouncer::is_installed() || die('skip PgBouncer is not installed');
 ?>
 --FILE--
 <?php
-require __DIR__ . '/../../testkit/php/check.php';
-require __DIR__ . '/../../testkit/php/processes.php';
-require __DIR__ . '/../../testkit/php/sql_servers.php';
+require __DIR__ . '/../../tools/testkit/php/check.php';
+require __DIR__ . '/../../tools/testkit/php/processes.php';
+require __DIR__ . '/../../tools/testkit/php/sql_servers.php';
 
 $server = PostgreSqlServer::start();
 $setup = $server->connect();

@@ -7,8 +7,8 @@ pdo_mysql
 pdo_pgsql
 --FILE--
 <?php
-require __DIR__ . '/../../testkit/php/check.php';
-require __DIR__ . '/../../testkit/php/sql_servers.php';
+require __DIR__ . '/../../tools/testkit/php/check.php';
+require __DIR__ . '/../../tools/testkit/php/sql_servers.php';
 
 $decide = function (PDO $db, string $table, string $what): void {
     $storage = new TokenBucketStoragePDO($db, $table, hints: false);

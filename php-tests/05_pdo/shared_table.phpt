@@ -6,11 +6,11 @@ pdo
 pdo_mysql
 --FILE--
 <?php
-require __DIR__ . '/../../testkit/php/check.php';
-require __DIR__ . '/../../testkit/php/processes.php';
-require __DIR__ . '/../../testkit/php/sql_servers.php';
-require __DIR__ . '/../../testkit/php/userland_bucket.php';
-require __DIR__ . '/../../testkit/php/userland_pdo.php';
+require __DIR__ . '/../../tools/testkit/php/check.php';
+require __DIR__ . '/../../tools/testkit/php/processes.php';
+require __DIR__ . '/../../tools/testkit/php/sql_servers.php';
+require __DIR__ . '/../../tools/testkit/php/userland_bucket.php';
+require __DIR__ . '/../../tools/testkit/php/userland_pdo.php';
 
 $server = MariaDbServer::start();
 $db = $server->connect();

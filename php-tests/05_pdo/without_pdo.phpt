@@ -8,7 +8,7 @@ if (extension_loaded('pdo')) {
 ?>
 --FILE--
 <?php
-require __DIR__ . '/../../testkit/php/check.php';
+require __DIR__ . '/../../tools/testkit/php/check.php';
 
 foreach (['TokenBucketStoragePDO', 'TokenBucketStoragePDOMySQL'] as $class) {
     echo thrown(fn () => new $class(new stdClass, 'limits')), "\n";

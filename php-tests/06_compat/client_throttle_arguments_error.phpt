@@ -2,7 +2,7 @@
 ClientThrottle reports the argument that is invalid, and requires key() to return a string
 --FILE--
 <?php
-require __DIR__ . '/../../testkit/php/check.php';
+require __DIR__ . '/../../tools/testkit/php/check.php';
 
 use TokenBucket\Compat\ClientThrottle;
 

@@ -5,10 +5,10 @@ pcntl
 memcache
 --FILE--
 <?php
-require __DIR__ . '/../../testkit/php/check.php';
-require __DIR__ . '/../../testkit/php/servers.php';
-require __DIR__ . '/../../testkit/php/processes.php';
-require_once __DIR__ . '/../../testkit/php/plain_limiters.php';
+require __DIR__ . '/../../tools/testkit/php/check.php';
+require __DIR__ . '/../../tools/testkit/php/servers.php';
+require __DIR__ . '/../../tools/testkit/php/processes.php';
+require_once __DIR__ . '/../../tools/testkit/php/plain_limiters.php';
 
 use TokenBucket\Compat\ClientThrottle;
 

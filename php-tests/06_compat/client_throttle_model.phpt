@@ -4,10 +4,10 @@ ClientThrottle matches its model on random histories, in memory and on memcached
 memcache
 --FILE--
 <?php
-require __DIR__ . '/../../testkit/php/check.php';
-require __DIR__ . '/../../testkit/php/servers.php';
+require __DIR__ . '/../../tools/testkit/php/check.php';
+require __DIR__ . '/../../tools/testkit/php/servers.php';
 require __DIR__ . '/memcached_models.inc.php';
-require_once __DIR__ . '/../../testkit/php/plain_limiters.php';
+require_once __DIR__ . '/../../tools/testkit/php/plain_limiters.php';
 
 use TokenBucket\Compat\ClientThrottle;
 

@@ -2,7 +2,7 @@
 LeakyBucket limits clients by action, leaks once in each period, and supports a dry run
 --FILE--
 <?php
-require __DIR__ . '/../../testkit/php/check.php';
+require __DIR__ . '/../../tools/testkit/php/check.php';
 
 use TokenBucket\Compat\LeakyBucket;
 

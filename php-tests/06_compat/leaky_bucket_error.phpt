@@ -2,7 +2,7 @@
 LeakyBucket reports the argument that is invalid
 --FILE--
 <?php
-require __DIR__ . '/../../testkit/php/check.php';
+require __DIR__ . '/../../tools/testkit/php/check.php';
 
 use TokenBucket\Compat\LeakyBucket;
 

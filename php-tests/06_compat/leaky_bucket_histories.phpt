@@ -11,8 +11,8 @@ if (getenv('SKIP_SLOW_TESTS') || getenv('USE_ZEND_ALLOC') === '0') {
 ?>
 --FILE--
 <?php
-require __DIR__ . '/../../testkit/php/check.php';
-require __DIR__ . '/../../testkit/php/servers.php';
+require __DIR__ . '/../../tools/testkit/php/check.php';
+require __DIR__ . '/../../tools/testkit/php/servers.php';
 require __DIR__ . '/models.inc.php';
 
 mt_srand(20260102);
@@ -41,8 +41,8 @@ var_dump($differ);
 $server = RedisServer::start();
 $redis = new Redis;
 $redis->connect($server->socket);
-$request = script(5, 'tokenbucket-compat/src/leaky_bucket/drain', 'tokenbucket-compat/src/leaky_bucket/request');
-$cleanup = script(2, 'tokenbucket-compat/src/leaky_bucket/drain', 'tokenbucket-compat/src/leaky_bucket/cleanup');
+$request = script(5, 'compat/src/leaky_bucket/drain', 'compat/src/leaky_bucket/request');
+$cleanup = script(2, 'compat/src/leaky_bucket/drain', 'compat/src/leaky_bucket/cleanup');
 $differ = $denied = 0;
 foreach ([[30, 6], [1, 1], [7, 100], [86400, 3]] as [$period, $limit]) {
     $redis->flushAll();

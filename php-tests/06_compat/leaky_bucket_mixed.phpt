@@ -12,11 +12,11 @@ if (getenv('SKIP_SLOW_TESTS') || getenv('USE_ZEND_ALLOC') === '0') {
 ?>
 --FILE--
 <?php
-require __DIR__ . '/../../testkit/php/check.php';
-require __DIR__ . '/../../testkit/php/servers.php';
-require __DIR__ . '/../../testkit/php/processes.php';
+require __DIR__ . '/../../tools/testkit/php/check.php';
+require __DIR__ . '/../../tools/testkit/php/servers.php';
+require __DIR__ . '/../../tools/testkit/php/processes.php';
 require __DIR__ . '/models.inc.php';
-require_once __DIR__ . '/../../testkit/php/plain_limiters.php';
+require_once __DIR__ . '/../../tools/testkit/php/plain_limiters.php';
 
 $server = RedisServer::start();
 $connect = function () use ($server): Redis {
@@ -62,8 +62,8 @@ $total = array_sum($granted);
 check($total >= 300 && $total <= 304, "a race: $total");
 
 // Cron cleans up once in each period. The hits leak at most one period ahead of the given clock.
-$request = script(5, 'tokenbucket-compat/src/leaky_bucket/drain', 'tokenbucket-compat/src/leaky_bucket/request');
-$cleanup = script(2, 'tokenbucket-compat/src/leaky_bucket/drain', 'tokenbucket-compat/src/leaky_bucket/cleanup');
+$request = script(5, 'compat/src/leaky_bucket/drain', 'compat/src/leaky_bucket/request');
+$cleanup = script(2, 'compat/src/leaky_bucket/drain', 'compat/src/leaky_bucket/cleanup');
 foreach (['at the beginning', 'at the end', 'in the middle', 'by chance', 'dies'] as $cron) {
     $redis->flushAll();
     $now = 1_800_000_000;

@@ -11,9 +11,9 @@ error_reporting=8191
 tokenbucket.failure_report=none
 --FILE--
 <?php
-require __DIR__ . '/../../testkit/php/check.php';
-require __DIR__ . '/../../testkit/php/child.php';
-require __DIR__ . '/../../testkit/php/servers.php';
+require __DIR__ . '/../../tools/testkit/php/check.php';
+require __DIR__ . '/../../tools/testkit/php/child.php';
+require __DIR__ . '/../../tools/testkit/php/servers.php';
 require __DIR__ . '/memcached_models.inc.php';
 require __DIR__ . '/in_time.inc.php';
 
@@ -76,7 +76,7 @@ foreach ($clients as $what => $client) {
 
 echo "-- ext-memcache puts a text of its settings before each key --\n";
 $run = fn (array $ini) => print(preg_replace('/127.0.0.1:\d+/', 'address', php_run(
-    "require '" . __DIR__ . "/../../testkit/php/check.php'; require '" . __DIR__ . "/in_time.inc.php';" . <<<'PHP'
+    "require '" . __DIR__ . "/../../tools/testkit/php/check.php'; require '" . __DIR__ . "/in_time.inc.php';" . <<<'PHP'
         error_reporting(E_ALL & ~E_DEPRECATED);
         $memcache = new Memcache;
         $memcache->addServer("127.0.0.1", (int) $argv[1]);

@@ -4,10 +4,10 @@ MinuteWindow allows n requests in m minutes on each storage, with counters on se
 memcache
 --FILE--
 <?php
-require __DIR__ . '/../../testkit/php/check.php';
-require __DIR__ . '/../../testkit/php/servers.php';
+require __DIR__ . '/../../tools/testkit/php/check.php';
+require __DIR__ . '/../../tools/testkit/php/servers.php';
 require __DIR__ . '/memcached_models.inc.php';
-require_once __DIR__ . '/../../testkit/php/plain_limiters.php';
+require_once __DIR__ . '/../../tools/testkit/php/plain_limiters.php';
 date_default_timezone_set('Asia/Kathmandu');
 
 use TokenBucket\Compat\MinuteWindow;

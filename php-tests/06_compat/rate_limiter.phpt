@@ -2,7 +2,7 @@
 RateLimiter allows initNum requests at once, and changed properties apply from the next call
 --FILE--
 <?php
-require __DIR__ . '/../../testkit/php/check.php';
+require __DIR__ . '/../../tools/testkit/php/check.php';
 
 use TokenBucket\Compat\RateLimiter;
 

@@ -11,8 +11,8 @@ if (getenv('SKIP_SLOW_TESTS') || getenv('USE_ZEND_ALLOC') === '0') {
 ?>
 --FILE--
 <?php
-require __DIR__ . '/../../testkit/php/check.php';
-require __DIR__ . '/../../testkit/php/servers.php';
+require __DIR__ . '/../../tools/testkit/php/check.php';
+require __DIR__ . '/../../tools/testkit/php/servers.php';
 require __DIR__ . '/models.inc.php';
 
 mt_srand(20260101);
@@ -42,7 +42,7 @@ var_dump($differ);
 $server = RedisServer::start();
 $redis = new Redis;
 $redis->connect($server->socket);
-$text = script(4, 'tokenbucket-core/src/remote/redis/record', 'tokenbucket-core/src/remote/redis/clock', 'tokenbucket-compat/src/json_bucket');
+$text = script(4, 'stores/src/remote/redis/record', 'stores/src/remote/redis/clock', 'compat/src/json_bucket');
 $differ = $records = 0;
 foreach ($quotas as [$num, $expire]) {
     $now = 1_800_000_000_000_000 + mt_rand(0, 1_000_000);

@@ -12,10 +12,10 @@ if (getenv('SKIP_SLOW_TESTS') || getenv('USE_ZEND_ALLOC') === '0') {
 ?>
 --FILE--
 <?php
-require __DIR__ . '/../../testkit/php/check.php';
-require __DIR__ . '/../../testkit/php/servers.php';
-require __DIR__ . '/../../testkit/php/processes.php';
-require_once __DIR__ . '/../../testkit/php/plain_limiters.php';
+require __DIR__ . '/../../tools/testkit/php/check.php';
+require __DIR__ . '/../../tools/testkit/php/servers.php';
+require __DIR__ . '/../../tools/testkit/php/processes.php';
+require_once __DIR__ . '/../../tools/testkit/php/plain_limiters.php';
 
 $server = RedisServer::start();
 $connect = function () use ($server): Redis {

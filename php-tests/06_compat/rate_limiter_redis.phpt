@@ -7,8 +7,8 @@ redis
 tokenbucket.failure_report=warning
 --FILE--
 <?php
-require __DIR__ . '/../../testkit/php/check.php';
-require __DIR__ . '/../../testkit/php/servers.php';
+require __DIR__ . '/../../tools/testkit/php/check.php';
+require __DIR__ . '/../../tools/testkit/php/servers.php';
 
 use TokenBucket\Compat\RateLimiter;
 use TokenBucket\OnFailure;

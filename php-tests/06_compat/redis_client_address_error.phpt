@@ -2,7 +2,7 @@
 fromClient() reports the part of an address or of credentials that it cannot use
 --FILE--
 <?php
-require __DIR__ . '/../../testkit/php/check.php';
+require __DIR__ . '/../../tools/testkit/php/check.php';
 
 class Client
 {

@@ -2,7 +2,7 @@
 Control: a wrong PHP block of a document is reported
 --FILE--
 <?php
-require __DIR__ . '/../../testkit/php/documents.php';
+require __DIR__ . '/../../tools/testkit/php/documents.php';
 
 $document = tempnam(sys_get_temp_dir(), 'tokenbucket-document-');
 file_put_contents($document, <<<'MARKDOWN'

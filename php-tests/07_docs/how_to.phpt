@@ -14,7 +14,7 @@ pdo_pgsql
 pdo_sqlite
 --FILE--
 <?php
-require __DIR__ . '/../../testkit/php/documents.php';
+require __DIR__ . '/../../tools/testkit/php/documents.php';
 
 $root = dirname(__DIR__, 2);
 $paths = array_merge(...array_map(fn ($pattern) => glob("$root/$pattern"), explode(' ', 'docs/how-to/*.md docs/how-to/*/*.md')));

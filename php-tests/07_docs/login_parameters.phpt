@@ -2,7 +2,7 @@
 The tutorial's login limits any parameters, and all addresses of a client with IPv6
 --FILE--
 <?php
-require __DIR__ . '/../../testkit/php/child.php';
+require __DIR__ . '/../../tools/testkit/php/child.php';
 
 $folder = temporary_folder();
 preg_match_all('/^```(?:php|html)\n(.*?)^```$/ms', file_get_contents(__DIR__ . '/../../docs/tutorial.md'), $blocks);

@@ -3,16 +3,16 @@ The guard: limits are exact in the children of Apache prefork, also after a grac
 --SKIPIF--
 <?php
 require __DIR__ . '/skipif.inc.php';
-$testkit = __DIR__ . '/../../testkit/php/apache.php';
+$testkit = __DIR__ . '/../../tools/testkit/php/apache.php';
 is_file($testkit) || die('skip the testkit has no Apache');
 require $testkit;
 Apache::is_installed() || die('skip there is no Apache with this php');
 ?>
 --FILE--
 <?php
-require __DIR__ . '/../../testkit/php/check.php';
-require __DIR__ . '/../../testkit/php/apache.php';
-require __DIR__ . '/../../testkit/php/http.php';
+require __DIR__ . '/../../tools/testkit/php/check.php';
+require __DIR__ . '/../../tools/testkit/php/apache.php';
+require __DIR__ . '/../../tools/testkit/php/http.php';
 
 /** Sends requests by four clients with these header lines, and returns the statuses with counts. */
 function load(Apache $apache, string $path, array $lines): string

@@ -3,14 +3,14 @@ The guard: Apache's mod_php counts by the header Authorization, also without CGI
 --SKIPIF--
 <?php
 require __DIR__ . '/skipif.inc.php';
-require __DIR__ . '/../../testkit/php/apache.php';
+require __DIR__ . '/../../tools/testkit/php/apache.php';
 Apache::is_installed() || die('skip there is no Apache with this php');
 ?>
 --FILE--
 <?php
-require __DIR__ . '/../../testkit/php/check.php';
-require __DIR__ . '/../../testkit/php/apache.php';
-require __DIR__ . '/../../testkit/php/http.php';
+require __DIR__ . '/../../tools/testkit/php/check.php';
+require __DIR__ . '/../../tools/testkit/php/apache.php';
+require __DIR__ . '/../../tools/testkit/php/http.php';
 
 foreach (['off' => [], 'on' => ['CGIPassAuth' => 'On']] as $how => $directives) {
     foreach (['Authorization', 'Proxy-Authorization'] as $name) {

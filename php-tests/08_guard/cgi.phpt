@@ -2,7 +2,7 @@
 The guard: it limits php-cgi, whose processes share a named segment
 --SKIPIF--
 <?php
-require __DIR__ . '/../../testkit/php/check.php';
+require __DIR__ . '/../../tools/testkit/php/check.php';
 is_slow() && die('skip php-cgi is not run under valgrind');
 (PHP_DEBUG || PHP_ZTS) && die('skip php-cgi is another build of PHP');
 exec('command -v php-cgi' . PHP_MAJOR_VERSION . '.' . PHP_MINOR_VERSION, $path, $code);
@@ -10,8 +10,8 @@ $code === 0 || die('skip there is no php-cgi for this php');
 ?>
 --FILE--
 <?php
-require __DIR__ . '/../../testkit/php/check.php';
-require __DIR__ . '/../../testkit/php/child.php';
+require __DIR__ . '/../../tools/testkit/php/check.php';
+require __DIR__ . '/../../tools/testkit/php/child.php';
 
 $folder = temporary_folder();
 file_put_contents("$folder/script.php", '<?php echo "script";');

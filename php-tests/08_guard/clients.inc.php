@@ -1,6 +1,6 @@
 <?php
-require_once __DIR__ . '/../../testkit/php/check.php';
-require_once __DIR__ . '/../../testkit/php/fpm.php';
+require_once __DIR__ . '/../../tools/testkit/php/check.php';
+require_once __DIR__ . '/../../tools/testkit/php/fpm.php';
 
 /** A script that prints the identifier of its process. */
 const SCRIPT = '<?php echo "script ", getmypid();';

@@ -3,14 +3,14 @@ The guard: servers that ignore sections of php.ini warn about settings in them
 --SKIPIF--
 <?php
 require __DIR__ . '/skipif.inc.php';
-require __DIR__ . '/../../testkit/php/apache.php';
+require __DIR__ . '/../../tools/testkit/php/apache.php';
 Apache::is_installed() || die('skip there is no Apache with this php');
 ?>
 --FILE--
 <?php
 require __DIR__ . '/clients.inc.php';
-require __DIR__ . '/../../testkit/php/apache.php';
-require __DIR__ . '/../../testkit/php/child.php';
+require __DIR__ . '/../../tools/testkit/php/apache.php';
+require __DIR__ . '/../../tools/testkit/php/child.php';
 
 /** Prints the number of warnings in a text. */
 function warnings(string $what, string $text): void

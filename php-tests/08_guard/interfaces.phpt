@@ -5,9 +5,9 @@ The guard: it limits PHP's own web server, but no command line
 --FILE--
 <?php
 require __DIR__ . '/clients.inc.php';
-require __DIR__ . '/../../testkit/php/child.php';
-require __DIR__ . '/../../testkit/php/built_in.php';
-require __DIR__ . '/../../testkit/php/http.php';
+require __DIR__ . '/../../tools/testkit/php/child.php';
+require __DIR__ . '/../../tools/testkit/php/built_in.php';
+require __DIR__ . '/../../tools/testkit/php/http.php';
 
 foreach (['off' => '', 'on' => 'ip+path 1/day burst 3'] as $how => $guard) {
     $server = new BuiltInServer(['tokenbucket.guard' => $guard], '<?php echo "script";');

@@ -9,8 +9,8 @@ $missing && die('skip there is no nginx');
 --FILE--
 <?php
 require __DIR__ . '/clients.inc.php';
-require __DIR__ . '/../../testkit/php/http.php';
-require __DIR__ . '/../../testkit/php/nginx.php';
+require __DIR__ . '/../../tools/testkit/php/http.php';
+require __DIR__ . '/../../tools/testkit/php/nginx.php';
 
 $fpm = new Fpm(['www' => ['listen.mode' => '0666']], ['tokenbucket.guard' => 'ip+path 1/day burst 3', 'tokenbucket.guard_trusted_proxies' => '127.0.0.1']);
 $fpm->script('script', '<?php echo "script";');

@@ -5,7 +5,7 @@ The guard: php.ini, pools and sections of php.ini set limits, and applications o
 --FILE--
 <?php
 require __DIR__ . '/clients.inc.php';
-require __DIR__ . '/../../testkit/php/child.php';
+require __DIR__ . '/../../tools/testkit/php/child.php';
 
 $folder = temporary_folder();
 chmod($folder, 0755);

@@ -3,7 +3,7 @@ The guard: paths that run the same script are one path, whatever SCRIPT_NAME is
 --SKIPIF--
 <?php
 require __DIR__ . '/skipif.inc.php';
-require __DIR__ . '/../../testkit/php/apache.php';
+require __DIR__ . '/../../tools/testkit/php/apache.php';
 exec('command -v nginx', $path, $missing);
 $missing && die('skip there is no nginx');
 Apache::is_installed() || die('skip there is no Apache with this php');
@@ -11,9 +11,9 @@ Apache::is_installed() || die('skip there is no Apache with this php');
 --FILE--
 <?php
 require __DIR__ . '/clients.inc.php';
-require __DIR__ . '/../../testkit/php/apache.php';
-require __DIR__ . '/../../testkit/php/http.php';
-require __DIR__ . '/../../testkit/php/nginx.php';
+require __DIR__ . '/../../tools/testkit/php/apache.php';
+require __DIR__ . '/../../tools/testkit/php/http.php';
+require __DIR__ . '/../../tools/testkit/php/nginx.php';
 
 const GUARD = ['tokenbucket.guard' => 'ip+path 1/day burst 3'];
 const SPELLINGS = [

@@ -2,7 +2,7 @@
 The guard: an invalid setting causes a warning with the position of the error
 --FILE--
 <?php
-require __DIR__ . '/../../testkit/php/child.php';
+require __DIR__ . '/../../tools/testkit/php/child.php';
 
 foreach ([
     ['guard', 'ip 100/mnute burst 20'],

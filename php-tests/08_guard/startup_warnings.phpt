@@ -3,7 +3,7 @@ The guard: a denial has its status and fields, although PHP has a warning about 
 --SKIPIF--
 <?php
 require __DIR__ . '/skipif.inc.php';
-require __DIR__ . '/../../testkit/php/apache.php';
+require __DIR__ . '/../../tools/testkit/php/apache.php';
 exec('command -v nginx', $path, $missing);
 $missing && die('skip there is no nginx');
 Apache::is_installed() || die('skip there is no Apache with this php');
@@ -11,9 +11,9 @@ Apache::is_installed() || die('skip there is no Apache with this php');
 --FILE--
 <?php
 require __DIR__ . '/clients.inc.php';
-require __DIR__ . '/../../testkit/php/apache.php';
-require __DIR__ . '/../../testkit/php/built_in.php';
-require __DIR__ . '/../../testkit/php/nginx.php';
+require __DIR__ . '/../../tools/testkit/php/apache.php';
+require __DIR__ . '/../../tools/testkit/php/built_in.php';
+require __DIR__ . '/../../tools/testkit/php/nginx.php';
 
 const CODE = '<?php echo "script ", json_encode(array_intersect_key(error_get_last() ?? [], ["line" => 0])), ob_get_level();';
 const REQUESTS = [

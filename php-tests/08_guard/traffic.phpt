@@ -11,8 +11,8 @@ $missing && die('skip there is no nginx');
 --FILE--
 <?php
 require __DIR__ . '/clients.inc.php';
-require __DIR__ . '/../../testkit/php/http.php';
-require __DIR__ . '/../../testkit/php/nginx.php';
+require __DIR__ . '/../../tools/testkit/php/http.php';
+require __DIR__ . '/../../tools/testkit/php/nginx.php';
 
 /**
  * Sends requests by eight clients, at least $requests by each, for at least $seconds, until each

@@ -2,7 +2,7 @@
 The status page compares addresses, writes any bytes as text, and lists each setting
 --FILE--
 <?php
-require __DIR__ . '/../../testkit/php/check.php';
+require __DIR__ . '/../../tools/testkit/php/check.php';
 
 // Defines the functions, without the code that replies to a request.
 $code = strstr(file_get_contents(__DIR__ . '/../../examples/status.php'), "\n\$refusal = ", true);

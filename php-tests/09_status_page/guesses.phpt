@@ -4,8 +4,8 @@ The status page counts each wrong password, also of parallel requests and of all
 <?php require __DIR__ . '/../03_php_fpm/skipif.inc.php'; ?>
 --FILE--
 <?php
-require __DIR__ . '/../../testkit/php/check.php';
-require __DIR__ . '/../../testkit/php/fpm.php';
+require __DIR__ . '/../../tools/testkit/php/check.php';
+require __DIR__ . '/../../tools/testkit/php/fpm.php';
 
 $fpm = new Fpm();
 $hash = password_hash('secret', PASSWORD_BCRYPT, ['cost' => 4]);

@@ -6,7 +6,7 @@ In Chromium: HTML and any bytes in identifiers and namespaces stay text on the s
 <?php
 require __DIR__ . '/site.inc.php';
 require __DIR__ . '/dom.inc.php';
-require __DIR__ . '/../../testkit/php/chromium.php';
+require __DIR__ . '/../../tools/testkit/php/chromium.php';
 
 $site = new Site(['tokenbucket.track_identifiers' => '1']);
 $texts = [

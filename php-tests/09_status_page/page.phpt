@@ -6,7 +6,7 @@ In Chromium: the status page shows the numbers of status(), with and without scr
 <?php
 require __DIR__ . '/site.inc.php';
 require __DIR__ . '/dom.inc.php';
-require __DIR__ . '/../../testkit/php/chromium.php';
+require __DIR__ . '/../../tools/testkit/php/chromium.php';
 
 $site = new Site(['tokenbucket.track_identifiers' => '1', 'tokenbucket.shm_size' => '64K']);
 // The page does not update itself until a part of the test that waits for updates.

@@ -1,7 +1,7 @@
 <?php
-require_once __DIR__ . '/../../testkit/php/check.php';
-require_once __DIR__ . '/../../testkit/php/fpm.php';
-require_once __DIR__ . '/../../testkit/php/nginx.php';
+require_once __DIR__ . '/../../tools/testkit/php/check.php';
+require_once __DIR__ . '/../../tools/testkit/php/fpm.php';
+require_once __DIR__ . '/../../tools/testkit/php/nginx.php';
 
 /** A php-fpm behind nginx with examples/status.php, and with a script that takes tokens. */
 final class Site

@@ -6,7 +6,7 @@ In Chromium: the status page is right while the pool serves requests, with one s
 <?php
 require __DIR__ . '/site.inc.php';
 require __DIR__ . '/dom.inc.php';
-require __DIR__ . '/../../testkit/php/chromium.php';
+require __DIR__ . '/../../tools/testkit/php/chromium.php';
 
 const CLIENTS = 4;
 /** The number of changes of the page during which the clients send requests. */

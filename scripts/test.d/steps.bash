@@ -15,7 +15,7 @@ steps=(
     'bridges|all|90|the bridges, on the frameworks of Debian'
     'fleets|all|60|fleets on Valkey and Redis 8'
     'jit|all|30|.phpt of the classes with the tracing JIT'
-    'instructions|all|10|instructions of calls, compared with bench/instructions.json'
+    'instructions|all|10|instructions of calls, compared with tools/bench/instructions.json'
     'php8.6|full|200|every .phpt on PHP 8.6'
     'php8.5-whole|full|200|every .phpt on PHP 8.5'
     'php8.4-whole|full|200|every .phpt on PHP 8.4'
@@ -267,7 +267,7 @@ step_jit() {
 step_instructions() {
     build_release
     # shellcheck disable=SC2031 # the module of this step
-    "$PHP" -n -d "extension=$module" bench/instructions.php check
+    "$PHP" -n -d "extension=$module" tools/bench/instructions.php check
 }
 
 # In Chromium the page is the same with each PHP.

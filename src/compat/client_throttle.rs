@@ -14,15 +14,16 @@ use crate::classes;
 use crate::exceptions;
 use crate::storage::{self, RemoteStorage, Storage, StorageClass};
 use crate::zend::{Call, Class, Object, Thrown, Zval, invoke, throw, value};
+use compat::Wait;
+use compat::charged::charged;
+use compat::throttle::{self, Throttle};
+use gcra::{Step, Timestamp, seconds};
+use segment::slots::counters::By;
 use std::cell::Cell;
-use tokenbucket_compat::Wait;
-use tokenbucket_compat::charged::charged;
-use tokenbucket_compat::throttle::{self, Throttle};
-use tokenbucket_core::remote::memcached::Memcached;
-use tokenbucket_core::remote::redis::Redis;
-use tokenbucket_core::remote::{Answer, Ask, Cause, OnFailure, Transport};
-use tokenbucket_core::slots::counters::By;
-use tokenbucket_core::{Step, Timestamp, printable, seconds};
+use stores::printable;
+use stores::remote::memcached::Memcached;
+use stores::remote::redis::Redis;
+use stores::remote::{Answer, Ask, Cause, OnFailure, Transport};
 
 /// The property slot of `$storage`.
 const STORAGE: usize = 0;

@@ -11,15 +11,15 @@ use crate::classes;
 use crate::exceptions;
 use crate::storage::{self, RemoteStorage, Storage, StorageClass};
 use crate::zend::{Call, Class, Object, Thrown, Zval, system, throw, value};
+use compat::Wait;
+use compat::charged::charged;
+use compat::minutes::{self, Counters, Group, Life, MOST_MINUTES};
+use gcra::clock::wall_clock;
+use gcra::{Step, TICKS_PER_SECOND};
+use segment::slots::counters::By;
 use std::cell::Cell;
-use tokenbucket_compat::Wait;
-use tokenbucket_compat::charged::charged;
-use tokenbucket_compat::minutes::{self, Counters, Group, Life, MOST_MINUTES};
-use tokenbucket_core::clock::wall_clock;
-use tokenbucket_core::remote::memcached::Memcached;
-use tokenbucket_core::remote::redis::Redis;
-use tokenbucket_core::slots::counters::By;
-use tokenbucket_core::{Step, TICKS_PER_SECOND};
+use stores::remote::memcached::Memcached;
+use stores::remote::redis::Redis;
 
 // The slots of the properties, in the order of their declaration.
 const STORAGE: usize = 0;

@@ -9,10 +9,10 @@ pub mod rate_limiter;
 use crate::exceptions;
 use crate::storage::{self, Storage};
 use crate::zend::{Call, Class, State, Thrown, Zval, throw, value};
+use compat::Wait;
+use gcra::seconds;
 use std::cell::Cell;
-use tokenbucket_compat::Wait;
-use tokenbucket_core::remote::redis::Redis;
-use tokenbucket_core::seconds;
+use stores::remote::redis::Redis;
 
 /// The state of a limiter's objects. A clone of an object gets a copy of the state.
 trait Limiter: Clone + Default + 'static {

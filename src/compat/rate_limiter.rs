@@ -10,12 +10,12 @@ use super::{Limiter as _, amount, wrong_type};
 use crate::classes;
 use crate::storage;
 use crate::zend::{Call, Class, Identity, Object, Thrown, Zval, throw, value};
+use compat::{Wait, json_bucket};
 use ext_php_rs::ffi::{IS_FALSE, IS_NULL};
+use gcra::{AmountError, Grain, Quota, QuotaError, Step, Tokens, seconds};
+use segment::slots::counters::By;
 use std::cell::Cell;
-use tokenbucket_compat::{Wait, json_bucket};
-use tokenbucket_core::remote::redis::Redis;
-use tokenbucket_core::slots::counters::By;
-use tokenbucket_core::{AmountError, Grain, Quota, QuotaError, Step, Tokens, seconds};
+use stores::remote::redis::Redis;
 
 // The slots of the properties, in the order of their declaration.
 const REDIS: usize = 0;

@@ -2,8 +2,8 @@
 
 use crate::zend::{Call, State, Thrown, class, throw, value};
 use crate::{classes, exceptions};
-use tokenbucket_core::remote::{OnFailure, Settings};
-use tokenbucket_core::{TICKS_PER_SECOND, Ticks, seconds};
+use gcra::{TICKS_PER_SECOND, Ticks, seconds};
+use stores::remote::{OnFailure, Settings};
 
 /// The greatest `$timeout` and the greatest `$hintMaxAge` in ticks: an hour.
 const MOST: Ticks = 3_600 * TICKS_PER_SECOND;

@@ -1,13 +1,13 @@
 //! The trait that each storage implements: the operations that a bucket needs.
 
 use super::proposals::Proposals;
-use crate::segment;
+use crate::attached;
 use crate::zend::Thrown;
+use gcra::batch::{Batched, Taken, by_bucket, sum};
+use gcra::clock::wall_clock;
+use gcra::{Grain, Key, KeyHasher, Outcome, Put, Step, Ticks, Timestamp, boot_clock};
 use std::any::Any;
 use std::fmt::Debug;
-use tokenbucket_core::batch::{Batched, Taken, by_bucket, sum};
-use tokenbucket_core::clock::wall_clock;
-use tokenbucket_core::{Grain, Key, KeyHasher, Outcome, Put, Step, Ticks, Timestamp, boot_clock};
 
 /// Returns the storage if it is of the type `S`.
 pub fn downcast<S: 'static>(storage: &dyn Storage) -> Option<&S> {
@@ -69,7 +69,7 @@ pub trait Storage: Any + Debug {
         if !fell_back {
             return self.put(key, put).map(drop);
         }
-        if let Some(store) = segment::store() {
+        if let Some(store) = attached::store() {
             store.put(key, put);
         }
         Ok(())

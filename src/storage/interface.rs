@@ -7,10 +7,10 @@
 use super::contract::Storage;
 use crate::exceptions;
 use crate::zend::{Call, Object, State, Thrown, Zval, invoke, throw, value};
-use tokenbucket_core::clock::TICKS_PER_MICROSECOND;
-use tokenbucket_core::quota::MAX_BURST;
-use tokenbucket_core::store::empty_at;
-use tokenbucket_core::{AmountError, Grain, Key, Put, Step, TICKS_PER_SECOND, Timestamp, seconds};
+use gcra::clock::TICKS_PER_MICROSECOND;
+use gcra::quota::MAX_BURST;
+use gcra::store::empty_at;
+use gcra::{AmountError, Grain, Key, Put, Step, TICKS_PER_SECOND, Timestamp, seconds};
 
 /// A state whose objects are storages.
 pub trait StorageState: State {

@@ -5,9 +5,9 @@ use super::memcached_client::shown;
 use super::remote::{RemoteStorage, StorageClass};
 use crate::classes;
 use crate::zend::{Call, Class, Thrown, Zval, throw, value};
-use tokenbucket_core::remote::memcached::Memcached;
-use tokenbucket_core::remote::memcached::servers::{Server, parse_servers};
-use tokenbucket_core::slots::namespaces::Kind;
+use segment::slots::namespaces::Kind;
+use stores::remote::memcached::Memcached;
+use stores::remote::memcached::servers::{Server, parse_servers};
 
 pub use super::memcached_client::from_client;
 

@@ -13,10 +13,10 @@ use super::redis_client::Unfit;
 use super::remote::RemoteStorage;
 use crate::zend::{Call, Kept, Number, Obj, Thrown, Zval, invoke, system, throw, value};
 use std::ffi::CStr;
-use tokenbucket_core::remote::Settings;
-use tokenbucket_core::remote::memcached::Memcached;
-use tokenbucket_core::remote::memcached::ketama::{Distribution, Ring};
-use tokenbucket_core::remote::memcached::servers::{Server, parse_servers};
+use stores::remote::Settings;
+use stores::remote::memcached::Memcached;
+use stores::remote::memcached::ketama::{Distribution, Ring};
+use stores::remote::memcached::servers::{Server, parse_servers};
 
 /// `Memcached::OPT_PREFIX_KEY`
 const OPT_PREFIX_KEY: i64 = -1002;

@@ -5,12 +5,10 @@ use super::contract::{Storage, downcast, keys};
 use super::proposals::Proposals;
 use crate::zend::{Call, Class, Object, State, Thrown, Zval, throw, value};
 use crate::{classes, exceptions};
-use tokenbucket_core::batch::Batched;
-use tokenbucket_core::clock::{EPOCH, wall_clock};
-use tokenbucket_core::quota::MAX_BURST;
-use tokenbucket_core::{
-    Grain, Key, KeyHasher, MemoryStore, Outcome, Put, Step, Ticks, Timestamp, seconds,
-};
+use gcra::batch::Batched;
+use gcra::clock::{EPOCH, wall_clock};
+use gcra::quota::MAX_BURST;
+use gcra::{Grain, Key, KeyHasher, MemoryStore, Outcome, Put, Step, Ticks, Timestamp, seconds};
 
 /// The state of an object: its buckets and their clock.
 #[derive(Debug, Default)]

@@ -7,8 +7,8 @@
 //! drained bucket.
 
 use crate::zend::system;
+use gcra::Timestamp;
 use std::cell::{Cell, RefCell};
-use tokenbucket_core::Timestamp;
 
 /// The proposals of the closures that are running. Fibers may interleave closures, so closures may
 /// end in any order.

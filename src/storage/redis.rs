@@ -4,9 +4,9 @@ use super::arguments;
 use super::remote::{RemoteStorage, StorageClass};
 use crate::classes;
 use crate::zend::{Call, Class, Thrown, Zval, throw};
-use tokenbucket_core::remote::redis::Redis;
-use tokenbucket_core::remote::redis::dsn::Dsn;
-use tokenbucket_core::slots::namespaces::Kind;
+use segment::slots::namespaces::Kind;
+use stores::remote::redis::Redis;
+use stores::remote::redis::dsn::Dsn;
 
 pub use super::redis_client::from_client;
 

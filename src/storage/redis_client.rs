@@ -9,10 +9,10 @@
 use super::arguments::{self, DEFAULT_PREFIX, DEFAULTS};
 use super::remote::RemoteStorage;
 use crate::zend::{Call, Obj, Thrown, Zval, invoke, throw, value};
-use tokenbucket_core::boot_clock;
-use tokenbucket_core::remote::redis::Redis;
-use tokenbucket_core::remote::redis::dsn::Dsn;
-use tokenbucket_core::remote::{Cause, Settings, Transport};
+use gcra::boot_clock;
+use stores::remote::redis::Redis;
+use stores::remote::redis::dsn::Dsn;
+use stores::remote::{Cause, Settings, Transport};
 
 /// The methods that this file calls. An object that has all these methods counts as a client.
 const METHODS: [&str; 6] = [

@@ -5,15 +5,15 @@ use super::contract::{Storage, downcast, take_sum};
 use super::proposals::Proposals;
 use crate::zend::object::instantiate;
 use crate::zend::{Class, Object, State, Thrown, Zval, throw, value};
-use crate::{exceptions, ini, segment};
+use crate::{attached, exceptions, ini};
+use gcra::batch::Batched;
+use gcra::{Denial, Grain, Key, KeyHasher, Outcome, Put, Step, Timestamp, Verdict};
+use segment::slots::counters::By;
+use segment::slots::namespaces::Kind;
 use std::cell::OnceCell;
 use std::fmt::Debug;
-use tokenbucket_core::batch::Batched;
-use tokenbucket_core::remote::failure::Failure;
-use tokenbucket_core::remote::{Answer, Blame, Cause, OnFailure, Remote, Settings, Transport};
-use tokenbucket_core::slots::counters::By;
-use tokenbucket_core::slots::namespaces::Kind;
-use tokenbucket_core::{Denial, Grain, Key, KeyHasher, Outcome, Put, Step, Timestamp, Verdict};
+use stores::remote::failure::Failure;
+use stores::remote::{Answer, Blame, Cause, OnFailure, Remote, Settings, Transport};
 
 /// A transport whose storage has its own PHP class.
 pub trait StorageClass: Transport + Debug + Sized + 'static {
@@ -154,7 +154,7 @@ impl<T: StorageClass> RemoteStorage<T> {
         server: &str,
         prefix: &[u8],
     ) -> Result<(), Thrown> {
-        let host = segment::host().ok_or(Thrown)?;
+        let host = attached::host().ok_or(Thrown)?;
         let remote = Remote::new(transport, settings, host);
         let row = ini::namespace(|outer| host.slots().row(T::KIND, [outer, prefix]));
         let hasher = remote.hasher().counted_in(row);
@@ -231,7 +231,7 @@ impl<T: StorageClass> Object<RemoteStorage<T>> {
 
     /// Counts a decision on the bucket `identifier` that was made by records of another shape.
     pub fn count(&self, identifier: &[u8], by: By, granted: bool) {
-        if let Some(store) = segment::store() {
+        if let Some(store) = attached::store() {
             store.count_for(self.key(identifier), by, granted);
         }
     }
@@ -240,7 +240,7 @@ impl<T: StorageClass> Object<RemoteStorage<T>> {
     /// the decision.
     pub fn stand_in(&self, policy: OnFailure, identifier: &[u8], step: &Step) -> Outcome {
         let outcome =
-            segment::host().map(|host| policy.answer(host, self.key(identifier), step, None));
+            attached::host().map(|host| policy.answer(host, self.key(identifier), step, None));
         // The default is never used, because the segment exists while PHP code runs.
         outcome.unwrap_or(Outcome {
             verdict: Verdict::Denied(Denial::Unavailable),

@@ -4,10 +4,10 @@ use super::arguments;
 use super::contract::{Storage, keys, take_sum};
 use super::proposals::Proposals;
 use crate::zend::{Call, Class, Object, State, Thrown, Zval, value};
-use crate::{classes, ini, segment};
+use crate::{attached, classes, ini};
+use gcra::batch::{Batched, Taken};
+use gcra::{Denial, Key, KeyHasher, Outcome, Put, Step, Timestamp, boot_clock};
 use std::cell::{OnceCell, RefCell};
-use tokenbucket_core::batch::{Batched, Taken};
-use tokenbucket_core::{Denial, Key, KeyHasher, Outcome, Put, Step, Timestamp, boot_clock};
 
 /// The state of an object: the hasher of its identifiers. The buckets are in the segment.
 #[derive(Debug, Default)]
@@ -48,14 +48,14 @@ impl Storage for Object<SharedMemoryStorage> {
     }
 
     fn put(&self, key: Key<'_>, put: &Put) -> Result<bool, Thrown> {
-        if let Some(store) = segment::store() {
+        if let Some(store) = attached::store() {
             store.put(key, put);
         }
         Ok(false)
     }
 
     fn contains(&self, key: Key<'_>) -> Result<bool, Thrown> {
-        Ok(segment::store().is_some_and(|store| store.contains(key)))
+        Ok(attached::store().is_some_and(|store| store.contains(key)))
     }
 
     fn joins(&self, _mine: Key<'_>, other: &dyn Storage, _its: Key<'_>) -> bool {
@@ -67,7 +67,7 @@ impl Storage for Object<SharedMemoryStorage> {
         buckets: &[(&dyn Storage, Key<'_>)],
         steps: &[Step],
     ) -> Result<(Batched, bool), Thrown> {
-        match segment::store() {
+        match attached::store() {
             Some(store) => Ok((store.take_all(&keys(buckets), steps), false)),
             None => take_sum(buckets, steps),
         }
@@ -78,7 +78,7 @@ impl Storage for Object<SharedMemoryStorage> {
         buckets: &[(&dyn Storage, Key<'_>)],
         steps: &[Step],
     ) -> Result<(Option<Taken>, bool), Thrown> {
-        let store = segment::store();
+        let store = attached::store();
         let refused = store.and_then(|store| store.refused(&keys(buckets), steps));
         Ok((refused, false))
     }
@@ -110,7 +110,7 @@ thread_local! {
 
 /// Returns the hasher for a namespace of the constructor, inside the namespace of the INI setting.
 fn hasher(inner: &[u8]) -> KeyHasher {
-    let Some(store) = segment::store() else {
+    let Some(store) = attached::store() else {
         return KeyHasher::new([0; 2]);
     };
     ini::namespace(|outer| {
@@ -138,7 +138,7 @@ fn hasher(inner: &[u8]) -> KeyHasher {
 
 #[inline(always)]
 fn take(key: Key<'_>, step: &Step, first: Option<Timestamp>) -> Outcome {
-    match segment::store() {
+    match attached::store() {
         Some(store) => store.take(key, step, first),
         // The segment is missing only before the module has started and after it has shut down.
         // Deny the step in this case.

@@ -5,7 +5,7 @@ use super::question::{Home, Question};
 use super::{tokens, userland};
 use crate::decision;
 use crate::zend::{Call, Thrown, Zval};
-use tokenbucket_core::Decision;
+use gcra::Decision;
 
 /// Implements `attempt(int|float $tokens = 1): TokenBucket\Decision`. Takes the tokens if the
 /// bucket holds them.

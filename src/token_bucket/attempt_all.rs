@@ -7,8 +7,8 @@ use crate::decision;
 use crate::storage::Storage;
 use crate::zend::{Call, Number, Thrown, Zval, throw};
 use ext_php_rs::types::ZendHashTable;
-use tokenbucket_core::batch::{Batch, Batched, Taken, by_bucket, take_all};
-use tokenbucket_core::{Decision, Key, Quota, Step};
+use gcra::batch::{Batch, Batched, Taken, by_bucket, take_all};
+use gcra::{Decision, Key, Quota, Step};
 
 /// Implements `attemptAll(array $buckets, int|float $tokens = 1): TokenBucket\Decision`. Returns
 /// the decision of the bucket that denied, or of the bucket with the fewest tokens left.
@@ -186,7 +186,7 @@ impl Batch for Calls<'_> {
 }
 
 /// Combines the buckets whose storages take from them in one operation into a group, in order.
-/// Shared memory is the last group, see [`tokenbucket_core::batch`].
+/// Shared memory is the last group, see [`gcra::batch`].
 fn groups(
     storages: &[&dyn Storage],
     keys: &[Key<'_>],

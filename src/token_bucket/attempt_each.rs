@@ -6,9 +6,9 @@ use super::question::{Home, Question};
 use crate::decision;
 use crate::storage::Storage;
 use crate::zend::{Call, Number, Thrown, Zval, throw, value};
+use gcra::batch::Taken;
+use gcra::{Decision, Outcome};
 use std::any::{Any, TypeId};
-use tokenbucket_core::batch::Taken;
-use tokenbucket_core::{Decision, Outcome};
 
 /// Implements `attemptEach(array $buckets): array`. Returns the decision of each bucket under the
 /// bucket's key.

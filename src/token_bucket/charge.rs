@@ -5,8 +5,8 @@ use super::overrides;
 use super::question::Question;
 use crate::zend::{Call, Number, Thrown, Zval, arithmetic, throw, value};
 use crate::{decision, exceptions};
-use tokenbucket_core::step::MAX_WAIT;
-use tokenbucket_core::{Decision, Denial, Put, Step, Ticks, Verdict};
+use gcra::step::MAX_WAIT;
+use gcra::{Decision, Denial, Put, Step, Ticks, Verdict};
 
 /// Implements `charge(int|float $tokens): TokenBucket\Decision`.
 pub fn charge(call: &mut Call<'_>, result: &mut Zval) -> Result<(), Thrown> {

@@ -9,8 +9,8 @@ use crate::classes::TOKEN_BUCKET;
 use crate::exceptions;
 use crate::storage;
 use crate::zend::{Call, Kept, Number, Object, Thrown, Zval, arithmetic, invoke, throw, value};
-use tokenbucket_core::clock::wall_clock;
-use tokenbucket_core::{AmountError, Grain, Step, seconds};
+use gcra::clock::wall_clock;
+use gcra::{AmountError, Grain, Step, seconds};
 
 /// `TokenBucket::MICROTIME_DELTA`
 const MICROTIME_DELTA: f64 = 0.0001;

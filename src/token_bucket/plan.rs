@@ -9,10 +9,10 @@ use crate::exceptions::{self, Origin};
 use crate::storage::{self, Storage};
 use crate::zend::{Class, Identity, Number, Obj, Thrown, Zval, hooks, invoke, throw, value};
 use ext_php_rs::ffi::{IS_DOUBLE, IS_LONG, IS_STRING};
+use gcra::key::Row;
+use gcra::{AmountError, Grain, Key, Quota, QuotaError, Step};
 use std::cell::RefCell;
 use std::mem;
-use tokenbucket_core::key::Row;
-use tokenbucket_core::{AmountError, Grain, Key, Quota, QuotaError, Step};
 
 // The slots of the properties, in the order of their declaration.
 pub const STORAGE: usize = 0;

@@ -6,9 +6,9 @@ use super::plan::{Plan, STORAGE};
 use crate::exceptions;
 use crate::storage::{self, Storage};
 use crate::zend::{Held, Kept, Number, Object, Thrown, Zval, throw};
-use tokenbucket_core::clock::TICKS_PER_MICROSECOND;
-use tokenbucket_core::step::MAX_WAIT;
-use tokenbucket_core::{Decision, Denial, Outcome, Step, Ticks, Timestamp};
+use gcra::clock::TICKS_PER_MICROSECOND;
+use gcra::step::MAX_WAIT;
+use gcra::{Decision, Denial, Outcome, Step, Ticks, Timestamp};
 
 /// A call for a number of tokens from a bucket.
 #[derive(Debug)]

@@ -6,7 +6,7 @@ use super::question::Question;
 use super::tokens;
 use crate::exceptions;
 use crate::zend::{Call, Number, Thrown, Zval};
-use tokenbucket_core::Put;
+use gcra::Put;
 
 /// Implements `refund(int|float $tokens = 1): void`. Throws `LogicException` for a userland
 /// storage.

@@ -12,9 +12,9 @@ use crate::decision;
 use crate::storage::{self, Storage};
 use crate::zend::object::instantiate;
 use crate::zend::{Call, Class, Held, Object, Slept, State, Thrown, Zval, invoke, throw, value};
+use gcra::step::MAX_WAIT;
+use gcra::{Put, Timestamp, seconds};
 use std::cell::Cell;
-use tokenbucket_core::step::MAX_WAIT;
-use tokenbucket_core::{Put, Timestamp, seconds};
 
 // The slots of the properties, in the order of their declaration.
 const DECISION: usize = 0;

@@ -11,7 +11,7 @@ use crate::classes::TOKEN_BUCKET;
 use crate::zend::call::handler;
 use crate::zend::closure::closure;
 use crate::zend::{Call, Object, Thrown, Zval, invoke, throw, value};
-use tokenbucket_core::{Decision, Denial, Verdict};
+use gcra::{Decision, Denial, Verdict};
 
 /// Implements the bootstrap closure that is passed to a userland storage.
 fn bootstrap_closure(call: &mut Call<'_>, result: &mut Zval) -> Result<(), Thrown> {

@@ -7,11 +7,9 @@ use super::tokens;
 use crate::storage::Storage;
 use crate::zend::{Call, Slept, Thrown, Zval, invoke, sleep, throw};
 use crate::{decision, exceptions};
+use gcra::step::MAX_WAIT;
+use gcra::{Decision, Denial, Outcome, Put, Step, Ticks, Timestamp, Verdict, boot_clock, seconds};
 use std::time::Duration;
-use tokenbucket_core::step::MAX_WAIT;
-use tokenbucket_core::{
-    Decision, Denial, Outcome, Put, Step, Ticks, Timestamp, Verdict, boot_clock, seconds,
-};
 
 /// Implements `wait(float $timeout, int|float $tokens = 1): TokenBucket\Decision`.
 pub fn wait(call: &mut Call<'_>, result: &mut Zval) -> Result<(), Thrown> {

@@ -7,10 +7,10 @@ use ext_php_rs::ffi::{
     sapi_header_op_enum_SAPI_HEADER_REPLACE, sapi_header_op_enum_SAPI_HEADER_SET_STATUS,
 };
 use ext_php_rs::types::{ArrayKey, Zval};
+
 use std::cell::OnceCell;
 use std::ffi::CStr;
 use std::ptr;
-use tokenbucket_core::guard;
 
 /// The current request. Its variables do not change while no PHP code runs.
 #[derive(Debug)]

@@ -14,7 +14,7 @@ use ext_php_rs::zend::{IniEntryDef, ModuleEntry};
 use std::ffi::{CStr, CString, c_char, c_int, c_void};
 use std::ptr;
 use std::sync::atomic::{AtomicPtr, Ordering};
-use tokenbucket_core::printable;
+use stores::printable;
 
 /// Proof that the module is starting. Only one thread exists, and no PHP code runs.
 #[derive(Debug)]

@@ -13,7 +13,7 @@ use ext_php_rs::zend::{ExecutorGlobals, ce};
 use std::any::Any;
 use std::ffi::CString;
 use std::ptr;
-use tokenbucket_core::printable;
+use stores::printable;
 
 /// The error type of functions that have thrown a PHP exception. The caller must return to PHP.
 #[derive(Clone, Copy, Debug)]

@@ -8,9 +8,9 @@ use ext_php_rs::ffi::{
 };
 use ext_php_rs::types::Zval;
 use ext_php_rs::types::{ZendHashTable, ZendStr};
+use gcra::{AmountError, Tokens};
 use std::marker::PhantomData;
 use std::ptr;
-use tokenbucket_core::{AmountError, Tokens};
 
 /// PHP's `int|float`.
 #[derive(Clone, Copy, Debug, PartialEq)]

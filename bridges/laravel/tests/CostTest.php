@@ -6,7 +6,7 @@ use PHPUnit\Framework\Attributes\Group;
 use PHPUnit\Framework\TestCase;
 
 require_once __DIR__ . '/Web.php';
-require_once dirname(__DIR__, 3) . '/testkit/php/servers.php';
+require_once dirname(__DIR__, 3) . '/tools/testkit/php/servers.php';
 
 /**
  * Compares the requests a second with a limit of the bridge, with Laravel's, and without one. Only

@@ -8,7 +8,7 @@ use Illuminate\Foundation\Application;
 use NewUser;
 use PHPUnit\Framework\TestCase;
 
-require_once dirname(__DIR__, 3) . '/testkit/php/new_user.php';
+require_once dirname(__DIR__, 3) . '/tools/testkit/php/new_user.php';
 
 /** Does what docs/how-to/laravel.md says, with Composer. */
 final class InstallTest extends TestCase

@@ -19,7 +19,7 @@ use TokenBucket\Bridge\Laravel\Buckets;
 use TokenBucket\Bridge\Laravel\RateLimiter;
 use TokenBucketStorage;
 
-require_once dirname(__DIR__, 3) . '/testkit/php/servers.php';
+require_once dirname(__DIR__, 3) . '/tools/testkit/php/servers.php';
 
 enum Limiter: string
 {

@@ -11,7 +11,7 @@ use Illuminate\Foundation\Bootstrap\RegisterProviders;
 use RedisServer;
 use TokenBucket\OnFailure;
 
-require_once dirname(__DIR__, 3) . '/testkit/php/servers.php';
+require_once dirname(__DIR__, 3) . '/tools/testkit/php/servers.php';
 
 final class SettingsTest extends BridgeTestCase
 {

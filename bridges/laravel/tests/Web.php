@@ -2,11 +2,11 @@
 
 declare(strict_types=1);
 
-require_once dirname(__DIR__, 3) . '/testkit/php/cost.php';
-require_once dirname(__DIR__, 3) . '/testkit/php/examples.php';
-require_once dirname(__DIR__, 3) . '/testkit/php/nginx.php';
-require_once dirname(__DIR__, 3) . '/testkit/php/fpm.php';
-require_once dirname(__DIR__, 3) . '/testkit/php/strace.php';
+require_once dirname(__DIR__, 3) . '/tools/testkit/php/cost.php';
+require_once dirname(__DIR__, 3) . '/tools/testkit/php/examples.php';
+require_once dirname(__DIR__, 3) . '/tools/testkit/php/nginx.php';
+require_once dirname(__DIR__, 3) . '/tools/testkit/php/fpm.php';
+require_once dirname(__DIR__, 3) . '/tools/testkit/php/strace.php';
 
 /** The example application behind an nginx and a php-fpm of its own. */
 final class Web

@@ -10,7 +10,7 @@ use RedisServer;
 use Web;
 
 require_once __DIR__ . '/Web.php';
-require_once dirname(__DIR__, 3) . '/testkit/php/servers.php';
+require_once dirname(__DIR__, 3) . '/tools/testkit/php/servers.php';
 
 /** Runs the example application under load. */
 #[Group('web')]

@@ -4,9 +4,9 @@ declare(strict_types=1);
 
 use PHPUnit\Framework\TestCase;
 
-require_once __DIR__ . '/../../../testkit/php/examples.php';
-require_once __DIR__ . '/../../../testkit/php/fpm.php';
-require_once __DIR__ . '/../../../testkit/php/nginx.php';
+require_once __DIR__ . '/../../../tools/testkit/php/examples.php';
+require_once __DIR__ . '/../../../tools/testkit/php/fpm.php';
+require_once __DIR__ . '/../../../tools/testkit/php/nginx.php';
 
 /** Tests examples/psr15 behind nginx, with eight clients at the same time. */
 final class ExampleTest extends TestCase

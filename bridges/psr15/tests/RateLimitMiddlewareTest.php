@@ -13,7 +13,7 @@ use TokenBucket\Bridge\Psr15\Limit;
 use TokenBucket\Bridge\Psr15\RateLimitMiddleware;
 use TokenBucket\OnFailure;
 
-require_once __DIR__ . '/../../../testkit/php/servers.php';
+require_once __DIR__ . '/../../../tools/testkit/php/servers.php';
 
 final class RateLimitMiddlewareTest extends TestCase
 {

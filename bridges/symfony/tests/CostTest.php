@@ -8,7 +8,7 @@ use Load;
 use PHPUnit\Framework\Attributes\Group;
 use PHPUnit\Framework\TestCase;
 
-require_once __DIR__ . '/../../../testkit/php/cost.php';
+require_once __DIR__ . '/../../../tools/testkit/php/cost.php';
 
 /**
  * Compares the requests a second with a limit of the bridge, with Symfony's, and without one. Only

@@ -7,9 +7,9 @@ namespace TokenBucket\Bridge\Symfony\Tests;
 use Fpm;
 use Nginx;
 
-require_once __DIR__ . '/../../../testkit/php/examples.php';
-require_once __DIR__ . '/../../../testkit/php/fpm.php';
-require_once __DIR__ . '/../../../testkit/php/nginx.php';
+require_once __DIR__ . '/../../../tools/testkit/php/examples.php';
+require_once __DIR__ . '/../../../tools/testkit/php/fpm.php';
+require_once __DIR__ . '/../../../tools/testkit/php/nginx.php';
 
 /** Serves examples/symfony with nginx and php-fpm, with a URL for each of its environments. */
 final class ExampleServer

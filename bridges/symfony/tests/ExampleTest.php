@@ -7,7 +7,7 @@ namespace TokenBucket\Bridge\Symfony\Tests;
 use PHPUnit\Framework\TestCase;
 use RedisServer;
 
-require_once __DIR__ . '/../../../testkit/php/servers.php';
+require_once __DIR__ . '/../../../tools/testkit/php/servers.php';
 
 /** Tests examples/symfony behind nginx, with eight clients at the same time. */
 final class ExampleTest extends TestCase

@@ -8,7 +8,7 @@ use NewUser;
 use PHPUnit\Framework\TestCase;
 use Symfony\Component\HttpKernel\Kernel;
 
-require_once __DIR__ . '/../../../testkit/php/new_user.php';
+require_once __DIR__ . '/../../../tools/testkit/php/new_user.php';
 
 /** Does what docs/how-to/symfony.md says, with Composer. */
 final class InstallTest extends TestCase

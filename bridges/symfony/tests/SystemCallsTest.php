@@ -6,7 +6,7 @@ namespace TokenBucket\Bridge\Symfony\Tests;
 
 use PHPUnit\Framework\TestCase;
 
-require_once __DIR__ . '/../../../testkit/php/strace.php';
+require_once __DIR__ . '/../../../tools/testkit/php/strace.php';
 
 /**
  * Counts the system calls of requests with a limit of the bridge, with Symfony's, and without one.

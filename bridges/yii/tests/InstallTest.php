@@ -4,7 +4,7 @@ declare(strict_types=1);
 
 use PHPUnit\Framework\TestCase;
 
-require_once __DIR__ . '/../../../testkit/php/new_user.php';
+require_once __DIR__ . '/../../../tools/testkit/php/new_user.php';
 
 /** Does what docs/how-to/yii.md says, with Composer. */
 final class InstallTest extends TestCase

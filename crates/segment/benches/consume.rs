@@ -11,7 +11,7 @@
 //! middle 80 % in brackets. If `TOKENBUCKET_BENCH_ROWS` names a file, each row is appended to it as
 //! a line of JSON.
 //!
-//! `cargo bench -p tokenbucket-core --bench consume [-- ROUNDS]`
+//! `cargo bench -p tokenbucket-segment --bench consume [-- ROUNDS]`
 #![allow(clippy::unwrap_used)]
 
 use gcra::{KeyHasher, Put, Step, TICKS_PER_SECOND, Ticks, boot_clock};

@@ -11,14 +11,14 @@ mod storages;
 use crate::classes;
 use crate::storage;
 use crate::zend::{Call, Class, Number, Thrown, Zval, throw, value};
+use compat::Wait;
+use compat::leaky_bucket::{self, Family, Limits, Request, SETS, member, set_of};
+use gcra::quota::MAX_BURST;
+use gcra::{Outcome, Step, TICKS_PER_SECOND, Ticks};
+use segment::slots::counters::By;
 use std::cell::{Cell, RefCell};
 use std::num::NonZero;
-use tokenbucket_compat::Wait;
-use tokenbucket_compat::leaky_bucket::{self, Family, Limits, Request, SETS, member, set_of};
-use tokenbucket_core::quota::MAX_BURST;
-use tokenbucket_core::remote::redis::Redis;
-use tokenbucket_core::slots::counters::By;
-use tokenbucket_core::{Outcome, Step, TICKS_PER_SECOND, Ticks};
+use stores::remote::redis::Redis;
 
 const SECOND: NonZero<Ticks> = NonZero::new(TICKS_PER_SECOND).unwrap();
 

@@ -6,7 +6,7 @@ use super::{Bucket, STORAGES, not_constructed};
 use crate::storage::{self, Storage};
 use crate::zend::{Held, Object, Thrown, Zval, throw, value};
 use ext_php_rs::ffi::IS_ARRAY;
-use tokenbucket_core::remote::redis::Redis;
+use stores::remote::redis::Redis;
 
 /// Returns the storages in the property, at least one. The result keeps them alive.
 ///

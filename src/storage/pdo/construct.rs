@@ -4,16 +4,16 @@ use super::database::dialect;
 use super::state::{DB, Made, PdoStorage, TABLE};
 use crate::storage::arguments;
 use crate::zend::{Call, Obj, Object, Thrown, Zval, pdo, throw, value};
-use crate::{ini, segment};
+use crate::{attached, ini};
+use gcra::KeyHasher;
+use gcra::clock::TICKS_PER_SECOND;
+use gcra::key::Row;
+use segment::slots::SharedMemory;
+use segment::slots::namespaces::Kind;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
-use tokenbucket_core::KeyHasher;
-use tokenbucket_core::clock::TICKS_PER_SECOND;
-use tokenbucket_core::key::Row;
-use tokenbucket_core::remote::{OnFailure, Server, Settings};
-use tokenbucket_core::slots::SharedMemory;
-use tokenbucket_core::slots::namespaces::Kind;
-use tokenbucket_core::sql::{Dialect, Table};
+use stores::remote::{OnFailure, Server, Settings};
+use stores::sql::{Dialect, Table};
 
 /// The defaults of the arguments in the stub. PDO has no timeout for a call, so the timeout only
 /// limits a probe of a failed store.
@@ -65,8 +65,8 @@ fn make(
     let table = Table::parse(table, dialect)
         .map_err(|error| throw::argument_value(2, &error.to_string()))?;
     let name = table.shown().to_owned();
-    let base = segment::store().map_or(KeyHasher::new([0; 2]), SharedMemory::hasher);
-    let row = segment::store().map_or(Row::default(), |store| {
+    let base = attached::store().map_or(KeyHasher::new([0; 2]), SharedMemory::hasher);
+    let row = attached::store().map_or(Row::default(), |store| {
         ini::namespace(|outer| store.row(Kind::Database, [outer, name.as_bytes()]))
     });
     let (identity, is_known) = identity(object, dialect, &name, &base);

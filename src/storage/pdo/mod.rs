@@ -17,9 +17,9 @@ use super::contract::{Storage, downcast};
 use super::proposals::Proposals;
 use crate::classes::{TOKEN_BUCKET_STORAGE_PDO, TOKEN_BUCKET_STORAGE_PDO_MY_SQL};
 use crate::zend::{Obj, Object, Thrown, invoke, value};
+use gcra::{Grain, Key, KeyHasher, Outcome, Put, Step, Timestamp};
 use state::{DB, Made};
-use tokenbucket_core::remote::Answer;
-use tokenbucket_core::{Grain, Key, KeyHasher, Outcome, Put, Step, Timestamp};
+use stores::remote::Answer;
 use transport::with;
 
 pub use construct::{construct, construct_mysql};

@@ -4,8 +4,8 @@ use super::database::{Database, Values};
 use std::borrow::Cow;
 use std::cell::RefCell;
 use std::collections::HashMap;
-use tokenbucket_core::remote::Cause;
-use tokenbucket_core::sql::{Bind, Query, folded};
+use stores::remote::Cause;
+use stores::sql::{Bind, Query, folded};
 
 thread_local! {
     /// True for each table whose collation may treat different names as equal, by the identity of

@@ -8,10 +8,10 @@ use super::database::{Database, number};
 use super::state::Made;
 use crate::zend::{Identity, Obj, Thrown, Zval, invoke, throw, value};
 use std::cell::Cell;
-use tokenbucket_core::remote::Cause;
-use tokenbucket_core::sql::Dialect;
-use tokenbucket_core::sql::failure::Failure;
-use tokenbucket_core::sql::reply;
+use stores::remote::Cause;
+use stores::sql::Dialect;
+use stores::sql::failure::Failure;
+use stores::sql::reply;
 
 const ATTR_CONNECTION_STATUS: i64 = 7;
 

@@ -4,12 +4,12 @@ use crate::classes::TOKEN_BUCKET_STORAGE_PDO;
 use crate::storage::proposals::Proposals;
 use crate::zend::pdo::Sqlite;
 use crate::zend::{Class, State};
+use gcra::KeyHasher;
 use std::cell::{Cell, OnceCell, RefCell};
 use std::collections::VecDeque;
 use std::sync::Arc;
-use tokenbucket_core::KeyHasher;
-use tokenbucket_core::remote::{Server, Settings};
-use tokenbucket_core::sql::{Dialect, Query, Statement, Table};
+use stores::remote::{Server, Settings};
+use stores::sql::{Dialect, Query, Statement, Table};
 
 // The slots of the properties, in the order of their declaration. The slots from `STATEMENTS` on
 // hold prepared statements.

@@ -3,18 +3,18 @@
 use super::database::{Database, LONG_AGO, Values, number};
 use super::session;
 use super::state::PdoStorage;
-use crate::segment;
+use crate::attached;
 use crate::storage::arguments;
 use crate::storage::remote::tell;
 use crate::zend::{Kept, Object, Thrown, throw};
+use gcra::clock;
+use gcra::{Denial, Grain, Put, Timestamp, Verdict};
 use std::sync::Arc;
-use tokenbucket_core::clock;
-use tokenbucket_core::remote::{
+use stores::remote::{
     Answer, Ask, Cause, Failure, Found, Remote, Reply, Server, Settings, Transport,
 };
-use tokenbucket_core::sql::reply::{self, micros, micros_ago};
-use tokenbucket_core::sql::{Dialect, Query, stored};
-use tokenbucket_core::{Denial, Grain, Put, Timestamp, Verdict};
+use stores::sql::reply::{self, micros, micros_ago};
+use stores::sql::{Dialect, Query, stored};
 
 /// The most attempts at a step that loses each race.
 const TRIES: u32 = 100;
@@ -38,7 +38,7 @@ pub fn with<R>(
 ) -> Result<R, Thrown> {
     let made = object.made.get();
     let made = made.ok_or_else(arguments::not_constructed::<PdoStorage>)?;
-    let host = segment::host().ok_or(Thrown)?;
+    let host = attached::host().ok_or(Thrown)?;
     let database = Database::open(object, made)?;
     // On SQLite, PDO does not report a transaction that a statement began.
     let tells = made.dialect != Dialect::Sqlite;

@@ -5,11 +5,11 @@ use super::state::PdoStorage;
 use super::transport::with;
 use crate::exceptions;
 use crate::zend::{Call, Thrown, Zval};
-use tokenbucket_core::remote::Cause;
-use tokenbucket_core::seconds::SpanError;
-use tokenbucket_core::sql::reply::micros;
-use tokenbucket_core::sql::{BATCH, Dialect, Query};
-use tokenbucket_core::{Grain, seconds};
+use gcra::seconds::SpanError;
+use gcra::{Grain, seconds};
+use stores::remote::Cause;
+use stores::sql::reply::micros;
+use stores::sql::{BATCH, Dialect, Query};
 
 /// Implements `purge(float $full_microtime): int`. Deletes the rows of buckets that were last empty
 /// longer ago than this time, in seconds. Returns the number of deleted rows.

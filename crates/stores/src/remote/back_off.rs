@@ -1,0 +1,23 @@
+//! Back-off for loops that write by compare-and-swap.
+
+use gcra::clock::{Timestamp, boot_clock};
+use std::time::Duration;
+
+/// Sleeps after a lost race, so that other writers can finish. `lost` is the number of races lost
+/// so far. The time is random, and its limit doubles with each race up to about a millisecond.
+/// After the first race, returns false without sleeping.
+#[allow(clippy::must_use_candidate)] // Some callers need only the sleep.
+pub fn pause(lost: u32) -> bool {
+    let waits = lost > 1;
+    if waits {
+        let chance = boot_clock().0 ^ u64::from(std::process::id()).wrapping_mul(0x9e37_79b9);
+        std::thread::sleep(Duration::from_micros(chance % (20 << lost.min(6))));
+    }
+    waits
+}
+
+/// Reports whether an instant of [`boot_clock`] has passed.
+#[must_use]
+pub fn is_over(deadline: Timestamp) -> bool {
+    boot_clock() >= deadline
+}

@@ -1,0 +1,249 @@
+//! Decides steps from the denial cache, and updates the cache from the store's replies.
+//!
+//! An entry is a lower bound of `empty_at` on this host's clock ([`super::denial_cache`]). The
+//! store is contacted unless the entry proves that the step is denied. A cached denial may state a
+//! wait that is a little too long, but never a wait that is too short.
+
+use super::denial_cache::Entry;
+use super::{Ask, Failed, Found, Remote, Reply, Server, Transport};
+use gcra::clock::{TICKS_PER_SECOND, Ticks, Timestamp, boot_clock};
+use gcra::key::Key;
+use gcra::step::{Denial, Outcome, Step, Verdict};
+use segment::slots::counters::{By, Event};
+use std::sync::Arc;
+use std::thread::sleep;
+use std::time::Duration;
+
+/// The pause before a waiting worker looks at the entry again, in ticks.
+const PAUSE: Ticks = TICKS_PER_SECOND / 20_000;
+
+/// Reports whether the entry allows the step at most once. Then only one worker can succeed.
+fn is_scarce(entry: &Entry, step: &Step, now: Timestamp) -> bool {
+    let twice = Step {
+        cost: step.cost.saturating_mul(2),
+        ..*step
+    };
+    step.cost > 0 && !step.dry && !twice.decide(entry.bound, now + entry.age / 1024).granted()
+}
+
+impl<T: Transport> Remote<'_, T> {
+    /// Creates the request for a step, and returns it with the bucket's entry in the denial cache.
+    /// The caller must also call [`Remote::set_seen`].
+    ///
+    /// # Errors
+    /// Returns the denial of a step for more than the capacity, or the cached denial, if there is
+    /// one. The store must not be contacted then.
+    pub(super) fn prepare(
+        &self,
+        key: Key<'_>,
+        step: &Step,
+        now: Timestamp,
+    ) -> Result<(Ask, Option<Entry>), Outcome> {
+        let hint = self.hint(key, step, now)?;
+        let ask = Ask {
+            name: self.transport.name(key.identifier),
+            step: *step,
+            first: None,
+            seen: None,
+        };
+        Ok((ask, hint))
+    }
+
+    /// Sets [`Ask::seen`] of a request whose timeout starts at `now`. `hint` is the bucket's entry.
+    pub(super) fn set_seen(&self, ask: &mut Ask, hint: Option<&Entry>, now: Timestamp) {
+        ask.seen = hint.and_then(|hint| self.seen(hint, ask.step.burst, now));
+    }
+
+    /// Returns the bucket's entry in the denial cache, if the step may be decided from it.
+    ///
+    /// # Errors
+    /// Fails like [`Remote::prepare`].
+    fn hint(&self, key: Key<'_>, step: &Step, now: Timestamp) -> Result<Option<Entry>, Outcome> {
+        if step.exceeds_capacity() {
+            return Err(self
+                .exceeding(key, step, now)
+                .unwrap_or_else(|(outcome, _)| outcome));
+        }
+        // Only plain steps may be decided from the cache. Denials of other steps may take tokens,
+        // or depend on drain ticks, which end at instants of the store's clock.
+        let hint = self.find(key, now).filter(|_| step.is_plain());
+        if let Some(outcome) = hint.and_then(|hint| self.told_by(&hint, step, now)) {
+            self.host.slots().count(Event::Hinted);
+            self.count(key, step, By::DenialCache, false);
+            return Err(outcome);
+        }
+        Ok(hint)
+    }
+
+    /// Returns the denial of a step for more than the capacity, with the numbers of the bucket.
+    /// Even a full bucket denies such a step, so the store is asked for its state only.
+    ///
+    /// # Errors
+    /// If the store fails, returns the denial with the numbers of an empty bucket, and the failure.
+    pub(super) fn exceeding(
+        &self,
+        key: Key<'_>,
+        step: &Step,
+        now: Timestamp,
+    ) -> Result<Outcome, (Outcome, Failed)> {
+        let denied = |empty_at, now| Outcome::denied(Denial::ExceedsCapacity, empty_at, now);
+        let hint = self.find(key, now).filter(|_| step.is_plain());
+        if let Some(told) = hint.and_then(|hint| self.told_by(&hint, step, now)) {
+            self.host.slots().count(Event::Hinted);
+            self.count(key, step, By::DenialCache, false);
+            return Ok(denied(told.empty_at, told.now));
+        }
+        self.count(key, step, By::Store, false);
+        let ask = Ask {
+            name: self.transport.name(key.identifier),
+            step: step.dry(),
+            first: None,
+            seen: None,
+        };
+        let deadline = now + self.settings.timeout;
+        let take = |transport: &T, _: &Arc<Server>| transport.take(&ask, deadline);
+        let server = self.server(&ask.name, now, deadline);
+        let asked = server.and_then(|server| self.call_counted(&server, now, deadline, take));
+        match asked {
+            Ok(reply) => Ok(denied(reply.outcome.empty_at, reply.outcome.now)),
+            Err(failed) => Err((denied(now, now), failed)),
+        }
+    }
+
+    /// Does the same as [`Remote::prepare`] for one bucket. If the entry allows one such step at
+    /// most, waits until no other worker of this host asks the store about the bucket. If the store
+    /// may be asked, also returns the ticks that it has waited, and true if this worker now holds
+    /// the lease.
+    ///
+    /// The wait ends after an eighth of the timeout, because the other worker may have been killed,
+    /// and this worker's own request needs time.
+    ///
+    /// # Errors
+    /// Fails like [`Remote::prepare`].
+    pub(super) fn prepare_alone(
+        &self,
+        key: Key<'_>,
+        step: &Step,
+        now: Timestamp,
+    ) -> Result<(Ask, Option<Entry>, Ticks, bool), Outcome> {
+        let (ask, mut hint) = self.prepare(key, step, now)?;
+        if !hint.is_some_and(|hint| is_scarce(&hint, step, now)) {
+            return Ok((ask, hint, 0, false));
+        }
+        let timeout = self.settings.timeout;
+        let patience = timeout / 8;
+        // Hashing a long identifier has taken time, which is no part of the wait.
+        let start = boot_clock();
+        let mut later = start;
+        let is_asker = loop {
+            let is_over = later.saturating_since(start) >= patience;
+            let scarce = hint.filter(|hint| !is_over && is_scarce(hint, step, later));
+            let Some(entry) = scarce else { break false };
+            let server = self.transport.server(&ask.name);
+            let is_open = |server: Arc<Server>| self.breaker(&server).is_open(later);
+            if server.is_ok_and(is_open) {
+                break false;
+            }
+            if self.host.denial_cache().lease(key.hash, later, timeout / 2) {
+                // The bound is early. A request that is sent at once would often be denied, and
+                // another one would follow.
+                let likely = step.retry_after(entry.bound + entry.error, later);
+                if likely < timeout / 16 {
+                    sleep(Duration::from_nanos(likely));
+                }
+                break true;
+            }
+            sleep(Duration::from_nanos(PAUSE.min(patience)));
+            later = boot_clock();
+            hint = self.hint(key, step, later)?;
+        };
+        let waited = boot_clock().saturating_since(start);
+        Ok((ask, hint, waited, is_asker))
+    }
+
+    /// Returns the bucket's entry, if the denial cache is enabled.
+    pub(super) fn find(&self, key: Key<'_>, now: Timestamp) -> Option<Entry> {
+        self.settings.hint_max_age?;
+        self.host.denial_cache().find(key.hash, now)
+    }
+
+    /// Returns the denial of the step if a fresh entry proves the denial. The store's clock may run
+    /// faster than this host's, by up to a thousandth. If the step could be granted because of
+    /// that, the result is `None`. The instants in the denial assume the latest state that is
+    /// possible. The error of the entry does not make a bucket appear to be in debt.
+    fn told_by(&self, entry: &Entry, step: &Step, now: Timestamp) -> Option<Outcome> {
+        if step.dry || entry.age > self.settings.hint_max_age? {
+            return None;
+        }
+        let drift = entry.age / 1024;
+        let early = step.decide(entry.bound, now + drift);
+        let latest = entry.bound + entry.error + drift;
+        let is_in_debt = entry.bound > now;
+        let latest = if is_in_debt { latest } else { latest.min(now) };
+        (!early.granted()).then(|| Outcome::denied(Denial::Insufficient, latest, now))
+    }
+
+    /// Returns an upper bound of the ticks since the bucket was empty. If the store has lost the
+    /// record, it restores the record from this bound. Returns `None` if the bucket may be full
+    /// when the request arrives.
+    pub(super) fn seen(&self, entry: &Entry, burst: Ticks, now: Timestamp) -> Option<i64> {
+        // The request may arrive as late as the deadline.
+        let slack = self.settings.timeout + entry.age / 1024;
+        (entry.bound + burst > now + slack).then(|| (now + slack).signed_since(entry.bound))
+    }
+
+    /// Records the state of a bucket whose step was denied, as an instant on this host's clock.
+    /// After a grant, records the state if the bucket is in debt, because calls are denied until
+    /// the debt is repaid. Also records it if the cache has an entry, `known`. Otherwise the next
+    /// cached denial would contain outdated numbers. `sent` is the instant at which the request was
+    /// sent.
+    pub(super) fn learn(
+        &self,
+        key: Key<'_>,
+        step: &Step,
+        reply: &Reply,
+        known: Option<&Entry>,
+        sent: Timestamp,
+    ) {
+        let tells = match reply.outcome.verdict {
+            Verdict::Granted => known.is_some() || reply.outcome.empty_at > reply.outcome.now,
+            Verdict::Denied(denial) => denial == Denial::Insufficient,
+        };
+        if self.settings.hint_max_age.is_none() || !step.is_plain() || !tells {
+            return;
+        }
+        let mut error = boot_clock() - sent;
+        // This is a lower bound, because the server read its clock after the request was sent.
+        let mut bound =
+            sent.saturating_add_signed(reply.outcome.empty_at.signed_since(reply.outcome.now));
+        if let Some(known) = known.filter(|_| reply.found == Found::Restored) {
+            // The store restored the lost record from [`Ask::seen`], which may be too early. Keep
+            // the later state.
+            bound = bound.max(known.bound);
+            error = error.max(known.error);
+        }
+        self.host
+            .denial_cache()
+            .record(key.hash, bound, error, sent);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_bucket_is_scarce_if_it_allows_a_step_at_most_once() {
+        let now = Timestamp(1 << 60);
+        let is_scarce = |bound, age, cost| {
+            let error = 0;
+            let entry = Entry { bound, error, age };
+            is_scarce(&entry, &Step::new(cost, 10_000), now)
+        };
+        // Ten ticks before a second token arrives. The server's clock may be ahead of this host's
+        // by a 1024th of the entry's age.
+        assert!(is_scarce(now - 1990, 9 * 1024, 1000));
+        assert!(!is_scarce(now - 1990, 10 * 1024, 1000));
+        assert!(!is_scarce(now + 5, 0, 0), "it takes nothing");
+    }
+}

@@ -1,0 +1,335 @@
+//! Steps on several buckets, each decided on its own. Steps on one server share a pipeline, and all
+//! servers are asked at once. So servers that hang take one timeout together.
+
+use super::breaker::Passage;
+use super::denial_cache::Entry;
+use super::race::{Race, Task};
+use super::{
+    Answer, Ask, Blame, Cause, Failed, Failure, Flown, OnFailure, Remote, Reply, Server, Transport,
+    sure,
+};
+use gcra::clock::{Ticks, Timestamp, boot_clock};
+use gcra::key::Key;
+use gcra::step::{Outcome, Step};
+use rustix::event::PollFd;
+use segment::slots::counters::{By, Event};
+use std::collections::HashSet;
+use std::iter::{once, repeat_with};
+use std::sync::Arc;
+
+/// The most steps in one pipeline. Their replies fit into the buffers of a connection, so a server
+/// never waits for a client that is still sending.
+const MOST: usize = 500;
+
+/// A step that is sent to its server.
+struct Request {
+    /// The index of the step.
+    index: usize,
+    ask: Ask,
+    /// The bucket's entry in the denial cache.
+    hint: Option<Entry>,
+}
+
+/// The index of a step that was not decided, and the failure. The failure is `None` if another step
+/// reports it.
+type Undecided = (usize, Option<Failed>);
+
+/// A pipeline that was sent to a server.
+type Begun<'r> = (Arc<Server>, Passage, Box<dyn Task<Output = Flown> + 'r>);
+
+/// The input of [`Remote::take_each`].
+struct Each<'a, 'h, T> {
+    buckets: &'a [(&'a Remote<'h, T>, Key<'a>)],
+    steps: &'a [Step],
+}
+
+impl<T: Transport> Remote<'_, T> {
+    /// Runs each step on its own, and passes each result to `decided` with the index of the step.
+    /// The settings of each bucket's own store apply. Steps on one server share a pipeline if their
+    /// stores have the same timeout.
+    ///
+    /// # Errors
+    /// Fails if a store fails and its policy is [`OnFailure::Throw`]. Steps without a result were
+    /// then not decided, or their results are unknown.
+    pub fn take_each(
+        buckets: &[(&Self, Key<'_>)],
+        steps: &[Step],
+        mut decided: impl FnMut(usize, Answer<Outcome>),
+    ) -> Result<(), Failure> {
+        let each = Each { buckets, steps };
+        let pipelines = each.pipelines().into_iter();
+        let prepared = pipelines.map(|(server, indexes)| {
+            let requests = each.prepare(&indexes, &mut decided);
+            (server, requests)
+        });
+        let mut pipelines: Vec<_> = prepared.filter(|(_, all)| !all.is_empty()).collect();
+        // Hashing long identifiers has taken time, which is no part of the timeout.
+        let mut start = boot_clock();
+        let mut failures = Vec::new();
+        while !pipelines.is_empty() {
+            let wave = each.wave(&mut pipelines);
+            each.run(wave, start, &mut failures, &mut decided);
+            if failures.is_empty() {
+                // Servers that reply may take longer together. Those that hang share one timeout.
+                start = boot_clock();
+            }
+        }
+        // Policies that throw are first, so that no step is decided by another policy in vain.
+        let throws = |index: usize| buckets[index].0.settings.on_failure == OnFailure::Throw;
+        failures.sort_by_key(|(index, _)| !throws(*index));
+        for (index, failed) in failures {
+            decided(index, each.fall_back(index, failed)?);
+        }
+        Ok(())
+    }
+}
+
+impl<T: Transport> Each<'_, '_, T> {
+    /// Returns the servers and the indexes of the steps of each pipeline, in order.
+    fn pipelines(&self) -> Vec<(Arc<Server>, Vec<usize>)> {
+        let mut pipelines: Vec<(Arc<Server>, Vec<usize>)> = Vec::new();
+        for (index, &(store, key)) in self.buckets.iter().enumerate() {
+            let name = store.transport.name(key.identifier);
+            let server = store.transport.server(&name);
+            // A server that is not known yet keeps all records of its pipeline.
+            let server = server.unwrap_or_else(|guides| guides);
+            let joins = |(other, indexes): &&mut (Arc<Server>, Vec<usize>)| {
+                let first = self.buckets[indexes[0]].0;
+                indexes.len() < MOST
+                    && server == *other
+                    && store.settings.timeout == first.settings.timeout
+                    && first.transport.pipelines(&store.transport)
+            };
+            match pipelines.iter_mut().find(joins) {
+                Some((_, indexes)) => indexes.push(index),
+                None => pipelines.push((server, vec![index])),
+            }
+        }
+        pipelines
+    }
+
+    /// Runs the steps of pipelines to different servers at once, until the timeout after `start`.
+    /// Adds the steps that were not decided to `failures`.
+    fn run(
+        &self,
+        mut wave: Vec<Vec<Request>>,
+        start: Timestamp,
+        failures: &mut Vec<Undecided>,
+        decided: &mut impl FnMut(usize, Answer<Outcome>),
+    ) {
+        let sent = boot_clock();
+        for request in wave.iter_mut().flatten() {
+            let (store, _) = self.buckets[request.index];
+            store.set_seen(&mut request.ask, request.hint.as_ref(), sent);
+        }
+        let Some(first) = wave.iter().flatten().next() else {
+            return;
+        };
+        let deadline = start + self.timeout(first.index);
+        let (mut flying, mut tasks) = (Vec::new(), Vec::new());
+        for requests in &wave {
+            match self.begin(requests, deadline) {
+                Ok((server, passage, task)) => {
+                    tasks.push((flying.len(), Ok(task)));
+                    flying.push((requests, server, passage));
+                }
+                Err(failed) => self.fail(requests.iter().collect(), failed, failures),
+            }
+        }
+        let mut moved = Vec::new();
+        for (place, flown) in Race::new(tasks.into_iter(), 0, deadline) {
+            let flown = flown.unwrap_or_else(|cause| (Vec::new(), Err(cause)));
+            moved.extend(self.land(&flying[place], flown, sent, failures, decided));
+        }
+        for request in moved {
+            match self.follow(request, deadline) {
+                Ok(answer) => decided(request.index, answer),
+                Err(failed) => failures.push((request.index, Some(failed))),
+            }
+        }
+    }
+
+    /// Decides the steps of a pipeline from the replies to requests that were sent at `sent`.
+    /// Returns the requests whose records another server keeps now.
+    fn land<'r>(
+        &self,
+        (requests, server, passage): &(&'r Vec<Request>, Arc<Server>, Passage),
+        (replies, result): Flown,
+        sent: Timestamp,
+        failures: &mut Vec<Undecided>,
+        decided: &mut impl FnMut(usize, Answer<Outcome>),
+    ) -> Vec<&'r Request> {
+        let (store, _) = self.buckets[requests[0].index];
+        let mut open: Vec<_> = requests.iter().map(Some).collect();
+        let (mut failure, mut moved) = (result.err(), Vec::new());
+        for (index, reply) in replies {
+            let request = &requests[index];
+            match reply {
+                Ok(reply) => decided(request.index, self.learn(request, &reply, sent)),
+                Err(Cause::Redirected { .. }) => moved.push(request),
+                Err(cause) if cause.blame() == Blame::Store => {
+                    failure = Some(cause);
+                    continue;
+                }
+                Err(cause) => {
+                    let breaker = store.breaker(server);
+                    breaker.record(cause.kind(), &cause.brief(), boot_clock());
+                    failures.push((request.index, Some((Arc::clone(server), cause))));
+                }
+            }
+            open[index] = None;
+        }
+        let durations = &store.breaker(server).durations;
+        durations.record(boot_clock().saturating_since(sent));
+        store.report(server, *passage, failure.as_ref());
+        if let Some(cause) = failure {
+            let failed = (Arc::clone(server), cause);
+            self.fail(open.into_iter().flatten().collect(), failed, failures);
+        }
+        moved
+    }
+
+    /// Returns the requests of a pipeline for the steps that the denial cache does not decide.
+    fn prepare(
+        &self,
+        indexes: &[usize],
+        decided: &mut impl FnMut(usize, Answer<Outcome>),
+    ) -> Vec<Request> {
+        let now = boot_clock();
+        let mut requests = Vec::with_capacity(indexes.len());
+        for &index in indexes {
+            let (store, key) = self.buckets[index];
+            match store.prepare(key, &self.steps[index], now) {
+                Ok((ask, hint)) => requests.push(Request { index, ask, hint }),
+                Err(denied) => decided(index, sure(denied)),
+            }
+        }
+        requests
+    }
+
+    /// Sends the requests of a pipeline, unless the breaker of their server is open.
+    ///
+    /// # Errors
+    /// Returns the failure of the server.
+    fn begin<'r>(
+        &'r self,
+        requests: &'r [Request],
+        deadline: Timestamp,
+    ) -> Result<Begun<'r>, Failed> {
+        let first = &requests[0];
+        let (store, _) = self.buckets[first.index];
+        let now = boot_clock();
+        if now >= deadline {
+            // Other servers took the time. This one was not asked, so it did not fail.
+            let server = store.transport.server(&first.ask.name);
+            return Err((server.unwrap_or_else(|guides| guides), Cause::Timeout));
+        }
+        let server = store.server(&first.ask.name, now, deadline)?;
+        let passage = store.enter(&server, now)?;
+        store.host.slots().count(Event::Asked);
+        let asks: Vec<_> = requests.iter().map(|request| &request.ask).collect();
+        let task = store.transport.launch(&asks, deadline);
+        match task.unwrap_or_else(|| Ok(Box::new(Landed::of(&store.transport, &asks, deadline)))) {
+            Ok(task) => Ok((server, passage, task)),
+            Err(cause) => {
+                store.report(&server, passage, Some(&cause));
+                Err((server, cause))
+            }
+        }
+    }
+
+    /// Runs the step of a request again, at the server that keeps the record now.
+    fn follow(&self, request: &Request, deadline: Timestamp) -> Result<Answer<Outcome>, Failed> {
+        let (store, _) = self.buckets[request.index];
+        let now = boot_clock();
+        let server = store.server(&request.ask.name, now, deadline)?;
+        let take = |transport: &T, _: &Arc<Server>| transport.take(&request.ask, deadline);
+        let reply = store.call_counted(&server, now, deadline, take)?;
+        Ok(self.learn(request, &reply, now))
+    }
+
+    /// Adds requests that failed for one cause to `failures`. The first of them has the cause,
+    /// which is one of a policy that throws, if there is one.
+    fn fail(&self, mut open: Vec<&Request>, failed: Failed, failures: &mut Vec<Undecided>) {
+        open.sort_by_key(|request| self.policy(request.index) != OnFailure::Throw);
+        let causes = once(Some(failed)).chain(repeat_with(|| None));
+        failures.extend(open.into_iter().map(|request| request.index).zip(causes));
+    }
+
+    /// Removes and returns pipelines that can run at once: to different servers, and with one
+    /// timeout.
+    fn wave(&self, pipelines: &mut Vec<(Arc<Server>, Vec<Request>)>) -> Vec<Vec<Request>> {
+        let timeout = |requests: &[Request]| self.timeout(requests[0].index);
+        let first = pipelines.first().map(|(_, requests)| timeout(requests));
+        let (mut servers, mut wave, mut others) = (HashSet::new(), Vec::new(), Vec::new());
+        for (server, requests) in pipelines.drain(..) {
+            if Some(timeout(&requests)) == first && servers.insert(server.login) {
+                wave.push(requests);
+            } else {
+                others.push((server, requests));
+            }
+        }
+        *pipelines = others;
+        wave
+    }
+
+    fn timeout(&self, index: usize) -> Ticks {
+        self.buckets[index].0.settings.timeout
+    }
+
+    fn policy(&self, index: usize) -> OnFailure {
+        self.buckets[index].0.settings.on_failure
+    }
+
+    /// Records and counts the reply to a request that was sent at `sent`.
+    fn learn(&self, request: &Request, reply: &Reply, sent: Timestamp) -> Answer<Outcome> {
+        let (store, key) = self.buckets[request.index];
+        let step = &self.steps[request.index];
+        store.learn(key, step, reply, request.hint.as_ref(), sent);
+        store.note_clock(reply);
+        store.count(key, step, By::Store, reply.outcome.granted());
+        sure(reply.outcome)
+    }
+
+    /// Decides a step by its failure policy. `failed` is `None` if another step reports the
+    /// failure.
+    fn fall_back(&self, index: usize, failed: Option<Failed>) -> Result<Answer<Outcome>, Failure> {
+        let (store, key) = self.buckets[index];
+        let step = &self.steps[index];
+        let stand_in = |policy| store.stand_in(policy, key, step, None);
+        if let Some((server, cause)) = failed {
+            return store.fall_back(&server, cause, |policy, _| stand_in(policy));
+        }
+        let policy = self.policy(index);
+        store.host.slots().count(policy.event());
+        Ok(Answer {
+            value: stand_in(policy),
+            warning: None,
+            stood_in: true,
+        })
+    }
+}
+
+/// The result of a transport that runs steps at once and waits for the replies.
+struct Landed(Option<Flown>);
+
+impl Landed {
+    fn of<T: Transport>(transport: &T, asks: &[&Ask], deadline: Timestamp) -> Self {
+        let mut replies = Vec::with_capacity(asks.len());
+        let done = &mut |index, reply| replies.push((index, reply));
+        let result = transport.take_each(asks, deadline, done);
+        Self(Some((replies, result)))
+    }
+}
+
+impl Task for Landed {
+    type Output = Flown;
+
+    fn waits_for(&self) -> Option<PollFd<'_>> {
+        None
+    }
+
+    fn advance(&mut self) -> Result<Option<Flown>, Cause> {
+        Ok(self.0.take())
+    }
+}

@@ -1,0 +1,163 @@
+//! Steps on items of one server that were sent in one pipeline, and whose replies are awaited.
+
+use super::update::{Change, Decision, Record, finish, send};
+use super::wire::Connection;
+use super::{CONNECTIONS, Memcached, decide_each, gives_up, idle, patience};
+use crate::remote::endpoint::Endpoint;
+use crate::remote::race::Task;
+use crate::remote::stream::Stream;
+use crate::remote::{Ask, Cause, Flown, Reply, resolve};
+use gcra::clock::Timestamp;
+use rustix::event::{PollFd, PollFlags};
+use std::collections::HashMap;
+
+type Decide<'a> = Box<dyn Fn(Record, Timestamp, u32) -> Decision<Vec<Reply>> + 'a>;
+
+/// The changes of the items. Steps on one item run in order, and one write stores the result of all
+/// of them.
+pub struct Flight<'a> {
+    endpoint: &'a Endpoint,
+    asks: Vec<&'a Ask>,
+    /// The indexes of the steps on each item, in order.
+    groups: Vec<Vec<usize>>,
+    changes: Vec<Change<'a, Vec<Reply>, Decide<'a>>>,
+    patience: Timestamp,
+    state: State,
+}
+
+enum State {
+    /// The connection is being established.
+    Connecting(Stream),
+    /// The commands were sent.
+    Sent(Connection),
+    Over,
+}
+
+impl<'a> Flight<'a> {
+    /// Begins to send steps to the server at `endpoint`. A server with several addresses is waited
+    /// for if there is no idle connection.
+    ///
+    /// # Errors
+    /// Returns an error of connecting.
+    pub fn begin(
+        endpoint: &'a Endpoint,
+        asks: &[&'a Ask],
+        deadline: Timestamp,
+    ) -> Result<Self, Cause> {
+        let mut flight = Self {
+            endpoint,
+            asks: asks.to_vec(),
+            groups: by_item(asks),
+            changes: Vec::new(),
+            patience: patience(deadline),
+            state: State::Over,
+        };
+        if let Some(connection) = idle(endpoint, deadline) {
+            flight.send(connection)?;
+            return Ok(flight);
+        }
+        let addresses = match endpoint {
+            Endpoint::Tcp { host, port } => {
+                resolve::addresses(host, *port, deadline).map_err(Cause::Lookup)?
+            }
+            Endpoint::Unix { .. } => Vec::new(),
+        };
+        if let [address] = addresses[..] {
+            let stream = Stream::begin(address, deadline).inspect_err(|_| flight.forget())?;
+            flight.state = State::Connecting(stream);
+        } else {
+            flight.send(Memcached::connection(endpoint, deadline)?)?;
+        }
+        Ok(flight)
+    }
+
+    /// Makes the next call look the host up again, because its address may have changed.
+    fn forget(&self) {
+        if let Endpoint::Tcp { host, port } = self.endpoint {
+            resolve::forget(host, *port);
+        }
+    }
+
+    /// Sends the first commands of all items.
+    fn send(&mut self, mut connection: Connection) -> Result<(), Cause> {
+        let (patience, asks) = (self.patience, &self.asks);
+        let change = |mine: &Vec<usize>| {
+            let steps: Vec<_> = mine.iter().map(|&index| asks[index]).collect();
+            let ask = steps[0];
+            let decide: Decide<'a> = Box::new(move |record, now, lost| {
+                decide_each(record, &steps, now, gives_up(lost, patience))
+            });
+            let known = connection.recall(&ask.name);
+            Change::new(&ask.name, known, false, ask.seen, decide)
+        };
+        self.changes = self.groups.iter().map(change).collect();
+        send(&mut connection, &mut self.changes)?;
+        self.state = State::Sent(connection);
+        Ok(())
+    }
+
+    /// Reads the replies. The first part of them has arrived.
+    fn finish(&mut self, mut connection: Connection) -> Flown {
+        let result = finish(&mut connection, &mut self.changes, self.patience);
+        if result.is_ok() {
+            CONNECTIONS.with(|idle| idle.keep(self.endpoint, connection));
+        }
+        let mut all = Vec::with_capacity(self.asks.len());
+        let changes = std::mem::take(&mut self.changes).into_iter();
+        for (change, group) in changes.zip(&self.groups) {
+            if change.is_done() {
+                let mut replies = change.result().into_iter().flatten();
+                let reply = |&index| (index, replies.next().ok_or(Cause::Record));
+                all.extend(group.iter().map(reply));
+            }
+        }
+        (all, result)
+    }
+}
+
+impl Task for Flight<'_> {
+    type Output = Flown;
+
+    fn waits_for(&self) -> Option<PollFd<'_>> {
+        match &self.state {
+            State::Connecting(stream) => Some(stream.ready(PollFlags::OUT)),
+            State::Sent(connection) => Some(connection.ready(PollFlags::IN)),
+            State::Over => None,
+        }
+    }
+
+    fn advance(&mut self) -> Result<Option<Flown>, Cause> {
+        match std::mem::replace(&mut self.state, State::Over) {
+            State::Connecting(stream) => {
+                stream.established().inspect_err(|_| self.forget())?;
+                self.send(Connection::new(stream))?;
+                Ok(None)
+            }
+            State::Sent(connection) => Ok(Some(self.finish(connection))),
+            State::Over => Ok(None),
+        }
+    }
+}
+
+impl Drop for Flight<'_> {
+    /// Notes that the server has not accepted the connection until the deadline.
+    fn drop(&mut self) {
+        if let State::Connecting(_) = self.state {
+            self.forget();
+        }
+    }
+}
+
+/// Groups the indexes of steps by their items, in order.
+fn by_item(asks: &[&Ask]) -> Vec<Vec<usize>> {
+    let mut places = HashMap::new();
+    let mut groups = Vec::with_capacity(asks.len());
+    for (index, ask) in asks.iter().enumerate() {
+        let place = *places.entry(&ask.name).or_insert(groups.len());
+        if place == groups.len() {
+            groups.push(Vec::new());
+        }
+        groups[place].push(index);
+    }
+    groups
+}

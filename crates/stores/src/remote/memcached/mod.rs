@@ -1,0 +1,345 @@
+//! The client of memcached. It changes a bucket's item by compare-and-swap, on this host's wall
+//! clock.
+//!
+//! ```text
+//! known about the item          sent in one write
+//! nothing                       write if missing        +  read
+//! its state                     write if unchanged      +  read
+//! its state, which denies       read
+//! ```
+//!
+//! A grant takes one round trip if no other client takes from the bucket meanwhile. After a lost
+//! race, the same reply contains the new state. A denial is returned only for a state that was read
+//! in this call.
+//!
+//! If the clocks of hosts differ by e seconds, up to rate × 2e additional tokens are granted in any
+//! window. A step never moves a state back. Correcting the state that a host with a fast clock
+//! wrote would grant tokens without limit. Instead, a host follows a clock that is a little ahead
+//! of its own ([`clock`]).
+
+mod clock;
+mod flight;
+pub mod ketama;
+pub mod servers;
+mod update;
+pub mod wire;
+
+use super::back_off::is_over;
+use super::connections::Connections;
+use super::endpoint::Endpoint;
+use super::key::{item_key, shared_key};
+use super::race::Task;
+use super::record;
+use super::stream::Stream;
+use super::{Ask, Cause, Flown, Reply, Server, Transport};
+use flight::Flight;
+use gcra::clock::{TICKS_PER_MICROSECOND, TICKS_PER_SECOND, Timestamp, boot_clock, wall_clock};
+use gcra::step::{Denial, Verdict};
+use gcra::store::{Put, UNKNOWN_SPAN, empty_at};
+use ketama::{Distribution, Ring};
+use std::sync::Arc;
+use update::{Change, Decision, Record};
+use wire::Connection;
+
+thread_local! {
+    static CONNECTIONS: Connections<Endpoint, Connection> = const { Connections::new() };
+}
+
+/// The number of lost races after which a call is denied.
+const TRIES: u32 = 64;
+/// The seconds that an item lives longer than it is needed.
+///
+/// memcached counts seconds by a timer, which may fire late. A timer event shortly after the full
+/// second counts for two seconds, and an event after a pause of the process counts for more. An
+/// item that is stored right before such an event still gets the old time, so it expires too early.
+/// With a margin of one second, items sometimes expire at once.
+pub const LONGER: u64 = 10;
+/// The longest relative time to live, in seconds. memcached takes greater numbers as Unix times.
+const LONGEST_RELATIVE: i64 = 30 * 86_400;
+
+/// A client of memcached servers.
+#[derive(Debug)]
+pub struct Memcached {
+    servers: Vec<(Endpoint, Arc<Server>)>,
+    ring: Ring,
+    prefix: Vec<u8>,
+    /// The prefix that [`Memcached::among`] puts before every key. `prefix` begins with these
+    /// bytes.
+    client_prefix: Vec<u8>,
+    /// The number of leading bytes of a key that are left out when the key's server is chosen.
+    places_from: usize,
+}
+
+impl Memcached {
+    /// Creates a client that spreads buckets over `servers`, of which there must be at least one. A
+    /// bucket's key consists of `prefix` and the identifier.
+    #[must_use]
+    pub fn new(servers: &[servers::Server], prefix: &[u8]) -> Self {
+        Self::among(servers, Distribution::default(), prefix, b"", true)
+    }
+
+    /// Creates a client like [`Memcached::new`] that uses the same keys and servers as another
+    /// client. That client begins every key with `client_prefix`. It chooses the server by the
+    /// whole key if `places_prefix` is true, otherwise by the key without `client_prefix`.
+    #[must_use]
+    pub fn among(
+        servers: &[servers::Server],
+        distribution: Distribution,
+        prefix: &[u8],
+        client_prefix: &[u8],
+        places_prefix: bool,
+    ) -> Self {
+        let named = |server: &servers::Server| {
+            let name = format!("memcached at {}", server.endpoint);
+            let named = Server::new(&name.clone().into_bytes(), name);
+            (server.endpoint.clone(), Arc::new(named))
+        };
+        Self {
+            servers: servers.iter().map(named).collect(),
+            ring: Ring::new(servers, distribution),
+            prefix: [client_prefix, prefix].concat(),
+            client_prefix: client_prefix.to_vec(),
+            places_from: if places_prefix {
+                0
+            } else {
+                client_prefix.len()
+            },
+        }
+    }
+
+    /// Returns the key of an item that ext-memcache calls `name`; see
+    /// [`shared_key`](super::key::shared_key).
+    #[must_use]
+    pub fn shared_key(&self, name: &[u8], room: usize) -> Vec<u8> {
+        shared_key(&[self.client_prefix.as_slice(), name].concat(), room)
+    }
+
+    /// Returns the index of the server that keeps the item `key`.
+    #[must_use]
+    pub fn place(&self, key: &[u8]) -> usize {
+        self.ring.place(key.get(self.places_from..).unwrap_or(key))
+    }
+
+    /// Runs `exchange` on a connection to the server that keeps the item `key`, before `deadline`.
+    ///
+    /// `exchange` must return `Ok` only if it has read every reply. The connection is then kept for
+    /// later calls. Otherwise the connection is closed.
+    ///
+    /// # Errors
+    /// Returns the error of `exchange`, or an error of connecting.
+    pub fn with<R>(
+        &self,
+        key: &[u8],
+        deadline: Timestamp,
+        exchange: impl FnOnce(&mut Connection) -> Result<R, Cause>,
+    ) -> Result<R, Cause> {
+        let (endpoint, _) = &self.servers[self.place(key)];
+        let mut connection = Self::connection(endpoint, deadline)?;
+        let answer = exchange(&mut connection)?;
+        CONNECTIONS.with(|idle| idle.keep(endpoint, connection));
+        Ok(answer)
+    }
+
+    fn connection(endpoint: &Endpoint, deadline: Timestamp) -> Result<Connection, Cause> {
+        if let Some(connection) = idle(endpoint, deadline) {
+            return Ok(connection);
+        }
+        Ok(Connection::new(Stream::connect(endpoint, deadline)?))
+    }
+}
+
+/// Takes an idle connection that is still open.
+fn idle(endpoint: &Endpoint, deadline: Timestamp) -> Option<Connection> {
+    while let Some(mut connection) = CONNECTIONS.with(|idle| idle.take(endpoint)) {
+        if connection.is_quiet() {
+            connection.set_deadline(deadline);
+            return Some(connection);
+        }
+    }
+    None
+}
+
+/// Returns the time to live of an item, as the protocol expresses it: relative seconds, a Unix
+/// time, or 0 for no expiry. The item lives [`LONGER`] seconds beyond `full_at`, and at least
+/// `left` seconds. It does not expire if `left` is negative.
+#[must_use]
+pub fn life(full_at: Timestamp, now: Timestamp, left: i64) -> i64 {
+    if left < 0 {
+        return 0;
+    }
+    let needed = full_at.saturating_since(now).div_ceil(TICKS_PER_SECOND) + LONGER;
+    // The cast is safe, because instants are below 2^62 ticks.
+    let seconds = needed.cast_signed().max(left);
+    if seconds <= LONGEST_RELATIVE {
+        return seconds;
+    }
+    let until = (now.0 / TICKS_PER_SECOND).cast_signed() + seconds;
+    // Unix times in the protocol have 31 bits.
+    if until < i64::from(i32::MAX) {
+        until
+    } else {
+        0
+    }
+}
+
+/// Returns the current instant of this host's wall clock, in whole microseconds.
+#[must_use]
+pub fn wall_ticks() -> Timestamp {
+    // The number stays below 2^52 for a century.
+    let micros = u64::try_from(wall_clock().as_micros()).unwrap_or(record::GREATEST);
+    Timestamp(micros * TICKS_PER_MICROSECOND)
+}
+
+impl Transport for Memcached {
+    fn identity(&self) -> Vec<u8> {
+        let ids = self.servers.iter().flat_map(|(_, s)| s.id.to_ne_bytes());
+        ids.chain(self.prefix.iter().copied()).collect()
+    }
+
+    fn name(&self, identifier: &[u8]) -> Vec<u8> {
+        item_key(&self.prefix, identifier)
+    }
+
+    fn server(&self, name: &[u8]) -> Result<Arc<Server>, Arc<Server>> {
+        let (_, server) = &self.servers[self.place(name)];
+        Ok(Arc::clone(server))
+    }
+
+    fn take(&self, ask: &Ask, deadline: Timestamp) -> Result<Reply, Cause> {
+        self.with(&ask.name, deadline, |connection| {
+            take(connection, ask, deadline)
+        })?
+        .ok_or(Cause::Record)
+    }
+
+    fn pipelines(&self, _other: &Self) -> bool {
+        true
+    }
+
+    fn launch<'a>(
+        &'a self,
+        asks: &[&'a Ask],
+        deadline: Timestamp,
+    ) -> Option<Result<Box<dyn Task<Output = Flown> + 'a>, Cause>> {
+        let endpoint = &self.servers[self.place(&asks.first()?.name)].0;
+        let flight = Flight::begin(endpoint, asks, deadline);
+        Some(flight.map(|flight| Box::new(flight) as _))
+    }
+
+    fn put(
+        &self,
+        name: &[u8],
+        put: &Put,
+        seen: Option<i64>,
+        deadline: Timestamp,
+    ) -> Result<(), Cause> {
+        self.with(name, deadline, |connection| {
+            change(connection, name, put, seen)
+        })?
+        .ok_or(Cause::Record)
+    }
+}
+
+/// Runs one step. Returns `None` if the item is invalid.
+fn take(
+    connection: &mut Connection,
+    ask: &Ask,
+    deadline: Timestamp,
+) -> Result<Option<Reply>, Cause> {
+    let patience = patience(deadline);
+    let decide = |record: Record, now: Timestamp, lost: u32| {
+        let reply = decide_one(record, ask, now, gives_up(lost, patience));
+        let after = reply.outcome.empty_at;
+        if after == record.empty_at {
+            return Decision::Keep(reply);
+        }
+        Decision::Write(reply, after, after + ask.step.span())
+    };
+    let known = connection.recall(&ask.name);
+    Change::new(&ask.name, known, false, ask.seen, decide).run(connection, patience)
+}
+
+/// Returns the instant at which to stop writing: halfway to the deadline. A later write may get no
+/// reply in time, and its outcome would be unknown.
+fn patience(deadline: Timestamp) -> Timestamp {
+    boot_clock().midpoint(deadline)
+}
+
+fn gives_up(lost: u32, patience: Timestamp) -> bool {
+    lost == TRIES || (lost > 0 && is_over(patience))
+}
+
+/// Decides a step on a record. If `gives_up` is true, a step that would change the record is
+/// denied.
+fn decide_one(record: Record, ask: &Ask, now: Timestamp, gives_up: bool) -> Reply {
+    let mut outcome = record.decide(ask, now);
+    if gives_up && outcome.empty_at != record.empty_at {
+        outcome.verdict = Verdict::Denied(Denial::Contended);
+        outcome.empty_at = record.empty_at;
+    }
+    let found = record.found();
+    Reply { outcome, found }
+}
+
+/// Decides steps on one record in order, each like [`decide_one`].
+fn decide_each(
+    mut record: Record,
+    asks: &[&Ask],
+    now: Timestamp,
+    gives_up: bool,
+) -> Decision<Vec<Reply>> {
+    let before = record.empty_at;
+    let mut full_at = Timestamp::ZERO;
+    let mut replies = Vec::with_capacity(asks.len());
+    for ask in asks {
+        let reply = decide_one(record, ask, now, gives_up);
+        replies.push(reply);
+        record.empty_at = reply.outcome.empty_at;
+        full_at = full_at.max(record.empty_at + ask.step.span());
+    }
+    if record.empty_at == before {
+        return Decision::Keep(replies);
+    }
+    Decision::Write(replies, record.empty_at, full_at)
+}
+
+/// Changes a bucket. Retries after lost races until the deadline, because a refund must not be
+/// denied.
+fn change(
+    connection: &mut Connection,
+    key: &[u8],
+    put: &Put,
+    seen: Option<i64>,
+) -> Result<Option<()>, Cause> {
+    let item = connection.read(key)?;
+    let seen = seen.filter(|_| matches!(put, Put::Refund { .. }));
+    let decide = |record: Record, now: Timestamp, _: u32| {
+        let (state, full_at) = match *put {
+            // The bucket is full, so there is nothing to refund. Write a record, so that no host
+            // restores one that was lost before the refund.
+            Put::Refund { burst, .. } if record.is_absent() => (Timestamp::ZERO, now + burst),
+            Put::Refund {
+                cost,
+                burst,
+                taken,
+                in_debt,
+            } => {
+                // The instant `now` is late enough for this, because the clock was read after the
+                // item. The write succeeds only if the item is unchanged.
+                let cost = Put::worth((cost, in_debt), burst, taken, record.empty_at, now);
+                let state = Put::refunded(record.empty_at, now, cost, burst);
+                (state.floor(TICKS_PER_MICROSECOND), state + burst)
+            }
+            Put::Reset { burst } => (Timestamp::ZERO, now + burst),
+            Put::Bootstrap { age } => {
+                let state = empty_at(now, age).ceil(TICKS_PER_MICROSECOND);
+                if !record.is_absent() || state + UNKNOWN_SPAN <= now {
+                    return Decision::Keep(());
+                }
+                (state, state + UNKNOWN_SPAN)
+            }
+        };
+        Decision::Write((), state, full_at)
+    };
+    Change::new(key, item, true, seen, decide).run(connection, Timestamp::MAX)
+}

@@ -1,0 +1,138 @@
+//! A race of tasks, each of which waits for a socket. The results are returned as they arrive.
+//!
+//! A task has a head start before the next task begins. So a server that replies soon is the only
+//! one that is contacted. No task ends because another one began, so a slow server is waited for
+//! until the deadline.
+
+use super::failure::Cause;
+use gcra::clock::{Ticks, Timestamp, boot_clock};
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::io::Errno;
+use std::io;
+use std::time::Duration;
+
+/// All head starts together take this part of the time until the deadline.
+const PARTS: Ticks = 4;
+
+/// A task that waits for a socket and never for anything else.
+pub trait Task {
+    /// The result.
+    type Output;
+
+    /// Returns the socket and the events that the task waits for, or `None` if it need not wait.
+    fn waits_for(&self) -> Option<PollFd<'_>>;
+
+    /// Continues the task after an event. Returns `None` if the task must wait again.
+    ///
+    /// # Errors
+    /// Returns the failure that ends the task.
+    fn advance(&mut self) -> Result<Option<Self::Output>, Cause>;
+}
+
+impl<O> Task for Box<dyn Task<Output = O> + '_> {
+    type Output = O;
+
+    fn waits_for(&self) -> Option<PollFd<'_>> {
+        (**self).waits_for()
+    }
+
+    fn advance(&mut self) -> Result<Option<O>, Cause> {
+        (**self).advance()
+    }
+}
+
+/// Returns the head start of each of `count` tasks that end at `deadline`.
+#[must_use]
+pub fn head_start(count: usize, deadline: Timestamp) -> Ticks {
+    deadline.saturating_since(boot_clock()) / (PARTS * count.max(1) as Ticks)
+}
+
+/// The tasks that were begun, and those that were not. `K` identifies a task.
+pub struct Race<K, T, I> {
+    running: Vec<(K, T)>,
+    /// Begins each task when it is taken from the iterator.
+    others: I,
+    next_at: Timestamp,
+    head_start: Ticks,
+    deadline: Timestamp,
+}
+
+impl<K, T: Task, I: Iterator<Item = (K, Result<T, Cause>)>> Race<K, T, I> {
+    /// Creates the race that ends at `deadline`. `tasks` begins a task when it is taken from the
+    /// iterator. Each task but the last has a head start of `head_start` ticks.
+    pub fn new(tasks: I, head_start: Ticks, deadline: Timestamp) -> Self {
+        Self {
+            running: Vec::new(),
+            others: tasks,
+            next_at: Timestamp::ZERO,
+            head_start,
+            deadline,
+        }
+    }
+
+    /// Waits until a task can continue, and returns its index. Returns `None` if the next task must
+    /// begin first, or at the deadline.
+    fn wait(&self, now: Timestamp) -> io::Result<Option<usize>> {
+        let is_ready = |(_, task): &(K, T)| task.waits_for().is_none();
+        if let Some(index) = self.running.iter().position(is_ready) {
+            return Ok(Some(index));
+        }
+        let left = self.next_at.min(self.deadline).saturating_since(now);
+        let left = Timespec::try_from(Duration::from_nanos(left)).map_err(io::Error::other)?;
+        let sockets = self.running.iter().enumerate();
+        let sockets = sockets.filter_map(|(index, (_, task))| Some((index, task.waits_for()?)));
+        let (indexes, mut sockets): (Vec<_>, Vec<_>) = sockets.unzip();
+        match poll(&mut sockets, Some(&left)) {
+            Ok(_) | Err(Errno::INTR) => {}
+            Err(error) => return Err(error.into()),
+        }
+        let is_ready = |socket: &PollFd<'_>| socket.revents() != PollFlags::empty();
+        Ok(sockets
+            .iter()
+            .position(is_ready)
+            .map(|place| indexes[place]))
+    }
+}
+
+impl<K, T: Task, I: Iterator<Item = (K, Result<T, Cause>)>> Iterator for Race<K, T, I> {
+    /// A task that has ended, and its result.
+    type Item = (K, Result<T::Output, Cause>);
+
+    /// Returns the next task that has ended, and its result. Returns `None` if there are no more.
+    /// Tasks that run at the deadline end with [`Cause::Timeout`].
+    fn next(&mut self) -> Option<Self::Item> {
+        loop {
+            let now = boot_clock();
+            if now >= self.deadline {
+                let (key, _) = self.running.pop()?;
+                return Some((key, Err(Cause::Timeout)));
+            }
+            if now >= self.next_at || self.running.is_empty() {
+                match self.others.next() {
+                    Some((key, Ok(task))) => {
+                        self.running.push((key, task));
+                        self.next_at = now + self.head_start;
+                    }
+                    Some((key, Err(cause))) => return Some((key, Err(cause))),
+                    None if self.running.is_empty() => return None,
+                    None => self.next_at = Timestamp::MAX,
+                }
+            }
+            match self.wait(now) {
+                Ok(Some(index)) => {
+                    let result = self.running[index].1.advance().transpose();
+                    if let Some(result) = result {
+                        // A result that is of no use ends the head start, too.
+                        self.next_at = self.next_at.min(now);
+                        return Some((self.running.swap_remove(index).0, result));
+                    }
+                }
+                Ok(None) => {}
+                Err(error) => {
+                    let (key, _) = self.running.pop()?;
+                    return Some((key, Err(error.into())));
+                }
+            }
+        }
+    }
+}

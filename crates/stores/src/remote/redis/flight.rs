@@ -1,0 +1,108 @@
+//! Steps on buckets of one server that were sent in one pipeline, and whose replies are awaited.
+
+use super::node::{Node, code};
+use super::script::{invocation, read};
+use super::survey::{self, Question};
+use super::{Redis, TAKE, arguments, taken};
+use crate::remote::race::Task;
+use crate::remote::{Ask, Cause, Flown, Reply};
+use gcra::clock::Timestamp;
+use redis::Value;
+use rustix::event::PollFd;
+use std::slice;
+use std::sync::Arc;
+
+/// The steps, and the question that contains them.
+pub struct Flight<'a> {
+    redis: &'a Redis,
+    node: Arc<Node>,
+    asks: Vec<&'a Ask>,
+    question: Question,
+    deadline: Timestamp,
+    has_replies: bool,
+}
+
+impl<'a> Flight<'a> {
+    /// Begins to send steps. Their buckets are on the server of the first one, as far as is known.
+    ///
+    /// # Errors
+    /// Returns an error of connecting.
+    pub fn begin(redis: &'a Redis, asks: Vec<&'a Ask>, deadline: Timestamp) -> Result<Self, Cause> {
+        let first = asks.first().map_or(&b""[..], |ask| &ask.name);
+        let node = redis.place.node(first).ok_or(Cause::Unserved)?;
+        let command = |ask: &&Ask| invocation(&TAKE, false, &[&ask.name], &arguments(ask));
+        let commands = asks.iter().map(command).collect();
+        let question = survey::question(&node, &commands, deadline);
+        let question = question.inspect_err(|_| node.suspect())?;
+        Ok(Self {
+            redis,
+            node,
+            asks,
+            question,
+            deadline,
+            has_replies: false,
+        })
+    }
+
+    /// Reads the reply to a step.
+    fn reply(&self, ask: &Ask, value: Value) -> Result<Reply, Cause> {
+        if let Some((node, asks)) = self.redis.elsewhere(&ask.name, &self.node, &value) {
+            let server = Arc::clone(&node.server);
+            return Err(Cause::Redirected { server, asks });
+        }
+        read(&self.node, &TAKE, value).and_then(|value| taken(&value))
+    }
+
+    /// Sends the steps again whose script the server did not have.
+    fn repeat(&self, unknown: &[usize], flown: &mut Flown) {
+        let calls = unknown.iter().map(|&index| {
+            let ask = self.asks[index];
+            (slice::from_ref(&ask.name), arguments(ask))
+        });
+        let calls: Vec<_> = calls.collect();
+        let (replies, result) = flown;
+        *result = self
+            .redis
+            .run_each(&self.node, &TAKE, &calls, self.deadline, |place, value| {
+                let index = unknown[place];
+                replies.push((index, self.reply(self.asks[index], value)));
+            });
+    }
+}
+
+impl Task for Flight<'_> {
+    type Output = Flown;
+
+    fn waits_for(&self) -> Option<PollFd<'_>> {
+        self.question.waits_for()
+    }
+
+    fn advance(&mut self) -> Result<Option<Flown>, Cause> {
+        let Some((values, result)) = self.question.advance()? else {
+            return Ok(None);
+        };
+        self.has_replies = true;
+        let (mut flown, mut unknown) = ((Vec::new(), result), Vec::new());
+        for (index, value) in values.into_iter().enumerate() {
+            if code(&value) == "NOSCRIPT" {
+                unknown.push(index);
+            } else {
+                flown.0.push((index, self.reply(self.asks[index], value)));
+            }
+        }
+        if !unknown.is_empty() && flown.1.is_ok() {
+            self.repeat(&unknown, &mut flown);
+        }
+        Ok(Some(flown))
+    }
+}
+
+impl Drop for Flight<'_> {
+    /// Notes that the server failed, if it has sent no replies until the deadline.
+    fn drop(&mut self) {
+        if !self.has_replies {
+            self.node.suspect();
+            survey::forget(&self.node);
+        }
+    }
+}

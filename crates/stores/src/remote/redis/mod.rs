@@ -1,0 +1,303 @@
+//! The client of Redis and compatible servers. Each decision is one script, on the server's clock.
+//!
+//! The `redis` crate encodes commands and parses replies. `node.rs` opens the connections itself,
+//! because the crate's connections do not keep a deadline. `place.rs` finds the server of a key.
+//! This module converts steps and other changes to arguments, and replies to results.
+
+mod cluster;
+pub mod dsn;
+mod flight;
+mod known;
+mod node;
+mod place;
+mod script;
+mod sentinel;
+mod survey;
+#[cfg(test)]
+mod tests;
+
+use super::key::redis_key;
+use super::race::Task;
+use super::{Ask, Cause, Flown, Found, Reply, Server, Transport, record};
+use dsn::Dsn;
+use flight::Flight;
+use gcra::clock::{TICKS_PER_MICROSECOND, Timestamp, boot_clock};
+use gcra::store::{Put, UNKNOWN_SPAN};
+use node::Node;
+use place::Place;
+pub use redis::Value;
+pub use script::{Argument, CLOCK, RECORD, Script};
+use std::sync::Arc;
+
+/// The head of scripts on buckets. It must follow [`RECORD`].
+const BUCKET: &str = include_str!("bucket.lua");
+
+static TAKE: Script = Script::new(&[
+    include_str!("take.lua"),
+    RECORD,
+    BUCKET,
+    include_str!("step.lua"),
+]);
+static TAKE_ALL: Script = Script::new(&[RECORD, CLOCK, BUCKET, include_str!("take_all.lua")]);
+static PUT: Script = Script::new(&[RECORD, CLOCK, BUCKET, include_str!("put.lua")]);
+
+/// A client of a Redis server, of the primary that sentinels know, or of a cluster.
+#[derive(Debug)]
+pub struct Redis {
+    place: Arc<Place>,
+    /// The prefix that [`Redis::under`] puts before every key. `prefix` begins with these bytes.
+    root: Vec<u8>,
+    prefix: Vec<u8>,
+    /// The server that a redirection named, and true if it needs ASKING; see [`Redis::toward`].
+    hop: Option<(Arc<Node>, bool)>,
+}
+
+impl Redis {
+    /// Creates a client of the server at `dsn`. A bucket's key consists of `prefix` and the
+    /// identifier, or of the beginning and a hash of these; see [`redis_key`].
+    #[must_use]
+    pub fn new(dsn: Dsn, prefix: &[u8]) -> Self {
+        Self::under(b"", dsn, prefix)
+    }
+
+    /// Creates a client like [`Redis::new`] that puts `root` before every key. `root` is the prefix
+    /// of another client, which puts it before every key, too.
+    #[must_use]
+    pub fn under(root: &[u8], dsn: Dsn, prefix: &[u8]) -> Self {
+        Self {
+            root: root.to_vec(),
+            prefix: [root, prefix].concat(),
+            place: Place::of(dsn),
+            hop: None,
+        }
+    }
+
+    /// Returns true if several servers share the keys.
+    #[must_use]
+    pub fn is_cluster(&self) -> bool {
+        self.place.dsn.is_cluster()
+    }
+
+    /// Returns the key of a record that is not a bucket. It consists of the root of
+    /// [`Redis::under`] and `key`, without the storage's prefix.
+    #[must_use]
+    pub fn raw_name(&self, key: &[u8]) -> Vec<u8> {
+        [&self.root, key].concat()
+    }
+}
+
+/// Converts an age to microseconds. Rounds down, because a bucket that was empty later holds less.
+fn micros_ago(age: Option<i64>) -> Argument<'static> {
+    age.map_or(Argument::Word(b""), |age| {
+        Argument::Number(age.div_euclid(TICKS_PER_MICROSECOND.cast_signed()))
+    })
+}
+
+/// Converts the age of a state to microseconds. The state was read before its record was lost.
+/// Rounds up, so that the restored state is not too late.
+fn lost_ago(seen: Option<i64>) -> Argument<'static> {
+    micros_ago(seen.map(|age| age + TICKS_PER_MICROSECOND.cast_signed()))
+}
+
+/// Returns a number of a reply. Fails if the number is negative or too large.
+fn number(value: &Value) -> Result<u64, Cause> {
+    match value {
+        // Our scripts return numbers up to 2^53 + 1.
+        Value::Int(number @ 0..=0x003f_ffff_ffff_ffff) => Ok(number.cast_unsigned()),
+        _ => Err(Cause::Answer("a number is missing")),
+    }
+}
+
+/// Returns the kind of a state that a script found.
+fn found(kind: &Value) -> Result<Found, Cause> {
+    Ok(match number(kind)? {
+        0 => Found::Record,
+        1 => Found::Nothing,
+        2 => Found::Restored,
+        3 => Found::SetBack,
+        _ => return Err(Cause::Answer("the kind of the state is unknown")),
+    })
+}
+
+/// Reads the reply of `step.lua`.
+fn taken(value: &Value) -> Result<Reply, Cause> {
+    let (state, now, kind) = match value.as_sequence() {
+        Some([state, now]) => (state, now, &Value::Int(0)),
+        Some([state, now, kind]) => (state, now, kind),
+        _ => return Err(Cause::Answer("two or three numbers are expected")),
+    };
+    let state = number(state)?;
+    let empty_at = Timestamp((state / 2).saturating_mul(TICKS_PER_MICROSECOND));
+    Ok(Reply {
+        found: found(kind)?,
+        ..Reply::new(state % 2 == 1, instant(now)?, empty_at)
+    })
+}
+
+/// Converts an instant of a reply, which is in microseconds.
+fn instant(value: &Value) -> Result<Timestamp, Cause> {
+    let micros = number(value)?;
+    Ok(Timestamp(micros.saturating_mul(TICKS_PER_MICROSECOND)))
+}
+
+/// Returns the arguments of `take.lua`. A step that only takes tokens needs the first three.
+fn arguments(ask: &Ask) -> Vec<Argument<'static>> {
+    let step = &ask.step;
+    let mut arguments = vec![
+        Argument::micros(step.cost),
+        Argument::micros(step.burst),
+        lost_ago(ask.seen),
+    ];
+    let only_takes = step.is_plain() && step.max_wait == 0 && step.cost > 0 && !step.dry;
+    if !only_takes || ask.first.is_some() {
+        arguments.extend([
+            Argument::micros(step.tick.get().max(TICKS_PER_MICROSECOND)),
+            Argument::micros(step.max_debt),
+            Argument::micros(step.max_wait),
+            Argument::Number(i64::from(step.dry)),
+            micros_ago(ask.first),
+        ]);
+    }
+    arguments
+}
+
+impl Transport for Redis {
+    fn identity(&self) -> Vec<u8> {
+        // Hash tags change the names of records.
+        let tags = u64::from(self.place.dsn.has_hash_tags());
+        let id = self.place.whole.id ^ tags;
+        [&id.to_ne_bytes(), self.prefix.as_slice()].concat()
+    }
+
+    /// In a cluster, a hash tag in an identifier could send all keys to one server, and clients may
+    /// choose identifiers. So `{}` is put before an identifier with a brace, unless the DSN
+    /// allows hash tags. After an empty hash tag, the whole key selects the slot.
+    fn name(&self, identifier: &[u8]) -> Vec<u8> {
+        let dsn = &self.place.dsn;
+        let guards = dsn.is_cluster() && !dsn.has_hash_tags();
+        let guard: &[u8] = if guards && identifier.contains(&b'{') {
+            b"{}"
+        } else {
+            b""
+        };
+        redis_key(&[&self.prefix, guard].concat(), identifier)
+    }
+
+    fn server(&self, name: &[u8]) -> Result<Arc<Server>, Arc<Server>> {
+        let node = self.place.sure_node(name);
+        let node = node.ok_or_else(|| Arc::clone(&self.place.whole))?;
+        Ok(Arc::clone(&node.server))
+    }
+
+    fn guides(&self, name: &[u8], is_open: bool) -> Option<Arc<Server>> {
+        let must_ask = self.place.must_ask(name, is_open);
+        must_ask.then(|| Arc::clone(&self.place.whole))
+    }
+
+    fn locate(&self, name: &[u8], deadline: Timestamp) -> Result<Option<Arc<Server>>, Cause> {
+        self.place.ask(deadline)?;
+        if boot_clock() >= deadline {
+            // The other servers were slow, and not the server of the record.
+            return Err(Cause::Timeout);
+        }
+        // The answer to a question of this call is never too old, so this does not use `sure_node`.
+        Ok(self.place.node(name).map(|node| Arc::clone(&node.server)))
+    }
+
+    fn toward(&self, server: &Server, asks: bool) -> Option<Self> {
+        let node = self.place.node_of(server)?;
+        Some(Self {
+            place: Arc::clone(&self.place),
+            root: self.root.clone(),
+            prefix: self.prefix.clone(),
+            hop: Some((node, asks)),
+        })
+    }
+
+    fn refresh(&self, deadline: Timestamp) {
+        self.place.refresh(deadline);
+    }
+
+    fn take(&self, ask: &Ask, deadline: Timestamp) -> Result<Reply, Cause> {
+        let value = self.run(&TAKE, &[&ask.name], &arguments(ask), deadline)?;
+        taken(&value)
+    }
+
+    fn pipelines(&self, other: &Self) -> bool {
+        self.place.dsn == other.place.dsn
+    }
+
+    fn launch<'a>(
+        &'a self,
+        asks: &[&'a Ask],
+        deadline: Timestamp,
+    ) -> Option<Result<Box<dyn Task<Output = Flown> + 'a>, Cause>> {
+        let flight = Flight::begin(self, asks.to_vec(), deadline);
+        Some(flight.map(|flight| Box::new(flight) as _))
+    }
+
+    fn put(
+        &self,
+        name: &[u8],
+        put: &Put,
+        seen: Option<i64>,
+        deadline: Timestamp,
+    ) -> Result<(), Cause> {
+        let arguments = match *put {
+            Put::Refund {
+                cost,
+                burst,
+                taken,
+                in_debt,
+            } => vec![
+                Argument::Word(b"refund"),
+                Argument::micros(cost),
+                Argument::micros(burst),
+                lost_ago(seen),
+                // The greatest record is later than any state, so a refund with this value returns
+                // the whole cost.
+                Argument::micros(taken.0.min(record::GREATEST * TICKS_PER_MICROSECOND)),
+                Argument::micros(in_debt),
+            ],
+            Put::Reset { burst } => vec![Argument::Word(b"reset"), Argument::micros(burst)],
+            Put::Bootstrap { age } => vec![
+                Argument::Word(b"bootstrap"),
+                micros_ago(Some(age)),
+                Argument::micros(UNKNOWN_SPAN),
+            ],
+        };
+        self.run(&PUT, &[name], &arguments, deadline).map(drop)
+    }
+
+    fn joins(&self, mine: &[u8], other: &Self, its: &[u8]) -> bool {
+        let slot = |redis: &Self, identifier: &[u8]| redis.place.slot(&redis.name(identifier));
+        self.place.dsn == other.place.dsn && slot(self, mine) == slot(other, its)
+    }
+
+    fn take_all(&self, asks: &[Ask], deadline: Timestamp) -> Result<Vec<Reply>, Cause> {
+        let keys: Vec<_> = asks.iter().map(|ask| &ask.name).collect();
+        let arguments = asks.iter().flat_map(|ask| {
+            [
+                Argument::micros(ask.step.cost),
+                Argument::micros(ask.step.burst),
+                lost_ago(ask.seen),
+            ]
+        });
+        let arguments: Vec<_> = arguments.collect();
+        let value = self.run(&TAKE_ALL, &keys, &arguments, deadline)?;
+        let numbers = value
+            .as_sequence()
+            .filter(|numbers| numbers.len() == 2 * asks.len() + 2);
+        let Some([granted, now, states @ ..]) = numbers else {
+            return Err(Cause::Answer("not as many numbers as were asked for"));
+        };
+        let (granted, now) = (number(granted)? != 0, instant(now)?);
+        let reply = |state: &[Value]| {
+            Ok(Reply {
+                found: found(&state[1])?,
+                ..Reply::new(granted, now, instant(&state[0])?)
+            })
+        };
+        states.chunks_exact(2).map(reply).collect()
+    }
+}

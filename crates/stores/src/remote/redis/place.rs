@@ -1,0 +1,395 @@
+//! A place: the servers of one DSN, and which of them keeps a key.
+//!
+//! A single server keeps all keys. Sentinels know the primary that keeps all keys. In a cluster, a
+//! key has one of 16,384 slots, and each server knows the servers of all slots.
+//!
+//! A thread keeps what it has learned of a fleet between PHP requests. It asks the fleet again
+//! after a redirection, at most once a second, and twice a second while a server fails. It asks
+//! sentinels every ten seconds, because a primary that was replaced may not know it. It also asks
+//! them before it connects to a primary, because a primary that was replaced and restarted believes
+//! for seconds that it is one.
+//!
+//! A sentinel that lost contact with the others may name an old primary. So its answer is compared
+//! with the answers of others if it says itself that the primary is down, if that server fails, or
+//! if its configuration is older than a known one. The newest configuration wins.
+
+use super::cluster::{self, Map};
+use super::dsn::{Dsn, Fleet, Kind};
+use super::known::Known;
+use super::node::{Node, server};
+use super::sentinel::{self, Report};
+use super::survey;
+use crate::remote::race::{self, Race};
+use crate::remote::{Cause, Server};
+use gcra::clock::{TICKS_PER_SECOND, Ticks, Timestamp, boot_clock};
+use parking_lot::Mutex;
+use redis::{Cmd, Value, cmd};
+use std::cell::RefCell;
+use std::sync::Arc;
+
+/// The most fleets that a thread remembers. A thread usually uses only a few.
+const MOST: usize = 64;
+/// The least time between two questions to a fleet.
+const PAUSE: Ticks = TICKS_PER_SECOND;
+/// The same while a server fails, so that calls follow a failover within a second.
+const RETRY: Ticks = TICKS_PER_SECOND / 2;
+/// The time after which sentinels are asked again.
+const SENTINEL_PERIOD: Ticks = 10 * TICKS_PER_SECOND;
+/// The age of a sentinel's answer up to which a process connects to the primary in it. A process
+/// that cannot connect asks at most this often.
+const FRESH: Ticks = TICKS_PER_SECOND / 10;
+/// The most servers that one call asks where the records are.
+const MOST_GUIDES: usize = 5;
+
+thread_local! {
+    /// Each thread has its own, so that a fork cannot leave one locked.
+    static FLEETS: RefCell<Vec<Arc<Place>>> = const { RefCell::new(Vec::new()) };
+}
+
+/// The servers of a DSN, and which of them keeps a key.
+#[derive(Debug)]
+pub struct Place {
+    /// The address of the single server, or of the fleet.
+    pub dsn: Dsn,
+    /// The single server, or the fleet as a whole. The breaker of a fleet opens if no server of it
+    /// says where the records are.
+    pub whole: Arc<Server>,
+    known: Mutex<Known>,
+}
+
+/// The answer of a server of a fleet to the question where the records are.
+enum Answer {
+    Primary(Report),
+    Slots(Map),
+}
+
+impl Place {
+    /// Returns the place of a DSN. Equal DSNs of a fleet have one place in a thread.
+    #[must_use]
+    pub fn of(dsn: Dsn) -> Arc<Self> {
+        if dsn.fleet.is_none() {
+            let node = Arc::new(Node::new(dsn.clone()));
+            let whole = Arc::clone(&node.server);
+            let (nodes, slots) = (vec![node], vec![0]);
+            return Arc::new(Self::new(dsn, whole, nodes, slots));
+        }
+        FLEETS.with_borrow_mut(|fleets| {
+            if let Some(place) = fleets.iter().find(|place| place.dsn == dsn) {
+                return Arc::clone(place);
+            }
+            if fleets.len() == MOST {
+                fleets.remove(0);
+            }
+            let whole = Arc::new(server(&dsn));
+            let place = Arc::new(Self::new(dsn, whole, Vec::new(), Vec::new()));
+            fleets.push(Arc::clone(&place));
+            place
+        })
+    }
+
+    fn new(dsn: Dsn, whole: Arc<Server>, nodes: Vec<Arc<Node>>, slots: Vec<u16>) -> Self {
+        let guides = dsn.fleet.iter().flat_map(|fleet| fleet.guides.iter());
+        let known = Known {
+            nodes,
+            slots,
+            guides: guides.map(|dsn| Arc::new(Node::new(dsn.clone()))).collect(),
+            ..Known::default()
+        };
+        let known = Mutex::new(known);
+        Self { dsn, whole, known }
+    }
+
+    /// Returns the slot of a key. Outside clusters all keys have the same slot.
+    #[must_use]
+    pub fn slot(&self, key: &[u8]) -> usize {
+        if self.dsn.is_cluster() {
+            cluster::slot(key)
+        } else {
+            0
+        }
+    }
+
+    /// Returns the server that keeps a key. Returns `None` if the fleet has not been asked yet, or
+    /// no server of a cluster keeps the slot.
+    #[must_use]
+    pub fn node(&self, key: &[u8]) -> Option<Arc<Node>> {
+        self.known.lock().node(self.slot(key)).cloned()
+    }
+
+    /// Returns the server that keeps a key, or `None` if the fleet must be asked first.
+    #[must_use]
+    pub fn sure_node(&self, key: &[u8]) -> Option<Arc<Node>> {
+        let (node, answer_of) = {
+            let known = self.known.lock();
+            (known.node(self.slot(key)).cloned()?, known.answer_of)
+        };
+        let now = boot_clock();
+        let is_sure = !self.has_sentinels()
+            || answer_of.is_some_and(|at| now.saturating_since(at) < FRESH)
+            || node.is_connected(now + FRESH);
+        is_sure.then_some(node)
+    }
+
+    fn has_sentinels(&self) -> bool {
+        let fleet = self.dsn.fleet.as_ref();
+        fleet.is_some_and(|fleet| matches!(fleet.kind, Kind::Sentinel { .. }))
+    }
+
+    /// Returns true if another server may keep a key now, and the fleet may be asked. `is_open` is
+    /// true if the breaker of the key's server is open.
+    #[must_use]
+    pub fn must_ask(&self, key: &[u8], is_open: bool) -> bool {
+        let Some(fleet) = &self.dsn.fleet else {
+            return false;
+        };
+        let known = self.known.lock();
+        let Some(node) = known.node(self.slot(key)) else {
+            return false;
+        };
+        let period = match fleet.kind {
+            _ if is_open || node.is_suspect() => RETRY,
+            Kind::Sentinel { .. } => SENTINEL_PERIOD,
+            Kind::Cluster { .. } => return false,
+        };
+        is_due(known.asked_at, period)
+    }
+
+    /// Asks the fleet where the records are, several servers at once if the first one does not
+    /// reply soon. If the server of a key may be known already, half of the time until `deadline`
+    /// is left for the call that follows. A cluster that is known is not asked again at once,
+    /// because it may have no server for the slot of a key.
+    ///
+    /// # Errors Returns the first error if no server gives an answer, or [`Cause::Unserved`] if the
+    /// fleet was asked a moment ago.
+    pub fn ask(&self, deadline: Timestamp) -> Result<(), Cause> {
+        let Some(fleet) = &self.dsn.fleet else {
+            return Ok(());
+        };
+        let now = boot_clock();
+        let (mut guides, is_known) = {
+            let mut known = self.known.lock();
+            let is_known = !known.nodes.is_empty();
+            if is_known && self.dsn.is_cluster() && !is_due(known.asked_at, RETRY) {
+                return Err(Cause::Unserved);
+            }
+            known.asked_at = Some(now);
+            (known.guides.clone(), is_known)
+        };
+        guides.truncate(MOST_GUIDES);
+        let deadline = if is_known {
+            now.midpoint(deadline)
+        } else {
+            deadline
+        };
+        let commands = question(&fleet.kind).into();
+        let questions = |guide| survey::questions(guide, &commands, deadline);
+        let head_start = race::head_start(guides.len(), deadline);
+        let race = Race::new(guides.iter().flat_map(questions), head_start, deadline);
+        let (mut first, mut best) = (None, None);
+        for (guide, replies) in race {
+            let replies = replies.and_then(|(replies, result)| result.map(|()| replies));
+            let replies = replies.inspect_err(|_| guide.suspect());
+            match replies.and_then(|replies| read(&fleet.kind, guide, &replies)) {
+                Ok(answer) if self.is_sure(&answer) => {
+                    self.learn(fleet, guide, answer, now);
+                    return Ok(());
+                }
+                Ok(answer) => best = [(guide, answer)].into_iter().chain(best).max_by_key(rank),
+                Err(cause) => drop(first.get_or_insert(cause)),
+            }
+            self.known.lock().ask_last(guide);
+        }
+        let (guide, answer) = best.ok_or(first.unwrap_or(Cause::Timeout))?;
+        self.learn(fleet, guide, answer, now);
+        Ok(())
+    }
+
+    /// Asks the server that sent the last redirection, at most once a second, because it knows the
+    /// slots better. A failure has no effect.
+    pub fn refresh(&self, deadline: Timestamp) {
+        let now = boot_clock();
+        if now >= deadline {
+            return;
+        }
+        let guide = {
+            let mut known = self.known.lock();
+            if !is_due(known.asked_at, PAUSE) {
+                return;
+            }
+            known.asked_at = Some(now);
+            known.redirected_by.take()
+        };
+        if let (Some(fleet), Some(guide)) = (&self.dsn.fleet, guide) {
+            let replies = guide.ask(&question(&fleet.kind), deadline);
+            let answer = replies.and_then(|replies| read(&fleet.kind, &guide, &replies));
+            if let Ok(answer) = answer {
+                self.learn(fleet, &guide, answer, now);
+            }
+        }
+    }
+
+    /// Returns true if no other server needs to be asked. The answer of a sentinel is doubtful if
+    /// the primary is down or fails, or if another sentinel knew a newer configuration.
+    fn is_sure(&self, answer: &Answer) -> bool {
+        let Answer::Primary(report) = answer else {
+            return true;
+        };
+        let known = self.known.lock();
+        let fails = |node: &Arc<Node>| node.is_suspect() && node.dsn.endpoint == report.endpoint;
+        !report.is_down && report.epoch >= known.epoch && !known.node(0).is_some_and(fails)
+    }
+
+    /// Replaces what is known by the answer of `guide` to a question that was sent at `asked_at`.
+    fn learn(&self, fleet: &Fleet, guide: &Node, answer: Answer, asked_at: Timestamp) {
+        let at = |endpoint| self.dsn.at(endpoint, fleet.server_name.as_ref());
+        let mut known = self.known.lock();
+        known.answer_of = Some(asked_at);
+        match answer {
+            Answer::Primary(report) => {
+                known.replace(vec![0], [at(report.endpoint)].into_iter());
+                known.epoch = report.epoch;
+                known.ask_first(guide);
+            }
+            Answer::Slots(map) => {
+                let has_gaps = map.has_gaps();
+                known.replace(map.slots, map.endpoints.into_iter().map(at));
+                known.list_guides(&fleet.guides);
+                if has_gaps {
+                    // Another server may know the servers that this one does not know.
+                    known.ask_last(guide);
+                } else {
+                    known.ask_first(guide);
+                }
+            }
+        }
+    }
+
+    /// Returns the known server that breakers and messages show as `server`.
+    #[must_use]
+    pub fn node_of(&self, server: &Server) -> Option<Arc<Node>> {
+        let known = self.known.lock();
+        let mut nodes = known.nodes.iter();
+        nodes.find(|node| *node.server == *server).cloned()
+    }
+
+    /// Returns the server that an error names, and true if the redirection holds for one command
+    /// only. Returns `None` if `error` is not a redirection, or if this is not a cluster.
+    #[must_use]
+    pub fn redirect(
+        &self,
+        key: &[u8],
+        from: &Arc<Node>,
+        error: &str,
+        to: &str,
+    ) -> Option<(Arc<Node>, bool)> {
+        let fleet = self.dsn.fleet.as_ref().filter(|_| self.dsn.is_cluster())?;
+        let asks = match error {
+            "MOVED" => false,
+            "ASK" => true,
+            _ => return None,
+        };
+        let endpoint = cluster::target(to, &from.dsn.endpoint)?;
+        let mut known = self.known.lock();
+        let index = known.index(self.dsn.at(endpoint, fleet.server_name.as_ref()));
+        if !asks {
+            if let Some(slot) = known.slots.get_mut(self.slot(key)) {
+                *slot = index;
+            }
+            known.redirected_by = Some(Arc::clone(from));
+        }
+        let node = known.nodes.get(usize::from(index)).cloned();
+        node.map(|node| (node, asks))
+    }
+}
+
+/// Ranks the answers of sentinels: by their configuration, then a primary that is not down.
+fn rank((_, answer): &(&Arc<Node>, Answer)) -> (u64, bool) {
+    match answer {
+        Answer::Primary(report) => (report.epoch, !report.is_down),
+        Answer::Slots(_) => (0, false),
+    }
+}
+
+/// Reads the replies of `guide` to [`question`].
+fn read(kind: &Kind, guide: &Node, replies: &[Value]) -> Result<Answer, Cause> {
+    let from = &guide.dsn.endpoint;
+    match (kind, replies) {
+        (_, [Value::ServerError(error), ..]) => Err(guide.refused(error)),
+        (Kind::Sentinel { .. }, _) => Report::read(replies, from).map(Answer::Primary),
+        (Kind::Cluster { .. }, [slots]) => Map::read(slots, from).map(Answer::Slots),
+        (Kind::Cluster { .. }, _) => Err(Cause::Answer("one reply is expected")),
+    }
+}
+
+fn question(kind: &Kind) -> Vec<Cmd> {
+    match kind {
+        Kind::Sentinel { primary } => sentinel::question(primary),
+        Kind::Cluster { .. } => {
+            let mut command = cmd("CLUSTER");
+            command.arg("SLOTS");
+            vec![command]
+        }
+    }
+}
+
+fn is_due(asked_at: Option<Timestamp>, period: Ticks) -> bool {
+    asked_at.is_none_or(|at| boot_clock().saturating_since(at) >= period)
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use super::super::cluster::SLOTS;
+    use super::*;
+    use crate::remote::endpoint::Endpoint;
+
+    /// Returns a place that has been asked `age` ticks ago.
+    fn asked(dsn: &str, age: Ticks) -> Place {
+        let dsn = Dsn::parse(dsn).unwrap();
+        let node = Arc::new(Node::new(dsn.at(dsn.endpoint.clone(), None)));
+        let whole = Arc::clone(&node.server);
+        let slots = if dsn.is_cluster() { SLOTS } else { 1 };
+        let place = Place::new(dsn, whole, vec![node], vec![0; slots]);
+        place.known.lock().asked_at = Some(boot_clock() - age);
+        place
+    }
+
+    #[test]
+    fn sentinels_are_asked_every_ten_seconds_and_clusters_after_failures() {
+        let seconds = |count: Ticks| count * TICKS_PER_SECOND;
+        let sentinel = |age| asked("redis+sentinel://h/p", age);
+        let cluster = |age| asked("redis+cluster://h", age);
+        assert!(!sentinel(seconds(9)).must_ask(b"", false));
+        assert!(sentinel(seconds(10)).must_ask(b"", false));
+        assert!(!cluster(seconds(3600)).must_ask(b"key", false));
+        for asked in [sentinel, cluster] {
+            assert!(!asked(seconds(1) / 4).must_ask(b"key", true));
+            assert!(asked(seconds(1) / 2).must_ask(b"key", true));
+        }
+        assert!(!asked("redis://h", seconds(3600)).must_ask(b"", true));
+    }
+
+    #[test]
+    fn a_moved_slot_is_learned_and_an_asking_one_is_not() {
+        let place = asked("redis+cluster://h", 0);
+        let home = place.node(b"foo").unwrap();
+        let port = |node: &Node| match &node.dsn.endpoint {
+            Endpoint::Tcp { port, .. } => *port,
+            Endpoint::Unix { .. } => 0,
+        };
+        let (node, asking) = place.redirect(b"foo", &home, "ASK", "12182 :7").unwrap();
+        assert_eq!((port(&node), asking), (7, true));
+        assert_eq!(port(&place.node(b"foo").unwrap()), 6379);
+        let (node, asking) = place.redirect(b"foo", &home, "MOVED", "12182 :8").unwrap();
+        assert_eq!((port(&node), asking), (8, false));
+        assert_eq!(port(&place.node(b"foo").unwrap()), 8);
+        assert_eq!(port(&place.node(b"bar").unwrap()), 6379);
+        assert!(place.redirect(b"foo", &home, "ERR", "12182 :8").is_none());
+        let single = asked("redis://h", 0);
+        assert!(
+            single
+                .redirect(b"foo", &home, "MOVED", "12182 :8")
+                .is_none()
+        );
+    }
+}

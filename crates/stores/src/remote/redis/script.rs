@@ -1,0 +1,289 @@
+//! Scripts, and the calls that run them on the servers of a place.
+//!
+//! A script is called by its hash. Its text is sent only after the reply that the hash is unknown.
+//! A command is repeated only after a reply that refuses it. If that reply names another server,
+//! the caller decides whether that server may be called.
+
+use super::Redis;
+use super::node::{LIKELY_LENGTH, Line, Node, code};
+use crate::remote::Cause;
+use gcra::clock::{TICKS_PER_MICROSECOND, TICKS_PER_SECOND, Ticks, Timestamp, boot_clock};
+use once_cell::race::OnceBox;
+use redis::{Cmd, Value, cmd};
+use std::sync::Arc;
+use std::time::Duration;
+
+/// The most times that a refused command is repeated.
+const MOST_REPEATS: u32 = 2;
+/// The longest pause before a command is repeated on the same server.
+const LONGEST_PAUSE: Ticks = TICKS_PER_SECOND / 50;
+
+/// The head of scripts on records: defines `call`, `number`, `read` and `keep`.
+pub const RECORD: &str = include_str!("record.lua");
+/// The head of scripts that need the server's time: defines `now`. It must follow [`RECORD`].
+pub const CLOCK: &str = include_str!("clock.lua");
+
+/// A Lua script.
+#[derive(Debug)]
+pub struct Script {
+    parts: &'static [&'static str],
+    /// Threads do not wait for each other to join the parts. A thread that another one waits for
+    /// does not exist in a forked child.
+    joined: OnceBox<Joined>,
+}
+
+/// The text of a script, and the hash that identifies it on servers.
+#[derive(Debug)]
+struct Joined {
+    text: String,
+    hash: String,
+}
+
+impl Script {
+    /// Creates a script from the heads that it needs and its own text.
+    #[must_use]
+    pub const fn new(parts: &'static [&'static str]) -> Self {
+        let joined = OnceBox::new();
+        Self { parts, joined }
+    }
+
+    fn joined(&self) -> &Joined {
+        self.joined.get_or_init(|| {
+            let text = self.parts.concat();
+            let hash = redis::Script::new(&text).get_hash().to_owned();
+            Box::new(Joined { text, hash })
+        })
+    }
+
+    /// Returns the command that the ACL of the user does not allow, if `error` is about that. Redis
+    /// before 7.2 names the line of the script instead of the command. It names no line for the
+    /// command that the script calls with `pcall`.
+    fn denied_command(&self, error: &redis::ServerError) -> Option<String> {
+        let error = error.details()?;
+        if !error.contains("user executing the script can't run this command") {
+            return None;
+        }
+        let number = error.split("user_script:").nth(1).map(str::trim_start);
+        let number = number.and_then(|rest| rest.split(|c: char| !c.is_ascii_digit()).next());
+        let number = number.and_then(|digits| digits.parse::<usize>().ok());
+        let text = &self.joined().text;
+        let line = match number {
+            Some(number) => text.lines().nth(number.checked_sub(1)?),
+            None => text.lines().find(|line| line.contains("pcall('")),
+        };
+        let (_, command) = line?.split_once("call('")?;
+        Some(command.split('\'').next()?.to_ascii_lowercase())
+    }
+}
+
+/// An argument of a script.
+#[derive(Clone, Copy, Debug)]
+pub enum Argument<'a> {
+    /// Bytes.
+    Word(&'a [u8]),
+    /// A number in decimal digits.
+    Number(i64),
+}
+
+impl Argument<'_> {
+    /// Converts a length of time, below 2^62 ticks, to a number of whole microseconds.
+    #[must_use]
+    pub const fn micros(ticks: Ticks) -> Self {
+        Self::Number((ticks / TICKS_PER_MICROSECOND).cast_signed())
+    }
+}
+
+/// The keys and the arguments of one run of a script.
+type Call<'k, K, A> = (&'k [K], A);
+
+impl Redis {
+    /// Runs a script before `deadline` and returns its reply. Takes one round trip, unless the
+    /// connection is new, the server does not have the script yet, or a cluster has moved the key.
+    ///
+    /// `keys` are sent unchanged. [`super::Transport::name`] returns the key of a bucket.
+    /// [`Redis::raw_name`] returns the key of any other record. In a cluster, all keys must have
+    /// the same slot.
+    ///
+    /// # Errors
+    /// Returns [`Cause::Redirected`] if a cluster has moved the key. The script was not run then.
+    /// Returns [`Cause::Record`] if a key holds data that is not a record. The server's error is
+    /// then WRONGTYPE, or the script's error begins with TOKENBUCKET. Returns any other [`Cause`]
+    /// if the server failed or did not reply in time.
+    pub fn run<K: AsRef<[u8]>>(
+        &self,
+        script: &Script,
+        keys: &[K],
+        arguments: &[Argument<'_>],
+        deadline: Timestamp,
+    ) -> Result<Value, Cause> {
+        let key = keys.first().map_or(&b""[..], AsRef::as_ref);
+        let (node, asks) = match &self.hop {
+            Some((node, asks)) => (Arc::clone(node), *asks),
+            None => (self.place.node(key).ok_or(Cause::Unserved)?, false),
+        };
+        for repeats in 0.. {
+            let send = |line: &mut Line| {
+                let mut reply = Value::Nil;
+                let calls = [(keys, arguments)];
+                invoke(line, script, &calls, 0, asks, |_, value| reply = value)?;
+                Ok(reply)
+            };
+            let value = node.with(self.place.dsn.is_cluster(), deadline, send)?;
+            match self.hop(key, &node, &value, deadline) {
+                Some((next, asks)) if asks || next.dsn != node.dsn => {
+                    let server = Arc::clone(&next.server);
+                    return Err(Cause::Redirected { server, asks });
+                }
+                Some(_) if repeats < MOST_REPEATS => {}
+                _ => return read(&node, script, value),
+            }
+        }
+        Err(Cause::Timeout)
+    }
+
+    /// Runs a script once for the keys and arguments of each call, in one pipeline to one server
+    /// that did not have the script. Passes each reply, which may be an error, to `done` with the
+    /// index of its call.
+    ///
+    /// # Errors
+    /// Fails if the server failed. It is unknown whether the calls without a reply were executed.
+    pub(super) fn run_each<'s, K: AsRef<[u8]>, A: AsRef<[Argument<'s>]>>(
+        &self,
+        node: &Node,
+        script: &Script,
+        calls: &[Call<'_, K, A>],
+        deadline: Timestamp,
+        done: impl FnMut(usize, Value),
+    ) -> Result<(), Cause> {
+        node.with(self.place.dsn.is_cluster(), deadline, |line| {
+            invoke(line, script, calls, 1, false, done)
+        })
+    }
+
+    /// Returns the server on which a refused command must be repeated, and true if that server
+    /// needs ASKING. Returns `None` if the command must not be repeated. Waits if the same server
+    /// may accept the command soon.
+    fn hop(
+        &self,
+        key: &[u8],
+        node: &Arc<Node>,
+        value: &Value,
+        deadline: Timestamp,
+    ) -> Option<(Arc<Node>, bool)> {
+        let waits =
+            self.place.dsn.is_cluster() && matches!(code(value), "TRYAGAIN" | "CLUSTERDOWN");
+        if waits && !pause(deadline) {
+            return None;
+        }
+        self.elsewhere(key, node, value)
+    }
+
+    /// Does the same as [`Redis::hop`] and never waits.
+    pub(super) fn elsewhere(
+        &self,
+        key: &[u8],
+        node: &Arc<Node>,
+        value: &Value,
+    ) -> Option<(Arc<Node>, bool)> {
+        let Value::ServerError(error) = value else {
+            return None;
+        };
+        match error.code() {
+            "TRYAGAIN" | "CLUSTERDOWN" if self.place.dsn.is_cluster() => {
+                let node = self.place.node(key).unwrap_or_else(|| Arc::clone(node));
+                Some((node, false))
+            }
+            code => self.place.redirect(key, node, code, error.details()?),
+        }
+    }
+}
+
+/// Waits for a part of the time until `deadline`. Returns false if no time is left.
+fn pause(deadline: Timestamp) -> bool {
+    let left = deadline.saturating_since(boot_clock());
+    std::thread::sleep(Duration::from_nanos((left / 4).min(LONGEST_PAUSE)));
+    left > 0
+}
+
+/// Runs a script once for each call, and passes each reply to `done`. Sends the text of the script
+/// if the server does not have it, which is known if `first_round` is 1. `asking` goes before a
+/// command that a server gets because of ASK.
+fn invoke<'s, K: AsRef<[u8]>, A: AsRef<[Argument<'s>]>>(
+    line: &mut Line,
+    script: &Script,
+    calls: &[Call<'_, K, A>],
+    first_round: u32,
+    asking: bool,
+    mut done: impl FnMut(usize, Value),
+) -> Result<(), Cause> {
+    // The calls that were not executed yet, because the server did not have the script. One EVAL
+    // teaches the script to the server. Another client may make it forget the script.
+    let mut open: Vec<_> = (0..calls.len()).collect();
+    for round in first_round.. {
+        let command = |(place, &index): (usize, &usize)| {
+            let sends_text = (round == 1 && place == 0) || round > 1;
+            invocation(script, sends_text, calls[index].0, calls[index].1.as_ref())
+        };
+        let commands: Vec<_> = open.iter().enumerate().map(command).collect();
+        if asking {
+            line.precede(cmd("ASKING"));
+        }
+        let mut unknown = Vec::new();
+        line.exchange(&commands, |place, value| {
+            if code(&value) == "NOSCRIPT" {
+                unknown.push(open[place]);
+            } else {
+                done(open[place], value);
+            }
+        })?;
+        if unknown.is_empty() {
+            break;
+        }
+        open = unknown;
+    }
+    Ok(())
+}
+
+/// Returns the command that runs a script, by its text or by its hash.
+pub fn invocation<K: AsRef<[u8]>>(
+    script: &Script,
+    sends_text: bool,
+    keys: &[K],
+    arguments: &[Argument<'_>],
+) -> Cmd {
+    let mut command = Cmd::with_capacity(3 + keys.len() + arguments.len(), LIKELY_LENGTH);
+    let Joined { text, hash } = script.joined();
+    if sends_text {
+        command.arg("EVAL").arg(text);
+    } else {
+        command.arg("EVALSHA").arg(hash);
+    }
+    command.arg(keys.len());
+    for key in keys {
+        command.arg(key.as_ref());
+    }
+    for argument in arguments {
+        match argument {
+            Argument::Word(word) => command.arg(*word),
+            Argument::Number(number) => command.arg(*number),
+        };
+    }
+    command
+}
+
+/// Converts an error of a script or a server.
+pub fn read(node: &Node, script: &Script, value: Value) -> Result<Value, Cause> {
+    match value {
+        Value::ServerError(error) if matches!(error.code(), "TOKENBUCKET" | "WRONGTYPE") => {
+            Err(Cause::Record)
+        }
+        Value::ServerError(error) => Err(match script.denied_command(&error) {
+            Some(command) => Cause::refused(
+                &format!("NOPERM this user has no permissions to run the '{command}' command"),
+                None,
+            ),
+            None => node.refused(&error),
+        }),
+        value => Ok(value),
+    }
+}

@@ -1,0 +1,206 @@
+//! The connections on which several servers are asked at once.
+//!
+//! A question connects, performs the handshake of TLS, sends its commands and reads the replies. It
+//! waits for the server only by its socket, so that one thread can ask several servers.
+
+use super::node::{Line, Node};
+use crate::remote::channel::Channel;
+use crate::remote::endpoint::Endpoint;
+use crate::remote::race::Task;
+use crate::remote::stream::Stream;
+use crate::remote::{Cause, resolve, tls};
+use gcra::clock::{Timestamp, boot_clock};
+use redis::{Cmd, Value};
+use rustix::event::{PollFd, PollFlags};
+use rustls::{ClientConnection, StreamOwned};
+use std::net::SocketAddr;
+use std::rc::Rc;
+use std::sync::Arc;
+
+/// A question to one server at one of its addresses.
+pub struct Question {
+    node: Arc<Node>,
+    commands: Rc<[Cmd]>,
+    deadline: Timestamp,
+    state: State,
+}
+
+enum State {
+    /// The connection is being established.
+    Connecting(Stream),
+    /// The reply to a message of the TLS handshake is missing.
+    Shaking(Box<ClientConnection>, Stream),
+    /// The commands were sent, after this number of other commands.
+    Sent(Line, usize),
+    /// The question has ended.
+    Over,
+}
+
+/// Returns the questions to a server: one on an idle connection, or one to each address. Each
+/// begins when it is taken from the iterator.
+pub fn questions<'a>(
+    node: &'a Arc<Node>,
+    commands: &'a Rc<[Cmd]>,
+    deadline: Timestamp,
+) -> impl Iterator<Item = (&'a Arc<Node>, Result<Question, Cause>)> {
+    let line = node.idle_line(deadline);
+    let found = if line.is_some() {
+        Ok(Vec::new())
+    } else {
+        addresses(node, deadline)
+    };
+    let (addresses, failed) = match found {
+        Ok(addresses) => (addresses, None),
+        Err(cause) => (Vec::new(), Some(Err(cause))),
+    };
+    let asked = line
+        .into_iter()
+        .map(move |line| Question::on(node, line, commands, deadline));
+    let connecting = addresses
+        .into_iter()
+        .map(move |address| Question::at(node, address, commands, deadline));
+    asked
+        .chain(failed)
+        .chain(connecting)
+        .map(move |begun| (node, begun))
+}
+
+/// Begins a question to a server in the way that waits least. A server with several addresses, or
+/// with a database that must be selected first, is waited for if there is no idle connection.
+///
+/// # Errors
+/// Returns an error of connecting.
+pub fn question(
+    node: &Arc<Node>,
+    commands: &Rc<[Cmd]>,
+    deadline: Timestamp,
+) -> Result<Question, Cause> {
+    if let Some(line) = node.idle_line(deadline) {
+        return Question::on(node, line, commands, deadline);
+    }
+    if let ([address], 0) = (&addresses(node, deadline)?[..], node.dsn.database) {
+        return Question::at(node, *address, commands, deadline);
+    }
+    let mut line = node.connection(deadline)?;
+    line.log_in()?;
+    Question::on(node, line, commands, deadline)
+}
+
+/// Returns the addresses of a server; none for a Unix socket, on which no fleet listens.
+fn addresses(node: &Node, deadline: Timestamp) -> Result<Vec<SocketAddr>, Cause> {
+    match &node.dsn.endpoint {
+        Endpoint::Tcp { host, port } => {
+            resolve::addresses(host, *port, deadline).map_err(Cause::Lookup)
+        }
+        Endpoint::Unix { .. } => Ok(Vec::new()),
+    }
+}
+
+/// Makes the next call look the server's host up again, because its address may have changed.
+pub fn forget(node: &Node) {
+    if let Endpoint::Tcp { host, port } = &node.dsn.endpoint {
+        resolve::forget(host, *port);
+    }
+}
+
+/// Sends the commands on a connection.
+fn sent(mut line: Line, commands: &[Cmd]) -> Result<State, Cause> {
+    let greeted = line.write(commands)?;
+    Ok(State::Sent(line, greeted))
+}
+
+impl Question {
+    /// Sends the commands on a connection.
+    fn on(
+        node: &Arc<Node>,
+        line: Line,
+        commands: &Rc<[Cmd]>,
+        deadline: Timestamp,
+    ) -> Result<Self, Cause> {
+        let state = sent(line, commands)?;
+        let (node, commands) = (Arc::clone(node), Rc::clone(commands));
+        Ok(Self {
+            node,
+            commands,
+            deadline,
+            state,
+        })
+    }
+
+    /// Begins to connect to an address of the server.
+    fn at(
+        node: &Arc<Node>,
+        address: SocketAddr,
+        commands: &Rc<[Cmd]>,
+        deadline: Timestamp,
+    ) -> Result<Self, Cause> {
+        let stream = Stream::begin(address, deadline).inspect_err(|_| forget(node))?;
+        let state = State::Connecting(stream);
+        let (node, commands) = (Arc::clone(node), Rc::clone(commands));
+        Ok(Self {
+            node,
+            commands,
+            deadline,
+            state,
+        })
+    }
+
+    /// Continues the handshake as far as possible without waiting.
+    fn shake(
+        &self,
+        mut session: Box<ClientConnection>,
+        mut stream: Stream,
+    ) -> Result<State, Cause> {
+        tls::flush(&mut session, &mut stream)?;
+        if session.is_handshaking() {
+            return Ok(State::Shaking(session, stream));
+        }
+        let channel = StreamOwned::new(*session, stream);
+        sent(self.node.new_line(Box::new(channel)), &self.commands)
+    }
+
+    /// Reads the replies. The first part of them has arrived.
+    fn replies(&self, mut line: Line, greeted: usize) -> (Vec<Value>, Result<(), Cause>) {
+        // The other questions wait meanwhile, so a server that stops in the middle gets a part of
+        // the time.
+        line.set_deadline(boot_clock().midpoint(self.deadline));
+        let mut replies = Vec::with_capacity(self.commands.len());
+        let read = line.read(greeted, self.commands.len(), |_, value| replies.push(value));
+        let result = self.node.conclude(true, read.map(|()| ((), line)));
+        (replies, result)
+    }
+}
+
+impl Task for Question {
+    /// The replies, and the failure of the server that did not send the others.
+    type Output = (Vec<Value>, Result<(), Cause>);
+
+    fn waits_for(&self) -> Option<PollFd<'_>> {
+        let (socket, events) = match &self.state {
+            State::Connecting(stream) => (stream.socket(), PollFlags::OUT),
+            State::Shaking(_, stream) => (stream.socket(), PollFlags::IN),
+            State::Sent(line, _) => (line.socket(), PollFlags::IN),
+            State::Over => return None,
+        };
+        Some(PollFd::from_borrowed_fd(socket, events))
+    }
+
+    fn advance(&mut self) -> Result<Option<Self::Output>, Cause> {
+        self.state = match std::mem::replace(&mut self.state, State::Over) {
+            State::Connecting(stream) => {
+                stream.established().inspect_err(|_| forget(&self.node))?;
+                match self.node.tls()? {
+                    Some(session) => self.shake(Box::new(session), stream)?,
+                    None => sent(self.node.new_line(Box::new(stream)), &self.commands)?,
+                }
+            }
+            State::Shaking(mut session, mut stream) => {
+                tls::receive(&mut session, &mut stream)?;
+                self.shake(session, stream)?
+            }
+            State::Sent(line, greeted) => return Ok(Some(self.replies(line, greeted))),
+            State::Over => State::Over,
+        };
+        Ok(None)
+    }
+}

@@ -1,0 +1,72 @@
+//! The settings of a remote store, and its failure policy.
+
+use gcra::clock::{Ticks, Timestamp, boot_clock};
+use gcra::key::Key;
+use gcra::step::{Denial, Outcome, Step, Verdict};
+use segment::host::Host;
+use segment::slots::counters::{By, Event};
+
+/// The failure policy: the rule that decides calls while the store fails.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum OnFailure {
+    /// A bucket with the same quota in this host's shared memory decides. On H hosts, the limit is
+    /// up to H times as high.
+    Local,
+    /// Every call is granted.
+    Allow,
+    /// Every call is denied.
+    Deny,
+    /// The failure is returned to the caller.
+    Throw,
+}
+
+impl OnFailure {
+    /// Returns the event that the policy counts when the store fails.
+    pub(super) const fn event(self) -> Event {
+        match self {
+            Self::Local => Event::FellBack,
+            Self::Allow => Event::LetThrough,
+            Self::Deny => Event::TurnedAway,
+            Self::Throw => Event::Thrown,
+        }
+    }
+
+    /// Returns the outcome that the policy decides while the store fails. Counts the decision
+    /// unless the step is dry.
+    #[must_use]
+    pub fn answer(
+        self,
+        host: &Host,
+        key: Key<'_>,
+        step: &Step,
+        first: Option<Timestamp>,
+    ) -> Outcome {
+        let now = boot_clock();
+        let (verdict, empty_at) = match self {
+            Self::Local => return host.slots().take(key, step, first),
+            Self::Allow => (Verdict::Granted, Timestamp::ZERO),
+            Self::Deny | Self::Throw => (Verdict::Denied(Denial::Unavailable), now),
+        };
+        if !step.dry {
+            let granted = verdict == Verdict::Granted;
+            host.slots().count_for(key, By::Policy, granted);
+        }
+        Outcome {
+            verdict,
+            now,
+            empty_at,
+        }
+    }
+}
+
+/// The settings of a remote store.
+#[derive(Clone, Copy, Debug)]
+pub struct Settings {
+    /// The longest time that a call may take, including connecting, in ticks.
+    pub timeout: Ticks,
+    /// The failure policy.
+    pub on_failure: OnFailure,
+    /// The greatest age of a cached denial that may be returned, in ticks; `None` disables the
+    /// cache.
+    pub hint_max_age: Option<Ticks>,
+}

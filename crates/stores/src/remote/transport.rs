@@ -1,0 +1,224 @@
+//! The interface of a remote store: the operations that every kind of server must support. Denial
+//! cache, breakers and failure policies are not part of the interface.
+
+use super::Cause;
+use super::race::Task;
+use gcra::clock::Timestamp;
+use gcra::key::KeyHasher;
+use gcra::step::{Denial, Outcome, Step, Verdict};
+use gcra::store::Put;
+use std::hash::{DefaultHasher, Hash, Hasher};
+use std::sync::Arc;
+
+/// A server, as it appears in breakers and messages.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Server {
+    /// A number that identifies the server.
+    pub id: u64,
+    /// A number that identifies the server and the way to access it. It selects the breaker, so
+    /// that a wrong password does not open the breaker of the right one.
+    pub login: u64,
+    /// The name for display; it contains no password.
+    pub name: String,
+}
+
+impl Server {
+    /// Creates the server with the full identity `identity`.
+    #[must_use]
+    pub fn new(identity: &[u8], name: String) -> Self {
+        // Truncation is safe, because any half of a good hash is a good hash.
+        #[allow(clippy::cast_possible_truncation)]
+        let id = KeyHasher::new([0; 2]).key(identity).hash as u64;
+        let login = id;
+        Self { id, login, name }
+    }
+
+    /// Sets the way to access the server: everything that a connection needs, such as the password
+    /// and the TLS settings.
+    ///
+    /// `login` is in the shared memory. It depends on 16 bits of a hash of `access`, so that a
+    /// password cannot be guessed from it.
+    #[must_use]
+    pub fn with_access(mut self, access: &impl Hash) -> Self {
+        // This hasher has constant keys, so all processes of the host compute the same number.
+        let mut hasher = DefaultHasher::new();
+        access.hash(&mut hasher);
+        self.login ^= hasher.finish() >> 48;
+        self
+    }
+}
+
+/// A request to run a step.
+#[derive(Clone, Debug)]
+pub struct Ask {
+    /// The bucket's name in the store, which [`Transport::name`] returns.
+    pub name: Vec<u8>,
+    /// The step. All its times are whole microseconds.
+    pub step: Step,
+    /// The ticks since a bucket without a record was empty, as the caller proposes; negative if it
+    /// will be empty in the future. With `None`, such a bucket is full.
+    pub first: Option<i64>,
+    /// An upper bound of the ticks since the bucket was empty, from this host's denial cache. It
+    /// restores a record that the store has lost.
+    pub seen: Option<i64>,
+}
+
+/// The reply of a store, on the store's clock.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Reply {
+    /// The outcome of the step.
+    pub outcome: Outcome,
+    /// The kind of the state that the store found.
+    pub found: Found,
+}
+
+/// The kind of the state that a store found.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Found {
+    /// The bucket had a record.
+    Record,
+    /// The bucket had no record, or was reset.
+    Nothing,
+    /// The record was lost, and was restored from [`Ask::seen`].
+    Restored,
+    /// The record was written in the future, so the store's clock was set back since. The store
+    /// moved the state back by the same time.
+    SetBack,
+}
+
+impl Reply {
+    /// Creates the reply for a bucket that has a record.
+    #[must_use]
+    pub const fn new(granted: bool, now: Timestamp, empty_at: Timestamp) -> Self {
+        let verdict = if granted {
+            Verdict::Granted
+        } else {
+            Verdict::Denied(Denial::Insufficient)
+        };
+        let outcome = Outcome {
+            verdict,
+            now,
+            empty_at,
+        };
+        Self {
+            outcome,
+            found: Found::Record,
+        }
+    }
+}
+
+/// The replies to steps in one pipeline, or the refusals of single requests, with the indexes of
+/// the steps. The second part is the failure of the server that gave no replies to the other steps.
+pub type Flown = (Vec<(usize, Result<Reply, Cause>)>, Result<(), Cause>);
+
+/// The client of one kind of store. It does not use the denial cache, breakers or failure policies.
+pub trait Transport {
+    /// Returns bytes that identify the store: endpoints, user, database, prefix.
+    fn identity(&self) -> Vec<u8>;
+
+    /// Returns the name of the bucket `identifier` in the store.
+    fn name(&self, identifier: &[u8]) -> Vec<u8>;
+
+    /// Returns the server that keeps the record `name`, which [`Transport::name`] returns.
+    ///
+    /// # Errors
+    /// If the server is not known yet, returns the servers to ask with [`Transport::locate`]. They
+    /// have one name and one breaker.
+    fn server(&self, name: &[u8]) -> Result<Arc<Server>, Arc<Server>>;
+
+    /// Returns the servers to ask, if another server may keep the record `name` now. `is_open` is
+    /// true if the breaker of the known server is open.
+    fn guides(&self, _name: &[u8], _is_open: bool) -> Option<Arc<Server>> {
+        None
+    }
+
+    /// Asks which servers keep the records, before `deadline`. Returns the server that keeps the
+    /// record `name`, or `None` if no server does.
+    ///
+    /// # Errors
+    /// Fails if none of them gives an answer in time.
+    fn locate(&self, name: &[u8], deadline: Timestamp) -> Result<Option<Arc<Server>>, Cause> {
+        let _ = deadline;
+        Ok(self.server(name).ok())
+    }
+
+    /// Returns a client that sends the next request to the server of a [`Cause::Redirected`].
+    fn toward(&self, _server: &Server, _asks: bool) -> Option<Self>
+    where
+        Self: Sized,
+    {
+        None
+    }
+
+    /// Asks which servers keep the records after a redirection, before `deadline`. A failure has no
+    /// effect.
+    fn refresh(&self, _deadline: Timestamp) {}
+
+    /// Runs one step before `deadline`, an instant of the boot clock.
+    ///
+    /// # Errors
+    /// Fails if the store cannot decide, or does not reply in time.
+    fn take(&self, ask: &Ask, deadline: Timestamp) -> Result<Reply, Cause>;
+
+    /// Changes a bucket before `deadline`. `seen` has the same meaning as in [`Ask`].
+    ///
+    /// # Errors
+    /// Fails if the store cannot make the change, or does not reply in time.
+    fn put(
+        &self,
+        name: &[u8],
+        put: &Put,
+        seen: Option<i64>,
+        deadline: Timestamp,
+    ) -> Result<(), Cause>;
+
+    /// Reports whether one pipeline can run steps on buckets of both stores that are on one server.
+    fn pipelines(&self, _other: &Self) -> bool {
+        false
+    }
+
+    /// Runs each step on its own before `deadline`, in one pipeline. Passes each reply, or the
+    /// refusal of a single request, to `done` with the index of the step. All buckets must be on
+    /// one server. Several steps need transports for which [`Transport::pipelines`] is true.
+    ///
+    /// # Errors
+    /// Fails if the server fails. It is unknown whether steps without a reply were executed.
+    fn take_each(
+        &self,
+        asks: &[&Ask],
+        deadline: Timestamp,
+        done: &mut dyn FnMut(usize, Result<Reply, Cause>),
+    ) -> Result<(), Cause> {
+        for (index, ask) in asks.iter().enumerate() {
+            done(index, self.take(ask, deadline));
+        }
+        Ok(())
+    }
+
+    /// Reports whether one operation can run steps on the buckets of both identifiers, `mine` in
+    /// this store and `its` in the other store.
+    fn joins(&self, _mine: &[u8], _other: &Self, _its: &[u8]) -> bool {
+        false
+    }
+
+    /// Begins to run steps as [`Transport::take_each`] does, and waits for no reply. So one thread
+    /// can use several servers at once. Returns `None` if the transport cannot do this. Runs none
+    /// of the steps that it refuses with [`Cause::Redirected`].
+    fn launch<'a>(
+        &'a self,
+        _asks: &[&'a Ask],
+        _deadline: Timestamp,
+    ) -> Option<Result<Box<dyn Task<Output = Flown> + 'a>, Cause>> {
+        None
+    }
+
+    /// Takes the tokens of all steps or of none, in one operation. Must only be called if
+    /// [`Transport::joins`] is true for all buckets. Unless all steps are granted, each outcome is
+    /// a denial with the state that the store found.
+    ///
+    /// # Errors
+    /// Fails like [`Transport::take`].
+    fn take_all(&self, _asks: &[Ask], _deadline: Timestamp) -> Result<Vec<Reply>, Cause> {
+        Err(Cause::Answer("one bucket at a time"))
+    }
+}

@@ -1,0 +1,237 @@
+//! Tests batches on several buckets of one Redis server. A batch takes from all buckets or from
+//! none, in one round trip.
+
+use crate::caller::{CAPACITY, HASTY, HOUR, PLAIN, PREFIX, host, take};
+use gcra::batch::Batched;
+use gcra::{Denial, Key, Step, Verdict};
+use segment::host::Host;
+use segment::slots::counters::{By, Event};
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use std::thread::scope;
+use stores::remote::memcached::servers::parse_servers;
+use stores::remote::redis::dsn::Dsn;
+use stores::remote::{
+    Answer, Cause, Failure, OnFailure, Remote, Settings, Transport, memcached, redis,
+};
+use testkit::{Memcached, Proxy, Redis, Upstream};
+
+type OnRedis = Remote<'static, redis::Redis>;
+
+fn remote(host: &'static Host, port: u16, prefix: &str, settings: Settings) -> OnRedis {
+    let dsn = Dsn::parse(&format!("redis://127.0.0.1:{port}")).unwrap();
+    Remote::new(redis::Redis::new(dsn, prefix.as_bytes()), settings, host)
+}
+
+/// Takes `steps` from the buckets of these names.
+fn take_all<T: Transport>(
+    remote: &Remote<T>,
+    buckets: &[(&str, Step)],
+) -> Result<Option<Answer<Batched>>, Failure> {
+    let hasher = remote.hasher();
+    let keys: Vec<_> = buckets
+        .iter()
+        .map(|(name, _)| hasher.key(name.as_bytes()))
+        .collect();
+    let steps: Vec<_> = buckets.iter().map(|&(_, step)| step).collect();
+    let stores: Vec<(&Remote<T>, Key<'_>)> = keys.iter().map(|&key| (remote, key)).collect();
+    remote.take_all(&stores, &steps)
+}
+
+/// Runs a batch on one store. Panics if the store fails.
+fn batched(remote: &OnRedis, buckets: &[(&str, Step)]) -> Batched {
+    let answer = take_all(remote, buckets).unwrap().unwrap();
+    assert!(answer.warning.is_none());
+    answer.value
+}
+
+fn left(remote: &OnRedis, name: &str) -> u64 {
+    let key = remote.hasher().key(name.as_bytes());
+    let outcome = remote.take(key, &take(0).dry(), None).unwrap().value;
+    take(0).available(outcome.empty_at, outcome.now) / HOUR
+}
+
+#[test]
+fn all_or_none_in_one_round_trip() {
+    let server = Redis::start(&[]);
+    let proxy = Proxy::tcp(Upstream::Tcp(server.port()));
+    let remote = remote(host(), proxy.port(), PREFIX, PLAIN);
+    let first = batched(&remote, &[("a", take(1)), ("b", take(2))]).unwrap();
+    assert_eq!(first.len(), 2);
+    assert!(first.iter().all(|taken| taken.outcome.granted()));
+    let before = proxy.round_trips();
+    let refusal = batched(&remote, &[("a", take(4)), ("b", take(4)), ("c", take(1))]);
+    let refusal = refusal.unwrap_err();
+    assert_eq!(refusal.index, 1);
+    assert_eq!(
+        refusal.outcome.verdict,
+        Verdict::Denied(Denial::Insufficient)
+    );
+    assert!(batched(&remote, &[("a", take(4)), ("b", take(3)), ("c", take(1))]).is_ok());
+    assert_eq!(proxy.round_trips() - before, 2);
+    assert_eq!(["a", "b", "c"].map(|name| left(&remote, name)), [0, 0, 4]);
+}
+
+#[test]
+fn a_bucket_named_twice_pays_twice() {
+    let server = Redis::start(&[]);
+    let remote = remote(host(), server.port(), PREFIX, PLAIN);
+    assert!(batched(&remote, &[("a", take(2)), ("b", take(1)), ("a", take(2))]).is_ok());
+    assert_eq!(left(&remote, "a"), 1);
+    let refusal = batched(&remote, &[("a", take(1)), ("b", take(1)), ("a", take(1))]);
+    assert_eq!(refusal.unwrap_err().index, 2);
+    let refusal = batched(&remote, &[("c", take(CAPACITY)), ("c", take(1))]).unwrap_err();
+    assert_eq!(
+        refusal.outcome.verdict,
+        Verdict::Denied(Denial::ExceedsCapacity)
+    );
+    assert_eq!(left(&remote, "c"), CAPACITY);
+}
+
+#[test]
+fn a_foreign_key_stops_them_all() {
+    let server = Redis::start(&[]);
+    let remote = remote(host(), server.port(), PREFIX, PLAIN);
+    server.cli(&["SET", "t:strange", "hello"]);
+    server.cli(&["RPUSH", "t:list", "1"]);
+    for strange in ["strange", "list"] {
+        let failure = take_all(&remote, &[("a", take(1)), (strange, take(1))]).unwrap_err();
+        assert!(matches!(failure.cause, Cause::Record), "{failure}");
+    }
+    assert_eq!(left(&remote, "a"), CAPACITY);
+    assert_eq!(server.cli(&["GET", "t:strange"]), "hello");
+}
+
+#[test]
+fn a_hint_refuses_without_asking() {
+    let server = Redis::start(&[]);
+    let settings = Settings {
+        hint_max_age: Some(HOUR),
+        ..PLAIN
+    };
+    let host = host();
+    let remote = remote(host, server.port(), PREFIX, settings);
+    let key = remote.hasher().key(b"b");
+    assert!(batched(&remote, &[("b", take(CAPACITY))]).is_ok());
+    let denied = remote.take(key, &take(1), None).unwrap().value;
+    assert!(!denied.granted());
+    let refusal = batched(&remote, &[("a", take(1)), ("b", take(1))]).unwrap_err();
+    assert_eq!(
+        (refusal.index, host.slots().totals().get(Event::Hinted)),
+        (1, 1)
+    );
+    assert_eq!(left(&remote, "a"), CAPACITY);
+}
+
+#[test]
+fn a_refused_batch_leaves_its_hints_true() {
+    let server = Redis::start(&[]);
+    let settings = Settings {
+        hint_max_age: Some(HOUR),
+        ..PLAIN
+    };
+    let remote = remote(host(), server.port(), PREFIX, settings);
+    let hasher = remote.hasher();
+    let ask = |name: &[u8], n| remote.take(hasher.key(name), &take(n), None).unwrap().value;
+    assert!(ask(b"a", 3).granted() && ask(b"b", CAPACITY).granted());
+    assert!(!ask(b"a", 3).granted(), "leaves a hint of two tokens");
+    assert!(batched(&remote, &[("a", take(1)), ("b", take(1))]).is_err());
+    assert!(ask(b"a", 2).granted());
+}
+
+#[test]
+fn the_local_buckets_stand_in_for_all() {
+    let mut server = Redis::start(&[]);
+    server.kill();
+    let settings = Settings {
+        on_failure: OnFailure::Local,
+        ..HASTY
+    };
+    let remote = remote(host(), server.port(), PREFIX, settings);
+    let buckets = [("a", take(2)), ("b", take(1)), ("a", take(1))];
+    let answer = take_all(&remote, &buckets).unwrap().unwrap();
+    assert!(answer.value.is_ok() && answer.warning.is_some());
+    let answer = take_all(&remote, &buckets).unwrap().unwrap();
+    assert_eq!(answer.value.unwrap_err().index, 2);
+    assert!(answer.warning.is_none());
+}
+
+#[test]
+fn only_buckets_of_one_redis_are_taken_at_once() {
+    let server = Redis::start(&[]);
+    let port = server.port();
+    let host = host();
+    let remotes = ["x:", "y:"].map(|prefix| remote(host, port, prefix, PLAIN));
+    let key = |remote: &OnRedis| remote.hasher().key(b"a");
+    let buckets = [
+        (&remotes[0], key(&remotes[0])),
+        (&remotes[1], key(&remotes[1])),
+    ];
+    let answer = remotes[0].take_all(&buckets, &[take(2), take(3)]);
+    assert!(answer.unwrap().unwrap().value.is_ok());
+    assert_eq!(left(&remotes[0], "a"), 3);
+    assert_eq!(left(&remotes[1], "a"), 2);
+    let elsewhere = remote(host, Redis::start(&[]).port(), "x:", PLAIN);
+    let buckets = [buckets[0], (&elsewhere, key(&elsewhere))];
+    let answer = remotes[0].take_all(&buckets, &[take(1), take(1)]);
+    assert!(answer.unwrap().is_none());
+    let server = Memcached::start_tcp(&[]);
+    let list = parse_servers([format!("127.0.0.1:{}", server.port())]).unwrap();
+    let remote = Remote::new(memcached::Memcached::new(&list, b"x:"), PLAIN, host);
+    let answer = take_all(&remote, &[("a", take(1)), ("b", take(1))]);
+    assert!(answer.unwrap().is_none());
+}
+
+#[test]
+fn batches_that_race_take_what_is_there() {
+    let server = Redis::start(&[]);
+    let host = host();
+    let step = Step::new(HOUR, 300 * HOUR);
+    let granted = AtomicU64::new(0);
+    scope(|scope| {
+        for worker in 0..4 {
+            let granted = &granted;
+            let remote = remote(host, server.port(), PREFIX, PLAIN);
+            scope.spawn(move || {
+                let names = [["a", "b"], ["b", "a"]][worker % 2];
+                for _ in 0..500 {
+                    let buckets = [(names[0], step), (names[1], step)];
+                    granted.fetch_add(batched(&remote, &buckets).is_ok().into(), Relaxed);
+                }
+            });
+        }
+    });
+    assert_eq!(granted.into_inner(), 300);
+    let remote = remote(host, server.port(), PREFIX, PLAIN);
+    for name in ["a", "b"] {
+        let key = remote.hasher().key(name.as_bytes());
+        assert!(!remote.take(key, &step, None).unwrap().value.granted());
+    }
+}
+
+#[test]
+fn a_batch_counts_each_bucket_that_granted_or_the_one_that_refused() {
+    let mut server = Redis::start(&[]);
+    let host = host();
+    let on = |on_failure| {
+        let settings = Settings {
+            on_failure,
+            ..PLAIN
+        };
+        remote(host, server.port(), PREFIX, settings)
+    };
+    let (local, allow) = (on(OnFailure::Local), on(OnFailure::Allow));
+    let decisions = || {
+        let totals = host.slots().totals();
+        [By::Store, By::SharedMemory, By::Policy].map(|by| totals.all_decisions(by))
+    };
+    let buckets = [("a", take(2)), ("b", take(1)), ("a", take(2))];
+    assert!(batched(&local, &buckets).is_ok());
+    assert_eq!(decisions(), [[2, 0], [0, 0], [0, 0]], "each bucket once");
+    assert!(batched(&local, &buckets).is_err());
+    assert_eq!(decisions(), [[2, 1], [0, 0], [0, 0]]);
+    server.kill();
+    assert!(take_all(&local, &buckets[..2]).is_ok());
+    assert_eq!(decisions(), [[2, 1], [2, 0], [0, 0]]);
+    assert!(take_all(&allow, &buckets[..2]).is_ok());
+    assert_eq!(decisions(), [[2, 1], [2, 0], [2, 0]]);
+}

@@ -1,0 +1,401 @@
+//! Tests fleets of which a part fails or is far away: sentinels and servers of a cluster that give
+//! wrong answers, late answers or none. The others decide.
+
+use crate::caller::{CAPACITY, Caller, HOUR, MILLISECOND, PLAIN, host, take};
+use gcra::TICKS_PER_SECOND;
+use segment::slots::counters::Event;
+use std::fs::remove_file;
+use std::sync::Barrier;
+use std::thread::{scope, sleep};
+use std::time::Duration;
+use stores::remote::memcached::servers::parse_servers;
+use stores::remote::redis::dsn::Dsn;
+use stores::remote::{Answer, Cause, OnFailure, Remote, Settings, Transport, memcached, redis};
+use testkit::{
+    Cluster, Memcached, Mode, PRIMARY, Proxy, Redis, Sentinel, Upstream, eventually, major_version,
+};
+
+/// Returns the DSN of the primary that the sentinels at these ports know.
+fn at(ports: &[u16]) -> String {
+    let hosts: Vec<_> = ports
+        .iter()
+        .map(|port| format!("127.0.0.1:{port}"))
+        .collect();
+    format!("redis+sentinel://{}/{PRIMARY}", hosts.join(","))
+}
+
+/// Returns `count` identifiers whose keys a server of the cluster keeps, each in another slot.
+fn identifiers(cluster: &Cluster, index: usize, count: usize) -> Vec<String> {
+    let names = (0..).map(|number| format!("id{number}"));
+    let mine = names.filter(|name| cluster.owner(&format!("t:{name}")) == index);
+    mine.take(count).collect()
+}
+
+#[test]
+fn a_sentinel_that_says_that_the_primary_is_down_is_not_believed() {
+    let (mut old, new) = (Redis::start(&[]), Redis::start(&[]));
+    let stale = Sentinel::start(&old, &[]);
+    let good = Sentinel::start(&new, &[]);
+    old.kill();
+    let state = || stale.cli(&["SENTINEL", "MASTER", PRIMARY]);
+    assert!(eventually(|| state().contains("s_down")));
+    let caller = Caller::redis(&at(&[stale.port(), good.port()]), PLAIN);
+    for _ in 0..3 {
+        assert!(caller.grants("id", &take(1)));
+    }
+    assert_eq!(new.cli(&["EXISTS", "t:id"]), "1");
+    // Without another answer, it is believed.
+    let alone = Caller::redis(&at(&[stale.port()]), PLAIN);
+    assert!(matches!(alone.fails("id", &take(1)), Cause::Connect(_)));
+}
+
+#[test]
+fn a_sentinel_that_names_a_replica_is_not_believed_again() {
+    let (old, new) = (
+        Redis::start(&[]),
+        Redis::start(&["--repl-diskless-sync-delay", "0"]),
+    );
+    let stale = Sentinel::start(&old, &[]);
+    let good = Sentinel::start(&new, &["sentinel config-epoch mymaster 5"]);
+    old.follow(&new);
+    let caller = Caller::redis(&at(&[stale.port(), good.port()]), PLAIN);
+    // The first calls meet the replica. Then the other sentinel is asked, too.
+    let grants = || {
+        caller
+            .ask(b"id", &take(1))
+            .is_ok_and(|it| it.value.granted())
+    };
+    assert!(eventually(grants));
+    let granted = (0..CAPACITY).filter(|_| grants()).count();
+    assert_eq!(granted as u64, CAPACITY - 1);
+}
+
+#[test]
+fn an_older_configuration_does_not_replace_a_newer_one() {
+    let (old, new) = (Redis::start(&[]), Redis::start(&[]));
+    let stale = Sentinel::start(&old, &["sentinel config-epoch mymaster 4"]);
+    let good = [(); 2].map(|()| Sentinel::start(&new, &["sentinel config-epoch mymaster 5"]));
+    let hanging = Proxy::tcp(Upstream::Tcp(good[0].port()));
+    let dsn = at(&[hanging.port(), stale.port(), good[1].port()]);
+    let caller = Caller::redis(&dsn, PLAIN);
+    assert!(caller.grants("id", &take(1)));
+    hanging.set(Mode::SwallowRequests);
+    new.cli(&["CLIENT", "KILL", "TYPE", "normal"]);
+    // The process asks the sentinels before it connects, unless their answer is fresh.
+    sleep(Duration::from_millis(200));
+    assert!(caller.grants("id", &take(1)));
+    assert_eq!(caller.left("id"), CAPACITY - 2);
+    assert_eq!(old.cli(&["EXISTS", "t:id"]), "0");
+}
+
+#[test]
+fn sentinels_that_are_far_away_are_believed() {
+    let primary = Redis::start(&[]);
+    let sentinel = Sentinel::start(&primary, &[]);
+    let proxies = [(); 3].map(|()| Proxy::tcp(Upstream::Tcp(sentinel.port())));
+    let dsn = at(&proxies.each_ref().map(Proxy::port));
+    let all = |mode| proxies.iter().for_each(|proxy| proxy.set(mode));
+    all(Mode::Delay(Duration::from_millis(150)));
+    assert!(Caller::redis(&dsn, PLAIN).grants("id", &take(1)));
+    // Each sentinel needs more than a quarter of the timeout, and one of them hangs.
+    all(Mode::Delay(Duration::from_secs(3)));
+    proxies[0].set(Mode::SwallowRequests);
+    let settings = Settings {
+        timeout: 10 * TICKS_PER_SECOND,
+        ..PLAIN
+    };
+    let far = Caller::redis(&format!("{dsn}/0"), settings);
+    assert!(far.grants("id", &take(1)));
+    let another = scope(|threads| threads.spawn(|| far.grants("id", &take(1))).join().unwrap());
+    assert!(another, "another thread has no connection");
+}
+
+#[test]
+fn seeds_that_are_far_away_are_believed() {
+    let cluster = Cluster::start(false);
+    let seeds: Vec<_> = cluster
+        .nodes
+        .iter()
+        .map(|node| Proxy::tcp(Upstream::Tcp(node.port())))
+        .collect();
+    let hosts: Vec<_> = seeds
+        .iter()
+        .map(|seed| format!("127.0.0.1:{}", seed.port()))
+        .collect();
+    for seed in &seeds {
+        seed.set(Mode::Delay(Duration::from_secs(3)));
+    }
+    seeds[0].set(Mode::SwallowRequests);
+    let settings = Settings {
+        timeout: 10 * TICKS_PER_SECOND,
+        ..PLAIN
+    };
+    let caller = Caller::redis(&format!("redis+cluster://{}", hosts.join(",")), settings);
+    assert!(caller.grants("id", &take(1)));
+}
+
+#[test]
+fn the_first_cause_is_reported() {
+    let redis = Redis::start(&[]);
+    let dsn = format!("redis+cluster://127.0.0.1:{},127.0.0.1:1", redis.port());
+    let cause = Caller::redis(&dsn, PLAIN).fails("id", &take(1));
+    assert!(matches!(&cause, Cause::Refused(_)), "{cause}");
+}
+
+#[test]
+fn a_server_without_an_address_takes_no_other_with_it() {
+    let mut cluster = Cluster::start(false);
+    let names = [0, 1, 2].map(|index| identifiers(&cluster, index, 1).remove(0));
+    // The server starts with a new identity. Then the others forget the address of the old one.
+    cluster.nodes[0].kill();
+    remove_file(cluster.nodes[0].socket().with_file_name("nodes.conf")).unwrap();
+    cluster.nodes[0].restart();
+    let forgot = || {
+        let forgot = |node: &Redis| node.cli(&["CLUSTER", "NODES"]).contains("noaddr");
+        cluster.nodes[1..].iter().all(forgot)
+    };
+    assert!(eventually(forgot) || eventually(forgot));
+    let slots = cluster.nodes[2].cli(&["CLUSTER", "SLOTS"]);
+    assert!(
+        slots.lines().any(|line| line == "0"),
+        "the control: {slots}"
+    );
+    let port = cluster.proxies[2].port();
+    let caller = Caller::redis(&format!("redis+cluster://127.0.0.1:{port}"), PLAIN);
+    for name in &names[1..] {
+        assert!(caller.grants(name, &take(1)));
+    }
+    for _ in 0..5 {
+        let cause = caller.fails(&names[0], &take(1));
+        assert!(matches!(cause, Cause::Unserved), "{cause}");
+    }
+    assert_eq!(caller.count(Event::Failed), 0);
+    assert!(caller.grants(&names[1], &take(1)));
+}
+
+#[test]
+fn redirected_calls_ask_the_breaker_of_the_other_server() {
+    let cluster = Cluster::start(false);
+    let settings = Settings {
+        timeout: 100 * MILLISECOND,
+        ..PLAIN
+    };
+    let port = cluster.proxies[0].port();
+    let caller = Caller::redis(&format!("redis+cluster://127.0.0.1:{port}"), settings);
+    let names = identifiers(&cluster, 0, 60);
+    let fine = identifiers(&cluster, 2, 1).remove(0);
+    // A server of one key needs no redirection. Other workers may fail at it.
+    let decided = || caller.ask(fine.as_bytes(), &take(0)).is_ok();
+    assert!(eventually(decided));
+    cluster.proxies[1].set(Mode::SwallowRequests);
+    for name in &names {
+        let key = format!("t:{name}");
+        cluster.migrate(&key, 0, 1);
+        cluster.finish_migration(&key, 0, 1);
+    }
+    // The map is asked for at most once a second.
+    sleep(Duration::from_millis(1100));
+    let (first, others) = names.split_at(30);
+    let causes: Vec<_> = first
+        .iter()
+        .map(|name| caller.fails(name, &take(1)))
+        .collect();
+    let waiting = causes
+        .iter()
+        .filter(|cause| matches!(cause, Cause::Waiting));
+    assert!(waiting.count() > 10, "{causes:?}");
+    // The failures made the process ask for the map, so the old server is not asked again.
+    let before = cluster.proxies[0].round_trips();
+    for name in others {
+        assert!(caller.ask(name.as_bytes(), &take(1)).is_err());
+    }
+    assert_eq!(cluster.proxies[0].round_trips(), before);
+    assert!(caller.ask(fine.as_bytes(), &take(0)).is_ok());
+    cluster.proxies[1].set(Mode::Pass);
+    let recovers = |name: &String| eventually(|| caller.ask(name.as_bytes(), &take(0)).is_ok());
+    assert!(names.iter().all(recovers));
+}
+
+#[test]
+fn a_migration_to_a_server_that_hangs_asks_its_breaker() {
+    let cluster = Cluster::start(false);
+    let settings = Settings {
+        timeout: 100 * MILLISECOND,
+        ..PLAIN
+    };
+    let port = cluster.proxies[0].port();
+    let caller = Caller::redis(&format!("redis+cluster://127.0.0.1:{port}"), settings);
+    let names = identifiers(&cluster, 0, 1);
+    assert!(eventually(|| caller
+        .ask(names[0].as_bytes(), &take(0))
+        .is_ok()));
+    cluster.migrate(&format!("t:{}", names[0]), 0, 1);
+    cluster.proxies[1].set(Mode::SwallowRequests);
+    let causes: Vec<_> = (0..30).map(|_| caller.fails(&names[0], &take(1))).collect();
+    let waiting = causes
+        .iter()
+        .filter(|cause| matches!(cause, Cause::Waiting));
+    assert!(waiting.count() > 10, "{causes:?}");
+}
+
+#[test]
+fn a_closed_tls_connection_is_said_to_be_closed() {
+    if major_version() < 7 {
+        eprintln!("skipped: Redis 6.0 cannot pause only writes");
+        return;
+    }
+    let redis = Redis::start_tls();
+    let at = format!("rediss://127.0.0.1:{}", redis.tls_port());
+    let dsn = format!("{at}?cafile={}", redis.ca_file().display());
+    let caller = Caller::redis(&dsn, PLAIN);
+    let barrier = Barrier::new(2);
+    let cause = scope(|threads| {
+        let call = threads.spawn(|| {
+            assert!(caller.grants("id", &take(1)));
+            barrier.wait();
+            barrier.wait();
+            caller.fails("id", &take(1))
+        });
+        barrier.wait();
+        redis.cli(&["CLIENT", "PAUSE", "60000", "WRITE"]);
+        barrier.wait();
+        // The server has received the request, and closes the connection with a message of TLS.
+        let waits = || {
+            redis
+                .cli(&["INFO", "clients"])
+                .contains("blocked_clients:1")
+        };
+        assert!(eventually(waits));
+        redis.cli(&["CLIENT", "KILL", "TYPE", "normal"]);
+        call.join().unwrap()
+    });
+    assert!(matches!(cause, Cause::Broken(_)), "{cause}");
+    assert!(
+        cause.to_string().ends_with("it was closed by the server"),
+        "{cause}"
+    );
+}
+
+#[test]
+fn a_tls_connection_that_ends_without_a_message_is_said_to_be_closed() {
+    let redis = Redis::start_tls();
+    let proxy = Proxy::tcp(Upstream::Tcp(redis.tls_port()));
+    let at = format!("rediss://127.0.0.1:{}", proxy.port());
+    let dsn = format!("{at}?cafile={}", redis.ca_file().display());
+    let caller = Caller::redis(&dsn, PLAIN);
+    assert!(caller.grants("id", &take(1)));
+    proxy.set(Mode::HalfReply);
+    let cause = caller.fails("id", &take(1));
+    assert!(
+        cause.to_string().ends_with("it was closed by the server"),
+        "{cause}"
+    );
+}
+
+/// The servers of a call on several buckets.
+const SERVERS: usize = 10;
+
+/// Calls a bucket of each store at once, while the servers behind `proxies` hang. The timeout is
+/// long, so a call that waited for one server before it asks the next would not ask them all.
+fn all_are_asked_at_once<T: Transport + Sync>(
+    store: impl Fn(u16) -> Remote<'static, T>,
+    port: u16,
+) {
+    let proxies: Vec<_> = (0..SERVERS)
+        .map(|_| Proxy::tcp(Upstream::Tcp(port)))
+        .collect();
+    let all = |mode| proxies.iter().for_each(|proxy| proxy.set(mode));
+    let ports = proxies.iter().map(Proxy::port).chain([port]);
+    let stores: Vec<_> = ports.map(store).collect();
+    let steps = vec![take(1); stores.len()];
+    let call = || {
+        let keys = stores
+            .iter()
+            .map(|store| (store, store.hasher().key(b"id")));
+        let (keys, mut decided): (Vec<_>, _) = (keys.collect(), vec![None; stores.len()]);
+        let done = |index: usize, answer: Answer<_>| decided[index] = Some(answer.stood_in);
+        Remote::take_each(&keys, &steps, done).unwrap();
+        decided
+    };
+    assert_eq!(call(), vec![Some(false); stores.len()]);
+    let before: Vec<_> = proxies.iter().map(Proxy::requests).collect();
+    all(Mode::SwallowRequests);
+    let are_asked = || {
+        let mut counts = proxies.iter().zip(&before);
+        counts.all(|(proxy, before)| proxy.requests() > *before)
+    };
+    let decided = scope(|threads| {
+        let call = threads.spawn(call);
+        assert!(eventually(are_asked));
+        proxies.iter().for_each(Proxy::cut);
+        call.join().unwrap()
+    });
+    let mut expected = vec![Some(true); SERVERS];
+    expected.push(Some(false));
+    assert_eq!(decided, expected, "the server that works has decided");
+}
+
+#[test]
+fn servers_that_hang_are_waited_for_together() {
+    let settings = Settings {
+        timeout: 60 * TICKS_PER_SECOND,
+        on_failure: OnFailure::Local,
+        ..PLAIN
+    };
+    let host = host();
+    let redis = Redis::start(&[]);
+    let store = |port: u16| {
+        let dsn = Dsn::parse(&format!("redis://127.0.0.1:{port}")).unwrap();
+        Remote::new(redis::Redis::new(dsn, b"t:"), settings, host)
+    };
+    all_are_asked_at_once(store, redis.port());
+    let memcached = Memcached::start_tcp(&[]);
+    let store = |port: u16| {
+        let servers = parse_servers([format!("127.0.0.1:{port}")]).unwrap();
+        Remote::new(memcached::Memcached::new(&servers, b"t:"), settings, host)
+    };
+    all_are_asked_at_once(store, memcached.port());
+    let failed: Vec<_> = host
+        .breakers()
+        .states()
+        .iter()
+        .map(|state| state.failures)
+        .collect();
+    assert_eq!(
+        failed.iter().filter(|&&failures| failures == 1).count(),
+        2 * SERVERS
+    );
+}
+
+/// A server of a cluster gets one pipeline. The steps that it refuses follow the redirection.
+#[test]
+fn steps_of_a_moved_slot_are_decided_by_the_other_server() {
+    let cluster = Cluster::start(false);
+    let port = cluster.proxies[0].port();
+    let dsn = Dsn::parse(&format!("redis+cluster://127.0.0.1:{port}")).unwrap();
+    let store = Remote::new(redis::Redis::new(dsn, b"t:"), PLAIN, host());
+    let names: Vec<_> = (0..3)
+        .flat_map(|index| identifiers(&cluster, index, 10))
+        .collect();
+    let call = || {
+        let keys: Vec<_> = names
+            .iter()
+            .map(|name| (&store, store.hasher().key(name.as_bytes())))
+            .collect();
+        let mut left = vec![0; names.len()];
+        Remote::take_each(&keys, &vec![take(1); names.len()], |index, answer| {
+            assert!(answer.value.granted());
+            left[index] = take(0).available(answer.value.empty_at, answer.value.now) / HOUR;
+        })
+        .unwrap();
+        left
+    };
+    assert_eq!(call(), vec![CAPACITY - 1; names.len()]);
+    let trips = cluster.round_trips();
+    assert_eq!(call(), vec![CAPACITY - 2; names.len()]);
+    assert_eq!(cluster.round_trips() - trips, 3, "one for each server");
+    cluster.migrate(&format!("t:{}", names[0]), 0, 1);
+    cluster.migrate(&format!("t:{}", names[1]), 0, 2);
+    cluster.finish_migration(&format!("t:{}", names[1]), 0, 2);
+    assert_eq!(call(), vec![CAPACITY - 3; names.len()]);
+}

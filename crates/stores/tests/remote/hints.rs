@@ -1,0 +1,246 @@
+//! Tests cached denials on two hosts of one store.
+
+use crate::caller::{
+    CAPACITY, Caller, HANG, HOUR, MILLISECOND, PLAIN, RESET, Server, refund, take,
+};
+use gcra::{Put, Step, TICKS_PER_SECOND, Ticks, boot_clock};
+use segment::slots::counters::Event;
+use std::num::NonZero;
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use std::thread::sleep;
+use std::time::{Duration, Instant};
+use stores::remote::Settings;
+use testkit::{Mode, eventually};
+
+/// Settings with hints that are fresh for longer than any test takes.
+const HINTED: Settings = Settings {
+    hint_max_age: Some(HOUR),
+    ..PLAIN
+};
+
+fn hosts(server: &Server) -> [Caller; 2] {
+    [(); 2].map(|()| server.caller(HINTED))
+}
+
+#[test]
+fn another_hosts_reset_is_seen_within_the_age_of_a_hint() {
+    const AGE: Ticks = 500 * MILLISECOND;
+    // The age of a hint is rounded up by a few microseconds.
+    const ROUNDING: Ticks = MILLISECOND;
+    let settings = Settings {
+        hint_max_age: Some(AGE),
+        ..PLAIN
+    };
+    Server::each(|server| {
+        for put in [RESET, refund(CAPACITY)] {
+            let [host, other] = [(); 2].map(|()| server.caller(settings));
+            host.put("id", &RESET);
+            assert!(host.grants("id", &take(CAPACITY)));
+            let asked = boot_clock();
+            assert!(!host.grants("id", &take(1)));
+            let denied = boot_clock();
+            other.put("id", &put);
+            loop {
+                let (start, hinted) = (boot_clock(), host.count(Event::Hinted));
+                let granted = host.grants("id", &take(1));
+                let is_hinted = host.count(Event::Hinted) > hinted;
+                assert_ne!(granted, is_hinted, "only a hint denies it");
+                if boot_clock() + ROUNDING < asked + AGE {
+                    assert!(is_hinted, "the control: a fresh hint is used");
+                }
+                if granted {
+                    break;
+                }
+                assert!(start < denied + AGE + ROUNDING, "too old a hint");
+                sleep(Duration::from_millis(5));
+            }
+        }
+    });
+}
+
+/// A worker may be killed after the store has executed its refund, and before the reply arrives.
+#[test]
+fn a_refund_whose_reply_is_missing_removes_the_cached_denial() {
+    let server = Server::Redis(testkit::Redis::start(&[]));
+    let proxy = server.proxy();
+    let caller = server.caller_at(proxy.port(), HINTED);
+    // Loads the script, so that a single request executes the next refund.
+    caller.put("id", &refund(1));
+    assert!(caller.grants("id", &take(CAPACITY)));
+    assert!(!caller.grants("id", &take(1)));
+    assert!(!caller.grants("id", &take(1)));
+    assert_eq!(caller.count(Event::Hinted), 1);
+    let (before, replied) = (server.record("id"), proxy.reply_bytes());
+    std::thread::scope(|scope| {
+        proxy.set(Mode::SwallowReplies);
+        let refund = scope.spawn(|| caller.change("id", &refund(1)));
+        assert!(eventually(|| proxy.reply_bytes() > replied));
+        assert_ne!(server.record("id"), before, "the server has acted");
+        proxy.set(Mode::Pass);
+        assert!(caller.grants("id", &take(1)));
+        assert!(!refund.is_finished(), "the control: no reply has arrived");
+        proxy.cut();
+        refund.join().unwrap().unwrap_err();
+    });
+}
+
+#[test]
+fn another_hosts_grant_is_no_reason_to_ask() {
+    Server::each(|server| {
+        let [host, other] = hosts(&server);
+        assert!(other.grants("id", &take(3)));
+        assert!(!host.grants("id", &take(3)));
+        assert!(other.grants("id", &take(2)));
+        assert!(!host.grants("id", &take(3)));
+        assert_eq!(host.count(Event::Hinted), 1);
+        // The cached bound does not deny this call. So the call contacts the server, which denies
+        // the call.
+        assert!(!host.grants("id", &take(1)));
+        assert_eq!(host.count(Event::Hinted), 1);
+    });
+}
+
+/// A generator that yields the same numbers in every run.
+struct Chance(u64);
+
+impl Chance {
+    fn below(&mut self, most: u64) -> u64 {
+        self.0 = self
+            .0
+            .wrapping_mul(6_364_136_223_846_793_005)
+            .wrapping_add(1);
+        (self.0 >> 33) % most
+    }
+}
+
+#[test]
+fn a_hint_never_denies_what_the_store_would_grant() {
+    // A token is refilled in two milliseconds. So buckets become full and empty within a second,
+    // with hints in between.
+    const UNIT: Ticks = 2 * MILLISECOND;
+    Server::each(|server| {
+        let hosts = hosts(&server);
+        let hinted = || hosts.iter().map(|host| host.count(Event::Hinted)).sum();
+        let start = Instant::now();
+        for seed in 1.. {
+            // On a slow machine, the buckets are full more often.
+            let hinted: u64 = hinted();
+            if seed > 3 && hinted > 50 {
+                println!("{hinted} hinted");
+                break;
+            }
+            assert!(start.elapsed() < HANG, "{hinted}: nothing was tested");
+            let id = format!("id{seed}");
+            let mut chance = Chance(seed);
+            // All calls on a bucket have the same span, because a hint may outlive the record. The
+            // store forgets a bucket that is full for every quota that took tokens. For a larger
+            // quota that never took tokens, a hint would still hold the true state.
+            let burst = (1 + chance.below(20)) * UNIT;
+            for call in 0..1500 {
+                let host = &hosts[usize::from(chance.below(2) == 0)];
+                let step = Step::new(chance.below(burst / 1000) * 1000, burst);
+                if chance.below(50) == 0 {
+                    let cost = chance.below(3) * UNIT;
+                    // Both hosts make the refund. Otherwise the other host would rightly deny for a
+                    // while because of its hint.
+                    for host in &hosts {
+                        host.put(&id, &Put::refund(cost, burst));
+                    }
+                }
+                // A dry step never uses the denial cache.
+                let look = host.take(&id, &step.dry());
+                let denied = !host.grants(&id, &step);
+                assert!(!(look.granted() && denied), "call {call}: {step:?}");
+                if denied && chance.below(20) == 0 {
+                    let outcome = host.take(&id, &step);
+                    if !outcome.granted() {
+                        let wait = step.retry_after(outcome.empty_at, outcome.now);
+                        sleep(Duration::from_nanos(wait));
+                        assert!(
+                            host.grants(&id, &step),
+                            "call {call}: after the time it told"
+                        );
+                    }
+                }
+            }
+        }
+    });
+}
+
+#[test]
+fn limiters_that_charge_denials_or_drain_in_ticks_are_asked() {
+    Server::each(|server| {
+        let [host, _] = hosts(&server);
+        assert!(host.grants("id", &take(CAPACITY)));
+        assert!(!host.grants("id", &take(1)));
+        let one = take(1);
+        let steps = [
+            Step {
+                max_debt: 1000,
+                ..one
+            },
+            Step {
+                tick: NonZero::new(1000).unwrap(),
+                ..one
+            },
+            one.dry(),
+        ];
+        for step in steps {
+            assert!(!host.grants("id", &step));
+        }
+        assert_eq!(host.count(Event::Hinted), 0);
+        assert!(!host.grants("id", &one));
+        assert_eq!(host.count(Event::Hinted), 1);
+    });
+}
+
+/// The result of [`saturated`].
+struct Saturated {
+    /// The grants of all hosts.
+    granted: u64,
+    /// The round trips of all hosts.
+    asked: u64,
+    /// The most tokens that the bucket can have had meanwhile.
+    tokens: u64,
+}
+
+/// Eight hosts of four workers each call for the tokens of one bucket, until `most` are granted.
+fn saturated(server: &Server, rate: u64, most: u64) -> Saturated {
+    let hosts: Vec<_> = (0..8).map(|_| server.caller(HINTED)).collect();
+    let unit = TICKS_PER_SECOND / rate;
+    let step = Step::new(unit, unit);
+    let (start, granted) = (Instant::now(), AtomicU64::new(0));
+    std::thread::scope(|scope| {
+        for host in hosts.iter().flat_map(|host| [host; 4]) {
+            let granted = &granted;
+            scope.spawn(move || {
+                while granted.load(Relaxed) < most {
+                    granted.fetch_add(host.grants("id", &step).into(), Relaxed);
+                    assert!(start.elapsed() < HANG, "too few grants");
+                    sleep(Duration::from_micros(500));
+                }
+            });
+        }
+    });
+    let ticks = Ticks::try_from(start.elapsed().as_nanos()).unwrap();
+    Saturated {
+        granted: granted.into_inner(),
+        asked: hosts.iter().map(|host| host.count(Event::Asked)).sum(),
+        tokens: 1 + ticks / unit,
+    }
+}
+
+#[test]
+fn a_token_wakes_one_worker_of_each_host() {
+    Server::each(|server| {
+        let Saturated {
+            granted,
+            asked,
+            tokens,
+        } = saturated(&server, 20, 30);
+        println!("{asked} round trips for {granted} grants of {tokens} tokens");
+        assert!(granted <= tokens, "{granted} of {tokens}");
+        // If every worker asked, there would be about 40 round trips for each token.
+        assert!(asked <= tokens * 8 * 2, "{asked} for {tokens}");
+    });
+}

@@ -1,0 +1,476 @@
+//! Tests the contract of all stores. The same tests run on every store.
+//!
+//! One line in [`homes::all`] adds a store. The tests use only the `Store` trait and expect no
+//! exact instants. A token takes an hour to refill, so no token is added while a test runs. Only
+//! the tests of give-backs wait for some milliseconds of refill. Costs and spans are whole
+//! microseconds, because remote stores count in microseconds.
+#![allow(clippy::unwrap_used, clippy::expect_used)]
+
+#[path = "stores/batches.rs"]
+mod batches;
+#[path = "stores/homes.rs"]
+mod homes;
+#[path = "stores/records.rs"]
+mod records;
+#[path = "stores/remotes.rs"]
+mod remotes;
+#[path = "stores/rivals.rs"]
+mod rivals;
+
+use gcra::{Denial, Grain, Key, Outcome, Put, Step, TICKS_PER_SECOND, Ticks, Timestamp, Verdict};
+use homes::Home;
+use std::num::NonZero;
+
+const MICROSECOND: Ticks = Grain::Microsecond.ticks();
+const MILLISECOND: Ticks = TICKS_PER_SECOND / 1000;
+const HOUR: Ticks = 3600 * TICKS_PER_SECOND;
+/// The capacity of the bucket in most tests, at one token an hour.
+const CAPACITY: u64 = 5;
+
+/// Returns a step for `n` tokens of a bucket of [`CAPACITY`].
+fn take(n: u64) -> Step {
+    Step::new(n * HOUR, CAPACITY * HOUR)
+}
+
+/// Returns a refund of `n` tokens into a bucket of [`CAPACITY`].
+fn refund(n: u64) -> Put {
+    Put::refund(n * HOUR, CAPACITY * HOUR)
+}
+
+/// A reset of a bucket of [`CAPACITY`].
+const RESET: Put = Put::Reset {
+    burst: CAPACITY * HOUR,
+};
+
+/// Takes single tokens until a call is denied. Returns the number of grants.
+fn singles(home: &Home, key: Key<'_>) -> u64 {
+    (0..=2 * CAPACITY)
+        .find(|_| !home.take(key, &take(1), None).granted())
+        .expect("a bucket without a bottom")
+}
+
+/// Returns the current instant of the store's clock.
+fn now(home: &Home, key: Key<'_>) -> Timestamp {
+    home.take(key, &take(0).dry(), None).now
+}
+
+fn assert_insufficient(outcome: &Outcome) {
+    assert_eq!(outcome.verdict, Verdict::Denied(Denial::Insufficient));
+}
+
+#[test]
+fn a_fresh_bucket_of_n_grants_n_and_then_denies() {
+    homes::each(|home| {
+        let key = home.key(b"fresh");
+        for left in (0..CAPACITY).rev() {
+            let outcome = home.take(key, &take(1), None);
+            assert!(outcome.granted());
+            let available = take(1).available(outcome.empty_at, outcome.now);
+            assert_eq!(available / HOUR, left);
+        }
+        let denied = home.take(key, &take(1), None);
+        assert_insufficient(&denied);
+        let retry = take(1).retry_after(denied.empty_at, denied.now);
+        assert!(retry > 0 && retry <= HOUR);
+        assert_eq!(singles(home, home.key(b"another")), CAPACITY);
+    });
+}
+
+#[test]
+fn a_denial_changes_nothing() {
+    homes::each(|home| {
+        let key = home.key(b"denied");
+        let before = home.take(key, &take(4), None);
+        for _ in 0..10 {
+            let denied = home.take(key, &take(2), None);
+            assert_insufficient(&denied);
+            assert_eq!(denied.empty_at, before.empty_at);
+            assert!(denied.now >= before.now);
+        }
+        assert_eq!(singles(home, key), 1);
+    });
+}
+
+#[test]
+fn a_dry_step_changes_nothing() {
+    homes::each(|home| {
+        let key = home.key(b"dry");
+        let (whole, proposed) = (take(CAPACITY).dry(), Some(now(home, key)));
+        assert!(home.take(key, &whole, None).granted());
+        assert!(home.take(key, &whole, proposed).granted());
+        let one_left = Put::Bootstrap {
+            age: HOUR.cast_signed(),
+        };
+        home.put(key, &one_left);
+        let peek = home.take(key, &take(1).dry(), None);
+        assert!(peek.granted(), "an hour's worth of a made record");
+        let charging = Step {
+            max_debt: HOUR,
+            ..take(2).dry()
+        };
+        let denied = home.take(key, &charging, proposed);
+        assert_insufficient(&denied);
+        assert_eq!(denied.empty_at, peek.empty_at);
+        assert_eq!(
+            singles(home, key),
+            1,
+            "the dry steps left no record, or took"
+        );
+    });
+}
+
+#[test]
+fn nothing_is_granted_for_nothing_unless_in_debt() {
+    homes::each(|home| {
+        let key = home.key(b"nothing");
+        assert!(home.take(key, &take(0), None).granted());
+        assert_eq!(singles(home, key), CAPACITY);
+        let drained = home.take(key, &take(0), None);
+        assert!(drained.granted());
+        let owing = home.key(b"owing");
+        let age = -HOUR.cast_signed();
+        home.put(owing, &Put::Bootstrap { age });
+        assert_insufficient(&home.take(owing, &take(0), None));
+    });
+}
+
+#[test]
+fn what_the_bucket_never_holds_is_told_so_and_costs_nothing() {
+    homes::each(|home| {
+        let charging = Step {
+            max_debt: CAPACITY * HOUR,
+            ..take(CAPACITY + 1)
+        };
+        let never = Verdict::Denied(Denial::ExceedsCapacity);
+        for step in [take(CAPACITY + 1), take(CAPACITY + 1).dry(), charging] {
+            let fresh = home.key(b"never");
+            home.put(fresh, &RESET);
+            assert_eq!(home.take(fresh, &step, None).verdict, never, "{step:?}");
+            assert!(home.take(fresh, &take(1), None).granted());
+            assert_eq!(home.take(fresh, &step, None).verdict, never, "{step:?}");
+            assert_eq!(singles(home, fresh), CAPACITY - 1, "{step:?}");
+        }
+    });
+}
+
+#[test]
+fn a_charged_denial_stops_at_the_debt() {
+    homes::each(|home| {
+        let key = home.key(b"debt");
+        let charging = Step {
+            max_debt: 2 * HOUR,
+            ..take(1)
+        };
+        assert!(home.take(key, &take(CAPACITY), None).granted());
+        let mut last = home.take(key, &charging, None);
+        for _ in 0..5 {
+            last = home.take(key, &charging, None);
+            assert_insufficient(&last);
+        }
+        assert!(last.empty_at <= last.now + 2 * HOUR);
+        assert!(last.empty_at > last.now + HOUR, "denials were free");
+        let free = home.take(key, &take(1), None);
+        assert_eq!(free.empty_at, last.empty_at);
+    });
+}
+
+/// Returns a step for `n` tokens of a bucket of [`CAPACITY`] that may wait for `hours`.
+fn reserve(n: u64, hours: u64) -> Step {
+    Step {
+        max_wait: hours * HOUR,
+        ..take(n)
+    }
+}
+
+#[test]
+fn tokens_are_reserved_in_order_and_never_beyond_the_wait() {
+    homes::each(|home| {
+        let key = home.key(b"reserved");
+        let whole = home.take(key, &reserve(CAPACITY, 2), None);
+        assert!(whole.granted());
+        for hours in 1..=2 {
+            let next = home.take(key, &reserve(1, 2), None);
+            assert!(next.granted());
+            assert_eq!(next.empty_at, whole.empty_at + hours * HOUR);
+        }
+        let late = home.take(key, &reserve(1, 2), None);
+        assert_insufficient(&late);
+        assert_eq!(late.empty_at, whole.empty_at + 2 * HOUR);
+        let retry = reserve(1, 2).retry_after(late.empty_at, late.now);
+        assert!(retry > 0 && retry <= HOUR);
+        assert_insufficient(&home.take(key, &take(0), None));
+    });
+}
+
+#[test]
+fn a_charge_of_more_than_the_capacity_leaves_a_debt() {
+    homes::each(|home| {
+        let key = home.key(b"charged");
+        let charge = home.take(key, &reserve(CAPACITY + 3, 1 << 10), None);
+        assert!(charge.granted());
+        let debt = take(0).debt(charge.empty_at, charge.now);
+        assert_eq!(debt, 3 * HOUR, "a full bucket holds the capacity");
+        assert_insufficient(&home.take(key, &take(1), None));
+        let too_much = home.take(key, &reserve(1 << 10, 1 << 10), None);
+        assert_insufficient(&too_much);
+        assert_eq!(too_much.empty_at, charge.empty_at);
+    });
+}
+
+#[test]
+fn a_cancelled_reservation_returns_nothing_that_others_have_built_on() {
+    homes::each(|home| {
+        let key = home.key(b"cancelled");
+        assert!(home.take(key, &take(CAPACITY), None).granted());
+        let reserve = || {
+            let outcome = home.take(key, &reserve(2, 9), None);
+            assert!(outcome.granted());
+            outcome.empty_at
+        };
+        let cancel = |taken| {
+            let (cost, burst) = (2 * HOUR, CAPACITY * HOUR);
+            home.put(key, &Put::cancel(cost, burst, taken));
+            home.take(key, &take(0).dry(), None).empty_at
+        };
+        let [first, second, third] = [reserve(), reserve(), reserve()];
+        assert_eq!(cancel(first), third, "two were reserved after it");
+        assert_eq!(cancel(third), second);
+        assert_eq!(cancel(second), first);
+        let last = home.take(key, &take(1), None);
+        assert_insufficient(&last);
+        assert_eq!(last.empty_at, first);
+    });
+}
+
+#[test]
+fn a_cancelled_reservation_returns_nothing_that_a_smaller_quota_would_grant_twice() {
+    homes::each(|home| {
+        let key = home.key(b"two quotas");
+        assert!(home.take(key, &take(CAPACITY), None).granted());
+        let large = home.take(key, &reserve(CAPACITY, 100), None).empty_at;
+        let small = Step {
+            burst: HOUR,
+            ..reserve(1, 100)
+        };
+        let due = home.take(key, &small, None).empty_at;
+        home.put(key, &Put::cancel(CAPACITY * HOUR, CAPACITY * HOUR, large));
+        let next = home.take(key, &small, None);
+        assert!(next.granted());
+        assert_eq!(next.empty_at, due + HOUR, "one token an hour");
+    });
+}
+
+#[test]
+fn an_undone_take_returns_all_but_the_tokens_that_were_reserved_after_it() {
+    homes::each(|home| {
+        let key = home.key(b"undone");
+        let taken = home.take(key, &take(CAPACITY), None);
+        let reserved = home.take(key, &reserve(1, 100), None);
+        assert!(taken.granted() && reserved.granted());
+        let (cost, burst) = (CAPACITY * HOUR, CAPACITY * HOUR);
+        home.put(key, &Put::give_back(cost, burst, taken.empty_at));
+        let left = home.take(key, &take(0).dry(), None).empty_at;
+        assert_eq!(reserved.empty_at - left, (CAPACITY - 1) * HOUR);
+    });
+}
+
+#[test]
+fn a_settlement_takes_the_actual_tokens() {
+    homes::each(|home| {
+        let more = home.key(b"more");
+        let reserved = home.take(more, &take(2), None);
+        let settled = home.take(more, &reserve(4, 1 << 10), None);
+        assert_eq!(settled.empty_at, reserved.empty_at + 4 * HOUR);
+        assert_insufficient(&home.take(more, &take(0), None));
+        let fewer = home.key(b"fewer");
+        assert!(home.take(fewer, &take(4), None).granted());
+        home.put(fewer, &refund(3));
+        assert_eq!(singles(home, fewer), CAPACITY - 1);
+    });
+}
+
+#[test]
+fn a_refund_makes_a_debt_smaller_and_a_reset_cancels_it() {
+    homes::each(|home| {
+        let key = home.key(b"in debt");
+        let charge = home.take(key, &reserve(CAPACITY + 3, 1 << 10), None);
+        home.put(key, &refund(2));
+        let denied = home.take(key, &take(0), None);
+        assert_insufficient(&denied);
+        assert_eq!(denied.empty_at, charge.empty_at - 2 * HOUR);
+        home.put(key, &RESET);
+        assert_eq!(singles(home, key), CAPACITY);
+    });
+}
+
+#[test]
+fn a_debt_outlives_the_span_of_its_bucket() {
+    homes::each(|home| {
+        let key = home.key(b"outlives");
+        let small = |n| Step {
+            max_wait: HOUR,
+            ..Step::new(n * MILLISECOND, 2 * MILLISECOND)
+        };
+        // A debt of 2,000 seconds.
+        let charge = home.take(key, &small(2_000_000), None);
+        assert!(charge.granted());
+        home.pass(10 * MILLISECOND);
+        let denied = home.take(key, &Step::new(0, 2 * MILLISECOND), None);
+        assert_insufficient(&denied);
+        assert_eq!(denied.empty_at, charge.empty_at);
+    });
+}
+
+#[test]
+fn a_call_for_nothing_leaves_the_tokens_of_a_larger_bucket() {
+    homes::each(|home| {
+        let key = home.key(b"for nothing");
+        let large = |n: u64| Step::new(n * HOUR, 1000 * HOUR);
+        assert!(home.take(key, &large(1), None).granted());
+        assert!(home.take(key, &Step::new(0, HOUR), None).granted());
+        assert!(home.take(key, &large(999), None).granted());
+    });
+}
+
+#[test]
+fn a_small_burst_does_not_shorten_the_life_of_a_created_record() {
+    homes::each(|home| {
+        let key = home.key(b"created");
+        home.put(key, &Put::Bootstrap { age: 0 });
+        home.pass(2 * MILLISECOND);
+        let small = Step::new(MILLISECOND, 2 * MILLISECOND);
+        assert!(home.take(key, &small, None).granted());
+        home.pass(10 * MILLISECOND);
+        assert_insufficient(&home.take(key, &take(1), None));
+    });
+}
+
+#[test]
+fn every_answer_is_the_steps_own() {
+    homes::each(|home| {
+        let key = home.key(b"history");
+        let mut state = Timestamp::ZERO;
+        // Uses the high bits of a linear congruential generator, so that every store gets the same
+        // history.
+        let mut seed = 1u64;
+        let mut below = |most: u64| {
+            seed = seed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+            (seed >> 33) % most
+        };
+        for call in 0..2000 {
+            if below(40) == 0 {
+                home.put(key, &RESET);
+                state = Timestamp::ZERO;
+                continue;
+            }
+            let burst = (1 + below(20)) * HOUR;
+            let max_wait = below(3) * below(9) * HOUR;
+            let step = Step {
+                cost: match below(8) {
+                    0 => 0,
+                    1 => burst + max_wait,
+                    _ => below(burst / MICROSECOND) * MICROSECOND,
+                },
+                burst,
+                tick: NonZero::new(match below(3) {
+                    0 => 1,
+                    1 => HOUR / 7 / MICROSECOND * MICROSECOND,
+                    _ => 3 * HOUR,
+                })
+                .unwrap(),
+                max_debt: u64::from(max_wait == 0) * below(3) * below(25) * HOUR,
+                max_wait,
+                dry: below(4) == 0,
+            };
+            let outcome = home.take(key, &step, None);
+            assert_eq!(
+                outcome,
+                step.decide(state, outcome.now),
+                "call {call}: {step:?}"
+            );
+            state = outcome.empty_at;
+        }
+    });
+}
+
+#[test]
+fn two_quotas_on_one_key_share_the_bucket() {
+    homes::each(|home| {
+        let large = |n: u64| Step::new(n * HOUR, 8 * HOUR);
+        let quick = |n: u64| Step::new(n * HOUR / 2, 8 * HOUR);
+        let key = home.key(b"large, then small");
+        assert!(home.take(key, &large(2), None).granted());
+        assert!(
+            home.take(key, &take(CAPACITY), None).granted(),
+            "six hours' worth are left"
+        );
+        assert!(!home.take(key, &large(1), None).granted());
+        let key = home.key(b"small, then large");
+        assert!(home.take(key, &take(CAPACITY), None).granted());
+        assert!(!home.take(key, &large(1), None).granted(), "a windfall");
+        let key = home.key(b"slow, then quick");
+        assert!(home.take(key, &large(5), None).granted());
+        assert!(home.take(key, &quick(6), None).granted());
+        assert!(!home.take(key, &quick(1), None).granted());
+    });
+}
+
+#[test]
+fn identifiers_are_any_bytes() {
+    homes::each(|home| {
+        let long = vec![b'x'; 1 << 20];
+        let mut longer = long.clone();
+        longer.push(b'x');
+        let mut other = long.clone();
+        *other.last_mut().unwrap() = b'y';
+        let odd: [&[u8]; 10] = [
+            b"",
+            b"a\0b",
+            b"a\0",
+            b"a b",
+            b"a\r\nset b 0 0 1\r\n",
+            b"\xff\xfe",
+            "\u{1f525}".as_bytes(),
+            &long,
+            &longer,
+            &other,
+        ];
+        let singles = (0..=255).map(|byte| vec![byte]);
+        let identifiers: Vec<_> = singles.chain(odd.map(<[u8]>::to_vec)).collect();
+        for identifier in &identifiers {
+            let key = home.key(identifier);
+            assert!(
+                home.take(key, &take(CAPACITY), None).granted(),
+                "{:?} is another's bucket",
+                &identifier[..identifier.len().min(20)]
+            );
+        }
+        for identifier in &identifiers {
+            assert_insufficient(&home.take(home.key(identifier), &take(1), None));
+        }
+    });
+}
+
+#[test]
+fn namespaces_are_apart() {
+    homes::each(|home| {
+        let key = |namespace, identifier| home.hasher.namespace(&[namespace]).key(identifier);
+        for (namespace, identifier) in [
+            (b"a".as_slice(), b"id".as_slice()),
+            (b"b", b"id"),
+            (b"", b"id"),
+            (b"ai", b"d"),
+            (b"", b"aid"),
+        ] {
+            let key = key(namespace, identifier);
+            assert_eq!(singles(home, key), CAPACITY, "{namespace:?}");
+        }
+        for names in [[b"a", b"b"], [b"b", b"a"]] {
+            let nested = home.hasher.namespace(&names.map(<[u8; 1]>::as_slice));
+            assert_eq!(singles(home, nested.key(b"id")), CAPACITY, "{names:?}");
+        }
+        home.put(key(b"a", b"id"), &RESET);
+        assert!(!home.take(key(b"b", b"id"), &take(1), None).granted());
+        assert!(home.take(key(b"a", b"id"), &take(1), None).granted());
+    });
+}

@@ -1,0 +1,335 @@
+<?php
+/**
+ * Writes the tables of docs/explanation/benchmarks.md from results.json, kills.json and
+ * instructions.json.
+ *
+ *   php table.php           prints them
+ *   php table.php FILE      writes them into FILE, between its two markers
+ *
+ * Exits with 1 if a required figure is missing.
+ */
+
+require __DIR__ . '/figures.inc.php';
+
+const BEGIN = "<!-- begin of tools/bench/table.php -->\n";
+const END = "<!-- end of tools/bench/table.php -->\n";
+
+/** The rows of a run. */
+final class Results
+{
+    /** @param list<array<string, mixed>> $rows */
+    public function __construct(private readonly array $rows)
+    {
+    }
+
+    /** @return list<array<string, mixed>> the rows of a program, only those of $title if given */
+    public function of(string $program, ?string $title = null): array
+    {
+        return $this->those(fn (array $row) => $row['program'] === $program && ($title === null || $row['title'] === $title));
+    }
+
+    /** @return array<string, mixed> the row with the name */
+    public function row(string $program, ?string $title, string $name): array
+    {
+        foreach ($this->of($program, $title) as $row) {
+            if ($row['name'] === $name) {
+                return $row;
+            }
+        }
+        throw new RuntimeException("tools/bench/$program.php has not measured: $title, $name");
+    }
+
+    /** @return list<array<string, mixed>> */
+    public function those(Closure $condition): array
+    {
+        return array_values(array_filter($this->rows, $condition));
+    }
+}
+
+/** Returns a count per second with three digits. */
+function rate(float $a_second): string
+{
+    return match (true) {
+        $a_second >= 1e6 => sprintf('%.1f M', $a_second / 1e6),
+        $a_second >= 1e5 => number_format(round($a_second, -3)),
+        default => number_format(round($a_second, -2)),
+    };
+}
+
+/** Returns a ratio with three digits. */
+function times(float $ratio): string
+{
+    return match (true) {
+        $ratio >= 100 => number_format($ratio),
+        $ratio >= 10 => sprintf('%.1f', $ratio),
+        $ratio >= 1 => sprintf('%.2f', $ratio),
+        default => sprintf('%.3f', $ratio),
+    };
+}
+
+/** Prints a line of the table. */
+function line(string $what, string $micros = '', string $a_second = '', string $trips = '', string $spread = '', string $beside = '', string $ratio = '', string $verdict = ''): void
+{
+    echo '| ', implode(' | ', func_get_args() + array_fill(0, 8, '')), " |\n";
+}
+
+/**
+ * Prints a line for a row that is compared with another row. Includes the target if the row has
+ * one.
+ */
+function line_beside(string $what, array $row): void
+{
+    $verdict = isset($row['target']) ? sprintf('%.2f: %s', $row['target'], $row['met'] ? 'met' : '**MISSED**') : '';
+    $beside = $row['beside'] . ', ' . micros($row['beside_ns'][0]);
+    line($what, micros($row['ns'][0]), rate(1e9 / $row['ns'][0]), '', '', $beside, times($row['ratio'][0]), $verdict);
+}
+
+function lines_of_targets(Results $results): void
+{
+    line('**Targets, compared with the least that is possible**');
+    foreach ($results->those(fn (array $row) => isset($row['target'])) as $row) {
+        if (isset($row['slots'])) {
+            $what = sprintf('%s live buckets, in %s slots of %d bytes', number_format($row['live']), number_format($row['slots']), $row['bytes'] / $row['slots']);
+            line($what, '', '', '', '', '', '', "$row[target]: " . ($row['met'] ? 'met' : '**MISSED**'));
+        } else {
+            line_beside("$row[title]: $row[name]", $row);
+        }
+    }
+}
+
+function lines_of_limiters(Results $results): void
+{
+    foreach (["One host's memory", 'Redis, Unix socket', 'memcached, TCP', 'MariaDB, Unix socket'] as $home) {
+        line("**$home: granted / denied**");
+        foreach ($results->of('peers', "$home, single calls") as $spread) {
+            line_of_limiter($results, $home, $spread);
+        }
+    }
+}
+
+function line_of_limiter(Results $results, string $home, array $spread): void
+{
+    $name = $spread['name'];
+    [$granted, $denied] = array_map(fn (string $what) => $results->row('peers', $home, "$name, $what"), ['granted', 'denied']);
+    $race = $results->row('race', null, $name);
+    $trips = $results->of('peers', "$home, round trips") === []
+        ? '–'
+        : implode(' / ', array_map(fn (float $trips) => (string) round($trips, 1), $results->row('peers', "$home, round trips", $name)['round_trips']));
+    $verdict = range_of($race['granted']) . (max($race['granted']) > $race['of'] ? ' **too many**' : '');
+    foreach (['early' => 'falsely denied', 'failed' => 'failed'] as $key => $words) {
+        $verdict .= max($race[$key]) > 0 ? ', ' . range_of($race[$key]) . " $words" : '';
+    }
+    line(
+        $name,
+        micros($granted['ns'][0]) . ' / ' . micros($denied['ns'][0]),
+        rate(1e9 / $granted['ns'][0]),
+        $trips,
+        implode(' / ', array_map(micros(...), [$spread['p50'], $spread['p99'], $spread['p999']])),
+        isset($granted['beside']) ? 'TokenBucket' : '',
+        isset($granted['beside']) ? times($granted['ratio'][0]) . ' / ' . times($denied['ratio'][0]) : '',
+        $verdict
+    );
+}
+
+function lines_of_classes(Results $results): void
+{
+    line('**TokenBucket\Compat and the table, granted, compared with what they replace**');
+    foreach ($results->of('migrations') as $row) {
+        if (isset($row['rival']) && str_contains($row['name'], ', granted') && !str_contains($row['title'], 'TCP')) {
+            line_beside("$row[title]: $row[name]", $row);
+        }
+    }
+}
+
+function lines_of_keys(Results $results): void
+{
+    line('**More and more keys: new bucket, one call**');
+    foreach ($results->of('growth') as $row) {
+        line_beside($row['name'], $row);
+    }
+}
+
+function lines_of_processes(Results $results): void
+{
+    foreach (['Processes on one key', 'Processes on a key each'] as $title) {
+        line("**$title: 1 / 2 / 4 / 8**");
+        foreach ($results->of('processes', $title) as $row) {
+            $rates = implode(' / ', array_map(fn (array $parts) => rate($parts[0]), $row['per_second']));
+            $verdict = max($row['denied']) > 0 ? sprintf('up to %.2g %% denied as `contended`', 100 * max($row['denied'])) : '';
+            line($row['name'], '', $rates, '', '', '', '', $verdict);
+        }
+    }
+}
+
+function lines_of_web(Results $results): void
+{
+    line('**nginx and php-fpm, requests per second**');
+    foreach ($results->of('web') as $row) {
+        $alone = $row['name'] === $row['beside'];
+        line($row['name'], '', number_format($row['per_second'][0]), '', '', $alone ? '' : $row['beside'], $alone ? '' : times($row['ratio'][0]));
+    }
+}
+
+/** Prints every missed target and every comparison in which we are slower. */
+function losses(Results $results): void
+{
+    echo "\n**Where we are slower** in this run:\n\n";
+    foreach ($results->those(fn (array $row) => isset($row['target']) && !$row['met']) as $row) {
+        echo "- $row[title]: $row[name]: ", isset($row['ratio']) ? sprintf('%.3f × %s', $row['ratio'][0], $row['beside']) : 'too little', ", target $row[target]\n";
+    }
+    $slower = fn (array $row) => isset($row['rival']) && $row['ratio'][0] > 1 || $row['program'] === 'growth' && $row['ratio'][0] > 1;
+    foreach ($results->those($slower) as $row) {
+        printf("- %s: %s: %s × %s\n", $row['title'], $row['name'], times($row['ratio'][0]), $row['beside']);
+    }
+    foreach ($results->those(fn (array $row) => $row['program'] === 'peers' && isset($row['ratio']) && $row['ratio'][0] < 1) as $row) {
+        printf("- %s: %s: %s × TokenBucket\n", $row['title'], $row['name'], times($row['ratio'][0]));
+    }
+    foreach ($results->those(fn (array $row) => $row['program'] === 'race' && str_starts_with($row['name'], 'TokenBucket')) as $row) {
+        if (min($row['granted']) !== $row['of'] || max($row['granted']) !== $row['of'] || max($row['early']) + max($row['failed']) > 0) {
+            printf("- %s: %s granted %s of %d, %s falsely denied\n", $row['title'], $row['name'], range_of($row['granted']), $row['of'], range_of($row['early']));
+        }
+    }
+}
+
+/** Throws if a row with a target is missing. */
+function must_have_targets(Results $results): void
+{
+    $needed = [
+        ['consume', 'One process, one key', 'consume(1), granted'],
+        ['consume', 'One process, one key', 'consume(1), denied'],
+        ['consume', 'Two processes at once, one key', 'consume(1), granted'],
+        ['consume', 'Memory', 'slots of live buckets'],
+        ['core', 'Without PHP, keys: 1', 'granted'],
+        ['core', 'Without PHP, keys: 1000000', 'granted'],
+        ['migrations', 'MariaDB table, native prepares', 'TokenBucket, granted'],
+        ['migrations', 'MariaDB table, native prepares', 'TokenBucket, denied, no hints'],
+    ];
+    foreach (['Over a Unix socket', 'Over TCP, 127.0.0.1'] as $title) {
+        foreach (['Redis', 'memcached'] as $server) {
+            $needed[] = ['remote', $title, "consume() on $server, granted"];
+            $needed[] = ['remote', $title, "consume() on $server, denied by a hint"];
+        }
+    }
+    foreach ($needed as [$program, $title, $name]) {
+        $rows = array_filter($results->of($program, $title), fn (array $row) => $row['name'] === $name && isset($row['met']));
+        $rows !== [] || throw new RuntimeException("a row with a target is missing: $title, $name");
+    }
+}
+
+/** Prints the date, the commit and the machine of a run. */
+function circumstances(array $run, string $what): void
+{
+    echo wordwrap(sprintf(
+        "`%s` on %s, commit %s%s: %d × %s%s, %s, PHP %s, load %.1f at the start. %s",
+        $run['command'],
+        substr($run['date'], 0, 10),
+        substr($run['commit'], 0, 10),
+        $run['clean'] ? '' : ' and changes',
+        $run['machine']['processors'],
+        $run['machine']['processor'],
+        $run['machine']['hypervisor'] ? ' (virtual)' : '',
+        $run['machine']['kernel'],
+        $run['versions']['php'],
+        $run['machine']['load'],
+        $what
+    ), 100), "\n\n";
+}
+
+/** Prints the table of tokens granted while workers were killed. */
+function table_of_kills(array $run): void
+{
+    echo "## While workers are killed\n\n";
+    $row = $run['rows'][0];
+    circumstances($run, sprintf(
+        '%d workers share a bucket of %s tokens, %d more every second; in ten seconds, %d workers were killed.',
+        $row['workers'],
+        number_format($row['capacity']),
+        $row['rate'],
+        $row['kills']
+    ));
+    echo "| limiter | granted | limit at that instant | answers | calls that threw | last answer after |\n|---|---|---|---|---|---|\n";
+    foreach ($run['rows'] as $row) {
+        [$granted, $seconds, $answers] = [$row['granted'], $row['seconds'], $row['answers']];
+        $limit = $row['capacity'] + $row['rate'] * end($seconds);
+        $last = $seconds[array_search(end($answers), $answers, true)];
+        printf(
+            "| %s | %s | %s | %s | %d | %.1f s%s |\n",
+            $row['name'],
+            number_format(end($granted)) . (end($granted) > $limit ? ' **too many**' : ''),
+            number_format($limit),
+            number_format(end($answers)),
+            $row['failed'],
+            $last,
+            $last < 0.9 * end($seconds) ? ' **stuck**' : ''
+        );
+    }
+}
+
+/** Prints the table of instructions for each call. */
+function table_of_instructions(array $run): void
+{
+    echo "## Instructions of a call\n\n";
+    $versions = $run['versions'];
+    echo wordwrap(sprintf(
+        '`%s` on %s: %s, PHP %s, %s, Redis %s, valgrind %s.',
+        $run['command'],
+        substr($run['date'], 0, 10),
+        $versions['architecture'],
+        $versions['php'],
+        $versions['rustc'],
+        $versions['redis-server'],
+        $versions['valgrind']
+    ), 100), "\n\n| call | instructions |\n|---|---|\n";
+    foreach ($run['rows'] as $row) {
+        printf("| %s | %s |\n", $row['name'], number_format($row['instructions']));
+    }
+}
+
+/** Prints the table of a run of scripts/bench, and the comparisons in which we are slower. */
+function table_of_results(array $run): void
+{
+    $results = new Results($run['rows']);
+    must_have_targets($results);
+    echo "## The table\n\n";
+    circumstances($run, 'Medians. µs: of one call of one process. p50 / p99 / p99.9: of single calls. Granted: by 8 processes of 1,000 tokens, in three races.');
+    line('', 'µs', 'per second', 'round trips', 'p50 / p99 / p99.9 µs', 'compared with, µs', '×', 'target; granted of 1,000');
+    echo '|---|---|---|---|---|---|---|---|', "\n";
+    lines_of_targets($results);
+    lines_of_limiters($results);
+    lines_of_classes($results);
+    lines_of_keys($results);
+    lines_of_processes($results);
+    lines_of_web($results);
+    losses($results);
+}
+
+/** Replaces the text between the markers of a page. */
+function write_into(string $file, string $tables): void
+{
+    $page = file_get_contents($file);
+    $begin = strpos($page, BEGIN);
+    $end = strpos($page, END);
+    if ($begin === false || $end === false || $end < $begin) {
+        throw new RuntimeException("$file does not have the markers");
+    }
+    file_put_contents($file, substr($page, 0, $begin + strlen(BEGIN)) . "\n$tables\n" . substr($page, $end));
+}
+
+try {
+    $read = fn (string $file) => json_decode(file_get_contents(__DIR__ . "/$file"), true, 512, JSON_THROW_ON_ERROR);
+    ob_start();
+    table_of_kills($read('kills.json'));
+    echo "\n";
+    table_of_instructions($read('instructions.json'));
+    echo "\n";
+    table_of_results($read('results.json'));
+    $tables = ob_get_clean();
+    if (isset($argv[1])) {
+        write_into($argv[1], $tables);
+    } else {
+        echo $tables;
+    }
+} catch (RuntimeException $e) {
+    fwrite(STDERR, "The run is invalid: {$e->getMessage()}\n");
+    exit(1);
+}

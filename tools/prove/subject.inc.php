@@ -1,0 +1,206 @@
+<?php
+/**
+ * A subject of a trial: a limiter with its servers, its load and its faults, and the allowances of
+ * the judge. Each store has a file in subjects/.
+ */
+abstract class Subject
+{
+    /**
+     * The id, capacity and rate of each shared bucket. The refill time of a token is whole
+     * microseconds, as in the stores.
+     */
+    protected const SHARED = [[0, 20, 400], [1, 5, 100], [2, 40, 1000], [3, 10, 20]];
+    /** The capacity and rate of each worker's own bucket. */
+    protected const OWN = [3, 50];
+    /** The part of a load without calls other than takes of one bucket. */
+    protected const TAKES = ['refunds' => 0, 'resets' => 0, 'batches' => 0, 'charges' => 0, 'reserves' => 0];
+    /** True if workers use the denial cache. */
+    protected const HINTS = false;
+
+    /** True if workers kill themselves. */
+    public const DIES = false;
+    /** The number of losses of state a second. */
+    public const LOSSES = 0.1;
+
+    /** The number of command-line workers. */
+    public int $workers = 4;
+    /** The number of concurrent clients of php-fpm. */
+    public int $clients = 2;
+    public ?Fpm $fpm = null;
+    /** @var list<int> the processes of the server that was suspended last */
+    private array $stopped = [];
+
+    /** Returns the description of the storage that Extension in worker.php creates. */
+    abstract protected function storage(): array;
+
+    /**
+     * Returns the judge's allowances by name, as nanoseconds or counts. src/rules.rs explains
+     * each.
+     */
+    abstract protected function allowances(): array;
+
+    /**
+     * Returns the faults of the store by name. Each fault is a frequency per second and a
+     * callable(Trial, roll, milliseconds). The callable starts the fault and may return a callable
+     * that ends it.
+     */
+    abstract protected function store_faults(): array;
+
+    /**
+     * Returns the faults by which the store may lose all buckets. The trial runs them in turn and
+     * rarely, because each loss allows one more capacity. A fault may return a callable, which runs
+     * when nothing more can be lost.
+     *
+     * @return array<string, callable(): mixed> by name
+     */
+    public function losses(): array
+    {
+        return [];
+    }
+
+    /** Returns the PHP settings of the workers. */
+    protected function ini(): array
+    {
+        return [];
+    }
+
+    /** Returns the command that starts the PHP of a worker. */
+    public function command(int $slot): string
+    {
+        return php_command($this->ini());
+    }
+
+    /** Returns the path of this tree's extension. */
+    protected static function module(): string
+    {
+        return dirname(__DIR__, 2) . '/modules/tokenbucket.so';
+    }
+
+    /** Replaces this tree's extension in a command by another module. */
+    protected static function with_module(string $command, string $module): string
+    {
+        $command = str_replace('extension=' . self::module(), "extension=$module", $command, $count);
+        if ($count !== 1) {
+            throw new RuntimeException("not the extension of this tree: $command");
+        }
+        return $command;
+    }
+
+    public function load(): array
+    {
+        return [
+            'storage' => $this->storage(),
+            'shared' => [...static::SHARED, ...$this->unhinted(static::SHARED, 10)],
+            'own' => array_map(fn (int $slot) => [100 + $slot, ...static::OWN, !static::HINTS], range(0, $this->workers - 1)),
+            'costs' => 4,
+            'refunds' => 25,
+            'resets' => 2_500,
+            'batches' => 12,
+            // One in so many grants is followed by a charge or a settlement, or by a reservation.
+            'charges' => 12,
+            'reserves' => 8,
+            // The number of workers that cancel some of their reservations, the most reservations
+            // that a worker holds for a later cancel, and the average number of calls until then.
+            'cancellers' => 99,
+            'held' => 8,
+            'hold' => 40,
+            // The average pause after each call, in microseconds.
+            'pause' => 0,
+        ];
+    }
+
+    /**
+     * Returns copies of the buckets without the denial cache, or an empty array if the subject does
+     * not use the denial cache.
+     */
+    private function unhinted(array $buckets, int $offset): array
+    {
+        return static::HINTS ? array_map(fn (array $bucket) => [$bucket[0] + $offset, $bucket[1], $bucket[2], false], $buckets) : [];
+    }
+
+    /**
+     * Returns the contents of the judge's `rules` file.
+     *
+     * @param int $late the greatest delay of a resumption in nanoseconds. It counts twice, because
+     *        a server and a worker may both have been resumed late
+     */
+    public function rules(int $late): string
+    {
+        $text = '';
+        foreach ($this->allowances() as $name => $number) {
+            $number += in_array($name, ['linger', 'wait'], true) ? 2 * $late : 0;
+            $text .= "$name $number\n";
+        }
+        $load = $this->load();
+        foreach ([...$load['shared'], ...$load['own']] as $bucket) {
+            $text .= "bucket $bucket[0] " . (int) round($bucket[1] * 1000) . ' ' . (int) round($bucket[2] * 1000) . "\n";
+            $text .= ($bucket[3] ?? true) ? '' : "unhinted $bucket[0]\n";
+        }
+        return $text;
+    }
+
+    /** @return array<string, array{float, callable}> */
+    public function faults(): array
+    {
+        $faults = [
+            'worker killed' => [4, fn (Trial $trial, int $roll) => $trial->kill_worker($roll)],
+            'worker stopped' => [4, fn (Trial $trial, int $roll, int $milliseconds) => $trial->stop_worker($roll, $milliseconds)],
+        ];
+        if ($this->fpm !== null) {
+            $faults += [
+                'fpm worker killed' => [2, fn (Trial $trial, int $roll) => $trial->kill_fpm_worker($roll)],
+                'fpm worker stopped' => [2, fn (Trial $trial, int $roll, int $milliseconds) => $trial->stop_fpm_worker($roll, $milliseconds)],
+                'fpm reloaded' => [0.3, fn () => send_signal('USR2', $this->fpm->master())],
+            ];
+        }
+        return $faults + $this->store_faults();
+    }
+
+    /** Starts a php-fpm with two workers. Returns null if it is not installed. */
+    protected function start_fpm(array $ini = []): ?Fpm
+    {
+        return Fpm::binary() === null ? null : new Fpm(['www' => ['pm.max_children' => $this->clients]], $ini);
+    }
+
+    /** Returns a fault that suspends the server and its child processes. */
+    protected function stopped(ServerProcess $server): array
+    {
+        return [0.5, function (Trial $trial, int $roll, int $milliseconds) use ($server) {
+            $children = @file_get_contents("/proc/$server->pid/task/$server->pid/children");
+            $this->stopped = array_map(intval(...), [$server->pid, ...preg_split('/ /', (string) $children, 0, PREG_SPLIT_NO_EMPTY)]);
+            $trial->stop($milliseconds, ...$this->stopped);
+        }];
+    }
+
+    /**
+     * Resumes a suspended server at once, because a suspended server sends no reply to this
+     * process.
+     */
+    protected function go_on(): void
+    {
+        if ($this->stopped !== []) {
+            send_signal('CONT', ...$this->stopped);
+        }
+    }
+
+    /** Returns faults that drop or cut replies after the server acted. */
+    protected function replies_lost(Proxy $proxy): array
+    {
+        return [
+            'replies dropped' => [0.5, function () use ($proxy) {
+                $proxy->set(Proxy::SWALLOW_REPLIES);
+                return fn () => $proxy->set(Proxy::PASS);
+            }],
+            'replies cut in half' => [0.5, function () use ($proxy) {
+                $proxy->set(Proxy::HALF_REPLY);
+                return fn () => $proxy->set(Proxy::PASS);
+            }],
+            'connections cut' => [0.5, fn () => $proxy->cut()],
+        ];
+    }
+
+    public function stop(): void
+    {
+        $this->fpm?->stop();
+    }
+}

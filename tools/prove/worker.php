@@ -1,0 +1,438 @@
+<?php
+/**
+ * Runs a worker of a campaign, which calls a limiter in a loop. The worker notes each call, so that
+ * the log is complete even if the worker is killed in a call.
+ *
+ * The command is php worker.php LOAD NUMBER SEED, where NUMBER is the worker's number. Under
+ * php-fpm the query holds the same values, and a request lasts for `milliseconds`. Trial::run()
+ * writes the file LOAD.
+ */
+
+/**
+ * Writes the records that src/record.rs reads. That file explains why the records survive
+ * kill -9.
+ */
+final class CallLog
+{
+    public const TAKE = 0;
+    public const REFUND = 1;
+    public const RESET = 2;
+    public const LOST = 3;
+    public const CHARGE = 4;
+    public const RESERVE = 5;
+    public const CANCEL = 6;
+
+    public const DONE = 1;
+    public const DENIED = 2;
+    public const EXCUSED = 3;
+    public const ERROR = 4;
+    public const UNASKED = 5;
+    public const UNDONE = 6;
+
+    private const START = 0;
+    private const END = 1;
+    private const DEATH = 2;
+
+    /** @var resource */
+    private $file;
+    private int $sequence = 0;
+
+    public function __construct(string $folder, string|int $process)
+    {
+        // The file is opened for appending. PHP does not buffer writes to plain files, so each
+        // fwrite() is one write().
+        $this->file = fopen("$folder/$process." . hrtime(true) . '.log', 'a');
+    }
+
+    /**
+     * Notes the instant before a call.
+     *
+     * @param float $wait the longest wait of a reservation in seconds
+     * @return int the sequence of the call
+     */
+    public function start(int $kind, int $bucket, float $cost = 0, ?int $time = null, float $wait = 0): int
+    {
+        return $this->begin($kind, $bucket, $cost, $time ?? hrtime(true), self::nanoseconds($wait));
+    }
+
+    /** Notes the instant before the cancel of a reservation. Returns the sequence of the call. */
+    public function start_cancel(int $bucket, float $cost, int $reservation): int
+    {
+        return $this->begin(self::CANCEL, $bucket, $cost, hrtime(true), $reservation);
+    }
+
+    /**
+     * @param int $time the instant right after the call
+     * @param float $wait the seconds to retry or until a reservation is due
+     */
+    public function end(int $time, int $sequence, int $kind, int $bucket, int $answer, float $wait = 0): void
+    {
+        $this->write($time, $bucket, 0, self::END, $kind, $answer, $sequence, self::nanoseconds($wait));
+    }
+
+    public function death(int $process): void
+    {
+        $this->write(hrtime(true), $process, 0, self::DEATH, 0, 0, 0, 0);
+    }
+
+    private function begin(int $kind, int $bucket, float $cost, int $time, int $wait): int
+    {
+        $this->write($time, $bucket, $cost, self::START, $kind, 0, $this->sequence, $wait);
+        return $this->sequence++;
+    }
+
+    private static function nanoseconds(float $seconds): int
+    {
+        return is_infinite($seconds) ? -1 : (int) ceil($seconds * 1e9);
+    }
+
+    private function write(int $time, int $bucket, float $cost, int $phase, int $kind, int $answer, int $sequence, int $wait): void
+    {
+        fwrite($this->file, pack('PVVCCCxVP', $time, $bucket, (int) round($cost * 1000), $phase, $kind, $answer, $sequence, $wait));
+    }
+}
+
+/** The limiter that is judged: the extension's class on one of its storages. */
+class Extension
+{
+    /**
+     * @var array<int, TokenBucketStorage> the storages with (1) and without (0) the denial cache
+     */
+    private array $storages = [];
+    /** @var array<int, TokenBucket> */
+    private array $buckets = [];
+
+    public function __construct(private readonly array $storage_of)
+    {
+    }
+
+    /** @return array{int, float} the result as a constant of CallLog, and the seconds to wait */
+    public function take(array $bucket, float $cost): array
+    {
+        return self::answer($this->bucket($bucket)->attempt($cost));
+    }
+
+    /**
+     * Takes tokens from all buckets or none.
+     *
+     * @param array<int, array{array, int}> $entries the buckets and their costs, by bucket id
+     * @return array<int, array{int, float}> the results by bucket id, as of take()
+     */
+    public function take_all(array $entries): array
+    {
+        $decision = TokenBucket::attemptAll(array_map(fn (array $entry) => [$this->bucket($entry[0]), $entry[1]], $entries));
+        $others = $decision->allowed ? CallLog::DONE : CallLog::UNDONE;
+        $answers = array_fill_keys(array_keys($entries), [$others, 0]);
+        if (!$decision->allowed) {
+            $answers[$decision->refusedBy] = self::answer($decision);
+        }
+        return $answers;
+    }
+
+    /** @return array{int, float} as take() */
+    public function charge(array $bucket, float $cost): array
+    {
+        return self::answer($this->bucket($bucket)->charge($cost));
+    }
+
+    /** @return array{int, float} as take() */
+    public function settle(array $bucket, float $reserved, float $actual): array
+    {
+        return self::answer($this->bucket($bucket)->settle($reserved, $actual));
+    }
+
+    /**
+     * Reserves tokens.
+     *
+     * @return array{int, float, ?object} as take(), with the delay of a granted reservation, and
+     *         the reservation
+     */
+    public function reserve(array $bucket, float $cost, float $wait): array
+    {
+        $reservation = $this->bucket($bucket)->reserve($cost, $wait);
+        [$answer, $retry_after] = self::answer($reservation->decision);
+        return $answer === CallLog::DONE ? [$answer, $reservation->delay, $reservation] : [$answer, $retry_after, null];
+    }
+
+    public function cancel(array $bucket, float $cost, object $reservation): void
+    {
+        $reservation->cancel();
+    }
+
+    /** Waits for tokens. The tokens are due before the call ends. @return array{int, float} */
+    public function wait(array $bucket, float $cost, float $wait): array
+    {
+        return self::answer($this->bucket($bucket)->wait($wait, $cost));
+    }
+
+    /** @return array{int, float} the result as a constant of CallLog, and the seconds to wait */
+    protected static function answer(TokenBucket\Decision $decision): array
+    {
+        return match ($decision->reason) {
+            'granted' => [CallLog::DONE, 0],
+            'insufficient_tokens' => [CallLog::DENIED, $decision->retryAfter],
+            // The other reasons are 'contended' and 'table_full', which the extension counts.
+            default => [CallLog::EXCUSED, $decision->retryAfter],
+        };
+    }
+
+    public function refund(array $bucket, float $cost): void
+    {
+        $this->bucket($bucket)->refund($cost);
+    }
+
+    public function reset(array $bucket): void
+    {
+        $this->bucket($bucket)->reset();
+    }
+
+    /** Returns UNASKED if the exception proves that the store was not contacted, or else ERROR. */
+    public function failed(Throwable $error): int
+    {
+        if (isset($this->storage_of['pdo'])) {
+            // PDO does not reconnect by itself, so the next call makes a new connection.
+            $this->storages = [];
+            $this->buckets = [];
+        }
+        return preg_match('/its breaker is open|cannot connect/', $error->getMessage()) ? CallLog::UNASKED : CallLog::ERROR;
+    }
+
+    protected function bucket(array $bucket): TokenBucket
+    {
+        [$id, $capacity, $rate, $hints] = [...$bucket, true];
+        return $this->buckets[$id] ??= new TokenBucket($this->storages[$hints] ??= $this->storage($hints), "b$id", $capacity, $rate);
+    }
+
+    private function storage(bool $hints): TokenBucketStorage
+    {
+        ['class' => $class, 'arguments' => $arguments] = $this->storage_of;
+        if (isset($arguments['onFailure'])) {
+            $arguments['onFailure'] = constant('TokenBucket\OnFailure::' . $arguments['onFailure']);
+        }
+        if (!$hints) {
+            $arguments['hints'] = false;
+        }
+        if (isset($this->storage_of['pdo'])) {
+            $db = new PDO(...$this->storage_of['pdo']);
+            foreach ($this->storage_of['statements'] ?? [] as $statement) {
+                $db->exec($statement);
+            }
+            array_unshift($arguments, $db);
+        }
+        return new $class(...$arguments);
+    }
+}
+
+/**
+ * Calls the limiter in a loop. It calls the worker's own bucket when the stated wait is over, and
+ * random shared buckets otherwise.
+ */
+final class Load
+{
+    /** @var array<int, int> the granted tokens that may be given back, by bucket */
+    private array $granted = [];
+    /** @var list<array{array, int, object, int}> bucket, cost, reservation and its sequence */
+    private array $held = [];
+    /** The time of the next call on the worker's own bucket, in nanoseconds. */
+    private int $due = 0;
+
+    public function __construct(
+        private readonly object $limiter,
+        private readonly CallLog $log,
+        private readonly array $load,
+        private readonly int $slot,
+    ) {
+    }
+
+    public function run(int $end): void
+    {
+        while (($now = hrtime(true)) < $end) {
+            $own = $this->load['own'][$this->slot] ?? null;
+            // About one pass in 41 calls the own bucket before the wait is over.
+            if ($own !== null && ($now >= $this->due || mt_rand(0, 40) === 0)) {
+                $wait = $this->take($own, 1);
+                $this->due = hrtime(true) + (int) ceil(min($wait, 10) * 1e9);
+            } else {
+                $this->ask($this->load['shared'][array_rand($this->load['shared'])]);
+            }
+            if ($this->load['pause'] > 0 && mt_rand(0, 3) === 0) {
+                usleep(mt_rand(0, 8 * $this->load['pause']));
+            }
+        }
+    }
+
+    private function ask(array $bucket): void
+    {
+        $id = $bucket[0];
+        $granted = $this->granted[$id] ?? 0;
+        if ($this->held !== [] && $this->one_in($this->load['hold'])) {
+            $this->cancel(...array_splice($this->held, array_rand($this->held), 1)[0]);
+        } elseif ($granted > 0 && self::is_refunded($bucket) && $this->one_in($this->load['refunds'])) {
+            $cost = mt_rand(1, min($granted, 3));
+            $this->granted[$id] -= $cost;
+            $this->give(CallLog::REFUND, $bucket, $cost, fn () => $this->limiter->refund($bucket, $cost));
+        } elseif (self::is_refunded($bucket) && $this->one_in($this->load['resets'])) {
+            $this->give(CallLog::RESET, $bucket, 0, fn () => $this->limiter->reset($bucket));
+        } elseif ($this->one_in($this->load['batches'])) {
+            $this->take_all();
+        } else {
+            $this->take($bucket, $this->cost($bucket));
+        }
+    }
+
+    /**
+     * Returns true for half of the buckets. Only these get refunds and resets, because the judge
+     * cannot tell whether a cancel returned too much if other calls gave tokens back meanwhile.
+     */
+    private static function is_refunded(array $bucket): bool
+    {
+        return $bucket[0] % 2 === 0;
+    }
+
+    private function cost(array $bucket): int
+    {
+        return mt_rand(1, min($this->load['costs'], $bucket[1]));
+    }
+
+    /** Takes tokens and notes the call. Returns the seconds to wait. */
+    private function take(array $bucket, int $cost): float
+    {
+        $sequence = $this->log->start(CallLog::TAKE, $bucket[0], $cost);
+        [$answer, $wait] = $this->call($sequence, CallLog::TAKE, $bucket, fn () => $this->limiter->take($bucket, $cost));
+        $this->took($bucket, $cost, $answer);
+        return $wait;
+    }
+
+    /** Takes tokens from two or three buckets and notes the call, for each bucket. */
+    private function take_all(): void
+    {
+        $entries = [];
+        foreach ((array) array_rand($this->load['shared'], min(count($this->load['shared']), mt_rand(2, 3))) as $index) {
+            $bucket = $this->load['shared'][$index];
+            $entries[$bucket[0]] = [$bucket, $this->cost($bucket)];
+        }
+        $time = hrtime(true);
+        $sequences = array_map(fn (array $entry) => $this->log->start(CallLog::TAKE, $entry[0][0], $entry[1], $time), $entries);
+        try {
+            $answers = $this->limiter->take_all($entries);
+            $time = hrtime(true);
+        } catch (Exception $error) {
+            $time = hrtime(true);
+            // The call may have reached the store of another bucket.
+            $this->limiter->failed($error);
+            $answers = array_fill_keys(array_keys($entries), [CallLog::ERROR, 0]);
+        }
+        foreach ($entries as $id => [$bucket, $cost]) {
+            [$answer, $wait] = $answers[$id];
+            $this->log->end($time, $sequences[$id], CallLog::TAKE, $id, $answer, $wait);
+        }
+        foreach ($entries as $id => [$bucket, $cost]) {
+            $this->took($bucket, $cost, $answers[$id][0]);
+        }
+    }
+
+    /** Continues after a take. Some grants are followed by other calls on the same bucket. */
+    private function took(array $bucket, int $cost, int $answer): void
+    {
+        if ($answer === CallLog::ERROR || $answer === CallLog::UNASKED) {
+            usleep(2_000);
+        } elseif ($answer === CallLog::DONE) {
+            $this->granted[$bucket[0]] = ($this->granted[$bucket[0]] ?? 0) + $cost;
+            if ($this->one_in($this->load['charges'])) {
+                mt_rand(0, 1) === 0 ? $this->charge($bucket, $this->cost($bucket)) : $this->settle($bucket, $cost);
+            } elseif ($this->one_in($this->load['reserves'])) {
+                $this->reserve($bucket, $this->cost($bucket), mt_rand(0, 8) / $bucket[2]);
+            }
+        }
+    }
+
+    private function charge(array $bucket, int $cost): void
+    {
+        $sequence = $this->log->start(CallLog::CHARGE, $bucket[0], $cost);
+        $this->call($sequence, CallLog::CHARGE, $bucket, fn () => $this->limiter->charge($bucket, $cost));
+    }
+
+    /** Settles a grant. The call is noted as the charge or the refund of the difference. */
+    private function settle(array $bucket, int $reserved): void
+    {
+        $actual = mt_rand(self::is_refunded($bucket) ? 0 : $reserved, 2 * $reserved);
+        [$kind, $cost] = $actual < $reserved ? [CallLog::REFUND, $reserved - $actual] : [CallLog::CHARGE, $actual - $reserved];
+        $this->granted[$bucket[0]] -= min($reserved, $this->granted[$bucket[0]]);
+        $sequence = $this->log->start($kind, $bucket[0], $cost);
+        $this->call($sequence, $kind, $bucket, fn () => $this->limiter->settle($bucket, $reserved, $actual));
+    }
+
+    /** Reserves tokens, or waits for them. Then uses, cancels or holds the reservation. */
+    private function reserve(array $bucket, int $cost, float $wait): void
+    {
+        $sequence = $this->log->start(CallLog::RESERVE, $bucket[0], $cost, wait: $wait);
+        if ($wait < 0.02 && mt_rand(0, 3) === 0) {
+            $this->call($sequence, CallLog::RESERVE, $bucket, fn () => $this->limiter->wait($bucket, $cost, $wait));
+            return;
+        }
+        [$answer, $delay, $reservation] = $this->call($sequence, CallLog::RESERVE, $bucket, fn () => $this->limiter->reserve($bucket, $cost, $wait));
+        if ($answer !== CallLog::DONE) {
+            return;
+        }
+        $may_cancel = $this->slot < $this->load['cancellers'] && count($this->held) < $this->load['held'];
+        $choice = $may_cancel ? mt_rand(0, 2) : 0;
+        if ($choice === 1) {
+            $this->cancel($bucket, $cost, $reservation, $sequence);
+        } elseif ($choice === 2) {
+            $this->held[] = [$bucket, $cost, $reservation, $sequence];
+        } elseif ($delay < 0.02 && $reservation instanceof TokenBucket\Reservation) {
+            $reservation->wait();
+        }
+    }
+
+    private function cancel(array $bucket, int $cost, object $reservation, int $sequence): void
+    {
+        $sequence = $this->log->start_cancel($bucket[0], $cost, $sequence);
+        $this->call($sequence, CallLog::CANCEL, $bucket, fn () => $this->limiter->cancel($bucket, $cost, $reservation));
+    }
+
+    private function give(int $kind, array $bucket, float $cost, callable $call): void
+    {
+        $this->call($this->log->start($kind, $bucket[0], $cost), $kind, $bucket, $call);
+    }
+
+    /**
+     * Runs a call and notes its end.
+     *
+     * @return array{int, float, ?object} the result, the seconds to wait, and the reservation
+     */
+    private function call(int $sequence, int $kind, array $bucket, callable $call): array
+    {
+        try {
+            $answer = $call();
+            $time = hrtime(true);
+            $answer ??= [CallLog::DONE, 0];
+        } catch (Exception $error) {
+            $time = hrtime(true);
+            $answer = [$this->limiter->failed($error), 0.002];
+        }
+        $this->log->end($time, $sequence, $kind, $bucket[0], $answer[0], $answer[1]);
+        return $answer + [2 => null];
+    }
+
+    private function one_in(int $chance): bool
+    {
+        return $chance > 0 && mt_rand(1, $chance) === 1;
+    }
+}
+
+// The campaign includes this file only for CallLog.
+if (basename($_SERVER['SCRIPT_FILENAME']) === 'worker.php') {
+    [$load, $slot, $seed] = isset($_GET['load']) ? [$_GET['load'], $_GET['slot'], $_GET['seed']] : array_slice($argv, 1, 3);
+    $load = json_decode(file_get_contents($load), true);
+    mt_srand((int) $seed);
+    if (isset($load['control'])) {
+        require_once __DIR__ . '/controls.inc.php';
+        $limiter = new $load['control']($load);
+    } else {
+        $limiter = new Extension($load['storage']);
+    }
+    $end = isset($_GET['milliseconds']) ? min($load['end'], hrtime(true) + 1_000_000 * (int) $_GET['milliseconds']) : $load['end'];
+    (new Load($limiter, new CallLog($load['logs'], getmypid()), $load, (int) $slot))->run($end);
+    echo 'done';
+}
