@@ -4,11 +4,11 @@
 //! address by the header that it sends to a trusted proxy.
 #![no_main]
 
+use guard::{Client, Limit, Networks, Request};
 use libfuzzer_sys::arbitrary::{self, Arbitrary};
 use libfuzzer_sys::fuzz_target;
 use std::ffi::CStr;
 use std::net::{IpAddr, Ipv4Addr};
-use guard::{Client, Limit, Networks, Request};
 
 #[derive(Arbitrary, Debug)]
 struct Input<'a> {

@@ -4,12 +4,12 @@
 //! key. A naive ring assigns every resource to the same target.
 #![no_main]
 
-use libfuzzer_sys::arbitrary::{self, Arbitrary};
-use libfuzzer_sys::fuzz_target;
-use std::collections::HashSet;
 use compat::leaky_bucket::flexihash::Ring;
 use compat::leaky_bucket::{LOCKED, SETS, keys, member, set_of};
 use compat::minutes;
+use libfuzzer_sys::arbitrary::{self, Arbitrary};
+use libfuzzer_sys::fuzz_target;
+use std::collections::HashSet;
 
 /// Computes CRC-32, one bit at a time.
 fn crc32(bytes: &[u8]) -> u32 {

@@ -6,6 +6,10 @@
 //! call. Any record that is written must be a valid bucket.
 #![no_main]
 
+use compat::Wait;
+use compat::minutes::{self, Counters, Life};
+use compat::throttle::{self, Bucket, Throttle};
+use gcra::{TICKS_PER_SECOND, Timestamp, boot_clock};
 use libfuzzer_sys::arbitrary::{self, Arbitrary};
 use libfuzzer_sys::fuzz_target;
 use std::collections::HashMap;
@@ -15,13 +19,9 @@ use std::path::PathBuf;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{LazyLock, Mutex};
 use std::time::{SystemTime, UNIX_EPOCH};
-use compat::Wait;
-use compat::minutes::{self, Counters, Life};
-use compat::throttle::{self, Bucket, Throttle};
 use stores::remote::Cause;
 use stores::remote::memcached::Memcached;
 use stores::remote::memcached::servers::parse_servers;
-use gcra::{TICKS_PER_SECOND, Timestamp, boot_clock};
 
 /// An item: flags, value and version.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -3,10 +3,10 @@
 
 include!("server.inc.rs");
 
-use libfuzzer_sys::fuzz_target;
 use compat::Wait;
 use compat::minutes::{Counters, Life};
 use compat::throttle::{self, Throttle};
+use libfuzzer_sys::fuzz_target;
 use stores::remote::Transport;
 use stores::remote::memcached::Memcached;
 use stores::remote::memcached::servers::parse_servers;

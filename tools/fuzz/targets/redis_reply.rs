@@ -3,15 +3,15 @@
 
 include!("server.inc.rs");
 
-use libfuzzer_sys::fuzz_target;
-use redis::Value;
 use compat::json_bucket;
 use compat::leaky_bucket::{self, Family, Limits};
 use compat::minutes::{Counters, Life};
+use gcra::{Grain, Quota, Tokens};
+use libfuzzer_sys::fuzz_target;
+use redis::Value;
 use stores::remote::redis::Redis;
 use stores::remote::redis::dsn::Dsn;
 use stores::remote::{Cause, Transport};
-use gcra::{Grain, Quota, Tokens};
 
 static REDIS: LazyLock<Redis> = LazyLock::new(|| {
     let dsn = format!("unix://{}?password=geheim-geheim", SOCKET.display());

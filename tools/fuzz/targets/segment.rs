@@ -2,13 +2,13 @@
 //! segment. The segment must be refused, or used without a crash.
 #![no_main]
 
+use gcra::{Put, Step};
 use libfuzzer_sys::fuzz_target;
+use segment::host::{Host, Settings, lines};
+use segment::memory::{Access, Layout, Segment, SegmentError};
 use std::io::{Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 use std::sync::LazyLock;
-use segment::host::{Host, Settings, lines};
-use segment::memory::{Access, Layout, Segment, SegmentError};
-use gcra::{Put, Step};
 
 const ACCESS: Access = Access {
     mode: 0o600,

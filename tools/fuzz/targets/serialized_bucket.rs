@@ -5,9 +5,9 @@
 //! allows.
 #![no_main]
 
+use compat::throttle::{Bucket, Throttle};
 use libfuzzer_sys::arbitrary::{self, Arbitrary};
 use libfuzzer_sys::fuzz_target;
-use compat::throttle::{Bucket, Throttle};
 
 #[derive(Arbitrary, Debug)]
 struct Input {

@@ -4,9 +4,9 @@
 //! change the rest of a statement. A reply is accepted only for its own call.
 #![no_main]
 
+use gcra::Timestamp;
 use libfuzzer_sys::arbitrary::{self, Arbitrary};
 use libfuzzer_sys::fuzz_target;
-use gcra::Timestamp;
 use stores::sql::{Dialect, Query, Table, reply, stored};
 
 /// Returns the form of a name that a column compares if it ignores case and trailing white space.
