@@ -22,7 +22,7 @@ const SPELLINGS = [
 const MULTI_VIEWS = [
     'LoadModule negotiation_module' => '/usr/lib/apache2/modules/mod_negotiation.so',
     'LoadModule mime_module' => '/usr/lib/apache2/modules/mod_mime.so',
-    'TypesConfig' => '/dev/null', 'AddType' => 'application/x-httpd-php .php',
+    'TypesConfig' => '/dev/null', 'AddType' => 'application/x-httpd-php .php', 'AddLanguage' => 'en .en',
     '<Directory />' => '', 'Options' => '+MultiViews +ExecCGI', 'MultiviewsMatch' => 'Any', '</Directory>' => '',
 ];
 
@@ -53,6 +53,8 @@ foreach (['mod_php' => false, 'php-cgi' => true] as $how => $cgi) {
     requests("Apache, $how", $apache->port, SPELLINGS);
     $apache->script('names', SCRIPT);
     requests("Apache, $how, MultiViews", $apache->port, ['/names', '/names/1', '/names/2.php', '/names/3', '/names.php/4']);
+    $apache->script('news.en', SCRIPT);
+    requests("Apache, $how, two suffixes", $apache->port, ['/news', '/news/1', '/news.en/2', '/news/3', '/news.en.php/4']);
     $apache->kill();
 }
 ?>
@@ -61,5 +63,7 @@ nginx: 200 200 200 429 429 429
 front controller: 200 200 200 429 200 200 200 429 200
 Apache, mod_php: 200 200 200 429 429 429
 Apache, mod_php, MultiViews: 200 200 200 429 429
+Apache, mod_php, two suffixes: 200 200 200 429 429
 Apache, php-cgi: 200 200 200 429 429 429
 Apache, php-cgi, MultiViews: 200 200 200 429 429
+Apache, php-cgi, two suffixes: 200 200 200 429 429

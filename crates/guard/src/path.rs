@@ -8,8 +8,8 @@ use percent_encoding::percent_decode;
 /// once, and empty and dot segments are removed, as web servers do. If the rest is below or above
 /// the script that runs, the path is that of the script: a script runs for any path below it
 /// (`/login.php/anything`), and the index of a folder runs for the folder. Some servers, such as
-/// Apache with `MultiViews`, also find the script for its name without the suffix. `info` is the
-/// part of the path that follows (`PATH_INFO`).
+/// Apache with `MultiViews`, also find the script for its name without suffixes (`/news` for
+/// `/news.en.php`). `info` is the part of the path that follows (`PATH_INFO`).
 ///
 /// `script` is the script's path by `SCRIPT_NAME`, which may be wrong: nginx passes
 /// `/login.php/1.php` if its configuration does not split the path. Then PHP looks for a file above
@@ -23,8 +23,9 @@ pub fn path(uri: &[u8], script: &[u8], info: &[u8], file: &[u8]) -> Vec<u8> {
     let path: Vec<u8> = percent_decode(target(uri)).collect();
     let path = until(file, resolved(&path));
     let is_below = matches!(path.strip_prefix(script.as_slice()), Some([b'/', ..]));
-    let after_name = path.strip_prefix(without_suffix(&script));
-    let is_named = after_name.is_some_and(|rest| rest.is_empty() || rest == resolved(info));
+    let above_info = path.strip_suffix(resolved(info).as_slice());
+    let is_named = is_without_suffixes(&path, &script)
+        || above_info.is_some_and(|path| is_without_suffixes(path, &script));
     if (is_below || is_named || path == folder(&script)) && script.len() > 1 {
         script
     } else {
@@ -47,13 +48,11 @@ fn until(file: &[u8], mut path: Vec<u8>) -> Vec<u8> {
     path
 }
 
-/// Returns a path without the suffix of its last segment.
-fn without_suffix(path: &[u8]) -> &[u8] {
-    let dot = path.iter().rposition(|&byte| matches!(byte, b'.' | b'/'));
-    match dot {
-        Some(at) if path[at] == b'.' => &path[..at],
-        _ => path,
-    }
+/// Reports whether a path is that of the script without one or more of its suffixes, as `/news` and
+/// `/news.en` are of `/news.en.php`.
+fn is_without_suffixes(path: &[u8], script: &[u8]) -> bool {
+    let suffixes = script.strip_prefix(path);
+    suffixes.is_some_and(|rest| rest.starts_with(b".") && !rest.contains(&b'/'))
 }
 
 /// Returns the folder of a path.
@@ -156,23 +155,27 @@ mod tests {
     }
 
     #[test]
-    fn a_name_without_its_suffix_is_the_script_if_the_server_says_so() {
-        for (uri, info, expected) in [
-            ("/login", "", "/login.php"),
-            ("/login/1", "/1", "/login.php"),
-            ("/login//a/./b.php", "/a/b.php", "/login.php"),
-            ("/login/1", "", "/login/1"),
-            ("/login/1", "/login/1", "/login/1"),
-            ("/login.html", "", "/login.html"),
-            ("/log", "", "/log"),
+    fn a_name_without_suffixes_is_the_script_if_the_server_says_so() {
+        for (uri, info, script, expected) in [
+            ("/login", "", "/login.php", "/login.php"),
+            ("/login/1", "/1", "/login.php", "/login.php"),
+            ("/login//a/./b.php", "/a/b.php", "/login.php", "/login.php"),
+            ("/login/1", "", "/login.php", "/login/1"),
+            ("/login/1", "/login/1", "/login.php", "/login/1"),
+            ("/login.html", "", "/login.php", "/login.html"),
+            ("/log", "", "/login.php", "/log"),
+            ("/news", "", "/news.en.php", "/news.en.php"),
+            ("/news/1", "/1", "/news.en.php", "/news.en.php"),
+            ("/news.en/1", "/1", "/news.en.php", "/news.en.php"),
+            ("/news.de/1", "/1", "/news.en.php", "/news.de/1"),
+            ("/news/1", "/1", "/news.php.en", "/news.php.en"),
+            ("/news", "/news", "/index.en.php", "/news"),
+            ("/a/1", "/1", "/a/b.php", "/a/1"),
+            ("/a", "", "/a.b/c.php", "/a"),
         ] {
-            let path = path(
-                uri.as_bytes(),
-                b"/login.php",
-                info.as_bytes(),
-                b"/srv/login.php",
-            );
-            assert_eq!(path, expected.as_bytes(), "{uri} and {info}");
+            let [uri_bytes, info_bytes] = [uri, info].map(str::as_bytes);
+            let path = path(uri_bytes, script.as_bytes(), info_bytes, script.as_bytes());
+            assert_eq!(path, expected.as_bytes(), "{uri} and {info} of {script}");
         }
     }
 
