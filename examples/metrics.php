@@ -14,10 +14,11 @@ declare(strict_types=1);
  */
 const ALLOWED_ADDRESSES = ['127.0.0.1', '::1', ''];
 /** With one of these, the address is that of a proxy, which may forward requests of anybody. */
-const PROXY_HEADERS = ['HTTP_FORWARDED', 'HTTP_X_FORWARDED_FOR', 'HTTP_X_REAL_IP', 'HTTP_VIA'];
+const PROXY_HEADERS = '/^HTTP_(VIA$|FORWARDED|X_FORWARDED|X_REAL_IP$|CF_CONNECTING_IP|(\w+_)?CLIENT_IP$)/';
 
-$is_forwarded = array_intersect(PROXY_HEADERS, array_keys($_SERVER)) !== [];
-if ($is_forwarded || !in_array($_SERVER['REMOTE_ADDR'] ?? '', ALLOWED_ADDRESSES, true)) {
+$is_forwarded = preg_grep(PROXY_HEADERS, array_keys($_SERVER)) !== [];
+// Without S in variables_order, $_SERVER is empty, so the client is unknown.
+if ($_SERVER === [] || $is_forwarded || !in_array($_SERVER['REMOTE_ADDR'] ?? '', ALLOWED_ADDRESSES, true)) {
     http_response_code(403);
     exit($is_forwarded ? "A proxy has forwarded this request, so its address is unknown.\n" : "Forbidden\n");
 }

@@ -38,7 +38,7 @@ const DEFAULTS = [
     'tokenbucket.shm_size' => '32M',
     'tokenbucket.track_identifiers' => '0',
 ];
-const PROXY_HEADERS = ['HTTP_FORWARDED', 'HTTP_X_FORWARDED_FOR', 'HTTP_X_REAL_IP', 'HTTP_VIA'];
+const PROXY_HEADERS = '/^HTTP_(VIA$|FORWARDED|X_FORWARDED|X_REAL_IP$|CF_CONNECTING_IP|(\w+_)?CLIENT_IP$)/';
 const UNCONFIGURED = <<<'TEXT'
     This page denies every request until it is configured.
 
@@ -81,7 +81,7 @@ function refusal(array $server): ?array
         ALLOWED_ADDRESSES === [] && PASSWORD_HASH === '' => [403, UNCONFIGURED],
         !extension_loaded('tokenbucket') => [503, "The extension tokenbucket is not loaded in this PHP.\n"],
         ALLOWED_ADDRESSES === [] => wrong_password($address, $server['PHP_AUTH_PW'] ?? null),
-        array_intersect(PROXY_HEADERS, array_keys($server)) !== [] => [403, "A proxy has forwarded this request, so its address is unknown.\n"],
+        preg_grep(PROXY_HEADERS, array_keys($server)) !== [] => [403, "A proxy has forwarded this request, so its address is unknown.\n"],
         array_filter(ALLOWED_ADDRESSES, $is_within) === [] => [403, "Your address is not in the list of allowed addresses.\n"],
         PASSWORD_HASH === '' => null,
         default => wrong_password($address, $server['PHP_AUTH_PW'] ?? null),

@@ -18,10 +18,18 @@ foreach ([
     'Forwarded' => ['HTTP_FORWARDED' => 'for=192.0.2.1'],
     'X-Real-IP' => ['HTTP_X_REAL_IP' => '192.0.2.1'],
     'Via' => ['HTTP_VIA' => '1.1 proxy'],
+    'X-Forwarded-Proto' => ['HTTP_X_FORWARDED_PROTO' => 'https'],
+    'CF-Connecting-IP' => ['HTTP_CF_CONNECTING_IP' => '192.0.2.1'],
+    'True-Client-IP' => ['HTTP_TRUE_CLIENT_IP' => '192.0.2.1'],
+    'control: other headers' => ['HTTP_VIABLE' => 'a', 'HTTP_HOST' => 'localhost', 'HTTP_X_REQUEST_ID' => 'a'],
 ] as $what => $variables) {
     $reply = $fpm->request($script, $variables);
     echo "$what: $reply[status]", str_contains($reply['body'], 'tokenbucket_') ? ', metrics' : '', "\n";
 }
+$fpm->stop();
+$fpm = new Fpm(ini: ['variables_order' => 'GPC']);
+$script = $fpm->script('metrics', file_get_contents(__DIR__ . '/../../examples/metrics.php'));
+echo 'empty $_SERVER: ', $fpm->request($script, ['REMOTE_ADDR' => '192.0.2.1'])['status'], "\n";
 ?>
 --EXPECT--
 this host: 200, metrics
@@ -32,3 +40,8 @@ X-Forwarded-For of this host: 403
 Forwarded: 403
 X-Real-IP: 403
 Via: 403
+X-Forwarded-Proto: 403
+CF-Connecting-IP: 403
+True-Client-IP: 403
+control: other headers: 200, metrics
+empty $_SERVER: 403

@@ -32,7 +32,7 @@ check(str_contains($site->get('unconfigured')[2], 'const ALLOWED_ADDRESSES = [')
 $shows('an address', 'addresses', 200, [], '127.0.0.2');
 $shows('a network', 'addresses', 200, [], '127.1.2.3');
 $shows('another address', 'addresses', 403);
-foreach (['X-Forwarded-For: 127.0.0.2', 'Forwarded: for=127.0.0.2', 'X-Real-IP: 127.0.0.2', 'Via: 1.1 proxy'] as $header) {
+foreach (['X-Forwarded-For: 127.0.0.2', 'Forwarded: for=127.0.0.2', 'X-Real-IP: 127.0.0.2', 'Via: 1.1 proxy', 'X-Forwarded-Proto: https', 'CF-Connecting-IP: 127.0.0.2'] as $header) {
     $shows("behind a proxy, $header", 'addresses', 403, [$header], '127.0.0.2');
     $shows("from elsewhere, $header", 'addresses', 403, [$header]);
 }
