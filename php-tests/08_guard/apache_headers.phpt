@@ -22,9 +22,18 @@ foreach (['off' => [], 'on' => ['CGIPassAuth' => 'On']] as $how => $directives) 
         $apache->kill();
     }
 }
+// Nothing else reads the header, so all requests share a bucket.
+$apache = new Apache(ini: ['disable_functions' => 'apache_request_headers', 'tokenbucket.guard' => 'header:Authorization 1/day burst 2']);
+$script = $apache->script('script', '<?php echo "script";');
+echo 'disabled function:';
+foreach (['one', 'two', 'three'] as $token) {
+    echo ' ', trim(implode(' ', http_request($apache->port, $script, ["Authorization: Bearer $token"]) ?? ['lost']));
+}
+echo "\n";
 ?>
 --EXPECT--
 CGIPassAuth off, Authorization: 200 429 200 200 429 200 429
 CGIPassAuth off, Proxy-Authorization: 200 429 200 200 429 200 429
 CGIPassAuth on, Authorization: 200 429 200 200 429 200 429
 CGIPassAuth on, Proxy-Authorization: 200 429 200 200 429 200 429
+disabled function: 200 script 200 script 429 Too many requests.

@@ -36,10 +36,11 @@ impl Request {
             _ => return None,
         };
         let fields = self.fields.get_or_init(|| {
-            // A function of the module for Apache. No PHP code can have replaced it yet.
+            // A function of the module for Apache. No PHP code can have replaced it yet, but
+            // `disable_functions` may have removed it.
             let function = value::of_bytes(b"apache_request_headers");
             let is_apache = system::interface_name() == "apache2handler";
-            is_apache
+            (is_apache && invoke::is_callable(&function))
                 .then(|| invoke::callable(&function).ok())
                 .flatten()
         });
