@@ -2,6 +2,8 @@
 Under Apache prefork: children that are killed or replaced lose at most one token each
 --SKIPIF--
 <?php require __DIR__ . '/skipif.inc.php'; ?>
+--INI--
+opcache.jit=disable
 --FILE--
 <?php
 require __DIR__ . '/../../tools/testkit/php/check.php';

@@ -2,6 +2,8 @@
 Under php-fpm: workers killed during traffic lose at most one token each
 --SKIPIF--
 <?php require __DIR__ . '/skipif.inc.php'; ?>
+--INI--
+opcache.jit=disable
 --FILE--
 <?php
 require __DIR__ . '/../../tools/testkit/php/check.php';

@@ -8,6 +8,8 @@ if (getenv('SKIP_SLOW_TESTS') || getenv('USE_ZEND_ALLOC') === '0' || PHP_DEBUG) 
     die('skip slow');
 }
 ?>
+--INI--
+opcache.jit=disable
 --FILE--
 <?php
 require __DIR__ . '/../../tools/testkit/php/check.php';

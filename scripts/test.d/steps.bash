@@ -155,7 +155,8 @@ with_opcache() {
 }
 
 # Only on PHP 8.2. On PHP 8.4 and 8.5, the tracing JIT runs loops with caught exceptions wrongly,
-# also without this extension.
+# also without this extension. Tests that kill processes disable the JIT: a process that dies while
+# it compiles leaves code that is half written in the memory that all share, so that others crash.
 with_jit() {
     with_opcache -d opcache.jit=tracing -d opcache.jit_buffer_size=64M "$@"
 }
