@@ -26,9 +26,13 @@ final class Buckets
 {
     /** The number of keys that are remembered, so that the memory of workers stays bounded. */
     private const REMEMBERED = 100;
+    /** The longest decay time in seconds. The span of a bucket may be a little more: 36 years. */
+    public const MAX_SECONDS = 1_000_000_000;
 
     /** @var array<string, TokenBucket> the buckets of the last keys, newest last */
     private array $recent = [];
+    /** @var array<string, array{int, int|float}> the attempts and seconds of those that ofKey() made */
+    private array $numbers = [];
 
     private ?TokenBucketStorage $storage = null;
 
@@ -50,17 +54,20 @@ final class Buckets
      */
     public function take(array $limits): array
     {
-        foreach ($limits as $name => $limit) {
-            $takes[$name] = [$this->ofLimit($limit), self::cost($limit)];
+        foreach ($limits as $limit) {
+            // Equal limits are one limit, and take one token.
+            $name = self::nameOfLimit($limit);
+            $takes[$name] ??= [$this->ofLimit($limit), self::cost($limit)];
+            $named[$name] ??= $limit;
         }
-        if (count($limits) === 1) {
+        if (count($takes) === 1) {
             // attempt() saves time in most requests.
             [$bucket, $cost] = $takes[$name];
             $decision = $bucket->attempt($cost);
-            return [$decision, $decision->allowed ? null : $limit];
+            return [$decision, $decision->allowed ? null : $named[$name]];
         }
         $decision = TokenBucket::attemptAll($takes);
-        return [$decision, $decision->allowed ? null : $limits[$decision->refusedBy]];
+        return [$decision, $decision->allowed ? null : $named[$decision->refusedBy]];
     }
 
     /** Returns the decision that take() would return now for one limit, and takes no token. */
@@ -72,13 +79,15 @@ final class Buckets
     /** Takes a token from the bucket of a limit, even if the bucket is empty. */
     public function charge(object $limit): Decision
     {
-        return $this->ofLimit($limit)->charge(1);
+        return $this->ofLimit($limit)->charge(self::tokens(self::seconds($limit)));
     }
 
     /** Returns the bucket of a key that the application has chosen. */
     public function ofKey(string $key, int $attempts, int|float $seconds): TokenBucket
     {
-        return $this->bucket($key, self::identifier($key), $attempts, $seconds);
+        $bucket = $this->bucket($key, self::identifier($key), $attempts, $seconds);
+        $this->numbers[$key] = [$attempts, $seconds];
+        return $bucket;
     }
 
     /**
@@ -96,6 +105,17 @@ final class Buckets
     }
 
     /**
+     * Returns the attempts and seconds of a key that the application has chosen, or null if this
+     * process does not know them.
+     *
+     * @return null|array{int, int|float}
+     */
+    public function numbers(string $key): ?array
+    {
+        return $this->numbers[$key] ?? null;
+    }
+
+    /**
      * Returns the attempts and seconds of a key that the configuration declares.
      *
      * @param ?Closure(string): string $clean cleans the patterns of declared keys
@@ -106,7 +126,7 @@ final class Buckets
         foreach (($this->declared)() as $pattern => [$attempts, $seconds]) {
             if (Str::is($clean === null ? $pattern : $clean($pattern), $key)) {
                 // Numbers from the environment are strings.
-                return [(int) $attempts, 0 + $seconds];
+                return [self::attempts($attempts), 0 + $seconds];
             }
         }
         return null;
@@ -115,7 +135,7 @@ final class Buckets
     /** Forgets the numbers of all keys. */
     public function forget(): void
     {
-        $this->recent = [];
+        $this->recent = $this->numbers = [];
     }
 
     /** Fills the bucket of a key. */
@@ -143,10 +163,15 @@ final class Buckets
         return (int) ceil($decision->reason === 'insufficient_tokens' ? $decision->resetAfter : self::seconds($limit));
     }
 
-    private function ofLimit(object $limit): TokenBucket
+    /** Returns the bucket of a limit, as Laravel's middleware describes it. */
+    public function ofLimit(object $limit): TokenBucket
     {
-        $seconds = self::seconds($limit);
-        return $this->bucket($limit->key, "limit:$limit->maxAttempts:$seconds:$limit->key", (int) $limit->maxAttempts, $seconds);
+        return $this->bucket($limit->key, self::nameOfLimit($limit), (int) $limit->maxAttempts, self::seconds($limit));
+    }
+
+    private static function nameOfLimit(object $limit): string
+    {
+        return "limit:$limit->maxAttempts:" . self::seconds($limit) . ":$limit->key";
     }
 
     /** Returns the name of a bucket, which no limit of a route and no item of the cache has. */
@@ -157,13 +182,14 @@ final class Buckets
 
     private function bucket(string $key, string $identifier, int $attempts, int|float $seconds): TokenBucket
     {
-        // A decay time of zero allows everything, as in Laravel. The bounds are those of a bucket.
-        $rate = min(1e15, max(1, $attempts) / min(max($seconds, 1e-6), 1e9));
+        // The bounds are those of a bucket.
+        $rate = min(1e15, max(1, $attempts) / min(max($seconds, 1e-6), self::MAX_SECONDS));
         $bucket = new TokenBucket($this->storage(), $identifier, max(1, $attempts), $rate);
-        unset($this->recent[$key]);
+        unset($this->recent[$key], $this->numbers[$key]);
         $this->recent[$key] = $bucket;
         if (count($this->recent) > self::REMEMBERED) {
-            unset($this->recent[array_key_first($this->recent)]);
+            $oldest = array_key_first($this->recent);
+            unset($this->recent[$oldest], $this->numbers[$oldest]);
         }
         return $bucket;
     }
@@ -171,6 +197,15 @@ final class Buckets
     private function storage(): TokenBucketStorage
     {
         return $this->storage ??= ($this->makeStorage)();
+    }
+
+    /**
+     * Returns the attempts of a number that may be a string, a fraction or infinite. As in Laravel,
+     * 2.5 attempts are 3.
+     */
+    public static function attempts(mixed $number): int
+    {
+        return self::integer(ceil((float) $number));
     }
 
     /** Returns the nearest integer below, because a capacity may be beyond the integers. */
@@ -188,6 +223,13 @@ final class Buckets
     /** Returns the tokens of an attempt: more than the capacity if the limit allows no attempt. */
     private static function cost(object $limit): int
     {
-        return $limit->maxAttempts > 0 ? 1 : 2;
+        $tokens = self::tokens(self::seconds($limit));
+        return $limit->maxAttempts > 0 ? $tokens : 2 * $tokens;
+    }
+
+    /** Returns the tokens of an attempt. A decay time of zero allows everything, as in Laravel. */
+    public static function tokens(int|float $seconds): int
+    {
+        return $seconds > 0 ? 1 : 0;
     }
 }

@@ -6,9 +6,7 @@ namespace TokenBucket\Bridge\Laravel;
 
 use Closure;
 use Illuminate\Cache\RateLimiter as LaravelRateLimiter;
-use Illuminate\Cache\RateLimiting\Limit;
 use Illuminate\Contracts\Cache\Repository;
-use Illuminate\Support\Collection;
 use Symfony\Component\HttpFoundation\Request;
 use Throwable;
 use TokenBucket;
@@ -31,12 +29,8 @@ class RateLimiter extends LaravelRateLimiter
     /** Ends the item of the cache that holds the attempts and seconds of a key. */
     private const NUMBERS = ':bucket';
 
-    /** @var list<object> the limits of the last job */
-    private array $job = [];
-    /** The decision of these limits, or null if no token has been requested. */
-    private ?Decision $decision = null;
-    /** The limit that refuses the job. */
-    private ?object $refusing = null;
+    /** The limits of the last job, or null after it has passed them. */
+    private ?JobLimits $job = null;
 
     /** True while a method of Laravel's limiter runs. */
     private bool $counting = false;
@@ -60,7 +54,7 @@ class RateLimiter extends LaravelRateLimiter
     /** Forgets the numbers of all keys, except those of the configuration. */
     public function forget(): void
     {
-        $this->job = [];
+        $this->job = null;
         $this->buckets->forget();
     }
 
@@ -70,13 +64,13 @@ class RateLimiter extends LaravelRateLimiter
      */
     public function limiter($name)
     {
+        // As in Laravel, a name may also be an integer or an object.
+        $name = (string) ($name instanceof UnitEnum ? $name->value ?? $name->name : $name);
         $limiter = parent::limiter($name);
-        $name = $name instanceof UnitEnum ? $name->value ?? $name->name : $name;
         return $limiter === null ? null : function (...$arguments) use ($name, $limiter) {
             $limits = $limiter(...$arguments);
             // A request has a middleware of its own, which decides its limits.
-            $this->job = ($arguments[0] ?? null) instanceof Request ? [] : self::ofJob($name, $limits);
-            $this->decision = null;
+            $this->job = ($arguments[0] ?? null) instanceof Request ? null : JobLimits::of($this->buckets, $name, $limits);
             return $limits;
         };
     }
@@ -84,13 +78,16 @@ class RateLimiter extends LaravelRateLimiter
     public function attempt($key, $maxAttempts, Closure $callback, $decaySeconds = 60)
     {
         $key = $this->clean($key);
-        $numbers = [(int) $maxAttempts, $this->secondsUntil($decaySeconds)];
-        $bucket = $this->buckets->ofKey($key, ...$numbers);
-        $decision = $maxAttempts < 1 ? null : $bucket->attempt();
+        $attempts = Buckets::attempts($maxAttempts);
+        // As in Laravel, null is a time without end.
+        $seconds = $decaySeconds === null ? Buckets::MAX_SECONDS : $this->secondsUntil($decaySeconds);
+        $tokens = Buckets::tokens($seconds);
+        $bucket = $this->buckets->ofKey($key, $attempts, $seconds);
+        $decision = $attempts < 1 ? null : $bucket->attempt($tokens);
         if (!$decision?->allowed) {
             return false;
         }
-        $this->tellOthers($key, $numbers, $decision);
+        $this->tellOthers($key, $decision);
         $clears = $this->clears[$key] ?? 0;
         $isCleared = fn (): bool => $clears !== ($this->clears[$key] ?? 0);
         $this->running++;
@@ -98,14 +95,14 @@ class RateLimiter extends LaravelRateLimiter
             $result = $callback();
             if ($isCleared()) {
                 // Laravel counts the call after the callback.
-                $bucket->charge(1);
+                $bucket->charge($tokens);
             }
             // Laravel 8, which has no increment(), returns true instead of any empty result.
             return method_exists(parent::class, 'increment') ? ($result ?? true) : ($result ?: true);
         } catch (Throwable $e) {
             if (!$isCleared()) {
                 // Laravel counts only calls that return.
-                $bucket->refund();
+                $bucket->refund($tokens);
             }
             throw $e;
         } finally {
@@ -117,19 +114,23 @@ class RateLimiter extends LaravelRateLimiter
 
     public function tooManyAttempts($key, $maxAttempts)
     {
-        if ($this->belongsToJob($key)) {
-            if ($this->decision === null) {
-                [$this->decision, $this->refusing] = $this->buckets->take($this->job);
-            }
-            return $this->refusing?->key === $key;
+        if ($this->job?->has($key)) {
+            return $this->job->refuses($key);
         }
         return $this->bucket($key) === null ? $this->count(__FUNCTION__, $key, $maxAttempts) : $this->attempts($key) >= $maxAttempts;
     }
 
     public function hit($key, $decaySeconds = 60)
     {
+        if (!$this->job?->has($key) || !$this->job->paysFor($key)) {
+            return $this->increment($key, $decaySeconds);
+        }
         // tooManyAttempts() has taken the token of a job.
-        return $this->belongsToJob($key) ? $this->attempts($key) : $this->increment($key, $decaySeconds);
+        $attempts = $this->attempts($key);
+        if ($this->job->isOver()) {
+            $this->job = null;
+        }
+        return $attempts;
     }
 
     public function increment($key, $decaySeconds = 60, $amount = 1)
@@ -145,7 +146,9 @@ class RateLimiter extends LaravelRateLimiter
             $bucket->refund(-$amount);
             return $this->attempts($key);
         }
-        return self::taken($bucket->charge($amount));
+        $decision = $bucket->charge($amount);
+        $this->tellOthers($this->clean($key), $decision);
+        return self::taken($decision);
     }
 
     public function attempts($key)
@@ -161,8 +164,8 @@ class RateLimiter extends LaravelRateLimiter
 
     public function availableIn($key)
     {
-        if ($this->decision?->allowed === false && $this->belongsToJob($key)) {
-            return Buckets::releaseAfter($this->decision, $this->refusing);
+        if ($this->job?->has($key) && $this->job->releaseAfter() !== null) {
+            return $this->job->releaseAfter();
         }
         $bucket = $this->bucket($key);
         if ($bucket === null) {
@@ -198,18 +201,19 @@ class RateLimiter extends LaravelRateLimiter
     }
 
     /**
-     * Keeps the numbers of a key in the cache while its bucket is not full, so that other requests
-     * find the bucket.
-     *
-     * @param array{int, int} $numbers attempts and seconds
+     * Keeps the numbers of a key in the cache until its bucket is full, so that other requests find
+     * the bucket.
      */
-    private function tellOthers(string $key, array $numbers, Decision $decision): void
+    private function tellOthers(string $key, Decision $decision): void
     {
-        if ($this->buckets->declared($key, $this->clean(...)) !== null) {
+        $numbers = $this->buckets->numbers($key);
+        if ($numbers === null || $this->buckets->declared($key, $this->clean(...)) !== null) {
             return;
         }
+        // The item of a concurrent call may replace this one, so it lasts at least the decay time.
+        $seconds = max(1, min(Buckets::MAX_SECONDS, $numbers[1]), (int) ceil($decision->resetAfter));
         try {
-            $this->cache->put($key . self::NUMBERS, $numbers, max(1, (int) ceil($decision->resetAfter)));
+            $this->cache->put($key . self::NUMBERS, $numbers, $seconds);
         } catch (Throwable) {
             // The decision does not depend on the cache.
         }
@@ -240,7 +244,7 @@ class RateLimiter extends LaravelRateLimiter
             return null;
         }
         $key = $this->clean($key);
-        $bucket = $this->buckets->find($key, $this->clean(...));
+        $bucket = $this->job?->has($key) ? $this->job->bucket($key) : $this->buckets->find($key, $this->clean(...));
         if ($bucket === null && is_array($numbers = $this->cache->get($key . self::NUMBERS))) {
             $bucket = $this->buckets->ofKey($key, ...$numbers);
         }
@@ -254,20 +258,5 @@ class RateLimiter extends LaravelRateLimiter
     private function clean($key): string
     {
         return $this->cleanRateLimiterKey((string) $key);
-    }
-
-    private function belongsToJob($key): bool
-    {
-        return in_array($key, array_column($this->job, 'key'), true);
-    }
-
-    /** @return list<object> the limits of a job with the keys that the queue's middleware uses */
-    private static function ofJob(string $name, mixed $limits): array
-    {
-        return Collection::wrap($limits)->whereInstanceOf(Limit::class)->map(fn (Limit $limit) => (object) [
-            'key' => md5($name . $limit->key),
-            'maxAttempts' => $limit->maxAttempts,
-            'decaySeconds' => $limit->decaySeconds ?? 60 * $limit->decayMinutes,
-        ])->values()->all();
     }
 }

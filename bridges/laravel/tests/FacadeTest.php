@@ -6,6 +6,8 @@ namespace TokenBucket\Bridge\Laravel\Tests;
 
 use Illuminate\Cache\RateLimiter as LaravelRateLimiter;
 use Illuminate\Cache\Repository;
+use Illuminate\Support\Carbon;
+use Illuminate\Support\Str;
 use RuntimeException;
 use TokenBucket\Bridge\Laravel\Buckets;
 use TokenBucket\Bridge\Laravel\RateLimiter;
@@ -24,6 +26,56 @@ final class FacadeTest extends BridgeTestCase
             $limiter->retriesLeft('k', '5') <=> 0,
             $limiter->tooManyAttempts('k', '1'),
         ]);
+    }
+
+    public function testAttemptsMayBeFractionsOrMeanUnlimited(): void
+    {
+        foreach ([2.5, '2.5', '1e2', INF, 1e19, PHP_INT_MAX, '9999999999999999999999', 0.5] as $i => $attempts) {
+            $this->assertSameAnswers(fn (LaravelRateLimiter $limiter) => array_map(fn () => $limiter->attempt("k$i", $attempts, fn () => 'called'), range(1, 4)));
+        }
+    }
+
+    public function testADecayTimeOfZeroAllowsEverythingAndNullNeverEnds(): void
+    {
+        foreach ([0, -5, 0.5, Carbon::now(), Carbon::now()->subDay(), null] as $i => $decay) {
+            $this->assertSameAnswers(function (LaravelRateLimiter $limiter) use ($i, $decay): array {
+                $answers = array_map(fn () => $limiter->attempt("k$i", 2, fn () => 'called', $decay), range(1, 4));
+                $answers[] = $limiter->attempt("c$i", 1, fn () => $limiter->clear("c$i"), $decay);
+                return [...$answers, $limiter->attempt("c$i", 1, fn () => 'called', $decay)];
+            });
+        }
+    }
+
+    public function testTheNameOfALimiterMayBeAnIntegerOrAnObject(): void
+    {
+        $this->assertSameAnswers(function (LaravelRateLimiter $limiter): array {
+            $limiter->for('7', fn () => 'seven');
+            $limiter->for('name', fn () => 'found');
+            // array_map() passes arguments as a file without strict_types does.
+            return array_map(fn ($found) => $found ? $found(new \stdClass()) : null, array_map([$limiter, 'limiter'], [7, Str::of('name'), 8]));
+        });
+    }
+
+    public function testOtherRequestsKnowTheBucketUntilItIsFull(): void
+    {
+        Carbon::setTestNow($now = Carbon::create(2027));
+        $cache = $this->app->make('cache')->driver();
+        $pass = function (int $seconds) use (&$now): void {
+            $this->advance($seconds);
+            Carbon::setTestNow($now = $now->copy()->addSeconds($seconds));
+        };
+        $this->another($cache)->attempt('k', 5, fn () => true, 300);
+        $pass(1);
+        // Two windows of debt.
+        for ($i = 0; $i < 14; $i++) {
+            $this->another($cache)->hit('k', 300);
+        }
+        foreach ([58, 300, 300] as $seconds) {
+            $pass($seconds);
+            $this->assertTrue($this->another($cache)->tooManyAttempts('k', 5));
+        }
+        $pass(2);
+        $this->assertFalse($this->another($cache)->tooManyAttempts('k', 5));
     }
 
     public function testClearInsideTheCallbackForgetsEarlierAttemptsOnly(): void

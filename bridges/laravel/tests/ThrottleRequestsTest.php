@@ -174,6 +174,15 @@ final class ThrottleRequestsTest extends BridgeTestCase
         $this->assertSame([200, 200, 429, 200, 429, 429], $statuses(['/own', '/own', '/own', '/api', '/own', '/own']));
     }
 
+    public function testEqualLimitsAreOneLimit(): void
+    {
+        // For example, of a sender and a recipient who are one user.
+        $this->limiter()->for('both', fn () => [Limit::perMinute(1)->by('me'), Limit::perMinute(1)->by('me')]);
+        $this->route('throttle:both');
+        $this->assertAnswer(200, 1, 0);
+        $this->assertAnswer(429, 1, 0, 60);
+    }
+
     public function testALimitOfZeroDeniesEveryRequest(): void
     {
         $this->route('throttle:0,1');
