@@ -26,6 +26,10 @@ class ThrottleRequests extends LaravelThrottleRequests
 
     protected function handleRequest($request, Closure $next, array $limits)
     {
+        if (!$this->limiter instanceof RateLimiter) {
+            // A limiter of the application decides its limits itself.
+            return parent::handleRequest($request, $next, $limits);
+        }
         $before = $after = [];
         foreach ($limits as $name => $limit) {
             if ($limit->maxAttempts === PHP_INT_MAX) {
@@ -60,7 +64,7 @@ class ThrottleRequests extends LaravelThrottleRequests
     /** Returns the seconds that buildException() sends. */
     protected function getTimeUntilNextRetry($key)
     {
-        return $this->retryAfter;
+        return $this->limiter instanceof RateLimiter ? $this->retryAfter : parent::getTimeUntilNextRetry($key);
     }
 
     /** @throws RuntimeException Laravel's exception, if the decision is a denial */

@@ -4,6 +4,7 @@ declare(strict_types=1);
 
 namespace TokenBucket\Bridge\Laravel\Tests;
 
+use Illuminate\Cache\RateLimiter as LaravelRateLimiter;
 use Illuminate\Cache\RateLimiting\Limit;
 use Illuminate\Routing\Middleware\ThrottleRequests as LaravelThrottleRequests;
 use Illuminate\Routing\Middleware\ThrottleRequestsWithRedis;
@@ -172,6 +173,22 @@ final class ThrottleRequestsTest extends BridgeTestCase
         $statuses = fn (array $paths) => array_map(fn (string $path) => $this->get($path)->getStatusCode(), $paths);
         // The buckets of earlier requests have no effect.
         $this->assertSame([200, 200, 429, 200, 429, 429], $statuses(['/own', '/own', '/own', '/api', '/own', '/own']));
+    }
+
+    public function testALimiterOfTheApplicationDecidesRoutes(): void
+    {
+        $this->route('throttle:1,1');
+        $this->app->extend(LaravelRateLimiter::class, fn () => new class ($this->app->make('cache')->driver()) extends LaravelRateLimiter {
+            public function tooManyAttempts($key, $maxAttempts)
+            {
+                return parent::tooManyAttempts($key, 2 * $maxAttempts);
+            }
+        });
+        $this->assertSame([200, 200], [$this->get('/')->getStatusCode(), $this->get('/')->getStatusCode()]);
+        $this->advance(3600);
+        $response = $this->get('/');
+        $this->assertSame(429, $response->getStatusCode());
+        $this->assertSame('60', $response->headers->get('Retry-After'));
     }
 
     public function testEqualLimitsAreOneLimit(): void
