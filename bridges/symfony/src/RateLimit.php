@@ -48,7 +48,7 @@ final class RateLimit extends SymfonyRateLimit
     /** Describes a reservation, whose tokens may be used after some seconds. */
     public static function ofReservation(Decision $decision, float $delay, ?int $limit = null): self
     {
-        return new self($decision, $delay <= 0, $delay, $limit);
+        return $delay > 0 ? new self($decision, false, $delay, $limit) : self::of($decision, $limit);
     }
 
     public function wait(): void

@@ -89,6 +89,14 @@ final class BucketLimiterTest extends TestCase
         self::assertDelay(1.5, fn () => $limiter->reserve(5, 1.6));
     }
 
+    public function testAReservationOfTheLastTokenStatesTheTimeOfTheNextOne(): void
+    {
+        $limiter = $this->bucket('api', 3, '1 hour', 3);
+        foreach ([[2, 0], [1, 1200], [0, 1200], [2, 2400], [0, 2400]] as [$tokens, $seconds]) {
+            self::assertRetryAfter($seconds, fn () => $limiter->reserve($tokens)->getRateLimit());
+        }
+    }
+
     public function testResetFillsTheBucket(): void
     {
         $limiter = $this->bucket('api', 5, '1 hour', 1);
@@ -167,6 +175,17 @@ final class BucketLimiterTest extends TestCase
     {
         $limit = $limiter->consume($tokens);
         return [$limit->isAccepted(), $limit->getRemainingTokens(), $limit->getLimit()];
+    }
+
+    /** Asserts the seconds from an instant of the call until getRetryAfter(). */
+    private static function assertRetryAfter(float $seconds, \Closure $call): void
+    {
+        $round = $seconds > 0 ? ceil(...) : floor(...);
+        $before = microtime(true);
+        $timestamp = $call()->getRetryAfter()->getTimestamp();
+        $after = microtime(true);
+        self::assertGreaterThanOrEqual($round($before + $seconds), $timestamp);
+        self::assertLessThanOrEqual($round($after + $seconds), $timestamp);
     }
 
     /** Asserts the seconds from an instant of the call until the reservation is due. */
