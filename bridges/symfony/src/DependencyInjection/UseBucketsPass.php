@@ -19,9 +19,12 @@ final class UseBucketsPass implements CompilerPassInterface
         $except = $container->getParameter('token_bucket.except');
         foreach ($container->getDefinitions() as $definition) {
             if ($definition instanceof ChildDefinition && $definition->getParent() === 'limiter') {
-                if (!in_array($definition->getArgument(0)['id'], $except, true)) {
+                // A limiter of the application may name its arguments, or have parameters in them.
+                $arguments = $definition->getArguments();
+                $config = $container->getParameterBag()->resolveValue($arguments['index_0'] ?? $arguments['$config'] ?? []);
+                if (!in_array($config['id'] ?? null, $except, true)) {
                     // A bucket needs no lock.
-                    $definition->replaceArgument(1, new Reference('token_bucket.storage'))->replaceArgument(2, null);
+                    $definition->setArgument('$storage', new Reference('token_bucket.storage'))->setArgument('$lockFactory', null);
                 }
             } elseif ($definition->getClass() === DefaultLoginRateLimiter::class) {
                 $definition->setClass(LoginRateLimiter::class);

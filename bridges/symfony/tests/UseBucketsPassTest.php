@@ -1,0 +1,58 @@
+<?php
+
+declare(strict_types=1);
+
+namespace TokenBucket\Bridge\Symfony\Tests;
+
+use PHPUnit\Framework\TestCase;
+use Symfony\Component\DependencyInjection\ChildDefinition;
+use Symfony\Component\DependencyInjection\ContainerBuilder;
+use Symfony\Component\DependencyInjection\Reference;
+use Symfony\Component\RateLimiter\RateLimiterFactory;
+use Symfony\Component\RateLimiter\Storage\InMemoryStorage;
+use TokenBucket\Bridge\Symfony\BucketLimiter;
+use TokenBucket\Bridge\Symfony\BucketStorage;
+use TokenBucket\Bridge\Symfony\DependencyInjection\UseBucketsPass;
+use TokenBucketStorageMemory;
+
+/** Tests limiters that the services of the application define, as children of Symfony's limiter. */
+final class UseBucketsPassTest extends TestCase
+{
+    private const CONFIG = ['id' => 'mine', 'policy' => 'fixed_window', 'limit' => 1, 'interval' => '1 hour'];
+
+    public function testArgumentsMayHaveNames(): void
+    {
+        $named = (new ChildDefinition('limiter'))->setArgument('$config', self::CONFIG)->setArgument('$storage', null);
+        self::assertInstanceOf(BucketLimiter::class, $this->compile($named)->get('mine')->create());
+        $excepted = (clone $named)->setArgument('$storage', new Reference('own'));
+        self::assertStringStartsWith('Symfony\\', $this->compile($excepted, ['mine'])->get('mine')->create()::class);
+    }
+
+    public function testTheConfigurationMayBeAParameter(): void
+    {
+        $child = (new ChildDefinition('limiter'))->replaceArgument(0, '%config%');
+        self::assertInstanceOf(BucketLimiter::class, $this->compile($child)->get('mine')->create());
+    }
+
+    public function testAChildMayInheritItsConfiguration(): void
+    {
+        $child = (new ChildDefinition('limiter'))->addTag('mine');
+        self::assertInstanceOf(BucketLimiter::class, $this->compile($child)->get('mine')->create());
+    }
+
+    /** @param list<string> $except */
+    private function compile(ChildDefinition $child, array $except = []): ContainerBuilder
+    {
+        $container = new ContainerBuilder();
+        $container->setParameter('token_bucket.except', $except);
+        $container->setParameter('config', self::CONFIG);
+        $container->register('memory', TokenBucketStorageMemory::class);
+        $container->register('own', InMemoryStorage::class);
+        $container->register('token_bucket.storage', BucketStorage::class)->setArguments([new Reference('memory')]);
+        $container->register('limiter', RateLimiterFactory::class)->setAbstract(true)->setArguments([self::CONFIG, null, null]);
+        $container->setDefinition('mine', $child)->setPublic(true);
+        $container->addCompilerPass(new UseBucketsPass());
+        $container->compile();
+        return $container;
+    }
+}
