@@ -99,9 +99,18 @@ final class CompoundLimiter implements LimiterInterface
             return self::strictest($results);
         } finally {
             if (!$accepted) {
-                // As in Symfony, a negative number gives tokens back.
-                array_walk($taken, static fn (LimiterInterface $limiter) => $limiter->consume(-$tokens));
+                array_walk($taken, static fn (LimiterInterface $limiter) => self::giveBack($limiter, $tokens));
             }
+        }
+    }
+
+    private static function giveBack(LimiterInterface $limiter, int $tokens): void
+    {
+        try {
+            // As in Symfony, a negative number gives tokens back.
+            $limiter->consume(-$tokens);
+        } catch (\Throwable) {
+            // A limiter of the application may refuse that. Its tokens are lost, as in Symfony.
         }
     }
 

@@ -48,6 +48,7 @@ namespace TokenBucket\Bridge\Symfony {
         private readonly ?\DateInterval $interval;
         private readonly float $seconds;
         private readonly int $amount;
+        private readonly string $id;
 
         /** @param array{id: string, policy: string, limit?: int, interval?: string, rate?: array{interval: string, amount?: int}} $config */
         public function __construct(
@@ -56,6 +57,8 @@ namespace TokenBucket\Bridge\Symfony {
             private readonly ?LockFactory $lockFactory = null,
         ) {
             self::check($config);
+            // As in Symfony, the id may be an integer or an object.
+            $this->id = (string) $config['id'];
             $rate = $config['rate'] ?? [];
             $window = isset($config['interval']) ? self::parse($config['interval']) : [null, 0];
             $refill = isset($rate['interval']) ? self::parse($rate['interval']) : [null, 0];
@@ -66,7 +69,7 @@ namespace TokenBucket\Bridge\Symfony {
 
         public function create(?string $key = null): LimiterInterface
         {
-            $id = $this->config['id'] . '-' . $key;
+            $id = "$this->id-$key";
             if ($this->config['policy'] === 'no_limit') {
                 return new NoLimiter();
             }
@@ -91,7 +94,7 @@ namespace TokenBucket\Bridge\Symfony {
             }
             $rate = min(self::MAX_RATE, max($this->amount / $this->seconds, $limit / self::MAX_SECONDS));
             // With the length of the limiter's name, which separates it from the key.
-            return new TokenBucket($storage->storage, strlen($this->config['id']) . ":$id", max(1, $limit), $limit > 0 ? $rate : 1);
+            return new TokenBucket($storage->storage, strlen($this->id) . ":$id", max(1, $limit), $limit > 0 ? $rate : 1);
         }
 
         /** @return array{\DateInterval, float} an interval and its seconds */

@@ -8,7 +8,9 @@ use PHPUnit\Framework\TestCase;
 use Symfony\Component\RateLimiter\CompoundLimiter;
 use Symfony\Component\RateLimiter\LimiterInterface;
 use Symfony\Component\RateLimiter\Policy\NoLimiter;
+use Symfony\Component\RateLimiter\RateLimit;
 use Symfony\Component\RateLimiter\RateLimiterFactory;
+use Symfony\Component\RateLimiter\Reservation;
 use Symfony\Component\RateLimiter\Storage\InMemoryStorage;
 use Symfony\Component\RateLimiter\SymfonysCompoundLimiter;
 use Symfony\Component\RateLimiter\SymfonysRateLimiterFactory;
@@ -214,6 +216,29 @@ final class ReplacementTest extends TestCase
         }
     }
 
+    public function testACompoundGivesBackToTheOtherLimitersIfOneRefusesThat(): void
+    {
+        $refusing = new class implements LimiterInterface {
+            public function reserve(int $tokens = 1, ?float $maxTime = null): Reservation
+            {
+                throw new \BadMethodCallException();
+            }
+
+            public function consume(int $tokens = 1): RateLimit
+            {
+                return $tokens < 0 ? throw new \InvalidArgumentException() : new RateLimit(7, new \DateTimeImmutable(), true, 7);
+            }
+
+            public function reset(): void
+            {
+            }
+        };
+        [$nine, $one] = [$this->both('fixed_window', 9)[0], $this->both('fixed_window', 1)[0]];
+        $compound = new CompoundLimiter([$refusing, $nine, $one]);
+        self::assertSame([true, false], [$compound->consume()->isAccepted(), $compound->consume()->isAccepted()]);
+        self::assertSame(8, $nine->consume(0)->getRemainingTokens());
+    }
+
     public function testNestedCompoundsTakeFromAllOrFromNone(): void
     {
         [$a, $b, $c] = array_map(fn (int $limit) => $this->limiter('fixed_window', $limit, '1 hour', "$limit"), [9, 2, 8]);
@@ -224,6 +249,22 @@ final class ReplacementTest extends TestCase
         self::assertSame([7, 0, 5, 6], array_map(fn ($limiter) => $limiter->consume(0)->getRemainingTokens(), [$a, $b, $symfonys, $c]));
         $compound->reset();
         self::assertSame([9, 2, 7, 8], array_map(fn ($limiter) => $limiter->consume(0)->getRemainingTokens(), [$a, $b, $symfonys, $c]));
+    }
+
+    public function testTheIdMayBeAnIntegerOrAnObject(): void
+    {
+        $object = new class {
+            public function __toString(): string
+            {
+                return '8';
+            }
+        };
+        foreach ([7, $object, 1.5, null] as $id) {
+            foreach ([false, true] as $accepted) {
+                $limiter = $this->ofConfig(['id' => $id] + self::config('fixed_window', 1, '1 hour', 'x'))->create();
+                self::assertSame(!$accepted, $limiter->consume()->isAccepted());
+            }
+        }
     }
 
     public function testNamesAndKeysDoNotMerge(): void
