@@ -23,6 +23,8 @@ use TokenBucketStorage;
  */
 final class RateLimitMiddleware implements MiddlewareInterface
 {
+    /** The highest integer of a structured field. headers() states it for larger ones. */
+    private const MAX_INTEGER = 999_999_999_999_999;
     private const PROBLEM_TYPE = 'https://iana.org/assignments/http-problem-types#';
 
     /** @var array<string, Limit> by name */
@@ -110,7 +112,7 @@ final class RateLimitMiddleware implements MiddlewareInterface
     {
         foreach ($names as $name) {
             $limit = $this->limits[$name];
-            $policy = sprintf('"%s";q=%d;w=%d', addcslashes($limit->name, '"\\'), $limit->tokens, ceil($limit->seconds));
+            $policy = sprintf('"%s";q=%d;w=%d', addcslashes($limit->name, '"\\'), min($limit->tokens, self::MAX_INTEGER), ceil($limit->seconds));
             if ($decision->refusedBy === null && $decision->headers($limit->name)['RateLimit-Policy'] === $policy) {
                 return $limit->name;
             }

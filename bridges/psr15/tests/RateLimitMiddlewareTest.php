@@ -163,6 +163,8 @@ final class RateLimitMiddlewareTest extends TestCase
             self::assertSame(200, $response->getStatusCode());
             self::assertStringStartsWith("\"$tokens\";r=", $response->getHeaderLine('RateLimit'));
         }
+        $limits = [$this->byAddress('unlimited', PHP_INT_MAX, 60), $this->byAddress('huge', 10 ** 15, 1)];
+        self::assertSame('"huge";q=999999999999999;w=1', $this->answer($limits)->getHeaderLine('RateLimit-Policy'));
     }
 
     public function testTheResponseToAnExceptionHasTheHeaders(): void
