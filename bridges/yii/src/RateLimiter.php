@@ -26,8 +26,8 @@ class RateLimiter extends YiiRateLimiter
     public ?string $prefix = null;
 
     /**
-     * Returns the name of the limited user. Null means the user's getId(), which a user that only
-     * implements RateLimitInterface may lack.
+     * Returns the name of the limited user. Null means the user's class and getId(), which a user
+     * that only implements RateLimitInterface may lack.
      *
      * @var ?Closure($user, $request, $action): string
      */
@@ -42,7 +42,8 @@ class RateLimiter extends YiiRateLimiter
         if ($this->key === null && !method_exists($user, 'getId')) {
             throw new InvalidConfigException('Set "key", because the user has no getId().');
         }
-        $key = $this->key === null ? $user->getId() : ($this->key)($user, $request, $action);
+        // Users of another class, for example administrators, may have the same ids.
+        $key = $this->key === null ? $user::class . ":{$user->getId()}" : ($this->key)($user, $request, $action);
         [$limit, $seconds] = $user->getRateLimit($request, $action);
         $this->storage ??= new TokenBucketStorageSharedMemory();
         // Numbers from the user's record may be strings.

@@ -101,6 +101,27 @@ final class YiiTest extends TestCase
         $this->assertSame([[2, 1, 30], [2, 0, 60], [2, 1, 30], [2, 0, 60]], $filter->headers);
     }
 
+    public function testUsersOfTwoClassesMayHaveTheSameId(): void
+    {
+        $administrator = new class {
+            public function getId(): string
+            {
+                return '1';
+            }
+
+            public function getRateLimit($request, $action): array
+            {
+                return [1, 60];
+            }
+        };
+        $filter = $this->filter();
+        $filter->checkRateLimit($this->user(1, 1, 60), null, null, null);
+        $filter->checkRateLimit($administrator, null, null, null);
+        $this->assertSame([[1, 0, 60], [1, 0, 60]], $filter->headers);
+        $this->expectException(TooManyRequestsHttpException::class);
+        $filter->checkRateLimit($administrator, null, null, null);
+    }
+
     public function testTheFilterLimitsUsersWithoutAnId(): void
     {
         $filter = $this->filter();
