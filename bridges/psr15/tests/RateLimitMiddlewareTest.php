@@ -35,9 +35,11 @@ final class RateLimitMiddlewareTest extends TestCase
         };
         $this->logger = new class extends AbstractLogger {
             public array $lines = [];
+            public array $contexts = [];
 
             public function log($level, $message, array $context = []): void
             {
+                $this->contexts[] = [$level, $context];
                 $this->lines[] = strtr($message, ['{limit}' => $context['limit'], '{reason}' => $context['reason']]);
             }
         };
@@ -106,6 +108,54 @@ final class RateLimitMiddlewareTest extends TestCase
         ], json_decode((string) $denial->getBody(), true));
     }
 
+    public function testTheLogAndTheProblemDocumentNameTheLimitThatDenies(): void
+    {
+        $limits = [$this->byAddress('ip', 10, 60), $this->byAddress('hour', 4, 3600)];
+        $this->statuses(4, $limits);
+        $this->storage->advance(300);
+        $denial = $this->answer($limits, problem: true);
+        self::assertSame(['hour'], json_decode((string) $denial->getBody(), true)['violated-policies']);
+        // The bucket is full after 3300 seconds.
+        self::assertSame([['notice', ['limit' => 'hour', 'reason' => 'insufficient_tokens', 'retry_after' => 600.0]]], $this->logger->contexts);
+    }
+
+    public function testAnUnavailableStoreIsAProblemOfItsOwn(): void
+    {
+        $this->storage = new TokenBucketStorageRedis('unix:///nonexistent/redis.sock', onFailure: OnFailure::Deny);
+        $denial = $this->answer([$this->byAddress('ip', 1, 60)], problem: true);
+        self::assertSame([
+            'type' => 'https://iana.org/assignments/http-problem-types#temporary-reduced-capacity',
+            'title' => 'The rate limiter is not available',
+            'status' => 503,
+        ], array_slice(json_decode((string) $denial->getBody(), true), 0, 3));
+        self::assertSame(503, $denial->getStatusCode());
+    }
+
+    public function testAddsItsHeadersToThoseOfAnotherLimiter(): void
+    {
+        $inner = new RateLimitMiddleware(new Psr17Factory(), $this->storage, [$this->byAddress('inner', 2, 60)]);
+        $handler = $this->handler;
+        $this->handler = new class($inner, $handler) implements RequestHandlerInterface {
+            public function __construct(private readonly RateLimitMiddleware $inner, private readonly RequestHandlerInterface $handler)
+            {
+            }
+
+            public function handle(ServerRequestInterface $request): ResponseInterface
+            {
+                return $this->inner->process($request, $this->handler);
+            }
+        };
+        $response = $this->answer([$this->byAddress('outer', 9, 1.5)]);
+        self::assertSame(['"inner";q=2;w=60', '"outer";q=9;w=2'], $response->getHeader('RateLimit-Policy'));
+        self::assertSame(['"inner";r=1;t=30', '"outer";r=8;t=2'], $response->getHeader('RateLimit'));
+    }
+
+    public function testNamesALimitWithAFractionOfASecond(): void
+    {
+        $limits = [$this->byAddress('slow', 9, 60), $this->byAddress('fast', 5, 0.5), $this->byAddress('between', 7, 1.5)];
+        self::assertSame('"fast";q=5;w=1', $this->answer($limits)->getHeaderLine('RateLimit-Policy'));
+    }
+
     public function testObserveModeLogsDenialsAndDeniesNothing(): void
     {
         $limits = [$this->byAddress('ip', 1, 60)];
@@ -163,6 +213,10 @@ final class RateLimitMiddlewareTest extends TestCase
             self::assertSame(200, $response->getStatusCode());
             self::assertStringStartsWith("\"$tokens\";r=", $response->getHeaderLine('RateLimit'));
         }
+        self::assertSame(PHP_INT_MAX / 1e15, $this->byAddress('short', PHP_INT_MAX, 1e-9)->seconds);
+        // The rounded rate of this limit is above the highest one.
+        self::assertSame(200, $this->answer([$this->byAddress('rounded', 5_623_241_252_408_853_290, 1e-9)])->getStatusCode());
+        self::assertSame('"short";q=999999999999999;w=9224', $this->answer([$this->byAddress('short', PHP_INT_MAX, 1e-9)])->getHeaderLine('RateLimit-Policy'));
         $limits = [$this->byAddress('unlimited', PHP_INT_MAX, 60), $this->byAddress('huge', 10 ** 15, 1)];
         self::assertSame('"huge";q=999999999999999;w=1', $this->answer($limits)->getHeaderLine('RateLimit-Policy'));
     }

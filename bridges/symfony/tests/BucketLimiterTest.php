@@ -9,6 +9,7 @@ use Symfony\Component\RateLimiter\CompoundLimiter;
 use Symfony\Component\RateLimiter\Exception\MaxWaitDurationExceededException;
 use Symfony\Component\RateLimiter\LimiterInterface;
 use Symfony\Component\RateLimiter\Policy\NoLimiter;
+use Symfony\Component\RateLimiter\RateLimit;
 use Symfony\Component\RateLimiter\RateLimiterFactory;
 use Symfony\Component\RateLimiter\Storage\InMemoryStorage;
 use TokenBucket\Bridge\Symfony\BucketStorage;
@@ -68,6 +69,50 @@ final class BucketLimiterTest extends TestCase
             self::assertLessThanOrEqual(ceil($after + 1.5), $limit->getRetryAfter()->getTimestamp());
         }
         self::assertSame(['"api";q=1;w=2', '"api";r=0;t=2', '2'], array_values($denial->decision->headers('api')));
+    }
+
+    public function testEachResultStatesTheTimeUntilItsCallSucceeds(): void
+    {
+        $limiter = $this->bucket('api', 4, '1 hour', 4);
+        // A call for no tokens states the time until the bucket has one.
+        foreach ([[1, 0], [0, 0], [3, 900], [0, 900], [1, 900], [3, 2700]] as [$tokens, $seconds]) {
+            self::assertRetryAfter($seconds, fn () => $limiter->consume($tokens));
+        }
+        self::assertRetryAfter(1800, fn () => $limiter->reserve(2)->getRateLimit());
+        self::assertRetryAfter(2700, fn () => $limiter->consume(0));
+        self::assertSame([true, 0, 4], $this->consumed($limiter, 0));
+        self::assertRetryAfter(2700, fn () => (new CompoundLimiter([$limiter]))->consume());
+    }
+
+    public function testACallThatNeverSucceedsIsRepeatedInAYear(): void
+    {
+        self::assertRetryAfter(31_536_000, fn () => $this->bucket('none', 0, '1 hour', 1)->consume());
+    }
+
+    public function testARefusedReservationStatesTheWholeWait(): void
+    {
+        $limiter = $this->bucket('api', 4, '1 hour', 4);
+        $limiter->consume(3);
+        self::assertRetryAfter(1800, function () use ($limiter): RateLimit {
+            try {
+                $limiter->reserve(3, 901.5);
+                self::fail('A reservation beyond the maximum time was accepted');
+            } catch (MaxWaitDurationExceededException $e) {
+                self::assertSame('The rate limiter wait time ("1800" seconds) is longer than the provided maximum time ("901" seconds).', $e->getMessage());
+                self::assertSame([false, 1, 4], [$e->getRateLimit()->isAccepted(), $e->getRateLimit()->getRemainingTokens(), $e->getRateLimit()->getLimit()]);
+                return $e->getRateLimit();
+            }
+        });
+    }
+
+    public function testWaitsUntilTheCallSucceeds(): void
+    {
+        $storage = BucketStorage::fromDsn('shared-memory', 'wait' . getmypid());
+        $limiter = (new RateLimiterFactory(['id' => 'w', 'policy' => 'fixed_window', 'limit' => 4, 'interval' => '1 second'], $storage))->create();
+        $limiter->consume(4);
+        $denial = $limiter->consume(2);
+        unserialize(serialize($denial))->wait();
+        self::assertTrue($limiter->consume(2)->isAccepted());
     }
 
     public function testReservesFutureTokensInOrder(): void
