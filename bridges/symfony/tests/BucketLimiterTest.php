@@ -92,7 +92,9 @@ final class BucketLimiterTest extends TestCase
     public function testARefusedReservationStatesTheWholeWait(): void
     {
         $limiter = $this->bucket('api', 4, '1 hour', 4);
-        $limiter->consume(3);
+        $limiter->consume(2);
+        // As in Symfony, a negative time is no time.
+        self::assertDelay(0, fn () => $limiter->reserve(1, -1.0));
         self::assertRetryAfter(1800, function () use ($limiter): RateLimit {
             try {
                 $limiter->reserve(3, 901.5);
