@@ -26,8 +26,11 @@ class RateLimiter extends LaravelRateLimiter
 {
     /** Begins the keys of the queue's middleware ThrottlesExceptions. */
     private const EXCEPTIONS = 'laravel_throttles_exceptions:';
-    /** Ends the item of the cache that holds the attempts and seconds of a key. */
-    private const NUMBERS = ':bucket';
+    /**
+     * Ends the item of the cache that holds the attempts and seconds of a key. No cleaned key has
+     * this end, so no counter of Laravel has this name.
+     */
+    private const NUMBERS = '<bucket>';
 
     /** The limits of the last job, or null after it has passed them. */
     private ?JobLimits $job = null;

@@ -128,6 +128,20 @@ final class FacadeTest extends BridgeTestCase
         });
     }
 
+    public function testTheNumbersOfAKeyAreNotTheCounterOfAnother(): void
+    {
+        $cache = $this->app->make('cache')->driver();
+        $this->assertSameAnswers(function (LaravelRateLimiter $limiter) use ($cache): array {
+            $request = fn (): LaravelRateLimiter => $limiter instanceof RateLimiter ? $this->another($cache) : new LaravelRateLimiter($cache);
+            $request()->attempt('a', 2, fn () => true);
+            $answers = [];
+            foreach (['a:bucket', 'a<bucket>', 'a&lt;bucket&gt;'] as $key) {
+                $answers[] = [$request()->attempts($key), $request()->hit($key), $request()->hit($key), $request()->tooManyAttempts($key, 2)];
+            }
+            return [...$answers, $request()->attempts('a'), $request()->tooManyAttempts('a', 2)];
+        });
+    }
+
     public function testAttemptDoesNotNeedTheCache(): void
     {
         $cache = $this->createStub(Repository::class);
