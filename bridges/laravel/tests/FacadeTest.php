@@ -22,7 +22,7 @@ final class FacadeTest extends BridgeTestCase
             $limiter->attempt('k', '5', fn () => 'called'),
             $limiter->hit('k'),
             ...(method_exists($limiter, 'increment') ? [$limiter->increment('k', 60, '2'), $limiter->increment('k', 60, '-1')] : [4, 3]),
-            method_exists($limiter, 'decrement') ? $limiter->decrement('k', 60, '1') : 2,
+            method_exists($limiter, 'decrement') ? $limiter->decrement('k', 60, '2') : 1,
             $limiter->retriesLeft('k', '5') <=> 0,
             $limiter->tooManyAttempts('k', '1'),
         ]);
@@ -140,6 +140,23 @@ final class FacadeTest extends BridgeTestCase
             }
             return [...$answers, $request()->attempts('a'), $request()->tooManyAttempts('a', 2)];
         });
+    }
+
+    public function testTheRemainingAttemptsAreNeverNegative(): void
+    {
+        $limiter = $this->another($this->app->make('cache')->driver());
+        $limiter->attempt('k', 2, fn () => true);
+        $this->assertSame(4, $limiter->increment('k', 60, 3));
+        $this->assertSame([0, 0, 1], [$limiter->remaining('k', 2), $limiter->retriesLeft('k', 3), $limiter->remaining('k', 5)]);
+        $this->assertSame(2, $limiter->increment('k', 60, -2));
+    }
+
+    public function testConcurrentCallsKeepTheNumbersForTheDecayTime(): void
+    {
+        $cache = $this->createMock(Repository::class);
+        // The item of the call that finds the fullest bucket may be the last one.
+        $cache->expects($this->exactly(2))->method('put')->with($this->anything(), [5, 300], $this->greaterThanOrEqual(300));
+        array_map(fn () => $this->another($cache)->attempt('k', 5, fn () => true, 300), range(1, 2));
     }
 
     public function testAttemptDoesNotNeedTheCache(): void

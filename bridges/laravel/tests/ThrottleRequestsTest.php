@@ -112,6 +112,11 @@ final class ThrottleRequestsTest extends BridgeTestCase
         $this->assertAnswer(404, 2, 1, path: '/?status=404');
         $this->assertAnswer(404, 2, 0, path: '/?status=404');
         $this->assertAnswer(429, 2, 0, 30);
+        // The second of two equal limits puts the bucket into debt.
+        $this->limiter()->for('twice', fn () => array_fill(0, 2, Limit::perMinute(1)->after(fn () => true)));
+        $this->route('throttle:twice', '/twice');
+        $this->assertAnswer(200, 1, 0, path: '/twice');
+        $this->assertAnswer(429, 1, 0, 120, '/twice');
     }
 
     public function testUnlimitedRequestsPass(): void

@@ -84,6 +84,33 @@ final class BucketLimiterTest extends TestCase
         self::assertRetryAfter(2700, fn () => (new CompoundLimiter([$limiter]))->consume());
     }
 
+    public function testTheAmountOfARateIsOneByDefault(): void
+    {
+        $limiter = $this->limiter(['id' => 'api', 'policy' => 'token_bucket', 'limit' => 4, 'rate' => ['interval' => '1 hour']]);
+        self::assertRetryAfter(3600, fn () => $limiter->consume(4));
+    }
+
+    public function testACompoundDescribesTheDenialOrTheFewestTokens(): void
+    {
+        $full = $this->bucket('full', 90, '1 hour', 90);
+        $few = $this->bucket('few', 2, '1 hour', 2);
+        $symfonys = (new RateLimiterFactory(['id' => 'x', 'policy' => 'fixed_window', 'limit' => 4, 'interval' => '1 hour'], new InMemoryStorage()))->create();
+        foreach ([[$full, $few, $symfonys], [$symfonys, $few, $full], [$few, $full]] as $limiters) {
+            $few->reset();
+            $symfonys->reset();
+            $compound = new CompoundLimiter($limiters);
+            self::assertSame([true, 2, 2], $this->consumed($compound, 0));
+            self::assertSame([true, 0, 2], $this->consumed($compound, 2));
+            self::assertSame([false, 0, 2], $this->consumed($compound, 1));
+            self::assertRetryAfter(1800, fn () => $compound->consume());
+            $few->consume(-1);
+            self::assertSame([true, 0, 2], $this->consumed($compound, 1));
+        }
+        $few->reset();
+        $symfonys->consume(4);
+        self::assertSame([false, 0, 4], $this->consumed(new CompoundLimiter([$full, $few, $symfonys]), 1));
+    }
+
     public function testACallThatNeverSucceedsIsRepeatedInAYear(): void
     {
         self::assertRetryAfter(31_536_000, fn () => $this->bucket('none', 0, '1 hour', 1)->consume());
