@@ -28,6 +28,8 @@ final class Buckets
     private const REMEMBERED = 100;
     /** The longest decay time in seconds. The span of a bucket may be a little more: 36 years. */
     public const MAX_SECONDS = 1_000_000_000;
+    /** The most seconds for which a job is released because the store is not available. */
+    private const MOST_SECONDS_OF_OUTAGE = 60;
 
     /** @var array<string, TokenBucket> the buckets of the last keys, newest last */
     private array $recent = [];
@@ -160,7 +162,12 @@ final class Buckets
      */
     public static function releaseAfter(Decision $decision, object $limit): int
     {
-        return (int) ceil($decision->reason === 'insufficient_tokens' ? $decision->resetAfter : self::seconds($limit));
+        return (int) ceil(match ($decision->reason) {
+            'insufficient_tokens' => $decision->resetAfter,
+            'exceeds_capacity' => self::seconds($limit),
+            // The tokens did not decide. The store may work again long before a day ends.
+            default => min(self::MOST_SECONDS_OF_OUTAGE, self::seconds($limit)),
+        });
     }
 
     /** Returns the bucket of a limit, as Laravel's middleware describes it. */

@@ -60,12 +60,14 @@ final class JobsTest extends BridgeTestCase
         $this->assertSame($ofLaravel, $ofBridge);
     }
 
-    public function testAnUnavailableStoreReleasesAJobForTheDecayTime(): void
+    public function testAnUnavailableStoreReleasesAJobForAtMostAMinute(): void
     {
         $storage = new TokenBucketStorageRedis('unix:///nonexistent/redis.sock', onFailure: OnFailure::Deny);
         $this->use(new RateLimiter(fn () => $this->app->make('cache')->driver(), new Buckets(fn () => $storage, fn () => [])));
-        $this->limiter()->for('jobs', fn () => Limit::perMinute(60));
-        $this->assertSame(63, $this->handle(new RateLimited('jobs'), 1, fn () => null));
+        foreach ([[Limit::perMinute(60), 63], [Limit::perDay(1000), 63]] as [$limit, $seconds]) {
+            $this->limiter()->for('jobs', fn () => $limit);
+            $this->assertSame($seconds, $this->handle(new RateLimited('jobs'), 1, fn () => null));
+        }
     }
 
     /**
