@@ -64,7 +64,9 @@ final class JobsTest extends BridgeTestCase
     {
         $storage = new TokenBucketStorageRedis('unix:///nonexistent/redis.sock', onFailure: OnFailure::Deny);
         $this->use(new RateLimiter(fn () => $this->app->make('cache')->driver(), new Buckets(fn () => $storage, fn () => [])));
-        foreach ([[Limit::perMinute(60), 63], [Limit::perDay(1000), 63]] as [$limit, $seconds]) {
+        $short = Limit::perMinute(5);
+        property_exists($short, 'decaySeconds') ? $short->decaySeconds = 30 : $short->decayMinutes = 0.5;
+        foreach ([[Limit::perMinute(60), 63], [Limit::perDay(1000), 63], [$short, 33]] as [$limit, $seconds]) {
             $this->limiter()->for('jobs', fn () => $limit);
             $this->assertSame($seconds, $this->handle(new RateLimited('jobs'), 1, fn () => null));
         }
