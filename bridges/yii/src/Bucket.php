@@ -33,10 +33,17 @@ final class Bucket
         return (new TokenBucket($storage, $identifier, max(1, $limit), $rate))->attempt($limit < 1 ? 2 : 1);
     }
 
-    /** Returns the seconds until the bucket is full: the whole period if the limit is 0. */
+    /**
+     * Returns the seconds until the bucket is full: the whole period if the limit is 0, or the time
+     * until the call should be repeated if the store did not decide.
+     */
     public static function secondsUntilFull(Decision $decision, int|float $seconds): int|float
     {
-        return $decision->reason === 'exceeds_capacity' ? $seconds : $decision->resetAfter;
+        return match ($decision->reason) {
+            'granted', 'insufficient_tokens' => $decision->resetAfter,
+            'exceeds_capacity' => $seconds,
+            default => $decision->retryAfter,
+        };
     }
 
     /** Returns the nearest integer below, because a capacity may be beyond the integers. */

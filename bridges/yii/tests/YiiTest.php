@@ -87,6 +87,23 @@ final class YiiTest extends TestCase
         $this->assertTrue((new Counter($storage, 3, 60))->hit('a')->isFailStoreUpdatedData);
     }
 
+    public function testAnUnavailableStoreDoesNotAskForAWholePeriod(): void
+    {
+        $storage = new TokenBucketStorageRedis('unix:///nonexistent/redis.sock', onFailure: OnFailure::Deny);
+        $before = microtime(true);
+        $state = (new Counter($storage, 3, 86400))->hit('a');
+        $this->assertLessThanOrEqual(ceil(microtime(true) + 1), $state->resetTime);
+        $this->assertGreaterThanOrEqual(ceil($before + 1), $state->resetTime);
+        $this->assertTrue($state->isLimitReached());
+        $filter = $this->filter($storage);
+        try {
+            $filter->checkRateLimit($this->user(1, 3, 86400), null, null, null);
+            $this->fail('not limited');
+        } catch (TooManyRequestsHttpException) {
+            $this->assertSame([[3, 0, 1]], $filter->headers);
+        }
+    }
+
     public function testTheFilterLimitsTheUser(): void
     {
         $filter = $this->filter();
