@@ -159,14 +159,16 @@ final class Buckets
      * Every released job is an attempt of a limited number. At the end of Laravel's window, as many
      * jobs run as the limit allows. So the job comes back when the bucket is full, not when it
      * holds one token.
+     *
+     * @param int|float $seconds the decay time
      */
-    public static function releaseAfter(Decision $decision, object $limit): int
+    public static function releaseAfter(Decision $decision, int|float $seconds): int
     {
         return (int) ceil(match ($decision->reason) {
-            'insufficient_tokens' => $decision->resetAfter,
-            'exceeds_capacity' => self::seconds($limit),
+            'granted', 'insufficient_tokens' => $decision->resetAfter,
+            'exceeds_capacity' => $seconds,
             // The tokens did not decide. The store may work again long before a day ends.
-            default => min(self::MOST_SECONDS_OF_OUTAGE, self::seconds($limit)),
+            default => min(self::MOST_SECONDS_OF_OUTAGE, $seconds),
         });
     }
 

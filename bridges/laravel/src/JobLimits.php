@@ -83,7 +83,7 @@ final class JobLimits
     /** Returns the seconds until a refused job should be tried again, or null for other jobs. */
     public function releaseAfter(): ?int
     {
-        return $this->refusing === null ? null : Buckets::releaseAfter($this->decision, $this->refusing);
+        return $this->refusing === null ? null : Buckets::releaseAfter($this->decision, $this->refusing->decaySeconds);
     }
 
     /** Returns the bucket of a key. The key must be one of this job. */

@@ -176,7 +176,7 @@ class RateLimiter extends LaravelRateLimiter
         }
         $decision = $bucket->peek();
         // ThrottlesExceptions releases a job for this time, so the bucket must be full then.
-        return (int) ceil(str_starts_with((string) $key, self::EXCEPTIONS) ? $decision->resetAfter : $decision->retryAfter);
+        return str_starts_with((string) $key, self::EXCEPTIONS) ? Buckets::releaseAfter($decision, $decision->resetAfter) : (int) ceil($decision->retryAfter);
     }
 
     public function resetAttempts($key)
