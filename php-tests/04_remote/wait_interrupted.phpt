@@ -1,5 +1,5 @@
 --TEST--
-An interrupted wait() reports the bucket as it is at the end of the wait
+An interrupted wait() cancels, and reports the bucket as it is at the end of the wait
 --EXTENSIONS--
 mysqlnd
 pdo
@@ -48,10 +48,12 @@ $interrupted = function (Closure $make, Closure $meanwhile): TokenBucket\Decisio
             usleep(50_000);
         }
     }
-    $decision = $bucket->wait(1e6, 2);
-    send_signal('KILL', $pid);
-    pcntl_waitpid($pid, $status);
-    return $decision;
+    try {
+        return $bucket->wait(1e6, 2);
+    } finally {
+        send_signal('KILL', $pid);
+        pcntl_waitpid($pid, $status);
+    }
 };
 foreach ($storages as $name => $storage) {
     $bucket = fn (string $id) => fn () => new TokenBucket($storage(), "$name $id", 5, 0.001);
@@ -77,6 +79,18 @@ foreach ($storages as $name => $storage) {
     $alone()->consume(4);
     $decision = $shown($interrupted($alone, fn () => null));
     check($decision === '[false,"interrupted",1,1000,4000]', "$name: alone: $decision");
+
+    // The cancel gives all tokens back, also if the handler of the signal throws.
+    $throws = $bucket('throws');
+    $throws()->consume(4);
+    $is_thrown = false;
+    pcntl_signal(SIGALRM, function () use (&$is_thrown) {
+        $is_thrown || throw new DomainException('enough' . ($is_thrown = true));
+    });
+    $said = thrown(fn () => $interrupted($throws, fn () => null));
+    check($said === 'DomainException: enough1', "$name: throws: $said");
+    check($throws()->peek(0)->remaining === 1.0, "$name: throws: the tokens are back");
+    pcntl_signal(SIGALRM, fn () => null);
 }
 echo "done\n";
 ?>

@@ -111,7 +111,8 @@ fn sleep_until(end: Timestamp) -> Slept {
 }
 
 /// Repeats a sleep that an interrupt other than a signal ends, after the handler of the interrupt.
-/// Returns false if a signal or the time limit ended the sleep.
+/// Returns false if a signal or the time limit ended the sleep. The handler of the signal runs at
+/// once, because it would otherwise run, and could throw, while PDO cancels the reservation.
 ///
 /// # Errors
 /// Fails with the exception of a handler.
@@ -120,7 +121,8 @@ fn rest(sleep: impl Fn() -> Slept) -> Result<bool, Thrown> {
         match sleep() {
             Slept::ToTheEnd => return Ok(true),
             Slept::Interrupted if invoke::interrupt_handler()? => {}
-            Slept::Signalled | Slept::Interrupted => return Ok(false),
+            Slept::Interrupted => return Ok(false),
+            Slept::Signalled => return invoke::interrupt_handler().map(|_| false),
         }
     }
 }
