@@ -28,6 +28,8 @@ foreach (sql_servers() as $driver => $server) {
     $fill(1000, 2000, 'old');
     $fill(250, 500, 'new');
     $fill(1, 2000, '');
+    // With this attribute, the driver returns null for the empty name of the next row.
+    $driver === 'sqlite' && $db->setAttribute(PDO::ATTR_ORACLE_NULLS, PDO::NULL_EMPTY_STRING);
     $db->exec("INSERT INTO limits (identifier, microtime) VALUES ('', 0)");
     check($storage->purge(2000 + 500) === 1 && $left() === 1251, "$driver: only what a reset left");
     check($storage->purge(1500) === 1001 && $left() === 250, "$driver: the old ones");

@@ -4,7 +4,7 @@ use super::database::{Database, Values, cell, number};
 use super::state::PdoStorage;
 use super::transport::with;
 use crate::exceptions;
-use crate::zend::{Call, Thrown, Zval};
+use crate::zend::{Call, Thrown, Zval, value};
 use gcra::seconds::SpanError;
 use gcra::{Grain, seconds};
 use stores::remote::Cause;
@@ -80,7 +80,12 @@ impl Database<'_> {
         let mut names = Vec::with_capacity(BATCH);
         while let Some(row) = self.row(statement)? {
             let name = cell(&row, 0).ok_or(Cause::Caller("a name is missing"))?;
-            names.push(name.shallow_clone());
+            // An attribute of the connection may turn an empty name into null.
+            names.push(if name.is_null() {
+                value::of_bytes(b"")
+            } else {
+                name.shallow_clone()
+            });
         }
         self.call(statement, "closecursor", &mut [])?;
         Ok(names)
