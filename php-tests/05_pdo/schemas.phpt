@@ -58,8 +58,37 @@ foreach (sql_servers() as $driver => $server) {
     check($hinted === ($driver === 'sqlite' ? 0 : 1), "$driver: hinted $hinted");
     echo "$driver\n";
 }
+
+// These schemas belong to a connection, not to the database of the DSN.
+$own = [
+    'attached' => function () {
+        $db = $GLOBALS['server']->connect();
+        $db->exec("ATTACH '" . SqliteFile::start()->path . "' AS own");
+        return [$db, 'own.limits'];
+    },
+    'temporary' => fn () => [$GLOBALS['server']->connect(), 'temp.limits'],
+    'pg_temp' => fn () => [$GLOBALS['pgsql']->connect(), 'pg_temp.limits'],
+];
+$pgsql = PostgreSqlServer::start();
+foreach ($own as $kind => $connect) {
+    $storages = [];
+    foreach ([1, 2] as $number) {
+        [$db, $table] = $connect();
+        $db->exec("CREATE TABLE $table (identifier varchar(255) PRIMARY KEY, microtime double precision)");
+        $storages[] = new TokenBucketStoragePDO($db, $table);
+    }
+    [$one, $two] = array_map(fn ($storage) => new TokenBucket($storage, 'all', 5, 1e-6), $storages);
+    check(TokenBucket::attemptAll([$one, $two], 3)->allowed, "$kind: attemptAll()");
+    check([$one->peek()->remaining, $two->peek()->remaining] === [2.0, 2.0], "$kind: each bucket lost its own tokens");
+    [$one, $two] = array_map(fn ($storage) => new TokenBucket($storage, 'b', 1, 1e-6), $storages);
+    check($one->consume() && !$one->consume() && $two->consume(), "$kind: a denial holds for one connection");
+    echo "$kind\n";
+}
 ?>
 --EXPECT--
 mysql
 pgsql
 sqlite
+attached
+temporary
+pg_temp

@@ -98,7 +98,7 @@ impl Made {
     /// Reports whether the identity stands for one table, whatever the session's state. Otherwise
     /// nothing that one connection has seen of a bucket holds for another call.
     pub fn is_one_table(&self) -> bool {
-        self.is_known && self.table.has_schema()
+        self.is_known && self.table.is_same_in_all_sessions()
     }
 
     /// Returns the statement of a query: its text and its placeholders. Creates it on the first

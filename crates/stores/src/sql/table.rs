@@ -65,11 +65,18 @@ impl Table {
         format!("{quote}{name}{quote}")
     }
 
-    /// Reports whether the name has a schema. Otherwise the session decides which table it is, for
-    /// example by `search_path` or `USE`, or by a temporary table.
+    /// Reports whether the name means the same table in all sessions. If it has no schema, the
+    /// session decides, for example by `search_path` or `USE`, or by a temporary table. On
+    /// `SQLite`, every schema but `main` is a file that the connection has attached, or its
+    /// temporary tables. On `PostgreSQL`, `pg_temp` stands for the temporary tables of the session.
     #[must_use]
-    pub fn has_schema(&self) -> bool {
-        self.name.contains('.')
+    pub fn is_same_in_all_sessions(&self) -> bool {
+        let schema = self.name.split_once('.').map(|(schema, _)| schema);
+        schema.is_some_and(|schema| match self.dialect {
+            Dialect::MySql => true,
+            Dialect::PgSql => !schema.starts_with("pg_temp"),
+            Dialect::Sqlite => schema.eq_ignore_ascii_case("main"),
+        })
     }
 
     /// Returns the name for display.
@@ -116,6 +123,21 @@ mod tests {
         assert!(parse(&[b'a'; 64]).is_ok());
         let long = Table::parse(&[b'a'; 64], Dialect::PgSql);
         assert_eq!(long, Err(TableError::Length(63)));
+    }
+
+    #[test]
+    fn names_of_sessions_are_recognised() {
+        let same = |name: &str, dialect| {
+            let table = Table::parse(name.as_bytes(), dialect).unwrap();
+            table.is_same_in_all_sessions()
+        };
+        for dialect in Dialect::ALL {
+            assert!(!same("t", dialect) && same("main.t", dialect));
+        }
+        assert!(same("Main.t", Dialect::Sqlite));
+        assert!(!same("aux.t", Dialect::Sqlite) && !same("temp.t", Dialect::Sqlite));
+        assert!(!same("pg_temp.t", Dialect::PgSql) && !same("pg_temp_3.t", Dialect::PgSql));
+        assert!(same("temp.t", Dialect::PgSql) && same("pg_temp.t", Dialect::MySql));
     }
 
     #[test]
