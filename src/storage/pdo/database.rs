@@ -33,8 +33,11 @@ pub struct Database<'a> {
     pub object: &'a Object<PdoStorage>,
     pub made: &'a Made,
     pub db: Kept,
-    /// True if the caller had a transaction open when the call began.
-    pub in_transaction: bool,
+    /// True if the caller has a transaction open. Before the first statement, this is what PDO
+    /// reports; see [`Database::refresh`].
+    pub in_transaction: Cell<bool>,
+    /// True after [`Database::refresh`] has asked the server.
+    pub is_refreshed: Cell<bool>,
     /// The last exception that PDO threw.
     caught: RefCell<Option<Kept>>,
     /// The kind of the last failure of PDO.
@@ -147,7 +150,8 @@ impl<'a> Database<'a> {
             object,
             made,
             db: db.into(),
-            in_transaction,
+            in_transaction: in_transaction.into(),
+            is_refreshed: Cell::new(false),
             caught: RefCell::default(),
             failure: Cell::new(None),
         })
@@ -188,7 +192,8 @@ impl<'a> Database<'a> {
         read: impl Fn(&Zval) -> Result<R, Cause>,
     ) -> Result<R, Cause> {
         let id = self.last_insert_id()?;
-        let name = self.name_in_column(query, values);
+        let refreshed = self.refresh();
+        let name = refreshed.and_then(|()| self.name_in_column(query, values));
         let answer = name.and_then(|name| {
             let values = Values {
                 name: &name,
@@ -215,7 +220,7 @@ impl<'a> Database<'a> {
             let answer = self.run(query, values, read);
             let answer = answer.and_then(|answer| self.close().map(|()| answer));
             let again = match self.failure.get() {
-                Some(Failure::Undone) => !self.in_transaction,
+                Some(Failure::Undone) => !self.in_transaction.get(),
                 Some(Failure::Unprepared) => true,
                 _ => false,
             };
@@ -269,7 +274,7 @@ impl<'a> Database<'a> {
     /// Prepares a statement. On `PostgreSQL`, the server must not keep it: behind a connection pool
     /// the next execution may run on another connection, and the release of the statement sends
     /// `DEALLOCATE`, which can fail and abort a transaction of the caller.
-    fn prepare(&self, text: &str) -> Result<Kept, Cause> {
+    pub fn prepare(&self, text: &str) -> Result<Kept, Cause> {
         let text = value::of_bytes(text.as_bytes());
         if self.made.dialect != Dialect::PgSql {
             return self.call(&self.db, "prepare", &mut [text]);

@@ -7,12 +7,14 @@
 use super::database::{Database, number};
 use super::state::Made;
 use crate::zend::{Identity, Obj, Thrown, Zval, invoke, throw, value};
-use std::cell::Cell;
+use std::cell::{Cell, RefCell};
+use std::collections::HashMap;
 use stores::remote::Cause;
 use stores::sql::Dialect;
 use stores::sql::failure::Failure;
 use stores::sql::reply;
 
+const ATTR_AUTOCOMMIT: i64 = 0;
 const ATTR_CONNECTION_STATUS: i64 = 7;
 
 thread_local! {
@@ -21,6 +23,9 @@ thread_local! {
     /// The latest replies of `MySQL` on all connections, in a ring, and the place of the next one.
     /// A reply is no id of the caller. If a reply is missing here, restoring it does no harm.
     static REPLIES: Cell<([u64; 16], usize)> = const { Cell::new(([0; 16], 0)) };
+    /// True for each `MySQL` store if all connections that this worker has asked had autocommit, by
+    /// the identity of its storages. A storage whose identity is unknown remembers it alone.
+    static AUTOCOMMIT: RefCell<HashMap<Vec<u8>, bool>> = RefCell::default();
 }
 
 /// Notes that a call on the connection begins.
@@ -62,11 +67,67 @@ pub fn note_reply(reply: Option<i64>) {
 }
 
 impl Database<'_> {
+    /// Asks a `MySQL` server whether the caller has a transaction open, if PDO reports none and the
+    /// connection may be without autocommit. PDO knows the state after the last statement that
+    /// succeeded. If a procedure of the caller failed since then, its changes are still open.
+    ///
+    /// With autocommit, this takes one round trip for each worker and table. [`Database::is_ours`]
+    /// notices such a transaction afterwards.
+    pub fn refresh(&self) -> Result<(), Cause> {
+        let is_known = self.in_transaction.get() || self.is_refreshed.get();
+        if self.made.dialect != Dialect::MySql || is_known || self.has_autocommit()? {
+            return Ok(());
+        }
+        self.ask_autocommit()?;
+        self.in_transaction.set(self.is_open()?);
+        Ok(())
+    }
+
+    /// Reports whether the connection has autocommit, as far as PDO and this worker know.
+    fn has_autocommit(&self) -> Result<bool, Cause> {
+        let of_store = || AUTOCOMMIT.with_borrow(|it| it.get(&self.made.identity).copied());
+        let known = self.object.autocommits.get();
+        if known.or_else(of_store) != Some(true) {
+            return Ok(false);
+        }
+        let db = value::object(&self.db).ok_or(Cause::Caller("no object"))?;
+        let attribute = value::Number::Int(ATTR_AUTOCOMMIT).to_zval();
+        let attribute = invoke::method(db, "getattribute", &mut [attribute]);
+        Ok(value::is_truthy(&*attribute.map_err(|_| Cause::Thrown)?))
+    }
+
+    /// Reports whether the connection has autocommit. The reply also tells PDO whether a
+    /// transaction is open.
+    fn ask_autocommit(&self) -> Result<bool, Cause> {
+        let statement = self.prepare("SELECT @@autocommit LIMIT 1")?;
+        self.call(&statement, "execute", &mut [])?;
+        let autocommits = self.numbers(&statement)? == Some([1]);
+        self.is_refreshed.set(true);
+        if self.made.is_known {
+            let identity = self.made.identity.clone();
+            AUTOCOMMIT.with_borrow_mut(|it| *it.entry(identity).or_insert(true) &= autocommits);
+        } else {
+            self.object.autocommits.set(Some(autocommits));
+        }
+        Ok(autocommits)
+    }
+
+    /// Reports whether the transaction that is open after a statement was opened by it. Otherwise
+    /// the caller had opened it, and the statement is part of it. With autocommit, no statement of
+    /// this storage opens a transaction.
+    fn is_ours(&self) -> Result<bool, Cause> {
+        if !self.is_refreshed.get() {
+            self.in_transaction.set(self.ask_autocommit()?);
+        }
+        Ok(!self.in_transaction.get())
+    }
+
     /// Commits a statement of a `MySQL` connection without autocommit. The statement opened a
     /// transaction, which the caller does not know about. In a transaction of the caller, the
     /// statement stays part of it.
     pub fn close(&self) -> Result<(), Cause> {
-        if self.made.dialect != Dialect::MySql || self.in_transaction || !self.is_open()? {
+        let may_be_ours = self.made.dialect == Dialect::MySql && !self.in_transaction.get();
+        if !may_be_ours || !self.is_open()? || !self.is_ours()? {
             return Ok(());
         }
         // Without these words, `completion_type` could begin another transaction.
@@ -137,7 +198,7 @@ impl Database<'_> {
             Dialect::MySql => is_of_server && self.lost_by_mysql(),
             Dialect::Sqlite => matches!(self.is_open(), Ok(false)),
         };
-        if !self.in_transaction || !is_lost {
+        if !self.in_transaction.get() || !is_lost {
             return cause;
         }
         LOST.set(Identity::of(&self.db));
@@ -156,21 +217,26 @@ impl Database<'_> {
         // reads the rows of an unbuffered query. Then the failed statement was not sent, either.
         let refreshed = self.quietly("DO 0");
         let is_open = self.is_open().unwrap_or(true);
-        if refreshed && is_open && !self.in_transaction {
+        let may_be_ours = refreshed && is_open && !self.in_transaction.get();
+        if may_be_ours && self.aside(|| self.is_ours()).unwrap_or(false) {
             self.quietly("ROLLBACK AND NO CHAIN NO RELEASE");
         }
         refreshed && !is_open
     }
 
-    /// Runs a statement and keeps the exception that [`Database::caught`] returns. Returns false if
-    /// the statement fails.
+    /// Runs a statement as [`Database::aside`] does. Returns false if the statement fails.
     fn quietly(&self, text: &str) -> bool {
+        self.aside(|| self.exec(text)).is_ok()
+    }
+
+    /// Keeps the kind of the last failure, and the exception that [`Database::caught`] returns.
+    fn aside<R>(&self, run: impl FnOnce() -> R) -> R {
         let caught = self.caught();
         let failure = self.failure.get();
-        let is_done = self.exec(text).is_ok();
+        let result = run();
         self.failure.set(failure);
         self.keep(caught);
-        is_done
+        result
     }
 
     fn is_open(&self) -> Result<bool, Cause> {

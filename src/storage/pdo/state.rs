@@ -28,6 +28,8 @@ pub struct PdoStorage {
     pub lost: Cell<bool>,
     /// True if the column's collation may treat different names as equal. Empty until it is known.
     pub folds: OnceCell<bool>,
+    /// True if the connection had autocommit when the server was last asked, if the DSN is unknown.
+    pub autocommits: Cell<Option<bool>>,
     pub calls: Cell<u64>,
     /// The state after the last step on `MySQL`, and the time of its statement, in microseconds.
     pub last_take: Cell<(i64, i64)>,

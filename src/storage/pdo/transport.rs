@@ -42,7 +42,7 @@ pub fn with<R>(
     let database = Database::open(object, made)?;
     // On SQLite, PDO does not report a transaction that a statement began.
     let tells = made.dialect != Dialect::Sqlite;
-    let hints = made.is_one_table() && tells && !database.in_transaction;
+    let hints = made.is_one_table() && tells && !database.in_transaction.get();
     let settings = Settings {
         // The denial cache is not used inside a transaction, because the transaction may be rolled
         // back. Its changes are also invisible to other connections.

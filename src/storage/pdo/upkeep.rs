@@ -33,13 +33,13 @@ impl Database<'_> {
         if self.finds()? {
             return Ok(());
         }
-        if self.made.dialect == Dialect::MySql && self.in_transaction {
+        if self.made.dialect == Dialect::MySql && self.in_transaction.get() {
             let why = "creating the table would commit the open transaction";
             return Err(Cause::Statement(why.to_owned()));
         }
         let created = self.ask(Query::Create, &Values::default(), |_| Ok(()));
         // If two clients create the table at once, one client may fail.
-        if created.is_err() && !self.in_transaction && self.finds()? {
+        if created.is_err() && !self.in_transaction.get() && self.finds()? {
             return Ok(());
         }
         created
