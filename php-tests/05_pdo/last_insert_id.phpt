@@ -68,6 +68,17 @@ foreach ([true, false] as $emulated) {
     check($questions() === $before, 'no other statement');
 }
 
+// A reader may lack the right to insert, which restoring PDO's id needs. The server keeps its own.
+$setup = $server->connect();
+$setup->exec('CREATE USER reader@localhost');
+$setup->exec('GRANT SELECT ON test.limits TO reader@localhost');
+$setup->exec('GRANT SELECT, INSERT ON test.parent TO reader@localhost');
+$db = new PDO($server->dsn(), 'reader', '');
+$db->exec('INSERT INTO parent VALUES ()');
+$id = $db->lastInsertId();
+check((new TokenBucket(new TokenBucketStoragePDO($db, 'limits'), 'read', 3, 0.001))->peek()->allowed, 'a reader');
+check($db->query('SELECT LAST_INSERT_ID()')->fetchColumn() == $id, "a reader's id");
+
 // On SQLite, the first call inserts a row. prepare() creates a table.
 $server = SqliteFile::start();
 $db = $server->connect();

@@ -201,7 +201,7 @@ impl<'a> Database<'a> {
             };
             self.repeat(query, &values, &read)
         });
-        let kept = self.restore(id, answer.is_ok());
+        let kept = self.restore(id, answer.is_ok() && query.writes());
         let answer = answer.and_then(|answer| kept.map(|()| answer));
         answer.map_err(|cause| self.settle(cause))
     }

@@ -160,11 +160,11 @@ impl Database<'_> {
     }
 
     /// Restores the last insert id of the caller after a statement. On `MySQL`, this takes a round
-    /// trip.
+    /// trip, and the right to insert into the table, which a reader may lack.
     ///
     /// # Errors
-    /// Fails if the statement succeeded and the id cannot be restored.
-    pub fn restore(&self, id: Option<u64>, succeeded: bool) -> Result<(), Cause> {
+    /// Fails if the statement has written, as `has_written` says, and the id cannot be restored.
+    pub fn restore(&self, id: Option<u64>, has_written: bool) -> Result<(), Cause> {
         let (Some(id), Some(db)) = (id, value::object(&self.db)) else {
             return Ok(());
         };
@@ -173,11 +173,12 @@ impl Database<'_> {
             return Ok(());
         }
         let text = reply::restore(&self.made.table, id);
-        if succeeded {
-            return self.exec(&text).and_then(|()| self.close());
+        let restore = || self.exec(&text).and_then(|()| self.close());
+        if has_written {
+            return restore();
         }
         if !throw::is_pending() && self.failure.get() != Some(Failure::Lost) {
-            self.quietly(&text);
+            self.aside(restore).ok();
         }
         Ok(())
     }

@@ -115,6 +115,15 @@ impl Query {
         Self::Delete,
     ];
 
+    /// Reports whether the statement may write.
+    #[must_use]
+    pub const fn writes(self) -> bool {
+        !matches!(
+            self,
+            Self::Look | Self::Folds | Self::Find | Self::Stale | Self::StaleAfter
+        )
+    }
+
     /// Returns the statement of the query for `table`.
     #[must_use]
     pub fn statement(self, table: &Table) -> Statement {
