@@ -306,7 +306,7 @@ function classes(array $classes): string
 {
     $text = "//! The classes that the extension declares, by name.\n//!\n"
         . "//! Generated from stubs/tokenbucket.stub.php by `php -n scripts/declare.php`. Do not edit.\n\n"
-        . "use crate::zend::Class;\n\n";
+        . "use zend::Class;\n\n";
     foreach ($classes as $class) {
         $head = 'pub static ' . static_name($class->name) . ': Class =';
         $value = 'Class::new(' . literal($class->name) . ');';
@@ -335,10 +335,10 @@ function declared(array $classes, array $functions): string
     sort($modules);
     $text = "//! The classes and functions that the extension declares to PHP.\n//!\n"
         . "//! Generated from stubs/tokenbucket.stub.php by `php -n scripts/declare.php`. Do not edit.\n\n"
-        . "use crate::zend::Class;\nuse crate::zend::Number::{Float, Int};\nuse crate::zend::call::method;\n"
-        . "use crate::zend::class::Property::{ReadOnly, Untyped, UntypedInt};\n"
-        . "use crate::zend::class::{Declaration, Kind};\n"
-        . "use crate::zend::declare::{\n    END, Entries, FINAL, Info, NO_DYNAMIC_PROPERTIES, NOT_SERIALIZABLE, PRIVATE, PROTECTED,\n"
+        . "use zend::Class;\nuse zend::Number::{Float, Int};\nuse zend::method;\n"
+        . "use zend::class::Property::{ReadOnly, Untyped, UntypedInt};\n"
+        . "use zend::class::{Declaration, Kind};\n"
+        . "use zend::declare::{\n    END, Entries, FINAL, Info, NO_DYNAMIC_PROPERTIES, NOT_SERIALIZABLE, PRIVATE, PROTECTED,\n"
         . "    PUBLIC, STATIC, Type, abstract_entry, entry, optional, required, returns, untyped,\n};\n"
         . "use crate::{\n    " . fill(array_map(fn($module) => "$module,", $modules), 4) . "\n};\n\n"
         . "// Parameters that several methods share.\n";

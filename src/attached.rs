@@ -6,14 +6,14 @@
 //! when the master becomes a daemon.
 
 use crate::ini::{self, SharedMemorySettings};
-use crate::zend::system::startup_warning;
-use crate::zend::system::{self, Ending, Shared, Starting};
+use crate::log::startup_warning;
 use anyhow::{Context, ensure};
 use segment::host::{self, Host};
 use segment::memory::{Backing, Layout, Segment, SegmentError};
 use segment::slots::SharedMemory;
 use segment::slots::table::is_lock_free;
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
+use zend::system::{self, Ending, Shared, Starting};
 
 /// Holds `descriptor:nonce` from one execution of a master to the next.
 const HANDOVER: &str = "TOKENBUCKET_SEGMENT";

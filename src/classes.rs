@@ -2,7 +2,7 @@
 //!
 //! Generated from stubs/tokenbucket.stub.php by `php -n scripts/declare.php`. Do not edit.
 
-use crate::zend::Class;
+use zend::Class;
 
 pub static TOKEN_BUCKET_STORAGE: Class = Class::new(c"TokenBucketStorage");
 pub static TOKEN_BUCKET: Class = Class::new(c"TokenBucket");

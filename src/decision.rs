@@ -1,11 +1,11 @@
 //! `TokenBucket\Decision`: the result of one call.
 
 use crate::classes;
-use crate::zend::object::{instantiate, instantiate_beside_memory};
-use crate::zend::{Array, Call, Class, Number, Object, State, Thrown, Zval, throw, value};
 use ext_php_rs::ffi::IS_NULL;
 use gcra::clock::{TICKS_PER_MICROSECOND, wall_clock};
 use gcra::{Decision, Quota, Ticks, seconds};
+use zend::object::{instantiate, instantiate_beside_memory};
+use zend::{Array, Call, Class, Number, Object, State, Thrown, Zval, throw, value};
 
 /// The greatest integer that a structured HTTP field can hold (RFC 9651).
 const GREATEST_FIELD: u64 = 999_999_999_999_999;

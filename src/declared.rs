@@ -2,12 +2,12 @@
 //!
 //! Generated from stubs/tokenbucket.stub.php by `php -n scripts/declare.php`. Do not edit.
 
-use crate::zend::Class;
-use crate::zend::Number::{Float, Int};
-use crate::zend::call::method;
-use crate::zend::class::Property::{ReadOnly, Untyped, UntypedInt};
-use crate::zend::class::{Declaration, Kind};
-use crate::zend::declare::{
+use zend::Class;
+use zend::Number::{Float, Int};
+use zend::method;
+use zend::class::Property::{ReadOnly, Untyped, UntypedInt};
+use zend::class::{Declaration, Kind};
+use zend::declare::{
     END, Entries, FINAL, Info, NO_DYNAMIC_PROPERTIES, NOT_SERIALIZABLE, PRIVATE, PROTECTED,
     PUBLIC, STATIC, Type, abstract_entry, entry, optional, required, returns, untyped,
 };

@@ -6,12 +6,12 @@
 
 use crate::classes;
 use crate::ini::{self, FailureReport};
-use crate::zend::Zval;
-use crate::zend::system;
-use crate::zend::throw::{self, Thrown};
+use crate::log;
 use gcra::seconds::SpanError;
 use gcra::{AmountError, QuotaError};
 use stores::remote::Failure;
+use zend::Zval;
+use zend::throw::{self, Thrown};
 
 /// Throws `ValueError` for an invalid number of tokens or seconds.
 #[cold]
@@ -44,7 +44,7 @@ pub fn storage_failed(failure: &Failure, previous: Option<Zval>) -> Thrown {
 #[cold]
 pub fn report(message: &str, warn: fn(&str) -> Result<(), Thrown>) -> Result<(), Thrown> {
     match ini::failure_report() {
-        FailureReport::Log => system::log(message),
+        FailureReport::Log => log::write(message),
         FailureReport::Warning => return warn(message),
         FailureReport::None => {}
     }

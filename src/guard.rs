@@ -3,10 +3,7 @@
 //! The core has the rules ([`guard`]). The buckets are in shared memory, where no
 //! PHP code can name them.
 
-use crate::zend::gate::{self, Gate};
-use crate::zend::request::{self, Request};
-use crate::zend::system::{self, Ending, Starting};
-use crate::{attached, decision, ini};
+use crate::{attached, decision, ini, log};
 use gcra::batch::Taken;
 use gcra::clock::TICKS_PER_SECOND;
 use gcra::{Decision, Grain, Key, KeyHasher, Quota, Step, Tokens};
@@ -14,10 +11,14 @@ use guard::{Client, Limit, Networks};
 use segment::slots::SharedMemory;
 use segment::slots::counters::By;
 use std::cell::RefCell;
+use std::ffi::CStr;
 use std::ptr;
 use std::rc::Rc;
 use std::thread::LocalKey;
 use stores::printable;
+use zend::gate::{self, Gate};
+use zend::request::{self, Request};
+use zend::system::{self, Ending, Starting};
 
 /// The server interfaces that the guard knows.
 const INTERFACES: [&str; 4] = ["fpm-fcgi", "apache2handler", "cgi-fcgi", "cli-server"];
@@ -32,6 +33,19 @@ const MOST_TEXTS: usize = 64;
 struct Rule {
     limit: Limit,
     hasher: KeyHasher,
+}
+
+/// The variables of a request, for the rules of the core.
+struct Variables<'a>(&'a Request);
+
+impl guard::Request for Variables<'_> {
+    fn variable(&self, name: &CStr) -> Option<&[u8]> {
+        self.0.variable(name)
+    }
+
+    fn script(&self) -> &[u8] {
+        self.0.script()
+    }
 }
 
 /// The values of a setting by their text.
@@ -53,7 +67,7 @@ pub fn install(starting: &Starting) {
     if !WITH_SECTIONS.contains(&interface.as_str())
         && system::has_section_with(starting, "tokenbucket.")
     {
-        system::startup_warning(
+        log::startup_warning(
             "php.ini has settings in a section [HOST=...] or [PATH=...], which this server ignores",
         );
     }
@@ -85,7 +99,8 @@ fn refuses(request: &Request) -> bool {
     let none = Networks::default();
     let trusted = networks(&ini::GUARD_TRUSTED_PROXIES);
     let allowed = networks(&ini::GUARD_ALLOW);
-    let client = Client::of(request, trusted.as_deref().unwrap_or(&none));
+    let variables = &Variables(request);
+    let client = Client::of(variables, trusted.as_deref().unwrap_or(&none));
     match client {
         Client::Known(address) if allowed.is_some_and(|it| it.contains(address)) => return false,
         Client::Local => {
@@ -97,7 +112,7 @@ fn refuses(request: &Request) -> bool {
     }
     let lists = [operators(store), applications(store)];
     let rules = lists.iter().flatten().flat_map(|list| list.iter());
-    let Err((limit, refused)) = take(store, rules.clone(), request, client) else {
+    let Err((limit, refused)) = take(store, rules.clone(), variables, client) else {
         return false;
     };
     let enforces = ini::guard_enforces().unwrap_or_else(|error| {
@@ -108,7 +123,7 @@ fn refuses(request: &Request) -> bool {
         respond(request, limit.quota(), &refused);
         return true;
     }
-    observe(store, rules, request, client, limit);
+    observe(store, rules, variables, client, limit);
     false
 }
 
@@ -117,12 +132,12 @@ fn refuses(request: &Request) -> bool {
 fn observe<'a>(
     store: &SharedMemory,
     rules: impl Iterator<Item = &'a Rule>,
-    request: &Request,
+    variables: &Variables<'_>,
     client: Client,
     counted: &Limit,
 ) {
     for Rule { limit, hasher } in rules {
-        let identifier = limit.identifier(request, client);
+        let identifier = limit.identifier(variables, client);
         let step = limit.quota().step_whole(1);
         let denies = || store.refused(&[hasher.key(&identifier)], &[step]).is_some();
         if ptr::eq(limit, counted) || denies() {
@@ -139,7 +154,7 @@ fn observe<'a>(
 fn take<'a>(
     store: &SharedMemory,
     mut rules: impl Iterator<Item = &'a Rule> + Clone,
-    request: &Request,
+    variables: &Variables<'_>,
     client: Client,
 ) -> Result<(), (&'a Limit, Taken)> {
     let mut others = rules.clone();
@@ -148,7 +163,7 @@ fn take<'a>(
     };
     if others.next().is_none() {
         // One limit needs no batch, which takes longer.
-        let identifier = first.limit.identifier(request, client);
+        let identifier = first.limit.identifier(variables, client);
         let step = first.limit.quota().step_whole(1);
         let outcome = store.take(first.hasher.key(&identifier), &step, None);
         let index = 0;
@@ -161,7 +176,7 @@ fn take<'a>(
     }
     let identifiers = rules
         .clone()
-        .map(|rule| rule.limit.identifier(request, client));
+        .map(|rule| rule.limit.identifier(variables, client));
     let identifiers: Vec<Vec<u8>> = identifiers.collect();
     let keys = rules.clone().zip(&identifiers);
     let keys: Vec<Key<'_>> = keys
@@ -277,6 +292,6 @@ fn log(store: &SharedMemory, subject: &str, message: &str) {
     let key = hasher.key(subject.as_bytes());
     if store.take(key, &quota.step_whole(1), None).granted() {
         // The message may quote a setting of an application.
-        system::log(&printable(message));
+        log::write(&printable(message));
     }
 }

@@ -1,7 +1,6 @@
 //! The INI settings and their values. An invalid value raises a warning, and the default is used.
 
-use crate::zend::system::startup_warning;
-use crate::zend::system::{self, Followed};
+use crate::log::startup_warning;
 use ext_php_rs::flags::IniEntryPermission;
 use ext_php_rs::zend::{IniEntryDef, IniEntryDefs};
 use guard::{Limit, Networks, SyntaxError};
@@ -10,6 +9,7 @@ use segment::memory::Access;
 use std::ffi::CStr;
 use std::os::unix::ffi::OsStringExt;
 use std::path::PathBuf;
+use zend::system::{self, Followed};
 
 const SIZE: &CStr = c"tokenbucket.shm_size";
 const PATH: &CStr = c"tokenbucket.shm_path";

@@ -17,12 +17,13 @@ mod attached;
 mod exceptions;
 mod guard;
 mod ini;
+mod log;
 mod metrics;
 mod phpinfo;
 mod status;
 mod storage;
 mod token_bucket;
-mod zend;
+mod tokens;
 
 use ext_php_rs::prelude::*;
 use zend::system::{self, Ending, FAILURE, SUCCESS, Starting};
@@ -43,7 +44,7 @@ extern "C" fn startup(_kind: i32, module: i32) -> i32 {
     ini::register(module);
     let starting = Starting::in_startup();
     if let Err(error) = attached::attach(&starting) {
-        zend::system::startup_warning(&format!("{error:#}"));
+        log::startup_warning(&format!("{error:#}"));
         return FAILURE;
     }
     guard::install(&starting);

@@ -5,7 +5,6 @@
 
 use crate::attached;
 use crate::counters::{self, Counter, REMOTE, SHARED_MEMORY, kind};
-use crate::zend::{Call, Thrown, Zval, value};
 use gcra::{Timestamp, boot_clock, seconds};
 use segment::host::Host;
 use segment::slots::counters::Totals;
@@ -14,6 +13,7 @@ use std::collections::BTreeMap;
 use std::fmt::{Display, Write};
 use stores::remote::breaker::State;
 use stores::remote::durations::{Histogram, LABELS};
+use zend::{Call, Thrown, Zval, value};
 
 /// The number of lines and used slots that are read. If the table has more, the numbers of slots
 /// are estimates. Their standard error is at most 0.4 % of the table.

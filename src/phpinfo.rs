@@ -2,7 +2,6 @@
 
 use crate::attached;
 use crate::counters::{self, Counter, REMOTE, SHARED_MEMORY, decided, kind};
-use crate::zend::system;
 use ext_php_rs::zend::ModuleEntry;
 use gcra::{Timestamp, boot_clock, seconds};
 use segment::host::Host;
@@ -10,7 +9,9 @@ use segment::memory::Backing;
 use segment::slots::counters::{By, Totals};
 use segment::slots::namespaces::{Kind, Named};
 use std::fmt::Display;
+use stores::printable;
 use stores::remote::breaker::State;
+use zend::system;
 
 type Row = (String, String);
 
@@ -42,7 +43,7 @@ pub extern "C" fn phpinfo(module: *mut ModuleEntry) {
 }
 
 fn row(name: impl Into<String>, value: impl Display) -> Row {
-    (name.into(), value.to_string())
+    (name.into(), printable(value.to_string()))
 }
 
 fn memory(rows: &mut Vec<Row>, host: &Host) {

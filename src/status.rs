@@ -2,11 +2,11 @@
 
 use crate::attached;
 use crate::counters::{self, REMOTE, SHARED_MEMORY, decided, kind};
-use crate::zend::{Array, Call, Thrown, Zval, value};
 use gcra::{boot_clock, seconds};
 use segment::host::Host;
 use segment::slots::counters::{By, Totals};
 use segment::slots::namespaces::Named;
+use zend::{Array, Call, Thrown, Zval, value};
 
 /// The most identifiers that `most_denied` lists.
 const MOST_DENIED: usize = 20;

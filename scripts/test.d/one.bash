@@ -38,7 +38,7 @@ one_of_bridge() {
 # Prints where tests with a name are: "FILE" of a .phpt, "rust FOLDER", or "bridge NAME".
 find_test() {
     git ls-files --cached --others --exclude-standard "php-tests/*/$1.phpt"
-    git grep --untracked -lE "fn $1\(" -- 'crates/*.rs' 'tools/prove/*.rs' 'tools/testkit/*.rs' | sed -E 's#/(src|tests)/.*#/#; s/^/rust /; s#/$##' | sort -u
+    git grep --untracked -lE "fn $1\(" -- 'crates/*.rs' ':!crates/zend' 'tools/prove/*.rs' 'tools/testkit/*.rs' | sed -E 's#/(src|tests)/.*#/#; s/^/rust /; s#/$##' | sort -u
     git grep --untracked -lE "function $1\(" -- 'bridges/*/tests/*.php' | sed -E 's#bridges/([^/]*)/.*#bridge \1#' | sort -u
 }
 

@@ -9,11 +9,10 @@
 //! the text of the original class, because people search their logs for that text. `Deny` and
 //! `Throw` work as in other limiters.
 
-use super::{Limiter as _, amount, native, storage as argument, wrong_type};
+use super::{amount, native, storage as argument, wrong_type};
 use crate::classes;
 use crate::exceptions;
 use crate::storage::{self, RemoteStorage, Storage, StorageClass};
-use crate::zend::{Call, Class, Object, Thrown, Zval, invoke, throw, value};
 use compat::Wait;
 use compat::charged::charged;
 use compat::throttle::{self, Throttle};
@@ -24,6 +23,7 @@ use stores::printable;
 use stores::remote::memcached::Memcached;
 use stores::remote::redis::Redis;
 use stores::remote::{Answer, Ask, Cause, OnFailure, Transport};
+use zend::{Call, Class, Object, State, Thrown, Zval, invoke, throw, value};
 
 /// The property slot of `$storage`.
 const STORAGE: usize = 0;
@@ -34,17 +34,23 @@ const LONGEST_WINDOW: f64 = 1e9;
 
 /// The state of an object: the wait after its last call.
 #[derive(Clone, Debug, Default)]
-pub struct Limiter(Cell<Wait>);
+pub struct Limiter {
+    wait: Cell<Wait>,
+}
 
-impl super::Limiter for Limiter {
+impl State for Limiter {
     const SLOTS: usize = STORAGE + 1;
 
     fn class() -> &'static Class {
         &classes::CLIENT_THROTTLE
     }
 
-    fn wait(&self) -> &Cell<Wait> {
-        &self.0
+    fn born() -> Self {
+        Self::default()
+    }
+
+    fn cloned(&self) -> Option<Self> {
+        Some(self.clone())
     }
 }
 
@@ -89,7 +95,7 @@ pub fn check(call: &mut Call<'_>, result: &mut Zval) -> Result<(), Thrown> {
     } else {
         take(native, value::bytes(&key), limit, window)?
     };
-    this.wait().set(wait.unwrap_or_default());
+    this.wait.set(wait.unwrap_or_default());
     if wait.is_none() {
         let message = format!("Unable to obtain lock ob {}", printable(value::bytes(&key)));
         exceptions::report(&message, throw::user_warning)?;
@@ -101,7 +107,7 @@ pub fn check(call: &mut Call<'_>, result: &mut Zval) -> Result<(), Thrown> {
 /// Implements `retryAfter(): float`. Returns the wait after the object's last call, in seconds.
 #[allow(clippy::unnecessary_wraps)] // The signature of every method.
 pub fn retry_after(call: &mut Call<'_>, result: &mut Zval) -> Result<(), Thrown> {
-    super::retry_after::<Limiter>(call, result);
+    *result = super::retry_after(&call.this::<Limiter>().wait);
     Ok(())
 }
 

@@ -6,11 +6,10 @@
 //! the counters of all minutes in the window. If two calls race, the later call gets the greater
 //! count. On other stores a call is a step that charges denials.
 
-use super::{Limiter as _, must_be_one_server, native, storage as argument};
+use super::{must_be_one_server, native, storage as argument};
 use crate::classes;
 use crate::exceptions;
 use crate::storage::{self, RemoteStorage, Storage, StorageClass};
-use crate::zend::{Call, Class, Object, Thrown, Zval, system, throw, value};
 use compat::Wait;
 use compat::charged::charged;
 use compat::minutes::{self, Counters, Group, Life, MOST_MINUTES};
@@ -20,6 +19,7 @@ use segment::slots::counters::By;
 use std::cell::Cell;
 use stores::remote::memcached::Memcached;
 use stores::remote::redis::Redis;
+use zend::{Call, Class, Object, State, Thrown, Zval, system, throw, value};
 
 // The slots of the properties, in the order of their declaration.
 const STORAGE: usize = 0;
@@ -31,17 +31,23 @@ const NAME: &std::ffi::CStr = c"dHi";
 
 /// The state of an object: the wait after its last request.
 #[derive(Clone, Debug, Default)]
-pub struct Window(Cell<Wait>);
+pub struct Window {
+    wait: Cell<Wait>,
+}
 
-impl super::Limiter for Window {
+impl State for Window {
     const SLOTS: usize = PREFIX + 1;
 
     fn class() -> &'static Class {
         &classes::MINUTE_WINDOW
     }
 
-    fn wait(&self) -> &Cell<Wait> {
-        &self.0
+    fn born() -> Self {
+        Self::default()
+    }
+
+    fn cloned(&self) -> Option<Self> {
+        Some(self.clone())
     }
 }
 
@@ -80,7 +86,7 @@ pub fn limit_requests_in_minutes(call: &mut Call<'_>, _result: &mut Zval) -> Res
         minutes,
     };
     let wait = asked.wait()?;
-    this.wait().set(wait);
+    this.wait.set(wait);
     if wait.admits() {
         Ok(())
     } else {
@@ -91,7 +97,7 @@ pub fn limit_requests_in_minutes(call: &mut Call<'_>, _result: &mut Zval) -> Res
 /// Implements `retryAfter(): float`. Returns the wait after the object's last request, in seconds.
 #[allow(clippy::unnecessary_wraps)] // The signature of every method.
 pub fn retry_after(call: &mut Call<'_>, result: &mut Zval) -> Result<(), Thrown> {
-    super::retry_after::<Window>(call, result);
+    *result = super::retry_after(&call.this::<Window>().wait);
     Ok(())
 }
 

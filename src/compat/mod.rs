@@ -8,45 +8,18 @@ pub mod rate_limiter;
 
 use crate::exceptions;
 use crate::storage::{self, Storage};
-use crate::zend::{Call, Class, State, Thrown, Zval, throw, value};
+use crate::tokens;
 use compat::Wait;
 use gcra::seconds;
 use std::cell::Cell;
 use stores::remote::redis::Redis;
+use zend::{Call, State, Thrown, Zval, throw, value};
 
-/// The state of a limiter's objects. A clone of an object gets a copy of the state.
-trait Limiter: Clone + Default + 'static {
-    /// The number of property slots, as in [`State::SLOTS`].
-    const SLOTS: usize;
-    /// Returns the class of the limiter.
-    fn class() -> &'static Class;
-    /// Returns the wait after the last request of this object.
-    fn wait(&self) -> &Cell<Wait>;
-}
-
-impl<L: Limiter> State for L {
-    const SLOTS: usize = L::SLOTS;
-    const OWNS_MEMORY: bool = true;
-
-    fn class() -> &'static Class {
-        L::class()
-    }
-
-    fn born() -> Self {
-        Self::default()
-    }
-
-    fn cloned(&self) -> Option<Self> {
-        Some(self.clone())
-    }
-}
-
-/// Implements `retryAfter(): float`. Returns the seconds until the object's last request would be
-/// allowed. 0 if it was allowed, and INF if it never is.
-fn retry_after<L: Limiter>(call: &Call<'_>, result: &mut Zval) {
-    let ticks = call.this::<L>().wait().get().ticks();
-    let seconds = ticks.map_or(f64::INFINITY, seconds::from_ticks);
-    *result = value::of_float(seconds);
+/// Returns the result of `retryAfter(): float`: the seconds until the object's last request would
+/// be allowed. 0 if it was allowed, and INF if it never is.
+fn retry_after(wait: &Cell<Wait>) -> Zval {
+    let ticks = wait.get().ticks();
+    value::of_float(ticks.map_or(f64::INFINITY, seconds::from_ticks))
 }
 
 /// Throws a `TypeError` for a value that could not be converted. Throws nothing if the conversion
@@ -64,7 +37,7 @@ fn wrong_type(message: &str) -> Thrown {
 /// Throws `TypeError` or `ValueError` for an invalid argument.
 fn amount(call: &mut Call<'_>, number: u32) -> Result<f64, Thrown> {
     let amount = call.untyped_number(number)?;
-    let tokens = amount.tokens();
+    let tokens = tokens::amount(amount);
     tokens.map_err(|error| exceptions::bad_amount(number, error))?;
     Ok(amount.to_float())
 }

@@ -6,16 +6,17 @@
 //!
 //! Each call reads the current values of the public properties.
 
-use super::{Limiter as _, amount, wrong_type};
+use super::{amount, wrong_type};
 use crate::classes;
 use crate::storage;
-use crate::zend::{Call, Class, Identity, Object, Thrown, Zval, throw, value};
+use crate::tokens;
 use compat::{Wait, json_bucket};
 use ext_php_rs::ffi::{IS_FALSE, IS_NULL};
 use gcra::{AmountError, Grain, Quota, QuotaError, Step, Tokens, seconds};
 use segment::slots::counters::By;
 use std::cell::Cell;
 use stores::remote::redis::Redis;
+use zend::{Call, Class, Identity, Object, State, Thrown, Zval, throw, value};
 
 // The slots of the properties, in the order of their declaration.
 const REDIS: usize = 0;
@@ -28,17 +29,23 @@ const CLIENT: usize = 5;
 
 /// The state of an object: the wait after its last request.
 #[derive(Clone, Debug, Default)]
-pub struct Limiter(Cell<Wait>);
+pub struct Limiter {
+    wait: Cell<Wait>,
+}
 
-impl super::Limiter for Limiter {
+impl State for Limiter {
     const SLOTS: usize = CLIENT + 1;
 
     fn class() -> &'static Class {
         &classes::RATE_LIMITER
     }
 
-    fn wait(&self) -> &Cell<Wait> {
-        &self.0
+    fn born() -> Self {
+        Self::default()
+    }
+
+    fn cloned(&self) -> Option<Self> {
+        Some(self.clone())
     }
 }
 
@@ -71,7 +78,7 @@ fn is_left_out(argument: &Zval) -> bool {
 pub fn handler(call: &mut Call<'_>, result: &mut Zval) -> Result<(), Thrown> {
     let this = call.this::<Limiter>();
     let wait = decide(this)?;
-    this.wait().set(wait);
+    this.wait.set(wait);
     value::set_bool(result, wait.admits());
     Ok(())
 }
@@ -79,7 +86,7 @@ pub fn handler(call: &mut Call<'_>, result: &mut Zval) -> Result<(), Thrown> {
 /// Implements `retryAfter(): float`. Returns the wait after the object's last request, in seconds.
 #[allow(clippy::unnecessary_wraps)] // The signature of every method.
 pub fn retry_after(call: &mut Call<'_>, result: &mut Zval) -> Result<(), Thrown> {
-    super::retry_after::<Limiter>(call, result);
+    *result = super::retry_after(&call.this::<Limiter>().wait);
     Ok(())
 }
 
@@ -151,7 +158,7 @@ fn step(this: &Object<Limiter>, grain: Grain) -> Result<Option<(Quota, Step)>, T
         number.ok_or_else(|| not_of_type(name, "int|float"))
     };
     let amount = |name, error: AmountError| throw::value_error(&of(name, &error.to_string()));
-    let tokens = number(INIT_NUM, "initNum")?.tokens();
+    let tokens = tokens::amount(number(INIT_NUM, "initNum")?);
     let tokens = tokens.map_err(|error| amount("initNum", error))?;
     let span = seconds::to_ticks(number(EXPIRE, "expire")?.to_float());
     let span = span.map_err(|error| amount("expire", error))?;

@@ -1,9 +1,9 @@
 //! Reads the arguments of the storages' constructors and of `fromClient()`.
 
-use crate::zend::{Call, State, Thrown, class, throw, value};
 use crate::{classes, exceptions};
 use gcra::{TICKS_PER_SECOND, Ticks, seconds};
 use stores::remote::{OnFailure, Settings};
+use zend::{Call, State, Thrown, class, throw, value};
 
 /// The greatest `$timeout` and the greatest `$hintMaxAge` in ticks: an hour.
 const MOST: Ticks = 3_600 * TICKS_PER_SECOND;

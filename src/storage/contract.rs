@@ -2,12 +2,12 @@
 
 use super::proposals::Proposals;
 use crate::attached;
-use crate::zend::Thrown;
 use gcra::batch::{Batched, Taken, by_bucket, sum};
 use gcra::clock::wall_clock;
 use gcra::{Grain, Key, KeyHasher, Outcome, Put, Step, Ticks, Timestamp, boot_clock};
 use std::any::Any;
 use std::fmt::Debug;
+use zend::Thrown;
 
 /// Returns the storage if it is of the type `S`.
 pub fn downcast<S: 'static>(storage: &dyn Storage) -> Option<&S> {

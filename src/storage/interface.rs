@@ -6,11 +6,11 @@
 
 use super::contract::Storage;
 use crate::exceptions;
-use crate::zend::{Call, Object, State, Thrown, Zval, invoke, throw, value};
 use gcra::clock::TICKS_PER_MICROSECOND;
 use gcra::quota::MAX_BURST;
 use gcra::store::empty_at;
 use gcra::{AmountError, Grain, Key, Put, Step, TICKS_PER_SECOND, Timestamp, seconds};
+use zend::{Call, Object, State, Thrown, Zval, invoke, throw, value};
 
 /// A state whose objects are storages.
 pub trait StorageState: State {

@@ -4,10 +4,10 @@ use super::arguments;
 use super::memcached_client::shown;
 use super::remote::{RemoteStorage, StorageClass};
 use crate::classes;
-use crate::zend::{Call, Class, Thrown, Zval, throw, value};
 use segment::slots::namespaces::Kind;
 use stores::remote::memcached::Memcached;
 use stores::remote::memcached::servers::{Server, parse_servers};
+use zend::{Call, Class, Thrown, Zval, throw, value};
 
 pub use super::memcached_client::from_client;
 

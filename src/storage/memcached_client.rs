@@ -11,12 +11,12 @@
 use super::arguments::{self, DEFAULT_PREFIX, DEFAULTS};
 use super::redis_client::Unfit;
 use super::remote::RemoteStorage;
-use crate::zend::{Call, Kept, Number, Obj, Thrown, Zval, invoke, system, throw, value};
 use std::ffi::CStr;
 use stores::remote::Settings;
 use stores::remote::memcached::Memcached;
 use stores::remote::memcached::ketama::{Distribution, Ring};
 use stores::remote::memcached::servers::{Server, parse_servers};
+use zend::{Call, Kept, Number, Obj, Thrown, Zval, invoke, system, throw, value};
 
 /// `Memcached::OPT_PREFIX_KEY`
 const OPT_PREFIX_KEY: i64 = -1002;

@@ -3,12 +3,12 @@
 
 use super::contract::{Storage, downcast, keys};
 use super::proposals::Proposals;
-use crate::zend::{Call, Class, Object, State, Thrown, Zval, throw, value};
 use crate::{classes, exceptions};
 use gcra::batch::Batched;
 use gcra::clock::{EPOCH, wall_clock};
 use gcra::quota::MAX_BURST;
 use gcra::{Grain, Key, KeyHasher, MemoryStore, Outcome, Put, Step, Ticks, Timestamp, seconds};
+use zend::{Call, Class, Object, State, Thrown, Zval, throw, value};
 
 /// The state of an object: its buckets and their clock.
 #[derive(Debug, Default)]

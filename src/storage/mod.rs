@@ -15,8 +15,8 @@ mod redis_client;
 mod remote;
 pub mod shared_memory;
 
-use crate::zend::{Held, Obj, Object, Thrown, Zval};
 use interface::StorageState;
+use zend::{Held, Obj, Object, Thrown, Zval};
 
 pub use contract::Storage;
 pub use interface::{first_state, start_at};

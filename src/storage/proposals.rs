@@ -6,9 +6,9 @@
 //! call has made a record meanwhile, that record stays. So a slow closure can never refill a
 //! drained bucket.
 
-use crate::zend::system;
 use gcra::Timestamp;
 use std::cell::{Cell, RefCell};
+use zend::system;
 
 /// The proposals of the closures that are running. Fibers may interleave closures, so closures may
 /// end in any order.

@@ -3,10 +3,10 @@
 use super::arguments;
 use super::remote::{RemoteStorage, StorageClass};
 use crate::classes;
-use crate::zend::{Call, Class, Thrown, Zval, throw};
 use segment::slots::namespaces::Kind;
 use stores::remote::redis::Redis;
 use stores::remote::redis::dsn::Dsn;
+use zend::{Call, Class, Thrown, Zval, throw};
 
 pub use super::redis_client::from_client;
 

@@ -3,8 +3,6 @@
 use super::arguments;
 use super::contract::{Storage, downcast, take_sum};
 use super::proposals::Proposals;
-use crate::zend::object::instantiate;
-use crate::zend::{Class, Object, State, Thrown, Zval, throw, value};
 use crate::{attached, exceptions, ini};
 use gcra::batch::Batched;
 use gcra::{Denial, Grain, Key, KeyHasher, Outcome, Put, Step, Timestamp, Verdict};
@@ -14,6 +12,8 @@ use std::cell::OnceCell;
 use std::fmt::Debug;
 use stores::remote::failure::Failure;
 use stores::remote::{Answer, Blame, Cause, OnFailure, Remote, Settings, Transport};
+use zend::object::instantiate;
+use zend::{Class, Object, State, Thrown, Zval, throw, value};
 
 /// A transport whose storage has its own PHP class.
 pub trait StorageClass: Transport + Debug + Sized + 'static {
@@ -61,8 +61,7 @@ impl<T: StorageClass> State for RemoteStorage<T> {
 
 impl<T: StorageClass> Storage for Object<RemoteStorage<T>> {
     fn hasher(&self) -> KeyHasher {
-        let made = self.made.get();
-        made.map_or(KeyHasher::new([0; 2]), |made| made.hasher)
+        RemoteStorage::hasher(self)
     }
 
     fn proposals(&self) -> &Proposals {
@@ -101,7 +100,7 @@ impl<T: StorageClass> Storage for Object<RemoteStorage<T>> {
         buckets: &[(&dyn Storage, Key<'_>)],
         steps: &[Step],
     ) -> Result<(Batched, bool), Thrown> {
-        let remotes = Self::remotes(buckets)?;
+        let remotes = remotes::<T>(buckets)?;
         let remote = self.store()?;
         let answer = remote.take_all(&remotes, steps).transpose();
         answer.map_or_else(
@@ -116,7 +115,7 @@ impl<T: StorageClass> Storage for Object<RemoteStorage<T>> {
         steps: &[Step],
         decided: &mut dyn FnMut(usize, (Outcome, bool)),
     ) -> Result<(), Thrown> {
-        let remotes = Self::remotes(buckets)?;
+        let remotes = remotes::<T>(buckets)?;
         let mut warnings = Vec::new();
         let result = Remote::take_each(&remotes, steps, |index, answer| {
             decided(index, (answer.value, answer.stood_in));
@@ -190,25 +189,17 @@ impl<T: StorageClass> RemoteStorage<T> {
         Ok(&made.remote)
     }
 
+    fn hasher(&self) -> KeyHasher {
+        let made = self.made.get();
+        made.map_or(KeyHasher::new([0; 2]), |made| made.hasher)
+    }
+
     fn with<R>(
         &self,
         call: impl FnOnce(&Remote<T>) -> Result<Answer<R>, Failure>,
     ) -> Result<R, Thrown> {
         let remote = self.store()?;
         tell(remote, call(remote), || None)
-    }
-}
-
-impl<T: StorageClass> Object<RemoteStorage<T>> {
-    /// Returns the remote stores of buckets whose storages are of this class.
-    fn remotes<'a, 'k>(
-        buckets: &[(&'a dyn Storage, Key<'k>)],
-    ) -> Result<Vec<(&'a Remote<'static, T>, Key<'k>)>, Thrown> {
-        let remote = |&(storage, key): &(&'a dyn Storage, Key<'k>)| {
-            let storage = downcast::<Self>(storage).ok_or(Thrown)?;
-            Ok((storage.store()?, key))
-        };
-        buckets.iter().map(remote).collect()
     }
 
     /// Runs an operation other than a step under the store's breaker and failure policy; see
@@ -232,15 +223,15 @@ impl<T: StorageClass> Object<RemoteStorage<T>> {
     /// Counts a decision on the bucket `identifier` that was made by records of another shape.
     pub fn count(&self, identifier: &[u8], by: By, granted: bool) {
         if let Some(store) = attached::store() {
-            store.count_for(self.key(identifier), by, granted);
+            store.count_for(self.hasher().key(identifier), by, granted);
         }
     }
 
     /// Decides a step on the bucket `identifier` by the failure policy instead of the store. Counts
     /// the decision.
     pub fn stand_in(&self, policy: OnFailure, identifier: &[u8], step: &Step) -> Outcome {
-        let outcome =
-            attached::host().map(|host| policy.answer(host, self.key(identifier), step, None));
+        let key = self.hasher().key(identifier);
+        let outcome = attached::host().map(|host| policy.answer(host, key, step, None));
         // The default is never used, because the segment exists while PHP code runs.
         outcome.unwrap_or(Outcome {
             verdict: Verdict::Denied(Denial::Unavailable),
@@ -248,6 +239,17 @@ impl<T: StorageClass> Object<RemoteStorage<T>> {
             empty_at: Timestamp::ZERO,
         })
     }
+}
+
+/// Returns the remote stores of buckets whose storages have the transport `T`.
+fn remotes<'a, 'k, T: StorageClass>(
+    buckets: &[(&'a dyn Storage, Key<'k>)],
+) -> Result<Vec<(&'a Remote<'static, T>, Key<'k>)>, Thrown> {
+    let remote = |&(storage, key): &(&'a dyn Storage, Key<'k>)| {
+        let storage = remote::<T>(storage).ok_or(Thrown)?;
+        Ok((storage.store()?, key))
+    };
+    buckets.iter().map(remote).collect()
 }
 
 /// Returns the value of a call on a store. If the store failed, throws an exception, or reports the

@@ -3,11 +3,11 @@
 use super::arguments;
 use super::contract::{Storage, keys, take_sum};
 use super::proposals::Proposals;
-use crate::zend::{Call, Class, Object, State, Thrown, Zval, value};
 use crate::{attached, classes, ini};
 use gcra::batch::{Batched, Taken};
 use gcra::{Denial, Key, KeyHasher, Outcome, Put, Step, Timestamp, boot_clock};
 use std::cell::{OnceCell, RefCell};
+use zend::{Call, Class, Object, State, Thrown, Zval, value};
 
 /// The state of an object: the hasher of its identifiers. The buckets are in the segment.
 #[derive(Debug, Default)]

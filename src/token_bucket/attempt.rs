@@ -2,10 +2,10 @@
 
 use super::bucket::Bucket;
 use super::question::{Home, Question};
-use super::{tokens, userland};
-use crate::decision;
-use crate::zend::{Call, Thrown, Zval};
+use super::userland;
+use crate::{decision, tokens};
 use gcra::Decision;
+use zend::{Call, Thrown, Zval};
 
 /// Implements `attempt(int|float $tokens = 1): TokenBucket\Decision`. Takes the tokens if the
 /// bucket holds them.

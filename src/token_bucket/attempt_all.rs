@@ -2,13 +2,13 @@
 
 use super::list::{elements, questions};
 use super::question::Question;
-use super::tokens;
 use crate::decision;
 use crate::storage::Storage;
-use crate::zend::{Call, Number, Thrown, Zval, throw};
+use crate::tokens;
 use ext_php_rs::types::ZendHashTable;
 use gcra::batch::{Batch, Batched, Taken, by_bucket, take_all};
 use gcra::{Decision, Key, Quota, Step};
+use zend::{Call, Number, Thrown, Zval, throw};
 
 /// Implements `attemptAll(array $buckets, int|float $tokens = 1): TokenBucket\Decision`. Returns
 /// the decision of the bucket that denied, or of the bucket with the fewest tokens left.

@@ -5,10 +5,10 @@ use super::list::{elements, questions};
 use super::question::{Home, Question};
 use crate::decision;
 use crate::storage::Storage;
-use crate::zend::{Call, Number, Thrown, Zval, throw, value};
 use gcra::batch::Taken;
 use gcra::{Decision, Outcome};
 use std::any::{Any, TypeId};
+use zend::{Call, Number, Thrown, Zval, throw, value};
 
 /// Implements `attemptEach(array $buckets): array`. Returns the decision of each bucket under the
 /// bucket's key.

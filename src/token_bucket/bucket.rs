@@ -5,10 +5,10 @@ use super::plan::{
 };
 use crate::classes::TOKEN_BUCKET;
 use crate::exceptions::{Origin, bad_property};
-use crate::zend::{Class, Identity, Number, Object, State, Thrown, Zval, hooks, value};
 use ext_php_rs::ffi::{IS_LONG, IS_STRING};
 use std::cell::RefCell;
 use std::mem;
+use zend::{Class, Identity, Number, Object, State, Thrown, Zval, hooks, value};
 
 /// The state of an object, in addition to the properties.
 #[derive(Debug)]

@@ -3,10 +3,10 @@
 use super::bucket::Bucket;
 use super::overrides;
 use super::question::Question;
-use crate::zend::{Call, Number, Thrown, Zval, arithmetic, throw, value};
-use crate::{decision, exceptions};
+use crate::{decision, exceptions, tokens};
 use gcra::step::MAX_WAIT;
 use gcra::{Decision, Denial, Put, Step, Ticks, Verdict};
+use zend::{Call, Number, Thrown, Zval, arithmetic, throw, value};
 
 /// Implements `charge(int|float $tokens): TokenBucket\Decision`.
 pub fn charge(call: &mut Call<'_>, result: &mut Zval) -> Result<(), Thrown> {
@@ -43,7 +43,7 @@ pub fn settle(call: &mut Call<'_>, result: &mut Zval) -> Result<(), Thrown> {
 /// # Errors
 /// Throws `ValueError` for an invalid number, or if the tokens take more than 36 years to refill.
 fn price(question: &mut Question<'_>, number: Number, argument: u32) -> Result<Ticks, Thrown> {
-    let tokens = number.tokens();
+    let tokens = tokens::amount(number);
     let tokens = tokens.map_err(|error| exceptions::bad_amount(argument, error))?;
     let plan = &question.plan;
     if plan.overrides.tokens_to_seconds {

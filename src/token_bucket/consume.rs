@@ -5,9 +5,9 @@ use super::bucket::{Bucket, derive, set_property, with_plan};
 use super::plan::IDENTIFIER;
 use super::question::Question;
 use crate::exceptions::{self, Origin};
-use crate::zend::{Call, Number, Thrown, Zval, value};
 use crate::{classes, storage};
 use ext_php_rs::ffi::IS_STRING;
+use zend::{Call, Number, Thrown, Zval, value};
 
 /// Implements `__construct($storage, $identifier, $bucket_capacity, $tokens_per_second)`. Throws
 /// `ValueError` or `TypeError` for an invalid argument.

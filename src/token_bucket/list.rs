@@ -2,8 +2,8 @@
 
 use super::bucket::Bucket;
 use super::question::Question;
-use crate::zend::{Kept, Number, Object, Thrown, Zval, throw, value};
 use ext_php_rs::types::ZendHashTable;
+use zend::{Kept, Number, Object, Thrown, Zval, throw, value};
 
 /// Returns the keys and the elements of the array. `number` is the number of tokens of an element
 /// that does not contain one.

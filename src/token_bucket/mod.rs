@@ -15,7 +15,6 @@ mod plan;
 mod question;
 mod refund;
 pub mod reservation;
-mod tokens;
 mod userland;
 mod wait;
 

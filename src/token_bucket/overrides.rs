@@ -8,9 +8,9 @@ use super::plan::{CAPACITY, IDENTIFIER, Overrides, Plan, RATE, STORAGE};
 use crate::classes::TOKEN_BUCKET;
 use crate::exceptions;
 use crate::storage;
-use crate::zend::{Call, Kept, Number, Object, Thrown, Zval, arithmetic, invoke, throw, value};
 use gcra::clock::wall_clock;
 use gcra::{AmountError, Grain, Step, seconds};
+use zend::{Call, Kept, Number, Object, Thrown, Zval, arithmetic, invoke, throw, value};
 
 /// `TokenBucket::MICROTIME_DELTA`
 const MICROTIME_DELTA: f64 = 0.0001;

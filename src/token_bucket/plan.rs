@@ -7,12 +7,13 @@
 
 use crate::exceptions::{self, Origin};
 use crate::storage::{self, Storage};
-use crate::zend::{Class, Identity, Number, Obj, Thrown, Zval, hooks, invoke, throw, value};
+use crate::tokens;
 use ext_php_rs::ffi::{IS_DOUBLE, IS_LONG, IS_STRING};
 use gcra::key::Row;
 use gcra::{AmountError, Grain, Key, Quota, QuotaError, Step};
 use std::cell::RefCell;
 use std::mem;
+use zend::{Class, Identity, Number, Obj, Thrown, Zval, hooks, invoke, throw, value};
 
 // The slots of the properties, in the order of their declaration.
 pub const STORAGE: usize = 0;
@@ -195,7 +196,7 @@ impl Plan {
         {
             return Ok(self.quota.step_whole(whole));
         }
-        number.tokens().map(|tokens| self.quota.step(tokens))
+        tokens::amount(number).map(|tokens| self.quota.step(tokens))
     }
 
     /// Returns the identifier as a string.
@@ -236,8 +237,8 @@ thread_local! {
 fn make_quota(numbers: [Number; 2], grain: Grain) -> Result<(), QuotaError> {
     LATEST.with_borrow_mut(|latest| {
         if (latest.numbers, latest.grain) != (numbers, grain) {
-            let capacity = numbers[0].tokens().map_err(QuotaError::Capacity)?;
-            let rate = numbers[1].tokens().map_err(QuotaError::Rate)?;
+            let capacity = tokens::amount(numbers[0]).map_err(QuotaError::Capacity)?;
+            let rate = tokens::amount(numbers[1]).map_err(QuotaError::Rate)?;
             latest.quota = Quota::new(capacity, rate, grain)?;
             latest.numbers = numbers;
             latest.grain = grain;

@@ -5,10 +5,10 @@ use super::overrides;
 use super::plan::{Plan, STORAGE};
 use crate::exceptions;
 use crate::storage::{self, Storage};
-use crate::zend::{Held, Kept, Number, Object, Thrown, Zval, throw};
 use gcra::clock::TICKS_PER_MICROSECOND;
 use gcra::step::MAX_WAIT;
 use gcra::{Decision, Denial, Outcome, Step, Ticks, Timestamp};
+use zend::{Held, Kept, Number, Object, Thrown, Zval, throw};
 
 /// A call for a number of tokens from a bucket.
 #[derive(Debug)]

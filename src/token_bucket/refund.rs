@@ -3,10 +3,10 @@
 use super::bucket::Bucket;
 use super::overrides;
 use super::question::Question;
-use super::tokens;
 use crate::exceptions;
-use crate::zend::{Call, Number, Thrown, Zval};
+use crate::tokens;
 use gcra::Put;
+use zend::{Call, Number, Thrown, Zval};
 
 /// Implements `refund(int|float $tokens = 1): void`. Throws `LogicException` for a userland
 /// storage.
@@ -24,7 +24,7 @@ pub fn refund(call: &mut Call<'_>, _result: &mut Zval) -> Result<(), Thrown> {
         }
         Put::refund(step.cost, step.burst)
     } else {
-        let tokens = number.tokens();
+        let tokens = tokens::amount(number);
         let tokens = tokens.map_err(|error| exceptions::bad_amount(1, error))?;
         Put::refund(plan.quota.refund(tokens), question.step.burst)
     };

@@ -5,16 +5,16 @@
 
 use super::bucket::Bucket;
 use super::question::Question;
-use super::tokens;
 use super::wait::{patience, until};
 use crate::classes;
 use crate::decision;
 use crate::storage::{self, Storage};
-use crate::zend::object::instantiate;
-use crate::zend::{Call, Class, Held, Object, Slept, State, Thrown, Zval, invoke, throw, value};
+use crate::tokens;
 use gcra::step::MAX_WAIT;
 use gcra::{Put, Timestamp, seconds};
 use std::cell::Cell;
+use zend::object::instantiate;
+use zend::{Call, Class, Held, Object, Slept, State, Thrown, Zval, invoke, throw, value};
 
 // The slots of the properties, in the order of their declaration.
 const DECISION: usize = 0;

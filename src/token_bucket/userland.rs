@@ -8,10 +8,10 @@ use super::overrides::{self, to_seconds};
 use super::plan::{CAPACITY, IDENTIFIER};
 use super::question::Question;
 use crate::classes::TOKEN_BUCKET;
-use crate::zend::call::handler;
-use crate::zend::closure::closure;
-use crate::zend::{Call, Object, Thrown, Zval, invoke, throw, value};
 use gcra::{Decision, Denial, Verdict};
+use zend::closure::closure;
+use zend::handler;
+use zend::{Call, Object, Thrown, Zval, invoke, throw, value};
 
 /// Implements the bootstrap closure that is passed to a userland storage.
 fn bootstrap_closure(call: &mut Call<'_>, result: &mut Zval) -> Result<(), Thrown> {

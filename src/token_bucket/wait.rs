@@ -3,13 +3,13 @@
 use super::attempt;
 use super::bucket::Bucket;
 use super::question::{Home, Question};
-use super::tokens;
 use crate::storage::Storage;
-use crate::zend::{Call, Slept, Thrown, Zval, invoke, sleep, throw};
+use crate::tokens;
 use crate::{decision, exceptions};
 use gcra::step::MAX_WAIT;
 use gcra::{Decision, Denial, Outcome, Put, Step, Ticks, Timestamp, Verdict, boot_clock, seconds};
 use std::time::Duration;
+use zend::{Call, Slept, Thrown, Zval, invoke, sleep, throw};
 
 /// Implements `wait(float $timeout, int|float $tokens = 1): TokenBucket\Decision`.
 pub fn wait(call: &mut Call<'_>, result: &mut Zval) -> Result<(), Thrown> {

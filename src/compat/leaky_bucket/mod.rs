@@ -10,7 +10,6 @@ mod storages;
 
 use crate::classes;
 use crate::storage;
-use crate::zend::{Call, Class, Number, Thrown, Zval, throw, value};
 use compat::Wait;
 use compat::leaky_bucket::{self, Family, Limits, Request, SETS, member, set_of};
 use gcra::quota::MAX_BURST;
@@ -19,6 +18,7 @@ use segment::slots::counters::By;
 use std::cell::{Cell, RefCell};
 use std::num::NonZero;
 use stores::remote::redis::Redis;
+use zend::{Call, Class, Number, State, Thrown, Zval, throw, value};
 
 const SECOND: NonZero<Ticks> = NonZero::new(TICKS_PER_SECOND).unwrap();
 
@@ -38,15 +38,20 @@ pub struct Bucket {
     families: RefCell<Vec<Family>>,
 }
 
-impl super::Limiter for Bucket {
+impl State for Bucket {
     const SLOTS: usize = STORAGES + 1;
+    const OWNS_MEMORY: bool = true;
 
     fn class() -> &'static Class {
         &classes::LEAKY_BUCKET
     }
 
-    fn wait(&self) -> &Cell<Wait> {
-        &self.wait
+    fn born() -> Self {
+        Self::default()
+    }
+
+    fn cloned(&self) -> Option<Self> {
+        Some(self.clone())
     }
 }
 
@@ -171,7 +176,7 @@ pub fn hits(call: &mut Call<'_>, result: &mut Zval) -> Result<(), Thrown> {
 /// Implements `retryAfter(): float`. Returns the wait after the object's last request, in seconds.
 #[allow(clippy::unnecessary_wraps)] // The signature of every method.
 pub fn retry_after(call: &mut Call<'_>, result: &mut Zval) -> Result<(), Thrown> {
-    super::retry_after::<Bucket>(call, result);
+    *result = super::retry_after(&call.this::<Bucket>().wait);
     Ok(())
 }
 

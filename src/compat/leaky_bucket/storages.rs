@@ -4,9 +4,9 @@
 use super::super::must_be_one_server;
 use super::{Bucket, STORAGES, not_constructed};
 use crate::storage::{self, Storage};
-use crate::zend::{Held, Object, Thrown, Zval, throw, value};
 use ext_php_rs::ffi::IS_ARRAY;
 use stores::remote::redis::Redis;
+use zend::{Held, Object, Thrown, Zval, throw, value};
 
 /// Returns the storages in the property, at least one. The result keeps them alive.
 ///

@@ -3,7 +3,6 @@
 use super::database::dialect;
 use super::state::{DB, Made, PdoStorage, TABLE};
 use crate::storage::arguments;
-use crate::zend::{Call, Obj, Object, Thrown, Zval, pdo, throw, value};
 use crate::{attached, ini};
 use gcra::KeyHasher;
 use gcra::clock::TICKS_PER_SECOND;
@@ -14,6 +13,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use stores::remote::{OnFailure, Server, Settings};
 use stores::sql::{Dialect, Table};
+use zend::{Call, Obj, Object, Thrown, Zval, pdo, throw, value};
 
 /// The defaults of the arguments in the stub. PDO has no timeout for a call, so the timeout only
 /// limits a probe of a failed store.

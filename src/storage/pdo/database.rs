@@ -8,14 +8,14 @@
 
 use super::session;
 use super::state::{DB, Made, PdoStorage, slot};
-use crate::zend::invoke::{self, Method};
-use crate::zend::{Kept, Obj, Object, Thrown, Zval, throw, value};
 use gcra::clock;
 use std::cell::{Cell, RefCell};
 use stores::remote::Cause;
 use stores::remote::failure::shortened;
 use stores::sql::failure::{Failure, sort};
 use stores::sql::{Bind, Dialect, Query, reply};
+use zend::invoke::{self, Method};
+use zend::{Kept, Obj, Object, Thrown, Zval, throw, value};
 
 // PDO's constants. Their values are part of PDO's public API and do not change.
 const ATTR_DRIVER_NAME: i64 = 16;

@@ -16,11 +16,11 @@ mod upkeep;
 use super::contract::{Storage, downcast};
 use super::proposals::Proposals;
 use crate::classes::{TOKEN_BUCKET_STORAGE_PDO, TOKEN_BUCKET_STORAGE_PDO_MY_SQL};
-use crate::zend::{Obj, Object, Thrown, invoke, value};
 use gcra::{Grain, Key, KeyHasher, Outcome, Put, Step, Timestamp};
 use state::{DB, Made};
 use stores::remote::Answer;
 use transport::with;
+use zend::{Obj, Object, Thrown, invoke, value};
 
 pub use construct::{construct, construct_mysql};
 pub use state::PdoStorage;

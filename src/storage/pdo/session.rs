@@ -6,13 +6,13 @@
 
 use super::database::{Database, number};
 use super::state::Made;
-use crate::zend::{Identity, Obj, Thrown, Zval, invoke, throw, value};
 use std::cell::{Cell, RefCell};
 use std::collections::HashMap;
 use stores::remote::Cause;
 use stores::sql::Dialect;
 use stores::sql::failure::Failure;
 use stores::sql::reply;
+use zend::{Identity, Obj, Thrown, Zval, invoke, throw, value};
 
 const ATTR_AUTOCOMMIT: i64 = 0;
 const ATTR_CONNECTION_STATUS: i64 = 7;

@@ -2,14 +2,14 @@
 
 use crate::classes::TOKEN_BUCKET_STORAGE_PDO;
 use crate::storage::proposals::Proposals;
-use crate::zend::pdo::Sqlite;
-use crate::zend::{Class, State};
 use gcra::KeyHasher;
 use std::cell::{Cell, OnceCell, RefCell};
 use std::collections::VecDeque;
 use std::sync::Arc;
 use stores::remote::{Server, Settings};
 use stores::sql::{Dialect, Query, Statement, Table};
+use zend::pdo::Sqlite;
+use zend::{Class, State};
 
 // The slots of the properties, in the order of their declaration. The slots from `STATEMENTS` on
 // hold prepared statements.

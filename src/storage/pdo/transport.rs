@@ -6,7 +6,6 @@ use super::state::PdoStorage;
 use crate::attached;
 use crate::storage::arguments;
 use crate::storage::remote::tell;
-use crate::zend::{Kept, Object, Thrown, throw};
 use gcra::clock;
 use gcra::{Denial, Grain, Put, Timestamp, Verdict};
 use std::sync::Arc;
@@ -15,6 +14,7 @@ use stores::remote::{
 };
 use stores::sql::reply::{self, micros, micros_ago};
 use stores::sql::{Dialect, Query, stored};
+use zend::{Kept, Object, Thrown, throw};
 
 /// The most attempts at a step that loses each race.
 const TRIES: u32 = 100;

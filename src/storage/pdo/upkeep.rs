@@ -4,12 +4,12 @@ use super::database::{Database, Values, cell, number};
 use super::state::PdoStorage;
 use super::transport::with;
 use crate::exceptions;
-use crate::zend::{Call, Thrown, Zval, value};
 use gcra::seconds::SpanError;
 use gcra::{Grain, seconds};
 use stores::remote::Cause;
 use stores::sql::reply::micros;
 use stores::sql::{BATCH, Dialect, Query};
+use zend::{Call, Thrown, Zval, value};
 
 /// Implements `purge(float $full_microtime): int`. Deletes the rows of buckets that were last empty
 /// longer ago than this time, in seconds. Returns the number of deleted rows.

@@ -26,6 +26,7 @@ pub fn overrides(object: Obj<'_>, method: &str, class: &Class) -> bool {
 }
 
 /// Returns true if the object's class is named `name`, or extends a class of that name.
+#[must_use]
 pub fn is_a(object: Obj<'_>, name: &str) -> bool {
     let mut class = object.class();
     // SAFETY: every object has a class, and every class has a name. The class of a live object is
@@ -43,6 +44,7 @@ pub fn is_a(object: Obj<'_>, name: &str) -> bool {
 }
 
 /// Returns true if the object's class has all of these methods (in lower case).
+#[must_use]
 pub fn has_methods(object: Obj<'_>, methods: &[&str]) -> bool {
     methods.iter().all(|method| !find(object, method).is_null())
 }
@@ -99,6 +101,7 @@ pub fn method(object: Obj<'_>, method: &str, arguments: &mut [Zval]) -> Result<K
 }
 
 /// Returns true if `callable` can be called from the running method's scope.
+#[must_use]
 pub fn is_callable(callable: &Zval) -> bool {
     let callable = ptr::from_ref(callable).cast_mut();
     // SAFETY: the value is live and is not changed. The look-up of a class may run an autoloader.
@@ -131,7 +134,7 @@ pub fn callable(callable: &Zval) -> Result<Kept, Thrown> {
 /// Fails with the exception of the handler.
 pub fn interrupt_handler() -> Result<bool, Thrown> {
     // SAFETY: the globals live as long as the engine. The engine calls the function in the same
-    // way between two instructions, and a method of this extension runs between two instructions.
+    // way between two instructions, and a method of the extension runs between two instructions.
     let (handle, frame) = unsafe {
         let globals = ext_php_rs_executor_globals();
         if ptr::read_volatile(&raw const (*globals).timed_out.value) {

@@ -1,4 +1,4 @@
-//! A call from PHP to a method of the extension. Arguments are converted as PHP's own functions do.
+//! A call from PHP to a method of an extension. Arguments are converted as PHP's own functions do.
 
 use super::class::Class;
 use super::obj::Obj;
@@ -6,9 +6,10 @@ use super::object::{Object, State};
 use super::throw::{self, Thrown};
 use super::value::{self, Number};
 use super::{bailout, conversions, foreign, symbols};
+pub use ext_php_rs::ffi::zend_execute_data as Frame;
 use ext_php_rs::ffi::{
     IS_ARRAY, IS_FALSE, IS_LONG, IS_NULL, IS_OBJECT, IS_REFERENCE, IS_STRING, IS_TRUE,
-    zend_execute_data, zend_wrong_parameters_count_error, zval,
+    zend_wrong_parameters_count_error, zval,
 };
 use ext_php_rs::types::{ZendHashTable, ZendStr, Zval};
 use std::any::Any;
@@ -19,15 +20,17 @@ use std::ptr::{self, NonNull};
 /// A running call of a PHP function or method.
 pub struct Call<'a> {
     /// The frame. It is a pointer and not a reference, because the arguments lie behind the frame.
-    frame: NonNull<zend_execute_data>,
-    life: PhantomData<&'a mut zend_execute_data>,
+    frame: NonNull<Frame>,
+    life: PhantomData<&'a mut Frame>,
 }
 
 /// Runs a method's body. Catches panics, so that none unwinds into PHP. A panic throws an `Error`,
-/// unless it stands for a fatal error of PHP code.
+/// unless it stands for a fatal error of PHP code. `extension` is the name of the extension, for
+/// messages about its bugs.
 #[inline(always)]
 pub fn run<'a>(
-    frame: &'a mut zend_execute_data,
+    extension: &str,
+    frame: &'a mut Frame,
     result: &mut Zval,
     body: impl FnOnce(&mut Call<'a>, &mut Zval) -> Result<(), Thrown>,
 ) {
@@ -41,20 +44,22 @@ pub fn run<'a>(
             life: PhantomData,
         };
         if body(&mut call, result).is_err() && !throw::is_pending() {
-            throw::error("tokenbucket failed without a message, which is a bug");
+            let _ = throw::error(&format!(
+                "{extension} failed without a message, which is a bug"
+            ));
         }
     });
     if let Err(panic) = catch_unwind(body) {
-        report(panic);
+        report(extension, panic);
     }
 }
 
 /// Throws an `Error` for a panic, or resumes the bailout that it stands for.
 #[cold]
-fn report(panic: Box<dyn Any + Send>) {
+fn report(extension: &str, panic: Box<dyn Any + Send>) {
     let panic = bailout::resume(panic);
     // The memory may not suffice for the exception.
-    let report = AssertUnwindSafe(|| throw::panicked(panic.as_ref()));
+    let report = AssertUnwindSafe(|| throw::panicked(extension, panic.as_ref()));
     if let Err(end) = catch_unwind(report) {
         drop(panic);
         bailout::resume(end);
@@ -63,6 +68,7 @@ fn report(panic: Box<dyn Any + Send>) {
 
 impl<'a> Call<'a> {
     /// Returns the number of arguments that were passed.
+    #[must_use]
     #[inline]
     pub fn count(&self) -> u32 {
         // SAFETY: the engine keeps the number of arguments in this field.
@@ -98,7 +104,7 @@ impl<'a> Call<'a> {
     /// Panics if fewer arguments were passed.
     #[inline]
     fn raw(&self, number: u32) -> *mut Zval {
-        const HEAD: usize = size_of::<zend_execute_data>().div_ceil(size_of::<zval>());
+        const HEAD: usize = size_of::<Frame>().div_ceil(size_of::<zval>());
         assert!(number >= 1 && number <= self.count(), "no such argument");
         // SAFETY: the arguments follow the frame, as in `ZEND_CALL_ARG`. A value of kind
         // `IS_REFERENCE` holds a pointer to a live reference.
@@ -117,6 +123,7 @@ impl<'a> Call<'a> {
     ///
     /// # Panics
     /// Panics if fewer arguments were passed.
+    #[must_use]
     #[inline]
     pub fn arg(&self, number: u32) -> &Zval {
         // SAFETY: arguments stay in the frame until the call returns. Only methods of `Call` that
@@ -416,26 +423,23 @@ impl<'a> Call<'a> {
 }
 
 /// Makes an engine handler from a plain Rust function.
+#[macro_export]
 macro_rules! handler {
     ($body:expr) => {{
-        extern "C" fn handler(
-            frame: &mut ::ext_php_rs::ffi::zend_execute_data,
-            result: &mut ::ext_php_rs::ffi::zval,
-        ) {
-            $crate::zend::call::run(frame, result, $body);
+        extern "C" fn handler(frame: &mut $crate::call::Frame, result: &mut $crate::Zval) {
+            $crate::call::run(env!("CARGO_PKG_NAME"), frame, result, $body);
         }
         handler
     }};
 }
 
 /// Makes a handler like [`handler!`] that first checks the number of arguments.
+#[macro_export]
 macro_rules! method {
     ($body:expr) => {
-        $crate::zend::call::handler!(|call, result| {
+        $crate::handler!(|call, result| {
             call.check_count()?;
             $body(call, result)
         })
     };
 }
-
-pub(crate) use {handler, method};

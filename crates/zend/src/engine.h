@@ -1,5 +1,5 @@
 /* Declares the parts of the engine that ext-php-rs does not bind. build.rs generates their Rust
- * declarations from the headers of the PHP that the extension is built for. */
+ * declarations from the headers of the PHP that this crate is built for. */
 #include "php.h"
 #include "php_ini.h"
 #include "zend_attributes.h"
@@ -16,11 +16,11 @@
 #error "these are the headers of a PHP for another processor"
 #endif
 
-/* zend/pdo.rs reads the head of a PDO object, if this PHP has PDO. */
+/* pdo.rs reads the head of a PDO object, if this PHP has PDO. */
 #if __has_include("ext/pdo/php_pdo_driver.h")
 #include "ext/pdo/php_pdo_driver.h"
 #define AT(type, field, offset) \
-    _Static_assert(offsetof(type, field) == (offset), "zend/pdo.rs: " #type "." #field " has moved")
+    _Static_assert(offsetof(type, field) == (offset), "pdo.rs: " #type "." #field " has moved")
 AT(pdo_dbh_t, driver_data, 8);
 AT(pdo_dbh_t, username, 16);
 AT(pdo_dbh_t, data_source, 40);

@@ -7,7 +7,6 @@ use ext_php_rs::ffi::{
     sapi_header_op_enum_SAPI_HEADER_REPLACE, sapi_header_op_enum_SAPI_HEADER_SET_STATUS,
 };
 use ext_php_rs::types::{ArrayKey, Zval};
-
 use std::cell::OnceCell;
 use std::ffi::CStr;
 use std::ptr;
@@ -15,7 +14,7 @@ use std::ptr;
 /// The current request. Its variables do not change while no PHP code runs.
 #[derive(Debug)]
 pub struct Request {
-    /// The header fields of the client, if a limit has asked for one that is no variable.
+    /// The header fields of the client, once a field that is no variable was asked for.
     fields: OnceCell<Option<Kept>>,
 }
 
@@ -24,6 +23,37 @@ impl Request {
     pub(super) const fn current() -> Self {
         Self {
             fields: OnceCell::new(),
+        }
+    }
+
+    /// Returns the value of a variable of the request, as CGI names it, or `None` if the server did
+    /// not pass it.
+    pub fn variable(&self, name: &CStr) -> Option<&[u8]> {
+        // SAFETY: the engine sets the pointer before modules start. It is valid for the life of the
+        // process.
+        let getenv = unsafe { (*ext_php_rs_sapi_module()).getenv };
+        let Some(getenv) = getenv else {
+            return server_variable(name);
+        };
+        // SAFETY: the name is passed with its length. The server interface returns null or a C
+        // string that it keeps until the request ends.
+        let value = unsafe {
+            let value = getenv(name.as_ptr(), name.count_bytes());
+            (!value.is_null()).then(|| CStr::from_ptr(value).to_bytes())
+        };
+        value.or_else(|| self.withheld(name))
+    }
+
+    /// Returns the path of the file that PHP runs, or no bytes if it is unknown.
+    pub fn script(&self) -> &[u8] {
+        // SAFETY: the globals live as long as the engine. The path is null or a C string that the
+        // server interface keeps until the request ends.
+        unsafe {
+            let path = (*ext_php_rs_sapi_globals()).request_info.path_translated;
+            if path.is_null() {
+                return b"";
+            }
+            CStr::from_ptr(path).to_bytes()
         }
     }
 
@@ -48,36 +78,6 @@ impl Request {
         let is_field = |key: &ArrayKey<'_>| key.to_string().eq_ignore_ascii_case(field);
         let found = fields.iter().find(|(key, _)| is_field(key));
         Some(found?.1.zend_str()?.as_bytes())
-    }
-}
-
-impl guard::Request for Request {
-    fn variable(&self, name: &CStr) -> Option<&[u8]> {
-        // SAFETY: the engine sets the pointer before modules start. It is valid for the life of the
-        // process.
-        let getenv = unsafe { (*ext_php_rs_sapi_module()).getenv };
-        let Some(getenv) = getenv else {
-            return server_variable(name);
-        };
-        // SAFETY: the name is passed with its length. The server interface returns null or a C
-        // string that it keeps until the request ends.
-        let value = unsafe {
-            let value = getenv(name.as_ptr(), name.count_bytes());
-            (!value.is_null()).then(|| CStr::from_ptr(value).to_bytes())
-        };
-        value.or_else(|| self.withheld(name))
-    }
-
-    fn script(&self) -> &[u8] {
-        // SAFETY: the globals live as long as the engine. The path is null or a C string that the
-        // server interface keeps until the request ends.
-        unsafe {
-            let path = (*ext_php_rs_sapi_globals()).request_info.path_translated;
-            if path.is_null() {
-                return b"";
-            }
-            CStr::from_ptr(path).to_bytes()
-        }
     }
 }
 

@@ -14,7 +14,6 @@ use ext_php_rs::zend::{IniEntryDef, ModuleEntry};
 use std::ffi::{CStr, CString, c_char, c_int, c_void};
 use std::ptr;
 use std::sync::atomic::{AtomicPtr, Ordering};
-use stores::printable;
 
 /// Proof that the module is starting. Only one thread exists, and no PHP code runs.
 #[derive(Debug)]
@@ -22,6 +21,7 @@ pub struct Starting(());
 
 impl Starting {
     /// Makes the proof. Only MINIT may call this, and only the engine calls MINIT.
+    #[must_use]
     pub const fn in_startup() -> Self {
         Self(())
     }
@@ -33,12 +33,14 @@ pub struct Ending(());
 
 impl Ending {
     /// Makes the proof. Only MSHUTDOWN may call this, and only the engine calls MSHUTDOWN.
+    #[must_use]
     pub const fn in_shutdown() -> Self {
         Self(())
     }
 }
 
 /// Returns the current value of a setting, or no bytes if there is no such setting.
+#[must_use]
 pub fn setting(name: &CStr) -> Vec<u8> {
     let mut exists = false;
     let (name, length) = (name.as_ptr(), name.count_bytes());
@@ -68,6 +70,7 @@ pub(super) unsafe fn copy(text: *const c_char) -> Vec<u8> {
 
 /// Returns true if a section `[HOST=…]` or `[PATH=…]` of php.ini has a setting whose name begins
 /// with `prefix`.
+#[must_use]
 pub fn has_section_with(_: &Starting, prefix: &str) -> bool {
     // SAFETY: the engine has read its configuration, which does not change while modules start. It
     // holds a section as an array of settings by their names.
@@ -92,11 +95,11 @@ pub fn print_settings(module: *mut ModuleEntry) {
     unsafe { symbols::display_ini_entries(module.cast()) };
 }
 
-/// Writes a printable line to PHP's error log: the file or the system log of `error_log`, or else
-/// the log of the server interface. Runs no PHP code, and ignores `log_errors`, as PHP's
-/// `error_log()` does.
-pub fn log(message: &str) {
-    let line = text(&format!("tokenbucket: {message}"));
+/// Writes a line of printable characters to PHP's error log: the file or the system log of
+/// `error_log`, or else the log of the server interface. Runs no PHP code, and ignores
+/// `log_errors`, as PHP's `error_log()` does.
+pub fn log(line: &str) {
+    let line = text(line);
     // SAFETY: the engine copies the C string.
     bailout::door(|| unsafe {
         symbols::php_log_err_with_severity(line.as_ptr(), libc::LOG_WARNING);
@@ -113,15 +116,14 @@ pub fn interface_name() -> String {
     String::from_utf8_lossy(&name).into_owned()
 }
 
-/// Raises a warning while PHP starts, before any script runs.
+/// Raises a warning of printable characters while PHP starts, before any script runs.
 pub fn startup_warning(message: &str) {
-    let message = printable(format!("tokenbucket: {message}"));
     if interface_name() == "fpm-fcgi" {
         // The log of php-fpm is not open yet. Without error_log in php.ini the warning would be
         // lost.
         eprintln!("WARNING: {message}");
     }
-    let message = text(&message);
+    let message = text(message);
     // SAFETY: the format takes one C string.
     unsafe {
         let kind = symbols::E_CORE_WARNING.cast_signed();
@@ -130,6 +132,7 @@ pub fn startup_warning(message: &str) {
 }
 
 /// Returns true if PHP has an interrupt pending, such as a signal handler or the time limit.
+#[must_use]
 pub fn is_interrupted() -> bool {
     // SAFETY: the globals live as long as the engine. The flag is a byte that signal handlers set.
     unsafe {
@@ -139,6 +142,7 @@ pub fn is_interrupted() -> bool {
 }
 
 /// Returns a number that identifies the running fiber, or 0 outside of fibers.
+#[must_use]
 pub fn fiber() -> usize {
     // SAFETY: the globals live as long as the engine.
     unsafe { (*ext_php_rs_executor_globals()).active_fiber.addr() }
@@ -146,6 +150,7 @@ pub fn fiber() -> usize {
 
 /// Returns PHP's `date($format, $instant)` in the script's time zone. `instant` is a Unix timestamp
 /// in seconds. Returns no bytes if the date cannot be formatted.
+#[must_use]
 pub fn local_date(format: &CStr, instant: i64) -> Vec<u8> {
     // SAFETY: the format is passed with its length. The result is null or a string that this
     // function owns and releases.
@@ -170,6 +175,7 @@ pub fn set_environment(_: &Starting, name: &str, value: &str) {
 }
 
 /// Returns the ID of the group with this name, or `None` if there is no such group.
+#[must_use]
 pub fn group_id(name: &str) -> Option<u32> {
     let name = CString::new(name).ok()?;
     // SAFETY: called while modules start, on the only thread. The entry is read at once.
@@ -180,8 +186,15 @@ pub fn group_id(name: &str) -> Option<u32> {
 #[derive(Debug)]
 pub struct Shared<T>(AtomicPtr<T>);
 
+impl<T: Sync> Default for Shared<T> {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
 impl<T: Sync> Shared<T> {
     /// Returns a holder without a value.
+    #[must_use]
     pub const fn new() -> Self {
         Self(AtomicPtr::new(ptr::null_mut()))
     }
@@ -210,14 +223,14 @@ impl<T: Sync> Shared<T> {
     }
 }
 
-/// Prints a table of `phpinfo()`. The values may contain any bytes.
+/// Prints a table of `phpinfo()`. Leaves out a row with a NUL byte.
 pub fn print_table(rows: &[(String, String)]) {
     // SAFETY: called while phpinfo() prints. The first argument of each row is the number of the C
     // strings that follow.
     unsafe {
         php_info_print_table_start();
         for (name, value) in rows {
-            let (name, value) = (CString::new(name.as_str()), CString::new(printable(value)));
+            let (name, value) = (CString::new(name.as_str()), CString::new(value.as_str()));
             if let (Ok(name), Ok(value)) = (name, value) {
                 php_info_print_table_row(2, name.as_ptr(), value.as_ptr());
             }
@@ -239,6 +252,7 @@ pub struct Followed {
 
 impl Followed {
     /// Returns a setting that is not registered yet.
+    #[must_use]
     pub const fn new(name: &'static CStr) -> Self {
         let value = AtomicPtr::new(ptr::null_mut());
         Self { name, value }

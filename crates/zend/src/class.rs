@@ -16,7 +16,7 @@ use std::mem::MaybeUninit;
 use std::ptr;
 use std::sync::atomic::{AtomicPtr, Ordering::Relaxed};
 
-/// A class, interface or enum of this extension. Its objects can be made after it is registered.
+/// A class, interface or enum of the extension. Its objects can be made after it is registered.
 #[derive(Debug)]
 pub struct Class {
     name: &'static CStr,
@@ -90,6 +90,7 @@ impl Declaration {
 
 impl Class {
     /// Returns a class of this full name that is not registered yet.
+    #[must_use]
     pub const fn new(name: &'static CStr) -> Self {
         Self {
             name,
@@ -228,7 +229,7 @@ pub fn case_name(case: &Zval) -> Zval {
 
 /// Returns an interned string, which needs no reference count. If it is made in a request, it lives
 /// until the end of that request. Otherwise it lives as long as the engine.
-pub fn interned(text: &CStr) -> *mut zend_string {
+pub(super) fn interned(text: &CStr) -> *mut zend_string {
     // SAFETY: the engine sets this function pointer before it starts modules.
     unsafe {
         let intern = zend_string_init_interned;

@@ -90,6 +90,7 @@ impl<T: State> Object<T> {
     }
 
     /// Returns the object if it is of the state's class or of a subclass.
+    #[must_use]
     #[inline]
     pub fn of(object: Obj<'_>) -> Option<&Self> {
         // SAFETY: a live object has handlers. Only the state's class and its subclasses use these
@@ -100,6 +101,7 @@ impl<T: State> Object<T> {
     }
 
     /// Returns the object if it is of exactly the state's class.
+    #[must_use]
     #[inline]
     pub fn of_exact(object: Obj<'_>) -> Option<&Self> {
         // SAFETY: the class was checked, so the object has the state `T`.
@@ -175,6 +177,7 @@ impl<T: ?Sized> Held<T> {
     }
 
     /// Returns the object.
+    #[must_use]
     pub fn object(&self) -> Zval {
         self.object.shallow_clone()
     }

@@ -41,11 +41,13 @@ impl Type {
     pub const STATIC: Self = Self(symbols::MAY_BE_STATIC, None);
 
     /// Returns the type of a class.
+    #[must_use]
     pub const fn class(name: &'static CStr) -> Self {
         Self(0, Some(name))
     }
 
     /// Returns the union of this type and another type that is not a class.
+    #[must_use]
     pub const fn or(self, other: Self) -> Self {
         Self(self.0 | other.0, self.1)
     }
@@ -88,6 +90,7 @@ const LITERAL_CLASS_NAME: u32 = ext_php_rs::ffi::_ZEND_TYPE_NAME_BIT;
 pub type Info = zend_internal_arg_info;
 
 /// Returns the first element of a list: the number of required parameters, and the return type.
+#[must_use]
 pub const fn returns(required: usize, kind: Type) -> Info {
     Info {
         name: ptr::without_provenance(required),
@@ -96,11 +99,13 @@ pub const fn returns(required: usize, kind: Type) -> Info {
 }
 
 /// Returns a parameter with neither a type nor a default.
+#[must_use]
 pub const fn untyped(name: &'static CStr) -> Info {
     required(name, Type::NONE)
 }
 
 /// Returns a parameter without a default.
+#[must_use]
 pub const fn required(name: &'static CStr, kind: Type) -> Info {
     Info {
         name: name.as_ptr(),
@@ -110,6 +115,7 @@ pub const fn required(name: &'static CStr, kind: Type) -> Info {
 }
 
 /// Returns a parameter with a default, written as in PHP.
+#[must_use]
 pub const fn optional(name: &'static CStr, kind: Type, default: &'static CStr) -> Info {
     Info {
         default_value: default.as_ptr(),
@@ -154,6 +160,7 @@ pub const fn entry(
 }
 
 /// Returns a method of an interface.
+#[must_use]
 pub const fn abstract_entry(name: &'static CStr, info: &'static [Info]) -> Entry {
     Entry {
         fname: name.as_ptr(),

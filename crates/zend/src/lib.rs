@@ -4,12 +4,12 @@
 //! extension. Arguments must be converted as PHP's own functions do. Objects must be valid from
 //! their creation. The cycle collector must be able to find property slots.
 //!
-//! This module holds the only unsafe code in `src/`. Its public items are safe to use on PHP's
+//! An extension that uses this crate needs no unsafe code. The public items are safe on PHP's
 //! thread under one rule that the types do not express. Do not hold a Rust reference to an array
 //! element while PHP code runs, because PHP code may change the element. Objects ([`Obj`]) and
 //! places that PHP code can write to ([`value::Val`]) are pointers, not references.
 //!
-//! Imports inside this module go one way: from `call` and `closure` down to `obj` and `symbols`.
+//! Imports inside this crate go one way: from `call` and `closure` down to `obj` and `symbols`.
 //!
 //! Two invariants hold. No panic unwinds into PHP, because [`call::run`] catches panics. No PHP
 //! code is called while a borrow or a lock is held, because it may call the same object again. A

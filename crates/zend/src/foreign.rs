@@ -1,4 +1,4 @@
-//! Classes of other extensions. They may be missing when this extension starts, so each class is
+//! Classes of other extensions. They may be missing when the extension starts, so each class is
 //! looked up by name when it is needed.
 
 use super::obj::{Obj, find_class};
@@ -6,12 +6,14 @@ use super::symbols;
 
 /// Returns true if the object is of the class named `class` or of a subclass. Ignores the case of
 /// letters and does not autoload classes.
+#[must_use]
 pub fn is_of(object: Obj<'_>, class: &str) -> bool {
     // SAFETY: `find_class` returns null or a live class.
     unsafe { object.is_of(find_class(class)) }
 }
 
 /// Returns true if the class of this name exists and was declared by an extension, not by PHP code.
+#[must_use]
 pub fn is_internal(class: &str) -> bool {
     // SAFETY: `find_class` returns null or a live class.
     // The type is a C char, which is unsigned on AArch64.

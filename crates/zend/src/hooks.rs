@@ -27,6 +27,7 @@ pub fn has_hook(object: Obj<'_>, property: &str) -> bool {
 }
 
 /// Returns false, because this PHP has no property hooks.
+#[must_use]
 #[cfg(not(php84))]
 pub const fn has_hook(_object: Obj<'_>, _property: &str) -> bool {
     false

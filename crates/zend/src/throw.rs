@@ -13,9 +13,9 @@ use ext_php_rs::zend::{ExecutorGlobals, ce};
 use std::any::Any;
 use std::ffi::CString;
 use std::ptr;
-use stores::printable;
 
 /// The error type of functions that have thrown a PHP exception. The caller must return to PHP.
+#[must_use]
 #[derive(Clone, Copy, Debug)]
 pub struct Thrown;
 
@@ -26,6 +26,7 @@ pub(super) fn text(message: &str) -> CString {
 }
 
 /// Returns true if an exception is pending.
+#[must_use]
 pub fn is_pending() -> bool {
     ExecutorGlobals::has_exception()
 }
@@ -145,6 +146,7 @@ fn raise(class: *mut zend_class_entry, message: &str) -> *mut zend_object {
 
 /// Catches the pending exception if it is of the class named `class` (in lower case) or of a
 /// subclass. Returns `None` and leaves other exceptions pending.
+#[must_use]
 pub fn catch(class: &str) -> Option<Zval> {
     // SAFETY: the globals live as long as the engine. A pending exception is a live object.
     let pending = unsafe { Obj::new((*ext_php_rs_executor_globals()).exception) }?;
@@ -153,26 +155,27 @@ pub fn catch(class: &str) -> Option<Zval> {
     }
     // This reference keeps the exception alive when it is cleared.
     let held = value::of_object(pending);
-    // SAFETY: called while a method of this extension runs.
+    // SAFETY: called while a method of the extension runs.
     unsafe { symbols::zend_clear_exception() };
     Some(held)
 }
 
-/// Throws an `Error` with the message of a panic. A panic is a bug of this extension.
+/// Throws an `Error` with the message of a panic, which is a bug of the extension. The message may
+/// quote any characters, so it is escaped.
 #[cold]
-pub fn panicked(panic: &(dyn Any + Send)) {
+pub(super) fn panicked(extension: &str, panic: &(dyn Any + Send)) {
     let message = panic
         .downcast_ref::<&str>()
         .map(ToString::to_string)
         .or_else(|| panic.downcast_ref::<String>().cloned())
         .unwrap_or_default();
-    error(&format!(
-        "tokenbucket panicked, which is a bug: {}",
-        printable(message)
+    let _ = error(&format!(
+        "{extension} panicked, which is a bug: {}",
+        message.escape_default()
     ));
 }
 
-/// Throws an exception of a class of this extension, with a previous exception if there is one.
+/// Throws an exception of a class of the extension, with a previous exception if there is one.
 #[cold]
 pub fn of_class(class: &Class, message: &str, previous: Option<Zval>) -> Thrown {
     let thrown = raise(class.entry(), message);

@@ -14,7 +14,7 @@ const FIRST: u32 = 80_200;
 /// differ.
 const UNTESTED: u32 = 80_700;
 
-/// The functions that `zend/symbols.rs` takes from PHP's headers, as a regular expression.
+/// The functions that `symbols.rs` takes from PHP's headers, as a regular expression.
 const FUNCTIONS: &str = "zend_parse_arg_(bool|long|double|str|str_or_long|number)_slow|zend_parse_arg_(double|str)_weak\
     |zend_wrong_parameter(s_none|_class|_type)_error|zend_argument_(value|type)_error\
     |zend_exception_set_previous|zend_is_(unwind|graceful)_exit|zend_clear_exception|php_error_docref|zend_error(_zstr)?\
@@ -51,7 +51,7 @@ fn main() -> Result<(), Box<dyn Error>> {
 /// Writes the declarations to `engine.rs`. Makes Cargo run this script again when a header changes.
 fn declare_engine(includes: &str) -> Result<(), Box<dyn Error>> {
     bindgen::builder()
-        .header("src/zend/engine.h")
+        .header("src/engine.h")
         .clang_args(includes.split_whitespace())
         .parse_callbacks(Box::new(bindgen::CargoCallbacks::new()))
         .allowlist_function(FUNCTIONS)

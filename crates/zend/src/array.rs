@@ -10,6 +10,12 @@ use ext_php_rs::types::{ZendHashTable, Zval};
 #[derive(Debug)]
 pub struct Array(ZBox<ZendHashTable>);
 
+impl Default for Array {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
 impl Array {
     /// Returns an array without elements.
     pub fn new() -> Self {
@@ -33,6 +39,7 @@ impl Array {
     }
 
     /// Returns the array as a value of PHP.
+    #[must_use]
     pub fn into_zval(self) -> Zval {
         let mut value = Zval::new();
         value.set_hashtable(self.0);

@@ -1,0 +1,20 @@
+//! Messages of the extension outside of exceptions, with its name: in PHP's log, and while PHP
+//! starts.
+
+use stores::printable;
+use zend::system;
+
+/// Writes a line to PHP's log. The message is printable.
+pub fn write(message: &str) {
+    system::log(&named(message));
+}
+
+/// Raises a warning while PHP starts, before any script runs. The message may contain any
+/// characters.
+pub fn startup_warning(message: &str) {
+    system::startup_warning(&printable(named(message)));
+}
+
+fn named(message: &str) -> String {
+    format!("tokenbucket: {message}")
+}

@@ -1,0 +1,28 @@
+//! Numbers of tokens: the argument `$tokens` of several methods, and the amount that a number is.
+
+use gcra::{AmountError, Tokens};
+use zend::{Call, Number, Thrown};
+
+/// Returns a number of PHP as an amount of tokens.
+///
+/// # Errors
+/// Returns the reason if the number is not a valid amount.
+pub fn amount(number: Number) -> Result<Tokens, AmountError> {
+    match number {
+        Number::Int(int) => Tokens::from_int(int),
+        Number::Float(float) => Tokens::from_float(float),
+    }
+}
+
+/// Returns the optional last argument, which follows `before` required arguments. Returns 1 if it
+/// was not passed.
+///
+/// # Errors
+/// Throws `TypeError` if the argument is not a number.
+pub fn optional(call: &mut Call<'_>, before: u32) -> Result<Number, Thrown> {
+    if call.count() > before {
+        call.number(before + 1)
+    } else {
+        Ok(Number::Int(1))
+    }
+}
