@@ -16,7 +16,7 @@ use zend::system;
 type Row = (String, String);
 
 /// Implements the module's part of `phpinfo()`.
-pub extern "C" fn phpinfo(module: *mut ModuleEntry) {
+pub extern "C" fn phpinfo(_module: *mut ModuleEntry) {
     let mut rows = vec![
         row("tokenbucket support", "enabled"),
         row("Version", env!("CARGO_PKG_VERSION")),
@@ -39,7 +39,7 @@ pub extern "C" fn phpinfo(module: *mut ModuleEntry) {
         rows.extend(stores.iter().map(|state| row("Store", store(state, now))));
     }
     system::print_table(&rows);
-    system::print_settings(module);
+    system::print_settings(env!("CARGO_PKG_NAME"));
 }
 
 fn row(name: impl Into<String>, value: impl Display) -> Row {

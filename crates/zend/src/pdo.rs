@@ -6,7 +6,7 @@
 
 use super::obj::Obj;
 use super::{foreign, symbols, system};
-use ext_php_rs::ffi::{_zend_module_entry, zend_hash_str_find, zend_object};
+use ext_php_rs::ffi::zend_object;
 use std::ffi::{CStr, c_char, c_int, c_void};
 use std::mem::{self, offset_of};
 use std::ptr;
@@ -106,15 +106,9 @@ impl Sqlite {
     /// driver is missing, or if its library does not export them.
     #[must_use]
     pub fn find() -> Option<Self> {
-        let name = "pdo_sqlite";
-        // SAFETY: the engine's table of modules holds pointers to entries, which live as long as
-        // their modules are loaded. A module that is part of PHP has no handle of its own. Then the
-        // null handle stands for the whole program.
-        let module = unsafe {
-            let modules = &raw mut symbols::module_registry;
-            let entry = zend_hash_str_find(modules, name.as_ptr().cast(), name.len()).as_ref()?;
-            (*entry.value.ptr.cast::<_zend_module_entry>()).handle
-        };
+        // SAFETY: the entry of a loaded module is live. A module that is part of PHP has no handle
+        // of its own. Then the null handle stands for the whole program.
+        let module = unsafe { system::module("pdo_sqlite").as_ref()?.handle };
         let symbol = |name: &CStr| {
             // SAFETY: the handle is null or of a loaded library.
             let found = unsafe { libc::dlsym(module, name.as_ptr()) };

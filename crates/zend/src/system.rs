@@ -5,8 +5,8 @@ use super::throw::text;
 use super::{bailout, symbols};
 use ext_php_rs::ffi::{
     IS_STRING_EX, ext_php_rs_executor_globals, ext_php_rs_sapi_module, php_info_print_table_end,
-    php_info_print_table_row, php_info_print_table_start, zend_hash_str_find, zend_ini_entry,
-    zend_string,
+    php_info_print_table_row, php_info_print_table_start, zend_hash_str_find,
+    zend_hash_str_find_ptr_lc, zend_ini_entry, zend_string,
 };
 use ext_php_rs::flags::IniEntryPermission;
 use ext_php_rs::types::{ArrayKey, ZendStr, Zval};
@@ -89,10 +89,22 @@ pub fn forget_settings(module: i32) {
     unsafe { symbols::zend_unregister_ini_entries(module) };
 }
 
-/// Prints the settings of a module, for `phpinfo()`.
-pub fn print_settings(module: *mut ModuleEntry) {
-    // SAFETY: the engine passed its own module entry. Both types describe the same structure.
-    unsafe { symbols::display_ini_entries(module.cast()) };
+/// Returns the module of this name, or null if it is not loaded.
+pub(super) fn module(name: &str) -> *mut ModuleEntry {
+    // SAFETY: the engine's table of modules holds pointers to entries, by names in lower case.
+    unsafe {
+        let modules = &raw mut symbols::module_registry;
+        zend_hash_str_find_ptr_lc(modules, name.as_ptr().cast(), name.len()).cast()
+    }
+}
+
+/// Prints the settings of the module of this name, for `phpinfo()`.
+pub fn print_settings(name: &str) {
+    let module = module(name);
+    if !module.is_null() {
+        // SAFETY: the entry of a loaded module is live.
+        unsafe { symbols::display_ini_entries(module) };
+    }
 }
 
 /// Writes a line of printable characters to PHP's error log: the file or the system log of
