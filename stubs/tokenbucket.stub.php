@@ -221,10 +221,17 @@ namespace {
          *
          * An element is a bucket, or the list [bucket, tokens] to take another number of tokens. A
          * bucket that is listed twice is charged twice. Buckets on one Redis server are charged in
-         * one atomic operation. Buckets in shared memory are decided at one instant. On other
-         * stores, each bucket but the first is checked, and then all are charged in turn. Shared
-         * memory comes last. If a bucket denies its charge, the earlier charges are given back. The
-         * call never grants too much, but other callers may be denied for an instant.
+         * one atomic operation. Buckets in shared memory are decided at one instant. Otherwise the
+         * buckets are checked first, and then charged. Redis and memcached servers are asked at
+         * once, in pipelines of up to 500 buckets. Databases are asked in turn, and shared memory
+         * comes last. If a bucket denies its charge, the other charges are given back. The call
+         * never grants too much, but other callers may be denied for an instant.
+         *
+         * Each Redis or memcached storage counts the time that the whole call has waited for such
+         * servers against its own $timeout. A check may take half of the time, so a storage whose
+         * server hangs leaves time to the others. A storage that fails its check is not asked
+         * again, and its failure policy decides. If charges must be given back, that may take one
+         * more timeout.
          *
          * @throws LogicException over a storage that is written in PHP, and for a class that
          *     overrides _bootstrap()

@@ -97,14 +97,14 @@ new connections: 2
 some denied: 1
 the script is unknown: 2
 one bucket many times: 1
-more than the capacity: 2
+more than the capacity: 1
 a first denial and a cached one: 1
 40 of 500 buckets: 1
 -- Memcached --
 new connections: 1 and 1
 some denied: 1 and 1
 one bucket many times: 1 and 0
-more than the capacity: 2 and 0
+more than the capacity: 1 and 0
 a first denial and a cached one: 1 and 0
 -- all storages --
 mixed: 1

@@ -7,6 +7,7 @@ use gcra::clock::wall_clock;
 use gcra::{Grain, Key, KeyHasher, Outcome, Put, Step, Ticks, Timestamp, boot_clock};
 use std::any::Any;
 use std::fmt::Debug;
+use stores::remote::time_left::TimeLeft;
 use zend::Thrown;
 
 /// Returns the storage if it is of the type `S`.
@@ -83,6 +84,17 @@ pub trait Storage: Any + Debug {
         self.give_back(key, put, fell_back)
     }
 
+    /// Undoes steps of the running call as [`Storage::undo`] does. `self` and the storages of all
+    /// buckets are of one class, and the stores granted all steps.
+    ///
+    /// # Errors
+    /// Fails as [`Storage::take`] does. The other steps are still undone.
+    fn undo_each(&self, buckets: &[(&dyn Storage, Key<'_>)], puts: &[Put]) -> Result<(), Thrown> {
+        let takes = buckets.iter().zip(puts);
+        let undone = takes.map(|((storage, key), put)| storage.undo(*key, put, false));
+        undone.fold(Ok(()), Result::and)
+    }
+
     /// Implements `prepare()` of the interface. Most storages have nothing to prepare.
     ///
     /// # Errors
@@ -103,7 +115,8 @@ pub trait Storage: Any + Debug {
     }
 
     /// Takes the tokens of all steps or of none. `self` joins the storages of all buckets, or all
-    /// steps are on one bucket. Returns true in the second part if the failure policy decided.
+    /// steps are on one bucket. A storage that [`Storage::is_remote`] uses the time `left`. Returns
+    /// true in the second part if the failure policy decided.
     ///
     /// # Errors
     /// Fails as [`Storage::take_or_fall_back`] does.
@@ -111,13 +124,15 @@ pub trait Storage: Any + Debug {
         &self,
         buckets: &[(&dyn Storage, Key<'_>)],
         steps: &[Step],
+        _left: TimeLeft,
     ) -> Result<(Batched, bool), Thrown> {
         take_sum(buckets, steps)
     }
 
     /// Runs each step on its own, and passes each result to `decided` with the index of the step.
-    /// `self` and the storages of all buckets are of one class. Returns true in the second part of
-    /// a result if the failure policy decided.
+    /// `self` and the storages of all buckets are of one class. A class that
+    /// [`Storage::is_remote`] uses the time `left` for all steps together, if there is one. Returns
+    /// true in the second part of a result if the failure policy decided.
     ///
     /// # Errors
     /// Fails as [`Storage::take_or_fall_back`] does. Steps without a result were then not decided,
@@ -126,6 +141,7 @@ pub trait Storage: Any + Debug {
         &self,
         buckets: &[(&dyn Storage, Key<'_>)],
         steps: &[Step],
+        _left: Option<TimeLeft>,
         decided: &mut dyn FnMut(usize, (Outcome, bool)),
     ) -> Result<(), Thrown> {
         for (index, (&(storage, key), step)) in buckets.iter().zip(steps).enumerate() {
@@ -194,6 +210,12 @@ pub trait Storage: Any + Debug {
     /// false if holding the storage would keep a connection open.
     fn can_be_held(&self) -> bool {
         true
+    }
+
+    /// Returns true if the storage asks servers within its timeout, and several servers at once in
+    /// [`Storage::take_each`] and [`Storage::undo_each`].
+    fn is_remote(&self) -> bool {
+        false
     }
 
     /// Returns true if equal keys identify the same bucket in both storages.

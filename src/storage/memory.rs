@@ -8,6 +8,7 @@ use gcra::batch::Batched;
 use gcra::clock::{EPOCH, wall_clock};
 use gcra::quota::MAX_BURST;
 use gcra::{Grain, Key, KeyHasher, MemoryStore, Outcome, Put, Step, Ticks, Timestamp, seconds};
+use stores::remote::time_left::TimeLeft;
 use zend::{Call, Class, Object, State, Thrown, Zval, throw, value};
 
 /// The state of an object: its buckets and their clock.
@@ -65,6 +66,7 @@ impl Storage for Object<MemoryStorage> {
         &self,
         buckets: &[(&dyn Storage, Key<'_>)],
         steps: &[Step],
+        _left: TimeLeft,
     ) -> Result<(Batched, bool), Thrown> {
         Ok((self.store.take_all(&keys(buckets), steps), false))
     }

@@ -1,16 +1,17 @@
 //! The common part of the storages on Redis and memcached: state, calls and reports of failures.
 
 use super::arguments;
-use super::contract::{Storage, downcast, take_sum};
+use super::contract::{Storage, downcast};
 use super::proposals::Proposals;
 use crate::{attached, exceptions, ini};
-use gcra::batch::Batched;
+use gcra::batch::{Batched, Taken, sum};
 use gcra::{Denial, Grain, Key, KeyHasher, Outcome, Put, Step, Timestamp, Verdict};
 use segment::slots::counters::By;
 use segment::slots::namespaces::Kind;
 use std::cell::OnceCell;
 use std::fmt::Debug;
 use stores::remote::failure::Failure;
+use stores::remote::time_left::TimeLeft;
 use stores::remote::{Answer, Blame, Cause, OnFailure, Remote, Settings, Transport};
 use zend::object::instantiate;
 use zend::{Class, Object, State, Thrown, Zval, throw, value};
@@ -99,25 +100,38 @@ impl<T: StorageClass> Storage for Object<RemoteStorage<T>> {
         &self,
         buckets: &[(&dyn Storage, Key<'_>)],
         steps: &[Step],
+        left: TimeLeft,
     ) -> Result<(Batched, bool), Thrown> {
         let remotes = remotes::<T>(buckets)?;
         let remote = self.store()?;
-        let answer = remote.take_all(&remotes, steps).transpose();
-        answer.map_or_else(
-            || take_sum(buckets, steps),
-            |answer| tell(remote, answer.map(Answer::with_origin), || None),
-        )
+        if let Some(answer) = remote.take_all(&remotes, steps, left).transpose() {
+            return tell(remote, answer.map(Answer::with_origin), || None);
+        }
+        // The store takes from one bucket at a time, so all steps are on one bucket.
+        let mine: Vec<_> = (0..steps.len()).collect();
+        let mut result = None;
+        self.take_each(
+            &buckets[..1],
+            &[sum(&mine, steps)],
+            Some(left),
+            &mut |_, answer| result = Some(answer),
+        )?;
+        let (outcome, fell_back) = result.ok_or(Thrown)?;
+        let taken = Taken::of(&mine, steps, outcome);
+        let batched = outcome.granted().then(|| vec![taken]).ok_or(taken);
+        Ok((batched, fell_back))
     }
 
     fn take_each(
         &self,
         buckets: &[(&dyn Storage, Key<'_>)],
         steps: &[Step],
+        left: Option<TimeLeft>,
         decided: &mut dyn FnMut(usize, (Outcome, bool)),
     ) -> Result<(), Thrown> {
         let remotes = remotes::<T>(buckets)?;
         let mut warnings = Vec::new();
-        let result = Remote::take_each(&remotes, steps, |index, answer| {
+        let result = Remote::take_each(&remotes, steps, left, |index, answer| {
             decided(index, (answer.value, answer.stood_in));
             if answer.warning.is_some() {
                 let (remote, _) = remotes[index];
@@ -129,6 +143,22 @@ impl<T: StorageClass> Storage for Object<RemoteStorage<T>> {
             tell(remote, Ok(answer), || None)?;
         }
         result.map_err(|failure| exceptions::storage_failed(&failure, None))
+    }
+
+    fn undo_each(&self, buckets: &[(&dyn Storage, Key<'_>)], puts: &[Put]) -> Result<(), Thrown> {
+        let remotes = remotes::<T>(buckets)?;
+        let mut answers = Vec::new();
+        let result = Remote::give_back_each(&remotes, puts, |index, answer| {
+            answers.push((index, answer));
+        });
+        for (index, answer) in answers {
+            tell(remotes[index].0, Ok(answer), || None)?;
+        }
+        result.map_err(|failure| exceptions::storage_failed(&failure, None))
+    }
+
+    fn is_remote(&self) -> bool {
+        true
     }
 
     fn grain(&self) -> Grain {

@@ -7,6 +7,7 @@ use crate::{attached, classes, ini};
 use gcra::batch::{Batched, Taken};
 use gcra::{Denial, Key, KeyHasher, Outcome, Put, Step, Timestamp, boot_clock};
 use std::cell::{OnceCell, RefCell};
+use stores::remote::time_left::TimeLeft;
 use zend::{Call, Class, Object, State, Thrown, Zval, value};
 
 /// The state of an object: the hasher of its identifiers. The buckets are in the segment.
@@ -66,6 +67,7 @@ impl Storage for Object<SharedMemoryStorage> {
         &self,
         buckets: &[(&dyn Storage, Key<'_>)],
         steps: &[Step],
+        _left: TimeLeft,
     ) -> Result<(Batched, bool), Thrown> {
         match attached::store() {
             Some(store) => Ok((store.take_all(&keys(buckets), steps), false)),

@@ -3,12 +3,13 @@
 use super::attempt;
 use super::list::{elements, questions};
 use super::question::{Home, Question};
+use super::undo::Undo;
 use crate::decision;
 use crate::storage::Storage;
 use gcra::batch::Taken;
 use gcra::{Decision, Outcome};
 use std::any::{Any, TypeId};
-use zend::{Call, Number, Thrown, Zval, throw, value};
+use zend::{Call, Number, Thrown, Zval, value};
 
 /// Implements `attemptEach(array $buckets): array`. Returns the decision of each bucket under the
 /// bucket's key.
@@ -64,7 +65,7 @@ impl<'a> Calls<'a> {
         let bucket = |question: &'a Question<'a>| Some((native(question)?, question.plan.key()));
         let buckets: Vec<_> = questions.clone().filter_map(bucket).collect();
         let steps: Vec<_> = questions.map(|question| question.step).collect();
-        storage.take_each(&buckets, &steps, &mut |place, answer| {
+        storage.take_each(&buckets, &steps, None, &mut |place, answer| {
             self.decide(group[place], answer);
         })
     }
@@ -96,14 +97,19 @@ impl<'a> Calls<'a> {
 
     /// Gives the taken tokens back, because the caller gets an exception instead of the decisions.
     fn give_back(&self) {
-        for (taken, fell_back) in self.taken.iter().rev() {
+        let mut undo = Undo::default();
+        for (taken, fell_back) in &self.taken {
             let question = &self.questions[taken.index];
-            let (Home::Native(storage), put) = (&question.home, taken.give_back()) else {
-                continue;
-            };
-            // While an exception is pending, no method of PDO can be called.
-            throw::aside(|| storage.undo(question.plan.key(), &put, *fell_back)).ok();
+            if let Home::Native(storage) = &question.home {
+                undo.add(
+                    &**storage,
+                    question.plan.key(),
+                    taken.give_back(),
+                    *fell_back,
+                );
+            }
         }
+        undo.run().ok();
     }
 }
 

@@ -9,12 +9,14 @@ mod attempt_each;
 mod bucket;
 mod charge;
 mod consume;
+mod groups;
 mod list;
 mod overrides;
 mod plan;
 mod question;
 mod refund;
 pub mod reservation;
+mod undo;
 mod userland;
 mod wait;
 

@@ -1,9 +1,10 @@
 //! Batches: takes tokens from several buckets or from none.
 //!
-//! The buckets of a batch form groups. A store takes the tokens of a group in one operation:
-//! shared memory for all its buckets, a Redis server for all its buckets, and other stores for one
-//! bucket. Each group but the first is checked before tokens are taken. Then the groups are charged
-//! in order. If a group denies now, the charges of the earlier groups are given back.
+//! The buckets of a batch form groups. The tokens of a group are taken at once: in shared memory
+//! and on one Redis server in one operation, and on several remote servers at the same time. First
+//! all buckets are checked, and no tokens are taken. The first group needs no check if one
+//! operation takes its tokens. Then the groups are charged in order. If a bucket denies now, all
+//! charges are given back.
 //!
 //! Shared memory is the last group. So its tokens are never held during a round trip to another
 //! store, and other calls in shared memory are not denied meanwhile.
@@ -65,21 +66,22 @@ pub trait Batch {
     type Error;
     /// Returns the number of groups.
     fn groups(&self) -> usize;
-    /// Returns the take of a group that would be denied, or `None`. Takes nothing.
+    /// Returns a take that would be denied, or `None`. Takes nothing.
     ///
     /// # Errors
-    /// Fails if its store fails.
-    fn refused(&mut self, group: usize) -> Result<Option<Taken>, Self::Error>;
-    /// Takes the tokens of all buckets of a group or of none.
+    /// Fails if a store fails.
+    fn refused(&mut self) -> Result<Option<Taken>, Self::Error>;
+    /// Takes the tokens of the buckets of a group, and adds the takes to `taken`. Returns the take
+    /// that was denied, or `None`.
     ///
     /// # Errors
-    /// Fails if its store fails.
-    fn take(&mut self, group: usize) -> Result<Batched, Self::Error>;
-    /// Undoes a take of this batch with [`Taken::give_back`].
+    /// Fails if a store fails.
+    fn take(&mut self, group: usize, taken: &mut Vec<Taken>) -> Result<Option<Taken>, Self::Error>;
+    /// Undoes takes of this batch with [`Taken::give_back`].
     ///
     /// # Errors
-    /// Fails if its store fails.
-    fn give_back(&mut self, taken: &Taken) -> Result<(), Self::Error>;
+    /// Fails if a store fails. The other takes are still undone.
+    fn give_back(&mut self, taken: &[Taken]) -> Result<(), Self::Error>;
 }
 
 /// Takes the tokens of all groups or of none.
@@ -87,23 +89,19 @@ pub trait Batch {
 /// # Errors
 /// Fails if a store fails. Earlier charges are then given back as far as possible.
 pub fn take_all<B: Batch>(batch: &mut B) -> Result<Batched, B::Error> {
-    // The first group needs no check, because its denial leaves nothing to give back. The last
-    // group is checked first, because it is the fastest.
-    for group in (1..batch.groups()).rev() {
-        if let Some(refused) = batch.refused(group)? {
-            return Ok(Err(refused));
-        }
+    if let Some(refused) = batch.refused()? {
+        return Ok(Err(refused));
     }
     let mut taken = Vec::new();
     for group in 0..batch.groups() {
-        match batch.take(group) {
-            Ok(Ok(more)) => taken.extend(more),
-            Ok(Err(refused)) => {
-                give_back(batch, &taken)?;
+        match batch.take(group, &mut taken) {
+            Ok(None) => {}
+            Ok(Some(refused)) => {
+                batch.give_back(&taken)?;
                 return Ok(Err(refused));
             }
             Err(error) => {
-                give_back(batch, &taken).ok();
+                batch.give_back(&taken).ok();
                 return Err(error);
             }
         }
@@ -153,12 +151,4 @@ pub fn by_bucket(
 #[must_use]
 pub fn by_key(keys: &[Key<'_>]) -> Vec<Vec<usize>> {
     by_bucket(keys.iter().map(|key| key.hash), |_, _| true)
-}
-
-fn give_back<B: Batch>(batch: &mut B, taken: &[Taken]) -> Result<(), B::Error> {
-    let mut result = Ok(());
-    for one in taken.iter().rev() {
-        result = batch.give_back(one).and(result);
-    }
-    result
 }

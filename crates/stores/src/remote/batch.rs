@@ -1,5 +1,6 @@
 //! Batches: several steps on remote stores in one operation, which takes the tokens of all or none.
 
+use super::time_left::TimeLeft;
 use super::{Answer, Ask, Failure, OnFailure, Remote, Reply, Transport, sure};
 use gcra::batch::{Batched, Taken, by_bucket, by_key, sum};
 use gcra::clock::boot_clock;
@@ -11,8 +12,9 @@ use std::hash::{BuildHasher, BuildHasherDefault, DefaultHasher};
 
 impl<T: Transport> Remote<'_, T> {
     /// Takes the tokens of all steps or of none, in one operation. Some of the buckets may be in
-    /// other stores. This store's settings apply to all buckets. Returns `None` if there are no
-    /// buckets, or if their stores cannot do this in one operation.
+    /// other stores. This store's settings apply to all buckets. The operation ends with the time
+    /// `left`. Returns `None` if there are no buckets, or if their stores cannot do this in one
+    /// operation.
     ///
     /// # Errors
     /// Fails like [`Remote::take`].
@@ -20,6 +22,7 @@ impl<T: Transport> Remote<'_, T> {
         &self,
         buckets: &[(&Self, Key<'_>)],
         steps: &[Step],
+        left: TimeLeft,
     ) -> Result<Option<Answer<Batched>>, Failure> {
         let Some(&(_, first)) = buckets.first() else {
             return Ok(None);
@@ -65,7 +68,7 @@ impl<T: Transport> Remote<'_, T> {
             Ok(batched)
         };
         let stand_in = |policy, _: &_| stand_in(policy, buckets, &keys, steps);
-        let deadline = now + self.settings.timeout;
+        let deadline = now + left.of(self.settings.timeout);
         let answer = self.ask_until(deadline, &asks[0].name, ask, stand_in);
         answer.map(Some)
     }

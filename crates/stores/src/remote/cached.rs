@@ -26,6 +26,11 @@ fn is_scarce(entry: &Entry, step: &Step, now: Timestamp) -> bool {
     step.cost > 0 && !step.dry && !twice.decide(entry.bound, now + entry.age / 1024).granted()
 }
 
+/// Returns the denial of a step for more than the capacity.
+pub(super) fn exceeds(empty_at: Timestamp, now: Timestamp) -> Outcome {
+    Outcome::denied(Denial::ExceedsCapacity, empty_at, now)
+}
+
 impl<T: Transport> Remote<'_, T> {
     /// Creates the request for a step, and returns it with the bucket's entry in the denial cache.
     /// The caller must also call [`Remote::set_seen`].
@@ -86,28 +91,44 @@ impl<T: Transport> Remote<'_, T> {
         step: &Step,
         now: Timestamp,
     ) -> Result<Outcome, (Outcome, Failed)> {
-        let denied = |empty_at, now| Outcome::denied(Denial::ExceedsCapacity, empty_at, now);
-        let hint = self.find(key, now).filter(|_| step.is_plain());
-        if let Some(told) = hint.and_then(|hint| self.told_by(&hint, step, now)) {
-            self.host.slots().count(Event::Hinted);
-            self.count(key, step, By::DenialCache, false);
-            return Ok(denied(told.empty_at, told.now));
-        }
-        self.count(key, step, By::Store, false);
-        let ask = Ask {
-            name: self.transport.name(key.identifier),
-            step: step.dry(),
-            first: None,
-            seen: None,
+        let ask = match self.prepare_exceeding(key, step, now) {
+            Ok(ask) => ask,
+            Err(denied) => return Ok(denied),
         };
         let deadline = now + self.settings.timeout;
         let take = |transport: &T, _: &Arc<Server>| transport.take(&ask, deadline);
         let server = self.server(&ask.name, now, deadline);
         let asked = server.and_then(|server| self.call_counted(&server, now, deadline, take));
         match asked {
-            Ok(reply) => Ok(denied(reply.outcome.empty_at, reply.outcome.now)),
-            Err(failed) => Err((denied(now, now), failed)),
+            Ok(reply) => Ok(exceeds(reply.outcome.empty_at, reply.outcome.now)),
+            Err(failed) => Err((exceeds(now, now), failed)),
         }
+    }
+
+    /// Counts the denial of a step for more than the capacity. Returns the request for the state of
+    /// the bucket.
+    ///
+    /// # Errors
+    /// Returns the denial with the numbers of the denial cache, if it has them.
+    pub(super) fn prepare_exceeding(
+        &self,
+        key: Key<'_>,
+        step: &Step,
+        now: Timestamp,
+    ) -> Result<Ask, Outcome> {
+        let hint = self.find(key, now).filter(|_| step.is_plain());
+        if let Some(told) = hint.and_then(|hint| self.told_by(&hint, step, now)) {
+            self.host.slots().count(Event::Hinted);
+            self.count(key, step, By::DenialCache, false);
+            return Err(exceeds(told.empty_at, told.now));
+        }
+        self.count(key, step, By::Store, false);
+        Ok(Ask {
+            name: self.transport.name(key.identifier),
+            step: step.dry(),
+            first: None,
+            seen: None,
+        })
     }
 
     /// Does the same as [`Remote::prepare`] for one bucket. If the entry allows one such step at

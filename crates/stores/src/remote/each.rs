@@ -2,8 +2,10 @@
 //! servers are asked at once. So servers that hang take one timeout together.
 
 use super::breaker::Passage;
+use super::cached::exceeds;
 use super::denial_cache::Entry;
 use super::race::{Race, Task};
+use super::time_left::TimeLeft;
 use super::{
     Answer, Ask, Blame, Cause, Failed, Failure, Flown, OnFailure, Remote, Reply, Server, Transport,
     sure,
@@ -19,7 +21,7 @@ use std::sync::Arc;
 
 /// The most steps in one pipeline. Their replies fit into the buffers of a connection, so a server
 /// never waits for a client that is still sending.
-const MOST: usize = 500;
+pub(super) const MOST: usize = 500;
 
 /// A step that is sent to its server.
 struct Request {
@@ -41,12 +43,15 @@ type Begun<'r> = (Arc<Server>, Passage, Box<dyn Task<Output = Flown> + 'r>);
 struct Each<'a, 'h, T> {
     buckets: &'a [(&'a Remote<'h, T>, Key<'a>)],
     steps: &'a [Step],
+    /// The time of all pipelines together, or `None` if servers that reply may take longer.
+    left: Option<TimeLeft>,
 }
 
 impl<T: Transport> Remote<'_, T> {
     /// Runs each step on its own, and passes each result to `decided` with the index of the step.
     /// The settings of each bucket's own store apply. Steps on one server share a pipeline if their
-    /// stores have the same timeout.
+    /// stores have the same timeout. The call ends with the time `left`. Without it, servers that
+    /// reply may take longer together than the timeout.
     ///
     /// # Errors
     /// Fails if a store fails and its policy is [`OnFailure::Throw`]. Steps without a result were
@@ -54,9 +59,14 @@ impl<T: Transport> Remote<'_, T> {
     pub fn take_each(
         buckets: &[(&Self, Key<'_>)],
         steps: &[Step],
+        left: Option<TimeLeft>,
         mut decided: impl FnMut(usize, Answer<Outcome>),
     ) -> Result<(), Failure> {
-        let each = Each { buckets, steps };
+        let each = Each {
+            buckets,
+            steps,
+            left,
+        };
         let pipelines = each.pipelines().into_iter();
         let prepared = pipelines.map(|(server, indexes)| {
             let requests = each.prepare(&indexes, &mut decided);
@@ -69,7 +79,7 @@ impl<T: Transport> Remote<'_, T> {
         while !pipelines.is_empty() {
             let wave = each.wave(&mut pipelines);
             each.run(wave, start, &mut failures, &mut decided);
-            if failures.is_empty() {
+            if failures.is_empty() && left.is_none() {
                 // Servers that reply may take longer together. Those that hang share one timeout.
                 start = boot_clock();
             }
@@ -125,10 +135,13 @@ impl<T: Transport> Each<'_, '_, T> {
         let Some(first) = wave.iter().flatten().next() else {
             return;
         };
-        let deadline = start + self.timeout(first.index);
+        let left = self.left.unwrap_or(TimeLeft::ALL);
+        let deadline = start + left.of(self.timeout(first.index));
+        // A server that must be searched for is waited for, so the others are asked before.
+        wave.sort_by_cached_key(|requests| !self.is_located(&requests[0]));
         let (mut flying, mut tasks) = (Vec::new(), Vec::new());
         for requests in &wave {
-            match self.begin(requests, deadline) {
+            match self.begin(requests, wave.len() > 1, deadline) {
                 Ok((server, passage, task)) => {
                     tasks.push((flying.len(), Ok(task)));
                     flying.push((requests, server, passage));
@@ -198,8 +211,15 @@ impl<T: Transport> Each<'_, '_, T> {
         let now = boot_clock();
         let mut requests = Vec::with_capacity(indexes.len());
         for &index in indexes {
-            let (store, key) = self.buckets[index];
-            match store.prepare(key, &self.steps[index], now) {
+            let ((store, key), step) = (self.buckets[index], &self.steps[index]);
+            let prepared = if step.exceeds_capacity() {
+                store
+                    .prepare_exceeding(key, step, now)
+                    .map(|ask| (ask, None))
+            } else {
+                store.prepare(key, step, now)
+            };
+            match prepared {
                 Ok((ask, hint)) => requests.push(Request { index, ask, hint }),
                 Err(denied) => decided(index, sure(denied)),
             }
@@ -207,24 +227,36 @@ impl<T: Transport> Each<'_, '_, T> {
         requests
     }
 
-    /// Sends the requests of a pipeline, unless the breaker of their server is open.
+    /// Reports whether the server of a request is known, so that no other server is asked for it.
+    fn is_located(&self, request: &Request) -> bool {
+        let (store, _) = self.buckets[request.index];
+        let name = &request.ask.name;
+        store.transport.server(name).is_ok_and(|server| {
+            let is_open = store.breaker(&server).is_open(boot_clock());
+            store.transport.guides(name, is_open).is_none()
+        })
+    }
+
+    /// Sends the requests of a pipeline, unless the breaker of their server is open. If there are
+    /// `others`, the search for the server leaves them half of the time.
     ///
     /// # Errors
     /// Returns the failure of the server.
     fn begin<'r>(
         &'r self,
         requests: &'r [Request],
+        others: bool,
         deadline: Timestamp,
     ) -> Result<Begun<'r>, Failed> {
         let first = &requests[0];
         let (store, _) = self.buckets[first.index];
         let now = boot_clock();
-        if now >= deadline {
-            // Other servers took the time. This one was not asked, so it did not fail.
-            let server = store.transport.server(&first.ask.name);
-            return Err((server.unwrap_or_else(|guides| guides), Cause::Timeout));
-        }
-        let server = store.server(&first.ask.name, now, deadline)?;
+        let until = if others {
+            now.midpoint(deadline)
+        } else {
+            deadline
+        };
+        let server = store.server(&first.ask.name, now, until)?;
         let passage = store.enter(&server, now)?;
         store.host.slots().count(Event::Asked);
         let asks: Vec<_> = requests.iter().map(|request| &request.ask).collect();
@@ -249,9 +281,13 @@ impl<T: Transport> Each<'_, '_, T> {
     }
 
     /// Adds requests that failed for one cause to `failures`. The first of them has the cause,
-    /// which is one of a policy that throws, if there is one.
+    /// which is one of a policy that throws, if there is one. No policy decides a step for more
+    /// than the capacity.
     fn fail(&self, mut open: Vec<&Request>, failed: Failed, failures: &mut Vec<Undecided>) {
-        open.sort_by_key(|request| self.policy(request.index) != OnFailure::Throw);
+        open.sort_by_key(|&&Request { index, .. }| {
+            let throws = self.policy(index) == OnFailure::Throw;
+            (self.steps[index].exceeds_capacity(), !throws)
+        });
         let causes = once(Some(failed)).chain(repeat_with(|| None));
         failures.extend(open.into_iter().map(|request| request.index).zip(causes));
     }
@@ -285,6 +321,9 @@ impl<T: Transport> Each<'_, '_, T> {
     fn learn(&self, request: &Request, reply: &Reply, sent: Timestamp) -> Answer<Outcome> {
         let (store, key) = self.buckets[request.index];
         let step = &self.steps[request.index];
+        if step.exceeds_capacity() {
+            return sure(exceeds(reply.outcome.empty_at, reply.outcome.now));
+        }
         store.learn(key, step, reply, request.hint.as_ref(), sent);
         store.note_clock(reply);
         store.count(key, step, By::Store, reply.outcome.granted());
@@ -296,6 +335,10 @@ impl<T: Transport> Each<'_, '_, T> {
     fn fall_back(&self, index: usize, failed: Option<Failed>) -> Result<Answer<Outcome>, Failure> {
         let (store, key) = self.buckets[index];
         let step = &self.steps[index];
+        if step.exceeds_capacity() {
+            let now = boot_clock();
+            return Ok(sure(exceeds(now, now)));
+        }
         let stand_in = |policy| store.stand_in(policy, key, step, None);
         if let Some((server, cause)) = failed {
             return store.fall_back(&server, cause, |policy, _| stand_in(policy));

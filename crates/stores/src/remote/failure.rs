@@ -88,6 +88,9 @@ pub enum Cause {
         /// True if the other server keeps only this record, so that the command needs `ASKING`.
         asks: bool,
     },
+    /// The call's time was up, because other stores have used it. So the store was not called.
+    #[error("not contacted, because the time of the call was up")]
+    OutOfTime,
     /// The breaker is open because of earlier failures, so the store was not called.
     #[error("not contacted, because its breaker is open")]
     Waiting,
@@ -123,7 +126,8 @@ impl Cause {
             | Self::LostBefore(_)
             | Self::Unserved
             | Self::Caller(_)
-            | Self::Thrown => Blame::Caller,
+            | Self::Thrown
+            | Self::OutOfTime => Blame::Caller,
             _ => Blame::Store,
         }
     }
@@ -152,7 +156,7 @@ impl Cause {
             Self::Statement(_) => Kind::Statement,
             Self::Lost(_) | Self::LostBefore(_) => Kind::Lost,
             Self::Caller(_) | Self::Thrown => Kind::Caller,
-            Self::Waiting => Kind::Waiting,
+            Self::Waiting | Self::OutOfTime => Kind::Waiting,
         }
     }
 

@@ -15,6 +15,7 @@ mod connections;
 mod each;
 pub mod endpoint;
 pub mod failure;
+mod give_back;
 pub mod key;
 pub mod memcached;
 pub mod race;
@@ -25,6 +26,7 @@ mod settings;
 mod stream;
 #[cfg(test)]
 mod tests;
+pub mod time_left;
 mod tls;
 mod transport;
 
@@ -353,6 +355,8 @@ impl<'h, T: Transport> Remote<'h, T> {
         deadline: Timestamp,
     ) -> Result<Arc<Server>, Failed> {
         let guides = match self.transport.server(name) {
+            // Other stores took the time. This one is not asked, so it does not fail.
+            Ok(server) | Err(server) if now >= deadline => return Err((server, Cause::OutOfTime)),
             Err(guides) => guides,
             Ok(server) => {
                 let is_open = self.breaker(&server).is_open(now);

@@ -3,10 +3,12 @@
 
 use super::*;
 use crate::remote::denial_cache::Entry;
+use crate::remote::time_left::TimeLeft;
 use gcra::clock::{EPOCH, TICKS_PER_SECOND, Ticks, Timestamp, boot_clock};
 use gcra::key::Row;
 use gcra::step::{Denial, Verdict};
-use segment::host::{self, Host};
+use segment::host::Host;
+use segment::host::{self};
 use segment::memory::Segment;
 use std::cell::{Cell, RefCell};
 use std::num::NonZero;
@@ -25,7 +27,7 @@ const SLOW: &[u8] = b"slow";
 const SLOW_NAME: Ticks = 300 * MILLISECOND;
 
 const SETTINGS: Settings = Settings {
-    timeout: 7,
+    timeout: TICKS_PER_SECOND,
     on_failure: OnFailure::Throw,
     hint_max_age: Some(1024 * UNIT),
 };
@@ -185,7 +187,11 @@ fn a_lost_record_is_restored_unless_it_is_full_at_the_deadline() {
     let sent = NOW - 1023 * UNIT;
     host.denial_cache()
         .record(key().hash, NOW - 10 * UNIT, 0, sent);
-    let remote = remote(&host, SETTINGS, silent);
+    let settings = Settings {
+        timeout: 7,
+        ..SETTINGS
+    };
+    let remote = remote(&host, settings, silent);
     // The timeout is 7 ticks, and the store's clock may be one unit ahead.
     let age = 11 * UNIT + 7;
     for (burst, seen) in [(age, None), (age + 1, Some(age.cast_signed()))] {
@@ -508,7 +514,7 @@ fn naming_a_record_is_no_part_of_the_timeout() {
     assert!(remote.take(key, &step, None).is_ok());
     assert!(is_covered());
     record();
-    assert!(Remote::take_each(&[(&remote, key)], &[step], |_, _| {}).is_ok());
+    assert!(Remote::take_each(&[(&remote, key)], &[step], None, |_, _| {}).is_ok());
     assert!(is_covered());
     record();
     let refund = Put::refund(1, burst);
@@ -560,11 +566,11 @@ fn the_fallback_starts_from_the_last_known_state() {
         assert!(!forgets_a_debt(had_an_outage, |remote, step| {
             let mut granted = false;
             let decided = |_, answer: Answer<Outcome>| granted = answer.value.granted();
-            assert!(Remote::take_each(&[(remote, key())], &[*step], decided).is_ok());
+            assert!(Remote::take_each(&[(remote, key())], &[*step], None, decided).is_ok());
             granted
         }));
         assert!(!forgets_a_debt(had_an_outage, |remote, step| {
-            let batched = remote.take_all(&[(remote, key())], &[*step]);
+            let batched = remote.take_all(&[(remote, key())], &[*step], TimeLeft::ALL);
             let answer = batched.expect("it does not throw").expect("it joins");
             answer.value.is_ok()
         }));

@@ -1,8 +1,9 @@
 //! The interface of a remote store: the operations that every kind of server must support. Denial
 //! cache, breakers and failure policies are not part of the interface.
 
-use super::Cause;
+use super::give_back::Change;
 use super::race::Task;
+use super::{Blame, Cause};
 use gcra::clock::Timestamp;
 use gcra::key::KeyHasher;
 use gcra::step::{Denial, Outcome, Step, Verdict};
@@ -171,6 +172,28 @@ pub trait Transport {
         seen: Option<i64>,
         deadline: Timestamp,
     ) -> Result<(), Cause>;
+
+    /// Makes each change before `deadline`, in one pipeline. Passes the refusal of a single request
+    /// to `refused` with the index of the change. All buckets must be on one server. Several
+    /// changes need transports for which [`Transport::pipelines`] is true.
+    ///
+    /// # Errors
+    /// Fails if the server fails. It is unknown which changes were made.
+    fn put_each(
+        &self,
+        changes: &[Change<'_>],
+        deadline: Timestamp,
+        refused: &mut dyn FnMut(usize, Cause),
+    ) -> Result<(), Cause> {
+        for (index, (name, put, seen)) in changes.iter().enumerate() {
+            match self.put(name, put, *seen, deadline) {
+                Err(cause) if cause.blame() == Blame::Store => return Err(cause),
+                Err(cause) => refused(index, cause),
+                Ok(()) => {}
+            }
+        }
+        Ok(())
+    }
 
     /// Reports whether one pipeline can run steps on buckets of both stores that are on one server.
     fn pipelines(&self, _other: &Self) -> bool {

@@ -10,6 +10,7 @@ use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::thread::scope;
 use stores::remote::memcached::servers::parse_servers;
 use stores::remote::redis::dsn::Dsn;
+use stores::remote::time_left::TimeLeft;
 use stores::remote::{
     Answer, Cause, Failure, OnFailure, Remote, Settings, Transport, memcached, redis,
 };
@@ -34,7 +35,7 @@ fn take_all<T: Transport>(
         .collect();
     let steps: Vec<_> = buckets.iter().map(|&(_, step)| step).collect();
     let stores: Vec<(&Remote<T>, Key<'_>)> = keys.iter().map(|&key| (remote, key)).collect();
-    remote.take_all(&stores, &steps)
+    remote.take_all(&stores, &steps, TimeLeft::ALL)
 }
 
 /// Runs a batch on one store. Panics if the store fails.
@@ -166,13 +167,13 @@ fn only_buckets_of_one_redis_are_taken_at_once() {
         (&remotes[0], key(&remotes[0])),
         (&remotes[1], key(&remotes[1])),
     ];
-    let answer = remotes[0].take_all(&buckets, &[take(2), take(3)]);
+    let answer = remotes[0].take_all(&buckets, &[take(2), take(3)], TimeLeft::ALL);
     assert!(answer.unwrap().unwrap().value.is_ok());
     assert_eq!(left(&remotes[0], "a"), 3);
     assert_eq!(left(&remotes[1], "a"), 2);
     let elsewhere = remote(host, Redis::start(&[]).port(), "x:", PLAIN);
     let buckets = [buckets[0], (&elsewhere, key(&elsewhere))];
-    let answer = remotes[0].take_all(&buckets, &[take(1), take(1)]);
+    let answer = remotes[0].take_all(&buckets, &[take(1), take(1)], TimeLeft::ALL);
     assert!(answer.unwrap().is_none());
     let server = Memcached::start_tcp(&[]);
     let list = parse_servers([format!("127.0.0.1:{}", server.port())]).unwrap();

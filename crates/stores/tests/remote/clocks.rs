@@ -7,7 +7,9 @@ use crate::caller::{CAPACITY, Caller, HOUR, MILLISECOND, PLAIN, RESET, Server, r
 use gcra::{Put, Step, Ticks, Timestamp};
 use segment::slots::counters::Event;
 use stores::remote::Remote;
-use stores::remote::redis::{Redis as Client, dsn::Dsn};
+use stores::remote::redis::Redis as Client;
+use stores::remote::redis::dsn::Dsn;
+use stores::remote::time_left::TimeLeft;
 use testkit::Redis;
 
 const MICROSECOND: Ticks = 1_000;
@@ -119,7 +121,7 @@ fn a_denied_batch_writes_the_moved_state() {
     let buckets = [b"a", b"b"].map(|identifier| (&remote, hasher.key(identifier)));
     let mut states = Vec::new();
     for _ in 0..2 {
-        let answer = remote.take_all(&buckets, &[take(1), take(1)]);
+        let answer = remote.take_all(&buckets, &[take(1), take(1)], TimeLeft::ALL);
         let refused = answer.unwrap().unwrap().value.unwrap_err();
         states.push(refused.outcome.empty_at);
         assert!(refused.outcome.empty_at <= refused.outcome.now);
@@ -129,7 +131,7 @@ fn a_denied_batch_writes_the_moved_state() {
     let tiny = [Step::new(MICROSECOND, CAPACITY * HOUR); 2];
     assert!(
         remote
-            .take_all(&buckets, &tiny)
+            .take_all(&buckets, &tiny, TimeLeft::ALL)
             .unwrap()
             .unwrap()
             .value

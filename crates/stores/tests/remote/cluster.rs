@@ -7,6 +7,7 @@ use std::thread::sleep;
 use std::time::{Duration, Instant};
 use stores::remote::redis::Redis;
 use stores::remote::redis::dsn::Dsn;
+use stores::remote::time_left::TimeLeft;
 use stores::remote::{Cause, Remote, Settings, Transport};
 use testkit::{Cluster, Mode, PRIMARIES, Redis as Node, eventually};
 
@@ -265,7 +266,9 @@ fn only_buckets_of_one_slot_are_charged_together() {
     };
     let take_all = |remote: &Remote<'static, Redis>, names: [&str; 2]| {
         let keys = names.map(|name| (remote, remote.hasher().key(name.as_bytes())));
-        remote.take_all(&keys, &[take(1), take(1)]).unwrap()
+        remote
+            .take_all(&keys, &[take(1), take(1)], TimeLeft::ALL)
+            .unwrap()
     };
     let together = store(b"t{app}:");
     let answer = take_all(&together, ["a", "b"]).unwrap();

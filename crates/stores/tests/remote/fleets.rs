@@ -314,7 +314,7 @@ fn all_are_asked_at_once<T: Transport + Sync>(
             .map(|store| (store, store.hasher().key(b"id")));
         let (keys, mut decided): (Vec<_>, _) = (keys.collect(), vec![None; stores.len()]);
         let done = |index: usize, answer: Answer<_>| decided[index] = Some(answer.stood_in);
-        Remote::take_each(&keys, &steps, done).unwrap();
+        Remote::take_each(&keys, &steps, None, done).unwrap();
         decided
     };
     assert_eq!(call(), vec![Some(false); stores.len()]);
@@ -383,7 +383,7 @@ fn steps_of_a_moved_slot_are_decided_by_the_other_server() {
             .map(|name| (&store, store.hasher().key(name.as_bytes())))
             .collect();
         let mut left = vec![0; names.len()];
-        Remote::take_each(&keys, &vec![take(1); names.len()], |index, answer| {
+        Remote::take_each(&keys, &vec![take(1); names.len()], None, |index, answer| {
             assert!(answer.value.granted());
             left[index] = take(0).available(answer.value.empty_at, answer.value.now) / HOUR;
         })

@@ -60,21 +60,25 @@ impl Batch for Basket<'_> {
         self.buckets().len()
     }
 
-    fn refused(&mut self, group: usize) -> Result<Option<Taken>, Infallible> {
-        let mine = &self.buckets()[group];
-        Ok(self.take_sum(mine, &sum(mine, &self.steps).dry()).err())
+    fn refused(&mut self) -> Result<Option<Taken>, Infallible> {
+        let others = self.buckets().into_iter().skip(1);
+        let refused = |mine: Vec<usize>| self.take_sum(&mine, &sum(&mine, &self.steps).dry()).err();
+        Ok(others.rev().find_map(refused))
     }
 
-    fn take(&mut self, group: usize) -> Result<Batched, Infallible> {
+    fn take(&mut self, group: usize, taken: &mut Vec<Taken>) -> Result<Option<Taken>, Infallible> {
         if let Some(key) = self.rival.take() {
             singles(self.home, key);
         }
         let mine = &self.buckets()[group];
-        Ok(self.take_sum(mine, &sum(mine, &self.steps)))
+        let batched = self.take_sum(mine, &sum(mine, &self.steps));
+        Ok(batched.map(|more| taken.extend(more)).err())
     }
 
-    fn give_back(&mut self, taken: &Taken) -> Result<(), Infallible> {
-        self.home.put(self.keys[taken.index], &taken.give_back());
+    fn give_back(&mut self, taken: &[Taken]) -> Result<(), Infallible> {
+        for one in taken.iter().rev() {
+            self.home.put(self.keys[one.index], &one.give_back());
+        }
         Ok(())
     }
 }

@@ -2,12 +2,13 @@
 
 use super::update::{Change, Decision, Record, finish, send};
 use super::wire::Connection;
-use super::{CONNECTIONS, Memcached, decide_each, gives_up, idle, patience};
+use super::{CONNECTIONS, decide_each, gives_up, idle, patience};
+use crate::remote::channel::Channel as _;
 use crate::remote::endpoint::Endpoint;
 use crate::remote::race::Task;
 use crate::remote::stream::Stream;
 use crate::remote::{Ask, Cause, Flown, Reply, resolve};
-use gcra::clock::Timestamp;
+use gcra::clock::{Timestamp, boot_clock};
 use rustix::event::{PollFd, PollFlags};
 use std::collections::HashMap;
 
@@ -34,8 +35,8 @@ enum State {
 }
 
 impl<'a> Flight<'a> {
-    /// Begins to send steps to the server at `endpoint`. A server with several addresses is waited
-    /// for if there is no idle connection.
+    /// Begins to send steps to the server at `endpoint`. If it has several addresses and there is
+    /// no idle connection, waits up to half of the time until one accepts the connection.
     ///
     /// # Errors
     /// Returns an error of connecting.
@@ -66,7 +67,9 @@ impl<'a> Flight<'a> {
             let stream = Stream::begin(address, deadline).inspect_err(|_| flight.forget())?;
             flight.state = State::Connecting(stream);
         } else {
-            flight.send(Memcached::connection(endpoint, deadline)?)?;
+            let mut stream = Stream::connect(endpoint, boot_clock().midpoint(deadline))?;
+            stream.set_deadline(deadline);
+            flight.send(Connection::new(stream))?;
         }
         Ok(flight)
     }

@@ -29,16 +29,15 @@ use super::connections::Connections;
 use super::endpoint::Endpoint;
 use super::key::{item_key, shared_key};
 use super::race::Task;
-use super::record;
 use super::stream::Stream;
-use super::{Ask, Cause, Flown, Reply, Server, Transport};
+use super::{Ask, Cause, Flown, Reply, Server, Transport, give_back, record};
 use flight::Flight;
 use gcra::clock::{TICKS_PER_MICROSECOND, TICKS_PER_SECOND, Timestamp, boot_clock, wall_clock};
 use gcra::step::{Denial, Verdict};
 use gcra::store::{Put, UNKNOWN_SPAN, empty_at};
 use ketama::{Distribution, Ring};
 use std::sync::Arc;
-use update::{Change, Decision, Record};
+use update::{Change, Decision, Record, update};
 use wire::Connection;
 
 thread_local! {
@@ -233,10 +232,36 @@ impl Transport for Memcached {
         seen: Option<i64>,
         deadline: Timestamp,
     ) -> Result<(), Cause> {
-        self.with(name, deadline, |connection| {
-            change(connection, name, put, seen)
-        })?
-        .ok_or(Cause::Record)
+        let mut result = Ok(());
+        self.put_each(&[(name, put, seen)], deadline, &mut |_, cause| {
+            result = Err(cause);
+        })?;
+        result
+    }
+
+    fn put_each(
+        &self,
+        changes: &[give_back::Change<'_>],
+        deadline: Timestamp,
+        refused: &mut dyn FnMut(usize, Cause),
+    ) -> Result<(), Cause> {
+        let key = changes.first().map_or(&b""[..], |(name, ..)| name);
+        let changes = changes.iter().map(|&(name, put, seen)| {
+            let seen = seen.filter(|_| matches!(put, Put::Refund { .. }));
+            let decide = |record: Record, now: Timestamp, _: u32| change(put, record, now);
+            Change::new(name, None, false, seen, decide)
+        });
+        let mut changes: Vec<_> = changes.collect();
+        // A lost race is repeated until the deadline, because a refund must not be denied.
+        self.with(key, deadline, |connection| {
+            update(connection, &mut changes, Timestamp::MAX)
+        })?;
+        for (index, change) in changes.into_iter().enumerate() {
+            if change.result().is_none() {
+                refused(index, Cause::Record);
+            }
+        }
+        Ok(())
     }
 }
 
@@ -303,43 +328,32 @@ fn decide_each(
     Decision::Write(replies, record.empty_at, full_at)
 }
 
-/// Changes a bucket. Retries after lost races until the deadline, because a refund must not be
-/// denied.
-fn change(
-    connection: &mut Connection,
-    key: &[u8],
-    put: &Put,
-    seen: Option<i64>,
-) -> Result<Option<()>, Cause> {
-    let item = connection.read(key)?;
-    let seen = seen.filter(|_| matches!(put, Put::Refund { .. }));
-    let decide = |record: Record, now: Timestamp, _: u32| {
-        let (state, full_at) = match *put {
-            // The bucket is full, so there is nothing to refund. Write a record, so that no host
-            // restores one that was lost before the refund.
-            Put::Refund { burst, .. } if record.is_absent() => (Timestamp::ZERO, now + burst),
-            Put::Refund {
-                cost,
-                burst,
-                taken,
-                in_debt,
-            } => {
-                // The instant `now` is late enough for this, because the clock was read after the
-                // item. The write succeeds only if the item is unchanged.
-                let cost = Put::worth((cost, in_debt), burst, taken, record.empty_at, now);
-                let state = Put::refunded(record.empty_at, now, cost, burst);
-                (state.floor(TICKS_PER_MICROSECOND), state + burst)
+/// Decides a change of a bucket other than a step.
+fn change(put: &Put, record: Record, now: Timestamp) -> Decision<()> {
+    let (state, full_at) = match *put {
+        // The bucket is full, so there is nothing to refund. Write a record, so that no host
+        // restores one that was lost before the refund.
+        Put::Refund { burst, .. } if record.is_absent() => (Timestamp::ZERO, now + burst),
+        Put::Refund {
+            cost,
+            burst,
+            taken,
+            in_debt,
+        } => {
+            // The instant `now` is late enough for this, because the clock was read after the item.
+            // The write succeeds only if the item is unchanged.
+            let cost = Put::worth((cost, in_debt), burst, taken, record.empty_at, now);
+            let state = Put::refunded(record.empty_at, now, cost, burst);
+            (state.floor(TICKS_PER_MICROSECOND), state + burst)
+        }
+        Put::Reset { burst } => (Timestamp::ZERO, now + burst),
+        Put::Bootstrap { age } => {
+            let state = empty_at(now, age).ceil(TICKS_PER_MICROSECOND);
+            if !record.is_absent() || state + UNKNOWN_SPAN <= now {
+                return Decision::Keep(());
             }
-            Put::Reset { burst } => (Timestamp::ZERO, now + burst),
-            Put::Bootstrap { age } => {
-                let state = empty_at(now, age).ceil(TICKS_PER_MICROSECOND);
-                if !record.is_absent() || state + UNKNOWN_SPAN <= now {
-                    return Decision::Keep(());
-                }
-                (state, state + UNKNOWN_SPAN)
-            }
-        };
-        Decision::Write((), state, full_at)
+            (state, state + UNKNOWN_SPAN)
+        }
     };
-    Change::new(key, item, true, seen, decide).run(connection, Timestamp::MAX)
+    Decision::Write((), state, full_at)
 }

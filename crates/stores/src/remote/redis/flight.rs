@@ -61,12 +61,17 @@ impl<'a> Flight<'a> {
         });
         let calls: Vec<_> = calls.collect();
         let (replies, result) = flown;
-        *result = self
-            .redis
-            .run_each(&self.node, &TAKE, &calls, self.deadline, |place, value| {
+        *result = self.redis.run_each(
+            &self.node,
+            &TAKE,
+            &calls,
+            1,
+            self.deadline,
+            |place, value| {
                 let index = unknown[place];
                 replies.push((index, self.reply(self.asks[index], value)));
-            });
+            },
+        );
     }
 }
 

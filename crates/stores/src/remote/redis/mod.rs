@@ -16,6 +16,7 @@ mod survey;
 #[cfg(test)]
 mod tests;
 
+use super::give_back::Change;
 use super::key::redis_key;
 use super::race::Task;
 use super::{Ask, Cause, Flown, Found, Reply, Server, Transport, record};
@@ -27,6 +28,7 @@ use node::Node;
 use place::Place;
 pub use redis::Value;
 pub use script::{Argument, CLOCK, RECORD, Script};
+use std::slice;
 use std::sync::Arc;
 
 /// The head of scripts on buckets. It must follow [`RECORD`].
@@ -161,6 +163,33 @@ fn arguments(ask: &Ask) -> Vec<Argument<'static>> {
     arguments
 }
 
+/// Returns the arguments of `put.lua`.
+fn changing(put: &Put, seen: Option<i64>) -> Vec<Argument<'static>> {
+    match *put {
+        Put::Refund {
+            cost,
+            burst,
+            taken,
+            in_debt,
+        } => vec![
+            Argument::Word(b"refund"),
+            Argument::micros(cost),
+            Argument::micros(burst),
+            lost_ago(seen),
+            // The greatest record is later than any state, so a refund with this value returns the
+            // whole cost.
+            Argument::micros(taken.0.min(record::GREATEST * TICKS_PER_MICROSECOND)),
+            Argument::micros(in_debt),
+        ],
+        Put::Reset { burst } => vec![Argument::Word(b"reset"), Argument::micros(burst)],
+        Put::Bootstrap { age } => vec![
+            Argument::Word(b"bootstrap"),
+            micros_ago(Some(age)),
+            Argument::micros(UNKNOWN_SPAN),
+        ],
+    }
+}
+
 impl Transport for Redis {
     fn identity(&self) -> Vec<u8> {
         // Hash tags change the names of records.
@@ -243,30 +272,34 @@ impl Transport for Redis {
         seen: Option<i64>,
         deadline: Timestamp,
     ) -> Result<(), Cause> {
-        let arguments = match *put {
-            Put::Refund {
-                cost,
-                burst,
-                taken,
-                in_debt,
-            } => vec![
-                Argument::Word(b"refund"),
-                Argument::micros(cost),
-                Argument::micros(burst),
-                lost_ago(seen),
-                // The greatest record is later than any state, so a refund with this value returns
-                // the whole cost.
-                Argument::micros(taken.0.min(record::GREATEST * TICKS_PER_MICROSECOND)),
-                Argument::micros(in_debt),
-            ],
-            Put::Reset { burst } => vec![Argument::Word(b"reset"), Argument::micros(burst)],
-            Put::Bootstrap { age } => vec![
-                Argument::Word(b"bootstrap"),
-                micros_ago(Some(age)),
-                Argument::micros(UNKNOWN_SPAN),
-            ],
-        };
+        let arguments = changing(put, seen);
         self.run(&PUT, &[name], &arguments, deadline).map(drop)
+    }
+
+    fn put_each(
+        &self,
+        changes: &[Change<'_>],
+        deadline: Timestamp,
+        refused: &mut dyn FnMut(usize, Cause),
+    ) -> Result<(), Cause> {
+        let key = changes.first().map_or(&b""[..], |(name, ..)| name);
+        let node = self.place.node(key).ok_or(Cause::Unserved)?;
+        let calls = changes
+            .iter()
+            .map(|(name, put, seen)| (slice::from_ref(name), changing(put, *seen)));
+        let calls: Vec<_> = calls.collect();
+        self.run_each(&node, &PUT, &calls, 0, deadline, |index, value| {
+            let read = match self.elsewhere(changes[index].0, &node, &value) {
+                Some((node, asks)) => Err(Cause::Redirected {
+                    server: Arc::clone(&node.server),
+                    asks,
+                }),
+                None => script::read(&node, &PUT, value).map(drop),
+            };
+            if let Err(cause) = read {
+                refused(index, cause);
+            }
+        })
     }
 
     fn joins(&self, mine: &[u8], other: &Self, its: &[u8]) -> bool {

@@ -285,21 +285,16 @@ impl Line {
         commands: &[Cmd],
         each: impl FnMut(usize, Value),
     ) -> Result<(), Cause> {
-        self.log_in()?;
+        if self.logs_in_first() {
+            self.send(&[], |_, _| ())?;
+        }
         self.send(commands, each)
     }
 
-    /// Logs in on a new connection if that must not wait for the next commands.
-    ///
-    /// # Errors
-    /// Fails like [`Line::exchange`].
-    pub fn log_in(&mut self) -> Result<(), Cause> {
-        if self.dsn.database != 0 && !self.greeting.is_empty() {
-            // Send these commands separately, because the script must not run on another database
-            // if the server refuses the database of the DSN.
-            self.send(&[], |_, _| ())?;
-        }
-        Ok(())
+    /// Returns true if the login must be sent alone, because the script must not run on another
+    /// database if the server refuses the database of the DSN.
+    pub fn logs_in_first(&self) -> bool {
+        self.dsn.database != 0 && !self.greeting.is_empty()
     }
 
     fn send(&mut self, commands: &[Cmd], each: impl FnMut(usize, Value)) -> Result<(), Cause> {

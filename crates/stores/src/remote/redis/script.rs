@@ -141,9 +141,9 @@ impl Redis {
         Err(Cause::Timeout)
     }
 
-    /// Runs a script once for the keys and arguments of each call, in one pipeline to one server
-    /// that did not have the script. Passes each reply, which may be an error, to `done` with the
-    /// index of its call.
+    /// Runs a script once for the keys and arguments of each call, in one pipeline to one server.
+    /// `first_round` is 1 if the server is known not to have the script. Passes each reply, which
+    /// may be an error, to `done` with the index of its call.
     ///
     /// # Errors
     /// Fails if the server failed. It is unknown whether the calls without a reply were executed.
@@ -152,11 +152,12 @@ impl Redis {
         node: &Node,
         script: &Script,
         calls: &[Call<'_, K, A>],
+        first_round: u32,
         deadline: Timestamp,
         done: impl FnMut(usize, Value),
     ) -> Result<(), Cause> {
         node.with(self.place.dsn.is_cluster(), deadline, |line| {
-            invoke(line, script, calls, 1, false, done)
+            invoke(line, script, calls, first_round, false, done)
         })
     }
 

@@ -30,6 +30,8 @@ enum State {
     Connecting(Stream),
     /// The reply to a message of the TLS handshake is missing.
     Shaking(Box<ClientConnection>, Stream),
+    /// This number of commands of the login was sent. The others must wait for the replies.
+    Greeting(Line, usize),
     /// The commands were sent, after this number of other commands.
     Sent(Line, usize),
     /// The question has ended.
@@ -65,8 +67,9 @@ pub fn questions<'a>(
         .map(move |begun| (node, begun))
 }
 
-/// Begins a question to a server in the way that waits least. A server with several addresses, or
-/// with a database that must be selected first, is waited for if there is no idle connection.
+/// Begins a question to a server in the way that waits least. If the server has several addresses
+/// and there is no idle connection, waits up to half of the time until one of them accepts the
+/// connection.
 ///
 /// # Errors
 /// Returns an error of connecting.
@@ -78,12 +81,14 @@ pub fn question(
     if let Some(line) = node.idle_line(deadline) {
         return Question::on(node, line, commands, deadline);
     }
-    if let ([address], 0) = (&addresses(node, deadline)?[..], node.dsn.database) {
-        return Question::at(node, *address, commands, deadline);
+    if let [address] = addresses(node, deadline)?[..] {
+        return Question::at(node, address, commands, deadline);
     }
-    let mut line = node.connection(deadline)?;
-    line.log_in()?;
-    Question::on(node, line, commands, deadline)
+    let mut stream = Stream::connect(&node.dsn.endpoint, boot_clock().midpoint(deadline))?;
+    stream.set_deadline(deadline);
+    let mut question = Question::new(node, commands, deadline);
+    question.state = question.connected(stream)?;
+    Ok(question)
 }
 
 /// Returns the addresses of a server; none for a Unix socket, on which no fleet listens.
@@ -105,11 +110,24 @@ pub fn forget(node: &Node) {
 
 /// Sends the commands on a connection.
 fn sent(mut line: Line, commands: &[Cmd]) -> Result<State, Cause> {
+    if line.logs_in_first() {
+        let greeted = line.write(&[])?;
+        return Ok(State::Greeting(line, greeted));
+    }
     let greeted = line.write(commands)?;
     Ok(State::Sent(line, greeted))
 }
 
 impl Question {
+    fn new(node: &Arc<Node>, commands: &Rc<[Cmd]>, deadline: Timestamp) -> Self {
+        Self {
+            node: Arc::clone(node),
+            commands: Rc::clone(commands),
+            deadline,
+            state: State::Over,
+        }
+    }
+
     /// Sends the commands on a connection.
     fn on(
         node: &Arc<Node>,
@@ -118,12 +136,9 @@ impl Question {
         deadline: Timestamp,
     ) -> Result<Self, Cause> {
         let state = sent(line, commands)?;
-        let (node, commands) = (Arc::clone(node), Rc::clone(commands));
         Ok(Self {
-            node,
-            commands,
-            deadline,
             state,
+            ..Self::new(node, commands, deadline)
         })
     }
 
@@ -135,14 +150,18 @@ impl Question {
         deadline: Timestamp,
     ) -> Result<Self, Cause> {
         let stream = Stream::begin(address, deadline).inspect_err(|_| forget(node))?;
-        let state = State::Connecting(stream);
-        let (node, commands) = (Arc::clone(node), Rc::clone(commands));
         Ok(Self {
-            node,
-            commands,
-            deadline,
-            state,
+            state: State::Connecting(stream),
+            ..Self::new(node, commands, deadline)
         })
+    }
+
+    /// Begins the handshake or sends the first commands on a new connection.
+    fn connected(&self, stream: Stream) -> Result<State, Cause> {
+        match self.node.tls()? {
+            Some(session) => self.shake(Box::new(session), stream),
+            None => sent(self.node.new_line(Box::new(stream)), &self.commands),
+        }
     }
 
     /// Continues the handshake as far as possible without waiting.
@@ -159,11 +178,15 @@ impl Question {
         sent(self.node.new_line(Box::new(channel)), &self.commands)
     }
 
+    /// Sets the deadline for reading replies whose first part has arrived. The other questions wait
+    /// meanwhile, so a server that stops in the middle gets a part of the time.
+    fn hurry(&self, line: &mut Line) {
+        line.set_deadline(boot_clock().midpoint(self.deadline));
+    }
+
     /// Reads the replies. The first part of them has arrived.
     fn replies(&self, mut line: Line, greeted: usize) -> (Vec<Value>, Result<(), Cause>) {
-        // The other questions wait meanwhile, so a server that stops in the middle gets a part of
-        // the time.
-        line.set_deadline(boot_clock().midpoint(self.deadline));
+        self.hurry(&mut line);
         let mut replies = Vec::with_capacity(self.commands.len());
         let read = line.read(greeted, self.commands.len(), |_, value| replies.push(value));
         let result = self.node.conclude(true, read.map(|()| ((), line)));
@@ -179,7 +202,7 @@ impl Task for Question {
         let (socket, events) = match &self.state {
             State::Connecting(stream) => (stream.socket(), PollFlags::OUT),
             State::Shaking(_, stream) => (stream.socket(), PollFlags::IN),
-            State::Sent(line, _) => (line.socket(), PollFlags::IN),
+            State::Greeting(line, _) | State::Sent(line, _) => (line.socket(), PollFlags::IN),
             State::Over => return None,
         };
         Some(PollFd::from_borrowed_fd(socket, events))
@@ -189,14 +212,17 @@ impl Task for Question {
         self.state = match std::mem::replace(&mut self.state, State::Over) {
             State::Connecting(stream) => {
                 stream.established().inspect_err(|_| forget(&self.node))?;
-                match self.node.tls()? {
-                    Some(session) => self.shake(Box::new(session), stream)?,
-                    None => sent(self.node.new_line(Box::new(stream)), &self.commands)?,
-                }
+                self.connected(stream)?
             }
             State::Shaking(mut session, mut stream) => {
                 tls::receive(&mut session, &mut stream)?;
                 self.shake(session, stream)?
+            }
+            State::Greeting(mut line, greeted) => {
+                self.hurry(&mut line);
+                line.read(greeted, 0, |_, _| ())?;
+                line.set_deadline(self.deadline);
+                sent(line, &self.commands)?
             }
             State::Sent(line, greeted) => return Ok(Some(self.replies(line, greeted))),
             State::Over => State::Over,

@@ -1,0 +1,66 @@
+--TEST--
+attemptAll() over many buckets takes and gives back in a few round trips on memcached and a cluster
+--EXTENSIONS--
+pcntl
+pdo
+pdo_sqlite
+--FILE--
+<?php
+require __DIR__ . '/../../testkit/php/check.php';
+require __DIR__ . '/../../testkit/php/cluster.php';
+require __DIR__ . '/../../testkit/php/proxy.php';
+
+const BUCKETS = 1000;
+
+$memcached = MemcachedServer::startTcp();
+$proxy = new Proxy("tcp://127.0.0.1:$memcached->port");
+$cluster = start_cluster();
+$throw = TokenBucket\OnFailure::Throw;
+$storages = [
+    'memcached' => new TokenBucketStorageMemcached("127.0.0.1:$proxy->port", 'x:', PATIENCE, $throw, false),
+    'cluster' => new TokenBucketStorageRedis("redis+cluster://127.0.0.1:{$cluster[0]->port}", 'x:', PATIENCE, $throw, false),
+];
+$asked = fn (): int => TokenBucket\status()['remote']['asked'];
+
+// This database can be read but not written, so only the take fails, after all checks.
+$file = tempnam(sys_get_temp_dir(), 'tokenbucket');
+register_shutdown_function(fn () => unlink($file));
+$database = new PDO("sqlite:$file");
+$limits = new TokenBucketStoragePDO($database, 'limits');
+$limits->prepare();
+$database->exec('PRAGMA query_only = ON');
+$broken = new TokenBucket($limits, 'x', 5, 1e-6);
+
+foreach ($storages as $name => $storage) {
+    $buckets = array_map(fn (int $index) => new TokenBucket($storage, "user $index", 3, 1e-6), range(1, BUCKETS));
+    check(TokenBucket::attemptAll($buckets)->remaining === 2.0, "$name: granted");
+    $before = [$asked(), $proxy->roundTrips()];
+    check(TokenBucket::attemptAll($buckets)->remaining === 1.0, "$name: granted");
+    $trips = [$asked() - $before[0], $proxy->roundTrips() - $before[1]];
+    // A pipeline has 500 buckets, or a third of all in the cluster. Each is checked and taken from.
+    // The proxy counts a round trip more whenever a reply arrives before the end of a pipeline.
+    check($trips[0] <= 6 && $trips[1] < BUCKETS / 10, "$name: pipelines and round trips: " . json_encode($trips));
+
+    $buckets['broken'] = $broken;
+    $before = [$asked(), $proxy->roundTrips()];
+    try {
+        TokenBucket::attemptAll($buckets);
+        check(false, "$name: the database cannot be written");
+    } catch (TokenBucket\StorageException) {
+    }
+    $trips = [$asked() - $before[0], $proxy->roundTrips() - $before[1]];
+    check($trips[0] <= 12 && $trips[1] < BUCKETS / 10, "$name: given back in: " . json_encode($trips));
+    unset($buckets['broken']);
+    foreach ($buckets as $bucket) {
+        check($bucket->peek()->remaining === 1.0, "$name: given back");
+    }
+
+    $buckets[700]->consume();
+    $denied = TokenBucket::attemptAll($buckets);
+    check(!$denied->allowed && $denied->refusedBy === 700, "$name: refused by $denied->refusedBy");
+    check($buckets[699]->peek()->remaining === 1.0, "$name: nothing was taken");
+}
+echo "done\n";
+?>
+--EXPECT--
+done
