@@ -51,13 +51,11 @@ fn a_sentinel_that_says_that_the_primary_is_down_is_not_believed() {
 
 #[test]
 fn a_sentinel_that_names_a_replica_is_not_believed_again() {
-    let (old, new) = (
-        Redis::start(&[]),
-        Redis::start(&["--repl-diskless-sync-delay", "0"]),
-    );
+    let (old, new) = (Redis::start(&[]), Redis::start(&[]));
     let stale = Sentinel::start(&old, &[]);
     let good = Sentinel::start(&new, &["sentinel config-epoch mymaster 5"]);
-    old.follow(&new);
+    // As a replica of the other server, it would pass on what the other sentinel knows.
+    old.cli(&["REPLICAOF", "127.0.0.1", "1"]);
     let caller = Caller::redis(&at(&[stale.port(), good.port()]), PLAIN);
     // The first calls meet the replica. Then the other sentinel is asked, too.
     let grants = || {
