@@ -6,7 +6,7 @@ use std::net::TcpStream;
 use std::os::unix::net::UnixStream;
 use std::time::{Duration, Instant};
 use stores::remote::Cause;
-use testkit::{Memcached, Redis, eventually};
+use testkit::{Memcached, Proxy, Redis, Upstream, eventually};
 
 fn dsn(redis: &Redis) -> String {
     format!("redis://127.0.0.1:{}", redis.port())
@@ -212,6 +212,15 @@ fn a_server_that_is_too_old() {
         let old = caller.fails("id", &take(1)).to_string();
         assert!(old.contains("too old: memcached 1.6.10"), "{old}");
     }
+}
+
+#[test]
+fn a_server_that_forgets_every_script() {
+    let proxy = Proxy::tcp(Upstream::Tcp(replying("-NOSCRIPT No matching script.\r\n")));
+    let caller = Caller::redis(&format!("redis://127.0.0.1:{}", proxy.port()), PLAIN);
+    let cause = caller.fails("id", &take(1));
+    assert!(matches!(cause, Cause::Refused(_)), "{cause}");
+    assert_eq!(proxy.round_trips(), 3, "its hash, then its text twice");
 }
 
 #[test]

@@ -15,6 +15,9 @@ use std::time::Duration;
 
 /// The most times that a refused command is repeated.
 const MOST_REPEATS: u32 = 2;
+/// The round that sends the text of the script with each command. A server that still does not know
+/// the script refuses it.
+const LAST_ROUND: u32 = 2;
 /// The longest pause before a command is repeated on the same server.
 const LONGEST_PAUSE: Ticks = TICKS_PER_SECOND / 50;
 
@@ -231,7 +234,7 @@ fn invoke<'s, K: AsRef<[u8]>, A: AsRef<[Argument<'s>]>>(
         }
         let mut unknown = Vec::new();
         line.exchange(&commands, |place, value| {
-            if code(&value) == "NOSCRIPT" {
+            if code(&value) == "NOSCRIPT" && round < LAST_ROUND {
                 unknown.push(open[place]);
             } else {
                 done(open[place], value);
