@@ -17,7 +17,7 @@
 //! is valid. A lost race causes at most one more call to a store that is down.
 
 use super::durations::{Durations, Histogram};
-use gcra::clock::{TICKS_PER_SECOND, Ticks, Timestamp};
+use gcra::clock::{TICKS_PER_SECOND, Ticks, Timestamp, boot_clock};
 use std::array;
 use std::sync::atomic::{
     AtomicU32, AtomicU64,
@@ -25,12 +25,16 @@ use std::sync::atomic::{
 };
 
 /// The number of cells. If there are more stores than cells, a new store takes over the cell of a
-/// store that works. If no store works, the process keeps the breaker of the new store for itself.
+/// store that works, or that failed and is not used any more. If there is none, the process keeps
+/// the breaker of the new store for itself.
 pub(crate) const CELLS: usize = 64;
 /// The number of failures in a row that opens a breaker.
 const PATIENCE: u32 = 3;
 const LEAST_PAUSE: Ticks = TICKS_PER_SECOND / 10;
 const LONGEST_PAUSE: Ticks = 4 * TICKS_PER_SECOND;
+/// The time after which a failed store counts as unused. A store in use is probed after its pause
+/// and after its lease, so it fails more often.
+const ABANDONED: Ticks = 600 * TICKS_PER_SECOND;
 /// The longest text that is kept, in bytes.
 const TEXT: usize = 64;
 /// The least time between two warnings of the same kind.
@@ -178,10 +182,10 @@ impl<'a> Breakers<'a> {
             // So many stores fail that one of them must start again with a closed breaker.
             let cell = &self.own[first];
             cell.store.store(store, Release);
-            cell.answered();
             (cell, true)
         });
         if is_new {
+            cell.answered();
             cell.forget();
             cell.timeout.store(timeout, Relaxed);
             cell.name.set(name);
@@ -220,13 +224,17 @@ fn claim(cells: &[Breaker], store: u64, first: usize) -> Option<(&Breaker, bool)
             }
         }
     }
-    // Take over an idle cell. The previous store finds another one when it is used again.
-    let taken = cells.iter().find(|cell| {
-        let owner = cell.store.load(Acquire);
-        let is_idle = cell.failures.load(Relaxed) == 0 && cell.open_until.load(Relaxed) == 0;
-        let exchange = || cell.store.compare_exchange(owner, store, AcqRel, Acquire);
-        is_idle && exchange().is_ok()
-    });
+    // Take over an idle cell, or one of a store that is not used any more. The previous store finds
+    // another one when it is used again.
+    let now = boot_clock();
+    let take = |is_free: &dyn Fn(&Breaker) -> bool| {
+        cells.iter().find(|cell| {
+            let owner = cell.store.load(Acquire);
+            let exchange = || cell.store.compare_exchange(owner, store, AcqRel, Acquire);
+            is_free(cell) && exchange().is_ok()
+        })
+    };
+    let taken = take(&Breaker::is_idle).or_else(|| take(&|cell| cell.is_abandoned(now)));
     taken.map(|cell| (cell, true))
 }
 
@@ -235,6 +243,19 @@ impl Breaker {
     #[must_use]
     pub fn is_open(&self, now: Timestamp) -> bool {
         now.0 < self.open_until.load(Relaxed)
+    }
+
+    /// Returns true if the last call did not fail.
+    fn is_idle(&self) -> bool {
+        self.failures.load(Relaxed) == 0 && self.open_until.load(Relaxed) == 0
+    }
+
+    /// Returns true if the store has failed and no call has reached it for a long time.
+    fn is_abandoned(&self, now: Timestamp) -> bool {
+        let last = self.failed_at.load(Relaxed);
+        let last = last.max(self.open_until.load(Relaxed));
+        let patience = ABANDONED.saturating_add(self.timeout.load(Relaxed));
+        now.saturating_since(Timestamp(last)) > patience
     }
 
     /// Requests permission to call the store at `now`. If a probe reports no result within `lease`
@@ -409,12 +430,30 @@ mod tests {
         array::from_fn(|_| Breaker::default())
     }
 
-    /// Opens the breaker of a store.
-    fn open(breakers: Breakers<'_>, store: u64) {
+    /// Opens the breaker of a store at an instant.
+    fn open_at(breakers: Breakers<'_>, store: u64, now: Timestamp) {
         for _ in 0..PATIENCE {
             let cell = breakers.of(store, 0, "failing");
-            cell.failed(Passage::Closed, START, 0);
+            cell.failed(Passage::Closed, now, 0);
         }
+    }
+
+    /// Opens the breaker of a store.
+    fn open(breakers: Breakers<'_>, store: u64) {
+        open_at(breakers, store, boot_clock());
+    }
+
+    #[test]
+    fn a_failed_store_that_is_not_used_any_more_leaves_its_cell() {
+        let (cells, own) = (cells(), cells());
+        let breakers = Breakers::new(&cells, &own);
+        for store in 1..=CELLS as u64 {
+            open_at(breakers, store, boot_clock() - 2 * ABANDONED);
+        }
+        let cell = breakers.of(100, 0, "new");
+        assert!(breakers.states().iter().any(|state| state.name == "new"));
+        assert_eq!(cell.enter(START, LEASE), Passage::Closed);
+        assert_eq!(cell.state().failures, 0);
     }
 
     #[test]
@@ -552,7 +591,7 @@ mod tests {
         for store in 1..=CELLS as u64 {
             let cell = breakers.of(store, 0, "old");
             for _ in 0..3 {
-                cell.failed(Passage::Closed, START, 0);
+                cell.failed(Passage::Closed, boot_clock(), 0);
             }
             cell.record(Kind::Timeout, "old", START);
             cell.durations.record(1);
