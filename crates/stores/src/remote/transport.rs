@@ -9,6 +9,7 @@ use gcra::key::KeyHasher;
 use gcra::step::{Denial, Outcome, Step, Verdict};
 use gcra::store::Put;
 use std::hash::{DefaultHasher, Hash, Hasher};
+use std::os::unix::fs::MetadataExt;
 use std::sync::Arc;
 
 /// A server, as it appears in breakers and messages.
@@ -24,14 +25,16 @@ pub struct Server {
 }
 
 impl Server {
-    /// Creates the server with the full identity `identity`.
+    /// Creates the server with the full identity `identity`. A process under another root
+    /// directory has another way to access it, because it finds other sockets and certificates, and
+    /// looks up names in another way.
     #[must_use]
     pub fn new(identity: &[u8], name: String) -> Self {
         // Truncation is safe, because any half of a good hash is a good hash.
         #[allow(clippy::cast_possible_truncation)]
         let id = KeyHasher::new([0; 2]).key(identity).hash as u64;
         let login = id;
-        Self { id, login, name }
+        Self { id, login, name }.with_access(&root())
     }
 
     /// Sets the way to access the server: everything that a connection needs, such as the password
@@ -47,6 +50,13 @@ impl Server {
         self.login ^= hasher.finish() >> 48;
         self
     }
+}
+
+/// Returns the device and the inode of the root directory of this process; `None` if it cannot be
+/// read.
+fn root() -> Option<(u64, u64)> {
+    let root = std::fs::metadata("/").ok()?;
+    Some((root.dev(), root.ino()))
 }
 
 /// A request to run a step.
