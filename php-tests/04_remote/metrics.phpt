@@ -46,7 +46,9 @@ foreach (Store::each() as $kind => $store) {
     check($read()->value('tokenbucket_store_breakers', ['state' => 'closed'] + $of) === 2.0, 'two breakers');
     check($histogram() === 7.0, 'calls of both timeouts');
     $row = $store->state();
-    check($row['calls'] === 6 && $row['seconds'] > 0.0 && $row['p99'] >= 5e-5, 'calls, seconds and p99 in status()');
+    check($row['calls'] === 6 && $row['seconds'] > 0.0, "$row[calls] calls in $row[seconds] s in status()");
+    // On a busy machine a call may take more than a second, which is beyond the greatest limit.
+    check($row['p99'] === null ? $row['seconds'] > 1.0 : $row['p99'] >= 5e-5, 'p99 in status()');
     check(array_sum(array_column(TokenBucket\status()['stores'], 'calls')) === TokenBucket\status()['remote']['asked'], 'all calls');
 
     $store->server->kill();
