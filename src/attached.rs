@@ -163,6 +163,6 @@ pub fn backing(segment: &Segment) -> (&'static str, String) {
     match segment.backing() {
         Backing::Memfd(_) => ("memfd", String::new()),
         Backing::Anonymous => ("anonymous", String::new()),
-        Backing::Named(path) => ("named", path.display().to_string()),
+        Backing::Named(path, _) => ("named", path.display().to_string()),
     }
 }

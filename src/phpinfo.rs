@@ -51,7 +51,7 @@ fn memory(rows: &mut Vec<Row>, host: &Host) {
     let (backing, path) = attached::backing(segment);
     rows.push(row("Shared memory", format!("{backing} {path}").trim()));
     let sharers = match segment.backing() {
-        Backing::Named(_) => "all processes that use this file",
+        Backing::Named(..) => "all processes that use this file",
         _ => "this process and its children, such as workers; other processes have other buckets",
     };
     rows.push(row("Shared by", sharers));

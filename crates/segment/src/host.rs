@@ -8,6 +8,7 @@
 //!                               also holds a histogram of the durations of calls
 //! lines                         64 bytes each: four slots of 16 bytes
 //! denial cache                  64 bytes for 16 lines: one set of three 16-byte entries
+//! permits                       a counter of processes, and 1/64 of the lines; at least 1,024
 //! diagnostics                   only if the operator enables them
 //! ```
 //!
@@ -22,6 +23,7 @@ use crate::cells::breaker::{Breaker, Breakers, CELLS};
 use crate::cells::denial_cache::{DenialCache, EntrySet};
 use crate::cells::resolve;
 use crate::memory::{Layout, Place, Region, Segment, SegmentError, Shareable};
+use crate::permits::{self, Numbers, Permits, Process};
 use crate::slots::SharedMemory;
 use crate::slots::counters::{Counters, SHARDS, Shard};
 use crate::slots::diagnostics::Diagnostics;
@@ -32,7 +34,7 @@ use gcra::key::KeyHasher;
 use std::marker::PhantomData;
 
 /// The layout version. Every change of the meaning of a segment's bytes raises this number.
-pub const VERSION: u64 = 6;
+pub const VERSION: u64 = 7;
 /// The number of lines in a page. Segments that differ by a page of lines differ in size.
 const PAGE_OF_LINES: usize = 64;
 /// The greatest number of pages of lines (256 GiB). Line numbers have 32 bits.
@@ -52,6 +54,8 @@ unsafe impl Shareable for EntrySet {}
 unsafe impl Shareable for Diagnostics {}
 // SAFETY: as above.
 unsafe impl Shareable for resolve::Cell {}
+// SAFETY: as above.
+unsafe impl Shareable for Numbers {}
 
 /// The settings of a host's shared memory.
 #[derive(Clone, Copy, Debug)]
@@ -95,6 +99,8 @@ struct Places {
     breakers: Place<Breaker>,
     lines: Place<Line>,
     denials: Place<EntrySet>,
+    numbers: Place<Numbers>,
+    permits: Place<Line>,
     diagnostics: Place<Diagnostics>,
     layout: Layout,
 }
@@ -145,6 +151,8 @@ impl Settings {
             lines: layout.place(self.lines),
             // Use one set for sixteen lines, within a lower and an upper limit.
             denials: layout.place((self.lines / 16).clamp(16, 1 << 20)),
+            numbers: layout.place(1),
+            permits: layout.place(permits::lines(self.lines)),
             diagnostics: layout.place(usize::from(self.diagnostics)),
             layout,
         }
@@ -160,6 +168,10 @@ pub struct Host<V: Variant = Production> {
     /// The breakers of stores that have no cell in the segment.
     own_breakers: Box<[Breaker]>,
     denials: Region<EntrySet>,
+    numbers: Region<Numbers>,
+    permits: Region<Line>,
+    /// This process as an owner of permits.
+    process: Process,
     segment: Segment,
 }
 
@@ -199,6 +211,9 @@ impl<V: Variant> Host<V> {
             breakers: segment.region(&places.breakers),
             own_breakers: (0..CELLS).map(|_| Breaker::default()).collect(),
             denials: segment.region(&places.denials),
+            numbers: segment.region(&places.numbers),
+            permits: segment.region(&places.permits),
+            process: Process::default(),
             segment,
         })
     }
@@ -228,6 +243,28 @@ impl<V: Variant> Host<V> {
     #[must_use]
     pub fn denial_cache(&self) -> DenialCache<'_> {
         DenialCache::new(&self.denials)
+    }
+
+    /// Returns the permits of concurrency limits.
+    #[inline]
+    #[must_use]
+    pub fn permits(&self) -> Permits<'_> {
+        self.permits_in()
+    }
+
+    /// Does the same as [`Host::permits`] for a variant of the protocol. Only for tests.
+    #[doc(hidden)]
+    #[inline]
+    #[must_use]
+    pub fn permits_in<W>(&self) -> Permits<'_, W> {
+        Permits {
+            lines: &self.permits,
+            numbers: &self.numbers[0],
+            process: &self.process,
+            segment: &self.segment,
+            counters: &self.slots.counters,
+            variant: PhantomData,
+        }
     }
 
     /// Returns the segment that holds all parts.

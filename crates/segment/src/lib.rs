@@ -1,13 +1,14 @@
 //! The shared memory of a host: a segment that its processes map.
 //!
 //! [`memory`] maps a segment: private, named, or adopted after a reload. [`slots`] keeps the
-//! buckets and their counters. [`cells`] keeps what this host knows of remote stores. [`host`]
-//! places all of them in one segment.
+//! buckets and their counters. [`permits`] keeps the permits of concurrency limits. [`cells`] keeps
+//! what this host knows of remote stores. [`host`] places all of them in one segment.
 //!
 //! Invariant: nothing that is read from a segment is trusted as an index, a length or a pointer.
 
 pub mod cells;
 pub mod host;
 pub mod memory;
+pub mod permits;
 pub mod slots;
 mod worker;

@@ -25,6 +25,7 @@ mod layout;
 mod mapping;
 mod named;
 mod private;
+mod record_lock;
 
 pub use error::SegmentError;
 pub use layout::{Layout, Place};
@@ -58,8 +59,9 @@ pub enum Backing {
     Memfd(OwnedFd),
     /// An anonymous mapping.
     Anonymous,
-    /// The file of a named segment.
-    Named(PathBuf),
+    /// The path and the open file of a named segment. The file stays open, because record locks end
+    /// when it is closed.
+    Named(PathBuf, OwnedFd),
 }
 
 impl Segment {

@@ -81,7 +81,7 @@ impl Segment {
         let mapping = Mapping::open(fd.as_fd(), &stat, version, |size| {
             existing(size).ok_or(SegmentError::Shape)
         })?;
-        Ok(Self::new(mapping, Backing::Named(path.to_owned())))
+        Ok(Self::new(mapping, Backing::Named(path.to_owned(), fd)))
     }
 
     /// Creates a file without a name, fills it, and then links it to `path`. So other processes
@@ -107,6 +107,6 @@ impl Segment {
         let mapping = Mapping::create(Some(fd.as_fd()), layout)?;
         let link = format!("/proc/self/fd/{}", fd.as_raw_fd());
         fs::linkat(CWD, &link, CWD, path, AtFlags::SYMLINK_FOLLOW).map_err(system("linking"))?;
-        Ok(Self::new(mapping, Backing::Named(path.to_owned())))
+        Ok(Self::new(mapping, Backing::Named(path.to_owned(), fd)))
     }
 }

@@ -72,9 +72,15 @@ pub enum Event {
     Thrown,
     /// A state in a remote store was moved back, because the store's clock was set back.
     SetBack,
+    /// A permit was denied because all permits of its key were held.
+    PermitDenied,
+    /// A permit was taken back from a dead process.
+    PermitTakenBack,
+    /// A release found that the process did not hold the permit any more.
+    PermitForeign,
 }
 
-const EVENTS: usize = Event::SetBack as usize + 1;
+const EVENTS: usize = Event::PermitForeign as usize + 1;
 
 /// The part of the host or the store that decided a call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -420,8 +426,8 @@ mod tests {
     #[test]
     fn the_last_event_is_counted() {
         let host = host();
-        host.slots().count(Event::SetBack);
-        assert_eq!(host.slots().totals().get(Event::SetBack), 1);
+        host.slots().count(Event::PermitForeign);
+        assert_eq!(host.slots().totals().get(Event::PermitForeign), 1);
     }
 
     #[test]

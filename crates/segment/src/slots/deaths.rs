@@ -2,8 +2,10 @@
 //! not contain this module.
 
 use super::protocol::Point;
+use crate::permits::protocol as permits;
 use gcra::clock::boot_clock;
 use rustix::process::{Signal, getpid, kill_process};
+use std::fmt::Debug;
 use std::io::Write;
 use std::sync::LazyLock;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
@@ -20,10 +22,23 @@ const CLAIMS_ARE_RARER: u64 = 16;
 
 /// Kills the process with SIGKILL, with a probability that depends on `point`.
 pub fn reached(point: Point) {
+    let is_common = matches!(point, Point::Loaded | Point::Decided | Point::Granted);
+    maybe_die(&point, is_common);
+}
+
+/// Does the same for a point of the protocol of permits.
+pub fn reached_in_permits(point: permits::Point) {
+    use permits::Point::{FreeSeen, Released, Releasing, Taken};
+    let is_common = matches!(point, FreeSeen | Taken | Releasing | Released);
+    maybe_die(&point, is_common);
+}
+
+fn maybe_die(point: &dyn Debug, is_common: bool) {
     let Some(one_in) = *ONE_IN else { return };
-    let one_in = match point {
-        Point::Loaded | Point::Decided | Point::Granted => one_in,
-        _ => one_in.div_ceil(CLAIMS_ARE_RARER),
+    let one_in = if is_common {
+        one_in
+    } else {
+        one_in.div_ceil(CLAIMS_ARE_RARER)
     };
     if roll().is_multiple_of(one_in) {
         // The trial counts these lines. Each line is written in one piece, because other processes

@@ -9,7 +9,7 @@
 pub mod batch;
 pub mod counters;
 #[cfg(feature = "deaths")]
-mod deaths;
+pub(crate) mod deaths;
 pub mod diagnostics;
 pub mod namespaces;
 pub mod protocol;

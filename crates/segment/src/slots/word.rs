@@ -49,6 +49,12 @@ impl Fingerprint {
         let bits = bits & ((1 << FINGERPRINT_BITS) - 1);
         Self(if bits == 0 { 1 } else { bits })
     }
+
+    /// Returns the 48 bits.
+    #[inline]
+    pub(crate) const fn bits(self) -> u64 {
+        self.0
+    }
 }
 
 impl Word {

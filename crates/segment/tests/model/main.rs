@@ -13,15 +13,19 @@
 //! threads. The tests then take a few hours.
 //! `TOKENBUCKET_MODEL=exhaustive cargo test --release --test model -- --nocapture`
 //!
+//! The permits of concurrency limits have a memory of their own (`cells`), in which processes die.
+//!
 //! [`protocol`]: segment::slots::protocol
 #![allow(clippy::unwrap_used, clippy::expect_used)]
 
 mod births;
+mod cells;
 mod changes;
 mod deaths;
 mod explore;
 mod gates;
 mod memory;
 mod packing;
+mod permits;
 mod replay;
 mod stalls;

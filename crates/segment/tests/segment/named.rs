@@ -16,7 +16,7 @@ fn a_second_opener_finds_the_buckets_of_the_first() {
     let folder = Folder::new();
     let first = named(&folder.file(), PRIVATE).unwrap();
     let nonce = first.nonce();
-    assert!(matches!(first.backing(), Backing::Named(path) if *path == folder.file()));
+    assert!(matches!(first.backing(), Backing::Named(path, _) if *path == folder.file()));
     let first = store(first);
     assert!(empties(&first, b"key"));
     let second = store(named(&folder.file(), PRIVATE).unwrap());

@@ -1,0 +1,116 @@
+//! The number of this process among the owners of permits.
+//!
+//! A process draws its number from a counter in the segment when it needs one, and again after a
+//! fork. So a number is never used again. Then it locks the byte of the number; see
+//! [`crate::memory`]. All threads of a process share its number.
+
+use super::protocol::{Point, Variant};
+use super::word::Owner;
+use crate::memory::Segment;
+use crate::memory::fork::generation;
+use rustix::io::Errno;
+use std::sync::atomic::{
+    AtomicU64,
+    Ordering::{Acquire, Relaxed, Release},
+};
+
+/// The counter from which processes draw their numbers.
+#[repr(C, align(64))]
+#[derive(Debug, Default)]
+pub struct Numbers {
+    /// The number that was drawn last.
+    last: AtomicU64,
+}
+
+/// The most numbers that a process draws in one call. A number is locked already only if another
+/// program locks parts of the file, or has changed the counter.
+const DRAWS: u32 = 64;
+
+/// The reason why a process cannot hold permits.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum Unavailable {
+    /// The segment is anonymous memory, so there is no file to lock.
+    #[error("the shared memory has no file, because memfd is not available")]
+    Anonymous,
+    /// The kernel or a security module refuses the lock.
+    #[error("fcntl(F_SETLK): {0}")]
+    Lock(Errno),
+    /// Another program has locked parts of the segment's file.
+    #[error("another program has locked the segment's file")]
+    Occupied,
+    /// The counter is beyond the last number.
+    #[error("the numbers of processes are used up")]
+    UsedUp,
+}
+
+/// What this process knows about itself.
+#[derive(Debug, Default)]
+pub(crate) struct Process {
+    /// Upper 28 bits: the fork generation in which the number was drawn. Lower 36 bits: the number,
+    /// or 0.
+    drawn: AtomicU64,
+    tickets: AtomicU64,
+}
+
+impl Process {
+    /// Returns the number of this process, if it has drawn one.
+    #[inline]
+    pub(super) fn owner(&self) -> Option<Owner> {
+        // Acquire: another thread may have drawn the number. Its lock comes before any word of this
+        // thread.
+        let drawn = self.drawn.load(Acquire);
+        let is_current = drawn >> Owner::BITS == current_generation();
+        Owner::new(drawn & ((1 << Owner::BITS) - 1)).filter(|_| is_current)
+    }
+
+    /// Returns the number of this process. Draws and locks one if there is none.
+    #[inline]
+    pub(super) fn enter<V: Variant>(
+        &self,
+        numbers: &Numbers,
+        segment: &Segment,
+    ) -> Result<Owner, Unavailable> {
+        match self.owner() {
+            Some(owner) => Ok(owner),
+            None => self.draw::<V>(numbers, segment),
+        }
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn draw<V: Variant>(&self, numbers: &Numbers, segment: &Segment) -> Result<Owner, Unavailable> {
+        let before = self.drawn.load(Acquire);
+        for _ in 0..DRAWS {
+            // Relaxed, because the number must only be unique.
+            let number = numbers.last.fetch_add(1, Relaxed).wrapping_add(1);
+            let owner = Owner::new(number).ok_or(Unavailable::UsedUp)?;
+            V::reached(Point::Drawn);
+            match segment.lock(number) {
+                Ok(true) => {}
+                Ok(false) => continue,
+                Err(Errno::OPNOTSUPP) => return Err(Unavailable::Anonymous),
+                Err(error) => return Err(Unavailable::Lock(error)),
+            }
+            V::reached(Point::Locked);
+            let drawn = current_generation() << Owner::BITS | number;
+            // Two threads may draw at the same time. Then both use the first number. The other
+            // number stays locked, and nobody uses it.
+            let stored = self.drawn.compare_exchange(before, drawn, Release, Acquire);
+            return Ok(stored.map_or_else(|_| self.owner().unwrap_or(owner), |_| owner));
+        }
+        Err(Unavailable::Occupied)
+    }
+
+    /// Returns a number that this process has not returned before. It wraps around.
+    #[inline]
+    pub(super) fn ticket(&self) -> u64 {
+        // Relaxed, because the number must only be unique.
+        self.tickets.fetch_add(1, Relaxed)
+    }
+}
+
+/// Returns the low 28 bits of the fork generation. A process would need 2^28 ancestors to have the
+/// same bits as one of them.
+fn current_generation() -> u64 {
+    u64::from(generation()) & ((1 << (u64::BITS - Owner::BITS)) - 1)
+}

@@ -1,0 +1,289 @@
+//! The region of a segment that holds permits. The cells of a group may use two lines of it.
+
+use super::process::{Numbers, Process, Unavailable};
+use super::protocol::{self, Acquired, Cells, GROUP, Group, Permit, Production, Variant};
+use super::word::{self, Owner};
+use crate::memory::{Region, Segment};
+use crate::slots::counters::{Counters, Event};
+use crate::slots::protocol::AtomicWord;
+use crate::slots::table::{Line, SLOTS_PER_LINE};
+use crate::slots::word::{Fingerprint, Word};
+use gcra::key::Key;
+use portable_atomic::AtomicU128;
+use std::collections::BTreeMap;
+use std::marker::PhantomData;
+use std::sync::atomic::Ordering::{self, Relaxed};
+
+/// The greatest limit of a key.
+pub const MAX_LIMIT: u16 = 1024;
+/// The least number of lines.
+const LEAST_LINES: usize = 1024;
+
+/// Returns the number of lines for permits in a segment with this many lines of buckets.
+pub(crate) const fn lines(of_buckets: usize) -> usize {
+    let share = of_buckets / 64;
+    if share < LEAST_LINES {
+        LEAST_LINES
+    } else {
+        share
+    }
+}
+
+/// The permits of a host. `V` is the variant of the protocol: [`Production`], except in tests.
+#[derive(Debug)]
+pub struct Permits<'h, V = Production> {
+    pub(crate) lines: &'h Region<Line>,
+    pub(crate) numbers: &'h Numbers,
+    pub(crate) process: &'h Process,
+    pub(crate) segment: &'h Segment,
+    pub(crate) counters: &'h Counters,
+    pub(crate) variant: PhantomData<V>,
+}
+
+impl<V: Variant> Permits<'_, V> {
+    /// Takes a permit of `key` out of `limit`, which is cut to 1 to [`MAX_LIMIT`]. The first call
+    /// of a process draws and locks its number.
+    ///
+    /// # Errors
+    /// Returns the reason if this process cannot hold permits.
+    #[inline]
+    pub fn acquire(&self, key: Key<'_>, limit: u16) -> Result<Acquired, Unavailable> {
+        Ok(protocol::acquire(&self.entered(key)?, cut(limit)))
+    }
+
+    /// Takes a permit if one pass over the words sees a free one. Asks the kernel for no process,
+    /// so the permits of dead processes are not found. Returns `None` if it takes none.
+    ///
+    /// # Errors
+    /// Returns the reason if this process cannot hold permits.
+    pub fn try_words(&self, key: Key<'_>, limit: u16) -> Result<Option<Acquired>, Unavailable> {
+        Ok(protocol::try_words(&self.entered(key)?, cut(limit)))
+    }
+
+    /// Gives a permit back. Returns `false` if this process does not hold it any more, and counts
+    /// that unless this process is a child of the holder.
+    #[inline]
+    pub fn release(&self, permit: Permit) -> bool {
+        let Some(slot) = self.own(permit) else {
+            return false;
+        };
+        let is_released = protocol::release::<V>(slot, permit.word);
+        if !is_released {
+            self.count(Event::PermitForeign);
+        }
+        is_released
+    }
+
+    /// Reports whether this process holds the permit.
+    #[must_use]
+    pub fn holds(&self, permit: Permit) -> bool {
+        let slot = self.own(permit);
+        slot.is_some_and(|slot| protocol::holds(slot, permit.word))
+    }
+
+    /// Makes sure of this process's lock, and replaces the permit by an equal one. Returns `false`
+    /// if this process does not hold the permit, or cannot lock its number.
+    pub fn renew(&self, permit: &mut Permit) -> bool {
+        let Some(slot) = self.own(*permit) else {
+            return false;
+        };
+        let number = word::owner(permit.word).number();
+        if self.segment.lock(number) != Ok(true) {
+            return false;
+        }
+        let renewed = protocol::renew(slot, permit.word, self.process.ticket());
+        permit.word = renewed.unwrap_or(permit.word);
+        renewed.is_some()
+    }
+
+    /// Returns the number of permits of `key` below `limit` that live processes hold.
+    #[must_use]
+    pub fn held(&self, key: Key<'_>, limit: u16) -> usize {
+        protocol::held(&self.of(key, self.owner()), cut(limit))
+    }
+
+    /// Returns the number of permits of all keys that live processes hold. Reads the pages that
+    /// were ever written.
+    #[must_use]
+    pub fn held_of_all_keys(&self) -> usize {
+        let mut alive = BTreeMap::from([(Owner::NONE, false)]);
+        let written = self.segment.written(self.lines).flatten();
+        let words = written.flat_map(|line| &self.lines[line].0);
+        let words = words.map(|slot| Word::from(slot.load(Relaxed)));
+        let mut is_held = |&word: &Word| {
+            let owner = word::owner(word);
+            !word::is_claimed(word)
+                && *alive
+                    .entry(owner)
+                    .or_insert_with(|| self.owner() == owner || self.is_alive(owner))
+        };
+        words.filter(|word| is_held(word)).count()
+    }
+
+    /// Checks that this process can hold permits. Draws and locks its number if necessary.
+    ///
+    /// # Errors
+    /// Returns the reason if this process cannot hold permits.
+    pub fn check(&self) -> Result<(), Unavailable> {
+        let owner = self.process.enter::<V>(self.numbers, self.segment);
+        owner.map(|_| ())
+    }
+
+    fn count(&self, event: Event) {
+        self.counters.shard().1.count(event);
+    }
+
+    fn owner(&self) -> Owner {
+        self.process.owner().unwrap_or(Owner::NONE)
+    }
+
+    /// Returns the slot of a permit that this process has taken, and not a process that it was
+    /// forked from.
+    #[inline]
+    fn own(&self, permit: Permit) -> Option<&AtomicU128> {
+        let is_own = self.process.owner() == Some(word::owner(permit.word));
+        let line = self.lines.get(permit.place / SLOTS_PER_LINE);
+        line.filter(|_| is_own)
+            .map(|line| &line.0[permit.place % SLOTS_PER_LINE])
+    }
+
+    #[inline]
+    fn entered(&self, key: Key<'_>) -> Result<OfKey<'_, V>, Unavailable> {
+        let owner = self.process.enter::<V>(self.numbers, self.segment)?;
+        Ok(self.of(key, owner))
+    }
+
+    #[inline]
+    // Each cast takes one half of the hash.
+    #[allow(clippy::cast_possible_truncation)]
+    fn of(&self, key: Key<'_>, owner: Owner) -> OfKey<'_, V> {
+        OfKey {
+            permits: self,
+            fingerprint: Fingerprint::new(key.hash as u64),
+            choice: (key.hash >> 64) as u64,
+            owner,
+        }
+    }
+
+    fn is_alive(&self, owner: Owner) -> bool {
+        // If the kernel does not answer, the owner counts as alive, so that holders never exceed
+        // the limit.
+        let locked = self.segment.is_locked_elsewhere(owner.number());
+        locked.unwrap_or(true)
+    }
+}
+
+/// Returns the limit within its range.
+const fn cut(limit: u16) -> u16 {
+    match limit {
+        0 => 1,
+        1..MAX_LIMIT => limit,
+        MAX_LIMIT.. => MAX_LIMIT,
+    }
+}
+
+/// The cells of one key.
+struct OfKey<'p, V> {
+    permits: &'p Permits<'p, V>,
+    fingerprint: Fingerprint,
+    /// The bits of the hash that choose the lines.
+    choice: u64,
+    owner: Owner,
+}
+
+impl<V: Variant> Cells for OfKey<'_, V> {
+    type Variant = V;
+
+    #[inline]
+    fn fingerprint(&self) -> Fingerprint {
+        self.fingerprint
+    }
+
+    #[inline]
+    // The casts drop higher bits on purpose.
+    #[allow(clippy::cast_possible_truncation)]
+    fn group(&self, number: u16) -> impl Group {
+        let lines: &[Line] = self.permits.lines;
+        let bits = mixed(self.choice, number);
+        let choice = |bits: u32| ((u64::from(bits) * lines.len() as u64) >> 32) as usize;
+        let (lower, upper) = (choice(bits as u32), choice((bits >> 32) as u32));
+        // There are at least two lines, so the neighbour is a different line.
+        let upper = match upper {
+            _ if upper != lower => upper,
+            0 => 1,
+            _ => lower - 1,
+        };
+        TwoLines {
+            lines,
+            numbers: [lower, upper],
+        }
+    }
+
+    #[inline]
+    fn owner(&self) -> Owner {
+        self.owner
+    }
+
+    #[inline]
+    fn ticket(&self) -> u64 {
+        self.permits.process.ticket()
+    }
+
+    fn is_alive(&self, owner: Owner) -> bool {
+        self.permits.is_alive(owner)
+    }
+
+    fn count(&self, event: Event) {
+        self.permits.count(event);
+    }
+
+    fn fence(&self, order: Ordering) {
+        portable_atomic::fence(order);
+    }
+
+    #[cold]
+    fn pause(&self, tries: u32) {
+        if tries % 16 == 15 {
+            std::thread::yield_now();
+        }
+        for _ in 0..16u32 << tries.min(4) {
+            std::hint::spin_loop();
+        }
+    }
+}
+
+/// Returns 64 bits that choose the lines of a group (splitmix64). Groups of one key share no lines
+/// but by chance.
+#[inline]
+fn mixed(choice: u64, group: u16) -> u64 {
+    let bits = u64::from(group).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+    let bits = bits.wrapping_add(choice);
+    let bits = (bits ^ bits >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    let bits = (bits ^ bits >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
+    bits ^ bits >> 31
+}
+
+/// The slots of a group.
+struct TwoLines<'l> {
+    lines: &'l [Line],
+    numbers: [usize; 2],
+}
+
+impl Group for TwoLines<'_> {
+    #[inline]
+    fn len(&self) -> usize {
+        2 * SLOTS_PER_LINE
+    }
+
+    #[inline]
+    fn slot(&self, index: usize) -> impl AtomicWord {
+        &self.lines[self.numbers[index / SLOTS_PER_LINE]].0[index % SLOTS_PER_LINE]
+    }
+
+    #[inline]
+    fn place(&self, index: usize) -> usize {
+        self.numbers[index / SLOTS_PER_LINE] * SLOTS_PER_LINE + index % SLOTS_PER_LINE
+    }
+}
+
+const _: () = assert!(GROUP as usize <= SLOTS_PER_LINE);
