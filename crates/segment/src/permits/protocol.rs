@@ -115,6 +115,8 @@ pub enum Point {
     Drawn,
     /// The process has locked its number, and has written no cell.
     Locked,
+    /// The cells of one group were read, and others of the key were not.
+    GroupRead,
     /// A free cell was seen, but not taken.
     FreeSeen,
     /// A slot for a cell is chosen, but not claimed.
@@ -137,9 +139,10 @@ pub enum Point {
 
 impl Point {
     /// Every marked point.
-    pub const ALL: [Self; 11] = [
+    pub const ALL: [Self; 12] = [
         Self::Drawn,
         Self::Locked,
+        Self::GroupRead,
         Self::FreeSeen,
         Self::SlotChosen,
         Self::SlotClaimed,
@@ -508,6 +511,7 @@ fn look<C: Cells>(cells: &C, limit: u16, mut visit: impl FnMut(Sight)) {
     let groups = limit.div_ceil(GROUP);
     for number in (start / GROUP..groups).chain(0..start / GROUP) {
         let sights = sights(cells, number);
+        C::Variant::reached(Point::GroupRead);
         for turn in start..start + GROUP {
             let sight = sights[usize::from(turn % GROUP)];
             if sight.cell < limit {

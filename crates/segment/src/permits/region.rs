@@ -154,13 +154,23 @@ impl<V: Variant> Permits<'_, V> {
     }
 
     #[inline]
-    // Each cast takes one half of the hash.
+    // The casts take parts of the hash. The number of a line is below the number of lines.
     #[allow(clippy::cast_possible_truncation)]
     fn of(&self, key: Key<'_>, owner: Owner) -> OfKey<'_, V> {
+        let lines = self.lines.len();
+        let choice = |bits: u32| ((u64::from(bits) * lines as u64) >> 32) as usize;
+        let lower = choice((key.hash >> 64) as u32);
+        let upper = choice((key.hash >> 96) as u32);
+        // There are at least two lines, so the neighbour is a different line.
+        let upper = match upper {
+            _ if upper != lower => upper,
+            0 => 1,
+            _ => lower - 1,
+        };
         OfKey {
             permits: self,
             fingerprint: Fingerprint::new(key.hash as u64),
-            choice: (key.hash >> 64) as u64,
+            first: [lower, upper],
             owner,
         }
     }
@@ -186,8 +196,10 @@ const fn cut(limit: u16) -> u16 {
 struct OfKey<'p, V> {
     permits: &'p Permits<'p, V>,
     fingerprint: Fingerprint,
-    /// The bits of the hash that choose the lines.
-    choice: u64,
+    /// The lines of the first group. The next groups use the next lines. So a line belongs to at
+    /// most two groups of a key, and each group finds two free slots in each of its lines. A key
+    /// alone can use every limit.
+    first: [usize; 2],
     owner: Owner,
 }
 
@@ -200,23 +212,14 @@ impl<V: Variant> Cells for OfKey<'_, V> {
     }
 
     #[inline]
-    // The casts drop higher bits on purpose.
-    #[allow(clippy::cast_possible_truncation)]
     fn group(&self, number: u16) -> impl Group {
         let lines: &[Line] = self.permits.lines;
-        let bits = mixed(self.choice, number);
-        let choice = |bits: u32| ((u64::from(bits) * lines.len() as u64) >> 32) as usize;
-        let (lower, upper) = (choice(bits as u32), choice((bits >> 32) as u32));
-        // There are at least two lines, so the neighbour is a different line.
-        let upper = match upper {
-            _ if upper != lower => upper,
-            0 => 1,
-            _ => lower - 1,
-        };
-        TwoLines {
-            lines,
-            numbers: [lower, upper],
-        }
+        let numbers = self.first.map(|first| {
+            // There are more lines than groups.
+            let line = first + usize::from(number);
+            line.checked_sub(lines.len()).unwrap_or(line)
+        });
+        TwoLines { lines, numbers }
     }
 
     #[inline]
@@ -250,17 +253,6 @@ impl<V: Variant> Cells for OfKey<'_, V> {
             std::hint::spin_loop();
         }
     }
-}
-
-/// Returns 64 bits that choose the lines of a group (splitmix64). Groups of one key share no lines
-/// but by chance.
-#[inline]
-fn mixed(choice: u64, group: u16) -> u64 {
-    let bits = u64::from(group).wrapping_mul(0x9e37_79b9_7f4a_7c15);
-    let bits = bits.wrapping_add(choice);
-    let bits = (bits ^ bits >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-    let bits = (bits ^ bits >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
-    bits ^ bits >> 31
 }
 
 /// The slots of a group.

@@ -15,9 +15,12 @@ pub(super) struct Survey {
     pub best: Option<Found>,
 }
 
-/// The free slots of a line.
+/// The slots of a line.
 #[derive(Clone, Copy, Default)]
 struct Line {
+    /// The number of slots that hold other cells of the same group.
+    own: u32,
+    /// The number of free slots.
     count: u32,
     empty: Option<Found>,
     free: Option<Found>,
@@ -32,6 +35,7 @@ pub(super) fn survey(group: &impl Group, tag: Tag) -> Option<Survey> {
         let slot = (index, load(group.slot(index)));
         let word = slot.1;
         let line = &mut lines[index / group.len().div_ceil(2)];
+        line.own += u32::from(tag.is_neighbour(word));
         if tag.names(word) {
             if !word::is_claimed(word) {
                 return None;
@@ -47,14 +51,13 @@ pub(super) fn survey(group: &impl Group, tag: Tag) -> Option<Survey> {
             found.push(slot);
         }
     }
-    // The line with more free slots, so that lines fill evenly.
-    let line = if lines[1].count > lines[0].count {
-        lines[1]
-    } else {
-        lines[0]
-    };
+    // Spreads each group over both lines. Otherwise the groups of a key could fill their lines
+    // before each of its cells has a slot. The line with more free slots decides a tie.
+    let lines = lines.into_iter().filter(|line| line.count > 0);
+    let line = lines.min_by_key(|line| (line.own, u32::MAX - line.count));
+    let free = line.and_then(|line| line.empty.or(line.free));
     Some(Survey {
         found,
-        best: claimed.or(line.empty).or(line.free),
+        best: claimed.or(free),
     })
 }

@@ -66,6 +66,13 @@ impl Tag {
         word.tag == self.0
     }
 
+    /// Reports whether the slot holds another cell of the same group of four cells.
+    #[must_use]
+    pub const fn is_neighbour(self, word: Word) -> bool {
+        const GROUP_BITS: u32 = 2;
+        !is_claimed(word) && word.tag != self.0 && word.tag >> GROUP_BITS == self.0 >> GROUP_BITS
+    }
+
     /// Returns the word of the cell while `owner` holds it.
     #[inline]
     #[must_use]

@@ -28,8 +28,8 @@ pub fn reached(point: Point) {
 
 /// Does the same for a point of the protocol of permits.
 pub fn reached_in_permits(point: permits::Point) {
-    use permits::Point::{FreeSeen, Released, Releasing, Taken};
-    let is_common = matches!(point, FreeSeen | Taken | Releasing | Released);
+    use permits::Point::{FreeSeen, GroupRead, Released, Releasing, Taken};
+    let is_common = matches!(point, GroupRead | FreeSeen | Taken | Releasing | Released);
     maybe_die(&point, is_common);
 }
 

@@ -1,0 +1,109 @@
+//! Child processes that run a closure.
+
+use rustix::process::{
+    Pid, Signal, WaitOptions, getpid, kill_process, set_parent_process_death_signal, waitpid,
+};
+use std::io::{PipeReader, PipeWriter, Read, Write};
+use std::panic::{AssertUnwindSafe, catch_unwind};
+
+/// A child process, which is killed when dropped.
+pub struct Child {
+    pid: Option<Pid>,
+    from: PipeReader,
+    to: PipeWriter,
+}
+
+/// The end of the child's pipes in the child.
+pub struct Parent {
+    from: PipeReader,
+    to: PipeWriter,
+}
+
+impl Parent {
+    /// Waits until the parent continues. Ends the child if the parent is gone.
+    pub fn wait(&mut self) {
+        let read = self.from.read_exact(&mut [0]);
+        if read.is_err() {
+            exit(1);
+        }
+    }
+
+    /// Lets [`Child::wait`] return.
+    pub fn reached(&mut self) {
+        self.to.write_all(&[0]).unwrap();
+    }
+}
+
+/// Forks. Runs `work` in the child, which ends with the exit status 0 if `work` does not panic.
+pub fn fork(work: impl FnOnce()) -> Pid {
+    let parent = getpid();
+    // SAFETY: this process has one thread, so the child may do everything that the parent may.
+    let pid = unsafe { libc::fork() };
+    assert!(pid >= 0, "fork: {}", std::io::Error::last_os_error());
+    if let Some(pid) = Pid::from_raw(pid) {
+        return pid;
+    }
+    set_parent_process_death_signal(Some(Signal::KILL)).ok();
+    if rustix::process::getppid() != Some(parent) {
+        exit(1);
+    }
+    let worked = catch_unwind(AssertUnwindSafe(work));
+    exit(i32::from(worked.is_err()))
+}
+
+fn exit(code: i32) -> ! {
+    // SAFETY: this ends the child at once, without the parent's destructors.
+    unsafe { libc::_exit(code) }
+}
+
+impl Child {
+    pub fn start(work: impl FnOnce(&mut Parent)) -> Self {
+        let (from_child, to_parent) = std::io::pipe().unwrap();
+        let (from_parent, to_child) = std::io::pipe().unwrap();
+        let mut parent = Parent {
+            from: from_parent,
+            to: to_parent,
+        };
+        let pid = fork(|| work(&mut parent));
+        Self {
+            pid: Some(pid),
+            from: from_child,
+            to: to_child,
+        }
+    }
+
+    /// Waits until the child calls [`Parent::reached`].
+    pub fn wait(&mut self) {
+        self.from.read_exact(&mut [0]).expect("the child is alive");
+    }
+
+    /// Lets the child's [`Parent::wait`] return.
+    pub fn go_on(&mut self) {
+        self.to.write_all(&[0]).unwrap();
+    }
+
+    /// Sends SIGKILL and waits for the end of the child.
+    pub fn kill(mut self) {
+        self.end();
+    }
+
+    /// Waits for the end of the child, which must not panic.
+    pub fn join(mut self) {
+        let pid = self.pid.take().unwrap();
+        let (_, status) = waitpid(Some(pid), WaitOptions::empty()).unwrap().unwrap();
+        assert_eq!(status.exit_status(), Some(0), "the child failed");
+    }
+
+    fn end(&mut self) {
+        if let Some(pid) = self.pid.take() {
+            kill_process(pid, Signal::KILL).ok();
+            waitpid(Some(pid), WaitOptions::empty()).ok();
+        }
+    }
+}
+
+impl Drop for Child {
+    fn drop(&mut self) {
+        self.end();
+    }
+}

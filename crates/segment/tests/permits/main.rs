@@ -1,0 +1,75 @@
+//! Processes hold permits, and end in every way.
+//!
+//! The first tests start single processes that fork, die, lose their locks or hand a segment over.
+//! The campaigns then start workers that take permits while they are killed at every marked point of
+//! the protocol and at any instruction. At no instant may more live processes hold permits than the
+//! limit, no denial may be false, and every permit of a dead process must be usable again. Controls
+//! break a rule on purpose, and must be caught.
+//!
+//! The tests fork, so their process must have only one thread. So they have their own `main`.
+//! `TOKENBUCKET_CHAOS_SECONDS=n` sets the time of the campaigns. Arguments select the tests whose
+//! names contain one of them. For nextest, all of them are one test.
+#![allow(unsafe_code, clippy::unwrap_used, clippy::expect_used)]
+
+mod campaign;
+mod child;
+mod controls;
+mod fate;
+mod garbage;
+mod processes;
+mod sheet;
+
+use segment::host::{Host, Settings, lines};
+use segment::memory::Segment;
+use std::process::ExitCode;
+
+/// The name of the test that nextest runs.
+const ALL: &str = "permits";
+
+/// A test and its name.
+pub type Test = (&'static str, fn());
+
+/// Returns a host with the smallest segment, in a memfd.
+pub fn host() -> Host {
+    Host::new(settings(), Segment::memfd).expect("a memfd")
+}
+
+/// Returns the settings of the smallest segment.
+pub fn settings() -> Settings {
+    Settings {
+        lines: lines(1),
+        diagnostics: false,
+        evict: false,
+    }
+}
+
+fn main() -> ExitCode {
+    if std::env::args().any(|word| word == "--list") {
+        // There are no ignored tests.
+        if std::env::args().all(|word| word != "--ignored") {
+            println!("{ALL}: test");
+        }
+        return ExitCode::SUCCESS;
+    }
+    let arguments = std::env::args().skip(1);
+    let filters: Vec<_> = arguments
+        .filter(|word| !word.starts_with('-') && word != ALL)
+        .collect();
+    let tests = [
+        processes::TESTS,
+        garbage::TESTS,
+        campaign::TESTS,
+        controls::TESTS,
+    ]
+    .concat();
+    let mut failures = 0;
+    for (name, test) in tests {
+        if !filters.is_empty() && !filters.iter().any(|filter| name.contains(filter)) {
+            continue;
+        }
+        let is_passed = std::panic::catch_unwind(test).is_ok();
+        println!("{} {name}", if is_passed { "PASS" } else { "FAIL" });
+        failures += u8::from(!is_passed);
+    }
+    ExitCode::from(failures)
+}
