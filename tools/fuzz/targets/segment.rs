@@ -6,6 +6,7 @@ use gcra::{Put, Step};
 use libfuzzer_sys::fuzz_target;
 use segment::host::{Host, Settings, lines};
 use segment::memory::{Access, Layout, Segment, SegmentError};
+use segment::permits::Acquired;
 use std::io::{Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 use std::sync::LazyLock;
@@ -67,6 +68,14 @@ fuzz_target!(|changes: Vec<(u32, u64)>| {
             let _ = step.decide(entry.bound, now + entry.age / 1024);
             let _ = step.reset_after(entry.bound + entry.error, now);
         }
+        let permits = host.permits();
+        for limit in [1, 8, 1024] {
+            let _ = (permits.try_words(key, limit), permits.held(key, limit));
+            if let Ok(Acquired::Granted { mut permit, .. }) = permits.acquire(key, limit) {
+                let _ = (permits.renew(&mut permit), permits.release(permit));
+                let _ = (permits.holds(permit), permits.release(permit));
+            }
+        }
         host.denial_cache().record(key.hash, now, 5, now);
         host.denial_cache().clear(key.hash, now);
         let breaker = host.breakers().of(7, 5_000, "seven");
@@ -75,5 +84,6 @@ fuzz_target!(|changes: Vec<(u32, u64)>| {
         breaker.answered();
     }
     let _ = (host.usage(), host.breakers().states(), store.totals());
+    let _ = host.permits().held_of_all_keys();
     let _ = store.diagnostics().map(|all| all.most_denied(5));
 });

@@ -1,10 +1,10 @@
 //! Record locks on bytes of a segment's file. They tell the processes of a segment apart, and the
 //! kernel drops them when a process dies.
 //!
-//! The locked bytes lie far behind the end of the file. A lock belongs to the process: a forked
-//! child does not inherit it, and a program that the process executes keeps it. The kernel drops it
-//! before `waitpid()` returns, also after SIGKILL. No process id is compared, so containers with
-//! their own PID namespaces can share a named segment.
+//! The locked bytes lie far behind the end of the file. A lock belongs to the process, and a forked
+//! child does not inherit it. The kernel drops it before `waitpid()` returns, also after SIGKILL.
+//! No process id is compared, so containers with their own PID namespaces can share a named
+//! segment.
 //!
 //! Invariant: the process closes no other descriptor of the file, because the kernel then drops all
 //! of its locks on the file. So a named segment keeps its descriptor open, and

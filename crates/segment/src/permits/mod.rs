@@ -7,10 +7,13 @@
 //! Invariant: a permit ends at the latest with the process that holds it, also if the process is
 //! killed. No clock, lease or count decides.
 
+mod cells;
+mod claim;
+mod points;
 mod process;
 pub mod protocol;
 mod region;
-mod survey;
+mod sight;
 pub mod word;
 
 pub use process::{Numbers, Unavailable};

@@ -43,7 +43,7 @@ pub enum Unavailable {
     UsedUp,
 }
 
-/// What this process knows about itself.
+/// This process as an owner of permits.
 #[derive(Debug, Default)]
 pub(crate) struct Process {
     /// Upper 28 bits: the fork generation in which the number was drawn. Lower 36 bits: the number,

@@ -16,7 +16,9 @@ use std::sync::atomic::Ordering::{self, Relaxed};
 
 /// The greatest limit of a key.
 pub const MAX_LIMIT: u16 = 1024;
-/// The least number of lines.
+/// The least number of lines, for 4,096 permits. If every held permit belongs to a key with four or
+/// more of them, the first call without a slot comes when a tenth of the region is held. If each
+/// belongs to a key of its own, it comes at half of the region.
 const LEAST_LINES: usize = 1024;
 
 /// Returns the number of lines for permits in a segment with this many lines of buckets.
@@ -63,6 +65,8 @@ impl<V: Variant> Permits<'_, V> {
     /// Gives a permit back. Returns `false` if this process does not hold it any more, and counts
     /// that unless this process is a child of the holder.
     #[inline]
+    // Most callers do not need the result, because this counts the releases that fail.
+    #[allow(clippy::must_use_candidate)]
     pub fn release(&self, permit: Permit) -> bool {
         let Some(slot) = self.own(permit) else {
             return false;
@@ -219,7 +223,10 @@ impl<V: Variant> Cells for OfKey<'_, V> {
             let line = first + usize::from(number);
             line.checked_sub(lines.len()).unwrap_or(line)
         });
-        TwoLines { lines, numbers }
+        TwoLines {
+            slots: numbers.map(|number| &lines[number].0),
+            numbers,
+        }
     }
 
     #[inline]
@@ -257,7 +264,7 @@ impl<V: Variant> Cells for OfKey<'_, V> {
 
 /// The slots of a group.
 struct TwoLines<'l> {
-    lines: &'l [Line],
+    slots: [&'l [AtomicU128; SLOTS_PER_LINE]; 2],
     numbers: [usize; 2],
 }
 
@@ -269,7 +276,7 @@ impl Group for TwoLines<'_> {
 
     #[inline]
     fn slot(&self, index: usize) -> impl AtomicWord {
-        &self.lines[self.numbers[index / SLOTS_PER_LINE]].0[index % SLOTS_PER_LINE]
+        &self.slots[index / SLOTS_PER_LINE][index % SLOTS_PER_LINE]
     }
 
     #[inline]

@@ -1,4 +1,5 @@
-//! The word of a slot that holds a cell. A cell (K, i) is the permit with the number i of the key K.
+//! The word of a slot that holds a cell. A cell (K, i) is the permit with the number i of the key
+//! K.
 //!
 //! ```text
 //! tag    fingerprint of K: 48 bits | i: 16 bits

@@ -10,10 +10,11 @@
 //! loads return the latest value. Scenarios of the fence use [`Reads::Weak`].
 
 use crate::gates::Gates;
+use crate::judge::{DEAD, Judge, K, held, pack, process, unpack};
 use loom::sync::atomic::{AtomicU64, Ordering, fence};
 use loom::thread::ThreadId;
 use segment::permits::protocol::{self, Acquired, Cells, Group, Permit, Point, Variant};
-use segment::permits::word::{self, Owner, Tag};
+use segment::permits::word::{self, Owner};
 use segment::slots::counters::{Event, Shard, Totals};
 use segment::slots::protocol::AtomicWord;
 use segment::slots::word::{Fingerprint, Word};
@@ -22,22 +23,6 @@ use std::marker::PhantomData;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::atomic::Ordering::{AcqRel, Acquire};
 use std::sync::{Arc, Mutex};
-
-/// The key of most scenarios. [`X`] is another key.
-pub const K: Fingerprint = Fingerprint::new(7);
-pub const X: Fingerprint = Fingerprint::new(9);
-
-const PROCESSES: usize = 6;
-
-/// Returns the process with this number.
-pub fn process(number: u64) -> Owner {
-    Owner::new(number).unwrap()
-}
-
-/// Returns the word of a cell that a process holds from the start of a scenario.
-pub fn held(key: Fingerprint, cell: u16, number: u64) -> Word {
-    Tag::new(key, cell).held(process(number), 0)
-}
 
 /// The values that loads return.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -95,43 +80,6 @@ pub struct Memory {
     judge: Mutex<Judge>,
     shard: Shard,
 }
-
-/// What is true at this instant.
-struct Judge {
-    words: Vec<Word>,
-    alive: [bool; PROCESSES],
-    /// The holders of K: from the return of their call to the beginning of their release.
-    holders: Vec<u64>,
-    limit: usize,
-    /// The number of changes so far.
-    now: u64,
-    /// The last change before which live processes held all permits of K.
-    full_until: u64,
-}
-
-impl Judge {
-    fn is_full(&self) -> bool {
-        let held = self.words.iter().filter(|word| {
-            let owner = usize::try_from(word::owner(**word).number()).unwrap();
-            word.is_of(K)
-                && !word::is_claimed(**word)
-                && !word::is_free(**word)
-                && self.alive[owner]
-        });
-        held.count() >= self.limit
-    }
-
-    fn change(&mut self, change: impl FnOnce(&mut Self)) {
-        self.now += 1;
-        if self.is_full() {
-            self.full_until = self.now;
-        }
-        change(self);
-    }
-}
-
-/// The number of processes that are dead at the start of each scenario.
-const DEAD: u64 = 1;
 
 impl Memory {
     /// Creates a memory in which process 1 is dead and all others are alive. `limit` is the limit
@@ -443,21 +391,5 @@ impl<G: Guards> AtomicWord for Access<'_, G> {
             judge.change(|judge| judge.words[self.index] = unpack(new));
         }
         is_done
-    }
-}
-
-/// Packs a word into 64 bits: `fingerprint: 4 | cell: 4 | claimed: 1 | owner and ticket: 55`.
-fn pack(word: Word) -> u64 {
-    let (key, cell) = (word.tag >> 16, word.tag & 0xffff);
-    let (claimed, rest) = (word.state >> 63, word.state & ((1 << 55) - 1));
-    let packed = key << 60 | cell << 56 | claimed << 55 | rest;
-    assert_eq!(unpack(packed), word, "too much for 64 bits");
-    packed
-}
-
-fn unpack(packed: u64) -> Word {
-    Word {
-        tag: (packed >> 60) << 16 | (packed >> 56) & 0xf,
-        state: (packed >> 55 & 1) << 63 | packed & ((1 << 55) - 1),
     }
 }

@@ -24,6 +24,7 @@ mod changes;
 mod deaths;
 mod explore;
 mod gates;
+mod judge;
 mod memory;
 mod packing;
 mod permits;

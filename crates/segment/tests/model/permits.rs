@@ -4,11 +4,12 @@
 //! all permits were held by live processes at an instant of each denied call. At the end of each
 //! scenario, every permit that nobody holds can be taken.
 
-use crate::cells::{Guards, K, Meant, Memory, Reads, X, held};
+use crate::cells::{Guards, Meant, Memory, Reads};
 use crate::explore::{holds, holds_for_three, is_violated};
+use crate::judge::{K, X, held, process};
 use loom::thread::spawn;
 use segment::permits::protocol::{Acquired, Permit};
-use segment::permits::word::freed;
+use segment::permits::word::{Tag, freed};
 use segment::slots::counters::Event;
 use segment::slots::word::Word;
 
@@ -170,7 +171,7 @@ fn two_births<G: Guards>(lives: [u32; 2]) {
 #[test]
 fn one_cell_is_created_in_two_slots() {
     holds("one cell, two slots", 3, || {
-        two_births::<Meant>([u32::MAX; 2])
+        two_births::<Meant>([u32::MAX; 2]);
     });
 }
 
@@ -211,7 +212,7 @@ fn without_the_fence_a_cell_is_held_twice() {
 #[test]
 fn a_claim_of_a_dead_process_blocks_nobody() {
     holds("a dead claim of another key", 3, || {
-        let claim = segment::permits::word::Tag::new(X, 0).claimed(crate::cells::process(1), 9);
+        let claim = Tag::new(X, 0).claimed(process(1), 9);
         let memory = Memory::new(&[claim], 1, Reads::Latest);
         let other = memory.caller(X, 2);
         let other = spawn(move || other.acquired(1).unwrap());

@@ -14,10 +14,6 @@ pub const TESTS: &[Test] = &[
         "control: permits with a time to live are held twice",
         expiry,
     ),
-    (
-        "control: with a single read, denials are false",
-        single_read,
-    ),
 ];
 
 /// The time of one part of a control.

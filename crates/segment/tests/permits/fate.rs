@@ -40,8 +40,9 @@ fn befall(point: Point) {
         return;
     };
     let one_in = match point {
-        Point::GroupRead | Point::FreeSeen | Point::Taken => 32,
-        Point::Releasing | Point::Released => 32,
+        Point::GroupRead | Point::FreeSeen | Point::Taken | Point::Releasing | Point::Released => {
+            32
+        }
         // These points are rare.
         Point::DeadFound | Point::AllAsked => 1,
         _ => 8,

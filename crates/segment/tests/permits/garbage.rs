@@ -110,7 +110,8 @@ fn crafted_words() {
     let host = &spoilt.host;
     // All slots hold one cell of a key, in each state and with each owner.
     for name in [b"a", b"b"] {
-        let tag = key(host, name).hash as u64 & 0xffff_ffff_ffff;
+        let fingerprint = key(host, name).hash & 0xffff_ffff_ffff;
+        let tag = u64::try_from(fingerprint).unwrap();
         for cell in [0, 3, 7, 1023, 0xffff] {
             for state in [0, 1 << 26, 1 << 62, 1 << 63, u64::MAX, u64::MAX >> 1] {
                 let word = [tag << 16 | cell, state].map(u64::to_le_bytes).concat();
@@ -123,7 +124,7 @@ fn crafted_words() {
 
 fn used_up() {
     let spoilt = Spoilt::new();
-    spoilt.write(&[0xff; PERMITS + 4096]);
+    spoilt.write(&vec![0xff; PERMITS + 4096]);
     let refused = spoilt.host.permits().acquire(key(&spoilt.host, b"a"), 1);
     assert_eq!(refused, Err(segment::permits::Unavailable::UsedUp));
     let whole = host();

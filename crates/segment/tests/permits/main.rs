@@ -1,10 +1,10 @@
 //! Processes hold permits, and end in every way.
 //!
 //! The first tests start single processes that fork, die, lose their locks or hand a segment over.
-//! The campaigns then start workers that take permits while they are killed at every marked point of
-//! the protocol and at any instruction. At no instant may more live processes hold permits than the
-//! limit, no denial may be false, and every permit of a dead process must be usable again. Controls
-//! break a rule on purpose, and must be caught.
+//! The campaigns then start workers that take permits while they are killed at every marked point
+//! of the protocol and at any instruction. At no instant may more live processes hold permits than
+//! the limit, no denial may be false, and every permit of a dead process must be usable again.
+//! Controls break a rule on purpose, and must be caught.
 //!
 //! The tests fork, so their process must have only one thread. So they have their own `main`.
 //! `TOKENBUCKET_CHAOS_SECONDS=n` sets the time of the campaigns. Arguments select the tests whose
@@ -16,6 +16,7 @@ mod child;
 mod controls;
 mod fate;
 mod garbage;
+mod locks;
 mod processes;
 mod sheet;
 
@@ -27,15 +28,15 @@ use std::process::ExitCode;
 const ALL: &str = "permits";
 
 /// A test and its name.
-pub type Test = (&'static str, fn());
+type Test = (&'static str, fn());
 
 /// Returns a host with the smallest segment, in a memfd.
-pub fn host() -> Host {
+fn host() -> Host {
     Host::new(settings(), Segment::memfd).expect("a memfd")
 }
 
 /// Returns the settings of the smallest segment.
-pub fn settings() -> Settings {
+fn settings() -> Settings {
     Settings {
         lines: lines(1),
         diagnostics: false,
@@ -57,6 +58,7 @@ fn main() -> ExitCode {
         .collect();
     let tests = [
         processes::TESTS,
+        locks::TESTS,
         garbage::TESTS,
         campaign::TESTS,
         controls::TESTS,

@@ -1,0 +1,77 @@
+//! The marked points of the protocol of permits, at which tests kill processes, and its variants.
+
+/// A variant of the protocol: [`Production`], or one for tests that breaks a rule on purpose or
+/// kills the process at a marked point.
+pub trait Variant {
+    /// `false` breaks the protocol on purpose: a claim becomes HELD without a check of the other
+    /// slots.
+    const VALIDATE: bool = true;
+    /// `false` breaks the protocol on purpose: a denial reads the cells only once.
+    const READ_TWICE: bool = true;
+    /// `false` breaks the protocol on purpose: a release frees the cell, whoever holds it.
+    const CHECK_OWNER: bool = true;
+    /// The number of rounds after which a call is denied as contended.
+    const PATIENCE: u32 = 200;
+
+    /// Runs at each marked point. Does nothing, except in tests that kill the process there.
+    #[inline]
+    fn reached(_: Point) {}
+}
+
+/// The protocol with all its rules.
+#[derive(Clone, Copy, Debug)]
+pub struct Production;
+
+impl Variant for Production {
+    #[cfg(feature = "deaths")]
+    fn reached(point: Point) {
+        crate::slots::deaths::reached_in_permits(point);
+    }
+}
+
+/// The marked points of the protocol.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Point {
+    /// The process has drawn its number, but not locked it.
+    Drawn,
+    /// The process has locked its number, and has written no cell.
+    Locked,
+    /// The cells of one group were read, and others of the key were not.
+    GroupRead,
+    /// A free cell was seen, but not taken.
+    FreeSeen,
+    /// A slot for a cell is chosen, but not claimed.
+    SlotChosen,
+    /// A slot is claimed, but not validated.
+    SlotClaimed,
+    /// The claim is the only one of its cell, but does not hold it.
+    SlotValidated,
+    /// A cell of a dead process was found, but not taken over.
+    DeadFound,
+    /// A permit is taken, but not returned.
+    Taken,
+    /// All cells were held by live owners, and were not read again yet.
+    AllAsked,
+    /// A release was called, but nothing is written.
+    Releasing,
+    /// A permit is given back.
+    Released,
+}
+
+impl Point {
+    /// Every marked point.
+    pub const ALL: [Self; 12] = [
+        Self::Drawn,
+        Self::Locked,
+        Self::GroupRead,
+        Self::FreeSeen,
+        Self::SlotChosen,
+        Self::SlotClaimed,
+        Self::SlotValidated,
+        Self::DeadFound,
+        Self::Taken,
+        Self::AllAsked,
+        Self::Releasing,
+        Self::Released,
+    ];
+}
