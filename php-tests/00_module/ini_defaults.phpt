@@ -2,13 +2,15 @@
 INI: each setting has its documented default and scope
 --FILE--
 <?php
+require __DIR__ . '/../../tools/testkit/php/check.php';
+
 const ACCESS = [INI_SYSTEM => 'SYSTEM', INI_PERDIR => 'PERDIR', INI_SYSTEM | INI_PERDIR => 'PERDIR', INI_ALL => 'ALL'];
 foreach (ini_get_all('tokenbucket') as $name => $setting) {
     printf("%s = '%s' %s\n", $name, $setting['global_value'], ACCESS[$setting['access']] ?? $setting['access']);
 }
 echo "-- at run time --\n";
 foreach (ini_get_all('tokenbucket') as $name => $setting) {
-    var_dump(ini_set($name, '1'), ini_get($name) === $setting['global_value']);
+    dump(ini_set($name, '1'), ini_get($name) === $setting['global_value']);
 }
 ?>
 --EXPECT--
@@ -26,29 +28,16 @@ tokenbucket.shm_path = '' SYSTEM
 tokenbucket.shm_size = '32M' SYSTEM
 tokenbucket.track_identifiers = '0' SYSTEM
 -- at run time --
-bool(false)
-bool(true)
-bool(false)
-bool(true)
-bool(false)
-bool(true)
-bool(false)
-bool(true)
-bool(false)
-bool(true)
-bool(false)
-bool(true)
-bool(false)
-bool(true)
-bool(false)
-bool(true)
-bool(false)
-bool(true)
-bool(false)
-bool(true)
-bool(false)
-bool(true)
-bool(false)
-bool(true)
-bool(false)
-bool(true)
+false true
+false true
+false true
+false true
+false true
+false true
+false true
+false true
+false true
+false true
+false true
+false true
+false true

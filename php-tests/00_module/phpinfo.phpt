@@ -6,8 +6,10 @@ tokenbucket.track_identifiers=1
 tokenbucket.namespace=shop
 --FILE--
 <?php
+require __DIR__ . '/../../tools/testkit/php/check.php';
+
 $bucket = new TokenBucket(new TokenBucketStorageSharedMemory, 'somebody@example.org', 1, 0.001);
-var_dump($bucket->consume(), $bucket->consume());
+dump($bucket->consume(), $bucket->consume());
 ob_start();
 phpinfo(INFO_MODULES);
 $info = ob_get_clean();
@@ -15,8 +17,7 @@ $section = substr($info, strpos($info, "\ntokenbucket\n"));
 foreach (array_keys(ini_get_all('tokenbucket')) as $name) {
     echo preg_match('/^' . preg_quote($name) . ' => .*$/m', $section, $line) ? $line[0] : "$name is missing", "\n";
 }
-var_dump(str_contains($info, phpversion('tokenbucket')));
-var_dump(str_contains($info, 'somebody'));
+dump(str_contains($info, phpversion('tokenbucket')), str_contains($info, 'somebody'));
 
 $redis = new TokenBucketStorageRedis('unix:///nowhere.sock', 'api', 0.1, TokenBucket\OnFailure::Local);
 for ($i = 0; $i < 3; $i++) {
@@ -28,8 +29,7 @@ preg_match('/\ntokenbucket\n\n(.*?)\n\n/s', ob_get_clean(), $section);
 echo preg_replace(['/(?<=Version => ).*/', '/\d+ bytes/', '/\d+ s ago/', '/down, [a-z ]+(?:\d+ ms)?/', '/[\d.]+ ms/'], ['%s', '%d bytes', '%d s ago', 'down', '%f ms'], $section[1]), "\n";
 ?>
 --EXPECT--
-bool(true)
-bool(false)
+true false
 tokenbucket.failure_report => no value => no value
 tokenbucket.guard => no value => no value
 tokenbucket.guard_allow => no value => no value
@@ -43,8 +43,7 @@ tokenbucket.shm_mode => 0600 => 0600
 tokenbucket.shm_path => no value => no value
 tokenbucket.shm_size => 32M => 32M
 tokenbucket.track_identifiers => 1 => 1
-bool(true)
-bool(false)
+true false
 tokenbucket support => enabled
 Version => %s
 Shared memory => memfd

@@ -2,6 +2,8 @@
 TokenBucket\status() has the documented shape
 --FILE--
 <?php
+require __DIR__ . '/../../tools/testkit/php/check.php';
+
 function shape(array $array, string $indent = ''): void
 {
     foreach ($array as $name => $value) {
@@ -16,14 +18,12 @@ $status = TokenBucket\status();
 shape($status);
 
 $memory = $status['shared_memory'];
-var_dump($status['version'] === phpversion('tokenbucket'), $memory['backing'], $memory['path'], $memory['full']);
-var_dump($memory['size'] >= 32 << 20 && $memory['size'] < 35 << 20);
-var_dump($memory['slots'] === (32 << 20) / 16);
-var_dump($memory['slots'] === $memory['live'] + $memory['reclaimable'] + $memory['pending'] + $memory['empty']);
-var_dump($memory['empty'] === $memory['slots']);
-var_dump($memory['age'] >= 0 && $memory['age'] < 300);
-var_dump($status['most_denied'], $status['stores']);
-var_dump(array_unique(array_values($status['remote'])));
+dump($status['version'] === phpversion('tokenbucket'), $memory['backing'], $memory['path'], $memory['full']);
+dump($memory['size'] >= 32 << 20 && $memory['size'] < 35 << 20);
+dump($memory['slots'] === (32 << 20) / 16);
+dump($memory['slots'] === $memory['live'] + $memory['reclaimable'] + $memory['pending'] + $memory['empty']);
+dump($memory['empty'] === $memory['slots'], $memory['age'] >= 0 && $memory['age'] < 300);
+dump($status['most_denied'], $status['stores'], array_unique(array_values($status['remote'])));
 ?>
 --EXPECT--
 version: string
@@ -66,20 +66,9 @@ remote: array
   thrown: int
   set_back: int
 stores: array
-bool(true)
-string(5) "memfd"
-string(0) ""
-string(5) "evict"
-bool(true)
-bool(true)
-bool(true)
-bool(true)
-bool(true)
-array(0) {
-}
-array(0) {
-}
-array(1) {
-  [0]=>
-  int(0)
-}
+true 'memfd' '' 'evict'
+true
+true
+true
+true true
+[] [] [0]

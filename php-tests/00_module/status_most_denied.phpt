@@ -15,9 +15,9 @@ foreach ($denials as $identifier => $count) {
     }
 }
 $most = TokenBucket\status()['most_denied'];
-var_dump(array_is_list($most), array_keys($most[0]));
+dump(array_is_list($most), array_keys($most[0]));
 // Counts are lower bounds, because identifiers that share a counter reduce each other's count.
-var_dump($most[0]['identifier'], $most[0]['denied'] <= 400, $most[0]['denied'] >= 400 - 133);
+dump($most[0]['identifier'], $most[0]['denied'] <= 400, $most[0]['denied'] >= 400 - 133);
 $last = INF;
 foreach ($most as ['identifier' => $identifier, 'denied' => $denied]) {
     $whole = $identifier === substr(str_repeat('long', 100), 0, strlen($identifier)) ? str_repeat('long', 100) : $identifier;
@@ -27,17 +27,5 @@ foreach ($most as ['identifier' => $identifier, 'denied' => $denied]) {
 }
 ?>
 --EXPECT--
-bool(true)
-array(4) {
-  [0]=>
-  string(5) "store"
-  [1]=>
-  string(9) "namespace"
-  [2]=>
-  string(10) "identifier"
-  [3]=>
-  string(6) "denied"
-}
-string(4) "rude"
-bool(true)
-bool(true)
+true ['store', 'namespace', 'identifier', 'denied']
+'rude' true true

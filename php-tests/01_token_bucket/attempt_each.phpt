@@ -68,7 +68,7 @@ class Renamed extends TokenBucket
 $storage = new TokenBucketStorageMemory;
 $pair = [(new Renamed($storage, 'y', 5, 1))->rename(), 3];
 $list = ['pair' => &$pair, 'x' => new TokenBucket($storage, 'x', 5, 1)];
-var_dump(array_column(TokenBucket::attemptEach($list), 'remaining'), $list);
+dump(array_column(TokenBucket::attemptEach($list), 'remaining'), $list);
 ?>
 --EXPECT--
 -- a userland storage --
@@ -77,11 +77,4 @@ b: granted, 1
 c: insufficient_tokens, 0
 d: granted, 0
 -- references and changes during the call --
-array(2) {
-  [0]=>
-  float(2)
-  [1]=>
-  float(1)
-}
-array(0) {
-}
+[2.0, 1.0] []

@@ -30,8 +30,8 @@ $bucket->consume();
 $closure = $storage->closure;
 
 // A debug build of PHP reports an internal function that ignores arguments as a bug.
-var_dump($closure(), (clone $closure)(), PHP_DEBUG ? $closure() : $closure(1, 2), call_user_func($closure), (new ReflectionFunction($closure))->invoke());
-var_dump($storage->bootstrapped, (new ReflectionFunction($closure))->getNumberOfParameters());
+dump($closure(), (clone $closure)(), PHP_DEBUG ? $closure() : $closure(1, 2), call_user_func($closure), (new ReflectionFunction($closure))->invoke());
+dump($storage->bootstrapped, (new ReflectionFunction($closure))->getNumberOfParameters());
 ob_start();
 var_dump($closure);
 print_r($closure);
@@ -53,17 +53,11 @@ foreach ([null, new stdClass, new ArrayObject, $bucket, $other, $storage] as $th
     }
 }
 $before = $storage->bootstrapped;
-var_dump($closure(), $storage->bootstrapped - $before);
+dump($closure(), $storage->bootstrapped - $before);
 ?>
 --EXPECT--
-bool(true)
-bool(true)
-bool(true)
-bool(true)
-bool(true)
-int(5)
-int(0)
+true true true true true
+5 0
 Exception: Serialization of 'Closure' is not allowed
 -- bound to other objects and scopes without a crash --
-bool(true)
-int(1)
+true 1

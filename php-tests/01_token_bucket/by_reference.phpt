@@ -2,6 +2,8 @@
 Overriding methods and storages may return by reference
 --FILE--
 <?php
+require __DIR__ . '/../../tools/testkit/php/check.php';
+
 class Doubled extends TokenBucket
 {
     public array $seconds = [];
@@ -35,41 +37,38 @@ class Answering implements TokenBucketStorage
 echo "-- _tokens_to_seconds() --\n";
 $storage = new TokenBucketStorageMemory;
 $bucket = new Doubled($storage, 'x', 10, 1);
-var_dump($bucket->consume(4), $bucket->attempt(7)->allowed, $bucket->attempt(6)->allowed);
+dump($bucket->consume(4), $bucket->attempt(7)->allowed, $bucket->attempt(6)->allowed);
 echo json_encode($bucket->seconds), "\n";
 $bucket->refund(10);
-var_dump($bucket->consume(10));
+dump($bucket->consume(10));
 
 echo "-- consume() --\n";
 $answering = new Answering;
 $bucket = new Doubled($answering, 'x', 10, 1);
-var_dump($bucket->consume(3));
+dump($bucket->consume(3));
 $answering->answer = true;
-var_dump($bucket->consume(3), $bucket->attempt(3)->allowed);
+dump($bucket->consume(3), $bucket->attempt(3)->allowed);
 
 echo "-- a bootstrap closure --\n";
 $agreed = true;
 $agree = function &() use (&$agreed) {
     return $agreed;
 };
-var_dump($storage->consume('first', 1, 10, $agree));
+dump($storage->consume('first', 1, 10, $agree));
 $agreed = false;
-var_dump($storage->consume('second', 1, 10, $agree));
+dump($storage->consume('second', 1, 10, $agree));
 ?>
 --EXPECT--
 -- _tokens_to_seconds() --
-bool(true)
-bool(false)
-bool(true)
+true false true
 [8,20,14,20,12,20]
-bool(true)
+true
 -- consume() --
 consume x 6 20
-bool(false)
+false
 consume x 6 20
 consume x 6 20
-bool(true)
-bool(true)
+true true
 -- a bootstrap closure --
-bool(true)
-bool(false)
+true
+false

@@ -2,6 +2,8 @@
 A clone shares the bucket until its identifier is changed
 --FILE--
 <?php
+require __DIR__ . '/../../tools/testkit/php/check.php';
+
 class Named extends TokenBucket
 {
     public $extra = [];
@@ -18,21 +20,15 @@ $bucket = new Named($storage, 'x', 10, 1);
 $bucket->extra[] = 'before';
 $clone = clone $bucket;
 $clone->extra[] = 'after';
-var_dump(get_class($clone), $bucket->consume(3), $clone->consume(4), $bucket->peek()->remaining, $clone->peek()->remaining);
+dump(get_class($clone), $bucket->consume(3), $clone->consume(4), $bucket->peek()->remaining, $clone->peek()->remaining);
 echo json_encode([$bucket->extra, $clone->extra]), "\n";
 $other = $bucket->named('y');
-var_dump($other->consume(10), $bucket->peek()->remaining);
+dump($other->consume(10), $bucket->peek()->remaining);
 unset($bucket, $storage);
-var_dump($clone->consume(3), $clone->consume(1));
+dump($clone->consume(3), $clone->consume(1));
 ?>
 --EXPECT--
-string(5) "Named"
-bool(true)
-bool(true)
-float(3)
-float(3)
+'Named' true true 3.0 3.0
 [["before"],["before","after"]]
-bool(true)
-float(3)
-bool(true)
-bool(false)
+true 3.0
+true false

@@ -24,7 +24,7 @@ show($bucket->attempt());
 echo "-- more than the capacity --\n";
 foreach ([10.5, 11, PHP_INT_MAX, 1e308] as $tokens) {
     $decision = $bucket->attempt($tokens);
-    var_dump($decision->allowed, $decision->reason, $decision->retryAfter, $decision == $bucket->peek($tokens));
+    dump($decision->allowed, $decision->reason, $decision->retryAfter, $decision == $bucket->peek($tokens));
 }
 echo "-- fractions --\n";
 $bucket = new TokenBucket($storage, 'fraction', 2.5, 0.5);
@@ -41,9 +41,9 @@ show($bucket->attempt(0.25));
 echo "-- shared memory, whose clock runs --\n";
 $bucket = new TokenBucket(new TokenBucketStorageSharedMemory, 'x', 10, 0.001);
 $decision = $bucket->attempt(3);
-var_dump($decision->allowed, $decision->remaining, $decision->capacity, $decision->retryAfter, round($decision->resetAfter));
+dump($decision->allowed, $decision->remaining, $decision->capacity, $decision->retryAfter, round($decision->resetAfter));
 $decision = $bucket->attempt(8);
-var_dump($decision->allowed, $decision->remaining, round($decision->retryAfter, -2), round($decision->resetAfter, -2), $decision->reason);
+dump($decision->allowed, $decision->remaining, round($decision->retryAfter, -2), round($decision->resetAfter, -2), $decision->reason);
 ?>
 --EXPECTF--
 -- full --
@@ -61,22 +61,10 @@ allowed granted remaining=7.0 capacity=10.0 retryAfter=0.0 resetAfter=2.5
 allowed granted remaining=0.0 capacity=10.0 retryAfter=0.0 resetAfter=10.0
 denied insufficient_tokens remaining=0.0 capacity=10.0 retryAfter=1.0 resetAfter=10.0
 -- more than the capacity --
-bool(false)
-string(16) "exceeds_capacity"
-float(INF)
-bool(true)
-bool(false)
-string(16) "exceeds_capacity"
-float(INF)
-bool(true)
-bool(false)
-string(16) "exceeds_capacity"
-float(INF)
-bool(true)
-bool(false)
-string(16) "exceeds_capacity"
-float(INF)
-bool(true)
+false 'exceeds_capacity' INF true
+false 'exceeds_capacity' INF true
+false 'exceeds_capacity' INF true
+false 'exceeds_capacity' INF true
 -- fractions --
 allowed granted remaining=2.0 capacity=2.5 retryAfter=0.0 resetAfter=0.0
 allowed granted remaining=0.0 capacity=2.5 retryAfter=0.0 resetAfter=5.0
@@ -87,13 +75,5 @@ allowed granted remaining=0.0 capacity=0.5 retryAfter=0.0 resetAfter=0.0
 denied exceeds_capacity remaining=0.0 capacity=0.5 retryAfter=INF resetAfter=%f
 allowed granted remaining=0.0 capacity=0.5 retryAfter=0.0 resetAfter=0.25
 -- shared memory, whose clock runs --
-bool(true)
-float(7)
-float(10)
-float(0)
-float(3000)
-bool(false)
-float(7)
-float(1000)
-float(3000)
-string(19) "insufficient_tokens"
+true 7.0 10.0 0.0 3000.0
+false 7.0 1000.0 3000.0 'insufficient_tokens'

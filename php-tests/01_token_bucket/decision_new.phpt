@@ -18,7 +18,7 @@ $never = new Decision(false, 0, 10, INF, 60, 'exceeds_capacity');
 echo json_encode($never), "\n";
 check(array_keys($never->jsonSerialize()) === array_keys((array) $never), 'the order of the properties');
 check($never->jsonSerialize()['retryAfter'] === null && $never->retryAfter === INF, 'INF is null');
-var_dump((new Decision(true, -0.0))->remaining, $granted instanceof JsonSerializable);
+dump((new Decision(true, -0.0))->remaining, $granted instanceof JsonSerializable);
 
 echo "-- headers() --\n";
 foreach ([$granted, $denied, $never, new Decision(true, 10, 10), new Decision(false), new Decision(false, 0, INF, INF, INF)] as $decision) {
@@ -26,7 +26,7 @@ foreach ([$granted, $denied, $never, new Decision(true, 10, 10), new Decision(fa
     echo implode(' | ', array_map(fn($name, $value) => "$name: $value", array_keys($headers), $headers)), "\n";
 }
 $legacy = $granted->headers('a', true);
-var_dump(array_keys($legacy), $legacy['X-RateLimit-Reset'] - time() <= 8);
+dump(array_keys($legacy), $legacy['X-RateLimit-Reset'] - time() <= 8);
 
 echo "-- headers() of a copy equal those of the original --\n";
 $storage = new TokenBucketStorageMemory;
@@ -54,7 +54,7 @@ echo thrown(fn() => new Decision(true, 'x')), "\n";
 echo thrown(fn() => new Decision(allowed: true, limit: 3)), "\n";
 echo thrown(fn() => $granted->__construct(false)), "\n";
 echo thrown(fn() => $storage && $original->__construct(false)), "\n";
-var_dump($granted->allowed, $granted->remaining);
+dump($granted->allowed, $granted->remaining);
 echo thrown(fn() => new Decision(true, reason: new class {
     public function __toString(): string
     {
@@ -71,8 +71,7 @@ echo thrown(fn() => new Decision(true, reason: new class {
 {"allowed":true,"remaining":3,"capacity":10,"retryAfter":0,"resetAfter":7,"reason":"granted","fallback":false,"refusedBy":null}
 {"allowed":false,"remaining":0,"capacity":10,"retryAfter":6.5,"resetAfter":60,"reason":"insufficient_tokens","fallback":true,"refusedBy":null}
 {"allowed":false,"remaining":0,"capacity":10,"retryAfter":null,"resetAfter":60,"reason":"exceeds_capacity","fallback":false,"refusedBy":null}
-float(0)
-bool(true)
+0.0 true
 -- headers() --
 RateLimit-Policy: "default";q=10;w=10 | RateLimit: "default";r=3;t=3
 RateLimit-Policy: "default";q=10;w=60 | RateLimit: "default";r=0;t=6 | Retry-After: 7
@@ -80,19 +79,7 @@ RateLimit-Policy: "default";q=10;w=60 | RateLimit: "default";r=0;t=6
 RateLimit-Policy: "default";q=10 | RateLimit: "default";r=10
 RateLimit-Policy: "default";q=1 | RateLimit: "default";r=0 | Retry-After: 1
 RateLimit-Policy: "default";q=999999999999999 | RateLimit: "default";r=0
-array(5) {
-  [0]=>
-  string(16) "RateLimit-Policy"
-  [1]=>
-  string(9) "RateLimit"
-  [2]=>
-  string(17) "X-RateLimit-Limit"
-  [3]=>
-  string(21) "X-RateLimit-Remaining"
-  [4]=>
-  string(17) "X-RateLimit-Reset"
-}
-bool(true)
+['RateLimit-Policy', 'RateLimit', 'X-RateLimit-Limit', 'X-RateLimit-Remaining', 'X-RateLimit-Reset'] true
 -- headers() of a copy equal those of the original --
 -- invalid arguments --
 ValueError: TokenBucket\Decision::__construct(): Argument #2 ($remaining) must be finite
@@ -113,6 +100,5 @@ TypeError: TokenBucket\Decision::__construct(): Argument #2 ($remaining) must be
 Error: Unknown named parameter $limit
 Error: Cannot modify readonly property TokenBucket\Decision::$allowed
 Error: Cannot modify readonly property TokenBucket\Decision::$allowed
-bool(true)
-float(3)
+true 3.0
 DomainException: from __toString

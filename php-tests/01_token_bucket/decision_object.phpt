@@ -9,7 +9,7 @@ $decision = $bucket->attempt(5);
 var_dump($decision);
 print_r($decision);
 echo json_encode($decision), "\n";
-var_dump((new ReflectionClass($decision))->isFinal());
+dump((new ReflectionClass($decision))->isFinal());
 
 echo "-- read-only --\n";
 foreach (['allowed' => true, 'remaining' => 1.0, 'capacity' => 1.0, 'retryAfter' => 1.0, 'resetAfter' => 1.0, 'reason' => 'x', 'fallback' => true, 'refusedBy' => 1] as $name => $value) {
@@ -29,15 +29,15 @@ echo thrown(function () use ($decision) {
 }), "\n";
 
 echo "-- not made without its constructor --\n";
-var_dump(thrown(fn() => (new ReflectionClass('TokenBucket\Decision'))->newInstanceWithoutConstructor()) !== 'nothing thrown');
+dump(thrown(fn() => (new ReflectionClass('TokenBucket\Decision'))->newInstanceWithoutConstructor()) !== 'nothing thrown');
 echo thrown(fn() => serialize($decision)), "\n";
 echo thrown(fn() => unserialize('O:20:"TokenBucket\Decision":0:{}')), "\n";
 
 echo "-- copies --\n";
 $clone = clone $decision;
-var_dump($clone == $decision, $clone === $decision, $clone->headers() === $decision->headers());
+dump($clone == $decision, $clone === $decision, $clone->headers() === $decision->headers());
 unset($decision, $bucket);
-var_dump($clone->remaining, $clone->reason);
+dump($clone->remaining, $clone->reason);
 ?>
 --EXPECTF--
 object(TokenBucket\Decision)#%d (8) {
@@ -70,7 +70,7 @@ TokenBucket\Decision Object
     [refusedBy] => 
 )
 {"allowed":true,"remaining":5,"capacity":10,"retryAfter":0,"resetAfter":1.25,"reason":"granted","fallback":false,"refusedBy":null}
-bool(true)
+true
 -- read-only --
 Error: Cannot modify readonly property TokenBucket\Decision::$allowed
 Error: Cannot modify readonly property TokenBucket\Decision::$remaining
@@ -82,12 +82,9 @@ Error: Cannot modify readonly property TokenBucket\Decision::$fallback
 Error: Cannot modify readonly property TokenBucket\Decision::$refusedBy
 Error: Cannot create dynamic property TokenBucket\Decision::$extra
 -- not made without its constructor --
-bool(true)
+true
 Exception: Serialization of 'TokenBucket\Decision' is not allowed
 Exception: Unserialization of 'TokenBucket\Decision' is not allowed
 -- copies --
-bool(true)
-bool(false)
-bool(true)
-float(5)
-string(7) "granted"
+true false true
+5.0 'granted'

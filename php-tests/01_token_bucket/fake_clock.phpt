@@ -30,18 +30,17 @@ class ByInstant extends TokenBucket
 
 echo "-- now() --\n";
 $storage = new TokenBucketStorageMemory;
-var_dump($storage->now());
+dump($storage->now());
 $storage->advance(0.1);
 $storage->advance(0.2);
-var_dump($storage->now());
+dump($storage->now());
 usleep(2000);
-var_dump($storage->now());
+dump($storage->now());
 $storage->advance(1e6);
-var_dump($storage->now());
+dump($storage->now());
 $bucket = new TokenBucket($storage, 'x', 1, 0.1);
 $bucket->consume();
-var_dump($bucket->wait(10)->allowed, $storage->now());
-var_dump((new TokenBucketStorageMemory)->now());
+dump($bucket->wait(10)->allowed, $storage->now(), (new TokenBucketStorageMemory)->now());
 echo thrown(fn() => $storage->now(1)), "\n";
 
 $ways = [
@@ -82,7 +81,7 @@ $bucket = new TokenBucket(new TokenBucketStorageMemory, 'x', 10, 7 / TokenBucket
 for ($i = 0; $i < 10; $i++) {
     $bucket->consume(0.7);
 }
-var_dump($bucket->peek()->remaining, $bucket->charge(0.3)->remaining, $bucket->settle(0.3, 0)->remaining);
+dump($bucket->peek()->remaining, $bucket->charge(0.3)->remaining, $bucket->settle(0.3, 0)->remaining);
 
 echo "-- the end of the clock --\n";
 $storage = new TokenBucketStorageMemory;
@@ -102,7 +101,7 @@ echo thrown(fn() => $storage->advance(1e300)), "\n";
 echo thrown(fn() => $storage->advance(2 * $year)), "\n";
 check(abs($storage->now() - 108 * $year) < 1e-3, 'the clock stands');
 $late = new TokenBucket($storage, 'late', 1, 1 / (3 * $year));
-var_dump($late->consume(), $late->reserve()->decision->reason, $late->wait(INF)->reason);
+dump($late->consume(), $late->reserve()->decision->reason, $late->wait(INF)->reason);
 
 echo "-- a subclass that uses microtime() still works, also after the clock was advanced --\n";
 foreach ([0, 3600, 86400 * 365] as $age) {
@@ -124,36 +123,27 @@ $storage->bootstrap('now', $storage->now());
 $storage->bootstrap('future', $storage->now() + 4);
 $storage->bootstrap('start', 0);
 $storage->bootstrap('long ago', -1e18);
-var_dump($left('past')->remaining, $left('now')->remaining, $left('future')->retryAfter);
-var_dump($left('start')->remaining, $left('long ago')->remaining);
+dump($left('past')->remaining, $left('now')->remaining, $left('future')->retryAfter);
+dump($left('start')->remaining, $left('long ago')->remaining);
 ?>
 --EXPECT--
 -- now() --
-float(0)
-float(0.3)
-float(0.3)
-float(1000000.3)
-bool(true)
-float(1000010.3)
-float(0)
+0.0
+0.3
+0.3
+1000000.3
+true 1000010.3 0.0
 ArgumentCountError: TokenBucketStorageMemory::now() expects exactly 0 arguments, 1 given
 -- a subclass that uses parent::_bootstrap() --
 -- a subclass that uses now() --
 -- a full bucket grants all its fractions --
-float(3)
-float(2)
-float(3)
+3.0 2.0 3.0
 -- the end of the clock --
 ValueError: TokenBucketStorageMemory::advance(): Argument #1 ($seconds) must be less than 2^60 nanoseconds (36 years)
 ValueError: TokenBucketStorageMemory::advance(): Argument #1 ($seconds) must be less than 2^60 nanoseconds (36 years)
 ValueError: TokenBucketStorageMemory::advance(): Argument #1 ($seconds) must not advance the clock by more than 109 years in all
-bool(true)
-string(19) "insufficient_tokens"
-string(19) "insufficient_tokens"
+true 'insufficient_tokens' 'insufficient_tokens'
 -- a subclass that uses microtime() still works, also after the clock was advanced --
 -- bootstrap() --
-float(4)
-float(0)
-float(4)
-float(10)
-float(10)
+4.0 0.0 4.0
+10.0 10.0

@@ -2,6 +2,8 @@
 The garbage collector frees cycles through storages and closures
 --FILE--
 <?php
+require __DIR__ . '/../../tools/testkit/php/check.php';
+
 class Holder implements TokenBucketStorage
 {
     public $held;
@@ -32,7 +34,7 @@ $bucket = new TokenBucket($storage, 'x', 10, 1);
 $storage->held[] = $bucket;
 $references = [WeakReference::create($storage), WeakReference::create($bucket)];
 unset($storage, $bucket);
-var_dump($references[0]->get() !== null, gc_collect_cycles() > 0, $references[0]->get(), $references[1]->get());
+dump($references[0]->get() !== null, gc_collect_cycles() > 0, $references[0]->get(), $references[1]->get());
 
 echo "-- the storage holds the closure, which holds the bucket --\n";
 $storage = new Holder;
@@ -40,8 +42,8 @@ $bucket = new TokenBucket($storage, 'x', 10, 1);
 $bucket->consume();
 $references = [WeakReference::create($storage), WeakReference::create($bucket), WeakReference::create($storage->held[0])];
 unset($storage, $bucket);
-var_dump($references[2]->get() !== null, gc_collect_cycles() > 0);
-var_dump(array_map(fn($reference) => $reference->get(), $references));
+dump($references[2]->get() !== null, gc_collect_cycles() > 0);
+dump(array_map(fn($reference) => $reference->get(), $references));
 
 echo "-- a subclass that holds itself --\n";
 $bucket = new Sub(new TokenBucketStorageMemory, 'x', 10, 1);
@@ -49,20 +51,20 @@ $bucket->more = [$bucket];
 $bucket->dynamic = $bucket;
 $reference = WeakReference::create($bucket);
 unset($bucket);
-var_dump(gc_collect_cycles() > 0, $reference->get());
+dump(gc_collect_cycles() > 0, $reference->get());
 
 echo "-- no cycle: freed at once --\n";
 $memory = new TokenBucketStorageMemory;
 $reference = WeakReference::create($memory);
 $bucket = new TokenBucket($memory, 'x', 10, 1);
 unset($memory);
-var_dump($reference->get() instanceof TokenBucketStorageMemory, $bucket->consume());
+dump($reference->get() instanceof TokenBucketStorageMemory, $bucket->consume());
 $decision = $bucket->peek();
 unset($bucket);
-var_dump($reference->get(), $decision->remaining);
+dump($reference->get(), $decision->remaining);
 $reference = WeakReference::create($decision);
 unset($decision);
-var_dump($reference->get());
+dump($reference->get());
 
 echo "-- memory does not grow --\n";
 $run = function () {
@@ -101,35 +103,21 @@ for ($i = 0; $i < 5; $i++) {
     $run();
 }
 gc_collect_cycles();
-var_dump(memory_get_usage() - $before < 1000);
+dump(memory_get_usage() - $before < 1000);
 ?>
 --EXPECTF--
 -- bucket and storage hold each other --
-bool(true)
-bool(true)
-NULL
-NULL
+true true null null
 -- the storage holds the closure, which holds the bucket --
-bool(true)
-bool(true)
-array(3) {
-  [0]=>
-  NULL
-  [1]=>
-  NULL
-  [2]=>
-  NULL
-}
+true true
+[null, null, null]
 -- a subclass that holds itself --
 
 Deprecated: Creation of dynamic property Sub::$dynamic is deprecated in %s on line %d
-bool(true)
-NULL
+true null
 -- no cycle: freed at once --
-bool(true)
-bool(true)
-NULL
-float(9)
-NULL
+true true
+null 9.0
+null
 -- memory does not grow --
-bool(true)
+true

@@ -7,23 +7,23 @@ require __DIR__ . '/../../tools/testkit/php/check.php';
 $storage = new TokenBucketStorageMemory;
 $bucket = new TokenBucket($storage, 'x', 10, 1);
 echo "-- full, half, empty --\n";
-var_dump($bucket->peek()->headers());
-var_dump($bucket->attempt(5)->headers());
-var_dump($bucket->attempt(5)->headers());
+dump($bucket->peek()->headers());
+dump($bucket->attempt(5)->headers());
+dump($bucket->attempt(5)->headers());
 echo "-- denied --\n";
-var_dump($bucket->attempt()->headers());
-var_dump($bucket->attempt(7)->headers());
+dump($bucket->attempt()->headers());
+dump($bucket->attempt(7)->headers());
 $storage->advance(3.4);
-var_dump($bucket->attempt(7)->headers());
+dump($bucket->attempt(7)->headers());
 echo "-- more than the capacity: no Retry-After --\n";
-var_dump(array_keys($bucket->attempt(11)->headers()));
+dump(array_keys($bucket->attempt(11)->headers()));
 echo "-- slow and fast --\n";
 $slow = new TokenBucket($storage, 'slow', 3, 0.05);
-var_dump($slow->attempt(3)->headers());
-var_dump($slow->attempt()->headers());
+dump($slow->attempt(3)->headers());
+dump($slow->attempt()->headers());
 $fast = new TokenBucket($storage, 'fast', 1000, 5000);
-var_dump($fast->attempt(1000)->headers());
-var_dump($fast->attempt(1)->headers());
+dump($fast->attempt(1000)->headers());
+dump($fast->attempt(1)->headers());
 echo "-- Retry-After is never before the end of t --\n";
 mt_srand(5);
 for ($i = 0; $i < 500; $i++) {
@@ -44,83 +44,18 @@ for ($i = 0; $i < 500; $i++) {
 ?>
 --EXPECT--
 -- full, half, empty --
-array(2) {
-  ["RateLimit-Policy"]=>
-  string(19) ""default";q=10;w=10"
-  ["RateLimit"]=>
-  string(19) ""default";r=10;t=10"
-}
-array(2) {
-  ["RateLimit-Policy"]=>
-  string(19) ""default";q=10;w=10"
-  ["RateLimit"]=>
-  string(17) ""default";r=5;t=5"
-}
-array(2) {
-  ["RateLimit-Policy"]=>
-  string(19) ""default";q=10;w=10"
-  ["RateLimit"]=>
-  string(17) ""default";r=0;t=1"
-}
+['RateLimit-Policy' => '"default";q=10;w=10', 'RateLimit' => '"default";r=10;t=10']
+['RateLimit-Policy' => '"default";q=10;w=10', 'RateLimit' => '"default";r=5;t=5']
+['RateLimit-Policy' => '"default";q=10;w=10', 'RateLimit' => '"default";r=0;t=1']
 -- denied --
-array(3) {
-  ["RateLimit-Policy"]=>
-  string(19) ""default";q=10;w=10"
-  ["RateLimit"]=>
-  string(17) ""default";r=0;t=1"
-  ["Retry-After"]=>
-  string(1) "1"
-}
-array(3) {
-  ["RateLimit-Policy"]=>
-  string(19) ""default";q=10;w=10"
-  ["RateLimit"]=>
-  string(17) ""default";r=0;t=1"
-  ["Retry-After"]=>
-  string(1) "7"
-}
-array(3) {
-  ["RateLimit-Policy"]=>
-  string(19) ""default";q=10;w=10"
-  ["RateLimit"]=>
-  string(17) ""default";r=3;t=3"
-  ["Retry-After"]=>
-  string(1) "4"
-}
+['RateLimit-Policy' => '"default";q=10;w=10', 'RateLimit' => '"default";r=0;t=1', 'Retry-After' => '1']
+['RateLimit-Policy' => '"default";q=10;w=10', 'RateLimit' => '"default";r=0;t=1', 'Retry-After' => '7']
+['RateLimit-Policy' => '"default";q=10;w=10', 'RateLimit' => '"default";r=3;t=3', 'Retry-After' => '4']
 -- more than the capacity: no Retry-After --
-array(2) {
-  [0]=>
-  string(16) "RateLimit-Policy"
-  [1]=>
-  string(9) "RateLimit"
-}
+['RateLimit-Policy', 'RateLimit']
 -- slow and fast --
-array(2) {
-  ["RateLimit-Policy"]=>
-  string(18) ""default";q=3;w=60"
-  ["RateLimit"]=>
-  string(18) ""default";r=0;t=20"
-}
-array(3) {
-  ["RateLimit-Policy"]=>
-  string(18) ""default";q=3;w=60"
-  ["RateLimit"]=>
-  string(18) ""default";r=0;t=20"
-  ["Retry-After"]=>
-  string(2) "20"
-}
-array(2) {
-  ["RateLimit-Policy"]=>
-  string(20) ""default";q=1000;w=1"
-  ["RateLimit"]=>
-  string(17) ""default";r=0;t=1"
-}
-array(3) {
-  ["RateLimit-Policy"]=>
-  string(20) ""default";q=1000;w=1"
-  ["RateLimit"]=>
-  string(17) ""default";r=0;t=1"
-  ["Retry-After"]=>
-  string(1) "1"
-}
+['RateLimit-Policy' => '"default";q=3;w=60', 'RateLimit' => '"default";r=0;t=20']
+['RateLimit-Policy' => '"default";q=3;w=60', 'RateLimit' => '"default";r=0;t=20', 'Retry-After' => '20']
+['RateLimit-Policy' => '"default";q=1000;w=1', 'RateLimit' => '"default";r=0;t=1']
+['RateLimit-Policy' => '"default";q=1000;w=1', 'RateLimit' => '"default";r=0;t=1', 'Retry-After' => '1']
 -- Retry-After is never before the end of t --

@@ -2,6 +2,8 @@
 A call charges the current identifier, also after __toString() has changed the property
 --FILE--
 <?php
+require __DIR__ . '/../../tools/testkit/php/check.php';
+
 class Named extends TokenBucket
 {
     public function name($identifier)
@@ -32,8 +34,8 @@ foreach (range(2001, 2100) as $id) {
     $bucket->consume();
 }
 $left = fn(string $name): float => (new TokenBucket($storage, $name, 1000, 0.001))->peek()->remaining;
-var_dump($left('user:1111'));
-var_dump(array_unique(array_map(fn(int $id) => $left("user:$id"), range(2001, 2100))));
+dump($left('user:1111'));
+dump(array_unique(array_map(fn(int $id) => $left("user:$id"), range(2001, 2100))));
 
 echo "-- another name than the result --\n";
 $other = new class($bucket) {
@@ -50,14 +52,10 @@ $other = new class($bucket) {
 $bucket->name($other);
 $bucket->consume();
 $bucket->consume();
-var_dump($left('old'), $left('new'));
+dump($left('old'), $left('new'));
 ?>
 --EXPECT--
-float(999)
-array(1) {
-  [0]=>
-  float(999)
-}
+999.0
+[999.0]
 -- another name than the result --
-float(999)
-float(999)
+999.0 999.0

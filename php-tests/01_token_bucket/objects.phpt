@@ -37,13 +37,13 @@ echo thrown(fn() => new TokenBucketStorage), "\n";
 echo thrown(fn() => (new ReflectionClass($memory))->newInstanceWithoutConstructor()), "\n";
 echo thrown(fn() => (new ReflectionClass($shared))->newInstanceWithoutConstructor()), "\n";
 echo "-- comparison --\n";
-var_dump($bucket == new TokenBucket($memory, 'x', 10, 2.5), $bucket == new TokenBucket($memory, 'y', 10, 2.5), $memory == new TokenBucketStorageMemory);
+dump($bucket == new TokenBucket($memory, 'x', 10, 2.5), $bucket == new TokenBucket($memory, 'y', 10, 2.5), $memory == new TokenBucketStorageMemory);
 echo "-- the private member stays private --\n";
 echo thrown(fn() => $bucket->_storage), "\n";
 echo thrown(function () use ($bucket) {
     $bucket->_storage = null;
 }), "\n";
-var_dump($bucket->consume());
+dump($bucket->consume());
 echo "-- writing the private member by reflection causes no crash --\n";
 $property = new ReflectionProperty('TokenBucket', '_storage');
 $property->setValue($bucket, null);
@@ -51,7 +51,7 @@ echo thrown(fn() => $bucket->consume()), "\n";
 $property->setValue($bucket, new stdClass);
 echo thrown(fn() => $bucket->consume()), "\n";
 $property->setValue($bucket, $other = new TokenBucketStorageMemory);
-var_dump(is_string(thrown(fn() => $bucket->consume())));
+dump(is_string(thrown(fn() => $bucket->consume())));
 ?>
 --EXPECTF--
 -- dumps --
@@ -95,14 +95,12 @@ Error: Cannot instantiate interface TokenBucketStorage
 ReflectionException: Class TokenBucketStorageMemory is an internal class marked as final that cannot be instantiated without invoking its constructor
 ReflectionException: Class TokenBucketStorageSharedMemory is an internal class marked as final that cannot be instantiated without invoking its constructor
 -- comparison --
-bool(true)
-bool(false)
-bool(true)
+true false true
 -- the private member stays private --
 Error: Cannot access private property TokenBucket::$_storage
 Error: Cannot access private property TokenBucket::$_storage
-bool(true)
+true
 -- writing the private member by reflection causes no crash --
 Error: The TokenBucket object has not been correctly initialized by calling parent::__construct() in its constructor
 Error: Call to undefined method consume()
-bool(true)
+true

@@ -11,9 +11,9 @@ for ($i = 0; $i < 10; $i++) {
     check($bucket->consume(), "call $i");
 }
 $denied = $bucket->attempt();
-var_dump($denied->retryAfter, $denied->resetAfter, $denied->headers()['Retry-After']);
+dump($denied->retryAfter, $denied->resetAfter, $denied->headers()['Retry-After']);
 $storage->advance(6);
-var_dump($bucket->consume(), $bucket->consume());
+dump($bucket->consume(), $bucket->consume());
 
 /** Counts the failures of a law, and keeps the first one as an example. */
 final class Law
@@ -83,18 +83,15 @@ foreach ([7, 999, 1000, 100000] as $n) {
     $bucket = new TokenBucket($storage, 'x', $n, $n / TokenBucket::MINUTE);
     $bucket->consume($n);
     $storage->advance(30);
-    var_dump($bucket->peek()->remaining === (float) intdiv($n, 2));
+    dump($bucket->peek()->remaining === (float) intdiv($n, 2));
     $storage->advance(29.99);
-    var_dump($bucket->consume($n));
+    dump($bucket->consume($n));
 }
 ?>
 --EXPECT--
 -- ten a minute --
-float(6)
-float(60)
-string(1) "6"
-bool(true)
-bool(false)
+6.0 60.0 '6'
+true false
 second, at once: holds
 second, one by one: holds
 second, retryAfter: holds
@@ -116,11 +113,11 @@ week, one by one: holds
 week, retryAfter: holds
 week, Retry-After: holds
 -- never more than the rate --
-bool(true)
-bool(false)
-bool(true)
-bool(false)
-bool(true)
-bool(false)
-bool(true)
-bool(false)
+true
+false
+true
+false
+true
+false
+true
+false

@@ -13,13 +13,13 @@ $bucket->consume(2);
 echo "-- a handler that throws --\n";
 pcntl_signal(SIGALRM, fn() => throw new DomainException('enough'));
 $reservation = $bucket->reserve(2);
-var_dump($bucket->peek()->remaining);
+dump($bucket->peek()->remaining);
 $signaller = signal_during_sleep('ALRM');
 echo thrown(fn() => $reservation->wait()), "\n";
 pcntl_waitpid($signaller, $status);
-var_dump($bucket->peek()->remaining);
+dump($bucket->peek()->remaining);
 $reservation->cancel();
-var_dump($bucket->peek()->remaining);
+dump($bucket->peek()->remaining);
 echo thrown(fn() => $reservation->wait()), "\n";
 echo "-- a handler that cancels --\n";
 $reservation = $bucket->reserve(2);
@@ -41,24 +41,22 @@ $reservation->wait();
 $waited = (hrtime(true) - $start) / 1e9;
 pcntl_waitpid($signaller, $status);
 check($waited >= 0.99, "a second: $waited");
-var_dump($handled, $quick->peek(0)->allowed);
+dump($handled, $quick->peek(0)->allowed);
 echo "-- wait() of the bucket gives its tokens back, too --\n";
 $signaller = signal_during_sleep('ALRM');
-var_dump($bucket->wait(INF, 2)->reason, $bucket->peek()->remaining);
+dump($bucket->wait(INF, 2)->reason, $bucket->peek()->remaining);
 pcntl_waitpid($signaller, $status);
 ?>
 --EXPECT--
 -- a handler that throws --
-float(-2)
+-2.0
 DomainException: enough
-float(0)
-float(0)
+0.0
+0.0
 LogicException: The reservation was cancelled
 -- a handler that cancels --
 LogicException: The reservation was cancelled
 -- a handler that returns does not end the wait --
-int(1)
-bool(true)
+1 true
 -- wait() of the bucket gives its tokens back, too --
-string(11) "interrupted"
-float(0)
+'interrupted' 0.0

@@ -2,34 +2,34 @@
 bootstrap() creates a record and never overwrites a record
 --FILE--
 <?php
+require __DIR__ . '/../../tools/testkit/php/check.php';
+
 foreach (['TokenBucketStorageMemory', 'TokenBucketStorageSharedMemory'] as $class) {
     echo "-- $class --\n";
     $storage = new $class;
     $bucket = fn($id) => new TokenBucket($storage, $id, 10, 0.001);
-    var_dump($storage->bootstrap('x', microtime(true) - 2500));
-    var_dump($bucket('x')->peek()->remaining);
+    dump($storage->bootstrap('x', microtime(true) - 2500), $bucket('x')->peek()->remaining);
     $storage->bootstrap('x', microtime(true) - 9500);
-    var_dump($bucket('x')->peek()->remaining);
-    var_dump($bucket('x')->consume(2), $bucket('x')->consume(1));
+    dump($bucket('x')->peek()->remaining, $bucket('x')->consume(2), $bucket('x')->consume(1));
     $storage->bootstrap('x', 0);
-    var_dump($bucket('x')->consume(1));
+    dump($bucket('x')->consume(1));
     echo "a time in the future is a debt\n";
     $storage->bootstrap('debt', microtime(true) + 1500);
     $decision = $bucket('debt')->peek(0);
-    var_dump($decision->allowed, $decision->retryAfter > 1490 && $decision->retryAfter <= 1500);
+    dump($decision->allowed, $decision->retryAfter > 1490 && $decision->retryAfter <= 1500);
     echo "a distant past makes a full bucket, a distant future a debt\n";
     // The fake clock starts at the instant 0.
     $storage->bootstrap('epoch', $storage instanceof TokenBucketStorageMemory ? -1e6 : 0.0);
     $storage->bootstrap('before', -1e18);
     $storage->bootstrap('after', 1e18);
-    var_dump($bucket('epoch')->peek()->remaining, $bucket('before')->peek()->remaining, $bucket('after')->peek(0)->allowed);
+    dump($bucket('epoch')->peek()->remaining, $bucket('before')->peek()->remaining, $bucket('after')->peek(0)->allowed);
     echo "numeric strings, as from a database\n";
     $storage->bootstrap('string', (string) (microtime(true) - 4500));
-    var_dump($bucket('string')->peek()->remaining);
+    dump($bucket('string')->peek()->remaining);
     echo "reset() fills the buckets\n";
     foreach (['x', 'debt', 'after'] as $id) {
         $bucket($id)->reset();
-        var_dump($bucket($id)->peek()->remaining);
+        dump($bucket($id)->peek()->remaining);
     }
 }
 
@@ -43,9 +43,9 @@ class Starter extends TokenBucket
 }
 $storage = new TokenBucketStorageMemory;
 $starter = new Starter($storage, 'x', 10, 3);
-var_dump($starter->start(4), $starter->peek()->remaining);
+dump($starter->start(4), $starter->peek()->remaining);
 $starter->start(9);
-var_dump($starter->peek()->remaining, $starter->consume(4), $starter->consume(1));
+dump($starter->peek()->remaining, $starter->consume(4), $starter->consume(1));
 for ($i = 0; $i <= 10; $i++) {
     $starter = new Starter($storage, "x $i", 10, 3);
     $starter->start($i);
@@ -55,49 +55,34 @@ echo "\n";
 ?>
 --EXPECT--
 -- TokenBucketStorageMemory --
-NULL
-float(2)
-float(2)
-bool(true)
-bool(false)
-bool(false)
+null 2.0
+2.0 true false
+false
 a time in the future is a debt
-bool(false)
-bool(true)
+false true
 a distant past makes a full bucket, a distant future a debt
-float(10)
-float(10)
-bool(false)
+10.0 10.0 false
 numeric strings, as from a database
-float(4)
+4.0
 reset() fills the buckets
-float(10)
-float(10)
-float(10)
+10.0
+10.0
+10.0
 -- TokenBucketStorageSharedMemory --
-NULL
-float(2)
-float(2)
-bool(true)
-bool(false)
-bool(false)
+null 2.0
+2.0 true false
+false
 a time in the future is a debt
-bool(false)
-bool(true)
+false true
 a distant past makes a full bucket, a distant future a debt
-float(10)
-float(10)
-bool(false)
+10.0 10.0 false
 numeric strings, as from a database
-float(4)
+4.0
 reset() fills the buckets
-float(10)
-float(10)
-float(10)
+10.0
+10.0
+10.0
 -- _bootstrap() of a bucket --
-NULL
-float(4)
-float(4)
-bool(true)
-bool(false)
-0 1 2 3 4 5 6 7 8 9 10 
+null 4.0
+4.0 true false
+0 1 2 3 4 5 6 7 8 9 10

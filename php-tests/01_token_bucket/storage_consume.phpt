@@ -16,11 +16,11 @@ foreach (['TokenBucketStorageMemory', 'TokenBucketStorageSharedMemory'] as $clas
         return true;
     };
 
-    var_dump($storage->prepare());
+    dump($storage->prepare());
     echo "a missing bucket: calls the closure and charges the tokens\n";
-    var_dump($consume('x', 3, $true), $calls, $left('x'));
+    dump($consume('x', 3, $true), $calls, $left('x'));
     echo "an existing bucket: does not call the closure\n";
-    var_dump($consume('x', 3, $true), $consume('x', 5, $true), $calls, $left('x'));
+    dump($consume('x', 3, $true), $consume('x', 5, $true), $calls, $left('x'));
 
     echo "a falsy result: denies and writes nothing\n";
     foreach ([false, 0, null, '', '0', []] as $falsy) {
@@ -33,7 +33,7 @@ foreach (['TokenBucketStorageMemory', 'TokenBucketStorageSharedMemory'] as $clas
         check($consume("truthy $i", 1, fn() => $truthy) === true, json_encode($truthy));
     }
     echo "a falsy result after a proposal: denies and writes nothing\n";
-    var_dump($consume('falsy', 1, function () use ($storage) {
+    dump($consume('falsy', 1, function () use ($storage) {
         $storage->bootstrap('falsy', microtime(true) - 2000);
         return false;
     }), $left('falsy'));
@@ -43,86 +43,62 @@ foreach (['TokenBucketStorageMemory', 'TokenBucketStorageSharedMemory'] as $clas
         $storage->bootstrap('throws', microtime(true) - 2000);
         throw new DomainException('no');
     })), "\n";
-    var_dump($left('throws'));
+    dump($left('throws'));
 
     echo "bootstrap() inside the closure proposes the first state\n";
-    var_dump($consume('half', 1, function () use ($storage) {
+    dump($consume('half', 1, function () use ($storage) {
         $storage->bootstrap('half', microtime(true) - 4500);
         return true;
     }), $left('half'));
 
     echo "bootstrap() of another identifier creates that bucket, and the called bucket starts full\n";
-    var_dump($consume('this', 1, function () use ($storage) {
+    dump($consume('this', 1, function () use ($storage) {
         $storage->bootstrap('that', microtime(true) - 4500);
         return true;
     }), $left('this'), $left('that'));
 
     echo "any callable\n";
-    var_dump($consume('callable', 1, 'phpversion'), $left('callable'));
+    dump($consume('callable', 1, 'phpversion'), $left('callable'));
     class_exists('Invokable') || eval('class Invokable { public function __invoke() { return true; } public static function yes() { return true; } }');
-    var_dump($consume('callable 2', 1, new Invokable), $consume('callable 3', 1, ['Invokable', 'yes']), $consume('callable 4', 1, 'Invokable::yes'));
+    dump($consume('callable 2', 1, new Invokable), $consume('callable 3', 1, ['Invokable', 'yes']), $consume('callable 4', 1, 'Invokable::yes'));
 }
 ?>
 --EXPECT--
 -- TokenBucketStorageMemory --
-NULL
+null
 a missing bucket: calls the closure and charges the tokens
-bool(true)
-int(1)
-float(7)
+true 1 7.0
 an existing bucket: does not call the closure
-bool(true)
-bool(false)
-int(1)
-float(4)
+true false 1 4.0
 a falsy result: denies and writes nothing
 a falsy result after a proposal: denies and writes nothing
-bool(false)
-float(10)
+false 10.0
 an exception reaches the caller and writes nothing
 DomainException: no
-float(10)
+10.0
 bootstrap() inside the closure proposes the first state
-bool(true)
-float(4)
+true 4.0
 bootstrap() of another identifier creates that bucket, and the called bucket starts full
-bool(true)
-float(9)
-float(4)
+true 9.0 4.0
 any callable
-bool(true)
-float(9)
-bool(true)
-bool(true)
-bool(true)
+true 9.0
+true true true
 -- TokenBucketStorageSharedMemory --
-NULL
+null
 a missing bucket: calls the closure and charges the tokens
-bool(true)
-int(1)
-float(7)
+true 1 7.0
 an existing bucket: does not call the closure
-bool(true)
-bool(false)
-int(1)
-float(4)
+true false 1 4.0
 a falsy result: denies and writes nothing
 a falsy result after a proposal: denies and writes nothing
-bool(false)
-float(10)
+false 10.0
 an exception reaches the caller and writes nothing
 DomainException: no
-float(10)
+10.0
 bootstrap() inside the closure proposes the first state
-bool(true)
-float(4)
+true 4.0
 bootstrap() of another identifier creates that bucket, and the called bucket starts full
-bool(true)
-float(9)
-float(4)
+true 9.0 4.0
 any callable
-bool(true)
-float(9)
-bool(true)
-bool(true)
-bool(true)
+true 9.0
+true true true

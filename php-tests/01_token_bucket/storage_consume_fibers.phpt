@@ -2,6 +2,8 @@
 Closures that run interleaved in fibers keep their proposals separate
 --FILE--
 <?php
+require __DIR__ . '/../../tools/testkit/php/check.php';
+
 foreach (['TokenBucketStorageMemory', 'TokenBucketStorageSharedMemory'] as $class) {
     echo "-- $class --\n";
     $storage = new $class;
@@ -22,7 +24,7 @@ foreach (['TokenBucketStorageMemory', 'TokenBucketStorageSharedMemory'] as $clas
     foreach ([$b, $a, $c, $a, $c, $b] as $fiber) {
         $fiber->resume();
     }
-    var_dump($a->getReturn(), $b->getReturn(), $c->getReturn());
+    dump($a->getReturn(), $b->getReturn(), $c->getReturn());
     echo $left('a'), ' ', $left('b'), ' ', $left('c'), "\n";
 
     echo "two closures for one bucket: the first to return creates the bucket, the second is charged\n";
@@ -31,52 +33,42 @@ foreach (['TokenBucketStorageMemory', 'TokenBucketStorageSharedMemory'] as $clas
     foreach ([$a, $b, $a, $b] as $fiber) {
         $fiber->resume();
     }
-    var_dump($a->getReturn(), $b->getReturn(), $left('same'));
+    dump($a->getReturn(), $b->getReturn(), $left('same'));
 
     echo "a closure that never returns leaves no proposal behind\n";
     $a = $start('never', 5.5);
     unset($a, $fiber);
     gc_collect_cycles();
     $storage->bootstrap('never', microtime(true) - 3500);
-    var_dump($left('never'));
+    dump($left('never'));
 
     echo "a bucket that another fiber creates meanwhile stays\n";
     $a = $start('other', 5.5);
     $storage->bootstrap('other', microtime(true) - 2500);
-    var_dump($left('other'));
+    dump($left('other'));
     $a->resume();
     $a->resume();
-    var_dump($a->getReturn(), $left('other'));
+    dump($a->getReturn(), $left('other'));
 }
 ?>
 --EXPECT--
 -- TokenBucketStorageMemory --
-bool(true)
-bool(true)
-bool(true)
+true true true
 2 5 7
 two closures for one bucket: the first to return creates the bucket, the second is charged
-bool(true)
-bool(true)
-float(4)
+true true 4.0
 a closure that never returns leaves no proposal behind
-float(3)
+3.0
 a bucket that another fiber creates meanwhile stays
-float(2)
-bool(true)
-float(1)
+2.0
+true 1.0
 -- TokenBucketStorageSharedMemory --
-bool(true)
-bool(true)
-bool(true)
+true true true
 2 5 7
 two closures for one bucket: the first to return creates the bucket, the second is charged
-bool(true)
-bool(true)
-float(4)
+true true 4.0
 a closure that never returns leaves no proposal behind
-float(3)
+3.0
 a bucket that another fiber creates meanwhile stays
-float(2)
-bool(true)
-float(1)
+2.0
+true 1.0

@@ -12,22 +12,22 @@ foreach (['TokenBucketStorageMemory', 'TokenBucketStorageSharedMemory'] as $clas
     $yes = fn() => true;
 
     echo "the closure takes from the same bucket: both calls are charged\n";
-    var_dump($consume('x', 3, fn() => $consume('x', 4, $yes)), $left('x'));
+    dump($consume('x', 3, fn() => $consume('x', 4, $yes)), $left('x'));
     echo "the closure drains the bucket: the outer call is denied\n";
-    var_dump($consume('y', 3, function () use ($consume, $storage, $yes) {
-        var_dump($consume('y', 9, $yes));
+    dump($consume('y', 3, function () use ($consume, $storage, $yes) {
+        dump($consume('y', 9, $yes));
         $storage->bootstrap('y', microtime(true) - 10000);
         return true;
     }), $left('y'));
     echo "the closure proposes, then takes: the inner call does not use the proposal\n";
-    var_dump($consume('z', 1, function () use ($consume, $storage, $yes) {
+    dump($consume('z', 1, function () use ($consume, $storage, $yes) {
         $storage->bootstrap('z', microtime(true) - 4500);
         $consume('z', 2, $yes);
         return true;
     }));
-    var_dump($left('z') <= 7.0);
+    dump($left('z') <= 7.0);
     echo "the closure resets another bucket and uses another storage\n";
-    var_dump($consume('w', 1, function () use ($consume, $class) {
+    dump($consume('w', 1, function () use ($consume, $class) {
         (new TokenBucket(new TokenBucketStorageMemory, 'w', 5, 1))->consume(2);
         (new TokenBucket(new $class, 'other', 5, 1))->reset();
         return true;
@@ -36,17 +36,17 @@ foreach (['TokenBucketStorageMemory', 'TokenBucketStorageSharedMemory'] as $clas
     $down = function ($level) use (&$down, $consume) {
         return $level === 0 ? true : $consume("level $level", 1, fn() => $down($level - 1));
     };
-    var_dump($down(20), $left('level 20'), $left('level 1'));
+    dump($down(20), $left('level 20'), $left('level 1'));
     echo "the closure advances the clock\n";
     if ($storage instanceof TokenBucketStorageMemory) {
-        var_dump($consume('v', 1, function () use ($storage) {
+        dump($consume('v', 1, function () use ($storage) {
             $storage->advance(5000);
             return true;
         }), $left('v'));
     }
     echo "the closure releases the storage\n";
     $lonely = $class === 'TokenBucketStorageMemory' ? new $class : new $class('lonely');
-    var_dump($lonely->consume('u', 1.0, 10.0, function () use (&$lonely) {
+    dump($lonely->consume('u', 1.0, 10.0, function () use (&$lonely) {
         $lonely = null;
         return true;
     }));
@@ -55,45 +55,34 @@ foreach (['TokenBucketStorageMemory', 'TokenBucketStorageSharedMemory'] as $clas
 --EXPECT--
 -- TokenBucketStorageMemory --
 the closure takes from the same bucket: both calls are charged
-bool(true)
-float(3)
+true 3.0
 the closure drains the bucket: the outer call is denied
-bool(true)
-bool(false)
-float(1)
+true
+false 1.0
 the closure proposes, then takes: the inner call does not use the proposal
-bool(true)
-bool(true)
+true
+true
 the closure resets another bucket and uses another storage
-bool(true)
-float(9)
+true 9.0
 twenty nested closures
-bool(true)
-float(9)
-float(9)
+true 9.0 9.0
 the closure advances the clock
-bool(true)
-float(9)
+true 9.0
 the closure releases the storage
-bool(true)
+true
 -- TokenBucketStorageSharedMemory --
 the closure takes from the same bucket: both calls are charged
-bool(true)
-float(3)
+true 3.0
 the closure drains the bucket: the outer call is denied
-bool(true)
-bool(false)
-float(1)
+true
+false 1.0
 the closure proposes, then takes: the inner call does not use the proposal
-bool(true)
-bool(true)
+true
+true
 the closure resets another bucket and uses another storage
-bool(true)
-float(9)
+true 9.0
 twenty nested closures
-bool(true)
-float(9)
-float(9)
+true 9.0 9.0
 the closure advances the clock
 the closure releases the storage
-bool(true)
+true

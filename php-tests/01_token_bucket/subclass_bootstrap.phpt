@@ -2,6 +2,8 @@
 A subclass that overrides _bootstrap() sets the tokens of a new bucket
 --FILE--
 <?php
+require __DIR__ . '/../../tools/testkit/php/check.php';
+
 class HalfFull extends TokenBucket
 {
     public $asked = [];
@@ -37,13 +39,13 @@ foreach (['TokenBucketStorageMemory', 'TokenBucketStorageSharedMemory'] as $clas
     $storage = new $class;
     // The rate is so low that no token is refilled during the test.
     $bucket = new HalfFull($storage, 'half', 10, 0.001);
-    var_dump($bucket->consume(1), (float) $bucket->asked[0]);
-    var_dump($bucket->peek()->remaining, $bucket->consume(5), $bucket->consume(4), $bucket->consume(1));
-    var_dump(count($bucket->asked));
+    dump($bucket->consume(1), (float) $bucket->asked[0]);
+    dump($bucket->peek()->remaining, $bucket->consume(5), $bucket->consume(4), $bucket->consume(1));
+    dump(count($bucket->asked));
 
     echo "without a proposal the bucket starts full\n";
     $bucket = new Silent($storage, 'silent', 10, 0.001);
-    var_dump($bucket->consume(4), $bucket->peek()->remaining);
+    dump($bucket->consume(4), $bucket->peek()->remaining);
 
     echo "an exception takes nothing\n";
     $bucket = new Failing($storage, 'failing', 10, 0.001);
@@ -52,45 +54,33 @@ foreach (['TokenBucketStorageMemory', 'TokenBucketStorageSharedMemory'] as $clas
     } catch (DomainException $e) {
         echo $e->getMessage(), "\n";
     }
-    var_dump((new TokenBucket($storage, 'failing', 10, 0.001))->peek()->remaining);
+    dump((new TokenBucket($storage, 'failing', 10, 0.001))->peek()->remaining);
 
     echo "a proposal above the capacity: the tokens are still charged\n";
     $bucket = new Greedy($storage, 'greedy', 10, 0.001);
-    var_dump($bucket->consume(4), $bucket->peek()->remaining);
+    dump($bucket->consume(4), $bucket->peek()->remaining);
 }
 ?>
 --EXPECT--
 -- TokenBucketStorageMemory --
-bool(true)
-float(9)
-float(4)
-bool(false)
-bool(true)
-bool(false)
-int(1)
+true 9.0
+4.0 false true false
+1
 without a proposal the bucket starts full
-bool(true)
-float(6)
+true 6.0
 an exception takes nothing
 no bucket today
-float(10)
+10.0
 a proposal above the capacity: the tokens are still charged
-bool(true)
-float(6)
+true 6.0
 -- TokenBucketStorageSharedMemory --
-bool(true)
-float(9)
-float(4)
-bool(false)
-bool(true)
-bool(false)
-int(1)
+true 9.0
+4.0 false true false
+1
 without a proposal the bucket starts full
-bool(true)
-float(6)
+true 6.0
 an exception takes nothing
 no bucket today
-float(10)
+10.0
 a proposal above the capacity: the tokens are still charged
-bool(true)
-float(6)
+true 6.0

@@ -2,6 +2,8 @@
 A subclass may override consume() without types, as with the userland class
 --FILE--
 <?php
+require __DIR__ . '/../../tools/testkit/php/check.php';
+
 class Logged extends TokenBucket
 {
     public $log = [];
@@ -14,7 +16,7 @@ class Logged extends TokenBucket
     }
 }
 $bucket = new Logged(new TokenBucketStorageMemory, 'x', 3, 1);
-var_dump($bucket->consume(2), $bucket->consume(2), $bucket->consume());
+dump($bucket->consume(2), $bucket->consume(2), $bucket->consume());
 echo json_encode($bucket->log), "\n";
 
 class Optional extends TokenBucket
@@ -25,12 +27,9 @@ class Optional extends TokenBucket
     }
 }
 $bucket = new Optional(new TokenBucketStorageMemory, 'x', 3, 1);
-var_dump($bucket->consume(), $bucket->consume());
+dump($bucket->consume(), $bucket->consume());
 ?>
 --EXPECT--
-string(3) "yes"
-string(2) "no"
-string(3) "yes"
+'yes' 'no' 'yes'
 [[2,true],[2,false],[1,true]]
-bool(true)
-bool(false)
+true false

@@ -2,6 +2,8 @@
 Subclasses read the protected members of the userland class
 --FILE--
 <?php
+require __DIR__ . '/../../tools/testkit/php/check.php';
+
 class Sub extends TokenBucket
 {
     public $extra = 'mine';
@@ -36,13 +38,12 @@ class Sub extends TokenBucket
 }
 
 $sub = new Sub(new TokenBucketStorageMemory, 'x', 10, 2.5);
-var_dump($sub->members() == ['x', 10, 2.5]);
+dump($sub->members() == ['x', 10, 2.5]);
 foreach ($sub->conversions() as $value) {
-    var_dump((float) $value);
+    dump((float) $value);
 }
 echo json_encode(@$sub->more()), "\n";
-var_dump($sub->storage());
-var_dump($sub->consume(), $sub instanceof TokenBucket);
+dump($sub->storage(), $sub->consume(), $sub instanceof TokenBucket);
 try {
     $sub->_identifier;
 } catch (Error $e) {
@@ -50,13 +51,11 @@ try {
 }
 ?>
 --EXPECT--
-bool(true)
-float(2)
-float(0.2)
-float(4.375)
-float(7.5)
+true
+2.0
+0.2
+4.375
+7.5
 ["mine",[1,2,3],"later"]
-bool(false)
-bool(true)
-bool(true)
+false true true
 Cannot access protected property Sub::$_identifier

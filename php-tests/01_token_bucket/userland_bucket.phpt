@@ -63,13 +63,13 @@ foreach (['TokenBucketStorageMemory', 'TokenBucketStorageSharedMemory'] as $clas
             $granted += (int) $bucket->consume();
         }
     }
-    var_dump($granted);
+    dump($granted);
 
     echo "-- both classes on one bucket --\n";
     $native = new TokenBucket($storage, "both $class", 10, 0.001);
     $userland = new UserlandTokenBucket($storage, "both $class", 10, 0.001);
-    var_dump($userland->consume(2), $native->consume(3), $userland->consume(4), $native->peek()->remaining);
-    var_dump($userland->consume(2), $native->consume(2), $userland->consume(1), $native->consume(1));
+    dump($userland->consume(2), $native->consume(3), $userland->consume(4), $native->peek()->remaining);
+    dump($userland->consume(2), $native->consume(2), $userland->consume(1), $native->consume(1));
 }
 
 echo "-- the native class on a userland storage with the published algorithm --\n";
@@ -85,32 +85,19 @@ for ($i = 0; $i < 300; $i++) {
     check($native->consume($tokens) === $userland->consume($tokens), "step $i: $tokens");
     $a->elapsed = $b->elapsed += mt_rand(0, 3) * 1.3;
 }
-var_dump($a->prepared, $b->prepared);
+dump($a->prepared, $b->prepared);
 ?>
 --EXPECT--
 -- memory: equal decisions in random histories --
 -- TokenBucketStorageMemory: a new bucket of n grants n tokens --
-int(5000)
+5000
 -- both classes on one bucket --
-bool(true)
-bool(true)
-bool(true)
-float(1)
-bool(false)
-bool(false)
-bool(true)
-bool(false)
+true true true 1.0
+false false true false
 -- TokenBucketStorageSharedMemory: a new bucket of n grants n tokens --
-int(5000)
+5000
 -- both classes on one bucket --
-bool(true)
-bool(true)
-bool(true)
-float(1)
-bool(false)
-bool(false)
-bool(true)
-bool(false)
+true true true 1.0
+false false true false
 -- the native class on a userland storage with the published algorithm --
-int(0)
-int(0)
+0 0

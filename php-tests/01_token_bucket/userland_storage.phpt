@@ -8,43 +8,33 @@ foreach (['Recorder', 'TypedRecorder'] as $class) {
     echo "-- $class --\n";
     $storage = new $class;
     $bucket = new TokenBucket($storage, "who\0?", 10, 2.5);
-    var_dump($bucket->consume(4));
+    dump($bucket->consume(4));
     [$method, $arguments] = $storage->calls[0];
     $closure = array_pop($arguments);
-    var_dump(count($storage->calls), $method, $arguments === ["who\0?", 1.6, 4.0], get_class($closure));
+    dump(count($storage->calls), $method, $arguments === ["who\0?", 1.6, 4.0], get_class($closure));
 
     echo "the closure calls bootstrap() and returns true\n";
     $before = microtime(true);
-    var_dump($closure());
+    dump($closure());
     $after = microtime(true);
     [$method, [$identifier, $microtime]] = $storage->calls[1];
     // Six tokens are left. At 2.5 tokens a second, the cost of six tokens is 2.4 seconds.
-    var_dump($method, $identifier === "who\0?", is_float($microtime));
-    var_dump($microtime >= $before - 2.4001 && $microtime <= $after - 2.3999);
+    dump($method, $identifier === "who\0?", is_float($microtime));
+    dump($microtime >= $before - 2.4001 && $microtime <= $after - 2.3999);
 }
 ?>
 --EXPECT--
 -- Recorder --
-bool(true)
-int(1)
-string(7) "consume"
-bool(true)
-string(7) "Closure"
+true
+1 'consume' true 'Closure'
 the closure calls bootstrap() and returns true
-bool(true)
-string(9) "bootstrap"
-bool(true)
-bool(true)
-bool(true)
+true
+'bootstrap' true true
+true
 -- TypedRecorder --
-bool(true)
-int(1)
-string(7) "consume"
-bool(true)
-string(7) "Closure"
+true
+1 'consume' true 'Closure'
 the closure calls bootstrap() and returns true
-bool(true)
-string(9) "bootstrap"
-bool(true)
-bool(true)
-bool(true)
+true
+'bootstrap' true true
+true

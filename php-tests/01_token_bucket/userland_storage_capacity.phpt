@@ -11,46 +11,28 @@ foreach (['Recorder', 'TypedRecorder'] as $class) {
     echo "the storage calls the closure within consume()\n";
     $storage->callTheClosure = true;
     $storage->calls = [];
-    var_dump($bucket->consume(), array_column($storage->calls, 0));
+    dump($bucket->consume(), array_column($storage->calls, 0));
 
     echo "more than the capacity: the storage is not called\n";
     $storage->calls = [];
-    var_dump($bucket->consume(11), $bucket->consume(10.5), $storage->calls);
+    dump($bucket->consume(11), $bucket->consume(10.5), $storage->calls);
 
     echo "the bucket never calls prepare()\n";
-    var_dump(in_array('prepare', array_column($storage->calls, 0)));
+    dump(in_array('prepare', array_column($storage->calls, 0)));
 }
 ?>
 --EXPECT--
 -- Recorder --
 the storage calls the closure within consume()
-bool(true)
-array(2) {
-  [0]=>
-  string(7) "consume"
-  [1]=>
-  string(9) "bootstrap"
-}
+true ['consume', 'bootstrap']
 more than the capacity: the storage is not called
-bool(false)
-bool(false)
-array(0) {
-}
+false false []
 the bucket never calls prepare()
-bool(false)
+false
 -- TypedRecorder --
 the storage calls the closure within consume()
-bool(true)
-array(2) {
-  [0]=>
-  string(7) "consume"
-  [1]=>
-  string(9) "bootstrap"
-}
+true ['consume', 'bootstrap']
 more than the capacity: the storage is not called
-bool(false)
-bool(false)
-array(0) {
-}
+false false []
 the bucket never calls prepare()
-bool(false)
+false

@@ -19,12 +19,12 @@ class YesNo extends ArrayStorage
 $storage = new YesNo;
 $bucket = new TokenBucket($storage, 'x', 10, 4.0);
 $decision = $bucket->attempt(3);
-var_dump($decision->allowed, $decision->reason, $decision->capacity, $decision->retryAfter);
+dump($decision->allowed, $decision->reason, $decision->capacity, $decision->retryAfter);
 $storage->answer = false;
 show($bucket->attempt(3));
 $storage->asked = 0;
 show($bucket->attempt(11));
-var_dump($storage->asked);
+dump($storage->asked);
 
 echo "-- methods that throw --\n";
 $native = new TokenBucket(new TokenBucketStorageMemory, 'x', 10, 1);
@@ -41,7 +41,7 @@ foreach ($calls as $name => $call) {
     check(strlen($thrown) > strlen('LogicException: ') + 20, "$name says why");
     check(str_contains($thrown, 'YesNo') || str_contains($thrown, 'storage'), "$name says that it is the storage: $thrown");
 }
-var_dump($storage->asked, $native->peek()->remaining);
+dump($storage->asked, $native->peek()->remaining);
 
 echo "-- a userland storage that limits --\n";
 $storage = new ArrayStorage;
@@ -52,27 +52,22 @@ $granted = 0;
 for ($i = 0; $i < 20; $i++) {
     $granted += (int) $bucket->attempt()->allowed;
 }
-var_dump($granted);
+dump($granted);
 $storage->elapsed += 4.01;
-var_dump($bucket->attempt(5)->allowed, $bucket->attempt(4)->allowed);
+dump($bucket->attempt(5)->allowed, $bucket->attempt(4)->allowed);
 ?>
 --EXPECTF--
-bool(true)
-string(7) "granted"
-float(10)
-float(0)
+true 'granted' 10.0 0.0
 denied insufficient_tokens remaining=0.0 capacity=10.0 retryAfter=0.75 resetAfter=2.5
 denied exceeds_capacity remaining=0.0 capacity=10.0 retryAfter=INF resetAfter=%s
-int(0)
+0
 -- methods that throw --
 peek: LogicException
 refund: LogicException
 reset: LogicException
 attemptAll: LogicException
 attemptAll with a native one: LogicException
-int(0)
-float(10)
+0 10.0
 -- a userland storage that limits --
-int(10)
-bool(false)
-bool(true)
+10
+false true

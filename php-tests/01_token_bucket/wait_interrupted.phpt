@@ -13,14 +13,14 @@ pcntl_signal(SIGALRM, function () use (&$handled) {
     $handled++;
 });
 $bucket = new TokenBucket(new TokenBucketStorageSharedMemory, 'x', 1, 0.001);
-var_dump($bucket->consume());
+dump($bucket->consume());
 
 $signaller = signal_during_sleep('ALRM');
 $decision = $bucket->wait(1000.0);
 pcntl_waitpid($signaller, $status);
-var_dump($decision->allowed, $decision->reason, $handled);
-var_dump($decision->remaining, $decision->retryAfter > 900 && $decision->retryAfter < 1000);
-var_dump($decision->headers()['Retry-After'] > 900);
+dump($decision->allowed, $decision->reason, $handled);
+dump($decision->remaining, $decision->retryAfter > 900 && $decision->retryAfter < 1000);
+dump($decision->headers()['Retry-After'] > 900);
 
 echo "-- a handler that throws --\n";
 pcntl_signal(SIGALRM, function () {
@@ -44,18 +44,14 @@ $signaller = signal_during_sleep('ALRM');
 $decision = $bucket->wait(10.0);
 check($bucket->peek(0)->allowed, 'wait() lasts until the token is there');
 pcntl_waitpid($signaller, $status);
-var_dump($decision->allowed, $decision->reason);
+dump($decision->allowed, $decision->reason);
 ?>
 --EXPECT--
-bool(true)
-bool(false)
-string(11) "interrupted"
-int(1)
-float(0)
-bool(true)
-bool(true)
+true
+false 'interrupted' 1
+0.0 true
+true
 -- a handler that throws --
 DomainException: enough
 -- an ignored signal does not end wait() --
-bool(true)
-string(7) "granted"
+true 'granted'

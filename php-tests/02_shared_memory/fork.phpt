@@ -13,7 +13,7 @@ echo json_encode(in_processes(3, fn($index) => $bucket->consume($index + 1))), '
 
 echo "-- the parent uses a bucket that a child created --\n";
 in_processes(1, fn() => (new TokenBucket(new TokenBucketStorageSharedMemory, 'y', 10, 0.001))->consume(4));
-var_dump((new TokenBucket(new TokenBucketStorageSharedMemory, 'y', 10, 0.001))->peek()->remaining);
+dump((new TokenBucket(new TokenBucketStorageSharedMemory, 'y', 10, 0.001))->peek()->remaining);
 
 echo "-- grandchildren share the buckets, too --\n";
 in_processes(1, function () use ($bucket) {
@@ -24,31 +24,23 @@ in_processes(1, function () use ($bucket) {
     }
     pcntl_wait($status);
 });
-var_dump($bucket->peek()->remaining);
+dump($bucket->peek()->remaining);
 
 echo "-- status() counts the calls of children --\n";
 $memory = TokenBucket\status()['shared_memory'];
-var_dump($memory['granted'], $memory['denied'], $memory['live']);
+dump($memory['granted'], $memory['denied'], $memory['live']);
 
 echo "-- each process has its own memory storage --\n";
 $private = new TokenBucket(new TokenBucketStorageMemory, 'x', 10, 1);
-var_dump(in_processes(2, fn() => $private->consume(10)), $private->peek()->remaining);
+dump(in_processes(2, fn() => $private->consume(10)), $private->peek()->remaining);
 ?>
 --EXPECT--
 [true,true,true] 3
 -- the parent uses a bucket that a child created --
-float(6)
+6.0
 -- grandchildren share the buckets, too --
-float(2)
+2.0
 -- status() counts the calls of children --
-int(6)
-int(0)
-int(2)
+6 0 2
 -- each process has its own memory storage --
-array(2) {
-  [0]=>
-  bool(true)
-  [1]=>
-  bool(true)
-}
-float(10)
+[true, true] 10.0

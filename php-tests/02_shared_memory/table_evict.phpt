@@ -12,11 +12,11 @@ for ($i = 0; $i < 1000; $i++) {
     $allowed += (int) (new TokenBucket($storage, "id $i", 2, 0.001))->attempt()->allowed;
 }
 $memory = TokenBucket\status()['shared_memory'];
-var_dump($memory['full'], $allowed, $memory['refused'], $memory['denied']);
-var_dump($memory['evicted'] > 700, $memory['inserted'], $memory['evicted'] + $memory['live']);
+dump($memory['full'], $allowed, $memory['refused'], $memory['denied']);
+dump($memory['evicted'] > 700, $memory['inserted'], $memory['evicted'] + $memory['live']);
 // Each evicted bucket lacked about one token, whose cost is 1,000 s. Stored spans are rounded up.
-var_dump($memory['evicted_seconds'] / $memory['evicted'] > 900 && $memory['evicted_seconds'] / $memory['evicted'] <= 1001);
-var_dump($memory['evicted_seconds_max'] > 900 && $memory['evicted_seconds_max'] <= 1001);
+dump($memory['evicted_seconds'] / $memory['evicted'] > 900 && $memory['evicted_seconds'] / $memory['evicted'] <= 1001);
+dump($memory['evicted_seconds_max'] > 900 && $memory['evicted_seconds_max'] <= 1001);
 
 echo "-- full buckets are replaced first, so no token is lost --\n";
 for ($i = 0; $i < 1000; $i++) {
@@ -28,18 +28,12 @@ for ($i = 0; $i < 1000; $i++) {
     usleep(10);
 }
 $after = TokenBucket\status()['shared_memory'];
-var_dump($after['evicted'] - $before['evicted'], $after['reclaimed'] - $before['reclaimed'] > 700);
+dump($after['evicted'] - $before['evicted'], $after['reclaimed'] - $before['reclaimed'] > 700);
 ?>
 --EXPECT--
-string(5) "evict"
-int(1000)
-int(0)
-int(0)
-bool(true)
-int(1000)
-int(1000)
-bool(true)
-bool(true)
+'evict' 1000 0 0
+true 1000 1000
+true
+true
 -- full buckets are replaced first, so no token is lost --
-int(0)
-bool(true)
+0 true

@@ -23,40 +23,34 @@ for ($i = 0; $i < 1000; $i++) {
     }
 }
 $memory = TokenBucket\status()['shared_memory'];
-var_dump($memory['full'], $memory['slots'], $memory['evicted']);
-var_dump(count($granted) + $refused, $refused > 700, $memory['refused'] === $refused, $memory['denied'] === $refused);
-var_dump($memory['live'] === count($granted), $memory['inserted'] === count($granted));
+dump($memory['full'], $memory['slots'], $memory['evicted']);
+dump(count($granted) + $refused, $refused > 700, $memory['refused'] === $refused, $memory['denied'] === $refused);
+dump($memory['live'] === count($granted), $memory['inserted'] === count($granted));
 
 echo "-- existing buckets still grant --\n";
 $again = 0;
 foreach ($granted as $i) {
     $again += (int) (new TokenBucket($storage, "id $i", 2, 0.001))->consume();
 }
-var_dump($again === count($granted));
+dump($again === count($granted));
 foreach ($granted as $i) {
     check(!(new TokenBucket($storage, "id $i", 2, 0.001))->consume(), "id $i has a third token");
 }
 
 echo "-- consume() returns false, and resets free slots --\n";
 for ($i = 1000; (new TokenBucket($storage, "id $i", 2, 0.001))->consume(); $i++);
-var_dump((new TokenBucket($storage, "id $i", 2, 0.001))->consume());
+dump((new TokenBucket($storage, "id $i", 2, 0.001))->consume());
 foreach ($granted as $gone) {
     (new TokenBucket($storage, "id $gone", 2, 0.001))->reset();
 }
-var_dump((new TokenBucket($storage, "id $i", 2, 0.001))->consume());
+dump((new TokenBucket($storage, "id $i", 2, 0.001))->consume());
 ?>
 --EXPECT--
-string(6) "refuse"
-int(256)
-int(0)
-int(1000)
-bool(true)
-bool(true)
-bool(true)
-bool(true)
-bool(true)
+'refuse' 256 0
+1000 true true true
+true true
 -- existing buckets still grant --
-bool(true)
+true
 -- consume() returns false, and resets free slots --
-bool(false)
-bool(true)
+false
+true

@@ -40,7 +40,7 @@ foreach (['TokenBucketStorageRedis' => 'redis://h', 'TokenBucketStorageMemcached
     new $class($server, "any bytes\0\r\n\xff" . str_repeat('x', 100000), 3600, hintMaxAge: 3600);
 }
 $status = TokenBucket\status();
-var_dump($status['stores'], $status['remote']['asked']);
+dump($status['stores'], $status['remote']['asked']);
 ?>
 --EXPECT--
 -- TokenBucketStorageRedis --
@@ -95,6 +95,4 @@ Error: Named parameter $prefix overwrites previous argument
 ArgumentCountError: __construct(): Argument #1 ($servers) not passed
 ValueError: __construct(): Argument #1 ($servers) must name at least one server
 -- the limits themselves are valid --
-array(0) {
-}
-int(0)
+[] 0

@@ -23,7 +23,7 @@ foreach ([$redis(), $memcached()] as $storage) {
         echo thrown($call), "\n";
     }
     echo json_encode(array_values((array) $storage), JSON_UNESCAPED_SLASHES), "\n";
-    var_dump((new ReflectionClass($storage))->isFinal(), $storage == clone_of($storage));
+    dump((new ReflectionClass($storage))->isFinal(), $storage == clone_of($storage));
 }
 
 /** Constructs a storage of the same class with the same arguments. */
@@ -46,8 +46,7 @@ Error: Cannot create dynamic property TokenBucketStorageRedis::$more
 Error: Cannot access private property TokenBucketStorageRedis::$prefix
 Error: Cannot modify readonly property TokenBucketStorageRedis::$prefix
 ["redis://h:1/2","tokenbucket:"]
-bool(true)
-bool(true)
+true true
 -- TokenBucketStorageMemcached --
 Error: Trying to clone an uncloneable object of class TokenBucketStorageMemcached
 Exception: Serialization of 'TokenBucketStorageMemcached' is not allowed
@@ -59,5 +58,4 @@ Error: Cannot create dynamic property TokenBucketStorageMemcached::$more
 Error: Cannot access private property TokenBucketStorageMemcached::$prefix
 Error: Cannot modify readonly property TokenBucketStorageMemcached::$prefix
 ["a:11211,b:2,unix:///run/m.sock","p"]
-bool(true)
-bool(true)
+true true

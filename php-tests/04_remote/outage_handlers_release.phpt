@@ -39,11 +39,9 @@ for ($i = 0; $i < 2; $i++) {
         scribble();
         return true;
     });
-    var_dump(TokenBucket::attemptAll($buckets)->allowed, $weak->get());
+    dump(TokenBucket::attemptAll($buckets)->allowed, $weak->get());
 }
 ?>
 --EXPECT--
-bool(true)
-NULL
-bool(true)
-NULL
+true null
+true null

@@ -84,10 +84,8 @@ $bucket->consume();
 $ring(300_000);
 $decision = $bucket->wait(2000);
 $ring(0);
-var_dump($decision->allowed, $decision->reason, TokenBucket\status()['remote']['failed']);
+dump($decision->allowed, $decision->reason, TokenBucket\status()['remote']['failed']);
 ?>
 --EXPECT--
 -- a signal ends wait() without a failure --
-bool(false)
-string(11) "interrupted"
-int(0)
+false 'interrupted' 0

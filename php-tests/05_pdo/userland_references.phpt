@@ -63,18 +63,15 @@ $db = new ReferencePDO('sqlite::memory:', options: [PDO::ATTR_STATEMENT_CLASS =>
 $storage = new TokenBucketStoragePDO($db, 'limits');
 $storage->prepare();
 $bucket = new TokenBucket($storage, 'x', 3, 1e-6);
-var_dump($bucket->consume(2), $bucket->attempt(2)->allowed, $bucket->peek()->remaining);
+dump($bucket->consume(2), $bucket->attempt(2)->allowed, $bucket->peek()->remaining);
 $bucket->refund(1);
-var_dump($bucket->peek()->remaining, $storage->purge(1e-3));
+dump($bucket->peek()->remaining, $storage->purge(1e-3));
 $db->exec('PRAGMA query_only = ON');
 echo thrown(fn () => $bucket->consume()), "\n";
 // The connection and its statements hold each other, which PHP's cycle collector does not find.
 $db->forget();
 ?>
 --EXPECT--
-bool(true)
-bool(false)
-float(1)
-float(2)
-int(1)
+true false 1.0
+2.0 1
 TokenBucket\StorageException: sqlite table limits: the statement failed: SQLSTATE[HY000] 8: attempt to write a readonly database

@@ -20,6 +20,19 @@ function check(bool $holds, string $what): void
     }
 }
 
+/** Prints values in one line, as PHP code. */
+function dump(mixed ...$values): void
+{
+    $code = function (mixed $value) use (&$code): string {
+        if (!is_array($value)) {
+            return $value === null ? 'null' : var_export($value, true);
+        }
+        $item = fn ($key) => (array_is_list($value) ? '' : $code($key) . ' => ') . $code($value[$key]);
+        return '[' . implode(', ', array_map($item, array_keys($value))) . ']';
+    };
+    echo implode(' ', array_map($code, $values)), "\n";
+}
+
 /** Prints all fields of a Decision in one line. */
 function show(TokenBucket\Decision $decision): void
 {
