@@ -4,9 +4,7 @@ Control: a check-then-set limiter on APCu over-admits in the same harness
 pcntl
 --SKIPIF--
 <?php
-if (getenv('SKIP_SLOW_TESTS') || getenv('USE_ZEND_ALLOC') === '0') {
-    die('skip slow');
-}
+require __DIR__ . '/../../tools/testkit/php/skip_slow.php';
 if (!extension_loaded('apcu') && !is_file(PHP_EXTENSION_DIR . '/apcu.so')) {
     die('skip APCu is not installed');
 }

@@ -3,11 +3,7 @@ Processes killed while they create buckets block no bucket, and each bucket gran
 --EXTENSIONS--
 pcntl
 --SKIPIF--
-<?php
-if (getenv('SKIP_SLOW_TESTS') || getenv('USE_ZEND_ALLOC') === '0') {
-    die('skip slow');
-}
-?>
+<?php require __DIR__ . '/../../tools/testkit/php/skip_slow.php'; ?>
 --INI--
 opcache.jit=disable
 --FILE--

@@ -3,11 +3,7 @@ Processes at random rates are granted at most capacity + rate * time and lose no
 --EXTENSIONS--
 pcntl
 --SKIPIF--
-<?php
-if (getenv('SKIP_SLOW_TESTS') || getenv('USE_ZEND_ALLOC') === '0') {
-    die('skip slow');
-}
-?>
+<?php require __DIR__ . '/../../tools/testkit/php/skip_slow.php'; ?>
 --FILE--
 <?php
 require __DIR__ . '/../../tools/testkit/php/check.php';

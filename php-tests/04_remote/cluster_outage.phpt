@@ -3,11 +3,7 @@ A hung server of a cluster delays only calls for its keys, and those by a few ti
 --EXTENSIONS--
 pcntl
 --SKIPIF--
-<?php
-if (getenv('SKIP_SLOW_TESTS') || getenv('USE_ZEND_ALLOC') === '0') {
-    die('skip slow');
-}
-?>
+<?php require __DIR__ . '/../../tools/testkit/php/skip_slow.php'; ?>
 --INI--
 tokenbucket.failure_report=none
 --FILE--

@@ -3,11 +3,7 @@ A hung memcached delays eight workers by a few timeouts in all, and the limit st
 --EXTENSIONS--
 pcntl
 --SKIPIF--
-<?php
-if (getenv('SKIP_SLOW_TESTS') || getenv('USE_ZEND_ALLOC') === '0') {
-    die('skip slow');
-}
-?>
+<?php require __DIR__ . '/../../tools/testkit/php/skip_slow.php'; ?>
 --INI--
 tokenbucket.failure_report=warning
 --FILE--

@@ -3,11 +3,7 @@ Eight processes on one bucket on Redis are granted exactly its capacity
 --EXTENSIONS--
 pcntl
 --SKIPIF--
-<?php
-if (getenv('SKIP_SLOW_TESTS') || getenv('USE_ZEND_ALLOC') === '0') {
-    die('skip slow');
-}
-?>
+<?php require __DIR__ . '/../../tools/testkit/php/skip_slow.php'; ?>
 --FILE--
 <?php
 require __DIR__ . '/race.inc.php';

@@ -4,11 +4,7 @@ wait() serves callers in order of arrival, and a killed caller costs only its ow
 pcntl
 posix
 --SKIPIF--
-<?php
-if (getenv('SKIP_SLOW_TESTS') || getenv('USE_ZEND_ALLOC') === '0') {
-    die('skip slow');
-}
-?>
+<?php require __DIR__ . '/../../tools/testkit/php/skip_slow.php'; ?>
 --FILE--
 <?php
 require __DIR__ . '/outage.inc.php';

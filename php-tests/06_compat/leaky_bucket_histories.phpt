@@ -4,11 +4,7 @@ LeakyBucket matches its model on random histories, and places members as Flexiha
 igbinary
 redis
 --SKIPIF--
-<?php
-if (getenv('SKIP_SLOW_TESTS') || getenv('USE_ZEND_ALLOC') === '0') {
-    die('skip slow');
-}
-?>
+<?php require __DIR__ . '/../../tools/testkit/php/skip_slow.php'; ?>
 --FILE--
 <?php
 require __DIR__ . '/../../tools/testkit/php/check.php';

@@ -3,11 +3,7 @@ LeakyBucket: eight processes are admitted exactly the limit, on each storage
 --EXTENSIONS--
 pcntl
 --SKIPIF--
-<?php
-if (getenv('SKIP_SLOW_TESTS') || getenv('USE_ZEND_ALLOC') === '0') {
-    die('skip slow');
-}
-?>
+<?php require __DIR__ . '/../../tools/testkit/php/skip_slow.php'; ?>
 --FILE--
 <?php
 require __DIR__ . '/../../tools/testkit/php/servers.php';

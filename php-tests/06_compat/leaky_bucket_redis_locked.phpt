@@ -4,11 +4,7 @@ LeakyBucket keeps the ten thousand clients with the most denials
 igbinary
 redis
 --SKIPIF--
-<?php
-if (getenv('SKIP_SLOW_TESTS') || getenv('USE_ZEND_ALLOC') === '0') {
-    die('skip slow');
-}
-?>
+<?php require __DIR__ . '/../../tools/testkit/php/skip_slow.php'; ?>
 --FILE--
 <?php
 require __DIR__ . '/leaky_bucket_redis.inc.php';

@@ -4,11 +4,7 @@ LeakyBucket follows onFailure when its server is down
 igbinary
 redis
 --SKIPIF--
-<?php
-if (getenv('SKIP_SLOW_TESTS') || getenv('USE_ZEND_ALLOC') === '0') {
-    die('skip slow');
-}
-?>
+<?php require __DIR__ . '/../../tools/testkit/php/skip_slow.php'; ?>
 --INI--
 tokenbucket.failure_report=warning
 --FILE--

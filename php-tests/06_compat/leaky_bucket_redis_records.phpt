@@ -4,11 +4,7 @@ LeakyBucket on Redis keeps hits and denials in sorted sets
 igbinary
 redis
 --SKIPIF--
-<?php
-if (getenv('SKIP_SLOW_TESTS') || getenv('USE_ZEND_ALLOC') === '0') {
-    die('skip slow');
-}
-?>
+<?php require __DIR__ . '/../../tools/testkit/php/skip_slow.php'; ?>
 --FILE--
 <?php
 require __DIR__ . '/leaky_bucket_redis.inc.php';

@@ -5,11 +5,7 @@ igbinary
 redis
 pcntl
 --SKIPIF--
-<?php
-if (getenv('SKIP_SLOW_TESTS') || getenv('USE_ZEND_ALLOC') === '0') {
-    die('skip slow');
-}
-?>
+<?php require __DIR__ . '/../../tools/testkit/php/skip_slow.php'; ?>
 --FILE--
 <?php
 require __DIR__ . '/../../tools/testkit/php/servers.php';
