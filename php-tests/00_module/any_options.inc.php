@@ -6,7 +6,7 @@
  * Each attempt must create an object or throw a documented exception. No connection succeeds,
  * because nothing listens at the addresses in the options.
  */
-require __DIR__ . '/../../tools/testkit/php/check.php';
+require_once __DIR__ . '/../../tools/testkit/php/check.php';
 
 use TokenBucket\Compat;
 use TokenBucket\OnFailure;

@@ -2,8 +2,7 @@
 Fuzz of INI settings: PHP starts, warns about each invalid value, and limits calls
 --FILE--
 <?php
-require __DIR__ . '/../../tools/testkit/php/check.php';
-require __DIR__ . '/../../tools/testkit/php/child.php';
+require_once __DIR__ . '/../../tools/testkit/php/testkit.php';
 
 $folder = temporary_folder();
 file_put_contents("$folder/foreign", 'not ours');

@@ -2,8 +2,7 @@
 TokenBucket has the constants of the userland class
 --FILE--
 <?php
-require __DIR__ . '/../../tools/testkit/php/check.php';
-require __DIR__ . '/../../tools/testkit/php/userland_bucket.php';
+require_once __DIR__ . '/../../tools/testkit/php/testkit.php';
 
 $native = (new ReflectionClass('TokenBucket'))->getConstants();
 $userland = (new ReflectionClass('UserlandTokenBucket'))->getConstants();

@@ -2,8 +2,7 @@
 TokenBucket\status() counts grants and denials of each namespace
 --FILE--
 <?php
-require __DIR__ . '/../../tools/testkit/php/check.php';
-require __DIR__ . '/../../tools/testkit/php/child.php';
+require_once __DIR__ . '/../../tools/testkit/php/testkit.php';
 
 /** Prints the counters of each namespace that are not 0. */
 function decisions(): void

@@ -5,7 +5,7 @@
  *
  * php_command() loads the extension that scripts/lint chooses with TEST_PHP_EXTRA_ARGS.
  */
-require __DIR__ . '/../../tools/testkit/php/child.php';
+require_once __DIR__ . '/../../tools/testkit/php/child.php';
 
 $extension = php_run_file(__DIR__ . '/reflection.inc.php', [], 'extension tokenbucket');
 $stub = php_run_bare(__DIR__ . '/reflection.inc.php', 'file ' . escapeshellarg(dirname(__DIR__, 2) . '/stubs/tokenbucket.stub.php'));

@@ -2,8 +2,7 @@
 attemptEach() decides each bucket on its own and returns the decisions under the same keys
 --FILE--
 <?php
-require __DIR__ . '/../../tools/testkit/php/check.php';
-require __DIR__ . '/../../tools/testkit/php/userland_bucket.php';
+require_once __DIR__ . '/../../tools/testkit/php/testkit.php';
 
 class Halved extends TokenBucket
 {

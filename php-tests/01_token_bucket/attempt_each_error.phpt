@@ -2,8 +2,7 @@
 attemptEach() throws on invalid arguments, and gives tokens back if a bucket throws
 --FILE--
 <?php
-require __DIR__ . '/../../tools/testkit/php/check.php';
-require __DIR__ . '/../../tools/testkit/php/userland_bucket.php';
+require_once __DIR__ . '/../../tools/testkit/php/testkit.php';
 
 $storage = new TokenBucketStorageMemory;
 $bucket = new TokenBucket($storage, 'x', 10, 1);

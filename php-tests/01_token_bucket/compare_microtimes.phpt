@@ -2,8 +2,7 @@
 TokenBucket::compare_microtimes() has a relative tolerance and compares with zero
 --FILE--
 <?php
-require __DIR__ . '/../../tools/testkit/php/check.php';
-require __DIR__ . '/../../tools/testkit/php/userland_bucket.php';
+require_once __DIR__ . '/../../tools/testkit/php/testkit.php';
 
 $pairs = [
     [1, 2], [2, 1], [1, 1], [1.0, 1.00009], [1.0, 1.0002], [1.0002, 1.0],

@@ -2,8 +2,7 @@
 Each identifier, any bytes of any length, has its own bucket
 --FILE--
 <?php
-require __DIR__ . '/../../tools/testkit/php/check.php';
-require __DIR__ . '/../../tools/testkit/php/userland_bucket.php';
+require_once __DIR__ . '/../../tools/testkit/php/testkit.php';
 
 $long = str_repeat('0123456789abcdef', 65536);
 $identifiers = [

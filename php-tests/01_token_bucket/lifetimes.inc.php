@@ -1,6 +1,6 @@
 <?php
 /** Defines a bucket whose _bootstrap() can be called. The tests find more errors under valgrind. */
-require __DIR__ . '/../../tools/testkit/php/check.php';
+require_once __DIR__ . '/../../tools/testkit/php/check.php';
 
 class Starting extends TokenBucket
 {

@@ -3,8 +3,7 @@
  * Defines helpers of the tests in which a call runs PHP code that replaces or frees objects. These
  * tests find more errors under valgrind.
  */
-require __DIR__ . '/../../tools/testkit/php/check.php';
-require __DIR__ . '/../../tools/testkit/php/userland_bucket.php';
+require_once __DIR__ . '/../../tools/testkit/php/testkit.php';
 
 /** Allocates memory, so that freed memory is overwritten. */
 function scribble(): array

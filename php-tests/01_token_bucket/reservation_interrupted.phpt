@@ -4,8 +4,7 @@ Reservation::wait() runs signal handlers, and cancels the reservation if a handl
 pcntl
 --FILE--
 <?php
-require __DIR__ . '/../../tools/testkit/php/check.php';
-require __DIR__ . '/../../tools/testkit/php/processes.php';
+require_once __DIR__ . '/../../tools/testkit/php/testkit.php';
 
 pcntl_async_signals(true);
 $bucket = new TokenBucket(new TokenBucketStorageSharedMemory, 'x', 2, 0.001);

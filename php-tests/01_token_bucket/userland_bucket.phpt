@@ -2,8 +2,7 @@
 The userland class makes the same decisions as the native class on native storages
 --FILE--
 <?php
-require __DIR__ . '/../../tools/testkit/php/check.php';
-require __DIR__ . '/../../tools/testkit/php/userland_bucket.php';
+require_once __DIR__ . '/../../tools/testkit/php/testkit.php';
 
 /** The userland class with the clock of its storage, on which no time passes during a call. */
 class OnFakeClock extends UserlandTokenBucket

@@ -1,6 +1,6 @@
 <?php
 /** Defines userland storages that list their calls. */
-require __DIR__ . '/../../tools/testkit/php/check.php';
+require_once __DIR__ . '/../../tools/testkit/php/check.php';
 
 class Recorder implements TokenBucketStorage
 {

@@ -2,8 +2,7 @@
 attempt() works on a userland storage, while other methods throw a LogicException
 --FILE--
 <?php
-require __DIR__ . '/../../tools/testkit/php/check.php';
-require __DIR__ . '/../../tools/testkit/php/userland_bucket.php';
+require_once __DIR__ . '/../../tools/testkit/php/testkit.php';
 
 class YesNo extends ArrayStorage
 {

@@ -4,8 +4,7 @@ wait() ends when a signal arrives that PHP must handle
 pcntl
 --FILE--
 <?php
-require __DIR__ . '/../../tools/testkit/php/check.php';
-require __DIR__ . '/../../tools/testkit/php/processes.php';
+require_once __DIR__ . '/../../tools/testkit/php/testkit.php';
 
 $handled = 0;
 pcntl_async_signals(true);

@@ -1,6 +1,6 @@
 <?php
 /** Runs two limiters in one harness. Each limiter may grant 100,000 tokens to eight processes. */
-require __DIR__ . '/../../tools/testkit/php/processes.php';
+require_once __DIR__ . '/../../tools/testkit/php/processes.php';
 
 const CAPACITY = 100000;
 

@@ -4,8 +4,7 @@ Forked children share the buckets, and a child's exit changes no bucket
 pcntl
 --FILE--
 <?php
-require __DIR__ . '/../../tools/testkit/php/check.php';
-require __DIR__ . '/../../tools/testkit/php/processes.php';
+require_once __DIR__ . '/../../tools/testkit/php/testkit.php';
 
 $bucket = new TokenBucket(new TokenBucketStorageSharedMemory, 'x', 10, 0.001);
 $bucket->consume();

@@ -8,9 +8,7 @@ pcntl
 opcache.jit=disable
 --FILE--
 <?php
-require __DIR__ . '/../../tools/testkit/php/check.php';
-require __DIR__ . '/../../tools/testkit/php/child.php';
-require __DIR__ . '/../../tools/testkit/php/processes.php';
+require_once __DIR__ . '/../../tools/testkit/php/testkit.php';
 
 $folder = temporary_folder();
 $storage = new TokenBucketStorageSharedMemory;

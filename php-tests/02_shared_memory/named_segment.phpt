@@ -2,8 +2,7 @@
 Separately started processes share a named segment, at the same time or in turn
 --FILE--
 <?php
-require __DIR__ . '/../../tools/testkit/php/check.php';
-require __DIR__ . '/../../tools/testkit/php/child.php';
+require_once __DIR__ . '/../../tools/testkit/php/testkit.php';
 
 $folder = temporary_folder();
 $ini = ['tokenbucket.shm_path' => "$folder/segment", 'tokenbucket.shm_size' => '64K'];

@@ -2,8 +2,7 @@
 An invalid named segment causes a warning and a private segment, and the file stays unchanged
 --FILE--
 <?php
-require __DIR__ . '/../../tools/testkit/php/check.php';
-require __DIR__ . '/../../tools/testkit/php/child.php';
+require_once __DIR__ . '/../../tools/testkit/php/testkit.php';
 
 $folder = temporary_folder();
 $path = "$folder/segment";

@@ -6,8 +6,7 @@ pcntl
 <?php require __DIR__ . '/../../tools/testkit/php/skip_slow.php'; ?>
 --FILE--
 <?php
-require __DIR__ . '/../../tools/testkit/php/check.php';
-require __DIR__ . '/../../tools/testkit/php/processes.php';
+require_once __DIR__ . '/../../tools/testkit/php/testkit.php';
 
 const PROCESSES = 8;
 const TRIES = 100000;

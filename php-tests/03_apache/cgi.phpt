@@ -4,8 +4,7 @@ Under CGI: processes share a named segment exactly, and share nothing without it
 <?php require __DIR__ . '/skipif.inc.php'; ?>
 --FILE--
 <?php
-require __DIR__ . '/../../tools/testkit/php/check.php';
-require __DIR__ . '/../../tools/testkit/php/child.php';
+require_once __DIR__ . '/../../tools/testkit/php/testkit.php';
 require __DIR__ . '/traffic.inc.php';
 
 $folder = temporary_folder();

@@ -4,8 +4,7 @@ Under php-fpm: two masters and the command line share a named segment that outli
 <?php require __DIR__ . '/skipif.inc.php'; ?>
 --FILE--
 <?php
-require __DIR__ . '/../../tools/testkit/php/check.php';
-require __DIR__ . '/../../tools/testkit/php/child.php';
+require_once __DIR__ . '/../../tools/testkit/php/testkit.php';
 require __DIR__ . '/traffic.inc.php';
 
 $ini = ['tokenbucket.shm_path' => temporary_folder() . '/segment'];

@@ -11,12 +11,11 @@ if (Prometheus::missing() !== null || exec('command -v nginx') === '') {
 --FILE--
 <?php
 // Set TOKENBUCKET_SCRAPE_SECONDS for a longer run.
-require __DIR__ . '/../../tools/testkit/php/check.php';
+require_once __DIR__ . '/../../tools/testkit/php/testkit.php';
 require __DIR__ . '/../../tools/testkit/php/fpm.php';
 require __DIR__ . '/../../tools/testkit/php/nginx.php';
 require __DIR__ . '/../../tools/testkit/php/open_metrics.php';
 require __DIR__ . '/../../tools/testkit/php/prometheus.php';
-require __DIR__ . '/../../tools/testkit/php/servers.php';
 
 const EXAMPLES = __DIR__ . '/../../examples';
 const CONSUME_EACH = <<<'PHP'

@@ -4,8 +4,7 @@ The documented ACL is enough on Redis, and an error names a missing command
 pcntl
 --FILE--
 <?php
-require __DIR__ . '/../../tools/testkit/php/check.php';
-require __DIR__ . '/../../tools/testkit/php/servers.php';
+require_once __DIR__ . '/../../tools/testkit/php/testkit.php';
 
 $redis = RedisServer::start();
 $commands = ['+evalsha', '+eval', '+get', '+set', '+time', '+pttl'];

@@ -2,8 +2,7 @@
 attemptAll() of one key under two prefixes decides like one bucket
 --FILE--
 <?php
-require __DIR__ . '/../../tools/testkit/php/check.php';
-require __DIR__ . '/../../tools/testkit/php/servers.php';
+require_once __DIR__ . '/../../tools/testkit/php/testkit.php';
 
 $redis = RedisServer::start();
 $memcached = MemcachedServer::startTcp();

@@ -4,9 +4,7 @@ attemptAll() is one operation on one Redis server and takes all or nothing on se
 pcntl
 --FILE--
 <?php
-require __DIR__ . '/../../tools/testkit/php/check.php';
-require __DIR__ . '/../../tools/testkit/php/servers.php';
-require __DIR__ . '/../../tools/testkit/php/proxy.php';
+require_once __DIR__ . '/../../tools/testkit/php/testkit.php';
 
 $redis = RedisServer::start();
 $other = RedisServer::start();

@@ -4,10 +4,7 @@ attemptEach() takes one round trip for each Redis and memcached server
 pcntl
 --FILE--
 <?php
-require __DIR__ . '/../../tools/testkit/php/check.php';
-require __DIR__ . '/../../tools/testkit/php/servers.php';
-require __DIR__ . '/../../tools/testkit/php/proxy.php';
-require __DIR__ . '/../../tools/testkit/php/processes.php';
+require_once __DIR__ . '/../../tools/testkit/php/testkit.php';
 
 $redis = RedisServer::start();
 $memcached = [MemcachedServer::startTcp(), MemcachedServer::startTcp()];

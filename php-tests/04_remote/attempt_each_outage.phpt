@@ -6,9 +6,7 @@ pcntl
 tokenbucket.failure_report=warning
 --FILE--
 <?php
-require __DIR__ . '/../../tools/testkit/php/check.php';
-require __DIR__ . '/../../tools/testkit/php/servers.php';
-require __DIR__ . '/../../tools/testkit/php/proxy.php';
+require_once __DIR__ . '/../../tools/testkit/php/testkit.php';
 
 use TokenBucket\OnFailure;
 

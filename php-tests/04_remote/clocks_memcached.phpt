@@ -11,9 +11,7 @@ if (!can_set_clocks() || exec('command -v memcached') === '' || exec('command -v
 ?>
 --FILE--
 <?php
-require __DIR__ . '/../../tools/testkit/php/servers.php';
-require __DIR__ . '/../../tools/testkit/php/child.php';
-require __DIR__ . '/../../tools/testkit/php/check.php';
+require_once __DIR__ . '/../../tools/testkit/php/testkit.php';
 require __DIR__ . '/../../tools/testkit/php/clocks.php';
 
 $folder = temporary_folder();

@@ -8,9 +8,8 @@ pcntl
 tokenbucket.failure_report=none
 --FILE--
 <?php
-require __DIR__ . '/../../tools/testkit/php/check.php';
+require_once __DIR__ . '/../../tools/testkit/php/testkit.php';
 require __DIR__ . '/../../tools/testkit/php/cluster.php';
-require __DIR__ . '/../../tools/testkit/php/processes.php';
 
 const WORKERS = 8;
 const CALLS = 50;

@@ -1,6 +1,5 @@
 <?php
-require_once __DIR__ . '/../../tools/testkit/php/check.php';
-require_once __DIR__ . '/../../tools/testkit/php/userland_bucket.php';
+require_once __DIR__ . '/../../tools/testkit/php/testkit.php';
 
 /** A bucket that starts with $initial tokens, which may be fewer than its capacity. */
 class StartsWith extends TokenBucket

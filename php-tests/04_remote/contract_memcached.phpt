@@ -5,7 +5,6 @@ pcntl
 --FILE--
 <?php
 require __DIR__ . '/contract.inc.php';
-require __DIR__ . '/../../tools/testkit/php/servers.php';
 
 $sleep = fn (float $seconds) => usleep((int) ceil($seconds * 1e6));
 $tcp = MemcachedServer::startTcp();

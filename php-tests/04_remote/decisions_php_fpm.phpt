@@ -4,9 +4,8 @@ Under php-fpm: each worker reads the decisions of all workers, and a killed work
 <?php require __DIR__ . '/../03_php_fpm/skipif.inc.php'; ?>
 --FILE--
 <?php
-require __DIR__ . '/../../tools/testkit/php/check.php';
+require_once __DIR__ . '/../../tools/testkit/php/testkit.php';
 require __DIR__ . '/../03_php_fpm/traffic.inc.php';
-require __DIR__ . '/../../tools/testkit/php/servers.php';
 
 $redis = RedisServer::start();
 $fpm = new Fpm(['www' => ['pm.max_children' => 5]]);

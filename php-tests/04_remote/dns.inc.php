@@ -1,8 +1,6 @@
 <?php
 /** Runs workers while the DNS server hangs. DnsServer::run_file() must run this file. */
-require __DIR__ . '/../../tools/testkit/php/check.php';
-require __DIR__ . '/../../tools/testkit/php/processes.php';
-require __DIR__ . '/../../tools/testkit/php/servers.php';
+require_once __DIR__ . '/../../tools/testkit/php/testkit.php';
 require __DIR__ . '/../../tools/testkit/php/dns.php';
 
 use TokenBucket\OnFailure;

@@ -12,8 +12,7 @@ if (fileowner('/proc/self') !== 0) {
 ?>
 --FILE--
 <?php
-require __DIR__ . '/../../tools/testkit/php/check.php';
-require __DIR__ . '/../../tools/testkit/php/child.php';
+require_once __DIR__ . '/../../tools/testkit/php/testkit.php';
 require __DIR__ . '/../../tools/testkit/php/dns.php';
 echo DnsServer::run_file(__DIR__ . "/dns.inc.php") ?? "skipped: the settings of the resolver cannot be replaced\n";
 ?>

@@ -4,8 +4,7 @@ tokenbucket.failure_report: an outage is logged once, and only "warning" runs an
 pcntl
 --FILE--
 <?php
-require __DIR__ . '/../../tools/testkit/php/check.php';
-require __DIR__ . '/../../tools/testkit/php/child.php';
+require_once __DIR__ . '/../../tools/testkit/php/testkit.php';
 
 $folder = temporary_folder();
 // The handler of a framework: every warning becomes an exception.

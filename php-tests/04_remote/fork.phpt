@@ -4,8 +4,7 @@ After a fork no process reads another's reply, and a child's exit keeps the pare
 pcntl
 --FILE--
 <?php
-require __DIR__ . '/../../tools/testkit/php/check.php';
-require __DIR__ . '/../../tools/testkit/php/processes.php';
+require_once __DIR__ . '/../../tools/testkit/php/testkit.php';
 require __DIR__ . '/tls.inc.php';
 
 const CHILDREN = 4;

@@ -2,8 +2,7 @@
 headers() shows the whole seconds of a quota, although its span is rounded to microseconds
 --FILE--
 <?php
-require __DIR__ . '/../../tools/testkit/php/check.php';
-require __DIR__ . '/../../tools/testkit/php/servers.php';
+require_once __DIR__ . '/../../tools/testkit/php/testkit.php';
 
 $server = RedisServer::start();
 $storage = new TokenBucketStorageRedis("unix://$server->socket", timeout: 5.0);

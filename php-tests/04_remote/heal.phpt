@@ -4,9 +4,7 @@ The loss of a record does not refill a denied bucket, but a reset on another hos
 pcntl
 --FILE--
 <?php
-require __DIR__ . '/../../tools/testkit/php/check.php';
-require __DIR__ . '/../../tools/testkit/php/child.php';
-require __DIR__ . '/../../tools/testkit/php/servers.php';
+require_once __DIR__ . '/../../tools/testkit/php/testkit.php';
 
 const AGE = 0.3;
 // The error of a restored record is at most this timeout, in seconds.

@@ -1,10 +1,6 @@
 <?php
 /** Creates buckets on Redis and memcached behind a proxy that counts round trips. */
-require __DIR__ . '/../../tools/testkit/php/check.php';
-require __DIR__ . '/../../tools/testkit/php/child.php';
-require __DIR__ . '/../../tools/testkit/php/processes.php';
-require __DIR__ . '/../../tools/testkit/php/servers.php';
-require __DIR__ . '/../../tools/testkit/php/proxy.php';
+require_once __DIR__ . '/../../tools/testkit/php/testkit.php';
 
 /** Calls $test with each kind of store. */
 function on_each_store(Closure $test): void

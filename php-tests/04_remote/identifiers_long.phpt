@@ -6,8 +6,7 @@ pcntl
 memory_limit=256M
 --FILE--
 <?php
-require __DIR__ . '/../../tools/testkit/php/check.php';
-require __DIR__ . '/../../tools/testkit/php/servers.php';
+require_once __DIR__ . '/../../tools/testkit/php/testkit.php';
 
 $redis = RedisServer::start();
 $memcached = MemcachedServer::startTcp();

@@ -4,8 +4,7 @@ Identifiers and prefixes with control bytes or commands are used only as names
 pcntl
 --FILE--
 <?php
-require __DIR__ . '/../../tools/testkit/php/check.php';
-require __DIR__ . '/../../tools/testkit/php/servers.php';
+require_once __DIR__ . '/../../tools/testkit/php/testkit.php';
 
 $redis = RedisServer::start();
 $memcached = MemcachedServer::startTcp();

@@ -9,8 +9,7 @@ pdo_sqlite
 tokenbucket.failure_report=warning
 --FILE--
 <?php
-require __DIR__ . '/../../tools/testkit/php/check.php';
-require __DIR__ . '/../../tools/testkit/php/child.php';
+require_once __DIR__ . '/../../tools/testkit/php/testkit.php';
 
 use TokenBucket\Compat\ClientThrottle;
 use TokenBucket\OnFailure;

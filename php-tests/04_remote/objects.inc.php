@@ -1,6 +1,6 @@
 <?php
 /** Defines helpers for tests of constructors that run PHP code while they convert arguments. */
-require __DIR__ . '/../../tools/testkit/php/check.php';
+require_once __DIR__ . '/../../tools/testkit/php/check.php';
 
 /** A server name whose conversion to a string stores the object under construction in $reached. */
 final class Reaching

@@ -1,7 +1,5 @@
 <?php
-require_once __DIR__ . '/../../tools/testkit/php/check.php';
-require_once __DIR__ . '/../../tools/testkit/php/processes.php';
-require_once __DIR__ . '/../../tools/testkit/php/servers.php';
+require_once __DIR__ . '/../../tools/testkit/php/testkit.php';
 
 use TokenBucket\OnFailure;
 

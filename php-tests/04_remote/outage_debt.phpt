@@ -2,8 +2,7 @@
 The fallback of a killed Redis starts from the debt that this host knows
 --FILE--
 <?php
-require __DIR__ . '/../../tools/testkit/php/check.php';
-require __DIR__ . '/../../tools/testkit/php/servers.php';
+require_once __DIR__ . '/../../tools/testkit/php/testkit.php';
 
 $log = tempnam(sys_get_temp_dir(), 'tokenbucket-debt-');
 register_shutdown_function(fn() => unlink($log));

@@ -4,9 +4,8 @@ Under php-fpm: workers share a bucket on a store exactly and keep one connection
 <?php require __DIR__ . '/../03_php_fpm/skipif.inc.php'; ?>
 --FILE--
 <?php
-require __DIR__ . '/../../tools/testkit/php/check.php';
+require_once __DIR__ . '/../../tools/testkit/php/testkit.php';
 require __DIR__ . '/../03_php_fpm/traffic.inc.php';
-require __DIR__ . '/../../tools/testkit/php/servers.php';
 
 const WORKERS = 5;
 

@@ -4,8 +4,7 @@ Errors that Redis returns are reported, or cause a retry if they are recoverable
 pcntl
 --FILE--
 <?php
-require __DIR__ . '/../../tools/testkit/php/check.php';
-require __DIR__ . '/../../tools/testkit/php/servers.php';
+require_once __DIR__ . '/../../tools/testkit/php/testkit.php';
 
 $throw = TokenBucket\OnFailure::Throw;
 $database = 0;

@@ -4,10 +4,7 @@ A decision takes at most one round trip, also for more than the capacity
 pcntl
 --FILE--
 <?php
-require __DIR__ . '/../../tools/testkit/php/check.php';
-require __DIR__ . '/../../tools/testkit/php/servers.php';
-require __DIR__ . '/../../tools/testkit/php/proxy.php';
-require __DIR__ . '/../../tools/testkit/php/userland_bucket.php';
+require_once __DIR__ . '/../../tools/testkit/php/testkit.php';
 
 function trips(Proxy $proxy, string $what, callable $call): void
 {

@@ -1,6 +1,6 @@
 <?php
 /** Searches for a planted password in everything that PHP code can read of a storage. */
-require __DIR__ . '/../../tools/testkit/php/check.php';
+require_once __DIR__ . '/../../tools/testkit/php/check.php';
 require __DIR__ . '/tls.inc.php';
 
 // The long password is longer than the part of an unknown command that Redis quotes.

@@ -2,9 +2,7 @@
 Test kit: the servers and the proxy of these tests work
 --FILE--
 <?php
-require __DIR__ . '/../../tools/testkit/php/check.php';
-require __DIR__ . '/../../tools/testkit/php/servers.php';
-require __DIR__ . '/../../tools/testkit/php/proxy.php';
+require_once __DIR__ . '/../../tools/testkit/php/testkit.php';
 
 /**
  * Sends a line and returns the reply. Stops after $length bytes, at the end of the connection, or

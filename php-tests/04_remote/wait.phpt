@@ -7,7 +7,6 @@ tokenbucket.failure_report=warning
 --FILE--
 <?php
 require __DIR__ . '/outage.inc.php';
-require __DIR__ . '/../../tools/testkit/php/proxy.php';
 
 use TokenBucket\OnFailure;
 

@@ -5,7 +5,6 @@ pcntl
 --FILE--
 <?php
 require __DIR__ . '/outage.inc.php';
-require __DIR__ . '/../../tools/testkit/php/proxy.php';
 
 use TokenBucket\OnFailure;
 

@@ -5,8 +5,7 @@ pdo
 pdo_sqlite
 --FILE--
 <?php
-require __DIR__ . '/../../tools/testkit/php/check.php';
-require __DIR__ . '/../../tools/testkit/php/servers.php';
+require_once __DIR__ . '/../../tools/testkit/php/testkit.php';
 
 $databases = [];
 foreach (['first', 'second'] as $name) {

@@ -8,8 +8,7 @@ pdo_pgsql
 pdo_sqlite
 --FILE--
 <?php
-require __DIR__ . '/../../tools/testkit/php/check.php';
-require __DIR__ . '/../../tools/testkit/php/sql_servers.php';
+require_once __DIR__ . '/../../tools/testkit/php/testkit.php';
 
 /** A statement that the client sends late, so that its clock was read long before the server's. */
 final class LateStatement extends PDOStatement

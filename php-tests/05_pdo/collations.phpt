@@ -8,8 +8,7 @@ pdo_pgsql
 pdo_sqlite
 --FILE--
 <?php
-require __DIR__ . '/../../tools/testkit/php/check.php';
-require __DIR__ . '/../../tools/testkit/php/sql_servers.php';
+require_once __DIR__ . '/../../tools/testkit/php/testkit.php';
 
 // Names that are equal in some languages or character sets.
 $identifiers = ['x ', 'x`', 'ccs', 'cscs', 'a-b', 'ab', '1', '01', 'i', 'j', 'y', '~', 'm', 'n', 'u', 'v', 'e', '@', '['];

@@ -1,7 +1,6 @@
 <?php
 /** Checks the contract of a PDO storage in every mode of its connection. */
-require __DIR__ . '/../../tools/testkit/php/check.php';
-require __DIR__ . '/../../tools/testkit/php/sql_servers.php';
+require_once __DIR__ . '/../../tools/testkit/php/testkit.php';
 
 /** A bucket that starts with a debt of two tokens. */
 class StartsInDebt extends TokenBucket

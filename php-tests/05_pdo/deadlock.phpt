@@ -7,10 +7,7 @@ pdo_mysql
 pdo_pgsql
 --FILE--
 <?php
-require __DIR__ . '/../../tools/testkit/php/check.php';
-require __DIR__ . '/../../tools/testkit/php/processes.php';
-require __DIR__ . '/../../tools/testkit/php/sql_servers.php';
-require __DIR__ . '/../../tools/testkit/php/wait_for.php';
+require_once __DIR__ . '/../../tools/testkit/php/testkit.php';
 
 $waits = [
     'mysql' => "SELECT COUNT(*) FROM information_schema.INNODB_TRX WHERE trx_state = 'LOCK WAIT'",

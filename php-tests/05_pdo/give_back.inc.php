@@ -1,6 +1,6 @@
 <?php
 /** A batch whose second bucket fails, so that tokens are given back to the first one. */
-require __DIR__ . '/../../tools/testkit/php/check.php';
+require_once __DIR__ . '/../../tools/testkit/php/check.php';
 
 /** A statement that runs code before it charges a bucket, or before it gives tokens back. */
 final class CodeStatement extends PDOStatement

@@ -11,9 +11,7 @@ pcntl
 tokenbucket.failure_report=warning
 --FILE--
 <?php
-require __DIR__ . '/../../tools/testkit/php/check.php';
-require __DIR__ . '/../../tools/testkit/php/servers.php';
-require __DIR__ . '/../../tools/testkit/php/sql_servers.php';
+require_once __DIR__ . '/../../tools/testkit/php/testkit.php';
 
 /** A statement that runs code instead of charging a bucket, and then fails. */
 final class FailingStatement extends PDOStatement

@@ -7,8 +7,7 @@ pdo_mysql
 pdo_sqlite
 --FILE--
 <?php
-require __DIR__ . '/../../tools/testkit/php/check.php';
-require __DIR__ . '/../../tools/testkit/php/sql_servers.php';
+require_once __DIR__ . '/../../tools/testkit/php/testkit.php';
 
 $server = MariaDbServer::start();
 foreach ([true, false] as $emulated) {

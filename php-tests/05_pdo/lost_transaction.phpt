@@ -10,8 +10,7 @@ pdo_sqlite
 tokenbucket.failure_report=none
 --FILE--
 <?php
-require __DIR__ . '/../../tools/testkit/php/check.php';
-require __DIR__ . '/../../tools/testkit/php/sql_servers.php';
+require_once __DIR__ . '/../../tools/testkit/php/testkit.php';
 
 use TokenBucket\OnFailure;
 

@@ -6,8 +6,7 @@ pdo
 pdo_mysql
 --FILE--
 <?php
-require __DIR__ . '/../../tools/testkit/php/check.php';
-require __DIR__ . '/../../tools/testkit/php/sql_servers.php';
+require_once __DIR__ . '/../../tools/testkit/php/testkit.php';
 
 /** A model of the bucket that the contract defines, in whole microseconds. */
 final class Model

@@ -9,9 +9,7 @@ pdo_pgsql
 tokenbucket.failure_report=warning
 --FILE--
 <?php
-require __DIR__ . '/../../tools/testkit/php/check.php';
-require __DIR__ . '/../../tools/testkit/php/sql_servers.php';
-require __DIR__ . '/../../tools/testkit/php/wait_for.php';
+require_once __DIR__ . '/../../tools/testkit/php/testkit.php';
 
 use TokenBucket\OnFailure;
 

@@ -10,9 +10,7 @@ PgBouncer::is_installed() || die('skip PgBouncer is not installed');
 ?>
 --FILE--
 <?php
-require __DIR__ . '/../../tools/testkit/php/check.php';
-require __DIR__ . '/../../tools/testkit/php/processes.php';
-require __DIR__ . '/../../tools/testkit/php/sql_servers.php';
+require_once __DIR__ . '/../../tools/testkit/php/testkit.php';
 
 $server = PostgreSqlServer::start();
 $setup = $server->connect();

@@ -5,8 +5,7 @@ pdo
 pdo_pgsql
 --FILE--
 <?php
-require __DIR__ . '/../../tools/testkit/php/check.php';
-require __DIR__ . '/../../tools/testkit/php/sql_servers.php';
+require_once __DIR__ . '/../../tools/testkit/php/testkit.php';
 
 // Turns off most of the server's own writes to the log, which would disturb the measurement.
 $server = PostgreSqlServer::start(['-c', 'autovacuum=off', '-c', 'bgwriter_lru_maxpages=0', '-c', 'wal_level=minimal', '-c', 'max_wal_senders=0']);

@@ -8,8 +8,7 @@ pdo_pgsql
 pdo_sqlite
 --FILE--
 <?php
-require __DIR__ . '/../../tools/testkit/php/check.php';
-require __DIR__ . '/../../tools/testkit/php/sql_servers.php';
+require_once __DIR__ . '/../../tools/testkit/php/testkit.php';
 
 foreach (sql_servers() as $driver => $server) {
     $db = $server->connect([PDO::ATTR_EMULATE_PREPARES => $driver !== 'mysql']);

@@ -7,8 +7,7 @@ pdo_mysql
 pdo_pgsql
 --FILE--
 <?php
-require __DIR__ . '/../../tools/testkit/php/check.php';
-require __DIR__ . '/../../tools/testkit/php/sql_servers.php';
+require_once __DIR__ . '/../../tools/testkit/php/testkit.php';
 
 $decide = function (PDO $db, string $table, string $what): void {
     $storage = new TokenBucketStoragePDO($db, $table, hints: false);

@@ -1,7 +1,6 @@
 <?php
 /** Defines classes that extend PDO, its statements or the storage, and starts servers for tests. */
-require __DIR__ . '/../../tools/testkit/php/check.php';
-require __DIR__ . '/../../tools/testkit/php/sql_servers.php';
+require_once __DIR__ . '/../../tools/testkit/php/testkit.php';
 
 /** A statement that counts executions. After the next execution, $behind runs once. */
 class BusyStatement extends PDOStatement

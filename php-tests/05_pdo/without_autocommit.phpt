@@ -8,8 +8,7 @@ pdo_mysql
 tokenbucket.failure_report=none
 --FILE--
 <?php
-require __DIR__ . '/../../tools/testkit/php/check.php';
-require __DIR__ . '/../../tools/testkit/php/sql_servers.php';
+require_once __DIR__ . '/../../tools/testkit/php/testkit.php';
 
 $server = MariaDbServer::start(['--innodb-lock-wait-timeout=1']);
 $setup = $server->connect();

@@ -4,8 +4,7 @@ ClientThrottle: check() and key() work on each storage, and memcached has the ex
 memcache
 --FILE--
 <?php
-require __DIR__ . '/../../tools/testkit/php/check.php';
-require __DIR__ . '/../../tools/testkit/php/servers.php';
+require_once __DIR__ . '/../../tools/testkit/php/testkit.php';
 require_once __DIR__ . '/../../tools/testkit/php/plain_limiters.php';
 
 use TokenBucket\Compat\ClientThrottle;

@@ -11,9 +11,7 @@ error_reporting=8191
 tokenbucket.failure_report=none
 --FILE--
 <?php
-require __DIR__ . '/../../tools/testkit/php/check.php';
-require __DIR__ . '/../../tools/testkit/php/child.php';
-require __DIR__ . '/../../tools/testkit/php/servers.php';
+require_once __DIR__ . '/../../tools/testkit/php/testkit.php';
 require __DIR__ . '/memcached_models.inc.php';
 require __DIR__ . '/in_time.inc.php';
 

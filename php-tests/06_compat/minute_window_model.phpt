@@ -4,8 +4,7 @@ MinuteWindow matches its model on random histories, in memory and on servers
 memcache
 --FILE--
 <?php
-require __DIR__ . '/../../tools/testkit/php/check.php';
-require __DIR__ . '/../../tools/testkit/php/servers.php';
+require_once __DIR__ . '/../../tools/testkit/php/testkit.php';
 require __DIR__ . '/memcached_models.inc.php';
 require_once __DIR__ . '/../../tools/testkit/php/plain_limiters.php';
 

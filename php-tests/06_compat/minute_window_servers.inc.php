@@ -1,7 +1,6 @@
 <?php
 /** Starts memcached and Redis, creates storages on these servers, and prints warnings. */
-require __DIR__ . '/../../tools/testkit/php/check.php';
-require __DIR__ . '/../../tools/testkit/php/servers.php';
+require_once __DIR__ . '/../../tools/testkit/php/testkit.php';
 require __DIR__ . '/memcached_models.inc.php';
 require_once __DIR__ . '/../../tools/testkit/php/plain_limiters.php';
 

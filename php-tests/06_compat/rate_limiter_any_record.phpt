@@ -7,8 +7,7 @@ redis
 tokenbucket.failure_report=warning
 --FILE--
 <?php
-require __DIR__ . '/../../tools/testkit/php/check.php';
-require __DIR__ . '/../../tools/testkit/php/servers.php';
+require_once __DIR__ . '/../../tools/testkit/php/testkit.php';
 
 use TokenBucket\Compat\RateLimiter;
 use TokenBucket\OnFailure;

@@ -8,9 +8,7 @@ pcntl
 <?php require __DIR__ . '/../../tools/testkit/php/skip_slow.php'; ?>
 --FILE--
 <?php
-require __DIR__ . '/../../tools/testkit/php/check.php';
-require __DIR__ . '/../../tools/testkit/php/servers.php';
-require __DIR__ . '/../../tools/testkit/php/processes.php';
+require_once __DIR__ . '/../../tools/testkit/php/testkit.php';
 require_once __DIR__ . '/../../tools/testkit/php/plain_limiters.php';
 
 $server = RedisServer::start();

@@ -1,7 +1,6 @@
 <?php
 /** Starts a Redis with a password and a user, and creates storages from its clients. */
-require __DIR__ . '/../../tools/testkit/php/check.php';
-require __DIR__ . '/../../tools/testkit/php/servers.php';
+require_once __DIR__ . '/../../tools/testkit/php/testkit.php';
 
 $server = RedisServer::start(['--requirepass', 'pa:ss@/%']);
 $server->command('ACL', 'SETUSER', 'bob', 'on', '>secret', '~*', '+@all');

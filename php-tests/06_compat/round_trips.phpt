@@ -4,9 +4,7 @@ MinuteWindow makes one round trip, ClientThrottle one on Redis and two on memcac
 pcntl
 --FILE--
 <?php
-require __DIR__ . '/../../tools/testkit/php/check.php';
-require __DIR__ . '/../../tools/testkit/php/servers.php';
-require __DIR__ . '/../../tools/testkit/php/proxy.php';
+require_once __DIR__ . '/../../tools/testkit/php/testkit.php';
 require __DIR__ . '/memcached_models.inc.php';
 
 use TokenBucket\Compat\ClientThrottle;

@@ -10,8 +10,7 @@ $code === 0 || die('skip there is no php-cgi for this php');
 ?>
 --FILE--
 <?php
-require __DIR__ . '/../../tools/testkit/php/check.php';
-require __DIR__ . '/../../tools/testkit/php/child.php';
+require_once __DIR__ . '/../../tools/testkit/php/testkit.php';
 
 $folder = temporary_folder();
 file_put_contents("$folder/script.php", '<?php echo "script";');
