@@ -8,9 +8,7 @@ pdo_pgsql
 pdo_sqlite
 --FILE--
 <?php
-require __DIR__ . '/../../tools/testkit/php/check.php';
-require __DIR__ . '/../../tools/testkit/php/processes.php';
-require __DIR__ . '/../../tools/testkit/php/sql_servers.php';
+require_once __DIR__ . '/../../tools/testkit/php/testkit.php';
 
 const PROCESSES = 8;
 $slow = is_slow();
@@ -20,22 +18,9 @@ $set = [
     'mysql' => 'SET SESSION TRANSACTION ISOLATION LEVEL ',
     'pgsql' => 'SET SESSION CHARACTERISTICS AS TRANSACTION ISOLATION LEVEL ',
 ];
-// Processes take tokens until the bucket is empty. After ten calls each waits for the others.
-// Otherwise one process may take all tokens of SQLite, whose calls sleep for up to 100 ms while
-// another process holds the lock.
-$race = function (callable $connect_limiter) use ($limit): int {
-    return array_sum(in_processes(PROCESSES, function ($index, $barrier) use ($connect_limiter, $limit) {
-        $consume = $connect_limiter();
-        $granted = 0;
-        for ($done = 0; $done <= $limit / PROCESSES; $done += 10) {
-            $barrier();
-            for ($call = 0; $call < 10; $call++) {
-                $granted += $consume() ? 1 : 0;
-            }
-        }
-        return $granted;
-    }));
-};
+// The chunks are short. Otherwise one process may take all tokens of SQLite, whose calls sleep for
+// up to 100 ms while another process holds the lock.
+$race = fn (callable $connect_limiter): int => array_sum(granted_in_race($connect_limiter, intdiv($limit, PROCESSES) + 10, 10));
 foreach (sql_servers() as $driver => $server) {
     $db = $server->connect();
     $driver === 'sqlite' && $db->exec('PRAGMA journal_mode = WAL');

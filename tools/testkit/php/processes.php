@@ -72,6 +72,27 @@ function in_processes(int $count, callable $work): array
     return $results;
 }
 
+/**
+ * Returns the number of grants of each of eight processes, which call $make()() at once.
+ *
+ * They wait for each other before each chunk of calls. Otherwise one process may take all tokens
+ * before the others start. After 20 chunks the bucket is empty, and the order no longer matters.
+ */
+function granted_in_race(callable $make, int $tries, int $chunk = 50): array
+{
+    return in_processes(8, function (int $index, callable $barrier) use ($make, $tries, $chunk): int {
+        $try = $make();
+        $granted = 0;
+        for ($i = 0; $i < $tries; $i++) {
+            if ($i % $chunk === 0 && $i <= 20 * $chunk) {
+                $barrier();
+            }
+            $granted += (int) $try();
+        }
+        return $granted;
+    });
+}
+
 /** Sends a signal by its name, without the posix extension. */
 function send_signal(string $signal, int ...$pids): void
 {
