@@ -28,22 +28,22 @@ function coerce(callable $new, callable $call): void
     echo "-- identifiers --\n";
     foreach (['42' => 42, '1.5' => 1.5, '1' => true, '' => false, 'named' => new Name] as $string => $value) {
         $before = $left((string) $string);
-        $new($storage, $value, 10, 0.001)->consume();
+        $new(TokenBucket::class, $storage, $value, 10, 0.001)->consume();
         echo json_encode((string) $string), ': ', $before - $left((string) $string), "\n";
     }
-    echo 'null: ', thrown(fn() => @$new($storage, null, 10, 0.001)), ' ', error_get_last()['message'] ?? 'no message', "\n";
-    echo thrown(fn() => $new($storage, [], 10, 1)), "\n";
-    echo thrown(fn() => $new($storage, new stdClass, 10, 1)), "\n";
-    echo thrown(fn() => $new($storage, new Unnamed, 10, 1)), "\n";
+    echo 'null: ', thrown(fn() => @$new(TokenBucket::class, $storage, null, 10, 0.001)), ' ', error_get_last()['message'] ?? 'no message', "\n";
+    echo thrown(fn() => $new(TokenBucket::class, $storage, [], 10, 1)), "\n";
+    echo thrown(fn() => $new(TokenBucket::class, $storage, new stdClass, 10, 1)), "\n";
+    echo thrown(fn() => $new(TokenBucket::class, $storage, new Unnamed, 10, 1)), "\n";
 
     echo "-- capacity and rate --\n";
     foreach (['10', '2.5', ' 1', '1 ', '1e1', true, 3, 0.5, '10abc', 'abc', '', [], new stdClass, new Name] as $value) {
         $shown = is_object($value) ? get_class($value) : json_encode($value);
         echo "$shown: ";
         try {
-            $bucket = $new($storage, "n $shown", $value, 1);
+            $bucket = $new(TokenBucket::class, $storage, "n $shown", $value, 1);
             echo $bucket->peek()->capacity, ' ';
-            $bucket = $new($storage, "n $shown", 1, $value);
+            $bucket = $new(TokenBucket::class, $storage, "n $shown", 1, $value);
             $bucket->consume();
             echo $bucket->peek()->retryAfter, "\n";
         } catch (TypeError $e) {
@@ -53,7 +53,7 @@ function coerce(callable $new, callable $call): void
 
     echo "-- consume(), untyped --\n";
     foreach (['2', '2.5', ' 1', true, false, 2, 0.5, '2abc', 'abc', [], new stdClass] as $value) {
-        $bucket = $new($storage, 'c' . bin2hex(random_bytes(8)), 10, 1);
+        $bucket = $new(TokenBucket::class, $storage, 'c' . bin2hex(random_bytes(8)), 10, 1);
         try {
             $granted = $call($bucket, 'consume', $value);
             echo json_encode($value), ': ', json_encode($granted), ' ', 10 - $bucket->peek(0)->resetAfter, "\n";
@@ -65,7 +65,7 @@ function coerce(callable $new, callable $call): void
     echo "-- typed: int|float \$tokens --\n";
     foreach (['attempt', 'peek', 'refund'] as $method) {
         foreach (['2', '2.5', true, 2, 0.5, '2abc'] as $value) {
-            $bucket = $new($storage, 't' . bin2hex(random_bytes(8)), 10, 1);
+            $bucket = $new(TokenBucket::class, $storage, 't' . bin2hex(random_bytes(8)), 10, 1);
             $bucket->consume(5);
             try {
                 $call($bucket, $method, $value);
@@ -77,7 +77,7 @@ function coerce(callable $new, callable $call): void
     }
 
     echo "-- typed: float --\n";
-    $bucket = $new($storage, 'w', 10, 1);
+    $bucket = $new(TokenBucket::class, $storage, 'w', 10, 1);
     foreach ([1, 0.5, '1'] as $timeout) {
         try {
             echo json_encode($call($bucket, 'wait', $timeout)->allowed), "\n";

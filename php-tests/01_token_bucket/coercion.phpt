@@ -1,16 +1,13 @@
 --TEST--
-Untyped parameters are converted as in weak mode
+Untyped parameters are converted as in weak mode, and under strict_types typed ones are not
 --FILE--
 <?php
-require __DIR__ . '/../../tools/testkit/php/check.php';
+require __DIR__ . '/../../tools/testkit/php/both_modes.php';
 require __DIR__ . '/coercion.inc.php';
 
-coerce(
-    fn(...$arguments) => new TokenBucket(...$arguments),
-    fn($bucket, $method, ...$arguments) => $bucket->$method(...$arguments),
-);
+in_both_modes(coerce(...));
 ?>
---EXPECT--
+--EXPECTF--
 -- identifiers --
 "42": 1
 "1.5": 1
@@ -84,3 +81,18 @@ true
 true
 9 9 8
 null 4
+
+-- under strict_types --
+TokenBucket::attempt(): Argument #1 ($tokens) must be of type int|float, string given
+TokenBucket::attempt(): Argument #1 ($tokens) must be of type int|float, string given
+TokenBucket::attempt(): Argument #1 ($tokens) must be of type int|float, %rbool|true%r given
+TokenBucket::peek(): Argument #1 ($tokens) must be of type int|float, string given
+TokenBucket::peek(): Argument #1 ($tokens) must be of type int|float, string given
+TokenBucket::peek(): Argument #1 ($tokens) must be of type int|float, %rbool|true%r given
+TokenBucket::refund(): Argument #1 ($tokens) must be of type int|float, string given
+TokenBucket::refund(): Argument #1 ($tokens) must be of type int|float, string given
+TokenBucket::refund(): Argument #1 ($tokens) must be of type int|float, %rbool|true%r given
+TokenBucket::wait(): Argument #1 ($timeout) must be of type float, string given
+TokenBucketStorageMemory::advance(): Argument #1 ($seconds) must be of type float, string given
+TokenBucket\Decision::headers(): Argument #1 ($policy) must be of type string, int given
+TokenBucket\Decision::headers(): Argument #2 ($legacy) must be of type bool, int given

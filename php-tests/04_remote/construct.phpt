@@ -1,13 +1,13 @@
 --TEST--
-Constructors of remote storages convert as in weak mode and accept named arguments
+Constructors of remote storages accept named arguments, and convert values unless strict_types is on
 --FILE--
 <?php
-require __DIR__ . '/../../tools/testkit/php/check.php';
+require __DIR__ . '/../../tools/testkit/php/both_modes.php';
 require __DIR__ . '/construct.inc.php';
 
-construct(fn (string $class, ...$arguments) => new $class(...$arguments));
+in_both_modes(construct(...));
 ?>
---EXPECT--
+--EXPECTF--
 -- TokenBucketStorageRedis --
 server: "redis:\/\/h:6379\/0" "tokenbucket:" nothing thrown 
 number as a server: ValueError: TokenBucketStorageRedis::__construct(): Argument #1 ($dsn) must start with redis://, rediss://, unix://, redis+cluster:// or redis+sentinel:// 
@@ -48,3 +48,25 @@ TokenBucketStorageMemcached Object
     [servers:TokenBucketStorageMemcached:private] => h:11211
     [prefix:TokenBucketStorageMemcached:private] => p
 )
+
+-- under strict_types --
+server: TypeError: TokenBucketStorageRedis::__construct(): Argument #1 ($dsn) must be of type string, class@anonymous given 
+number as a server: TypeError: TokenBucketStorageRedis::__construct(): Argument #1 ($dsn) must be of type string, int given 
+prefix: TypeError: TokenBucketStorageRedis::__construct(): Argument #2 ($prefix) must be of type string, int given 
+null as a prefix: TypeError: TokenBucketStorageRedis::__construct(): Argument #2 ($prefix) must be of type string, null given 
+timeout: TypeError: TokenBucketStorageRedis::__construct(): Argument #3 ($timeout) must be of type float, string given 
+true as a timeout: TypeError: TokenBucketStorageRedis::__construct(): Argument #3 ($timeout) must be of type float, %rbool|true%r given 
+hints: TypeError: TokenBucketStorageRedis::__construct(): Argument #5 ($hints) must be of type bool, int given 
+text as hints: TypeError: TokenBucketStorageRedis::__construct(): Argument #5 ($hints) must be of type bool, string given 
+null as hints: TypeError: TokenBucketStorageRedis::__construct(): Argument #5 ($hints) must be of type bool, null given 
+hintMaxAge: TypeError: TokenBucketStorageRedis::__construct(): Argument #6 ($hintMaxAge) must be of type float, string given 
+server: TypeError: TokenBucketStorageMemcached::__construct(): Argument #1 ($servers) must be of type array|string, class@anonymous given 
+number as a server: TypeError: TokenBucketStorageMemcached::__construct(): Argument #1 ($servers) must be of type array|string, int given 
+prefix: TypeError: TokenBucketStorageMemcached::__construct(): Argument #2 ($prefix) must be of type string, int given 
+null as a prefix: TypeError: TokenBucketStorageMemcached::__construct(): Argument #2 ($prefix) must be of type string, null given 
+timeout: TypeError: TokenBucketStorageMemcached::__construct(): Argument #3 ($timeout) must be of type float, string given 
+true as a timeout: TypeError: TokenBucketStorageMemcached::__construct(): Argument #3 ($timeout) must be of type float, %rbool|true%r given 
+hints: TypeError: TokenBucketStorageMemcached::__construct(): Argument #5 ($hints) must be of type bool, int given 
+text as hints: TypeError: TokenBucketStorageMemcached::__construct(): Argument #5 ($hints) must be of type bool, string given 
+null as hints: TypeError: TokenBucketStorageMemcached::__construct(): Argument #5 ($hints) must be of type bool, null given 
+hintMaxAge: TypeError: TokenBucketStorageMemcached::__construct(): Argument #6 ($hintMaxAge) must be of type float, string given 

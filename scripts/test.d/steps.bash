@@ -287,7 +287,7 @@ step_php8.6() { newer_php 8.6 php-tests; }
 step_valgrind() {
     build_release
     planted_leak
-    under_valgrind php-tests/00_module/{status,any_arguments_weak}.phpt \
+    under_valgrind php-tests/00_module/{status,any_arguments}.phpt \
         php-tests/01_token_bucket/{attempt_all,garbage,lifetimes,reentrancy,storage,subclass,userland}*.phpt \
         php-tests/04_remote/{objects,outage_handlers}_*.phpt php-tests/05_pdo/userland_{cycles,handlers,references}.phpt \
         php-tests/06_compat/{client_throttle,leaky_bucket,minute_window,rate_limiter}*_error.phpt
