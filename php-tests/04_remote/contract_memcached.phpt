@@ -4,7 +4,7 @@ Storage contract: memcached over TCP and Unix sockets, with and without a denial
 pcntl
 --FILE--
 <?php
-require __DIR__ . '/contract.inc.php';
+require __DIR__ . '/../../tools/testkit/php/contract.php';
 
 $sleep = fn (float $seconds) => usleep((int) ceil($seconds * 1e6));
 $tcp = MemcachedServer::startTcp();

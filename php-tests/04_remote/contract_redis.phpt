@@ -4,7 +4,7 @@ Storage contract: Redis over TCP, a Unix socket and TLS, with and without a deni
 pcntl
 --FILE--
 <?php
-require __DIR__ . '/contract.inc.php';
+require __DIR__ . '/../../tools/testkit/php/contract.php';
 require __DIR__ . '/tls.inc.php';
 
 $sleep = fn (float $seconds) => usleep((int) ceil($seconds * 1e6));

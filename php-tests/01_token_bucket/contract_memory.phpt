@@ -2,7 +2,7 @@
 Storage contract: memory of one process, and memory shared by processes
 --FILE--
 <?php
-require __DIR__ . '/contract.inc.php';
+require __DIR__ . '/../../tools/testkit/php/contract.php';
 
 $memory = new TokenBucketStorageMemory;
 (new Contract('memory', $memory, $memory->advance(...)))->check();
