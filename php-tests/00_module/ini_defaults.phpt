@@ -4,6 +4,7 @@ INI: each setting has its documented default and scope
 <?php
 require __DIR__ . '/../../tools/testkit/php/check.php';
 
+fold_equal_lines();
 const ACCESS = [INI_SYSTEM => 'SYSTEM', INI_PERDIR => 'PERDIR', INI_SYSTEM | INI_PERDIR => 'PERDIR', INI_ALL => 'ALL'];
 foreach (ini_get_all('tokenbucket') as $name => $setting) {
     printf("%s = '%s' %s\n", $name, $setting['global_value'], ACCESS[$setting['access']] ?? $setting['access']);
@@ -28,16 +29,4 @@ tokenbucket.shm_path = '' SYSTEM
 tokenbucket.shm_size = '32M' SYSTEM
 tokenbucket.track_identifiers = '0' SYSTEM
 -- at run time --
-false true
-false true
-false true
-false true
-false true
-false true
-false true
-false true
-false true
-false true
-false true
-false true
-false true
+false true (13 times)

@@ -5,6 +5,7 @@ Untyped parameters are converted as in weak mode, and under strict_types typed o
 require __DIR__ . '/../../tools/testkit/php/both_modes.php';
 require __DIR__ . '/coercion.inc.php';
 
+fold_equal_lines();
 in_both_modes(coerce(...));
 ?>
 --EXPECTF--
@@ -65,32 +66,23 @@ refund(2): 7
 refund(0.5): 5.5
 TokenBucket::refund(): Argument #1 ($tokens) must be of type int|float, string given
 -- typed: float --
-true
-true
-true
-null
-null
-null
+true (3 times)
+null (3 times)
 -- typed: string, bool --
 "p";r=9;t=9
 "5";r=9;t=9
 "p";r=9;t=9
 -- the storage interface, untyped --
-true
-true
-true
+true (3 times)
 9 9 8
 null 4
 
 -- under strict_types --
-TokenBucket::attempt(): Argument #1 ($tokens) must be of type int|float, string given
-TokenBucket::attempt(): Argument #1 ($tokens) must be of type int|float, string given
+TokenBucket::attempt(): Argument #1 ($tokens) must be of type int|float, string given (2 times)
 TokenBucket::attempt(): Argument #1 ($tokens) must be of type int|float, %rbool|true%r given
-TokenBucket::peek(): Argument #1 ($tokens) must be of type int|float, string given
-TokenBucket::peek(): Argument #1 ($tokens) must be of type int|float, string given
+TokenBucket::peek(): Argument #1 ($tokens) must be of type int|float, string given (2 times)
 TokenBucket::peek(): Argument #1 ($tokens) must be of type int|float, %rbool|true%r given
-TokenBucket::refund(): Argument #1 ($tokens) must be of type int|float, string given
-TokenBucket::refund(): Argument #1 ($tokens) must be of type int|float, string given
+TokenBucket::refund(): Argument #1 ($tokens) must be of type int|float, string given (2 times)
 TokenBucket::refund(): Argument #1 ($tokens) must be of type int|float, %rbool|true%r given
 TokenBucket::wait(): Argument #1 ($timeout) must be of type float, string given
 TokenBucketStorageMemory::advance(): Argument #1 ($seconds) must be of type float, string given

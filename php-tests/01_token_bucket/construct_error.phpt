@@ -4,6 +4,7 @@ TokenBucket::__construct() reports the argument that is invalid
 <?php
 require __DIR__ . '/../../tools/testkit/php/check.php';
 
+fold_equal_lines();
 $storage = new TokenBucketStorageMemory;
 echo "-- capacity --\n";
 foreach ([0, 0.0, -0.0, -1, -0.5, '0', false, NAN, INF, -INF] as $capacity) {
@@ -48,44 +49,18 @@ foreach ($calls as $call) {
 ?>
 --EXPECTF--
 -- capacity --
-ValueError: TokenBucket::__construct(): Argument #3 ($bucket_capacity) must be greater than %r(or equal to )?%r0
-ValueError: TokenBucket::__construct(): Argument #3 ($bucket_capacity) must be greater than %r(or equal to )?%r0
-ValueError: TokenBucket::__construct(): Argument #3 ($bucket_capacity) must be greater than %r(or equal to )?%r0
-ValueError: TokenBucket::__construct(): Argument #3 ($bucket_capacity) must be greater than %r(or equal to )?%r0
-ValueError: TokenBucket::__construct(): Argument #3 ($bucket_capacity) must be greater than %r(or equal to )?%r0
-ValueError: TokenBucket::__construct(): Argument #3 ($bucket_capacity) must be greater than %r(or equal to )?%r0
-ValueError: TokenBucket::__construct(): Argument #3 ($bucket_capacity) must be greater than %r(or equal to )?%r0
-ValueError: TokenBucket::__construct(): Argument #3 ($bucket_capacity) must be finite
-ValueError: TokenBucket::__construct(): Argument #3 ($bucket_capacity) must be finite
-ValueError: TokenBucket::__construct(): Argument #3 ($bucket_capacity) must be finite
+ValueError: TokenBucket::__construct(): Argument #3 ($bucket_capacity) must be greater than %r(or equal to )?%r0 (7 times)
+ValueError: TokenBucket::__construct(): Argument #3 ($bucket_capacity) must be finite (3 times)
 -- rate --
-ValueError: TokenBucket::__construct(): Argument #4 ($tokens_per_second) must be greater than %r(or equal to )?%r0
-ValueError: TokenBucket::__construct(): Argument #4 ($tokens_per_second) must be greater than %r(or equal to )?%r0
-ValueError: TokenBucket::__construct(): Argument #4 ($tokens_per_second) must be greater than %r(or equal to )?%r0
-ValueError: TokenBucket::__construct(): Argument #4 ($tokens_per_second) must be greater than %r(or equal to )?%r0
-ValueError: TokenBucket::__construct(): Argument #4 ($tokens_per_second) must be finite
-ValueError: TokenBucket::__construct(): Argument #4 ($tokens_per_second) must be finite
-ValueError: TokenBucket::__construct(): Argument #4 ($tokens_per_second) must be finite
-ValueError: TokenBucket::__construct(): Argument #4 ($tokens_per_second) must be less than or equal to 1.0E+15
-ValueError: TokenBucket::__construct(): Argument #4 ($tokens_per_second) must be less than or equal to 1.0E+15
-ValueError: TokenBucket::__construct(): Argument #4 ($tokens_per_second) must be less than or equal to 1.0E+15
-ValueError: TokenBucket::__construct(): Argument #4 ($tokens_per_second) must be less than or equal to 1.0E+15
+ValueError: TokenBucket::__construct(): Argument #4 ($tokens_per_second) must be greater than %r(or equal to )?%r0 (4 times)
+ValueError: TokenBucket::__construct(): Argument #4 ($tokens_per_second) must be finite (3 times)
+ValueError: TokenBucket::__construct(): Argument #4 ($tokens_per_second) must be less than or equal to 1.0E+15 (4 times)
 -- together --
-ValueError: TokenBucket::__construct(): Argument #3 ($bucket_capacity) must refill within 2^60 nanoseconds at the given rate
-ValueError: TokenBucket::__construct(): Argument #3 ($bucket_capacity) must refill within 2^60 nanoseconds at the given rate
-ValueError: TokenBucket::__construct(): Argument #3 ($bucket_capacity) must refill within 2^60 nanoseconds at the given rate
-ValueError: TokenBucket::__construct(): Argument #3 ($bucket_capacity) must refill within 2^60 nanoseconds at the given rate
-ValueError: TokenBucket::__construct(): Argument #3 ($bucket_capacity) must refill within 2^60 nanoseconds at the given rate
-ValueError: TokenBucket::__construct(): Argument #3 ($bucket_capacity) must refill within 2^60 nanoseconds at the given rate
+ValueError: TokenBucket::__construct(): Argument #3 ($bucket_capacity) must refill within 2^60 nanoseconds at the given rate (6 times)
 -- both are invalid: the error names the capacity --
 ValueError: TokenBucket::__construct(): Argument #3 ($bucket_capacity) must be greater than %r(or equal to )?%r0
 -- the limits themselves are valid --
-bool(true)
-bool(true)
-bool(true)
-bool(true)
-bool(true)
-bool(true)
+bool(true) (6 times)
 -- types and counts --
 ArgumentCountError: TokenBucket::__construct() expects exactly 4 arguments, 0 given
 ArgumentCountError: TokenBucket::__construct() expects exactly 4 arguments, 3 given
@@ -96,8 +71,7 @@ TypeError: TokenBucket::__construct(): Argument #1 ($storage) must be of type To
 TypeError: TokenBucket::__construct(): Argument #2 ($identifier) must be of type string, array given
 TypeError: TokenBucket::__construct(): Argument #2 ($identifier) must be of type string, stdClass given
 TypeError: TokenBucket::__construct(): Argument #2 ($identifier) must be of type string, resource given
-TypeError: TokenBucket::__construct(): Argument #3 ($bucket_capacity) must be of type int|float, string given
-TypeError: TokenBucket::__construct(): Argument #3 ($bucket_capacity) must be of type int|float, string given
+TypeError: TokenBucket::__construct(): Argument #3 ($bucket_capacity) must be of type int|float, string given (2 times)
 TypeError: TokenBucket::__construct(): Argument #3 ($bucket_capacity) must be of type int|float, array given
 TypeError: TokenBucket::__construct(): Argument #4 ($tokens_per_second) must be of type int|float, string given
 TypeError: TokenBucket::__construct(): Argument #4 ($tokens_per_second) must be of type int|float, stdClass given

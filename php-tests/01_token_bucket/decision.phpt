@@ -4,6 +4,7 @@ attempt() and peek() return complete decisions
 <?php
 require __DIR__ . '/../../tools/testkit/php/check.php';
 
+fold_equal_lines();
 $storage = new TokenBucketStorageMemory;
 $bucket = new TokenBucket($storage, 'x', 10, 1);
 echo "-- full --\n";
@@ -47,12 +48,9 @@ dump($decision->allowed, $decision->remaining, round($decision->retryAfter, -2),
 ?>
 --EXPECTF--
 -- full --
-allowed granted remaining=10.0 capacity=10.0 retryAfter=0.0 resetAfter=0.0
-allowed granted remaining=10.0 capacity=10.0 retryAfter=0.0 resetAfter=0.0
-allowed granted remaining=10.0 capacity=10.0 retryAfter=0.0 resetAfter=0.0
+allowed granted remaining=10.0 capacity=10.0 retryAfter=0.0 resetAfter=0.0 (3 times)
 -- taking --
-allowed granted remaining=7.0 capacity=10.0 retryAfter=0.0 resetAfter=3.0
-allowed granted remaining=7.0 capacity=10.0 retryAfter=0.0 resetAfter=3.0
+allowed granted remaining=7.0 capacity=10.0 retryAfter=0.0 resetAfter=3.0 (2 times)
 denied insufficient_tokens remaining=7.0 capacity=10.0 retryAfter=1.0 resetAfter=3.0
 allowed granted remaining=7.0 capacity=10.0 retryAfter=0.0 resetAfter=3.0
 -- half a token later --
@@ -61,10 +59,7 @@ allowed granted remaining=7.0 capacity=10.0 retryAfter=0.0 resetAfter=2.5
 allowed granted remaining=0.0 capacity=10.0 retryAfter=0.0 resetAfter=10.0
 denied insufficient_tokens remaining=0.0 capacity=10.0 retryAfter=1.0 resetAfter=10.0
 -- more than the capacity --
-false 'exceeds_capacity' INF true
-false 'exceeds_capacity' INF true
-false 'exceeds_capacity' INF true
-false 'exceeds_capacity' INF true
+false 'exceeds_capacity' INF true (4 times)
 -- fractions --
 allowed granted remaining=2.0 capacity=2.5 retryAfter=0.0 resetAfter=0.0
 allowed granted remaining=0.0 capacity=2.5 retryAfter=0.0 resetAfter=5.0

@@ -6,6 +6,7 @@ use TokenBucket\Decision;
 
 require __DIR__ . '/../../tools/testkit/php/check.php';
 
+fold_equal_lines();
 echo "-- defaults --\n";
 echo json_encode(new Decision(true)), "\n";
 echo json_encode(new Decision(allowed: false)), "\n";
@@ -86,19 +87,15 @@ ValueError: TokenBucket\Decision::__construct(): Argument #2 ($remaining) must b
 nothing thrown
 ValueError: TokenBucket\Decision::__construct(): Argument #2 ($remaining) must be finite
 ValueError: TokenBucket\Decision::__construct(): Argument #3 ($capacity) must not be NAN
-ValueError: TokenBucket\Decision::__construct(): Argument #3 ($capacity) must be greater than or equal to 0
-ValueError: TokenBucket\Decision::__construct(): Argument #3 ($capacity) must be greater than or equal to 0
+ValueError: TokenBucket\Decision::__construct(): Argument #3 ($capacity) must be greater than or equal to 0 (2 times)
 ValueError: TokenBucket\Decision::__construct(): Argument #4 ($retryAfter) must not be NAN
-ValueError: TokenBucket\Decision::__construct(): Argument #4 ($retryAfter) must be greater than or equal to 0
-ValueError: TokenBucket\Decision::__construct(): Argument #4 ($retryAfter) must be greater than or equal to 0
+ValueError: TokenBucket\Decision::__construct(): Argument #4 ($retryAfter) must be greater than or equal to 0 (2 times)
 ValueError: TokenBucket\Decision::__construct(): Argument #5 ($resetAfter) must not be NAN
-ValueError: TokenBucket\Decision::__construct(): Argument #5 ($resetAfter) must be greater than or equal to 0
-ValueError: TokenBucket\Decision::__construct(): Argument #5 ($resetAfter) must be greater than or equal to 0
+ValueError: TokenBucket\Decision::__construct(): Argument #5 ($resetAfter) must be greater than or equal to 0 (2 times)
 ValueError: TokenBucket\Decision::__construct(): Argument #2 ($remaining) must be less than or equal to argument #3 ($capacity)
 ArgumentCountError: TokenBucket\Decision::__construct() expects at least 1 argument, 0 given
 TypeError: TokenBucket\Decision::__construct(): Argument #2 ($remaining) must be of type float, string given
 Error: Unknown named parameter $limit
-Error: Cannot modify readonly property TokenBucket\Decision::$allowed
-Error: Cannot modify readonly property TokenBucket\Decision::$allowed
+Error: Cannot modify readonly property TokenBucket\Decision::$allowed (2 times)
 true 3.0
 DomainException: from __toString

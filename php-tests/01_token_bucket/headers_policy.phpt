@@ -4,6 +4,7 @@ Decision::headers() accepts policy names and limits sizes to the field's syntax
 <?php
 require __DIR__ . '/../../tools/testkit/php/check.php';
 
+fold_equal_lines();
 $storage = new TokenBucketStorageMemory;
 $decision = (new TokenBucket($storage, 'x', 10, 1))->attempt(4);
 foreach (['api', 'per minute', 'say "hi"', 'back\\slash', '~!', "\x20", 'a;q=1,b'] as $policy) {
@@ -38,13 +39,7 @@ echo $headers['RateLimit-Policy'], ' | ', $headers['RateLimit'], "\n";
 "a;q=1,b";q=10;w=10 | "a;q=1,b";r=6;t=6
 "named";r=6;t=6
 -- not printable --
-ValueError: TokenBucket\Decision::headers(): Argument #1 ($policy) must %s
-ValueError: TokenBucket\Decision::headers(): Argument #1 ($policy) must %s
-ValueError: TokenBucket\Decision::headers(): Argument #1 ($policy) must %s
-ValueError: TokenBucket\Decision::headers(): Argument #1 ($policy) must %s
-ValueError: TokenBucket\Decision::headers(): Argument #1 ($policy) must %s
-ValueError: TokenBucket\Decision::headers(): Argument #1 ($policy) must %s
-ValueError: TokenBucket\Decision::headers(): Argument #1 ($policy) must %s
+ValueError: TokenBucket\Decision::headers(): Argument #1 ($policy) must %s (7 times)
 TypeError: TokenBucket\Decision::headers(): Argument #1 ($policy) must be of type string, array given
 -- huge: an sf-integer has at most 15 digits --
 -- the fields show fractions as whole numbers --

@@ -4,6 +4,7 @@ Methods throw an error that names the invalid argument, and take nothing
 <?php
 require __DIR__ . '/../../tools/testkit/php/check.php';
 
+fold_equal_lines();
 class Sub extends TokenBucket
 {
     public function __call($name, $arguments)
@@ -50,64 +51,43 @@ show($bucket->peek());
 ?>
 --EXPECT--
 -- consume --
+ValueError: TokenBucket::consume(): Argument #1 ($token_count) must be greater than or equal to 0 (3 times)
+ValueError: TokenBucket::consume(): Argument #1 ($token_count) must be finite (3 times)
 ValueError: TokenBucket::consume(): Argument #1 ($token_count) must be greater than or equal to 0
-ValueError: TokenBucket::consume(): Argument #1 ($token_count) must be greater than or equal to 0
-ValueError: TokenBucket::consume(): Argument #1 ($token_count) must be greater than or equal to 0
-ValueError: TokenBucket::consume(): Argument #1 ($token_count) must be finite
-ValueError: TokenBucket::consume(): Argument #1 ($token_count) must be finite
-ValueError: TokenBucket::consume(): Argument #1 ($token_count) must be finite
-ValueError: TokenBucket::consume(): Argument #1 ($token_count) must be greater than or equal to 0
-TypeError: TokenBucket::consume(): Argument #1 ($token_count) must be of type int|float, string given
-TypeError: TokenBucket::consume(): Argument #1 ($token_count) must be of type int|float, string given
+TypeError: TokenBucket::consume(): Argument #1 ($token_count) must be of type int|float, string given (2 times)
 TypeError: TokenBucket::consume(): Argument #1 ($token_count) must be of type int|float, array given
 TypeError: TokenBucket::consume(): Argument #1 ($token_count) must be of type int|float, stdClass given
 ArgumentCountError: TokenBucket::consume() expects at most 1 argument, 2 given
 Error: Unknown named parameter $count
 -- attempt --
+ValueError: TokenBucket::attempt(): Argument #1 ($tokens) must be greater than or equal to 0 (3 times)
+ValueError: TokenBucket::attempt(): Argument #1 ($tokens) must be finite (3 times)
 ValueError: TokenBucket::attempt(): Argument #1 ($tokens) must be greater than or equal to 0
-ValueError: TokenBucket::attempt(): Argument #1 ($tokens) must be greater than or equal to 0
-ValueError: TokenBucket::attempt(): Argument #1 ($tokens) must be greater than or equal to 0
-ValueError: TokenBucket::attempt(): Argument #1 ($tokens) must be finite
-ValueError: TokenBucket::attempt(): Argument #1 ($tokens) must be finite
-ValueError: TokenBucket::attempt(): Argument #1 ($tokens) must be finite
-ValueError: TokenBucket::attempt(): Argument #1 ($tokens) must be greater than or equal to 0
-TypeError: TokenBucket::attempt(): Argument #1 ($tokens) must be of type int|float, string given
-TypeError: TokenBucket::attempt(): Argument #1 ($tokens) must be of type int|float, string given
+TypeError: TokenBucket::attempt(): Argument #1 ($tokens) must be of type int|float, string given (2 times)
 TypeError: TokenBucket::attempt(): Argument #1 ($tokens) must be of type int|float, array given
 TypeError: TokenBucket::attempt(): Argument #1 ($tokens) must be of type int|float, stdClass given
 ArgumentCountError: TokenBucket::attempt() expects at most 1 argument, 2 given
 Error: Unknown named parameter $count
 -- peek --
+ValueError: TokenBucket::peek(): Argument #1 ($tokens) must be greater than or equal to 0 (3 times)
+ValueError: TokenBucket::peek(): Argument #1 ($tokens) must be finite (3 times)
 ValueError: TokenBucket::peek(): Argument #1 ($tokens) must be greater than or equal to 0
-ValueError: TokenBucket::peek(): Argument #1 ($tokens) must be greater than or equal to 0
-ValueError: TokenBucket::peek(): Argument #1 ($tokens) must be greater than or equal to 0
-ValueError: TokenBucket::peek(): Argument #1 ($tokens) must be finite
-ValueError: TokenBucket::peek(): Argument #1 ($tokens) must be finite
-ValueError: TokenBucket::peek(): Argument #1 ($tokens) must be finite
-ValueError: TokenBucket::peek(): Argument #1 ($tokens) must be greater than or equal to 0
-TypeError: TokenBucket::peek(): Argument #1 ($tokens) must be of type int|float, string given
-TypeError: TokenBucket::peek(): Argument #1 ($tokens) must be of type int|float, string given
+TypeError: TokenBucket::peek(): Argument #1 ($tokens) must be of type int|float, string given (2 times)
 TypeError: TokenBucket::peek(): Argument #1 ($tokens) must be of type int|float, array given
 TypeError: TokenBucket::peek(): Argument #1 ($tokens) must be of type int|float, stdClass given
 ArgumentCountError: TokenBucket::peek() expects at most 1 argument, 2 given
 Error: Unknown named parameter $count
 -- refund --
+ValueError: TokenBucket::refund(): Argument #1 ($tokens) must be greater than or equal to 0 (3 times)
+ValueError: TokenBucket::refund(): Argument #1 ($tokens) must be finite (3 times)
 ValueError: TokenBucket::refund(): Argument #1 ($tokens) must be greater than or equal to 0
-ValueError: TokenBucket::refund(): Argument #1 ($tokens) must be greater than or equal to 0
-ValueError: TokenBucket::refund(): Argument #1 ($tokens) must be greater than or equal to 0
-ValueError: TokenBucket::refund(): Argument #1 ($tokens) must be finite
-ValueError: TokenBucket::refund(): Argument #1 ($tokens) must be finite
-ValueError: TokenBucket::refund(): Argument #1 ($tokens) must be finite
-ValueError: TokenBucket::refund(): Argument #1 ($tokens) must be greater than or equal to 0
-TypeError: TokenBucket::refund(): Argument #1 ($tokens) must be of type int|float, string given
-TypeError: TokenBucket::refund(): Argument #1 ($tokens) must be of type int|float, string given
+TypeError: TokenBucket::refund(): Argument #1 ($tokens) must be of type int|float, string given (2 times)
 TypeError: TokenBucket::refund(): Argument #1 ($tokens) must be of type int|float, array given
 TypeError: TokenBucket::refund(): Argument #1 ($tokens) must be of type int|float, stdClass given
 ArgumentCountError: TokenBucket::refund() expects at most 1 argument, 2 given
 Error: Unknown named parameter $count
 -- wait --
-ValueError: TokenBucket::wait(): Argument #1 ($timeout) must be greater than or equal to 0
-ValueError: TokenBucket::wait(): Argument #1 ($timeout) must be greater than or equal to 0
+ValueError: TokenBucket::wait(): Argument #1 ($timeout) must be greater than or equal to 0 (2 times)
 ValueError: TokenBucket::wait(): Argument #1 ($timeout) must not be NAN
 ValueError: TokenBucket::wait(): Argument #1 ($timeout) must be greater than or equal to 0
 TypeError: TokenBucket::wait(): Argument #1 ($timeout) must be of type float, string given

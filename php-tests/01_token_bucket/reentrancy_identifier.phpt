@@ -4,6 +4,7 @@ __toString() of an identifier may call its bucket, replace its storage, or throw
 <?php
 require __DIR__ . '/reentrancy.inc.php';
 
+fold_equal_lines();
 class Identifier
 {
     public $then;
@@ -46,10 +47,6 @@ var_dump($bucket->consume());
 --EXPECT--
 bool(true)
 float(5)
-bool(true)
-bool(true)
-bool(true)
-bool(true)
-bool(true)
+bool(true) (5 times)
 DomainException: nameless
 bool(true)

@@ -4,8 +4,7 @@ refund() gives tokens back, and reset() fills the bucket
 <?php
 require __DIR__ . '/../../tools/testkit/php/check.php';
 
-foreach (['TokenBucketStorageMemory', 'TokenBucketStorageSharedMemory'] as $class) {
-    echo "-- $class --\n";
+alike(['TokenBucketStorageMemory', 'TokenBucketStorageSharedMemory'], function (string $class) {
     $storage = new $class;
     $bucket = new TokenBucket($storage, 'x', 10, 0.001);
     $left = fn() => $bucket->peek()->remaining;
@@ -36,7 +35,7 @@ foreach (['TokenBucketStorageMemory', 'TokenBucketStorageSharedMemory'] as $clas
     dump($debtor->consume(0));
     $debtor->refund(2);
     dump($debtor->consume(0), $debtor->peek()->remaining);
-}
+});
 echo "-- taking and refunding tokens restores the state --\n";
 mt_srand(6);
 for ($i = 0; $i < 200; $i++) {
@@ -51,22 +50,6 @@ for ($i = 0; $i < 200; $i++) {
 }
 ?>
 --EXPECT--
--- TokenBucketStorageMemory --
-null 3.0
-5.0
-5.0
-a refund never exceeds the capacity
-10.0
-10.0 true false
-a refund leaves a full bucket full
-10.0 true false
-reset() fills the bucket
-null 10.0 true false
-10.0
-a refund pays a debt
-false
-true 0.0
--- TokenBucketStorageSharedMemory --
 null 3.0
 5.0
 5.0

@@ -4,8 +4,8 @@ bootstrap() creates a record and never overwrites a record
 <?php
 require __DIR__ . '/../../tools/testkit/php/check.php';
 
-foreach (['TokenBucketStorageMemory', 'TokenBucketStorageSharedMemory'] as $class) {
-    echo "-- $class --\n";
+fold_equal_lines();
+alike(['TokenBucketStorageMemory', 'TokenBucketStorageSharedMemory'], function (string $class) {
     $storage = new $class;
     $bucket = fn($id) => new TokenBucket($storage, $id, 10, 0.001);
     dump($storage->bootstrap('x', microtime(true) - 2500), $bucket('x')->peek()->remaining);
@@ -31,7 +31,7 @@ foreach (['TokenBucketStorageMemory', 'TokenBucketStorageSharedMemory'] as $clas
         $bucket($id)->reset();
         dump($bucket($id)->peek()->remaining);
     }
-}
+});
 
 echo "-- _bootstrap() of a bucket --\n";
 class Starter extends TokenBucket
@@ -54,7 +54,6 @@ for ($i = 0; $i <= 10; $i++) {
 echo "\n";
 ?>
 --EXPECT--
--- TokenBucketStorageMemory --
 null 2.0
 2.0 true false
 false
@@ -65,23 +64,7 @@ a distant past makes a full bucket, a distant future a debt
 numeric strings, as from a database
 4.0
 reset() fills the buckets
-10.0
-10.0
-10.0
--- TokenBucketStorageSharedMemory --
-null 2.0
-2.0 true false
-false
-a time in the future is a debt
-false true
-a distant past makes a full bucket, a distant future a debt
-10.0 10.0 false
-numeric strings, as from a database
-4.0
-reset() fills the buckets
-10.0
-10.0
-10.0
+10.0 (3 times)
 -- _bootstrap() of a bucket --
 null 4.0
 4.0 true false

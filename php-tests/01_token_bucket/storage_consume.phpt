@@ -4,8 +4,7 @@ consume() of a native storage calls the closure only if the bucket has no record
 <?php
 require __DIR__ . '/../../tools/testkit/php/check.php';
 
-foreach (['TokenBucketStorageMemory', 'TokenBucketStorageSharedMemory'] as $class) {
-    echo "-- $class --\n";
+alike(['TokenBucketStorageMemory', 'TokenBucketStorageSharedMemory'], function (string $class) {
     $storage = new $class;
     $left = fn($id) => (new TokenBucket($storage, $id, 10, 0.001))->peek()->remaining;
     // The cost of a token is a thousand seconds.
@@ -61,29 +60,9 @@ foreach (['TokenBucketStorageMemory', 'TokenBucketStorageSharedMemory'] as $clas
     dump($consume('callable', 1, 'phpversion'), $left('callable'));
     class_exists('Invokable') || eval('class Invokable { public function __invoke() { return true; } public static function yes() { return true; } }');
     dump($consume('callable 2', 1, new Invokable), $consume('callable 3', 1, ['Invokable', 'yes']), $consume('callable 4', 1, 'Invokable::yes'));
-}
+});
 ?>
 --EXPECT--
--- TokenBucketStorageMemory --
-null
-a missing bucket: calls the closure and charges the tokens
-true 1 7.0
-an existing bucket: does not call the closure
-true false 1 4.0
-a falsy result: denies and writes nothing
-a falsy result after a proposal: denies and writes nothing
-false 10.0
-an exception reaches the caller and writes nothing
-DomainException: no
-10.0
-bootstrap() inside the closure proposes the first state
-true 4.0
-bootstrap() of another identifier creates that bucket, and the called bucket starts full
-true 9.0 4.0
-any callable
-true 9.0
-true true true
--- TokenBucketStorageSharedMemory --
 null
 a missing bucket: calls the closure and charges the tokens
 true 1 7.0

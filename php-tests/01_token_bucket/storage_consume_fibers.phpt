@@ -4,8 +4,7 @@ Closures that run interleaved in fibers keep their proposals separate
 <?php
 require __DIR__ . '/../../tools/testkit/php/check.php';
 
-foreach (['TokenBucketStorageMemory', 'TokenBucketStorageSharedMemory'] as $class) {
-    echo "-- $class --\n";
+alike(['TokenBucketStorageMemory', 'TokenBucketStorageSharedMemory'], function (string $class) {
     $storage = new $class;
     $left = fn($id) => (new TokenBucket($storage, $id, 10, 0.001))->peek()->remaining;
     $start = function (string $id, float $proposed) use ($storage): Fiber {
@@ -49,20 +48,9 @@ foreach (['TokenBucketStorageMemory', 'TokenBucketStorageSharedMemory'] as $clas
     $a->resume();
     $a->resume();
     dump($a->getReturn(), $left('other'));
-}
+});
 ?>
 --EXPECT--
--- TokenBucketStorageMemory --
-true true true
-2 5 7
-two closures for one bucket: the first to return creates the bucket, the second is charged
-true true 4.0
-a closure that never returns leaves no proposal behind
-3.0
-a bucket that another fiber creates meanwhile stays
-2.0
-true 1.0
--- TokenBucketStorageSharedMemory --
 true true true
 2 5 7
 two closures for one bucket: the first to return creates the bucket, the second is charged

@@ -4,8 +4,9 @@ Native storages throw on invalid arguments
 <?php
 require __DIR__ . '/../../tools/testkit/php/check.php';
 
+fold_equal_lines();
 $yes = fn() => true;
-foreach (['TokenBucketStorageMemory', 'TokenBucketStorageSharedMemory'] as $class) {
+alike(['TokenBucketStorageMemory', 'TokenBucketStorageSharedMemory'], function (string $class) use ($yes) {
     $storage = new $class;
     $calls = [
         fn() => $storage->consume('x', -1, 10, $yes),
@@ -38,7 +39,7 @@ foreach (['TokenBucketStorageMemory', 'TokenBucketStorageSharedMemory'] as $clas
     echo "-- a call for more than the capacity is denied without calling the closure --\n";
     var_dump($storage->consume('x', 11, 10, fn() => print('asked')));
     var_dump($storage->consume('x', 1e300, 10, fn() => print('asked')));
-}
+});
 $memory = new TokenBucketStorageMemory;
 foreach ([-1, -0.000001, NAN, INF, -INF, 'x', []] as $seconds) {
     echo thrown(fn() => $memory->advance($seconds)), "\n";
@@ -48,63 +49,26 @@ echo thrown(fn() => new TokenBucketStorageSharedMemory('a', 'b')), "\n";
 echo thrown(fn() => new TokenBucketStorageSharedMemory([])), "\n";
 ?>
 --EXPECT--
-ValueError: TokenBucketStorageMemory::consume(): Argument #2 ($microtime) must be greater than or equal to 0
-ValueError: TokenBucketStorageMemory::consume(): Argument #2 ($microtime) must be finite
-ValueError: TokenBucketStorageMemory::consume(): Argument #2 ($microtime) must be finite
-ValueError: TokenBucketStorageMemory::consume(): Argument #3 ($full_microtime) must be greater than or equal to 0
-ValueError: TokenBucketStorageMemory::consume(): Argument #3 ($full_microtime) must be finite
-ValueError: TokenBucketStorageMemory::consume(): Argument #3 ($full_microtime) must be finite
-TypeError: TokenBucketStorageMemory::consume(): Argument #2 ($microtime) must be of type int|float, string given
-TypeError: TokenBucketStorageMemory::consume(): Argument #3 ($full_microtime) must be of type int|float, array given
-TypeError: TokenBucketStorageMemory::consume(): Argument #1 ($identifier) must be of type string, array given
-TypeError: TokenBucketStorageMemory::consume(): Argument #4 ($bootstrap_closure) must be a valid callback
-TypeError: TokenBucketStorageMemory::consume(): Argument #4 ($bootstrap_closure) must be a valid callback
-TypeError: TokenBucketStorageMemory::consume(): Argument #4 ($bootstrap_closure) must be a valid callback
-TypeError: TokenBucketStorageMemory::consume(): Argument #4 ($bootstrap_closure) must be a valid callback
-ArgumentCountError: TokenBucketStorageMemory::consume() expects exactly 4 arguments, 3 given
-ValueError: TokenBucketStorageMemory::bootstrap(): Argument #2 ($microtime) must be finite
-ValueError: TokenBucketStorageMemory::bootstrap(): Argument #2 ($microtime) must be finite
-ValueError: TokenBucketStorageMemory::bootstrap(): Argument #2 ($microtime) must be finite
-TypeError: TokenBucketStorageMemory::bootstrap(): Argument #2 ($microtime) must be of type int|float, string given
-TypeError: TokenBucketStorageMemory::bootstrap(): Argument #1 ($identifier) must be of type string, array given
-ArgumentCountError: TokenBucketStorageMemory::bootstrap() expects exactly 2 arguments, 1 given
-ArgumentCountError: TokenBucketStorageMemory::prepare() expects exactly 0 arguments, 1 given
+ValueError: …::consume(): Argument #2 ($microtime) must be greater than or equal to 0
+ValueError: …::consume(): Argument #2 ($microtime) must be finite (2 times)
+ValueError: …::consume(): Argument #3 ($full_microtime) must be greater than or equal to 0
+ValueError: …::consume(): Argument #3 ($full_microtime) must be finite (2 times)
+TypeError: …::consume(): Argument #2 ($microtime) must be of type int|float, string given
+TypeError: …::consume(): Argument #3 ($full_microtime) must be of type int|float, array given
+TypeError: …::consume(): Argument #1 ($identifier) must be of type string, array given
+TypeError: …::consume(): Argument #4 ($bootstrap_closure) must be a valid callback (4 times)
+ArgumentCountError: …::consume() expects exactly 4 arguments, 3 given
+ValueError: …::bootstrap(): Argument #2 ($microtime) must be finite (3 times)
+TypeError: …::bootstrap(): Argument #2 ($microtime) must be of type int|float, string given
+TypeError: …::bootstrap(): Argument #1 ($identifier) must be of type string, array given
+ArgumentCountError: …::bootstrap() expects exactly 2 arguments, 1 given
+ArgumentCountError: …::prepare() expects exactly 0 arguments, 1 given
 -- nothing was written --
 float(10)
 -- a call for more than the capacity is denied without calling the closure --
-bool(false)
-bool(false)
-ValueError: TokenBucketStorageSharedMemory::consume(): Argument #2 ($microtime) must be greater than or equal to 0
-ValueError: TokenBucketStorageSharedMemory::consume(): Argument #2 ($microtime) must be finite
-ValueError: TokenBucketStorageSharedMemory::consume(): Argument #2 ($microtime) must be finite
-ValueError: TokenBucketStorageSharedMemory::consume(): Argument #3 ($full_microtime) must be greater than or equal to 0
-ValueError: TokenBucketStorageSharedMemory::consume(): Argument #3 ($full_microtime) must be finite
-ValueError: TokenBucketStorageSharedMemory::consume(): Argument #3 ($full_microtime) must be finite
-TypeError: TokenBucketStorageSharedMemory::consume(): Argument #2 ($microtime) must be of type int|float, string given
-TypeError: TokenBucketStorageSharedMemory::consume(): Argument #3 ($full_microtime) must be of type int|float, array given
-TypeError: TokenBucketStorageSharedMemory::consume(): Argument #1 ($identifier) must be of type string, array given
-TypeError: TokenBucketStorageSharedMemory::consume(): Argument #4 ($bootstrap_closure) must be a valid callback
-TypeError: TokenBucketStorageSharedMemory::consume(): Argument #4 ($bootstrap_closure) must be a valid callback
-TypeError: TokenBucketStorageSharedMemory::consume(): Argument #4 ($bootstrap_closure) must be a valid callback
-TypeError: TokenBucketStorageSharedMemory::consume(): Argument #4 ($bootstrap_closure) must be a valid callback
-ArgumentCountError: TokenBucketStorageSharedMemory::consume() expects exactly 4 arguments, 3 given
-ValueError: TokenBucketStorageSharedMemory::bootstrap(): Argument #2 ($microtime) must be finite
-ValueError: TokenBucketStorageSharedMemory::bootstrap(): Argument #2 ($microtime) must be finite
-ValueError: TokenBucketStorageSharedMemory::bootstrap(): Argument #2 ($microtime) must be finite
-TypeError: TokenBucketStorageSharedMemory::bootstrap(): Argument #2 ($microtime) must be of type int|float, string given
-TypeError: TokenBucketStorageSharedMemory::bootstrap(): Argument #1 ($identifier) must be of type string, array given
-ArgumentCountError: TokenBucketStorageSharedMemory::bootstrap() expects exactly 2 arguments, 1 given
-ArgumentCountError: TokenBucketStorageSharedMemory::prepare() expects exactly 0 arguments, 1 given
--- nothing was written --
-float(10)
--- a call for more than the capacity is denied without calling the closure --
-bool(false)
-bool(false)
-ValueError: TokenBucketStorageMemory::advance(): Argument #1 ($seconds) must be greater than or equal to 0
-ValueError: TokenBucketStorageMemory::advance(): Argument #1 ($seconds) must be greater than or equal to 0
-ValueError: TokenBucketStorageMemory::advance(): Argument #1 ($seconds) must be finite
-ValueError: TokenBucketStorageMemory::advance(): Argument #1 ($seconds) must be finite
-ValueError: TokenBucketStorageMemory::advance(): Argument #1 ($seconds) must be finite
+bool(false) (2 times)
+ValueError: TokenBucketStorageMemory::advance(): Argument #1 ($seconds) must be greater than or equal to 0 (2 times)
+ValueError: TokenBucketStorageMemory::advance(): Argument #1 ($seconds) must be finite (3 times)
 TypeError: TokenBucketStorageMemory::advance(): Argument #1 ($seconds) must be of type float, string given
 TypeError: TokenBucketStorageMemory::advance(): Argument #1 ($seconds) must be of type float, array given
 ArgumentCountError: TokenBucketStorageMemory::__construct() expects exactly 0 arguments, 1 given

@@ -34,8 +34,7 @@ class Greedy extends TokenBucket
         parent::_bootstrap(1000);
     }
 }
-foreach (['TokenBucketStorageMemory', 'TokenBucketStorageSharedMemory'] as $class) {
-    echo "-- $class --\n";
+alike(['TokenBucketStorageMemory', 'TokenBucketStorageSharedMemory'], function (string $class) {
     $storage = new $class;
     // The rate is so low that no token is refilled during the test.
     $bucket = new HalfFull($storage, 'half', 10, 0.001);
@@ -59,21 +58,9 @@ foreach (['TokenBucketStorageMemory', 'TokenBucketStorageSharedMemory'] as $clas
     echo "a proposal above the capacity: the tokens are still charged\n";
     $bucket = new Greedy($storage, 'greedy', 10, 0.001);
     dump($bucket->consume(4), $bucket->peek()->remaining);
-}
+});
 ?>
 --EXPECT--
--- TokenBucketStorageMemory --
-true 9.0
-4.0 false true false
-1
-without a proposal the bucket starts full
-true 6.0
-an exception takes nothing
-no bucket today
-10.0
-a proposal above the capacity: the tokens are still charged
-true 6.0
--- TokenBucketStorageSharedMemory --
 true 9.0
 4.0 false true false
 1

@@ -4,8 +4,7 @@ A userland storage gets the arguments that the userland class passes
 <?php
 require __DIR__ . '/userland_storage.inc.php';
 
-foreach (['Recorder', 'TypedRecorder'] as $class) {
-    echo "-- $class --\n";
+alike(['Recorder', 'TypedRecorder'], function (string $class) {
     $storage = new $class;
     $bucket = new TokenBucket($storage, "who\0?", 10, 2.5);
     dump($bucket->consume(4));
@@ -21,17 +20,9 @@ foreach (['Recorder', 'TypedRecorder'] as $class) {
     // Six tokens are left. At 2.5 tokens a second, the cost of six tokens is 2.4 seconds.
     dump($method, $identifier === "who\0?", is_float($microtime));
     dump($microtime >= $before - 2.4001 && $microtime <= $after - 2.3999);
-}
+});
 ?>
 --EXPECT--
--- Recorder --
-true
-1 'consume' true 'Closure'
-the closure calls bootstrap() and returns true
-true
-'bootstrap' true true
-true
--- TypedRecorder --
 true
 1 'consume' true 'Closure'
 the closure calls bootstrap() and returns true

@@ -4,8 +4,7 @@ A userland storage is called once for each decision, and never for more than the
 <?php
 require __DIR__ . '/userland_storage.inc.php';
 
-foreach (['Recorder', 'TypedRecorder'] as $class) {
-    echo "-- $class --\n";
+alike(['Recorder', 'TypedRecorder'], function (string $class) {
     $storage = new $class;
     $bucket = new TokenBucket($storage, "who\0?", 10, 2.5);
     echo "the storage calls the closure within consume()\n";
@@ -19,17 +18,9 @@ foreach (['Recorder', 'TypedRecorder'] as $class) {
 
     echo "the bucket never calls prepare()\n";
     dump(in_array('prepare', array_column($storage->calls, 0)));
-}
+});
 ?>
 --EXPECT--
--- Recorder --
-the storage calls the closure within consume()
-true ['consume', 'bootstrap']
-more than the capacity: the storage is not called
-false false []
-the bucket never calls prepare()
-false
--- TypedRecorder --
 the storage calls the closure within consume()
 true ['consume', 'bootstrap']
 more than the capacity: the storage is not called

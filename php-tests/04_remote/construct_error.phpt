@@ -4,6 +4,7 @@ Remote storages report the constructor argument that is invalid, and contact no 
 <?php
 require __DIR__ . '/../../tools/testkit/php/check.php';
 
+fold_equal_lines();
 foreach (['TokenBucketStorageRedis' => 'redis://h', 'TokenBucketStorageMemcached' => 'h'] as $class => $server) {
     echo "-- $class --\n";
     $calls = [
@@ -49,10 +50,8 @@ ArgumentCountError: __construct() expects at most 6 arguments, 7 given
 TypeError: __construct(): Argument #1 ($dsn) must be of type string, stdClass given
 ValueError: __construct(): Argument #1 ($dsn) must start with redis://, rediss://, unix://, redis+cluster:// or redis+sentinel://
 TypeError: __construct(): Argument #2 ($prefix) must be of type string, array given
-ValueError: __construct(): Argument #3 ($timeout) must be greater than 0
-ValueError: __construct(): Argument #3 ($timeout) must be greater than 0
-ValueError: __construct(): Argument #3 ($timeout) must be finite
-ValueError: __construct(): Argument #3 ($timeout) must be finite
+ValueError: __construct(): Argument #3 ($timeout) must be greater than 0 (2 times)
+ValueError: __construct(): Argument #3 ($timeout) must be finite (2 times)
 ValueError: __construct(): Argument #3 ($timeout) must be less than or equal to 3600
 TypeError: __construct(): Argument #3 ($timeout) must be of type float, string given
 TypeError: __construct(): Argument #4 ($onFailure) must be of type TokenBucket\OnFailure, string given
@@ -60,8 +59,7 @@ TypeError: __construct(): Argument #4 ($onFailure) must be of type TokenBucket\O
 TypeError: __construct(): Argument #4 ($onFailure) must be of type TokenBucket\OnFailure, stdClass given
 TypeError: __construct(): Argument #5 ($hints) must be of type bool, array given
 ValueError: __construct(): Argument #6 ($hintMaxAge) must be greater than or equal to 0
-ValueError: __construct(): Argument #6 ($hintMaxAge) must be finite
-ValueError: __construct(): Argument #6 ($hintMaxAge) must be finite
+ValueError: __construct(): Argument #6 ($hintMaxAge) must be finite (2 times)
 ValueError: __construct(): Argument #6 ($hintMaxAge) must be less than or equal to 3600
 TypeError: __construct(): Argument #6 ($hintMaxAge) must be of type float, string given
 Error: Unknown named parameter $retries
@@ -75,10 +73,8 @@ ArgumentCountError: __construct() expects at most 6 arguments, 7 given
 TypeError: __construct(): Argument #1 ($servers) must be of type array|string, stdClass given
 ValueError: __construct(): Argument #1 ($servers) must name at least one server
 TypeError: __construct(): Argument #2 ($prefix) must be of type string, array given
-ValueError: __construct(): Argument #3 ($timeout) must be greater than 0
-ValueError: __construct(): Argument #3 ($timeout) must be greater than 0
-ValueError: __construct(): Argument #3 ($timeout) must be finite
-ValueError: __construct(): Argument #3 ($timeout) must be finite
+ValueError: __construct(): Argument #3 ($timeout) must be greater than 0 (2 times)
+ValueError: __construct(): Argument #3 ($timeout) must be finite (2 times)
 ValueError: __construct(): Argument #3 ($timeout) must be less than or equal to 3600
 TypeError: __construct(): Argument #3 ($timeout) must be of type float, string given
 TypeError: __construct(): Argument #4 ($onFailure) must be of type TokenBucket\OnFailure, string given
@@ -86,8 +82,7 @@ TypeError: __construct(): Argument #4 ($onFailure) must be of type TokenBucket\O
 TypeError: __construct(): Argument #4 ($onFailure) must be of type TokenBucket\OnFailure, stdClass given
 TypeError: __construct(): Argument #5 ($hints) must be of type bool, array given
 ValueError: __construct(): Argument #6 ($hintMaxAge) must be greater than or equal to 0
-ValueError: __construct(): Argument #6 ($hintMaxAge) must be finite
-ValueError: __construct(): Argument #6 ($hintMaxAge) must be finite
+ValueError: __construct(): Argument #6 ($hintMaxAge) must be finite (2 times)
 ValueError: __construct(): Argument #6 ($hintMaxAge) must be less than or equal to 3600
 TypeError: __construct(): Argument #6 ($hintMaxAge) must be of type float, string given
 Error: Unknown named parameter $retries

@@ -6,6 +6,7 @@ pcntl
 <?php
 require_once __DIR__ . '/../../tools/testkit/php/testkit.php';
 
+fold_equal_lines();
 $folder = temporary_folder();
 // The handler of a framework: every warning becomes an exception.
 $code = <<<'PHP'
@@ -38,60 +39,37 @@ var_dump(ini_set('tokenbucket.failure_report', 'none'));
 ?>
 --EXPECT--
 == the default
-true
-true
-true
-true
-true
+true (5 times)
 false
 log: tokenbucket: unix:///nowhere?db=0: cannot connect: No such file or directory (os error 2); allowing all calls until it recovers
 tokenbucket: Unable to obtain lock ob throttle_a\nb
 
 == log
-true
-true
-true
-true
-true
+true (5 times)
 false
 log: tokenbucket: unix:///nowhere?db=0: cannot connect: No such file or directory (os error 2); allowing all calls until it recovers
 tokenbucket: Unable to obtain lock ob throttle_a\nb
 
 == warning
 handler, level 2: TokenBucket::consume(): unix:///nowhere?db=0: cannot connect: No such file or directory (os error 2); allowing all calls until it recovers
-true
-true
-true
-true
+true (4 times)
 handler, level 512: Unable to obtain lock ob throttle_a\nb
 log: 
 == none
-true
-true
-true
-true
-true
+true (5 times)
 false
 log: 
 == invalid
 
 Warning: tokenbucket: tokenbucket.failure_report must be "log", "warning" or "none", "maybe" given; using the default in Unknown on line 0
-true
-true
-true
-true
-true
+true (5 times)
 false
 log: tokenbucket: unix:///nowhere?db=0: cannot connect: No such file or directory (os error 2); allowing all calls until it recovers
 tokenbucket: Unable to obtain lock ob throttle_a\nb
 
 == no error_log: the log of the server interface
 tokenbucket: unix:///nowhere?db=0: cannot connect: No such file or directory (os error 2); allowing all calls until it recovers
-true
-true
-true
-true
-true
+true (5 times)
 tokenbucket: Unable to obtain lock ob throttle_a\nb
 false
 == a script cannot change the setting

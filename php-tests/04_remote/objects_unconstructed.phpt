@@ -4,6 +4,7 @@ Calls on a storage whose constructor failed throw an Error
 <?php
 require __DIR__ . '/objects.inc.php';
 
+fold_equal_lines();
 foreach (['TokenBucketStorageRedis' => 'redis://h', 'TokenBucketStorageMemcached' => 'h'] as $class => $server) {
     echo "-- $class --\n";
     echo thrown(fn () => new $class(new Reaching("$server?x"))), "\n";
@@ -40,15 +41,7 @@ object(TokenBucketStorageRedis)#%d (0) {
 }
 NULL
 nothing thrown
-Error: The TokenBucketStorageRedis object has not been constructed
-Error: The TokenBucketStorageRedis object has not been constructed
-Error: The TokenBucketStorageRedis object has not been constructed
-Error: The TokenBucketStorageRedis object has not been constructed
-Error: The TokenBucketStorageRedis object has not been constructed
-Error: The TokenBucketStorageRedis object has not been constructed
-Error: The TokenBucketStorageRedis object has not been constructed
-Error: The TokenBucketStorageRedis object has not been constructed
-Error: The TokenBucketStorageRedis object has not been constructed
+Error: The TokenBucketStorageRedis object has not been constructed (9 times)
 Error: Trying to clone an uncloneable object of class TokenBucketStorageRedis
 Error: Cannot access private property TokenBucketStorageRedis::$prefix
 -- TokenBucketStorageMemcached --
@@ -61,14 +54,6 @@ object(TokenBucketStorageMemcached)#%d (0) {
 }
 NULL
 nothing thrown
-Error: The TokenBucketStorageMemcached object has not been constructed
-Error: The TokenBucketStorageMemcached object has not been constructed
-Error: The TokenBucketStorageMemcached object has not been constructed
-Error: The TokenBucketStorageMemcached object has not been constructed
-Error: The TokenBucketStorageMemcached object has not been constructed
-Error: The TokenBucketStorageMemcached object has not been constructed
-Error: The TokenBucketStorageMemcached object has not been constructed
-Error: The TokenBucketStorageMemcached object has not been constructed
-Error: The TokenBucketStorageMemcached object has not been constructed
+Error: The TokenBucketStorageMemcached object has not been constructed (9 times)
 Error: Trying to clone an uncloneable object of class TokenBucketStorageMemcached
 Error: Cannot access private property TokenBucketStorageMemcached::$prefix

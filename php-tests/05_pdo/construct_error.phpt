@@ -7,6 +7,7 @@ pdo_sqlite
 <?php
 require __DIR__ . '/../../tools/testkit/php/check.php';
 
+fold_equal_lines();
 class Unconnected extends PDO
 {
     public function __construct()
@@ -64,9 +65,7 @@ TypeError: TokenBucketStoragePDO::__construct(): Argument #2 ($table) must be of
 Error: %sinitialized%S
 ValueError: TokenBucketStoragePDO::__construct(): Argument #1 ($db) must be connected by the driver mysql, pgsql or sqlite
 ValueError: TokenBucketStoragePDO::__construct(): Argument #2 ($table) must be the name of a table, or of a schema and a table with a dot between
-ValueError: TokenBucketStoragePDO::__construct(): Argument #2 ($table) must contain only letters, digits, "_", "$", "-" and one dot
-ValueError: TokenBucketStoragePDO::__construct(): Argument #2 ($table) must contain only letters, digits, "_", "$", "-" and one dot
-ValueError: TokenBucketStoragePDO::__construct(): Argument #2 ($table) must contain only letters, digits, "_", "$", "-" and one dot
+ValueError: TokenBucketStoragePDO::__construct(): Argument #2 ($table) must contain only letters, digits, "_", "$", "-" and one dot (3 times)
 ValueError: TokenBucketStoragePDO::__construct(): Argument #2 ($table) must be the name of a table, or of a schema and a table with a dot between
 ValueError: TokenBucketStoragePDO::__construct(): Argument #2 ($table) must not be longer than 64 characters
 TypeError: TokenBucketStoragePDO::__construct(): Argument #3 ($onFailure) must be of type TokenBucket\OnFailure, string given
@@ -76,8 +75,6 @@ ValueError: TokenBucketStoragePDOMySQL::__construct(): Argument #1 ($db) must be
 TypeError: TokenBucketStoragePDOMySQL::__construct(): Argument #1 ($db) must be of type PDO, string given
 ArgumentCountError: TokenBucketStoragePDOMySQL::__construct() expects exactly 2 arguments, 1 given
 Error: TokenBucketStoragePDO has already been constructed
-Error: The TokenBucketStoragePDO object has not been constructed
-Error: The TokenBucketStoragePDO object has not been constructed
-Error: The TokenBucketStoragePDO object has not been constructed
+Error: The TokenBucketStoragePDO object has not been constructed (3 times)
 Error: Trying to clone an uncloneable object of class TokenBucketStoragePDO
 Exception: Serialization of 'TokenBucketStoragePDO' is not allowed

@@ -9,6 +9,7 @@ pdo_sqlite
 <?php
 require __DIR__ . '/userland.inc.php';
 
+fold_equal_lines();
 on_each_server(function (string $driver, MariaDbServer|SqliteFile $server) {
     // Tests a subclass that changes identifiers and a subclass that overrides no method.
     $prefixed = new Prefixed($server->connect(), 'limits');
@@ -21,10 +22,5 @@ on_each_server(function (string $driver, MariaDbServer|SqliteFile $server) {
 echo "done\n";
 ?>
 --EXPECT--
-consume b
-consume b
-consume b
-consume b
-consume b
-consume b
+consume b (6 times)
 done

@@ -4,6 +4,7 @@ LeakyBucket reports the argument that is invalid
 <?php
 require __DIR__ . '/../../tools/testkit/php/check.php';
 
+fold_equal_lines();
 use TokenBucket\Compat\LeakyBucket;
 
 $memory = new TokenBucketStorageMemory;
@@ -39,22 +40,15 @@ foreach (['request' => ['x', 'x'], 'cleanup' => [], 'locked' => []] as $method =
 echo thrown(fn () => (new Unborn)->request('x', 'y')), "\n";
 ?>
 --EXPECT--
-TypeError: TokenBucket\Compat\LeakyBucket::__construct(): Argument #1 ($storage) must be one of the extension's own storages, a client of type Redis, or a list of TokenBucketStorageRedis or such clients
-TypeError: TokenBucket\Compat\LeakyBucket::__construct(): Argument #1 ($storage) must be one of the extension's own storages, a client of type Redis, or a list of TokenBucketStorageRedis or such clients
+TypeError: TokenBucket\Compat\LeakyBucket::__construct(): Argument #1 ($storage) must be one of the extension's own storages, a client of type Redis, or a list of TokenBucketStorageRedis or such clients (2 times)
 ValueError: TokenBucket\Compat\LeakyBucket::__construct(): Argument #1 ($storage) must not be empty
-TypeError: TokenBucket\Compat\LeakyBucket::__construct(): Argument #1 ($storage) must be one of the extension's own storages, a client of type Redis, or a list of TokenBucketStorageRedis or such clients
-TypeError: TokenBucket\Compat\LeakyBucket::__construct(): Argument #1 ($storage) must be one of the extension's own storages, a client of type Redis, or a list of TokenBucketStorageRedis or such clients
-TypeError: TokenBucket\Compat\LeakyBucket::__construct(): Argument #1 ($storage) must be one of the extension's own storages, a client of type Redis, or a list of TokenBucketStorageRedis or such clients
-TypeError: TokenBucket\Compat\LeakyBucket::__construct(): Argument #1 ($storage) must be one of the extension's own storages, a client of type Redis, or a list of TokenBucketStorageRedis or such clients
-TypeError: TokenBucket\Compat\LeakyBucket::__construct(): Argument #1 ($storage) must be one of the extension's own storages, a client of type Redis, or a list of TokenBucketStorageRedis or such clients
-ValueError: TokenBucket\Compat\LeakyBucket::__construct(): Argument #2 ($period) must be greater than 0
-ValueError: TokenBucket\Compat\LeakyBucket::__construct(): Argument #2 ($period) must be greater than 0
+TypeError: TokenBucket\Compat\LeakyBucket::__construct(): Argument #1 ($storage) must be one of the extension's own storages, a client of type Redis, or a list of TokenBucketStorageRedis or such clients (5 times)
+ValueError: TokenBucket\Compat\LeakyBucket::__construct(): Argument #2 ($period) must be greater than 0 (2 times)
 TypeError: TokenBucket\Compat\LeakyBucket::__construct(): Argument #2 ($period) must be of type int, string given
 ValueError: TokenBucket\Compat\LeakyBucket::__construct(): Argument #2 ($period) must be less than or equal to 4294967295
 ValueError: TokenBucket\Compat\LeakyBucket::__construct(): Argument #3 ($limit) must be greater than 0
 ValueError: TokenBucket\Compat\LeakyBucket::__construct(): Argument #3 ($limit) must be less than or equal to 4294967295
-ValueError: TokenBucket\Compat\LeakyBucket::__construct(): Argument #3 ($limit) must leak within 2^60 nanoseconds at the given period
-ValueError: TokenBucket\Compat\LeakyBucket::__construct(): Argument #3 ($limit) must leak within 2^60 nanoseconds at the given period
+ValueError: TokenBucket\Compat\LeakyBucket::__construct(): Argument #3 ($limit) must leak within 2^60 nanoseconds at the given period (2 times)
 TypeError: TokenBucket\Compat\LeakyBucket::__construct(): Argument #4 ($dryRun) must be of type bool, array given
 ValueError: TokenBucket\Compat\LeakyBucket::bucket(): Argument #2 ($period) must be greater than 0
 ValueError: TokenBucket\Compat\LeakyBucket::bucket(): Argument #3 ($limit) must be greater than 0
@@ -64,7 +58,4 @@ TypeError: TokenBucket\Compat\LeakyBucket::request(): Argument #1 ($clientId) mu
 TypeError: TokenBucket\Compat\LeakyBucket::request(): Argument #2 ($actionId) must be of type string, stdClass given
 LogicException: TokenBucket\Compat\LeakyBucket::locked() needs a TokenBucketStorageRedis
 ValueError: TokenBucket\Compat\LeakyBucket::locked(): Argument #1 ($top) must be greater than 0
-Error: The TokenBucket\Compat\LeakyBucket object has not been constructed
-Error: The TokenBucket\Compat\LeakyBucket object has not been constructed
-Error: The TokenBucket\Compat\LeakyBucket object has not been constructed
-Error: The TokenBucket\Compat\LeakyBucket object has not been constructed
+Error: The TokenBucket\Compat\LeakyBucket object has not been constructed (4 times)

@@ -4,6 +4,7 @@ MinuteWindow reports the argument that is invalid
 <?php
 require __DIR__ . '/../../tools/testkit/php/check.php';
 
+fold_equal_lines();
 use TokenBucket\Compat\MinuteWindow;
 
 class Userland implements TokenBucketStorage
@@ -48,19 +49,13 @@ gc_collect_cycles();
 ?>
 --EXPECT--
 ArgumentCountError: TokenBucket\Compat\MinuteWindow::__construct() expects at least 2 arguments, 0 given
-TypeError: TokenBucket\Compat\MinuteWindow::__construct(): Argument #1 ($storage) must be one of the extension's own storages, or a client of type Memcached, Memcache or Redis
-TypeError: TokenBucket\Compat\MinuteWindow::__construct(): Argument #1 ($storage) must be one of the extension's own storages, or a client of type Memcached, Memcache or Redis
-TypeError: TokenBucket\Compat\MinuteWindow::__construct(): Argument #1 ($storage) must be one of the extension's own storages, or a client of type Memcached, Memcache or Redis
+TypeError: TokenBucket\Compat\MinuteWindow::__construct(): Argument #1 ($storage) must be one of the extension's own storages, or a client of type Memcached, Memcache or Redis (3 times)
 TypeError: TokenBucket\Compat\MinuteWindow::__construct(): Argument #2 ($ip) must be of type string, array given
 LogicException: no
 ArgumentCountError: TokenBucket\Compat\MinuteWindow::limitRequestsInMinutes() expects exactly 2 arguments, 0 given
 ArgumentCountError: TokenBucket\Compat\MinuteWindow::limitRequestsInMinutes() expects exactly 2 arguments, 1 given
 ArgumentCountError: TokenBucket\Compat\MinuteWindow::limitRequestsInMinutes() expects exactly 2 arguments, 3 given
-ValueError: TokenBucket\Compat\MinuteWindow::limitRequestsInMinutes(): Argument #2 ($minutes) must be a whole number from 1 to 40320
-ValueError: TokenBucket\Compat\MinuteWindow::limitRequestsInMinutes(): Argument #2 ($minutes) must be a whole number from 1 to 40320
-ValueError: TokenBucket\Compat\MinuteWindow::limitRequestsInMinutes(): Argument #2 ($minutes) must be a whole number from 1 to 40320
-ValueError: TokenBucket\Compat\MinuteWindow::limitRequestsInMinutes(): Argument #2 ($minutes) must be a whole number from 1 to 40320
-ValueError: TokenBucket\Compat\MinuteWindow::limitRequestsInMinutes(): Argument #2 ($minutes) must be a whole number from 1 to 40320
+ValueError: TokenBucket\Compat\MinuteWindow::limitRequestsInMinutes(): Argument #2 ($minutes) must be a whole number from 1 to 40320 (5 times)
 TypeError: TokenBucket\Compat\MinuteWindow::limitRequestsInMinutes(): Argument #2 ($minutes) must be of type int|float, string given
 ValueError: TokenBucket\Compat\MinuteWindow::limitRequestsInMinutes(): Argument #1 ($allowedRequests) must not be NAN
 TypeError: TokenBucket\Compat\MinuteWindow::limitRequestsInMinutes(): Argument #1 ($allowedRequests) must be of type int|float, array given

@@ -4,6 +4,7 @@ fromClient() reports the part of an address or of credentials that it cannot use
 <?php
 require __DIR__ . '/../../tools/testkit/php/check.php';
 
+fold_equal_lines();
 class Client
 {
     public function __construct(private array $says) {}
@@ -36,22 +37,18 @@ echo thrown(fn () => TokenBucketStorageRedis::fromClient(new Failing([]))), "\n"
 --EXPECT--
 ["rediss:\/\/cache.example.com:6380\/0","tokenbucket:"]
 ["rediss:\/\/127.0.0.1:6379\/0","tokenbucket:"]
-["redis:\/\/[::1]:6379\/0","tokenbucket:"]
-["redis:\/\/[::1]:6379\/0","tokenbucket:"]
+["redis:\/\/[::1]:6379\/0","tokenbucket:"] (2 times)
 ["redis:\/\/a:6379\/0","tokenbucket:"]
-["redis:\/\/localhost:6379\/0","tokenbucket:"]
-["redis:\/\/localhost:6379\/0","tokenbucket:"]
+["redis:\/\/localhost:6379\/0","tokenbucket:"] (2 times)
 ["redis:\/\/localhost:6379\/0","\u0000tokenbucket:"]
 ValueError: TokenBucketStorageRedis::fromClient(): Argument #1 ($redis) must start with redis://, rediss://, unix://, redis+cluster:// or redis+sentinel://
 ValueError: TokenBucketStorageRedis::fromClient(): Argument #1 ($redis) must have a host of letters, digits, ".", "-" and "_", or an IPv6 address in brackets
 ValueError: TokenBucketStorageRedis::fromClient(): Argument #1 ($redis) must have a host
-ValueError: TokenBucketStorageRedis::fromClient(): Argument #1 ($redis) must have a port between 1 and 65535
-ValueError: TokenBucketStorageRedis::fromClient(): Argument #1 ($redis) must have a port between 1 and 65535
+ValueError: TokenBucketStorageRedis::fromClient(): Argument #1 ($redis) must have a port between 1 and 65535 (2 times)
 ValueError: TokenBucketStorageRedis::fromClient(): Argument #1 ($redis) must have a host of valid UTF-8
 ValueError: TokenBucketStorageRedis::fromClient(): Argument #1 ($redis) must have a user and a password of valid UTF-8
 ValueError: TokenBucketStorageRedis::fromClient(): Argument #1 ($redis) must have a socket path of at most 107 bytes
 ValueError: TokenBucketStorageRedis::fromClient(): Argument #1 ($redis) must be connected
 ValueError: TokenBucketStorageRedis::fromClient(): Argument #1 ($redis) must have a user and a password of valid UTF-8
-ValueError: TokenBucketStorageRedis::fromClient(): Argument #1 ($redis) must have a database
-ValueError: TokenBucketStorageRedis::fromClient(): Argument #1 ($redis) must have a database
+ValueError: TokenBucketStorageRedis::fromClient(): Argument #1 ($redis) must have a database (2 times)
 DomainException: not told

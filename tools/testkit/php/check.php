@@ -33,6 +33,31 @@ function dump(mixed ...$values): void
     echo implode(' ', array_map($code, $values)), "\n";
 }
 
+/** Prints equal lines that follow each other once, with their number, from now on. */
+function fold_equal_lines(): void
+{
+    ob_start(fn (string $text) => preg_replace_callback(
+        '/^(.+\n)\1+/m',
+        fn (array $lines) => rtrim($lines[1]) . ' (' . intdiv(strlen($lines[0]), strlen($lines[1])) . " times)\n",
+        $text
+    ));
+}
+
+/**
+ * Prints what $test prints for the first case. Checks that it prints the same for each other case,
+ * apart from the name of the case.
+ */
+function alike(array $names, callable $test): void
+{
+    foreach ($names as $name) {
+        ob_start();
+        $test($name);
+        $printed[$name] = str_replace($name, '…', ob_get_clean());
+        check($printed[$name] === $printed[$names[0]], "$name: $printed[$name]");
+    }
+    echo $printed[$names[0]];
+}
+
 /** Prints all fields of a Decision in one line. */
 function show(TokenBucket\Decision $decision): void
 {
