@@ -14,14 +14,17 @@ class Sub extends TokenBucket
 }
 $bucket = new Sub(new TokenBucketStorageMemory, 'x', 10, 1);
 $bucket->consume(4);
-foreach (['consume', 'attempt', 'peek', 'refund'] as $method) {
-    echo "-- $method --\n";
+$invalid = function (string $method) use ($bucket) {
     foreach ([-1, -0.001, PHP_INT_MIN, NAN, INF, -INF, '-1', 'abc', '1abc', [], new stdClass] as $tokens) {
         echo thrown(fn() => $bucket->$method($tokens)), "\n";
     }
     echo thrown(fn() => $bucket->$method(1, 2)), "\n";
     echo thrown(fn() => $bucket->$method(count: 1)), "\n";
-}
+};
+echo "-- consume --\n";
+$invalid('consume');
+echo "-- attempt, peek, refund --\n";
+alike(['attempt', 'peek', 'refund'], $invalid);
 echo "-- wait --\n";
 foreach ([-1, -0.001, NAN, -INF, 'abc', []] as $timeout) {
     echo thrown(fn() => $bucket->wait($timeout)), "\n";
@@ -59,32 +62,14 @@ TypeError: TokenBucket::consume(): Argument #1 ($token_count) must be of type in
 TypeError: TokenBucket::consume(): Argument #1 ($token_count) must be of type int|float, stdClass given
 ArgumentCountError: TokenBucket::consume() expects at most 1 argument, 2 given
 Error: Unknown named parameter $count
--- attempt --
-ValueError: TokenBucket::attempt(): Argument #1 ($tokens) must be greater than or equal to 0 (3 times)
-ValueError: TokenBucket::attempt(): Argument #1 ($tokens) must be finite (3 times)
-ValueError: TokenBucket::attempt(): Argument #1 ($tokens) must be greater than or equal to 0
-TypeError: TokenBucket::attempt(): Argument #1 ($tokens) must be of type int|float, string given (2 times)
-TypeError: TokenBucket::attempt(): Argument #1 ($tokens) must be of type int|float, array given
-TypeError: TokenBucket::attempt(): Argument #1 ($tokens) must be of type int|float, stdClass given
-ArgumentCountError: TokenBucket::attempt() expects at most 1 argument, 2 given
-Error: Unknown named parameter $count
--- peek --
-ValueError: TokenBucket::peek(): Argument #1 ($tokens) must be greater than or equal to 0 (3 times)
-ValueError: TokenBucket::peek(): Argument #1 ($tokens) must be finite (3 times)
-ValueError: TokenBucket::peek(): Argument #1 ($tokens) must be greater than or equal to 0
-TypeError: TokenBucket::peek(): Argument #1 ($tokens) must be of type int|float, string given (2 times)
-TypeError: TokenBucket::peek(): Argument #1 ($tokens) must be of type int|float, array given
-TypeError: TokenBucket::peek(): Argument #1 ($tokens) must be of type int|float, stdClass given
-ArgumentCountError: TokenBucket::peek() expects at most 1 argument, 2 given
-Error: Unknown named parameter $count
--- refund --
-ValueError: TokenBucket::refund(): Argument #1 ($tokens) must be greater than or equal to 0 (3 times)
-ValueError: TokenBucket::refund(): Argument #1 ($tokens) must be finite (3 times)
-ValueError: TokenBucket::refund(): Argument #1 ($tokens) must be greater than or equal to 0
-TypeError: TokenBucket::refund(): Argument #1 ($tokens) must be of type int|float, string given (2 times)
-TypeError: TokenBucket::refund(): Argument #1 ($tokens) must be of type int|float, array given
-TypeError: TokenBucket::refund(): Argument #1 ($tokens) must be of type int|float, stdClass given
-ArgumentCountError: TokenBucket::refund() expects at most 1 argument, 2 given
+-- attempt, peek, refund --
+ValueError: TokenBucket::…(): Argument #1 ($tokens) must be greater than or equal to 0 (3 times)
+ValueError: TokenBucket::…(): Argument #1 ($tokens) must be finite (3 times)
+ValueError: TokenBucket::…(): Argument #1 ($tokens) must be greater than or equal to 0
+TypeError: TokenBucket::…(): Argument #1 ($tokens) must be of type int|float, string given (2 times)
+TypeError: TokenBucket::…(): Argument #1 ($tokens) must be of type int|float, array given
+TypeError: TokenBucket::…(): Argument #1 ($tokens) must be of type int|float, stdClass given
+ArgumentCountError: TokenBucket::…() expects at most 1 argument, 2 given
 Error: Unknown named parameter $count
 -- wait --
 ValueError: TokenBucket::wait(): Argument #1 ($timeout) must be greater than or equal to 0 (2 times)
