@@ -1,9 +1,10 @@
 --TEST--
-A userland storage gets the arguments that the userland class passes
+A bucket on a userland storage calls it as the userland class does
 --FILE--
 <?php
 require __DIR__ . '/userland_storage.inc.php';
 
+echo "-- A userland storage gets the arguments that the userland class passes --\n";
 alike(['Recorder', 'TypedRecorder'], function (string $class) {
     $storage = new $class;
     $bucket = new TokenBucket($storage, "who\0?", 10, 2.5);
@@ -21,11 +22,57 @@ alike(['Recorder', 'TypedRecorder'], function (string $class) {
     dump($method, $identifier === "who\0?", is_float($microtime));
     dump($microtime >= $before - 2.4001 && $microtime <= $after - 2.3999);
 });
+
+echo "-- A call is granted if the userland storage returns a truthy value --\n";
+$storage = new Recorder;
+$bucket = new TokenBucket($storage, 'x', 10, 1);
+foreach ([true, 1, 'yes', [0], new stdClass, 0.1, false, 0, null, '', '0', [], 0.0] as $storage->answer) {
+    echo json_encode($storage->answer), ': ', json_encode($bucket->consume()), "\n";
+}
+
+echo "-- A userland storage is called once for each decision, and never for more than the capacity --\n";
+alike(['Recorder', 'TypedRecorder'], function (string $class) {
+    $storage = new $class;
+    $bucket = new TokenBucket($storage, "who\0?", 10, 2.5);
+    echo "the storage calls the closure within consume()\n";
+    $storage->callTheClosure = true;
+    $storage->calls = [];
+    dump($bucket->consume(), array_column($storage->calls, 0));
+
+    echo "more than the capacity: the storage is not called\n";
+    $storage->calls = [];
+    dump($bucket->consume(11), $bucket->consume(10.5), $storage->calls);
+
+    echo "the bucket never calls prepare()\n";
+    dump(in_array('prepare', array_column($storage->calls, 0)));
+});
 ?>
 --EXPECT--
+-- A userland storage gets the arguments that the userland class passes --
 true
 1 'consume' true 'Closure'
 the closure calls bootstrap() and returns true
 true
 'bootstrap' true true
 true
+-- A call is granted if the userland storage returns a truthy value --
+true: true
+1: true
+"yes": true
+[0]: true
+{}: true
+0.1: true
+false: false
+0: false
+null: false
+"": false
+"0": false
+[]: false
+0: false
+-- A userland storage is called once for each decision, and never for more than the capacity --
+the storage calls the closure within consume()
+true ['consume', 'bootstrap']
+more than the capacity: the storage is not called
+false false []
+the bucket never calls prepare()
+false
