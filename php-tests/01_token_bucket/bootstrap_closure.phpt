@@ -2,16 +2,12 @@
 The closure passed to a userland storage is an ordinary Closure, and misuse causes no crash
 --FILE--
 <?php
-require __DIR__ . '/../../tools/testkit/php/check.php';
+require_once __DIR__ . '/../../tools/testkit/php/testkit.php';
 
-class Keeper implements TokenBucketStorage
+class Keeper extends GrantingStorage
 {
     public $closure;
     public $bootstrapped = 0;
-
-    public function prepare()
-    {
-    }
 
     public function bootstrap($identifier, $microtime)
     {

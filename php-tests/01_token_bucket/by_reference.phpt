@@ -2,7 +2,7 @@
 Overriding methods and storages may return by reference
 --FILE--
 <?php
-require __DIR__ . '/../../tools/testkit/php/check.php';
+require_once __DIR__ . '/../../tools/testkit/php/testkit.php';
 
 class Doubled extends TokenBucket
 {
@@ -15,17 +15,9 @@ class Doubled extends TokenBucket
     }
 }
 
-class Answering implements TokenBucketStorage
+class Answering extends GrantingStorage
 {
     public bool $answer = false;
-
-    public function prepare()
-    {
-    }
-
-    public function bootstrap($identifier, $microtime)
-    {
-    }
 
     public function &consume($identifier, $microtime, $full_microtime, $bootstrap_closure)
     {

@@ -2,19 +2,11 @@
 The garbage collector frees cycles through storages and closures
 --FILE--
 <?php
-require __DIR__ . '/../../tools/testkit/php/check.php';
+require_once __DIR__ . '/../../tools/testkit/php/testkit.php';
 
-class Holder implements TokenBucketStorage
+class Holder extends GrantingStorage
 {
     public $held;
-
-    public function prepare()
-    {
-    }
-
-    public function bootstrap($identifier, $microtime)
-    {
-    }
 
     public function consume($identifier, $microtime, $full_microtime, $bootstrap_closure)
     {

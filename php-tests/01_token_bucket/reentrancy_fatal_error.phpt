@@ -14,17 +14,9 @@ if (is_slow()) {
 require __DIR__ . '/reentrancy.inc.php';
 
 /** A userland storage that runs code in consume(). */
-class Running implements TokenBucketStorage
+class Running extends GrantingStorage
 {
     public function __construct(private Closure $code)
-    {
-    }
-
-    public function prepare()
-    {
-    }
-
-    public function bootstrap($identifier, $microtime)
     {
     }
 

@@ -8,7 +8,7 @@ if (PHP_VERSION_ID < 80400) {
 ?>
 --FILE--
 <?php
-require __DIR__ . '/../../tools/testkit/php/check.php';
+require_once __DIR__ . '/../../tools/testkit/php/testkit.php';
 
 class Hooked extends TokenBucket
 {
@@ -47,16 +47,8 @@ class Unrelated extends TokenBucket
     }
 }
 
-class Telling implements TokenBucketStorage
+class Telling extends GrantingStorage
 {
-    public function prepare()
-    {
-    }
-
-    public function bootstrap($identifier, $microtime)
-    {
-    }
-
     public function consume($identifier, $microtime, $full_microtime, $bootstrap_closure)
     {
         echo "consume $identifier $microtime $full_microtime\n";

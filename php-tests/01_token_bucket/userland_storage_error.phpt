@@ -2,15 +2,11 @@
 An exception of a userland storage reaches the caller
 --FILE--
 <?php
-require __DIR__ . '/../../tools/testkit/php/check.php';
+require_once __DIR__ . '/../../tools/testkit/php/testkit.php';
 
-class Failing implements TokenBucketStorage
+class Failing extends GrantingStorage
 {
     public $in = 'consume';
-
-    public function prepare()
-    {
-    }
 
     public function bootstrap($identifier, $microtime)
     {

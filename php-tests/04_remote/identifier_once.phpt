@@ -18,22 +18,6 @@ final class Name
     }
 }
 /** A storage that ignores the identifier, so that only the bucket converts the identifier. */
-final class Userland implements TokenBucketStorage
-{
-    public function prepare()
-    {
-    }
-
-    public function bootstrap($identifier, $microtime)
-    {
-    }
-
-    public function consume($identifier, $microtime, $full_microtime, $bootstrap_closure)
-    {
-        return true;
-    }
-}
-
 $redis = RedisServer::start();
 $memcached = MemcachedServer::startUnix();
 $sqlite = SqliteFile::start();
@@ -58,7 +42,7 @@ $only_native = [
     'attemptAll' => fn ($bucket) => TokenBucket::attemptAll([$bucket]),
     'reset' => fn ($bucket) => $bucket->reset(),
 ];
-foreach (['userland' => new Userland, ...$native] as $kind => $storage) {
+foreach (['userland' => new GrantingStorage, ...$native] as $kind => $storage) {
     $name = new Name;
     $bucket = new TokenBucket($storage, $name, 10, 0.001);
     foreach ($calls + ($kind === 'userland' ? [] : $only_native) as $method => $call) {

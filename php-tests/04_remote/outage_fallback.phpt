@@ -53,14 +53,7 @@ $changes = changes(function () use ($bucket, &$decision) {
 echo $changes, ': ', json_encode($decision->fallback), "\n";
 
 echo "-- storages that cannot fail, and one that is written in PHP --\n";
-$userland = new class implements TokenBucketStorage {
-    public function prepare() {}
-    public function bootstrap($identifier, $microtime) {}
-    public function consume($identifier, $microtime, $full_microtime, $bootstrap_closure)
-    {
-        return true;
-    }
-};
+$userland = new GrantingStorage;
 foreach ([new TokenBucketStorageSharedMemory, new TokenBucketStorageMemory, $userland] as $storage) {
     var_dump((new TokenBucket($storage, 'y', 1, 1))->attempt()->fallback);
 }

@@ -2,17 +2,13 @@
 LeakyBucket reports the argument that is invalid
 --FILE--
 <?php
-require __DIR__ . '/../../tools/testkit/php/check.php';
+require_once __DIR__ . '/../../tools/testkit/php/testkit.php';
 
 fold_equal_lines();
 use TokenBucket\Compat\LeakyBucket;
 
 $memory = new TokenBucketStorageMemory;
-$userland = new class implements TokenBucketStorage {
-    public function prepare() {}
-    public function bootstrap($identifier, $microtime) {}
-    public function consume($identifier, $microtime, $full_microtime, $bootstrap_closure) {}
-};
+$userland = new GrantingStorage;
 foreach ([null, 'redis://localhost', [], [1], [$memory], [[]], new stdClass, $userland] as $storage) {
     echo thrown(fn () => new LeakyBucket($storage)), "\n";
 }

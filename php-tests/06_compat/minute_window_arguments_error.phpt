@@ -2,17 +2,11 @@
 MinuteWindow reports the argument that is invalid
 --FILE--
 <?php
-require __DIR__ . '/../../tools/testkit/php/check.php';
+require_once __DIR__ . '/../../tools/testkit/php/testkit.php';
 
 fold_equal_lines();
 use TokenBucket\Compat\MinuteWindow;
 
-class Userland implements TokenBucketStorage
-{
-    public function prepare() {}
-    public function bootstrap($identifier, $microtime) {}
-    public function consume($identifier, $microtime, $full_microtime, $bootstrap_closure) {}
-}
 class Forgetful extends MinuteWindow
 {
     public function __construct() {}
@@ -28,7 +22,7 @@ $memory = new TokenBucketStorageMemory;
 echo thrown(fn () => new MinuteWindow), "\n";
 echo thrown(fn () => new MinuteWindow(1, '1')), "\n";
 echo thrown(fn () => new MinuteWindow(new stdClass, '1')), "\n";
-echo thrown(fn () => new MinuteWindow(new Userland, '1')), "\n";
+echo thrown(fn () => new MinuteWindow(new GrantingStorage, '1')), "\n";
 echo thrown(fn () => new MinuteWindow($memory, [])), "\n";
 echo thrown(fn () => new MinuteWindow($memory, new Meddling)), "\n";
 $window = new MinuteWindow($memory, '1');

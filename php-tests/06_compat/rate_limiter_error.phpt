@@ -2,7 +2,7 @@
 RateLimiter reports the argument or property that is invalid
 --FILE--
 <?php
-require __DIR__ . '/../../tools/testkit/php/check.php';
+require_once __DIR__ . '/../../tools/testkit/php/testkit.php';
 
 fold_equal_lines();
 use TokenBucket\Compat\RateLimiter;
@@ -20,11 +20,7 @@ $properties = [
     'cacheKey' => [null, '', [1]],
     'initNum' => [null, 'x', -1, NAN, []],
     'expire' => [null, 'x', -1, 0],
-    'redis' => ['redis://localhost', 0, new stdClass, new class implements TokenBucketStorage {
-        public function prepare() {}
-        public function bootstrap($identifier, $microtime) {}
-        public function consume($identifier, $microtime, $full_microtime, $bootstrap_closure) {}
-    }],
+    'redis' => ['redis://localhost', 0, new stdClass, new GrantingStorage],
 ];
 foreach ($properties as $name => $values) {
     foreach ($values as $value) {

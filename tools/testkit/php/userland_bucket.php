@@ -70,6 +70,23 @@ class UserlandTokenBucket
     }
 }
 
+/** A userland storage that keeps nothing and grants each call. */
+class GrantingStorage implements TokenBucketStorage
+{
+    public function prepare()
+    {
+    }
+
+    public function bootstrap($identifier, $microtime)
+    {
+    }
+
+    public function consume($identifier, $microtime, $full_microtime, $bootstrap_closure)
+    {
+        return true;
+    }
+}
+
 /**
  * A userland storage in an array, with its own clock. The algorithm is that of the published PDO
  * storage.
