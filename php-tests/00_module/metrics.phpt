@@ -5,7 +5,6 @@ tokenbucket.track_identifiers=1
 tokenbucket.shm_size=64K
 --FILE--
 <?php
-require __DIR__ . '/../../tools/testkit/php/check.php';
 require __DIR__ . '/../../tools/testkit/php/open_metrics.php';
 
 $read = fn () => new OpenMetrics(TokenBucket\metrics());

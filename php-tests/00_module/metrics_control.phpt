@@ -2,7 +2,6 @@
 Control: the reader of metrics reports each broken law of the format
 --FILE--
 <?php
-require __DIR__ . '/../../tools/testkit/php/check.php';
 require __DIR__ . '/../../tools/testkit/php/open_metrics.php';
 
 $histogram = "# HELP h_seconds Time.\n# TYPE h_seconds histogram\n# UNIT h_seconds seconds\n"

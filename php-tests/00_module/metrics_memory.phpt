@@ -10,7 +10,6 @@ if (getenv('SKIP_SLOW_TESTS') || getenv('USE_ZEND_ALLOC') === '0' || PHP_DEBUG) 
 tokenbucket.shm_size=32M
 --FILE--
 <?php
-require __DIR__ . '/../../tools/testkit/php/check.php';
 require __DIR__ . '/../../tools/testkit/php/open_metrics.php';
 
 $storage = new TokenBucketStorageSharedMemory;

@@ -6,7 +6,6 @@ Under Apache prefork: children that are killed or replaced lose at most one toke
 opcache.jit=disable
 --FILE--
 <?php
-require __DIR__ . '/../../tools/testkit/php/check.php';
 require __DIR__ . '/traffic.inc.php';
 
 const CAPACITY = 10_000_000;

@@ -4,7 +4,6 @@ Under Apache prefork: children share a bucket exactly, and status() covers all c
 <?php require __DIR__ . '/skipif.inc.php'; ?>
 --FILE--
 <?php
-require __DIR__ . '/../../tools/testkit/php/check.php';
 require __DIR__ . '/traffic.inc.php';
 
 $apache = new Apache;

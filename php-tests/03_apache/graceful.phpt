@@ -4,7 +4,6 @@ Under Apache prefork: a graceful restart refills no bucket and leaves no mapping
 <?php require __DIR__ . '/skipif.inc.php'; ?>
 --FILE--
 <?php
-require __DIR__ . '/../../tools/testkit/php/check.php';
 require __DIR__ . '/traffic.inc.php';
 
 /** Returns the numbers of mappings of the segment and of the module, and of open descriptors. */

@@ -4,7 +4,6 @@ Under php-fpm: programs that workers execute do not inherit the shared memory
 <?php require __DIR__ . '/skipif.inc.php'; ?>
 --FILE--
 <?php
-require __DIR__ . '/../../tools/testkit/php/check.php';
 require __DIR__ . '/traffic.inc.php';
 
 /** Returns as text whether a process has a descriptor and a mapping of the segment. */

@@ -4,7 +4,6 @@ Under php-fpm: the workers of a pool log an outage once
 <?php require __DIR__ . '/skipif.inc.php'; ?>
 --FILE--
 <?php
-require __DIR__ . '/../../tools/testkit/php/check.php';
 require __DIR__ . '/../../tools/testkit/php/fpm.php';
 
 const CODE = <<<'PHP'

@@ -12,7 +12,6 @@ if (PHP_DEBUG) {
 ?>
 --FILE--
 <?php
-require __DIR__ . '/../../tools/testkit/php/check.php';
 require __DIR__ . '/../../tools/testkit/php/fpm.php';
 
 $fpm = new Fpm(

@@ -4,7 +4,6 @@ Under php-fpm: replacing workers after pm.max_requests neither loses nor adds to
 <?php require __DIR__ . '/skipif.inc.php'; ?>
 --FILE--
 <?php
-require __DIR__ . '/../../tools/testkit/php/check.php';
 require __DIR__ . '/traffic.inc.php';
 
 $fpm = new Fpm(['www' => ['pm.max_requests' => 20]]);

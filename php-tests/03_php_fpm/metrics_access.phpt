@@ -4,7 +4,6 @@ examples/metrics.php serves only clients in its list, and none behind a proxy of
 <?php require __DIR__ . '/skipif.inc.php'; ?>
 --FILE--
 <?php
-require __DIR__ . '/../../tools/testkit/php/check.php';
 require __DIR__ . '/../../tools/testkit/php/fpm.php';
 
 $fpm = new Fpm();

@@ -4,7 +4,6 @@ Under php-fpm: pools share buckets, unless tokenbucket.namespace separates the p
 <?php require __DIR__ . '/skipif.inc.php'; ?>
 --FILE--
 <?php
-require __DIR__ . '/../../tools/testkit/php/check.php';
 require __DIR__ . '/traffic.inc.php';
 
 $namespace = fn (string $name) => ['php_admin_value[tokenbucket.namespace]' => $name];

@@ -4,7 +4,6 @@ Under php-fpm: a reload refills no bucket, however the master was started
 <?php require __DIR__ . '/skipif.inc.php'; ?>
 --FILE--
 <?php
-require __DIR__ . '/../../tools/testkit/php/check.php';
 require __DIR__ . '/traffic.inc.php';
 
 foreach ([

@@ -4,7 +4,6 @@ Under php-fpm: reloads during traffic refill no bucket
 <?php require __DIR__ . '/skipif.inc.php'; ?>
 --FILE--
 <?php
-require __DIR__ . '/../../tools/testkit/php/check.php';
 require __DIR__ . '/traffic.inc.php';
 
 $fpm = new Fpm(['www' => ['pm.max_children' => 6]]);

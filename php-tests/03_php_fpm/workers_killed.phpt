@@ -6,7 +6,6 @@ Under php-fpm: workers killed during traffic lose at most one token each
 opcache.jit=disable
 --FILE--
 <?php
-require __DIR__ . '/../../tools/testkit/php/check.php';
 require __DIR__ . '/traffic.inc.php';
 
 const CAPACITY = 10_000_000;

@@ -4,9 +4,7 @@ ClientThrottle matches its model on random histories, in memory and on memcached
 memcache
 --FILE--
 <?php
-require_once __DIR__ . '/../../tools/testkit/php/testkit.php';
 require __DIR__ . '/memcached_models.inc.php';
-require_once __DIR__ . '/../../tools/testkit/php/plain_limiters.php';
 
 use TokenBucket\Compat\ClientThrottle;
 

@@ -8,9 +8,7 @@ pcntl
 <?php require __DIR__ . '/../../tools/testkit/php/skip_slow.php'; ?>
 --FILE--
 <?php
-require_once __DIR__ . '/../../tools/testkit/php/testkit.php';
 require __DIR__ . '/models.inc.php';
-require_once __DIR__ . '/../../tools/testkit/php/plain_limiters.php';
 
 $server = RedisServer::start();
 $connect = function () use ($server): Redis {

@@ -2,8 +2,7 @@
 /**
  * Starts a Redis. Defines helpers that send many requests at once and avoid the end of a period.
  */
-require_once __DIR__ . '/../../tools/testkit/php/testkit.php';
-require __DIR__ . '/models.inc.php';
+require_once __DIR__ . '/models.inc.php';
 
 use TokenBucket\Compat\LeakyBucket;
 use TokenBucket\OnFailure;

@@ -11,7 +11,6 @@ error_reporting=8191
 tokenbucket.failure_report=none
 --FILE--
 <?php
-require_once __DIR__ . '/../../tools/testkit/php/testkit.php';
 require __DIR__ . '/memcached_models.inc.php';
 require __DIR__ . '/in_time.inc.php';
 

@@ -7,7 +7,6 @@ msgpack
 memcached
 --FILE--
 <?php
-require_once __DIR__ . '/../../tools/testkit/php/testkit.php';
 require __DIR__ . '/memcached_models.inc.php';
 
 use TokenBucket\Compat\ClientThrottle;

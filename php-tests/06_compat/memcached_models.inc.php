@@ -1,5 +1,7 @@
 <?php
 /** Models of the limiters in plain PHP. */
+require_once __DIR__ . '/../../tools/testkit/php/testkit.php';
+require_once __DIR__ . '/../../tools/testkit/php/plain_limiters.php';
 
 /**
  * Models buckets that allow $calls in $seconds and charge denied calls, too. Times are whole

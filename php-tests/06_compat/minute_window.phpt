@@ -4,9 +4,7 @@ MinuteWindow allows n requests in m minutes on each storage, with counters on se
 memcache
 --FILE--
 <?php
-require_once __DIR__ . '/../../tools/testkit/php/testkit.php';
 require __DIR__ . '/memcached_models.inc.php';
-require_once __DIR__ . '/../../tools/testkit/php/plain_limiters.php';
 date_default_timezone_set('Asia/Kathmandu');
 
 use TokenBucket\Compat\MinuteWindow;

@@ -5,9 +5,7 @@ pcntl
 memcache
 --FILE--
 <?php
-require_once __DIR__ . '/../../tools/testkit/php/testkit.php';
 require __DIR__ . '/memcached_models.inc.php';
-require_once __DIR__ . '/../../tools/testkit/php/plain_limiters.php';
 
 use TokenBucket\Compat\MinuteWindow;
 

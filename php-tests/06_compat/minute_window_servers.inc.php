@@ -1,8 +1,6 @@
 <?php
 /** Starts memcached and Redis, creates storages on these servers, and prints warnings. */
-require_once __DIR__ . '/../../tools/testkit/php/testkit.php';
-require __DIR__ . '/memcached_models.inc.php';
-require_once __DIR__ . '/../../tools/testkit/php/plain_limiters.php';
+require_once __DIR__ . '/memcached_models.inc.php';
 
 use TokenBucket\OnFailure;
 

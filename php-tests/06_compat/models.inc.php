@@ -1,5 +1,6 @@
 <?php
 /** Models of the limiters in plain PHP, with whole numbers. */
+require_once __DIR__ . '/../../tools/testkit/php/testkit.php';
 require_once __DIR__ . '/../../tools/testkit/php/plain_limiters.php';
 
 /** A bucket of $tokens with a span in ticks. Time must not go back. */

@@ -1,6 +1,5 @@
 <?php
 /** Limiters of LIMIT calls that gain no token during a test, for races on each storage. */
-require_once __DIR__ . '/../../tools/testkit/php/testkit.php';
 require_once __DIR__ . '/memcached_models.inc.php';
 
 use TokenBucket\Compat\ClientThrottle;

@@ -7,7 +7,6 @@ redis
 <?php require __DIR__ . '/../../tools/testkit/php/skip_slow.php'; ?>
 --FILE--
 <?php
-require_once __DIR__ . '/../../tools/testkit/php/testkit.php';
 require __DIR__ . '/models.inc.php';
 
 mt_srand(20260101);

@@ -5,7 +5,6 @@ date.timezone=UTC
 tokenbucket.failure_report=none
 --FILE--
 <?php
-require_once __DIR__ . '/../../tools/testkit/php/testkit.php';
 require __DIR__ . '/memcached_models.inc.php';
 
 use TokenBucket\Compat\ClientThrottle;

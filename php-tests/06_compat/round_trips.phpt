@@ -4,7 +4,6 @@ MinuteWindow makes one round trip, ClientThrottle one on Redis and two on memcac
 pcntl
 --FILE--
 <?php
-require_once __DIR__ . '/../../tools/testkit/php/testkit.php';
 require __DIR__ . '/memcached_models.inc.php';
 
 use TokenBucket\Compat\ClientThrottle;

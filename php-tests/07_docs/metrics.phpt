@@ -4,7 +4,6 @@ docs/reference/metrics.md lists the metrics of metrics() with their types, label
 tokenbucket.failure_report=none
 --FILE--
 <?php
-require __DIR__ . '/../../tools/testkit/php/check.php';
 require __DIR__ . '/../../tools/testkit/php/open_metrics.php';
 
 // A store, so that its metrics appear. Nothing listens on this socket.

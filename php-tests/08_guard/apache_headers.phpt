@@ -8,7 +8,6 @@ Apache::is_installed() || die('skip there is no Apache with this php');
 ?>
 --FILE--
 <?php
-require __DIR__ . '/../../tools/testkit/php/check.php';
 require __DIR__ . '/../../tools/testkit/php/apache.php';
 require __DIR__ . '/../../tools/testkit/php/http.php';
 

@@ -4,7 +4,6 @@ The status page counts each wrong password, also of parallel requests and of all
 <?php require __DIR__ . '/../03_php_fpm/skipif.inc.php'; ?>
 --FILE--
 <?php
-require __DIR__ . '/../../tools/testkit/php/check.php';
 require __DIR__ . '/../../tools/testkit/php/fpm.php';
 
 $fpm = new Fpm();

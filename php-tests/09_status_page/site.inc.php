@@ -1,5 +1,4 @@
 <?php
-require_once __DIR__ . '/../../tools/testkit/php/check.php';
 require_once __DIR__ . '/../../tools/testkit/php/fpm.php';
 require_once __DIR__ . '/../../tools/testkit/php/nginx.php';
 

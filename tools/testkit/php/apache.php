@@ -1,4 +1,5 @@
 <?php
+require_once __DIR__ . '/check.php';
 require_once __DIR__ . '/fpm.php';
 require_once __DIR__ . '/server_process.php';
 

@@ -1,4 +1,5 @@
 <?php
+require_once __DIR__ . '/check.php';
 require_once __DIR__ . '/fast_cgi.php';
 require_once __DIR__ . '/processes.php';
 

@@ -1,4 +1,6 @@
 <?php
+require_once __DIR__ . '/check.php';
+
 /**
  * Reads a text of metrics and checks the laws of its format.
  *
