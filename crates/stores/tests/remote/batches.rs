@@ -1,7 +1,7 @@
 //! Tests batches on several buckets of one Redis server. A batch takes from all buckets or from
 //! none, in one round trip.
 
-use crate::caller::{CAPACITY, HASTY, HOUR, PLAIN, PREFIX, host, take};
+use crate::caller::{CAPACITY, HASTY, HOUR, PLAIN, PREFIX, hinted, host, take, under};
 use gcra::batch::Batched;
 use gcra::{Denial, Key, Step, Verdict};
 use segment::host::Host;
@@ -105,10 +105,7 @@ fn a_foreign_key_stops_them_all() {
 #[test]
 fn a_hint_refuses_without_asking() {
     let server = Redis::start(&[]);
-    let settings = Settings {
-        hint_max_age: Some(HOUR),
-        ..PLAIN
-    };
+    let settings = hinted(HOUR);
     let host = host();
     let remote = remote(host, server.port(), PREFIX, settings);
     let key = remote.hasher().key(b"b");
@@ -126,10 +123,7 @@ fn a_hint_refuses_without_asking() {
 #[test]
 fn a_refused_batch_leaves_its_hints_true() {
     let server = Redis::start(&[]);
-    let settings = Settings {
-        hint_max_age: Some(HOUR),
-        ..PLAIN
-    };
+    let settings = hinted(HOUR);
     let remote = remote(host(), server.port(), PREFIX, settings);
     let hasher = remote.hasher();
     let ask = |name: &[u8], n| remote.take(hasher.key(name), &take(n), None).unwrap().value;
@@ -214,10 +208,7 @@ fn a_batch_counts_each_bucket_that_granted_or_the_one_that_refused() {
     let mut server = Redis::start(&[]);
     let host = host();
     let on = |on_failure| {
-        let settings = Settings {
-            on_failure,
-            ..PLAIN
-        };
+        let settings = under(on_failure);
         remote(host, server.port(), PREFIX, settings)
     };
     let (local, allow) = (on(OnFailure::Local), on(OnFailure::Allow));

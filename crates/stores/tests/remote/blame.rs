@@ -1,8 +1,8 @@
 //! Tests that the failures of one caller do not affect other callers of the same server and host.
 
-use crate::caller::{Caller, MILLISECOND, PLAIN, Server, host, take};
+use crate::caller::{Caller, MILLISECOND, PLAIN, Server, host, take, within};
 use segment::host::Host;
-use stores::remote::{Cause, Settings};
+use stores::remote::Cause;
 use testkit::{PRIMARY, Redis, Sentinel};
 
 /// Calls as `wrong` ten times for each of 50 calls as `right`. Every call of `right` must reach the
@@ -70,7 +70,7 @@ fn a_timeout_that_is_too_short_opens_its_own_breaker_only() {
     Server::each(|server| {
         let host = host();
         let caller = |timeout| {
-            let settings = Settings { timeout, ..PLAIN };
+            let settings = within(timeout);
             server.caller_on(host, server.port(), settings)
         };
         let [hasty, usual] = [MILLISECOND / 100, PLAIN.timeout].map(caller);

@@ -35,10 +35,31 @@ pub const PLAIN: Settings = Settings {
     hint_max_age: None,
 };
 /// Settings with a short timeout, for servers that do not reply.
-pub const HASTY: Settings = Settings {
-    timeout: 500 * MILLISECOND,
-    ..PLAIN
-};
+pub const HASTY: Settings = within(500 * MILLISECOND);
+/// Settings with cached denials that are fresh for longer than any test takes.
+pub const HINTED: Settings = hinted(HOUR);
+
+/// Returns [`PLAIN`] with another timeout.
+pub const fn within(timeout: Ticks) -> Settings {
+    Settings { timeout, ..PLAIN }
+}
+
+/// Returns [`PLAIN`] with cached denials that are at most `age` old.
+pub const fn hinted(age: Ticks) -> Settings {
+    let hint_max_age = Some(age);
+    Settings {
+        hint_max_age,
+        ..PLAIN
+    }
+}
+
+/// Returns [`PLAIN`] with another policy.
+pub const fn under(on_failure: OnFailure) -> Settings {
+    Settings {
+        on_failure,
+        ..PLAIN
+    }
+}
 
 /// Returns a step for `n` tokens of a bucket of [`CAPACITY`].
 pub fn take(n: u64) -> Step {

@@ -1,6 +1,8 @@
 //! Tests a cluster of three primaries, of which each has a replica in some tests.
 
-use crate::caller::{CAPACITY, Caller, HANG, HASTY, MILLISECOND, PLAIN, follows, host, take};
+use crate::caller::{
+    CAPACITY, Caller, HANG, HASTY, MILLISECOND, PLAIN, follows, host, take, within,
+};
 use segment::slots::counters::Event;
 use std::collections::BTreeSet;
 use std::thread::sleep;
@@ -8,7 +10,7 @@ use std::time::{Duration, Instant};
 use stores::remote::redis::Redis;
 use stores::remote::redis::dsn::Dsn;
 use stores::remote::time_left::TimeLeft;
-use stores::remote::{Cause, Remote, Settings, Transport};
+use stores::remote::{Cause, Remote, Transport};
 use testkit::{Cluster, Mode, PRIMARIES, Redis as Node, eventually};
 
 /// Returns the DSN of a cluster, with the proxy of its last primary as the only seed.
@@ -158,10 +160,7 @@ fn a_killed_primary_fails_its_own_keys_until_its_replica_is_promoted() {
 #[test]
 fn a_server_that_hangs_is_not_the_others_fault() {
     let cluster = Cluster::start(false);
-    let settings = Settings {
-        timeout: 2000 * MILLISECOND,
-        ..PLAIN
-    };
+    let settings = within(2000 * MILLISECOND);
     let caller = Caller::redis(&dsn(&cluster), settings);
     let names = identifiers(&cluster);
     for name in &names {
@@ -224,10 +223,7 @@ fn one_seed_that_answers_is_enough() {
     let hung = cluster.proxies[1].port();
     let dsn = format!("redis+cluster://127.0.0.1:1,127.0.0.1:{hung},127.0.0.1:{port}/");
     // The server that hangs gets a third of the timeout.
-    let settings = Settings {
-        timeout: 4000 * MILLISECOND,
-        ..PLAIN
-    };
+    let settings = within(4000 * MILLISECOND);
     let caller = Caller::redis(&dsn, settings);
     assert!(caller.grants(&identifiers(&cluster)[0], &take(1)));
 }

@@ -1,11 +1,11 @@
 //! Tests the counts of decisions on remote stores, by the part that decided.
 
-use crate::caller::{CAPACITY, Caller, MILLISECOND, PLAIN, Server, take};
+use crate::caller::{CAPACITY, Caller, MILLISECOND, Server, hinted, take, under, within};
 use gcra::decision::retry_after;
 use gcra::{Decision, Denial, Verdict};
 use segment::slots::counters::By;
 use std::time::Duration;
-use stores::remote::{OnFailure, Settings};
+use stores::remote::OnFailure;
 use testkit::{Memcached, Mode, Proxy, Upstream};
 
 /// Returns the grants and denials by shared memory, the store, the denial cache and the policy.
@@ -17,10 +17,7 @@ fn decisions(caller: &Caller) -> [[u64; 2]; 4] {
 #[test]
 fn the_store_and_the_denial_cache_are_counted_apart() {
     Server::each(|server| {
-        let caller = server.caller(Settings {
-            hint_max_age: Some(60_000 * MILLISECOND),
-            ..PLAIN
-        });
+        let caller = server.caller(hinted(60_000 * MILLISECOND));
         for granted in [true, true, true, true, true, false] {
             assert_eq!(caller.grants("id", &take(1)), granted);
         }
@@ -43,10 +40,7 @@ fn fallbacks_are_counted_apart() {
     Server::each(|mut server| {
         server.kill();
         let calls = |on_failure| {
-            let caller = server.caller(Settings {
-                on_failure,
-                ..PLAIN
-            });
+            let caller = server.caller(under(on_failure));
             for _ in 0..CAPACITY + 2 {
                 caller.ask(b"id", &take(1)).ok();
             }
@@ -73,10 +67,7 @@ fn fallbacks_are_counted_apart() {
 fn a_contended_call_is_denied_beside_its_tokens() {
     let server = Memcached::start_tcp(&[]);
     let proxy = Proxy::tcp(Upstream::Tcp(server.port()));
-    let settings = Settings {
-        timeout: 10_000 * MILLISECOND,
-        ..PLAIN
-    };
+    let settings = within(10_000 * MILLISECOND);
     let at = |port| Caller::memcached(&format!("127.0.0.1:{port}"), settings);
     let (slow, other) = (at(proxy.port()), at(server.port()));
     assert!(slow.grants("id", &take(1)));

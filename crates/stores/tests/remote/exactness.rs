@@ -1,6 +1,6 @@
 //! Tests that any number of callers get exactly as many tokens as the quota allows.
 
-use crate::caller::{Caller, HOUR, MILLISECOND, PLAIN, Server, host};
+use crate::caller::{Caller, HINTED, HOUR, MILLISECOND, PLAIN, Server, host};
 use gcra::{Denial, Outcome, Step, Ticks, Timestamp, Verdict, boot_clock};
 use prove::call::{Call, Kind, Outcome as Answer, TOKEN};
 use prove::rules::{Quota, Rules};
@@ -12,11 +12,6 @@ use std::thread::scope;
 use stores::remote::Settings;
 
 const WORKERS: u64 = 8;
-const HINTED: Settings = Settings {
-    hint_max_age: Some(HOUR),
-    ..PLAIN
-};
-
 /// Runs `work` in as many threads as a host has workers. Each thread has its own caller.
 fn workers(server: &Server, settings: Settings, work: impl Fn(u64, &Caller) + Sync) {
     let host = host();

@@ -1,7 +1,7 @@
 //! Tests fleets of which a part fails or is far away: sentinels and servers of a cluster that give
 //! wrong answers, late answers or none. The others decide.
 
-use crate::caller::{CAPACITY, Caller, HOUR, MILLISECOND, PLAIN, host, take};
+use crate::caller::{CAPACITY, Caller, HOUR, MILLISECOND, PLAIN, host, take, within};
 use gcra::TICKS_PER_SECOND;
 use segment::slots::counters::Event;
 use std::fs::remove_file;
@@ -98,10 +98,7 @@ fn sentinels_that_are_far_away_are_believed() {
     // Each sentinel needs more than a quarter of the timeout, and one of them hangs.
     all(Mode::Delay(Duration::from_secs(3)));
     proxies[0].set(Mode::SwallowRequests);
-    let settings = Settings {
-        timeout: 10 * TICKS_PER_SECOND,
-        ..PLAIN
-    };
+    let settings = within(10 * TICKS_PER_SECOND);
     let far = Caller::redis(&format!("{dsn}/0"), settings);
     assert!(far.grants("id", &take(1)));
     let another = scope(|threads| threads.spawn(|| far.grants("id", &take(1))).join().unwrap());
@@ -124,10 +121,7 @@ fn seeds_that_are_far_away_are_believed() {
         seed.set(Mode::Delay(Duration::from_secs(3)));
     }
     seeds[0].set(Mode::SwallowRequests);
-    let settings = Settings {
-        timeout: 10 * TICKS_PER_SECOND,
-        ..PLAIN
-    };
+    let settings = within(10 * TICKS_PER_SECOND);
     let caller = Caller::redis(&format!("redis+cluster://{}", hosts.join(",")), settings);
     assert!(caller.grants("id", &take(1)));
 }
@@ -174,10 +168,7 @@ fn a_server_without_an_address_takes_no_other_with_it() {
 #[test]
 fn redirected_calls_ask_the_breaker_of_the_other_server() {
     let cluster = Cluster::start(false);
-    let settings = Settings {
-        timeout: 100 * MILLISECOND,
-        ..PLAIN
-    };
+    let settings = within(100 * MILLISECOND);
     let port = cluster.proxies[0].port();
     let caller = Caller::redis(&format!("redis+cluster://127.0.0.1:{port}"), settings);
     let names = identifiers(&cluster, 0, 60);
@@ -217,10 +208,7 @@ fn redirected_calls_ask_the_breaker_of_the_other_server() {
 #[test]
 fn a_migration_to_a_server_that_hangs_asks_its_breaker() {
     let cluster = Cluster::start(false);
-    let settings = Settings {
-        timeout: 100 * MILLISECOND,
-        ..PLAIN
-    };
+    let settings = within(100 * MILLISECOND);
     let port = cluster.proxies[0].port();
     let caller = Caller::redis(&format!("redis+cluster://127.0.0.1:{port}"), settings);
     let names = identifiers(&cluster, 0, 1);

@@ -1,16 +1,13 @@
 //! Tests servers that have lost their records. The store restores a lost bucket from a host's
 //! denial cache, unless the bucket was reset.
 
-use crate::caller::{CAPACITY, Caller, PLAIN, RESET, Server, refund, take};
+use crate::caller::{CAPACITY, Caller, PLAIN, RESET, Server, hinted, refund, take};
 use gcra::Ticks;
 use segment::slots::counters::Event;
 use stores::remote::Settings;
 
 /// Records denials in the denial cache, but contacts the store for every call.
-const ASKING: Settings = Settings {
-    hint_max_age: Some(1),
-    ..PLAIN
-};
+const ASKING: Settings = hinted(1);
 
 /// The most by which a restored state may be earlier than the lost state: the timeout of a call,
 /// and the error of a hint, which is the duration of a call. If this wore off with each call, 20

@@ -1,7 +1,7 @@
 //! Tests cached denials on two hosts of one store.
 
 use crate::caller::{
-    CAPACITY, Caller, HANG, HOUR, MILLISECOND, PLAIN, RESET, Server, refund, take,
+    CAPACITY, Caller, HANG, HINTED, MILLISECOND, RESET, Server, hinted, refund, take,
 };
 use gcra::{Put, Step, TICKS_PER_SECOND, Ticks, boot_clock};
 use segment::slots::counters::Event;
@@ -9,14 +9,7 @@ use std::num::NonZero;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::thread::sleep;
 use std::time::{Duration, Instant};
-use stores::remote::Settings;
 use testkit::{Mode, eventually};
-
-/// Settings with hints that are fresh for longer than any test takes.
-const HINTED: Settings = Settings {
-    hint_max_age: Some(HOUR),
-    ..PLAIN
-};
 
 fn hosts(server: &Server) -> [Caller; 2] {
     [(); 2].map(|()| server.caller(HINTED))
@@ -27,10 +20,7 @@ fn another_hosts_reset_is_seen_within_the_age_of_a_hint() {
     const AGE: Ticks = 500 * MILLISECOND;
     // The age of a hint is rounded up by a few microseconds.
     const ROUNDING: Ticks = MILLISECOND;
-    let settings = Settings {
-        hint_max_age: Some(AGE),
-        ..PLAIN
-    };
+    let settings = hinted(AGE);
     Server::each(|server| {
         for put in [RESET, refund(CAPACITY)] {
             let [host, other] = [(); 2].map(|()| server.caller(settings));

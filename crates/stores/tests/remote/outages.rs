@@ -1,7 +1,9 @@
 //! Tests stores that are down. Few calls contact the store, and one call warns. The failure policy
 //! decides all calls. After its recovery, the store is used again.
 
-use crate::caller::{CAPACITY, Caller, HANG, HASTY, MILLISECOND, PLAIN, Server, refund, take};
+use crate::caller::{
+    CAPACITY, Caller, HANG, HASTY, MILLISECOND, PLAIN, Server, refund, take, under,
+};
 use gcra::batch::Taken;
 use gcra::{Denial, Outcome, Verdict, boot_clock};
 use segment::slots::counters::Event;
@@ -9,13 +11,6 @@ use std::thread::sleep;
 use std::time::{Duration, Instant};
 use stores::remote::{Cause, Failure, OnFailure, Settings};
 use testkit::Mode;
-
-fn under(on_failure: OnFailure) -> Settings {
-    Settings {
-        on_failure,
-        ..PLAIN
-    }
-}
 
 /// Makes many calls under a policy that does not throw. Returns the outcomes and the warnings.
 fn many(caller: &Caller) -> (Vec<Outcome>, Vec<Failure>) {

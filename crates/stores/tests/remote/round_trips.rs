@@ -1,11 +1,12 @@
 //! Tests the number of round trips of a call. testkit tests the counting itself.
 
-use crate::caller::{CAPACITY, Caller, HOUR, MILLISECOND, PLAIN, RESET, Server, refund, take};
+use crate::caller::{
+    CAPACITY, Caller, HOUR, MILLISECOND, PLAIN, RESET, Server, hinted, refund, take, within,
+};
 use gcra::{Denial, Step, Verdict};
 use segment::slots::counters::Event;
 use std::thread::sleep;
 use std::time::Duration;
-use stores::remote::Settings;
 use testkit::{Proxy, Redis, Upstream};
 
 /// Returns the number of round trips of `call`.
@@ -38,10 +39,7 @@ fn a_grant_is_one() {
 fn a_denial_for_more_than_the_capacity_has_the_numbers_of_the_bucket() {
     Server::each(|server| {
         let proxy = server.proxy();
-        let settings = Settings {
-            hint_max_age: Some(60_000 * MILLISECOND),
-            ..PLAIN
-        };
+        let settings = hinted(60_000 * MILLISECOND);
         let caller = server.caller_at(proxy.port(), settings);
         let left = || {
             let outcome = caller.take("id", &take(CAPACITY + 1));
@@ -71,10 +69,7 @@ fn a_denial_for_more_than_the_capacity_has_the_numbers_of_the_bucket() {
 fn a_denial_that_was_seen_before_is_none() {
     Server::each(|server| {
         let proxy = server.proxy();
-        let hinted = |age| Settings {
-            hint_max_age: Some(age),
-            ..PLAIN
-        };
+        let hinted = |age| hinted(age);
         let caller = server.caller_at(proxy.port(), hinted(HOUR));
         assert!(caller.grants("id", &take(CAPACITY)));
         let deny = || assert!(!caller.grants("id", &take(1)));
@@ -158,10 +153,7 @@ fn under_tls_a_connection_is_used_again() {
     let proxy = Proxy::tcp(Upstream::Tcp(redis.tls_port()));
     let (port, authority) = (proxy.port(), redis.ca_file());
     let dsn = format!("rediss://127.0.0.1:{port}?cafile={}", authority.display());
-    let settings = Settings {
-        timeout: 1000 * MILLISECOND,
-        ..PLAIN
-    };
+    let settings = within(1000 * MILLISECOND);
     let caller = Caller::redis(&dsn, settings);
     assert!(caller.grants("id", &take(1)));
     for _ in 0..2 {

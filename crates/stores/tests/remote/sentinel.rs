@@ -1,6 +1,6 @@
 //! Tests a primary that sentinels know, with three sentinels.
 
-use crate::caller::{CAPACITY, Caller, HANG, MILLISECOND, PLAIN, follows, take};
+use crate::caller::{CAPACITY, Caller, HANG, MILLISECOND, PLAIN, follows, take, under, within};
 use segment::slots::counters::Event;
 use std::thread::sleep;
 use std::time::{Duration, Instant};
@@ -111,10 +111,7 @@ fn sentinels_that_hang_cost_a_part_of_one_call() {
     let contacts = || [0, 1, 2].map(|index: usize| proxies[index].connections());
     proxies[0].set(Mode::SwallowRequests);
     proxies[1].set(Mode::SwallowRequests);
-    let settings = Settings {
-        timeout: 2000 * MILLISECOND,
-        ..PLAIN
-    };
+    let settings = within(2000 * MILLISECOND);
     let caller = Caller::redis(&dsn, settings);
     let start = Instant::now();
     assert!(caller.grants("id", &take(1)));
@@ -199,10 +196,7 @@ fn a_name_that_no_sentinel_knows_is_an_error() {
     let caller = Caller::redis(&dsn, PLAIN);
     let cause = caller.fails("id", &take(1)).to_string();
     assert!(cause.contains("does not know the primary"), "{cause}");
-    let settings = Settings {
-        on_failure: OnFailure::Local,
-        ..PLAIN
-    };
+    let settings = under(OnFailure::Local);
     let local = Caller::redis(&dsn, settings);
     assert!(local.ask(b"id", &take(1)).unwrap().value.granted());
     assert_eq!(local.count(Event::FellBack), 1);
