@@ -13,7 +13,7 @@ use TokenBucket\OnFailure;
 
 $server->kill();
 $redis->kill();
-foreach (['memcached', 'redis'] as $kind) {
+alike(['memcached', 'redis'], function (string $kind) use ($make) {
     foreach (OnFailure::cases() as $policy) {
         $throttle = new ClientThrottle($make($kind, $policy));
         for ($i = 0; $i < 2; $i++) {
@@ -22,34 +22,22 @@ foreach (['memcached', 'redis'] as $kind) {
             })), "\n";
         }
     }
-}
+});
 // A call throws the exception that the error handler throws.
 set_error_handler(fn ($kind, $message) => throw new ErrorException($message));
 echo thrown(fn () => (new ClientThrottle($make('memcached', OnFailure::Allow)))->check('a', 1)), "\n";
 ?>
 --EXPECT--
-memcached, Local: E_USER_WARNING: Unable to obtain lock ob throttle_some client
+…, Local: E_USER_WARNING: Unable to obtain lock ob throttle_some client
 Exception: false
-memcached, Local: E_USER_WARNING: Unable to obtain lock ob throttle_some client
+…, Local: E_USER_WARNING: Unable to obtain lock ob throttle_some client
 Exception: false
-memcached, Allow: E_USER_WARNING: Unable to obtain lock ob throttle_some client
+…, Allow: E_USER_WARNING: Unable to obtain lock ob throttle_some client
 Exception: false
-memcached, Allow: E_USER_WARNING: Unable to obtain lock ob throttle_some client
+…, Allow: E_USER_WARNING: Unable to obtain lock ob throttle_some client
 Exception: false
-memcached, Deny: Exception: true
-memcached, Deny: Exception: true
-memcached, Throw: TokenBucket\StorageException: 
-memcached, Throw: TokenBucket\StorageException: 
-redis, Local: E_USER_WARNING: Unable to obtain lock ob throttle_some client
-Exception: false
-redis, Local: E_USER_WARNING: Unable to obtain lock ob throttle_some client
-Exception: false
-redis, Allow: E_USER_WARNING: Unable to obtain lock ob throttle_some client
-Exception: false
-redis, Allow: E_USER_WARNING: Unable to obtain lock ob throttle_some client
-Exception: false
-redis, Deny: Exception: true
-redis, Deny: Exception: true
-redis, Throw: TokenBucket\StorageException: 
-redis, Throw: TokenBucket\StorageException: 
+…, Deny: Exception: true
+…, Deny: Exception: true
+…, Throw: TokenBucket\StorageException: 
+…, Throw: TokenBucket\StorageException: 
 ErrorException: Unable to obtain lock ob throttle_a

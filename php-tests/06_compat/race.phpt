@@ -19,7 +19,8 @@ foreach ($storages as $place => $storage) {
     race('window', $storage, $place, 250);
     race('throttle', $storage, $place, 250);
     if (!$is_quick) {
-        // On memcached a call is denied after too many lost CAS races, so the test makes more calls.
+        // On memcached a call is denied after too many lost CAS races. So the test makes more
+        // calls.
         race('rate limiter', $storage, $place, $place === 'memcached' ? 900 : 400);
         race('leaky bucket', $storage, $place, $place === 'memcached' ? 900 : 400);
     }

@@ -20,7 +20,7 @@ function calls_by_mode(): array
     ];
 }
 
-/** Prints the lines that $run prints in weak mode, and then the lines that differ in strict mode. */
+/** Prints the output of $run in weak mode, and then the lines that differ in strict mode. */
 function in_both_modes(callable $run): void
 {
     [$weak, $strict] = array_map(function (array $calls) use ($run): array {

@@ -105,8 +105,8 @@ final class Contract
         $bucket = $this->bucket($this->name(), 3, 0.01);
         $bucket->consume(3);
         $denied = $bucket->attempt();
-        // The times of a cached denial can be wrong by the duration of a call. A database may read a
-        // clock that is some milliseconds old.
+        // The times of a cached denial can be wrong by the duration of a call. A database may read
+        // a clock that is some milliseconds old.
         $elapsed = (hrtime(true) - $start) / 1e9 + 0.05;
         $this->is(true, abs($denied->retryAfter - 100) <= $elapsed, "retryAfter $denied->retryAfter");
         $this->is(true, abs($denied->resetAfter - 300) <= $elapsed, "resetAfter $denied->resetAfter");
