@@ -45,7 +45,9 @@ fn a_denial_for_more_than_the_capacity_has_the_numbers_of_the_bucket() {
             let outcome = caller.take("id", &take(CAPACITY + 1));
             let never = Verdict::Denied(Denial::ExceedsCapacity);
             assert_eq!(outcome.verdict, never);
-            take(1).available(outcome.empty_at, outcome.now) / HOUR
+            // Cached numbers allow for the round trip and for the drift of clocks, so they may be
+            // slightly below a whole token.
+            (take(1).available(outcome.empty_at, outcome.now) + HOUR / 2) / HOUR
         };
         assert_eq!(left(), CAPACITY);
         assert!(caller.grants("id", &take(2)));
