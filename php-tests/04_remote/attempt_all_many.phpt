@@ -6,9 +6,9 @@ pdo
 pdo_sqlite
 --FILE--
 <?php
-require __DIR__ . '/../../testkit/php/check.php';
-require __DIR__ . '/../../testkit/php/cluster.php';
-require __DIR__ . '/../../testkit/php/proxy.php';
+require __DIR__ . '/../../tools/testkit/php/check.php';
+require __DIR__ . '/../../tools/testkit/php/cluster.php';
+require __DIR__ . '/../../tools/testkit/php/proxy.php';
 
 const BUCKETS = 1000;
 

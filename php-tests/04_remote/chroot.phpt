@@ -12,8 +12,8 @@ if (!function_exists('chroot') || trim((string) shell_exec('id -u')) !== '0') {
 tokenbucket.failure_report=none
 --FILE--
 <?php
-require __DIR__ . '/../../testkit/php/check.php';
-require __DIR__ . '/../../testkit/php/servers.php';
+require __DIR__ . '/../../tools/testkit/php/check.php';
+require __DIR__ . '/../../tools/testkit/php/servers.php';
 
 $redis = RedisServer::start();
 $make = fn () => new TokenBucket(new TokenBucketStorageRedis("unix://$redis->socket", 'x:', PATIENCE, TokenBucket\OnFailure::Local, false), 'id', 9, 1e-6);
